@@ -3,6 +3,7 @@
 mod containers;
 mod format_products;
 mod formats;
+mod graphs;
 mod hisparse;
 mod hisparse_device;
 mod hisparse_pools;
@@ -37,6 +38,7 @@ mod spmv;
 mod spmv_methods;
 mod spmv_narrow;
 mod spmv_transposed;
+mod streams;
 mod threads;
 mod unsorted;
 mod vector;

@@ -125,27 +125,41 @@ fn numbers(matrix: &DeviceCsr<f64>) -> Result<Vec<f64>, OpError> {
     Ok(matrix.iter().flat_map(|(row, col, value)| [row as f64, col as f64, value]).collect())
 }
 
+/// Runs everything in several threads at once, each within `scope`.
+fn check(device: &Device, scope: impl Fn(&mut dyn FnMut()) + Sync) {
+    let shared = Shared::new(device).expect("a small matrix");
+    let alone = shared.run(0).expect("the device works");
+    let in_use = device.memory().map(|memory| memory.in_use);
+    let rounds = if device.kind() == DeviceKind::Simulated { 1 } else { 5 };
+    let all_are_there = Barrier::new(THREADS);
+    std::thread::scope(|threads| {
+        for thread in 0..THREADS {
+            let (shared, alone, all_are_there, scope) = (&shared, &alone, &all_are_there, &scope);
+            threads.spawn(move || {
+                all_are_there.wait();
+                for round in 0..rounds {
+                    scope(&mut || {
+                        let results = shared.run(thread * 2 + round).expect("the device works");
+                        assert!(results == *alone, "thread {thread}, round {round}: the result differs");
+                    });
+                }
+            });
+        }
+    });
+    let after = device.memory().map(|memory| memory.in_use);
+    assert_eq!(after.ok(), in_use.ok(), "{device:?}: memory leaks");
+}
+
 #[test]
 fn threads_that_share_a_device_get_what_they_would_alone() {
     for device in devices() {
-        let shared = Shared::new(&device.device).expect("a small matrix");
-        let alone = shared.run(0).expect("the device works");
-        let in_use = device.device.memory().map(|memory| memory.in_use);
-        let rounds = if device.device.kind() == DeviceKind::Simulated { 1 } else { 5 };
-        let all_are_there = Barrier::new(THREADS);
-        std::thread::scope(|scope| {
-            for thread in 0..THREADS {
-                let (shared, alone, all_are_there) = (&shared, &alone, &all_are_there);
-                scope.spawn(move || {
-                    all_are_there.wait();
-                    for round in 0..rounds {
-                        let results = shared.run(thread * 2 + round).expect("the device works");
-                        assert!(results == *alone, "thread {thread}, round {round}: the result differs");
-                    }
-                });
-            }
-        });
-        let after = device.device.memory().map(|memory| memory.in_use);
-        assert_eq!(after.ok(), in_use.ok(), "{:?}: memory leaks", device.device);
+        check(&device.device, |body| body());
+    }
+}
+
+#[test]
+fn threads_with_streams_of_their_own_do_too() {
+    for device in devices() {
+        check(&device.device, |body| device.device.stream().expect("the device works").scope(body));
     }
 }

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use evenpath_simt::{Element, Global, GlobalMut};
 
-use super::machine::{Block, Machine};
+use super::allocation::Allocation;
 use super::memory_limit::Reservation;
 use super::{Backend, Device, DeviceError, Upload};
 
 /// A vector in a device's memory.
 ///
-/// Everything done with it is ordered on the device's stream. Functions that take or give host data wait for the copy;
-/// the others return at once. It may be dropped while kernels use it: they keep the memory until they are through.
+/// Everything done with it happens in the order in which it is asked, also by several [streams](super::Stream). Functions that take or
+/// give host data wait for the copy; the others return at once. It may be dropped while kernels use it: they keep the memory until
+/// they are through.
 ///
 /// ```
 /// let device = evenpath::Device::best()?;
@@ -30,13 +31,7 @@ pub struct DeviceVec<T: Pod> {
 enum Storage<T> {
     /// On the CPU, and nothing where there are no elements.
     Host(Vec<T>),
-    Machine(Allocation, usize),
-}
-
-/// A block of a machine's memory, of at least one byte; freed when dropped.
-struct Allocation {
-    machine: Arc<dyn Machine>,
-    block: Block,
+    Machine(Arc<Allocation>, usize),
 }
 
 impl Device {
@@ -47,10 +42,7 @@ impl Device {
     /// As for [`upload`](Self::upload).
     pub fn zeros<T: Pod>(&self, len: usize) -> Result<DeviceVec<T>, DeviceError> {
         let mut buffer = self.uninitialized(len)?;
-        if let Storage::Machine(allocation, len) = &mut buffer.storage {
-            // SAFETY: the range is the whole buffer.
-            unsafe { allocation.machine.zero(allocation.block.address, byte_count::<T>(*len)?) }?;
-        }
+        buffer.set_zero()?;
         Ok(buffer)
     }
 
@@ -64,10 +56,7 @@ impl Device {
         let bytes = byte_count::<T>(len)?;
         let reservation = Reservation::new(self, bytes)?;
         let storage = match self.backend() {
-            Backend::Machine(machine) if len > 0 => {
-                let block = machine.allocate(bytes)?;
-                Storage::Machine(Allocation { machine: Arc::clone(machine), block }, len)
-            }
+            Backend::Machine(machine) if len > 0 => Storage::Machine(Allocation::new(machine, bytes)?, len),
             _ => Storage::Host(host_zeros(len)?),
         };
         self.budget().record_peak();
@@ -165,14 +154,13 @@ impl<T: Pod> DeviceVec<T> {
     ///
     /// If the lengths differ, and as for [`download`](Self::download).
     pub fn copy_to_slice(&self, values: &mut [T]) -> Result<(), DeviceError> {
+        self.device().refuse_in_graph("a vector is copied to the host")?;
         check_len(self.len(), values.len())?;
         match &self.storage {
             Storage::Host(own) => values.copy_from_slice(own),
             Storage::Machine(allocation, _) => {
                 // SAFETY: the range is the whole buffer.
-                unsafe {
-                    allocation.machine.read(allocation.block.address, bytemuck::cast_slice_mut(values))
-                }?;
+                unsafe { allocation.read(self.device(), 0, bytemuck::cast_slice_mut(values)) }?;
             }
         }
         Ok(())
@@ -184,6 +172,7 @@ impl<T: Pod> DeviceVec<T> {
     ///
     /// If the buffer has no such element, and as for [`download`](Self::download).
     pub fn get(&self, index: usize) -> Result<T, DeviceError> {
+        self.device().refuse_in_graph("a vector is copied to the host")?;
         if index >= self.len() {
             return Err(DeviceError::OutOfBounds { index, len: self.len() });
         }
@@ -191,9 +180,9 @@ impl<T: Pod> DeviceVec<T> {
             Storage::Host(own) => Ok(own[index]),
             Storage::Machine(allocation, _) => {
                 let mut value = T::zeroed();
-                let address = allocation.block.address + (index * size_of::<T>()) as u64;
+                let offset = (index * size_of::<T>()) as u64;
                 // SAFETY: the element is one of the buffer's.
-                unsafe { allocation.machine.read(address, bytemuck::bytes_of_mut(&mut value)) }?;
+                unsafe { allocation.read(self.device(), offset, bytemuck::bytes_of_mut(&mut value)) }?;
                 Ok(value)
             }
         }
@@ -205,12 +194,13 @@ impl<T: Pod> DeviceVec<T> {
     ///
     /// If the lengths differ (then nothing is written), or the device was lost.
     pub fn copy_from_slice(&mut self, values: &[T]) -> Result<(), DeviceError> {
+        self.device().refuse_in_graph("a vector is copied from the host")?;
         check_len(values.len(), self.len())?;
         match &mut self.storage {
             Storage::Host(own) => own.copy_from_slice(values),
             Storage::Machine(allocation, _) => {
                 // SAFETY: the range is the whole buffer.
-                unsafe { allocation.machine.write(allocation.block.address, bytemuck::cast_slice(values)) }?;
+                unsafe { allocation.write(self.reservation.device(), bytemuck::cast_slice(values)) }?;
             }
         }
         Ok(())
@@ -226,7 +216,7 @@ impl<T: Pod> DeviceVec<T> {
             Storage::Host(own) => own.fill(T::zeroed()),
             Storage::Machine(allocation, len) => {
                 // SAFETY: the range is the whole buffer.
-                unsafe { allocation.machine.zero(allocation.block.address, byte_count::<T>(*len)?) }?;
+                unsafe { allocation.zero(self.reservation.device(), byte_count::<T>(*len)?) }?;
             }
         }
         Ok(())
@@ -246,7 +236,7 @@ impl<T: Pod> DeviceVec<T> {
                 let bytes = byte_count::<T>(*len)?;
                 // SAFETY: both ranges are whole buffers, of the same device and length, and different ones since one
                 // is borrowed mutably.
-                unsafe { to.machine.copy(from.block.address, to.block.address, bytes) }?;
+                unsafe { to.copy_from(self.reservation.device(), 0, from, bytes) }?;
             }
             _ => return Err(self.device().different_from(source.device())),
         }
@@ -273,7 +263,7 @@ impl<T: Pod> DeviceVec<T> {
                 let (offset, bytes) = (byte_count::<T>(start)?, byte_count::<T>(*len)?);
                 // SAFETY: the ranges are the whole source and a part of this buffer, of the same device, and different
                 // ones since one buffer is borrowed mutably.
-                unsafe { to.machine.copy(from.block.address, to.block.address + offset, bytes) }?;
+                unsafe { to.copy_from(self.reservation.device(), offset, from, bytes) }?;
             }
             // Empty buffers are the host's on every device.
             (Storage::Host(from), Storage::Machine(..)) if from.is_empty() => {}
@@ -298,11 +288,23 @@ impl<T: Pod> DeviceVec<T> {
         }
     }
 
+    /// Whether a graph writes to the vector: then its elements may change while it is borrowed.
+    pub(crate) fn is_in_graph(&self) -> bool {
+        matches!(&self.storage, Storage::Machine(allocation, _) if allocation.is_in_graph())
+    }
+
+    /// Has the graph that this thread captures keep the memory.
+    fn keep(&self, is_written: bool) {
+        if let Storage::Machine(allocation, _) = &self.storage {
+            self.device().keep(allocation, is_written);
+        }
+    }
+
     /// The device address; 0 for an empty buffer and on the CPU, where no kernel runs.
     pub(crate) fn address(&self) -> u64 {
         match &self.storage {
             Storage::Host(_) => 0,
-            Storage::Machine(allocation, _) => allocation.block.address,
+            Storage::Machine(allocation, _) => allocation.address(),
         }
     }
 }
@@ -311,12 +313,14 @@ impl<T: Pod + Element> DeviceVec<T> {
     /// The buffer as a kernel's input. The view is not tied to the buffer's lifetime.
     #[doc(hidden)]
     pub fn as_global(&self) -> Global<T> {
+        self.keep(false);
         Global::from_device(self.address(), self.len() as u64)
     }
 
     /// The buffer as a kernel's output. The view is not tied to the buffer's lifetime.
     #[doc(hidden)]
     pub fn as_global_mut(&mut self) -> GlobalMut<T> {
+        self.keep(true);
         GlobalMut::from_device(self.address(), self.len() as u64)
     }
 }
@@ -328,13 +332,6 @@ impl<T: Pod> std::fmt::Debug for DeviceVec<T> {
             .field("len", &self.len())
             .field("device", self.device())
             .finish()
-    }
-}
-
-impl Drop for Allocation {
-    fn drop(&mut self) {
-        // SAFETY: the block is of this machine, and nothing knows it any more.
-        unsafe { self.machine.free(self.block) };
     }
 }
 

@@ -183,6 +183,22 @@ pub enum DeviceError {
         /// The other.
         right: String,
     },
+    /// Something that a graph cannot hold was asked for while one was captured, or captured again before a launch. The device stays
+    /// usable, and the graph is not made.
+    #[error("{device}: a graph cannot be captured: {reason}")]
+    Capture {
+        /// The device.
+        device: String,
+        /// What was asked for.
+        reason: &'static str,
+    },
+    /// An operation checks what a vector holds and relies on it, and a graph may write to the vector at any time. A copy of the vector
+    /// will do.
+    #[error("the {what} are written by a graph")]
+    WrittenByGraph {
+        /// What the vector is.
+        what: &'static str,
+    },
     /// A launch was refused before it began. The device stays usable.
     #[error("kernel `{kernel}` cannot be launched on {device}: {reason}")]
     Launch {

@@ -2,6 +2,7 @@ use std::marker::PhantomData;
 
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
+use super::recording::Node;
 use super::{Backend, Device, DeviceError};
 
 /// The most blocks of a grid, on any GPU.
@@ -165,7 +166,8 @@ impl Device {
     /// # Safety
     ///
     /// The kernel's views are of live buffers on this device, as long as the kernel takes them to be, and no other
-    /// code writes them, or reads what the kernel writes, but in the order of the device's stream.
+    /// code writes them, or reads what the kernel writes, but through the device. The kernel reaches memory through its views only:
+    /// what is done in other streams is ordered by them.
     #[doc(hidden)]
     pub unsafe fn launch<K: Kernel>(
         &self,
@@ -187,9 +189,13 @@ impl Device {
         if grid == 0 {
             return Ok(());
         }
+        if self.is_recording() {
+            self.records(|| Node::Launch { kernel: info, grid, dynamic_shared, arguments: kernel.pack() });
+            return Ok(());
+        }
         // SAFETY: `info` is an instance of `K` for its types, so `pack` gives the parameters' arguments in order; the
         // caller vouches for the views.
-        unsafe { machine.launch(info, grid, dynamic_shared, &kernel.pack()) }
+        unsafe { machine.launch(self.stream_number(), info, grid, dynamic_shared, &kernel.pack()) }
     }
 
     /// Blocks of the kernel's instance `info`, each with `dynamic_shared` bytes of launch-sized shared memory, that the

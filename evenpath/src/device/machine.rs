@@ -4,11 +4,14 @@ use std::time::Instant;
 
 use evenpath_simt::kernel::{Argument, KernelInfo};
 
+use super::order::Access;
 use super::own_kernels::OwnKernels;
 use super::prepare::Kernels;
+use super::recording::Node;
 use super::{DeviceError, DeviceProperties};
 
-/// A machine with memory of its own that runs kernels, everything in the order of one stream.
+/// A machine with memory of its own that runs kernels. What is asked of one stream happens in the order in which it is asked; of what
+/// is asked of several, accesses to the same memory do, unless both read. Stream 0 is there from the beginning.
 ///
 /// # Safety
 ///
@@ -23,26 +26,33 @@ pub(crate) trait Machine: Send + Sync {
     /// A block of at least `bytes` bytes, more than none, aligned to 256. What it holds is arbitrary.
     fn allocate(&self, bytes: u64) -> Result<Block, DeviceError>;
 
+    /// A stream that nobody else uses, to be given back.
+    fn take_stream(&self) -> Result<u32, DeviceError>;
+
+    /// Takes back a stream, which nobody uses any more. What was asked of it still happens.
+    fn give_back_stream(&self, stream: u32);
+
     /// Gives a block back; work that was launched before still has it. Never fails: a machine that is lost has freed
     /// everything.
     unsafe fn free(&self, block: Block);
 
     /// Copies from the host and waits for it.
-    unsafe fn write(&self, address: u64, bytes: &[u8]) -> Result<(), DeviceError>;
+    unsafe fn write(&self, stream: u32, address: u64, bytes: &[u8]) -> Result<(), DeviceError>;
 
-    /// Waits for everything before, then copies to the host.
-    unsafe fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError>;
+    /// Waits for everything before it in its stream, then copies to the host.
+    unsafe fn read(&self, stream: u32, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError>;
 
     /// Sets bytes to zero.
-    unsafe fn zero(&self, address: u64, bytes: u64) -> Result<(), DeviceError>;
+    unsafe fn zero(&self, stream: u32, address: u64, bytes: u64) -> Result<(), DeviceError>;
 
     /// Copies within the machine; the ranges do not overlap.
-    unsafe fn copy(&self, from: u64, to: u64, bytes: u64) -> Result<(), DeviceError>;
+    unsafe fn copy(&self, stream: u32, from: u64, to: u64, bytes: u64) -> Result<(), DeviceError>;
 
     /// Launches a kernel over `grid` blocks, more than none. The arguments are as many as the kernel's parameters and
     /// of their kinds, and views among them are of live blocks.
     unsafe fn launch(
         &self,
+        stream: u32,
         kernel: &'static KernelInfo,
         grid: u32,
         dynamic_shared: u32,
@@ -60,11 +70,18 @@ pub(crate) trait Machine: Send + Sync {
     /// Blocks of a kernel, each with `dynamic_shared` bytes of launch-sized shared memory, that the machine runs at once.
     fn resident_blocks(&self, kernel: &'static KernelInfo, dynamic_shared: u32) -> Result<u32, DeviceError>;
 
-    /// Waits for everything.
-    fn synchronize(&self) -> Result<(), DeviceError>;
+    /// Makes what launches all of these operations at once, in their order; `None` where the machine has no such thing.
+    ///
+    /// The kernels' arguments are as for [`launch`](Self::launch).
+    unsafe fn instantiate(&self, _nodes: &[Node]) -> Result<Option<Box<dyn Executable>>, DeviceError> {
+        Ok(None)
+    }
 
-    /// Marks this place in the stream.
-    fn record(&self) -> Result<Moment, DeviceError>;
+    /// Waits for everything in a stream, or in all.
+    fn synchronize(&self, stream: Option<u32>) -> Result<(), DeviceError>;
+
+    /// Marks this place in a stream.
+    fn record(&self, stream: u32) -> Result<Moment, DeviceError>;
 
     /// Has a later call fail, the one that comes after so many others; none with `None`. Machines that fail by themselves
     /// alone do nothing.
@@ -79,6 +96,23 @@ pub(crate) trait Machine: Send + Sync {
     fn injected_failure(&self) -> Option<u64> {
         None
     }
+}
+
+/// Operations of a machine that are launched at once.
+pub(crate) trait Executable: Send {
+    /// Launches them in a stream, which they leave as if launched one by one. They access memory as given.
+    ///
+    /// # Safety
+    ///
+    /// All memory of the operations is live.
+    unsafe fn launch(&self, stream: u32, accesses: &[Access]) -> Result<(), DeviceError>;
+
+    /// Replaces the operations' arguments; `false` if the operations differ by more, or this cannot be done.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Machine::instantiate`].
+    unsafe fn update(&mut self, nodes: &[Node]) -> Result<bool, DeviceError>;
 }
 
 /// Memory of a machine.

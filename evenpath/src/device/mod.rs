@@ -1,8 +1,8 @@
 //! Devices: where matrices live and operations run.
 //!
 //! A [`Device`] is an NVIDIA GPU, the CPU, or a [simulated GPU](Device::simulated) that checks what kernels do. It has
-//! memory ([`DeviceVec`]) and one stream: everything asked of it happens in the order it was asked, from whatever
-//! thread, and the host waits only where it gets data.
+//! memory ([`DeviceVec`]) and a stream: everything asked of it happens in the order it was asked, from whatever
+//! thread, and the host waits only where it gets data. Work that is to run side by side is put on [`Stream`]s of its own.
 //!
 //! ```
 //! use evenpath::device::Device;
@@ -25,17 +25,22 @@
 //!
 //! or turns the feature `cuda` off.
 
+mod allocation;
 mod buffer;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod error;
 mod event;
+mod graph;
 mod launch;
 mod machine;
 mod memory_limit;
+mod order;
 mod own_kernels;
 mod prepare;
+mod recording;
 mod simulated;
+mod stream;
 #[cfg(test)]
 mod tests;
 mod upload;
@@ -51,8 +56,10 @@ pub use error::{DeviceError, Version};
 #[doc(inline)]
 pub use evenpath_simt::host::{BlockOrder, MemoryOrder, SimulatedOptions};
 pub use event::Event;
+pub use graph::Graph;
 pub(crate) use launch::{Launch, Launcher, MAX_GRID, instance, variant};
 pub(crate) use prepare::Kernels;
+pub use stream::Stream;
 pub use upload::Upload;
 
 use machine::{Machine, Moment};
@@ -349,21 +356,23 @@ impl Device {
     ///
     /// If a kernel made a mistake, now or earlier.
     pub fn synchronize(&self) -> Result<(), DeviceError> {
+        self.refuse_in_graph("the host waits for the device")?;
         match &self.shared.backend {
             Backend::Cpu => Ok(()),
-            Backend::Machine(machine) => machine.synchronize(),
+            Backend::Machine(machine) => machine.synchronize(None),
         }
     }
 
-    /// Marks this place in the device's stream, to measure time.
+    /// Marks this place in the stream that the calling thread uses, to measure time.
     ///
     /// # Errors
     ///
     /// If the device was lost.
     pub fn record(&self) -> Result<Event, DeviceError> {
+        self.refuse_in_graph("an event is recorded")?;
         let moment = match &self.shared.backend {
             Backend::Cpu => Moment::Host(Instant::now()),
-            Backend::Machine(machine) => machine.record()?,
+            Backend::Machine(machine) => machine.record(self.stream_number())?,
         };
         Ok(Event::new(self.clone(), moment))
     }

@@ -5,15 +5,26 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-use evenpath_simt::host::{Fault, FaultKind, OutOfMemory, SimulatedGpu, SimulatedOptions};
+use evenpath_simt::host::{Fault, FaultKind, OutOfMemory, SimulatedGpu, SimulatedOptions, SimulatedStream};
 use evenpath_simt::kernel::{Argument, KernelInfo, Simulation};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 
 use super::machine::{Block, Machine, Moment};
+use super::order::{Access, Order, Step};
 use super::own_kernels::OwnKernels;
 use super::{DeviceError, DeviceProperties};
 
 pub(super) const NAME: &str = "simulated GPU";
+
+/// The streams, once there are several.
+#[derive(Default)]
+struct Streams {
+    order: Option<Order>,
+    /// Streams besides the first.
+    count: u32,
+    /// Those that the program has given back.
+    free: Vec<u32>,
+}
 
 pub(super) struct Simulated {
     gpu: SimulatedGpu,
@@ -22,14 +33,17 @@ pub(super) struct Simulated {
     properties: DeviceProperties,
     /// CPU threads that run blocks.
     threads: u32,
-    /// Held for as long as something runs: one thing at a time, as in a stream.
-    stream: Mutex<()>,
+    /// Held for as long as something runs: one thing at a time.
+    streams: Mutex<Streams>,
     /// The kernel's mistake that ended the device.
     fault: OnceLock<(&'static str, Fault)>,
     /// Calls until one fails that was told to, that one included; 0 where none is.
     until_failure: AtomicU64,
     /// Calls that a GPU's host would have waited in.
     waits: AtomicU64,
+    /// A planted mistake: streams do not wait for each other.
+    #[cfg(test)]
+    pub(super) ignores_waits: std::sync::atomic::AtomicBool,
 }
 
 impl Simulated {
@@ -57,24 +71,47 @@ impl Simulated {
             simulations: RwLock::new(evenpath_kernels::simulations().into_iter().chain(others).collect()),
             properties,
             threads,
-            stream: Mutex::new(()),
+            streams: Mutex::default(),
+            #[cfg(test)]
+            ignores_waits: std::sync::atomic::AtomicBool::new(false),
             fault: OnceLock::new(),
             until_failure: AtomicU64::new(0),
             waits: AtomicU64::new(0),
         }
     }
 
-    /// Waits for the stream. Every operation that can fail begins here, so this is also where one fails that was told to.
-    fn begin(&self) -> Result<MutexGuard<'_, ()>, DeviceError> {
-        let guard = self.stream.lock();
+    /// Waits for what runs. Every operation that can fail begins here, so this is also where one fails that was told to.
+    fn begin(&self) -> Result<MutexGuard<'_, Streams>, DeviceError> {
+        let guard = self.streams.lock();
         if let Some((kernel, fault)) = self.fault.get() {
             let (device, kernels, reason) = (NAME.into(), vec![*kernel], fault.to_string());
             return Err(DeviceError::DeviceLost { device, kernels, reason });
         }
-        // The stream is held: nobody else counts.
+        // The streams are held: nobody else counts.
         let until_failure = self.until_failure.load(Relaxed);
         self.until_failure.store(until_failure.saturating_sub(1), Relaxed);
         if until_failure == 1 { Err(DeviceError::Injected { device: NAME.into() }) } else { Ok(guard) }
+    }
+
+    /// Begins an operation with these accesses, which runs while the guard is held: the stream to run it in.
+    fn begin_in(
+        &self,
+        stream: u32,
+        accesses: impl FnOnce() -> Vec<Access>,
+    ) -> Result<(MutexGuard<'_, Streams>, SimulatedStream<'_>), DeviceError> {
+        let mut guard = self.begin()?;
+        let own = self.gpu.stream(stream);
+        if let Some(order) = &mut guard.order {
+            for wait in order.begin(Step { stream, number: own.operations() + 1 }, &accesses()) {
+                #[cfg(test)]
+                if self.ignores_waits.load(Relaxed) {
+                    continue;
+                }
+                own.wait_for(wait.stream, wait.number);
+                order.waited(stream, wait);
+            }
+        }
+        Ok((guard, own))
     }
 }
 
@@ -94,7 +131,7 @@ impl Machine for Simulated {
     }
 
     fn allocate(&self, bytes: u64) -> Result<Block, DeviceError> {
-        let _stream = self.begin()?;
+        let _guard = self.begin()?;
         let out_of_memory = |OutOfMemory { asked, free, total }| DeviceError::OutOfMemory {
             device: NAME.into(),
             requested: asked,
@@ -106,35 +143,53 @@ impl Machine for Simulated {
     }
 
     unsafe fn free(&self, block: Block) {
-        let _stream = self.stream.lock();
+        let _guard = self.streams.lock();
         let freed = self.gpu.free(block.address);
         debug_assert!(freed.is_ok(), "{freed:?}");
     }
 
-    unsafe fn write(&self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
-        let _stream = self.begin()?;
+    fn take_stream(&self) -> Result<u32, DeviceError> {
+        let mut streams = self.begin()?;
+        streams.order.get_or_insert_default();
+        Ok(streams.free.pop().unwrap_or_else(|| {
+            streams.count += 1;
+            // The stream begins now, after everything before.
+            self.gpu.stream(streams.count);
+            streams.count
+        }))
+    }
+
+    fn give_back_stream(&self, stream: u32) {
+        self.streams.lock().free.push(stream);
+    }
+
+    unsafe fn write(&self, stream: u32, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+        let access = || vec![Access::write(address, bytes.len() as u64)];
+        let (_guard, stream) = self.begin_in(stream, access)?;
         self.waits.fetch_add(1, Relaxed);
-        self.gpu.write(address, bytes).map_err(refused)
+        stream.write(address, bytes).map_err(refused)
     }
 
-    unsafe fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
-        let _stream = self.begin()?;
+    unsafe fn read(&self, stream: u32, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
+        let access = || vec![Access::read(address, bytes.len() as u64)];
+        let (_guard, stream) = self.begin_in(stream, access)?;
         self.waits.fetch_add(1, Relaxed);
-        self.gpu.read(address, bytes).map_err(refused)
+        stream.read(address, bytes).map_err(refused)
     }
 
-    unsafe fn zero(&self, address: u64, bytes: u64) -> Result<(), DeviceError> {
-        let _stream = self.begin()?;
-        self.gpu.fill(address, bytes, 0).map_err(refused)
+    unsafe fn zero(&self, stream: u32, address: u64, bytes: u64) -> Result<(), DeviceError> {
+        let (_guard, stream) = self.begin_in(stream, || vec![Access::write(address, bytes)])?;
+        stream.fill(address, bytes, 0).map_err(refused)
     }
 
-    unsafe fn copy(&self, from: u64, to: u64, bytes: u64) -> Result<(), DeviceError> {
-        let _stream = self.begin()?;
-        self.gpu.copy(from, to, bytes).map_err(refused)
+    unsafe fn copy(&self, stream: u32, from: u64, to: u64, bytes: u64) -> Result<(), DeviceError> {
+        let accesses = || vec![Access::read(from, bytes), Access::write(to, bytes)];
+        let (_guard, stream) = self.begin_in(stream, accesses)?;
+        stream.copy(from, to, bytes).map_err(refused)
     }
 
     fn inject_failure(&self, calls: Option<u64>) {
-        let _stream = self.stream.lock();
+        let _guard = self.streams.lock();
         self.until_failure.store(calls.map_or(0, |calls| calls.saturating_add(1)), Relaxed);
     }
 
@@ -143,24 +198,26 @@ impl Machine for Simulated {
     }
 
     fn injected_failure(&self) -> Option<u64> {
-        let _stream = self.stream.lock();
+        let _guard = self.streams.lock();
         self.until_failure.load(Relaxed).checked_sub(1)
     }
 
     unsafe fn launch(
         &self,
+        stream: u32,
         kernel: &'static KernelInfo,
         grid: u32,
         dynamic_shared: u32,
         arguments: &[Argument],
     ) -> Result<(), DeviceError> {
-        let _stream = self.begin()?;
+        let accesses = || Access::of_launch(kernel, arguments);
+        let (_guard, stream) = self.begin_in(stream, accesses)?;
         let simulation = self.simulations.read().get(kernel.name).copied();
         let Some(simulation) = simulation else {
             let reason = "the library has no such kernel, and the program has not added it".into();
             return Err(DeviceError::Launch { device: NAME.into(), kernel: kernel.name, reason });
         };
-        self.gpu.launch(kernel, simulation, grid, dynamic_shared, arguments).map_err(|fault| {
+        stream.launch(kernel, simulation, grid, dynamic_shared, arguments).map_err(|fault| {
             if let FaultKind::GridSize { .. }
             | FaultKind::BlockSize { .. }
             | FaultKind::SharedMemory { .. }
@@ -170,7 +227,7 @@ impl Machine for Simulated {
                 return DeviceError::Launch { device: NAME.into(), kernel: kernel.name, reason };
             }
             let reason = fault.to_string();
-            // The stream is held, so this is the first.
+            // The streams are held, so this is the first.
             let _ = self.fault.set((kernel.name, fault));
             DeviceError::KernelFault { device: NAME.into(), kernels: vec![kernel.name], reason }
         })
@@ -187,13 +244,13 @@ impl Machine for Simulated {
         Ok(self.threads)
     }
 
-    fn synchronize(&self) -> Result<(), DeviceError> {
-        let _stream = self.begin()?;
+    fn synchronize(&self, _: Option<u32>) -> Result<(), DeviceError> {
+        let _guard = self.begin()?;
         self.waits.fetch_add(1, Relaxed);
         Ok(())
     }
 
-    fn record(&self) -> Result<Moment, DeviceError> {
+    fn record(&self, _: u32) -> Result<Moment, DeviceError> {
         self.begin().map(|_| Moment::Host(Instant::now()))
     }
 }

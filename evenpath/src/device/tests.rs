@@ -38,6 +38,14 @@ fn simulated() -> Device {
     Device::new(Backend::Machine(Arc::new(Simulated::new(options, [add]))), DeviceKind::Simulated)
 }
 
+/// The same, with a planted mistake: its streams do not wait for each other.
+fn without_waits() -> Device {
+    let add = (Add::INSTANCES[0].name, Add::SIMULATIONS[0]);
+    let machine = Simulated::new(SimulatedOptions::default().with_memory_bytes(1 << 20), [add]);
+    machine.ignores_waits.store(true, Relaxed);
+    Device::new(Backend::Machine(Arc::new(machine)), DeviceKind::Simulated)
+}
+
 fn devices() -> [Device; 2] {
     [Device::cpu(), simulated()]
 }
@@ -352,4 +360,63 @@ fn blocks_that_run_at_once_are_the_simulated_gpus_threads() {
         assert_eq!(device.resident_blocks(Add::INSTANCES[0], 0).expect("a kernel"), 3);
     }
     assert_eq!(Device::cpu().resident_blocks(Add::INSTANCES[0], 0).expect("a kernel"), 1);
+}
+
+#[test]
+fn streams_wait_for_each_other() {
+    let device = simulated();
+    let stream = device.stream().unwrap();
+    let mut x = device.upload(&[1_u32; 64]).unwrap();
+    stream.scope(|| launch_add(&device, &mut x, 1)).unwrap();
+    launch_add(&device, &mut x, 1).unwrap();
+    let y = stream.scope(|| {
+        let mut y = device.uninitialized(64)?;
+        y.copy_from(&x).map(|()| y)
+    });
+    drop(x);
+    assert_eq!(y.unwrap().download().unwrap(), [15; 64]);
+}
+
+#[test]
+fn a_missing_wait_between_streams_is_reported() {
+    let device = without_waits();
+    let stream = device.stream().unwrap();
+    let mut x = device.upload(&[1_u32; 64]).unwrap();
+    launch_add(&device, &mut x, 1).unwrap();
+    let error = stream.scope(|| launch_add(&device, &mut x, 1)).unwrap_err();
+    let text = error.to_string();
+    assert!(matches!(error, DeviceError::KernelFault { .. }), "{text}");
+    assert!(text.contains("stream 1 reads what stream 0 writes"), "{text}");
+
+    let device = without_waits();
+    let stream = device.stream().unwrap();
+    let x = device.upload(&[1_u32; 64]).unwrap();
+    x.device().synchronize().unwrap();
+    let text = stream.scope(|| x.get(0)).unwrap_err().to_string();
+    assert!(text.contains("stream 1 reads what stream 0 writes"), "{text}");
+}
+
+#[test]
+fn scopes_of_streams() {
+    let (device, other) = (simulated(), simulated());
+    let (one, two) = (device.stream().unwrap(), device.stream().unwrap());
+    assert!(one.device().is_same(&device));
+    one.scope(|| {
+        assert_eq!((device.stream_number(), other.stream_number()), (1, 0));
+        two.scope(|| assert_eq!(device.stream_number(), 2));
+        let panics = std::panic::AssertUnwindSafe(|| two.scope(|| std::panic::resume_unwind(Box::new(()))));
+        assert!(std::panic::catch_unwind(panics).is_err());
+        assert_eq!(device.stream_number(), 1);
+        std::thread::scope(|threads| {
+            threads.spawn(|| assert_eq!(device.stream_number(), 0));
+        });
+    });
+    drop(two);
+    assert_eq!(device.stream_number(), 0);
+    let three = device.stream().unwrap();
+    three.scope(|| assert_eq!(device.stream_number(), 2, "one that was given back"));
+    let cpu = Device::cpu();
+    let stream = cpu.stream().unwrap();
+    assert_eq!(stream.scope(|| cpu.upload(&[1.0])).unwrap().download().unwrap(), [1.0]);
+    stream.synchronize().unwrap();
 }

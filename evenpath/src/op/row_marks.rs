@@ -51,7 +51,7 @@ pub(super) fn check_row_offsets<O: Offset, T: bytemuck::Pod>(
     values: &DeviceVec<T>,
 ) -> Result<(), OpError> {
     values.device().check_same(row_offsets.device())?;
-    let Some(survey) = survey(row_offsets)? else {
+    let Some(survey) = survey(row_offsets, "row offsets")? else {
         return Err(MatrixError::RowOffsetsLength { rows: 0, found: 0 }.into());
     };
     let rows = row_offsets.len() - 1;

@@ -47,7 +47,7 @@ use super::operands::check_room;
 use super::pairs::{Pairs, bits, bits_mut};
 use super::{OpError, instance};
 use crate::cpu::SetPlan;
-use crate::device::{DeviceKind, DeviceVec, Kernels};
+use crate::device::{DeviceError, DeviceKind, DeviceVec, Kernels};
 use crate::keys::{Key, PairValue};
 use crate::names::named;
 
@@ -394,7 +394,7 @@ fn result_len<K: Key>(
 
 /// The first key that is less than its predecessor.
 fn first_descent<K: Key>(keys: &DeviceVec<K>) -> Result<Option<usize>, OpError> {
-    Ok(survey(keys)?.and_then(|survey| survey.first_descent))
+    Ok(survey(keys, "keys")?.and_then(|survey| survey.first_descent))
 }
 
 /// What [`survey`] finds.
@@ -407,11 +407,16 @@ pub(super) struct Survey {
     pub(super) last: u64,
 }
 
-/// Whether keys are sorted, and the ends of their range, if there are any; waits for the device once.
+/// Whether keys are sorted, and the ends of their range, if there are any; waits for the device once. `what` they are, for errors:
+/// what is checked must stay as it is until the operation is done with it, so no graph may write it.
 pub(super) fn survey<K: evenpath_kernels::Key + bytemuck::Pod>(
     keys: &DeviceVec<K>,
+    what: &'static str,
 ) -> Result<Option<Survey>, OpError> {
     let device = keys.device();
+    if keys.is_in_graph() {
+        return Err(DeviceError::WrittenByGraph { what }.into());
+    }
     if keys.is_empty() {
         return Ok(None);
     }

@@ -74,6 +74,7 @@ const DOT_BLOCKS: usize = 1024;
 /// If the vectors differ in length or are on two devices, or the device was lost.
 pub fn dot<V: Value>(x: &DeviceVec<V>, y: &DeviceVec<V>) -> Result<V, OpError> {
     check_vector(x.device(), ("y", y), x.len())?;
+    x.device().refuse_in_graph("`vector::dot` gives its result to the host")?;
     if let (Some(x), Some(y)) = (x.host_slice(), y.host_slice()) {
         return Ok(cpu::dot(x, y));
     }

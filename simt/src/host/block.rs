@@ -14,6 +14,7 @@ use super::fault::{list_threads, Fault, FaultKind, Place};
 use super::memory::Memory;
 use super::read_only::ReadOnlyMemory;
 use super::shared::{SharedMemory, Stamp};
+use super::streams::Operation;
 use super::warp::{self, Collective};
 use super::weak::WeakMemory;
 use crate::element::Packet;
@@ -38,8 +39,9 @@ pub(crate) struct Launch<'a> {
     pub(crate) memory: &'a Memory,
     pub(crate) read_only: &'a ReadOnlyMemory,
     pub(crate) weak: &'a WeakMemory<'a>,
-    /// The launch's number on its device, and what random choices begin with.
-    pub(crate) number: u64,
+    /// The launch, among the operations of all streams.
+    pub(crate) operation: &'a Operation,
+    /// What random choices begin with.
     pub(crate) seed: u64,
     pub(crate) grid: u32,
     pub(crate) dynamic_shared: u32,
@@ -205,7 +207,7 @@ impl<'a> Block<'a> {
         let block = Rc::new(BlockContext {
             launch,
             index,
-            observer: Observer::new(launch.number, index, launch.seed),
+            observer: Observer::new(launch.operation.clone(), index, launch.seed),
             shared: RefCell::new(SharedMemory::new(shared_bytes)),
         });
         // Safety: the block keeps the context, and drops it after everything that points to it.

@@ -16,9 +16,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
 
 use super::mix;
+use super::streams::Operation;
 use crate::atomic::{Ordering, Scope};
 
-/// Launches told apart; then all notes are forgotten.
+/// Operations told apart; then all notes are forgotten.
 pub(crate) const LAUNCHES: u64 = 1 << 19;
 /// Epochs told apart in a note; later ones count as this one.
 const LAST_EPOCH: u32 = 0xff;
@@ -84,7 +85,8 @@ impl VectorClock {
 /// What one block knows of the others' accesses to global memory.
 #[derive(Debug)]
 pub(crate) struct Observer {
-    launch: u64,
+    /// The launch, among the operations of all streams.
+    pub(crate) operation: Operation,
     pub(crate) block: u32,
     /// Counts the block's releases, from 1.
     epoch: Cell<u32>,
@@ -98,10 +100,9 @@ pub(crate) struct Observer {
 }
 
 impl Observer {
-    /// For a launch with a number of 1 to `LAUNCHES` − 1.
-    pub(crate) fn new(launch: u64, block: u32, seed: u64) -> Self {
+    pub(crate) fn new(operation: Operation, block: u32, seed: u64) -> Self {
         Self {
-            launch,
+            operation,
             block,
             epoch: Cell::new(1),
             seen: RefCell::default(),
@@ -159,7 +160,7 @@ impl Observer {
     #[inline]
     pub(crate) fn racing(&self, note: &AtomicU64, how: How, bytes: u8) -> Option<u32> {
         let note = Note(note.load(Relaxed));
-        let is_harmless = note.launch() != self.launch
+        let is_harmless = note.launch() != self.operation.number
             || note.block() == self.block
             || note.bytes() & bytes == 0
             || (note.is_atomic() && how == How::Atomic);
@@ -174,11 +175,26 @@ impl Observer {
     /// Notes a write; of the bytes that the same block wrote before, in the same way and epoch, too.
     #[inline]
     pub(crate) fn note_write(&self, note: &AtomicU64, how: How, bytes: u8) {
-        let own = Note::new(self.launch, how, self.epoch.get(), self.block, 0).0;
+        let own = Note::new(self.operation.number, how, self.epoch.get(), self.block, 0).0;
         let old = note.load(Relaxed);
         let bytes = if old & !0xf == own { old as u8 & 0xf | bytes } else { bytes };
         note.store(own | u64::from(bytes), Relaxed);
     }
+}
+
+/// Notes that the host wrote some bytes of a word.
+pub(crate) fn note_host_write(note: &AtomicU64, operation: &Operation, bytes: u8) {
+    note.store(Note::new(operation.number, How::Plain, LAST_EPOCH, u32::MAX, bytes).0, Relaxed);
+}
+
+/// The stream of the operation that wrote some of the bytes, if nothing orders it before `operation`, and not both are atomic.
+#[inline]
+pub(crate) fn unordered_writer(note: &AtomicU64, operation: &Operation, how: How, bytes: u8) -> Option<u32> {
+    let (unordered, note) = (operation.unordered.as_ref()?, Note(note.load(Relaxed)));
+    if note.bytes() & bytes == 0 || (note.is_atomic() && how == How::Atomic) {
+        return None;
+    }
+    unordered.stream(note.launch())
 }
 
 /// Whether an operation orders what came before it, for other blocks.

@@ -69,6 +69,10 @@ pub enum FaultKind {
         "race on global memory at address {address:#x}: block {block} {this}, block {other} writes it before, and no release and acquire are between"
     )]
     GlobalRace { address: u64, block: u32, this: AccessKind, other: u32 },
+    #[error(
+        "race on global memory at address {address:#x}: stream {stream} {this} what stream {other} {that}, and neither waits for the other"
+    )]
+    StreamRace { address: u64, stream: u32, this: AccessKind, other: u32, that: AccessKind },
     #[error("barrier that not every thread of the block reaches: {waiting} wait at {at}; {missing}")]
     DivergentBarrier { waiting: String, at: String, missing: String },
     #[error("{what} with mask {mask:#010x} that not every lane of the mask reaches: {missing}")]

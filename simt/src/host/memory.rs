@@ -10,8 +10,10 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, AtomicU8, Ordering::Relaxed};
 
+use super::allocation::Allocation;
 use super::conflicts::{How, Observer};
 use super::fault::{AccessKind, FaultKind};
+use super::streams::Operation;
 
 const OFFSET_BITS: u32 = 36;
 const GENERATION_BITS: u32 = 8;
@@ -46,16 +48,6 @@ pub(crate) struct Memory {
 struct Slot {
     generation: u8,
     allocation: Option<Allocation>,
-}
-
-#[derive(Debug)]
-struct Allocation {
-    bytes: u64,
-    words: Box<[AtomicU64]>,
-    /// One bit for each byte of the word.
-    written: Box<[AtomicU8]>,
-    /// Which block wrote each word of 4 bytes, see [`Observer`].
-    writers: Box<[AtomicU64]>,
 }
 
 impl Memory {
@@ -171,9 +163,46 @@ impl Memory {
     #[inline]
     pub(crate) fn block_load(&self, address: u64, size: usize, by: &Observer) -> Result<u64, FaultKind> {
         let cell = self.cell(address, size)?;
-        let bits = self.load(address, size)?;
+        let bits = self.operation_load(address, size, &by.operation)?;
         cell.check_order(address, by, How::Plain, AccessKind::Read)?;
         Ok(bits)
+    }
+
+    /// Loads an element for an operation; an error too if one of another stream wrote it in no order.
+    #[inline]
+    pub(crate) fn operation_load(
+        &self,
+        address: u64,
+        size: usize,
+        operation: &Operation,
+    ) -> Result<u64, FaultKind> {
+        let bits = self.load(address, size)?;
+        self.check_streams(address, size, operation, How::Plain, AccessKind::Read)?;
+        Ok(bits)
+    }
+
+    /// Checks that no operation of another stream meets this access in no order.
+    #[inline]
+    fn check_streams(
+        &self,
+        address: u64,
+        size: usize,
+        operation: &Operation,
+        how: How,
+        this: AccessKind,
+    ) -> Result<(), FaultKind> {
+        if operation.unordered.is_none() {
+            return Ok(());
+        }
+        let (allocation, offset) = self.locate(address, size as u64)?;
+        let result = allocation.check_streams(offset, size, operation, how, this);
+        result.map_err(|(other, that)| FaultKind::StreamRace {
+            address,
+            stream: operation.stream,
+            this,
+            other,
+            that,
+        })
     }
 
     /// Stores an element for a block; an error if another block wrote another value in no order.
@@ -186,6 +215,7 @@ impl Memory {
         by: &Observer,
     ) -> Result<(), FaultKind> {
         let cell = self.cell(address, size)?;
+        self.check_streams(address, size, &by.operation, How::Plain, AccessKind::Write)?;
         let order = cell.check_order(address, by, How::Plain, AccessKind::Write);
         if order.is_err() && cell.load() != bits {
             return order;
@@ -205,6 +235,7 @@ impl Memory {
         kind: AccessKind,
     ) -> Result<(), FaultKind> {
         let cell = self.cell(address, size)?;
+        self.check_streams(address, size, &by.operation, How::Atomic, kind)?;
         cell.check_order(address, by, How::Atomic, kind)?;
         if kind != AccessKind::Read {
             cell.note_write(by, How::Atomic);
@@ -212,10 +243,11 @@ impl Memory {
         Ok(())
     }
 
-    /// Forgets which blocks wrote.
-    pub(crate) fn forget_writers(&mut self) {
+    /// Forgets which operations wrote and read.
+    pub(crate) fn forget_operations(&mut self) {
         for allocation in self.slots.iter_mut().filter_map(|slot| slot.allocation.as_mut()) {
             allocation.writers.iter_mut().for_each(|note| *note.get_mut() = 0);
+            allocation.readers.take();
         }
     }
 
@@ -242,15 +274,23 @@ impl Memory {
     }
 
     /// Copies from the host.
-    pub(crate) fn write(&self, address: u64, bytes: &[u8]) -> Result<(), FaultKind> {
+    pub(crate) fn write(&self, address: u64, bytes: &[u8], operation: &Operation) -> Result<(), FaultKind> {
         let (allocation, offset) = self.locate(address, bytes.len() as u64)?;
+        self.check_streams(address, bytes.len(), operation, How::Plain, AccessKind::Write)?;
         allocation.write(offset, bytes);
+        allocation.note_host_write(offset, bytes.len(), operation);
         Ok(())
     }
 
     /// Copies to the host; an error if any byte was never written, and then nothing is copied.
-    pub(crate) fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), FaultKind> {
+    pub(crate) fn read(
+        &self,
+        address: u64,
+        bytes: &mut [u8],
+        operation: &Operation,
+    ) -> Result<(), FaultKind> {
         let (allocation, offset) = self.locate(address, bytes.len() as u64)?;
+        self.check_streams(address, bytes.len(), operation, How::Plain, AccessKind::Read)?;
         if let Some(first) = allocation.first_unwritten(offset, bytes.len()) {
             return Err(FaultKind::UninitializedGlobal { address: address + first as u64, bytes: 1 });
         }
@@ -262,9 +302,17 @@ impl Memory {
     }
 
     /// Copies within the device, what was never written included. The ranges may not overlap.
-    pub(crate) fn copy(&self, from: u64, to: u64, bytes: u64) -> Result<(), FaultKind> {
+    pub(crate) fn copy(
+        &self,
+        from: u64,
+        to: u64,
+        bytes: u64,
+        operation: &Operation,
+    ) -> Result<(), FaultKind> {
         let (source, source_offset) = self.locate(from, bytes)?;
         let (target, target_offset) = self.locate(to, bytes)?;
+        self.check_streams(from, bytes as usize, operation, How::Plain, AccessKind::Read)?;
+        self.check_streams(to, bytes as usize, operation, How::Plain, AccessKind::Write)?;
         for i in 0..bytes as usize {
             let at = source_offset + i;
             if source.first_unwritten(at, 1).is_none() {
@@ -272,39 +320,8 @@ impl Memory {
                     .write(target_offset + i, &[(source.words[at / 8].load(Relaxed) >> (at % 8 * 8)) as u8]);
             }
         }
+        target.note_host_write(target_offset, bytes as usize, operation);
         Ok(())
-    }
-}
-
-impl Allocation {
-    fn new(bytes: u64) -> Option<Self> {
-        let words = usize::try_from(bytes.div_ceil(8)).ok()?;
-        Some(Self {
-            bytes,
-            words: bytemuck::allocation::try_zeroed_slice_box(words).ok()?,
-            written: bytemuck::allocation::try_zeroed_slice_box(words).ok()?,
-            writers: bytemuck::allocation::try_zeroed_slice_box(words * 2).ok()?,
-        })
-    }
-
-    fn write(&self, offset: usize, bytes: &[u8]) {
-        let mut at = offset;
-        let mut rest = bytes;
-        while !rest.is_empty() {
-            let take = (8 - at % 8).min(rest.len());
-            let (now, later) = rest.split_at(take);
-            let mut value = self.words[at / 8].load(Relaxed).to_le_bytes();
-            value[at % 8..at % 8 + take].copy_from_slice(now);
-            self.words[at / 8].store(u64::from_le_bytes(value), Relaxed);
-            self.written[at / 8].fetch_or((u8::MAX >> (8 - take)) << (at % 8), Relaxed);
-            at += take;
-            rest = later;
-        }
-    }
-
-    /// The first of `len` bytes that nothing wrote, counted from `offset`.
-    fn first_unwritten(&self, offset: usize, len: usize) -> Option<usize> {
-        (0..len).find(|i| self.written[(offset + i) / 8].load(Relaxed) >> ((offset + i) % 8) & 1 == 0)
     }
 }
 

@@ -13,6 +13,7 @@
 //! | initialization | a read of global or shared memory that nothing wrote |
 //! | read-only memory | a launch that writes what it also loads through a read-only view |
 //! | races | two threads on one word of shared memory, one of them writing, with no barrier between |
+//! | streams | an access to what an operation of another stream wrote, or a write of what it read, with no wait between |
 //! | conflicts | a block that reads or writes what another wrote, one of them plainly, with no release and acquire between |
 //! | barriers | a barrier that not every thread of the block reaches |
 //! | collectives | a shuffle, vote, match or warp barrier that not every lane of its mask reaches, or that reads a lane outside it |
@@ -21,22 +22,27 @@
 //!
 //! A report ([`Fault`]) names the kernel, the block, the thread, the line of the kernel and what it did.
 
+mod allocation;
 mod block;
 mod conflicts;
 mod fault;
+mod gpu;
 mod launch;
 pub(crate) mod machine;
 mod memory;
 mod options;
 mod read_only;
 mod shared;
+mod stream;
+mod streams;
 mod warp;
 mod weak;
 
 pub use fault::{AccessKind, Fault, FaultKind, Place};
-pub use launch::SimulatedGpu;
+pub use gpu::SimulatedGpu;
 pub use memory::OutOfMemory;
 pub use options::{BlockOrder, MemoryOrder, SimulatedOptions};
+pub use stream::SimulatedStream;
 
 /// The finalizer of `SplitMix64`.
 fn mix(mut bits: u64) -> u64 {

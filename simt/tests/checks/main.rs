@@ -41,6 +41,7 @@ macro_rules! found {
 
 mod memory;
 mod races;
+mod streams;
 mod waiting;
 
 fn launch<K: Kernel>(gpu: &SimulatedGpu, kernel: K) -> Result<(), Fault> {

@@ -2,8 +2,9 @@
 //!
 //! The driver's own stream-ordered allocator would do this too, but what it allocates belongs to the GPU and not to a
 //! context: destroying a device object's context would not free it. Blocks of `cuMemAlloc` die with their context. `cuMemFree` however waits for the whole device, so blocks are kept here instead and handed
-//! out again at once. That is sound because a device has one stream: whatever used a block before was launched before
-//! it was freed, and so is done before what uses it next.
+//! out again at once. That is sound because whatever used a block before was launched before it was freed: in the same stream it is
+//! done before what uses the block next, and a use in another stream waits for it, since what is known of a range of addresses
+//! ([`Order`](crate::device::order::Order)) stays when its block is freed.
 
 use std::collections::BTreeMap;
 

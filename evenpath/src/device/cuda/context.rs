@@ -15,7 +15,6 @@ use std::sync::Arc;
 
 use cust::context::legacy::{Context, ContextFlags, ContextStack};
 use cust::event::{Event, EventFlags};
-use cust::stream::{Stream, StreamFlags};
 use cust::sys;
 use parking_lot::{Mutex, RwLock};
 
@@ -23,9 +22,9 @@ use super::cache::Cache;
 use super::driver::{CallError, check, check_raw};
 use super::failure::Failure;
 use super::fault::{Fault, GpuRecord};
-use super::landing::Landing;
 use super::launch_log::LaunchLog;
 use super::module::Modules;
+use super::streams::Streams;
 use crate::device::DeviceError;
 use crate::device::machine::StreamMark;
 
@@ -44,8 +43,7 @@ pub(super) struct Core {
 pub(super) struct Live {
     pub(super) modules: Mutex<Modules>,
     pub(super) cache: Mutex<Cache>,
-    pub(super) stream: Stream,
-    pub(super) landing: Mutex<Landing>,
+    pub(super) streams: Streams,
     /// Last, so that it is destroyed after what it holds.
     context: Context,
 }
@@ -62,10 +60,9 @@ impl Live {
         let context = check("cuCtxCreate", Context::create_and_push(ContextFlags::SCHED_AUTO, gpu))?;
         // Creating pushed it: it is popped at the end of this function, also on an error.
         let current = Current { _not_send: std::marker::PhantomData };
-        let stream = check("cuStreamCreate", Stream::new(StreamFlags::DEFAULT, None))?;
-        let landing = Mutex::new(Landing::new()?);
+        let streams = Streams::new()?;
         drop(current);
-        Ok(Self { modules: Mutex::new(modules), cache: Mutex::new(cache), stream, landing, context })
+        Ok(Self { modules: Mutex::new(modules), cache: Mutex::new(cache), streams, context })
     }
 
     /// Makes the context current in this thread.
@@ -115,6 +112,25 @@ impl Core {
             Some(live) if !self.gpu.fault().is_recorded() => Some(body(live)),
             _ => None,
         };
+        self.conclude(result)
+    }
+
+    /// Runs `body`, with the context current, while no other call is under way.
+    pub(super) fn with_exclusive<R>(
+        &self,
+        body: impl FnOnce(&mut Live) -> Result<R, CallError>,
+    ) -> Result<R, DeviceError> {
+        let result = match &mut *self.live.write() {
+            Some(live) if !self.gpu.fault().is_recorded() => {
+                Some(live.enter().and_then(|_current| body(live)).map_err(Failure::from))
+            }
+            _ => None,
+        };
+        self.conclude(result)
+    }
+
+    /// What a call answers; `None` is that of a context that has ended. The caller holds no lock.
+    fn conclude<R>(&self, result: Option<Result<R, Failure>>) -> Result<R, DeviceError> {
         result.ok_or_else(|| self.lost())?.map_err(|failure| match failure {
             Failure::Fatal(error) => self.lose(error),
             Failure::Call(error) if error.ends_context() => self.lose(error),
@@ -129,26 +145,33 @@ impl Core {
         }
     }
 
-    /// Launches through `launch` and notes the kernel.
+    /// Launches through `launch`, in a stream, and notes the kernels.
     pub(super) fn launch(
         &self,
-        kernel: &'static str,
+        kernels: &[&'static str],
+        stream: u32,
         launch: impl FnOnce() -> Result<(), CallError>,
     ) -> Result<(), CallError> {
-        // Held across the launch, so that whoever sees its fault finds its name.
+        // Held across the launch, so that whoever sees a fault finds their names.
         let mut log = self.log.lock();
         launch()?;
-        log.launched(kernel);
+        kernels.iter().for_each(|kernel| log.launched(kernel, stream));
         Ok(())
     }
 
-    /// Waits until the stream is done. If it cannot be waited for, the context ends, and with it what the stream may
+    /// Waits until a stream is done. If it cannot be waited for, the context ends, and with it what the stream may
     /// still be doing to host memory.
-    pub(super) fn wait(&self, live: &Live) -> Result<(), Failure> {
+    pub(super) fn wait(&self, live: &Live, stream: u32) -> Result<(), Failure> {
         let launches = self.log.lock().launches();
-        check("cuStreamSynchronize", live.stream.synchronize()).map_err(Failure::Fatal)?;
-        self.log.lock().finished(launches);
+        check("cuStreamSynchronize", live.streams.queue(stream).stream.synchronize())
+            .map_err(Failure::Fatal)?;
+        self.log.lock().finished(stream, launches);
         Ok(())
+    }
+
+    /// Waits until all streams are done.
+    pub(super) fn wait_for_all(&self, live: &Live) -> Result<(), Failure> {
+        (0..live.streams.count()).try_for_each(|stream| self.wait(live, stream))
     }
 
     /// Records what ends the context, and ends it.
@@ -174,7 +197,7 @@ impl Drop for Core {
         // Nobody could name the kernels any more if a fault among them were seen later.
         if let Some(live) = &*self.live.read()
             && let Err(Failure::Call(error) | Failure::Fatal(error)) =
-                live.enter().map_err(Failure::from).and_then(|_current| self.wait(live))
+                live.enter().map_err(Failure::from).and_then(|_current| self.wait_for_all(live))
             && error.ends_gpu()
         {
             self.gpu.record(&self.label, error);
@@ -189,10 +212,10 @@ pub(super) struct Mark {
 }
 
 impl Mark {
-    pub(super) fn record(core: &Arc<Core>) -> Result<Self, DeviceError> {
+    pub(super) fn record(core: &Arc<Core>, stream: u32) -> Result<Self, DeviceError> {
         core.with(|live| {
             let event = check("cuEventCreate", Event::new(EventFlags::DEFAULT))?;
-            check("cuEventRecord", event.record(&live.stream))?;
+            check("cuEventRecord", event.record(&live.streams.queue(stream).stream))?;
             Ok(Self { core: Arc::clone(core), event: ManuallyDrop::new(event) })
         })
     }

@@ -140,14 +140,14 @@ mod tests {
     fn kernels_of_all_live_device_objects_are_named_once() {
         let gpu = GpuRecord::default();
         let [first, second, dropped] = [gpu.new_log(), gpu.new_log(), gpu.new_log()];
-        dropped.lock().launched("gone");
+        dropped.lock().launched("gone", 0);
         drop(dropped);
-        second.lock().launched("sort");
-        second.lock().launched("scan");
-        first.lock().launched("scan");
+        second.lock().launched("sort", 0);
+        second.lock().launched("scan", 0);
+        first.lock().launched("scan", 0);
         assert!(gpu.check().is_ok());
         gpu.record("cuda:0", ILLEGAL_ADDRESS);
-        first.lock().launched("later");
+        first.lock().launched("later", 0);
         gpu.record("cuda:0", ILLEGAL_ADDRESS);
         match gpu.check().unwrap_err() {
             DeviceError::GpuLost { device, kernels, reason } => {

@@ -4,17 +4,17 @@
 #[derive(Debug, Default)]
 pub(super) struct LaunchLog {
     launches: u64,
-    /// Each kernel once, with the number of its last launch.
-    kernels: Vec<(&'static str, u64)>,
+    /// Each kernel once for each stream, with the number of its last launch there.
+    kernels: Vec<(&'static str, u32, u64)>,
 }
 
 impl LaunchLog {
-    /// Adds a launch.
-    pub(super) fn launched(&mut self, kernel: &'static str) {
+    /// Adds a launch in a stream.
+    pub(super) fn launched(&mut self, kernel: &'static str, stream: u32) {
         self.launches += 1;
-        match self.kernels.iter_mut().find(|(name, _)| *name == kernel) {
-            Some((_, last)) => *last = self.launches,
-            None => self.kernels.push((kernel, self.launches)),
+        match self.kernels.iter_mut().find(|(name, own, _)| *name == kernel && *own == stream) {
+            Some((_, _, last)) => *last = self.launches,
+            None => self.kernels.push((kernel, stream, self.launches)),
         }
     }
 
@@ -23,14 +23,20 @@ impl LaunchLog {
         self.launches
     }
 
-    /// Forgets the first `launches` launches: they ended well.
-    pub(super) fn finished(&mut self, launches: u64) {
-        self.kernels.retain(|&(_, last)| last > launches);
+    /// Forgets those of a stream that are among the first `launches` launches: they ended well.
+    pub(super) fn finished(&mut self, stream: u32, launches: u64) {
+        self.kernels.retain(|&(_, own, last)| own != stream || last > launches);
     }
 
     /// The kernels not known to have ended well.
     pub(super) fn kernels(&self) -> Vec<&'static str> {
-        self.kernels.iter().map(|&(name, _)| name).collect()
+        let mut kernels = Vec::new();
+        for &(name, ..) in &self.kernels {
+            if !kernels.contains(&name) {
+                kernels.push(name);
+            }
+        }
+        kernels
     }
 }
 
@@ -42,14 +48,18 @@ mod tests {
     fn only_what_was_launched_before_a_wait_is_forgotten() {
         let mut log = LaunchLog::default();
         for kernel in ["scan", "sort", "scan"] {
-            log.launched(kernel);
+            log.launched(kernel, 0);
         }
         assert_eq!(log.kernels(), ["scan", "sort"]);
         let seen = log.launches();
-        log.launched("sort");
-        log.finished(seen);
-        assert_eq!(log.kernels(), ["sort"]);
-        log.finished(log.launches());
+        log.launched("sort", 0);
+        log.launched("scan", 1);
+        log.launched("scan", 1);
+        log.finished(0, seen);
+        assert_eq!(log.kernels(), ["sort", "scan"]);
+        log.finished(0, log.launches());
+        assert_eq!(log.kernels(), ["scan"], "of the other stream");
+        log.finished(1, log.launches());
         assert!(log.kernels().is_empty());
     }
 }

@@ -7,24 +7,28 @@ mod driver;
 mod entry;
 mod failure;
 mod fault;
+mod graph;
 mod landing;
 mod launch_log;
 mod module;
 mod parameters;
 mod ptx;
+mod streams;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use cust::CudaApiVersion;
 use cust::device::{Device as Gpu, DeviceAttribute};
-use cust::sys::{self, CUdevice_attribute, CUresult};
+use cust::sys::{self, CUdevice_attribute, CUfunction, CUresult, CUstream};
 use evenpath_simt::kernel::{Argument, KernelInfo};
 use parking_lot::Mutex;
 
-use super::machine::{Block, Machine, Moment};
+use super::machine::{Block, Executable, Machine, Moment};
+use super::order::Access;
 use super::own_kernels::OwnKernels;
 use super::prepare::Kernels;
+use super::recording::Node;
 use super::{DeviceError, DeviceProperties, Version};
 use cache::Cache;
 use context::{Core, Live, Mark, allocate, free};
@@ -129,6 +133,36 @@ fn memory_info() -> Result<(u64, u64), CallError> {
     Ok((free as u64, total as u64))
 }
 
+/// Launches blocks of threads with so many bytes of dynamic shared memory each.
+///
+/// # Safety
+///
+/// The function is of a module in the current context, the parameters are its own, and memory that they name is live.
+unsafe fn launch(
+    function: CUfunction,
+    (grid, block_size, dynamic_shared): (u32, u32, u32),
+    stream: CUstream,
+    parameters: &ParameterBytes,
+) -> Result<(), CallError> {
+    let mut pointers = parameters.pointers();
+    // SAFETY: the caller's; the driver copies the parameters before the call returns.
+    check_raw("cuLaunchKernel", unsafe {
+        sys::cuLaunchKernel(
+            function,
+            grid,
+            1,
+            1,
+            block_size,
+            1,
+            1,
+            dynamic_shared,
+            stream,
+            pointers.as_mut_ptr(),
+            std::ptr::null_mut(),
+        )
+    })
+}
+
 impl Machine for Cuda {
     fn properties(&self) -> &DeviceProperties {
         &self.properties
@@ -180,57 +214,73 @@ impl Machine for Cuda {
         });
     }
 
-    unsafe fn write(&self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+    fn take_stream(&self) -> Result<u32, DeviceError> {
+        self.core.with_exclusive(|live| live.streams.take())
+    }
+
+    fn give_back_stream(&self, stream: u32) {
+        self.core.release(|live| live.streams.give_back(stream));
+    }
+
+    unsafe fn write(&self, stream: u32, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         self.core.with(|live| {
-            let stream = live.stream.as_inner();
             // SAFETY: the caller vouches for the range, and the slice is borrowed until the copy is done: the next
             // line waits for it, and if that fails the context is destroyed before this function returns.
-            let result =
-                unsafe { sys::cuMemcpyHtoDAsync_v2(address, bytes.as_ptr().cast(), bytes.len(), stream) };
-            check_raw("cuMemcpyHtoD", result)?;
-            self.core.wait(live)
+            let copy =
+                |to| unsafe { sys::cuMemcpyHtoDAsync_v2(address, bytes.as_ptr().cast(), bytes.len(), to) };
+            let access = || vec![Access::write(address, bytes.len() as u64)];
+            live.streams.enqueue(stream, access, |to| check_raw("cuMemcpyHtoD", copy(to)))?;
+            self.core.wait(live, stream)
         })
     }
 
-    unsafe fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
+    unsafe fn read(&self, stream: u32, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
         self.core.with(|live| {
-            let stream = live.stream.as_inner();
             let (own, len) = (bytes.as_mut_ptr(), bytes.len());
             let copy = |to| {
-                // SAFETY: as for `write`; there are as many bytes at `to`, which are not looked at before the wait.
-                check_raw("cuMemcpyDtoH", unsafe { sys::cuMemcpyDtoHAsync_v2(to, address, len, stream) })
+                let access = || vec![Access::read(address, len as u64)];
+                live.streams.enqueue(stream, access, |from| {
+                    // SAFETY: as for `write`; there are as many bytes at `to`, which are not looked at before the wait.
+                    check_raw("cuMemcpyDtoH", unsafe { sys::cuMemcpyDtoHAsync_v2(to, address, len, from) })
+                })
             };
             if len > LANDING_BYTES {
                 copy(own.cast())?;
-                return self.core.wait(live);
+                return self.core.wait(live, stream);
             }
-            let mut landing = live.landing.lock();
+            let queue = live.streams.queue(stream);
+            let mut landing = queue.landing.lock();
             copy(landing.address())?;
-            self.core.wait(live)?;
+            self.core.wait(live, stream)?;
             landing.take(bytes);
             Ok(())
         })
     }
 
-    unsafe fn zero(&self, address: u64, bytes: u64) -> Result<(), DeviceError> {
+    unsafe fn zero(&self, stream: u32, address: u64, bytes: u64) -> Result<(), DeviceError> {
         self.core.with(|live| {
-            // SAFETY: the caller vouches for the range.
-            let result = unsafe { sys::cuMemsetD8Async(address, 0, bytes as usize, live.stream.as_inner()) };
-            Ok(check_raw("cuMemsetD8", result)?)
+            let access = || vec![Access::write(address, bytes)];
+            Ok(live.streams.enqueue(stream, access, |to| {
+                // SAFETY: the caller vouches for the range.
+                check_raw("cuMemsetD8", unsafe { sys::cuMemsetD8Async(address, 0, bytes as usize, to) })
+            })?)
         })
     }
 
-    unsafe fn copy(&self, from: u64, to: u64, bytes: u64) -> Result<(), DeviceError> {
+    unsafe fn copy(&self, stream: u32, from: u64, to: u64, bytes: u64) -> Result<(), DeviceError> {
         self.core.with(|live| {
-            let stream = live.stream.as_inner();
-            // SAFETY: the caller vouches for the ranges.
-            let result = unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes as usize, stream) };
-            Ok(check_raw("cuMemcpyDtoD", result)?)
+            let accesses = || vec![Access::read(from, bytes), Access::write(to, bytes)];
+            Ok(live.streams.enqueue(stream, accesses, |stream| {
+                // SAFETY: the caller vouches for the ranges.
+                let result = unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes as usize, stream) };
+                check_raw("cuMemcpyDtoD", result)
+            })?)
         })
     }
 
     unsafe fn launch(
         &self,
+        stream: u32,
         kernel: &'static KernelInfo,
         grid: u32,
         dynamic_shared: u32,
@@ -243,30 +293,21 @@ impl Machine for Cuda {
             return Err(DeviceError::Launch { device: self.core.label.clone(), kernel: kernel.name, reason });
         }
         let parameters = ParameterBytes::new(kernel, arguments);
-        let mut pointers = parameters.pointers();
         self.core.with(|live| {
             let function = live.modules.lock().function(kernel, dynamic_shared)?;
-            let launch = || {
-                // SAFETY: the function is of a module in the current context. The caller vouches for the number and
-                // kinds of the arguments, whose bytes live until the call returns: the driver copies them.
-                check_raw("cuLaunchKernel", unsafe {
-                    sys::cuLaunchKernel(
-                        function,
-                        grid,
-                        1,
-                        1,
-                        kernel.block_size,
-                        1,
-                        1,
-                        dynamic_shared,
-                        live.stream.as_inner(),
-                        pointers.as_mut_ptr(),
-                        std::ptr::null_mut(),
-                    )
-                })
-            };
-            Ok(self.core.launch(kernel.name, launch)?)
+            let size = (grid, kernel.block_size, dynamic_shared);
+            let accesses = || Access::of_launch(kernel, arguments);
+            Ok(live.streams.enqueue(stream, accesses, |to| {
+                // SAFETY: the function is of a module in the current context, and the caller vouches for the arguments.
+                self.core
+                    .launch(&[kernel.name], stream, || unsafe { launch(function, size, to, &parameters) })
+            })?)
         })
+    }
+
+    unsafe fn instantiate(&self, nodes: &[Node]) -> Result<Option<Box<dyn Executable>>, DeviceError> {
+        // SAFETY: the caller's.
+        Ok(Some(Box::new(unsafe { graph::Executable::new(&self.core, nodes) }?)))
     }
 
     fn add_kernels(&self, kernels: OwnKernels<'_>) -> Result<(), DeviceError> {
@@ -311,11 +352,14 @@ impl Machine for Cuda {
         Ok(blocks * self.properties.multiprocessors)
     }
 
-    fn synchronize(&self) -> Result<(), DeviceError> {
-        self.core.with(|live| self.core.wait(live))
+    fn synchronize(&self, stream: Option<u32>) -> Result<(), DeviceError> {
+        self.core.with(|live| match stream {
+            Some(stream) => self.core.wait(live, stream),
+            None => self.core.wait_for_all(live),
+        })
     }
 
-    fn record(&self) -> Result<Moment, DeviceError> {
-        Mark::record(&self.core).map(|mark| Moment::Stream(Box::new(mark)))
+    fn record(&self, stream: u32) -> Result<Moment, DeviceError> {
+        Mark::record(&self.core, stream).map(|mark| Moment::Stream(Box::new(mark)))
     }
 }

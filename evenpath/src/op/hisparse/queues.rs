@@ -66,10 +66,10 @@ impl<S: Specification> QueueMemory<S> {
     /// The queues for the next run, which begins when all earlier ones have ended.
     pub(super) fn next_run(&mut self) -> Result<queue::Queues, DeviceError> {
         self.run = self.run.wrapping_add(1);
-        if self.run == 0 {
-            // Run numbers wrap around, and some places may still be tagged by an early run.
+        if self.run == 0 || self.words.device().is_recording() {
+            // Run numbers wrap around, and some places may still be tagged by an early run; those of a graph's runs are one.
             self.words.set_zero()?;
-            self.run = 1;
+            self.run = self.run.max(1);
         }
         let (words, places) = (self.words.as_global_mut(), queue::places_words::<S>(self.capacity));
         let state = |run: u32| words.skip(places + (run % 2) as usize * queue::state_words::<S>());

@@ -150,7 +150,7 @@ impl<V: Value> Leaves<V> {
         beta: V,
         y: &mut DeviceVec<V>,
     ) -> Result<(), DeviceError> {
-        let mut work = self.sums.lock();
+        let mut work = self.sums.lock()?;
         let elements = y.len() as u64;
         let kernel = HiSparseSpmv {
             pool: nodes.view(),

@@ -80,7 +80,7 @@ impl<V: Value, O: Offset> Binned<V, O> {
 
 impl<V: Value, O: Offset> Schedule<V, O> for Binned<V, O> {
     fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
-        let mut work = self.sums.lock();
+        let mut work = self.sums.lock()?;
         let long = LongRows {
             rows: self.long_rows.as_global(),
             first_pieces: self.first_pieces.as_global(),

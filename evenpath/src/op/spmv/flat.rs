@@ -117,7 +117,7 @@ impl<V: Value, O: Offset> Flat<V, O> {
 impl<V: Value, O: Offset> Schedule<V, O> for Flat<V, O> {
     fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
         let rows = product.matrix.rows();
-        let mut work = self.cut_rows.sums.lock();
+        let mut work = self.cut_rows.sums.lock()?;
         let (tile_rows, cut_rows) = (self.tile_rows.as_global(), self.cut_rows.view(&mut work));
         let tile = |product: kernels::Product<V, O>| {
             let Pattern { row_offsets, rows, .. } = self.filled.pattern(product.matrix.pattern());

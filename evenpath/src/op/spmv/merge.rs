@@ -40,7 +40,7 @@ impl<V: Value, O: Offset> Merge<V, O> {
 
 impl<V: Value, O: Offset> Schedule<V, O> for Merge<V, O> {
     fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
-        let mut work = self.cut_rows.sums.lock();
+        let mut work = self.cut_rows.sums.lock()?;
         let (tile_rows, cut_rows) = (self.tiles.rows.as_global(), self.cut_rows.view(&mut work));
         // SAFETY: the tiles and the cut rows are the matrix's.
         unsafe { product.launch(&self.launch, |product| MergeTile { product, tile_rows, cut_rows }) }

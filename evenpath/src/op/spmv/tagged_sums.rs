@@ -41,11 +41,15 @@ impl TaggedSums {
     }
 
     /// The workspace, for one launch: the next in the stream finds it as this one left it.
-    pub(in crate::op) fn lock(&self) -> MutexGuard<'_, Words> {
+    /// The launches of a graph have one number for all runs of the graph: each finds zeros.
+    pub(in crate::op) fn lock(&self) -> Result<MutexGuard<'_, Words>, DeviceError> {
         let mut words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
+        if words.sums.device().is_recording() {
+            words.sums.set_zero()?;
+        }
         // Every word is written in every run, so that none is as old as the number's return.
         words.run = words.run.wrapping_add(1).max(1);
-        words
+        Ok(words)
     }
 
     /// Bytes of device memory.

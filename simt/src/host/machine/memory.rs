@@ -28,7 +28,10 @@ pub(crate) fn load<T: Element>(address: u64) -> T {
 pub(crate) fn load_read_only<T: Element>(address: u64) -> T {
     let line = Location::caller();
     note_use(Use::ReadOnlyLoad, address, T::SIZE);
-    with_lane(|lane| T::from_bits(checked(lane, lane.block.launch.memory.load(address, T::SIZE), line)))
+    with_lane(|lane| {
+        let (memory, operation) = (lane.block.launch.memory, lane.block.launch.operation);
+        T::from_bits(checked(lane, memory.operation_load(address, T::SIZE, operation), line))
+    })
 }
 
 #[inline]
@@ -163,7 +166,10 @@ pub(crate) fn load_streaming_16<T: Element>(address: u64) -> Packet {
     let line = Location::caller();
     gather_packet(|index| {
         let address = address + (index * T::SIZE) as u64;
-        with_lane(|lane| T::from_bits(checked(lane, lane.block.launch.memory.load(address, T::SIZE), line)))
+        with_lane(|lane| {
+            let (memory, operation) = (lane.block.launch.memory, lane.block.launch.operation);
+            T::from_bits(checked(lane, memory.operation_load(address, T::SIZE, operation), line))
+        })
     })
 }
 

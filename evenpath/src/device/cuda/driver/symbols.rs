@@ -3,7 +3,7 @@
 //! Complete for `cust` 0.3.2: every function its source names, so that any instantiation of its generic code links,
 //! with dead code or without.
 
-use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ushort, c_void};
+use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
 
 // A third of its types are in some signature.
 #[allow(clippy::wildcard_imports)]
@@ -65,11 +65,20 @@ trampolines! {
     fn cuGraphCreate(ph_graph: *mut CUgraph, flags: c_uint);
     fn cuGraphDebugDotPrint(h_graph: CUgraph, path: *const c_char, flags: c_uint);
     fn cuGraphDestroy(h_graph: CUgraph);
+    fn cuGraphExecDestroy(h_graph_exec: CUgraphExec);
+    fn cuGraphExecUpdate(
+        h_graph_exec: CUgraphExec, h_graph: CUgraph, h_error_node_out: *mut CUgraphNode,
+        update_result_out: *mut CUgraphExecUpdateResult,
+    );
     fn cuGraphGetEdges(
         h_graph: CUgraph, from: *mut CUgraphNode, to: *mut CUgraphNode, num_edges: *mut usize,
     );
     fn cuGraphGetNodes(h_graph: CUgraph, nodes: *mut CUgraphNode, num_nodes: *mut usize);
+    fn cuGraphInstantiateWithFlags(
+        ph_graph_exec: *mut CUgraphExec, h_graph: CUgraph, flags: c_ulonglong,
+    );
     fn cuGraphKernelNodeGetParams(h_node: CUgraphNode, node_params: *mut CUDA_KERNEL_NODE_PARAMS);
+    fn cuGraphLaunch(h_graph_exec: CUgraphExec, h_stream: CUstream);
     fn cuGraphNodeGetType(h_node: CUgraphNode, kind: *mut CUgraphNodeType);
     fn cuImportExternalMemory(
         ext_mem_out: *mut CUexternalMemory,
@@ -152,8 +161,10 @@ trampolines! {
         block_size_to_dynamic_s_mem_size: CUoccupancyB2DSize, dynamic_s_mem_size: usize,
         block_size_limit: c_int,
     );
+    fn cuStreamBeginCapture_v2(h_stream: CUstream, mode: CUstreamCaptureMode);
     fn cuStreamCreateWithPriority(ph_stream: *mut CUstream, flags: c_uint, priority: c_int);
     fn cuStreamDestroy_v2(h_stream: CUstream);
+    fn cuStreamEndCapture(h_stream: CUstream, ph_graph: *mut CUgraph);
     fn cuStreamGetFlags(h_stream: CUstream, flags: *mut c_uint);
     fn cuStreamGetPriority(h_stream: CUstream, priority: *mut c_int);
     fn cuStreamSynchronize(h_stream: CUstream);

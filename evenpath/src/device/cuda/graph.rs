@@ -1,0 +1,184 @@
+//! Executable graphs.
+//!
+//! The operations are put on a stream that captures them, which is private: nothing else is asked of the driver meanwhile, so whatever
+//! a program does in its own streams and threads cannot end up in a graph, or break its capture.
+
+use std::sync::Arc;
+
+use cust::stream::{Stream, StreamFlags};
+use cust::sys::{
+    self, CUfunction, CUgraph, CUgraphExec, CUgraphExecUpdateResult, CUresult, CUstream, CUstreamCaptureMode,
+};
+
+use super::context::{Core, Live};
+use super::driver::{CallError, check, check_raw};
+use super::failure::Failure;
+use super::parameters::ParameterBytes;
+use crate::device::DeviceError;
+use crate::device::machine;
+use crate::device::order::Access;
+use crate::device::recording::Node;
+
+/// A graph that the driver made ready to launch.
+pub(super) struct Executable {
+    core: Arc<Core>,
+    graph: CUgraphExec,
+    /// Each kernel once.
+    kernels: Vec<&'static str>,
+}
+
+// SAFETY: a graph may be launched, changed and destroyed from any thread, by one at a time.
+unsafe impl Send for Executable {}
+
+impl Executable {
+    /// Of operations with these arguments.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Machine::instantiate`](machine::Machine::instantiate).
+    pub(super) unsafe fn new(core: &Arc<Core>, nodes: &[Node]) -> Result<Self, DeviceError> {
+        let graph = core.with(|live| {
+            // SAFETY: the caller's.
+            let captured = unsafe { Captured::new(live, nodes) }?;
+            let mut graph = std::ptr::null_mut();
+            // SAFETY: `graph` is live for the call, and the other is a graph.
+            check_raw("cuGraphInstantiate", unsafe {
+                sys::cuGraphInstantiateWithFlags(&raw mut graph, captured.0, 0)
+            })?;
+            Ok(graph)
+        })?;
+        Ok(Self { core: Arc::clone(core), graph, kernels: kernels(nodes) })
+    }
+}
+
+fn kernels(nodes: &[Node]) -> Vec<&'static str> {
+    let mut names = Vec::new();
+    for node in nodes {
+        if let Node::Launch { kernel, .. } = node
+            && !names.contains(&kernel.name)
+        {
+            names.push(kernel.name);
+        }
+    }
+    names
+}
+
+impl machine::Executable for Executable {
+    unsafe fn launch(&self, stream: u32, accesses: &[Access]) -> Result<(), DeviceError> {
+        self.core.with(|live| {
+            Ok(live.streams.enqueue(
+                stream,
+                || accesses.to_vec(),
+                |to| {
+                    self.core.launch(&self.kernels, stream, || {
+                        // SAFETY: the caller vouches for the memory; the graph is of the current context.
+                        check_raw("cuGraphLaunch", unsafe { sys::cuGraphLaunch(self.graph, to) })
+                    })
+                },
+            )?)
+        })
+    }
+
+    unsafe fn update(&mut self, nodes: &[Node]) -> Result<bool, DeviceError> {
+        let is_updated = self.core.with(|live| {
+            // SAFETY: the caller's.
+            let captured = unsafe { Captured::new(live, nodes) }?;
+            let (mut node, mut outcome) =
+                (std::ptr::null_mut(), CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_ERROR);
+            // SAFETY: all are live for the call.
+            let result =
+                unsafe { sys::cuGraphExecUpdate(self.graph, captured.0, &raw mut node, &raw mut outcome) };
+            // Any failure to update leaves the graph to be made anew; others the next call meets too.
+            Ok(result == CUresult::CUDA_SUCCESS)
+        })?;
+        if is_updated {
+            self.kernels = kernels(nodes);
+        }
+        Ok(is_updated)
+    }
+}
+
+impl Drop for Executable {
+    fn drop(&mut self) {
+        self.core.release(|live| {
+            if let Ok(_current) = live.enter() {
+                // SAFETY: the graph is live, and nobody has it any more; launches under way keep what they need.
+                unsafe { sys::cuGraphExecDestroy(self.graph) };
+            }
+        });
+    }
+}
+
+/// A graph as it was captured. Its context is current.
+struct Captured(CUgraph);
+
+impl Captured {
+    /// # Safety
+    ///
+    /// As for [`Machine::instantiate`](machine::Machine::instantiate).
+    unsafe fn new(live: &Live, nodes: &[Node]) -> Result<Self, Failure> {
+        // Modules are loaded before: that would break a capture.
+        let mut functions = Vec::new();
+        for node in nodes {
+            if let Node::Launch { kernel, dynamic_shared, .. } = node {
+                functions.push(live.modules.lock().function(kernel, *dynamic_shared)?);
+            }
+        }
+        let stream = check("cuStreamCreate", Stream::new(StreamFlags::NON_BLOCKING, None))?;
+        let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        // SAFETY: the stream is live, and this function's own.
+        check_raw("cuStreamBeginCapture", unsafe { sys::cuStreamBeginCapture_v2(stream.as_inner(), mode) })?;
+        let mut functions = functions.into_iter();
+        let put = nodes.iter().try_for_each(|node| {
+            // SAFETY: the caller's.
+            unsafe { put(node, &mut functions, stream.as_inner()) }
+        });
+        let mut graph = std::ptr::null_mut();
+        // SAFETY: `graph` is live for the call. The capture is ended also where an operation was refused.
+        let end = check_raw("cuStreamEndCapture", unsafe {
+            sys::cuStreamEndCapture(stream.as_inner(), &raw mut graph)
+        });
+        let captured = Self(graph);
+        put.and(end)?;
+        Ok(captured)
+    }
+}
+
+impl Drop for Captured {
+    fn drop(&mut self) {
+        if !self.0.is_null() {
+            // SAFETY: the graph is live, and nobody has it any more.
+            unsafe { sys::cuGraphDestroy(self.0) };
+        }
+    }
+}
+
+/// Puts an operation on a stream. `functions` are those of the launches, in their order.
+///
+/// # Safety
+///
+/// As for [`Machine::instantiate`](machine::Machine::instantiate).
+unsafe fn put(
+    node: &Node,
+    functions: &mut impl Iterator<Item = CUfunction>,
+    stream: CUstream,
+) -> Result<(), CallError> {
+    match node {
+        Node::Launch { kernel, grid, dynamic_shared, arguments } => {
+            let Some(function) = functions.next() else { return Ok(()) };
+            let parameters = ParameterBytes::new(kernel, arguments);
+            // SAFETY: the caller's.
+            unsafe {
+                super::launch(function, (*grid, kernel.block_size, *dynamic_shared), stream, &parameters)
+            }
+        }
+        &Node::Zero { address, bytes } => {
+            // SAFETY: the caller's.
+            check_raw("cuMemsetD8", unsafe { sys::cuMemsetD8Async(address, 0, bytes as usize, stream) })
+        }
+        &Node::Copy { from, to, bytes } => {
+            // SAFETY: the caller's.
+            check_raw("cuMemcpyDtoD", unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes as usize, stream) })
+        }
+    }
+}

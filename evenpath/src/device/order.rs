@@ -1,0 +1,238 @@
+//! The order of what the streams of a device do to its memory.
+//!
+//! Operations of one stream run one after the other; those of different streams may run at once. For each range of addresses this
+//! keeps which operation wrote it last, and the last of each stream to have read it since: what a later operation has to wait for if
+//! it is of another stream. Ranges are cut where accesses cut them, so parts of a vector are told apart. What is known of a range
+//! stays when its memory is freed, so that whoever gets the memory next waits for those who had it before.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use evenpath_simt::kernel::{Argument, KernelInfo, ParameterKind};
+use smallvec::SmallVec;
+
+/// An operation: the stream that it is of, and how many of the stream's operations there are up to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Step {
+    pub(super) stream: u32,
+    pub(super) number: u64,
+}
+
+/// A range of addresses that an operation reads or writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Access {
+    pub(super) range: Range<u64>,
+    pub(super) is_write: bool,
+}
+
+impl Access {
+    pub(super) fn read(address: u64, bytes: u64) -> Self {
+        Self { range: address..address.saturating_add(bytes), is_write: false }
+    }
+
+    pub(super) fn write(address: u64, bytes: u64) -> Self {
+        Self { range: address..address.saturating_add(bytes), is_write: true }
+    }
+
+    /// The views among the arguments of a launch.
+    pub(super) fn of_launch(kernel: &KernelInfo, arguments: &[Argument]) -> Vec<Self> {
+        let mut accesses = Vec::with_capacity(arguments.len());
+        let mut arguments = arguments.iter();
+        for (_, kind) in kernel.parameters {
+            kind.for_each_scalar(0, &mut |kind, _| {
+                let Some(&Argument { bits, len }) = arguments.next() else { return };
+                let bytes = |element: evenpath_simt::ScalarType| len.saturating_mul(element.size() as u64);
+                match kind {
+                    ParameterKind::Global(element) => accesses.push(Self::read(bits, bytes(element))),
+                    ParameterKind::GlobalMut(element) => accesses.push(Self::write(bits, bytes(element))),
+                    ParameterKind::Scalar(_) | ParameterKind::Struct(_) => {}
+                }
+            });
+        }
+        accesses
+    }
+}
+
+/// What an operation has to wait for: of each other stream, the last operation.
+pub(super) type Waits = SmallVec<[Step; 4]>;
+
+/// What the streams of a device did, and for what they have waited.
+#[derive(Debug, Default)]
+pub(super) struct Order {
+    /// By the address where each begins. They do not overlap.
+    segments: BTreeMap<u64, Segment>,
+    /// Of each stream, how many operations of each other it comes after.
+    waited: Vec<Vec<u64>>,
+}
+
+/// A range of addresses with one history.
+#[derive(Debug, Clone)]
+struct Segment {
+    end: u64,
+    write: Option<Step>,
+    /// Since the write, the last of each stream.
+    reads: SmallVec<[Step; 2]>,
+}
+
+impl Order {
+    /// Notes that what a stream does next comes after an operation of another.
+    pub(super) fn waited(&mut self, stream: u32, step: Step) {
+        let (stream, other) = (stream as usize, step.stream as usize);
+        if self.waited.len() <= stream {
+            self.waited.resize_with(stream + 1, Vec::new);
+        }
+        let waited = &mut self.waited[stream];
+        waited.resize(waited.len().max(other + 1), 0);
+        waited[other] = waited[other].max(step.number);
+    }
+
+    /// Notes the next operation of a stream. Returns what it has to come after and does not yet.
+    pub(super) fn begin(&mut self, step: Step, accesses: &[Access]) -> Waits {
+        let mut waits = Waits::new();
+        for Access { range, is_write } in accesses.iter().filter(|access| !access.range.is_empty()) {
+            if *is_write {
+                self.write(range, step, &mut waits);
+            } else {
+                self.read(range, step, &mut waits);
+            }
+        }
+        if let Some(waited) = self.waited.get(step.stream as usize) {
+            waits.retain(|wait| waited.get(wait.stream as usize).is_none_or(|&number| number < wait.number));
+        }
+        waits
+    }
+
+    fn read(&mut self, range: &Range<u64>, step: Step, waits: &mut Waits) {
+        self.cut(range.start);
+        self.cut(range.end);
+        let mut gaps = SmallVec::<[Range<u64>; 2]>::new();
+        let mut at = range.start;
+        for (&start, segment) in self.segments.range_mut(range.clone()) {
+            if at < start {
+                gaps.push(at..start);
+            }
+            at = segment.end;
+            segment.write.into_iter().for_each(|write| add(waits, step.stream, write));
+            match segment.reads.iter_mut().find(|read| read.stream == step.stream) {
+                Some(read) => *read = step,
+                None => segment.reads.push(step),
+            }
+        }
+        if at < range.end {
+            gaps.push(at..range.end);
+        }
+        let reads: SmallVec<[Step; 2]> = SmallVec::from_slice(&[step]);
+        let segment = |end| Segment { end, write: None, reads: reads.clone() };
+        self.segments.extend(gaps.into_iter().map(|gap| (gap.start, segment(gap.end))));
+    }
+
+    fn write(&mut self, range: &Range<u64>, step: Step, waits: &mut Waits) {
+        self.cut(range.start);
+        self.cut(range.end);
+        while let Some((&start, segment)) = self.segments.range(range.clone()).next() {
+            let (write, reads) = (segment.write, &segment.reads);
+            write.iter().chain(reads).for_each(|&earlier| add(waits, step.stream, earlier));
+            self.segments.remove(&start);
+        }
+        let segment = Segment { end: range.end, write: Some(step), reads: SmallVec::new() };
+        self.segments.insert(range.start, segment);
+    }
+
+    /// Cuts the segment that an address lies within.
+    fn cut(&mut self, address: u64) {
+        if let Some((_, segment)) = self.segments.range_mut(..address).next_back()
+            && segment.end > address
+        {
+            let rest = segment.clone();
+            segment.end = address;
+            self.segments.insert(address, rest);
+        }
+    }
+}
+
+/// Adds an operation of another stream to what is to be waited for.
+fn add(waits: &mut Waits, stream: u32, step: Step) {
+    if step.stream == stream {
+        return;
+    }
+    match waits.iter_mut().find(|wait| wait.stream == step.stream) {
+        Some(wait) => wait.number = wait.number.max(step.number),
+        None => waits.push(step),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What each byte's history asks of an access, found byte by byte.
+    #[derive(Default)]
+    struct Bytes {
+        writes: BTreeMap<u64, Step>,
+        reads: BTreeMap<(u64, u32), Step>,
+    }
+
+    impl Bytes {
+        fn begin(&mut self, step: Step, access: &Access) -> BTreeMap<u32, u64> {
+            let mut waits = BTreeMap::new();
+            for byte in access.range.clone() {
+                let reads: Vec<Step> =
+                    self.reads.range((byte, 0)..(byte + 1, 0)).map(|(_, &read)| read).collect();
+                let earlier = self.writes.get(&byte).copied().into_iter();
+                for wait in earlier.chain(reads.into_iter().filter(|_| access.is_write)) {
+                    if wait.stream != step.stream {
+                        let number = waits.entry(wait.stream).or_insert(0);
+                        *number = wait.number.max(*number);
+                    }
+                }
+                if access.is_write {
+                    self.writes.insert(byte, step);
+                    self.reads.retain(|&(at, _), _| at != byte);
+                } else {
+                    self.reads.insert((byte, step.stream), step);
+                }
+            }
+            waits
+        }
+    }
+
+    fn step(stream: u32, number: u64) -> Step {
+        Step { stream, number }
+    }
+
+    proptest! {
+        #[test]
+        fn every_access_waits_for_what_its_bytes_saw(
+            accesses in proptest::collection::vec((0..3_u32, 0..40_u64, 0..12_u64, any::<bool>()), 1..60)
+        ) {
+            let (mut order, mut bytes, mut numbers) = (Order::default(), Bytes::default(), [0; 3]);
+            for (stream, start, len, is_write) in accesses {
+                numbers[stream as usize] += 1;
+                let access = Access { range: start..start + len, is_write };
+                let step = step(stream, numbers[stream as usize]);
+                let waits: BTreeMap<u32, u64> =
+                    order.begin(step, std::slice::from_ref(&access)).iter().map(|wait| (wait.stream, wait.number)).collect();
+                prop_assert_eq!(waits, bytes.begin(step, &access));
+                let mut end = 0;
+                for (&start, segment) in &order.segments {
+                    prop_assert!(end <= start && start < segment.end);
+                    end = segment.end;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_waited_for_twice() {
+        let mut order = Order::default();
+        assert!(order.begin(step(0, 1), &[Access::write(0, 8)]).is_empty());
+        assert_eq!(order.begin(step(1, 1), &[Access::read(0, 8)])[..], [step(0, 1)]);
+        order.waited(1, step(0, 3));
+        assert!(order.begin(step(1, 2), &[Access::read(4, 8)]).is_empty());
+        assert!(order.begin(step(0, 3), &[Access::read(0, 8)]).is_empty(), "both read");
+        assert!(order.begin(step(1, 3), &[Access::write(0, 1)]).is_empty(), "the third is waited for");
+        assert_eq!(order.begin(step(0, 4), &[Access::write(0, 4)])[..], [step(1, 3)]);
+    }
+}

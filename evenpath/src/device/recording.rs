@@ -1,0 +1,140 @@
+//! What a thread asks of a device while it captures a graph: noted, and not done.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use evenpath_simt::kernel::{Argument, KernelInfo};
+
+use super::allocation::Allocation;
+use super::order::Access;
+use super::{Device, DeviceError};
+
+/// An operation of a graph.
+#[derive(Debug, Clone)]
+pub(crate) enum Node {
+    Launch { kernel: &'static KernelInfo, grid: u32, dynamic_shared: u32, arguments: Vec<Argument> },
+    Zero { address: u64, bytes: u64 },
+    Copy { from: u64, to: u64, bytes: u64 },
+}
+
+impl Node {
+    /// What the operation reads and writes.
+    pub(super) fn accesses(&self) -> Vec<Access> {
+        match self {
+            Self::Launch { kernel, arguments, .. } => Access::of_launch(kernel, arguments),
+            &Self::Zero { address, bytes } => vec![Access::write(address, bytes)],
+            &Self::Copy { from, to, bytes } => vec![Access::read(from, bytes), Access::write(to, bytes)],
+        }
+    }
+}
+
+/// The operations so far, and the memory that they use.
+#[derive(Default)]
+pub(super) struct Recording {
+    pub(super) nodes: Vec<Node>,
+    pub(super) kept: Kept,
+}
+
+/// Memory that a graph keeps: its operations have the addresses, whatever happens to the vectors.
+#[derive(Default)]
+pub(super) struct Kept {
+    allocations: Vec<(Arc<Allocation>, bool)>,
+}
+
+impl Kept {
+    fn keep(&mut self, allocation: &Arc<Allocation>, is_written: bool) {
+        if let Some((_, written)) = self.allocations.iter_mut().find(|(own, _)| Arc::ptr_eq(own, allocation))
+        {
+            if is_written && !*written {
+                allocation.add_graph();
+            }
+            *written |= is_written;
+            return;
+        }
+        if is_written {
+            allocation.add_graph();
+        }
+        self.allocations.push((Arc::clone(allocation), is_written));
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.allocations.iter().filter(|(_, is_written)| *is_written).for_each(|(own, _)| own.remove_graph());
+    }
+}
+
+thread_local! {
+    /// The graph that this thread captures, of the device object of a number.
+    static RECORDING: RefCell<Option<(u64, Recording)>> = const { RefCell::new(None) };
+}
+
+/// Ends a recording when it is dropped, also by a panic.
+struct Guard;
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        RECORDING.take();
+    }
+}
+
+impl Device {
+    /// What `body` asks of the device in this thread.
+    pub(super) fn record_with<E: From<DeviceError>>(
+        &self,
+        body: impl FnOnce() -> Result<(), E>,
+    ) -> Result<Recording, E> {
+        let number = self.shared.number;
+        let is_first = RECORDING.with_borrow_mut(|recording| {
+            recording.is_none().then(|| *recording = Some((number, Recording::default()))).is_some()
+        });
+        if !is_first {
+            let reason = "another graph is being captured by this thread";
+            return Err(DeviceError::Capture { device: self.to_string(), reason }.into());
+        }
+        let _guard = Guard;
+        body()?;
+        Ok(RECORDING.take().map(|(_, recording)| recording).unwrap_or_default())
+    }
+
+    /// Whether this thread captures a graph of the device.
+    pub(crate) fn is_recording(&self) -> bool {
+        let number = self.shared.number;
+        RECORDING.with_borrow(|recording| recording.as_ref().is_some_and(|(device, _)| *device == number))
+    }
+
+    /// Notes an operation if this thread captures a graph of the device; whether it does.
+    pub(super) fn records(&self, node: impl FnOnce() -> Node) -> bool {
+        self.with_recording(|recording| recording.nodes.push(node())).is_some()
+    }
+
+    /// Has the graph that this thread captures do what another does; whether it captures one.
+    pub(super) fn records_all(&self, nodes: &[Node], kept: &Kept) -> bool {
+        let taken = self.with_recording(|recording| {
+            recording.nodes.extend_from_slice(nodes);
+            kept.allocations.iter().for_each(|(own, is_written)| recording.kept.keep(own, *is_written));
+        });
+        taken.is_some()
+    }
+
+    /// Has the graph that this thread captures keep memory of the device.
+    pub(super) fn keep(&self, allocation: &Arc<Allocation>, is_written: bool) {
+        self.with_recording(|recording| recording.kept.keep(allocation, is_written));
+    }
+
+    fn with_recording<R>(&self, body: impl FnOnce(&mut Recording) -> R) -> Option<R> {
+        let number = self.shared.number;
+        RECORDING.with_borrow_mut(|recording| match recording {
+            Some((device, recording)) if *device == number => Some(body(recording)),
+            _ => None,
+        })
+    }
+
+    /// An error if this thread captures a graph of the device: `reason` says what a graph has not.
+    pub(crate) fn refuse_in_graph(&self, reason: &'static str) -> Result<(), DeviceError> {
+        if self.is_recording() {
+            return Err(DeviceError::Capture { device: self.to_string(), reason });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,112 @@
+//! Streams: what a device may do side by side.
+
+use std::cell::RefCell;
+
+use super::{Backend, Device, DeviceError};
+
+/// A stream of a device: a queue of work. Work of different streams may run at the same time.
+///
+/// [`scope`](Self::scope) puts what a function asks of the device on the stream: allocations, copies, plans, products, everything.
+/// Outside of it work goes to the stream that the device begins with.
+///
+/// What streams do to the same memory happens in the order in which it was asked for, unless both only read: the device notes what
+/// each operation reads and writes, and has streams wait for each other where they must. So a program that puts parts of its work on
+/// streams computes what it computed without them. The host waits as ever: where it gets data, and where it gives data from memory
+/// that is not pinned.
+///
+/// On the CPU and the simulated GPU, an operation is done when its call returns; streams change nothing. The simulated GPU also
+/// reports accesses to the same memory that the streams do not order, such as those of a program's own kernel that gets addresses
+/// by other ways than its views.
+///
+/// ```
+/// use evenpath::{Device, vector};
+///
+/// let device = Device::best()?;
+/// let stream = device.stream()?;
+/// let x = device.upload(&[1.0, 2.0])?;
+/// let mut y = device.zeros(2)?;
+/// stream.scope(|| vector::axpby(2.0, &x, 0.0, &mut y))?; // may run beside what is asked for next
+/// let z = device.upload(&[5.0, 6.0])?;
+/// vector::axpby(1.0, &z, 1.0, &mut y)?; // waits for the stream, since it reads y
+/// assert_eq!(y.download()?, [7.0, 10.0]);
+/// # Ok::<(), evenpath::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Stream {
+    device: Device,
+    number: u32,
+}
+
+thread_local! {
+    /// The scopes that this thread is in: the number of the device object, and that of the stream.
+    static SCOPES: RefCell<Vec<(u64, u32)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Ends a scope when it is dropped, also by a panic.
+struct Scope;
+
+impl Drop for Scope {
+    fn drop(&mut self) {
+        SCOPES.with_borrow_mut(Vec::pop);
+    }
+}
+
+impl Device {
+    /// A stream of its own beside the one that the device begins with. What was asked of the device before comes before what is asked
+    /// of the stream. When it is dropped, what was asked of it still happens.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost, or the driver refuses.
+    pub fn stream(&self) -> Result<Stream, DeviceError> {
+        let number = match self.backend() {
+            Backend::Cpu => 0,
+            Backend::Machine(machine) => machine.take_stream()?,
+        };
+        Ok(Stream { device: self.clone(), number })
+    }
+
+    /// The stream that the calling thread puts work on.
+    pub(super) fn stream_number(&self) -> u32 {
+        let number = self.shared.number;
+        SCOPES.with_borrow(|scopes| {
+            scopes.iter().rev().find(|&&(device, _)| device == number).map_or(0, |&(_, stream)| stream)
+        })
+    }
+}
+
+impl Stream {
+    /// The device.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Runs `body`. What it asks of the device in this thread is put on the stream; what it asks of other devices, or in other threads,
+    /// is not. Scopes of several streams may lie within each other: the innermost of a device counts.
+    pub fn scope<R>(&self, body: impl FnOnce() -> R) -> R {
+        SCOPES.with_borrow_mut(|scopes| scopes.push((self.device.shared.number, self.number)));
+        let _scope = Scope;
+        body()
+    }
+
+    /// Waits until everything that was asked of the stream is done. [`Device::synchronize`] waits for all streams.
+    ///
+    /// # Errors
+    ///
+    /// If a kernel made a mistake, now or earlier.
+    pub fn synchronize(&self) -> Result<(), DeviceError> {
+        self.device.refuse_in_graph("the host waits for a stream")?;
+        match self.device.backend() {
+            Backend::Cpu => Ok(()),
+            Backend::Machine(machine) => machine.synchronize(Some(self.number)),
+        }
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        if let Backend::Machine(machine) = self.device.backend() {
+            machine.give_back_stream(self.number);
+        }
+    }
+}

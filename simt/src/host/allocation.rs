@@ -1,0 +1,100 @@
+//! One allocation of global memory, and what is noted about it.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicU8, Ordering::Relaxed};
+use std::sync::OnceLock;
+
+use super::conflicts::{note_host_write, unordered_writer, How};
+use super::fault::AccessKind;
+use super::streams::Operation;
+
+#[derive(Debug)]
+pub(super) struct Allocation {
+    pub(super) bytes: u64,
+    pub(super) words: Box<[AtomicU64]>,
+    /// One bit for each byte of the word.
+    pub(super) written: Box<[AtomicU8]>,
+    /// Which block wrote each word of 4 bytes, see [`Observer`].
+    pub(super) writers: Box<[AtomicU64]>,
+    /// Which operation read each word of 4 bytes last, and which bytes of it: 28 and 4 bits. Only on devices with several streams.
+    pub(super) readers: OnceLock<Box<[AtomicU32]>>,
+}
+
+impl Allocation {
+    pub(super) fn new(bytes: u64) -> Option<Self> {
+        let words = usize::try_from(bytes.div_ceil(8)).ok()?;
+        Some(Self {
+            bytes,
+            words: bytemuck::allocation::try_zeroed_slice_box(words).ok()?,
+            written: bytemuck::allocation::try_zeroed_slice_box(words).ok()?,
+            writers: bytemuck::allocation::try_zeroed_slice_box(words * 2).ok()?,
+            readers: OnceLock::new(),
+        })
+    }
+
+    /// The stream of an operation that nothing orders before this access, and what it did; notes a plain read.
+    pub(super) fn check_streams(
+        &self,
+        offset: usize,
+        len: usize,
+        operation: &Operation,
+        how: How,
+        this: AccessKind,
+    ) -> Result<(), (u32, AccessKind)> {
+        let Some(unordered) = &operation.unordered else { return Ok(()) };
+        let readers = self.readers.get_or_init(|| self.writers.iter().map(|_| AtomicU32::new(0)).collect());
+        for (word, bytes) in words_of(offset, len) {
+            if let Some(other) = unordered_writer(&self.writers[word], operation, how, bytes) {
+                return Err((other, AccessKind::Write));
+            }
+            let (note, own) = (readers[word].load(Relaxed), (operation.number as u32) << 4);
+            if this != AccessKind::Read {
+                let reader = Some(note).filter(|note| *note as u8 & bytes != 0);
+                if let Some(other) = reader.and_then(|note| unordered.stream(u64::from(note >> 4))) {
+                    return Err((other, AccessKind::Read));
+                }
+            } else if how == How::Plain {
+                let others = if note & !0xf == own { note } else { own };
+                readers[word].store(others | u32::from(bytes), Relaxed);
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes that the host wrote, on a device with several streams.
+    pub(super) fn note_host_write(&self, offset: usize, len: usize, operation: &Operation) {
+        if operation.unordered.is_some() {
+            for (word, bytes) in words_of(offset, len) {
+                note_host_write(&self.writers[word], operation, bytes);
+            }
+        }
+    }
+
+    pub(super) fn write(&self, offset: usize, bytes: &[u8]) {
+        let mut at = offset;
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let take = (8 - at % 8).min(rest.len());
+            let (now, later) = rest.split_at(take);
+            let mut value = self.words[at / 8].load(Relaxed).to_le_bytes();
+            value[at % 8..at % 8 + take].copy_from_slice(now);
+            self.words[at / 8].store(u64::from_le_bytes(value), Relaxed);
+            self.written[at / 8].fetch_or((u8::MAX >> (8 - take)) << (at % 8), Relaxed);
+            at += take;
+            rest = later;
+        }
+    }
+
+    /// The first of `len` bytes that nothing wrote, counted from `offset`.
+    pub(super) fn first_unwritten(&self, offset: usize, len: usize) -> Option<usize> {
+        (0..len).find(|i| self.written[(offset + i) / 8].load(Relaxed) >> ((offset + i) % 8) & 1 == 0)
+    }
+}
+
+/// The words of 4 bytes that a range of bytes lies in, and the bytes of each, one bit each.
+fn words_of(offset: usize, len: usize) -> impl Iterator<Item = (usize, u8)> {
+    let end = offset + len;
+    (offset / 4..end.div_ceil(4)).map(move |word| {
+        let (first, last) = (offset.saturating_sub(4 * word), (end - 4 * word).min(4));
+        (word, (0xf << first & 0xf) as u8 & 0xf >> (4 - last))
+    })
+}

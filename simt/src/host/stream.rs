@@ -1,0 +1,140 @@
+//! What is asked of one stream: copies and launches.
+
+use std::sync::atomic::AtomicU64;
+
+use super::block::Launch;
+use super::fault::{Fault, Place};
+use super::gpu::SimulatedGpu;
+use super::launch::Run;
+use super::mix;
+use super::options::MemoryOrder;
+use super::read_only::ReadOnlyMemory;
+use super::streams::Operation;
+use super::weak::{Delay, WeakMemory};
+use crate::kernel::{Argument, KernelInfo, Simulation};
+
+/// A stream of a simulated GPU. Operations run one after the other as they are asked for, in whatever stream; those of different
+/// streams that touch the same memory, one of them writing, are reported unless one stream [waited](Self::wait_for) for the other.
+#[derive(Debug, Clone, Copy)]
+pub struct SimulatedStream<'g> {
+    pub(super) gpu: &'g SimulatedGpu,
+    pub(super) number: u32,
+}
+
+impl SimulatedStream<'_> {
+    /// How many operations were begun in the stream.
+    pub fn operations(&self) -> u64 {
+        self.gpu.streams.lock().count(self.number)
+    }
+
+    /// Has what is asked of the stream from now on come after the first `operations` operations of another.
+    pub fn wait_for(&self, other: u32, operations: u64) {
+        self.gpu.streams.lock().wait(self.number, other, operations);
+    }
+
+    /// Copies bytes from the host.
+    ///
+    /// # Errors
+    ///
+    /// If the range is not inside one live allocation; then nothing is written.
+    pub fn write(&self, address: u64, bytes: &[u8]) -> Result<(), Fault> {
+        let operation = self.begin();
+        Ok(self.gpu.memory.write().write(address, bytes, &operation)?)
+    }
+
+    /// Copies bytes to the host.
+    ///
+    /// # Errors
+    ///
+    /// If the range is not inside one live allocation, or nothing wrote some byte of it.
+    pub fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), Fault> {
+        let operation = self.begin();
+        Ok(self.gpu.memory.write().read(address, bytes, &operation)?)
+    }
+
+    /// Sets every byte of a range.
+    ///
+    /// # Errors
+    ///
+    /// If the range is not inside one live allocation; then nothing is written.
+    pub fn fill(&self, address: u64, bytes: u64, value: u8) -> Result<(), Fault> {
+        let operation = self.begin();
+        let memory = self.gpu.memory.write();
+        memory.check_range(address, bytes)?;
+        let chunk = [value; 4096];
+        let mut done = 0;
+        while done < bytes {
+            let take = (bytes - done).min(chunk.len() as u64);
+            memory.write(address + done, &chunk[..take as usize], &operation)?;
+            done += take;
+        }
+        Ok(())
+    }
+
+    /// Copies bytes within the device; the ranges may not overlap.
+    ///
+    /// # Errors
+    ///
+    /// If a range is not inside one live allocation; then nothing is written.
+    pub fn copy(&self, from: u64, to: u64, bytes: u64) -> Result<(), Fault> {
+        let operation = self.begin();
+        Ok(self.gpu.memory.write().copy(from, to, bytes, &operation)?)
+    }
+
+    /// Runs a kernel, whose body is `simulation`, over `grid` blocks of its declared size, with `dynamic_shared` bytes of
+    /// shared memory beside the statically sized ones, and waits for it.
+    ///
+    /// # Errors
+    ///
+    /// If the launch is beyond a limit, or the kernel made a mistake.
+    pub fn launch(
+        &self,
+        kernel: &KernelInfo,
+        simulation: Simulation,
+        grid: u32,
+        dynamic_shared: u32,
+        arguments: &[Argument],
+    ) -> Result<(), Fault> {
+        let SimulatedGpu { options, memory, .. } = self.gpu;
+        self.gpu.check_launch(kernel, grid, dynamic_shared, arguments).map_err(|kind| {
+            let place = Place { kernel: kernel.name, block: None, thread: None, line: None };
+            Fault { place: Some(place), kind }
+        })?;
+        let operation = self.begin();
+        let memory = memory.read();
+        let progress = AtomicU64::new(0);
+        let (delay, seed) = match options.memory_order {
+            MemoryOrder::Sequential => (Delay::None, 0),
+            MemoryOrder::Weak(seed) => {
+                let seed = mix(seed ^ mix(operation.number));
+                (Delay::draw(seed), seed)
+            }
+        };
+        let launch = Launch {
+            kernel,
+            simulation,
+            arguments,
+            memory: &memory,
+            read_only: &ReadOnlyMemory::new(kernel, arguments),
+            weak: &WeakMemory::new(&memory, delay, seed),
+            operation: &operation,
+            seed,
+            grid,
+            dynamic_shared,
+            progress: &progress,
+        };
+        Run::new(launch, *options).run()
+    }
+
+    /// Begins the stream's next operation.
+    fn begin(&self) -> Operation {
+        loop {
+            let mut streams = self.gpu.streams.lock();
+            if let Some(operation) = streams.begin(self.number) {
+                return operation;
+            }
+            // The streams begin to count anew; they are held, so nothing begins meanwhile.
+            self.gpu.memory.write().forget_operations();
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Streams of one device, and which of their operations nothing orders.
+//!
+//! The device runs one operation at a time, whatever its stream, so a missing order does not show in results. It shows here: every
+//! operation has a number, each word of memory remembers the numbers of the last that wrote and that read it, and each stream keeps
+//! a vector clock: how many operations of every other stream happen before its next one.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::conflicts::LAUNCHES;
+
+/// The streams of a device: the one that it begins with, and others as they are used.
+#[derive(Debug)]
+pub(crate) struct Streams {
+    streams: Vec<StreamClock>,
+    /// The number of the next operation.
+    next: u64,
+}
+
+#[derive(Debug, Default, Clone)]
+struct StreamClock {
+    /// Operations whose numbers are forgotten.
+    forgotten: u64,
+    /// Later ones: the number of each, and what happens before it.
+    operations: Vec<(u64, Arc<[u64]>)>,
+    /// Of each stream, how many operations happen before this stream's next.
+    seen: Vec<u64>,
+}
+
+/// The operations that may run at the same time as a given one: their numbers, and the stream of each.
+#[derive(Debug, Default)]
+pub(crate) struct Unordered(HashMap<u64, u32>);
+
+/// An operation of a stream, as it begins.
+#[derive(Debug, Clone)]
+pub(crate) struct Operation {
+    /// From 1 to [`LAUNCHES`] − 1.
+    pub(crate) number: u64,
+    pub(crate) stream: u32,
+    /// `None` on a device with one stream.
+    pub(crate) unordered: Option<Arc<Unordered>>,
+}
+
+impl Unordered {
+    /// The stream of an operation, if it is one of these.
+    #[inline]
+    pub(crate) fn stream(&self, number: u64) -> Option<u32> {
+        if self.0.is_empty() {
+            None
+        } else {
+            self.0.get(&number).copied()
+        }
+    }
+}
+
+impl StreamClock {
+    fn count(&self) -> u64 {
+        self.forgotten + self.operations.len() as u64
+    }
+}
+
+impl Streams {
+    pub(crate) fn new() -> Self {
+        Self { streams: vec![StreamClock::default()], next: 1 }
+    }
+
+    /// Makes sure that there is a stream of this number. What was asked of the device before happens before all that a new one does.
+    pub(crate) fn add(&mut self, stream: u32) {
+        let counts: Vec<u64> = self.streams.iter().map(StreamClock::count).collect();
+        while self.streams.len() <= stream as usize {
+            self.streams.push(StreamClock { seen: counts.clone(), ..StreamClock::default() });
+        }
+    }
+
+    /// Begins the next operation of a stream, which there is. `None` if all numbers are used up: those that memory remembers are to
+    /// be forgotten first, and then this is to be asked again.
+    pub(crate) fn begin(&mut self, stream: u32) -> Option<Operation> {
+        if self.next == LAUNCHES {
+            self.forget();
+            return None;
+        }
+        let number = self.next;
+        self.next += 1;
+        if self.streams.len() == 1 {
+            return Some(Operation { number, stream, unordered: None });
+        }
+        let own = stream as usize;
+        let mut seen = self.streams[own].seen.clone();
+        seen.resize(self.streams.len(), 0);
+        let mut unordered = HashMap::new();
+        for (other, clock) in self.streams.iter().enumerate().filter(|&(other, _)| other != own) {
+            let after = seen[other].saturating_sub(clock.forgotten) as usize;
+            unordered.extend(clock.operations.iter().skip(after).map(|&(number, _)| (number, other as u32)));
+        }
+        seen[own] = self.streams[own].count() + 1;
+        self.streams[own].operations.push((number, seen.as_slice().into()));
+        self.streams[own].seen = seen;
+        Some(Operation { number, stream, unordered: Some(Arc::new(Unordered(unordered))) })
+    }
+
+    /// How many operations a stream has begun.
+    pub(crate) fn count(&self, stream: u32) -> u64 {
+        self.streams.get(stream as usize).map_or(0, StreamClock::count)
+    }
+
+    /// What a stream does next happens after the first `operations` operations of another.
+    pub(crate) fn wait(&mut self, stream: u32, other: u32, operations: u64) {
+        let Some(source) = self.streams.get(other as usize) else { return };
+        let operations = operations.min(source.count());
+        let last =
+            operations.checked_sub(source.forgotten + 1).and_then(|at| source.operations.get(at as usize));
+        let mut before: Vec<u64> = last.map_or_else(Vec::new, |(_, seen)| seen.to_vec());
+        before.resize(before.len().max(other as usize + 1), 0);
+        before[other as usize] = before[other as usize].max(operations);
+        let Some(clock) = self.streams.get_mut(stream as usize) else { return };
+        clock.seen.resize(clock.seen.len().max(before.len()), 0);
+        for (seen, before) in clock.seen.iter_mut().zip(before) {
+            *seen = before.max(*seen);
+        }
+    }
+
+    /// Numbers begin anew: no memory remembers one, so nothing is unordered.
+    fn forget(&mut self) {
+        self.next = 1;
+        for clock in &mut self.streams {
+            clock.forgotten = clock.count();
+            clock.operations.clear();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn begin(streams: &mut Streams, stream: u32) -> Operation {
+        streams.begin(stream).expect("numbers are left")
+    }
+
+    fn is_unordered(operation: &Operation, earlier: &Operation) -> bool {
+        operation.unordered.as_ref().is_some_and(|unordered| unordered.stream(earlier.number).is_some())
+    }
+
+    #[test]
+    fn one_stream_is_ordered() {
+        let mut streams = Streams::new();
+        let first = begin(&mut streams, 0);
+        assert!(!is_unordered(&begin(&mut streams, 0), &first));
+    }
+
+    #[test]
+    fn what_came_before_a_stream_was_made_is_before_it() {
+        let mut streams = Streams::new();
+        let first = begin(&mut streams, 0);
+        streams.add(1);
+        let second = begin(&mut streams, 0);
+        let other = begin(&mut streams, 1);
+        assert!(!is_unordered(&other, &first));
+        assert!(is_unordered(&other, &second));
+    }
+
+    #[test]
+    fn a_wait_brings_what_the_other_stream_waited_for() {
+        let mut streams = Streams::new();
+        streams.add(2);
+        let (a, b) = (begin(&mut streams, 0), begin(&mut streams, 0));
+        streams.wait(1, 0, 1);
+        let c = begin(&mut streams, 1);
+        assert!(!is_unordered(&c, &a) && is_unordered(&c, &b));
+        streams.wait(2, 1, 1);
+        let d = begin(&mut streams, 2);
+        assert!(!is_unordered(&d, &a) && is_unordered(&d, &b) && !is_unordered(&d, &c));
+        // What a stream waits for later, earlier operations did not wait for.
+        let e = begin(&mut streams, 0);
+        streams.wait(0, 2, 1);
+        let f = begin(&mut streams, 0);
+        assert!(is_unordered(&e, &c) && !is_unordered(&f, &c) && !is_unordered(&f, &d));
+    }
+
+    #[test]
+    fn numbers_begin_anew() {
+        let mut streams = Streams::new();
+        streams.add(1);
+        while streams.begin(0).is_some() {}
+        assert_eq!(streams.count(0), LAUNCHES - 1);
+        let first = begin(&mut streams, 0);
+        let other = begin(&mut streams, 1);
+        assert_eq!((first.number, other.number), (1, 2));
+        assert!(is_unordered(&other, &first));
+        streams.wait(1, 0, LAUNCHES);
+        assert!(!is_unordered(&begin(&mut streams, 1), &first));
+    }
+}
