@@ -422,7 +422,7 @@ pub(super) fn survey<K: evenpath_kernels::Key + bytemuck::Pod>(
     }
     if let Some(keys) = keys.host_slice() {
         let first_descent = keys.windows(2).position(|pair| pair[1] < pair[0]).map(|index| index + 1);
-        let [first, last] = [keys[0], keys[keys.len() - 1]].map(|key| key.to_bits());
+        let [first, last] = [keys[0], keys[keys.len() - 1]].map(evenpath_simt::Element::to_bits);
         return Ok(Some(Survey { first_descent, first, last }));
     }
     let launch = device.kernel().items(keys.len())?;

@@ -201,7 +201,7 @@ impl ListRuns {
         let len = ((self.before.load(window + 1) - self.before.load(window)) >> 32) as usize;
         let first = Part::unpack(self.parts.load(2 * window + 1)).first;
         let (number, capacity) = (index - pairs_before(window), self.capacity as usize);
-        let to_other = if merge_rounds(len, capacity) % 2 == 0 { 0 } else { TO_OTHER };
+        let to_other = if merge_rounds(len, capacity).is_multiple_of(2) { 0 } else { TO_OTHER };
         for half in 0..2 {
             let begin = ((2 * number + half) * capacity).min(len);
             let tile = Part { first: first + begin, len: capacity.min(len - begin) };

@@ -90,12 +90,11 @@ impl<V: Value, const D: usize> SharedPool<V, D> {
             let count = Node::<Reference>::at(units, old, D).len();
             let len = kind.units::<Reference>(count, D);
             let mut content = units[old.unit()..old.unit() + len].to_vec();
-            let slots = match kind {
-                NodeKind::Dense => 0..D * D,
-                _ => {
-                    let first = kind.values_offset::<Reference>(count) / size_of::<Reference>();
-                    first..first + count
-                }
+            let slots = if kind == NodeKind::Dense {
+                0..D * D
+            } else {
+                let first = kind.values_offset::<Reference>(count) / size_of::<Reference>();
+                first..first + count
             };
             for child in &mut bytemuck::cast_slice_mut::<Unit, Reference>(&mut content)[slots] {
                 *child = self.add(source, *child, levels - 1)?;

@@ -133,5 +133,5 @@ fn host_block<V: Value, const D: usize>(
 ) -> Result<Csr<V>, MatrixError> {
     let entries = matrix.block_entries(rows.clone(), columns.clone());
     let entries = entries.map(|(row, col, value)| (row - rows.start, col - columns.start, value));
-    Ok(Csr::from_triplets(rows.len(), columns.len(), entries)?)
+    Csr::from_triplets(rows.len(), columns.len(), entries)
 }
