@@ -89,6 +89,20 @@ fn a_kernel_of_its_own_needs_no_gpu() {
 }
 
 #[test]
+fn a_graph_gives_what_calls_give() {
+    for arguments in
+        [&["stencil5:30"][..], &["--device", "simulated", "rmat:7"], &["--device", "cpu", "diagonal:5"]]
+    {
+        let text = passes("graph", arguments);
+        assert!(
+            text.contains("as a graph: eigenvalue ") && text.contains("the same to the last bit"),
+            "{text}"
+        );
+    }
+    assert!(refuses("graph", &["dense:3x4"]).contains("must be square"));
+}
+
+#[test]
 fn bad_arguments_are_named() {
     let cases: [(&[&str], &str); 6] = [
         (&["--device", "tpu"], "`tpu`"),

@@ -13,6 +13,7 @@ pages! {
     operations: "docs/guide/operations.md";
     plans: "docs/guide/plans.md";
     devices: "docs/guide/devices.md";
+    streams: "docs/guide/streams.md";
     memory: "docs/guide/memory.md";
     errors: "docs/guide/errors.md";
     reproducibility: "docs/guide/reproducibility.md";

@@ -123,7 +123,7 @@ kernel! {
     shared: SHARED_BYTES;
     body: HiSparseBlockEntries::list::<BLOCK>;
     entries: {
-        hisparse_block_entries_f32 in hisparse_queue_f32: <V = f32>, 128 x 1 resident 8;
+        hisparse_block_entries_f32 in hisparse_queue_f32: <V = f32>, 128 x 1 resident 7;
         hisparse_block_entries_f64 in hisparse_queue_f64: <V = f64>, 128 x 1 resident 6;
     }
 }

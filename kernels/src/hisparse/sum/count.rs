@@ -19,7 +19,7 @@ kernel! {
     body: HiSparseCountSums::count_sums::<BLOCK>;
     entries: {
         hisparse_count_sums_u32 in hisparse_sum: <T = u32>, 128 x 1;
-        hisparse_count_sums_u64 in hisparse_sum: <T = u64>, 128 x 1;
+        hisparse_count_sums_u64 in hisparse_sum: <T = u64>, 128 x 1 resident 7;
     }
 }
 
