@@ -109,6 +109,8 @@ fn other_operations_that_do_not_wait() {
         let spmm = a.plan_spmm(SpmmOptions::default().with_columns(2)).expect("a plan");
         let tree = a.to_hisparse::<32>(HiSparseOptions::default()).expect("a tree");
         let queue = tree.plan_spmv_queued(HiSparseQueuedOptions::default()).expect("queues");
+        let ones = device.upload(&[1.0; SIDE]).expect("memory");
+        queue.run(1.0, &ones, 0.0, &mut device.zeros(SIDE).expect("memory")).expect("the device works");
         let keys: Vec<u32> = (0..3_000).map(|at| at * 7919 % 1001).collect();
         let keys = device.upload(&keys).expect("memory");
         let dense = |layout, seed| {
@@ -139,11 +141,20 @@ fn other_operations_that_do_not_wait() {
                 expected[at] = expected[at].max(expected[at - 1]);
             }
             assert_eq!(sorted.download().expect("keys"), expected, "{device}");
-            let mut z = device.zeros(SIDE).expect("memory");
-            queue.run(1.0, x, 0.0, &mut z).expect("the device works");
-            vector::axpby(-1.0, y, 1.0, &mut z).expect("the device works");
-            let difference = vector::dot(&z, &z).expect("the device works");
-            assert!(difference < 1e-20, "{difference} on {device}");
+            let run_outside = |x: &DeviceVec<f64>, y: &DeviceVec<f64>| {
+                let mut z = device.zeros(SIDE).expect("memory");
+                queue.run(1.0, x, 0.0, &mut z).expect("the device works");
+                vector::axpby(-1.0, y, 1.0, &mut z).expect("the device works");
+                let difference = vector::dot(&z, &z).expect("the device works");
+                assert!(difference < 1e-20, "{difference} on {device}");
+            };
+            run_outside(x, y);
+            // The queues serve runs of the graph and others in turn.
+            for others in [1, 2, 1, 3] {
+                graph.launch().expect("the device works");
+                let (_, _, _, (x, y)) = graph.state();
+                (0..others).for_each(|_| run_outside(x, y));
+            }
         }
     }
 }
@@ -161,18 +172,21 @@ impl CloneOnDevice for DeviceVec<u32> {
     }
 }
 
+/// What a graph is captured from.
+type Body<'b> = dyn Fn(&mut DeviceVec<f64>) -> Result<(), OpError> + Sync + 'b;
+
 #[test]
 fn what_waits_is_refused_with_its_reason() {
     for device in devices() {
         let device = device.device;
-        let run = |body: &(dyn Fn(&mut DeviceVec<f64>) -> Result<(), OpError> + Sync)| {
+        let run = |body: &Body<'_>| {
             let x = device.upload(&[1.0, 2.0]).expect("memory");
             let mut graph = device.capture(x, |x| body(x))?;
             graph.launch()
         };
         let offsets = device.upload(&[0_u32, 1, 2]).expect("memory");
         let stream = device.stream().expect("a stream");
-        let refused: [(&str, &(dyn Fn(&mut DeviceVec<f64>) -> Result<(), OpError> + Sync)); 9] = [
+        let refused: [(&str, &Body<'_>); 9] = [
             ("copied to the host", &|x| Ok(x.download().map(drop)?)),
             ("copied to the host", &|x| Ok(x.get(1).map(drop)?)),
             ("copied from the host", &|x| Ok(x.copy_from_slice(&[3.0, 4.0])?)),
@@ -203,7 +217,7 @@ fn what_waits_is_refused_with_its_reason() {
         // The thread captures nothing any more, also after a panic.
         let panics = std::panic::AssertUnwindSafe(|| run(&|_| std::panic::resume_unwind(Box::new(()))));
         assert!(std::panic::catch_unwind(panics).is_err());
-        assert_eq!(device.upload(&[1.0]).and_then(|x| x.get(0)).expect("the device works"), 1.0);
+        assert_eq!(device.upload(&[1]).and_then(|x| x.get(0)).expect("the device works"), 1);
     }
 }
 

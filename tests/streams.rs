@@ -92,10 +92,8 @@ fn any_steps_on_any_streams() {
     for device in devices() {
         let cases = if device.fast { 200 } else { 12 };
         let device = device.device;
-        let plan = device
-            .upload(&a)
-            .and_then(|a| Ok(a.plan_spmv(SpmvOptions::default()).expect("a plan")))
-            .expect("memory");
+        let a = device.upload(&a).expect("memory");
+        let plan = a.plan_spmv(SpmvOptions::default()).expect("a plan");
         let three: Vec<Stream> = (0..3).map(|_| device.stream().expect("the device works")).collect();
         let mut runner = TestRunner::new_with_rng(
             Config { cases, failure_persistence: None, ..Config::default() },

@@ -42,11 +42,14 @@ use super::{Backend, Device, DeviceError};
 pub struct Graph<'g, S, E = DeviceError> {
     device: Device,
     state: S,
-    run: Box<dyn FnMut(&mut S) -> Result<(), E> + Send + 'g>,
+    run: Box<Run<'g, S, E>>,
     captured: Option<Captured>,
     /// Whether the state may have changed since.
     is_stale: bool,
 }
+
+/// What a graph is captured from.
+type Run<'g, S, E> = dyn FnMut(&mut S) -> Result<(), E> + Send + 'g;
 
 /// What a graph does on a device with kernels.
 struct Captured {

@@ -155,7 +155,9 @@ impl Core {
         // Held across the launch, so that whoever sees a fault finds their names.
         let mut log = self.log.lock();
         launch()?;
-        kernels.iter().for_each(|kernel| log.launched(kernel, stream));
+        for kernel in kernels {
+            log.launched(kernel, stream);
+        }
         Ok(())
     }
 

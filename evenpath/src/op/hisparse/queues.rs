@@ -54,20 +54,24 @@ pub(super) struct QueueMemory<S> {
     words: DeviceVec<u64>,
     /// The number of the last run.
     run: u32,
+    /// Whether a graph has a run of these queues, which may have left its state since.
+    is_captured: bool,
     specification: PhantomData<S>,
 }
 
 impl<S: Specification> QueueMemory<S> {
     pub(super) fn new(device: &Device, capacity: u32) -> Result<Self, DeviceError> {
         let words = device.zeros(queue::places_words::<S>(capacity) + 2 * queue::state_words::<S>())?;
-        Ok(Self { capacity, words, run: 0, specification: PhantomData })
+        Ok(Self { capacity, words, run: 0, is_captured: false, specification: PhantomData })
     }
 
     /// The queues for the next run, which begins when all earlier ones have ended.
     pub(super) fn next_run(&mut self) -> Result<queue::Queues, DeviceError> {
         self.run = self.run.wrapping_add(1);
-        if self.run == 0 || self.words.device().is_recording() {
-            // Run numbers wrap around, and some places may still be tagged by an early run; those of a graph's runs are one.
+        self.is_captured |= self.words.device().is_recording();
+        if self.run == 0 || self.is_captured {
+            // Run numbers wrap around, and some places may still be tagged by an early run. A run of a graph has one number, and
+            // nothing clears its state.
             self.words.set_zero()?;
             self.run = self.run.max(1);
         }
