@@ -3,12 +3,11 @@
 //! The operations are put on a stream that captures them, which is private: nothing else is asked of the driver meanwhile, so whatever
 //! a program does in its own streams and threads cannot end up in a graph, or break its capture.
 
+use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use cust::stream::{Stream, StreamFlags};
-use cust::sys::{
-    self, CUfunction, CUgraph, CUgraphExec, CUgraphExecUpdateResult, CUresult, CUstream, CUstreamCaptureMode,
-};
+use cust::sys::{self, CUfunction, CUgraph, CUgraphExec, CUresult, CUstream, CUstreamCaptureMode};
 
 use super::context::{Core, Live};
 use super::driver::{CallError, check, check_raw};
@@ -83,11 +82,11 @@ impl machine::Executable for Executable {
         let is_updated = self.core.with(|live| {
             // SAFETY: the caller's.
             let captured = unsafe { Captured::new(live, nodes) }?;
-            let (mut node, mut outcome) =
-                (std::ptr::null_mut(), CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_ERROR);
+            // What the driver says of the reason may be newer than the enum, and is not looked at.
+            let (mut node, mut reason) = (std::ptr::null_mut(), MaybeUninit::uninit());
             // SAFETY: all are live for the call.
             let result =
-                unsafe { sys::cuGraphExecUpdate(self.graph, captured.0, &raw mut node, &raw mut outcome) };
+                unsafe { sys::cuGraphExecUpdate(self.graph, captured.0, &raw mut node, reason.as_mut_ptr()) };
             // Any failure to update leaves the graph to be made anew; others the next call meets too.
             Ok(result == CUresult::CUDA_SUCCESS)
         })?;

@@ -190,7 +190,11 @@ impl Streams {
             order.waited(stream, Step { number, ..wait });
         }
         put(queue.stream.as_inner())?;
-        if streams.len() - free.len() > 1 { streams[stream as usize].mark() } else { Ok(()) }
+        if streams.len() - free.len() > 1 {
+            // The operation is under way, whatever becomes of its event: who waits for it then records another.
+            let _ = streams[stream as usize].mark();
+        }
+        Ok(())
     }
 
     fn shared(&self) -> Option<MutexGuard<'_, Shared>> {
