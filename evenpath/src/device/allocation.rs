@@ -1,11 +1,10 @@
-//! A block of a device's memory, and what is asked of it: done, or noted for a graph.
+//! A block of a device's memory.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use super::DeviceError;
 use super::machine::{Block, Machine};
-use super::recording::Node;
-use super::{Device, DeviceError};
 
 /// A block of a machine's memory, of at least one byte; freed when dropped.
 pub(super) struct Allocation {
@@ -26,41 +25,30 @@ impl Allocation {
         self.block.address
     }
 
-    /// Sets the first `bytes` bytes to zero.
+    /// Sets the first `bytes` bytes to zero, in a stream of the machine, here and below.
     ///
     /// # Safety
     ///
-    /// The block has them. It is of the device, here and below.
-    pub(super) unsafe fn zero(self: &Arc<Self>, device: &Device, bytes: u64) -> Result<(), DeviceError> {
-        let address = self.address();
-        device.keep(self, true);
-        if device.records(|| Node::Zero { address, bytes }) {
-            return Ok(());
-        }
+    /// The block has them.
+    pub(super) unsafe fn zero(&self, stream: u32, bytes: u64) -> Result<(), DeviceError> {
         // SAFETY: the caller's.
-        unsafe { self.machine.zero(device.stream_number(), address, bytes) }
+        unsafe { self.machine.zero(stream, self.address(), bytes) }
     }
 
     /// Copies the first `bytes` bytes of `source` to those from `offset` on.
     ///
     /// # Safety
     ///
-    /// The blocks have them, and are different.
+    /// The blocks have them, are of one machine, and different.
     pub(super) unsafe fn copy_from(
-        self: &Arc<Self>,
-        device: &Device,
+        &self,
+        stream: u32,
         offset: u64,
-        source: &Arc<Self>,
+        source: &Self,
         bytes: u64,
     ) -> Result<(), DeviceError> {
-        let (from, to) = (source.address(), self.address() + offset);
-        device.keep(source, false);
-        device.keep(self, true);
-        if device.records(|| Node::Copy { from, to, bytes }) {
-            return Ok(());
-        }
         // SAFETY: the caller's.
-        unsafe { self.machine.copy(device.stream_number(), from, to, bytes) }
+        unsafe { self.machine.copy(stream, source.address(), self.address() + offset, bytes) }
     }
 
     /// Copies the bytes from `offset` on to the host.
@@ -68,14 +56,9 @@ impl Allocation {
     /// # Safety
     ///
     /// The block has as many.
-    pub(super) unsafe fn read(
-        &self,
-        device: &Device,
-        offset: u64,
-        bytes: &mut [u8],
-    ) -> Result<(), DeviceError> {
+    pub(super) unsafe fn read(&self, stream: u32, offset: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
         // SAFETY: the caller's.
-        unsafe { self.machine.read(device.stream_number(), self.address() + offset, bytes) }
+        unsafe { self.machine.read(stream, self.address() + offset, bytes) }
     }
 
     /// Copies the first bytes from the host.
@@ -83,9 +66,9 @@ impl Allocation {
     /// # Safety
     ///
     /// The block has as many.
-    pub(super) unsafe fn write(&self, device: &Device, bytes: &[u8]) -> Result<(), DeviceError> {
+    pub(super) unsafe fn write(&self, stream: u32, bytes: &[u8]) -> Result<(), DeviceError> {
         // SAFETY: the caller's.
-        unsafe { self.machine.write(device.stream_number(), self.address(), bytes) }
+        unsafe { self.machine.write(stream, self.address(), bytes) }
     }
 
     /// Whether some graph writes to it.

@@ -160,7 +160,9 @@ impl<T: Pod> DeviceVec<T> {
             Storage::Host(own) => values.copy_from_slice(own),
             Storage::Machine(allocation, _) => {
                 // SAFETY: the range is the whole buffer.
-                unsafe { allocation.read(self.device(), 0, bytemuck::cast_slice_mut(values)) }?;
+                unsafe {
+                    allocation.read(self.device().stream_number(), 0, bytemuck::cast_slice_mut(values))
+                }?;
             }
         }
         Ok(())
@@ -182,7 +184,9 @@ impl<T: Pod> DeviceVec<T> {
                 let mut value = T::zeroed();
                 let offset = (index * size_of::<T>()) as u64;
                 // SAFETY: the element is one of the buffer's.
-                unsafe { allocation.read(self.device(), offset, bytemuck::bytes_of_mut(&mut value)) }?;
+                unsafe {
+                    allocation.read(self.device().stream_number(), offset, bytemuck::bytes_of_mut(&mut value))
+                }?;
                 Ok(value)
             }
         }
@@ -200,7 +204,9 @@ impl<T: Pod> DeviceVec<T> {
             Storage::Host(own) => own.copy_from_slice(values),
             Storage::Machine(allocation, _) => {
                 // SAFETY: the range is the whole buffer.
-                unsafe { allocation.write(self.reservation.device(), bytemuck::cast_slice(values)) }?;
+                unsafe {
+                    allocation.write(self.reservation.device().stream_number(), bytemuck::cast_slice(values))
+                }?;
             }
         }
         Ok(())
@@ -216,7 +222,7 @@ impl<T: Pod> DeviceVec<T> {
             Storage::Host(own) => own.fill(T::zeroed()),
             Storage::Machine(allocation, len) => {
                 // SAFETY: the range is the whole buffer.
-                unsafe { allocation.zero(self.reservation.device(), byte_count::<T>(*len)?) }?;
+                unsafe { self.reservation.device().zero_memory(allocation, byte_count::<T>(*len)?) }?;
             }
         }
         Ok(())
@@ -236,7 +242,7 @@ impl<T: Pod> DeviceVec<T> {
                 let bytes = byte_count::<T>(*len)?;
                 // SAFETY: both ranges are whole buffers, of the same device and length, and different ones since one
                 // is borrowed mutably.
-                unsafe { to.copy_from(self.reservation.device(), 0, from, bytes) }?;
+                unsafe { self.reservation.device().copy_memory(to, 0, from, bytes) }?;
             }
             _ => return Err(self.device().different_from(source.device())),
         }
@@ -263,7 +269,7 @@ impl<T: Pod> DeviceVec<T> {
                 let (offset, bytes) = (byte_count::<T>(start)?, byte_count::<T>(*len)?);
                 // SAFETY: the ranges are the whole source and a part of this buffer, of the same device, and different
                 // ones since one buffer is borrowed mutably.
-                unsafe { to.copy_from(self.reservation.device(), offset, from, bytes) }?;
+                unsafe { self.reservation.device().copy_memory(to, offset, from, bytes) }?;
             }
             // Empty buffers are the host's on every device.
             (Storage::Host(from), Storage::Machine(..)) if from.is_empty() => {}

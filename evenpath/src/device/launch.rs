@@ -2,7 +2,7 @@ use std::marker::PhantomData;
 
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
-use super::recording::Node;
+use super::node::Node;
 use super::{Backend, Device, DeviceError};
 
 /// The most blocks of a grid, on any GPU.

@@ -4,10 +4,10 @@ use std::time::Instant;
 
 use evenpath_simt::kernel::{Argument, KernelInfo};
 
+use super::node::Node;
 use super::order::Access;
 use super::own_kernels::OwnKernels;
 use super::prepare::Kernels;
-use super::recording::Node;
 use super::{DeviceError, DeviceProperties};
 
 /// A machine with memory of its own that runs kernels. What is asked of one stream happens in the order in which it is asked; of what

@@ -35,6 +35,7 @@ mod graph;
 mod launch;
 mod machine;
 mod memory_limit;
+mod node;
 mod order;
 mod own_kernels;
 mod prepare;

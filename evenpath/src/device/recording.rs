@@ -3,30 +3,9 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use evenpath_simt::kernel::{Argument, KernelInfo};
-
 use super::allocation::Allocation;
-use super::order::Access;
+use super::node::Node;
 use super::{Device, DeviceError};
-
-/// An operation of a graph.
-#[derive(Debug, Clone)]
-pub(crate) enum Node {
-    Launch { kernel: &'static KernelInfo, grid: u32, dynamic_shared: u32, arguments: Vec<Argument> },
-    Zero { address: u64, bytes: u64 },
-    Copy { from: u64, to: u64, bytes: u64 },
-}
-
-impl Node {
-    /// What the operation reads and writes.
-    pub(super) fn accesses(&self) -> Vec<Access> {
-        match self {
-            Self::Launch { kernel, arguments, .. } => Access::of_launch(kernel, arguments),
-            &Self::Zero { address, bytes } => vec![Access::write(address, bytes)],
-            &Self::Copy { from, to, bytes } => vec![Access::read(from, bytes), Access::write(to, bytes)],
-        }
-    }
-}
 
 /// The operations so far, and the memory that they use.
 #[derive(Default)]
@@ -101,6 +80,42 @@ impl Device {
     pub(crate) fn is_recording(&self) -> bool {
         let number = self.shared.number;
         RECORDING.with_borrow(|recording| recording.as_ref().is_some_and(|(device, _)| *device == number))
+    }
+
+    /// Sets the first `bytes` bytes of memory to zero, or notes it.
+    ///
+    /// # Safety
+    ///
+    /// The memory has them, and is this device's.
+    pub(super) unsafe fn zero_memory(&self, memory: &Arc<Allocation>, bytes: u64) -> Result<(), DeviceError> {
+        self.keep(memory, true);
+        if self.records(|| Node::Zero { address: memory.address(), bytes }) {
+            return Ok(());
+        }
+        // SAFETY: the caller's.
+        unsafe { memory.zero(self.stream_number(), bytes) }
+    }
+
+    /// Copies the first `bytes` bytes of `source` to those of `memory` from `offset` on, or notes it.
+    ///
+    /// # Safety
+    ///
+    /// Both have them, are this device's, and different.
+    pub(super) unsafe fn copy_memory(
+        &self,
+        memory: &Arc<Allocation>,
+        offset: u64,
+        source: &Arc<Allocation>,
+        bytes: u64,
+    ) -> Result<(), DeviceError> {
+        let (from, to) = (source.address(), memory.address() + offset);
+        self.keep(source, false);
+        self.keep(memory, true);
+        if self.records(|| Node::Copy { from, to, bytes }) {
+            return Ok(());
+        }
+        // SAFETY: the caller's.
+        unsafe { memory.copy_from(self.stream_number(), offset, source, bytes) }
     }
 
     /// Notes an operation if this thread captures a graph of the device; whether it does.

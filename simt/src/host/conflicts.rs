@@ -19,8 +19,6 @@ use super::mix;
 use super::streams::Operation;
 use crate::atomic::{Ordering, Scope};
 
-/// Operations told apart; then all notes are forgotten.
-pub(crate) const LAUNCHES: u64 = 1 << 19;
 /// Epochs told apart in a note; later ones count as this one.
 const LAST_EPOCH: u32 = 0xff;
 

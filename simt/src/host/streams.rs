@@ -7,7 +7,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::conflicts::LAUNCHES;
+/// Operations told apart; then all notes of them are forgotten.
+const OPERATIONS: u64 = 1 << 19;
 
 /// The streams of a device: the one that it begins with, and others as they are used.
 #[derive(Debug)]
@@ -34,7 +35,7 @@ pub(crate) struct Unordered(HashMap<u64, u32>);
 /// An operation of a stream, as it begins.
 #[derive(Debug, Clone)]
 pub(crate) struct Operation {
-    /// From 1 to [`LAUNCHES`] − 1.
+    /// From 1 to [`OPERATIONS`] − 1.
     pub(crate) number: u64,
     pub(crate) stream: u32,
     /// `None` on a device with one stream.
@@ -75,7 +76,7 @@ impl Streams {
     /// Begins the next operation of a stream, which there is. `None` if all numbers are used up: those that memory remembers are to
     /// be forgotten first, and then this is to be asked again.
     pub(crate) fn begin(&mut self, stream: u32) -> Option<Operation> {
-        if self.next == LAUNCHES {
+        if self.next == OPERATIONS {
             self.forget();
             return None;
         }
@@ -182,12 +183,12 @@ mod tests {
         let mut streams = Streams::new();
         streams.add(1);
         while streams.begin(0).is_some() {}
-        assert_eq!(streams.count(0), LAUNCHES - 1);
+        assert_eq!(streams.count(0), OPERATIONS - 1);
         let first = begin(&mut streams, 0);
         let other = begin(&mut streams, 1);
         assert_eq!((first.number, other.number), (1, 2));
         assert!(is_unordered(&other, &first));
-        streams.wait(1, 0, LAUNCHES);
+        streams.wait(1, 0, OPERATIONS);
         assert!(!is_unordered(&begin(&mut streams, 1), &first));
     }
 }

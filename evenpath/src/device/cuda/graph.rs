@@ -15,8 +15,8 @@ use super::failure::Failure;
 use super::parameters::ParameterBytes;
 use crate::device::DeviceError;
 use crate::device::machine;
+use crate::device::node::Node;
 use crate::device::order::Access;
-use crate::device::recording::Node;
 
 /// A graph that the driver made ready to launch.
 pub(super) struct Executable {

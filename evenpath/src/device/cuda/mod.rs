@@ -25,10 +25,10 @@ use evenpath_simt::kernel::{Argument, KernelInfo};
 use parking_lot::Mutex;
 
 use super::machine::{Block, Executable, Machine, Moment};
+use super::node::Node;
 use super::order::Access;
 use super::own_kernels::OwnKernels;
 use super::prepare::Kernels;
-use super::recording::Node;
 use super::{DeviceError, DeviceProperties, Version};
 use cache::Cache;
 use context::{Core, Live, Mark, allocate, free};

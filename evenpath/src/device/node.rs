@@ -1,0 +1,24 @@
+//! The operations of graphs.
+
+use evenpath_simt::kernel::{Argument, KernelInfo};
+
+use super::order::Access;
+
+/// An operation of a graph.
+#[derive(Debug, Clone)]
+pub(crate) enum Node {
+    Launch { kernel: &'static KernelInfo, grid: u32, dynamic_shared: u32, arguments: Vec<Argument> },
+    Zero { address: u64, bytes: u64 },
+    Copy { from: u64, to: u64, bytes: u64 },
+}
+
+impl Node {
+    /// What the operation reads and writes.
+    pub(super) fn accesses(&self) -> Vec<Access> {
+        match self {
+            Self::Launch { kernel, arguments, .. } => Access::of_launch(kernel, arguments),
+            &Self::Zero { address, bytes } => vec![Access::write(address, bytes)],
+            &Self::Copy { from, to, bytes } => vec![Access::read(from, bytes), Access::write(to, bytes)],
+        }
+    }
+}
