@@ -173,12 +173,22 @@ fn lengths_around_tile_edges() {
     }
 }
 
+/// Pairs whose keys are mostly equal keep their order.
+fn check_ties(device: &Device, lengths: &[usize]) {
+    let (narrow, wide) = (Segments::new(lengths, 32), Segments::new(lengths, 64));
+    let keys = (0..narrow.len()).map(|at| at * 7919 % 5);
+    let keys: (Vec<u32>, Vec<u64>) = keys.map(|key| (key as u32, key as u64)).unzip();
+    check_pairs::<u32, u32, u32>(device, &narrow, &keys.0, |i| i as u32);
+    check_pairs::<u64, u32, u32>(device, &wide, &keys.1, |i| i as u32);
+}
+
 /// Segments that are just sorted by counting, alone and beside those that just are not.
 #[test]
 fn lengths_around_those_counted() {
     for DeviceUnderTest { device, .. } in devices() {
         let mut lengths: Vec<usize> = (0..300).map(|segment| 28 + segment % 5).collect();
         check_types(&device, &lengths);
+        check_ties(&device, &lengths);
         lengths[200] = 33;
         check_types(&device, &lengths);
         check_types(&device, &[32]);
@@ -195,6 +205,7 @@ fn long_segments() {
         let tile = tile_len::<SortSegmentPairs<u32, u32>>();
         check_types(&device, &[2 * tile]);
         check_types(&device, &[0, 2 * tile + 5, 0]);
+        check_ties(&device, &[3, 4 * tile + 5, 7]);
         check_types(&device, &[7, 2 * tile, 0, 0, 3, tile + 3, tile + 4, 100, 3 * tile, 0]);
         let most = if fast { 300 } else { 9 };
         let skewed: Vec<usize> = (1..most).map(|i| 2 * tile / i + i % 3).collect();
