@@ -159,6 +159,20 @@ fn other_operations_that_do_not_wait() {
     }
 }
 
+/// Partial sums that blocks leave carry the number of the run. Those of a graph's runs are the same, so each begins with zeros.
+#[test]
+fn partial_sums_are_cleared_in_every_run() {
+    for device in evenpath_tests::kernel_devices() {
+        let device = device.device;
+        let a = device.upload(&matrix()).expect("memory");
+        for (method, operations) in [(SpmvMethod::MergePath, 2), (SpmvMethod::Scalar, 1)] {
+            let plan = a.plan_spmv(SpmvOptions::default().with_method(method)).expect("a plan");
+            let graph = device.capture(vectors(&device), |(x, y)| plan.run(1.0, x, 0.0, y)).expect("a graph");
+            assert_eq!(graph.operations(), operations, "{method} on {device}");
+        }
+    }
+}
+
 /// A vector's copy on its device.
 trait CloneOnDevice {
     fn clone_on_device(&self) -> Self;
