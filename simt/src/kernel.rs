@@ -1,5 +1,7 @@
 //! What the host knows of a kernel: its entry, its parameters, and how to pack them.
 
+use core::ops::Range;
+
 use crate::element::ScalarType;
 use crate::global::{Global, GlobalMut};
 use crate::Element;
@@ -91,6 +93,23 @@ impl KernelInfo {
         self.block_size as usize * self.items_per_thread as usize
     }
 
+    /// Calls `visit` with the addresses that each view among the arguments spans, and whether the view is writable.
+    pub fn for_each_view(&self, arguments: &[Argument], mut visit: impl FnMut(Range<u64>, bool)) {
+        let mut arguments = arguments.iter();
+        for (_, kind) in self.parameters {
+            kind.for_each_scalar(0, &mut |kind, _| {
+                let Some(&Argument { bits, len }) = arguments.next() else { return };
+                let (element, is_writable) = match kind {
+                    ParameterKind::Global(element) => (element, false),
+                    ParameterKind::GlobalMut(element) => (element, true),
+                    ParameterKind::Scalar(_) | ParameterKind::Struct(_) => return,
+                };
+                let bytes = len.saturating_mul(element.size() as u64);
+                visit(bits..bits.saturating_add(bytes), is_writable);
+            });
+        }
+    }
+
     /// The kinds of the scalars and views among the parameters, one for each [`Argument`].
     pub fn scalars(&self) -> Vec<ParameterKind> {
         let mut scalars = Vec::new();
@@ -106,7 +125,7 @@ impl KernelInfo {
 pub struct Argument {
     /// The bits the GPU gets, little end first: an address or a scalar.
     pub bits: u64,
-    /// Elements that a view spans; 0 for scalars. Only the simulated GPU looks at it.
+    /// Elements that a view spans; 0 for scalars. The GPU does not get it.
     pub len: u64,
 }
 

@@ -168,6 +168,29 @@ impl<T: Pod> DeviceVec<T> {
         Ok(())
     }
 
+    /// Copies the first elements to the host.
+    ///
+    /// # Errors
+    ///
+    /// If there are fewer, and as for [`download`](Self::download).
+    pub(crate) fn first<const N: usize>(&self) -> Result<[T; N], DeviceError> {
+        self.device().refuse_in_graph("a vector is copied to the host")?;
+        if self.len() < N {
+            return Err(DeviceError::LengthMismatch { source_len: self.len(), destination_len: N });
+        }
+        let mut values = [T::zeroed(); N];
+        match &self.storage {
+            Storage::Host(own) => values.copy_from_slice(&own[..N]),
+            Storage::Machine(allocation, _) => {
+                // SAFETY: the elements are the buffer's.
+                unsafe {
+                    allocation.read(self.device().stream_number(), 0, bytemuck::cast_slice_mut(&mut values))
+                }?;
+            }
+        }
+        Ok(values)
+    }
+
     /// Copies one element to the host.
     ///
     /// # Errors

@@ -13,7 +13,8 @@ use super::{Backend, Device, DeviceError};
 /// of the device is noted: launches, copies within the device, and memory set to zero. Memory that it allocates stays the graph's.
 /// [`launch`](Self::launch) does it all, in the same order, to the same vectors, with the same scalars. So the function may not
 /// depend on results: copies from and to the host, and everything else that waits for the device, are refused while capturing
-/// ([`DeviceError::Capture`]), with the reason.
+/// ([`DeviceError::Capture`]), with the reason. It should write to the vectors of the state, and not replace them: on the CPU the
+/// next launch would begin with the new ones.
 ///
 /// The graph has the state, so that nothing changes it unseen. [`state`](Self::state) shows it, to download results.
 /// [`update`](Self::update) changes it: other vectors, other scalars. The next launch then captures again, which replaces the

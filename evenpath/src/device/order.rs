@@ -3,12 +3,12 @@
 //! Operations of one stream run one after the other; those of different streams may run at once. For each range of addresses this
 //! keeps which operation wrote it last, and the last of each stream to have read it since: what a later operation has to wait for if
 //! it is of another stream. Ranges are cut where accesses cut them, so parts of a vector are told apart. What is known of a range
-//! stays when its memory is freed, so that whoever gets the memory next waits for those who had it before.
+//! stays when its memory is freed, so that its next use waits for those before.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use evenpath_simt::kernel::{Argument, KernelInfo, ParameterKind};
+use evenpath_simt::kernel::{Argument, KernelInfo};
 use smallvec::SmallVec;
 
 /// An operation: the stream that it is of, and how many of the stream's operations there are up to it.
@@ -37,18 +37,7 @@ impl Access {
     /// The views among the arguments of a launch.
     pub(super) fn of_launch(kernel: &KernelInfo, arguments: &[Argument]) -> Vec<Self> {
         let mut accesses = Vec::with_capacity(arguments.len());
-        let mut arguments = arguments.iter();
-        for (_, kind) in kernel.parameters {
-            kind.for_each_scalar(0, &mut |kind, _| {
-                let Some(&Argument { bits, len }) = arguments.next() else { return };
-                let bytes = |element: evenpath_simt::ScalarType| len.saturating_mul(element.size() as u64);
-                match kind {
-                    ParameterKind::Global(element) => accesses.push(Self::read(bits, bytes(element))),
-                    ParameterKind::GlobalMut(element) => accesses.push(Self::write(bits, bytes(element))),
-                    ParameterKind::Scalar(_) | ParameterKind::Struct(_) => {}
-                }
-            });
-        }
+        kernel.for_each_view(arguments, |range, is_write| accesses.push(Self { range, is_write }));
         accesses
     }
 }

@@ -17,23 +17,22 @@ pub(super) struct Recording {
 /// Memory that a graph keeps: its operations have the addresses, whatever happens to the vectors.
 #[derive(Default)]
 pub(super) struct Kept {
+    /// Each once, and whether an operation writes to it.
     allocations: Vec<(Arc<Allocation>, bool)>,
 }
 
 impl Kept {
     fn keep(&mut self, allocation: &Arc<Allocation>, is_written: bool) {
-        if let Some((_, written)) = self.allocations.iter_mut().find(|(own, _)| Arc::ptr_eq(own, allocation))
-        {
-            if is_written && !*written {
-                allocation.add_graph();
-            }
-            *written |= is_written;
-            return;
+        let known = self.allocations.iter().position(|(own, _)| Arc::ptr_eq(own, allocation));
+        let at = known.unwrap_or(self.allocations.len());
+        if known.is_none() {
+            self.allocations.push((Arc::clone(allocation), false));
         }
-        if is_written {
+        let (_, has_writes) = &mut self.allocations[at];
+        if is_written && !*has_writes {
             allocation.add_graph();
+            *has_writes = true;
         }
-        self.allocations.push((Arc::clone(allocation), is_written));
     }
 }
 
@@ -64,13 +63,11 @@ impl Device {
         body: impl FnOnce() -> Result<(), E>,
     ) -> Result<Recording, E> {
         let number = self.shared.number;
-        let is_first = RECORDING.with_borrow_mut(|recording| {
-            recording.is_none().then(|| *recording = Some((number, Recording::default()))).is_some()
-        });
-        if !is_first {
+        if RECORDING.with_borrow(Option::is_some) {
             let reason = "another graph is being captured by this thread";
             return Err(DeviceError::Capture { device: self.to_string(), reason }.into());
         }
+        RECORDING.set(Some((number, Recording::default())));
         let _guard = Guard;
         body()?;
         Ok(RECORDING.take().map(|(_, recording)| recording).unwrap_or_default())

@@ -94,15 +94,15 @@ impl Simulated {
     }
 
     /// Begins an operation with these accesses, which runs while the guard is held: the stream to run it in.
-    fn begin_in(
+    fn begin_in<A: AsRef<[Access]>>(
         &self,
         stream: u32,
-        accesses: impl FnOnce() -> Vec<Access>,
+        accesses: impl FnOnce() -> A,
     ) -> Result<(MutexGuard<'_, Streams>, SimulatedStream<'_>), DeviceError> {
         let mut guard = self.begin()?;
         let own = self.gpu.stream(stream);
         if let Some(order) = &mut guard.order {
-            for wait in order.begin(Step { stream, number: own.operations() + 1 }, &accesses()) {
+            for wait in order.begin(Step { stream, number: own.operations() + 1 }, accesses().as_ref()) {
                 #[cfg(test)]
                 if self.ignores_waits.load(Relaxed) {
                     continue;
@@ -164,26 +164,26 @@ impl Machine for Simulated {
     }
 
     unsafe fn write(&self, stream: u32, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
-        let access = || vec![Access::write(address, bytes.len() as u64)];
+        let access = || [Access::write(address, bytes.len() as u64)];
         let (_guard, stream) = self.begin_in(stream, access)?;
         self.waits.fetch_add(1, Relaxed);
         stream.write(address, bytes).map_err(refused)
     }
 
     unsafe fn read(&self, stream: u32, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
-        let access = || vec![Access::read(address, bytes.len() as u64)];
+        let access = || [Access::read(address, bytes.len() as u64)];
         let (_guard, stream) = self.begin_in(stream, access)?;
         self.waits.fetch_add(1, Relaxed);
         stream.read(address, bytes).map_err(refused)
     }
 
     unsafe fn zero(&self, stream: u32, address: u64, bytes: u64) -> Result<(), DeviceError> {
-        let (_guard, stream) = self.begin_in(stream, || vec![Access::write(address, bytes)])?;
+        let (_guard, stream) = self.begin_in(stream, || [Access::write(address, bytes)])?;
         stream.fill(address, bytes, 0).map_err(refused)
     }
 
     unsafe fn copy(&self, stream: u32, from: u64, to: u64, bytes: u64) -> Result<(), DeviceError> {
-        let accesses = || vec![Access::read(from, bytes), Access::write(to, bytes)];
+        let accesses = || [Access::read(from, bytes), Access::write(to, bytes)];
         let (_guard, stream) = self.begin_in(stream, accesses)?;
         stream.copy(from, to, bytes).map_err(refused)
     }

@@ -227,8 +227,7 @@ impl Cut {
         };
         // SAFETY: the row offsets are valid, and there is a bit for each element, all zero.
         unsafe { launch.launch(kernel) }?;
-        let totals: Vec<u64> = totals.download()?;
-        let (pairs, longest) = (totals[0] as usize, totals[1] as usize);
+        let [pairs, longest] = totals.first::<2>()?.map(|total: u64| total as usize);
         let has_runs = pairs > 0 && longest < len;
         let runs = if has_runs { Some(Runs::new(&parts, &long, [pairs, longest, capacity])?) } else { None };
         Ok(Self { parts, heads, longest, runs })

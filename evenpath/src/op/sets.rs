@@ -432,7 +432,7 @@ pub(super) fn survey<K: evenpath_kernels::Key + bytemuck::Pod>(
     // SAFETY: the views are of live buffers on this device, one with the length passed to the kernel, which is not zero, one
     // with three elements.
     unsafe { launch.launch(kernel) }?;
-    let found = found.download()?;
-    let first_descent = usize::try_from(found[0]).ok().filter(|&index| index < keys.len());
-    Ok(Some(Survey { first_descent, first: found[1], last: found[2] }))
+    let [descent, first, last] = found.first::<3>()?;
+    let first_descent = usize::try_from(descent).ok().filter(|&index| index < keys.len());
+    Ok(Some(Survey { first_descent, first, last }))
 }

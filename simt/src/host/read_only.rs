@@ -10,7 +10,7 @@ use std::ops::Range;
 use parking_lot::Mutex;
 
 use super::fault::FaultKind;
-use crate::kernel::{Argument, KernelInfo, ParameterKind};
+use crate::kernel::{Argument, KernelInfo};
 
 /// What a launch did to a byte: these are bits.
 #[derive(Debug, Clone, Copy)]
@@ -30,15 +30,13 @@ impl ReadOnlyMemory {
     pub(crate) fn new(kernel: &KernelInfo, arguments: &[Argument]) -> Self {
         let mut read_only = Vec::new();
         let mut writable = Vec::new();
-        for (argument, kind) in arguments.iter().zip(kernel.scalars()) {
-            let (views, element) = match kind {
-                ParameterKind::Global(element) => (&mut read_only, element),
-                ParameterKind::GlobalMut(element) => (&mut writable, element),
-                ParameterKind::Scalar(_) | ParameterKind::Struct(_) => continue,
-            };
-            let bytes = argument.len.saturating_mul(element.size() as u64);
-            views.push(argument.bits..argument.bits.saturating_add(bytes));
-        }
+        kernel.for_each_view(arguments, |view, is_writable| {
+            if is_writable {
+                writable.push(view);
+            } else {
+                read_only.push(view);
+            }
+        });
         let both = |a: &Range<u64>, b: &Range<u64>| a.start.max(b.start)..a.end.min(b.end);
         let shared = read_only.iter().flat_map(|a| writable.iter().map(move |b| both(a, b)));
         Self { shared: shared.filter(|both| !both.is_empty()).collect(), uses: Mutex::default() }

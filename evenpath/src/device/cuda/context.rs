@@ -152,7 +152,7 @@ impl Core {
         stream: u32,
         launch: impl FnOnce() -> Result<(), CallError>,
     ) -> Result<(), CallError> {
-        // Held across the launch, so that whoever sees a fault finds their names.
+        // Held across the launch, so that a thread that reports a fault finds their names.
         let mut log = self.log.lock();
         launch()?;
         for kernel in kernels {

@@ -67,7 +67,7 @@ impl machine::Executable for Executable {
         self.core.with(|live| {
             Ok(live.streams.enqueue(
                 stream,
-                || accesses.to_vec(),
+                || accesses,
                 |to| {
                     self.core.launch(&self.kernels, stream, || {
                         // SAFETY: the caller vouches for the memory; the graph is of the current context.
@@ -101,7 +101,7 @@ impl Drop for Executable {
     fn drop(&mut self) {
         self.core.release(|live| {
             if let Ok(_current) = live.enter() {
-                // SAFETY: the graph is live, and nobody has it any more; launches under way keep what they need.
+                // SAFETY: the graph is live, and not used again. Launches under way are not affected.
                 unsafe { sys::cuGraphExecDestroy(self.graph) };
             }
         });
@@ -146,7 +146,7 @@ impl Captured {
 impl Drop for Captured {
     fn drop(&mut self) {
         if !self.0.is_null() {
-            // SAFETY: the graph is live, and nobody has it any more.
+            // SAFETY: the graph is live, and not used again.
             unsafe { sys::cuGraphDestroy(self.0) };
         }
     }

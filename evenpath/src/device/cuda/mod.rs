@@ -228,7 +228,7 @@ impl Machine for Cuda {
             // line waits for it, and if that fails the context is destroyed before this function returns.
             let copy =
                 |to| unsafe { sys::cuMemcpyHtoDAsync_v2(address, bytes.as_ptr().cast(), bytes.len(), to) };
-            let access = || vec![Access::write(address, bytes.len() as u64)];
+            let access = || [Access::write(address, bytes.len() as u64)];
             live.streams.enqueue(stream, access, |to| check_raw("cuMemcpyHtoD", copy(to)))?;
             self.core.wait(live, stream)
         })
@@ -238,7 +238,7 @@ impl Machine for Cuda {
         self.core.with(|live| {
             let (own, len) = (bytes.as_mut_ptr(), bytes.len());
             let copy = |to| {
-                let access = || vec![Access::read(address, len as u64)];
+                let access = || [Access::read(address, len as u64)];
                 live.streams.enqueue(stream, access, |from| {
                     // SAFETY: as for `write`; there are as many bytes at `to`, which are not looked at before the wait.
                     check_raw("cuMemcpyDtoH", unsafe { sys::cuMemcpyDtoHAsync_v2(to, address, len, from) })
@@ -259,7 +259,7 @@ impl Machine for Cuda {
 
     unsafe fn zero(&self, stream: u32, address: u64, bytes: u64) -> Result<(), DeviceError> {
         self.core.with(|live| {
-            let access = || vec![Access::write(address, bytes)];
+            let access = || [Access::write(address, bytes)];
             Ok(live.streams.enqueue(stream, access, |to| {
                 // SAFETY: the caller vouches for the range.
                 check_raw("cuMemsetD8", unsafe { sys::cuMemsetD8Async(address, 0, bytes as usize, to) })
@@ -269,7 +269,7 @@ impl Machine for Cuda {
 
     unsafe fn copy(&self, stream: u32, from: u64, to: u64, bytes: u64) -> Result<(), DeviceError> {
         self.core.with(|live| {
-            let accesses = || vec![Access::read(from, bytes), Access::write(to, bytes)];
+            let accesses = || [Access::read(from, bytes), Access::write(to, bytes)];
             Ok(live.streams.enqueue(stream, accesses, |stream| {
                 // SAFETY: the caller vouches for the ranges.
                 let result = unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes as usize, stream) };

@@ -42,7 +42,7 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // SAFETY: the event is live, and nobody has it any more. What waits for it does so still.
+        // SAFETY: the event is live, and not used again. Streams that wait for it still do.
         unsafe { sys::cuEventDestroy_v2(self.0) };
     }
 }
@@ -172,10 +172,10 @@ impl Streams {
     }
 
     /// Has `put` put an operation with these accesses on a stream, after those of other streams that it must come after.
-    pub(super) fn enqueue(
+    pub(super) fn enqueue<A: AsRef<[Access]>>(
         &self,
         stream: u32,
-        accesses: impl FnOnce() -> Vec<Access>,
+        accesses: impl FnOnce() -> A,
         put: impl FnOnce(CUstream) -> Result<(), CallError>,
     ) -> Result<(), CallError> {
         // Held until the operation is on its stream, so that it is there in the order in which it was noted.
@@ -184,7 +184,7 @@ impl Streams {
         let own = &mut streams[stream as usize];
         own.operations += 1;
         let queue = Arc::clone(&own.queue);
-        for wait in order.begin(Step { stream, number: own.operations }, &accesses()) {
+        for wait in order.begin(Step { stream, number: own.operations }, accesses().as_ref()) {
             let (number, event) = streams[wait.stream as usize].after(wait.number)?;
             queue.wait_for(event)?;
             order.waited(stream, Step { number, ..wait });

@@ -192,10 +192,7 @@ impl<V: Value> Entries<'_, V> {
         // SAFETY: the arrays of rows and columns have equal length, and there is room for a run and a key per entry. The state has
         // words for all tiles, all zero. All are on this device.
         unsafe { launch.launch(kernel) }?;
-        state.truncate(RUN_RESULTS);
-        let mut results = [0; RUN_RESULTS];
-        state.copy_to_slice(&mut results)?;
-        let [len, descents] = results;
+        let [len, descents] = state.first::<RUN_RESULTS>()?;
         if !is_checked && descents > 0 {
             return Ok(None);
         }

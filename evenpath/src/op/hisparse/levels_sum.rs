@@ -204,10 +204,8 @@ impl Draft {
     }
 
     /// What the kernels have found. Waits for the device.
-    fn found(&mut self) -> Result<Found, OpError> {
-        let mut words = [0; SUM_LEVEL_WORDS];
-        self.state.truncate(SUM_LEVEL_WORDS);
-        self.state.copy_to_slice(&mut words)?;
+    fn found(&self) -> Result<Found, OpError> {
+        let words = self.state.first::<SUM_LEVEL_WORDS>()?;
         let depth = self.bounds.len();
         let ends = &words[SUM_ENDS..];
         // The first unit belongs to no node, and the root is not counted.

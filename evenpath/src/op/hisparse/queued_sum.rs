@@ -97,8 +97,7 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
         // SAFETY: both trees are valid, of this height, and one has a root. The sum's pool is zero, and its size is given. The
         // queues are used by one run at a time. All are on this device, and buffers are freed in the stream's order.
         unsafe { launch.launch(kernel) }?;
-        let mut words = [0; SUM_RESULTS];
-        results.copy_to_slice(&mut words)?;
+        let words = results.first::<SUM_RESULTS>()?;
         Ok(words)
     }
 }

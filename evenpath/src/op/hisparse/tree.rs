@@ -120,9 +120,7 @@ impl Tree {
 
     /// Allocates the pool for the nodes that have been placed. Waits for the device.
     fn allocate(&mut self, depth: usize) -> Result<(), OpError> {
-        self.state.truncate(TREE_RESULTS);
-        let mut results = [0; TREE_RESULTS];
-        self.state.copy_to_slice(&mut results)?;
+        let results = self.state.first::<TREE_RESULTS>()?;
         // The first unit belongs to no node.
         let units = 1 + results[TREE_UNITS];
         if units > MAX_UNITS as u64 {

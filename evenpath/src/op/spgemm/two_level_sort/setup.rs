@@ -73,8 +73,7 @@ impl Weighed {
         };
         // SAFETY: there are `len` columns, all of which name rows of B, and one weight more.
         unsafe { launch.launch(kernel) }?;
-        let mut found = [0; 2];
-        totals.copy_to_slice(&mut found)?;
+        let found = totals.first::<2>()?;
         Ok(Self { nonzeros, weights, products: found[0], listed: found[1] as usize })
     }
 
