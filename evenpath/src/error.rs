@@ -6,6 +6,7 @@
 //! | [`DeviceError`] | devices and their memory |
 //! | [`OpError`] | operations: operands that do not fit together, and what the two above say |
 //! | [`MatrixMarketError`] | files |
+//! | [`DlpackError`] | tensors of other libraries |
 //! | [`ParseNameError`], [`ParseKindError`] | names of methods and of generated matrices |
 //!
 //! What is refused has written nothing. Constructors that are given buffers return them in errors of their own, such as
@@ -14,6 +15,7 @@
 use thiserror::Error as ThisError;
 
 pub use crate::device::DeviceError;
+pub use crate::dlpack::DlpackError;
 pub use crate::generate::ParseKindError;
 pub use crate::io::MatrixMarketError;
 pub use crate::matrix::MatrixError;
@@ -58,6 +60,9 @@ pub enum Error {
     /// A file was not read or written.
     #[error(transparent)]
     MatrixMarket(#[from] MatrixMarketError),
+    /// A tensor of another library was not made or taken.
+    #[error(transparent)]
+    Dlpack(#[from] DlpackError),
     /// A name is none of its kind.
     #[error(transparent)]
     ParseName(#[from] ParseNameError),

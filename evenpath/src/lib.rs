@@ -46,6 +46,7 @@
 
 mod cpu;
 pub mod device;
+pub mod dlpack;
 mod element;
 pub mod error;
 mod interop;
@@ -59,10 +60,12 @@ pub mod policy;
 pub mod prelude;
 mod scalar;
 
-pub use device::{Device, DeviceVec};
+pub use device::{Device, DeviceSlice, DeviceVec};
 pub use error::{Error, Result};
+#[cfg(feature = "cudarc")]
+pub use interop::cudarc::CudarcVec;
 pub use matrix::{Coo, Csr, HiSparse, generate};
-pub use op::{DeviceCsr, DeviceDense, Layout, merge, reduce, scan, sets, sort, vector};
+pub use op::{DeviceCsr, DeviceDense, Factor, Layout, merge, reduce, scan, sets, sort, vector};
 pub use scalar::{Compute, Offset, Storage, Value, bf16, f16};
 
 /// Compressed sparse rows: row offsets, column indices, values.

@@ -12,6 +12,7 @@
 pub mod block;
 pub mod coo;
 pub mod ell;
+pub mod factor;
 pub mod hisparse;
 pub mod key;
 pub mod matrix;
@@ -103,7 +104,9 @@ fn visit_primitives(visitor: &mut impl Visitor) {
     visitor.visit::<vector::AddAt<f32>>();
     visitor.visit::<vector::Axpby<f32>>();
     visitor.visit::<vector::Dot<f32>>();
+    visitor.visit::<vector::FinishDot<f32>>();
     visitor.visit::<vector::MultiplyElements<f32>>();
+    visitor.visit::<vector::DivideElements<f32>>();
     visitor.visit::<vector::GatherIndices>();
     visitor.visit::<vector::Iota>();
     visitor.visit::<merge::MergeKeysPartition<u32>>();
@@ -224,6 +227,12 @@ fn visit_hisparse(visitor: &mut impl Visitor) {
     visitor.visit::<hisparse::HiSparseFillLeaves<f32>>();
     visitor.visit::<hisparse::HiSparsePlaceNodes>();
     visitor.visit::<hisparse::HiSparseLinkNodes>();
+    visitor.visit::<hisparse::HiSparseRebaseChildren>();
+    visitor.visit::<hisparse::HiSparseHashNodes>();
+    visitor.visit::<hisparse::HiSparseCompareNodes>();
+    visitor.visit::<hisparse::HiSparseReplaceChildren>();
+    visitor.visit::<hisparse::HiSparseReplaceRoots>();
+    visitor.visit::<hisparse::HiSparseCopyKept>();
     visitor.visit::<hisparse::sum::HiSparseCountSums<u32>>();
     visitor.visit::<hisparse::sum::HiSparseAddChildren>();
     visitor.visit::<hisparse::sum::HiSparseAddLeaves<f32>>();

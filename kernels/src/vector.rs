@@ -1,19 +1,20 @@
-//! Dense vectors: scaled, added, multiplied, and put into another order.
+//! Dense vectors: scaled, added, multiplied, divided, and put into another order.
 
 use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut};
 
 use crate::block::reduce::BlockReduce;
+use crate::factor::Factor;
 use crate::update::Update;
 
 kernel! {
-    /// y = βy: one thread per element.
+    /// y = βy, zero where β is, whatever y held: one thread per element.
     pub struct Scale<V: Float> {
         /// The vector.
         pub y: GlobalMut<V>,
         /// Its elements.
         pub len: u32,
         /// Its factor.
-        pub beta: V,
+        pub beta: Factor<V>,
     }
     shared: 0;
     body: Scale::scale::<BLOCK>;
@@ -28,7 +29,8 @@ impl<V: Float> Scale<V> {
     fn scale<const BLOCK: usize>(self, _: Arena) {
         let index = thread::block() as usize * BLOCK + thread::index() as usize;
         if index < self.len as usize {
-            self.y.store(index, self.beta * self.y.load(index));
+            let beta = self.beta.get();
+            self.y.store(index, if beta == V::ZERO { V::ZERO } else { beta * self.y.load(index) });
         }
     }
 }
@@ -207,6 +209,36 @@ impl<V: Float> MultiplyElements<V> {
     }
 }
 
+kernel! {
+    /// `z[i] = x[i] / y[i]`: one thread per element.
+    pub struct DivideElements<V: Float> {
+        /// The dividends.
+        pub x: Global<V>,
+        /// The divisors.
+        pub y: Global<V>,
+        /// Output.
+        pub z: GlobalMut<V>,
+        /// Elements of each.
+        pub len: u64,
+    }
+    shared: 0;
+    body: DivideElements::divide_elements::<BLOCK>;
+    entries: {
+        vector_divide_f32 in vector: <V = f32>, 256 x 1;
+        vector_divide_f64 in vector: <V = f64>, 256 x 1;
+    }
+}
+
+impl<V: Float> DivideElements<V> {
+    #[inline(always)]
+    fn divide_elements<const BLOCK: usize>(self, _: Arena) {
+        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        if index < self.len as usize {
+            self.z.store(index, self.x.load(index) / self.y.load(index));
+        }
+    }
+}
+
 /// Elements of each vector that a thread of [`Dot`] loads before it multiplies any.
 const IN_FLIGHT: usize = 4;
 
@@ -252,6 +284,48 @@ impl<V: Float> Dot<V> {
         reduce.share(sum, |a, b| a + b);
         if thread::index() == 0 {
             self.sums.store(thread::block() as usize, reduce.total(|a, b| a + b));
+        }
+    }
+}
+
+kernel! {
+    /// Adds up what the blocks of [`Dot`] left, in an order that only their number determines: one block.
+    pub struct FinishDot<V: Float> {
+        /// The sums of the blocks.
+        pub sums: Global<V>,
+        /// How many there are.
+        pub count: u32,
+        /// 1 if the result is the square root of the sum, else 0.
+        pub is_norm: u32,
+        /// Output: one element.
+        pub result: GlobalMut<V>,
+    }
+    shared: BlockReduce::<V, BLOCK>::BYTES;
+    body: FinishDot::finish::<BLOCK, ITEMS>;
+    entries: {
+        vector_finish_dot_f32 in vector: <V = f32>, 256 x 4;
+        vector_finish_dot_f64 in vector: <V = f64>, 256 x 4;
+    }
+}
+
+impl<V: Float> FinishDot<V> {
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // Iterators over arrays leave registers for local memory.
+    fn finish<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let reduce = BlockReduce::<V, BLOCK>::take(&mut arena);
+        let mut parts = [V::ZERO; ITEMS];
+        for item in 0..ITEMS {
+            let index = item * BLOCK + thread::index() as usize;
+            parts[item] = self.sums.load_if(index, index < self.count as usize);
+        }
+        let mut sum = parts[0];
+        for part in &parts[1..] {
+            sum += *part;
+        }
+        reduce.share(sum, |a, b| a + b);
+        if thread::index() == 0 {
+            let total = reduce.total(|a, b| a + b);
+            self.result.store(0, if self.is_norm == 0 { total } else { total.sqrt() });
         }
     }
 }

@@ -106,15 +106,25 @@ pub trait Float:
     + core::ops::Add<Output = Self>
     + core::ops::Sub<Output = Self>
     + core::ops::Mul<Output = Self>
+    + core::ops::Div<Output = Self>
     + core::ops::AddAssign
 {
     /// `self * factor + addend`, rounded once. Nothing is contracted unless it is asked for.
     #[must_use]
     fn fma(self, factor: Self, addend: Self) -> Self;
+
+    /// `self` times the element at an address, or `self` alone where the address is zero. On the GPU one block of instructions without
+    /// a branch, which the compiler neither moves nor looks into, so that the result takes a register only where it is asked for.
+    #[must_use]
+    fn times_element_at(self, address: u64) -> Self;
+
+    /// The square root, rounded once.
+    #[must_use]
+    fn sqrt(self) -> Self;
 }
 
 macro_rules! float_elements {
-    ($($type:ident: $name:ident, $bits:ident, $fma:ident);*) => {$(
+    ($($type:ident: $name:ident, $bits:ident, $fma:ident, $times:ident, $sqrt:ident);*) => {$(
         impl Element for $type {
             const TYPE: ScalarType = ScalarType::$name;
             const ZERO: Self = 0.0;
@@ -132,10 +142,21 @@ macro_rules! float_elements {
             fn fma(self, factor: Self, addend: Self) -> Self {
                 machine::$fma(self, factor, addend)
             }
+
+            #[inline(always)]
+            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+            fn times_element_at(self, address: u64) -> Self {
+                machine::$times(self, address)
+            }
+
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                machine::$sqrt(self)
+            }
         }
     )*};
 }
-float_elements!(f32: F32, u32, fma_f32; f64: F64, u64, fma_f64);
+float_elements!(f32: F32, u32, fma_f32, times_f32, sqrt_f32; f64: F64, u64, fma_f64, times_f64, sqrt_f64);
 
 /// An element as memory holds it, and the type that it is computed with: `f32` and `f64` are both, the
 /// 16-bit `f16` and `bf16` are computed with as `f32`.

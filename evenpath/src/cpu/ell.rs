@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::Value;
-use crate::device::{Device, DeviceKind, DeviceVec};
+use crate::device::{Device, DeviceKind, DeviceSlice};
 use crate::matrix::PADDING;
 
 /// The minimum number of rows per task.
@@ -25,8 +25,8 @@ impl<'a, V: Value> PaddedRows<'a, V> {
     /// From the arrays of a valid matrix, if the device is the CPU. The height is 0 only if there are no rows.
     pub(crate) fn new(
         device: &Device,
-        column_indices: &'a DeviceVec<u32>,
-        values: &'a DeviceVec<V>,
+        column_indices: &'a DeviceSlice<u32>,
+        values: &'a DeviceSlice<V>,
         slice_height: usize,
         slice_offsets: &'a [u64],
     ) -> Option<Self> {

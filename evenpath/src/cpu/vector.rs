@@ -19,6 +19,11 @@ pub(crate) fn multiply_elements<V: Value>(x: &[V], y: &[V], z: &mut [V]) {
     z.par_iter_mut().zip(x).zip(y).with_min_len(CHUNK).for_each(|((z, &x), &y)| *z = x * y);
 }
 
+/// Computes the element-wise quotient `z = x / y`.
+pub(crate) fn divide_elements<V: Value>(x: &[V], y: &[V], z: &mut [V]) {
+    z.par_iter_mut().zip(x).zip(y).with_min_len(CHUNK).for_each(|((z, &x), &y)| *z = x / y);
+}
+
 /// The inner product. Chunks are summed in order, so that rounding is the same in every run.
 pub(crate) fn dot<V: Value>(x: &[V], y: &[V]) -> V {
     let chunk = |(x, y): (&[V], &[V])| x.iter().zip(y).fold(V::ZERO, |sum, (&x, &y)| sum + x * y);

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use parking_lot::Mutex;
+
 use super::DeviceError;
-use super::machine::{Block, Machine};
+use super::machine::{Block, Machine, Transfer};
 
 /// A block of a machine's memory, of at least one byte; freed when dropped.
 pub(super) struct Allocation {
@@ -12,43 +14,62 @@ pub(super) struct Allocation {
     block: Block,
     /// Graphs that write to it.
     graphs: AtomicU32,
+    /// What gives it back, where it is somebody else's.
+    release: Mutex<Option<Release>>,
 }
+
+/// Gives back memory of somebody else.
+pub(super) type Release = Box<dyn FnOnce() + Send>;
 
 impl Allocation {
     /// A block of at least `bytes` bytes, more than none.
     pub(super) fn new(machine: &Arc<dyn Machine>, bytes: u64) -> Result<Arc<Self>, DeviceError> {
-        let block = machine.allocate(bytes)?;
-        Ok(Arc::new(Self { machine: Arc::clone(machine), block, graphs: AtomicU32::new(0) }))
+        Ok(Self::of_block(machine, machine.allocate(bytes)?, None))
+    }
+
+    /// Memory of somebody else. It is given back by `release` when the machine has done all work that uses it.
+    ///
+    /// # Safety
+    ///
+    /// The memory is valid on this machine until then, and nothing else accesses it.
+    pub(super) unsafe fn foreign(machine: &Arc<dyn Machine>, block: Block, release: Release) -> Arc<Self> {
+        Self::of_block(machine, block, Some(release))
+    }
+
+    fn of_block(machine: &Arc<dyn Machine>, block: Block, release: Option<Release>) -> Arc<Self> {
+        let (machine, release) = (Arc::clone(machine), Mutex::new(release));
+        Arc::new(Self { machine, block, graphs: AtomicU32::new(0), release })
     }
 
     pub(super) fn address(&self) -> u64 {
         self.block.address
     }
 
-    /// Sets the first `bytes` bytes to zero, in a stream of the machine, here and below.
+    /// Sets the `bytes` bytes from `offset` on to zero, in a stream of the machine, here and below.
     ///
     /// # Safety
     ///
     /// The block has them.
-    pub(super) unsafe fn zero(&self, stream: u32, bytes: u64) -> Result<(), DeviceError> {
+    pub(super) unsafe fn zero(&self, stream: u32, offset: u64, bytes: u64) -> Result<(), DeviceError> {
         // SAFETY: the caller's.
-        unsafe { self.machine.zero(stream, self.address(), bytes) }
+        unsafe { self.machine.zero(stream, self.address() + offset, bytes) }
     }
 
-    /// Copies the first `bytes` bytes of `source` to those from `offset` on.
+    /// Copies `bytes` bytes of `source`, from an offset on, to those from `offset` on.
     ///
     /// # Safety
     ///
-    /// The blocks have them, are of one machine, and different.
+    /// The blocks have them, are of one machine, and the ranges do not overlap.
     pub(super) unsafe fn copy_from(
         &self,
         stream: u32,
         offset: u64,
-        source: &Self,
+        (source, source_offset): (&Self, u64),
         bytes: u64,
     ) -> Result<(), DeviceError> {
+        let (from, to) = (source.address() + source_offset, self.address() + offset);
         // SAFETY: the caller's.
-        unsafe { self.machine.copy(stream, source.address(), self.address() + offset, bytes) }
+        unsafe { self.machine.copy(stream, from, to, bytes) }
     }
 
     /// Copies the bytes from `offset` on to the host.
@@ -61,14 +82,46 @@ impl Allocation {
         unsafe { self.machine.read(stream, self.address() + offset, bytes) }
     }
 
-    /// Copies the first bytes from the host.
+    /// Copies the bytes from `offset` on from the host.
     ///
     /// # Safety
     ///
     /// The block has as many.
-    pub(super) unsafe fn write(&self, stream: u32, bytes: &[u8]) -> Result<(), DeviceError> {
+    pub(super) unsafe fn write(&self, stream: u32, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         // SAFETY: the caller's.
-        unsafe { self.machine.write(stream, self.address(), bytes) }
+        unsafe { self.machine.write(stream, self.address() + offset, bytes) }
+    }
+
+    /// Begins to copy to the bytes from `offset` on.
+    ///
+    /// # Safety
+    ///
+    /// The block has as many, and otherwise as for [`Machine::begin_write`].
+    pub(super) unsafe fn begin_write(
+        &self,
+        stream: u32,
+        offset: u64,
+        from: *const u8,
+        bytes: usize,
+    ) -> Result<Option<Box<dyn Transfer>>, DeviceError> {
+        // SAFETY: the caller's.
+        unsafe { self.machine.begin_write(stream, self.address() + offset, from, bytes) }
+    }
+
+    /// Begins to copy the bytes from `offset` on.
+    ///
+    /// # Safety
+    ///
+    /// The block has as many, and otherwise as for [`Machine::begin_read`].
+    pub(super) unsafe fn begin_read(
+        &self,
+        stream: u32,
+        offset: u64,
+        to: *mut u8,
+        bytes: usize,
+    ) -> Result<Option<Box<dyn Transfer>>, DeviceError> {
+        // SAFETY: the caller's.
+        unsafe { self.machine.begin_read(stream, self.address() + offset, to, bytes) }
     }
 
     /// Whether some graph writes to it.
@@ -89,6 +142,11 @@ impl Allocation {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
+        if let Some(release) = self.release.get_mut().take() {
+            // A machine that fails here is lost, and uses no memory any more.
+            let _ = self.machine.synchronize(None);
+            return release();
+        }
         // SAFETY: the block is of this machine, and nothing knows it any more.
         unsafe { self.machine.free(self.block) };
     }

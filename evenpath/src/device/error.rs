@@ -175,6 +175,40 @@ pub enum DeviceError {
         /// Elements in the buffer.
         len: usize,
     },
+    /// Memory of somebody else does not begin at a multiple of sixteen bytes.
+    #[error("memory at {address:#x} does not begin at a multiple of 16 bytes")]
+    Misaligned {
+        /// The address.
+        address: u64,
+    },
+    /// Memory of somebody else is not where the device can use it.
+    #[error("memory at {address:#x} is not of {device}: {reason}")]
+    ForeignMemory {
+        /// The address.
+        address: u64,
+        /// The device.
+        device: String,
+        /// Where it is.
+        reason: String,
+    },
+    /// Something that NVIDIA GPUs alone have was asked of another device.
+    #[error("{device} has no {what}: it is not an NVIDIA GPU")]
+    NotCuda {
+        /// The device.
+        device: String,
+        /// What was asked for.
+        what: &'static str,
+    },
+    /// A range is not inside a vector, or ends before it begins.
+    #[error("range {start}..{end} of a vector of {len} elements")]
+    RangeOutOfBounds {
+        /// The first index.
+        start: usize,
+        /// The index after the last.
+        end: usize,
+        /// Elements in the vector.
+        len: usize,
+    },
     /// Two things that must be on one device are on different ones.
     #[error("{left} and {right} are different devices")]
     DifferentDevices {

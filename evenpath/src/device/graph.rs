@@ -16,8 +16,8 @@ use super::{Backend, Device, DeviceError};
 /// ([`DeviceError::Capture`]), with the reason. It should write to the vectors of the state, and not replace them: on the CPU the
 /// next launch would begin with the new ones.
 ///
-/// The graph has the state, so that nothing changes it unseen. [`state`](Self::state) shows it, to download results.
-/// [`update`](Self::update) changes it: other vectors, other scalars. The next launch then captures again, which replaces the
+/// The graph has the state, so that nothing changes it unseen. [`state`](Self::state) shows it, to download results, and
+/// [`state_mut`](Self::state_mut) lets its vectors be filled anew. [`update`](Self::update) changes it: other vectors, other scalars. The next launch then captures again, which replaces the
 /// arguments in the executable graph where only these differ.
 ///
 /// On the CPU a launch calls the function; what a graph cannot hold is refused there too, by the first launch. The simulated GPU does
@@ -116,6 +116,13 @@ impl<S, E: From<DeviceError>> Graph<'_, S, E> {
     /// The state, as launches leave it.
     pub fn state(&self) -> &S {
         &self.state
+    }
+
+    /// The state, to change what its vectors hold, such as a scalar in the device's memory. Nothing is captured again: the next launch does
+    /// the same operations, to the same memory, with the same scalars of the host. Other vectors, and other scalars of the host, are a
+    /// matter of [`update`](Self::update): put into the state by way of this function, launches do not see them, but on the CPU.
+    pub fn state_mut(&mut self) -> &mut S {
+        &mut self.state
     }
 
     /// Lets `change` change the state, and returns its result. The next launch captures the function again.

@@ -1,5 +1,6 @@
 //! What a GPU, real or simulated, does for the device layer.
 
+use std::ffi::c_void;
 use std::time::Instant;
 
 use evenpath_simt::kernel::{Argument, KernelInfo};
@@ -32,6 +33,26 @@ pub(crate) trait Machine: Send + Sync {
     /// Takes back a stream, which nobody uses any more. What was asked of it still happens.
     fn give_back_stream(&self, stream: u32);
 
+    /// A stream that somebody else made, to be given back; `None` where there are none.
+    unsafe fn take_foreign_stream(&self, _stream: *mut c_void) -> Result<Option<u32>, DeviceError> {
+        Ok(None)
+    }
+
+    /// The driver's name of a stream, where there is a driver.
+    fn raw_stream(&self, _stream: u32) -> Result<Option<*mut c_void>, DeviceError> {
+        Ok(None)
+    }
+
+    /// The driver's name of the context, and whether it is the primary one, where there is a driver.
+    fn raw_context(&self) -> Result<Option<(*mut c_void, bool)>, DeviceError> {
+        Ok(None)
+    }
+
+    /// Why memory of somebody else at an address cannot be used, as far as the machine can tell.
+    fn refuses_address(&self, _address: u64) -> Result<Option<String>, DeviceError> {
+        Ok(None)
+    }
+
     /// Gives a block back; work that was launched before still has it. Never fails: a machine that is lost has freed
     /// everything.
     unsafe fn free(&self, block: Block);
@@ -41,6 +62,33 @@ pub(crate) trait Machine: Send + Sync {
 
     /// Waits for everything before it in its stream, then copies to the host.
     unsafe fn read(&self, stream: u32, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError>;
+
+    /// Begins to copy from the host, and does not wait for it; what is to be waited for, if anything. The bytes are of memory that
+    /// is [pinned](Self::pin), and stay as they are until then.
+    unsafe fn begin_write(
+        &self,
+        stream: u32,
+        address: u64,
+        from: *const u8,
+        bytes: usize,
+    ) -> Result<Option<Box<dyn Transfer>>, DeviceError>;
+
+    /// Begins to copy to the host, as [`begin_write`](Self::begin_write): nobody else uses the bytes until the copy was waited for.
+    unsafe fn begin_read(
+        &self,
+        stream: u32,
+        address: u64,
+        to: *mut u8,
+        bytes: usize,
+    ) -> Result<Option<Box<dyn Transfer>>, DeviceError>;
+
+    /// Page-locks memory of the host, whole pages that are unlocked before they are freed.
+    unsafe fn pin(&self, _first: *mut u8, _bytes: usize) -> Result<(), DeviceError> {
+        Ok(())
+    }
+
+    /// Unlocks what [`pin`](Self::pin) locked; the same address.
+    unsafe fn unpin(&self, _first: *mut u8) {}
 
     /// Sets bytes to zero.
     unsafe fn zero(&self, stream: u32, address: u64, bytes: u64) -> Result<(), DeviceError>;
@@ -113,6 +161,15 @@ pub(crate) trait Executable: Send {
     ///
     /// As for [`Machine::instantiate`].
     unsafe fn update(&mut self, nodes: &[Node]) -> Result<bool, DeviceError>;
+}
+
+/// A copy between host and machine that may be under way.
+pub(crate) trait Transfer: Send + Sync {
+    /// Waits for it. If that fails, the machine touches the host's memory no more.
+    fn wait(&self) -> Result<(), DeviceError>;
+
+    /// Whether it need not be waited for.
+    fn is_done(&self) -> bool;
 }
 
 /// Memory of a machine.

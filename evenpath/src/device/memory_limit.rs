@@ -75,10 +75,6 @@ impl Reservation {
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
-
-    pub(super) fn device(&self) -> &Device {
-        &self.device
-    }
 }
 
 impl Drop for Reservation {

@@ -26,11 +26,11 @@
 //! or turns the feature `cuda` off.
 
 mod allocation;
-mod buffer;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod error;
 mod event;
+mod foreign;
 mod graph;
 mod launch;
 mod machine;
@@ -38,30 +38,39 @@ mod memory_limit;
 mod node;
 mod order;
 mod own_kernels;
+mod owner;
+mod pinned;
 mod prepare;
 mod recording;
 mod simulated;
+mod slice;
 mod stream;
 #[cfg(test)]
 mod tests;
 mod upload;
+mod vec;
+mod view;
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-pub use buffer::DeviceVec;
-pub(crate) use buffer::host_zeros;
 pub use error::{DeviceError, Version};
 #[doc(inline)]
 pub use evenpath_simt::host::{BlockOrder, MemoryOrder, SimulatedOptions};
 pub use event::Event;
+pub use foreign::RawParts;
 pub use graph::Graph;
 pub(crate) use launch::{Launch, Launcher, MAX_GRID, instance, variant};
+pub use pinned::PinnedVec;
 pub(crate) use prepare::Kernels;
+pub use slice::DeviceSlice;
+pub(crate) use slice::host_zeros;
 pub use stream::Stream;
 pub use upload::Upload;
+pub use vec::DeviceVec;
+pub use view::{DeviceView, DeviceViewMut};
 
 use machine::{Machine, Moment};
 use memory_limit::Budget;
@@ -209,15 +218,37 @@ impl Device {
     /// [`GpuLost`](DeviceError::GpuLost) if it does so because of an earlier fault.
     pub fn cuda(ordinal: u32) -> Result<Self, DeviceError> {
         #[cfg(feature = "cuda")]
-        {
-            let machine = cuda::Cuda::new(ordinal)?;
-            Ok(Self::new(Backend::Machine(Arc::new(machine)), DeviceKind::Cuda(ordinal)))
-        }
+        return Self::in_context(ordinal, cuda::ContextKind::Own);
         #[cfg(not(feature = "cuda"))]
-        {
-            let _ = ordinal;
-            Err(DeviceError::NoCudaSupport)
-        }
+        let _ = ordinal;
+        #[cfg(not(feature = "cuda"))]
+        Err(DeviceError::NoCudaSupport)
+    }
+
+    /// The NVIDIA GPU of the given number, in its primary context: the one that the CUDA runtime and the libraries on it, such as
+    /// PyTorch, CuPy and `cudarc`, share. Memory and streams of theirs can be used by this device and the other way round: see
+    /// [`DeviceVec::from_raw_parts`], [`foreign_stream`](Self::foreign_stream) and [`dlpack`](crate::dlpack). Otherwise as
+    /// [`cuda`](Self::cuda).
+    ///
+    /// The device's first stream waits for work on the legacy default stream, which those libraries use unless told otherwise, and
+    /// that for it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`cuda`](Self::cuda).
+    pub fn cuda_primary(ordinal: u32) -> Result<Self, DeviceError> {
+        #[cfg(feature = "cuda")]
+        return Self::in_context(ordinal, cuda::ContextKind::Primary);
+        #[cfg(not(feature = "cuda"))]
+        let _ = ordinal;
+        #[cfg(not(feature = "cuda"))]
+        Err(DeviceError::NoCudaSupport)
+    }
+
+    #[cfg(feature = "cuda")]
+    fn in_context(ordinal: u32, kind: cuda::ContextKind) -> Result<Self, DeviceError> {
+        let machine = cuda::Cuda::new(ordinal, kind)?;
+        Ok(Self::new(Backend::Machine(Arc::new(machine)), DeviceKind::Cuda(ordinal)))
     }
 
     /// The CPU.
@@ -301,6 +332,29 @@ impl Device {
             Backend::Cpu => 0,
             Backend::Machine(machine) => machine.waits(),
         }
+    }
+
+    /// Begins to count the calls of the NVIDIA driver by this process and the time that they take, or to do so no more. Returns both
+    /// since the count began; zeros without a GPU. For measurements: what an operation takes the host beside these is the library's.
+    ///
+    /// ```
+    /// use evenpath::{Device, vector};
+    ///
+    /// let device = Device::best()?;
+    /// let (x, mut y) = (device.upload(&[1.0, 2.0])?, device.zeros(2)?);
+    /// Device::measure_driver_calls(true);
+    /// vector::axpby(2.0, &x, 1.0, &mut y)?;
+    /// let (calls, time) = Device::measure_driver_calls(false);
+    /// println!("{calls} calls, {time:?}");
+    /// # Ok::<(), evenpath::Error>(())
+    /// ```
+    pub fn measure_driver_calls(is_measured: bool) -> (u64, Duration) {
+        #[cfg(feature = "cuda")]
+        return cuda::measure_calls(is_measured);
+        #[cfg(not(feature = "cuda"))]
+        let _ = is_measured;
+        #[cfg(not(feature = "cuda"))]
+        (0, Duration::ZERO)
     }
 
     /// What kind of device it is.

@@ -79,40 +79,44 @@ impl Device {
         RECORDING.with_borrow(|recording| recording.as_ref().is_some_and(|(device, _)| *device == number))
     }
 
-    /// Sets the first `bytes` bytes of memory to zero, or notes it.
+    /// Sets the `bytes` bytes of memory from `offset` on to zero, or notes it.
     ///
     /// # Safety
     ///
     /// The memory has them, and is this device's.
-    pub(super) unsafe fn zero_memory(&self, memory: &Arc<Allocation>, bytes: u64) -> Result<(), DeviceError> {
-        self.keep(memory, true);
-        if self.records(|| Node::Zero { address: memory.address(), bytes }) {
-            return Ok(());
-        }
-        // SAFETY: the caller's.
-        unsafe { memory.zero(self.stream_number(), bytes) }
-    }
-
-    /// Copies the first `bytes` bytes of `source` to those of `memory` from `offset` on, or notes it.
-    ///
-    /// # Safety
-    ///
-    /// Both have them, are this device's, and different.
-    pub(super) unsafe fn copy_memory(
+    pub(super) unsafe fn zero_memory(
         &self,
         memory: &Arc<Allocation>,
         offset: u64,
-        source: &Arc<Allocation>,
         bytes: u64,
     ) -> Result<(), DeviceError> {
-        let (from, to) = (source.address(), memory.address() + offset);
+        self.keep(memory, true);
+        if self.records(|| Node::Zero { address: memory.address() + offset, bytes }) {
+            return Ok(());
+        }
+        // SAFETY: the caller's.
+        unsafe { memory.zero(self.stream_number(), offset, bytes) }
+    }
+
+    /// Copies the `bytes` bytes of `source` from an offset on to those of `memory` from an offset on, or notes it.
+    ///
+    /// # Safety
+    ///
+    /// Both have them, are this device's, and the ranges do not overlap.
+    pub(super) unsafe fn copy_memory(
+        &self,
+        (memory, offset): (&Arc<Allocation>, u64),
+        (source, source_offset): (&Arc<Allocation>, u64),
+        bytes: u64,
+    ) -> Result<(), DeviceError> {
+        let (from, to) = (source.address() + source_offset, memory.address() + offset);
         self.keep(source, false);
         self.keep(memory, true);
         if self.records(|| Node::Copy { from, to, bytes }) {
             return Ok(());
         }
         // SAFETY: the caller's.
-        unsafe { memory.copy_from(self.stream_number(), offset, source, bytes) }
+        unsafe { memory.copy_from(self.stream_number(), offset, (source, source_offset), bytes) }
     }
 
     /// Notes an operation if this thread captures a graph of the device; whether it does.

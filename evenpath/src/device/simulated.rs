@@ -1,18 +1,21 @@
 //! The simulated GPU as a device.
 
+mod transfer;
+
 use std::collections::HashMap;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use evenpath_simt::host::{Fault, FaultKind, OutOfMemory, SimulatedGpu, SimulatedOptions, SimulatedStream};
 use evenpath_simt::kernel::{Argument, KernelInfo, Simulation};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 
-use super::machine::{Block, Machine, Moment};
+use super::machine::{Block, Machine, Moment, Transfer};
 use super::order::{Access, Order, Step};
 use super::own_kernels::OwnKernels;
 use super::{DeviceError, DeviceProperties};
+use transfer::{Copy, Landings};
 
 pub(super) const NAME: &str = "simulated GPU";
 
@@ -40,7 +43,9 @@ pub(super) struct Simulated {
     /// Calls until one fails that was told to, that one included; 0 where none is.
     until_failure: AtomicU64,
     /// Calls that a GPU's host would have waited in.
-    waits: AtomicU64,
+    waits: Arc<AtomicU64>,
+    /// Copies to the host that it has not waited for.
+    landings: Landings,
     /// A planted mistake: streams do not wait for each other.
     #[cfg(test)]
     pub(super) ignores_waits: std::sync::atomic::AtomicBool,
@@ -76,7 +81,8 @@ impl Simulated {
             ignores_waits: std::sync::atomic::AtomicBool::new(false),
             fault: OnceLock::new(),
             until_failure: AtomicU64::new(0),
-            waits: AtomicU64::new(0),
+            waits: Arc::default(),
+            landings: Landings::default(),
         }
     }
 
@@ -175,6 +181,36 @@ impl Machine for Simulated {
         let (_guard, stream) = self.begin_in(stream, access)?;
         self.waits.fetch_add(1, Relaxed);
         stream.read(address, bytes).map_err(refused)
+    }
+
+    unsafe fn begin_write(
+        &self,
+        stream: u32,
+        address: u64,
+        from: *const u8,
+        bytes: usize,
+    ) -> Result<Option<Box<dyn Transfer>>, DeviceError> {
+        let accesses = || [Access::write(address, bytes as u64), Access::read(from as u64, bytes as u64)];
+        let (_guard, stream) = self.begin_in(stream, accesses)?;
+        self.landings.land();
+        // SAFETY: the caller's: there are as many bytes, which stay as they are.
+        stream.write(address, unsafe { std::slice::from_raw_parts(from, bytes) }).map_err(refused)?;
+        Ok(Some(Box::new(Copy::from_host(&self.waits))))
+    }
+
+    unsafe fn begin_read(
+        &self,
+        stream: u32,
+        address: u64,
+        to: *mut u8,
+        bytes: usize,
+    ) -> Result<Option<Box<dyn Transfer>>, DeviceError> {
+        let accesses = || [Access::read(address, bytes as u64), Access::write(to as u64, bytes as u64)];
+        let (_guard, stream) = self.begin_in(stream, accesses)?;
+        let mut landing = vec![0; bytes];
+        stream.read(address, &mut landing).map_err(refused)?;
+        // SAFETY: the caller's: there are as many bytes, which nobody uses until the copy was waited for.
+        Ok(Some(Box::new(unsafe { Copy::to_host(&self.waits, &self.landings, to, landing) })))
     }
 
     unsafe fn zero(&self, stream: u32, address: u64, bytes: u64) -> Result<(), DeviceError> {

@@ -63,7 +63,7 @@ impl Device {
             Backend::Cpu => 0,
             Backend::Machine(machine) => machine.take_stream()?,
         };
-        Ok(Stream { device: self.clone(), number })
+        Ok(Stream::of_number(self, number))
     }
 
     /// The stream that the calling thread puts work on.
@@ -76,6 +76,11 @@ impl Device {
 }
 
 impl Stream {
+    /// The stream of a number, to be given back.
+    pub(super) fn of_number(device: &Device, number: u32) -> Self {
+        Self { device: device.clone(), number }
+    }
+
     /// The device.
     pub fn device(&self) -> &Device {
         &self.device

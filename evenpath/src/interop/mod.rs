@@ -2,6 +2,8 @@
 //!
 //! Arrays are moved if both sides store them alike, and copied otherwise; each conversion documents which.
 
+#[cfg(feature = "cudarc")]
+pub(crate) mod cudarc;
 #[cfg(feature = "faer")]
 mod faer;
 #[cfg(feature = "nalgebra-sparse")]

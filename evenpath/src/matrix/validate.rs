@@ -21,7 +21,7 @@ pub(crate) fn dimensions(rows: usize, cols: usize) -> Result<(), MatrixError> {
 }
 
 /// Checks the arrays of a CSR matrix whose `values` has length `values`.
-pub(super) fn csr<O: Offset>(
+pub(crate) fn csr<O: Offset>(
     rows: usize,
     cols: usize,
     row_offsets: &[O],

@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use evenpath_kernels::CooView;
 use evenpath_kernels::coo::{CarryFixup, CooInterval};
 
+use super::factor::factors;
 use super::operands::check_product;
-use super::{OpError, vector};
-use crate::device::{Device, DeviceError, DeviceVec, MAX_GRID, Upload};
+use super::{Factor, OpError, vector};
+use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, MAX_GRID, Upload};
 use crate::policy::COO_INTERVAL;
 use crate::{Coo, Value, cpu};
 
@@ -101,7 +102,7 @@ impl<V: Value> DeviceCoo<V> {
     }
 
     /// Row indices, column indices and values.
-    pub(super) fn arrays(&self) -> (&DeviceVec<u32>, &DeviceVec<u32>, &DeviceVec<V>) {
+    pub(super) fn arrays(&self) -> (&DeviceSlice<u32>, &DeviceSlice<u32>, &DeviceSlice<V>) {
         (&self.arrays.row_indices, &self.arrays.column_indices, &self.arrays.values)
     }
 
@@ -148,17 +149,25 @@ impl<V: Value> DeviceCoo<V> {
     ///
     /// # Errors
     ///
-    /// If `x` does not have one element per column, or `y` one per row, or either is on another device, or there are more entries
-    /// than one launch can handle; then nothing is written. If the device was lost.
-    pub fn spmv(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
+    /// If `x` does not have one element per column, or `y` one per row, or if a factor is not one element, or any of them
+    /// is on another device, or there are more entries than one launch can handle; then nothing is written. If the
+    /// device was lost.
+    pub fn spmv<'f>(
+        &self,
+        alpha: impl Into<Factor<'f, V>>,
+        x: &DeviceSlice<V>,
+        beta: impl Into<Factor<'f, V>>,
+        y: &mut DeviceSlice<V>,
+    ) -> Result<(), OpError> {
         self.check(x, y)?;
+        let (alpha, beta) = factors(self.device(), alpha, beta)?;
         vector::scale(beta, y)?;
-        // Where y was set to zero, what is added need not be: rows that end in an interval are written.
-        self.add_product(alpha, x, if beta == V::ZERO { V::ZERO } else { V::ONE }, y)
+        // Where y is known to be zero, what is added need not be: rows that end in an interval are written.
+        self.add_product(alpha, x, beta.known() != Some(V::ZERO), y)
     }
 
     /// Checks what [`spmv`](Self::spmv) checks.
-    pub(super) fn check(&self, x: &DeviceVec<V>, y: &DeviceVec<V>) -> Result<(), OpError> {
+    pub(super) fn check(&self, x: &DeviceSlice<V>, y: &DeviceSlice<V>) -> Result<(), OpError> {
         check_product(self.device(), (self.rows(), self.cols()), x, y)?;
         let limit = MAX_GRID as usize;
         if intervals(self.nnz()) > limit {
@@ -168,19 +177,20 @@ impl<V: Value> DeviceCoo<V> {
         Ok(())
     }
 
-    /// y = `alpha`·A·`x` + y, for operands that were checked. With `beta` zero instead of one, y is known to be zero.
+    /// y = `alpha`·A·`x` + y, for operands that were checked. Unless it `adds`, y is known to be zero.
     pub(super) fn add_product(
         &self,
-        alpha: V,
-        x: &DeviceVec<V>,
-        beta: V,
-        y: &mut DeviceVec<V>,
+        alpha: Factor<'_, V>,
+        x: &DeviceSlice<V>,
+        adds: bool,
+        y: &mut DeviceSlice<V>,
     ) -> Result<(), OpError> {
         let Arrays { row_indices, column_indices, values, carries, .. } = &*self.arrays;
-        if let (Some(rows), Some(columns), Some(values), Some(x), Some(y)) = (
+        if let (Some(rows), Some(columns), Some(values), Some(alpha), Some(x), Some(y)) = (
             row_indices.host_slice(),
             column_indices.host_slice(),
             values.host_slice(),
+            alpha.known(),
             x.host_slice(),
             y.host_slice_mut(),
         ) {
@@ -194,7 +204,9 @@ impl<V: Value> DeviceCoo<V> {
         let interval = CooInterval {
             matrix: self.arrays.view(),
             x: x.as_global(),
-            update: vector::update(alpha, beta, y),
+            y: y.as_global_mut(),
+            alpha: alpha.view(),
+            adds: u32::from(adds),
             carry_rows: carries.rows.as_global_mut(),
             carries: carries.sums.as_global_mut(),
             interval_len: COO_INTERVAL,
@@ -204,7 +216,7 @@ impl<V: Value> DeviceCoo<V> {
             carries: carries.sums.as_global(),
             y: y.as_global_mut(),
             count,
-            alpha,
+            alpha: alpha.view(),
         };
         // SAFETY: the views are of a valid matrix's arrays, sorted by row, of vectors whose lengths were checked, and of
         // buffers with one element per interval; all are on this device, and buffers are freed in the stream's order. The

@@ -5,7 +5,7 @@ use evenpath_simt::GlobalMut;
 
 use super::OpError;
 use super::operands::check_len;
-use crate::device::{Device, DeviceError, DeviceVec, Upload};
+use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Upload};
 use crate::matrix::{Csr, CsrView};
 use crate::{Offset, Storage};
 
@@ -107,17 +107,22 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
     /// # Errors
     ///
     /// As for [`set_values`](Self::set_values), and if the vector is on another device.
-    pub fn set_values_from(&self, values: &DeviceVec<V>) -> Result<(), OpError> {
+    pub fn set_values_from(&self, values: &DeviceSlice<V>) -> Result<(), OpError> {
         self.check_count(values.len())?;
-        let mut own = self.device().uninitialized(values.len())?;
-        own.copy_from(values)?;
-        self.replace(own);
+        self.device().check_same(values.device())?;
+        self.replace(values.copied()?);
         Ok(())
     }
 
     /// A matrix of a valid pattern, with as many values as nonzeros.
     pub(super) fn from_valid(pattern: impl Into<Arc<Pattern<O>>>, values: DeviceVec<V>) -> Self {
         Self { pattern: pattern.into(), values: Arc::new(RwLock::new(Arc::new(values))) }
+    }
+
+    /// The pattern and the values, which clones and plans may have too.
+    #[expect(clippy::type_complexity)] // Both as they are.
+    pub(super) fn into_shared(self) -> (Arc<Pattern<O>>, Arc<RwLock<Arc<DeviceVec<V>>>>) {
+        (self.pattern, self.values)
     }
 
     /// The matrix without its column indices, for who multiplies by something else that knows them: no matrix for anything
@@ -190,7 +195,7 @@ impl<O: Offset> Pattern<O> {
     }
 
     /// The matrix with the given values, one per nonzero, as kernels take it. A plan may have freed its columns.
-    pub(super) fn with_values<V: Storage>(&self, values: &DeviceVec<V>) -> evenpath_kernels::CsrView<V, O> {
+    pub(super) fn with_values<V: Storage>(&self, values: &DeviceSlice<V>) -> evenpath_kernels::CsrView<V, O> {
         evenpath_kernels::CsrView {
             row_offsets: self.row_offsets.as_global(),
             column_indices: self.column_indices.as_global(),
@@ -207,7 +212,10 @@ impl<O: Offset> Pattern<O> {
     }
 
     /// The matrix with the given values, if both are on the CPU.
-    pub(super) fn host_view<'a, V: Storage>(&'a self, values: &'a DeviceVec<V>) -> Option<CsrView<'a, V, O>> {
+    pub(super) fn host_view<'a, V: Storage>(
+        &'a self,
+        values: &'a DeviceSlice<V>,
+    ) -> Option<CsrView<'a, V, O>> {
         let row_offsets = self.row_offsets.host_slice()?;
         let column_indices = self.column_indices.host_slice()?;
         Some(CsrView::from_valid(self.rows, self.cols, row_offsets, column_indices, values.host_slice()?))

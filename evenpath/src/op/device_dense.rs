@@ -3,7 +3,7 @@ use std::fmt;
 use super::OpError;
 use super::operands::check_shape;
 use crate::Storage;
-use crate::device::{Device, DeviceError, DeviceVec};
+use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec};
 use crate::matrix::MatrixError;
 use crate::names::named;
 
@@ -32,6 +32,15 @@ impl Layout {
         match self {
             Self::RowMajor => (cols, rows),
             Self::ColumnMajor => (rows, cols),
+        }
+    }
+
+    /// Elements from the first to the last of a matrix, gaps included, if they can be counted.
+    pub(crate) fn elements(self, rows: usize, cols: usize, leading_dimension: usize) -> Option<usize> {
+        let (line, lines) = self.line(rows, cols);
+        match lines.checked_sub(1) {
+            Some(full) if line > 0 => full.checked_mul(leading_dimension)?.checked_add(line),
+            _ => Some(0),
         }
     }
 }
@@ -142,17 +151,12 @@ impl<T: Storage> DeviceDense<T> {
         layout: Layout,
         leading_dimension: usize,
     ) -> Result<Self, InvalidDense<T>> {
-        let (line, lines) = layout.line(rows, cols);
+        let (line, _) = layout.line(rows, cols);
         if leading_dimension < line {
             let error = MatrixError::LeadingDimension { rows, cols, leading_dimension, needed: line };
             return Err(InvalidDense { error, vec });
         }
-        let needed = match lines.checked_sub(1) {
-            Some(full) if line > 0 => {
-                full.checked_mul(leading_dimension).and_then(|len| len.checked_add(line))
-            }
-            _ => Some(0),
-        };
+        let needed = layout.elements(rows, cols, leading_dimension);
         if needed.is_none_or(|needed| vec.len() < needed) {
             let error = MatrixError::DenseLength { rows, cols, leading_dimension, len: vec.len() };
             return Err(InvalidDense { error, vec });
@@ -194,7 +198,7 @@ impl<T: Storage> DeviceDense<T> {
     ///
     /// # Errors
     ///
-    /// As for [`DeviceVec::copy_from_slice`].
+    /// As for [`DeviceSlice::copy_from_slice`].
     pub fn copy_from_slice(&mut self, values: &[T]) -> Result<(), DeviceError> {
         self.vec.copy_from_slice(values)
     }
@@ -203,7 +207,7 @@ impl<T: Storage> DeviceDense<T> {
     ///
     /// # Errors
     ///
-    /// As for [`DeviceVec::download`].
+    /// As for [`DeviceSlice::download`].
     pub fn download(&self) -> Result<Vec<T>, DeviceError> {
         self.vec.download()
     }
@@ -213,12 +217,13 @@ impl<T: Storage> DeviceDense<T> {
         self.vec
     }
 
-    pub(super) fn vec_mut(&mut self) -> &mut DeviceVec<T> {
+    /// The elements in the order of memory, gaps included, to be changed.
+    pub fn as_mut_slice(&mut self) -> &mut DeviceSlice<T> {
         &mut self.vec
     }
 
     /// Elements from a row to the next, and from a column to the next.
-    pub(super) fn strides(&self) -> (usize, usize) {
+    pub(crate) fn strides(&self) -> (usize, usize) {
         match self.layout {
             Layout::RowMajor => (self.leading_dimension, 1),
             Layout::ColumnMajor => (1, self.leading_dimension),

@@ -1,7 +1,7 @@
 //! HYB on a device.
 
-use super::{DeviceCoo, DeviceEll, OpError};
-use crate::device::{Device, DeviceError, DeviceVec, Upload};
+use super::{DeviceCoo, DeviceEll, Factor, OpError};
+use crate::device::{Device, DeviceError, DeviceSlice, Upload};
 use crate::{Hyb, Value};
 
 /// A matrix in hybrid form in a device's memory, uploaded by [`Device::upload`]. Clones share the memory.
@@ -70,9 +70,16 @@ impl<V: Value> DeviceHyb<V> {
     /// # Errors
     ///
     /// As for [`DeviceCoo::spmv`].
-    pub fn spmv(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
+    pub fn spmv<'f>(
+        &self,
+        alpha: impl Into<Factor<'f, V>>,
+        x: &DeviceSlice<V>,
+        beta: impl Into<Factor<'f, V>>,
+        y: &mut DeviceSlice<V>,
+    ) -> Result<(), OpError> {
         self.coo.check(x, y)?;
+        let alpha = alpha.into();
         self.ell.spmv(alpha, x, beta, y)?;
-        self.coo.add_product(alpha, x, V::ONE, y)
+        self.coo.add_product(alpha, x, true, y)
     }
 }

@@ -25,11 +25,12 @@ use evenpath_kernels::block::two_sequences::Sequences;
 use evenpath_kernels::merge::{MergeKeys, MergeKeysPartition, MergePairs};
 use evenpath_simt::kernel::KernelInfo;
 
+use super::aligned::{Aligned, write_aligned};
 use super::operands::check_len;
 use super::pairs::{Pairs, bits, bits_mut};
 use super::{OpError, instance};
 use crate::cpu;
-use crate::device::{DeviceKind, DeviceVec};
+use crate::device::{DeviceKind, DeviceSlice, DeviceVec};
 use crate::keys::{Key, PairValue};
 
 /// All keys of `a` and `b`, sorted, in a new vector. The call does not wait for the device.
@@ -38,7 +39,7 @@ use crate::keys::{Key, PairValue};
 ///
 /// If the inputs are on different devices, there is no memory for the result and the
 /// [temporary bytes](keys_temporary_bytes), or the device was lost.
-pub fn keys<K: Key>(a: &DeviceVec<K>, b: &DeviceVec<K>) -> Result<DeviceVec<K>, OpError> {
+pub fn keys<K: Key>(a: &DeviceSlice<K>, b: &DeviceSlice<K>) -> Result<DeviceVec<K>, OpError> {
     a.device().check_same(b.device())?;
     let mut merged = a.device().uninitialized(a.len() + b.len())?;
     keys_into(a, b, &mut merged)?;
@@ -51,9 +52,9 @@ pub fn keys<K: Key>(a: &DeviceVec<K>, b: &DeviceVec<K>) -> Result<DeviceVec<K>, 
 ///
 /// If `merged` has another length; then nothing is written. Otherwise as for [`keys`].
 pub fn keys_into<K: Key>(
-    a: &DeviceVec<K>,
-    b: &DeviceVec<K>,
-    merged: &mut DeviceVec<K>,
+    a: &DeviceSlice<K>,
+    b: &DeviceSlice<K>,
+    merged: &mut DeviceSlice<K>,
 ) -> Result<(), OpError> {
     let device = a.device();
     device.check_same(b.device())?;
@@ -65,7 +66,16 @@ pub fn keys_into<K: Key>(
         }
         return Ok(());
     }
-    let launch = device.kernel::<MergeKeys<K>>().items(merged.len())?;
+    write_aligned(merged, |merged| launch_keys(&Aligned::new(a)?, &Aligned::new(b)?, merged))
+}
+
+/// The operands begin at multiples of sixteen bytes, here and for pairs.
+fn launch_keys<K: Key>(
+    a: &DeviceSlice<K>,
+    b: &DeviceSlice<K>,
+    merged: &mut DeviceSlice<K>,
+) -> Result<(), OpError> {
+    let launch = a.device().kernel::<MergeKeys<K>>().items(merged.len())?;
     let starts = partition(a, b, launch.info(), launch.grid())?;
     let kernel =
         MergeKeys { inputs: sequences(a, b), starts: starts.as_global(), merged: merged.as_global_mut() };
@@ -102,8 +112,8 @@ pub fn pairs<K: Key, V: PairValue>(
 pub fn pairs_into<K: Key, V: PairValue>(
     a: Pairs<'_, K, V>,
     b: Pairs<'_, K, V>,
-    keys: &mut DeviceVec<K>,
-    values: &mut DeviceVec<V>,
+    keys: &mut DeviceSlice<K>,
+    values: &mut DeviceSlice<V>,
 ) -> Result<(), OpError> {
     let device = a.keys.device();
     a.check(device, "values of a")?;
@@ -120,7 +130,19 @@ pub fn pairs_into<K: Key, V: PairValue>(
         }
         return Ok(());
     }
-    let launch = device.kernel::<MergePairs<K, V::Bits>>().items(len)?;
+    let [a_keys, b_keys] = [Aligned::new(a.keys)?, Aligned::new(b.keys)?];
+    let [a_values, b_values] = [Aligned::new(a.values)?, Aligned::new(b.values)?];
+    let (a, b) = (Pairs::new(&*a_keys, &*a_values), Pairs::new(&*b_keys, &*b_values));
+    write_aligned(keys, |keys| write_aligned(values, |values| launch_pairs(a, b, keys, values)))
+}
+
+fn launch_pairs<K: Key, V: PairValue>(
+    a: Pairs<'_, K, V>,
+    b: Pairs<'_, K, V>,
+    keys: &mut DeviceSlice<K>,
+    values: &mut DeviceSlice<V>,
+) -> Result<(), OpError> {
+    let launch = keys.device().kernel::<MergePairs<K, V::Bits>>().items(keys.len())?;
     let starts = partition(a.keys, b.keys, launch.info(), launch.grid())?;
     let kernel = MergePairs {
         inputs: sequences(a.keys, b.keys),
@@ -153,16 +175,16 @@ fn temporary_bytes(info: &KernelInfo, elements: u64) -> u64 {
 
 /// Both inputs as kernels take them.
 pub(super) fn sequences<K: evenpath_kernels::Key + bytemuck::Pod>(
-    a: &DeviceVec<K>,
-    b: &DeviceVec<K>,
+    a: &DeviceSlice<K>,
+    b: &DeviceSlice<K>,
 ) -> Sequences<K> {
     Sequences { a: a.as_global(), b: b.as_global(), a_len: a.len() as u64, b_len: b.len() as u64 }
 }
 
 /// Cuts the merge into `tiles` tiles of a kernel: how many elements of A lie before each.
 fn partition<K: Key>(
-    a: &DeviceVec<K>,
-    b: &DeviceVec<K>,
+    a: &DeviceSlice<K>,
+    b: &DeviceSlice<K>,
     info: &KernelInfo,
     tiles: u32,
 ) -> Result<DeviceVec<u64>, OpError> {

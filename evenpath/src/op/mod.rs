@@ -1,12 +1,15 @@
 //! Operations on matrices, vectors and sequences in a device's memory: plan, launch, result.
 
+mod aligned;
 mod block_size;
 mod canonical;
 mod coo;
+mod csr_parts;
 mod device_csr;
 mod device_dense;
 mod ell;
 mod error;
+mod factor;
 mod hisparse;
 mod host_csr;
 mod hyb;
@@ -40,6 +43,7 @@ pub use device_csr::DeviceCsr;
 pub use device_dense::{DeviceDense, InvalidDense, Layout};
 pub use ell::{DeviceEll, DeviceEllR, EllOptions, EllR, XLoads};
 pub use error::OpError;
+pub use factor::Factor;
 pub use hisparse::{
     DeviceHiSparse, HiSparseQueuedOptions, HiSparseQueuedPlan, HiSparseQueuedPlanInfo, HiSparseSpaddMethod,
     HiSparseSpaddOptions, HiSparseSpgemmMethod, HiSparseSpgemmOptions, HiSparseSpmmOptions, HiSparseSpmmPlan,
@@ -57,9 +61,7 @@ pub use spmv_transposed::{
     SpmvTransposedMethod, SpmvTransposedOptions, SpmvTransposedPlan, SpmvTransposedPlanInfo,
 };
 
-use bytemuck::Pod;
-
-use crate::device::{DeviceVec, instance, variant};
+use crate::device::{instance, variant};
 use crate::{MatrixError, Offset};
 
 /// The number of nonzeros of a result, if row offsets of this type count them; `remedy` says what to call if not.
@@ -67,13 +69,6 @@ fn countable<O: Offset>(nonzeros: u64, remedy: &'static str) -> Result<usize, Op
     let len = usize::try_from(nonzeros).ok().filter(|&len| O::try_from_usize(len).is_some());
     let overflow = MatrixError::OffsetOverflow { nnz: nonzeros, offset: O::NAME, remedy };
     len.ok_or(OpError::Matrix(overflow))
-}
-
-/// The same elements in a vector of its own.
-fn copy<T: Pod>(source: &DeviceVec<T>) -> Result<DeviceVec<T>, OpError> {
-    let mut copy = source.device().uninitialized(source.len())?;
-    copy.copy_from(source)?;
-    Ok(copy)
 }
 
 #[cfg(test)]

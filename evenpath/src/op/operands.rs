@@ -4,14 +4,14 @@ use bytemuck::Pod;
 
 use super::OpError;
 use crate::Value;
-use crate::device::{Device, DeviceVec};
+use crate::device::{Device, DeviceSlice};
 
 /// Checks x and y of y = αAx + βy, for A of `rows` x `cols` on `device`.
 pub(super) fn check_product<V: Value>(
     device: &Device,
     (rows, cols): (usize, usize),
-    x: &DeviceVec<V>,
-    y: &DeviceVec<V>,
+    x: &DeviceSlice<V>,
+    y: &DeviceSlice<V>,
 ) -> Result<(), OpError> {
     check_vector(device, ("x", x), cols)?;
     check_vector(device, ("y", y), rows)
@@ -20,7 +20,7 @@ pub(super) fn check_product<V: Value>(
 /// Checks that a vector, by its name, is on `device` and has as many elements as needed.
 pub(super) fn check_vector<T: Pod>(
     device: &Device,
-    (operand, vector): (&'static str, &DeviceVec<T>),
+    (operand, vector): (&'static str, &DeviceSlice<T>),
     needed: usize,
 ) -> Result<(), OpError> {
     device.check_same(vector.device())?;

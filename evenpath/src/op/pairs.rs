@@ -4,7 +4,7 @@ use evenpath_simt::{Global, GlobalMut};
 
 use super::OpError;
 use super::operands::check_len;
-use crate::device::{Device, DeviceVec};
+use crate::device::{Device, DeviceSlice};
 use crate::keys::{Key, PairValue};
 
 /// Keys with one value each, on one device.
@@ -25,14 +25,14 @@ use crate::keys::{Key, PairValue};
 #[derive(Debug, Clone, Copy)]
 pub struct Pairs<'a, K: Key, V: PairValue> {
     /// The keys.
-    pub keys: &'a DeviceVec<K>,
+    pub keys: &'a DeviceSlice<K>,
     /// The values, one per key.
-    pub values: &'a DeviceVec<V>,
+    pub values: &'a DeviceSlice<V>,
 }
 
 impl<'a, K: Key, V: PairValue> Pairs<'a, K, V> {
     /// Keys with their values.
-    pub fn new(keys: &'a DeviceVec<K>, values: &'a DeviceVec<V>) -> Self {
+    pub fn new(keys: &'a DeviceSlice<K>, values: &'a DeviceSlice<V>) -> Self {
         Self { keys, values }
     }
 
@@ -49,13 +49,13 @@ impl<'a, K: Key, V: PairValue> Pairs<'a, K, V> {
 }
 
 /// Values as kernels see them.
-pub(super) fn bits<V: PairValue>(values: &DeviceVec<V>) -> Global<V::Bits> {
+pub(super) fn bits<V: PairValue>(values: &DeviceSlice<V>) -> Global<V::Bits> {
     let view = values.as_global();
     Global::from_device(view.address(), view.len())
 }
 
 /// Values as kernels see them, to be written.
-pub(super) fn bits_mut<V: PairValue>(values: &mut DeviceVec<V>) -> GlobalMut<V::Bits> {
+pub(super) fn bits_mut<V: PairValue>(values: &mut DeviceSlice<V>) -> GlobalMut<V::Bits> {
     let view = values.as_global_mut();
     GlobalMut::from_device(view.address(), view.len())
 }

@@ -3,10 +3,11 @@
 use evenpath_kernels::spmv as kernels;
 use evenpath_simt::kernel::Kernel;
 
+use super::factor::factors;
 use super::operands::{check_product, check_vector};
 use super::vector::update;
-use super::{DeviceCsr, OpError};
-use crate::device::{DeviceError, DeviceVec, Launch};
+use super::{DeviceCsr, Factor, OpError};
+use crate::device::{DeviceError, DeviceSlice, Launch};
 use crate::{Offset, Value};
 
 /// The operands of y = αAx + βy, or of y = αAᵀx + βy.
@@ -15,13 +16,14 @@ use crate::{Offset, Value};
 ///
 /// * A is valid: row offsets ascend to the number of nonzeros, and column indices are below the number of columns.
 /// * x has as many elements as A, or Aᵀ, has columns, and y as many as it has rows.
+/// * α and β are numbers, or one element each.
 /// * All are on one device. Buffers are freed in the order of its stream, so a launch may outlive what holds them.
 pub(super) struct Product<'a, V: Value, O: Offset> {
     pub(super) matrix: &'a DeviceCsr<V, O>,
-    pub(super) alpha: V,
-    pub(super) x: &'a DeviceVec<V>,
-    pub(super) beta: V,
-    pub(super) y: &'a mut DeviceVec<V>,
+    pub(super) alpha: Factor<'a, V>,
+    pub(super) x: &'a DeviceSlice<V>,
+    pub(super) beta: Factor<'a, V>,
+    pub(super) y: &'a mut DeviceSlice<V>,
     _checked: Checked,
 }
 
@@ -33,13 +35,15 @@ impl<'a, V: Value, O: Offset> Product<'a, V, O> {
     ///
     /// # Errors
     ///
-    /// If the length of a vector does not fit, or it is on another device.
+    /// If the length of a vector does not fit, a factor is not one element, or either is on another device.
     pub(super) fn new(
         matrix: &'a DeviceCsr<V, O>,
-        (alpha, x): (V, &'a DeviceVec<V>),
-        (beta, y): (V, &'a mut DeviceVec<V>),
+        (alpha, x): (Factor<'a, V>, &'a DeviceSlice<V>),
+        (beta, y): (Factor<'a, V>, &'a mut DeviceSlice<V>),
     ) -> Result<Self, OpError> {
-        check_product(matrix.device(), (matrix.rows(), matrix.cols()), x, y)?;
+        let device = matrix.device();
+        check_product(device, (matrix.rows(), matrix.cols()), x, y)?;
+        let (alpha, beta) = factors(device, alpha, beta)?;
         Ok(Self { matrix, alpha, x, beta, y, _checked: Checked })
     }
 
@@ -74,12 +78,13 @@ impl<'a, V: Value, O: Offset> Product<'a, V, O> {
     /// As for [`new`](Self::new).
     pub(super) fn transposed(
         matrix: &'a DeviceCsr<V, O>,
-        (alpha, x): (V, &'a DeviceVec<V>),
-        (beta, y): (V, &'a mut DeviceVec<V>),
+        (alpha, x): (Factor<'a, V>, &'a DeviceSlice<V>),
+        (beta, y): (Factor<'a, V>, &'a mut DeviceSlice<V>),
     ) -> Result<Self, OpError> {
-        let (rows, cols) = (matrix.rows(), matrix.cols());
-        check_vector(matrix.device(), ("x", x), rows)?;
-        check_vector(matrix.device(), ("y", y), cols)?;
+        let device = matrix.device();
+        check_vector(device, ("x", x), matrix.rows())?;
+        check_vector(device, ("y", y), matrix.cols())?;
+        let (alpha, beta) = factors(device, alpha, beta)?;
         Ok(Self { matrix, alpha, x, beta, y, _checked: Checked })
     }
 }

@@ -9,8 +9,9 @@ use evenpath_kernels::sort::{
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 use evenpath_simt::{Element, Global, GlobalMut};
 
-use super::{OpError, copy, instance};
-use crate::device::{Device, DeviceError, DeviceVec, Kernels};
+use super::aligned::Aligned;
+use super::{OpError, instance};
+use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Kernels};
 use crate::element::{Comparison, Key, MovedValue, SortKey, SortValue};
 
 /// The most keys that one launch sorts. More would fit a status word; this keeps the status small.
@@ -23,8 +24,8 @@ const HISTOGRAM_BLOCKS: usize = 8;
 /// Keys with values, of the same length.
 #[derive(Clone, Copy)]
 pub(super) struct Pairs<'a, K: SortKey, V: SortValue> {
-    pub(super) keys: &'a DeviceVec<K>,
-    pub(super) values: &'a DeviceVec<V>,
+    pub(super) keys: &'a DeviceSlice<K>,
+    pub(super) values: &'a DeviceSlice<V>,
 }
 
 /// Keys, and values where there are any, as kernels see them: as unsigned integers.
@@ -51,26 +52,27 @@ pub(super) fn read_only<T: Element>(view: GlobalMut<T>) -> Global<T> {
 }
 
 /// Elements as kernels see them: as integers of the same size.
-pub(super) fn input<T: Pod + Element, B: Element>(vector: &DeviceVec<T>) -> Global<B> {
+pub(super) fn input<T: Pod + Element, B: Element>(vector: &DeviceSlice<T>) -> Global<B> {
     Global::from_device(vector.as_global().address(), vector.len() as u64)
 }
 
 /// Elements as kernels see them, to be written.
-pub(super) fn output<T: Pod + Element, B: Element>(vector: &mut DeviceVec<T>) -> GlobalMut<B> {
+pub(super) fn output<T: Pod + Element, B: Element>(vector: &mut DeviceSlice<T>) -> GlobalMut<B> {
     GlobalMut::from_device(vector.as_global_mut().address(), vector.len() as u64)
 }
 
 pub(super) fn sort_keys<K: SortKey>(
-    keys: &DeviceVec<K>,
+    keys: &DeviceSlice<K>,
     comparison: Comparison<<K as Key>::Bits>,
 ) -> Result<DeviceVec<K>, OpError> {
     let device = keys.device();
     let Some(mut sweep) = Sweep::<_, u32>::new(device, keys.len(), false, comparison)? else {
-        return copy(keys);
+        return Ok(keys.copied()?);
     };
+    let keys = Aligned::new(keys)?;
     let mut first = device.uninitialized(keys.len())?;
     let mut second = device.uninitialized(if sweep.passes.count() > 1 { keys.len() } else { 0 })?;
-    let source = Input { keys: input(keys), values: None };
+    let source = Input { keys: input(&keys), values: None };
     let buffers = [&mut first, &mut second].map(|keys| Output { keys: output(keys), values: None });
     // SAFETY: the buffers are of this device and as long as the keys, the second one where it is used.
     unsafe { sweep.run(source, buffers) }?;
@@ -103,12 +105,13 @@ pub(super) fn sort_pairs<K: SortKey, V: SortValue>(
     let device = keys.device();
     let len = keys.len();
     let Some(mut sweep) = Sweep::<_, <V as MovedValue>::Bits>::new(device, len, true, comparison)? else {
-        return Ok((copy(keys)?, copy(values)?));
+        return Ok((keys.copied()?, values.copied()?));
     };
+    let keys = Aligned::new(keys)?;
     let second_len = if sweep.passes.count() > 1 { len } else { 0 };
     let mut first = (device.uninitialized(len)?, device.uninitialized(len)?);
     let mut second = (device.uninitialized(second_len)?, device.uninitialized(second_len)?);
-    let source = Input { keys: input(keys), values: Some(input(values)) };
+    let source = Input { keys: input(&keys), values: Some(input(values)) };
     let buffers = [&mut first, &mut second]
         .map(|(keys, values)| Output { keys: output(keys), values: Some(output::<V, _>(values)) });
     // SAFETY: as in `sort_keys`.

@@ -23,12 +23,13 @@ use evenpath_kernels::block::tile_prefix::entry_words;
 use evenpath_kernels::reduce::{FillEmptyRows, ReduceArguments, ReduceByFlag, ReduceByKey, ReduceRows};
 use evenpath_simt::kernel::KernelInfo;
 
+use super::aligned::Aligned;
 use super::operands::{check_room, check_vector};
 use super::row_marks::{RowMarks, check_row_offsets};
 use super::scan::{Element, Mark, Operator, check_countable, launch_over, look_back_state, state_bytes};
 use super::{OpError, variant};
 use crate::cpu;
-use crate::device::{DeviceKind, DeviceVec};
+use crate::device::{DeviceKind, DeviceSlice, DeviceVec};
 use crate::keys::Key;
 use crate::scalar::Offset;
 
@@ -43,8 +44,8 @@ use crate::scalar::Offset;
 /// If there is not one key a value, they are on another device, or there are 2³² values or more; then nothing is
 /// written. If there is no memory for the results and [`temporary_bytes_by_keys`], or the device was lost.
 pub fn by_keys<K: Key + Mark, T: Element>(
-    keys: &DeviceVec<K>,
-    values: &DeviceVec<T>,
+    keys: &DeviceSlice<K>,
+    values: &DeviceSlice<T>,
     operator: Operator,
 ) -> Result<(DeviceVec<K>, DeviceVec<T>), OpError> {
     let device = values.device();
@@ -66,12 +67,12 @@ pub fn by_keys<K: Key + Mark, T: Element>(
 /// As for [`by_keys`], and if `segment_keys` or `sums` is shorter than there are values, `segments` is empty, or one of
 /// them is on another device; then nothing is written.
 pub fn by_keys_into<K: Key + Mark, T: Element>(
-    keys: &DeviceVec<K>,
-    values: &DeviceVec<T>,
+    keys: &DeviceSlice<K>,
+    values: &DeviceSlice<T>,
     operator: Operator,
-    segment_keys: &mut DeviceVec<K>,
-    sums: &mut DeviceVec<T>,
-    segments: &mut DeviceVec<u64>,
+    segment_keys: &mut DeviceSlice<K>,
+    sums: &mut DeviceSlice<T>,
+    segments: &mut DeviceSlice<u64>,
 ) -> Result<(), OpError> {
     check_marks(keys, values)?;
     check_output("segment keys", values, segment_keys, values.len())?;
@@ -112,8 +113,8 @@ pub fn by_keys_into<K: Key + Mark, T: Element>(
 ///
 /// As for [`by_keys`].
 pub fn by_flags<T: Element>(
-    flags: &DeviceVec<u8>,
-    values: &DeviceVec<T>,
+    flags: &DeviceSlice<u8>,
+    values: &DeviceSlice<T>,
     operator: Operator,
 ) -> Result<DeviceVec<T>, OpError> {
     let mut sums = values.device().uninitialized(values.len())?;
@@ -129,11 +130,11 @@ pub fn by_flags<T: Element>(
 ///
 /// As for [`by_keys_into`].
 pub fn by_flags_into<T: Element>(
-    flags: &DeviceVec<u8>,
-    values: &DeviceVec<T>,
+    flags: &DeviceSlice<u8>,
+    values: &DeviceSlice<T>,
     operator: Operator,
-    sums: &mut DeviceVec<T>,
-    segments: &mut DeviceVec<u64>,
+    sums: &mut DeviceSlice<T>,
+    segments: &mut DeviceSlice<u64>,
 ) -> Result<(), OpError> {
     check_marks(flags, values)?;
     check_output("sums", values, sums, values.len())?;
@@ -170,8 +171,8 @@ pub fn by_flags_into<T: Element>(
 /// If the row offsets are not so, are on another device, or there are 2³² values or more; then nothing is written. If
 /// there is no memory for the result and [`temporary_bytes_by_offsets`], or the device was lost.
 pub fn by_offsets<T: Element, O: Offset>(
-    row_offsets: &DeviceVec<O>,
-    values: &DeviceVec<T>,
+    row_offsets: &DeviceSlice<O>,
+    values: &DeviceSlice<T>,
     operator: Operator,
 ) -> Result<DeviceVec<T>, OpError> {
     check_row_offsets(row_offsets, values)?;
@@ -186,10 +187,10 @@ pub fn by_offsets<T: Element, O: Offset>(
 ///
 /// As for [`by_offsets`], and if the result does not have one element per row or is on another device; then nothing is written.
 pub fn by_offsets_into<T: Element, O: Offset>(
-    row_offsets: &DeviceVec<O>,
-    values: &DeviceVec<T>,
+    row_offsets: &DeviceSlice<O>,
+    values: &DeviceSlice<T>,
     operator: Operator,
-    sums: &mut DeviceVec<T>,
+    sums: &mut DeviceSlice<T>,
 ) -> Result<(), OpError> {
     check_row_offsets(row_offsets, values)?;
     check_vector(values.device(), ("sums", sums), row_offsets.len() - 1)?;
@@ -219,10 +220,10 @@ fn bytes_of<T: Element>(info: &KernelInfo, len: usize) -> u64 {
 
 /// Row offsets and lengths are checked.
 fn reduce_rows<T: Element, O: Offset>(
-    row_offsets: &DeviceVec<O>,
-    values: &DeviceVec<T>,
+    row_offsets: &DeviceSlice<O>,
+    values: &DeviceSlice<T>,
     operator: Operator,
-    sums: &mut DeviceVec<T>,
+    sums: &mut DeviceSlice<T>,
 ) -> Result<(), OpError> {
     let (device, len, rows) = (values.device(), values.len(), sums.len());
     check_countable("a reduction", len)?;
@@ -234,6 +235,7 @@ fn reduce_rows<T: Element, O: Offset>(
         }
         return Ok(());
     }
+    let values = Aligned::new(values)?;
     let fill = FillEmptyRows {
         row_offsets: row_offsets.as_global(),
         sums: sums.as_global_mut(),
@@ -247,7 +249,7 @@ fn reduce_rows<T: Element, O: Offset>(
     let marks = RowMarks::new(row_offsets, len)?;
     let mut state = look_back_state::<T>(device, launch.grid(), true)?;
     let kernel = ReduceRows {
-        reduction: arguments(values, operator, &mut state, launch.grid()),
+        reduction: arguments(&values, operator, &mut state, launch.grid()),
         bits: marks.bits.as_global(),
         filled_rows: marks.filled_rows.as_global(),
         sums: sums.as_global_mut(),
@@ -260,9 +262,9 @@ fn reduce_rows<T: Element, O: Offset>(
 
 /// The parameters of a reduction of `values`, with the state of its `tiles` tiles.
 fn arguments<T: Element>(
-    values: &DeviceVec<T>,
+    values: &DeviceSlice<T>,
     operator: Operator,
-    state: &mut DeviceVec<u64>,
+    state: &mut DeviceSlice<u64>,
     tiles: u32,
 ) -> ReduceArguments<T> {
     ReduceArguments {
@@ -274,22 +276,22 @@ fn arguments<T: Element>(
     }
 }
 
-fn check_marks<K: Mark, T: Element>(marks: &DeviceVec<K>, values: &DeviceVec<T>) -> Result<(), OpError> {
+fn check_marks<K: Mark, T: Element>(marks: &DeviceSlice<K>, values: &DeviceSlice<T>) -> Result<(), OpError> {
     check_vector(values.device(), ("marks", marks), values.len())?;
     check_countable("a reduction", values.len())
 }
 
 fn check_output<T: Element, U: bytemuck::Pod>(
     output: &'static str,
-    values: &DeviceVec<T>,
-    vector: &DeviceVec<U>,
+    values: &DeviceSlice<T>,
+    vector: &DeviceSlice<U>,
     needed: usize,
 ) -> Result<(), OpError> {
     values.device().check_same(vector.device())?;
     check_room(output, vector.len(), needed)
 }
 
-fn write_host<T: Element>(own: &[T], sums: &mut DeviceVec<T>, segments: &mut DeviceVec<u64>) {
+fn write_host<T: Element>(own: &[T], sums: &mut DeviceSlice<T>, segments: &mut DeviceSlice<u64>) {
     if let (Some(sums), Some(segments)) = (sums.host_slice_mut(), segments.host_slice_mut()) {
         sums[..own.len()].copy_from_slice(own);
         segments[0] = own.len() as u64;

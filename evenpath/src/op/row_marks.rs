@@ -5,7 +5,7 @@ use evenpath_kernels::reduce::MarkRows;
 use super::sets::survey;
 use super::{OpError, instance};
 use crate::MatrixError;
-use crate::device::DeviceVec;
+use crate::device::{DeviceSlice, DeviceVec};
 use crate::scalar::Offset;
 
 /// The row offsets of a matrix in another form, which suits any row lengths.
@@ -19,7 +19,7 @@ pub(super) struct RowMarks {
 
 impl RowMarks {
     /// From row offsets that [`check_row_offsets`] has passed, of `len` elements, on a device with kernels.
-    pub(super) fn new<O: Offset>(row_offsets: &DeviceVec<O>, len: usize) -> Result<Self, OpError> {
+    pub(super) fn new<O: Offset>(row_offsets: &DeviceSlice<O>, len: usize) -> Result<Self, OpError> {
         let device = row_offsets.device();
         let rows = row_offsets.len() - 1;
         let launch = device.kernel::<MarkRows<O>>().threads(rows)?;
@@ -47,8 +47,8 @@ impl RowMarks {
 
 /// Checks that the row offsets are those of a CSR matrix with as many values; waits for the device once.
 pub(super) fn check_row_offsets<O: Offset, T: bytemuck::Pod>(
-    row_offsets: &DeviceVec<O>,
-    values: &DeviceVec<T>,
+    row_offsets: &DeviceSlice<O>,
+    values: &DeviceSlice<T>,
 ) -> Result<(), OpError> {
     values.device().check_same(row_offsets.device())?;
     let Some(survey) = survey(row_offsets, "row offsets")? else {

@@ -6,10 +6,11 @@ use evenpath_kernels::RowMap;
 use evenpath_kernels::vector::Gather;
 use evenpath_simt::Global;
 
-use super::OpError;
+use super::factor::factors;
 use super::operands::check_vector;
 use super::vector::update;
-use crate::device::{Device, DeviceError, DeviceVec, Upload};
+use super::{Factor, OpError};
+use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Upload};
 use crate::{MatrixError, RowOrder, Value, cpu};
 
 /// An order of rows in a device's memory, uploaded by [`Device::upload`]. Clones share the memory.
@@ -89,19 +90,25 @@ impl DeviceRowOrder {
     ///
     /// # Errors
     ///
-    /// If a vector does not have one element per row, or is on another device; then nothing is written. If the device was lost.
-    pub fn restore<V: Value>(
+    /// If a vector does not have one element per row, a factor is not one element, or any of them is on another device;
+    /// then nothing is written. If the device was lost.
+    pub fn restore<'f, V: Value>(
         &self,
-        alpha: V,
-        permuted: &DeviceVec<V>,
-        beta: V,
-        y: &mut DeviceVec<V>,
+        alpha: impl Into<Factor<'f, V>>,
+        permuted: &DeviceSlice<V>,
+        beta: impl Into<Factor<'f, V>>,
+        y: &mut DeviceSlice<V>,
     ) -> Result<(), OpError> {
         check_vector(self.device(), ("permuted", permuted), self.rows())?;
         check_vector(self.device(), ("y", y), self.rows())?;
-        if let (Some(positions), Some(permuted), Some(y)) =
-            (self.inverse.host_slice(), permuted.host_slice(), y.host_slice_mut())
-        {
+        let (alpha, beta) = factors(self.device(), alpha, beta)?;
+        if let (Some(positions), Some(permuted), Some(y), Some(alpha), Some(beta)) = (
+            self.inverse.host_slice(),
+            permuted.host_slice(),
+            y.host_slice_mut(),
+            alpha.known(),
+            beta.known(),
+        ) {
             cpu::gather(permuted, positions, alpha, beta, y);
             return Ok(());
         }

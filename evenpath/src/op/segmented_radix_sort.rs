@@ -15,9 +15,9 @@ use evenpath_simt::{Element, GlobalMut};
 
 use super::radix_sort::{self, Pairs, input, output, read_only};
 use super::scan::{self, Operator, Scan, sum_kernel};
-use super::{OpError, copy, instance};
+use super::{OpError, instance};
 use crate::Offset;
-use crate::device::{Device, DeviceVec, Kernels};
+use crate::device::{Device, DeviceSlice, DeviceVec, Kernels};
 use crate::element::{Comparison, Key, MovedValue, SortKey, SortValue};
 
 /// Elements of a window in quarters of a tile. The rest is room for the last segment that begins in it.
@@ -28,13 +28,13 @@ const MOST_COUNTED: u32 = 32;
 
 /// Sorts the keys of each segment. The row offsets are valid, and there are fewer than 2³² keys.
 pub(super) fn sort_keys<K: SortKey, O: Offset>(
-    row_offsets: &DeviceVec<O>,
-    keys: &DeviceVec<K>,
+    row_offsets: &DeviceSlice<O>,
+    keys: &DeviceSlice<K>,
     comparison: Comparison<<K as Key>::Bits>,
 ) -> Result<DeviceVec<K>, OpError> {
     let (device, len) = (keys.device(), keys.len());
     if len < 2 || comparison.passes().count() == 0 {
-        return copy(keys);
+        return Ok(keys.copied()?);
     }
     device.prepare(kernels::<SortSegmentKeys<<K as Key>::Bits>, O>)?;
     let cut = Cut::new(row_offsets, len, tile_items::<<K as Key>::Bits>())?;
@@ -74,13 +74,13 @@ pub(super) fn sort_keys<K: SortKey, O: Offset>(
 
 /// Sorts the keys of each segment, with their values; otherwise as [`sort_keys`].
 pub(super) fn sort_pairs<K: SortKey, V: SortValue, O: Offset>(
-    row_offsets: &DeviceVec<O>,
+    row_offsets: &DeviceSlice<O>,
     Pairs { keys, values }: Pairs<'_, K, V>,
     comparison: Comparison<<K as Key>::Bits>,
 ) -> Result<(DeviceVec<K>, DeviceVec<V>), OpError> {
     let (device, len) = (keys.device(), keys.len());
     if len < 2 || comparison.passes().count() == 0 {
-        return Ok((copy(keys)?, copy(values)?));
+        return Ok((keys.copied()?, values.copied()?));
     }
     device.prepare(kernels::<SortSegmentPairs<<K as Key>::Bits, <V as MovedValue>::Bits>, O>)?;
     let cut = Cut::new(row_offsets, len, tile_items::<<K as Key>::Bits>())?;
@@ -178,7 +178,7 @@ fn targets<T: Element>([usual, other]: [GlobalMut<T>; 2], has_other: bool) -> Ta
 /// Parts to be sorted, one per block.
 #[derive(Clone, Copy)]
 struct Tiles<'a> {
-    parts: &'a DeviceVec<u64>,
+    parts: &'a DeviceSlice<u64>,
     /// Whether they become runs, which stay sortable until they are merged.
     are_runs: bool,
 }
@@ -197,7 +197,7 @@ struct Cut {
 
 impl Cut {
     /// From valid row offsets of `len` elements, for tiles of `capacity`. Waits for the device.
-    fn new<O: Offset>(row_offsets: &DeviceVec<O>, len: usize, capacity: usize) -> Result<Self, OpError> {
+    fn new<O: Offset>(row_offsets: &DeviceSlice<O>, len: usize, capacity: usize) -> Result<Self, OpError> {
         let (device, rows) = (row_offsets.device(), row_offsets.len() - 1);
         let windows = window_count(len, capacity);
         let launch = device.kernel().warps(windows + 1)?;
@@ -275,8 +275,8 @@ struct Runs {
 impl Runs {
     /// From what [`CutSegments`] left, with the number of pairs of tiles, the length of the longest segment and of a tile.
     fn new(
-        parts: &DeviceVec<u64>,
-        long: &DeviceVec<u64>,
+        parts: &DeviceSlice<u64>,
+        long: &DeviceSlice<u64>,
         [count, longest, capacity]: [usize; 3],
     ) -> Result<Self, OpError> {
         let device: &Device = parts.device();

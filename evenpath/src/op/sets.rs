@@ -42,12 +42,13 @@ use evenpath_kernels::sets::{
 };
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
+use super::aligned::Aligned;
 use super::merge::sequences;
 use super::operands::check_room;
 use super::pairs::{Pairs, bits, bits_mut};
 use super::{OpError, instance};
 use crate::cpu::SetPlan;
-use crate::device::{DeviceError, DeviceKind, DeviceVec, Kernels};
+use crate::device::{DeviceError, DeviceKind, DeviceSlice, DeviceVec, Kernels};
 use crate::keys::{Key, PairValue};
 use crate::names::named;
 
@@ -96,8 +97,8 @@ named! {
 /// lost.
 pub fn keys<K: Key>(
     operation: SetOperation,
-    a: &DeviceVec<K>,
-    b: &DeviceVec<K>,
+    a: &DeviceSlice<K>,
+    b: &DeviceSlice<K>,
 ) -> Result<DeviceVec<K>, OpError> {
     let device = a.device();
     device.check_same(b.device())?;
@@ -123,9 +124,9 @@ pub fn keys<K: Key>(
 /// If `result` is too small; then nothing is written. Otherwise as for [`keys`].
 pub fn keys_into<K: Key>(
     operation: SetOperation,
-    a: &DeviceVec<K>,
-    b: &DeviceVec<K>,
-    result: &mut DeviceVec<K>,
+    a: &DeviceSlice<K>,
+    b: &DeviceSlice<K>,
+    result: &mut DeviceSlice<K>,
 ) -> Result<usize, OpError> {
     let device = a.device();
     device.check_same(b.device())?;
@@ -138,6 +139,7 @@ pub fn keys_into<K: Key>(
     if result.len() < operation.largest_result(a.len(), b.len()) {
         check_room("result", result.len(), count(operation, a, b)?)?;
     }
+    let (a, b) = (&*Aligned::new(a)?, &*Aligned::new(b)?);
     device.prepare(|| Kernels::default().and::<SetPartition<K>>().and::<SetKeys<K>>())?;
     let info = instance::<SetKeys<K>>();
     let shared = keys_shared_bytes::<K>(info.block_size as usize, info.items_per_thread as usize);
@@ -199,8 +201,8 @@ pub fn pairs_into<K: Key, V: PairValue>(
     a: Pairs<'_, K, V>,
     b: Pairs<'_, K, V>,
     combine: Combine,
-    keys: &mut DeviceVec<K>,
-    values: &mut DeviceVec<V>,
+    keys: &mut DeviceSlice<K>,
+    values: &mut DeviceSlice<V>,
 ) -> Result<usize, OpError> {
     let device = a.keys.device();
     a.check(device, "values of a")?;
@@ -219,14 +221,15 @@ pub fn pairs_into<K: Key, V: PairValue>(
         check_room("keys", keys.len(), len)?;
         check_room("values", values.len(), len)?;
     }
+    let (a_keys, b_keys) = (&*Aligned::new(a.keys)?, &*Aligned::new(b.keys)?);
     device.prepare(|| Kernels::default().and::<SetPartition<K>>().and::<SetPairs<K, V::Bits>>())?;
     let info = instance::<SetPairs<K, V::Bits>>();
     let shared = pairs_shared_bytes::<K>(info.block_size as usize, info.items_per_thread as usize);
     let launcher = device.kernel::<SetPairs<K, V::Bits>>().shared_bytes(shared);
-    let Cut { tiles, starts, mut states } = Cut::new::<K, SetPairs<K, V::Bits>>(a.keys, b.keys)?;
+    let Cut { tiles, starts, mut states } = Cut::new::<K, SetPairs<K, V::Bits>>(a_keys, b_keys)?;
     let launch = launcher.resident(tiles)?;
     let kernel = SetPairs {
-        inputs: sequences(a.keys, b.keys),
+        inputs: sequences(a_keys, b_keys),
         a_values: bits(a.values),
         b_values: bits(b.values),
         starts: starts.as_global(),
@@ -240,7 +243,7 @@ pub fn pairs_into<K: Key, V: PairValue>(
     };
     // SAFETY: as for keys alone; there is one value per key, and the width of values is that of the kernel.
     unsafe { launch.launch(kernel) }?;
-    result_len(&states, room, a.keys, b.keys)
+    result_len(&states, room, a_keys, b_keys)
 }
 
 /// Returns the number of elements of the result, without writing it. Waits for the device.
@@ -249,12 +252,17 @@ pub fn pairs_into<K: Key, V: PairValue>(
 ///
 /// If the inputs are on different devices, there is not enough memory for the temporary bytes, the same as for [`keys`],
 /// or the device was lost.
-pub fn count<K: Key>(operation: SetOperation, a: &DeviceVec<K>, b: &DeviceVec<K>) -> Result<usize, OpError> {
+pub fn count<K: Key>(
+    operation: SetOperation,
+    a: &DeviceSlice<K>,
+    b: &DeviceSlice<K>,
+) -> Result<usize, OpError> {
     let device = a.device();
     device.check_same(b.device())?;
     if let Some(plan) = host_plan(operation, a, b) {
         return Ok(plan.len());
     }
+    let (a, b) = (&*Aligned::new(a)?, &*Aligned::new(b)?);
     let Cut { tiles, starts, mut states } = Cut::new::<K, SetCount<K>>(a, b)?;
     let kernel = SetCount {
         inputs: sequences(a, b),
@@ -273,7 +281,7 @@ pub fn count<K: Key>(operation: SetOperation, a: &DeviceVec<K>, b: &DeviceVec<K>
 /// # Errors
 ///
 /// [`OpError::Unsorted`], with the first key that is less than its predecessor. If the device was lost.
-pub fn check_sorted<K: Key>(keys: &DeviceVec<K>) -> Result<(), OpError> {
+pub fn check_sorted<K: Key>(keys: &DeviceSlice<K>) -> Result<(), OpError> {
     first_descent(keys)?.map_or(Ok(()), |index| Err(OpError::Unsorted { input: "keys", index }))
 }
 
@@ -312,8 +320,8 @@ impl Combine {
 /// The operation on the CPU, if the keys are there.
 fn host_plan<'k, K: Key>(
     operation: SetOperation,
-    a: &'k DeviceVec<K>,
-    b: &'k DeviceVec<K>,
+    a: &'k DeviceSlice<K>,
+    b: &'k DeviceSlice<K>,
 ) -> Option<SetPlan<'k, K>> {
     if a.device().kind() != DeviceKind::Cpu {
         return None;
@@ -322,7 +330,7 @@ fn host_plan<'k, K: Key>(
 }
 
 /// Writes the result of the plan to a vector on the CPU that has room for it.
-fn write_keys<K: Key>(plan: &SetPlan<'_, K>, result: &mut DeviceVec<K>) {
+fn write_keys<K: Key>(plan: &SetPlan<'_, K>, result: &mut DeviceSlice<K>) {
     if let Some(result) = result.host_slice_mut() {
         plan.write_keys(&mut result[..plan.len()]);
     }
@@ -334,8 +342,8 @@ fn write_pairs<K: Key, V: PairValue>(
     a: Pairs<'_, K, V>,
     b: Pairs<'_, K, V>,
     combine: Combine,
-    keys: &mut DeviceVec<K>,
-    values: &mut DeviceVec<V>,
+    keys: &mut DeviceSlice<K>,
+    values: &mut DeviceSlice<V>,
 ) {
     let (inputs, len) = (a.host().zip(b.host()), plan.len());
     let outputs = keys.host_slice_mut().zip(values.host_slice_mut());
@@ -354,7 +362,7 @@ struct Cut {
 }
 
 impl Cut {
-    fn new<K: Key, S: Kernel>(a: &DeviceVec<K>, b: &DeviceVec<K>) -> Result<Self, OpError> {
+    fn new<K: Key, S: Kernel>(a: &DeviceSlice<K>, b: &DeviceSlice<K>) -> Result<Self, OpError> {
         let device = a.device();
         let tiles = device.kernel::<S>().items(a.len() + b.len())?.grid();
         let launch = device.kernel().threads(tiles as usize + 1)?;
@@ -375,10 +383,10 @@ impl Cut {
 
 /// The size of the result, which fits in its room if the inputs are sorted.
 fn result_len<K: Key>(
-    states: &DeviceVec<u64>,
+    states: &DeviceSlice<u64>,
     room: usize,
-    a: &DeviceVec<K>,
-    b: &DeviceVec<K>,
+    a: &DeviceSlice<K>,
+    b: &DeviceSlice<K>,
 ) -> Result<usize, OpError> {
     let len = states.get(RESULT_SIZE)? as usize;
     if len <= room {
@@ -393,7 +401,7 @@ fn result_len<K: Key>(
 }
 
 /// The first key that is less than its predecessor.
-fn first_descent<K: Key>(keys: &DeviceVec<K>) -> Result<Option<usize>, OpError> {
+fn first_descent<K: Key>(keys: &DeviceSlice<K>) -> Result<Option<usize>, OpError> {
     Ok(survey(keys, "keys")?.and_then(|survey| survey.first_descent))
 }
 
@@ -410,7 +418,7 @@ pub(super) struct Survey {
 /// Whether keys are sorted, and the ends of their range, if there are any; waits for the device once. `what` they are, for errors:
 /// what is checked must stay as it is until the operation is done with it, so no graph may write it.
 pub(super) fn survey<K: evenpath_kernels::Key + bytemuck::Pod>(
-    keys: &DeviceVec<K>,
+    keys: &DeviceSlice<K>,
     what: &'static str,
 ) -> Result<Option<Survey>, OpError> {
     let device = keys.device();

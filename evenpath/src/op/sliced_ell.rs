@@ -6,11 +6,12 @@ use std::sync::Arc;
 use evenpath_kernels::ell;
 
 use super::ell::slots;
+use super::factor::factors;
 use super::operands::check_product;
 use super::vector::update;
-use super::{DeviceRowOrder, OpError};
+use super::{DeviceRowOrder, Factor, OpError};
 use crate::cpu::{self, PaddedRows};
-use crate::device::{Device, DeviceError, DeviceVec, Upload};
+use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Upload};
 use crate::{SlicedEll, Value};
 
 /// A matrix in sliced ELL form in a device's memory, uploaded by [`Device::upload`]. Clones share the memory.
@@ -112,17 +113,26 @@ impl<V: Value> DeviceSlicedEll<V> {
     ///
     /// # Errors
     ///
-    /// If `x` does not have one element per column, or `y` one per row, or either is on another device; then nothing is
-    /// written. If the device was lost.
-    pub fn spmv(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
+    /// If `x` does not have one element per column, or `y` one per row, or if a factor is not one element, or any of them
+    /// is on another device; then nothing is written. If the device was lost.
+    pub fn spmv<'f>(
+        &self,
+        alpha: impl Into<Factor<'f, V>>,
+        x: &DeviceSlice<V>,
+        beta: impl Into<Factor<'f, V>>,
+        y: &mut DeviceSlice<V>,
+    ) -> Result<(), OpError> {
         let Arrays { rows, cols, slice_height, slice_offsets, column_indices, values, row_order, .. } =
             &*self.arrays;
         check_product(self.device(), (*rows, *cols), x, y)?;
+        let (alpha, beta) = factors(self.device(), alpha, beta)?;
         let host_rows = slice_offsets.host_slice().and_then(|offsets| {
             PaddedRows::new(self.device(), column_indices, values, *slice_height as usize, offsets)
         });
         if let Some(rows) = host_rows {
-            if let (Some(x), Some(y)) = (x.host_slice(), y.host_slice_mut()) {
+            if let (Some(alpha), Some(x), Some(beta), Some(y)) =
+                (alpha.known(), x.host_slice(), beta.known(), y.host_slice_mut())
+            {
                 let positions = row_order.as_ref().and_then(DeviceRowOrder::host_positions);
                 cpu::spmv_padded(rows, positions, alpha, x, beta, y);
             }

@@ -13,9 +13,9 @@ use evenpath_kernels::block::radix_rank::{KeyOrder, RadixKey};
 use super::radix_sort::{self, Pairs};
 use super::row_marks::check_row_offsets;
 use super::scan::check_countable;
-use super::{OpError, copy, segmented_radix_sort};
+use super::{OpError, segmented_radix_sort};
 use crate::cpu;
-use crate::device::{Device, DeviceKind, DeviceVec};
+use crate::device::{Device, DeviceKind, DeviceSlice, DeviceVec};
 use crate::names::named;
 use crate::op::operands::check_len;
 use crate::scalar::Offset;
@@ -116,12 +116,12 @@ impl SortOptions {
 /// # Errors
 ///
 /// If the bits are none of the key's, there is no memory, or the device was lost.
-pub fn sort<K: SortKey>(keys: &DeviceVec<K>, options: SortOptions) -> Result<DeviceVec<K>, OpError> {
+pub fn sort<K: SortKey>(keys: &DeviceSlice<K>, options: SortOptions) -> Result<DeviceVec<K>, OpError> {
     let comparison = options.resolve::<K>()?;
     if is_kernel_device(keys.device()) {
         return radix_sort::sort_keys(keys, comparison);
     }
-    let mut sorted = copy(keys)?;
+    let mut sorted = keys.copied()?;
     cpu_sort(&mut sorted, comparison);
     Ok(sorted)
 }
@@ -150,8 +150,8 @@ pub fn sort_in_place<K: SortKey>(keys: &mut DeviceVec<K>, options: SortOptions) 
 ///
 /// If there are not as many values as keys, they are on different devices, and as for [`sort`].
 pub fn sort_pairs<K: SortKey, V: SortValue>(
-    keys: &DeviceVec<K>,
-    values: &DeviceVec<V>,
+    keys: &DeviceSlice<K>,
+    values: &DeviceSlice<V>,
     options: SortOptions,
 ) -> Result<(DeviceVec<K>, DeviceVec<V>), OpError> {
     check_pairs(keys, values)?;
@@ -159,7 +159,7 @@ pub fn sort_pairs<K: SortKey, V: SortValue>(
     if is_kernel_device(keys.device()) {
         return radix_sort::sort_pairs(Pairs { keys, values }, comparison);
     }
-    let (mut keys, mut values) = (copy(keys)?, copy(values)?);
+    let (mut keys, mut values) = (keys.copied()?, values.copied()?);
     cpu_sort_pairs(&mut keys, &mut values, comparison);
     Ok((keys, values))
 }
@@ -206,15 +206,15 @@ pub fn sort_pairs_in_place<K: SortKey, V: SortValue>(
 /// If the row offsets are not so, or on another device, there are 2³² keys or more, or the bits are none of the key's; then
 /// nothing is written. If there is no memory, or the device was lost.
 pub fn sort_by_offsets<K: SortKey, O: Offset>(
-    row_offsets: &DeviceVec<O>,
-    keys: &DeviceVec<K>,
+    row_offsets: &DeviceSlice<O>,
+    keys: &DeviceSlice<K>,
     options: SortOptions,
 ) -> Result<DeviceVec<K>, OpError> {
     let comparison = check_segments(row_offsets, keys, options)?;
     if is_kernel_device(keys.device()) {
         return segmented_radix_sort::sort_keys(row_offsets, keys, comparison);
     }
-    let mut sorted = copy(keys)?;
+    let mut sorted = keys.copied()?;
     if let (Some(row_offsets), Some(sorted)) = (row_offsets.host_slice(), sorted.host_slice_mut()) {
         cpu::sort_by_offsets::<K, O>(row_offsets, sorted, comparison);
     }
@@ -227,7 +227,7 @@ pub fn sort_by_offsets<K: SortKey, O: Offset>(
 ///
 /// As for [`sort_by_offsets`].
 pub fn sort_by_offsets_in_place<K: SortKey, O: Offset>(
-    row_offsets: &DeviceVec<O>,
+    row_offsets: &DeviceSlice<O>,
     keys: &mut DeviceVec<K>,
     options: SortOptions,
 ) -> Result<(), OpError> {
@@ -243,9 +243,9 @@ pub fn sort_by_offsets_in_place<K: SortKey, O: Offset>(
 ///
 /// If there are not as many values as keys or they are on different devices, and as for [`sort_by_offsets`].
 pub fn sort_pairs_by_offsets<K: SortKey, V: SortValue, O: Offset>(
-    row_offsets: &DeviceVec<O>,
-    keys: &DeviceVec<K>,
-    values: &DeviceVec<V>,
+    row_offsets: &DeviceSlice<O>,
+    keys: &DeviceSlice<K>,
+    values: &DeviceSlice<V>,
     options: SortOptions,
 ) -> Result<(DeviceVec<K>, DeviceVec<V>), OpError> {
     check_pairs(keys, values)?;
@@ -259,7 +259,7 @@ pub fn sort_pairs_by_offsets<K: SortKey, V: SortValue, O: Offset>(
 ///
 /// As for [`sort_pairs_by_offsets`].
 pub fn sort_pairs_by_offsets_in_place<K: SortKey, V: SortValue, O: Offset>(
-    row_offsets: &DeviceVec<O>,
+    row_offsets: &DeviceSlice<O>,
     keys: &mut DeviceVec<K>,
     values: &mut DeviceVec<V>,
     options: SortOptions,
@@ -272,7 +272,7 @@ pub fn sort_pairs_by_offsets_in_place<K: SortKey, V: SortValue, O: Offset>(
 
 /// [`sort_pairs_by_offsets`] where the row offsets are known to be those of a matrix with these entries.
 pub(super) fn sort_valid_pairs<K: SortKey, V: SortValue, O: Offset>(
-    row_offsets: &DeviceVec<O>,
+    row_offsets: &DeviceSlice<O>,
     pairs: Pairs<'_, K, V>,
     options: SortOptions,
 ) -> Result<(DeviceVec<K>, DeviceVec<V>), OpError> {
@@ -281,7 +281,7 @@ pub(super) fn sort_valid_pairs<K: SortKey, V: SortValue, O: Offset>(
     if is_kernel_device(pairs.keys.device()) {
         return segmented_radix_sort::sort_pairs(row_offsets, pairs, comparison);
     }
-    let (mut keys, mut values) = (copy(pairs.keys)?, copy(pairs.values)?);
+    let (mut keys, mut values) = (pairs.keys.copied()?, pairs.values.copied()?);
     if let (Some(row_offsets), Some(keys), Some(values)) =
         (row_offsets.host_slice(), keys.host_slice_mut(), values.host_slice_mut())
     {
@@ -332,7 +332,10 @@ fn is_kernel_device(device: &Device) -> bool {
     device.kind() != DeviceKind::Cpu
 }
 
-fn check_pairs<K: SortKey, V: SortValue>(keys: &DeviceVec<K>, values: &DeviceVec<V>) -> Result<(), OpError> {
+fn check_pairs<K: SortKey, V: SortValue>(
+    keys: &DeviceSlice<K>,
+    values: &DeviceSlice<V>,
+) -> Result<(), OpError> {
     keys.device().check_same(values.device())?;
     check_len("values", values.len(), keys.len())
 }
@@ -342,8 +345,8 @@ const SEGMENTED: &str = "a sort by segments";
 
 /// Checks segments of keys before a sort, and how they are to be compared.
 fn check_segments<K: SortKey, O: Offset>(
-    row_offsets: &DeviceVec<O>,
-    keys: &DeviceVec<K>,
+    row_offsets: &DeviceSlice<O>,
+    keys: &DeviceSlice<K>,
     options: SortOptions,
 ) -> Result<Comparison<K::Bits>, OpError> {
     let comparison = options.resolve::<K>()?;

@@ -6,7 +6,7 @@ use super::device_csr::Pattern;
 use super::radix_sort::Pairs;
 use super::sort::sort_valid_pairs;
 use super::transpose::by_column;
-use super::{DeviceCsr, OpError, copy};
+use super::{DeviceCsr, OpError};
 use crate::{Offset, Value};
 
 impl<V: Value, O: Offset> DeviceCsr<V, O> {
@@ -36,12 +36,12 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     pub fn sort_rows(&self) -> Result<Self, OpError> {
         let (pattern, values) = (self.pattern(), self.values());
         if pattern.canonical.get().is_some() {
-            return Ok(Self::from_valid(Arc::clone(pattern), copy(&values)?));
+            return Ok(Self::from_valid(Arc::clone(pattern), values.copied()?));
         }
         let Pattern { rows, cols, row_offsets, column_indices, .. } = &**pattern;
         let entries = Pairs { keys: column_indices, values: &*values };
         let (column_indices, values) = sort_valid_pairs(row_offsets, entries, by_column(*cols))?;
-        let pattern = Pattern::new(*rows, *cols, copy(row_offsets)?, column_indices);
+        let pattern = Pattern::new(*rows, *cols, row_offsets.copied()?, column_indices);
         Ok(Self::from_valid(pattern, values))
     }
 }

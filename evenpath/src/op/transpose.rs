@@ -8,7 +8,7 @@ use super::path_tiles::PathTiles;
 use super::radix_sort::pair_kernels;
 use super::sort::{SortOptions, sort_pairs};
 use super::{DeviceCsr, OpError, vector};
-use crate::device::{DeviceKind, DeviceVec, Kernels};
+use crate::device::{DeviceKind, DeviceSlice, DeviceVec, Kernels};
 use crate::{Offset, Value};
 
 /// A transpose, and where its values come from.
@@ -20,7 +20,7 @@ pub(super) struct Transpose<V: Value, O: Offset> {
 
 impl<V: Value, O: Offset> Transpose<V, O> {
     /// Gives the transpose new values, in the order of the matrix's nonzeros.
-    pub(super) fn update(&self, values: &DeviceVec<V>) -> Result<(), OpError> {
+    pub(super) fn update(&self, values: &DeviceSlice<V>) -> Result<(), OpError> {
         // SAFETY: the permutation's elements are the numbers of the matrix's nonzeros, each of which has a value; both
         // are of the matrix's device.
         self.matrix.replace(unsafe { vector::gather(values, &self.permutation) }?);
@@ -53,7 +53,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
 /// The transpose, with `values` in the order of the matrix's nonzeros, on a device with kernels.
 pub(super) fn transpose<V: Value, O: Offset>(
     matrix: &DeviceCsr<V, O>,
-    values: &DeviceVec<V>,
+    values: &DeviceSlice<V>,
 ) -> Result<Transpose<V, O>, OpError> {
     let nonzeros = check_countable(matrix)?;
     matrix.device().prepare(kernels::<V, O>)?;
@@ -98,7 +98,7 @@ pub(super) fn by_column(cols: usize) -> SortOptions {
 
 /// Where each column begins in the sorted columns, or row in sorted rows.
 pub(super) fn column_offsets<O: Offset>(
-    column_indices: &DeviceVec<u32>,
+    column_indices: &DeviceSlice<u32>,
     cols: usize,
 ) -> Result<DeviceVec<O>, OpError> {
     let device = column_indices.device();

@@ -13,11 +13,17 @@
 //! ```
 
 use evenpath_kernels::update::Update;
-use evenpath_kernels::vector::{AddAt, Axpby, Dot, Gather, GatherIndices, Iota, MultiplyElements, Scale};
+use evenpath_kernels::vector::{
+    AddAt, Axpby, DivideElements, Dot, FinishDot, Gather, GatherIndices, Iota, MultiplyElements, Scale,
+};
 
+use evenpath_simt::kernel::Kernel;
+use evenpath_simt::{Global, GlobalMut};
+
+use super::factor::factors;
 use super::operands::check_vector;
-use super::{OpError, instance};
-use crate::device::{Device, DeviceError, DeviceVec};
+use super::{Factor, OpError, instance};
+use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec};
 use crate::{Value, cpu};
 
 /// y = `alpha`·`x` + `beta`·y. Where `beta` is zero, y is overwritten whatever it held. Ordered on the device's stream; the
@@ -25,16 +31,26 @@ use crate::{Value, cpu};
 ///
 /// # Errors
 ///
-/// If the vectors differ in length or are on two devices; then nothing is written. If the device was lost.
-pub fn axpby<V: Value>(alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
+/// If the vectors differ in length, a factor is not one element, or any of them is on another device; then nothing is written. If the
+/// device was lost.
+pub fn axpby<'f, V: Value>(
+    alpha: impl Into<Factor<'f, V>>,
+    x: &DeviceSlice<V>,
+    beta: impl Into<Factor<'f, V>>,
+    y: &mut DeviceSlice<V>,
+) -> Result<(), OpError> {
     check_vector(x.device(), ("y", y), x.len())?;
-    if let (Some(x), Some(y)) = (x.host_slice(), y.host_slice_mut()) {
+    let (alpha, beta) = factors(x.device(), alpha, beta)?;
+    if let (Some(alpha), Some(x), Some(beta), Some(y)) =
+        (alpha.known(), x.host_slice(), beta.known(), y.host_slice_mut())
+    {
         cpu::axpby(alpha, x, beta, y);
         return Ok(());
     }
     let launch = x.device().kernel().threads(x.len())?;
     let kernel = Axpby { x: x.as_global(), update: update(alpha, beta, y), len: x.len() as u64 };
-    // SAFETY: the views are of vectors of `len` elements on this device; buffers are freed in the stream's order.
+    // SAFETY: the views are of vectors of `len` elements on this device, and factors of one; buffers are freed in the
+    // stream's order.
     unsafe { launch.launch(kernel) }?;
     Ok(())
 }
@@ -45,19 +61,41 @@ pub fn axpby<V: Value>(alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>
 ///
 /// If the vectors differ in length or are on several devices; then nothing is written. If the device was lost.
 pub fn multiply_elements<V: Value>(
-    x: &DeviceVec<V>,
-    y: &DeviceVec<V>,
-    z: &mut DeviceVec<V>,
+    x: &DeviceSlice<V>,
+    y: &DeviceSlice<V>,
+    z: &mut DeviceSlice<V>,
+) -> Result<(), OpError> {
+    elementwise((x, y, z), cpu::multiply_elements, |x, y, z, len| MultiplyElements { x, y, z, len })
+}
+
+/// z = x / y, the quotient of each two elements; infinite or NaN where y is zero. Ordered on the device's stream; the
+/// call does not wait for it.
+///
+/// # Errors
+///
+/// If the vectors differ in length or are on several devices; then nothing is written. If the device was lost.
+pub fn divide_elements<V: Value>(
+    x: &DeviceSlice<V>,
+    y: &DeviceSlice<V>,
+    z: &mut DeviceSlice<V>,
+) -> Result<(), OpError> {
+    elementwise((x, y, z), cpu::divide_elements, |x, y, z, len| DivideElements { x, y, z, len })
+}
+
+/// Has each element of z be made of those of x and y: on the CPU by `on_cpu`, else by what `kernel` makes, one thread per element.
+fn elementwise<V: Value, K: Kernel>(
+    (x, y, z): (&DeviceSlice<V>, &DeviceSlice<V>, &mut DeviceSlice<V>),
+    on_cpu: impl FnOnce(&[V], &[V], &mut [V]),
+    kernel: impl FnOnce(Global<V>, Global<V>, GlobalMut<V>, u64) -> K,
 ) -> Result<(), OpError> {
     check_vector(x.device(), ("y", y), x.len())?;
     check_vector(x.device(), ("z", z), x.len())?;
     if let (Some(x), Some(y), Some(z)) = (x.host_slice(), y.host_slice(), z.host_slice_mut()) {
-        cpu::multiply_elements(x, y, z);
+        on_cpu(x, y, z);
         return Ok(());
     }
     let launch = x.device().kernel().threads(x.len())?;
-    let kernel =
-        MultiplyElements { x: x.as_global(), y: y.as_global(), z: z.as_global_mut(), len: x.len() as u64 };
+    let kernel = kernel(x.as_global(), y.as_global(), z.as_global_mut(), x.len() as u64);
     // SAFETY: the views are of vectors of `len` elements on this device; buffers are freed in the stream's order.
     unsafe { launch.launch(kernel) }?;
     Ok(())
@@ -72,43 +110,113 @@ const DOT_BLOCKS: usize = 1024;
 /// # Errors
 ///
 /// If the vectors differ in length or are on two devices, or the device was lost.
-pub fn dot<V: Value>(x: &DeviceVec<V>, y: &DeviceVec<V>) -> Result<V, OpError> {
-    check_vector(x.device(), ("y", y), x.len())?;
-    x.device().refuse_in_graph("`vector::dot` gives its result to the host")?;
-    if let (Some(x), Some(y)) = (x.host_slice(), y.host_slice()) {
-        return Ok(cpu::dot(x, y));
-    }
+pub fn dot<V: Value>(x: &DeviceSlice<V>, y: &DeviceSlice<V>) -> Result<V, OpError> {
+    x.device().refuse_in_graph("`vector::dot` gives its result to the host; `vector::dot_into` does not")?;
+    let mut result = x.device().uninitialized(1)?;
+    dot_into(x, y, &mut result)?;
+    Ok(result.get(0)?)
+}
+
+/// [`dot`] with its result in the one element of `result`, for operations that take it as a [`Factor`]: the same to the last bit.
+/// Ordered on the device's stream; the call does not wait for it.
+///
+/// # Errors
+///
+/// If the vectors differ in length, `result` is not one element, or any of them is on another device; then nothing is written. If there
+/// is no memory for 1024 elements, or the device was lost.
+pub fn dot_into<V: Value>(
+    x: &DeviceSlice<V>,
+    y: &DeviceSlice<V>,
+    result: &mut DeviceSlice<V>,
+) -> Result<(), OpError> {
+    reduce(x, y, false, result)
+}
+
+/// √(xᵀx), the Euclidean norm; zero of an empty vector. Waits for the device. Bitwise the same from run to run.
+///
+/// Elements are not scaled before they are squared. So the result is infinite where the sum of the squares is too large for `V`, and
+/// imprecise or zero where the squares are too small, although the norm itself might be in range.
+///
+/// # Errors
+///
+/// If the device was lost.
+pub fn norm2<V: Value>(x: &DeviceSlice<V>) -> Result<V, OpError> {
+    x.device()
+        .refuse_in_graph("`vector::norm2` gives its result to the host; `vector::norm2_into` does not")?;
+    let mut result = x.device().uninitialized(1)?;
+    norm2_into(x, &mut result)?;
+    Ok(result.get(0)?)
+}
+
+/// [`norm2`] with its result in the one element of `result`: the same to the last bit. Ordered on the device's stream; the call does not
+/// wait for it.
+///
+/// # Errors
+///
+/// As for [`dot_into`].
+pub fn norm2_into<V: Value>(x: &DeviceSlice<V>, result: &mut DeviceSlice<V>) -> Result<(), OpError> {
+    reduce(x, x, true, result)
+}
+
+/// xᵀy, or its square root.
+fn reduce<V: Value>(
+    x: &DeviceSlice<V>,
+    y: &DeviceSlice<V>,
+    is_norm: bool,
+    result: &mut DeviceSlice<V>,
+) -> Result<(), OpError> {
     let (device, len) = (x.device(), x.len());
+    check_vector(device, ("y", y), len)?;
+    check_vector(device, ("result", result), 1)?;
+    if let (Some(x), Some(y), Some([result])) = (x.host_slice(), y.host_slice(), result.host_slice_mut()) {
+        let sum = cpu::dot(x, y);
+        *result = if is_norm { sum.sqrt() } else { sum };
+        return Ok(());
+    }
     let blocks = len.div_ceil(instance::<Dot<V>>().tile_items()).min(DOT_BLOCKS);
-    let launch = device.kernel().blocks(blocks)?;
+    let (launch, finish_launch) = (device.kernel().blocks(blocks)?, device.kernel().blocks(1)?);
     let mut sums = device.uninitialized(blocks)?;
     let kernel = Dot { x: x.as_global(), y: y.as_global(), sums: sums.as_global_mut(), len: len as u64 };
-    // SAFETY: the views are of vectors of `len` elements and of one sum per block, on this device; buffers are freed in
-    // the stream's order.
-    unsafe { launch.launch(kernel) }?;
-    Ok(sums.download()?.into_iter().fold(V::ZERO, |sum, part| sum + part))
+    let finish = FinishDot {
+        sums: sums.as_global(),
+        count: blocks as u32,
+        is_norm: u32::from(is_norm),
+        result: result.as_global_mut(),
+    };
+    // SAFETY: the views are of vectors of `len` elements, of one sum per block, of which there are no more than one block takes, and of
+    // one element, on this device; buffers are freed in the stream's order.
+    unsafe {
+        launch.launch(kernel)?;
+        finish_launch.launch(finish)?;
+    }
+    Ok(())
 }
 
 /// y = α·(…) + βy as kernels take it.
-pub(super) fn update<V: Value>(alpha: V, beta: V, y: &mut DeviceVec<V>) -> Update<V> {
-    Update { y: y.as_global_mut(), alpha, beta }
+pub(super) fn update<V: Value>(
+    alpha: Factor<'_, V>,
+    beta: Factor<'_, V>,
+    y: &mut DeviceSlice<V>,
+) -> Update<V> {
+    Update { y: y.as_global_mut(), alpha: alpha.view(), beta: beta.view() }
 }
 
 /// y = `beta`·y, zero where `beta` is, whatever y held. There are fewer than 2³² elements, as of every matrix's vectors.
-pub(super) fn scale<V: Value>(beta: V, y: &mut DeviceVec<V>) -> Result<(), DeviceError> {
-    if beta == V::ZERO {
-        return y.set_zero();
-    }
-    if beta == V::ONE {
-        return Ok(());
-    }
-    if let Some(y) = y.host_slice_mut() {
-        cpu::scale(beta, y);
-        return Ok(());
+pub(super) fn scale<V: Value>(beta: Factor<'_, V>, y: &mut DeviceSlice<V>) -> Result<(), DeviceError> {
+    match beta.known() {
+        Some(beta) if beta == V::ZERO => return y.set_zero(),
+        Some(beta) if beta == V::ONE => return Ok(()),
+        Some(beta) => {
+            if let Some(y) = y.host_slice_mut() {
+                cpu::scale(beta, y);
+                return Ok(());
+            }
+        }
+        None => {}
     }
     let launch = y.device().kernel().threads(y.len())?;
-    let kernel = Scale { y: y.as_global_mut(), len: y.len() as u32, beta };
-    // SAFETY: the view is of y, of this device, and buffers are freed in the stream's order.
+    let kernel = Scale { y: y.as_global_mut(), len: y.len() as u32, beta: beta.view() };
+    // SAFETY: the views are of y, and of a factor, of this device, and buffers are freed in the stream's order.
     unsafe { launch.launch(kernel) }
 }
 
@@ -120,10 +228,10 @@ pub(super) fn scale<V: Value>(beta: V, y: &mut DeviceVec<V>) -> Result<(), Devic
 /// So many positions are below y's length and distinct; `count` is not above the lengths of `positions` and `addends`,
 /// and all are on one device.
 pub(super) unsafe fn add_at<V: Value>(
-    positions: &DeviceVec<u32>,
-    addends: &DeviceVec<V>,
-    count: &DeviceVec<u64>,
-    y: &mut DeviceVec<V>,
+    positions: &DeviceSlice<u32>,
+    addends: &DeviceSlice<V>,
+    count: &DeviceSlice<u64>,
+    y: &mut DeviceSlice<V>,
 ) -> Result<(), DeviceError> {
     // There are no more distinct positions than elements.
     let launch = y.device().kernel().threads(positions.len().min(y.len()))?;
@@ -143,8 +251,8 @@ pub(super) unsafe fn add_at<V: Value>(
 ///
 /// The positions are below the source's length, and both are on one device.
 pub(super) unsafe fn gather<V: Value>(
-    source: &DeviceVec<V>,
-    positions: &DeviceVec<u32>,
+    source: &DeviceSlice<V>,
+    positions: &DeviceSlice<u32>,
 ) -> Result<DeviceVec<V>, DeviceError> {
     let device = source.device();
     let len = positions.len();
@@ -153,7 +261,7 @@ pub(super) unsafe fn gather<V: Value>(
     let kernel = Gather {
         source: source.as_global(),
         positions: positions.as_global(),
-        update: update(V::ONE, V::ZERO, &mut result),
+        update: update(V::ONE.into(), V::ZERO.into(), &mut result),
         len: len as u32,
     };
     // SAFETY: the caller's; the result has `len` elements, and buffers are freed in the stream's order.
@@ -167,8 +275,8 @@ pub(super) unsafe fn gather<V: Value>(
 ///
 /// As for [`gather`].
 pub(super) unsafe fn gather_indices(
-    source: &DeviceVec<u32>,
-    positions: &DeviceVec<u32>,
+    source: &DeviceSlice<u32>,
+    positions: &DeviceSlice<u32>,
 ) -> Result<DeviceVec<u32>, DeviceError> {
     let device = source.device();
     let len = positions.len();

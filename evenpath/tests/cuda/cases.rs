@@ -14,6 +14,11 @@ cases! {
     a_gpu_that_is_not_there_is_named,
     buffers_keep_what_is_written,
     kernels_write_to_buffers,
+    calls_of_the_driver_are_counted,
+    copies_to_pinned_memory_are_waited_for,
+    pinned_memory_may_be_dropped_at_any_time,
+    devices_of_the_primary_context_share_memory_and_streams,
+    memory_of_another_context_is_refused,
     events_tell_the_time_between,
     two_devices_work_at_once,
     threads_share_a_device,
@@ -78,6 +83,107 @@ fn kernels_write_to_buffers() {
     }
     let expected: Vec<u32> = (0..1_000).map(|index| u32::from(index % 3 == 0)).collect();
     assert_eq!(data.download().expect("a copy"), expected);
+}
+
+fn calls_of_the_driver_are_counted() {
+    let device = gpu();
+    let mut data = device.zeros::<u32>(1_000).expect("a buffer");
+    store(&mut data, 0).expect("a launch");
+    Device::measure_driver_calls(true);
+    store(&mut data, 1).expect("a launch");
+    let (calls, time) = Device::measure_driver_calls(false);
+    println!("a launch: {calls} calls of the driver, {time:?}");
+    // The context is entered and left, and the kernel launched.
+    assert_eq!(calls, 3);
+    store(&mut data, 2).expect("a launch");
+    assert_eq!(Device::measure_driver_calls(false).0, 0);
+}
+
+fn copies_to_pinned_memory_are_waited_for() {
+    let device = gpu();
+    let values: Vec<u64> = (0..100_000).map(|i| i * i).collect();
+    let mut host = device.pinned::<u64>(100_000).expect("memory");
+    assert!(host.as_slice().expect("no copy").iter().all(|&value| value == 0));
+    host.as_mut_slice().expect("no copy").copy_from_slice(&values);
+    let mut x = device.uninitialized::<u64>(100_000).expect("memory");
+    x.copy_from_pinned(&host, 0).expect("the same length");
+    host.as_mut_slice().expect("the copy is done").fill(0);
+    x.copy_to_pinned(&mut host, 0).expect("the same length");
+    assert!(host.as_slice().expect("the copy is done") == values);
+    x.slice(..10).expect("inside").copy_to_pinned(&mut host, 99_990).expect("inside");
+    assert_eq!(host.as_mut_slice().expect("the copy is done")[99_990..], values[..10]);
+}
+
+fn pinned_memory_may_be_dropped_at_any_time() {
+    let device = gpu();
+    let x = device.upload(&vec![1_u8; 1 << 20]).expect("memory");
+    for _ in 0..20 {
+        let mut host = device.pinned::<u8>(1 << 20).expect("memory");
+        x.copy_to_pinned(&mut host, 0).expect("the same length");
+    }
+    let host = device.pinned::<u8>(10).expect("memory");
+    assert!(device.pinned::<u8>(0).expect("nothing").as_slice().expect("nothing").is_empty());
+    drop((x, device));
+    assert_eq!(host.as_slice().expect("no copy"), [0; 10]);
+}
+
+fn devices_of_the_primary_context_share_memory_and_streams() {
+    let primary = || Device::cuda_primary(0).expect("the GPU's context");
+    let (ours, theirs) = (primary(), primary());
+    assert_eq!(ours.raw_context().expect("a context"), theirs.raw_context().expect("a context"));
+    assert_ne!(ours.raw_context().expect("a context"), gpu().raw_context().expect("a context"));
+    let (their_stream, other_stream) =
+        (theirs.stream().expect("a stream"), theirs.stream().expect("a stream"));
+    let mut data = theirs.zeros::<u32>(1_000).expect("memory");
+    let kept = data.raw_address();
+    let released = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    for (round, stream) in [&their_stream, &other_stream, &their_stream].into_iter().enumerate() {
+        let handle = stream.scope(|| theirs.raw_stream()).expect("a stream");
+        // SAFETY: the stream is of the context that both have, and outlives this.
+        let stream = unsafe { ours.foreign_stream(handle) }.expect("a stream");
+        assert_eq!(stream.scope(|| ours.raw_stream()).expect("a stream"), handle);
+        let parts = data.into_raw_parts();
+        assert_eq!((parts.address, parts.len), (kept, 1_000));
+        let flag = released.clone();
+        let release = move || {
+            flag.store(true, std::sync::atomic::Ordering::Relaxed);
+            (parts.release)();
+        };
+        // SAFETY: the memory is theirs, of the same context, and nobody uses it but this vector.
+        let mut own =
+            unsafe { evenpath::DeviceVec::<u32>::from_raw_parts(&ours, parts.address, 1_000, release) }
+                .expect("memory of the context");
+        stream.scope(|| store(&mut own, round as u64)).expect("a launch");
+        drop(stream);
+        store(&mut own, 999 - round as u64).expect("a launch");
+        let result = own.download().expect("a copy");
+        assert_eq!(result.iter().sum::<u32>(), 2);
+        drop(own);
+        assert!(released.swap(false, std::sync::atomic::Ordering::Relaxed));
+        data = theirs.zeros(1_000).expect("memory");
+        assert_eq!(data.raw_address(), kept, "it is theirs again");
+    }
+    drop((data, their_stream, other_stream, theirs));
+    assert_works(&ours);
+}
+
+fn memory_of_another_context_is_refused() {
+    let (own, primary) = (gpu(), Device::cuda_primary(0).expect("the GPU's context"));
+    let x = own.zeros::<u32>(100).expect("memory");
+    let take = |address| {
+        // SAFETY: the address is refused.
+        unsafe { evenpath::DeviceVec::<u32>::from_raw_parts(&primary, address, 10, || {}) }
+    };
+    let error = take(x.raw_address()).expect_err("another context");
+    assert!(matches!(error, DeviceError::ForeignMemory { .. }), "{error}");
+    assert!(matches!(take(x.raw_address() + 4), Err(DeviceError::Misaligned { .. })));
+    let error = evenpath::dlpack::Tensor::from_vec(x).expect_err("a context of its own");
+    assert!(matches!(error, evenpath::dlpack::DlpackError::NotShared { .. }), "{error}");
+    let y = primary.upload(&[1_u32, 2]).expect("memory");
+    let address = y.raw_address();
+    let y = evenpath::dlpack::Tensor::from_vec(y).expect("shared memory").into_vec::<u32>(&primary);
+    let y = y.expect("the same device");
+    assert_eq!((y.raw_address(), y.download().expect("a copy")), (address, vec![1, 2]));
 }
 
 fn events_tell_the_time_between() {

@@ -26,6 +26,8 @@ cases! {
     a_fault_of_a_dropped_device_object_is_remembered,
     a_fault_of_another_library_is_not_blamed_on_this_one,
     an_assertion_ends_its_device_object_alone,
+    copies_in_flight_end_with_the_device,
+    a_fault_in_the_primary_context_is_the_same,
 }
 
 /// Makes the device fault; the error that tells.
@@ -249,4 +251,29 @@ fn an_assertion_ends_its_device_object_alone() {
     assert_device_lost(device.synchronize(), &[STORE]);
     assert_works(&other);
     assert_works(&gpu());
+}
+
+fn copies_in_flight_end_with_the_device() {
+    let device = gpu();
+    let (stream, mut host) = (device.stream().expect("a stream"), device.pinned::<u32>(4).expect("memory"));
+    let mut data = device.upload(&[7_u32; 4]).expect("a small buffer");
+    stream.scope(|| {
+        store(&mut data, OUTSIDE).expect("the launch itself goes well");
+        // The driver may know of the fault by now.
+        let _ = data.copy_to_pinned(&mut host, 0);
+    });
+    let error = host.as_slice().err().or_else(|| device.synchronize().err()).expect("the copy has failed");
+    println!("{error}");
+    assert!(matches!(error, DeviceError::KernelFault { .. } | DeviceError::DeviceLost { .. }), "{error}");
+    assert!(data.copy_to_pinned(&mut host, 0).is_err() && device.stream().is_err());
+    assert!(device.pinned::<u32>(4).is_err());
+    drop((host, stream, data, device));
+    assert!(Device::cuda(0).is_err());
+}
+
+fn a_fault_in_the_primary_context_is_the_same() {
+    let (device, other) = (Device::cuda_primary(0).expect("the GPU's context"), gpu());
+    assert_kernel_fault(&fault(&device), &[STORE]);
+    assert_device_lost(other.synchronize(), &[STORE]);
+    assert!(device.raw_context().is_err() && Device::cuda_primary(0).is_err());
 }

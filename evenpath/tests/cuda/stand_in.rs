@@ -21,6 +21,7 @@ const INVALID_DEVICE: c_int = 101;
 const INVALID_PTX: c_int = 218;
 const UNSUPPORTED_PTX_VERSION: c_int = 222;
 const NOT_FOUND: c_int = 500;
+const NOT_READY: c_int = 600;
 const ILLEGAL_ADDRESS: c_int = 700;
 const ASSERT: c_int = 710;
 /// A store at this index fails an assertion; at others outside its buffer it faults.
@@ -38,6 +39,10 @@ struct Context {
     blocks: BTreeMap<u64, Vec<u32>>,
     streams: Vec<usize>,
     events: HashMap<usize, Option<Instant>>,
+    /// Page-locked memory of the host: addresses and bytes.
+    locked: BTreeMap<u64, usize>,
+    /// Copies to page-locked memory, which arrive when something is waited for.
+    arriving: Vec<(usize, Vec<u8>)>,
     /// PTX text by module.
     modules: HashMap<usize, String>,
 }
@@ -46,6 +51,8 @@ struct Context {
 struct State {
     contexts: HashMap<usize, Context>,
     handles: usize,
+    /// The primary context and how often it is retained.
+    primary: Option<(usize, usize)>,
     used: usize,
     /// Whether a kernel of any context faulted.
     faulted: bool,
@@ -77,7 +84,7 @@ impl State {
 fn in_context(body: impl FnOnce(&mut Context, &mut usize, &mut usize) -> c_int) -> c_int {
     let current = STACK.with_borrow(|stack| stack.last().copied());
     let current = current.unwrap_or_else(|| misused("a call without a current context"));
-    let State { contexts, handles, used, faulted } = &mut *state();
+    let State { contexts, handles, used, faulted, .. } = &mut *state();
     let context = contexts.get_mut(&current).unwrap_or_else(|| misused("the current context was destroyed"));
     if *faulted {
         return ILLEGAL_ADDRESS;
@@ -88,6 +95,23 @@ fn in_context(body: impl FnOnce(&mut Context, &mut usize, &mut usize) -> c_int) 
     let answer = body(context, handles, used);
     *faulted = context.error == ILLEGAL_ADDRESS;
     answer
+}
+
+impl Context {
+    /// Whether memory of the host is page-locked.
+    fn is_locked(&self, address: usize, len: usize) -> bool {
+        let range = self.locked.range(..=address as u64).next_back();
+        range.is_some_and(|(start, bytes)| address + len <= *start as usize + bytes)
+    }
+
+    /// Has all copies arrive.
+    fn finish(&mut self) -> c_int {
+        for (to, bytes) in self.arriving.drain(..) {
+            // SAFETY: whoever began the copy keeps the memory until it was waited for.
+            unsafe { (to as *mut u8).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        }
+        SUCCESS
+    }
 }
 
 /// The bytes of a range, which lies in one allocation.
@@ -166,6 +190,36 @@ driver! {
         });
         SUCCESS
     }
+    fn cuDevicePrimaryCtxRetain(context: *mut usize, _device: c_int) {
+        let mut state = state();
+        if state.faulted {
+            return ILLEGAL_ADDRESS;
+        }
+        let (handle, count) = state.primary.unwrap_or_else(|| (state.handle(), 0));
+        state.contexts.entry(handle).or_default();
+        state.primary = Some((handle, count + 1));
+        *context = handle;
+        SUCCESS
+    }
+    fn cuDevicePrimaryCtxRelease_v2(_device: c_int) {
+        let mut state = state();
+        let Some((handle, count)) = state.primary else { misused("a primary context released that nobody has") };
+        state.primary = (count > 1).then_some((handle, count - 1));
+        if count > 1 {
+            return SUCCESS;
+        }
+        if STACK.with_borrow(|stack| stack.contains(&handle)) {
+            misused("the primary context released that was pushed and not popped");
+        }
+        if let Some(gone) = state.contexts.remove(&handle) {
+            let is_empty = gone.blocks.is_empty() && gone.streams.is_empty() && gone.events.is_empty();
+            if gone.error == SUCCESS && !state.faulted && !is_empty {
+                misused("the primary context released with something left in it");
+            }
+            state.used -= gone.blocks.values().map(|words| words.len() * 4).sum::<usize>();
+        }
+        SUCCESS
+    }
     fn cuCtxPushCurrent_v2(context: usize) {
         if !state().contexts.contains_key(&context) {
             misused("a destroyed context pushed");
@@ -195,7 +249,15 @@ driver! {
             }
         })
     }
-    fn cuStreamSynchronize(_stream: usize) { in_context(|_, _, _| SUCCESS) }
+    fn cuStreamWaitEvent(stream: usize, event: usize, _flags: c_uint) {
+        in_context(|context, _, _| {
+            if !context.streams.contains(&stream) || !context.events.contains_key(&event) {
+                misused("a stream or an event that is not of this context");
+            }
+            SUCCESS
+        })
+    }
+    fn cuStreamSynchronize(_stream: usize) { in_context(|context, _, _| context.finish()) }
 
     fn cuEventCreate(event: *mut usize, _flags: c_uint) {
         in_context(|context, handles, _| {
@@ -211,10 +273,19 @@ driver! {
             None => misused("an event that is not of this context"),
         })
     }
-    fn cuEventRecord(event: usize, _stream: usize) {
-        in_context(|context, _, _| { context.events.insert(event, Some(Instant::now())); SUCCESS })
+    fn cuEventRecord(event: usize, stream: usize) {
+        in_context(|context, _, _| {
+            if !context.streams.contains(&stream) || !context.events.contains_key(&event) {
+                misused("a stream or an event that is not of this context");
+            }
+            context.events.insert(event, Some(Instant::now()));
+            SUCCESS
+        })
     }
-    fn cuEventSynchronize(_event: usize) { in_context(|_, _, _| SUCCESS) }
+    fn cuEventSynchronize(_event: usize) { in_context(|context, _, _| context.finish()) }
+    fn cuEventQuery(_event: usize) {
+        in_context(|context, _, _| if context.arriving.is_empty() { SUCCESS } else { NOT_READY })
+    }
     fn cuEventElapsedTime(milliseconds: *mut f32, start: usize, end: usize) {
         in_context(|context, _, _| match (context.events.get(&start), context.events.get(&end)) {
             (Some(Some(start)), Some(Some(end))) => {
@@ -245,6 +316,33 @@ driver! {
     fn cuMemAllocHost_v2(address: *mut *mut c_void, len: usize) {
         in_context(|_, _, _| { *address = Box::leak(vec![0_u8; len].into_boxed_slice()).as_mut_ptr().cast(); SUCCESS })
     }
+    fn cuMemHostRegister_v2(address: u64, len: usize, _flags: c_uint) {
+        in_context(|context, _, _| {
+            if address % 4096 != 0 || len % 4096 != 0 { misused("memory locked that is not of whole pages"); }
+            context.locked.insert(address, len);
+            SUCCESS
+        })
+    }
+    fn cuMemHostUnregister(address: u64) {
+        in_context(|context, _, _| {
+            if !context.arriving.is_empty() { misused("memory unlocked that a copy goes to"); }
+            match context.locked.remove(&address) {
+                Some(_) => SUCCESS,
+                None => misused("memory unlocked that was not locked"),
+            }
+        })
+    }
+    fn cuPointerGetAttribute(value: *mut usize, attribute: c_int, address: u64) {
+        let state = state();
+        // Attribute 1 is the context.
+        let of = |context: &Context| context.blocks.range(..=address).next_back().is_some_and(|(start, words)| {
+            address < start + 4 * words.len() as u64
+        });
+        match state.contexts.iter().find(|(_, context)| of(context)) {
+            Some((handle, _)) if attribute == 1 => { *value = *handle; SUCCESS }
+            _ => INVALID_VALUE,
+        }
+    }
     fn cuMemFreeHost(_address: *mut c_void) { in_context(|_, _, _| SUCCESS) }
     fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) {
         in_context(|_, _, used| { *free = TOTAL - *used; *total = TOTAL; SUCCESS })
@@ -257,7 +355,12 @@ driver! {
     }
     fn cuMemcpyDtoHAsync_v2(to: *mut u8, from: u64, len: usize, _stream: usize) {
         in_context(|context, _, _| {
-            std::slice::from_raw_parts_mut(to, len).copy_from_slice(bytes(context, from, len));
+            let copied = bytes(context, from, len).to_vec();
+            if context.is_locked(to as usize, len) {
+                context.arriving.push((to as usize, copied));
+            } else {
+                std::slice::from_raw_parts_mut(to, len).copy_from_slice(&copied);
+            }
             SUCCESS
         })
     }

@@ -19,7 +19,7 @@ const LAYERS: [&[&str]; 10] = [
     &["io", "policy", "device"],
     &["cpu"],
     &["op"],
-    &["interop"],
+    &["interop", "dlpack"],
     &["error"],
     &["prelude"],
 ];

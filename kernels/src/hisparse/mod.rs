@@ -15,6 +15,7 @@ pub mod product;
 pub mod queue;
 mod runs;
 mod schedule;
+mod share;
 mod spmm;
 mod spmv;
 mod strip;
@@ -32,6 +33,10 @@ pub use pool_mut::{NodeMut, PoolMut};
 pub use runs::{run_state_words, Entries, HiSparseWriteRuns, RUN_RESULTS};
 pub use schedule::{
     HiSparseCountParts, HiSparseCountQuads, HiSparseListLeaves, HiSparseListParts, Schedule, QUAD,
+};
+pub use share::{
+    HiSparseCompareNodes, HiSparseCopyKept, HiSparseHashNodes, HiSparseRebaseChildren,
+    HiSparseReplaceChildren, HiSparseReplaceRoots, InnerNodes, KeptNodes, LevelNodes,
 };
 pub use spmm::{spmm_sums_bytes, HiSparseSpmm, Strided, StridedMut};
 pub use spmv::{HiSparseSpmv, Orientation, Plain, Transposed};

@@ -7,6 +7,7 @@ use evenpath_simt::{kernel, parameters, thread, warp, Arena, Element, Float, Glo
 use super::layout::{self, DENSE};
 use super::schedule::{ListedLeaf, ListedPart, Schedule, QUAD};
 use super::{Node, Pool};
+use crate::factor::Factor;
 use crate::update::Update;
 
 parameters! {
@@ -54,9 +55,9 @@ kernel! {
         /// 1 if the matrix is the transpose of its content, else 0.
         pub is_transposed: u32,
         /// Factor of the product.
-        pub alpha: V,
+        pub alpha: Factor<V>,
         /// Factor of the previous C.
-        pub beta: V,
+        pub beta: Factor<V>,
     }
     shared: 0;
     body: HiSparseSpmm::spmm;

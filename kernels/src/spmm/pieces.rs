@@ -180,8 +180,7 @@ impl<T: Stored> SpmmFinish<T> {
             }
             let row = self.long_rows.load(slot) as usize;
             let index = row * self.c_row_stride as usize + column * self.c_column_stride as usize;
-            let old = self.update.load(index);
-            self.update.c.store(index, self.update.combine(sum, old));
+            self.update.c.store(index, self.update.combined(index, || sum));
         }
     }
 }

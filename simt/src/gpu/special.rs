@@ -23,6 +23,10 @@ extern "C" {
     fn llvm_fma_f32(a: f32, b: f32, c: f32) -> f32;
     #[link_name = "llvm.fma.f64"]
     fn llvm_fma_f64(a: f64, b: f64, c: f64) -> f64;
+    #[link_name = "llvm.sqrt.f32"]
+    fn llvm_sqrt_f32(value: f32) -> f32;
+    #[link_name = "llvm.sqrt.f64"]
+    fn llvm_sqrt_f64(value: f64) -> f64;
     #[link_name = "llvm.ctpop.i64"]
     fn llvm_ctpop(word: i64) -> i64;
     #[link_name = "llvm.ctlz.i64"]
@@ -148,6 +152,43 @@ pub(crate) fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
 #[inline(always)]
 pub(crate) fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
     unsafe { llvm_fma_f64(a, b, c) }
+}
+
+macro_rules! times_element {
+    ($($name:ident: $type:ident, $suffix:literal, $class:ident;)*) => {$(
+        #[inline(always)]
+        pub(crate) fn $name(value: $type, address: u64) -> $type {
+            let mut product = value;
+            // Safety: the caller promises an element at the address, unless that is zero; nobody writes it while the kernel runs.
+            unsafe {
+                asm!(
+                    "{{",
+                    ".reg .pred is_stored;",
+                    concat!(".reg .", $suffix, " stored;"),
+                    "setp.ne.u64 is_stored, {1}, 0;",
+                    concat!("@is_stored ld.global.nc.", $suffix, " stored, [{1}];"),
+                    concat!("@is_stored mul.rn.", $suffix, " {0}, {0}, stored;"),
+                    "}}",
+                    inout($class) product, in(reg64) address, options(readonly, nostack)
+                );
+            }
+            product
+        }
+    )*};
+}
+times_element! {
+    times_f32: f32, "f32", reg32;
+    times_f64: f64, "f64", reg64;
+}
+
+#[inline(always)]
+pub(crate) fn sqrt_f32(value: f32) -> f32 {
+    unsafe { llvm_sqrt_f32(value) }
+}
+
+#[inline(always)]
+pub(crate) fn sqrt_f64(value: f64) -> f64 {
+    unsafe { llvm_sqrt_f64(value) }
 }
 
 #[inline(always)]

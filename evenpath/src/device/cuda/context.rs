@@ -13,20 +13,19 @@ use std::any::Any;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
-use cust::context::legacy::{Context, ContextFlags, ContextStack};
-use cust::event::{Event, EventFlags};
-use cust::sys;
+use cust::sys::{self, CUcontext, CUdevice};
 use parking_lot::{Mutex, RwLock};
 
 use super::cache::Cache;
-use super::driver::{CallError, check, check_raw};
+use super::driver::{CallError, check_raw};
+use super::event::{Event, Time};
 use super::failure::Failure;
 use super::fault::{Fault, GpuRecord};
 use super::launch_log::LaunchLog;
 use super::module::Modules;
 use super::streams::Streams;
 use crate::device::DeviceError;
-use crate::device::machine::StreamMark;
+use crate::device::machine::{StreamMark, Transfer};
 
 /// A context until a fault ends it.
 pub(super) struct Core {
@@ -48,6 +47,75 @@ pub(super) struct Live {
     context: Context,
 }
 
+/// Which context of a GPU a device object has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::device) enum ContextKind {
+    /// One of its own.
+    Own,
+    /// The one that CUDA libraries share.
+    Primary,
+}
+
+/// A context. It is destroyed when this is dropped; the primary one is given back.
+struct Context {
+    handle: CUcontext,
+    gpu: CUdevice,
+    kind: ContextKind,
+    /// Whether it is current in the thread that drops it, which then has to take it from its stack.
+    is_current: bool,
+}
+
+impl Context {
+    fn new(gpu: CUdevice, kind: ContextKind) -> Result<Self, CallError> {
+        let mut handle = std::ptr::null_mut();
+        match kind {
+            ContextKind::Own => {
+                // SAFETY: `handle` is live for the call.
+                check_raw("cuCtxCreate", unsafe { sys::cuCtxCreate_v2(&raw mut handle, 0, gpu) })?;
+                // Creating pushed it.
+                pop();
+            }
+            ContextKind::Primary => {
+                // SAFETY: as above.
+                check_raw("cuDevicePrimaryCtxRetain", unsafe {
+                    sys::cuDevicePrimaryCtxRetain(&raw mut handle, gpu)
+                })?;
+            }
+        }
+        Ok(Self { handle, gpu, kind, is_current: false })
+    }
+
+    fn push(&self) -> Result<(), CallError> {
+        // SAFETY: the context is live.
+        check_raw("cuCtxPushCurrent", unsafe { sys::cuCtxPushCurrent_v2(self.handle) })
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        match self.kind {
+            // SAFETY: the context is live, and not used again. Destroying it takes it from the thread's stack.
+            ContextKind::Own => unsafe {
+                sys::cuCtxDestroy_v2(self.handle);
+            },
+            ContextKind::Primary => {
+                if self.is_current {
+                    pop();
+                }
+                // SAFETY: it was retained once.
+                unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.gpu) };
+            }
+        }
+    }
+}
+
+/// Takes the current context from the thread's stack. This fails only where none was pushed.
+fn pop() {
+    let mut popped = std::ptr::null_mut();
+    // SAFETY: `popped` is live for the call.
+    unsafe { sys::cuCtxPopCurrent_v2(&raw mut popped) };
+}
+
 // SAFETY: a context may be current in any number of threads at once, and be destroyed from any thread while it is used
 // in none; `Core` destroys it under a lock that its users hold shared.
 unsafe impl Send for Live {}
@@ -55,10 +123,15 @@ unsafe impl Send for Live {}
 unsafe impl Sync for Live {}
 
 impl Live {
-    /// A new context on a GPU. It is current in no thread.
-    pub(super) fn new(gpu: cust::device::Device, modules: Modules, cache: Cache) -> Result<Self, CallError> {
-        let context = check("cuCtxCreate", Context::create_and_push(ContextFlags::SCHED_AUTO, gpu))?;
-        // Creating pushed it: it is popped at the end of this function, also on an error.
+    /// A context on a GPU. It is current in no thread.
+    pub(super) fn new(
+        gpu: cust::device::Device,
+        kind: ContextKind,
+        modules: Modules,
+        cache: Cache,
+    ) -> Result<Self, CallError> {
+        let context = Context::new(gpu.as_raw(), kind)?;
+        context.push()?;
         let current = Current { _not_send: std::marker::PhantomData };
         let streams = Streams::new()?;
         drop(current);
@@ -67,16 +140,25 @@ impl Live {
 
     /// Makes the context current in this thread.
     pub(super) fn enter(&self) -> Result<Current, CallError> {
-        check("cuCtxPushCurrent", ContextStack::push(&self.context))?;
+        self.context.push()?;
         Ok(Current { _not_send: std::marker::PhantomData })
+    }
+
+    /// The driver's name of the context, and which it is.
+    pub(super) fn context(&self) -> (CUcontext, ContextKind) {
+        (self.context.handle, self.context.kind)
     }
 }
 
 impl Drop for Live {
     fn drop(&mut self) {
-        // Streams and modules are destroyed in their context. Destroying that pops it.
+        // Streams and modules are destroyed in their context, which is taken from the stack after them.
         if let Ok(current) = self.enter() {
             std::mem::forget(current);
+            self.context.is_current = true;
+            if self.context.kind == ContextKind::Primary {
+                self.cache.get_mut().drain().into_iter().for_each(free);
+            }
         }
     }
 }
@@ -88,8 +170,7 @@ pub(super) struct Current {
 
 impl Drop for Current {
     fn drop(&mut self) {
-        // Popping fails only where nothing was pushed.
-        let _ = ContextStack::pop();
+        pop();
     }
 }
 
@@ -165,8 +246,7 @@ impl Core {
     /// still be doing to host memory.
     pub(super) fn wait(&self, live: &Live, stream: u32) -> Result<(), Failure> {
         let launches = self.log.lock().launches();
-        check("cuStreamSynchronize", live.streams.queue(stream).stream.synchronize())
-            .map_err(Failure::Fatal)?;
+        live.streams.queue(stream).synchronize().map_err(Failure::Fatal)?;
         self.log.lock().finished(stream, launches);
         Ok(())
     }
@@ -215,10 +295,21 @@ pub(super) struct Mark {
 
 impl Mark {
     pub(super) fn record(core: &Arc<Core>, stream: u32) -> Result<Self, DeviceError> {
-        core.with(|live| {
-            let event = check("cuEventCreate", Event::new(EventFlags::DEFAULT))?;
-            check("cuEventRecord", event.record(&live.streams.queue(stream).stream))?;
-            Ok(Self { core: Arc::clone(core), event: ManuallyDrop::new(event) })
+        core.with(|live| Ok(Self::record_in(core, live, stream, Time::Kept)?))
+    }
+
+    /// [`record`](Self::record) where the context is current.
+    fn record_in(core: &Arc<Core>, live: &Live, stream: u32, time: Time) -> Result<Self, CallError> {
+        let event = Event::new(time)?;
+        event.record(live.streams.queue(stream).handle())?;
+        Ok(Self { core: Arc::clone(core), event: ManuallyDrop::new(event) })
+    }
+
+    /// Marks the end of a copy between host and device that was just begun. If that fails, the copy is waited for.
+    pub(super) fn after_copy(core: &Arc<Core>, live: &Live, stream: u32) -> Result<Self, Failure> {
+        Self::record_in(core, live, stream, Time::Unknown).map_err(|error| match core.wait(live, stream) {
+            Ok(()) => error.into(),
+            Err(failure) => failure,
         })
     }
 }
@@ -227,11 +318,21 @@ impl StreamMark for Mark {
     fn elapsed_since(&self, earlier: &dyn StreamMark) -> Option<Result<f64, DeviceError>> {
         let earlier: &Self = (earlier as &dyn Any).downcast_ref()?;
         Some(self.core.with(|_| {
-            check("cuEventSynchronize", self.event.synchronize())?;
-            check("cuEventSynchronize", earlier.event.synchronize())?;
-            let milliseconds = check("cuEventElapsedTime", self.event.elapsed_time_f32(&earlier.event))?;
-            Ok(f64::from(milliseconds))
+            self.event.synchronize()?;
+            earlier.event.synchronize()?;
+            Ok(self.event.elapsed_since(&earlier.event)?)
         }))
+    }
+}
+
+impl Transfer for Mark {
+    fn wait(&self) -> Result<(), DeviceError> {
+        // Fatal: a copy that cannot be waited for ends with its context.
+        self.core.with(|_| self.event.synchronize().map_err(Failure::Fatal))
+    }
+
+    fn is_done(&self) -> bool {
+        self.core.with(|_| Ok(self.event.is_done()?)).unwrap_or(false)
     }
 }
 

@@ -11,6 +11,8 @@
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 use cust::error::CudaError;
 use cust::sys::CUresult;
@@ -93,12 +95,34 @@ pub(super) unsafe fn symbol<F: Copy>(library: &Library, name: &str) -> Option<F>
     unsafe { library.get::<F>(name.as_bytes()) }.ok().map(|symbol| *symbol)
 }
 
+/// What calls of the driver took, while that is measured.
+struct Calls {
+    is_measured: AtomicBool,
+    count: AtomicU64,
+    nanoseconds: AtomicU64,
+}
+
+static CALLS: Calls =
+    Calls { is_measured: AtomicBool::new(false), count: AtomicU64::new(0), nanoseconds: AtomicU64::new(0) };
+
+/// Begins to count the calls of the driver by the process and the time they take, or to do so no more; what there was since the count
+/// began.
+pub(in crate::device) fn measure_calls(is_measured: bool) -> (u64, Duration) {
+    CALLS.is_measured.store(is_measured, Relaxed);
+    (CALLS.count.swap(0, Relaxed), Duration::from_nanos(CALLS.nanoseconds.swap(0, Relaxed)))
+}
+
 /// Runs `function` on the driver's functions, and makes its answer one of the enum's.
 fn forward(function: impl FnOnce(&Functions) -> Option<c_int>) -> CUresult {
+    let begin = CALLS.is_measured.load(Relaxed).then(Instant::now);
     let code = match load() {
         Err(_) => CUresult::CUDA_ERROR_NO_DEVICE as c_int,
         Ok(driver) => function(&driver.functions).unwrap_or(CUresult::CUDA_ERROR_NOT_FOUND as c_int),
     };
+    if let Some(begin) = begin {
+        CALLS.count.fetch_add(1, Relaxed);
+        CALLS.nanoseconds.fetch_add(begin.elapsed().as_nanos() as u64, Relaxed);
+    }
     if code != 0 {
         LAST_FAILURE.set(code);
     }

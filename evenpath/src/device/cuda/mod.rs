@@ -5,6 +5,7 @@ mod compile;
 mod context;
 mod driver;
 mod entry;
+mod event;
 mod failure;
 mod fault;
 mod graph;
@@ -16,22 +17,25 @@ mod ptx;
 mod streams;
 
 use std::collections::HashSet;
+use std::ffi::c_void;
 use std::sync::Arc;
 
 use cust::CudaApiVersion;
 use cust::device::{Device as Gpu, DeviceAttribute};
-use cust::sys::{self, CUdevice_attribute, CUfunction, CUresult, CUstream};
+use cust::sys::{self, CUdevice_attribute, CUfunction, CUpointer_attribute, CUresult, CUstream};
 use evenpath_simt::kernel::{Argument, KernelInfo};
 use parking_lot::Mutex;
 
-use super::machine::{Block, Executable, Machine, Moment};
+use super::machine::{Block, Executable, Machine, Moment, Transfer};
 use super::node::Node;
 use super::order::Access;
 use super::own_kernels::OwnKernels;
 use super::prepare::Kernels;
 use super::{DeviceError, DeviceProperties, Version};
 use cache::Cache;
+pub(in crate::device) use context::ContextKind;
 use context::{Core, Live, Mark, allocate, free};
+pub(in crate::device) use driver::measure_calls;
 use driver::{CallError, check, check_raw};
 use entry::Mismatch;
 use failure::Failure;
@@ -52,7 +56,7 @@ pub(super) struct Cuda {
 }
 
 impl Cuda {
-    pub(super) fn new(ordinal: u32) -> Result<Self, DeviceError> {
+    pub(super) fn new(ordinal: u32, kind: ContextKind) -> Result<Self, DeviceError> {
         driver::load().map_err(|reason| DeviceError::NoDriver { reason: reason.to_owned() })?;
         let record = GpuRecord::of(ordinal);
         record.check()?;
@@ -64,7 +68,8 @@ impl Cuda {
         let modules = Modules::new(ptx, properties.driver.unwrap_or(Version { major: 0, minor: 0 }));
         let memory_bytes = properties.memory_bytes.unwrap_or_default();
         let cache = Cache::new(memory_bytes / 4);
-        let live = Live::new(gpu, modules, cache).map_err(|error| record.refusal(&label, error.into()))?;
+        let live =
+            Live::new(gpu, kind, modules, cache).map_err(|error| record.refusal(&label, error.into()))?;
         let core = Arc::new(Core::new(label, record, live));
         let max_shared_bytes = properties.max_shared_bytes.unwrap_or_default();
         Ok(Self { core, properties, memory_bytes, max_shared_bytes, prepared: Mutex::default() })
@@ -204,6 +209,47 @@ impl Machine for Cuda {
         })
     }
 
+    unsafe fn take_foreign_stream(&self, stream: *mut c_void) -> Result<Option<u32>, DeviceError> {
+        // SAFETY: the caller's.
+        self.core.with_exclusive(|live| unsafe { live.streams.take_foreign(stream.cast()) }).map(Some)
+    }
+
+    fn raw_stream(&self, stream: u32) -> Result<Option<*mut c_void>, DeviceError> {
+        self.core.with(|live| Ok(Some(live.streams.queue(stream).handle().cast())))
+    }
+
+    fn raw_context(&self) -> Result<Option<(*mut c_void, bool)>, DeviceError> {
+        self.core.with(|live| {
+            let (context, kind) = live.context();
+            Ok(Some((context.cast(), kind == ContextKind::Primary)))
+        })
+    }
+
+    fn refuses_address(&self, address: u64) -> Result<Option<String>, DeviceError> {
+        self.core.with(|live| {
+            let own = live.context().0;
+            let mut context = std::ptr::null_mut::<c_void>();
+            // SAFETY: the attribute is a context, for which there is room.
+            let result = unsafe {
+                sys::cuPointerGetAttribute(
+                    (&raw mut context).cast(),
+                    CUpointer_attribute::CU_POINTER_ATTRIBUTE_CONTEXT,
+                    address,
+                )
+            };
+            // Memory of a pool is of no context.
+            Ok(match result {
+                CUresult::CUDA_SUCCESS if context.is_null() || context == own.cast() => None,
+                CUresult::CUDA_SUCCESS => Some("it is of another context; see `Device::cuda_primary`".into()),
+                CUresult::CUDA_ERROR_INVALID_VALUE => Some("the driver does not know it".into()),
+                other => {
+                    check_raw("cuPointerGetAttribute", other)?;
+                    None
+                }
+            })
+        })
+    }
+
     unsafe fn free(&self, block: Block) {
         self.core.release(|live| {
             if let Err(block) = live.cache.lock().put(block)
@@ -219,7 +265,12 @@ impl Machine for Cuda {
     }
 
     fn give_back_stream(&self, stream: u32) {
-        self.core.release(|live| live.streams.give_back(stream));
+        self.core.release(|live| {
+            // A context that cannot be made current is lost, and its streams with it.
+            if let Ok(_current) = live.enter() {
+                live.streams.give_back(stream);
+            }
+        });
     }
 
     unsafe fn write(&self, stream: u32, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
@@ -255,6 +306,59 @@ impl Machine for Cuda {
             landing.take(bytes);
             Ok(())
         })
+    }
+
+    unsafe fn begin_write(
+        &self,
+        stream: u32,
+        address: u64,
+        from: *const u8,
+        bytes: usize,
+    ) -> Result<Option<Box<dyn Transfer>>, DeviceError> {
+        self.core.with(|live| {
+            let accesses = || [Access::write(address, bytes as u64), Access::read(from as u64, bytes as u64)];
+            live.streams.enqueue(stream, accesses, |to| {
+                // SAFETY: the caller vouches for both ranges, and that the bytes stay until the copy was waited for.
+                let result = unsafe { sys::cuMemcpyHtoDAsync_v2(address, from.cast(), bytes, to) };
+                check_raw("cuMemcpyHtoDAsync", result)
+            })?;
+            Ok(Some(Box::new(Mark::after_copy(&self.core, live, stream)?) as Box<dyn Transfer>))
+        })
+    }
+
+    unsafe fn begin_read(
+        &self,
+        stream: u32,
+        address: u64,
+        to: *mut u8,
+        bytes: usize,
+    ) -> Result<Option<Box<dyn Transfer>>, DeviceError> {
+        self.core.with(|live| {
+            let accesses = || [Access::read(address, bytes as u64), Access::write(to as u64, bytes as u64)];
+            live.streams.enqueue(stream, accesses, |from| {
+                // SAFETY: as for `begin_write`.
+                let result = unsafe { sys::cuMemcpyDtoHAsync_v2(to.cast(), address, bytes, from) };
+                check_raw("cuMemcpyDtoHAsync", result)
+            })?;
+            Ok(Some(Box::new(Mark::after_copy(&self.core, live, stream)?) as Box<dyn Transfer>))
+        })
+    }
+
+    unsafe fn pin(&self, first: *mut u8, bytes: usize) -> Result<(), DeviceError> {
+        self.core.with(|_| {
+            // SAFETY: the caller vouches for the memory.
+            let result = unsafe { sys::cuMemHostRegister_v2(first.cast(), bytes, 0) };
+            Ok(check_raw("cuMemHostRegister", result)?)
+        })
+    }
+
+    unsafe fn unpin(&self, first: *mut u8) {
+        self.core.release(|live| {
+            if let Ok(_current) = live.enter() {
+                // SAFETY: the caller vouches for the address. The end of a context unlocks its memory too.
+                unsafe { sys::cuMemHostUnregister(first.cast()) };
+            }
+        });
     }
 
     unsafe fn zero(&self, stream: u32, address: u64, bytes: u64) -> Result<(), DeviceError> {

@@ -301,7 +301,7 @@ mod tests {
     use evenpath_kernels::sort::OnesweepKeys;
     use evenpath_kernels::vector::Iota;
 
-    use crate::device::cuda::Cuda;
+    use crate::device::cuda::{ContextKind, Cuda};
     use crate::device::machine::Machine;
     use crate::device::prepare::Kernels;
 
@@ -313,7 +313,7 @@ mod tests {
     /// Where there is a GPU with a driver of CUDA 12.9 or later.
     #[test]
     fn kernels_of_a_list_are_compiled_as_one_module() {
-        let Ok(cuda) = Cuda::new(0) else { return };
+        let Ok(cuda) = Cuda::new(0, ContextKind::Own) else { return };
         cuda.prepare(list).expect("a GPU that works");
         let counted = cuda.core.with(|live| {
             let modules = live.modules.lock();

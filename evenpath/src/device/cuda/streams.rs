@@ -7,62 +7,70 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use cust::stream::{Stream, StreamFlags};
-use cust::sys::{self, CUevent, CUevent_flags, CUstream};
+use cust::sys::{self, CUstream, CUstream_flags};
 use parking_lot::{Mutex, MutexGuard};
 
-use super::driver::{CallError, check, check_raw};
+use super::driver::{CallError, check_raw};
+use super::event::{Event, Time};
 use super::landing::Landing;
 use crate::device::order::{Access, Order, Step};
 
 /// Events that a stream keeps. A wait for an older operation becomes one for the oldest of these.
 const MARKS: usize = 64;
 
-/// An event that keeps no time. That of `cust` cannot be waited for more than once.
-struct Event(CUevent);
-
-// SAFETY: the driver's functions for events are thread-safe.
-unsafe impl Send for Event {}
-
-impl Event {
-    fn new() -> Result<Self, CallError> {
-        let mut event = std::ptr::null_mut();
-        let flags = CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
-        // SAFETY: `event` is live for the call.
-        check_raw("cuEventCreate", unsafe { sys::cuEventCreate(&raw mut event, flags) })?;
-        Ok(Self(event))
-    }
-
-    /// Puts the event on a stream, also if it was put on one before: who waits for that does so still.
-    fn record(&self, stream: &Stream) -> Result<(), CallError> {
-        // SAFETY: both are of the current context, and live.
-        check_raw("cuEventRecord", unsafe { sys::cuEventRecord(self.0, stream.as_inner()) })
-    }
-}
-
-impl Drop for Event {
-    fn drop(&mut self) {
-        // SAFETY: the event is live, and not used again. Streams that wait for it still do.
-        unsafe { sys::cuEventDestroy_v2(self.0) };
-    }
-}
-
 /// One stream, and what goes with it.
 pub(super) struct Queue {
-    pub(super) stream: Stream,
+    stream: CUstream,
+    /// Whether somebody else made the stream, and destroys it.
+    is_foreign: bool,
     pub(super) landing: Mutex<Landing>,
 }
 
+// SAFETY: the driver's functions for streams are thread-safe.
+unsafe impl Send for Queue {}
+// SAFETY: as above.
+unsafe impl Sync for Queue {}
+
 impl Queue {
-    fn new(flags: StreamFlags) -> Result<Arc<Self>, CallError> {
-        let stream = check("cuStreamCreate", Stream::new(flags, None))?;
-        Ok(Arc::new(Self { stream, landing: Mutex::new(Landing::new()?) }))
+    fn new(flags: CUstream_flags) -> Result<Arc<Self>, CallError> {
+        let landing = Mutex::new(Landing::new()?);
+        let mut stream = std::ptr::null_mut();
+        // SAFETY: `stream` is live for the call.
+        check_raw("cuStreamCreate", unsafe {
+            sys::cuStreamCreateWithPriority(&raw mut stream, flags as u32, 0)
+        })?;
+        Ok(Arc::new(Self { stream, is_foreign: false, landing }))
+    }
+
+    /// A stream that somebody else made.
+    fn foreign(stream: CUstream) -> Result<Arc<Self>, CallError> {
+        Ok(Arc::new(Self { stream, is_foreign: true, landing: Mutex::new(Landing::new()?) }))
+    }
+
+    /// The driver's name of the stream.
+    pub(super) fn handle(&self) -> CUstream {
+        self.stream
+    }
+
+    /// Waits for everything on the stream.
+    pub(super) fn synchronize(&self) -> Result<(), CallError> {
+        // SAFETY: the stream is of the current context, and live.
+        check_raw("cuStreamSynchronize", unsafe { sys::cuStreamSynchronize(self.stream) })
     }
 
     /// Has what is put on the stream from now on come after an event.
     fn wait_for(&self, event: &Event) -> Result<(), CallError> {
         // SAFETY: both are of the current context, and live.
-        check_raw("cuStreamWaitEvent", unsafe { sys::cuStreamWaitEvent(self.stream.as_inner(), event.0, 0) })
+        check_raw("cuStreamWaitEvent", unsafe { sys::cuStreamWaitEvent(self.stream, event.handle(), 0) })
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        if !self.is_foreign {
+            // SAFETY: the stream is this object's own, and not used again. What is on it is still done.
+            unsafe { sys::cuStreamDestroy_v2(self.stream) };
+        }
     }
 }
 
@@ -85,6 +93,8 @@ struct Shared {
     streams: Vec<Timeline>,
     /// Those that the program has given back.
     free: Vec<u32>,
+    /// Numbers of streams that somebody else made, and that the program has given back.
+    free_foreign: Vec<u32>,
 }
 
 /// A stream and its last operations.
@@ -105,9 +115,9 @@ impl Timeline {
         let oldest = if self.marks.len() == MARKS { self.marks.pop_front() } else { None };
         let event = match oldest {
             Some((_, event)) => event,
-            None => Event::new()?,
+            None => Event::new(Time::Unknown)?,
         };
-        event.record(&self.queue.stream)?;
+        event.record(self.queue.stream)?;
         self.marks.push_back((self.operations, event));
         Ok(())
     }
@@ -127,37 +137,79 @@ impl Timeline {
 impl Streams {
     /// One stream.
     pub(super) fn new() -> Result<Self, CallError> {
-        Ok(Self { first: Queue::new(StreamFlags::DEFAULT)?, several: None })
+        Ok(Self { first: Queue::new(CUstream_flags::CU_STREAM_DEFAULT)?, several: None })
     }
 
     /// The number of a stream that nobody else uses. What was put on the first stream while it was the only one comes before what is
     /// put on this one.
     pub(super) fn take(&mut self) -> Result<u32, CallError> {
-        let several = match &mut self.several {
-            Some(several) => several,
-            none => {
-                let before = Event::new()?;
-                before.record(&self.first.stream)?;
-                let streams = vec![Timeline::new(Arc::clone(&self.first))];
-                let shared = Shared { order: Order::default(), streams, free: Vec::new() };
-                none.insert(Several { before, shared: Mutex::new(shared) })
-            }
-        };
-        let Shared { streams, free, .. } = several.shared.get_mut();
+        let Several { before, shared } = self.several()?;
+        let Shared { streams, free, .. } = shared.get_mut();
         if let Some(stream) = free.pop() {
             return Ok(stream);
         }
-        let queue = Queue::new(StreamFlags::NON_BLOCKING)?;
-        queue.wait_for(&several.before)?;
+        let queue = Queue::new(CUstream_flags::CU_STREAM_NON_BLOCKING)?;
+        queue.wait_for(before)?;
         streams.push(Timeline::new(queue));
         Ok(streams.len() as u32 - 1)
     }
 
-    /// Takes a stream back from the program.
-    pub(super) fn give_back(&self, stream: u32) {
-        if let Some(mut shared) = self.shared() {
-            shared.free.push(stream);
+    /// The number of a stream that somebody else made.
+    ///
+    /// # Safety
+    ///
+    /// The stream is of this context, and live until it is given back.
+    pub(super) unsafe fn take_foreign(&mut self, stream: CUstream) -> Result<u32, CallError> {
+        let Several { before, shared } = self.several()?;
+        let Shared { streams, free_foreign, .. } = shared.get_mut();
+        let queue = Queue::foreign(stream)?;
+        queue.wait_for(before)?;
+        let Some(&number) = free_foreign.last() else {
+            streams.push(Timeline::new(queue));
+            return Ok(streams.len() as u32 - 1);
+        };
+        // The number's history goes on: the new stream comes after all of the one that had it.
+        let timeline = &mut streams[number as usize];
+        if let Some((_, last)) = timeline.marks.back() {
+            queue.wait_for(last)?;
         }
+        timeline.queue = queue;
+        free_foreign.pop();
+        Ok(number)
+    }
+
+    /// What is kept where there are several streams, from now on.
+    fn several(&mut self) -> Result<&mut Several, CallError> {
+        match &mut self.several {
+            Some(several) => Ok(several),
+            none => {
+                let before = Event::new(Time::Unknown)?;
+                before.record(self.first.stream)?;
+                let streams = vec![Timeline::new(Arc::clone(&self.first))];
+                let order = Order::default();
+                let shared = Shared { order, streams, free: Vec::new(), free_foreign: Vec::new() };
+                Ok(none.insert(Several { before, shared: Mutex::new(shared) }))
+            }
+        }
+    }
+
+    /// Takes a stream back from the program. One that somebody else made may end now: what is on it comes before everything that is put
+    /// on the first stream from now on, and who waits for the latter waits for it.
+    pub(super) fn give_back(&self, stream: u32) {
+        let Some(mut shared) = self.shared() else { return };
+        let Shared { streams, free, free_foreign, .. } = &mut *shared;
+        let timeline = &mut streams[stream as usize];
+        if !timeline.queue.is_foreign {
+            return free.push(stream);
+        }
+        // An error is one of earlier work, which ends the context, or the stream has ended: then there is nothing to wait for.
+        if timeline.mark().is_ok()
+            && let Some((_, last)) = timeline.marks.back()
+        {
+            let _ = self.first.wait_for(last);
+        }
+        timeline.queue = Arc::clone(&self.first);
+        free_foreign.push(stream);
     }
 
     pub(super) fn queue(&self, stream: u32) -> Arc<Queue> {
@@ -179,8 +231,8 @@ impl Streams {
         put: impl FnOnce(CUstream) -> Result<(), CallError>,
     ) -> Result<(), CallError> {
         // Held until the operation is on its stream, so that it is there in the order in which it was noted.
-        let Some(mut shared) = self.shared() else { return put(self.first.stream.as_inner()) };
-        let Shared { order, streams, free } = &mut *shared;
+        let Some(mut shared) = self.shared() else { return put(self.first.stream) };
+        let Shared { order, streams, free, free_foreign } = &mut *shared;
         let own = &mut streams[stream as usize];
         own.operations += 1;
         let queue = Arc::clone(&own.queue);
@@ -189,8 +241,8 @@ impl Streams {
             queue.wait_for(event)?;
             order.waited(stream, Step { number, ..wait });
         }
-        put(queue.stream.as_inner())?;
-        if streams.len() - free.len() > 1 {
+        put(queue.stream)?;
+        if streams.len() - free.len() - free_foreign.len() > 1 {
             // The operation is under way, whatever becomes of its event: who waits for it then records another.
             let _ = streams[stream as usize].mark();
         }

@@ -9,11 +9,12 @@ use std::sync::Arc;
 
 use evenpath_kernels::ell;
 
+use super::factor::factors;
 use super::operands::check_product;
 use super::vector::update;
-use super::{DeviceRowOrder, OpError};
+use super::{DeviceRowOrder, Factor, OpError};
 use crate::cpu::{self, PaddedRows};
-use crate::device::{Device, DeviceError, DeviceVec, Upload};
+use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Upload};
 use crate::{Ell, Value};
 
 /// A matrix in ELL form in a device's memory, uploaded by [`Device::upload`]. Clones share the memory.
@@ -127,9 +128,15 @@ impl<V: Value> DeviceEll<V> {
     ///
     /// # Errors
     ///
-    /// If `x` does not have one element per column, or `y` one per row, or either is on another device; then nothing is
-    /// written. If the device was lost.
-    pub fn spmv(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
+    /// If `x` does not have one element per column, or `y` one per row, or if a factor is not one element, or any of them
+    /// is on another device; then nothing is written. If the device was lost.
+    pub fn spmv<'f>(
+        &self,
+        alpha: impl Into<Factor<'f, V>>,
+        x: &DeviceSlice<V>,
+        beta: impl Into<Factor<'f, V>>,
+        y: &mut DeviceSlice<V>,
+    ) -> Result<(), OpError> {
         self.spmv_with(EllOptions::default(), alpha, x, beta, y)
     }
 
@@ -138,19 +145,22 @@ impl<V: Value> DeviceEll<V> {
     /// # Errors
     ///
     /// As for [`spmv`](Self::spmv), and if there is no kernel for the options.
-    pub fn spmv_with(
+    pub fn spmv_with<'f>(
         &self,
         options: EllOptions,
-        alpha: V,
-        x: &DeviceVec<V>,
-        beta: V,
-        y: &mut DeviceVec<V>,
+        alpha: impl Into<Factor<'f, V>>,
+        x: &DeviceSlice<V>,
+        beta: impl Into<Factor<'f, V>>,
+        y: &mut DeviceSlice<V>,
     ) -> Result<(), OpError> {
         let Arrays { rows, cols, width, column_indices, values, .. } = &*self.arrays;
         let launcher = options.launcher(self.device(), "ELL")?;
         check_product(self.device(), (*rows, *cols), x, y)?;
+        let (alpha, beta) = factors(self.device(), alpha, beta)?;
         if let Some(rows) = self.host_rows() {
-            if let (Some(x), Some(y)) = (x.host_slice(), y.host_slice_mut()) {
+            if let (Some(alpha), Some(x), Some(beta), Some(y)) =
+                (alpha.known(), x.host_slice(), beta.known(), y.host_slice_mut())
+            {
                 cpu::spmv_padded(rows, None, alpha, x, beta, y);
             }
             return Ok(());
@@ -177,7 +187,7 @@ impl<V: Value> DeviceEll<V> {
 }
 
 /// The slots of a padded matrix as kernels take them.
-pub(super) fn slots<V: Value>(column_indices: &DeviceVec<u32>, values: &DeviceVec<V>) -> ell::Slots<V> {
+pub(super) fn slots<V: Value>(column_indices: &DeviceSlice<u32>, values: &DeviceSlice<V>) -> ell::Slots<V> {
     ell::Slots { column_indices: column_indices.as_global(), values: values.as_global() }
 }
 
@@ -273,9 +283,15 @@ impl<V: Value> DeviceEllR<V> {
     ///
     /// # Errors
     ///
-    /// If `x` does not have one element per column, or `y` one per row, or either is on another device; then nothing is
-    /// written. If the device was lost.
-    pub fn spmv(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
+    /// If `x` does not have one element per column, or `y` one per row, or if a factor is not one element, or any of them
+    /// is on another device; then nothing is written. If the device was lost.
+    pub fn spmv<'f>(
+        &self,
+        alpha: impl Into<Factor<'f, V>>,
+        x: &DeviceSlice<V>,
+        beta: impl Into<Factor<'f, V>>,
+        y: &mut DeviceSlice<V>,
+    ) -> Result<(), OpError> {
         self.spmv_with(EllOptions::default(), alpha, x, beta, y)
     }
 
@@ -284,15 +300,15 @@ impl<V: Value> DeviceEllR<V> {
     /// # Errors
     ///
     /// As for [`spmv`](Self::spmv), and if there is no kernel for the options.
-    pub fn spmv_with(
+    pub fn spmv_with<'f>(
         &self,
         options: EllOptions,
-        alpha: V,
-        x: &DeviceVec<V>,
-        beta: V,
-        y: &mut DeviceVec<V>,
+        alpha: impl Into<Factor<'f, V>>,
+        x: &DeviceSlice<V>,
+        beta: impl Into<Factor<'f, V>>,
+        y: &mut DeviceSlice<V>,
     ) -> Result<(), OpError> {
-        self.run(XAccess::ByColumn(options), alpha, x, beta, y)
+        self.run(XAccess::ByColumn(options), alpha.into(), x, beta.into(), y)
     }
 
     /// Not the product, but what it would cost if reading `x` cost nothing: as [`spmv`](Self::spmv), with the j-th nonzero
@@ -302,23 +318,23 @@ impl<V: Value> DeviceEllR<V> {
     /// # Errors
     ///
     /// As for [`spmv`](Self::spmv).
-    pub fn spmv_with_x_in_sequence(
+    pub fn spmv_with_x_in_sequence<'f>(
         &self,
-        alpha: V,
-        x: &DeviceVec<V>,
-        beta: V,
-        y: &mut DeviceVec<V>,
+        alpha: impl Into<Factor<'f, V>>,
+        x: &DeviceSlice<V>,
+        beta: impl Into<Factor<'f, V>>,
+        y: &mut DeviceSlice<V>,
     ) -> Result<(), OpError> {
-        self.run(XAccess::InSequence, alpha, x, beta, y)
+        self.run(XAccess::InSequence, alpha.into(), x, beta.into(), y)
     }
 
     fn run(
         &self,
         x_access: XAccess,
-        alpha: V,
-        x: &DeviceVec<V>,
-        beta: V,
-        y: &mut DeviceVec<V>,
+        alpha: Factor<'_, V>,
+        x: &DeviceSlice<V>,
+        beta: Factor<'_, V>,
+        y: &mut DeviceSlice<V>,
     ) -> Result<(), OpError> {
         let Arrays { rows, cols, column_indices, values, .. } = &*self.ell.arrays;
         let launcher = match x_access {
@@ -326,9 +342,12 @@ impl<V: Value> DeviceEllR<V> {
             XAccess::InSequence => self.device().variant("InSequence"),
         };
         check_product(self.device(), (*rows, *cols), x, y)?;
+        let (alpha, beta) = factors(self.device(), alpha, beta)?;
         if let Some(rows) = self.ell.host_rows() {
             let rows = rows.with_x_in_sequence(matches!(x_access, XAccess::InSequence));
-            if let (Some(x), Some(y)) = (x.host_slice(), y.host_slice_mut()) {
+            if let (Some(alpha), Some(x), Some(beta), Some(y)) =
+                (alpha.known(), x.host_slice(), beta.known(), y.host_slice_mut())
+            {
                 let positions = self.row_order.as_ref().and_then(DeviceRowOrder::host_positions);
                 cpu::spmv_padded(rows, positions, alpha, x, beta, y);
             }

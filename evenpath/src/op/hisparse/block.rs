@@ -14,7 +14,7 @@ use crate::op::device_csr::Pattern;
 use crate::op::radix_sort::Pairs;
 use crate::op::scan::{Operator, Scan};
 use crate::op::sort::sort_valid_pairs;
-use crate::op::{DeviceCsr, OpError, copy, countable, transpose};
+use crate::op::{DeviceCsr, OpError, countable, transpose};
 use crate::{Csr, HiSparse, MatrixError, Value};
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
@@ -93,7 +93,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         let mut column_indices = device.uninitialized(nnz)?;
         let mut values = device.uninitialized(nnz)?;
         if nnz > 0 {
-            let mut places: DeviceVec<u32> = copy(&row_offsets)?;
+            let mut places: DeviceVec<u32> = row_offsets.copied()?;
             let launch = grid(device.kernel(), options, nodes.nnz)?;
             let kernel = HiSparseBlockEntries {
                 tree: nodes.tree::<V, D>(launch.grid()),

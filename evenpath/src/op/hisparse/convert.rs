@@ -11,7 +11,7 @@ use evenpath_kernels::hisparse::{
 
 use super::device::{Content, DeviceHiSparse, Nodes, pool_view_mut};
 use super::tree::{self, SortedRuns};
-use crate::device::{DeviceKind, DeviceVec, Kernels};
+use crate::device::{DeviceKind, DeviceSlice, Kernels};
 use crate::matrix::hisparse;
 use crate::op::radix_sort::pair_kernels;
 use crate::op::sort::{SortKey, SortOptions, sort_pairs_in_place};
@@ -96,9 +96,9 @@ impl<V: Value> DeviceCoo<V> {
 /// Entries of a matrix on a machine, sorted by row; at most [`MAX_ENTRIES`].
 struct Entries<'m, V: Value> {
     shape: (usize, usize),
-    rows: &'m DeviceVec<u32>,
-    cols: &'m DeviceVec<u32>,
-    values: &'m DeviceVec<V>,
+    rows: &'m DeviceSlice<u32>,
+    cols: &'m DeviceSlice<u32>,
+    values: &'m DeviceSlice<V>,
 }
 
 /// The kernels that sort runs and build a tree from them, for compilation ahead of use.

@@ -4,9 +4,8 @@ use std::sync::{Arc, OnceLock};
 use evenpath_kernels::hisparse::{Pool, PoolMut};
 use evenpath_simt::{Element, Global, GlobalMut};
 
-use crate::device::{Device, DeviceError, DeviceKind, DeviceVec, Upload};
+use crate::device::{Device, DeviceError, DeviceKind, DeviceSlice, DeviceVec, Upload};
 use crate::matrix::hisparse::{Reference, Tree, Unit};
-use crate::op::OpError;
 use crate::{HiSparse, Value};
 
 /// A [`HiSparse`] matrix in a device's memory, uploaded by [`Device::upload`].
@@ -146,45 +145,9 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         Ok(content.with_state(self.is_transposed, self.scale))
     }
 
-    /// The same matrices, with a pool in common in which equal subtrees are stored once; otherwise as
-    /// [`HiSparse::share_subtrees`], through which it goes: the trees are copied to the host, and the pool back.
-    ///
-    /// ```
-    /// use evenpath::hisparse::{DeviceHiSparse, HiSparseOptions};
-    /// use evenpath::{Csr, Device};
-    ///
-    /// let a: Csr<f64> = Csr::from_triplets(300, 300, [(0, 0, 1.0), (299, 299, 3.0)])?;
-    /// let a = Device::best()?.upload(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
-    /// let shared = DeviceHiSparse::share_subtrees(&[a.clone(), a.scaled(2.0)])?;
-    /// assert_eq!(shared[0].pool_bytes(), a.pool_bytes());
-    /// assert_eq!(shared[1].download()?.get(299, 299), Some(6.0));
-    /// # Ok::<(), evenpath::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// If the matrices are on different devices, the pool would take more than 16 GiB, there is not enough memory, or the device
-    /// was lost.
-    pub fn share_subtrees(matrices: &[Self]) -> Result<Vec<Self>, OpError> {
-        let Some(Self { device, .. }) = matrices.first() else { return Ok(Vec::new()) };
-        for matrix in matrices {
-            device.check_same(matrix.device())?;
-        }
-        let hosts = matrices.iter().map(Self::download).collect::<Result<Vec<_>, _>>()?;
-        let hosts = HiSparse::share_subtrees(&hosts)?;
-        if device.kind() == DeviceKind::Cpu {
-            return Ok(hosts.iter().map(|host| device.upload(host)).collect::<Result<_, _>>()?);
-        }
-        let pool = Arc::new(device.upload(hosts[0].units())?);
-        let on_device = |host: &HiSparse<V, D>| {
-            let (rows, cols) = host.content_shape();
-            let level_sizes = OnceLock::new();
-            let nodes =
-                Nodes { rows, cols, nnz: host.nnz(), pool: pool.clone(), root: host.root(), level_sizes };
-            let (is_transposed, scale) = (host.is_transposed(), host.scale());
-            Self { content: Arc::new(Content::Machine(nodes)), device: device.clone(), is_transposed, scale }
-        };
-        Ok(hosts.iter().map(on_device).collect())
+    /// Other nodes with the same transposition and scale.
+    pub(super) fn with_nodes(&self, nodes: Nodes) -> Self {
+        Self { content: Arc::new(Content::Machine(nodes)), ..self.clone() }
     }
 
     pub(super) fn content(&self) -> &Content<V, D> {
@@ -212,23 +175,28 @@ impl<V: Value, const D: usize> Content<V, D> {
 impl Nodes {
     /// A view of the pool with slots of type `T`: references in inner nodes, values in leaves.
     pub(super) fn view<T: Element>(&self) -> Pool<T> {
-        fn of<T: Element>(pool: &DeviceVec<Unit>) -> Global<T> {
-            Global::from_device(pool.address(), elements::<T>(pool))
-        }
-        Pool { words: of(&self.pool), coordinates: of(&self.pool), slots: of(&self.pool) }
+        pool_view(&self.pool)
     }
 }
 
+/// A view of a pool with slots of type `T`.
+pub(super) fn pool_view<T: Element>(pool: &DeviceSlice<Unit>) -> Pool<T> {
+    fn of<T: Element>(pool: &DeviceSlice<Unit>) -> Global<T> {
+        Global::from_device(pool.address(), elements::<T>(pool))
+    }
+    Pool { words: of(pool), coordinates: of(pool), slots: of(pool) }
+}
+
 /// A mutable view of a pool with slots of type `T`.
-pub(super) fn pool_view_mut<T: Element>(pool: &mut DeviceVec<Unit>) -> PoolMut<T> {
-    fn of<T: Element>(pool: &DeviceVec<Unit>) -> GlobalMut<T> {
+pub(super) fn pool_view_mut<T: Element>(pool: &mut DeviceSlice<Unit>) -> PoolMut<T> {
+    fn of<T: Element>(pool: &DeviceSlice<Unit>) -> GlobalMut<T> {
         GlobalMut::from_device(pool.address(), elements::<T>(pool))
     }
     PoolMut { words: of(pool), coordinates: of(pool), slots: of(pool) }
 }
 
 /// The number of elements of type `T` in a pool.
-fn elements<T: Element>(pool: &DeviceVec<Unit>) -> u64 {
+fn elements<T: Element>(pool: &DeviceSlice<Unit>) -> u64 {
     (pool.len() * (size_of::<Unit>() / T::SIZE)) as u64
 }
 

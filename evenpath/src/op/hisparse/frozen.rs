@@ -8,7 +8,7 @@ use evenpath_kernels::vector::{GatherIndices, Iota};
 
 use super::device::Nodes;
 use super::leaves::{self, Leaves};
-use crate::device::{Device, DeviceVec, Kernels};
+use crate::device::{Device, DeviceSlice, DeviceVec, Kernels};
 use crate::op::radix_sort::pair_kernels;
 use crate::op::scan::{Operator, Scan, sum_kernel};
 use crate::op::transpose::{by_column, column_offsets};
@@ -131,8 +131,8 @@ fn first_quads(device: &Device, leaves: NodeList<u32>) -> Result<DeviceVec<u64>,
 fn list_leaves(
     device: &Device,
     leaves: NodeList<u32>,
-    operands: &DeviceVec<u32>,
-    firsts: &DeviceVec<u64>,
+    operands: &DeviceSlice<u32>,
+    firsts: &DeviceSlice<u64>,
 ) -> Result<DeviceVec<u64>, OpError> {
     let len = leaves.len as usize;
     let mut leaf_list = device.uninitialized(2 * len)?;
@@ -151,8 +151,8 @@ fn list_leaves(
 /// The first part of each strip, and the number of parts at the end.
 fn strip_parts(
     device: &Device,
-    strip_leaves: &DeviceVec<u32>,
-    firsts: &DeviceVec<u64>,
+    strip_leaves: &DeviceSlice<u32>,
+    firsts: &DeviceSlice<u64>,
     strips: u32,
     part_quads: u32,
 ) -> Result<DeviceVec<u32>, OpError> {

@@ -14,7 +14,7 @@ use super::add::Sum;
 use super::device::{Nodes, pool_view_mut};
 use super::{leaves, tree};
 use crate::Value;
-use crate::device::{Device, DeviceError, DeviceVec, Kernels, Launch, Launcher};
+use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Kernels, Launch, Launcher};
 use crate::matrix::hisparse::node::MAX_UNITS;
 use crate::matrix::hisparse::tree::too_large;
 use crate::matrix::hisparse::{self, Reference, Unit};
@@ -152,7 +152,7 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
     }
 
     /// Writes all nodes.
-    fn fill(&self, draft: &mut Draft, found: &Found, pool: &mut DeviceVec<Unit>) -> Result<(), OpError> {
+    fn fill(&self, draft: &mut Draft, found: &Found, pool: &mut DeviceSlice<Unit>) -> Result<(), OpError> {
         let d_log2 = D.ilog2();
         let leaves = draft.bounds.len() - 1;
         let shared_bytes = |size| merge_shared_bytes(d_log2, size);

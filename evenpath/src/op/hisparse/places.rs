@@ -5,7 +5,7 @@ use evenpath_kernels::hisparse::{self, HiSparsePlaceProducts, MOST_CHUNK_QUADS, 
 use super::device::Nodes;
 use super::frozen::Frozen;
 use crate::Value;
-use crate::device::DeviceVec;
+use crate::device::{DeviceSlice, DeviceVec};
 use crate::op::OpError;
 
 /// The most chunks of a part: its strip is cut rather than that a block takes longer.
@@ -33,7 +33,7 @@ impl Places {
         nodes: &Nodes,
         is_transposed: bool,
         frozen: &Frozen,
-        firsts: &DeviceVec<u64>,
+        firsts: &DeviceSlice<u64>,
         (part_quads, chunk_quads): (u32, u32),
     ) -> Result<Self, OpError> {
         debug_assert!(

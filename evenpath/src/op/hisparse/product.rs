@@ -19,7 +19,7 @@ use super::host::check_product_shape;
 use super::leaves::{self, Leaves};
 use super::tree::{self, SortedRuns};
 use super::{HiSparseSpgemmMethod, HiSparseSpgemmOptions};
-use crate::device::{Device, DeviceVec, Kernels};
+use crate::device::{Device, DeviceSlice, DeviceVec, Kernels};
 use crate::matrix::hisparse;
 use crate::op::scan::{Operator, Scan};
 use crate::op::sort::{SortKey, SortOptions, sort_pairs, sort_pairs_in_place};
@@ -292,7 +292,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
     /// The nonempty leaves, as runs; `None` if there are none. Waits for the device.
     fn leaves<K: SortKey + KernelKey, T: Element>(
         &self,
-        pairs: &DeviceVec<u64>,
+        pairs: &DeviceSlice<u64>,
         candidates: &Candidates<K>,
     ) -> Result<Option<SortedRuns<K>>, OpError> {
         let (device, len) = (self.device, candidates.keys.len());
@@ -329,7 +329,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
     }
 
     /// A view of the pairs; those of each leaf of C begin at `starts`.
-    fn view<T: Element>(&self, pairs: &DeviceVec<u64>, starts: &DeviceVec<u32>) -> LeafPairs<T> {
+    fn view<T: Element>(&self, pairs: &DeviceSlice<u64>, starts: &DeviceSlice<u32>) -> LeafPairs<T> {
         LeafPairs {
             a: self.a.view(),
             b: self.b.view(),
@@ -343,9 +343,9 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
     /// Writes the entries of the leaves.
     fn fill(
         &self,
-        pairs: &DeviceVec<u64>,
-        starts: &DeviceVec<u32>,
-        leaves: &DeviceVec<u64>,
+        pairs: &DeviceSlice<u64>,
+        starts: &DeviceSlice<u32>,
+        leaves: &DeviceSlice<u64>,
         tree: &mut tree::Tree,
     ) -> Result<(), OpError> {
         let room = SUM_BYTES / V::SIZE as u32;

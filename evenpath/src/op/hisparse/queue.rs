@@ -9,9 +9,10 @@ use super::HiSparseQueuedOptions;
 use super::device::{Content, DeviceHiSparse, Nodes};
 use super::queues::{QueueMemory, grid};
 use crate::Value;
-use crate::device::{DeviceError, DeviceVec, Launch};
+use crate::device::{DeviceError, DeviceSlice, Launch};
+use crate::op::factor::factors;
 use crate::op::operands::check_product;
-use crate::op::{OpError, vector};
+use crate::op::{Factor, OpError, vector};
 
 /// A plan for y = αAx + βy with the queue scheduler: the tree is traversed in every run, without analysis (Derler 2016,
 /// chapters 4 and 5). The plan holds the queues.
@@ -117,9 +118,9 @@ impl<V: Value> Queues<V> {
         &self,
         matrix: &DeviceHiSparse<V, D>,
         nodes: &Nodes,
-        alpha: V,
-        x: &DeviceVec<V>,
-        y: &mut DeviceVec<V>,
+        alpha: Factor<'_, V>,
+        x: &DeviceSlice<V>,
+        y: &mut DeviceSlice<V>,
     ) -> Result<(), DeviceError> {
         let mut memory = self.memory();
         let kernel = HiSparseQueuedSpmv {
@@ -129,7 +130,7 @@ impl<V: Value> Queues<V> {
                 x: x.as_global(),
                 y: y.as_global_mut(),
                 scale: matrix.scale(),
-                alpha,
+                alpha: alpha.view(),
                 transposed: u32::from(matrix.is_transposed()),
             },
         };
@@ -150,12 +151,21 @@ impl<V: Value, const D: usize> HiSparseQueuedPlan<V, D> {
     ///
     /// # Errors
     ///
-    /// If `x` does not have one element per column, or `y` one per row, or either is on another device; then nothing is written.
-    /// If the device was lost.
-    pub fn run(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
+    /// If `x` does not have one element per column, or `y` one per row, or if a factor is not one element, or any of them
+    /// is on another device; then nothing is written. If the device was lost.
+    pub fn run<'f>(
+        &self,
+        alpha: impl Into<Factor<'f, V>>,
+        x: &DeviceSlice<V>,
+        beta: impl Into<Factor<'f, V>>,
+        y: &mut DeviceSlice<V>,
+    ) -> Result<(), OpError> {
         let matrix = &self.matrix;
         check_product(matrix.device(), (matrix.rows(), matrix.cols()), x, y)?;
-        if let (Some(matrix), Some(x)) = (matrix.host(), x.host_slice()) {
+        let (alpha, beta) = factors(matrix.device(), alpha, beta)?;
+        if let (Some(matrix), Some(alpha), Some(x), Some(beta)) =
+            (matrix.host(), alpha.known(), x.host_slice(), beta.known())
+        {
             return y.host_slice_mut().map_or(Ok(()), |y| matrix.spmv(alpha, x, beta, y));
         }
         vector::scale(beta, y)?;

@@ -12,7 +12,7 @@ use super::device::{Nodes, pool_view_mut};
 use super::queues::{QueueMemory, UNITS_PER_LEAF, capacity, grid};
 use super::tree;
 use crate::Value;
-use crate::device::DeviceVec;
+use crate::device::DeviceSlice;
 use crate::matrix::hisparse::node::MAX_UNITS;
 use crate::matrix::hisparse::tree::too_large;
 use crate::matrix::hisparse::{self, Reference, Unit};
@@ -68,7 +68,7 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
         cols: usize,
         options: HiSparseQueuedOptions,
         queues: &mut QueueMemory<SumQueues>,
-        pool: &mut DeviceVec<Unit>,
+        pool: &mut DeviceSlice<Unit>,
     ) -> Result<[u64; SUM_RESULTS], OpError> {
         let d_log2 = D.ilog2();
         let mut results = self.device.zeros(SUM_RESULTS)?;

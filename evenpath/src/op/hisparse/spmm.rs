@@ -10,7 +10,8 @@ use super::frozen::{Frozen, MOST_QUADS};
 use super::{DeviceHiSparse, HiSparseSpmmOptions, HiSparseSpmvMethod};
 use crate::device::Event;
 use crate::op::device_dense::check_dense;
-use crate::op::{DeviceCsr, DeviceDense, OpError, SpmmOptions, SpmmPlan, SpmmPlanInfo};
+use crate::op::factor::factors;
+use crate::op::{DeviceCsr, DeviceDense, Factor, OpError, SpmmOptions, SpmmPlan, SpmmPlanInfo};
 use crate::{DeviceError, Value, cpu};
 
 /// A plan for `C = αAB + βC` with one matrix, its transposition and scale applied, and dense B and C with any number of
@@ -139,12 +140,20 @@ impl<V: Value, const D: usize> HiSparseSpmmPlan<V, D> {
     ///
     /// # Errors
     ///
-    /// If B does not have one row per column of A, C does not have the rows of A and the columns of B, either is on another
-    /// device, or there are too many columns for one launch. Then nothing is written. If the device was lost.
-    pub fn run(&self, alpha: V, b: &DeviceDense<V>, beta: V, c: &mut DeviceDense<V>) -> Result<(), OpError> {
+    /// If B does not have one row per column of A, C does not have the rows of A and the columns of B, a factor is not
+    /// one element, any of them is on another device, or there are too many columns for one launch. Then nothing is
+    /// written. If the device was lost.
+    pub fn run<'f>(
+        &self,
+        alpha: impl Into<Factor<'f, V>>,
+        b: &DeviceDense<V>,
+        beta: impl Into<Factor<'f, V>>,
+        c: &mut DeviceDense<V>,
+    ) -> Result<(), OpError> {
         let matrix = &self.matrix;
         check_dense(matrix.device(), ("B", b), (matrix.cols(), b.cols()))?;
         check_dense(matrix.device(), ("C", c), (matrix.rows(), b.cols()))?;
+        let (alpha, beta) = factors(matrix.device(), alpha, beta)?;
         if c.rows() == 0 || c.cols() == 0 {
             return Ok(());
         }
@@ -162,9 +171,9 @@ impl<V: Value, const D: usize> HiSparseSpmmPlan<V, D> {
         &self,
         nodes: &Nodes,
         frozen: &Frozen,
-        alpha: V,
+        alpha: Factor<'_, V>,
         b: &DeviceDense<V>,
-        beta: V,
+        beta: Factor<'_, V>,
         c: &mut DeviceDense<V>,
     ) -> Result<(), OpError> {
         let matrix = &self.matrix;
@@ -181,7 +190,7 @@ impl<V: Value, const D: usize> HiSparseSpmmPlan<V, D> {
                 column_stride: b_column_stride as u64,
             },
             c: StridedMut {
-                values: c.vec_mut().as_global_mut(),
+                values: c.as_mut_slice().as_global_mut(),
                 row_stride: c_row_stride as u64,
                 column_stride: c_column_stride as u64,
             },
@@ -189,8 +198,8 @@ impl<V: Value, const D: usize> HiSparseSpmmPlan<V, D> {
             columns: b.cols() as u32,
             d_log2: D.ilog2(),
             is_transposed: u32::from(matrix.is_transposed()),
-            alpha: alpha * matrix.scale(),
-            beta,
+            alpha: alpha.scaled(matrix.scale()).view(),
+            beta: beta.view(),
         };
         // SAFETY: the tree is valid and the schedule is of it, so that leaves are nodes of the pool and their entries are
         // inside the matrix, whose shape matches B and C, each with its own strides. A grid within the limit has fewer than
@@ -201,15 +210,17 @@ impl<V: Value, const D: usize> HiSparseSpmmPlan<V, D> {
 
     fn run_on_cpu(
         &self,
-        alpha: V,
+        alpha: Factor<'_, V>,
         b: &DeviceDense<V>,
-        beta: V,
+        beta: Factor<'_, V>,
         c: &mut DeviceDense<V>,
     ) -> Result<(), OpError> {
         let (b_strides, c_strides, columns) = (b.strides(), c.strides(), b.cols());
         let (b_rows, c_rows) = (b.rows(), c.rows());
         let (host, b) = (self.matrix.host(), b.as_vec().host_slice());
-        if let (Some(host), Some(b), Some(c)) = (host, b, c.vec_mut().host_slice_mut()) {
+        if let (Some(host), Some(alpha), Some(b), Some(beta), Some(c)) =
+            (host, alpha.known(), b, beta.known(), c.as_mut_slice().host_slice_mut())
+        {
             let places = |rows: usize, (row_stride, column_stride): (usize, usize)| {
                 (0..rows).flat_map(move |row| {
                     (0..columns).map(move |column| row * row_stride + column * column_stride)

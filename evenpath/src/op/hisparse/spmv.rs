@@ -3,17 +3,18 @@
 use std::fmt;
 
 use evenpath_kernels::hisparse::HiSparseSpmv;
-use evenpath_kernels::update::Update;
 use evenpath_simt::thread::WARP_SIZE;
 
 use super::device::{Content, Nodes};
 use super::frozen::Frozen;
 use super::places::{self, Places};
 use super::{DeviceHiSparse, HiSparseSpmvMethod, HiSparseSpmvOptions};
-use crate::device::{DeviceError, DeviceVec, Event, Launch};
+use crate::device::{DeviceError, DeviceSlice, Event, Launch};
+use crate::op::factor::factors;
 use crate::op::operands::check_product;
 use crate::op::spmv::TaggedSums;
-use crate::op::{DeviceCsr, OpError, SpmvOptions, SpmvPlan, SpmvPlanInfo};
+use crate::op::vector::update;
+use crate::op::{DeviceCsr, Factor, OpError, SpmvOptions, SpmvPlan, SpmvPlanInfo};
 use crate::{Value, cpu};
 
 /// A plan for y = αAx + βy with one matrix, its transposition and scale applied. Uses a CSR copy that the plan makes, or
@@ -145,10 +146,10 @@ impl<V: Value> Leaves<V> {
         &self,
         matrix: &DeviceHiSparse<V, D>,
         nodes: &Nodes,
-        alpha: V,
-        x: &DeviceVec<V>,
-        beta: V,
-        y: &mut DeviceVec<V>,
+        alpha: Factor<'_, V>,
+        x: &DeviceSlice<V>,
+        beta: Factor<'_, V>,
+        y: &mut DeviceSlice<V>,
     ) -> Result<(), DeviceError> {
         let mut work = self.sums.lock()?;
         let elements = y.len() as u64;
@@ -157,7 +158,7 @@ impl<V: Value> Leaves<V> {
             schedule: self.frozen.view(),
             places: self.places.view(),
             x: x.as_global(),
-            update: Update { y: y.as_global_mut(), alpha: alpha * matrix.scale(), beta },
+            update: update(alpha.scaled(matrix.scale()), beta, y),
             sums: work.view(),
             elements,
             d_log2: D.ilog2(),
@@ -212,18 +213,27 @@ impl<V: Value, const D: usize> HiSparseSpmvPlan<V, D> {
     ///
     /// # Errors
     ///
-    /// If `x` does not have one element per column, or `y` one per row, or either is on another device; then nothing is
-    /// written. If the device was lost.
-    pub fn run(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
+    /// If `x` does not have one element per column, or `y` one per row, or if a factor is not one element, or any of them
+    /// is on another device; then nothing is written. If the device was lost.
+    pub fn run<'f>(
+        &self,
+        alpha: impl Into<Factor<'f, V>>,
+        x: &DeviceSlice<V>,
+        beta: impl Into<Factor<'f, V>>,
+        y: &mut DeviceSlice<V>,
+    ) -> Result<(), OpError> {
         let matrix = &self.matrix;
         check_product(matrix.device(), (matrix.rows(), matrix.cols()), x, y)?;
+        let (alpha, beta) = factors(matrix.device(), alpha, beta)?;
         match (&self.schedule, matrix.content()) {
             (Schedule::Copied(plan), _) => plan.run(alpha, x, beta, y)?,
             (Schedule::Leaves(leaves), Content::Machine(nodes)) => {
                 leaves.run(matrix, nodes, alpha, x, beta, y)?;
             }
             _ => {
-                if let (Some(host), Some(x), Some(y)) = (matrix.host(), x.host_slice(), y.host_slice_mut()) {
+                if let (Some(host), Some(alpha), Some(x), Some(beta), Some(y)) =
+                    (matrix.host(), alpha.known(), x.host_slice(), beta.known(), y.host_slice_mut())
+                {
                     cpu::hisparse::multiply(&host, 1, alpha, x, beta, y)?;
                 }
             }

@@ -5,7 +5,7 @@ use super::segmented::{Mark, Marked, Rows, check_countable};
 use super::segments::Segments;
 use super::{Element, Operator};
 use crate::cpu;
-use crate::device::{DeviceKind, DeviceVec};
+use crate::device::{DeviceKind, DeviceSlice, DeviceVec};
 use crate::keys::Key;
 use crate::op::OpError;
 use crate::op::operands::check_vector;
@@ -52,18 +52,18 @@ impl<T: Element> Scan<T> {
     }
 
     /// The same of segments, which begin where a flag is not zero. The first element begins one whatever its flag.
-    pub fn by_flags(self, flags: &DeviceVec<u8>) -> Scan<T, Marked<'_, u8>> {
+    pub fn by_flags(self, flags: &DeviceSlice<u8>) -> Scan<T, Marked<'_, u8>> {
         self.with_segments(Marked::new(flags))
     }
 
     /// The same of segments, which are runs of equal keys.
-    pub fn by_keys<K: Key + Mark>(self, keys: &DeviceVec<K>) -> Scan<T, Marked<'_, K>> {
+    pub fn by_keys<K: Key + Mark>(self, keys: &DeviceSlice<K>) -> Scan<T, Marked<'_, K>> {
         self.with_segments(Marked::new(keys))
     }
 
     /// The same of segments that the row offsets of a CSR matrix tell: they begin with 0, do not decrease, and end with the
     /// number of elements. `run` checks that, for which it waits for the device.
-    pub fn by_offsets<O: Offset>(self, row_offsets: &DeviceVec<O>) -> Scan<T, Rows<'_, O>> {
+    pub fn by_offsets<O: Offset>(self, row_offsets: &DeviceSlice<O>) -> Scan<T, Rows<'_, O>> {
         self.with_segments(Rows::new(row_offsets))
     }
 
@@ -89,7 +89,7 @@ impl<T: Element, S: Segments<T>> Scan<T, S> {
     /// mark per element, row offsets are not those of a matrix, they are on another device, or segments divide 2³² elements
     /// or more. If there is no memory for the result and the temporary bytes ([`temporary_bytes`](super::temporary_bytes),
     /// [`temporary_bytes_by`](super::temporary_bytes_by), [`temporary_bytes_by_offsets`](super::temporary_bytes_by_offsets)), or the device was lost.
-    pub fn run(&self, values: &DeviceVec<T>) -> Result<DeviceVec<T>, OpError> {
+    pub fn run(&self, values: &DeviceSlice<T>) -> Result<DeviceVec<T>, OpError> {
         let mut result = values.device().uninitialized(values.len())?;
         self.run_into(values, &mut result)?;
         Ok(result)
@@ -100,7 +100,7 @@ impl<T: Element, S: Segments<T>> Scan<T, S> {
     /// # Errors
     ///
     /// As for [`run`](Self::run), and if lengths or devices differ; then nothing is written.
-    pub fn run_into(&self, values: &DeviceVec<T>, result: &mut DeviceVec<T>) -> Result<(), OpError> {
+    pub fn run_into(&self, values: &DeviceSlice<T>, result: &mut DeviceSlice<T>) -> Result<(), OpError> {
         let Self { operator, exclusive, initial, segments } = self;
         if initial.is_some() && !(*exclusive && segments.are_whole()) {
             return Err(OpError::InitialValue { is_segmented: !segments.are_whole() });
@@ -125,8 +125,8 @@ impl<T: Element, S: Segments<T>> Scan<T, S> {
         };
         // An exclusive scan from an initial value is an inclusive one of that value and all elements but the last.
         let mut shifted = device.uninitialized(values.len() + 1)?;
-        shifted.copy_from_at(0, &device.upload(&[initial])?)?;
-        shifted.copy_from_at(1, values)?;
+        shifted.slice_mut(..1)?.copy_from_slice(&[initial])?;
+        shifted.slice_mut(1..)?.copy_from(values)?;
         shifted.truncate(values.len());
         segments.launch(&shifted, *operator, false, result)
     }

@@ -26,7 +26,7 @@ use evenpath_kernels::block::tile_prefix::{entry_words, state_words};
 use evenpath_kernels::scan::{ScanArguments, shared_bytes};
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
-use crate::device::{Device, DeviceError, DeviceVec, Launch};
+use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Launch};
 pub use crate::element::Element;
 pub use crate::operation::Operator;
 
@@ -76,11 +76,11 @@ pub(super) fn look_back_state<T: Element>(
 
 /// The parameters of a scan of vectors of the same length, with the state of its `tiles` tiles.
 fn arguments<T: Element>(
-    values: &DeviceVec<T>,
+    values: &DeviceSlice<T>,
     operator: Operator,
     exclusive: bool,
-    result: &mut DeviceVec<T>,
-    state: &mut DeviceVec<u64>,
+    result: &mut DeviceSlice<T>,
+    state: &mut DeviceSlice<u64>,
     tiles: u32,
 ) -> ScanArguments<T> {
     ScanArguments {

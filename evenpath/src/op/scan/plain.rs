@@ -6,7 +6,7 @@ use evenpath_kernels::scan::Scan;
 use super::segments::Segments;
 use super::{Element, Operator, arguments, launch_over, look_back_state, sealed, state_bytes};
 use crate::cpu;
-use crate::device::{DeviceVec, Kernels};
+use crate::device::{DeviceSlice, Kernels};
 use crate::op::{OpError, variant};
 
 /// One segment: all elements.
@@ -16,7 +16,7 @@ pub struct Whole;
 impl sealed::SealedSegments for Whole {}
 
 impl<T: Element> Segments<T> for Whole {
-    fn check(&self, _values: &DeviceVec<T>) -> Result<(), OpError> {
+    fn check(&self, _values: &DeviceSlice<T>) -> Result<(), OpError> {
         Ok(())
     }
 
@@ -26,10 +26,10 @@ impl<T: Element> Segments<T> for Whole {
 
     fn launch(
         &self,
-        values: &DeviceVec<T>,
+        values: &DeviceSlice<T>,
         operator: Operator,
         exclusive: bool,
-        result: &mut DeviceVec<T>,
+        result: &mut DeviceSlice<T>,
     ) -> Result<(), OpError> {
         let device = values.device();
         let launch = launch_over::<T, Scan<T>>(device, operator, 0, values.len())?;

@@ -7,7 +7,7 @@ use evenpath_kernels::scan::{SegmentedScan, SegmentedScanByBits};
 use super::segments::Segments;
 use super::{Element, Operator, arguments, launch_over, look_back_state, sealed, state_bytes};
 use crate::cpu;
-use crate::device::DeviceVec;
+use crate::device::DeviceSlice;
 use crate::op::operands::check_vector;
 use crate::op::row_marks::{RowMarks, check_row_offsets};
 use crate::op::{OpError, variant};
@@ -39,23 +39,23 @@ impl Mark for u64 {}
 /// Segments that marks tell: [`Scan::by_flags`](super::Scan::by_flags), [`Scan::by_keys`](super::Scan::by_keys).
 #[derive(Debug, Clone, Copy)]
 pub struct Marked<'a, K: Mark> {
-    marks: &'a DeviceVec<K>,
+    marks: &'a DeviceSlice<K>,
 }
 
 /// Segments that row offsets tell: [`Scan::by_offsets`](super::Scan::by_offsets).
 #[derive(Debug, Clone, Copy)]
 pub struct Rows<'a, O: Offset> {
-    row_offsets: &'a DeviceVec<O>,
+    row_offsets: &'a DeviceSlice<O>,
 }
 
 impl<'a, K: Mark> Marked<'a, K> {
-    pub(super) fn new(marks: &'a DeviceVec<K>) -> Self {
+    pub(super) fn new(marks: &'a DeviceSlice<K>) -> Self {
         Self { marks }
     }
 }
 
 impl<'a, O: Offset> Rows<'a, O> {
-    pub(super) fn new(row_offsets: &'a DeviceVec<O>) -> Self {
+    pub(super) fn new(row_offsets: &'a DeviceSlice<O>) -> Self {
         Self { row_offsets }
     }
 }
@@ -64,7 +64,7 @@ impl<K: Mark> sealed::SealedSegments for Marked<'_, K> {}
 impl<O: Offset> sealed::SealedSegments for Rows<'_, O> {}
 
 impl<T: Element, K: Mark> Segments<T> for Marked<'_, K> {
-    fn check(&self, values: &DeviceVec<T>) -> Result<(), OpError> {
+    fn check(&self, values: &DeviceSlice<T>) -> Result<(), OpError> {
         check_vector(values.device(), ("marks", self.marks), values.len())
     }
 
@@ -77,10 +77,10 @@ impl<T: Element, K: Mark> Segments<T> for Marked<'_, K> {
 
     fn launch(
         &self,
-        values: &DeviceVec<T>,
+        values: &DeviceSlice<T>,
         operator: Operator,
         exclusive: bool,
-        result: &mut DeviceVec<T>,
+        result: &mut DeviceSlice<T>,
     ) -> Result<(), OpError> {
         let device = values.device();
         let launch = launch_over::<T, SegmentedScan<T, K>>(device, operator, 0, values.len())?;
@@ -94,7 +94,7 @@ impl<T: Element, K: Mark> Segments<T> for Marked<'_, K> {
 }
 
 impl<T: Element, O: Offset> Segments<T> for Rows<'_, O> {
-    fn check(&self, values: &DeviceVec<T>) -> Result<(), OpError> {
+    fn check(&self, values: &DeviceSlice<T>) -> Result<(), OpError> {
         check_row_offsets(self.row_offsets, values)
     }
 
@@ -107,10 +107,10 @@ impl<T: Element, O: Offset> Segments<T> for Rows<'_, O> {
 
     fn launch(
         &self,
-        values: &DeviceVec<T>,
+        values: &DeviceSlice<T>,
         operator: Operator,
         exclusive: bool,
-        result: &mut DeviceVec<T>,
+        result: &mut DeviceSlice<T>,
     ) -> Result<(), OpError> {
         let device = values.device();
         let launch = launch_over::<T, SegmentedScanByBits<T>>(device, operator, 0, values.len())?;

@@ -1,7 +1,7 @@
 //! What divides elements into segments.
 
 use super::{Element, Operator, sealed};
-use crate::device::DeviceVec;
+use crate::device::DeviceSlice;
 use crate::op::OpError;
 
 /// How elements are divided into segments: not at all ([`Whole`](super::Whole)), by marks ([`Marked`](super::Marked)), or by row offsets ([`Rows`](super::Rows)).
@@ -9,7 +9,7 @@ use crate::op::OpError;
 pub trait Segments<T: Element>: sealed::SealedSegments {
     /// Checks what divides `values`.
     #[doc(hidden)]
-    fn check(&self, values: &DeviceVec<T>) -> Result<(), OpError>;
+    fn check(&self, values: &DeviceSlice<T>) -> Result<(), OpError>;
 
     /// Scans on the CPU; `result` is as long as `values`.
     #[doc(hidden)]
@@ -19,10 +19,10 @@ pub trait Segments<T: Element>: sealed::SealedSegments {
     #[doc(hidden)]
     fn launch(
         &self,
-        values: &DeviceVec<T>,
+        values: &DeviceSlice<T>,
         operator: Operator,
         exclusive: bool,
-        result: &mut DeviceVec<T>,
+        result: &mut DeviceSlice<T>,
     ) -> Result<(), OpError>;
 
     /// Whether there is one segment.

@@ -1,7 +1,7 @@
 //! Sums of COO matrices, by way of CSR: row offsets are found by search, columns and values are copied.
 
 use super::countable;
-use crate::device::{DeviceKind, DeviceVec};
+use crate::device::DeviceKind;
 use crate::op::device_csr::Pattern;
 use crate::op::operands::check_shape;
 use crate::op::{DeviceCoo, DeviceCsr, OpError, transpose};
@@ -55,8 +55,8 @@ impl<V: Value> DeviceCoo<V> {
             }
             _ => transpose::column_offsets(row_indices, self.rows())?,
         };
-        let pattern = Pattern::new(self.rows(), self.cols(), row_offsets, copy(column_indices)?);
-        Ok(DeviceCsr::from_valid(pattern, copy(values)?))
+        let pattern = Pattern::new(self.rows(), self.cols(), row_offsets, column_indices.copied()?);
+        Ok(DeviceCsr::from_valid(pattern, values.copied()?))
     }
 }
 
@@ -72,16 +72,9 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
             Some(offsets) if device.kind() == DeviceKind::Cpu => device.upload(&rows_of(offsets))?,
             _ => transpose::row_indices(self)?,
         };
-        let (columns, values) = (copy(&pattern.column_indices)?, copy(&self.values())?);
+        let (columns, values) = (pattern.column_indices.copied()?, self.values().copied()?);
         Ok(DeviceCoo::from_valid((pattern.rows, pattern.cols), row_indices, columns, values)?)
     }
-}
-
-/// A copy on the same device.
-fn copy<T: bytemuck::Pod>(vector: &DeviceVec<T>) -> Result<DeviceVec<T>, OpError> {
-    let mut copy = vector.device().uninitialized(vector.len())?;
-    copy.copy_from(vector)?;
-    Ok(copy)
 }
 
 /// Writes the row offsets of entries sorted by row, which `O` can count.

@@ -29,6 +29,8 @@ pub(super) struct Path {
     codes: DeviceVec<u64>,
     counts: DeviceVec<u32>,
     states: DeviceVec<u64>,
+    /// Of A and B, whether the walk checks that the columns of every row increase.
+    unchecked: [bool; 2],
     results: u64,
 }
 
@@ -41,6 +43,14 @@ pub(super) struct Write<'o, V: Value, O: Offset> {
 impl Path {
     /// Walks the path of A and B. Waits for the device to learn how many results there are.
     pub(super) fn walk<O: Offset>(keep: u32, a: &Pattern<O>, b: &Pattern<O>) -> Result<Self, OpError> {
+        let mut path = Self::begin(keep, a, b)?;
+        path.conclude(a, b)?;
+        Ok(path)
+    }
+
+    /// Begins to walk the path of A and B. Until it is [concluded](Self::conclude), nobody knows how many results there are, but for that
+    /// there are no more than entries of both, in whatever order their columns are.
+    pub(super) fn begin<O: Offset>(keep: u32, a: &Pattern<O>, b: &Pattern<O>) -> Result<Self, OpError> {
         let device = a.row_offsets.device();
         let launch = device.kernel().items(path_items(a.view(), b.view()) as usize)?;
         let (tiles, tile_items) = (launch.grid(), launch.info().tile_items() as u32);
@@ -51,14 +61,14 @@ impl Path {
             codes: device.uninitialized(tiles as usize * code_words(tile_items))?,
             counts: device.uninitialized(tiles as usize)?,
             states: device.uninitialized(state_words(tiles))?,
+            unchecked: [a, b].map(|pattern| pattern.canonical.get().is_none()),
             results: 0,
         };
         if tiles == 0 {
             return Ok(path);
         }
         path.cut(a, b, tile_items)?;
-        let unchecked = [a, b].map(|pattern| pattern.canonical.get().is_none());
-        for ((pattern, unchecked), word) in [a, b].into_iter().zip(unchecked).zip(DESCENTS) {
+        for ((pattern, unchecked), word) in [a, b].into_iter().zip(path.unchecked).zip(DESCENTS) {
             if unchecked {
                 count_descents(device, pattern, path.states.as_global_mut().skip(word))?;
             }
@@ -76,20 +86,28 @@ impl Path {
         // codes, the tiles and the state need. The cut has written `starts`, which are inside both matrices for any order of
         // columns. All are on this device, and buffers are freed in the stream's order.
         unsafe { launch.launch(kernel) }?;
-        if unchecked == [false; 2] {
-            path.results = path.states.get(RESULTS)?;
-            return Ok(path);
+        Ok(path)
+    }
+
+    /// Waits for the walk, and checks what it found: that both matrices are canonical, and how many results there are.
+    pub(super) fn conclude<O: Offset>(&mut self, a: &Pattern<O>, b: &Pattern<O>) -> Result<(), OpError> {
+        if self.tiles == 0 {
+            return Ok(());
         }
-        let states = path.states.download()?;
+        if self.unchecked == [false; 2] {
+            self.results = self.states.get(RESULTS)?;
+            return Ok(());
+        }
+        let states = self.states.download()?;
         for (((operand, pattern), unchecked), word) in
-            [("A", a), ("B", b)].into_iter().zip(unchecked).zip(DESCENTS)
+            [("A", a), ("B", b)].into_iter().zip(self.unchecked).zip(DESCENTS)
         {
             if unchecked {
                 conclude(operand, pattern, states[word] == 0)?;
             }
         }
-        path.results = states[RESULTS];
-        Ok(path)
+        self.results = states[RESULTS];
+        Ok(())
     }
 
     /// Finds where the tiles begin.
@@ -141,7 +159,7 @@ impl Path {
             codes: self.codes.as_global(),
             counts: self.counts.as_global(),
             states: self.states.as_global(),
-            output: Output::new(pattern, values.map(DeviceVec::as_global_mut)),
+            output: Output::new(pattern, values.map(|values| values.as_global_mut())),
             keep: self.keep,
             alpha,
             beta,

@@ -8,7 +8,7 @@ use evenpath_kernels::spmm::{
 use super::long_rows::LongRows;
 use super::shape::{group, lanes_by_columns_log2, packet_width, room};
 use super::{Product, SpmmOptions, SpmmPlanInfo};
-use crate::device::{Device, DeviceError, DeviceVec, MAX_GRID};
+use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, MAX_GRID};
 use crate::op::{DeviceCsr, DeviceDense, Layout, OpError};
 use crate::{Compute, Offset, Storage};
 
@@ -117,7 +117,7 @@ impl<T: Storage> Kernels<T> {
         product: &mut Product<'_, S, T, O>,
         columns: &Range<usize>,
         b: DenseRows<T>,
-        sums: &mut DeviceVec<Compute<T>>,
+        sums: &mut DeviceSlice<Compute<T>>,
     ) -> Result<(), DeviceError>
     where
         T: Storage<Computed = Compute<S>>,
@@ -129,8 +129,8 @@ impl<T: Storage> Kernels<T> {
         let by_columns = product.c.layout() == Layout::ColumnMajor;
         let (c_row_stride, c_column_stride) = product.c.strides();
         let c_stride = if by_columns { c_column_stride } else { c_row_stride };
-        let c = product.c.vec_mut().as_global_mut().skip(columns.start * c_column_stride);
-        let update = DenseUpdate { c, alpha, beta };
+        let c = product.c.as_mut_slice().as_global_mut().skip(columns.start * c_column_stride);
+        let update = DenseUpdate { c, alpha: alpha.view(), beta: beta.view() };
 
         // Where C is stored by columns, single elements are stored, whatever the width.
         let stored = if by_columns { [0, 0] } else { [c_stride, columns.start] };
@@ -193,7 +193,7 @@ impl<T: Storage> Kernels<T> {
     /// The kernel that adds the pieces' sums to the `columns` columns of C that `update` begins with.
     fn finish(
         &self,
-        sums: &DeviceVec<Compute<T>>,
+        sums: &DeviceSlice<Compute<T>>,
         update: DenseUpdate<T>,
         columns: u32,
         (c_row_stride, c_column_stride): (usize, usize),
@@ -242,7 +242,7 @@ fn workspace<T: bytemuck::Pod>(
 fn transpose<T: Storage>(
     b: &DeviceDense<T>,
     columns: &Range<usize>,
-    target: &mut DeviceVec<T>,
+    target: &mut DeviceSlice<T>,
 ) -> Result<(), DeviceError> {
     let tile_columns = (columns.len() as u32).min(TRANSPOSE_COLUMNS).next_power_of_two();
     let tile_rows = TRANSPOSE_TILE / tile_columns;

@@ -11,7 +11,8 @@ use std::fmt;
 
 use self::kernels::Kernels;
 use super::device_dense::check_dense;
-use super::{DeviceCsr, DeviceDense, Layout, OpError};
+use super::factor::factors;
+use super::{DeviceCsr, DeviceDense, Factor, Layout, OpError};
 use crate::cpu;
 use crate::device::{DeviceError, DeviceKind, Event};
 use crate::{Compute, Offset, Storage, bf16, f16};
@@ -124,9 +125,9 @@ enum Schedule<T: Storage> {
 /// The work of a run: `C = αAB + βC`, of operands that fit together and are on one device.
 struct Product<'a, S: Storage, T: Storage, O: Offset> {
     matrix: &'a DeviceCsr<S, O>,
-    alpha: Compute<S>,
+    alpha: Factor<'a, Compute<S>>,
     b: &'a DeviceDense<T>,
-    beta: Compute<S>,
+    beta: Factor<'a, Compute<S>>,
     c: &'a mut DeviceDense<T>,
 }
 
@@ -158,19 +159,20 @@ impl<S: Storage, T: SpmmOperand<S>, O: Offset> SpmmPlan<S, T, O> {
     ///
     /// # Errors
     ///
-    /// If B does not have a row for each column of A, or C not the rows of A and the columns of B, or either is on another
-    /// device; if there is no memory for the workspace that a layout needs which the plan was not made for. Then nothing
-    /// is written. If the device was lost.
-    pub fn run(
+    /// If B does not have a row for each column of A, or C not the rows of A and the columns of B, or if a factor is not
+    /// one element, or any of them is on another device; if there is no memory for the workspace that a layout needs
+    /// which the plan was not made for. Then nothing is written. If the device was lost.
+    pub fn run<'f>(
         &self,
-        alpha: Compute<S>,
+        alpha: impl Into<Factor<'f, Compute<S>>>,
         b: &DeviceDense<T>,
-        beta: Compute<S>,
+        beta: impl Into<Factor<'f, Compute<S>>>,
         c: &mut DeviceDense<T>,
     ) -> Result<(), OpError> {
         let matrix = &self.matrix;
         check_dense(matrix.device(), ("B", b), (matrix.cols(), b.cols()))?;
         check_dense(matrix.device(), ("C", c), (matrix.rows(), b.cols()))?;
+        let (alpha, beta) = factors(matrix.device(), alpha, beta)?;
         if c.rows() == 0 || c.cols() == 0 {
             return Ok(());
         }
@@ -206,7 +208,9 @@ fn run_on_cpu<S: Storage, T: SpmmOperand<S>, O: Offset>(
     let view = matrix.pattern().host_view(&values);
     let (b_strides, c_layout, leading_dimension) = (b.strides(), c.layout(), c.leading_dimension());
     let columns = c.cols();
-    if let (Some(view), Some(b), Some(c)) = (view, b.as_vec().host_slice(), c.vec_mut().host_slice_mut()) {
+    let (b, c) = (b.as_vec().host_slice(), c.as_mut_slice().host_slice_mut());
+    if let (Some(view), Some(alpha), Some(b), Some(beta), Some(c)) = (view, alpha.known(), b, beta.known(), c)
+    {
         let b = cpu::Dense { values: b, strides: b_strides };
         let by_columns = c_layout == Layout::ColumnMajor;
         cpu::spmm(view, alpha, b, beta, cpu::DenseMut { values: c, columns, by_columns, leading_dimension });

@@ -2,7 +2,7 @@ use evenpath_kernels::Pattern;
 use evenpath_kernels::spmv::{self as kernels, FindCutRows};
 
 use super::tagged_sums::{TaggedSums, Words};
-use crate::device::{Device, DeviceVec};
+use crate::device::{Device, DeviceSlice, DeviceVec};
 use crate::op::OpError;
 use crate::{Offset, Value};
 
@@ -18,7 +18,7 @@ pub(super) struct CutRows {
 pub(super) struct Cut<'a, O: Offset> {
     pub(super) pattern: Pattern<O>,
     /// The row in which each tile begins, and the number of rows; `tiles` + 1.
-    pub(super) tile_rows: &'a DeviceVec<u32>,
+    pub(super) tile_rows: &'a DeviceSlice<u32>,
     pub(super) tiles: u32,
     pub(super) tile_items: u32,
     /// Whether a row's end counts as an item.

@@ -28,8 +28,8 @@ use std::fmt;
 pub(super) use tagged_sums::TaggedSums;
 
 use super::product::Product;
-use super::{DeviceCsr, OpError};
-use crate::device::{DeviceError, DeviceVec, Event};
+use super::{DeviceCsr, Factor, OpError};
+use crate::device::{DeviceError, DeviceSlice, Event};
 use crate::policy::Tile;
 use crate::{Offset, Value};
 
@@ -187,10 +187,16 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
     ///
     /// # Errors
     ///
-    /// If `x` does not have one element per column, or `y` one per row, or either is on another device; then nothing is
-    /// written. If the device was lost.
-    pub fn run(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
-        Ok(self.choice.schedule.run(Product::new(&self.matrix, (alpha, x), (beta, y))?)?)
+    /// If `x` does not have one element per column, or `y` one per row, or if a factor is not one element, or any of them
+    /// is on another device; then nothing is written. If the device was lost.
+    pub fn run<'f>(
+        &self,
+        alpha: impl Into<Factor<'f, V>>,
+        x: &DeviceSlice<V>,
+        beta: impl Into<Factor<'f, V>>,
+        y: &mut DeviceSlice<V>,
+    ) -> Result<(), OpError> {
+        Ok(self.choice.schedule.run(Product::new(&self.matrix, (alpha.into(), x), (beta.into(), y))?)?)
     }
 
     /// What the plan chose, and what it costs. Waits for the analysis.

@@ -8,7 +8,7 @@ use super::adaptive::RowBlocks;
 use super::lengths::Lengths;
 use super::row_tiles::{Group, fit};
 use super::{Product, Schedule, Shape};
-use crate::device::{DeviceError, DeviceVec, Kernels, Launch};
+use crate::device::{DeviceError, DeviceSlice, DeviceVec, Kernels, Launch};
 use crate::op::radix_sort::pair_kernels;
 use crate::op::sort::{SortOptions, sort_pairs};
 use crate::op::{DeviceCsr, OpError, vector};
@@ -55,7 +55,7 @@ impl Codes {
     /// equally far after a multiple of `alignment`.
     fn new<V: Value, O: Offset>(
         matrix: &DeviceCsr<V, O>,
-        tile_rows: &DeviceVec<u32>,
+        tile_rows: &DeviceSlice<u32>,
         alignment: u32,
     ) -> Result<Self, OpError> {
         let device = matrix.device();

@@ -13,8 +13,8 @@ pub use method::SpmvTransposedMethod;
 use std::fmt;
 
 use super::product::Product;
-use super::{DeviceCsr, OpError, SpmvOptions, SpmvPlanInfo};
-use crate::device::{DeviceError, DeviceKind, DeviceVec, Event};
+use super::{DeviceCsr, Factor, OpError, SpmvOptions, SpmvPlanInfo};
+use crate::device::{DeviceError, DeviceKind, DeviceSlice, Event};
 use crate::{Offset, Value};
 
 /// How [`DeviceCsr::plan_spmv_transposed`] plans.
@@ -130,10 +130,16 @@ impl<V: Value, O: Offset> SpmvTransposedPlan<V, O> {
     ///
     /// # Errors
     ///
-    /// If `x` does not have one element per row, or `y` one per column, either is on another device, or there is no memory for
-    /// what a run takes; then nothing is written. If the device was lost.
-    pub fn run(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
-        self.schedule.run(Product::transposed(&self.matrix, (alpha, x), (beta, y))?)
+    /// If `x` does not have one element per row, or `y` one per column, a factor is not one element, any of them is on another
+    /// device, or there is no memory for what a run takes; then nothing is written. If the device was lost.
+    pub fn run<'f>(
+        &self,
+        alpha: impl Into<Factor<'f, V>>,
+        x: &DeviceSlice<V>,
+        beta: impl Into<Factor<'f, V>>,
+        y: &mut DeviceSlice<V>,
+    ) -> Result<(), OpError> {
+        self.schedule.run(Product::transposed(&self.matrix, (alpha.into(), x), (beta.into(), y))?)
     }
 
     /// What the plan costs. Waits for the analysis.

@@ -3,14 +3,14 @@ use evenpath_kernels::spmv::{MergePartition, TransposedProducts};
 use evenpath_kernels::vector::AddAt;
 
 use super::{Bytes, Product, Schedule};
-use crate::device::{DeviceVec, Kernels, Launch};
+use crate::device::{DeviceSlice, DeviceVec, Kernels, Launch};
 use crate::op::path_tiles::PathTiles;
 use crate::op::radix_sort::pair_kernels;
 use crate::op::requirement::Requirement;
 use crate::op::scan::Operator;
 use crate::op::sort::{SortOptions, sort_pairs, temporary_bytes_pairs};
 use crate::op::transpose::{by_column, check_countable};
-use crate::op::{DeviceCsr, OpError, reduce, vector};
+use crate::op::{DeviceCsr, Factor, OpError, reduce, vector};
 use crate::{Offset, Value};
 
 /// Products in the order of the nonzeros, sorted by column, summed by column.
@@ -43,8 +43,8 @@ impl<V: Value, O: Offset> Ordered<V, O> {
     fn products(
         &self,
         matrix: &DeviceCsr<V, O>,
-        alpha: V,
-        x: &DeviceVec<V>,
+        alpha: Factor<'_, V>,
+        x: &DeviceSlice<V>,
     ) -> Result<DeviceVec<V>, OpError> {
         let device = matrix.device();
         let values = matrix.values();
@@ -54,7 +54,7 @@ impl<V: Value, O: Offset> Ordered<V, O> {
             x: x.as_global(),
             products: products.as_global_mut(),
             tile_rows: self.tiles.rows.as_global(),
-            alpha,
+            alpha: alpha.view(),
         };
         // SAFETY: x has one element per row, as a `Product` promises; the tiles are the matrix's, of the kernel's length, and
         // there is one product per nonzero.

@@ -9,6 +9,7 @@ use evenpath_simt::{kernel, parameters, Arena, Global, GlobalMut};
 use super::{
     dense, traverse, DenseRows, Entries, EntryOperation, Queues, Tree, BLOCK as THREADS, SHARED_BYTES,
 };
+use crate::factor::Factor;
 use crate::spmv::AtomicFloat;
 
 kernel! {
@@ -39,7 +40,7 @@ parameters! {
         /// Factor of the tree's values.
         pub scale: V,
         /// Factor of the product.
-        pub alpha: V,
+        pub alpha: Factor<V>,
         /// 1 for the transpose of the tree's content, else 0.
         pub transposed: u32,
     }
@@ -50,7 +51,7 @@ impl<V: AtomicFloat> AddProducts<V> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn add(self, base: u32, index: u32, sum: V) {
-        let product = self.alpha * (self.scale * sum);
+        let product = self.alpha.get() * (self.scale * sum);
         self.y.fetch_add((base + index) as usize, product, Ordering::Relaxed, Scope::Device);
     }
 }

@@ -1,8 +1,9 @@
 use evenpath_simt::{kernel, thread, Arena, GlobalMut};
 
+use super::count::count_pairs;
 use super::large::Bitmaps;
 use super::levels::{Placing, SumNodes};
-use super::marks::{self, Marks};
+use super::marks::Marks;
 use super::pairs::NodePairs;
 use super::small::{self, Keys};
 use super::{count_shared_bytes, larger, merge_shared_bytes, tiny, Place, Sink};
@@ -46,25 +47,7 @@ impl HiSparseAddChildren {
         let bitmaps = Bitmaps::<BLOCK>::take(merging, scan, d_log2);
         let Some(tile) = placing.draw(levels, self.nodes.tiles) else { return };
         // 1. Count the children of each pair.
-        let (a, b) = self.pairs.sides();
-        self.pairs.for_each::<BLOCK>(
-            tile,
-            masks,
-            |part| marks::takes(part, d_log2, BLOCK as u32),
-            |number, pair| placing.set(tile, number, tiny::count(a, b, pair)),
-            |number, pair| {
-                let count = marks.count(a, b, pair);
-                if thread::lane() == 0 {
-                    placing.set(tile, number, count);
-                }
-            },
-            |number, pair| {
-                let count = bitmaps.count(a, b, pair);
-                if thread::index() == 0 {
-                    placing.set(tile, number, count);
-                }
-            },
-        );
+        count_pairs(self.pairs, tile, masks, placing, marks, bitmaps);
         // 2. Find where the children go.
         placing.place(levels, self.nodes, d_log2, 4);
         // 3. List the children.
@@ -77,6 +60,7 @@ impl HiSparseAddChildren {
                 parent: levels.first_node() + number,
             }
         };
+        let (a, b) = self.pairs.sides();
         self.pairs.for_each::<BLOCK>(
             tile,
             masks,

@@ -1,7 +1,7 @@
-use evenpath_simt::{kernel, thread, Arena, Element};
+use evenpath_simt::{kernel, thread, Arena, Element, Shared};
 
 use super::large::Bitmaps;
-use super::levels::{Placing, SumNodes};
+use super::levels::{Placing, SumNodes, Tile};
 use super::marks::{self, Marks};
 use super::pairs::NodePairs;
 use super::{count_shared_bytes, tiny};
@@ -34,25 +34,39 @@ impl<T: Element> HiSparseCountSums<T> {
         let (marks, bitmaps) =
             (Marks::take(marking, d_log2, BLOCK as u32), Bitmaps::<BLOCK>::take(marking, scan, d_log2));
         let Some(tile) = placing.draw(levels, self.nodes.tiles) else { return };
-        let (a, b) = self.pairs.sides();
-        self.pairs.for_each::<BLOCK>(
-            tile,
-            masks,
-            |part| marks::takes(part, d_log2, BLOCK as u32),
-            |number, pair| placing.set(tile, number, tiny::count(a, b, pair)),
-            |number, pair| {
-                let count = marks.count(a, b, pair);
-                if thread::lane() == 0 {
-                    placing.set(tile, number, count);
-                }
-            },
-            |number, pair| {
-                let count = bitmaps.count(a, b, pair);
-                if thread::index() == 0 {
-                    placing.set(tile, number, count);
-                }
-            },
-        );
+        count_pairs(self.pairs, tile, masks, placing, marks, bitmaps);
         placing.place(levels, self.nodes, d_log2, T::SIZE as u32);
     }
+}
+
+/// Counts the entries of the sums of a tile's pairs; `masks` has a word per warp.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub(super) fn count_pairs<T: Element, const BLOCK: usize>(
+    pairs: NodePairs<T>,
+    tile: Tile,
+    masks: Shared<u32>,
+    placing: Placing<BLOCK>,
+    marks: Marks,
+    bitmaps: Bitmaps<BLOCK>,
+) {
+    let (a, b) = pairs.sides();
+    pairs.for_each::<BLOCK>(
+        tile,
+        masks,
+        |part| marks::takes(part, pairs.d_log2, BLOCK as u32),
+        |number, pair| placing.set(tile, number, tiny::count(a, b, pair)),
+        |number, pair| {
+            let count = marks.count(a, b, pair);
+            if thread::lane() == 0 {
+                placing.set(tile, number, count);
+            }
+        },
+        |number, pair| {
+            let count = bitmaps.count(a, b, pair);
+            if thread::index() == 0 {
+                placing.set(tile, number, count);
+            }
+        },
+    );
 }

@@ -146,6 +146,32 @@ pub(crate) fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
     a.mul_add(b, c)
 }
 
+#[track_caller]
+pub(crate) fn times_f32(value: f32, address: u64) -> f32 {
+    if address == 0 {
+        value
+    } else {
+        value * load_read_only::<f32>(address)
+    }
+}
+
+#[track_caller]
+pub(crate) fn times_f64(value: f64, address: u64) -> f64 {
+    if address == 0 {
+        value
+    } else {
+        value * load_read_only::<f64>(address)
+    }
+}
+
+pub(crate) fn sqrt_f32(value: f32) -> f32 {
+    value.sqrt()
+}
+
+pub(crate) fn sqrt_f64(value: f64) -> f64 {
+    value.sqrt()
+}
+
 #[inline]
 pub(crate) fn count_ones(word: u64) -> u32 {
     word.count_ones()

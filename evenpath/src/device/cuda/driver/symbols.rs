@@ -129,6 +129,11 @@ trampolines! {
     fn cuMemFree_v2(dptr: CUdeviceptr);
     fn cuMemFreeAsync(dptr: CUdeviceptr, h_stream: CUstream);
     fn cuMemFreeHost(p: *mut c_void);
+    fn cuMemHostRegister_v2(p: *mut c_void, bytesize: usize, flags: c_uint);
+    fn cuMemHostUnregister(p: *mut c_void);
+    fn cuPointerGetAttribute(
+        data: *mut c_void, attribute: CUpointer_attribute, ptr: CUdeviceptr,
+    );
     fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize);
     fn cuMemPrefetchAsync(
         dev_ptr: CUdeviceptr, count: usize, dst_device: CUdevice, h_stream: CUstream,

@@ -3,7 +3,7 @@
 use evenpath_kernels::spgemm::SpgemmConvertOffsets;
 
 use super::workspace::{Charge, Workspace};
-use crate::device::{Device, DeviceVec};
+use crate::device::{Device, DeviceSlice, DeviceVec};
 use crate::op::requirement::Requirement;
 use crate::op::{self, OpError};
 use crate::{Offset, Value};
@@ -39,7 +39,7 @@ pub(in crate::op::spgemm) fn result_arrays<V: Value, C: Offset>(
 
 /// Row offsets of the type that the result has; they are no greater than it counts.
 pub(in crate::op::spgemm) fn convert_offsets<S: Offset, C: Offset>(
-    offsets: &DeviceVec<S>,
+    offsets: &DeviceSlice<S>,
 ) -> Result<DeviceVec<C>, OpError> {
     let device = offsets.device();
     let mut converted = device.uninitialized(offsets.len())?;

@@ -7,7 +7,7 @@ use evenpath_kernels::spgemm::{
 };
 
 use super::target::Target;
-use crate::device::{Device, DeviceVec, Kernels};
+use crate::device::{Device, DeviceSlice, DeviceVec, Kernels};
 use crate::op::OpError;
 use crate::op::requirement::Requirement;
 use crate::op::scan::{self, Operator, Scan};
@@ -162,7 +162,7 @@ impl PartWork {
     fn count<V: Value, O: Offset>(
         operands: Operands<'_, V, O>,
         all: &Rows,
-        row_offsets: &DeviceVec<u64>,
+        row_offsets: &DeviceSlice<u64>,
         rows: (u32, u32),
     ) -> Result<Self, OpError> {
         let (a, b) = operands.views();

@@ -1,6 +1,6 @@
 use evenpath_kernels::spgemm::{CLASSES, COUNTERS, Class, RowList, Spans, SpgemmClassify, SpgemmListRows};
 
-use crate::device::DeviceVec;
+use crate::device::{DeviceSlice, DeviceVec};
 use crate::op::OpError;
 
 /// Rows up to this size never use windows.
@@ -35,7 +35,7 @@ pub(in crate::op::spgemm) struct Bin {
 impl Bins {
     /// Sorts rows into bins by their sizes and spans; waits for the device.
     pub(in crate::op::spgemm) fn find(
-        sizes: &DeviceVec<u64>,
+        sizes: &DeviceSlice<u64>,
         spans: Spans,
         rows: usize,
     ) -> Result<Self, OpError> {

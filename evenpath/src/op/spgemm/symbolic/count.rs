@@ -6,7 +6,7 @@ use evenpath_simt::GlobalMut;
 use super::Rows;
 use super::bins::Bin;
 use super::shapes::{HashShape, WindowShape, window_instance};
-use crate::device::DeviceVec;
+use crate::device::DeviceSlice;
 use crate::op::OpError;
 use crate::op::spgemm::base::Operands;
 use crate::{Offset, Value};
@@ -16,7 +16,7 @@ impl Rows {
     pub(super) fn count<V: Value, O: Offset>(
         &self,
         operands: Operands<'_, V, O>,
-        lengths: &mut DeviceVec<u64>,
+        lengths: &mut DeviceSlice<u64>,
     ) -> Result<(), OpError> {
         let lengths = lengths.as_global_mut();
         for bin in &self.bins.filled {

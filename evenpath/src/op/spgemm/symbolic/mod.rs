@@ -12,7 +12,7 @@ use evenpath_kernels::spgemm::{
 use self::bins::Bins;
 use self::work::{Work, listed_words, longest};
 use super::base::{Charge, Operands, Workspace};
-use crate::device::{DeviceVec, Kernels};
+use crate::device::{DeviceSlice, DeviceVec, Kernels};
 use crate::op::OpError;
 use crate::op::device_csr::Pattern;
 use crate::op::requirement::Requirement;
@@ -136,7 +136,7 @@ impl Symbolic {
 }
 
 /// A view of the spans of rows.
-fn spans(firsts: &DeviceVec<u32>, lasts: &DeviceVec<u32>) -> Spans {
+fn spans(firsts: &DeviceSlice<u32>, lasts: &DeviceSlice<u32>) -> Spans {
     Spans { firsts: firsts.as_global(), lasts: lasts.as_global() }
 }
 

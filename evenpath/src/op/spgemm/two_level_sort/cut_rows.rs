@@ -6,7 +6,7 @@ use evenpath_kernels::spgemm::two_level_sort::{
 
 use super::setup::Entries;
 use super::tiles::SortedTiles;
-use crate::device::{Device, DeviceVec, Kernels};
+use crate::device::{Device, DeviceSlice, DeviceVec, Kernels};
 use crate::op::radix_sort::pair_kernels;
 use crate::op::scan::Operator;
 use crate::op::sort::{SortKey, SortOptions, sort_pairs};
@@ -60,9 +60,9 @@ impl CutEntries {
         device: &Device,
         entries: &Entries<O>,
         tiles: &SortedTiles,
-        columns: &DeviceVec<u32>,
+        columns: &DeviceSlice<u32>,
         cols: usize,
-        lengths: &mut DeviceVec<u32>,
+        lengths: &mut DeviceSlice<u32>,
     ) -> Result<Self, OpError> {
         let len = tiles.cut_begins.get(tiles.count as usize)? as usize;
         let column_bits = index_bits(cols);
@@ -94,8 +94,8 @@ impl CutEntries {
     fn sort_keys<K: SortKey + RadixKey, O: Offset>(
         &mut self,
         collected: &Collected<'_, O>,
-        row_numbers: &mut DeviceVec<u32>,
-        lengths: &mut DeviceVec<u32>,
+        row_numbers: &mut DeviceSlice<u32>,
+        lengths: &mut DeviceSlice<u32>,
     ) -> Result<DeviceVec<K>, OpError> {
         let device = lengths.device().clone();
         let column_bits = self.column_bits;
@@ -141,8 +141,8 @@ impl CutEntries {
     /// Writes the columns of cut rows to C.
     pub(super) fn place(
         &mut self,
-        c_offsets: &DeviceVec<u32>,
-        c_columns: &mut DeviceVec<u32>,
+        c_offsets: &DeviceSlice<u32>,
+        c_columns: &mut DeviceSlice<u32>,
     ) -> Result<(), OpError> {
         let Some(UniqueKeys { keys, row_numbers }) = self.unique.take() else {
             return Ok(());
@@ -156,10 +156,10 @@ impl CutEntries {
 
     fn place_keys<K: SortKey + RadixKey>(
         &mut self,
-        keys: &DeviceVec<K>,
-        row_numbers: &DeviceVec<u32>,
-        c_offsets: &DeviceVec<u32>,
-        c_columns: &mut DeviceVec<u32>,
+        keys: &DeviceSlice<K>,
+        row_numbers: &DeviceSlice<u32>,
+        c_offsets: &DeviceSlice<u32>,
+        c_columns: &mut DeviceSlice<u32>,
     ) -> Result<(), OpError> {
         let device = c_offsets.device();
         let launch = device.kernel().threads(keys.len())?;
@@ -180,8 +180,8 @@ impl CutEntries {
     /// Adds up the values of equal entries, given in sorted order, and puts the sums into C.
     pub(super) fn reduce<V: Value>(
         &self,
-        values: &DeviceVec<V>,
-        c_values: &mut DeviceVec<V>,
+        values: &DeviceSlice<V>,
+        c_values: &mut DeviceSlice<V>,
     ) -> Result<(), OpError> {
         if values.is_empty() {
             return Ok(());
@@ -207,7 +207,7 @@ impl CutEntries {
 struct Collected<'a, O: Offset> {
     entries: &'a Entries<O>,
     tiles: &'a SortedTiles,
-    columns: &'a DeviceVec<u32>,
+    columns: &'a DeviceSlice<u32>,
     len: usize,
     row_bits: u32,
 }

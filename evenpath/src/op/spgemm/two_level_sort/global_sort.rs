@@ -149,7 +149,7 @@ impl GlobalSort {
         charge.shrink_to(Requirement::all_of([required.pairs, FEW_WORDS]));
         let (mut column_indices, mut values, _charge) =
             result_arrays::<V, C>(device, rows, keys.len() as u64, workspace)?;
-        values.copy_from_at(0, &sums)?;
+        values.slice_mut(..sums.len())?.copy_from(&sums)?;
         let mut row_offsets = device.uninitialized(rows + 1)?;
         let launch = device.kernel().threads(keys.len().max(rows + 1))?;
         let kernel = SplitKeys {

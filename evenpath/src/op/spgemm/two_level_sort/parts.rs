@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::phases::Recorder;
 use super::rows::{self, ProductOrder, RowsOfC};
 use super::setup::Weighed;
-use crate::device::DeviceVec;
+use crate::device::{DeviceSlice, DeviceVec};
 use crate::op::OpError;
 use crate::op::scan::{Operator, Scan};
 use crate::op::spgemm::base::{Arrays, Product, Workspace, convert_offsets, countable, result_arrays};
@@ -55,10 +55,10 @@ fn in_one<V: Value, O: Offset, C: Offset>(
 }
 
 /// Row offsets from the lengths of rows.
-fn ends_to_offsets(lengths: &DeviceVec<u32>) -> Result<DeviceVec<u64>, OpError> {
+fn ends_to_offsets(lengths: &DeviceSlice<u32>) -> Result<DeviceVec<u64>, OpError> {
     let device = lengths.device();
     let mut longer = device.zeros::<u32>(lengths.len() + 1)?;
-    longer.copy_from_at(0, lengths)?;
+    longer.slice_mut(..lengths.len())?.copy_from(lengths)?;
     let wide: DeviceVec<u64> = convert_offsets(&longer)?;
     Scan::exclusive(Operator::Sum).run(&wide)
 }
@@ -87,9 +87,9 @@ fn in_parts<V: Value, O: Offset, C: Offset>(
         let part = most_rows(start, a.rows(), |part| workspace.has_room(required(part)));
         let _charge = workspace.take("a row's part", required(&part))?;
         let of_part = rows::rows(product, part.clone(), recorder)?;
-        let place = offsets[start] as usize;
-        column_indices.copy_from_at(place, &of_part.column_indices)?;
-        values.copy_from_at(place, &of_part.values)?;
+        let place = offsets[start] as usize..offsets[part.end] as usize;
+        column_indices.slice_mut(place.clone())?.copy_from(&of_part.column_indices)?;
+        values.slice_mut(place)?.copy_from(&of_part.values)?;
         start = part.end;
     }
     let arrays = Arrays { row_offsets: symbolic.row_offsets, column_indices, values };

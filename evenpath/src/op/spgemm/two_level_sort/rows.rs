@@ -8,7 +8,7 @@ use super::cut_rows::CutEntries;
 use super::phases::Recorder;
 use super::setup::{Entries, Weighed, tile_len};
 use super::tiles::SortedTiles;
-use crate::device::DeviceVec;
+use crate::device::{DeviceSlice, DeviceVec};
 use crate::op::requirement::Requirement;
 use crate::op::scan::{Operator, Scan};
 use crate::op::spgemm::base::Product;
@@ -185,7 +185,7 @@ impl<O: Offset> SortedProducts<O> {
         &self,
         product: &Product<'_, V, O>,
         first_entry: usize,
-        c_values: &mut DeviceVec<V>,
+        c_values: &mut DeviceSlice<V>,
     ) -> Result<DeviceVec<V>, OpError> {
         let device = product.operands.a.device();
         let mut cut_values = device.uninitialized(self.cut.len())?;

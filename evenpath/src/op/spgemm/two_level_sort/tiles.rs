@@ -4,7 +4,7 @@ use evenpath_kernels::spgemm::two_level_sort::{self, PlaceTiles, SortProducts, T
 
 use super::setup::{Entries, tile_len};
 use crate::Offset;
-use crate::device::{Device, DeviceVec};
+use crate::device::{Device, DeviceSlice, DeviceVec};
 use crate::op::OpError;
 use crate::op::device_csr::Pattern;
 use crate::op::scan::{Operator, Scan};
@@ -28,7 +28,7 @@ impl SortedTiles {
         device: &Device,
         entries: &Entries<O>,
         b: &Pattern<O>,
-        lengths: &mut DeviceVec<u32>,
+        lengths: &mut DeviceSlice<u32>,
     ) -> Result<(Self, DeviceVec<u32>), OpError> {
         let (count, tile_len) = (entries.tiles, tile_len::<O>());
         let launcher = device.kernel();
@@ -56,7 +56,7 @@ impl SortedTiles {
     }
 
     /// The tiles and the columns of their entries, as kernels take them.
-    pub(super) fn view(&self, columns: &DeviceVec<u32>) -> two_level_sort::SortedTiles {
+    pub(super) fn view(&self, columns: &DeviceSlice<u32>) -> two_level_sort::SortedTiles {
         two_level_sort::SortedTiles {
             words: self.words.as_global(),
             columns: columns.as_global(),
@@ -67,9 +67,9 @@ impl SortedTiles {
     /// Writes the columns of the rows that no tile cuts to C. Returns the place there of each tile's first entry.
     pub(super) fn place(
         &self,
-        columns: &DeviceVec<u32>,
-        c_offsets: &DeviceVec<u32>,
-        c_columns: &mut DeviceVec<u32>,
+        columns: &DeviceSlice<u32>,
+        c_offsets: &DeviceSlice<u32>,
+        c_columns: &mut DeviceSlice<u32>,
     ) -> Result<DeviceVec<u32>, OpError> {
         let device = columns.device();
         let mut tile_places = device.uninitialized(self.count as usize)?;

@@ -1,0 +1,194 @@
+//! Memory and streams that somebody else made, and ours for others.
+
+use std::ffi::c_void;
+
+use bytemuck::Pod;
+
+use super::allocation::{Allocation, Release};
+use super::machine::Block;
+use super::memory_limit::Reservation;
+use super::owner::{Foreign, Owner};
+use super::slice::{DeviceSlice, HostRange, Memory, byte_count};
+use super::{Backend, Device, DeviceError, DeviceVec, Stream};
+
+/// The memory of a [`DeviceVec`] that was [given away](DeviceVec::into_raw_parts).
+pub struct RawParts {
+    /// The address of the first element: of the device's memory, and on the CPU of the host's. 0 if there are no elements.
+    pub address: u64,
+    /// Elements.
+    pub len: usize,
+    /// Frees the memory. Call it from any thread, once all work that uses the memory is done. The memory leaks if it is never called.
+    pub release: Box<dyn FnOnce() + Send>,
+}
+
+impl<T: Pod> DeviceVec<T> {
+    /// A vector of memory that somebody else made: `len` elements at an address of the device's memory, or of the host's on the CPU.
+    /// When the vector is dropped and the device has done all work that uses it, `release` is called. The memory does not count as in
+    /// use by the device.
+    ///
+    /// ```
+    /// use evenpath::{Device, DeviceVec};
+    ///
+    /// let device = Device::cpu();
+    /// let parts = device.upload(&[1.0, 2.0])?.into_raw_parts();
+    /// // SAFETY: the memory is that of a vector of two elements of this device, and `release` ends its use.
+    /// let x = unsafe { DeviceVec::<f64>::from_raw_parts(&device, parts.address, parts.len, parts.release) }?;
+    /// assert_eq!(x.download()?, [1.0, 2.0]);
+    /// # Ok::<(), evenpath::error::DeviceError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the address is not a multiple of sixteen bytes, the driver knows it as memory of another context, or the device was lost. The
+    /// memory is then still the caller's, and `release` is dropped.
+    ///
+    /// # Safety
+    ///
+    /// Until `release` is called, the memory is valid, only the device writes to it, and nothing else reads it while the device does.
+    /// What others asked to be done to it before is done, or is in a stream that the device's work comes after: a
+    /// [foreign stream](Device::foreign_stream) in which the vector is used first, or the legacy default stream for a device of the
+    /// [primary context](Device::cuda_primary). On an NVIDIA GPU it is memory of the device's context, or of the GPU's memory pools.
+    pub unsafe fn from_raw_parts(
+        device: &Device,
+        address: u64,
+        len: usize,
+        release: impl FnOnce() + Send + 'static,
+    ) -> Result<Self, DeviceError> {
+        if !address.is_multiple_of(16) && len > 0 {
+            return Err(DeviceError::Misaligned { address });
+        }
+        // SAFETY: the caller's.
+        unsafe { Self::from_foreign(device, address, len, release) }
+    }
+
+    /// [`from_raw_parts`](Self::from_raw_parts) at any address. Unless it is a multiple of sixteen bytes, the vector is used as the
+    /// source of copies alone.
+    ///
+    /// # Errors
+    ///
+    /// As there; the address must be a multiple of the elements' alignment.
+    ///
+    /// # Safety
+    ///
+    /// As there.
+    pub(crate) unsafe fn from_foreign(
+        device: &Device,
+        address: u64,
+        len: usize,
+        release: impl FnOnce() + Send + 'static,
+    ) -> Result<Self, DeviceError> {
+        let bytes = byte_count::<T>(len)?;
+        if !address.is_multiple_of(align_of::<T>() as u64) && len > 0 {
+            return Err(DeviceError::Misaligned { address });
+        }
+        let reservation = Reservation::new(device, 0)?;
+        let release: Release = Box::new(release);
+        let (memory, owner) = match device.backend() {
+            Backend::Machine(machine) if len > 0 => {
+                if let Some(reason) = machine.refuses_address(address)? {
+                    return Err(DeviceError::ForeignMemory { address, device: device.to_string(), reason });
+                }
+                // SAFETY: the caller's.
+                let allocation = unsafe { Allocation::foreign(machine, Block { address, bytes }, release) };
+                (Memory::Machine { allocation, offset: 0, len }, Owner::Device)
+            }
+            _ if len > 0 => {
+                // SAFETY: the caller vouches for the elements, of a type that any bits are valid for.
+                let elements = unsafe { std::slice::from_raw_parts_mut(address as *mut T, len) };
+                (Memory::Host(HostRange::new(elements)), Owner::Foreign(Foreign::new(release)))
+            }
+            _ => (Memory::empty(), Owner::Foreign(Foreign::new(release))),
+        };
+        Ok(Self::of_parts(DeviceSlice::new(device.clone(), memory), reservation, owner))
+    }
+
+    /// Gives the memory away. Work of the device that uses it may be under way: others come after it in a stream that waits for the
+    /// device's, or after [`Device::synchronize`].
+    pub fn into_raw_parts(self) -> RawParts
+    where
+        T: Send,
+    {
+        let (address, len) = (self.raw_address(), self.len());
+        RawParts { address, len, release: Box::new(move || drop(self)) }
+    }
+}
+
+impl<T: Pod> DeviceSlice<T> {
+    /// The address of the first element, for others: of the device's memory, and on the CPU of the host's. 0 if there are no elements.
+    ///
+    /// The device does not know what others do with the memory. What they do must come after the device's work, as for
+    /// [`DeviceVec::into_raw_parts`], and before what it is asked next; and no graph of the device may be launched meanwhile that uses
+    /// the memory.
+    pub fn raw_address(&self) -> u64 {
+        match &self.memory {
+            Memory::Host(range) if range.get().is_empty() => 0,
+            Memory::Host(range) => range.get().as_ptr() as u64,
+            Memory::Machine { .. } => self.address(),
+        }
+    }
+}
+
+impl Device {
+    /// A stream that somebody else made, as a `CUstream`: what is asked of the device in its [scope](Stream::scope) is put on it, in
+    /// order with what they put there. When the stream is dropped here, it stays theirs, and may be destroyed.
+    ///
+    /// # Errors
+    ///
+    /// If the device is not an NVIDIA GPU, or was lost.
+    ///
+    /// # Safety
+    ///
+    /// It is a stream of the device's context (see [`cuda_primary`](Self::cuda_primary)) and not being captured, and exists until the
+    /// stream that is returned is dropped.
+    pub unsafe fn foreign_stream(&self, stream: *mut c_void) -> Result<Stream, DeviceError> {
+        let number = match self.backend() {
+            Backend::Cpu => None,
+            // SAFETY: the caller's.
+            Backend::Machine(machine) => unsafe { machine.take_foreign_stream(stream) }?,
+        };
+        let number = number.ok_or_else(|| self.not_cuda("streams of others"))?;
+        Ok(Stream::of_number(self, number))
+    }
+
+    /// The stream that the calling thread puts work on, as a `CUstream`, for others to put work on it or to wait for it. It lives as
+    /// long as the device, or as the [`Stream`] whose scope the thread is in.
+    ///
+    /// # Errors
+    ///
+    /// As for [`foreign_stream`](Self::foreign_stream).
+    pub fn raw_stream(&self) -> Result<*mut c_void, DeviceError> {
+        let stream = match self.backend() {
+            Backend::Cpu => None,
+            Backend::Machine(machine) => machine.raw_stream(self.stream_number())?,
+        };
+        stream.ok_or_else(|| self.not_cuda("stream of the driver"))
+    }
+
+    /// The device's context, as a `CUcontext`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`foreign_stream`](Self::foreign_stream).
+    pub fn raw_context(&self) -> Result<*mut c_void, DeviceError> {
+        self.context()?.map(|(context, _)| context).ok_or_else(|| self.not_cuda("context of the driver"))
+    }
+
+    /// Whether others can use the device's memory by its address: on the CPU, and in the primary context of a GPU.
+    pub(crate) fn shares_memory(&self) -> Result<bool, DeviceError> {
+        match self.backend() {
+            Backend::Cpu => Ok(true),
+            Backend::Machine(_) => Ok(matches!(self.context()?, Some((_, true)))),
+        }
+    }
+
+    fn context(&self) -> Result<Option<(*mut c_void, bool)>, DeviceError> {
+        match self.backend() {
+            Backend::Cpu => Ok(None),
+            Backend::Machine(machine) => machine.raw_context(),
+        }
+    }
+
+    fn not_cuda(&self, what: &'static str) -> DeviceError {
+        DeviceError::NotCuda { device: self.to_string(), what }
+    }
+}

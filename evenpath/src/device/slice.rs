@@ -1,0 +1,370 @@
+//! Elements in a device's memory: what vectors and parts of them have in common.
+
+use std::ops::{Bound, Range, RangeBounds};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use evenpath_simt::{Element, Global, GlobalMut};
+
+use super::allocation::Allocation;
+use super::{Device, DeviceError};
+
+/// Elements in a device's memory: a [`DeviceVec`](super::DeviceVec) or a [part](Self::slice) of one. What `[T]` is to `Vec<T>`, this is
+/// to `DeviceVec<T>`: operations take it, and a reference to either becomes one to this.
+///
+/// ```
+/// use evenpath::{Device, vector};
+///
+/// let device = Device::best()?;
+/// let x = device.upload(&[1.0, 2.0, 3.0, 4.0])?;
+/// let mut y = device.zeros(6)?;
+/// vector::axpby(10.0, &x.slice(2..)?, 0.0, &mut y.slice_mut(1..3)?)?;
+/// assert_eq!(y.download()?, [0.0, 30.0, 40.0, 0.0, 0.0, 0.0]);
+/// # Ok::<(), evenpath::Error>(())
+/// ```
+///
+/// The type has no size, so that there are only references to it; its second parameter is for that alone.
+pub struct DeviceSlice<T: Pod, Tail: ?Sized = [()]> {
+    pub(super) device: Device,
+    pub(super) memory: Memory<T>,
+    _tail: Tail,
+}
+
+/// Where elements are.
+pub(super) enum Memory<T> {
+    /// On the CPU, and anywhere where there are no elements.
+    Host(HostRange<T>),
+    Machine {
+        allocation: Arc<Allocation>,
+        offset: u64,
+        len: usize,
+    },
+}
+
+/// Elements in host memory. Who makes one sees to it that they are there as long as it is used, and that it is used as the borrow that
+/// it stands for allows.
+pub(super) struct HostRange<T> {
+    first: NonNull<T>,
+    len: usize,
+}
+
+// SAFETY: a range is used like a slice, shared or mutable, of elements that may be sent.
+unsafe impl<T: Send> Send for HostRange<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for HostRange<T> {}
+
+impl<T> HostRange<T> {
+    pub(super) fn new(elements: &mut [T]) -> Self {
+        let len = elements.len();
+        Self { first: NonNull::from(elements).cast(), len }
+    }
+
+    /// The part of `len` elements from `start` on, which are in it.
+    pub(super) fn part(&self, start: usize, len: usize) -> Self {
+        debug_assert!(start + len <= self.len);
+        // SAFETY: the first element is in the range or at its end.
+        Self { first: unsafe { self.first.add(start) }, len }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The address of the first element, also while a copy writes the elements.
+    pub(super) fn first(&self) -> *mut T {
+        self.first.as_ptr()
+    }
+
+    pub(super) fn get(&self) -> &[T] {
+        // SAFETY: the elements are there and are not written while this is borrowed, as the type says.
+        unsafe { NonNull::slice_from_raw_parts(self.first, self.len).as_ref() }
+    }
+
+    pub(super) fn get_mut(&mut self) -> &mut [T] {
+        // SAFETY: the elements are there and nobody else uses them while this is borrowed, as the type says.
+        unsafe { NonNull::slice_from_raw_parts(self.first, self.len).as_mut() }
+    }
+}
+
+impl<T> Memory<T> {
+    /// No elements.
+    pub(super) fn empty() -> Self {
+        Self::Host(HostRange::new(&mut []))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Host(range) => range.len,
+            Self::Machine { len, .. } => *len,
+        }
+    }
+
+    /// The part of `len` elements from `start` on, which are in it.
+    pub(super) fn part(&self, start: usize, len: usize) -> Self {
+        match self {
+            Self::Host(range) => Self::Host(range.part(start, len)),
+            Self::Machine { .. } if len == 0 => Self::empty(),
+            Self::Machine { allocation, offset, .. } => {
+                let offset = offset + (start * size_of::<T>()) as u64;
+                Self::Machine { allocation: Arc::clone(allocation), offset, len }
+            }
+        }
+    }
+}
+
+impl<T: Pod> DeviceSlice<T, [(); 0]> {
+    pub(super) fn new(device: Device, memory: Memory<T>) -> Self {
+        Self { device, memory, _tail: [] }
+    }
+}
+
+impl<T: Pod> DeviceSlice<T> {
+    /// Elements.
+    pub fn len(&self) -> usize {
+        self.memory.len()
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The device whose memory it is.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Copies all elements to a new vector on the host.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost, the host has no memory, or, on the simulated GPU, an element was never written.
+    pub fn download(&self) -> Result<Vec<T>, DeviceError> {
+        let mut values = host_zeros(self.len())?;
+        self.copy_to_slice(&mut values)?;
+        Ok(values)
+    }
+
+    /// Copies all elements to a slice of the same length.
+    ///
+    /// # Errors
+    ///
+    /// If the lengths differ, and as for [`download`](Self::download).
+    pub fn copy_to_slice(&self, values: &mut [T]) -> Result<(), DeviceError> {
+        check_len(self.len(), values.len())?;
+        self.read(0, values)
+    }
+
+    /// Copies the first elements to the host.
+    ///
+    /// # Errors
+    ///
+    /// If there are fewer, and as for [`download`](Self::download).
+    pub(crate) fn first<const N: usize>(&self) -> Result<[T; N], DeviceError> {
+        if self.len() < N {
+            return Err(DeviceError::LengthMismatch { source_len: self.len(), destination_len: N });
+        }
+        let mut values = [T::zeroed(); N];
+        self.read(0, &mut values)?;
+        Ok(values)
+    }
+
+    /// Copies one element to the host.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such element, and as for [`download`](Self::download).
+    pub fn get(&self, index: usize) -> Result<T, DeviceError> {
+        if index >= self.len() {
+            return Err(DeviceError::OutOfBounds { index, len: self.len() });
+        }
+        let mut value = [T::zeroed()];
+        self.read(index, &mut value)?;
+        Ok(value[0])
+    }
+
+    /// Copies the elements from `start` on, of which there are as many.
+    fn read(&self, start: usize, values: &mut [T]) -> Result<(), DeviceError> {
+        self.device.refuse_in_graph("a vector is copied to the host")?;
+        match &self.memory {
+            Memory::Host(own) => values.copy_from_slice(&own.get()[start..start + values.len()]),
+            Memory::Machine { allocation, offset, .. } => {
+                let offset = offset + (start * size_of::<T>()) as u64;
+                // SAFETY: the elements are the slice's.
+                unsafe {
+                    allocation.read(self.device.stream_number(), offset, bytemuck::cast_slice_mut(values))
+                }?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces all elements by those of a slice of the same length.
+    ///
+    /// # Errors
+    ///
+    /// If the lengths differ (then nothing is written), or the device was lost.
+    pub fn copy_from_slice(&mut self, values: &[T]) -> Result<(), DeviceError> {
+        self.device.refuse_in_graph("a vector is copied from the host")?;
+        check_len(values.len(), self.len())?;
+        match &mut self.memory {
+            Memory::Host(own) => own.get_mut().copy_from_slice(values),
+            Memory::Machine { allocation, offset, .. } => {
+                // SAFETY: the range is the slice's.
+                unsafe {
+                    allocation.write(self.device.stream_number(), *offset, bytemuck::cast_slice(values))
+                }?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets all bits of all elements to zero.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost.
+    pub fn set_zero(&mut self) -> Result<(), DeviceError> {
+        match &mut self.memory {
+            Memory::Host(own) => own.get_mut().fill(T::zeroed()),
+            Memory::Machine { allocation, offset, len } => {
+                // SAFETY: the range is the slice's.
+                unsafe { self.device.zero_memory(allocation, *offset, byte_count::<T>(*len)?) }?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces all elements by as many others on the same device.
+    ///
+    /// # Errors
+    ///
+    /// If the lengths or the devices differ (then nothing is written), or the device was lost.
+    pub fn copy_from(&mut self, source: &Self) -> Result<(), DeviceError> {
+        self.device.check_same(&source.device)?;
+        check_len(source.len(), self.len())?;
+        match (&source.memory, &mut self.memory) {
+            (Memory::Host(from), Memory::Host(to)) => to.get_mut().copy_from_slice(from.get()),
+            (
+                Memory::Machine { allocation: from, offset: from_offset, len },
+                Memory::Machine { allocation: to, offset, .. },
+            ) => {
+                let bytes = byte_count::<T>(*len)?;
+                // SAFETY: both ranges are slices of one length and device. They do not overlap, since one is borrowed mutably.
+                unsafe { self.device.copy_memory((to, *offset), (from, *from_offset), bytes) }?;
+            }
+            _ => return Err(self.device.different_from(&source.device)),
+        }
+        Ok(())
+    }
+
+    /// The elements, if the device is the CPU; nothing to see elsewhere, but where there are none.
+    pub fn host_slice(&self) -> Option<&[T]> {
+        match &self.memory {
+            Memory::Host(values) => Some(values.get()),
+            Memory::Machine { .. } => None,
+        }
+    }
+
+    /// The elements, if the device is the CPU; nothing to see elsewhere, but where there are none.
+    pub fn host_slice_mut(&mut self) -> Option<&mut [T]> {
+        match &mut self.memory {
+            Memory::Host(values) => Some(values.get_mut()),
+            Memory::Machine { .. } => None,
+        }
+    }
+
+    /// Whether the first element is at a multiple of sixteen bytes, as that of every allocation is.
+    pub(crate) fn is_aligned(&self) -> bool {
+        self.address().is_multiple_of(16)
+    }
+
+    /// Whether a graph writes to the memory: then the elements may change while they are borrowed.
+    pub(crate) fn is_in_graph(&self) -> bool {
+        matches!(&self.memory, Memory::Machine { allocation, .. } if allocation.is_in_graph())
+    }
+
+    /// Has the graph that this thread captures keep the memory.
+    fn keep(&self, is_written: bool) {
+        if let Memory::Machine { allocation, .. } = &self.memory {
+            self.device.keep(allocation, is_written);
+        }
+    }
+
+    /// The device address; 0 where there are no elements, and on the CPU, where no kernel runs.
+    pub(crate) fn address(&self) -> u64 {
+        match &self.memory {
+            Memory::Host(_) => 0,
+            Memory::Machine { allocation, offset, .. } => allocation.address() + offset,
+        }
+    }
+}
+
+impl<T: Pod + Element> DeviceSlice<T> {
+    /// The elements as a kernel's input. The view is not tied to their lifetime.
+    #[doc(hidden)]
+    pub fn as_global(&self) -> Global<T> {
+        self.keep(false);
+        Global::from_device(self.address(), self.len() as u64)
+    }
+
+    /// The elements as a kernel's output. The view is not tied to their lifetime.
+    #[doc(hidden)]
+    pub fn as_global_mut(&mut self) -> GlobalMut<T> {
+        self.keep(true);
+        GlobalMut::from_device(self.address(), self.len() as u64)
+    }
+}
+
+impl<T: Pod> std::fmt::Debug for DeviceSlice<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DeviceSlice")
+            .field("type", &std::any::type_name::<T>())
+            .field("len", &self.len())
+            .field("device", &self.device)
+            .finish()
+    }
+}
+
+pub(super) fn byte_count<T>(len: usize) -> Result<u64, DeviceError> {
+    const { assert!(size_of::<T>() > 0, "elements have a size") };
+    let element_bytes = size_of::<T>();
+    match len.checked_mul(element_bytes) {
+        Some(bytes) if isize::try_from(bytes).is_ok() => Ok(bytes as u64),
+        _ => Err(DeviceError::TooLarge { elements: len, element_bytes }),
+    }
+}
+
+/// So many zeros in host memory, or the error that there is not enough of it.
+pub(crate) fn host_zeros<T: Pod>(len: usize) -> Result<Vec<T>, DeviceError> {
+    let requested = byte_count::<T>(len)?;
+    bytemuck::allocation::try_zeroed_vec(len).map_err(|()| DeviceError::HostOutOfMemory { requested })
+}
+
+/// A range of indices that is within `len` elements.
+pub(super) fn check_range(range: &impl RangeBounds<usize>, len: usize) -> Result<Range<usize>, DeviceError> {
+    let start = match range.start_bound() {
+        Bound::Included(&start) => Some(start),
+        Bound::Excluded(&before) => before.checked_add(1),
+        Bound::Unbounded => Some(0),
+    };
+    let end = match range.end_bound() {
+        Bound::Included(&last) => last.checked_add(1),
+        Bound::Excluded(&end) => Some(end),
+        Bound::Unbounded => Some(len),
+    };
+    let (start, end) = (start.unwrap_or(usize::MAX), end.unwrap_or(usize::MAX));
+    if start > end || end > len {
+        return Err(DeviceError::RangeOutOfBounds { start, end, len });
+    }
+    Ok(start..end)
+}
+
+pub(super) fn check_len(source_len: usize, destination_len: usize) -> Result<(), DeviceError> {
+    if source_len == destination_len {
+        Ok(())
+    } else {
+        Err(DeviceError::LengthMismatch { source_len, destination_len })
+    }
+}

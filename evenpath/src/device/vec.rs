@@ -1,0 +1,163 @@
+//! Vectors in a device's memory.
+
+use std::ops::{Deref, DerefMut};
+
+use bytemuck::Pod;
+
+use super::allocation::Allocation;
+use super::memory_limit::Reservation;
+use super::owner::Owner;
+use super::slice::{DeviceSlice, HostRange, Memory, byte_count, host_zeros};
+use super::{Backend, Device, DeviceError, Upload};
+
+/// A vector in a device's memory.
+///
+/// Everything done with it happens in the order in which it is asked, also by several [streams](super::Stream). Functions that take or
+/// give host data wait for the copy; the others return at once. It may be dropped while kernels use it: they keep the memory until
+/// they are through. What can be done with all elements is in [`DeviceSlice`], which a part of a vector can be as well.
+///
+/// ```
+/// let device = evenpath::Device::best()?;
+/// let mut x = device.zeros::<f32>(3)?;
+/// x.copy_from_slice(&[1.0, 2.0, 3.0])?;
+/// assert_eq!((x.len(), x.get(1)?, x.download()?), (3, 2.0, vec![1.0, 2.0, 3.0]));
+/// # Ok::<(), evenpath::error::DeviceError>(())
+/// ```
+pub struct DeviceVec<T: Pod> {
+    elements: DeviceSlice<T, [(); 0]>,
+    reservation: Reservation,
+    _owner: Owner<T>,
+}
+
+impl Device {
+    /// A vector of `len` elements with all bits zero.
+    ///
+    /// # Errors
+    ///
+    /// As for [`upload`](Self::upload).
+    pub fn zeros<T: Pod>(&self, len: usize) -> Result<DeviceVec<T>, DeviceError> {
+        let mut vector = self.uninitialized(len)?;
+        vector.set_zero()?;
+        Ok(vector)
+    }
+
+    /// A vector of `len` elements that hold whatever was there: for outputs. The simulated GPU reports reads before
+    /// something is written.
+    ///
+    /// # Errors
+    ///
+    /// As for [`upload`](Self::upload).
+    pub fn uninitialized<T: Pod>(&self, len: usize) -> Result<DeviceVec<T>, DeviceError> {
+        let bytes = byte_count::<T>(len)?;
+        let reservation = Reservation::new(self, bytes)?;
+        let (memory, owner) = match self.backend() {
+            Backend::Machine(machine) if len > 0 => {
+                let allocation = Allocation::new(machine, bytes)?;
+                (Memory::Machine { allocation, offset: 0, len }, Owner::Device)
+            }
+            _ => {
+                let mut host = host_zeros(len)?;
+                (Memory::Host(HostRange::new(&mut host)), Owner::Host(host))
+            }
+        };
+        self.budget().record_peak();
+        Ok(DeviceVec::of_parts(DeviceSlice::new(self.clone(), memory), reservation, owner))
+    }
+}
+
+impl<T: Pod> Upload for [T] {
+    type OnDevice = DeviceVec<T>;
+
+    fn upload_to(&self, device: &Device) -> Result<DeviceVec<T>, DeviceError> {
+        let mut vector = device.uninitialized(self.len())?;
+        vector.copy_from_slice(self)?;
+        Ok(vector)
+    }
+}
+
+impl<T: Pod, const N: usize> Upload for [T; N] {
+    type OnDevice = DeviceVec<T>;
+
+    fn upload_to(&self, device: &Device) -> Result<DeviceVec<T>, DeviceError> {
+        self.as_slice().upload_to(device)
+    }
+}
+
+impl<T: Pod> Upload for Vec<T> {
+    type OnDevice = DeviceVec<T>;
+
+    fn upload_to(&self, device: &Device) -> Result<DeviceVec<T>, DeviceError> {
+        self.as_slice().upload_to(device)
+    }
+}
+
+impl<T: Pod> DeviceVec<T> {
+    /// Elements that `owner` keeps.
+    pub(super) fn of_parts(
+        elements: DeviceSlice<T, [(); 0]>,
+        reservation: Reservation,
+        owner: Owner<T>,
+    ) -> Self {
+        Self { elements, reservation, _owner: owner }
+    }
+
+    /// Shortens the vector to its first `len` elements; nothing happens if it has no more. Nothing is copied, and the
+    /// memory of the whole is kept until the vector is dropped: see [`shrink_to_fit`](Self::shrink_to_fit).
+    pub fn truncate(&mut self, len: usize) {
+        let len = len.min(self.len());
+        self.elements.memory = self.elements.memory.part(0, len);
+    }
+
+    /// Copies the elements to memory of just their size, and gives back the rest.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for the copy beside the whole, within the device or its limit, or the device was lost;
+    /// then the vector is as before.
+    pub fn shrink_to_fit(&mut self) -> Result<(), DeviceError> {
+        *self = self.copied()?;
+        Ok(())
+    }
+
+    /// Bytes of device memory that it holds, also behind what [`truncate`](Self::truncate) left.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.reservation.bytes()
+    }
+}
+
+impl<T: Pod> DeviceSlice<T> {
+    /// The same elements in memory of their own, on the same device.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for them, or the device was lost.
+    pub(crate) fn copied(&self) -> Result<DeviceVec<T>, DeviceError> {
+        let mut copy = self.device.uninitialized(self.len())?;
+        copy.copy_from(self)?;
+        Ok(copy)
+    }
+}
+
+impl<T: Pod> Deref for DeviceVec<T> {
+    type Target = DeviceSlice<T>;
+
+    fn deref(&self) -> &DeviceSlice<T> {
+        &self.elements
+    }
+}
+
+impl<T: Pod> DerefMut for DeviceVec<T> {
+    fn deref_mut(&mut self) -> &mut DeviceSlice<T> {
+        &mut self.elements
+    }
+}
+
+impl<T: Pod> std::fmt::Debug for DeviceVec<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DeviceVec")
+            .field("type", &std::any::type_name::<T>())
+            .field("len", &self.len())
+            .field("device", self.device())
+            .finish()
+    }
+}

@@ -1,0 +1,109 @@
+//! Parts of vectors.
+
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut, Range, RangeBounds};
+
+use bytemuck::Pod;
+
+use super::DeviceError;
+use super::slice::{DeviceSlice, check_range};
+
+/// A part of the elements of a vector, which stays borrowed: see [`DeviceSlice::slice`].
+pub struct DeviceView<'a, T: Pod> {
+    elements: DeviceSlice<T, [(); 0]>,
+    borrow: PhantomData<&'a [T]>,
+}
+
+/// A part of the elements of a vector, which stays mutably borrowed: see [`DeviceSlice::slice_mut`].
+pub struct DeviceViewMut<'a, T: Pod> {
+    elements: DeviceSlice<T, [(); 0]>,
+    borrow: PhantomData<&'a mut [T]>,
+}
+
+impl<T: Pod> DeviceSlice<T> {
+    /// The elements in a range of indices, as an operand. Nothing is copied.
+    ///
+    /// Operations that read sixteen bytes at once, such as sorts and scans, copy a part that begins elsewhere than at a multiple of
+    /// sixteen bytes first.
+    ///
+    /// # Errors
+    ///
+    /// If the range is not within the elements.
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<DeviceView<'_, T>, DeviceError> {
+        Ok(DeviceView { elements: self.part(&range)?, borrow: PhantomData })
+    }
+
+    /// The elements in a range of indices, to be changed. Nothing is copied.
+    ///
+    /// # Errors
+    ///
+    /// If the range is not within the elements.
+    pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<DeviceViewMut<'_, T>, DeviceError> {
+        Ok(DeviceViewMut { elements: self.part(&range)?, borrow: PhantomData })
+    }
+
+    /// The elements before index `middle`, and those from there on.
+    ///
+    /// ```
+    /// use evenpath::{Device, vector};
+    ///
+    /// let device = Device::best()?;
+    /// let mut both = device.upload(&[1.0, 2.0, 0.0, 0.0])?;
+    /// let (x, mut y) = both.split_at_mut(2)?;
+    /// vector::axpby(3.0, &x, 0.0, &mut y)?;
+    /// assert_eq!(both.download()?, [1.0, 2.0, 3.0, 6.0]);
+    /// # Ok::<(), evenpath::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If there are fewer elements than `middle`.
+    pub fn split_at_mut(
+        &mut self,
+        middle: usize,
+    ) -> Result<(DeviceViewMut<'_, T>, DeviceViewMut<'_, T>), DeviceError> {
+        let (low, high) = (self.part(&(..middle))?, self.part(&(middle..))?);
+        let view = |elements| DeviceViewMut { elements, borrow: PhantomData };
+        Ok((view(low), view(high)))
+    }
+
+    /// The elements in a range; whoever gets them borrows these.
+    fn part(&self, range: &impl RangeBounds<usize>) -> Result<DeviceSlice<T, [(); 0]>, DeviceError> {
+        let Range { start, end } = check_range(range, self.len())?;
+        Ok(DeviceSlice::new(self.device.clone(), self.memory.part(start, end - start)))
+    }
+}
+
+impl<T: Pod> Deref for DeviceView<'_, T> {
+    type Target = DeviceSlice<T>;
+
+    fn deref(&self) -> &DeviceSlice<T> {
+        &self.elements
+    }
+}
+
+impl<T: Pod> Deref for DeviceViewMut<'_, T> {
+    type Target = DeviceSlice<T>;
+
+    fn deref(&self) -> &DeviceSlice<T> {
+        &self.elements
+    }
+}
+
+impl<T: Pod> DerefMut for DeviceViewMut<'_, T> {
+    fn deref_mut(&mut self) -> &mut DeviceSlice<T> {
+        &mut self.elements
+    }
+}
+
+impl<T: Pod> std::fmt::Debug for DeviceView<'_, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: Pod> std::fmt::Debug for DeviceViewMut<'_, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        (**self).fmt(f)
+    }
+}

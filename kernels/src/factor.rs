@@ -1,0 +1,22 @@
+//! Factors that the host knows, or that device memory holds.
+
+use evenpath_simt::{parameters, Float, Global};
+
+parameters! {
+    /// A factor such as α or β: `value`, or `value` times an element in device memory.
+    pub struct Factor<V: Float> {
+        /// What the host knows.
+        pub value: V,
+        /// One element, or a view of none at address zero.
+        pub stored: Global<V>,
+    }
+}
+
+impl<V: Float> Factor<V> {
+    /// The factor, read and multiplied here and now: kernels ask for it where they use it.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn get(self) -> V {
+        self.value.times_element_at(self.stored.address())
+    }
+}
