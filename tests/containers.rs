@@ -5,9 +5,10 @@ use std::fmt::Debug;
 use evenpath::coo::Coo;
 use evenpath::device::Upload;
 use evenpath::ell::{EllR, SlicedEllOptions};
+use evenpath::error::OpError;
 use evenpath::hisparse::{HiSparse, HiSparseOptions};
 use evenpath::hyb::HybOptions;
-use evenpath::{Csr, Device, DeviceDense, Layout};
+use evenpath::{Csr, Device, DeviceCsr, DeviceDense, Layout};
 use evenpath_tests::{UNLIMITED, devices, hyb_widths, odd_row_lengths, with_row_lengths};
 
 /// Uploads a matrix, copies it back, and compares.
@@ -115,5 +116,45 @@ fn own_types_can_be_uploaded() {
             under_test.device.upload(&Range(3)).expect("upload").download().expect("download"),
             [0, 1, 2]
         );
+    }
+}
+
+#[test]
+fn matrices_of_arrays_on_a_device() {
+    for device in devices() {
+        let device = device.device;
+        let try_new = |rows, cols, offsets: &[u32], columns: &[u32], values: &[f64]| {
+            let (offsets, columns) = (device.upload(offsets).unwrap(), device.upload(columns).unwrap());
+            DeviceCsr::try_new(rows, cols, offsets, columns, device.upload(values).unwrap())
+        };
+        let a = try_new(3, 4, &[0, 2, 2, 3], &[3, 1, 0], &[1.0, 2.0, 3.0]).unwrap();
+        let expected = Csr::try_new(3, 4, vec![0_u32, 2, 2, 3], vec![3, 1, 0], vec![1.0, 2.0, 3.0]).unwrap();
+        assert_eq!(a.download().unwrap(), expected, "{device}");
+        // What somebody else has too is copied, and what nobody has is not.
+        let other = a.clone();
+        let (offsets, columns, values) = a.into_parts().unwrap();
+        assert_eq!(other.download().unwrap(), expected);
+        let address = columns.raw_address();
+        let a = DeviceCsr::try_new(3, 4, offsets, columns, values).unwrap();
+        let (offsets, columns, values) = a.into_parts().unwrap();
+        assert_eq!((offsets.len(), columns.raw_address()), (4, address));
+        assert_eq!(values.download().unwrap(), [1.0, 2.0, 3.0]);
+        assert_eq!(try_new(0, 0, &[0], &[], &[]).unwrap().nnz(), 0);
+        assert_eq!(try_new(2, 0, &[0, 0, 0], &[], &[]).unwrap().rows(), 2);
+        let refused = |result: Result<DeviceCsr<f64>, OpError>, text: &str| {
+            let error = result.expect_err(text).to_string();
+            assert!(error.contains(text), "{error} on {device}");
+        };
+        refused(try_new(3, 4, &[0, 2, 3], &[3, 1, 0], &[1.0; 3]), "row_offsets has length 3");
+        refused(try_new(0, 4, &[], &[], &[]), "row_offsets has length 0");
+        refused(try_new(2, 4, &[0, 2, 3], &[3, 1, 0], &[1.0; 2]), "values has length 2");
+        refused(try_new(2, 4, &[1, 2, 3], &[3, 1, 0], &[1.0; 3]), "starts with 1");
+        refused(try_new(2, 4, &[0, 4, 3], &[3, 1, 0], &[1.0; 3]), "decreases from 4 to 3");
+        refused(try_new(2, 4, &[0, 2, 2], &[3, 1, 0], &[1.0; 3]), "ends with 2");
+        refused(try_new(2, 3, &[0, 2, 3], &[2, 3, 0], &[1.0; 3]), "column 3");
+        refused(try_new(2, 0, &[0, 0, 1], &[0], &[1.0]), "column 0");
+        let (many, ones): (Vec<u32>, _) = ((0..10_000).collect(), vec![1.0; 10_000]);
+        assert_eq!(try_new(1, 10_000, &[0, 10_000], &many, &ones).unwrap().nnz(), 10_000);
+        refused(try_new(1, 9_999, &[0, 10_000], &many, &ones), "column 9999");
     }
 }

@@ -1,7 +1,9 @@
 //! Graphs do what the calls that they were captured from do.
 
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
+use evenpath::device::DeviceKind;
 use evenpath::error::{DeviceError, OpError};
 use evenpath::generate::{Kind, generate};
 use evenpath::hisparse::{HiSparseOptions, HiSparseQueuedOptions, HiSparseSpmvMethod, HiSparseSpmvOptions};
@@ -70,7 +72,9 @@ fn steps(products: &[Product<'_>], (x, y): &mut (DeviceVec<f64>, DeviceVec<f64>)
     vector::axpby(1.0, &z, 1.0, x)
 }
 
-fn vectors(device: &Device) -> (DeviceVec<f64>, DeviceVec<f64>) {
+type Vectors = (DeviceVec<f64>, DeviceVec<f64>);
+
+fn vectors(device: &Device) -> Vectors {
     let upload = |seed| device.upload(&numbers(seed)).expect("memory");
     (upload(1), upload(2))
 }
@@ -119,14 +123,15 @@ fn other_operations_that_do_not_wait() {
         };
         for layout in [Layout::RowMajor, Layout::ColumnMajor] {
             let state = (dense(layout, 0), dense(layout, 3), keys.clone_on_device(), vectors(&device));
-            let run = |(b, c, keys, (x, y)): &mut (DeviceDense<f64>, DeviceDense<f64>, DeviceVec<u32>, _)| {
-                spmm.run(0.125, b, 0.5, c)?;
-                *keys = Scan::inclusive(Operator::Max).run(keys)?;
-                *keys = sort::sort(keys, SortOptions::default())?;
-                // What the queues add up has no order.
-                queue.run(1.0, x, 0.0, y)?;
-                Ok::<(), OpError>(())
-            };
+            let run =
+                |(b, c, keys, (x, y)): &mut (DeviceDense<f64>, DeviceDense<f64>, DeviceVec<u32>, Vectors)| {
+                    spmm.run(0.125, b, 0.5, c)?;
+                    *keys = Scan::inclusive(Operator::Max).run(keys)?;
+                    *keys = sort::sort(keys, SortOptions::default())?;
+                    // What the queues add up has no order.
+                    queue.run(1.0, x, 0.0, y)?;
+                    Ok::<(), OpError>(())
+                };
             let mut graph = device.capture(state, run).expect("a graph");
             graph.launch().expect("the device works");
             graph.launch().expect("the device works");
@@ -200,7 +205,7 @@ fn what_waits_is_refused_with_its_reason() {
         };
         let offsets = device.upload(&[0_u32, 1, 2]).expect("memory");
         let stream = device.stream().expect("a stream");
-        let refused: [(&str, &Body<'_>); 9] = [
+        let refused: [(&str, &Body<'_>); 10] = [
             ("copied to the host", &|x| Ok(x.download().map(drop)?)),
             ("copied to the host", &|x| Ok(x.get(1).map(drop)?)),
             ("copied from the host", &|x| Ok(x.copy_from_slice(&[3.0, 4.0])?)),
@@ -209,6 +214,7 @@ fn what_waits_is_refused_with_its_reason() {
             ("waits for a stream", &|_| Ok(stream.synchronize()?)),
             ("an event is recorded", &|x| Ok(x.device().record().map(drop)?)),
             ("vector::dot", &|x| vector::dot(x, x).map(drop)),
+            ("vector::norm2", &|x| vector::norm2(x).map(drop)),
             ("another graph", &|x| {
                 let inner = x.device().capture((), |()| Ok::<(), DeviceError>(()))?;
                 let _ = inner;
@@ -227,7 +233,7 @@ fn what_waits_is_refused_with_its_reason() {
             assert!(error.to_string().contains(reason), "{error}");
         }
         let sums = run(&|x| reduce::by_offsets(&offsets, x, Operator::Sum).map(drop));
-        assert!(sums.is_err() || device.kind() == evenpath::device::DeviceKind::Cpu);
+        assert!(sums.is_err() || device.kind() == DeviceKind::Cpu);
         // The thread captures nothing any more, also after a panic.
         let panics = std::panic::AssertUnwindSafe(|| run(&|_| std::panic::resume_unwind(Box::new(()))));
         assert!(std::panic::catch_unwind(panics).is_err());
@@ -240,7 +246,7 @@ fn other_vectors_and_scalars() {
     for device in devices() {
         let device = device.device;
         let state = (2.0, device.upload(&[1.0, 2.0]).expect("memory"), device.zeros(2).expect("memory"));
-        let run = |(alpha, x, y): &mut (f64, _, _)| {
+        let run = |(alpha, x, y): &mut (f64, DeviceVec<f64>, DeviceVec<f64>)| {
             vector::axpby(*alpha, x, 1.0, y)?;
             if *alpha > 50.0 { vector::axpby(1.0, x, 0.0, y) } else { Ok(()) }
         };
@@ -353,5 +359,28 @@ fn a_fault_within_a_graph() {
         assert!(matches!(graph.launch(), Err(DeviceError::KernelFault { .. })));
         assert!(matches!(graph.launch(), Err(DeviceError::DeviceLost { .. })));
         assert!(device.capture((), |()| device.zeros::<f32>(5).map(drop)).is_err());
+    }
+}
+
+#[test]
+fn contents_change_without_another_capture() {
+    for device in devices() {
+        let device = device.device;
+        let captures = AtomicU32::new(0);
+        let state =
+            (device.upload(&[2.0]).unwrap(), device.upload(&[1.0, 3.0]).unwrap(), device.zeros(2).unwrap());
+        let run = |(alpha, x, y): &mut (DeviceVec<f64>, DeviceVec<f64>, DeviceVec<f64>)| {
+            captures.fetch_add(1, Relaxed);
+            vector::axpby(&*alpha, x, 1.0, y)
+        };
+        let mut graph = device.capture(state, run).expect("a graph");
+        graph.launch().expect("the device works");
+        graph.state_mut().0.copy_from_slice(&[10.0]).unwrap();
+        graph.launch().expect("the device works");
+        graph.state_mut().1.slice_mut(1..).unwrap().copy_from_slice(&[0.5]).unwrap();
+        graph.launch().expect("the device works");
+        assert_eq!(graph.state().2.download().unwrap(), [22.0, 41.0], "{device}");
+        let launches = if device.kind() == DeviceKind::Cpu { 3 } else { 1 };
+        assert_eq!(captures.load(Relaxed), launches, "{device}");
     }
 }

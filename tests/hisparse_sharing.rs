@@ -1,6 +1,7 @@
 //! HiSparse matrices that share subtrees.
 
 use evenpath::error::OpError;
+use evenpath::generate::{Kind, generate};
 use evenpath::hisparse::{DeviceHiSparse, HiSparseOptions, HiSparseQueuedOptions, HiSparseSpmvOptions};
 use evenpath::{Csr, Device, HiSparse, Value};
 use evenpath_tests::{DeviceUnderTest, Entries, devices, scattered_squares};
@@ -85,15 +86,34 @@ fn check_operations<V: Value, const D: usize>(
     assert!(results[0] == results[1], "{plain:?} and {shared:?}");
 }
 
-fn check<V: Value, const D: usize>(device: &Device, shape: (usize, usize), entries: &Entries) {
-    let before = family::<V, D>(shape, entries);
-    check_pool(&before, &HiSparse::share_subtrees(&before).expect("shared"));
+/// The matrices share their subtrees on the device: the pool has the size of the one that the host finds. Returns the matrices on
+/// the device before and after.
+fn share<V: Value, const D: usize>(
+    device: &Device,
+    before: &[HiSparse<V, D>],
+) -> [Vec<DeviceHiSparse<V, D>>; 2] {
+    let on_host = HiSparse::share_subtrees(before).expect("shared");
+    check_pool(before, &on_host);
     let uploaded: Vec<_> = before.iter().map(|matrix| device.upload(matrix).expect("upload")).collect();
     let shared = DeviceHiSparse::share_subtrees(&uploaded).expect("shared");
-    let after: Vec<_> = shared.iter().map(|matrix| matrix.download().expect("download")).collect();
-    check_pool(&before, &after);
-    for (plain, shared) in uploaded.iter().zip(&shared) {
-        assert_eq!(shared.pool_bytes(), after[0].pool().len() as u64);
+    let after = downloaded(&shared);
+    check_pool(before, &after);
+    assert_eq!(after[0].pool().len(), on_host[0].pool().len());
+    let again = downloaded(&DeviceHiSparse::share_subtrees(&uploaded).expect("shared"));
+    assert!(again[0].pool() == after[0].pool(), "the same nodes in the same order");
+    for (shared, after) in shared.iter().zip(&after) {
+        assert_eq!(shared.pool_bytes(), after.pool().len() as u64);
+    }
+    [uploaded, shared]
+}
+
+fn downloaded<V: Value, const D: usize>(matrices: &[DeviceHiSparse<V, D>]) -> Vec<HiSparse<V, D>> {
+    matrices.iter().map(|matrix| matrix.download().expect("download")).collect()
+}
+
+fn check<V: Value, const D: usize>(device: &Device, shape: (usize, usize), entries: &Entries) {
+    let [plain, shared] = share(device, &family::<V, D>(shape, entries));
+    for (plain, shared) in plain.iter().zip(&shared) {
         check_operations(device, plain, shared);
     }
 }
@@ -118,14 +138,111 @@ fn equal_subtrees_are_stored_once() {
     assert!(HiSparse::<f32, 32>::share_subtrees(&[]).expect("nothing").is_empty());
 }
 
-/// Values that are equal but have other bits are no equal leaves.
+/// Values that are equal but have other bits are no equal leaves, and those that are not equal but have the same bits are.
 #[test]
-fn signs_of_zeros_are_kept() {
-    let matrices = [0.0, -0.0].map(|value| tree::<f64, 32>((2, 2), &vec![(0, 1, value), (1, 1, 1.0)], false));
-    let shared = HiSparse::share_subtrees(&matrices).expect("shared");
-    assert_ne!(shared[0].root_reference(), shared[1].root_reference());
-    let signs = [0, 1].map(|at| shared[at].get(0, 1).expect("an entry").is_sign_negative());
-    assert_eq!(signs, [false, true]);
+fn values_are_compared_by_bits() {
+    let nan = |payload| f64::from_bits(f64::NAN.to_bits() | payload);
+    let values = [0.0, -0.0, nan(1), nan(2), nan(1), -0.0];
+    let matrices = values.map(|value| tree::<f64, 32>((2, 2), &vec![(0, 1, value), (1, 1, 1.0)], false));
+    for DeviceUnderTest { device, .. } in devices() {
+        let uploaded = matrices.each_ref().map(|matrix| device.upload(matrix).expect("upload"));
+        let shared = downloaded(&DeviceHiSparse::share_subtrees(&uploaded).expect("shared"));
+        let roots: Vec<u32> = shared.iter().map(HiSparse::root_reference).collect();
+        for (at, value) in values.iter().enumerate() {
+            assert_eq!(shared[at].get(0, 1).expect("an entry").to_bits(), value.to_bits());
+            for (other, &root) in roots.iter().enumerate() {
+                assert_eq!(roots[at] == root, value.to_bits() == values[other].to_bits());
+            }
+        }
+    }
+}
+
+/// A dense leaf that has all the bits of a sparse one.
+#[test]
+fn nodes_of_other_kinds_differ() {
+    let entries: Entries = (0..680).map(|at| (at / 32, at % 32, 1.0 + at as f64)).collect();
+    let sparse = tree::<f32, 32>((32, 32), &entries, false);
+    let words = sparse.pool()[16..]
+        .chunks_exact(4)
+        .map(|word| f32::from_le_bytes(word.try_into().expect("four bytes")));
+    let entries = words.enumerate().filter(|(_, word)| word.to_bits() != 0);
+    let entries = entries.map(|(at, word)| (at / 32, at % 32, f64::from(word))).collect();
+    let dense = tree::<f32, 32>((32, 32), &entries, false);
+    assert!(sparse.pool() == dense.pool() && sparse.root_reference() != dense.root_reference());
+    for DeviceUnderTest { device, .. } in devices() {
+        let [_, shared] = share(&device, &[sparse.clone(), dense.clone(), sparse.clone()]);
+        assert_eq!(shared[0].pool_bytes(), 16 + 2 * 4096);
+    }
+}
+
+/// A tree that has `places` entries at equal places of leaves, far apart.
+fn scattered(places: usize, step: usize) -> Entries {
+    (0..places * places).map(|at| (at / places * step, at % places * step, 1.5)).collect()
+}
+
+/// Inner nodes that are dense, trees of one to seven levels, and leaves with values of other types.
+#[test]
+fn trees_of_any_depth_share() {
+    for DeviceUnderTest { device, .. } in devices() {
+        let trees: [HiSparse<f32, 32>; 6] = [
+            tree((70_000, 70_000), &scattered(40, 32), false),
+            tree((70_000, 3_000), &scattered(40, 32), true),
+            tree((3_000, 3_000), &scattered(40, 32), false).transpose(),
+            tree((40, 40), &scattered(2, 32), false).scaled(2.0),
+            tree((1, 1), &scattered(1, 1), false),
+            tree((1, evenpath::csr::MAX_DIMENSION), &vec![(0, 0, 1.5), (0, 1 << 31, 1.5)], false),
+        ];
+        let [_, shared] = share(&device, &trees);
+        let depths: Vec<usize> = trees.iter().map(HiSparse::depth).collect();
+        assert_eq!(depths, [4, 4, 3, 2, 1, 7]);
+        // All leaves are equal, so besides them there are some inner nodes.
+        assert!(shared[0].pool_bytes() < 10 * 4096, "{} bytes", shared[0].pool_bytes());
+        share::<f64, 256>(&device, &[tree((70_000, 300), &scattered(2, 256), false)]);
+        let empty = [(0, 7), (3000, 3000)].map(|shape| tree::<f64, 32>(shape, &vec![], false));
+        let [_, shared] = share(&device, &empty);
+        assert_eq!(shared[1].pool_bytes(), 16);
+    }
+}
+
+/// Matrices that have a pool in common, with nodes of matrices that are not there, share with others.
+#[test]
+fn shared_matrices_share_again() {
+    let entries: Entries = (0..900).map(|at| (at * 7 % 300, at * at % 400, (at % 5) as f64 - 1.0)).collect();
+    let before = family::<f32, 32>((300, 400), &entries);
+    let other = tree::<f32, 32>((400, 900), &entries, false);
+    for DeviceUnderTest { device, .. } in devices() {
+        // Uploaded one by one, each with the nodes of all.
+        let [_, shared] = share(&device, &HiSparse::share_subtrees(&before).expect("shared"));
+        let some = [shared[1].transpose(), device.upload(&other).expect("upload"), shared[0].clone()];
+        let again = DeviceHiSparse::share_subtrees(&some).expect("shared");
+        let hosts = [before[1].transpose(), other.clone(), before[0].clone()];
+        let on_host = HiSparse::share_subtrees(&hosts).expect("shared");
+        let after = downloaded(&again);
+        check_pool(&hosts, &after);
+        assert_eq!(after[0].pool().len(), on_host[0].pool().len());
+        // Many times the same.
+        let many = vec![again[0].clone(); 40];
+        let many = downloaded(&DeviceHiSparse::share_subtrees(&many).expect("shared"));
+        let alone = HiSparse::share_subtrees(&hosts[..1]).expect("shared");
+        assert!(many.iter().all(|matrix| matrix.root_reference() == many[0].root_reference()));
+        assert_eq!(many[39].pool().len(), alone[0].pool().len());
+    }
+}
+
+#[test]
+fn generated_matrices_share() {
+    let stencil = Kind::Stencil5 { side: 40 };
+    for DeviceUnderTest { device, .. } in devices() {
+        for kind in [stencil, Kind::Rmat { scale: 9 }, Kind::Dense { rows: 70, cols: 100 }] {
+            share(&device, &[generated::<f32, 32>(kind, 1), generated(kind, 1), generated(kind, 2)]);
+            share(&device, &[generated::<f64, 64>(kind, 1), generated(stencil, 1)]);
+        }
+    }
+}
+
+fn generated<V: Value, const D: usize>(kind: Kind, seed: u64) -> HiSparse<V, D> {
+    let matrix: Csr<V> = generate(kind, seed).expect("a small matrix");
+    matrix.to_hisparse(HiSparseOptions::default()).expect("a tree")
 }
 
 #[test]

@@ -381,6 +381,23 @@ fn trees() {
 }
 
 #[test]
+fn shared_subtrees() {
+    let a = tree_matrix();
+    let upload = |device: &Device| {
+        let a = to_tree::<32>(device, &a);
+        let sum = a.add(&a.transpose()).unwrap();
+        [a, sum]
+    };
+    let values = |matrices: &[DeviceHiSparse<f64, 32>]| -> Numbers {
+        Ok(matrices.iter().map(values_of_tree).collect::<Result<Vec<_>, _>>()?.concat())
+    };
+    let held = |matrices: &[_; 2]| values(matrices).unwrap();
+    drive("shared subtrees", upload, held, |[a, sum]| {
+        values(&DeviceHiSparse::share_subtrees(&[a.clone(), sum.transpose(), a.scaled(2.0)])?)
+    });
+}
+
+#[test]
 fn products_of_trees() {
     let a = matrix();
     let upload = |device: &Device| to_tree::<128>(device, &a);

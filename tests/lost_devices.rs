@@ -10,7 +10,7 @@ use evenpath::spadd::Elementwise;
 use evenpath::spgemm::{SpgemmMethod, SpgemmOptions};
 use evenpath::spmm::SpmmOptions;
 use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
-use evenpath::{Csr, Device, DeviceDense, Layout};
+use evenpath::{Csr, Device, DeviceDense, DeviceVec, Layout};
 use evenpath_tests::{lose, with_row_lengths};
 
 fn device(memory_bytes: u64) -> Device {
@@ -23,12 +23,31 @@ fn matrix() -> Csr<f64> {
     matrix
 }
 
-fn ones(device: &Device) -> evenpath::DeviceVec<f64> {
+fn ones(device: &Device) -> DeviceVec<f64> {
     device.upload(&[1.0; 200]).expect("memory")
 }
 
 fn is_lost(result: Result<(), impl Into<OpError>>) -> bool {
     matches!(result.map_err(Into::into), Err(OpError::Device(DeviceError::DeviceLost { .. })))
+}
+
+#[test]
+fn work_in_flight_of_a_lost_device_says_so() {
+    let device = device(64 << 20);
+    let (stream, mut host) = (device.stream().expect("a stream"), device.pinned::<f64>(200).expect("memory"));
+    let (x, mut y) = (ones(&device), ones(&device));
+    let run = |(x, y): &mut (DeviceVec<f64>, DeviceVec<f64>)| evenpath::vector::axpby(1.0, x, 1.0, y);
+    let mut graph = device.capture((ones(&device), ones(&device)), run).expect("a graph");
+    graph.launch().expect("the device works");
+    stream.scope(|| x.copy_to_pinned(&mut host, 0)).expect("the device works");
+    lose(&device);
+    assert!(is_lost(graph.launch()));
+    assert!(is_lost(stream.scope(|| y.copy_from_pinned(&host, 0))));
+    assert!(is_lost(stream.synchronize()) && is_lost(device.stream().map(drop)));
+    assert!(is_lost(x.slice(3..).and_then(|part| part.copy_to_pinned(&mut host, 0))));
+    // What was under way before arrives, or fails, and can be dropped.
+    assert!(host.as_slice().is_ok_and(|values| values == [1.0; 200]));
+    drop((host, stream, graph.into_state(), x, y));
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! Integration tests. Each runs on every present device.
 
+mod conjugate_gradients;
 mod containers;
+mod factors;
+mod foreign;
 mod format_products;
 mod formats;
 mod graphs;
@@ -20,12 +23,14 @@ mod lost_devices;
 mod machine;
 mod merge;
 mod own_kernels;
+mod pinned;
 mod properties;
 mod reduce;
 mod same_bits;
 mod scan;
 mod sets;
 mod sizes;
+mod slices;
 mod sort;
 mod sort_by_offsets;
 mod sort_tiles;

@@ -351,6 +351,20 @@ fn operands_that_do_not_fit_are_refused() {
     }
 }
 
+/// Of more entries than those whose sum is written before the host knows its size, and of as many.
+#[test]
+fn sums_around_the_size_that_is_written_at_once() {
+    for device in kernel_devices() {
+        for last in [15, 16, 17] {
+            let mut lengths = vec![16; 8191];
+            lengths.push(last);
+            let (a, b) = (matrix::<f32, u32>(300, &lengths, 1), matrix::<f32, u32>(300, &lengths, 2));
+            assert_eq!(a.nnz() + b.nnz(), (1 << 18) + 2 * last - 32);
+            check::<f32, u32>(&device.device, Elementwise::Sum, &a, &b);
+        }
+    }
+}
+
 #[test]
 fn large_matrices() {
     for device in devices().iter().filter(|device| device.fast) {

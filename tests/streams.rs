@@ -3,7 +3,7 @@
 use evenpath::device::Stream;
 use evenpath::generate::{Kind, generate};
 use evenpath::spmv::{SpmvOptions, SpmvPlan};
-use evenpath::{Csr, Device, DeviceVec, vector};
+use evenpath::{Csr, Device, DeviceVec, Factor, vector};
 use evenpath_tests::devices;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -23,6 +23,8 @@ enum Step {
     Replace(usize),
     /// The sum of products, which the host gets, becomes an element of the second.
     Dot(usize, usize),
+    /// The sum of products becomes the first element of the third, and is a factor of the first that is added to the second.
+    Project(usize, usize),
 }
 
 fn steps() -> impl Strategy<Value = Vec<(usize, Step)>> {
@@ -35,6 +37,7 @@ fn steps() -> impl Strategy<Value = Vec<(usize, Step)>> {
         (0..3_usize).prop_map(Step::Upload),
         (0..3_usize).prop_map(Step::Replace),
         two().prop_map(|(x, y)| Step::Dot(x, y)),
+        two().prop_map(|(x, y)| Step::Project(x, y)),
     ];
     proptest::collection::vec((0..4_usize, step), 1..25)
 }
@@ -65,6 +68,13 @@ fn run(device: &Device, plan: &SpmvPlan<f64>, v: &mut [DeviceVec<f64>; 3], at: u
             let mut values = vec![dot * 0.01; SIDE];
             values[at % SIDE] = 1.0;
             v[y].copy_from_slice(&values).expect("the device works");
+        }
+        Step::Project(x, y) => {
+            let [x, y, z] = v.get_disjoint_mut([x, y, 3 - x - y]).expect("different");
+            let mut factor = z.slice_mut(..1).expect("inside");
+            vector::dot_into(x, y, &mut factor).expect("the device works");
+            // No number grows from step to step.
+            vector::axpby(Factor::from(&factor).scaled(0.001), x, 0.5, y).expect("the device works");
         }
     }
 }

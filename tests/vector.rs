@@ -25,7 +25,22 @@ fn check<V: Value>(device: &Device, len: usize) {
     let dot: f64 = (0..len).map(|at| wide(at).0 * wide(at).1).sum();
     assert_eq!(vector::dot(&dx, &dy).unwrap().to_f64(), dot, "{len} on {device}");
 
+    let mut result = device.upload(&[V::from_f64(f64::NAN); 3]).unwrap();
+    vector::dot_into(&dx, &dy, &mut result.slice_mut(1..2).unwrap()).unwrap();
+    assert_eq!(result.get(1).unwrap().to_f64(), dot, "{len} on {device}");
+    // The squares are a few, so that all sums of them are exact too.
+    let norm = V::from_f64((0..len).map(|at| wide(at).0 * wide(at).0).sum::<f64>().sqrt());
+    assert_eq!(vector::norm2(&dx).unwrap(), norm, "{len} on {device}");
+    vector::norm2_into(&dx, &mut result.slice_mut(2..).unwrap()).unwrap();
+    assert_eq!(result.get(2).unwrap(), norm, "{len} on {device}");
+    assert!(result.get(0).unwrap().to_f64().is_nan(), "{len} on {device}");
+
     let mut dz = device.upload(&vec![V::from_f64(f64::NAN); len]).unwrap();
+    vector::divide_elements(&dx, &dy, &mut dz).unwrap();
+    for (at, quotient) in dz.download().unwrap().into_iter().enumerate() {
+        let expected = V::from_f64(wide(at).0 / wide(at).1);
+        assert!(quotient == expected || wide(at) == (0.0, 0.0) && quotient.to_f64().is_nan(), "element {at}");
+    }
     vector::multiply_elements(&dx, &dy, &mut dz).unwrap();
     all(dz.download().unwrap(), &|at| wide(at).0 * wide(at).1);
 
@@ -47,6 +62,40 @@ fn vectors_of_every_length() {
     }
 }
 
+/// Sums that are rounded: both ways to get one give the same bits.
+#[test]
+fn rounded_sums_are_the_same_on_the_host_and_on_the_device() {
+    for DeviceUnderTest { device, .. } in devices() {
+        for len in [1_u32, 3000, 300_000] {
+            let numbers = |seed| -> Vec<f64> { (0..len).map(|at| f64::from(at * 7 + seed).sin()).collect() };
+            let (x, y) = (device.upload(&numbers(1)).unwrap(), device.upload(&numbers(2)).unwrap());
+            let mut result = device.zeros::<f64>(1).unwrap();
+            let dot = vector::dot(&x, &y).unwrap();
+            for _ in 0..2 {
+                vector::dot_into(&x, &y, &mut result).unwrap();
+                assert_eq!(result.get(0).unwrap().to_bits(), dot.to_bits(), "{len} on {device}");
+            }
+            let exact: f64 = numbers(1).iter().zip(&numbers(2)).map(|(x, y)| x * y).sum();
+            assert!((dot - exact).abs() <= 1e-9 * f64::from(len), "{dot} instead of {exact}");
+            let norm = vector::norm2(&x).unwrap();
+            assert_eq!(norm.to_bits(), vector::dot(&x, &x).unwrap().sqrt().to_bits(), "{len} on {device}");
+            vector::norm2_into(&x, &mut result).unwrap();
+            assert_eq!(result.get(0).unwrap().to_bits(), norm.to_bits(), "{len} on {device}");
+        }
+    }
+}
+
+#[test]
+fn norms_out_of_range() {
+    for DeviceUnderTest { device, .. } in devices() {
+        let norm = |values: &[f64]| vector::norm2(&device.upload(values).unwrap()).unwrap();
+        assert_eq!(norm(&[1e200, 0.0]), f64::INFINITY, "the square is too large");
+        assert_eq!(norm(&[1e-200, 0.0]), 0.0, "the square is too small");
+        assert_eq!(norm(&[f64::NEG_INFINITY]), f64::INFINITY);
+        assert!(norm(&[1.0, f64::NAN]).is_nan());
+    }
+}
+
 #[test]
 fn what_does_not_fit_is_refused() {
     for DeviceUnderTest { device, .. } in devices() {
@@ -57,10 +106,22 @@ fn what_does_not_fit_is_refused() {
         ));
         assert!(matches!(vector::dot(&two, &three), Err(OpError::Length { .. })));
         assert!(matches!(vector::multiply_elements(&two, &two, &mut three), Err(OpError::Length { .. })));
+        assert!(matches!(vector::divide_elements(&two, &two, &mut three), Err(OpError::Length { .. })));
+        for refused in [vector::dot_into(&two, &two, &mut three), vector::norm2_into(&two, &mut three)] {
+            assert!(matches!(refused, Err(OpError::Length { operand: "result", len: 3, needed: 1 })));
+        }
         let others = devices().into_iter().map(|other| other.device);
         let other = others.into_iter().find(|other| !other.is_same(&device)).unwrap();
         let elsewhere = other.zeros::<f64>(3).unwrap();
         assert!(matches!(vector::axpby(1.0, &elsewhere, 1.0, &mut three), Err(OpError::Device(_))));
+        let mut result = three.slice_mut(..1).unwrap();
+        for refused in [
+            vector::dot_into(&elsewhere, &elsewhere, &mut result),
+            vector::dot_into(&two, &elsewhere, &mut result),
+            vector::norm2_into(&elsewhere, &mut result),
+        ] {
+            assert!(refused.is_err());
+        }
         assert_eq!(three.download().unwrap(), [1.0; 3]);
     }
 }

@@ -15,8 +15,8 @@ use super::products::{
     sort_rows, spgemm_row_wise, spgemm_sorted, spgemm_sorted_at_once, spmm, spmm_tree, transpose,
 };
 use super::sequences::{
-    axpby, dot, merge_keys, merge_pairs, reduce_by_keys, scan, scan_by_keys, scan_by_offsets, sort_keys,
-    sort_keys_by_offsets, sort_pairs, sort_pairs_by_offsets, union_keys, union_pairs,
+    axpby, dot, dot_into, merge_keys, merge_pairs, reduce_by_keys, scan, scan_by_keys, scan_by_offsets,
+    sort_keys, sort_keys_by_offsets, sort_pairs, sort_pairs_by_offsets, union_keys, union_pairs,
 };
 
 /// Copies a result to the host, as bytes.
@@ -106,6 +106,7 @@ pub(super) fn operations() -> Vec<Operation> {
         "set union of pairs", "`sets::pairs`", union_pairs [u32 u64 i32 i64 f32 f64] [u32 u64] false, true;
         "αx + βy", "`vector::axpby`", axpby [f32 f64] [] true, true;
         "xᵀy", "`vector::dot`", dot [f32 f64] [] false, true;
+        "xᵀy on the device", "`vector::dot_into`", dot_into [f32 f64] [] true, true;
     }
 }
 

@@ -208,3 +208,13 @@ pub(super) fn dot<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run 
         Box::new(move || bytes(&[product]))
     })
 }
+
+pub(super) fn dot_into<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let (device, x) = (device.clone(), upload(device, &numbers::<V>(ELEMENTS)));
+    uploaded();
+    Box::new(move || {
+        let mut product = device.zeros(1).expect("memory");
+        vector::dot_into(&x, &x, &mut product).expect("a product");
+        download(product)
+    })
+}

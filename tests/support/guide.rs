@@ -14,6 +14,7 @@ pages! {
     plans: "docs/guide/plans.md";
     devices: "docs/guide/devices.md";
     streams: "docs/guide/streams.md";
+    others_memory: "docs/guide/others-memory.md";
     memory: "docs/guide/memory.md";
     errors: "docs/guide/errors.md";
     reproducibility: "docs/guide/reproducibility.md";
