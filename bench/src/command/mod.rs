@@ -6,6 +6,7 @@ mod first_use;
 mod formats;
 mod hisparse;
 mod hisparse_tree;
+mod launch_cost;
 mod matrix_market;
 mod pagerank;
 mod primitives;
@@ -47,6 +48,8 @@ enum Command {
     Hisparse(hisparse::Arguments),
     /// The HiSparse tree of one matrix: nodes and bytes by level, products and sums, and a picture.
     HisparseTree(hisparse_tree::Arguments),
+    /// What one call of each operation takes the host, and how much of that is in the driver; the same in a graph.
+    LaunchCost(launch_cost::Arguments),
     /// The speed of reading Matrix Market files: bytes of text per second, on one thread and on all.
     MatrixMarket(matrix_market::Arguments),
     /// PageRank by the power method: steps, time per step, and a plot of how it converges.
@@ -83,6 +86,7 @@ pub fn main() -> ExitCode {
         Command::RowSorting(arguments) => return program::finish(row_sorting::run(&arguments)),
         Command::Csrmv(arguments) => csrmv::run(&arguments),
         Command::FirstUse(arguments) => first_use::run(&arguments),
+        Command::LaunchCost(arguments) => launch_cost::run(&arguments),
         Command::Hisparse(arguments) => hisparse::run(&arguments),
         Command::MatrixMarket(arguments) => matrix_market::run(&arguments),
         Command::Primitives(arguments) => primitives::run(&arguments),
