@@ -89,6 +89,14 @@ fn a_kernel_of_its_own_needs_no_gpu() {
 }
 
 #[test]
+fn streams_give_what_one_gives() {
+    for arguments in [["--device", "cpu", "uniform:200"], ["--device", "simulated", "stencil5:10"]] {
+        let text = passes("streams", &arguments);
+        assert!(text.contains("one by one: ") && text.contains("by 3 streams: "), "{text}");
+    }
+}
+
+#[test]
 fn a_graph_gives_what_calls_give() {
     for arguments in
         [&["stencil5:30"][..], &["--device", "simulated", "rmat:7"], &["--device", "cpu", "diagonal:5"]]
