@@ -7,7 +7,7 @@ use serde_json::Value;
 /// The lines of JSON, by operation.
 fn costs(device: &str, filters: &[&str]) -> Vec<Value> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_evenpath-bench"));
-    command.args(["launch-cost", "--json", "--rows", "100", "--calls", "2", "--device", device]);
+    command.args(["launch-cost", "--json", "--generate", "uniform:100", "--calls", "2", "--device", device]);
     let filters = filters.iter().flat_map(|filter| ["--op", filter]);
     let output = command.args(filters).output().expect("the program starts");
     assert_eq!(output.status.code(), Some(0));

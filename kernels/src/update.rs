@@ -2,17 +2,15 @@
 
 use evenpath_simt::{parameters, Float, GlobalMut};
 
-use crate::factor::Factor;
-
 parameters! {
     /// A dense vector y, or the elements of a dense matrix, that a product is added to: y = αAx + βy.
     pub struct Update<V: Float> {
         /// The vector; read only where `beta` is not zero.
         pub y: GlobalMut<V>,
         /// Factor of the product.
-        pub alpha: Factor<V>,
+        pub alpha: V,
         /// Factor of the previous y.
-        pub beta: Factor<V>,
+        pub beta: V,
     }
 }
 
@@ -21,8 +19,9 @@ impl<V: Float> Update<V> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn store(self, row: usize, sum: V) {
-        let (product, beta) = (self.alpha.get() * sum, self.beta.get());
-        let value = if beta == V::ZERO { product } else { beta.fma(self.y.load(row), product) };
-        self.y.store(row, value);
+        let Self { y, alpha, beta } = self;
+        let product = alpha * sum;
+        let value = if beta == V::ZERO { product } else { beta.fma(y.load(row), product) };
+        y.store(row, value);
     }
 }

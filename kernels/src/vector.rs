@@ -7,14 +7,14 @@ use crate::factor::Factor;
 use crate::update::Update;
 
 kernel! {
-    /// y = βy, zero where β is, whatever y held: one thread per element.
+    /// y = βy: one thread per element.
     pub struct Scale<V: Float> {
         /// The vector.
         pub y: GlobalMut<V>,
         /// Its elements.
         pub len: u32,
         /// Its factor.
-        pub beta: Factor<V>,
+        pub beta: V,
     }
     shared: 0;
     body: Scale::scale::<BLOCK>;
@@ -29,8 +29,7 @@ impl<V: Float> Scale<V> {
     fn scale<const BLOCK: usize>(self, _: Arena) {
         let index = thread::block() as usize * BLOCK + thread::index() as usize;
         if index < self.len as usize {
-            let beta = self.beta.get();
-            self.y.store(index, if beta == V::ZERO { V::ZERO } else { beta * self.y.load(index) });
+            self.y.store(index, self.beta * self.y.load(index));
         }
     }
 }
@@ -157,7 +156,11 @@ kernel! {
         /// The vector that is read.
         pub x: Global<V>,
         /// The vector that is written.
-        pub update: Update<V>,
+        pub y: GlobalMut<V>,
+        /// Factor of x.
+        pub alpha: Factor<V>,
+        /// Factor of y.
+        pub beta: Factor<V>,
         /// Elements of each.
         pub len: u64,
     }
@@ -174,7 +177,8 @@ impl<V: Float> Axpby<V> {
     fn axpby<const BLOCK: usize>(self, _: Arena) {
         let index = thread::block() as usize * BLOCK + thread::index() as usize;
         if index < self.len as usize {
-            self.update.store(index, self.x.load(index));
+            let update = Update { y: self.y, alpha: self.alpha.get(), beta: self.beta.get() };
+            update.store(index, self.x.load(index));
         }
     }
 }

@@ -30,9 +30,9 @@ pub(crate) struct Arguments {
     /// Measure only operations with this in their name. Can be given several times.
     #[arg(long, value_name = "FILTER")]
     op: Vec<String>,
-    /// Rows and columns of the matrix, and elements of the vectors.
-    #[arg(long, default_value_t = 10_000)]
-    rows: usize,
+    /// The kind of matrix, a square one. Vectors have as many elements as it has rows.
+    #[arg(long, value_name = "KIND", default_value = "uniform:10000")]
+    generate: Kind,
     /// Calls in a round.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=500))]
     calls: u32,
@@ -56,8 +56,12 @@ struct Operands {
 }
 
 impl Operands {
-    fn new(device: &Device, rows: usize) -> Result<Self, Box<dyn Error>> {
-        let host: Csr<f64> = generate(Kind::Uniform { rows }, 1)?;
+    fn new(device: &Device, kind: Kind) -> Result<Self, Box<dyn Error>> {
+        let host: Csr<f64> = generate(kind, 1)?;
+        let rows = host.rows();
+        if host.cols() != rows {
+            return Err(format!("{kind} is {rows} x {}, and must be square", host.cols()).into());
+        }
         let keys: Vec<u32> = (0..rows as u32).map(|index| index / 3).collect();
         Ok(Self {
             device: device.clone(),
@@ -94,6 +98,11 @@ const OPERATIONS: &[Operation] = &[
     }),
     ("dot", |o| Ok(Box::new(|| vector::dot(&o.x, &o.x).map(drop)))),
     ("spmv, auto", |o| o.spmv(SpmvMethod::Auto)),
+    ("spmv, scalar", |o| o.spmv(SpmvMethod::Scalar)),
+    ("spmv, vector", |o| o.spmv(SpmvMethod::Vector)),
+    ("spmv, row-tiles", |o| o.spmv(SpmvMethod::RowTiles)),
+    ("spmv, row-blocks", |o| o.spmv(SpmvMethod::RowBlocks)),
+    ("spmv, windows", |o| o.spmv(SpmvMethod::Windows)),
     ("spmv, flat", |o| o.spmv(SpmvMethod::Flat)),
     ("spmv, merge-path", |o| o.spmv(SpmvMethod::MergePath)),
     ("spmv transposed", |o| {
@@ -152,10 +161,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     let is_wanted =
         |name: &str| arguments.op.is_empty() || arguments.op.iter().any(|op| name.contains(&**op));
     let device = arguments.device.open()?;
-    let operands = Operands::new(&device, arguments.rows)?;
+    let operands = Operands::new(&device, arguments.generate)?;
     if !arguments.json {
         println!(
-            "{device}, {} rows, {} nonzeros, microseconds",
+            "{device}, {}: {} rows, {} nonzeros, microseconds",
+            arguments.generate,
             operands.matrix.rows(),
             operands.matrix.nnz()
         );
@@ -212,7 +222,8 @@ fn measure(
     };
     round(&mut call)?;
     let host = (0..ROUNDS).map(|_| round(&mut call)).collect::<Result<Vec<_>, _>>()?;
-    // The clock takes its time too: the rounds above are without it.
+    // The clock takes its time too: the rounds above are without it. What they left to do is not waited for in this one.
+    device.synchronize()?;
     Device::measure_driver_calls(true);
     round(&mut call)?;
     let (count, time) = Device::measure_driver_calls(false);

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use evenpath_kernels::CooView;
 use evenpath_kernels::coo::{CarryFixup, CooInterval};
 
-use super::factor::factors;
 use super::operands::check_product;
+use super::product::with_numbers;
 use super::{Factor, OpError, vector};
 use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, MAX_GRID, Upload};
 use crate::policy::COO_INTERVAL;
@@ -159,11 +159,12 @@ impl<V: Value> DeviceCoo<V> {
         beta: impl Into<Factor<'f, V>>,
         y: &mut DeviceSlice<V>,
     ) -> Result<(), OpError> {
-        self.check(x, y)?;
-        let (alpha, beta) = factors(self.device(), alpha, beta)?;
-        vector::scale(beta, y)?;
-        // Where y is known to be zero, what is added need not be: rows that end in an interval are written.
-        self.add_product(alpha, x, beta.known() != Some(V::ZERO), y)
+        with_numbers(self.device(), (alpha, beta), y, |alpha, beta, y| {
+            self.check(x, y)?;
+            vector::scale(beta, y)?;
+            // Where y was set to zero, what is added need not be: rows that end in an interval are written.
+            self.add_product(alpha, x, if beta == V::ZERO { V::ZERO } else { V::ONE }, y)
+        })
     }
 
     /// Checks what [`spmv`](Self::spmv) checks.
@@ -177,20 +178,19 @@ impl<V: Value> DeviceCoo<V> {
         Ok(())
     }
 
-    /// y = `alpha`·A·`x` + y, for operands that were checked. Unless it `adds`, y is known to be zero.
-    pub(super) fn add_product(
+    /// y = `alpha`·A·`x` + y, for operands that were checked. With `beta` zero instead of one, y is known to be zero.
+    fn add_product(
         &self,
-        alpha: Factor<'_, V>,
+        alpha: V,
         x: &DeviceSlice<V>,
-        adds: bool,
+        beta: V,
         y: &mut DeviceSlice<V>,
     ) -> Result<(), OpError> {
         let Arrays { row_indices, column_indices, values, carries, .. } = &*self.arrays;
-        if let (Some(rows), Some(columns), Some(values), Some(alpha), Some(x), Some(y)) = (
+        if let (Some(rows), Some(columns), Some(values), Some(x), Some(y)) = (
             row_indices.host_slice(),
             column_indices.host_slice(),
             values.host_slice(),
-            alpha.known(),
             x.host_slice(),
             y.host_slice_mut(),
         ) {
@@ -204,9 +204,7 @@ impl<V: Value> DeviceCoo<V> {
         let interval = CooInterval {
             matrix: self.arrays.view(),
             x: x.as_global(),
-            y: y.as_global_mut(),
-            alpha: alpha.view(),
-            adds: u32::from(adds),
+            update: vector::update(alpha, beta, y),
             carry_rows: carries.rows.as_global_mut(),
             carries: carries.sums.as_global_mut(),
             interval_len: COO_INTERVAL,
@@ -216,7 +214,7 @@ impl<V: Value> DeviceCoo<V> {
             carries: carries.sums.as_global(),
             y: y.as_global_mut(),
             count,
-            alpha: alpha.view(),
+            alpha,
         };
         // SAFETY: the views are of a valid matrix's arrays, sorted by row, of vectors whose lengths were checked, and of
         // buffers with one element per interval; all are on this device, and buffers are freed in the stream's order. The

@@ -30,6 +30,9 @@ use crate::device::{Device, DeviceSlice, DeviceVec, DeviceView, DeviceViewMut};
 /// assert_eq!(y.download()?, [-1.0, -1.0]);
 /// # Ok::<(), evenpath::Error>(())
 /// ```
+///
+/// [`axpby`](super::vector::axpby) and products with dense matrices read such a factor as they run. Products with a vector compute the
+/// product by itself then, into memory for another y, and add it by `axpby`: products with numbers, which are most, have no cost of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Factor<'a, V: Value> {
     /// What is known here.

@@ -80,6 +80,6 @@ impl<V: Value> DeviceHyb<V> {
         self.coo.check(x, y)?;
         let alpha = alpha.into();
         self.ell.spmv(alpha, x, beta, y)?;
-        self.coo.add_product(alpha, x, true, y)
+        self.coo.spmv(alpha, x, V::ONE, y)
     }
 }

@@ -1,13 +1,13 @@
-//! The operands of products with vectors, checked once.
+//! The operands of products with vectors, checked once, and their factors.
 
 use evenpath_kernels::spmv as kernels;
 use evenpath_simt::kernel::Kernel;
 
 use super::factor::factors;
 use super::operands::{check_product, check_vector};
-use super::vector::update;
+use super::vector::{axpby, update};
 use super::{DeviceCsr, Factor, OpError};
-use crate::device::{DeviceError, DeviceSlice, Launch};
+use crate::device::{Device, DeviceError, DeviceSlice, Launch};
 use crate::{Offset, Value};
 
 /// The operands of y = αAx + βy, or of y = αAᵀx + βy.
@@ -16,13 +16,12 @@ use crate::{Offset, Value};
 ///
 /// * A is valid: row offsets ascend to the number of nonzeros, and column indices are below the number of columns.
 /// * x has as many elements as A, or Aᵀ, has columns, and y as many as it has rows.
-/// * α and β are numbers, or one element each.
 /// * All are on one device. Buffers are freed in the order of its stream, so a launch may outlive what holds them.
 pub(super) struct Product<'a, V: Value, O: Offset> {
     pub(super) matrix: &'a DeviceCsr<V, O>,
-    pub(super) alpha: Factor<'a, V>,
+    pub(super) alpha: V,
     pub(super) x: &'a DeviceSlice<V>,
-    pub(super) beta: Factor<'a, V>,
+    pub(super) beta: V,
     pub(super) y: &'a mut DeviceSlice<V>,
     _checked: Checked,
 }
@@ -35,15 +34,14 @@ impl<'a, V: Value, O: Offset> Product<'a, V, O> {
     ///
     /// # Errors
     ///
-    /// If the length of a vector does not fit, a factor is not one element, or either is on another device.
+    /// If the length of a vector does not fit, or it is on another device.
     pub(super) fn new(
         matrix: &'a DeviceCsr<V, O>,
-        (alpha, x): (Factor<'a, V>, &'a DeviceSlice<V>),
-        (beta, y): (Factor<'a, V>, &'a mut DeviceSlice<V>),
+        (alpha, x): (V, &'a DeviceSlice<V>),
+        (beta, y): (V, &'a mut DeviceSlice<V>),
     ) -> Result<Self, OpError> {
         let device = matrix.device();
         check_product(device, (matrix.rows(), matrix.cols()), x, y)?;
-        let (alpha, beta) = factors(device, alpha, beta)?;
         Ok(Self { matrix, alpha, x, beta, y, _checked: Checked })
     }
 
@@ -78,13 +76,34 @@ impl<'a, V: Value, O: Offset> Product<'a, V, O> {
     /// As for [`new`](Self::new).
     pub(super) fn transposed(
         matrix: &'a DeviceCsr<V, O>,
-        (alpha, x): (Factor<'a, V>, &'a DeviceSlice<V>),
-        (beta, y): (Factor<'a, V>, &'a mut DeviceSlice<V>),
+        (alpha, x): (V, &'a DeviceSlice<V>),
+        (beta, y): (V, &'a mut DeviceSlice<V>),
     ) -> Result<Self, OpError> {
         let device = matrix.device();
         check_vector(device, ("x", x), matrix.rows())?;
         check_vector(device, ("y", y), matrix.cols())?;
-        let (alpha, beta) = factors(device, alpha, beta)?;
         Ok(Self { matrix, alpha, x, beta, y, _checked: Checked })
     }
+}
+
+/// Calls `product` for y = `alpha`·(…) + `beta`·y, with numbers for both. If one is known to the device alone, the product is computed
+/// by itself and added by [`axpby`].
+///
+/// # Errors
+///
+/// As for [`factors`], those of `product`, and if there is no memory for another y. Nothing is written before `product` is.
+pub(super) fn with_numbers<'a, 'b, V: Value>(
+    device: &Device,
+    (alpha, beta): (impl Into<Factor<'a, V>>, impl Into<Factor<'b, V>>),
+    y: &mut DeviceSlice<V>,
+    product: impl FnOnce(V, V, &mut DeviceSlice<V>) -> Result<(), OpError>,
+) -> Result<(), OpError> {
+    let (alpha, beta) = factors(device, alpha, beta)?;
+    if let (Some(alpha), Some(beta)) = (alpha.known(), beta.known()) {
+        return product(alpha, beta, y);
+    }
+    device.check_same(y.device())?;
+    let mut only_product = device.uninitialized(y.len())?;
+    product(V::ONE, V::ZERO, &mut only_product)?;
+    axpby(alpha, &only_product, beta, y)
 }

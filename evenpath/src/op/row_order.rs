@@ -6,8 +6,8 @@ use evenpath_kernels::RowMap;
 use evenpath_kernels::vector::Gather;
 use evenpath_simt::Global;
 
-use super::factor::factors;
 use super::operands::check_vector;
+use super::product::with_numbers;
 use super::vector::update;
 use super::{Factor, OpError};
 use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Upload};
@@ -99,16 +99,23 @@ impl DeviceRowOrder {
         beta: impl Into<Factor<'f, V>>,
         y: &mut DeviceSlice<V>,
     ) -> Result<(), OpError> {
+        with_numbers(self.device(), (alpha, beta), y, |alpha, beta, y| {
+            self.restore_with_numbers(alpha, permuted, beta, y)
+        })
+    }
+
+    fn restore_with_numbers<V: Value>(
+        &self,
+        alpha: V,
+        permuted: &DeviceSlice<V>,
+        beta: V,
+        y: &mut DeviceSlice<V>,
+    ) -> Result<(), OpError> {
         check_vector(self.device(), ("permuted", permuted), self.rows())?;
         check_vector(self.device(), ("y", y), self.rows())?;
-        let (alpha, beta) = factors(self.device(), alpha, beta)?;
-        if let (Some(positions), Some(permuted), Some(y), Some(alpha), Some(beta)) = (
-            self.inverse.host_slice(),
-            permuted.host_slice(),
-            y.host_slice_mut(),
-            alpha.known(),
-            beta.known(),
-        ) {
+        if let (Some(positions), Some(permuted), Some(y)) =
+            (self.inverse.host_slice(), permuted.host_slice(), y.host_slice_mut())
+        {
             cpu::gather(permuted, positions, alpha, beta, y);
             return Ok(());
         }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use evenpath_kernels::ell;
 
 use super::ell::slots;
-use super::factor::factors;
 use super::operands::check_product;
+use super::product::with_numbers;
 use super::vector::update;
 use super::{DeviceRowOrder, Factor, OpError};
 use crate::cpu::{self, PaddedRows};
@@ -122,17 +122,18 @@ impl<V: Value> DeviceSlicedEll<V> {
         beta: impl Into<Factor<'f, V>>,
         y: &mut DeviceSlice<V>,
     ) -> Result<(), OpError> {
+        with_numbers(self.device(), (alpha, beta), y, |alpha, beta, y| self.multiply(alpha, x, beta, y))
+    }
+
+    fn multiply(&self, alpha: V, x: &DeviceSlice<V>, beta: V, y: &mut DeviceSlice<V>) -> Result<(), OpError> {
         let Arrays { rows, cols, slice_height, slice_offsets, column_indices, values, row_order, .. } =
             &*self.arrays;
         check_product(self.device(), (*rows, *cols), x, y)?;
-        let (alpha, beta) = factors(self.device(), alpha, beta)?;
         let host_rows = slice_offsets.host_slice().and_then(|offsets| {
             PaddedRows::new(self.device(), column_indices, values, *slice_height as usize, offsets)
         });
         if let Some(rows) = host_rows {
-            if let (Some(alpha), Some(x), Some(beta), Some(y)) =
-                (alpha.known(), x.host_slice(), beta.known(), y.host_slice_mut())
-            {
+            if let (Some(x), Some(y)) = (x.host_slice(), y.host_slice_mut()) {
                 let positions = row_order.as_ref().and_then(DeviceRowOrder::host_positions);
                 cpu::spmv_padded(rows, positions, alpha, x, beta, y);
             }

@@ -48,7 +48,13 @@ pub fn axpby<'f, V: Value>(
         return Ok(());
     }
     let launch = x.device().kernel().threads(x.len())?;
-    let kernel = Axpby { x: x.as_global(), update: update(alpha, beta, y), len: x.len() as u64 };
+    let kernel = Axpby {
+        x: x.as_global(),
+        y: y.as_global_mut(),
+        alpha: alpha.view(),
+        beta: beta.view(),
+        len: x.len() as u64,
+    };
     // SAFETY: the views are of vectors of `len` elements on this device, and factors of one; buffers are freed in the
     // stream's order.
     unsafe { launch.launch(kernel) }?;
@@ -193,30 +199,25 @@ fn reduce<V: Value>(
 }
 
 /// y = α·(…) + βy as kernels take it.
-pub(super) fn update<V: Value>(
-    alpha: Factor<'_, V>,
-    beta: Factor<'_, V>,
-    y: &mut DeviceSlice<V>,
-) -> Update<V> {
-    Update { y: y.as_global_mut(), alpha: alpha.view(), beta: beta.view() }
+pub(super) fn update<V: Value>(alpha: V, beta: V, y: &mut DeviceSlice<V>) -> Update<V> {
+    Update { y: y.as_global_mut(), alpha, beta }
 }
 
 /// y = `beta`·y, zero where `beta` is, whatever y held. There are fewer than 2³² elements, as of every matrix's vectors.
-pub(super) fn scale<V: Value>(beta: Factor<'_, V>, y: &mut DeviceSlice<V>) -> Result<(), DeviceError> {
-    match beta.known() {
-        Some(beta) if beta == V::ZERO => return y.set_zero(),
-        Some(beta) if beta == V::ONE => return Ok(()),
-        Some(beta) => {
-            if let Some(y) = y.host_slice_mut() {
-                cpu::scale(beta, y);
-                return Ok(());
-            }
-        }
-        None => {}
+pub(super) fn scale<V: Value>(beta: V, y: &mut DeviceSlice<V>) -> Result<(), DeviceError> {
+    if beta == V::ZERO {
+        return y.set_zero();
+    }
+    if beta == V::ONE {
+        return Ok(());
+    }
+    if let Some(y) = y.host_slice_mut() {
+        cpu::scale(beta, y);
+        return Ok(());
     }
     let launch = y.device().kernel().threads(y.len())?;
-    let kernel = Scale { y: y.as_global_mut(), len: y.len() as u32, beta: beta.view() };
-    // SAFETY: the views are of y, and of a factor, of this device, and buffers are freed in the stream's order.
+    let kernel = Scale { y: y.as_global_mut(), len: y.len() as u32, beta };
+    // SAFETY: the view is of y, of this device, and buffers are freed in the stream's order.
     unsafe { launch.launch(kernel) }
 }
 
@@ -261,7 +262,7 @@ pub(super) unsafe fn gather<V: Value>(
     let kernel = Gather {
         source: source.as_global(),
         positions: positions.as_global(),
-        update: update(V::ONE.into(), V::ZERO.into(), &mut result),
+        update: update(V::ONE, V::ZERO, &mut result),
         len: len as u32,
     };
     // SAFETY: the caller's; the result has `len` elements, and buffers are freed in the stream's order.

@@ -3,7 +3,6 @@
 use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
 
 use crate::block::reduce::BlockReduce;
-use crate::factor::Factor;
 
 kernel! {
     /// Adds to every row the sum of its carries: one thread per carry, of which the first of each row does the work.
@@ -17,7 +16,7 @@ kernel! {
         /// Carries.
         pub count: u32,
         /// Factor of the product.
-        pub alpha: Factor<V>,
+        pub alpha: V,
     }
     shared: fixup_bytes::<V>(BLOCK);
     body: CarryFixup::fixup::<BLOCK>;
@@ -85,7 +84,7 @@ impl<V: Float> CarryFixup<V> {
 
     #[inline(always)]
     fn add(self, row: u32, sum: V) {
-        self.y.store(row as usize, self.alpha.get().fma(sum, self.y.load(row as usize)));
+        self.y.store(row as usize, self.alpha.fma(sum, self.y.load(row as usize)));
     }
 
     /// The sum of the carries of `row`, which begin at `first`, by the whole block, in an order that only their number

@@ -3,7 +3,7 @@
 use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut};
 
 use crate::block::segmented_scan::warp_inclusive;
-use crate::factor::Factor;
+use crate::update::Update;
 use crate::CooView;
 
 /// Consecutive entries that a lane loads in one access.
@@ -16,12 +16,8 @@ kernel! {
         pub matrix: CooView<V>,
         /// The dense vector, one element per column.
         pub x: Global<V>,
-        /// The result, one element per row.
-        pub y: GlobalMut<V>,
-        /// Factor of the product.
-        pub alpha: Factor<V>,
-        /// 1 if sums are added to y, 0 if y holds zeros.
-        pub adds: u32,
+        /// The result, one element per row. Its `beta` is for rows that end in an interval.
+        pub update: Update<V>,
         /// Output: the row of each interval's last entry.
         pub carry_rows: GlobalMut<u32>,
         /// Output: the interval's part of that row's sum.
@@ -33,7 +29,7 @@ kernel! {
     body: CooInterval::interval::<BLOCK, ITEMS>;
     entries: {
         spmv_coo_interval_f32 in coo_f32: <V = f32>, 256 x 8;
-        spmv_coo_interval_f64 in coo_f64: <V = f64>, 256 x 8 resident 5;
+        spmv_coo_interval_f64 in coo_f64: <V = f64>, 256 x 8;
     }
 }
 
@@ -42,24 +38,6 @@ kernel! {
 struct Open<V> {
     row: u32,
     sum: V,
-}
-
-/// Where the sums of rows go that end in an interval.
-#[derive(Clone, Copy)]
-struct EndedRows<V> {
-    y: GlobalMut<V>,
-    /// Read once: the places that use it are too many.
-    alpha: V,
-    adds: u32,
-}
-
-impl<V: Float> EndedRows<V> {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn store(self, row: u32, sum: V) {
-        let (row, product) = (row as usize, self.alpha * sum);
-        self.y.store(row, if self.adds == 0 { product } else { self.y.load(row) + product });
-    }
 }
 
 /// An interval's entries.
@@ -89,10 +67,9 @@ impl<V: Float> CooInterval<V> {
             len: if left < u64::from(self.interval_len) { left as u32 } else { self.interval_len },
         };
         let mut open = Open { row: entries.row_indices.load(0), sum: V::ZERO };
-        let ended = EndedRows { y: self.y, alpha: self.alpha.get(), adds: self.adds };
         let mut step = 0;
         while step < entries.len {
-            open = entries.reduce_step::<ITEMS>(step, self.x, open, ended);
+            open = entries.reduce_step::<ITEMS>(step, self.x, open, self.update);
             step += thread::WARP_SIZE * ITEMS as u32;
         }
         if thread::lane() == 0 {
@@ -113,7 +90,7 @@ impl<V: Float> Entries<V> {
         step: u32,
         x: Global<V>,
         mut open: Open<V>,
-        ended: EndedRows<V>,
+        update: Update<V>,
     ) -> Open<V> {
         let mut rows = [0; ITEMS];
         let mut columns = [0; ITEMS];
@@ -154,7 +131,7 @@ impl<V: Float> Entries<V> {
             let at = vector * VECTOR;
             let rows = [rows[at], rows[at + 1], rows[at + 2], rows[at + 3]];
             let products = [products[at], products[at + 1], products[at + 2], products[at + 3]];
-            open = open.reduce(rows, products, ended);
+            open = open.reduce(rows, products, update);
         }
         open
     }
@@ -171,7 +148,7 @@ impl<V: Float> Open<V> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
-    fn reduce(self, rows: [u32; VECTOR], products: [V; VECTOR], ended: EndedRows<V>) -> Self {
+    fn reduce(self, rows: [u32; VECTOR], products: [V; VECTOR], update: Update<V>) -> Self {
         let lane = thread::lane();
         // 1. Rows that begin and end in the lane are the lane's alone.
         let first_row = rows[0];
@@ -185,7 +162,7 @@ impl<V: Float> Open<V> {
                 if rows[item - 1] == first_row {
                     first = sum;
                 } else {
-                    ended.store(rows[item - 1], sum);
+                    update.store(rows[item - 1] as usize, sum);
                 }
                 sum = products[item];
             }
@@ -202,10 +179,10 @@ impl<V: Float> Open<V> {
         let sum_above = warp::shuffle_up(warp::FULL, inclusive, 1);
         let before = if lane == 0 { self.sum } else { sum_above };
         if !goes_on {
-            ended.store(row_before, before);
+            update.store(row_before as usize, before);
         }
         if ends {
-            ended.store(first_row, if goes_on { before + first } else { first });
+            update.store(first_row as usize, if goes_on { before + first } else { first });
         }
         let last_lane = thread::WARP_SIZE - 1;
         Self {

@@ -159,7 +159,7 @@ impl<V: Float> HiSparseSpmm<V> {
             index += 1;
         }
         // 3. Update C.
-        let update = Update { y: self.c.values, alpha: self.alpha, beta: self.beta };
+        let update = Update { y: self.c.values, alpha: self.alpha.get(), beta: self.beta.get() };
         for place in 0..d {
             let row = (strip as usize) << self.d_log2 | place as usize;
             if has_column && (row as u64) < self.rows {

@@ -68,8 +68,8 @@ kernel! {
     entries: {
         spmv_merge_tile_f32_u32 in spmv_f32: <V = f32, O = u32>, 128 x 9 resident 10;
         spmv_merge_tile_f32_u64 in spmv_f32: <V = f32, O = u64>, 128 x 9 resident 10;
-        spmv_merge_tile_f64_u32 in spmv_f64: <V = f64, O = u32>, 128 x 9 resident 9;
-        spmv_merge_tile_f64_u64 in spmv_f64: <V = f64, O = u64>, 128 x 9 resident 9;
+        spmv_merge_tile_f64_u32 in spmv_f64: <V = f64, O = u32>, 128 x 9;
+        spmv_merge_tile_f64_u64 in spmv_f64: <V = f64, O = u64>, 128 x 9;
     }
 }
 

@@ -13,7 +13,6 @@ use evenpath_simt::atomic::{AtomicElement, Ordering, Scope};
 use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
 
 use super::path_tile::PathTile;
-use crate::factor::Factor;
 use crate::{CsrView, Offset};
 
 /// A value with atomic addition.
@@ -44,7 +43,7 @@ kernel! {
         /// log2 of the cached columns.
         pub slots_log2: u32,
         /// Factor of the product.
-        pub alpha: Factor<V>,
+        pub alpha: V,
     }
     shared: factor_bytes::<V>(BLOCK * ITEMS);
     body: AddTransposed::add_transposed::<BLOCK, ITEMS>;
@@ -141,9 +140,7 @@ impl<V: AtomicFloat, O: Offset> AddTransposed<V, O> {
             let tile = PathTile::new(index as usize, BLOCK * ITEMS, self.tile_rows, matrix.pattern());
             let columns = tile.load::<u32, BLOCK, ITEMS>(matrix.column_indices);
             let mut products = tile.load::<V, BLOCK, ITEMS>(matrix.values);
-            tile.spread::<V, O, BLOCK>(matrix.row_offsets, factors, |row| {
-                self.alpha.get() * self.x.load(row)
-            });
+            tile.spread::<V, O, BLOCK>(matrix.row_offsets, factors, |row| self.alpha * self.x.load(row));
             thread::barrier();
             let mut owners = [NOBODY; ITEMS];
             for item in 0..ITEMS {
@@ -176,13 +173,13 @@ kernel! {
         /// First row of each tile, and `rows` at the end.
         pub tile_rows: Global<u32>,
         /// Factor of the product.
-        pub alpha: Factor<V>,
+        pub alpha: V,
     }
     shared: factor_bytes::<V>(BLOCK * ITEMS);
     body: TransposedProducts::transposed_products::<BLOCK, ITEMS>;
     entries: {
-        spmv_transposed_products_f32_u32 in spmv_transposed_f32: <V = f32, O = u32>, 256 x 8 resident 6;
-        spmv_transposed_products_f32_u64 in spmv_transposed_f32: <V = f32, O = u64>, 256 x 8 resident 6;
+        spmv_transposed_products_f32_u32 in spmv_transposed_f32: <V = f32, O = u32>, 256 x 8 resident 4;
+        spmv_transposed_products_f32_u64 in spmv_transposed_f32: <V = f32, O = u64>, 256 x 8 resident 4;
         spmv_transposed_products_f64_u32 in spmv_transposed_f64: <V = f64, O = u32>, 256 x 8 resident 4;
         spmv_transposed_products_f64_u64 in spmv_transposed_f64: <V = f64, O = u64>, 256 x 8 resident 4;
     }
@@ -195,7 +192,7 @@ impl<V: Float, O: Offset> TransposedProducts<V, O> {
         let factors: Shared<V> = arena.take(BLOCK * ITEMS);
         let tile = PathTile::new(thread::block() as usize, BLOCK * ITEMS, self.tile_rows, matrix.pattern());
         let values = tile.load::<V, BLOCK, ITEMS>(matrix.values);
-        tile.spread::<V, O, BLOCK>(matrix.row_offsets, factors, |row| self.alpha.get() * self.x.load(row));
+        tile.spread::<V, O, BLOCK>(matrix.row_offsets, factors, |row| self.alpha * self.x.load(row));
         thread::barrier();
         let products = self.products.skip(tile.first_nonzero);
         for item in 0..ITEMS {

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use evenpath_kernels::ell;
 
-use super::factor::factors;
 use super::operands::check_product;
+use super::product::with_numbers;
 use super::vector::update;
 use super::{DeviceRowOrder, Factor, OpError};
 use crate::cpu::{self, PaddedRows};
@@ -153,14 +153,22 @@ impl<V: Value> DeviceEll<V> {
         beta: impl Into<Factor<'f, V>>,
         y: &mut DeviceSlice<V>,
     ) -> Result<(), OpError> {
+        with_numbers(self.device(), (alpha, beta), y, |alpha, beta, y| {
+            self.multiply(options, (alpha, x), (beta, y))
+        })
+    }
+
+    fn multiply(
+        &self,
+        options: EllOptions,
+        (alpha, x): (V, &DeviceSlice<V>),
+        (beta, y): (V, &mut DeviceSlice<V>),
+    ) -> Result<(), OpError> {
         let Arrays { rows, cols, width, column_indices, values, .. } = &*self.arrays;
         let launcher = options.launcher(self.device(), "ELL")?;
         check_product(self.device(), (*rows, *cols), x, y)?;
-        let (alpha, beta) = factors(self.device(), alpha, beta)?;
         if let Some(rows) = self.host_rows() {
-            if let (Some(alpha), Some(x), Some(beta), Some(y)) =
-                (alpha.known(), x.host_slice(), beta.known(), y.host_slice_mut())
-            {
+            if let (Some(x), Some(y)) = (x.host_slice(), y.host_slice_mut()) {
                 cpu::spmv_padded(rows, None, alpha, x, beta, y);
             }
             return Ok(());
@@ -308,7 +316,9 @@ impl<V: Value> DeviceEllR<V> {
         beta: impl Into<Factor<'f, V>>,
         y: &mut DeviceSlice<V>,
     ) -> Result<(), OpError> {
-        self.run(XAccess::ByColumn(options), alpha.into(), x, beta.into(), y)
+        with_numbers(self.device(), (alpha, beta), y, |alpha, beta, y| {
+            self.multiply(XAccess::ByColumn(options), (alpha, x), (beta, y))
+        })
     }
 
     /// Not the product, but what it would cost if reading `x` cost nothing: as [`spmv`](Self::spmv), with the j-th nonzero
@@ -325,16 +335,16 @@ impl<V: Value> DeviceEllR<V> {
         beta: impl Into<Factor<'f, V>>,
         y: &mut DeviceSlice<V>,
     ) -> Result<(), OpError> {
-        self.run(XAccess::InSequence, alpha.into(), x, beta.into(), y)
+        with_numbers(self.device(), (alpha, beta), y, |alpha, beta, y| {
+            self.multiply(XAccess::InSequence, (alpha, x), (beta, y))
+        })
     }
 
-    fn run(
+    fn multiply(
         &self,
         x_access: XAccess,
-        alpha: Factor<'_, V>,
-        x: &DeviceSlice<V>,
-        beta: Factor<'_, V>,
-        y: &mut DeviceSlice<V>,
+        (alpha, x): (V, &DeviceSlice<V>),
+        (beta, y): (V, &mut DeviceSlice<V>),
     ) -> Result<(), OpError> {
         let Arrays { rows, cols, column_indices, values, .. } = &*self.ell.arrays;
         let launcher = match x_access {
@@ -342,12 +352,9 @@ impl<V: Value> DeviceEllR<V> {
             XAccess::InSequence => self.device().variant("InSequence"),
         };
         check_product(self.device(), (*rows, *cols), x, y)?;
-        let (alpha, beta) = factors(self.device(), alpha, beta)?;
         if let Some(rows) = self.ell.host_rows() {
             let rows = rows.with_x_in_sequence(matches!(x_access, XAccess::InSequence));
-            if let (Some(alpha), Some(x), Some(beta), Some(y)) =
-                (alpha.known(), x.host_slice(), beta.known(), y.host_slice_mut())
-            {
+            if let (Some(x), Some(y)) = (x.host_slice(), y.host_slice_mut()) {
                 let positions = self.row_order.as_ref().and_then(DeviceRowOrder::host_positions);
                 cpu::spmv_padded(rows, positions, alpha, x, beta, y);
             }

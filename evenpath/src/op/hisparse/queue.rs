@@ -10,8 +10,8 @@ use super::device::{Content, DeviceHiSparse, Nodes};
 use super::queues::{QueueMemory, grid};
 use crate::Value;
 use crate::device::{DeviceError, DeviceSlice, Launch};
-use crate::op::factor::factors;
 use crate::op::operands::check_product;
+use crate::op::product::with_numbers;
 use crate::op::{Factor, OpError, vector};
 
 /// A plan for y = αAx + βy with the queue scheduler: the tree is traversed in every run, without analysis (Derler 2016,
@@ -118,7 +118,7 @@ impl<V: Value> Queues<V> {
         &self,
         matrix: &DeviceHiSparse<V, D>,
         nodes: &Nodes,
-        alpha: Factor<'_, V>,
+        alpha: V,
         x: &DeviceSlice<V>,
         y: &mut DeviceSlice<V>,
     ) -> Result<(), DeviceError> {
@@ -130,7 +130,7 @@ impl<V: Value> Queues<V> {
                 x: x.as_global(),
                 y: y.as_global_mut(),
                 scale: matrix.scale(),
-                alpha: alpha.view(),
+                alpha,
                 transposed: u32::from(matrix.is_transposed()),
             },
         };
@@ -160,12 +160,15 @@ impl<V: Value, const D: usize> HiSparseQueuedPlan<V, D> {
         beta: impl Into<Factor<'f, V>>,
         y: &mut DeviceSlice<V>,
     ) -> Result<(), OpError> {
+        with_numbers(self.matrix.device(), (alpha, beta), y, |alpha, beta, y| {
+            self.multiply(alpha, x, beta, y)
+        })
+    }
+
+    fn multiply(&self, alpha: V, x: &DeviceSlice<V>, beta: V, y: &mut DeviceSlice<V>) -> Result<(), OpError> {
         let matrix = &self.matrix;
         check_product(matrix.device(), (matrix.rows(), matrix.cols()), x, y)?;
-        let (alpha, beta) = factors(matrix.device(), alpha, beta)?;
-        if let (Some(matrix), Some(alpha), Some(x), Some(beta)) =
-            (matrix.host(), alpha.known(), x.host_slice(), beta.known())
-        {
+        if let (Some(matrix), Some(x)) = (matrix.host(), x.host_slice()) {
             return y.host_slice_mut().map_or(Ok(()), |y| matrix.spmv(alpha, x, beta, y));
         }
         vector::scale(beta, y)?;

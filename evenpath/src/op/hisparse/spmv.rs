@@ -10,8 +10,8 @@ use super::frozen::Frozen;
 use super::places::{self, Places};
 use super::{DeviceHiSparse, HiSparseSpmvMethod, HiSparseSpmvOptions};
 use crate::device::{DeviceError, DeviceSlice, Event, Launch};
-use crate::op::factor::factors;
 use crate::op::operands::check_product;
+use crate::op::product::with_numbers;
 use crate::op::spmv::TaggedSums;
 use crate::op::vector::update;
 use crate::op::{DeviceCsr, Factor, OpError, SpmvOptions, SpmvPlan, SpmvPlanInfo};
@@ -146,9 +146,9 @@ impl<V: Value> Leaves<V> {
         &self,
         matrix: &DeviceHiSparse<V, D>,
         nodes: &Nodes,
-        alpha: Factor<'_, V>,
+        alpha: V,
         x: &DeviceSlice<V>,
-        beta: Factor<'_, V>,
+        beta: V,
         y: &mut DeviceSlice<V>,
     ) -> Result<(), DeviceError> {
         let mut work = self.sums.lock()?;
@@ -158,7 +158,7 @@ impl<V: Value> Leaves<V> {
             schedule: self.frozen.view(),
             places: self.places.view(),
             x: x.as_global(),
-            update: update(alpha.scaled(matrix.scale()), beta, y),
+            update: update(alpha * matrix.scale(), beta, y),
             sums: work.view(),
             elements,
             d_log2: D.ilog2(),
@@ -222,18 +222,21 @@ impl<V: Value, const D: usize> HiSparseSpmvPlan<V, D> {
         beta: impl Into<Factor<'f, V>>,
         y: &mut DeviceSlice<V>,
     ) -> Result<(), OpError> {
+        with_numbers(self.matrix.device(), (alpha, beta), y, |alpha, beta, y| {
+            self.multiply(alpha, x, beta, y)
+        })
+    }
+
+    fn multiply(&self, alpha: V, x: &DeviceSlice<V>, beta: V, y: &mut DeviceSlice<V>) -> Result<(), OpError> {
         let matrix = &self.matrix;
         check_product(matrix.device(), (matrix.rows(), matrix.cols()), x, y)?;
-        let (alpha, beta) = factors(matrix.device(), alpha, beta)?;
         match (&self.schedule, matrix.content()) {
             (Schedule::Copied(plan), _) => plan.run(alpha, x, beta, y)?,
             (Schedule::Leaves(leaves), Content::Machine(nodes)) => {
                 leaves.run(matrix, nodes, alpha, x, beta, y)?;
             }
             _ => {
-                if let (Some(host), Some(alpha), Some(x), Some(beta), Some(y)) =
-                    (matrix.host(), alpha.known(), x.host_slice(), beta.known(), y.host_slice_mut())
-                {
+                if let (Some(host), Some(x), Some(y)) = (matrix.host(), x.host_slice(), y.host_slice_mut()) {
                     cpu::hisparse::multiply(&host, 1, alpha, x, beta, y)?;
                 }
             }

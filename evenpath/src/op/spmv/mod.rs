@@ -27,7 +27,7 @@ use std::fmt;
 
 pub(super) use tagged_sums::TaggedSums;
 
-use super::product::Product;
+use super::product::{Product, with_numbers};
 use super::{DeviceCsr, Factor, OpError};
 use crate::device::{DeviceError, DeviceSlice, Event};
 use crate::policy::Tile;
@@ -187,8 +187,8 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
     ///
     /// # Errors
     ///
-    /// If `x` does not have one element per column, or `y` one per row, or if a factor is not one element, or any of them
-    /// is on another device; then nothing is written. If the device was lost.
+    /// If `x` does not have one element per column, or `y` one per row, a factor is not one element, any of them is on another
+    /// device, or there is no memory for what a [`Factor`] on the device takes; then nothing is written. If the device was lost.
     pub fn run<'f>(
         &self,
         alpha: impl Into<Factor<'f, V>>,
@@ -196,7 +196,9 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
         beta: impl Into<Factor<'f, V>>,
         y: &mut DeviceSlice<V>,
     ) -> Result<(), OpError> {
-        Ok(self.choice.schedule.run(Product::new(&self.matrix, (alpha.into(), x), (beta.into(), y))?)?)
+        with_numbers(self.matrix.device(), (alpha, beta), y, |alpha, beta, y| {
+            Ok(self.choice.schedule.run(Product::new(&self.matrix, (alpha, x), (beta, y))?)?)
+        })
     }
 
     /// What the plan chose, and what it costs. Waits for the analysis.

@@ -19,9 +19,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Cpu {
     fn run(&self, Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>) -> Result<(), OpError> {
         let values = matrix.values();
         let view = matrix.pattern().host_view(&values);
-        if let (Some(view), Some(alpha), Some(x), Some(beta), Some(y)) =
-            (view, alpha.known(), x.host_slice(), beta.known(), y.host_slice_mut())
-        {
+        if let (Some(view), Some(x), Some(y)) = (view, x.host_slice(), y.host_slice_mut()) {
             cpu::spmv_transposed(view, alpha, x, beta, y);
         }
         Ok(())

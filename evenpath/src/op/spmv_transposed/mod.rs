@@ -12,7 +12,7 @@ pub use method::SpmvTransposedMethod;
 
 use std::fmt;
 
-use super::product::Product;
+use super::product::{Product, with_numbers};
 use super::{DeviceCsr, Factor, OpError, SpmvOptions, SpmvPlanInfo};
 use crate::device::{DeviceError, DeviceKind, DeviceSlice, Event};
 use crate::{Offset, Value};
@@ -139,7 +139,9 @@ impl<V: Value, O: Offset> SpmvTransposedPlan<V, O> {
         beta: impl Into<Factor<'f, V>>,
         y: &mut DeviceSlice<V>,
     ) -> Result<(), OpError> {
-        self.schedule.run(Product::transposed(&self.matrix, (alpha.into(), x), (beta.into(), y))?)
+        with_numbers(self.matrix.device(), (alpha, beta), y, |alpha, beta, y| {
+            self.schedule.run(Product::transposed(&self.matrix, (alpha, x), (beta, y))?)
+        })
     }
 
     /// What the plan costs. Waits for the analysis.

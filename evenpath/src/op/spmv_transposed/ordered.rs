@@ -10,7 +10,7 @@ use crate::op::requirement::Requirement;
 use crate::op::scan::Operator;
 use crate::op::sort::{SortOptions, sort_pairs, temporary_bytes_pairs};
 use crate::op::transpose::{by_column, check_countable};
-use crate::op::{DeviceCsr, Factor, OpError, reduce, vector};
+use crate::op::{DeviceCsr, OpError, reduce, vector};
 use crate::{Offset, Value};
 
 /// Products in the order of the nonzeros, sorted by column, summed by column.
@@ -43,7 +43,7 @@ impl<V: Value, O: Offset> Ordered<V, O> {
     fn products(
         &self,
         matrix: &DeviceCsr<V, O>,
-        alpha: Factor<'_, V>,
+        alpha: V,
         x: &DeviceSlice<V>,
     ) -> Result<DeviceVec<V>, OpError> {
         let device = matrix.device();
@@ -54,7 +54,7 @@ impl<V: Value, O: Offset> Ordered<V, O> {
             x: x.as_global(),
             products: products.as_global_mut(),
             tile_rows: self.tiles.rows.as_global(),
-            alpha: alpha.view(),
+            alpha,
         };
         // SAFETY: x has one element per row, as a `Product` promises; the tiles are the matrix's, of the kernel's length, and
         // there is one product per nonzero.

@@ -50,7 +50,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Unordered<V, O> {
             tiles: self.tiles.count,
             block_tiles: self.block_tiles,
             slots_log2: SLOTS_LOG2,
-            alpha: alpha.view(),
+            alpha,
         };
         // SAFETY: what a `Product` promises; the tiles are the matrix's, of the kernel's length.
         unsafe { self.launch.launch(kernel) }?;

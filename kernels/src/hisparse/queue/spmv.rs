@@ -9,7 +9,6 @@ use evenpath_simt::{kernel, parameters, Arena, Global, GlobalMut};
 use super::{
     dense, traverse, DenseRows, Entries, EntryOperation, Queues, Tree, BLOCK as THREADS, SHARED_BYTES,
 };
-use crate::factor::Factor;
 use crate::spmv::AtomicFloat;
 
 kernel! {
@@ -25,8 +24,8 @@ kernel! {
     shared: SHARED_BYTES;
     body: HiSparseQueuedSpmv::queued_spmv::<BLOCK>;
     entries: {
-        hisparse_queued_spmv_f32 in hisparse_queue_f32: <V = f32>, 128 x 1 resident 7;
-        hisparse_queued_spmv_f64 in hisparse_queue_f64: <V = f64>, 128 x 1 resident 5;
+        hisparse_queued_spmv_f32 in hisparse_queue_f32: <V = f32>, 128 x 1 resident 8;
+        hisparse_queued_spmv_f64 in hisparse_queue_f64: <V = f64>, 128 x 1 resident 6;
     }
 }
 
@@ -40,7 +39,7 @@ parameters! {
         /// Factor of the tree's values.
         pub scale: V,
         /// Factor of the product.
-        pub alpha: Factor<V>,
+        pub alpha: V,
         /// 1 for the transpose of the tree's content, else 0.
         pub transposed: u32,
     }
@@ -51,7 +50,7 @@ impl<V: AtomicFloat> AddProducts<V> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn add(self, base: u32, index: u32, sum: V) {
-        let product = self.alpha.get() * (self.scale * sum);
+        let product = self.alpha * (self.scale * sum);
         self.y.fetch_add((base + index) as usize, product, Ordering::Relaxed, Scope::Device);
     }
 }
