@@ -168,6 +168,7 @@ fn visit_formats(visitor: &mut impl Visitor) {
     visitor.visit::<spmm::SpmmRows<f32, f32, u32>>();
     visitor.visit::<spmm::SpmmPieces<f32, f32, u32>>();
     visitor.visit::<spmm::SpmmFinish<f32>>();
+    visitor.visit::<spmm::SpmmCombine<f32>>();
     visitor.visit::<spmm::SpmmTranspose<f32>>();
     visitor.visit::<ell::Ell<f32>>();
     visitor.visit::<ell::EllR<f32>>();

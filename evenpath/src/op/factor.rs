@@ -31,8 +31,8 @@ use crate::device::{Device, DeviceSlice, DeviceVec, DeviceView, DeviceViewMut};
 /// # Ok::<(), evenpath::Error>(())
 /// ```
 ///
-/// [`axpby`](super::vector::axpby) and products with dense matrices read such a factor as they run. Products with a vector compute the
-/// product by itself then, into memory for another y, and add it by `axpby`: products with numbers, which are most, have no cost of it.
+/// [`axpby`](super::vector::axpby) reads such a factor as it runs. Products compute the product by itself then, into memory for another
+/// y or C, and add it in a launch of its own: products with numbers, which are most, have no cost of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Factor<'a, V: Value> {
     /// What is known here.

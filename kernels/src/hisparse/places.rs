@@ -1,7 +1,8 @@
 //! Where products go: a part of the frozen schedule.
 //!
 //! A part is processed in *chunks* of quads. In a chunk, products are ordered by the element of the result that they add to, and
-//! those of one element by their slots in the schedule's order. The place of a product is its position in this order.
+//! those of one element by their slots in the schedule's order. The place of a product is its position in this order, [spread] over
+//! the banks of shared memory.
 
 use evenpath_simt::{kernel, parameters, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
@@ -11,7 +12,7 @@ use super::schedule::{last_not_above, ListedLeaf, ListedPart, Schedule, QUAD};
 use crate::block::count_scan::CountScan;
 
 /// The largest number of quads of a chunk.
-pub const MOST_CHUNK_QUADS: u32 = 1024;
+pub const MOST_CHUNK_QUADS: u32 = 960;
 /// The largest number of quads of a part whose products have places.
 pub const MOST_PART_QUADS: u32 = 4096;
 
@@ -22,8 +23,24 @@ const PRESENT: u32 = QUAD * BITS;
 /// The first bit of the index of the leaf.
 const LEAF: u32 = PRESENT + QUAD;
 
-const _: () =
-    assert!(LEAF + BITS == 64 && MOST_CHUNK_QUADS * QUAD == 1 << BITS && MOST_PART_QUADS == 1 << BITS);
+const _: () = assert!(
+    LEAF + BITS == 64
+        && places_len(MOST_CHUNK_QUADS as usize, 8) <= 1 << BITS
+        && MOST_PART_QUADS == 1 << BITS
+);
+
+/// The place of the product at `position`: one place is left out after as many as there are banks for elements of `size` bytes, and
+/// one more after so many times as many. Lanes that add up equally many products each would else read from the same bank.
+#[inline(always)]
+pub(super) const fn spread(position: u32, size: usize) -> u32 {
+    let banks_log2 = (32 * 4 / size).ilog2();
+    position + (position >> banks_log2) + (position >> (2 * banks_log2))
+}
+
+/// Places for the products of some quads, of elements of `size` bytes.
+pub(super) const fn places_len(quads: usize, size: usize) -> usize {
+    spread(quads as u32 * QUAD, size) as usize
+}
 
 /// A quad's leaf, counted from its part's first, and the places of its products.
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +71,7 @@ parameters! {
     pub struct Places {
         /// A word per quad: its leaf, and the places of its products.
         pub quads: Global<u64>,
-        /// For each chunk, the end of the places of each of the strip's D elements.
+        /// For each chunk, the end of the positions of the products of each of the strip's D elements.
         pub ends: Global<u16>,
         /// Chunks of a part; the last ones may have no quads.
         pub chunks: u32,
@@ -62,14 +79,13 @@ parameters! {
 }
 
 impl Places {
-    /// The places of an element's products; none if the element is not below D.
+    /// The positions of an element's products.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn range(self, chunk: usize, element: u32, d_log2: u32) -> (u32, u32) {
         let at = chunk << d_log2 | element as usize;
-        let is_element = element < 1 << d_log2;
-        let start = self.ends.load_if(at.wrapping_sub(1), is_element && element > 0);
-        (u32::from(start), u32::from(self.ends.load_if(at, is_element)))
+        let start = self.ends.load_if(at.wrapping_sub(1), element > 0);
+        (u32::from(start), u32::from(self.ends.load(at)))
     }
 }
 
@@ -200,16 +216,16 @@ impl Chunk {
         total
     }
 
-    /// The places of a quad's products.
+    /// The places of a quad's products, of elements of `size` bytes.
     #[inline(always)]
-    fn places(self, quad: u32) -> u64 {
+    fn places(self, quad: u32, size: usize) -> u64 {
         let mut places = u64::from(self.leaves.load(quad as usize)) << LEAF;
         for slot in 0..QUAD {
             let at = quad * QUAD + slot;
             let element = self.elements.load(at as usize);
             if element != NONE {
                 let start = self.counts.load(Self::count(at / WARP_SLOTS, u32::from(element)));
-                let place = start + self.ranks.load(at as usize);
+                let place = spread(u32::from(start + self.ranks.load(at as usize)), size);
                 places |= 1 << (PRESENT + slot) | u64::from(place) << (BITS * slot);
             }
         }
@@ -249,7 +265,7 @@ impl<V: Float> HiSparsePlaceProducts<V> {
             quad = thread::index();
             while quad < quads {
                 let place = (own_part.begin + u64::from(begin + quad)) as usize;
-                self.quads.store(place, chunk.places(quad));
+                self.quads.store(place, chunk.places(quad, V::SIZE));
                 quad += BLOCK as u32;
             }
             thread::barrier();

@@ -7,7 +7,6 @@ use evenpath_simt::{kernel, parameters, thread, warp, Arena, Element, Float, Glo
 use super::layout::{self, DENSE};
 use super::schedule::{ListedLeaf, ListedPart, Schedule, QUAD};
 use super::{Node, Pool};
-use crate::factor::Factor;
 use crate::update::Update;
 
 parameters! {
@@ -55,9 +54,9 @@ kernel! {
         /// 1 if the matrix is the transpose of its content, else 0.
         pub is_transposed: u32,
         /// Factor of the product.
-        pub alpha: Factor<V>,
+        pub alpha: V,
         /// Factor of the previous C.
-        pub beta: Factor<V>,
+        pub beta: V,
     }
     shared: 0;
     body: HiSparseSpmm::spmm;
@@ -159,7 +158,7 @@ impl<V: Float> HiSparseSpmm<V> {
             index += 1;
         }
         // 3. Update C.
-        let update = Update { y: self.c.values, alpha: self.alpha.get(), beta: self.beta.get() };
+        let update = Update { y: self.c.values, alpha: self.alpha, beta: self.beta };
         for place in 0..d {
             let row = (strip as usize) << self.d_log2 | place as usize;
             if has_column && (row as u64) < self.rows {

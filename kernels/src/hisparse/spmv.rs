@@ -1,7 +1,7 @@
 //! y = αAx + βy by the frozen schedule: one block per part, whose threads take a few quads each at a time.
 //!
 //! The products of a chunk of quads go to shared memory, to the places that the schedule assigns to them: those of one element of
-//! the result side by side. Then a thread for each element adds up its products. So rows and columns are treated alike, and the
+//! the result side by side. Then a few lanes for each element add up its products. So rows and columns are treated alike, and the
 //! order of additions depends on the schedule alone.
 // Iterators over two arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
@@ -12,7 +12,7 @@ use evenpath_simt::{kernel, thread, warp, Arena, Element, Float, Global, Shared}
 
 use super::layout::{self, COORDINATES_BYTES, COUNT_BYTES, DENSE, UNIT_BYTES, UNIT_WORDS};
 use super::node::Pool;
-use super::places::{Places, QuadPlaces};
+use super::places::{places_len, spread, Places, QuadPlaces};
 use super::schedule::{ListedLeaf, ListedPart, Schedule, QUAD};
 use super::strip::{self, StripParts};
 use crate::block::tagged_sums::TaggedWords;
@@ -39,7 +39,7 @@ kernel! {
         /// log2 of a node's rows.
         pub d_log2: u32,
     }
-    shared: BLOCK * ITEMS * QUAD as usize * V::SIZE + 4;
+    shared: places_len(BLOCK * ITEMS, V::SIZE) * V::SIZE + 4;
     body: HiSparseSpmv::spmv::<T, BLOCK, ITEMS>;
     entries: {
         hisparse_spmv_f32 in hisparse_spmv_f32: <V = f32>, with T = Plain, 256 x 3 resident 3;
@@ -212,13 +212,13 @@ fn sum_of<V: Float>(products: Shared<V>, (start, end): (u32, u32)) -> V {
     let mut sum = V::ZERO;
     let mut at = start;
     while is_short && at + QUAD <= end {
-        let product = |k: u32| products.load((at + k) as usize);
+        let product = |k: u32| products.load(spread(at + k, V::SIZE) as usize);
         let (a, b, c, d) = (product(0), product(1), product(2), product(3));
         sum += (a + b) + (c + d);
         at += QUAD;
     }
     while is_short && at < end {
-        sum += products.load(at as usize);
+        sum += products.load(spread(at, V::SIZE) as usize);
         at += 1;
     }
     let mut long = warp::ballot(warp::FULL, !is_short);
@@ -229,7 +229,7 @@ fn sum_of<V: Float>(products: Shared<V>, (start, end): (u32, u32)) -> V {
         let mut at = warp::shuffle(warp::FULL, start, lane) + thread::lane();
         let mut part = V::ZERO;
         while at < end {
-            part += products.load(at as usize);
+            part += products.load(spread(at, V::SIZE) as usize);
             at += thread::WARP_SIZE;
         }
         let total = warp::reduce_add(part);
@@ -246,7 +246,7 @@ impl<V: Float> HiSparseSpmv<V> {
     #[inline(always)]
     fn spmv<T: Orientation, const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         const { assert!(COUNT_BYTES == 4 && COORDINATES_BYTES == 2, "two coordinates per word, after one word") };
-        const { assert!(BLOCK == 256, "a thread for each element of the largest strip") };
+        const { assert!(BLOCK == 1 << strip::BLOCK_LOG2, "a thread for each element of the largest strip") };
         let Schedule { part_list, strip_parts, parts, .. } = self.schedule;
         // 1. Find the block's part.
         let part = thread::block();
@@ -255,8 +255,8 @@ impl<V: Float> HiSparseSpmv<V> {
         let strip = own_part.strip as usize;
         let (first, end) = (strip_parts.load(strip), strip_parts.load(strip + 1));
         let strip_parts = StripParts { first, count: end - first, all: parts };
-        let products = arena.take::<V>(BLOCK * ITEMS * QUAD as usize);
-        let element = strip::own_element(self.d_log2);
+        let products = arena.take::<V>(places_len(BLOCK * ITEMS, V::SIZE));
+        let element = strip::element(self.d_log2);
         let mut quads = Quads::<V, ITEMS> {
             pool: self.pool,
             x: self.x,
@@ -281,7 +281,7 @@ impl<V: Float> HiSparseSpmv<V> {
             quads.multiply::<T, BLOCK>(begin + thread::index(), products);
             thread::barrier();
             // 3. Add up those of each element.
-            total += sum_of(products, range);
+            total += sum_of(products, strip::share_of(range, self.d_log2));
             thread::barrier();
             begin += (BLOCK * ITEMS) as u32;
             chunk += 1;

@@ -1,22 +1,48 @@
-//! The sums of a strip, of which each thread of a block has one, and how those of its parts are added up.
+//! The sums of a strip, of which each thread of a block has one or a part of one, and how those of its parts are added up.
 
-use evenpath_simt::{thread, Float, Shared};
+use evenpath_simt::{thread, warp, Float, Shared};
 
 use crate::block::tagged_sums::{Seen, TaggedSums};
 
 /// The number of parts whose sums are added up at once. With more parts, groups of this size are added first.
 const GROUP: u32 = 32;
 
-/// The element of the strip that this thread has the sum of; D or more if it has none. Neighbors belong to different warps,
+/// log2 of the threads of a block, which has one for each element of the largest strip.
+pub(super) const BLOCK_LOG2: u32 = 8;
+
+/// log2 of the lanes that add up the products of one element.
+#[inline(always)]
+fn lanes_log2(d_log2: u32) -> u32 {
+    BLOCK_LOG2 - d_log2
+}
+
+/// The number of this lane among those of its element.
+#[inline(always)]
+fn lane_of_element(d_log2: u32) -> u32 {
+    thread::lane() & ((1 << lanes_log2(d_log2)) - 1)
+}
+
+/// The element of the strip whose products this lane adds up, with the lanes beside it. Neighbors belong to different warps,
 /// because they often have about as many products.
 #[inline(always)]
-pub(super) fn own_element(d_log2: u32) -> u32 {
-    let warps = (1 << d_log2) / thread::WARP_SIZE;
-    if thread::warp() < warps {
-        thread::lane() * warps + thread::warp()
-    } else {
-        1 << d_log2
-    }
+pub(super) fn element(d_log2: u32) -> u32 {
+    let warps = 1 << (BLOCK_LOG2 - thread::WARP_SIZE.ilog2());
+    (thread::lane() >> lanes_log2(d_log2)) * warps + thread::warp()
+}
+
+/// This lane's share of the products of its element.
+#[inline(always)]
+pub(super) fn share_of((start, end): (u32, u32), d_log2: u32) -> (u32, u32) {
+    let lanes_log2 = lanes_log2(d_log2);
+    let share = (end - start + (1 << lanes_log2) - 1) >> lanes_log2;
+    let first = end.min(start + lane_of_element(d_log2) * share);
+    (first, end.min(first + share))
+}
+
+/// The sum of an element, of whose products each of its lanes has added up some.
+#[inline(always)]
+fn sum_of_lanes<V: Float>(d_log2: u32, sum: V) -> V {
+    warp::reduce_groups(sum, 1 << lanes_log2(d_log2), |a, b| a + b)
 }
 
 /// The parts of a strip.
@@ -28,7 +54,7 @@ pub(super) struct StripParts {
     pub(super) all: u32,
 }
 
-/// Passes the block's sums, the `total` of each thread's [`own_element`], to `store` if the strip has no other part. Otherwise
+/// Passes the block's sums, of which each thread has its part of its [`element`]'s in `total`, to `store` if the strip has no other part. Otherwise
 /// leaves them in `sums`; the last of the strip's parts adds up those of all in order, and passes the results to `store`. `sums`
 /// has room for D sums per part, twice, and two counters per part. All threads of the block call it together.
 #[inline(always)]
@@ -42,8 +68,9 @@ pub(super) fn finish<V: Float>(
     store: impl Fn(u32, V),
 ) {
     let StripParts { first, count, all } = strip;
-    let element = own_element(d_log2);
-    let has_element = element < 1 << d_log2;
+    let total = sum_of_lanes(d_log2, total);
+    let element = element(d_log2);
+    let has_element = lane_of_element(d_log2) == 0;
     if count == 1 {
         if has_element {
             store(element, total);

@@ -5,10 +5,12 @@
 //! rows that are too long for one group are cut into pieces, which are summed separately and then added up in order.
 //!
 //! [`SpmmRows`] computes most rows, [`SpmmPieces`] and [`SpmmFinish`] the long ones, which [`SpmmLongRows`] lists once
-//! per plan. B is read by rows: [`SpmmTranspose`] copies a B that is stored by columns.
+//! per plan. B is read by rows: [`SpmmTranspose`] copies a B that is stored by columns. [`SpmmCombine`] is for factors in
+//! device memory.
 // Iterators over two arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
+mod combine;
 mod group;
 mod long;
 mod pieces;
@@ -17,6 +19,7 @@ mod transpose;
 mod update;
 mod width;
 
+pub use combine::SpmmCombine;
 pub use group::{DenseRows, Group};
 pub use long::{SpmmLongRows, LONG_COUNTERS};
 pub use pieces::{SpmmFinish, SpmmPieces, FINISH_COLUMNS};

@@ -180,7 +180,8 @@ impl<T: Stored> SpmmFinish<T> {
             }
             let row = self.long_rows.load(slot) as usize;
             let index = row * self.c_row_stride as usize + column * self.c_column_stride as usize;
-            self.update.c.store(index, self.update.combined(index, || sum));
+            let old = self.update.load(index);
+            self.update.c.store(index, self.update.combine(sum, old));
         }
     }
 }

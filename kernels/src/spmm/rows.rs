@@ -227,8 +227,8 @@ impl<V: Float> Part<V> {
             let (row, column) = (at & ((1 << self.rows_log2) - 1), at >> self.rows_log2);
             if (row as usize) < rows_left && column < columns_left && self.is_kept.load(row as usize) != 0 {
                 let index = column as usize * c_stride as usize + row as usize;
-                let sum = || self.sums.load(self.place(column, row));
-                update.c.store_streaming(index, update.combined(index, sum));
+                let old = update.load(index);
+                update.c.store_streaming(index, update.combine(self.sums.load(self.place(column, row)), old));
             }
             at += BLOCK as u32;
         }

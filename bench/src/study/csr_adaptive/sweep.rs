@@ -5,10 +5,8 @@ use std::error::Error;
 use evenpath::Csr;
 use evenpath::device::DeviceKind;
 use evenpath_kernels::CsrView;
-use evenpath_kernels::factor::Factor;
 use evenpath_kernels::spmv::{AdaptiveRows, Product};
 use evenpath_kernels::update::Update;
-use evenpath_simt::Global;
 use evenpath_simt::kernel::Kernel;
 
 use super::{STUDY, nonzeros_per_row};
@@ -85,8 +83,7 @@ fn row_blocks_ms<V: PeerValue>(
             nonzeros: values.len() as u64,
             rows: y.len() as u32,
         };
-        let factor = |value| Factor { value, stored: Global::from_device(0, 0) };
-        let update = Update { y: y.as_global_mut(), alpha: factor(V::ONE), beta: factor(V::ZERO) };
+        let update = Update { y: y.as_global_mut(), alpha: V::ONE, beta: V::ZERO };
         let product = Product { matrix, x: x.as_global(), update };
         let arguments = AdaptiveRows { product, block_rows: block_rows.as_global() };
         // SAFETY: the arrays are those of a valid matrix, x has one element per column, y one per row; there is one more

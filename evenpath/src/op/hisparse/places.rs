@@ -8,15 +8,19 @@ use crate::Value;
 use crate::device::{DeviceSlice, DeviceVec};
 use crate::op::OpError;
 
-/// The most chunks of a part: its strip is cut rather than that a block takes longer.
-const MOST_CHUNKS: u32 = 4;
+/// What it takes a block to begin and to end, in chunks.
+const BLOCK_COST: u64 = 1;
 
 /// The most quads of a part, for `quads` quads in all, blocks that take `chunk_quads` at a time, and a device that runs `blocks`
-/// blocks at once.
+/// blocks at once: what lets all blocks be done first.
 pub(super) fn part_quads(quads: u64, chunk_quads: u32, blocks: u32) -> u32 {
-    let most = MOST_CHUNKS.min(MOST_PART_QUADS / chunk_quads);
-    let chunks = quads / (u64::from(blocks.max(1)) * u64::from(chunk_quads));
-    chunks.clamp(1, u64::from(most)) as u32 * chunk_quads
+    // Blocks come in waves, of which the last may be short.
+    let time = |chunks: u32| {
+        let parts = quads.div_ceil(u64::from(chunks * chunk_quads));
+        parts.div_ceil(u64::from(blocks.max(1))) * (u64::from(chunks) + BLOCK_COST)
+    };
+    let chunks = (1..=MOST_PART_QUADS / chunk_quads).min_by_key(|&chunks| time(chunks));
+    chunks.unwrap_or(1) * chunk_quads
 }
 
 /// Where the products of a schedule go.

@@ -10,7 +10,7 @@ use super::frozen::{Frozen, MOST_QUADS};
 use super::{DeviceHiSparse, HiSparseSpmmOptions, HiSparseSpmvMethod};
 use crate::device::Event;
 use crate::op::device_dense::check_dense;
-use crate::op::factor::factors;
+use crate::op::spmm::dense_with_numbers;
 use crate::op::{DeviceCsr, DeviceDense, Factor, OpError, SpmmOptions, SpmmPlan, SpmmPlanInfo};
 use crate::{DeviceError, Value, cpu};
 
@@ -150,10 +150,14 @@ impl<V: Value, const D: usize> HiSparseSpmmPlan<V, D> {
         beta: impl Into<Factor<'f, V>>,
         c: &mut DeviceDense<V>,
     ) -> Result<(), OpError> {
+        let device = self.matrix.device();
+        dense_with_numbers(device, (alpha, beta), c, |alpha, beta, c| self.multiply(alpha, b, beta, c))
+    }
+
+    fn multiply(&self, alpha: V, b: &DeviceDense<V>, beta: V, c: &mut DeviceDense<V>) -> Result<(), OpError> {
         let matrix = &self.matrix;
         check_dense(matrix.device(), ("B", b), (matrix.cols(), b.cols()))?;
         check_dense(matrix.device(), ("C", c), (matrix.rows(), b.cols()))?;
-        let (alpha, beta) = factors(matrix.device(), alpha, beta)?;
         if c.rows() == 0 || c.cols() == 0 {
             return Ok(());
         }
@@ -171,9 +175,9 @@ impl<V: Value, const D: usize> HiSparseSpmmPlan<V, D> {
         &self,
         nodes: &Nodes,
         frozen: &Frozen,
-        alpha: Factor<'_, V>,
+        alpha: V,
         b: &DeviceDense<V>,
-        beta: Factor<'_, V>,
+        beta: V,
         c: &mut DeviceDense<V>,
     ) -> Result<(), OpError> {
         let matrix = &self.matrix;
@@ -198,8 +202,8 @@ impl<V: Value, const D: usize> HiSparseSpmmPlan<V, D> {
             columns: b.cols() as u32,
             d_log2: D.ilog2(),
             is_transposed: u32::from(matrix.is_transposed()),
-            alpha: alpha.scaled(matrix.scale()).view(),
-            beta: beta.view(),
+            alpha: alpha * matrix.scale(),
+            beta,
         };
         // SAFETY: the tree is valid and the schedule is of it, so that leaves are nodes of the pool and their entries are
         // inside the matrix, whose shape matches B and C, each with its own strides. A grid within the limit has fewer than
@@ -210,17 +214,15 @@ impl<V: Value, const D: usize> HiSparseSpmmPlan<V, D> {
 
     fn run_on_cpu(
         &self,
-        alpha: Factor<'_, V>,
+        alpha: V,
         b: &DeviceDense<V>,
-        beta: Factor<'_, V>,
+        beta: V,
         c: &mut DeviceDense<V>,
     ) -> Result<(), OpError> {
         let (b_strides, c_strides, columns) = (b.strides(), c.strides(), b.cols());
         let (b_rows, c_rows) = (b.rows(), c.rows());
         let (host, b) = (self.matrix.host(), b.as_vec().host_slice());
-        if let (Some(host), Some(alpha), Some(b), Some(beta), Some(c)) =
-            (host, alpha.known(), b, beta.known(), c.as_mut_slice().host_slice_mut())
-        {
+        if let (Some(host), Some(b), Some(c)) = (host, b, c.as_mut_slice().host_slice_mut()) {
             let places = |rows: usize, (row_stride, column_stride): (usize, usize)| {
                 (0..rows).flat_map(move |row| {
                     (0..columns).map(move |column| row * row_stride + column * column_stride)

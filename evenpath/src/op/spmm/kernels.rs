@@ -130,7 +130,7 @@ impl<T: Storage> Kernels<T> {
         let (c_row_stride, c_column_stride) = product.c.strides();
         let c_stride = if by_columns { c_column_stride } else { c_row_stride };
         let c = product.c.as_mut_slice().as_global_mut().skip(columns.start * c_column_stride);
-        let update = DenseUpdate { c, alpha: alpha.view(), beta: beta.view() };
+        let update = DenseUpdate { c, alpha, beta };
 
         // Where C is stored by columns, single elements are stored, whatever the width.
         let stored = if by_columns { [0, 0] } else { [c_stride, columns.start] };

@@ -1,17 +1,18 @@
 //! Sparse matrix times dense matrix.
 
+mod combine;
 mod info;
 mod kernels;
 mod long_rows;
 mod shape;
 
+pub(super) use combine::dense_with_numbers;
 pub use info::SpmmPlanInfo;
 
 use std::fmt;
 
 use self::kernels::Kernels;
 use super::device_dense::check_dense;
-use super::factor::factors;
 use super::{DeviceCsr, DeviceDense, Factor, Layout, OpError};
 use crate::cpu;
 use crate::device::{DeviceError, DeviceKind, Event};
@@ -125,9 +126,9 @@ enum Schedule<T: Storage> {
 /// The work of a run: `C = αAB + βC`, of operands that fit together and are on one device.
 struct Product<'a, S: Storage, T: Storage, O: Offset> {
     matrix: &'a DeviceCsr<S, O>,
-    alpha: Factor<'a, Compute<S>>,
+    alpha: Compute<S>,
     b: &'a DeviceDense<T>,
-    beta: Factor<'a, Compute<S>>,
+    beta: Compute<S>,
     c: &'a mut DeviceDense<T>,
 }
 
@@ -169,10 +170,20 @@ impl<S: Storage, T: SpmmOperand<S>, O: Offset> SpmmPlan<S, T, O> {
         beta: impl Into<Factor<'f, Compute<S>>>,
         c: &mut DeviceDense<T>,
     ) -> Result<(), OpError> {
+        let device = self.matrix.device();
+        dense_with_numbers(device, (alpha, beta), c, |alpha, beta, c| self.multiply(alpha, b, beta, c))
+    }
+
+    fn multiply(
+        &self,
+        alpha: Compute<S>,
+        b: &DeviceDense<T>,
+        beta: Compute<S>,
+        c: &mut DeviceDense<T>,
+    ) -> Result<(), OpError> {
         let matrix = &self.matrix;
         check_dense(matrix.device(), ("B", b), (matrix.cols(), b.cols()))?;
         check_dense(matrix.device(), ("C", c), (matrix.rows(), b.cols()))?;
-        let (alpha, beta) = factors(matrix.device(), alpha, beta)?;
         if c.rows() == 0 || c.cols() == 0 {
             return Ok(());
         }
@@ -209,8 +220,7 @@ fn run_on_cpu<S: Storage, T: SpmmOperand<S>, O: Offset>(
     let (b_strides, c_layout, leading_dimension) = (b.strides(), c.layout(), c.leading_dimension());
     let columns = c.cols();
     let (b, c) = (b.as_vec().host_slice(), c.as_mut_slice().host_slice_mut());
-    if let (Some(view), Some(alpha), Some(b), Some(beta), Some(c)) = (view, alpha.known(), b, beta.known(), c)
-    {
+    if let (Some(view), Some(b), Some(c)) = (view, b, c) {
         let b = cpu::Dense { values: b, strides: b_strides };
         let by_columns = c_layout == Layout::ColumnMajor;
         cpu::spmm(view, alpha, b, beta, cpu::DenseMut { values: c, columns, by_columns, leading_dimension });

@@ -1,0 +1,53 @@
+//! Factors of products with dense matrices.
+
+use evenpath_kernels::spmm::SpmmCombine;
+use evenpath_simt::Element;
+
+use crate::device::Device;
+use crate::error::MatrixError;
+use crate::op::factor::factors;
+use crate::op::{DeviceDense, Factor, Layout, OpError};
+use crate::{Compute, Storage, Value};
+
+/// Calls `product` for C = `alpha`·(…) + `beta`·C, with numbers for both. If one is known to the device alone, the product is computed
+/// by itself, rounded to the elements of C, and added in a launch of its own.
+///
+/// # Errors
+///
+/// As for [`factors`], those of `product`, and if there is no memory for another C or it has too many elements for a launch. Nothing is
+/// written before `product` is.
+pub(in crate::op) fn dense_with_numbers<'a, 'b, T: Storage>(
+    device: &Device,
+    (alpha, beta): (impl Into<Factor<'a, Compute<T>>>, impl Into<Factor<'b, Compute<T>>>),
+    c: &mut DeviceDense<T>,
+    product: impl FnOnce(Compute<T>, Compute<T>, &mut DeviceDense<T>) -> Result<(), OpError>,
+) -> Result<(), OpError> {
+    let (alpha, beta) = factors(device, alpha, beta)?;
+    if let (Some(alpha), Some(beta)) = (alpha.known(), beta.known()) {
+        return product(alpha, beta, c);
+    }
+    device.check_same(c.device())?;
+    let (len, (row_stride, column_stride)) = (c.rows() * c.cols(), c.strides());
+    let launch = device.kernel().threads(len)?;
+    let elements = device.uninitialized(len)?;
+    let only_product = DeviceDense::try_new(elements, c.rows(), c.cols(), c.layout());
+    let mut only_product = only_product.map_err(MatrixError::from)?;
+    product(Compute::<T>::ONE, Compute::<T>::ZERO, &mut only_product)?;
+    let (line, c_stride) = match c.layout() {
+        Layout::RowMajor => (c.cols(), row_stride),
+        Layout::ColumnMajor => (c.rows(), column_stride),
+    };
+    let kernel = SpmmCombine {
+        product: only_product.as_vec().as_global(),
+        c: c.as_mut_slice().as_global_mut(),
+        alpha: alpha.view(),
+        beta: beta.view(),
+        line: line as u64,
+        c_stride: c_stride as u64,
+        len: len as u64,
+    };
+    // SAFETY: P has `len` elements, and C as many in lines of its own stride; there are factors of one element. All are on this device,
+    // and buffers are freed in the stream's order.
+    unsafe { launch.launch(kernel) }?;
+    Ok(())
+}

@@ -1,0 +1,49 @@
+//! What is left to do of C = αAB + βC where a factor is in device memory: the kernels of the product take numbers.
+
+use evenpath_simt::half::{bf16, f16};
+use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut, Stored};
+
+use super::update::DenseUpdate;
+use crate::factor::Factor;
+
+kernel! {
+    /// C = αP + βC: one thread per element.
+    pub struct SpmmCombine<T: Stored> {
+        /// P, whose lines, rows or columns as those of C, lie one behind the other.
+        pub product: Global<T>,
+        /// The elements of C; read only where β is not zero.
+        pub c: GlobalMut<T>,
+        /// Factor of P.
+        pub alpha: Factor<<T as Stored>::Compute>,
+        /// Factor of C.
+        pub beta: Factor<<T as Stored>::Compute>,
+        /// Elements of a line.
+        pub line: u64,
+        /// Elements from a line of C to the next.
+        pub c_stride: u64,
+        /// Elements of P.
+        pub len: u64,
+    }
+    shared: 0;
+    body: SpmmCombine::combine::<BLOCK>;
+    entries: {
+        spmm_combine_f32 in spmm_f32: <T = f32>, 256 x 1;
+        spmm_combine_f64 in spmm_f64: <T = f64>, 256 x 1;
+        spmm_combine_f16 in spmm_f16: <T = f16>, 256 x 1;
+        spmm_combine_bf16 in spmm_bf16: <T = bf16>, 256 x 1;
+    }
+}
+
+impl<T: Stored> SpmmCombine<T> {
+    #[inline(always)]
+    fn combine<const BLOCK: usize>(self, _: Arena) {
+        let index = thread::block() as u64 * BLOCK as u64 + u64::from(thread::index());
+        if index < self.len {
+            let line = index / self.line;
+            let at = (line * self.c_stride + (index - line * self.line)) as usize;
+            let update = DenseUpdate { c: self.c, alpha: self.alpha.get(), beta: self.beta.get() };
+            let old = update.load(at);
+            self.c.store(at, update.combine(self.product.load(index as usize).widen(), old));
+        }
+    }
+}
