@@ -17,14 +17,18 @@ mod codes;
 mod cut;
 mod descents;
 mod fill;
+mod inputs;
+mod one_pass;
 mod origin;
 mod output;
+mod share;
 mod tile;
 mod walk;
 
 pub use cut::CutPath;
 pub use descents::CountDescents;
 pub use fill::FillTiles;
+pub use one_pass::{one_pass_state_words, OnePass};
 pub use output::Output;
 pub use walk::WalkPath;
 
