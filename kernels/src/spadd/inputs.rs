@@ -24,8 +24,9 @@ pub(super) struct Inputs<V> {
     fixed_bits: u32,
 }
 
-/// Up to [`BATCH`] results of a thread, `BLOCK` apart: what they are made of.
-pub(super) struct Batch<V> {
+/// What results of a thread are made of: up to [`BATCH`] of the `total` results of a tile, `BLOCK` apart.
+pub(super) struct Batch<V, const BLOCK: usize> {
+    total: u32,
     origins: [Origin; BATCH],
     columns: [u32; BATCH],
     values: [(V, V); BATCH],
@@ -57,7 +58,7 @@ impl<V: Float> Inputs<V> {
         }
     }
 
-    /// Writes `total` results, of the given origins.
+    /// Writes what the output has of `total` results, of the given origins.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn write<O: Offset, const BLOCK: usize>(
@@ -66,23 +67,77 @@ impl<V: Float> Inputs<V> {
         total: u32,
         output: Output<V, O>,
     ) {
+        let Output { column_indices, values, .. } = output;
         let mut first = thread::index();
         while first < total {
-            let batch = self.load::<O, BLOCK>(origins, (first, total), output);
-            self.store::<O, BLOCK>(&batch, (first, total), output);
+            let own = self.origins::<BLOCK>(origins, (first, total));
+            let mut own_columns = [0; BATCH];
+            let mut own_values = [(V::ZERO, V::ZERO); BATCH];
+            if output.has_pattern() {
+                for item in 0..BATCH {
+                    own_columns[item] = self.column(own[item]);
+                }
+            }
+            if output.has_values() {
+                for item in 0..BATCH {
+                    own_values[item] = self.values(own[item]);
+                }
+                for item in 0..BATCH {
+                    let place = first + (item * BLOCK) as u32;
+                    if place < total {
+                        values.store_streaming(place as usize, self.combine(own[item], own_values[item]));
+                    }
+                }
+            }
+            if output.has_pattern() {
+                for item in 0..BATCH {
+                    let place = first + (item * BLOCK) as u32;
+                    if place < total {
+                        column_indices.store_streaming(place as usize, own_columns[item]);
+                    }
+                }
+            }
             first += (BATCH * BLOCK) as u32;
         }
     }
 
-    /// Loads what the results `first`, `first` + `BLOCK`, … are made of, as far as there are `total`.
+    /// Loads what the first results of a tile are made of, of which there are `total`: [`BATCH`] for each thread of the block.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn load<O: Offset, const BLOCK: usize>(
+    pub(super) fn load<const BLOCK: usize>(&self, origins: Shared<u32>, total: u32) -> Batch<V, BLOCK> {
+        let origins = self.origins::<BLOCK>(origins, (thread::index(), total));
+        let mut batch = Batch { total, origins, columns: [0; BATCH], values: [(V::ZERO, V::ZERO); BATCH] };
+        for item in 0..BATCH {
+            batch.columns[item] = self.column(origins[item]);
+        }
+        for item in 0..BATCH {
+            batch.values[item] = self.values(origins[item]);
+        }
+        batch
+    }
+
+    /// Writes the results that [`load`](Self::load) has loaded.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn store<O: Offset, const BLOCK: usize>(&self, batch: &Batch<V, BLOCK>, output: Output<V, O>) {
+        for item in 0..BATCH {
+            let place = thread::index() + (item * BLOCK) as u32;
+            if place < batch.total {
+                let value = self.combine(batch.origins[item], batch.values[item]);
+                output.values.store_streaming(place as usize, value);
+                output.column_indices.store_streaming(place as usize, batch.columns[item]);
+            }
+        }
+    }
+
+    /// The origins of the results `first`, `first` + `BLOCK`, … as far as there are `total`.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn origins<const BLOCK: usize>(
         &self,
         origins: Shared<u32>,
         (first, total): (u32, u32),
-        output: Output<V, O>,
-    ) -> Batch<V> {
+    ) -> [Origin; BATCH] {
         let mut own = [Origin::NONE; BATCH];
         for item in 0..BATCH {
             let place = first + (item * BLOCK) as u32;
@@ -91,48 +146,7 @@ impl<V: Float> Inputs<V> {
                     Origin::from_word(origins.load(place as usize) & self.kept_bits | self.fixed_bits);
             }
         }
-        let mut columns = [0; BATCH];
-        let mut values = [(V::ZERO, V::ZERO); BATCH];
-        if output.has_pattern() {
-            for item in 0..BATCH {
-                columns[item] = self.column(own[item]);
-            }
-        }
-        if output.has_values() {
-            for item in 0..BATCH {
-                values[item] = self.values(own[item]);
-            }
-        }
-        Batch { origins: own, columns, values }
-    }
-
-    /// Writes the results that [`load`](Self::load) has loaded.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn store<O: Offset, const BLOCK: usize>(
-        &self,
-        batch: &Batch<V>,
-        (first, total): (u32, u32),
-        output: Output<V, O>,
-    ) {
-        let Output { column_indices, values, .. } = output;
-        if output.has_values() {
-            for item in 0..BATCH {
-                let place = first + (item * BLOCK) as u32;
-                if place < total {
-                    let value = self.combine(batch.origins[item], batch.values[item]);
-                    values.store_streaming(place as usize, value);
-                }
-            }
-        }
-        if output.has_pattern() {
-            for item in 0..BATCH {
-                let place = first + (item * BLOCK) as u32;
-                if place < total {
-                    column_indices.store_streaming(place as usize, batch.columns[item]);
-                }
-            }
-        }
+        own
     }
 
     #[inline(always)]

@@ -32,7 +32,11 @@ kernel! {
         /// B, with as many rows.
         pub b: CsrView<V, O>,
         /// [`one_pass_state_words`] words, all zero. Output: the number of results, in word [`RESULTS`].
-        pub states: GlobalMut<u64>,
+        pub state: GlobalMut<u64>,
+        /// Output: words that are set to zero, those that another launch has used.
+        pub stale: GlobalMut<u64>,
+        /// Their number.
+        pub stale_words: u32,
         /// The result: pattern and values, with room for as many entries as there are.
         pub output: Output<V, O>,
         /// Which items make results, and their values: bits of [`keep`](super::keep).
@@ -46,10 +50,10 @@ kernel! {
         + BLOCK * 4 + 12;
     body: OnePass::one_pass::<BLOCK, ITEMS>;
     entries: {
-        spadd_one_pass_f32_u32 in spadd_f32: <V = f32, O = u32>, 256 x 8;
-        spadd_one_pass_f32_u64 in spadd_f32: <V = f32, O = u64>, 256 x 8;
-        spadd_one_pass_f64_u32 in spadd_f64: <V = f64, O = u32>, 256 x 8;
-        spadd_one_pass_f64_u64 in spadd_f64: <V = f64, O = u64>, 256 x 8;
+        spadd_one_pass_f32_u32 in spadd_f32: <V = f32, O = u32>, 256 x 8 resident 2;
+        spadd_one_pass_f32_u64 in spadd_f32: <V = f32, O = u64>, 256 x 8 resident 2;
+        spadd_one_pass_f64_u32 in spadd_f64: <V = f64, O = u32>, 256 x 8 resident 2;
+        spadd_one_pass_f64_u64 in spadd_f64: <V = f64, O = u64>, 256 x 8 resident 2;
     }
 }
 
@@ -75,7 +79,7 @@ impl<V: Float, O: Offset> OnePass<V, O> {
         let Self { a, b, output, .. } = self;
         let patterns = (a.pattern(), b.pattern());
         let tiles = thread::grid_size();
-        let prefix = TilePrefix::new(self.states.skip(LOOK_BACK), tiles);
+        let prefix = TilePrefix::new(self.state.skip(LOOK_BACK), tiles);
         let probed = Cuts::<BLOCK>::probe(patterns);
         let number = prefix.draw(number_word);
         let (tile, own_cut) = cuts.find(patterns, number, (BLOCK * ITEMS) as u32, probed);
@@ -108,8 +112,7 @@ impl<V: Float, O: Offset> OnePass<V, O> {
         // 4. Load the results' nonzeros while looking back for the results before them, and write.
         let inputs =
             Inputs::new((a, b), (tile.a_first - ahead, tile.b_first), self.keep, (self.alpha, self.beta));
-        let places = (thread::index(), counted.results);
-        let batch = inputs.load::<O, BLOCK>(origins, places, output);
+        let batch = inputs.load::<BLOCK>(origins, counted.results);
         if thread::warp() == 0 {
             let before = prefix.exclusive(number, total).value;
             if thread::lane() == 0 {
@@ -119,10 +122,22 @@ impl<V: Float, O: Offset> OnePass<V, O> {
         thread::barrier();
         let before = u64::from(before_word.load(0));
         let ends = origins.skip(counted.results as usize);
-        inputs.store::<O, BLOCK>(&batch, places, output.skip(before as usize));
+        inputs.store(&batch, output.skip(before as usize));
         tile.write_row_offsets::<O, BLOCK>(number, before, ends, output.row_offsets);
+        self.clear::<BLOCK>(number);
         if number + 1 == tiles && thread::index() == 0 {
-            self.states.store(RESULTS, before + u64::from(counted.results));
+            self.state.store(RESULTS, before + u64::from(counted.results));
+        }
+    }
+
+    /// Sets the tile's part of the stale words to zero.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn clear<const BLOCK: usize>(&self, number: u32) {
+        let mut index = number * BLOCK as u32 + thread::index();
+        while index < self.stale_words {
+            self.stale.store(index as usize, 0);
+            index += thread::grid_size() * BLOCK as u32;
         }
     }
 }
@@ -170,7 +185,7 @@ impl<const BLOCK: usize> Cuts<BLOCK> {
         let is_end = thread::index() >= half;
         let (row, diagonal) = if is_end { (rows.1, end) } else { (rows.0, begin) };
         let cut = Cut::in_row(a, b, row, diagonal);
-        if thread::index() % half == 0 {
+        if thread::index().is_multiple_of(half) {
             let found = self.found.skip(if is_end { 2 } else { 0 });
             found.store(0, cut.a);
             found.store(1, row);

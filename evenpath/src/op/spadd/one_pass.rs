@@ -30,26 +30,29 @@ impl<V: Value, O: Offset> Operands<'_, V, O> {
         device.refuse_in_graph("a sum of matrices waits for the size of its result")?;
         device.prepare(kernels::<V, O>)?;
         let launch = device.kernel().items(path_items(a.view(), b.view()) as usize)?;
-        let mut states = device.zeros(one_pass_state_words(launch.grid()))?;
+        let mut state = device.launch_state(one_pass_state_words(launch.grid()))?;
         let most = self.a.nnz() + self.b.nnz();
         let mut row_offsets = device.uninitialized(a.rows + 1)?;
         let (mut columns, mut values) = (device.uninitialized(most)?, device.uninitialized(most)?);
         let pattern = (row_offsets.as_global_mut(), columns.as_global_mut());
         let (a_values, b_values) = (self.a.values(), self.b.values());
+        let (stale, stale_words) = state.stale();
         let kernel = OnePass {
             a: a.with_values(&a_values),
             b: b.with_values(&b_values),
-            states: states.as_global_mut(),
+            state: state.own(),
+            stale,
+            stale_words,
             output: Output::new(Some(pattern), Some(values.as_global_mut())),
             keep: self.operation.code(),
             alpha: factors.0,
             beta: factors.1,
         };
-        // SAFETY: the views are of two canonical matrices with the same number of rows, of the state of the path's tiles, and of
-        // outputs with room for all entries of both and `rows` + 1 row offsets. All are on this device, and buffers are freed in
+        // SAFETY: the views are of two canonical matrices with the same number of rows, of the state of the path's tiles, which is
+        // zero, and of outputs with room for all entries of both and `rows` + 1 row offsets. All are on this device, and buffers are freed in
         // the stream's order.
         unsafe { launch.launch(kernel) }?;
-        let nonzeros = countable::<O>(states.get(RESULTS)?)?;
+        let nonzeros = countable::<O>(state.finish(RESULTS)?)?;
         columns.truncate(nonzeros);
         values.truncate(nonzeros);
         Ok(Some((Pattern::canonical(a.rows, a.cols, row_offsets, columns), values)))
