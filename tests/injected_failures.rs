@@ -304,7 +304,15 @@ fn sparse_results() {
     let held = |_: &DeviceCsr<f64>| vec![];
     drive("a transpose", upload, held, |a| values_of(&a.transpose()?));
     drive("A + Aᵀ", upload, held, |a| values_of(&a.add_transpose(1.0, 2.0)?));
+    let checked = |device: &Device| {
+        let a = upload(device);
+        values_of(&a.add(1.0, &a, 1.0).unwrap()).unwrap();
+        a
+    };
     for operation in Elementwise::ALL {
+        drive(&format!("{operation} of a checked matrix"), checked, held, |a| {
+            values_of(&a.elementwise(operation, 2.0, a, -1.0)?)
+        });
         drive(&operation.to_string(), upload, held, |a| values_of(&a.elementwise(operation, 2.0, a, -1.0)?));
         drive(&format!("planned {operation}"), upload, held, |a| {
             values_of(&a.plan_elementwise(operation, a)?.run(1.0, 3.0)?)

@@ -35,6 +35,7 @@ mod sort;
 mod sort_by_offsets;
 mod sort_tiles;
 mod spadd;
+mod spadd_one_pass;
 mod spgemm;
 mod spgemm_plans;
 mod spgemm_two_level_sort;

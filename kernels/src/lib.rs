@@ -205,6 +205,7 @@ fn visit_sparse(visitor: &mut impl Visitor) {
     visitor.visit::<spadd::CountDescents<u32>>();
     visitor.visit::<spadd::WalkPath<u32>>();
     visitor.visit::<spadd::FillTiles<f32, u32>>();
+    visitor.visit::<spadd::OnePass<f32, u32>>();
     visitor.visit::<spgemm::SpgemmPartWork<u32>>();
     visitor.visit::<spgemm::SpgemmRankProducts<u32>>();
     visitor.visit::<spgemm::SpgemmCutByParts<u32>>();

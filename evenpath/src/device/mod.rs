@@ -33,6 +33,7 @@ mod event;
 mod foreign;
 mod graph;
 mod launch;
+mod launch_state;
 mod machine;
 mod memory_limit;
 mod node;
@@ -72,6 +73,7 @@ pub use upload::Upload;
 pub use vec::DeviceVec;
 pub use view::{DeviceView, DeviceViewMut};
 
+use launch_state::IdleStates;
 use machine::{Machine, Moment};
 use memory_limit::Budget;
 
@@ -98,6 +100,7 @@ struct Shared {
     /// Counts the device objects of this process, to tell them apart.
     number: u64,
     budget: Budget,
+    idle_states: IdleStates,
 }
 
 pub(crate) enum Backend {
@@ -278,7 +281,8 @@ impl Device {
             Backend::Machine(machine) => machine.properties().clone(),
         };
         let number = COUNT.fetch_add(1, Relaxed);
-        Self { shared: Arc::new(Shared { backend, kind, properties, number, budget: Budget::unlimited() }) }
+        let (budget, idle_states) = (Budget::unlimited(), IdleStates::default());
+        Self { shared: Arc::new(Shared { backend, kind, properties, number, budget, idle_states }) }
     }
 
     /// Has a call to a simulated GPU fail, for tests of what a program does then: the first allocation, copy, launch or wait

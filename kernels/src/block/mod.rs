@@ -12,6 +12,7 @@ pub mod merge_share;
 pub mod numbered_bits;
 pub mod operator;
 pub mod output;
+pub mod pair_search;
 pub mod radix_rank;
 pub mod radix_sort;
 pub mod reduce;

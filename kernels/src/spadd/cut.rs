@@ -1,4 +1,4 @@
-use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
+use evenpath_simt::{kernel, thread, Arena, GlobalMut};
 
 use super::{path_items, state_words, tile};
 use crate::block::warp_search;
@@ -42,27 +42,66 @@ impl<O: Offset> CutPath<O> {
             self.states.store(number, 0);
         }
         let diagonal = (u64::from(tile) * u64::from(self.tile_items)).min(path_items(a, b));
-        let offset = |offsets: Global<O>, row: u64| offsets.load(row as usize).to_usize() as u64;
         // The first row whose end is not before the diagonal.
-        let row = warp_search::first(0, u64::from(a.rows), |row| {
-            offset(a.row_offsets, row + 1) + offset(b.row_offsets, row + 1) + row >= diagonal
-        });
-        let (a_start, b_start) = (offset(a.row_offsets, row), offset(b.row_offsets, row));
-        let mut a_before = a_start;
-        if row < u64::from(a.rows) {
-            let (a_end, b_end) = (offset(a.row_offsets, row + 1), offset(b.row_offsets, row + 1));
-            // Nonzeros of the row before the diagonal, which is not past the row's end.
-            let taken = diagonal - a_start - b_start - row;
-            let low = taken.saturating_sub(b_end - b_start);
-            let high = taken.min(a_end - a_start);
-            let a_columns = a.column_indices.skip(a_start as usize);
-            let b_columns = b.column_indices.skip(b_start as usize);
-            a_before += warp_search::first(low, high, |index| {
-                a_columns.load(index as usize) > b_columns.load((taken - 1 - index) as usize)
-            });
-        }
+        let row = warp_search::first(0, u64::from(a.rows), |row| row_end(a, b, row) >= diagonal);
+        let cut = Cut::in_row(a, b, row, diagonal);
         if thread::lane() == 0 {
-            tile::store_start(self.starts, tile, a_before, row);
+            tile::store_start(self.starts, tile, cut.a, row);
         }
+    }
+}
+
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn offset<O: Offset>(pattern: Pattern<O>, row: u64) -> u64 {
+    pattern.row_offsets.load(row as usize).to_usize() as u64
+}
+
+/// The position on the path of a row's end.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub(super) fn row_end<O: Offset>(a: Pattern<O>, b: Pattern<O>, row: u64) -> u64 {
+    offset(a, row + 1) + offset(b, row + 1) + row
+}
+
+/// Where a diagonal cuts the path in a row.
+pub(super) struct Cut {
+    /// Nonzeros of A before it.
+    pub(super) a: u64,
+    /// Nonzeros of B before it.
+    b: u64,
+    /// Whether both matrices have nonzeros in the row where it may separate a pair: one of A before it, one of B after it.
+    is_inside: bool,
+}
+
+impl Cut {
+    /// The cut of a diagonal in the first row whose end is not before it; for the path's end, that is one past the last row. For
+    /// one whole warp.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn in_row<O: Offset>(a: Pattern<O>, b: Pattern<O>, row: u64, diagonal: u64) -> Self {
+        let (a_start, b_start) = (offset(a, row), offset(b, row));
+        if row >= u64::from(a.rows) {
+            return Self { a: a_start, b: b_start, is_inside: false };
+        }
+        let (a_end, b_end) = (offset(a, row + 1), offset(b, row + 1));
+        // Nonzeros of the row before the diagonal, which is not past the row's end.
+        let taken = diagonal - a_start - b_start - row;
+        let low = taken.saturating_sub(b_end - b_start);
+        let high = taken.min(a_end - a_start);
+        let a_columns = a.column_indices.skip(a_start as usize);
+        let b_columns = b.column_indices.skip(b_start as usize);
+        let a_taken = warp_search::first(low, high, |index| {
+            a_columns.load(index as usize) > b_columns.load((taken - 1 - index) as usize)
+        });
+        let before = b_start + (taken - a_taken);
+        Self { a: a_start + a_taken, b: before, is_inside: a_taken > 0 && before < b_end }
+    }
+
+    /// Whether it separates two nonzeros of the same row and column.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn separates_pair<O: Offset>(&self, a: Pattern<O>, b: Pattern<O>) -> bool {
+        self.is_inside && a.column_indices.load(self.a as usize - 1) == b.column_indices.load(self.b as usize)
     }
 }

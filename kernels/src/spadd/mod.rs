@@ -12,19 +12,26 @@
 //! per item, the codes, and counts the results. Then memory is allocated, and [`FillTiles`] writes the pattern, the values,
 //! or both; it follows the codes and does not compare columns again. An item has the same code wherever the path is cut. So
 //! a pair of equal columns may lie on both sides of a cut, and no diagonal needs the balanced path's star.
+//!
+//! [`OnePass`] is both phases in one launch, for small matrices: the result has room for as many entries as both have, and a
+//! block learns by look-back where its results go. It shares the walk, and what follows it, with the kernels of two phases.
 
 mod codes;
 mod cut;
 mod descents;
 mod fill;
+mod inputs;
+mod one_pass;
 mod origin;
 mod output;
+mod share;
 mod tile;
 mod walk;
 
 pub use cut::CutPath;
 pub use descents::CountDescents;
 pub use fill::FillTiles;
+pub use one_pass::{one_pass_state_words, OnePass};
 pub use output::Output;
 pub use walk::WalkPath;
 

@@ -1,6 +1,8 @@
 //! A tile of the path.
 
-use evenpath_simt::{Global, GlobalMut};
+use evenpath_simt::{thread, Global, GlobalMut, Shared};
+
+use crate::Offset;
 
 /// The rows and the nonzeros of both matrices in a tile.
 #[derive(Debug, Clone, Copy)]
@@ -29,14 +31,26 @@ pub(super) fn store_start(starts: GlobalMut<u64>, tile: u32, a: u64, row: u64) {
 }
 
 impl Tile {
-    /// Tile `number` of a path of `items` items, with `tile_items` per tile. If a row's columns are out of order, a later cut can
-    /// lie before an earlier one; the tile is still inside both matrices.
+    /// Tile `number` of a path of `items` items, with `tile_items` per tile, which begins where [`store_start`] wrote.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn load(starts: Global<u64>, number: u32, items: u64, tile_items: u32) -> Self {
         let starts = starts.skip(2 * number as usize);
-        let (a, row, next_a, next_row) = (starts.load(0), starts.load(1), starts.load(2), starts.load(3));
-        let diagonal = u64::from(number) * u64::from(tile_items);
+        let (start, end) = ((starts.load(0), starts.load(1)), (starts.load(2), starts.load(3)));
+        Self::between(start, end, u64::from(number) * u64::from(tile_items), items, tile_items)
+    }
+
+    /// The tile from `diagonal` on, of a path of `items` items: at most `tile_items`. It begins after as many nonzeros of A and
+    /// row ends as `start` says, and ends after as many as `end` says. If a row's columns are out of order, a later cut can lie
+    /// before an earlier one; the tile is still inside both matrices.
+    #[inline(always)]
+    pub(super) fn between(
+        (a, row): (u64, u64),
+        (next_a, next_row): (u64, u64),
+        diagonal: u64,
+        items: u64,
+        tile_items: u32,
+    ) -> Self {
         let items = (items - diagonal).min(u64::from(tile_items)) as u32;
         let rows = (next_row - row) as u32;
         let nonzeros = items - rows;
@@ -49,6 +63,28 @@ impl Tile {
             a_len,
             b_first: (diagonal - a - row) as usize,
             b_len: nonzeros - a_len,
+        }
+    }
+
+    /// Writes the row offsets at the row ends in the tile, which follow `before` results in tiles before it and as many of its own as
+    /// `ends` says; tile 0 also writes the first offset. Every thread of a block of `BLOCK` calls it.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn write_row_offsets<O: Offset, const BLOCK: usize>(
+        &self,
+        number: u32,
+        before: u64,
+        ends: Shared<u32>,
+        row_offsets: GlobalMut<O>,
+    ) {
+        if number == 0 && thread::index() == 0 {
+            row_offsets.store(0, O::ZERO);
+        }
+        let row_offsets = row_offsets.skip(self.first_row + 1);
+        let mut row = thread::index();
+        while row < self.rows {
+            row_offsets.store(row as usize, O::from_bits(before + u64::from(ends.load(row as usize))));
+            row += BLOCK as u32;
         }
     }
 }

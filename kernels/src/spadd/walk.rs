@@ -44,7 +44,7 @@ const NONE: u32 = u32::MAX;
 
 /// Words of shared memory for a tile's columns, padded to whole packets and with one column more for each matrix, and for the
 /// ends of its rows.
-const fn staged_len(block: usize, items: usize) -> usize {
+pub(super) const fn staged_len(block: usize, items: usize) -> usize {
     (block * items + 2 * (3 + 1 + 3) + 1 + items).next_multiple_of(4)
 }
 
@@ -56,16 +56,7 @@ impl<O: Offset> WalkPath<O> {
         let none = arena.take(1);
         let number = thread::block();
         let tile = Tile::load(self.starts, number, path_items(self.a, self.b), (BLOCK * ITEMS) as u32);
-        let a = Columns::new(self.a.column_indices, tile.a_first, tile.a_len, self.a.nonzeros);
-        let b = Columns::new(self.b.column_indices, tile.b_first, tile.b_len, self.b.nonzeros);
-        let (b_memory, ends) = (memory.skip(a.room()), memory.skip(a.room() + b.room()));
-        a.stage::<BLOCK>(memory);
-        b.stage::<BLOCK>(b_memory);
-        if thread::index() == 0 {
-            none.store(0, NONE);
-        }
-        let staged = Staged { a: memory.skip(a.skew as usize), b: b_memory.skip(b.skew as usize), none };
-        stage_row_ends::<O, BLOCK, ITEMS>(&tile, (self.a, self.b), staged, ends);
+        let (staged, ends) = stage::<O, BLOCK, ITEMS>(&tile, (self.a, self.b), memory, none);
         thread::await_copies();
         thread::barrier();
 
@@ -77,7 +68,7 @@ impl<O: Offset> WalkPath<O> {
         let mut left = tile.items - diagonal;
         let mut results = 0;
         for word in 0..words {
-            let of_word = walk.next_word();
+            let of_word = walk.next::<{ WORD_ITEMS as usize }>();
             codes.store(word, of_word.word());
             let items = left.min(WORD_ITEMS);
             results += of_word.results(self.keep, items).count_ones();
@@ -93,6 +84,29 @@ impl<O: Offset> WalkPath<O> {
             self.states.fetch_add(RESULTS, u64::from(total), Ordering::Relaxed, Scope::Device);
         }
     }
+}
+
+/// Begins to stage a tile's columns and the ends of its rows, in [`staged_len`] words aligned to 16 bytes and one more. They are
+/// there after copies were awaited, and a barrier. Returns the columns and the rows' ends.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub(super) fn stage<O: Offset, const BLOCK: usize, const ITEMS: usize>(
+    tile: &Tile,
+    (a, b): (Pattern<O>, Pattern<O>),
+    memory: Shared<u32>,
+    none: Shared<u32>,
+) -> (Staged, Shared<u32>) {
+    let of_a = Columns::new(a.column_indices, tile.a_first, tile.a_len, a.nonzeros);
+    let of_b = Columns::new(b.column_indices, tile.b_first, tile.b_len, b.nonzeros);
+    let (b_memory, ends) = (memory.skip(of_a.room()), memory.skip(of_a.room() + of_b.room()));
+    of_a.stage::<BLOCK>(memory);
+    of_b.stage::<BLOCK>(b_memory);
+    if thread::index() == 0 {
+        none.store(0, NONE);
+    }
+    let staged = Staged { a: memory.skip(of_a.skew as usize), b: b_memory.skip(of_b.skew as usize), none };
+    stage_row_ends::<O, BLOCK, ITEMS>(tile, (a, b), staged, ends);
+    (staged, ends)
 }
 
 /// The columns of one matrix that a tile stages: its own, and the next one if there is one.
@@ -194,7 +208,7 @@ fn stage_row_ends<O: Offset, const BLOCK: usize, const ITEMS: usize>(
 
 /// A tile's columns in shared memory, from the first of each matrix on.
 #[derive(Clone, Copy)]
-struct Staged {
+pub(super) struct Staged {
     a: Shared<u32>,
     b: Shared<u32>,
     /// [`NONE`].
@@ -202,7 +216,7 @@ struct Staged {
 }
 
 /// The state of a thread's walk along its share of the path.
-struct Walk {
+pub(super) struct Walk {
     /// The next columns.
     a: Shared<u32>,
     b: Shared<u32>,
@@ -229,7 +243,7 @@ impl Walk {
     /// Finds where a tile's `diagonal` cuts the path: the row, and the position in the row.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn new(tile: &Tile, Staged { a, b, none }: Staged, ends: Shared<u32>, diagonal: u32) -> Self {
+    pub(super) fn new(tile: &Tile, Staged { a, b, none }: Staged, ends: Shared<u32>, diagonal: u32) -> Self {
         let begin = (a.address(), b.address());
         // The first row whose end is not before the diagonal; the last that the tile touches is not.
         let row = partition_point(0, tile.rows, |row| {
@@ -263,12 +277,13 @@ impl Walk {
         walk
     }
 
-    /// Continues the walk; the codes of the next items.
+    /// Continues the walk; the codes of the next `N` items, at most 31.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn next_word(&mut self) -> Codes {
+    pub(super) fn next<const N: usize>(&mut self) -> Codes {
+        const { assert!(N <= WORD_ITEMS as usize) };
         self.codes = Codes { takes_a: 0, joins: 0 };
-        unroll::<{ WORD_ITEMS as usize }>(self);
+        unroll::<N>(self);
         self.codes
     }
 

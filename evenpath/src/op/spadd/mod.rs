@@ -1,6 +1,7 @@
 //! Sums of two sparse matrices, and other element-wise operations that merge their rows.
 
 mod coordinates;
+mod one_pass;
 mod path;
 
 use std::fmt;
@@ -25,8 +26,9 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// Method: merge path over (row, column) tuples in two phases, count and fill (after Dalton, Baxter, Merrill, Olson,
     /// Garland, "Optimizing Sparse Matrix Operations on GPUs using Merge Path", IPDPS 2015, section III-B); on the CPU, rows
-    /// are merged in parallel. Between the phases the call waits for the device, to learn the size of C; if A and B have no more than
-    /// 262,144 nonzeros, it waits after them, and C keeps memory for as many.
+    /// are merged in parallel. Between the phases the call waits for the device, to learn the size of C. If A and B are known to be
+    /// canonical and have no more than 262,144 nonzeros together, both phases are one launch, the call waits after it, and C keeps
+    /// memory for as many nonzeros.
     /// Temporary memory is about 0.27 bytes per row and per nonzero of both matrices.
     ///
     /// ```
@@ -103,12 +105,11 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// As for [`add`](Self::add).
     pub fn elementwise(&self, operation: Elementwise, alpha: V, b: &Self, beta: V) -> Result<Self, OpError> {
         let operands = Operands::new(operation, self, b)?;
-        let (factors, most) = ((alpha, beta), self.nnz() + b.nnz());
-        let (pattern, values) = if self.device().kind() != DeviceKind::Cpu && most <= MOST_FILLED_AT_ONCE {
-            operands.fill_at_once(most, factors)?
-        } else {
-            operands.fill(operands.walk()?.as_ref(), Some(factors))?
-        };
+        let factors = (alpha, beta);
+        if let Some((pattern, values)) = operands.in_one_pass(factors)? {
+            return Ok(Self::from_valid(pattern, values));
+        }
+        let (pattern, values) = operands.fill(operands.walk()?.as_ref(), Some(factors))?;
         let Some(values) = values else { unreachable!("values were requested") };
         Ok(Self::from_valid(pattern, values))
     }
@@ -264,10 +265,6 @@ impl<V: Value, O: Offset> fmt::Debug for ElementwisePlan<V, O> {
     }
 }
 
-/// Entries of both operands for which results are written before the host knows how many there are. The wait takes some microseconds, in
-/// which the device does nothing; the memory for results that there might have been, a few megabytes here, is kept with the result.
-const MOST_FILLED_AT_ONCE: usize = 1 << 18;
-
 /// Two matrices of equal shape on one device, and the operation.
 struct Operands<'m, V: Value, O: Offset> {
     operation: Elementwise,
@@ -316,47 +313,17 @@ impl<'m, V: Value, O: Offset> Operands<'m, V, O> {
         factors: Option<Factors<V>>,
     ) -> Result<(Pattern<O>, Option<DeviceVec<V>>), OpError> {
         let Some(path) = path else { return self.fill_on_host(factors) };
-        let room = countable::<O>(path.results())?;
-        self.write(path, room, factors)
-    }
-
-    /// The second phase on devices that run kernels, into memory for `room` results, which there are at most.
-    fn write(
-        &self,
-        path: &Path,
-        room: usize,
-        factors: Option<Factors<V>>,
-    ) -> Result<(Pattern<O>, Option<DeviceVec<V>>), OpError> {
+        let nonzeros = countable::<O>(path.results())?;
         let (rows, device) = (self.a.rows(), self.device());
         let mut row_offsets = if rows == 0 { device.zeros(1)? } else { device.uninitialized(rows + 1)? };
-        let mut columns = device.uninitialized(room)?;
+        let mut columns = device.uninitialized(nonzeros)?;
         let pattern = Some((&mut row_offsets, &mut columns));
         let mut values = None;
         if factors.is_some() {
-            values = Some(device.uninitialized(room)?);
+            values = Some(device.uninitialized(nonzeros)?);
         }
         path.fill(self, Write { pattern, values: values.as_mut().zip(factors) })?;
         Ok((Pattern::canonical(rows, self.a.cols(), row_offsets, columns), values))
-    }
-
-    /// Both phases on devices that run kernels, with one wait after them: the result is written to memory for `most` entries, as many as
-    /// the operands have.
-    fn fill_at_once(
-        &self,
-        most: usize,
-        factors: Factors<V>,
-    ) -> Result<(Pattern<O>, Option<DeviceVec<V>>), OpError> {
-        let (a, b) = (self.a.pattern(), self.b.pattern());
-        self.device().prepare(path::kernels::<V, O>)?;
-        let mut path = Path::begin(self.operation.code(), a, b)?;
-        let (mut pattern, mut values) = self.write(&path, most, Some(factors))?;
-        path.conclude(a, b)?;
-        let nonzeros = countable::<O>(path.results())?;
-        pattern.column_indices.truncate(nonzeros);
-        if let Some(values) = &mut values {
-            values.truncate(nonzeros);
-        }
-        Ok((pattern, values))
     }
 
     /// Only the values of the result, one per result on the path.

@@ -43,14 +43,6 @@ pub(super) struct Write<'o, V: Value, O: Offset> {
 impl Path {
     /// Walks the path of A and B. Waits for the device to learn how many results there are.
     pub(super) fn walk<O: Offset>(keep: u32, a: &Pattern<O>, b: &Pattern<O>) -> Result<Self, OpError> {
-        let mut path = Self::begin(keep, a, b)?;
-        path.conclude(a, b)?;
-        Ok(path)
-    }
-
-    /// Begins to walk the path of A and B. Until it is [concluded](Self::conclude), nobody knows how many results there are, but for that
-    /// there are no more than entries of both, in whatever order their columns are.
-    pub(super) fn begin<O: Offset>(keep: u32, a: &Pattern<O>, b: &Pattern<O>) -> Result<Self, OpError> {
         let device = a.row_offsets.device();
         let launch = device.kernel().items(path_items(a.view(), b.view()) as usize)?;
         let (tiles, tile_items) = (launch.grid(), launch.info().tile_items() as u32);
@@ -86,14 +78,12 @@ impl Path {
         // codes, the tiles and the state need. The cut has written `starts`, which are inside both matrices for any order of
         // columns. All are on this device, and buffers are freed in the stream's order.
         unsafe { launch.launch(kernel) }?;
+        path.conclude(a, b)?;
         Ok(path)
     }
 
     /// Waits for the walk, and checks what it found: that both matrices are canonical, and how many results there are.
-    pub(super) fn conclude<O: Offset>(&mut self, a: &Pattern<O>, b: &Pattern<O>) -> Result<(), OpError> {
-        if self.tiles == 0 {
-            return Ok(());
-        }
+    fn conclude<O: Offset>(&mut self, a: &Pattern<O>, b: &Pattern<O>) -> Result<(), OpError> {
         if self.unchecked == [false; 2] {
             self.results = self.states.get(RESULTS)?;
             return Ok(());

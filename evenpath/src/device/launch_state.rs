@@ -1,0 +1,94 @@
+//! State of kernels whose blocks tell each other something. It must be zero before a launch, and is kept from one launch to the
+//! next: setting a new one to zero would take as long as a small launch itself.
+
+use std::sync::Arc;
+
+use evenpath_simt::GlobalMut;
+use parking_lot::Mutex;
+
+use super::allocation::Allocation;
+use super::memory_limit::Reservation;
+use super::owner::Owner;
+use super::slice::{DeviceSlice, Memory};
+use super::{Device, DeviceError, DeviceVec};
+
+/// Words of a half, at least: more than small launches need.
+const LEAST_WORDS: usize = 1 << 10;
+/// Words of a half up to which a state is kept.
+const MOST_KEPT_WORDS: usize = 1 << 14;
+
+/// The state of one launch, in one of two halves: the launch finds its half all zero, and sets what the launch before it used of
+/// the other to zero.
+pub(crate) struct LaunchState {
+    words: DeviceVec<u64>,
+    turn: Turn,
+    /// Words that this launch uses.
+    used: usize,
+}
+
+/// Which half is used.
+#[derive(Clone, Copy)]
+struct Turn {
+    /// Words of a half.
+    half: usize,
+    /// The first word of the half that is zero.
+    own: usize,
+    /// Words of the other half that may not be zero.
+    stale: usize,
+}
+
+/// States that no launch uses. They do not count as memory in use.
+#[derive(Default)]
+pub(super) struct IdleStates(Mutex<Vec<(Arc<Allocation>, Turn)>>);
+
+impl Device {
+    /// A state of `words` words, more than none, for one launch.
+    ///
+    /// # Errors
+    ///
+    /// As for [`zeros`](Self::zeros).
+    pub(crate) fn launch_state(&self, words: usize) -> Result<LaunchState, DeviceError> {
+        let idle = self.shared.idle_states.0.lock().pop();
+        if let Some((allocation, turn)) = idle.filter(|(_, turn)| turn.half >= words) {
+            let reservation = Reservation::new(self, 16 * turn.half as u64)?;
+            let memory = Memory::Machine { allocation, offset: 0, len: 2 * turn.half };
+            let elements = DeviceSlice::new(self.clone(), memory);
+            let words_on_device = DeviceVec::of_parts(elements, reservation, Owner::Device);
+            return Ok(LaunchState { words: words_on_device, turn, used: words });
+        }
+        let half = words.max(LEAST_WORDS);
+        let turn = Turn { half, own: 0, stale: 0 };
+        Ok(LaunchState { words: self.zeros(2 * half)?, turn, used: words })
+    }
+}
+
+impl LaunchState {
+    /// The words of the launch, which are zero.
+    pub(crate) fn own(&mut self) -> GlobalMut<u64> {
+        self.words.as_global_mut().skip(self.turn.own)
+    }
+
+    /// The words that the launch sets to zero, and their number.
+    pub(crate) fn stale(&mut self) -> (GlobalMut<u64>, u32) {
+        let Turn { half, own, stale } = self.turn;
+        (self.words.as_global_mut().skip(half - own), stale as u32)
+    }
+
+    /// Waits for the launch, and copies one of its words to the host. Then the state is ready for another launch. A state that is
+    /// dropped instead, because a call failed, is not used again.
+    ///
+    /// # Errors
+    ///
+    /// As for [`DeviceSlice::get`].
+    pub(crate) fn finish(self, index: usize) -> Result<u64, DeviceError> {
+        let Self { words, turn: Turn { half, own, .. }, used } = self;
+        let word = words.get(own + index)?;
+        if half <= MOST_KEPT_WORDS
+            && let Memory::Machine { allocation, .. } = &words.memory
+        {
+            let turn = Turn { half, own: half - own, stale: used };
+            words.device().shared.idle_states.0.lock().push((Arc::clone(allocation), turn));
+        }
+        Ok(word)
+    }
+}

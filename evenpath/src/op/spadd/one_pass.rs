@@ -1,0 +1,70 @@
+//! Sums of small matrices in one launch, which writes results before the host knows how many there are.
+
+use evenpath_kernels::spadd::{OnePass, Output, RESULTS, one_pass_state_words, path_items};
+
+use super::{Factors, Operands, countable};
+use crate::device::{DeviceKind, DeviceVec, Kernels};
+use crate::op::OpError;
+use crate::op::device_csr::Pattern;
+use crate::{Offset, Value};
+
+/// Entries of both operands for which there is one launch. It saves two of three launches, and the pause between the phases;
+/// these are most of the time here. The memory for results that there might have been, a few megabytes, is kept with the result.
+const MOST_IN_ONE_PASS: usize = 1 << 18;
+
+/// The kernels of one pass, to be compiled ahead.
+fn kernels<V: Value, O: Offset>() -> Kernels {
+    Kernels::default().and::<OnePass<V, O>>()
+}
+
+impl<V: Value, O: Offset> Operands<'_, V, O> {
+    /// The result's pattern and values in one pass; `None` where that is not possible. Waits for the device.
+    pub(super) fn in_one_pass(
+        &self,
+        factors: Factors<V>,
+    ) -> Result<Option<(Pattern<O>, DeviceVec<V>)>, OpError> {
+        if !self.fit_one_pass() {
+            return Ok(None);
+        }
+        let (a, b, device) = (self.a.pattern(), self.b.pattern(), self.device());
+        device.refuse_in_graph("a sum of matrices waits for the size of its result")?;
+        device.prepare(kernels::<V, O>)?;
+        let launch = device.kernel().items(path_items(a.view(), b.view()) as usize)?;
+        let mut state = device.launch_state(one_pass_state_words(launch.grid()))?;
+        let most = self.a.nnz() + self.b.nnz();
+        let mut row_offsets = device.uninitialized(a.rows + 1)?;
+        let (mut columns, mut values) = (device.uninitialized(most)?, device.uninitialized(most)?);
+        let pattern = (row_offsets.as_global_mut(), columns.as_global_mut());
+        let (a_values, b_values) = (self.a.values(), self.b.values());
+        let (stale, stale_words) = state.stale();
+        let kernel = OnePass {
+            a: a.with_values(&a_values),
+            b: b.with_values(&b_values),
+            state: state.own(),
+            stale,
+            stale_words,
+            output: Output::new(Some(pattern), Some(values.as_global_mut())),
+            keep: self.operation.code(),
+            alpha: factors.0,
+            beta: factors.1,
+        };
+        // SAFETY: the views are of two canonical matrices with the same number of rows, of the state of the path's tiles, which is
+        // zero, and of outputs with room for all entries of both and `rows` + 1 row offsets. All are on this device, and buffers are freed in
+        // the stream's order.
+        unsafe { launch.launch(kernel) }?;
+        let nonzeros = countable::<O>(state.finish(RESULTS)?)?;
+        columns.truncate(nonzeros);
+        values.truncate(nonzeros);
+        Ok(Some((Pattern::canonical(a.rows, a.cols, row_offsets, columns), values)))
+    }
+
+    /// Whether one pass is for these operands: the device runs kernels, both are small, have rows, and are known to be canonical.
+    /// What is not known yet, the walk of two phases finds out while it counts.
+    fn fit_one_pass(&self) -> bool {
+        let (a, b) = (self.a.pattern(), self.b.pattern());
+        self.device().kind() != DeviceKind::Cpu
+            && a.rows > 0
+            && self.a.nnz() + self.b.nnz() <= MOST_IN_ONE_PASS
+            && [a, b].iter().all(|pattern| pattern.canonical.get().is_some())
+    }
+}

@@ -1,0 +1,181 @@
+//! What the results of a tile are made of.
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
+use evenpath_simt::{thread, Float, Global, Shared};
+
+use super::keep;
+use super::origin::Origin;
+use super::output::Output;
+use crate::{CsrView, Offset};
+
+/// Results that a thread has in flight.
+pub(super) const BATCH: usize = 8;
+
+/// Both matrices from the tile's first nonzeros on; A's from the one before, if there is one.
+pub(super) struct Inputs<V> {
+    a: (Global<u32>, Global<V>),
+    b: (Global<u32>, Global<V>),
+    keep: u32,
+    alpha: V,
+    beta: V,
+    /// The walk has found the origins of each result of a sum; otherwise they are the same for all results.
+    kept_bits: u32,
+    fixed_bits: u32,
+}
+
+/// What results of a thread are made of: up to [`BATCH`] of the `total` results of a tile, `BLOCK` apart.
+pub(super) struct Batch<V, const BLOCK: usize> {
+    total: u32,
+    origins: [Origin; BATCH],
+    columns: [u32; BATCH],
+    values: [(V, V); BATCH],
+}
+
+impl<V: Float> Inputs<V> {
+    /// The nonzeros of A and B from those numbers on, with their factors.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn new<O: Offset>(
+        (a, b): (CsrView<V, O>, CsrView<V, O>),
+        (a_first, b_first): (usize, usize),
+        keep: u32,
+        (alpha, beta): (V, V),
+    ) -> Self {
+        let (kept_bits, fixed_bits) = match keep {
+            keep if keep & keep::B != 0 => (u32::MAX, 0),
+            keep if keep & keep::MULTIPLY != 0 => (!Origin::FROM, Origin::FROM),
+            _ => (!Origin::FROM, Origin::FROM_A),
+        };
+        Self {
+            a: (a.column_indices.skip(a_first), a.values.skip(a_first)),
+            b: (b.column_indices.skip(b_first), b.values.skip(b_first)),
+            keep,
+            alpha,
+            beta,
+            kept_bits,
+            fixed_bits,
+        }
+    }
+
+    /// Writes what the output has of `total` results, of the given origins.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn write<O: Offset, const BLOCK: usize>(
+        &self,
+        origins: Shared<u32>,
+        total: u32,
+        output: Output<V, O>,
+    ) {
+        let Output { column_indices, values, .. } = output;
+        let mut first = thread::index();
+        while first < total {
+            let own = self.origins::<BLOCK>(origins, (first, total));
+            let mut own_columns = [0; BATCH];
+            let mut own_values = [(V::ZERO, V::ZERO); BATCH];
+            if output.has_pattern() {
+                for item in 0..BATCH {
+                    own_columns[item] = self.column(own[item]);
+                }
+            }
+            if output.has_values() {
+                for item in 0..BATCH {
+                    own_values[item] = self.values(own[item]);
+                }
+                for item in 0..BATCH {
+                    let place = first + (item * BLOCK) as u32;
+                    if place < total {
+                        values.store_streaming(place as usize, self.combine(own[item], own_values[item]));
+                    }
+                }
+            }
+            if output.has_pattern() {
+                for item in 0..BATCH {
+                    let place = first + (item * BLOCK) as u32;
+                    if place < total {
+                        column_indices.store_streaming(place as usize, own_columns[item]);
+                    }
+                }
+            }
+            first += (BATCH * BLOCK) as u32;
+        }
+    }
+
+    /// Loads what the first results of a tile are made of, of which there are `total`: [`BATCH`] for each thread of the block.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn load<const BLOCK: usize>(&self, origins: Shared<u32>, total: u32) -> Batch<V, BLOCK> {
+        let origins = self.origins::<BLOCK>(origins, (thread::index(), total));
+        let mut batch = Batch { total, origins, columns: [0; BATCH], values: [(V::ZERO, V::ZERO); BATCH] };
+        for item in 0..BATCH {
+            batch.columns[item] = self.column(origins[item]);
+        }
+        for item in 0..BATCH {
+            batch.values[item] = self.values(origins[item]);
+        }
+        batch
+    }
+
+    /// Writes the results that [`load`](Self::load) has loaded.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn store<O: Offset, const BLOCK: usize>(&self, batch: &Batch<V, BLOCK>, output: Output<V, O>) {
+        for item in 0..BATCH {
+            let place = thread::index() + (item * BLOCK) as u32;
+            if place < batch.total {
+                let value = self.combine(batch.origins[item], batch.values[item]);
+                output.values.store_streaming(place as usize, value);
+                output.column_indices.store_streaming(place as usize, batch.columns[item]);
+            }
+        }
+    }
+
+    /// The origins of the results `first`, `first` + `BLOCK`, … as far as there are `total`.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn origins<const BLOCK: usize>(
+        &self,
+        origins: Shared<u32>,
+        (first, total): (u32, u32),
+    ) -> [Origin; BATCH] {
+        let mut own = [Origin::NONE; BATCH];
+        for item in 0..BATCH {
+            let place = first + (item * BLOCK) as u32;
+            if place < total {
+                own[item] =
+                    Origin::from_word(origins.load(place as usize) & self.kept_bits | self.fixed_bits);
+            }
+        }
+        own
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn column(&self, origin: Origin) -> u32 {
+        let of_a = self.a.0.load_if(origin.a(), origin.is_of_a());
+        of_a | self.b.0.load_if(origin.b(), origin.is_of_b() && !origin.is_of_a())
+    }
+
+    /// The values of A and of B; zero if they are not read.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn values(&self, origin: Origin) -> (V, V) {
+        (
+            self.a.1.load_if(origin.a(), origin.is_of_a() && self.alpha != V::ZERO),
+            self.b.1.load_if(origin.b(), origin.is_of_b() && self.beta != V::ZERO),
+        )
+    }
+
+    #[inline(always)]
+    fn combine(&self, origin: Origin, (a, b): (V, V)) -> V {
+        let (a, b) = (self.alpha * a, self.beta * b);
+        if self.keep & keep::MULTIPLY != 0 {
+            return a * b;
+        }
+        // Negative zero: adding it changes no value.
+        let nothing = V::from_bits(1 << (V::SIZE * 8 - 1));
+        let a = if origin.is_of_a() { a } else { nothing };
+        let b = if origin.is_of_b() { b } else { nothing };
+        a + b
+    }
+}
