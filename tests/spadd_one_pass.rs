@@ -164,7 +164,7 @@ fn sums_on_several_streams_and_threads() {
                 scope.spawn(|| {
                     let stream = device.stream().expect("a stream");
                     for _ in 0..4 {
-                        assert!(stream.scope(&sum) == expected && sum() == expected, "{device}");
+                        assert!(stream.scope(sum) == expected && sum() == expected, "{device}");
                     }
                 });
             }

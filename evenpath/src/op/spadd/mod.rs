@@ -106,8 +106,8 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     pub fn elementwise(&self, operation: Elementwise, alpha: V, b: &Self, beta: V) -> Result<Self, OpError> {
         let operands = Operands::new(operation, self, b)?;
         let factors = (alpha, beta);
-        if let Some((pattern, values)) = operands.in_one_pass(factors)? {
-            return Ok(Self::from_valid(pattern, values));
+        if let Some(result) = operands.in_one_pass(factors)? {
+            return Ok(result);
         }
         let (pattern, values) = operands.fill(operands.walk()?.as_ref(), Some(factors))?;
         let Some(values) = values else { unreachable!("values were requested") };

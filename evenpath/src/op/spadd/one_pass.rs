@@ -3,9 +3,9 @@
 use evenpath_kernels::spadd::{OnePass, Output, RESULTS, one_pass_state_words, path_items};
 
 use super::{Factors, Operands, countable};
-use crate::device::{DeviceKind, DeviceVec, Kernels};
-use crate::op::OpError;
+use crate::device::{DeviceKind, Kernels};
 use crate::op::device_csr::Pattern;
+use crate::op::{DeviceCsr, OpError};
 use crate::{Offset, Value};
 
 /// Entries of both operands for which there is one launch. It saves two of three launches, and the pause between the phases;
@@ -18,11 +18,8 @@ fn kernels<V: Value, O: Offset>() -> Kernels {
 }
 
 impl<V: Value, O: Offset> Operands<'_, V, O> {
-    /// The result's pattern and values in one pass; `None` where that is not possible. Waits for the device.
-    pub(super) fn in_one_pass(
-        &self,
-        factors: Factors<V>,
-    ) -> Result<Option<(Pattern<O>, DeviceVec<V>)>, OpError> {
+    /// The result in one pass; `None` where that is not possible. Waits for the device.
+    pub(super) fn in_one_pass(&self, factors: Factors<V>) -> Result<Option<DeviceCsr<V, O>>, OpError> {
         if !self.fit_one_pass() {
             return Ok(None);
         }
@@ -55,7 +52,8 @@ impl<V: Value, O: Offset> Operands<'_, V, O> {
         let nonzeros = countable::<O>(state.finish(RESULTS)?)?;
         columns.truncate(nonzeros);
         values.truncate(nonzeros);
-        Ok(Some((Pattern::canonical(a.rows, a.cols, row_offsets, columns), values)))
+        let pattern = Pattern::canonical(a.rows, a.cols, row_offsets, columns);
+        Ok(Some(DeviceCsr::from_valid(pattern, values)))
     }
 
     /// Whether one pass is for these operands: the device runs kernels, both are small, have rows, and are known to be canonical.
