@@ -42,9 +42,9 @@ kernel! {
     shared: places_len(BLOCK * ITEMS, V::SIZE) * V::SIZE + 4;
     body: HiSparseSpmv::spmv::<T, BLOCK, ITEMS>;
     entries: {
-        hisparse_spmv_f32 in hisparse_spmv_f32: <V = f32>, with T = Plain, 256 x 3 resident 3;
+        hisparse_spmv_f32 in hisparse_spmv_f32: <V = f32>, with T = Plain, 256 x 2 resident 4;
         hisparse_spmv_f64 in hisparse_spmv_f64: <V = f64>, with T = Plain, 256 x 2 resident 3;
-        hisparse_spmv_transposed_f32 in hisparse_spmv_f32: <V = f32>, with T = Transposed, 256 x 3 resident 3;
+        hisparse_spmv_transposed_f32 in hisparse_spmv_f32: <V = f32>, with T = Transposed, 256 x 2 resident 4;
         hisparse_spmv_transposed_f64 in hisparse_spmv_f64: <V = f64>, with T = Transposed, 256 x 2 resident 3;
     }
 }
@@ -89,71 +89,124 @@ struct Quads<V: Element, const ITEMS: usize> {
     leaf: u32,
     begin: u64,
     len: u32,
-    /// The first quad of the thread, counted from the part's.
-    first: u32,
     /// Where the products belong; no places for an absent quad.
     quad_places: [QuadPlaces; ITEMS],
+    /// The same for the next chunk, and the leaves of its quads as the list has them.
+    next_places: [QuadPlaces; ITEMS],
+    next_leaves: [[u64; 2]; ITEMS],
     values: [[V; QUAD as usize]; ITEMS],
     operands: [[V; QUAD as usize]; ITEMS],
-    /// Packed coordinates, two per word.
+    /// Packed coordinates, two per word, of quads of sparse leaves. They and the values are taken as they come from memory: what is
+    /// computed of them waits for them.
     coordinates: [[u32; 2]; ITEMS],
-    /// The index of the operand's first element.
+    /// The index of the operand's first element, and in the lowest bits how the leaf is stored.
     operand_firsts: [u32; ITEMS],
+    /// The leaf's slot with which the quad begins.
+    slots: [u32; ITEMS],
 }
 
-/// Starts to load the places of a quad's products.
-struct Find<'a, V: Element, const ITEMS: usize, const BLOCK: usize>(&'a mut Quads<V, ITEMS>);
+/// Starts to load the places of the products of a quad of the next chunk, in which the thread's first quad, counted from the part's,
+/// is given.
+struct Find<'a, V: Element, const ITEMS: usize, const BLOCK: usize>(&'a mut Quads<V, ITEMS>, u32);
 
 impl<V: Float, const ITEMS: usize, const BLOCK: usize> Steps for Find<'_, V, ITEMS, BLOCK> {
     #[inline(always)]
     fn step(&mut self, item: usize) {
-        let quads = &mut *self.0;
-        let quad = quads.first + (item * BLOCK) as u32;
+        let Self(quads, first) = self;
+        let quad = *first + (item * BLOCK) as u32;
         let place = (quads.begin + u64::from(quad)) as usize;
-        quads.quad_places[item] = QuadPlaces(quads.places.quads.load_if(place, quad < quads.len));
+        quads.next_places[item] = QuadPlaces(quads.places.quads.load_if(place, quad < quads.len));
     }
 }
 
-/// Finds a quad's leaf, and starts to load the quad's values and coordinates.
-struct Load<'a, V: Element, const ITEMS: usize, const BLOCK: usize>(&'a mut Quads<V, ITEMS>);
+/// Starts to load the leaf of a quad of the next chunk.
+struct Locate<'a, V: Element, const ITEMS: usize>(&'a mut Quads<V, ITEMS>);
+
+impl<V: Float, const ITEMS: usize> Steps for Locate<'_, V, ITEMS> {
+    #[inline(always)]
+    fn step(&mut self, item: usize) {
+        let quads = &mut *self.0;
+        let places = quads.next_places[item];
+        let leaf = (quads.leaf + places.leaf()) as usize;
+        let list = quads.schedule.leaf_list;
+        quads.next_leaves[item] = list.load_16_if(2 * leaf, places.present() != 0);
+    }
+}
+
+/// Starts to load the values and coordinates of a quad of the next chunk, which becomes the present one. The thread's first quad in it,
+/// counted from the part's, is given.
+struct Load<'a, V: Element, const ITEMS: usize, const BLOCK: usize>(&'a mut Quads<V, ITEMS>, u32);
 
 impl<V: Float, const ITEMS: usize, const BLOCK: usize> Steps for Load<'_, V, ITEMS, BLOCK> {
     #[inline(always)]
     fn step(&mut self, item: usize) {
-        let quads = &mut *self.0;
+        let Self(quads, first) = self;
+        quads.quad_places[item] = quads.next_places[item];
         let present = quads.quad_places[item].present();
         let (is_quad, has_second_half) = (present != 0, present >> (QUAD / 2) != 0);
-        let leaf = (quads.leaf + quads.quad_places[item].leaf()) as usize;
-        let leaf = ListedLeaf::unpack(quads.schedule.leaf_list.load_16_if(2 * leaf, is_quad));
-        let quad = quads.begin + u64::from(quads.first) + (item * BLOCK) as u64;
+        let leaf = ListedLeaf::unpack(quads.next_leaves[item]);
+        let quad = quads.begin + u64::from(*first) + (item * BLOCK) as u64;
         let slot = (quad.wrapping_sub(leaf.first) as u32).wrapping_mul(QUAD);
         let (unit, kind) = (layout::unit(leaf.reference), layout::kind(leaf.reference));
         let offset = if kind == DENSE { 0 } else { layout::slots_offset(kind, leaf.count, V::SIZE as u32) };
         let first_value = (unit + offset / UNIT_BYTES).wrapping_mul(UNIT_BYTES / V::SIZE as u32);
         let value = first_value.wrapping_add(slot) as usize;
         let packet = quads.pool.slots.load_16_if(value, is_quad);
-        let mut values = if V::SIZE == 8 {
+        quads.values[item] = if V::SIZE == 8 {
             let rest = quads.pool.slots.load_16_if(value + 2, has_second_half);
             [packet[0], packet[1], rest[0], rest[1]].map(V::from_bits)
         } else {
             [packet[0], packet[0] >> 32, packet[1], packet[1] >> 32].map(V::from_bits)
         };
-        if !offset.is_multiple_of(UNIT_BYTES) {
-            // One or two entries, whose values begin in the second half of a unit.
-            let first = if V::SIZE == 8 { values[1] } else { values[2] };
-            values = [first, values[3], V::ZERO, V::ZERO];
-        }
-        quads.values[item] = values;
         let word = (unit * UNIT_WORDS + COUNT_BYTES / 4).wrapping_add(slot / 2) as usize;
         let is_sparse = kind != DENSE;
-        let stored = [
+        quads.coordinates[item] = [
             quads.pool.words.load_if(word, is_quad && is_sparse),
             quads.pool.words.load_if(word + 1, has_second_half && is_sparse),
         ];
-        let first = layout::pack(slot >> quads.d_log2, slot & ((1 << quads.d_log2) - 1));
+        quads.slots[item] = slot;
+        let form = if !is_sparse {
+            SQUARE
+        } else if offset.is_multiple_of(UNIT_BYTES) {
+            ALIGNED
+        } else {
+            HALF
+        };
+        quads.operand_firsts[item] = leaf.operand << quads.d_log2 | form;
+    }
+}
+
+/// A sparse leaf whose values begin with a vector load.
+const ALIGNED: u32 = 0;
+/// A sparse leaf, of one or two entries, whose values begin in the second half of one.
+const HALF: u32 = 1;
+/// A dense leaf.
+const SQUARE: u32 = 2;
+const FORMS: u32 = 3;
+
+impl<V: Float, const ITEMS: usize> Quads<V, ITEMS> {
+    /// The coordinates of a quad, whatever its leaf's form.
+    #[inline(always)]
+    fn coordinates(&self, item: usize) -> [u32; 2] {
+        let slot = self.slots[item];
+        let first = layout::pack(slot >> self.d_log2, slot & ((1 << self.d_log2) - 1));
         let of_row = [first | (first + 1) << 16, (first + 2) | (first + 3) << 16];
-        quads.coordinates[item] = if is_sparse { stored } else { of_row };
-        quads.operand_firsts[item] = leaf.operand << quads.d_log2;
+        if self.operand_firsts[item] & FORMS == SQUARE {
+            of_row
+        } else {
+            self.coordinates[item]
+        }
+    }
+
+    /// The values of a quad, whatever its leaf's form.
+    #[inline(always)]
+    fn values(&self, item: usize) -> [V; QUAD as usize] {
+        let values = self.values[item];
+        if self.operand_firsts[item] & FORMS == HALF {
+            [if V::SIZE == 8 { values[1] } else { values[2] }, values[3], V::ZERO, V::ZERO]
+        } else {
+            values
+        }
     }
 }
 
@@ -164,10 +217,10 @@ impl<V: Float, T: Orientation, const ITEMS: usize> Steps for Gather<'_, V, T, IT
     #[inline(always)]
     fn step(&mut self, item: usize) {
         let quads = &mut *self.0;
-        let present = quads.quad_places[item].present();
+        let (present, coordinates) = (quads.quad_places[item].present(), quads.coordinates(item));
         for slot in 0..QUAD as usize {
-            let (_, place) = T::places(quads.coordinates[item][slot / 2] >> (16 * (slot % 2)));
-            let element = (quads.operand_firsts[item] | place) as usize;
+            let (_, place) = T::places(coordinates[slot / 2] >> (16 * (slot % 2)));
+            let element = (quads.operand_firsts[item] & !FORMS | place) as usize;
             quads.operands[item][slot] = quads.x.load_if(element, present >> slot & 1 != 0);
         }
     }
@@ -180,10 +233,10 @@ impl<V: Float, const ITEMS: usize> Steps for Put<'_, V, ITEMS> {
     #[inline(always)]
     fn step(&mut self, item: usize) {
         let Self(quads, products) = self;
-        let places = quads.quad_places[item];
+        let (places, values) = (quads.quad_places[item], quads.values(item));
         for slot in 0..QUAD {
             if places.present() >> slot & 1 != 0 {
-                let product = quads.values[item][slot as usize] * quads.operands[item][slot as usize];
+                let product = values[slot as usize] * quads.operands[item][slot as usize];
                 products.store(places.place(slot) as usize, product);
             }
         }
@@ -191,14 +244,29 @@ impl<V: Float, const ITEMS: usize> Steps for Put<'_, V, ITEMS> {
 }
 
 impl<V: Float, const ITEMS: usize> Quads<V, ITEMS> {
-    /// Multiplies the thread's quads from `first` on, and puts the products into their places.
+    /// Starts to load what is known of the thread's first quads.
     #[inline(always)]
-    fn multiply<T: Orientation, const BLOCK: usize>(&mut self, first: u32, products: Shared<V>) {
-        self.first = first;
-        unroll::<ITEMS>(&mut Find::<V, ITEMS, BLOCK>(self));
-        unroll::<ITEMS>(&mut Load::<V, ITEMS, BLOCK>(self));
+    fn begin<const BLOCK: usize>(&mut self) {
+        let first = thread::index();
+        unroll::<ITEMS>(&mut Find::<V, ITEMS, BLOCK>(self, first));
+        unroll::<ITEMS>(&mut Locate(self));
+        unroll::<ITEMS>(&mut Load::<V, ITEMS, BLOCK>(self, first));
+        unroll::<ITEMS>(&mut Find::<V, ITEMS, BLOCK>(self, first + (ITEMS * BLOCK) as u32));
+    }
+
+    /// Puts the products of the thread's quads into their places.
+    #[inline(always)]
+    fn multiply<T: Orientation>(&mut self, products: Shared<V>) {
         unroll::<ITEMS>(&mut Gather(self, PhantomData::<T>));
+        unroll::<ITEMS>(&mut Locate(self));
         unroll::<ITEMS>(&mut Put(self, products));
+    }
+
+    /// Goes on to the next chunk, of which `first` is the thread's first quad.
+    #[inline(always)]
+    fn advance<const BLOCK: usize>(&mut self, first: u32) {
+        unroll::<ITEMS>(&mut Load::<V, ITEMS, BLOCK>(self, first));
+        unroll::<ITEMS>(&mut Find::<V, ITEMS, BLOCK>(self, first + (ITEMS * BLOCK) as u32));
     }
 }
 
@@ -266,21 +334,25 @@ impl<V: Float> HiSparseSpmv<V> {
             leaf: own_part.leaf,
             begin: own_part.begin,
             len,
-            first: 0,
             quad_places: [QuadPlaces(0); ITEMS],
+            next_places: [QuadPlaces(0); ITEMS],
+            next_leaves: [[0; 2]; ITEMS],
             values: [[V::ZERO; QUAD as usize]; ITEMS],
             operands: [[V::ZERO; QUAD as usize]; ITEMS],
             coordinates: [[0; 2]; ITEMS],
             operand_firsts: [0; ITEMS],
+            slots: [0; ITEMS],
         };
         let mut total = V::ZERO;
         let (mut begin, mut chunk) = (0, part as usize * self.places.chunks as usize);
+        quads.begin::<BLOCK>();
         while begin < len {
             // 2. Put the products of a chunk into their places.
             let range = self.places.range(chunk, element, self.d_log2);
-            quads.multiply::<T, BLOCK>(begin + thread::index(), products);
+            quads.multiply::<T>(products);
             thread::barrier();
-            // 3. Add up those of each element.
+            // 3. Add up those of each element, while the next chunk is on its way.
+            quads.advance::<BLOCK>(begin + (BLOCK * ITEMS) as u32 + thread::index());
             total += sum_of(products, strip::share_of(range, self.d_log2));
             thread::barrier();
             begin += (BLOCK * ITEMS) as u32;
