@@ -359,6 +359,7 @@ impl<V: Float> HiSparseSpmv<V> {
             chunk += 1;
         }
         // 4. Update y, or leave the sums for the strip's last part.
+        let total = strip::exchange(products, self.d_log2, total);
         strip::finish(
             strip_parts,
             part,

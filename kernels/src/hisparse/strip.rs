@@ -1,4 +1,4 @@
-//! The sums of a strip, of which each thread of a block has one or a part of one, and how those of its parts are added up.
+//! The sums of a strip, of which each thread of a block has one in the end, and how those of its parts are added up.
 
 use evenpath_simt::{thread, warp, Float, Shared};
 
@@ -39,10 +39,21 @@ pub(super) fn share_of((start, end): (u32, u32), d_log2: u32) -> (u32, u32) {
     (first, end.min(first + share))
 }
 
-/// The sum of an element, of whose products each of its lanes has added up some.
+/// Exchanges sums: each lane has added up some of the products of its [`element`], and gets the sum of the element whose number is
+/// that of the thread; zero if there is none. So what is stored of neighbors is stored side by side. The threads of a block call it
+/// together, when none uses `memory` any more; it has room for D sums.
 #[inline(always)]
-fn sum_of_lanes<V: Float>(d_log2: u32, sum: V) -> V {
-    warp::reduce_groups(sum, 1 << lanes_log2(d_log2), |a, b| a + b)
+pub(super) fn exchange<V: Float>(memory: Shared<V>, d_log2: u32, sum: V) -> V {
+    let sum = warp::reduce_groups(sum, 1 << lanes_log2(d_log2), |a, b| a + b);
+    if lane_of_element(d_log2) == 0 {
+        memory.store(element(d_log2) as usize, sum);
+    }
+    thread::barrier();
+    if thread::index() < 1 << d_log2 {
+        memory.load(thread::index() as usize)
+    } else {
+        V::ZERO
+    }
 }
 
 /// The parts of a strip.
@@ -54,9 +65,9 @@ pub(super) struct StripParts {
     pub(super) all: u32,
 }
 
-/// Passes the block's sums, of which each thread has its part of its [`element`]'s in `total`, to `store` if the strip has no other part. Otherwise
-/// leaves them in `sums`; the last of the strip's parts adds up those of all in order, and passes the results to `store`. `sums`
-/// has room for D sums per part, twice, and two counters per part. All threads of the block call it together.
+/// Passes the block's sums, of which each thread has that of the element of its number in `total`, to `store` if the strip has no
+/// other part. Otherwise leaves them in `sums`; the last of the strip's parts adds up those of all in order, and passes the results
+/// to `store`. `sums` has room for D sums per part, twice, and two counters per part. All threads of the block call it together.
 #[inline(always)]
 pub(super) fn finish<V: Float>(
     strip: StripParts,
@@ -68,9 +79,8 @@ pub(super) fn finish<V: Float>(
     store: impl Fn(u32, V),
 ) {
     let StripParts { first, count, all } = strip;
-    let total = sum_of_lanes(d_log2, total);
-    let element = element(d_log2);
-    let has_element = lane_of_element(d_log2) == 0;
+    let element = thread::index();
+    let has_element = element < 1 << d_log2;
     if count == 1 {
         if has_element {
             store(element, total);

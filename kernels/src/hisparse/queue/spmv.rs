@@ -24,8 +24,8 @@ kernel! {
     shared: SHARED_BYTES;
     body: HiSparseQueuedSpmv::queued_spmv::<BLOCK>;
     entries: {
-        hisparse_queued_spmv_f32 in hisparse_queue_f32: <V = f32>, 128 x 1 resident 8;
-        hisparse_queued_spmv_f64 in hisparse_queue_f64: <V = f64>, 128 x 1 resident 6;
+        hisparse_queued_spmv_f32 in hisparse_queue_f32: <V = f32>, 128 x 1 resident 7;
+        hisparse_queued_spmv_f64 in hisparse_queue_f64: <V = f64>, 128 x 1 resident 5;
     }
 }
 
