@@ -59,6 +59,13 @@ pub(crate) struct Place<'r> {
     pub(crate) rows: Vec<(&'r Setting, &'r Row)>,
 }
 
+impl Place<'_> {
+    /// The device and the version that was measured on it: a device may have results of several.
+    pub(crate) fn title(&self) -> String {
+        format!("{}, evenpath {}", self.setting.device, self.setting.evenpath)
+    }
+}
+
 /// File names of studies begin so.
 const STUDY_PREFIX: &str = "study-";
 
@@ -183,7 +190,7 @@ impl Page {
     }
 
     fn operation(&mut self, place: &Place<'_>, op: Op, rows: &[(&Setting, &Row)]) {
-        let _ = write!(self.markdown, "\n## {}: {}\n\n", place.setting.device, operation::title(op));
+        let _ = write!(self.markdown, "\n## {}: {}\n\n", place.title(), operation::title(op));
         self.markdown += &operation::summary(rows);
         for plot in plots::of_operation(op, rows) {
             let name = format!("{}-{op}-{}.svg", place.name, plot.name);

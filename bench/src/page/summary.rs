@@ -113,7 +113,7 @@ pub(super) fn plot(place: &Place<'_>) -> NamedPlot {
     }
     series.push(Series { name: "equal".into(), mark: Mark::Line, points: vec![(0.0, 1.0), (100.0, 1.0)] });
     let plot = Plot {
-        title: format!("{}: the fastest library's time over evenpath's, sorted", place.setting.device),
+        title: format!("{}: the fastest library's time over evenpath's, sorted", place.title()),
         x: Axis::linear("percent of the measurements"),
         y: Axis::log("ratio, above 1 evenpath is faster"),
         series,
@@ -130,7 +130,7 @@ pub(super) fn of_place(place: &Place<'_>) -> Option<(String, (String, String))> 
     let table = table(place)?;
     let NamedPlot { name, plot } = plot(place);
     let file = format!("{}-{name}.svg", place.name);
-    let mut text = format!("## Summary: {}\n\n{table}", place.setting.device);
+    let mut text = format!("## Summary: {}\n\n{table}", place.title());
     // Writing to a String does not fail.
     let _ = writeln!(text, "\n![{}]({file})\n", plot.title);
     Some((text, (file, plot.to_svg())))

@@ -33,7 +33,8 @@ const _: () = assert!(
 /// one more after so many times as many. Lanes that add up equally many products each would else read from the same bank.
 #[inline(always)]
 pub(super) const fn spread(position: u32, size: usize) -> u32 {
-    let banks_log2 = (32 * 4 / size).ilog2();
+    // 16 banks of 8 bytes, or 32 of 4.
+    let banks_log2 = if size == 8 { 4 } else { 5 };
     position + (position >> banks_log2) + (position >> (2 * banks_log2))
 }
 

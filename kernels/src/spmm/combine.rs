@@ -1,4 +1,4 @@
-//! What is left to do of C = αAB + βC where a factor is in device memory: the kernels of the product take numbers.
+//! What is left to do of `C = αAB + βC` where a factor is in device memory: the kernels of the product take numbers.
 
 use evenpath_simt::half::{bf16, f16};
 use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut, Stored};
@@ -37,7 +37,7 @@ kernel! {
 impl<T: Stored> SpmmCombine<T> {
     #[inline(always)]
     fn combine<const BLOCK: usize>(self, _: Arena) {
-        let index = thread::block() as u64 * BLOCK as u64 + u64::from(thread::index());
+        let index = u64::from(thread::block()) * BLOCK as u64 + u64::from(thread::index());
         if index < self.len {
             let line = index / self.line;
             let at = (line * self.c_stride + (index - line * self.line)) as usize;
