@@ -1,5 +1,6 @@
 //! HYB on a device.
 
+use super::product::with_numbers;
 use super::{DeviceCoo, DeviceEll, Factor, OpError};
 use crate::device::{Device, DeviceError, DeviceSlice, Upload};
 use crate::{Hyb, Value};
@@ -77,9 +78,10 @@ impl<V: Value> DeviceHyb<V> {
         beta: impl Into<Factor<'f, V>>,
         y: &mut DeviceSlice<V>,
     ) -> Result<(), OpError> {
-        self.coo.check(x, y)?;
-        let alpha = alpha.into();
-        self.ell.spmv(alpha, x, beta, y)?;
-        self.coo.spmv(alpha, x, V::ONE, y)
+        with_numbers(self.device(), (alpha, beta), y, |alpha, beta, y| {
+            self.coo.check(x, y)?;
+            self.ell.spmv(alpha, x, beta, y)?;
+            self.coo.spmv(alpha, x, V::ONE, y)
+        })
     }
 }
