@@ -73,7 +73,7 @@ pub(crate) trait Machine: Send + Sync {
         bytes: usize,
     ) -> Result<Option<Box<dyn Transfer>>, DeviceError>;
 
-    /// Begins to copy to the host, as [`begin_write`](Self::begin_write): nobody else uses the bytes until the copy was waited for.
+    /// Begins to copy to the host, as [`begin_write`](Self::begin_write). The bytes are not used otherwise until then.
     unsafe fn begin_read(
         &self,
         stream: u32,

@@ -18,7 +18,7 @@ impl Node {
         match self {
             Self::Launch { kernel, arguments, .. } => Access::of_launch(kernel, arguments),
             &Self::Zero { address, bytes } => vec![Access::write(address, bytes)],
-            &Self::Copy { from, to, bytes } => vec![Access::read(from, bytes), Access::write(to, bytes)],
+            &Self::Copy { from, to, bytes } => Access::copy(from, to, bytes).into(),
         }
     }
 }

@@ -34,6 +34,11 @@ impl Access {
         Self { range: address..address.saturating_add(bytes), is_write: true }
     }
 
+    /// Those of a copy.
+    pub(super) fn copy(from: u64, to: u64, bytes: u64) -> [Self; 2] {
+        [Self::read(from, bytes), Self::write(to, bytes)]
+    }
+
     /// The views among the arguments of a launch.
     pub(super) fn of_launch(kernel: &KernelInfo, arguments: &[Argument]) -> Vec<Self> {
         let mut accesses = Vec::with_capacity(arguments.len());

@@ -68,7 +68,7 @@ impl Device {
         if let Backend::Machine(machine) = self.backend() {
             // SAFETY: the memory is unlocked before it is freed.
             if let Err(error) = unsafe { machine.pin(first.as_ptr(), layout.size()) } {
-                // SAFETY: it was allocated with this layout, and nobody has it.
+                // SAFETY: it was just allocated with this layout, and is not used.
                 unsafe { std::alloc::dealloc(first.as_ptr(), layout) };
                 return Err(error);
             }
@@ -80,7 +80,7 @@ impl Device {
     }
 }
 
-/// Whole pages for so many elements; `None` for none.
+/// The layout of `len` elements, rounded up to whole pages; `None` if `len` is zero.
 fn layout<T>(len: usize) -> Result<Option<Layout>, DeviceError> {
     let too_large = DeviceError::TooLarge { elements: len, element_bytes: size_of::<T>() };
     let bytes = byte_count::<T>(len)? as usize;
@@ -115,7 +115,7 @@ impl<T: Pod> PinnedVec<T> {
     pub fn as_slice(&self) -> Result<&[T], DeviceError> {
         self.device.refuse_in_graph("the host waits for a copy")?;
         wait_for(&self.writes)?;
-        // Who begins a copy to them has the vector mutably.
+        // No copy to them can begin while they are borrowed: that takes `&mut self`.
         Ok(self.elements.get())
     }
 
@@ -184,7 +184,7 @@ impl<T: Pod> DeviceSlice<T> {
         self.device.check_same(&source.device)?;
         let from = source.part(start, self.len())?;
         match &mut self.memory {
-            // Nobody writes to the source meanwhile: on the CPU no copy is under way.
+            // On the CPU no copy is pending, so the source is not being written.
             Memory::Host(own) => own.get_mut().copy_from_slice(from.get()),
             Memory::Machine { allocation, offset, .. } => {
                 let bytes = from.len() * size_of::<T>();

@@ -93,7 +93,7 @@ impl Simulated {
             let (device, kernels, reason) = (NAME.into(), vec![*kernel], fault.to_string());
             return Err(DeviceError::DeviceLost { device, kernels, reason });
         }
-        // The streams are held: nobody else counts.
+        // The streams are locked, so no other thread counts.
         let until_failure = self.until_failure.load(Relaxed);
         self.until_failure.store(until_failure.saturating_sub(1), Relaxed);
         if until_failure == 1 { Err(DeviceError::Injected { device: NAME.into() }) } else { Ok(guard) }
@@ -190,8 +190,7 @@ impl Machine for Simulated {
         from: *const u8,
         bytes: usize,
     ) -> Result<Option<Box<dyn Transfer>>, DeviceError> {
-        let accesses = || [Access::write(address, bytes as u64), Access::read(from as u64, bytes as u64)];
-        let (_guard, stream) = self.begin_in(stream, accesses)?;
+        let (_guard, stream) = self.begin_in(stream, || Access::copy(from as u64, address, bytes as u64))?;
         self.landings.land();
         // SAFETY: the caller's: there are as many bytes, which stay as they are.
         stream.write(address, unsafe { std::slice::from_raw_parts(from, bytes) }).map_err(refused)?;
@@ -205,11 +204,10 @@ impl Machine for Simulated {
         to: *mut u8,
         bytes: usize,
     ) -> Result<Option<Box<dyn Transfer>>, DeviceError> {
-        let accesses = || [Access::read(address, bytes as u64), Access::write(to as u64, bytes as u64)];
-        let (_guard, stream) = self.begin_in(stream, accesses)?;
+        let (_guard, stream) = self.begin_in(stream, || Access::copy(address, to as u64, bytes as u64))?;
         let mut landing = vec![0; bytes];
         stream.read(address, &mut landing).map_err(refused)?;
-        // SAFETY: the caller's: there are as many bytes, which nobody uses until the copy was waited for.
+        // SAFETY: the caller's: there are as many bytes, which are not used before the copy is waited for.
         Ok(Some(Box::new(unsafe { Copy::to_host(&self.waits, &self.landings, to, landing) })))
     }
 
@@ -219,8 +217,7 @@ impl Machine for Simulated {
     }
 
     unsafe fn copy(&self, stream: u32, from: u64, to: u64, bytes: u64) -> Result<(), DeviceError> {
-        let accesses = || [Access::read(from, bytes), Access::write(to, bytes)];
-        let (_guard, stream) = self.begin_in(stream, accesses)?;
+        let (_guard, stream) = self.begin_in(stream, || Access::copy(from, to, bytes))?;
         stream.copy(from, to, bytes).map_err(refused)
     }
 

@@ -82,7 +82,7 @@ impl<T> HostRange<T> {
     }
 
     pub(super) fn get_mut(&mut self) -> &mut [T] {
-        // SAFETY: the elements are there and nobody else uses them while this is borrowed, as the type says.
+        // SAFETY: the elements are valid, and used through this alone while it is borrowed, as the type says.
         unsafe { NonNull::slice_from_raw_parts(self.first, self.len).as_mut() }
     }
 }

@@ -62,8 +62,8 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
         Ok(Self::from_valid(Pattern::new(rows, cols, row_offsets, column_indices), values))
     }
 
-    /// The row offsets, column indices and values, in memory of the device. It is the matrix's own where nothing else has that: no
-    /// clone, and no plan; else a copy.
+    /// The row offsets, column indices and values, in memory of the device. They are the matrix's own if no clone and no plan
+    /// shares them, else copies.
     ///
     /// # Errors
     ///
@@ -83,7 +83,7 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
     }
 }
 
-/// The vector, or a copy where somebody else has it too.
+/// The vector, or a copy if it is shared.
 fn take<T: bytemuck::Pod>(shared: Arc<DeviceVec<T>>) -> Result<DeviceVec<T>, DeviceError> {
     Arc::try_unwrap(shared).or_else(|shared| shared.copied())
 }

@@ -79,6 +79,19 @@ impl Cuda {
         let (device, total) = (self.core.label.clone(), self.memory_bytes);
         DeviceError::OutOfMemory { device, requested, free, total }
     }
+
+    /// Has `put` put a copy of this source, destination and number of bytes on a stream; what is to be waited for.
+    fn begin_copy(
+        &self,
+        stream: u32,
+        (from, to, bytes): (u64, u64, usize),
+        put: impl FnOnce(CUstream) -> Result<(), CallError>,
+    ) -> Result<Option<Box<dyn Transfer>>, DeviceError> {
+        self.core.with(|live| {
+            live.streams.enqueue(stream, || Access::copy(from, to, bytes as u64), put)?;
+            Ok(Some(Box::new(Mark::after_copy(&self.core, live, stream)?) as Box<dyn Transfer>))
+        })
+    }
 }
 
 /// The GPU of a number.
@@ -315,14 +328,10 @@ impl Machine for Cuda {
         from: *const u8,
         bytes: usize,
     ) -> Result<Option<Box<dyn Transfer>>, DeviceError> {
-        self.core.with(|live| {
-            let accesses = || [Access::write(address, bytes as u64), Access::read(from as u64, bytes as u64)];
-            live.streams.enqueue(stream, accesses, |to| {
-                // SAFETY: the caller vouches for both ranges, and that the bytes stay until the copy was waited for.
-                let result = unsafe { sys::cuMemcpyHtoDAsync_v2(address, from.cast(), bytes, to) };
-                check_raw("cuMemcpyHtoDAsync", result)
-            })?;
-            Ok(Some(Box::new(Mark::after_copy(&self.core, live, stream)?) as Box<dyn Transfer>))
+        self.begin_copy(stream, (from as u64, address, bytes), |to| {
+            // SAFETY: the caller vouches for both ranges, and that the bytes stay until the copy is waited for.
+            let result = unsafe { sys::cuMemcpyHtoDAsync_v2(address, from.cast(), bytes, to) };
+            check_raw("cuMemcpyHtoDAsync", result)
         })
     }
 
@@ -333,14 +342,10 @@ impl Machine for Cuda {
         to: *mut u8,
         bytes: usize,
     ) -> Result<Option<Box<dyn Transfer>>, DeviceError> {
-        self.core.with(|live| {
-            let accesses = || [Access::read(address, bytes as u64), Access::write(to as u64, bytes as u64)];
-            live.streams.enqueue(stream, accesses, |from| {
-                // SAFETY: as for `begin_write`.
-                let result = unsafe { sys::cuMemcpyDtoHAsync_v2(to.cast(), address, bytes, from) };
-                check_raw("cuMemcpyDtoHAsync", result)
-            })?;
-            Ok(Some(Box::new(Mark::after_copy(&self.core, live, stream)?) as Box<dyn Transfer>))
+        self.begin_copy(stream, (address, to as u64, bytes), |from| {
+            // SAFETY: as for `begin_write`.
+            let result = unsafe { sys::cuMemcpyDtoHAsync_v2(to.cast(), address, bytes, from) };
+            check_raw("cuMemcpyDtoHAsync", result)
         })
     }
 
@@ -373,7 +378,7 @@ impl Machine for Cuda {
 
     unsafe fn copy(&self, stream: u32, from: u64, to: u64, bytes: u64) -> Result<(), DeviceError> {
         self.core.with(|live| {
-            let accesses = || [Access::read(from, bytes), Access::write(to, bytes)];
+            let accesses = || Access::copy(from, to, bytes);
             Ok(live.streams.enqueue(stream, accesses, |stream| {
                 // SAFETY: the caller vouches for the ranges.
                 let result = unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes as usize, stream) };

@@ -15,7 +15,7 @@ struct Landing {
     bytes: Vec<u8>,
 }
 
-// SAFETY: the memory is nobody else's until the copy was waited for.
+// SAFETY: the memory is not used otherwise before the copy is waited for.
 unsafe impl Send for Landing {}
 
 type Slot = Mutex<Option<Landing>>;
@@ -54,7 +54,7 @@ impl Copy {
     ///
     /// # Safety
     ///
-    /// There are as many bytes at `to`, which nobody uses until the copy was waited for.
+    /// There are as many bytes at `to`, which are not used before the copy is waited for.
     pub(super) unsafe fn to_host(
         waits: &Arc<AtomicU64>,
         landings: &Landings,

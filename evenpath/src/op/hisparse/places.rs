@@ -12,7 +12,7 @@ use crate::op::OpError;
 const BLOCK_COST: u64 = 1;
 
 /// The most quads of a part, for `quads` quads in all, blocks that take `chunk_quads` at a time, and a device that runs `blocks`
-/// blocks at once: what lets all blocks be done first.
+/// blocks at once: of the numbers of whole chunks, the one with which the last block should end first.
 pub(super) fn part_quads(quads: u64, chunk_quads: u32, blocks: u32) -> u32 {
     // Blocks come in waves, of which the last may be short.
     let time = |chunks: u32| {
