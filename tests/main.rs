@@ -38,6 +38,7 @@ mod spadd;
 mod spadd_one_pass;
 mod spgemm;
 mod spgemm_plans;
+mod spgemm_row_tiles;
 mod spgemm_two_level_sort;
 mod spmm;
 mod spmv;

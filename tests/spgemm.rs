@@ -32,7 +32,7 @@ fn is_close<V: Value>(value: V, (sum, magnitude, count): (f64, f64, u64)) -> boo
     abs_diff_eq!(value.to_f64(), sum, epsilon = 2.0 * (count + 1) as f64 * epsilon * magnitude)
 }
 
-fn check_product<V: Value, O: Offset, C: Offset>(
+pub(crate) fn check_product<V: Value, O: Offset, C: Offset>(
     what: &dyn std::fmt::Display,
     a: &Csr<V, O>,
     b: &Csr<V, O>,
@@ -61,7 +61,7 @@ fn check<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, b: &Csr<V, O>) -> 
 }
 
 /// A canonical matrix: entry j of a row is in column `(start(row) + j * step) % cols`, sorted.
-fn banded<V: Value, O: Offset>(cols: usize, lengths: &[usize], step: usize) -> Csr<V, O> {
+pub(crate) fn banded<V: Value, O: Offset>(cols: usize, lengths: &[usize], step: usize) -> Csr<V, O> {
     let entries = lengths.iter().enumerate().flat_map(|(row, &len)| {
         (0..len).map(move |j| {
             let value = ((row * 31 + j * 17) % 101) as f64 / 50.0 - 1.0;

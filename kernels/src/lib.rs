@@ -180,6 +180,8 @@ fn visit_formats(visitor: &mut impl Visitor) {
 /// Sums and products of sparse matrices.
 #[cfg(not(target_arch = "nvptx64"))]
 fn visit_sparse(visitor: &mut impl Visitor) {
+    visitor.visit::<spgemm::row_tiles::CountProducts<u32>>();
+    visitor.visit::<spgemm::row_tiles::MultiplyTiles<f32, u32>>();
     visitor.visit::<spgemm::SpgemmRowWork<u32>>();
     visitor.visit::<spgemm::SpgemmLongRowWork<u32>>();
     visitor.visit::<spgemm::SpgemmMaskWork<u32>>();

@@ -74,21 +74,22 @@ impl LaunchState {
         (self.words.as_global_mut().skip(half - own), stale as u32)
     }
 
-    /// Waits for the launch, and copies one of its words to the host. Then the state is ready for another launch. A state that is
+    /// Waits for the launch, and copies its first words to the host. Then the state is ready for another launch. A state that is
     /// dropped instead, because a call failed, is not used again.
     ///
     /// # Errors
     ///
-    /// As for [`DeviceSlice::get`].
-    pub(crate) fn finish(self, index: usize) -> Result<u64, DeviceError> {
+    /// As for [`DeviceSlice::download`].
+    pub(crate) fn finish<const N: usize>(self) -> Result<[u64; N], DeviceError> {
         let Self { words, turn: Turn { half, own, .. }, used } = self;
-        let word = words.get(own + index)?;
+        let mut first = [0; N];
+        words.read(own, &mut first)?;
         if half <= MOST_KEPT_WORDS
             && let Memory::Machine { allocation, .. } = &words.memory
         {
             let turn = Turn { half, own: half - own, stale: used };
             words.device().shared.idle_states.0.lock().push((Arc::clone(allocation), turn));
         }
-        Ok(word)
+        Ok(first)
     }
 }

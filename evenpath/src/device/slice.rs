@@ -185,7 +185,7 @@ impl<T: Pod> DeviceSlice<T> {
     }
 
     /// Copies the elements from `start` on, of which there are as many.
-    fn read(&self, start: usize, values: &mut [T]) -> Result<(), DeviceError> {
+    pub(super) fn read(&self, start: usize, values: &mut [T]) -> Result<(), DeviceError> {
         self.device.refuse_in_graph("a vector is copied to the host")?;
         match &self.memory {
             Memory::Host(own) => values.copy_from_slice(&own.get()[start..start + values.len()]),

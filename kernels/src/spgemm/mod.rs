@@ -1,5 +1,6 @@
 //! SpGEMM, `C = AB`, of CSR matrices.
 
+pub mod row_tiles;
 mod row_wise;
 pub mod two_level_sort;
 

@@ -49,7 +49,8 @@ impl<V: Value, O: Offset> Operands<'_, V, O> {
         // zero, and of outputs with room for all entries of both and `rows` + 1 row offsets. All are on this device, and buffers are freed in
         // the stream's order.
         unsafe { launch.launch(kernel) }?;
-        let nonzeros = countable::<O>(state.finish(RESULTS)?)?;
+        let results: [u64; 1] = state.finish()?;
+        let nonzeros = countable::<O>(results[RESULTS])?;
         columns.truncate(nonzeros);
         values.truncate(nonzeros);
         let pattern = Pattern::canonical(a.rows, a.cols, row_offsets, columns);

@@ -5,6 +5,7 @@ use evenpath_kernels::spgemm::Class;
 use super::SpgemmMethod;
 use super::base::{Operands, Workspace};
 use super::cpu::OnCpu;
+use super::row_tiles;
 use super::row_wise::{self, RowWise};
 use super::strategy::Strategy;
 use super::symbolic::{self, Analysis, Rows};
@@ -73,13 +74,16 @@ pub(super) fn choose<V: Value, O: Offset, C: Offset>(
     Ok(Box::new(RowWise::new(analysis.count(operands)?)))
 }
 
-/// Whether it is better to sort all products: if that is faster, and memory for all of them at once is left.
+/// Whether it is better to sort all products: if that is faster, memory for all of them at once is left, and
+/// `multiply`, whose bits are the plan's, does not go by tiles of rows.
 fn should_sort<V: Value, O: Offset>(
     operands: Operands<'_, V, O>,
     rows: &Rows,
     workspace: &Workspace,
 ) -> bool {
     let (a_rows, entries) = (operands.a.rows() as u64, operands.a.nnz() as u64);
+    let longest = rows.bins.filled.iter().map(|bin| bin.largest).max().unwrap_or(0);
     sorting_is_faster(rows)
+        && !row_tiles::takes(operands, rows.bins.total, longest)
         && workspace.has_room(two_level_sort::required::<V>(a_rows, entries, rows.bins.total))
 }

@@ -27,6 +27,12 @@ pub enum SpgemmMethod {
     /// added in the order of A's entries. Takes a few words of memory per row beside the result, and, where rows have
     /// more entries than shared memory holds, 2 bytes per product if there is room.
     RowWise,
+    /// `row-tiles`: small products in two launches. Each block expands the products of some whole rows of C in shared memory,
+    /// sorts them by row and column, and adds up those of an entry in the order of A's entries, so the bits are those of
+    /// `row-wise`. Takes 4 bytes per row, and the result keeps memory for as many entries as there are products. For matrices of
+    /// up to 2¹⁸ nonzeros, 2²⁰ products and 3584 products a row; other products, plans, and results with
+    /// offsets of another type go by `row-wise`.
+    RowTiles,
     /// `two-level-sort`: all products are expanded and sorted, first within tiles and then all together (Dalton, Baxter,
     /// Merrill, Olson, Garland, "Optimizing sparse matrix operations on GPUs using merge path", IPDPS 2015, section
     /// III.D). Its time goes with the products, whatever the rows; it takes memory for all of them, or works in parts.
@@ -42,6 +48,7 @@ named! {
     SpgemmMethod, "SpGEMM method":
     Auto = "auto",
     RowWise = "row-wise",
+    RowTiles = "row-tiles",
     TwoLevelSort = "two-level-sort",
     GlobalSort = "global-sort",
 }

@@ -8,6 +8,7 @@ mod masked;
 mod method;
 mod options;
 mod plan;
+mod row_tiles;
 mod row_wise;
 mod strategy;
 mod symbolic;

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 use super::base::{Arrays, Operands, Workspace};
 use super::choose::choose;
 use super::strategy::{Found, Info, Strategy};
-use super::{SpgemmOptions, SpgemmPlanInfo};
+use super::{SpgemmOptions, SpgemmPlanInfo, row_tiles};
 use crate::device::{DeviceError, Event};
 use crate::op::device_csr::Pattern;
 use crate::op::requirement::Requirement;
@@ -46,6 +46,10 @@ pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
     operands: Operands<'_, V, O>,
     options: SpgemmOptions,
 ) -> Result<DeviceCsr<V, C>, OpError> {
+    let workspace = Workspace::new(operands.device(), options)?;
+    if let Some(product) = row_tiles::multiply(operands, options.method, &workspace)? {
+        return Ok(product);
+    }
     SpgemmPlan::new(operands, options)?.run()
 }
 

@@ -6,9 +6,9 @@ use crate::{CsrView, Offset, Pattern};
 
 /// The entries of a row.
 #[derive(Clone, Copy)]
-pub(super) struct Entries {
-    pub(super) begin: usize,
-    pub(super) len: u32,
+pub(in crate::spgemm) struct Entries {
+    pub(in crate::spgemm) begin: usize,
+    pub(in crate::spgemm) len: u32,
 }
 
 impl Entries {
@@ -19,7 +19,7 @@ impl<O: Offset> Pattern<O> {
     /// The entries of a row if `wanted`, else none.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn entries_if(self, row: u32, wanted: bool) -> Entries {
+    pub(in crate::spgemm) fn entries_if(self, row: u32, wanted: bool) -> Entries {
         let begin = self.row_offsets.load_if(row as usize, wanted);
         let end = self.row_offsets.load_if(row as usize + 1, wanted);
         Entries { begin: begin.to_usize(), len: (end.to_usize() - begin.to_usize()) as u32 }

@@ -118,7 +118,7 @@ fn widen<O: Offset>(b: Pattern<O>, entries: Entries, first: &mut u32, last: &mut
 #[inline(always)]
 #[allow(clippy::needless_range_loop)] // Iterators over arrays leave registers for local memory.
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-pub(super) fn each_row_of_b<O: Offset>(
+pub(in crate::spgemm) fn each_row_of_b<O: Offset>(
     a: Pattern<O>,
     b: Pattern<O>,
     own: Entries,

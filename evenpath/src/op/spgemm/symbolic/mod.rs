@@ -20,7 +20,9 @@ use crate::op::scan::{self, Operator, Scan, sum_kernel};
 use crate::{Offset, Value};
 
 pub(super) use self::bins::Bin;
-pub(super) use self::shapes::{HashShape, WindowShape, block_instance, sums_bytes, window_instance};
+pub(super) use self::shapes::{
+    HashShape, WindowShape, block_instance, lanes_log2, sums_bytes, window_instance,
+};
 
 /// The kernels of the analysis, to be compiled ahead.
 pub(super) fn kernels<O: Offset>() -> Kernels {

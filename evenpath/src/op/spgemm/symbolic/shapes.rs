@@ -92,7 +92,7 @@ pub(in crate::op::spgemm) fn sums_bytes(device: &Device) -> u32 {
 }
 
 /// log2 of the lanes for rows of a mean length, within limits.
-pub(super) fn lanes_log2(mean: f64, least: u32, most: u32) -> u32 {
+pub(in crate::op::spgemm) fn lanes_log2(mean: f64, least: u32, most: u32) -> u32 {
     (mean.min(1e9).ceil() as u32).next_power_of_two().ilog2().clamp(least, most)
 }
 

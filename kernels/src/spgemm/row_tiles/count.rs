@@ -1,0 +1,144 @@
+//! The products of each row of C.
+
+use evenpath_simt::atomic::{Ordering, Scope};
+use evenpath_simt::{kernel, thread, warp, Arena, GlobalMut};
+
+use super::clear_stale;
+use crate::block::count_scan::CountScan;
+use crate::block::operator::{Sum, Summary};
+use crate::block::tile_prefix::{self, entry_words, TilePrefix};
+use crate::spgemm::row_wise::{each_row_of_b, Entries};
+use crate::{Offset, Pattern};
+
+/// The word of [`CountProducts`]'s state with the number of all products.
+pub const TOTAL: usize = 0;
+/// The word with the most products of a row.
+pub const LONGEST: usize = 1;
+/// The first word of the look-back's state.
+const LOOK_BACK: usize = 2;
+
+/// The most products of a row that are counted: a row with more counts as one with so many.
+pub const MOST_IN_A_ROW: u64 = 1 << 16;
+
+/// Entries of a row of A beyond which its products are not counted; it then has [`MOST_IN_A_ROW`].
+const MOST_ENTRIES: u32 = 1 << 13;
+
+/// Entries of A per lane beyond which the whole warp takes a row.
+const LONG: u32 = 32;
+
+kernel! {
+    /// Counts the products of each row of C, and those of all rows before it: `1 << lanes_log2` lanes per row. Blocks take rows in
+    /// the order in which they start.
+    pub struct CountProducts<O: Offset> {
+        /// A.
+        pub a: Pattern<O>,
+        /// B.
+        pub b: Pattern<O>,
+        /// [`count_state_words`] words, all zero. Output: the words [`TOTAL`] and [`LONGEST`].
+        pub state: GlobalMut<u64>,
+        /// Output: words that are set to zero, those that another launch has used.
+        pub stale: GlobalMut<u64>,
+        /// Their number.
+        pub stale_words: u32,
+        /// Output: the products before each row, and at the end all of them; modulo 2³².
+        pub before: GlobalMut<u32>,
+        /// log2 of the lanes per row, at most 5.
+        pub lanes_log2: u32,
+    }
+    shared: CountScan::<u64, BLOCK>::BYTES + 8 + 4;
+    body: CountProducts::count_products::<BLOCK>;
+    entries: {
+        spgemm_count_products_u32 in spgemm_row_tiles_plan: <O = u32>, 256 x 1;
+        spgemm_count_products_u64 in spgemm_row_tiles_plan: <O = u64>, 256 x 1;
+    }
+}
+
+/// Words of state of [`CountProducts`] for a grid of so many blocks.
+pub const fn count_state_words(blocks: u32) -> usize {
+    LOOK_BACK + tile_prefix::state_words(blocks as usize, entry_words(8, false))
+}
+
+impl<O: Offset> CountProducts<O> {
+    #[inline(always)]
+    fn count_products<const BLOCK: usize>(self, mut arena: Arena) {
+        let scan = CountScan::<u64, BLOCK>::take(&mut arena);
+        let before_word = arena.take::<u64>(1);
+        let number_word = arena.take::<u32>(1);
+        let blocks = thread::grid_size();
+
+        // 1. Count the products of the block's rows, and add them up.
+        let prefix = TilePrefix::new(self.state.skip(LOOK_BACK), blocks);
+        let number = prefix.draw(number_word);
+        let row = number * (BLOCK as u32 >> self.lanes_log2) + (thread::index() >> self.lanes_log2);
+        let is_first_lane = thread::index() & ((1 << self.lanes_log2) - 1) == 0;
+        let products = self.of_row(row);
+        let own = if is_first_lane { products } else { 0 };
+        let counted = scan.exclusive(own);
+
+        // 2. Find the products of the rows before them.
+        let total = Summary::<u64, Sum>::new(counted.total, 0);
+        if thread::warp() == 0 {
+            if thread::lane() == 0 {
+                prefix.publish_own(number, total);
+            }
+            let before = prefix.exclusive(number, total).value;
+            if thread::lane() == 0 {
+                before_word.store(0, before);
+            }
+        }
+        let longest = warp::reduce(products, u64::max);
+        if thread::lane() == 0
+            && self.state.atomic_load(LONGEST, Ordering::Relaxed, Scope::Device) < longest
+        {
+            self.state.fetch_max(LONGEST, longest, Ordering::Relaxed, Scope::Device);
+        }
+        thread::barrier();
+
+        // 3. Store both.
+        let before = before_word.load(0);
+        if is_first_lane && row < self.a.rows {
+            self.before.store(row as usize, (before + counted.before) as u32);
+        }
+        if number + 1 == blocks && thread::index() == 0 {
+            let all = before + counted.total;
+            self.before.store(self.a.rows as usize, all as u32);
+            self.state.store(TOTAL, all);
+        }
+        clear_stale::<BLOCK>(self.stale, self.stale_words, number);
+    }
+
+    /// The products of a row, in each of its lanes; zero if there is no such row. The lanes of a warp call it together.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn of_row(&self, row: u32) -> u64 {
+        let Self { a, b, lanes_log2, .. } = *self;
+        let lane = thread::index() & ((1 << lanes_log2) - 1);
+        let own = a.entries_if(row, row < a.rows);
+        let is_countable = own.len <= MOST_ENTRIES;
+        let is_long = is_countable && own.len > LONG << lanes_log2;
+        let mut count = 0_u64;
+        if is_countable && !is_long {
+            each_row_of_b(a, b, own, lane, lanes_log2, |entries| count += u64::from(entries.len));
+        }
+        count = warp::reduce_groups(count, 1 << lanes_log2, |a, b| a + b);
+        // Long rows, one after the other, with the whole warp.
+        let mut left = warp::ballot(warp::FULL, is_long && lane == 0);
+        while left != 0 {
+            let source = left.trailing_zeros();
+            let entries = Entries {
+                begin: warp::shuffle(warp::FULL, own.begin as u64, source) as usize,
+                len: warp::shuffle(warp::FULL, own.len, source),
+            };
+            let mut part = 0_u64;
+            each_row_of_b(a, b, entries, thread::lane(), thread::WARP_SIZE.ilog2(), |entries| {
+                part += u64::from(entries.len);
+            });
+            let all = warp::reduce_add(part);
+            if thread::lane() >> lanes_log2 == source >> lanes_log2 {
+                count = all;
+            }
+            left &= left - 1;
+        }
+        if is_countable && count < MOST_IN_A_ROW { count } else { MOST_IN_A_ROW }
+    }
+}

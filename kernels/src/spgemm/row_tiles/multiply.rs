@@ -1,0 +1,320 @@
+//! The entries of C, by tiles of whole rows.
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
+use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
+
+use super::clear_stale;
+use super::expansion::{Expansion, Tile};
+use crate::block::count_scan::CountScan;
+use crate::block::numbered_bits::NumberedBits;
+use crate::block::operator::{Sum, Summary};
+use crate::block::pair_search::PairSearch;
+use crate::block::radix_rank::{RadixKey, RadixRank};
+use crate::block::radix_sort::{bits_of, warp_striped, RadixSort};
+use crate::block::tile_prefix::{self, entry_words, TilePrefix};
+use crate::{CsrView, Offset};
+
+/// The word of [`MultiplyTiles`]'s state with the number of entries of C.
+pub const ENTRIES: usize = 0;
+/// The first word of the look-back's state.
+const LOOK_BACK: usize = 1;
+
+kernel! {
+    /// Computes C, with the row offsets and sorted columns: one block per tile, tiles in the order in which blocks start.
+    ///
+    /// Tile `t` has the rows before which there are at least `t * tile_products` products and fewer than
+    /// `(t + 1) * tile_products`. No tile may have more products than a block has items: `tile_products` and the longest row's
+    /// together are at most one more.
+    pub struct MultiplyTiles<V: Float, O: Offset> {
+        /// A.
+        pub a: CsrView<V, O>,
+        /// B, whose columns ascend within rows; it has fewer than 2³² nonzeros.
+        pub b: CsrView<V, O>,
+        /// The products before each row, and at the end all of them, as [`CountProducts`](super::CountProducts) counts them.
+        pub before: Global<u32>,
+        /// [`multiply_state_words`] words, all zero. Output: the word [`ENTRIES`].
+        pub state: GlobalMut<u64>,
+        /// Output: words that are set to zero, those that another launch has used.
+        pub stale: GlobalMut<u64>,
+        /// Their number.
+        pub stale_words: u32,
+        /// Output: the row offsets of C.
+        pub row_offsets: GlobalMut<O>,
+        /// Output: the columns of C, with room for as many entries as there are.
+        pub column_indices: GlobalMut<u32>,
+        /// Output: the values of C, as many.
+        pub values: GlobalMut<V>,
+        /// Products per tile, beside those by which the last row of a tile exceeds it.
+        pub tile_products: u32,
+    }
+    shared: 0;
+    body: MultiplyTiles::multiply_tiles::<BLOCK, ITEMS>;
+    entries: {
+        spgemm_multiply_tiles_f32_u32 in spgemm_row_tiles_f32: <V = f32, O = u32>, 256 x 8 resident 2;
+        spgemm_multiply_tiles_f32_u64 in spgemm_row_tiles_f32: <V = f32, O = u64>, 256 x 8 resident 2;
+        spgemm_multiply_tiles_f64_u32 in spgemm_row_tiles_f64: <V = f64, O = u32>, 256 x 8 resident 2;
+        spgemm_multiply_tiles_f64_u64 in spgemm_row_tiles_f64: <V = f64, O = u64>, 256 x 8 resident 2;
+        spgemm_multiply_large_tiles_f32_u32 in spgemm_row_tiles_f32: <V = f32, O = u32>, 512 x 8 resident 1;
+        spgemm_multiply_large_tiles_f32_u64 in spgemm_row_tiles_f32: <V = f32, O = u64>, 512 x 8 resident 1;
+        spgemm_multiply_large_tiles_f64_u32 in spgemm_row_tiles_f64: <V = f64, O = u32>, 512 x 8 resident 1;
+        spgemm_multiply_large_tiles_f64_u64 in spgemm_row_tiles_f64: <V = f64, O = u64>, 512 x 8 resident 1;
+    }
+}
+
+/// Words of state of [`MultiplyTiles`] for so many tiles.
+pub const fn multiply_state_words(tiles: u32) -> usize {
+    LOOK_BACK + tile_prefix::state_words(tiles as usize, entry_words(4, false))
+}
+
+/// Bytes of shared memory of a block of [`MultiplyTiles`], for `block` threads and `items` items per thread.
+pub const fn shared_bytes(block: usize, items: usize) -> u32 {
+    let (warps, len) = (block / thread::WARP_SIZE as usize, block * items);
+    let words = len / thread::WARP_SIZE as usize;
+    // The keys, the lists of entries, three kinds of marks; for each warp three scans, a search and a range of columns.
+    let sort = RadixRank::<128>::bytes_for(block) + 2 * len * 8 + 3 * 2 * words * 4;
+    (sort + warps * (8 + 4 + 4 + 8 + 8) + 2 * 4 + 16) as u32
+}
+
+/// Shared memory of a block.
+#[derive(Clone, Copy)]
+struct TileBlock<V, const BLOCK: usize, const ITEMS: usize> {
+    expansion: Expansion<BLOCK, ITEMS>,
+    /// Sorted places where an entry of C begins.
+    heads: NumberedBits<BLOCK, ITEMS>,
+    scan: CountScan<u32, BLOCK>,
+    /// The least column of each warp's products, then the greatest.
+    ranges: Shared<u32>,
+    before_word: Shared<u32>,
+    /// The factors of the sorted products, in the memory of the sort and of the lists of entries.
+    left: Shared<V>,
+    right: Shared<V>,
+}
+
+/// How a product's row and column make its key.
+#[derive(Clone, Copy)]
+struct Keys {
+    /// The least column.
+    least: u32,
+    /// Bits of a column's distance to it; the row's bits are above.
+    column_bits: u32,
+    /// Bits of a key; the product's place is above.
+    bits: u32,
+}
+
+/// What a thread knows of its sorted products.
+struct Sorted<V, const ITEMS: usize> {
+    columns: [u32; ITEMS],
+    left: [V; ITEMS],
+    right: [V; ITEMS],
+    /// A bit for each that begins an entry.
+    heads: u32,
+}
+
+impl<V: Float, O: Offset> MultiplyTiles<V, O> {
+    #[inline(always)]
+    fn multiply_tiles<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
+        // 1. Lay out shared memory.
+        let mut arena = Arena::dynamic(shared_bytes(BLOCK, ITEMS));
+        let sort_memory = arena;
+        let wide = RadixSort::<u64, BLOCK, ITEMS>::take(&mut arena);
+        let mut lists = arena;
+        let expansion = Expansion::<BLOCK, ITEMS>::take(&mut arena);
+        let search = PairSearch::<BLOCK>::take(&mut arena);
+        let number_word = arena.take(1);
+        let block = TileBlock::<V, BLOCK, ITEMS> {
+            expansion,
+            heads: NumberedBits::take(&mut arena),
+            scan: CountScan::take(&mut arena),
+            ranges: arena.take(2 * BLOCK / thread::WARP_SIZE as usize),
+            before_word: arena.take(1),
+            left: {
+                let mut again = sort_memory;
+                again.take(BLOCK * ITEMS)
+            },
+            right: lists.take(BLOCK * ITEMS),
+        };
+
+        // 2. Find the tile, and the entries that make its products.
+        let tiles = thread::grid_size();
+        let prefix = TilePrefix::new(self.state.skip(LOOK_BACK), tiles);
+        let probed = Tile::probe::<BLOCK>(self.before, self.a.rows);
+        let number = prefix.draw(number_word);
+        let bounds = (number * self.tile_products, (number + 1) * self.tile_products);
+        let tile = Tile::find(search, self.before, self.a.rows, bounds, probed);
+        let patterns = (self.a.pattern(), self.b.pattern());
+        let row_count = expansion.number(tile, self.before, patterns);
+        let columns = expansion.columns(tile, self.b.column_indices);
+        let keys = block.keys(tile, &columns, row_count);
+
+        // 3. Sort them, with 32-bit keys if these suffice, and find their factors.
+        let values = (self.a.values, self.b.values);
+        let sorted = if keys.bits + RadixSort::<u32, BLOCK, ITEMS>::PLACE_BITS <= u32::BITS {
+            let narrow = {
+                let mut again = sort_memory;
+                RadixSort::<u32, BLOCK, ITEMS>::take(&mut again)
+            };
+            block.sort(narrow, tile, &columns, keys, values)
+        } else {
+            block.sort(wide, tile, &columns, keys, values)
+        };
+
+        // 4. Number the entries, publish how many there are, and find how many are before.
+        let entries = block.heads.number(block.scan);
+        let total = Summary::<u32, Sum>::new(entries, 0);
+        if thread::index() == 0 {
+            prefix.publish_own(number, total);
+        }
+        block.stage(&sorted);
+        if thread::warp() == 0 {
+            let before = prefix.exclusive(number, total).value;
+            if thread::lane() == 0 {
+                block.before_word.store(0, before);
+            }
+        }
+        thread::barrier();
+
+        // 5. Add up the products of each entry, and store the tile.
+        let before = block.before_word.load(0);
+        block.store(tile, &sorted, self.column_indices.skip(before as usize), self.values.skip(before as usize));
+        self.store_row_offsets(tile, before, block.heads);
+        if number + 1 == tiles && thread::index() == 0 {
+            let all = u64::from(before + entries);
+            self.row_offsets.store(self.a.rows as usize, O::from_bits(all));
+            self.state.store(ENTRIES, all);
+        }
+        clear_stale::<BLOCK>(self.stale, self.stale_words, number);
+    }
+
+    /// Stores where the tile's rows begin in C. The products of a row keep their places among all when they are sorted.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn store_row_offsets<const BLOCK: usize, const ITEMS: usize>(
+        &self,
+        tile: Tile,
+        before: u32,
+        heads: NumberedBits<BLOCK, ITEMS>,
+    ) {
+        let mut row = tile.first_row + thread::index();
+        while row < tile.end_row {
+            let place = self.before.load(row as usize) - tile.first;
+            let in_tile = if place == 0 { 0 } else { heads.count_to(place - 1) };
+            self.row_offsets.store(row as usize, O::from_bits(u64::from(before + in_tile)));
+            row += BLOCK as u32;
+        }
+    }
+}
+
+impl<V: Float, const BLOCK: usize, const ITEMS: usize> TileBlock<V, BLOCK, ITEMS> {
+    const WARPS: usize = BLOCK / thread::WARP_SIZE as usize;
+
+    /// The keys of the tile's products. It has one barrier.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn keys(self, tile: Tile, columns: &[u32; ITEMS], row_count: u32) -> Keys {
+        let (mut least, mut greatest) = (u32::MAX, 0);
+        for item in 0..ITEMS {
+            if (warp_striped::<ITEMS>(item) as u32) < tile.len {
+                least = least.min(columns[item]);
+                greatest = greatest.max(columns[item]);
+            }
+        }
+        (least, greatest) = (warp::reduce(least, u32::min), warp::reduce(greatest, u32::max));
+        if thread::lane() == 0 {
+            self.ranges.store(thread::warp() as usize, least);
+            self.ranges.store(Self::WARPS + thread::warp() as usize, greatest);
+        }
+        thread::barrier();
+        for warp in 0..Self::WARPS {
+            least = least.min(self.ranges.load(warp));
+            greatest = greatest.max(self.ranges.load(Self::WARPS + warp));
+        }
+        let column_bits = bits_of(greatest.saturating_sub(least));
+        // At least one, so that there is a pass.
+        let bits = (column_bits + bits_of(row_count.saturating_sub(1))).max(1);
+        Keys { least, column_bits, bits }
+    }
+
+    /// Sorts the products, marks those that begin an entry, and loads the factors of all.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn sort<K: RadixKey>(
+        self,
+        sort: RadixSort<K, BLOCK, ITEMS>,
+        tile: Tile,
+        columns: &[u32; ITEMS],
+        keys: Keys,
+        (a_values, b_values): (Global<V>, Global<V>),
+    ) -> Sorted<V, ITEMS> {
+        // Padding has the greatest key and comes last, so it stays after the products.
+        let mut own = [K::ONES.low_bits(keys.bits); ITEMS];
+        for item in 0..ITEMS {
+            let place = warp_striped::<ITEMS>(item) as u32;
+            if place < tile.len {
+                let column = K::from_bits(u64::from(columns[item] - keys.least));
+                own[item] = column.with_bits(self.expansion.row(place), keys.column_bits);
+            }
+            own[item] = own[item].with_bits(place, keys.bits);
+        }
+        sort.sort_keys(&mut own, 0, keys.bits);
+        let all = sort.sorted();
+        let mut sorted = Sorted { columns: [0; ITEMS], left: [V::ZERO; ITEMS], right: [V::ZERO; ITEMS], heads: 0 };
+        for item in 0..ITEMS {
+            let place = warp_striped::<ITEMS>(item);
+            let key = own[item].low_bits(keys.bits);
+            let before = all.load(if place == 0 { 0 } else { place - 1 }).low_bits(keys.bits);
+            let is_product = (place as u32) < tile.len;
+            let is_head = is_product && (place == 0 || key != before);
+            self.heads.set_word(item, warp::ballot(warp::FULL, is_head));
+            sorted.heads |= u32::from(is_head) << item;
+            let distance = key.low_bits(keys.column_bits).to_bits() as u32;
+            // That of padding may wrap around.
+            sorted.columns[item] = keys.least.wrapping_add(distance);
+        }
+        for item in 0..ITEMS {
+            if (warp_striped::<ITEMS>(item) as u32) < tile.len {
+                let (a_entry, b_entry) = self.expansion.factors(own[item].bits_from(keys.bits));
+                sorted.left[item] = a_values.load(a_entry);
+                sorted.right[item] = b_values.load(b_entry);
+            }
+        }
+        sorted
+    }
+
+    /// Puts the factors where the whole block finds them. A barrier is needed before, since the keys and the lists of entries
+    /// were read, and after.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn stage(self, sorted: &Sorted<V, ITEMS>) {
+        for item in 0..ITEMS {
+            self.left.store(warp_striped::<ITEMS>(item), sorted.left[item]);
+            self.right.store(warp_striped::<ITEMS>(item), sorted.right[item]);
+        }
+    }
+
+    /// Adds up the products of each entry in their order, and stores the entries.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn store(
+        self,
+        tile: Tile,
+        sorted: &Sorted<V, ITEMS>,
+        column_indices: GlobalMut<u32>,
+        values: GlobalMut<V>,
+    ) {
+        for item in 0..ITEMS {
+            if sorted.heads >> item & 1 != 0 {
+                let mut place = warp_striped::<ITEMS>(item) as u32;
+                let entry = self.heads.count_to(place) as usize - 1;
+                let end = self.heads.next_after(place, tile.len);
+                let mut sum = V::ZERO;
+                while place < end {
+                    sum = self.left.load(place as usize).fma(self.right.load(place as usize), sum);
+                    place += 1;
+                }
+                column_indices.store(entry, sorted.columns[item]);
+                values.store(entry, sum);
+            }
+        }
+    }
+}
