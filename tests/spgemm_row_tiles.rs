@@ -28,7 +28,10 @@ fn products<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>) -> usize {
 }
 
 /// Bytes that a matrix holds on the device when it is made.
-fn held<V: Value, O: Offset>(device: &Device, make: impl FnOnce() -> DeviceCsr<V, O>) -> (DeviceCsr<V, O>, u64) {
+fn held<V: Value, O: Offset>(
+    device: &Device,
+    make: impl FnOnce() -> DeviceCsr<V, O>,
+) -> (DeviceCsr<V, O>, u64) {
     let before = device.memory().expect("a device").in_use;
     let made = make();
     let held = device.memory().expect("a device").in_use - before;
@@ -46,7 +49,11 @@ fn check<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, b: &Csr<V, O>, is_
     assert!(bits(&tiled) == bits(&rows), "{device}: {a:?} times {b:?}");
     // The result keeps memory for all products.
     let room = if is_for { all } else { tiled.nnz() };
-    assert_eq!(held, (size_of::<O>() * (a.rows() + 1) + (4 + size_of::<V>()) * room) as u64, "{device}: {a:?}");
+    assert_eq!(
+        held,
+        (size_of::<O>() * (a.rows() + 1) + (4 + size_of::<V>()) * room) as u64,
+        "{device}: {a:?}"
+    );
 }
 
 #[test]
@@ -88,7 +95,8 @@ fn products_without_entries() {
         // Entries of A that name empty rows of B, more than a block takes at a time, and more than are looked at.
         for (entries, is_for) in [(5000, true), (9000, false)] {
             let a: Csr<f64> = banded(entries, &[3, entries, 0, 2], 1);
-            let b = Csr::from_triplets(entries, 4, [(2, 1, 1.0), (entries - 1, 3, 2.0), (entries - 1, 0, 0.5)]);
+            let b =
+                Csr::from_triplets(entries, 4, [(2, 1, 1.0), (entries - 1, 3, 2.0), (entries - 1, 0, 0.5)]);
             check(&device, &a, &b.expect("a matrix"), is_for);
         }
     }
@@ -112,7 +120,8 @@ fn many_empty_rows() {
 fn keys_of_all_widths() {
     for device in kernel_devices() {
         let far = u32::MAX as usize;
-        let entries = (0..200).flat_map(|row| [(row, 0, 1.0), (row, row + 1, 2.0), (row, far - 1 - row, 3.0)]);
+        let entries =
+            (0..200).flat_map(|row| [(row, 0, 1.0), (row, row + 1, 2.0), (row, far - 1 - row, 3.0)]);
         let b: Csr<f32, u64> = Csr::from_triplets(200, far, entries).expect("a matrix");
         check(&device.device, &banded(200, &[5; 500], 3), &b, true);
         // One row and one column: keys of no bits.

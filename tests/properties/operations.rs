@@ -12,7 +12,8 @@ use evenpath::{Csr, Device, DeviceVec, Offset, Value, bf16, f16};
 
 use super::products::{
     add, add_coo, add_trees, add_trees_queued, block_of_tree, diagonal_of_tree, multiply_trees, norm_of_tree,
-    sort_rows, spgemm_row_wise, spgemm_sorted, spgemm_sorted_at_once, spmm, spmm_tree, transpose,
+    sort_rows, spgemm_row_tiles, spgemm_row_wise, spgemm_sorted, spgemm_sorted_at_once, spmm, spmm_tree,
+    transpose,
 };
 use super::sequences::{
     axpby, dot, dot_into, merge_keys, merge_pairs, reduce_by_keys, scan, scan_by_keys, scan_by_offsets,
@@ -79,6 +80,7 @@ pub(super) fn operations() -> Vec<Operation> {
         "SpMV transposed, copied", "`DeviceCsr::plan_spmv_transposed`", transposed_copied [f32 f64] [u32 u64] true, true;
         "SpMM, CSR", "`DeviceCsr::plan_spmm`", spmm [f16 bf16 f32 f64] [u32 u64] true, true;
         "SpMM, HiSparse", "`DeviceHiSparse::plan_spmm`", spmm_tree [f32 f64] [] true, true;
+        "SpGEMM, row tiles", "`DeviceCsr::multiply`", spgemm_row_tiles [f32 f64] [u32 u64] false, true;
         "SpGEMM, row-wise", "`DeviceCsr::plan_multiply`", spgemm_row_wise [f32 f64] [u32 u64] false, true;
         "SpGEMM, two-level sort", "`DeviceCsr::plan_multiply`", spgemm_sorted [f32 f64] [u32 u64] false, true;
         "SpGEMM, global sort", "`DeviceCsr::plan_multiply`", spgemm_sorted_at_once [f32 f64] [u32 u64] false, true;

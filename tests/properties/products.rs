@@ -85,6 +85,13 @@ fn spgemm<V: Value, O: Offset>(device: &Device, method: SpgemmMethod, uploaded: 
     Box::new(move || download_csr(plan.run().expect("run")))
 }
 
+pub(super) fn spgemm_row_tiles<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let a = device.upload(&matrix::<V, O>()).expect("upload");
+    uploaded();
+    let options = SpgemmOptions::default().with_method(SpgemmMethod::RowTiles);
+    Box::new(move || download_csr(a.multiply_with(&a, options).expect("a product")))
+}
+
 pub(super) fn spgemm_row_wise<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     spgemm::<V, O>(device, SpgemmMethod::RowWise, uploaded)
 }

@@ -25,7 +25,7 @@ pub(super) fn multiply<V: Value, M: Value, O: Offset>(
     check_shape("the mask", (mask.rows(), mask.cols()), (a.rows(), b.cols()))?;
     check_canonical("the mask", mask.pattern())?;
     let (product, pattern) = (operands.product(), mask.pattern());
-    let workspace = Workspace::new(device, options)?;
+    let workspace = Workspace::new(device, options);
     let _values = workspace.take("the values of the result", Requirement::of::<V>(mask.nnz() as u64))?;
     let required = match device.kind() {
         DeviceKind::Cpu => Requirement::new(0),

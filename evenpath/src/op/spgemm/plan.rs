@@ -1,7 +1,7 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use super::base::{Arrays, Operands, Workspace};
+use super::base::{Operands, Workspace};
 use super::choose::choose;
 use super::strategy::{Found, Info, Strategy};
 use super::{SpgemmOptions, SpgemmPlanInfo, row_tiles};
@@ -46,18 +46,22 @@ pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
     operands: Operands<'_, V, O>,
     options: SpgemmOptions,
 ) -> Result<DeviceCsr<V, C>, OpError> {
-    let workspace = Workspace::new(operands.device(), options)?;
+    let workspace = Workspace::new(operands.device(), options);
     if let Some(product) = row_tiles::multiply(operands, options.method, &workspace)? {
         return Ok(product);
     }
-    SpgemmPlan::new(operands, options)?.run()
+    let strategy = choose::<V, O, C>(operands, options.method, &workspace)?;
+    let workspace = Workspace::new(operands.device(), options);
+    let Found { arrays, .. } = strategy.first(&operands.product(), &workspace)?;
+    let (pattern, values) = arrays.into_pattern(operands.a.rows(), operands.b.cols());
+    Ok(DeviceCsr::from_valid(pattern, values))
 }
 
 impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
     pub(super) fn new(operands: Operands<'_, V, O>, options: SpgemmOptions) -> Result<Self, OpError> {
         let device = operands.device();
         let start = device.record()?;
-        let workspace = Workspace::new(device, options)?;
+        let workspace = Workspace::new(device, options);
         let strategy = choose(operands, options.method, &workspace)?;
         Ok(Self {
             a: operands.a.clone(),
@@ -80,7 +84,7 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
     /// than they may. If the device was lost.
     pub fn run(&self) -> Result<DeviceCsr<V, C>, OpError> {
         let product = Operands { a: &self.a, b: &self.b }.product();
-        let workspace = Workspace::new(self.a.device(), self.options)?;
+        let workspace = Workspace::new(self.a.device(), self.options);
         if let Some(pattern) = self.pattern.get() {
             let values = Requirement::of::<V>(pattern.column_indices.len() as u64);
             let _charge = workspace.take("the values of the result", values)?;
@@ -88,8 +92,7 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
             return Ok(DeviceCsr::from_valid(Arc::clone(pattern), values));
         }
         let Found { arrays, repeats } = self.strategy.first(&product, &workspace)?;
-        let Arrays { row_offsets, column_indices, values } = arrays;
-        let pattern = Pattern::canonical(self.a.rows(), self.b.cols(), row_offsets, column_indices);
+        let (pattern, values) = arrays.into_pattern(self.a.rows(), self.b.cols());
         let pattern = Arc::new(pattern);
         if repeats {
             // If another run was first, its pattern is the same.

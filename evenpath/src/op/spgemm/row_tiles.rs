@@ -11,10 +11,10 @@ use super::SpgemmMethod;
 use super::base::{Operands, Product, Workspace, result_arrays};
 use super::symbolic::lanes_log2;
 use crate::device::{Device, DeviceKind, DeviceVec, Kernels};
+use crate::op::DeviceCsr;
 use crate::op::OpError;
 use crate::op::device_csr::Pattern;
 use crate::op::requirement::Requirement;
-use crate::op::DeviceCsr;
 use crate::{Offset, Value};
 
 /// Nonzeros of A and of B, and rows of C, up to which a product is small.
@@ -35,7 +35,9 @@ fn kernels<V: Value, O: Offset>() -> Kernels {
 /// Whether a product whose rows have at most `longest` products, and `total` together, is computed by tiles of rows, if there is
 /// memory for it. A plan then goes row by row, which gives the same bits.
 pub(super) fn takes<V: Value, O: Offset>(operands: Operands<'_, V, O>, total: u64, longest: u64) -> bool {
-    is_small(operands) && total <= MOST_PRODUCTS && tile_instance::<V, O>(operands.device(), longest).is_some()
+    is_small(operands)
+        && total <= MOST_PRODUCTS
+        && tile_instance::<V, O>(operands.device(), longest).is_some()
 }
 
 /// Whether the operands may make a small product.
@@ -46,9 +48,10 @@ fn is_small<V: Value, O: Offset>(Operands { a, b }: Operands<'_, V, O>) -> bool 
 /// The smallest tile that the device has room for and in which the longest row leaves an eighth to others.
 fn tile_instance<V: Value, O: Offset>(device: &Device, longest: u64) -> Option<&'static KernelInfo> {
     let room = device.properties().max_shared_bytes.unwrap_or(48 << 10);
-    [256, 512].into_iter().filter_map(|block| MultiplyTiles::<V, O>::instance(block, 8)).find(|info| {
-        8 * longest <= 7 * info.tile_items() as u64 && tile_bytes(info) <= room
-    })
+    [256, 512]
+        .into_iter()
+        .filter_map(|block| MultiplyTiles::<V, O>::instance(block, 8))
+        .find(|info| 8 * longest <= 7 * info.tile_items() as u64 && tile_bytes(info) <= room)
 }
 
 /// Bytes of shared memory of a block.
@@ -149,8 +152,7 @@ impl Counted {
         let launch = device.instance(info).shared_bytes(tile_bytes(info)).blocks(tiles as usize)?;
         let mut state = device.launch_state(multiply_state_words(launch.grid()))?;
         let mut row_offsets: DeviceVec<C> = device.uninitialized(rows + 1)?;
-        let (mut columns, mut values, _charge) =
-            result_arrays::<V, C>(device, rows, self.total, workspace)?;
+        let (mut columns, mut values, _charge) = result_arrays::<V, C>(device, rows, self.total, workspace)?;
         let (stale, stale_words) = state.stale();
         let offsets = row_offsets.as_global_mut();
         let kernel = MultiplyTiles {

@@ -87,8 +87,7 @@ impl<O: Offset> CountProducts<O> {
             }
         }
         let longest = warp::reduce(products, u64::max);
-        if thread::lane() == 0
-            && self.state.atomic_load(LONGEST, Ordering::Relaxed, Scope::Device) < longest
+        if thread::lane() == 0 && self.state.atomic_load(LONGEST, Ordering::Relaxed, Scope::Device) < longest
         {
             self.state.fetch_max(LONGEST, longest, Ordering::Relaxed, Scope::Device);
         }
@@ -139,6 +138,10 @@ impl<O: Offset> CountProducts<O> {
             }
             left &= left - 1;
         }
-        if is_countable && count < MOST_IN_A_ROW { count } else { MOST_IN_A_ROW }
+        if is_countable && count < MOST_IN_A_ROW {
+            count
+        } else {
+            MOST_IN_A_ROW
+        }
     }
 }

@@ -176,7 +176,12 @@ impl<V: Float, O: Offset> MultiplyTiles<V, O> {
 
         // 5. Add up the products of each entry, and store the tile.
         let before = block.before_word.load(0);
-        block.store(tile, &sorted, self.column_indices.skip(before as usize), self.values.skip(before as usize));
+        block.store(
+            tile,
+            &sorted,
+            self.column_indices.skip(before as usize),
+            self.values.skip(before as usize),
+        );
         self.store_row_offsets(tile, before, block.heads);
         if number + 1 == tiles && thread::index() == 0 {
             let all = u64::from(before + entries);
@@ -258,7 +263,8 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> TileBlock<V, BLOCK, ITEMS
         }
         sort.sort_keys(&mut own, 0, keys.bits);
         let all = sort.sorted();
-        let mut sorted = Sorted { columns: [0; ITEMS], left: [V::ZERO; ITEMS], right: [V::ZERO; ITEMS], heads: 0 };
+        let mut sorted =
+            Sorted { columns: [0; ITEMS], left: [V::ZERO; ITEMS], right: [V::ZERO; ITEMS], heads: 0 };
         for item in 0..ITEMS {
             let place = warp_striped::<ITEMS>(item);
             let key = own[item].low_bits(keys.bits);
@@ -304,10 +310,11 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> TileBlock<V, BLOCK, ITEMS
     ) {
         for item in 0..ITEMS {
             if sorted.heads >> item & 1 != 0 {
-                let mut place = warp_striped::<ITEMS>(item) as u32;
-                let entry = self.heads.count_to(place) as usize - 1;
-                let end = self.heads.next_after(place, tile.len);
+                let first = warp_striped::<ITEMS>(item) as u32;
+                let entry = self.heads.count_to(first) as usize - 1;
+                let end = self.heads.next_after(first, tile.len);
                 let mut sum = V::ZERO;
+                let mut place = first;
                 while place < end {
                     sum = self.left.load(place as usize).fma(self.right.load(place as usize), sum);
                     place += 1;

@@ -42,7 +42,7 @@ parameters! {
 parameters! {
     /// The work of each row of C, to be written.
     pub struct RowWork {
-        /// The number of products of each row.
+        /// The number of products of each row; then a zero, so that an exclusive scan ends with the sum.
         pub products: GlobalMut<u64>,
         /// The first column that each row can have.
         pub firsts: GlobalMut<u32>,
@@ -59,6 +59,15 @@ impl RowWork {
         self.products.store(row as usize, products);
         self.firsts.store(row as usize, first);
         self.lasts.store(row as usize, last);
+    }
+
+    /// Stores what follows the last of so many rows: for every thread of the grid, one of which does.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn end(self, rows: u32) {
+        if thread::block() == 0 && thread::index() == 0 {
+            self.products.store(rows as usize, 0);
+        }
     }
 }
 

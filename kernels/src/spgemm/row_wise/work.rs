@@ -88,6 +88,7 @@ impl<O: Offset> SpgemmRowWork<O> {
         if row < a.rows && lane == 0 {
             self.work.store(row, count, first, last);
         }
+        self.work.end(a.rows);
     }
 }
 
@@ -225,6 +226,7 @@ impl<O: Offset> SpgemmMaskWork<O> {
             return;
         }
         let own = mask.entries_if(row, true);
+        work.end(mask.rows);
         let (mut first, mut last) = (u32::MAX, 0);
         if own.len > 0 {
             first = mask.column_if(own, 0, true);

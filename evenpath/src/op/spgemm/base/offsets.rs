@@ -4,6 +4,7 @@ use evenpath_kernels::spgemm::SpgemmConvertOffsets;
 
 use super::workspace::{Charge, Workspace};
 use crate::device::{Device, DeviceSlice, DeviceVec};
+use crate::op::device_csr::Pattern;
 use crate::op::requirement::Requirement;
 use crate::op::{self, OpError};
 use crate::{Offset, Value};
@@ -13,6 +14,14 @@ pub(in crate::op::spgemm) struct Arrays<V: Value, C: Offset> {
     pub(in crate::op::spgemm) row_offsets: DeviceVec<C>,
     pub(in crate::op::spgemm) column_indices: DeviceVec<u32>,
     pub(in crate::op::spgemm) values: DeviceVec<V>,
+}
+
+impl<V: Value, C: Offset> Arrays<V, C> {
+    /// The pattern of C with so many rows and columns, and the values.
+    pub(in crate::op::spgemm) fn into_pattern(self, rows: usize, cols: usize) -> (Pattern<C>, DeviceVec<V>) {
+        let Self { row_offsets, column_indices, values } = self;
+        (Pattern::canonical(rows, cols, row_offsets, column_indices), values)
+    }
 }
 
 /// The number of nonzeros of C, if its row offsets count them.

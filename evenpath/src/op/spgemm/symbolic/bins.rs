@@ -1,5 +1,6 @@
-use evenpath_kernels::spgemm::{CLASSES, COUNTERS, Class, RowList, Spans, SpgemmClassify, SpgemmListRows};
+use evenpath_kernels::spgemm::{CLASSES, Class, RowList, Spans, SpgemmClassify, SpgemmListRows};
 
+use super::zeroed::CountWords;
 use crate::device::{DeviceSlice, DeviceVec};
 use crate::op::OpError;
 
@@ -34,20 +35,20 @@ pub(in crate::op::spgemm) struct Bin {
 
 impl Bins {
     /// Sorts rows into bins by their sizes and spans; waits for the device.
-    pub(in crate::op::spgemm) fn find(
+    pub(super) fn find(
         sizes: &DeviceSlice<u64>,
         spans: Spans,
         rows: usize,
+        mut words: CountWords<'_>,
     ) -> Result<Self, OpError> {
         let device = sizes.device();
         let mut classes = device.uninitialized(rows)?;
-        let mut counters = device.zeros(COUNTERS)?;
         let launch = device.kernel().items(rows)?;
         let kernel = SpgemmClassify {
             sizes: sizes.as_global(),
             spans,
             classes: classes.as_global_mut(),
-            counters: counters.as_global_mut(),
+            counters: words.counters(),
             rows: rows as u32,
             always_hash: ALWAYS_HASH,
             columns_an_entry: COLUMNS_AN_ENTRY,
@@ -55,7 +56,7 @@ impl Bins {
         // SAFETY: the views are of arrays with an element per row, and of the counters; buffers are freed in the stream's
         // order.
         unsafe { launch.launch(kernel) }?;
-        let counts = counters.download()?;
+        let counts = words.download()?;
         let mut start = 0;
         let filled: Vec<Bin> = (0..CLASSES)
             .map(|class| {
@@ -76,12 +77,11 @@ impl Bins {
             return Ok(Self { filled, list: device.uninitialized(0)?, total });
         }
         let mut list = device.uninitialized(rows)?;
-        let mut listed = device.zeros(CLASSES)?;
         let launch = device.kernel().threads(rows)?;
         let kernel = SpgemmListRows {
             classes: classes.as_global(),
-            counters: counters.as_global(),
-            listed: listed.as_global_mut(),
+            counters: words.counted(),
+            listed: words.listed(),
             list: list.as_global_mut(),
             rows: rows as u32,
         };

@@ -4,13 +4,13 @@ mod bins;
 mod count;
 mod shapes;
 mod work;
+mod zeroed;
 
-use evenpath_kernels::spgemm::{
-    COUNTERS, Spans, SpgemmClassify, SpgemmListRows, SpgemmLongRowWork, SpgemmRowWork,
-};
+use evenpath_kernels::spgemm::{Spans, SpgemmClassify, SpgemmListRows, SpgemmLongRowWork, SpgemmRowWork};
 
 use self::bins::Bins;
 use self::work::{Work, listed_words, longest};
+use self::zeroed::Zeroed;
 use super::base::{Charge, Operands, Workspace};
 use crate::device::{DeviceSlice, DeviceVec, Kernels};
 use crate::op::OpError;
@@ -60,7 +60,7 @@ pub(super) struct Rows {
 pub(super) fn required(rows: usize) -> Requirement {
     let sizes = Requirement::of::<u64>(rows as u64 + 1);
     let classes = Requirement::of::<u8>(rows as u64 + 1);
-    let counters = Requirement::of::<u64>(COUNTERS as u64);
+    let counters = Zeroed::required(2, 0);
     let scan = Requirement::new(scan::temporary_bytes::<u64>(rows + 1));
     Requirement::all_of([kept(rows), sizes, classes, counters, scan])
 }
@@ -76,8 +76,10 @@ fn kept(rows: usize) -> Requirement {
 /// The products of each row, before the entries of C are counted.
 pub(super) struct Analysis {
     sizes: DeviceVec<u64>,
+    zeroed: Zeroed,
     pub(super) rows: Rows,
-    charge: Charge,
+    /// For what stays, and for the list of long rows.
+    charge: (Charge, Charge),
 }
 
 impl Analysis {
@@ -89,13 +91,13 @@ impl Analysis {
         let (a, b) = (operands.a.pattern(), operands.b.pattern());
         let charge = workspace.take("the workspace", required(a.rows))?;
         let longest = longest(a.column_indices.len(), a.row_offsets.device());
-        let list = Requirement::of::<u32>(listed_words(a, longest) as u64);
-        let list = workspace.take("the workspace", list)?;
-        let Work { sizes, firsts, lasts } = Work::of_product(a, b, longest)?;
-        drop(list);
-        let bins = Bins::find(&sizes, spans(&firsts, &lasts), a.rows)?;
+        let list_len = listed_words(a, longest);
+        let list = workspace.take("the workspace", Zeroed::required(0, list_len))?;
+        let mut zeroed = Zeroed::new(operands.device(), 2, list_len)?;
+        let Work { sizes, firsts, lasts } = Work::of_product(a, b, longest, zeroed.list())?;
+        let bins = Bins::find(&sizes, spans(&firsts, &lasts), a.rows, zeroed.next_count())?;
         let mean = bins.total as f64 / a.column_indices.len().max(1) as f64;
-        Ok(Self { sizes, rows: Rows { bins, firsts, lasts, mean }, charge })
+        Ok(Self { sizes, zeroed, rows: Rows { bins, firsts, lasts, mean }, charge: (charge, list) })
     }
 
     /// Products of the rows before each, and of all at the end, with their charge.
@@ -109,15 +111,17 @@ impl Analysis {
         self,
         operands: Operands<'_, V, O>,
     ) -> Result<Symbolic, OpError> {
-        let Self { mut sizes, rows, mut charge } = self;
+        let Self { mut sizes, mut zeroed, rows, charge: (mut charge, list) } = self;
         let products = rows.bins.total;
         // Rows without products keep their size, which is zero.
         rows.count(operands, &mut sizes)?;
         let Rows { bins, firsts, lasts, mean } = rows;
         drop(bins);
         let row_offsets = Scan::exclusive(Operator::Sum).run(&sizes)?;
-        let bins = Bins::find(&sizes, spans(&firsts, &lasts), operands.a.rows())?;
-        charge.shrink_to(kept(operands.a.rows()));
+        let rows = operands.a.rows();
+        let bins = Bins::find(&sizes, spans(&firsts, &lasts), rows, zeroed.next_count())?;
+        drop((zeroed, list));
+        charge.shrink_to(kept(rows));
         let nonzeros = bins.total;
         let rows = Rows { bins, firsts, lasts, mean };
         Ok(Symbolic { row_offsets, nonzeros, products, rows, _charge: charge })
@@ -151,7 +155,8 @@ impl Rows {
     /// The rows of a pattern that is given, for a product with B.
     pub(super) fn of_pattern<O: Offset>(pattern: &Pattern<O>, b: &Pattern<O>) -> Result<Self, OpError> {
         let Work { sizes, firsts, lasts } = Work::of_pattern(pattern)?;
-        let bins = Bins::find(&sizes, spans(&firsts, &lasts), pattern.rows)?;
+        let mut zeroed = Zeroed::new(b.row_offsets.device(), 1, 0)?;
+        let bins = Bins::find(&sizes, spans(&firsts, &lasts), pattern.rows, zeroed.next_count())?;
         let mean = b.column_indices.len() as f64 / b.rows.max(1) as f64;
         Ok(Self { bins, firsts, lasts, mean })
     }

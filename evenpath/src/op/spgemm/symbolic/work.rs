@@ -2,6 +2,8 @@
 
 use evenpath_kernels::spgemm::{RowWork, SpgemmLongRowWork, SpgemmMaskWork, SpgemmRowWork};
 
+use evenpath_simt::{Global, GlobalMut};
+
 use super::bins::ALWAYS_HASH;
 use super::shapes::lanes_log2;
 use crate::Offset;
@@ -24,9 +26,8 @@ pub(super) struct Work {
 
 impl Work {
     fn with_room(device: &Device, rows: usize) -> Result<Self, OpError> {
-        // One more size, zero, so that their scan ends with the sum.
-        let mut sizes = device.uninitialized(rows + 1)?;
-        sizes.set_zero()?;
+        // One more size, so that their scan ends with the sum: kernels set it to zero, which are not launched without rows.
+        let sizes = if rows == 0 { device.zeros(1)? } else { device.uninitialized(rows + 1)? };
         Ok(Self { sizes, firsts: device.uninitialized(rows)?, lasts: device.uninitialized(rows)? })
     }
 
@@ -39,15 +40,16 @@ impl Work {
         }
     }
 
-    /// Products of each row; all warps take pieces of rows of A with more than `longest` entries.
+    /// Products of each row; all warps take pieces of rows of A with more than `longest` entries, which are listed in
+    /// [`listed_words`] words that are zero.
     pub(super) fn of_product<O: Offset>(
         a: &Pattern<O>,
         b: &Pattern<O>,
         longest: u32,
+        long_rows: GlobalMut<u32>,
     ) -> Result<Self, OpError> {
         let device = a.row_offsets.device();
         let mut work = Self::with_room(device, a.rows)?;
-        let mut long_rows = device.zeros(listed_words(a, longest))?;
         // Each lane has four loads in flight.
         let lanes_log2 = lanes_log2(a.column_indices.len() as f64 / a.rows.max(1) as f64 / 4.0, 0, 5);
         let launch = device.kernel().threads(a.rows << lanes_log2)?;
@@ -55,7 +57,7 @@ impl Work {
             a: a.view(),
             b: b.view(),
             work: work.view_mut(),
-            long_rows: long_rows.as_global_mut(),
+            long_rows,
             longest,
             short: ALWAYS_HASH,
             lanes_log2,
@@ -72,7 +74,7 @@ impl Work {
             a: a.view(),
             b: b.view(),
             work: work.view_mut(),
-            long_rows: long_rows.as_global(),
+            long_rows: Global::from_device(long_rows.address(), long_rows.len()),
             blocks,
         };
         // SAFETY: as above; the listed rows are rows of A.

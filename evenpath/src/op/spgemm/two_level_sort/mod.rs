@@ -107,7 +107,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         let operands = Operands::check(self, b)?;
         let mut recorder = Recorder::recording();
         if self.device().kind() != DeviceKind::Cpu {
-            let workspace = Workspace::new(self.device(), options)?;
+            let workspace = Workspace::new(self.device(), options);
             parts::multiply::<V, O, u64>(&operands.product(), &workspace, &mut recorder)?;
         }
         Ok(recorder.phases()?)
