@@ -37,6 +37,7 @@ mod sort_tiles;
 mod spadd;
 mod spadd_one_pass;
 mod spgemm;
+mod spgemm_hypersparse;
 mod spgemm_plans;
 mod spgemm_row_tiles;
 mod spgemm_two_level_sort;

@@ -135,14 +135,17 @@ fn keys_of_all_widths() {
 fn the_limits() {
     for device in kernel_devices() {
         let (device, fast) = (device.device, device.fast);
-        // Most rows of B are empty, so that there is little to multiply.
-        let b: Csr<f32> = Csr::from_triplets(64, 9, [(3, 1, 1.0), (60, 8, 2.0)]).expect("a matrix");
+        // Most rows of B are empty, so that there is little to multiply, but for a row of A with two products of one entry.
+        let b: Csr<f32> = Csr::from_triplets(64, 9, [(3, 1, 1.0), (60, 1, 2.0)]).expect("a matrix");
         for more in [0, 1] {
-            let mut lengths = vec![32; MOST_NONZEROS / 32];
-            lengths[5] += more;
+            let mut lengths = vec![32; MOST_NONZEROS / 32 - 1];
+            lengths.push(32 + more);
+            lengths[5] = 64;
+            lengths[6] = 0;
             check(&device, &banded(64, &lengths, 1), &b, more == 0);
-            let mut lengths = vec![0; MOST_NONZEROS + more];
-            lengths[70] = 60;
+            let mut lengths = [1, 0, 1].repeat(MOST_NONZEROS / 3);
+            lengths.resize(MOST_NONZEROS + more, 0);
+            lengths[5] = 64;
             check(&device, &banded(64, &lengths, 1), &b, more == 0);
         }
         for (rows, is_for) in [(MOST_PRODUCTS / 1024, true), (MOST_PRODUCTS / 1024 + 1, false)] {

@@ -187,6 +187,7 @@ fn visit_sparse(visitor: &mut impl Visitor) {
     visitor.visit::<spgemm::SpgemmMaskWork<u32>>();
     visitor.visit::<spgemm::SpgemmClassify>();
     visitor.visit::<spgemm::SpgemmListRows>();
+    visitor.visit::<spgemm::SpgemmExpandOffsets<u32>>();
     visitor.visit::<spgemm::SpgemmConvertOffsets<u32, u64>>();
     visitor.visit::<spgemm::SpgemmHashCount<u32>>();
     visitor.visit::<spgemm::SpgemmHashFill<f32, u32>>();

@@ -138,6 +138,11 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
         }
     }
 
+    /// The same values, also after they change, with another pattern of as many nonzeros.
+    pub(super) fn with_pattern(&self, pattern: Pattern<O>) -> Self {
+        Self { pattern: Arc::new(pattern), values: Arc::clone(&self.values) }
+    }
+
     /// Bytes of device memory.
     pub(super) fn bytes(&self) -> u64 {
         let Pattern { row_offsets, column_indices, .. } = &*self.pattern;

@@ -10,6 +10,7 @@ mod device_dense;
 mod ell;
 mod error;
 mod factor;
+mod filled_rows;
 mod hisparse;
 mod host_csr;
 mod hyb;

@@ -7,7 +7,8 @@ pub mod two_level_sort;
 pub use row_wise::{
     add_ranked_shared_bytes, hash_shared_bytes, part_len, rank_shared_bytes, window_shared_bytes, Class,
     ClassLimits, ResultEntries, ResultPattern, RowList, RowParts, RowWork, Spans, SpgemmAddRanked,
-    SpgemmClassify, SpgemmConvertOffsets, SpgemmCutByParts, SpgemmHashCount, SpgemmHashFill, SpgemmListRows,
-    SpgemmLongRowWork, SpgemmMaskWork, SpgemmPartWork, SpgemmRankProducts, SpgemmRowWork, SpgemmWindowCount,
-    SpgemmWindowFill, CLASSES, COUNTERS, EMPTY_CLASS, HASH_CLASSES, WINDOW_COLUMNS,
+    SpgemmClassify, SpgemmConvertOffsets, SpgemmCutByParts, SpgemmExpandOffsets, SpgemmHashCount,
+    SpgemmHashFill, SpgemmListRows, SpgemmLongRowWork, SpgemmMaskWork, SpgemmPartWork, SpgemmRankProducts,
+    SpgemmRowWork, SpgemmWindowCount, SpgemmWindowFill, CLASSES, COUNTERS, EMPTY_CLASS, HASH_CLASSES,
+    WINDOW_COLUMNS,
 };

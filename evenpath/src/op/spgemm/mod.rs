@@ -3,6 +3,7 @@
 mod base;
 mod choose;
 mod cpu;
+mod hypersparse;
 mod info;
 mod masked;
 mod method;

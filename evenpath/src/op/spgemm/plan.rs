@@ -1,8 +1,9 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use super::base::{Operands, Workspace};
+use super::base::{Arrays, Operands, Workspace};
 use super::choose::choose;
+use super::hypersparse::Hypersparse;
 use super::strategy::{Found, Info, Strategy};
 use super::{SpgemmOptions, SpgemmPlanInfo, row_tiles};
 use crate::device::{DeviceError, Event};
@@ -33,6 +34,8 @@ use crate::{Offset, Value};
 pub struct SpgemmPlan<V: Value, O: Offset = u32, C: Offset = O> {
     a: DeviceCsr<V, O>,
     b: DeviceCsr<V, O>,
+    /// A as it is multiplied, where most of its rows have no entries.
+    hypersparse: Option<Hypersparse<V, O>>,
     options: SpgemmOptions,
     strategy: Box<dyn Strategy<V, O, C>>,
     /// The pattern of the results, once there is one.
@@ -46,26 +49,46 @@ pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
     operands: Operands<'_, V, O>,
     options: SpgemmOptions,
 ) -> Result<DeviceCsr<V, C>, OpError> {
+    let Operands { a, b } = operands;
     let workspace = Workspace::new(operands.device(), options);
-    if let Some(product) = row_tiles::multiply(operands, options.method, &workspace)? {
-        return Ok(product);
+    let (hypersparse, _charge) = Hypersparse::find(a, &workspace)?.unzip();
+    let filled = hypersparse.as_ref().map_or(a, |hypersparse| &hypersparse.matrix);
+    let mut arrays = arrays(Operands { a: filled, b }, options, &workspace)?;
+    if let Some(hypersparse) = hypersparse {
+        arrays.row_offsets = hypersparse.expand(&arrays.row_offsets, &workspace)?;
     }
-    let strategy = choose::<V, O, C>(operands, options.method, &workspace)?;
-    let workspace = Workspace::new(operands.device(), options);
-    let Found { arrays, .. } = strategy.first(&operands.product(), &workspace)?;
-    let (pattern, values) = arrays.into_pattern(operands.a.rows(), operands.b.cols());
+    let (pattern, values) = arrays.into_pattern(a.rows(), b.cols());
     Ok(DeviceCsr::from_valid(pattern, values))
+}
+
+/// The arrays of C, with nothing kept.
+fn arrays<V: Value, O: Offset, C: Offset>(
+    operands: Operands<'_, V, O>,
+    options: SpgemmOptions,
+    workspace: &Workspace,
+) -> Result<Arrays<V, C>, OpError> {
+    if let Some(arrays) = row_tiles::multiply(operands, options.method, workspace)? {
+        return Ok(arrays);
+    }
+    let strategy = choose::<V, O, C>(operands, options.method, workspace)?;
+    // What the strategy keeps, it charges again.
+    let workspace = Workspace::new(operands.device(), options);
+    Ok(strategy.first(&operands.product(), &workspace)?.arrays)
 }
 
 impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
     pub(super) fn new(operands: Operands<'_, V, O>, options: SpgemmOptions) -> Result<Self, OpError> {
+        let Operands { a, b } = operands;
         let device = operands.device();
         let start = device.record()?;
         let workspace = Workspace::new(device, options);
-        let strategy = choose(operands, options.method, &workspace)?;
+        let (hypersparse, _charge) = Hypersparse::find(a, &workspace)?.unzip();
+        let filled = hypersparse.as_ref().map_or(a, |hypersparse| &hypersparse.matrix);
+        let strategy = choose(Operands { a: filled, b }, options.method, &workspace)?;
         Ok(Self {
-            a: operands.a.clone(),
-            b: operands.b.clone(),
+            a: a.clone(),
+            b: b.clone(),
+            hypersparse,
             options,
             strategy,
             pattern: OnceLock::new(),
@@ -83,15 +106,21 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
     /// If the product has more nonzeros than row offsets of its type count, or workspace and result would take more memory
     /// than they may. If the device was lost.
     pub fn run(&self) -> Result<DeviceCsr<V, C>, OpError> {
-        let product = Operands { a: &self.a, b: &self.b }.product();
+        let filled = self.hypersparse.as_ref().map_or(&self.a, |hypersparse| &hypersparse.matrix);
+        let product = Operands { a: filled, b: &self.b }.product();
         let workspace = Workspace::new(self.a.device(), self.options);
+        let kept = self.hypersparse.as_ref().map_or(Requirement::new(0), Hypersparse::required);
+        let _kept = workspace.take("the workspace", kept)?;
         if let Some(pattern) = self.pattern.get() {
             let values = Requirement::of::<V>(pattern.column_indices.len() as u64);
             let _charge = workspace.take("the values of the result", values)?;
             let values = self.strategy.again(&product, pattern, &workspace)?;
             return Ok(DeviceCsr::from_valid(Arc::clone(pattern), values));
         }
-        let Found { arrays, repeats } = self.strategy.first(&product, &workspace)?;
+        let Found { mut arrays, repeats } = self.strategy.first(&product, &workspace)?;
+        if let Some(hypersparse) = &self.hypersparse {
+            arrays.row_offsets = hypersparse.expand(&arrays.row_offsets, &workspace)?;
+        }
         let (pattern, values) = arrays.into_pattern(self.a.rows(), self.b.cols());
         let pattern = Arc::new(pattern);
         if repeats {
@@ -109,6 +138,7 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
     pub fn info(&self) -> Result<SpgemmPlanInfo, DeviceError> {
         let (start, end) = &self.analysis;
         let Info { method, products, nonzeros, kept_bytes } = self.strategy.info();
+        let kept_bytes = kept_bytes + self.hypersparse.as_ref().map_or(0, Hypersparse::bytes);
         let (workspace_bytes, analysis_ms) = (self.peak_bytes, end.elapsed_since(start)?);
         Ok(SpgemmPlanInfo { method, products, nnz: nonzeros, workspace_bytes, kept_bytes, analysis_ms })
     }

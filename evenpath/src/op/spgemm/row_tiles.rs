@@ -8,12 +8,10 @@ use evenpath_simt::GlobalMut;
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
 use super::SpgemmMethod;
-use super::base::{Operands, Product, Workspace, result_arrays};
+use super::base::{Arrays, Operands, Product, Workspace, result_arrays};
 use super::symbolic::lanes_log2;
 use crate::device::{Device, DeviceKind, DeviceVec, Kernels};
-use crate::op::DeviceCsr;
 use crate::op::OpError;
-use crate::op::device_csr::Pattern;
 use crate::op::requirement::Requirement;
 use crate::{Offset, Value};
 
@@ -64,7 +62,7 @@ pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
     operands: Operands<'_, V, O>,
     method: SpgemmMethod,
     workspace: &Workspace,
-) -> Result<Option<DeviceCsr<V, C>>, OpError> {
+) -> Result<Option<Arrays<V, C>>, OpError> {
     let device = operands.device();
     // The kernel writes row offsets of the operands' type.
     let is_for = matches!(method, SpgemmMethod::Auto | SpgemmMethod::RowTiles) && C::NAME == O::NAME;
@@ -143,10 +141,10 @@ impl Counted {
         product: &Product<'_, V, O>,
         info: &'static KernelInfo,
         workspace: &Workspace,
-    ) -> Result<DeviceCsr<V, C>, OpError> {
+    ) -> Result<Arrays<V, C>, OpError> {
         let (device, (a, b)) = (product.operands.device(), product.views());
         device.prepare(kernels::<V, O>)?;
-        let (rows, cols) = (product.operands.a.rows(), product.operands.b.cols());
+        let rows = product.operands.a.rows();
         let tile_products = info.tile_items() as u64 + 1 - self.longest.max(1);
         let tiles = self.total / tile_products + 1;
         let launch = device.instance(info).shared_bytes(tile_bytes(info)).blocks(tiles as usize)?;
@@ -176,8 +174,7 @@ impl Counted {
         let entries = words[ENTRIES] as usize;
         columns.truncate(entries);
         values.truncate(entries);
-        let pattern = Pattern::canonical(rows, cols, row_offsets, columns);
-        Ok(DeviceCsr::from_valid(pattern, values))
+        Ok(Arrays { row_offsets, column_indices: columns, values })
     }
 }
 

@@ -1,11 +1,11 @@
-use evenpath_kernels::spmv::{self as kernels, FlatCompactRows, FlatFillEmptyRows, FlatPartition, FlatTile};
-use evenpath_kernels::{CsrView, Pattern, RowMap};
-use evenpath_simt::Global;
+use evenpath_kernels::spmv::{self as kernels, FlatFillEmptyRows, FlatPartition, FlatTile};
+use evenpath_kernels::{CsrView, Pattern};
 use evenpath_simt::kernel::Kernel;
 
 use super::cut_rows::{Cut, CutRows};
 use super::{Product, Schedule, Shape};
 use crate::device::{DeviceError, DeviceVec, Launch};
+use crate::op::filled_rows::FilledRows;
 use crate::op::{DeviceCsr, OpError};
 use crate::policy::{self, Tile};
 use crate::{Offset, Value};
@@ -20,68 +20,10 @@ pub(super) struct Flat<V: Value, O: Offset> {
     cut_rows: CutRows,
 }
 
-/// The rows that have nonzeros, where some have none.
-struct FilledRows<O: Offset> {
-    count: u32,
-    /// The rows, and their offsets, one more; nothing where every row has nonzeros.
-    compacted: Option<(DeviceVec<u32>, DeviceVec<O>)>,
-}
-
-impl<O: Offset> FilledRows<O> {
-    /// Finds them; waits for the device.
-    fn find<V: Value>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
-        let device = matrix.device();
-        let (rows, nonzeros) = (matrix.rows(), matrix.nnz());
-        if rows == 0 || nonzeros == 0 {
-            return Ok(Self { count: 0, compacted: None });
-        }
-        let launch = device.kernel().threads(rows)?;
-        let mut filled_rows = device.uninitialized(rows.min(nonzeros))?;
-        let mut filled_offsets = device.uninitialized(rows.min(nonzeros) + 1)?;
-        let mut count = device.uninitialized(1)?;
-        let mut states = device.zeros(launch.grid() as usize + 1)?;
-        let compact = FlatCompactRows {
-            pattern: matrix.pattern().view(),
-            filled_rows: filled_rows.as_global_mut(),
-            filled_offsets: filled_offsets.as_global_mut(),
-            count: count.as_global_mut(),
-            states: states.as_global_mut(),
-        };
-        // SAFETY: there are `rows` + 1 offsets, a word for each row that has nonzeros, one more offset, and the states
-        // that the blocks need, all zero; buffers are freed in the stream's order.
-        unsafe { launch.launch(compact) }?;
-        let count: u32 = count.get(0)?;
-        if count as usize == rows {
-            return Ok(Self { count, compacted: None });
-        }
-        filled_rows.truncate(count as usize);
-        filled_offsets.truncate(count as usize + 1);
-        filled_rows.shrink_to_fit()?;
-        filled_offsets.shrink_to_fit()?;
-        Ok(Self { count, compacted: Some((filled_rows, filled_offsets)) })
-    }
-
-    /// The rows of the matrix.
-    fn map(&self) -> RowMap {
-        match &self.compacted {
-            Some((rows, _)) => RowMap { rows: rows.as_global(), is_mapped: 1 },
-            None => RowMap { rows: Global::from_device(0, 0), is_mapped: 0 },
-        }
-    }
-
-    /// A pattern with these rows instead of all.
-    fn pattern(&self, pattern: Pattern<O>) -> Pattern<O> {
-        match &self.compacted {
-            Some((_, offsets)) => Pattern { row_offsets: offsets.as_global(), rows: self.count, ..pattern },
-            None => Pattern { rows: self.count, ..pattern },
-        }
-    }
-}
-
 impl<V: Value, O: Offset> Flat<V, O> {
     /// Finds the rows that have nonzeros, and the row in which each tile begins.
     pub(super) fn analyze(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
-        Self::cut(matrix, FilledRows::find(matrix)?)
+        Self::cut(matrix, FilledRows::find(matrix.pattern())?)
     }
 
     /// Finds the row in which each tile begins, of a matrix whose rows all have nonzeros.

@@ -40,7 +40,7 @@ pub use classes::{
     Class, ClassLimits, SpgemmClassify, SpgemmListRows, CLASSES, COUNTERS, EMPTY_CLASS, HASH_CLASSES,
 };
 pub use hash::{hash_shared_bytes, SpgemmHashCount, SpgemmHashFill};
-pub use offsets::SpgemmConvertOffsets;
+pub use offsets::{SpgemmConvertOffsets, SpgemmExpandOffsets};
 pub use ranked::{
     part_len, rank_shared_bytes, RowParts, SpgemmCutByParts, SpgemmPartWork, SpgemmRankProducts,
 };

@@ -1,7 +1,10 @@
-//! Conversion of row offsets.
+//! Conversion of row offsets: to another type, and to more rows.
 
 use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
 
+use crate::block::count_scan::CountScan;
+use crate::block::numbered_bits::NumberedBits;
+use crate::block::pair_search::PairSearch;
 use crate::Offset;
 
 kernel! {
@@ -29,6 +32,62 @@ impl<S: Offset, T: Offset> SpgemmConvertOffsets<S, T> {
         let index = thread::block() as usize * BLOCK + thread::index() as usize;
         if (index as u64) < self.len {
             self.target.store(index, T::from_bits(self.source.load_streaming(index).to_bits()));
+        }
+    }
+}
+
+kernel! {
+    /// Gives each row of a matrix its offset, where the offsets of those that have entries are known: one thread for `ITEMS`
+    /// offsets.
+    pub struct SpgemmExpandOffsets<O: Offset> {
+        /// The rows that have entries, in order.
+        pub filled_rows: Global<u32>,
+        /// Their offsets, one more.
+        pub filled_offsets: Global<O>,
+        /// Output: the offsets of all rows, one more.
+        pub row_offsets: GlobalMut<O>,
+        /// The number of rows that have entries.
+        pub filled: u32,
+        /// The number of offsets.
+        pub len: u64,
+    }
+    shared: PairSearch::<BLOCK>::BYTES + NumberedBits::<BLOCK, ITEMS>::BYTES + CountScan::<u32, BLOCK>::BYTES;
+    body: SpgemmExpandOffsets::expand::<BLOCK, ITEMS>;
+    entries: {
+        spgemm_expand_offsets_u32 in spgemm_plan: <O = u32>, 256 x 8;
+        spgemm_expand_offsets_u64 in spgemm_plan: <O = u64>, 256 x 8;
+    }
+}
+
+impl<O: Offset> SpgemmExpandOffsets<O> {
+    #[inline(always)]
+    fn expand<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let search = PairSearch::<BLOCK>::take(&mut arena);
+        let marks = NumberedBits::<BLOCK, ITEMS>::take(&mut arena);
+        let scan = CountScan::take(&mut arena);
+        // 1. Find which of the rows that have entries are among the block's.
+        let len = (BLOCK * ITEMS) as u64;
+        let first = u64::from(thread::block()) * len;
+        let position = |index: u64| u64::from(self.filled_rows.load(index as usize));
+        let probed = PairSearch::<BLOCK>::probe(u64::from(self.filled), position);
+        marks.clear();
+        // The search has a barrier, behind which marks are set.
+        let (begin, end) = search.first(u64::from(self.filled), (first, first + len), probed, position);
+        // 2. Mark them.
+        let mut index = begin + u64::from(thread::index());
+        while index < end {
+            marks.set((position(index) - first) as u32);
+            index += BLOCK as u64;
+        }
+        marks.number(scan);
+        // 3. A row's offset is that of the first row at or after it that has entries.
+        for item in 0..ITEMS {
+            let place = (item * BLOCK) as u32 + thread::index();
+            if first + u64::from(place) < self.len {
+                let before = if place == 0 { 0 } else { marks.count_to(place - 1) };
+                let offset = self.filled_offsets.load(begin as usize + before as usize);
+                self.row_offsets.store((first + u64::from(place)) as usize, offset);
+            }
         }
     }
 }

@@ -140,7 +140,7 @@ mod tests {
         assert!(workspace.limit.get().is_none());
         let kept = device.zeros::<u8>(1 << 12).unwrap();
         let error = workspace.take("the result", Requirement::new(1 << 20)).err().unwrap();
-        let limit = ((1 << 20) as f64 * DEFAULT_SHARE) as u64;
+        let limit = (1_048_576.0 * DEFAULT_SHARE) as u64;
         assert!(error.to_string().contains(&limit.to_string()), "{error}");
         assert!(workspace.has_room(Requirement::new(limit - (1 << 12))));
         drop((little, kept));
