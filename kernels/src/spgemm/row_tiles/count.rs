@@ -48,8 +48,8 @@ kernel! {
     shared: CountScan::<u64, BLOCK>::BYTES + 8 + 4;
     body: CountProducts::count_products::<BLOCK>;
     entries: {
-        spgemm_count_products_u32 in spgemm_row_tiles_plan: <O = u32>, 256 x 1;
-        spgemm_count_products_u64 in spgemm_row_tiles_plan: <O = u64>, 256 x 1;
+        spgemm_count_products_u32 in spgemm_row_tiles_plan: <O = u32>, 256 x 1 resident 4;
+        spgemm_count_products_u64 in spgemm_row_tiles_plan: <O = u64>, 256 x 1 resident 4;
     }
 }
 
