@@ -46,6 +46,7 @@ mod spmv;
 mod spmv_methods;
 mod spmv_narrow;
 mod spmv_transposed;
+mod spmv_tuned;
 mod streams;
 mod threads;
 mod unsorted;

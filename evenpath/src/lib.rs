@@ -129,8 +129,8 @@ pub mod hisparse {
 /// [`hyb`] have a method `spmv`, which needs none; those of [`hisparse`] have plans of their own.
 pub mod spmv {
     pub use crate::op::{
-        SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo, SpmvTransposedMethod, SpmvTransposedOptions,
-        SpmvTransposedPlan, SpmvTransposedPlanInfo,
+        SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo, SpmvTiming, SpmvTransposedMethod,
+        SpmvTransposedOptions, SpmvTransposedPlan, SpmvTransposedPlanInfo, SpmvTuning,
     };
 }
 

@@ -57,7 +57,7 @@ pub use sliced_ell::DeviceSlicedEll;
 pub use spadd::{ElementwisePlan, ElementwisePlanInfo};
 pub use spgemm::{SpgemmMethod, SpgemmOptions, SpgemmPhases, SpgemmPlan, SpgemmPlanInfo};
 pub use spmm::{SpmmOperand, SpmmOptions, SpmmPlan, SpmmPlanInfo};
-pub use spmv::{SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
+pub use spmv::{SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo, SpmvTiming, SpmvTuning};
 pub use spmv_transposed::{
     SpmvTransposedMethod, SpmvTransposedOptions, SpmvTransposedPlan, SpmvTransposedPlanInfo,
 };

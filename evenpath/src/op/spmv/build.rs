@@ -36,21 +36,10 @@ pub(super) fn build<V: Value, O: Offset>(
         return Ok(cpu::choose(matrix, method));
     }
     if method == SpmvMethod::Auto {
-        return automatic(matrix, false);
+        return automatic(matrix, options.may_copy);
     }
     let schedule = asked_for(matrix, method, lanes, block_size)?;
     Ok(Choice { method, reason: "asked for".into(), schedule })
-}
-
-/// As [`build`]; the automatic choice has narrow columns where these are faster.
-pub(super) fn build_for_copy<V: Value, O: Offset>(
-    matrix: &DeviceCsr<V, O>,
-    options: SpmvOptions,
-) -> Result<Choice<V, O>, OpError> {
-    if options == SpmvOptions::default() && matrix.device().kind() != DeviceKind::Cpu {
-        return automatic(matrix, true);
-    }
-    build(matrix, options)
 }
 
 /// Lanes per row: as asked for, if the method takes the number.

@@ -42,7 +42,7 @@ impl SpmvPlanInfo {
     /// simulated, gives the same bits.
     pub fn options(&self) -> SpmvOptions {
         let lanes = self.lanes.filter(|_| self.method.takes_lanes());
-        SpmvOptions { method: self.method, lanes, block_size: self.block_size }
+        SpmvOptions { method: self.method, lanes, block_size: self.block_size, may_copy: false }
     }
 }
 

@@ -58,7 +58,7 @@ pub enum SpmvMethod {
     /// `narrow-columns`: as `row-tiles` (f32) or `row-blocks` (f64), with columns of 16 bits, relative to up to 32 segments
     /// of 2048 columns that some rows have. The plan keeps these, 2 bytes per nonzero, beside the matrix, whose own columns are
     /// read for rows that need more segments; rows whose neighbors look alike, as in a grid, read the same codes. `auto`
-    /// does not choose it, because of that memory.
+    /// chooses it only if the options [may copy](super::SpmvOptions::may_copy), because of that memory.
     NarrowColumns,
 }
 

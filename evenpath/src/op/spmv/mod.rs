@@ -18,10 +18,12 @@ mod row_tiles;
 mod rows;
 mod tagged_sums;
 mod thresholds;
+mod tune;
 mod windows;
 
 pub use info::SpmvPlanInfo;
 pub use method::SpmvMethod;
+pub use tune::{SpmvTiming, SpmvTuning};
 
 use std::fmt;
 
@@ -66,6 +68,9 @@ pub struct SpmvOptions {
     /// [`Light`](SpmvMethod::Light) with row offsets of `u32`. A row block of CSR-Adaptive then has as many nonzeros as
     /// threads, as in the study of both methods. By default, the tile that is fastest.
     pub block_size: Option<u32>,
+    /// Whether the plan's own choice may keep what the matrix has in another form beside it, about 2 bytes per nonzero, where that
+    /// makes products faster: [`NarrowColumns`](SpmvMethod::NarrowColumns). By default it may not. On the CPU there is no such method.
+    pub may_copy: bool,
 }
 
 impl SpmvOptions {
@@ -79,6 +84,12 @@ impl SpmvOptions {
     #[must_use]
     pub fn with_lanes(self, lanes: impl Into<Option<u32>>) -> Self {
         Self { lanes: lanes.into(), ..self }
+    }
+
+    /// Sets whether the plan's own choice may keep another form of the matrix.
+    #[must_use]
+    pub fn with_may_copy(self, may_copy: bool) -> Self {
+        Self { may_copy, ..self }
     }
 
     /// Sets the number of threads per block.
@@ -111,8 +122,7 @@ impl SpmvOptions {
 pub struct SpmvPlan<V: Value, O: Offset = u32> {
     matrix: DeviceCsr<V, O>,
     choice: Choice<V, O>,
-    /// As the options gave it.
-    block_size: Option<u32>,
+    options: SpmvOptions,
     analysis: (Event, Event),
 }
 
@@ -166,17 +176,17 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         let start = self.device().record()?;
         let choice = build::build(self, options)?;
         let analysis = (start, self.device().record()?);
-        Ok(SpmvPlan { matrix: self.clone(), choice, block_size: options.block_size, analysis })
+        Ok(SpmvPlan { matrix: self.clone(), choice, options, analysis })
     }
 
     /// The plan of a matrix that is only multiplied: its own choice has narrow columns where these may be faster, and arrays
     /// that the plan does not read are freed.
     pub(super) fn into_plan(self, options: SpmvOptions) -> Result<SpmvPlan<V, O>, OpError> {
         let start = self.device().record()?;
-        let choice = build::build_for_copy(&self, options)?;
+        let choice = build::build(&self, options.with_may_copy(true))?;
         let analysis = (start, self.device().record()?);
         let matrix = if choice.schedule.reads_columns() { self } else { self.without_columns()? };
-        Ok(SpmvPlan { matrix, choice, block_size: options.block_size, analysis })
+        Ok(SpmvPlan { matrix, choice, options, analysis })
     }
 }
 
@@ -217,7 +227,7 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
             tile,
             tiles,
             lanes,
-            block_size: self.block_size,
+            block_size: self.options.block_size,
             figures,
             workspace_bytes,
             analysis_ms,
