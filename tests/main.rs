@@ -45,6 +45,7 @@ mod spmm;
 mod spmv;
 mod spmv_methods;
 mod spmv_narrow;
+mod spmv_sliced;
 mod spmv_transposed;
 mod spmv_tuned;
 mod streams;

@@ -31,7 +31,9 @@ fn check<V: Value, O: Offset>(device: &Device, host: &Csr<V, O>, options: SpmvOp
     );
     assert!(methods.contains(&SpmvMethod::MergePath), "every matrix can be multiplied by it: {tuning:?}");
     let may_copy = options.may_copy && device.kind() != DeviceKind::Cpu;
-    assert_eq!(methods.contains(&SpmvMethod::NarrowColumns), may_copy, "{device}: {tuning:?}");
+    for method in [SpmvMethod::NarrowColumns, SpmvMethod::SlicedEll] {
+        assert_eq!(methods.contains(&method), may_copy && method.copies(), "{device}: {tuning:?}");
+    }
     assert!(tuning.timings.is_sorted_by_key(|timing| timing.ms), "{tuning:?}");
     assert_eq!(tuning.pays_after().is_none(), info.method == chosen, "{tuning:?}, {info}");
 

@@ -172,6 +172,9 @@ fn visit_formats(visitor: &mut impl Visitor) {
     visitor.visit::<spmm::SpmmTranspose<f32>>();
     visitor.visit::<ell::Ell<f32>>();
     visitor.visit::<ell::EllR<f32>>();
+    visitor.visit::<ell::SortWindows<u32>>();
+    visitor.visit::<ell::SliceWidths<u32>>();
+    visitor.visit::<ell::FillSlices<f32, u32>>();
     visitor.visit::<ell::SlicedEll<f32>>();
     visitor.visit::<coo::CooInterval<f32>>();
     visitor.visit::<coo::CarryFixup<f32>>();

@@ -7,8 +7,10 @@
 
 mod padded;
 mod row;
+mod slices;
 mod with_lengths;
 
 pub use padded::{Ell, SlicedEll};
 pub use row::{ByColumn, InSequence, PlainByColumn, Slots, XAccess, PADDING};
+pub use slices::{FillSlices, SliceWidths, SortWindows, SLICE_HEIGHT, WINDOW_ROWS};
 pub use with_lengths::EllR;

@@ -9,6 +9,7 @@ use super::light::Light;
 use super::merge::Merge;
 use super::narrow::Narrow;
 use super::row_tiles::RowTiles;
+use super::sliced::Sliced;
 use super::windows::Windows;
 use super::{Choice, Schedule, SpmvMethod, SpmvOptions, cpu, rows};
 use crate::device::DeviceKind;
@@ -87,6 +88,7 @@ fn asked_for<V: Value, O: Offset>(
         SpmvMethod::Binned => of_rows(matrix, method, Binned::new)?,
         SpmvMethod::Windows => of_rows(matrix, method, Windows::find)?,
         SpmvMethod::NarrowColumns => of_rows(matrix, method, Narrow::new)?,
+        SpmvMethod::SlicedEll => of_rows(matrix, method, Sliced::new)?,
         SpmvMethod::Auto | SpmvMethod::RowParallel => unreachable!("they are handled before"),
     })
 }

@@ -16,6 +16,7 @@ mod method;
 mod narrow;
 mod row_tiles;
 mod rows;
+mod sliced;
 mod tagged_sums;
 mod thresholds;
 mod tune;
@@ -68,8 +69,9 @@ pub struct SpmvOptions {
     /// [`Light`](SpmvMethod::Light) with row offsets of `u32`. A row block of CSR-Adaptive then has as many nonzeros as
     /// threads, as in the study of both methods. By default, the tile that is fastest.
     pub block_size: Option<u32>,
-    /// Whether the plan's own choice may keep what the matrix has in another form beside it, about 2 bytes per nonzero, where that
-    /// makes products faster: [`NarrowColumns`](SpmvMethod::NarrowColumns). By default it may not. On the CPU there is no such method.
+    /// Whether the plan may keep another form of the matrix beside it where that makes products faster: by its own choice
+    /// [`NarrowColumns`](SpmvMethod::NarrowColumns), about 2 bytes per nonzero, and by [`tune`](SpmvPlan::tune) any method that
+    /// [`copies`](SpmvMethod::copies). By default it may not. On the CPU there is no such method.
     pub may_copy: bool,
 }
 

@@ -157,8 +157,8 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
         let own_options = SpmvOptions { method: own, lanes, ..self.options };
         let (kind, may_copy) = (self.matrix.device().kind(), self.options.may_copy);
         let others = SpmvMethod::ALL.into_iter().filter(move |&method| {
-            let is_copy = method == SpmvMethod::NarrowColumns;
-            method != SpmvMethod::Auto && method != own && method.runs_on(kind) && (may_copy || !is_copy)
+            let is_allowed = may_copy || !method.copies();
+            method != SpmvMethod::Auto && method != own && method.runs_on(kind) && is_allowed
         });
         let others = others.map(|method| SpmvOptions::default().with_method(method));
         [own_options].into_iter().chain(others)

@@ -1,0 +1,204 @@
+//! Products by a copy of the matrix in sliced ELL.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use evenpath_kernels::RowMap;
+use evenpath_kernels::ell::{
+    FillSlices, SLICE_HEIGHT, SliceWidths, SlicedEll, Slots, SortWindows, WINDOW_ROWS,
+};
+use evenpath_simt::Global;
+
+use super::lengths::Lengths;
+use super::{Product, Schedule, Shape};
+use crate::device::{DeviceError, DeviceVec, Kernels, Launch};
+use crate::op::scan::{Operator, Scan, sum_kernel};
+use crate::op::{DeviceCsr, OpError};
+use crate::policy::Tile;
+use crate::{Offset, Value};
+
+/// Slots for each nonzero up to which rows are not sorted.
+const UNSORTED_SLOTS: f64 = 1.03;
+/// Slots for each nonzero, and slots of any matrix, up to which there is a copy.
+const MOST_SLOTS: f64 = 3.0;
+const SLOTS_OF_ANY: u64 = 1 << 20;
+
+/// A copy of the matrix in slices of as many rows as a warp has lanes, sorted by length within windows where that saves padding.
+pub(super) struct Sliced<V: Value, O: Offset> {
+    launch: Launch<SlicedEll<V>>,
+    fill: Launch<FillSlices<V, O>>,
+    layout: Layout,
+    column_indices: DeviceVec<u32>,
+    copied: Mutex<Copied<V>>,
+}
+
+/// Where rows are stored.
+struct Layout {
+    order: Option<DeviceVec<u32>>,
+    slice_offsets: DeviceVec<u64>,
+    slots: u64,
+}
+
+/// The values in their slots, and those that they are copies of.
+struct Copied<V: Value> {
+    values: DeviceVec<V>,
+    of: Arc<DeviceVec<V>>,
+}
+
+/// The kernels of the conversion, to be compiled ahead.
+fn kernels<V: Value, O: Offset>() -> Kernels {
+    sum_kernel::<u64>()
+        .and::<SortWindows<O>>()
+        .and::<SliceWidths<O>>()
+        .and::<FillSlices<V, O>>()
+        .and::<SlicedEll<V>>()
+}
+
+impl Layout {
+    /// The layout with the least padding; waits for the device.
+    fn find<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
+        let unsorted = Self::of_order(matrix, None)?;
+        if unsorted.slots as f64 <= UNSORTED_SLOTS * matrix.nnz() as f64 {
+            return Ok(unsorted);
+        }
+        let device = matrix.device();
+        let mut order = device.uninitialized(matrix.rows())?;
+        let launch = device.kernel().blocks(matrix.rows().div_ceil(WINDOW_ROWS as usize))?;
+        let kernel = SortWindows { pattern: matrix.pattern().view(), order: order.as_global_mut() };
+        // SAFETY: the order has an element per row, and there is a block for each window; buffers are freed in the stream's order.
+        unsafe { launch.launch(kernel) }?;
+        let sorted = Self::of_order(matrix, Some(order))?;
+        Ok(if sorted.slots < unsorted.slots { sorted } else { unsorted })
+    }
+
+    /// The layout of rows in an order.
+    fn of_order<V: Value, O: Offset>(
+        matrix: &DeviceCsr<V, O>,
+        order: Option<DeviceVec<u32>>,
+    ) -> Result<Self, OpError> {
+        let device = matrix.device();
+        let slices = matrix.rows().div_ceil(SLICE_HEIGHT as usize);
+        if slices == 0 {
+            return Ok(Self { order: None, slice_offsets: device.zeros(1)?, slots: 0 });
+        }
+        let mut widths = device.uninitialized(slices + 1)?;
+        let kernel = SliceWidths {
+            pattern: matrix.pattern().view(),
+            row_order: row_map(order.as_ref()),
+            widths: widths.as_global_mut(),
+        };
+        // SAFETY: there is a width per slice and one more, and the order is one of the matrix's rows; buffers are freed in the
+        // stream's order.
+        unsafe { device.kernel().threads(matrix.rows())?.launch(kernel) }?;
+        let slice_offsets = Scan::exclusive(Operator::Sum).run(&widths)?;
+        let slots = slice_offsets.get(slices)?.saturating_mul(u64::from(SLICE_HEIGHT));
+        Ok(Self { order, slice_offsets, slots })
+    }
+
+    fn row_order(&self) -> RowMap {
+        row_map(self.order.as_ref())
+    }
+
+    fn bytes(&self) -> u64 {
+        self.slice_offsets.bytes() + self.order.as_ref().map_or(0, DeviceVec::bytes)
+    }
+}
+
+/// An order as kernels take it.
+fn row_map(order: Option<&DeviceVec<u32>>) -> RowMap {
+    match order {
+        Some(order) => RowMap { rows: order.as_global(), is_mapped: 1 },
+        None => RowMap { rows: Global::from_device(0, 0), is_mapped: 0 },
+    }
+}
+
+impl<V: Value, O: Offset> Sliced<V, O> {
+    /// Copies the matrix. `None` if there would be too much padding; waits for the device.
+    pub(super) fn new(matrix: &DeviceCsr<V, O>, _: Lengths) -> Result<Option<Self>, OpError> {
+        let device = matrix.device();
+        device.prepare(kernels::<V, O>)?;
+        let layout = Layout::find(matrix)?;
+        let slots = layout.slots;
+        if slots > SLOTS_OF_ANY && slots as f64 > MOST_SLOTS * matrix.nnz() as f64 {
+            return Ok(None);
+        }
+        let fill = device.kernel().threads(matrix.rows().next_multiple_of(SLICE_HEIGHT as usize))?;
+        let mut column_indices = device.uninitialized(slots as usize)?;
+        let (of, mut values) = (matrix.values(), device.uninitialized(slots as usize)?);
+        let kernel = FillSlices {
+            matrix: matrix.pattern().with_values(&of),
+            row_order: layout.row_order(),
+            slice_offsets: layout.slice_offsets.as_global(),
+            column_indices: column_indices.as_global_mut(),
+            values: values.as_global_mut(),
+            are_columns_known: 0,
+        };
+        // SAFETY: the layout is the matrix's, with as many slots; buffers are freed in the stream's order.
+        unsafe { fill.launch(kernel) }?;
+        let launch = device.kernel().threads(matrix.rows())?;
+        let copied = Mutex::new(Copied { values, of });
+        Ok(Some(Self { launch, fill, layout, column_indices, copied }))
+    }
+
+    /// Copies the values to slots of their own, if they are not those that were copied last. What runs with the others keeps these.
+    fn update(&self, matrix: &DeviceCsr<V, O>, copied: &mut Copied<V>) -> Result<(), DeviceError> {
+        let of = matrix.values();
+        if Arc::ptr_eq(&of, &copied.of) {
+            return Ok(());
+        }
+        let device = matrix.device();
+        device.refuse_in_graph("a plan that keeps a copy of the values copies new ones in its next run")?;
+        let mut values = device.uninitialized(copied.values.len())?;
+        let kernel = FillSlices {
+            matrix: matrix.pattern().with_values(&of),
+            row_order: self.layout.row_order(),
+            slice_offsets: self.layout.slice_offsets.as_global(),
+            column_indices: evenpath_simt::GlobalMut::from_device(0, 0),
+            values: values.as_global_mut(),
+            are_columns_known: 1,
+        };
+        // SAFETY: as for the first copy; columns are not written.
+        unsafe { self.fill.launch(kernel) }?;
+        *copied = Copied { values, of };
+        Ok(())
+    }
+}
+
+impl<V: Value, O: Offset> Schedule<V, O> for Sliced<V, O> {
+    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
+        let mut copied = self.copied.lock().unwrap_or_else(PoisonError::into_inner);
+        self.update(product.matrix, &mut copied)?;
+        let slots =
+            Slots { column_indices: self.column_indices.as_global(), values: copied.values.as_global() };
+        let rows = product.matrix.rows() as u32;
+        // SAFETY: the layout and the slots are the matrix's; columns are below x's length, or padding.
+        unsafe {
+            product.launch(&self.launch, |product| SlicedEll {
+                slice_offsets: self.layout.slice_offsets.as_global(),
+                slots,
+                row_order: self.layout.row_order(),
+                x: product.x,
+                update: product.update,
+                rows,
+                slice_height: SLICE_HEIGHT,
+            })
+        }
+    }
+
+    fn reads_columns(&self) -> bool {
+        false
+    }
+
+    fn shape(&self) -> Shape {
+        let values = self.copied.lock().unwrap_or_else(PoisonError::into_inner).values.bytes();
+        Shape {
+            tile: Some(Tile::of(self.launch.info())),
+            tiles: u64::from(self.launch.grid()),
+            figures: vec![
+                ("slots", self.layout.slots),
+                ("rows sorted in windows", u64::from(self.layout.order.is_some())),
+            ],
+            workspace_bytes: self.layout.bytes() + self.column_indices.bytes() + values,
+            ..Shape::default()
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! The conversion of CSR to sliced ELL with slices of a warp's rows.
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
+use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut};
+
+use super::row::PADDING;
+use crate::block::radix_sort::{warp_striped, RadixSort};
+use crate::{CsrView, Offset, Pattern, RowMap};
+
+/// Rows of a slice.
+pub const SLICE_HEIGHT: u32 = thread::WARP_SIZE;
+
+/// Rows that [`SortWindows`] sorts together.
+pub const WINDOW_ROWS: u32 = 512;
+
+/// Bits of a length that count when rows are sorted.
+const LENGTH_BITS: u32 = 20;
+
+kernel! {
+    /// Sorts the rows of each window of [`WINDOW_ROWS`] by length, the longest first, and equally long ones as they were: one block
+    /// per window (SELL-C-σ; Kreutzer et al., SIAM J. Sci. Comput. 36, 2014). Rows from 2²⁰ − 1 nonzeros on count as equally long.
+    pub struct SortWindows<O: Offset> {
+        /// The matrix.
+        pub pattern: Pattern<O>,
+        /// Output: the row at each position.
+        pub order: GlobalMut<u32>,
+    }
+    shared: RadixSort::<u32, BLOCK, ITEMS>::BYTES;
+    body: SortWindows::sort_windows::<BLOCK, ITEMS>;
+    entries: {
+        ell_sort_windows_u32 in ell_slices: <O = u32>, 128 x 4;
+        ell_sort_windows_u64 in ell_slices: <O = u64>, 128 x 4;
+    }
+}
+
+impl<O: Offset> SortWindows<O> {
+    #[inline(always)]
+    fn sort_windows<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        const { assert!(BLOCK * ITEMS == WINDOW_ROWS as usize) };
+        const { assert!(LENGTH_BITS + RadixSort::<u32, BLOCK, ITEMS>::PLACE_BITS <= u32::BITS) };
+        let sort = RadixSort::<u32, BLOCK, ITEMS>::take(&mut arena);
+        let (first, rows) = (thread::block() * WINDOW_ROWS, self.pattern.rows);
+        let most = (1 << LENGTH_BITS) - 1;
+        // What is no row is shorter than any.
+        let mut keys = [most; ITEMS];
+        for item in 0..ITEMS {
+            let row = first + warp_striped::<ITEMS>(item) as u32;
+            if row < rows {
+                let len = self.pattern.row_len(row as usize).min(u64::from(most));
+                keys[item] = most - len as u32;
+            }
+        }
+        let places = sort.sort_permutation(&mut keys, LENGTH_BITS);
+        for item in 0..ITEMS {
+            let position = first + warp_striped::<ITEMS>(item) as u32;
+            if position < rows {
+                self.order.store(position as usize, first + u32::from(places[item]));
+            }
+        }
+    }
+}
+
+kernel! {
+    /// Finds the width of each slice, that of its longest row: one thread per row.
+    pub struct SliceWidths<O: Offset> {
+        /// The matrix.
+        pub pattern: Pattern<O>,
+        /// The order in which its rows are stored.
+        pub row_order: RowMap,
+        /// Output: the width of each slice; then a zero, so that an exclusive scan ends with the sum.
+        pub widths: GlobalMut<u64>,
+    }
+    shared: 0;
+    body: SliceWidths::slice_widths::<BLOCK>;
+    entries: {
+        ell_slice_widths_u32 in ell_slices: <O = u32>, 256 x 1;
+        ell_slice_widths_u64 in ell_slices: <O = u64>, 256 x 1;
+    }
+}
+
+impl<O: Offset> SliceWidths<O> {
+    #[inline(always)]
+    fn slice_widths<const BLOCK: usize>(self, _: Arena) {
+        let position = thread::block() * BLOCK as u32 + thread::index();
+        let rows = self.pattern.rows;
+        let mut len = 0;
+        if position < rows {
+            len = self.pattern.row_len(self.row_order.row(position as usize));
+        }
+        let width = warp::reduce(len, u64::max);
+        if thread::lane() == 0 && position < rows {
+            self.widths.store((position / SLICE_HEIGHT) as usize, width);
+        }
+        if position == 0 {
+            self.widths.store(rows.div_ceil(SLICE_HEIGHT) as usize, 0);
+        }
+    }
+}
+
+kernel! {
+    /// Copies the nonzeros to their slots, and fills the rest with padding: one thread per row, and for each that the last slice has
+    /// beyond.
+    pub struct FillSlices<V: Float, O: Offset> {
+        /// The matrix.
+        pub matrix: CsrView<V, O>,
+        /// The order in which its rows are stored.
+        pub row_order: RowMap,
+        /// Where each slice begins, and where the last one ends, in units of [`SLICE_HEIGHT`] slots.
+        pub slice_offsets: Global<u64>,
+        /// Output: column indices; [`PADDING`] where a slot holds nothing.
+        pub column_indices: GlobalMut<u32>,
+        /// Output: values; zero where a slot holds nothing.
+        pub values: GlobalMut<V>,
+        /// Whether only values are read and written: not 0.
+        pub are_columns_known: u32,
+    }
+    shared: 0;
+    body: FillSlices::fill_slices::<BLOCK, ITEMS>;
+    entries: {
+        ell_fill_slices_f32_u32 in ell_slices: <V = f32, O = u32>, 256 x 4;
+        ell_fill_slices_f32_u64 in ell_slices: <V = f32, O = u64>, 256 x 4;
+        ell_fill_slices_f64_u32 in ell_slices: <V = f64, O = u32>, 256 x 4;
+        ell_fill_slices_f64_u64 in ell_slices: <V = f64, O = u64>, 256 x 4;
+    }
+}
+
+impl<V: Float, O: Offset> FillSlices<V, O> {
+    #[inline(always)]
+    fn fill_slices<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
+        let Self { matrix, slice_offsets, .. } = self;
+        let position = thread::block() * BLOCK as u32 + thread::index();
+        let slice = position / SLICE_HEIGHT;
+        if slice >= matrix.rows.div_ceil(SLICE_HEIGHT) {
+            return;
+        }
+        let (begin, end) = (slice_offsets.load(slice as usize), slice_offsets.load(slice as usize + 1));
+        let mut own = (0, 0);
+        if position < matrix.rows {
+            own = matrix.pattern().row_bounds(self.row_order.row(position as usize));
+        }
+        let (mut nonzero, width) = (own.0, (end - begin) as usize);
+        let mut slot = begin as usize * SLICE_HEIGHT as usize + thread::lane() as usize;
+        let mut at = 0;
+        while at < width {
+            let mut columns = [PADDING; ITEMS];
+            let mut values = [V::ZERO; ITEMS];
+            for item in 0..ITEMS {
+                if nonzero + item < own.1 {
+                    values[item] = matrix.values.load(nonzero + item);
+                    if self.are_columns_known == 0 {
+                        columns[item] = matrix.column_indices.load(nonzero + item);
+                    }
+                }
+            }
+            for item in 0..ITEMS {
+                if at + item < width {
+                    let place = slot + item * SLICE_HEIGHT as usize;
+                    if self.are_columns_known == 0 {
+                        self.column_indices.store(place, columns[item]);
+                    }
+                    self.values.store(place, values[item]);
+                }
+            }
+            nonzero += ITEMS;
+            slot += ITEMS * SLICE_HEIGHT as usize;
+            at += ITEMS;
+        }
+    }
+}
