@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use evenpath::device::{PinnedVec, Stream};
+use evenpath::device::{DeviceKind, PinnedVec, Stream};
 use evenpath::vector::Positions;
 use evenpath::{DeviceDense, DeviceSlice, DeviceVec, Layout, Value};
 
@@ -79,6 +79,24 @@ impl<V: Value> HaloExchange<V> {
         })
     }
 
+    /// Sends by `send`, and has the product computed meanwhile.
+    ///
+    /// On the CPU an operation is done when its call returns, so messages have to be on their way before it. On a GPU the product is
+    /// only launched, and runs while the host waits for what it sends.
+    pub(crate) fn beside(
+        &mut self,
+        send: fn(&mut Self) -> Result<Exchange>,
+        product: impl FnOnce() -> Result<()>,
+    ) -> Result<Exchange> {
+        if self.rank.device().kind() == DeviceKind::Cpu {
+            let exchange = send(self)?;
+            product()?;
+            return Ok(exchange);
+        }
+        product()?;
+        send(self)
+    }
+
     /// Sends what was packed, when it has been copied.
     pub(crate) fn send(&mut self) -> Result<Exchange> {
         let exchange = self.rank.begin(Operation::Halo);
@@ -107,20 +125,16 @@ impl<V: Value> HaloExchange<V> {
         Ok(&self.needed)
     }
 
-    /// Where this rank's contributions to elements of others go, before they are sent back.
-    pub(crate) fn contributions(&mut self) -> &mut DeviceSlice<V> {
-        self.needed.as_mut_slice()
-    }
-
-    /// The stream that contributions are computed on.
-    pub(crate) fn stream(&self) -> &Stream {
-        &self.stream
-    }
-
-    /// Begins to copy the contributions to the host.
-    pub(crate) fn unload(&mut self) -> Result<()> {
+    /// Has this rank's contributions to elements of others computed, and begins to copy them to the host.
+    pub(crate) fn contribute(
+        &mut self,
+        product: impl FnOnce(&mut DeviceSlice<V>) -> Result<()>,
+    ) -> Result<()> {
         let Self { stream, needed, needed_host, .. } = self;
-        Ok(stream.scope(|| needed.as_vec().copy_to_pinned(needed_host, 0))?)
+        stream.scope(|| {
+            product(needed.as_mut_slice())?;
+            Ok(needed.as_vec().copy_to_pinned(needed_host, 0)?)
+        })
     }
 
     /// Sends each rank the contributions to its elements.

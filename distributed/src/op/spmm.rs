@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use evenpath::device::DeviceKind;
 use evenpath::spmm::{self, SpmmOptions};
 use evenpath::vector::Positions;
 use evenpath::{DeviceDense, Layout, Value};
@@ -69,14 +68,9 @@ impl<V: Value> SpmmPlan<V> {
         b.check_operand("B", rank, self.matrix.col_partition(), self.columns)?;
         c.check_operand("C", rank, self.matrix.row_partition(), self.columns)?;
         self.exchange.pack(b.local().as_vec())?;
-        // As for SpMV.
-        let sends_first = rank.device().kind() == DeviceKind::Cpu;
-        let sent = if sends_first { Some(self.exchange.send()?) } else { None };
-        self.local.run(alpha, b.local(), beta, c.local_mut())?;
-        let sent = match sent {
-            Some(sent) => sent,
-            None => self.exchange.send()?,
-        };
+        let sent = self
+            .exchange
+            .beside(HaloExchange::send, || Ok(self.local.run(alpha, b.local(), beta, c.local_mut())?))?;
         let halo = self.exchange.receive(sent)?;
         self.non_local.run(alpha, halo, V::ZERO, &mut self.partial)?;
         self.boundary.add(self.partial.as_vec(), c.local_mut().as_mut_slice())?;

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use evenpath::device::DeviceKind;
 use evenpath::spmv::SpmvOptions;
 use evenpath::vector::Positions;
 use evenpath::{DeviceVec, Value, spmv};
@@ -58,15 +57,9 @@ impl<V: Value> SpmvPlan<V> {
         x.check_operand("x", rank, self.matrix.col_partition())?;
         y.check_operand("y", rank, self.matrix.row_partition())?;
         self.exchange.pack(x.local())?;
-        // On the CPU an operation is done when its call returns, so messages have to be on their way before the product. On a GPU the
-        // product is only launched, and runs while the host sends.
-        let sends_first = rank.device().kind() == DeviceKind::Cpu;
-        let sent = if sends_first { Some(self.exchange.send()?) } else { None };
-        self.local.run(alpha, x.local(), beta, y.local_mut())?;
-        let sent = match sent {
-            Some(sent) => sent,
-            None => self.exchange.send()?,
-        };
+        let sent = self
+            .exchange
+            .beside(HaloExchange::send, || Ok(self.local.run(alpha, x.local(), beta, y.local_mut())?))?;
         let halo = self.exchange.receive(sent)?;
         self.non_local.run(alpha, halo.as_vec(), V::ZERO, &mut self.partial)?;
         self.boundary.add(&self.partial, y.local_mut())?;

@@ -57,12 +57,12 @@ impl<V: Value> SpmvTransposedPlan<V> {
         x.check_operand("x", rank, self.matrix.row_partition())?;
         y.check_operand("y", rank, self.matrix.col_partition())?;
         let Self { local, non_local, boundary, gathered, exchange, .. } = self;
-        boundary.gather(x.local(), gathered)?;
-        non_local.run(alpha, gathered, V::ZERO, exchange.contributions())?;
-        exchange.unload()?;
-        // Contributions are what others wait for.
-        let sent = exchange.send_back()?;
-        local.run(alpha, x.local(), beta, y.local_mut())?;
+        exchange.contribute(|contributions| {
+            boundary.gather(x.local(), gathered)?;
+            Ok(non_local.run(alpha, gathered, V::ZERO, contributions)?)
+        })?;
+        let sent = exchange
+            .beside(HaloExchange::send_back, || Ok(local.run(alpha, x.local(), beta, y.local_mut())?))?;
         exchange.add_contributions(sent, y.local_mut())
     }
 }

@@ -1,0 +1,125 @@
+//! Matrices and vectors made rank by rank.
+
+use evenpath::{Csr, Value};
+use evenpath_distributed::{DistributedCsr, DistributedVec, Error, RowBlock, RowPartition, generate};
+use proptest::prelude::*;
+
+use crate::support::{any_partition, matrices, numbers, on_cpu};
+
+proptest! {
+    /// Entries in any order, from any rank, with places that repeat.
+    #[test]
+    fn entries_go_to_their_ranks(matrix in matrices(), ranks in 1..8_usize, cuts in proptest::array::uniform4(0..60_u64)) {
+        let a: Csr<f64> = matrix.csr();
+        let (rows, cols) = (any_partition(a.rows(), ranks, &cuts), any_partition(a.cols(), ranks, &cuts[2..]));
+        let found = on_cpu(ranks).run(|rank| {
+            let own = matrix.entries.iter().enumerate().filter(|(at, _)| at % ranks == rank.index());
+            let own = own.map(|(_, &(row, col, value))| (row as u64, col as u64, f64::from(value)));
+            DistributedCsr::from_entries(rank, &rows, &cols, own)?.gather(0)
+        }).unwrap().swap_remove(0).unwrap();
+        prop_assert_eq!(found, a.try_into_offsets().unwrap());
+    }
+
+    #[test]
+    fn vectors_travel(len in 0..50_usize, ranks in 1..8_usize, cuts in proptest::array::uniform4(0..60_u64)) {
+        let values: Vec<f32> = numbers(len);
+        let (from, to) = (any_partition(len, ranks, &cuts), any_partition(len, ranks, &cuts[2..]));
+        let results = on_cpu(ranks).run(|rank| {
+            let x = DistributedVec::scatter(rank, &from, ranks - 1, &values)?;
+            let other = x.repartition(&to)?;
+            let sum = x.norm2()?;
+            Ok::<_, Error>((x.gather(0)?, other.local().len() as u64, other.gather(0)?, sum))
+        }).unwrap();
+        let squares: f32 = values.iter().map(|value| value * value).sum();
+        for (rank, result) in results.into_iter().enumerate() {
+            prop_assert_eq!(result.1, to.len(rank));
+            prop_assert!((result.3 - squares.sqrt()).abs() <= 1e-6 * squares);
+            if rank == 0 {
+                prop_assert_eq!(result.0.as_ref(), Some(&values));
+                prop_assert_eq!(result.2.as_ref(), Some(&values));
+            }
+        }
+    }
+}
+
+fn stencil<V: Value>(grid: generate::Stencil) -> Csr<V> {
+    let rows = grid.rows() as usize;
+    let mut entries = Vec::new();
+    let triplets = (0..rows).flat_map(|row| {
+        entries.clear();
+        grid.row(row as u64, &mut entries);
+        entries.iter().map(|&(column, value)| (row, column as usize, value)).collect::<Vec<_>>()
+    });
+    Csr::from_triplets(rows, rows, triplets).unwrap()
+}
+
+#[test]
+fn generators_give_one_matrix_for_any_number_of_ranks() {
+    for grid in [
+        generate::Stencil::five_point(9),
+        generate::Stencil::seven_point(5),
+        generate::Stencil::twenty_seven_point(4),
+    ] {
+        let expected: Csr<f64, u64> = stencil::<f64>(grid).try_into_offsets().unwrap();
+        for ranks in [1, 3, 4] {
+            let results = on_cpu(ranks).run(|rank| {
+                let a = DistributedCsr::from_fn(rank, grid.rows(), grid.rows(), |row, entries| {
+                    grid.row(row, entries)
+                })?;
+                let works: Vec<_> =
+                    rank.all_gather(&[a.local_nnz() as u64 + a.row_partition().len(rank.index())])?.concat();
+                Ok::<_, Error>((a.gather(0)?, works))
+            });
+            let (found, works) = results.unwrap().swap_remove(0);
+            assert_eq!(found.unwrap(), expected);
+            let (least, most) = (works.iter().min().unwrap(), works.iter().max().unwrap());
+            assert!(most - least <= 28, "rows and nonzeros of each rank: {works:?}");
+        }
+    }
+}
+
+/// Columns beyond 32 bits: what no single device can hold.
+#[test]
+fn global_indices_have_64_bits() {
+    let (rows, cols) = (6_u64, 1_u64 << 40);
+    let results = on_cpu(3).run(|rank| {
+        let partition = RowPartition::even(rows, 3);
+        // The last rank has the few columns that are used.
+        let columns = RowPartition::from_boundaries(vec![0, 3, 3, 7])?.boundaries().to_vec();
+        assert_eq!(columns, [0, 3, 3, 7]);
+        let mut block = RowBlock::empty();
+        for row in partition.range(rank.index()) {
+            block.push([(cols - 1 - row, 1.0_f64)]);
+        }
+        DistributedCsr::from_rows(rank, &partition, &RowPartition::even(cols, 3), block).map(|_| ())
+    });
+    // A rank would have a third of 2^40 columns of its own.
+    assert!(matches!(results.unwrap_err(), Error::TooLarge { what: "columns", .. }));
+}
+
+#[test]
+fn what_a_rank_gives_wrong_is_named_everywhere() {
+    let partition = RowPartition::even(6, 3);
+    let attempt = |block: fn(usize) -> RowBlock<f64>| {
+        let results = on_cpu(3).run_each(|rank| {
+            DistributedCsr::from_rows(rank, &partition, &partition, block(rank.index())).map(|_| ())
+        });
+        results.into_iter().map(|result| result.unwrap_err().to_string()).collect::<Vec<_>>()
+    };
+    let outside =
+        |rank| RowBlock::new(vec![0, 1, 1], vec![if rank == 1 { 6 } else { 0 }], vec![1.0]).unwrap();
+    let errors = attempt(outside);
+    assert_eq!(errors[1], "row 2 has column 6: the matrix has 6 columns");
+    assert_eq!(errors[0], format!("rank 1 failed: {}", errors[1]));
+    assert_eq!(errors[2], errors[0]);
+    let short = |rank| RowBlock::new(vec![0; if rank == 2 { 2 } else { 3 }], vec![], vec![]).unwrap();
+    let errors = attempt(short);
+    assert!(errors[0].starts_with("rank 2 failed: ") && errors[0].contains("1"), "{}", errors[0]);
+
+    let errors: Vec<Result<(), Error>> = on_cpu(2).run_each(|rank| {
+        let rows = RowPartition::even(4, 2);
+        DistributedCsr::from_entries(rank, &rows, &rows, [(4 * rank.index() as u64, 0, 1.0)]).map(|_| ())
+    });
+    assert!(matches!(errors[1], Err(Error::RowOutOfRange { row: 4, .. })));
+    assert!(errors[0].as_ref().unwrap_err().to_string().starts_with("rank 1 failed: row 4"));
+}

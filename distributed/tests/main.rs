@@ -1,0 +1,9 @@
+//! Ranks as threads on the CPU and on simulated GPUs, and as processes.
+
+mod builders;
+mod faults;
+mod market;
+mod matrices;
+mod products;
+mod support;
+mod tcp;
