@@ -64,7 +64,7 @@ fn generators_give_one_matrix_for_any_number_of_ranks() {
         for ranks in [1, 3, 4] {
             let results = on_cpu(ranks).run(|rank| {
                 let a = DistributedCsr::from_fn(rank, grid.rows(), grid.rows(), |row, entries| {
-                    grid.row(row, entries)
+                    grid.row(row, entries);
                 })?;
                 let works: Vec<_> =
                     rank.all_gather(&[a.local_nnz() as u64 + a.row_partition().len(rank.index())])?.concat();
@@ -114,7 +114,7 @@ fn what_a_rank_gives_wrong_is_named_everywhere() {
     assert_eq!(errors[2], errors[0]);
     let short = |rank| RowBlock::new(vec![0; if rank == 2 { 2 } else { 3 }], vec![], vec![]).unwrap();
     let errors = attempt(short);
-    assert!(errors[0].starts_with("rank 2 failed: ") && errors[0].contains("1"), "{}", errors[0]);
+    assert!(errors[0].starts_with("rank 2 failed: ") && errors[0].contains("which gives 1"), "{}", errors[0]);
 
     let errors: Vec<Result<(), Error>> = on_cpu(2).run_each(|rank| {
         let rows = RowPartition::even(4, 2);

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use evenpath::Device;
 use evenpath::device::SimulatedOptions;
 use evenpath::error::DeviceError;
+use evenpath::spmv::SpmvOptions;
 use evenpath_distributed::error::{Cause, Failure, Operation};
 use evenpath_distributed::{Cluster, DistributedCsr, DistributedVec, Error, Rank, Result, generate};
 
@@ -143,7 +144,7 @@ fn a_device_that_fails() {
             let a = DistributedCsr::from_fn(rank, 36, 36, |row, entries| grid.row(row, entries))?;
             let x = DistributedVec::from_fn(rank, a.col_partition(), |_| 1.0_f64)?;
             let mut y = DistributedVec::zeros(rank, a.row_partition())?;
-            let mut plan = a.plan_spmv(Default::default())?;
+            let mut plan = a.plan_spmv(SpmvOptions::default())?;
             rank.barrier()?;
             if rank.index() == 1 {
                 rank.device().inject_failure(Some(calls));

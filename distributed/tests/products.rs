@@ -4,8 +4,11 @@
 #![allow(clippy::float_cmp)]
 
 use evenpath::spmm::SpmmOptions;
+use evenpath::spmv::{SpmvOptions, SpmvTransposedOptions};
 use evenpath::{Csr, Value};
-use evenpath_distributed::{Cluster, DistributedCsr, DistributedDense, DistributedVec, Error, Result};
+use evenpath_distributed::{
+    Cluster, DistributedCsr, DistributedDense, DistributedVec, Error, Result, SpgemmOptions,
+};
 use proptest::prelude::*;
 
 use crate::support::{Matrix, any_partition, matrices, number, numbers, on_cpu, simulated};
@@ -36,7 +39,7 @@ fn check<V: Value>(mut cluster: Cluster, matrix: &Matrix, cuts: Option<&[u64]>) 
         };
         let x = DistributedVec::from_fn(rank, distributed.col_partition(), number)?;
         let mut y = DistributedVec::from_fn(rank, distributed.row_partition(), |_| V::from_f64(f64::NAN))?;
-        let mut plan = distributed.plan_spmv(Default::default())?;
+        let mut plan = distributed.plan_spmv(SpmvOptions::default())?;
         plan.run(alpha, &x, V::ZERO, &mut y)?;
         let first = y.gather(0)?;
         let mut y = DistributedVec::from_fn(rank, distributed.row_partition(), number)?;
@@ -45,7 +48,7 @@ fn check<V: Value>(mut cluster: Cluster, matrix: &Matrix, cuts: Option<&[u64]>) 
 
         let x = DistributedVec::from_fn(rank, distributed.row_partition(), number)?;
         let mut y = DistributedVec::from_fn(rank, distributed.col_partition(), number)?;
-        distributed.plan_spmv_transposed(Default::default())?.run(alpha, &x, beta, &mut y)?;
+        distributed.plan_spmv_transposed(SpmvTransposedOptions::default())?.run(alpha, &x, beta, &mut y)?;
         let transposed = y.gather(0)?;
 
         let columns = 3;
@@ -118,7 +121,9 @@ fn bits(cluster: &mut Cluster) -> Vec<u64> {
         let grid = evenpath_distributed::generate::Stencil::five_point(side);
         let row = |row: u64, entries: &mut Vec<(u64, f64)>| {
             grid.row(row, entries);
-            entries.iter_mut().for_each(|entry| entry.1 *= rough(row + 31 * entry.0));
+            for entry in entries.iter_mut() {
+                entry.1 *= rough(row + 31 * entry.0);
+            }
         };
         let a = DistributedCsr::from_fn(rank, grid.rows(), grid.rows(), row)?;
         let x = DistributedVec::from_fn(rank, a.col_partition(), rough)?;
@@ -126,8 +131,8 @@ fn bits(cluster: &mut Cluster) -> Vec<u64> {
             DistributedVec::zeros(rank, a.row_partition())?,
             DistributedVec::zeros(rank, a.col_partition())?,
         );
-        a.plan_spmv(Default::default())?.run(1.1, &x, 0.0, &mut y)?;
-        a.plan_spmv_transposed(Default::default())?.run(0.9, &y, 0.0, &mut z)?;
+        a.plan_spmv(SpmvOptions::default())?.run(1.1, &x, 0.0, &mut y)?;
+        a.plan_spmv_transposed(SpmvTransposedOptions::default())?.run(0.9, &y, 0.0, &mut z)?;
         let mut all = vec![z.dot(&x)?, y.norm2()?];
         all.extend(z.gather(0)?.unwrap_or_default());
         Ok(all)
@@ -154,7 +159,7 @@ fn what_does_not_fit_is_refused() {
         let a = DistributedCsr::scatter(rank, 0, Some(&a))?;
         let x = DistributedVec::from_fn(rank, a.col_partition(), number::<f64>)?;
         let mut y = DistributedVec::from_fn(rank, a.row_partition(), number::<f64>)?;
-        let mut plan = a.plan_spmv(Default::default())?;
+        let mut plan = a.plan_spmv(SpmvOptions::default())?;
         let before = y.local().download()?;
         let errors = [
             plan.run(1.0, &y, 0.0, &mut DistributedVec::zeros(rank, a.row_partition())?)
@@ -165,7 +170,7 @@ fn what_does_not_fit_is_refused() {
                 .to_string(),
             y.axpby(1.0, &x, 1.0).unwrap_err().to_string(),
             a.add(1.0, &a.transpose()?, 1.0).unwrap_err().to_string(),
-            a.multiply(&a, Default::default()).unwrap_err().to_string(),
+            a.multiply(&a, SpgemmOptions::default()).unwrap_err().to_string(),
             rank.broadcast(3, &[1_u8]).unwrap_err().to_string(),
         ];
         assert_eq!(y.local().download()?, before);

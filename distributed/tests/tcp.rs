@@ -6,6 +6,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use evenpath::Device;
+use evenpath::spmv::SpmvOptions;
 use evenpath_distributed::{Cluster, DistributedCsr, DistributedVec, Error, Rank, Result, generate};
 
 /// Says what a process that this program started has to do.
@@ -78,7 +79,7 @@ fn product(rank: &Rank) -> Result<u64> {
     let a = DistributedCsr::from_fn(rank, 400, 400, |row, entries| grid.row(row, entries))?;
     let x = DistributedVec::from_fn(rank, a.col_partition(), |index| (index as f64).sin())?;
     let mut y = DistributedVec::zeros(rank, a.row_partition())?;
-    a.plan_spmv(Default::default())?.run(1.0, &x, 0.0, &mut y)?;
+    a.plan_spmv(SpmvOptions::default())?.run(1.0, &x, 0.0, &mut y)?;
     Ok(y.dot(&x)?.to_bits())
 }
 
@@ -142,9 +143,9 @@ fn a_killed_process_is_named() {
     let mut lines = BufReader::new(children[1].stdout.take().expect("piped")).lines();
     assert!(lines.any(|line| line.expect("text") == "ready"));
     let begin = Instant::now();
-    children[1].kill().expect("it runs"); // SIGKILL
-    children[1].wait().expect("it ends");
-    children.remove(1);
+    let mut killed = children.remove(1);
+    killed.kill().expect("it runs"); // SIGKILL
+    killed.wait().expect("it ends");
     for child in children {
         let said = said(&child.wait_with_output().expect("it ends"));
         assert!(said.starts_with("error: rank 1 failed: the connection to it was lost"), "{said}");

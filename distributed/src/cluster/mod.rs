@@ -18,7 +18,7 @@ use crate::error::{Cause, Error, Failure, Result};
 use crate::transport::{Transport, connect, local};
 
 /// How long a rank waits for a message of another, unless [`Cluster::with_timeout`] says otherwise.
-pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Ranks that work together, each with a device: threads of this process, or processes.
 ///

@@ -28,7 +28,8 @@ impl<V: Value> DistributedCsr<V> {
         cols.check_ranks(rank)?;
         let own = rows.range(rank.index());
         if block.rows() as u64 != own.end - own.start {
-            let reason = format!("for {} rows on this rank, which has {}", own.end - own.start, block.rows());
+            let reason =
+                format!("for {} rows on this rank, which gives {}", own.end - own.start, block.rows());
             return Err(Error::Partition { reason });
         }
         block.check_columns(own.start, cols.rows())?;

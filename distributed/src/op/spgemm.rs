@@ -58,16 +58,17 @@ impl<V: Value> DistributedCsr<V> {
         needed.sort_unstable();
         needed.dedup();
         let panels = match options.panel_bytes {
-            None => vec![0..needed.len()],
+            None => vec![0, needed.len()],
             Some(limit) => cut_panels::<V>(&needed, &row_lengths(rank, b, &b_rows, &needed)?, limit)?,
         };
         // Every rank takes part in as many exchanges as the one with the most panels.
-        let rounds = rank.all_reduce(&[panels.len()], usize::max)?[0];
+        let rounds = rank.all_reduce(&[panels.len() - 1], usize::max)?[0];
         let mut product: Option<RowBlock<V>> = None;
         for round in 0..rounds {
-            let numbers = panels.get(round).map_or(&[][..], |panel| &needed[panel.clone()]);
+            let is_own = round + 1 < panels.len();
+            let numbers = if is_own { &needed[panels[round]..panels[round + 1]] } else { &[] };
             let panel = fetch(rank, &b_rows, b.row_partition(), numbers)?;
-            if round >= panels.len() {
+            if !is_own {
                 continue;
             }
             let part = multiply_panel(rank, &a, numbers, &panel, options.device)?;
@@ -107,24 +108,24 @@ fn row_lengths<V: Value>(
     Ok(all)
 }
 
-/// Ranges of rows that take no more than `limit` bytes each; at least one.
-fn cut_panels<V: Value>(numbers: &[u64], lengths: &[u64], limit: u64) -> Result<Vec<std::ops::Range<usize>>> {
+/// Where panels of rows begin that take no more than `limit` bytes each, and where the last ends.
+fn cut_panels<V: Value>(numbers: &[u64], lengths: &[u64], limit: u64) -> Result<Vec<usize>> {
     let bytes = |length: u64| 8 + length * (8 + size_of::<V>() as u64);
-    let mut panels = Vec::new();
-    let (mut start, mut used) = (0, 0);
+    let mut boundaries = vec![0];
+    let mut used = 0;
     for (at, &length) in lengths.iter().enumerate() {
         let needed = bytes(length);
         if needed > limit {
             return Err(Error::PanelMemory { row: numbers[at], needed, limit });
         }
         if used + needed > limit {
-            panels.push(start..at);
-            (start, used) = (at, 0);
+            boundaries.push(at);
+            used = 0;
         }
         used += needed;
     }
-    panels.push(start..lengths.len());
-    Ok(panels)
+    boundaries.push(lengths.len());
+    Ok(boundaries)
 }
 
 /// A's columns of the given ascending numbers times B's rows of these numbers.
@@ -173,8 +174,8 @@ mod tests {
     fn panels_keep_the_limit() {
         // 8 bytes a row and 16 a nonzero.
         let panels = cut_panels::<f64>(&[3, 4, 9, 10], &[1, 2, 0, 3], 64).unwrap();
-        assert_eq!(panels, [0..2, 2..4]);
-        assert_eq!(cut_panels::<f64>(&[], &[], 0).unwrap(), [0..0]);
+        assert_eq!(panels, [0, 2, 4]);
+        assert_eq!(cut_panels::<f64>(&[], &[], 0).unwrap(), [0, 0]);
         let error = cut_panels::<f64>(&[3, 4], &[1, 4], 64).unwrap_err();
         assert!(matches!(error, Error::PanelMemory { row: 4, needed: 72, limit: 64 }));
     }

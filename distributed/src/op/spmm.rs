@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::halo::{HaloExchange, expand};
 use crate::{DistributedCsr, DistributedDense};
 
-/// C = αAB + βC for one matrix and dense matrices of one number of columns, planned once and run as often as needed. Made by
+/// `C = αAB + βC` for one matrix and dense matrices of one number of columns, planned once and run as often as needed. Made by
 /// [`DistributedCsr::plan_spmm`].
 ///
 /// A run does for rows of B what [`SpmvPlan`](crate::SpmvPlan) does for elements of x.

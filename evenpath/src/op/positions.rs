@@ -28,7 +28,7 @@ use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec};
 /// ```
 #[derive(Debug)]
 pub struct Positions {
-    positions: DeviceVec<u32>,
+    elements: DeviceVec<u32>,
     /// One element: how many positions there are, as the kernel that adds takes it.
     count: DeviceVec<u64>,
     /// Elements of the vectors.
@@ -53,12 +53,12 @@ impl Positions {
         }
         let count = device.upload(&[positions.len() as u64])?;
         let repeated = find_repeated(positions);
-        Ok(Self { positions: device.upload(positions)?, count, len, repeated })
+        Ok(Self { elements: device.upload(positions)?, count, len, repeated })
     }
 
     /// How many positions there are.
     pub fn count(&self) -> usize {
-        self.positions.len()
+        self.elements.len()
     }
 
     /// Elements of the vectors that they are positions in.
@@ -68,7 +68,7 @@ impl Positions {
 
     /// The device whose memory they are in.
     pub fn device(&self) -> &Device {
-        self.positions.device()
+        self.elements.device()
     }
 
     /// Copies the elements of `source` at the positions to `result`, in the positions' order. Ordered on the device's stream; the
@@ -86,7 +86,7 @@ impl Positions {
         check_vector(self.device(), ("source", source), self.len)?;
         check_vector(self.device(), ("result", result), self.count())?;
         if let (Some(positions), Some(source), Some(result)) =
-            (self.positions.host_slice(), source.host_slice(), result.host_slice_mut())
+            (self.elements.host_slice(), source.host_slice(), result.host_slice_mut())
         {
             for (element, &position) in result.iter_mut().zip(positions) {
                 *element = source[position as usize];
@@ -96,7 +96,7 @@ impl Positions {
         let launch = self.device().kernel().threads(self.count())?;
         let kernel = Gather {
             source: source.as_global(),
-            positions: self.positions.as_global(),
+            positions: self.elements.as_global(),
             update: Update { y: result.as_global_mut(), alpha: V::ONE, beta: V::ZERO },
             len: self.count() as u32,
         };
@@ -124,7 +124,7 @@ impl Positions {
         check_vector(self.device(), ("addends", addends), self.count())?;
         check_vector(self.device(), ("target", target), self.len)?;
         if let (Some(positions), Some(addends), Some(target)) =
-            (self.positions.host_slice(), addends.host_slice(), target.host_slice_mut())
+            (self.elements.host_slice(), addends.host_slice(), target.host_slice_mut())
         {
             for (&addend, &position) in addends.iter().zip(positions) {
                 target[position as usize] += addend;
@@ -133,7 +133,7 @@ impl Positions {
         }
         let launch = self.device().kernel().threads(self.count())?;
         let kernel = AddAt {
-            positions: self.positions.as_global(),
+            positions: self.elements.as_global(),
             addends: addends.as_global(),
             count: self.count.as_global(),
             y: target.as_global_mut(),
