@@ -5,5 +5,6 @@ mod faults;
 mod market;
 mod matrices;
 mod products;
+mod programs;
 mod support;
 mod tcp;

@@ -206,11 +206,13 @@ impl Transport for Mpi {
 }
 
 impl Drop for Mpi {
-    /// Receives all that was sent to this rank, as MPI wants it before it is finalized.
+    /// Receives all that was sent to this rank, as MPI wants it before it is finalized: until all others have left too.
     fn drop(&mut self) {
-        self.write_all(&Frame::Goodbye);
         let deadline = Instant::now() + self.limit;
         let mut state = self.state.lock();
+        for to in (0..self.size).filter(|&to| to != self.index) {
+            self.write(&mut state, to, Frame::Goodbye);
+        }
         state.has_left[self.index] = true;
         while state.has_left.contains(&false) && Instant::now() < deadline {
             if !self.drain(&mut state) {
