@@ -36,6 +36,14 @@ pub enum Error {
         /// What is missing or wrong.
         reason: String,
     },
+    /// A rank has to give what others get, and gave nothing.
+    #[error("rank {rank} gives no {what}")]
+    NothingGiven {
+        /// The rank.
+        rank: usize,
+        /// What is missing.
+        what: &'static str,
+    },
     /// A rank that the cluster does not have.
     #[error("rank {rank} of a cluster of {size}")]
     NoSuchRank {

@@ -55,8 +55,11 @@ impl Stencil {
         }
     }
 
-    /// Appends the entries of a row, by ascending column.
+    /// Appends the entries of a row, by ascending column; nothing for a row that there is not.
     pub fn row<V: Value>(&self, row: u64, entries: &mut Vec<(u64, V)>) {
+        if row >= self.rows() {
+            return;
+        }
         let side = self.side;
         let (x, y, z) = (row % side, row / side % side, row / side / side);
         let planes = if self.shape == Shape::Five { 0..=0 } else { -1..=1 };
@@ -102,9 +105,9 @@ impl Rmat {
     /// The probabilities of the four quadrants, as Graph500 has them.
     const QUADRANTS: [f64; 4] = [0.57, 0.19, 0.19, 0.05];
 
-    /// A graph of 2^`scale` vertices (at most 2⁶²), with so many edges for each on average.
+    /// A graph of 2^`scale` vertices (at most 2⁶²), with so many edges for each on average (at most 2²⁰).
     pub fn new(scale: u32, edges_per_vertex: f64, seed: u64) -> Self {
-        Self { scale: scale.min(62), edges_per_vertex: edges_per_vertex.max(0.0), seed }
+        Self { scale: scale.min(62), edges_per_vertex: edges_per_vertex.max(0.0).min(MOST_EDGES), seed }
     }
 
     /// Vertices: rows and columns of the matrix.
@@ -112,8 +115,11 @@ impl Rmat {
         1 << self.scale
     }
 
-    /// Appends the entries of a row.
+    /// Appends the entries of a row; nothing for a row that there is not.
     pub fn row<V: Value>(&self, row: u64, entries: &mut Vec<(u64, V)>) {
+        if row >= self.rows() {
+            return;
+        }
         let [a, b, c, d] = Self::QUADRANTS;
         let mut state = self.seed ^ row.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let ones = row.count_ones();
@@ -130,6 +136,9 @@ impl Rmat {
         }
     }
 }
+
+/// Edges of each vertex, on average, at most.
+const MOST_EDGES: f64 = 1_048_576.0;
 
 /// The next number from 0 to 1 of a stream (SplitMix64; Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
 fn unit(state: &mut u64) -> f64 {
@@ -165,6 +174,18 @@ mod tests {
         assert_eq!(columns(twenty_seven, 13), (0..27).collect::<Vec<_>>());
         assert_eq!(columns(twenty_seven, 0), [0, 1, 3, 4, 9, 10, 12, 13]);
         assert_eq!(row(twenty_seven, 13)[13], (13, 26.0));
+    }
+
+    #[test]
+    fn rows_that_there_are_not_are_empty() {
+        for stencil in [Stencil::five_point(0), Stencil::seven_point(2), Stencil::twenty_seven_point(1)] {
+            assert!(row(stencil, stencil.rows()).is_empty() && row(stencil, u64::MAX).is_empty());
+        }
+        assert_eq!(row(Stencil::seven_point(1), 0), [(0, 6.0)]);
+        let mut entries: Vec<(u64, f64)> = Vec::new();
+        Rmat::new(3, f64::NAN, 1).row(0, &mut entries);
+        Rmat::new(3, 4.0, 1).row(8, &mut entries);
+        assert!(entries.is_empty());
     }
 
     #[test]

@@ -75,9 +75,16 @@ impl RowPartition {
         let ranks = ranks.max(1);
         let rows = row_offsets.len().saturating_sub(1);
         let first = row_offsets.first().map_or(0, |offset| offset.to_u64());
-        let path = |row: usize| row as u64 + row_offsets.get(row).map_or(0, |offset| offset.to_u64() - first);
-        let cut = |rank: usize| nearest_row(rows, path, diagonal(path(rows), rank, ranks)) as u64;
-        Self { boundaries: (0..=ranks).map(cut).collect() }
+        let offset = |row: usize| row_offsets.get(row).map_or(first, |offset| offset.to_u64());
+        let path = |row: usize| row as u64 + offset(row).saturating_sub(first);
+        let mut boundaries = vec![0];
+        for rank in 1..ranks {
+            let cut = nearest_row(rows, path, diagonal(path(rows), rank, ranks)) as u64;
+            // Of offsets that do not ascend, cuts might not either.
+            boundaries.push(cut.max(boundaries[rank - 1]));
+        }
+        boundaries.push(rows as u64);
+        Self { boundaries }
     }
 
     /// [`by_merge_path`](Self::by_merge_path) of a matrix of which each rank knows the lengths of some rows: those that `rows` gives it.
@@ -190,7 +197,8 @@ fn nearest_row(rows: usize, path: impl Fn(usize) -> u64, at: u64) -> usize {
         if path(middle) < at { low = middle + 1 } else { high = middle }
     }
     // The first row at or after it; or the one before.
-    if low > 0 && at - path(low - 1) <= path(low) - at { low - 1 } else { low }
+    let (before, after) = (|| at.saturating_sub(path(low - 1)), path(low).saturating_sub(at));
+    if low > 0 && before() <= after { low - 1 } else { low }
 }
 
 impl fmt::Display for RowPartition {
@@ -250,6 +258,10 @@ mod tests {
         }
         assert_eq!(RowPartition::by_merge_path::<u32>(&[], 3).boundaries(), [0; 4]);
         assert_eq!(RowPartition::by_merge_path(&[0_u32, 10], 3).boundaries(), [0, 0, 1, 1]);
+        // What is no list of offsets gives some partition.
+        let boundaries =
+            RowPartition::by_merge_path(&[7_u32, 3, 9, 0, 1, u32::MAX, 2], 4).boundaries().to_vec();
+        assert_eq!(RowPartition::from_boundaries(boundaries).unwrap().rows(), 6);
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Matrices and vectors made rank by rank.
 
 use evenpath::{Csr, Value};
-use evenpath_distributed::{DistributedCsr, DistributedVec, Error, RowBlock, RowPartition, generate};
+use evenpath_distributed::{
+    DistributedCsr, DistributedVec, Error, RowBlock, RowPartition, SpgemmOptions, generate,
+};
 use proptest::prelude::*;
 
 use crate::support::{any_partition, matrices, numbers, on_cpu};
@@ -78,23 +80,39 @@ fn generators_give_one_matrix_for_any_number_of_ranks() {
     }
 }
 
-/// Columns beyond 32 bits: what no single device can hold.
+/// Columns beyond 32 bits, of which each rank has fewer of its own.
 #[test]
 fn global_indices_have_64_bits() {
-    let (rows, cols) = (6_u64, 1_u64 << 40);
+    let cols = 1_u64 << 33;
     let results = on_cpu(3).run(|rank| {
-        let partition = RowPartition::even(rows, 3);
-        // The last rank has the few columns that are used.
-        let columns = RowPartition::from_boundaries(vec![0, 3, 3, 7])?.boundaries().to_vec();
-        assert_eq!(columns, [0, 3, 3, 7]);
-        let mut block = RowBlock::empty();
-        for row in partition.range(rank.index()) {
-            block.push([(cols - 1 - row, 1.0_f64)]);
-        }
-        DistributedCsr::from_rows(rank, &partition, &RowPartition::even(cols, 3), block).map(|_| ())
+        let (rows, columns) = (RowPartition::even(6, 3), RowPartition::even(cols, 3));
+        let b = DistributedCsr::from_fn_on(rank, &rows, &columns, |row, entries| {
+            entries.extend([(cols - 1 - row, 2.0), (row, 1.0)]);
+        })?;
+        let a = DistributedCsr::from_fn_on(rank, &rows, &rows, |row, entries| entries.push((5 - row, 1.0)))?;
+        let c = a.multiply(&b, SpgemmOptions::default())?;
+        let sum = c.add(1.0, &b, 1.0)?;
+        Ok::<_, Error>((rows.range(rank.index()), c.download()?, sum.download()?))
     });
-    // A rank would have a third of 2^40 columns of its own.
-    assert!(matches!(results.unwrap_err(), Error::TooLarge { what: "columns", .. }));
+    for (own, c, sum) in results.unwrap() {
+        for (at, row) in own.enumerate() {
+            assert_eq!(c.row(at), (&[5 - row, cols - 6 + row][..], &[1.0, 2.0][..]));
+            let mut columns = [row, 5 - row, cols - 6 + row, cols - 1 - row];
+            columns.sort_unstable();
+            assert_eq!(sum.row(at), (&columns[..], &[1.0, 1.0, 2.0, 2.0][..]));
+        }
+    }
+}
+
+#[test]
+fn what_does_not_fit_on_a_rank_is_refused() {
+    let columns = RowPartition::even(1 << 40, 3);
+    let error = on_cpu(3).run(|rank| {
+        DistributedCsr::<f64>::from_fn_on(rank, &RowPartition::even(6, 3), &columns, |_, _| {}).map(|_| ())
+    });
+    assert!(matches!(error.unwrap_err(), Error::TooLarge { what: "columns", .. }));
+    let error = on_cpu(2).run(|rank| DistributedCsr::<f64>::scatter(rank, 1, None::<&Csr<f64>>).map(|_| ()));
+    assert_eq!(error.unwrap_err().to_string(), "rank 1 gives no matrix to scatter");
 }
 
 #[test]

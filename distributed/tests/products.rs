@@ -151,6 +151,15 @@ fn the_same_bits_in_every_run() {
     }
 }
 
+/// Sums whose bits depend on the order.
+#[test]
+fn sums_are_the_same_on_all_ranks() {
+    let values = [1e16, 1.0, -1e16, 1.0];
+    let sums = on_cpu(4).run(|rank| rank.sum(values[rank.index()])).unwrap();
+    assert_eq!(sums, [((1e16 + 1.0) - 1e16) + 1.0; 4]);
+    assert_ne!(sums[0], ((1.0 - 1e16) + 1.0) + 1e16, "another order gives other bits");
+}
+
 #[test]
 fn what_does_not_fit_is_refused() {
     let mut cluster = on_cpu(3);

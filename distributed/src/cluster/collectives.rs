@@ -4,6 +4,7 @@
 
 use bytemuck::Pod;
 use evenpath::Value;
+use evenpath::error::OpError;
 
 use super::Rank;
 use crate::error::{Operation, Result};
@@ -71,7 +72,8 @@ impl Rank {
     /// If `values` has not a vector for each rank, or a rank failed.
     pub fn all_to_all<T: Pod>(&self, values: &[Vec<T>]) -> Result<Vec<Vec<T>>> {
         if values.len() != self.size() {
-            return Err(crate::Error::NoSuchRank { rank: values.len(), size: self.size() });
+            let (len, needed) = (values.len(), self.size());
+            return Err(OpError::Length { operand: "the list of messages", len, needed }.into());
         }
         self.exchange_all(Operation::AllToAll, |to| &values[to])
     }

@@ -20,6 +20,9 @@ use crate::transport::{Transport, connect, local};
 /// How long a rank waits for a message of another, unless [`Cluster::with_timeout`] says otherwise.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(1);
 
+/// What a longer time-out is taken for: some decades.
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(1 << 30);
+
 /// Ranks that work together, each with a device: threads of this process, or processes.
 ///
 /// ```
@@ -104,7 +107,7 @@ impl Cluster {
     /// computes between two exchanges.
     #[must_use]
     pub fn with_timeout(self, timeout: Duration) -> Self {
-        Self { timeout, ..self }
+        Self { timeout: timeout.min(LONGEST_TIMEOUT), ..self }
     }
 
     /// Ranks.

@@ -129,7 +129,7 @@ impl<V: Value> DistributedCsr<V> {
     pub fn scatter<O: Offset>(rank: &Rank, root: usize, matrix: Option<&Csr<V, O>>) -> Result<Self> {
         let matrix = matrix.filter(|_| rank.index() == root);
         if matrix.is_none() && rank.index() == root {
-            return Err(Error::Start { reason: format!("rank {root} has no matrix to scatter") });
+            return Err(Error::NothingGiven { rank: root, what: "matrix to scatter" });
         }
         let mut numbers = Vec::new();
         if let Some(matrix) = matrix {

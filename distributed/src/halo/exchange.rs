@@ -168,15 +168,18 @@ impl<V: Value> HaloExchange<V> {
 
 /// The position of each number of elements that are `width` numbers side by side.
 pub(crate) fn expand(positions: &[u32], width: usize) -> Result<Vec<u32>> {
+    let found = (positions.len() as u64).saturating_mul(width as u64);
+    let limit = u64::from(u32::MAX);
+    if found > limit {
+        return Err(crate::Error::TooLarge { what: "numbers of a dense matrix", found, limit });
+    }
     let mut expanded = Vec::with_capacity(positions.len() * width);
     for &position in positions {
-        let first = u64::from(position) * width as u64;
-        for number in first..first + width as u64 {
-            expanded.push(u32::try_from(number).map_err(|_| crate::Error::TooLarge {
-                what: "numbers of a dense matrix",
-                found: number + 1,
-                limit: 1 << 32,
-            })?);
+        let first = u64::from(position).saturating_mul(width as u64);
+        for number in first..first.saturating_add(width as u64) {
+            let too_large =
+                |_| crate::Error::TooLarge { what: "numbers of a dense matrix", found: number, limit };
+            expanded.push(u32::try_from(number).map_err(too_large)?);
         }
     }
     Ok(expanded)

@@ -138,23 +138,21 @@ pub(crate) fn assemble<V: Value>(
     partition: &RowPartition,
     entries: impl IntoIterator<Item = (u64, u64, V)>,
 ) -> Result<RowBlock<V>> {
-    let mut parts: Vec<(Vec<u64>, Vec<V>)> = vec![Default::default(); rank.size()];
+    let mut parts: Vec<Entries<V>> = vec![Entries::default(); rank.size()];
     for (row, column, value) in entries {
         if row >= partition.rows() {
             return Err(Error::RowOutOfRange { row, first: 0, end: partition.rows() });
         }
-        let (places, values) = &mut parts[partition.owner(row)];
-        places.extend([row, column]);
-        values.push(value);
+        let part = &mut parts[partition.owner(row)];
+        part.rows.push(row);
+        part.columns.push(column);
+        part.values.push(value);
     }
-    let (places, values): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
-    let (places, values) = (rank.all_to_all(&places)?, rank.all_to_all(&values)?);
+    let parts = exchange_entries(rank, parts)?;
     let own = partition.range(rank.index());
     let rows = (own.end - own.start) as usize;
     let mut row_offsets = vec![0_usize; rows + 1];
-    let places: Vec<[u64; 2]> = places.concat().chunks_exact(2).map(|place| [place[0], place[1]]).collect();
-    let values = values.concat();
-    for &[row, _] in &places {
+    for &row in parts.iter().flat_map(|part| &part.rows) {
         if !own.contains(&row) {
             return Err(Error::RowOutOfRange { row, first: own.start, end: own.end });
         }
@@ -164,13 +162,52 @@ pub(crate) fn assemble<V: Value>(
         row_offsets[row + 1] += row_offsets[row];
     }
     let mut next = row_offsets.clone();
-    let (mut columns, mut sorted) = (vec![0; places.len()], vec![V::ZERO; places.len()]);
-    for ([row, column], value) in places.into_iter().zip(values) {
-        let at = &mut next[(row - own.start) as usize];
-        (columns[*at], sorted[*at]) = (column, value);
-        *at += 1;
+    let (mut columns, mut values) = (vec![0; row_offsets[rows]], vec![V::ZERO; row_offsets[rows]]);
+    for part in parts {
+        for ((row, column), value) in part.rows.into_iter().zip(part.columns).zip(part.values) {
+            let at = &mut next[(row - own.start) as usize];
+            (columns[*at], values[*at]) = (column, value);
+            *at += 1;
+        }
     }
-    Ok(RowBlock { row_offsets, columns, values: sorted })
+    Ok(RowBlock { row_offsets, columns, values })
+}
+
+/// Entries by their places in the whole matrix.
+#[derive(Clone, Default)]
+struct Entries<V> {
+    rows: Vec<u64>,
+    columns: Vec<u64>,
+    values: Vec<V>,
+}
+
+/// Sends each rank its entries, and returns those that come, by rank.
+fn exchange_entries<V: Value>(rank: &Rank, parts: Vec<Entries<V>>) -> Result<Vec<Entries<V>>> {
+    let exchange = rank.begin(Operation::AllToAll);
+    for to in rank.others() {
+        let Entries { rows, columns, values } = &parts[to];
+        let bytes: [&[u8]; 3] =
+            [bytemuck::cast_slice(rows), bytemuck::cast_slice(columns), bytemuck::cast_slice(values)];
+        rank.send(exchange, to, &bytes.concat())?;
+    }
+    let mut all = Vec::with_capacity(rank.size());
+    for (from, own) in parts.into_iter().enumerate() {
+        if from == rank.index() {
+            all.push(own);
+            continue;
+        }
+        let bytes: Vec<u8> = rank.receive(exchange, from)?;
+        let count = bytes.len() / (2 * size_of::<u64>() + size_of::<V>());
+        rank.check_message(exchange, from, (bytes.len(), count * (2 * size_of::<u64>() + size_of::<V>())))?;
+        let (rows, rest) = bytes.split_at(count * size_of::<u64>());
+        let (columns, values) = rest.split_at(count * size_of::<u64>());
+        all.push(Entries {
+            rows: bytemuck::pod_collect_to_vec(rows),
+            columns: bytemuck::pod_collect_to_vec(columns),
+            values: bytemuck::pod_collect_to_vec(values),
+        });
+    }
+    Ok(all)
 }
 
 #[cfg(test)]
