@@ -107,7 +107,7 @@ impl Rmat {
 
     /// A graph of 2^`scale` vertices (at most 2⁶²), with so many edges for each on average (at most 2²⁰).
     pub fn new(scale: u32, edges_per_vertex: f64, seed: u64) -> Self {
-        Self { scale: scale.min(62), edges_per_vertex: edges_per_vertex.max(0.0).min(MOST_EDGES), seed }
+        Self { scale: scale.min(62), edges_per_vertex: edges_per_vertex.clamp(0.0, MOST_EDGES), seed }
     }
 
     /// Vertices: rows and columns of the matrix.

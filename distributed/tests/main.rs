@@ -4,6 +4,8 @@ mod builders;
 mod faults;
 mod market;
 mod matrices;
+#[cfg(feature = "mpi")]
+mod mpi;
 mod products;
 mod programs;
 mod support;

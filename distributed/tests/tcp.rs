@@ -10,7 +10,7 @@ use evenpath::spmv::SpmvOptions;
 use evenpath_distributed::{Cluster, DistributedCsr, DistributedVec, Error, Rank, Result, generate};
 
 /// Says what a process that this program started has to do.
-const TASK: &str = "EVENPATH_TEST_TASK";
+pub(crate) const TASK: &str = "EVENPATH_TEST_TASK";
 
 /// A port of this machine that was free just now.
 fn address() -> String {
@@ -50,31 +50,42 @@ fn run(task: &str, size: usize, timeout: &str) -> Vec<String> {
 #[test]
 fn child() {
     let Ok(task) = std::env::var(TASK) else { return };
-    let result = Cluster::from_env(Device::cpu()).and_then(|mut cluster| match &*task {
+    let result = cluster().and_then(|mut cluster| match &*task {
         "product" => cluster.run(product).map(|results| format!("{:?}", results[0])),
-        "runs" => (0..3)
-            .map(|_| cluster.run(product))
-            .next_back()
-            .expect("three")
-            .map(|results| format!("{:?}", results[0])),
-        "large" => cluster.run(large).map(|results| format!("{:?}", results[0])),
-        "panic" => cluster
-            .run(|rank| if rank.index() == 2 { panic!("deliberately") } else { rank.barrier() })
-            .map(|_| String::new()),
-        "error" => cluster
-            .run(|rank| if rank.index() == 2 { Err(Error::Empty) } else { rank.barrier() })
-            .map(|_| String::new()),
-        "sleep" => cluster.run(forever).map(|_| String::new()),
-        "late" => cluster.run(late).map(|_| String::new()),
-        "leave" => {
-            cluster.run(|rank| if rank.index() == 2 { Ok(()) } else { rank.barrier() }).map(|_| String::new())
+        "runs" => {
+            let last = (0..3).map(|_| cluster.run(product)).next_back().expect("three");
+            last.map(|results| format!("{:?}", results[0]))
         }
+        "large" => cluster.run(large).map(|results| format!("{:?}", results[0])),
+        "panic" => nothing(&mut cluster, |rank| {
+            assert!(rank.index() != 2, "deliberately");
+            rank.barrier()
+        }),
+        "error" => {
+            nothing(&mut cluster, |rank| if rank.index() == 2 { Err(Error::Empty) } else { rank.barrier() })
+        }
+        "forever" => nothing(&mut cluster, forever),
+        "late" => nothing(&mut cluster, late),
+        "leave" => nothing(&mut cluster, |rank| if rank.index() == 2 { Ok(()) } else { rank.barrier() }),
         task => panic!("{task} is not known"),
     });
     println!("\nresult: {}", result.unwrap_or_else(|error| format!("error: {error}")));
 }
 
-fn product(rank: &Rank) -> Result<u64> {
+/// Of processes that `mpirun` started, or that this program did.
+fn cluster() -> Result<Cluster> {
+    #[cfg(feature = "mpi")]
+    if std::env::var_os("OMPI_COMM_WORLD_RANK").is_some() {
+        return Cluster::mpi(Device::cpu());
+    }
+    Cluster::from_env(Device::cpu())
+}
+
+fn nothing(cluster: &mut Cluster, body: impl Fn(&Rank) -> Result<()> + Sync) -> Result<String> {
+    cluster.run(body).map(|_| String::new())
+}
+
+pub(crate) fn product(rank: &Rank) -> Result<u64> {
     let grid = generate::Stencil::five_point(20);
     let a = DistributedCsr::from_fn(rank, 400, 400, |row, entries| grid.row(row, entries))?;
     let x = DistributedVec::from_fn(rank, a.col_partition(), |index| (index as f64).sin())?;
@@ -139,7 +150,7 @@ fn errors_and_panics_reach_all_processes() {
 #[test]
 fn a_killed_process_is_named() {
     let address = address();
-    let mut children: Vec<Child> = (0..4).map(|rank| start("sleep", rank, 4, &address, "30")).collect();
+    let mut children: Vec<Child> = (0..4).map(|rank| start("forever", rank, 4, &address, "30")).collect();
     let mut lines = BufReader::new(children[1].stdout.take().expect("piped")).lines();
     assert!(lines.any(|line| line.expect("text") == "ready"));
     let begin = Instant::now();
@@ -194,6 +205,32 @@ fn processes_of_other_clusters_are_refused() {
     let results = children.map(|child| said(&child.wait_with_output().expect("it ends")));
     assert!(results[0].contains("rank 1 failed: it is of a cluster of 3 ranks"), "{}", results[0]);
     assert!(results[1].starts_with("error: "), "{}", results[1]);
+}
+
+/// Who says that it is a rank and then sends what is no message.
+#[test]
+fn nonsense_is_named() {
+    let address = address();
+    let root = start("product", 0, 2, &address, "20");
+    let begin = Instant::now();
+    let mut rank = loop {
+        match TcpStream::connect(&address) {
+            Ok(stream) => break stream,
+            Err(_) => std::thread::sleep(Duration::from_millis(10)),
+        }
+        assert!(begin.elapsed() < Duration::from_secs(10));
+    };
+    let mut hello = b"evenpath".to_vec();
+    for number in [1_u32, 2, 1, 0] {
+        hello.extend_from_slice(&number.to_le_bytes()); // version, size, rank, length of the address
+    }
+    rank.write_all(&hello).unwrap();
+    let mut frame = [0_u8; 32];
+    frame[0] = 77;
+    rank.write_all(&frame).unwrap();
+    let said = said(&root.wait_with_output().expect("it ends"));
+    assert_eq!(said, "error: rank 1 failed: it sent what is no message: a frame of kind 77");
+    assert!(begin.elapsed() < Duration::from_secs(15));
 }
 
 /// What connects and is no rank does no harm.

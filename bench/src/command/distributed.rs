@@ -137,7 +137,7 @@ fn measure_rank(
     let mut y = DistributedVec::zeros(rank, a.row_partition())?;
     let mut plan = a.plan_spmv(SpmvOptions::default())?;
     let waited = || rank.traffic().iter().map(|traffic| traffic.waited.as_secs_f64()).sum::<f64>();
-    let mut timed = |work: &mut dyn FnMut() -> Result<(), evenpath_distributed::Error>| {
+    let timed = |work: &mut dyn FnMut() -> Result<(), evenpath_distributed::Error>| {
         let mut times = Vec::new();
         for round in 0..=rounds {
             rank.device().synchronize()?;

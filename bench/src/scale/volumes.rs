@@ -28,7 +28,8 @@ impl<V: Storage, O: Offset> Rows for Csr<V, O> {
     fn columns(&self, row: u64, columns: &mut Vec<u64>) {
         columns.clear();
         let row = self.row(row as usize);
-        columns.extend(row.iter().flat_map(|row| row.columns()).map(|&column| u64::from(column)));
+        let own = row.as_ref().map_or(&[][..], evenpath::csr::Row::columns);
+        columns.extend(own.iter().map(|&column| u64::from(column)));
     }
 }
 

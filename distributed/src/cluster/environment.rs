@@ -2,32 +2,36 @@
 
 use std::time::Duration;
 
-use super::DEFAULT_TIMEOUT;
+use super::{DEFAULT_TIMEOUT, LONGEST_TIMEOUT};
 use crate::error::{Error, Result};
 use crate::transport::TcpAddress;
 
 /// Reads the variables by a function that gives the value of each.
 pub(super) fn read(value: impl Fn(&str) -> Option<String>) -> Result<(TcpAddress, Duration)> {
-    let fail = |reason: String| Error::Start { reason };
-    let text = |name: &str| value(name).ok_or_else(|| fail(format!("{name} is not set")));
+    let text = |name: &str| value(name).ok_or_else(|| wrong(format!("{name} is not set")));
     let number = |name: &str| {
         let text = text(name)?;
-        text.parse::<u32>().map_err(|_| fail(format!("{name} is `{text}`, and must be a number")))
+        text.parse::<u32>().map_err(|_| wrong(format!("{name} is `{text}`, and must be a number")))
     };
     let (index, size) = (number("EVENPATH_RANK")? as usize, number("EVENPATH_SIZE")? as usize);
     if index >= size {
-        return Err(fail(format!("EVENPATH_RANK is {index}, and must be less than EVENPATH_SIZE, {size}")));
+        return Err(wrong(format!("EVENPATH_RANK is {index}, and must be less than EVENPATH_SIZE, {size}")));
     }
-    let timeout = match value("EVENPATH_TIMEOUT") {
-        None => DEFAULT_TIMEOUT,
-        Some(text) => {
-            let seconds = text.parse::<f64>().ok().filter(|&seconds| seconds > 0.0);
-            let timeout = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-            timeout
-                .ok_or_else(|| fail(format!("EVENPATH_TIMEOUT is `{text}`, and must be seconds above 0")))?
-        }
-    };
-    Ok((TcpAddress { index, size, root: text("EVENPATH_ADDRESS")? }, timeout))
+    let address = TcpAddress { index, size, root: text("EVENPATH_ADDRESS")? };
+    Ok((address, timeout(value)?))
+}
+
+/// How long to wait for others.
+pub(super) fn timeout(value: impl Fn(&str) -> Option<String>) -> Result<Duration> {
+    let Some(text) = value("EVENPATH_TIMEOUT") else { return Ok(DEFAULT_TIMEOUT) };
+    let seconds = text.parse::<f64>().ok().filter(|&seconds| seconds > 0.0);
+    let timeout = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let refused = || wrong(format!("EVENPATH_TIMEOUT is `{text}`, and must be seconds above 0"));
+    Ok(timeout.ok_or_else(refused)?.min(LONGEST_TIMEOUT))
+}
+
+fn wrong(reason: String) -> Error {
+    Error::Start { reason }
 }
 
 #[cfg(test)]

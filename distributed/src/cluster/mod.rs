@@ -87,16 +87,19 @@ impl Cluster {
         Ok(Self::new(engine).with_timeout(timeout))
     }
 
-    /// One rank of the processes that `mpirun` started. MPI is initialized by the call and finalized when the cluster is dropped.
+    /// One rank of the processes that `mpirun` started. MPI is initialized by the call and finalized when the cluster is dropped. The
+    /// variable `EVENPATH_TIMEOUT` is as for [`from_env`](Self::from_env).
     ///
     /// # Errors
     ///
-    /// If MPI was initialized before, or does not let one thread at a time call it.
+    /// If MPI was initialized before, or does not let any one thread at a time call it, or the variable is wrong.
     #[cfg(feature = "mpi")]
     pub fn mpi(device: Device) -> Result<Self> {
-        let transport = crate::transport::Mpi::initialize(DEFAULT_TIMEOUT)?;
+        let timeout = environment::timeout(|name| std::env::var(name).ok())?;
+        let transport = crate::transport::Mpi::initialize(timeout)?;
         let (index, size) = (transport.index(), transport.size());
-        Ok(Self::new(Engine::Process { index, size, device, transport: Arc::new(transport) }))
+        let engine = Engine::Process { index, size, device, transport: Arc::new(transport) };
+        Ok(Self::new(engine).with_timeout(timeout))
     }
 
     fn new(engine: Engine) -> Self {

@@ -246,10 +246,9 @@ mod tests {
 
     #[test]
     fn an_error_names_the_line_in_the_file() {
-        let mut text = String::from("%%MatrixMarket matrix coordinate real general\n100 100 100\n");
-        for row in 1..=100 {
-            text += &if row == 71 { format!("{row} 101 1.0\n") } else { format!("{row} 1 1.0\n") };
-        }
+        let line = |row| if row == 71 { format!("{row} 101 1.0\n") } else { format!("{row} 1 1.0\n") };
+        let lines: Vec<String> = (1..=100).map(line).collect();
+        let text = format!("%%MatrixMarket matrix coordinate real general\n100 100 100\n{}", lines.concat());
         let (_folder, path) = file(text.as_bytes());
         for parts in [1, 3, 7] {
             let errors: Vec<_> = (0..parts).filter_map(|number| part(&path, number, parts).err()).collect();
