@@ -51,7 +51,7 @@ pub(crate) trait Transport: Send + Sync {
     /// Tells the others that this rank sends no more in a run.
     fn finish(&self, run: u64);
 
-    /// Tells all ranks, this one included, that a rank failed, unless they have been told of a failure before. Returns the first.
+    /// Tells all ranks, this one included, that a rank failed, or of the failure that this rank was told of before. Returns the first.
     fn abort(&self, failure: Failure) -> Failure;
 
     /// The failure that this rank was told of.

@@ -163,8 +163,9 @@ impl Transport for Mpi {
             return Err(failure);
         }
         if state.has_left[to] {
+            drop(state);
             let cause = Cause::Finished { waiting: self.index, operation: tag.operation };
-            return Err(Failure { rank: to, cause });
+            return Err(self.abort(Failure { rank: to, cause }));
         }
         self.write(&mut state, to, Frame::Data(tag, bytes));
         Ok(())
@@ -192,11 +193,11 @@ impl Transport for Mpi {
         self.write_all(&Frame::Finished { run });
     }
 
+    /// Tells all of the first failure, also if another rank has: this one may leave next, and who learns that before it learns of the
+    /// failure would take this rank for the cause.
     fn abort(&self, failure: Failure) -> Failure {
-        let (first, is_first) = self.mailbox.fail(failure);
-        if is_first {
-            self.write_all(&Frame::Abort(first.clone()));
-        }
+        let (first, _) = self.mailbox.fail(failure);
+        self.write_all(&Frame::Abort(first.clone()));
         first
     }
 

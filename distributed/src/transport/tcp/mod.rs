@@ -90,19 +90,19 @@ impl Mesh {
         }
     }
 
+    /// Notes that a rank is lost, and tells the others unless they know of a failure.
     fn lose(&self, rank: usize, cause: Cause) {
-        self.tell_failure(Failure { rank, cause });
+        let (failure, is_first) = self.mailbox.fail(Failure { rank, cause });
+        if is_first {
+            self.tell_all(&failure);
+        }
     }
 
-    fn tell_failure(&self, failure: Failure) -> Failure {
-        let (first, is_first) = self.mailbox.fail(failure);
-        if is_first {
-            for rank in 0..self.peers.len() {
-                // Who cannot be told notices that the connection ends.
-                let _ = self.write(rank, Frame::Abort(first.clone()));
-            }
+    fn tell_all(&self, failure: &Failure) {
+        for rank in 0..self.peers.len() {
+            // Who cannot be told notices that the connection ends.
+            let _ = self.write(rank, Frame::Abort(failure.clone()));
         }
-        first
     }
 
     /// Writes a frame to a rank; nothing to itself.
@@ -157,8 +157,12 @@ impl Transport for Tcp {
         }
     }
 
+    /// Tells all of the first failure, also if another rank has: this one may leave next, and who learns that before it learns of the
+    /// failure would take this rank for the cause.
     fn abort(&self, failure: Failure) -> Failure {
-        self.0.tell_failure(failure)
+        let (first, _) = self.0.mailbox.fail(failure);
+        self.0.tell_all(&first);
+        first
     }
 
     fn failure(&self) -> Option<Failure> {
