@@ -6,24 +6,27 @@ use std::time::{Duration, Instant};
 use evenpath::Device;
 use evenpath_distributed::Cluster;
 
-use crate::tcp::{TASK, product};
+use crate::tcp::{FOLDER, TASK, product};
 
 /// What the processes say of their results, in any order.
 fn run(task: &str, timeout: &str) -> Vec<String> {
+    let folder = tempfile::tempdir().expect("a folder");
     let start = Instant::now();
     let output = Command::new("mpirun")
         .args(["--oversubscribe", "--allow-run-as-root", "-n", "4"])
         .arg(std::env::current_exe().expect("this program"))
         .args(["tcp::child", "--exact", "--nocapture", "--test-threads=1"])
         .env(TASK, task)
+        .env(FOLDER, folder.path())
         .env("EVENPATH_TIMEOUT", timeout)
         .output()
         .expect("mpirun starts");
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
-    let text = String::from_utf8_lossy(&output.stdout);
+    let files = std::fs::read_dir(folder.path()).expect("the folder");
     let said: Vec<String> =
-        text.lines().filter_map(|line| line.strip_prefix("result: ")).map(str::to_owned).collect();
-    assert_eq!(said.len(), 4, "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+        files.map(|file| std::fs::read_to_string(file.expect("a file").path()).expect("text")).collect();
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(said.len(), 4, "{stdout}\n{stderr}");
     said
 }
 

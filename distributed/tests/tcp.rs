@@ -12,6 +12,9 @@ use evenpath_distributed::{Cluster, DistributedCsr, DistributedVec, Error, Rank,
 /// Says what a process that this program started has to do.
 pub(crate) const TASK: &str = "EVENPATH_TEST_TASK";
 
+/// Where a process leaves its result, where several share one output.
+pub(crate) const FOLDER: &str = "EVENPATH_TEST_FOLDER";
+
 /// A port of this machine that was free just now.
 fn address() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -69,7 +72,14 @@ fn child() {
         "leave" => nothing(&mut cluster, |rank| if rank.index() == 2 { Ok(()) } else { rank.barrier() }),
         task => panic!("{task} is not known"),
     });
-    println!("\nresult: {}", result.unwrap_or_else(|error| format!("error: {error}")));
+    let result = result.unwrap_or_else(|error| format!("error: {error}"));
+    match std::env::var_os(FOLDER) {
+        None => println!("\nresult: {result}"),
+        Some(folder) => {
+            let file = std::path::Path::new(&folder).join(std::process::id().to_string());
+            std::fs::write(file, result).expect("a file");
+        }
+    }
 }
 
 /// Of processes that `mpirun` started, or that this program did.

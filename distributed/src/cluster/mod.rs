@@ -234,7 +234,7 @@ where
 {
     let index = rank.index();
     if let Some(failure) = transport.failure() {
-        return Err(Error::from(failure).into());
+        return Err(Error::from(transport.abort(failure)).into());
     }
     match catch_unwind(AssertUnwindSafe(|| body(rank))) {
         Ok(Ok(value)) => {

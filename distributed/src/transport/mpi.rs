@@ -207,9 +207,12 @@ impl Transport for Mpi {
 }
 
 impl Drop for Mpi {
-    /// Receives all that was sent to this rank, as MPI wants it before it is finalized: until all others have left too.
+    /// Leaves, after it has told all of a failure that it knows of. Receives all that was sent to this rank, as MPI wants it before it is finalized: until all others have left too.
     fn drop(&mut self) {
         let deadline = Instant::now() + self.limit;
+        if let Some(failure) = self.failure() {
+            self.write_all(&Frame::Abort(failure));
+        }
         let mut state = self.state.lock();
         for to in (0..self.size).filter(|&to| to != self.index) {
             self.write(&mut state, to, Frame::Goodbye);

@@ -58,8 +58,11 @@ impl Tcp {
 }
 
 impl Drop for Tcp {
-    /// The readers end when the others have left too.
+    /// Leaves, after it has told all of a failure that it knows of. The readers end when the others have left too.
     fn drop(&mut self) {
+        if let Some(failure) = self.0.mailbox.failure() {
+            self.0.tell_all(&failure);
+        }
         for (rank, peer) in self.0.peers.iter().enumerate() {
             if let Some(peer) = peer {
                 let _ = self.0.write(rank, Frame::Goodbye);
