@@ -200,8 +200,8 @@ pub enum Cause {
         /// Bytes of the message.
         found: u64,
     },
-    /// It sent what is no message.
-    #[error("it sent what is no message: {0}")]
+    /// It sent bytes that are not a valid message.
+    #[error("it sent an invalid message: {0}")]
     Protocol(String),
 }
 

@@ -1,5 +1,5 @@
-//! Matrices by rows, for [`DistributedCsr::from_fn`](crate::DistributedCsr::from_fn): each rank computes its own, so that a matrix may be
-//! larger than any one memory.
+//! Matrices row by row, for [`DistributedCsr::from_fn`](crate::DistributedCsr::from_fn). Each rank computes its own rows, so a matrix may
+//! be larger than the memory of one device.
 //!
 //! ```
 //! use evenpath::Device;
@@ -55,7 +55,7 @@ impl Stencil {
         }
     }
 
-    /// Appends the entries of a row, by ascending column; nothing for a row that there is not.
+    /// Appends the entries of a row, by ascending column; none if `row` is out of range.
     pub fn row<V: Value>(&self, row: u64, entries: &mut Vec<(u64, V)>) {
         if row >= self.rows() {
             return;
@@ -115,7 +115,7 @@ impl Rmat {
         1 << self.scale
     }
 
-    /// Appends the entries of a row; nothing for a row that there is not.
+    /// Appends the entries of a row; none if `row` is out of range.
     pub fn row<V: Value>(&self, row: u64, entries: &mut Vec<(u64, V)>) {
         if row >= self.rows() {
             return;

@@ -141,7 +141,7 @@ impl RowPartition {
         &self.boundaries
     }
 
-    /// The rows of a rank; none for a rank that there is not.
+    /// The rows of a rank; empty if `rank` is out of range.
     pub fn range(&self, rank: usize) -> Range<u64> {
         match self.boundaries.get(rank..rank.saturating_add(2)) {
             Some(&[start, end]) => start..end,
@@ -160,7 +160,7 @@ impl RowPartition {
         self.rows() == 0
     }
 
-    /// The rank that has a row. Rows that there are not are taken for the last rank's.
+    /// The rank that has a row; the last rank if `row` is out of range.
     pub fn owner(&self, row: u64) -> usize {
         let inner = &self.boundaries[1..self.boundaries.len() - 1];
         inner.partition_point(|&boundary| boundary <= row)

@@ -80,7 +80,7 @@ fn generators_give_one_matrix_for_any_number_of_ranks() {
     }
 }
 
-/// Columns beyond 32 bits, of which each rank has fewer of its own.
+/// 2³³ columns, of which each rank has fewer than 2³².
 #[test]
 fn global_indices_have_64_bits() {
     let cols = 1_u64 << 33;
@@ -116,7 +116,7 @@ fn what_does_not_fit_on_a_rank_is_refused() {
 }
 
 #[test]
-fn what_a_rank_gives_wrong_is_named_everywhere() {
+fn invalid_rows_are_reported_on_all_ranks() {
     let partition = RowPartition::even(6, 3);
     let attempt = |block: fn(usize) -> RowBlock<f64>| {
         let results = on_cpu(3).run_each(|rank| {

@@ -79,9 +79,8 @@ fn a_rank_that_never_comes() {
     }
 }
 
-/// A time-out may be as long as one likes.
 #[test]
-fn time_outs_without_end() {
+fn the_longest_timeout_does_not_overflow() {
     let sums = on_cpu(2).with_timeout(Duration::MAX).run(|rank| rank.sum(1.0_f32));
     assert_eq!(sums.unwrap(), [2.0; 2]);
 }

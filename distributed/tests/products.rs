@@ -92,9 +92,9 @@ proptest! {
     }
 }
 
-/// More ranks than rows, and matrices without any.
+/// More ranks than rows, and matrices without rows, columns or entries.
 #[test]
-fn shapes_without_much() {
+fn tiny_shapes() {
     for (rows, cols, entries) in [
         (1, 1, vec![(0, 0, 3)]),
         (2, 5, vec![]),

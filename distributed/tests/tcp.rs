@@ -217,9 +217,9 @@ fn processes_of_other_clusters_are_refused() {
     assert!(results[1].starts_with("error: "), "{}", results[1]);
 }
 
-/// Who says that it is a rank and then sends what is no message.
+/// A connection that introduces itself as rank 1 and then sends an invalid message.
 #[test]
-fn nonsense_is_named() {
+fn an_invalid_message_is_named() {
     let address = address();
     let root = start("product", 0, 2, &address, "20");
     let begin = Instant::now();
@@ -239,24 +239,24 @@ fn nonsense_is_named() {
     frame[0] = 77;
     rank.write_all(&frame).unwrap();
     let said = said(&root.wait_with_output().expect("it ends"));
-    assert_eq!(said, "error: rank 1 failed: it sent what is no message: a frame of kind 77");
+    assert_eq!(said, "error: rank 1 failed: it sent an invalid message: a frame of kind 77");
     assert!(begin.elapsed() < Duration::from_secs(15));
 }
 
-/// What connects and is no rank does no harm.
+/// A connection that does not introduce itself as a rank.
 #[test]
-fn strangers_are_ignored() {
+fn other_connections_are_ignored() {
     let address = address();
     let root = start("product", 0, 2, &address, "20");
     let begin = Instant::now();
-    let mut stranger = loop {
+    let mut other_connection = loop {
         match TcpStream::connect(&address) {
             Ok(stream) => break stream,
             Err(_) => std::thread::sleep(Duration::from_millis(10)),
         }
         assert!(begin.elapsed() < Duration::from_secs(10));
     };
-    stranger.write_all(b"GET / HTTP/1.1\r\nHost: somewhere\r\n\r\n").unwrap();
+    other_connection.write_all(b"GET / HTTP/1.1\r\nHost: somewhere\r\n\r\n").unwrap();
     let other = start("product", 1, 2, &address, "20");
     let results = [root, other].map(|child| said(&child.wait_with_output().expect("it ends")));
     assert!(results[0].parse::<u64>().is_ok() && results[0] == results[1], "{results:?}");

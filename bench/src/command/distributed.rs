@@ -123,7 +123,7 @@ fn measure(arguments: &Arguments, ranks: u32, is_weak: bool) -> Result<Measured,
     let grow = if is_weak { f64::from(ranks).sqrt() } else { 1.0 };
     let grid = Stencil::five_point((f64::from(arguments.side) * grow).round() as u32);
     let results = Cluster::local(devices)?.run(|rank| measure_rank(rank, grid, arguments))?;
-    Ok(results.into_iter().next().ok_or("no rank")?)
+    Ok(results.into_iter().next().ok_or("the cluster has no ranks")?)
 }
 
 fn measure_rank(

@@ -20,7 +20,7 @@ use crate::transport::{Transport, connect, local};
 /// How long a rank waits for a message of another, unless [`Cluster::with_timeout`] says otherwise.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// What a longer time-out is taken for: some decades.
+/// Longer timeouts are shortened to this, about 34 years, so that deadlines do not overflow.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(1 << 30);
 
 /// Ranks that work together, each with a device: threads of this process, or processes.
@@ -78,7 +78,7 @@ impl Cluster {
     ///
     /// # Errors
     ///
-    /// If a variable is missing or wrong. If a process does not come within the time-out, or says that it is of another cluster: the
+    /// If a variable is missing or wrong. If a process does not come within the timeout, or says that it is of another cluster: the
     /// error names the rank, on all that have come.
     pub fn from_env(device: Device) -> Result<Self> {
         let (address, timeout) = environment::read(|name| std::env::var(name).ok())?;

@@ -80,7 +80,7 @@ impl<V: Value> DistributedCsr<V> {
     /// are cut by a merge path, so that rows plus nonzeros are even, which asks for each row twice. The columns of a square matrix are
     /// divided like the rows, those of others evenly. A collective operation.
     ///
-    /// No rank ever has more than its share, so the matrix may be larger than any one memory.
+    /// Each rank computes and stores its own rows only, so the matrix may be larger than the memory of one device.
     ///
     /// # Errors
     ///

@@ -28,7 +28,7 @@ use crate::{Rank, RowPartition};
 ///
 /// let mut cluster = Cluster::local([Device::cpu(), Device::cpu()])?;
 /// let sums = cluster.run(|rank| {
-///     // Rows of −u″ on a line of 100 points, which no rank has as a whole.
+///     // −u″ on a line of 100 points; each rank computes its own rows.
 ///     let a = DistributedCsr::from_fn(rank, 100, 100, |row, entries| {
 ///         let neighbors = [row.checked_sub(1), Some(row + 1).filter(|&next| next < 100)];
 ///         entries.extend(neighbors.into_iter().flatten().map(|column| (column, -1.0)));

@@ -44,12 +44,12 @@ impl Halo {
         &self.columns
     }
 
-    /// How many elements come from a rank; none from one that there is not.
+    /// Number of elements that come from a rank; 0 if `rank` is out of range.
     pub fn received_from(&self, rank: usize) -> usize {
         range(&self.receive_offsets, rank).len()
     }
 
-    /// How many elements go to a rank; none to one that there is not.
+    /// Number of elements that go to a rank; 0 if `rank` is out of range.
     pub fn sent_to(&self, rank: usize) -> usize {
         range(&self.send_offsets, rank).len()
     }

@@ -95,7 +95,7 @@ impl<V: Value> RowBlock<V> {
         &self.values
     }
 
-    /// Columns and values of a row; nothing for a row that there is not.
+    /// Columns and values of a row; both empty if `row` is out of range.
     pub fn row(&self, row: usize) -> (&[u64], &[V]) {
         match self.row_offsets.get(row..row.saturating_add(2)) {
             Some(&[start, end]) => (&self.columns[start..end], &self.values[start..end]),

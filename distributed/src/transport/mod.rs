@@ -27,7 +27,7 @@ pub(crate) struct Tag {
     pub(crate) operation: Operation,
 }
 
-/// Why there is no message.
+/// Why a message was not received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Missing {
     /// A rank failed.

@@ -149,8 +149,8 @@ impl Mpi {
     }
 }
 
-// SAFETY: MPI is initialized for calls by several threads, one at a time, and all calls are made by who has the lock. What makes the
-// type not `Send` and `Sync` by itself is nothing but handles of MPI.
+// SAFETY: MPI is initialized for calls by several threads, one at a time, and every call is made with the lock held. The only fields that
+// are not `Send` and `Sync` by themselves hold handles of MPI.
 unsafe impl Send for Mpi {}
 // SAFETY: as above.
 unsafe impl Sync for Mpi {}
@@ -193,8 +193,8 @@ impl Transport for Mpi {
         self.write_all(&Frame::Finished { run });
     }
 
-    /// Tells all of the first failure, also if another rank has: this one may leave next, and who learns that before it learns of the
-    /// failure would take this rank for the cause.
+    /// Sends the first failure to all, even if another rank caused it. This rank may leave next, and a rank that notices that before it
+    /// receives the failure would report this rank as the cause.
     fn abort(&self, failure: Failure) -> Failure {
         let (first, _) = self.mailbox.fail(failure);
         self.write_all(&Frame::Abort(first.clone()));

@@ -103,7 +103,7 @@ impl Mesh {
 
     fn tell_all(&self, failure: &Failure) {
         for rank in 0..self.peers.len() {
-            // Who cannot be told notices that the connection ends.
+            // If the write fails, that rank notices that the connection is closed.
             let _ = self.write(rank, Frame::Abort(failure.clone()));
         }
     }
@@ -155,13 +155,13 @@ impl Transport for Tcp {
 
     fn finish(&self, run: u64) {
         for rank in 0..self.0.peers.len() {
-            // Who has left need not know.
+            // A rank that has left does not need the message.
             let _ = self.0.write(rank, Frame::Finished { run });
         }
     }
 
-    /// Tells all of the first failure, also if another rank has: this one may leave next, and who learns that before it learns of the
-    /// failure would take this rank for the cause.
+    /// Sends the first failure to all, even if another rank caused it. This rank may leave next, and a rank that notices that before it
+    /// receives the failure would report this rank as the cause.
     fn abort(&self, failure: Failure) -> Failure {
         let (first, _) = self.0.mailbox.fail(failure);
         self.0.tell_all(&first);
