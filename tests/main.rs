@@ -24,6 +24,7 @@ mod machine;
 mod merge;
 mod own_kernels;
 mod pinned;
+mod positions;
 mod properties;
 mod reduce;
 mod same_bits;

@@ -11,6 +11,7 @@
 //!   writes; [`page`]: the page generated from them;
 //! * [`study`]: the experiments of publications;
 //! * [`csrmv`]: y = αAx + βy by a few methods side by side, as CSV, after the tool of a publication;
+//! * [`scale`]: what products over many ranks move, and a model of their time;
 //! * [`plot`]: plots as SVG;
 //! * [`sequences`]: sequences for measuring primitives;
 //! * [`command`]: the commands of the program;
@@ -26,6 +27,7 @@ pub mod peers;
 pub mod plot;
 pub mod primitives;
 pub mod results;
+pub mod scale;
 pub mod sequences;
 pub mod spadd;
 pub mod spgemm;

@@ -15,6 +15,7 @@ pages! {
     devices: "docs/guide/devices.md";
     streams: "docs/guide/streams.md";
     others_memory: "docs/guide/others-memory.md";
+    distributed: "docs/guide/distributed.md";
     memory: "docs/guide/memory.md";
     errors: "docs/guide/errors.md";
     reproducibility: "docs/guide/reproducibility.md";

@@ -2,6 +2,7 @@
 
 mod conjugate_gradients;
 mod csrmv;
+mod distributed;
 mod first_use;
 mod formats;
 mod hisparse;
@@ -12,6 +13,7 @@ mod pagerank;
 mod primitives;
 mod report;
 mod row_sorting;
+mod scale;
 mod selection;
 mod spadd;
 mod spgemm;
@@ -40,6 +42,8 @@ enum Command {
     ConjugateGradients(conjugate_gradients::Arguments),
     /// y = αAx + βy by merge path, by the default plan and in HYB, beside cuSPARSE or MKL: one line of CSV per matrix.
     Csrmv(csrmv::Arguments),
+    /// Products over ranks of this machine: strong and weak scaling.
+    Distributed(distributed::Arguments),
     /// The first call of each operation on a new device: how long its kernels take to compile.
     FirstUse(first_use::Arguments),
     /// One matrix in every format: bytes, padding, and the time of y = Ax.
@@ -60,6 +64,8 @@ enum Command {
     Report(report::Arguments),
     /// Sorting rows by length on one matrix: one thread per row with and without it, and the longest row of each warp.
     RowSorting(row_sorting::Arguments),
+    /// What y = Ax moves on 1 to 4096 ranks, and the time that a model predicts, without running it.
+    Scale(scale::Arguments),
     /// Sums of sparse matrices, beside cuSPARSE, over suites of matrices: A + A, A + Aᵀ, A + a shifted A.
     Spadd(spadd::Arguments),
     /// Sparse matrix times sparse matrix, beside cuSPARSE, over generated matrices, suites or a folder.
@@ -85,12 +91,14 @@ pub fn main() -> ExitCode {
         Command::Pagerank(arguments) => return program::finish(pagerank::run(&arguments)),
         Command::RowSorting(arguments) => return program::finish(row_sorting::run(&arguments)),
         Command::Csrmv(arguments) => csrmv::run(&arguments),
+        Command::Distributed(arguments) => distributed::run(&arguments),
         Command::FirstUse(arguments) => first_use::run(&arguments),
         Command::LaunchCost(arguments) => launch_cost::run(&arguments),
         Command::Hisparse(arguments) => hisparse::run(&arguments),
         Command::MatrixMarket(arguments) => matrix_market::run(&arguments),
         Command::Primitives(arguments) => primitives::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
+        Command::Scale(arguments) => scale::run(&arguments),
         Command::Spadd(arguments) => spadd::run(&arguments),
         Command::Spgemm(arguments) => spgemm::run(&arguments),
         Command::Spmm(arguments) => spmm::run(&arguments),

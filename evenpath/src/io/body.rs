@@ -48,6 +48,13 @@ struct Task<'a, V> {
 impl Body<'_> {
     /// Parses row, column and value of every line.
     pub(super) fn coordinates<V: Value>(&self) -> Result<Stored<V>, MatrixMarketError> {
+        let stored = self.coordinates_of_part()?;
+        self.check_count(stored.values.len())?;
+        Ok(stored)
+    }
+
+    /// [`coordinates`](Self::coordinates) of a text that has any number of them.
+    pub(super) fn coordinates_of_part<V: Value>(&self) -> Result<Stored<V>, MatrixMarketError> {
         let MatrixMarketHeader { rows, cols, .. } = *self.header;
         self.parse(true, move |cursor, row, column| {
             *row = cursor.index("row", "a row", rows)?;
@@ -58,7 +65,9 @@ impl Body<'_> {
 
     /// Parses the value of every line.
     pub(super) fn array<V: Value>(&self) -> Result<Stored<V>, MatrixMarketError> {
-        self.parse(false, |_, _, _| Ok(()))
+        let stored = self.parse(false, |_, _, _| Ok(()))?;
+        self.check_count(stored.values.len())?;
+        Ok(stored)
     }
 
     /// The line of an entry, whose index counts from 0.
@@ -121,7 +130,6 @@ impl Body<'_> {
         if let Some(Fault { position, kind }) = faults.into_iter().flatten().next() {
             return Err(MatrixMarketError::at_line(line_at(self.text, position), kind));
         }
-        self.check_count(total)?;
         Ok(stored)
     }
 

@@ -51,6 +51,8 @@ pub enum MatrixMarketErrorKind {
     Undefined(&'static str),
     #[error("the values are complex: read the real part with ReadOptions::complex")]
     Complex,
+    #[error("a matrix in array format is not read in parts")]
+    ArrayPart,
     #[error("a {symmetry} matrix must be square, but this one is {rows} x {cols}")]
     NotSquare { symmetry: Symmetry, rows: usize, cols: usize },
     #[error("{what} {found} is out of range: expected 1 to {bound}")]
@@ -99,6 +101,12 @@ impl MatrixMarketError {
 
     pub(super) fn at_line(line: usize, kind: MatrixMarketErrorKind) -> Self {
         Self(Box::new(Inner { path: None, line: Some(line), kind }))
+    }
+
+    /// The error of a text that comes after so many lines of the file.
+    pub(super) fn after_lines(mut self, lines: usize) -> Self {
+        self.0.line = self.0.line.map(|line| line + lines);
+        self
     }
 
     pub(super) fn in_file(mut self, path: Option<&Path>) -> Self {

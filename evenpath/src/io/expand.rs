@@ -70,7 +70,10 @@ fn check_triangles<V: Value>(body: &Body<'_>, stored: &Stored<V>) -> Result<(), 
     Err(MatrixMarketError::at_line(body.line_of_entry(entry), kind))
 }
 
-fn check_skew_diagonal<V: Value>(body: &Body<'_>, stored: &Stored<V>) -> Result<(), MatrixMarketError> {
+pub(super) fn check_skew_diagonal<V: Value>(
+    body: &Body<'_>,
+    stored: &Stored<V>,
+) -> Result<(), MatrixMarketError> {
     let mut entries = stored.rows.iter().zip(&stored.columns).zip(&stored.values);
     let Some(entry) = entries.position(|((row, column), &value)| row == column && value != V::ZERO) else {
         return Ok(());

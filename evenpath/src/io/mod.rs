@@ -45,6 +45,7 @@ mod error;
 mod expand;
 mod header;
 mod options;
+mod part;
 mod reader;
 mod source;
 mod writer;
@@ -59,6 +60,7 @@ use std::path::Path;
 pub use error::{MatrixMarketError, MatrixMarketErrorKind};
 pub use header::{Field, Format, MatrixMarketHeader, Symmetry};
 pub use options::{Complex, Progress, ReadOptions, Stage};
+pub use part::{MatrixMarketPart, read_matrix_market_part};
 pub use reader::MatrixMarketReader;
 pub use writer::{WriteOptions, write_matrix_market, write_matrix_market_to};
 

@@ -74,12 +74,17 @@ impl Source<'_> {
 
     /// Decompresses gzip data, regardless of the file name.
     pub(super) fn decompressed(self, options: &ReadOptions) -> Result<Self, MatrixMarketError> {
-        if self.starts_with(&GZIP_MAGIC) { Ok(Self::Owned(gunzip(&self, options)?)) } else { Ok(self) }
+        if is_gzip(&self) { Ok(Self::Owned(gunzip(&self, options)?)) } else { Ok(self) }
     }
 }
 
+/// Whether bytes begin like gzip data.
+pub(super) fn is_gzip(bytes: &[u8]) -> bool {
+    bytes.starts_with(&GZIP_MAGIC)
+}
+
 /// The length of a regular file; `None` for pipes, devices and generated files, whose length is unknown.
-fn regular_len(file: &File) -> io::Result<Option<u64>> {
+pub(super) fn regular_len(file: &File) -> io::Result<Option<u64>> {
     let metadata = file.metadata()?;
     Ok(Some(metadata.len()).filter(|&len| metadata.is_file() && len > 0))
 }
@@ -102,7 +107,7 @@ fn read_regular(file: &File, len: usize) -> Result<MmapMut, MatrixMarketError> {
 }
 
 /// Fills `bytes` from an offset on.
-fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+pub(super) fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
     #[cfg(unix)]
     let read = std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset);
     #[cfg(not(unix))]
@@ -124,7 +129,7 @@ fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
 
 /// Refuses data that is neither gzip nor begins like a Matrix Market file, before reading more.
 fn check_file_start(bytes: &[u8]) -> Result<(), MatrixMarketError> {
-    if bytes.starts_with(&GZIP_MAGIC) { Ok(()) } else { check_start(bytes) }
+    if is_gzip(bytes) { Ok(()) } else { check_start(bytes) }
 }
 
 /// Reads to the end, at most `limit` bytes. Calls `step` from time to time.

@@ -102,6 +102,12 @@ pub enum OpError {
         /// The first key that is less than the one before it.
         index: usize,
     },
+    /// Positions to add at are not distinct.
+    #[error("position {position} is there more than once, and sums at it would depend on their order")]
+    RepeatedPosition {
+        /// The least such position.
+        position: u32,
+    },
     /// A range of bits that keys do not have.
     #[error("bits {begin}..{end} are no range of bits of a key, which has {width}")]
     BitRange {

@@ -19,6 +19,7 @@ pub(crate) mod operands;
 mod operators;
 mod pairs;
 mod path_tiles;
+mod positions;
 mod product;
 mod radix_sort;
 pub mod reduce;

@@ -22,6 +22,7 @@ use evenpath_simt::{Global, GlobalMut};
 
 use super::factor::factors;
 use super::operands::check_vector;
+pub use super::positions::Positions;
 use super::{Factor, OpError, instance};
 use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec};
 use crate::{Value, cpu};

@@ -1,0 +1,163 @@
+//! Strong and weak scaling of products over ranks of this machine, which are threads.
+
+use std::error::Error;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use evenpath::Device;
+use evenpath::device::SimulatedOptions;
+use evenpath::spmv::SpmvOptions;
+use evenpath_distributed::generate::Stencil;
+use evenpath_distributed::{Cluster, DistributedCsr, DistributedVec, Rank};
+use serde_json::json;
+
+use crate::statistics::{median, spread};
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Side of the square grid, whose five-point stencil is multiplied: of all ranks (strong scaling), or of each (weak scaling).
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    side: u32,
+    /// Numbers of ranks.
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1, 2, 4],
+        value_parser = clap::value_parser!(u32).range(1..=1024))]
+    ranks: Vec<u32>,
+    /// Where each rank runs: cpu, simulated, or cuda, where rank i has GPU i.
+    #[arg(long, value_enum, default_value_t = RankDevice::Cpu)]
+    device: RankDevice,
+    /// Rounds that are timed, after one that is not.
+    #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: u32,
+    /// Products in a round.
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    products: u32,
+    /// One JSON object per line, instead of a table.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum RankDevice {
+    Cpu,
+    Simulated,
+    Cuda,
+}
+
+impl RankDevice {
+    fn open(self, rank: u32) -> Result<Device, evenpath::error::DeviceError> {
+        match self {
+            Self::Cpu => Ok(Device::cpu()),
+            Self::Simulated => Ok(Device::simulated(SimulatedOptions::default())),
+            Self::Cuda => Device::cuda(rank),
+        }
+    }
+}
+
+/// What rank 0 measured.
+struct Measured {
+    rows: u64,
+    /// µs of one product, round by round.
+    product: Vec<f64>,
+    /// µs of one inner product, round by round.
+    dot: Vec<f64>,
+    /// The part of the time of all that rank 0 waited.
+    waited: f64,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
+    let mut out = io::stdout().lock();
+    if !arguments.json {
+        writeln!(
+            out,
+            "{:>7} {:>6} {:>11} {:>12} {:>7} {:>9} {:>7} {:>7} {:>6}",
+            "scaling", "ranks", "rows", "product µs", "spread", "dot µs", "spread", "waited", "eff."
+        )?;
+    }
+    for is_weak in [false, true] {
+        let mut alone: Option<(f64, f64)> = None;
+        for &ranks in &arguments.ranks {
+            let measured = measure(arguments, ranks, is_weak)?;
+            let time = median(&measured.product);
+            // Of the first number of ranks, which need not be 1.
+            let (first_ranks, first_time) = *alone.get_or_insert((f64::from(ranks), time));
+            let work = if is_weak { 1.0 } else { first_ranks / f64::from(ranks) };
+            write(&mut out, arguments.json, is_weak, ranks, &measured, first_time * work / time)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write(
+    out: &mut impl Write,
+    as_json: bool,
+    is_weak: bool,
+    ranks: u32,
+    measured: &Measured,
+    efficiency: f64,
+) -> io::Result<()> {
+    let Measured { rows, product, dot, waited } = measured;
+    let scaling = if is_weak { "weak" } else { "strong" };
+    let (product_us, dot_us) = (median(product), median(dot));
+    let (product_spread, dot_spread) = (spread(product), spread(dot));
+    if as_json {
+        let fields = json!({
+            "scaling": scaling, "ranks": ranks, "rows": rows, "product_us": product_us, "product_spread": product_spread,
+            "dot_us": dot_us, "dot_spread": dot_spread, "waited": waited, "efficiency": efficiency,
+        });
+        return writeln!(out, "{fields}");
+    }
+    writeln!(
+        out,
+        "{scaling:>7} {ranks:>6} {rows:>11} {product_us:>12.1} {:>6.1}% {dot_us:>9.1} {:>6.1}% {:>6.1}% {efficiency:>6.2}",
+        product_spread * 1e2,
+        dot_spread * 1e2,
+        waited * 1e2,
+    )
+}
+
+fn measure(arguments: &Arguments, ranks: u32, is_weak: bool) -> Result<Measured, Box<dyn Error>> {
+    let devices: Vec<Device> =
+        (0..ranks).map(|rank| arguments.device.open(rank)).collect::<Result<_, _>>()?;
+    // A grid with as many times the points as there are ranks, about.
+    let grow = if is_weak { f64::from(ranks).sqrt() } else { 1.0 };
+    let grid = Stencil::five_point((f64::from(arguments.side) * grow).round() as u32);
+    let results = Cluster::local(devices)?.run(|rank| measure_rank(rank, grid, arguments))?;
+    Ok(results.into_iter().next().ok_or("the cluster has no ranks")?)
+}
+
+fn measure_rank(
+    rank: &Rank,
+    grid: Stencil,
+    arguments: &Arguments,
+) -> Result<Measured, evenpath_distributed::Error> {
+    let (rounds, products) = (arguments.rounds, arguments.products);
+    let a = DistributedCsr::from_fn(rank, grid.rows(), grid.rows(), |row, entries| grid.row(row, entries))?;
+    let x = DistributedVec::from_fn(rank, a.col_partition(), |index| (index % 7) as f64)?;
+    let mut y = DistributedVec::zeros(rank, a.row_partition())?;
+    let mut plan = a.plan_spmv(SpmvOptions::default())?;
+    let waited = || rank.traffic().iter().map(|traffic| traffic.waited.as_secs_f64()).sum::<f64>();
+    let timed = |work: &mut dyn FnMut() -> Result<(), evenpath_distributed::Error>| {
+        let mut times = Vec::new();
+        for round in 0..=rounds {
+            rank.device().synchronize()?;
+            rank.barrier()?;
+            let start = Instant::now();
+            for _ in 0..products {
+                work()?;
+            }
+            rank.device().synchronize()?;
+            // All are done.
+            rank.barrier()?;
+            if round > 0 {
+                times.push(start.elapsed().as_secs_f64() * 1e6 / f64::from(products));
+            }
+        }
+        Ok::<_, evenpath_distributed::Error>(times)
+    };
+    let (start, waited_before) = (Instant::now(), waited());
+    let product = timed(&mut || plan.run(1.0, &x, 0.0, &mut y))?;
+    let waited = (waited() - waited_before) / start.elapsed().as_secs_f64();
+    let dot = timed(&mut || x.dot(&x).map(|_| ()))?;
+    Ok(Measured { rows: grid.rows(), product, dot, waited })
+}

@@ -1,0 +1,188 @@
+//! Partitions, halos, messages and bytes of y = Ax on 1 to 4096 ranks, computed without running it, and the time that a model predicts.
+
+use std::error::Error;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::str::FromStr;
+
+use evenpath::Csr;
+use evenpath::generate::Kind;
+use evenpath_distributed::generate::{Rmat, Stencil};
+use serde_json::json;
+
+use crate::arguments::{MatrixArguments, ValueType};
+use crate::scale::{Machine, Prediction, Rows, Volumes, row_offsets};
+
+/// Nonzeros of each row of an R-MAT graph, about.
+const RMAT_EDGES: f64 = 16.0;
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    matrix: MatrixArguments,
+    /// A matrix that is computed row by row and never held in memory: five-point:SIDE, seven-point:SIDE, twenty-seven-point:SIDE or
+    /// rmat:SCALE.
+    #[arg(long, value_name = "KIND", conflicts_with_all = ["matrix", "generate"])]
+    by_rows: Option<ByRows>,
+    /// Numbers of ranks.
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = (0..=12).map(|log2| 1_u32 << log2),
+        value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    ranks: Vec<u32>,
+    /// Type of the values.
+    #[arg(long, value_enum, default_value_t = ValueType::F64)]
+    value: ValueType,
+    #[command(flatten)]
+    machine: Machine,
+    /// Seed of a generated matrix.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// One JSON object per line, instead of a table.
+    #[arg(long)]
+    json: bool,
+}
+
+/// The name of a matrix that is computed row by row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum ByRows {
+    Stencil(Stencil),
+    Rmat(u32),
+}
+
+impl FromStr for ByRows {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let unknown = || {
+            format!(
+                "`{text}` is none of five-point:SIDE, seven-point:SIDE, twenty-seven-point:SIDE, rmat:SCALE"
+            )
+        };
+        let (name, size) = text.split_once(':').ok_or_else(unknown)?;
+        let size: u32 = size.parse().map_err(|_| unknown())?;
+        match name {
+            "five-point" => Ok(Self::Stencil(Stencil::five_point(size))),
+            "seven-point" => Ok(Self::Stencil(Stencil::seven_point(size))),
+            "twenty-seven-point" => Ok(Self::Stencil(Stencil::twenty_seven_point(size))),
+            "rmat" if size <= 40 => Ok(Self::Rmat(size)),
+            _ => Err(unknown()),
+        }
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
+    let name = |kind: &ByRows| match kind {
+        ByRows::Stencil(grid) => format!("stencil of {} rows", grid.rows()),
+        ByRows::Rmat(scale) => format!("rmat:{scale}"),
+    };
+    match arguments.by_rows {
+        Some(kind @ ByRows::Stencil(grid)) => report(arguments, &name(&kind), &grid)?,
+        Some(kind @ ByRows::Rmat(scale)) => {
+            report(arguments, &name(&kind), &Rmat::new(scale, RMAT_EDGES, arguments.seed))?;
+        }
+        None => {
+            let input = arguments.matrix.load::<f32, u64>(Kind::Stencil27 { side: 100 }, arguments.seed)?;
+            let matrix: Csr<f32, u64> = input.matrix;
+            report(arguments, &input.name, &matrix)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn report(arguments: &Arguments, name: &str, matrix: &impl Rows) -> Result<(), Box<dyn Error>> {
+    let Arguments { machine, .. } = arguments;
+    let value = match arguments.value {
+        ValueType::F32 => 4,
+        ValueType::F64 => 8,
+    };
+    let offsets = row_offsets(matrix);
+    let mut out = io::stdout().lock();
+    if !arguments.json {
+        let (rows, cols, nonzeros) = (matrix.rows(), matrix.cols(), offsets.last().copied().unwrap_or(0));
+        writeln!(out, "{name}: {rows} x {cols}, {nonzeros} nonzeros, values of {value} bytes")?;
+        let Machine { latency, bandwidth, memory_rate } = machine;
+        writeln!(
+            out,
+            "latency {latency} µs, bandwidth {bandwidth} GB/s, memory {memory_rate} GB/s; a model, not a measurement"
+        )?;
+        writeln!(
+            out,
+            "{:>6} {:>10} {:>10} {:>9} {:>9} {:>9} {:>10} {:>9} {:>9} {:>9} {:>6}",
+            "ranks",
+            "most rows",
+            "imbalance",
+            "most halo",
+            "neighbors",
+            "messages",
+            "sent MB",
+            "local µs",
+            "exch. µs",
+            "total µs",
+            "eff."
+        )?;
+    }
+    let alone = machine.predict(&Volumes::new(matrix, &offsets, 1), value).time;
+    for &ranks in &arguments.ranks {
+        let volumes = Volumes::new(matrix, &offsets, ranks as usize);
+        let prediction = machine.predict(&volumes, value);
+        let efficiency = alone / (prediction.time * f64::from(ranks));
+        if arguments.json {
+            writeln!(out, "{}", record(name, &volumes, value, &prediction, efficiency))?;
+        } else {
+            writeln!(
+                out,
+                "{ranks:>6} {:>10} {:>10.3} {:>9} {:>9} {:>9} {:>10.3} {:>9.1} {:>9.1} {:>9.1} {efficiency:>6.2}",
+                volumes.most(|rank| rank.rows),
+                volumes.imbalance(),
+                volumes.most(|rank| rank.received),
+                volumes.most(|rank| rank.sources.max(rank.destinations)),
+                volumes.messages(),
+                (volumes.elements() * value) as f64 / 1e6,
+                prediction.local,
+                prediction.exchange,
+                prediction.time,
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn record(
+    name: &str,
+    volumes: &Volumes,
+    value: u64,
+    prediction: &Prediction,
+    efficiency: f64,
+) -> serde_json::Value {
+    json!({
+        "matrix": name,
+        "value_bytes": value,
+        "ranks": volumes.ranks.len(),
+        "most_rows": volumes.most(|rank| rank.rows),
+        "imbalance": volumes.imbalance(),
+        "most_halo": volumes.most(|rank| rank.received),
+        "most_neighbors": volumes.most(|rank| rank.sources.max(rank.destinations)),
+        "messages": volumes.messages(),
+        "sent_bytes": volumes.elements() * value,
+        "most_sent_bytes": volumes.most(|rank| rank.sent) * value,
+        "non_local_nonzeros": volumes.ranks.iter().map(|rank| rank.non_local_nonzeros).sum::<u64>(),
+        "predicted_us": prediction.time,
+        "predicted_local_us": prediction.local,
+        "predicted_exchange_us": prediction.exchange,
+        "predicted_boundary_us": prediction.boundary,
+        "predicted_efficiency": efficiency,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_matrices_by_rows() {
+        assert_eq!("five-point:30".parse(), Ok(ByRows::Stencil(Stencil::five_point(30))));
+        assert_eq!("rmat:12".parse(), Ok(ByRows::Rmat(12)));
+        for name in ["", "five-point", "five-point:x", "rmat:99", "other:3"] {
+            assert!(name.parse::<ByRows>().unwrap_err().contains("five-point:SIDE"), "{name}");
+        }
+    }
+}

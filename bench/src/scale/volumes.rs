@@ -1,0 +1,222 @@
+//! Partitions, halos, messages and bytes of y = Ax over ranks, from the pattern alone.
+
+use evenpath::{Csr, Offset, Storage};
+use evenpath_distributed::RowPartition;
+use evenpath_distributed::generate::{Rmat, Stencil};
+
+/// A matrix's pattern, row by row.
+pub trait Rows {
+    /// Rows.
+    fn rows(&self) -> u64;
+
+    /// Columns.
+    fn cols(&self) -> u64;
+
+    /// Replaces `columns` by those of a row.
+    fn columns(&self, row: u64, columns: &mut Vec<u64>);
+}
+
+impl<V: Storage, O: Offset> Rows for Csr<V, O> {
+    fn rows(&self) -> u64 {
+        self.rows() as u64
+    }
+
+    fn cols(&self) -> u64 {
+        self.cols() as u64
+    }
+
+    fn columns(&self, row: u64, columns: &mut Vec<u64>) {
+        columns.clear();
+        let row = self.row(row as usize);
+        let own = row.as_ref().map_or(&[][..], evenpath::csr::Row::columns);
+        columns.extend(own.iter().map(|&column| u64::from(column)));
+    }
+}
+
+macro_rules! generated {
+    ($($type:ident),+) => {$(
+        impl Rows for $type {
+            fn rows(&self) -> u64 {
+                $type::rows(self)
+            }
+
+            fn cols(&self) -> u64 {
+                $type::rows(self)
+            }
+
+            fn columns(&self, row: u64, columns: &mut Vec<u64>) {
+                let mut entries: Vec<(u64, f32)> = Vec::new();
+                self.row(row, &mut entries);
+                columns.clear();
+                columns.extend(entries.into_iter().map(|entry| entry.0));
+                columns.sort_unstable();
+                columns.dedup();
+            }
+        }
+    )+};
+}
+
+generated!(Stencil, Rmat);
+
+/// What one rank has and exchanges for one product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RankVolume {
+    /// Its rows.
+    pub rows: u64,
+    /// Its columns: elements of x.
+    pub cols: u64,
+    /// Nonzeros in its own columns.
+    pub local_nonzeros: u64,
+    /// Nonzeros in columns of others.
+    pub non_local_nonzeros: u64,
+    /// Rows that have such.
+    pub boundary_rows: u64,
+    /// Elements of x that it needs of others, its halo.
+    pub received: u64,
+    /// Ranks that these come from.
+    pub sources: u64,
+    /// Elements of x that others need of it, counted once for each rank.
+    pub sent: u64,
+    /// Ranks that these go to.
+    pub destinations: u64,
+}
+
+/// What all ranks have and exchange.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Volumes {
+    /// By rank.
+    pub ranks: Vec<RankVolume>,
+}
+
+impl Volumes {
+    /// Of a matrix whose rows are cut by a merge path, with columns divided like the rows of a square matrix, and evenly of others.
+    /// `row_offsets` are the matrix's. Takes 4 bytes of memory per column.
+    pub fn new(matrix: &impl Rows, row_offsets: &[u64], ranks: usize) -> Self {
+        let rows = RowPartition::by_merge_path(row_offsets, ranks);
+        let cols = if matrix.rows() == matrix.cols() {
+            rows.clone()
+        } else {
+            RowPartition::even(matrix.cols(), ranks)
+        };
+        let mut volumes = vec![RankVolume::default(); ranks];
+        // The last rank that was seen to need a column; ranks count from 1.
+        let mut seen = vec![0_u32; matrix.cols() as usize];
+        let mut from = vec![0_u64; ranks];
+        let mut columns = Vec::new();
+        for rank in 0..ranks {
+            let own = cols.range(rank);
+            let mut volume = RankVolume { rows: rows.len(rank), cols: cols.len(rank), ..volumes[rank] };
+            from.fill(0);
+            for row in rows.range(rank) {
+                matrix.columns(row, &mut columns);
+                let others = columns.iter().copied().filter(|column| !own.contains(column));
+                let mut count = 0;
+                for column in others {
+                    count += 1;
+                    let seen = &mut seen[column as usize];
+                    if *seen != rank as u32 + 1 {
+                        *seen = rank as u32 + 1;
+                        from[cols.owner(column)] += 1;
+                    }
+                }
+                volume.local_nonzeros += columns.len() as u64 - count;
+                volume.non_local_nonzeros += count;
+                volume.boundary_rows += u64::from(count > 0);
+            }
+            volume.received = from.iter().sum();
+            volume.sources = from.iter().filter(|&&count| count > 0).count() as u64;
+            volumes[rank] = volume;
+            for (source, &count) in from.iter().enumerate() {
+                volumes[source].sent += count;
+                volumes[source].destinations += u64::from(count > 0);
+            }
+        }
+        Self { ranks: volumes }
+    }
+
+    /// Messages of one product, from all ranks.
+    pub fn messages(&self) -> u64 {
+        self.ranks.iter().map(|rank| rank.sources).sum()
+    }
+
+    /// Elements that all ranks send.
+    pub fn elements(&self) -> u64 {
+        self.ranks.iter().map(|rank| rank.received).sum()
+    }
+
+    /// The largest value of any rank.
+    pub fn most(&self, value: impl Fn(&RankVolume) -> u64) -> u64 {
+        self.ranks.iter().map(value).max().unwrap_or(0)
+    }
+
+    /// Rows and nonzeros of the rank with the most of both, over the mean.
+    pub fn imbalance(&self) -> f64 {
+        let work = |rank: &RankVolume| rank.rows + rank.local_nonzeros + rank.non_local_nonzeros;
+        let total: u64 = self.ranks.iter().map(work).sum();
+        self.most(work) as f64 * self.ranks.len() as f64 / total.max(1) as f64
+    }
+}
+
+/// Where each row begins.
+pub(crate) fn row_offsets(matrix: &impl Rows) -> Vec<u64> {
+    let mut columns = Vec::new();
+    let mut offsets = vec![0];
+    let mut end = 0;
+    for row in 0..matrix.rows() {
+        matrix.columns(row, &mut columns);
+        end += columns.len() as u64;
+        offsets.push(end);
+    }
+    offsets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evenpath::Device;
+    use evenpath::generate::generate;
+    use evenpath_distributed::{Cluster, DistributedCsr, Error};
+
+    /// What is computed is what ranks that run have.
+    #[test]
+    fn volumes_are_those_of_a_cluster() {
+        for name in ["stencil5:20", "rmat:8", "uniform:300", "dense:20x35", "empty-rows:401"] {
+            let a: Csr<f64> = generate(name.parse().unwrap(), 1).unwrap();
+            for ranks in [1, 2, 5, 8] {
+                let volumes = Volumes::new(&a, &row_offsets(&a), ranks);
+                let mut cluster = Cluster::local(vec![Device::cpu(); ranks]).unwrap();
+                let found = cluster.run(|rank| {
+                    let a = DistributedCsr::scatter(rank, 0, Some(&a))?;
+                    let counts = |count: &dyn Fn(usize) -> usize| {
+                        let counts: Vec<usize> = (0..ranks).map(count).collect();
+                        let others = counts.iter().filter(|&&count| count > 0).count();
+                        (counts.iter().sum::<usize>() as u64, others as u64)
+                    };
+                    let (sent, destinations) = counts(&|other| a.halo().sent_to(other));
+                    let (received, sources) = counts(&|other| a.halo().received_from(other));
+                    Ok::<_, Error>(RankVolume {
+                        rows: a.row_partition().len(rank.index()),
+                        cols: a.col_partition().len(rank.index()),
+                        local_nonzeros: a.local().nnz() as u64,
+                        non_local_nonzeros: a.non_local().nnz() as u64,
+                        boundary_rows: a.non_local().rows() as u64,
+                        received,
+                        sources,
+                        sent,
+                        destinations,
+                    })
+                });
+                assert_eq!(volumes.ranks, found.unwrap(), "{name} on {ranks} ranks");
+                assert!(volumes.imbalance() >= 1.0);
+            }
+        }
+    }
+
+    #[test]
+    fn rows_of_generators_are_those_of_the_matrix() {
+        let grid = Stencil::five_point(10);
+        let volumes = Volumes::new(&grid, &row_offsets(&grid), 2);
+        assert_eq!((volumes.messages(), volumes.elements()), (2, 20));
+        assert_eq!(volumes.most(|rank| rank.boundary_rows), 10);
+    }
+}

@@ -1,0 +1,113 @@
+//! The command line of the examples, and the cluster that it asks for.
+
+#![allow(dead_code)] // each example uses a part of it
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use evenpath::Device;
+use evenpath::device::SimulatedOptions;
+use evenpath_distributed::{Cluster, Rank};
+use lexopt::prelude::{Long, Short, Value, ValueExt};
+
+/// An error that may go from thread to thread.
+pub(crate) type BoxedError = Box<dyn Error + Send + Sync>;
+
+pub(crate) struct Arguments {
+    /// Ranks, where they are threads.
+    ranks: usize,
+    /// The name of the device of each.
+    device: String,
+    /// The size of the problem, if it was given.
+    pub(crate) size: Option<u32>,
+    /// A file, if it was given.
+    pub(crate) file: Option<String>,
+}
+
+impl Arguments {
+    pub(crate) fn is_simulated(&self) -> bool {
+        self.device == "simulated"
+    }
+
+    /// The ranks: processes, where this is one of several; otherwise threads.
+    pub(crate) fn cluster(&self) -> Result<Cluster, BoxedError> {
+        let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<usize>().ok());
+        if let Some(rank) = number("EVENPATH_RANK") {
+            return Ok(Cluster::from_env(self.open(rank)?)?);
+        }
+        #[cfg(feature = "mpi")]
+        if let Some(rank) = number("OMPI_COMM_WORLD_RANK").or_else(|| number("PMI_RANK")) {
+            return Ok(Cluster::mpi(self.open(rank)?)?);
+        }
+        let devices: Vec<Device> = (0..self.ranks).map(|rank| self.open(rank)).collect::<Result<_, _>>()?;
+        Ok(Cluster::local(devices)?)
+    }
+
+    fn open(&self, rank: usize) -> Result<Device, BoxedError> {
+        match &*self.device {
+            "cpu" => Ok(Device::cpu()),
+            "simulated" => Ok(Device::simulated(SimulatedOptions::default())),
+            "gpu" => Ok(Device::cuda(rank as u32)?),
+            name => Err(format!("no device is called `{name}`: there are cpu, gpu, simulated").into()),
+        }
+    }
+}
+
+/// Runs an example, whose result says whether it is right: exit code 0, 1 if it is not, 2 if there is none.
+pub(crate) fn run(size: &str, example: impl FnOnce(&Arguments) -> Result<bool, BoxedError>) -> ExitCode {
+    let result = parse(size).and_then(|arguments| arguments.as_ref().map(example).transpose());
+    match result {
+        Ok(None) => ExitCode::SUCCESS,
+        Ok(Some(true)) => {
+            println!("PASS");
+            ExitCode::SUCCESS
+        }
+        Ok(Some(false)) => {
+            println!("FAIL");
+            ExitCode::from(1)
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The arguments; `None` if help was asked for.
+fn parse(size: &str) -> Result<Option<Arguments>, BoxedError> {
+    let mut arguments = Arguments { ranks: 4, device: "cpu".into(), size: None, file: None };
+    let mut parser = lexopt::Parser::from_env();
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("help") | Short('h') => {
+                println!("usage: [--ranks N] [--device cpu|gpu|simulated] [--{size} N] [FILE]");
+                return Ok(None);
+            }
+            Long("ranks") => arguments.ranks = parser.value()?.parse()?,
+            Long("device") => arguments.device = parser.value()?.string()?,
+            Long(name) if name == size => arguments.size = Some(parser.value()?.parse()?),
+            Value(file) if arguments.file.is_none() => arguments.file = Some(file.string()?),
+            _ => return Err(argument.unexpected().into()),
+        }
+    }
+    Ok(Some(arguments))
+}
+
+/// Prints, on rank 0, how long each rank waited for each, in ms.
+pub(crate) fn print_waits(rank: &Rank) -> Result<(), BoxedError> {
+    let traffic = rank.traffic();
+    let row: Vec<f64> = traffic.iter().map(|traffic| traffic.waited.as_secs_f64() * 1e3).collect();
+    let messages: u64 = traffic.iter().map(|traffic| traffic.messages).sum();
+    let bytes: u64 = traffic.iter().map(|traffic| traffic.bytes).sum();
+    let (rows, sent) = (rank.gather(0, &row)?, rank.gather(0, &[messages, bytes])?);
+    let (Some(rows), Some(sent)) = (rows, sent) else { return Ok(()) };
+    println!("ms that each rank waited for each, and what it sent:");
+    let heads: Vec<String> = (0..rank.size()).map(|other| format!("rank {other:<2}")).collect();
+    println!("{:>8} {} {:>10} {:>10}", "", heads.join("  "), "messages", "MB");
+    for (index, (row, sent)) in rows.iter().zip(sent).enumerate() {
+        let waits: Vec<String> = row.iter().map(|wait| format!("{wait:>7.1}")).collect();
+        let name = format!("rank {index}");
+        println!("{name:>8} {} {:>10} {:>10.3}", waits.join("  "), sent[0], sent[1] as f64 / 1e6);
+    }
+    Ok(())
+}

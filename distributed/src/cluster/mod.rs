@@ -1,0 +1,271 @@
+//! Ranks, and how they are started.
+
+mod collectives;
+mod environment;
+mod rank;
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use evenpath::Device;
+
+pub(crate) use rank::Exchange;
+pub use rank::{Rank, Traffic};
+
+use crate::error::{Cause, Error, Failure, Result};
+use crate::transport::{Transport, connect, local};
+
+/// How long a rank waits for a message of another, unless [`Cluster::with_timeout`] says otherwise.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// Longer timeouts are shortened to this, about 34 years, so that deadlines do not overflow.
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(1 << 30);
+
+/// Ranks that work together, each with a device: threads of this process, or processes.
+///
+/// ```
+/// use evenpath::Device;
+/// use evenpath_distributed::{Cluster, Error};
+///
+/// let mut cluster = Cluster::local([Device::cpu(), Device::cpu(), Device::cpu()])?;
+/// let sums = cluster.run(|rank| rank.sum(rank.index() as f64))?;
+/// assert_eq!(sums, [3.0, 3.0, 3.0]); // a result per rank
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// The same program runs as one process per rank: [`from_env`](Self::from_env) and `mpi` make a cluster of which only one rank lives in
+/// this process, and [`run`](Self::run) returns its result alone.
+pub struct Cluster {
+    engine: Engine,
+    timeout: Duration,
+    /// Runs that have begun.
+    runs: u64,
+}
+
+enum Engine {
+    /// A thread for each device.
+    Local(Vec<Device>),
+    /// One rank of several processes.
+    Process { index: usize, size: usize, device: Device, transport: Arc<dyn Transport> },
+}
+
+impl Cluster {
+    /// A cluster of threads of this process, one for each device. GPUs should differ; ranks on the CPU share its threads.
+    ///
+    /// # Errors
+    ///
+    /// If there is no device.
+    pub fn local(devices: impl IntoIterator<Item = Device>) -> Result<Self> {
+        let devices: Vec<Device> = devices.into_iter().collect();
+        if devices.is_empty() {
+            return Err(Error::Empty);
+        }
+        Ok(Self::new(Engine::Local(devices)))
+    }
+
+    /// One rank of a cluster of processes, which connect by TCP, each with all others. These environment variables say which:
+    ///
+    /// | variable | is |
+    /// |---|---|
+    /// | `EVENPATH_RANK` | this process's rank, from 0 |
+    /// | `EVENPATH_SIZE` | the number of processes |
+    /// | `EVENPATH_ADDRESS` | host and port at which rank 0 listens |
+    /// | `EVENPATH_TIMEOUT` | optional: seconds to wait for the others, now and later |
+    ///
+    /// The connections are neither encrypted nor authenticated: use them in a network of your own.
+    ///
+    /// # Errors
+    ///
+    /// If a variable is missing or wrong. If a process does not come within the timeout, or says that it is of another cluster: the
+    /// error names the rank, on all that have come.
+    pub fn from_env(device: Device) -> Result<Self> {
+        let (address, timeout) = environment::read(|name| std::env::var(name).ok())?;
+        let transport = connect(&address, timeout)?;
+        let engine = Engine::Process { index: address.index, size: address.size, device, transport };
+        Ok(Self::new(engine).with_timeout(timeout))
+    }
+
+    /// One rank of the processes that `mpirun` started. MPI is initialized by the call and finalized when the cluster is dropped. The
+    /// variable `EVENPATH_TIMEOUT` is as for [`from_env`](Self::from_env).
+    ///
+    /// # Errors
+    ///
+    /// If MPI was initialized before, or does not let any one thread at a time call it, or the variable is wrong.
+    #[cfg(feature = "mpi")]
+    pub fn mpi(device: Device) -> Result<Self> {
+        let timeout = environment::timeout(|name| std::env::var(name).ok())?;
+        let transport = crate::transport::Mpi::initialize(timeout)?;
+        let (index, size) = (transport.index(), transport.size());
+        let engine = Engine::Process { index, size, device, transport: Arc::new(transport) };
+        Ok(Self::new(engine).with_timeout(timeout))
+    }
+
+    fn new(engine: Engine) -> Self {
+        Self { engine, timeout: DEFAULT_TIMEOUT, runs: 0 }
+    }
+
+    /// Sets how long a rank waits for a message of another before it gives up: 60 s by default. It has to be longer than any rank
+    /// computes between two exchanges.
+    #[must_use]
+    pub fn with_timeout(self, timeout: Duration) -> Self {
+        Self { timeout: timeout.min(LONGEST_TIMEOUT), ..self }
+    }
+
+    /// Ranks.
+    pub fn size(&self) -> usize {
+        match &self.engine {
+            Engine::Local(devices) => devices.len(),
+            Engine::Process { size, .. } => *size,
+        }
+    }
+
+    /// Whether this process has rank 0.
+    pub fn is_root(&self) -> bool {
+        match &self.engine {
+            Engine::Local(_) => true,
+            Engine::Process { index, .. } => *index == 0,
+        }
+    }
+
+    /// Has every rank run `body`, and returns the results of those that live in this process, in their order.
+    ///
+    /// All ranks must call the same operations of this crate in the same order. If a rank fails, by an error, by a panic or because its
+    /// process ends, the operations of all others return an error that names it.
+    ///
+    /// # Errors
+    ///
+    /// The error of the rank that failed first, if it lives in this process, else that of the first one here. A panic becomes an error.
+    pub fn run<T, E, F>(&mut self, body: F) -> Result<Vec<T>, E>
+    where
+        T: Send,
+        E: From<Error> + fmt::Display + Send,
+        F: Fn(&Rank) -> Result<T, E> + Sync,
+    {
+        let (results, first_failed) = self.run_all(&body);
+        let mut errors = Vec::new();
+        let mut values = Vec::new();
+        for (index, result) in results {
+            match result {
+                Ok(value) => values.push(value),
+                Err(error) if Some(index) == first_failed => return Err(error),
+                Err(error) => errors.push(error),
+            }
+        }
+        errors.into_iter().next().map_or(Ok(values), Err)
+    }
+
+    /// [`run`](Self::run), with the result of each rank by itself.
+    pub fn run_each<T, E, F>(&mut self, body: F) -> Vec<Result<T, E>>
+    where
+        T: Send,
+        E: From<Error> + fmt::Display + Send,
+        F: Fn(&Rank) -> Result<T, E> + Sync,
+    {
+        self.run_all(&body).0.into_iter().map(|(_, result)| result).collect()
+    }
+
+    /// The results by rank, and the rank that failed first.
+    #[expect(clippy::type_complexity)] // Both as they are.
+    fn run_all<T, E, F>(&mut self, body: &F) -> (Vec<(usize, Result<T, E>)>, Option<usize>)
+    where
+        T: Send,
+        E: From<Error> + fmt::Display + Send,
+        F: Fn(&Rank) -> Result<T, E> + Sync,
+    {
+        let run = self.runs;
+        self.runs += 1;
+        let timeout = self.timeout;
+        let first_failed = |transport: &dyn Transport| transport.failure().map(|failure| failure.rank);
+        match &self.engine {
+            Engine::Process { index, size, device, transport } => {
+                let rank = Rank::new((*index, *size), device.clone(), Arc::clone(transport), run, timeout);
+                let result = run_one(&rank, transport, body);
+                (vec![(*index, result)], first_failed(&**transport))
+            }
+            Engine::Local(devices) => {
+                let transports = local(devices.len());
+                let size = devices.len();
+                let work = |index: usize| {
+                    let (device, transport) = (devices[index].clone(), &transports[index]);
+                    run_one(
+                        &Rank::new((index, size), device, Arc::clone(transport), run, timeout),
+                        transport,
+                        body,
+                    )
+                };
+                let results = std::thread::scope(|scope| {
+                    let threads: Vec<_> = (0..size)
+                        .map(|index| {
+                            let builder = std::thread::Builder::new().name(format!("rank {index}"));
+                            builder.spawn_scoped(scope, move || work(index)).map_err(|error| {
+                                let cause = Cause::Error(format!("no thread: {error}"));
+                                Error::from(transports[index].abort(Failure { rank: index, cause }))
+                            })
+                        })
+                        .collect();
+                    threads
+                        .into_iter()
+                        .enumerate()
+                        .map(|(index, thread)| (index, join(index, thread)))
+                        .collect()
+                });
+                (results, first_failed(&*transports[0]))
+            }
+        }
+    }
+}
+
+/// The result of a rank's thread, which catches panics itself.
+fn join<T, E: From<Error>>(
+    rank: usize,
+    thread: Result<std::thread::ScopedJoinHandle<'_, Result<T, E>>>,
+) -> Result<T, E> {
+    let panicked = |_| Failure { rank, cause: Cause::Panic("while it ended".into()) };
+    thread?.join().unwrap_or_else(|payload| Err(Error::from(panicked(payload)).into()))
+}
+
+/// Runs the body on one rank, and tells the others how it ended.
+fn run_one<T, E, F>(rank: &Rank, transport: &Arc<dyn Transport>, body: &F) -> Result<T, E>
+where
+    E: From<Error> + fmt::Display,
+    F: Fn(&Rank) -> Result<T, E>,
+{
+    let index = rank.index();
+    if let Some(failure) = transport.failure() {
+        return Err(Error::from(transport.abort(failure)).into());
+    }
+    match catch_unwind(AssertUnwindSafe(|| body(rank))) {
+        Ok(Ok(value)) => {
+            transport.finish(rank.run());
+            Ok(value)
+        }
+        Ok(Err(error)) => {
+            transport.abort(Failure { rank: index, cause: Cause::Error(error.to_string()) });
+            Err(error)
+        }
+        Err(payload) => {
+            let failure = Failure { rank: index, cause: Cause::Panic(message(&*payload)) };
+            transport.abort(failure.clone());
+            Err(Error::from(failure).into())
+        }
+    }
+}
+
+/// The message of a panic.
+fn message(payload: &(dyn std::any::Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without a message".into())
+}
+
+impl fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.engine {
+            Engine::Local(devices) => write!(f, "Cluster({} threads)", devices.len()),
+            Engine::Process { index, size, device, .. } => {
+                write!(f, "Cluster(rank {index} of {size}, on {device})")
+            }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! How matrices are made.
+
+use std::sync::Arc;
+
+use evenpath::{Csr, Offset, Value};
+
+use super::{DistributedCsr, NonLocal};
+use crate::error::{Error, Result};
+use crate::halo::Halo;
+use crate::rows::{RowBlock, assemble, redistribute};
+use crate::{Rank, RowPartition};
+
+impl<V: Value> DistributedCsr<V> {
+    /// A matrix of which each rank gives the rows that the first partition gives it; columns, and so the elements of x in y = Ax, are
+    /// divided by the second. A collective operation.
+    ///
+    /// # Errors
+    ///
+    /// If a partition is for another number of ranks, a rank gives another number of rows or a column outside the matrix, or has 2³² or
+    /// more nonzeros, rows, columns of its own or columns of others. If there is no memory, or a rank failed.
+    pub fn from_rows(
+        rank: &Rank,
+        rows: &RowPartition,
+        cols: &RowPartition,
+        mut block: RowBlock<V>,
+    ) -> Result<Self> {
+        rows.check_ranks(rank)?;
+        cols.check_ranks(rank)?;
+        let own = rows.range(rank.index());
+        if block.rows() as u64 != own.end - own.start {
+            let reason =
+                format!("for {} rows on this rank, which gives {}", own.end - own.start, block.rows());
+            return Err(Error::Partition { reason });
+        }
+        block.check_columns(own.start, cols.rows())?;
+        block.canonicalize();
+        Self::from_canonical(rank, Arc::new(rows.clone()), Arc::new(cols.clone()), &block)
+    }
+
+    /// A matrix of rows that were checked.
+    pub(super) fn from_canonical(
+        rank: &Rank,
+        rows: Arc<RowPartition>,
+        cols: Arc<RowPartition>,
+        block: &RowBlock<V>,
+    ) -> Result<Self> {
+        let own = cols.range(rank.index());
+        let mut columns: Vec<u64> =
+            block.columns().iter().copied().filter(|column| !own.contains(column)).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        let (mut local, mut other, mut boundary) = (RowBlock::empty(), RowBlock::empty(), Vec::new());
+        for row in 0..block.rows() {
+            local.push(block.entries(row).filter(|(column, _)| own.contains(column)));
+            if local.row(row).0.len() < block.row(row).0.len() {
+                boundary.push(row as u32);
+                other.push(block.entries(row).filter(|(column, _)| !own.contains(column)));
+            }
+        }
+        let number = |column: u64| columns.partition_point(|&other| other < column) as u64;
+        let local = upload(rank, &local, own.end - own.start, |column| column - own.start)?;
+        let matrix = upload(rank, &other, columns.len() as u64, number)?;
+        let non_local = NonLocal { rows: Arc::new(boundary), matrix };
+        let halo = Arc::new(Halo::new(rank, &cols, columns)?);
+        Ok(Self { rank: rank.clone(), rows, cols, local, non_local, halo })
+    }
+
+    /// A matrix of two parts on the rank's device and their halo.
+    pub(crate) fn from_parts(
+        like: &Self,
+        local: evenpath::DeviceCsr<V>,
+        non_local: NonLocal<V>,
+        halo: Halo,
+    ) -> Self {
+        let (rank, rows, cols) = (like.rank.clone(), Arc::clone(&like.rows), Arc::clone(&like.cols));
+        Self { rank, rows, cols, local, non_local, halo: Arc::new(halo) }
+    }
+
+    /// A matrix of which each rank computes its rows: `row(i, entries)` appends the columns and values of row `i`, in any order. Rows
+    /// are cut by a merge path, so that rows plus nonzeros are even, which asks for each row twice. The columns of a square matrix are
+    /// divided like the rows, those of others evenly. A collective operation.
+    ///
+    /// Each rank computes and stores its own rows only, so the matrix may be larger than the memory of one device.
+    ///
+    /// # Errors
+    ///
+    /// As for [`from_rows`](Self::from_rows).
+    pub fn from_fn(rank: &Rank, rows: u64, cols: u64, row: impl Fn(u64, &mut Vec<(u64, V)>)) -> Result<Self> {
+        let even = RowPartition::even(rows, rank.size());
+        let mut entries = Vec::new();
+        let length = |number| {
+            entries.clear();
+            row(number, &mut entries);
+            entries.len() as u64
+        };
+        let lengths: Vec<u64> = even.range(rank.index()).map(length).collect();
+        let rows = RowPartition::by_merge_path_of(rank, &even, &lengths)?;
+        drop(lengths);
+        Self::from_fn_on(rank, &rows, &default_columns(rank, &rows, cols), row)
+    }
+
+    /// [`from_fn`](Self::from_fn) by given partitions. A collective operation.
+    ///
+    /// # Errors
+    ///
+    /// As for [`from_rows`](Self::from_rows).
+    pub fn from_fn_on(
+        rank: &Rank,
+        rows: &RowPartition,
+        cols: &RowPartition,
+        row: impl Fn(u64, &mut Vec<(u64, V)>),
+    ) -> Result<Self> {
+        let mut block = RowBlock::empty();
+        let mut entries = Vec::new();
+        for number in rows.range(rank.index()) {
+            entries.clear();
+            row(number, &mut entries);
+            block.push(entries.iter().copied());
+        }
+        Self::from_rows(rank, rows, cols, block)
+    }
+
+    /// A matrix that rank `root` has as a whole; the others give `None`. Rows are cut by a merge path, so that rows plus nonzeros are
+    /// even; the columns of a square matrix are divided like the rows, those of others evenly. A collective operation.
+    ///
+    /// # Errors
+    ///
+    /// If the root gives no matrix, and as for [`from_rows`](Self::from_rows).
+    pub fn scatter<O: Offset>(rank: &Rank, root: usize, matrix: Option<&Csr<V, O>>) -> Result<Self> {
+        let matrix = matrix.filter(|_| rank.index() == root);
+        if matrix.is_none() && rank.index() == root {
+            return Err(Error::NothingGiven { rank: root, what: "matrix to scatter" });
+        }
+        let mut numbers = Vec::new();
+        if let Some(matrix) = matrix {
+            numbers = RowPartition::by_merge_path(matrix.row_offsets(), rank.size()).boundaries().to_vec();
+            numbers.push(matrix.cols() as u64);
+        }
+        let mut boundaries = rank.broadcast(root, &numbers)?;
+        let cols = boundaries.pop().unwrap_or_default();
+        let rows = RowPartition::from_boundaries(boundaries)?;
+        Self::scatter_on(rank, root, matrix, &rows, &default_columns(rank, &rows, cols))
+    }
+
+    /// [`scatter`](Self::scatter) by given partitions. A collective operation.
+    ///
+    /// # Errors
+    ///
+    /// As for [`scatter`](Self::scatter).
+    pub fn scatter_on<O: Offset>(
+        rank: &Rank,
+        root: usize,
+        matrix: Option<&Csr<V, O>>,
+        rows: &RowPartition,
+        cols: &RowPartition,
+    ) -> Result<Self> {
+        rows.check_ranks(rank)?;
+        let all = RowPartition::all_on(root, rows.rows(), rank.size())?;
+        let mut block = RowBlock::empty();
+        if let Some(matrix) = matrix.filter(|_| rank.index() == root) {
+            for row in matrix.iter_rows() {
+                block.push(row.iter().map(|(column, value)| (u64::from(column), value)));
+            }
+        }
+        if block.rows() as u64 != all.len(rank.index()) {
+            let reason = format!("for {} rows, and the matrix has {}", rows.rows(), block.rows());
+            return Err(Error::Partition { reason });
+        }
+        Self::from_rows(rank, rows, cols, redistribute(rank, &block, &all, rows)?)
+    }
+
+    /// A matrix of entries that any rank gives: row, column and value. Entries of the same place are summed, in the order of the ranks
+    /// that give them, and in each rank's order. A collective operation.
+    ///
+    /// # Errors
+    ///
+    /// If a row is outside the matrix, and as for [`from_rows`](Self::from_rows).
+    pub fn from_entries(
+        rank: &Rank,
+        rows: &RowPartition,
+        cols: &RowPartition,
+        entries: impl IntoIterator<Item = (u64, u64, V)>,
+    ) -> Result<Self> {
+        rows.check_ranks(rank)?;
+        Self::from_rows(rank, rows, cols, assemble(rank, rows, entries)?)
+    }
+}
+
+/// How columns are divided unless it is said: like the rows of a square matrix, else evenly.
+pub(super) fn default_columns(rank: &Rank, rows: &RowPartition, cols: u64) -> RowPartition {
+    if rows.rows() == cols { rows.clone() } else { RowPartition::even(cols, rank.size()) }
+}
+
+/// Uploads rows, with each column as `number` has it.
+fn upload<V: Value>(
+    rank: &Rank,
+    block: &RowBlock<V>,
+    cols: u64,
+    number: impl Fn(u64) -> u64,
+) -> Result<evenpath::DeviceCsr<V>> {
+    let limit = evenpath::csr::MAX_DIMENSION as u64;
+    let counts = [("rows", block.rows() as u64), ("columns", cols), ("nonzeros", block.nnz() as u64)];
+    for (what, found) in counts {
+        if found > limit {
+            return Err(Error::TooLarge { what, found, limit });
+        }
+    }
+    let row_offsets = block.row_offsets().iter().map(|&offset| offset as u32).collect();
+    let columns = block.columns().iter().map(|&column| number(column) as u32).collect();
+    let matrix: Csr<V> =
+        Csr::try_new(block.rows(), cols as usize, row_offsets, columns, block.values().to_vec())?;
+    Ok(rank.device().upload(&matrix)?)
+}

@@ -1,0 +1,69 @@
+//! Matrices on their way between ranks: gathered, divided differently, transposed.
+
+use std::sync::Arc;
+
+use evenpath::csr::MAX_DIMENSION;
+use evenpath::{Csr, Value};
+
+use super::DistributedCsr;
+use crate::RowPartition;
+use crate::error::{Error, Result};
+use crate::rows::{assemble, redistribute};
+
+impl<V: Value> DistributedCsr<V> {
+    /// The whole matrix, on rank `root`; nothing elsewhere. A collective operation.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such rank, the matrix has more rows or columns than a [`Csr`] may have, the host has no memory, or a rank failed.
+    pub fn gather(&self, root: usize) -> Result<Option<Csr<V, u64>>> {
+        let (rows, cols, limit) = (self.rows(), self.cols(), MAX_DIMENSION as u64);
+        for (what, found) in [("rows of a gathered matrix", rows), ("columns of a gathered matrix", cols)] {
+            if found > limit {
+                return Err(Error::TooLarge { what, found, limit });
+            }
+        }
+        let all = RowPartition::all_on(root, rows, self.rank.size())?;
+        let block = redistribute(&self.rank, &self.download()?, &self.rows, &all)?;
+        if self.rank.index() != root {
+            return Ok(None);
+        }
+        let row_offsets = block.row_offsets().iter().map(|&offset| offset as u64).collect();
+        let columns = block.columns().iter().map(|&column| column as u32).collect();
+        let values = block.values().to_vec();
+        Ok(Some(Csr::try_new(rows as usize, cols as usize, row_offsets, columns, values)?))
+    }
+
+    /// The same matrix, divided by other partitions. A collective operation.
+    ///
+    /// # Errors
+    ///
+    /// If a partition is for another number of ranks, rows or columns, and as for [`from_rows`](Self::from_rows).
+    pub fn repartition(&self, rows: &RowPartition, cols: &RowPartition) -> Result<Self> {
+        rows.check_ranks(&self.rank)?;
+        cols.check_ranks(&self.rank)?;
+        for (operand, old, new) in [("the rows", &*self.rows, rows), ("the columns", &*self.cols, cols)] {
+            if old.rows() != new.rows() {
+                old.check_same(operand, new)?;
+            }
+        }
+        let block = redistribute(&self.rank, &self.download()?, &self.rows, rows)?;
+        Self::from_canonical(&self.rank, Arc::new(rows.clone()), Arc::new(cols.clone()), &block)
+    }
+
+    /// The transpose: its rows are divided as this matrix's columns, and the other way round. A collective operation.
+    ///
+    /// # Errors
+    ///
+    /// As for [`from_rows`](Self::from_rows).
+    pub fn transpose(&self) -> Result<Self> {
+        let block = self.download()?;
+        let first = self.rows.range(self.rank.index()).start;
+        let entries = (0..block.rows()).flat_map(|row| {
+            block.entries(row).map(move |(column, value)| (column, first + row as u64, value))
+        });
+        // Columns ascend, because ranks and their rows do.
+        let transposed = assemble(&self.rank, &self.cols, entries)?;
+        Self::from_canonical(&self.rank, Arc::clone(&self.cols), Arc::clone(&self.rows), &transposed)
+    }
+}

@@ -1,0 +1,83 @@
+//! What each rank sends to whom, and what comes from whom.
+
+use std::ops::Range;
+
+use crate::error::{Error, Result};
+use crate::rows::by_owner;
+use crate::{Rank, RowPartition};
+
+/// Which elements of a vector a rank needs of others for its rows of a matrix, and which it has that others need.
+///
+/// Ranks that need nothing of each other exchange no messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Halo {
+    /// The columns that this rank needs of others, ascending: numbers in the whole matrix.
+    columns: Vec<u64>,
+    /// By rank, where its columns begin among them; one more than ranks.
+    receive_offsets: Vec<usize>,
+    /// What others need of this rank's elements, rank by rank: positions in its part of a vector.
+    send_positions: Vec<u32>,
+    /// By rank, where the positions of what it needs begin; one more than ranks.
+    send_offsets: Vec<usize>,
+}
+
+impl Halo {
+    /// The halo of ascending columns, none of which is the rank's own. A collective operation.
+    pub(crate) fn new(rank: &Rank, partition: &RowPartition, columns: Vec<u64>) -> Result<Self> {
+        let requests = by_owner(partition, &columns);
+        let requested = rank.all_to_all(&requests)?;
+        let own = partition.range(rank.index());
+        let mut send_positions = Vec::new();
+        for &column in requested.iter().flatten() {
+            if !own.contains(&column) {
+                return Err(Error::RowOutOfRange { row: column, first: own.start, end: own.end });
+            }
+            // A device's matrix has fewer than 2³² columns.
+            send_positions.push((column - own.start) as u32);
+        }
+        let (receive_offsets, send_offsets) = (offsets(&requests), offsets(&requested));
+        Ok(Self { columns, receive_offsets, send_positions, send_offsets })
+    }
+
+    /// The columns that this rank needs of others, ascending.
+    pub fn columns(&self) -> &[u64] {
+        &self.columns
+    }
+
+    /// Number of elements that come from a rank; 0 if `rank` is out of range.
+    pub fn received_from(&self, rank: usize) -> usize {
+        range(&self.receive_offsets, rank).len()
+    }
+
+    /// Number of elements that go to a rank; 0 if `rank` is out of range.
+    pub fn sent_to(&self, rank: usize) -> usize {
+        range(&self.send_offsets, rank).len()
+    }
+
+    pub(super) fn receive_range(&self, rank: usize) -> Range<usize> {
+        range(&self.receive_offsets, rank)
+    }
+
+    pub(super) fn send_range(&self, rank: usize) -> Range<usize> {
+        range(&self.send_offsets, rank)
+    }
+
+    pub(super) fn send_positions(&self) -> &[u32] {
+        &self.send_positions
+    }
+}
+
+fn offsets(lists: &[Vec<u64>]) -> Vec<usize> {
+    let mut offsets = vec![0];
+    for list in lists {
+        offsets.push(offsets[offsets.len() - 1] + list.len());
+    }
+    offsets
+}
+
+fn range(offsets: &[usize], rank: usize) -> Range<usize> {
+    match offsets.get(rank..rank.saturating_add(2)) {
+        Some(&[start, end]) => start..end,
+        _ => 0..0,
+    }
+}

@@ -1,0 +1,61 @@
+//! Sparse linear algebra over many GPUs and processes, built on [`evenpath`].
+//!
+//! ```
+//! use evenpath::Device;
+//! use evenpath_distributed::{Cluster, DistributedCsr, DistributedVec, Error, generate};
+//!
+//! // Four ranks: threads of this process, with a device each.
+//! let mut cluster = Cluster::local((0..4).map(|_| Device::cpu()))?;
+//! let grid = generate::Stencil::five_point(30);
+//! let norms = cluster.run(|rank| {
+//!     let a = DistributedCsr::from_fn(rank, 900, 900, |row, entries| grid.row(row, entries))?;
+//!     let x = DistributedVec::from_fn(rank, a.col_partition(), |_| 1.0)?;
+//!     let mut y = DistributedVec::zeros(rank, a.row_partition())?;
+//!     let mut plan = a.plan_spmv(Default::default())?; // once per matrix
+//!     plan.run(1.0, &x, 0.0, &mut y)?; // as often as needed
+//!     y.dot(&x)
+//! })?;
+//! assert_eq!(norms, [120.0; 4]); // the missing neighbors along the edge
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! # Model
+//!
+//! A [`Cluster`] has ranks, each with a device. They are threads of one process ([`Cluster::local`]), processes that connect by TCP
+//! ([`Cluster::from_env`]), or processes of MPI (`Cluster::mpi`, with the feature `mpi`). All run the same function, and call the same
+//! operations in the same order.
+//!
+//! A [`DistributedCsr`] has its rows in contiguous blocks, one for each rank, as a [`RowPartition`] says; a [`DistributedVec`] its
+//! elements. Global indices are 64-bit, those on a device 32-bit.
+//!
+//! # Faults
+//!
+//! No operation waits forever. If a rank returns an error or panics, if its process ends, if it does not come in time or sends what
+//! does not fit, the operations of all others return an [`Error`] that names the rank and the cause ([`error::Failure`]).
+//!
+//! # Reproducibility
+//!
+//! Sums over ranks are added in the order of the ranks. With the same partitions, options and devices, results are the same to the last
+//! bit in every run, and by every way to start the ranks.
+
+mod cluster;
+mod csr;
+mod dense;
+pub mod error;
+pub mod generate;
+mod halo;
+mod op;
+mod partition;
+mod rows;
+mod transport;
+mod vector;
+
+pub use cluster::{Cluster, DEFAULT_TIMEOUT, Rank, Traffic};
+pub use csr::DistributedCsr;
+pub use dense::DistributedDense;
+pub use error::{Error, Result};
+pub use halo::Halo;
+pub use op::{SpgemmOptions, SpmmPlan, SpmvPlan, SpmvTransposedPlan};
+pub use partition::RowPartition;
+pub use rows::RowBlock;
+pub use vector::DistributedVec;

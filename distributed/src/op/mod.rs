@@ -1,0 +1,12 @@
+//! Operations on matrices over ranks. Each is collective.
+
+mod spadd;
+mod spgemm;
+mod spmm;
+mod spmv;
+mod spmv_transposed;
+
+pub use spgemm::SpgemmOptions;
+pub use spmm::SpmmPlan;
+pub use spmv::SpmvPlan;
+pub use spmv_transposed::SpmvTransposedPlan;

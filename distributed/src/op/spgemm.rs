@@ -1,0 +1,182 @@
+//! Sparse matrix times sparse matrix.
+
+use evenpath::{Csr, Value, spgemm};
+
+use crate::error::{Error, Operation, Result};
+use crate::rows::{RowBlock, fetch};
+use crate::{DistributedCsr, Rank, RowPartition};
+
+/// How [`DistributedCsr::multiply`] works.
+///
+/// ```
+/// use evenpath_distributed::SpgemmOptions;
+///
+/// let options = SpgemmOptions::default().with_panel_bytes(1 << 30); // at most 1 GiB of B at once
+/// assert_eq!(options.panel_bytes, Some(1 << 30));
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct SpgemmOptions {
+    /// Bytes of B's rows that a rank may hold at once: 8 for each row, and 8 and a value for each nonzero. By default, any number.
+    pub panel_bytes: Option<u64>,
+    /// How the products on each device are computed.
+    pub device: spgemm::SpgemmOptions,
+}
+
+impl SpgemmOptions {
+    /// The same with a limit on the bytes of B's rows that a rank may hold at once.
+    #[must_use]
+    pub fn with_panel_bytes(self, bytes: impl Into<Option<u64>>) -> Self {
+        Self { panel_bytes: bytes.into(), ..self }
+    }
+
+    /// The same with other options for the products on each device.
+    #[must_use]
+    pub fn with_device(self, device: spgemm::SpgemmOptions) -> Self {
+        Self { device, ..self }
+    }
+}
+
+impl<V: Value> DistributedCsr<V> {
+    /// The product A·B. Its rows are divided as A's, its columns as B's.
+    ///
+    /// Each rank gets the rows of B that its columns of A name, once each, and multiplies on its device. With a limit on their bytes it
+    /// gets them in panels of consecutive rows, and adds the products of the panels in their order: then the limit decides how sums are
+    /// rounded. Without one, a product is the same to the last bit for any number of ranks, as far as one on the device is for any
+    /// matrix. A collective operation.
+    ///
+    /// # Errors
+    ///
+    /// If B's rows are not divided as A's columns; [`Error::PanelMemory`] if one row of B takes more than the limit; if there is no
+    /// memory, or a rank failed.
+    pub fn multiply(&self, b: &Self, options: SpgemmOptions) -> Result<Self> {
+        let rank = self.rank();
+        rank.check_run("B", b.rank())?;
+        self.col_partition().check_same("B", b.row_partition())?;
+        let (a, b_rows) = (self.download()?, b.download()?);
+        let mut needed = a.columns().to_vec();
+        needed.sort_unstable();
+        needed.dedup();
+        let panels = match options.panel_bytes {
+            None => vec![0, needed.len()],
+            Some(limit) => cut_panels::<V>(&needed, &row_lengths(rank, b, &b_rows, &needed)?, limit)?,
+        };
+        // Every rank takes part in as many exchanges as the one with the most panels.
+        let rounds = rank.all_reduce(&[panels.len() - 1], usize::max)?[0];
+        let mut product: Option<RowBlock<V>> = None;
+        for round in 0..rounds {
+            let is_own = round + 1 < panels.len();
+            let numbers = if is_own { &needed[panels[round]..panels[round + 1]] } else { &[] };
+            let panel = fetch(rank, &b_rows, b.row_partition(), numbers)?;
+            if !is_own {
+                continue;
+            }
+            let part = multiply_panel(rank, &a, numbers, &panel, options.device)?;
+            product = Some(product.map_or_else(|| part.clone(), |sum| sum.joined(&part)));
+        }
+        let product = product.unwrap_or_else(RowBlock::empty);
+        Self::from_rows(rank, self.row_partition(), b.col_partition(), product)
+    }
+}
+
+/// The lengths of B's rows of the given ascending numbers.
+fn row_lengths<V: Value>(
+    rank: &Rank,
+    b: &DistributedCsr<V>,
+    rows: &RowBlock<V>,
+    numbers: &[u64],
+) -> Result<Vec<u64>> {
+    let partition: &RowPartition = b.row_partition();
+    let first = partition.range(rank.index()).start;
+    let requests = crate::rows::by_owner(partition, numbers);
+    let lengths = |numbers: &Vec<u64>| -> Vec<u64> {
+        numbers.iter().map(|&row| rows.row((row - first) as usize).0.len() as u64).collect()
+    };
+    let answers: Vec<Vec<u64>> = rank.all_to_all(&requests)?.iter().map(lengths).collect();
+    let exchange = rank.begin(Operation::AllToAll);
+    for to in rank.others() {
+        rank.send(exchange, to, &answers[to])?;
+    }
+    let mut all = Vec::new();
+    for (from, request) in requests.iter().enumerate() {
+        if from == rank.index() {
+            all.extend_from_slice(&answers[from]);
+        } else {
+            all.extend(rank.receive_exactly::<u64>(exchange, from, request.len())?);
+        }
+    }
+    Ok(all)
+}
+
+/// Where panels of rows begin that take no more than `limit` bytes each, and where the last ends.
+fn cut_panels<V: Value>(numbers: &[u64], lengths: &[u64], limit: u64) -> Result<Vec<usize>> {
+    let bytes = |length: u64| 8 + length * (8 + size_of::<V>() as u64);
+    let mut boundaries = vec![0];
+    let mut used = 0;
+    for (at, &length) in lengths.iter().enumerate() {
+        let needed = bytes(length);
+        if needed > limit {
+            return Err(Error::PanelMemory { row: numbers[at], needed, limit });
+        }
+        if used + needed > limit {
+            boundaries.push(at);
+            used = 0;
+        }
+        used += needed;
+    }
+    boundaries.push(lengths.len());
+    Ok(boundaries)
+}
+
+/// A's columns of the given ascending numbers times B's rows of these numbers.
+fn multiply_panel<V: Value>(
+    rank: &Rank,
+    a: &RowBlock<V>,
+    numbers: &[u64],
+    b: &RowBlock<V>,
+    options: spgemm::SpgemmOptions,
+) -> Result<RowBlock<V>> {
+    let mut columns = b.columns().to_vec();
+    columns.sort_unstable();
+    columns.dedup();
+    let left = compress(a, numbers)?;
+    let right = compress(b, &columns)?;
+    let device = rank.device();
+    let product = device.upload(&left)?.multiply_wide(&device.upload(&right)?, options)?.download()?;
+    let row_offsets = product.row_offsets().iter().map(|&offset| offset as usize).collect();
+    let product_columns = product.column_indices().iter().map(|&column| columns[column as usize]).collect();
+    RowBlock::new(row_offsets, product_columns, product.values().to_vec())
+}
+
+/// The entries in the given ascending columns, numbered by their places among these.
+fn compress<V: Value>(block: &RowBlock<V>, columns: &[u64]) -> Result<Csr<V>> {
+    let (mut row_offsets, mut column_indices, mut values) = (vec![0_u32], Vec::new(), Vec::new());
+    for row in 0..block.rows() {
+        for (column, value) in block.entries(row) {
+            if let Ok(number) = columns.binary_search(&column) {
+                column_indices.push(number as u32);
+                values.push(value);
+            }
+        }
+        let found = values.len() as u64;
+        let limit = u64::from(u32::MAX);
+        let offset = u32::try_from(found).map_err(|_| Error::TooLarge { what: "nonzeros", found, limit })?;
+        row_offsets.push(offset);
+    }
+    Ok(Csr::try_new(block.rows(), columns.len(), row_offsets, column_indices, values)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn panels_keep_the_limit() {
+        // 8 bytes a row and 16 a nonzero.
+        let panels = cut_panels::<f64>(&[3, 4, 9, 10], &[1, 2, 0, 3], 64).unwrap();
+        assert_eq!(panels, [0, 2, 4]);
+        assert_eq!(cut_panels::<f64>(&[], &[], 0).unwrap(), [0, 0]);
+        let error = cut_panels::<f64>(&[3, 4], &[1, 4], 64).unwrap_err();
+        assert!(matches!(error, Error::PanelMemory { row: 4, needed: 72, limit: 64 }));
+    }
+}

@@ -1,0 +1,55 @@
+//! Ranks that are threads of one process.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::mailbox::Mailbox;
+use super::{Missing, Tag, Transport};
+use crate::error::{Failure, Result};
+
+/// One rank's mailbox, and those of all.
+struct Local {
+    index: usize,
+    mailboxes: Arc<[Mailbox]>,
+}
+
+/// The transports of `size` ranks.
+pub(crate) fn local(size: usize) -> Vec<Arc<dyn Transport>> {
+    let mailboxes: Arc<[Mailbox]> = (0..size).map(|_| Mailbox::default()).collect();
+    let transport =
+        |index| -> Arc<dyn Transport> { Arc::new(Local { index, mailboxes: Arc::clone(&mailboxes) }) };
+    (0..size).map(transport).collect()
+}
+
+impl Transport for Local {
+    fn send(&self, to: usize, tag: Tag, bytes: Vec<u8>) -> Result<(), Failure> {
+        if let Some(failure) = self.failure() {
+            return Err(failure);
+        }
+        self.mailboxes[to].deliver(self.index, tag, bytes);
+        Ok(())
+    }
+
+    fn receive(&self, from: usize, tag: Tag, deadline: Instant) -> Result<Vec<u8>, Missing> {
+        self.mailboxes[self.index].take(from, tag, deadline)
+    }
+
+    fn finish(&self, run: u64) {
+        for mailbox in &*self.mailboxes {
+            mailbox.finish(self.index, run);
+        }
+    }
+
+    /// The first mailbox decides which of several failures is the first.
+    fn abort(&self, failure: Failure) -> Failure {
+        let (first, _) = self.mailboxes[0].fail(failure);
+        for mailbox in &self.mailboxes[1..] {
+            mailbox.fail(first.clone());
+        }
+        first
+    }
+
+    fn failure(&self) -> Option<Failure> {
+        self.mailboxes[self.index].failure()
+    }
+}

@@ -1,0 +1,143 @@
+//! Matrices and vectors made rank by rank.
+
+use evenpath::{Csr, Value};
+use evenpath_distributed::{
+    DistributedCsr, DistributedVec, Error, RowBlock, RowPartition, SpgemmOptions, generate,
+};
+use proptest::prelude::*;
+
+use crate::support::{any_partition, matrices, numbers, on_cpu};
+
+proptest! {
+    /// Entries in any order, from any rank, with places that repeat.
+    #[test]
+    fn entries_go_to_their_ranks(matrix in matrices(), ranks in 1..8_usize, cuts in proptest::array::uniform4(0..60_u64)) {
+        let a: Csr<f64> = matrix.csr();
+        let (rows, cols) = (any_partition(a.rows(), ranks, &cuts), any_partition(a.cols(), ranks, &cuts[2..]));
+        let found = on_cpu(ranks).run(|rank| {
+            let own = matrix.entries.iter().enumerate().filter(|(at, _)| at % ranks == rank.index());
+            let own = own.map(|(_, &(row, col, value))| (row as u64, col as u64, f64::from(value)));
+            DistributedCsr::from_entries(rank, &rows, &cols, own)?.gather(0)
+        }).unwrap().swap_remove(0).unwrap();
+        prop_assert_eq!(found, a.try_into_offsets().unwrap());
+    }
+
+    #[test]
+    fn vectors_travel(len in 0..50_usize, ranks in 1..8_usize, cuts in proptest::array::uniform4(0..60_u64)) {
+        let values: Vec<f32> = numbers(len);
+        let (from, to) = (any_partition(len, ranks, &cuts), any_partition(len, ranks, &cuts[2..]));
+        let results = on_cpu(ranks).run(|rank| {
+            let x = DistributedVec::scatter(rank, &from, ranks - 1, &values)?;
+            let other = x.repartition(&to)?;
+            let sum = x.norm2()?;
+            Ok::<_, Error>((x.gather(0)?, other.local().len() as u64, other.gather(0)?, sum))
+        }).unwrap();
+        let squares: f32 = values.iter().map(|value| value * value).sum();
+        for (rank, result) in results.into_iter().enumerate() {
+            prop_assert_eq!(result.1, to.len(rank));
+            prop_assert!((result.3 - squares.sqrt()).abs() <= 1e-6 * squares);
+            if rank == 0 {
+                prop_assert_eq!(result.0.as_ref(), Some(&values));
+                prop_assert_eq!(result.2.as_ref(), Some(&values));
+            }
+        }
+    }
+}
+
+fn stencil<V: Value>(grid: generate::Stencil) -> Csr<V> {
+    let rows = grid.rows() as usize;
+    let mut entries = Vec::new();
+    let triplets = (0..rows).flat_map(|row| {
+        entries.clear();
+        grid.row(row as u64, &mut entries);
+        entries.iter().map(|&(column, value)| (row, column as usize, value)).collect::<Vec<_>>()
+    });
+    Csr::from_triplets(rows, rows, triplets).unwrap()
+}
+
+#[test]
+fn generators_give_one_matrix_for_any_number_of_ranks() {
+    for grid in [
+        generate::Stencil::five_point(9),
+        generate::Stencil::seven_point(5),
+        generate::Stencil::twenty_seven_point(4),
+    ] {
+        let expected: Csr<f64, u64> = stencil::<f64>(grid).try_into_offsets().unwrap();
+        for ranks in [1, 3, 4] {
+            let results = on_cpu(ranks).run(|rank| {
+                let a = DistributedCsr::from_fn(rank, grid.rows(), grid.rows(), |row, entries| {
+                    grid.row(row, entries);
+                })?;
+                let works: Vec<_> =
+                    rank.all_gather(&[a.local_nnz() as u64 + a.row_partition().len(rank.index())])?.concat();
+                Ok::<_, Error>((a.gather(0)?, works))
+            });
+            let (found, works) = results.unwrap().swap_remove(0);
+            assert_eq!(found.unwrap(), expected);
+            let (least, most) = (works.iter().min().unwrap(), works.iter().max().unwrap());
+            assert!(most - least <= 28, "rows and nonzeros of each rank: {works:?}");
+        }
+    }
+}
+
+/// 2³³ columns, of which each rank has fewer than 2³².
+#[test]
+fn global_indices_have_64_bits() {
+    let cols = 1_u64 << 33;
+    let results = on_cpu(3).run(|rank| {
+        let (rows, columns) = (RowPartition::even(6, 3), RowPartition::even(cols, 3));
+        let b = DistributedCsr::from_fn_on(rank, &rows, &columns, |row, entries| {
+            entries.extend([(cols - 1 - row, 2.0), (row, 1.0)]);
+        })?;
+        let a = DistributedCsr::from_fn_on(rank, &rows, &rows, |row, entries| entries.push((5 - row, 1.0)))?;
+        let c = a.multiply(&b, SpgemmOptions::default())?;
+        let sum = c.add(1.0, &b, 1.0)?;
+        Ok::<_, Error>((rows.range(rank.index()), c.download()?, sum.download()?))
+    });
+    for (own, c, sum) in results.unwrap() {
+        for (at, row) in own.enumerate() {
+            assert_eq!(c.row(at), (&[5 - row, cols - 6 + row][..], &[1.0, 2.0][..]));
+            let mut columns = [row, 5 - row, cols - 6 + row, cols - 1 - row];
+            columns.sort_unstable();
+            assert_eq!(sum.row(at), (&columns[..], &[1.0, 1.0, 2.0, 2.0][..]));
+        }
+    }
+}
+
+#[test]
+fn what_does_not_fit_on_a_rank_is_refused() {
+    let columns = RowPartition::even(1 << 40, 3);
+    let error = on_cpu(3).run(|rank| {
+        DistributedCsr::<f64>::from_fn_on(rank, &RowPartition::even(6, 3), &columns, |_, _| {}).map(|_| ())
+    });
+    assert!(matches!(error.unwrap_err(), Error::TooLarge { what: "columns", .. }));
+    let error = on_cpu(2).run(|rank| DistributedCsr::<f64>::scatter(rank, 1, None::<&Csr<f64>>).map(|_| ()));
+    assert_eq!(error.unwrap_err().to_string(), "rank 1 gives no matrix to scatter");
+}
+
+#[test]
+fn invalid_rows_are_reported_on_all_ranks() {
+    let partition = RowPartition::even(6, 3);
+    let attempt = |block: fn(usize) -> RowBlock<f64>| {
+        let results = on_cpu(3).run_each(|rank| {
+            DistributedCsr::from_rows(rank, &partition, &partition, block(rank.index())).map(|_| ())
+        });
+        results.into_iter().map(|result| result.unwrap_err().to_string()).collect::<Vec<_>>()
+    };
+    let outside =
+        |rank| RowBlock::new(vec![0, 1, 1], vec![if rank == 1 { 6 } else { 0 }], vec![1.0]).unwrap();
+    let errors = attempt(outside);
+    assert_eq!(errors[1], "row 2 has column 6: the matrix has 6 columns");
+    assert_eq!(errors[0], format!("rank 1 failed: {}", errors[1]));
+    assert_eq!(errors[2], errors[0]);
+    let short = |rank| RowBlock::new(vec![0; if rank == 2 { 2 } else { 3 }], vec![], vec![]).unwrap();
+    let errors = attempt(short);
+    assert!(errors[0].starts_with("rank 2 failed: ") && errors[0].contains("which gives 1"), "{}", errors[0]);
+
+    let errors: Vec<Result<(), Error>> = on_cpu(2).run_each(|rank| {
+        let rows = RowPartition::even(4, 2);
+        DistributedCsr::from_entries(rank, &rows, &rows, [(4 * rank.index() as u64, 0, 1.0)]).map(|_| ())
+    });
+    assert!(matches!(errors[1], Err(Error::RowOutOfRange { row: 4, .. })));
+    assert!(errors[0].as_ref().unwrap_err().to_string().starts_with("rank 1 failed: row 4"));
+}

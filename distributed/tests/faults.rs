@@ -1,0 +1,186 @@
+//! Ranks that fail: every other rank gets an error that names the rank and the cause, in time.
+
+use std::time::{Duration, Instant};
+
+use evenpath::Device;
+use evenpath::device::SimulatedOptions;
+use evenpath::error::DeviceError;
+use evenpath::spmv::SpmvOptions;
+use evenpath_distributed::error::{Cause, Failure, Operation};
+use evenpath_distributed::{Cluster, DistributedCsr, DistributedVec, Error, Rank, Result, generate};
+
+use crate::support::on_cpu;
+
+/// What each of four ranks gets; all are done within ten seconds.
+fn results(cluster: Cluster, body: impl Fn(&Rank) -> Result<()> + Sync) -> Vec<Result<()>> {
+    let start = Instant::now();
+    let results = cluster.with_timeout(Duration::from_millis(500)).run_each(body);
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    results
+}
+
+/// The failure that a rank was told of.
+fn failure(result: &Result<()>) -> &Failure {
+    match result {
+        Err(Error::Failed(failure)) => failure,
+        other => panic!("no failure of another rank: {other:?}"),
+    }
+}
+
+#[test]
+fn an_error_reaches_all() {
+    let results = results(on_cpu(4), |rank| {
+        rank.barrier()?;
+        if rank.index() == 2 {
+            return Err(Error::Empty);
+        }
+        rank.barrier()
+    });
+    assert!(matches!(results[2], Err(Error::Empty)));
+    for rank in [0, 1, 3] {
+        let cause = Cause::Error("a cluster has at least one rank".into());
+        assert_eq!(*failure(&results[rank]), Failure { rank: 2, cause });
+    }
+}
+
+#[test]
+fn a_panic_reaches_all_and_is_an_error() {
+    let mut cluster = on_cpu(4);
+    let body = |rank: &Rank| {
+        assert!(rank.index() != 1, "deliberately, on rank {}", rank.index());
+        rank.sum(1.0_f64)
+    };
+    for result in cluster.run_each(body) {
+        let error = result.unwrap_err().to_string();
+        assert_eq!(error, "rank 1 failed: it panicked: deliberately, on rank 1");
+    }
+    assert_eq!(cluster.run(|rank| rank.sum(1.0_f64)).unwrap(), [4.0; 4], "the cluster goes on");
+}
+
+#[test]
+fn the_first_failure_is_what_run_returns() {
+    let error = on_cpu(4).run(|rank| if rank.index() == 3 { Err(Error::Empty) } else { rank.barrier() });
+    assert!(matches!(error.unwrap_err(), Error::Empty));
+}
+
+#[test]
+fn a_rank_that_never_comes() {
+    let results = results(on_cpu(3), |rank| {
+        if rank.index() == 1 {
+            std::thread::sleep(Duration::from_secs(2));
+        }
+        rank.barrier()
+    });
+    for result in &results {
+        let Failure { rank: 1, cause: Cause::Timeout { waiting, operation, limit } } = failure(result) else {
+            panic!("{result:?}");
+        };
+        assert!(*waiting != 1 && *operation == Operation::Barrier && *limit == Duration::from_millis(500));
+    }
+}
+
+#[test]
+fn the_longest_timeout_does_not_overflow() {
+    let sums = on_cpu(2).with_timeout(Duration::MAX).run(|rank| rank.sum(1.0_f32));
+    assert_eq!(sums.unwrap(), [2.0; 2]);
+}
+
+#[test]
+fn a_rank_that_is_done_is_not_waited_for() {
+    let start = Instant::now();
+    let results = on_cpu(3).run_each(|rank| if rank.index() == 0 { Ok(()) } else { rank.barrier() });
+    assert!(start.elapsed() < Duration::from_secs(5), "not a minute: {:?}", start.elapsed());
+    assert!(results[0].is_ok());
+    for result in &results[1..] {
+        assert!(matches!(failure(result), Failure { rank: 0, cause: Cause::Finished { .. } }));
+    }
+}
+
+#[test]
+fn ranks_that_call_different_operations() {
+    let results =
+        results(
+            on_cpu(2),
+            |rank| {
+                if rank.index() == 0 { rank.barrier() } else { rank.sum(1.0_f64).map(|_| ()) }
+            },
+        );
+    for result in &results {
+        let text = failure(result).to_string();
+        assert!(text.contains("`barrier`") && text.contains("`all-reduce`"), "{text}");
+    }
+}
+
+#[test]
+fn a_message_of_a_wrong_size() {
+    let results = results(on_cpu(3), |rank| {
+        let values = vec![1.0_f64; if rank.index() == 1 { 3 } else { 2 }];
+        rank.all_reduce(&values, |sum, value| sum + value).map(|_| ())
+    });
+    for result in &results {
+        let Cause::MessageSize { operation, expected, found, .. } = &failure(result).cause else {
+            panic!("{result:?}");
+        };
+        assert_eq!((*operation, *expected + *found), (Operation::AllReduce, 40));
+    }
+    let results = self::results(on_cpu(2), |rank| {
+        // Bytes that are no numbers.
+        if rank.index() == 0 {
+            rank.all_gather(&[1_u8; 5]).map(|_| ())
+        } else {
+            rank.all_gather(&[1.0_f64]).map(|_| ())
+        }
+    });
+    assert!(matches!(
+        failure(&results[1]),
+        Failure { rank: 0, cause: Cause::MessageSize { expected: 8, found: 5, .. } }
+    ));
+}
+
+/// Each call to a rank's device fails in turn, in the middle of a product: the others learn of it, and none waits.
+#[test]
+fn a_device_that_fails() {
+    let devices: Vec<Device> =
+        (0..3).map(|_| Device::simulated(SimulatedOptions::default().with_threads(1))).collect();
+    let mut failures = 0;
+    for calls in 0..40 {
+        let cluster = Cluster::local(devices.clone()).unwrap();
+        let results = results(cluster, |rank| {
+            let grid = generate::Stencil::five_point(6);
+            let a = DistributedCsr::from_fn(rank, 36, 36, |row, entries| grid.row(row, entries))?;
+            let x = DistributedVec::from_fn(rank, a.col_partition(), |_| 1.0_f64)?;
+            let mut y = DistributedVec::zeros(rank, a.row_partition())?;
+            let mut plan = a.plan_spmv(SpmvOptions::default())?;
+            rank.barrier()?;
+            if rank.index() == 1 {
+                rank.device().inject_failure(Some(calls));
+            }
+            plan.run(1.0, &x, 0.0, &mut y)?;
+            y.dot(&x).map(|_| ())
+        });
+        devices[1].inject_failure(None);
+        let Err(error) = &results[1] else {
+            assert!(results.iter().all(Result::is_ok), "{results:?}");
+            continue;
+        };
+        failures += 1;
+        let is_injected = match error {
+            Error::Device(error) => matches!(error, DeviceError::Injected { .. }),
+            Error::Op(error) => error.to_string().contains("failed on request"),
+            _ => false,
+        };
+        assert!(is_injected, "{error}");
+        for rank in [0, 2] {
+            // A rank may have got all that it needs before.
+            if let Err(error) = &results[rank] {
+                assert!(
+                    error.to_string().starts_with("rank 1 failed: ")
+                        && error.to_string().contains("on request"),
+                    "{error}"
+                );
+            }
+        }
+        assert!(results[0].is_err() && results[2].is_err(), "the inner product needs all: {results:?}");
+    }
+    assert!((5..40).contains(&failures), "{failures} of 40 calls failed");
+}

@@ -1,0 +1,263 @@
+//! Ranks that are processes: this test program starts itself.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use evenpath::Device;
+use evenpath::spmv::SpmvOptions;
+use evenpath_distributed::{Cluster, DistributedCsr, DistributedVec, Error, Rank, Result, generate};
+
+/// Says what a process that this program started has to do.
+pub(crate) const TASK: &str = "EVENPATH_TEST_TASK";
+
+/// Where a process leaves its result, where several share one output.
+pub(crate) const FOLDER: &str = "EVENPATH_TEST_FOLDER";
+
+/// A port of this machine that was free just now.
+fn address() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("its number").to_string()
+}
+
+fn start(task: &str, rank: usize, size: usize, address: &str, timeout: &str) -> Child {
+    Command::new(std::env::current_exe().expect("this program"))
+        .args(["tcp::child", "--exact", "--nocapture", "--test-threads=1"])
+        .env(TASK, task)
+        .env("EVENPATH_RANK", rank.to_string())
+        .env("EVENPATH_SIZE", size.to_string())
+        .env("EVENPATH_ADDRESS", address)
+        .env("EVENPATH_TIMEOUT", timeout)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("a process")
+}
+
+/// What each process says of its result, after the mark.
+fn said(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let said =
+        text.split_once("result: ").map(|(_, rest)| rest.lines().next().unwrap_or_default().to_owned());
+    said.unwrap_or_else(|| panic!("no result: {text}\n{}", String::from_utf8_lossy(&output.stderr)))
+}
+
+fn run(task: &str, size: usize, timeout: &str) -> Vec<String> {
+    let address = address();
+    let children: Vec<Child> = (0..size).map(|rank| start(task, rank, size, &address, timeout)).collect();
+    children.into_iter().map(|child| said(&child.wait_with_output().expect("it ends"))).collect()
+}
+
+/// Not a test by itself: what the processes run.
+#[test]
+fn child() {
+    let Ok(task) = std::env::var(TASK) else { return };
+    let result = cluster().and_then(|mut cluster| match &*task {
+        "product" => cluster.run(product).map(|results| format!("{:?}", results[0])),
+        "runs" => {
+            let last = (0..3).map(|_| cluster.run(product)).next_back().expect("three");
+            last.map(|results| format!("{:?}", results[0]))
+        }
+        "large" => cluster.run(large).map(|results| format!("{:?}", results[0])),
+        "panic" => nothing(&mut cluster, |rank| {
+            assert!(rank.index() != 2, "deliberately");
+            rank.barrier()
+        }),
+        "error" => {
+            nothing(&mut cluster, |rank| if rank.index() == 2 { Err(Error::Empty) } else { rank.barrier() })
+        }
+        "forever" => nothing(&mut cluster, forever),
+        "late" => nothing(&mut cluster, late),
+        "leave" => nothing(&mut cluster, |rank| if rank.index() == 2 { Ok(()) } else { rank.barrier() }),
+        task => panic!("{task} is not known"),
+    });
+    let result = result.unwrap_or_else(|error| format!("error: {error}"));
+    match std::env::var_os(FOLDER) {
+        None => println!("\nresult: {result}"),
+        Some(folder) => {
+            let file = std::path::Path::new(&folder).join(std::process::id().to_string());
+            std::fs::write(file, result).expect("a file");
+        }
+    }
+}
+
+/// Of processes that `mpirun` started, or that this program did.
+fn cluster() -> Result<Cluster> {
+    #[cfg(feature = "mpi")]
+    if std::env::var_os("OMPI_COMM_WORLD_RANK").is_some() {
+        return Cluster::mpi(Device::cpu());
+    }
+    Cluster::from_env(Device::cpu())
+}
+
+fn nothing(cluster: &mut Cluster, body: impl Fn(&Rank) -> Result<()> + Sync) -> Result<String> {
+    cluster.run(body).map(|_| String::new())
+}
+
+pub(crate) fn product(rank: &Rank) -> Result<u64> {
+    let grid = generate::Stencil::five_point(20);
+    let a = DistributedCsr::from_fn(rank, 400, 400, |row, entries| grid.row(row, entries))?;
+    let x = DistributedVec::from_fn(rank, a.col_partition(), |index| (index as f64).sin())?;
+    let mut y = DistributedVec::zeros(rank, a.row_partition())?;
+    a.plan_spmv(SpmvOptions::default())?.run(1.0, &x, 0.0, &mut y)?;
+    Ok(y.dot(&x)?.to_bits())
+}
+
+/// Messages larger than what the system holds for a connection, all at once.
+fn large(rank: &Rank) -> Result<u64> {
+    let values: Vec<Vec<u64>> =
+        (0..rank.size()).map(|to| vec![(rank.index() * 10 + to) as u64; 2_000_000]).collect();
+    let came = rank.all_to_all(&values)?;
+    let is_right = came.iter().enumerate().all(|(from, values)| {
+        values.len() == 2_000_000 && values.iter().all(|&value| value == (from * 10 + rank.index()) as u64)
+    });
+    Ok(u64::from(is_right))
+}
+
+/// Exchanges until a process is killed.
+fn forever(rank: &Rank) -> Result<()> {
+    rank.barrier()?;
+    println!("\nready");
+    loop {
+        rank.sum(1.0_f64)?;
+    }
+}
+
+fn late(rank: &Rank) -> Result<()> {
+    if rank.index() == 1 {
+        std::thread::sleep(Duration::from_secs(3));
+    }
+    rank.barrier()
+}
+
+#[test]
+fn processes_have_the_bits_of_threads() {
+    let threads = Cluster::local(vec![Device::cpu(); 4]).unwrap().run(product).unwrap();
+    for task in ["product", "runs"] {
+        for result in run(task, 4, "30") {
+            assert_eq!(result, threads[0].to_string());
+        }
+    }
+    assert_eq!(run("product", 1, "30").len(), 1);
+}
+
+#[test]
+fn large_messages_do_not_block_each_other() {
+    assert_eq!(run("large", 3, "30"), ["1"; 3]);
+}
+
+#[test]
+fn errors_and_panics_reach_all_processes() {
+    assert_eq!(run("panic", 4, "30"), ["error: rank 2 failed: it panicked: deliberately"; 4]);
+    let results = run("error", 4, "30");
+    assert_eq!(results[2], "error: a cluster has at least one rank");
+    for rank in [0, 1, 3] {
+        assert_eq!(results[rank], "error: rank 2 failed: a cluster has at least one rank");
+    }
+}
+
+#[test]
+fn a_killed_process_is_named() {
+    let address = address();
+    let mut children: Vec<Child> = (0..4).map(|rank| start("forever", rank, 4, &address, "30")).collect();
+    let mut lines = BufReader::new(children[1].stdout.take().expect("piped")).lines();
+    assert!(lines.any(|line| line.expect("text") == "ready"));
+    let begin = Instant::now();
+    let mut killed = children.remove(1);
+    killed.kill().expect("it runs"); // SIGKILL
+    killed.wait().expect("it ends");
+    for child in children {
+        let said = said(&child.wait_with_output().expect("it ends"));
+        assert!(said.starts_with("error: rank 1 failed: the connection to it was lost"), "{said}");
+    }
+    assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
+}
+
+#[test]
+fn a_slow_process_is_named() {
+    for (rank, result) in run("late", 3, "1").into_iter().enumerate() {
+        assert!(
+            result.starts_with("error: rank 1 failed: rank ") && result.contains("waited 1 s"),
+            "rank {rank}: {result}"
+        );
+    }
+}
+
+#[test]
+fn a_process_that_left_is_not_waited_for() {
+    let begin = Instant::now();
+    let results = run("leave", 3, "30");
+    assert_eq!(results[2], "");
+    for result in &results[..2] {
+        assert!(result.starts_with("error: rank 2 failed: it is done"), "{result}");
+    }
+    assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
+}
+
+#[test]
+fn a_process_that_never_comes_is_named_by_all() {
+    let address = address();
+    let children = [0, 2, 3].map(|rank| start("product", rank, 4, &address, "1"));
+    for child in children {
+        let said = said(&child.wait_with_output().expect("it ends"));
+        assert!(said.starts_with("error: rank 1 failed: ") && said.contains("did not connect"), "{said}");
+    }
+    // Rank 0 itself.
+    let said = said(&start("product", 1, 2, &address, "1").wait_with_output().expect("it ends"));
+    assert!(said.starts_with("error: rank 0 failed: ") && said.contains("did not answer"), "{said}");
+}
+
+#[test]
+fn processes_of_other_clusters_are_refused() {
+    let address = address();
+    let children = [start("product", 0, 2, &address, "5"), start("product", 1, 3, &address, "5")];
+    let results = children.map(|child| said(&child.wait_with_output().expect("it ends")));
+    assert!(results[0].contains("rank 1 failed: it is of a cluster of 3 ranks"), "{}", results[0]);
+    assert!(results[1].starts_with("error: "), "{}", results[1]);
+}
+
+/// A connection that introduces itself as rank 1 and then sends an invalid message.
+#[test]
+fn an_invalid_message_is_named() {
+    let address = address();
+    let root = start("product", 0, 2, &address, "20");
+    let begin = Instant::now();
+    let mut rank = loop {
+        match TcpStream::connect(&address) {
+            Ok(stream) => break stream,
+            Err(_) => std::thread::sleep(Duration::from_millis(10)),
+        }
+        assert!(begin.elapsed() < Duration::from_secs(10));
+    };
+    let mut hello = b"evenpath".to_vec();
+    for number in [1_u32, 2, 1, 0] {
+        hello.extend_from_slice(&number.to_le_bytes()); // version, size, rank, length of the address
+    }
+    rank.write_all(&hello).unwrap();
+    let mut frame = [0_u8; 32];
+    frame[0] = 77;
+    rank.write_all(&frame).unwrap();
+    let said = said(&root.wait_with_output().expect("it ends"));
+    assert_eq!(said, "error: rank 1 failed: it sent an invalid message: a frame of kind 77");
+    assert!(begin.elapsed() < Duration::from_secs(15));
+}
+
+/// A connection that does not introduce itself as a rank.
+#[test]
+fn other_connections_are_ignored() {
+    let address = address();
+    let root = start("product", 0, 2, &address, "20");
+    let begin = Instant::now();
+    let mut other_connection = loop {
+        match TcpStream::connect(&address) {
+            Ok(stream) => break stream,
+            Err(_) => std::thread::sleep(Duration::from_millis(10)),
+        }
+        assert!(begin.elapsed() < Duration::from_secs(10));
+    };
+    other_connection.write_all(b"GET / HTTP/1.1\r\nHost: somewhere\r\n\r\n").unwrap();
+    let other = start("product", 1, 2, &address, "20");
+    let results = [root, other].map(|child| said(&child.wait_with_output().expect("it ends")));
+    assert!(results[0].parse::<u64>().is_ok() && results[0] == results[1], "{results:?}");
+}
