@@ -14,6 +14,9 @@ pub struct Row {
     pub key: Key,
     /// The size of the matrix; `None` if it could not be read.
     pub shape: Option<Shape>,
+    /// The parameters that were drawn for the matrix, if its structure is random.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structure: Option<String>,
     /// The outcome.
     #[serde(flatten)]
     pub outcome: Outcome,
@@ -212,7 +215,18 @@ impl Figures {
 impl Row {
     /// A row without figures.
     pub fn failed(key: Key, shape: Option<Shape>, reason: impl Into<String>) -> Self {
-        Self { key, shape, outcome: Outcome::Failed { failed: reason.into() } }
+        Self { key, shape, structure: None, outcome: Outcome::Failed { failed: reason.into() } }
+    }
+
+    /// A row with figures.
+    pub fn measured(key: Key, shape: Option<Shape>, figures: Figures) -> Self {
+        Self { key, shape, structure: None, outcome: Outcome::Measured(Box::new(figures)) }
+    }
+
+    /// With the parameters of a random structure.
+    #[must_use]
+    pub fn of_structure(self, structure: Option<String>) -> Self {
+        Self { structure, ..self }
     }
 
     /// The figures, if there are any.
@@ -281,8 +295,7 @@ mod tests {
     #[test]
     fn a_wrong_result_is_no_time() {
         let ours = vec![Contender::ran("evenpath", "auto", 1.0, None, Some("y[0] is 1"))];
-        let row =
-            Row { key: key(), shape: None, outcome: Outcome::Measured(Box::new(figures(ours, vec![]))) };
+        let row = Row::measured(key(), None, figures(ours, vec![]));
         assert!(row.is_wrong());
         assert_eq!(row.failure().as_deref(), Some("auto: wrong: y[0] is 1"));
     }
@@ -293,7 +306,7 @@ mod tests {
         let peers = vec![Contender::ran("cusparse", "right", 5.0, None, None)];
         let figures = figures(vec![refused(), refused()], peers);
         assert_eq!((figures.verified, figures.ms), (None, None));
-        let row = Row { key: key(), shape: None, outcome: Outcome::Measured(Box::new(figures)) };
+        let row = Row::measured(key(), None, figures);
         assert!(!row.is_wrong() && row.failure().is_some());
         assert!(!serde_json::to_string(&row).unwrap().contains("verified"));
         let some =
@@ -305,9 +318,10 @@ mod tests {
     fn lines_round_trip() {
         let shape = Some(Shape { rows: 1, cols: 2, nnz: 3 });
         let ours = vec![Contender::ran("evenpath", "auto", 0.125, Some(1), None)];
-        let measured = Row { key: key(), shape, outcome: Outcome::Measured(Box::new(figures(ours, vec![]))) };
+        let measured =
+            Row::measured(key(), shape, figures(ours, vec![])).of_structure(Some("block=1".into()));
         let refused = figures(vec![Contender::refused("evenpath", "auto", "out of memory")], vec![]);
-        let refused = Row { key: key(), shape, outcome: Outcome::Measured(Box::new(refused)) };
+        let refused = Row::measured(key(), shape, refused);
         for row in [measured, refused, Row::failed(key(), None, "out of memory")] {
             let line = serde_json::to_string(&row).unwrap();
             assert_eq!(serde_json::from_str::<Row>(&line).unwrap(), row, "{line}");
