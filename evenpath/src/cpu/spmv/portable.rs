@@ -1,0 +1,26 @@
+//! The sum of the products of a row, with instructions that every machine has.
+
+use crate::Value;
+
+/// The sum of `values[i] * x[columns[i]]`, in four interleaved partial sums.
+///
+/// # Safety
+/// Every column is below the length of `x`.
+#[inline]
+pub(super) unsafe fn sum<V: Value>(columns: &[u32], values: &[V], x: &[V]) -> V {
+    // SAFETY: guaranteed by the caller.
+    let product = |(&column, &value): (&u32, &V)| value * unsafe { *x.get_unchecked(column as usize) };
+    let (quads, columns_rest) = columns.as_chunks::<4>();
+    let (value_quads, values_rest) = values.as_chunks::<4>();
+    let mut sums = [V::ZERO; 4];
+    for (columns, values) in quads.iter().zip(value_quads) {
+        for (sum, entry) in sums.iter_mut().zip(columns.iter().zip(values)) {
+            *sum += product(entry);
+        }
+    }
+    let mut rest = V::ZERO;
+    for entry in columns_rest.iter().zip(values_rest) {
+        rest += product(entry);
+    }
+    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
+}
