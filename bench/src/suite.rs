@@ -53,15 +53,15 @@ pub struct SuiteOptions<'o> {
     /// The folder of the suite `folder`.
     pub folder: Option<&'o Path>,
     /// The matrices of the suite `random`.
-    pub random: RandomSuite,
+    pub random: RandomSuite<'o>,
 }
 
-/// The first matrices of random structure of a seed.
+/// The first matrices of random structure of some seeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct RandomSuite {
-    /// The seed.
-    pub seed: u64,
-    /// How many.
+pub struct RandomSuite<'o> {
+    /// The seeds.
+    pub seeds: &'o [u64],
+    /// How many of each.
     pub count: u64,
     /// The largest number of nonzeros, or the default of [`RandomMatrix`].
     pub most_nonzeros: Option<usize>,
@@ -145,15 +145,15 @@ impl Suite {
     }
 }
 
-impl RandomSuite {
+impl RandomSuite<'_> {
     fn sources(self) -> Result<Vec<Source>, SuiteError> {
-        let Self { seed, count, most_nonzeros } = self;
-        let matrix = |number| {
+        let Self { seeds, count, most_nonzeros } = self;
+        let matrix = |(seed, number)| {
             let matrix = RandomMatrix::new(seed, number);
             let limited = most_nonzeros.map_or(Ok(matrix), |most| matrix.with_limit(most))?;
             Ok(Source::Generated(Generated::Random(limited)))
         };
-        (0..count).map(matrix).collect()
+        seeds.iter().flat_map(|&seed| (0..count).map(move |number| (seed, number))).map(matrix).collect()
     }
 }
 
@@ -233,11 +233,11 @@ mod tests {
     #[test]
     fn the_random_suite_has_the_first_matrices_of_a_seed() {
         let sources = |most_nonzeros| {
-            let random = RandomSuite { seed: 4, count: 2, most_nonzeros };
+            let random = RandomSuite { seeds: &[4, 9], count: 2, most_nonzeros };
             Suite::Random.sources(SuiteOptions { random, ..SuiteOptions::default() })
         };
         let names: Vec<_> = sources(Some(30_000)).unwrap().iter().map(Source::to_string).collect();
-        assert_eq!(names, ["random:4:0:30000", "random:4:1:30000"]);
+        assert_eq!(names, ["random:4:0:30000", "random:4:1:30000", "random:9:0:30000", "random:9:1:30000"]);
         let source = &sources(None).unwrap()[0];
         assert!(source.structure().unwrap().contains("lengths="), "{source}");
         assert!(sources(Some(10)).unwrap_err().to_string().contains("20000"));

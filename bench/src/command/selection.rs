@@ -26,10 +26,10 @@ pub(crate) struct MatrixSelection {
     /// The folder of the suite `folder`.
     #[arg(long, value_name = "FOLDER", env = FOLDER_VARIABLE)]
     folder: Option<PathBuf>,
-    /// The seed of the suite `random`.
-    #[arg(long, value_name = "S", default_value_t = 1)]
-    seed: u64,
-    /// The number of matrices of the suite `random`.
+    /// The seeds of the suite `random`.
+    #[arg(long, value_name = "S", value_delimiter = ',', default_values_t = [1])]
+    seed: Vec<u64>,
+    /// The number of matrices of each seed.
     #[arg(long, value_name = "N", default_value_t = 100)]
     count: u64,
     /// The largest number of nonzeros of the suite `random`. [default: 20 million]
@@ -66,9 +66,8 @@ impl MatrixSelection {
     }
 
     /// The suite `random`.
-    pub(crate) fn random(&self) -> RandomSuite {
-        let &Self { seed, count, most_nonzeros, .. } = self;
-        RandomSuite { seed, count, most_nonzeros }
+    pub(crate) fn random(&self) -> RandomSuite<'_> {
+        RandomSuite { seeds: &self.seed, count: self.count, most_nonzeros: self.most_nonzeros }
     }
 
     fn named_sources(&self) -> Result<Vec<(&'static str, Source)>, Box<dyn Error>> {

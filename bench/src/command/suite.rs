@@ -81,8 +81,8 @@ impl Arguments {
         };
         part("suite", self.matrices.suite.iter().map(|suite| suite.name().into()).collect());
         if self.matrices.suite.contains(&Suite::Random) {
-            let RandomSuite { seed, count, most_nonzeros } = self.matrices.random();
-            part("seed", vec![seed.to_string()]);
+            let RandomSuite { seeds, count, most_nonzeros } = self.matrices.random();
+            part("seed", seeds.iter().map(u64::to_string).collect());
             part("count", vec![count.to_string()]);
             part("most-nonzeros", most_nonzeros.iter().map(usize::to_string).collect());
         }
@@ -283,8 +283,14 @@ impl Progress {
             (None, Some(figures)) => {
                 // Writing to a String does not fail.
                 let _ = write!(text, "{:.4} ms", figures.ms.unwrap_or(f64::NAN));
+                if let Some(timing) = figures.best_own().and_then(|own| own.timing) {
+                    let (low, high) = timing.quartiles_ms;
+                    let wide = if timing.wide { ", wide" } else { "" };
+                    let _ = write!(text, " ({low:.4} to {high:.4}{wide})");
+                }
                 for (library, ratio) in &figures.ratio {
-                    let _ = write!(text, ", {ratio:.2} of {library}");
+                    let wide = figures.best_peer(library).is_some_and(|(peer, _)| peer.is_wide());
+                    let _ = write!(text, ", {ratio:.2} of {library}{}", if wide { " (wide)" } else { "" });
                 }
                 if row.is_wrong() {
                     text += ", WRONG";

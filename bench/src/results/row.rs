@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::cases::Op;
+use crate::measure::Timing;
 
 /// An operation on a matrix with one value type: its work, all times, and whether results are correct.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -100,6 +101,9 @@ pub struct Contender {
     /// Median milliseconds of a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ms: Option<f64>,
+    /// How the times were taken; not in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timing: Option<Timing>,
     /// Bytes of device memory, besides the operands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
@@ -124,6 +128,7 @@ impl Contender {
             library: library.into(),
             name: name.into(),
             ms: Some(ms),
+            timing: None,
             bytes,
             error: difference.map(|text| format!("wrong: {text}")),
         }
@@ -132,7 +137,18 @@ impl Contender {
     /// A contender that failed.
     pub fn refused(library: &str, name: impl Into<String>, error: &str) -> Self {
         let (library, name, error) = (library.into(), name.into(), Some(error.into()));
-        Self { library, name, ms: None, bytes: None, error }
+        Self { library, name, ms: None, timing: None, bytes: None, error }
+    }
+
+    /// With what says how its times were taken.
+    #[must_use]
+    pub fn with_timing(self, timing: Timing) -> Self {
+        Self { timing: Some(timing), ..self }
+    }
+
+    /// Whether its times were spread widely.
+    pub fn is_wide(&self) -> bool {
+        self.timing.is_some_and(|timing| timing.wide)
     }
 
     /// Its milliseconds, if its result is correct.
@@ -261,6 +277,7 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::Times;
 
     fn figures(ours: Vec<Contender>, peers: Vec<Contender>) -> Figures {
         Figures::new((1, 2, 3), ours, peers, BTreeMap::new())
@@ -317,7 +334,12 @@ mod tests {
     #[test]
     fn lines_round_trip() {
         let shape = Some(Shape { rows: 1, cols: 2, nnz: 3 });
-        let ours = vec![Contender::ran("evenpath", "auto", 0.125, Some(1), None)];
+        let times = Times::of_runs(vec![0.1, 0.125, 0.2]);
+        let ours = vec![
+            Contender::ran("evenpath", "auto", 0.125, Some(1), None).with_timing(Timing::new(&times)),
+            Contender::ran("evenpath", "as in older files", 0.125, None, None),
+        ];
+        assert!(ours[0].is_wide() && !ours[1].is_wide());
         let measured =
             Row::measured(key(), shape, figures(ours, vec![])).of_structure(Some("block=1".into()));
         let refused = figures(vec![Contender::refused("evenpath", "auto", "out of memory")], vec![]);

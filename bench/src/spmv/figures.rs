@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::measure::Measurement;
+use crate::measure::{Measurement, Timing};
 
 /// All methods and peers on one matrix.
 #[derive(Debug, Clone, Serialize)]
@@ -13,6 +13,9 @@ pub struct Record {
     pub suite: String,
     /// The matrix.
     pub matrix: String,
+    /// The parameters that were drawn for it, if its structure is random.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub structure: Option<String>,
     /// Whether the matrix is generated rather than a published one.
     pub generated: bool,
     /// The type of the values.
@@ -107,6 +110,9 @@ pub struct PeerFigures {
     pub ms: f64,
     /// The shortest time in milliseconds, for comparisons on a shared machine.
     pub shortest_ms: f64,
+    /// How the times were taken.
+    #[serde(flatten)]
+    pub timing: Timing,
     /// Milliseconds of preprocessing, once per matrix; 0 if there is none.
     pub preprocessing_ms: f64,
     /// Bytes of workspace, besides the operands.

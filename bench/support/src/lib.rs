@@ -8,7 +8,7 @@
 //! * [`measure`]: times, rates, and the copy rate that they are compared with;
 //! * [`report`]: results as text or as JSON, with a verdict; [`program`]: runs a program from command line to exit
 //!   code;
-//! * [`statistics`]: medians, and the spread of times;
+//! * [`timing`]: how runs are timed; [`statistics`]: medians, and the spread of times;
 //! * [`spmv`]: the work of y = Ax, and checks of results.
 
 pub mod arguments;
@@ -20,3 +20,4 @@ pub mod random;
 pub mod report;
 pub mod spmv;
 pub mod statistics;
+pub mod timing;

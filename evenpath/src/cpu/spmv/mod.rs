@@ -4,10 +4,12 @@ mod instructions;
 mod kernel;
 mod portable;
 mod rows;
+mod shares;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
@@ -46,6 +48,15 @@ pub(crate) struct SpmvTiles {
 struct Tile {
     path: Range<Coordinate>,
     kernel: Kernel,
+}
+
+/// A tile in one run.
+struct Task<'t, V> {
+    tile: &'t Tile,
+    /// The rows that end in the tile.
+    finished: &'t mut [V],
+    /// The partial sum of the row that the tile begins but does not end.
+    carry: Option<V>,
 }
 
 impl SpmvCut {
@@ -119,15 +130,17 @@ impl SpmvTiles {
         for tile in &self.tiles {
             let finished;
             (finished, rest) = rest.split_at_mut(tile.path.end.row - tile.path.start.row);
-            tasks.push((tile, finished));
+            tasks.push(Mutex::new(Task { tile, finished, carry: None }));
         }
-        let run = |(tile, finished): (&Tile, &mut [V])| operands.run_tile(tile, instructions, finished);
-        // The partial sums of rows that a tile begins but does not end.
-        let carries: Vec<Option<V>> = match tasks.len() {
-            // Too little work to wake other threads.
-            0 | 1 => tasks.into_iter().map(run).collect(),
-            _ => tasks.into_par_iter().map(run).collect(),
-        };
+        shares::for_each(tasks.len(), |index| {
+            let mut task = tasks[index].lock().unwrap_or_else(PoisonError::into_inner);
+            let Task { tile, finished, carry } = &mut *task;
+            *carry = operands.run_tile(tile, instructions, finished);
+        });
+        let carries: Vec<Option<V>> = tasks
+            .into_iter()
+            .map(|task| task.into_inner().unwrap_or_else(PoisonError::into_inner).carry)
+            .collect();
         // In the order of the tiles, so that rounding is the same in every run.
         for (tile, carry) in self.tiles.iter().zip(carries) {
             if let (Some(sum), Some(y)) = (carry, y.get_mut(tile.path.end.row)) {
@@ -301,7 +314,9 @@ mod tests {
             columns[ends[row]] = 50;
             values[ends[row]] = f64::INFINITY;
         }
-        columns.iter_mut().for_each(|column| *column = (*column).min(50));
+        for column in &mut columns {
+            *column = (*column).min(50);
+        }
         a = Csr::try_new(lengths.len(), 51, std::mem::take(&mut offsets), columns, values).unwrap();
         let mut x = vec![1.0; 51];
         x[50] = f64::NAN;

@@ -36,10 +36,8 @@ impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
     /// instructions.
     pub(super) fn run_tile(&self, tile: &Tile, instructions: Instructions, finished: &mut [V]) -> Option<V> {
         match instructions {
-            Instructions::Portable => self.run_rows(tile, finished, |range| {
-                // SAFETY: columns are below the length of x.
-                unsafe { portable::sum(&self.columns[range.clone()], &self.values[range], self.x) }
-            }),
+            // SAFETY: ranges are those of rows, and columns are below the length of x.
+            Instructions::Portable => unsafe { self.run_rows(tile, finished, &Portable(self)) },
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx2 => {
                 // SAFETY: the machine has AVX2 and FMA.
@@ -75,31 +73,100 @@ impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma,avx512f,avx512vl")]
     unsafe fn run_tile_gathers(&self, tile: &Tile, finished: &mut [V]) -> Option<V> {
-        self.run_rows(tile, finished, |range| {
-            // SAFETY: guaranteed by the caller; there is one value per column, and columns are below the length of x.
-            unsafe { x86::sum_by_gathers(&self.columns[range.clone()], &self.values[range], self.x) }
-        })
+        // SAFETY: guaranteed by the caller; ranges are those of rows, and columns are below the length of x.
+        unsafe { self.run_rows(tile, finished, &Gathers(self)) }
     }
 
-    // Inlined into the function that enables the instructions, so that `sum` is compiled with them.
+    /// # Safety
+    /// The machine has the instructions of `sums`.
+    // Inlined into the function that enables the instructions, so that sums are compiled with them.
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    fn run_rows(&self, tile: &Tile, finished: &mut [V], sum: impl Fn(Range<usize>) -> V) -> Option<V> {
+    unsafe fn run_rows(&self, tile: &Tile, finished: &mut [V], sums: &impl RowSum<V>) -> Option<V> {
         let mut start = tile.path.start.nonzero;
         let row_ends = &self.row_ends[tile.path.start.row..tile.path.end.row];
         for (y, end) in finished.iter_mut().zip(row_ends) {
             let end = end.to_usize();
-            self.update(y, sum(start..end));
+            // SAFETY: guaranteed by the caller; the range is that of a row.
+            self.update(y, unsafe { sums.sum(start..end) });
             start = end;
         }
         let rest = start..tile.path.end.nonzero;
-        (!rest.is_empty()).then(|| sum(rest))
+        if rest.is_empty() {
+            return None;
+        }
+        // SAFETY: as above, of a part of a row.
+        Some(unsafe { sums.sum(rest) })
     }
 
     #[inline]
     fn update(&self, y: &mut V, sum: V) {
         let product = self.alpha * sum;
         *y = if self.beta == V::ZERO { product } else { product + self.beta * *y };
+    }
+}
+
+/// A way to sum the products of a row. A trait rather than a closure, because closures are not always inlined.
+trait RowSum<V> {
+    /// The sum of the products of a range of nonzeros.
+    ///
+    /// # Safety
+    /// The machine has the instructions, the range is within the arrays, and every column is below the length of x.
+    unsafe fn sum(&self, range: Range<usize>) -> V;
+}
+
+/// With the instructions that every machine has.
+struct Portable<'o, 'a, V, O>(&'o Operands<'a, V, O>);
+
+impl<V: Value, O> RowSum<V> for Portable<'_, '_, V, O> {
+    #[inline]
+    unsafe fn sum(&self, range: Range<usize>) -> V {
+        let Operands { columns, values, x, .. } = self.0;
+        // SAFETY: guaranteed by the caller.
+        unsafe { portable::sum(&columns[range.clone()], &values[range], x) }
+    }
+}
+
+/// With gathers.
+#[cfg(target_arch = "x86_64")]
+struct Gathers<'o, 'a, V, O>(&'o Operands<'a, V, O>);
+
+#[cfg(target_arch = "x86_64")]
+impl<V: Value, O> RowSum<V> for Gathers<'_, '_, V, O> {
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    unsafe fn sum(&self, range: Range<usize>) -> V {
+        let Operands { columns, values, x, .. } = self.0;
+        // SAFETY: guaranteed by the caller.
+        unsafe { x86::sum_by_gathers(&columns[range.clone()], &values[range], x) }
+    }
+}
+
+/// With AVX2.
+#[cfg(target_arch = "x86_64")]
+struct WithoutRuns<'a, V>(Avx2<'a, V>);
+
+#[cfg(target_arch = "x86_64")]
+impl<V: Lanes> RowSum<V> for WithoutRuns<'_, V> {
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    unsafe fn sum(&self, range: Range<usize>) -> V {
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.0.sum::<false>(range) }
+    }
+}
+
+/// With AVX2, looking for consecutive columns.
+#[cfg(target_arch = "x86_64")]
+struct WithRuns<'a, V>(Avx2<'a, V>);
+
+#[cfg(target_arch = "x86_64")]
+impl<V: Lanes> RowSum<V> for WithRuns<'_, V> {
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    unsafe fn sum(&self, range: Range<usize>) -> V {
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.0.sum::<true>(range) }
     }
 }
 
@@ -113,8 +180,8 @@ impl<V: Lanes, O: Offset> Operands<'_, V, O> {
         // SAFETY: guaranteed by the caller; ranges are those of rows, and columns are below the length of x.
         unsafe {
             match tile.kernel {
-                Kernel::Rows => self.run_rows(tile, finished, |range| rows.sum::<false>(range)),
-                Kernel::Runs => self.run_rows(tile, finished, |range| rows.sum::<true>(range)),
+                Kernel::Rows => self.run_rows(tile, finished, &WithoutRuns(rows)),
+                Kernel::Runs => self.run_rows(tile, finished, &WithRuns(rows)),
                 Kernel::ShortRows => self.run_short_rows(&rows, tile, finished),
             }
         }
@@ -151,7 +218,10 @@ impl<V: Lanes, O: Offset> Operands<'_, V, O> {
             start = end;
         }
         let carry = start..tile.path.end.nonzero;
+        if carry.is_empty() {
+            return None;
+        }
         // SAFETY: as above.
-        (!carry.is_empty()).then(|| unsafe { rows.sum::<false>(carry) })
+        Some(unsafe { rows.sum::<false>(carry) })
     }
 }

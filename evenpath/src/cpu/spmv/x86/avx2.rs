@@ -1,4 +1,6 @@
 //! Sums of rows with AVX2.
+//!
+//! The functions are inlined into the one that enables the instructions: a call per row would cost a tenth of the time.
 
 use std::ops::Range;
 
@@ -26,8 +28,8 @@ impl<V: Lanes> Avx2<'_, V> {
     ///
     /// # Safety
     /// As above.
-    #[inline]
-    #[target_feature(enable = "avx2,fma")]
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     pub(in super::super) unsafe fn sum<const RUNS: bool>(&self, range: Range<usize>) -> V {
         let Range { start: mut at, end } = range;
         let (columns, values, x) = (self.columns.as_ptr(), self.values.as_ptr(), self.x.as_ptr());
@@ -60,8 +62,8 @@ impl<V: Lanes> Avx2<'_, V> {
     ///
     /// # Safety
     /// As above; there are as many columns as lanes.
-    #[inline]
-    #[target_feature(enable = "avx2,fma")]
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     unsafe fn elements<const RUNS: bool>(&self, at: usize) -> V::Wide {
         let (columns, x) = (self.columns.as_ptr(), self.x.as_ptr());
         // SAFETY: guaranteed by the caller: the last column of a run is below the length of x too.
@@ -78,8 +80,8 @@ impl<V: Lanes> Avx2<'_, V> {
     ///
     /// # Safety
     /// As above.
-    #[inline]
-    #[target_feature(enable = "avx2,fma")]
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     unsafe fn products(&self, at: usize, count: usize) -> V::Quad {
         if at + QUAD > self.columns.len() {
             // SAFETY: guaranteed by the caller.
@@ -111,8 +113,8 @@ impl<V: Lanes> Avx2<'_, V> {
     ///
     /// # Safety
     /// As above; the rows are [short](FourRows::are_short).
-    #[inline]
-    #[target_feature(enable = "avx2,fma")]
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     pub(in super::super) unsafe fn short_sums(&self, rows: FourRows) -> [V; 4] {
         let [a, b, c, d] = rows.ranges();
         // SAFETY: guaranteed by the caller.
