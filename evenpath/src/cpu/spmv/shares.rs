@@ -3,7 +3,10 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Tasks per thread, at least: waking a thread takes as long as a few of them.
-const LEAST: usize = 2;
+const LEAST: usize = 3;
+/// How often the calling thread looks whether the others have finished before it sleeps. That is a few times as long as a
+/// task takes; waking it would take longer.
+const SPINS: usize = 5000;
 
 /// Runs a task for every index below `count`, on the calling thread and the other threads of rayon's pool.
 ///
@@ -27,12 +30,22 @@ pub(super) fn for_each(count: usize, task: impl Fn(usize) + Sync) {
             }
         }
     };
-    let work = &work;
+    let finished = AtomicUsize::new(1);
+    let (work, finished) = (&work, &finished);
     rayon::in_place_scope(|scope| {
         for share in 1..threads {
-            scope.spawn(move |_| work(share));
+            scope.spawn(move |_| {
+                work(share);
+                finished.fetch_add(1, Relaxed);
+            });
         }
         work(0);
+        for _ in 0..SPINS {
+            if finished.load(Relaxed) == threads {
+                break;
+            }
+            std::hint::spin_loop();
+        }
     });
 }
 
