@@ -24,3 +24,23 @@ pub(super) unsafe fn sum<V: Value>(columns: &[u32], values: &[V], x: &[V]) -> V 
     }
     (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_length_is_summed() {
+        let x: Vec<f64> = (0..10).map(f64::from).collect();
+        for count in 0..40 {
+            let columns: Vec<u32> = (0..count).map(|at| at * 7 % 10).collect();
+            let values: Vec<f64> = (0..count).map(|at| f64::from(at) - 3.0).collect();
+            // Whole numbers: no rounding.
+            let expected: f64 =
+                columns.iter().zip(&values).map(|(&column, value)| f64::from(column) * value).sum();
+            // SAFETY: columns are below 10.
+            let found = unsafe { sum(&columns, &values, &x) };
+            assert!((found - expected).abs() < 0.5, "{count}: {found}, not {expected}");
+        }
+    }
+}
