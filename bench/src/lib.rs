@@ -1,7 +1,8 @@
 //! The measuring program, `evenpath-bench`.
 //!
 //! * [`arguments`]: devices, types and matrices on the command line;
-//! * [`input`]: matrices from files, with a progress bar, or generated; random vectors;
+//! * [`input`]: matrices from files, with a progress bar, or generated; random vectors; [`generated`]: generated matrices
+//!   by name; [`random`]: matrices of random structure;
 //! * [`measure`]: times, rates, and the copy rate that they are compared with;
 //! * [`peers`]: other libraries, opened at run time;
 //! * [`report`]: results as text or as JSON, with a verdict; [`program`]: runs a program from command line to exit
@@ -37,4 +38,4 @@ pub mod statistics;
 pub mod study;
 pub mod suite;
 
-pub use evenpath_bench_support::{arguments, input, measure, program, report};
+pub use evenpath_bench_support::{arguments, generated, input, measure, program, random, report};

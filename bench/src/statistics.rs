@@ -1,6 +1,6 @@
 //! Summaries of many measurements.
 
-pub use evenpath_bench_support::statistics::{MOST_ROUNDS, WIDE, median, narrowest, spread};
+pub use evenpath_bench_support::statistics::{MOST_ROUNDS, WIDE, median, spread};
 
 /// The geometric mean; `None` without values.
 pub fn geometric_mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {

@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 
 use evenpath::Csr;
 use evenpath::error::MatrixError;
-use evenpath::generate::{Kind, Published, generate};
+use evenpath::generate::{Kind, Published};
 use evenpath::io::{Complex, MatrixMarketReader, ReadOptions};
 use thiserror::Error;
+
+use crate::generated::Generated;
+use crate::random::{ParseRandomError, RandomMatrix};
 
 /// The environment variable with a folder of Matrix Market files.
 pub const FOLDER_VARIABLE: &str = "EVENPATH_MATRICES";
@@ -40,13 +43,35 @@ pub enum Suite {
     Generated,
     /// The Matrix Market files of a folder.
     Folder,
+    /// Matrices whose structure is drawn at random.
+    Random,
+}
+
+/// What some suites need to know.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SuiteOptions<'o> {
+    /// The folder of the suite `folder`.
+    pub folder: Option<&'o Path>,
+    /// The matrices of the suite `random`.
+    pub random: RandomSuite<'o>,
+}
+
+/// The first matrices of random structure of some seeds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RandomSuite<'o> {
+    /// The seeds.
+    pub seeds: &'o [u64],
+    /// How many of each.
+    pub count: u64,
+    /// The largest number of nonzeros, or the default of [`RandomMatrix`].
+    pub most_nonzeros: Option<usize>,
 }
 
 /// A matrix of a suite, not loaded yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     /// Generated.
-    Generated(Kind),
+    Generated(Generated),
     /// Read from a file.
     File(PathBuf),
 }
@@ -72,10 +97,13 @@ pub enum SuiteError {
     #[error("{kind}: {source}")]
     Generate {
         /// The kind of matrix.
-        kind: Kind,
+        kind: Generated,
         /// Why it cannot be.
         source: MatrixError,
     },
+    /// The suite `random` cannot be drawn.
+    #[error("--most-nonzeros: {0}")]
+    Random(#[from] ParseRandomError),
 }
 
 impl Suite {
@@ -86,20 +114,21 @@ impl Suite {
             Self::Figure7 => "figure7",
             Self::Generated => "generated",
             Self::Folder => "folder",
+            Self::Random => "random",
         }
     }
 
-    /// Its matrices. `folder` is for the suite `folder`.
+    /// Its matrices.
     ///
     /// # Errors
     ///
-    /// If a folder is needed but not given, or cannot be read.
-    pub fn sources(self, folder: Option<&Path>) -> Result<Vec<Source>, SuiteError> {
-        let like = |matrix| Source::Generated(Kind::Like { matrix });
+    /// If a folder is needed but not given, or cannot be read; if the limit of random matrices is too small.
+    pub fn sources(self, options: SuiteOptions<'_>) -> Result<Vec<Source>, SuiteError> {
+        let like = |matrix| Source::Generated(Kind::Like { matrix }.into());
         Ok(match self {
             Self::Table2 => Published::table2().map(like).collect(),
             Self::Figure7 => {
-                let dense = Source::Generated(Kind::Dense { rows: 5000, cols: 5000 });
+                let dense = Source::Generated(Kind::Dense { rows: 5000, cols: 5000 }.into());
                 let shared = Published::table2().filter(|matrix| ["webbase", "lp"].contains(&matrix.name()));
                 std::iter::once(dense).chain(Published::figure7().chain(shared).map(like)).collect()
             }
@@ -110,8 +139,21 @@ impl Suite {
                     Err(error) => unreachable!("{error}"),
                 })
                 .collect(),
-            Self::Folder => files(folder.ok_or(SuiteError::NoFolder)?)?,
+            Self::Folder => files(options.folder.ok_or(SuiteError::NoFolder)?)?,
+            Self::Random => options.random.sources()?,
         })
+    }
+}
+
+impl RandomSuite<'_> {
+    fn sources(self) -> Result<Vec<Source>, SuiteError> {
+        let Self { seeds, count, most_nonzeros } = self;
+        let matrix = |(seed, number)| {
+            let matrix = RandomMatrix::new(seed, number);
+            let limited = most_nonzeros.map_or(Ok(matrix), |most| matrix.with_limit(most))?;
+            Ok(Source::Generated(Generated::Random(limited)))
+        };
+        seeds.iter().flat_map(|&seed| (0..count).map(move |number| (seed, number))).map(matrix).collect()
     }
 }
 
@@ -136,6 +178,14 @@ impl Source {
         matches!(self, Self::Generated(_))
     }
 
+    /// The parameters that were drawn for the matrix, if its structure is random.
+    pub fn structure(&self) -> Option<String> {
+        match self {
+            Self::Generated(Generated::Random(matrix)) => Some(matrix.structure().to_string()),
+            _ => None,
+        }
+    }
+
     /// Generates or reads the matrix. For complex matrices, reads the real part.
     ///
     /// # Errors
@@ -144,7 +194,7 @@ impl Source {
     pub fn load(&self) -> Result<Csr<f64>, SuiteError> {
         match self {
             Self::Generated(kind) => {
-                generate(*kind, SEED).map_err(|source| SuiteError::Generate { kind: *kind, source })
+                kind.generate(SEED).map_err(|source| SuiteError::Generate { kind: *kind, source })
             }
             Self::File(path) => {
                 let options = ReadOptions::default().with_complex(Complex::RealPart);
@@ -172,26 +222,41 @@ mod tests {
 
     #[test]
     fn suites_have_the_matrices_of_their_sources() {
-        let count = |suite: Suite| suite.sources(None).unwrap().len();
+        let count = |suite: Suite| suite.sources(SuiteOptions::default()).unwrap().len();
         assert_eq!((count(Suite::Table2), count(Suite::Generated)), (14, 10));
-        let figure7 = Suite::Figure7.sources(None).unwrap();
+        let figure7 = Suite::Figure7.sources(SuiteOptions::default()).unwrap();
         assert_eq!(figure7.len(), 20);
         assert!(figure7.iter().any(|source| source.to_string() == "like:webbase"));
-        assert!(matches!(Suite::Folder.sources(None), Err(SuiteError::NoFolder)));
+        assert!(matches!(Suite::Folder.sources(SuiteOptions::default()), Err(SuiteError::NoFolder)));
+    }
+
+    #[test]
+    fn the_random_suite_has_the_first_matrices_of_a_seed() {
+        let sources = |most_nonzeros| {
+            let random = RandomSuite { seeds: &[4, 9], count: 2, most_nonzeros };
+            Suite::Random.sources(SuiteOptions { random, ..SuiteOptions::default() })
+        };
+        let names: Vec<_> = sources(Some(30_000)).unwrap().iter().map(Source::to_string).collect();
+        assert_eq!(names, ["random:4:0:30000", "random:4:1:30000", "random:9:0:30000", "random:9:1:30000"]);
+        let source = &sources(None).unwrap()[0];
+        assert!(source.structure().unwrap().contains("lengths="), "{source}");
+        assert!(sources(Some(10)).unwrap_err().to_string().contains("20000"));
     }
 
     #[test]
     fn a_folder_is_a_suite_of_its_matrix_market_files() {
+        let in_folder =
+            |folder| Suite::Folder.sources(SuiteOptions { folder: Some(folder), ..SuiteOptions::default() });
         let folder = tempfile::tempdir().expect("a folder");
         let text = "%%MatrixMarket matrix coordinate real general\n1 2 1\n1 2 3.5\n";
         for name in ["b.mtx", "a.mtx", "notes.txt"] {
             std::fs::write(folder.path().join(name), text).expect("a file");
         }
-        let sources = Suite::Folder.sources(Some(folder.path())).unwrap();
+        let sources = in_folder(folder.path()).unwrap();
         let names: Vec<_> = sources.iter().map(Source::to_string).collect();
         assert_eq!(names, ["a", "b"]);
         assert_eq!(sources[0].load().unwrap().values(), [3.5]);
-        let missing = Suite::Folder.sources(Some(&folder.path().join("none"))).unwrap_err();
+        let missing = in_folder(&folder.path().join("none")).unwrap_err();
         assert!(missing.to_string().contains("none: "), "{missing}");
     }
 }

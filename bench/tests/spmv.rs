@@ -22,12 +22,14 @@ fn passes(arguments: &[&str]) -> String {
 }
 
 /// The objects that it prints: the device, the records, and the summaries.
-fn json(arguments: &[&str]) -> (Value, Vec<Value>, Vec<Value>) {
+/// The line of the device, the records, the summaries, and the errors of the choice.
+fn json(arguments: &[&str]) -> (Value, Vec<Value>, Vec<Value>, Vec<Value>) {
     let text = passes(&[&["--json", "--repetitions", "2"], arguments].concat());
     let mut lines = text.lines().map(|line| serde_json::from_str(line).expect("one object per line"));
     let device = lines.next().expect("the device's line");
-    let (summaries, records) = lines.partition(|line: &Value| line.get("summary").is_some());
-    (device, records, summaries)
+    let (summaries, others): (Vec<_>, Vec<_>) = lines.partition(|line: &Value| line.get("summary").is_some());
+    let (choices, records) = others.into_iter().partition(|line| line.get("choice").is_some());
+    (device, records, summaries, choices)
 }
 
 fn positive(line: &Value, field: &str) -> f64 {
@@ -40,7 +42,7 @@ const TINY: &str = "stencil5:20,power-law:300,empty-rows:500,dense:7x90";
 
 #[test]
 fn every_method_of_the_cpu_is_measured_beside_sprs() {
-    let (device, records, summaries) =
+    let (device, records, summaries, choices) =
         json(&["--device", "cpu", "--generate", TINY, "--method", "all", "--peers", "sprs"]);
     let copy_gbps = positive(&device, "copy_gbps");
     assert_eq!(device["peers"][0], "sprs");
@@ -78,14 +80,34 @@ fn every_method_of_the_cpu_is_measured_beside_sprs() {
             .collect();
         let mean = ratios.iter().product::<f64>().powf(1.0 / ratios.len() as f64);
         assert!((positive(summary, "geometric_mean_ratio") / mean - 1.0).abs() < 1e-9, "{summary}");
-        assert_eq!(summary["good_choices"][1], 4);
     }
+    assert_eq!(choices.len(), 2);
+    assert!(choices.iter().all(|choice| choice["choice"]["matrices"] == 4), "{choices:?}");
+}
+
+#[test]
+fn the_choice_is_judged_by_seed() {
+    let random = ["--suite", "random", "--seed", "1,2", "--count", "2", "--most-nonzeros", "20000"];
+    let (_, records, _, choices) =
+        json(&[&random[..], &["--device", "cpu", "--method", "all", "--value", "f64"]].concat());
+    let names: Vec<_> = records.iter().map(|record| record["matrix"].as_str().unwrap_or_default()).collect();
+    let seeds = ["random:1:0:20000", "random:1:1:20000", "random:2:0:20000", "random:2:1:20000"];
+    assert_eq!(names, seeds);
+    for record in &records {
+        assert!(record["structure"].as_str().is_some_and(|text| text.contains("columns=")), "{record}");
+        let method = &record["methods"][0];
+        assert!(positive(method, "runs_per_sample") >= 1.0 && method["quartiles_ms"][1].is_number());
+    }
+    let groups: Vec<_> =
+        choices.iter().map(|choice| (&choice["choice"]["group"], &choice["choice"]["matrices"])).collect();
+    assert_eq!(groups, [(&"random:1".into(), &2.into()), (&"random:2".into(), &2.into())]);
+    assert!(choices.iter().all(|choice| positive(&choice["choice"], "geometric_mean") > 0.5));
 }
 
 #[test]
 fn the_simulated_gpu_runs_every_method_too() {
     let arguments = ["--device", "simulated", "--generate", TINY, "--method", "all", "--value", "f64"];
-    let (device, records, summaries) = json(&arguments);
+    let (device, records, summaries, _) = json(&arguments);
     assert_eq!(device["device"], "simulated GPU");
     assert_eq!((records.len(), summaries.len()), (4, 1));
     for record in &records {
@@ -102,7 +124,7 @@ fn the_simulated_gpu_runs_every_method_too() {
 
 #[test]
 fn transposed_matrices_are_multiplied() {
-    let (_, records, _) = json(&["--device", "cpu", "--generate", "dense:7x90", "--transposed"]);
+    let (_, records, ..) = json(&["--device", "cpu", "--generate", "dense:7x90", "--transposed"]);
     assert_eq!(records.len(), 2);
     for record in &records {
         assert_eq!((&record["op"], &record["rows"]), (&"spmv_transposed".into(), &7.into()));
@@ -116,7 +138,7 @@ fn a_folder_is_a_suite() {
     let text = "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 1 2.0\n2 3 4.0\n";
     std::fs::write(folder.path().join("small.mtx"), text).expect("a file");
     let path = folder.path().to_str().expect("text");
-    let (_, records, _) = json(&["--device", "cpu", "--suite", "folder", "--folder", path]);
+    let (_, records, ..) = json(&["--device", "cpu", "--suite", "folder", "--folder", path]);
     assert_eq!((&records[0]["matrix"], &records[0]["suite"]), (&"small".into(), &"folder".into()));
     assert_eq!((&records[0]["generated"], &records[0]["nnz"]), (&false.into(), &2.into()));
 }

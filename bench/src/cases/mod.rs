@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::measure::Repetitions;
 use crate::peers::PeerValue;
-use crate::results::{Figures, Key, Outcome, Row, Shape};
+use crate::results::{Figures, Key, Row, Shape};
 use crate::spmv::Peers;
 
 /// An operation.
@@ -124,7 +124,7 @@ impl Bench<'_> {
             Op::Hisparse => hisparse::measure(self, named),
         }));
         match measured {
-            Ok(Ok(figures)) => Row { key, shape, outcome: Outcome::Measured(Box::new(figures)) },
+            Ok(Ok(figures)) => Row::measured(key, shape, figures),
             Ok(Err(error)) => Row::failed(key, shape, error.to_string()),
             Err(panic) => Row::failed(key, shape, format!("panic: {}", panic_text(panic.as_ref()))),
         }

@@ -6,7 +6,7 @@ use evenpath::{Csr, Layout};
 
 use super::{Bench, Measured, Named};
 use crate::input::random_vector;
-use crate::measure::{Measurement, median};
+use crate::measure::{Measurement, Timing, median};
 use crate::peers::PeerValue;
 use crate::peers::cusparse::{self, Cusparse};
 use crate::results::{Contender, Figures, OWN_NAME};
@@ -61,13 +61,16 @@ pub(super) fn measure<V: CaseValue>(bench: &Bench<'_>, variant: &str, named: &Na
     for (layout, _) in LAYOUTS {
         let (measured, plan, c) = V::spmm(bench, a, &b, columns, layout)?;
         let difference = spmm::check(a, &b, &c, columns, layout).err();
-        ours.push(Contender::ran(
-            OWN_NAME,
-            layout.to_string(),
-            measured.ms,
-            Some(plan.workspace_bytes),
-            difference.as_deref(),
-        ));
+        ours.push(
+            Contender::ran(
+                OWN_NAME,
+                layout.to_string(),
+                measured.ms,
+                Some(plan.workspace_bytes),
+                difference.as_deref(),
+            )
+            .with_timing(measured.timing),
+        );
     }
     let peers = bench.peers.cusparse().map_or_else(Vec::new, |library| peers(bench, library, a, &b, columns));
     let operands = (a.nnz() * columns) as u64;
@@ -99,6 +102,7 @@ fn peers<V: PeerValue>(
                     let difference = spmm::check(a, b, &times.result, columns, layout).err();
                     let bytes = Some(times.workspace_bytes as u64);
                     Contender::ran(NAME, name, median(&times.times_ms), bytes, difference.as_deref())
+                        .with_timing(Timing::new(&times.times_ms))
                 }
             });
         });

@@ -26,6 +26,7 @@ pub(super) fn measure<V: PeerValue>(
         repetitions: bench.repetitions,
         suite: named.suite,
         matrix: named.name,
+        structure: None,
         generated: named.is_generated,
     };
     let record = spmv::measure(&case, named.matrix)?;
@@ -38,6 +39,7 @@ pub(super) fn measure<V: PeerValue>(
             let difference = figures.difference.as_deref().or(differs.then_some("differs from run to run"));
             let name = if method.method == "auto" { &figures.chosen } else { &method.method };
             Contender::ran(OWN_NAME, name, figures.measured.ms, Some(figures.workspace_bytes), difference)
+                .with_timing(figures.measured.timing)
         }
     });
     let ours = ours.collect();
@@ -60,7 +62,8 @@ pub(super) fn peers(records: &[PeerRecord]) -> Vec<Contender> {
             figures.ms,
             Some(figures.workspace_bytes as u64),
             figures.difference.as_deref(),
-        ),
+        )
+        .with_timing(figures.timing),
     };
     records.iter().map(contender).collect()
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::arguments::{DeviceChoice, ValueType};
 use crate::measure::Repetitions;
 use crate::spmv::{PeerName, Peers};
-use crate::suite::{FOLDER_VARIABLE, Source, Suite};
+use crate::suite::{FOLDER_VARIABLE, RandomSuite, Source, Suite, SuiteOptions};
 use evenpath::Device;
 use evenpath::device::DeviceKind;
 
@@ -16,7 +16,8 @@ pub(crate) struct MatrixSelection {
     /// Suites of matrices to measure with. [default: generated matrices, if no matrices are given]
     #[arg(long, value_delimiter = ',')]
     pub(crate) suite: Vec<Suite>,
-    /// Kinds of matrix to generate, such as `stencil5:2000` or `like:protein`, in addition to the suites.
+    /// Kinds of matrix to generate, such as `stencil5:2000`, `like:protein` or `random:SEED:NUMBER`, in addition to the
+    /// suites.
     #[arg(long, value_delimiter = ',', value_name = "KIND")]
     pub(crate) generate: Vec<String>,
     /// Matrix Market files to read, in addition to the suites.
@@ -25,6 +26,15 @@ pub(crate) struct MatrixSelection {
     /// The folder of the suite `folder`.
     #[arg(long, value_name = "FOLDER", env = FOLDER_VARIABLE)]
     folder: Option<PathBuf>,
+    /// The seeds of the suite `random`.
+    #[arg(long, value_name = "S", value_delimiter = ',', default_values_t = [1])]
+    seed: Vec<u64>,
+    /// The number of matrices of each seed.
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    count: u64,
+    /// The largest number of nonzeros of the suite `random`. [default: 20 million]
+    #[arg(long, value_name = "N")]
+    most_nonzeros: Option<usize>,
 }
 
 impl MatrixSelection {
@@ -38,7 +48,7 @@ impl MatrixSelection {
         if !sources.is_empty() || !self.suite.is_empty() {
             return Ok(sources);
         }
-        let of_suite = Suite::Generated.sources(None)?;
+        let of_suite = Suite::Generated.sources(SuiteOptions::default())?;
         Ok(of_suite.into_iter().map(|source| (Suite::Generated.name(), source)).collect())
     }
 
@@ -55,14 +65,20 @@ impl MatrixSelection {
         kinds.iter().map(|kind| Ok(("-", Source::Generated(kind.parse()?)))).collect()
     }
 
+    /// The suite `random`.
+    pub(crate) fn random(&self) -> RandomSuite<'_> {
+        RandomSuite { seeds: &self.seed, count: self.count, most_nonzeros: self.most_nonzeros }
+    }
+
     fn named_sources(&self) -> Result<Vec<(&'static str, Source)>, Box<dyn Error>> {
+        let options = SuiteOptions { folder: self.folder.as_deref(), random: self.random() };
         let mut sources = Vec::new();
         for name in &self.generate {
             sources.push(("-", Source::Generated(name.parse()?)));
         }
         sources.extend(self.matrix.iter().map(|path| ("-", Source::File(path.clone()))));
         for suite in &self.suite {
-            let of_suite = suite.sources(self.folder.as_deref())?;
+            let of_suite = suite.sources(options)?;
             sources.extend(of_suite.into_iter().map(|source| (suite.name(), source)));
         }
         Ok(sources)

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use crate::arguments::ValueType;
 use crate::measure::copy_rate;
 use crate::peers::Operation;
-use crate::spmv::{Case, Record, Summary, Way, measure};
+use crate::spmv::{Case, ChoiceError, Record, Summary, Way, measure};
 use evenpath::device::DeviceKind;
 use evenpath::spmv::{SpmvMethod, SpmvTransposedMethod};
 
@@ -75,6 +75,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
             repetitions: arguments.measuring.repetitions(device.kind(), 100, 20, 3),
             suite,
             matrix: &name,
+            structure: source.structure(),
             generated: source.is_generated(),
         };
         let matrix = source.load()?;
@@ -101,14 +102,17 @@ impl Printer {
             return println!("{line}");
         }
         let beside = if peers.is_empty() { String::new() } else { format!(", beside {}", peers.join(", ")) };
-        println!("{device}, copies at {copy_gbps:.0} GB/s{beside}; * fits in L2, and so do the peers'");
         println!(
-            "{:<22} {:>4} {:>10} {:<12} {:>9} {:>8} {:>8} {:>7} {:>8} {:>6}  {:<30} {:>9} {:>6}",
+            "{device}, copies at {copy_gbps:.0} GB/s{beside}; * fits in L2, and so do the peers'; ~ spread widely"
+        );
+        println!(
+            "{:<22} {:>4} {:>10} {:<12} {:>9} {:>7} {:>8} {:>8} {:>7} {:>8} {:>6}  {:<30} {:>9} {:>6}",
             "matrix",
             "",
             "nonzeros",
             "method",
             "ms",
+            "spread",
             "GFLOP/s",
             "eff.GB/s",
             "of copy",
@@ -124,6 +128,9 @@ impl Printer {
         if self.json {
             println!("{}", to_json(&record));
         } else {
+            if let Some(structure) = &record.structure {
+                println!("{}: {structure}", record.matrix);
+            }
             print!("{}", lines(&record));
         }
         self.records.push(record);
@@ -138,6 +145,13 @@ impl Printer {
                 println!("{}", summary_text(&summary));
             }
         }
+        for error in ChoiceError::all(&self.records) {
+            if self.json {
+                println!("{}", serde_json::json!({ "choice": error }));
+            } else {
+                println!("{}", choice_text(&error));
+            }
+        }
         if self.records.iter().all(Record::is_right) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
 }
@@ -150,9 +164,10 @@ fn lines(record: &Record) -> String {
         .into_iter()
         .map(|library| match record.best_peer(|peer, _| peer.library == library) {
             Some((peer, figures)) => format!(
-                "{:<30} {:>9.4} {:>6.3}",
+                "{:<30} {:>9.4}{} {:>6.3}",
                 format!("{library} {}", peer.algorithm),
                 figures.ms,
+                if figures.timing.wide { "~" } else { "" },
                 record.ratio(library, None).unwrap_or(f64::NAN)
             ),
             None => format!("{library}: no correct result"),
@@ -175,8 +190,10 @@ fn lines(record: &Record) -> String {
                     (None, true) => String::new(),
                 };
                 format!(
-                    "{start} {:>9.4} {:>8.1} {:>8.1} {:>7.3} {:>8.4} {even:>6}  {peer}{verdict}",
+                    "{start} {:>9.4} {:>6.1}%{} {:>8.1} {:>8.1} {:>7.3} {:>8.4} {even:>6}  {peer}{verdict}",
                     measured.ms,
+                    100.0 * measured.timing.spread,
+                    if measured.timing.wide { "~" } else { "" },
                     measured.gflops,
                     measured.effective_gbps,
                     figures.copy_share,
@@ -206,13 +223,19 @@ fn summary_text(summary: &Summary) -> String {
     if let Some(correlation) = summary.correlation_table2 {
         parts.push(format!("correlation of time with nonzeros over table2 {correlation:.4}"));
     }
-    if let Some((good, all)) = summary.good_choices {
-        parts.push(format!("choice within 5% of the best method on {good} of {all}"));
-    }
     if let Some(longest) = &summary.longest_plan_runs {
         parts.push(format!("longest plan {:.1} runs ({})", longest.value, longest.matrix));
     }
     parts.join("; ")
+}
+
+fn choice_text(error: &ChoiceError) -> String {
+    let ChoiceError { op, value, group, matrices, good, geometric_mean, worst, wide } = error;
+    format!(
+        "{op} {value}, choice on {group}: within 5% of the best method on {good} of {matrices}; geometric mean \
+         {geometric_mean:.3}; worst {:.3} ({}); times of {wide} are spread widely",
+        worst.value, worst.matrix
+    )
 }
 
 fn to_json(value: &impl serde::Serialize) -> String {

@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         device: &device,
         copy_gbps,
         peers: &peers,
-        repetitions: arguments.measuring.repetitions(device.kind(), 50, 10, 2).within(budget_ms).steady(),
+        repetitions: arguments.measuring.repetitions(device.kind(), 50, 10, 2).within(budget_ms),
         most_nonzeros: arguments.most_nonzeros.unwrap_or(most_nonzeros),
         most_products: arguments.most_products.unwrap_or(most_products),
     };

@@ -9,7 +9,7 @@ use crate::arguments::ValueType;
 use crate::cases::{Bench, CaseValue, Named, Op};
 use crate::measure::{Repetitions, copy_rate};
 use crate::results::{Key, Results, ResultsFile, Row, Setting};
-use crate::suite::Source;
+use crate::suite::{RandomSuite, Source, Suite};
 use evenpath::Csr;
 use evenpath::device::DeviceKind;
 
@@ -80,6 +80,12 @@ impl Arguments {
             }
         };
         part("suite", self.matrices.suite.iter().map(|suite| suite.name().into()).collect());
+        if self.matrices.suite.contains(&Suite::Random) {
+            let RandomSuite { seeds, count, most_nonzeros } = self.matrices.random();
+            part("seed", seeds.iter().map(u64::to_string).collect());
+            part("count", vec![count.to_string()]);
+            part("most-nonzeros", most_nonzeros.iter().map(usize::to_string).collect());
+        }
         part("generate", self.matrices.generate.clone());
         part("op", self.op.iter().map(Op::to_string).collect());
         part("value", self.values().into_iter().map(|(_, name)| name.into()).collect());
@@ -195,6 +201,9 @@ impl Run<'_> {
             }
         };
         loaded.canonicalize();
+        if let Some(structure) = matrix.source.structure() {
+            eprintln!("{}: {structure}", matrix.name);
+        }
         let (double, single): (Vec<_>, Vec<_>) = missing.into_iter().partition(|key| key.value == "f64");
         if let Some(reason) = self.cases(matrix, &loaded, &double)? {
             return Ok(Some(reason));
@@ -223,6 +232,7 @@ impl Run<'_> {
             }
             let start = Instant::now();
             let row = self.bench.measure(key.op, &key.variant, &named);
+            let row = row.of_structure(matrix.source.structure());
             self.take(&row, start.elapsed())?;
             // After a fault the device is unusable, and every later row would fail.
             if let Err(lost) = self.bench.device.synchronize() {
@@ -273,8 +283,14 @@ impl Progress {
             (None, Some(figures)) => {
                 // Writing to a String does not fail.
                 let _ = write!(text, "{:.4} ms", figures.ms.unwrap_or(f64::NAN));
+                if let Some(timing) = figures.best_own().and_then(|own| own.timing) {
+                    let (low, high) = timing.quartiles_ms;
+                    let wide = if timing.wide { ", wide" } else { "" };
+                    let _ = write!(text, " ({low:.4} to {high:.4}{wide})");
+                }
                 for (library, ratio) in &figures.ratio {
-                    let _ = write!(text, ", {ratio:.2} of {library}");
+                    let wide = figures.best_peer(library).is_some_and(|(peer, _)| peer.is_wide());
+                    let _ = write!(text, ", {ratio:.2} of {library}{}", if wide { " (wide)" } else { "" });
                 }
                 if row.is_wrong() {
                     text += ", WRONG";

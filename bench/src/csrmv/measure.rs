@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use super::{Figures, Peer, Record};
 use crate::input::random_vector;
-use crate::measure::{Measurement, Repetitions, median, times_ms};
+use crate::measure::{Measurement, Repetitions, Times, median, times_ms};
 use crate::peers::{PeerRun, PeerValue, SpmvOperands};
 use crate::spmv::{Reference, work};
 
@@ -176,9 +176,9 @@ impl<'c, V: PeerValue> Problem<'c, V> {
         Ok(self.figures(method, setup_ms, &times, &y.download()?))
     }
 
-    fn figures(&self, method: String, setup_ms: f64, times_ms: &[f64], result: &[V]) -> Figures {
+    fn figures(&self, method: String, setup_ms: f64, times_ms: &Times, result: &[V]) -> Figures {
         let mean_ms = times_ms.iter().sum::<f64>() / times_ms.len() as f64;
-        let measured = Measurement::new(work(self.matrix), &[mean_ms]);
+        let measured = Measurement::new(work(self.matrix), &Times::of_runs(vec![mean_ms]));
         Figures {
             method,
             value: V::NAME,

@@ -48,11 +48,11 @@ impl Peer {
         match self {
             Self::Cusparse(library) => {
                 let problem = library.spmv_csr_problem(matrix, Operation::Direct, operands)?;
-                let mut runs = Vec::new();
-                problem.measure(repetitions, |run| runs.push(run));
-                Ok(runs)
+                Ok(problem.prepare().into_iter().map(|peer| peer.measure(repetitions)).collect())
             }
-            Self::Mkl(library) => Ok(vec![library.spmv(matrix, Operation::Direct, operands, repetitions)]),
+            Self::Mkl(library) => {
+                Ok(vec![library.spmv(matrix, Operation::Direct, operands).measure(repetitions)])
+            }
         }
     }
 }

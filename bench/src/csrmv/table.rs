@@ -99,7 +99,7 @@ fn rate(rate: f64, decimals: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::{Measurement, Work};
+    use crate::measure::{Measurement, Times, Work};
 
     #[test]
     fn a_field_is_empty_rather_than_no_number() {
@@ -108,7 +108,7 @@ mod tests {
             method: "a, \"b\"".into(),
             value: "f64",
             setup_ms: 0.25,
-            measured: Measurement::new(work, &[0.0]),
+            measured: Measurement::new(work, &Times::of_runs(vec![0.0])),
             copy_percent: f64::INFINITY,
             largest_difference: 0.5,
             wrong: Some("wrong".into()),

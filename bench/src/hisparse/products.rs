@@ -62,6 +62,7 @@ impl Case<'_> {
         };
         let csr = spmv::measure(
             &spmv::Case {
+                structure: None,
                 device: self.device,
                 copy_gbps: self.copy_gbps,
                 ways,

@@ -27,7 +27,7 @@ pub(super) fn ways(row: &Row) -> Vec<Row> {
     let of_case = |case: &str, outcome| {
         let mut key = row.key.clone();
         key.variant = case.into();
-        Row { key, shape: row.shape, outcome }
+        Row { key, shape: row.shape, structure: row.structure.clone(), outcome }
     };
     let Some(figures) = row.figures() else { return vec![of_case(TREE, row.outcome.clone())] };
     let measured = WAYS.iter().filter_map(|(way, case)| Some(of_case(case, of_way(figures, way)?)));
@@ -215,7 +215,7 @@ mod tests {
         ];
         let more = BTreeMap::from(more.map(|(name, value)| (name.to_owned(), value)));
         let figures = Figures::new((10, 20, 130), ours, peers, more);
-        Row { key, shape: None, outcome: Outcome::Measured(Box::new(figures)) }
+        Row::measured(key, None, figures)
     }
 
     #[test]

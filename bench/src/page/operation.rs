@@ -7,7 +7,7 @@ use super::distinct;
 use super::summary::Comparison;
 use super::text::{Markdown, escaped, number};
 use crate::cases::Op;
-use crate::results::{Figures, Row, Setting};
+use crate::results::{Contender, Figures, Row, Setting};
 
 type Rows<'r> = [(&'r Setting, &'r Row)];
 
@@ -171,8 +171,9 @@ fn figures(found: Option<(&Setting, &Row)>, libraries: &[String]) -> Vec<String>
     let Some((figures, ms)) = row.figures().and_then(|figures| Some((figures, figures.ms?))) else {
         return empty("failed");
     };
+    let is_wide = figures.best_own().is_some_and(Contender::is_wide);
     let mut cells = vec![
-        number(ms),
+        if is_wide { format!("{}~", number(ms)) } else { number(ms) },
         number(figures.operations as f64 / ms / 1e6),
         format!("{:.2}", figures.bytes as f64 / ms / 1e6 / setting.copy_gbps),
         figures.method.clone().unwrap_or_else(none),

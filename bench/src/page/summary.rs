@@ -141,7 +141,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::results::{Contender, Figures, Key, Outcome};
+    use crate::results::{Contender, Figures, Key};
 
     fn row(matrix: &str, own_ms: f64, peer_ms: f64) -> Row {
         let (variant, suite, value) = (String::new(), "folder".into(), "f64".into());
@@ -149,7 +149,7 @@ mod tests {
         let ours = vec![Contender::ran("evenpath", "auto", own_ms, None, None)];
         let peers = vec![Contender::ran("cusparse", "csr", peer_ms, None, None)];
         let figures = Figures::new((1, 2, 3), ours, peers, BTreeMap::new());
-        Row { key, shape: None, outcome: Outcome::Measured(Box::new(figures)) }
+        Row::measured(key, None, figures)
     }
 
     #[test]

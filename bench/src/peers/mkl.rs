@@ -9,8 +9,8 @@ use libloading::Library;
 
 use super::host::{HostClock, elapsed_ms};
 use super::library::{folders_of, functions, open};
-use super::{Operation, PeerError, PeerRun, PeerTimes, PeerValue, SpmvOperands};
-use crate::measure::{Repetitions, times_ms};
+use super::{Operation, PeerError, PeerValue, Prepared, PreparedPeer, Ready, SpmvOperands};
+use crate::measure::sampled;
 
 /// Folders with MKL libraries and the OpenMP runtime, searched after those of the loader.
 const FOLDERS_VARIABLE: &str = "EVENPATH_MKL";
@@ -115,39 +115,31 @@ impl Mkl {
         Ok(mkl)
     }
 
-    /// Inspects a matrix and times `repetitions` runs.
-    pub fn spmv<V: PeerValue>(
-        &self,
-        matrix: &Csr<V>,
+    /// Inspects a matrix.
+    pub fn spmv<'p, V: PeerValue>(
+        &'p self,
+        matrix: &'p Csr<V>,
         operation: Operation,
-        operands: SpmvOperands<'_, V>,
-        repetitions: Repetitions,
-    ) -> PeerRun<V> {
-        PeerRun {
-            algorithm: "inspector-executor".into(),
-            format: "csr",
-            outcome: self.measure(matrix, operation, operands, repetitions),
-        }
+        operands: SpmvOperands<'p, V>,
+    ) -> PreparedPeer<'p, V> {
+        let algorithm = "inspector-executor".into();
+        PreparedPeer { algorithm, format: "csr", outcome: self.prepare(matrix, operation, operands) }
     }
 
-    fn measure<V: PeerValue>(
-        &self,
-        matrix: &Csr<V>,
+    fn prepare<'p, V: PeerValue>(
+        &'p self,
+        matrix: &'p Csr<V>,
         operation: Operation,
-        operands: SpmvOperands<'_, V>,
-        repetitions: Repetitions,
-    ) -> Result<PeerTimes<V>, PeerError> {
+        operands: SpmvOperands<'p, V>,
+    ) -> Result<Ready<'p, V>, PeerError> {
         operation.check(matrix, operands)?;
-        let mut y = operands.y.to_vec();
         // The first inspection also loads code.
         drop(self.inspect(matrix, operation)?);
         let start = std::time::Instant::now();
         let inspected = self.inspect(matrix, operation)?;
         let preprocessing_ms = elapsed_ms(start);
-        let times_ms = times_ms(&HostClock, repetitions, || inspected.run(operands, &mut y))?;
-        y.copy_from_slice(operands.y);
-        inspected.run(operands, &mut y)?;
-        Ok(PeerTimes { times_ms, preprocessing_ms, workspace_bytes: 0, result: y })
+        let prepared = Box::new(Product { inspected, operands, y: operands.y.to_vec() });
+        Ok(Ready { preprocessing_ms, workspace_bytes: 0, prepared })
     }
 
     fn inspect<'m, V: PeerValue>(
@@ -203,6 +195,25 @@ impl Mkl {
         found
             .map(|function| *function)
             .map_err(|error| PeerError::Absent { library: "MKL", reason: error.to_string() })
+    }
+}
+
+/// A product with an inspected matrix.
+struct Product<'p, V> {
+    inspected: Inspected<'p, V>,
+    operands: SpmvOperands<'p, V>,
+    y: Vec<V>,
+}
+
+impl<V: PeerValue> Prepared<V> for Product<'_, V> {
+    fn time_ms(&mut self, runs: usize) -> Result<f64, PeerError> {
+        sampled(&HostClock, || self.inspected.run(self.operands, &mut self.y))(runs)
+    }
+
+    fn result(&mut self) -> Result<Vec<V>, PeerError> {
+        self.y.copy_from_slice(self.operands.y);
+        self.inspected.run(self.operands, &mut self.y)?;
+        Ok(self.y.clone())
     }
 }
 

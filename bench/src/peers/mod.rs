@@ -13,6 +13,8 @@ use evenpath::{Csr, Value};
 use num_traits::Zero;
 use thiserror::Error;
 
+use crate::measure::{Repetitions, Times};
+
 /// Why a comparison with a peer failed.
 #[derive(Debug, Error)]
 pub enum PeerError {
@@ -39,6 +41,56 @@ pub enum PeerError {
     Unsuitable(String),
 }
 
+/// A peer's algorithm for y = αAx + βy, ready to run, so that it can take turns with others.
+pub trait Prepared<V> {
+    /// Makes this many runs and returns their milliseconds.
+    ///
+    /// # Errors
+    ///
+    /// If a run fails.
+    fn time_ms(&mut self, runs: usize) -> Result<f64, PeerError>;
+
+    /// The result of one run on the given y.
+    ///
+    /// # Errors
+    ///
+    /// If the run fails.
+    fn result(&mut self) -> Result<Vec<V>, PeerError>;
+}
+
+/// An algorithm that was prepared, and what that took.
+pub struct Ready<'p, V> {
+    /// Milliseconds of the analysis, excluding its first, warm-up run; 0 if there is none.
+    pub preprocessing_ms: f64,
+    /// Bytes of workspace that the library requested.
+    pub workspace_bytes: usize,
+    /// The algorithm.
+    pub prepared: Box<dyn Prepared<V> + 'p>,
+}
+
+/// An algorithm of a peer on one problem.
+pub struct PreparedPeer<'p, V> {
+    /// The algorithm, as named by the library; with `+ preprocess` if it has analyzed the matrix before.
+    pub algorithm: String,
+    /// The format of the matrix: `csr`, or one that it was converted to.
+    pub format: &'static str,
+    /// The algorithm, or why it cannot be run.
+    pub outcome: Result<Ready<'p, V>, PeerError>,
+}
+
+impl<V> PreparedPeer<'_, V> {
+    /// Measures this algorithm by itself.
+    pub fn measure(self, repetitions: Repetitions) -> PeerRun<V> {
+        let Self { algorithm, format, outcome } = self;
+        let measure = |ready: Ready<'_, V>| {
+            let Ready { preprocessing_ms, workspace_bytes, mut prepared } = ready;
+            let times_ms = repetitions.times(|runs| prepared.time_ms(runs))?;
+            Ok(PeerTimes { times_ms, preprocessing_ms, workspace_bytes, result: prepared.result()? })
+        };
+        PeerRun { algorithm, format, outcome: outcome.and_then(measure) }
+    }
+}
+
 /// The run of a peer's algorithm on one problem.
 #[derive(Debug)]
 pub struct PeerRun<V> {
@@ -53,8 +105,8 @@ pub struct PeerRun<V> {
 /// Times and result of a peer's algorithm.
 #[derive(Debug)]
 pub struct PeerTimes<V> {
-    /// Milliseconds of each run.
-    pub times_ms: Vec<f64>,
+    /// Milliseconds of a run.
+    pub times_ms: Times,
     /// Milliseconds of the analysis, excluding its first, warm-up run; 0 if there is none.
     pub preprocessing_ms: f64,
     /// Bytes of workspace that the library requested.

@@ -5,23 +5,15 @@ use sprs::CsMatViewI;
 use sprs::prod::mul_acc_mat_vec_csr;
 
 use super::host::HostClock;
-use super::{Operation, PeerError, PeerRun, PeerTimes, PeerValue};
-use crate::measure::{Repetitions, times_ms};
+use super::{Operation, PeerError, PeerValue, Prepared, PreparedPeer, Ready};
+use crate::measure::sampled;
 
-/// Times `repetitions` runs of y = Ax.
-pub fn spmv<V: PeerValue>(matrix: &Csr<V>, x: &[V], repetitions: Repetitions) -> PeerRun<V> {
-    PeerRun {
-        algorithm: "mul_acc_mat_vec_csr".into(),
-        format: "csr",
-        outcome: measure(matrix, x, repetitions),
-    }
+/// Prepares y = Ax.
+pub fn spmv<'p, V: PeerValue>(matrix: &'p Csr<V>, x: &'p [V]) -> PreparedPeer<'p, V> {
+    PreparedPeer { algorithm: "mul_acc_mat_vec_csr".into(), format: "csr", outcome: prepare(matrix, x) }
 }
 
-fn measure<V: PeerValue>(
-    matrix: &Csr<V>,
-    x: &[V],
-    repetitions: Repetitions,
-) -> Result<PeerTimes<V>, PeerError> {
+fn prepare<'p, V: PeerValue>(matrix: &'p Csr<V>, x: &'p [V]) -> Result<Ready<'p, V>, PeerError> {
     Operation::Direct.check_x(matrix, x)?;
     let view = CsMatViewI::<V, u32, u32>::try_new(
         (matrix.rows(), matrix.cols()),
@@ -30,11 +22,33 @@ fn measure<V: PeerValue>(
         matrix.values(),
     )
     .map_err(|(.., error)| PeerError::Unsuitable(error.to_string()))?;
-    let mut y = vec![V::zero(); matrix.rows()];
-    let times_ms = times_ms(&HostClock, repetitions, || {
-        y.fill(V::zero());
-        mul_acc_mat_vec_csr(view, x, y.as_mut_slice());
-        Ok::<_, PeerError>(())
-    })?;
-    Ok(PeerTimes { times_ms, preprocessing_ms: 0.0, workspace_bytes: 0, result: y })
+    let prepared = Box::new(Product { matrix: view, x, y: vec![V::zero(); matrix.rows()] });
+    Ok(Ready { preprocessing_ms: 0.0, workspace_bytes: 0, prepared })
+}
+
+struct Product<'p, V> {
+    matrix: CsMatViewI<'p, V, u32, u32>,
+    x: &'p [V],
+    y: Vec<V>,
+}
+
+impl<V: PeerValue> Product<'_, V> {
+    fn run(&mut self) {
+        self.y.fill(V::zero());
+        mul_acc_mat_vec_csr(self.matrix, self.x, self.y.as_mut_slice());
+    }
+}
+
+impl<V: PeerValue> Prepared<V> for Product<'_, V> {
+    fn time_ms(&mut self, runs: usize) -> Result<f64, PeerError> {
+        sampled(&HostClock, || {
+            self.run();
+            Ok(())
+        })(runs)
+    }
+
+    fn result(&mut self) -> Result<Vec<V>, PeerError> {
+        self.run();
+        Ok(self.y.clone())
+    }
 }

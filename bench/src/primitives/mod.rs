@@ -18,7 +18,7 @@ use evenpath::device::DeviceKind;
 use evenpath::error::{DeviceError, OpError};
 use serde::{Deserialize, Serialize};
 
-use crate::measure::{median, single_times_ms};
+use crate::measure::{Times, median, single_times_ms};
 
 /// What to measure.
 #[derive(Debug, Clone)]
@@ -258,7 +258,7 @@ struct Measured {
     key: &'static str,
     value: &'static str,
     n: usize,
-    times_ms: Vec<f64>,
+    times_ms: Times,
     /// Bytes of inputs and results, each counted once.
     bytes: usize,
     temporary_bytes: u64,
@@ -278,7 +278,7 @@ impl Bench<'_> {
         named.filter(|(op, _)| is_selected(op)).collect()
     }
 
-    fn times_ms(&self, run: impl FnMut() -> Result<(), OpError>) -> Result<Vec<f64>, OpError> {
+    fn times_ms(&self, run: impl FnMut() -> Result<(), OpError>) -> Result<Times, OpError> {
         single_times_ms(self.device, self.selection.repetitions, run)
     }
 

@@ -7,6 +7,7 @@ use evenpath::{Csr, DeviceVec};
 
 use super::segments::{MEAN_LENGTHS, row_offsets};
 use super::{Bench, Measured, check};
+use crate::measure::Times;
 use crate::sequences::{random, random_keys};
 
 /// How long segments are.
@@ -96,7 +97,7 @@ impl<K: SortKey> Input<'_, K> {
         op: String,
         value: &'static str,
         value_bytes: usize,
-        times_ms: Vec<f64>,
+        times_ms: Times,
         checked: Result<(), String>,
     ) -> Result<Measured, OpError> {
         let (len, offsets) = (self.keys.len(), self.row_offsets.len());

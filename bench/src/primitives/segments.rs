@@ -4,6 +4,7 @@ use evenpath::{Device, DeviceVec, reduce};
 use rayon::prelude::*;
 
 use super::{Bench, Measured, check};
+use crate::measure::Times;
 use crate::sequences::{Small, segment_keys};
 
 /// Mean numbers of elements in a segment.
@@ -186,7 +187,7 @@ impl<T: Element + Small> Segments<T> {
     }
 
     /// With room for one segment per element; the number of segments stays on the device.
-    fn reduce_by_key(&self, bench: &Bench<'_>) -> Result<(Vec<f64>, Result<(), String>), OpError> {
+    fn reduce_by_key(&self, bench: &Bench<'_>) -> Result<(Times, Result<(), String>), OpError> {
         let mut keys = bench.device.zeros::<u32>(self.len())?;
         let mut totals = bench.device.zeros::<T>(self.len())?;
         let mut count = bench.device.zeros::<u64>(1)?;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::cases::Op;
+use crate::measure::Timing;
 
 /// An operation on a matrix with one value type: its work, all times, and whether results are correct.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -14,6 +15,9 @@ pub struct Row {
     pub key: Key,
     /// The size of the matrix; `None` if it could not be read.
     pub shape: Option<Shape>,
+    /// The parameters that were drawn for the matrix, if its structure is random.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structure: Option<String>,
     /// The outcome.
     #[serde(flatten)]
     pub outcome: Outcome,
@@ -97,6 +101,9 @@ pub struct Contender {
     /// Median milliseconds of a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ms: Option<f64>,
+    /// How the times were taken; not in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timing: Option<Timing>,
     /// Bytes of device memory, besides the operands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
@@ -121,6 +128,7 @@ impl Contender {
             library: library.into(),
             name: name.into(),
             ms: Some(ms),
+            timing: None,
             bytes,
             error: difference.map(|text| format!("wrong: {text}")),
         }
@@ -129,7 +137,18 @@ impl Contender {
     /// A contender that failed.
     pub fn refused(library: &str, name: impl Into<String>, error: &str) -> Self {
         let (library, name, error) = (library.into(), name.into(), Some(error.into()));
-        Self { library, name, ms: None, bytes: None, error }
+        Self { library, name, ms: None, timing: None, bytes: None, error }
+    }
+
+    /// With what says how its times were taken.
+    #[must_use]
+    pub fn with_timing(self, timing: Timing) -> Self {
+        Self { timing: Some(timing), ..self }
+    }
+
+    /// Whether its times were spread widely.
+    pub fn is_wide(&self) -> bool {
+        self.timing.is_some_and(|timing| timing.wide)
     }
 
     /// Its milliseconds, if its result is correct.
@@ -212,7 +231,18 @@ impl Figures {
 impl Row {
     /// A row without figures.
     pub fn failed(key: Key, shape: Option<Shape>, reason: impl Into<String>) -> Self {
-        Self { key, shape, outcome: Outcome::Failed { failed: reason.into() } }
+        Self { key, shape, structure: None, outcome: Outcome::Failed { failed: reason.into() } }
+    }
+
+    /// A row with figures.
+    pub fn measured(key: Key, shape: Option<Shape>, figures: Figures) -> Self {
+        Self { key, shape, structure: None, outcome: Outcome::Measured(Box::new(figures)) }
+    }
+
+    /// With the parameters of a random structure.
+    #[must_use]
+    pub fn of_structure(self, structure: Option<String>) -> Self {
+        Self { structure, ..self }
     }
 
     /// The figures, if there are any.
@@ -247,6 +277,7 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::Times;
 
     fn figures(ours: Vec<Contender>, peers: Vec<Contender>) -> Figures {
         Figures::new((1, 2, 3), ours, peers, BTreeMap::new())
@@ -281,8 +312,7 @@ mod tests {
     #[test]
     fn a_wrong_result_is_no_time() {
         let ours = vec![Contender::ran("evenpath", "auto", 1.0, None, Some("y[0] is 1"))];
-        let row =
-            Row { key: key(), shape: None, outcome: Outcome::Measured(Box::new(figures(ours, vec![]))) };
+        let row = Row::measured(key(), None, figures(ours, vec![]));
         assert!(row.is_wrong());
         assert_eq!(row.failure().as_deref(), Some("auto: wrong: y[0] is 1"));
     }
@@ -293,7 +323,7 @@ mod tests {
         let peers = vec![Contender::ran("cusparse", "right", 5.0, None, None)];
         let figures = figures(vec![refused(), refused()], peers);
         assert_eq!((figures.verified, figures.ms), (None, None));
-        let row = Row { key: key(), shape: None, outcome: Outcome::Measured(Box::new(figures)) };
+        let row = Row::measured(key(), None, figures);
         assert!(!row.is_wrong() && row.failure().is_some());
         assert!(!serde_json::to_string(&row).unwrap().contains("verified"));
         let some =
@@ -304,10 +334,16 @@ mod tests {
     #[test]
     fn lines_round_trip() {
         let shape = Some(Shape { rows: 1, cols: 2, nnz: 3 });
-        let ours = vec![Contender::ran("evenpath", "auto", 0.125, Some(1), None)];
-        let measured = Row { key: key(), shape, outcome: Outcome::Measured(Box::new(figures(ours, vec![]))) };
+        let times = Times::of_runs(vec![0.1, 0.125, 0.2]);
+        let ours = vec![
+            Contender::ran("evenpath", "auto", 0.125, Some(1), None).with_timing(Timing::new(&times)),
+            Contender::ran("evenpath", "as in older files", 0.125, None, None),
+        ];
+        assert!(ours[0].is_wide() && !ours[1].is_wide());
+        let measured =
+            Row::measured(key(), shape, figures(ours, vec![])).of_structure(Some("block=1".into()));
         let refused = figures(vec![Contender::refused("evenpath", "auto", "out of memory")], vec![]);
-        let refused = Row { key: key(), shape, outcome: Outcome::Measured(Box::new(refused)) };
+        let refused = Row::measured(key(), shape, refused);
         for row in [measured, refused, Row::failed(key(), None, "out of memory")] {
             let line = serde_json::to_string(&row).unwrap();
             assert_eq!(serde_json::from_str::<Row>(&line).unwrap(), row, "{line}");

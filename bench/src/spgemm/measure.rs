@@ -193,7 +193,7 @@ pub fn measure<V: PeerValue>(case: &Case<'_>, a: &Csr<V>, b: &Csr<V>) -> Result<
             Err(error) => Outcome::Failed { error: error.to_string() },
         };
         if let (SpgemmMethod::TwoLevelSort, Some(figures)) = (method, outcome.right()) {
-            record.phases = problem.phases(case.repetitions.of_length(figures.ms))?;
+            record.phases = problem.phases(case.repetitions.samples(figures.ms))?;
         }
         record.methods.push(MethodRecord { method: method.to_string(), outcome });
     }

@@ -1,8 +1,9 @@
 //! The measurements of one matrix.
 
+use evenpath::spmv::SpmvMethod;
 use serde::Serialize;
 
-use crate::measure::Measurement;
+use crate::measure::{Measurement, Timing};
 
 /// All methods and peers on one matrix.
 #[derive(Debug, Clone, Serialize)]
@@ -13,6 +14,9 @@ pub struct Record {
     pub suite: String,
     /// The matrix.
     pub matrix: String,
+    /// The parameters that were drawn for it, if its structure is random.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub structure: Option<String>,
     /// Whether the matrix is generated rather than a published one.
     pub generated: bool,
     /// The type of the values.
@@ -107,6 +111,9 @@ pub struct PeerFigures {
     pub ms: f64,
     /// The shortest time in milliseconds, for comparisons on a shared machine.
     pub shortest_ms: f64,
+    /// How the times were taken.
+    #[serde(flatten)]
+    pub timing: Timing,
     /// Milliseconds of preprocessing, once per matrix; 0 if there is none.
     pub preprocessing_ms: f64,
     /// Bytes of workspace, besides the operands.
@@ -136,9 +143,12 @@ impl Record {
         self.method("auto").or_else(|| self.methods.iter().find_map(|record| record.outcome.figures()))
     }
 
-    /// The fastest method with a correct result, excluding the automatic choice.
+    /// The fastest method with a correct result that the automatic choice could have taken: not itself, and none that keeps another
+    /// form of the matrix.
     pub fn best_method(&self) -> Option<(&str, f64)> {
-        let explicit = self.methods.iter().filter(|record| record.method != "auto");
+        let copies = |name: &str| name.parse().is_ok_and(SpmvMethod::copies);
+        let explicit =
+            self.methods.iter().filter(|record| record.method != "auto" && !copies(&record.method));
         let right = explicit.filter_map(|record| {
             let figures = record.outcome.figures()?;
             figures.difference.is_none().then_some((record.method.as_str(), figures.measured.ms))

@@ -13,8 +13,8 @@ use super::figures::{Figures, MethodRecord, Outcome, Record, break_even};
 use super::peers::Peers;
 use super::work;
 use crate::input::random_vector;
-use crate::measure::{Measurement, Repetitions, median, times_ms};
-use crate::peers::{Operation, PeerValue};
+use crate::measure::{Measurement, Repetitions, Timed, Times, median, sampled};
+use crate::peers::{Operation, PeerError, PeerValue, SpmvOperands};
 
 /// The number of plans made to time one.
 const PLANS: usize = 5;
@@ -113,11 +113,19 @@ pub struct Case<'c> {
     pub suite: &'c str,
     /// The matrix.
     pub matrix: &'c str,
+    /// The parameters that were drawn for it, if its structure is random.
+    pub structure: Option<String>,
     /// Whether it is generated.
     pub generated: bool,
 }
 
-/// Measures all methods, and all peers.
+/// Why a contender has no time.
+enum Failure {
+    Own(OpError),
+    Peer(PeerError),
+}
+
+/// Measures all methods, and all peers, in turns.
 ///
 /// # Errors
 ///
@@ -128,14 +136,87 @@ pub fn measure<V: PeerValue>(case: &Case<'_>, matrix: &Csr<V>) -> Result<Record,
     let transposed = (case.operation == Operation::Transposed).then(|| matrix.transpose());
     let multiplied = transposed.as_ref().unwrap_or(matrix);
     let Ok(reference) = Reference::new(multiplied, &x) else { unreachable!("x has one element per column") };
+
+    // An element that is not written stays NaN.
+    let nowhere = vec![V::from_f64(f64::NAN); rows];
+    let operands = SpmvOperands { alpha: V::ONE, x: &x, beta: V::ZERO, y: &nowhere };
+    let on_gpu = case.peers.problem(matrix, case.operation, operands);
+    let mut peers = case.peers.prepare(on_gpu.as_ref(), matrix, case.operation, operands);
+    let problem = Problem {
+        case,
+        host: multiplied,
+        a: case.device.upload(matrix)?,
+        x: case.device.upload(&x)?,
+        rows,
+        reference: &reference,
+    };
+    let mut own: Vec<Result<Prepared<V>, OpError>> =
+        case.ways.iter().map(|&way| problem.prepare(way)).collect();
+
+    let mut contenders: Vec<Timed<'_, Failure>> = Vec::new();
+    for prepared in own.iter_mut().flatten() {
+        contenders.push(Box::new(|runs| problem.time_ms(prepared, runs).map_err(Failure::Own)));
+    }
+    for ready in peers.iter_mut().filter_map(|(_, peer)| peer.outcome.as_mut().ok()) {
+        contenders.push(Box::new(|runs| ready.prepared.time_ms(runs).map_err(Failure::Peer)));
+    }
+    let mut times = case.repetitions.interleaved(contenders).into_iter();
+    let own_times: Vec<Option<Result<Times, Failure>>> =
+        own.iter().map(|prepared| prepared.is_ok().then(|| times.next()).flatten()).collect();
+
+    let mut record = record(case, matrix);
+    for (library, peer) in peers {
+        let next = || match times.next() {
+            Some(Ok(times)) => Ok(times),
+            Some(Err(Failure::Peer(error))) => Err(error),
+            Some(Err(Failure::Own(_))) | None => unreachable!("one result per contender, in their order"),
+        };
+        record.peers.push(super::peers::record(library, peer, next, &reference));
+    }
+    let unprepared = record.best_peer(|_, figures| figures.preprocessing_ms == 0.0).map(|(_, peer)| peer.ms);
+    for ((&way, prepared), times) in case.ways.iter().zip(own).zip(own_times) {
+        let times = match times {
+            None | Some(Ok(_)) => times.and_then(Result::ok),
+            Some(Err(Failure::Own(error))) => {
+                record.methods.push(failed(way, error)?);
+                continue;
+            }
+            Some(Err(Failure::Peer(_))) => unreachable!("one result per contender, in their order"),
+        };
+        let figures = prepared.and_then(|prepared| {
+            let Some(times) = times else { unreachable!("what is prepared is timed") };
+            problem.figures(prepared, &times, unprepared)
+        });
+        record.methods.push(match figures {
+            Ok(figures) => MethodRecord { method: way.to_string(), outcome: Outcome::Measured(figures) },
+            Err(error) => failed(way, error)?,
+        });
+    }
+    Ok(record)
+}
+
+/// The record of a method that cannot run; an error if the device was lost.
+fn failed(way: Way, error: OpError) -> Result<MethodRecord, OpError> {
+    match error {
+        OpError::Device(lost) => Err(lost.into()),
+        error => {
+            let outcome = Outcome::Failed { error: error.to_string() };
+            Ok(MethodRecord { method: way.to_string(), outcome })
+        }
+    }
+}
+
+/// A record without methods and peers.
+fn record<V: PeerValue>(case: &Case<'_>, matrix: &Csr<V>) -> Record {
     let statistics = matrix.statistics();
-    let mut record = Record {
+    Record {
         op: match case.operation {
             Operation::Direct => "spmv",
             Operation::Transposed => "spmv_transposed",
         },
         suite: case.suite.into(),
         matrix: case.matrix.into(),
+        structure: case.structure.clone(),
         generated: case.generated,
         value: V::NAME,
         rows: matrix.rows(),
@@ -145,27 +226,8 @@ pub fn measure<V: PeerValue>(case: &Case<'_>, matrix: &Csr<V>) -> Result<Record,
         row_length_max: statistics.row_length_max,
         fits_l2: case.device.properties().l2_bytes.map(|l2| work(matrix).bytes <= l2),
         methods: Vec::new(),
-        peers: case.peers.measure(matrix, case.operation, &x, &reference, case.repetitions),
-    };
-    let unprepared = record.best_peer(|_, figures| figures.preprocessing_ms == 0.0).map(|(_, peer)| peer.ms);
-    let problem = Problem {
-        case,
-        host: multiplied,
-        a: case.device.upload(matrix)?,
-        x: case.device.upload(&x)?,
-        rows,
-        reference: &reference,
-        unprepared,
-    };
-    for &way in case.ways {
-        let outcome = match problem.measure(way) {
-            Ok(figures) => Outcome::Measured(figures),
-            Err(OpError::Device(lost)) => return Err(lost.into()),
-            Err(error) => Outcome::Failed { error: error.to_string() },
-        };
-        record.methods.push(MethodRecord { method: way.to_string(), outcome });
+        peers: Vec::new(),
     }
-    Ok(record)
 }
 
 fn bits<V: Value>(values: &[V]) -> &[u8] {
@@ -180,25 +242,46 @@ struct Problem<'c, V: Value> {
     x: DeviceVec<V>,
     rows: usize,
     reference: &'c Reference,
-    /// Milliseconds of the fastest peer without preprocessing.
-    unprepared: Option<f64>,
+}
+
+/// A plan that is ready to run.
+struct Prepared<V: Value> {
+    way: Way,
+    plan: Plan<V>,
+    plan_ms: f64,
+    y: DeviceVec<V>,
 }
 
 impl<V: Value> Problem<'_, V> {
-    fn measure(&self, way: Way) -> Result<Figures, OpError> {
-        let device = self.case.device;
+    fn prepare(&self, way: Way) -> Result<Prepared<V>, OpError> {
         let mut plan = Plan::new(&self.a, way)?;
         // The first plan, and the first run, also load code.
         let mut y = self.nowhere()?;
         plan.run(&self.x, &mut y)?;
-        device.synchronize()?;
+        self.case.device.synchronize()?;
         let mut plans_ms = Vec::new();
         for _ in 0..PLANS {
             plan = Plan::new(&self.a, way)?;
             plans_ms.push(plan.figures()?.analysis_ms);
         }
-        let times = times_ms(device, self.case.repetitions, || plan.run(&self.x, &mut y))?;
+        Ok(Prepared { way, plan, plan_ms: median(&plans_ms), y })
+    }
+
+    fn time_ms(&self, prepared: &mut Prepared<V>, runs: usize) -> Result<f64, OpError> {
+        let Prepared { plan, y, .. } = prepared;
+        sampled(self.case.device, || plan.run(&self.x, y))(runs)
+    }
+
+    /// The figures of a plan. `unprepared` is the time of the fastest peer without preprocessing.
+    fn figures(
+        &self,
+        prepared: Prepared<V>,
+        times: &Times,
+        unprepared: Option<f64>,
+    ) -> Result<Figures, OpError> {
+        let Prepared { way, mut plan, plan_ms, y } = prepared;
         let result = y.download()?;
+        drop(y);
         let mut repeatable = true;
         for run in 0..REPEATED_RUNS {
             let mut again = self.nowhere()?;
@@ -209,15 +292,14 @@ impl<V: Value> Problem<'_, V> {
             repeatable &= bits(&again.download()?) == bits(&result);
         }
         let info = plan.figures()?;
-        let measured = Measurement::new(work(self.host), &times);
-        let plan_ms = median(&plans_ms);
+        let measured = Measurement::new(work(self.host), times);
         Ok(Figures {
             chosen: info.chosen,
             reason: info.reason,
             copy_share: measured.gbps / self.case.copy_gbps,
             plan_ms,
             workspace_bytes: info.workspace_bytes,
-            break_even: self.unprepared.and_then(|peer_ms| break_even(plan_ms, measured.ms, peer_ms)),
+            break_even: unprepared.and_then(|peer_ms| break_even(plan_ms, measured.ms, peer_ms)),
             repeatable,
             ordered: way != Way::Transposed(SpmvTransposedMethod::Unordered),
             difference: self.reference.check(&result).err(),

@@ -5,10 +5,10 @@ use evenpath::device::DeviceKind;
 
 use super::Reference;
 use super::figures::{Outcome, PeerFigures, PeerRecord};
-use crate::measure::{Repetitions, median};
-use crate::peers::cusparse::Cusparse;
+use crate::measure::{Times, Timing, median};
+use crate::peers::cusparse::{Cusparse, SpmvProblem};
 use crate::peers::mkl::Mkl;
-use crate::peers::{Operation, PeerError, PeerRun, PeerValue, SpmvOperands, sprs};
+use crate::peers::{Operation, PeerError, PeerValue, PreparedPeer, Ready, SpmvOperands, sprs};
 
 /// A library to compare with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -71,47 +71,69 @@ impl Peers {
         self.cusparse.as_ref()
     }
 
-    /// Measures all libraries on y = Ax, or y = Aᵀx, and checks their results.
-    pub(super) fn measure<V: PeerValue>(
-        &self,
+    /// Copies a matrix to the GPU for cuSPARSE, if it is open.
+    pub(super) fn problem<'p, V: PeerValue>(
+        &'p self,
         matrix: &Csr<V>,
         operation: Operation,
-        x: &[V],
-        reference: &Reference,
-        repetitions: Repetitions,
-    ) -> Vec<PeerRecord> {
-        let mut records = Vec::new();
-        let mut take = |library: &'static str, run: PeerRun<V>| {
-            let PeerRun { algorithm, format, outcome } = run;
-            let outcome = match outcome {
-                Ok(times) => Outcome::Measured(PeerFigures {
-                    ms: median(&times.times_ms),
-                    shortest_ms: times.times_ms.iter().copied().fold(f64::INFINITY, f64::min),
-                    preprocessing_ms: times.preprocessing_ms,
-                    workspace_bytes: times.workspace_bytes,
-                    difference: reference.check(&times.result).err(),
-                }),
-                Err(error) => Outcome::Failed { error: error.to_string() },
-            };
-            records.push(PeerRecord { library, algorithm, format, outcome });
-        };
-        // An element that is not written stays NaN.
-        let nowhere = vec![V::from_f64(f64::NAN); operation.shape(matrix.rows(), matrix.cols()).0];
-        let operands = SpmvOperands { alpha: V::ONE, x, beta: V::ZERO, y: &nowhere };
-        if let Some(cusparse) = &self.cusparse {
-            match cusparse.spmv_problem(matrix, operation, operands) {
-                Ok(problem) => problem.measure(repetitions, |run| take("cusparse", run)),
-                Err(error) => {
-                    take("cusparse", PeerRun { algorithm: "all".into(), format: "csr", outcome: Err(error) });
-                }
+        operands: SpmvOperands<'p, V>,
+    ) -> Option<Result<SpmvProblem<'p, V>, PeerError>> {
+        Some(self.cusparse.as_ref()?.spmv_problem(matrix, operation, operands))
+    }
+
+    /// All algorithms of the libraries for y = Ax, or y = Aᵀx, each with the name of its library. `problem` is that of
+    /// cuSPARSE.
+    pub(super) fn prepare<'p, V: PeerValue>(
+        &'p self,
+        problem: Option<&'p Result<SpmvProblem<'p, V>, PeerError>>,
+        matrix: &'p Csr<V>,
+        operation: Operation,
+        operands: SpmvOperands<'p, V>,
+    ) -> Vec<(&'static str, PreparedPeer<'p, V>)> {
+        let mut prepared = Vec::new();
+        match problem {
+            Some(Ok(problem)) => {
+                prepared.extend(problem.prepare().into_iter().map(|peer| ("cusparse", peer)));
             }
+            Some(Err(error)) => {
+                let outcome = Err(PeerError::Unsuitable(error.to_string()));
+                prepared.push(("cusparse", PreparedPeer { algorithm: "all".into(), format: "csr", outcome }));
+            }
+            None => {}
         }
         if let Some(mkl) = &self.mkl {
-            take("mkl", mkl.spmv(matrix, operation, operands, repetitions));
+            prepared.push(("mkl", mkl.spmv(matrix, operation, operands)));
         }
         if self.has_sprs && operation == Operation::Direct {
-            take("sprs", sprs::spmv(matrix, x, repetitions));
+            prepared.push(("sprs", sprs::spmv(matrix, operands.x)));
         }
-        records
+        prepared
     }
+}
+
+/// The record of an algorithm, given its times.
+pub(super) fn record<V: PeerValue>(
+    library: &'static str,
+    peer: PreparedPeer<'_, V>,
+    times: impl FnOnce() -> Result<Times, PeerError>,
+    reference: &Reference,
+) -> PeerRecord {
+    let PreparedPeer { algorithm, format, outcome } = peer;
+    let figures = outcome.and_then(|ready| {
+        let Ready { preprocessing_ms, workspace_bytes, mut prepared } = ready;
+        let times = times()?;
+        Ok(PeerFigures {
+            ms: median(&times),
+            shortest_ms: times.iter().copied().fold(f64::INFINITY, f64::min),
+            timing: Timing::new(&times),
+            preprocessing_ms,
+            workspace_bytes,
+            difference: reference.check(&prepared.result()?).err(),
+        })
+    });
+    let outcome = match figures {
+        Ok(figures) => Outcome::Measured(figures),
+        Err(error) => Outcome::Failed { error: error.to_string() },
+    };
+    PeerRecord { library, algorithm, format, outcome }
 }

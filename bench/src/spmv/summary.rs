@@ -7,8 +7,6 @@ use crate::statistics::{correlation, geometric_mean};
 
 /// The number of nonzeros from which a matrix is large, so that work dominates over launch overhead.
 const LARGE: usize = 1_000_000;
-/// The choice is good if its time is at most this factor times that of the best method.
-const GOOD_CHOICE: f64 = 1.05;
 
 /// The summary of many matrices with one value type, compared with one library.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -35,9 +33,6 @@ pub struct Summary {
     pub small: usize,
     /// Correlation of evenpath's time with the number of nonzeros over the matrices of Table II.
     pub correlation_table2: Option<f64>,
-    /// The number of matrices on which the automatic choice takes at most 1.05 times as long as the best method, and
-    /// the number on which both were measured.
-    pub good_choices: Option<(usize, usize)>,
     /// The longest plan, in runs of the same matrix.
     pub longest_plan_runs: Option<Named>,
 }
@@ -98,13 +93,6 @@ impl Summary {
             .filter(|record| record.suite == "table2")
             .filter_map(|record| Some((record.nnz as f64, record.chosen()?.measured.ms)))
             .collect();
-        let choices: Vec<bool> = records
-            .iter()
-            .filter_map(|record| {
-                let (_, best) = record.best_method()?;
-                Some(record.method("auto")?.measured.ms <= GOOD_CHOICE * best)
-            })
-            .collect();
         let plans = records.iter().filter_map(|&record| {
             let figures = record.chosen()?;
             Some((record, figures.plan_ms / figures.measured.ms))
@@ -122,8 +110,6 @@ impl Summary {
             small_slower: small().filter(|(_, ratio)| *ratio < 1.0).count(),
             small: small().count(),
             correlation_table2: correlation(&of_work),
-            good_choices: (!choices.is_empty())
-                .then(|| (choices.iter().filter(|&&good| good).count(), choices.len())),
             longest_plan_runs: longest_plan
                 .map(|(record, value)| Named { matrix: record.matrix.clone(), value }),
         }
@@ -131,17 +117,17 @@ impl Summary {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::figures::{Figures, MethodRecord, Outcome, PeerFigures, PeerRecord};
     use super::*;
-    use crate::measure::{Measurement, Work};
+    use crate::measure::{Measurement, Times, Timing, Work};
 
-    fn method(name: &str, ms: f64) -> MethodRecord {
+    pub(in super::super) fn method(name: &str, ms: f64) -> MethodRecord {
         let work = Work { operations: 1, bytes: 1, effective_bytes: 1, counted_by: "nobody" };
         let figures = Figures {
             chosen: name.into(),
             reason: String::new(),
-            measured: Measurement::new(work, &[ms]),
+            measured: Measurement::new(work, &Times::of_runs(vec![ms])),
             copy_share: 0.5,
             plan_ms: 2.0 * ms,
             workspace_bytes: 0,
@@ -155,16 +141,28 @@ mod tests {
 
     fn peer(library: &'static str, ms: f64, difference: Option<&str>) -> PeerRecord {
         let difference = difference.map(str::to_owned);
-        let figures =
-            PeerFigures { ms, shortest_ms: ms, preprocessing_ms: 0.0, workspace_bytes: 0, difference };
+        let figures = PeerFigures {
+            ms,
+            shortest_ms: ms,
+            timing: Timing::new(&Times::of_runs(vec![ms])),
+            preprocessing_ms: 0.0,
+            workspace_bytes: 0,
+            difference,
+        };
         PeerRecord { library, algorithm: "one".into(), format: "csr", outcome: Outcome::Measured(figures) }
     }
 
-    fn record(matrix: &str, nnz: usize, methods: Vec<MethodRecord>, peers: Vec<PeerRecord>) -> Record {
+    pub(in super::super) fn record(
+        matrix: &str,
+        nnz: usize,
+        methods: Vec<MethodRecord>,
+        peers: Vec<PeerRecord>,
+    ) -> Record {
         Record {
             op: "spmv",
             suite: "table2".into(),
             matrix: matrix.into(),
+            structure: None,
             generated: true,
             value: "f64",
             rows: 1,
@@ -208,14 +206,5 @@ mod tests {
             .map(|summary| (summary.format, summary.geometric_mean_ratio.map(f64::round)))
             .collect();
         assert_eq!(means, [(None, Some(1.0)), (Some("csr"), Some(3.0))]);
-    }
-
-    #[test]
-    fn a_choice_is_good_within_five_percent() {
-        let methods = |auto| vec![method("auto", auto), method("merge-path", 1.0), method("other", 1.5)];
-        let records = [record("a", 1, methods(1.04), vec![]), record("b", 1, methods(1.06), vec![])];
-        let summary = &Summary::all(&records)[0];
-        assert_eq!((summary.good_choices, summary.library), (Some((1, 2)), None));
-        assert_eq!(records[0].best_method(), Some(("merge-path", 1.0)));
     }
 }

@@ -11,10 +11,11 @@ use super::{
     Bench, Cell, Report, SPREAD, Study, Table, correlation, cusparse_ms, gflops, method_ms, spread_note,
     spreads, widest_percent,
 };
+use crate::generated::Generated;
 use crate::input::random_vector;
 use crate::measure::{Repetitions, median, times_ms};
 use crate::spmv::check;
-use crate::suite::{Source, Suite};
+use crate::suite::{Source, Suite, SuiteOptions};
 
 const STUDY: Study = Study::MergeSpmv;
 
@@ -42,10 +43,11 @@ fn consistency(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn
         "The abstract: row-based methods vary by an order of magnitude over matrices of similar size; merging does not.",
         &columns,
     );
-    let generated = Suite::Generated.sources(None)?.into_iter().filter_map(|source| match source {
-        Source::Generated(kind) => Some(kind),
-        Source::File(_) => None,
-    });
+    let generated =
+        Suite::Generated.sources(SuiteOptions::default())?.into_iter().filter_map(|source| match source {
+            Source::Generated(Generated::Kind(kind)) => Some(kind),
+            _ => None,
+        });
     let kinds = Published::table2().map(|matrix| Kind::Like { matrix }).chain(generated);
     let mut times: Vec<Vec<(f64, f64)>> = vec![Vec::new(); methods.len() + 1];
     let mut notes = Vec::new();

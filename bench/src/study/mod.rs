@@ -180,6 +180,7 @@ impl Bench<'_> {
         let on_device = methods.iter().filter(|method| method.runs_on(self.device.kind()));
         let ways: Vec<Way> = on_device.map(|&method| Way::Direct(method)).collect();
         let case = spmv::Case {
+            structure: None,
             device: self.device,
             copy_gbps: self.copy_gbps,
             ways: &ways,
@@ -233,7 +234,7 @@ impl<'b> Bench<'b> {
 
 /// The spreads of evenpath's times.
 fn spreads(record: &spmv::Record) -> impl Iterator<Item = f64> {
-    record.methods.iter().filter_map(|method| Some(method.outcome.figures()?.measured.spread))
+    record.methods.iter().filter_map(|method| Some(method.outcome.figures()?.measured.timing.spread))
 }
 
 /// Milliseconds of cuSPARSE's best algorithm for CSR.

@@ -11,6 +11,8 @@ use evenpath::error::DeviceError;
 use evenpath::generate::Kind;
 use thiserror::Error;
 
+use crate::generated::Generated;
+
 /// Where and how often to run, and how to print.
 #[derive(Debug, Clone, clap::Args)]
 pub struct RunArguments {
@@ -49,7 +51,7 @@ pub struct MatrixArguments {
     pub matrix: Option<PathBuf>,
     /// Generate a matrix. The help text lists the kinds.
     #[arg(long, value_name = "KIND", help = generate_help())]
-    pub generate: Option<Kind>,
+    pub generate: Option<Generated>,
     /// Read the real part of a complex file.
     #[arg(long, requires = "matrix")]
     pub real_part: bool,
@@ -58,7 +60,7 @@ pub struct MatrixArguments {
 fn generate_help() -> String {
     let kinds: Vec<String> = Kind::all().iter().map(Kind::to_string).collect();
     format!(
-        "Generate a matrix, of any size: {}. [default: a stencil5, sized for the device]",
+        "Generate a matrix, of any size: {}; or of random structure: random:SEED:NUMBER. [default: a stencil5, sized for the device]",
         kinds.join(", ")
     )
 }

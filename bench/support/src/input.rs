@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use evenpath::error::MatrixError;
-use evenpath::generate::{Kind, generate};
+use evenpath::generate::Kind;
 use evenpath::io::{
     Complex, MatrixMarketError, MatrixMarketErrorKind, MatrixMarketReader, Progress, ReadOptions, Stage,
 };
@@ -17,6 +17,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use thiserror::Error;
 
 use crate::arguments::MatrixArguments;
+use crate::generated::Generated;
 
 /// A matrix and its source.
 #[derive(Debug, Clone)]
@@ -40,7 +41,7 @@ pub enum LoadError {
     #[error("--generate {kind}: {source}")]
     Generate {
         /// The kind of matrix.
-        kind: Kind,
+        kind: Generated,
         /// Why it cannot be.
         source: MatrixError,
     },
@@ -58,8 +59,8 @@ impl MatrixArguments {
             let matrix = read(path, complex)?;
             return Ok(Input { name: path.display().to_string(), matrix });
         }
-        let kind = self.generate.unwrap_or(default);
-        let matrix = generate(kind, seed).map_err(|source| LoadError::Generate { kind, source })?;
+        let kind = self.generate.unwrap_or(Generated::Kind(default));
+        let matrix = kind.generate(seed).map_err(|source| LoadError::Generate { kind, source })?;
         Ok(Input { name: format!("{kind}, generated from seed {seed}"), matrix })
     }
 }

@@ -3,16 +3,21 @@
 //!
 //! * [`arguments`]: devices, types and matrices on the command line;
 //! * [`input`]: matrices from files, with a progress bar, or generated; random vectors;
+//! * [`random`]: matrices whose structure is drawn at random; [`generated`]: these and the other generated matrices, by
+//!   name;
 //! * [`measure`]: times, rates, and the copy rate that they are compared with;
 //! * [`report`]: results as text or as JSON, with a verdict; [`program`]: runs a program from command line to exit
 //!   code;
-//! * [`statistics`]: medians, and the spread of times;
+//! * [`timing`]: how runs are timed; [`statistics`]: medians, and the spread of times;
 //! * [`spmv`]: the work of y = Ax, and checks of results.
 
 pub mod arguments;
+pub mod generated;
 pub mod input;
 pub mod measure;
 pub mod program;
+pub mod random;
 pub mod report;
 pub mod spmv;
 pub mod statistics;
+pub mod timing;

@@ -3,11 +3,12 @@
 use evenpath::Device;
 use evenpath::device::{DeviceKind, Event};
 use evenpath::error::DeviceError;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::statistics::{self, narrowest, spread};
+use crate::statistics::{quantile, spread};
 
 pub use crate::statistics::median;
+pub use crate::timing::{Repetitions, Timed, Times};
 
 /// Bytes of each buffer for the copy rate: larger than any cache.
 const COPY_BYTES: usize = 512 << 20;
@@ -74,14 +75,15 @@ pub struct Work {
 /// The time of an operation, and its rates in operations and bytes per second.
 #[derive(Debug, Clone, Serialize)]
 pub struct Measurement {
-    /// Timed runs.
+    /// Timed samples.
     pub iterations: usize,
     /// Median milliseconds of one run.
     pub ms: f64,
     /// The shortest and the longest time, in milliseconds.
     pub range_ms: (f64, f64),
-    /// The [`spread`] of the times.
-    pub spread: f64,
+    /// The [`spread`] of the times, and what else says how they were taken.
+    #[serde(flatten)]
+    pub timing: Timing,
     /// 10⁹ operations per second.
     pub gflops: f64,
     /// [`Work::effective_bytes`] per second, in 10⁹.
@@ -95,9 +97,38 @@ pub struct Measurement {
     pub bytes: u64,
 }
 
+/// How a median was obtained.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Timing {
+    /// The lower and the upper quartile, in milliseconds of a run.
+    pub quartiles_ms: (f64, f64),
+    /// The interquartile range over the median.
+    pub spread: f64,
+    /// Samples.
+    pub samples: usize,
+    /// Runs of a sample.
+    pub runs_per_sample: usize,
+    /// Whether the spread stayed wide when it was measured again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wide: bool,
+}
+
+impl Timing {
+    /// Of these times.
+    pub fn new(times: &Times) -> Self {
+        Self {
+            quartiles_ms: (quantile(times, 0.25), quantile(times, 0.75)),
+            spread: spread(times),
+            samples: times.len(),
+            runs_per_sample: times.runs(),
+            wide: times.is_wide(),
+        }
+    }
+}
+
 impl Measurement {
     /// Computes a measurement from the times of runs that each do the work.
-    pub fn new(work: Work, times_ms: &[f64]) -> Self {
+    pub fn new(work: Work, times_ms: &Times) -> Self {
         let ms = median(times_ms);
         let shortest = times_ms.iter().copied().fold(f64::INFINITY, f64::min);
         let longest = times_ms.iter().copied().fold(0.0, f64::max);
@@ -106,7 +137,7 @@ impl Measurement {
             iterations: times_ms.len(),
             ms,
             range_ms: (shortest, longest),
-            spread: spread(times_ms),
+            timing: Timing::new(times_ms),
             gflops: giga_per_second(work.operations),
             effective_gbps: giga_per_second(work.effective_bytes),
             counted_by: work.counted_by,
@@ -122,84 +153,7 @@ impl Measurement {
     }
 }
 
-/// The number of timed runs.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Repetitions {
-    most: usize,
-    budget_ms: f64,
-    rounds: usize,
-}
-
-impl From<usize> for Repetitions {
-    /// This many runs, at least one, regardless of their time.
-    fn from(count: usize) -> Self {
-        Self { most: count.max(1), budget_ms: f64::INFINITY, rounds: 1 }
-    }
-}
-
-/// The outcome of the first runs.
-enum FirstRuns {
-    /// One run took so long that it is not repeated.
-    Enough(f64),
-    /// This many runs should be timed.
-    Wanted(usize),
-}
-
-impl Repetitions {
-    /// The minimum number of runs, regardless of the budget.
-    const LEAST: usize = 3;
-    /// A run that takes longer than this many budgets is not repeated.
-    const LONG: f64 = 10.0;
-    /// An upper bound on the time that loading code adds to a first run.
-    const LONGEST_LOADING_MS: f64 = 1000.0;
-
-    /// As many runs as fit in a time budget, at least three; only one if it takes ten times the budget.
-    #[must_use]
-    pub fn within(self, budget_ms: f64) -> Self {
-        Self { budget_ms, ..self }
-    }
-
-    /// Times whose spread is [wide](statistics::WIDE) are measured again, in at most
-    /// [`MOST_ROUNDS`](statistics::MOST_ROUNDS) rounds; the times of the narrowest count.
-    #[must_use]
-    pub fn steady(self) -> Self {
-        Self { rounds: statistics::MOST_ROUNDS, ..self }
-    }
-
-    /// The number of runs if one takes `ms`.
-    pub fn of_length(self, ms: f64) -> usize {
-        let fitting = (self.budget_ms / ms) as usize;
-        fitting.clamp(Self::LEAST.min(self.most), self.most)
-    }
-
-    /// Makes the first runs, which determine how many follow. `timed` makes one run and returns its milliseconds.
-    fn first_runs<E>(self, mut timed: impl FnMut() -> Result<f64, E>) -> Result<FirstRuns, E> {
-        let mut ms = timed()?;
-        if self.of_length(ms) < self.most {
-            if ms > Self::LONGEST_LOADING_MS && ms > Self::LONG * self.budget_ms {
-                return Ok(FirstRuns::Enough(ms));
-            }
-            ms = timed()?;
-        }
-        let is_long = ms > Self::LONG * self.budget_ms;
-        Ok(if is_long { FirstRuns::Enough(ms) } else { FirstRuns::Wanted(self.of_length(ms)) })
-    }
-
-    /// Milliseconds of each run, after a warm-up run, which counts only if it takes too long to be repeated. `timed` makes
-    /// one run.
-    ///
-    /// # Errors
-    ///
-    /// The first error of a run.
-    pub fn times_ms<E>(self, mut timed: impl FnMut() -> Result<f64, E>) -> Result<Vec<f64>, E> {
-        match self.first_runs(&mut timed)? {
-            FirstRuns::Enough(ms) => Ok(vec![ms]),
-            FirstRuns::Wanted(count) => narrowest(self.rounds, || (0..count).map(|_| timed()).collect()),
-        }
-    }
-}
-
-/// Milliseconds of each of `repetitions` runs, timed with events, after a warm-up run. The host does not wait between runs.
+/// Times runs with events, as [`Repetitions`] says.
 ///
 /// # Errors
 ///
@@ -207,38 +161,31 @@ impl Repetitions {
 pub fn times_ms<C: Clock, E: From<C::Error>>(
     clock: &C,
     repetitions: impl Into<Repetitions>,
-    mut run: impl FnMut() -> Result<(), E>,
-) -> Result<Vec<f64>, E> {
-    let repetitions = repetitions.into();
-    let mut events = Vec::new();
-    let mut timed = |events: &mut Vec<_>| {
-        let start = clock.record()?;
-        run()?;
-        events.push((start, clock.record()?));
-        Ok::<_, E>(())
-    };
-    let first_runs = repetitions.first_runs(|| {
-        timed(&mut events)?;
-        clock.synchronize()?;
-        let (start, end) = &events[events.len() - 1];
-        Ok::<_, E>(clock.elapsed_ms(start, end)?)
-    })?;
-    let count = match first_runs {
-        FirstRuns::Enough(ms) => return Ok(vec![ms]),
-        FirstRuns::Wanted(count) => count,
-    };
-    narrowest(repetitions.rounds, || {
-        events.clear();
-        for _ in 0..count {
-            timed(&mut events)?;
-        }
-        clock.synchronize()?;
-        Ok(events.iter().map(|(start, end)| clock.elapsed_ms(start, end)).collect::<Result<_, _>>()?)
-    })
+    run: impl FnMut() -> Result<(), E>,
+) -> Result<Times, E> {
+    repetitions.into().times(sampled(clock, run))
 }
 
-/// Like [`times_ms`], but each run starts on an idle device, so that launch latency is included; after up to three warm-up
-/// runs.
+/// Makes samples of successive runs between two events, for [`Repetitions::interleaved`]. Each begins with a run before the
+/// first event: it brings the operands back into the caches if another contender had its turn, and keeps the device busy
+/// while the host enqueues the others.
+pub fn sampled<C: Clock, E: From<C::Error>>(
+    clock: &C,
+    mut run: impl FnMut() -> Result<(), E>,
+) -> impl FnMut(usize) -> Result<f64, E> {
+    move |runs| {
+        run()?;
+        let start = clock.record()?;
+        for _ in 0..runs {
+            run()?;
+        }
+        let end = clock.record()?;
+        clock.synchronize()?;
+        Ok(clock.elapsed_ms(&start, &end)?)
+    }
+}
+
+/// Like [`times_ms`], but each run starts on an idle device, so that launch latency is included.
 ///
 /// # Errors
 ///
@@ -247,22 +194,14 @@ pub fn single_times_ms<E: From<DeviceError>>(
     device: &Device,
     repetitions: impl Into<Repetitions>,
     mut run: impl FnMut() -> Result<(), E>,
-) -> Result<Vec<f64>, E> {
+) -> Result<Times, E> {
     let mut single = || {
         device.synchronize()?;
         let start = device.record()?;
         run()?;
         Ok::<_, E>(device.record()?.elapsed_since(&start)?)
     };
-    let repetitions = repetitions.into();
-    let count = match repetitions.first_runs(&mut single)? {
-        FirstRuns::Enough(ms) => return Ok(vec![ms]),
-        FirstRuns::Wanted(count) => count,
-    };
-    for _ in 1..count.min(3) {
-        single()?;
-    }
-    narrowest(repetitions.rounds, || (0..count).map(|_| single()).collect())
+    repetitions.into().times(|runs| (0..runs).map(|_| single()).sum())
 }
 
 /// The rate at which the device copies within its memory, in GB/s of bytes read plus bytes written: the limit of
@@ -295,36 +234,63 @@ mod tests {
             effective_bytes: 8_000_000,
             counted_by: "nobody",
         };
-        let measured = Measurement::new(work, &[4.0, 1.0, 2.0]);
+        let measured = Measurement::new(work, &Times::of_runs(vec![4.0, 1.0, 2.0]));
         assert_eq!((measured.ms, measured.range_ms), (2.0, (1.0, 4.0)));
         // The quartiles are 1.5 and 3.
-        assert!((measured.spread - 0.75).abs() < 1e-12);
+        assert!((measured.timing.spread - 0.75).abs() < 1e-12);
         assert_eq!((measured.gflops, measured.gbps, measured.effective_gbps), (2.0, 3.0, 4.0));
         assert_eq!(measured.fits_l2(&Device::cpu()), None);
     }
 
+    /// A clock whose time passes only when it is told to.
+    #[derive(Default)]
+    struct FakeClock {
+        now_ms: std::cell::Cell<f64>,
+    }
+
+    impl Clock for FakeClock {
+        type Event = f64;
+        type Error = String;
+
+        fn record(&self) -> Result<f64, String> {
+            Ok(self.now_ms.get())
+        }
+
+        fn synchronize(&self) -> Result<(), String> {
+            Ok(())
+        }
+
+        fn elapsed_ms(&self, start: &f64, end: &f64) -> Result<f64, String> {
+            Ok(end - start)
+        }
+    }
+
     #[test]
-    fn runs_are_as_many_as_the_budget_holds() {
-        let count = |repetitions: Repetitions, ms: &[f64]| {
-            let mut runs = 0;
-            let mut timed = || {
-                runs += 1;
-                Ok::<_, ()>(ms[(runs - 1).min(ms.len() - 1)])
-            };
-            let times = repetitions.times_ms(&mut timed).unwrap();
-            (times.len(), runs)
-        };
-        let exact = Repetitions::from(5);
-        assert_eq!(count(exact, &[1e9]), (5, 6));
-        assert_eq!(count(Repetitions::from(0), &[1.0]), (1, 2));
-        let limited = Repetitions::from(50).within(30.0);
-        assert_eq!(count(limited, &[0.1]), (50, 51));
-        assert_eq!(count(limited, &[2.0]), (15, 17));
-        // The time for loading code is not counted.
-        assert_eq!(count(limited, &[400.0, 0.1]), (50, 52));
-        assert_eq!(count(limited, &[100.0]), (3, 5));
-        assert_eq!(count(limited, &[400.0]), (1, 2));
-        assert_eq!(count(limited, &[5000.0]), (1, 1));
-        assert_eq!(count(Repetitions::from(2).within(30.0), &[100.0]), (2, 3));
+    fn the_run_before_a_sample_is_not_timed() {
+        let clock = FakeClock::default();
+        let mut runs = 0;
+        let mut sample = sampled(&clock, || {
+            // As if every third run had to load its operands.
+            clock.now_ms.set(clock.now_ms.get() + if runs % 3 == 0 { 100.0 } else { 1.0 });
+            runs += 1;
+            Ok::<_, String>(())
+        });
+        assert_eq!(sample(2), Ok(2.0));
+        assert_eq!(sample(2), Ok(2.0));
+        assert_eq!(sample(3), Ok(102.0));
+    }
+
+    #[test]
+    fn times_of_a_clock_follow_the_rules() {
+        let clock = FakeClock::default();
+        let mut runs = 0;
+        let times = times_ms(&clock, Repetitions::from(10).within(30.0), || {
+            runs += 1;
+            clock.now_ms.set(clock.now_ms.get() + if runs == 1 { 3000.0 } else { 0.01 });
+            Ok::<_, String>(())
+        });
+        let times = times.unwrap();
+        assert!((50..=51).contains(&times.runs()) && times.len() == 10, "{times:?}");
+        assert!((median(&times) - 0.01).abs() < 1e-9);
     }
 }

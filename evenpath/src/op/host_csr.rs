@@ -38,7 +38,13 @@ impl<V: Value, O: Offset> Csr<V, O> {
     pub fn spmv(&self, alpha: V, x: &[V], beta: V, y: &mut [V]) -> Result<(), OpError> {
         check_slices((self.rows(), self.cols()), x, y)?;
         let (cut, _) = SpmvCut::choose(self.row_offsets());
-        SpmvTiles::new(self.row_offsets(), cut).multiply(self.view(), alpha, x, beta, y);
+        SpmvTiles::new(self.row_offsets(), self.column_indices(), cut).multiply(
+            self.view(),
+            alpha,
+            x,
+            beta,
+            y,
+        );
         Ok(())
     }
 

@@ -7,16 +7,16 @@ use evenpath::Csr;
 
 use super::functions::{Address, Spadd, SumFunction};
 use super::{Cusparse, Descriptor};
-use crate::measure::{Repetitions, times_ms};
+use crate::measure::{Repetitions, Times, times_ms};
 use crate::peers::cuda::Buffer;
 use crate::peers::{PeerError, PeerValue};
 
 /// Times and result of `csrgeam2` for a sum.
 pub struct SpaddTimes<V> {
     /// Milliseconds of each run that computes pattern and values, in allocated memory.
-    pub whole_ms: Vec<f64>,
+    pub whole_ms: Times,
     /// Milliseconds of each run that computes only columns and values, given the row offsets.
-    pub values_ms: Vec<f64>,
+    pub values_ms: Times,
     /// Bytes of workspace that the library requested.
     pub workspace_bytes: usize,
     /// The result.

@@ -7,9 +7,9 @@ use evenpath::Csr;
 use super::formats::{Format, Formats};
 use super::functions::SpmvFunction;
 use super::{Cusparse, Descriptor, code};
-use crate::measure::{Clock, Repetitions, times_ms};
+use crate::measure::{Clock, sampled};
 use crate::peers::cuda::Buffer;
-use crate::peers::{Operation, PeerError, PeerRun, PeerTimes, PeerValue, SpmvOperands};
+use crate::peers::{Operation, PeerError, PeerValue, Prepared, PreparedPeer, Ready, SpmvOperands};
 
 /// y = αAx + βy, or with the transpose, on the GPU, ready to be measured.
 pub struct SpmvProblem<'l, V: PeerValue> {
@@ -84,68 +84,95 @@ impl Cusparse {
 }
 
 impl<V: PeerValue> SpmvProblem<'_, V> {
-    /// Times every algorithm, for CSR with and without preprocessing, `repetitions` runs each.
-    pub fn measure(&self, repetitions: Repetitions, mut each: impl FnMut(PeerRun<V>)) {
+    /// Every algorithm, for CSR with and without preprocessing.
+    pub fn prepare(&self) -> Vec<PreparedPeer<'_, V>> {
+        let mut prepared = Vec::new();
         for Algorithm { name, format, code } in &ALGORITHMS {
             if self.csr_only && *format != Format::Csr {
                 continue;
             }
             if let Some((_, reason)) = self.unmade.iter().find(|(unmade, _)| unmade == format) {
                 let outcome = Err(PeerError::Unsuitable(reason.to_string()));
-                each(PeerRun { algorithm: (*name).into(), format: format.name(), outcome });
+                prepared.push(PreparedPeer { algorithm: (*name).into(), format: format.name(), outcome });
                 continue;
             }
-            let outcome = self.measure_algorithm(*format, *code, None, repetitions);
-            each(PeerRun { algorithm: (*name).into(), format: format.name(), outcome });
+            let outcome = self.prepare_algorithm(*format, *code, None);
+            prepared.push(PreparedPeer { algorithm: (*name).into(), format: format.name(), outcome });
             if let (Format::Csr, Some(preprocess)) = (format, self.library.optional.spmv_preprocess) {
-                let outcome = self.measure_algorithm(*format, *code, Some(preprocess), repetitions);
-                each(PeerRun { algorithm: format!("{name} + preprocess"), format: format.name(), outcome });
+                let algorithm = format!("{name} + preprocess");
+                let outcome = self.prepare_algorithm(*format, *code, Some(preprocess));
+                prepared.push(PreparedPeer { algorithm, format: format.name(), outcome });
             }
         }
+        prepared
     }
 
-    fn measure_algorithm(
+    fn prepare_algorithm(
         &self,
         format: Format,
         algorithm: c_int,
         preprocess: Option<SpmvFunction>,
-        repetitions: Repetitions,
-    ) -> Result<PeerTimes<V>, PeerError> {
-        let Self { library, formats, operands, x, operation, .. } = self;
-        let (rows, cols) = operation.shape(formats.rows, formats.cols);
-        let x = library.vector::<V>(cols, x.address())?;
+    ) -> Result<Ready<'_, V>, PeerError> {
+        let Self { library, operands, .. } = self;
         let y = library.runtime.upload(operands.y)?;
-        let described_y = library.vector::<V>(rows, y.address())?;
         // The result of preprocessing belongs to the descriptor, so a new one is preprocessed again. The first time also
         // loads code.
         let mut preprocessing_ms = 0.0;
-        let mut prepared = None;
-        for _ in 0..if preprocess.is_some() { 2 } else { 1 } {
-            let call = Call {
-                library,
-                operation: code(*operation),
-                alpha: operands.alpha,
-                matrix: formats.describe(library, format)?,
-                x: &x,
-                beta: operands.beta,
-                y: &described_y,
-                algorithm,
-            };
-            let buffer = library.runtime.allocate::<u8>(call.buffer_bytes()?)?;
-            if let Some(preprocess) = preprocess {
-                library.runtime.synchronize()?;
-                let start = library.runtime.record()?;
-                call.preprocess(preprocess, &buffer)?;
-                preprocessing_ms = library.runtime.elapsed_ms(&start, &library.runtime.record()?)?;
-            }
-            prepared = Some((call, buffer));
+        let (mut call, mut buffer) = self.call(format, algorithm, &y)?;
+        if let Some(preprocess) = preprocess {
+            call.preprocess(preprocess, &buffer)?;
+            (call, buffer) = self.call(format, algorithm, &y)?;
+            library.runtime.synchronize()?;
+            let start = library.runtime.record()?;
+            call.preprocess(preprocess, &buffer)?;
+            preprocessing_ms = library.runtime.elapsed_ms(&start, &library.runtime.record()?)?;
         }
-        let Some((call, buffer)) = prepared else { unreachable!("at least once") };
-        let times_ms = times_ms(&library.runtime, repetitions, || call.run(&buffer))?;
-        y.write(operands.y)?;
-        call.run(&buffer)?;
         let workspace_bytes = call.buffer_bytes()?;
-        Ok(PeerTimes { times_ms, preprocessing_ms, workspace_bytes, result: y.download()? })
+        let prepared = Box::new(Product { call, buffer, y, before: operands.y });
+        Ok(Ready { preprocessing_ms, workspace_bytes, prepared })
+    }
+
+    /// A call of an algorithm, and the buffer that it needs.
+    fn call(
+        &self,
+        format: Format,
+        algorithm: c_int,
+        y: &Buffer<V>,
+    ) -> Result<(Call<'_, V>, Buffer<u8>), PeerError> {
+        let Self { library, formats, operands, x, operation, .. } = self;
+        let (rows, cols) = operation.shape(formats.rows, formats.cols);
+        let call = Call {
+            library,
+            operation: code(*operation),
+            alpha: operands.alpha,
+            matrix: formats.describe(library, format)?,
+            x: library.vector::<V>(cols, x.address())?,
+            beta: operands.beta,
+            y: library.vector::<V>(rows, y.address())?,
+            algorithm,
+        };
+        let buffer = library.runtime.allocate::<u8>(call.buffer_bytes()?)?;
+        Ok((call, buffer))
+    }
+}
+
+/// A product that is ready to run.
+struct Product<'p, V: PeerValue> {
+    call: Call<'p, V>,
+    buffer: Buffer<u8>,
+    y: Buffer<V>,
+    before: &'p [V],
+}
+
+impl<V: PeerValue> Prepared<V> for Product<'_, V> {
+    fn time_ms(&mut self, runs: usize) -> Result<f64, PeerError> {
+        sampled(&self.call.library.runtime, || self.call.run(&self.buffer))(runs)
+    }
+
+    fn result(&mut self) -> Result<Vec<V>, PeerError> {
+        self.y.write(self.before)?;
+        self.call.run(&self.buffer)?;
+        self.y.download()
     }
 }
 
@@ -155,9 +182,9 @@ struct Call<'p, V> {
     operation: c_int,
     alpha: V,
     matrix: Descriptor,
-    x: &'p Descriptor,
+    x: Descriptor,
     beta: V,
-    y: &'p Descriptor,
+    y: Descriptor,
     algorithm: c_int,
 }
 

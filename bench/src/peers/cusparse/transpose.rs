@@ -8,7 +8,7 @@ use super::Cusparse;
 use super::formats::BASE_ZERO;
 use super::functions::Transpose;
 use super::spadd::Arrays;
-use crate::measure::{Repetitions, times_ms};
+use crate::measure::{Repetitions, Times, times_ms};
 use crate::peers::{PeerError, PeerValue};
 
 /// `CUSPARSE_ACTION_NUMERIC`.
@@ -27,7 +27,7 @@ impl Cusparse {
         &self,
         matrix: &Csr<V>,
         repetitions: Repetitions,
-    ) -> Result<Vec<f64>, PeerError> {
+    ) -> Result<Times, PeerError> {
         let functions = Transpose::find(self.library)?;
         let too_large = |_| PeerError::Unsuitable("more rows or columns than 32 bits can count".into());
         let rows = c_int::try_from(matrix.rows()).map_err(too_large)?;

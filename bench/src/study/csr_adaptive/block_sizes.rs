@@ -72,7 +72,7 @@ pub(super) fn measure<V: PeerValue>(
                     table.wrong.push(format!("{name}, {title}, {threads} threads: {difference}"));
                 }
             }
-            spreads.push(measured.spread);
+            spreads.push(measured.timing.spread);
         }
     }
     let cells = rates.iter().flatten().map(|&rate| Cell::from(rate));

@@ -57,7 +57,7 @@ pub(super) fn measure<V: PeerValue>(
     let (adaptive_differs, light_differs) = (differs(SpmvMethod::CsrAdaptive)?, differs(SpmvMethod::Light)?);
     let case = Case { bench, name, matrix, x: &x, reference: &reference };
     let (cpu, ell) = (case.cpu(table)?, case.ell(table)?);
-    let own_spreads = [Some(&cpu), ell.as_ref()].into_iter().flatten().map(|measured| measured.spread);
+    let own_spreads = [Some(&cpu), ell.as_ref()].into_iter().flatten().map(|measured| measured.timing.spread);
     let spread = widest_percent(spreads(&record).chain(own_spreads));
     let cpu = Some(cpu.ms);
     table.row([

@@ -11,7 +11,7 @@ use evenpath_simt::kernel::Kernel;
 
 use super::{STUDY, nonzeros_per_row};
 use crate::input::random_vector;
-use crate::measure::{Measurement, times_ms};
+use crate::measure::{Measurement, Times, times_ms};
 use crate::peers::PeerValue;
 use crate::spmv::{Reference, work};
 use crate::study::{Bench, Cell, SPREAD, Table, widest_percent};
@@ -46,7 +46,7 @@ pub(super) fn measure<V: PeerValue>(
     for limit in LIMITS {
         let times = row_blocks_ms(bench, name, matrix, limit, table)?;
         let measured = times.map(|times| Measurement::new(work(matrix), &times));
-        spreads.extend(measured.as_ref().map(|measured| measured.spread));
+        spreads.extend(measured.as_ref().map(|measured| measured.timing.spread));
         cells.push(measured.map(|measured| measured.effective_gbps).into());
     }
     cells.push(widest_percent(spreads).into());
@@ -61,7 +61,7 @@ fn row_blocks_ms<V: PeerValue>(
     matrix: &Csr<V>,
     limit: usize,
     table: &mut Table,
-) -> Result<Option<Vec<f64>>, Box<dyn Error>> {
+) -> Result<Option<Times>, Box<dyn Error>> {
     let Some(kernel) = AdaptiveRows::<V, u32>::first() else { return Ok(None) };
     if limit > (kernel.block_size * kernel.items_per_thread) as usize {
         return Ok(None);

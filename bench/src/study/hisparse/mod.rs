@@ -11,9 +11,10 @@ use evenpath::hisparse::HiSparseOptions;
 use self::figures::Figures;
 use self::tables::Tables;
 use super::{Bench, Report, Study};
+use crate::generated::Generated;
 use crate::hisparse::{Case, measure};
 use crate::peers::PeerValue;
-use crate::suite::{self, Suite};
+use crate::suite::{self, Suite, SuiteOptions};
 
 const STUDY: Study = Study::Hisparse;
 
@@ -21,10 +22,11 @@ const STUDY: Study = Study::Hisparse;
 const VALUES: [&str; 2] = ["f32", "f64"];
 
 pub(super) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn Error>> {
-    let sources = Suite::Figure7.sources(None)?.into_iter().filter_map(|source| match source {
-        suite::Source::Generated(kind) => Some(kind.into()),
-        suite::Source::File(_) => None,
-    });
+    let sources =
+        Suite::Figure7.sources(SuiteOptions::default())?.into_iter().filter_map(|source| match source {
+            suite::Source::Generated(Generated::Kind(kind)) => Some(kind.into()),
+            _ => None,
+        });
     run_all(bench, sources.collect(), report)
 }
 

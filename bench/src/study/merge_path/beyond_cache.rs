@@ -98,7 +98,7 @@ fn measure(
         peer.into(),
         own_sum.into(),
         peer_sum.into(),
-        widest_percent(spreads(&record).chain([sum.whole.spread])).into(),
+        widest_percent(spreads(&record).chain([sum.whole.timing.spread])).into(),
     ]);
     Ok(())
 }

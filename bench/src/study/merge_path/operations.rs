@@ -9,7 +9,7 @@ use evenpath::spmv::SpmvMethod;
 
 use super::series::Series;
 use super::tables;
-use crate::measure::{median, single_times_ms};
+use crate::measure::{Times, median, single_times_ms};
 use crate::spadd;
 use crate::spgemm::{self, Check, Phases, other_factor};
 use crate::statistics::spread;
@@ -121,7 +121,7 @@ impl Operations {
             quotient(sequential_ms, own).into(),
             quotient(sequential_ms, peer).into(),
             quotient(peer, own).into(),
-            widest_percent([sum.whole.spread, sequential.whole.spread]).into(),
+            widest_percent([sum.whole.timing.spread, sequential.whole.timing.spread]).into(),
         ]);
         Ok(())
     }
@@ -187,7 +187,7 @@ impl Operations {
         bench: &Bench<'_>,
         name: &str,
         (a, b): (&Csr<f64>, &Csr<f64>),
-    ) -> Result<Option<Vec<f64>>, Box<dyn Error>> {
+    ) -> Result<Option<Times>, Box<dyn Error>> {
         let repetitions = bench.repetitions.within(SEQUENTIAL_MS);
         let (times, product) = on_threads(1, |device| {
             let (a, b) = (device.upload(a)?, device.upload(b)?);

@@ -12,7 +12,7 @@ use evenpath::spmv::{SpmvMethod, SpmvOptions};
 use evenpath::{Csr, DeviceVec};
 
 use crate::input::random_vector;
-use crate::measure::{Repetitions, median, times_ms};
+use crate::measure::{Repetitions, Times, median, times_ms};
 use crate::spmv::Reference;
 use crate::statistics::spread;
 use crate::study::cpu::on_threads;
@@ -217,12 +217,12 @@ impl<'b> Runs<'b> {
 }
 
 /// Milliseconds of each run on the host.
-fn host_times_ms(repetitions: Repetitions, mut run: impl FnMut()) -> Vec<f64> {
-    let timed = || {
+fn host_times_ms(repetitions: Repetitions, mut run: impl FnMut()) -> Times {
+    let timed = |runs| {
         let start = Instant::now();
-        run();
+        (0..runs).for_each(|_| run());
         Ok::<_, std::convert::Infallible>(start.elapsed().as_secs_f64() * 1e3)
     };
-    let Ok(times) = repetitions.times_ms(timed);
+    let Ok(times) = repetitions.times(timed);
     times
 }

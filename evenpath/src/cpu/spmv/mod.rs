@@ -1,17 +1,24 @@
 //! `y = alpha A x + beta y` in tiles of equal work.
 
-mod dot;
+mod instructions;
+mod kernel;
+mod portable;
+mod rows;
+mod shares;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
 use super::merge_path::{self, Coordinate};
 use crate::matrix::grain;
 use crate::{CsrView, Offset, Value};
-use dot::Instructions;
+use instructions::Instructions;
+use kernel::Kernel;
+use rows::Operands;
 
 /// Steps of the merge path, row ends and nonzeros, per tile: about ten microseconds of work. The same for every matrix
 /// and machine, because the positions of cuts determine how sums are rounded.
@@ -33,14 +40,23 @@ pub(crate) enum SpmvCut {
 
 /// The tiles of a matrix.
 pub(crate) struct SpmvTiles {
-    tiles: Vec<Range<Coordinate>>,
+    tiles: Vec<Tile>,
 }
 
-/// The partial sum that a tile contributes to its unfinished last row.
-#[derive(Clone, Copy)]
-struct Carry<V> {
-    row: usize,
-    sum: V,
+/// A part of the merge path, and how its rows are summed.
+#[derive(Debug, Clone)]
+struct Tile {
+    path: Range<Coordinate>,
+    kernel: Kernel,
+}
+
+/// A tile in one run.
+struct Task<'t, V> {
+    tile: &'t Tile,
+    /// The rows that end in the tile.
+    finished: &'t mut [V],
+    /// The partial sum of the row that the tile begins but does not end.
+    carry: Option<V>,
 }
 
 impl SpmvCut {
@@ -58,18 +74,23 @@ impl SpmvCut {
 }
 
 impl SpmvTiles {
-    /// Splits a matrix into tiles.
-    pub(crate) fn new<O: Offset>(row_offsets: &[O], cut: SpmvCut) -> Self {
-        let nnz = row_offsets[row_offsets.len() - 1].to_usize();
-        let mut tiles = merge_path::tiles(&row_offsets[1..], nnz, TILE);
+    /// Splits a matrix into tiles. There is one column index per nonzero.
+    pub(crate) fn new<O: Offset>(row_offsets: &[O], column_indices: &[u32], cut: SpmvCut) -> Self {
+        let mut paths = merge_path::tiles(&row_offsets[1..], column_indices.len(), TILE);
         if cut == SpmvCut::Rows {
             let round = |at: Coordinate| Coordinate { nonzero: row_offsets[at.row].to_usize(), ..at };
-            for tile in &mut tiles {
-                *tile = round(tile.start)..round(tile.end);
+            for path in &mut paths {
+                *path = round(path.start)..round(path.end);
             }
-            tiles.retain(|tile| tile.start.row < tile.end.row);
+            paths.retain(|path| path.start.row < path.end.row);
         }
-        Self { tiles }
+        let tile = |path: Range<Coordinate>| {
+            let Range { start, end } = path;
+            let row_ends = &row_offsets[1..][start.row..end.row];
+            let kernel = Kernel::choose(start.nonzero, row_ends, &column_indices[start.nonzero..end.nonzero]);
+            Tile { path, kernel }
+        };
+        Self { tiles: paths.into_par_iter().with_min_len(16).map(tile).collect() }
     }
 
     /// The number of tiles.
@@ -93,101 +114,39 @@ impl SpmvTiles {
         y: &mut [V],
     ) {
         assert_eq!((x.len(), y.len()), (matrix.cols(), matrix.rows()), "shapes are checked by the caller");
-        let operands = Operands { matrix, alpha, x, beta, instructions: Instructions::fastest(x.len()) };
+        let operands = Operands::new(matrix, alpha, x, beta);
+        self.multiply_with(&operands, Instructions::fastest(x.len()), y);
+    }
 
+    fn multiply_with<V: Value, O: Offset>(
+        &self,
+        operands: &Operands<'_, V, O>,
+        instructions: Instructions,
+        y: &mut [V],
+    ) {
         // Every row ends in exactly one tile, which owns its element of y.
         let mut tasks = Vec::with_capacity(self.tiles.len());
         let mut rest = &mut *y;
         for tile in &self.tiles {
             let finished;
-            (finished, rest) = rest.split_at_mut(tile.end.row - tile.start.row);
-            tasks.push((tile, finished));
+            (finished, rest) = rest.split_at_mut(tile.path.end.row - tile.path.start.row);
+            tasks.push(Mutex::new(Task { tile, finished, carry: None }));
         }
-        let carries: Vec<Option<Carry<V>>> = match tasks.len() {
-            // Too little work to wake other threads.
-            0 | 1 => tasks.into_iter().map(|(tile, finished)| operands.run_tile(tile, finished)).collect(),
-            _ => tasks.into_par_iter().map(|(tile, finished)| operands.run_tile(tile, finished)).collect(),
-        };
+        shares::for_each(tasks.len(), |index| {
+            let mut task = tasks[index].lock().unwrap_or_else(PoisonError::into_inner);
+            let Task { tile, finished, carry } = &mut *task;
+            *carry = operands.run_tile(tile, instructions, finished);
+        });
+        let carries: Vec<Option<V>> = tasks
+            .into_iter()
+            .map(|task| task.into_inner().unwrap_or_else(PoisonError::into_inner).carry)
+            .collect();
         // In the order of the tiles, so that rounding is the same in every run.
-        for Carry { row, sum } in carries.into_iter().flatten() {
-            if let Some(y) = y.get_mut(row) {
-                *y += alpha * sum;
+        for (tile, carry) in self.tiles.iter().zip(carries) {
+            if let (Some(sum), Some(y)) = (carry, y.get_mut(tile.path.end.row)) {
+                *y += operands.alpha * sum;
             }
         }
-    }
-}
-
-/// The operands that all tiles share.
-struct Operands<'a, V, O> {
-    matrix: CsrView<'a, V, O>,
-    alpha: V,
-    x: &'a [V],
-    beta: V,
-    instructions: Instructions,
-}
-
-impl<V: Value, O: Offset> Operands<'_, V, O> {
-    /// Computes the rows that end in the tile, and returns its partial sum of the row after them.
-    fn run_tile(&self, tile: &Range<Coordinate>, finished: &mut [V]) -> Option<Carry<V>> {
-        match self.instructions {
-            Instructions::Portable => self.run_tile_with(tile, finished, |columns, values| {
-                // SAFETY: the columns of a view are below its number of columns, which is the length of x.
-                unsafe { dot::portable(columns, values, self.x) }
-            }),
-            // SAFETY: the instructions were chosen such that the machine has them and x is no longer than `i32::MAX`.
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2 => unsafe { self.run_tile_avx2(tile, finished) },
-            // SAFETY: as above.
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512 => unsafe { self.run_tile_avx512(tile, finished) },
-        }
-    }
-
-    /// # Safety
-    /// The machine has AVX2 and FMA, and x is no longer than `i32::MAX`.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma")]
-    unsafe fn run_tile_avx2(&self, tile: &Range<Coordinate>, finished: &mut [V]) -> Option<Carry<V>> {
-        self.run_tile_with(tile, finished, |columns, values| {
-            // SAFETY: guaranteed by the caller; a view has one value per column index, and all column indices are below
-            // the length of x.
-            unsafe { x86::avx2(columns, values, self.x) }
-        })
-    }
-
-    /// # Safety
-    /// The machine has AVX-512 F and VL, and x is no longer than `i32::MAX`.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512f,avx512vl")]
-    unsafe fn run_tile_avx512(&self, tile: &Range<Coordinate>, finished: &mut [V]) -> Option<Carry<V>> {
-        self.run_tile_with(tile, finished, |columns, values| {
-            // SAFETY: as above.
-            unsafe { x86::avx512(columns, values, self.x) }
-        })
-    }
-
-    // Inlined into the function that enables the instructions, so that `dot` is compiled with them.
-    #[allow(clippy::inline_always)]
-    #[inline(always)]
-    fn run_tile_with(
-        &self,
-        tile: &Range<Coordinate>,
-        finished: &mut [V],
-        dot: impl Fn(&[u32], &[V]) -> V,
-    ) -> Option<Carry<V>> {
-        let &Self { matrix, alpha, beta, .. } = self;
-        let (columns, values) = (matrix.column_indices(), matrix.values());
-        let sum = |range: Range<usize>| dot(&columns[range.clone()], &values[range]);
-        let mut start = tile.start.nonzero;
-        let ends = &matrix.row_offsets()[1..][tile.start.row..tile.end.row];
-        for (y, end) in finished.iter_mut().zip(ends) {
-            let end = end.to_usize();
-            let product = alpha * sum(start..end);
-            *y = if beta == V::ZERO { product } else { product + beta * *y };
-            start = end;
-        }
-        let rest = start..tile.end.nonzero;
-        (!rest.is_empty()).then(|| Carry { row: tile.end.row, sum: sum(rest) })
     }
 }
 
@@ -212,7 +171,8 @@ mod tests {
         beta: V,
         y: &mut [V],
     ) {
-        SpmvTiles::new(matrix.row_offsets(), cut).multiply(matrix, alpha, x, beta, y);
+        let tiles = SpmvTiles::new(matrix.row_offsets(), matrix.column_indices(), cut);
+        tiles.multiply(matrix, alpha, x, beta, y);
     }
 
     const CUTS: [SpmvCut; 2] = [SpmvCut::Rows, SpmvCut::MergePath];
@@ -228,8 +188,6 @@ mod tests {
     fn check_cut<V: Value, O: Offset>(a: &Csr<V, O>, cut: SpmvCut, alpha: f64, beta: f64, epsilon: f64) {
         let x: Vec<V> = numbers(a.cols());
         let before: Vec<V> = numbers(a.rows() + 7)[7..].to_vec();
-        let mut y = before.clone();
-        spmv(a.view(), cut, V::from_f64(alpha), &x, V::from_f64(beta), &mut y);
         let mut sums = vec![(0.0, 0.0, 4.0); a.rows()];
         for (row, column, value) in a.iter() {
             let product = alpha * value.to_f64() * x[column].to_f64();
@@ -238,12 +196,35 @@ mod tests {
             *magnitude += product.abs();
             *count += 1.0;
         }
-        for (row, (sum, magnitude, count)) in sums.into_iter().enumerate() {
-            let old = beta * before[row].to_f64();
-            let error = (y[row].to_f64() - (sum + old)).abs();
-            let bound = count * epsilon * (magnitude + old.abs());
-            assert!(error <= bound, "row {row} of {a:?} by {cut:?}: {} instead of {}", y[row], sum + old);
+        let operands = Operands::new(a.view(), V::from_f64(alpha), &x, V::from_f64(beta));
+        for (way, tiles, instructions) in ways(a, cut) {
+            let mut y = before.clone();
+            tiles.multiply_with(&operands, instructions, &mut y);
+            for (row, (sum, magnitude, count)) in sums.iter().enumerate() {
+                let old = beta * before[row].to_f64();
+                let error = (y[row].to_f64() - (sum + old)).abs();
+                let bound = count * epsilon * (magnitude + old.abs());
+                let expected = sum + old;
+                assert!(error <= bound, "row {row} of {a:?} by {way}: {} instead of {expected}", y[row]);
+            }
         }
+    }
+
+    /// The chosen kernels, and each kernel for all tiles, with all instructions of the machine.
+    fn ways<V: Value, O: Offset>(
+        a: &Csr<V, O>,
+        cut: SpmvCut,
+    ) -> impl Iterator<Item = (String, SpmvTiles, Instructions)> {
+        let kernels = [None, Some(Kernel::Rows), Some(Kernel::ShortRows), Some(Kernel::Runs)];
+        kernels.into_iter().flat_map(move |kernel| {
+            Instructions::of_machine(a.cols()).into_iter().map(move |instructions| {
+                let mut tiles = SpmvTiles::new(a.row_offsets(), a.column_indices(), cut);
+                for tile in &mut tiles.tiles {
+                    tile.kernel = kernel.unwrap_or(tile.kernel);
+                }
+                (format!("{cut:?}, {kernel:?}, {instructions:?}"), tiles, instructions)
+            })
+        })
     }
 
     fn check_all(a: &Csr<f64>) {
@@ -322,6 +303,62 @@ mod tests {
     }
 
     #[test]
+    fn what_follows_a_row_has_no_influence() {
+        // Rows of every short length, among entries and elements of x that are not finite.
+        let lengths: Vec<usize> = (0..40).flat_map(|length| [1, length, 1]).collect();
+        let mut a = with_lengths(&lengths, 50);
+        let ends: Vec<usize> = a.row_offsets().iter().map(|&end| end as usize).collect();
+        let (mut offsets, mut columns, mut values) =
+            (a.row_offsets().to_vec(), a.column_indices().to_vec(), a.values().to_vec());
+        for row in (0..lengths.len()).filter(|row| row % 3 != 1) {
+            columns[ends[row]] = 50;
+            values[ends[row]] = f64::INFINITY;
+        }
+        for column in &mut columns {
+            *column = (*column).min(50);
+        }
+        a = Csr::try_new(lengths.len(), 51, std::mem::take(&mut offsets), columns, values).unwrap();
+        let mut x = vec![1.0; 51];
+        x[50] = f64::NAN;
+        let operands = Operands::new(a.view(), 1.0, &x, 0.0);
+        for (way, tiles, instructions) in ways(&a, SpmvCut::Rows) {
+            let mut y = vec![f64::NAN; a.rows()];
+            tiles.multiply_with(&operands, instructions, &mut y);
+            for (row, y) in y.iter().enumerate() {
+                assert_eq!(y.is_finite(), row % 3 == 1, "row {row}, {way}: {y}");
+            }
+        }
+    }
+
+    #[test]
+    fn infinities_and_nan_propagate() {
+        for length in [1, 3, 4, 7, 16, 35] {
+            for at in 0..length {
+                let mut a = with_lengths(&[length; 5], 100);
+                a.values_mut()[2 * length + at] = f64::INFINITY;
+                let x = vec![1.0; 100];
+                let operands = Operands::new(a.view(), 1.0, &x, 0.0);
+                for (way, tiles, instructions) in ways(&a, SpmvCut::MergePath) {
+                    let mut y = vec![0.0; 5];
+                    tiles.multiply_with(&operands, instructions, &mut y);
+                    let infinite: Vec<bool> = y.iter().map(|y| *y == f64::INFINITY).collect();
+                    assert_eq!(infinite, [false, false, true, false, false], "{length}, {at}, {way}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn unsorted_and_repeated_columns_are_right() {
+        // The first and the last column of a group are as far apart as those of a run.
+        let columns: Vec<u32> = (0..6400).map(|at| [4, 9, 5, 5, 8, 6, 9, 11][at as usize % 8]).collect();
+        let offsets = (0..=100).map(|row| row * 64).collect();
+        check_all(&Csr::try_new(100, 12, offsets, columns, numbers(6400)).unwrap());
+        let all_equal = (0..=100).map(|row| row * 64).collect();
+        check_all(&Csr::try_new(100, 12, all_equal, vec![11; 6400], numbers(6400)).unwrap());
+    }
+
+    #[test]
     fn results_do_not_depend_on_threads() {
         let a: Csr<f32> = generate(Kind::PowerLaw { rows: 50_000 }, 2).unwrap();
         let x: Vec<f32> = numbers(a.cols());
@@ -342,12 +379,12 @@ mod tests {
     #[test]
     fn tiles_between_rows_cover_them_once() {
         let a = with_lengths(&[&vec![0; 70_000][..], &[3 * TILE, 0, 2], &vec![7; 40_000]].concat(), 100);
-        let SpmvTiles { tiles } = SpmvTiles::new(a.row_offsets(), SpmvCut::Rows);
+        let SpmvTiles { tiles } = SpmvTiles::new(a.row_offsets(), a.column_indices(), SpmvCut::Rows);
         let mut at = Coordinate { row: 0, nonzero: 0 };
-        for tile in &tiles {
-            assert_eq!(tile.start, at);
-            assert!(tile.end.row > at.row);
-            at = tile.end;
+        for Tile { path, .. } in &tiles {
+            assert_eq!(path.start, at);
+            assert!(path.end.row > at.row);
+            at = path.end;
         }
         assert_eq!(at, Coordinate { row: a.rows(), nonzero: a.nnz() });
     }

@@ -11,7 +11,10 @@ struct Cpu {
 
 /// Cuts the matrix by the method, or by the one that its row lengths suggest.
 pub(super) fn choose<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, method: SpmvMethod) -> Choice<V, O> {
-    let Some(row_offsets) = matrix.pattern().row_offsets.host_slice() else {
+    let pattern = matrix.pattern();
+    let (Some(row_offsets), Some(column_indices)) =
+        (pattern.row_offsets.host_slice(), pattern.column_indices.host_slice())
+    else {
         unreachable!("what is on the CPU is in the host's memory")
     };
     let (cut, reason) = match method {
@@ -30,7 +33,11 @@ pub(super) fn choose<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, method: Spmv
         SpmvCut::Rows => SpmvMethod::RowParallel,
         SpmvCut::MergePath => SpmvMethod::MergePath,
     };
-    Choice { method, reason, schedule: Box::new(Cpu { tiles: SpmvTiles::new(row_offsets, cut) }) }
+    Choice {
+        method,
+        reason,
+        schedule: Box::new(Cpu { tiles: SpmvTiles::new(row_offsets, column_indices, cut) }),
+    }
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Cpu {

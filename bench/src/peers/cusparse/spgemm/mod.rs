@@ -11,7 +11,7 @@ use libloading::Library;
 
 use super::formats::{BASE_ZERO, Format, Formats, INDEX_32};
 use super::{Cusparse, Descriptor};
-use crate::measure::{Clock, Repetitions, times_ms};
+use crate::measure::{Clock, Repetitions, Times, times_ms};
 use crate::peers::cuda::Buffer;
 use crate::peers::{PeerError, PeerValue};
 use call::Call;
@@ -45,9 +45,9 @@ pub struct SpgemmRun<V> {
 #[derive(Debug)]
 pub struct SpgemmTimes<V> {
     /// Milliseconds of each product: all calls, with allocated buffers.
-    pub times_ms: Vec<f64>,
+    pub times_ms: Times,
     /// Milliseconds of each product with a known pattern.
-    pub numeric_ms: Vec<f64>,
+    pub numeric_ms: Times,
     /// Bytes of buffers and result.
     pub bytes: u64,
     /// The result.
@@ -146,19 +146,18 @@ impl<V: PeerValue> SpgemmProblem<'_, V> {
         let mut c = self.nothing()?;
         let run = || self.multiply(algorithm, share, &mut buffers, &mut c);
         let (times, ()) = self.time_products(repetitions, run)?;
-        self.result(times, Vec::new(), buffers.total(), &c)
+        self.result(times, Times::of_runs(Vec::new()), buffers.total(), &c)
     }
 
-    /// Milliseconds of each product, and the result of the last. The first product, which sizes the buffers, is not counted
-    /// unless it took too long to be repeated.
+    /// Milliseconds of each product, and the result of the last. The first product, which sizes the buffers, is not counted.
     fn time_products<T>(
         &self,
         repetitions: Repetitions,
         mut run: impl FnMut() -> Result<T, PeerError>,
-    ) -> Result<(Vec<f64>, T), PeerError> {
+    ) -> Result<(Times, T), PeerError> {
         let runtime = &self.library.runtime;
         let mut last = None;
-        let times = repetitions.times_ms(|| {
+        let mut single = || {
             // Free it first: the next product may need its memory.
             last = None;
             runtime.synchronize()?;
@@ -166,7 +165,8 @@ impl<V: PeerValue> SpgemmProblem<'_, V> {
             last = Some(run()?);
             let end = runtime.record()?;
             runtime.elapsed_ms(&start, &end)
-        })?;
+        };
+        let times = repetitions.times(|runs| (0..runs).map(|_| single()).sum())?;
         let Some(last) = last else { unreachable!("there is at least one run") };
         Ok((times, last))
     }
@@ -346,8 +346,8 @@ impl<V: PeerValue> SpgemmProblem<'_, V> {
 
     fn result(
         &self,
-        times_ms: Vec<f64>,
-        numeric_ms: Vec<f64>,
+        times_ms: Times,
+        numeric_ms: Times,
         buffer_bytes: u64,
         c: &ProductMatrix<V>,
     ) -> Result<SpgemmTimes<V>, PeerError> {

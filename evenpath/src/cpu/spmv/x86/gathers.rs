@@ -1,48 +1,39 @@
-//! Sums of products with AVX2 and with AVX-512.
+//! Sums of products with the gathers of AVX2 and AVX-512.
 //!
 //! The last, partial group of a row is masked. A loop over single elements would cost a branch misprediction per row;
 //! masking doubles the speed on matrices with short rows of uneven length.
 
 use std::arch::x86_64::{
-    __m128i, __m256, __m256d, __m256i, __m512d, _mm_add_pd, _mm_add_ps, _mm_add_sd, _mm_add_ss,
-    _mm_cvtsd_f64, _mm_cvtss_f32, _mm_loadu_si128, _mm_maskload_epi32, _mm_movehl_ps, _mm_shuffle_ps,
-    _mm_unpackhi_pd, _mm256_add_pd, _mm256_add_ps, _mm256_castpd256_pd128, _mm256_castps256_ps128,
-    _mm256_castsi256_pd, _mm256_castsi256_ps, _mm256_extractf128_pd, _mm256_extractf128_ps, _mm256_fmadd_pd,
-    _mm256_fmadd_ps, _mm256_i32gather_pd, _mm256_i32gather_ps, _mm256_loadu_pd, _mm256_loadu_ps,
-    _mm256_loadu_si256, _mm256_mask_i32gather_pd, _mm256_mask_i32gather_ps, _mm256_maskload_epi32,
-    _mm256_maskload_pd, _mm256_maskload_ps, _mm256_maskz_loadu_epi32, _mm256_setzero_pd, _mm256_setzero_ps,
-    _mm512_add_pd, _mm512_fmadd_pd, _mm512_i32gather_pd, _mm512_loadu_pd, _mm512_mask_i32gather_pd,
-    _mm512_maskz_loadu_pd, _mm512_reduce_add_pd, _mm512_setzero_pd,
+    __m256, __m256i, __m512d, _mm_add_ps, _mm_add_ss, _mm_cvtss_f32, _mm_movehl_ps, _mm_shuffle_ps,
+    _mm256_add_ps, _mm256_castps256_ps128, _mm256_castsi256_ps, _mm256_extractf128_ps, _mm256_fmadd_ps,
+    _mm256_i32gather_ps, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_mask_i32gather_ps,
+    _mm256_maskload_epi32, _mm256_maskload_ps, _mm256_maskz_loadu_epi32, _mm256_setzero_ps, _mm512_add_pd,
+    _mm512_fmadd_pd, _mm512_i32gather_pd, _mm512_loadu_pd, _mm512_mask_i32gather_pd, _mm512_maskz_loadu_pd,
+    _mm512_reduce_add_pd, _mm512_setzero_pd,
 };
 
 use evenpath_simt::ScalarType;
 
 use crate::Value;
 
-/// `dot`, generic over the value type, from one function per type.
-macro_rules! dot {
-    ($dot:ident, $features:literal, $f32s:ident, $f64s:ident) => {
-        /// The sum of `values[i] * x[columns[i]]`, in interleaved partial sums, with one rounding per product and sum.
-        ///
-        /// # Safety
-        /// The machine has the instructions. There is one value per column. Every column is below the length of `x`, which
-        /// is at most `i32::MAX`.
-        #[inline]
-        #[target_feature(enable = $features)]
-        pub(super) unsafe fn $dot<V: Value>(columns: &[u32], values: &[V], x: &[V]) -> V {
-            // SAFETY: guaranteed by the caller. The casts are from a type to itself.
-            unsafe {
-                match V::TYPE {
-                    ScalarType::F32 => {
-                        bytemuck::cast($f32s(columns, bytemuck::cast_slice(values), bytemuck::cast_slice(x)))
-                    }
-                    _ => {
-                        bytemuck::cast($f64s(columns, bytemuck::cast_slice(values), bytemuck::cast_slice(x)))
-                    }
-                }
+/// The sum of `values[i] * x[columns[i]]`, in interleaved partial sums, with one rounding per product and sum.
+///
+/// # Safety
+/// The machine has AVX2, FMA, and AVX-512 F and VL. There is one value per column. Every column is below the length of
+/// `x`, which is at most `i32::MAX`.
+#[inline]
+#[target_feature(enable = "avx2,fma,avx512f,avx512vl")]
+pub(in super::super) unsafe fn sum<V: Value>(columns: &[u32], values: &[V], x: &[V]) -> V {
+    // SAFETY: guaranteed by the caller. The casts are from a type to itself.
+    unsafe {
+        match V::TYPE {
+            // With 16 lanes, most would be idle on short rows; 8 are fastest for both types.
+            ScalarType::F32 => {
+                bytemuck::cast(avx2_f32s(columns, bytemuck::cast_slice(values), bytemuck::cast_slice(x)))
             }
+            _ => bytemuck::cast(avx512_f64s(columns, bytemuck::cast_slice(values), bytemuck::cast_slice(x))),
         }
-    };
+    }
 }
 
 /// The sum of products for one type. `group` adds one product per lane, `part` adds at least one product but fewer than
@@ -51,7 +42,7 @@ macro_rules! sum_of_products {
     ($name:ident, $features:literal, $type:ty, $lanes:literal, $zero:ident, $add:ident, $total:ident,
      group: $group:expr, part: $part:expr) => {
         /// # Safety
-        /// As for `dot`.
+        /// As for [`sum`].
         #[inline]
         #[target_feature(enable = $features)]
         unsafe fn $name(columns: &[u32], values: &[$type], x: &[$type]) -> $type {
@@ -85,15 +76,8 @@ macro_rules! sum_of_products {
     };
 }
 
-dot!(avx2, "avx2,fma", avx2_f32s, avx2_f64s);
-// With 16 lanes, most would be idle on short rows; 8 are fastest for both types.
-dot!(avx512, "avx512f,avx512vl", avx2_f32s, avx512_f64s);
-
 /// The 8 elements from index 8 - n on are a mask of the first n lanes.
 static MASK_32: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
-/// The 4 elements from index 4 - n on are a mask of the first n lanes.
-static MASK_64: [i64; 8] = [-1, -1, -1, -1, 0, 0, 0, 0];
-
 sum_of_products!(
     avx2_f32s, "avx2,fma", f32, 8, _mm256_setzero_ps, _mm256_add_ps, total_f32s,
     group: |columns: *const __m256i, values, x, sum| {
@@ -109,21 +93,7 @@ sum_of_products!(
 );
 
 sum_of_products!(
-    avx2_f64s, "avx2,fma", f64, 4, _mm256_setzero_pd, _mm256_add_pd, total_f64s,
-    group: |columns: *const __m128i, values, x, sum| {
-        let x = _mm256_i32gather_pd::<8>(x, _mm_loadu_si128(columns));
-        _mm256_fmadd_pd(_mm256_loadu_pd(values), x, sum)
-    },
-    part: |columns: *const i32, values, x, sum, count: usize| {
-        let mask = _mm256_loadu_si256(MASK_64.as_ptr().add(4 - count).cast());
-        let columns = _mm_maskload_epi32(columns, _mm_loadu_si128(MASK_32.as_ptr().add(8 - count).cast()));
-        let x = _mm256_mask_i32gather_pd::<8>(_mm256_setzero_pd(), x, columns, _mm256_castsi256_pd(mask));
-        _mm256_fmadd_pd(_mm256_maskload_pd(values, mask), x, sum)
-    }
-);
-
-sum_of_products!(
-    avx512_f64s, "avx512f,avx512vl", f64, 8, _mm512_setzero_pd, _mm512_add_pd, total_8_f64s,
+    avx512_f64s, "avx2,avx512f,avx512vl", f64, 8, _mm512_setzero_pd, _mm512_add_pd, total_8_f64s,
     group: |columns: *const __m256i, values, x, sum| {
         let x = _mm512_i32gather_pd::<8>(_mm256_loadu_si256(columns), x);
         _mm512_fmadd_pd(_mm512_loadu_pd(values), x, sum)
@@ -142,13 +112,6 @@ fn total_f32s(lanes: __m256) -> f32 {
     let four = _mm_add_ps(_mm256_castps256_ps128(lanes), _mm256_extractf128_ps::<1>(lanes));
     let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
     _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps::<1>(two, two)))
-}
-
-#[inline]
-#[target_feature(enable = "avx2")]
-fn total_f64s(lanes: __m256d) -> f64 {
-    let two = _mm_add_pd(_mm256_castpd256_pd128(lanes), _mm256_extractf128_pd::<1>(lanes));
-    _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)))
 }
 
 #[inline]

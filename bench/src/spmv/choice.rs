@@ -1,0 +1,126 @@
+//! How far the automatic choice is from the best method.
+
+use serde::Serialize;
+
+use super::figures::Record;
+use super::summary::Named;
+use crate::statistics::geometric_mean;
+
+/// The choice is good if its time is at most this factor times that of the best method.
+const GOOD: f64 = 1.05;
+
+/// The error of the automatic choice over the matrices of a suite or, if their structure is random, of a seed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ChoiceError {
+    /// `spmv` or `spmv_transposed`.
+    pub op: &'static str,
+    /// The type of the values.
+    pub value: &'static str,
+    /// The suite, or `random:SEED`.
+    pub group: String,
+    /// The number of matrices on which the choice and another method were measured.
+    pub matrices: usize,
+    /// The number of those on which the choice takes at most 1.05 times as long as the best method.
+    pub good: usize,
+    /// Geometric mean of the time of the choice over that of the best method.
+    pub geometric_mean: f64,
+    /// The largest such ratio.
+    pub worst: Named,
+    /// The number of matrices where the times of either are spread widely.
+    pub wide: usize,
+}
+
+impl ChoiceError {
+    /// One per operation, value type and group, in the order of the records.
+    pub fn all(records: &[Record]) -> Vec<Self> {
+        let key = |record: &Record| (record.op, record.value, group(record));
+        let mut keys = Vec::new();
+        for record in records {
+            if !keys.contains(&key(record)) {
+                keys.push(key(record));
+            }
+        }
+        let of_key = |wanted| {
+            let of_group: Vec<&Record> = records.iter().filter(|record| key(record) == wanted).collect();
+            Self::new(wanted, &of_group)
+        };
+        keys.into_iter().filter_map(of_key).collect()
+    }
+
+    fn new((op, value, group): (&'static str, &'static str, String), records: &[&Record]) -> Option<Self> {
+        let ratios: Vec<(&Record, f64)> =
+            records.iter().filter_map(|record| Some((*record, ratio(record)?))).collect();
+        let (record, worst) = ratios.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+        Some(Self {
+            op,
+            value,
+            group,
+            matrices: ratios.len(),
+            good: ratios.iter().filter(|(_, ratio)| *ratio <= GOOD).count(),
+            geometric_mean: geometric_mean(ratios.iter().map(|(_, ratio)| *ratio))?,
+            worst: Named { matrix: record.matrix.clone(), value: *worst },
+            wide: ratios.iter().filter(|(record, _)| is_wide(record)).count(),
+        })
+    }
+}
+
+/// The suite, or the seed.
+fn group(record: &Record) -> String {
+    match record.matrix.split(':').collect::<Vec<_>>()[..] {
+        ["random", seed, ..] => format!("random:{seed}"),
+        _ => record.suite.clone(),
+    }
+}
+
+/// The time of the choice over that of the best method, which may be the chosen one by its name.
+fn ratio(record: &Record) -> Option<f64> {
+    let (_, best) = record.best_method()?;
+    Some(record.method("auto")?.measured.ms / best)
+}
+
+fn is_wide(record: &Record) -> bool {
+    let best = record.best_method().and_then(|(name, _)| record.method(name));
+    let wide =
+        [record.method("auto"), best].into_iter().flatten().map(|figures| figures.measured.timing.wide);
+    wide.into_iter().any(|wide| wide)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::summary::tests::{method, record};
+    use super::*;
+
+    #[test]
+    fn errors_are_by_seed() {
+        let of = |matrix: &str, auto: f64| {
+            // The choice cannot take a copy of the matrix.
+            let copy = method("sliced-ell", 0.1);
+            record(
+                matrix,
+                1,
+                vec![method("auto", auto), method("one", 1.0), method("other", 1.5), copy],
+                vec![],
+            )
+        };
+        let records = [
+            of("random:1:0", 1.04),
+            of("random:2:0", 2.0),
+            of("random:1:1", 1.21),
+            of("random:2:1:50000", 0.5),
+            of("like:qcd", 1.0),
+        ];
+        let errors = ChoiceError::all(&records);
+        let groups: Vec<_> =
+            errors.iter().map(|error| (error.group.as_str(), error.good, error.matrices)).collect();
+        assert_eq!(groups, [("random:1", 1, 2), ("random:2", 1, 2), ("table2", 1, 1)]);
+        assert_eq!(errors[0].worst, Named { matrix: "random:1:1".into(), value: 1.21 });
+        assert!((errors[0].geometric_mean - (1.04_f64 * 1.21).sqrt()).abs() < 1e-12);
+        assert!((errors[1].geometric_mean - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn without_another_method_there_is_no_error() {
+        assert!(ChoiceError::all(&[record("a", 1, vec![method("auto", 1.0)], vec![])]).is_empty());
+        assert!(ChoiceError::all(&[record("a", 1, vec![method("one", 1.0)], vec![])]).is_empty());
+    }
+}

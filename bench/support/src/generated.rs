@@ -1,0 +1,83 @@
+//! Generated matrices by name.
+
+use std::fmt;
+use std::str::FromStr;
+
+use evenpath::error::MatrixError;
+use evenpath::generate::{Kind, ParseKindError, generate};
+use evenpath::{Csr, Offset, Value};
+use thiserror::Error;
+
+use crate::random::{ParseRandomError, RandomMatrix};
+
+/// A generated matrix: of a kind and size, such as `stencil5:2000`, or of a structure drawn at random, such as
+/// `random:1:7`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Generated {
+    /// Of a kind.
+    Kind(Kind),
+    /// Of random structure.
+    Random(RandomMatrix),
+}
+
+/// A string that is the name of neither.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ParseGeneratedError {
+    /// Of a kind.
+    #[error(transparent)]
+    Kind(#[from] ParseKindError),
+    /// Of random structure.
+    #[error(transparent)]
+    Random(#[from] ParseRandomError),
+}
+
+impl Generated {
+    /// Generates the matrix. The seed is for kinds; the name of a random structure has its own.
+    ///
+    /// # Errors
+    ///
+    /// As for [`generate`].
+    pub fn generate<V: Value, O: Offset>(&self, seed: u64) -> Result<Csr<V, O>, MatrixError> {
+        match self {
+            Self::Kind(kind) => generate(*kind, seed),
+            Self::Random(matrix) => matrix.generate(),
+        }
+    }
+}
+
+impl From<Kind> for Generated {
+    fn from(kind: Kind) -> Self {
+        Self::Kind(kind)
+    }
+}
+
+impl fmt::Display for Generated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kind(kind) => kind.fmt(f),
+            Self::Random(matrix) => matrix.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Generated {
+    type Err = ParseGeneratedError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(if RandomMatrix::is_name(text) { Self::Random(text.parse()?) } else { Self::Kind(text.parse()?) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_kinds_and_of_random_structures() {
+        for name in ["stencil5:30", "random:3:4"] {
+            assert_eq!(name.parse::<Generated>().unwrap().to_string(), name);
+        }
+        assert!("stencil6".parse::<Generated>().unwrap_err().to_string().contains("stencil5"));
+        assert!("random:x".parse::<Generated>().unwrap_err().to_string().contains("SEED"));
+    }
+}

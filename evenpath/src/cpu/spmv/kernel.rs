@@ -1,0 +1,113 @@
+//! How the rows of a tile are summed.
+
+use std::ops::Range;
+
+use crate::Offset;
+
+/// The way to sum the rows of a tile, which their structure suggests. The same for every run, because it determines the
+/// rounding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kernel {
+    /// Row by row.
+    Rows,
+    /// Four short rows at a time.
+    ShortRows,
+    /// Row by row, with vector loads of x where columns are consecutive.
+    Runs,
+}
+
+/// Four consecutive rows that begin at `start`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FourRows {
+    pub(super) start: usize,
+    pub(super) ends: [usize; 4],
+}
+
+/// The nonzeros of a short row, at most.
+const SHORT: usize = 4;
+/// `ShortRows` needs this share of groups of four rows to be short, in percent. With fewer, mispredicted branches cost
+/// more than is saved.
+const SHORT_PERCENT: usize = 70;
+/// Consecutive columns that are looked for.
+const RUN: usize = 8;
+/// `Runs` needs this share of runs, in percent.
+const RUN_PERCENT: usize = 75;
+/// One in so many groups of columns is looked at.
+const SAMPLED: usize = 16;
+
+impl Kernel {
+    /// The kernel for consecutive rows and their columns.
+    pub(super) fn choose<O: Offset>(start: usize, row_ends: &[O], columns: &[u32]) -> Self {
+        let (fours, _) = row_ends.as_chunks::<4>();
+        let mut four = FourRows { start, ends: [start; 4] };
+        let mut short = 0;
+        for ends in fours {
+            four = FourRows { start: four.ends[3], ends: ends.map(O::to_usize) };
+            short += usize::from(four.are_short());
+        }
+        if short * 100 > fours.len() * SHORT_PERCENT {
+            return Self::ShortRows;
+        }
+        let (groups, _) = columns.as_chunks::<RUN>();
+        let sample = groups.iter().step_by(SAMPLED);
+        let is_run = |group: &&[u32; RUN]| (1..RUN).all(|at| group[at] == group[0].wrapping_add(at as u32));
+        let (all, runs) = (sample.len(), sample.filter(is_run).count());
+        if runs * 100 > all * RUN_PERCENT { Self::Runs } else { Self::Rows }
+    }
+}
+
+impl FourRows {
+    /// Whether none is longer than four nonzeros.
+    pub(super) fn are_short(&self) -> bool {
+        self.ranges().into_iter().map(|range| range.end - range.start).fold(0, usize::max) <= SHORT
+    }
+
+    /// The nonzeros of each.
+    pub(super) fn ranges(&self) -> [Range<usize>; 4] {
+        let Self { start, ends: [a, b, c, d] } = *self;
+        [start..a, a..b, b..c, c..d]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn choose(lengths: &[usize], columns: &[u32]) -> Kernel {
+        let mut end = 10;
+        let row_ends: Vec<u32> = lengths
+            .iter()
+            .map(|length| {
+                end += *length as u32;
+                end
+            })
+            .collect();
+        Kernel::choose(10, &row_ends, columns)
+    }
+
+    #[test]
+    fn short_rows_are_summed_together() {
+        let scattered: Vec<u32> = (0..2000).map(|at| at * 7).collect();
+        assert_eq!(choose(&[4; 100], &scattered[..400]), Kernel::ShortRows);
+        assert_eq!(choose(&[0; 100], &[]), Kernel::ShortRows);
+        assert_eq!(choose(&[5; 100], &scattered[..500]), Kernel::Rows);
+        // One long row in every fourth group, then in every second.
+        let some: Vec<usize> = (0..400).map(|row| if row % 16 == 5 { 9 } else { 2 }).collect();
+        assert_eq!(choose(&some, &scattered), Kernel::ShortRows);
+        let many: Vec<usize> = (0..400).map(|row| if row % 8 == 5 { 9 } else { 2 }).collect();
+        assert_eq!(choose(&many, &scattered), Kernel::Rows);
+        assert_eq!(choose(&[], &[]), Kernel::Rows);
+    }
+
+    #[test]
+    fn runs_are_found_where_most_columns_have_them() {
+        let dense: Vec<u32> = (0..2000).map(|at| at % 1000).collect();
+        assert_eq!(choose(&[1000; 2], &dense), Kernel::Runs);
+        let blocks: Vec<u32> = (0..2000).map(|at| at / 3 * 10 + at % 3).collect();
+        assert_eq!(choose(&[1000; 2], &blocks), Kernel::Rows);
+        // Descending and equal columns are no runs, and neither is what wraps around.
+        let descending: Vec<u32> = (0..2000).rev().collect();
+        assert_eq!(choose(&[1000; 2], &descending), Kernel::Rows);
+        assert_eq!(choose(&[1000; 2], &[7; 2000]), Kernel::Rows);
+    }
+}

@@ -1,0 +1,227 @@
+//! The rows of one tile.
+
+use std::ops::Range;
+
+#[cfg(target_arch = "x86_64")]
+use evenpath_simt::ScalarType;
+
+use super::Tile;
+use super::instructions::Instructions;
+#[cfg(target_arch = "x86_64")]
+use super::kernel::{FourRows, Kernel};
+use super::portable;
+#[cfg(target_arch = "x86_64")]
+use super::x86::{self, Avx2, Lanes};
+use crate::{CsrView, Offset, Value};
+
+/// The operands that all tiles share. Every column is below the length of x.
+pub(super) struct Operands<'a, V, O> {
+    row_ends: &'a [O],
+    columns: &'a [u32],
+    values: &'a [V],
+    pub(super) alpha: V,
+    x: &'a [V],
+    beta: V,
+}
+
+impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
+    /// For x with one element per column.
+    pub(super) fn new(matrix: CsrView<'a, V, O>, alpha: V, x: &'a [V], beta: V) -> Self {
+        assert_eq!(x.len(), matrix.cols(), "shapes are checked by the caller");
+        let row_ends = &matrix.row_offsets()[1..];
+        Self { row_ends, columns: matrix.column_indices(), values: matrix.values(), alpha, x, beta }
+    }
+
+    /// Computes the rows that end in the tile, and returns its partial sum of the row after them. The machine must have the
+    /// instructions.
+    pub(super) fn run_tile(&self, tile: &Tile, instructions: Instructions, finished: &mut [V]) -> Option<V> {
+        match instructions {
+            // SAFETY: ranges are those of rows, and columns are below the length of x.
+            Instructions::Portable => unsafe { self.run_rows(tile, finished, &Portable(self)) },
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => {
+                // SAFETY: the machine has AVX2 and FMA.
+                unsafe {
+                    match V::TYPE {
+                        ScalarType::F32 => self
+                            .cast::<f32>()
+                            .run_tile_avx2(tile, bytemuck::cast_slice_mut(finished))
+                            .map(bytemuck::cast),
+                        _ => self
+                            .cast::<f64>()
+                            .run_tile_avx2(tile, bytemuck::cast_slice_mut(finished))
+                            .map(bytemuck::cast),
+                    }
+                }
+            }
+            // SAFETY: the machine has the instructions, and x is no longer than `i32::MAX`.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Gathers => unsafe { self.run_tile_gathers(tile, finished) },
+        }
+    }
+
+    /// The operands, whose type is W.
+    #[cfg(target_arch = "x86_64")]
+    fn cast<W: Value>(&self) -> Operands<'a, W, O> {
+        let &Self { row_ends, columns, values, alpha, x, beta } = self;
+        let (values, x) = (bytemuck::cast_slice(values), bytemuck::cast_slice(x));
+        Operands { row_ends, columns, values, alpha: bytemuck::cast(alpha), x, beta: bytemuck::cast(beta) }
+    }
+
+    /// # Safety
+    /// The machine has AVX2, FMA, and AVX-512 F and VL, and x is no longer than `i32::MAX`.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma,avx512f,avx512vl")]
+    unsafe fn run_tile_gathers(&self, tile: &Tile, finished: &mut [V]) -> Option<V> {
+        // SAFETY: guaranteed by the caller; ranges are those of rows, and columns are below the length of x.
+        unsafe { self.run_rows(tile, finished, &Gathers(self)) }
+    }
+
+    /// # Safety
+    /// The machine has the instructions of `sums`.
+    // Inlined into the function that enables the instructions, so that sums are compiled with them.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    unsafe fn run_rows(&self, tile: &Tile, finished: &mut [V], sums: &impl RowSum<V>) -> Option<V> {
+        let mut start = tile.path.start.nonzero;
+        let row_ends = &self.row_ends[tile.path.start.row..tile.path.end.row];
+        for (y, end) in finished.iter_mut().zip(row_ends) {
+            let end = end.to_usize();
+            // SAFETY: guaranteed by the caller; the range is that of a row.
+            self.update(y, unsafe { sums.sum(start..end) });
+            start = end;
+        }
+        let rest = start..tile.path.end.nonzero;
+        if rest.is_empty() {
+            return None;
+        }
+        // SAFETY: as above, of a part of a row.
+        Some(unsafe { sums.sum(rest) })
+    }
+
+    #[inline]
+    fn update(&self, y: &mut V, sum: V) {
+        let product = self.alpha * sum;
+        *y = if self.beta == V::ZERO { product } else { product + self.beta * *y };
+    }
+}
+
+/// A way to sum the products of a row. A trait rather than a closure, because closures are not always inlined.
+trait RowSum<V> {
+    /// The sum of the products of a range of nonzeros.
+    ///
+    /// # Safety
+    /// The machine has the instructions, the range is within the arrays, and every column is below the length of x.
+    unsafe fn sum(&self, range: Range<usize>) -> V;
+}
+
+/// With the instructions that every machine has.
+struct Portable<'o, 'a, V, O>(&'o Operands<'a, V, O>);
+
+impl<V: Value, O> RowSum<V> for Portable<'_, '_, V, O> {
+    #[inline]
+    unsafe fn sum(&self, range: Range<usize>) -> V {
+        let Operands { columns, values, x, .. } = self.0;
+        // SAFETY: guaranteed by the caller.
+        unsafe { portable::sum(&columns[range.clone()], &values[range], x) }
+    }
+}
+
+/// With gathers.
+#[cfg(target_arch = "x86_64")]
+struct Gathers<'o, 'a, V, O>(&'o Operands<'a, V, O>);
+
+#[cfg(target_arch = "x86_64")]
+impl<V: Value, O> RowSum<V> for Gathers<'_, '_, V, O> {
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    unsafe fn sum(&self, range: Range<usize>) -> V {
+        let Operands { columns, values, x, .. } = self.0;
+        // SAFETY: guaranteed by the caller.
+        unsafe { x86::sum_by_gathers(&columns[range.clone()], &values[range], x) }
+    }
+}
+
+/// With AVX2.
+#[cfg(target_arch = "x86_64")]
+struct WithoutRuns<'a, V>(Avx2<'a, V>);
+
+#[cfg(target_arch = "x86_64")]
+impl<V: Lanes> RowSum<V> for WithoutRuns<'_, V> {
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    unsafe fn sum(&self, range: Range<usize>) -> V {
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.0.sum::<false>(range) }
+    }
+}
+
+/// With AVX2, looking for consecutive columns.
+#[cfg(target_arch = "x86_64")]
+struct WithRuns<'a, V>(Avx2<'a, V>);
+
+#[cfg(target_arch = "x86_64")]
+impl<V: Lanes> RowSum<V> for WithRuns<'_, V> {
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    unsafe fn sum(&self, range: Range<usize>) -> V {
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.0.sum::<true>(range) }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl<V: Lanes, O: Offset> Operands<'_, V, O> {
+    /// # Safety
+    /// The machine has AVX2 and FMA.
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn run_tile_avx2(&self, tile: &Tile, finished: &mut [V]) -> Option<V> {
+        let rows = Avx2 { columns: self.columns, values: self.values, x: self.x };
+        // SAFETY: guaranteed by the caller; ranges are those of rows, and columns are below the length of x.
+        unsafe {
+            match tile.kernel {
+                Kernel::Rows => self.run_rows(tile, finished, &WithoutRuns(rows)),
+                Kernel::Runs => self.run_rows(tile, finished, &WithRuns(rows)),
+                Kernel::ShortRows => self.run_short_rows(&rows, tile, finished),
+            }
+        }
+    }
+
+    /// # Safety
+    /// The machine has AVX2 and FMA.
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn run_short_rows(&self, rows: &Avx2<'_, V>, tile: &Tile, finished: &mut [V]) -> Option<V> {
+        let mut start = tile.path.start.nonzero;
+        let row_ends = &self.row_ends[tile.path.start.row..tile.path.end.row];
+        let (fours, rest) = finished.as_chunks_mut::<4>();
+        let (end_fours, end_rest) = row_ends.as_chunks::<4>();
+        for (y, ends) in fours.iter_mut().zip(end_fours) {
+            let four = FourRows { start, ends: ends.map(O::to_usize) };
+            // SAFETY: guaranteed by the caller; ranges are those of rows, and columns are below the length of x.
+            let sums = unsafe {
+                if four.are_short() {
+                    rows.short_sums(four)
+                } else {
+                    let [a, b, c, d] = four.ranges();
+                    [rows.sum::<false>(a), rows.sum::<false>(b), rows.sum::<false>(c), rows.sum::<false>(d)]
+                }
+            };
+            for (y, sum) in y.iter_mut().zip(sums) {
+                self.update(y, sum);
+            }
+            start = four.ends[3];
+        }
+        for (y, end) in rest.iter_mut().zip(end_rest) {
+            let end = end.to_usize();
+            // SAFETY: as above.
+            self.update(y, unsafe { rows.sum::<false>(start..end) });
+            start = end;
+        }
+        let carry = start..tile.path.end.nonzero;
+        if carry.is_empty() {
+            return None;
+        }
+        // SAFETY: as above.
+        Some(unsafe { rows.sum::<false>(carry) })
+    }
+}

@@ -1,0 +1,130 @@
+//! Sums of rows with AVX2.
+//!
+//! The functions are inlined into the one that enables the instructions: a call per row would cost a tenth of the time.
+
+use std::ops::Range;
+
+use super::Lanes;
+use crate::cpu::spmv::kernel::FourRows;
+
+/// Nonzeros that a step of a long row handles.
+const STEP: usize = 16;
+/// The nonzeros of four lanes.
+const QUAD: usize = 4;
+
+/// The arrays of a matrix, and x.
+///
+/// # Safety of the functions
+/// The machine has AVX2 and FMA. There is one value per column, ranges are within both arrays, and every column is below
+/// the length of `x`.
+pub(in super::super) struct Avx2<'a, V> {
+    pub(in super::super) columns: &'a [u32],
+    pub(in super::super) values: &'a [V],
+    pub(in super::super) x: &'a [V],
+}
+
+impl<V: Lanes> Avx2<'_, V> {
+    /// The sum of the products of a range. `RUNS`: consecutive columns are looked for.
+    ///
+    /// # Safety
+    /// As above.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    pub(in super::super) unsafe fn sum<const RUNS: bool>(&self, range: Range<usize>) -> V {
+        let Range { start: mut at, end } = range;
+        let (columns, values, x) = (self.columns.as_ptr(), self.values.as_ptr(), self.x.as_ptr());
+        // SAFETY: guaranteed by the caller: whole steps and quads are within the range.
+        unsafe {
+            let mut sum = V::zero();
+            if at + STEP <= end {
+                let mut sums = [V::zero_wide(); 4];
+                while at + STEP <= end {
+                    for (index, sum) in sums.iter_mut().enumerate().take(STEP / V::WIDE) {
+                        let at = at + index * V::WIDE;
+                        *sum = V::multiply_add_wide(values.add(at), self.elements::<RUNS>(at), *sum);
+                    }
+                    at += STEP;
+                }
+                sum = V::fold(V::add_wide(V::add_wide(sums[0], sums[1]), V::add_wide(sums[2], sums[3])));
+            }
+            while at + QUAD <= end {
+                sum = V::multiply_add(values.add(at), columns.add(at), x, sum);
+                at += QUAD;
+            }
+            if at < end {
+                sum = V::add_quads(sum, self.products(at, end - at));
+            }
+            V::total(sum)
+        }
+    }
+
+    /// The elements of x in the columns from `at` on.
+    ///
+    /// # Safety
+    /// As above; there are as many columns as lanes.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    unsafe fn elements<const RUNS: bool>(&self, at: usize) -> V::Wide {
+        let (columns, x) = (self.columns.as_ptr(), self.x.as_ptr());
+        // SAFETY: guaranteed by the caller: the last column of a run is below the length of x too.
+        unsafe {
+            let columns = columns.add(at);
+            if RUNS && V::are_consecutive(columns) {
+                return V::load_wide(x.add(*columns as usize));
+            }
+            V::pick_wide(columns, x)
+        }
+    }
+
+    /// `count` products, at most four, and zeros. What follows them in the arrays is read too, but has no influence.
+    ///
+    /// # Safety
+    /// As above.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    unsafe fn products(&self, at: usize, count: usize) -> V::Quad {
+        if at + QUAD > self.columns.len() {
+            // SAFETY: guaranteed by the caller.
+            return unsafe { self.last_products(at, count) };
+        }
+        // SAFETY: guaranteed by the caller: there are four entries from `at` on.
+        unsafe {
+            V::products(self.values.as_ptr().add(at), self.columns.as_ptr().add(at), self.x.as_ptr(), count)
+        }
+    }
+
+    /// The same where fewer than four entries follow.
+    ///
+    /// # Safety
+    /// As above.
+    #[cold]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn last_products(&self, at: usize, count: usize) -> V::Quad {
+        let (mut values, mut x) = ([V::ZERO; QUAD], [V::ZERO; QUAD]);
+        for index in 0..count {
+            values[index] = self.values[at + index];
+            x[index] = self.x[self.columns[at + index] as usize];
+        }
+        // SAFETY: all arrays have four elements.
+        unsafe { V::products(values.as_ptr(), [0, 1, 2, 3].as_ptr(), x.as_ptr(), count) }
+    }
+
+    /// The sums of four rows of at most four nonzeros each.
+    ///
+    /// # Safety
+    /// As above; the rows are [short](FourRows::are_short).
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    pub(in super::super) unsafe fn short_sums(&self, rows: FourRows) -> [V; 4] {
+        let [a, b, c, d] = rows.ranges();
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            V::totals([
+                self.products(a.start, a.len()),
+                self.products(b.start, b.len()),
+                self.products(c.start, c.len()),
+                self.products(d.start, d.len()),
+            ])
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Sums of rows with the vector instructions of x86-64.
+
+mod avx2;
+mod gathers;
+mod lanes;
+
+pub(super) use avx2::Avx2;
+pub(super) use gathers::sum as sum_by_gathers;
+pub(super) use lanes::Lanes;
