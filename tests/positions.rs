@@ -60,16 +60,26 @@ fn positions_that_repeat_are_gathered_but_not_added_to() {
 fn what_does_not_fit_is_refused() {
     for DeviceUnderTest { device, .. } in devices() {
         let outside = Positions::new(&device, &[1, 3], 3).unwrap_err();
-        assert!(matches!(outside, OpError::Device(DeviceError::OutOfBounds { index: 3, len: 3 })), "{outside}");
+        assert!(
+            matches!(outside, OpError::Device(DeviceError::OutOfBounds { index: 3, len: 3 })),
+            "{outside}"
+        );
         let positions = Positions::new(&device, &[1, 0], 3).unwrap();
-        let (mut two, mut three) = (device.upload(&[5.0, 6.0]).unwrap(), device.upload(&[1.0, 2.0, 3.0]).unwrap());
+        let (mut two, mut three) =
+            (device.upload(&[5.0, 6.0]).unwrap(), device.upload(&[1.0, 2.0, 3.0]).unwrap());
         let source = device.upload(&[7.0; 2]).unwrap();
         let length = |operand, result: Result<(), OpError>| {
-            assert!(matches!(&result, Err(OpError::Length { operand: found, .. }) if *found == operand), "{result:?}");
+            assert!(
+                matches!(&result, Err(OpError::Length { operand: found, .. }) if *found == operand),
+                "{result:?}"
+            );
         };
         length("source", positions.gather(&source, &mut two));
         length("addends", positions.add(&device.upload(&[1.0; 3]).unwrap(), &mut three));
         length("target", positions.add(&source, &mut two));
-        assert_eq!((two.download().unwrap(), three.download().unwrap()), (vec![5.0, 6.0], vec![1.0, 2.0, 3.0]));
+        assert_eq!(
+            (two.download().unwrap(), three.download().unwrap()),
+            (vec![5.0, 6.0], vec![1.0, 2.0, 3.0])
+        );
     }
 }
