@@ -121,14 +121,6 @@ impl Cluster {
         }
     }
 
-    /// Whether this process has rank 0.
-    pub fn is_root(&self) -> bool {
-        match &self.engine {
-            Engine::Local(_) => true,
-            Engine::Process { index, .. } => *index == 0,
-        }
-    }
-
     /// Has every rank run `body`, and returns the results of those that live in this process, in their order.
     ///
     /// All ranks must call the same operations of this crate in the same order. If a rank fails, by an error, by a panic or because its
