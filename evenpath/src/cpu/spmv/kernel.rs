@@ -16,11 +16,15 @@ pub(super) enum Kernel {
     Runs,
 }
 
-/// Four consecutive rows that begin at `start`.
+/// Four consecutive rows, by where the first begins and where each ends. An array of ends would be stored and loaded again
+/// for every four rows, which takes longer than their products.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FourRows {
-    pub(super) start: usize,
-    pub(super) ends: [usize; 4],
+    start: usize,
+    first: usize,
+    second: usize,
+    third: usize,
+    pub(super) end: usize,
 }
 
 /// The nonzeros of a short row, at most.
@@ -39,11 +43,11 @@ impl Kernel {
     /// The kernel for consecutive rows and their columns.
     pub(super) fn choose<O: Offset>(start: usize, row_ends: &[O], columns: &[u32]) -> Self {
         let (fours, _) = row_ends.as_chunks::<4>();
-        let mut four = FourRows { start, ends: [start; 4] };
-        let mut short = 0;
+        let (mut start, mut short) = (start, 0);
         for ends in fours {
-            four = FourRows { start: four.ends[3], ends: ends.map(O::to_usize) };
+            let four = FourRows::new(start, ends);
             short += usize::from(four.are_short());
+            start = four.end;
         }
         if short * 100 > fours.len() * SHORT_PERCENT {
             return Self::ShortRows;
@@ -57,15 +61,31 @@ impl Kernel {
 }
 
 impl FourRows {
+    #[inline]
+    pub(super) fn new<O: Offset>(start: usize, ends: &[O; 4]) -> Self {
+        let [first, second, third, end] = ends;
+        let (first, second) = (first.to_usize(), second.to_usize());
+        Self { start, first, second, third: third.to_usize(), end: end.to_usize() }
+    }
+
     /// Whether none is longer than four nonzeros.
+    #[inline]
     pub(super) fn are_short(&self) -> bool {
-        self.ranges().into_iter().map(|range| range.end - range.start).fold(0, usize::max) <= SHORT
+        let Self { start, first, second, third, end } = *self;
+        (first - start).max(second - first).max(third - second).max(end - third) <= SHORT
+    }
+
+    /// Whether all are empty.
+    #[inline]
+    pub(super) fn are_empty(&self) -> bool {
+        self.start == self.end
     }
 
     /// The nonzeros of each.
+    #[inline]
     pub(super) fn ranges(&self) -> [Range<usize>; 4] {
-        let Self { start, ends: [a, b, c, d] } = *self;
-        [start..a, a..b, b..c, c..d]
+        let Self { start, first, second, third, end } = *self;
+        [start..first, first..second, second..third, third..end]
     }
 }
 

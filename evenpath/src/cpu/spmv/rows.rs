@@ -196,7 +196,7 @@ impl<V: Lanes, O: Offset> Operands<'_, V, O> {
         let (fours, rest) = finished.as_chunks_mut::<4>();
         let (end_fours, end_rest) = row_ends.as_chunks::<4>();
         for (y, ends) in fours.iter_mut().zip(end_fours) {
-            let four = FourRows { start, ends: ends.map(O::to_usize) };
+            let four = FourRows::new(start, ends);
             // SAFETY: guaranteed by the caller; ranges are those of rows, and columns are below the length of x.
             let sums = unsafe {
                 if four.are_short() {
@@ -209,7 +209,7 @@ impl<V: Lanes, O: Offset> Operands<'_, V, O> {
             for (y, sum) in y.iter_mut().zip(sums) {
                 self.update(y, sum);
             }
-            start = four.ends[3];
+            start = four.end;
         }
         for (y, end) in rest.iter_mut().zip(end_rest) {
             let end = end.to_usize();

@@ -116,6 +116,9 @@ impl<V: Lanes> Avx2<'_, V> {
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub(in super::super) unsafe fn short_sums(&self, rows: FourRows) -> [V; 4] {
+        if rows.are_empty() {
+            return [V::ZERO; 4];
+        }
         let [a, b, c, d] = rows.ranges();
         // SAFETY: guaranteed by the caller.
         unsafe {
