@@ -16,7 +16,7 @@ pub struct DistributedDense<V: Value> {
 }
 
 impl<V: Value> DistributedDense<V> {
-    /// A matrix of zeros with so many columns.
+    /// A matrix of zeros with `cols` columns.
     ///
     /// # Errors
     ///
@@ -88,7 +88,7 @@ impl<V: Value> DistributedDense<V> {
         Ok(self.rank.gather(root, &self.local.download()?)?.map(|parts| parts.concat()))
     }
 
-    /// An error unless it is of this rank, divided so, and has so many columns.
+    /// An error unless it is of this rank, divided so, and has `cols` columns.
     pub(crate) fn check_operand(
         &self,
         operand: &'static str,

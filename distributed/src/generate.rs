@@ -105,7 +105,7 @@ impl Rmat {
     /// The probabilities of the four quadrants, as Graph500 has them.
     const QUADRANTS: [f64; 4] = [0.57, 0.19, 0.19, 0.05];
 
-    /// A graph of 2^`scale` vertices (at most 2⁶²), with so many edges for each on average (at most 2²⁰).
+    /// A graph of 2^`scale` vertices (at most 2⁶²), with `edges_per_vertex` edges for each on average (at most 2²⁰).
     pub fn new(scale: u32, edges_per_vertex: f64, seed: u64) -> Self {
         Self { scale: scale.min(62), edges_per_vertex: edges_per_vertex.clamp(0.0, MOST_EDGES), seed }
     }

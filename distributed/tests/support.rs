@@ -61,7 +61,7 @@ pub(crate) fn numbers<V: Value>(len: usize) -> Vec<V> {
     (0..len as u64).map(number).collect()
 }
 
-/// A partition of so many rows at any places.
+/// A partition of `rows` rows at any places.
 pub(crate) fn any_partition(rows: usize, ranks: usize, cuts: &[u64]) -> evenpath_distributed::RowPartition {
     let mut boundaries: Vec<u64> =
         (1..ranks).map(|rank| cuts[rank % cuts.len()] % (rows as u64 + 1)).collect();

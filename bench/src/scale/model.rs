@@ -43,7 +43,7 @@ pub struct Prediction {
 const INDEX: u64 = 4;
 
 impl Machine {
-    /// The time of a product with values of so many bytes.
+    /// The time of a product with values of `value` bytes.
     pub fn predict(&self, volumes: &Volumes, value: u64) -> Prediction {
         let of_rank = |rank| self.predict_rank(rank, value);
         let slowest = |a: Prediction, b: Prediction| if b.time > a.time { b } else { a };

@@ -123,7 +123,7 @@ pub(super) mod tests {
     use crate::measure::{Measurement, Times, Timing, Work};
 
     pub(in super::super) fn method(name: &str, ms: f64) -> MethodRecord {
-        let work = Work { operations: 1, bytes: 1, effective_bytes: 1, counted_by: "nobody" };
+        let work = Work { operations: 1, bytes: 1, effective_bytes: 1, counted_by: "test" };
         let figures = Figures {
             chosen: name.into(),
             reason: String::new(),

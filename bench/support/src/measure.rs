@@ -228,12 +228,8 @@ mod tests {
 
     #[test]
     fn rates_follow_from_work_and_median() {
-        let work = Work {
-            operations: 4_000_000,
-            bytes: 6_000_000,
-            effective_bytes: 8_000_000,
-            counted_by: "nobody",
-        };
+        let work =
+            Work { operations: 4_000_000, bytes: 6_000_000, effective_bytes: 8_000_000, counted_by: "test" };
         let measured = Measurement::new(work, &Times::of_runs(vec![4.0, 1.0, 2.0]));
         assert_eq!((measured.ms, measured.range_ms), (2.0, (1.0, 4.0)));
         // The quartiles are 1.5 and 3.

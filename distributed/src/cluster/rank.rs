@@ -132,7 +132,7 @@ impl Rank {
         Err(self.fail(from, cause))
     }
 
-    /// [`receive`](Self::receive) of so many elements.
+    /// [`receive`](Self::receive) of `len` elements.
     pub(crate) fn receive_exactly<T: Pod>(
         &self,
         exchange: Exchange,

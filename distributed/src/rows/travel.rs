@@ -23,7 +23,7 @@ fn encode<V: Value>(block: &RowBlock<V>, rows: impl Iterator<Item = usize> + Clo
     bytes
 }
 
-/// The rows of a message, of which there are so many; otherwise the bytes that it should have.
+/// The rows of a message of `rows` rows; otherwise the bytes that it should have.
 fn decode<V: Value>(bytes: &[u8], rows: usize) -> Result<RowBlock<V>, usize> {
     let lengths_end = rows * size_of::<u64>();
     let Some((lengths, rest)) = bytes.split_at_checked(lengths_end) else { return Err(lengths_end) };

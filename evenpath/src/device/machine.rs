@@ -27,13 +27,13 @@ pub(crate) trait Machine: Send + Sync {
     /// A block of at least `bytes` bytes, more than none, aligned to 256. What it holds is arbitrary.
     fn allocate(&self, bytes: u64) -> Result<Block, DeviceError>;
 
-    /// A stream that nobody else uses, to be given back.
+    /// A stream of its own, to be given back.
     fn take_stream(&self) -> Result<u32, DeviceError>;
 
-    /// Takes back a stream, which nobody uses any more. What was asked of it still happens.
+    /// Takes back a stream that is no longer used. What was asked of it still happens.
     fn give_back_stream(&self, stream: u32);
 
-    /// A stream that somebody else made, to be given back; `None` where there are none.
+    /// A stream that other code made, to be given back; `None` where there are none.
     unsafe fn take_foreign_stream(&self, _stream: *mut c_void) -> Result<Option<u32>, DeviceError> {
         Ok(None)
     }
@@ -48,7 +48,7 @@ pub(crate) trait Machine: Send + Sync {
         Ok(None)
     }
 
-    /// Why memory of somebody else at an address cannot be used, as far as the machine can tell.
+    /// Why memory of other code at an address cannot be used, as far as the machine can tell.
     fn refuses_address(&self, _address: u64) -> Result<Option<String>, DeviceError> {
         Ok(None)
     }

@@ -103,7 +103,7 @@ impl MatrixMarketError {
         Self(Box::new(Inner { path: None, line: Some(line), kind }))
     }
 
-    /// The error of a text that comes after so many lines of the file.
+    /// The error of a text that comes after `lines` lines of the file.
     pub(super) fn after_lines(mut self, lines: usize) -> Self {
         self.0.line = self.0.line.map(|line| line + lines);
         self

@@ -2,10 +2,10 @@
 
 use evenpath_kernels::RowMap;
 use evenpath_kernels::spmv::FlatCompactRows;
-use evenpath_simt::Global;
 
 use super::OpError;
 use super::device_csr::Pattern;
+use super::row_order::row_map;
 use crate::Offset;
 use crate::device::DeviceVec;
 
@@ -52,10 +52,7 @@ impl<O: Offset> FilledRows<O> {
 
     /// The rows of the matrix.
     pub(super) fn map(&self) -> RowMap {
-        match &self.compacted {
-            Some((rows, _)) => RowMap { rows: rows.as_global(), is_mapped: 1 },
-            None => RowMap { rows: Global::from_device(0, 0), is_mapped: 0 },
-        }
+        row_map(self.compacted.as_ref().map(|(rows, _)| rows))
     }
 
     /// A pattern with these rows instead of all.

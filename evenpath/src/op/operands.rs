@@ -38,7 +38,7 @@ pub(crate) fn check_len(operand: &'static str, len: usize, needed: usize) -> Res
     if len == needed { Ok(()) } else { Err(OpError::Length { operand, len, needed }) }
 }
 
-/// Checks that an output, by its name, has room for so many elements.
+/// Checks that an output, by its name, has room for `needed` elements.
 pub(super) fn check_room(operand: &'static str, len: usize, needed: usize) -> Result<(), OpError> {
     if len >= needed { Ok(()) } else { Err(OpError::Length { operand, len, needed }) }
 }

@@ -14,7 +14,7 @@ impl Requirement {
         Self::each(len, size_of::<T>())
     }
 
-    /// For `len` elements of so many bytes each.
+    /// For `len` elements of `bytes` bytes each.
     pub(super) fn each(len: u64, bytes: usize) -> Self {
         Self(len.saturating_mul(bytes as u64))
     }

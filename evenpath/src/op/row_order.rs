@@ -143,14 +143,19 @@ impl DeviceRowOrder {
 
     /// The order as kernels take it; without one, rows are stored in their own order.
     pub(super) fn view(order: Option<&Self>) -> RowMap {
-        match order {
-            Some(order) => RowMap { rows: order.order.as_global(), is_mapped: 1 },
-            None => RowMap { rows: Global::from_device(0, 0), is_mapped: 0 },
-        }
+        row_map(order.map(|order| &*order.order))
     }
 
     /// The position of each row, if the device is the CPU.
     pub(super) fn host_positions(&self) -> Option<&[u32]> {
         self.inverse.host_slice()
+    }
+}
+
+/// The row of each that is stored, as kernels take it; without a list, rows are stored in their own order.
+pub(super) fn row_map(rows: Option<&DeviceVec<u32>>) -> RowMap {
+    match rows {
+        Some(rows) => RowMap { rows: rows.as_global(), is_mapped: 1 },
+        None => RowMap { rows: Global::from_device(0, 0), is_mapped: 0 },
     }
 }

@@ -77,7 +77,7 @@ pub fn spmv_adaptive(value: ScalarType, compute_capability: Option<(u32, u32)>) 
     select(SPMV_ADAPTIVE, value, compute_capability)
 }
 
-/// Lanes for rows of up to so many nonzeros in the mean.
+/// Lanes for rows of up to this many nonzeros in the mean.
 const SPMV_LANES: &[(u64, u32)] = &[(6, 2), (12, 4), (96, 8), (192, 16)];
 
 /// Lanes for each of `rows` rows of `nonzeros` nonzeros together: a power of two from 2 to 32.

@@ -31,6 +31,17 @@ pub const fn entry_words(value_bytes: usize, segmented: bool) -> usize {
     value_bytes / 4 + segmented as usize
 }
 
+/// Sets block `number`'s share of the words to zero: those that another launch has used.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub fn clear_stale<const BLOCK: usize>(stale: GlobalMut<u64>, words: u32, number: u32) {
+    let mut index = number * BLOCK as u32 + thread::index();
+    while index < words {
+        stale.store(index as usize, 0);
+        index += thread::grid_size() * BLOCK as u32;
+    }
+}
+
 /// The state of a look-back.
 #[derive(Debug, Clone, Copy)]
 pub struct TilePrefix {

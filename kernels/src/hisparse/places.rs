@@ -30,7 +30,7 @@ const _: () = assert!(
 );
 
 /// The place of the product at `position`: one place is left out after as many as there are banks for elements of `size` bytes, and
-/// one more after so many times as many. Lanes that add up equally many products each would else read from the same bank.
+/// one more after that number squared. Lanes that add up equally many products each would else read from the same bank.
 #[inline(always)]
 pub(super) const fn spread(position: u32, size: usize) -> u32 {
     // 16 banks of 8 bytes, or 32 of 4.

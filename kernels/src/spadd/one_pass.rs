@@ -12,7 +12,7 @@ use super::{path_items, RESULTS};
 use crate::block::count_scan::CountScan;
 use crate::block::operator::{Sum, Summary};
 use crate::block::pair_search::PairSearch;
-use crate::block::tile_prefix::{self, entry_words, TilePrefix};
+use crate::block::tile_prefix::{self, clear_stale, entry_words, TilePrefix};
 use crate::{CsrView, Offset, Pattern};
 
 kernel! {
@@ -57,7 +57,7 @@ kernel! {
     }
 }
 
-/// Words of state of [`OnePass`] for so many tiles.
+/// Words of state of [`OnePass`] for `tiles` tiles.
 pub const fn one_pass_state_words(tiles: u32) -> usize {
     LOOK_BACK + tile_prefix::state_words(tiles as usize, entry_words(4, false))
 }
@@ -124,20 +124,9 @@ impl<V: Float, O: Offset> OnePass<V, O> {
         let ends = origins.skip(counted.results as usize);
         inputs.store(&batch, output.skip(before as usize));
         tile.write_row_offsets::<O, BLOCK>(number, before, ends, output.row_offsets);
-        self.clear::<BLOCK>(number);
+        clear_stale::<BLOCK>(self.stale, self.stale_words, number);
         if number + 1 == tiles && thread::index() == 0 {
             self.state.store(RESULTS, before + u64::from(counted.results));
-        }
-    }
-
-    /// Sets the tile's part of the stale words to zero.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn clear<const BLOCK: usize>(&self, number: u32) {
-        let mut index = number * BLOCK as u32 + thread::index();
-        while index < self.stale_words {
-            self.stale.store(index as usize, 0);
-            index += thread::grid_size() * BLOCK as u32;
         }
     }
 }

@@ -1,5 +1,6 @@
 //! SpGEMM, `C = AB`, of CSR matrices.
 
+mod product_keys;
 pub mod row_tiles;
 mod row_wise;
 pub mod two_level_sort;

@@ -81,7 +81,7 @@ pub enum Drift {
         /// How many times longer, in [2, 30).
         ratio: f64,
     },
-    /// Every so many rows, one is longer.
+    /// One row in this many is longer.
     Periodic {
         /// The period, in [2, 100).
         period: usize,

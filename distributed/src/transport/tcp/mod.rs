@@ -16,7 +16,7 @@ use super::mailbox::Mailbox;
 use super::{Missing, Tag, Transport};
 use crate::error::{Cause, Failure, Result};
 
-/// Payloads of up to so many bytes are sent with their header at once.
+/// Payloads of up to this many bytes are sent with their header at once.
 const SMALL: usize = 1 << 16;
 
 /// How long a broken connection waits for the news of why it broke, which may come from another rank.

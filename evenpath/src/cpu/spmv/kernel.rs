@@ -36,7 +36,7 @@ const SHORT_PERCENT: usize = 70;
 const RUN: usize = 8;
 /// `Runs` needs this share of runs, in percent.
 const RUN_PERCENT: usize = 75;
-/// One in so many groups of columns is looked at.
+/// One in this many groups of columns is looked at.
 const SAMPLED: usize = 16;
 
 impl Kernel {

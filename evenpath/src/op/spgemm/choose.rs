@@ -19,7 +19,7 @@ use crate::{Offset, Value};
 const TURN: f64 = 1000.0;
 /// Nanoseconds of a product in a hash table, by whether a row has more than 64 of them.
 const HASH_PRODUCT: [f64; 2] = [0.035, 0.060];
-/// Nanoseconds of a product by windows, if rows of B have at least so many entries.
+/// Nanoseconds of a product by windows, if rows of B have at least this many entries.
 const WINDOW_PRODUCT: f64 = 0.020;
 const WINDOW_ENTRIES: f64 = 20.0;
 /// Nanoseconds of a product that is sorted.

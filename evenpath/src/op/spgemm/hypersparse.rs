@@ -24,7 +24,7 @@ pub(super) struct Hypersparse<V: Value, O: Offset> {
     rows: usize,
 }
 
-/// Device memory that a matrix of so many rows and nonzeros takes without empty rows.
+/// Device memory that a matrix takes without its empty rows.
 fn required<O: Offset>(rows: usize, nonzeros: usize) -> Requirement {
     let filled = rows.min(nonzeros) as u64;
     let columns = Requirement::of::<u32>(nonzeros as u64);

@@ -8,7 +8,7 @@ use evenpath_simt::GlobalMut;
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
 use super::SpgemmMethod;
-use super::base::{Arrays, Operands, Product, Workspace, result_arrays};
+use super::base::{Arrays, Operands, Product, Workspace, result_arrays, result_required};
 use super::symbolic::lanes_log2;
 use crate::device::{Device, DeviceKind, DeviceVec, Kernels};
 use crate::op::OpError;
@@ -19,6 +19,8 @@ use crate::{Offset, Value};
 const MOST_NONZEROS: usize = 1 << 18;
 /// Products up to which it is. The memory for as many entries is kept with the result: it is not known how many there will be.
 const MOST_PRODUCTS: u64 = 1 << 20;
+/// The fewest products of a tile that are not the longest row's: an eighth of the smallest tile, and one.
+const FEWEST_TILE_PRODUCTS: u32 = 256 * 8 / 8 + 1;
 
 /// The kernels of counting.
 fn counting_kernels<O: Offset>() -> Kernels {
@@ -88,14 +90,9 @@ pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
 
 /// Memory beside the result: the products before each row, and the states of the kernels.
 fn counting_required(rows: usize) -> Requirement {
-    let states = 2 * (count_state_words(MOST_NONZEROS as u32 >> 8) + multiply_state_words(1 << 11));
+    let tiles = MOST_PRODUCTS as u32 / FEWEST_TILE_PRODUCTS + 1;
+    let states = 2 * (count_state_words(MOST_NONZEROS as u32 >> 8) + multiply_state_words(tiles));
     Requirement::all_of([Requirement::of::<u32>(rows as u64 + 1), Requirement::of::<u64>(states as u64)])
-}
-
-/// Memory of a result with so many entries.
-fn result_required<V: Value, C: Offset>(rows: usize, entries: u64) -> Requirement {
-    let entry = size_of::<u32>() + V::SIZE;
-    Requirement::all_of([Requirement::each(entries, entry), Requirement::of::<C>(rows as u64 + 1)])
 }
 
 /// The products of the rows of C.

@@ -6,11 +6,12 @@ use evenpath_kernels::RowMap;
 use evenpath_kernels::ell::{
     FillSlices, SLICE_HEIGHT, SliceWidths, SlicedEll, Slots, SortWindows, WINDOW_ROWS,
 };
-use evenpath_simt::Global;
+use evenpath_simt::GlobalMut;
 
 use super::lengths::Lengths;
 use super::{Product, Schedule, Shape};
 use crate::device::{DeviceError, DeviceVec, Kernels, Launch};
+use crate::op::row_order::row_map;
 use crate::op::scan::{Operator, Scan, sum_kernel};
 use crate::op::{DeviceCsr, OpError};
 use crate::policy::Tile;
@@ -98,16 +99,30 @@ impl Layout {
         row_map(self.order.as_ref())
     }
 
+    /// Copies the values to their slots, and the columns if they are wanted: an element per slot.
+    fn copy<V: Value, O: Offset>(
+        &self,
+        matrix: &DeviceCsr<V, O>,
+        fill: &Launch<FillSlices<V, O>>,
+        columns: Option<GlobalMut<u32>>,
+    ) -> Result<Copied<V>, DeviceError> {
+        let of = matrix.values();
+        let mut values = matrix.device().uninitialized(self.slots as usize)?;
+        let kernel = FillSlices {
+            matrix: matrix.pattern().with_values(&of),
+            row_order: self.row_order(),
+            slice_offsets: self.slice_offsets.as_global(),
+            are_columns_known: u32::from(columns.is_none()),
+            column_indices: columns.unwrap_or_else(|| GlobalMut::from_device(0, 0)),
+            values: values.as_global_mut(),
+        };
+        // SAFETY: the layout is the matrix's, with as many slots; buffers are freed in the stream's order.
+        unsafe { fill.launch(kernel) }?;
+        Ok(Copied { values, of })
+    }
+
     fn bytes(&self) -> u64 {
         self.slice_offsets.bytes() + self.order.as_ref().map_or(0, DeviceVec::bytes)
-    }
-}
-
-/// An order as kernels take it.
-fn row_map(order: Option<&DeviceVec<u32>>) -> RowMap {
-    match order {
-        Some(order) => RowMap { rows: order.as_global(), is_mapped: 1 },
-        None => RowMap { rows: Global::from_device(0, 0), is_mapped: 0 },
     }
 }
 
@@ -123,42 +138,20 @@ impl<V: Value, O: Offset> Sliced<V, O> {
         }
         let fill = device.kernel().threads(matrix.rows().next_multiple_of(SLICE_HEIGHT as usize))?;
         let mut column_indices = device.uninitialized(slots as usize)?;
-        let (of, mut values) = (matrix.values(), device.uninitialized(slots as usize)?);
-        let kernel = FillSlices {
-            matrix: matrix.pattern().with_values(&of),
-            row_order: layout.row_order(),
-            slice_offsets: layout.slice_offsets.as_global(),
-            column_indices: column_indices.as_global_mut(),
-            values: values.as_global_mut(),
-            are_columns_known: 0,
-        };
-        // SAFETY: the layout is the matrix's, with as many slots; buffers are freed in the stream's order.
-        unsafe { fill.launch(kernel) }?;
+        let columns = Some(column_indices.as_global_mut());
+        let copied = Mutex::new(layout.copy(matrix, &fill, columns)?);
         let launch = device.kernel().threads(matrix.rows())?;
-        let copied = Mutex::new(Copied { values, of });
         Ok(Some(Self { launch, fill, layout, column_indices, copied }))
     }
 
     /// Copies the values to slots of their own, if they are not those that were copied last. What runs with the others keeps these.
     fn update(&self, matrix: &DeviceCsr<V, O>, copied: &mut Copied<V>) -> Result<(), DeviceError> {
-        let of = matrix.values();
-        if Arc::ptr_eq(&of, &copied.of) {
+        if Arc::ptr_eq(&matrix.values(), &copied.of) {
             return Ok(());
         }
-        let device = matrix.device();
-        device.refuse_in_graph("a plan that keeps a copy of the values copies new ones in its next run")?;
-        let mut values = device.uninitialized(copied.values.len())?;
-        let kernel = FillSlices {
-            matrix: matrix.pattern().with_values(&of),
-            row_order: self.layout.row_order(),
-            slice_offsets: self.layout.slice_offsets.as_global(),
-            column_indices: evenpath_simt::GlobalMut::from_device(0, 0),
-            values: values.as_global_mut(),
-            are_columns_known: 1,
-        };
-        // SAFETY: as for the first copy; columns are not written.
-        unsafe { self.fill.launch(kernel) }?;
-        *copied = Copied { values, of };
+        let reason = "a plan that keeps a copy of the values copies new ones in its next run";
+        matrix.device().refuse_in_graph(reason)?;
+        *copied = self.layout.copy(matrix, &self.fill, None)?;
         Ok(())
     }
 }

@@ -123,7 +123,7 @@ impl SumLevels {
         }
     }
 
-    /// The tile of the given number, if the level has so many: at most a pair per thread, and few enough that no multiprocessor
+    /// The tile of the given number, if the level has that many: at most a pair per thread, and few enough that no multiprocessor
     /// idles; the same number of pairs for each warp.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]

@@ -3,11 +3,10 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, warp, Arena, GlobalMut};
 
-use super::clear_stale;
 use crate::block::count_scan::CountScan;
 use crate::block::operator::{Sum, Summary};
-use crate::block::tile_prefix::{self, entry_words, TilePrefix};
-use crate::spgemm::row_wise::{each_row_of_b, Entries};
+use crate::block::tile_prefix::{self, clear_stale, entry_words, TilePrefix};
+use crate::spgemm::row_wise::{each_long_row, each_row_of_b};
 use crate::{Offset, Pattern};
 
 /// The word of [`CountProducts`]'s state with the number of all products.
@@ -17,7 +16,7 @@ pub const LONGEST: usize = 1;
 /// The first word of the look-back's state.
 const LOOK_BACK: usize = 2;
 
-/// The most products of a row that are counted: a row with more counts as one with so many.
+/// The most products of a row that are counted: a row with more counts as having this many.
 pub const MOST_IN_A_ROW: u64 = 1 << 16;
 
 /// Entries of a row of A beyond which its products are not counted; it then has [`MOST_IN_A_ROW`].
@@ -53,7 +52,7 @@ kernel! {
     }
 }
 
-/// Words of state of [`CountProducts`] for a grid of so many blocks.
+/// Words of state of [`CountProducts`] for a grid of `blocks` blocks.
 pub const fn count_state_words(blocks: u32) -> usize {
     LOOK_BACK + tile_prefix::state_words(blocks as usize, entry_words(8, false))
 }
@@ -121,13 +120,7 @@ impl<O: Offset> CountProducts<O> {
         }
         count = warp::reduce_groups(count, 1 << lanes_log2, |a, b| a + b);
         // Long rows, one after the other, with the whole warp.
-        let mut left = warp::ballot(warp::FULL, is_long && lane == 0);
-        while left != 0 {
-            let source = left.trailing_zeros();
-            let entries = Entries {
-                begin: warp::shuffle(warp::FULL, own.begin as u64, source) as usize,
-                len: warp::shuffle(warp::FULL, own.len, source),
-            };
+        each_long_row(own, is_long && lane == 0, |source, entries| {
             let mut part = 0_u64;
             each_row_of_b(a, b, entries, thread::lane(), thread::WARP_SIZE.ilog2(), |entries| {
                 part += u64::from(entries.len);
@@ -136,8 +129,7 @@ impl<O: Offset> CountProducts<O> {
             if thread::lane() >> lanes_log2 == source >> lanes_log2 {
                 count = all;
             }
-            left &= left - 1;
-        }
+        });
         if is_countable && count < MOST_IN_A_ROW {
             count
         } else {

@@ -12,18 +12,5 @@ mod count;
 mod expansion;
 mod multiply;
 
-use evenpath_simt::{thread, GlobalMut};
-
 pub use count::{count_state_words, CountProducts, LONGEST, MOST_IN_A_ROW, TOTAL};
 pub use multiply::{multiply_state_words, shared_bytes, MultiplyTiles, ENTRIES};
-
-/// Sets the part of the stale words that falls to block `number` of the grid to zero.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn clear_stale<const BLOCK: usize>(stale: GlobalMut<u64>, words: u32, number: u32) {
-    let mut index = number * BLOCK as u32 + thread::index();
-    while index < words {
-        stale.store(index as usize, 0);
-        index += thread::grid_size() * BLOCK as u32;
-    }
-}

@@ -4,15 +4,15 @@
 
 use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
-use super::clear_stale;
 use super::expansion::{Expansion, Tile};
 use crate::block::count_scan::CountScan;
 use crate::block::numbered_bits::NumberedBits;
 use crate::block::operator::{Sum, Summary};
 use crate::block::pair_search::PairSearch;
 use crate::block::radix_rank::{RadixKey, RadixRank};
-use crate::block::radix_sort::{bits_of, warp_striped, RadixSort};
-use crate::block::tile_prefix::{self, entry_words, TilePrefix};
+use crate::block::radix_sort::{warp_striped, RadixSort};
+use crate::block::tile_prefix::{self, clear_stale, entry_words, TilePrefix};
+use crate::spgemm::product_keys::ProductKeys;
 use crate::{CsrView, Offset};
 
 /// The word of [`MultiplyTiles`]'s state with the number of entries of C.
@@ -62,7 +62,7 @@ kernel! {
     }
 }
 
-/// Words of state of [`MultiplyTiles`] for so many tiles.
+/// Words of state of [`MultiplyTiles`] for `tiles` tiles.
 pub const fn multiply_state_words(tiles: u32) -> usize {
     LOOK_BACK + tile_prefix::state_words(tiles as usize, entry_words(4, false))
 }
@@ -83,23 +83,12 @@ struct TileBlock<V, const BLOCK: usize, const ITEMS: usize> {
     /// Sorted places where an entry of C begins.
     heads: NumberedBits<BLOCK, ITEMS>,
     scan: CountScan<u32, BLOCK>,
-    /// The least column of each warp's products, then the greatest.
+    /// For [`ProductKeys::find`].
     ranges: Shared<u32>,
     before_word: Shared<u32>,
     /// The factors of the sorted products, in the memory of the sort and of the lists of entries.
     left: Shared<V>,
     right: Shared<V>,
-}
-
-/// How a product's row and column make its key.
-#[derive(Clone, Copy)]
-struct Keys {
-    /// The least column.
-    least: u32,
-    /// Bits of a column's distance to it; the row's bits are above.
-    column_bits: u32,
-    /// Bits of a key; the product's place is above.
-    bits: u32,
 }
 
 /// What a thread knows of its sorted products.
@@ -126,7 +115,7 @@ impl<V: Float, O: Offset> MultiplyTiles<V, O> {
             expansion,
             heads: NumberedBits::take(&mut arena),
             scan: CountScan::take(&mut arena),
-            ranges: arena.take(2 * BLOCK / thread::WARP_SIZE as usize),
+            ranges: arena.take(ProductKeys::range_len(BLOCK)),
             before_word: arena.take(1),
             left: {
                 let mut again = sort_memory;
@@ -145,7 +134,7 @@ impl<V: Float, O: Offset> MultiplyTiles<V, O> {
         let patterns = (self.a.pattern(), self.b.pattern());
         let row_count = expansion.number(tile, self.before, patterns);
         let columns = expansion.columns(tile, self.b.column_indices);
-        let keys = block.keys(tile, &columns, row_count);
+        let keys = ProductKeys::find::<BLOCK, ITEMS>(block.ranges, tile.len, &columns, row_count);
 
         // 3. Sort them, with 32-bit keys if these suffice, and find their factors.
         let values = (self.a.values, self.b.values);
@@ -211,35 +200,6 @@ impl<V: Float, O: Offset> MultiplyTiles<V, O> {
 }
 
 impl<V: Float, const BLOCK: usize, const ITEMS: usize> TileBlock<V, BLOCK, ITEMS> {
-    const WARPS: usize = BLOCK / thread::WARP_SIZE as usize;
-
-    /// The keys of the tile's products. It has one barrier.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn keys(self, tile: Tile, columns: &[u32; ITEMS], row_count: u32) -> Keys {
-        let (mut least, mut greatest) = (u32::MAX, 0);
-        for item in 0..ITEMS {
-            if (warp_striped::<ITEMS>(item) as u32) < tile.len {
-                least = least.min(columns[item]);
-                greatest = greatest.max(columns[item]);
-            }
-        }
-        (least, greatest) = (warp::reduce(least, u32::min), warp::reduce(greatest, u32::max));
-        if thread::lane() == 0 {
-            self.ranges.store(thread::warp() as usize, least);
-            self.ranges.store(Self::WARPS + thread::warp() as usize, greatest);
-        }
-        thread::barrier();
-        for warp in 0..Self::WARPS {
-            least = least.min(self.ranges.load(warp));
-            greatest = greatest.max(self.ranges.load(Self::WARPS + warp));
-        }
-        let column_bits = bits_of(greatest.saturating_sub(least));
-        // At least one, so that there is a pass.
-        let bits = (column_bits + bits_of(row_count.saturating_sub(1))).max(1);
-        Keys { least, column_bits, bits }
-    }
-
     /// Sorts the products, marks those that begin an entry, and loads the factors of all.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -248,19 +208,10 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> TileBlock<V, BLOCK, ITEMS
         sort: RadixSort<K, BLOCK, ITEMS>,
         tile: Tile,
         columns: &[u32; ITEMS],
-        keys: Keys,
+        keys: ProductKeys,
         (a_values, b_values): (Global<V>, Global<V>),
     ) -> Sorted<V, ITEMS> {
-        // Padding has the greatest key and comes last, so it stays after the products.
-        let mut own = [K::ONES.low_bits(keys.bits); ITEMS];
-        for item in 0..ITEMS {
-            let place = warp_striped::<ITEMS>(item) as u32;
-            if place < tile.len {
-                let column = K::from_bits(u64::from(columns[item] - keys.least));
-                own[item] = column.with_bits(self.expansion.row(place), keys.column_bits);
-            }
-            own[item] = own[item].with_bits(place, keys.bits);
-        }
+        let mut own = keys.of(tile.len, columns, |place| self.expansion.row(place));
         sort.sort_keys(&mut own, 0, keys.bits);
         let all = sort.sorted();
         let mut sorted =

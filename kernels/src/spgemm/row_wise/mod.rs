@@ -32,8 +32,7 @@ mod stage;
 mod window;
 mod work;
 
-pub(in crate::spgemm) use entries::Entries;
-pub(in crate::spgemm) use work::each_row_of_b;
+pub(in crate::spgemm) use work::{each_long_row, each_row_of_b};
 
 pub use add_ranked::{add_ranked_shared_bytes, SpgemmAddRanked};
 pub use classes::{

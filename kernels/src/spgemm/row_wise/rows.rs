@@ -61,7 +61,7 @@ impl RowWork {
         self.lasts.store(row as usize, last);
     }
 
-    /// Stores what follows the last of so many rows: for every thread of the grid, one of which does.
+    /// Stores what follows the last of the `rows` rows: for every thread of the grid, one of which does.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn end(self, rows: u32) {

@@ -72,23 +72,33 @@ impl<O: Offset> SpgemmRowWork<O> {
         first = warp::reduce_groups(first, lanes, u32::min);
         last = warp::reduce_groups(last, lanes, u32::max);
         // 3. Do the same for long rows, one after the other, with the whole warp.
-        let mut left = warp::ballot(warp::FULL, is_long && lane == 0);
-        while left != 0 {
-            let source = left.trailing_zeros();
-            let entries = Entries {
-                begin: warp::shuffle(warp::FULL, own.begin as u64, source) as usize,
-                len: warp::shuffle(warp::FULL, own.len, source),
-            };
+        each_long_row(own, is_long && lane == 0, |source, entries| {
             let (all, least, greatest) = warp_work(a, b, entries);
             if thread::lane() == source {
                 (count, first, last) = (all, least, greatest);
             }
-            left &= left - 1;
-        }
+        });
         if row < a.rows && lane == 0 {
             self.work.store(row, count, first, last);
         }
         self.work.end(a.rows);
+    }
+}
+
+/// Calls `visit` with the lane and the entries of each row that a lane wants the whole warp to take, one after the other. The lanes
+/// of a warp call it together.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub(in crate::spgemm) fn each_long_row(own: Entries, is_wanted: bool, mut visit: impl FnMut(u32, Entries)) {
+    let mut left = warp::ballot(warp::FULL, is_wanted);
+    while left != 0 {
+        let source = left.trailing_zeros();
+        let entries = Entries {
+            begin: warp::shuffle(warp::FULL, own.begin as u64, source) as usize,
+            len: warp::shuffle(warp::FULL, own.len, source),
+        };
+        visit(source, entries);
+        left &= left - 1;
     }
 }
 

@@ -8,7 +8,8 @@ use super::expansion::{ListedEntries, Tile};
 use crate::block::count_scan::CountScan;
 use crate::block::numbered_bits::NumberedBits;
 use crate::block::radix_rank::{RadixKey, RadixRank};
-use crate::block::radix_sort::{bits_of, warp_striped, RadixSort};
+use crate::block::radix_sort::{warp_striped, RadixSort};
+use crate::spgemm::product_keys::ProductKeys;
 use crate::{Offset, Pattern};
 
 /// The bit of a permutation's element that marks the first product of an entry. The lower bits are the product's place.
@@ -67,7 +68,7 @@ impl<O: Offset> SortProducts<O> {
         let sort_memory = arena;
         let wide = RadixSort::<u64, BLOCK, ITEMS>::take(&mut arena);
         let block = SortBlock::<BLOCK, ITEMS> {
-            ranges: arena.take(2 * BLOCK / thread::WARP_SIZE as usize),
+            ranges: arena.take(ProductKeys::range_len(BLOCK)),
             entries: NumberedBits::take(&mut arena),
             rows: NumberedBits::take(&mut arena),
             heads: NumberedBits::take(&mut arena),
@@ -81,9 +82,7 @@ impl<O: Offset> SortProducts<O> {
         let tile = self.entries.tile((BLOCK * ITEMS) as u32);
         let row_count = block.number_entries(tile, self.entries);
         let own_columns = block.expand(tile, self.entries.sources, self.b.column_indices);
-        let (least, column_bits) = block.column_range(tile, &own_columns);
-        // At least one, so that there is a pass.
-        let bits = (column_bits + bits_of(row_count - 1)).max(1);
+        let keys = ProductKeys::find::<BLOCK, ITEMS>(block.ranges, tile.len, &own_columns, row_count);
         let output = Output {
             permutation: self.permutation,
             columns: self.columns,
@@ -92,9 +91,9 @@ impl<O: Offset> SortProducts<O> {
             row_counts: self.row_counts,
             entry_rows: self.entries.rows,
         };
-        let sorted = Sorted { least, column_bits, bits, row_count, cut: Cut::of(tile, self.entries) };
+        let sorted = Sorted { keys, row_count, cut: Cut::of(tile, self.entries) };
         // 3. Sort them, with 32-bit keys if these suffice, and store the entries.
-        if bits + RadixSort::<u32, BLOCK, ITEMS>::PLACE_BITS <= u32::BITS {
+        if keys.bits + RadixSort::<u32, BLOCK, ITEMS>::PLACE_BITS <= u32::BITS {
             let narrow = {
                 let mut again = sort_memory;
                 RadixSort::<u32, BLOCK, ITEMS>::take(&mut again)
@@ -130,12 +129,7 @@ impl Cut {
 /// The keys by which a tile is sorted.
 #[derive(Clone, Copy)]
 struct Sorted {
-    /// The least column.
-    least: u32,
-    /// Bits of a column's distance to it; the row's bits are above.
-    column_bits: u32,
-    /// Bits of a key.
-    bits: u32,
+    keys: ProductKeys,
     /// The number of rows of the tile.
     row_count: u32,
     cut: Cut,
@@ -155,7 +149,7 @@ struct Output {
 /// Shared memory of a block.
 #[derive(Clone, Copy)]
 struct SortBlock<const BLOCK: usize, const ITEMS: usize> {
-    /// The least column of each warp's products, then the greatest.
+    /// For [`ProductKeys::find`].
     ranges: Shared<u32>,
     /// Places where an entry of A begins.
     entries: NumberedBits<BLOCK, ITEMS>,
@@ -170,8 +164,6 @@ struct SortBlock<const BLOCK: usize, const ITEMS: usize> {
 }
 
 impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
-    const WARPS: usize = BLOCK / thread::WARP_SIZE as usize;
-
     /// Numbers the tile's entries of A and their rows. Returns the number of rows.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -208,31 +200,6 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
         columns
     }
 
-    /// The least column of the block's products, and the number of bits of the greatest column's distance to it. It has one
-    /// barrier.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn column_range(self, tile: Tile, columns: &[u32; ITEMS]) -> (u32, u32) {
-        let (mut least, mut greatest) = (u32::MAX, 0);
-        for item in 0..ITEMS {
-            if (warp_striped::<ITEMS>(item) as u32) < tile.len {
-                least = least.min(columns[item]);
-                greatest = greatest.max(columns[item]);
-            }
-        }
-        (least, greatest) = (warp::reduce(least, u32::min), warp::reduce(greatest, u32::max));
-        if thread::lane() == 0 {
-            self.ranges.store(thread::warp() as usize, least);
-            self.ranges.store(Self::WARPS + thread::warp() as usize, greatest);
-        }
-        thread::barrier();
-        for warp in 0..Self::WARPS {
-            least = least.min(self.ranges.load(warp));
-            greatest = greatest.max(self.ranges.load(Self::WARPS + warp));
-        }
-        (least, bits_of(greatest - least))
-    }
-
     /// Sorts the products and stores the tile's outputs.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -244,17 +211,8 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
         sorted: Sorted,
         output: Output,
     ) {
-        // Padding has the greatest key and comes last, so it stays after the products.
-        let mut keys = [K::ONES.low_bits(sorted.bits); ITEMS];
-        for item in 0..ITEMS {
-            let place = warp_striped::<ITEMS>(item) as u32;
-            if place < tile.len {
-                let column = K::from_bits(u64::from(columns[item] - sorted.least));
-                keys[item] = column.with_bits(self.rows.count_to(place) - 1, sorted.column_bits);
-            }
-            keys[item] = keys[item].with_bits(place, sorted.bits);
-        }
-        sort.sort_keys(&mut keys, 0, sorted.bits);
+        let mut keys = sorted.keys.of(tile.len, columns, |place| self.rows.count_to(place) - 1);
+        sort.sort_keys(&mut keys, 0, sorted.keys.bits);
         // From here on keys are in shared memory only: each is needed briefly, and all would take many registers.
         let keys = sort.sorted();
         let (heads, row_heads) = self.find_heads(tile, keys, sorted, output.permutation);
@@ -283,18 +241,18 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
         for item in 0..ITEMS {
             let place = warp_striped::<ITEMS>(item);
             let own = keys.load(place);
-            let before = keys.load(if place == 0 { 0 } else { place - 1 }).low_bits(sorted.bits);
-            let key = own.low_bits(sorted.bits);
+            let before = keys.load(if place == 0 { 0 } else { place - 1 }).low_bits(sorted.keys.bits);
+            let key = own.low_bits(sorted.keys.bits);
             let is_product = (place as u32) < tile.len;
             let head = is_product && (place == 0 || key != before);
-            let new_row = key.bits_from(sorted.column_bits) != before.bits_from(sorted.column_bits);
+            let new_row = key.bits_from(sorted.keys.column_bits) != before.bits_from(sorted.keys.column_bits);
             let row_head = is_product && (place == 0 || new_row);
             heads |= u32::from(head) << item;
             row_heads |= u32::from(row_head) << item;
             self.heads.set_word(item, warp::ballot(warp::FULL, head));
             // The first padding begins an entry of its own, which is not stored.
             let mark = if head || place as u32 == tile.len { BEGINS_ENTRY } else { 0 };
-            let product = own.bits_from(sorted.bits) as u16;
+            let product = own.bits_from(sorted.keys.bits) as u16;
             own_permutation.store(item * thread::WARP_SIZE as usize, product | mark);
         }
         (heads, row_heads)
@@ -317,11 +275,13 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
                 let place = warp_striped::<ITEMS>(item);
                 let own = keys.load(place);
                 let entry = self.heads.count_to(place as u32) - 1;
-                columns
-                    .store(entry as usize, sorted.least + own.low_bits(sorted.column_bits).to_bits() as u32);
+                columns.store(
+                    entry as usize,
+                    sorted.keys.least + own.low_bits(sorted.keys.column_bits).to_bits() as u32,
+                );
                 if row_heads >> item & 1 != 0 {
-                    let row = own.low_bits(sorted.bits).bits_from(sorted.column_bits);
-                    let maker = self.entries.count_to(own.bits_from(sorted.bits)) - 1;
+                    let row = own.low_bits(sorted.keys.bits).bits_from(sorted.keys.column_bits);
+                    let maker = self.entries.count_to(own.bits_from(sorted.keys.bits)) - 1;
                     self.row_starts.store(row as usize, entry | maker << 16);
                 }
             }

@@ -5,7 +5,7 @@ mod workspace;
 
 use std::sync::Arc;
 
-pub(super) use offsets::{Arrays, convert_offsets, countable, result_arrays};
+pub(super) use offsets::{Arrays, convert_offsets, countable, result_arrays, result_required};
 pub(super) use workspace::{Charge, Workspace};
 
 use evenpath_kernels::CsrView;

@@ -17,7 +17,7 @@ pub(in crate::op::spgemm) struct Arrays<V: Value, C: Offset> {
 }
 
 impl<V: Value, C: Offset> Arrays<V, C> {
-    /// The pattern of C with so many rows and columns, and the values.
+    /// The pattern of C, of `rows` rows and `cols` columns, and the values.
     pub(in crate::op::spgemm) fn into_pattern(self, rows: usize, cols: usize) -> (Pattern<C>, DeviceVec<V>) {
         let Self { row_offsets, column_indices, values } = self;
         (Pattern::canonical(rows, cols, row_offsets, column_indices), values)
@@ -29,6 +29,15 @@ pub(in crate::op::spgemm) fn countable<C: Offset>(nonzeros: u64) -> Result<usize
     op::countable::<C>(nonzeros, "multiply_wide gives it row offsets of u64")
 }
 
+/// Device memory of C.
+pub(in crate::op::spgemm) fn result_required<V: Value, C: Offset>(rows: usize, nonzeros: u64) -> Requirement {
+    Requirement::all_of([
+        Requirement::of::<u32>(nonzeros),
+        Requirement::of::<V>(nonzeros),
+        Requirement::of::<C>(rows as u64 + 1),
+    ])
+}
+
 /// Room for the columns and values of C, and the charge for all its arrays.
 pub(in crate::op::spgemm) fn result_arrays<V: Value, C: Offset>(
     device: &Device,
@@ -37,12 +46,7 @@ pub(in crate::op::spgemm) fn result_arrays<V: Value, C: Offset>(
     workspace: &Workspace,
 ) -> Result<(DeviceVec<u32>, DeviceVec<V>, Charge), OpError> {
     let len = countable::<C>(nonzeros)?;
-    let required = Requirement::all_of([
-        Requirement::of::<u32>(nonzeros),
-        Requirement::of::<V>(nonzeros),
-        Requirement::of::<C>(rows as u64 + 1),
-    ]);
-    let charge = workspace.take("the result", required)?;
+    let charge = workspace.take("the result", result_required::<V, C>(rows, nonzeros))?;
     Ok((device.uninitialized(len)?, device.uninitialized(len)?, charge))
 }
 

@@ -56,7 +56,7 @@ pub(super) struct Rows {
     pub(super) mean: f64,
 }
 
-/// Device memory that the analysis of so many rows takes.
+/// Device memory that the analysis of `rows` rows takes.
 pub(super) fn required(rows: usize) -> Requirement {
     let sizes = Requirement::of::<u64>(rows as u64 + 1);
     let classes = Requirement::of::<u8>(rows as u64 + 1);
