@@ -27,6 +27,8 @@ pub enum Scope {
     Block,
     /// The threads of the device.
     Device,
+    /// The threads of the device and of the host.
+    System,
 }
 
 /// The atomic operations that return what was there before; kernels call the views' methods.

@@ -7,10 +7,11 @@ use evenpath_simt::GlobalMut;
 use parking_lot::Mutex;
 
 use super::allocation::Allocation;
+use super::machine::{MAILBOX_WORDS, Mailbox};
 use super::memory_limit::Reservation;
 use super::owner::Owner;
 use super::slice::{DeviceSlice, Memory};
-use super::{Device, DeviceError, DeviceVec};
+use super::{Backend, Device, DeviceError, DeviceVec};
 
 /// Words of a half, at least: more than small launches need.
 const LEAST_WORDS: usize = 1 << 10;
@@ -18,12 +19,14 @@ const LEAST_WORDS: usize = 1 << 10;
 const MOST_KEPT_WORDS: usize = 1 << 14;
 
 /// The state of one launch, in one of two halves: the launch finds its half all zero, and sets what the launch before it used of
-/// the other to zero.
+/// the other to zero. With it, where the launch stores numbers for the host.
 pub(crate) struct LaunchState {
     words: DeviceVec<u64>,
     turn: Turn,
     /// Words that this launch uses.
     used: usize,
+    /// Without one, numbers are stored in the first words of the half.
+    mailbox: Option<Box<dyn Mailbox>>,
 }
 
 /// Which half is used.
@@ -39,7 +42,9 @@ struct Turn {
 
 /// States that no launch uses. They do not count as memory in use.
 #[derive(Default)]
-pub(super) struct IdleStates(Mutex<Vec<(Arc<Allocation>, Turn)>>);
+pub(super) struct IdleStates(Mutex<Vec<Idle>>);
+
+type Idle = (Arc<Allocation>, Turn, Option<Box<dyn Mailbox>>);
 
 impl Device {
     /// A state of `words` words, more than none, for one launch.
@@ -48,24 +53,43 @@ impl Device {
     ///
     /// As for [`zeros`](Self::zeros).
     pub(crate) fn launch_state(&self, words: usize) -> Result<LaunchState, DeviceError> {
+        let used = words + MAILBOX_WORDS;
         let idle = self.shared.idle_states.0.lock().pop();
-        if let Some((allocation, turn)) = idle.filter(|(_, turn)| turn.half >= words) {
+        if let Some((allocation, turn, mut mailbox)) = idle.filter(|(_, turn, _)| turn.half >= used) {
+            if let Some(mailbox) = &mut mailbox {
+                mailbox.empty()?;
+            }
             let reservation = Reservation::new(self, 16 * turn.half as u64)?;
             let memory = Memory::Machine { allocation, offset: 0, len: 2 * turn.half };
             let elements = DeviceSlice::new(self.clone(), memory);
             let words_on_device = DeviceVec::of_parts(elements, reservation, Owner::Device);
-            return Ok(LaunchState { words: words_on_device, turn, used: words });
+            return Ok(LaunchState { words: words_on_device, turn, used, mailbox });
         }
-        let half = words.max(LEAST_WORDS);
+        let half = used.max(LEAST_WORDS);
         let turn = Turn { half, own: 0, stale: 0 };
-        Ok(LaunchState { words: self.zeros(2 * half)?, turn, used: words })
+        let mut mailbox = match &self.shared.backend {
+            Backend::Machine(machine) => machine.mailbox()?,
+            Backend::Cpu => None,
+        };
+        if let Some(mailbox) = &mut mailbox {
+            mailbox.empty()?;
+        }
+        Ok(LaunchState { words: self.zeros(2 * half)?, turn, used, mailbox })
     }
 }
 
 impl LaunchState {
     /// The words of the launch, which are zero.
     pub(crate) fn own(&mut self) -> GlobalMut<u64> {
-        self.words.as_global_mut().skip(self.turn.own)
+        self.words.as_global_mut().skip(self.turn.own + MAILBOX_WORDS)
+    }
+
+    /// Where the launch stores numbers for the host, at most [`MAILBOX_WORDS`], each once.
+    pub(crate) fn results(&mut self) -> GlobalMut<u64> {
+        match &self.mailbox {
+            Some(mailbox) => GlobalMut::from_device(mailbox.address(), MAILBOX_WORDS as u64),
+            None => self.words.as_global_mut().skip(self.turn.own),
+        }
     }
 
     /// The words that the launch sets to zero, and their number.
@@ -74,22 +98,26 @@ impl LaunchState {
         (self.words.as_global_mut().skip(half - own), stale as u32)
     }
 
-    /// Waits for the launch, and copies its first words to the host. Then the state is ready for another launch. A state that is
-    /// dropped instead, because a call failed, is not used again.
+    /// Waits for the first numbers that the launch stores, and returns them. Then the state is ready for another launch, which comes
+    /// after this one. A state that is dropped instead, because a call failed, is not used again.
     ///
     /// # Errors
     ///
     /// As for [`DeviceSlice::download`].
     pub(crate) fn finish<const N: usize>(self) -> Result<[u64; N], DeviceError> {
-        let Self { words, turn: Turn { half, own, .. }, used } = self;
-        let mut first = [0; N];
-        words.read(own, &mut first)?;
+        const { assert!(N <= MAILBOX_WORDS) };
+        let Self { words, turn: Turn { half, own, .. }, used, mut mailbox } = self;
+        let mut numbers = [0; N];
+        match &mut mailbox {
+            Some(mailbox) => mailbox.wait(words.device().stream_number(), &mut numbers)?,
+            None => words.read(own, &mut numbers)?,
+        }
         if half <= MOST_KEPT_WORDS
             && let Memory::Machine { allocation, .. } = &words.memory
         {
             let turn = Turn { half, own: half - own, stale: used };
-            words.device().shared.idle_states.0.lock().push((Arc::clone(allocation), turn));
+            words.device().shared.idle_states.0.lock().push((Arc::clone(allocation), turn, mailbox));
         }
-        Ok(first)
+        Ok(numbers)
     }
 }

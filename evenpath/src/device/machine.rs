@@ -90,6 +90,11 @@ pub(crate) trait Machine: Send + Sync {
     /// Unlocks what [`pin`](Self::pin) locked; the same address.
     unsafe fn unpin(&self, _first: *mut u8) {}
 
+    /// A mailbox of the caller's own; `None` where the host cannot read what a kernel stores while it runs.
+    fn mailbox(&self) -> Result<Option<Box<dyn Mailbox>>, DeviceError> {
+        Ok(None)
+    }
+
     /// Sets bytes to zero.
     unsafe fn zero(&self, stream: u32, address: u64, bytes: u64) -> Result<(), DeviceError>;
 
@@ -171,6 +176,21 @@ pub(crate) trait Transfer: Send + Sync {
     /// Whether it need not be waited for.
     fn is_done(&self) -> bool;
 }
+
+/// Memory of the host in which kernels store numbers below 2⁶⁴ − 1, and where the host finds them before the kernel ends.
+pub(crate) trait Mailbox: Send {
+    /// The address for kernels, of [`MAILBOX_WORDS`] words.
+    fn address(&self) -> u64;
+
+    /// Empties it. No kernel that stores in it runs.
+    fn empty(&mut self) -> Result<(), DeviceError>;
+
+    /// Waits for the first words, which a kernel in the stream stores, and takes them out.
+    fn wait(&mut self, stream: u32, numbers: &mut [u64]) -> Result<(), DeviceError>;
+}
+
+/// Words of a [`Mailbox`].
+pub(crate) const MAILBOX_WORDS: usize = 2;
 
 /// Memory of a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,14 +1,15 @@
 //! Both phases in one launch, for small matrices: what they cost is waiting, for launches and for memory.
 
+use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, Arena, Float, GlobalMut, Shared};
 
 use super::cut::{row_end, Cut};
 use super::inputs::{Inputs, BATCH};
 use super::output::Output;
+use super::path_items;
 use super::share::Share;
 use super::tile::Tile;
 use super::walk::{stage, staged_len, Walk};
-use super::{path_items, RESULTS};
 use crate::block::count_scan::CountScan;
 use crate::block::operator::{Sum, Summary};
 use crate::block::pair_search::PairSearch;
@@ -31,8 +32,10 @@ kernel! {
         pub a: CsrView<V, O>,
         /// B, with as many rows.
         pub b: CsrView<V, O>,
-        /// [`one_pass_state_words`] words, all zero. Output: the number of results, in word [`RESULTS`].
+        /// [`one_pass_state_words`] words, all zero.
         pub state: GlobalMut<u64>,
+        /// Output: the number of results. The host may read it while the kernel runs.
+        pub results: GlobalMut<u64>,
         /// Output: words that are set to zero, those that another launch has used.
         pub stale: GlobalMut<u64>,
         /// Their number.
@@ -59,11 +62,8 @@ kernel! {
 
 /// Words of state of [`OnePass`] for `tiles` tiles.
 pub const fn one_pass_state_words(tiles: u32) -> usize {
-    LOOK_BACK + tile_prefix::state_words(tiles as usize, entry_words(4, false))
+    tile_prefix::state_words(tiles as usize, entry_words(4, false))
 }
-
-/// The first word of the look-back's state: [`RESULTS`] is before it.
-const LOOK_BACK: usize = RESULTS + 1;
 
 impl<V: Float, O: Offset> OnePass<V, O> {
     fn one_pass<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
@@ -79,7 +79,7 @@ impl<V: Float, O: Offset> OnePass<V, O> {
         let Self { a, b, output, .. } = self;
         let patterns = (a.pattern(), b.pattern());
         let tiles = thread::grid_size();
-        let prefix = TilePrefix::new(self.state.skip(LOOK_BACK), tiles);
+        let prefix = TilePrefix::new(self.state, tiles);
         let probed = Cuts::<BLOCK>::probe(patterns);
         let number = prefix.draw(number_word);
         let (tile, own_cut) = cuts.find(patterns, number, (BLOCK * ITEMS) as u32, probed);
@@ -126,7 +126,8 @@ impl<V: Float, O: Offset> OnePass<V, O> {
         tile.write_row_offsets::<O, BLOCK>(number, before, ends, output.row_offsets);
         clear_stale::<BLOCK>(self.stale, self.stale_words, number);
         if number + 1 == tiles && thread::index() == 0 {
-            self.state.store(RESULTS, before + u64::from(counted.results));
+            let results = before + u64::from(counted.results);
+            self.results.atomic_store(0, results, Ordering::Relaxed, Scope::System);
         }
     }
 }

@@ -47,12 +47,16 @@ macro_rules! by_ordering {
         match ($ordering, $scope) {
             (Ordering::Relaxed, Scope::Block) => $emit!("relaxed.cta"),
             (Ordering::Relaxed, Scope::Device) => $emit!("relaxed.gpu"),
+            (Ordering::Relaxed, Scope::System) => $emit!("relaxed.sys"),
             (Ordering::Acquire, Scope::Block) => $emit!("acquire.cta"),
             (Ordering::Acquire, Scope::Device) => $emit!("acquire.gpu"),
+            (Ordering::Acquire, Scope::System) => $emit!("acquire.sys"),
             (Ordering::Release, Scope::Block) => $emit!("release.cta"),
             (Ordering::Release, Scope::Device) => $emit!("release.gpu"),
+            (Ordering::Release, Scope::System) => $emit!("release.sys"),
             (Ordering::AcquireRelease, Scope::Block) => $emit!("acq_rel.cta"),
             (Ordering::AcquireRelease, Scope::Device) => $emit!("acq_rel.gpu"),
+            (Ordering::AcquireRelease, Scope::System) => $emit!("acq_rel.sys"),
         }
     };
 }
@@ -104,8 +108,10 @@ macro_rules! atomic {
                 match (ordering, scope) {
                     (Ordering::Relaxed, Scope::Block) => emit!("relaxed.cta"),
                     (Ordering::Relaxed, Scope::Device) => emit!("relaxed.gpu"),
+                    (Ordering::Relaxed, Scope::System) => emit!("relaxed.sys"),
                     (_, Scope::Block) => emit!("acquire.cta"),
                     (_, Scope::Device) => emit!("acquire.gpu"),
+                    (_, Scope::System) => emit!("acquire.sys"),
                 }
                 value
             }
@@ -121,8 +127,10 @@ macro_rules! atomic {
                 match (ordering, scope) {
                     (Ordering::Relaxed, Scope::Block) => emit!("relaxed.cta"),
                     (Ordering::Relaxed, Scope::Device) => emit!("relaxed.gpu"),
+                    (Ordering::Relaxed, Scope::System) => emit!("relaxed.sys"),
                     (_, Scope::Block) => emit!("release.cta"),
                     (_, Scope::Device) => emit!("release.gpu"),
+                    (_, Scope::System) => emit!("release.sys"),
                 }
             }
 
@@ -239,6 +247,7 @@ pub(crate) fn fence(scope: Scope) {
         match scope {
             Scope::Block => asm!("fence.acq_rel.cta;", options(nostack)),
             Scope::Device => asm!("fence.acq_rel.gpu;", options(nostack)),
+            Scope::System => asm!("fence.acq_rel.sys;", options(nostack)),
         }
     }
 }

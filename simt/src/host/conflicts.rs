@@ -197,10 +197,10 @@ pub(crate) fn unordered_writer(note: &AtomicU64, operation: &Operation, how: How
 
 /// Whether an operation orders what came before it, for other blocks.
 pub(crate) fn is_release(ordering: Ordering, scope: Scope) -> bool {
-    scope == Scope::Device && matches!(ordering, Ordering::Release | Ordering::AcquireRelease)
+    scope != Scope::Block && matches!(ordering, Ordering::Release | Ordering::AcquireRelease)
 }
 
 /// Whether an operation orders what comes after it, for other blocks.
 pub(crate) fn is_acquire(ordering: Ordering, scope: Scope) -> bool {
-    scope == Scope::Device && matches!(ordering, Ordering::Acquire | Ordering::AcquireRelease)
+    scope != Scope::Block && matches!(ordering, Ordering::Acquire | Ordering::AcquireRelease)
 }

@@ -1,4 +1,4 @@
-//! Page-locked host memory in which small results land: the driver takes twice as long to bring them anywhere else.
+//! Page-locked host memory in which small results land, and which kernels can write to: the driver takes twice as long to bring them anywhere else.
 
 use std::ffi::c_void;
 
@@ -25,8 +25,8 @@ impl Landing {
         Ok(Self { address })
     }
 
-    /// The memory, [`LANDING_BYTES`] long. It is written by copies until the stream was waited for.
-    pub(super) fn address(&mut self) -> *mut c_void {
+    /// The memory, [`LANDING_BYTES`] long. It is written by copies and kernels until the stream was waited for.
+    pub(super) fn address(&self) -> *mut c_void {
         self.address
     }
 

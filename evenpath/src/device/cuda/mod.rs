@@ -11,6 +11,7 @@ mod fault;
 mod graph;
 mod landing;
 mod launch_log;
+mod mailbox;
 mod module;
 mod parameters;
 mod ptx;
@@ -26,7 +27,7 @@ use cust::sys::{self, CUdevice_attribute, CUfunction, CUpointer_attribute, CUres
 use evenpath_simt::kernel::{Argument, KernelInfo};
 use parking_lot::Mutex;
 
-use super::machine::{Block, Executable, Machine, Moment, Transfer};
+use super::machine::{Block, Executable, Machine, Mailbox, Moment, Transfer};
 use super::node::Node;
 use super::order::Access;
 use super::own_kernels::OwnKernels;
@@ -41,6 +42,7 @@ use entry::Mismatch;
 use failure::Failure;
 use fault::GpuRecord;
 use landing::LANDING_BYTES;
+use mailbox::PinnedMailbox;
 use module::{Modules, PROGRAM};
 use parameters::ParameterBytes;
 use ptx::Ptx;
@@ -364,6 +366,10 @@ impl Machine for Cuda {
                 unsafe { sys::cuMemHostUnregister(first.cast()) };
             }
         });
+    }
+
+    fn mailbox(&self) -> Result<Option<Box<dyn Mailbox>>, DeviceError> {
+        Ok(Some(Box::new(PinnedMailbox::new(&self.core)?)))
     }
 
     unsafe fn zero(&self, stream: u32, address: u64, bytes: u64) -> Result<(), DeviceError> {

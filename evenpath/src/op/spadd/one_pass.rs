@@ -1,6 +1,6 @@
 //! Sums of small matrices in one launch, which writes results before the host knows how many there are.
 
-use evenpath_kernels::spadd::{OnePass, Output, RESULTS, one_pass_state_words, path_items};
+use evenpath_kernels::spadd::{OnePass, Output, one_pass_state_words, path_items};
 
 use super::{Factors, Operands, countable};
 use crate::device::{DeviceKind, Kernels};
@@ -38,6 +38,7 @@ impl<V: Value, O: Offset> Operands<'_, V, O> {
             a: a.with_values(&a_values),
             b: b.with_values(&b_values),
             state: state.own(),
+            results: state.results(),
             stale,
             stale_words,
             output: Output::new(Some(pattern), Some(values.as_global_mut())),
@@ -49,8 +50,8 @@ impl<V: Value, O: Offset> Operands<'_, V, O> {
         // zero, and of outputs with room for all entries of both and `rows` + 1 row offsets. All are on this device, and buffers are freed in
         // the stream's order.
         unsafe { launch.launch(kernel) }?;
-        let results: [u64; 1] = state.finish()?;
-        let nonzeros = countable::<O>(results[RESULTS])?;
+        let [results] = state.finish()?;
+        let nonzeros = countable::<O>(results)?;
         columns.truncate(nonzeros);
         values.truncate(nonzeros);
         let pattern = Pattern::canonical(a.rows, a.cols, row_offsets, columns);

@@ -1,8 +1,8 @@
 //! Small products in two launches, each followed by a wait for what it counted.
 
 use evenpath_kernels::spgemm::row_tiles::{
-    CountProducts, ENTRIES, LONGEST, MOST_IN_A_ROW, MultiplyTiles, TOTAL, count_state_words,
-    multiply_state_words, shared_bytes,
+    CountProducts, LONGEST, MOST_IN_A_ROW, MultiplyTiles, TOTAL, count_state_words, multiply_state_words,
+    shared_bytes,
 };
 use evenpath_simt::GlobalMut;
 use evenpath_simt::kernel::{Kernel, KernelInfo};
@@ -120,6 +120,7 @@ impl Counted {
             a,
             b,
             state: state.own(),
+            results: state.results(),
             stale,
             stale_words,
             before: before.as_global_mut(),
@@ -128,8 +129,8 @@ impl Counted {
         // SAFETY: the views are of matrices that fit together, of the state of the grid's blocks, which is zero, and of an output
         // with an element per row and one more. Buffers are freed in the stream's order.
         unsafe { launch.launch(kernel) }?;
-        let words: [u64; 2] = state.finish()?;
-        Ok(Self { before, total: words[TOTAL], longest: words[LONGEST] })
+        let numbers: [u64; 2] = state.finish()?;
+        Ok(Self { before, total: numbers[TOTAL], longest: numbers[LONGEST] })
     }
 
     /// The product, by tiles of this kernel instance, which have room for the longest row; waits for the device.
@@ -155,6 +156,7 @@ impl Counted {
             b,
             before: self.before.as_global(),
             state: state.own(),
+            results: state.results(),
             stale,
             stale_words,
             row_offsets: GlobalMut::<O>::from_device(offsets.address(), offsets.len()),
@@ -167,10 +169,9 @@ impl Counted {
         // is that of the operands'. A tile's products and the longest row's fit in a block. Buffers are freed in the
         // stream's order.
         unsafe { launch.launch(kernel) }?;
-        let words: [u64; 1] = state.finish()?;
-        let entries = words[ENTRIES] as usize;
-        columns.truncate(entries);
-        values.truncate(entries);
+        let [entries] = state.finish()?;
+        columns.truncate(entries as usize);
+        values.truncate(entries as usize);
         Ok(Arrays { row_offsets, column_indices: columns, values })
     }
 }

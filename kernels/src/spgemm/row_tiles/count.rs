@@ -4,17 +4,15 @@ use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, warp, Arena, GlobalMut};
 
 use crate::block::count_scan::CountScan;
-use crate::block::operator::{Sum, Summary};
+use crate::block::operator::{Operator, Summary};
 use crate::block::tile_prefix::{self, clear_stale, entry_words, TilePrefix};
 use crate::spgemm::row_wise::{each_long_row, each_row_of_b};
 use crate::{Offset, Pattern};
 
-/// The word of [`CountProducts`]'s state with the number of all products.
+/// The result of [`CountProducts`] that is the number of all products.
 pub const TOTAL: usize = 0;
-/// The word with the most products of a row.
+/// The result that is the most products of a row.
 pub const LONGEST: usize = 1;
-/// The first word of the look-back's state.
-const LOOK_BACK: usize = 2;
 
 /// The most products of a row that are counted: a row with more counts as having this many.
 pub const MOST_IN_A_ROW: u64 = 1 << 16;
@@ -27,14 +25,16 @@ const LONG: u32 = 32;
 
 kernel! {
     /// Counts the products of each row of C, and those of all rows before it: `1 << lanes_log2` lanes per row. Blocks take rows in
-    /// the order in which they start.
+    /// the order in which they start. There are at most 2²⁴ rows.
     pub struct CountProducts<O: Offset> {
         /// A.
         pub a: Pattern<O>,
         /// B.
         pub b: Pattern<O>,
-        /// [`count_state_words`] words, all zero. Output: the words [`TOTAL`] and [`LONGEST`].
+        /// [`count_state_words`] words, all zero.
         pub state: GlobalMut<u64>,
+        /// Output: [`TOTAL`] and [`LONGEST`]. The host may read them while the kernel runs.
+        pub results: GlobalMut<u64>,
         /// Output: words that are set to zero, those that another launch has used.
         pub stale: GlobalMut<u64>,
         /// Their number.
@@ -44,7 +44,7 @@ kernel! {
         /// log2 of the lanes per row, at most 5.
         pub lanes_log2: u32,
     }
-    shared: CountScan::<u64, BLOCK>::BYTES + 8 + 4;
+    shared: CountScan::<u64, BLOCK>::BYTES + BLOCK / thread::WARP_SIZE as usize * 8 + 8 + 4;
     body: CountProducts::count_products::<BLOCK>;
     entries: {
         spgemm_count_products_u32 in spgemm_row_tiles_plan: <O = u32>, 256 x 1 resident 4;
@@ -54,28 +54,59 @@ kernel! {
 
 /// Words of state of [`CountProducts`] for a grid of `blocks` blocks.
 pub const fn count_state_words(blocks: u32) -> usize {
-    LOOK_BACK + tile_prefix::state_words(blocks as usize, entry_words(8, false))
+    tile_prefix::state_words(blocks as usize, entry_words(8, false))
+}
+
+/// The sum of counts and the greatest, in one word.
+#[derive(Debug, Clone, Copy)]
+struct SumAndGreatest;
+
+/// Bits of the sum, below the greatest.
+const SUM_BITS: u32 = 40;
+
+/// The sum in a word.
+#[inline(always)]
+fn sum(word: u64) -> u64 {
+    word & ((1 << SUM_BITS) - 1)
+}
+
+impl Operator<u64> for SumAndGreatest {
+    const IDENTITY: u64 = 0;
+    #[inline(always)]
+    fn combine(before: u64, after: u64) -> u64 {
+        let greatest = (before >> SUM_BITS).max(after >> SUM_BITS);
+        (sum(before) + sum(after)) | greatest << SUM_BITS
+    }
 }
 
 impl<O: Offset> CountProducts<O> {
     #[inline(always)]
     fn count_products<const BLOCK: usize>(self, mut arena: Arena) {
         let scan = CountScan::<u64, BLOCK>::take(&mut arena);
+        let longest_words = arena.take::<u64>(BLOCK / thread::WARP_SIZE as usize);
         let before_word = arena.take::<u64>(1);
         let number_word = arena.take::<u32>(1);
         let blocks = thread::grid_size();
 
-        // 1. Count the products of the block's rows, and add them up.
-        let prefix = TilePrefix::new(self.state.skip(LOOK_BACK), blocks);
+        // 1. Count the products of the block's rows; find their sum and the greatest.
+        let prefix = TilePrefix::new(self.state, blocks);
         let number = prefix.draw(number_word);
         let row = number * (BLOCK as u32 >> self.lanes_log2) + (thread::index() >> self.lanes_log2);
         let is_first_lane = thread::index() & ((1 << self.lanes_log2) - 1) == 0;
         let products = self.of_row(row);
         let own = if is_first_lane { products } else { 0 };
+        let longest = warp::reduce(products, u64::max);
+        if thread::lane() == 0 {
+            longest_words.store(thread::warp() as usize, longest);
+        }
         let counted = scan.exclusive(own);
+        let mut longest = 0;
+        for warp in 0..BLOCK / thread::WARP_SIZE as usize {
+            longest = longest.max(longest_words.load(warp));
+        }
 
-        // 2. Find the products of the rows before them.
-        let total = Summary::<u64, Sum>::new(counted.total, 0);
+        // 2. Find those of the rows before them.
+        let total = Summary::<u64, SumAndGreatest>::new(counted.total | longest << SUM_BITS, 0);
         if thread::warp() == 0 {
             if thread::lane() == 0 {
                 prefix.publish_own(number, total);
@@ -85,11 +116,6 @@ impl<O: Offset> CountProducts<O> {
                 before_word.store(0, before);
             }
         }
-        let longest = warp::reduce(products, u64::max);
-        if thread::lane() == 0 && self.state.atomic_load(LONGEST, Ordering::Relaxed, Scope::Device) < longest
-        {
-            self.state.fetch_max(LONGEST, longest, Ordering::Relaxed, Scope::Device);
-        }
         thread::barrier();
 
         // 3. Store both.
@@ -98,9 +124,10 @@ impl<O: Offset> CountProducts<O> {
             self.before.store(row as usize, (before + counted.before) as u32);
         }
         if number + 1 == blocks && thread::index() == 0 {
-            let all = before + counted.total;
+            let all = SumAndGreatest::combine(before, total.value);
             self.before.store(self.a.rows as usize, all as u32);
-            self.state.store(TOTAL, all);
+            self.results.atomic_store(TOTAL, sum(all), Ordering::Relaxed, Scope::System);
+            self.results.atomic_store(LONGEST, all >> SUM_BITS, Ordering::Relaxed, Scope::System);
         }
         clear_stale::<BLOCK>(self.stale, self.stale_words, number);
     }

@@ -13,4 +13,4 @@ mod expansion;
 mod multiply;
 
 pub use count::{count_state_words, CountProducts, LONGEST, MOST_IN_A_ROW, TOTAL};
-pub use multiply::{multiply_state_words, shared_bytes, MultiplyTiles, ENTRIES};
+pub use multiply::{multiply_state_words, shared_bytes, MultiplyTiles};

@@ -2,6 +2,7 @@
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
+use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
 use super::expansion::{Expansion, Tile};
@@ -14,11 +15,6 @@ use crate::block::radix_sort::{warp_striped, RadixSort};
 use crate::block::tile_prefix::{self, clear_stale, entry_words, TilePrefix};
 use crate::spgemm::product_keys::ProductKeys;
 use crate::{CsrView, Offset};
-
-/// The word of [`MultiplyTiles`]'s state with the number of entries of C.
-pub const ENTRIES: usize = 0;
-/// The first word of the look-back's state.
-const LOOK_BACK: usize = 1;
 
 kernel! {
     /// Computes C, with the row offsets and sorted columns: one block per tile, tiles in the order in which blocks start.
@@ -33,8 +29,10 @@ kernel! {
         pub b: CsrView<V, O>,
         /// The products before each row, and at the end all of them, as [`CountProducts`](super::CountProducts) counts them.
         pub before: Global<u32>,
-        /// [`multiply_state_words`] words, all zero. Output: the word [`ENTRIES`].
+        /// [`multiply_state_words`] words, all zero.
         pub state: GlobalMut<u64>,
+        /// Output: the number of entries of C. The host may read it while the kernel runs.
+        pub results: GlobalMut<u64>,
         /// Output: words that are set to zero, those that another launch has used.
         pub stale: GlobalMut<u64>,
         /// Their number.
@@ -64,7 +62,7 @@ kernel! {
 
 /// Words of state of [`MultiplyTiles`] for `tiles` tiles.
 pub const fn multiply_state_words(tiles: u32) -> usize {
-    LOOK_BACK + tile_prefix::state_words(tiles as usize, entry_words(4, false))
+    tile_prefix::state_words(tiles as usize, entry_words(4, false))
 }
 
 /// Bytes of shared memory of a block of [`MultiplyTiles`], for `block` threads and `items` items per thread.
@@ -126,7 +124,7 @@ impl<V: Float, O: Offset> MultiplyTiles<V, O> {
 
         // 2. Find the tile, and the entries that make its products.
         let tiles = thread::grid_size();
-        let prefix = TilePrefix::new(self.state.skip(LOOK_BACK), tiles);
+        let prefix = TilePrefix::new(self.state, tiles);
         let probed = Tile::probe::<BLOCK>(self.before, self.a.rows);
         let number = prefix.draw(number_word);
         let bounds = (number * self.tile_products, (number + 1) * self.tile_products);
@@ -175,7 +173,7 @@ impl<V: Float, O: Offset> MultiplyTiles<V, O> {
         if number + 1 == tiles && thread::index() == 0 {
             let all = u64::from(before + entries);
             self.row_offsets.store(self.a.rows as usize, O::from_bits(all));
-            self.state.store(ENTRIES, all);
+            self.results.atomic_store(0, all, Ordering::Relaxed, Scope::System);
         }
         clear_stale::<BLOCK>(self.stale, self.stale_words, number);
     }

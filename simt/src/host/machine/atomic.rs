@@ -109,7 +109,7 @@ pub(crate) fn atomic_store<T: AtomicElement>(address: u64, value: T, ordering: O
 #[track_caller]
 pub(crate) fn fence(scope: Scope) {
     let line = Location::caller();
-    if scope == Scope::Device {
+    if scope != Scope::Block {
         with_lane(|lane| checked(lane, lane.block.launch.weak.fence(&lane.block.observer), line));
     }
 }
