@@ -104,7 +104,8 @@ pub fn measure<V: Value, O: Offset>(
     })
 }
 
-/// Checks that `c` is αA + βB, computed in f64: the pattern exactly, values within three roundings.
+/// Checks that `c` is αA + βB, computed in f64: the pattern exactly, values within three roundings. The columns of the rows of A and
+/// of B ascend.
 ///
 /// # Errors
 ///
@@ -120,20 +121,19 @@ pub fn check<V: Value, O: Offset>(
     let epsilon = if size_of::<V>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON };
     let wrong = |row: usize| {
         let (Some(a), Some(b), Some(c)) = (a.row(row), b.row(row), c.row(row)) else { return None };
-        let terms = |factor: V, column, value: V| (column, factor.to_f64() * value.to_f64());
-        let mut expected: Vec<(u32, f64)> =
-            a.iter().map(|(column, value)| terms(alpha, column, value)).collect();
-        expected.extend(b.iter().map(|(column, value)| terms(beta, column, value)));
-        expected.sort_by_key(|&(column, _)| column);
-        let mut entries = expected.chunk_by(|left, right| left.0 == right.0);
+        let terms = |factor: V| move |(column, value): (u32, V)| (column, factor.to_f64() * value.to_f64());
+        let (mut a, mut b) = (a.iter().map(terms(alpha)).peekable(), b.iter().map(terms(beta)).peekable());
         let is_right = c.iter().all(|(column, value)| {
-            entries.next().is_some_and(|terms| {
-                let (sum, magnitude) =
-                    terms.iter().fold((0.0, 0.0), |(sum, all), &(_, term)| (sum + term, all + term.abs()));
-                terms[0].0 == column && (value.to_f64() - sum).abs() <= 3.0 * epsilon * magnitude
-            })
+            let (mut sum, mut magnitude, mut count) = (0.0, 0.0, 0);
+            for (_, term) in std::iter::from_fn(|| a.next_if(|&(own, _)| own == column))
+                .chain(std::iter::from_fn(|| b.next_if(|&(own, _)| own == column)))
+            {
+                (sum, magnitude, count) = (sum + term, magnitude + term.abs(), count + 1);
+            }
+            let is_next = [a.peek(), b.peek()].into_iter().flatten().all(|&(next, _)| next > column);
+            count > 0 && is_next && (value.to_f64() - sum).abs() <= 3.0 * epsilon * magnitude
         });
-        (!is_right || entries.next().is_some()).then_some(row)
+        (!is_right || a.next().is_some() || b.next().is_some()).then_some(row)
     };
     match (0..a.rows()).into_par_iter().with_min_len(1 << 10).find_map_first(wrong) {
         None => Ok(()),

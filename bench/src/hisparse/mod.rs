@@ -8,9 +8,9 @@ mod sums;
 pub use products::Case;
 pub use record::{Bytes, Product, Record, Sum, Summary, Way};
 
+use evenpath::Csr;
 use evenpath::error::OpError;
 use evenpath::hisparse::{DeviceHiSparse, HiSparseOptions};
-use evenpath::{Csr, HiSparse};
 
 use crate::peers::PeerValue;
 
@@ -24,9 +24,8 @@ pub fn measure<V: PeerValue, const D: usize>(
     case: &Case<'_>,
     matrix: &Csr<V>,
 ) -> Result<Record, Box<dyn std::error::Error>> {
-    let tree: HiSparse<V, D> = matrix.to_hisparse(HiSparseOptions::default())?;
-    let bytes = Bytes::new(matrix, &tree);
-    let tree = case.device.upload(&tree)?;
+    let tree: Tree<V, D> = case.device.upload(matrix)?.to_hisparse(HiSparseOptions::default())?;
+    let bytes = Bytes::new(matrix, tree.pool_bytes());
     let products = case.products(matrix, &tree)?;
     let sums = case.sums(matrix, &tree)?;
     Ok(Record {

@@ -1,6 +1,6 @@
 //! The record of one matrix, and the summary of many.
 
-use evenpath::{Csr, HiSparse, Value};
+use evenpath::{Csr, Value};
 use serde::Serialize;
 
 use crate::spmv;
@@ -96,11 +96,11 @@ pub struct Sum {
 
 impl Bytes {
     /// The bytes of one matrix.
-    pub fn new<V: Value, const D: usize>(csr: &Csr<V>, tree: &HiSparse<V, D>) -> Self {
+    pub fn new<V: Value>(csr: &Csr<V>, pool_bytes: u64) -> Self {
         let (entry, index) = ((size_of::<V>() + size_of::<u32>()) as u64, size_of::<u32>() as u64);
         let nonzeros = csr.nnz() as u64;
         Self {
-            hisparse_bytes: tree.pool().len() as u64,
+            hisparse_bytes: pool_bytes,
             csr_bytes: nonzeros * entry + (csr.rows() as u64 + 1) * index,
             coo_bytes: nonzeros * (entry + index),
         }

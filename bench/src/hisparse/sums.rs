@@ -44,7 +44,7 @@ impl Case<'_> {
                 let options = HiSparseSpaddOptions::default().with_method(method);
                 let add = || tree.add_with(&other_tree, options);
                 let times = times_ms(self.device, self.repetitions, || add().map(drop))?;
-                let result = add()?.download()?.to_csr()?;
+                let result = add()?.to_csr()?.download()?;
                 Ok((median(&times), check((V::ONE, matrix), (V::ONE, &other), &result).err()))
             };
             let (ms, difference) = sum(HiSparseSpaddMethod::Levels)?;

@@ -79,7 +79,9 @@ fn take<V: PeerValue>(
     if report.has(&case) {
         return Ok(());
     }
-    let levels = matrix.to_hisparse::<128>(HiSparseOptions::default())?.statistics().levels;
+    let tree = bench.device.upload(matrix)?.to_hisparse::<128>(HiSparseOptions::default())?.download()?;
+    let levels = tree.statistics().levels;
+    drop(tree);
     let record = measure::<V, 128>(
         &Case {
             device: bench.device,
