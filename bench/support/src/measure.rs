@@ -166,14 +166,18 @@ pub fn times_ms<C: Clock, E: From<C::Error>>(
     repetitions.into().times(sampled(clock, run))
 }
 
-/// Makes samples of successive runs between two events, for [`Repetitions::interleaved`]. Each begins with a run before the
-/// first event: it brings the operands back into the caches if another contender had its turn, and keeps the device busy
-/// while the host enqueues the others.
+/// Makes samples of successive runs between two events, for [`Repetitions::interleaved`]. Each begins with two runs before the
+/// first event. The first is waited for: it brings the operands back into the caches, and the device to this contender's context,
+/// if another had its turn. The second keeps the device busy while the host enqueues the others. If a sample began with a change of
+/// context, the host would enqueue more runs in the meantime than after a turn in the same context, and short runs would
+/// look shorter.
 pub fn sampled<C: Clock, E: From<C::Error>>(
     clock: &C,
     mut run: impl FnMut() -> Result<(), E>,
 ) -> impl FnMut(usize) -> Result<f64, E> {
     move |runs| {
+        run()?;
+        clock.synchronize()?;
         run()?;
         let start = clock.record()?;
         for _ in 0..runs {
@@ -262,12 +266,12 @@ mod tests {
     }
 
     #[test]
-    fn the_run_before_a_sample_is_not_timed() {
+    fn the_runs_before_a_sample_are_not_timed() {
         let clock = FakeClock::default();
         let mut runs = 0;
         let mut sample = sampled(&clock, || {
-            // As if every third run had to load its operands.
-            clock.now_ms.set(clock.now_ms.get() + if runs % 3 == 0 { 100.0 } else { 1.0 });
+            // As if every fourth run had to load its operands.
+            clock.now_ms.set(clock.now_ms.get() + if runs % 4 == 0 { 100.0 } else { 1.0 });
             runs += 1;
             Ok::<_, String>(())
         });

@@ -5,9 +5,9 @@ use evenpath_simt::ScalarType;
 use super::SpmvMethod;
 use super::lengths::Lengths;
 use super::thresholds::{
-    BINNED_MEAN, BLOCK_MEAN, BLOCK_SPREAD, CACHE_TENTHS, LONG_SHARE, ROW_BLOCK_MEAN, WAVE_STEPS_OF_BLOCKS,
-    WAVE_STEPS_OF_TILES, WAVE_THREADS, WINDOW_MEAN, WINDOW_MEAN_OF_NEIGHBORS, WINDOW_ROWS_F32,
-    WINDOW_ROWS_F64,
+    BINNED_MEAN, BLOCK_MEAN, BLOCK_SPREAD, BLOCK_THREADS, CACHE_TENTHS, LONG_SHARE, RESIDENT_BLOCK_MEAN,
+    ROW_BLOCK_MEAN, WAVE_STEPS_OF_BLOCKS, WAVE_STEPS_OF_TILES, WAVE_THREADS, WINDOW_MEAN,
+    WINDOW_MEAN_OF_NEIGHBORS, WINDOW_ROWS_F32, WINDOW_ROWS_F64,
 };
 use super::windows::Found;
 use crate::op::DeviceCsr;
@@ -87,6 +87,14 @@ impl Features {
         mean >= BLOCK_MEAN && longest as f64 <= BLOCK_SPREAD * mean
     }
 
+    /// Whether every row can have a block of its own, all at once, and enough work for one.
+    fn are_for_resident_blocks(&self) -> bool {
+        let Lengths { mean, longest, .. } = self.lengths;
+        mean >= RESIDENT_BLOCK_MEAN
+            && longest <= BLOCK_THREADS * WAVE_STEPS_OF_BLOCKS
+            && self.rows * BLOCK_THREADS <= self.multiprocessors * WAVE_THREADS
+    }
+
     /// Whether no row is much longer than the mean.
     fn are_even(&self) -> bool {
         self.lengths.longest <= u64::from(self.lengths.limit)
@@ -126,6 +134,8 @@ impl Features {
 pub(super) fn candidates(features: &Features) -> Vec<Candidate> {
     let mut candidates = if features.are_for_blocks() {
         of_long_rows(features)
+    } else if features.are_for_resident_blocks() {
+        vec![suits(SpmvMethod::Block)]
     } else if features.are_even() {
         of_even_rows(features)
     } else {
@@ -180,12 +190,11 @@ fn of_even_rows(features: &Features) -> Vec<Candidate> {
     candidates
 }
 
-/// Where rows are short but for some long ones, which have a small share of the nonzeros: with a large share, a cut that
-/// knows no rows is better.
+/// Where rows are short but for some long ones, which have a small share of the nonzeros: with a large share, or if the matrix stays
+/// in cache, a cut that knows no rows is better.
 fn of_few_long_rows(features: &Features) -> Vec<Candidate> {
-    let Lengths { mean, empty, long, .. } = features.lengths;
-    let is_small = empty == 0 && features.stays_in_cache();
-    if mean >= BINNED_MEAN || is_small || long.nonzeros > features.nonzeros / LONG_SHARE {
+    let Lengths { mean, long, .. } = features.lengths;
+    if mean >= BINNED_MEAN || features.stays_in_cache() || long.nonzeros > features.nonzeros / LONG_SHARE {
         return Vec::new();
     }
     vec![suits(SpmvMethod::RowBlocks), because(Reason::LongRowsAreCut, SpmvMethod::Binned)]

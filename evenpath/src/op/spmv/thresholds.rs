@@ -16,6 +16,10 @@ thresholds! {
     BLOCK_MEAN: f64 = 768.0;
     /// Rows are alike if the longest has at most this many times the mean.
     BLOCK_SPREAD: f64 = 2.0;
+    /// Nonzeros per row from which on a row is a block's work, if the blocks of all rows run at once.
+    RESIDENT_BLOCK_MEAN: f64 = 64.0;
+    /// Threads of such a block.
+    BLOCK_THREADS: u64 = 256;
     /// Nonzeros per row from which on windows of x are looked for: with fewer, x is no large part of what is read.
     WINDOW_MEAN: f64 = 15.0;
     /// Nonzeros per row from which on windows pay in f32 even where neighboring nonzeros have neighboring columns, and
@@ -29,8 +33,8 @@ thresholds! {
     CACHE_TENTHS: u64 = 6;
     /// Threads that a multiprocessor runs at once: with more lanes for all rows together, rows come in waves.
     WAVE_THREADS: u64 = 2048;
-    /// Accesses of a lane, one behind the other, for the longest row, up to which lanes per row are faster than row
-    /// blocks where the matrix stays in cache.
+    /// Accesses of a lane, one behind the other, for the longest row, up to which lanes per row, or a block per row, are faster
+    /// than row blocks where all rows run at once.
     WAVE_STEPS_OF_BLOCKS: u64 = 8;
     /// The same in place of row tiles.
     WAVE_STEPS_OF_TILES: u64 = 32;

@@ -48,6 +48,9 @@ fn expected(features: &Features, allowed: Allowed) -> (SpmvMethod, Reason) {
         let method = if narrow { SpmvMethod::NarrowColumns } else { SpmvMethod::Block };
         return (method, Reason::RowLengths);
     }
+    if mean >= 64.0 && longest <= 2048 && features.rows * 256 <= features.multiprocessors * 2048 {
+        return (SpmvMethod::Block, Reason::RowLengths);
+    }
     if longest <= u64::from(limit) {
         let window_rows = if is_f32 { 768 } else { 2048 } * features.multiprocessors;
         if mean >= 15.0
@@ -74,7 +77,7 @@ fn expected(features: &Features, allowed: Allowed) -> (SpmvMethod, Reason) {
         if allowed.has(SpmvMethod::RowTiles) {
             return (SpmvMethod::RowTiles, Reason::RowLengths);
         }
-    } else if mean < 8.0 && !(empty == 0 && fits(features)) && long.nonzeros <= features.nonzeros / 8 {
+    } else if mean < 8.0 && !fits(features) && long.nonzeros <= features.nonzeros / 8 {
         if allowed.has(SpmvMethod::RowBlocks) {
             return (SpmvMethod::RowBlocks, Reason::RowLengths);
         }
@@ -86,7 +89,7 @@ fn expected(features: &Features, allowed: Allowed) -> (SpmvMethod, Reason) {
     (method, Reason::LongRowsHaveMany)
 }
 
-/// Features of matrices with so many rows and nonzeros per row, of every other kind.
+/// Features of matrices with `rows` rows of `mean` nonzeros on average, of every other kind.
 fn grid(rows: u64, mean: f64) -> impl Iterator<Item = Features> {
     let nonzeros = (rows as f64 * mean) as u64;
     let limit = (8.0 * mean).clamp(32.0, 2048.0) as u32;
