@@ -72,7 +72,15 @@ impl Operands {
     }
 
     fn spmv(&self, method: SpmvMethod) -> Result<Call<'_>, OpError> {
-        let plan = self.matrix.plan_spmv(SpmvOptions::default().with_method(method))?;
+        self.spmv_with(SpmvOptions::default().with_method(method))
+    }
+
+    fn spmv_lanes(&self, lanes: u32) -> Result<Call<'_>, OpError> {
+        self.spmv_with(SpmvOptions::default().with_method(SpmvMethod::Vector).with_lanes(lanes))
+    }
+
+    fn spmv_with(&self, options: SpmvOptions) -> Result<Call<'_>, OpError> {
+        let plan = self.matrix.plan_spmv(options)?;
         let mut y = self.device.zeros(self.matrix.rows())?;
         Ok(Box::new(move || plan.run(1.0, &self.x, 0.0, &mut y)))
     }
@@ -100,6 +108,9 @@ const OPERATIONS: &[Operation] = &[
     ("spmv, auto", |o| o.spmv(SpmvMethod::Auto)),
     ("spmv, scalar", |o| o.spmv(SpmvMethod::Scalar)),
     ("spmv, vector", |o| o.spmv(SpmvMethod::Vector)),
+    ("spmv, vector, 4 lanes", |o| o.spmv_lanes(4)),
+    ("spmv, vector, 8 lanes", |o| o.spmv_lanes(8)),
+    ("spmv, warp", |o| o.spmv(SpmvMethod::Warp)),
     ("spmv, row-tiles", |o| o.spmv(SpmvMethod::RowTiles)),
     ("spmv, row-blocks", |o| o.spmv(SpmvMethod::RowBlocks)),
     ("spmv, windows", |o| o.spmv(SpmvMethod::Windows)),
