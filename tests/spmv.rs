@@ -345,18 +345,22 @@ fn a_plan_follows_the_rows() {
         let has_cache = device.properties().l2_bytes.is_some();
         let short = if has_cache { SpmvMethod::Vector } else { SpmvMethod::RowTiles };
         assert_eq!(choice(&with_row_lengths(3000, &[5; 400])), short);
-        assert_eq!(choice(&with_row_lengths(3000, &[80; 400])), SpmvMethod::RowBlocks);
+        // As many rows as there are blocks at once, and one more.
+        let blocks = device.properties().multiprocessors as usize * 8;
+        assert_eq!(choice(&with_row_lengths(3000, &vec![80; blocks])), SpmvMethod::Block);
+        assert_eq!(choice(&with_row_lengths(3000, &vec![80; blocks + 1])), SpmvMethod::RowBlocks);
         assert_eq!(choice(&with_row_lengths(3000, &[1000; 40])), SpmvMethod::Block);
         let one_long = [vec![5; 400], vec![2500]].concat();
         assert_eq!(choice(&with_row_lengths(3000, &one_long)), SpmvMethod::Flat);
         assert_eq!(choice(&with_row_lengths(3000, &[0, 5, 2500])), SpmvMethod::MergePath);
+        let unless_cached = |method| if has_cache { SpmvMethod::MergePath } else { method };
         assert_eq!(
             choice(&with_row_lengths(3000, &[vec![5; 4000], vec![0, 2500]].concat())),
-            SpmvMethod::Binned
+            unless_cached(SpmvMethod::Binned)
         );
         assert_eq!(
             choice(&with_row_lengths(3000, &[vec![5; 4000], vec![0, 300]].concat())),
-            SpmvMethod::RowBlocks
+            unless_cached(SpmvMethod::RowBlocks)
         );
         if has_cache {
             let f64_choice = |lengths: &[usize]| {
@@ -364,6 +368,8 @@ fn a_plan_follows_the_rows() {
                 small.plan_spmv(SpmvOptions::default()).expect("plan").info().expect("info").method
             };
             assert_eq!(f64_choice(&[5; 400]), SpmvMethod::Vector);
+            // A warp a row, for a few rows of which one is longer than the others by more than eight times.
+            assert_eq!(f64_choice(&[vec![5; blocks], vec![150]].concat()), SpmvMethod::Warp);
             // A lane would take thirteen steps for the longest row.
             assert_eq!(f64_choice(&[vec![40; 400], vec![100]].concat()), SpmvMethod::RowBlocks);
         }

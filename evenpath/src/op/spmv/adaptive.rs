@@ -3,11 +3,15 @@ use evenpath_simt::kernel::Kernel;
 
 use super::block_size::with_block_size;
 use super::lengths::Lengths;
+use super::thresholds::ROW_BLOCK_MEAN;
 use super::{Product, Schedule, Shape, SpmvMethod};
 use crate::device::{DeviceError, DeviceVec, Launch, Launcher};
 use crate::op::{DeviceCsr, OpError};
 use crate::policy::{self, Tile};
 use crate::{Offset, Value};
+
+/// Rows up to which a plan that chooses by itself has the host cut them: for a quarter of a million it takes a millisecond.
+const MOST_ROWS_OF_HOST: usize = 1 << 18;
 
 /// Row blocks, made on the host or on the device.
 pub(super) struct Adaptive<V: Value, O: Offset> {
@@ -39,6 +43,17 @@ impl<V: Value, O: Offset> Adaptive<V, O> {
         let launch = launcher.blocks(block_rows.len() - 1)?;
         let block_rows = matrix.device().upload(&block_rows)?;
         Ok(Self { launch, block_rows, kinds })
+    }
+
+    /// Cuts the rows on the device; on the host, if there are not many, where a row is longer than half a row block. `None` if there
+    /// are many.
+    pub(super) fn of_even_rows(matrix: &DeviceCsr<V, O>, lengths: Lengths) -> Result<Option<Self>, OpError> {
+        match Self::on_device(matrix, lengths)? {
+            None if matrix.rows() <= MOST_ROWS_OF_HOST && lengths.mean >= ROW_BLOCK_MEAN => {
+                Self::analyze(matrix, None).map(Some)
+            }
+            cut => Ok(cut),
+        }
     }
 
     /// Cuts the rows on the device, as [`RowBlocks::on_device`].

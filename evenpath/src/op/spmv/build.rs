@@ -138,7 +138,7 @@ fn chosen<V: Value, O: Offset>(
     Ok(match method {
         SpmvMethod::Windows => boxed(windows.take()),
         SpmvMethod::NarrowColumns => boxed(Narrow::new(matrix, lengths)?.filter(Narrow::is_worth_it)),
-        SpmvMethod::RowBlocks => boxed(Adaptive::on_device(matrix, lengths)?),
+        SpmvMethod::RowBlocks => boxed(Adaptive::of_even_rows(matrix, lengths)?),
         SpmvMethod::RowTiles => boxed(RowTiles::new(matrix, lengths)?),
         SpmvMethod::Binned => boxed(Binned::new(matrix, lengths)?),
         // The rows were counted: none is empty.

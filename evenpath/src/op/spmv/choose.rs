@@ -6,8 +6,8 @@ use super::SpmvMethod;
 use super::lengths::Lengths;
 use super::thresholds::{
     BINNED_MEAN, BLOCK_MEAN, BLOCK_SPREAD, BLOCK_THREADS, CACHE_TENTHS, LONG_SHARE, RESIDENT_BLOCK_MEAN,
-    ROW_BLOCK_MEAN, WAVE_STEPS_OF_BLOCKS, WAVE_STEPS_OF_TILES, WAVE_THREADS, WINDOW_MEAN,
-    WINDOW_MEAN_OF_NEIGHBORS, WINDOW_ROWS_F32, WINDOW_ROWS_F64,
+    ROW_BLOCK_MEAN, WARP_STEPS, WAVE_STEPS_OF_BLOCKS, WAVE_STEPS_OF_TILES, WAVE_THREADS, WAVES_OF_F32,
+    WAVES_OF_WARPS, WINDOW_MEAN, WINDOW_MEAN_OF_NEIGHBORS, WINDOW_ROWS_F32, WINDOW_ROWS_F64,
 };
 use super::windows::Found;
 use crate::op::DeviceCsr;
@@ -72,9 +72,15 @@ impl Features {
         }
     }
 
-    /// Lanes that rows of the mean length want.
+    /// Lanes that rows of the mean length want. Short rows get one more pair where the device has threads to spare.
     pub(super) fn lanes(&self) -> u32 {
-        policy::spmv_lanes(self.rows, self.nonzeros)
+        let lanes = policy::spmv_lanes(self.rows, self.nonzeros);
+        if lanes == 2 && self.rows * 8 <= self.wave() { 4 } else { lanes }
+    }
+
+    /// Threads that run at once.
+    fn wave(&self) -> u64 {
+        self.multiprocessors * WAVE_THREADS
     }
 
     fn is_f32(&self) -> bool {
@@ -92,7 +98,7 @@ impl Features {
         let Lengths { mean, longest, .. } = self.lengths;
         mean >= RESIDENT_BLOCK_MEAN
             && longest <= BLOCK_THREADS * WAVE_STEPS_OF_BLOCKS
-            && self.rows * BLOCK_THREADS <= self.multiprocessors * WAVE_THREADS
+            && self.rows * BLOCK_THREADS <= self.wave()
     }
 
     /// Whether no row is much longer than the mean.
@@ -120,13 +126,21 @@ impl Features {
     /// Whether lanes per row are best for a matrix that stays in cache.
     fn are_lanes_best(&self) -> bool {
         let lanes = u64::from(self.lanes());
-        if self.rows * lanes > self.multiprocessors * WAVE_THREADS {
-            return !self.is_f32();
+        let threads = self.rows * lanes;
+        if threads > self.wave() {
+            return !self.is_f32() || threads <= WAVES_OF_F32 * self.wave();
         }
         // All rows run at once, and the longest one decides.
         let is_short = self.lengths.mean < ROW_BLOCK_MEAN;
         let most_steps = if is_short { WAVE_STEPS_OF_TILES } else { WAVE_STEPS_OF_BLOCKS };
         self.lengths.longest.div_ceil(lanes) <= most_steps
+    }
+
+    /// Whether a warp per row is best for rows of unlike lengths: there are few, and none takes it many steps.
+    fn are_for_warps(&self) -> bool {
+        self.stays_in_cache()
+            && self.rows * 32 <= WAVES_OF_WARPS * self.wave()
+            && self.lengths.longest <= 32 * WARP_STEPS
     }
 }
 
@@ -194,6 +208,9 @@ fn of_even_rows(features: &Features) -> Vec<Candidate> {
 /// in cache, a cut that knows no rows is better.
 fn of_few_long_rows(features: &Features) -> Vec<Candidate> {
     let Lengths { mean, long, .. } = features.lengths;
+    if features.are_for_warps() {
+        return vec![because(Reason::StaysInCache, SpmvMethod::Warp)];
+    }
     if mean >= BINNED_MEAN || features.stays_in_cache() || long.nonzeros > features.nonzeros / LONG_SHARE {
         return Vec::new();
     }

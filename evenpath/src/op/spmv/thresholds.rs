@@ -33,6 +33,12 @@ thresholds! {
     CACHE_TENTHS: u64 = 6;
     /// Threads that a multiprocessor runs at once: with more lanes for all rows together, rows come in waves.
     WAVE_THREADS: u64 = 2048;
+    /// Waves of lanes up to which these are faster in f32 than row blocks and tiles where the matrix stays in cache.
+    WAVES_OF_F32: u64 = 2;
+    /// Waves of warps, one per row, up to which these are best for a matrix of unlike rows that stays in cache.
+    WAVES_OF_WARPS: u64 = 2;
+    /// Accesses of a lane, one behind the other, for the longest row, up to which such warps are best.
+    WARP_STEPS: u64 = 6;
     /// Accesses of a lane, one behind the other, for the longest row, up to which lanes per row, or a block per row, are faster
     /// than row blocks where all rows run at once.
     WAVE_STEPS_OF_BLOCKS: u64 = 8;

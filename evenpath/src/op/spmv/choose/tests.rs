@@ -30,10 +30,18 @@ fn fits(features: &Features) -> bool {
     features.l2_bytes.is_some_and(|l2| bytes <= l2 / 10 * 6)
 }
 
+fn expected_lanes(features: &Features) -> u32 {
+    match policy::spmv_lanes(features.rows, features.nonzeros) {
+        2 if features.rows <= features.multiprocessors * 256 => 4,
+        lanes => lanes,
+    }
+}
+
 fn lanes_win(features: &Features) -> bool {
-    let lanes = u64::from(policy::spmv_lanes(features.rows, features.nonzeros));
+    let lanes = u64::from(expected_lanes(features));
     if features.rows * lanes > features.multiprocessors * 2048 {
-        return features.value != ScalarType::F32;
+        let are_few = features.rows * lanes <= features.multiprocessors * 4096;
+        return features.value != ScalarType::F32 || are_few;
     }
     let steps = if features.lengths.mean < 12.0 { 32 } else { 8 };
     features.lengths.longest.div_ceil(lanes) <= steps
@@ -77,6 +85,8 @@ fn expected(features: &Features, allowed: Allowed) -> (SpmvMethod, Reason) {
         if allowed.has(SpmvMethod::RowTiles) {
             return (SpmvMethod::RowTiles, Reason::RowLengths);
         }
+    } else if fits(features) && longest <= 192 && features.rows <= features.multiprocessors * 128 {
+        return (SpmvMethod::Warp, Reason::StaysInCache);
     } else if mean < 8.0 && !fits(features) && long.nonzeros <= features.nonzeros / 8 {
         if allowed.has(SpmvMethod::RowBlocks) {
             return (SpmvMethod::RowBlocks, Reason::RowLengths);
@@ -94,7 +104,9 @@ fn grid(rows: u64, mean: f64) -> impl Iterator<Item = Features> {
     let nonzeros = (rows as f64 * mean) as u64;
     let limit = (8.0 * mean).clamp(32.0, 2048.0) as u32;
     let mut all = Vec::new();
-    for longest in [mean.ceil(), (2.0 * mean).floor(), 3.0 * mean, f64::from(limit), 50.0 * mean + 2050.0] {
+    let limits = [f64::from(limit), f64::from(limit) + 1.0];
+    for longest in [mean.ceil(), (2.0 * mean).floor(), 3.0 * mean, limits[0], limits[1], 50.0 * mean + 2050.0]
+    {
         let longest = longest as u64;
         let long_nonzeros: &[u64] =
             if longest > u64::from(limit) { &[longest, nonzeros / 8, nonzeros / 8 + 1] } else { &[0] };
@@ -156,7 +168,7 @@ fn the_first_candidate_that_is_allowed_is_the_expected_one() {
                     let first = candidates.iter().find(|one| allowed.has(one.method)).expect("a last one");
                     let (method, reason) = expected(&features, allowed);
                     assert_eq!((first.method, first.reason), (method, reason), "{features:?}, {allowed:?}");
-                    assert_eq!(features.lanes(), policy::spmv_lanes(features.rows, features.nonzeros));
+                    assert_eq!(features.lanes(), expected_lanes(&features));
                     cases += 1;
                     if !seen.contains(&(method, reason)) {
                         seen.push((method, reason));
@@ -166,5 +178,5 @@ fn the_first_candidate_that_is_allowed_is_the_expected_one() {
         }
     }
     assert!(cases > 50_000, "{cases} cases");
-    assert_eq!(seen.len(), 10, "every outcome comes up: {seen:?}");
+    assert_eq!(seen.len(), 11, "every outcome comes up: {seen:?}");
 }
