@@ -2,7 +2,7 @@
 
 use evenpath::error::{DeviceError, OpError};
 use evenpath::spadd::Elementwise;
-use evenpath::{Csr, DeviceCsr};
+use evenpath::{Csr, DeviceCsr, vector};
 use evenpath_kernels::spadd::OnePass;
 use evenpath_tests::{kernel_devices, tile_len};
 
@@ -91,6 +91,31 @@ fn many_empty_rows() {
             &matrix(9, &lengths, 1),
             &matrix(9, &vec![0; rows], 2),
         );
+    }
+}
+
+/// The size of a sum is known before the sum is complete, and long after it was asked for where other work comes before.
+#[test]
+fn sums_between_other_work() {
+    for under_test in kernel_devices() {
+        let device = &under_test.device;
+        let lengths = vec![9; 3 * tile() / 9];
+        let a = upload(device, &matrix::<f64, u32>(300, &lengths, 1));
+        let b = upload(device, &matrix::<f64, u32>(300, &lengths, 2));
+        let expected = a.add(2.0, &b, -1.0).expect("a sum").download().expect("a copy");
+        let len = if under_test.fast { 1 << 26 } else { 1 << 10 };
+        let x = device.zeros::<f64>(len).expect("memory");
+        let mut y = device.zeros::<f64>(len).expect("memory");
+        for _ in 0..5 {
+            for _ in 0..5 {
+                vector::axpby(1.0, &x, 1.0, &mut y).expect("a sum of vectors");
+            }
+            let sum = a.add(2.0, &b, -1.0).expect("a sum");
+            // The next sum may begin before this one ends, and uses the state that this one leaves.
+            let next = sum.add(1.0, &a, 0.0).expect("a sum");
+            assert!(sum.download().expect("a copy") == expected, "{device}");
+            assert_eq!(next.nnz(), sum.add(0.0, &a, 1.0).expect("a sum").nnz(), "{device}");
+        }
     }
 }
 
