@@ -12,15 +12,35 @@ pub struct DeviceUnderTest {
     pub fast: bool,
 }
 
+/// The kinds of devices that tests run on.
+const KINDS: [&str; 3] = ["cpu", "simulated", "cuda"];
+
+/// Whether tests run on a kind of devices: `EVENPATH_TEST_DEVICES` lists those that they do, separated by commas; all if it is not
+/// set. A GPU that it names is required.
+fn is_wanted(kind: &str) -> bool {
+    let Ok(list) = std::env::var("EVENPATH_TEST_DEVICES") else { return true };
+    let names: Vec<&str> = list.split(',').map(str::trim).collect();
+    for name in &names {
+        assert!(KINDS.contains(name), "EVENPATH_TEST_DEVICES: `{name}` is none of {}", KINDS.join(", "));
+    }
+    names.contains(&kind)
+}
+
+fn is_gpu_required() -> bool {
+    ["EVENPATH_REQUIRE_GPU", "EVENPATH_TEST_DEVICES"].into_iter().any(|name| std::env::var_os(name).is_some())
+}
+
 /// Every present device: the CPU, the simulated GPU in two block and memory orders, and the first NVIDIA GPU. A missing
-/// GPU is reported in the output; with `EVENPATH_REQUIRE_GPU` set it is a failure.
+/// GPU is reported in the output; with `EVENPATH_REQUIRE_GPU` set it is a failure. `EVENPATH_TEST_DEVICES` leaves kinds out.
 ///
 /// # Panics
 ///
-/// If there is a GPU that cannot be used, or a GPU is required and there is none.
+/// If there is a GPU that cannot be used, a GPU is required and there is none, or a kind is not known.
 pub fn devices() -> Vec<DeviceUnderTest> {
     let mut devices = kernel_devices();
-    devices.insert(0, DeviceUnderTest { device: Device::cpu(), fast: true });
+    if is_wanted("cpu") {
+        devices.insert(0, DeviceUnderTest { device: Device::cpu(), fast: true });
+    }
     devices
 }
 
@@ -36,7 +56,13 @@ pub fn kernel_devices() -> Vec<DeviceUnderTest> {
             SimulatedOptions::default().with_block_order(block_order).with_memory_order(memory_order);
         DeviceUnderTest { device: Device::simulated(options), fast: false }
     };
-    let mut devices = vec![simulated(BlockOrder::Ascending, 0), simulated(BlockOrder::Seeded(7), 7)];
+    let mut devices = Vec::new();
+    if is_wanted("simulated") {
+        devices.extend([simulated(BlockOrder::Ascending, 0), simulated(BlockOrder::Seeded(7), 7)]);
+    }
+    if !is_wanted("cuda") {
+        return devices;
+    }
     match Device::cuda(0) {
         Ok(device) => devices.push(DeviceUnderTest { device, fast: true }),
         Err(
@@ -44,7 +70,7 @@ pub fn kernel_devices() -> Vec<DeviceUnderTest> {
             | DeviceError::NoSuchGpu { .. }
             | DeviceError::NoCudaSupport),
         ) => {
-            assert!(std::env::var_os("EVENPATH_REQUIRE_GPU").is_none(), "a GPU is required: {error}");
+            assert!(!is_gpu_required(), "a GPU is required: {error}");
             eprintln!("skipped: cuda:0 ({error})");
         }
         Err(error) => panic!("the GPU cannot be used: {error}"),
@@ -62,7 +88,9 @@ pub fn unlike_devices() -> Vec<DeviceUnderTest> {
     let large =
         SimulatedOptions::default().with_threads(1).with_multiprocessors(132).with_l2_bytes(Some(50 << 20));
     let mut devices = kernel_devices();
-    devices.push(DeviceUnderTest { device: Device::simulated(large), fast: false });
+    if is_wanted("simulated") {
+        devices.push(DeviceUnderTest { device: Device::simulated(large), fast: false });
+    }
     devices
 }
 

@@ -1,6 +1,7 @@
 //! The commands of the program.
 
 mod conjugate_gradients;
+mod cpu;
 mod csrmv;
 mod distributed;
 mod first_use;
@@ -40,6 +41,8 @@ struct Arguments {
 enum Command {
     /// Conjugate gradients with Jacobi preconditioning: steps, time per step, and a plot of the residuals.
     ConjugateGradients(conjugate_gradients::Arguments),
+    /// Sums, sparse products and products with dense matrices on the CPU, beside MKL and sprs, over suites of matrices.
+    Cpu(cpu::Arguments),
     /// y = αAx + βy by merge path, by the default plan and in HYB, beside cuSPARSE or MKL: one line of CSV per matrix.
     Csrmv(csrmv::Arguments),
     /// Products over ranks of this machine: strong and weak scaling.
@@ -90,6 +93,7 @@ pub fn main() -> ExitCode {
         Command::HisparseTree(arguments) => return program::finish(hisparse_tree::run(&arguments)),
         Command::Pagerank(arguments) => return program::finish(pagerank::run(&arguments)),
         Command::RowSorting(arguments) => return program::finish(row_sorting::run(&arguments)),
+        Command::Cpu(arguments) => cpu::run(&arguments),
         Command::Csrmv(arguments) => csrmv::run(&arguments),
         Command::Distributed(arguments) => distributed::run(&arguments),
         Command::FirstUse(arguments) => first_use::run(&arguments),

@@ -1,12 +1,15 @@
-//! The crate `sprs`: matrix times vector, on one thread, with 32-bit indices like evenpath.
+//! The crate `sprs`, on one thread, with 32-bit indices like evenpath: products and sums.
 
 use evenpath::Csr;
-use sprs::CsMatViewI;
-use sprs::prod::mul_acc_mat_vec_csr;
+use ndarray::{ArrayView2, ArrayViewMut2};
+use sprs::binop::csmat_binop;
+use sprs::prod::{csr_mulacc_dense_rowmaj, mul_acc_mat_vec_csr};
+use sprs::smmp::mul_csr_csr;
+use sprs::{CsMatI, CsMatViewI};
 
 use super::host::HostClock;
 use super::{Operation, PeerError, PeerValue, Prepared, PreparedPeer, Ready};
-use crate::measure::sampled;
+use crate::measure::{Repetitions, Times, sampled, times_ms};
 
 /// Prepares y = Ax.
 pub fn spmv<'p, V: PeerValue>(matrix: &'p Csr<V>, x: &'p [V]) -> PreparedPeer<'p, V> {
@@ -15,15 +18,93 @@ pub fn spmv<'p, V: PeerValue>(matrix: &'p Csr<V>, x: &'p [V]) -> PreparedPeer<'p
 
 fn prepare<'p, V: PeerValue>(matrix: &'p Csr<V>, x: &'p [V]) -> Result<Ready<'p, V>, PeerError> {
     Operation::Direct.check_x(matrix, x)?;
-    let view = CsMatViewI::<V, u32, u32>::try_new(
+    let prepared = Box::new(Product { matrix: view(matrix)?, x, y: vec![V::zero(); matrix.rows()] });
+    Ok(Ready { preprocessing_ms: 0.0, workspace_bytes: 0, prepared })
+}
+
+fn view<V: PeerValue>(matrix: &Csr<V>) -> Result<CsMatViewI<'_, V, u32, u32>, PeerError> {
+    CsMatViewI::try_new(
         (matrix.rows(), matrix.cols()),
         matrix.row_offsets(),
         matrix.column_indices(),
         matrix.values(),
     )
-    .map_err(|(.., error)| PeerError::Unsuitable(error.to_string()))?;
-    let prepared = Box::new(Product { matrix: view, x, y: vec![V::zero(); matrix.rows()] });
-    Ok(Ready { preprocessing_ms: 0.0, workspace_bytes: 0, prepared })
+    .map_err(|(.., error)| PeerError::Unsuitable(error.to_string()))
+}
+
+fn own<V: PeerValue>(matrix: &CsMatI<V, u32, u32>) -> Result<Csr<V>, PeerError> {
+    let offsets = matrix.proper_indptr().into_owned();
+    let (columns, values) = (matrix.indices().to_vec(), matrix.data().to_vec());
+    Csr::try_new(matrix.rows(), matrix.cols(), offsets, columns, values)
+        .map_err(|error| PeerError::Unsuitable(error.to_string()))
+}
+
+/// Times of C = AB, and C.
+///
+/// # Errors
+///
+/// If the crate does not take the matrices.
+pub fn measure_spgemm<V: PeerValue>(
+    a: &Csr<V>,
+    b: &Csr<V>,
+    repetitions: Repetitions,
+) -> Result<(Times, Csr<V>), PeerError> {
+    let (a, b) = (view(a)?, view(b)?);
+    let multiply = || mul_csr_csr::<V, V, V, u32, u32>(a, b);
+    let times = times_ms(&HostClock, repetitions, || {
+        drop(multiply());
+        Ok::<_, PeerError>(())
+    })?;
+    Ok((times, own(&multiply())?))
+}
+
+/// Times of C = αA + B, and C.
+///
+/// # Errors
+///
+/// As [`measure_spgemm`].
+pub fn measure_spadd<V: PeerValue>(
+    (alpha, a): (V, &Csr<V>),
+    b: &Csr<V>,
+    repetitions: Repetitions,
+) -> Result<(Times, Csr<V>), PeerError> {
+    let (a, b) = (view(a)?, view(b)?);
+    let add = || {
+        csmat_binop(a, b, |a, b| {
+            let mut sum = *b;
+            sum.mul_acc(&alpha, a);
+            sum
+        })
+    };
+    let times = times_ms(&HostClock, repetitions, || {
+        drop(add());
+        Ok::<_, PeerError>(())
+    })?;
+    Ok((times, own(&add())?))
+}
+
+/// Times of C = AB for a dense B of this many columns, row by row, and C.
+///
+/// # Errors
+///
+/// As [`measure_spgemm`]; if B does not have a row for each column of A.
+pub fn measure_spmm<V: PeerValue>(
+    a: &Csr<V>,
+    b: &[V],
+    columns: usize,
+    repetitions: Repetitions,
+) -> Result<(Times, Vec<V>), PeerError> {
+    let unsuitable = |error: ndarray::ShapeError| PeerError::Unsuitable(error.to_string());
+    let dense = ArrayView2::from_shape((a.cols(), columns), b).map_err(unsuitable)?;
+    let (rows, a) = (a.rows(), view(a)?);
+    let mut c = vec![V::zero(); rows * columns];
+    let times = times_ms(&HostClock, repetitions, || {
+        c.fill(V::zero());
+        let result = ArrayViewMut2::from_shape((rows, columns), &mut c).map_err(unsuitable)?;
+        csr_mulacc_dense_rowmaj(a, dense, result);
+        Ok::<_, PeerError>(())
+    })?;
+    Ok((times, c))
 }
 
 struct Product<'p, V> {

@@ -71,6 +71,16 @@ impl Peers {
         self.cusparse.as_ref()
     }
 
+    /// MKL, if it is open.
+    pub fn mkl(&self) -> Option<&Mkl> {
+        self.mkl.as_ref()
+    }
+
+    /// Whether sprs takes part.
+    pub fn sprs(&self) -> bool {
+        self.has_sprs
+    }
+
     /// Copies a matrix to the GPU for cuSPARSE, if it is open.
     pub(super) fn problem<'p, V: PeerValue>(
         &'p self,

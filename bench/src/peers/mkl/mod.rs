@@ -1,4 +1,6 @@
-//! Intel's MKL: inspector-executor SpMV on the CPU, on all threads of the machine.
+//! Intel's MKL on the CPU, on all threads of the machine: inspector-executor SpMV, and operations that make matrices.
+
+mod matrices;
 
 use std::ffi::c_int;
 use std::path::PathBuf;
@@ -38,6 +40,7 @@ functions! {
     fn MKL_Set_Num_Threads(c_int);
     fn mkl_sparse_set_mv_hint(Matrix, c_int, Description, c_int) -> c_int;
     fn mkl_sparse_optimize(Matrix) -> c_int;
+    fn mkl_sparse_order(Matrix) -> c_int;
     fn mkl_sparse_destroy(Matrix) -> c_int;
 }
 
@@ -62,10 +65,15 @@ pub struct Mkl {
     functions: Functions,
 }
 
-/// The inspected matrix.
-struct Inspected<'m, V> {
+/// A matrix of the library.
+struct Handle<'m> {
     mkl: &'m Mkl,
     address: Matrix,
+}
+
+/// The inspected matrix.
+struct Inspected<'m, V> {
+    matrix: Handle<'m>,
     multiply: Multiply<V>,
     operation: c_int,
 }
@@ -147,18 +155,30 @@ impl Mkl {
         matrix: &'m Csr<V>,
         operation: Operation,
     ) -> Result<Inspected<'m, V>, PeerError> {
+        let multiply = if V::NAME == "f32" { "mkl_sparse_s_mv" } else { "mkl_sparse_d_mv" };
+        // SAFETY: the type is that of the library's header, for values of this type.
+        let multiply: Multiply<V> = unsafe { self.function(multiply) }?;
+        let inspected = Inspected { matrix: self.handle(matrix)?, multiply, operation: code(operation) };
+        let address = inspected.matrix.address;
+        // SAFETY: the matrix exists.
+        let hinted = unsafe {
+            (self.functions.mkl_sparse_set_mv_hint)(address, inspected.operation, GENERAL, EXPECTED_RUNS)
+        };
+        check("mkl_sparse_set_mv_hint", hinted)?;
+        // SAFETY: the matrix exists.
+        check("mkl_sparse_optimize", unsafe { (self.functions.mkl_sparse_optimize)(address) })?;
+        Ok(inspected)
+    }
+
+    /// The library's view of a matrix.
+    fn handle<'m, V: PeerValue>(&'m self, matrix: &'m Csr<V>) -> Result<Handle<'m>, PeerError> {
         if i32::try_from(matrix.nnz()).is_err() {
             let text = format!("{} nonzeros are more than 32 bits can count", matrix.nnz());
             return Err(PeerError::Unsuitable(text));
         }
-        let (create, multiply) = match V::NAME {
-            "f32" => ("mkl_sparse_s_create_csr", "mkl_sparse_s_mv"),
-            _ => ("mkl_sparse_d_create_csr", "mkl_sparse_d_mv"),
-        };
+        let create = if V::NAME == "f32" { "mkl_sparse_s_create_csr" } else { "mkl_sparse_d_create_csr" };
         // SAFETY: the types are those of the library's header, for values of this type.
         let create: Create<V> = unsafe { self.function(create) }?;
-        // SAFETY: as above.
-        let multiply: Multiply<V> = unsafe { self.function(multiply) }?;
         let mut address = ptr::null_mut();
         let offsets = matrix.row_offsets();
         // SAFETY: the arrays are those of a valid matrix of this size, which outlives the handle; the library does not
@@ -176,15 +196,7 @@ impl Mkl {
             )
         };
         check("mkl_sparse_create_csr", created)?;
-        let inspected = Inspected { mkl: self, address, multiply, operation: code(operation) };
-        // SAFETY: the matrix exists.
-        let hinted = unsafe {
-            (self.functions.mkl_sparse_set_mv_hint)(address, inspected.operation, GENERAL, EXPECTED_RUNS)
-        };
-        check("mkl_sparse_set_mv_hint", hinted)?;
-        // SAFETY: the matrix exists.
-        check("mkl_sparse_optimize", unsafe { (self.functions.mkl_sparse_optimize)(address) })?;
-        Ok(inspected)
+        Ok(Handle { mkl: self, address })
     }
 
     /// # Safety
@@ -219,16 +231,16 @@ impl<V: PeerValue> Prepared<V> for Product<'_, V> {
 
 impl<V: PeerValue> Inspected<'_, V> {
     fn run(&self, operands: SpmvOperands<'_, V>, y: &mut [V]) -> Result<(), PeerError> {
-        let Self { address, multiply, operation, .. } = self;
+        let Self { matrix, multiply, operation } = self;
         let SpmvOperands { alpha, x, beta, .. } = operands;
         // SAFETY: the matrix exists, and the vectors have matching lengths.
         let code =
-            unsafe { multiply(*operation, alpha, *address, GENERAL, x.as_ptr(), beta, y.as_mut_ptr()) };
+            unsafe { multiply(*operation, alpha, matrix.address, GENERAL, x.as_ptr(), beta, y.as_mut_ptr()) };
         check("mkl_sparse_mv", code)
     }
 }
 
-impl<V> Drop for Inspected<'_, V> {
+impl Drop for Handle<'_> {
     fn drop(&mut self) {
         // SAFETY: this object owns the matrix. A failure cannot be handled.
         unsafe { (self.mkl.functions.mkl_sparse_destroy)(self.address) };

@@ -1,0 +1,198 @@
+//! Operations whose results are matrices: sums, products of sparse matrices, and products with dense ones.
+
+use std::ffi::c_int;
+use std::ptr;
+
+use evenpath::Csr;
+
+use super::{Description, GENERAL, Handle, Matrix, Mkl, check, code};
+use crate::measure::{Repetitions, Times, times_ms};
+use crate::peers::host::HostClock;
+use crate::peers::{Operation, PeerError, PeerValue};
+
+/// `SPARSE_LAYOUT_ROW_MAJOR`.
+const ROW_MAJOR: c_int = 101;
+
+/// Operation, A, B, C.
+type MultiplySparse = unsafe extern "C" fn(c_int, Matrix, Matrix, *mut Matrix) -> c_int;
+
+/// Operation, A, alpha, B, C.
+type Add<V> = unsafe extern "C" fn(c_int, Matrix, V, Matrix, *mut Matrix) -> c_int;
+
+/// Operation, alpha, A, its description, layout, B, columns, its leading dimension, beta, C, its leading dimension.
+type MultiplyDense<V> = unsafe extern "C" fn(
+    c_int,
+    V,
+    Matrix,
+    Description,
+    c_int,
+    *const V,
+    c_int,
+    c_int,
+    V,
+    *mut V,
+    c_int,
+) -> c_int;
+
+/// Matrix, base, rows, columns, starts and ends of rows, columns, values.
+type Export<V> = unsafe extern "C" fn(
+    Matrix,
+    *mut c_int,
+    *mut c_int,
+    *mut c_int,
+    *mut *mut c_int,
+    *mut *mut c_int,
+    *mut *mut c_int,
+    *mut *mut V,
+) -> c_int;
+
+impl Mkl {
+    /// Times of C = AB, and C with sorted columns. Sorting them is not timed: the library leaves them in any order.
+    ///
+    /// # Errors
+    ///
+    /// If the library lacks a function, or one fails.
+    pub fn measure_spgemm<V: PeerValue>(
+        &self,
+        a: &Csr<V>,
+        b: &Csr<V>,
+        repetitions: Repetitions,
+    ) -> Result<(Times, Csr<V>), PeerError> {
+        // SAFETY: the type is that of the library's header.
+        let multiply: MultiplySparse = unsafe { self.function("mkl_sparse_spmm") }?;
+        let (a, b) = (self.handle(a)?, self.handle(b)?);
+        let direct = code(Operation::Direct);
+        self.measure_matrix(repetitions, |c| {
+            // SAFETY: both matrices exist, and there is room for the handle of C.
+            check("mkl_sparse_spmm", unsafe { multiply(direct, a.address, b.address, c) })
+        })
+    }
+
+    /// Times of C = αA + B, and C with sorted columns, whose sorting is not timed.
+    ///
+    /// # Errors
+    ///
+    /// As [`measure_spgemm`](Self::measure_spgemm).
+    pub fn measure_spadd<V: PeerValue>(
+        &self,
+        (alpha, a): (V, &Csr<V>),
+        b: &Csr<V>,
+        repetitions: Repetitions,
+    ) -> Result<(Times, Csr<V>), PeerError> {
+        // SAFETY: the type is that of the library's header, for values of this type.
+        let add: Add<V> = unsafe { self.function(of_value::<V>("mkl_sparse_s_add", "mkl_sparse_d_add")) }?;
+        let (a, b) = (self.handle(a)?, self.handle(b)?);
+        let direct = code(Operation::Direct);
+        self.measure_matrix(repetitions, |c| {
+            // SAFETY: as for a product.
+            check("mkl_sparse_add", unsafe { add(direct, a.address, alpha, b.address, c) })
+        })
+    }
+
+    /// Times of C = AB for a dense B of this many columns, row by row, and C.
+    ///
+    /// # Errors
+    ///
+    /// As [`measure_spgemm`](Self::measure_spgemm); if B does not have a row for each column of A.
+    pub fn measure_spmm<V: PeerValue>(
+        &self,
+        a: &Csr<V>,
+        b: &[V],
+        columns: usize,
+        repetitions: Repetitions,
+    ) -> Result<(Times, Vec<V>), PeerError> {
+        if b.len() != a.cols() * columns {
+            return Err(PeerError::Unsuitable(format!("B has {} elements", b.len())));
+        }
+        // SAFETY: the types are those of the library's header, for values of this type.
+        let multiply: MultiplyDense<V> =
+            unsafe { self.function(of_value::<V>("mkl_sparse_s_mm", "mkl_sparse_d_mm")) }?;
+        let mut c = vec![V::zero(); a.rows() * columns];
+        let a = self.handle(a)?;
+        // SAFETY: the matrix exists.
+        check("mkl_sparse_optimize", unsafe { (self.functions.mkl_sparse_optimize)(a.address) })?;
+        let (direct, len) = (code(Operation::Direct), columns as c_int);
+        let times = times_ms(&HostClock, repetitions, || {
+            // SAFETY: the matrix exists, B has a row of `columns` elements for each of its columns, and C one for each row.
+            let code = unsafe {
+                multiply(
+                    direct,
+                    V::ONE,
+                    a.address,
+                    GENERAL,
+                    ROW_MAJOR,
+                    b.as_ptr(),
+                    len,
+                    len,
+                    V::zero(),
+                    c.as_mut_ptr(),
+                    len,
+                )
+            };
+            check("mkl_sparse_mm", code)
+        })?;
+        Ok((times, c))
+    }
+
+    /// Times of an operation that makes a matrix, its destruction included; and its last result.
+    fn measure_matrix<V: PeerValue>(
+        &self,
+        repetitions: Repetitions,
+        make: impl Fn(*mut Matrix) -> Result<(), PeerError>,
+    ) -> Result<(Times, Csr<V>), PeerError> {
+        let made = || {
+            let mut address = ptr::null_mut();
+            make(&raw mut address)?;
+            Ok::<_, PeerError>(Handle { mkl: self, address })
+        };
+        let times = times_ms(&HostClock, repetitions, || made().map(drop))?;
+        Ok((times, self.export(&made()?)?))
+    }
+
+    /// A copy of a matrix that the library made, with sorted columns.
+    fn export<V: PeerValue>(&self, matrix: &Handle<'_>) -> Result<Csr<V>, PeerError> {
+        // SAFETY: the matrix exists.
+        check("mkl_sparse_order", unsafe { (self.functions.mkl_sparse_order)(matrix.address) })?;
+        // SAFETY: the types are those of the library's header, for values of this type.
+        let export: Export<V> =
+            unsafe { self.function(of_value::<V>("mkl_sparse_s_export_csr", "mkl_sparse_d_export_csr")) }?;
+        let (mut base, mut rows, mut cols) = (0, 0, 0);
+        let (mut starts, mut ends, mut columns) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
+        let mut values = ptr::null_mut();
+        // SAFETY: the matrix exists, and there is room for all that is told.
+        let code = unsafe {
+            export(
+                matrix.address,
+                &raw mut base,
+                &raw mut rows,
+                &raw mut cols,
+                &raw mut starts,
+                &raw mut ends,
+                &raw mut columns,
+                &raw mut values,
+            )
+        };
+        check("mkl_sparse_export_csr", code)?;
+        let (rows, cols) = (rows as usize, cols as usize);
+        let mut offsets = vec![0_u32; rows + 1];
+        let (mut all_columns, mut all_values) = (Vec::new(), Vec::new());
+        for row in 0..rows {
+            // SAFETY: there are a start and an end for each row, and columns and values between them.
+            unsafe {
+                let (start, end) = ((*starts.add(row) - base) as usize, (*ends.add(row) - base) as usize);
+                for place in start..end {
+                    all_columns.push((*columns.add(place) - base) as u32);
+                    all_values.push(*values.add(place));
+                }
+            }
+            offsets[row + 1] = all_columns.len() as u32;
+        }
+        Csr::try_new(rows, cols, offsets, all_columns, all_values)
+            .map_err(|error| PeerError::Unsuitable(error.to_string()))
+    }
+}
+
+/// The name of a function for values of a type.
+fn of_value<V: PeerValue>(single: &'static str, double: &'static str) -> &'static str {
+    if V::NAME == "f32" { single } else { double }
+}
