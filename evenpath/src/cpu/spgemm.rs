@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use parking_lot::Mutex;
 use rayon::prelude::*;
 
 use crate::{CsrView, Offset, Value};
@@ -49,20 +50,17 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
 
     /// The row offsets of C.
     pub(crate) fn row_offsets(&self) -> Vec<u64> {
-        let lengths: Vec<Vec<u64>> = self
-            .tasks
-            .par_iter()
-            .map_init(
-                || Accumulator::<V>::new(self.b.cols()),
-                |sums, task| {
-                    let count = |row| {
-                        let rows_of_b = columns(self.a, row).iter();
-                        sums.count(rows_of_b.flat_map(|&k| columns(self.b, k as usize)).copied())
-                    };
-                    task.clone().map(count).collect()
-                },
-            )
-            .collect();
+        let idle = Idle::<V>::new(self.b.cols());
+        let lengths = self.tasks.par_iter().map(|task| {
+            idle.with(|sums| {
+                let count = |row| {
+                    let rows_of_b = columns(self.a, row).iter();
+                    sums.count(rows_of_b.flat_map(|&k| columns(self.b, k as usize)).copied())
+                };
+                task.clone().map(count).collect()
+            })
+        });
+        let lengths: Vec<Vec<u64>> = lengths.collect();
         let mut end = 0;
         let ends = lengths.into_iter().flatten().map(|length| {
             end += length;
@@ -75,9 +73,9 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
     pub(crate) fn fill(&self, row_offsets: &[u64], column_indices: &mut [u32], values: &mut [V]) {
         let parts = self.split(row_offsets, column_indices).into_par_iter();
         let parts = parts.zip(self.split(row_offsets, values)).zip(&self.tasks);
-        parts.for_each_init(
-            || Accumulator::new(self.b.cols()),
-            |sums, ((column_indices, values), task)| {
+        let idle = Idle::new(self.b.cols());
+        parts.for_each(|((column_indices, values), task)| {
+            idle.with(|sums| {
                 let mut entries = column_indices.iter_mut().zip(values);
                 for row in task.clone() {
                     // Rows are contiguous and have the counted number of entries.
@@ -87,8 +85,8 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
                         }
                     });
                 }
-            },
-        );
+            });
+        });
     }
 
     /// Writes the values of a matrix with the given pattern: the entries of the product, or zero if it has none there.
@@ -100,9 +98,9 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
     ) {
         let row_offsets: Vec<u64> = row_offsets.iter().map(|offset| offset.to_u64()).collect();
         let parts = self.split(&row_offsets, values).into_par_iter().zip(&self.tasks);
-        parts.for_each_init(
-            || Accumulator::new(self.b.cols()),
-            |sums, (values, task)| {
+        let idle = Idle::new(self.b.cols());
+        parts.for_each(|(values, task)| {
+            idle.with(|sums| {
                 let base = row_offsets[task.start];
                 values.fill(V::default());
                 for row in task.clone() {
@@ -117,8 +115,8 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
                         }
                     });
                 }
-            },
-        );
+            });
+        });
     }
 
     /// The products of a row of C with their columns, in the order of addition.
@@ -151,10 +149,103 @@ fn columns<V: Value, O: Offset>(matrix: CsrView<'_, V, O>, row: usize) -> &[u32]
 /// The maximum number of columns of B for an accumulator with one sum per column.
 const MOST_PLACES: usize = 1 << 22;
 
+/// Columns up to which they are sorted. More are found by looking through the places between the first and the last, unless there are
+/// more groups of places than columns.
+const SORTED: usize = 20;
+/// Places in a group.
+const FLAGS: usize = 64;
+
+/// A set of columns.
+struct Columns {
+    /// 1 for those in the set; a multiple of [`FLAGS`] places.
+    is_used: Vec<u8>,
+    /// Those in the set, in the order in which they came.
+    list: Vec<u32>,
+}
+
+impl Columns {
+    fn new(columns: usize) -> Self {
+        Self { is_used: vec![0; columns.next_multiple_of(FLAGS)], list: Vec::new() }
+    }
+
+    /// Adds a column; whether it was not in the set.
+    #[inline]
+    fn insert(&mut self, column: u32) -> bool {
+        let is_new = std::mem::replace(&mut self.is_used[column as usize], 1) == 0;
+        if is_new {
+            self.list.push(column);
+        }
+        is_new
+    }
+
+    /// Empties the set; how many columns it had.
+    fn clear(&mut self) -> u64 {
+        for &column in &self.list {
+            self.is_used[column as usize] = 0;
+        }
+        let count = self.list.len();
+        self.list.clear();
+        count as u64
+    }
+
+    /// Empties the set; calls `tell` with its columns, ascending.
+    fn drain(&mut self, mut tell: impl FnMut(u32)) {
+        let (Some(&first), Some(&last)) = (self.list.iter().min(), self.list.iter().max()) else { return };
+        let groups = first as usize / FLAGS..last as usize / FLAGS + 1;
+        if self.list.len() <= SORTED || groups.len() > self.list.len() {
+            self.list.sort_unstable();
+            self.list.iter().copied().for_each(tell);
+            self.clear();
+            return;
+        }
+        for group in groups {
+            let flags = &mut self.is_used[group * FLAGS..][..FLAGS];
+            let mut left = bits_of(flags);
+            flags.fill(0);
+            while left != 0 {
+                tell((group * FLAGS) as u32 + left.trailing_zeros());
+                left &= left - 1;
+            }
+        }
+        self.list.clear();
+    }
+}
+
+/// A bit for each of [`FLAGS`] bytes that are 0 or 1.
+fn bits_of(flags: &[u8]) -> u64 {
+    // A product with this puts the lowest bits of eight bytes side by side in the highest byte.
+    const GATHER: u64 = 0x0102_0408_1020_4080;
+    let bytes = flags.as_chunks::<8>().0.iter().enumerate();
+    bytes.fold(0, |bits, (at, &eight)| {
+        bits | (u64::from_le_bytes(eight).wrapping_mul(GATHER) >> 56) << (8 * at)
+    })
+}
+
+/// Accumulators that no task uses. They are as long as a row of C: one for each thread is enough.
+struct Idle<V> {
+    columns: usize,
+    accumulators: Mutex<Vec<Accumulator<V>>>,
+}
+
+impl<V: Value> Idle<V> {
+    fn new(columns: usize) -> Self {
+        Self { columns, accumulators: Mutex::default() }
+    }
+
+    /// Lends an accumulator, which is empty, and is empty again when `task` returns.
+    fn with<R>(&self, task: impl FnOnce(&mut Accumulator<V>) -> R) -> R {
+        let idle = self.accumulators.lock().pop();
+        let mut accumulator = idle.unwrap_or_else(|| Accumulator::new(self.columns));
+        let result = task(&mut accumulator);
+        self.accumulators.lock().push(accumulator);
+        result
+    }
+}
+
 /// An accumulator for one row at a time.
 enum Accumulator<V> {
-    /// One sum per column, whether it is in use, and the list of columns in use.
-    Places { sums: Vec<V>, is_used: Vec<bool>, used: Vec<u32> },
+    /// One sum per column, and the columns in use.
+    Places { sums: Vec<V>, used: Columns },
     /// The products of the row, to be sorted.
     Products(Vec<(u32, V)>),
 }
@@ -164,22 +255,17 @@ impl<V: Value> Accumulator<V> {
         if columns > MOST_PLACES {
             return Self::Products(Vec::new());
         }
-        Self::Places { sums: vec![V::default(); columns], is_used: vec![false; columns], used: Vec::new() }
+        Self::Places { sums: vec![V::default(); columns], used: Columns::new(columns) }
     }
 
     /// The number of distinct columns.
     fn count(&mut self, columns: impl Iterator<Item = u32>) -> u64 {
         match self {
-            Self::Places { is_used, used, .. } => {
-                used.extend(
-                    columns.filter(|&column| !std::mem::replace(&mut is_used[column as usize], true)),
-                );
-                for &column in &*used {
-                    is_used[column as usize] = false;
-                }
-                let count = used.len();
-                used.clear();
-                count as u64
+            Self::Places { used, .. } => {
+                columns.for_each(|column| {
+                    used.insert(column);
+                });
+                used.clear()
             }
             Self::Products(products) => {
                 products.clear();
@@ -193,22 +279,12 @@ impl<V: Value> Accumulator<V> {
     /// Sums products by column, in order, and passes the sums to `tell`, ascending by column.
     fn sum(&mut self, products: impl Iterator<Item = (u32, V)>, mut tell: impl FnMut(u32, V)) {
         match self {
-            Self::Places { sums, is_used, used } => {
-                for (column, product) in products {
-                    let place = column as usize;
-                    if is_used[place] {
-                        sums[place] += product;
-                    } else {
-                        is_used[place] = true;
-                        sums[place] = product;
-                        used.push(column);
-                    }
-                }
-                used.sort_unstable();
-                for column in used.drain(..) {
-                    is_used[column as usize] = false;
-                    tell(column, sums[column as usize]);
-                }
+            Self::Places { sums, used } => {
+                products.for_each(|(column, product)| {
+                    let sum = &mut sums[column as usize];
+                    *sum = if used.insert(column) { product } else { *sum + product };
+                });
+                used.drain(|column| tell(column, sums[column as usize]));
             }
             Self::Products(own) => {
                 own.clear();
@@ -246,6 +322,39 @@ mod tests {
         };
         let alone = run(1);
         assert!([2, 3, 8].iter().all(|&threads| run(threads) == alone));
+    }
+
+    #[test]
+    fn columns_come_out_ascending_whether_few_or_many() {
+        let mut columns = Columns::new(1000);
+        let sets: [Vec<u32>; 5] = [
+            vec![],
+            vec![999, 0, 63, 64],
+            (0..64).rev().collect(),
+            (0..300).map(|i| i * 7 % 1000).collect(),
+            (0..21).map(|i| i * 47).rev().collect(),
+        ];
+        for set in sets.iter().chain(&sets) {
+            let new = set.iter().filter(|&&column| columns.insert(column)).count();
+            assert!(set.first().is_none_or(|&column| !columns.insert(column)), "it is there");
+            let mut found = Vec::new();
+            columns.drain(|column| found.push(column));
+            let mut expected = set.clone();
+            expected.sort_unstable();
+            expected.dedup();
+            assert_eq!((found.len(), found), (new, expected));
+            assert!(columns.list.is_empty() && columns.is_used.iter().all(|&flag| flag == 0));
+        }
+    }
+
+    #[test]
+    fn bits_are_those_of_bytes() {
+        for place in 0..FLAGS {
+            let mut flags = [0; FLAGS];
+            flags[place] = 1;
+            assert_eq!(bits_of(&flags), 1 << place);
+            assert_eq!(bits_of(&flags.map(|flag| 1 - flag)), !(1 << place));
+        }
     }
 
     #[test]

@@ -53,22 +53,73 @@ pub(crate) fn spmm<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset>(
     let columns = c.columns;
     let blocks = row_blocks(matrix, columns);
     let parts = c.split(&blocks, matrix.rows());
-    blocks.into_par_iter().zip(parts).for_each(|(rows, mut part)| {
-        for (index, row) in rows.enumerate() {
+    let rows = Rows { matrix, alpha, b, beta, columns };
+    blocks.into_par_iter().zip(parts).for_each(|(block, part)| rows.compute(block, part));
+}
+
+/// What rows of C are computed from.
+#[derive(Clone, Copy)]
+struct Rows<'a, S: Storage, T, O> {
+    matrix: CsrView<'a, S, O>,
+    alpha: Compute<S>,
+    b: Dense<'a, T>,
+    beta: Compute<S>,
+    columns: usize,
+}
+
+impl<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> Rows<'_, S, T, O> {
+    /// Computes a block of rows, with wider vectors where the processor has them. The results are the same.
+    fn compute(self, block: Range<usize>, part: Part<'_, T>) {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has these instructions.
+            return unsafe { self.compute_avx2(block, part) };
+        }
+        self.compute_portable(block, part);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn compute_avx2(self, block: Range<usize>, part: Part<'_, T>) {
+        self.compute_portable(block, part);
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // The caller's instructions.
+    fn compute_portable(self, block: Range<usize>, mut part: Part<'_, T>) {
+        let Self { matrix, b, columns, .. } = self;
+        for (index, row) in block.enumerate() {
             for first in (0..columns).step_by(COLUMNS) {
-                let sums = sum_row(matrix, row, b, first..columns.min(first + COLUMNS));
-                for (column, sum) in (first..columns).zip(sums) {
-                    let c = part.element(index, column);
-                    let product = alpha * sum;
-                    let new = if beta == Compute::<S>::ZERO { product } else { product + beta * c.widen() };
-                    *c = T::narrow(new);
+                let own = first..columns.min(first + COLUMNS);
+                let sums = sum_row(matrix, row, b, own.clone());
+                match &mut part {
+                    Part::Rows(values, leading_dimension) => {
+                        let c = &mut values[index * *leading_dimension + first..][..own.len()];
+                        c.iter_mut().zip(sums).for_each(|(c, sum)| self.update(c, sum));
+                    }
+                    Part::Columns(columns) => {
+                        columns[own]
+                            .iter_mut()
+                            .zip(sums)
+                            .for_each(|(c, sum)| self.update(&mut c[index], sum));
+                    }
                 }
             }
         }
-    });
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // The caller's instructions.
+    fn update(self, c: &mut T, sum: Compute<S>) {
+        let product = self.alpha * sum;
+        let new = if self.beta == Compute::<S>::ZERO { product } else { product + self.beta * c.widen() };
+        *c = T::narrow(new);
+    }
 }
 
 /// The products of one row with at most [`COLUMNS`] columns of B.
+#[inline(always)]
+#[allow(clippy::inline_always)] // The caller's instructions.
 fn sum_row<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset>(
     matrix: CsrView<'_, S, O>,
     row: usize,
@@ -81,7 +132,15 @@ fn sum_row<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset>(
     for (&column, value) in matrix.column_indices()[range.clone()].iter().zip(&matrix.values()[range]) {
         let value = value.widen();
         let start = column as usize * row_stride + columns.start * column_stride;
-        if column_stride == 1 {
+        if column_stride == 1
+            && columns.len() == COLUMNS
+            && let Some(b) = b.values[start..].first_chunk::<COLUMNS>()
+        {
+            // Of known length, so that the sums stay in registers.
+            for (sum, b) in sums.iter_mut().zip(b) {
+                *sum += value * b.widen();
+            }
+        } else if column_stride == 1 {
             let b = &b.values[start..start + columns.len()];
             for (sum, b) in sums.iter_mut().zip(b) {
                 *sum += value * b.widen();
@@ -148,16 +207,6 @@ impl<'a, T> DenseMut<'a, T> {
             parts.push(Part::Rows(own, leading_dimension));
         }
         parts
-    }
-}
-
-impl<T> Part<'_, T> {
-    /// The element at a row, counted from the first of the part, and a column.
-    fn element(&mut self, row: usize, column: usize) -> &mut T {
-        match self {
-            Self::Rows(values, leading_dimension) => &mut values[row * *leading_dimension + column],
-            Self::Columns(columns) => &mut columns[column][row],
-        }
     }
 }
 
