@@ -271,7 +271,9 @@ impl Machine for Cuda {
             if !evicted.is_empty()
                 && let Ok(_current) = live.enter()
             {
-                evicted.into_iter().for_each(|block| free(block.address));
+                for block in evicted {
+                    free(block.address);
+                }
             }
         });
     }
