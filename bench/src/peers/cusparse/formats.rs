@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use evenpath::Csr;
 use rayon::prelude::*;
 
+use super::blocks::Blocks;
 use super::{Descriptor, Version};
 use crate::peers::cuda::{Buffer, Runtime};
 use crate::peers::{PeerError, PeerValue};
@@ -28,6 +29,7 @@ pub(super) struct Formats<V> {
     values: Buffer<V>,
     row_indices: Option<Buffer<u32>>,
     sliced: Option<Sliced<V>>,
+    blocks: Option<Blocks<V>>,
 }
 
 struct Sliced<V> {
@@ -43,6 +45,7 @@ pub(super) enum Format {
     Csr,
     Coo,
     SlicedEll,
+    Bsr,
 }
 
 impl Format {
@@ -51,6 +54,7 @@ impl Format {
             Self::Csr => "csr",
             Self::Coo => "coo",
             Self::SlicedEll => "sliced ell",
+            Self::Bsr => "bsr",
         }
     }
 }
@@ -73,6 +77,7 @@ impl<V: PeerValue> Formats<V> {
             values: runtime.upload(matrix.values())?,
             row_indices: None,
             sliced: None,
+            blocks: None,
         })
     }
 
@@ -95,6 +100,12 @@ impl<V: PeerValue> Formats<V> {
             column_indices: runtime.upload(&sliced.column_indices)?,
             values: runtime.upload(&sliced.values)?,
         });
+        Ok(())
+    }
+
+    /// Adds BSR, unless it would take more bytes than CSR.
+    pub(super) fn add_bsr(&mut self, runtime: Runtime, matrix: &Csr<V>) -> Result<(), PeerError> {
+        self.blocks = Some(Blocks::upload(runtime, matrix)?);
         Ok(())
     }
 
@@ -147,6 +158,7 @@ impl<V: PeerValue> Formats<V> {
                     }
                 })
             }
+            Format::Bsr => self.blocks.as_ref().ok_or_else(unmade)?.describe(version),
             Format::SlicedEll => {
                 let sliced = self.sliced.as_ref().ok_or_else(unmade)?;
                 let create = version.optional.create_sliced_ell.ok_or_else(|| PeerError::Absent {

@@ -97,6 +97,25 @@ pub(super) type CreateSlicedEll = unsafe extern "C" fn(
     c_int,
 ) -> c_int;
 
+/// Rows, columns and number of blocks, rows and columns of a block, row offsets, columns, values, types of offsets and columns,
+/// base, type of values, order within a block.
+pub(super) type CreateBsr = unsafe extern "C" fn(
+    *mut Address,
+    i64,
+    i64,
+    i64,
+    i64,
+    i64,
+    Address,
+    Address,
+    Address,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+) -> c_int;
+
 functions! {
     struct SpmvOp of "cuSPARSE's SpMVOp";
     // Operation, A, x, the vector that is added, the result, type to compute in, algorithm.
@@ -138,6 +157,7 @@ functions! {
 pub(super) struct Optional {
     pub(super) spmv_preprocess: Option<SpmvFunction>,
     pub(super) create_sliced_ell: Option<CreateSlicedEll>,
+    pub(super) create_bsr: Option<CreateBsr>,
     pub(super) spmv_op: Option<SpmvOp>,
     pub(super) spgeam: Option<Spgeam>,
 }
@@ -153,6 +173,8 @@ impl Optional {
             create_sliced_ell: unsafe { library.get(b"cusparseCreateSlicedEll\0") }
                 .ok()
                 .map(|symbol| *symbol),
+            // SAFETY: the type is that of the header.
+            create_bsr: unsafe { library.get(b"cusparseCreateBsr\0") }.ok().map(|symbol| *symbol),
             spmv_op: has_spmv_op.then(|| SpmvOp::find(library).ok()).flatten(),
             spgeam: Spgeam::find(library).ok(),
         }

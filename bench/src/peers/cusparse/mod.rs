@@ -1,5 +1,6 @@
 //! NVIDIA's cuSPARSE, through its generic functions, in one version or several side by side.
 
+mod blocks;
 mod formats;
 mod functions;
 mod result;
@@ -189,9 +190,9 @@ mod tests {
         let Err(error) = Functions::find(library) else { panic!("it is not cuSPARSE") };
         let text = error.to_string();
         assert!(text.starts_with("cuSPARSE cannot be used: ") && text.contains("cusparseCreate"), "{text}");
-        let Optional { spmv_preprocess, create_sliced_ell, spmv_op, spgeam } =
-            Optional::find(library, 12_904);
-        assert!(spmv_preprocess.is_none() && create_sliced_ell.is_none());
+        let found = Optional::find(library, 12_904);
+        let Optional { spmv_preprocess, create_sliced_ell, create_bsr, spmv_op, spgeam } = found;
+        assert!(spmv_preprocess.is_none() && create_sliced_ell.is_none() && create_bsr.is_none());
         assert!(spmv_op.is_none() && spgeam.is_none());
     }
 }

@@ -24,6 +24,8 @@ pub enum Layout {
 pub struct SpmmProblem<'l, V: PeerValue> {
     library: &'l Cusparse,
     formats: Formats<V>,
+    /// Why there is no BSR, if so.
+    no_bsr: Option<String>,
     b: Buffer<V>,
     c: Buffer<V>,
     /// Columns of B and of C.
@@ -32,7 +34,7 @@ pub struct SpmmProblem<'l, V: PeerValue> {
 }
 
 /// The algorithms: name, format and number in the header.
-const ALGORITHMS: [(&str, Format, c_int); 8] = [
+const ALGORITHMS: [(&str, Format, c_int); 9] = [
     ("ALG_DEFAULT", Format::Csr, 0),
     ("CSR_ALG1", Format::Csr, 4),
     ("CSR_ALG2", Format::Csr, 6),
@@ -41,6 +43,7 @@ const ALGORITHMS: [(&str, Format, c_int); 8] = [
     ("COO_ALG2", Format::Coo, 2),
     ("COO_ALG3", Format::Coo, 3),
     ("COO_ALG4", Format::Coo, 5),
+    ("BSR_ALG1", Format::Bsr, 14),
 ];
 /// `CUSPARSE_OPERATION_NON_TRANSPOSE`.
 const DIRECT: c_int = 0;
@@ -86,8 +89,9 @@ impl Cusparse {
         }
         let mut formats = Formats::upload(self.runtime, matrix)?;
         formats.add_coo(self.runtime, matrix)?;
+        let no_bsr = formats.add_bsr(self.runtime, matrix).err().map(|reason| reason.to_string());
         let (b, c) = (self.runtime.upload(b)?, self.runtime.allocate(matrix.rows() * width)?);
-        Ok(SpmmProblem { library: self, formats, b, c, width, layout })
+        Ok(SpmmProblem { library: self, formats, no_bsr, b, c, width, layout })
     }
 }
 
@@ -114,6 +118,9 @@ impl<V: PeerValue> SpmmProblem<'_, V> {
         repetitions: Repetitions,
     ) -> Result<PeerTimes<V>, PeerError> {
         let Self { formats, b, c, width, layout, .. } = self;
+        if let (Format::Bsr, Some(reason)) = (format, &self.no_bsr) {
+            return Err(PeerError::Unsuitable(reason.clone()));
+        }
         let runtime = &version.runtime;
         let b = version.dense::<V>(formats.cols, *width, *layout, b.address())?;
         let described_c = version.dense::<V>(formats.rows, *width, *layout, c.address())?;

@@ -31,12 +31,13 @@ struct Algorithm {
     code: c_int,
 }
 
-const ALGORITHMS: [Algorithm; 5] = [
+const ALGORITHMS: [Algorithm; 6] = [
     Algorithm { name: "CSR_ALG1", format: Format::Csr, code: 2 },
     Algorithm { name: "CSR_ALG2", format: Format::Csr, code: 3 },
     Algorithm { name: "COO_ALG1", format: Format::Coo, code: 1 },
     Algorithm { name: "COO_ALG2", format: Format::Coo, code: 4 },
     Algorithm { name: "SELL_ALG1", format: Format::SlicedEll, code: 5 },
+    Algorithm { name: "BSR_ALG1", format: Format::Bsr, code: 6 },
 ];
 
 impl Cusparse {
@@ -58,7 +59,7 @@ impl Cusparse {
         Ok(SpmvProblem { library: self, formats, operands, x, operation, csr_only: true, unmade: Vec::new() })
     }
 
-    /// Copies a problem to the GPU: CSR, and for the direct operation also COO and sliced ELL.
+    /// Copies a problem to the GPU: CSR, and for the direct operation also COO, sliced ELL and BSR.
     ///
     /// # Errors
     ///
@@ -74,6 +75,7 @@ impl Cusparse {
             let made = [
                 (Format::Coo, problem.formats.add_coo(self.runtime, matrix)),
                 (Format::SlicedEll, problem.formats.add_sliced_ell(self.runtime, matrix)),
+                (Format::Bsr, problem.formats.add_bsr(self.runtime, matrix)),
             ];
             problem.unmade =
                 made.into_iter().filter_map(|(format, made)| Some((format, made.err()?))).collect();
