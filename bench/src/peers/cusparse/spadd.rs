@@ -78,13 +78,15 @@ impl Cusparse {
         mut each: impl FnMut(SpaddRun<V>),
     ) {
         let factors = Factors { alpha, beta };
+        let mut take = |version: &Version, algorithm, outcome| {
+            each(SpaddRun { version: version.name.clone(), algorithm, outcome });
+        };
         for version in &self.versions {
-            let name = || version.name.clone();
-            let outcome = version.measure_csrgeam2(factors, (a, b), repetitions);
-            each(SpaddRun { version: name(), algorithm: "csrgeam2", outcome });
+            take(version, "csrgeam2", version.measure_csrgeam2(factors, (a, b), repetitions));
+        }
+        for version in &self.versions {
             if let Some(functions) = version.optional.spgeam {
-                let outcome = version.measure_spgeam(functions, factors, (a, b), repetitions);
-                each(SpaddRun { version: name(), algorithm: "SpGEAM", outcome });
+                take(version, "SpGEAM", version.measure_spgeam(functions, factors, (a, b), repetitions));
             }
         }
     }

@@ -128,26 +128,27 @@ struct ProductMatrix<V> {
 }
 
 impl<V: PeerValue> SpgemmProblem<'_, V> {
-    /// Times every algorithm of every version, `repetitions` products each, and products with a known pattern. Passes each
-    /// result to `each`, which checks and drops it.
+    /// Times every algorithm, `repetitions` products each, and products with a known pattern, by one version after the other.
+    /// Passes each result to `each`, which checks and drops it.
     pub fn measure(&self, repetitions: Repetitions, mut each: impl FnMut(SpgemmRun<V>)) {
+        let mut take = |version: &Version, algorithm: &str, outcome| {
+            each(SpgemmRun { version: Some(version.name.clone()), algorithm: algorithm.into(), outcome });
+        };
+        let mut problems = Vec::new();
         for version in &self.library.versions {
-            let mut take = |algorithm: &str, outcome| {
-                each(SpgemmRun { version: Some(version.name.clone()), algorithm: algorithm.into(), outcome });
-            };
-            let functions = match Functions::find(version.library) {
-                Ok(functions) => functions,
-                Err(error) => {
-                    take("all", Err(error));
-                    continue;
-                }
-            };
-            let problem = OfVersion { version, functions, a: &self.a, b: &self.b };
-            for (name, code, share) in ALGORITHMS {
-                take(name, problem.measure_algorithm(code, share, repetitions));
+            match Functions::find(version.library) {
+                Ok(functions) => problems.push(OfVersion { version, functions, a: &self.a, b: &self.b }),
+                Err(error) => take(version, "all", Err(error)),
             }
-            for (name, code) in REUSE_ALGORITHMS {
-                take(name, problem.measure_reuse(code, repetitions));
+        }
+        for (name, code, share) in ALGORITHMS {
+            for problem in &problems {
+                take(problem.version, name, problem.measure_algorithm(code, share, repetitions));
+            }
+        }
+        for (name, code) in REUSE_ALGORITHMS {
+            for problem in &problems {
+                take(problem.version, name, problem.measure_reuse(code, repetitions));
             }
         }
     }
