@@ -13,7 +13,12 @@ use crate::measure::{Repetitions, Times, sampled, times_ms};
 
 /// Prepares y = Ax.
 pub fn spmv<'p, V: PeerValue>(matrix: &'p Csr<V>, x: &'p [V]) -> PreparedPeer<'p, V> {
-    PreparedPeer { algorithm: "mul_acc_mat_vec_csr".into(), format: "csr", outcome: prepare(matrix, x) }
+    PreparedPeer {
+        version: None,
+        algorithm: "mul_acc_mat_vec_csr".into(),
+        format: "csr",
+        outcome: prepare(matrix, x),
+    }
 }
 
 fn prepare<'p, V: PeerValue>(matrix: &'p Csr<V>, x: &'p [V]) -> Result<Ready<'p, V>, PeerError> {

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use super::STUDY;
 use super::series::Series;
-use crate::measure::median;
 use crate::spadd;
 use crate::spmv::work;
 use crate::study::{
@@ -96,11 +95,10 @@ fn measure(
             None
         }
     };
-    let peer_sum = bench.peers.cusparse().map(|library| {
-        let peer = library.measure_spadd(operand, operand, bench.repetitions)?;
-        Ok::<_, Box<dyn Error>>(median(&peer.whole_ms))
+    let peer_sum = bench.peers.cusparse().and_then(|library| {
+        spadd::fastest_peer(library, operand, operand, bench.repetitions, &mut times.notes)
     });
-    let peer_sum = peer_sum.transpose()?;
+    let peer_sum = peer_sum.map(|peer| peer.ms);
     series.spadd.take(2.0 * nonzeros as f64, own_sum, peer_sum);
     times.row([
         name.into(),

@@ -132,11 +132,10 @@ impl Operations {
             }
         }
         let (own, sequential_ms) = (Some(sum.whole.ms), Some(sequential.whole.ms));
-        let peer = bench.peers.cusparse().map(|library| {
-            let peer = library.measure_spadd(operand, operand, repetitions)?;
-            Ok::<_, Box<dyn Error>>(median(&peer.whole_ms))
+        let peer = bench.peers.cusparse().and_then(|library| {
+            spadd::fastest_peer(library, operand, operand, repetitions, &mut self.spadd.notes)
         });
-        let peer = peer.transpose()?;
+        let peer = peer.map(|peer| peer.ms);
         let work = 2 * matrix.nnz();
         self.series.spadd.take(work as f64, own, peer);
         self.spadd.row([
