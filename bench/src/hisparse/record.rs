@@ -90,6 +90,10 @@ pub struct Sum {
     pub cusparse_ms: Option<f64>,
     /// Median milliseconds of `csr2csc`, which computes the transpose.
     pub cusparse_transpose_ms: Option<f64>,
+    /// Median milliseconds of MKL's sum on the CPU, given the transpose.
+    pub mkl_ms: Option<f64>,
+    /// Median milliseconds of MKL's transpose.
+    pub mkl_transpose_ms: Option<f64>,
     /// How a sum of trees is wrong, if so.
     pub difference: Option<String>,
 }
@@ -128,6 +132,11 @@ impl Product {
     pub fn cusparse_ms(&self) -> Option<f64> {
         let is_csr = |peer: &spmv::PeerRecord| peer.library == "cusparse" && peer.format == "csr";
         self.csr.best_peer(|peer, _| is_csr(peer)).map(|(_, figures)| figures.ms)
+    }
+
+    /// Milliseconds of MKL on the CPU.
+    pub fn mkl_ms(&self) -> Option<f64> {
+        self.csr.best_peer(|peer, _| peer.library == "mkl").map(|(_, figures)| figures.ms)
     }
 }
 

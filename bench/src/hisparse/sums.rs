@@ -8,10 +8,10 @@ use evenpath::hisparse::{HiSparseOptions, HiSparseSpaddMethod, HiSparseSpaddOpti
 use super::record::Sum;
 use super::{Case, Tree};
 use crate::measure::{median, times_ms};
-use crate::peers::PeerValue;
+use crate::peers::{PeerError, PeerValue};
 use crate::spadd::{Addend, check, fastest_peer};
 
-/// cuSPARSE's milliseconds for a sum.
+/// A library's milliseconds for a sum.
 struct PeerSum {
     ms: f64,
     /// For computing the transpose, if it is added.
@@ -30,7 +30,7 @@ impl Case<'_> {
         Ok(median(&times_ms(self.device, self.repetitions, convert)?))
     }
 
-    /// Measures A + A and, for square matrices, A + Aᵀ, in both formats and by cuSPARSE.
+    /// Measures A + A and, for square matrices, A + Aᵀ, in both formats and by the peers.
     pub(super) fn sums<V: PeerValue, const D: usize>(
         &self,
         matrix: &Csr<V>,
@@ -51,14 +51,17 @@ impl Case<'_> {
             let (queued_ms, queued_difference) = sum(HiSparseSpaddMethod::Queues)?;
             let (a, b) = (self.device.upload(matrix)?, self.device.upload(&other)?);
             let csr = times_ms(self.device, self.repetitions, || a.add(V::ONE, &b, V::ONE).map(drop))?;
-            let peer = self.cusparse_sum(matrix, &other, addend);
+            let cusparse = self.cusparse_sum(matrix, &other, addend);
+            let mkl = self.mkl_sum(matrix, &other, addend);
             sums.push(Sum {
                 op,
                 ms,
                 queued_ms,
                 csr_ms: median(&csr),
-                cusparse_ms: peer.as_ref().map(|peer| peer.ms),
-                cusparse_transpose_ms: peer.and_then(|peer| peer.transpose_ms),
+                cusparse_ms: cusparse.as_ref().map(|peer| peer.ms),
+                cusparse_transpose_ms: cusparse.and_then(|peer| peer.transpose_ms),
+                mkl_ms: mkl.as_ref().map(|peer| peer.ms),
+                mkl_transpose_ms: mkl.and_then(|peer| peer.transpose_ms),
                 difference: difference.or(queued_difference),
             });
         }
@@ -81,5 +84,23 @@ impl Case<'_> {
         }
         let transpose = transpose.transpose().ok()?;
         Some(PeerSum { ms: sum?.ms, transpose_ms: transpose.map(|times| median(&times)) })
+    }
+    /// The same by MKL on the CPU.
+    fn mkl_sum<V: PeerValue>(&self, matrix: &Csr<V>, other: &Csr<V>, addend: Addend) -> Option<PeerSum> {
+        let mkl = self.peers.mkl()?;
+        let (a, b) = ((V::ONE, matrix), (V::ONE, other));
+        let sum = || {
+            let (times, result) = mkl.measure_spadd(a, other, self.repetitions)?;
+            check(a, b, &result).map_err(PeerError::Unsuitable)?;
+            if addend != Addend::Transpose {
+                return Ok(PeerSum { ms: median(&times), transpose_ms: None });
+            }
+            let (transpose, result) = mkl.measure_transpose(matrix, self.repetitions)?;
+            if result != *other {
+                return Err(PeerError::Unsuitable("its transpose is wrong".into()));
+            }
+            Ok(PeerSum { ms: median(&times), transpose_ms: Some(median(&transpose)) })
+        };
+        sum().map_err(|error| eprintln!("{}: MKL: {error}", self.matrix)).ok()
     }
 }

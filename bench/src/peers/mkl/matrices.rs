@@ -16,6 +16,9 @@ const ROW_MAJOR: c_int = 101;
 /// Operation, A, B, C.
 type MultiplySparse = unsafe extern "C" fn(c_int, Matrix, Matrix, *mut Matrix) -> c_int;
 
+/// A, operation, its result.
+type Convert = unsafe extern "C" fn(Matrix, c_int, *mut Matrix) -> c_int;
+
 /// Operation, A, alpha, B, C.
 type Add<V> = unsafe extern "C" fn(c_int, Matrix, V, Matrix, *mut Matrix) -> c_int;
 
@@ -86,6 +89,26 @@ impl Mkl {
         self.measure_matrix(repetitions, |c| {
             // SAFETY: as for a product.
             check("mkl_sparse_add", unsafe { add(direct, a.address, alpha, b.address, c) })
+        })
+    }
+
+    /// Times of computing the transpose, and the transpose with sorted columns, whose sorting is not timed.
+    ///
+    /// # Errors
+    ///
+    /// As [`measure_spgemm`](Self::measure_spgemm).
+    pub fn measure_transpose<V: PeerValue>(
+        &self,
+        a: &Csr<V>,
+        repetitions: Repetitions,
+    ) -> Result<(Times, Csr<V>), PeerError> {
+        // SAFETY: the type is that of the library's header.
+        let convert: Convert = unsafe { self.function("mkl_sparse_convert_csr") }?;
+        let a = self.handle(a)?;
+        self.measure_matrix(repetitions, |transpose| {
+            // SAFETY: the matrix exists, and there is room for the handle of its transpose.
+            let code = unsafe { convert(a.address, code(Operation::Transposed), transpose) };
+            check("mkl_sparse_convert_csr", code)
         })
     }
 

@@ -38,6 +38,8 @@ pub(super) struct ProductTimes {
     pub(super) copied: Option<f64>,
     pub(super) csr: Option<f64>,
     pub(super) cusparse: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) mkl: Option<f64>,
 }
 
 /// Milliseconds of sums.
@@ -48,6 +50,11 @@ pub(super) struct SumTimes {
     pub(super) cusparse: Option<f64>,
     /// Of `csr2csc`.
     pub(super) cusparse_transpose: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) mkl: Option<f64>,
+    /// Of MKL's transpose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) mkl_transpose: Option<f64>,
 }
 
 impl Figures {
@@ -95,13 +102,20 @@ impl ProductTimes {
             copied: way("copied"),
             csr: product.csr_ms(),
             cusparse: product.cusparse_ms(),
+            mkl: product.mkl_ms(),
         }
     }
 }
 
 impl SumTimes {
     fn of(sum: &Sum) -> Self {
-        let &Sum { ms: tree, csr_ms: csr, cusparse_ms: cusparse, cusparse_transpose_ms, .. } = sum;
-        Self { tree, csr, cusparse, cusparse_transpose: cusparse_transpose_ms }
+        Self {
+            tree: sum.ms,
+            csr: sum.csr_ms,
+            cusparse: sum.cusparse_ms,
+            cusparse_transpose: sum.cusparse_transpose_ms,
+            mkl: sum.mkl_ms,
+            mkl_transpose: sum.mkl_transpose_ms,
+        }
     }
 }

@@ -1,9 +1,10 @@
 //! Figures 7.1, 3.2, 7.2 and 7.3, and the means of Tables 7.1 and 7.2.
 
 use super::STUDY;
+use super::beside_mkl::BesideMkl;
 use super::figures::{Figures, Nodes, ProductTimes, SumTimes};
 use crate::statistics::mean_and_deviation;
-use crate::study::published::{HISPARSE_MEANS, HISPARSE_OVER_COO, HISPARSE_OVER_CSR};
+use crate::study::published::{HISPARSE_MEANS, HISPARSE_OVER_COO, HISPARSE_OVER_CSR, HisparseMean};
 use crate::study::{Cell, Table, quotient};
 
 /// The tables of a type.
@@ -15,8 +16,17 @@ pub(super) struct Tables {
     sums: Table,
     /// The ratios of its bytes to those of CSR and COO.
     ratios: Vec<(f64, f64)>,
-    /// Milliseconds with HiSparse and by cuSPARSE, for each of the published means.
-    times: [Vec<(f64, Option<f64>)>; 5],
+    /// For each of the published means.
+    times: [Vec<Times>; 5],
+    beside_mkl: BesideMkl,
+}
+
+/// Milliseconds with HiSparse and by other libraries.
+#[derive(Clone, Copy)]
+struct Times {
+    tree: f64,
+    cusparse: Option<f64>,
+    mkl: Option<f64>,
 }
 
 impl Tables {
@@ -70,6 +80,7 @@ impl Tables {
             ),
             ratios: Vec::new(),
             times: Default::default(),
+            beside_mkl: BesideMkl::new(value),
         }
     }
 
@@ -85,6 +96,7 @@ impl Tables {
         self.add_bytes(name, figures);
         self.add_products(name, figures);
         self.add_sums(name, figures);
+        self.beside_mkl.add(name, figures);
     }
 
     fn add_bytes(&mut self, name: &str, figures: &Figures) {
@@ -98,8 +110,8 @@ impl Tables {
     fn add_products(&mut self, name: &str, figures: &Figures) {
         let mut cells = vec![Cell::from(name)];
         for (times, means) in figures.products.into_iter().zip(&mut self.times) {
-            let ProductTimes { queue, frozen, copied, csr, cusparse } = times;
-            means.extend(queue.map(|ms| (ms, cusparse)));
+            let ProductTimes { queue, frozen, copied, csr, cusparse, mkl } = times;
+            means.extend(queue.map(|tree| Times { tree, cusparse, mkl }));
             cells.extend([queue, frozen, copied, csr, cusparse].map(Cell::from));
         }
         self.products.row(cells);
@@ -117,11 +129,16 @@ impl Tables {
         }
         cells.push(transposed.and_then(|sum| sum.cusparse_transpose).into());
         self.sums.row(cells);
-        self.times[2].extend(own.map(|sum| (sum.tree, sum.cusparse)));
-        if let Some(SumTimes { tree, cusparse, cusparse_transpose, .. }) = transposed {
-            let converted = cusparse.zip(cusparse_transpose).map(|(sum, making)| sum + making);
-            self.times[3].push((tree, cusparse));
-            self.times[4].push((tree, converted));
+        let times = |sum: SumTimes| Times { tree: sum.tree, cusparse: sum.cusparse, mkl: sum.mkl };
+        self.times[2].extend(own.map(times));
+        if let Some(sum) = transposed {
+            let with = |ms: Option<f64>, transpose: Option<f64>| Some(ms? + transpose?);
+            self.times[3].push(times(sum));
+            self.times[4].push(Times {
+                tree: sum.tree,
+                cusparse: with(sum.cusparse, sum.cusparse_transpose),
+                mkl: with(sum.mkl, sum.mkl_transpose),
+            });
         }
     }
 
@@ -135,8 +152,13 @@ impl Tables {
             let published = [HISPARSE_OVER_CSR, HISPARSE_OVER_COO].map(Cell::from);
             self.bytes.row([Cell::from("published mean, about")].into_iter().chain(empty()).chain(published));
         }
-        let means = self.means();
-        vec![self.nodes, self.bytes, self.products, self.sums, means]
+        let means = self.means("cuSPARSE", |times| times.cusparse, |published| published.cusparse);
+        let of_mkl = self.means("MKL", |times| times.mkl, |published| published.mkl);
+        let mut tables = vec![self.nodes, self.bytes, self.products, self.sums, means];
+        if let Some(beside_mkl) = self.beside_mkl.finish() {
+            tables.extend([beside_mkl, of_mkl]);
+        }
+        tables
     }
 
     /// Whether the thesis has figures of the type, and not only plots.
@@ -144,36 +166,43 @@ impl Tables {
         self.value == "f32"
     }
 
-    fn means(&self) -> Table {
+    /// The means beside those of a library.
+    fn means(
+        &self,
+        library: &str,
+        measured: fn(&Times) -> Option<f64>,
+        published: fn(&HisparseMean) -> (f64, f64),
+    ) -> Table {
+        let title = if library == "cuSPARSE" { String::new() } else { format!(" beside {library}") };
         let mut means = Table::new(
             STUDY,
-            &format!("Means over the matrices, milliseconds, {}", self.value),
+            &format!("Means over the matrices{title}, milliseconds, {}", self.value),
             "Tables 7.1 and 7.2, GTX 1080, single precision. Evenpath's products use the queue scheduler, as in the thesis.",
             &[
                 "",
                 "matrices",
                 "HiSparse",
                 "standard deviation",
-                "cuSPARSE",
+                library,
                 "standard deviation",
                 "ratio",
                 "published HiSparse",
                 "standard deviation",
-                "published cuSPARSE",
+                &format!("published {library}"),
                 "standard deviation",
                 "ratio",
             ],
         );
-        for (published, times) in HISPARSE_MEANS.iter().zip(&self.times) {
-            let own: Vec<f64> = times.iter().map(|time| time.0).collect();
-            let peers: Option<Vec<f64>> = times.iter().map(|time| time.1).collect();
+        for (mean, times) in HISPARSE_MEANS.iter().zip(&self.times) {
+            let own: Vec<f64> = times.iter().map(|times| times.tree).collect();
+            let peers: Option<Vec<f64>> = times.iter().map(measured).collect();
             let (own, own_deviation) = mean_and_deviation(&own).unzip();
             let (peer, peer_deviation) = peers.and_then(|peers| mean_and_deviation(&peers)).unzip();
-            let [(hisparse, deviation), (cusparse, peers)] = [published.hisparse, published.cusparse];
-            let published_cells = [hisparse, deviation, cusparse, peers, cusparse / hisparse]
+            let [(hisparse, deviation), (of_peer, deviation_of_peer)] = [mean.hisparse, published(mean)];
+            let published_cells = [hisparse, deviation, of_peer, deviation_of_peer, of_peer / hisparse]
                 .map(|figure| Cell::from(self.is_published().then_some(figure)));
             let cells = [
-                published.name.into(),
+                mean.name.into(),
                 times.len().into(),
                 own.into(),
                 own_deviation.into(),
@@ -183,8 +212,9 @@ impl Tables {
             ];
             means.row(cells.into_iter().chain(published_cells));
         }
-        means
-            .note("cuSPARSE has a mean only if it has a time for every matrix; A + Aᵀ takes square matrices");
+        means.note(format!(
+            "{library} has a mean only if it has a time for every matrix; A + Aᵀ takes square matrices"
+        ));
         means.note("the deviation is that of all matrices, not of a sample");
         means
     }
