@@ -181,7 +181,9 @@ fn bits(cluster: &mut Cluster) -> Vec<u64> {
     let found = cluster.run(|rank| {
         let row = |row: u64, entries: &mut Vec<(u64, f64)>| {
             entries.extend(
-                (0..300).filter(|col| (row * 7 + col) % 5 == 0).map(|col| (col, rough(row + 31 * col))),
+                (0..300)
+                    .filter(|col| (row * 7 + col).is_multiple_of(5))
+                    .map(|col| (col, rough(row + 31 * col))),
             );
         };
         let a = DistributedCsr::from_fn(rank, 40, 300, row)?;

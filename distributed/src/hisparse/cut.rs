@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(path::<32>(31, 32), 1);
         // A child of the root's that comes later has all its leaves later.
         assert!(path::<32>(0, 32 * 32) > path::<32>(32 * 32 - 1, 32 * 32 - 1));
-        assert!(path::<32>(32 * 32, 0) > path::<32>(32 * 32 - 1, u64::from(u32::MAX)));
+        assert!(path::<32>(32 * 32, 0) > path::<32>(32 * 32 - 1, 2 * 32 * 32 - 1));
         assert_eq!(path::<256>(u64::MAX, u64::MAX), (1 << 112) - 1);
         assert_eq!(path::<32>(u64::MAX, u64::MAX).leading_zeros(), 128 - 119);
     }
