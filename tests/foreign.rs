@@ -76,6 +76,31 @@ fn wrong_memory_is_refused() {
     }
 }
 
+#[test]
+fn others_put_work_on_streams() {
+    for device in devices() {
+        let device = device.device;
+        let (x, mut y) = (device.upload(&[1.0, 2.0]).unwrap(), device.zeros::<f64>(2).unwrap());
+        let mut calls = 0;
+        // SAFETY: nothing is put there.
+        let put =
+            unsafe { device.put_foreign(&[&*x], &mut [&mut *y], |stream| (stream.is_null(), calls += 1).0) };
+        assert_eq!((put.unwrap(), calls), (!matches!(device.kind(), DeviceKind::Cuda(_)), 1));
+        // SAFETY: as above.
+        let captured =
+            device.capture((), |()| unsafe { device.put_foreign::<u8, _>(&[], &mut [], |_| calls += 1) });
+        assert!(matches!(captured, Err(DeviceError::Capture { .. })));
+        let end = device.record().unwrap();
+        device.synchronize().unwrap();
+        assert!(end.is_done().unwrap() && calls == 1);
+        let other = Device::simulated(SimulatedOptions::default().with_threads(1));
+        let z = other.zeros::<f64>(2).unwrap();
+        // SAFETY: as above.
+        let mixed = unsafe { device.put_foreign(&[&*z], &mut [], |_| calls += 1) };
+        assert!(matches!(mixed, Err(DeviceError::DifferentDevices { .. })) && calls == 1);
+    }
+}
+
 /// A tensor as another library makes it, which counts how often it is given back.
 struct Foreign {
     data: Vec<f32>,

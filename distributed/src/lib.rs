@@ -45,6 +45,7 @@ pub mod error;
 pub mod generate;
 mod halo;
 mod hisparse;
+mod nccl;
 mod op;
 mod partition;
 mod rows;
@@ -57,6 +58,7 @@ pub use dense::DistributedDense;
 pub use error::{Error, Result};
 pub use halo::Halo;
 pub use hisparse::DistributedHiSparse;
+pub use nccl::{Engine, ExchangeEngine};
 pub use op::{
     HiSparseSpmvPlan, HiSparseSpmvTransposedPlan, SpgemmOptions, SpmmPlan, SpmvPlan, SpmvTransposedPlan,
 };

@@ -7,7 +7,7 @@ use evenpath::vector::{self, Positions};
 use evenpath::{DeviceSlice, DeviceVec, Value};
 
 use crate::error::Result;
-use crate::halo::HaloExchange;
+use crate::halo::{HaloExchange, Sent};
 use crate::hisparse::Side;
 use crate::{DistributedHiSparse, DistributedVec, Rank};
 
@@ -85,7 +85,7 @@ impl<V: Value, const D: usize> HiSparseSpmvPlan<V, D> {
         let rows = self.y.own + self.y.others;
         let mut sums = self.y.elements.slice_mut(..rows)?;
         let (own, others) = (self.x.own, self.x.others);
-        self.x.fetch(x.local(), |elements| {
+        let fetched = self.x.fetch(x.local(), |elements| {
             Ok(self.local.run(alpha, &*elements.slice(..own)?, V::ZERO, &mut sums)?)
         })?;
         if others > 0 {
@@ -95,7 +95,8 @@ impl<V: Value, const D: usize> HiSparseSpmvPlan<V, D> {
         self.y.exchange.contribute(|contributions| {
             Ok(self.y.gather_contributions.gather(&self.y.elements, contributions)?)
         })?;
-        self.y.finish(beta, y.local_mut(), |_| Ok(()))
+        self.y.finish(beta, y.local_mut(), |_| Ok(()))?;
+        self.x.exchange.finish(&fetched)
     }
 }
 
@@ -109,7 +110,7 @@ impl<V: Value, const D: usize> HiSparseSpmvTransposedPlan<V, D> {
         let rank = self.matrix.rank();
         x.check_operand("x", rank, self.matrix.row_partition())?;
         y.check_operand("y", rank, self.matrix.col_partition())?;
-        self.x.fetch(x.local(), |_| Ok(()))?;
+        let fetched = self.x.fetch(x.local(), |_| Ok(()))?;
         let Self { local, non_local, x, y: sums, .. } = self;
         let (own, end) = (sums.own, sums.own + sums.others);
         let Sums { elements, gather_contributions, exchange, .. } = sums;
@@ -119,7 +120,8 @@ impl<V: Value, const D: usize> HiSparseSpmvTransposedPlan<V, D> {
         })?;
         sums.finish(beta, y.local_mut(), |elements| {
             Ok(local.run(alpha, &x.elements, V::ZERO, &mut *elements.slice_mut(..own)?)?)
-        })
+        })?;
+        x.exchange.finish(&fetched)
     }
 }
 
@@ -152,15 +154,16 @@ impl<V: Value> Operand<V> {
         &mut self,
         x: &DeviceSlice<V>,
         product: impl FnOnce(&DeviceSlice<V>) -> Result<()>,
-    ) -> Result<()> {
+    ) -> Result<Sent> {
         let Self { elements, own, gather_own, gather_others, exchange, .. } = self;
         exchange.pack(x)?;
         let sent = exchange.beside(HaloExchange::send, || {
             gather_own.gather(x, &mut *elements.slice_mut(..*own)?)?;
             product(elements)
         })?;
-        let halo = exchange.receive(sent)?;
-        Ok(gather_others.gather(halo.as_vec(), &mut *elements.slice_mut(*own..)?)?)
+        let halo = exchange.receive(&sent)?;
+        gather_others.gather(halo.as_vec(), &mut *elements.slice_mut(*own..)?)?;
+        Ok(sent)
     }
 }
 
@@ -205,7 +208,8 @@ impl<V: Value> Sums<V> {
             spread.gather(elements, own_product)?;
             Ok(vector::axpby(V::ONE, own_product, beta, y)?)
         })?;
-        exchange.add_contributions(sent, y)
+        exchange.add_contributions(&sent, y)?;
+        exchange.finish(&sent)
     }
 }
 

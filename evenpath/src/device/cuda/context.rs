@@ -323,6 +323,16 @@ impl StreamMark for Mark {
             Ok(self.event.elapsed_since(&earlier.event)?)
         }))
     }
+
+    fn is_done(&self) -> Result<bool, DeviceError> {
+        self.query()
+    }
+}
+
+impl Mark {
+    fn query(&self) -> Result<bool, DeviceError> {
+        self.core.with(|_| Ok(self.event.is_done()?))
+    }
 }
 
 impl Transfer for Mark {
@@ -332,7 +342,7 @@ impl Transfer for Mark {
     }
 
     fn is_done(&self) -> bool {
-        self.core.with(|_| Ok(self.event.is_done()?)).unwrap_or(false)
+        self.query().unwrap_or(false)
     }
 }
 
