@@ -101,26 +101,35 @@ impl Communicator {
         parts: &[Part],
     ) -> Result<Started> {
         let bytes = |range: &Range<usize>| (range.len() * size_of::<V>()) as u64;
-        // What each rank is told before NCCL may wait for it: that this one is here, and how much it sends.
-        for part in parts {
-            rank.send(exchange, part.peer, &[bytes(&part.send)])?;
-            rank.count_bytes(part.peer, bytes(&part.send));
-        }
         let expected = parts.iter().map(|part| (part.peer, bytes(&part.receive))).collect();
-        let addresses = (from.raw_address(), to.raw_address());
-        let started = stream.scope(|| {
-            let put = |stream| {
-                let enqueued = self.enqueue::<V>(rank, addresses, parts, stream);
-                enqueued.and_then(|()| wait_for_peers(rank, exchange, parts, || self.is_idle(rank)))
-            };
-            if !parts.is_empty() {
-                // SAFETY: NCCL reads and writes parts of these operands, and puts that on the stream before its state is no longer in
-                // progress, which was waited for; if it was not, the communicator is aborted. It keeps the context.
-                unsafe { self.device.put_foreign(&[from], &mut [to], put) }??;
-            }
-            Ok(self.device.record()?)
+        // What each rank is told before NCCL may wait for it: that this one is here, and how much it sends.
+        let told = parts.iter().try_for_each(|part| {
+            rank.count_bytes(part.peer, bytes(&part.send));
+            rank.send(exchange, part.peer, &[bytes(&part.send)])
         });
-        Ok(Started { exchange, end: self.or_abort(started)?, expected })
+        let end = told.and_then(|()| stream.scope(|| self.put(rank, exchange, (from, to), parts)));
+        Ok(Started { exchange, end: self.or_abort(end)?, expected })
+    }
+
+    /// Puts an exchange on the stream that the thread uses; what is after it there.
+    fn put<V: Pod>(
+        &self,
+        rank: &Rank,
+        exchange: Exchange,
+        (from, to): (&DeviceSlice<V>, &mut DeviceSlice<V>),
+        parts: &[Part],
+    ) -> Result<Event> {
+        let addresses = (from.raw_address(), to.raw_address());
+        let put = |stream| {
+            self.enqueue::<V>(rank, addresses, parts, stream)?;
+            wait_for_peers(rank, exchange, parts, || self.is_idle(rank))
+        };
+        if !parts.is_empty() {
+            // SAFETY: NCCL reads and writes parts of these operands, and has put that on the stream when its state is no longer in
+            // progress, which is waited for; if that fails, the communicator is aborted. It keeps the context.
+            unsafe { self.device.put_foreign(&[from], &mut [to], put) }??;
+        }
+        Ok(self.device.record()?)
     }
 
     /// Waits until an exchange is done.
