@@ -38,14 +38,24 @@ pub(crate) struct HaloExchange<V: Value> {
 
 /// How elements get to other ranks.
 enum Way<V: Value> {
-    Host { packed: PinnedVec<V>, needed: PinnedVec<V> },
-    Nccl(Arc<Communicator>),
+    Host {
+        packed: PinnedVec<V>,
+        needed: PinnedVec<V>,
+    },
+    /// In the first exchange nothing else is under way. What the driver does when kernels are first used, such as loading them, may wait
+    /// for the GPU; it must not wait for NCCL, which may wait for a rank that does the same.
+    Nccl {
+        communicator: Arc<Communicator>,
+        is_first: bool,
+    },
 }
 
 /// An exchange that has begun, and is to be [finished](HaloExchange::finish).
 pub(crate) enum Sent {
     Host(Exchange),
     Nccl(Started),
+    /// It is done.
+    Done,
 }
 
 impl<V: Value> HaloExchange<V> {
@@ -69,7 +79,7 @@ impl<V: Value> HaloExchange<V> {
         }
         let needed = halo.columns().len();
         let way = match rank.communicator() {
-            Some(communicator) => Way::Nccl(communicator),
+            Some(communicator) => Way::Nccl { communicator, is_first: true },
             None => {
                 Way::Host { packed: device.pinned(expanded.len())?, needed: device.pinned(needed * width)? }
             }
@@ -109,7 +119,11 @@ impl<V: Value> HaloExchange<V> {
         send: fn(&mut Self) -> Result<Sent>,
         product: impl FnOnce() -> Result<()>,
     ) -> Result<Sent> {
-        if self.rank.device().kind() == DeviceKind::Cpu || matches!(self.way, Way::Nccl(_)) {
+        let is_sent_first = match self.way {
+            Way::Host { .. } => self.rank.device().kind() == DeviceKind::Cpu,
+            Way::Nccl { is_first, .. } => !is_first,
+        };
+        if is_sent_first {
             let sent = send(self)?;
             product()?;
             return Ok(sent);
@@ -127,11 +141,16 @@ impl<V: Value> HaloExchange<V> {
                 send_parts(rank, exchange, packed.as_slice()?, |to| scaled(&halo.send_range(to), *width))?;
                 Ok(Sent::Host(exchange))
             }
-            Way::Nccl(communicator) => {
+            Way::Nccl { communicator, is_first } => {
                 let ways = |peer| (halo.send_range(peer), halo.receive_range(peer));
                 let parts = parts(rank, *width, ways);
                 let operands = (&**packed, needed.as_mut_slice());
-                Ok(Sent::Nccl(communicator.start(rank, exchange, stream, operands, &parts)?))
+                begun(
+                    rank,
+                    communicator,
+                    is_first,
+                    communicator.start(rank, exchange, stream, operands, &parts)?,
+                )
             }
         }
     }
@@ -177,11 +196,16 @@ impl<V: Value> HaloExchange<V> {
                 send_parts(rank, exchange, needed.as_slice()?, |to| scaled(&halo.receive_range(to), *width))?;
                 Ok(Sent::Host(exchange))
             }
-            Way::Nccl(communicator) => {
+            Way::Nccl { communicator, is_first } => {
                 let ways = |peer| (halo.receive_range(peer), halo.send_range(peer));
                 let parts = parts(rank, *width, ways);
                 let operands = (&**needed.as_vec(), &mut **packed);
-                Ok(Sent::Nccl(communicator.start(rank, exchange, stream, operands, &parts)?))
+                begun(
+                    rank,
+                    communicator,
+                    is_first,
+                    communicator.start(rank, exchange, stream, operands, &parts)?,
+                )
             }
         }
     }
@@ -204,11 +228,20 @@ impl<V: Value> HaloExchange<V> {
     /// Waits until an exchange is done, so that a rank that fails in it fails no later than here.
     pub(crate) fn finish(&self, sent: &Sent) -> Result<()> {
         match (&self.way, sent) {
-            (Way::Nccl(communicator), Sent::Nccl(started)) => communicator.finish(&self.rank, started),
-            // Messages were waited for.
+            (Way::Nccl { communicator, .. }, Sent::Nccl(started)) => communicator.finish(&self.rank, started),
+            // It was waited for.
             _ => Ok(()),
         }
     }
+}
+
+/// An exchange by NCCL that has begun; the first is waited for.
+fn begun(rank: &Rank, communicator: &Communicator, is_first: &mut bool, started: Started) -> Result<Sent> {
+    if !std::mem::take(is_first) {
+        return Ok(Sent::Nccl(started));
+    }
+    communicator.finish(rank, &started)?;
+    Ok(Sent::Done)
 }
 
 /// Sends each rank its part of the elements, if it has one.
