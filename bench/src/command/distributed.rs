@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -13,6 +14,7 @@ use evenpath_distributed::generate::Stencil;
 use evenpath_distributed::{Cluster, DistributedCsr, DistributedHiSparse, DistributedVec, Engine, Rank};
 use serde_json::json;
 
+use crate::plot::{Axis, Mark, Plot, Series};
 use crate::statistics::{median, spread};
 
 #[derive(clap::Args)]
@@ -39,6 +41,9 @@ pub(crate) struct Arguments {
     /// What carries elements from GPU to GPU.
     #[arg(long, value_enum, default_value_t = EngineName::Auto)]
     engine: EngineName,
+    /// Plot the times of a product as SVG.
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
     /// One JSON object per line, instead of a table.
     #[arg(long)]
     json: bool,
@@ -116,18 +121,60 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
             "scaling", "ranks", "rows", "product µs", "spread", "dot µs", "spread", "waited", "eff."
         )?;
     }
+    let mut series = Vec::new();
     for is_weak in [false, true] {
         let mut alone: Option<(f64, f64)> = None;
+        let mut points = Vec::new();
         for &ranks in &arguments.ranks {
             let measured = measure(arguments, ranks, is_weak)?;
             let time = median(&measured.product);
             // Of the first number of ranks, which need not be 1.
             let (first_ranks, first_time) = *alone.get_or_insert((f64::from(ranks), time));
             let work = if is_weak { 1.0 } else { first_ranks / f64::from(ranks) };
+            points.push(Point { ranks: f64::from(ranks), time, ideal: first_time * work });
             write(&mut out, arguments, is_weak, ranks, &measured, first_time * work / time)?;
         }
+        series.extend(lines(is_weak, &points));
+    }
+    if let Some(path) = &arguments.plot {
+        let svg = plot(arguments, series).to_svg();
+        std::fs::write(path, svg).map_err(|error| format!("{}: {error}", path.display()))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A measurement, for the plot.
+struct Point {
+    ranks: f64,
+    /// µs of one product.
+    time: f64,
+    /// What it would be if ranks cost nothing.
+    ideal: f64,
+}
+
+/// What was measured of a way of scaling, and the ideal.
+fn lines(is_weak: bool, points: &[Point]) -> [Series; 2] {
+    let name = scaling(is_weak);
+    let line = |name: String, time: fn(&Point) -> f64| Series {
+        name,
+        mark: Mark::Line,
+        points: points.iter().map(|point| (point.ranks, time(point))).collect(),
+    };
+    [line(format!("{name} scaling"), |point| point.time), line(format!("{name}, ideal"), |point| point.ideal)]
+}
+
+fn plot(arguments: &Arguments, series: Vec<Series>) -> Plot {
+    let (side, format) = (arguments.side, arguments.format.name());
+    Plot {
+        title: format!("A product with the five-point stencil, {side} x {side} points, as {format}"),
+        x: Axis::log("ranks"),
+        y: Axis::log("µs of a product, median"),
+        series,
+    }
+}
+
+fn scaling(is_weak: bool) -> &'static str {
+    if is_weak { "weak" } else { "strong" }
 }
 
 fn write(
@@ -139,7 +186,7 @@ fn write(
     efficiency: f64,
 ) -> io::Result<()> {
     let Measured { rows, product, dot, waited, engine } = measured;
-    let scaling = if is_weak { "weak" } else { "strong" };
+    let scaling = scaling(is_weak);
     let (product_us, dot_us) = (median(product), median(dot));
     let (product_spread, dot_spread) = (spread(product), spread(dot));
     if arguments.json {
