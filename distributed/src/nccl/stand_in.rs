@@ -328,6 +328,9 @@ unsafe extern "C" fn destroy(handle: Handle) -> c_int {
 }
 
 unsafe extern "C" fn abort(handle: Handle) -> c_int {
+    if GROUP.with_borrow(Option::is_some) {
+        misused("an abort within a group");
+    }
     with(|state| {
         state.call_with(handle, "ncclCommAbort", |state| {
             state.communicators.remove(&handle.addr());
