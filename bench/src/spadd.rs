@@ -4,7 +4,9 @@ use evenpath::error::OpError;
 use evenpath::{Csr, Device, Offset, Value};
 use rayon::prelude::*;
 
-use crate::measure::{Measurement, Repetitions, Work, times_ms};
+use crate::measure::{Measurement, Repetitions, Work, median, times_ms};
+use crate::peers::PeerValue;
+use crate::peers::cusparse::{Cusparse, SpaddRun};
 
 /// What is added to a matrix A.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -53,6 +55,17 @@ fn shifted<V: Value, O: Offset>(a: &Csr<V, O>) -> Csr<V, O> {
         Ok(shifted) => shifted,
         Err(error) => unreachable!("the columns are below {cols}: {error}"),
     }
+}
+
+/// A library's figures for a sum.
+#[derive(Debug, Clone, Copy)]
+pub struct PeerSum {
+    /// Median milliseconds of the whole sum, in allocated memory.
+    pub ms: f64,
+    /// The same for its columns and values, given the row offsets.
+    pub values_ms: f64,
+    /// Bytes of workspace that the library requested.
+    pub workspace_bytes: usize,
 }
 
 /// At most three operations per nonzero of the result; the bytes of all three matrices.
@@ -139,6 +152,30 @@ pub fn check<V: Value, O: Offset>(
         None => Ok(()),
         Some(row) => Err(format!("row {row} of C is not the sum of the rows of A and B")),
     }
+}
+
+/// The fastest sum with a correct result that cuSPARSE computes, of all its versions and algorithms. The reasons why others have
+/// none are added to `failures`.
+pub fn fastest_peer<V: PeerValue>(
+    library: &Cusparse,
+    a: (V, &Csr<V>),
+    b: (V, &Csr<V>),
+    repetitions: Repetitions,
+    failures: &mut Vec<String>,
+) -> Option<PeerSum> {
+    let mut sums = Vec::new();
+    library.measure_spadd(a, b, repetitions, |SpaddRun { version, algorithm, outcome }| {
+        let checked = outcome.map_err(|error| error.to_string()).and_then(|sum| {
+            check(a, b, &sum.result)?;
+            let (ms, values_ms) = (median(&sum.whole_ms), median(&sum.values_ms));
+            Ok(PeerSum { ms, values_ms, workspace_bytes: sum.workspace_bytes })
+        });
+        match checked {
+            Ok(sum) => sums.push(sum),
+            Err(reason) => failures.push(format!("cuSPARSE {version}, {algorithm}: {reason}")),
+        }
+    });
+    sums.into_iter().min_by(|a, b| a.ms.total_cmp(&b.ms))
 }
 
 #[cfg(test)]

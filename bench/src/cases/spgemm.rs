@@ -5,7 +5,7 @@ use evenpath::spgemm::SpgemmMethod;
 use super::{Bench, Measured, Named};
 use crate::peers::PeerValue;
 use crate::results::{Contender, Figures, OWN_NAME};
-use crate::spgemm::{self, Case, Outcome};
+use crate::spgemm::{self, Case, Outcome, PeerRecord};
 
 /// `C = AA` or `AAᵀ`, including the pattern, by the method that the library chooses.
 pub(super) fn measure<V: PeerValue>(bench: &Bench<'_>, named: &Named<'_, V>) -> Measured {
@@ -32,8 +32,10 @@ pub(super) fn measure<V: PeerValue>(bench: &Bench<'_>, named: &Named<'_, V>) -> 
         }
     };
     let ours = record.methods.iter().map(|one| contender(OWN_NAME, &one.method, &one.outcome)).collect();
-    let peers =
-        record.cusparse.iter().map(|one| contender("cusparse", &one.algorithm, &one.outcome)).collect();
+    let peer = |one: &PeerRecord| {
+        contender("cusparse", &one.algorithm, &one.outcome).of_version(one.version.as_deref())
+    };
+    let peers = record.cusparse.iter().map(peer).collect();
     let mut more = BTreeMap::new();
     let mut nonzeros = 0;
     if let Some(figures) = record.methods.iter().find_map(|one| one.outcome.right()) {

@@ -96,7 +96,7 @@ fn peers<V: PeerValue>(
         };
         problem.measure(bench.repetitions, |run| {
             let name = format!("{}, {layout}", run.algorithm);
-            contenders.push(match run.outcome {
+            let contender = match run.outcome {
                 Err(error) => Contender::refused(NAME, name, &error.to_string()),
                 Ok(times) => {
                     let difference = spmm::check(a, b, &times.result, columns, layout).err();
@@ -104,7 +104,8 @@ fn peers<V: PeerValue>(
                     Contender::ran(NAME, name, median(&times.times_ms), bytes, difference.as_deref())
                         .with_timing(Timing::new(&times.times_ms))
                 }
-            });
+            };
+            contenders.push(contender.of_version(run.version.as_deref()));
         });
     }
     contenders

@@ -54,16 +54,19 @@ pub(super) fn measure<V: PeerValue>(
 
 /// The contenders for the algorithms of other libraries.
 pub(super) fn peers(records: &[PeerRecord]) -> Vec<Contender> {
-    let contender = |record: &PeerRecord| match &record.outcome {
-        Outcome::Failed { error } => Contender::refused(record.library, &record.algorithm, error),
-        Outcome::Measured(figures) => Contender::ran(
-            record.library,
-            &record.algorithm,
-            figures.ms,
-            Some(figures.workspace_bytes as u64),
-            figures.difference.as_deref(),
-        )
-        .with_timing(figures.timing),
+    let contender = |record: &PeerRecord| {
+        let contender = match &record.outcome {
+            Outcome::Failed { error } => Contender::refused(record.library, &record.algorithm, error),
+            Outcome::Measured(figures) => Contender::ran(
+                record.library,
+                &record.algorithm,
+                figures.ms,
+                Some(figures.workspace_bytes as u64),
+                figures.difference.as_deref(),
+            )
+            .with_timing(figures.timing),
+        };
+        contender.of_version(record.version.as_deref())
     };
     records.iter().map(contender).collect()
 }

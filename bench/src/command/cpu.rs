@@ -57,6 +57,16 @@ enum Op {
     Spmm,
 }
 
+impl Op {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Spadd => "spadd",
+            Self::Spgemm => "spgemm",
+            Self::Spmm => "spmm",
+        }
+    }
+}
+
 /// A contender's milliseconds, and what is wrong with its result.
 struct Outcome {
     name: &'static str,
@@ -180,28 +190,28 @@ impl Session<'_> {
         let Some(ours) = outcomes.first().and_then(Outcome::right) else {
             self.all_right &= outcomes.is_empty();
             for wrong in outcomes {
-                eprintln!("{matrix}, {op:?}: {}", wrong.text());
+                eprintln!("{matrix}, {}: {}", op.name(), wrong.text());
             }
             return;
         };
         let ours_ms = median(ours);
         for outcome in outcomes {
-            let ratio = outcome.right().map(|times| median(times) / ours_ms);
+            let times = outcome.right();
+            let ratio = times.map(|times| median(times) / ours_ms);
             if self.arguments.json {
-                let times = outcome.right();
                 println!(
                     "{}",
-                    json!({ "op": format!("{op:?}").to_lowercase(), "matrix": matrix, "value": V::NAME, "nnz": nonzeros,
+                    json!({ "op": op.name(), "matrix": matrix, "value": V::NAME, "nnz": nonzeros,
                         "library": outcome.name, "ms": times.map(|times| median(times)),
                         "is_wide": times.map(Times::is_wide), "over_ours": ratio,
-                        "error": outcome.right().is_none().then(|| outcome.text()) })
+                        "error": times.is_none().then(|| outcome.text()) })
                 );
             } else {
                 let ratio = ratio.map_or(String::new(), |ratio| format!("{ratio:>8.3}"));
-                let op = format!("{op:?}").to_lowercase();
                 println!(
-                    "{matrix:<22} {:<4} {nonzeros:>10} {op:<7} {:<8} {:>12} {ratio}",
+                    "{matrix:<22} {:<4} {nonzeros:>10} {:<7} {:<8} {:>12} {ratio}",
                     V::NAME,
+                    op.name(),
                     outcome.name,
                     outcome.text()
                 );
@@ -221,7 +231,7 @@ impl Session<'_> {
     /// Prints the means.
     fn conclude(&self) {
         for PeerRatios { op, value, peer, ratios } in &self.ratios {
-            let op = format!("{op:?}").to_lowercase();
+            let op = op.name();
             let mean = geometric_mean(ratios.iter().copied());
             let lowest = ratios.iter().copied().reduce(f64::min);
             let (Some(mean), Some(lowest)) = (mean, lowest) else { continue };

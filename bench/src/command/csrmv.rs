@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
     /// Where to run: best, cuda:0 (or another number), cpu, simulated.
     #[arg(long, default_value_t = DeviceChoice::Best)]
     device: DeviceChoice,
-    /// Do not compare with cuSPARSE or MKL.
+    /// Do not compare with cuSPARSE, in any of its versions, or MKL.
     #[arg(long)]
     no_peers: bool,
     /// Number of runs to time per method. [default: 100 on a GPU, 20 on the CPU, 3 on the simulated GPU]
@@ -65,10 +65,11 @@ impl Arguments {
         if self.no_peers {
             return None;
         }
-        Peer::open(device.kind()).unwrap_or_else(|reason| {
+        let (peer, absent) = Peer::open(device.kind());
+        for reason in absent {
             self.note(format_args!("note: {reason}"));
-            None
-        })
+        }
+        peer
     }
 }
 

@@ -91,7 +91,8 @@ pub(crate) struct Measuring {
     /// Where to run: best, cuda:0 (or another number), cpu, simulated.
     #[arg(long, default_value_t = DeviceChoice::Best)]
     pub(crate) device: DeviceChoice,
-    /// Libraries to compare with, if installed. [default: cusparse on a GPU]
+    /// Libraries to compare with, if installed. `EVENPATH_CUSPARSE` lists files of further versions of cuSPARSE, separated as in
+    /// `PATH`. [default: cusparse on a GPU]
     #[arg(long, value_delimiter = ',')]
     pub(crate) peers: Option<Vec<PeerName>>,
     /// Do not compare with other libraries.

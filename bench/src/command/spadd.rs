@@ -2,9 +2,9 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use crate::arguments::ValueType;
-use crate::measure::{copy_rate, median};
+use crate::measure::copy_rate;
 use crate::peers::PeerValue;
-use crate::spadd::{Addend, check, measure};
+use crate::spadd::{Addend, PeerSum, check, fastest_peer, measure};
 use crate::spmv::Peers;
 use crate::statistics::{correlation, geometric_mean};
 use evenpath::{Csr, Device};
@@ -107,28 +107,19 @@ impl Session<'_> {
         let repetitions = self.arguments.measuring.repetitions(self.device.kind(), 20, 20, 20);
         let measured = measure(&self.device, (alpha, a), (beta, &b), repetitions)?;
         let verdict = check((alpha, a), (beta, &b), &measured.result);
-        let peer = self.peers.cusparse().map(|library| {
-            let times = library.measure_spadd((alpha, a), (beta, &b), repetitions)?;
-            Ok::<_, Box<dyn Error>>((check((alpha, a), (beta, &b), &times.result), times))
-        });
-        let peer = match peer {
-            Some(Ok((Ok(()), times))) => Some(times),
-            Some(Ok((Err(error), _))) => {
-                eprintln!("cuSPARSE, {name}: {error}");
-                None
-            }
-            Some(Err(error)) => {
-                eprintln!("cuSPARSE, {name}: {error}");
-                None
-            }
-            None => None,
-        };
+        let mut failures = Vec::new();
+        let peer = self
+            .peers
+            .cusparse()
+            .and_then(|library| fastest_peer(library, (alpha, a), (beta, &b), repetitions, &mut failures));
+        for failure in failures {
+            eprintln!("{name}: {failure}");
+        }
         self.all_right &= verdict.is_ok();
         let nonzeros = a.nnz() + b.nnz();
         let (ms, values_ms) = (measured.whole.ms, measured.values.ms);
         let share = measured.whole.gbps / self.copy_gbps;
-        let peer_ms = peer.as_ref().map(|peer| (median(&peer.whole_ms), median(&peer.values_ms)));
-        self.ratios.extend(peer_ms.map(|(whole, _)| whole / ms));
+        self.ratios.extend(peer.map(|peer| peer.ms / ms));
         self.times[usize::from(size_of::<V>() == 4)].push((measured.whole.bytes as f64, ms));
         if nonzeros >= LARGE {
             self.shares.push(share);
@@ -140,9 +131,9 @@ impl Session<'_> {
                     "cols": a.cols(), "nnz_a": a.nnz(), "nnz_b": b.nnz(), "nnz_c": measured.result.nnz(), "ms": ms,
                     "range_ms": measured.whole.range_ms, "bytes": measured.whole.bytes, "copy_share": share,
                     "values_ms": values_ms, "workspace_bytes": measured.workspace_bytes, "verified": verdict.is_ok(),
-                    "cusparse_ms": peer_ms.map(|ms| ms.0), "cusparse_values_ms": peer_ms.map(|ms| ms.1),
-                    "cusparse_workspace_bytes": peer.as_ref().map(|peer| peer.workspace_bytes),
-                    "cusparse_over_ours": peer_ms.map(|peer| peer.0 / ms) })
+                    "cusparse_ms": peer.map(|peer| peer.ms), "cusparse_values_ms": peer.map(|peer| peer.values_ms),
+                    "cusparse_workspace_bytes": peer.map(|peer| peer.workspace_bytes),
+                    "cusparse_over_ours": peer.map(|peer| peer.ms / ms) })
             );
             return Ok(());
         }
@@ -152,7 +143,7 @@ impl Session<'_> {
             V::NAME,
             measured.result.nnz()
         );
-        if let Some((whole, values)) = peer_ms {
+        if let Some(PeerSum { ms: whole, values_ms: values, .. }) = peer {
             print!(" {whole:>9.4} {:>6.2} {values:>9.4} {:>6.2}", whole / ms, values / values_ms);
         }
         println!("{}", verdict.map_or_else(|error| format!("  FAIL: {error}"), |()| String::new()));
@@ -174,7 +165,10 @@ impl Session<'_> {
             return;
         }
         if let Some(mean) = mean {
-            println!("{mean:.2} times as fast as csrgeam2 (geometric mean of {})", self.ratios.len());
+            println!(
+                "{mean:.2} times as fast as the best of cuSPARSE (geometric mean of {})",
+                self.ratios.len()
+            );
         }
         for (value, correlation) in ["f64", "f32"].iter().zip(correlations) {
             if let Some(correlation) = correlation {

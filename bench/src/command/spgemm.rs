@@ -2,6 +2,7 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use crate::arguments::ValueType;
+use crate::peers::full_name;
 use crate::spgemm::{Case, Figures, MethodRecord, Outcome, Record, Summary, measure, other_factor};
 use evenpath::Csr;
 use evenpath::spgemm::SpgemmMethod;
@@ -107,7 +108,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         };
         println!("{device}; {product}");
         println!(
-            "{:<20} {:>5} {:>12} {:>11}  {:<16} {:>9} {:>9} {:>8} {:>9} {:>6}",
+            "{:<20} {:>5} {:>12} {:>11}  {:<36} {:>9} {:>9} {:>8} {:>9} {:>6}",
             "matrix",
             "value",
             "products",
@@ -164,7 +165,7 @@ fn lines(record: &Record) -> String {
     let mut line = |name: &str, outcome: &Outcome, ratio: Option<f64>| {
         let start = format!("{:<20} {:>5} {:>12}", record.matrix, record.value, record.products);
         match outcome {
-            Outcome::Failed { error } => text.push(format!("{start} {:>11}  {name:<16} {error}\n", "")),
+            Outcome::Failed { error } => text.push(format!("{start} {:>11}  {name:<36} {error}\n", "")),
             Outcome::Measured(Figures {
                 ms, numeric_ms, gflops, nonzeros, peak_bytes, difference, ..
             }) => {
@@ -173,7 +174,7 @@ fn lines(record: &Record) -> String {
                 let verdict = difference.as_ref().map_or(String::new(), |found| format!("  FAIL: {found}"));
                 let megabytes = *peak_bytes as f64 / 1e6;
                 text.push(format!(
-                    "{start} {nonzeros:>11}  {name:<16} {ms:>9.4} {numeric:>9} {gflops:>8.1} {megabytes:>9.1} \
+                    "{start} {nonzeros:>11}  {name:<36} {ms:>9.4} {numeric:>9} {gflops:>8.1} {megabytes:>9.1} \
                      {ratio:>6}{verdict}\n"
                 ));
             }
@@ -184,7 +185,8 @@ fn lines(record: &Record) -> String {
         line(name, outcome, record.ratio(method));
     }
     for peer in &record.cusparse {
-        line(&format!("cusparse {}", peer.algorithm), &peer.outcome, None);
+        let name = full_name("cusparse", peer.version.as_deref());
+        line(&format!("{name} {}", peer.algorithm), &peer.outcome, None);
     }
     if let Some(phases) = record.phases {
         text.push(format!(

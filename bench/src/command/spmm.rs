@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use crate::input::random_vector;
 use crate::measure::{Repetitions, copy_rate, median};
 use crate::peers::cusparse;
-use crate::peers::{PeerRun, PeerValue};
+use crate::peers::{PeerRun, PeerValue, full_name};
 use crate::spmm::{check, measure};
 use crate::spmv::Peers;
 use evenpath::spmm::SpmmOperand;
@@ -65,6 +65,7 @@ struct Session<'a> {
 /// A peer's best result for a problem, over layouts.
 struct Best {
     ms: f64,
+    version: Option<String>,
     algorithm: String,
     layout: Layout,
 }
@@ -132,7 +133,7 @@ impl Session<'_> {
         self.arguments.measuring.repetitions(self.device.kind(), 20, 20, 20)
     }
 
-    /// The best of cuSPARSE's algorithms, over both layouts; `None` without cuSPARSE.
+    /// The best of cuSPARSE's versions and algorithms, over both layouts; `None` without cuSPARSE.
     fn peer<V: PeerValue>(
         &mut self,
         matrix: &Csr<V>,
@@ -148,26 +149,29 @@ impl Session<'_> {
                 Layout::ColumnMajor => cusparse::Layout::ColumnMajor,
             };
             let problem = library.spmm_problem(matrix, b, columns, peer_layout)?;
-            problem.measure(self.repetitions(), |PeerRun { algorithm, outcome, .. }| match outcome {
-                Ok(run) => {
-                    let ms = median(&run.times_ms);
-                    let right = check(matrix, b, &run.result, columns, layout);
-                    if self.arguments.json {
-                        println!(
-                            "{}",
-                            json!({ "op": "spmm", "peer": "cusparse", "algorithm": algorithm, "columns": columns,
-                                "layout": layout.to_string(), "ms": ms, "preprocessing_ms": run.preprocessing_ms,
-                                "workspace_bytes": run.workspace_bytes, "verified": right.is_ok() })
-                        );
-                    }
-                    if let Err(error) = right {
-                        eprintln!("cuSPARSE {algorithm}, {layout}: {error}");
-                        all_right = false;
-                    } else if best.as_ref().is_none_or(|best| ms < best.ms) {
-                        best = Some(Best { ms, algorithm, layout });
-                    }
+            problem.measure(self.repetitions(), |PeerRun { version, algorithm, outcome, .. }| {
+                let name = format!("{} {algorithm}", full_name("cuSPARSE", version.as_deref()));
+                let run = match outcome {
+                    Ok(run) => run,
+                    Err(error) => return eprintln!("{name}, {layout}: {error}"),
+                };
+                let ms = median(&run.times_ms);
+                let right = check(matrix, b, &run.result, columns, layout);
+                if self.arguments.json {
+                    println!(
+                        "{}",
+                        json!({ "op": "spmm", "peer": "cusparse", "version": version, "algorithm": algorithm,
+                            "columns": columns, "layout": layout.to_string(), "ms": ms,
+                            "preprocessing_ms": run.preprocessing_ms, "workspace_bytes": run.workspace_bytes,
+                            "verified": right.is_ok() })
+                    );
                 }
-                Err(error) => eprintln!("cuSPARSE {algorithm}, {layout}: {error}"),
+                if let Err(error) = right {
+                    eprintln!("{name}, {layout}: {error}");
+                    all_right = false;
+                } else if best.as_ref().is_none_or(|best| ms < best.ms) {
+                    best = Some(Best { ms, version, algorithm, layout });
+                }
             });
         }
         self.all_right &= all_right;
@@ -208,6 +212,7 @@ impl Session<'_> {
                     "layout": layout.to_string(), "copy_share": measurement.gbps / self.copy_gbps,
                     "plan_ms": plan.analysis_ms, "workspace_bytes": plan.workspace_bytes, "pieces": plan.pieces,
                     "verified": verdict.is_ok(), "cusparse_ms": best.map(|best| best.ms),
+                    "cusparse_version": best.map(|best| &best.version),
                     "cusparse_algorithm": best.map(|best| &best.algorithm),
                     "cusparse_layout": best.map(|best| best.layout.to_string()),
                     "cusparse_over_ours": ratio(measurement.ms) });
@@ -228,11 +233,12 @@ impl Session<'_> {
                 by_rows.gflops,
                 by_rows.gbps / self.copy_gbps
             );
-            if let Some(Best { ms, algorithm, layout }) = best {
+            if let Some(Best { ms, version, algorithm, layout }) = best {
                 print!(
-                    " {ms:>10.4} {:>6.2} {:>6.2}  {algorithm}, {layout}",
+                    " {ms:>10.4} {:>6.2} {:>6.2}  {} {algorithm}, {layout}",
                     ms / by_rows.ms,
-                    ms / by_columns.ms
+                    ms / by_columns.ms,
+                    version.as_deref().unwrap_or_default()
                 );
             }
             println!(

@@ -3,7 +3,7 @@ use std::process::ExitCode;
 
 use crate::arguments::ValueType;
 use crate::measure::copy_rate;
-use crate::peers::Operation;
+use crate::peers::{Operation, full_name};
 use crate::spmv::{Case, ChoiceError, Record, Summary, Way, measure};
 use evenpath::device::DeviceKind;
 use evenpath::spmv::{SpmvMethod, SpmvTransposedMethod};
@@ -106,7 +106,7 @@ impl Printer {
             "{device}, copies at {copy_gbps:.0} GB/s{beside}; * fits in L2, and so do the peers'; ~ spread widely"
         );
         println!(
-            "{:<22} {:>4} {:>10} {:<12} {:>9} {:>7} {:>8} {:>8} {:>7} {:>8} {:>6}  {:<30} {:>9} {:>6}",
+            "{:<22} {:>4} {:>10} {:<12} {:>9} {:>7} {:>8} {:>8} {:>7} {:>8} {:>6}  {:<38} {:>9} {:>6}",
             "matrix",
             "",
             "nonzeros",
@@ -164,11 +164,11 @@ fn lines(record: &Record) -> String {
         .into_iter()
         .map(|library| match record.best_peer(|peer, _| peer.library == library) {
             Some((peer, figures)) => format!(
-                "{:<30} {:>9.4}{} {:>6.3}",
-                format!("{library} {}", peer.algorithm),
+                "{:<38} {:>9.4}{} {:>6.3}",
+                format!("{} {}", peer.full_name(), peer.algorithm),
                 figures.ms,
                 if figures.timing.wide { "~" } else { "" },
-                record.ratio(library, None).unwrap_or(f64::NAN)
+                record.ratio(library, None, None).unwrap_or(f64::NAN)
             ),
             None => format!("{library}: no correct result"),
         })
@@ -211,6 +211,7 @@ fn summary_text(summary: &Summary) -> String {
     let mut parts = vec![format!("{} {}: {} matrices", summary.op, summary.value, summary.matrices)];
     if let (Some(library), Some(mean)) = (summary.library, summary.geometric_mean_ratio) {
         let format = summary.format.map_or(String::new(), |format| format!(" by {format}"));
+        let library = full_name(library, summary.version.as_deref());
         parts.push(format!("against {library}{format} on {}: geometric mean {mean:.3}", summary.compared));
         if let Some(worst) = &summary.worst_large {
             parts.push(format!(

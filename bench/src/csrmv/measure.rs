@@ -11,7 +11,7 @@ use thiserror::Error;
 use super::{Figures, Peer, Record};
 use crate::input::random_vector;
 use crate::measure::{Measurement, Repetitions, Times, median, times_ms};
-use crate::peers::{PeerRun, PeerValue, SpmvOperands};
+use crate::peers::{PeerValue, SpmvOperands};
 use crate::spmv::{Reference, work};
 
 /// The number of plans made to time one.
@@ -145,10 +145,10 @@ impl<'c, V: PeerValue> Problem<'c, V> {
         let runs = peer.runs(self.matrix, operands, self.case.repetitions);
         let mut best: Option<Figures> = None;
         let mut reason = "it has no algorithm for CSR".to_owned();
-        for PeerRun { algorithm, outcome, .. } in runs.map_err(|error| error.to_string())? {
-            match outcome {
+        for run in runs.map_err(|error| error.to_string())? {
+            let name = peer.algorithm_name(&run);
+            match run.outcome {
                 Ok(times) => {
-                    let name = format!("{} {algorithm}", peer.name());
                     let found = self.figures(name, times.preprocessing_ms, &times.times_ms, &times.result);
                     let rank = |figures: &Figures| (figures.wrong.is_some(), figures.measured.ms);
                     if best.as_ref().is_none_or(|best| rank(&found) < rank(best)) {

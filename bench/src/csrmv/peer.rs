@@ -6,36 +6,50 @@ use evenpath::device::DeviceKind;
 use crate::measure::Repetitions;
 use crate::peers::cusparse::Cusparse;
 use crate::peers::mkl::Mkl;
-use crate::peers::{Operation, PeerError, PeerRun, PeerValue, SpmvOperands};
+use crate::peers::{Operation, PeerError, PeerRun, PeerValue, SpmvOperands, full_name};
 
 /// A library that multiplies matrices in CSR on the same processor.
 pub enum Peer {
-    /// NVIDIA's cuSPARSE.
-    Cusparse(Box<Cusparse>),
+    /// NVIDIA's cuSPARSE, in all open versions.
+    Cusparse(Cusparse),
     /// Intel's MKL.
     Mkl(Mkl),
 }
 
 impl Peer {
-    /// Opens cuSPARSE on a GPU, and MKL on the CPU. The simulated GPU has no peer.
-    ///
-    /// # Errors
-    ///
-    /// If the library is not installed, or cannot be used.
-    pub fn open(kind: DeviceKind) -> Result<Option<Self>, PeerError> {
-        Ok(match kind {
-            DeviceKind::Cuda(ordinal) => Some(Self::Cusparse(Box::new(Cusparse::open(ordinal)?))),
-            DeviceKind::Cpu => Some(Self::Mkl(Mkl::open()?)),
-            DeviceKind::Simulated => None,
-        })
+    /// Opens cuSPARSE on a GPU, and MKL on the CPU. The simulated GPU has no peer. Also returns why libraries cannot be used:
+    /// they are not installed, or lack a function.
+    pub fn open(kind: DeviceKind) -> (Option<Self>, Vec<PeerError>) {
+        match kind {
+            DeviceKind::Cuda(ordinal) => {
+                let (opened, absent) = Cusparse::open(ordinal);
+                (opened.map(Self::Cusparse), absent)
+            }
+            DeviceKind::Cpu => match Mkl::open() {
+                Ok(opened) => (Some(Self::Mkl(opened)), Vec::new()),
+                Err(error) => (None, vec![error]),
+            },
+            DeviceKind::Simulated => (None, Vec::new()),
+        }
     }
 
-    /// Its name.
-    pub fn name(&self) -> &'static str {
+    /// Its name, with the versions of cuSPARSE.
+    pub fn name(&self) -> String {
         match self {
+            Self::Cusparse(library) => {
+                format!("cuSPARSE {}", library.versions().collect::<Vec<_>>().join(" and "))
+            }
+            Self::Mkl(_) => "MKL".into(),
+        }
+    }
+
+    /// The name of an algorithm, with that of its library.
+    pub(super) fn algorithm_name<V>(&self, run: &PeerRun<V>) -> String {
+        let library = match self {
             Self::Cusparse(_) => "cuSPARSE",
             Self::Mkl(_) => "MKL",
-        }
+        };
+        format!("{} {}", full_name(library, run.version.as_deref()), run.algorithm)
     }
 
     /// Measures y = αAx + βy by each of its algorithms for CSR.

@@ -24,10 +24,23 @@ pub fn measure<V: PeerValue, const D: usize>(
     case: &Case<'_>,
     matrix: &Csr<V>,
 ) -> Result<Record, Box<dyn std::error::Error>> {
-    let tree: Tree<V, D> = case.device.upload(matrix)?.to_hisparse(HiSparseOptions::default())?;
+    let tree = case.device.upload(matrix)?.to_hisparse(HiSparseOptions::default())?;
+    measure_tree::<V, D>(case, matrix, &tree)
+}
+
+/// [`measure`] for a matrix whose tree is there.
+///
+/// # Errors
+///
+/// As [`measure`].
+pub fn measure_tree<V: PeerValue, const D: usize>(
+    case: &Case<'_>,
+    matrix: &Csr<V>,
+    tree: &DeviceHiSparse<V, D>,
+) -> Result<Record, Box<dyn std::error::Error>> {
     let bytes = Bytes::new(matrix, tree.pool_bytes());
-    let products = case.products(matrix, &tree)?;
-    let sums = case.sums(matrix, &tree)?;
+    let products = case.products(matrix, tree)?;
+    let sums = case.sums(matrix, tree)?;
     Ok(Record {
         op: "hisparse",
         suite: case.suite.into(),

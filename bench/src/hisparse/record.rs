@@ -86,7 +86,7 @@ pub struct Sum {
     pub queued_ms: f64,
     /// Median milliseconds in CSR, given the transpose.
     pub csr_ms: f64,
-    /// Median milliseconds of `csrgeam2`, given the transpose.
+    /// Median milliseconds of cuSPARSE's fastest sum, given the transpose.
     pub cusparse_ms: Option<f64>,
     /// Median milliseconds of `csr2csc`, which computes the transpose.
     pub cusparse_transpose_ms: Option<f64>,

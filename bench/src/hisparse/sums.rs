@@ -8,8 +8,8 @@ use evenpath::hisparse::{HiSparseOptions, HiSparseSpaddMethod, HiSparseSpaddOpti
 use super::record::Sum;
 use super::{Case, Tree};
 use crate::measure::{median, times_ms};
-use crate::peers::{PeerError, PeerValue};
-use crate::spadd::{Addend, check};
+use crate::peers::PeerValue;
+use crate::spadd::{Addend, check, fastest_peer};
 
 /// cuSPARSE's milliseconds for a sum.
 struct PeerSum {
@@ -65,17 +65,21 @@ impl Case<'_> {
         Ok(sums)
     }
 
-    /// Milliseconds of `csrgeam2` and, if the transpose is added, of `csr2csc`; `None` if cuSPARSE
-    /// is not open, fails, or gives a different result.
+    /// Milliseconds of cuSPARSE's fastest sum and, if the transpose is added, of `csr2csc`; `None` if it is not open, fails, or
+    /// gives a different result.
     fn cusparse_sum<V: PeerValue>(&self, matrix: &Csr<V>, other: &Csr<V>, addend: Addend) -> Option<PeerSum> {
         let library = self.peers.cusparse()?;
-        let measured =
-            library.measure_spadd((V::ONE, matrix), (V::ONE, other), self.repetitions).and_then(|sum| {
-                check((V::ONE, matrix), (V::ONE, other), &sum.result).map_err(PeerError::Unsuitable)?;
-                let transpose = (addend == Addend::Transpose)
-                    .then(|| library.measure_transpose(matrix, self.repetitions).map(|times| median(&times)));
-                Ok(PeerSum { ms: median(&sum.whole_ms), transpose_ms: transpose.transpose()? })
-            });
-        measured.map_err(|error| eprintln!("cuSPARSE, {}: {error}", self.matrix)).ok()
+        let mut failures = Vec::new();
+        let (a, b) = ((V::ONE, matrix), (V::ONE, other));
+        let sum = fastest_peer(library, a, b, self.repetitions, &mut failures);
+        let transpose = (addend == Addend::Transpose).then(|| {
+            let times = library.measure_transpose(matrix, self.repetitions);
+            times.map_err(|error| failures.push(format!("cuSPARSE: {error}")))
+        });
+        for failure in failures {
+            eprintln!("{}: {failure}", self.matrix);
+        }
+        let transpose = transpose.transpose().ok()?;
+        Some(PeerSum { ms: sum?.ms, transpose_ms: transpose.map(|times| median(&times)) })
     }
 }

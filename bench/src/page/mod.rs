@@ -75,7 +75,8 @@ algorithm with a correct result, without its analysis, divided by the time of ev
 faster, **below 1 it is slower**. Nothing that was measured is left out.\n\n";
 
 const READING: &str = "## How to read the tables\n\n\
-Times are medians in milliseconds. Every result is checked against one computed in f64. \"Of copy\" is the fraction of the \
+Times are medians in milliseconds. Every result is checked against one computed in f64. A library that was measured in several \
+versions is compared with each of them, too; its name alone stands for the fastest of all. \"Of copy\" is the fraction of the \
 device's copy rate that is reached when every array is counted once; it can exceed 1 for small matrices, which stay in the L2 \
 cache.\n\n";
 

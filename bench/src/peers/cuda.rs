@@ -8,7 +8,7 @@ use std::ptr;
 use bytemuck::Pod;
 
 use super::PeerError;
-use super::library::{folders_of, folders_with_prefix, functions, open};
+use super::library::{folders_with_prefix, functions, open, paths_of};
 use crate::measure::Clock;
 
 /// Folders with CUDA libraries, searched after those of the loader and the toolkit.
@@ -46,7 +46,7 @@ pub(super) fn library_folders() -> Vec<PathBuf> {
     let in_toolkit = |toolkit: &PathBuf| {
         ["targets/x86_64-linux/lib", "targets/sbsa-linux/lib", "lib64"].map(|part| toolkit.join(part))
     };
-    let mut folders = folders_of(FOLDERS_VARIABLE);
+    let mut folders = paths_of(FOLDERS_VARIABLE);
     folders.extend(toolkits.iter().flat_map(in_toolkit));
     folders
 }

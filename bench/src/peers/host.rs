@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::time::Instant;
 
 use super::PeerError;
-use crate::measure::Clock;
+use crate::measure::{Clock, Repetitions, Times, times_ms};
 
 /// The clock of the host: work is complete when a call returns.
 pub(super) struct HostClock;
@@ -30,6 +30,15 @@ impl From<Infallible> for PeerError {
     fn from(never: Infallible) -> Self {
         match never {}
     }
+}
+
+/// Times of what makes a result, its destruction included, and a result.
+pub(super) fn times_and_result<T>(
+    repetitions: Repetitions,
+    make: impl Fn() -> Result<T, PeerError>,
+) -> Result<(Times, T), PeerError> {
+    let times = times_ms(&HostClock, repetitions, || make().map(drop))?;
+    Ok((times, make()?))
 }
 
 /// Milliseconds since a moment.

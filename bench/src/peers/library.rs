@@ -1,5 +1,6 @@
 //! Finding and opening shared libraries.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use libloading::Library;
@@ -7,17 +8,58 @@ use libloading::Library;
 use super::PeerError;
 
 /// Opens the first library found with one of these names: by the system's loader, then in the folders, in order. It is
-/// never closed.
+/// never closed. Its symbols are seen by nothing but itself, so that several versions of it can be open.
 pub(super) fn open(
     library: &'static str,
     names: &[&str],
     folders: &[PathBuf],
 ) -> Result<&'static Library, PeerError> {
+    open_first(library, names, folders, Symbols::Own)
+}
+
+/// Opens a library as [`open`] does, but with symbols for all libraries, as if the program were linked with it: for
+/// libraries that expect another one to be there.
+pub(super) fn open_for_all(
+    library: &'static str,
+    names: &[&str],
+    folders: &[PathBuf],
+) -> Result<&'static Library, PeerError> {
+    open_first(library, names, folders, Symbols::ForAll)
+}
+
+/// Opens the library in a file, even if another one with its name is open. It is never closed, and its symbols are seen by
+/// nothing but itself.
+pub(super) fn open_file(library: &'static str, path: &Path) -> Result<&'static Library, PeerError> {
+    let absent = |reason: String| PeerError::Absent { library, reason };
+    if !path.is_file() {
+        return Err(absent(format!("there is no file {}", path.display())));
+    }
+    // The loader searches for a name without a folder elsewhere.
+    let path = std::path::absolute(path).map_err(|error| absent(format!("{}: {error}", path.display())))?;
+    let opened = open_path(&path, Symbols::Own).map_err(|error| absent(error.to_string()))?;
+    Ok(Box::leak(Box::new(opened)))
+}
+
+/// Which libraries see the symbols of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Symbols {
+    /// Itself. It prefers its own symbols to those that are there already.
+    Own,
+    /// All that are opened later.
+    ForAll,
+}
+
+fn open_first(
+    library: &'static str,
+    names: &[&str],
+    folders: &[PathBuf],
+    symbols: Symbols,
+) -> Result<&'static Library, PeerError> {
     let by_loader = names.iter().map(PathBuf::from);
     let in_folders = folders.iter().flat_map(|folder| names.iter().map(|name| folder.join(name)));
     let mut reasons = Vec::new();
     for path in by_loader.chain(in_folders.filter(|path| path.exists())) {
-        match open_path(&path) {
+        match open_path(&path, symbols) {
             Ok(found) => return Ok(Box::leak(Box::new(found))),
             Err(error) => reasons.push(error.to_string()),
         }
@@ -25,24 +67,40 @@ pub(super) fn open(
     Err(PeerError::Absent { library, reason: reasons.join("; ") })
 }
 
-/// Opens a library with global symbols, for libraries opened later, as if the program were linked with it.
 #[cfg(unix)]
-fn open_path(path: &Path) -> Result<Library, libloading::Error> {
+fn open_path(path: &Path, symbols: Symbols) -> Result<Library, libloading::Error> {
     use libloading::os::unix;
+    let visibility = match symbols {
+        Symbols::Own => unix::RTLD_LOCAL | PREFER_OWN,
+        Symbols::ForAll => unix::RTLD_GLOBAL,
+    };
     // SAFETY: this runs the initializers of a library that the user has installed, or named in a variable, under the
     // expected name.
-    unsafe { unix::Library::open(Some(path), unix::RTLD_NOW | unix::RTLD_GLOBAL) }.map(Library::from)
+    unsafe { unix::Library::open(Some(path), unix::RTLD_NOW | visibility) }.map(Library::from)
 }
 
+/// The flag by which a library prefers its own symbols.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const PREFER_OWN: std::ffi::c_int = libc::RTLD_DEEPBIND;
+
+/// Elsewhere there is none.
+#[cfg(all(unix, not(all(target_os = "linux", target_env = "gnu"))))]
+const PREFER_OWN: std::ffi::c_int = 0;
+
 #[cfg(not(unix))]
-fn open_path(path: &Path) -> Result<Library, libloading::Error> {
+fn open_path(path: &Path, _symbols: Symbols) -> Result<Library, libloading::Error> {
     // SAFETY: as on Unix.
     unsafe { Library::new(path) }
 }
 
-/// The folders in an environment variable; empty if it is not set.
-pub(super) fn folders_of(variable: &str) -> Vec<PathBuf> {
-    std::env::var_os(variable).map_or_else(Vec::new, |folders| std::env::split_paths(&folders).collect())
+/// The paths in an environment variable, separated as in `PATH`; none if it is not set.
+pub(super) fn paths_of(variable: &str) -> Vec<PathBuf> {
+    std::env::var_os(variable).map_or_else(Vec::new, |paths| split(&paths))
+}
+
+/// The paths of a list; empty ones do not count.
+fn split(paths: &OsStr) -> Vec<PathBuf> {
+    std::env::split_paths(paths).filter(|path| !path.as_os_str().is_empty()).collect()
 }
 
 /// The folders within `parent` whose names start with `prefix`, in descending order: for version numbers, the newest
@@ -103,6 +161,32 @@ mod tests {
             text.starts_with("libnothing cannot be used: ") && text.contains("libnothing.so.2"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_file_that_is_no_library_is_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let error = |path: &Path| open_file("cuSPARSE", path).unwrap_err().to_string();
+        let missing = folder.path().join("libcusparse.so.12");
+        assert_eq!(
+            error(&missing),
+            format!("cuSPARSE cannot be used: there is no file {}", missing.display())
+        );
+        // A folder is no file either.
+        assert!(error(folder.path()).contains("there is no file"));
+        std::fs::write(&missing, "no library").expect("a file");
+        let text = error(&missing);
+        assert!(
+            text.starts_with("cuSPARSE cannot be used: ") && text.contains("libcusparse.so.12"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn empty_paths_of_a_list_do_not_count() {
+        let joined = std::env::join_paths(["", "/a/one.so", "", "two.so"]).expect("a list");
+        assert_eq!(split(&joined), [PathBuf::from("/a/one.so"), PathBuf::from("two.so")]);
+        assert!(split(OsStr::new("")).is_empty());
     }
 
     #[test]

@@ -15,6 +15,11 @@ use thiserror::Error;
 
 use crate::measure::{Repetitions, Times};
 
+/// A library with its version, if it says so.
+pub fn full_name(library: &str, version: Option<&str>) -> String {
+    version.map_or_else(|| library.to_owned(), |version| format!("{library} {version}"))
+}
+
 /// Why a comparison with a peer failed.
 #[derive(Debug, Error)]
 pub enum PeerError {
@@ -70,6 +75,8 @@ pub struct Ready<'p, V> {
 
 /// An algorithm of a peer on one problem.
 pub struct PreparedPeer<'p, V> {
+    /// The version of the library, if it says so.
+    pub version: Option<String>,
     /// The algorithm, as named by the library; with `+ preprocess` if it has analyzed the matrix before.
     pub algorithm: String,
     /// The format of the matrix: `csr`, or one that it was converted to.
@@ -81,19 +88,21 @@ pub struct PreparedPeer<'p, V> {
 impl<V> PreparedPeer<'_, V> {
     /// Measures this algorithm by itself.
     pub fn measure(self, repetitions: Repetitions) -> PeerRun<V> {
-        let Self { algorithm, format, outcome } = self;
+        let Self { version, algorithm, format, outcome } = self;
         let measure = |ready: Ready<'_, V>| {
             let Ready { preprocessing_ms, workspace_bytes, mut prepared } = ready;
             let times_ms = repetitions.times(|runs| prepared.time_ms(runs))?;
             Ok(PeerTimes { times_ms, preprocessing_ms, workspace_bytes, result: prepared.result()? })
         };
-        PeerRun { algorithm, format, outcome: outcome.and_then(measure) }
+        PeerRun { version, algorithm, format, outcome: outcome.and_then(measure) }
     }
 }
 
 /// The run of a peer's algorithm on one problem.
 #[derive(Debug)]
 pub struct PeerRun<V> {
+    /// The version of the library, if it says so.
+    pub version: Option<String>,
     /// The algorithm, as named by the library; with `+ preprocess` if it has analyzed the matrix before.
     pub algorithm: String,
     /// The format of the matrix: `csr`, or one that it was converted to.

@@ -7,13 +7,18 @@ use sprs::prod::{csr_mulacc_dense_rowmaj, mul_acc_mat_vec_csr};
 use sprs::smmp::mul_csr_csr;
 use sprs::{CsMatI, CsMatViewI};
 
-use super::host::HostClock;
+use super::host::{HostClock, times_and_result};
 use super::{Operation, PeerError, PeerValue, Prepared, PreparedPeer, Ready};
 use crate::measure::{Repetitions, Times, sampled, times_ms};
 
 /// Prepares y = Ax.
 pub fn spmv<'p, V: PeerValue>(matrix: &'p Csr<V>, x: &'p [V]) -> PreparedPeer<'p, V> {
-    PreparedPeer { algorithm: "mul_acc_mat_vec_csr".into(), format: "csr", outcome: prepare(matrix, x) }
+    PreparedPeer {
+        version: None,
+        algorithm: "mul_acc_mat_vec_csr".into(),
+        format: "csr",
+        outcome: prepare(matrix, x),
+    }
 }
 
 fn prepare<'p, V: PeerValue>(matrix: &'p Csr<V>, x: &'p [V]) -> Result<Ready<'p, V>, PeerError> {
@@ -50,12 +55,8 @@ pub fn measure_spgemm<V: PeerValue>(
     repetitions: Repetitions,
 ) -> Result<(Times, Csr<V>), PeerError> {
     let (a, b) = (view(a)?, view(b)?);
-    let multiply = || mul_csr_csr::<V, V, V, u32, u32>(a, b);
-    let times = times_ms(&HostClock, repetitions, || {
-        drop(multiply());
-        Ok::<_, PeerError>(())
-    })?;
-    Ok((times, own(&multiply())?))
+    let (times, c) = times_and_result(repetitions, || Ok(mul_csr_csr::<V, V, V, u32, u32>(a, b)))?;
+    Ok((times, own(&c)?))
 }
 
 /// Times of C = αA + B, and C.
@@ -69,18 +70,13 @@ pub fn measure_spadd<V: PeerValue>(
     repetitions: Repetitions,
 ) -> Result<(Times, Csr<V>), PeerError> {
     let (a, b) = (view(a)?, view(b)?);
-    let add = || {
-        csmat_binop(a, b, |a, b| {
-            let mut sum = *b;
-            sum.mul_acc(&alpha, a);
-            sum
-        })
+    let add = |a: &V, b: &V| {
+        let mut sum = *b;
+        sum.mul_acc(&alpha, a);
+        sum
     };
-    let times = times_ms(&HostClock, repetitions, || {
-        drop(add());
-        Ok::<_, PeerError>(())
-    })?;
-    Ok((times, own(&add())?))
+    let (times, c) = times_and_result(repetitions, || Ok(csmat_binop(a, b, add)))?;
+    Ok((times, own(&c)?))
 }
 
 /// Times of C = AB for a dense B of this many columns, row by row, and C.

@@ -1,11 +1,12 @@
 //! One measurement.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use crate::cases::Op;
 use crate::measure::Timing;
+use crate::peers::full_name;
 
 /// An operation on a matrix with one value type: its work, all times, and whether results are correct.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -80,7 +81,7 @@ pub struct Figures {
     pub method: Option<String>,
     /// Its milliseconds.
     pub ms: Option<f64>,
-    /// The best time of each library, divided by `ms`.
+    /// The best time of each library, divided by `ms`; and that of each version if a library was measured in several.
     pub ratio: BTreeMap<String, f64>,
     /// Evenpath's ways.
     pub ours: Vec<Contender>,
@@ -96,6 +97,9 @@ pub struct Figures {
 pub struct Contender {
     /// The library.
     pub library: String,
+    /// Its version, if it says so; not in older files, whose settings have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
     /// The method, or the algorithm as named by the library.
     pub name: String,
     /// Median milliseconds of a run.
@@ -126,6 +130,7 @@ impl Contender {
     ) -> Self {
         Self {
             library: library.into(),
+            version: None,
             name: name.into(),
             ms: Some(ms),
             timing: None,
@@ -137,7 +142,13 @@ impl Contender {
     /// A contender that failed.
     pub fn refused(library: &str, name: impl Into<String>, error: &str) -> Self {
         let (library, name, error) = (library.into(), name.into(), Some(error.into()));
-        Self { library, name, ms: None, timing: None, bytes: None, error }
+        Self { library, version: None, name, ms: None, timing: None, bytes: None, error }
+    }
+
+    /// With the version of the library, if it says so.
+    #[must_use]
+    pub fn of_version(self, version: Option<&str>) -> Self {
+        Self { version: version.map(str::to_owned), ..self }
     }
 
     /// With what says how its times were taken.
@@ -149,6 +160,16 @@ impl Contender {
     /// Whether its times were spread widely.
     pub fn is_wide(&self) -> bool {
         self.timing.is_some_and(|timing| timing.wide)
+    }
+
+    /// The library with its version, if it says so.
+    pub fn full_name(&self) -> String {
+        full_name(&self.library, self.version.as_deref())
+    }
+
+    /// Whether its library, with or without its version, has this name.
+    fn is_of(&self, library: &str) -> bool {
+        self.library == library || self.full_name() == library
     }
 
     /// Its milliseconds, if its result is correct.
@@ -200,17 +221,22 @@ impl Figures {
         figures
     }
 
-    /// The names of the libraries among the peers.
+    /// The names of the libraries among the peers, and of each version of one that was measured in several.
     pub fn libraries(&self) -> Vec<String> {
-        let mut libraries: Vec<String> = self.peers.iter().map(|peer| peer.library.clone()).collect();
-        libraries.sort_unstable();
-        libraries.dedup();
-        libraries
+        let mut libraries = BTreeSet::new();
+        for peer in &self.peers {
+            libraries.insert(peer.library.clone());
+            let is_other = |other: &Contender| other.library == peer.library && other.version != peer.version;
+            if peer.version.is_some() && self.peers.iter().any(is_other) {
+                libraries.insert(peer.full_name());
+            }
+        }
+        libraries.into_iter().collect()
     }
 
-    /// A library's fastest algorithm with a correct result.
+    /// The fastest algorithm with a correct result of a library, or of a version of it.
     pub fn best_peer(&self, library: &str) -> Option<(&Contender, f64)> {
-        best(self.peers.iter().filter(|peer| peer.library == library))
+        best(self.peers.iter().filter(|peer| peer.is_of(library)))
     }
 
     /// Evenpath's fastest way with a correct result.
@@ -218,10 +244,10 @@ impl Figures {
         best(&self.ours).map(|(own, _)| own)
     }
 
-    /// Why a library has no time: the distinct errors of its algorithms.
+    /// Why a library, or a version of it, has no time: the distinct errors of its algorithms.
     pub fn refusals(&self, library: &str) -> Vec<&str> {
         let mut reasons: Vec<&str> = Vec::new();
-        for peer in self.peers.iter().filter(|peer| peer.library == library) {
+        for peer in self.peers.iter().filter(|peer| peer.is_of(library)) {
             reasons.extend(peer.error.as_deref().filter(|reason| !reasons.contains(reason)));
         }
         reasons
@@ -310,6 +336,28 @@ mod tests {
     }
 
     #[test]
+    fn versions_are_compared_together_and_alone() {
+        let peer = |version, name, ms, difference| {
+            Contender::ran("cusparse", name, ms, None, difference).of_version(Some(version))
+        };
+        let refused = Contender::refused("cusparse", "SpGEAM", "no memory").of_version(Some("12.8.1"));
+        let peers = vec![
+            peer("12.6.3", "CSR_ALG1", 5.0, None),
+            peer("12.9.4", "CSR_ALG1", 4.0, None),
+            peer("12.9.4", "SPMV_OP", 1.0, Some("y[0]")),
+            refused,
+            Contender::ran("sprs", "csr", 8.0, None, None),
+        ];
+        let figures = figures(vec![Contender::ran("evenpath", "auto", 2.0, None, None)], peers);
+        let ratios: Vec<_> = figures.ratio.iter().map(|(name, ratio)| (name.as_str(), *ratio)).collect();
+        let expected = [("cusparse", 2.0), ("cusparse 12.6.3", 2.5), ("cusparse 12.9.4", 2.0), ("sprs", 4.0)];
+        assert_eq!(ratios, expected);
+        assert_eq!(figures.refusals("cusparse 12.8.1"), ["no memory"]);
+        let fastest = figures.best_peer("cusparse").map(|(peer, _)| peer.full_name());
+        assert_eq!(fastest.as_deref(), Some("cusparse 12.9.4"));
+    }
+
+    #[test]
     fn a_wrong_result_is_no_time() {
         let ours = vec![Contender::ran("evenpath", "auto", 1.0, None, Some("y[0] is 1"))];
         let row = Row::measured(key(), None, figures(ours, vec![]));
@@ -338,6 +386,7 @@ mod tests {
         let ours = vec![
             Contender::ran("evenpath", "auto", 0.125, Some(1), None).with_timing(Timing::new(&times)),
             Contender::ran("evenpath", "as in older files", 0.125, None, None),
+            Contender::ran("evenpath", "of a version", 0.125, None, None).of_version(Some("0.2.0")),
         ];
         assert!(ours[0].is_wide() && !ours[1].is_wide());
         let measured =

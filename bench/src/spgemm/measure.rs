@@ -50,6 +50,9 @@ pub struct MethodRecord {
 /// An algorithm of cuSPARSE.
 #[derive(Debug, Clone, Serialize)]
 pub struct PeerRecord {
+    /// The version of the library; `None` if none was tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
     /// Its name.
     pub algorithm: String,
     /// The outcome.
@@ -117,7 +120,7 @@ pub struct Case<'c> {
     pub device: &'c Device,
     /// The methods.
     pub methods: &'c [SpgemmMethod],
-    /// The library to compare with.
+    /// The library to compare with, in all its versions.
     pub cusparse: Option<&'c Cusparse>,
     /// Limit on the bytes of a product. Default: the memory of the device.
     pub memory_limit: Option<u64>,
@@ -140,7 +143,7 @@ impl Outcome {
 }
 
 impl Record {
-    /// The fastest algorithm of cuSPARSE with a correct result.
+    /// The fastest algorithm of cuSPARSE, of all its versions, with a correct result.
     pub fn best_peer(&self) -> Option<(&str, &Figures)> {
         let right =
             self.cusparse.iter().filter_map(|peer| Some((peer.algorithm.as_str(), peer.outcome.right()?)));
@@ -302,11 +305,11 @@ fn measure_peer<V: PeerValue>(
             }
             Err(error) => Outcome::Failed { error: error.to_string() },
         };
-        records.push(PeerRecord { algorithm: run.algorithm, outcome });
+        records.push(PeerRecord { version: run.version, algorithm: run.algorithm, outcome });
     };
     match library.spgemm_problem(a, b) {
         Ok(problem) => problem.measure(case.repetitions, take),
-        Err(error) => take(SpgemmRun { algorithm: "all".into(), outcome: Err(error) }),
+        Err(error) => take(SpgemmRun { version: None, algorithm: "all".into(), outcome: Err(error) }),
     }
     records
 }

@@ -94,6 +94,10 @@ mod tests {
         })
     }
 
+    fn peer(algorithm: &str, outcome: Outcome) -> PeerRecord {
+        PeerRecord { version: None, algorithm: algorithm.into(), outcome }
+    }
+
     fn record(products: u64, ours: f64, theirs: f64) -> Record {
         Record {
             op: "spgemm",
@@ -110,9 +114,9 @@ mod tests {
             }],
             phases: None,
             cusparse: vec![
-                PeerRecord { algorithm: "ALG1".into(), outcome: figures(theirs, None, 40) },
-                PeerRecord { algorithm: "ALG2".into(), outcome: figures(theirs * 2.0, None, 1) },
-                PeerRecord { algorithm: "ALG3".into(), outcome: Outcome::Failed { error: "no".into() } },
+                peer("ALG1", figures(theirs, None, 40)),
+                peer("ALG2", figures(theirs * 2.0, None, 1)),
+                peer("ALG3", Outcome::Failed { error: "no".into() }),
             ],
         }
     }

@@ -4,6 +4,7 @@ use evenpath::spmv::SpmvMethod;
 use serde::Serialize;
 
 use crate::measure::{Measurement, Timing};
+use crate::peers::full_name;
 
 /// All methods and peers on one matrix.
 #[derive(Debug, Clone, Serialize)]
@@ -55,6 +56,9 @@ pub struct MethodRecord {
 pub struct PeerRecord {
     /// The library.
     pub library: &'static str,
+    /// Its version, if it says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
     /// The algorithm, as named by the library.
     pub algorithm: String,
     /// The format of the matrix: `csr`, or one that it was converted to.
@@ -122,6 +126,13 @@ pub struct PeerFigures {
     pub difference: Option<String>,
 }
 
+impl PeerRecord {
+    /// The library with its version, if it says so.
+    pub fn full_name(&self) -> String {
+        full_name(self.library, self.version.as_deref())
+    }
+}
+
 impl<F> Outcome<F> {
     /// The figures, if there are any.
     pub fn figures(&self) -> Option<&F> {
@@ -168,10 +179,12 @@ impl Record {
         right.min_by(|a, b| a.1.ms.total_cmp(&b.1.ms))
     }
 
-    /// The time of a library's fastest algorithm, for one format or for all, divided by evenpath's.
-    pub fn ratio(&self, library: &str, format: Option<&str>) -> Option<f64> {
+    /// The time of a library's fastest algorithm, of one version or of all, for one format or for all, divided by evenpath's.
+    pub fn ratio(&self, library: &str, version: Option<&str>, format: Option<&str>) -> Option<f64> {
         let is_it = |record: &PeerRecord| {
-            record.library == library && format.is_none_or(|format| record.format == format)
+            record.library == library
+                && (version.is_none() || record.version.as_deref() == version)
+                && format.is_none_or(|format| record.format == format)
         };
         let (_, peer) = self.best_peer(|record, _| is_it(record))?;
         Some(peer.ms / self.chosen()?.measured.ms)

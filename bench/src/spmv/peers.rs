@@ -8,7 +8,7 @@ use super::figures::{Outcome, PeerFigures, PeerRecord};
 use crate::measure::{Times, Timing, median};
 use crate::peers::cusparse::{Cusparse, SpmvProblem};
 use crate::peers::mkl::Mkl;
-use crate::peers::{Operation, PeerError, PeerValue, PreparedPeer, Ready, SpmvOperands, sprs};
+use crate::peers::{Operation, PeerError, PeerValue, PreparedPeer, Ready, SpmvOperands, full_name, sprs};
 
 /// A library to compare with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -35,27 +35,26 @@ impl Peers {
     pub fn open(names: &[PeerName], device: DeviceKind) -> (Self, Vec<PeerError>) {
         let (mut peers, mut absent) = (Self::default(), Vec::new());
         for name in names {
-            let opened = match name {
+            match name {
                 PeerName::Cusparse => {
                     let ordinal = if let DeviceKind::Cuda(ordinal) = device { ordinal } else { 0 };
-                    Cusparse::open(ordinal).and_then(|library| {
-                        let version = library.version()?;
-                        peers.cusparse = Some(library);
-                        Ok(format!("cuSPARSE {}.{}.{}", version / 1000, version / 100 % 10, version % 100))
-                    })
+                    let (opened, reasons) = Cusparse::open(ordinal);
+                    let versions = opened.iter().flat_map(Cusparse::versions);
+                    peers.versions.extend(versions.map(|version| full_name("cuSPARSE", Some(version))));
+                    peers.cusparse = opened;
+                    absent.extend(reasons);
                 }
-                PeerName::Mkl => Mkl::open().map(|library| {
-                    peers.mkl = Some(library);
-                    "MKL".into()
-                }),
+                PeerName::Mkl => match Mkl::open() {
+                    Ok(library) => {
+                        peers.mkl = Some(library);
+                        peers.versions.push("MKL".into());
+                    }
+                    Err(error) => absent.push(error),
+                },
                 PeerName::Sprs => {
                     peers.has_sprs = true;
-                    Ok("sprs".into())
+                    peers.versions.push("sprs".into());
                 }
-            };
-            match opened {
-                Ok(version) => peers.versions.push(version),
-                Err(error) => absent.push(error),
             }
         }
         (peers, absent)
@@ -66,7 +65,7 @@ impl Peers {
         &self.versions
     }
 
-    /// cuSPARSE, if it is open.
+    /// cuSPARSE in all open versions, if there is one.
     pub fn cusparse(&self) -> Option<&Cusparse> {
         self.cusparse.as_ref()
     }
@@ -107,7 +106,8 @@ impl Peers {
             }
             Some(Err(error)) => {
                 let outcome = Err(PeerError::Unsuitable(error.to_string()));
-                prepared.push(("cusparse", PreparedPeer { algorithm: "all".into(), format: "csr", outcome }));
+                let all = PreparedPeer { version: None, algorithm: "all".into(), format: "csr", outcome };
+                prepared.push(("cusparse", all));
             }
             None => {}
         }
@@ -128,7 +128,7 @@ pub(super) fn record<V: PeerValue>(
     times: impl FnOnce() -> Result<Times, PeerError>,
     reference: &Reference,
 ) -> PeerRecord {
-    let PreparedPeer { algorithm, format, outcome } = peer;
+    let PreparedPeer { version, algorithm, format, outcome } = peer;
     let figures = outcome.and_then(|ready| {
         let Ready { preprocessing_ms, workspace_bytes, mut prepared } = ready;
         let times = times()?;
@@ -145,5 +145,5 @@ pub(super) fn record<V: PeerValue>(
         Ok(figures) => Outcome::Measured(figures),
         Err(error) => Outcome::Failed { error: error.to_string() },
     };
-    PeerRecord { library, algorithm, format, outcome }
+    PeerRecord { library, version, algorithm, format, outcome }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::figures::Record;
+use super::figures::{PeerRecord, Record};
 use crate::statistics::{correlation, geometric_mean};
 
 /// The number of nonzeros from which a matrix is large, so that work dominates over launch overhead.
@@ -19,6 +19,9 @@ pub struct Summary {
     pub matrices: usize,
     /// The library; `None` without comparison.
     pub library: Option<&'static str>,
+    /// The version of the library; `None` for the best of all that were measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
     /// The format of the library's algorithms to compare with; `None` for all.
     pub format: Option<&'static str>,
     /// The number of matrices that the library was measured on too.
@@ -47,26 +50,21 @@ pub struct Named {
 }
 
 impl Summary {
-    /// One summary per operation, value type and library, and another one for the CSR algorithms of a library that has
-    /// more; one without a library if there is no comparison.
+    /// One summary per operation, value type and library, and others for each version of a library that was measured in
+    /// several, and for the CSR algorithms of one that has more; one without a library if there is no comparison.
     pub fn all(records: &[Record]) -> Vec<Self> {
         let mut summaries: Vec<Self> = Vec::new();
         for record in records {
-            let mut peers: Vec<_> = record.peers.iter().map(|peer| (Some(peer.library), None)).collect();
-            let others = record.peers.iter().filter(|peer| peer.format != "csr");
-            peers.extend(others.map(|peer| (Some(peer.library), Some("csr"))));
-            if peers.is_empty() {
-                peers.push((None, None));
-            }
-            for (library, format) in peers {
+            for against in Against::all(record) {
                 let is_it = |made: &Self| {
-                    (made.op, made.value, made.library, made.format)
-                        == (record.op, record.value, library, format)
+                    (made.op, made.value) == (record.op, record.value)
+                        && (made.library, &made.version, made.format)
+                            == (against.library, &against.version, against.format)
                 };
                 if !summaries.iter().any(is_it) {
                     let is_alike = |other: &&Record| (other.op, other.value) == (record.op, record.value);
                     let alike: Vec<_> = records.iter().filter(is_alike).collect();
-                    summaries.push(Self::new(&alike, record, library, format));
+                    summaries.push(Self::new(&alike, record, against));
                 }
             }
         }
@@ -74,14 +72,11 @@ impl Summary {
     }
 
     /// For records with the same operation and value type.
-    fn new(
-        records: &[&Record],
-        like: &Record,
-        library: Option<&'static str>,
-        format: Option<&'static str>,
-    ) -> Self {
+    fn new(records: &[&Record], like: &Record, against: Against) -> Self {
+        let Against { library, version, format } = against;
+        let ratio = |record: &Record| record.ratio(library?, version.as_deref(), format);
         let ratios: Vec<(&Record, f64)> =
-            records.iter().filter_map(|&record| Some((record, record.ratio(library?, format)?))).collect();
+            records.iter().filter_map(|&record| Some((record, ratio(record)?))).collect();
         let lowest = |ratios: &mut dyn Iterator<Item = (&Record, f64)>| {
             let (record, value) = ratios.min_by(|a, b| a.1.total_cmp(&b.1))?;
             Some(Named { matrix: record.matrix.clone(), value })
@@ -103,6 +98,7 @@ impl Summary {
             value: like.value,
             matrices: records.len(),
             library,
+            version,
             format,
             compared: ratios.len(),
             geometric_mean_ratio: geometric_mean(ratios.iter().map(|(_, ratio)| *ratio)),
@@ -116,9 +112,46 @@ impl Summary {
     }
 }
 
+/// What a summary compares with.
+#[derive(Debug, Default, PartialEq)]
+struct Against {
+    library: Option<&'static str>,
+    version: Option<String>,
+    format: Option<&'static str>,
+}
+
+impl Against {
+    /// For the peers of a record: each library, its versions if there are several, and CSR alone if it has more. One without
+    /// a library if there are no peers.
+    fn all(record: &Record) -> Vec<Self> {
+        let peers = &record.peers;
+        let libraries = peers.iter().map(|peer| Self { library: Some(peer.library), ..Self::default() });
+        let mut all: Vec<Self> = libraries.collect();
+        let is_other = |peer: &PeerRecord, other: &PeerRecord| {
+            peer.library == other.library && peer.version != other.version
+        };
+        let of_several = peers.iter().filter(|peer| peers.iter().any(|other| is_other(peer, other)));
+        all.extend(of_several.filter(|peer| peer.version.is_some()).map(|peer| Self {
+            library: Some(peer.library),
+            version: peer.version.clone(),
+            format: None,
+        }));
+        let others = peers.iter().filter(|peer| peer.format != "csr");
+        all.extend(others.map(|peer| Self {
+            library: Some(peer.library),
+            version: None,
+            format: Some("csr"),
+        }));
+        if all.is_empty() {
+            all.push(Self::default());
+        }
+        all
+    }
+}
+
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::figures::{Figures, MethodRecord, Outcome, PeerFigures, PeerRecord};
+    use super::super::figures::{Figures, MethodRecord, Outcome, PeerFigures};
     use super::*;
     use crate::measure::{Measurement, Times, Timing, Work};
 
@@ -149,7 +182,8 @@ pub(super) mod tests {
             workspace_bytes: 0,
             difference,
         };
-        PeerRecord { library, algorithm: "one".into(), format: "csr", outcome: Outcome::Measured(figures) }
+        let (algorithm, outcome) = ("one".into(), Outcome::Measured(figures));
+        PeerRecord { library, version: None, algorithm, format: "csr", outcome }
     }
 
     pub(in super::super) fn record(
@@ -206,5 +240,30 @@ pub(super) mod tests {
             .map(|summary| (summary.format, summary.geometric_mean_ratio.map(f64::round)))
             .collect();
         assert_eq!(means, [(None, Some(1.0)), (Some("csr"), Some(3.0))]);
+    }
+
+    #[test]
+    fn versions_have_summaries_beside_that_of_the_best() {
+        let of =
+            |version: &str, ms| PeerRecord { version: Some(version.into()), ..peer("cusparse", ms, None) };
+        let records = [
+            record("a", 1, vec![method("auto", 1.0)], vec![of("12.6.3", 4.0), of("12.9.4", 2.0)]),
+            record("b", 1, vec![method("auto", 1.0)], vec![of("12.6.3", 0.5), of("12.9.4", 8.0)]),
+            // There the newer one failed.
+            record("c", 1, vec![method("auto", 1.0)], vec![of("12.6.3", 1.0)]),
+        ];
+        let found: Vec<_> = Summary::all(&records)
+            .into_iter()
+            .map(|made| (made.version, made.compared, made.geometric_mean_ratio.map(|mean| mean.powi(6))))
+            .collect();
+        // The means of 2, 1/2 and 1, of 4, 1/2 and 1, and of 2 and 8.
+        let expected = [(None, 3, 1.0), (Some("12.6.3"), 3, 4.0), (Some("12.9.4"), 2, 4096.0)];
+        assert_eq!(found.len(), expected.len(), "{found:?}");
+        for ((version, compared, power), expected) in found.into_iter().zip(expected) {
+            assert_eq!((version.as_deref(), compared), (expected.0, expected.1));
+            assert!((power.unwrap() / expected.2 - 1.0).abs() < 1e-12, "{power:?} {expected:?}");
+        }
+        // With one version there is nothing to tell apart.
+        assert_eq!(Summary::all(&records[2..]).len(), 1);
     }
 }

@@ -1,8 +1,7 @@
 //! The experiments of publications, with evenpath's figures beside the published ones.
 //!
 //! A study reports [`Table`]s, each as soon as it is measured. One that takes long also reports each case, and is resumed
-//! from these. Published figures are in `published`; only those printed as
-//! numbers are included. The published matrices are replaced by stand-ins of the same shape
+//! from these. Published figures are in `published`; only those printed as numbers are included. The published matrices are replaced by stand-ins of the same shape
 //! ([`Published`](evenpath::generate::Published)).
 
 mod cpu;
@@ -18,6 +17,7 @@ mod table;
 
 pub use file::{Case, StudyFile};
 pub use report::Report;
+use table::Part;
 pub use table::{Cell, Table};
 
 use std::error::Error;
@@ -26,6 +26,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use evenpath::generate::{Kind, generate};
 use evenpath::spmv::SpmvMethod;
 use evenpath::{Csr, Device};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::Repetitions;
@@ -63,7 +64,7 @@ impl Study {
 
     /// Whether it reports cases, and does not measure again what a file has.
     pub fn is_resumed(self) -> bool {
-        self == Self::Hisparse
+        matches!(self, Self::Hisparse | Self::MergePath)
     }
 }
 
@@ -168,6 +169,29 @@ impl Bench<'_> {
             ));
         }
         Ok(())
+    }
+
+    /// Measures the matrices that the report does not have yet, as a case each. Returns the cases of all that have one, in
+    /// order, and why others have none.
+    fn each_case<T: Serialize + DeserializeOwned>(
+        &self,
+        sources: impl IntoIterator<Item = Source>,
+        report: &mut Report<'_>,
+        mut measure: impl FnMut(&str, Csr<f64>) -> Result<T, Box<dyn Error>>,
+    ) -> Result<(Vec<T>, Vec<String>), Box<dyn Error>> {
+        let (mut names, mut left, mut notes) = (Vec::new(), Vec::new(), Vec::new());
+        for source in sources {
+            names.push(source.name.clone());
+            if !report.has(&source.name) {
+                left.push(source);
+            }
+        }
+        self.each(left, &mut notes, |name, matrix| report.record(name, &measure(name, matrix)?))?;
+        let mut cases = Vec::new();
+        for name in names {
+            cases.extend(report.case(&name)?);
+        }
+        Ok((cases, notes))
     }
 
     /// y = Ax by several methods, beside the peers.

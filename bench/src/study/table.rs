@@ -26,6 +26,20 @@ pub struct Table {
     pub wrong: Vec<String>,
 }
 
+/// What one case adds to a table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Part {
+    rows: Vec<Vec<Cell>>,
+    notes: Vec<String>,
+    wrong: Vec<String>,
+}
+
+impl From<Table> for Part {
+    fn from(Table { rows, notes, wrong, .. }: Table) -> Self {
+        Self { rows, notes, wrong }
+    }
+}
+
 /// A cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -100,6 +114,19 @@ impl Table {
 
     pub(super) fn note(&mut self, note: impl Into<String>) {
         self.notes.push(note.into());
+    }
+
+    /// Adds what a case has: notes that several cases share, once.
+    pub(super) fn extend(&mut self, Part { rows, notes, wrong }: Part) {
+        for row in rows {
+            self.row(row);
+        }
+        for note in notes {
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
+        self.wrong.extend(wrong);
     }
 
     /// The table in Markdown, with its title, its source, and the notes.

@@ -55,30 +55,30 @@ impl Device {
     pub(crate) fn launch_state(&self, words: usize) -> Result<LaunchState, DeviceError> {
         let used = words + MAILBOX_WORDS;
         let idle = self.shared.idle_states.0.lock().pop();
-        if let Some((allocation, turn, mut mailbox)) = idle.filter(|(_, turn, _)| turn.half >= used) {
-            if let Some(mailbox) = &mut mailbox {
-                mailbox.empty()?;
-            }
+        if let Some((allocation, turn, mailbox)) = idle.filter(|(_, turn, _)| turn.half >= used) {
             let reservation = Reservation::new(self, 16 * turn.half as u64)?;
             let memory = Memory::Machine { allocation, offset: 0, len: 2 * turn.half };
             let elements = DeviceSlice::new(self.clone(), memory);
             let words_on_device = DeviceVec::of_parts(elements, reservation, Owner::Device);
-            return Ok(LaunchState { words: words_on_device, turn, used, mailbox });
+            return LaunchState { words: words_on_device, turn, used, mailbox }.emptied();
         }
         let half = used.max(LEAST_WORDS);
         let turn = Turn { half, own: 0, stale: 0 };
-        let mut mailbox = match &self.shared.backend {
+        let mailbox = match &self.shared.backend {
             Backend::Machine(machine) => machine.mailbox()?,
             Backend::Cpu => None,
         };
-        if let Some(mailbox) = &mut mailbox {
-            mailbox.empty()?;
-        }
-        Ok(LaunchState { words: self.zeros(2 * half)?, turn, used, mailbox })
+        LaunchState { words: self.zeros(2 * half)?, turn, used, mailbox }.emptied()
     }
 }
 
 impl LaunchState {
+    /// Without numbers of another launch.
+    fn emptied(mut self) -> Result<Self, DeviceError> {
+        self.mailbox.as_mut().map_or(Ok(()), |mailbox| mailbox.empty())?;
+        Ok(self)
+    }
+
     /// The words of the launch, which are zero.
     pub(crate) fn own(&mut self) -> GlobalMut<u64> {
         self.words.as_global_mut().skip(self.turn.own + MAILBOX_WORDS)

@@ -5,8 +5,9 @@ use std::ffi::c_void;
 use evenpath::Csr;
 use rayon::prelude::*;
 
-use super::{Cusparse, Descriptor};
-use crate::peers::cuda::Buffer;
+use super::blocks::Blocks;
+use super::{Descriptor, Version};
+use crate::peers::cuda::{Buffer, Runtime};
 use crate::peers::{PeerError, PeerValue};
 
 /// `CUSPARSE_INDEX_32I`.
@@ -28,6 +29,7 @@ pub(super) struct Formats<V> {
     values: Buffer<V>,
     row_indices: Option<Buffer<u32>>,
     sliced: Option<Sliced<V>>,
+    blocks: Option<Blocks<V>>,
 }
 
 struct Sliced<V> {
@@ -43,6 +45,7 @@ pub(super) enum Format {
     Csr,
     Coo,
     SlicedEll,
+    Bsr,
 }
 
 impl Format {
@@ -51,13 +54,14 @@ impl Format {
             Self::Csr => "csr",
             Self::Coo => "coo",
             Self::SlicedEll => "sliced ell",
+            Self::Bsr => "bsr",
         }
     }
 }
 
 impl<V: PeerValue> Formats<V> {
     /// Copies a matrix, as CSR.
-    pub(super) fn upload(library: &Cusparse, matrix: &Csr<V>) -> Result<Self, PeerError> {
+    pub(super) fn upload(runtime: Runtime, matrix: &Csr<V>) -> Result<Self, PeerError> {
         if i32::try_from(matrix.nnz()).is_err() {
             return Err(PeerError::Unsuitable(format!(
                 "{} nonzeros are more than 32-bit offsets of cuSPARSE can count",
@@ -68,43 +72,50 @@ impl<V: PeerValue> Formats<V> {
             rows: matrix.rows(),
             cols: matrix.cols(),
             nonzeros: matrix.nnz(),
-            row_offsets: library.runtime.upload(matrix.row_offsets())?,
-            column_indices: library.runtime.upload(matrix.column_indices())?,
-            values: library.runtime.upload(matrix.values())?,
+            row_offsets: runtime.upload(matrix.row_offsets())?,
+            column_indices: runtime.upload(matrix.column_indices())?,
+            values: runtime.upload(matrix.values())?,
             row_indices: None,
             sliced: None,
+            blocks: None,
         })
     }
 
     /// Adds the arrays that COO needs in addition to CSR.
-    pub(super) fn add_coo(&mut self, library: &Cusparse, matrix: &Csr<V>) -> Result<(), PeerError> {
+    pub(super) fn add_coo(&mut self, runtime: Runtime, matrix: &Csr<V>) -> Result<(), PeerError> {
         let mut row_indices = vec![0_u32; matrix.nnz()];
         for (row, pair) in matrix.row_offsets().windows(2).enumerate() {
             row_indices[pair[0] as usize..pair[1] as usize].fill(row as u32);
         }
-        self.row_indices = Some(library.runtime.upload(&row_indices)?);
+        self.row_indices = Some(runtime.upload(&row_indices)?);
         Ok(())
     }
 
     /// Adds sliced ELL, unless it would store too many elements.
-    pub(super) fn add_sliced_ell(&mut self, library: &Cusparse, matrix: &Csr<V>) -> Result<(), PeerError> {
+    pub(super) fn add_sliced_ell(&mut self, runtime: Runtime, matrix: &Csr<V>) -> Result<(), PeerError> {
         let sliced = SlicedRows::new(matrix)?;
         self.sliced = Some(Sliced {
             stored: sliced.values.len(),
-            slice_offsets: library.runtime.upload(&sliced.slice_offsets)?,
-            column_indices: library.runtime.upload(&sliced.column_indices)?,
-            values: library.runtime.upload(&sliced.values)?,
+            slice_offsets: runtime.upload(&sliced.slice_offsets)?,
+            column_indices: runtime.upload(&sliced.column_indices)?,
+            values: runtime.upload(&sliced.values)?,
         });
         Ok(())
     }
 
+    /// Adds BSR, unless it would take more bytes than CSR.
+    pub(super) fn add_bsr(&mut self, runtime: Runtime, matrix: &Csr<V>) -> Result<(), PeerError> {
+        self.blocks = Some(Blocks::upload(runtime, matrix)?);
+        Ok(())
+    }
+
     /// Describes the matrix in a format.
-    pub(super) fn describe(&self, library: &Cusparse, format: Format) -> Result<Descriptor, PeerError> {
-        let functions = &library.functions;
+    pub(super) fn describe(&self, version: &Version, format: Format) -> Result<Descriptor, PeerError> {
+        let functions = &version.functions;
         let (rows, cols, nonzeros) = (self.rows as i64, self.cols as i64, self.nonzeros as i64);
         let (columns, values) = (self.column_indices.address(), self.values.address());
         let new = |function, create: &dyn Fn(*mut *mut c_void) -> i32| {
-            Descriptor::new(library, function, functions.cusparseDestroySpMat, create)
+            Descriptor::new(version, function, functions.cusparseDestroySpMat, create)
         };
         let unmade = || PeerError::Unsuitable(format!("the matrix was not uploaded as {format:?}"));
         match format {
@@ -147,9 +158,10 @@ impl<V: PeerValue> Formats<V> {
                     }
                 })
             }
+            Format::Bsr => self.blocks.as_ref().ok_or_else(unmade)?.describe(version),
             Format::SlicedEll => {
                 let sliced = self.sliced.as_ref().ok_or_else(unmade)?;
-                let create = library.optional.create_sliced_ell.ok_or_else(|| PeerError::Absent {
+                let create = version.optional.create_sliced_ell.ok_or_else(|| PeerError::Absent {
                     library: "cuSPARSE",
                     reason: "this version has no sliced ELL".into(),
                 })?;

@@ -23,6 +23,10 @@ functions! {
     // Rows, columns, nonzeros, row and column indices, values, type of indices, base, type of values.
     fn cusparseCreateCoo(*mut Address, i64, i64, i64, Address, Address, Address, c_int, c_int, c_int) -> c_int;
     fn cusparseDestroySpMat(Address) -> c_int;
+    // Matrix; rows, columns, nonzeros.
+    fn cusparseSpMatGetSize(Address, *mut i64, *mut i64, *mut i64) -> c_int;
+    // Matrix; row offsets, columns, values.
+    fn cusparseCsrSetPointers(Address, Address, Address, Address) -> c_int;
     // Length, elements, type.
     fn cusparseCreateDnVec(*mut Address, i64, Address, c_int) -> c_int;
     fn cusparseDestroyDnVec(Address) -> c_int;
@@ -93,15 +97,75 @@ pub(super) type CreateSlicedEll = unsafe extern "C" fn(
     c_int,
 ) -> c_int;
 
+/// Rows, columns and number of blocks, rows and columns of a block, row offsets, columns, values, types of offsets and columns,
+/// base, type of values, order within a block.
+pub(super) type CreateBsr = unsafe extern "C" fn(
+    *mut Address,
+    i64,
+    i64,
+    i64,
+    i64,
+    i64,
+    Address,
+    Address,
+    Address,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+) -> c_int;
+
+functions! {
+    struct SpmvOp of "cuSPARSE's SpMVOp";
+    // Operation, A, x, the vector that is added, the result, type to compute in, algorithm.
+    fn cusparseSpMVOp_bufferSize(
+        Handle, c_int, Address, Address, Address, Address, c_int, c_int, *mut usize,
+    ) -> c_int;
+    fn cusparseSpMVOp_createDescr(
+        Handle, *mut Address, c_int, Address, Address, Address, Address, c_int, c_int, Address,
+    ) -> c_int;
+    fn cusparseSpMVOp_destroyDescr(Address) -> c_int;
+    // Description, plan, code of an operation on the result, its bytes.
+    fn cusparseSpMVOp_createPlan(Handle, Address, *mut Address, *const c_void, usize) -> c_int;
+    fn cusparseSpMVOp_destroyPlan(Address) -> c_int;
+    // Plan, alpha, beta, x, the vector that is added, the result.
+    fn cusparseSpMVOp(Handle, Address, Number, Number, Address, Address, Address) -> c_int;
+}
+
+/// The first version whose `SpMVOp` takes an algorithm, as above; those before have other arguments.
+const SPMV_OP_WITH_ALGORITHM: c_int = 12_801;
+
+functions! {
+    struct Spgeam of "cuSPARSE's SpGEAM";
+    fn cusparseSpGEAM_createDescr(*mut Address) -> c_int;
+    fn cusparseSpGEAM_destroyDescr(Address) -> c_int;
+    // Operations on A and B, alpha, A, beta, B, C, type to compute in, algorithm, description.
+    fn cusparseSpGEAM_bufferSize(
+        Handle, c_int, c_int, Number, Address, Number, Address, Address, c_int, c_int, Address, *mut usize,
+    ) -> c_int;
+    fn cusparseSpGEAM_nnz(
+        Handle, c_int, c_int, Number, Address, Number, Address, Address, c_int, c_int, Address, Address,
+    ) -> c_int;
+    fn cusparseSpGEAM(
+        Handle, c_int, c_int, Number, Address, Number, Address, Address, c_int, c_int, Address, Address,
+    ) -> c_int;
+}
+
 /// Functions that older versions lack.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Optional {
     pub(super) spmv_preprocess: Option<SpmvFunction>,
     pub(super) create_sliced_ell: Option<CreateSlicedEll>,
+    pub(super) create_bsr: Option<CreateBsr>,
+    pub(super) spmv_op: Option<SpmvOp>,
+    pub(super) spgeam: Option<Spgeam>,
 }
 
 impl Optional {
-    pub(super) fn find(library: &'static Library) -> Self {
+    /// Those of a library, whose version is major * 1000 + minor * 100 + patch.
+    pub(super) fn find(library: &'static Library, version: c_int) -> Self {
+        let has_spmv_op = version >= SPMV_OP_WITH_ALGORITHM;
         Self {
             // SAFETY: the type is that of the header.
             spmv_preprocess: unsafe { library.get(b"cusparseSpMV_preprocess\0") }.ok().map(|symbol| *symbol),
@@ -109,6 +173,10 @@ impl Optional {
             create_sliced_ell: unsafe { library.get(b"cusparseCreateSlicedEll\0") }
                 .ok()
                 .map(|symbol| *symbol),
+            // SAFETY: the type is that of the header.
+            create_bsr: unsafe { library.get(b"cusparseCreateBsr\0") }.ok().map(|symbol| *symbol),
+            spmv_op: has_spmv_op.then(|| SpmvOp::find(library).ok()).flatten(),
+            spgeam: Spgeam::find(library).ok(),
         }
     }
 }

@@ -6,12 +6,22 @@ use std::ptr;
 use evenpath::Csr;
 
 use super::functions::{Address, Spadd, SumFunction};
-use super::{Cusparse, Descriptor};
+use super::{Cusparse, Descriptor, Version};
 use crate::measure::{Repetitions, Times, times_ms};
-use crate::peers::cuda::Buffer;
+use crate::peers::cuda::{Buffer, Runtime};
 use crate::peers::{PeerError, PeerValue};
 
-/// Times and result of `csrgeam2` for a sum.
+/// The run of one algorithm for a sum.
+pub struct SpaddRun<V> {
+    /// The version of the library.
+    pub version: String,
+    /// `csrgeam2` or `SpGEAM`.
+    pub algorithm: &'static str,
+    /// Times and result, or why there are none.
+    pub outcome: Result<SpaddTimes<V>, PeerError>,
+}
+
+/// Times and result of a sum.
 pub struct SpaddTimes<V> {
     /// Milliseconds of each run that computes pattern and values, in allocated memory.
     pub whole_ms: Times,
@@ -32,25 +42,25 @@ pub(super) struct Arrays<V> {
 }
 
 impl<V: PeerValue> Arrays<V> {
-    pub(super) fn upload(library: &Cusparse, matrix: &Csr<V>) -> Result<Self, PeerError> {
+    pub(super) fn upload(runtime: Runtime, matrix: &Csr<V>) -> Result<Self, PeerError> {
         let too_many =
             || PeerError::Unsuitable(format!("{} nonzeros are more than 32 bits can count", matrix.nnz()));
         Ok(Self {
             nonzeros: c_int::try_from(matrix.nnz()).map_err(|_| too_many())?,
-            row_offsets: library.runtime.upload(matrix.row_offsets())?,
-            column_indices: library.runtime.upload(matrix.column_indices())?,
-            values: library.runtime.upload(matrix.values())?,
+            row_offsets: runtime.upload(matrix.row_offsets())?,
+            column_indices: runtime.upload(matrix.column_indices())?,
+            values: runtime.upload(matrix.values())?,
         })
     }
 }
 
 /// αA + βB by `csrgeam2`, with operands on the GPU.
-struct Sum<'l, V: PeerValue> {
-    library: &'l Cusparse,
+struct Sum<'v, V: PeerValue> {
+    version: &'v Version,
     functions: Spadd,
     rows: c_int,
     cols: c_int,
-    factors: (V, V),
+    factors: Factors<V>,
     a: Arrays<V>,
     b: Arrays<V>,
     description: Descriptor,
@@ -58,27 +68,65 @@ struct Sum<'l, V: PeerValue> {
 }
 
 impl Cusparse {
-    /// Times `repetitions` runs of αA + βB by `csrgeam2`.
-    ///
-    /// # Errors
-    ///
-    /// If the library lacks the function or fails, there is not enough memory, or the matrices are too large for it.
+    /// Times `repetitions` runs of αA + βB by every algorithm of every version. Passes each result to `each`, which checks
+    /// and drops it.
     pub fn measure_spadd<V: PeerValue>(
         &self,
         (alpha, a): (V, &Csr<V>),
         (beta, b): (V, &Csr<V>),
         repetitions: Repetitions,
+        mut each: impl FnMut(SpaddRun<V>),
+    ) {
+        let factors = Factors { alpha, beta };
+        let mut take = |version: &Version, algorithm, outcome| {
+            each(SpaddRun { version: version.name.clone(), algorithm, outcome });
+        };
+        for version in &self.versions {
+            take(version, "csrgeam2", version.measure_csrgeam2(factors, (a, b), repetitions));
+        }
+        for version in &self.versions {
+            if let Some(functions) = version.optional.spgeam {
+                take(version, "SpGEAM", version.measure_spgeam(functions, factors, (a, b), repetitions));
+            }
+        }
+    }
+}
+
+/// α and β.
+#[derive(Clone, Copy)]
+pub(super) struct Factors<V> {
+    pub(super) alpha: V,
+    pub(super) beta: V,
+}
+
+/// A sum of A and another matrix as the library left it.
+pub(super) fn valid_sum<V: PeerValue>(
+    a: &Csr<V>,
+    row_offsets: &Buffer<u32>,
+    columns: &Buffer<u32>,
+    values: &Buffer<V>,
+) -> Result<Csr<V>, PeerError> {
+    Csr::try_new(a.rows(), a.cols(), row_offsets.download()?, columns.download()?, values.download()?)
+        .map_err(|invalid| PeerError::Unsuitable(format!("the result is not a valid matrix: {invalid}")))
+}
+
+impl Version {
+    fn measure_csrgeam2<V: PeerValue>(
+        &self,
+        factors: Factors<V>,
+        (a, b): (&Csr<V>, &Csr<V>),
+        repetitions: Repetitions,
     ) -> Result<SpaddTimes<V>, PeerError> {
         let functions = Spadd::find(self.library)?;
         let too_large = |_| PeerError::Unsuitable("more rows or columns than 32 bits can count".into());
         let sum = Sum {
-            library: self,
+            version: self,
             functions,
             rows: c_int::try_from(a.rows()).map_err(too_large)?,
             cols: c_int::try_from(a.cols()).map_err(too_large)?,
-            factors: (alpha, beta),
-            a: Arrays::upload(self, a)?,
-            b: Arrays::upload(self, b)?,
+            factors,
+            a: Arrays::upload(self.runtime, a)?,
+            b: Arrays::upload(self.runtime, b)?,
             description: Descriptor::new(
                 self,
                 "cusparseCreateMatDescr",
@@ -98,11 +146,7 @@ impl Cusparse {
         })?;
         values.fill_with_ones()?;
         let values_ms = times_ms(&self.runtime, repetitions, || sum.fill(&columns, &values, &workspace))?;
-        let (offsets, columns) = (sum.row_offsets.download()?, columns.download()?);
-        let result =
-            Csr::try_new(a.rows(), a.cols(), offsets, columns, values.download()?).map_err(|invalid| {
-                PeerError::Unsuitable(format!("the result is not a valid matrix: {invalid}"))
-            })?;
+        let result = valid_sum(a, &sum.row_offsets, &columns, &values)?;
         Ok(SpaddTimes { whole_ms, values_ms, workspace_bytes, result })
     }
 }
@@ -122,12 +166,12 @@ impl<V: PeerValue> Sum<'_, V> {
 
     /// Computes the row offsets of C and returns its number of nonzeros.
     fn count(&self, workspace: &Buffer<u8>) -> Result<c_int, PeerError> {
-        let Self { library, functions, rows, cols, a, b, description, row_offsets, .. } = self;
+        let Self { version, functions, rows, cols, a, b, description, row_offsets, .. } = self;
         let mut nonzeros = 0;
         // SAFETY: as for the other call; there is one row offset more than rows.
         let code = unsafe {
             (functions.cusparseXcsrgeam2Nnz)(
-                library.handle,
+                version.handle,
                 *rows,
                 *cols,
                 description.address,
@@ -144,7 +188,7 @@ impl<V: PeerValue> Sum<'_, V> {
                 workspace.address(),
             )
         };
-        library.check("cusparseXcsrgeam2Nnz", code)?;
+        version.check("cusparseXcsrgeam2Nnz", code)?;
         Ok(nonzeros)
     }
 
@@ -171,22 +215,22 @@ impl<V: PeerValue> Sum<'_, V> {
         (columns, values): (Address, Address),
         last: Address,
     ) -> Result<(), PeerError> {
-        let Self { library, rows, cols, factors, a, b, description, row_offsets, .. } = self;
+        let Self { version, rows, cols, factors, a, b, description, row_offsets, .. } = self;
         // SAFETY: handle and descriptors are valid, the arrays are those of valid matrices on this GPU; the factors are on
         // the host, where the library expects them by default; there are as many columns and values as counted; the last
         // argument is an output for the size, or has as many bytes as the library requested.
         let code = unsafe {
             function(
-                library.handle,
+                version.handle,
                 *rows,
                 *cols,
-                ptr::from_ref(&factors.0).cast(),
+                ptr::from_ref(&factors.alpha).cast(),
                 description.address,
                 a.nonzeros,
                 a.values.address(),
                 a.row_offsets.address(),
                 a.column_indices.address(),
-                ptr::from_ref(&factors.1).cast(),
+                ptr::from_ref(&factors.beta).cast(),
                 description.address,
                 b.nonzeros,
                 b.values.address(),
@@ -199,6 +243,6 @@ impl<V: PeerValue> Sum<'_, V> {
                 last,
             )
         };
-        library.check(name, code)
+        version.check(name, code)
     }
 }

@@ -6,7 +6,7 @@ use evenpath::Csr;
 
 use super::formats::{Format, Formats};
 use super::functions::SpmmFunction;
-use super::{Cusparse, Descriptor};
+use super::{Cusparse, Descriptor, Version};
 use crate::measure::{Clock, Repetitions, times_ms};
 use crate::peers::cuda::Buffer;
 use crate::peers::{PeerError, PeerRun, PeerTimes, PeerValue};
@@ -24,6 +24,8 @@ pub enum Layout {
 pub struct SpmmProblem<'l, V: PeerValue> {
     library: &'l Cusparse,
     formats: Formats<V>,
+    /// Why there is no BSR, if so.
+    no_bsr: Option<String>,
     b: Buffer<V>,
     c: Buffer<V>,
     /// Columns of B and of C.
@@ -31,9 +33,18 @@ pub struct SpmmProblem<'l, V: PeerValue> {
     layout: Layout,
 }
 
-/// Algorithms for CSR: name and number in the header.
-const ALGORITHMS: [(&str, c_int); 4] =
-    [("ALG_DEFAULT", 0), ("CSR_ALG1", 4), ("CSR_ALG2", 6), ("CSR_ALG3", 12)];
+/// The algorithms: name, format and number in the header.
+const ALGORITHMS: [(&str, Format, c_int); 9] = [
+    ("ALG_DEFAULT", Format::Csr, 0),
+    ("CSR_ALG1", Format::Csr, 4),
+    ("CSR_ALG2", Format::Csr, 6),
+    ("CSR_ALG3", Format::Csr, 12),
+    ("COO_ALG1", Format::Coo, 1),
+    ("COO_ALG2", Format::Coo, 2),
+    ("COO_ALG3", Format::Coo, 3),
+    ("COO_ALG4", Format::Coo, 5),
+    ("BSR_ALG1", Format::Bsr, 14),
+];
 /// `CUSPARSE_OPERATION_NON_TRANSPOSE`.
 const DIRECT: c_int = 0;
 
@@ -76,58 +87,68 @@ impl Cusparse {
                 matrix.cols()
             )));
         }
-        let formats = Formats::upload(self, matrix)?;
+        let mut formats = Formats::upload(self.runtime, matrix)?;
+        formats.add_coo(self.runtime, matrix)?;
+        let no_bsr = formats.add_bsr(self.runtime, matrix).err().map(|reason| reason.to_string());
         let (b, c) = (self.runtime.upload(b)?, self.runtime.allocate(matrix.rows() * width)?);
-        Ok(SpmmProblem { library: self, formats, b, c, width, layout })
+        Ok(SpmmProblem { library: self, formats, no_bsr, b, c, width, layout })
     }
 }
 
 impl<V: PeerValue> SpmmProblem<'_, V> {
-    /// Times every algorithm with preprocessing and without, `repetitions` runs each.
+    /// Times every algorithm of every version, for CSR with and without preprocessing, `repetitions` runs each.
     pub fn measure(&self, repetitions: Repetitions, mut each: impl FnMut(PeerRun<V>)) {
-        for (name, code) in ALGORITHMS {
-            for preprocess in [false, true] {
-                let suffix = if preprocess { " + preprocess" } else { "" };
-                let outcome = self.measure_algorithm(code, preprocess, repetitions);
-                each(PeerRun { algorithm: format!("{name}{suffix}"), format: Format::Csr.name(), outcome });
+        for (name, format, code) in ALGORITHMS {
+            for &preprocess in if format == Format::Csr { &[false, true][..] } else { &[false] } {
+                let algorithm = format!("{name}{}", if preprocess { " + preprocess" } else { "" });
+                for version in &self.library.versions {
+                    let outcome = self.measure_algorithm(version, (format, code), preprocess, repetitions);
+                    let (version, algorithm) = (Some(version.name.clone()), algorithm.clone());
+                    each(PeerRun { version, algorithm, format: format.name(), outcome });
+                }
             }
         }
     }
 
     fn measure_algorithm(
         &self,
-        algorithm: c_int,
+        version: &Version,
+        (format, algorithm): (Format, c_int),
         preprocess: bool,
         repetitions: Repetitions,
     ) -> Result<PeerTimes<V>, PeerError> {
-        let Self { library, formats, b, c, width, layout } = self;
-        let b = library.dense::<V>(formats.cols, *width, *layout, b.address())?;
-        let described_c = library.dense::<V>(formats.rows, *width, *layout, c.address())?;
+        let Self { formats, b, c, width, layout, .. } = self;
+        if let (Format::Bsr, Some(reason)) = (format, &self.no_bsr) {
+            return Err(PeerError::Unsuitable(reason.clone()));
+        }
+        let runtime = &version.runtime;
+        let b = version.dense::<V>(formats.cols, *width, *layout, b.address())?;
+        let described_c = version.dense::<V>(formats.rows, *width, *layout, c.address())?;
         let mut preprocessing_ms = 0.0;
         let mut prepared = None;
         // As for SpMV: each descriptor is preprocessed again, and the first time loads code.
         for _ in 0..if preprocess { 2 } else { 1 } {
-            let matrix = formats.describe(library, Format::Csr)?;
+            let matrix = formats.describe(version, format)?;
             let call =
-                Call { library, alpha: V::ONE, matrix, b: &b, beta: V::ZERO, c: &described_c, algorithm };
-            let buffer = library.runtime.allocate::<u8>(call.buffer_bytes()?)?;
+                Call { version, alpha: V::ONE, matrix, b: &b, beta: V::ZERO, c: &described_c, algorithm };
+            let buffer = runtime.allocate::<u8>(call.buffer_bytes()?)?;
             if preprocess {
-                library.runtime.synchronize()?;
-                let start = library.runtime.record()?;
+                runtime.synchronize()?;
+                let start = runtime.record()?;
                 call.preprocess(&buffer)?;
-                preprocessing_ms = library.runtime.elapsed_ms(&start, &library.runtime.record()?)?;
+                preprocessing_ms = runtime.elapsed_ms(&start, &runtime.record()?)?;
             }
             prepared = Some((call, buffer));
         }
         c.fill_with_ones()?;
         let Some((call, buffer)) = prepared else { unreachable!("at least once") };
-        let times_ms = times_ms(&library.runtime, repetitions, || call.run(&buffer))?;
+        let times_ms = times_ms(runtime, repetitions, || call.run(&buffer))?;
         let workspace_bytes = call.buffer_bytes()?;
         Ok(PeerTimes { times_ms, preprocessing_ms, workspace_bytes, result: c.download()? })
     }
 }
 
-impl Cusparse {
+impl Version {
     /// A descriptor of a dense matrix at an address, which must have all of its elements and outlive the
     /// descriptor.
     fn dense<V: PeerValue>(
@@ -158,7 +179,7 @@ impl Cusparse {
 
 /// The arguments that the three functions share.
 struct Call<'p, V> {
-    library: &'p Cusparse,
+    version: &'p Version,
     alpha: V,
     matrix: Descriptor,
     b: &'p Descriptor,
@@ -169,13 +190,13 @@ struct Call<'p, V> {
 
 impl<V: PeerValue> Call<'_, V> {
     fn buffer_bytes(&self) -> Result<usize, PeerError> {
-        let Self { library, alpha, matrix, b, beta, c, algorithm } = self;
+        let Self { version, alpha, matrix, b, beta, c, algorithm } = self;
         let mut bytes = 0;
         // SAFETY: handle and descriptors are valid, of operands on this GPU with matching sizes; the factors are
         // on the host, where the library expects them by default.
         let code = unsafe {
-            (library.functions.cusparseSpMM_bufferSize)(
-                library.handle,
+            (version.functions.cusparseSpMM_bufferSize)(
+                version.handle,
                 DIRECT,
                 DIRECT,
                 std::ptr::from_ref(alpha).cast(),
@@ -188,24 +209,24 @@ impl<V: PeerValue> Call<'_, V> {
                 &raw mut bytes,
             )
         };
-        library.check("cusparseSpMM_bufferSize", code)?;
+        version.check("cusparseSpMM_bufferSize", code)?;
         Ok(bytes)
     }
 
     fn preprocess(&self, buffer: &Buffer<u8>) -> Result<(), PeerError> {
-        self.call("cusparseSpMM_preprocess", self.library.functions.cusparseSpMM_preprocess, buffer)
+        self.call("cusparseSpMM_preprocess", self.version.functions.cusparseSpMM_preprocess, buffer)
     }
 
     fn run(&self, buffer: &Buffer<u8>) -> Result<(), PeerError> {
-        self.call("cusparseSpMM", self.library.functions.cusparseSpMM, buffer)
+        self.call("cusparseSpMM", self.version.functions.cusparseSpMM, buffer)
     }
 
     fn call(&self, name: &'static str, function: SpmmFunction, buffer: &Buffer<u8>) -> Result<(), PeerError> {
-        let Self { library, alpha, matrix, b, beta, c, algorithm } = self;
+        let Self { version, alpha, matrix, b, beta, c, algorithm } = self;
         // SAFETY: as for the size query; the buffer has the requested size.
         let code = unsafe {
             function(
-                library.handle,
+                version.handle,
                 DIRECT,
                 DIRECT,
                 std::ptr::from_ref(alpha).cast(),
@@ -218,6 +239,6 @@ impl<V: PeerValue> Call<'_, V> {
                 buffer.address(),
             )
         };
-        library.check(name, code)
+        version.check(name, code)
     }
 }

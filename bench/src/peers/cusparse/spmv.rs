@@ -6,18 +6,18 @@ use evenpath::Csr;
 
 use super::formats::{Format, Formats};
 use super::functions::SpmvFunction;
-use super::{Cusparse, Descriptor, code};
+use super::{Cusparse, Descriptor, Version, code, spmv_op};
 use crate::measure::{Clock, sampled};
-use crate::peers::cuda::Buffer;
+use crate::peers::cuda::{Buffer, Runtime};
 use crate::peers::{Operation, PeerError, PeerValue, Prepared, PreparedPeer, Ready, SpmvOperands};
 
 /// y = αAx + βy, or with the transpose, on the GPU, ready to be measured.
 pub struct SpmvProblem<'l, V: PeerValue> {
     library: &'l Cusparse,
-    formats: Formats<V>,
-    operands: SpmvOperands<'l, V>,
-    x: Buffer<V>,
-    operation: Operation,
+    pub(super) formats: Formats<V>,
+    pub(super) operands: SpmvOperands<'l, V>,
+    pub(super) x: Buffer<V>,
+    pub(super) operation: Operation,
     /// Whether only CSR is measured.
     csr_only: bool,
     /// The formats that could not be built, with the reasons.
@@ -31,12 +31,13 @@ struct Algorithm {
     code: c_int,
 }
 
-const ALGORITHMS: [Algorithm; 5] = [
+const ALGORITHMS: [Algorithm; 6] = [
     Algorithm { name: "CSR_ALG1", format: Format::Csr, code: 2 },
     Algorithm { name: "CSR_ALG2", format: Format::Csr, code: 3 },
     Algorithm { name: "COO_ALG1", format: Format::Coo, code: 1 },
     Algorithm { name: "COO_ALG2", format: Format::Coo, code: 4 },
     Algorithm { name: "SELL_ALG1", format: Format::SlicedEll, code: 5 },
+    Algorithm { name: "BSR_ALG1", format: Format::Bsr, code: 6 },
 ];
 
 impl Cusparse {
@@ -53,12 +54,12 @@ impl Cusparse {
         operands: SpmvOperands<'l, V>,
     ) -> Result<SpmvProblem<'l, V>, PeerError> {
         operation.check(matrix, operands)?;
-        let formats = Formats::upload(self, matrix)?;
+        let formats = Formats::upload(self.runtime, matrix)?;
         let x = self.runtime.upload(operands.x)?;
         Ok(SpmvProblem { library: self, formats, operands, x, operation, csr_only: true, unmade: Vec::new() })
     }
 
-    /// Copies a problem to the GPU: CSR, and for the direct operation also COO and sliced ELL.
+    /// Copies a problem to the GPU: CSR, and for the direct operation also COO, sliced ELL and BSR.
     ///
     /// # Errors
     ///
@@ -72,8 +73,9 @@ impl Cusparse {
         let mut problem = self.spmv_csr_problem(matrix, operation, operands)?;
         if operation == Operation::Direct {
             let made = [
-                (Format::Coo, problem.formats.add_coo(self, matrix)),
-                (Format::SlicedEll, problem.formats.add_sliced_ell(self, matrix)),
+                (Format::Coo, problem.formats.add_coo(self.runtime, matrix)),
+                (Format::SlicedEll, problem.formats.add_sliced_ell(self.runtime, matrix)),
+                (Format::Bsr, problem.formats.add_bsr(self.runtime, matrix)),
             ];
             problem.unmade =
                 made.into_iter().filter_map(|(format, made)| Some((format, made.err()?))).collect();
@@ -84,101 +86,120 @@ impl Cusparse {
 }
 
 impl<V: PeerValue> SpmvProblem<'_, V> {
-    /// Every algorithm, for CSR with and without preprocessing.
+    /// Every algorithm of every version, for CSR with and without preprocessing.
     pub fn prepare(&self) -> Vec<PreparedPeer<'_, V>> {
+        self.library.versions.iter().flat_map(|version| self.prepare_version(version)).collect()
+    }
+
+    fn prepare_version<'p>(&'p self, version: &'p Version) -> Vec<PreparedPeer<'p, V>> {
         let mut prepared = Vec::new();
-        for Algorithm { name, format, code } in &ALGORITHMS {
-            if self.csr_only && *format != Format::Csr {
+        let mut add = |algorithm: String, format: Format, outcome| {
+            let version = Some(version.name.clone());
+            prepared.push(PreparedPeer { version, algorithm, format: format.name(), outcome });
+        };
+        for &Algorithm { name, format, code } in &ALGORITHMS {
+            if self.csr_only && format != Format::Csr {
                 continue;
             }
-            if let Some((_, reason)) = self.unmade.iter().find(|(unmade, _)| unmade == format) {
-                let outcome = Err(PeerError::Unsuitable(reason.to_string()));
-                prepared.push(PreparedPeer { algorithm: (*name).into(), format: format.name(), outcome });
+            if let Some((_, reason)) = self.unmade.iter().find(|(unmade, _)| *unmade == format) {
+                add(name.into(), format, Err(PeerError::Unsuitable(reason.to_string())));
                 continue;
             }
-            let outcome = self.prepare_algorithm(*format, *code, None);
-            prepared.push(PreparedPeer { algorithm: (*name).into(), format: format.name(), outcome });
-            if let (Format::Csr, Some(preprocess)) = (format, self.library.optional.spmv_preprocess) {
-                let algorithm = format!("{name} + preprocess");
-                let outcome = self.prepare_algorithm(*format, *code, Some(preprocess));
-                prepared.push(PreparedPeer { algorithm, format: format.name(), outcome });
+            add(name.into(), format, self.prepare_algorithm(version, format, code, None));
+            if let (Format::Csr, Some(preprocess)) = (format, version.optional.spmv_preprocess) {
+                let outcome = self.prepare_algorithm(version, format, code, Some(preprocess));
+                add(format!("{name} + preprocess"), format, outcome);
+            }
+        }
+        if let Some(functions) = version.optional.spmv_op {
+            for (name, code) in spmv_op::ALGORITHMS {
+                add(name.into(), Format::Csr, self.prepare_op(version, functions, code));
             }
         }
         prepared
     }
 
-    fn prepare_algorithm(
-        &self,
+    fn prepare_algorithm<'p>(
+        &'p self,
+        version: &'p Version,
         format: Format,
         algorithm: c_int,
         preprocess: Option<SpmvFunction>,
-    ) -> Result<Ready<'_, V>, PeerError> {
-        let Self { library, operands, .. } = self;
-        let y = library.runtime.upload(operands.y)?;
+    ) -> Result<Ready<'p, V>, PeerError> {
+        let (runtime, before) = (version.runtime, self.operands.y.to_vec());
+        let y = runtime.upload(&before)?;
         // The result of preprocessing belongs to the descriptor, so a new one is preprocessed again. The first time also
         // loads code.
         let mut preprocessing_ms = 0.0;
-        let (mut call, mut buffer) = self.call(format, algorithm, &y)?;
+        let mut call = self.call(version, format, algorithm, &y)?;
         if let Some(preprocess) = preprocess {
-            call.preprocess(preprocess, &buffer)?;
-            (call, buffer) = self.call(format, algorithm, &y)?;
-            library.runtime.synchronize()?;
-            let start = library.runtime.record()?;
-            call.preprocess(preprocess, &buffer)?;
-            preprocessing_ms = library.runtime.elapsed_ms(&start, &library.runtime.record()?)?;
+            call.preprocess(preprocess)?;
+            call = self.call(version, format, algorithm, &y)?;
+            runtime.synchronize()?;
+            let start = runtime.record()?;
+            call.preprocess(preprocess)?;
+            preprocessing_ms = runtime.elapsed_ms(&start, &runtime.record()?)?;
         }
         let workspace_bytes = call.buffer_bytes()?;
-        let prepared = Box::new(Product { call, buffer, y, before: operands.y });
+        let prepared = Box::new(Product { runtime, call, y, before });
         Ok(Ready { preprocessing_ms, workspace_bytes, prepared })
     }
 
-    /// A call of an algorithm, and the buffer that it needs.
-    fn call(
-        &self,
+    /// A call of an algorithm, with the buffer that it needs.
+    fn call<'p>(
+        &'p self,
+        version: &'p Version,
         format: Format,
         algorithm: c_int,
         y: &Buffer<V>,
-    ) -> Result<(Call<'_, V>, Buffer<u8>), PeerError> {
-        let Self { library, formats, operands, x, operation, .. } = self;
+    ) -> Result<Call<'p, V>, PeerError> {
+        let Self { formats, operands, x, operation, .. } = self;
         let (rows, cols) = operation.shape(formats.rows, formats.cols);
-        let call = Call {
-            library,
+        let mut call = Call {
+            version,
             operation: code(*operation),
             alpha: operands.alpha,
-            matrix: formats.describe(library, format)?,
-            x: library.vector::<V>(cols, x.address())?,
+            matrix: formats.describe(version, format)?,
+            x: version.vector::<V>(cols, x.address())?,
             beta: operands.beta,
-            y: library.vector::<V>(rows, y.address())?,
+            y: version.vector::<V>(rows, y.address())?,
             algorithm,
+            buffer: version.runtime.allocate(0)?,
         };
-        let buffer = library.runtime.allocate::<u8>(call.buffer_bytes()?)?;
-        Ok((call, buffer))
+        call.buffer = version.runtime.allocate(call.buffer_bytes()?)?;
+        Ok(call)
     }
+}
+
+/// A call that is ready to run.
+pub(super) trait Run {
+    fn run(&self) -> Result<(), PeerError>;
 }
 
 /// A product that is ready to run.
-struct Product<'p, V: PeerValue> {
-    call: Call<'p, V>,
-    buffer: Buffer<u8>,
-    y: Buffer<V>,
-    before: &'p [V],
+pub(super) struct Product<C, V> {
+    pub(super) runtime: Runtime,
+    pub(super) call: C,
+    pub(super) y: Buffer<V>,
+    /// y before a run whose result is asked for.
+    pub(super) before: Vec<V>,
 }
 
-impl<V: PeerValue> Prepared<V> for Product<'_, V> {
+impl<C: Run, V: PeerValue> Prepared<V> for Product<C, V> {
     fn time_ms(&mut self, runs: usize) -> Result<f64, PeerError> {
-        sampled(&self.call.library.runtime, || self.call.run(&self.buffer))(runs)
+        sampled(&self.runtime, || self.call.run())(runs)
     }
 
     fn result(&mut self) -> Result<Vec<V>, PeerError> {
-        self.y.write(self.before)?;
-        self.call.run(&self.buffer)?;
+        self.y.write(&self.before)?;
+        self.call.run()?;
         self.y.download()
     }
 }
 
 /// The arguments that the three functions share.
 struct Call<'p, V> {
-    library: &'p Cusparse,
+    version: &'p Version,
     operation: c_int,
     alpha: V,
     matrix: Descriptor,
@@ -186,17 +207,18 @@ struct Call<'p, V> {
     beta: V,
     y: Descriptor,
     algorithm: c_int,
+    buffer: Buffer<u8>,
 }
 
 impl<V: PeerValue> Call<'_, V> {
     fn buffer_bytes(&self) -> Result<usize, PeerError> {
-        let Self { library, operation, alpha, matrix, x, beta, y, algorithm } = self;
+        let Self { version, operation, alpha, matrix, x, beta, y, algorithm, .. } = self;
         let mut bytes = 0;
         // SAFETY: handle and descriptors are valid, of operands on this GPU with matching sizes; the factors are on the
         // host, where the library expects them by default.
         let code = unsafe {
-            (library.functions.cusparseSpMV_bufferSize)(
-                library.handle,
+            (version.functions.cusparseSpMV_bufferSize)(
+                version.handle,
                 *operation,
                 std::ptr::from_ref(alpha).cast(),
                 matrix.address,
@@ -208,24 +230,20 @@ impl<V: PeerValue> Call<'_, V> {
                 &raw mut bytes,
             )
         };
-        library.check("cusparseSpMV_bufferSize", code)?;
+        version.check("cusparseSpMV_bufferSize", code)?;
         Ok(bytes)
     }
 
-    fn preprocess(&self, function: SpmvFunction, buffer: &Buffer<u8>) -> Result<(), PeerError> {
-        self.call("cusparseSpMV_preprocess", function, buffer)
+    fn preprocess(&self, function: SpmvFunction) -> Result<(), PeerError> {
+        self.call("cusparseSpMV_preprocess", function)
     }
 
-    fn run(&self, buffer: &Buffer<u8>) -> Result<(), PeerError> {
-        self.call("cusparseSpMV", self.library.functions.cusparseSpMV, buffer)
-    }
-
-    fn call(&self, name: &'static str, function: SpmvFunction, buffer: &Buffer<u8>) -> Result<(), PeerError> {
-        let Self { library, operation, alpha, matrix, x, beta, y, algorithm } = self;
+    fn call(&self, name: &'static str, function: SpmvFunction) -> Result<(), PeerError> {
+        let Self { version, operation, alpha, matrix, x, beta, y, algorithm, buffer } = self;
         // SAFETY: as for the size query; the buffer has the requested size.
         let code = unsafe {
             function(
-                library.handle,
+                version.handle,
                 *operation,
                 std::ptr::from_ref(alpha).cast(),
                 matrix.address,
@@ -237,6 +255,12 @@ impl<V: PeerValue> Call<'_, V> {
                 buffer.address(),
             )
         };
-        library.check(name, code)
+        version.check(name, code)
+    }
+}
+
+impl<V: PeerValue> Run for Call<'_, V> {
+    fn run(&self) -> Result<(), PeerError> {
+        self.call("cusparseSpMV", self.version.functions.cusparseSpMV)
     }
 }

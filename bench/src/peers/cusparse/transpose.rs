@@ -4,11 +4,11 @@ use std::ffi::c_int;
 
 use evenpath::Csr;
 
-use super::Cusparse;
 use super::formats::BASE_ZERO;
 use super::functions::Transpose;
 use super::spadd::Arrays;
-use crate::measure::{Repetitions, Times, times_ms};
+use super::{Cusparse, Version};
+use crate::measure::{Repetitions, Times, median, times_ms};
 use crate::peers::{PeerError, PeerValue};
 
 /// `CUSPARSE_ACTION_NUMERIC`.
@@ -17,13 +17,27 @@ const WITH_VALUES: c_int = 1;
 const ALGORITHM: c_int = 1;
 
 impl Cusparse {
-    /// Milliseconds of each of `repetitions` runs of `csr2csc`, in allocated memory.
+    /// Milliseconds of each of `repetitions` runs of `csr2csc`, in allocated memory, by the fastest version that gives the
+    /// transpose.
     ///
     /// # Errors
     ///
-    /// If the library lacks the function or fails, there is not enough memory, the matrix is too large for it, or the
-    /// result is not the transpose.
+    /// If in every version the function is missing or fails, there is not enough memory, the matrix is too large for it, or
+    /// the result is not the transpose.
     pub fn measure_transpose<V: PeerValue>(
+        &self,
+        matrix: &Csr<V>,
+        repetitions: Repetitions,
+    ) -> Result<Times, PeerError> {
+        let runs = self.versions.iter().map(|version| version.measure_transpose(matrix, repetitions));
+        let rank = |run: &Result<Times, PeerError>| run.as_ref().map_or(f64::INFINITY, |times| median(times));
+        let fastest = runs.min_by(|a, b| rank(a).total_cmp(&rank(b)));
+        fastest.unwrap_or_else(|| unreachable!("there is at least one version"))
+    }
+}
+
+impl Version {
+    fn measure_transpose<V: PeerValue>(
         &self,
         matrix: &Csr<V>,
         repetitions: Repetitions,
@@ -32,7 +46,7 @@ impl Cusparse {
         let too_large = |_| PeerError::Unsuitable("more rows or columns than 32 bits can count".into());
         let rows = c_int::try_from(matrix.rows()).map_err(too_large)?;
         let cols = c_int::try_from(matrix.cols()).map_err(too_large)?;
-        let a = Arrays::upload(self, matrix)?;
+        let a = Arrays::upload(self.runtime, matrix)?;
         let row_offsets = self.runtime.allocate::<u32>(matrix.cols() + 1)?;
         let column_indices = self.runtime.allocate::<u32>(matrix.nnz())?;
         let values = self.runtime.allocate::<V>(matrix.nnz())?;

@@ -7,7 +7,7 @@ use evenpath::Csr;
 
 use super::{Description, GENERAL, Handle, Matrix, Mkl, check, code};
 use crate::measure::{Repetitions, Times, times_ms};
-use crate::peers::host::HostClock;
+use crate::peers::host::{HostClock, times_and_result};
 use crate::peers::{Operation, PeerError, PeerValue};
 
 /// `SPARSE_LAYOUT_ROW_MAJOR`.
@@ -145,8 +145,8 @@ impl Mkl {
             make(&raw mut address)?;
             Ok::<_, PeerError>(Handle { mkl: self, address })
         };
-        let times = times_ms(&HostClock, repetitions, || made().map(drop))?;
-        Ok((times, self.export(&made()?)?))
+        let (times, matrix) = times_and_result(repetitions, made)?;
+        Ok((times, self.export(&matrix)?))
     }
 
     /// A copy of a matrix that the library made, with sorted columns.

@@ -10,7 +10,7 @@ use evenpath::Csr;
 use libloading::Library;
 
 use super::host::{HostClock, elapsed_ms};
-use super::library::{folders_of, functions, open};
+use super::library::{functions, open_for_all, paths_of};
 use super::{Operation, PeerError, PeerValue, Prepared, PreparedPeer, Ready, SpmvOperands};
 use crate::measure::sampled;
 
@@ -105,17 +105,18 @@ impl Mkl {
     ///
     /// If it is not found by the loader, in the usual folders, or in those of the variable `EVENPATH_MKL`.
     pub fn open() -> Result<Self, PeerError> {
-        let mut folders = folders_of(FOLDERS_VARIABLE);
+        let mut folders = paths_of(FOLDERS_VARIABLE);
         for variable in ["VIRTUAL_ENV", "CONDA_PREFIX"] {
-            folders.extend(folders_of(variable).into_iter().map(|prefix| prefix.join("lib")));
+            folders.extend(paths_of(variable).into_iter().map(|prefix| prefix.join("lib")));
         }
         folders.extend(
             ["/usr/local/lib", "/opt/intel/oneapi/mkl/latest/lib", "/opt/intel/oneapi/compiler/latest/lib"]
                 .map(PathBuf::from),
         );
-        // MKL looks for its threading runtime by name, and only in the folders of the loader.
-        open("Intel's OpenMP runtime", &["libiomp5.so"], &folders)?;
-        let library = open("MKL", &["libmkl_rt.so.3", "libmkl_rt.so.2", "libmkl_rt.so"], &folders)?;
+        // MKL looks for its threading runtime by name, and only in the folders of the loader. The libraries that it opens
+        // itself expect the symbols of both.
+        open_for_all("Intel's OpenMP runtime", &["libiomp5.so"], &folders)?;
+        let library = open_for_all("MKL", &["libmkl_rt.so.3", "libmkl_rt.so.2", "libmkl_rt.so"], &folders)?;
         let mkl = Self { library, functions: Functions::find(library)? };
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         // SAFETY: accepts any number.
@@ -131,7 +132,12 @@ impl Mkl {
         operands: SpmvOperands<'p, V>,
     ) -> PreparedPeer<'p, V> {
         let algorithm = "inspector-executor".into();
-        PreparedPeer { algorithm, format: "csr", outcome: self.prepare(matrix, operation, operands) }
+        PreparedPeer {
+            version: None,
+            algorithm,
+            format: "csr",
+            outcome: self.prepare(matrix, operation, operands),
+        }
     }
 
     fn prepare<'p, V: PeerValue>(

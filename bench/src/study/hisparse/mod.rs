@@ -12,7 +12,7 @@ use self::figures::Figures;
 use self::tables::Tables;
 use super::{Bench, Report, Study};
 use crate::generated::Generated;
-use crate::hisparse::{Case, measure};
+use crate::hisparse::{Case, measure_tree};
 use crate::peers::PeerValue;
 use crate::suite::{self, Suite, SuiteOptions};
 
@@ -79,10 +79,9 @@ fn take<V: PeerValue>(
     if report.has(&case) {
         return Ok(());
     }
-    let tree = bench.device.upload(matrix)?.to_hisparse::<128>(HiSparseOptions::default())?.download()?;
-    let levels = tree.statistics().levels;
-    drop(tree);
-    let record = measure::<V, 128>(
+    let tree = bench.device.upload(matrix)?.to_hisparse::<128>(HiSparseOptions::default())?;
+    let levels = tree.download()?.statistics().levels;
+    let record = measure_tree(
         &Case {
             device: bench.device,
             copy_gbps: bench.copy_gbps,
@@ -93,6 +92,7 @@ fn take<V: PeerValue>(
             generated: true,
         },
         matrix,
+        &tree,
     )?;
     report.record(&case, &Figures::new(&levels, &record))
 }

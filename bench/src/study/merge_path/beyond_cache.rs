@@ -5,13 +5,15 @@ use std::error::Error;
 use evenpath::Csr;
 use evenpath::generate::Kind;
 use evenpath::spmv::SpmvMethod;
+use serde::{Deserialize, Serialize};
 
 use super::STUDY;
 use super::series::Series;
-use crate::measure::median;
 use crate::spadd;
 use crate::spmv::work;
-use crate::study::{Bench, SPREAD, Table, cusparse_ms, method_ms, spread_note, spreads, widest_percent};
+use crate::study::{
+    Bench, Part, Report, SPREAD, Source, Table, cusparse_ms, method_ms, spread_note, spreads, widest_percent,
+};
 
 /// The least bytes of values and columns of each structure's matrices, in multiples of the second-level cache.
 const MULTIPLES: [u64; 3] = [3, 6, 12];
@@ -36,16 +38,27 @@ fn kinds(l2_bytes: u64) -> impl Iterator<Item = Kind> {
     })
 }
 
+/// What a matrix adds to the tables.
+#[derive(Serialize, Deserialize)]
+struct OfMatrix {
+    times: Part,
+    series: Series,
+}
+
 /// The times, and their correlation with work. Both tables have only a note if the device does not report its cache.
-pub(super) fn run(bench: &Bench<'_>) -> Result<[Table; 2], Box<dyn Error>> {
+pub(super) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<[Table; 2], Box<dyn Error>> {
     let (mut times, mut series) = (times_table(), Series::default());
     match bench.device.properties().l2_bytes {
         None => times.note("the device does not report the size of its second-level cache"),
         Some(l2_bytes) => {
-            let mut notes = Vec::new();
-            bench.each_matrix(kinds(l2_bytes), &mut notes, |name, matrix| {
-                measure(bench, (name, &matrix), l2_bytes, &mut times, &mut series)
-            })?;
+            let (measured, notes) =
+                bench.each_case(kinds(l2_bytes).map(Source::from), report, |name, matrix| {
+                    measure(bench, (name, &matrix), l2_bytes)
+                })?;
+            for of_matrix in measured {
+                times.extend(of_matrix.times);
+                series.extend(of_matrix.series);
+            }
             times.notes.extend(notes);
             times.note(spread_note());
         }
@@ -65,12 +78,11 @@ fn measure(
     bench: &Bench<'_>,
     (name, matrix): (&str, &Csr<f64>),
     l2_bytes: u64,
-    times: &mut Table,
-    series: &mut Series,
-) -> Result<(), Box<dyn Error>> {
+) -> Result<OfMatrix, Box<dyn Error>> {
+    let (mut times, mut series) = (times_table(), Series::default());
     let nonzeros = matrix.nnz();
     let record = bench.spmv(name, matrix, &METHODS)?;
-    let [flat, merge_path] = METHODS.map(|method| method_ms(&record, method, times));
+    let [flat, merge_path] = METHODS.map(|method| method_ms(&record, method, &mut times));
     let peer = cusparse_ms(&record);
     series.spmv.take(nonzeros as f64, flat, peer);
     series.spmv_by_merge_path.take(nonzeros as f64, merge_path, peer);
@@ -83,11 +95,10 @@ fn measure(
             None
         }
     };
-    let peer_sum = bench.peers.cusparse().map(|library| {
-        let peer = library.measure_spadd(operand, operand, bench.repetitions)?;
-        Ok::<_, Box<dyn Error>>(median(&peer.whole_ms))
+    let peer_sum = bench.peers.cusparse().and_then(|library| {
+        spadd::fastest_peer(library, operand, operand, bench.repetitions, &mut times.notes)
     });
-    let peer_sum = peer_sum.transpose()?;
+    let peer_sum = peer_sum.map(|peer| peer.ms);
     series.spadd.take(2.0 * nonzeros as f64, own_sum, peer_sum);
     times.row([
         name.into(),
@@ -100,7 +111,7 @@ fn measure(
         peer_sum.into(),
         widest_percent(spreads(&record).chain([sum.whole.timing.spread])).into(),
     ]);
-    Ok(())
+    Ok(OfMatrix { times: times.into(), series })
 }
 
 fn times_table() -> Table {
@@ -129,6 +140,7 @@ mod tests {
     use evenpath::generate::generate;
 
     use super::*;
+    use crate::results::Setting;
     use crate::spmv::Peers;
     use crate::study::Cell;
 
@@ -145,19 +157,28 @@ mod tests {
         }
     }
 
+    fn tables_of(device: &Device) -> [Table; 2] {
+        let peers = Peers::default();
+        let setting = Setting::new(device, 1.0, &[], String::new());
+        let mut print = |_: &Table| Ok(());
+        let mut report = Report::new(STUDY, setting, &mut print);
+        let tables = run(&Bench::small(device, &peers, 1), &mut report).unwrap();
+        let again = run(&Bench::small(device, &peers, 1), &mut report).unwrap();
+        assert_eq!(again, tables, "nothing is measured again");
+        tables
+    }
+
     #[test]
     fn sizes_follow_the_cache() {
         let options = SimulatedOptions::default().with_l2_bytes(24_000);
-        let peers = Peers::default();
-        let device = Device::simulated(options);
-        let [times, correlations] = run(&Bench::small(&device, &peers, 1)).unwrap();
+        let [times, correlations] = tables_of(&Device::simulated(options));
         assert_eq!((times.rows.len(), &times.wrong), (15, &Vec::new()));
         for row in &times.rows {
             assert!(matches!(row[2], Cell::Number(times) if times > 3.0), "{row:?}");
             assert!(matches!((&row[3], &row[6]), (Cell::Number(_), Cell::Number(_))), "{row:?}");
         }
         assert!(matches!(correlations.rows[0][2], Cell::Number(_)), "{correlations:?}");
-        let [times, _] = run(&Bench::small(&Device::cpu(), &peers, 1)).unwrap();
+        let [times, _] = tables_of(&Device::cpu());
         assert!(times.rows.is_empty() && times.notes[0].contains("second-level cache"), "{times:?}");
     }
 }

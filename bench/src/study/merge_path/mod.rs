@@ -16,20 +16,40 @@ use crate::primitives::{self, Case, Figures, Outcome, Selection};
 const STUDY: Study = Study::MergePath;
 
 pub(super) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn Error>> {
-    report.table(unions(bench)?)?;
-    report.table(block_sorts(bench)?)?;
+    let unions = table(report, "unions", || unions(bench))?;
+    let block_sorts = table(report, "block sorts", || block_sorts(bench))?;
+    let matrices = Published::table2().map(|matrix| Kind::Like { matrix }.into());
+    let (measured, notes) =
+        bench.each_case(matrices, report, |name, matrix| Operations::measure(bench, name, &matrix))?;
+    let beyond_cache = beyond_cache::run(bench, report)?;
+    report.table(unions)?;
+    report.table(block_sorts)?;
     let mut operations = Operations::new();
-    let mut notes = Vec::new();
-    let matrices = Published::table2().map(|matrix| Kind::Like { matrix });
-    bench.each_matrix(matrices, &mut notes, |name, matrix| operations.measure(bench, name, &matrix))?;
+    for of_matrix in measured {
+        operations.take(of_matrix);
+    }
     for mut table in operations.finish(bench) {
         table.notes.extend(notes.iter().cloned());
         report.table(table)?;
     }
-    for table in beyond_cache::run(bench)? {
+    for table in beyond_cache {
         report.table(table)?;
     }
     Ok(())
+}
+
+/// A table that the report has as a case, or that is made now.
+fn table(
+    report: &mut Report<'_>,
+    case: &str,
+    make: impl FnOnce() -> Result<Table, Box<dyn Error>>,
+) -> Result<Table, Box<dyn Error>> {
+    if let Some(table) = report.case(case)? {
+        return Ok(table);
+    }
+    let table = make()?;
+    report.record(case, &table)?;
+    Ok(table)
 }
 
 fn primitives(

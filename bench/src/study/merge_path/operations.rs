@@ -6,6 +6,7 @@ use evenpath::Csr;
 use evenpath::device::DeviceKind;
 use evenpath::spgemm::SpgemmMethod;
 use evenpath::spmv::SpmvMethod;
+use serde::{Deserialize, Serialize};
 
 use super::series::Series;
 use super::tables;
@@ -15,7 +16,7 @@ use crate::spgemm::{self, Check, Phases, other_factor};
 use crate::statistics::spread;
 use crate::study::cpu::on_threads;
 use crate::study::{
-    Bench, Cell, Table, cusparse_ms, gflops, method_ms, quotient, spread_note, spreads, widest_percent,
+    Bench, Cell, Part, Table, cusparse_ms, gflops, method_ms, quotient, spread_note, spreads, widest_percent,
 };
 
 /// The methods of SpMV to measure. `Flat` is the publication's own.
@@ -38,6 +39,22 @@ pub(super) struct Operations {
     series: Series,
 }
 
+/// What a matrix adds to the tables.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct OfMatrix {
+    spmv: Part,
+    spadd: Part,
+    spgemm: Part,
+    phases: Part,
+    series: Series,
+}
+
+impl From<Operations> for OfMatrix {
+    fn from(Operations { spmv, spadd, spgemm, phases, series }: Operations) -> Self {
+        Self { spmv: spmv.into(), spadd: spadd.into(), spgemm: spgemm.into(), phases: phases.into(), series }
+    }
+}
+
 impl Operations {
     pub(super) fn new() -> Self {
         Self {
@@ -51,14 +68,24 @@ impl Operations {
 
     /// Measures every operation with a matrix.
     pub(super) fn measure(
-        &mut self,
         bench: &Bench<'_>,
         name: &str,
         matrix: &Csr<f64>,
-    ) -> Result<(), Box<dyn Error>> {
-        self.multiply_vector(bench, name, matrix)?;
-        self.add(bench, name, matrix)?;
-        self.multiply(bench, name, matrix)
+    ) -> Result<OfMatrix, Box<dyn Error>> {
+        let mut operations = Self::new();
+        operations.multiply_vector(bench, name, matrix)?;
+        operations.add(bench, name, matrix)?;
+        operations.multiply(bench, name, matrix)?;
+        Ok(operations.into())
+    }
+
+    /// Adds what was measured with a matrix.
+    pub(super) fn take(&mut self, OfMatrix { spmv, spadd, spgemm, phases, series }: OfMatrix) {
+        self.spmv.extend(spmv);
+        self.spadd.extend(spadd);
+        self.spgemm.extend(spgemm);
+        self.phases.extend(phases);
+        self.series.extend(series);
     }
 
     fn multiply_vector(
@@ -105,11 +132,10 @@ impl Operations {
             }
         }
         let (own, sequential_ms) = (Some(sum.whole.ms), Some(sequential.whole.ms));
-        let peer = bench.peers.cusparse().map(|library| {
-            let peer = library.measure_spadd(operand, operand, repetitions)?;
-            Ok::<_, Box<dyn Error>>(median(&peer.whole_ms))
+        let peer = bench.peers.cusparse().and_then(|library| {
+            spadd::fastest_peer(library, operand, operand, repetitions, &mut self.spadd.notes)
         });
-        let peer = peer.transpose()?;
+        let peer = peer.map(|peer| peer.ms);
         let work = 2 * matrix.nnz();
         self.series.spadd.take(work as f64, own, peer);
         self.spadd.row([
@@ -252,7 +278,7 @@ mod tests {
         let bench = Bench::small(&device, &peers, 2);
         let matrix = generate(Kind::Stencil5 { side: 20 }, 1).unwrap();
         let mut operations = Operations::new();
-        operations.measure(&bench, "a", &matrix).unwrap();
+        operations.take(Operations::measure(&bench, "a", &matrix).unwrap());
         let tables = operations.finish(&bench);
         for table in &tables[..4] {
             assert_eq!((table.rows.len(), &table.wrong), (1, &Vec::new()), "{table:?}");

@@ -1,11 +1,13 @@
 //! Correlation of time with work: Figures 6, 8 and 10.
 
+use serde::{Deserialize, Serialize};
+
 use super::STUDY;
 use crate::study::published::MERGE_PATH_CORRELATION;
 use crate::study::{Cell, Table, correlation};
 
 /// Work and time of an operation with each matrix, for evenpath and cuSPARSE.
-#[derive(Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Times {
     own: Vec<(f64, f64)>,
     peer: Vec<(f64, f64)>,
@@ -16,10 +18,15 @@ impl Times {
         self.own.extend(own_ms.map(|ms| (work, ms)));
         self.peer.extend(peer_ms.map(|ms| (work, ms)));
     }
+
+    fn extend(&mut self, Self { own, peer }: Self) {
+        self.own.extend(own);
+        self.peer.extend(peer);
+    }
 }
 
 /// The times of all operations.
-#[derive(Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Series {
     pub(super) spmv: Times,
     pub(super) spmv_by_merge_path: Times,
@@ -28,6 +35,13 @@ pub(super) struct Series {
 }
 
 impl Series {
+    pub(super) fn extend(&mut self, other: Self) {
+        self.spmv.extend(other.spmv);
+        self.spmv_by_merge_path.extend(other.spmv_by_merge_path);
+        self.spadd.extend(other.spadd);
+        self.spgemm.extend(other.spgemm);
+    }
+
     /// The correlations, beside the published ones.
     pub(super) fn table(&self, title: &str) -> Table {
         let mut table = Table::new(

@@ -1,11 +1,13 @@
 //! Blocks of device memory that were freed and wait to be used again.
 //!
 //! The driver's own stream-ordered allocator would do this too, but what it allocates belongs to the GPU and not to a
-//! context: destroying a device object's context would not free it. Blocks of `cuMemAlloc` die with their context. `cuMemFree` however waits for the whole device, so blocks are kept here instead and handed
-//! out again at once. That is sound because whatever used a block before was launched before it was freed: in the same stream it is
-//! done before what uses the block next, and a use in another stream waits for it, since what is known of a range of addresses
-//! ([`Order`](crate::device::order::Order)) stays when its block is freed.
+//! context: destroying a device object's context would not free it. Blocks of `cuMemAlloc` die with their context. `cuMemFree`
+//! however waits for the whole device, so blocks are kept here instead and handed out again at once. That is sound because whatever
+//! used a block before was launched before it was freed: in the same stream it is done before what uses the block next, and a use
+//! in another stream waits for it, since what is known of a range of addresses ([`Order`](crate::device::order::Order)) stays when
+//! its block is freed.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::device::machine::Block;
@@ -15,10 +17,17 @@ const LARGE: u64 = 2 << 20;
 /// Smaller ones are multiples of this.
 const SMALL: u64 = 512;
 
-/// Free blocks by size.
+/// When a block was put into the cache: the number of blocks put before it.
+type Time = u64;
+
+/// Free blocks.
 #[derive(Debug)]
 pub(super) struct Cache {
-    blocks: BTreeMap<u64, Vec<u64>>,
+    /// Addresses by size; of blocks of one size, the one put last comes first.
+    blocks: BTreeMap<(u64, Reverse<Time>), u64>,
+    /// Sizes by age.
+    ages: BTreeMap<Time, u64>,
+    now: Time,
     bytes: u64,
     capacity: u64,
 }
@@ -26,7 +35,7 @@ pub(super) struct Cache {
 impl Cache {
     /// An empty cache that keeps up to `capacity` bytes.
     pub(super) fn new(capacity: u64) -> Self {
-        Self { blocks: BTreeMap::new(), bytes: 0, capacity }
+        Self { blocks: BTreeMap::new(), ages: BTreeMap::new(), now: 0, bytes: 0, capacity }
     }
 
     /// Bytes of all blocks in it.
@@ -43,29 +52,42 @@ impl Cache {
     /// Takes out the smallest block of at least `bytes` bytes, unless more than a fifth of it would be idle.
     pub(super) fn take(&mut self, bytes: u64) -> Option<Block> {
         let wanted = Self::round(bytes);
-        let (&size, addresses) = self.blocks.range_mut(wanted..=wanted.saturating_add(wanted / 4)).next()?;
-        let address = addresses.pop()?;
-        if addresses.is_empty() {
-            self.blocks.remove(&size);
-        }
-        self.bytes -= size;
-        Some(Block { address, bytes: size })
+        let most = wanted.saturating_add(wanted / 4);
+        let fitting = (wanted, Reverse(Time::MAX))..=(most, Reverse(0));
+        let (&(size, time), _) = self.blocks.range(fitting).next()?;
+        self.remove(size, time)
     }
 
-    /// Keeps a block; gives it back if that would be over the capacity.
-    pub(super) fn put(&mut self, block: Block) -> Result<(), Block> {
-        if block.bytes > self.capacity - self.bytes {
-            return Err(block);
+    /// Keeps a block. Returns those to give back to the driver, so that the capacity is not exceeded: the blocks that have
+    /// not been used for longest, or this one if it is larger than the capacity.
+    pub(super) fn put(&mut self, block: Block) -> Vec<Block> {
+        if block.bytes > self.capacity {
+            return vec![block];
         }
-        self.blocks.entry(block.bytes).or_default().push(block.address);
+        let mut evicted = Vec::new();
+        while block.bytes > self.capacity - self.bytes {
+            let Some((&time, &size)) = self.ages.first_key_value() else { break };
+            evicted.extend(self.remove(size, Reverse(time)));
+        }
+        self.blocks.insert((block.bytes, Reverse(self.now)), block.address);
+        self.ages.insert(self.now, block.bytes);
+        self.now += 1;
         self.bytes += block.bytes;
-        Ok(())
+        evicted
+    }
+
+    fn remove(&mut self, size: u64, time: Reverse<Time>) -> Option<Block> {
+        let address = self.blocks.remove(&(size, time))?;
+        self.ages.remove(&time.0);
+        self.bytes -= size;
+        Some(Block { address, bytes: size })
     }
 
     /// Empties the cache; the addresses of all its blocks.
     pub(super) fn drain(&mut self) -> Vec<u64> {
         self.bytes = 0;
-        std::mem::take(&mut self.blocks).into_values().flatten().collect()
+        self.ages.clear();
+        std::mem::take(&mut self.blocks).into_values().collect()
     }
 }
 
@@ -78,7 +100,7 @@ mod tests {
         let mut cache = Cache::new(1 << 30);
         let block = Block { address: 0x1000, bytes: Cache::round(3_000) };
         assert_eq!(block.bytes, 3_072);
-        cache.put(block).expect("fits the capacity");
+        assert_eq!(cache.put(block), []);
         assert_eq!(cache.bytes(), 3_072);
         assert_eq!(cache.take(3_073), None, "too small");
         assert_eq!(cache.take(2_000), None, "more than a fifth idle");
@@ -90,7 +112,7 @@ mod tests {
     fn the_smallest_fitting_block_comes_first() {
         let mut cache = Cache::new(u64::MAX);
         for (address, mebibytes) in [(1, 12), (2, 10), (3, 10)] {
-            cache.put(Block { address, bytes: mebibytes << 20 }).expect("fits the capacity");
+            assert_eq!(cache.put(Block { address, bytes: mebibytes << 20 }), []);
         }
         let taken: Vec<u64> =
             std::iter::from_fn(|| cache.take(10 << 20)).map(|block| block.address).collect();
@@ -98,13 +120,22 @@ mod tests {
     }
 
     #[test]
-    fn a_block_over_the_capacity_is_given_back() {
-        let mut cache = Cache::new(1_024);
-        let block = |address| Block { address, bytes: 1_024 };
-        assert_eq!(cache.put(block(1)), Ok(()));
-        assert_eq!(cache.put(block(2)), Err(block(2)));
-        assert_eq!(cache.drain(), [1]);
-        assert_eq!(cache.put(block(2)), Ok(()));
+    fn blocks_unused_for_longest_are_given_back() {
+        let mut cache = Cache::new(4_096);
+        let block = |address, bytes| Block { address, bytes };
+        for address in 1..=4 {
+            assert_eq!(cache.put(block(address, 1_024)), []);
+        }
+        // The fourth is used again, and is not older than the others then.
+        assert_eq!(cache.take(1_024), Some(block(4, 1_024)));
+        assert_eq!(cache.put(block(4, 1_024)), []);
+        assert_eq!(cache.put(block(5, 1_536)), [block(1, 1_024), block(2, 1_024)]);
+        assert_eq!(cache.bytes(), 3_584);
+        assert_eq!(cache.put(block(6, 4_608)), [block(6, 4_608)], "larger than the capacity");
+        assert_eq!(cache.drain(), [4, 3, 5]);
+        assert_eq!((cache.bytes(), cache.take(1_024)), (0, None));
+        assert_eq!(cache.put(block(7, 4_096)), []);
+        assert_eq!(cache.put(block(8, 512)), [block(7, 4_096)]);
     }
 
     #[test]

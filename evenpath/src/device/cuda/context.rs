@@ -11,6 +11,7 @@
 
 use std::any::Any;
 use std::mem::ManuallyDrop;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use cust::sys::{self, CUcontext, CUdevice};
@@ -287,11 +288,45 @@ impl Drop for Core {
     }
 }
 
-/// An event in a core's stream.
-pub(super) struct Mark {
+/// Something of a core's context. It is dropped there, or has ended with it.
+pub(super) struct InContext<T> {
     core: Arc<Core>,
-    event: ManuallyDrop<Event>,
+    value: ManuallyDrop<T>,
 }
+
+impl<T> InContext<T> {
+    pub(super) fn new(core: &Arc<Core>, value: T) -> Self {
+        Self { core: Arc::clone(core), value: ManuallyDrop::new(value) }
+    }
+
+    pub(super) fn core(&self) -> &Core {
+        &self.core
+    }
+}
+
+impl<T> Deref for InContext<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T> Drop for InContext<T> {
+    fn drop(&mut self) {
+        let value = &mut self.value;
+        // After the context's end, its handle means nothing.
+        self.core.release(|live| {
+            if let Ok(_current) = live.enter() {
+                // SAFETY: this is the only place that drops it, and it is not used again.
+                unsafe { ManuallyDrop::drop(value) };
+            }
+        });
+    }
+}
+
+/// An event in a core's stream.
+pub(super) struct Mark(InContext<Event>);
 
 impl Mark {
     pub(super) fn record(core: &Arc<Core>, stream: u32) -> Result<Self, DeviceError> {
@@ -302,7 +337,7 @@ impl Mark {
     fn record_in(core: &Arc<Core>, live: &Live, stream: u32, time: Time) -> Result<Self, CallError> {
         let event = Event::new(time)?;
         event.record(live.streams.queue(stream).handle())?;
-        Ok(Self { core: Arc::clone(core), event: ManuallyDrop::new(event) })
+        Ok(Self(InContext::new(core, event)))
     }
 
     /// Marks the end of a copy between host and device that was just begun. If that fails, the copy is waited for.
@@ -317,10 +352,10 @@ impl Mark {
 impl StreamMark for Mark {
     fn elapsed_since(&self, earlier: &dyn StreamMark) -> Option<Result<f64, DeviceError>> {
         let earlier: &Self = (earlier as &dyn Any).downcast_ref()?;
-        Some(self.core.with(|_| {
-            self.event.synchronize()?;
-            earlier.event.synchronize()?;
-            Ok(self.event.elapsed_since(&earlier.event)?)
+        Some(self.0.core().with(|_| {
+            self.0.synchronize()?;
+            earlier.0.synchronize()?;
+            Ok(self.0.elapsed_since(&earlier.0)?)
         }))
     }
 
@@ -331,31 +366,18 @@ impl StreamMark for Mark {
 
 impl Mark {
     fn query(&self) -> Result<bool, DeviceError> {
-        self.core.with(|_| Ok(self.event.is_done()?))
+        self.0.core().with(|_| Ok(self.0.is_done()?))
     }
 }
 
 impl Transfer for Mark {
     fn wait(&self) -> Result<(), DeviceError> {
         // Fatal: a copy that cannot be waited for ends with its context.
-        self.core.with(|_| self.event.synchronize().map_err(Failure::Fatal))
+        self.0.core().with(|_| self.0.synchronize().map_err(Failure::Fatal))
     }
 
     fn is_done(&self) -> bool {
         self.query().unwrap_or(false)
-    }
-}
-
-impl Drop for Mark {
-    fn drop(&mut self) {
-        let event = &mut self.event;
-        // An event is destroyed with its context; afterwards its handle means nothing.
-        self.core.release(|live| {
-            if let Ok(_current) = live.enter() {
-                // SAFETY: this is the only place that drops it, and it is not used again.
-                unsafe { ManuallyDrop::drop(event) };
-            }
-        });
     }
 }
 

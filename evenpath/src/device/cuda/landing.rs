@@ -1,4 +1,5 @@
-//! Page-locked host memory in which small results land, and which kernels can write to: the driver takes twice as long to bring them anywhere else.
+//! Page-locked host memory. Copies of small results land there, since the driver takes twice as long to bring them anywhere else, and
+//! kernels can store in it.
 
 use std::ffi::c_void;
 

@@ -1,12 +1,11 @@
 //! Numbers that a kernel tells the host while it runs: it stores them in page-locked memory, where the host looks for them. A copy
 //! after the kernel, and the wait for it, take as long as a small launch.
 
-use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::context::Core;
+use super::context::{Core, InContext};
 use super::landing::Landing;
 use crate::device::DeviceError;
 use crate::device::machine::{MAILBOX_WORDS, Mailbox};
@@ -17,32 +16,28 @@ const EMPTY: u64 = u64::MAX;
 const PATIENCE: Duration = Duration::from_micros(200);
 
 /// Page-locked memory of a core's context.
-pub(super) struct PinnedMailbox {
-    core: Arc<Core>,
-    memory: ManuallyDrop<Landing>,
-}
+pub(super) struct PinnedMailbox(InContext<Landing>);
 
 impl PinnedMailbox {
     pub(super) fn new(core: &Arc<Core>) -> Result<Self, DeviceError> {
-        let memory = core.with(|_| Ok(Landing::new()?))?;
-        Ok(Self { core: Arc::clone(core), memory: ManuallyDrop::new(memory) })
+        Ok(Self(InContext::new(core, core.with(|_| Ok(Landing::new()?))?)))
     }
 
     /// A word. The context must be there.
     fn word(&self, index: usize) -> &AtomicU64 {
         // SAFETY: the memory has more words than a mailbox, aligned to a page, and is there as long as the context. The device
         // stores whole words.
-        unsafe { AtomicU64::from_ptr(self.memory.address().cast::<u64>().add(index)) }
+        unsafe { AtomicU64::from_ptr(self.0.address().cast::<u64>().add(index)) }
     }
 }
 
 impl Mailbox for PinnedMailbox {
     fn address(&self) -> u64 {
-        self.memory.address() as u64
+        self.0.address() as u64
     }
 
     fn empty(&mut self) -> Result<(), DeviceError> {
-        self.core.with_live(|_| {
+        self.0.core().with_live(|_| {
             (0..MAILBOX_WORDS).for_each(|index| self.word(index).store(EMPTY, Ordering::Relaxed));
             Ok(())
         })
@@ -52,12 +47,12 @@ impl Mailbox for PinnedMailbox {
         let len = numbers.len();
         let is_full = || (0..len).all(|index| self.word(index).load(Ordering::Acquire) != EMPTY);
         // While this runs, the context does not end.
-        self.core.with_live(|live| {
+        self.0.core().with_live(|live| {
             let start = Instant::now();
             while !is_full() {
                 if start.elapsed() > PATIENCE {
                     let _current = live.enter()?;
-                    self.core.wait(live, stream)?;
+                    self.0.core().wait(live, stream)?;
                     break;
                 }
                 std::hint::spin_loop();
@@ -67,18 +62,5 @@ impl Mailbox for PinnedMailbox {
             }
             Ok(())
         })
-    }
-}
-
-impl Drop for PinnedMailbox {
-    fn drop(&mut self) {
-        let memory = &mut self.memory;
-        // The memory is freed with its context.
-        self.core.release(|live| {
-            if let Ok(_current) = live.enter() {
-                // SAFETY: this is the only place that drops it, and it is not used again.
-                unsafe { ManuallyDrop::drop(memory) };
-            }
-        });
     }
 }

@@ -286,10 +286,13 @@ impl Machine for Cuda {
 
     unsafe fn free(&self, block: Block) {
         self.core.release(|live| {
-            if let Err(block) = live.cache.lock().put(block)
+            let evicted = live.cache.lock().put(block);
+            if !evicted.is_empty()
                 && let Ok(_current) = live.enter()
             {
-                free(block.address);
+                for block in evicted {
+                    free(block.address);
+                }
             }
         });
     }

@@ -20,7 +20,10 @@ const MOST_NONZEROS: usize = 1 << 18;
 /// Products up to which it is. The memory for as many entries is kept with the result: it is not known how many there will be.
 const MOST_PRODUCTS: u64 = 1 << 20;
 /// The fewest products of a tile that are not the longest row's: an eighth of the smallest tile, and one.
-const FEWEST_TILE_PRODUCTS: u32 = 256 * 8 / 8 + 1;
+const FEWEST_TILE_PRODUCTS: u32 = TILE_THREADS[0] * TILE_ITEMS / 8 + 1;
+/// Threads of the blocks that there are, and items of each.
+const TILE_THREADS: [u32; 2] = [256, 512];
+const TILE_ITEMS: u32 = 8;
 
 /// The kernels of counting.
 fn counting_kernels<O: Offset>() -> Kernels {
@@ -48,9 +51,9 @@ fn is_small<V: Value, O: Offset>(Operands { a, b }: Operands<'_, V, O>) -> bool 
 /// The smallest tile that the device has room for and in which the longest row leaves an eighth to others.
 fn tile_instance<V: Value, O: Offset>(device: &Device, longest: u64) -> Option<&'static KernelInfo> {
     let room = device.properties().max_shared_bytes.unwrap_or(48 << 10);
-    [256, 512]
+    TILE_THREADS
         .into_iter()
-        .filter_map(|block| MultiplyTiles::<V, O>::instance(block, 8))
+        .filter_map(|block| MultiplyTiles::<V, O>::instance(block, TILE_ITEMS))
         .find(|info| 8 * longest <= 7 * info.tile_items() as u64 && tile_bytes(info) <= room)
 }
 

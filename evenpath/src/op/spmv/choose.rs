@@ -6,8 +6,8 @@ use super::SpmvMethod;
 use super::lengths::Lengths;
 use super::thresholds::{
     BINNED_MEAN, BLOCK_MEAN, BLOCK_SPREAD, BLOCK_THREADS, CACHE_TENTHS, LONG_SHARE, RESIDENT_BLOCK_MEAN,
-    ROW_BLOCK_MEAN, WARP_STEPS, WAVE_STEPS_OF_BLOCKS, WAVE_STEPS_OF_TILES, WAVE_THREADS, WAVES_OF_F32,
-    WAVES_OF_WARPS, WINDOW_MEAN, WINDOW_MEAN_OF_NEIGHBORS, WINDOW_ROWS_F32, WINDOW_ROWS_F64,
+    ROW_BLOCK_MEAN, SPARE_LANES, WARP_STEPS, WAVE_STEPS_OF_BLOCKS, WAVE_STEPS_OF_TILES, WAVE_THREADS,
+    WAVES_OF_F32, WAVES_OF_WARPS, WINDOW_MEAN, WINDOW_MEAN_OF_NEIGHBORS, WINDOW_ROWS_F32, WINDOW_ROWS_F64,
 };
 use super::windows::Found;
 use crate::op::DeviceCsr;
@@ -72,10 +72,11 @@ impl Features {
         }
     }
 
-    /// Lanes that rows of the mean length want. Short rows get one more pair where the device has threads to spare.
+    /// Lanes that rows of the mean length want: more for the shortest where the device has threads to spare.
     pub(super) fn lanes(&self) -> u32 {
         let lanes = policy::spmv_lanes(self.rows, self.nonzeros);
-        if lanes == 2 && self.rows * 8 <= self.wave() { 4 } else { lanes }
+        let has_threads = 2 * self.rows * u64::from(SPARE_LANES) <= self.wave();
+        if has_threads { lanes.max(SPARE_LANES) } else { lanes }
     }
 
     /// Threads that run at once.

@@ -33,6 +33,8 @@ thresholds! {
     CACHE_TENTHS: u64 = 6;
     /// Threads that a multiprocessor runs at once: with more lanes for all rows together, rows come in waves.
     WAVE_THREADS: u64 = 2048;
+    /// Lanes per row, at least, where those of all rows are half a wave or less.
+    SPARE_LANES: u32 = 4;
     /// Waves of lanes up to which these are faster in f32 than row blocks and tiles where the matrix stays in cache.
     WAVES_OF_F32: u64 = 2;
     /// Waves of warps, one per row, up to which these are best for a matrix of unlike rows that stays in cache.

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::ptr;
 
 use super::functions::{Address, BufferFunction, Functions, PatternFunction, ProductFunction};
-use crate::peers::cusparse::{Cusparse, Descriptor};
+use crate::peers::cusparse::{Descriptor, Version};
 use crate::peers::{PeerError, PeerValue};
 
 /// `CUSPARSE_OPERATION_NON_TRANSPOSE`.
@@ -16,7 +16,7 @@ const DIRECT: c_int = 0;
 /// sizes; the factors are on the host, where the library expects them by default; sizes are written to valid locations;
 /// and a buffer has as many bytes as the call requested when called without one.
 pub(super) struct Call<'p, V> {
-    pub(super) library: &'p Cusparse,
+    pub(super) version: &'p Version,
     pub(super) functions: &'p Functions,
     pub(super) alpha: V,
     pub(super) beta: V,
@@ -32,7 +32,7 @@ impl<V: PeerValue> Call<'_, V> {
         // SAFETY: see `Call`; C has room for its nonzeros.
         let code = unsafe {
             function(
-                self.library.handle,
+                self.version.handle,
                 DIRECT,
                 DIRECT,
                 ptr::from_ref(&self.alpha).cast(),
@@ -45,7 +45,7 @@ impl<V: PeerValue> Call<'_, V> {
                 self.description.address,
             )
         };
-        self.library.check(name, code)
+        self.version.check(name, code)
     }
 
     pub(super) fn with_buffer(
@@ -58,7 +58,7 @@ impl<V: PeerValue> Call<'_, V> {
         // SAFETY: see `Call`.
         let code = unsafe {
             function(
-                self.library.handle,
+                self.version.handle,
                 DIRECT,
                 DIRECT,
                 ptr::from_ref(&self.alpha).cast(),
@@ -73,7 +73,7 @@ impl<V: PeerValue> Call<'_, V> {
                 address,
             )
         };
-        self.library.check(name, code)
+        self.version.check(name, code)
     }
 
     pub(super) fn estimate_memory(
@@ -86,7 +86,7 @@ impl<V: PeerValue> Call<'_, V> {
         // SAFETY: see `Call`.
         let code = unsafe {
             (self.functions.cusparseSpGEMM_estimateMemory)(
-                self.library.handle,
+                self.version.handle,
                 DIRECT,
                 DIRECT,
                 ptr::from_ref(&self.alpha).cast(),
@@ -103,7 +103,7 @@ impl<V: PeerValue> Call<'_, V> {
                 compute_bytes,
             )
         };
-        self.library.check("cusparseSpGEMM_estimateMemory", code)
+        self.version.check("cusparseSpGEMM_estimateMemory", code)
     }
 
     pub(super) fn with_pattern(
@@ -116,7 +116,7 @@ impl<V: PeerValue> Call<'_, V> {
         // SAFETY: see `Call`; if C is written, it has room for its nonzeros.
         let code = unsafe {
             function(
-                self.library.handle,
+                self.version.handle,
                 DIRECT,
                 DIRECT,
                 self.a.address,
@@ -128,7 +128,7 @@ impl<V: PeerValue> Call<'_, V> {
                 address,
             )
         };
-        self.library.check(name, code)
+        self.version.check(name, code)
     }
 
     /// Counts the nonzeros of C. Without addresses, returns the sizes of three buffers.
@@ -141,7 +141,7 @@ impl<V: PeerValue> Call<'_, V> {
         // SAFETY: see `Call`.
         let code = unsafe {
             (self.functions.cusparseSpGEMMreuse_nnz)(
-                self.library.handle,
+                self.version.handle,
                 DIRECT,
                 DIRECT,
                 self.a.address,
@@ -157,6 +157,6 @@ impl<V: PeerValue> Call<'_, V> {
                 addresses[2],
             )
         };
-        self.library.check("cusparseSpGEMMreuse_nnz", code)
+        self.version.check("cusparseSpGEMMreuse_nnz", code)
     }
 }

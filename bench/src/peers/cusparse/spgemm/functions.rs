@@ -27,8 +27,6 @@ functions! {
         Address, c_int, c_int, Number, Address, Address, Number, Address, c_int, c_int, Address, f32, *mut usize,
         Address, *mut usize,
     ) -> c_int;
-    fn cusparseSpMatGetSize(Address, *mut i64, *mut i64, *mut i64) -> c_int;
-    fn cusparseCsrSetPointers(Address, Address, Address, Address) -> c_int;
     // Handle, operations, A, B, C, algorithm, description.
     fn cusparseSpGEMMreuse_workEstimation(
         Address, c_int, c_int, Address, Address, Address, c_int, Address, *mut usize, Address,

@@ -7,18 +7,17 @@ use std::ffi::c_int;
 use std::ptr;
 
 use evenpath::Csr;
-use libloading::Library;
 
-use super::formats::{BASE_ZERO, Format, Formats, INDEX_32};
-use super::{Cusparse, Descriptor};
+use super::formats::{Format, Formats};
+use super::{Cusparse, Descriptor, Version};
 use crate::measure::{Clock, Repetitions, Times, times_ms};
-use crate::peers::cuda::Buffer;
+use crate::peers::cuda::{Buffer, Runtime};
 use crate::peers::{PeerError, PeerValue};
 use call::Call;
 use functions::{Address, Functions};
 
-/// `CUSPARSE_SPGEMM_DEFAULT`.
-const REUSE_ALGORITHM: c_int = 0;
+/// The algorithms for products with a known pattern.
+const REUSE_ALGORITHMS: [(&str, c_int); 2] = [("reuse", 0), ("reuse, deterministic", 1)];
 
 /// The algorithms: name, number in the header, and the fraction of the products per chunk if it takes one.
 const ALGORITHMS: [(&str, c_int, Option<f32>); 4] =
@@ -27,14 +26,23 @@ const ALGORITHMS: [(&str, c_int, Option<f32>); 4] =
 /// A product with A and B on the GPU.
 pub struct SpgemmProblem<'l, V: PeerValue> {
     library: &'l Cusparse,
-    functions: Functions,
     a: Formats<V>,
     b: Formats<V>,
+}
+
+/// The problem for one version of the library.
+struct OfVersion<'p, V: PeerValue> {
+    version: &'p Version,
+    functions: Functions,
+    a: &'p Formats<V>,
+    b: &'p Formats<V>,
 }
 
 /// The run of one algorithm.
 #[derive(Debug)]
 pub struct SpgemmRun<V> {
+    /// The version of the library; `None` if none was tried.
+    pub version: Option<String>,
     /// The name of the algorithm; `reuse` uses a known pattern.
     pub algorithm: String,
     /// Its outcome.
@@ -70,20 +78,14 @@ impl Cusparse {
     ///
     /// # Errors
     ///
-    /// If the library has no SpGEMM, there is not enough memory, or a matrix has more nonzeros than 32 bits can count.
+    /// If there is not enough memory, or a matrix has more nonzeros than 32 bits can count.
     pub fn spgemm_problem<V: PeerValue>(
         &self,
         a: &Csr<V>,
         b: &Csr<V>,
     ) -> Result<SpgemmProblem<'_, V>, PeerError> {
-        let library: &'static Library = self.library;
-        let functions = Functions::find(library)?;
-        Ok(SpgemmProblem {
-            library: self,
-            functions,
-            a: Formats::upload(self, a)?,
-            b: Formats::upload(self, b)?,
-        })
+        let (a, b) = (Formats::upload(self.runtime, a)?, Formats::upload(self.runtime, b)?);
+        Ok(SpgemmProblem { library: self, a, b })
     }
 }
 
@@ -94,18 +96,18 @@ struct Buffers {
 }
 
 impl Buffers {
-    fn new(count: usize, library: &Cusparse) -> Result<Self, PeerError> {
-        let held = (0..count).map(|_| library.runtime.allocate::<u8>(0)).collect::<Result<_, _>>()?;
+    fn new(count: usize, runtime: Runtime) -> Result<Self, PeerError> {
+        let held = (0..count).map(|_| runtime.allocate::<u8>(0)).collect::<Result<_, _>>()?;
         Ok(Self { held, bytes: vec![0; count] })
     }
 
     /// The address of a buffer with at least this many bytes.
-    fn at_least(&mut self, index: usize, bytes: usize, library: &Cusparse) -> Result<Address, PeerError> {
+    fn at_least(&mut self, index: usize, bytes: usize, runtime: Runtime) -> Result<Address, PeerError> {
         if bytes > self.bytes[index] {
             // Free the old one first: both may not fit.
-            self.held[index] = library.runtime.allocate(0)?;
+            self.held[index] = runtime.allocate(0)?;
             self.bytes[index] = 0;
-            self.held[index] = library.runtime.allocate(bytes)?;
+            self.held[index] = runtime.allocate(bytes)?;
             self.bytes[index] = bytes;
         }
         Ok(self.held[index].address())
@@ -126,23 +128,40 @@ struct ProductMatrix<V> {
 }
 
 impl<V: PeerValue> SpgemmProblem<'_, V> {
-    /// Times every algorithm, `repetitions` products each, and products with a known pattern. Passes each result to `each`,
-    /// which checks and drops it.
+    /// Times every algorithm, `repetitions` products each, and products with a known pattern, by one version after the other.
+    /// Passes each result to `each`, which checks and drops it.
     pub fn measure(&self, repetitions: Repetitions, mut each: impl FnMut(SpgemmRun<V>)) {
-        for (name, code, share) in ALGORITHMS {
-            let outcome = self.measure_algorithm(code, share, repetitions);
-            each(SpgemmRun { algorithm: name.into(), outcome });
+        let mut take = |version: &Version, algorithm: &str, outcome| {
+            each(SpgemmRun { version: Some(version.name.clone()), algorithm: algorithm.into(), outcome });
+        };
+        let mut problems = Vec::new();
+        for version in &self.library.versions {
+            match Functions::find(version.library) {
+                Ok(functions) => problems.push(OfVersion { version, functions, a: &self.a, b: &self.b }),
+                Err(error) => take(version, "all", Err(error)),
+            }
         }
-        each(SpgemmRun { algorithm: "reuse".into(), outcome: self.measure_reuse(repetitions) });
+        for (name, code, share) in ALGORITHMS {
+            for problem in &problems {
+                take(problem.version, name, problem.measure_algorithm(code, share, repetitions));
+            }
+        }
+        for (name, code) in REUSE_ALGORITHMS {
+            for problem in &problems {
+                take(problem.version, name, problem.measure_reuse(code, repetitions));
+            }
+        }
     }
+}
 
+impl<V: PeerValue> OfVersion<'_, V> {
     fn measure_algorithm(
         &self,
         algorithm: c_int,
         share: Option<f32>,
         repetitions: Repetitions,
     ) -> Result<SpgemmTimes<V>, PeerError> {
-        let mut buffers = Buffers::new(3, self.library)?;
+        let mut buffers = Buffers::new(3, self.version.runtime)?;
         let mut c = self.nothing()?;
         let run = || self.multiply(algorithm, share, &mut buffers, &mut c);
         let (times, ()) = self.time_products(repetitions, run)?;
@@ -155,7 +174,7 @@ impl<V: PeerValue> SpgemmProblem<'_, V> {
         repetitions: Repetitions,
         mut run: impl FnMut() -> Result<T, PeerError>,
     ) -> Result<(Times, T), PeerError> {
-        let runtime = &self.library.runtime;
+        let runtime = &self.version.runtime;
         let mut last = None;
         let mut single = || {
             // Free it first: the next product may need its memory.
@@ -179,7 +198,7 @@ impl<V: PeerValue> SpgemmProblem<'_, V> {
         buffers: &mut Buffers,
         c: &mut ProductMatrix<V>,
     ) -> Result<(), PeerError> {
-        let Self { library, functions, .. } = self;
+        let Self { version, functions, .. } = self;
         let call = self.call(algorithm, c)?;
         let estimate = |bytes: &mut usize, address| {
             call.with_buffer(
@@ -194,38 +213,38 @@ impl<V: PeerValue> SpgemmProblem<'_, V> {
         };
         let mut bytes = 0;
         estimate(&mut bytes, ptr::null_mut())?;
-        let address = buffers.at_least(0, bytes, library)?;
+        let address = buffers.at_least(0, bytes, version.runtime)?;
         estimate(&mut bytes, address)?;
         let mut compute_bytes = 0;
         if let Some(share) = share {
             let mut bytes = 0;
             call.estimate_memory(share, &mut bytes, ptr::null_mut(), &mut compute_bytes)?;
-            let address = buffers.at_least(2, bytes, library)?;
+            let address = buffers.at_least(2, bytes, version.runtime)?;
             call.estimate_memory(share, &mut bytes, address, &mut compute_bytes)?;
         } else {
             compute(&mut compute_bytes, ptr::null_mut())?;
         }
-        let address = buffers.at_least(1, compute_bytes, library)?;
+        let address = buffers.at_least(1, compute_bytes, version.runtime)?;
         compute(&mut compute_bytes, address)?;
         self.make_room(&call.c, c)?;
         call.product("cusparseSpGEMM_copy", functions.cusparseSpGEMM_copy)
     }
 
-    fn measure_reuse(&self, repetitions: Repetitions) -> Result<SpgemmTimes<V>, PeerError> {
-        let Self { library, functions, .. } = self;
-        let mut buffers = Buffers::new(5, library)?;
+    fn measure_reuse(&self, algorithm: c_int, repetitions: Repetitions) -> Result<SpgemmTimes<V>, PeerError> {
+        let Self { version, functions, .. } = self;
+        let mut buffers = Buffers::new(5, version.runtime)?;
         let mut c = self.nothing()?;
         let compute = |call: &Call<'_, V>| {
             call.product("cusparseSpGEMMreuse_compute", functions.cusparseSpGEMMreuse_compute)
         };
         // The descriptor holds the known pattern and its buffers.
         let (times, call) = self.time_products(repetitions, || {
-            let call = self.call(REUSE_ALGORITHM, &c)?;
+            let call = self.call(algorithm, &c)?;
             self.find_pattern(&call, &mut buffers, &mut c)?;
             compute(&call)?;
             Ok(call)
         })?;
-        let numeric = times_ms(&library.runtime, repetitions, || compute(&call))?;
+        let numeric = times_ms(&version.runtime, repetitions, || compute(&call))?;
         self.result(times, numeric, buffers.total(), &c)
     }
 
@@ -236,11 +255,11 @@ impl<V: PeerValue> SpgemmProblem<'_, V> {
         buffers: &mut Buffers,
         c: &mut ProductMatrix<V>,
     ) -> Result<(), PeerError> {
-        let Self { library, functions, .. } = self;
+        let Self { version, functions, .. } = self;
         let with_buffer = |buffers: &mut Buffers, index, name, function| {
             let mut bytes = 0;
             call.with_pattern(name, function, &mut bytes, ptr::null_mut())?;
-            let address = buffers.at_least(index, bytes, library)?;
+            let address = buffers.at_least(index, bytes, version.runtime)?;
             call.with_pattern(name, function, &mut bytes, address)
         };
         with_buffer(
@@ -253,7 +272,7 @@ impl<V: PeerValue> SpgemmProblem<'_, V> {
         let mut addresses = [ptr::null_mut(); 3];
         call.count_nonzeros(&mut bytes, addresses)?;
         for (index, address) in addresses.iter_mut().enumerate() {
-            *address = buffers.at_least(1 + index, bytes[index], library)?;
+            *address = buffers.at_least(1 + index, bytes[index], version.runtime)?;
         }
         call.count_nonzeros(&mut bytes, addresses)?;
         self.make_room(&call.c, c)?;
@@ -262,7 +281,7 @@ impl<V: PeerValue> SpgemmProblem<'_, V> {
 
     /// C without nonzeros.
     fn nothing(&self) -> Result<ProductMatrix<V>, PeerError> {
-        let runtime = &self.library.runtime;
+        let runtime = &self.version.runtime;
         Ok(ProductMatrix {
             row_offsets: runtime.allocate(self.a.rows + 1)?,
             column_indices: runtime.allocate(0)?,
@@ -274,70 +293,33 @@ impl<V: PeerValue> SpgemmProblem<'_, V> {
 
     /// Allocates memory in C for the nonzeros in its descriptor.
     fn make_room(&self, description: &Descriptor, c: &mut ProductMatrix<V>) -> Result<(), PeerError> {
-        let Self { library, functions, .. } = self;
-        let (mut rows, mut cols, mut nonzeros) = (0, 0, 0);
-        // SAFETY: the descriptor is valid; numbers are written to valid locations.
-        let code = unsafe {
-            (functions.cusparseSpMatGetSize)(
-                description.address,
-                &raw mut rows,
-                &raw mut cols,
-                &raw mut nonzeros,
-            )
-        };
-        library.check("cusparseSpMatGetSize", code)?;
-        c.nonzeros = nonzeros as usize;
+        let version = self.version;
+        c.nonzeros = version.count_nonzeros(description)?;
         if c.nonzeros > c.capacity {
             c.capacity = 0;
-            c.column_indices = library.runtime.allocate(c.nonzeros)?;
-            c.values = library.runtime.allocate(c.nonzeros)?;
+            c.column_indices = version.runtime.allocate(c.nonzeros)?;
+            c.values = version.runtime.allocate(c.nonzeros)?;
             c.capacity = c.nonzeros;
         }
-        let (offsets, columns, values) =
-            (c.row_offsets.address(), c.column_indices.address(), c.values.address());
-        // SAFETY: the arrays have the lengths in the descriptor, and outlive it.
-        let code =
-            unsafe { (functions.cusparseCsrSetPointers)(description.address, offsets, columns, values) };
-        library.check("cusparseCsrSetPointers", code)
+        let arrays = [c.row_offsets.address(), c.column_indices.address(), c.values.address()];
+        version.set_arrays(description, arrays)
     }
 
     fn call(&self, algorithm: c_int, c: &ProductMatrix<V>) -> Result<Call<'_, V>, PeerError> {
-        let Self { library, functions, a, b } = self;
-        let (rows, cols) = (a.rows as i64, b.cols as i64);
-        let create_csr = library.functions.cusparseCreateCsr;
-        let destroy = library.functions.cusparseDestroySpMat;
-        let offsets = c.row_offsets.address();
-        let described = Descriptor::new(library, "cusparseCreateCsr", destroy, |descriptor| {
-            let nowhere = ptr::null_mut();
-            // SAFETY: there are `rows` + 1 offsets, and no nonzeros.
-            unsafe {
-                create_csr(
-                    descriptor,
-                    rows,
-                    cols,
-                    0,
-                    offsets,
-                    nowhere,
-                    nowhere,
-                    INDEX_32,
-                    INDEX_32,
-                    BASE_ZERO,
-                    V::CUDA_TYPE,
-                )
-            }
-        })?;
+        let Self { version, functions, a, b } = self;
+        let described = version.describe_result::<V>((a.rows, b.cols), c.row_offsets.address())?;
         let destroy = functions.cusparseSpGEMM_destroyDescr;
-        let description = Descriptor::new(library, "cusparseSpGEMM_createDescr", destroy, |descriptor| {
+        let description = Descriptor::new(version, "cusparseSpGEMM_createDescr", destroy, |descriptor| {
             // SAFETY: the descriptor is written to a valid location.
             unsafe { (functions.cusparseSpGEMM_createDescr)(descriptor) }
         })?;
         Ok(Call {
-            library,
+            version,
             functions,
             alpha: V::ONE,
             beta: V::ZERO,
-            a: a.describe(library, Format::Csr)?,
-            b: b.describe(library, Format::Csr)?,
+            a: a.describe(version, Format::Csr)?,
+            b: b.describe(version, Format::Csr)?,
             c: described,
             description,
             algorithm,

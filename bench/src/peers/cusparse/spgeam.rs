@@ -1,0 +1,152 @@
+//! Sums of sparse matrices by `SpGEAM`, the generic successor of `csrgeam2`.
+
+use std::ffi::c_int;
+use std::ptr;
+
+use evenpath::Csr;
+
+use super::formats::{Format, Formats};
+use super::functions::Spgeam;
+use super::spadd::{Factors, SpaddTimes, valid_sum};
+use super::{Descriptor, Version};
+use crate::measure::{Repetitions, times_ms};
+use crate::peers::cuda::Buffer;
+use crate::peers::{PeerError, PeerValue};
+
+/// `CUSPARSE_OPERATION_NON_TRANSPOSE`.
+const DIRECT: c_int = 0;
+/// `CUSPARSE_SPGEAM_ALG1`.
+const ALGORITHM: c_int = 1;
+
+/// αA + βB, with operands on the GPU and memory for the result.
+struct Sum<'v, V: PeerValue> {
+    version: &'v Version,
+    functions: Spgeam,
+    factors: Factors<V>,
+    a: Formats<V>,
+    b: Formats<V>,
+    row_offsets: Buffer<u32>,
+}
+
+impl Version {
+    /// Times `repetitions` runs of αA + βB by `SpGEAM`.
+    pub(super) fn measure_spgeam<V: PeerValue>(
+        &self,
+        functions: Spgeam,
+        factors: Factors<V>,
+        (a, b): (&Csr<V>, &Csr<V>),
+        repetitions: Repetitions,
+    ) -> Result<SpaddTimes<V>, PeerError> {
+        let runtime = self.runtime;
+        let sum = Sum {
+            version: self,
+            functions,
+            factors,
+            a: Formats::upload(runtime, a)?,
+            b: Formats::upload(runtime, b)?,
+            row_offsets: runtime.allocate(a.rows() + 1)?,
+        };
+        let call = sum.call()?;
+        let workspace_bytes = call.workspace_bytes()?;
+        let workspace = runtime.allocate(workspace_bytes)?;
+        let nonzeros = call.count(&workspace)?;
+        drop(call);
+        let (columns, values) = (runtime.allocate(nonzeros)?, runtime.allocate(nonzeros)?);
+        // Its descriptors remember the pattern, so that each run has new ones.
+        let mut last = None;
+        let whole_ms = times_ms(&runtime, repetitions, || {
+            let call = sum.call()?;
+            call.workspace_bytes()?;
+            call.count(&workspace)?;
+            call.fill(&columns, &values, &workspace)?;
+            last = Some(call);
+            Ok::<_, PeerError>(())
+        })?;
+        let Some(call) = last else { unreachable!("there is at least one run") };
+        values.fill_with_ones()?;
+        let values_ms = times_ms(&runtime, repetitions, || call.fill(&columns, &values, &workspace))?;
+        let result = valid_sum(a, &sum.row_offsets, &columns, &values)?;
+        Ok(SpaddTimes { whole_ms, values_ms, workspace_bytes, result })
+    }
+}
+
+impl<V: PeerValue> Sum<'_, V> {
+    fn call(&self) -> Result<Call<'_, V>, PeerError> {
+        let Self { version, functions, a, b, row_offsets, .. } = self;
+        let destroy = functions.cusparseSpGEAM_destroyDescr;
+        let description = Descriptor::new(version, "cusparseSpGEAM_createDescr", destroy, |address| {
+            // SAFETY: the descriptor is written to a valid location.
+            unsafe { (functions.cusparseSpGEAM_createDescr)(address) }
+        })?;
+        Ok(Call {
+            sum: self,
+            a: a.describe(version, Format::Csr)?,
+            b: b.describe(version, Format::Csr)?,
+            c: version.describe_result::<V>((a.rows, a.cols), row_offsets.address())?,
+            description,
+        })
+    }
+}
+
+/// The descriptors of one sum.
+///
+/// Every call is sound for the same reasons: handle and descriptors are valid, of matrices on this GPU with equal sizes; the
+/// factors are on the host, where the library expects them by default; and the workspace has the requested size.
+struct Call<'s, V: PeerValue> {
+    sum: &'s Sum<'s, V>,
+    a: Descriptor,
+    b: Descriptor,
+    c: Descriptor,
+    description: Descriptor,
+}
+
+/// Calls a function with the arguments that all share, and its last.
+macro_rules! call {
+    ($call:expr, $function:ident, $last:expr) => {{
+        let Call { sum: Sum { version, functions, factors, .. }, a, b, c, description } = $call;
+        // SAFETY: see `Call`.
+        let code = unsafe {
+            (functions.$function)(
+                version.handle,
+                DIRECT,
+                DIRECT,
+                ptr::from_ref(&factors.alpha).cast(),
+                a.address,
+                ptr::from_ref(&factors.beta).cast(),
+                b.address,
+                c.address,
+                V::CUDA_TYPE,
+                ALGORITHM,
+                description.address,
+                $last,
+            )
+        };
+        version.check(stringify!($function), code)
+    }};
+}
+
+impl<V: PeerValue> Call<'_, V> {
+    fn workspace_bytes(&self) -> Result<usize, PeerError> {
+        let mut bytes = 0;
+        call!(self, cusparseSpGEAM_bufferSize, &raw mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Computes the row offsets of C and returns its number of nonzeros.
+    fn count(&self, workspace: &Buffer<u8>) -> Result<usize, PeerError> {
+        call!(self, cusparseSpGEAM_nnz, workspace.address())?;
+        self.sum.version.count_nonzeros(&self.c)
+    }
+
+    /// Computes columns and values, of which there are as many as counted.
+    fn fill(
+        &self,
+        columns: &Buffer<u32>,
+        values: &Buffer<V>,
+        workspace: &Buffer<u8>,
+    ) -> Result<(), PeerError> {
+        let arrays = [self.sum.row_offsets.address(), columns.address(), values.address()];
+        self.sum.version.set_arrays(&self.c, arrays)?;
+        call!(self, cusparseSpGEAM, workspace.address())
+    }
+}
