@@ -57,6 +57,9 @@ macro_rules! functions {
             $(pub(super) $name: unsafe extern "C" fn($($argument),*) -> $result,)*
         }
 
+        #[cfg(test)]
+        const NAMES: &[&str] = &[$(stringify!($name)),*];
+
         impl Functions {
             fn find(library: &'static Library) -> Result<Self, libloading::Error> {
                 // SAFETY: the types are those of the library's header, for every version since 2.14; an enum of C is an int. The
@@ -156,6 +159,42 @@ mod tests {
     fn the_configuration_is_that_of_the_header() {
         assert_eq!((size_of::<Config>(), std::mem::offset_of!(Config, blocking)), (24, 16));
         assert_eq!(size_of::<UniqueId>(), 128);
+    }
+
+    /// A library with all functions but one, of which only that for the version does something.
+    fn build(folder: &std::path::Path, version: u32, missing: &str) {
+        let function = |name: &&str| {
+            let (argument, body) = match *name {
+                "ncclGetVersion" => ("v: *mut u32", format!("unsafe {{ *v = {version} }};")),
+                _ => ("", String::new()),
+            };
+            format!("#[unsafe(no_mangle)] pub extern \"C\" fn {name}({argument}) -> i32 {{ {body} 0 }}\n")
+        };
+        let source: String = NAMES.iter().filter(|name| **name != missing).map(function).collect();
+        let path = folder.join("nccl.rs");
+        std::fs::write(&path, source).unwrap();
+        let status = std::process::Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
+            .args(["--edition=2024", "--crate-type=cdylib", "-Anon_snake_case", "-o"])
+            .args([&folder.join(LIBRARY), &path])
+            .status();
+        assert!(status.unwrap().success());
+    }
+
+    #[test]
+    fn libraries_in_folders_are_found() {
+        if open(&[]).is_ok() {
+            return println!("SKIPPED: the system's loader has NCCL");
+        }
+        let folders = [(); 3].map(|()| tempfile::tempdir().unwrap());
+        build(folders[0].path(), 22_803, "ncclCommAbort");
+        build(folders[1].path(), 21_304, "");
+        build(folders[2].path(), 22_803, "");
+        let folders = folders.each_ref().map(|folder| folder.path().to_owned());
+        let Err(reason) = open(&folders[..1]) else { panic!("a function is missing") };
+        assert!(reason.contains("ncclCommAbort"), "{reason}");
+        let old = open(&folders[..2]).unwrap().version().unwrap_err();
+        assert_eq!(old, "NCCL is of version 21304, and must be of 2.14 or later");
+        assert_eq!(open(&folders[2..]).unwrap().version(), Ok(22_803));
     }
 
     #[test]
