@@ -76,6 +76,35 @@ fn wrong_memory_is_refused() {
     }
 }
 
+#[test]
+fn others_put_work_on_streams() {
+    for device in devices() {
+        let device = device.device;
+        let (x, mut y) = (device.upload(&[1.0, 2.0]).unwrap(), device.zeros::<f64>(2).unwrap());
+        let calls = AtomicU32::new(0);
+        let put = |stream: *mut c_void| {
+            calls.fetch_add(1, Relaxed);
+            stream.is_null()
+        };
+        // SAFETY: nothing is put there.
+        let is_null = unsafe { device.put_foreign(&[&*x], &mut [&mut *y], put) }.unwrap();
+        assert_eq!((is_null, calls.load(Relaxed)), (!matches!(device.kind(), DeviceKind::Cuda(_)), 1));
+        // SAFETY: as above.
+        let in_graph =
+            device.capture((), |()| unsafe { device.put_foreign::<u8, _>(&[], &mut [], put).map(|_| ()) });
+        // The CPU captures nothing.
+        assert!(device.kind() == DeviceKind::Cpu || matches!(in_graph, Err(DeviceError::Capture { .. })));
+        let end = device.record().unwrap();
+        device.synchronize().unwrap();
+        assert!(end.is_done().unwrap());
+        let other = Device::simulated(SimulatedOptions::default().with_threads(1));
+        let z = other.zeros::<f64>(2).unwrap();
+        // SAFETY: as above.
+        let mixed = unsafe { device.put_foreign(&[&*z], &mut [], put) };
+        assert!(matches!(mixed, Err(DeviceError::DifferentDevices { .. })) && calls.load(Relaxed) == 1);
+    }
+}
+
 /// A tensor as another library makes it, which counts how often it is given back.
 struct Foreign {
     data: Vec<f32>,

@@ -73,3 +73,26 @@ fn distributed_reports_both_kinds_of_scaling() {
     assert!(objects.iter().all(|object| object["product_us"].as_f64().is_some_and(|time| time > 0.0)));
     assert_eq!(lines("distributed", &[&options[..], &["--device", "simulated"]].concat()).len(), 5);
 }
+
+#[test]
+fn distributed_measures_trees_and_draws() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("scaling.svg");
+    let plot = path.to_str().expect("a name");
+    let options = ["--side", "40", "--ranks", "1,2", "--rounds", "3", "--format", "hisparse", "--plot", plot];
+    for object in objects("distributed", &options) {
+        assert_eq!((&object["format"], &object["engine"]), (&"hisparse".into(), &"host".into()));
+    }
+    let svg = std::fs::read_to_string(&path).expect("a plot");
+    assert!(
+        svg.starts_with("<svg") && svg.contains("strong scaling") && svg.contains("weak, ideal"),
+        "{svg}"
+    );
+    let refused = run("distributed", &["--side", "9", "--ranks", "2", "--engine", "nccl"]);
+    assert!(
+        String::from_utf8_lossy(&refused.stderr).contains("NCCL cannot be used: rank 0: "),
+        "{refused:?}"
+    );
+    let refused = run("distributed", &["--side", "9", "--ranks", "1", "--plot", "/nowhere/a.svg"]);
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("/nowhere/a.svg: "), "{refused:?}");
+}

@@ -93,7 +93,8 @@ fn conjugate_gradients(
 fn report_matrix(rank: &Rank, a: &DistributedCsr<f64>) -> Result<(), BoxedError> {
     let own = [a.row_partition().len(rank.index()), a.local_nnz() as u64, a.halo().columns().len() as u64];
     let Some(all) = rank.gather(0, &own)? else { return Ok(()) };
-    println!("{} x {}, {} ranks on {}", a.rows(), a.cols(), rank.size(), rank.device());
+    let (rows, cols, size, device) = (a.rows(), a.cols(), rank.size(), rank.device());
+    println!("{rows} x {cols}, {size} ranks on {device}, exchange by {}", rank.exchange());
     for (index, counts) in all.iter().enumerate() {
         println!(
             "rank {index}: {} rows, {} nonzeros, {} elements of others",

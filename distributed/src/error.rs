@@ -200,6 +200,9 @@ pub enum Cause {
         /// Bytes of the message.
         found: u64,
     },
+    /// NCCL refused a call on it, found a fault, or took too long.
+    #[error("NCCL: {0}")]
+    Nccl(String),
     /// It sent bytes that are not a valid message.
     #[error("it sent an invalid message: {0}")]
     Protocol(String),

@@ -44,6 +44,8 @@ mod dense;
 pub mod error;
 pub mod generate;
 mod halo;
+mod hisparse;
+mod nccl;
 mod op;
 mod partition;
 mod rows;
@@ -55,7 +57,11 @@ pub use csr::DistributedCsr;
 pub use dense::DistributedDense;
 pub use error::{Error, Result};
 pub use halo::Halo;
-pub use op::{SpgemmOptions, SpmmPlan, SpmvPlan, SpmvTransposedPlan};
+pub use hisparse::DistributedHiSparse;
+pub use nccl::{Engine, ExchangeEngine};
+pub use op::{
+    HiSparseSpmvPlan, HiSparseSpmvTransposedPlan, SpgemmOptions, SpmmPlan, SpmvPlan, SpmvTransposedPlan,
+};
 pub use partition::RowPartition;
 pub use rows::RowBlock;
 pub use vector::DistributedVec;

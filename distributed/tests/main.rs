@@ -2,6 +2,7 @@
 
 mod builders;
 mod faults;
+mod hisparse;
 mod market;
 mod matrices;
 #[cfg(feature = "mpi")]

@@ -11,17 +11,7 @@ use evenpath_distributed::{
 };
 use proptest::prelude::*;
 
-use crate::support::{Matrix, any_partition, matrices, number, numbers, on_cpu, simulated};
-
-/// αAx + βy.
-fn expected<V: Value>(a: &Csr<V>, alpha: V, x: &[V], beta: V, y: &[V]) -> Vec<V> {
-    let rows = a.iter_rows().zip(y);
-    rows.map(|(row, &y)| {
-        let sum: V = row.iter().map(|(column, value)| value * x[column as usize]).sum();
-        if beta == V::ZERO { alpha * sum } else { alpha * sum + beta * y }
-    })
-    .collect()
-}
+use crate::support::{Matrix, any_partition, expected, matrices, number, numbers, on_cpu, simulated};
 
 fn check<V: Value>(mut cluster: Cluster, matrix: &Matrix, cuts: Option<&[u64]>) {
     let a: Csr<V> = matrix.csr();

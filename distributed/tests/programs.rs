@@ -27,7 +27,12 @@ fn run(name: &str, arguments: &[&str]) -> Output {
 #[test]
 fn conjugate_gradients() {
     let text = passes(&run("distributed_cg", &["--ranks", "4", "--device", "cpu", "--grid", "40"]));
-    assert!(text.contains("1600 x 1600, 4 ranks on CPU") && text.contains("rank 3: "), "{text}");
+    assert!(
+        text.contains("1600 x 1600, 4 ranks on CPU")
+            && text.contains("exchange by host")
+            && text.contains("rank 3: "),
+        "{text}"
+    );
     passes(&run("distributed_cg", &["--ranks", "3", "--device", "simulated", "--grid", "6"]));
 }
 
@@ -83,6 +88,8 @@ fn what_is_refused() {
     for (arguments, reason) in [
         (&["--device", "abacus"][..], "no device is called `abacus`"),
         (&["--ranks", "0"], "at least one rank"),
+        (&["--engine", "steam"], "no engine is called `steam`"),
+        (&["--engine", "nccl"], "NCCL cannot be used: rank 0: "),
         (&["--grid", "x"], "x"),
     ] {
         let output = run("distributed_cg", arguments);

@@ -70,3 +70,13 @@ pub(crate) fn any_partition(rows: usize, ranks: usize, cuts: &[u64]) -> evenpath
     boundaries.push(rows as u64);
     evenpath_distributed::RowPartition::from_boundaries(boundaries).expect("they ascend")
 }
+
+/// αAx + βy.
+pub(crate) fn expected<V: Value>(a: &Csr<V>, alpha: V, x: &[V], beta: V, y: &[V]) -> Vec<V> {
+    let rows = a.iter_rows().zip(y);
+    rows.map(|(row, &y)| {
+        let sum: V = row.iter().map(|(column, value)| value * x[column as usize]).sum();
+        if beta == V::ZERO { alpha * sum } else { alpha * sum + beta * y }
+    })
+    .collect()
+}

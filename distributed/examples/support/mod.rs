@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use evenpath::Device;
 use evenpath::device::SimulatedOptions;
-use evenpath_distributed::{Cluster, Rank};
+use evenpath_distributed::{Cluster, Engine, Rank};
 use lexopt::prelude::{Long, Short, Value, ValueExt};
 
 /// An error that may go from thread to thread.
@@ -18,6 +18,8 @@ pub(crate) struct Arguments {
     ranks: usize,
     /// The name of the device of each.
     device: String,
+    /// What carries elements from GPU to GPU.
+    engine: Engine,
     /// The size of the problem, if it was given.
     pub(crate) size: Option<u32>,
     /// A file, if it was given.
@@ -33,21 +35,22 @@ impl Arguments {
     pub(crate) fn cluster(&self) -> Result<Cluster, BoxedError> {
         let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<usize>().ok());
         if let Some(rank) = number("EVENPATH_RANK") {
-            return Ok(Cluster::from_env(self.open(rank)?)?);
+            return Ok(Cluster::from_env(self.open(rank)?)?.with_engine(self.engine));
         }
         #[cfg(feature = "mpi")]
         if let Some(rank) = number("OMPI_COMM_WORLD_RANK").or_else(|| number("PMI_RANK")) {
-            return Ok(Cluster::mpi(self.open(rank)?)?);
+            return Ok(Cluster::mpi(self.open(rank)?)?.with_engine(self.engine));
         }
         let devices: Vec<Device> = (0..self.ranks).map(|rank| self.open(rank)).collect::<Result<_, _>>()?;
-        Ok(Cluster::local(devices)?)
+        Ok(Cluster::local(devices)?.with_engine(self.engine))
     }
 
     fn open(&self, rank: usize) -> Result<Device, BoxedError> {
         match &*self.device {
             "cpu" => Ok(Device::cpu()),
             "simulated" => Ok(Device::simulated(SimulatedOptions::default())),
-            "gpu" => Ok(Device::cuda(rank as u32)?),
+            // The primary context is the one that NCCL works in.
+            "gpu" => Ok(Device::cuda_primary(rank as u32)?),
             name => Err(format!("no device is called `{name}`: there are cpu, gpu, simulated").into()),
         }
     }
@@ -75,16 +78,31 @@ pub(crate) fn run(size: &str, example: impl FnOnce(&Arguments) -> Result<bool, B
 
 /// The arguments; `None` if help was asked for.
 fn parse(size: &str) -> Result<Option<Arguments>, BoxedError> {
-    let mut arguments = Arguments { ranks: 4, device: "cpu".into(), size: None, file: None };
+    let mut arguments =
+        Arguments { ranks: 4, device: "cpu".into(), engine: Engine::Auto, size: None, file: None };
     let mut parser = lexopt::Parser::from_env();
     while let Some(argument) = parser.next()? {
         match argument {
             Long("help") | Short('h') => {
-                println!("usage: [--ranks N] [--device cpu|gpu|simulated] [--{size} N] [FILE]");
+                println!(
+                    "usage: [--ranks N] [--device cpu|gpu|simulated] [--engine auto|host|nccl] [--{size} N] [FILE]"
+                );
                 return Ok(None);
             }
             Long("ranks") => arguments.ranks = parser.value()?.parse()?,
             Long("device") => arguments.device = parser.value()?.string()?,
+            Long("engine") => {
+                arguments.engine = match &*parser.value()?.string()? {
+                    "auto" => Engine::Auto,
+                    "host" => Engine::Host,
+                    "nccl" => Engine::Nccl,
+                    name => {
+                        return Err(
+                            format!("no engine is called `{name}`: there are auto, host, nccl").into()
+                        );
+                    }
+                };
+            }
             Long(name) if name == size => arguments.size = Some(parser.value()?.parse()?),
             Value(file) if arguments.file.is_none() => arguments.file = Some(file.string()?),
             _ => return Err(argument.unexpected().into()),

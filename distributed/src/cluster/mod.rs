@@ -15,6 +15,7 @@ pub(crate) use rank::Exchange;
 pub use rank::{Rank, Traffic};
 
 use crate::error::{Cause, Error, Failure, Result};
+use crate::nccl::Engine;
 use crate::transport::{Transport, connect, local};
 
 /// How long a rank waits for a message of another, unless [`Cluster::with_timeout`] says otherwise.
@@ -38,13 +39,14 @@ const LONGEST_TIMEOUT: Duration = Duration::from_secs(1 << 30);
 /// The same program runs as one process per rank: [`from_env`](Self::from_env) and `mpi` make a cluster of which only one rank lives in
 /// this process, and [`run`](Self::run) returns its result alone.
 pub struct Cluster {
+    ranks: Ranks,
     engine: Engine,
     timeout: Duration,
     /// Runs that have begun.
     runs: u64,
 }
 
-enum Engine {
+enum Ranks {
     /// A thread for each device.
     Local(Vec<Device>),
     /// One rank of several processes.
@@ -62,7 +64,7 @@ impl Cluster {
         if devices.is_empty() {
             return Err(Error::Empty);
         }
-        Ok(Self::new(Engine::Local(devices)))
+        Ok(Self::new(Ranks::Local(devices)))
     }
 
     /// One rank of a cluster of processes, which connect by TCP, each with all others. These environment variables say which:
@@ -83,8 +85,8 @@ impl Cluster {
     pub fn from_env(device: Device) -> Result<Self> {
         let (address, timeout) = environment::read(|name| std::env::var(name).ok())?;
         let transport = connect(&address, timeout)?;
-        let engine = Engine::Process { index: address.index, size: address.size, device, transport };
-        Ok(Self::new(engine).with_timeout(timeout))
+        let ranks = Ranks::Process { index: address.index, size: address.size, device, transport };
+        Ok(Self::new(ranks).with_timeout(timeout))
     }
 
     /// One rank of the processes that `mpirun` started. MPI is initialized by the call and finalized when the cluster is dropped. The
@@ -98,12 +100,12 @@ impl Cluster {
         let timeout = environment::timeout(|name| std::env::var(name).ok())?;
         let transport = crate::transport::Mpi::initialize(timeout)?;
         let (index, size) = (transport.index(), transport.size());
-        let engine = Engine::Process { index, size, device, transport: Arc::new(transport) };
-        Ok(Self::new(engine).with_timeout(timeout))
+        let ranks = Ranks::Process { index, size, device, transport: Arc::new(transport) };
+        Ok(Self::new(ranks).with_timeout(timeout))
     }
 
-    fn new(engine: Engine) -> Self {
-        Self { engine, timeout: DEFAULT_TIMEOUT, runs: 0 }
+    fn new(ranks: Ranks) -> Self {
+        Self { ranks, engine: Engine::Auto, timeout: DEFAULT_TIMEOUT, runs: 0 }
     }
 
     /// Sets how long a rank waits for a message of another before it gives up: 60 s by default. It has to be longer than any rank
@@ -113,11 +115,22 @@ impl Cluster {
         Self { timeout: timeout.min(LONGEST_TIMEOUT), ..self }
     }
 
+    /// Sets what carries elements of vectors between ranks in the runs to come; the processes of a cluster must choose the same.
+    ///
+    /// NCCL copies from GPU to GPU. It needs a GPU for each rank, used by its primary context ([`Device::cuda_primary`]), and the library:
+    /// `libnccl.so.2` where the system's loader finds it or in a folder of the variable `EVENPATH_NCCL_PATH`, of version 2.14 or later and
+    /// the same on all ranks. [`Engine::Auto`] is the default; [`Rank::exchange`] tells what a run uses. A communicator is made when a run
+    /// begins, which takes up to a second.
+    #[must_use]
+    pub fn with_engine(self, engine: Engine) -> Self {
+        Self { engine, ..self }
+    }
+
     /// Ranks.
     pub fn size(&self) -> usize {
-        match &self.engine {
-            Engine::Local(devices) => devices.len(),
-            Engine::Process { size, .. } => *size,
+        match &self.ranks {
+            Ranks::Local(devices) => devices.len(),
+            Ranks::Process { size, .. } => *size,
         }
     }
 
@@ -168,15 +181,15 @@ impl Cluster {
     {
         let run = self.runs;
         self.runs += 1;
-        let timeout = self.timeout;
+        let (timeout, engine) = (self.timeout, self.engine);
         let first_failed = |transport: &dyn Transport| transport.failure().map(|failure| failure.rank);
-        match &self.engine {
-            Engine::Process { index, size, device, transport } => {
+        match &self.ranks {
+            Ranks::Process { index, size, device, transport } => {
                 let rank = Rank::new((*index, *size), device.clone(), Arc::clone(transport), run, timeout);
-                let result = run_one(&rank, transport, body);
+                let result = run_one(&rank, transport, engine, body);
                 (vec![(*index, result)], first_failed(&**transport))
             }
-            Engine::Local(devices) => {
+            Ranks::Local(devices) => {
                 let transports = local(devices.len());
                 let size = devices.len();
                 let work = |index: usize| {
@@ -184,6 +197,7 @@ impl Cluster {
                     run_one(
                         &Rank::new((index, size), device, Arc::clone(transport), run, timeout),
                         transport,
+                        engine,
                         body,
                     )
                 };
@@ -219,7 +233,7 @@ fn join<T, E: From<Error>>(
 }
 
 /// Runs the body on one rank, and tells the others how it ended.
-fn run_one<T, E, F>(rank: &Rank, transport: &Arc<dyn Transport>, body: &F) -> Result<T, E>
+fn run_one<T, E, F>(rank: &Rank, transport: &Arc<dyn Transport>, engine: Engine, body: &F) -> Result<T, E>
 where
     E: From<Error> + fmt::Display,
     F: Fn(&Rank) -> Result<T, E>,
@@ -228,7 +242,11 @@ where
     if let Some(failure) = transport.failure() {
         return Err(Error::from(transport.abort(failure)).into());
     }
-    match catch_unwind(AssertUnwindSafe(|| body(rank))) {
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        rank.choose(crate::nccl::start(rank, engine)?);
+        body(rank)
+    }));
+    let result = match result {
         Ok(Ok(value)) => {
             transport.finish(rank.run());
             Ok(value)
@@ -242,7 +260,11 @@ where
             transport.abort(failure.clone());
             Err(Error::from(failure).into())
         }
+    };
+    if let Some(communicator) = rank.communicator() {
+        communicator.close(rank, result.is_ok());
     }
+    result
 }
 
 /// The message of a panic.
@@ -253,9 +275,9 @@ fn message(payload: &(dyn std::any::Any + Send)) -> String {
 
 impl fmt::Debug for Cluster {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.engine {
-            Engine::Local(devices) => write!(f, "Cluster({} threads)", devices.len()),
-            Engine::Process { index, size, device, .. } => {
+        match &self.ranks {
+            Ranks::Local(devices) => write!(f, "Cluster({} threads)", devices.len()),
+            Ranks::Process { index, size, device, .. } => {
                 write!(f, "Cluster(rank {index} of {size}, on {device})")
             }
         }

@@ -10,6 +10,7 @@ use evenpath::Device;
 use parking_lot::Mutex;
 
 use crate::error::{Cause, Error, Failure, Operation, Result};
+use crate::nccl::{Chosen, Communicator, ExchangeEngine};
 use crate::transport::{Missing, Tag, Transport};
 
 /// One of the ranks of a [`Cluster`](crate::Cluster), as the function that it runs sees it.
@@ -31,6 +32,8 @@ struct Shared {
     /// Operations that have begun.
     sequence: AtomicU64,
     traffic: Mutex<Vec<Traffic>>,
+    /// What the ranks choose before the body of a run begins.
+    chosen: Mutex<Chosen>,
 }
 
 /// What went between this rank and another.
@@ -60,8 +63,9 @@ impl Rank {
         timeout: Duration,
     ) -> Self {
         let traffic = Mutex::new(vec![Traffic::default(); size]);
-        let sequence = AtomicU64::new(0);
-        Self { shared: Arc::new(Shared { index, size, device, transport, run, timeout, sequence, traffic }) }
+        let (sequence, chosen) = (AtomicU64::new(0), Mutex::new(Chosen::host("the run has not begun")));
+        let shared = Shared { index, size, device, transport, run, timeout, sequence, traffic, chosen };
+        Self { shared: Arc::new(shared) }
     }
 
     /// Its number, from 0.
@@ -82,6 +86,37 @@ impl Rank {
     /// What went between this rank and each so far; what it sends itself is not counted.
     pub fn traffic(&self) -> Vec<Traffic> {
         self.shared.traffic.lock().clone()
+    }
+
+    /// What carries elements of vectors between ranks in this run, on all of them.
+    pub fn exchange(&self) -> ExchangeEngine {
+        self.shared.chosen.lock().engine.clone()
+    }
+
+    /// Sets the engine of the run. What the ranks said to choose it is not counted as traffic.
+    pub(crate) fn choose(&self, chosen: Chosen) {
+        *self.shared.chosen.lock() = chosen;
+        self.shared.traffic.lock().fill(Traffic::default());
+    }
+
+    /// The communicator of the run, if it has one.
+    pub(crate) fn communicator(&self) -> Option<Arc<Communicator>> {
+        self.shared.chosen.lock().communicator.clone()
+    }
+
+    /// How long to wait for others.
+    pub(crate) fn timeout(&self) -> Duration {
+        self.shared.timeout
+    }
+
+    /// The failure that this rank was told of.
+    pub(crate) fn failure(&self) -> Option<Failure> {
+        self.shared.transport.failure()
+    }
+
+    /// Notes bytes that go to another rank by other ways than messages.
+    pub(crate) fn count_bytes(&self, to: usize, bytes: u64) {
+        self.shared.traffic.lock()[to].bytes += bytes;
     }
 
     pub(super) fn run(&self) -> u64 {
@@ -111,11 +146,38 @@ impl Rank {
 
     /// The message of another rank in an operation, of any length.
     pub(crate) fn receive<T: Pod>(&self, exchange: Exchange, from: usize) -> Result<Vec<T>> {
-        let Shared { index, timeout, transport, traffic, .. } = &*self.shared;
+        self.receive_until(exchange, from, Instant::now() + self.timeout())
+    }
+
+    /// [`receive`](Self::receive) with another deadline.
+    pub(crate) fn receive_until<T: Pod>(
+        &self,
+        exchange: Exchange,
+        from: usize,
+        deadline: Instant,
+    ) -> Result<Vec<T>> {
+        let Shared { transport, traffic, .. } = &*self.shared;
         let start = Instant::now();
-        let received = transport.receive(from, exchange.tag, start + *timeout);
+        let received = transport.receive(from, exchange.tag, deadline);
         traffic.lock()[from].waited += start.elapsed();
-        let (waiting, operation) = (*index, exchange.tag.operation);
+        self.decode(exchange, from, received)
+    }
+
+    /// The message of another rank in an operation, if it has come. Does not wait.
+    pub(crate) fn try_receive<T: Pod>(&self, exchange: Exchange, from: usize) -> Result<Option<Vec<T>>> {
+        match self.shared.transport.receive(from, exchange.tag, Instant::now()) {
+            Err(Missing::Timeout) => Ok(None),
+            received => self.decode(exchange, from, received).map(Some),
+        }
+    }
+
+    fn decode<T: Pod>(
+        &self,
+        exchange: Exchange,
+        from: usize,
+        received: Result<Vec<u8>, Missing>,
+    ) -> Result<Vec<T>> {
+        let (waiting, operation) = (self.index(), exchange.tag.operation);
         let cause = match received {
             Ok(bytes) => {
                 let size = size_of::<T>();
@@ -127,7 +189,7 @@ impl Rank {
             Err(Missing::Failed(failure)) => return Err(failure.into()),
             Err(Missing::Finished) => Cause::Finished { waiting, operation },
             Err(Missing::Mismatch(found)) => Cause::Mismatch { waiting, expected: operation, found },
-            Err(Missing::Timeout) => Cause::Timeout { waiting, operation, limit: *timeout },
+            Err(Missing::Timeout) => Cause::Timeout { waiting, operation, limit: self.timeout() },
         };
         Err(self.fail(from, cause))
     }
@@ -160,7 +222,7 @@ impl Rank {
     }
 
     /// Ends the work of all by the fault of a rank. The error that every rank gets.
-    fn fail(&self, rank: usize, cause: Cause) -> Error {
+    pub(crate) fn fail(&self, rank: usize, cause: Cause) -> Error {
         self.shared.transport.abort(Failure { rank, cause }).into()
     }
 

@@ -1,8 +1,9 @@
 //! The exchange of a vector's elements between devices.
 //!
-//! This is the one place where elements leave a device for another rank. They go through page-locked host memory and the cluster's
-//! transport; an engine that copies from device to device would replace what is below [`HaloExchange`].
+//! This is the one place where elements leave a device for another rank: by NCCL where the run has it, else through page-locked host
+//! memory and the cluster's transport.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use evenpath::device::{DeviceKind, PinnedVec, Stream};
@@ -13,6 +14,7 @@ use super::Halo;
 use crate::Rank;
 use crate::cluster::Exchange;
 use crate::error::{Operation, Result};
+use crate::nccl::{Communicator, Part, Started};
 
 /// The memory and the stream to exchange vectors by a [`Halo`], forth or in reverse.
 ///
@@ -29,10 +31,31 @@ pub(crate) struct HaloExchange<V: Value> {
     positions_by_rank: Vec<Option<Positions>>,
     /// What others need, side by side; or what they contribute.
     packed: DeviceVec<V>,
-    packed_host: PinnedVec<V>,
     /// What this rank needs of others; or contributes to theirs.
     needed: DeviceDense<V>,
-    needed_host: PinnedVec<V>,
+    way: Way<V>,
+}
+
+/// How elements get to other ranks.
+enum Way<V: Value> {
+    Host {
+        packed: PinnedVec<V>,
+        needed: PinnedVec<V>,
+    },
+    /// In the first exchange nothing else is under way. What the driver does when kernels are first used, such as loading them, may wait
+    /// for the GPU; it must not wait for NCCL, which may wait for a rank that does the same.
+    Nccl {
+        communicator: Arc<Communicator>,
+        is_first: bool,
+    },
+}
+
+/// An exchange that has begun, and is to be [finished](HaloExchange::finish).
+pub(crate) enum Sent {
+    Host(Exchange),
+    Nccl(Started),
+    /// It is done.
+    Done,
 }
 
 impl<V: Value> HaloExchange<V> {
@@ -49,13 +72,18 @@ impl<V: Value> HaloExchange<V> {
         let vector_len = len.saturating_mul(width);
         let mut positions_by_rank = Vec::new();
         for other in 0..if is_reverse { rank.size() } else { 0 } {
-            let range = halo.send_range(other);
-            let own = &expanded[range.start * width..range.end * width];
+            let own = &expanded[scaled(&halo.send_range(other), width)];
             let positions =
                 if own.is_empty() { None } else { Some(Positions::new(device, own, vector_len)?) };
             positions_by_rank.push(positions);
         }
         let needed = halo.columns().len();
+        let way = match rank.communicator() {
+            Some(communicator) => Way::Nccl { communicator, is_first: true },
+            None => {
+                Way::Host { packed: device.pinned(expanded.len())?, needed: device.pinned(needed * width)? }
+            }
+        };
         Ok(Self {
             rank: rank.clone(),
             halo: Arc::clone(halo),
@@ -64,106 +92,186 @@ impl<V: Value> HaloExchange<V> {
             positions: Positions::new(device, &expanded, vector_len)?,
             positions_by_rank,
             packed: device.zeros(expanded.len())?,
-            packed_host: device.pinned(expanded.len())?,
             needed: device.zeros_dense(needed, width, Layout::RowMajor)?,
-            needed_host: device.pinned(needed * width)?,
+            way,
         })
     }
 
-    /// Begins to copy what others need to the host.
+    /// Packs what others need, and begins to copy it to where it is sent from.
     pub(crate) fn pack(&mut self, x: &DeviceSlice<V>) -> Result<()> {
-        let Self { stream, positions, packed, packed_host, .. } = self;
+        let Self { stream, positions, packed, way, .. } = self;
         stream.scope(|| {
             positions.gather(x, packed)?;
-            Ok(packed.copy_to_pinned(packed_host, 0)?)
+            if let Way::Host { packed: host, .. } = way {
+                packed.copy_to_pinned(host, 0)?;
+            }
+            Ok(())
         })
     }
 
     /// Sends by `send`, and has the product computed meanwhile.
     ///
     /// On the CPU an operation is done when its call returns, so messages have to be on their way before it. On a GPU the product is
-    /// only launched, and runs while the host waits for what it sends.
+    /// only launched, and runs while the host waits for what it sends. NCCL goes first: its kernel would wait for the blocks of one that
+    /// was launched before.
     pub(crate) fn beside(
         &mut self,
-        send: fn(&mut Self) -> Result<Exchange>,
+        send: fn(&mut Self) -> Result<Sent>,
         product: impl FnOnce() -> Result<()>,
-    ) -> Result<Exchange> {
-        if self.rank.device().kind() == DeviceKind::Cpu {
-            let exchange = send(self)?;
+    ) -> Result<Sent> {
+        let is_sent_first = match self.way {
+            Way::Host { .. } => self.rank.device().kind() == DeviceKind::Cpu,
+            Way::Nccl { is_first, .. } => !is_first,
+        };
+        if is_sent_first {
+            let sent = send(self)?;
             product()?;
-            return Ok(exchange);
+            return Ok(sent);
         }
         product()?;
         send(self)
     }
 
-    /// Sends what was packed, when it has been copied.
-    pub(crate) fn send(&mut self) -> Result<Exchange> {
-        let exchange = self.rank.begin(Operation::Halo);
-        let packed = self.packed_host.as_slice()?;
-        for to in self.rank.others() {
-            let range = self.halo.send_range(to);
-            if !range.is_empty() {
-                self.rank.send(exchange, to, &packed[range.start * self.width..range.end * self.width])?;
+    /// Sends what was packed.
+    pub(crate) fn send(&mut self) -> Result<Sent> {
+        let Self { rank, halo, width, stream, packed, needed, way, .. } = self;
+        let exchange = rank.begin(Operation::Halo);
+        match way {
+            Way::Host { packed, .. } => {
+                send_parts(rank, exchange, packed.as_slice()?, |to| scaled(&halo.send_range(to), *width))?;
+                Ok(Sent::Host(exchange))
+            }
+            Way::Nccl { communicator, is_first } => {
+                let ways = |peer| (halo.send_range(peer), halo.receive_range(peer));
+                let parts = parts(rank, *width, ways);
+                let operands = (&**packed, needed.as_mut_slice());
+                begun(
+                    rank,
+                    communicator,
+                    is_first,
+                    communicator.start(rank, exchange, stream, operands, &parts)?,
+                )
             }
         }
-        Ok(exchange)
     }
 
-    /// Waits for what this rank needs, and begins to copy it to the device. What reads the result is ordered after that.
-    pub(crate) fn receive(&mut self, exchange: Exchange) -> Result<&DeviceDense<V>> {
-        let host = self.needed_host.as_mut_slice()?;
-        for from in 0..self.rank.size() {
-            let range = self.halo.receive_range(from);
-            if !range.is_empty() {
-                let part = &mut host[range.start * self.width..range.end * self.width];
-                part.copy_from_slice(&self.rank.receive_exactly(exchange, from, part.len())?);
+    /// What this rank needs, on the device. What reads it is ordered after its arrival.
+    pub(crate) fn receive(&mut self, sent: &Sent) -> Result<&DeviceDense<V>> {
+        let Self { rank, halo, width, stream, needed, way, .. } = self;
+        if let (Way::Host { needed: host, .. }, Sent::Host(exchange)) = (way, sent) {
+            let elements = host.as_mut_slice()?;
+            for from in 0..rank.size() {
+                let range = scaled(&halo.receive_range(from), *width);
+                if !range.is_empty() {
+                    let part = &mut elements[range];
+                    part.copy_from_slice(&rank.receive_exactly(*exchange, from, part.len())?);
+                }
             }
+            stream.scope(|| needed.as_mut_slice().copy_from_pinned(host, 0))?;
         }
-        let Self { stream, needed, needed_host, .. } = self;
-        stream.scope(|| needed.as_mut_slice().copy_from_pinned(needed_host, 0))?;
-        Ok(&self.needed)
+        Ok(needed)
     }
 
-    /// Has this rank's contributions to elements of others computed, and begins to copy them to the host.
+    /// Has this rank's contributions to elements of others computed, and begins to copy them to where they are sent from.
     pub(crate) fn contribute(
         &mut self,
         product: impl FnOnce(&mut DeviceSlice<V>) -> Result<()>,
     ) -> Result<()> {
-        let Self { stream, needed, needed_host, .. } = self;
+        let Self { stream, needed, way, .. } = self;
         stream.scope(|| {
             product(needed.as_mut_slice())?;
-            Ok(needed.as_vec().copy_to_pinned(needed_host, 0)?)
+            if let Way::Host { needed: host, .. } = way {
+                needed.as_vec().copy_to_pinned(host, 0)?;
+            }
+            Ok(())
         })
     }
 
     /// Sends each rank the contributions to its elements.
-    pub(crate) fn send_back(&mut self) -> Result<Exchange> {
-        let exchange = self.rank.begin(Operation::HaloReverse);
-        let host = self.needed_host.as_slice()?;
-        for to in self.rank.others() {
-            let range = self.halo.receive_range(to);
-            if !range.is_empty() {
-                self.rank.send(exchange, to, &host[range.start * self.width..range.end * self.width])?;
+    pub(crate) fn send_back(&mut self) -> Result<Sent> {
+        let Self { rank, halo, width, stream, packed, needed, way, .. } = self;
+        let exchange = rank.begin(Operation::HaloReverse);
+        match way {
+            Way::Host { needed, .. } => {
+                send_parts(rank, exchange, needed.as_slice()?, |to| scaled(&halo.receive_range(to), *width))?;
+                Ok(Sent::Host(exchange))
+            }
+            Way::Nccl { communicator, is_first } => {
+                let ways = |peer| (halo.receive_range(peer), halo.send_range(peer));
+                let parts = parts(rank, *width, ways);
+                let operands = (&**needed.as_vec(), &mut **packed);
+                begun(
+                    rank,
+                    communicator,
+                    is_first,
+                    communicator.start(rank, exchange, stream, operands, &parts)?,
+                )
             }
         }
-        Ok(exchange)
     }
 
     /// Adds what other ranks contribute to this rank's elements, in the order of the ranks.
-    pub(crate) fn add_contributions(&mut self, exchange: Exchange, y: &mut DeviceSlice<V>) -> Result<()> {
+    pub(crate) fn add_contributions(&mut self, sent: &Sent, y: &mut DeviceSlice<V>) -> Result<()> {
         for from in 0..self.rank.size() {
             let Some(positions) = &self.positions_by_rank[from] else { continue };
-            let range = self.halo.send_range(from);
-            let range = range.start * self.width..range.end * self.width;
-            let part: Vec<V> = self.rank.receive_exactly(exchange, from, range.len())?;
-            self.packed_host.as_mut_slice()?[range.clone()].copy_from_slice(&part);
-            let mut packed = self.packed.slice_mut(range.clone())?;
-            packed.copy_from_pinned(&self.packed_host, range.start)?;
-            positions.add(&packed, y)?;
+            let range = scaled(&self.halo.send_range(from), self.width);
+            if let (Way::Host { packed: host, .. }, Sent::Host(exchange)) = (&mut self.way, sent) {
+                let part: Vec<V> = self.rank.receive_exactly(*exchange, from, range.len())?;
+                host.as_mut_slice()?[range.clone()].copy_from_slice(&part);
+                self.packed.slice_mut(range.clone())?.copy_from_pinned(host, range.start)?;
+            }
+            positions.add(&*self.packed.slice(range)?, y)?;
         }
         Ok(())
     }
+
+    /// Waits until an exchange is done, so that a rank that fails in it fails no later than here.
+    pub(crate) fn finish(&self, sent: &Sent) -> Result<()> {
+        match (&self.way, sent) {
+            (Way::Nccl { communicator, .. }, Sent::Nccl(started)) => communicator.finish(&self.rank, started),
+            // It was waited for.
+            _ => Ok(()),
+        }
+    }
+}
+
+/// An exchange by NCCL that has begun; the first is waited for.
+fn begun(rank: &Rank, communicator: &Communicator, is_first: &mut bool, started: Started) -> Result<Sent> {
+    if !std::mem::take(is_first) {
+        return Ok(Sent::Nccl(started));
+    }
+    communicator.finish(rank, &started)?;
+    Ok(Sent::Done)
+}
+
+/// Sends each rank its part of the elements, if it has one.
+fn send_parts<V: Value>(
+    rank: &Rank,
+    exchange: Exchange,
+    elements: &[V],
+    range: impl Fn(usize) -> Range<usize>,
+) -> Result<()> {
+    for to in rank.others() {
+        let range = range(to);
+        if !range.is_empty() {
+            rank.send(exchange, to, &elements[range])?;
+        }
+    }
+    Ok(())
+}
+
+/// What goes to each rank and comes from it, given the elements; ranks without any are left out.
+fn parts(rank: &Rank, width: usize, ways: impl Fn(usize) -> (Range<usize>, Range<usize>)) -> Vec<Part> {
+    let part = |peer| {
+        let (send, receive) = ways(peer);
+        Part { peer, send: scaled(&send, width), receive: scaled(&receive, width) }
+    };
+    rank.others().map(part).filter(|part| !part.send.is_empty() || !part.receive.is_empty()).collect()
+}
+
+/// The numbers of a range of elements.
+fn scaled(range: &Range<usize>, width: usize) -> Range<usize> {
+    range.start * width..range.end * width
 }
 
 /// The position of each number of elements that are `width` numbers side by side.

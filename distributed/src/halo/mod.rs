@@ -3,5 +3,5 @@
 mod exchange;
 mod plan;
 
-pub(crate) use exchange::{HaloExchange, expand};
+pub(crate) use exchange::{HaloExchange, Sent, expand};
 pub use plan::Halo;

@@ -71,10 +71,10 @@ impl<V: Value> SpmmPlan<V> {
         let sent = self
             .exchange
             .beside(HaloExchange::send, || Ok(self.local.run(alpha, b.local(), beta, c.local_mut())?))?;
-        let halo = self.exchange.receive(sent)?;
+        let halo = self.exchange.receive(&sent)?;
         self.non_local.run(alpha, halo, V::ZERO, &mut self.partial)?;
         self.boundary.add(self.partial.as_vec(), c.local_mut().as_mut_slice())?;
-        Ok(())
+        self.exchange.finish(&sent)
     }
 }
 

@@ -60,10 +60,10 @@ impl<V: Value> SpmvPlan<V> {
         let sent = self
             .exchange
             .beside(HaloExchange::send, || Ok(self.local.run(alpha, x.local(), beta, y.local_mut())?))?;
-        let halo = self.exchange.receive(sent)?;
+        let halo = self.exchange.receive(&sent)?;
         self.non_local.run(alpha, halo.as_vec(), V::ZERO, &mut self.partial)?;
         self.boundary.add(&self.partial, y.local_mut())?;
-        Ok(())
+        self.exchange.finish(&sent)
     }
 
     /// What the plan of the local matrix chose, and that of the non-local one.

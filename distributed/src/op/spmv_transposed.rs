@@ -63,7 +63,8 @@ impl<V: Value> SpmvTransposedPlan<V> {
         })?;
         let sent = exchange
             .beside(HaloExchange::send_back, || Ok(local.run(alpha, x.local(), beta, y.local_mut())?))?;
-        exchange.add_contributions(sent, y.local_mut())
+        exchange.add_contributions(&sent, y.local_mut())?;
+        exchange.finish(&sent)
     }
 }
 

@@ -4,7 +4,7 @@ mod travel;
 
 use evenpath::Value;
 
-pub(crate) use travel::{assemble, by_owner, fetch, redistribute};
+pub(crate) use travel::{Entries, assemble, by_owner, exchange_entries, fetch, redistribute};
 
 use crate::error::{Error, Result};
 

@@ -143,10 +143,7 @@ pub(crate) fn assemble<V: Value>(
         if row >= partition.rows() {
             return Err(Error::RowOutOfRange { row, first: 0, end: partition.rows() });
         }
-        let part = &mut parts[partition.owner(row)];
-        part.rows.push(row);
-        part.columns.push(column);
-        part.values.push(value);
+        parts[partition.owner(row)].push(row, column, value);
     }
     let parts = exchange_entries(rank, parts)?;
     let own = partition.range(rank.index());
@@ -164,7 +161,7 @@ pub(crate) fn assemble<V: Value>(
     let mut next = row_offsets.clone();
     let (mut columns, mut values) = (vec![0; row_offsets[rows]], vec![V::ZERO; row_offsets[rows]]);
     for part in parts {
-        for ((row, column), value) in part.rows.into_iter().zip(part.columns).zip(part.values) {
+        for (row, column, value) in part.iter() {
             let at = &mut next[(row - own.start) as usize];
             (columns[*at], values[*at]) = (column, value);
             *at += 1;
@@ -174,15 +171,36 @@ pub(crate) fn assemble<V: Value>(
 }
 
 /// Entries by their places in the whole matrix.
-#[derive(Clone, Default)]
-struct Entries<V> {
-    rows: Vec<u64>,
-    columns: Vec<u64>,
-    values: Vec<V>,
+#[derive(Clone)]
+pub(crate) struct Entries<V> {
+    pub(crate) rows: Vec<u64>,
+    pub(crate) columns: Vec<u64>,
+    pub(crate) values: Vec<V>,
 }
 
-/// Sends each rank its entries, and returns those that come, by rank.
-fn exchange_entries<V: Value>(rank: &Rank, parts: Vec<Entries<V>>) -> Result<Vec<Entries<V>>> {
+impl<V> Default for Entries<V> {
+    fn default() -> Self {
+        Self { rows: Vec::new(), columns: Vec::new(), values: Vec::new() }
+    }
+}
+
+impl<V: Value> Entries<V> {
+    /// Adds an entry at the end.
+    pub(crate) fn push(&mut self, row: u64, column: u64, value: V) {
+        self.rows.push(row);
+        self.columns.push(column);
+        self.values.push(value);
+    }
+
+    /// Row, column and value of each.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64, V)> {
+        let places = self.rows.iter().zip(&self.columns);
+        places.zip(&self.values).map(|((&row, &column), &value)| (row, column, value))
+    }
+}
+
+/// Sends each rank its entries, and returns those that come, by rank. A collective operation.
+pub(crate) fn exchange_entries<V: Value>(rank: &Rank, parts: Vec<Entries<V>>) -> Result<Vec<Entries<V>>> {
     let exchange = rank.begin(Operation::AllToAll);
     for to in rank.others() {
         let Entries { rows, columns, values } = &parts[to];

@@ -202,6 +202,9 @@ impl Transport for Mpi {
     }
 
     fn failure(&self) -> Option<Failure> {
+        if let Some(mut state) = self.state.try_lock() {
+            self.drain(&mut state);
+        }
         self.mailbox.failure()
     }
 }

@@ -1,7 +1,8 @@
 use super::machine::Moment;
 use super::{Device, DeviceError};
 
-/// A place in a device's stream, made by [`Device::record`], to measure time between two of them.
+/// A place in a device's stream, made by [`Device::record`], to measure time between two of them, or to ask whether the device has come
+/// there.
 ///
 /// On an NVIDIA GPU the GPU takes the time when it gets there. The CPU and the simulated GPU have finished what was
 /// asked of them before, and the host's clock is read.
@@ -22,6 +23,19 @@ pub struct Event {
 impl Event {
     pub(super) fn new(device: Device, moment: Moment) -> Self {
         Self { device, moment }
+    }
+
+    /// Whether the device has done everything that was asked of the stream before. Does not wait.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost.
+    pub fn is_done(&self) -> Result<bool, DeviceError> {
+        match &self.moment {
+            Moment::Host(_) => Ok(true),
+            #[cfg(feature = "cuda")]
+            Moment::Stream(mark) => mark.is_done(),
+        }
     }
 
     /// Milliseconds that the device took from `earlier` to this event, for which the call waits.

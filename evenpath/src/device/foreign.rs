@@ -7,6 +7,7 @@ use bytemuck::Pod;
 use super::allocation::{Allocation, Release};
 use super::machine::Block;
 use super::memory_limit::Reservation;
+use super::order::Access;
 use super::owner::{Foreign, Owner};
 use super::slice::{DeviceSlice, HostRange, Memory, byte_count};
 use super::{Backend, Device, DeviceError, DeviceVec, Stream};
@@ -173,8 +174,63 @@ impl Device {
         self.context()?.map(|(context, _)| context).ok_or_else(|| self.not_cuda("context of the driver"))
     }
 
+    /// Has another library put work on the stream that the calling thread puts work on. `put` gets the stream as a `CUstream`, or null
+    /// where the device is not an NVIDIA GPU, and calls the library while the device's context is current. The work is ordered as the
+    /// device's own: it comes after what other streams do to the memory that it reads and writes, and before what they do next.
+    ///
+    /// While `put` runs, other threads that ask something of this device wait.
+    ///
+    /// ```
+    /// use evenpath::{Device, DeviceSlice};
+    ///
+    /// let device = Device::cpu();
+    /// let (x, mut y) = (device.upload(&[1.0, 2.0])?, device.zeros::<f64>(2)?);
+    /// let (from, to) = (x.raw_address() as *const f64, y.raw_address() as *mut f64);
+    /// // SAFETY: on the CPU these are addresses of two elements each, which the copy reads and writes.
+    /// unsafe { device.put_foreign(&[&*x], &mut [&mut *y], |_stream| to.copy_from(from, 2)) }?;
+    /// assert_eq!(y.download()?, [1.0, 2.0]);
+    /// # Ok::<(), evenpath::error::DeviceError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If memory is of another device, this thread captures a graph of the device, or the device was lost; then nothing is put there.
+    ///
+    /// # Safety
+    ///
+    /// The work uses no other memory of the device than that, reads what it reads and writes what it writes, and is on the stream when
+    /// `put` returns, and on no other. `put` asks nothing of the device, and leaves the current context as it was.
+    pub unsafe fn put_foreign<T: Pod, R>(
+        &self,
+        reads: &[&DeviceSlice<T>],
+        writes: &mut [&mut DeviceSlice<T>],
+        put: impl FnOnce(*mut c_void) -> R,
+    ) -> Result<R, DeviceError> {
+        self.refuse_in_graph("work of others is put on a stream")?;
+        let mut accesses = Vec::with_capacity(reads.len() + writes.len());
+        for slice in reads {
+            self.check_same(slice.device())?;
+            accesses.push(Access::read(slice.address(), byte_count::<T>(slice.len())?));
+        }
+        for slice in writes {
+            self.check_same(slice.device())?;
+            accesses.push(Access::write(slice.address(), byte_count::<T>(slice.len())?));
+        }
+        let (mut put, mut result) = (Some(put), None);
+        let mut once = |stream| result = put.take().map(|put| put(stream));
+        match self.backend() {
+            Backend::Cpu => once(std::ptr::null_mut()),
+            Backend::Machine(machine) => machine.put_foreign(self.stream_number(), &accesses, &mut once)?,
+        }
+        result.ok_or_else(|| self.not_cuda("work of others"))
+    }
+
     /// Whether others can use the device's memory by its address: on the CPU, and in the primary context of a GPU.
-    pub(crate) fn shares_memory(&self) -> Result<bool, DeviceError> {
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost.
+    pub fn shares_memory(&self) -> Result<bool, DeviceError> {
         match self.backend() {
             Backend::Cpu => Ok(true),
             Backend::Machine(_) => Ok(matches!(self.context()?, Some((_, true)))),

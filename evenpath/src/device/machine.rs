@@ -48,6 +48,18 @@ pub(crate) trait Machine: Send + Sync {
         Ok(None)
     }
 
+    /// Has other code put work on a stream, whose name of the driver it gets, or null where there is no driver; the context is current
+    /// meanwhile. The work comes after operations of other streams with the same memory, as any operation does.
+    fn put_foreign(
+        &self,
+        _stream: u32,
+        _accesses: &[Access],
+        put: &mut dyn FnMut(*mut c_void),
+    ) -> Result<(), DeviceError> {
+        put(std::ptr::null_mut());
+        Ok(())
+    }
+
     /// Why memory of other code at an address cannot be used, as far as the machine can tell.
     fn refuses_address(&self, _address: u64) -> Result<Option<String>, DeviceError> {
         Ok(None)
@@ -214,4 +226,7 @@ pub(crate) enum Moment {
 pub(crate) trait StreamMark: std::any::Any + Send + Sync {
     /// Milliseconds from `earlier` to this mark; waits for both. `None` if the marks are of different kinds of devices.
     fn elapsed_since(&self, earlier: &dyn StreamMark) -> Option<Result<f64, DeviceError>>;
+
+    /// Whether the device has come there.
+    fn is_done(&self) -> Result<bool, DeviceError>;
 }

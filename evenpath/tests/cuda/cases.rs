@@ -18,6 +18,7 @@ cases! {
     copies_to_pinned_memory_are_waited_for,
     pinned_memory_may_be_dropped_at_any_time,
     devices_of_the_primary_context_share_memory_and_streams,
+    work_of_others_is_ordered,
     memory_of_another_context_is_refused,
     events_tell_the_time_between,
     two_devices_work_at_once,
@@ -165,6 +166,25 @@ fn devices_of_the_primary_context_share_memory_and_streams() {
     }
     drop((data, their_stream, other_stream, theirs));
     assert_works(&ours);
+}
+
+fn work_of_others_is_ordered() {
+    let device = Device::cuda_primary(0).expect("the GPU's context");
+    let stream = device.stream().expect("a stream");
+    let mut data = device.zeros::<u32>(1_000).expect("memory");
+    let handle = stream.scope(|| device.raw_stream()).expect("a stream");
+    for round in 0..3 {
+        store(&mut data, round).expect("a launch");
+        let found = stream.scope(|| {
+            // SAFETY: nothing is put there.
+            unsafe { device.put_foreign(&[], &mut [&mut *data], |stream| stream) }
+        });
+        assert_eq!(found.expect("the stream"), handle);
+        store(&mut data, 999 - round).expect("a launch");
+    }
+    let end = device.record().expect("an event");
+    assert_eq!(data.download().expect("a copy").iter().sum::<u32>(), 6);
+    assert!(end.is_done().expect("a live device"));
 }
 
 fn memory_of_another_context_is_refused() {

@@ -358,6 +358,16 @@ impl StreamMark for Mark {
             Ok(self.0.elapsed_since(&earlier.0)?)
         }))
     }
+
+    fn is_done(&self) -> Result<bool, DeviceError> {
+        self.query()
+    }
+}
+
+impl Mark {
+    fn query(&self) -> Result<bool, DeviceError> {
+        self.0.core().with(|_| Ok(self.0.is_done()?))
+    }
 }
 
 impl Transfer for Mark {
@@ -367,7 +377,7 @@ impl Transfer for Mark {
     }
 
     fn is_done(&self) -> bool {
-        self.0.core().with(|_| Ok(self.0.is_done()?)).unwrap_or(false)
+        self.query().unwrap_or(false)
     }
 }
 

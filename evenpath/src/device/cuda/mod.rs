@@ -240,6 +240,25 @@ impl Machine for Cuda {
         })
     }
 
+    fn put_foreign(
+        &self,
+        stream: u32,
+        accesses: &[Access],
+        put: &mut dyn FnMut(*mut c_void),
+    ) -> Result<(), DeviceError> {
+        self.core.with(|live| {
+            live.streams.enqueue(
+                stream,
+                || accesses,
+                |to| {
+                    put(to.cast());
+                    Ok(())
+                },
+            )?;
+            Ok(())
+        })
+    }
+
     fn refuses_address(&self, address: u64) -> Result<Option<String>, DeviceError> {
         self.core.with(|live| {
             let own = live.context().0;

@@ -1,0 +1,156 @@
+//! How the rows, or the columns, of a rank's subtrees are numbered on its device.
+
+use std::sync::Arc;
+
+use evenpath::csr::MAX_DIMENSION;
+use evenpath::vector::Positions;
+
+use crate::error::{Error, Result};
+use crate::halo::Halo;
+use crate::{Rank, RowPartition};
+
+/// Rows, or columns, in which a rank has entries, with all others of the same strips: D consecutive ones that a leaf covers. Strips
+/// are numbered without gaps, so that leaves stay what they are in the tree of the whole matrix.
+#[derive(Debug)]
+pub(crate) struct Strips<const D: usize> {
+    /// The strips' numbers in the whole matrix, ascending.
+    strips: Vec<u64>,
+    /// The rows with entries, ascending.
+    indices: Vec<u64>,
+}
+
+impl<const D: usize> Strips<D> {
+    /// Of the rows with entries, ascending.
+    fn new(indices: Vec<u64>) -> Self {
+        let mut strips: Vec<u64> = indices.iter().map(|index| index / D as u64).collect();
+        strips.dedup();
+        Self { strips, indices }
+    }
+
+    /// Rows in the tree on the device, those without entries included.
+    pub(crate) fn len(&self) -> usize {
+        self.strips.len() * D
+    }
+
+    /// The row in the tree of a row with entries.
+    pub(super) fn place(&self, index: u64) -> u32 {
+        let strip = self.strips.partition_point(|&strip| strip < index / D as u64);
+        (strip * D + (index % D as u64) as usize) as u32
+    }
+
+    /// The row in the whole matrix of a row in the tree.
+    pub(super) fn index(&self, place: usize) -> u64 {
+        self.strips[place / D] * D as u64 + (place % D) as u64
+    }
+
+    fn places(&self) -> impl Iterator<Item = u32> + '_ {
+        self.indices.iter().map(|&index| self.place(index))
+    }
+
+    /// For every row in the tree the position of its element in a vector, given that of each row with entries. Rows without entries,
+    /// whose elements do not matter, take the element of the last one before them in their strip, or the first.
+    fn sources(&self, position: impl Fn(usize, u64) -> u32) -> Vec<u32> {
+        let mut sources = Vec::with_capacity(self.len());
+        let mut at = 0;
+        for &strip in &self.strips {
+            let mut source = position(at, self.indices[at]);
+            for index in 0..D as u64 {
+                if self.indices.get(at) == Some(&(strip * D as u64 + index)) {
+                    source = position(at, self.indices[at]);
+                    at += 1;
+                }
+                sources.push(source);
+            }
+        }
+        sources
+    }
+}
+
+/// The rows, or columns, of a rank's subtrees: those whose elements of a vector are on this rank, and those that are of others.
+#[derive(Debug)]
+pub(crate) struct Side<const D: usize> {
+    pub(crate) own: Strips<D>,
+    pub(crate) others: Strips<D>,
+    /// What is exchanged for the others.
+    pub(crate) halo: Arc<Halo>,
+    /// The first element that is on this rank, and how many there are.
+    first: u64,
+    len: usize,
+}
+
+impl<const D: usize> Side<D> {
+    /// Of the rows with entries, in any order and more than once, where vectors are divided by the partition. A collective operation.
+    pub(super) fn new(rank: &Rank, partition: &RowPartition, indices: &[u64]) -> Result<Self> {
+        let mut indices = indices.to_vec();
+        indices.sort_unstable();
+        indices.dedup();
+        let range = partition.range(rank.index());
+        let (own, others) = indices.into_iter().partition(|index| range.contains(index));
+        let (own, others): (Strips<D>, Strips<D>) = (Strips::new(own), Strips::new(others));
+        let (found, limit) = ((own.len() + others.len()) as u64, MAX_DIMENSION as u64);
+        if found > limit {
+            return Err(Error::TooLarge { what: "rows or columns of subtrees", found, limit });
+        }
+        let halo = Arc::new(Halo::new(rank, partition, others.indices.clone())?);
+        let len = (range.end - range.start) as usize;
+        Ok(Self { own, others, halo, first: range.start, len })
+    }
+
+    /// Elements of a vector on this rank.
+    pub(crate) fn vector_len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether an element is on this rank.
+    pub(super) fn is_own(&self, index: u64) -> bool {
+        index.checked_sub(self.first).is_some_and(|at| at < self.len as u64)
+    }
+
+    /// Gathers the rank's elements for the own rows.
+    pub(crate) fn gather_own(&self, rank: &Rank) -> Result<Positions> {
+        // A device's vector has fewer than 2³² elements where it has some that a tree needs.
+        let sources = self.own.sources(|_, index| (index - self.first) as u32);
+        Ok(Positions::new(rank.device(), &sources, self.len)?)
+    }
+
+    /// Gathers the elements that come from others for their rows.
+    pub(crate) fn gather_others(&self, rank: &Rank) -> Result<Positions> {
+        let sources = self.others.sources(|at, _| at as u32);
+        Ok(Positions::new(rank.device(), &sources, self.halo.columns().len())?)
+    }
+
+    /// Gathers an element for each of the rank's: that of its row, where it has entries, or that after the rows of others, which is zero.
+    pub(crate) fn spread(&self, rank: &Rank) -> Result<Positions> {
+        let zero = self.own.len() + self.others.len();
+        let mut sources = vec![zero as u32; self.len];
+        for (&index, place) in self.own.indices.iter().zip(self.own.places()) {
+            sources[(index - self.first) as usize] = place;
+        }
+        Ok(Positions::new(rank.device(), &sources, zero + 1)?)
+    }
+
+    /// Gathers an element for each that goes to others: that of its row, from the same elements as [`spread`](Self::spread).
+    pub(crate) fn gather_contributions(&self, rank: &Rank) -> Result<Positions> {
+        let places: Vec<u32> = self.others.places().map(|place| self.own.len() as u32 + place).collect();
+        Ok(Positions::new(rank.device(), &places, self.own.len() + self.others.len() + 1)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strips_are_numbered_without_gaps() {
+        let strips: Strips<32> = Strips::new(vec![3, 31, 64, 65, 1 << 40]);
+        assert_eq!((strips.strips.as_slice(), strips.len()), (&[0, 2, 1 << 35][..], 96));
+        assert_eq!(strips.places().collect::<Vec<_>>(), [3, 31, 32, 33, 64]);
+        for &index in &strips.indices {
+            assert_eq!(strips.index(strips.place(index) as usize), index);
+        }
+        let sources = strips.sources(|at, _| at as u32 + 10);
+        assert_eq!(sources.len(), 96);
+        assert_eq!((sources[0], sources[3], sources[30], sources[31]), (10, 10, 10, 11));
+        assert_eq!((sources[32], sources[33], sources[63], sources[64]), (12, 13, 13, 14));
+    }
+}

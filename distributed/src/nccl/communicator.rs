@@ -1,0 +1,332 @@
+//! A communicator of NCCL: the exchange of elements between the memories of GPUs.
+//!
+//! Its calls do not block. Everything that may take long is asked for until it is done, until a rank fails, or until a deadline. After
+//! a failure the communicator is aborted, once, which also ends kernels of NCCL that wait for other GPUs; then it is used no more.
+
+use std::ffi::c_int;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use bytemuck::Pod;
+use evenpath::device::{Event, Stream};
+use evenpath::{Device, DeviceSlice};
+use parking_lot::Mutex;
+
+use super::functions::{BYTES, Config, Functions, Handle, IN_PROGRESS, INVALID_USAGE, SUCCESS, UniqueId};
+use crate::Rank;
+use crate::cluster::Exchange;
+use crate::error::{Cause, Result};
+
+/// How long to ask again at once, before there are pauses between.
+const SPIN: Duration = Duration::from_micros(200);
+const PAUSE: Duration = Duration::from_micros(20);
+
+/// A rank's end of the communicator of a run.
+pub(crate) struct Communicator {
+    functions: Functions,
+    device: Device,
+    handle: Mutex<Live>,
+}
+
+/// The communicator, until it is destroyed or aborted.
+struct Live(Option<Handle>);
+
+// SAFETY: a communicator may be used by any thread, by one at a time.
+unsafe impl Send for Live {}
+
+/// What goes to a rank and comes from it: elements of what is sent, and of what is received.
+#[derive(Debug, Clone)]
+pub(crate) struct Part {
+    pub(crate) peer: usize,
+    pub(crate) send: Range<usize>,
+    pub(crate) receive: Range<usize>,
+}
+
+/// An exchange on its way.
+pub(crate) struct Started {
+    exchange: Exchange,
+    /// After all of it.
+    end: Event,
+    /// The bytes that come from each rank that takes part.
+    expected: Vec<(usize, u64)>,
+}
+
+impl Communicator {
+    /// Joins the communicator of all ranks that has an identity, and waits for them, unless it learns meanwhile that one will not come.
+    /// What NCCL says against it is no failure of a rank.
+    pub(super) fn join(
+        rank: &Rank,
+        functions: Functions,
+        id: &[u8],
+        mut is_in_vain: impl FnMut() -> Result<bool>,
+    ) -> Result<Result<Self, Option<String>>> {
+        let mut unique = UniqueId([0; 128]);
+        if id.len() != unique.0.len() {
+            return Ok(Err(Some(format!("a communicator's identity has {} bytes", id.len()))));
+        }
+        unique.0.copy_from_slice(id);
+        let (size, index, device) = (rank.size() as c_int, rank.index() as c_int, rank.device().clone());
+        let mut communicator = Self { functions, device, handle: Mutex::new(Live(None)) };
+        let mut handle: Handle = std::ptr::null_mut();
+        let code = communicator.in_context(|functions| {
+            let (init, mut config) = (functions.ncclCommInitRankConfig, Config::non_blocking());
+            // SAFETY: there is room for the handle, and the configuration is of the version that it names.
+            unsafe { init(&raw mut handle, size, unique, index, &raw mut config) }
+        });
+        if !handle.is_null() {
+            communicator.handle.get_mut().0 = Some(handle);
+        }
+        if !matches!(code, SUCCESS | IN_PROGRESS) {
+            return Ok(Err(Some(functions.describe("ncclCommInitRankConfig", code, handle))));
+        }
+        // Ranks that have joined wait for the outcomes of others: these give up before they do.
+        let limit = rank.timeout() / 2;
+        let is_over = || Ok(communicator.state() != Some(IN_PROGRESS) || is_in_vain()?);
+        let is_in_time = poll(rank, limit, is_over)?;
+        Ok(match communicator.state() {
+            Some(SUCCESS) => Ok(communicator),
+            Some(IN_PROGRESS) if is_in_time => Err(None),
+            Some(code) if is_in_time => Err(Some(functions.describe("ncclCommInitRankConfig", code, handle))),
+            _ => Err(Some(format!("a communicator took longer than {} s", limit.as_secs_f64()))),
+        })
+    }
+
+    /// Begins to send parts of `from`, and to receive parts of `to`, after what the stream has to do before.
+    pub(crate) fn start<V: Pod>(
+        &self,
+        rank: &Rank,
+        exchange: Exchange,
+        stream: &Stream,
+        (from, to): (&DeviceSlice<V>, &mut DeviceSlice<V>),
+        parts: &[Part],
+    ) -> Result<Started> {
+        let bytes = |range: &Range<usize>| (range.len() * size_of::<V>()) as u64;
+        let expected = parts.iter().map(|part| (part.peer, bytes(&part.receive))).collect();
+        // What each rank is told before NCCL may wait for it: that this one is here, and how much it sends.
+        let told = parts.iter().try_for_each(|part| {
+            rank.count_bytes(part.peer, bytes(&part.send));
+            rank.send(exchange, part.peer, &[bytes(&part.send)])
+        });
+        let end = told.and_then(|()| stream.scope(|| self.put(rank, exchange, (from, to), parts)));
+        Ok(Started { exchange, end: self.or_abort(end)?, expected })
+    }
+
+    /// Puts an exchange on the stream that the thread uses; what is after it there.
+    fn put<V: Pod>(
+        &self,
+        rank: &Rank,
+        exchange: Exchange,
+        (from, to): (&DeviceSlice<V>, &mut DeviceSlice<V>),
+        parts: &[Part],
+    ) -> Result<Event> {
+        let addresses = (from.raw_address(), to.raw_address());
+        let put = |stream| {
+            self.enqueue::<V>(rank, addresses, parts, stream)?;
+            wait_for_peers(rank, exchange, parts, || self.is_idle(rank))
+        };
+        if !parts.is_empty() {
+            // SAFETY: NCCL reads and writes parts of these operands, and has put that on the stream when its state is no longer in
+            // progress, which is waited for; if that fails, the communicator is aborted. It keeps the context.
+            unsafe { self.device.put_foreign(&[from], &mut [to], put) }??;
+        }
+        Ok(self.device.record()?)
+    }
+
+    /// Waits until an exchange is done.
+    pub(crate) fn finish(&self, rank: &Rank, started: &Started) -> Result<()> {
+        let arrived = started.expected.iter().try_for_each(|&(peer, expected)| {
+            let found: Vec<u64> = rank.receive_exactly(started.exchange, peer, 1)?;
+            rank.check_message(started.exchange, peer, (found[0] as usize, expected as usize))
+        });
+        let done = arrived.and_then(|()| self.wait(rank, "an exchange", || Ok(started.end.is_done()?)));
+        self.or_abort(done)
+    }
+
+    /// Ends the communicator: in order if all is well, otherwise by aborting it.
+    pub(crate) fn close(&self, rank: &Rank, is_well: bool) {
+        let finalized = || {
+            let code = self.in_context(|_| {
+                // SAFETY: the communicator is live.
+                let code =
+                    self.with_handle(|functions, handle| unsafe { (functions.ncclCommFinalize)(handle) });
+                code.unwrap_or(INVALID_USAGE)
+            });
+            let is_done = || Ok(self.state() != Some(IN_PROGRESS));
+            matches!(code, SUCCESS | IN_PROGRESS)
+                && poll(rank, rank.timeout(), is_done).unwrap_or(false)
+                && self.state() == Some(SUCCESS)
+        };
+        if is_well && finalized() {
+            self.end(|functions, handle| {
+                // SAFETY: the communicator is live and finalized, and not used again.
+                unsafe { (functions.ncclCommDestroy)(handle) }
+            });
+        } else {
+            self.abort();
+        }
+    }
+
+    /// Ends all that the communicator does, unless it has ended.
+    fn abort(&self) {
+        self.end(|functions, handle| {
+            // SAFETY: the communicator is live, and not used again.
+            unsafe { (functions.ncclCommAbort)(handle) }
+        });
+    }
+
+    fn end(&self, call: impl FnOnce(&Functions, Handle) -> c_int) {
+        let handle = self.handle.lock().0.take();
+        if let Some(handle) = handle {
+            self.in_context(|functions| call(functions, handle));
+        }
+    }
+
+    fn or_abort<R>(&self, result: Result<R>) -> Result<R> {
+        if result.is_err() {
+            self.abort();
+        }
+        result
+    }
+
+    /// Calls NCCL with the device's context current, if the device still has one.
+    fn in_context(&self, call: impl FnOnce(&Functions) -> c_int) -> c_int {
+        let mut call = Some(call);
+        let mut code = None;
+        let mut once = || code = call.take().map(|call| call(&self.functions));
+        // SAFETY: no memory of the device is used.
+        if unsafe { self.device.put_foreign::<u8, _>(&[], &mut [], |_| once()) }.is_err() {
+            once();
+        }
+        code.unwrap_or(SUCCESS)
+    }
+
+    fn with_handle<R>(&self, call: impl FnOnce(&Functions, Handle) -> R) -> Option<R> {
+        let live = self.handle.lock();
+        live.0.map(|handle| call(&self.functions, handle))
+    }
+
+    /// Puts one group of sends and receives on a stream.
+    fn enqueue<V>(
+        &self,
+        rank: &Rank,
+        (from, to): (u64, u64),
+        parts: &[Part],
+        stream: *mut std::ffi::c_void,
+    ) -> Result<()> {
+        let bytes = |range: &Range<usize>| range.len() * size_of::<V>();
+        let called = self.with_handle(|functions, handle| {
+            // SAFETY: a group begins, and ends below.
+            let mut codes = vec![("ncclGroupStart", unsafe { (functions.ncclGroupStart)() })];
+            for Part { peer, send, receive } in parts {
+                let peer = *peer as c_int;
+                if !send.is_empty() {
+                    let first = (from + (send.start * size_of::<V>()) as u64) as *const _;
+                    // SAFETY: the range is of the operand, the communicator is live, and the stream is of its device.
+                    let code =
+                        unsafe { (functions.ncclSend)(first, bytes(send), BYTES, peer, handle, stream) };
+                    codes.push(("ncclSend", code));
+                }
+                if !receive.is_empty() {
+                    let first = (to + (receive.start * size_of::<V>()) as u64) as *mut _;
+                    // SAFETY: as above.
+                    let code =
+                        unsafe { (functions.ncclRecv)(first, bytes(receive), BYTES, peer, handle, stream) };
+                    codes.push(("ncclRecv", code));
+                }
+            }
+            // SAFETY: the group began above. It ends also where a call failed.
+            codes.push(("ncclGroupEnd", unsafe { (functions.ncclGroupEnd)() }));
+            codes
+        });
+        let Some(codes) = called else { return Err(refused(rank)) };
+        codes.into_iter().try_for_each(|(call, code)| self.check(rank, call, code))
+    }
+
+    /// What NCCL is doing: success, in progress, or what went wrong; nothing after the end.
+    fn state(&self) -> Option<c_int> {
+        self.with_handle(|functions, handle| {
+            let mut state = SUCCESS;
+            // SAFETY: the communicator is live, and there is room for its state.
+            let code = unsafe { (functions.ncclCommGetAsyncError)(handle, &raw mut state) };
+            if code == SUCCESS { state } else { code }
+        })
+    }
+
+    /// Whether NCCL has done what it was asked for, up to putting it on streams.
+    fn is_idle(&self, rank: &Rank) -> Result<bool> {
+        let state = self.state().ok_or_else(|| refused(rank))?;
+        self.check(rank, "ncclCommGetAsyncError", state)?;
+        Ok(state != IN_PROGRESS)
+    }
+
+    fn check(&self, rank: &Rank, call: &str, code: c_int) -> Result<()> {
+        if matches!(code, SUCCESS | IN_PROGRESS) {
+            return Ok(());
+        }
+        let described = self.with_handle(|functions, handle| functions.describe(call, code, handle));
+        let described =
+            described.unwrap_or_else(|| self.functions.describe(call, code, std::ptr::null_mut()));
+        Err(rank.fail(rank.index(), Cause::Nccl(described)))
+    }
+
+    /// Waits until something is done; an error if a rank fails, NCCL does, or the rank's time is over.
+    fn wait(&self, rank: &Rank, what: &str, mut is_done: impl FnMut() -> Result<bool>) -> Result<()> {
+        let limit = rank.timeout();
+        let is_in_time = poll(rank, limit, || {
+            let is_done = is_done()?;
+            self.is_idle(rank)?;
+            Ok(is_done)
+        })?;
+        if is_in_time {
+            return Ok(());
+        }
+        let reason = format!("{what} took longer than {} s", limit.as_secs_f64());
+        Err(rank.fail(rank.index(), Cause::Nccl(reason)))
+    }
+}
+
+impl Drop for Communicator {
+    fn drop(&mut self) {
+        self.abort();
+    }
+}
+
+/// The error of what comes after an abort.
+fn refused(rank: &Rank) -> crate::Error {
+    rank.fail(rank.index(), Cause::Nccl("the communicator was aborted".into()))
+}
+
+/// Waits until a group is on its stream, which may take until other ranks have come: an error names one that has not.
+fn wait_for_peers(
+    rank: &Rank,
+    exchange: Exchange,
+    parts: &[Part],
+    is_done: impl FnMut() -> Result<bool>,
+) -> Result<()> {
+    if poll(rank, rank.timeout(), is_done)? {
+        return Ok(());
+    }
+    for part in parts {
+        rank.receive_until::<u64>(exchange, part.peer, Instant::now())?;
+    }
+    let reason = format!("the start of an exchange took longer than {} s", rank.timeout().as_secs_f64());
+    Err(rank.fail(rank.index(), Cause::Nccl(reason)))
+}
+
+/// Asks until the answer is yes, for so long. An error if a rank fails.
+fn poll(rank: &Rank, limit: Duration, mut is_done: impl FnMut() -> Result<bool>) -> Result<bool> {
+    let start = Instant::now();
+    loop {
+        if is_done()? {
+            return Ok(true);
+        }
+        if let Some(failure) = rank.failure() {
+            return Err(failure.into());
+        }
+        let waited = start.elapsed();
+        if waited >= limit {
+            return Ok(false);
+        }
+        if waited < SPIN { std::hint::spin_loop() } else { std::thread::sleep(PAUSE) }
+    }
+}

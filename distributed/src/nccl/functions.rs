@@ -1,0 +1,209 @@
+//! NVIDIA's library of communication between GPUs, found at run time.
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use libloading::Library;
+
+#[cfg(windows)]
+const LIBRARY: &str = "nccl.dll";
+#[cfg(not(windows))]
+const LIBRARY: &str = "libnccl.so.2";
+
+/// Folders to look in where the system's loader does not find the library.
+const FOLDERS: &str = "EVENPATH_NCCL_PATH";
+
+/// The first version with communicators whose calls do not block.
+const OLDEST: c_int = 21_400;
+
+pub(super) const SUCCESS: c_int = 0;
+pub(super) const INVALID_USAGE: c_int = 5;
+pub(super) const IN_PROGRESS: c_int = 7;
+/// `ncclUint8`.
+pub(super) const BYTES: c_int = 1;
+
+/// `ncclComm_t`.
+pub(super) type Handle = *mut c_void;
+
+/// `ncclUniqueId`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct UniqueId(pub(super) [u8; 128]);
+
+/// `ncclConfig_t` of version 2.14, which later versions take too: they look at the version, and give what it does not have its
+/// default.
+#[repr(C)]
+pub(super) struct Config {
+    pub(super) size: usize,
+    pub(super) magic: c_uint,
+    pub(super) version: c_uint,
+    pub(super) blocking: c_int,
+}
+
+impl Config {
+    /// Calls do not block.
+    pub(super) fn non_blocking() -> Self {
+        Self { size: size_of::<Self>(), magic: 0xcafe_beef, version: OLDEST as c_uint, blocking: 0 }
+    }
+}
+
+macro_rules! functions {
+    ($($name:ident($($argument:ty),* $(,)?) -> $result:ty;)*) => {
+        /// Functions of the library, by their names there.
+        #[allow(non_snake_case)]
+        #[derive(Clone, Copy)]
+        pub(super) struct Functions {
+            $(pub(super) $name: unsafe extern "C" fn($($argument),*) -> $result,)*
+        }
+
+        #[cfg(test)]
+        const NAMES: &[&str] = &[$(stringify!($name)),*];
+
+        impl Functions {
+            fn find(library: &'static Library) -> Result<Self, libloading::Error> {
+                // SAFETY: the types are those of the library's header, for every version since 2.14; an enum of C is an int. The
+                // library stays open.
+                unsafe {
+                    Ok(Self { $($name: *library.get(concat!(stringify!($name), "\0").as_bytes())?,)* })
+                }
+            }
+        }
+    };
+}
+
+functions! {
+    ncclGetVersion(*mut c_int) -> c_int;
+    ncclGetUniqueId(*mut UniqueId) -> c_int;
+    ncclCommInitRankConfig(*mut Handle, c_int, UniqueId, c_int, *mut Config) -> c_int;
+    ncclGroupStart() -> c_int;
+    ncclGroupEnd() -> c_int;
+    ncclSend(*const c_void, usize, c_int, c_int, Handle, *mut c_void) -> c_int;
+    ncclRecv(*mut c_void, usize, c_int, c_int, Handle, *mut c_void) -> c_int;
+    ncclCommGetAsyncError(Handle, *mut c_int) -> c_int;
+    ncclCommFinalize(Handle) -> c_int;
+    ncclCommDestroy(Handle) -> c_int;
+    ncclCommAbort(Handle) -> c_int;
+    ncclGetErrorString(c_int) -> *const c_char;
+    ncclGetLastError(Handle) -> *const c_char;
+}
+
+impl Functions {
+    /// Those of the library, which the first call of the process opens; or why there is none.
+    pub(super) fn load() -> Result<Self, String> {
+        static LOADED: OnceLock<Result<Functions, String>> = OnceLock::new();
+        LOADED.get_or_init(|| open(&folders())).clone()
+    }
+
+    /// The version's number: 10000 times the major, 100 times the minor, and the patch.
+    pub(super) fn version(&self) -> Result<u32, String> {
+        let mut version = 0;
+        // SAFETY: there is room for the number.
+        let code = unsafe { (self.ncclGetVersion)(&raw mut version) };
+        if code != SUCCESS {
+            return Err(self.describe("ncclGetVersion", code, std::ptr::null_mut()));
+        }
+        if version < OLDEST {
+            return Err(format!("NCCL is of version {version}, and must be of 2.14 or later"));
+        }
+        Ok(version as u32)
+    }
+
+    /// What a call answered, in words.
+    pub(super) fn describe(&self, call: &str, code: c_int, handle: Handle) -> String {
+        // SAFETY: the function takes any code.
+        let meaning = unsafe { text((self.ncclGetErrorString)(code)) };
+        // SAFETY: the communicator is live, or there is none, which the function allows.
+        let last = unsafe { text((self.ncclGetLastError)(handle)) };
+        let last = if last.is_empty() { last } else { format!(" ({last})") };
+        format!("`{call}` answered {code}, {meaning}{last}")
+    }
+}
+
+/// # Safety
+///
+/// The pointer is null or of a string.
+unsafe fn text(string: *const c_char) -> String {
+    if string.is_null() {
+        return String::new();
+    }
+    // SAFETY: the caller's.
+    unsafe { CStr::from_ptr(string) }.to_string_lossy().trim().to_owned()
+}
+
+fn folders() -> Vec<PathBuf> {
+    std::env::var_os(FOLDERS).map_or_else(Vec::new, |folders| std::env::split_paths(&folders).collect())
+}
+
+/// Opens the library, where the system's loader has it, or in one of the folders. It is never closed.
+fn open(folders: &[PathBuf]) -> Result<Functions, String> {
+    let in_folders = folders.iter().map(|folder| folder.join(LIBRARY)).filter(|path| path.exists());
+    let mut reasons = Vec::new();
+    for path in std::iter::once(PathBuf::from(LIBRARY)).chain(in_folders) {
+        // SAFETY: this runs the initializers of a library that the user has installed, or named in a variable, under NCCL's name.
+        let found = unsafe { Library::new(&path) };
+        let found = found.and_then(|library| Functions::find(Box::leak(Box::new(library))));
+        match found {
+            Ok(functions) => return Ok(functions),
+            Err(error) => reasons.push(error.to_string()),
+        }
+    }
+    Err(format!("NCCL was not found: {}", reasons.join("; ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_configuration_is_that_of_the_header() {
+        assert_eq!((size_of::<Config>(), std::mem::offset_of!(Config, blocking)), (24, 16));
+        assert_eq!(size_of::<UniqueId>(), 128);
+    }
+
+    /// A library with all functions but one, of which only that for the version does something.
+    fn build(folder: &std::path::Path, version: u32, missing: &str) {
+        let function = |name: &&str| {
+            let (argument, body) = match *name {
+                "ncclGetVersion" => ("v: *mut u32", format!("unsafe {{ *v = {version} }};")),
+                _ => ("", String::new()),
+            };
+            format!("#[unsafe(no_mangle)] pub extern \"C\" fn {name}({argument}) -> i32 {{ {body} 0 }}\n")
+        };
+        let source: String = NAMES.iter().filter(|name| **name != missing).map(function).collect();
+        let path = folder.join("nccl.rs");
+        std::fs::write(&path, source).unwrap();
+        let status = std::process::Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
+            .args(["--edition=2024", "--crate-type=cdylib", "-Anon_snake_case", "-o"])
+            .args([&folder.join(LIBRARY), &path])
+            .status();
+        assert!(status.unwrap().success());
+    }
+
+    #[test]
+    fn libraries_in_folders_are_found() {
+        if open(&[]).is_ok() {
+            return println!("SKIPPED: the system's loader has NCCL");
+        }
+        let folders = [(); 3].map(|()| tempfile::tempdir().unwrap());
+        build(folders[0].path(), 22_803, "ncclCommAbort");
+        build(folders[1].path(), 21_304, "");
+        build(folders[2].path(), 22_803, "");
+        let folders = folders.each_ref().map(|folder| folder.path().to_owned());
+        let Err(reason) = open(&folders[..1]) else { panic!("a function is missing") };
+        assert!(reason.contains("ncclCommAbort"), "{reason}");
+        let old = open(&folders[..2]).unwrap().version().unwrap_err();
+        assert_eq!(old, "NCCL is of version 21304, and must be of 2.14 or later");
+        assert_eq!(open(&folders[2..]).unwrap().version(), Ok(22_803));
+    }
+
+    #[test]
+    fn what_is_no_library_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(LIBRARY), b"nothing").unwrap();
+        let absent = open(&[]);
+        let Err(reason) = open(&[folder.path().to_owned()]) else { return assert!(absent.is_ok()) };
+        assert!(reason.starts_with("NCCL was not found: ") && reason.contains("; "), "{reason}");
+        assert!(reason.contains(&folder.path().display().to_string()), "{reason}");
+    }
+}

@@ -1,0 +1,367 @@
+//! A stand-in for NCCL, to test on machines without GPUs how the library is called.
+//!
+//! Its ranks are threads with CPU devices. Receives are done when the communicator's state is asked for, which is in progress until
+//! then. Calls fail or hang on request. Unlike NCCL it ends the process at once when it is called wrongly: with a communicator that was
+//! destroyed or aborted, outside a group, or without finalizing.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, VecDeque};
+use std::ffi::{c_char, c_int, c_void};
+
+use parking_lot::{Mutex, MutexGuard};
+
+use super::functions::{BYTES, Config, Functions, Handle, IN_PROGRESS, INVALID_USAGE, SUCCESS, UniqueId};
+
+const VERSION: c_int = 22_803;
+
+/// What goes wrong, on a rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// A call answers a code, from the second such call of the rank on if it is the state that is asked for.
+    Call(&'static str, c_int),
+    /// Groups never end.
+    Hang,
+}
+
+/// Everything that the stand-in knows.
+#[derive(Default)]
+struct State {
+    ids: u64,
+    handles: usize,
+    communicators: HashMap<usize, Member>,
+    /// By communicator: ranks that have joined.
+    joined: HashMap<u64, usize>,
+    /// By communicator, sender and receiver.
+    messages: HashMap<(u64, usize, usize), VecDeque<Vec<u8>>>,
+    fault: Option<(usize, Fault)>,
+    /// Calls by rank, in their order; the question for the state is not noted.
+    calls: Vec<(usize, &'static str)>,
+}
+
+/// A rank's end of a communicator.
+struct Member {
+    id: u64,
+    rank: usize,
+    size: usize,
+    is_finalized: bool,
+    has_had_groups: bool,
+    receives: Vec<Operation>,
+}
+
+#[derive(Clone, Copy)]
+struct Operation {
+    is_send: bool,
+    address: usize,
+    bytes: usize,
+    peer: usize,
+    handle: usize,
+}
+
+static STATE: Mutex<Option<State>> = Mutex::new(None);
+static TURN: Mutex<()> = Mutex::new(());
+
+thread_local! {
+    static GROUP: RefCell<Option<Vec<Operation>>> = const { RefCell::new(None) };
+}
+
+/// The stand-in to a test, as long as this lives; it begins anew.
+pub(super) struct Turn {
+    _turn: MutexGuard<'static, ()>,
+}
+
+/// Waits until no other test has the stand-in.
+pub(super) fn turn(fault: Option<(usize, Fault)>) -> Turn {
+    let turn = TURN.lock();
+    *STATE.lock() = Some(State { fault, ..State::default() });
+    Turn { _turn: turn }
+}
+
+/// What was called in this turn, by rank.
+pub(super) fn calls() -> Vec<(usize, &'static str)> {
+    with(|state| state.calls.clone())
+}
+
+/// How often a rank called a function.
+pub(super) fn count(rank: usize, name: &str) -> usize {
+    calls().iter().filter(|call| **call == (rank, name)).count()
+}
+
+/// Communicators that were neither destroyed nor aborted.
+pub(super) fn live() -> usize {
+    with(|state| state.communicators.len())
+}
+
+fn with<R>(body: impl FnOnce(&mut State) -> R) -> R {
+    body(STATE.lock().as_mut().unwrap_or_else(|| misused("a call outside of a test")))
+}
+
+fn misused(what: &str) -> ! {
+    eprintln!("the stand-in for NCCL was misused: {what}");
+    std::process::abort()
+}
+
+impl State {
+    fn member(&mut self, handle: Handle) -> &mut Member {
+        self.communicators
+            .get_mut(&(handle as usize))
+            .unwrap_or_else(|| misused("a communicator that is gone, or never was"))
+    }
+
+    /// Notes a call of a rank, and says what it answers if not what it should.
+    fn call(&mut self, rank: usize, name: &'static str) -> Option<c_int> {
+        self.calls.push((rank, name));
+        match self.fault {
+            Some((faulty, Fault::Call(call, code))) if faulty == rank && call == name => Some(code),
+            _ => None,
+        }
+    }
+
+    /// The answer to a call with a communicator.
+    fn call_with(
+        &mut self,
+        handle: Handle,
+        name: &'static str,
+        answer: impl FnOnce(&mut Self) -> c_int,
+    ) -> c_int {
+        let rank = self.member(handle).rank;
+        match self.call(rank, name) {
+            Some(code) => code,
+            None => answer(self),
+        }
+    }
+}
+
+unsafe extern "C" fn version(version: *mut c_int) -> c_int {
+    // SAFETY: the caller has room for it.
+    unsafe { *version = VERSION };
+    SUCCESS
+}
+
+/// An identity, of which every byte counts.
+fn id(number: u64) -> [u8; 128] {
+    std::array::from_fn(|at| if at < 8 { number.to_le_bytes()[at] } else { (at as u64 * 37 + number) as u8 })
+}
+
+unsafe extern "C" fn unique_id(result: *mut UniqueId) -> c_int {
+    with(|state| {
+        if let Some(code) = state.call(0, "ncclGetUniqueId") {
+            return code;
+        }
+        state.ids += 1;
+        // SAFETY: the caller has room for it.
+        unsafe { (*result).0 = id(state.ids) };
+        SUCCESS
+    })
+}
+
+unsafe extern "C" fn init(
+    result: *mut Handle,
+    size: c_int,
+    unique: UniqueId,
+    rank: c_int,
+    config: *mut Config,
+) -> c_int {
+    // SAFETY: the caller has a configuration.
+    let Config { size: bytes, magic, version, blocking } = unsafe { config.read() };
+    if (bytes, magic, version, blocking) != (24, 0xcafe_beef, 21_400, 0) {
+        misused("a wrong configuration");
+    }
+    let (rank, size) = (rank as usize, size as usize);
+    with(|state| {
+        if unique.0 != id(state.ids) || rank >= size {
+            misused("a wrong identity or rank");
+        }
+        if let Some(code) = state.call(rank, "ncclCommInitRankConfig") {
+            return code;
+        }
+        state.handles += 1;
+        let member = Member {
+            id: state.ids,
+            rank,
+            size,
+            is_finalized: false,
+            has_had_groups: false,
+            receives: Vec::new(),
+        };
+        state.communicators.insert(state.handles, member);
+        *state.joined.entry(state.ids).or_default() += 1;
+        // SAFETY: the caller has room for it.
+        unsafe { *result = std::ptr::without_provenance_mut(state.handles) };
+        IN_PROGRESS
+    })
+}
+
+unsafe extern "C" fn group_start() -> c_int {
+    GROUP.with_borrow_mut(|group| {
+        if group.replace(Vec::new()).is_some() {
+            misused("a group within a group");
+        }
+    });
+    SUCCESS
+}
+
+fn add(operation: Operation, name: &'static str, (kind, stream): (c_int, *mut c_void)) -> c_int {
+    if kind != BYTES || !stream.is_null() {
+        misused("another type than bytes, or a stream of a CPU");
+    }
+    let handle = std::ptr::without_provenance_mut(operation.handle);
+    with(|state| {
+        let size = state.member(handle).size;
+        if operation.peer >= size || operation.peer == state.member(handle).rank || operation.bytes == 0 {
+            misused("a wrong peer, or nothing to send");
+        }
+        state.call_with(handle, name, |_| {
+            GROUP.with_borrow_mut(|group| match group {
+                Some(operations) => operations.push(operation),
+                None => misused("a send or receive outside of a group"),
+            });
+            IN_PROGRESS
+        })
+    })
+}
+
+unsafe extern "C" fn send(
+    from: *const c_void,
+    bytes: usize,
+    kind: c_int,
+    peer: c_int,
+    handle: Handle,
+    stream: *mut c_void,
+) -> c_int {
+    let (address, peer, handle) = (from.expose_provenance(), peer as usize, handle.addr());
+    add(Operation { is_send: true, address, bytes, peer, handle }, "ncclSend", (kind, stream))
+}
+
+unsafe extern "C" fn receive(
+    to: *mut c_void,
+    bytes: usize,
+    kind: c_int,
+    peer: c_int,
+    handle: Handle,
+    stream: *mut c_void,
+) -> c_int {
+    let (address, peer, handle) = (to.expose_provenance(), peer as usize, handle.addr());
+    add(Operation { is_send: false, address, bytes, peer, handle }, "ncclRecv", (kind, stream))
+}
+
+unsafe extern "C" fn group_end() -> c_int {
+    let Some(operations) = GROUP.with_borrow_mut(Option::take) else { misused("the end of no group") };
+    let Some(first) = operations.first() else { return SUCCESS };
+    let handle = std::ptr::without_provenance_mut(first.handle);
+    with(|state| {
+        state.call_with(handle, "ncclGroupEnd", |state| {
+            for operation in operations {
+                let member = state.member(handle);
+                member.has_had_groups = true;
+                if operation.is_send {
+                    // SAFETY: the caller vouches for the memory until it asks that the exchange be done.
+                    let bytes = unsafe {
+                        std::slice::from_raw_parts(
+                            std::ptr::with_exposed_provenance::<u8>(operation.address),
+                            operation.bytes,
+                        )
+                    };
+                    let key = (member.id, member.rank, operation.peer);
+                    state.messages.entry(key).or_default().push_back(bytes.to_vec());
+                } else {
+                    member.receives.push(operation);
+                }
+            }
+            IN_PROGRESS
+        })
+    })
+}
+
+unsafe extern "C" fn async_error(handle: Handle, result: *mut c_int) -> c_int {
+    let answer = with(|state| {
+        let fault = state.fault;
+        let Member { id, rank, size, has_had_groups, .. } = *state.member(handle);
+        match fault {
+            Some((faulty, Fault::Call("ncclCommGetAsyncError", code)))
+                if faulty == rank && has_had_groups =>
+            {
+                return code;
+            }
+            Some((faulty, Fault::Hang)) if faulty == rank && has_had_groups => return IN_PROGRESS,
+            _ => {}
+        }
+        let receives = std::mem::take(&mut state.member(handle).receives);
+        for receive in receives {
+            let message = state.messages.get_mut(&(id, receive.peer, rank)).and_then(VecDeque::pop_front);
+            match message {
+                None => state.member(handle).receives.push(receive),
+                Some(message) if message.len() != receive.bytes => return INVALID_USAGE,
+                Some(message) => {
+                    let to = std::ptr::with_exposed_provenance_mut::<u8>(receive.address);
+                    // SAFETY: the caller vouches for the memory until it asks that the exchange be done.
+                    unsafe { to.copy_from_nonoverlapping(message.as_ptr(), message.len()) };
+                }
+            }
+        }
+        let is_joined = state.joined.get(&id) == Some(&size);
+        if is_joined && state.member(handle).receives.is_empty() { SUCCESS } else { IN_PROGRESS }
+    });
+    // SAFETY: the caller has room for it.
+    unsafe { *result = answer };
+    SUCCESS
+}
+
+unsafe extern "C" fn finalize(handle: Handle) -> c_int {
+    with(|state| {
+        state.call_with(handle, "ncclCommFinalize", |state| {
+            state.member(handle).is_finalized = true;
+            IN_PROGRESS
+        })
+    })
+}
+
+unsafe extern "C" fn destroy(handle: Handle) -> c_int {
+    with(|state| {
+        state.call_with(handle, "ncclCommDestroy", |state| {
+            if !state.member(handle).is_finalized {
+                misused("destroyed, and not finalized");
+            }
+            state.communicators.remove(&handle.addr());
+            SUCCESS
+        })
+    })
+}
+
+unsafe extern "C" fn abort(handle: Handle) -> c_int {
+    if GROUP.with_borrow(Option::is_some) {
+        misused("an abort within a group");
+    }
+    with(|state| {
+        state.call_with(handle, "ncclCommAbort", |state| {
+            state.communicators.remove(&handle.addr());
+            SUCCESS
+        })
+    })
+}
+
+unsafe extern "C" fn error_string(_code: c_int) -> *const c_char {
+    c"on request".as_ptr()
+}
+
+unsafe extern "C" fn last_error(_handle: Handle) -> *const c_char {
+    c"no detail".as_ptr()
+}
+
+/// The stand-in's functions.
+pub(super) fn functions() -> Functions {
+    Functions {
+        ncclGetVersion: version,
+        ncclGetUniqueId: unique_id,
+        ncclCommInitRankConfig: init,
+        ncclGroupStart: group_start,
+        ncclGroupEnd: group_end,
+        ncclSend: send,
+        ncclRecv: receive,
+        ncclCommGetAsyncError: async_error,
+        ncclCommFinalize: finalize,
+        ncclCommDestroy: destroy,
+        ncclCommAbort: abort,
+        ncclGetErrorString: error_string,
+        ncclGetLastError: last_error,
+    }
+}

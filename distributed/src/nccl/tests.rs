@@ -1,0 +1,301 @@
+//! The exchange by NCCL, against a stand-in: the host's results, and every way to fail.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use evenpath::hisparse::{HiSparseOptions, HiSparseSpmvOptions};
+use evenpath::spmm::SpmmOptions;
+use evenpath::spmv::{SpmvOptions, SpmvTransposedOptions};
+use evenpath::{Device, Value};
+
+use super::stand_in::{Fault, Turn, calls, count, functions, live, turn};
+use super::start::{Offer, join};
+use super::{Engine, ExchangeEngine};
+use crate::error::{Cause, Error, Failure, Operation, Result};
+use crate::halo::{Halo, HaloExchange, Sent};
+use crate::{
+    Cluster, DistributedCsr, DistributedDense, DistributedHiSparse, DistributedVec, Rank, RowPartition,
+    generate,
+};
+
+const RANKS: usize = 4;
+
+fn cluster() -> Cluster {
+    Cluster::local(vec![Device::cpu(); RANKS]).unwrap()
+}
+
+/// Has the rank use the stand-in, as if each had a GPU of its own.
+fn choose(rank: &Rank, engine: Engine) -> Result<()> {
+    assert_eq!(rank.exchange().to_string(), "host");
+    let functions = functions();
+    let offer = Offer { version: functions.version().unwrap(), gpu: (7, rank.index() as u32) };
+    rank.choose(join(rank, engine, Ok((functions, offer)))?);
+    Ok(())
+}
+
+/// Values whose sums depend on their order.
+fn rough<V: Value>(index: u64) -> V {
+    V::from_f64(((index * 2_654_435_761) as f64).sin())
+}
+
+fn matrix<V: Value>(rank: &Rank) -> Result<DistributedCsr<V>> {
+    let grid = generate::Stencil::five_point(12);
+    DistributedCsr::from_fn(rank, grid.rows(), grid.rows(), |row, entries| {
+        grid.row(row, entries);
+        for entry in entries {
+            entry.1 = entry.1 * rough(row + 31 * entry.0);
+        }
+    })
+}
+
+/// All products, three times each: what this rank has of the results.
+fn products<V: Value>(rank: &Rank) -> Result<Vec<V>> {
+    let a = matrix::<V>(rank)?;
+    let tree: DistributedHiSparse<V, 32> = a.to_hisparse(HiSparseOptions::default())?;
+    let x = DistributedVec::from_fn(rank, a.col_partition(), rough)?;
+    let b = DistributedDense::from_fn(rank, a.col_partition(), 3, |row, col| rough(row + 7 * col as u64))?;
+    let mut y = DistributedVec::zeros(rank, a.row_partition())?;
+    let mut c = DistributedDense::zeros(rank, a.row_partition(), 3)?;
+    let mut spmv = a.plan_spmv(SpmvOptions::default())?;
+    let mut transposed = a.plan_spmv_transposed(SpmvTransposedOptions::default())?;
+    let mut spmm = a.plan_spmm(SpmmOptions::default().with_columns(3))?;
+    let mut by_tree = tree.plan_spmv(HiSparseSpmvOptions::default())?;
+    let mut by_tree_transposed = tree.plan_spmv_transposed(HiSparseSpmvOptions::default())?;
+    let half = V::from_f64(0.5);
+    for _ in 0..3 {
+        spmv.run(V::ONE, &x, half, &mut y)?;
+        transposed.run(V::ONE, &x, half, &mut y)?;
+        by_tree.run(V::ONE, &x, half, &mut y)?;
+        by_tree_transposed.run(V::ONE, &x, half, &mut y)?;
+        spmm.run(V::ONE, &b, half, &mut c)?;
+    }
+    Ok([y.local().download()?, c.local().download()?].concat())
+}
+
+fn check_products<V: Value>() {
+    let _turn = turn(None);
+    let by_host = cluster().run(|rank| Ok::<_, Error>((products::<V>(rank)?, rank.traffic()))).unwrap();
+    assert!(calls().is_empty());
+    let by_nccl = cluster().run(|rank| {
+        choose(rank, Engine::Nccl)?;
+        assert_eq!(rank.exchange(), ExchangeEngine::Nccl { version: 22_803 });
+        assert_eq!(rank.exchange().to_string(), "nccl 2.28.3");
+        Ok::<_, Error>((products::<V>(rank)?, rank.traffic()))
+    });
+    for (rank, ((host, host_traffic), (nccl, traffic))) in by_host.iter().zip(by_nccl.unwrap()).enumerate() {
+        assert_eq!(bytemuck::cast_slice::<V, u8>(host), bytemuck::cast_slice::<V, u8>(&nccl), "rank {rank}");
+        for (host, nccl) in host_traffic.iter().zip(traffic) {
+            assert!(nccl.bytes >= host.bytes, "{nccl:?}, and by the host {host:?}");
+        }
+        for (name, calls) in [("ncclCommFinalize", 1), ("ncclCommDestroy", 1), ("ncclCommAbort", 0)] {
+            assert_eq!(count(rank, name), calls, "{name} on rank {rank}");
+        }
+        assert!(count(rank, "ncclSend") >= 15 && count(rank, "ncclRecv") >= 15);
+    }
+    assert_eq!(live(), 0);
+}
+
+#[test]
+fn products_have_the_bits_of_the_host() {
+    check_products::<f64>();
+    check_products::<f32>();
+}
+
+/// A product with the exchange that this has; what each rank gets, in time.
+fn fail(fault: (usize, Fault), engine: Engine) -> (Turn, Vec<Result<ExchangeEngine>>) {
+    let turn = turn(Some(fault));
+    let start = Instant::now();
+    let results = cluster().with_timeout(Duration::from_millis(300)).run_each(|rank| {
+        choose(rank, engine)?;
+        products::<f64>(rank)?;
+        Ok(rank.exchange())
+    });
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    assert_eq!(live(), 0, "{fault:?}");
+    (turn, results)
+}
+
+fn nccl_failure(result: &Result<ExchangeEngine>) -> (usize, &str) {
+    match result {
+        Err(Error::Failed(Failure { rank, cause: Cause::Nccl(reason) })) => (*rank, reason),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Where no communicator comes to be, the host takes its place, or the run ends: as was asked for.
+#[test]
+fn a_communicator_that_cannot_be_made() {
+    for fault in [(0, Fault::Call("ncclGetUniqueId", 2)), (2, Fault::Call("ncclCommInitRankConfig", 5))] {
+        let (turn, results) = fail(fault, Engine::Auto);
+        let expected = format!("rank {}: ", fault.0);
+        for (rank, result) in results.iter().enumerate() {
+            let Ok(ExchangeEngine::Host { reason }) = result else { panic!("{result:?}") };
+            assert!(reason.starts_with(&expected) && reason.contains("on request (no detail)"), "{reason}");
+            assert_eq!(count(rank, "ncclSend") + count(rank, "ncclGroupEnd"), 0);
+            assert!(count(rank, "ncclCommAbort") <= 1);
+        }
+        drop(turn);
+        for result in fail(fault, Engine::Nccl).1 {
+            let error = result.unwrap_err().to_string();
+            assert!(error.contains("NCCL cannot be used: ") && error.contains(&expected), "{error}");
+        }
+    }
+}
+
+/// Each call that an exchange makes fails on one rank: all get an error that names it, and abort once.
+#[test]
+fn an_exchange_that_fails() {
+    for name in ["ncclSend", "ncclRecv", "ncclGroupEnd", "ncclCommGetAsyncError"] {
+        let (_turn, results) = fail((1, Fault::Call(name, 6)), Engine::Auto);
+        for (rank, result) in results.iter().enumerate() {
+            let (at_fault, reason) = nccl_failure(result);
+            assert_eq!((at_fault, reason), (1, &*format!("`{name}` answered 6, on request (no detail)")));
+            assert_eq!(count(rank, "ncclCommAbort"), 1, "{name} on rank {rank}");
+            assert_eq!(count(rank, "ncclCommFinalize") + count(rank, "ncclCommDestroy"), 0);
+        }
+    }
+}
+
+#[test]
+fn an_exchange_that_hangs() {
+    let (_turn, results) = fail((2, Fault::Hang), Engine::Auto);
+    for (rank, result) in results.iter().enumerate() {
+        // Whoever is first says so: the rank itself, or one that is done with the exchange and waits for it in the next.
+        let Err(Error::Failed(Failure { rank: 2, cause })) = result else { panic!("{result:?}") };
+        let is_late = match cause {
+            Cause::Nccl(reason) => reason == "the start of an exchange took longer than 0.3 s",
+            cause => matches!(cause, Cause::Timeout { .. }),
+        };
+        assert!(is_late, "{cause}");
+        assert_eq!(count(rank, "ncclCommAbort"), 1);
+    }
+}
+
+/// What was finalized in vain is aborted; the run's result stands.
+#[test]
+fn an_end_that_fails() {
+    let (_turn, results) = fail((3, Fault::Call("ncclCommFinalize", 3)), Engine::Auto);
+    assert!(results.iter().all(Result::is_ok), "{results:?}");
+    assert_eq!((count(3, "ncclCommAbort"), count(3, "ncclCommDestroy")), (1, 0));
+    assert_eq!((count(2, "ncclCommAbort"), count(2, "ncclCommDestroy")), (0, 1));
+}
+
+/// What each rank gets of a product that rank 1 does not take part in.
+fn without_rank_1(body: impl Fn(&Rank) -> Result<()> + Sync) -> Vec<Result<()>> {
+    let _turn = turn(None);
+    let start = Instant::now();
+    let results = cluster().with_timeout(Duration::from_millis(300)).run_each(|rank| {
+        choose(rank, Engine::Nccl)?;
+        let a = matrix::<f64>(rank)?;
+        let x = DistributedVec::from_fn(rank, a.col_partition(), rough)?;
+        let mut y = DistributedVec::zeros(rank, a.row_partition())?;
+        let mut plan = a.plan_spmv(SpmvOptions::default())?;
+        if rank.index() == 1 {
+            return body(rank);
+        }
+        let first = plan.run(1.0, &x, 0.0, &mut y);
+        // What NCCL still does on the GPU is ended at once, before the run has ended, and NCCL is not called again.
+        assert_eq!(count(rank.index(), "ncclCommAbort"), usize::from(first.is_err()));
+        let second = plan.run(1.0, &x, 0.0, &mut y);
+        assert!(first.is_ok() || second.is_err());
+        first.and(rank.barrier())
+    });
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    assert_eq!(live(), 0);
+    results
+}
+
+#[test]
+fn a_rank_that_does_not_come_is_named() {
+    let late = without_rank_1(|rank| {
+        std::thread::sleep(Duration::from_secs(1));
+        rank.barrier()
+    });
+    let ended = without_rank_1(|_| Ok(()));
+    let elsewhere = without_rank_1(Rank::barrier);
+    let failed = without_rank_1(|_| Err(Error::Empty));
+    for rank in [0, 2, 3] {
+        for (results, is_expected) in [
+            (
+                &late,
+                (|cause| matches!(cause, Cause::Timeout { operation: Operation::Halo, .. }))
+                    as fn(&Cause) -> bool,
+            ),
+            (&ended, |cause| matches!(cause, Cause::Finished { operation: Operation::Halo, .. })),
+            (&elsewhere, |cause| matches!(cause, Cause::Mismatch { .. } | Cause::Timeout { .. })),
+            (&failed, |cause| matches!(cause, Cause::Error(_))),
+        ] {
+            let Err(Error::Failed(Failure { cause, .. })) = &results[rank] else { panic!("{results:?}") };
+            assert!(is_expected(cause), "rank {rank}: {cause}");
+        }
+        assert!(matches!(&late[rank], Err(Error::Failed(Failure { rank: 1, .. }))), "{:?}", late[rank]);
+    }
+}
+
+/// NCCL has its work before the product beside it is launched, but for the first exchange, which is done before anything else is asked
+/// for, and after the product.
+#[test]
+fn the_product_runs_beside_the_exchange() {
+    let _turn = turn(None);
+    let found = cluster().run(|rank| {
+        choose(rank, Engine::Nccl)?;
+        let partition = RowPartition::even(8, RANKS);
+        let next = (rank.index() as u64 * 2 + 2) % 8;
+        let halo = Arc::new(Halo::new(rank, &partition, vec![next])?);
+        let mut exchange = HaloExchange::new(rank, &halo, 2, 1, false)?;
+        let mut groups = Vec::new();
+        for round in 0..3_u64 {
+            let x = DistributedVec::from_fn(rank, &partition, |index| (index + 10 * round) as f64)?;
+            exchange.pack(x.local())?;
+            let sent = exchange.beside(HaloExchange::send, || {
+                groups.push(count(rank.index(), "ncclGroupEnd"));
+                Ok(())
+            })?;
+            assert_eq!(matches!(sent, Sent::Done), round == 0);
+            assert_eq!(exchange.receive(&sent)?.download()?, [(next + 10 * round) as f64]);
+            exchange.finish(&sent)?;
+        }
+        Ok::<_, Error>(groups)
+    });
+    assert_eq!(found.unwrap(), [const { [0, 2, 3] }; RANKS]);
+}
+
+#[test]
+fn what_ranks_offer_must_agree() {
+    let _turn = turn(None);
+    let reasons = |offer: fn(usize) -> Result<Offer, String>| {
+        let reasons = cluster().run(|rank| {
+            let chosen = join(rank, Engine::Auto, offer(rank.index()).map(|offer| (functions(), offer)))?;
+            let ExchangeEngine::Host { reason } = chosen.engine else { panic!("NCCL was chosen") };
+            Ok::<_, Error>(reason)
+        });
+        let reasons = reasons.unwrap();
+        assert!(reasons.iter().all(|reason| *reason == reasons[0]), "{reasons:?}");
+        reasons[0].clone()
+    };
+    assert_eq!(
+        reasons(|rank| if rank > 1 {
+            Err("none".into())
+        } else {
+            Ok(Offer { version: 22_000, gpu: (1, 0) })
+        }),
+        "rank 2: none"
+    );
+    let same = |rank: usize| Ok(Offer { version: 22_000, gpu: (1, rank as u32 % 3) });
+    assert_eq!(reasons(same), "ranks 0 and 3 have the same GPU");
+    let older = |rank: usize| Ok(Offer { version: 22_000 - rank as u32 / 2, gpu: (1, rank as u32) });
+    assert_eq!(reasons(older), "rank 0 has NCCL of version 22000, and rank 2 of 21999");
+    assert!(calls().is_empty());
+}
+
+#[test]
+fn engines_are_chosen_by_devices() {
+    let auto = cluster().run(|rank| Ok::<_, Error>((rank.exchange(), rank.traffic()))).unwrap();
+    let ExchangeEngine::Host { reason } = &auto[1].0 else { panic!("{auto:?}") };
+    assert!(reason.starts_with("rank 0: ") && reason.ends_with("is no NVIDIA GPU"), "{reason}");
+    assert!(auto[1].1.iter().all(|traffic| traffic.messages == 0), "{auto:?}");
+    let host = cluster().with_engine(Engine::Host).run(|rank| Ok::<_, Error>(rank.exchange())).unwrap();
+    assert!(matches!(&host[0], ExchangeEngine::Host { reason } if reason == "it was asked for"));
+    let error = cluster().with_engine(Engine::Nccl).run(Rank::barrier).unwrap_err();
+    assert!(matches!(error, Error::Start { .. }), "{error}");
+}

@@ -1,0 +1,226 @@
+//! Divided trees times vectors.
+
+use std::fmt;
+
+use evenpath::hisparse::{self, HiSparseSpmvOptions};
+use evenpath::vector::{self, Positions};
+use evenpath::{DeviceSlice, DeviceVec, Value};
+
+use crate::error::Result;
+use crate::halo::{HaloExchange, Sent};
+use crate::hisparse::Side;
+use crate::{DistributedHiSparse, DistributedVec, Rank};
+
+/// y = αAx + βy for one divided tree, planned once and run as often as needed. Made by [`DistributedHiSparse::plan_spmv`].
+///
+/// A run sends the elements of x that other ranks need, multiplies the local tree while they are on their way, and the other tree with
+/// those that came. Then it sends the sums of other ranks' rows to them. A rank adds the sums of others to its own in the order of the
+/// ranks, so results are the same to the last bit in every run with the same partitions, options and devices.
+pub struct HiSparseSpmvPlan<V: Value, const D: usize = 128> {
+    matrix: DistributedHiSparse<V, D>,
+    local: hisparse::HiSparseSpmvPlan<V, D>,
+    non_local: hisparse::HiSparseSpmvPlan<V, D>,
+    x: Operand<V>,
+    y: Sums<V>,
+}
+
+/// y = αAᵀx + βy for one divided tree, planned once and run as often as needed. Made by
+/// [`DistributedHiSparse::plan_spmv_transposed`].
+///
+/// A run sends the elements of x that other ranks need, and waits for its own. Then it multiplies the tree with columns of other ranks
+/// and sends them their sums, while it multiplies the local tree. Repeatable as [`HiSparseSpmvPlan`].
+pub struct HiSparseSpmvTransposedPlan<V: Value, const D: usize = 128> {
+    matrix: DistributedHiSparse<V, D>,
+    local: hisparse::HiSparseSpmvPlan<V, D>,
+    non_local: hisparse::HiSparseSpmvPlan<V, D>,
+    x: Operand<V>,
+    y: Sums<V>,
+}
+
+impl<V: Value, const D: usize> DistributedHiSparse<V, D> {
+    /// Plans the product with vectors: both trees by the given options, and the memory for the exchanges.
+    ///
+    /// # Errors
+    ///
+    /// As for [`plan_spmv`](hisparse::DeviceHiSparse::plan_spmv) on one device.
+    pub fn plan_spmv(&self, options: HiSparseSpmvOptions) -> Result<HiSparseSpmvPlan<V, D>> {
+        Ok(HiSparseSpmvPlan {
+            local: self.local().plan_spmv(options)?,
+            non_local: self.non_local().plan_spmv(options)?,
+            x: Operand::new(self.rank(), self.col_side())?,
+            y: Sums::new(self.rank(), self.row_side())?,
+            matrix: self.clone(),
+        })
+    }
+
+    /// Plans the product of the transpose with vectors, otherwise as [`plan_spmv`](Self::plan_spmv).
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn plan_spmv_transposed(
+        &self,
+        options: HiSparseSpmvOptions,
+    ) -> Result<HiSparseSpmvTransposedPlan<V, D>> {
+        Ok(HiSparseSpmvTransposedPlan {
+            local: self.local().transpose().plan_spmv(options)?,
+            non_local: self.non_local().transpose().plan_spmv(options)?,
+            x: Operand::new(self.rank(), self.row_side())?,
+            y: Sums::new(self.rank(), self.col_side())?,
+            matrix: self.clone(),
+        })
+    }
+}
+
+impl<V: Value, const D: usize> HiSparseSpmvPlan<V, D> {
+    /// y = `alpha`·A·`x` + `beta`·y. With `beta` zero, y is overwritten, whatever it held. A collective operation.
+    ///
+    /// # Errors
+    ///
+    /// If `x` is not divided as the matrix's columns, or `y` as its rows; then nothing is written on this rank. If a rank failed.
+    pub fn run(&mut self, alpha: V, x: &DistributedVec<V>, beta: V, y: &mut DistributedVec<V>) -> Result<()> {
+        let rank = self.matrix.rank();
+        x.check_operand("x", rank, self.matrix.col_partition())?;
+        y.check_operand("y", rank, self.matrix.row_partition())?;
+        let rows = self.y.own + self.y.others;
+        let mut sums = self.y.elements.slice_mut(..rows)?;
+        let (own, others) = (self.x.own, self.x.others);
+        let fetched = self.x.fetch(x.local(), |elements| {
+            Ok(self.local.run(alpha, &*elements.slice(..own)?, V::ZERO, &mut sums)?)
+        })?;
+        if others > 0 {
+            let operand = self.x.elements.slice(own..)?;
+            self.non_local.run(alpha, &operand, V::ONE, &mut sums)?;
+        }
+        self.y.exchange.contribute(|contributions| {
+            Ok(self.y.gather_contributions.gather(&self.y.elements, contributions)?)
+        })?;
+        self.y.finish(beta, y.local_mut(), |_| Ok(()))?;
+        self.x.exchange.finish(&fetched)
+    }
+}
+
+impl<V: Value, const D: usize> HiSparseSpmvTransposedPlan<V, D> {
+    /// y = `alpha`·Aᵀ·`x` + `beta`·y. With `beta` zero, y is overwritten, whatever it held. A collective operation.
+    ///
+    /// # Errors
+    ///
+    /// If `x` is not divided as the matrix's rows, or `y` as its columns; then nothing is written on this rank. If a rank failed.
+    pub fn run(&mut self, alpha: V, x: &DistributedVec<V>, beta: V, y: &mut DistributedVec<V>) -> Result<()> {
+        let rank = self.matrix.rank();
+        x.check_operand("x", rank, self.matrix.row_partition())?;
+        y.check_operand("y", rank, self.matrix.col_partition())?;
+        let fetched = self.x.fetch(x.local(), |_| Ok(()))?;
+        let Self { local, non_local, x, y: sums, .. } = self;
+        let (own, end) = (sums.own, sums.own + sums.others);
+        let Sums { elements, gather_contributions, exchange, .. } = sums;
+        exchange.contribute(|contributions| {
+            non_local.run(alpha, &x.elements, V::ZERO, &mut *elements.slice_mut(own..end)?)?;
+            Ok(gather_contributions.gather(elements, contributions)?)
+        })?;
+        sums.finish(beta, y.local_mut(), |elements| {
+            Ok(local.run(alpha, &x.elements, V::ZERO, &mut *elements.slice_mut(..own)?)?)
+        })?;
+        x.exchange.finish(&fetched)
+    }
+}
+
+/// The elements of a vector that a rank's trees need.
+struct Operand<V: Value> {
+    /// For rows, or columns, of the trees: those with elements of this rank, and then those of others.
+    elements: DeviceVec<V>,
+    own: usize,
+    others: usize,
+    gather_own: Positions,
+    gather_others: Positions,
+    exchange: HaloExchange<V>,
+}
+
+impl<V: Value> Operand<V> {
+    fn new<const D: usize>(rank: &Rank, side: &Side<D>) -> Result<Self> {
+        let (own, others) = (side.own.len(), side.others.len());
+        Ok(Self {
+            elements: rank.device().zeros(own + others)?,
+            own,
+            others,
+            gather_own: side.gather_own(rank)?,
+            gather_others: side.gather_others(rank)?,
+            exchange: HaloExchange::new(rank, &side.halo, side.vector_len(), 1, false)?,
+        })
+    }
+
+    /// Exchanges elements with other ranks. Meanwhile `product` computes what it can with the own elements, which come first.
+    fn fetch(
+        &mut self,
+        x: &DeviceSlice<V>,
+        product: impl FnOnce(&DeviceSlice<V>) -> Result<()>,
+    ) -> Result<Sent> {
+        let Self { elements, own, gather_own, gather_others, exchange, .. } = self;
+        exchange.pack(x)?;
+        let sent = exchange.beside(HaloExchange::send, || {
+            gather_own.gather(x, &mut *elements.slice_mut(..*own)?)?;
+            product(elements)
+        })?;
+        let halo = exchange.receive(&sent)?;
+        gather_others.gather(halo.as_vec(), &mut *elements.slice_mut(*own..)?)?;
+        Ok(sent)
+    }
+}
+
+/// The sums that a rank's trees give.
+struct Sums<V: Value> {
+    /// For rows, or columns, of the trees: those with elements of this rank, those of others, and a zero.
+    elements: DeviceVec<V>,
+    own: usize,
+    others: usize,
+    spread: Positions,
+    /// For each of the rank's elements of the result.
+    product: DeviceVec<V>,
+    gather_contributions: Positions,
+    exchange: HaloExchange<V>,
+}
+
+impl<V: Value> Sums<V> {
+    fn new<const D: usize>(rank: &Rank, side: &Side<D>) -> Result<Self> {
+        let (own, others) = (side.own.len(), side.others.len());
+        Ok(Self {
+            elements: rank.device().zeros(own + others + 1)?,
+            own,
+            others,
+            spread: side.spread(rank)?,
+            product: rank.device().zeros(side.vector_len())?,
+            gather_contributions: side.gather_contributions(rank)?,
+            exchange: HaloExchange::new(rank, &side.halo, side.vector_len(), 1, true)?,
+        })
+    }
+
+    /// Sends the contributions. Meanwhile `product` computes the own sums, if that is still to be done, which are added to `beta`·y;
+    /// then come the contributions of others.
+    fn finish(
+        &mut self,
+        beta: V,
+        y: &mut DeviceSlice<V>,
+        product: impl FnOnce(&mut DeviceSlice<V>) -> Result<()>,
+    ) -> Result<()> {
+        let Self { elements, spread, product: own_product, exchange, .. } = self;
+        let sent = exchange.beside(HaloExchange::send_back, || {
+            product(elements)?;
+            spread.gather(elements, own_product)?;
+            Ok(vector::axpby(V::ONE, own_product, beta, y)?)
+        })?;
+        exchange.add_contributions(&sent, y)?;
+        exchange.finish(&sent)
+    }
+}
+
+impl<V: Value, const D: usize> fmt::Debug for HiSparseSpmvPlan<V, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HiSparseSpmvPlan({:?})", self.matrix)
+    }
+}
+
+impl<V: Value, const D: usize> fmt::Debug for HiSparseSpmvTransposedPlan<V, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HiSparseSpmvTransposedPlan({:?})", self.matrix)
+    }
+}
