@@ -9,7 +9,9 @@ use evenpath_distributed::{
 use proptest::prelude::*;
 
 use crate::faults::{fail_each_call, results};
-use crate::support::{Matrix, any_partition, expected, matrices_of, number, numbers, on_cpu, simulated};
+use crate::support::{
+    Matrix, any_partition, check_same_bits, expected, matrices_of, number, numbers, on_cpu, rough, simulated,
+};
 
 /// Several leaves of 32 rows and columns, and more levels than two.
 fn matrices() -> impl Strategy<Value = Matrix> {
@@ -177,7 +179,6 @@ fn unused_elements_do_not_matter() {
 
 /// The bits of both products with a tree whose rows are on several ranks, with values whose sums depend on their order.
 fn bits(cluster: &mut Cluster) -> Vec<u64> {
-    let rough = |index: u64| ((index * 2_654_435_761) as f64).sin();
     let found = cluster.run(|rank| {
         let row = |row: u64, entries: &mut Vec<(u64, f64)>| {
             entries.extend(
@@ -200,13 +201,7 @@ fn bits(cluster: &mut Cluster) -> Vec<u64> {
 
 #[test]
 fn the_same_bits_in_every_run() {
-    for cluster in [on_cpu, simulated] {
-        let first = bits(&mut cluster(4));
-        let mut other = cluster(4);
-        for _ in 0..3 {
-            assert_eq!(bits(&mut other), first);
-        }
-    }
+    check_same_bits(bits);
 }
 
 #[test]

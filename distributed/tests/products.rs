@@ -11,7 +11,9 @@ use evenpath_distributed::{
 };
 use proptest::prelude::*;
 
-use crate::support::{Matrix, any_partition, expected, matrices, number, numbers, on_cpu, simulated};
+use crate::support::{
+    Matrix, any_partition, check_same_bits, expected, matrices, number, numbers, on_cpu, rough, simulated,
+};
 
 fn check<V: Value>(mut cluster: Cluster, matrix: &Matrix, cuts: Option<&[u64]>) {
     let a: Csr<V> = matrix.csr();
@@ -100,11 +102,6 @@ fn tiny_shapes() {
     }
 }
 
-/// Values whose sums depend on their order.
-fn rough(index: u64) -> f64 {
-    ((index * 2_654_435_761) as f64).sin()
-}
-
 fn bits(cluster: &mut Cluster) -> Vec<u64> {
     let side = 12;
     let run = |rank: &evenpath_distributed::Rank| -> Result<Vec<f64>> {
@@ -132,13 +129,7 @@ fn bits(cluster: &mut Cluster) -> Vec<u64> {
 
 #[test]
 fn the_same_bits_in_every_run() {
-    for cluster in [on_cpu, simulated] {
-        let first = bits(&mut cluster(4));
-        let mut other = cluster(4);
-        for _ in 0..3 {
-            assert_eq!(bits(&mut other), first);
-        }
-    }
+    check_same_bits(bits);
 }
 
 /// Sums whose bits depend on the order.

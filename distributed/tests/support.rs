@@ -61,6 +61,22 @@ pub(crate) fn numbers<V: Value>(len: usize) -> Vec<V> {
     (0..len as u64).map(number).collect()
 }
 
+/// Values whose sums depend on their order.
+pub(crate) fn rough(index: u64) -> f64 {
+    ((index * 2_654_435_761) as f64).sin()
+}
+
+/// Checks that four ranks give the same bits in every run, and in every cluster of the same devices.
+pub(crate) fn check_same_bits(bits: fn(&mut Cluster) -> Vec<u64>) {
+    for cluster in [on_cpu, simulated] {
+        let first = bits(&mut cluster(4));
+        let mut other = cluster(4);
+        for _ in 0..3 {
+            assert_eq!(bits(&mut other), first);
+        }
+    }
+}
+
 /// A partition of `rows` rows at any places.
 pub(crate) fn any_partition(rows: usize, ranks: usize, cuts: &[u64]) -> evenpath_distributed::RowPartition {
     let mut boundaries: Vec<u64> =

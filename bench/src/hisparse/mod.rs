@@ -36,7 +36,7 @@ pub fn measure<V: PeerValue, const D: usize>(
 pub fn measure_tree<V: PeerValue, const D: usize>(
     case: &Case<'_>,
     matrix: &Csr<V>,
-    tree: &DeviceHiSparse<V, D>,
+    tree: &Tree<V, D>,
 ) -> Result<Record, Box<dyn std::error::Error>> {
     let bytes = Bytes::new(matrix, tree.pool_bytes());
     let products = case.products(matrix, tree)?;

@@ -134,23 +134,42 @@ impl<V: Value> HaloExchange<V> {
 
     /// Sends what was packed.
     pub(crate) fn send(&mut self) -> Result<Sent> {
+        self.begin(Operation::Halo)
+    }
+
+    /// Sends each rank the contributions to its elements.
+    pub(crate) fn send_back(&mut self) -> Result<Sent> {
+        self.begin(Operation::HaloReverse)
+    }
+
+    /// Begins an exchange: of what was packed, or in reverse of what was contributed.
+    fn begin(&mut self, operation: Operation) -> Result<Sent> {
         let Self { rank, halo, width, stream, packed, needed, way, .. } = self;
-        let exchange = rank.begin(Operation::Halo);
+        let is_reverse = operation == Operation::HaloReverse;
+        let exchange = rank.begin(operation);
+        let parts = parts(rank, *width, |peer| {
+            let (packed, needed) = (halo.send_range(peer), halo.receive_range(peer));
+            if is_reverse { (needed, packed) } else { (packed, needed) }
+        });
         match way {
-            Way::Host { packed, .. } => {
-                send_parts(rank, exchange, packed.as_slice()?, |to| scaled(&halo.send_range(to), *width))?;
+            Way::Host { packed, needed } => {
+                let elements = if is_reverse { needed.as_slice() } else { packed.as_slice() }?;
+                for Part { peer, send, .. } in parts {
+                    if !send.is_empty() {
+                        rank.send(exchange, peer, &elements[send])?;
+                    }
+                }
                 Ok(Sent::Host(exchange))
             }
             Way::Nccl { communicator, is_first } => {
-                let ways = |peer| (halo.send_range(peer), halo.receive_range(peer));
-                let parts = parts(rank, *width, ways);
-                let operands = (&**packed, needed.as_mut_slice());
-                begun(
-                    rank,
-                    communicator,
-                    is_first,
-                    communicator.start(rank, exchange, stream, operands, &parts)?,
-                )
+                let (packed, needed) = (&mut **packed, needed.as_mut_slice());
+                let operands = if is_reverse { (&*needed, packed) } else { (&*packed, needed) };
+                let started = communicator.start(rank, exchange, stream, operands, &parts)?;
+                if !std::mem::take(is_first) {
+                    return Ok(Sent::Nccl(started));
+                }
+                communicator.finish(rank, &started)?;
+                Ok(Sent::Done)
             }
         }
     }
@@ -187,29 +206,6 @@ impl<V: Value> HaloExchange<V> {
         })
     }
 
-    /// Sends each rank the contributions to its elements.
-    pub(crate) fn send_back(&mut self) -> Result<Sent> {
-        let Self { rank, halo, width, stream, packed, needed, way, .. } = self;
-        let exchange = rank.begin(Operation::HaloReverse);
-        match way {
-            Way::Host { needed, .. } => {
-                send_parts(rank, exchange, needed.as_slice()?, |to| scaled(&halo.receive_range(to), *width))?;
-                Ok(Sent::Host(exchange))
-            }
-            Way::Nccl { communicator, is_first } => {
-                let ways = |peer| (halo.receive_range(peer), halo.send_range(peer));
-                let parts = parts(rank, *width, ways);
-                let operands = (&**needed.as_vec(), &mut **packed);
-                begun(
-                    rank,
-                    communicator,
-                    is_first,
-                    communicator.start(rank, exchange, stream, operands, &parts)?,
-                )
-            }
-        }
-    }
-
     /// Adds what other ranks contribute to this rank's elements, in the order of the ranks.
     pub(crate) fn add_contributions(&mut self, sent: &Sent, y: &mut DeviceSlice<V>) -> Result<()> {
         for from in 0..self.rank.size() {
@@ -233,31 +229,6 @@ impl<V: Value> HaloExchange<V> {
             _ => Ok(()),
         }
     }
-}
-
-/// An exchange by NCCL that has begun; the first is waited for.
-fn begun(rank: &Rank, communicator: &Communicator, is_first: &mut bool, started: Started) -> Result<Sent> {
-    if !std::mem::take(is_first) {
-        return Ok(Sent::Nccl(started));
-    }
-    communicator.finish(rank, &started)?;
-    Ok(Sent::Done)
-}
-
-/// Sends each rank its part of the elements, if it has one.
-fn send_parts<V: Value>(
-    rank: &Rank,
-    exchange: Exchange,
-    elements: &[V],
-    range: impl Fn(usize) -> Range<usize>,
-) -> Result<()> {
-    for to in rank.others() {
-        let range = range(to);
-        if !range.is_empty() {
-            rank.send(exchange, to, &elements[range])?;
-        }
-    }
-    Ok(())
 }
 
 /// What goes to each rank and comes from it, given the elements; ranks without any are left out.

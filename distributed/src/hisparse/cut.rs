@@ -47,7 +47,7 @@ impl LeafPartition {
         let targets: Vec<u64> = (1..rank.size())
             .map(|boundary| (u128::from(total) * boundary as u128 / rank.size() as u128) as u64)
             .collect();
-        // Bisection, for all cuts at once: the first path with so many entries before it.
+        // Each cut is the first path with at least its target of entries before it. All cuts are bisected at once.
         let mut ranges: Vec<(Path, Path)> = vec![(0, 1 << bits); targets.len()];
         for _ in 0..=bits {
             let middles: Vec<Path> = ranges.iter().map(|&(low, high)| low.midpoint(high)).collect();

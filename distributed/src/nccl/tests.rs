@@ -160,7 +160,7 @@ fn an_exchange_that_fails() {
 fn an_exchange_that_hangs() {
     let (_turn, results) = fail((2, Fault::Hang), Engine::Auto);
     for (rank, result) in results.iter().enumerate() {
-        // Whoever is first says so: the rank itself, or one that is done with the exchange and waits for it in the next.
+        // The rank itself reports it, or another one that has finished the exchange and waits for it in the next.
         let Err(Error::Failed(Failure { rank: 2, cause })) = result else { panic!("{result:?}") };
         let is_late = match cause {
             Cause::Nccl(reason) => reason == "the start of an exchange took longer than 0.3 s",

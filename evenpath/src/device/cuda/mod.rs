@@ -14,6 +14,7 @@ mod launch_log;
 mod mailbox;
 mod module;
 mod parameters;
+mod properties;
 mod ptx;
 mod streams;
 
@@ -21,9 +22,8 @@ use std::collections::HashSet;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use cust::CudaApiVersion;
-use cust::device::{Device as Gpu, DeviceAttribute};
-use cust::sys::{self, CUdevice_attribute, CUfunction, CUpointer_attribute, CUresult, CUstream};
+use cust::device::Device as Gpu;
+use cust::sys::{self, CUfunction, CUpointer_attribute, CUresult, CUstream};
 use evenpath_simt::kernel::{Argument, KernelInfo};
 use parking_lot::Mutex;
 
@@ -45,6 +45,7 @@ use landing::LANDING_BYTES;
 use mailbox::PinnedMailbox;
 use module::{Modules, PROGRAM};
 use parameters::ParameterBytes;
+use properties::describe;
 use ptx::Ptx;
 
 /// An NVIDIA GPU with a context of its own.
@@ -110,39 +111,6 @@ fn find(ordinal: u32) -> Result<Gpu, Failure> {
         return Err(no_such_gpu(count));
     }
     Ok(check("cuDeviceGet", Gpu::get_device(ordinal))?)
-}
-
-fn describe(gpu: Gpu) -> Result<DeviceProperties, CallError> {
-    let attribute =
-        |attribute| check("cuDeviceGetAttribute", gpu.get_attribute(attribute)).map(i32::cast_unsigned);
-    let driver = check("cuDriverGetVersion", CudaApiVersion::get())?;
-    Ok(DeviceProperties {
-        name: check("cuDeviceGetName", gpu.name())?,
-        multiprocessors: attribute(DeviceAttribute::MultiprocessorCount)?,
-        compute_capability: Some((
-            attribute(DeviceAttribute::ComputeCapabilityMajor)?,
-            attribute(DeviceAttribute::ComputeCapabilityMinor)?,
-        )),
-        memory_bytes: Some(check("cuDeviceTotalMem", gpu.total_memory())? as u64),
-        l2_bytes: Some(u64::from(attribute(DeviceAttribute::L2CacheSize)?)),
-        max_shared_bytes: Some(max_shared_bytes(gpu)?),
-        driver: Some(Version {
-            major: driver.major().cast_unsigned(),
-            minor: driver.minor().cast_unsigned(),
-        }),
-    })
-}
-
-/// Bytes of shared memory that a block can have when it asks for more than the default; `cust` does not know the
-/// attribute.
-fn max_shared_bytes(gpu: Gpu) -> Result<u32, CallError> {
-    let attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
-    let mut bytes = 0;
-    // SAFETY: `bytes` is live for the call.
-    check_raw("cuDeviceGetAttribute", unsafe {
-        sys::cuDeviceGetAttribute(&raw mut bytes, attribute, gpu.as_raw())
-    })?;
-    Ok(bytes.cast_unsigned())
 }
 
 /// Free and total bytes of the current context's GPU.

@@ -1,0 +1,42 @@
+//! Properties of a GPU.
+
+use cust::CudaApiVersion;
+use cust::device::{Device as Gpu, DeviceAttribute};
+use cust::sys::{self, CUdevice_attribute};
+
+use super::driver::{CallError, check, check_raw};
+use crate::device::{DeviceProperties, Version};
+
+/// What the driver says of a GPU.
+pub(super) fn describe(gpu: Gpu) -> Result<DeviceProperties, CallError> {
+    let attribute =
+        |attribute| check("cuDeviceGetAttribute", gpu.get_attribute(attribute)).map(i32::cast_unsigned);
+    let driver = check("cuDriverGetVersion", CudaApiVersion::get())?;
+    Ok(DeviceProperties {
+        name: check("cuDeviceGetName", gpu.name())?,
+        multiprocessors: attribute(DeviceAttribute::MultiprocessorCount)?,
+        compute_capability: Some((
+            attribute(DeviceAttribute::ComputeCapabilityMajor)?,
+            attribute(DeviceAttribute::ComputeCapabilityMinor)?,
+        )),
+        memory_bytes: Some(check("cuDeviceTotalMem", gpu.total_memory())? as u64),
+        l2_bytes: Some(u64::from(attribute(DeviceAttribute::L2CacheSize)?)),
+        max_shared_bytes: Some(max_shared_bytes(gpu)?),
+        driver: Some(Version {
+            major: driver.major().cast_unsigned(),
+            minor: driver.minor().cast_unsigned(),
+        }),
+    })
+}
+
+/// Bytes of shared memory that a block can have when it asks for more than the default; `cust` does not know the
+/// attribute.
+fn max_shared_bytes(gpu: Gpu) -> Result<u32, CallError> {
+    let attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
+    let mut bytes = 0;
+    // SAFETY: `bytes` is live for the call.
+    check_raw("cuDeviceGetAttribute", unsafe {
+        sys::cuDeviceGetAttribute(&raw mut bytes, attribute, gpu.as_raw())
+    })?;
+    Ok(bytes.cast_unsigned())
+}
