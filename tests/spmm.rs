@@ -9,9 +9,8 @@ use proptest::prelude::*;
 
 const LAYOUTS: [Layout; 2] = [Layout::RowMajor, Layout::ColumnMajor];
 
-/// Nonzeros per piece of a long row, if rows are short on average and nonzeros few. Rows are cut only if one has at
-/// least twice as many.
-const PIECE: usize = 64;
+/// Nonzeros per piece of a long row, if rows are short on average and nonzeros few.
+const PIECE: usize = 128;
 
 /// Rows of the given lengths, and enough empty ones to make the mean small.
 fn among_empty_rows(lengths: &[usize]) -> Vec<usize> {
@@ -214,9 +213,23 @@ fn half_precision() {
 fn lengths_around_steps_and_pieces() {
     for under_test in devices() {
         let device = &under_test.device;
-        for length in
-            [3, 4, 5, 8, 31, 33, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, 2 * PIECE + 1, 9 * PIECE + 3]
-        {
+        for length in [
+            3,
+            4,
+            5,
+            8,
+            31,
+            32,
+            33,
+            64,
+            65,
+            PIECE - 1,
+            PIECE,
+            PIECE + 1,
+            2 * PIECE,
+            2 * PIECE + 1,
+            9 * PIECE + 3,
+        ] {
             let a: Csr<f64> = with_row_lengths(length, &among_empty_rows(&[length, 1, length, 0]));
             for (columns, layout) in [(2, LAYOUTS[0]), (3, LAYOUTS[1]), (40, LAYOUTS[0]), (66, LAYOUTS[1])] {
                 Case { beta: 2.0, ..case(&a, columns, layout) }.check::<f64>(device);
@@ -334,6 +347,25 @@ fn results_are_bitwise_repeatable() {
     }
 }
 
+/// With one multiprocessor, these gather enough that pieces have a launch of their own.
+#[test]
+fn pieces_in_a_launch_of_their_own() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let a: Csr<f64> = with_row_lengths(700, &among_empty_rows(&[3, 600, 0, 129, 700, 1, 700]));
+        for (columns, layout) in [(64, LAYOUTS[0]), (67, LAYOUTS[1]), (70, LAYOUTS[0])] {
+            for beta in [0.0, 2.0] {
+                let case = Case { beta, ..case(&a, columns, layout) };
+                let options = SpmmOptions::default().with_columns(columns).with_layout(layout);
+                let matrix = device.upload(&a).expect("upload");
+                let plan = matrix.plan_spmm(options.with_multiprocessors(1)).expect("plan");
+                case.check_plan::<f64>(device, &plan);
+                case.check_plan::<f64>(device, &plan);
+            }
+        }
+    }
+}
+
 #[test]
 fn work_can_be_divided_for_any_number_of_multiprocessors() {
     let a: Csr<f32> = generate("rmat:7".parse().expect("a kind"), 4).expect("a matrix");
@@ -393,16 +425,16 @@ fn vectors_that_are_no_matrix_are_given_back() {
 
 #[test]
 fn memory_that_is_not_there_is_an_error() {
-    let device = Device::simulated(evenpath::device::SimulatedOptions::default());
+    let device = Device::simulated(evenpath::device::SimulatedOptions::default().with_multiprocessors(1));
     let a: Csr<f64> = with_row_lengths(600, &[3, 600]);
     let matrix = device.upload(&a).expect("upload");
-    let b = device.zeros_dense::<f64>(600, 4, Layout::ColumnMajor).expect("zeros");
-    let mut c = device.zeros_dense(2, 4, Layout::RowMajor).expect("zeros");
-    let plan = matrix.plan_spmm(SpmmOptions::default().with_columns(4)).expect("plan");
+    let b = device.zeros_dense::<f64>(600, 8, Layout::ColumnMajor).expect("zeros");
+    let mut c = device.zeros_dense(2, 8, Layout::RowMajor).expect("zeros");
+    let plan = matrix.plan_spmm(SpmmOptions::default().with_columns(8)).expect("plan");
     device.set_memory_limit(Some(device.memory().expect("memory").in_use + 1000));
     let error = plan.run(1.0, &b, 0.0, &mut c).expect_err("no room for B by rows");
     assert!(matches!(error, OpError::Device(DeviceError::MemoryLimit { .. })), "{error}");
-    let options = SpmmOptions::default().with_columns(4).with_layout(Layout::ColumnMajor);
+    let options = SpmmOptions::default().with_columns(8).with_layout(Layout::ColumnMajor);
     assert!(matrix.plan_spmm::<f64>(options).is_err());
     device.set_memory_limit(None);
     plan.run(1.0, &b, 0.0, &mut c).expect("there is room now");
@@ -411,30 +443,35 @@ fn memory_that_is_not_there_is_an_error() {
 #[test]
 fn a_plan_says_what_it_chose() {
     for under_test in kernel_devices() {
-        let a: Csr<f32> = with_row_lengths(600, &among_empty_rows(&[3, 600, 0, PIECE]));
+        let a: Csr<f32> = with_row_lengths(600, &among_empty_rows(&[3, 600, 0, PIECE + 1]));
         let matrix = under_test.device.upload(&a).expect("upload");
-        let options = SpmmOptions::default().with_columns(8).with_layout(Layout::ColumnMajor);
+        let options =
+            SpmmOptions::default().with_columns(8).with_layout(Layout::ColumnMajor).with_multiprocessors(1);
         let info = matrix.plan_spmm::<f32>(options).expect("plan").info().expect("info");
-        assert_eq!((info.long_rows, info.pieces, info.longest), (1, 10, PIECE as u32));
-        assert_eq!(info.workspace_bytes, 8 * (1 + 10) + 10 * 8 * 4 + 600 * 8 * 4);
-        assert!(info.to_string().contains("1 rows of more than 64 nonzeros in 10 pieces"), "{info}");
+        assert_eq!((info.long_rows, info.pieces, info.longest), (2, 7, 32));
+        assert_eq!(info.longest_piece, PIECE as u32);
+        assert_eq!(info.workspace_bytes, 7 * (8 + 8 * 8 + 4) + 600 * 8 * 4);
+        assert!(
+            info.to_string().contains("2 rows of more than 32 nonzeros in 7 pieces of up to 128"),
+            "{info}"
+        );
         // If no row takes many steps, none is cut: here with steps of one nonzero, and of sixteen.
-        let a: Csr<f32> = with_row_lengths(600, &among_empty_rows(&[3, 2 * PIECE]));
+        let a: Csr<f32> = with_row_lengths(600, &among_empty_rows(&[3, 32]));
         let matrix = under_test.device.upload(&a).expect("upload");
         let info = matrix
-            .plan_spmm::<f32>(SpmmOptions::default().with_columns(8))
+            .plan_spmm::<f32>(SpmmOptions::default().with_columns(8).with_multiprocessors(1))
             .expect("plan")
             .info()
             .expect("info");
-        assert_eq!((info.pieces, info.longest), (0, 2 * PIECE as u32));
+        assert_eq!((info.pieces, info.longest), (0, 32));
         let a: Csr<f32> = with_row_lengths(600, &[400, 500, 300]);
         let matrix = under_test.device.upload(&a).expect("upload");
         let info = matrix
-            .plan_spmm::<f32>(SpmmOptions::default().with_columns(8))
+            .plan_spmm::<f32>(SpmmOptions::default().with_columns(8).with_multiprocessors(1))
             .expect("plan")
             .info()
             .expect("info");
-        assert_eq!((info.pieces, info.longest), (0, 2048));
+        assert_eq!((info.pieces, info.longest), (0, 512));
     }
 }
 

@@ -166,8 +166,6 @@ fn visit_spmv(visitor: &mut impl Visitor) {
 fn visit_formats(visitor: &mut impl Visitor) {
     visitor.visit::<spmm::SpmmLongRows<u32>>();
     visitor.visit::<spmm::SpmmRows<f32, f32, u32>>();
-    visitor.visit::<spmm::SpmmPieces<f32, f32, u32>>();
-    visitor.visit::<spmm::SpmmFinish<f32>>();
     visitor.visit::<spmm::SpmmCombine<f32>>();
     visitor.visit::<spmm::SpmmTranspose<f32>>();
     visitor.visit::<ell::Ell<f32>>();

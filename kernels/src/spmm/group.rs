@@ -1,6 +1,6 @@
 //! The lanes that sum one stretch of nonzeros together.
 
-use evenpath_simt::{parameters, thread, warp, Element, Float, Global, Shared, Stored};
+use evenpath_simt::{parameters, thread, warp, Arena, Element, Float, Global, Shared, Stored};
 
 use super::width::{Width, MAX_WIDTH};
 
@@ -109,33 +109,61 @@ impl<S: Element> Nonzeros<S> for InShared<S> {
 }
 
 parameters! {
-    /// How the lanes of a warp are laid over nonzeros and columns: `1 << columns_log2` lanes over the columns of one
-    /// nonzero, `1 << side_log2` nonzeros side by side. Together they are a group; a warp has one or more groups.
+    /// How lanes are laid over nonzeros and columns: `1 << columns_log2` lanes over the columns of one nonzero,
+    /// `1 << side_log2` nonzeros side by side. Together they are a group: a warp has one or more, or a group is several warps
+    /// of a block.
     #[derive(PartialEq, Eq)]
     pub struct Group {
-        /// log2 of the lanes over the columns of a row of B.
+        /// log2 of the lanes over the columns of a row of B; at most 5.
         pub columns_log2: u32,
-        /// log2 of the nonzeros side by side; the sum of both is at most 5.
+        /// log2 of the nonzeros side by side.
         pub side_log2: u32,
     }
 }
 
 parameters! {
-    /// A dense matrix that is stored by rows.
-    pub struct DenseRows<T: Element> {
+    /// A dense matrix, stored by rows or by columns.
+    pub struct DenseView<T: Element> {
         /// Its elements.
         pub values: Global<T>,
         /// Elements from a row to the next.
-        pub stride: u32,
+        pub row_stride: u32,
+        /// Elements from a column to the next.
+        pub column_stride: u32,
     }
 }
 
-impl<T: Element> DenseRows<T> {
+impl<T: Element> DenseView<T> {
     /// The matrix from a column on.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn skip_columns(self, columns: u32) -> Self {
-        Self { values: self.values.skip(columns as usize), ..self }
+        Self { values: self.values.skip(columns as usize * self.column_stride as usize), ..self }
+    }
+
+    /// A lane's columns, which the matrix begins with, of row `row`.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn load<W: Width>(self, row: u32) -> W::Moved<T>
+    where
+        T: Stored,
+    {
+        W::load(self.values, row as usize * self.row_stride as usize, self.column_stride as usize)
+    }
+
+    /// [`load`](Self::load) where `condition` holds, else zeros.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn load_if<W: Width>(self, row: u32, condition: bool) -> W::Moved<T>
+    where
+        T: Stored,
+    {
+        W::load_if(
+            self.values,
+            row as usize * self.row_stride as usize,
+            self.column_stride as usize,
+            condition,
+        )
     }
 }
 
@@ -171,7 +199,7 @@ impl Group {
     pub(super) fn sum<W: Width, S: Stored, T: Stored<Compute = S::Compute>>(
         self,
         nonzeros: impl Nonzeros<S>,
-        b: DenseRows<T>,
+        b: DenseView<T>,
     ) -> Sums<S::Compute> {
         let mut sums = [S::Compute::ZERO; MAX_WIDTH];
         let mut first = self.side();
@@ -189,7 +217,7 @@ impl Group {
                 value[round] = nonzeros.value(place(round));
             }
             for round in 0..IN_FLIGHT {
-                moved[round] = W::load(b.values, column[round] as usize * b.stride as usize);
+                moved[round] = b.load::<W>(column[round]);
             }
             for round in 0..IN_FLIGHT {
                 add::<W, S, T>(&mut sums, value[round], moved[round]);
@@ -209,8 +237,7 @@ impl Group {
                 value[round] = nonzeros.value_if(place(round), place(round) < len);
             }
             for round in 0..IN_FLIGHT {
-                let index = column[round] as usize * b.stride as usize;
-                moved[round] = W::load_if(b.values, index, place(round) < len);
+                moved[round] = b.load_if::<W>(column[round], place(round) < len);
             }
             // What was not loaded is zero times zero.
             for round in 0..IN_FLIGHT {
@@ -220,17 +247,54 @@ impl Group {
         sums
     }
 
-    /// Adds up the sums of the lanes that have the same columns; each of them has the result. Every lane of the warp calls
-    /// it. Distances grow here, so that this is not [`warp::reduce_groups`].
+    /// Adds up the sums of the warp's lanes that are in one group and have the same columns; each of them has the result.
+    /// Every lane of the warp calls it. Distances grow here, so that this is not [`warp::reduce_groups`].
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn reduce<W: Width, T: Stored>(self, sums: &mut Sums<T::Compute>) {
         let mut distance = 1 << self.columns_log2;
-        while distance < 1 << self.lanes_log2() {
+        while distance < 1 << self.lanes_log2() && distance < thread::WARP_SIZE {
             for at in 0..W::len::<T>() {
                 sums[at] += warp::shuffle_xor(warp::FULL, sums[at], distance);
             }
             distance *= 2;
+        }
+    }
+
+    /// Adds up what [`reduce`](Self::reduce) left in the warps of a group of several, in the order of the warps; each lane has
+    /// the result. Every thread of the block calls it.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn reduce_warps<W: Width, T: Stored, const BLOCK: usize>(
+        self,
+        mut arena: Arena,
+        sums: &mut Sums<T::Compute>,
+    ) {
+        if self.lanes_log2() <= thread::WARP_SIZE.ilog2() {
+            return;
+        }
+        let width = W::len::<T>();
+        let warp_sums: Shared<T::Compute> = arena.take(BLOCK * width);
+        let place = |warp: u32| (warp * thread::WARP_SIZE + self.column_lane()) as usize * width;
+        // The memory may still be in use.
+        thread::barrier();
+        if thread::lane() >> self.columns_log2 == 0 {
+            for at in 0..width {
+                warp_sums.store(place(thread::warp()) + at, sums[at]);
+            }
+        }
+        thread::barrier();
+        let warps = (1 << self.lanes_log2()) / thread::WARP_SIZE;
+        let first = thread::warp() & !(warps - 1);
+        for at in 0..width {
+            sums[at] = warp_sums.load(place(first) + at);
+        }
+        let mut other = 1;
+        while other < warps {
+            for at in 0..width {
+                sums[at] += warp_sums.load(place(first + other) + at);
+            }
+            other += 1;
         }
     }
 }

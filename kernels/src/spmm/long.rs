@@ -9,25 +9,23 @@ use crate::{Offset, Pattern};
 pub const LONG_COUNTERS: usize = 2;
 
 kernel! {
-    /// Lists the long rows and the pieces that they are cut into, one thread per row; where the lists are too short, only
-    /// counts them. The pieces of a row are consecutive; the rows come in any order.
+    /// Lists the pieces that long rows are cut into, one thread per row; where the lists are too short, only counts them. The
+    /// pieces of a row are consecutive; the rows come in any order.
     pub struct SpmmLongRows<O: Offset> {
         /// The matrix.
         pub pattern: Pattern<O>,
         /// Long rows and pieces, both zero before.
         pub counters: GlobalMut<u32>,
-        /// Output: the long rows.
-        pub long_rows: GlobalMut<u32>,
-        /// Output: the first piece of each long row.
-        pub first_pieces: GlobalMut<u32>,
         /// Output: the row of each piece.
         pub piece_rows: GlobalMut<u32>,
         /// Output: the number of each piece within its row.
         pub piece_ranks: GlobalMut<u32>,
-        /// Long rows that the lists have room for; all or none.
+        /// Pieces that the lists have room for; all or none.
         pub room: u32,
-        /// The most nonzeros of a row that is not long, and of a piece.
+        /// The most nonzeros of a row that is not long.
         pub longest: u32,
+        /// log2 of the most nonzeros of a piece.
+        pub piece_log2: u32,
     }
     shared: 0;
     body: SpmmLongRows::list_long_rows::<BLOCK>;
@@ -45,7 +43,7 @@ impl<O: Offset> SpmmLongRows<O> {
         if row < self.pattern.rows as usize {
             let len = self.pattern.row_len(row) as usize;
             if len > self.longest as usize {
-                pieces = len.div_ceil(self.longest as usize) as u32;
+                pieces = ((len - 1) >> self.piece_log2) as u32 + 1;
             }
         }
         let is_long = warp::ballot(warp::FULL, pieces > 0);
@@ -53,23 +51,18 @@ impl<O: Offset> SpmmLongRows<O> {
             return;
         }
         // One addition to the counters per warp.
-        let lane = thread::lane();
         let pieces_up_to = warp::inclusive_sum(pieces);
-        let (mut first_row, mut first_piece) = (0, 0);
-        if lane == thread::WARP_SIZE - 1 {
-            first_row = self.counters.fetch_add(0, is_long.count_ones(), Ordering::Relaxed, Scope::Device);
-            first_piece = self.counters.fetch_add(1, pieces_up_to, Ordering::Relaxed, Scope::Device);
+        let mut first = 0;
+        if thread::lane() == thread::WARP_SIZE - 1 {
+            self.counters.fetch_add(0, is_long.count_ones(), Ordering::Relaxed, Scope::Device);
+            first = self.counters.fetch_add(1, pieces_up_to, Ordering::Relaxed, Scope::Device);
         }
-        first_row = warp::shuffle(warp::FULL, first_row, thread::WARP_SIZE - 1);
-        first_piece = warp::shuffle(warp::FULL, first_piece, thread::WARP_SIZE - 1) + pieces_up_to - pieces;
-        let slot = first_row + (is_long & ((1 << lane) - 1)).count_ones();
-        if pieces > 0 && slot < self.room {
-            self.long_rows.store(slot as usize, row as u32);
-            self.first_pieces.store(slot as usize, first_piece);
+        first = warp::shuffle(warp::FULL, first, thread::WARP_SIZE - 1) + pieces_up_to - pieces;
+        if first < self.room {
             let mut rank = 0;
             while rank < pieces {
-                self.piece_rows.store((first_piece + rank) as usize, row as u32);
-                self.piece_ranks.store((first_piece + rank) as usize, rank);
+                self.piece_rows.store((first + rank) as usize, row as u32);
+                self.piece_ranks.store((first + rank) as usize, rank);
                 rank += 1;
             }
         }

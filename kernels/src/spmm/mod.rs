@@ -4,26 +4,28 @@
 //! Principles for Sparse Matrix Multiplication on the GPU", Euro-Par 2018, section 4). A group of lanes sums a row;
 //! rows that are too long for one group are cut into pieces, which are summed separately and then added up in order.
 //!
-//! [`SpmmRows`] computes most rows, [`SpmmPieces`] and [`SpmmFinish`] the long ones, which [`SpmmLongRows`] lists once
-//! per plan. B is read by rows: [`SpmmTranspose`] copies a B that is stored by columns. [`SpmmCombine`] is for factors in
-//! device memory.
+//! [`SpmmRows`] is the product in one launch; [`SpmmLongRows`] lists the pieces once per plan. A B by columns is read where it
+//! is if few elements are read, and otherwise copied to rows by [`SpmmTranspose`]. [`SpmmCombine`] is for factors in device
+//! memory.
 // Iterators over two arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
 mod combine;
 mod group;
 mod long;
+mod part;
 mod pieces;
 mod rows;
+mod stage;
 mod transpose;
 mod update;
 mod width;
 
 pub use combine::SpmmCombine;
-pub use group::{DenseRows, Group};
+pub use group::{DenseView, Group};
 pub use long::{SpmmLongRows, LONG_COUNTERS};
-pub use pieces::{SpmmFinish, SpmmPieces, FINISH_COLUMNS};
-pub use rows::SpmmRows;
+pub use pieces::Pieces;
+pub use rows::{SpmmRows, Variant, WithPieces};
 pub use transpose::{SpmmTranspose, TRANSPOSE_TILE};
 pub use update::DenseUpdate;
-pub use width::{Elements, Packets, Width};
+pub use width::{width, Elements, Packets, Strided, Width};

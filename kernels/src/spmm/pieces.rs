@@ -1,187 +1,168 @@
-//! Long rows: their pieces are summed separately, and then added up in order.
+//! Long rows are cut into pieces. The sums of a row's pieces are added up, in order, by the lanes that happen to finish last.
 
-use evenpath_simt::half::{bf16, f16};
-use evenpath_simt::{kernel, thread, Arena, Element, Global, GlobalMut, Shared, Stored};
+use evenpath_simt::{parameters, thread, Arena, Element, Global, Shared, Stored};
 
-use super::group::{DenseRows, Group, InGlobal};
-use super::update::DenseUpdate;
-use super::width::{Elements, Packets, Width};
-use crate::{CsrView, Offset};
+use super::group::{Group, Sums};
+use super::rows::{LaneColumns, SpmmRows};
+use super::stage::stage;
+use super::width::{Width, MAX_WIDTH};
+use crate::block::tagged_sums::TaggedWords;
+use crate::Offset;
 
-kernel! {
-    /// Sums the pieces of long rows: one warp per piece and tile of columns, blocks of one tile of columns after another.
-    /// Its variants are those of [`SpmmRows`](super::SpmmRows).
-    pub struct SpmmPieces<S: Stored, T: Stored, O: Offset> {
-        /// A.
-        pub matrix: CsrView<S, O>,
-        /// B.
-        pub b: DenseRows<T>,
-        /// The row of each piece.
-        pub piece_rows: Global<u32>,
-        /// The number of each piece within its row.
-        pub piece_ranks: Global<u32>,
-        /// Output: the pieces' sums, `pieces` x `columns`, by rows.
-        pub sums: GlobalMut<<S as Stored>::Compute>,
+/// Shared memory for a flag per piece of a block: at most one per warp of a block of 128 threads.
+pub(super) const FLAG_BYTES: usize = 16;
+
+parameters! {
+    /// The pieces of long rows, and the memory in which their sums meet.
+    pub struct Pieces {
+        /// The row of each piece, from [`SpmmLongRows`](super::SpmmLongRows); the pieces of a row are consecutive.
+        pub rows: Global<u32>,
+        /// The number of each piece within its row, likewise.
+        pub ranks: Global<u32>,
+        /// One part per piece and column, and one sum per piece and tile of columns, of which a row's first is used.
+        pub sums: TaggedWords,
         /// Pieces.
-        pub pieces: u32,
-        /// Columns of B and of the sums.
-        pub columns: u32,
-        /// The most nonzeros of a piece.
-        pub longest: u32,
-        /// [`Group::columns_log2`]; the rest of the warp are nonzeros side by side.
-        pub columns_log2: u32,
-    }
-    shared: 0;
-    body: SpmmPieces::sum_pieces::<P, BLOCK>;
-    entries: {
-        spmm_pieces_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = Packets, 128 x 1 resident 10;
-        spmm_pieces_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = Packets, 128 x 1 resident 10;
-        spmm_pieces_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = Packets, 128 x 1 resident 10;
-        spmm_pieces_f64_u64 in spmm_f64: <S = f64, T = f64, O = u64>, with P = Packets, 128 x 1 resident 10;
-        spmm_pieces_f16_u32 in spmm_f16: <S = f16, T = f16, O = u32>, with P = Packets, 128 x 1 resident 10;
-        spmm_pieces_f16_u64 in spmm_f16: <S = f16, T = f16, O = u64>, with P = Packets, 128 x 1 resident 10;
-        spmm_pieces_f16_f32_u32 in spmm_f16_f32: <S = f16, T = f32, O = u32>, with P = Packets, 128 x 1 resident 10;
-        spmm_pieces_f16_f32_u64 in spmm_f16_f32: <S = f16, T = f32, O = u64>, with P = Packets, 128 x 1 resident 10;
-        spmm_pieces_bf16_u32 in spmm_bf16: <S = bf16, T = bf16, O = u32>, with P = Packets, 128 x 1 resident 10;
-        spmm_pieces_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = Packets, 128 x 1 resident 10;
-        spmm_pieces_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = Packets, 128 x 1 resident 10;
-        spmm_pieces_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = Packets, 128 x 1 resident 10;
-        spmm_piece_elements_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = Elements, 128 x 1 resident 10;
-        spmm_piece_elements_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = Elements, 128 x 1 resident 10;
-        spmm_piece_elements_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = Elements, 128 x 1 resident 10;
-        spmm_piece_elements_f64_u64 in spmm_f64: <S = f64, T = f64, O = u64>, with P = Elements, 128 x 1 resident 10;
-        spmm_piece_elements_f16_u32 in spmm_f16: <S = f16, T = f16, O = u32>, with P = Elements, 128 x 1 resident 10;
-        spmm_piece_elements_f16_u64 in spmm_f16: <S = f16, T = f16, O = u64>, with P = Elements, 128 x 1 resident 10;
-        spmm_piece_elements_f16_f32_u32 in spmm_f16_f32: <S = f16, T = f32, O = u32>, with P = Elements, 128 x 1 resident 10;
-        spmm_piece_elements_f16_f32_u64 in spmm_f16_f32: <S = f16, T = f32, O = u64>, with P = Elements, 128 x 1 resident 10;
-        spmm_piece_elements_bf16_u32 in spmm_bf16: <S = bf16, T = bf16, O = u32>, with P = Elements, 128 x 1 resident 10;
-        spmm_piece_elements_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = Elements, 128 x 1 resident 10;
-        spmm_piece_elements_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = Elements, 128 x 1 resident 10;
-        spmm_piece_elements_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = Elements, 128 x 1 resident 10;
+        pub count: u32,
+        /// log2 of the nonzeros of a piece, of which the last of a row may have fewer: at most 4 per lane.
+        pub len_log2: u32,
+        /// The lanes of a piece: one or more warps.
+        pub group: Group,
     }
 }
 
-impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmPieces<S, T, O> {
+impl Pieces {
+    /// Blocks of `BLOCK` threads for a tile of columns.
     #[inline(always)]
-    fn sum_pieces<W: Width, const BLOCK: usize>(self, _: Arena) {
-        let group = Group { columns_log2: self.columns_log2, side_log2: 5 - self.columns_log2 };
-        let block_pieces = BLOCK as u32 / thread::WARP_SIZE;
-        let piece_blocks = self.pieces.div_ceil(block_pieces);
-        let tile = thread::block() / piece_blocks;
-        let piece = (thread::block() - tile * piece_blocks) as usize * block_pieces as usize
-            + thread::warp() as usize;
-        let tile_column = (tile << self.columns_log2) * W::len::<T>() as u32;
-        let own_column = group.column_lane() * W::len::<T>() as u32;
-        let has_columns = tile_column + own_column < self.columns;
+    pub(super) fn blocks<const BLOCK: usize>(self) -> u32 {
+        self.count.div_ceil(BLOCK as u32 >> self.group.lanes_log2())
+    }
+}
 
-        let CsrView { column_indices, values, .. } = self.matrix;
-        let mut stretch = InGlobal { column_indices, values, len: 0 };
-        if piece < self.pieces as usize {
-            let row = self.piece_rows.load(piece) as usize;
-            let begin = self.matrix.row_offsets.load(row).to_usize()
-                + self.piece_ranks.load(piece) as usize * self.longest as usize;
-            let left = self.matrix.row_offsets.load(row + 1).to_usize() - begin;
-            let len = if left < self.longest as usize { left as u32 } else { self.longest };
-            stretch =
-                InGlobal { column_indices: column_indices.skip(begin), values: values.skip(begin), len };
+/// A piece of a row, or of none.
+#[derive(Clone, Copy, Default)]
+struct Piece {
+    row: usize,
+    /// Its first nonzero.
+    begin: usize,
+    len: u32,
+    /// The first piece of the row, and how many it has; none if there is no piece.
+    first: u32,
+    count: u32,
+}
+
+impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
+    #[inline(always)]
+    fn piece(self, index: u32) -> Piece {
+        if index >= self.pieces.count {
+            return Piece::default();
         }
-        let lane_column = tile_column + if has_columns { own_column } else { 0 };
-        let lane_b = self.b.skip_columns(lane_column);
-        let mut lane_sums = group.sum::<W, S, T>(stretch, lane_b);
-        group.reduce::<W, T>(&mut lane_sums);
-        if piece < self.pieces as usize && has_columns && group.side() == 0 {
-            let sums = self.sums.skip(piece * self.columns as usize + (tile_column + own_column) as usize);
-            for at in 0..W::len::<T>() {
-                sums.store(at, lane_sums[at]);
+        let row = self.pieces.rows.load(index as usize) as usize;
+        let rank = self.pieces.ranks.load(index as usize);
+        let row_begin = self.matrix.row_offsets.load(row).to_usize();
+        let row_len = self.matrix.row_offsets.load(row + 1).to_usize() - row_begin;
+        let before = (rank as usize) << self.pieces.len_log2;
+        let left = row_len - before;
+        let most = 1 << self.pieces.len_log2;
+        Piece {
+            row,
+            begin: row_begin + before,
+            len: if left < most { left as u32 } else { most as u32 },
+            first: index - rank,
+            count: ((row_len - 1) >> self.pieces.len_log2) as u32 + 1,
+        }
+    }
+
+    /// Sums a tile of columns of the block's pieces, and of each row whose last piece to arrive is among them.
+    #[inline(always)]
+    pub(super) fn multiply_piece<W: Width, const BLOCK: usize>(
+        self,
+        mut arena: Arena,
+        lane: LaneColumns,
+        block: u32,
+    ) {
+        let group = self.pieces.group;
+        let index = block * (BLOCK as u32 >> group.lanes_log2()) + group.index();
+        let piece = self.piece(index);
+        let is_last: Shared<u32> = arena.take(FLAG_BYTES / 4);
+        let column_indices = self.matrix.column_indices.skip(piece.begin);
+        let values = self.matrix.values.skip(piece.begin);
+        let staged = stage::<S, BLOCK>(arena, group.lanes_log2(), column_indices, values, piece.len);
+        let lane_b = if piece.len > 0 { self.b.skip_columns(lane.first()) } else { self.b };
+        let mut sums = group.sum::<W, S, T>(staged, lane_b);
+        group.reduce::<W, T>(&mut sums);
+        group.reduce_warps::<W, T, BLOCK>(arena, &mut sums);
+
+        if piece.count > 1 {
+            if lane.is_inside && group.side() == 0 {
+                self.leave::<W>(index, lane, &sums);
+            }
+            if thread::index() & ((1 << group.lanes_log2()) - 1) == 0 {
+                let sum = lane.tile as usize * self.pieces.count as usize + piece.first as usize;
+                let last = self.pieces.sums.sums::<S::Compute>().arrive(sum, piece.count);
+                is_last.store(group.index() as usize, u32::from(last));
             }
         }
-    }
-}
-
-/// Consecutive columns of C that a block of [`SpmmFinish`] computes.
-pub const FINISH_COLUMNS: u32 = 32;
-
-kernel! {
-    /// Adds up the pieces of each long row and writes the row of C: one block per row and [`FINISH_COLUMNS`] columns. Warp
-    /// w of n adds up pieces w, w + n, w + 2n, …; then the warps' sums are added in order.
-    pub struct SpmmFinish<T: Stored> {
-        /// The pieces' sums, from [`SpmmPieces`].
-        pub sums: Global<<T as Stored>::Compute>,
-        /// The long rows.
-        pub long_rows: Global<u32>,
-        /// The first piece of each long row.
-        pub first_pieces: Global<u32>,
-        /// The number of each piece within its row.
-        pub piece_ranks: Global<u32>,
-        /// C, by rows or by columns.
-        pub update: DenseUpdate<T>,
-        /// Long rows.
-        pub long_count: u32,
-        /// Pieces.
-        pub pieces: u32,
-        /// Columns of C.
-        pub columns: u32,
-        /// Elements from a row of C to the next.
-        pub c_row_stride: u64,
-        /// Elements from a column of C to the next.
-        pub c_column_stride: u64,
-    }
-    shared: BLOCK * <<T as Stored>::Compute as Element>::SIZE;
-    body: SpmmFinish::finish::<BLOCK>;
-    entries: {
-        spmm_finish_f32 in spmm_f32: <T = f32>, 256 x 1;
-        spmm_finish_f64 in spmm_f64: <T = f64>, 256 x 1;
-        spmm_finish_f16 in spmm_f16: <T = f16>, 256 x 1;
-        spmm_finish_bf16 in spmm_bf16: <T = bf16>, 256 x 1;
-    }
-}
-
-/// Sums that a lane loads before it adds the first.
-const IN_FLIGHT: usize = 4;
-
-impl<T: Stored> SpmmFinish<T> {
-    #[inline(always)]
-    fn finish<const BLOCK: usize>(self, mut arena: Arena) {
-        let warps = BLOCK / thread::WARP_SIZE as usize;
-        let partials: Shared<T::Compute> = arena.take(BLOCK);
-        let tile = thread::block() / self.long_count;
-        let slot = (thread::block() - tile * self.long_count) as usize;
-        let column = (tile * FINISH_COLUMNS + thread::lane()) as usize;
-        let mut sum = T::Compute::ZERO;
-        if column < self.columns as usize {
-            let mut piece = self.first_pieces.load(slot) as usize + thread::warp() as usize;
-            let first = self.first_pieces.load(slot) as usize;
-            // Ranks grow from zero within a row, so the row ends where they no longer do.
-            let of_row = |piece: usize| {
-                piece < self.pieces as usize && self.piece_ranks.load(piece) as usize == piece - first
-            };
-            let mut is_row = of_row(piece);
-            while is_row {
-                let mut loaded = [T::Compute::ZERO; IN_FLIGHT];
-                for round in 0..IN_FLIGHT {
-                    let at = piece + round * warps;
-                    is_row = is_row && of_row(at);
-                    loaded[round] = self.sums.load_if(at * self.columns as usize + column, is_row);
-                }
-                for round in 0..IN_FLIGHT {
-                    sum += loaded[round];
-                }
-                piece += IN_FLIGHT * warps;
-                is_row = is_row && of_row(piece);
-            }
-        }
-        partials.store(thread::index() as usize, sum);
         thread::barrier();
-        if thread::warp() == 0 && column < self.columns as usize {
-            let mut warp = 1;
-            while warp < warps {
-                sum += partials.load(warp * thread::WARP_SIZE as usize + thread::lane() as usize);
-                warp += 1;
+        if piece.count > 1 {
+            if is_last.load(group.index() as usize) == 0 {
+                return;
             }
-            let row = self.long_rows.load(slot) as usize;
-            let index = row * self.c_row_stride as usize + column * self.c_column_stride as usize;
+            sums = self.add_up::<W>(piece, lane);
+            group.reduce::<W, T>(&mut sums);
+            group.reduce_warps::<W, T, BLOCK>(arena, &mut sums);
+        }
+        if piece.count > 0 && lane.is_inside && group.side() == 0 {
+            if self.c_by_columns == 0 {
+                self.store_by_rows::<W>(piece.row, lane, &sums);
+            } else {
+                self.store_by_columns::<W>(piece.row, lane, &sums);
+            }
+        }
+    }
+
+    /// Where the lane's part of a piece's sums is.
+    #[inline(always)]
+    fn place(self, piece: u32, lane: LaneColumns) -> usize {
+        piece as usize * self.columns as usize + lane.first() as usize
+    }
+
+    /// Leaves a piece's sums in the lane's columns.
+    #[inline(always)]
+    fn leave<W: Width>(self, piece: u32, lane: LaneColumns, sums: &Sums<S::Compute>) {
+        let place = self.place(piece, lane);
+        for at in 0..W::len::<T>() {
+            self.pieces.sums.sums::<S::Compute>().put(place + at, sums[at]);
+        }
+    }
+
+    /// The lane's share of the sums of a row's pieces: with n pieces side by side, those of every nth.
+    #[inline(always)]
+    fn add_up<W: Width>(self, piece: Piece, lane: LaneColumns) -> Sums<S::Compute> {
+        let group = self.pieces.group;
+        let parts = self.pieces.sums.sums::<S::Compute>();
+        let mut sums = [S::Compute::ZERO; MAX_WIDTH];
+        let mut rank = group.side();
+        while rank < piece.count {
+            let place = self.place(piece.first + rank, lane);
+            let mut seen = [[0; 2]; MAX_WIDTH];
+            for at in 0..W::len::<T>() {
+                seen[at] = parts.look(place + at);
+            }
+            for at in 0..W::len::<T>() {
+                sums[at] += parts.part(place + at, seen[at]);
+            }
+            rank += 1 << group.side_log2;
+        }
+        sums
+    }
+
+    /// Stores a lane's columns of a row of C that is stored by columns.
+    #[inline(always)]
+    fn store_by_columns<W: Width>(self, row: usize, lane: LaneColumns, sums: &Sums<T::Compute>) {
+        for at in 0..W::len::<T>() {
+            let index = (lane.first() as usize + at) * self.c_stride as usize + row;
             let old = self.update.load(index);
-            self.update.c.store(index, self.update.combine(sum, old));
+            self.update.c.store_streaming(index, self.update.combine(sums[at], old));
         }
     }
 }

@@ -5,21 +5,26 @@ use evenpath_simt::{Element, Global, GlobalMut, Packet, Stored};
 /// The most columns of a lane: 16 bytes of the smallest type.
 pub(super) const MAX_WIDTH: usize = 8;
 
-/// How a lane moves its columns, which are consecutive in a row, and how many they are.
-pub trait Width: 'static {
-    /// What one access moves.
+/// How a lane moves its columns, which follow each other, and how many they are.
+pub trait Width: Sized + 'static {
+    /// The columns of a lane as they are moved.
     type Moved<T: Stored>: Copy;
+    /// The most columns of a lane; fewer if they have more than 16 bytes.
+    const MOST: usize;
     /// Nothing but zeros.
     fn zeros<T: Stored>() -> Self::Moved<T>;
-    /// Columns in an access.
-    fn len<T: Stored>() -> usize;
-    /// Loads the columns from element `index` on.
-    fn load<T: Stored>(source: Global<T>, index: usize) -> Self::Moved<T>;
+    /// Columns of a lane.
+    #[inline(always)]
+    fn len<T: Stored>() -> usize {
+        const { width::<T, Self>() }
+    }
+    /// Loads the columns from element `index` on, `stride` elements from one to the next.
+    fn load<T: Stored>(source: Global<T>, index: usize, stride: usize) -> Self::Moved<T>;
     /// [`load`](Self::load) where `condition` holds, else zeros.
-    fn load_if<T: Stored>(source: Global<T>, index: usize, condition: bool) -> Self::Moved<T>;
-    /// [`load`](Self::load) of what the kernel may write.
+    fn load_if<T: Stored>(source: Global<T>, index: usize, stride: usize, condition: bool) -> Self::Moved<T>;
+    /// Loads neighboring columns, which the kernel may write.
     fn load_mut<T: Stored>(source: GlobalMut<T>, index: usize) -> Self::Moved<T>;
-    /// Stores the columns from element `index` on, which the kernel does not read again.
+    /// Stores neighboring columns from element `index` on, which the kernel does not read again.
     fn store<T: Stored>(target: GlobalMut<T>, index: usize, moved: Self::Moved<T>);
     /// Column `at`.
     fn get<T: Stored>(moved: Self::Moved<T>, at: usize) -> T;
@@ -27,13 +32,27 @@ pub trait Width: 'static {
     fn set<T: Stored>(moved: &mut Self::Moved<T>, at: usize, value: T);
 }
 
-/// 16 bytes of columns: for rows whose addresses and lengths are multiples of 16 bytes.
+/// 16 bytes of neighbors: for rows whose addresses and lengths are multiples of 16 bytes.
 #[derive(Debug)]
 pub struct Packets;
 
-/// One column: for any rows.
+/// Up to 4 columns of any stride, one access each: for a B by columns whose number is a multiple.
+#[derive(Debug)]
+pub struct Strided;
+
+/// One column: for any matrix.
 #[derive(Debug)]
 pub struct Elements;
+
+/// Columns of a lane, for constants.
+pub const fn width<T: Stored, W: Width>() -> usize {
+    let of_16_bytes = 16 / T::SIZE;
+    if of_16_bytes < W::MOST {
+        of_16_bytes
+    } else {
+        W::MOST
+    }
+}
 
 /// The place of element `at` in a packet: its word, and the shift in it.
 #[inline(always)]
@@ -43,6 +62,7 @@ fn place<T: Element>(at: usize) -> (usize, usize) {
 
 impl Width for Packets {
     type Moved<T: Stored> = Packet;
+    const MOST: usize = MAX_WIDTH;
 
     #[inline(always)]
     fn zeros<T: Stored>() -> Packet {
@@ -50,19 +70,14 @@ impl Width for Packets {
     }
 
     #[inline(always)]
-    fn len<T: Stored>() -> usize {
-        16 / T::SIZE
-    }
-
-    #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn load<T: Stored>(source: Global<T>, index: usize) -> Packet {
+    fn load<T: Stored>(source: Global<T>, index: usize, _: usize) -> Packet {
         source.load_16(index)
     }
 
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn load_if<T: Stored>(source: Global<T>, index: usize, condition: bool) -> Packet {
+    fn load_if<T: Stored>(source: Global<T>, index: usize, _: usize, condition: bool) -> Packet {
         source.load_16_if(index, condition)
     }
 
@@ -91,8 +106,75 @@ impl Width for Packets {
     }
 }
 
+/// The most columns of a [`Strided`] lane.
+const MAX_STRIDED: usize = 4;
+
+impl Width for Strided {
+    type Moved<T: Stored> = [T; MAX_STRIDED];
+    const MOST: usize = MAX_STRIDED;
+
+    #[inline(always)]
+    fn zeros<T: Stored>() -> [T; MAX_STRIDED] {
+        [T::ZERO; MAX_STRIDED]
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn load<T: Stored>(source: Global<T>, index: usize, stride: usize) -> [T; MAX_STRIDED] {
+        let mut moved = Self::zeros::<T>();
+        for at in 0..Self::len::<T>() {
+            moved[at] = source.load(index + at * stride);
+        }
+        moved
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn load_if<T: Stored>(
+        source: Global<T>,
+        index: usize,
+        stride: usize,
+        condition: bool,
+    ) -> [T; MAX_STRIDED] {
+        let mut moved = Self::zeros::<T>();
+        for at in 0..Self::len::<T>() {
+            moved[at] = source.load_if(index + at * stride, condition);
+        }
+        moved
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn load_mut<T: Stored>(source: GlobalMut<T>, index: usize) -> [T; MAX_STRIDED] {
+        let mut moved = Self::zeros::<T>();
+        for at in 0..Self::len::<T>() {
+            moved[at] = source.load(index + at);
+        }
+        moved
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn store<T: Stored>(target: GlobalMut<T>, index: usize, moved: [T; MAX_STRIDED]) {
+        for at in 0..Self::len::<T>() {
+            target.store_streaming(index + at, moved[at]);
+        }
+    }
+
+    #[inline(always)]
+    fn get<T: Stored>(moved: [T; MAX_STRIDED], at: usize) -> T {
+        moved[at]
+    }
+
+    #[inline(always)]
+    fn set<T: Stored>(moved: &mut [T; MAX_STRIDED], at: usize, value: T) {
+        moved[at] = value;
+    }
+}
+
 impl Width for Elements {
     type Moved<T: Stored> = T;
+    const MOST: usize = 1;
 
     #[inline(always)]
     fn zeros<T: Stored>() -> T {
@@ -100,19 +182,14 @@ impl Width for Elements {
     }
 
     #[inline(always)]
-    fn len<T: Stored>() -> usize {
-        1
-    }
-
-    #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn load<T: Stored>(source: Global<T>, index: usize) -> T {
+    fn load<T: Stored>(source: Global<T>, index: usize, _: usize) -> T {
         source.load(index)
     }
 
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn load_if<T: Stored>(source: Global<T>, index: usize, condition: bool) -> T {
+    fn load_if<T: Stored>(source: Global<T>, index: usize, _: usize, condition: bool) -> T {
         source.load_if(index, condition)
     }
 

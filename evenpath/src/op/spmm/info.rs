@@ -25,8 +25,10 @@ pub struct SpmmPlanInfo {
     pub long_rows: u64,
     /// Pieces that these rows are cut into.
     pub pieces: u64,
-    /// Nonzeros of the longest row that is not cut, and of a piece; 0 on the CPU, which cuts none.
+    /// Nonzeros of the longest row that is not cut; 0 on the CPU, which cuts none.
     pub longest: u32,
+    /// Nonzeros of the longest piece; 0 on the CPU.
+    pub longest_piece: u32,
     /// Multiprocessors that the work is divided for ([`SpmmOptions::multiprocessors`](super::SpmmOptions)); 0 on the CPU.
     pub multiprocessors: u32,
     /// Bytes of device memory that the plan holds beside the matrix.
@@ -51,10 +53,10 @@ impl fmt::Display for SpmmPlanInfo {
         } else if self.pieces == 0 {
             write!(f, "a group of lanes per row (no row is longer than {} nonzeros)", self.longest)?;
         } else {
-            let Self { long_rows, pieces, longest, .. } = self;
+            let Self { long_rows, pieces, longest, longest_piece, .. } = self;
             write!(
                 f,
-                "a group of lanes per row, and {long_rows} rows of more than {longest} nonzeros in {pieces} pieces"
+                "a group of lanes per row, and {long_rows} rows of more than {longest} nonzeros in {pieces} pieces of up to {longest_piece}"
             )?;
         }
         write!(f, ", {} bytes of workspace, analyzed in {:.4} ms", self.workspace_bytes, self.analysis_ms)

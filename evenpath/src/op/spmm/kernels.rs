@@ -1,14 +1,13 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use evenpath_kernels::spmm::{
-    DenseRows, DenseUpdate, FINISH_COLUMNS, SpmmFinish, SpmmPieces, SpmmRows, SpmmTranspose, TRANSPOSE_TILE,
-};
+use evenpath_kernels::spmm::{DenseUpdate, DenseView, Pieces, SpmmRows, SpmmTranspose, TRANSPOSE_TILE};
 
 use super::long_rows::LongRows;
-use super::shape::{group, lanes_by_columns_log2, packet_width, room};
+use super::shape::{Moves, group, is_split, lanes_by_columns_log2, reads_columns, room};
 use super::{Product, SpmmOptions, SpmmPlanInfo};
 use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, MAX_GRID};
+use crate::op::spmv::TaggedSums;
 use crate::op::{DeviceCsr, DeviceDense, Layout, OpError};
 use crate::{Compute, Offset, Storage};
 
@@ -29,16 +28,14 @@ pub(super) struct Kernels<T: Storage> {
     room: f64,
     /// Columns of a pass.
     columns: usize,
-    /// Locked while the launches of a run follow each other.
-    workspace: Mutex<Workspace<T>>,
+    /// The sums of the pieces of long rows, for the columns of a pass.
+    sums: TaggedSums,
+    /// B by rows, for the columns of a pass; nothing until it is needed. Locked while the launches of a run follow each other.
+    b_by_rows: Mutex<DeviceVec<T>>,
 }
 
-struct Workspace<T: Storage> {
-    /// The sums of the pieces of long rows, for the columns of a pass.
-    sums: DeviceVec<Compute<T>>,
-    /// B by rows, for the columns of a pass; nothing until it is needed.
-    b_by_rows: DeviceVec<T>,
-}
+/// The least columns of a tile, if a pass has several.
+const LEAST_TILE: usize = 8;
 
 impl<T: Storage> Kernels<T> {
     /// Finds the long rows, and allocates the workspace for what the options say.
@@ -49,27 +46,28 @@ impl<T: Storage> Kernels<T> {
         let device = matrix.device();
         let columns = options.columns.clamp(1, most_columns(matrix.rows().max(matrix.cols())));
         let mean = matrix.nnz() as f64 / matrix.rows().max(1) as f64;
-        // Operands may have to be moved by elements; the group of a run is the wider then.
-        let width = packet_width(T::SIZE, &[columns]).unwrap_or(1);
         let multiprocessors = options.multiprocessors.unwrap_or(device.properties().multiprocessors);
+        let copies =
+            options.layout == Layout::ColumnMajor && !reads_columns(matrix.nnz(), columns, multiprocessors);
+        // Operands may have to be moved by elements; the group of a run is the wider then.
+        let moves = Moves::new::<T>(options.layout == Layout::ColumnMajor && !copies, &[columns]);
         let room = room(multiprocessors, matrix.rows());
-        let group = group(columns as u32, width, mean, room, 5);
+        let group = group(columns as u32, moves.width, mean, room, 5);
         let long_rows = LongRows::find(matrix, multiprocessors, group)?;
-        let sums = workspace(device, long_rows.pieces(), columns)?;
-        let b_rows = if options.layout == Layout::ColumnMajor { matrix.cols() } else { 0 };
-        let workspace = Mutex::new(Workspace { sums, b_by_rows: workspace(device, b_rows, columns)? });
-        Ok(Self { long_rows, mean, multiprocessors, room, columns, workspace })
+        let sums = long_rows.sums::<Compute<T>>(device, columns, columns.div_ceil(LEAST_TILE))?;
+        let b_by_rows = Mutex::new(workspace(device, if copies { matrix.cols() } else { 0 }, columns)?);
+        Ok(Self { long_rows, mean, multiprocessors, room, columns, sums, b_by_rows })
     }
 
     pub(super) fn info(&self) -> SpmmPlanInfo {
-        let workspace = self.workspace.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_runs = workspace.sums.bytes() + workspace.b_by_rows.bytes();
+        let b_by_rows = self.b_by_rows.lock().unwrap_or_else(PoisonError::into_inner);
         SpmmPlanInfo {
-            long_rows: self.long_rows.rows.len() as u64,
+            long_rows: self.long_rows.count,
             pieces: self.long_rows.pieces() as u64,
             longest: self.long_rows.longest,
+            longest_piece: self.long_rows.longest_piece(),
             multiprocessors: self.multiprocessors,
-            workspace_bytes: self.long_rows.bytes() + of_runs,
+            workspace_bytes: self.long_rows.bytes() + self.sums.bytes() + b_by_rows.bytes(),
             ..SpmmPlanInfo::default()
         }
     }
@@ -87,26 +85,26 @@ impl<T: Storage> Kernels<T> {
         if b.leading_dimension() > limit {
             return Err(OpError::TooLong { what: "rows of B", len: b.leading_dimension(), limit });
         }
-        let mut workspace = self.workspace.lock().unwrap_or_else(PoisonError::into_inner);
-        if b.layout() == Layout::ColumnMajor && workspace.b_by_rows.is_empty() {
-            workspace.b_by_rows = self::workspace(device, b.rows(), self.columns)?;
+        let mut b_by_rows = self.b_by_rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let pass_columns = self.columns.min(b.cols());
+        let copies = b.layout() == Layout::ColumnMajor
+            && !reads_columns(product.matrix.nnz(), pass_columns, self.multiprocessors);
+        if copies && b_by_rows.is_empty() {
+            *b_by_rows = workspace(device, b.rows(), self.columns)?;
         }
         for columns in passes(b.cols(), self.columns) {
-            let b = match b.layout() {
-                Layout::RowMajor => {
-                    // B may have no rows, and then no columns to skip.
-                    let start = columns.start.min(b.as_vec().len());
-                    DenseRows {
-                        values: b.as_vec().as_global().skip(start),
-                        stride: b.leading_dimension() as u32,
-                    }
-                }
-                Layout::ColumnMajor => {
-                    transpose(b, &columns, &mut workspace.b_by_rows)?;
-                    DenseRows { values: workspace.b_by_rows.as_global(), stride: columns.len() as u32 }
-                }
+            let view = if copies {
+                transpose(b, &columns, &mut b_by_rows)?;
+                let row_stride = columns.len() as u32;
+                DenseView { values: b_by_rows.as_global(), row_stride, column_stride: 1 }
+            } else {
+                let (row_stride, column_stride) = b.strides();
+                // B may have no rows, and then no columns to skip.
+                let start = (columns.start * column_stride).min(b.as_vec().len());
+                let (row_stride, column_stride) = (row_stride as u32, column_stride as u32);
+                DenseView { values: b.as_vec().as_global().skip(start), row_stride, column_stride }
             };
-            self.pass(&mut product, &columns, b, &mut workspace.sums)?;
+            self.pass(&mut product, &columns, view)?;
         }
         Ok(())
     }
@@ -116,8 +114,7 @@ impl<T: Storage> Kernels<T> {
         &self,
         product: &mut Product<'_, S, T, O>,
         columns: &Range<usize>,
-        b: DenseRows<T>,
-        sums: &mut DeviceSlice<Compute<T>>,
+        b: DenseView<T>,
     ) -> Result<(), DeviceError>
     where
         T: Storage<Computed = Compute<S>>,
@@ -125,91 +122,55 @@ impl<T: Storage> Kernels<T> {
         let &mut Product { matrix, alpha, beta, .. } = product;
         let device = matrix.device();
         let values = matrix.values();
-        let view = matrix.pattern().with_values(&values);
         let by_columns = product.c.layout() == Layout::ColumnMajor;
         let (c_row_stride, c_column_stride) = product.c.strides();
         let c_stride = if by_columns { c_column_stride } else { c_row_stride };
         let c = product.c.as_mut_slice().as_global_mut().skip(columns.start * c_column_stride);
-        let update = DenseUpdate { c, alpha, beta };
 
-        // Where C is stored by columns, single elements are stored, whatever the width.
+        // A B by columns is read by elements, and a C by columns is stored by elements, whatever the width.
+        let is_strided = b.column_stride != 1;
+        let loaded = if is_strided { [0, 0] } else { [b.row_stride as usize, columns.start] };
         let stored = if by_columns { [0, 0] } else { [c_stride, columns.start] };
-        let aligned = [columns.len(), b.stride as usize, columns.start, stored[0], stored[1]];
-        let width = packet_width(T::SIZE, &aligned);
-        let variant = if width.is_some() { "Packets" } else { "Elements" };
-        let width = width.unwrap_or(1);
+        let multiples = [columns.len(), loaded[0], loaded[1], stored[0], stored[1]];
+        let moves = Moves::new::<T>(is_strided, &multiples);
         let pass_columns = columns.len() as u32;
-        let rows_launcher = device.variant::<SpmmRows<S, T, O>>(variant);
-        let block_size = rows_launcher.info().block_size;
+        let variant = |has_pieces| device.variant::<SpmmRows<S, T, O>>(moves.variant(has_pieces));
+        let has_pieces = self.long_rows.pieces() > 0;
+        let block_size = variant(has_pieces).info().block_size;
         let most_lanes_log2 = if by_columns { lanes_by_columns_log2(block_size, T::SIZE) } else { 5 };
-        let group = group(pass_columns, width, self.mean, self.room, most_lanes_log2);
-        let tiles = pass_columns.div_ceil(width << group.columns_log2) as usize;
+        let group = group(pass_columns, moves.width, self.mean, self.room, most_lanes_log2);
+        let tiles = pass_columns.div_ceil(moves.width << group.columns_log2) as usize;
         let row_blocks = matrix.rows().div_ceil((block_size >> group.lanes_log2()) as usize);
-        let pieces = self.long_rows.pieces();
-        let piece_launcher = device.variant(variant);
-        let piece_blocks = pieces.div_ceil(piece_launcher.info().block_size as usize / 32);
-        let finish_blocks = self.long_rows.rows.len() * pass_columns.div_ceil(FINISH_COLUMNS) as usize;
-        // Every grid is checked before C is written.
-        let rows_launch = rows_launcher.blocks(row_blocks * tiles)?;
-        let piece_launch = piece_launcher.blocks(piece_blocks * tiles)?;
-        let finish_launch = device.kernel().blocks(finish_blocks)?;
-
-        let rows = SpmmRows {
-            matrix: view,
+        let piece_blocks = self.long_rows.blocks(block_size);
+        let mut sums = self.sums.lock()?;
+        let all = SpmmRows {
+            matrix: matrix.pattern().with_values(&values),
             b,
-            update,
+            update: DenseUpdate { c, alpha, beta },
             columns: pass_columns,
             c_stride: c_stride as u64,
             c_by_columns: u32::from(by_columns),
             longest: self.long_rows.longest,
             group,
+            row_blocks: row_blocks as u32,
+            pieces: self.long_rows.view(sums.view(), group.columns_log2),
+        };
+        // The grids are checked before C is written.
+        let is_split = has_pieces && is_split(matrix.nnz(), columns.len() * T::SIZE, self.multiprocessors);
+        let (launch, kernel) = if is_split {
+            let launch = variant(true).blocks(piece_blocks * tiles)?;
+            let rows = variant(false).blocks(row_blocks * tiles)?;
+            // SAFETY: as below.
+            unsafe { launch.launch(SpmmRows { row_blocks: 0, ..all }) }?;
+            (rows, SpmmRows { pieces: Pieces { count: 0, ..all.pieces }, ..all })
+        } else {
+            (variant(has_pieces).blocks((row_blocks + piece_blocks) * tiles)?, all)
         };
         // SAFETY: the views are of the matrix, of dense matrices whose shapes were checked, and of the plan's own
         // buffers; all are on this device, and buffers are freed in the stream's order. The matrix is valid, so every
-        // column index is below B's rows. The lock on the workspace keeps other runs of the plan from coming between.
-        unsafe { rows_launch.launch(rows) }?;
-        if pieces == 0 {
-            return Ok(());
-        }
-        let piece_sums = SpmmPieces {
-            matrix: view,
-            b,
-            piece_rows: self.long_rows.piece_rows.as_global(),
-            piece_ranks: self.long_rows.piece_ranks.as_global(),
-            sums: sums.as_global_mut(),
-            pieces: pieces as u32,
-            columns: pass_columns,
-            longest: self.long_rows.longest,
-            columns_log2: group.columns_log2,
-        };
-        let finish = self.finish(sums, update, pass_columns, (c_row_stride, c_column_stride));
-        // SAFETY: as above; the sums have one row per piece, of as many columns as a pass has at most.
-        unsafe {
-            piece_launch.launch(piece_sums)?;
-            finish_launch.launch(finish)
-        }
-    }
-
-    /// The kernel that adds the pieces' sums to the `columns` columns of C that `update` begins with.
-    fn finish(
-        &self,
-        sums: &DeviceSlice<Compute<T>>,
-        update: DenseUpdate<T>,
-        columns: u32,
-        (c_row_stride, c_column_stride): (usize, usize),
-    ) -> SpmmFinish<T> {
-        SpmmFinish {
-            sums: sums.as_global(),
-            long_rows: self.long_rows.rows.as_global(),
-            first_pieces: self.long_rows.first_pieces.as_global(),
-            piece_ranks: self.long_rows.piece_ranks.as_global(),
-            update,
-            long_count: self.long_rows.rows.len() as u32,
-            pieces: self.long_rows.pieces() as u32,
-            columns,
-            c_row_stride: c_row_stride as u64,
-            c_column_stride: c_column_stride as u64,
-        }
+        // column index is below B's rows. The sums have a part per piece and column of a pass, and no tile but the last has less
+        // than `LEAST_TILE` columns. The locks on B by rows and on the sums keep other runs of the plan from coming between.
+        unsafe { launch.launch(kernel) }
     }
 }
 

@@ -1,19 +1,17 @@
-use evenpath_kernels::spmm::{Group, LONG_COUNTERS, SpmmLongRows};
+use evenpath_kernels::block::tagged_sums::TaggedWords;
+use evenpath_kernels::spmm::{Group, LONG_COUNTERS, Pieces, SpmmLongRows};
 use evenpath_simt::thread::WARP_SIZE;
 
-use super::shape::SIDE_LANES_LOG2;
 use crate::device::{Device, DeviceError, DeviceVec};
 use crate::op::DeviceCsr;
-use crate::{Offset, Storage};
+use crate::op::spmv::TaggedSums;
+use crate::{Offset, Storage, Value};
 
-/// The range of the most steps of a group of lanes through a row that is not cut: enough that a piece's sums, one per
-/// column, are few beside what is gathered for it, and that the launches for pieces pay; few enough that the last group
-/// does not delay the launch.
-const MOST_STEPS: std::ops::RangeInclusive<u32> = 128..=512;
-
-/// The least steps through a piece, of a group no wider than [`SIDE_LANES_LOG2`]. A wider group, for few rows, has pieces
-/// of the same length.
-const PIECE_STEPS: u32 = 64;
+/// The range of the most steps of a group of lanes through a row that is not cut: enough that a row is worth a warp or a block
+/// of its own, and that a piece's sums, one per column, are few beside what is gathered for it; few enough that a row does not
+/// delay its block. It begins lower where all groups together have few steps, so that a row delays the whole product.
+const MOST_STEPS: std::ops::RangeInclusive<u32> = 32..=512;
+const MOST_STEPS_OF_MANY: u32 = 128;
 
 /// Rows this many times longer than the mean are cut, within the limits of [`MOST_STEPS`]: if all of very many rows are
 /// long, none is cut, because pieces of short rows cost more than the rows.
@@ -23,86 +21,93 @@ const LONG_BY: f64 = 4.0;
 /// are divided evenly among the groups.
 const BUSY_WARPS: f64 = 16.0;
 
-/// The length from which on rows are cut, and the length of their pieces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Cut {
-    longest_row: u32,
-    piece: u32,
+/// log2 of the lanes that sum a piece, and of its nonzeros: a warp, or a block. A lane stages 4 nonzeros.
+const WARP_PIECE: [u32; 2] = [5, 7];
+const BLOCK_PIECE: [u32; 2] = [7, 9];
+
+/// Blocks that a multiprocessor runs at once. As long as pieces are no more, a block sums each; pieces are shorter then, down to
+/// the nonzeros of a warp's.
+const BUSY_BLOCKS: u64 = 8;
+
+/// The most nonzeros of a row that is not cut: for groups `group`, of a matrix with so many rows and nonzeros.
+fn longest_row(rows: usize, nonzeros: usize, multiprocessors: u32, group: Group) -> u32 {
+    let mean_steps = nonzeros as f64 / (rows.max(1) as f64 * f64::from(1 << group.side_log2));
+    // A warp takes a nonzero for each of its lanes over a column.
+    let a_step = f64::from(multiprocessors) * BUSY_WARPS * f64::from(WARP_SIZE >> group.columns_log2);
+    let share = (nonzeros as f64 / a_step) as u32;
+    let least = (share / 2).clamp(*MOST_STEPS.start(), MOST_STEPS_OF_MANY);
+    let steps = ((LONG_BY * mean_steps) as u32).min(share).clamp(least, *MOST_STEPS.end());
+    steps.next_power_of_two() << group.side_log2
 }
 
-impl Cut {
-    fn new(rows: usize, nonzeros: usize, multiprocessors: u32, group: Group) -> Self {
-        let Group { columns_log2, side_log2 } = group;
-        let mean_steps = nonzeros as f64 / (rows.max(1) as f64 * f64::from(1 << side_log2));
-        // A warp takes a nonzero for each of its lanes over a column.
-        let a_step = f64::from(multiprocessors) * BUSY_WARPS * f64::from(WARP_SIZE >> columns_log2);
-        let share = (nonzeros as f64 / a_step) as u32;
-        let row = ((LONG_BY * mean_steps) as u32).min(share).clamp(*MOST_STEPS.start(), *MOST_STEPS.end());
-        let row = row.next_power_of_two();
-        let usual_side_log2 = side_log2.min(SIDE_LANES_LOG2.saturating_sub(columns_log2));
-        let least_steps = PIECE_STEPS >> (side_log2 - usual_side_log2);
-        let piece = share.clamp(least_steps, row).next_power_of_two();
-        // Pieces, of which there are less than twice as many as full ones, are counted in 32 bits.
-        let least = (nonzeros as u64 >> 30) as u32 + 1;
-        Self { longest_row: (row << side_log2).max(least), piece: (piece << side_log2).max(least) }
-    }
+/// log2 of the nonzeros of a block's piece, for a matrix of so many nonzeros.
+fn block_piece_log2(nonzeros: usize, multiprocessors: u32) -> u32 {
+    let share = nonzeros as u64 / (u64::from(multiprocessors) * BUSY_BLOCKS).max(1);
+    share.max(1).ilog2().clamp(WARP_PIECE[1], BLOCK_PIECE[1])
 }
 
 /// The rows that are cut into pieces, and the pieces.
 pub(super) struct LongRows {
-    /// The most nonzeros of a row that is not long, and of a piece.
+    /// The most nonzeros of a row that is not long.
     pub(super) longest: u32,
-    /// The long rows, in any order.
-    pub(super) rows: DeviceVec<u32>,
-    /// The first piece of each.
-    pub(super) first_pieces: DeviceVec<u32>,
+    /// Long rows.
+    pub(super) count: u64,
+    /// log2 of the lanes of a piece, and of its nonzeros.
+    lanes_log2: u32,
+    piece_log2: u32,
     /// The row of each piece.
-    pub(super) piece_rows: DeviceVec<u32>,
+    piece_rows: DeviceVec<u32>,
     /// Its number within the row.
-    pub(super) piece_ranks: DeviceVec<u32>,
+    piece_ranks: DeviceVec<u32>,
 }
 
 impl LongRows {
-    /// Finds them: counts, waits for the counts, and lists.
+    /// Finds them: counts, waits for the counts, and lists. Blocks sum pieces unless that leaves most of them with little to do.
     pub(super) fn find<S: Storage, O: Offset>(
         matrix: &DeviceCsr<S, O>,
         multiprocessors: u32,
         group: Group,
     ) -> Result<Self, DeviceError> {
-        let cut = Cut::new(matrix.rows(), matrix.nnz(), multiprocessors, group);
-        let mut none = Self::with_room(matrix.device(), cut.longest_row, [0, 0])?;
-        let [rows, _] = none.count(matrix)?;
-        if rows == 0 {
-            return Ok(none);
+        let (rows, nonzeros) = (matrix.rows(), matrix.nnz());
+        let mut found = Self {
+            longest: longest_row(rows, nonzeros, multiprocessors, group),
+            count: 0,
+            lanes_log2: BLOCK_PIECE[0],
+            piece_log2: block_piece_log2(nonzeros, multiprocessors),
+            piece_rows: matrix.device().uninitialized(0)?,
+            piece_ranks: matrix.device().uninitialized(0)?,
+        };
+        let [count, mut pieces] = found.count(matrix)?;
+        if count == 0 {
+            return Ok(found);
         }
-        let mut found = Self::with_room(matrix.device(), cut.piece, [0, 0])?;
-        let counts = found.count(matrix)?;
-        found = Self::with_room(matrix.device(), cut.piece, counts)?;
+        if u64::from(pieces) > u64::from(multiprocessors) * BUSY_BLOCKS {
+            [found.lanes_log2, found.piece_log2] = WARP_PIECE;
+            let [_, by_warps] = found.count(matrix)?;
+            if by_warps / 2 > pieces {
+                [found.lanes_log2, found.piece_log2] = BLOCK_PIECE;
+                [_, pieces] = found.count(matrix)?;
+            } else {
+                pieces = by_warps;
+            }
+        }
+        found.count = u64::from(count);
+        found.piece_rows = matrix.device().uninitialized(pieces as usize)?;
+        found.piece_ranks = matrix.device().uninitialized(pieces as usize)?;
         found.launch(matrix)?;
         Ok(found)
     }
 
-    /// Empty lists with room for `rows` rows and `pieces` pieces.
-    fn with_room(device: &Device, longest: u32, [rows, pieces]: [usize; 2]) -> Result<Self, DeviceError> {
-        Ok(Self {
-            longest,
-            rows: device.uninitialized(rows)?,
-            first_pieces: device.uninitialized(rows)?,
-            piece_rows: device.uninitialized(pieces)?,
-            piece_ranks: device.uninitialized(pieces)?,
-        })
-    }
-
-    /// How many rows are longer, and how many pieces they are; without room for them.
-    fn count<S: Storage, O: Offset>(&mut self, matrix: &DeviceCsr<S, O>) -> Result<[usize; 2], DeviceError> {
+    /// How many rows are long, and how many pieces they are; without room for them.
+    fn count<S: Storage, O: Offset>(&mut self, matrix: &DeviceCsr<S, O>) -> Result<[u32; 2], DeviceError> {
         if matrix.nnz() <= self.longest as usize {
             return Ok([0, 0]);
         }
         let counters = self.launch(matrix)?.download()?;
-        Ok([counters[0] as usize, counters[1] as usize])
+        Ok([counters[0], counters[1]])
     }
 
-    /// Lists the long rows as far as there is room for all; the counters.
+    /// Lists the pieces as far as there is room for all; the counters.
     fn launch<S: Storage, O: Offset>(
         &mut self,
         matrix: &DeviceCsr<S, O>,
@@ -113,26 +118,63 @@ impl LongRows {
         let kernel = SpmmLongRows {
             pattern: matrix.pattern().view(),
             counters: counters.as_global_mut(),
-            long_rows: self.rows.as_global_mut(),
-            first_pieces: self.first_pieces.as_global_mut(),
             piece_rows: self.piece_rows.as_global_mut(),
             piece_ranks: self.piece_ranks.as_global_mut(),
-            room: self.rows.len() as u32,
+            room: self.piece_rows.len() as u32,
             longest: self.longest,
+            piece_log2: self.piece_log2,
         };
         // SAFETY: the views are of the matrix's row offsets and of own buffers, which have room for all or for none of
-        // what is listed, and which are freed in the stream's order.
+        // what is listed, and which are freed in the stream's order. Pieces are counted in 32 bits: 2³² of them would be of a
+        // matrix of more than 2³⁸ nonzeros, which no device has memory for.
         unsafe { launch.launch(kernel) }?;
         Ok(counters)
+    }
+
+    /// Memory for the sums of the pieces, in `columns` columns and `tiles` tiles of columns.
+    pub(super) fn sums<V: Value>(
+        &self,
+        device: &Device,
+        columns: usize,
+        tiles: usize,
+    ) -> Result<TaggedSums, DeviceError> {
+        let of_all = |of_a_piece: usize| {
+            let too_large = DeviceError::TooLarge { elements: usize::MAX, element_bytes: size_of::<V>() };
+            // A part has several words.
+            let elements = self.pieces().checked_mul(of_a_piece);
+            elements.filter(|elements| *elements <= usize::MAX / 64).ok_or(too_large)
+        };
+        TaggedSums::new::<V>(device, of_all(columns)?, of_all(tiles)?)
+    }
+
+    /// The pieces as the kernel takes them, with `1 << columns_log2` lanes over columns.
+    pub(super) fn view(&self, sums: TaggedWords, columns_log2: u32) -> Pieces {
+        Pieces {
+            rows: self.piece_rows.as_global(),
+            ranks: self.piece_ranks.as_global(),
+            sums,
+            count: self.pieces() as u32,
+            len_log2: self.piece_log2,
+            group: Group { columns_log2, side_log2: self.lanes_log2 - columns_log2 },
+        }
+    }
+
+    /// Blocks of `block_size` threads that sum the pieces.
+    pub(super) fn blocks(&self, block_size: u32) -> usize {
+        self.pieces().div_ceil((block_size >> self.lanes_log2) as usize)
     }
 
     pub(super) fn pieces(&self) -> usize {
         self.piece_rows.len()
     }
 
+    /// The most nonzeros of a piece.
+    pub(super) fn longest_piece(&self) -> u32 {
+        1 << self.piece_log2
+    }
+
     pub(super) fn bytes(&self) -> u64 {
-        let rows = self.rows.bytes() + self.first_pieces.bytes();
-        rows + self.piece_rows.bytes() + self.piece_ranks.bytes()
+        self.piece_rows.bytes() + self.piece_ranks.bytes()
     }
 }
 
@@ -142,16 +184,26 @@ mod tests {
 
     #[test]
     fn rows_are_cut_by_what_there_is_to_do() {
-        let cut = |rows, nonzeros, columns_log2, side_log2| {
-            let Cut { longest_row, piece } = Cut::new(rows, nonzeros, 132, Group { columns_log2, side_log2 });
-            (longest_row, piece)
+        let longest = |rows, nonzeros, columns_log2, side_log2| {
+            longest_row(rows, nonzeros, 132, Group { columns_log2, side_log2 })
         };
-        assert_eq!(cut(1_000_000, 20_000_000, 5, 0), (128, 128), "a long row among many short ones");
-        assert_eq!(cut(100_000, 30_000_000, 5, 0), (512, 512), "long rows, and enough of them");
-        assert_eq!(cut(124, 90_000, 5, 0), (128, 64), "few long rows");
-        assert_eq!(cut(10_000, 700_000, 0, 3), (1024, 512), "eight nonzeros a step, of 32 rows a warp");
-        assert_eq!(cut(124, 90_000, 1, 4), (2048, 256), "16 nonzeros a step, because rows are few");
-        assert_eq!(cut(0, 0, 5, 0), (128, 64));
-        assert_eq!(cut(1, 1 << 40, 5, 0), (1025, 1025), "pieces are counted in 32 bits");
+        assert_eq!(longest(1_000_000, 20_000_000, 5, 0), 128, "a long row among shorter ones");
+        assert_eq!(longest(1_000_000, 3_000_000, 5, 0), 128, "a long row among many short ones");
+        assert_eq!(longest(20_000, 60_000, 5, 0), 32, "a long row among few short ones");
+        assert_eq!(longest(100_000, 30_000_000, 5, 0), 512, "long rows, and enough of them");
+        assert_eq!(longest(124, 90_000, 5, 0), 64, "few long rows");
+        assert_eq!(longest(10_000, 700_000, 0, 3), 256, "eight nonzeros a step, of 32 rows a warp");
+        assert_eq!(longest(0, 0, 5, 0), 32);
+        assert_eq!(longest(1, 1 << 40, 5, 0), 512);
+        assert_eq!(longest(1, usize::MAX, 0, 5), 512 << 5);
+    }
+
+    #[test]
+    fn pieces_are_shorter_where_nonzeros_are_few() {
+        assert_eq!(
+            [0, 90_000, 500_000, 1 << 40].map(|nonzeros| block_piece_log2(nonzeros, 132)),
+            [7, 7, 8, 9]
+        );
+        assert_eq!(block_piece_log2(1, 0), 7);
     }
 }

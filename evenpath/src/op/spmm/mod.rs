@@ -55,8 +55,8 @@ impl SpmmOperand<bf16> for f32 {}
 pub struct SpmmOptions {
     /// Columns of B that the plan has a workspace for; 32 by default. Wider products are done in passes of so many columns.
     pub columns: usize,
-    /// The layout of B that the plan has a workspace for. One by columns is copied to one by rows first; if the plan does
-    /// not know beforehand, the memory is allocated in the first run.
+    /// The layout of B that the plan has a workspace for. One by columns is copied to one by rows first, unless few elements of
+    /// it are read; if the plan does not know beforehand, the memory is allocated in the first run.
     pub layout: Layout,
     /// Multiprocessors that the work is divided for, which decides in which order sums are added; by default those of the
     /// device ([`SpmmPlanInfo::multiprocessors`]). With the same number given, GPUs, real and simulated, agree to the last bit.
@@ -138,8 +138,8 @@ impl<S: Storage, O: Offset> DeviceCsr<S, O> {
     ///
     /// # Errors
     ///
-    /// If there is no memory for the workspace (8 bytes and `columns` sums a piece of 128 nonzeros or more of a long
-    /// row, and B once more if it is stored by columns), or the device was lost.
+    /// If there is no memory for the workspace (8 bytes and `columns` sums, twice as long as an element, a piece of a long row,
+    /// which mostly has 128 nonzeros or more, and B once more if it is stored by columns), or the device was lost.
     pub fn plan_spmm<T: SpmmOperand<S>>(&self, options: SpmmOptions) -> Result<SpmmPlan<S, T, O>, OpError> {
         let start = self.device().record()?;
         let schedule = match self.device().kind() {

@@ -1,12 +1,10 @@
 //! How lanes lie over rows, nonzeros and columns.
 
-use evenpath_kernels::spmm::Group;
+use evenpath_kernels::spmm::{Group, Packets, Strided, width};
+use evenpath_simt::Stored;
 
 /// Lanes of a warp, as a power of two.
 const WARP_LOG2: u32 = 5;
-
-/// Bytes that a lane moves at once.
-const PACKET: usize = 16;
 
 /// Steps of a lane through a row of mean length, as a power of two, about. With fewer, lanes wait more for a row's beginning
 /// and end than for its nonzeros.
@@ -45,15 +43,72 @@ pub(super) fn lanes_by_columns_log2(block_size: u32, element_bytes: usize) -> u3
     (block_size * element_bytes as u32 / SECTOR).max(1).ilog2()
 }
 
-/// Elements of `element_bytes` bytes in an access, if everything that is moved is whole accesses: the columns, and the
-/// elements before them and from one row to the next.
-pub(super) fn packet_width(element_bytes: usize, multiples: &[usize]) -> Option<u32> {
-    let width = PACKET / element_bytes;
-    multiples.iter().all(|elements| elements.is_multiple_of(width)).then_some(width as u32)
+/// How a lane moves its columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Packets,
+    Strided,
+    Elements,
+}
+
+/// How a lane moves its columns, and how many they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Moves {
+    access: Access,
+    pub(super) width: u32,
+}
+
+impl Moves {
+    /// The widest for elements of `T`, if B is read in strides, or with it and C by rows, and if `multiples` are numbers of
+    /// elements of which each must be whole accesses: the columns, and the elements before them and from one row to the next.
+    pub(super) fn new<T: Stored>(is_strided: bool, multiples: &[usize]) -> Self {
+        let (access, width) = if is_strided {
+            (Access::Strided, const { width::<T, Strided>() })
+        } else {
+            (Access::Packets, const { width::<T, Packets>() })
+        };
+        if multiples.iter().all(|elements| elements.is_multiple_of(width)) {
+            Self { access, width: width as u32 }
+        } else {
+            Self { access: Access::Elements, width: 1 }
+        }
+    }
+
+    /// The variant of the kernel, for a matrix with or without pieces. There is one for strides, because it is for few nonzeros.
+    pub(super) fn variant(self, has_pieces: bool) -> &'static str {
+        match (self.access, has_pieces) {
+            (Access::Packets, false) => "Packets",
+            (Access::Packets, true) => "PacketPieces",
+            (Access::Elements, false) => "Elements",
+            (Access::Elements, true) => "ElementPieces",
+            (Access::Strided, _) => "StridedPieces",
+        }
+    }
+}
+
+/// Elements of B that may be loaded by columns for each multiprocessor, one sector of memory for each: about what the copy of B
+/// to rows takes, most of which is a launch.
+const STRIDED_LOADS: u128 = 4096;
+
+/// Whether a B of `columns` columns, stored by columns, is read as it is, instead of being copied to rows first.
+pub(super) fn reads_columns(nonzeros: usize, columns: usize, multiprocessors: u32) -> bool {
+    nonzeros as u128 * columns as u128 <= u128::from(multiprocessors) * STRIDED_LOADS
+}
+
+/// Bytes of B, in whole sectors, that each multiprocessor gathers if pieces have a launch of their own: about 30 µs of work on an
+/// H200. With more, another launch costs less than the registers that a kernel with pieces takes from the other rows.
+const SPLIT_BYTES: u128 = 1 << 20;
+
+/// Whether pieces are not in the launch of the rows, for rows of B of `row_bytes` bytes.
+pub(super) fn is_split(nonzeros: usize, row_bytes: usize, multiprocessors: u32) -> bool {
+    let gathered = nonzeros as u128 * row_bytes.max(SECTOR as usize) as u128;
+    gathered >= u128::from(multiprocessors) * SPLIT_BYTES
 }
 
 #[cfg(test)]
 mod tests {
+    use evenpath_simt::half::f16;
+
     use super::*;
 
     #[test]
@@ -84,9 +139,28 @@ mod tests {
     }
 
     #[test]
-    fn packets_are_whole() {
-        assert_eq!(packet_width(8, &[0, 2, 6]), Some(2));
-        assert_eq!(packet_width(2, &[8, 64]), Some(8));
-        assert_eq!(packet_width(4, &[4, 6]), None);
+    fn accesses_are_whole() {
+        let moves = |access, width| Moves { access, width };
+        assert_eq!(Moves::new::<f64>(false, &[0, 2, 6]), moves(Access::Packets, 2));
+        assert_eq!(Moves::new::<f16>(false, &[8, 64]), moves(Access::Packets, 8));
+        assert_eq!(Moves::new::<f32>(false, &[4, 6]), moves(Access::Elements, 1));
+        assert_eq!(Moves::new::<f16>(true, &[4, 0]), moves(Access::Strided, 4));
+        assert_eq!(Moves::new::<f64>(true, &[6]), moves(Access::Strided, 2));
+        assert_eq!(Moves::new::<f32>(true, &[6]), moves(Access::Elements, 1));
+    }
+
+    #[test]
+    fn columns_are_read_where_few_elements_are() {
+        assert!(reads_columns(100_000, 4, 132) && !reads_columns(1_000_000, 4, 132));
+        assert!(reads_columns(10_000, 32, 132) && !reads_columns(100_000, 32, 132));
+        assert!(reads_columns(0, 1, 0) && !reads_columns(1, 1, 0));
+        assert!(!reads_columns(usize::MAX, usize::MAX, u32::MAX));
+    }
+
+    #[test]
+    fn pieces_have_a_launch_where_there_is_much_to_do() {
+        assert!(is_split(3_000_000, 128, 132) && !is_split(500_000, 128, 132));
+        assert!(is_split(10_000_000, 4, 132) && !is_split(1_000_000, 4, 132));
+        assert!(!is_split(0, 0, 132) && is_split(usize::MAX, usize::MAX, u32::MAX));
     }
 }

@@ -44,10 +44,10 @@ impl TaggedSums {
     /// The launches of a graph have one number for all runs of the graph: each finds zeros.
     pub(in crate::op) fn lock(&self) -> Result<MutexGuard<'_, Words>, DeviceError> {
         let mut words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
-        if words.sums.device().is_recording() {
+        // A run need not write all words, so none may be as old as the number's return.
+        if words.sums.device().is_recording() || words.run == u32::MAX {
             words.sums.set_zero()?;
         }
-        // Every word is written in every run, so that none is as old as the number's return.
         words.run = words.run.wrapping_add(1).max(1);
         Ok(words)
     }
