@@ -6,7 +6,7 @@ use super::SpmvMethod;
 use super::lengths::Lengths;
 use super::thresholds::{
     BINNED_MEAN, BLOCK_MEAN, BLOCK_SPREAD, BLOCK_THREADS, CACHE_TENTHS, LONG_SHARE, RESIDENT_BLOCK_MEAN,
-    ROW_BLOCK_MEAN, SPARE_LANES, WARP_STEPS, WAVE_STEPS_OF_BLOCKS, WAVE_STEPS_OF_TILES, WAVE_THREADS,
+    ROW_BLOCK_MEAN, SPARE_LANES, SPARE_STEPS, WARP_STEPS, WAVE_STEPS_OF_BLOCKS, WAVE_STEPS_OF_TILES, WAVE_THREADS,
     WAVES_OF_F32, WAVES_OF_WARPS, WINDOW_MEAN, WINDOW_MEAN_OF_NEIGHBORS, WINDOW_ROWS_F32, WINDOW_ROWS_F64,
 };
 use super::windows::Found;
@@ -72,11 +72,18 @@ impl Features {
         }
     }
 
-    /// Lanes that rows of the mean length want: more for the shortest where the device has threads to spare.
+    /// Lanes that rows of the mean length want: more where the device has threads to spare, since the steps of a row then decide.
     pub(super) fn lanes(&self) -> u32 {
-        let lanes = policy::spmv_lanes(self.rows, self.nonzeros);
-        let has_threads = 2 * self.rows * u64::from(SPARE_LANES) <= self.wave();
-        if has_threads { lanes.max(SPARE_LANES) } else { lanes }
+        let mut lanes = policy::spmv_lanes(self.rows, self.nonzeros);
+        if 2 * self.rows * u64::from(SPARE_LANES) <= self.wave() {
+            lanes = lanes.max(SPARE_LANES);
+        }
+        let fits = |lanes: u32| self.rows * u64::from(lanes) <= self.wave();
+        let has_steps = |lanes: u32| f64::from(lanes) * SPARE_STEPS <= self.lengths.mean;
+        while lanes < 32 && fits(2 * lanes) && has_steps(2 * lanes) {
+            lanes *= 2;
+        }
+        lanes
     }
 
     /// Threads that run at once.

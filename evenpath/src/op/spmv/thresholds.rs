@@ -35,6 +35,8 @@ thresholds! {
     WAVE_THREADS: u64 = 2048;
     /// Lanes per row, at least, where those of all rows are half a wave or less.
     SPARE_LANES: u32 = 4;
+    /// Accesses of a lane, at least, for a row of mean length, where rows get twice the lanes because all of them still run at once.
+    SPARE_STEPS: f64 = 2.0;
     /// Waves of lanes up to which these are faster in f32 than row blocks and tiles where the matrix stays in cache.
     WAVES_OF_F32: u64 = 2;
     /// Waves of warps, one per row, up to which these are best for a matrix of unlike rows that stays in cache.

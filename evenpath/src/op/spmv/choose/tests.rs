@@ -31,10 +31,15 @@ fn fits(features: &Features) -> bool {
 }
 
 fn expected_lanes(features: &Features) -> u32 {
-    match policy::spmv_lanes(features.rows, features.nonzeros) {
+    let wave = features.multiprocessors * 2048;
+    let least = match policy::spmv_lanes(features.rows, features.nonzeros) {
         2 if features.rows <= features.multiprocessors * 256 => 4,
         lanes => lanes,
-    }
+    };
+    let wider = [32, 16, 8, 4].into_iter().find(|&lanes| {
+        features.rows * u64::from(lanes) <= wave && f64::from(lanes) <= features.lengths.mean / 2.0
+    });
+    least.max(wider.unwrap_or(2))
 }
 
 fn lanes_win(features: &Features) -> bool {
