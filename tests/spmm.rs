@@ -249,6 +249,40 @@ fn lengths_around_steps_and_pieces() {
     }
 }
 
+/// Blocks whose rows have more nonzeros than they stage at once, with rows that end at, before and after the end of a stage.
+#[test]
+fn rows_in_stages() {
+    fn check<S: Storage, T: SpmmOperand<S>, O: Offset>(device: &Device)
+    where
+        Compute<S>: Storage,
+    {
+        let lengths: Vec<usize> = [128, 0, 127, 65, 64, 63, 33, 32, 100, 96].repeat(7);
+        let a = with_row_lengths::<S, O>(130, &lengths[..67]);
+        for (columns, b_layout, c_layout) in [
+            (4, Layout::RowMajor, Layout::RowMajor),
+            (32, Layout::RowMajor, Layout::RowMajor),
+            (40, Layout::RowMajor, Layout::ColumnMajor),
+            (32, Layout::ColumnMajor, Layout::ColumnMajor),
+        ] {
+            // For one multiprocessor no lanes are to spare, so that a block has many rows.
+            let options = SpmmOptions::default().with_columns(columns).with_multiprocessors(1);
+            let plan = device.upload(&a).expect("upload").plan_spmm(options).expect("plan");
+            assert_eq!(plan.info().pieces, 0, "no row is long");
+            for beta in [0.0, -0.5] {
+                let case = Case { a: &a, columns, b_layout, c_layout, gap: 0, alpha: 1.5, beta };
+                case.check_plan::<T>(device, &plan);
+            }
+        }
+    }
+    for under_test in kernel_devices() {
+        let device = &under_test.device;
+        check::<f64, f64, u32>(device);
+        check::<f32, f32, u64>(device);
+        check::<f16, f16, u32>(device);
+        check::<bf16, f32, u32>(device);
+    }
+}
+
 /// One row of many pieces: the block that sums them has more pieces than warps, several times over.
 #[test]
 fn a_row_of_many_pieces() {

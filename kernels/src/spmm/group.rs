@@ -32,6 +32,16 @@ pub(super) struct InGlobal<S> {
     pub(super) len: u32,
 }
 
+impl<S: Element> InGlobal<S> {
+    /// `len` of the nonzeros from `start` on.
+    #[inline(always)]
+    pub(super) fn part(self, start: u32, len: u32) -> Self {
+        // From the end of the matrix on, a stretch has no element to begin with.
+        let start = if len > 0 { start as usize } else { 0 };
+        Self { column_indices: self.column_indices.skip(start), values: self.values.skip(start), len }
+    }
+}
+
 impl<S: Element> Nonzeros<S> for InGlobal<S> {
     #[inline(always)]
     fn len(self) -> u32 {
@@ -192,8 +202,7 @@ impl Group {
         thread::index() >> self.columns_log2 & ((1 << self.side_log2) - 1)
     }
 
-    /// Sums the lane's nonzeros of a stretch times its columns of B, which begins at the first of the lane's columns. All
-    /// loads of a round are issued before the first is used.
+    /// Sums the lane's nonzeros of a stretch times its columns of B, which begins at the first of the lane's columns.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn sum<W: Width, S: Stored, T: Stored<Compute = S::Compute>>(
@@ -202,6 +211,19 @@ impl Group {
         b: DenseView<T>,
     ) -> Sums<S::Compute> {
         let mut sums = [S::Compute::ZERO; MAX_WIDTH];
+        self.add::<W, S, T>(&mut sums, nonzeros, b);
+        sums
+    }
+
+    /// Adds the lane's nonzeros of a stretch times its columns of B. All loads of a round are issued before the first is used.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn add<W: Width, S: Stored, T: Stored<Compute = S::Compute>>(
+        self,
+        sums: &mut Sums<S::Compute>,
+        nonzeros: impl Nonzeros<S>,
+        b: DenseView<T>,
+    ) {
         let mut first = self.side();
         let len = nonzeros.len();
         let mut left = len;
@@ -220,7 +242,7 @@ impl Group {
                 moved[round] = b.load::<W>(column[round]);
             }
             for round in 0..IN_FLIGHT {
-                add::<W, S, T>(&mut sums, value[round], moved[round]);
+                multiply_add::<W, S, T>(sums, value[round], moved[round]);
             }
             first += (IN_FLIGHT as u32) << self.side_log2;
             left -= (IN_FLIGHT as u32) << self.side_log2;
@@ -241,10 +263,9 @@ impl Group {
             }
             // What was not loaded is zero times zero.
             for round in 0..IN_FLIGHT {
-                add::<W, S, T>(&mut sums, value[round], moved[round]);
+                multiply_add::<W, S, T>(sums, value[round], moved[round]);
             }
         }
-        sums
     }
 
     /// Adds up the sums of the warp's lanes that are in one group and have the same columns; each of them has the result.
@@ -300,7 +321,7 @@ impl Group {
 }
 
 #[inline(always)]
-fn add<W: Width, S: Stored, T: Stored<Compute = S::Compute>>(
+fn multiply_add<W: Width, S: Stored, T: Stored<Compute = S::Compute>>(
     sums: &mut Sums<S::Compute>,
     value: S,
     moved: W::Moved<T>,

@@ -84,9 +84,7 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
         let index = block * (BLOCK as u32 >> group.lanes_log2()) + group.index();
         let piece = self.piece(index);
         let is_last: Shared<u32> = arena.take(FLAG_BYTES / 4);
-        let column_indices = self.matrix.column_indices.skip(piece.begin);
-        let values = self.matrix.values.skip(piece.begin);
-        let staged = stage::<S, BLOCK>(arena, group.lanes_log2(), column_indices, values, piece.len);
+        let staged = stage::<S, BLOCK>(arena, group.lanes_log2(), self.stretch(piece.begin, piece.len));
         let lane_b = if piece.len > 0 { self.b.skip_columns(lane.first()) } else { self.b };
         let mut sums = group.sum::<W, S, T>(staged, lane_b);
         group.reduce::<W, T>(&mut sums);

@@ -1,6 +1,7 @@
 //! The product: pieces of long rows, and one group of lanes for each other row.
 
 use core::marker::PhantomData;
+use core::ops::Range;
 
 use evenpath_simt::half::{bf16, f16};
 use evenpath_simt::{kernel, thread, Arena, Element, Stored};
@@ -8,7 +9,7 @@ use evenpath_simt::{kernel, thread, Arena, Element, Stored};
 use super::group::{DenseView, Group, InGlobal, InShared, Sums};
 use super::part::Part;
 use super::pieces::{Pieces, FLAG_BYTES};
-use super::stage::{stage, staged_bytes, STAGED_BY_THREAD};
+use super::stage::{stage, staged, staged_apart, sum_in_stages};
 use super::update::DenseUpdate;
 use super::width::{width, Elements, Packets, Strided, Width};
 use crate::{CsrView, Offset};
@@ -18,7 +19,8 @@ kernel! {
     /// of columns come after those of another; in each, those of the pieces come first. Its variants are the widths:
     /// [`Packets`] where rows of B and C begin at multiples of 16 bytes and `columns` is as many bytes, [`Strided`] for a B by
     /// columns where their number is a multiple of a lane's, [`Elements`] elsewhere; each for a matrix that may have pieces, which
-    /// costs registers, and the first and the last also for one that has none.
+    /// costs registers, and the first and the last also for one that has none. [`InStages`] is the first for blocks whose nonzeros
+    /// are too many for their shared memory.
     pub struct SpmmRows<S: Stored, T: Stored, O: Offset> {
         /// A.
         pub matrix: CsrView<S, O>,
@@ -56,6 +58,18 @@ kernel! {
         spmm_rows_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = Packets, 128 x 1 resident 10;
         spmm_rows_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = Packets, 128 x 1 resident 10;
         spmm_rows_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = Packets, 128 x 1 resident 10;
+        spmm_stages_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = PacketStages, 128 x 1 resident 8;
+        spmm_stages_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = PacketStages, 128 x 1 resident 8;
+        spmm_stages_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = PacketStages, 128 x 1 resident 8;
+        spmm_stages_f64_u64 in spmm_f64: <S = f64, T = f64, O = u64>, with P = PacketStages, 128 x 1 resident 8;
+        spmm_stages_f16_u32 in spmm_f16: <S = f16, T = f16, O = u32>, with P = PacketStages, 128 x 1 resident 8;
+        spmm_stages_f16_u64 in spmm_f16: <S = f16, T = f16, O = u64>, with P = PacketStages, 128 x 1 resident 8;
+        spmm_stages_f16_f32_u32 in spmm_f16_f32: <S = f16, T = f32, O = u32>, with P = PacketStages, 128 x 1 resident 8;
+        spmm_stages_f16_f32_u64 in spmm_f16_f32: <S = f16, T = f32, O = u64>, with P = PacketStages, 128 x 1 resident 8;
+        spmm_stages_bf16_u32 in spmm_bf16: <S = bf16, T = bf16, O = u32>, with P = PacketStages, 128 x 1 resident 8;
+        spmm_stages_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = PacketStages, 128 x 1 resident 8;
+        spmm_stages_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = PacketStages, 128 x 1 resident 8;
+        spmm_stages_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = PacketStages, 128 x 1 resident 8;
         spmm_row_elements_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = Elements, 128 x 1 resident 10;
         spmm_row_elements_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = Elements, 128 x 1 resident 10;
         spmm_row_elements_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = Elements, 128 x 1 resident 10;
@@ -112,12 +126,13 @@ pub trait Variant {
     /// The columns of a lane.
     type Width: Width;
     /// Whether there may be pieces.
-    const HAS_PIECES: bool;
+    const HAS_PIECES: bool = false;
+    /// Whether each group stages its row a part at a time, instead of the block all of its nonzeros.
+    const IN_STAGES: bool = false;
 }
 
 impl<W: Width> Variant for W {
     type Width = W;
-    const HAS_PIECES: bool = false;
 }
 
 /// A [`Variant`] for matrices that may have pieces.
@@ -129,14 +144,25 @@ impl<W: Width> Variant for WithPieces<W> {
     const HAS_PIECES: bool = true;
 }
 
+/// A [`Variant`] for rows that a block does not stage at once.
+#[derive(Debug)]
+pub struct InStages<W>(PhantomData<W>);
+
+impl<W: Width> Variant for InStages<W> {
+    type Width = W;
+    const IN_STAGES: bool = true;
+}
+
 type PacketPieces = WithPieces<Packets>;
 type ElementPieces = WithPieces<Elements>;
 type StridedPieces = WithPieces<Strided>;
+type PacketStages = InStages<Packets>;
 
 /// Shared memory of a block: first its nonzeros, or those of pieces and a flag per piece; then its part of C, with one more row
 /// per column, against bank conflicts, and a flag per row, or the sums of the warps.
 const fn shared_bytes<S: Stored, T: Stored, P: Variant>(block: usize) -> usize {
-    let nonzeros = staged_bytes::<S>(block) + if P::HAS_PIECES { FLAG_BYTES } else { 0 };
+    let places = if P::IN_STAGES { staged_apart(block) } else { staged(block) };
+    let nonzeros = places * (4 + S::SIZE) + if P::HAS_PIECES { FLAG_BYTES } else { 0 };
     let part = (block + thread::WARP_SIZE as usize) * width::<T, P::Width>() * <T::Compute as Element>::SIZE
         + block * 4;
     if nonzeros > part {
@@ -183,12 +209,12 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
         if P::HAS_PIECES && block < piece_blocks {
             self.multiply_piece::<P::Width, BLOCK>(arena, lane, block);
         } else {
-            self.multiply_row::<P::Width, BLOCK>(arena, lane, block - piece_blocks);
+            self.multiply_row::<P, BLOCK>(arena, lane, block - piece_blocks);
         }
     }
 
     #[inline(always)]
-    fn multiply_row<W: Width, const BLOCK: usize>(self, arena: Arena, lane: LaneColumns, block: u32) {
+    fn multiply_row<P: Variant, const BLOCK: usize>(self, arena: Arena, lane: LaneColumns, block: u32) {
         let Self { matrix, group, .. } = self;
         // 1. Find the group's row.
         let block_rows = BLOCK >> group.lanes_log2();
@@ -203,40 +229,59 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
         }
         // B may have no rows.
         let lane_b = if len > 0 { self.b.skip_columns(lane.first()) } else { self.b };
-        // 2. Sum the row, from shared memory if the block's nonzeros fit there.
-        let block_begin = matrix.row_offsets.load(first_row).to_usize();
+        // 2. Sum the row.
         let rows_left = matrix.rows as usize - first_row;
-        let end_row = first_row + if rows_left < block_rows { rows_left } else { block_rows };
-        let block_len = matrix.row_offsets.load(end_row).to_usize() - block_begin;
-        let mut sums = if block_len <= BLOCK * STAGED_BY_THREAD {
-            let first = begin.wrapping_sub(block_begin) as u32;
-            let column_indices = matrix.column_indices.skip(block_begin);
-            let values = matrix.values.skip(block_begin);
-            let all = const { (BLOCK as u32).ilog2() };
-            let staged = stage::<S, BLOCK>(arena, all, column_indices, values, block_len as u32);
-            group.sum::<W, S, T>(InShared { first, len, ..staged }, lane_b)
+        let mut sums = if P::IN_STAGES {
+            sum_in_stages::<P::Width, S, T, BLOCK>(arena, group, self.stretch(begin, len), lane_b)
         } else {
-            let column_indices = matrix.column_indices.skip(begin);
-            let nonzeros = InGlobal { column_indices, values: matrix.values.skip(begin), len };
-            group.sum::<W, S, T>(nonzeros, lane_b)
+            let end_row = first_row + if rows_left < block_rows { rows_left } else { block_rows };
+            self.sum_with_block::<P::Width, BLOCK>(arena, first_row..end_row, (begin, len), lane_b)
         };
-        group.reduce::<W, T>(&mut sums);
+        group.reduce::<P::Width, T>(&mut sums);
 
         // 3. Store: rows of C directly, columns by way of shared memory.
         if self.c_by_columns == 0 {
             if is_kept && lane.is_inside && group.side() == 0 {
-                self.store_by_rows::<W>(row, lane, &sums);
+                self.store_by_rows::<P::Width>(row, lane, &sums);
             }
         } else {
             // The nonzeros were in the same memory.
             thread::barrier();
-            let part = Part::<T::Compute>::take::<T, W, BLOCK>(arena, group);
-            part.fill::<W, T>(group, &sums, is_kept);
+            let part = Part::<T::Compute>::take::<T, P::Width, BLOCK>(arena, group);
+            part.fill::<P::Width, T>(group, &sums, is_kept);
             thread::barrier();
             let columns_left = self.columns - lane.of_tile;
             let update = self.update.skip(lane.of_tile as usize * self.c_stride as usize + first_row);
-            part.store::<W, T, BLOCK>(group, update, self.c_stride, rows_left, columns_left);
+            part.store::<P::Width, T, BLOCK>(group, update, self.c_stride, rows_left, columns_left);
         }
+    }
+
+    /// Sums the row of a group, given the first of its nonzeros and their number: from shared memory if those of all the block's rows
+    /// fit there.
+    #[inline(always)]
+    fn sum_with_block<W: Width, const BLOCK: usize>(
+        self,
+        arena: Arena,
+        rows: Range<usize>,
+        (begin, len): (usize, u32),
+        lane_b: DenseView<T>,
+    ) -> Sums<S::Compute> {
+        let block_begin = self.matrix.row_offsets.load(rows.start).to_usize();
+        let block_len = self.matrix.row_offsets.load(rows.end).to_usize() - block_begin;
+        if block_len > const { staged(BLOCK) } {
+            return self.group.sum::<W, S, T>(self.stretch(begin, len), lane_b);
+        }
+        let first = begin.wrapping_sub(block_begin) as u32;
+        let all = const { (BLOCK as u32).ilog2() };
+        let staged = stage::<S, BLOCK>(arena, all, self.stretch(block_begin, block_len as u32));
+        self.group.sum::<W, S, T>(InShared { first, len, ..staged }, lane_b)
+    }
+
+    /// `len` nonzeros from `begin` on.
+    #[inline(always)]
+    pub(super) fn stretch(self, begin: usize, len: u32) -> InGlobal<S> {
+        let CsrView { column_indices, values, .. } = self.matrix;
+        InGlobal { column_indices: column_indices.skip(begin), values: values.skip(begin), len }
     }
 
     /// Stores a lane's columns of a row of C.

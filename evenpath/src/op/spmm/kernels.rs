@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use evenpath_kernels::spmm::{DenseUpdate, DenseView, Pieces, SpmmRows, SpmmTranspose, TRANSPOSE_TILE};
 
 use super::long_rows::LongRows;
-use super::shape::{Moves, group, is_split, lanes_by_columns_log2, reads_columns, room};
+use super::shape::{Moves, Rows, group, is_split, most_lanes_log2, reads_columns, room};
 use super::{Product, SpmmOptions, SpmmPlanInfo};
 use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, MAX_GRID};
 use crate::op::spmv::TaggedSums;
@@ -52,7 +52,9 @@ impl<T: Storage> Kernels<T> {
         // Operands may have to be moved by elements; the group of a run is the wider then.
         let moves = Moves::new::<T>(options.layout == Layout::ColumnMajor && !copies, &[columns]);
         let room = room(multiprocessors, matrix.rows());
-        let group = group(columns as u32, moves.width, mean, room, 5);
+        let block_size = device.variant::<SpmmRows<T, T, O>>(moves.variant(Rows::Alone)).info().block_size;
+        let most_lanes_log2 = most_lanes_log2(options.layout, block_size, T::SIZE);
+        let group = group(columns as u32, moves.width, mean, room, most_lanes_log2);
         let long_rows = LongRows::find(matrix, multiprocessors, group)?;
         let sums = long_rows.sums::<Compute<T>>(device, columns, columns.div_ceil(LEAST_TILE))?;
         let b_by_rows = Mutex::new(workspace(device, if copies { matrix.cols() } else { 0 }, columns)?);
@@ -134,13 +136,15 @@ impl<T: Storage> Kernels<T> {
         let multiples = [columns.len(), loaded[0], loaded[1], stored[0], stored[1]];
         let moves = Moves::new::<T>(is_strided, &multiples);
         let pass_columns = columns.len() as u32;
-        let variant = |has_pieces| device.variant::<SpmmRows<S, T, O>>(moves.variant(has_pieces));
+        let variant = |rows| device.variant::<SpmmRows<S, T, O>>(moves.variant(rows));
         let has_pieces = self.long_rows.pieces() > 0;
-        let block_size = variant(has_pieces).info().block_size;
-        let most_lanes_log2 = if by_columns { lanes_by_columns_log2(block_size, T::SIZE) } else { 5 };
+        let block_size = variant(Rows::WithPieces).info().block_size;
+        let most_lanes_log2 = most_lanes_log2(product.c.layout(), block_size, T::SIZE);
         let group = group(pass_columns, moves.width, self.mean, self.room, most_lanes_log2);
         let tiles = pass_columns.div_ceil(moves.width << group.columns_log2) as usize;
-        let row_blocks = matrix.rows().div_ceil((block_size >> group.lanes_log2()) as usize);
+        let block_rows = block_size >> group.lanes_log2();
+        let row_blocks = matrix.rows().div_ceil(block_rows as usize);
+        let without_pieces = Rows::without_pieces(block_rows, self.mean, block_size);
         let piece_blocks = self.long_rows.blocks(block_size);
         let mut sums = self.sums.lock()?;
         let all = SpmmRows {
@@ -158,13 +162,14 @@ impl<T: Storage> Kernels<T> {
         // The grids are checked before C is written.
         let is_split = has_pieces && is_split(matrix.nnz(), columns.len() * T::SIZE, self.multiprocessors);
         let (launch, kernel) = if is_split {
-            let launch = variant(true).blocks(piece_blocks * tiles)?;
-            let rows = variant(false).blocks(row_blocks * tiles)?;
+            let launch = variant(Rows::WithPieces).blocks(piece_blocks * tiles)?;
+            let rows = variant(without_pieces).blocks(row_blocks * tiles)?;
             // SAFETY: as below.
             unsafe { launch.launch(SpmmRows { row_blocks: 0, ..all }) }?;
             (rows, SpmmRows { pieces: Pieces { count: 0, ..all.pieces }, ..all })
         } else {
-            (variant(has_pieces).blocks((row_blocks + piece_blocks) * tiles)?, all)
+            let rows = if has_pieces { Rows::WithPieces } else { without_pieces };
+            (variant(rows).blocks((row_blocks + piece_blocks) * tiles)?, all)
         };
         // SAFETY: the views are of the matrix, of dense matrices whose shapes were checked, and of the plan's own
         // buffers; all are on this device, and buffers are freed in the stream's order. The matrix is valid, so every

@@ -1,7 +1,9 @@
 //! How lanes lie over rows, nonzeros and columns.
 
-use evenpath_kernels::spmm::{Group, Packets, Strided, width};
+use evenpath_kernels::spmm::{Group, Packets, STAGED_BY_THREAD, Strided, width};
 use evenpath_simt::Stored;
+
+use crate::op::Layout;
 
 /// Lanes of a warp, as a power of two.
 const WARP_LOG2: u32 = 5;
@@ -38,9 +40,13 @@ pub(super) fn room(multiprocessors: u32, rows: usize) -> f64 {
     (u64::from(multiprocessors) * BUSY_THREADS) as f64 / rows.max(1) as f64
 }
 
-/// log2 of the most lanes of a group with which a block of `block_size` threads stores whole sectors of C's columns.
-pub(super) fn lanes_by_columns_log2(block_size: u32, element_bytes: usize) -> u32 {
-    (block_size * element_bytes as u32 / SECTOR).max(1).ilog2()
+/// log2 of the most lanes of a group: a warp or, for a C by columns, those with which a block of `block_size` threads stores whole
+/// sectors of C's columns.
+pub(super) fn most_lanes_log2(layout: Layout, block_size: u32, element_bytes: usize) -> u32 {
+    match layout {
+        Layout::RowMajor => WARP_LOG2,
+        Layout::ColumnMajor => (block_size * element_bytes as u32 / SECTOR).max(1).ilog2().min(WARP_LOG2),
+    }
 }
 
 /// How a lane moves its columns.
@@ -74,15 +80,37 @@ impl Moves {
         }
     }
 
-    /// The variant of the kernel, for a matrix with or without pieces. There is one for strides, because it is for few nonzeros.
-    pub(super) fn variant(self, has_pieces: bool) -> &'static str {
-        match (self.access, has_pieces) {
-            (Access::Packets, false) => "Packets",
-            (Access::Packets, true) => "PacketPieces",
-            (Access::Elements, false) => "Elements",
-            (Access::Elements, true) => "ElementPieces",
+    /// The variant of the kernel for rows, and for pieces if there are any. There is one for strides, because it is for few
+    /// nonzeros.
+    pub(super) fn variant(self, rows: Rows) -> &'static str {
+        match (self.access, rows) {
+            (Access::Packets, Rows::Alone) => "Packets",
+            (Access::Packets, Rows::InStages) => "PacketStages",
+            (Access::Packets, Rows::WithPieces) => "PacketPieces",
+            (Access::Elements, Rows::Alone | Rows::InStages) => "Elements",
+            (Access::Elements, Rows::WithPieces) => "ElementPieces",
             (Access::Strided, _) => "StridedPieces",
         }
+    }
+}
+
+/// What a launch sums.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rows {
+    /// Rows, of which a block stages the nonzeros at once.
+    Alone,
+    /// Rows whose nonzeros each group stages a part at a time.
+    InStages,
+    /// Rows and pieces of long ones.
+    WithPieces,
+}
+
+impl Rows {
+    /// Rows without pieces, of which `block_rows` are the work of a block of `block_size` threads and have `mean` nonzeros each: in
+    /// stages where those are more than a block stages at once.
+    pub(super) fn without_pieces(block_rows: u32, mean: f64, block_size: u32) -> Self {
+        let staged = block_size as usize * STAGED_BY_THREAD;
+        if f64::from(block_rows) * mean > staged as f64 { Self::InStages } else { Self::Alone }
     }
 }
 
@@ -135,7 +163,18 @@ mod tests {
         assert_eq!(group(32, 4, 82.5, small, 5), Group { columns_log2: 3, side_log2: 2 }, "few rows");
         assert_eq!(group(32, 4, 5.9, small, 5), Group { columns_log2: 3, side_log2: 0 }, "few and short");
         assert_eq!(group(32, 4, 82.5, small, 4), Group { columns_log2: 3, side_log2: 1 });
-        assert_eq!([8, 4, 2].map(|bytes| lanes_by_columns_log2(128, bytes)), [5, 4, 3]);
+        assert_eq!([8, 4, 2].map(|bytes| most_lanes_log2(Layout::ColumnMajor, 128, bytes)), [5, 4, 3]);
+        assert_eq!(most_lanes_log2(Layout::RowMajor, 128, 2), 5);
+    }
+
+    #[test]
+    fn rows_that_a_block_cannot_hold_are_staged_in_parts() {
+        assert_eq!(Rows::without_pieces(8, 64.0, 128), Rows::Alone);
+        assert_eq!(Rows::without_pieces(8, 64.1, 128), Rows::InStages);
+        assert_eq!(Rows::without_pieces(0, f64::INFINITY, 128), Rows::Alone);
+        let packets = Moves { access: Access::Packets, width: 2 };
+        let names = [Rows::Alone, Rows::InStages, Rows::WithPieces].map(|rows| packets.variant(rows));
+        assert_eq!(names, ["Packets", "PacketStages", "PacketPieces"]);
     }
 
     #[test]
