@@ -125,11 +125,8 @@ fn messages_of_different_sizes() {
             let mut wide = Products::new(rank, Stencil::twenty_seven_point(16))?;
             narrow.run(3)?;
             wide.run(3)?;
-            if rank.index() == 1 {
-                wide.run(1)?
-            } else {
-                narrow.run(1)?
-            };
+            let chosen = if rank.index() == 1 { &mut wide } else { &mut narrow };
+            chosen.run(1)?;
             rank.barrier()
         });
         assert!(start.elapsed() < 3 * TIMEOUT, "{:?}", start.elapsed());

@@ -3,6 +3,7 @@
 //! A communicator takes half a second, so there are few cases; the CPU, on which these tests run too, has the many.
 
 use evenpath::Csr;
+use evenpath::spmv::SpmvOptions;
 use evenpath_distributed::generate::Stencil;
 use evenpath_distributed::{Cluster, DistributedCsr, DistributedVec, Error, RowPartition};
 use proptest::prelude::*;
@@ -103,7 +104,7 @@ fn many_products_in_one_run() {
             let a = DistributedCsr::from_fn(rank, rows, rows, |row, entries| {
                 entries.push(((row + rows / 2) % rows, 1.0));
             })?;
-            let mut plan = a.plan_spmv(Default::default())?;
+            let mut plan = a.plan_spmv(SpmvOptions::default())?;
             let mut x = DistributedVec::from_fn(rank, a.col_partition(), number::<f64>)?;
             let mut y = DistributedVec::zeros(rank, a.row_partition())?;
             for _ in 0..steps / 2 {

@@ -37,7 +37,7 @@ impl<V: Value> DistributedCsr<V> {
                 format!("for {} rows on this rank, which gives {}", own.end - own.start, block.rows());
             return Err(Error::Partition { reason });
         }
-        Self::from_block(rank, Arc::new(rows.clone()), Arc::new(cols.clone()), &block)
+        Self::from_block(rank, Arc::new(rows.clone()), Arc::new(cols.clone()), block)
     }
 
     /// A matrix of as many rows as the rank has.
@@ -45,10 +45,13 @@ impl<V: Value> DistributedCsr<V> {
         rank: &Rank,
         rows: Arc<RowPartition>,
         cols: Arc<RowPartition>,
-        block: &RowBlock<V>,
+        block: RowBlock<V>,
     ) -> Result<Self> {
         let first = rows.range(rank.index()).start;
-        Self::build(rank, rows, cols, |row, entries| entries.extend(block.entries((row - first) as usize)))
+        let row = move |row: u64, entries: &mut Vec<(u64, V)>| {
+            entries.extend(block.entries((row - first) as usize));
+        };
+        Self::build(rank, rows, cols, row)
     }
 
     /// A matrix of rows that are made one by one.

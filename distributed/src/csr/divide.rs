@@ -219,7 +219,9 @@ impl<V: Value> Divided<V> {
             self.needed.dedup();
             self.needed.reserve(self.needed.len().max(found));
         }
-        chunks.iter().for_each(|chunk| self.needed.extend_from_slice(&chunk.needed));
+        for chunk in chunks {
+            self.needed.extend_from_slice(&chunk.needed);
+        }
     }
 
     fn check(&self, limit: u64) -> Result<()> {
