@@ -80,7 +80,17 @@ fn distributed_reports_both_kinds_of_scaling() {
     assert_eq!(found, expected.map(|(scaling, ranks, rows)| (Some(scaling), Some(ranks), Some(rows))));
     for object in &objects {
         let number = |field: &str| object[field].as_f64().unwrap_or_else(|| panic!("{field} of {object}"));
-        for field in ["us", "gb_s", "build_s", "plan_s", "dot_us", "speed_up", "efficiency", "predicted_us"] {
+        for field in [
+            "us",
+            "local_us",
+            "gb_s",
+            "build_s",
+            "plan_s",
+            "dot_us",
+            "speed_up",
+            "efficiency",
+            "predicted_us",
+        ] {
             assert!(number(field) > 0.0, "{field} of {object}");
         }
         assert!((number("predicted_over_measured") * number("us") - number("predicted_us")).abs() < 1e-6);
@@ -90,8 +100,9 @@ fn distributed_reports_both_kinds_of_scaling() {
         assert_eq!(object["nonzeros"].as_u64(), Some((5.0 * rows - 4.0 * side) as u64));
         assert!((number("halo_elements") - 2.0 * (ranks - 1.0) * side).abs() <= 8.0, "{object}");
         assert_eq!(object["devices"].as_array().map(Vec::len), Some(ranks as usize));
-        assert_eq!(object["plain_us"].is_number(), object["ranks"] == 1);
         assert!(object["wrong"].is_null(), "{object}");
+        assert!(object["model"]["memory_rate"].as_f64().is_some_and(|rate| rate > 0.0), "{object}");
+        assert_eq!(object["model"]["bandwidth"].is_null(), object["ranks"] == 1);
     }
     let first = |field: &str| objects[0][field].as_f64().expect("a number");
     assert_eq!((first("speed_up"), first("efficiency")), (1.0, 1.0));

@@ -15,6 +15,7 @@ use evenpath_distributed::{Cluster, Engine};
 use crate::distributed::{Format, Measured, Op, Row, Settings, measure, measure_constants};
 use crate::plot::{Axis, Mark, Plot, Series};
 use crate::scale::{Machine, Problem, Volumes};
+use crate::statistics::median;
 
 /// Longer than a rank makes its rows without a message.
 const TIMEOUT: Duration = Duration::from_mins(5);
@@ -187,8 +188,8 @@ fn measure_all(
         let measured: Vec<Measured> =
             arguments.cluster(ranks)?.run(|rank| measure(rank, problem, arguments.settings()))?;
         let volumes = Volumes { ranks: measured.iter().map(|rank| rank.volume).collect() };
-        if let Some(us) = measured.first().filter(|rank| !rank.plain.us.is_empty()) {
-            let us = crate::statistics::median(&us.plain.us);
+        if let [alone] = &measured[..] {
+            let us = median(&alone.local.us);
             (one, several) =
                 (one.with_product(&volumes.ranks[0], 8, us), several.with_product(&volumes.ranks[0], 8, us));
         }

@@ -2,18 +2,17 @@
 
 use std::error::Error;
 
+use evenpath::Device;
+use evenpath::device::DeviceKind;
 use evenpath::spmv::SpmvOptions;
-use evenpath::{Device, device::DeviceKind};
 use evenpath_distributed::error::Result;
 use evenpath_distributed::{Cluster, DistributedCsr, DistributedVec, Rank, RowPartition};
 
 use super::measure::timed;
 use crate::measure::copy_rate;
-use crate::scale::{Machine, Problem, Rows};
+use crate::scale::{Machine, Points, Problem, Rows};
 use crate::statistics::median;
 
-/// Rounds, and runs in each.
-const REPEATED: (u32, u32) = (9, 50);
 /// Bytes of an element.
 const ELEMENT: f64 = 8.0;
 
@@ -62,16 +61,18 @@ struct Small {
 
 /// With a grid of 32 x 32 points.
 fn small(rank: &Rank) -> Result<Small> {
-    let problem: Problem = Problem::Stencil { points: crate::scale::Points::Five, side: 32 };
+    let problem = Problem::Stencil { points: Points::Five, side: 32 };
     let rows = problem.rows();
     let a = DistributedCsr::from_fn(rank, rows, rows, |row, entries| problem.row(row, entries))?;
     let x = DistributedVec::from_fn(rank, a.col_partition(), |_| 1.0_f64)?;
     let mut y = DistributedVec::zeros(rank, a.row_partition())?;
     let mut plan = a.plan_spmv(SpmvOptions::default())?;
-    let product = timed(rank, REPEATED, |_| plan.run(1.0, &x, 0.0, &mut y))?;
-    let dot = timed(rank, REPEATED, |_| x.dot(&x).map(|_| ()))?;
+    // Rounds, and runs in each.
+    let repeated = if rank.device().kind() == DeviceKind::Simulated { (3, 3) } else { (9, 50) };
+    let product = timed(rank, repeated, |_| plan.run(1.0, &x, 0.0, &mut y))?;
+    let dot = timed(rank, repeated, |_| x.dot(&x).map(|_| ()))?;
     let local = a.local().plan_spmv(SpmvOptions::default())?;
-    let plain = timed(rank, REPEATED, |_| Ok(local.run(1.0, x.local(), 0.0, y.local_mut())?))?;
+    let plain = timed(rank, repeated, |_| Ok(local.run(1.0, x.local(), 0.0, y.local_mut())?))?;
     Ok(Small { product: median(&product.us), dot: median(&dot.us), plain: median(&plain.us) })
 }
 
@@ -86,7 +87,7 @@ fn large(rank: &Rank) -> Result<(f64, f64)> {
     let x = DistributedVec::from_fn(rank, &even, |_| 1.0)?;
     let mut y = DistributedVec::zeros(rank, &even)?;
     let mut plan = a.plan_spmv(SpmvOptions::default())?;
-    let times = timed(rank, (5, 10), |_| plan.run(1.0, &x, 0.0, &mut y))?;
+    let times = timed(rank, (5, 4), |_| plan.run(1.0, &x, 0.0, &mut y))?;
     Ok((elements as f64, median(&times.us)))
 }
 

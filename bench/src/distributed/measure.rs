@@ -51,8 +51,8 @@ pub(crate) struct Measured {
     pub(crate) dot: Series,
     /// A step of conjugate gradients.
     pub(crate) step: Series,
-    /// The product with the same matrix by one device without ranks; only of one rank.
-    pub(crate) plain: Series,
+    /// The product with the rank's own columns by the device alone: of one rank, that with the whole matrix.
+    pub(crate) local: Series,
     /// What is wrong about the product, and about the steps.
     pub(crate) wrong_product: Option<String>,
     pub(crate) wrong_steps: Option<String>,
@@ -90,12 +90,9 @@ pub(crate) fn measure(rank: &Rank, problem: Problem, settings: Settings) -> Resu
     let product = timed(rank, (rounds, products), |_| multiply(&x, &mut y))?;
     let wrong_product = check_rows(rank, problem, &y)?;
     let dot = timed(rank, (rounds, products), |_| x.dot(&x).map(|_| ()))?;
-    let mut plain = Series::default();
-    if rank.size() == 1 {
-        let plan = a.local().plan_spmv(SpmvOptions::default())?;
-        plain = timed(rank, (rounds, products), |_| Ok(plan.run(1.0, x.local(), 0.0, y.local_mut())?))?;
-    }
-    drop((x, y));
+    let plan = a.local().plan_spmv(SpmvOptions::default())?;
+    let local = timed(rank, (rounds, products), |_| Ok(plan.run(1.0, x.local(), 0.0, y.local_mut())?))?;
+    drop((x, y, plan));
     let (mut step, mut wrong_steps) = (Series::default(), None);
     if steps > 0 {
         let mut solver = ConjugateGradients::new(&a, multiply)?;
@@ -116,7 +113,7 @@ pub(crate) fn measure(rank: &Rank, problem: Problem, settings: Settings) -> Resu
         product,
         dot,
         step,
-        plain,
+        local,
         wrong_product,
         wrong_steps,
     })

@@ -140,14 +140,21 @@ impl Row<'_> {
 
     /// What is to be said below the line.
     pub(crate) fn remarks(&self) -> Vec<String> {
-        let plain = &self.ranks[0].plain.us;
         let mut remarks = Vec::new();
-        if self.op == Op::Spmv && !plain.is_empty() {
-            let (us, spread) = (median(plain), spread(plain) * 1e2);
-            remarks.push(format!("    the same product without ranks: {us:.1} µs, spread {spread:.1}%"));
+        if self.op == Op::Spmv {
+            let what =
+                if self.ranks.len() == 1 { "the same product without ranks" } else { "the local part alone" };
+            let (us, spread) = self.local();
+            remarks.push(format!("    {what}: {us:.1} µs, spread {:.1}%", spread * 1e2));
         }
         remarks.extend(self.wrong().map(|wrong| format!("    WRONG: {wrong}")));
         remarks
+    }
+
+    /// The median of the slowest rank's product without others, and its spread.
+    fn local(&self) -> (f64, f64) {
+        let times = self.ranks.iter().map(|rank| (median(&rank.local.us), spread(&rank.local.us)));
+        times.fold((0.0, 0.0), |slowest, rank| if rank.0 > slowest.0 { rank } else { slowest })
     }
 
     /// The rate over that of the first row, and that over what as many ranks should do.
@@ -166,7 +173,7 @@ impl Row<'_> {
         let (speed_up, efficiency) = self.scaling_from(first);
         let (volumes, ranks) = (self.volumes, self.ranks);
         let halo: u64 = volumes.elements();
-        let optional = |us: &[f64]| (!us.is_empty()).then(|| median(us));
+        let (local_us, local_spread) = self.local();
         json!({
             "matrix": self.problem.to_string(),
             "scaling": self.scaling,
@@ -193,11 +200,21 @@ impl Row<'_> {
             "waited": self.waited(),
             "dot_us": median(&ranks[0].dot.us),
             "dot_spread": spread(&ranks[0].dot.us),
-            "plain_us": optional(&ranks[0].plain.us),
-            "plain_spread": optional(&ranks[0].plain.us).map(|_| spread(&ranks[0].plain.us)),
+            "local_us": local_us,
+            "local_spread": local_spread,
+            "model": self.machine.map(constants),
             "predicted_us": self.predicted(),
             "predicted_over_measured": self.predicted().map(|predicted| predicted / self.us()),
             "wrong": self.wrong(),
         })
     }
+}
+
+/// The constants of the model, by the names of `scale`'s options; null where they are infinite or have no say.
+fn constants(machine: Machine) -> Value {
+    let Machine { latency, bandwidth, memory_rate, product_rate, launch, dot } = machine;
+    json!({
+        "latency": latency, "bandwidth": bandwidth, "memory_rate": memory_rate, "product_rate": product_rate,
+        "launch": launch, "dot": dot,
+    })
 }
