@@ -159,6 +159,18 @@ fn invalid_rows_are_reported_on_all_ranks() {
         .map(|_| ())
     });
     assert!(matches!(from_fn[1], Err(Error::ColumnOutOfRange { row: 3, column: 7, cols: 6 })), "{from_fn:?}");
+    // A panic in a task is one of the rank.
+    let panics = on_cpu(3).run_each(|rank| {
+        let row = |row: u64, entries: &mut Vec<(u64, f64)>| {
+            assert!(row != 4, "deliberately, in row {row}");
+            entries.push((row, 1.0));
+        };
+        DistributedCsr::from_fn_on(rank, &partition, &partition, row).map(|_| ())
+    });
+    for result in panics {
+        let text = result.unwrap_err().to_string();
+        assert_eq!(text, "rank 2 failed: it panicked: deliberately, in row 4");
+    }
     let outside =
         |rank| RowBlock::new(vec![0, 1, 1], vec![if rank == 1 { 6 } else { 0 }], vec![1.0]).unwrap();
     let errors = attempt(outside);
