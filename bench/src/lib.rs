@@ -12,7 +12,8 @@
 //!   writes; [`page`]: the page generated from them;
 //! * [`study`]: the experiments of publications;
 //! * [`csrmv`]: y = αAx + βy by a few methods side by side, as CSV, after the tool of a publication;
-//! * [`scale`]: what products over many ranks move, and a model of their time;
+//! * `distributed`: operations over ranks of this machine; [`scale`]: what products over many ranks move, and a model of their
+//!   time;
 //! * [`plot`]: plots as SVG;
 //! * [`sequences`]: sequences for measuring primitives;
 //! * [`command`]: the commands of the program;
@@ -22,6 +23,7 @@
 pub mod cases;
 pub mod command;
 pub mod csrmv;
+mod distributed;
 pub mod hisparse;
 pub mod page;
 pub mod peers;

@@ -4,10 +4,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use evenpath::{DeviceSlice, DeviceVec, Value, vector};
+use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::rows::{RowBlock, redistribute};
 use crate::{Rank, RowPartition};
+
+/// Elements that a task computes, at least.
+const ELEMENTS_OF_A_TASK: usize = 4096;
 
 /// A vector of which each rank has a part on its device.
 ///
@@ -42,14 +46,15 @@ impl<V: Value> DistributedVec<V> {
         Ok(Self::from_parts(rank, partition, rank.device().zeros(len)?))
     }
 
-    /// A vector whose element `i` is `value(i)`; each rank computes its own.
+    /// A vector whose element `i` is `value(i)`; each rank computes its own, by the threads of rayon.
     ///
     /// # Errors
     ///
     /// As for [`zeros`](Self::zeros).
-    pub fn from_fn(rank: &Rank, partition: &RowPartition, value: impl Fn(u64) -> V) -> Result<Self> {
-        local_len(rank, partition)?;
-        let values: Vec<V> = partition.range(rank.index()).map(value).collect();
+    pub fn from_fn(rank: &Rank, partition: &RowPartition, value: impl Fn(u64) -> V + Sync) -> Result<Self> {
+        let (len, first) = (local_len(rank, partition)?, partition.range(rank.index()).start);
+        let elements = (0..len).into_par_iter().with_min_len(ELEMENTS_OF_A_TASK);
+        let values: Vec<V> = elements.map(|at| value(first + at as u64)).collect();
         Self::from_local(rank, partition, &values)
     }
 

@@ -6,12 +6,13 @@ use evenpath_distributed::{
 };
 use proptest::prelude::*;
 
-use crate::support::{any_partition, matrices, numbers, on_cpu};
+use crate::support::{any_partition, matrices, numbers, on_cpu, rough};
 
 proptest! {
     /// Entries in any order, from any rank, with places that repeat.
     #[test]
     fn entries_go_to_their_ranks(matrix in matrices(), ranks in 1..8_usize, cuts in proptest::array::uniform4(0..60_u64)) {
+        needs!("cpu");
         let a: Csr<f64> = matrix.csr();
         let (rows, cols) = (any_partition(a.rows(), ranks, &cuts), any_partition(a.cols(), ranks, &cuts[2..]));
         let found = on_cpu(ranks).run(|rank| {
@@ -22,8 +23,30 @@ proptest! {
         prop_assert_eq!(found, a.try_into_offsets().unwrap());
     }
 
+    /// Rows in any order, with places that repeat and sums that depend on their order: the bits of the same entries on one device.
+    #[test]
+    fn rows_are_made_in_parallel(matrix in matrices(), ranks in 1..8_usize, cuts in proptest::option::of(proptest::array::uniform4(0..60_u64))) {
+        needs!("cpu");
+        let entries: Vec<(usize, usize, f64)> = matrix.entries.iter().enumerate()
+            .map(|(at, &(row, col, _))| (row, col, rough(at as u64))).collect();
+        let expected: Csr<f64> = Csr::from_triplets(matrix.rows, matrix.cols, entries.iter().copied()).unwrap();
+        let make = |row: u64, found: &mut Vec<(u64, f64)>| {
+            let own = entries.iter().filter(|entry| entry.0 as u64 == row);
+            found.extend(own.map(|&(_, col, value)| (col as u64, value)));
+        };
+        let found = on_cpu(ranks).run(|rank| match &cuts {
+            None => DistributedCsr::from_fn(rank, matrix.rows as u64, matrix.cols as u64, make)?.gather(0),
+            Some(cuts) => {
+                let (rows, cols) = (any_partition(matrix.rows, ranks, cuts), any_partition(matrix.cols, ranks, &cuts[2..]));
+                DistributedCsr::from_fn_on(rank, &rows, &cols, make)?.gather(0)
+            }
+        }).unwrap().swap_remove(0).unwrap();
+        prop_assert_eq!(found, expected.try_into_offsets().unwrap());
+    }
+
     #[test]
     fn vectors_travel(len in 0..50_usize, ranks in 1..8_usize, cuts in proptest::array::uniform4(0..60_u64)) {
+        needs!("cpu");
         let values: Vec<f32> = numbers(len);
         let (from, to) = (any_partition(len, ranks, &cuts), any_partition(len, ranks, &cuts[2..]));
         let results = on_cpu(ranks).run(|rank| {
@@ -57,6 +80,7 @@ fn stencil<V: Value>(grid: generate::Stencil) -> Csr<V> {
 
 #[test]
 fn generators_give_one_matrix_for_any_number_of_ranks() {
+    needs!("cpu");
     for grid in [
         generate::Stencil::five_point(9),
         generate::Stencil::seven_point(5),
@@ -83,6 +107,7 @@ fn generators_give_one_matrix_for_any_number_of_ranks() {
 /// 2³³ columns, of which each rank has fewer than 2³².
 #[test]
 fn global_indices_have_64_bits() {
+    needs!("cpu");
     let cols = 1_u64 << 33;
     let results = on_cpu(3).run(|rank| {
         let (rows, columns) = (RowPartition::even(6, 3), RowPartition::even(cols, 3));
@@ -106,6 +131,7 @@ fn global_indices_have_64_bits() {
 
 #[test]
 fn what_does_not_fit_on_a_rank_is_refused() {
+    needs!("cpu");
     let columns = RowPartition::even(1 << 40, 3);
     let error = on_cpu(3).run(|rank| {
         DistributedCsr::<f64>::from_fn_on(rank, &RowPartition::even(6, 3), &columns, |_, _| {}).map(|_| ())
@@ -117,6 +143,7 @@ fn what_does_not_fit_on_a_rank_is_refused() {
 
 #[test]
 fn invalid_rows_are_reported_on_all_ranks() {
+    needs!("cpu");
     let partition = RowPartition::even(6, 3);
     let attempt = |block: fn(usize) -> RowBlock<f64>| {
         let results = on_cpu(3).run_each(|rank| {
@@ -124,6 +151,26 @@ fn invalid_rows_are_reported_on_all_ranks() {
         });
         results.into_iter().map(|result| result.unwrap_err().to_string()).collect::<Vec<_>>()
     };
+    let from_fn = on_cpu(3).run_each(|rank| {
+        DistributedCsr::from_fn(rank, 6, 6, |row, entries| {
+            entries.push((if row == 3 { 7 } else { row }, 1.0));
+            entries.extend((row > 3).then_some((9, 1.0)));
+        })
+        .map(|_| ())
+    });
+    assert!(matches!(from_fn[1], Err(Error::ColumnOutOfRange { row: 3, column: 7, cols: 6 })), "{from_fn:?}");
+    // A panic in a task is one of the rank.
+    let panics = on_cpu(3).run_each(|rank| {
+        let row = |row: u64, entries: &mut Vec<(u64, f64)>| {
+            assert!(row != 4, "deliberately, in row {row}");
+            entries.push((row, 1.0));
+        };
+        DistributedCsr::from_fn_on(rank, &partition, &partition, row).map(|_| ())
+    });
+    for result in panics {
+        let text = result.unwrap_err().to_string();
+        assert_eq!(text, "rank 2 failed: it panicked: deliberately, in row 4");
+    }
     let outside =
         |rank| RowBlock::new(vec![0, 1, 1], vec![if rank == 1 { 6 } else { 0 }], vec![1.0]).unwrap();
     let errors = attempt(outside);

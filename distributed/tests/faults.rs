@@ -29,6 +29,7 @@ fn failure(result: &Result<()>) -> &Failure {
 
 #[test]
 fn an_error_reaches_all() {
+    needs!("cpu");
     let results = results(on_cpu(4), |rank| {
         rank.barrier()?;
         if rank.index() == 2 {
@@ -45,6 +46,7 @@ fn an_error_reaches_all() {
 
 #[test]
 fn a_panic_reaches_all_and_is_an_error() {
+    needs!("cpu");
     let mut cluster = on_cpu(4);
     let body = |rank: &Rank| {
         assert!(rank.index() != 1, "deliberately, on rank {}", rank.index());
@@ -59,12 +61,14 @@ fn a_panic_reaches_all_and_is_an_error() {
 
 #[test]
 fn the_first_failure_is_what_run_returns() {
+    needs!("cpu");
     let error = on_cpu(4).run(|rank| if rank.index() == 3 { Err(Error::Empty) } else { rank.barrier() });
     assert!(matches!(error.unwrap_err(), Error::Empty));
 }
 
 #[test]
 fn a_rank_that_never_comes() {
+    needs!("cpu");
     let results = results(on_cpu(3), |rank| {
         if rank.index() == 1 {
             std::thread::sleep(Duration::from_secs(2));
@@ -81,12 +85,14 @@ fn a_rank_that_never_comes() {
 
 #[test]
 fn the_longest_timeout_does_not_overflow() {
+    needs!("cpu");
     let sums = on_cpu(2).with_timeout(Duration::MAX).run(|rank| rank.sum(1.0_f32));
     assert_eq!(sums.unwrap(), [2.0; 2]);
 }
 
 #[test]
 fn a_rank_that_is_done_is_not_waited_for() {
+    needs!("cpu");
     let start = Instant::now();
     let results = on_cpu(3).run_each(|rank| if rank.index() == 0 { Ok(()) } else { rank.barrier() });
     assert!(start.elapsed() < Duration::from_secs(5), "not a minute: {:?}", start.elapsed());
@@ -98,6 +104,7 @@ fn a_rank_that_is_done_is_not_waited_for() {
 
 #[test]
 fn ranks_that_call_different_operations() {
+    needs!("cpu");
     let results =
         results(
             on_cpu(2),
@@ -113,6 +120,7 @@ fn ranks_that_call_different_operations() {
 
 #[test]
 fn a_message_of_a_wrong_size() {
+    needs!("cpu");
     let results = results(on_cpu(3), |rank| {
         let values = vec![1.0_f64; if rank.index() == 1 { 3 } else { 2 }];
         rank.all_reduce(&values, |sum, value| sum + value).map(|_| ())
@@ -178,6 +186,7 @@ pub(crate) fn fail_each_call(most: u64, body: impl Fn(&Rank, &dyn Fn() -> Result
 
 #[test]
 fn a_device_that_fails() {
+    needs!("simulated");
     fail_each_call(40, |rank, start| {
         let grid = generate::Stencil::five_point(6);
         let a = DistributedCsr::from_fn(rank, 36, 36, |row, entries| grid.row(row, entries))?;

@@ -44,7 +44,7 @@ fn products<V: Value>(
     Ok([y.gather(0)?, w.gather(0)?])
 }
 
-fn check<V: Value>(mut cluster: Cluster, matrix: &Matrix, cuts: Option<&[u64]>) {
+pub(crate) fn check<V: Value>(mut cluster: Cluster, matrix: &Matrix, cuts: Option<&[u64]>) {
     let ranks = cluster.size();
     let a: Csr<V> = matrix.csr();
     let factors = [(2.0, 0.0), (-1.0, 3.0)].map(|(alpha, beta)| (V::from_f64(alpha), V::from_f64(beta)));
@@ -78,6 +78,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn as_on_one_device(matrix in matrices(), ranks in 1..8_usize, cuts in proptest::option::of(proptest::array::uniform4(0..1300_u64))) {
+        needs!("cpu");
         let cuts = cuts.as_ref().map(|cuts| &cuts[..]);
         check::<f64>(on_cpu(ranks), &matrix, cuts);
         check::<f32>(on_cpu(ranks), &matrix, cuts);
@@ -88,6 +89,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2))]
     #[test]
     fn as_on_one_device_simulated(matrix in matrices_of(60..200_usize, 60..200_usize), cuts in proptest::option::of(proptest::array::uniform4(0..200_u64))) {
+        needs!("simulated");
         let cuts = cuts.as_ref().map(|cuts| &cuts[..]);
         check::<f64>(simulated(4), &matrix, cuts);
         check::<f32>(simulated(4), &matrix, cuts);
@@ -97,6 +99,7 @@ proptest! {
 /// More ranks than leaves, and matrices without rows, columns or entries.
 #[test]
 fn tiny_shapes() {
+    needs!("cpu", "simulated");
     for (rows, cols, entries) in [
         (1, 1, vec![(0, 0, 3)]),
         (2, 5, vec![]),
@@ -116,6 +119,7 @@ fn tiny_shapes() {
 /// One dense row or column, whose leaves are on all ranks: no division by rows could do that.
 #[test]
 fn one_dense_row_and_one_dense_column() {
+    needs!("cpu", "simulated");
     let entries: Vec<_> = (0..400).map(|at| (17, at, (at % 7) as i8 + 1)).collect();
     let row = Matrix { rows: 20, cols: 400, entries };
     let entries = row.entries.iter().map(|&(row, col, value)| (col, row, value)).collect();
@@ -138,6 +142,7 @@ fn one_dense_row_and_one_dense_column() {
 /// More columns than 32 bits count: leaves far apart are side by side on their ranks.
 #[test]
 fn large_matrices() {
+    needs!("cpu");
     let side = 3_u64 << 31;
     let sums = on_cpu(3).run(|rank| {
         let rows = RowPartition::from_boundaries(vec![0, 0, 5, 5])?;
@@ -158,6 +163,7 @@ fn large_matrices() {
 /// Elements of x without entries take part in no product, even if they are no numbers, also where their strip has entries.
 #[test]
 fn unused_elements_do_not_matter() {
+    needs!("cpu", "simulated");
     let entries = [(0, 1, 1.0), (0, 40, 2.0), (70, 1, 4.0), (70, 95, 8.0)];
     let a: Csr<f64> = Csr::from_triplets(96, 96, entries).unwrap();
     for mut cluster in [on_cpu(3), simulated(3)] {
@@ -178,7 +184,7 @@ fn unused_elements_do_not_matter() {
 }
 
 /// The bits of both products with a tree whose rows are on several ranks, with values whose sums depend on their order.
-fn bits(cluster: &mut Cluster) -> Vec<u64> {
+pub(crate) fn bits(cluster: &mut Cluster) -> Vec<u64> {
     let found = cluster.run(|rank| {
         let row = |row: u64, entries: &mut Vec<(u64, f64)>| {
             entries.extend(
@@ -201,11 +207,13 @@ fn bits(cluster: &mut Cluster) -> Vec<u64> {
 
 #[test]
 fn the_same_bits_in_every_run() {
+    needs!("cpu", "simulated");
     check_same_bits(bits);
 }
 
 #[test]
 fn what_does_not_fit_is_refused() {
+    needs!("cpu");
     let a: Csr<f64> = Csr::from_triplets(6, 4, [(0, 3, 1.0), (5, 0, 2.0)]).unwrap();
     let errors = on_cpu(3).run(|rank| {
         let a: DistributedHiSparse<f64, 32> =
@@ -237,6 +245,7 @@ fn what_does_not_fit_is_refused() {
 
 #[test]
 fn a_rank_that_fails_ends_a_product() {
+    needs!("cpu");
     let results = results(on_cpu(4), |rank| {
         let grid = generate::Stencil::five_point(16);
         let a = DistributedCsr::from_fn(rank, 256, 256, |row, entries| grid.row(row, entries))?;
@@ -261,6 +270,7 @@ fn a_rank_that_fails_ends_a_product() {
 /// Each call to a rank's device fails in turn, in the middle of either product.
 #[test]
 fn a_device_that_fails() {
+    needs!("simulated");
     let prepare = |rank: &Rank| {
         let grid = generate::Stencil::five_point(8);
         let a = DistributedCsr::from_fn(rank, 64, 64, |row, entries| grid.row(row, entries))?;

@@ -1,7 +1,14 @@
-//! Ranks as threads on the CPU and on simulated GPUs, and as processes.
+//! Ranks as threads on the CPU, on simulated GPUs and on GPUs, and as processes.
+//!
+//! `EVENPATH_TEST_DEVICES` and `EVENPATH_REQUIRE_GPU` choose what tests run on, as in the tests of one device.
+
+#[macro_use]
+mod support;
 
 mod builders;
 mod faults;
+mod gpu_faults;
+mod gpus;
 mod hisparse;
 mod market;
 mod matrices;
@@ -9,5 +16,4 @@ mod matrices;
 mod mpi;
 mod products;
 mod programs;
-mod support;
 mod tcp;

@@ -36,6 +36,7 @@ fn files() -> Vec<PathBuf> {
 
 #[test]
 fn files_are_what_the_ordinary_reader_reads() {
+    needs!("cpu");
     let files = files();
     assert!(files.len() >= 2, "{files:?}");
     for path in files {
@@ -62,6 +63,7 @@ fn file(text: &str) -> (tempfile::TempDir, PathBuf) {
 
 #[test]
 fn every_kind_of_coordinate_file() {
+    needs!("cpu");
     let kinds = [
         (
             "real general",
@@ -87,6 +89,7 @@ fn every_kind_of_coordinate_file() {
 
 #[test]
 fn what_is_refused_is_named_on_all_ranks() {
+    needs!("cpu");
     let bad = [
         ("coordinate real general\n3 3 3\n1 1 1\n2 2 x\n3 3 1\n", "4"),
         ("coordinate real general\n3 3 3\n1 1 1\n2 2 1\n3 4 1\n", "column 4 is out of range"),

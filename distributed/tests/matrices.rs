@@ -19,7 +19,7 @@ fn wide<V: Value>(a: Csr<V>) -> Csr<V, u64> {
     a.try_into_offsets().unwrap()
 }
 
-fn check<V: Value>(mut cluster: Cluster, a: &Matrix, b: &Matrix, c: &Matrix, cuts: &[u64]) {
+pub(crate) fn check<V: Value>(mut cluster: Cluster, a: &Matrix, b: &Matrix, c: &Matrix, cuts: &[u64]) {
     let ranks = cluster.size();
     let (a, b, c): (Csr<V>, Csr<V>, Csr<V>) = (a.csr(), b.csr(), c.csr());
     let rows = any_partition(a.rows(), ranks, cuts);
@@ -51,7 +51,7 @@ fn check<V: Value>(mut cluster: Cluster, a: &Matrix, b: &Matrix, c: &Matrix, cut
     }
 }
 
-fn triples() -> impl Strategy<Value = (Matrix, Matrix, Matrix)> {
+pub(crate) fn triples() -> impl Strategy<Value = (Matrix, Matrix, Matrix)> {
     (1..30_usize, 1..30_usize, 1..30_usize).prop_flat_map(|(rows, inner, cols)| {
         (
             matrices_of(Just(rows), Just(inner)),
@@ -65,6 +65,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn as_on_one_device((a, b, c) in triples(), ranks in 1..8_usize, cuts in proptest::array::uniform4(0..60_u64)) {
+        needs!("cpu");
         check::<f64>(on_cpu(ranks), &a, &b, &c, &cuts);
         check::<f32>(on_cpu(ranks), &a, &b, &c, &cuts);
     }
@@ -74,6 +75,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(3))]
     #[test]
     fn as_on_one_device_simulated((a, b, c) in triples(), cuts in proptest::array::uniform4(0..60_u64)) {
+        needs!("simulated");
         check::<f64>(simulated(4), &a, &b, &c, &cuts);
         check::<f32>(simulated(4), &a, &b, &c, &cuts);
     }
@@ -83,6 +85,7 @@ proptest! {
     /// The halo names each column that is needed once, and both sides agree on what is sent.
     #[test]
     fn halos_agree(matrix in matrices(), ranks in 1..8_usize) {
+        needs!("cpu");
         let a: Csr<f64> = matrix.csr();
         let halos = on_cpu(ranks).run(|rank| {
             let a = DistributedCsr::scatter(rank, 0, Some(&a))?;
@@ -108,6 +111,7 @@ proptest! {
 /// Values whose sums depend on their order: without a limit on panels, the product is that of one device for any number of ranks.
 #[test]
 fn products_have_the_bits_of_one_device() {
+    needs!("cpu");
     let entries = (0..900).map(|at: usize| (at * 7 % 40, at * 11 % 37, ((at * at) as f64).sin()));
     let a: Csr<f64> = Csr::from_triplets(40, 37, entries).unwrap();
     let b = a.transpose();
@@ -123,6 +127,7 @@ fn products_have_the_bits_of_one_device() {
 
 #[test]
 fn a_row_beyond_the_limit_is_named() {
+    needs!("cpu");
     let a: Csr<f64> = Csr::from_triplets(3, 3, (0..3).flat_map(|i| [(i, 1, 1.0), (1, i, 1.0)])).unwrap();
     let error = on_cpu(2).run(|rank| {
         let a = DistributedCsr::scatter(rank, 0, Some(&a))?;

@@ -15,7 +15,7 @@ use crate::support::{
     Matrix, any_partition, check_same_bits, expected, matrices, number, numbers, on_cpu, rough, simulated,
 };
 
-fn check<V: Value>(mut cluster: Cluster, matrix: &Matrix, cuts: Option<&[u64]>) {
+pub(crate) fn check<V: Value>(mut cluster: Cluster, matrix: &Matrix, cuts: Option<&[u64]>) {
     let a: Csr<V> = matrix.csr();
     let ranks = cluster.size();
     let (alpha, beta) = (V::from_f64(2.0), V::from_f64(-3.0));
@@ -68,6 +68,7 @@ fn check<V: Value>(mut cluster: Cluster, matrix: &Matrix, cuts: Option<&[u64]>) 
 proptest! {
     #[test]
     fn as_on_one_device(matrix in matrices(), ranks in 1..8_usize, cuts in proptest::option::of(proptest::array::uniform4(0..60_u64))) {
+        needs!("cpu");
         let cuts = cuts.as_ref().map(|cuts| &cuts[..]);
         check::<f64>(on_cpu(ranks), &matrix, cuts);
         check::<f32>(on_cpu(ranks), &matrix, cuts);
@@ -78,6 +79,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(4))]
     #[test]
     fn as_on_one_device_simulated(matrix in matrices(), cuts in proptest::option::of(proptest::array::uniform4(0..60_u64))) {
+        needs!("simulated");
         let cuts = cuts.as_ref().map(|cuts| &cuts[..]);
         check::<f64>(simulated(4), &matrix, cuts);
         check::<f32>(simulated(4), &matrix, cuts);
@@ -87,6 +89,7 @@ proptest! {
 /// More ranks than rows, and matrices without rows, columns or entries.
 #[test]
 fn tiny_shapes() {
+    needs!("cpu", "simulated");
     for (rows, cols, entries) in [
         (1, 1, vec![(0, 0, 3)]),
         (2, 5, vec![]),
@@ -102,7 +105,7 @@ fn tiny_shapes() {
     }
 }
 
-fn bits(cluster: &mut Cluster) -> Vec<u64> {
+pub(crate) fn bits(cluster: &mut Cluster) -> Vec<u64> {
     let side = 12;
     let run = |rank: &evenpath_distributed::Rank| -> Result<Vec<f64>> {
         let grid = evenpath_distributed::generate::Stencil::five_point(side);
@@ -129,12 +132,14 @@ fn bits(cluster: &mut Cluster) -> Vec<u64> {
 
 #[test]
 fn the_same_bits_in_every_run() {
+    needs!("cpu", "simulated");
     check_same_bits(bits);
 }
 
 /// Sums whose bits depend on the order.
 #[test]
 fn sums_are_the_same_on_all_ranks() {
+    needs!("cpu");
     let values = [1e16, 1.0, -1e16, 1.0];
     let sums = on_cpu(4).run(|rank| rank.sum(values[rank.index()])).unwrap();
     assert_eq!(sums, [((1e16 + 1.0) - 1e16) + 1.0; 4]);
@@ -143,6 +148,7 @@ fn sums_are_the_same_on_all_ranks() {
 
 #[test]
 fn what_does_not_fit_is_refused() {
+    needs!("cpu");
     let mut cluster = on_cpu(3);
     let a: Csr<f64> = Csr::from_triplets(6, 4, [(0, 3, 1.0), (5, 0, 2.0)]).unwrap();
     let errors = cluster.run(|rank| {
@@ -183,6 +189,7 @@ fn what_does_not_fit_is_refused() {
 
 #[test]
 fn operands_of_another_run_are_refused() {
+    needs!("cpu");
     let mut cluster = on_cpu(1);
     let partition = evenpath_distributed::RowPartition::even(3, 1);
     let old = cluster.run(|rank| DistributedVec::<f64>::zeros(rank, &partition)).unwrap().swap_remove(0);

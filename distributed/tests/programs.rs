@@ -26,6 +26,7 @@ fn run(name: &str, arguments: &[&str]) -> Output {
 
 #[test]
 fn conjugate_gradients() {
+    needs!("cpu", "simulated");
     let text = passes(&run("distributed_cg", &["--ranks", "4", "--device", "cpu", "--grid", "40"]));
     assert!(
         text.contains("1600 x 1600, 4 ranks on CPU")
@@ -45,6 +46,7 @@ fn solution(text: &str) -> String {
 
 #[test]
 fn conjugate_gradients_of_processes() {
+    needs!("cpu");
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("its number").to_string();
     drop(listener);
@@ -70,6 +72,7 @@ fn conjugate_gradients_of_processes() {
 
 #[test]
 fn pagerank() {
+    needs!("cpu", "simulated");
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/data/polblogs.mtx.gz");
     let ranked = |ranks: &str| {
         let text = passes(&run("distributed_pagerank", &["--ranks", ranks, file]));
@@ -85,6 +88,7 @@ fn pagerank() {
 
 #[test]
 fn what_is_refused() {
+    needs!("cpu");
     for (arguments, reason) in [
         (&["--device", "abacus"][..], "no device is called `abacus`"),
         (&["--ranks", "0"], "at least one rank"),

@@ -1,9 +1,154 @@
 //! Clusters to test with, and matrices with small integers, whose sums are exact in any order.
 
-use evenpath::device::SimulatedOptions;
+use std::sync::OnceLock;
+
+use evenpath::device::{DeviceError, SimulatedOptions};
 use evenpath::{Csr, Device, Value};
-use evenpath_distributed::Cluster;
+use evenpath_distributed::{Cluster, Engine, Error, ExchangeEngine};
+use parking_lot::{Mutex, MutexGuard};
 use proptest::prelude::*;
+
+/// The kinds of devices that tests run on.
+const KINDS: [&str; 3] = ["cpu", "simulated", "cuda"];
+
+/// Ends a test here unless tests run on these kinds of devices.
+macro_rules! needs {
+    ($($kind:literal),+) => {
+        if !($(crate::support::is_wanted($kind))&&+) {
+            return crate::support::LeftOut::left_out();
+        }
+    };
+}
+
+/// What a test returns that is left out.
+pub(crate) trait LeftOut {
+    fn left_out() -> Self;
+}
+
+impl LeftOut for () {
+    fn left_out() -> Self {}
+}
+
+impl LeftOut for Result<(), TestCaseError> {
+    fn left_out() -> Self {
+        Ok(())
+    }
+}
+
+/// Whether tests run on a kind of devices: `EVENPATH_TEST_DEVICES` lists those that they do, separated by commas; all if it is not set.
+pub(crate) fn is_wanted(kind: &str) -> bool {
+    let Ok(list) = std::env::var("EVENPATH_TEST_DEVICES") else { return true };
+    let names: Vec<&str> = list.split(',').map(str::trim).collect();
+    for name in &names {
+        assert!(KINDS.contains(name), "EVENPATH_TEST_DEVICES: `{name}` is none of {}", KINDS.join(", "));
+    }
+    names.contains(&kind)
+}
+
+/// The GPUs of this machine, for one test at a time: two communicators of NCCL may wait for each other.
+pub(crate) struct Gpus {
+    devices: Vec<Device>,
+    _turn: MutexGuard<'static, ()>,
+}
+
+/// All GPUs; `None` if there are none, or tests do not run on them. A GPU that is missing is told in the output; it is a failure where
+/// `EVENPATH_REQUIRE_GPU` is set or `EVENPATH_TEST_DEVICES` names it.
+pub(crate) fn gpus() -> Option<Gpus> {
+    static TURN: Mutex<()> = Mutex::new(());
+    static DEVICES: OnceLock<Vec<Device>> = OnceLock::new();
+    if !is_wanted("cuda") {
+        return None;
+    }
+    let turn = TURN.lock();
+    let devices = DEVICES.get_or_init(open_gpus).clone();
+    (!devices.is_empty()).then_some(Gpus { devices, _turn: turn })
+}
+
+fn open_gpus() -> Vec<Device> {
+    let is_required = ["EVENPATH_REQUIRE_GPU", "EVENPATH_TEST_DEVICES"]
+        .into_iter()
+        .any(|name| std::env::var_os(name).is_some());
+    let mut devices = Vec::new();
+    loop {
+        match Device::cuda_primary(devices.len() as u32) {
+            Ok(device) => devices.push(device),
+            Err(
+                error @ (DeviceError::NoDriver { .. }
+                | DeviceError::NoSuchGpu { .. }
+                | DeviceError::NoCudaSupport),
+            ) => {
+                assert!(!is_required || !devices.is_empty(), "a GPU is required: {error}");
+                if devices.len() < 2 {
+                    eprintln!("skipped: clusters of several GPUs; there are {} ({error})", devices.len());
+                }
+                return devices;
+            }
+            Err(error) => panic!("GPU {} cannot be used: {error}", devices.len()),
+        }
+    }
+}
+
+impl Gpus {
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.devices.len()
+    }
+
+    /// A rank on each GPU, with an exchange by the host.
+    pub(crate) fn by_host(&self) -> Cluster {
+        Cluster::local(self.devices.clone()).expect("there are GPUs").with_engine(Engine::Host)
+    }
+
+    /// One rank on the first GPU.
+    pub(crate) fn first_alone(&self) -> Cluster {
+        Cluster::local([self.devices[0].clone()]).expect("there is a GPU")
+    }
+
+    /// A rank on each GPU, with an exchange by NCCL; `None`, and the reason in the output, if the library is not there.
+    pub(crate) fn by_nccl(&self) -> Option<Cluster> {
+        static REASON: OnceLock<Option<String>> = OnceLock::new();
+        let cluster =
+            || Cluster::local(self.devices.clone()).expect("there are GPUs").with_engine(Engine::Nccl);
+        let reason = REASON.get_or_init(|| match cluster().run(|rank| Ok::<_, Error>(rank.exchange())) {
+            Ok(engines) => {
+                assert!(engines.iter().all(|engine| matches!(engine, ExchangeEngine::Nccl { .. })));
+                eprintln!("{} GPUs, exchange by {}", self.count(), engines[0]);
+                None
+            }
+            Err(error) => {
+                let reason = error.to_string();
+                assert!(reason.contains("NCCL was not found"), "NCCL is there, and cannot be used: {reason}");
+                eprintln!("skipped: {reason}");
+                Some(reason)
+            }
+        });
+        reason.is_none().then(cluster)
+    }
+
+    /// Both.
+    pub(crate) fn clusters(&self) -> Vec<Cluster> {
+        std::iter::once(self.by_host()).chain(self.by_nccl()).collect()
+    }
+}
+
+/// The clusters of all GPUs, and two ranks on the CPU: so the tests of GPUs are tested where there are none.
+pub(crate) struct Everywhere {
+    gpus: Option<Gpus>,
+}
+
+/// Waits until no other test has the GPUs.
+pub(crate) fn everywhere() -> Everywhere {
+    Everywhere { gpus: gpus() }
+}
+
+impl Everywhere {
+    /// Of at least so many ranks.
+    pub(crate) fn clusters(&self, ranks: usize) -> Vec<Cluster> {
+        let gpus = self.gpus.as_ref().filter(|gpus| gpus.count() >= ranks);
+        let cpu = is_wanted("cpu").then(|| on_cpu(2));
+        cpu.into_iter().chain(gpus.into_iter().flat_map(Gpus::clusters)).collect()
+    }
+}
 
 /// Entries of a matrix: shape, and row, column and value of each; places may repeat.
 #[derive(Debug, Clone)]

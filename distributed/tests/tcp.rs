@@ -9,6 +9,8 @@ use evenpath::Device;
 use evenpath::spmv::SpmvOptions;
 use evenpath_distributed::{Cluster, DistributedCsr, DistributedVec, Error, Rank, Result, generate};
 
+use crate::gpu_faults;
+
 /// Says what a process that this program started has to do.
 pub(crate) const TASK: &str = "EVENPATH_TEST_TASK";
 
@@ -16,12 +18,12 @@ pub(crate) const TASK: &str = "EVENPATH_TEST_TASK";
 pub(crate) const FOLDER: &str = "EVENPATH_TEST_FOLDER";
 
 /// A port of this machine that was free just now.
-fn address() -> String {
+pub(crate) fn address() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.local_addr().expect("its number").to_string()
 }
 
-fn start(task: &str, rank: usize, size: usize, address: &str, timeout: &str) -> Child {
+pub(crate) fn start(task: &str, rank: usize, size: usize, address: &str, timeout: &str) -> Child {
     Command::new(std::env::current_exe().expect("this program"))
         .args(["tcp::child", "--exact", "--nocapture", "--test-threads=1"])
         .env(TASK, task)
@@ -36,14 +38,14 @@ fn start(task: &str, rank: usize, size: usize, address: &str, timeout: &str) -> 
 }
 
 /// What each process says of its result, after the mark.
-fn said(output: &Output) -> String {
+pub(crate) fn said(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stdout);
     let said =
         text.split_once("result: ").map(|(_, rest)| rest.lines().next().unwrap_or_default().to_owned());
     said.unwrap_or_else(|| panic!("no result: {text}\n{}", String::from_utf8_lossy(&output.stderr)))
 }
 
-fn run(task: &str, size: usize, timeout: &str) -> Vec<String> {
+pub(crate) fn run(task: &str, size: usize, timeout: &str) -> Vec<String> {
     let address = address();
     let children: Vec<Child> = (0..size).map(|rank| start(task, rank, size, &address, timeout)).collect();
     children.into_iter().map(|child| said(&child.wait_with_output().expect("it ends"))).collect()
@@ -53,8 +55,9 @@ fn run(task: &str, size: usize, timeout: &str) -> Vec<String> {
 #[test]
 fn child() {
     let Ok(task) = std::env::var(TASK) else { return };
-    let result = cluster().and_then(|mut cluster| match &*task {
-        "product" => cluster.run(product).map(|results| format!("{:?}", results[0])),
+    let cluster = if task.starts_with("gpu-") { gpu_faults::cluster() } else { cluster() };
+    let result = cluster.and_then(|mut cluster| match &*task {
+        "product" | "gpu-product" => cluster.run(product).map(|results| format!("{:?}", results[0])),
         "runs" => {
             let last = (0..3).map(|_| cluster.run(product)).next_back().expect("three");
             last.map(|results| format!("{:?}", results[0]))
@@ -68,6 +71,7 @@ fn child() {
             nothing(&mut cluster, |rank| if rank.index() == 2 { Err(Error::Empty) } else { rank.barrier() })
         }
         "forever" => nothing(&mut cluster, forever),
+        "gpu-forever" => nothing(&mut cluster, gpu_faults::forever),
         "late" => nothing(&mut cluster, late),
         "leave" => nothing(&mut cluster, |rank| if rank.index() == 2 { Ok(()) } else { rank.barrier() }),
         task => panic!("{task} is not known"),
@@ -133,6 +137,7 @@ fn late(rank: &Rank) -> Result<()> {
 
 #[test]
 fn processes_have_the_bits_of_threads() {
+    needs!("cpu");
     let threads = Cluster::local(vec![Device::cpu(); 4]).unwrap().run(product).unwrap();
     for task in ["product", "runs"] {
         for result in run(task, 4, "30") {
@@ -144,11 +149,13 @@ fn processes_have_the_bits_of_threads() {
 
 #[test]
 fn large_messages_do_not_block_each_other() {
+    needs!("cpu");
     assert_eq!(run("large", 3, "30"), ["1"; 3]);
 }
 
 #[test]
 fn errors_and_panics_reach_all_processes() {
+    needs!("cpu");
     assert_eq!(run("panic", 4, "30"), ["error: rank 2 failed: it panicked: deliberately"; 4]);
     let results = run("error", 4, "30");
     assert_eq!(results[2], "error: a cluster has at least one rank");
@@ -159,6 +166,7 @@ fn errors_and_panics_reach_all_processes() {
 
 #[test]
 fn a_killed_process_is_named() {
+    needs!("cpu");
     let address = address();
     let mut children: Vec<Child> = (0..4).map(|rank| start("forever", rank, 4, &address, "30")).collect();
     let mut lines = BufReader::new(children[1].stdout.take().expect("piped")).lines();
@@ -176,6 +184,7 @@ fn a_killed_process_is_named() {
 
 #[test]
 fn a_slow_process_is_named() {
+    needs!("cpu");
     for (rank, result) in run("late", 3, "1").into_iter().enumerate() {
         assert!(
             result.starts_with("error: rank 1 failed: rank ") && result.contains("waited 1 s"),
@@ -186,6 +195,7 @@ fn a_slow_process_is_named() {
 
 #[test]
 fn a_process_that_left_is_not_waited_for() {
+    needs!("cpu");
     let begin = Instant::now();
     let results = run("leave", 3, "30");
     assert_eq!(results[2], "");
@@ -197,6 +207,7 @@ fn a_process_that_left_is_not_waited_for() {
 
 #[test]
 fn a_process_that_never_comes_is_named_by_all() {
+    needs!("cpu");
     let address = address();
     let children = [0, 2, 3].map(|rank| start("product", rank, 4, &address, "1"));
     for child in children {
@@ -210,6 +221,7 @@ fn a_process_that_never_comes_is_named_by_all() {
 
 #[test]
 fn processes_of_other_clusters_are_refused() {
+    needs!("cpu");
     let address = address();
     let children = [start("product", 0, 2, &address, "5"), start("product", 1, 3, &address, "5")];
     let results = children.map(|child| said(&child.wait_with_output().expect("it ends")));
@@ -220,6 +232,7 @@ fn processes_of_other_clusters_are_refused() {
 /// A connection that introduces itself as rank 1 and then sends an invalid message.
 #[test]
 fn an_invalid_message_is_named() {
+    needs!("cpu");
     let address = address();
     let root = start("product", 0, 2, &address, "20");
     let begin = Instant::now();
@@ -246,6 +259,7 @@ fn an_invalid_message_is_named() {
 /// A connection that does not introduce itself as a rank.
 #[test]
 fn other_connections_are_ignored() {
+    needs!("cpu");
     let address = address();
     let root = start("product", 0, 2, &address, "20");
     let begin = Instant::now();

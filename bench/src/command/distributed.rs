@@ -1,27 +1,37 @@
-//! Strong and weak scaling of products over ranks of this machine, which are threads.
+//! Strong and weak scaling of products and of conjugate gradients over ranks of this machine, which are threads, beside what a model
+//! predicts from constants that are measured first.
 
 use std::error::Error;
+use std::fs::File;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::Duration;
 
 use evenpath::Device;
 use evenpath::device::SimulatedOptions;
-use evenpath::hisparse::{HiSparseOptions, HiSparseSpmvOptions};
-use evenpath::spmv::SpmvOptions;
-use evenpath_distributed::generate::Stencil;
-use evenpath_distributed::{Cluster, DistributedCsr, DistributedHiSparse, DistributedVec, Engine, Rank};
-use serde_json::json;
+use evenpath_distributed::{Cluster, Engine};
 
+use crate::distributed::{Format, Measured, Op, Row, Settings, measure, measure_constants};
 use crate::plot::{Axis, Mark, Plot, Series};
-use crate::statistics::{median, spread};
+use crate::scale::{Machine, Problem, Volumes};
+use crate::statistics::median;
+
+/// Longer than a rank makes its rows without a message.
+const TIMEOUT: Duration = Duration::from_mins(5);
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Side of the square grid, whose five-point stencil is multiplied: of all ranks (strong scaling), or of each (weak scaling).
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    side: u32,
+    /// The matrix, computed row by row: stencil5:SIDE, stencil7:SIDE, stencil27:SIDE or rmat:SCALE, with 16 edges a vertex. For weak
+    /// scaling, that of one rank; grids grow with the ranks, and graphs have no weak scaling.
+    #[arg(long, value_name = "KIND", default_value = "stencil5:1000")]
+    generate: Problem,
+    /// Strong scaling: the same matrix for any number of ranks. Weak scaling: as many rows for each rank.
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Scaling::Strong, Scaling::Weak])]
+    scaling: Vec<Scaling>,
+    /// What is measured: products, or steps of conjugate gradients, of which there is a fixed number.
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Op::Spmv])]
+    op: Vec<Op>,
     /// Numbers of ranks.
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1, 2, 4],
         value_parser = clap::value_parser!(u32).range(1..=1024))]
@@ -35,18 +45,39 @@ pub(crate) struct Arguments {
     /// Products in a round.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     products: u32,
+    /// Steps of conjugate gradients in a round.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    steps: u32,
     /// How the matrix is stored and divided: its rows, or the subtrees of a HiSparse tree.
     #[arg(long, value_enum, default_value_t = Format::Csr)]
     format: Format,
     /// What carries elements from GPU to GPU.
     #[arg(long, value_enum, default_value_t = EngineName::Auto)]
     engine: EngineName,
-    /// Plot the times of a product as SVG.
+    /// Plot the times as SVG.
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
+    /// Append one JSON object per line to a file.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
     /// One JSON object per line, instead of a table.
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Scaling {
+    Strong,
+    Weak,
+}
+
+impl Scaling {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Strong => "strong",
+            Self::Weak => "weak",
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -54,21 +85,6 @@ enum RankDevice {
     Cpu,
     Simulated,
     Cuda,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    Csr,
-    Hisparse,
-}
-
-impl Format {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Csr => "csr",
-            Self::Hisparse => "hisparse",
-        }
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -99,176 +115,166 @@ impl RankDevice {
     }
 }
 
-/// What rank 0 measured.
-struct Measured {
-    rows: u64,
-    /// µs of one product, round by round.
-    product: Vec<f64>,
-    /// µs of one inner product, round by round.
-    dot: Vec<f64>,
-    /// The part of the time of all that rank 0 waited.
-    waited: f64,
-    /// What carried elements.
-    engine: String,
+/// Where rows go.
+struct Output {
+    table: io::Stdout,
+    file: Option<File>,
+    is_json: bool,
+    has_wrong: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
-    let mut out = io::stdout().lock();
-    if !arguments.json {
-        writeln!(
-            out,
-            "{:>7} {:>6} {:>11} {:>12} {:>7} {:>9} {:>7} {:>7} {:>6}  engine",
-            "scaling", "ranks", "rows", "product µs", "spread", "dot µs", "spread", "waited", "eff."
-        )?;
-    }
+    let scalings = arguments.scalings()?;
+    let mut output = Output::new(arguments)?;
+    let most = arguments.ranks.iter().copied().max().unwrap_or(1);
+    let cluster = |ranks| if ranks <= most { arguments.cluster(ranks).map(Some) } else { Ok(None) };
+    let machines = measure_constants(cluster)?;
+    output.begin(&machines)?;
     let mut series = Vec::new();
-    for is_weak in [false, true] {
-        let mut alone: Option<(f64, f64)> = None;
-        let mut points = Vec::new();
-        for &ranks in &arguments.ranks {
-            let measured = measure(arguments, ranks, is_weak)?;
-            let time = median(&measured.product);
-            // Of the first number of ranks, which need not be 1.
-            let (first_ranks, first_time) = *alone.get_or_insert((f64::from(ranks), time));
-            let work = if is_weak { 1.0 } else { first_ranks / f64::from(ranks) };
-            points.push(Point { ranks: f64::from(ranks), time, ideal: first_time * work });
-            write(&mut out, arguments, is_weak, ranks, &measured, first_time * work / time)?;
-        }
-        series.extend(lines(is_weak, &points));
+    for scaling in scalings {
+        series.extend(measure_all(arguments, scaling, machines, &mut output)?);
     }
     if let Some(path) = &arguments.plot {
         let svg = plot(arguments, series).to_svg();
-        std::fs::write(path, svg).map_err(|error| format!("{}: {error}", path.display()))?;
+        std::fs::write(path, svg).map_err(|error| named(path, &error))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(if output.has_wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn named(path: &Path, error: &io::Error) -> String {
+    format!("{}: {error}", path.display())
+}
+
+impl Arguments {
+    /// The ways of scaling that the matrix has.
+    fn scalings(&self) -> Result<Vec<Scaling>, String> {
+        let can_grow = self.generate.grown(1.0).is_some();
+        let all = self.scaling.iter().copied();
+        let scalings: Vec<Scaling> = all.filter(|&scaling| can_grow || scaling == Scaling::Strong).collect();
+        if scalings.is_empty() {
+            return Err(format!("{} has no weak scaling", self.generate));
+        }
+        if self.op.contains(&Op::Cg) && !self.generate.is_positive_definite() {
+            return Err(format!("{} is not positive definite", self.generate));
+        }
+        Ok(scalings)
+    }
+
+    fn cluster(&self, ranks: u32) -> Result<Cluster, Box<dyn Error>> {
+        let devices: Vec<Device> = (0..ranks).map(|rank| self.device.open(rank)).collect::<Result<_, _>>()?;
+        Ok(Cluster::local(devices)?.with_engine(self.engine.into()).with_timeout(TIMEOUT))
+    }
+
+    fn settings(&self) -> Settings {
+        let Self { format, rounds, products, steps, .. } = *self;
+        let steps = if self.op.contains(&Op::Cg) { steps } else { 0 };
+        Settings { format, rounds, products, steps }
+    }
+}
+
+/// Measures all numbers of ranks; what there is to plot.
+fn measure_all(
+    arguments: &Arguments,
+    scaling: Scaling,
+    [mut one, mut several]: [Machine; 2],
+    output: &mut Output,
+) -> Result<Vec<Series>, Box<dyn Error>> {
+    // By operation: the first number of ranks, which need not be 1, and its nonzeros per µs.
+    let mut firsts: Vec<Option<(f64, f64)>> = vec![None; arguments.op.len()];
+    let mut points: Vec<Vec<Point>> = arguments.op.iter().map(|_| Vec::new()).collect();
+    for &ranks in &arguments.ranks {
+        let times = if scaling == Scaling::Weak { f64::from(ranks) } else { 1.0 };
+        let problem = arguments.generate.grown(times).unwrap_or(arguments.generate);
+        let measured: Vec<Measured> =
+            arguments.cluster(ranks)?.run(|rank| measure(rank, problem, arguments.settings()))?;
+        let volumes = Volumes { ranks: measured.iter().map(|rank| rank.volume).collect() };
+        if let [alone] = &measured[..] {
+            let us = median(&alone.local.us);
+            (one, several) =
+                (one.with_product(&volumes.ranks[0], 8, us), several.with_product(&volumes.ranks[0], 8, us));
+        }
+        let machine = if ranks == 1 { one } else { several };
+        for (at, &op) in arguments.op.iter().enumerate() {
+            let row = Row {
+                problem,
+                scaling: scaling.name(),
+                op,
+                format: arguments.format,
+                ranks: &measured,
+                volumes: &volumes,
+                machine: (arguments.format == Format::Csr).then_some(machine),
+            };
+            let first = *firsts[at].get_or_insert((f64::from(ranks), row.rate()));
+            let ideal = row.nonzeros() as f64 / (first.1 * f64::from(ranks) / first.0);
+            points[at].push(Point { ranks: f64::from(ranks), time: row.us(), ideal });
+            output.write(&row, first)?;
+        }
+    }
+    Ok(arguments.op.iter().zip(points).flat_map(|(&op, points)| lines(scaling, op, &points)).collect())
+}
+
+impl Output {
+    fn new(arguments: &Arguments) -> Result<Self, String> {
+        let append = |path: &PathBuf| {
+            let file = File::options().append(true).create(true).open(path);
+            file.map_err(|error| named(path, &error))
+        };
+        let file = arguments.out.as_ref().map(append).transpose()?;
+        Ok(Self { table: io::stdout(), file, is_json: arguments.json, has_wrong: false })
+    }
+
+    /// Says what was measured for the model, and begins the table.
+    fn begin(&mut self, [one, several]: &[Machine; 2]) -> io::Result<()> {
+        if self.is_json {
+            return Ok(());
+        }
+        writeln!(self.table, "the model, on one rank: {one}")?;
+        writeln!(self.table, "the model, on several:  {several}")?;
+        writeln!(self.table, "{}", Row::head())
+    }
+
+    fn write(&mut self, row: &Row<'_>, first: (f64, f64)) -> io::Result<()> {
+        self.has_wrong |= row.wrong().is_some();
+        let object = row.json(first).to_string();
+        if let Some(file) = &mut self.file {
+            writeln!(file, "{object}")?;
+        }
+        if self.is_json {
+            return writeln!(self.table, "{object}");
+        }
+        writeln!(self.table, "{}", row.line(first))?;
+        row.remarks().iter().try_for_each(|remark| writeln!(self.table, "{remark}"))
+    }
 }
 
 /// A measurement, for the plot.
 struct Point {
     ranks: f64,
-    /// µs of one product.
+    /// µs.
     time: f64,
     /// What it would be if ranks cost nothing.
     ideal: f64,
 }
 
 /// What was measured of a way of scaling, and the ideal.
-fn lines(is_weak: bool, points: &[Point]) -> [Series; 2] {
-    let name = scaling(is_weak);
+fn lines(scaling: Scaling, op: Op, points: &[Point]) -> [Series; 2] {
+    let (name, op) = (scaling.name(), op.name());
     let line = |name: String, time: fn(&Point) -> f64| Series {
         name,
         mark: Mark::Line,
         points: points.iter().map(|point| (point.ranks, time(point))).collect(),
     };
-    [line(format!("{name} scaling"), |point| point.time), line(format!("{name}, ideal"), |point| point.ideal)]
+    [
+        line(format!("{name} scaling, {op}"), |point| point.time),
+        line(format!("{name}, ideal, {op}"), |point| point.ideal),
+    ]
 }
 
 fn plot(arguments: &Arguments, series: Vec<Series>) -> Plot {
-    let (side, format) = (arguments.side, arguments.format.name());
     Plot {
-        title: format!("A product with the five-point stencil, {side} x {side} points, as {format}"),
+        title: format!("{} over ranks, as {}", arguments.generate, arguments.format.name()),
         x: Axis::log("ranks"),
-        y: Axis::log("µs of a product, median"),
+        y: Axis::log("µs, median"),
         series,
-    }
-}
-
-fn scaling(is_weak: bool) -> &'static str {
-    if is_weak { "weak" } else { "strong" }
-}
-
-fn write(
-    out: &mut impl Write,
-    arguments: &Arguments,
-    is_weak: bool,
-    ranks: u32,
-    measured: &Measured,
-    efficiency: f64,
-) -> io::Result<()> {
-    let Measured { rows, product, dot, waited, engine } = measured;
-    let scaling = scaling(is_weak);
-    let (product_us, dot_us) = (median(product), median(dot));
-    let (product_spread, dot_spread) = (spread(product), spread(dot));
-    if arguments.json {
-        let fields = json!({
-            "scaling": scaling, "ranks": ranks, "rows": rows, "product_us": product_us, "product_spread": product_spread,
-            "dot_us": dot_us, "dot_spread": dot_spread, "waited": waited, "efficiency": efficiency,
-            "format": arguments.format.name(), "engine": engine,
-        });
-        return writeln!(out, "{fields}");
-    }
-    writeln!(
-        out,
-        "{scaling:>7} {ranks:>6} {rows:>11} {product_us:>12.1} {:>6.1}% {dot_us:>9.1} {:>6.1}% {:>6.1}% {efficiency:>6.2}  {engine}",
-        product_spread * 1e2,
-        dot_spread * 1e2,
-        waited * 1e2,
-    )
-}
-
-fn measure(arguments: &Arguments, ranks: u32, is_weak: bool) -> Result<Measured, Box<dyn Error>> {
-    let devices: Vec<Device> =
-        (0..ranks).map(|rank| arguments.device.open(rank)).collect::<Result<_, _>>()?;
-    // A grid with as many times the points as there are ranks, about.
-    let grow = if is_weak { f64::from(ranks).sqrt() } else { 1.0 };
-    let grid = Stencil::five_point((f64::from(arguments.side) * grow).round() as u32);
-    let results = Cluster::local(devices)?
-        .with_engine(arguments.engine.into())
-        .run(|rank| measure_rank(rank, grid, arguments))?;
-    Ok(results.into_iter().next().ok_or("the cluster has no ranks")?)
-}
-
-fn measure_rank(
-    rank: &Rank,
-    grid: Stencil,
-    arguments: &Arguments,
-) -> Result<Measured, evenpath_distributed::Error> {
-    let (rounds, products) = (arguments.rounds, arguments.products);
-    let a = DistributedCsr::from_fn(rank, grid.rows(), grid.rows(), |row, entries| grid.row(row, entries))?;
-    let x = DistributedVec::from_fn(rank, a.col_partition(), |index| (index % 7) as f64)?;
-    let mut y = DistributedVec::zeros(rank, a.row_partition())?;
-    let mut multiply = product(&a, arguments.format)?;
-    let waited = || rank.traffic().iter().map(|traffic| traffic.waited.as_secs_f64()).sum::<f64>();
-    let timed = |work: &mut dyn FnMut() -> Result<(), evenpath_distributed::Error>| {
-        let mut times = Vec::new();
-        for round in 0..=rounds {
-            rank.device().synchronize()?;
-            rank.barrier()?;
-            let start = Instant::now();
-            for _ in 0..products {
-                work()?;
-            }
-            rank.device().synchronize()?;
-            // All are done.
-            rank.barrier()?;
-            if round > 0 {
-                times.push(start.elapsed().as_secs_f64() * 1e6 / f64::from(products));
-            }
-        }
-        Ok::<_, evenpath_distributed::Error>(times)
-    };
-    let (start, waited_before) = (Instant::now(), waited());
-    let product = timed(&mut || multiply(&x, &mut y))?;
-    let waited = (waited() - waited_before) / start.elapsed().as_secs_f64();
-    let dot = timed(&mut || x.dot(&x).map(|_| ()))?;
-    let engine = rank.exchange().to_string();
-    Ok(Measured { rows: grid.rows(), product, dot, waited, engine })
-}
-
-type Product =
-    Box<dyn FnMut(&DistributedVec<f64>, &mut DistributedVec<f64>) -> evenpath_distributed::error::Result<()>>;
-
-/// y = Ax, with the matrix in a format.
-fn product(a: &DistributedCsr<f64>, format: Format) -> Result<Product, evenpath_distributed::Error> {
-    match format {
-        Format::Csr => {
-            let mut plan = a.plan_spmv(SpmvOptions::default())?;
-            Ok(Box::new(move |x, y| plan.run(1.0, x, 0.0, y)))
-        }
-        Format::Hisparse => {
-            let a: DistributedHiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
-            let mut plan = a.plan_spmv(HiSparseSpmvOptions::default())?;
-            Ok(Box::new(move |x, y| plan.run(1.0, x, 0.0, y)))
-        }
     }
 }

@@ -3,27 +3,21 @@
 use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
-use std::str::FromStr;
 
 use evenpath::Csr;
 use evenpath::generate::Kind;
-use evenpath_distributed::generate::{Rmat, Stencil};
 use serde_json::json;
 
 use crate::arguments::{MatrixArguments, ValueType};
-use crate::scale::{Machine, Prediction, Rows, Volumes, row_offsets};
-
-/// Nonzeros of each row of an R-MAT graph, about.
-const RMAT_EDGES: f64 = 16.0;
+use crate::scale::{Machine, Prediction, Problem, Rows, Volumes, row_offsets};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     matrix: MatrixArguments,
-    /// A matrix that is computed row by row and never held in memory: five-point:SIDE, seven-point:SIDE, twenty-seven-point:SIDE or
-    /// rmat:SCALE.
+    /// A matrix that is computed row by row and never held in memory: stencil5:SIDE, stencil7:SIDE, stencil27:SIDE or rmat:SCALE.
     #[arg(long, value_name = "KIND", conflicts_with_all = ["matrix", "generate"])]
-    by_rows: Option<ByRows>,
+    by_rows: Option<Problem>,
     /// Numbers of ranks.
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = (0..=12).map(|log2| 1_u32 << log2),
         value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
@@ -41,49 +35,14 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// The name of a matrix that is computed row by row.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum ByRows {
-    Stencil(Stencil),
-    Rmat(u32),
-}
-
-impl FromStr for ByRows {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let unknown = || {
-            format!(
-                "`{text}` is none of five-point:SIDE, seven-point:SIDE, twenty-seven-point:SIDE, rmat:SCALE"
-            )
-        };
-        let (name, size) = text.split_once(':').ok_or_else(unknown)?;
-        let size: u32 = size.parse().map_err(|_| unknown())?;
-        match name {
-            "five-point" => Ok(Self::Stencil(Stencil::five_point(size))),
-            "seven-point" => Ok(Self::Stencil(Stencil::seven_point(size))),
-            "twenty-seven-point" => Ok(Self::Stencil(Stencil::twenty_seven_point(size))),
-            "rmat" if size <= 40 => Ok(Self::Rmat(size)),
-            _ => Err(unknown()),
-        }
-    }
-}
-
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
-    let name = |kind: &ByRows| match kind {
-        ByRows::Stencil(grid) => format!("stencil of {} rows", grid.rows()),
-        ByRows::Rmat(scale) => format!("rmat:{scale}"),
-    };
-    match arguments.by_rows {
-        Some(kind @ ByRows::Stencil(grid)) => report(arguments, &name(&kind), &grid)?,
-        Some(kind @ ByRows::Rmat(scale)) => {
-            report(arguments, &name(&kind), &Rmat::new(scale, RMAT_EDGES, arguments.seed))?;
-        }
-        None => {
-            let input = arguments.matrix.load::<f32, u64>(Kind::Stencil27 { side: 100 }, arguments.seed)?;
-            let matrix: Csr<f32, u64> = input.matrix;
-            report(arguments, &input.name, &matrix)?;
-        }
+    if let Some(problem) = arguments.by_rows {
+        let problem = problem.with_seed(arguments.seed);
+        report(arguments, &problem.to_string(), &problem)?;
+    } else {
+        let input = arguments.matrix.load::<f32, u64>(Kind::Stencil27 { side: 100 }, arguments.seed)?;
+        let matrix: Csr<f32, u64> = input.matrix;
+        report(arguments, &input.name, &matrix)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -99,11 +58,7 @@ fn report(arguments: &Arguments, name: &str, matrix: &impl Rows) -> Result<(), B
     if !arguments.json {
         let (rows, cols, nonzeros) = (matrix.rows(), matrix.cols(), offsets.last().copied().unwrap_or(0));
         writeln!(out, "{name}: {rows} x {cols}, {nonzeros} nonzeros, values of {value} bytes")?;
-        let Machine { latency, bandwidth, memory_rate } = machine;
-        writeln!(
-            out,
-            "latency {latency} µs, bandwidth {bandwidth} GB/s, memory {memory_rate} GB/s; a model, not a measurement"
-        )?;
+        writeln!(out, "{machine}; a model, not a measurement")?;
         writeln!(
             out,
             "{:>6} {:>10} {:>10} {:>9} {:>9} {:>9} {:>10} {:>9} {:>9} {:>9} {:>6}",
@@ -171,18 +126,4 @@ fn record(
         "predicted_boundary_us": prediction.boundary,
         "predicted_efficiency": efficiency,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_matrices_by_rows() {
-        assert_eq!("five-point:30".parse(), Ok(ByRows::Stencil(Stencil::five_point(30))));
-        assert_eq!("rmat:12".parse(), Ok(ByRows::Rmat(12)));
-        for name in ["", "five-point", "five-point:x", "rmat:99", "other:3"] {
-            assert!(name.parse::<ByRows>().unwrap_err().contains("five-point:SIDE"), "{name}");
-        }
-    }
 }

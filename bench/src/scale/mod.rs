@@ -1,8 +1,10 @@
 //! What a product with a vector moves on any number of ranks, and how long that takes by a model, without running it.
 
 mod model;
+mod problem;
 mod volumes;
 
 pub use model::{Machine, Prediction};
+pub use problem::{Points, Problem};
 pub(crate) use volumes::row_offsets;
 pub use volumes::{RankVolume, Rows, Volumes};

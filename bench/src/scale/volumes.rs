@@ -2,7 +2,6 @@
 
 use evenpath::{Csr, Offset, Storage};
 use evenpath_distributed::RowPartition;
-use evenpath_distributed::generate::{Rmat, Stencil};
 
 /// A matrix's pattern, row by row.
 pub trait Rows {
@@ -32,31 +31,6 @@ impl<V: Storage, O: Offset> Rows for Csr<V, O> {
         columns.extend(own.iter().map(|&column| u64::from(column)));
     }
 }
-
-macro_rules! generated {
-    ($($type:ident),+) => {$(
-        impl Rows for $type {
-            fn rows(&self) -> u64 {
-                $type::rows(self)
-            }
-
-            fn cols(&self) -> u64 {
-                $type::rows(self)
-            }
-
-            fn columns(&self, row: u64, columns: &mut Vec<u64>) {
-                let mut entries: Vec<(u64, f32)> = Vec::new();
-                self.row(row, &mut entries);
-                columns.clear();
-                columns.extend(entries.into_iter().map(|entry| entry.0));
-                columns.sort_unstable();
-                columns.dedup();
-            }
-        }
-    )+};
-}
-
-generated!(Stencil, Rmat);
 
 /// What one rank has and exchanges for one product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -173,6 +147,7 @@ pub(crate) fn row_offsets(matrix: &impl Rows) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scale::Problem;
     use evenpath::Device;
     use evenpath::generate::generate;
     use evenpath_distributed::{Cluster, DistributedCsr, Error};
@@ -214,7 +189,7 @@ mod tests {
 
     #[test]
     fn rows_of_generators_are_those_of_the_matrix() {
-        let grid = Stencil::five_point(10);
+        let grid: Problem = "stencil5:10".parse().unwrap();
         let volumes = Volumes::new(&grid, &row_offsets(&grid), 2);
         assert_eq!((volumes.messages(), volumes.elements()), (2, 20));
         assert_eq!(volumes.most(|rank| rank.boundary_rows), 10);

@@ -3,12 +3,17 @@
 use std::sync::Arc;
 
 use evenpath::{Csr, Offset, Value};
+use rayon::prelude::*;
 
+use super::divide::{Arrays, Divided, Sizes, divide};
 use super::{DistributedCsr, NonLocal};
 use crate::error::{Error, Result};
 use crate::halo::Halo;
 use crate::rows::{RowBlock, assemble, redistribute};
 use crate::{Rank, RowPartition};
+
+/// Rows that a task asks for, at least, to learn their lengths.
+const ROWS_OF_A_TASK: usize = 256;
 
 impl<V: Value> DistributedCsr<V> {
     /// A matrix of which each rank gives the rows that the first partition gives it; columns, and so the elements of x in y = Ax, are
@@ -22,7 +27,7 @@ impl<V: Value> DistributedCsr<V> {
         rank: &Rank,
         rows: &RowPartition,
         cols: &RowPartition,
-        mut block: RowBlock<V>,
+        block: RowBlock<V>,
     ) -> Result<Self> {
         rows.check_ranks(rank)?;
         cols.check_ranks(rank)?;
@@ -32,36 +37,42 @@ impl<V: Value> DistributedCsr<V> {
                 format!("for {} rows on this rank, which gives {}", own.end - own.start, block.rows());
             return Err(Error::Partition { reason });
         }
-        block.check_columns(own.start, cols.rows())?;
-        block.canonicalize();
-        Self::from_canonical(rank, Arc::new(rows.clone()), Arc::new(cols.clone()), &block)
+        Self::from_block(rank, Arc::new(rows.clone()), Arc::new(cols.clone()), block)
     }
 
-    /// A matrix of rows that were checked.
-    pub(super) fn from_canonical(
+    /// A matrix of as many rows as the rank has.
+    pub(super) fn from_block(
         rank: &Rank,
         rows: Arc<RowPartition>,
         cols: Arc<RowPartition>,
-        block: &RowBlock<V>,
+        block: RowBlock<V>,
+    ) -> Result<Self> {
+        let first = rows.range(rank.index()).start;
+        let row = move |row: u64, entries: &mut Vec<(u64, V)>| {
+            entries.extend(block.entries((row - first) as usize));
+        };
+        Self::build(rank, rows, cols, row)
+    }
+
+    /// A matrix of rows that are made one by one.
+    fn build(
+        rank: &Rank,
+        rows: Arc<RowPartition>,
+        cols: Arc<RowPartition>,
+        row: impl Fn(u64, &mut Vec<(u64, V)>) + Sync,
     ) -> Result<Self> {
         let own = cols.range(rank.index());
-        let mut columns: Vec<u64> =
-            block.columns().iter().copied().filter(|column| !own.contains(column)).collect();
-        columns.sort_unstable();
-        columns.dedup();
-        let (mut local, mut other, mut boundary) = (RowBlock::empty(), RowBlock::empty(), Vec::new());
-        for row in 0..block.rows() {
-            local.push(block.entries(row).filter(|(column, _)| own.contains(column)));
-            if local.row(row).0.len() < block.row(row).0.len() {
-                boundary.push(row as u32);
-                other.push(block.entries(row).filter(|(column, _)| !own.contains(column)));
-            }
+        for (what, found) in [("rows", rows.len(rank.index())), ("columns", own.end - own.start)] {
+            check_count(what, found)?;
         }
-        let number = |column: u64| columns.partition_point(|&other| other < column) as u64;
-        let local = upload(rank, &local, own.end - own.start, |column| column - own.start)?;
-        let matrix = upload(rank, &other, columns.len() as u64, number)?;
+        let made = divide(rows.range(rank.index()), &own, cols.rows(), Sizes::DEFAULT, row)?;
+        let Divided { local, other, boundary, needed } = made;
+        let local = upload(rank, (own.end - own.start) as usize, local)?;
+        check_count("columns", needed.len() as u64)?;
+        let number = |column: u64| needed.partition_point(|&other| other < column) as u32;
+        let matrix = upload(rank, needed.len(), other.with_columns(number))?;
         let non_local = NonLocal { rows: Arc::new(boundary), matrix };
-        let halo = Arc::new(Halo::new(rank, &cols, columns)?);
+        let halo = Arc::new(Halo::new(rank, &cols, needed)?);
         Ok(Self { rank: rank.clone(), rows, cols, local, non_local, halo })
     }
 
@@ -80,20 +91,31 @@ impl<V: Value> DistributedCsr<V> {
     /// are cut by a merge path, so that rows plus nonzeros are even, which asks for each row twice. The columns of a square matrix are
     /// divided like the rows, those of others evenly. A collective operation.
     ///
-    /// Each rank computes and stores its own rows only, so the matrix may be larger than the memory of one device.
+    /// Each rank computes and stores its own rows only, so the matrix may be larger than the memory of one device. Threads of rayon
+    /// share the rows of a rank. In host memory there are its entries as the device has them, with 64-bit columns where they are of
+    /// other ranks, and a few millions more.
     ///
     /// # Errors
     ///
     /// As for [`from_rows`](Self::from_rows).
-    pub fn from_fn(rank: &Rank, rows: u64, cols: u64, row: impl Fn(u64, &mut Vec<(u64, V)>)) -> Result<Self> {
+    pub fn from_fn(
+        rank: &Rank,
+        rows: u64,
+        cols: u64,
+        row: impl Fn(u64, &mut Vec<(u64, V)>) + Sync,
+    ) -> Result<Self> {
         let even = RowPartition::even(rows, rank.size());
-        let mut entries = Vec::new();
-        let length = |number| {
+        let own = even.range(rank.index());
+        let length = |entries: &mut Vec<(u64, V)>, at: usize| {
             entries.clear();
-            row(number, &mut entries);
+            row(own.start + at as u64, entries);
             entries.len() as u64
         };
-        let lengths: Vec<u64> = even.range(rank.index()).map(length).collect();
+        let lengths: Vec<u64> = (0..(own.end - own.start) as usize)
+            .into_par_iter()
+            .with_min_len(ROWS_OF_A_TASK)
+            .map_init(Vec::new, length)
+            .collect();
         let rows = RowPartition::by_merge_path_of(rank, &even, &lengths)?;
         drop(lengths);
         Self::from_fn_on(rank, &rows, &default_columns(rank, &rows, cols), row)
@@ -108,16 +130,11 @@ impl<V: Value> DistributedCsr<V> {
         rank: &Rank,
         rows: &RowPartition,
         cols: &RowPartition,
-        row: impl Fn(u64, &mut Vec<(u64, V)>),
+        row: impl Fn(u64, &mut Vec<(u64, V)>) + Sync,
     ) -> Result<Self> {
-        let mut block = RowBlock::empty();
-        let mut entries = Vec::new();
-        for number in rows.range(rank.index()) {
-            entries.clear();
-            row(number, &mut entries);
-            block.push(entries.iter().copied());
-        }
-        Self::from_rows(rank, rows, cols, block)
+        rows.check_ranks(rank)?;
+        cols.check_ranks(rank)?;
+        Self::build(rank, Arc::new(rows.clone()), Arc::new(cols.clone()), row)
     }
 
     /// A matrix that rank `root` has as a whole; the others give `None`. Rows are cut by a merge path, so that rows plus nonzeros are
@@ -191,23 +208,15 @@ pub(super) fn default_columns(rank: &Rank, rows: &RowPartition, cols: u64) -> Ro
     if rows.rows() == cols { rows.clone() } else { RowPartition::even(cols, rank.size()) }
 }
 
-/// Uploads rows, with each column as `number` has it.
-fn upload<V: Value>(
-    rank: &Rank,
-    block: &RowBlock<V>,
-    cols: u64,
-    number: impl Fn(u64) -> u64,
-) -> Result<evenpath::DeviceCsr<V>> {
+/// An error if there is more on this rank than 32 bits count.
+fn check_count(what: &'static str, found: u64) -> Result<()> {
     let limit = evenpath::csr::MAX_DIMENSION as u64;
-    let counts = [("rows", block.rows() as u64), ("columns", cols), ("nonzeros", block.nnz() as u64)];
-    for (what, found) in counts {
-        if found > limit {
-            return Err(Error::TooLarge { what, found, limit });
-        }
-    }
-    let row_offsets = block.row_offsets().iter().map(|&offset| offset as u32).collect();
-    let columns = block.columns().iter().map(|&column| number(column) as u32).collect();
-    let matrix: Csr<V> =
-        Csr::try_new(block.rows(), cols as usize, row_offsets, columns, block.values().to_vec())?;
+    if found > limit { Err(Error::TooLarge { what, found, limit }) } else { Ok(()) }
+}
+
+/// Uploads rows.
+fn upload<V: Value>(rank: &Rank, cols: usize, rows: Arrays<u32, V>) -> Result<evenpath::DeviceCsr<V>> {
+    let Arrays { row_offsets, columns, values, .. } = rows;
+    let matrix: Csr<V> = Csr::try_new(row_offsets.len() - 1, cols, row_offsets, columns, values)?;
     Ok(rank.device().upload(&matrix)?)
 }

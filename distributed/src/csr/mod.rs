@@ -1,6 +1,7 @@
 //! Sparse matrices over ranks.
 
 mod build;
+mod divide;
 mod market;
 mod travel;
 

@@ -48,7 +48,7 @@ impl<V: Value> DistributedCsr<V> {
             }
         }
         let block = redistribute(&self.rank, &self.download()?, &self.rows, rows)?;
-        Self::from_canonical(&self.rank, Arc::new(rows.clone()), Arc::new(cols.clone()), &block)
+        Self::from_block(&self.rank, Arc::new(rows.clone()), Arc::new(cols.clone()), block)
     }
 
     /// The transpose: its rows are divided as this matrix's columns, and the other way round. A collective operation.
@@ -64,6 +64,6 @@ impl<V: Value> DistributedCsr<V> {
         });
         // Columns ascend, because ranks and their rows do.
         let transposed = assemble(&self.rank, &self.cols, entries)?;
-        Self::from_canonical(&self.rank, Arc::clone(&self.cols), Arc::clone(&self.rows), &transposed)
+        Self::from_block(&self.rank, Arc::clone(&self.cols), Arc::clone(&self.rows), transposed)
     }
 }

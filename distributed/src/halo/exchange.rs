@@ -23,7 +23,8 @@ pub(crate) struct HaloExchange<V: Value> {
     rank: Rank,
     halo: Arc<Halo>,
     width: usize,
-    /// Copies and packing happen here, beside the product.
+    /// Copies, packing and NCCL's kernels are put here, beside the product, and go before it where both wait for multiprocessors: a
+    /// product has blocks enough to keep them waiting until its end.
     stream: Stream,
     /// What others need, in the rank's part of a vector.
     positions: Positions,
@@ -88,7 +89,7 @@ impl<V: Value> HaloExchange<V> {
             rank: rank.clone(),
             halo: Arc::clone(halo),
             width,
-            stream: device.stream()?,
+            stream: device.urgent_stream()?,
             positions: Positions::new(device, &expanded, vector_len)?,
             positions_by_rank,
             packed: device.zeros(expanded.len())?,
@@ -161,6 +162,7 @@ impl<V: Value> HaloExchange<V> {
                 }
                 Ok(Sent::Host(exchange))
             }
+            Way::Nccl { .. } if parts.is_empty() => Ok(Sent::Done),
             Way::Nccl { communicator, is_first } => {
                 let (packed, needed) = (&mut **packed, needed.as_mut_slice());
                 let operands = if is_reverse { (&*needed, packed) } else { (&*packed, needed) };

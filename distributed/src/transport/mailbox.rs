@@ -1,12 +1,15 @@
 //! What has arrived for one rank.
 
 use std::collections::HashMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::{Missing, Tag};
 use crate::error::{Failure, Operation};
+
+/// How long to look for a message before the thread sleeps.
+const PATIENCE: Duration = Duration::from_micros(100);
 
 /// The messages for a rank that it has not taken yet, and what it was told.
 #[derive(Default)]
@@ -73,6 +76,7 @@ impl Mailbox {
     /// Takes a message, as soon as it is there.
     pub(super) fn take(&self, from: usize, tag: Tag, deadline: Instant) -> Result<Vec<u8>, Missing> {
         let key = (from, tag.run, tag.sequence);
+        let mut patience = None;
         let mut state = self.state.lock();
         loop {
             if let Some(failure) = &state.failure {
@@ -88,10 +92,16 @@ impl Mailbox {
             if state.finished.get(&from).is_some_and(|&next| next > tag.run) {
                 return Err(Missing::Finished);
             }
-            if Instant::now() >= deadline {
+            let now = Instant::now();
+            if now >= deadline {
                 return Err(Missing::Timeout);
             }
-            self.changed.wait_until(&mut state, deadline);
+            // Who sleeps takes long to wake, compared with a message between threads: at first there is only a pause.
+            if now < *patience.get_or_insert_with(|| now + PATIENCE) {
+                MutexGuard::unlocked(&mut state, std::thread::yield_now);
+            } else {
+                self.changed.wait_until(&mut state, deadline);
+            }
         }
     }
 }

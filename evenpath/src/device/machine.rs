@@ -27,8 +27,8 @@ pub(crate) trait Machine: Send + Sync {
     /// A block of at least `bytes` bytes, more than none, aligned to 256. What it holds is arbitrary.
     fn allocate(&self, bytes: u64) -> Result<Block, DeviceError>;
 
-    /// A stream of its own, to be given back.
-    fn take_stream(&self) -> Result<u32, DeviceError>;
+    /// A stream of its own, to be given back. What is put on one that is urgent goes before what is on others, where the machine can.
+    fn take_stream(&self, is_urgent: bool) -> Result<u32, DeviceError>;
 
     /// Takes back a stream that is no longer used. What was asked of it still happens.
     fn give_back_stream(&self, stream: u32);

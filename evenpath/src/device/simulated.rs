@@ -154,7 +154,7 @@ impl Machine for Simulated {
         debug_assert!(freed.is_ok(), "{freed:?}");
     }
 
-    fn take_stream(&self) -> Result<u32, DeviceError> {
+    fn take_stream(&self, _is_urgent: bool) -> Result<u32, DeviceError> {
         let mut streams = self.begin()?;
         streams.order.get_or_insert_default();
         Ok(streams.free.pop().unwrap_or_else(|| {

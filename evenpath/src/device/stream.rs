@@ -59,9 +59,24 @@ impl Device {
     ///
     /// If the device was lost, or the driver refuses.
     pub fn stream(&self) -> Result<Stream, DeviceError> {
+        self.take_stream(false)
+    }
+
+    /// A [`stream`](Self::stream) whose work a GPU begins before that of others: of kernels that wait for a multiprocessor, those of this
+    /// stream come first, with the highest priority that the driver has. For short work that others wait for, such as an exchange
+    /// beside a long product. Nothing else differs, and results do not.
+    ///
+    /// # Errors
+    ///
+    /// As for [`stream`](Self::stream).
+    pub fn urgent_stream(&self) -> Result<Stream, DeviceError> {
+        self.take_stream(true)
+    }
+
+    fn take_stream(&self, is_urgent: bool) -> Result<Stream, DeviceError> {
         let number = match self.backend() {
             Backend::Cpu => 0,
-            Backend::Machine(machine) => machine.take_stream()?,
+            Backend::Machine(machine) => machine.take_stream(is_urgent)?,
         };
         Ok(Stream::of_number(self, number))
     }

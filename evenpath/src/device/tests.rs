@@ -413,7 +413,7 @@ fn scopes_of_streams() {
     });
     drop(two);
     assert_eq!(device.stream_number(), 0);
-    let three = device.stream().unwrap();
+    let three = device.urgent_stream().unwrap();
     three.scope(|| assert_eq!(device.stream_number(), 2, "one that was given back"));
     let cpu = Device::cpu();
     let stream = cpu.stream().unwrap();

@@ -265,8 +265,8 @@ impl Machine for Cuda {
         });
     }
 
-    fn take_stream(&self) -> Result<u32, DeviceError> {
-        self.core.with_exclusive(|live| live.streams.take())
+    fn take_stream(&self, is_urgent: bool) -> Result<u32, DeviceError> {
+        self.core.with_exclusive(|live| live.streams.take(is_urgent))
     }
 
     fn give_back_stream(&self, stream: u32) {

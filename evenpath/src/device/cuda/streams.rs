@@ -23,6 +23,8 @@ pub(super) struct Queue {
     stream: CUstream,
     /// Whether somebody else made the stream, and destroys it.
     is_foreign: bool,
+    /// Whether it has the highest priority.
+    is_urgent: bool,
     pub(super) landing: Mutex<Landing>,
 }
 
@@ -32,19 +34,21 @@ unsafe impl Send for Queue {}
 unsafe impl Sync for Queue {}
 
 impl Queue {
-    fn new(flags: CUstream_flags) -> Result<Arc<Self>, CallError> {
+    fn new(flags: CUstream_flags, is_urgent: bool) -> Result<Arc<Self>, CallError> {
         let landing = Mutex::new(Landing::new()?);
+        let priority = if is_urgent { highest_priority()? } else { 0 };
         let mut stream = std::ptr::null_mut();
         // SAFETY: `stream` is live for the call.
         check_raw("cuStreamCreate", unsafe {
-            sys::cuStreamCreateWithPriority(&raw mut stream, flags as u32, 0)
+            sys::cuStreamCreateWithPriority(&raw mut stream, flags as u32, priority)
         })?;
-        Ok(Arc::new(Self { stream, is_foreign: false, landing }))
+        Ok(Arc::new(Self { stream, is_foreign: false, is_urgent, landing }))
     }
 
     /// A stream that somebody else made.
     fn foreign(stream: CUstream) -> Result<Arc<Self>, CallError> {
-        Ok(Arc::new(Self { stream, is_foreign: true, landing: Mutex::new(Landing::new()?) }))
+        let landing = Mutex::new(Landing::new()?);
+        Ok(Arc::new(Self { stream, is_foreign: true, is_urgent: false, landing }))
     }
 
     /// The driver's name of the stream.
@@ -63,6 +67,16 @@ impl Queue {
         // SAFETY: both are of the current context, and live.
         check_raw("cuStreamWaitEvent", unsafe { sys::cuStreamWaitEvent(self.stream, event.handle(), 0) })
     }
+}
+
+/// The priority of streams that go before others: the lowest number. 0 where there are no priorities.
+fn highest_priority() -> Result<i32, CallError> {
+    let (mut lowest, mut highest) = (0, 0);
+    // SAFETY: both are live for the call.
+    check_raw("cuCtxGetStreamPriorityRange", unsafe {
+        sys::cuCtxGetStreamPriorityRange(&raw mut lowest, &raw mut highest)
+    })?;
+    Ok(highest)
 }
 
 impl Drop for Queue {
@@ -137,18 +151,18 @@ impl Timeline {
 impl Streams {
     /// One stream.
     pub(super) fn new() -> Result<Self, CallError> {
-        Ok(Self { first: Queue::new(CUstream_flags::CU_STREAM_DEFAULT)?, several: None })
+        Ok(Self { first: Queue::new(CUstream_flags::CU_STREAM_DEFAULT, false)?, several: None })
     }
 
     /// The number of a stream that nobody else uses. What was put on the first stream while it was the only one comes before what is
     /// put on this one.
-    pub(super) fn take(&mut self) -> Result<u32, CallError> {
+    pub(super) fn take(&mut self, is_urgent: bool) -> Result<u32, CallError> {
         let Several { before, shared } = self.several()?;
         let Shared { streams, free, .. } = shared.get_mut();
-        if let Some(stream) = free.pop() {
-            return Ok(stream);
+        if let Some(at) = free.iter().rposition(|&at| streams[at as usize].queue.is_urgent == is_urgent) {
+            return Ok(free.remove(at));
         }
-        let queue = Queue::new(CUstream_flags::CU_STREAM_NON_BLOCKING)?;
+        let queue = Queue::new(CUstream_flags::CU_STREAM_NON_BLOCKING, is_urgent)?;
         queue.wait_for(before)?;
         streams.push(Timeline::new(queue));
         Ok(streams.len() as u32 - 1)

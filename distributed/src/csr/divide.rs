@@ -1,0 +1,384 @@
+//! A rank's rows as they are made: in parallel, and at once divided into its own columns and those of others.
+//!
+//! Rows are made in batches of consecutive rows, and a batch in chunks, which are the tasks. The chunks of a batch are then copied to
+//! where they stay. So each row is asked for once, and beside the result there is one batch in memory. Neither batches nor chunks nor
+//! threads have an influence on the result: a row is the work of one task, and rows stay in order.
+
+use std::ops::Range;
+
+use evenpath::Value;
+use rayon::prelude::*;
+
+use crate::error::{Error, Result};
+use crate::rows::canonicalize;
+
+/// A rank's rows in host memory, canonical.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Divided<V> {
+    /// The entries of the rank's own columns, counted from its first.
+    pub(super) local: Arrays<u32, V>,
+    /// Those of others' columns, which are numbers in the whole matrix, in the rows that have some.
+    pub(super) other: Arrays<u64, V>,
+    /// These rows, ascending, counted from the rank's first.
+    pub(super) boundary: Vec<u32>,
+    /// The columns of others, ascending, once each.
+    pub(super) needed: Vec<u64>,
+}
+
+/// The arrays of rows in CSR form.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Arrays<C, V> {
+    pub(super) row_offsets: Vec<u32>,
+    pub(super) columns: Vec<C>,
+    pub(super) values: Vec<V>,
+    /// Entries, also where there are too many to be kept.
+    nonzeros: u64,
+}
+
+/// Sizes of batches, and how many entries a matrix may have.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sizes {
+    /// Tasks of a batch.
+    pub(super) chunks: u64,
+    /// Rows of the first batch; each later one has at most twice as many as the one before.
+    pub(super) first_rows: u64,
+    /// Rows of a batch, at most.
+    pub(super) most_rows: u64,
+    /// Entries of a batch, about.
+    pub(super) entries: u64,
+    /// Entries of either matrix, at most.
+    pub(super) limit: u64,
+}
+
+impl Sizes {
+    pub(super) const DEFAULT: Self = Self {
+        chunks: 128,
+        first_rows: 4096,
+        most_rows: 1 << 18,
+        entries: 1 << 22,
+        limit: evenpath::csr::MAX_DIMENSION as u64,
+    };
+
+    /// The rows of the next batch, after one of so many rows and entries.
+    fn next(&self, rows: u64, entries: u64) -> u64 {
+        let expected = u128::from(rows) * u128::from(self.entries) / u128::from(entries.max(1));
+        let most = rows.saturating_mul(2).min(self.most_rows).max(1);
+        u64::try_from(expected).unwrap_or(most).clamp(self.chunks.min(most), most)
+    }
+}
+
+/// Makes the given rows of a matrix with `cols` columns, of which the rank has its `own`, fewer than 2³².
+///
+/// # Errors
+///
+/// If a row has a column outside the matrix: of the first such row, the first such column. If there are too many entries.
+pub(super) fn divide<V: Value>(
+    rows: Range<u64>,
+    own: &Range<u64>,
+    cols: u64,
+    sizes: Sizes,
+    row: impl Fn(u64, &mut Vec<(u64, V)>) + Sync,
+) -> Result<Divided<V>> {
+    let mut chunks: Vec<Chunk<V>> = (0..sizes.chunks).map(|_| Chunk::default()).collect();
+    let mut result = Divided::with_rows((rows.end - rows.start) as usize);
+    let (mut begin, mut count) = (rows.start, sizes.first_rows.max(1));
+    while begin < rows.end {
+        count = count.min(rows.end - begin);
+        let boundary =
+            |chunk: u64| begin + (u128::from(count) * u128::from(chunk) / u128::from(sizes.chunks)) as u64;
+        let fill = |(number, chunk): (usize, &mut Chunk<V>)| {
+            let rows = boundary(number as u64)..boundary(number as u64 + 1);
+            chunk.fill(rows, own, cols, &row)
+        };
+        let filled: Vec<Result<()>> = chunks.par_iter_mut().enumerate().map(fill).collect();
+        // Chunks are in the order of their rows.
+        filled.into_iter().collect::<Result<()>>()?;
+        result.append(&chunks, begin - rows.start, sizes.limit);
+        begin += count;
+        count = sizes.next(count, chunks.iter().map(Chunk::entries).sum());
+    }
+    result.check(sizes.limit)?;
+    result.needed.par_sort_unstable();
+    result.needed.dedup();
+    Ok(result)
+}
+
+/// Consecutive rows, the work of one task. Its memory is used for one batch after the other.
+struct Chunk<V> {
+    /// A row as it was given.
+    row: Vec<(u64, V)>,
+    rows: usize,
+    local: Rows<u32, V>,
+    other: Rows<u64, V>,
+    /// The rows with columns of others, counted from the chunk's first.
+    boundary: Vec<usize>,
+    /// These columns, ascending, once each.
+    needed: Vec<u64>,
+}
+
+/// The entries of rows, one row after the other.
+struct Rows<C, V> {
+    lengths: Vec<usize>,
+    columns: Vec<C>,
+    values: Vec<V>,
+}
+
+impl<C, V> Default for Rows<C, V> {
+    fn default() -> Self {
+        Self { lengths: Vec::new(), columns: Vec::new(), values: Vec::new() }
+    }
+}
+
+impl<V> Default for Chunk<V> {
+    fn default() -> Self {
+        let (local, other) = (Rows::default(), Rows::default());
+        Self { row: Vec::new(), rows: 0, local, other, boundary: Vec::new(), needed: Vec::new() }
+    }
+}
+
+impl<C, V: Value> Rows<C, V> {
+    fn clear(&mut self) {
+        self.lengths.clear();
+        self.columns.clear();
+        self.values.clear();
+    }
+
+    /// Adds entries to the last row.
+    fn extend(&mut self, entries: &[(u64, V)], column: impl Fn(u64) -> C) {
+        self.columns.extend(entries.iter().map(|entry| column(entry.0)));
+        self.values.extend(entries.iter().map(|entry| entry.1));
+    }
+}
+
+impl<V: Value> Chunk<V> {
+    fn entries(&self) -> u64 {
+        (self.local.values.len() + self.other.values.len()) as u64
+    }
+
+    /// Replaces what the chunk holds by other rows.
+    fn fill(
+        &mut self,
+        rows: Range<u64>,
+        own: &Range<u64>,
+        cols: u64,
+        make: impl Fn(u64, &mut Vec<(u64, V)>),
+    ) -> Result<()> {
+        let Self { row, rows: count, local, other, boundary, needed } = self;
+        local.clear();
+        other.clear();
+        boundary.clear();
+        needed.clear();
+        *count = (rows.end - rows.start) as usize;
+        for (at, number) in rows.enumerate() {
+            row.clear();
+            make(number, row);
+            if let Some(&(column, _)) = row.iter().find(|entry| entry.0 >= cols) {
+                return Err(Error::ColumnOutOfRange { row: number, column, cols });
+            }
+            canonicalize(row);
+            let (before, rest) = row.split_at(row.partition_point(|entry| entry.0 < own.start));
+            let (inside, after) = rest.split_at(rest.partition_point(|entry| entry.0 < own.end));
+            local.extend(inside, |column| (column - own.start) as u32);
+            local.lengths.push(inside.len());
+            let others = before.len() + after.len();
+            if others > 0 {
+                other.extend(before, |column| column);
+                other.extend(after, |column| column);
+                other.lengths.push(others);
+                boundary.push(at);
+            }
+        }
+        needed.extend_from_slice(&other.columns);
+        needed.sort_unstable();
+        needed.dedup();
+        Ok(())
+    }
+}
+
+impl<V: Value> Divided<V> {
+    fn with_rows(rows: usize) -> Self {
+        let (local, other) = (Arrays::with_rows(rows), Arrays::with_rows(0));
+        Self { local, other, boundary: Vec::new(), needed: Vec::new() }
+    }
+
+    /// Adds the rows of chunks, of which the first begins with row `first`.
+    fn append(&mut self, chunks: &[Chunk<V>], first: u64, limit: u64) {
+        self.local.append(&chunks.iter().map(|chunk| &chunk.local).collect::<Vec<_>>(), limit);
+        self.other.append(&chunks.iter().map(|chunk| &chunk.other).collect::<Vec<_>>(), limit);
+        let mut first = first as usize;
+        for chunk in chunks {
+            for &row in &chunk.boundary {
+                self.boundary.push((first + row) as u32);
+            }
+            first += chunk.rows;
+        }
+        let found: usize = chunks.iter().map(|chunk| chunk.needed.len()).sum();
+        // Columns that batches have in common are counted once again before they take more room than those that differ.
+        if self.needed.len() + found > self.needed.capacity() {
+            self.needed.par_sort_unstable();
+            self.needed.dedup();
+            self.needed.reserve(self.needed.len().max(found));
+        }
+        for chunk in chunks {
+            self.needed.extend_from_slice(&chunk.needed);
+        }
+    }
+
+    fn check(&self, limit: u64) -> Result<()> {
+        match self.local.nonzeros.max(self.other.nonzeros) {
+            found if found > limit => Err(Error::TooLarge { what: "nonzeros", found, limit }),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<C: Copy + Send + Sync, V: Value> Arrays<C, V> {
+    fn with_rows(rows: usize) -> Self {
+        let mut row_offsets = Vec::with_capacity(rows + 1);
+        row_offsets.push(0);
+        Self { row_offsets, columns: Vec::new(), values: Vec::new(), nonzeros: 0 }
+    }
+
+    /// Adds rows at the end. Beyond the limit they are counted and not kept.
+    fn append(&mut self, parts: &[&Rows<C, V>], limit: u64) {
+        for length in parts.iter().flat_map(|part| &part.lengths) {
+            self.nonzeros += *length as u64;
+            self.row_offsets.push(self.nonzeros as u32);
+        }
+        if self.nonzeros > limit {
+            (self.columns, self.values) = (Vec::new(), Vec::new());
+            return;
+        }
+        extend(&mut self.columns, &parts.iter().map(|part| &part.columns[..]).collect::<Vec<_>>());
+        extend(&mut self.values, &parts.iter().map(|part| &part.values[..]).collect::<Vec<_>>());
+    }
+}
+
+impl<C: Copy + Send + Sync, V: Value> Arrays<C, V> {
+    /// The same rows with other columns.
+    pub(super) fn with_columns(self, column: impl Fn(C) -> u32 + Sync) -> Arrays<u32, V> {
+        let Self { row_offsets, columns, values, nonzeros } = self;
+        let columns = columns.par_iter().map(|&old| column(old)).collect();
+        Arrays { row_offsets, columns, values, nonzeros }
+    }
+}
+
+/// Adds slices at the end, side by side: who first writes to memory waits for the system to provide it.
+fn extend<T: Copy + Send + Sync>(to: &mut Vec<T>, parts: &[&[T]]) {
+    let count = parts.iter().map(|part| part.len()).sum();
+    to.reserve(count);
+    let mut rest = &mut to.spare_capacity_mut()[..count];
+    let mut pairs = Vec::with_capacity(parts.len());
+    for part in parts {
+        let (piece, after) = rest.split_at_mut(part.len());
+        pairs.push((piece, *part));
+        rest = after;
+    }
+    pairs.into_par_iter().for_each(|(piece, part)| {
+        piece.write_copy_of_slice(part);
+    });
+    // SAFETY: there is room for so many elements more, and the pieces, which are all of them, were written.
+    unsafe { to.set_len(to.len() + count) };
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Small, so that a few rows are several batches.
+    const SMALL: Sizes = Sizes { chunks: 3, first_rows: 2, most_rows: 7, entries: 12, limit: 1000 };
+
+    type Row = Vec<(u64, f64)>;
+
+    /// Row by row, as the definition says.
+    fn expected(rows: &[Row], own: &Range<u64>) -> Divided<f64> {
+        let mut result: Divided<f64> = Divided::with_rows(0);
+        for (number, row) in rows.iter().enumerate() {
+            let mut sums: std::collections::BTreeMap<u64, f64> = std::collections::BTreeMap::new();
+            for &(column, value) in row {
+                sums.entry(column).and_modify(|sum| *sum += value).or_insert(value);
+            }
+            let (inside, others): (Vec<_>, Vec<_>) = sums.into_iter().partition(|sum| own.contains(&sum.0));
+            result.local.columns.extend(inside.iter().map(|sum| (sum.0 - own.start) as u32));
+            result.local.values.extend(inside.iter().map(|sum| sum.1));
+            result.local.row_offsets.push(result.local.columns.len() as u32);
+            if !others.is_empty() {
+                result.boundary.push(number as u32);
+                result.other.columns.extend(others.iter().map(|sum| sum.0));
+                result.other.values.extend(others.iter().map(|sum| sum.1));
+                result.other.row_offsets.push(result.other.columns.len() as u32);
+            }
+        }
+        result.needed.extend(result.other.columns.iter().collect::<std::collections::BTreeSet<_>>());
+        for (nonzeros, found) in [
+            (&mut result.local.nonzeros, result.local.columns.len()),
+            (&mut result.other.nonzeros, result.other.columns.len()),
+        ] {
+            *nonzeros = found as u64;
+        }
+        result
+    }
+
+    fn with_threads<R: Send>(threads: usize, body: impl FnOnce() -> R + Send) -> R {
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(body)
+    }
+
+    fn rows() -> impl Strategy<Value = Vec<Row>> {
+        // Few columns: places repeat, and sums depend on their order.
+        let entry = (0..30_u64, 0..1000_u64).prop_map(|(column, number)| (column, (number as f64).sin()));
+        proptest::collection::vec(proptest::collection::vec(entry, 0..12), 0..40)
+    }
+
+    proptest! {
+        #[test]
+        fn as_row_by_row(rows in rows(), first in 0..100_u64, begin in 0..30_u64, len in 0..30_u64) {
+            let own = begin..(begin + len).min(30);
+            let make = |row: u64, entries: &mut Row| entries.extend_from_slice(&rows[(row - first) as usize]);
+            let range = first..first + rows.len() as u64;
+            let expected = expected(&rows, &own);
+            for (threads, sizes) in [(1, SMALL), (4, SMALL), (2, Sizes::DEFAULT)] {
+                let found = with_threads(threads, || divide(range.clone(), &own, 30, sizes, make)).unwrap();
+                prop_assert_eq!(&found, &expected);
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_column_outside_is_named() {
+        let row = |row: u64, entries: &mut Row| {
+            entries.push((row % 5, 1.0));
+            if row >= 23 {
+                entries.extend([(row + 70, 1.0), (50, 1.0)]);
+            }
+        };
+        for (threads, sizes) in [(1, SMALL), (4, SMALL), (4, Sizes::DEFAULT)] {
+            let error = with_threads(threads, || divide(10..60, &(0..5), 50, sizes, row)).unwrap_err();
+            assert!(matches!(error, Error::ColumnOutOfRange { row: 23, column: 93, cols: 50 }), "{error}");
+        }
+    }
+
+    #[test]
+    fn too_many_entries_are_counted_and_not_kept() {
+        let row = |_: u64, entries: &mut Row| entries.extend((0..40).map(|column| (column, 1.0)));
+        let fits = divide(0..25, &(0..40), 40, SMALL, row).unwrap();
+        assert_eq!((fits.local.columns.len(), fits.boundary.len()), (1000, 0));
+        for own in [0..40, 40..40] {
+            let error = divide(0..30, &own, 40, SMALL, row).unwrap_err();
+            assert!(
+                matches!(error, Error::TooLarge { what: "nonzeros", found: 1200, limit: 1000 }),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn batches_follow_the_entries() {
+        assert_eq!(SMALL.next(2, 0), 4);
+        assert_eq!(SMALL.next(4, 8), 6);
+        assert_eq!(SMALL.next(7, 700), 3);
+        assert_eq!(Sizes::DEFAULT.next(1 << 18, u64::MAX), 128);
+        assert_eq!(Sizes::DEFAULT.next(4096, 27 * 4096), 8192);
+    }
+}
