@@ -267,7 +267,7 @@ fn rows_in_stages() {
             // For one multiprocessor no lanes are to spare, so that a block has many rows.
             let options = SpmmOptions::default().with_columns(columns).with_multiprocessors(1);
             let plan = device.upload(&a).expect("upload").plan_spmm(options).expect("plan");
-            assert_eq!(plan.info().pieces, 0, "no row is long");
+            assert_eq!(plan.info().expect("info").pieces, 0, "no row is long");
             for beta in [0.0, -0.5] {
                 let case = Case { a: &a, columns, b_layout, c_layout, gap: 0, alpha: 1.5, beta };
                 case.check_plan::<T>(device, &plan);
