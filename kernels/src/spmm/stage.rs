@@ -14,8 +14,8 @@ pub(super) const fn staged(block: usize) -> usize {
     block * STAGED_BY_THREAD
 }
 
-/// Places for the nonzeros of a block that [sums in stages](sum_in_stages): between those of two groups is one that is not used, so
-/// that groups that read theirs at the same time use different banks.
+/// Places for the nonzeros of a block that [sums in stages](sum_in_stages). Between those of two groups are as many that are not used
+/// as the group reads at the same time, so that all groups of a warp use different banks.
 pub(super) const fn staged_apart(block: usize) -> usize {
     block * (STAGED_BY_THREAD + 1)
 }
@@ -91,7 +91,8 @@ pub(super) fn sum_in_stages<W: Width, S: Stored, T: Stored<Compute = S::Compute>
     row: InGlobal<S>,
     b: DenseView<T>,
 ) -> Sums<S::Compute> {
-    let staging = Staging::take(arena, const { staged_apart(BLOCK) }, group.lanes_log2(), 1);
+    let gap = 1 << group.side_log2;
+    let staging = Staging::take(arena, const { staged_apart(BLOCK) }, group.lanes_log2(), gap);
     let most = (STAGED_BY_THREAD as u32) << group.lanes_log2();
     let mut sums = [S::Compute::ZERO; MAX_WIDTH];
     let mut start = 0;
