@@ -1,10 +1,16 @@
 //! A communicator of NCCL: the exchange of elements between the memories of GPUs.
 //!
-//! Its calls do not block. Everything that may take long is asked for until it is done, until a rank fails, or until a deadline. After
-//! a failure the communicator is aborted, once, which also ends kernels of NCCL that wait for other GPUs; then it is used no more.
+//! Everything that may wait for other ranks goes by a communicator whose calls do not block, and is asked for until it is done, until a
+//! rank fails, or until a deadline: joining it, and the first exchange of a plan, which makes the connections that it needs. But NCCL
+//! starts a thread for each group of such calls, which takes longer than a small exchange. So a second communicator, whose calls block,
+//! is split off and shares the connections. All later exchanges go by that one: its groups have nothing to wait for, and only put a
+//! kernel on the stream.
+//!
+//! After a failure both are aborted, once, which also ends kernels of NCCL that wait for other GPUs; then they are used no more.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 use std::ops::Range;
+use std::sync::atomic::{AtomicPtr, Ordering};
 use std::time::{Duration, Instant};
 
 use bytemuck::Pod;
@@ -12,7 +18,9 @@ use evenpath::device::{Event, Stream};
 use evenpath::{Device, DeviceSlice};
 use parking_lot::Mutex;
 
-use super::functions::{BYTES, Config, Functions, Handle, IN_PROGRESS, INVALID_USAGE, SUCCESS, UniqueId};
+use super::functions::{
+    BYTES, Config, Functions, Handle, IN_PROGRESS, INVALID_USAGE, SUCCESS, Split, UniqueId,
+};
 use crate::Rank;
 use crate::cluster::Exchange;
 use crate::error::{Cause, Result};
@@ -25,14 +33,45 @@ const PAUSE: Duration = Duration::from_micros(20);
 pub(crate) struct Communicator {
     functions: Functions,
     device: Device,
-    handle: Mutex<Live>,
+    live: Mutex<Live>,
 }
 
-/// The communicator, until it is destroyed or aborted.
-struct Live(Option<Handle>);
+/// The communicators, until they are destroyed or aborted.
+struct Live {
+    /// The one whose calls do not block; null at the beginning and the end.
+    handle: Handle,
+    /// The one whose calls block, which NCCL writes here when it has been split off.
+    quick: Box<AtomicPtr<c_void>>,
+}
+
+impl Default for Live {
+    fn default() -> Self {
+        Self { handle: std::ptr::null_mut(), quick: Box::default() }
+    }
+}
+
+impl Live {
+    fn handle(&self) -> Option<Handle> {
+        (!self.handle.is_null()).then_some(self.handle)
+    }
+
+    fn quick(&self) -> Option<Handle> {
+        let quick = self.quick.load(Ordering::Acquire);
+        (!quick.is_null()).then_some(quick)
+    }
+}
 
 // SAFETY: a communicator may be used by any thread, by one at a time.
 unsafe impl Send for Live {}
+
+/// By which communicator an exchange goes: for all ranks by the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// The one that may wait for other ranks to make connections.
+    Connecting,
+    /// The other, where there is one: earlier exchanges between the same ranks made the connections.
+    Connected,
+}
 
 /// What goes to a rank and comes from it: elements of what is sent, and of what is received.
 #[derive(Debug, Clone)]
@@ -66,36 +105,77 @@ impl Communicator {
         }
         unique.0.copy_from_slice(id);
         let (size, index, device) = (rank.size() as c_int, rank.index() as c_int, rank.device().clone());
-        let mut communicator = Self { functions, device, handle: Mutex::new(Live(None)) };
+        let mut communicator = Self { functions, device, live: Mutex::default() };
         let mut handle: Handle = std::ptr::null_mut();
+        let split = functions.split();
         let code = communicator.in_context(|functions| {
-            let (init, mut config) = (functions.ncclCommInitRankConfig, Config::non_blocking());
+            let init = functions.ncclCommInitRankConfig;
+            let mut config = Config::non_blocking(split.is_some());
             // SAFETY: there is room for the handle, and the configuration is of the version that it names.
             unsafe { init(&raw mut handle, size, unique, index, &raw mut config) }
         });
-        if !handle.is_null() {
-            communicator.handle.get_mut().0 = Some(handle);
-        }
-        if !matches!(code, SUCCESS | IN_PROGRESS) {
-            return Ok(Err(Some(functions.describe("ncclCommInitRankConfig", code, handle))));
-        }
+        communicator.live.get_mut().handle = handle;
         // Ranks that have joined wait for the outcomes of others: these give up before they do.
-        let limit = rank.timeout() / 2;
-        let is_over = || Ok(communicator.state() != Some(IN_PROGRESS) || is_in_vain()?);
-        let is_in_time = poll(rank, limit, is_over)?;
-        Ok(match communicator.state() {
-            Some(SUCCESS) => Ok(communicator),
-            Some(IN_PROGRESS) if is_in_time => Err(None),
-            Some(code) if is_in_time => Err(Some(functions.describe("ncclCommInitRankConfig", code, handle))),
-            _ => Err(Some(format!("a communicator took longer than {} s", limit.as_secs_f64()))),
+        let deadline = Instant::now() + rank.timeout() / 2;
+        let mut answer = |call, code| communicator.answer(rank, (call, code), deadline, &mut is_in_vain);
+        let mut joined = answer("ncclCommInitRankConfig", code)?;
+        if let (Ok(()), Some(split)) = (&joined, split) {
+            let code = communicator.split(split, index);
+            joined = answer("ncclCommSplit", code)?;
+            if joined.is_ok() && communicator.live.lock().quick().is_none() {
+                joined = Err(Some("`ncclCommSplit` made no communicator".into()));
+            }
+        }
+        Ok(joined.map(|()| communicator))
+    }
+
+    /// Begins to split off the communicator of all ranks whose calls block.
+    fn split(&self, split: Split, index: c_int) -> c_int {
+        self.in_context(|_| {
+            let live = self.live.lock();
+            let mut config = Config::blocking();
+            // SAFETY: the communicator is live. The new one is written to memory that stays until this one has ended, and with it what
+            // is in progress.
+            unsafe { split(live.handle, 0, index, live.quick.as_ptr(), &raw mut config) }
         })
+    }
+
+    /// What comes of a call that has answered that it is in progress: a reason if NCCL gives one or the time is over; none if it is in
+    /// vain.
+    fn answer(
+        &self,
+        rank: &Rank,
+        (call, code): (&str, c_int),
+        deadline: Instant,
+        mut is_in_vain: impl FnMut() -> Result<bool>,
+    ) -> Result<Result<(), Option<String>>> {
+        if !matches!(code, SUCCESS | IN_PROGRESS) {
+            return Ok(Err(Some(self.describe(call, code))));
+        }
+        let is_over = || Ok(self.state() != Some(IN_PROGRESS) || is_in_vain()?);
+        let limit = deadline.saturating_duration_since(Instant::now());
+        let is_in_time = poll(rank, limit, is_over)?;
+        Ok(match self.state() {
+            Some(SUCCESS) => Ok(()),
+            Some(IN_PROGRESS) if is_in_time => Err(None),
+            Some(code) if is_in_time => Err(Some(self.describe(call, code))),
+            _ => {
+                Err(Some(format!("a communicator took longer than {} s", (rank.timeout() / 2).as_secs_f64())))
+            }
+        })
+    }
+
+    /// What a call answered, in words.
+    fn describe(&self, call: &str, code: c_int) -> String {
+        let live = self.live.lock();
+        self.functions.describe(call, code, live.handle)
     }
 
     /// Begins to send parts of `from`, and to receive parts of `to`, after what the stream has to do before.
     pub(crate) fn start<V: Pod>(
         &self,
         rank: &Rank,
-        exchange: Exchange,
+        (exchange, way): (Exchange, Way),
         stream: &Stream,
         (from, to): (&DeviceSlice<V>, &mut DeviceSlice<V>),
         parts: &[Part],
@@ -107,7 +187,7 @@ impl Communicator {
             rank.count_bytes(part.peer, bytes(&part.send));
             rank.send(exchange, part.peer, &[bytes(&part.send)])
         });
-        let end = told.and_then(|()| stream.scope(|| self.put(rank, exchange, (from, to), parts)));
+        let end = told.and_then(|()| stream.scope(|| self.put(rank, (exchange, way), (from, to), parts)));
         Ok(Started { exchange, end: self.or_abort(end)?, expected })
     }
 
@@ -115,13 +195,13 @@ impl Communicator {
     fn put<V: Pod>(
         &self,
         rank: &Rank,
-        exchange: Exchange,
+        (exchange, way): (Exchange, Way),
         (from, to): (&DeviceSlice<V>, &mut DeviceSlice<V>),
         parts: &[Part],
     ) -> Result<Event> {
         let addresses = (from.raw_address(), to.raw_address());
         let put = |stream| {
-            self.enqueue::<V>(rank, addresses, parts, stream)?;
+            self.enqueue::<V>((rank, way), addresses, parts, stream)?;
             wait_for_peers(rank, exchange, parts, || self.is_idle(rank))
         };
         if !parts.is_empty() {
@@ -148,7 +228,7 @@ impl Communicator {
             let code = self.in_context(|_| {
                 // SAFETY: the communicator is live.
                 let code =
-                    self.with_handle(|functions, handle| unsafe { (functions.ncclCommFinalize)(handle) });
+                    self.with_live(|functions, live| unsafe { (functions.ncclCommFinalize)(live.handle) });
                 code.unwrap_or(INVALID_USAGE)
             });
             let is_done = || Ok(self.state() != Some(IN_PROGRESS));
@@ -174,11 +254,25 @@ impl Communicator {
         });
     }
 
+    /// Ends the communicators. The one whose calls block is aborted in any case, for to finalize it could wait for other ranks: all its
+    /// exchanges are done, or have failed.
     fn end(&self, call: impl FnOnce(&Functions, Handle) -> c_int) {
-        let handle = self.handle.lock().0.take();
-        if let Some(handle) = handle {
-            self.in_context(|functions| call(functions, handle));
-        }
+        let live = std::mem::take(&mut *self.live.lock());
+        let Some(handle) = live.handle() else { return };
+        // While it is split off it is not there yet, and the end of the other one waits for that to end.
+        let abort_quick = |functions: &Functions| {
+            if let Some(quick) = live.quick() {
+                // SAFETY: the communicator is live, and not used again.
+                unsafe { (functions.ncclCommAbort)(quick) };
+                live.quick.store(std::ptr::null_mut(), Ordering::Release);
+            }
+        };
+        self.in_context(|functions| {
+            abort_quick(functions);
+            let code = call(functions, handle);
+            abort_quick(functions);
+            code
+        });
     }
 
     fn or_abort<R>(&self, result: Result<R>) -> Result<R> {
@@ -200,21 +294,22 @@ impl Communicator {
         code.unwrap_or(SUCCESS)
     }
 
-    fn with_handle<R>(&self, call: impl FnOnce(&Functions, Handle) -> R) -> Option<R> {
-        let live = self.handle.lock();
-        live.0.map(|handle| call(&self.functions, handle))
+    fn with_live<R>(&self, call: impl FnOnce(&Functions, &Live) -> R) -> Option<R> {
+        let live = self.live.lock();
+        live.handle().map(|_| call(&self.functions, &live))
     }
 
     /// Puts one group of sends and receives on a stream.
     fn enqueue<V>(
         &self,
-        rank: &Rank,
+        (rank, way): (&Rank, Way),
         (from, to): (u64, u64),
         parts: &[Part],
-        stream: *mut std::ffi::c_void,
+        stream: *mut c_void,
     ) -> Result<()> {
         let bytes = |range: &Range<usize>| range.len() * size_of::<V>();
-        let called = self.with_handle(|functions, handle| {
+        let called = self.with_live(|functions, live| {
+            let handle = live.quick().filter(|_| way == Way::Connected).unwrap_or(live.handle);
             // SAFETY: a group begins, and ends below.
             let mut codes = vec![("ncclGroupStart", unsafe { (functions.ncclGroupStart)() })];
             for Part { peer, send, receive } in parts {
@@ -244,11 +339,17 @@ impl Communicator {
 
     /// What NCCL is doing: success, in progress, or what went wrong; nothing after the end.
     fn state(&self) -> Option<c_int> {
-        self.with_handle(|functions, handle| {
-            let mut state = SUCCESS;
-            // SAFETY: the communicator is live, and there is room for its state.
-            let code = unsafe { (functions.ncclCommGetAsyncError)(handle, &raw mut state) };
-            if code == SUCCESS { state } else { code }
+        self.with_live(|functions, live| {
+            let state_of = |handle| {
+                let mut state = SUCCESS;
+                // SAFETY: the communicator is live, and there is room for its state.
+                let code = unsafe { (functions.ncclCommGetAsyncError)(handle, &raw mut state) };
+                if code == SUCCESS { state } else { code }
+            };
+            let states = live.quick().into_iter().chain(live.handle()).map(state_of);
+            states.fold(SUCCESS, |all, state| {
+                if matches!(all, SUCCESS | IN_PROGRESS) && state != SUCCESS { state } else { all }
+            })
         })
     }
 
@@ -263,9 +364,7 @@ impl Communicator {
         if matches!(code, SUCCESS | IN_PROGRESS) {
             return Ok(());
         }
-        let described = self.with_handle(|functions, handle| functions.describe(call, code, handle));
-        let described =
-            described.unwrap_or_else(|| self.functions.describe(call, code, std::ptr::null_mut()));
+        let described = self.describe(call, code);
         Err(rank.fail(rank.index(), Cause::Nccl(described)))
     }
 
