@@ -10,7 +10,7 @@
 
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use bytemuck::Pod;
@@ -18,9 +18,8 @@ use evenpath::device::{Event, Stream};
 use evenpath::{Device, DeviceSlice};
 use parking_lot::Mutex;
 
-use super::functions::{
-    BYTES, Config, Functions, Handle, IN_PROGRESS, INVALID_USAGE, SUCCESS, Split, UniqueId,
-};
+use super::functions::{BYTES, Functions, Handle, IN_PROGRESS, INVALID_USAGE, SUCCESS};
+use super::live::Live;
 use crate::Rank;
 use crate::cluster::Exchange;
 use crate::error::{Cause, Result};
@@ -31,38 +30,10 @@ const PAUSE: Duration = Duration::from_micros(20);
 
 /// A rank's end of the communicator of a run.
 pub(crate) struct Communicator {
-    functions: Functions,
-    device: Device,
-    live: Mutex<Live>,
+    pub(super) functions: Functions,
+    pub(super) device: Device,
+    pub(super) live: Mutex<Live>,
 }
-
-/// The communicators, until they are destroyed or aborted.
-struct Live {
-    /// The one whose calls do not block; null at the beginning and the end.
-    handle: Handle,
-    /// The one whose calls block, which NCCL writes here when it has been split off.
-    quick: Box<AtomicPtr<c_void>>,
-}
-
-impl Default for Live {
-    fn default() -> Self {
-        Self { handle: std::ptr::null_mut(), quick: Box::default() }
-    }
-}
-
-impl Live {
-    fn handle(&self) -> Option<Handle> {
-        (!self.handle.is_null()).then_some(self.handle)
-    }
-
-    fn quick(&self) -> Option<Handle> {
-        let quick = self.quick.load(Ordering::Acquire);
-        (!quick.is_null()).then_some(quick)
-    }
-}
-
-// SAFETY: a communicator may be used by any thread, by one at a time.
-unsafe impl Send for Live {}
 
 /// By which communicator an exchange goes: for all ranks by the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,82 +62,8 @@ pub(crate) struct Started {
 }
 
 impl Communicator {
-    /// Joins the communicator of all ranks that has an identity, and waits for them, unless it learns meanwhile that one will not come.
-    /// What NCCL says against it is no failure of a rank.
-    pub(super) fn join(
-        rank: &Rank,
-        functions: Functions,
-        id: &[u8],
-        mut is_in_vain: impl FnMut() -> Result<bool>,
-    ) -> Result<Result<Self, Option<String>>> {
-        let mut unique = UniqueId([0; 128]);
-        if id.len() != unique.0.len() {
-            return Ok(Err(Some(format!("a communicator's identity has {} bytes", id.len()))));
-        }
-        unique.0.copy_from_slice(id);
-        let (size, index, device) = (rank.size() as c_int, rank.index() as c_int, rank.device().clone());
-        let mut communicator = Self { functions, device, live: Mutex::default() };
-        let mut handle: Handle = std::ptr::null_mut();
-        let split = functions.split();
-        let code = communicator.in_context(|functions| {
-            let init = functions.ncclCommInitRankConfig;
-            let mut config = Config::non_blocking(split.is_some());
-            // SAFETY: there is room for the handle, and the configuration is of the version that it names.
-            unsafe { init(&raw mut handle, size, unique, index, &raw mut config) }
-        });
-        communicator.live.get_mut().handle = handle;
-        // Ranks that have joined wait for the outcomes of others: these give up before they do.
-        let deadline = Instant::now() + rank.timeout() / 2;
-        let mut answer = |call, code| communicator.answer(rank, (call, code), deadline, &mut is_in_vain);
-        let mut joined = answer("ncclCommInitRankConfig", code)?;
-        if let (Ok(()), Some(split)) = (&joined, split) {
-            let code = communicator.split(split, index);
-            joined = answer("ncclCommSplit", code)?;
-            if joined.is_ok() && communicator.live.lock().quick().is_none() {
-                joined = Err(Some("`ncclCommSplit` made no communicator".into()));
-            }
-        }
-        Ok(joined.map(|()| communicator))
-    }
-
-    /// Begins to split off the communicator of all ranks whose calls block.
-    fn split(&self, split: Split, index: c_int) -> c_int {
-        self.in_context(|_| {
-            let live = self.live.lock();
-            let mut config = Config::blocking();
-            // SAFETY: the communicator is live. The new one is written to memory that stays until this one has ended, and with it what
-            // is in progress.
-            unsafe { split(live.handle, 0, index, live.quick.as_ptr(), &raw mut config) }
-        })
-    }
-
-    /// What comes of a call that has answered that it is in progress: a reason if NCCL gives one or the time is over; none if it is in
-    /// vain.
-    fn answer(
-        &self,
-        rank: &Rank,
-        (call, code): (&str, c_int),
-        deadline: Instant,
-        mut is_in_vain: impl FnMut() -> Result<bool>,
-    ) -> Result<Result<(), Option<String>>> {
-        if !matches!(code, SUCCESS | IN_PROGRESS) {
-            return Ok(Err(Some(self.describe(call, code))));
-        }
-        let is_over = || Ok(self.state() != Some(IN_PROGRESS) || is_in_vain()?);
-        let limit = deadline.saturating_duration_since(Instant::now());
-        let is_in_time = poll(rank, limit, is_over)?;
-        Ok(match self.state() {
-            Some(SUCCESS) => Ok(()),
-            Some(IN_PROGRESS) if is_in_time => Err(None),
-            Some(code) if is_in_time => Err(Some(self.describe(call, code))),
-            _ => {
-                Err(Some(format!("a communicator took longer than {} s", (rank.timeout() / 2).as_secs_f64())))
-            }
-        })
-    }
-
     /// What a call answered, in words.
-    fn describe(&self, call: &str, code: c_int) -> String {
+    pub(super) fn describe(&self, call: &str, code: c_int) -> String {
         let live = self.live.lock();
         self.functions.describe(call, code, live.handle)
     }
@@ -257,20 +154,21 @@ impl Communicator {
     /// Ends the communicators. The one whose calls block is aborted in any case, for to finalize it could wait for other ranks: all its
     /// exchanges are done, or have failed.
     fn end(&self, call: impl FnOnce(&Functions, Handle) -> c_int) {
-        let live = std::mem::take(&mut *self.live.lock());
+        let mut live = std::mem::take(&mut *self.live.lock());
         let Some(handle) = live.handle() else { return };
-        // While it is split off it is not there yet, and the end of the other one waits for that to end.
-        let abort_quick = |functions: &Functions| {
+        let abort_quick = |functions: &Functions, live: &Live| {
             if let Some(quick) = live.quick() {
+                live.quick.store(std::ptr::null_mut(), Ordering::Release);
                 // SAFETY: the communicator is live, and not used again.
                 unsafe { (functions.ncclCommAbort)(quick) };
-                live.quick.store(std::ptr::null_mut(), Ordering::Release);
             }
         };
         self.in_context(|functions| {
-            abort_quick(functions);
+            abort_quick(functions, &live);
             let code = call(functions, handle);
-            abort_quick(functions);
+            // The abort has ended a split that was in progress, and may have been just too late for it.
+            live.is_split = true;
+            abort_quick(functions, &live);
             code
         });
     }
@@ -283,7 +181,7 @@ impl Communicator {
     }
 
     /// Calls NCCL with the device's context current, if the device still has one.
-    fn in_context(&self, call: impl FnOnce(&Functions) -> c_int) -> c_int {
+    pub(super) fn in_context(&self, call: impl FnOnce(&Functions) -> c_int) -> c_int {
         let mut call = Some(call);
         let mut code = None;
         let mut once = || code = call.take().map(|call| call(&self.functions));
@@ -338,7 +236,7 @@ impl Communicator {
     }
 
     /// What NCCL is doing: success, in progress, or what went wrong; nothing after the end.
-    fn state(&self) -> Option<c_int> {
+    pub(super) fn state(&self) -> Option<c_int> {
         self.with_live(|functions, live| {
             let state_of = |handle| {
                 let mut state = SUCCESS;
@@ -413,7 +311,7 @@ fn wait_for_peers(
 }
 
 /// Asks until the answer is yes, for so long. An error if a rank fails.
-fn poll(rank: &Rank, limit: Duration, mut is_done: impl FnMut() -> Result<bool>) -> Result<bool> {
+pub(super) fn poll(rank: &Rank, limit: Duration, mut is_done: impl FnMut() -> Result<bool>) -> Result<bool> {
     let start = Instant::now();
     loop {
         if is_done()? {

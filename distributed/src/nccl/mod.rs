@@ -2,6 +2,7 @@
 
 mod communicator;
 mod functions;
+mod live;
 #[cfg(test)]
 mod stand_in;
 mod start;

@@ -5,164 +5,17 @@
 //! communicator that was destroyed or aborted, outside a group, or without finalizing; and where a call could block for longer than
 //! another rank takes, such as a group by a blocking communicator between ranks that have no connection yet.
 
-use std::cell::RefCell;
-use std::collections::{HashMap, HashSet, VecDeque};
+mod state;
+
+use std::collections::VecDeque;
 use std::ffi::{c_char, c_int, c_void};
 
-use parking_lot::{Mutex, MutexGuard};
+pub(super) use state::{Fault, Turn, calls, count, live, turn};
+use state::{GROUP, Member, Operation, State, misused, with};
 
 use super::functions::{BYTES, Config, Functions, Handle, IN_PROGRESS, INVALID_USAGE, SUCCESS, UniqueId};
 
 const VERSION: c_int = 22_803;
-
-/// What goes wrong, on a rank.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fault {
-    /// A call answers a code, from the second such call of the rank on if it is the state that is asked for.
-    Call(&'static str, c_int),
-    /// The same by the communicator that was split off.
-    Quick(&'static str, c_int),
-    /// Groups never end.
-    Hang,
-    /// Groups by the communicator that was split off never end.
-    QuickHang,
-    /// The communicator is never split.
-    SplitHang,
-}
-
-/// Everything that the stand-in knows.
-#[derive(Default)]
-struct State {
-    ids: u64,
-    handles: usize,
-    communicators: HashMap<usize, Member>,
-    /// By communicator: ranks that have joined.
-    joined: HashMap<u64, usize>,
-    /// By communicator: ranks that have begun to split it.
-    splits: HashMap<u64, usize>,
-    /// By communicator, sender and receiver: who has exchanged.
-    connections: HashSet<(u64, usize, usize)>,
-    /// By communicator, sender and receiver.
-    messages: HashMap<(u64, usize, usize), VecDeque<Vec<u8>>>,
-    fault: Option<(usize, Fault)>,
-    /// Calls by rank, in their order; the question for the state is not noted.
-    calls: Vec<(usize, &'static str)>,
-}
-
-/// A rank's end of a communicator.
-#[derive(Default)]
-struct Member {
-    id: u64,
-    rank: usize,
-    size: usize,
-    /// What was split off.
-    is_quick: bool,
-    /// Where to write what is being split off.
-    split: Option<usize>,
-    is_finalized: bool,
-    has_had_groups: bool,
-    receives: Vec<Operation>,
-}
-
-#[derive(Clone, Copy)]
-struct Operation {
-    is_send: bool,
-    address: usize,
-    bytes: usize,
-    peer: usize,
-    handle: usize,
-}
-
-static STATE: Mutex<Option<State>> = Mutex::new(None);
-static TURN: Mutex<()> = Mutex::new(());
-
-thread_local! {
-    static GROUP: RefCell<Option<Vec<Operation>>> = const { RefCell::new(None) };
-}
-
-/// The stand-in to a test, as long as this lives; it begins anew.
-pub(super) struct Turn {
-    _turn: MutexGuard<'static, ()>,
-}
-
-/// Waits until no other test has the stand-in.
-pub(super) fn turn(fault: Option<(usize, Fault)>) -> Turn {
-    let turn = TURN.lock();
-    *STATE.lock() = Some(State { fault, ..State::default() });
-    Turn { _turn: turn }
-}
-
-/// What was called in this turn, by rank.
-pub(super) fn calls() -> Vec<(usize, &'static str)> {
-    with(|state| state.calls.clone())
-}
-
-/// How often a rank called a function.
-pub(super) fn count(rank: usize, name: &str) -> usize {
-    calls().iter().filter(|call| **call == (rank, name)).count()
-}
-
-/// Communicators that were neither destroyed nor aborted.
-pub(super) fn live() -> usize {
-    with(|state| state.communicators.len())
-}
-
-fn with<R>(body: impl FnOnce(&mut State) -> R) -> R {
-    body(STATE.lock().as_mut().unwrap_or_else(|| misused("a call outside of a test")))
-}
-
-fn misused(what: &str) -> ! {
-    eprintln!("the stand-in for NCCL was misused: {what}");
-    std::process::abort()
-}
-
-impl State {
-    fn member(&mut self, handle: Handle) -> &mut Member {
-        self.communicators
-            .get_mut(&(handle as usize))
-            .unwrap_or_else(|| misused("a communicator that is gone, or never was"))
-    }
-
-    /// Whether what was split off a rank's communicator is live.
-    fn has_quick(&mut self, handle: Handle) -> bool {
-        let Member { id, rank, .. } = *self.member(handle);
-        self.communicators.values().any(|other| other.is_quick && (other.id, other.rank) == (id, rank))
-    }
-
-    /// Notes a call of a rank, and says what it answers if not what it should.
-    fn call(&mut self, rank: usize, name: &'static str) -> Option<c_int> {
-        self.calls.push((rank, name));
-        match self.fault {
-            Some((faulty, Fault::Call(call, code))) if faulty == rank && call == name => Some(code),
-            _ => None,
-        }
-    }
-
-    /// The answer to a call with a communicator.
-    fn call_with(
-        &mut self,
-        handle: Handle,
-        name: &'static str,
-        answer: impl FnOnce(&mut Self) -> c_int,
-    ) -> c_int {
-        let (rank, is_quick) = (self.member(handle).rank, self.member(handle).is_quick);
-        let noted = match name {
-            "ncclCommAbort" if is_quick => "quick ncclCommAbort",
-            "ncclGroupEnd" if is_quick => "quick ncclGroupEnd",
-            name => name,
-        };
-        let failed = match self.fault {
-            Some((faulty, Fault::Quick(call, code))) if is_quick && faulty == rank && call == name => {
-                Some(code)
-            }
-            _ => None,
-        };
-        match self.call(rank, noted).or(failed) {
-            Some(code) => code,
-            None => answer(self),
-        }
-    }
-}
 
 unsafe extern "C" fn version(version: *mut c_int) -> c_int {
     // SAFETY: the caller has room for it.
