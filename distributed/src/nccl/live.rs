@@ -12,6 +12,9 @@ use super::functions::{Config, Functions, Handle, IN_PROGRESS, SUCCESS, Split, U
 use crate::Rank;
 use crate::error::Result;
 
+/// What is named where it fails.
+pub(super) const SPLIT: &str = "ncclCommSplit";
+
 /// The communicators, until they are destroyed or aborted.
 pub(super) struct Live {
     /// The one whose calls do not block; null at the beginning and the end.
@@ -73,11 +76,11 @@ impl Communicator {
         let mut joined = answer("ncclCommInitRankConfig", code)?;
         if let (Ok(()), Some(split)) = (&joined, split) {
             let code = communicator.split(split, index);
-            joined = answer("ncclCommSplit", code)?;
+            joined = answer(SPLIT, code)?;
             let live = communicator.live.get_mut();
             live.is_split = joined.is_ok();
             if joined.is_ok() && live.quick().is_none() {
-                joined = Err(Some("`ncclCommSplit` made no communicator".into()));
+                joined = Err(Some(format!("`{SPLIT}` made no communicator")));
             }
         }
         Ok(joined.map(|()| communicator))

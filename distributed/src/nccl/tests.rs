@@ -146,10 +146,7 @@ fn nccl_failure(result: &Result<ExchangeEngine>) -> (usize, &str) {
 /// Where no communicator comes to be, the host takes its place, or the run ends: as was asked for.
 #[test]
 fn a_communicator_that_cannot_be_made() {
-    for (at_fault, name, code) in
-        [(0, "ncclGetUniqueId", 2), (2, "ncclCommInitRankConfig", 5), (3, "ncclCommSplit", 4)]
-    {
-        let fault = (at_fault, Fault::Call(name, code));
+    for fault in [(0, Fault::Call("ncclGetUniqueId", 2)), (2, Fault::Call("ncclCommInitRankConfig", 5))] {
         let (turn, results) = fail(fault, Engine::Auto);
         let expected = format!("rank {}: ", fault.0);
         for (rank, result) in results.iter().enumerate() {
@@ -163,6 +160,17 @@ fn a_communicator_that_cannot_be_made() {
             let error = result.unwrap_err().to_string();
             assert!(error.contains("NCCL cannot be used: ") && error.contains(&expected), "{error}");
         }
+    }
+}
+
+/// Where NCCL refuses to split a communicator, the ranks make another one, and do without.
+#[test]
+fn a_communicator_that_cannot_be_split() {
+    let (_turn, results) = fail((3, Fault::Call("ncclCommSplit", 4)), Engine::Nccl);
+    for (rank, result) in results.iter().enumerate() {
+        assert!(matches!(result, Ok(ExchangeEngine::Nccl { .. })), "{result:?}");
+        assert_eq!((aborts(rank), count(rank, "ncclCommDestroy")), ([1, 0], 1));
+        assert!(count(rank, "ncclGroupEnd") > 0 && count(rank, "quick ncclGroupEnd") == 0);
     }
 }
 
