@@ -14,7 +14,7 @@ use super::Halo;
 use crate::Rank;
 use crate::cluster::Exchange;
 use crate::error::{Operation, Result};
-use crate::nccl::{Communicator, Part, Started};
+use crate::nccl::{self, Communicator, Part, Started};
 
 /// The memory and the stream to exchange vectors by a [`Halo`], forth or in reverse.
 ///
@@ -43,7 +43,7 @@ enum Way<V: Value> {
         packed: PinnedVec<V>,
         needed: PinnedVec<V>,
     },
-    /// In the first exchange nothing else is under way. What the driver does when kernels are first used, such as loading them, may wait
+    /// In the first exchange connections are made, and nothing else is under way. What the driver does when kernels are first used, such as loading them, may wait
     /// for the GPU; it must not wait for NCCL, which may wait for a rank that does the same.
     Nccl {
         communicator: Arc<Communicator>,
@@ -166,7 +166,8 @@ impl<V: Value> HaloExchange<V> {
             Way::Nccl { communicator, is_first } => {
                 let (packed, needed) = (&mut **packed, needed.as_mut_slice());
                 let operands = if is_reverse { (&*needed, packed) } else { (&*packed, needed) };
-                let started = communicator.start(rank, exchange, stream, operands, &parts)?;
+                let way = if *is_first { nccl::Way::Connecting } else { nccl::Way::Connected };
+                let started = communicator.start(rank, (exchange, way), stream, operands, &parts)?;
                 if !std::mem::take(is_first) {
                     return Ok(Sent::Nccl(started));
                 }

@@ -1,10 +1,16 @@
 //! A communicator of NCCL: the exchange of elements between the memories of GPUs.
 //!
-//! Its calls do not block. Everything that may take long is asked for until it is done, until a rank fails, or until a deadline. After
-//! a failure the communicator is aborted, once, which also ends kernels of NCCL that wait for other GPUs; then it is used no more.
+//! Everything that may wait for other ranks goes by a communicator whose calls do not block, and is asked for until it is done, until a
+//! rank fails, or until a deadline: joining it, and the first exchange of a plan, which makes the connections that it needs. But NCCL
+//! starts a thread for each group of such calls, which takes longer than a small exchange. So a second communicator, whose calls block,
+//! is split off and shares the connections. All later exchanges go by that one: its groups have nothing to wait for, and only put a
+//! kernel on the stream.
+//!
+//! After a failure both are aborted, once, which also ends kernels of NCCL that wait for other GPUs; then they are used no more.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 use std::ops::Range;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use bytemuck::Pod;
@@ -12,7 +18,8 @@ use evenpath::device::{Event, Stream};
 use evenpath::{Device, DeviceSlice};
 use parking_lot::Mutex;
 
-use super::functions::{BYTES, Config, Functions, Handle, IN_PROGRESS, INVALID_USAGE, SUCCESS, UniqueId};
+use super::functions::{BYTES, Functions, Handle, IN_PROGRESS, INVALID_USAGE, SUCCESS};
+use super::live::Live;
 use crate::Rank;
 use crate::cluster::Exchange;
 use crate::error::{Cause, Result};
@@ -23,16 +30,19 @@ const PAUSE: Duration = Duration::from_micros(20);
 
 /// A rank's end of the communicator of a run.
 pub(crate) struct Communicator {
-    functions: Functions,
-    device: Device,
-    handle: Mutex<Live>,
+    pub(super) functions: Functions,
+    pub(super) device: Device,
+    pub(super) live: Mutex<Live>,
 }
 
-/// The communicator, until it is destroyed or aborted.
-struct Live(Option<Handle>);
-
-// SAFETY: a communicator may be used by any thread, by one at a time.
-unsafe impl Send for Live {}
+/// By which communicator an exchange goes: for all ranks by the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// The one that may wait for other ranks to make connections.
+    Connecting,
+    /// The other, where there is one: earlier exchanges between the same ranks made the connections.
+    Connected,
+}
 
 /// What goes to a rank and comes from it: elements of what is sent, and of what is received.
 #[derive(Debug, Clone)]
@@ -52,50 +62,17 @@ pub(crate) struct Started {
 }
 
 impl Communicator {
-    /// Joins the communicator of all ranks that has an identity, and waits for them, unless it learns meanwhile that one will not come.
-    /// What NCCL says against it is no failure of a rank.
-    pub(super) fn join(
-        rank: &Rank,
-        functions: Functions,
-        id: &[u8],
-        mut is_in_vain: impl FnMut() -> Result<bool>,
-    ) -> Result<Result<Self, Option<String>>> {
-        let mut unique = UniqueId([0; 128]);
-        if id.len() != unique.0.len() {
-            return Ok(Err(Some(format!("a communicator's identity has {} bytes", id.len()))));
-        }
-        unique.0.copy_from_slice(id);
-        let (size, index, device) = (rank.size() as c_int, rank.index() as c_int, rank.device().clone());
-        let mut communicator = Self { functions, device, handle: Mutex::new(Live(None)) };
-        let mut handle: Handle = std::ptr::null_mut();
-        let code = communicator.in_context(|functions| {
-            let (init, mut config) = (functions.ncclCommInitRankConfig, Config::non_blocking());
-            // SAFETY: there is room for the handle, and the configuration is of the version that it names.
-            unsafe { init(&raw mut handle, size, unique, index, &raw mut config) }
-        });
-        if !handle.is_null() {
-            communicator.handle.get_mut().0 = Some(handle);
-        }
-        if !matches!(code, SUCCESS | IN_PROGRESS) {
-            return Ok(Err(Some(functions.describe("ncclCommInitRankConfig", code, handle))));
-        }
-        // Ranks that have joined wait for the outcomes of others: these give up before they do.
-        let limit = rank.timeout() / 2;
-        let is_over = || Ok(communicator.state() != Some(IN_PROGRESS) || is_in_vain()?);
-        let is_in_time = poll(rank, limit, is_over)?;
-        Ok(match communicator.state() {
-            Some(SUCCESS) => Ok(communicator),
-            Some(IN_PROGRESS) if is_in_time => Err(None),
-            Some(code) if is_in_time => Err(Some(functions.describe("ncclCommInitRankConfig", code, handle))),
-            _ => Err(Some(format!("a communicator took longer than {} s", limit.as_secs_f64()))),
-        })
+    /// What a call answered, in words.
+    pub(super) fn describe(&self, call: &str, code: c_int) -> String {
+        let live = self.live.lock();
+        self.functions.describe(call, code, live.handle)
     }
 
     /// Begins to send parts of `from`, and to receive parts of `to`, after what the stream has to do before.
     pub(crate) fn start<V: Pod>(
         &self,
         rank: &Rank,
-        exchange: Exchange,
+        (exchange, way): (Exchange, Way),
         stream: &Stream,
         (from, to): (&DeviceSlice<V>, &mut DeviceSlice<V>),
         parts: &[Part],
@@ -107,7 +84,7 @@ impl Communicator {
             rank.count_bytes(part.peer, bytes(&part.send));
             rank.send(exchange, part.peer, &[bytes(&part.send)])
         });
-        let end = told.and_then(|()| stream.scope(|| self.put(rank, exchange, (from, to), parts)));
+        let end = told.and_then(|()| stream.scope(|| self.put(rank, (exchange, way), (from, to), parts)));
         Ok(Started { exchange, end: self.or_abort(end)?, expected })
     }
 
@@ -115,13 +92,13 @@ impl Communicator {
     fn put<V: Pod>(
         &self,
         rank: &Rank,
-        exchange: Exchange,
+        (exchange, way): (Exchange, Way),
         (from, to): (&DeviceSlice<V>, &mut DeviceSlice<V>),
         parts: &[Part],
     ) -> Result<Event> {
         let addresses = (from.raw_address(), to.raw_address());
         let put = |stream| {
-            self.enqueue::<V>(rank, addresses, parts, stream)?;
+            self.enqueue::<V>((rank, way), addresses, parts, stream)?;
             wait_for_peers(rank, exchange, parts, || self.is_idle(rank))
         };
         if !parts.is_empty() {
@@ -148,7 +125,7 @@ impl Communicator {
             let code = self.in_context(|_| {
                 // SAFETY: the communicator is live.
                 let code =
-                    self.with_handle(|functions, handle| unsafe { (functions.ncclCommFinalize)(handle) });
+                    self.with_live(|functions, live| unsafe { (functions.ncclCommFinalize)(live.handle) });
                 code.unwrap_or(INVALID_USAGE)
             });
             let is_done = || Ok(self.state() != Some(IN_PROGRESS));
@@ -174,11 +151,26 @@ impl Communicator {
         });
     }
 
+    /// Ends the communicators. The one whose calls block is aborted in any case, for to finalize it could wait for other ranks: all its
+    /// exchanges are done, or have failed.
     fn end(&self, call: impl FnOnce(&Functions, Handle) -> c_int) {
-        let handle = self.handle.lock().0.take();
-        if let Some(handle) = handle {
-            self.in_context(|functions| call(functions, handle));
-        }
+        let mut live = std::mem::take(&mut *self.live.lock());
+        let Some(handle) = live.handle() else { return };
+        let abort_quick = |functions: &Functions, live: &Live| {
+            if let Some(quick) = live.quick() {
+                live.quick.store(std::ptr::null_mut(), Ordering::Release);
+                // SAFETY: the communicator is live, and not used again.
+                unsafe { (functions.ncclCommAbort)(quick) };
+            }
+        };
+        self.in_context(|functions| {
+            abort_quick(functions, &live);
+            let code = call(functions, handle);
+            // The abort has ended a split that was in progress, and may have been just too late for it.
+            live.is_split = true;
+            abort_quick(functions, &live);
+            code
+        });
     }
 
     fn or_abort<R>(&self, result: Result<R>) -> Result<R> {
@@ -189,7 +181,7 @@ impl Communicator {
     }
 
     /// Calls NCCL with the device's context current, if the device still has one.
-    fn in_context(&self, call: impl FnOnce(&Functions) -> c_int) -> c_int {
+    pub(super) fn in_context(&self, call: impl FnOnce(&Functions) -> c_int) -> c_int {
         let mut call = Some(call);
         let mut code = None;
         let mut once = || code = call.take().map(|call| call(&self.functions));
@@ -200,21 +192,22 @@ impl Communicator {
         code.unwrap_or(SUCCESS)
     }
 
-    fn with_handle<R>(&self, call: impl FnOnce(&Functions, Handle) -> R) -> Option<R> {
-        let live = self.handle.lock();
-        live.0.map(|handle| call(&self.functions, handle))
+    fn with_live<R>(&self, call: impl FnOnce(&Functions, &Live) -> R) -> Option<R> {
+        let live = self.live.lock();
+        live.handle().map(|_| call(&self.functions, &live))
     }
 
     /// Puts one group of sends and receives on a stream.
     fn enqueue<V>(
         &self,
-        rank: &Rank,
+        (rank, way): (&Rank, Way),
         (from, to): (u64, u64),
         parts: &[Part],
-        stream: *mut std::ffi::c_void,
+        stream: *mut c_void,
     ) -> Result<()> {
         let bytes = |range: &Range<usize>| range.len() * size_of::<V>();
-        let called = self.with_handle(|functions, handle| {
+        let called = self.with_live(|functions, live| {
+            let handle = live.quick().filter(|_| way == Way::Connected).unwrap_or(live.handle);
             // SAFETY: a group begins, and ends below.
             let mut codes = vec![("ncclGroupStart", unsafe { (functions.ncclGroupStart)() })];
             for Part { peer, send, receive } in parts {
@@ -243,12 +236,18 @@ impl Communicator {
     }
 
     /// What NCCL is doing: success, in progress, or what went wrong; nothing after the end.
-    fn state(&self) -> Option<c_int> {
-        self.with_handle(|functions, handle| {
-            let mut state = SUCCESS;
-            // SAFETY: the communicator is live, and there is room for its state.
-            let code = unsafe { (functions.ncclCommGetAsyncError)(handle, &raw mut state) };
-            if code == SUCCESS { state } else { code }
+    pub(super) fn state(&self) -> Option<c_int> {
+        self.with_live(|functions, live| {
+            let state_of = |handle| {
+                let mut state = SUCCESS;
+                // SAFETY: the communicator is live, and there is room for its state.
+                let code = unsafe { (functions.ncclCommGetAsyncError)(handle, &raw mut state) };
+                if code == SUCCESS { state } else { code }
+            };
+            let states = live.quick().into_iter().chain(live.handle()).map(state_of);
+            states.fold(SUCCESS, |all, state| {
+                if matches!(all, SUCCESS | IN_PROGRESS) && state != SUCCESS { state } else { all }
+            })
         })
     }
 
@@ -263,9 +262,7 @@ impl Communicator {
         if matches!(code, SUCCESS | IN_PROGRESS) {
             return Ok(());
         }
-        let described = self.with_handle(|functions, handle| functions.describe(call, code, handle));
-        let described =
-            described.unwrap_or_else(|| self.functions.describe(call, code, std::ptr::null_mut()));
+        let described = self.describe(call, code);
         Err(rank.fail(rank.index(), Cause::Nccl(described)))
     }
 
@@ -314,7 +311,7 @@ fn wait_for_peers(
 }
 
 /// Asks until the answer is yes, for so long. An error if a rank fails.
-fn poll(rank: &Rank, limit: Duration, mut is_done: impl FnMut() -> Result<bool>) -> Result<bool> {
+pub(super) fn poll(rank: &Rank, limit: Duration, mut is_done: impl FnMut() -> Result<bool>) -> Result<bool> {
     let start = Instant::now();
     loop {
         if is_done()? {

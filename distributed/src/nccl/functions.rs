@@ -17,6 +17,9 @@ const FOLDERS: &str = "EVENPATH_NCCL_PATH";
 /// The first version with communicators whose calls do not block.
 const OLDEST: c_int = 21_400;
 
+/// The first version that splits communicators.
+const FIRST_WITH_SPLIT: c_uint = 21_800;
+
 pub(super) const SUCCESS: c_int = 0;
 pub(super) const INVALID_USAGE: c_int = 5;
 pub(super) const IN_PROGRESS: c_int = 7;
@@ -31,22 +34,53 @@ pub(super) type Handle = *mut c_void;
 #[derive(Clone, Copy)]
 pub(super) struct UniqueId(pub(super) [u8; 128]);
 
-/// `ncclConfig_t` of version 2.14, which later versions take too: they look at the version, and give what it does not have its
-/// default.
+/// The bytes of a configuration of version 2.14.
+const OLDEST_CONFIG: usize = 24;
+
+/// `NCCL_CONFIG_UNDEF_INT`: the library's default.
+const DEFAULT: c_int = c_int::MIN;
+
+/// `ncclConfig_t` of version 2.18, which begins with that of 2.14, and which later versions take too: they look at the version, and
+/// give what it does not have its default.
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub(super) struct Config {
     pub(super) size: usize,
     pub(super) magic: c_uint,
     pub(super) version: c_uint,
     pub(super) blocking: c_int,
+    cga_cluster_size: c_int,
+    min_ctas: c_int,
+    max_ctas: c_int,
+    net_name: *const c_char,
+    pub(super) split_share: c_int,
 }
 
 impl Config {
-    /// Calls do not block.
-    pub(super) fn non_blocking() -> Self {
-        Self { size: size_of::<Self>(), magic: 0xcafe_beef, version: OLDEST as c_uint, blocking: 0 }
+    /// Calls block.
+    pub(super) fn blocking() -> Self {
+        Self {
+            size: size_of::<Self>(),
+            magic: 0xcafe_beef,
+            version: FIRST_WITH_SPLIT,
+            blocking: 1,
+            cga_cluster_size: DEFAULT,
+            min_ctas: DEFAULT,
+            max_ctas: DEFAULT,
+            net_name: std::ptr::null(),
+            split_share: DEFAULT,
+        }
+    }
+
+    /// Calls do not block. For a library that can split communicators, what is split off shares its connections.
+    pub(super) fn non_blocking(can_split: bool) -> Self {
+        let config = Self { blocking: 0, split_share: 1, ..Self::blocking() };
+        if can_split { config } else { Self { size: OLDEST_CONFIG, version: OLDEST as c_uint, ..config } }
     }
 }
+
+/// `ncclCommSplit`.
+pub(super) type Split = unsafe extern "C" fn(Handle, c_int, c_int, *mut Handle, *mut Config) -> c_int;
 
 macro_rules! functions {
     ($($name:ident($($argument:ty),* $(,)?) -> $result:ty;)*) => {
@@ -55,6 +89,8 @@ macro_rules! functions {
         #[derive(Clone, Copy)]
         pub(super) struct Functions {
             $(pub(super) $name: unsafe extern "C" fn($($argument),*) -> $result,)*
+            /// Since version 2.18.
+            pub(super) ncclCommSplit: Option<Split>,
         }
 
         #[cfg(test)]
@@ -65,7 +101,10 @@ macro_rules! functions {
                 // SAFETY: the types are those of the library's header, for every version since 2.14; an enum of C is an int. The
                 // library stays open.
                 unsafe {
-                    Ok(Self { $($name: *library.get(concat!(stringify!($name), "\0").as_bytes())?,)* })
+                    Ok(Self {
+                        $($name: *library.get(concat!(stringify!($name), "\0").as_bytes())?,)*
+                        ncclCommSplit: library.get(b"ncclCommSplit\0").ok().map(|split| *split),
+                    })
                 }
             }
         }
@@ -107,6 +146,11 @@ impl Functions {
             return Err(format!("NCCL is of version {version}, and must be of 2.14 or later"));
         }
         Ok(version as u32)
+    }
+
+    /// What splits communicators so that connections are shared, where the library has it.
+    pub(super) fn split(&self) -> Option<Split> {
+        self.ncclCommSplit.filter(|_| self.version().is_ok_and(|version| version >= FIRST_WITH_SPLIT))
     }
 
     /// What a call answered, in words.
@@ -157,7 +201,10 @@ mod tests {
 
     #[test]
     fn the_configuration_is_that_of_the_header() {
-        assert_eq!((size_of::<Config>(), std::mem::offset_of!(Config, blocking)), (24, 16));
+        assert_eq!((size_of::<Config>(), std::mem::offset_of!(Config, blocking)), (48, 16));
+        assert_eq!(std::mem::offset_of!(Config, cga_cluster_size) + 4, OLDEST_CONFIG);
+        assert_eq!(std::mem::offset_of!(Config, net_name), 32);
+        assert_eq!(std::mem::offset_of!(Config, split_share), 40);
         assert_eq!(size_of::<UniqueId>(), 128);
     }
 

@@ -2,6 +2,7 @@
 
 mod communicator;
 mod functions;
+mod live;
 #[cfg(test)]
 mod stand_in;
 mod start;
@@ -11,7 +12,7 @@ mod tests;
 use std::fmt;
 use std::sync::Arc;
 
-pub(crate) use communicator::{Communicator, Part, Started};
+pub(crate) use communicator::{Communicator, Part, Started, Way};
 pub(crate) use start::start;
 
 /// What carries elements of vectors between ranks: see [`Cluster::with_engine`](crate::Cluster::with_engine).

@@ -8,6 +8,7 @@ use evenpath::device::DeviceKind;
 use serde::{Deserialize, Serialize};
 
 use super::functions::{Functions, SUCCESS, UniqueId};
+use super::live::SPLIT;
 use super::{Chosen, Communicator, Engine, ExchangeEngine};
 use crate::Rank;
 use crate::error::{Error, Operation, Result};
@@ -60,21 +61,26 @@ pub(super) fn join(rank: &Rank, engine: Engine, own: Answer<(Functions, Offer)>)
         _ => Ok(Chosen::host(reason)),
     };
     let offers = all_gather(rank, &own.as_ref().map(|(_, offer)| offer.clone()).map_err(String::clone))?;
-    let (functions, version) = match agree(&offers).and_then(|version| Ok((own?.0, version))) {
+    let (mut functions, version) = match agree(&offers).and_then(|version| Ok((own?.0, version))) {
         Err(reason) => return host(reason),
         Ok(agreed) => agreed,
     };
-    let id = if rank.index() == 0 { new_id(rank, &functions) } else { Ok(Vec::new()) };
-    let id = broadcast(rank, &id)?;
-    let id = match id {
-        Err(reason) => return host(reason),
-        Ok(id) => id,
-    };
-    match join_all(rank, functions, &id)? {
-        Err(reason) => host(reason),
-        Ok(communicator) => {
-            let engine = ExchangeEngine::Nccl { version };
-            Ok(Chosen { engine, communicator: Some(Arc::new(communicator)) })
+    loop {
+        let id = if rank.index() == 0 { new_id(rank, &functions) } else { Ok(Vec::new()) };
+        let id = match broadcast(rank, &id)? {
+            Err(reason) => return host(reason),
+            Ok(id) => id,
+        };
+        match join_all(rank, functions, &id)? {
+            // It works without, and small exchanges take longer. All ranks have the same reason.
+            Err(reason) if functions.ncclCommSplit.is_some() && reason.contains(SPLIT) => {
+                functions.ncclCommSplit = None;
+            }
+            Err(reason) => return host(reason),
+            Ok(communicator) => {
+                let engine = ExchangeEngine::Nccl { version };
+                return Ok(Chosen { engine, communicator: Some(Arc::new(communicator)) });
+            }
         }
     }
 }

@@ -8,6 +8,7 @@ use evenpath::spmm::SpmmOptions;
 use evenpath::spmv::{SpmvOptions, SpmvTransposedOptions};
 use evenpath::{Device, Value};
 
+use super::functions::Functions;
 use super::stand_in::{Fault, Turn, calls, count, functions, live, turn};
 use super::start::{Offer, join};
 use super::{Engine, ExchangeEngine};
@@ -26,8 +27,11 @@ fn cluster() -> Cluster {
 
 /// Has the rank use the stand-in, as if each had a GPU of its own.
 fn choose(rank: &Rank, engine: Engine) -> Result<()> {
+    choose_from(rank, engine, functions())
+}
+
+fn choose_from(rank: &Rank, engine: Engine, functions: Functions) -> Result<()> {
     assert_eq!(rank.exchange().to_string(), "host");
-    let functions = functions();
     let offer = Offer { version: functions.version().unwrap(), gpu: (7, rank.index() as u32) };
     rank.choose(join(rank, engine, Ok((functions, offer)))?);
     Ok(())
@@ -72,12 +76,12 @@ fn products<V: Value>(rank: &Rank) -> Result<Vec<V>> {
     Ok([y.local().download()?, c.local().download()?].concat())
 }
 
-fn check_products<V: Value>() {
+fn check_products<V: Value>(functions: Functions) {
     let _turn = turn(None);
     let by_host = cluster().run(|rank| Ok::<_, Error>((products::<V>(rank)?, rank.traffic()))).unwrap();
     assert!(calls().is_empty());
     let by_nccl = cluster().run(|rank| {
-        choose(rank, Engine::Nccl)?;
+        choose_from(rank, Engine::Nccl, functions)?;
         assert_eq!(rank.exchange(), ExchangeEngine::Nccl { version: 22_803 });
         assert_eq!(rank.exchange().to_string(), "nccl 2.28.3");
         Ok::<_, Error>((products::<V>(rank)?, rank.traffic()))
@@ -91,14 +95,31 @@ fn check_products<V: Value>() {
             assert_eq!(count(rank, name), calls, "{name} on rank {rank}");
         }
         assert!(count(rank, "ncclSend") >= 15 && count(rank, "ncclRecv") >= 15);
+        // Connections are made by the first exchange of each plan.
+        let (first, others) = (count(rank, "ncclGroupEnd"), count(rank, "quick ncclGroupEnd"));
+        if functions.ncclCommSplit.is_some() {
+            assert_eq!(
+                (others, count(rank, "quick ncclCommAbort")),
+                (2 * first, 1),
+                "{first} on rank {rank}"
+            );
+        } else {
+            assert_eq!((others, count(rank, "ncclCommSplit")), (0, 0));
+        }
     }
     assert_eq!(live(), 0);
 }
 
 #[test]
 fn products_have_the_bits_of_the_host() {
-    check_products::<f64>();
-    check_products::<f32>();
+    check_products::<f64>(functions());
+    check_products::<f32>(functions());
+}
+
+/// Versions before 2.18 cannot split a communicator.
+#[test]
+fn products_by_one_communicator() {
+    check_products::<f64>(Functions { ncclCommSplit: None, ..functions() });
 }
 
 /// A product with the exchange that this has; what each rank gets, in time.
@@ -132,7 +153,7 @@ fn a_communicator_that_cannot_be_made() {
             let Ok(ExchangeEngine::Host { reason }) = result else { panic!("{result:?}") };
             assert!(reason.starts_with(&expected) && reason.contains("on request (no detail)"), "{reason}");
             assert_eq!(count(rank, "ncclSend") + count(rank, "ncclGroupEnd"), 0);
-            assert!(count(rank, "ncclCommAbort") <= 1);
+            assert!(count(rank, "ncclCommAbort") <= 1 && count(rank, "quick ncclCommAbort") == 0);
         }
         drop(turn);
         for result in fail(fault, Engine::Nccl).1 {
@@ -142,32 +163,61 @@ fn a_communicator_that_cannot_be_made() {
     }
 }
 
-/// Each call that an exchange makes fails on one rank: all get an error that names it, and abort once.
+/// Where NCCL refuses to split a communicator, the ranks make another one, and do without.
+#[test]
+fn a_communicator_that_cannot_be_split() {
+    let (_turn, results) = fail((3, Fault::Call("ncclCommSplit", 4)), Engine::Nccl);
+    for (rank, result) in results.iter().enumerate() {
+        assert!(matches!(result, Ok(ExchangeEngine::Nccl { .. })), "{result:?}");
+        assert_eq!((aborts(rank), count(rank, "ncclCommDestroy")), ([1, 0], 1));
+        assert!(count(rank, "ncclGroupEnd") > 0 && count(rank, "quick ncclGroupEnd") == 0);
+    }
+}
+
+/// A rank waits in vain for a communicator to be split.
+#[test]
+fn a_communicator_that_is_never_split() {
+    for result in fail((2, Fault::SplitHang), Engine::Auto).1 {
+        let Ok(ExchangeEngine::Host { reason }) = &result else { panic!("{result:?}") };
+        assert!(reason.ends_with(": a communicator took longer than 0.15 s"), "{reason}");
+    }
+}
+
+/// Each call that an exchange makes fails on one rank, in the first exchange or later: all get an error that names it, and abort once.
 #[test]
 fn an_exchange_that_fails() {
     for name in ["ncclSend", "ncclRecv", "ncclGroupEnd", "ncclCommGetAsyncError"] {
-        let (_turn, results) = fail((1, Fault::Call(name, 6)), Engine::Auto);
-        for (rank, result) in results.iter().enumerate() {
-            let (at_fault, reason) = nccl_failure(result);
-            assert_eq!((at_fault, reason), (1, &*format!("`{name}` answered 6, on request (no detail)")));
-            assert_eq!(count(rank, "ncclCommAbort"), 1, "{name} on rank {rank}");
-            assert_eq!(count(rank, "ncclCommFinalize") + count(rank, "ncclCommDestroy"), 0);
+        for fault in [Fault::Call(name, 6), Fault::Quick(name, 6)] {
+            let (_turn, results) = fail((1, fault), Engine::Auto);
+            for (rank, result) in results.iter().enumerate() {
+                let (at_fault, reason) = nccl_failure(result);
+                assert_eq!((at_fault, reason), (1, &*format!("`{name}` answered 6, on request (no detail)")));
+                assert_eq!(aborts(rank), [1, 1], "{name} on rank {rank}");
+                assert_eq!(count(rank, "ncclCommFinalize") + count(rank, "ncclCommDestroy"), 0);
+            }
         }
     }
 }
 
+/// How often a rank aborted its communicators.
+fn aborts(rank: usize) -> [usize; 2] {
+    ["ncclCommAbort", "quick ncclCommAbort"].map(|name| count(rank, name))
+}
+
 #[test]
 fn an_exchange_that_hangs() {
-    let (_turn, results) = fail((2, Fault::Hang), Engine::Auto);
-    for (rank, result) in results.iter().enumerate() {
-        // The rank itself reports it, or another one that has finished the exchange and waits for it in the next.
-        let Err(Error::Failed(Failure { rank: 2, cause })) = result else { panic!("{result:?}") };
-        let is_late = match cause {
-            Cause::Nccl(reason) => reason == "the start of an exchange took longer than 0.3 s",
-            cause => matches!(cause, Cause::Timeout { .. }),
-        };
-        assert!(is_late, "{cause}");
-        assert_eq!(count(rank, "ncclCommAbort"), 1);
+    for fault in [Fault::Hang, Fault::QuickHang] {
+        let (_turn, results) = fail((2, fault), Engine::Auto);
+        for (rank, result) in results.iter().enumerate() {
+            // The rank itself reports it, or another one that has finished the exchange and waits for it in the next.
+            let Err(Error::Failed(Failure { rank: 2, cause })) = result else { panic!("{result:?}") };
+            let is_late = match cause {
+                Cause::Nccl(reason) => reason == "the start of an exchange took longer than 0.3 s",
+                cause => matches!(cause, Cause::Timeout { .. }),
+            };
+            assert!(is_late, "{cause}");
+            assert_eq!(aborts(rank), [1, 1]);
+        }
     }
 }
 
@@ -176,26 +226,34 @@ fn an_exchange_that_hangs() {
 fn an_end_that_fails() {
     let (_turn, results) = fail((3, Fault::Call("ncclCommFinalize", 3)), Engine::Auto);
     assert!(results.iter().all(Result::is_ok), "{results:?}");
-    assert_eq!((count(3, "ncclCommAbort"), count(3, "ncclCommDestroy")), (1, 0));
-    assert_eq!((count(2, "ncclCommAbort"), count(2, "ncclCommDestroy")), (0, 1));
+    assert_eq!((aborts(3), count(3, "ncclCommDestroy")), ([1, 1], 0));
+    assert_eq!((aborts(2), count(2, "ncclCommDestroy")), ([0, 1], 1));
 }
 
-/// What each rank gets of a product that rank 1 does not take part in.
-fn without_rank_1(body: impl Fn(&Rank) -> Result<()> + Sync) -> Vec<Result<()>> {
+/// What each rank gets of a product that rank 1 does not take part in, after some that it does.
+fn without_rank_1(before: usize, body: impl Fn(&Rank) -> Result<()> + Sync) -> Vec<Result<()>> {
     let _turn = turn(None);
     let start = Instant::now();
-    let results = cluster().with_timeout(Duration::from_millis(300)).run_each(|rank| {
+    let results = cluster().with_timeout(Duration::from_secs(1)).run_each(|rank| {
         choose(rank, Engine::Nccl)?;
         let a = matrix::<f64>(rank)?;
         let x = DistributedVec::from_fn(rank, a.col_partition(), rough)?;
         let mut y = DistributedVec::zeros(rank, a.row_partition())?;
         let mut plan = a.plan_spmv(SpmvOptions::default())?;
+        for _ in 0..before {
+            plan.run(1.0, &x, 0.0, &mut y)?;
+        }
+        rank.barrier()?;
         if rank.index() == 1 {
             return body(rank);
         }
         let first = plan.run(1.0, &x, 0.0, &mut y);
         // What NCCL still does on the GPU is ended at once, before the run has ended, and NCCL is not called again.
-        assert_eq!(count(rank.index(), "ncclCommAbort"), usize::from(first.is_err()));
+        assert_eq!(aborts(rank.index()), [usize::from(first.is_err()); 2]);
+        // Who does not exchange with rank 1 leaves it to others to be the first to give up.
+        while first.is_ok() && rank.failure().is_none() && start.elapsed() < Duration::from_secs(8) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         let second = plan.run(1.0, &x, 0.0, &mut y);
         assert!(first.is_ok() || second.is_err());
         first.and(rank.barrier())
@@ -207,13 +265,23 @@ fn without_rank_1(body: impl Fn(&Rank) -> Result<()> + Sync) -> Vec<Result<()>> 
 
 #[test]
 fn a_rank_that_does_not_come_is_named() {
-    let late = without_rank_1(|rank| {
-        std::thread::sleep(Duration::from_secs(1));
+    check_absence(0);
+}
+
+/// The same when connections have been made.
+#[test]
+fn a_rank_that_does_not_come_again_is_named() {
+    check_absence(3);
+}
+
+fn check_absence(before: usize) {
+    let late = without_rank_1(before, |rank| {
+        std::thread::sleep(Duration::from_secs(3));
         rank.barrier()
     });
-    let ended = without_rank_1(|_| Ok(()));
-    let elsewhere = without_rank_1(Rank::barrier);
-    let failed = without_rank_1(|_| Err(Error::Empty));
+    let ended = without_rank_1(before, |_| Ok(()));
+    let elsewhere = without_rank_1(before, Rank::barrier);
+    let failed = without_rank_1(before, |_| Err(Error::Empty));
     for rank in [0, 2, 3] {
         for (results, is_expected) in [
             (
@@ -248,7 +316,7 @@ fn the_product_runs_beside_the_exchange() {
             let x = DistributedVec::from_fn(rank, &partition, |index| (index + 10 * round) as f64)?;
             exchange.pack(x.local())?;
             let sent = exchange.beside(HaloExchange::send, || {
-                groups.push(count(rank.index(), "ncclGroupEnd"));
+                groups.push(["ncclGroupEnd", "quick ncclGroupEnd"].map(|name| count(rank.index(), name)));
                 Ok(())
             })?;
             assert_eq!(matches!(sent, Sent::Done), round == 0);
@@ -257,7 +325,7 @@ fn the_product_runs_beside_the_exchange() {
         }
         Ok::<_, Error>(groups)
     });
-    assert_eq!(found.unwrap(), [const { [0, 2, 3] }; RANKS]);
+    assert_eq!(found.unwrap(), [const { [[0, 0], [1, 1], [1, 2]] }; RANKS]);
 }
 
 #[test]

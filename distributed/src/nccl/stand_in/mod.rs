@@ -1,135 +1,21 @@
 //! A stand-in for NCCL, to test on machines without GPUs how the library is called.
 //!
-//! Its ranks are threads with CPU devices. Receives are done when the communicator's state is asked for, which is in progress until
-//! then. Calls fail or hang on request. Unlike NCCL it ends the process at once when it is called wrongly: with a communicator that was
-//! destroyed or aborted, outside a group, or without finalizing.
+//! Its ranks are threads with CPU devices, which have no streams: receives are done when the communicator's state is asked for, which is
+//! in progress until then. Calls fail or hang on request. Unlike NCCL it ends the process at once when it is called wrongly: with a
+//! communicator that was destroyed or aborted, outside a group, or without finalizing; and where a call could block for longer than
+//! another rank takes, such as a group by a blocking communicator between ranks that have no connection yet.
 
-use std::cell::RefCell;
-use std::collections::{HashMap, VecDeque};
+mod state;
+
+use std::collections::VecDeque;
 use std::ffi::{c_char, c_int, c_void};
 
-use parking_lot::{Mutex, MutexGuard};
+pub(super) use state::{Fault, Turn, calls, count, live, turn};
+use state::{GROUP, Member, Operation, State, misused, with};
 
 use super::functions::{BYTES, Config, Functions, Handle, IN_PROGRESS, INVALID_USAGE, SUCCESS, UniqueId};
 
 const VERSION: c_int = 22_803;
-
-/// What goes wrong, on a rank.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fault {
-    /// A call answers a code, from the second such call of the rank on if it is the state that is asked for.
-    Call(&'static str, c_int),
-    /// Groups never end.
-    Hang,
-}
-
-/// Everything that the stand-in knows.
-#[derive(Default)]
-struct State {
-    ids: u64,
-    handles: usize,
-    communicators: HashMap<usize, Member>,
-    /// By communicator: ranks that have joined.
-    joined: HashMap<u64, usize>,
-    /// By communicator, sender and receiver.
-    messages: HashMap<(u64, usize, usize), VecDeque<Vec<u8>>>,
-    fault: Option<(usize, Fault)>,
-    /// Calls by rank, in their order; the question for the state is not noted.
-    calls: Vec<(usize, &'static str)>,
-}
-
-/// A rank's end of a communicator.
-struct Member {
-    id: u64,
-    rank: usize,
-    size: usize,
-    is_finalized: bool,
-    has_had_groups: bool,
-    receives: Vec<Operation>,
-}
-
-#[derive(Clone, Copy)]
-struct Operation {
-    is_send: bool,
-    address: usize,
-    bytes: usize,
-    peer: usize,
-    handle: usize,
-}
-
-static STATE: Mutex<Option<State>> = Mutex::new(None);
-static TURN: Mutex<()> = Mutex::new(());
-
-thread_local! {
-    static GROUP: RefCell<Option<Vec<Operation>>> = const { RefCell::new(None) };
-}
-
-/// The stand-in to a test, as long as this lives; it begins anew.
-pub(super) struct Turn {
-    _turn: MutexGuard<'static, ()>,
-}
-
-/// Waits until no other test has the stand-in.
-pub(super) fn turn(fault: Option<(usize, Fault)>) -> Turn {
-    let turn = TURN.lock();
-    *STATE.lock() = Some(State { fault, ..State::default() });
-    Turn { _turn: turn }
-}
-
-/// What was called in this turn, by rank.
-pub(super) fn calls() -> Vec<(usize, &'static str)> {
-    with(|state| state.calls.clone())
-}
-
-/// How often a rank called a function.
-pub(super) fn count(rank: usize, name: &str) -> usize {
-    calls().iter().filter(|call| **call == (rank, name)).count()
-}
-
-/// Communicators that were neither destroyed nor aborted.
-pub(super) fn live() -> usize {
-    with(|state| state.communicators.len())
-}
-
-fn with<R>(body: impl FnOnce(&mut State) -> R) -> R {
-    body(STATE.lock().as_mut().unwrap_or_else(|| misused("a call outside of a test")))
-}
-
-fn misused(what: &str) -> ! {
-    eprintln!("the stand-in for NCCL was misused: {what}");
-    std::process::abort()
-}
-
-impl State {
-    fn member(&mut self, handle: Handle) -> &mut Member {
-        self.communicators
-            .get_mut(&(handle as usize))
-            .unwrap_or_else(|| misused("a communicator that is gone, or never was"))
-    }
-
-    /// Notes a call of a rank, and says what it answers if not what it should.
-    fn call(&mut self, rank: usize, name: &'static str) -> Option<c_int> {
-        self.calls.push((rank, name));
-        match self.fault {
-            Some((faulty, Fault::Call(call, code))) if faulty == rank && call == name => Some(code),
-            _ => None,
-        }
-    }
-
-    /// The answer to a call with a communicator.
-    fn call_with(
-        &mut self,
-        handle: Handle,
-        name: &'static str,
-        answer: impl FnOnce(&mut Self) -> c_int,
-    ) -> c_int {
-        let rank = self.member(handle).rank;
-        match self.call(rank, name) {
-            Some(code) => code,
-            None => answer(self),
-        }
-    }
-}
 
 unsafe extern "C" fn version(version: *mut c_int) -> c_int {
     // SAFETY: the caller has room for it.
@@ -162,8 +48,8 @@ unsafe extern "C" fn init(
     config: *mut Config,
 ) -> c_int {
     // SAFETY: the caller has a configuration.
-    let Config { size: bytes, magic, version, blocking } = unsafe { config.read() };
-    if (bytes, magic, version, blocking) != (24, 0xcafe_beef, 21_400, 0) {
+    let Config { size: bytes, magic, version, blocking, .. } = unsafe { config.read() };
+    if !matches!((bytes, version), (24, 21_400) | (48, 21_800)) || (magic, blocking) != (0xcafe_beef, 0) {
         misused("a wrong configuration");
     }
     let (rank, size) = (rank as usize, size as usize);
@@ -175,20 +61,60 @@ unsafe extern "C" fn init(
             return code;
         }
         state.handles += 1;
-        let member = Member {
-            id: state.ids,
-            rank,
-            size,
-            is_finalized: false,
-            has_had_groups: false,
-            receives: Vec::new(),
-        };
+        let member = Member { id: state.ids, rank, size, ..Member::default() };
         state.communicators.insert(state.handles, member);
         *state.joined.entry(state.ids).or_default() += 1;
         // SAFETY: the caller has room for it.
         unsafe { *result = std::ptr::without_provenance_mut(state.handles) };
         IN_PROGRESS
     })
+}
+
+unsafe extern "C" fn split(
+    handle: Handle,
+    color: c_int,
+    key: c_int,
+    result: *mut Handle,
+    config: *mut Config,
+) -> c_int {
+    // SAFETY: the caller has a configuration.
+    let Config { size: bytes, magic, version, blocking, .. } = unsafe { config.read() };
+    if (bytes, magic, version, blocking) != (48, 0xcafe_beef, 21_800, 1) {
+        misused("a wrong configuration");
+    }
+    with(|state| {
+        state.call_with(handle, "ncclCommSplit", |state| {
+            let member = state.member(handle);
+            if color != 0 || key as usize != member.rank || member.is_quick || member.split.is_some() {
+                misused("a wrong split");
+            }
+            member.split = Some(result.expose_provenance());
+            let (id, rank) = (member.id, member.rank);
+            if state.fault != Some((rank, Fault::SplitHang)) {
+                *state.splits.entry(id).or_default() += 1;
+            }
+            IN_PROGRESS
+        })
+    })
+}
+
+/// Splits a communicator, if all ranks have begun to. Whether it is not being split any more.
+fn end_split(state: &mut State, handle: Handle) -> bool {
+    let Member { id, rank, size, split, .. } = *state.member(handle);
+    let Some(result) = split else { return true };
+    if state.splits.get(&id) != Some(&size) {
+        return false;
+    }
+    state.member(handle).split = None;
+    state.handles += 1;
+    let quick = Member { id, rank, size, is_quick: true, ..Member::default() };
+    state.communicators.insert(state.handles, quick);
+    // SAFETY: the caller has room for it until the communicator is ended.
+    unsafe {
+        *std::ptr::with_exposed_provenance_mut::<Handle>(result) =
+            std::ptr::without_provenance_mut(state.handles);
+    }
+    true
 }
 
 unsafe extern "C" fn group_start() -> c_int {
@@ -215,7 +141,7 @@ fn add(operation: Operation, name: &'static str, (kind, stream): (c_int, *mut c_
                 Some(operations) => operations.push(operation),
                 None => misused("a send or receive outside of a group"),
             });
-            IN_PROGRESS
+            SUCCESS
         })
     })
 }
@@ -250,9 +176,15 @@ unsafe extern "C" fn group_end() -> c_int {
     let handle = std::ptr::without_provenance_mut(first.handle);
     with(|state| {
         state.call_with(handle, "ncclGroupEnd", |state| {
+            let Member { id, rank, is_quick, .. } = *state.member(handle);
+            state.member(handle).has_had_groups = true;
             for operation in operations {
-                let member = state.member(handle);
-                member.has_had_groups = true;
+                let (from, to) =
+                    if operation.is_send { (rank, operation.peer) } else { (operation.peer, rank) };
+                if is_quick && !state.connections.contains(&(id, from, to)) {
+                    misused("a blocking group that makes a connection");
+                }
+                state.connections.insert((id, from, to));
                 if operation.is_send {
                     // SAFETY: the caller vouches for the memory until it asks that the exchange be done.
                     let bytes = unsafe {
@@ -261,13 +193,12 @@ unsafe extern "C" fn group_end() -> c_int {
                             operation.bytes,
                         )
                     };
-                    let key = (member.id, member.rank, operation.peer);
-                    state.messages.entry(key).or_default().push_back(bytes.to_vec());
+                    state.messages.entry((id, from, to)).or_default().push_back(bytes.to_vec());
                 } else {
-                    member.receives.push(operation);
+                    state.member(handle).receives.push(operation);
                 }
             }
-            IN_PROGRESS
+            if is_quick { SUCCESS } else { IN_PROGRESS }
         })
     })
 }
@@ -275,14 +206,22 @@ unsafe extern "C" fn group_end() -> c_int {
 unsafe extern "C" fn async_error(handle: Handle, result: *mut c_int) -> c_int {
     let answer = with(|state| {
         let fault = state.fault;
-        let Member { id, rank, size, has_had_groups, .. } = *state.member(handle);
+        let Member { id, rank, size, has_had_groups, is_quick, .. } = *state.member(handle);
         match fault {
             Some((faulty, Fault::Call("ncclCommGetAsyncError", code)))
                 if faulty == rank && has_had_groups =>
             {
                 return code;
             }
+            Some((faulty, Fault::Quick("ncclCommGetAsyncError", code)))
+                if faulty == rank && has_had_groups && is_quick =>
+            {
+                return code;
+            }
             Some((faulty, Fault::Hang)) if faulty == rank && has_had_groups => return IN_PROGRESS,
+            Some((faulty, Fault::QuickHang)) if faulty == rank && has_had_groups && is_quick => {
+                return IN_PROGRESS;
+            }
             _ => {}
         }
         let receives = std::mem::take(&mut state.member(handle).receives);
@@ -298,7 +237,7 @@ unsafe extern "C" fn async_error(handle: Handle, result: *mut c_int) -> c_int {
                 }
             }
         }
-        let is_joined = state.joined.get(&id) == Some(&size);
+        let is_joined = state.joined.get(&id) == Some(&size) && end_split(state, handle);
         if is_joined && state.member(handle).receives.is_empty() { SUCCESS } else { IN_PROGRESS }
     });
     // SAFETY: the caller has room for it.
@@ -309,6 +248,9 @@ unsafe extern "C" fn async_error(handle: Handle, result: *mut c_int) -> c_int {
 unsafe extern "C" fn finalize(handle: Handle) -> c_int {
     with(|state| {
         state.call_with(handle, "ncclCommFinalize", |state| {
+            if state.member(handle).is_quick {
+                misused("a blocking call that waits for other ranks");
+            }
             state.member(handle).is_finalized = true;
             IN_PROGRESS
         })
@@ -320,6 +262,9 @@ unsafe extern "C" fn destroy(handle: Handle) -> c_int {
         state.call_with(handle, "ncclCommDestroy", |state| {
             if !state.member(handle).is_finalized {
                 misused("destroyed, and not finalized");
+            }
+            if state.has_quick(handle) {
+                misused("destroyed before what was split off");
             }
             state.communicators.remove(&handle.addr());
             SUCCESS
@@ -363,5 +308,6 @@ pub(super) fn functions() -> Functions {
         ncclCommAbort: abort,
         ncclGetErrorString: error_string,
         ncclGetLastError: last_error,
+        ncclCommSplit: Some(split),
     }
 }
