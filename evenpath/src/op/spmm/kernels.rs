@@ -144,7 +144,7 @@ impl<T: Storage> Kernels<T> {
         let tiles = pass_columns.div_ceil(moves.width << group.columns_log2) as usize;
         let block_rows = block_size >> group.lanes_log2();
         let row_blocks = matrix.rows().div_ceil(block_rows as usize);
-        let without_pieces = Rows::without_pieces(block_rows, self.mean, block_size);
+        let without_pieces = Rows::without_pieces(group, self.mean, block_size);
         let piece_blocks = self.long_rows.blocks(block_size);
         let mut sums = self.sums.lock()?;
         let all = SpmmRows {

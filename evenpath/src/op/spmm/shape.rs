@@ -106,13 +106,18 @@ pub(super) enum Rows {
 }
 
 impl Rows {
-    /// Rows without pieces, of which `block_rows` are the work of a block of `block_size` threads and have `mean` nonzeros each: in
-    /// stages where those are more than a block stages at once.
-    pub(super) fn without_pieces(block_rows: u32, mean: f64, block_size: u32) -> Self {
+    /// Rows without pieces of `mean` nonzeros, a group of lanes each, in blocks of `block_size` threads: in stages where a block's are
+    /// more than it stages at once, and what they gather of B is worth it.
+    pub(super) fn without_pieces(group: Group, mean: f64, block_size: u32) -> Self {
+        let of_block = f64::from(block_size >> group.lanes_log2()) * mean;
         let staged = block_size as usize * STAGED_BY_THREAD;
-        if f64::from(block_rows) * mean > staged as f64 { Self::InStages } else { Self::Alone }
+        let is_wide = group.columns_log2 >= STAGES_COLUMNS_LOG2;
+        if is_wide && of_block > staged as f64 { Self::InStages } else { Self::Alone }
     }
 }
+
+/// log2 of the lanes over the columns of B from which on stages are faster: with 64 bytes of B for each nonzero.
+const STAGES_COLUMNS_LOG2: u32 = 2;
 
 /// Elements of B that may be loaded by columns for each multiprocessor, one sector of memory for each: about what the copy of B
 /// to rows takes, most of which is a launch.
@@ -169,9 +174,13 @@ mod tests {
 
     #[test]
     fn rows_that_a_block_cannot_hold_are_staged_in_parts() {
-        assert_eq!(Rows::without_pieces(8, 64.0, 128), Rows::Alone);
-        assert_eq!(Rows::without_pieces(8, 64.1, 128), Rows::InStages);
-        assert_eq!(Rows::without_pieces(0, f64::INFINITY, 128), Rows::Alone);
+        let rows = |columns_log2, side_log2, mean| {
+            Rows::without_pieces(Group { columns_log2, side_log2 }, mean, 128)
+        };
+        assert_eq!(rows(4, 0, 64.0), Rows::Alone);
+        assert_eq!(rows(4, 0, 64.1), Rows::InStages);
+        assert_eq!((rows(2, 1, 33.0), rows(1, 2, 33.0)), (Rows::InStages, Rows::Alone));
+        assert_eq!(rows(2, 5, f64::INFINITY), Rows::InStages);
         let packets = Moves { access: Access::Packets, width: 2 };
         let names = [Rows::Alone, Rows::InStages, Rows::WithPieces].map(|rows| packets.variant(rows));
         assert_eq!(names, ["Packets", "PacketStages", "PacketPieces"]);
