@@ -107,7 +107,7 @@ pub(crate) fn measure(rank: &Rank, problem: Problem, settings: Settings) -> Resu
     Ok(Measured {
         device: rank.device().name().to_owned(),
         engine: rank.exchange().to_string(),
-        volume: volume(&a),
+        volume: RankVolume::of(&a),
         build_s,
         plan_s,
         product,
@@ -187,28 +187,6 @@ fn check_rows(rank: &Rank, problem: Problem, y: &DistributedVec<f64>) -> Result<
         }
     }
     Ok(None)
-}
-
-/// What a rank has and exchanges.
-fn volume(a: &DistributedCsr<f64>) -> RankVolume {
-    let rank = a.rank();
-    let counts = |count: &dyn Fn(usize) -> usize| {
-        let counts = (0..rank.size()).map(count);
-        counts.fold((0, 0), |(sum, others), count| (sum + count as u64, others + u64::from(count > 0)))
-    };
-    let (sent, destinations) = counts(&|other| a.halo().sent_to(other));
-    let (received, sources) = counts(&|other| a.halo().received_from(other));
-    RankVolume {
-        rows: a.row_partition().len(rank.index()),
-        cols: a.col_partition().len(rank.index()),
-        local_nonzeros: a.local().nnz() as u64,
-        non_local_nonzeros: a.non_local().nnz() as u64,
-        boundary_rows: a.non_local().rows() as u64,
-        received,
-        sources,
-        sent,
-        destinations,
-    }
 }
 
 /// The method of Hestenes and Stiefel, as the example `distributed_cg` has it, for a fixed number of steps from x = 0 with b = 1.

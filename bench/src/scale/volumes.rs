@@ -1,7 +1,7 @@
 //! Partitions, halos, messages and bytes of y = Ax over ranks, from the pattern alone.
 
-use evenpath::{Csr, Offset, Storage};
-use evenpath_distributed::RowPartition;
+use evenpath::{Csr, Offset, Storage, Value};
+use evenpath_distributed::{DistributedCsr, RowPartition};
 
 /// A matrix's pattern, row by row.
 pub trait Rows {
@@ -53,6 +53,30 @@ pub struct RankVolume {
     pub sent: u64,
     /// Ranks that these go to.
     pub destinations: u64,
+}
+
+impl RankVolume {
+    /// That of a rank which has its part of the matrix.
+    pub fn of<V: Value>(a: &DistributedCsr<V>) -> Self {
+        let rank = a.rank();
+        let counts = |count: &dyn Fn(usize) -> usize| {
+            let counts = (0..rank.size()).map(count);
+            counts.fold((0, 0), |(sum, others), count| (sum + count as u64, others + u64::from(count > 0)))
+        };
+        let (sent, destinations) = counts(&|other| a.halo().sent_to(other));
+        let (received, sources) = counts(&|other| a.halo().received_from(other));
+        Self {
+            rows: a.row_partition().len(rank.index()),
+            cols: a.col_partition().len(rank.index()),
+            local_nonzeros: a.local().nnz() as u64,
+            non_local_nonzeros: a.non_local().nnz() as u64,
+            boundary_rows: a.non_local().rows() as u64,
+            received,
+            sources,
+            sent,
+            destinations,
+        }
+    }
 }
 
 /// What all ranks have and exchange.
@@ -150,7 +174,7 @@ mod tests {
     use crate::scale::Problem;
     use evenpath::Device;
     use evenpath::generate::generate;
-    use evenpath_distributed::{Cluster, DistributedCsr, Error};
+    use evenpath_distributed::{Cluster, Error};
 
     /// What is computed is what ranks that run have.
     #[test]
@@ -160,27 +184,8 @@ mod tests {
             for ranks in [1, 2, 5, 8] {
                 let volumes = Volumes::new(&a, &row_offsets(&a), ranks);
                 let mut cluster = Cluster::local(vec![Device::cpu(); ranks]).unwrap();
-                let found = cluster.run(|rank| {
-                    let a = DistributedCsr::scatter(rank, 0, Some(&a))?;
-                    let counts = |count: &dyn Fn(usize) -> usize| {
-                        let counts: Vec<usize> = (0..ranks).map(count).collect();
-                        let others = counts.iter().filter(|&&count| count > 0).count();
-                        (counts.iter().sum::<usize>() as u64, others as u64)
-                    };
-                    let (sent, destinations) = counts(&|other| a.halo().sent_to(other));
-                    let (received, sources) = counts(&|other| a.halo().received_from(other));
-                    Ok::<_, Error>(RankVolume {
-                        rows: a.row_partition().len(rank.index()),
-                        cols: a.col_partition().len(rank.index()),
-                        local_nonzeros: a.local().nnz() as u64,
-                        non_local_nonzeros: a.non_local().nnz() as u64,
-                        boundary_rows: a.non_local().rows() as u64,
-                        received,
-                        sources,
-                        sent,
-                        destinations,
-                    })
-                });
+                let found = cluster
+                    .run(|rank| Ok::<_, Error>(RankVolume::of(&DistributedCsr::scatter(rank, 0, Some(&a))?)));
                 assert_eq!(volumes.ranks, found.unwrap(), "{name} on {ranks} ranks");
                 assert!(volumes.imbalance() >= 1.0);
             }
