@@ -142,7 +142,7 @@ pub(crate) fn everywhere() -> Everywhere {
 }
 
 impl Everywhere {
-    /// Of at least so many ranks.
+    /// Of at least this many ranks.
     pub(crate) fn clusters(&self, ranks: usize) -> Vec<Cluster> {
         let gpus = self.gpus.as_ref().filter(|gpus| gpus.count() >= ranks);
         let cpu = is_wanted("cpu").then(|| on_cpu(2));

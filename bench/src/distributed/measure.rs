@@ -119,7 +119,7 @@ pub(crate) fn measure(rank: &Rank, problem: Problem, settings: Settings) -> Resu
     })
 }
 
-/// Times rounds of so many runs. A run gets its number within the round.
+/// Times rounds, each of the given number of runs. A run is told its number within the round.
 pub(super) fn timed(
     rank: &Rank,
     (rounds, runs): (u32, u32),

@@ -80,7 +80,7 @@ impl Machine {
         self.predict(volumes, value).time + vectors + 3.0 * self.launch + 2.0 * self.dot
     }
 
-    /// The rate of products, in GB/s, if the product with these matrices took so many µs.
+    /// The rate of products, in GB/s, if the product with these matrices took this many µs.
     #[must_use]
     pub fn with_product(self, rank: &RankVolume, value: u64, us: f64) -> Self {
         let rate = rank.local_bytes(value) as f64 / 1e3 / (us - self.launch);

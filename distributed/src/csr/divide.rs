@@ -59,7 +59,7 @@ impl Sizes {
         limit: evenpath::csr::MAX_DIMENSION as u64,
     };
 
-    /// The rows of the next batch, after one of so many rows and entries.
+    /// The rows of the next batch, after a batch of `rows` rows and `entries` entries.
     fn next(&self, rows: u64, entries: u64) -> u64 {
         let expected = u128::from(rows) * u128::from(self.entries) / u128::from(entries.max(1));
         let most = rows.saturating_mul(2).min(self.most_rows).max(1);
@@ -277,7 +277,7 @@ fn extend<T: Copy + Send + Sync>(to: &mut Vec<T>, parts: &[&[T]]) {
     pairs.into_par_iter().for_each(|(piece, part)| {
         piece.write_copy_of_slice(part);
     });
-    // SAFETY: there is room for so many elements more, and the pieces, which are all of them, were written.
+    // SAFETY: `reserve` made room for `count` more elements, and the pieces, which together are all of them, were written.
     unsafe { to.set_len(to.len() + count) };
 }
 

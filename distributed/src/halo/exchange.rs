@@ -43,8 +43,8 @@ enum Way<V: Value> {
         packed: PinnedVec<V>,
         needed: PinnedVec<V>,
     },
-    /// In the first exchange connections are made, and nothing else is under way. What the driver does when kernels are first used, such as loading them, may wait
-    /// for the GPU; it must not wait for NCCL, which may wait for a rank that does the same.
+    /// In the first exchange connections are made, and nothing else is under way. What the driver does when kernels are first used, such as
+    /// loading them, may wait for the GPU; it must not wait for NCCL, which may wait for a rank that does the same.
     Nccl {
         communicator: Arc<Communicator>,
         is_first: bool,
