@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::{Bench, Measured, Named, spmv};
-use crate::hisparse::{self, Case, Record};
+use crate::hisparse::{self, Case, Extent, Record};
 use crate::peers::PeerValue;
 use crate::results::{Contender, Figures, OWN_NAME};
 
@@ -16,6 +16,7 @@ pub(super) fn measure<V: PeerValue>(bench: &Bench<'_>, named: &Named<'_, V>) -> 
         suite: named.suite,
         matrix: named.name,
         generated: named.is_generated,
+        extent: Extent::Whole,
     };
     let record = hisparse::measure::<V, 128>(&case, named.matrix)?;
     let direct = record.product("spmv").ok_or("there is no product")?;
@@ -39,7 +40,7 @@ fn more(record: &Record) -> BTreeMap<String, f64> {
     add("hisparse bytes".into(), Some(record.bytes.hisparse_bytes as f64));
     add("csr bytes".into(), Some(record.bytes.csr_bytes as f64));
     add("coo bytes".into(), Some(record.bytes.coo_bytes as f64));
-    add("conversion ms".into(), Some(record.conversion_ms));
+    add("conversion ms".into(), record.conversion_ms);
     for product in &record.products {
         let op = product.op;
         for way in &product.ways {
@@ -50,7 +51,7 @@ fn more(record: &Record) -> BTreeMap<String, f64> {
     }
     for sum in &record.sums {
         add(format!("{} ms", sum.op), Some(sum.ms));
-        add(format!("{} ms, queues", sum.op), Some(sum.queued_ms));
+        add(format!("{} ms, queues", sum.op), sum.queued_ms);
         add(format!("{} ms, csr", sum.op), Some(sum.csr_ms));
         add(format!("{} ms, cusparse", sum.op), sum.cusparse_ms);
         add(format!("{} ms, cusparse's transpose", sum.op), sum.cusparse_transpose_ms);

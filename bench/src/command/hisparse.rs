@@ -3,7 +3,7 @@ use std::fmt::Write; // into strings, which does not fail
 use std::process::ExitCode;
 
 use crate::arguments::ValueType;
-use crate::hisparse::{Case, Product, Record, Summary, measure};
+use crate::hisparse::{Case, Extent, Product, Record, Summary, measure};
 use crate::measure::copy_rate;
 use crate::peers::PeerValue;
 use crate::suite::SuiteError;
@@ -71,6 +71,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
             suite,
             matrix: &name,
             generated: source.is_generated(),
+            extent: Extent::Whole,
         };
         let mut matrix = match source.load() {
             Ok(matrix) => matrix,
@@ -152,7 +153,9 @@ fn lines(record: &Record) -> String {
         );
     }
     let spmvs = record.conversion_spmvs().map_or(String::new(), |spmvs| format!(", {spmvs:.1} SpMVs in CSR"));
-    let _ = writeln!(text, "{start} conversion from CSR {:.4} ms{spmvs}", record.conversion_ms);
+    if let Some(ms) = record.conversion_ms {
+        let _ = writeln!(text, "{start} conversion from CSR {ms:.4} ms{spmvs}");
+    }
     text
 }
 

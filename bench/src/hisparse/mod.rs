@@ -5,7 +5,7 @@ mod products;
 mod record;
 mod sums;
 
-pub use products::Case;
+pub use products::{Case, Extent};
 pub use record::{Bytes, Product, Record, Sum, Summary, Way};
 
 use evenpath::Csr;
@@ -51,7 +51,7 @@ pub fn measure_tree<V: PeerValue, const D: usize>(
         cols: matrix.cols(),
         nnz: matrix.nnz(),
         bytes,
-        conversion_ms: case.conversion_ms::<V, D>(matrix)?,
+        conversion_ms: case.is_whole().then(|| case.conversion_ms::<V, D>(matrix)).transpose()?,
         products,
         sums,
     })

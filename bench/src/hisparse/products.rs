@@ -14,6 +14,15 @@ use crate::measure::{Repetitions, median, times_ms};
 use crate::peers::{Operation, PeerValue};
 use crate::spmv::{self, Peers, Reference};
 
+/// How much of a matrix to measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// Everything.
+    Whole,
+    /// What the figures of the thesis show: no conversion, no product with several columns, no sum by queues.
+    Figures,
+}
+
 /// What to measure, and how.
 pub struct Case<'c> {
     /// The device.
@@ -30,9 +39,16 @@ pub struct Case<'c> {
     pub matrix: &'c str,
     /// Whether the matrix is generated.
     pub generated: bool,
+    /// How much to measure.
+    pub extent: Extent,
 }
 
 impl Case<'_> {
+    /// Whether to measure everything.
+    pub(super) fn is_whole(&self) -> bool {
+        self.extent == Extent::Whole
+    }
+
     /// Measures products with a matrix and with its transpose, in both formats and by the peers.
     pub(super) fn products<V: PeerValue, const D: usize>(
         &self,
@@ -107,7 +123,9 @@ impl<V: PeerValue, const D: usize> Operands<'_, V, D> {
         let queues = self.tree.plan_spmv_queued(HiSparseQueuedOptions::default())?;
         let queue_bytes = queues.info()?.workspace_bytes;
         ways.push(self.way("queue", queue_bytes, |y| queues.run(V::ONE, &self.x, V::ZERO, y))?);
-        ways.push(self.dense_way()?);
+        if self.case.is_whole() {
+            ways.push(self.dense_way()?);
+        }
         Ok(ways)
     }
 

@@ -28,8 +28,8 @@ pub struct Record {
     /// Its bytes (Figure 3.2).
     #[serde(flatten)]
     pub bytes: Bytes,
-    /// Milliseconds to convert it from CSR on the device.
-    pub conversion_ms: f64,
+    /// Milliseconds to convert it from CSR on the device, if measured.
+    pub conversion_ms: Option<f64>,
     /// Products with it and with its transpose (Figure 7.2).
     pub products: Vec<Product>,
     /// Sums with itself and with its transpose (Figure 7.3).
@@ -82,8 +82,8 @@ pub struct Sum {
     pub op: &'static str,
     /// Median milliseconds with trees, whose transposition is a flag, level by level.
     pub ms: f64,
-    /// The same by queues.
-    pub queued_ms: f64,
+    /// The same by queues, if measured.
+    pub queued_ms: Option<f64>,
     /// Median milliseconds in CSR, given the transpose.
     pub csr_ms: f64,
     /// Median milliseconds of cuSPARSE's fastest sum, given the transpose.
@@ -161,7 +161,7 @@ impl Record {
 
     /// The time of conversion from CSR, divided by that of SpMV in CSR.
     pub fn conversion_spmvs(&self) -> Option<f64> {
-        Some(self.conversion_ms / self.product("spmv")?.csr_ms()?)
+        Some(self.conversion_ms? / self.product("spmv")?.csr_ms()?)
     }
 }
 

@@ -48,7 +48,8 @@ impl Case<'_> {
                 Ok((median(&times), check((V::ONE, matrix), (V::ONE, &other), &result).err()))
             };
             let (ms, difference) = sum(HiSparseSpaddMethod::Levels)?;
-            let (queued_ms, queued_difference) = sum(HiSparseSpaddMethod::Queues)?;
+            let queued = self.is_whole().then(|| sum(HiSparseSpaddMethod::Queues)).transpose()?;
+            let (queued_ms, queued_difference) = queued.unzip();
             let (a, b) = (self.device.upload(matrix)?, self.device.upload(&other)?);
             let csr = times_ms(self.device, self.repetitions, || a.add(V::ONE, &b, V::ONE).map(drop))?;
             let cusparse = self.cusparse_sum(matrix, &other, addend);
@@ -62,7 +63,7 @@ impl Case<'_> {
                 cusparse_transpose_ms: cusparse.and_then(|peer| peer.transpose_ms),
                 mkl_ms: mkl.as_ref().map(|peer| peer.ms),
                 mkl_transpose_ms: mkl.and_then(|peer| peer.transpose_ms),
-                difference: difference.or(queued_difference),
+                difference: difference.or(queued_difference.flatten()),
             });
         }
         Ok(sums)

@@ -13,7 +13,7 @@ use self::figures::Figures;
 use self::tables::Tables;
 use super::{Bench, Report, Study};
 use crate::generated::Generated;
-use crate::hisparse::{Case, measure_tree};
+use crate::hisparse::{Case, Extent, measure_tree};
 use crate::peers::PeerValue;
 use crate::suite::{self, Suite, SuiteOptions};
 
@@ -91,6 +91,7 @@ fn take<V: PeerValue>(
             suite: Suite::Figure7.name(),
             matrix: name,
             generated: true,
+            extent: Extent::Figures,
         },
         matrix,
         &tree,
