@@ -2,7 +2,7 @@
 
 use super::adaptive::Adaptive;
 use super::binned::Binned;
-use super::choose::{Candidate, Features, candidates};
+use super::choose::{self, Candidate, Features, candidates};
 use super::flat::Flat;
 use super::lengths::Lengths;
 use super::light::Light;
@@ -43,13 +43,24 @@ pub(super) fn build<V: Value, O: Offset>(
     Ok(Choice { method, reason: "asked for".into(), schedule })
 }
 
-/// Lanes per row: as asked for, if the method takes the number.
+/// Lanes per row: as asked for, if the method takes the number; else as the automatic choice has them.
 fn lanes<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, options: SpmvOptions) -> Result<u32, OpError> {
     let SpmvOptions { method, lanes, .. } = options;
     match lanes {
-        None => Ok(policy::spmv_lanes(matrix.rows() as u64, matrix.nnz() as u64)),
+        None => Ok(default_lanes(matrix, method)),
         Some(lanes @ (1 | 2 | 4 | 8 | 16 | 32)) if method.takes_lanes() => Ok(lanes),
         Some(lanes) => Err(OpError::Lanes { lanes, method }),
+    }
+}
+
+/// Lanes per row that suit the matrix: `Light` knows only its mean, as published.
+fn default_lanes<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, method: SpmvMethod) -> u32 {
+    let (rows, nonzeros) = (matrix.rows() as u64, matrix.nnz() as u64);
+    let multiprocessors = u64::from(matrix.device().properties().multiprocessors);
+    if method == SpmvMethod::Light {
+        policy::spmv_lanes(rows, nonzeros)
+    } else {
+        choose::lanes(rows, nonzeros, multiprocessors)
     }
 }
 
@@ -143,6 +154,6 @@ fn chosen<V: Value, O: Offset>(
         SpmvMethod::Binned => boxed(Binned::new(matrix, lengths)?),
         // The rows were counted: none is empty.
         SpmvMethod::Flat => boxed(Some(Flat::of_filled_rows(matrix)?)),
-        method => Some(asked_for(matrix, method, features.lanes(), None)?),
+        method => Some(asked_for(matrix, method, default_lanes(matrix, method), None)?),
     })
 }

@@ -5,10 +5,11 @@ use evenpath_simt::ScalarType;
 use super::SpmvMethod;
 use super::lengths::Lengths;
 use super::thresholds::{
-    BINNED_MEAN, BLOCK_MEAN, BLOCK_SPREAD, BLOCK_THREADS, CACHE_TENTHS, LONG_SHARE, RESIDENT_BLOCK_MEAN,
-    ROW_BLOCK_MEAN, SPARE_LANES, SPARE_STEPS, WARP_STEPS, WAVE_STEPS_OF_BLOCKS, WAVE_STEPS_OF_TILES,
-    WAVE_THREADS, WAVES_OF_F32, WAVES_OF_WARPS, WINDOW_MEAN, WINDOW_MEAN_OF_NEIGHBORS, WINDOW_ROWS_F32,
-    WINDOW_ROWS_F64,
+    ALIKE_SPREAD, BINNED_LEAST_MEAN, BINNED_MEAN, BLOCK_MEAN, BLOCK_SPREAD, BLOCK_THREADS, CACHE_TENTHS,
+    CACHED_SPREAD, LONG_SHARE, RESIDENT_BLOCK_MEAN, RESIDENT_BLOCK_MEAN_OF_UNEVEN, ROW_BLOCK_MEAN,
+    ROW_BLOCK_MEAN_OF_F32, SHORT_LONGEST, SPARE_LANES, SPARE_STEPS, WARP_STEPS, WAVE_STEPS_OF_ALIKE,
+    WAVE_STEPS_OF_BLOCKS, WAVE_STEPS_OF_TILES, WAVE_THREADS, WAVES_OF_F32, WAVES_OF_WARPS, WINDOW_MEAN,
+    WINDOW_MEAN_OF_NEIGHBORS, WINDOW_ROWS_F32, WINDOW_ROWS_F64,
 };
 use super::windows::Found;
 use crate::op::DeviceCsr;
@@ -73,23 +74,13 @@ impl Features {
         }
     }
 
-    /// Lanes that rows of the mean length want: more where the device has threads to spare, since the steps of a row then decide.
-    pub(super) fn lanes(&self) -> u32 {
-        let mut lanes = policy::spmv_lanes(self.rows, self.nonzeros);
-        if 2 * self.rows * u64::from(SPARE_LANES) <= self.wave() {
-            lanes = lanes.max(SPARE_LANES);
-        }
-        let fits = |lanes: u32| self.rows * u64::from(lanes) <= self.wave();
-        let has_steps = |lanes: u32| f64::from(lanes) * SPARE_STEPS <= self.lengths.mean;
-        while lanes < 32 && fits(2 * lanes) && has_steps(2 * lanes) {
-            lanes *= 2;
-        }
-        lanes
+    fn lanes(&self) -> u32 {
+        lanes(self.rows, self.nonzeros, self.multiprocessors)
     }
 
     /// Threads that run at once.
     fn wave(&self) -> u64 {
-        self.multiprocessors * WAVE_THREADS
+        wave(self.multiprocessors)
     }
 
     fn is_f32(&self) -> bool {
@@ -105,7 +96,9 @@ impl Features {
     /// Whether every row can have a block of its own, all at once, and enough work for one.
     fn are_for_resident_blocks(&self) -> bool {
         let Lengths { mean, longest, .. } = self.lengths;
-        mean >= RESIDENT_BLOCK_MEAN
+        let is_long_for_warps = longest > 32 * WAVE_STEPS_OF_BLOCKS;
+        let least_mean = if is_long_for_warps { RESIDENT_BLOCK_MEAN_OF_UNEVEN } else { RESIDENT_BLOCK_MEAN };
+        mean >= least_mean
             && longest <= BLOCK_THREADS * WAVE_STEPS_OF_BLOCKS
             && self.rows * BLOCK_THREADS <= self.wave()
     }
@@ -136,13 +129,28 @@ impl Features {
     fn are_lanes_best(&self) -> bool {
         let lanes = u64::from(self.lanes());
         let threads = self.rows * lanes;
+        let Lengths { mean, longest, .. } = self.lengths;
         if threads > self.wave() {
-            return !self.is_f32() || threads <= WAVES_OF_F32 * self.wave();
+            let is_spread = mean >= ROW_BLOCK_MEAN && longest as f64 > CACHED_SPREAD * mean;
+            return !is_spread && (!self.is_f32() || threads <= WAVES_OF_F32 * self.wave());
         }
         // All rows run at once, and the longest one decides.
-        let is_short = self.lengths.mean < ROW_BLOCK_MEAN;
-        let most_steps = if is_short { WAVE_STEPS_OF_TILES } else { WAVE_STEPS_OF_BLOCKS };
-        self.lengths.longest.div_ceil(lanes) <= most_steps
+        let most_steps = if mean < ROW_BLOCK_MEAN {
+            WAVE_STEPS_OF_TILES
+        } else if longest as f64 <= ALIKE_SPREAD * mean {
+            WAVE_STEPS_OF_ALIKE
+        } else {
+            WAVE_STEPS_OF_BLOCKS
+        };
+        longest.div_ceil(lanes) <= most_steps
+    }
+
+    /// Whether all rows run at once and some are much longer than others, so that a block's rows end long before its longest one.
+    fn are_resident_and_uneven(&self) -> bool {
+        let Lengths { mean, longest, .. } = self.lengths;
+        self.rows * u64::from(self.lanes()) <= self.wave()
+            && mean >= ROW_BLOCK_MEAN
+            && longest as f64 > CACHED_SPREAD * mean
     }
 
     /// Whether a warp per row is best for rows of unlike lengths: there are few, and none takes it many steps.
@@ -151,6 +159,27 @@ impl Features {
             && self.rows * 32 <= WAVES_OF_WARPS * self.wave()
             && self.lengths.longest <= 32 * WARP_STEPS
     }
+}
+
+/// Threads that run at once.
+fn wave(multiprocessors: u64) -> u64 {
+    multiprocessors * WAVE_THREADS
+}
+
+/// Lanes that rows of the mean length want: more where the device has threads to spare, since the steps of a row then decide.
+pub(super) fn lanes(rows: u64, nonzeros: u64, multiprocessors: u64) -> u32 {
+    let wave = wave(multiprocessors);
+    let mean = nonzeros as f64 / rows.max(1) as f64;
+    let mut lanes = policy::spmv_lanes(rows, nonzeros);
+    if 2 * rows * u64::from(SPARE_LANES) <= wave {
+        lanes = lanes.max(SPARE_LANES);
+    }
+    let fits = |lanes: u32| rows * u64::from(lanes) <= wave;
+    let has_steps = |lanes: u32| f64::from(lanes) * SPARE_STEPS <= mean;
+    while lanes < 32 && fits(2 * lanes) && has_steps(2 * lanes) {
+        lanes *= 2;
+    }
+    lanes
 }
 
 /// The methods that suit, best first: the first one that can be built is taken. The last one always can.
@@ -164,10 +193,13 @@ pub(super) fn candidates(features: &Features) -> Vec<Candidate> {
     } else {
         of_few_long_rows(features)
     };
-    let whatever_the_rows =
-        if features.lengths.empty == 0 { SpmvMethod::Flat } else { SpmvMethod::MergePath };
-    candidates.push(because(Reason::LongRowsHaveMany, whatever_the_rows));
+    candidates.push(because(Reason::LongRowsHaveMany, whatever_the_rows(features)));
     candidates
+}
+
+/// The method that divides nonzeros, not rows.
+fn whatever_the_rows(features: &Features) -> SpmvMethod {
+    if features.lengths.empty == 0 { SpmvMethod::Flat } else { SpmvMethod::MergePath }
 }
 
 fn because(reason: Reason, method: SpmvMethod) -> Candidate {
@@ -200,12 +232,15 @@ fn of_even_rows(features: &Features) -> Vec<Candidate> {
     if in_cache && features.are_lanes_best() {
         return vec![because(Reason::StaysInCache, SpmvMethod::Vector)];
     }
+    if in_cache && features.are_resident_and_uneven() {
+        return vec![because(Reason::StaysInCache, whatever_the_rows(features))];
+    }
     let mut candidates = Vec::new();
     // In cache, bytes are not what counts, unless rows are short.
     if features.may_narrow && (!in_cache || mean < ROW_BLOCK_MEAN) {
         candidates.push(suits(SpmvMethod::NarrowColumns));
     }
-    let tiles_are_as_good = is_f32 && !in_cache && mean < WINDOW_MEAN_OF_NEIGHBORS;
+    let tiles_are_as_good = is_f32 && !in_cache && mean < ROW_BLOCK_MEAN_OF_F32;
     if mean >= ROW_BLOCK_MEAN && !tiles_are_as_good {
         candidates.push(suits(SpmvMethod::RowBlocks));
     }
@@ -213,17 +248,23 @@ fn of_even_rows(features: &Features) -> Vec<Candidate> {
     candidates
 }
 
-/// Where rows are short but for some long ones, which have a small share of the nonzeros: with a large share, or if the matrix stays
-/// in cache, a cut that knows no rows is better.
+/// Where some rows are long: in cache, and where they are very long or have a large share of the nonzeros, a cut that knows no rows
+/// is better.
 fn of_few_long_rows(features: &Features) -> Vec<Candidate> {
-    let Lengths { mean, long, .. } = features.lengths;
+    let Lengths { mean, longest, empty, long, .. } = features.lengths;
     if features.are_for_warps() {
         return vec![because(Reason::StaysInCache, SpmvMethod::Warp)];
     }
-    if mean >= BINNED_MEAN || features.stays_in_cache() || long.nonzeros > features.nonzeros / LONG_SHARE {
+    if features.stays_in_cache() {
+        let are_short = mean < ROW_BLOCK_MEAN && longest <= SHORT_LONGEST;
+        return are_short.then(|| because(Reason::StaysInCache, SpmvMethod::Vector)).into_iter().collect();
+    }
+    if mean >= BINNED_MEAN || long.nonzeros > features.nonzeros / LONG_SHARE {
         return Vec::new();
     }
-    vec![suits(SpmvMethod::RowBlocks), because(Reason::LongRowsAreCut, SpmvMethod::Binned)]
+    let row_blocks = (2 * empty <= features.rows).then(|| suits(SpmvMethod::RowBlocks));
+    let binned = (mean >= BINNED_LEAST_MEAN).then(|| because(Reason::LongRowsAreCut, SpmvMethod::Binned));
+    row_blocks.into_iter().chain(binned).collect()
 }
 
 impl Reason {
