@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::figures::Record;
+use super::figures::{Figures, Record};
 use super::summary::Named;
 use crate::statistics::geometric_mean;
 
@@ -20,9 +20,9 @@ pub struct ChoiceError {
     pub group: String,
     /// The number of matrices on which the choice and another method were measured.
     pub matrices: usize,
-    /// The number of those on which the choice takes at most 1.05 times as long as the best method.
+    /// The number of those on which the chosen method takes at most 1.05 times as long as the best one.
     pub good: usize,
-    /// Geometric mean of the time of the choice over that of the best method.
+    /// Geometric mean of the time of the chosen method over that of the best one.
     pub geometric_mean: f64,
     /// The largest such ratio.
     pub worst: Named,
@@ -72,21 +72,29 @@ fn group(record: &Record) -> String {
     }
 }
 
-/// The time of the choice over that of the best method, which may be the chosen one by its name.
+/// The time of the chosen method over that of the best one.
 fn ratio(record: &Record) -> Option<f64> {
     let (_, best) = record.best_method()?;
-    Some(record.method("auto")?.measured.ms / best)
+    Some(chosen_by_name(record)?.measured.ms / best)
+}
+
+/// The chosen method as it was measured by its name, with what it is compared with: the choice itself makes the same launches, and
+/// two measurements of one method may differ by more than what counts as good. The choice itself if that is all there is.
+fn chosen_by_name(record: &Record) -> Option<&Figures> {
+    let auto = record.method("auto")?;
+    Some(record.method(&auto.chosen).unwrap_or(auto))
 }
 
 fn is_wide(record: &Record) -> bool {
     let best = record.best_method().and_then(|(name, _)| record.method(name));
     let wide =
-        [record.method("auto"), best].into_iter().flatten().map(|figures| figures.measured.timing.wide);
+        [chosen_by_name(record), best].into_iter().flatten().map(|figures| figures.measured.timing.wide);
     wide.into_iter().any(|wide| wide)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::figures::Outcome;
     use super::super::summary::tests::{method, record};
     use super::*;
 
@@ -116,6 +124,19 @@ mod tests {
         assert_eq!(errors[0].worst, Named { matrix: "random:1:1".into(), value: 1.21 });
         assert!((errors[0].geometric_mean - (1.04_f64 * 1.21).sqrt()).abs() < 1e-12);
         assert!((errors[1].geometric_mean - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_chosen_method_counts_as_measured_by_its_name() {
+        let mut auto = method("auto", 1.4);
+        if let Outcome::Measured(figures) = &mut auto.outcome {
+            figures.chosen = "other".into();
+        }
+        let of = |methods| ChoiceError::all(&[record("a", 1, methods, vec![])]).remove(0).geometric_mean;
+        let mean = of(vec![auto.clone(), method("one", 1.0), method("other", 1.25)]);
+        assert!((mean - 1.25).abs() < 1e-12, "{mean}");
+        let mean = of(vec![auto, method("one", 1.0)]);
+        assert!((mean - 1.4).abs() < 1e-12, "{mean}");
     }
 
     #[test]
