@@ -1,18 +1,21 @@
 //! `C = alpha A B + beta C` with sparse A and dense B and C, row by row of C.
 
+mod by_rows;
+mod rows;
+mod sums;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-use evenpath_simt::Element;
-
+use self::by_rows::ByRows;
+use self::rows::{Instructions, Rows};
 use crate::{Compute, CsrView, Offset, Storage};
 
 /// Approximate work per task: rows plus nonzeros, times the columns of C.
 const TASK: usize = 1 << 16;
-
-/// Columns of C that are summed at once.
-const COLUMNS: usize = 16;
 
 /// A dense operand.
 #[derive(Clone, Copy)]
@@ -42,7 +45,8 @@ enum Part<'a, T> {
 /// Computes `C = alpha A B + beta C`. If `beta` is 0, C is overwritten without being read.
 ///
 /// B has one row per column of A, and C one per row of A. Each element is a single sum in the order of the row's
-/// nonzeros, so results depend neither on the number of threads nor on layouts.
+/// nonzeros, so results depend neither on the number of threads nor on layouts. Products and sums are rounded together where
+/// the processor has such instructions.
 pub(crate) fn spmm<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset>(
     matrix: CsrView<'_, S, O>,
     alpha: Compute<S>,
@@ -51,107 +55,15 @@ pub(crate) fn spmm<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset>(
     c: DenseMut<'_, T>,
 ) {
     let columns = c.columns;
+    if columns == 0 {
+        return;
+    }
+    let b = ByRows::new(b, matrix.cols(), columns, matrix.nnz());
     let blocks = row_blocks(matrix, columns);
     let parts = c.split(&blocks, matrix.rows());
-    let rows = Rows { matrix, alpha, b, beta, columns };
-    blocks.into_par_iter().zip(parts).for_each(|(block, part)| rows.compute(block, part));
-}
-
-/// What rows of C are computed from.
-#[derive(Clone, Copy)]
-struct Rows<'a, S: Storage, T, O> {
-    matrix: CsrView<'a, S, O>,
-    alpha: Compute<S>,
-    b: Dense<'a, T>,
-    beta: Compute<S>,
-    columns: usize,
-}
-
-impl<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> Rows<'_, S, T, O> {
-    /// Computes a block of rows, with wider vectors where the processor has them. The results are the same.
-    fn compute(self, block: Range<usize>, part: Part<'_, T>) {
-        #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has these instructions.
-            return unsafe { self.compute_avx2(block, part) };
-        }
-        self.compute_portable(block, part);
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2")]
-    fn compute_avx2(self, block: Range<usize>, part: Part<'_, T>) {
-        self.compute_portable(block, part);
-    }
-
-    #[inline(always)]
-    #[allow(clippy::inline_always)] // The caller's instructions.
-    fn compute_portable(self, block: Range<usize>, mut part: Part<'_, T>) {
-        let Self { matrix, b, columns, .. } = self;
-        for (index, row) in block.enumerate() {
-            for first in (0..columns).step_by(COLUMNS) {
-                let own = first..columns.min(first + COLUMNS);
-                let sums = sum_row(matrix, row, b, own.clone());
-                match &mut part {
-                    Part::Rows(values, leading_dimension) => {
-                        let c = &mut values[index * *leading_dimension + first..][..own.len()];
-                        c.iter_mut().zip(sums).for_each(|(c, sum)| self.update(c, sum));
-                    }
-                    Part::Columns(columns) => {
-                        columns[own]
-                            .iter_mut()
-                            .zip(sums)
-                            .for_each(|(c, sum)| self.update(&mut c[index], sum));
-                    }
-                }
-            }
-        }
-    }
-
-    #[inline(always)]
-    #[allow(clippy::inline_always)] // The caller's instructions.
-    fn update(self, c: &mut T, sum: Compute<S>) {
-        let product = self.alpha * sum;
-        let new = if self.beta == Compute::<S>::ZERO { product } else { product + self.beta * c.widen() };
-        *c = T::narrow(new);
-    }
-}
-
-/// The products of one row with at most [`COLUMNS`] columns of B.
-#[inline(always)]
-#[allow(clippy::inline_always)] // The caller's instructions.
-fn sum_row<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset>(
-    matrix: CsrView<'_, S, O>,
-    row: usize,
-    b: Dense<'_, T>,
-    columns: Range<usize>,
-) -> [Compute<S>; COLUMNS] {
-    let mut sums = [Compute::<S>::ZERO; COLUMNS];
-    let range = matrix.range(row);
-    let (row_stride, column_stride) = b.strides;
-    for (&column, value) in matrix.column_indices()[range.clone()].iter().zip(&matrix.values()[range]) {
-        let value = value.widen();
-        let start = column as usize * row_stride + columns.start * column_stride;
-        if column_stride == 1
-            && columns.len() == COLUMNS
-            && let Some(b) = b.values[start..].first_chunk::<COLUMNS>()
-        {
-            // Of known length, so that the sums stay in registers.
-            for (sum, b) in sums.iter_mut().zip(b) {
-                *sum += value * b.widen();
-            }
-        } else if column_stride == 1 {
-            let b = &b.values[start..start + columns.len()];
-            for (sum, b) in sums.iter_mut().zip(b) {
-                *sum += value * b.widen();
-            }
-        } else {
-            for (at, sum) in sums[..columns.len()].iter_mut().enumerate() {
-                *sum += value * b.values[start + at * column_stride].widen();
-            }
-        }
-    }
-    sums
+    let rows = Rows { matrix, alpha, b: &b, beta, columns };
+    let instructions = Instructions::fastest();
+    blocks.into_par_iter().zip(parts).for_each(|(block, part)| rows.compute(block, part, instructions));
 }
 
 /// Splits the rows into blocks with about equal work, of at least one row.

@@ -1,0 +1,92 @@
+use std::borrow::Cow;
+
+use evenpath_simt::Element;
+use rayon::prelude::*;
+
+use super::Dense;
+use crate::{Compute, Storage};
+
+/// B is copied if A has at least this many nonzeros for each of its rows: a copy costs about as much as one nonzero of a row.
+const LEAST_USES: usize = 2;
+
+/// Rows of B that are copied together. From a column, several cache lines.
+const ROWS: usize = 64;
+
+/// B as vector instructions read it, if that pays.
+pub(super) enum ByRows<'a, T: Storage> {
+    /// Rows of the type that is computed with, and the distance from one to the next.
+    Rows(Cow<'a, [Compute<T>]>, usize),
+    /// As it was.
+    Strided(Dense<'a, T>),
+}
+
+impl<'a, T: Storage> ByRows<'a, T> {
+    /// For a B of `rows` rows and `columns` columns, at least one, and an A of `nonzeros` nonzeros. A copy for which there is no
+    /// memory is not made.
+    pub(super) fn new(b: Dense<'a, T>, rows: usize, columns: usize, nonzeros: usize) -> Self {
+        let (row_stride, column_stride) = b.strides;
+        if (column_stride == 1 || columns == 1) && T::TYPE == Compute::<T>::TYPE {
+            return Self::Rows(Cow::Borrowed(bytemuck::cast_slice(b.values)), row_stride);
+        }
+        let mut copy = Vec::new();
+        if nonzeros / LEAST_USES < rows || copy.try_reserve_exact(rows * columns).is_err() {
+            return Self::Strided(b);
+        }
+        copy.resize(rows * columns, Compute::<T>::ZERO);
+        copy.par_chunks_mut(ROWS * columns).enumerate().for_each(|(chunk, copy)| {
+            copy_rows(b, chunk * ROWS, columns, copy);
+        });
+        Self::Rows(Cow::Owned(copy), columns)
+    }
+}
+
+/// Copies rows of B from row `first` on, as many as the copy has.
+fn copy_rows<T: Storage>(b: Dense<'_, T>, first: usize, columns: usize, copy: &mut [Compute<T>]) {
+    let (row_stride, column_stride) = b.strides;
+    if column_stride == 1 {
+        for (row, copy) in copy.chunks_mut(columns).enumerate() {
+            let b = &b.values[(first + row) * row_stride..][..columns];
+            copy.iter_mut().zip(b).for_each(|(copy, b)| *copy = b.widen());
+        }
+        return;
+    }
+    for column in 0..columns {
+        let b = b.values[first * row_stride + column * column_stride..].iter().step_by(row_stride);
+        copy[column..].iter_mut().step_by(columns).zip(b).for_each(|(copy, b)| *copy = b.widen());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::f16;
+
+    #[test]
+    fn copies_have_the_elements_of_any_layout() {
+        let (rows, columns) = (150, 3);
+        let element = |row: usize, column: usize| (row * columns + column) as f32;
+        for strides in [(columns, 1), (columns + 2, 1), (1, rows), (1, rows + 5)] {
+            let mut values = vec![f16::NAN; rows * strides.0 + columns * strides.1];
+            for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column))) {
+                values[row * strides.0 + column * strides.1] = f16::from_f32(element(row, column));
+            }
+            let b = Dense { values: &values[..], strides };
+            let ByRows::Rows(copy, stride) = ByRows::new(b, rows, columns, 2 * rows) else {
+                panic!("there is memory")
+            };
+            assert_eq!((copy.len(), stride), (rows * columns, columns));
+            assert!(
+                (0..rows * columns).all(|at| copy[at] == element(at / columns, at % columns)),
+                "{strides:?}"
+            );
+            assert!(matches!(ByRows::new(b, rows, columns, 2 * rows - 1), ByRows::Strided(_)));
+        }
+    }
+
+    #[test]
+    fn rows_of_the_right_type_are_not_copied() {
+        let values = [1.0_f64; 40];
+        let b = ByRows::new(Dense { values: &values, strides: (4, 1) }, 10, 3, 1000);
+        assert!(matches!(b, ByRows::Rows(Cow::Borrowed(b), 4) if std::ptr::eq(b, &raw const values[..])));
+    }
+}

@@ -1,0 +1,243 @@
+//! Rows of C, with the vector instructions that the processor has.
+
+use std::ops::Range;
+
+use evenpath_simt::Element;
+
+use super::by_rows::ByRows;
+use super::sums::{Portable, Row, Sums};
+#[cfg(target_arch = "x86_64")]
+use super::x86::{Avx2, Avx512};
+use super::{Dense, Part};
+use crate::{Compute, CsrView, Offset, Storage, Value};
+
+/// Columns of C that are summed before C is updated.
+const COLUMNS: usize = 128;
+
+/// The instructions that compute sums. They determine the rounding, and are the same in every run on a machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Instructions {
+    /// Instructions that every machine has.
+    Portable,
+    /// AVX2 and FMA.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// The same, and AVX-512 F.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl Instructions {
+    /// Those that this machine has, the fastest last.
+    pub(super) fn of_machine() -> Vec<Self> {
+        let mut usable = vec![Self::Portable];
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            usable.push(Self::Avx2);
+            usable.extend(is_x86_feature_detected!("avx512f").then_some(Self::Avx512));
+        }
+        usable
+    }
+
+    /// The fastest of them.
+    pub(super) fn fastest() -> Self {
+        Self::of_machine().pop().unwrap_or(Self::Portable)
+    }
+}
+
+/// What rows of C are computed from.
+pub(super) struct Rows<'a, S: Storage, T: Storage, O> {
+    pub(super) matrix: CsrView<'a, S, O>,
+    pub(super) alpha: Compute<S>,
+    pub(super) b: &'a ByRows<'a, T>,
+    pub(super) beta: Compute<S>,
+    pub(super) columns: usize,
+}
+
+impl<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> Rows<'_, S, T, O> {
+    /// Computes a block of rows. The machine must have the instructions.
+    pub(super) fn compute(&self, block: Range<usize>, part: Part<'_, T>, instructions: Instructions) {
+        match instructions {
+            // SAFETY: every machine has the instructions.
+            Instructions::Portable => unsafe { self.compute_with::<Portable>(block, part) },
+            // SAFETY: the machine has the instructions.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => unsafe { self.compute_avx2(block, part) },
+            // SAFETY: the machine has the instructions.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 => unsafe { self.compute_avx512(block, part) },
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn compute_avx2(&self, block: Range<usize>, part: Part<'_, T>) {
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.compute_with::<Avx2>(block, part) };
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma,avx512f")]
+    unsafe fn compute_avx512(&self, block: Range<usize>, part: Part<'_, T>) {
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.compute_with::<Avx512>(block, part) };
+    }
+
+    /// # Safety
+    /// The machine has the instructions.
+    // Inlined into the function that enables the instructions, as all that it calls.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    unsafe fn compute_with<I: Sums>(&self, block: Range<usize>, mut part: Part<'_, T>) {
+        let mut products = [Compute::<S>::ZERO; COLUMNS];
+        for (index, row) in block.enumerate() {
+            let range = self.matrix.range(row);
+            let row = Row {
+                columns: &self.matrix.column_indices()[range.clone()],
+                values: &self.matrix.values()[range],
+            };
+            for first in (0..self.columns).step_by(COLUMNS) {
+                let own = first..self.columns.min(first + COLUMNS);
+                match &mut part {
+                    Part::Rows(values, leading_dimension) => {
+                        let c = &mut values[index * *leading_dimension + first..][..own.len()];
+                        if self.beta == Compute::<S>::ZERO && T::TYPE == Compute::<S>::TYPE {
+                            // SAFETY: guaranteed by the caller.
+                            unsafe { self.products::<I>(row, first, bytemuck::cast_slice_mut(c)) };
+                        } else {
+                            let products = &mut products[..own.len()];
+                            // SAFETY: guaranteed by the caller.
+                            unsafe { self.products::<I>(row, first, products) };
+                            c.iter_mut().zip(products).for_each(|(c, product)| self.update(c, *product));
+                        }
+                    }
+                    Part::Columns(columns) => {
+                        let products = &mut products[..own.len()];
+                        // SAFETY: guaranteed by the caller.
+                        unsafe { self.products::<I>(row, first, products) };
+                        let c = columns[own].iter_mut().map(|column| &mut column[index]);
+                        c.zip(products).for_each(|(c, product)| self.update(c, *product));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Alpha times the products of a row with columns of B from `first` on.
+    ///
+    /// # Safety
+    /// The machine has the instructions.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    unsafe fn products<I: Sums>(&self, row: Row<'_, S>, first: usize, products: &mut [Compute<S>]) {
+        match self.b {
+            ByRows::Rows(b, stride) => {
+                // B may have no rows.
+                let b = b.get(first..).unwrap_or_default();
+                // SAFETY: column indices are less than the rows of B, and each of these has all columns.
+                unsafe { I::sum(row, self.alpha, b, *stride, products) };
+            }
+            ByRows::Strided(b) => {
+                // SAFETY: guaranteed by the caller.
+                unsafe { sum_strided::<I, S, T>(row, *b, first, products) };
+                products.iter_mut().for_each(|product| *product = self.alpha * *product);
+            }
+        }
+    }
+
+    #[allow(clippy::inline_always)] // The caller's instructions.
+    #[inline(always)]
+    fn update(&self, c: &mut T, product: Compute<S>) {
+        let new = if self.beta == Compute::<S>::ZERO { product } else { product + self.beta * c.widen() };
+        *c = T::narrow(new);
+    }
+}
+
+/// The same sums, of columns from `first` on of a B whose elements are anywhere.
+///
+/// # Safety
+/// The machine has the instructions.
+#[allow(clippy::inline_always)]
+#[inline(always)]
+unsafe fn sum_strided<I: Sums, S: Storage, T: Storage<Computed = Compute<S>>>(
+    row: Row<'_, S>,
+    b: Dense<'_, T>,
+    first: usize,
+    sums: &mut [Compute<S>],
+) {
+    let (row_stride, column_stride) = b.strides;
+    sums.fill(Compute::<S>::ZERO);
+    for (&column, value) in row.columns.iter().zip(row.values) {
+        let value = value.widen();
+        let start = column as usize * row_stride + first * column_stride;
+        for (at, sum) in sums.iter_mut().enumerate() {
+            let b = b.values[start + at * column_stride].widen();
+            *sum = if I::IS_FUSED { Value::mul_add(value, b, *sum) } else { *sum + value * b };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::{Kind, generate};
+    use crate::{Csr, f16};
+
+    /// C by rows, for each of the machine's instructions.
+    fn products<S: Storage>(a: &Csr<S>, b: &ByRows<'_, S>, columns: usize) -> Vec<(Instructions, Vec<S>)>
+    where
+        Compute<S>: Storage<Computed = Compute<S>>,
+    {
+        let rows = Rows { matrix: a.view(), alpha: Compute::<S>::ONE, b, beta: Compute::<S>::ZERO, columns };
+        let with = |instructions| {
+            let mut c = vec![S::from_f64(f64::NAN); a.rows() * columns];
+            rows.compute(0..a.rows(), Part::Rows(&mut c, columns), instructions);
+            (instructions, c)
+        };
+        Instructions::of_machine().into_iter().map(with).collect()
+    }
+
+    fn check<S: Storage>(columns: usize) {
+        let a: Csr<f64> = generate(Kind::PowerLaw { rows: 300 }, 2).expect("a matrix");
+        let a = a.into_values::<S>();
+        let values: Vec<S> =
+            (0..a.cols() * columns).map(|at| S::from_f64((at as f64 * 0.618).fract() - 0.5)).collect();
+        let b = Dense { values: &values[..], strides: (columns, 1) };
+        let by_rows = products(&a, &ByRows::new(b, a.cols(), columns, a.nnz()), columns);
+        let strided = products(&a, &ByRows::Strided(b), columns);
+        assert!(by_rows == strided, "the way to B changes nothing, {columns} columns of {}", S::NAME);
+        for (instructions, c) in by_rows {
+            for (row, column) in (0..a.rows()).flat_map(|row| (0..columns).map(move |column| (row, column))) {
+                let (mut sum, mut size) = (0.0, 1.0);
+                for at in a.view().range(row) {
+                    let b = values[a.column_indices()[at] as usize * columns + column];
+                    let product = a.values()[at].to_f64() * b.to_f64();
+                    sum += product;
+                    size += f64::abs(product);
+                }
+                let found = c[row * columns + column].to_f64();
+                let unit = if S::NAME == "f64" {
+                    1e-14
+                } else if S::NAME == "f32" {
+                    1e-5
+                } else {
+                    1e-3
+                };
+                assert!(
+                    (found - sum).abs() <= unit * size,
+                    "{instructions:?}, {row}, {column}: {found}, {sum}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn all_instructions_give_the_sums() {
+        for columns in [1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 33, 64, 127, 128, 129, 300] {
+            check::<f64>(columns);
+            check::<f32>(columns);
+        }
+        check::<f16>(5);
+        check::<f16>(40);
+    }
+}

@@ -1,0 +1,58 @@
+//! Sums of the products of a row of A with columns of B.
+
+use evenpath_simt::Element;
+
+use crate::{Compute, Storage};
+
+/// A row of A.
+#[derive(Clone, Copy)]
+pub(super) struct Row<'a, S> {
+    pub(super) columns: &'a [u32],
+    pub(super) values: &'a [S],
+}
+
+/// Instructions that sum products.
+pub(super) trait Sums {
+    /// Whether a product and a sum are rounded together.
+    const IS_FUSED: bool;
+
+    /// `alpha` times the products of a row of A with as many columns of B as there are sums, which begins at the first of them and has
+    /// `stride` elements from a row to the next.
+    ///
+    /// # Safety
+    /// The machine has the instructions. For each of the row's column indices, B has that many strides and the columns.
+    unsafe fn sum<S: Storage>(
+        row: Row<'_, S>,
+        alpha: Compute<S>,
+        b: &[Compute<S>],
+        stride: usize,
+        sums: &mut [Compute<S>],
+    );
+}
+
+/// Instructions that every machine has.
+pub(super) struct Portable;
+
+impl Sums for Portable {
+    const IS_FUSED: bool = false;
+
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    unsafe fn sum<S: Storage>(
+        row: Row<'_, S>,
+        alpha: Compute<S>,
+        b: &[Compute<S>],
+        stride: usize,
+        sums: &mut [Compute<S>],
+    ) {
+        sums.fill(Compute::<S>::ZERO);
+        for (&column, value) in row.columns.iter().zip(row.values) {
+            let value = value.widen();
+            let b = &b[column as usize * stride..][..sums.len()];
+            for (sum, b) in sums.iter_mut().zip(b) {
+                *sum += value * *b;
+            }
+        }
+        sums.iter_mut().for_each(|sum| *sum = alpha * *sum);
+    }
+}

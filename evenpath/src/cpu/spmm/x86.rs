@@ -1,0 +1,337 @@
+//! Sums with the vector instructions of x86-64: a register holds neighboring columns, and a row's sums stay in registers.
+
+use std::arch::x86_64::{
+    __m256, __m256d, __m512, __m512d, _mm256_fmadd_pd, _mm256_fmadd_ps, _mm256_loadu_pd, _mm256_loadu_ps,
+    _mm256_loadu_si256, _mm256_maskload_pd, _mm256_maskload_ps, _mm256_maskstore_pd, _mm256_maskstore_ps,
+    _mm256_mul_pd, _mm256_mul_ps, _mm256_set1_pd, _mm256_set1_ps, _mm256_setzero_pd, _mm256_setzero_ps,
+    _mm256_storeu_pd, _mm256_storeu_ps, _mm512_fmadd_pd, _mm512_fmadd_ps, _mm512_loadu_pd, _mm512_loadu_ps,
+    _mm512_mask_storeu_pd, _mm512_mask_storeu_ps, _mm512_maskz_loadu_pd, _mm512_maskz_loadu_ps,
+    _mm512_mul_pd, _mm512_mul_ps, _mm512_set1_pd, _mm512_set1_ps, _mm512_setzero_pd, _mm512_setzero_ps,
+    _mm512_storeu_pd, _mm512_storeu_ps,
+};
+
+use evenpath_simt::{Element, ScalarType};
+
+use super::sums::{Row, Sums};
+use crate::{Compute, Storage, Value};
+
+/// AVX2 and FMA.
+pub(super) struct Avx2;
+
+/// AVX-512 F.
+pub(super) struct Avx512;
+
+impl Sums for Avx2 {
+    const IS_FUSED: bool = true;
+
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    unsafe fn sum<S: Storage>(
+        row: Row<'_, S>,
+        alpha: Compute<S>,
+        b: &[Compute<S>],
+        stride: usize,
+        sums: &mut [Compute<S>],
+    ) {
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            match Compute::<S>::TYPE {
+                ScalarType::F32 => sum::<__m256, S>(
+                    row,
+                    bytemuck::cast(alpha),
+                    bytemuck::cast_slice(b),
+                    stride,
+                    cast_mut(sums),
+                ),
+                _ => sum::<__m256d, S>(
+                    row,
+                    bytemuck::cast(alpha),
+                    bytemuck::cast_slice(b),
+                    stride,
+                    cast_mut(sums),
+                ),
+            }
+        }
+    }
+}
+
+impl Sums for Avx512 {
+    const IS_FUSED: bool = true;
+
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    unsafe fn sum<S: Storage>(
+        row: Row<'_, S>,
+        alpha: Compute<S>,
+        b: &[Compute<S>],
+        stride: usize,
+        sums: &mut [Compute<S>],
+    ) {
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            match Compute::<S>::TYPE {
+                ScalarType::F32 => sum::<__m512, S>(
+                    row,
+                    bytemuck::cast(alpha),
+                    bytemuck::cast_slice(b),
+                    stride,
+                    cast_mut(sums),
+                ),
+                _ => sum::<__m512d, S>(
+                    row,
+                    bytemuck::cast(alpha),
+                    bytemuck::cast_slice(b),
+                    stride,
+                    cast_mut(sums),
+                ),
+            }
+        }
+    }
+}
+
+fn cast_mut<C: Value, V: Value>(sums: &mut [C]) -> &mut [V] {
+    bytemuck::cast_slice_mut(sums)
+}
+
+/// The most registers of sums: there are 16, and each product needs some.
+const REGISTERS: usize = 8;
+
+/// All sums of a row: as many registers as there are at once, then half as many and so on, and the last lanes by a mask.
+///
+/// # Safety
+/// As for [`Sums::sum`]; elements are of the type that `S` is computed with.
+#[allow(clippy::inline_always)]
+#[inline(always)]
+unsafe fn sum<R: Register, S: Storage>(
+    row: Row<'_, S>,
+    alpha: R::Element,
+    b: &[R::Element],
+    stride: usize,
+    sums: &mut [R::Element],
+) {
+    let mut at = 0;
+    // SAFETY: guaranteed by the caller: the columns from `at` on are fewer than there are sums.
+    unsafe {
+        let b = b.as_ptr();
+        while sums.len() - at >= R::LANES {
+            let left = sums.len() - at;
+            let (b, sums, registers) = (b.add(at), &mut sums[at..], left / R::LANES);
+            at += R::LANES
+                * match registers {
+                    REGISTERS.. => sum_registers::<R, S, REGISTERS>(row, alpha, b, stride, sums),
+                    4.. => sum_registers::<R, S, 4>(row, alpha, b, stride, sums),
+                    2.. => sum_registers::<R, S, 2>(row, alpha, b, stride, sums),
+                    _ => sum_registers::<R, S, 1>(row, alpha, b, stride, sums),
+                };
+        }
+        if at < sums.len() {
+            let (b, count) = (b.add(at), sums.len() - at);
+            let mut sum = R::zero();
+            for (&column, value) in row.columns.iter().zip(row.values) {
+                let b = R::load_first(count, b.add(column as usize * stride));
+                sum = R::multiply_add(R::splat(bytemuck::cast(value.widen())), b, sum);
+            }
+            R::multiply(R::splat(alpha), sum).store_first(count, sums[at..].as_mut_ptr());
+        }
+    }
+}
+
+/// The first `N` registers of sums. Returns `N`.
+///
+/// # Safety
+/// As above, and there are that many sums.
+#[allow(clippy::inline_always)]
+#[inline(always)]
+unsafe fn sum_registers<R: Register, S: Storage, const N: usize>(
+    row: Row<'_, S>,
+    alpha: R::Element,
+    b: *const R::Element,
+    stride: usize,
+    target: &mut [R::Element],
+) -> usize {
+    // SAFETY: guaranteed by the caller.
+    unsafe {
+        let mut sums = [R::zero(); N];
+        for (&column, value) in row.columns.iter().zip(row.values) {
+            let value = R::splat(bytemuck::cast(value.widen()));
+            let b = b.add(column as usize * stride);
+            for (at, sum) in sums.iter_mut().enumerate() {
+                *sum = R::multiply_add(value, R::load(b.add(at * R::LANES)), *sum);
+            }
+        }
+        let alpha = R::splat(alpha);
+        for (at, sum) in sums.into_iter().enumerate() {
+            R::multiply(alpha, sum).store(target.as_mut_ptr().add(at * R::LANES));
+        }
+    }
+    N
+}
+
+/// A vector register.
+///
+/// # Safety of the functions
+/// The machine has the instructions. Pointers are to as many elements as are moved.
+trait Register: Copy {
+    /// What it holds.
+    type Element: Value;
+
+    /// How many of them.
+    const LANES: usize;
+
+    unsafe fn zero() -> Self;
+    unsafe fn splat(value: Self::Element) -> Self;
+    unsafe fn load(from: *const Self::Element) -> Self;
+    /// The first `count` elements, and zeros.
+    unsafe fn load_first(count: usize, from: *const Self::Element) -> Self;
+    unsafe fn store(self, to: *mut Self::Element);
+    /// Stores the first `count` elements.
+    unsafe fn store_first(self, count: usize, to: *mut Self::Element);
+    unsafe fn multiply(a: Self, b: Self) -> Self;
+    /// `a * b + sum`, rounded once.
+    unsafe fn multiply_add(a: Self, b: Self, sum: Self) -> Self;
+}
+
+/// The 8 elements from index 8 - n on are a mask of the first n lanes.
+static MASK_32: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
+/// The 4 elements from index 4 - n on are a mask of the first n lanes.
+static MASK_64: [i64; 8] = [-1, -1, -1, -1, 0, 0, 0, 0];
+
+/// The mask of a register of 256 bits for its first `count` lanes.
+macro_rules! mask_256 {
+    ($table:ident, $count:ident) => {
+        _mm256_loadu_si256($table.as_ptr().add($table.len() / 2 - $count).cast())
+    };
+}
+
+/// The mask of a register of 512 bits for its first `count` lanes, fewer than all.
+macro_rules! mask_512 {
+    ($bits:ty, $count:ident) => {
+        ((1 << $count) - 1) as $bits
+    };
+}
+
+macro_rules! register {
+    (
+        $register:ident, $element:ident, $lanes:literal, $features:literal, $zero:ident, $splat:ident, $load:ident, $store:ident,
+        $multiply:ident, $fma:ident, $count:ident, |$from:ident| $load_first:expr, |$sum:ident, $to:ident| $store_first:expr
+    ) => {
+        impl Register for $register {
+            type Element = $element;
+            const LANES: usize = $lanes;
+
+            #[inline]
+            #[target_feature(enable = $features)]
+            unsafe fn zero() -> Self {
+                $zero()
+            }
+
+            #[inline]
+            #[target_feature(enable = $features)]
+            unsafe fn splat(value: $element) -> Self {
+                $splat(value)
+            }
+
+            #[inline]
+            #[target_feature(enable = $features)]
+            unsafe fn load(from: *const $element) -> Self {
+                // SAFETY: guaranteed by the caller.
+                unsafe { $load(from) }
+            }
+
+            #[inline]
+            #[target_feature(enable = $features)]
+            unsafe fn load_first($count: usize, $from: *const $element) -> Self {
+                // SAFETY: guaranteed by the caller; the mask is in its table.
+                unsafe { $load_first }
+            }
+
+            #[inline]
+            #[target_feature(enable = $features)]
+            unsafe fn store(self, to: *mut $element) {
+                // SAFETY: guaranteed by the caller.
+                unsafe { $store(to, self) }
+            }
+
+            #[inline]
+            #[target_feature(enable = $features)]
+            unsafe fn store_first(self, $count: usize, $to: *mut $element) {
+                let $sum = self;
+                // SAFETY: guaranteed by the caller; the mask is in its table.
+                unsafe { $store_first }
+            }
+
+            #[inline]
+            #[target_feature(enable = $features)]
+            unsafe fn multiply(a: Self, b: Self) -> Self {
+                $multiply(a, b)
+            }
+
+            #[inline]
+            #[target_feature(enable = $features)]
+            unsafe fn multiply_add(a: Self, b: Self, sum: Self) -> Self {
+                $fma(a, b, sum)
+            }
+        }
+    };
+}
+
+register!(
+    __m256d,
+    f64,
+    4,
+    "avx2,fma",
+    _mm256_setzero_pd,
+    _mm256_set1_pd,
+    _mm256_loadu_pd,
+    _mm256_storeu_pd,
+    _mm256_mul_pd,
+    _mm256_fmadd_pd,
+    count,
+    |from| _mm256_maskload_pd(from, mask_256!(MASK_64, count)),
+    |sum, to| _mm256_maskstore_pd(to, mask_256!(MASK_64, count), sum)
+);
+register!(
+    __m256,
+    f32,
+    8,
+    "avx2,fma",
+    _mm256_setzero_ps,
+    _mm256_set1_ps,
+    _mm256_loadu_ps,
+    _mm256_storeu_ps,
+    _mm256_mul_ps,
+    _mm256_fmadd_ps,
+    count,
+    |from| _mm256_maskload_ps(from, mask_256!(MASK_32, count)),
+    |sum, to| _mm256_maskstore_ps(to, mask_256!(MASK_32, count), sum)
+);
+register!(
+    __m512d,
+    f64,
+    8,
+    "avx512f",
+    _mm512_setzero_pd,
+    _mm512_set1_pd,
+    _mm512_loadu_pd,
+    _mm512_storeu_pd,
+    _mm512_mul_pd,
+    _mm512_fmadd_pd,
+    count,
+    |from| _mm512_maskz_loadu_pd(mask_512!(u8, count), from),
+    |sum, to| _mm512_mask_storeu_pd(to, mask_512!(u8, count), sum)
+);
+register!(
+    __m512,
+    f32,
+    16,
+    "avx512f",
+    _mm512_setzero_ps,
+    _mm512_set1_ps,
+    _mm512_loadu_ps,
+    _mm512_storeu_ps,
+    _mm512_mul_ps,
+    _mm512_fmadd_ps,
+    count,
+    |from| _mm512_maskz_loadu_ps(mask_512!(u16, count), from),
+    |sum, to| _mm512_mask_storeu_ps(to, mask_512!(u16, count), sum)
+);
