@@ -1,5 +1,8 @@
 //! Element-wise operations on two sparse matrices, by merging their rows in parallel: count, then write.
 
+use std::ops::Range;
+use std::slice::IterMut;
+
 use rayon::prelude::*;
 
 use crate::matrix::{row_blocks, split};
@@ -13,14 +16,6 @@ pub(crate) struct RowMerge<'m, O> {
     pub(crate) b: (&'m [O], &'m [u32]),
 }
 
-/// An entry of the result, as the index of a nonzero of A, of B, or of both.
-#[derive(Clone, Copy)]
-enum Entry {
-    A(usize),
-    B(usize),
-    Pair(usize, usize),
-}
-
 /// The minimum number of rows per task when counting.
 const LEAST_ROWS: usize = 1 << 10;
 
@@ -32,77 +27,220 @@ impl<O: Offset> RowMerge<'_, O> {
     /// The number of entries in each row of the result.
     pub(crate) fn counts(&self) -> Vec<u64> {
         let count = |row| {
-            let mut entries = 0;
-            self.merge(row, |_| entries += 1);
-            entries
+            let (a, b) = self.row(row);
+            let (a, b) = (&self.a.1[a], &self.b.1[b]);
+            let pairs = count_pairs(a, b);
+            let of_one =
+                |keeps: bool, columns: &[u32]| if keeps { (columns.len() - pairs) as u64 } else { 0 };
+            let operation = self.operation;
+            let both = if operation.keeps_pairs() { pairs as u64 } else { 0 };
+            of_one(operation.keeps_a(), a) + of_one(operation.keeps_b(), b) + both
         };
         (0..self.rows()).into_par_iter().with_min_len(LEAST_ROWS).map(count).collect()
     }
 
     /// Writes the column indices of the result, given its row offsets.
     pub(crate) fn write_columns(&self, offsets: &[O], columns: &mut [u32]) {
-        self.write(offsets, columns, |entry| match entry {
-            Entry::A(a) | Entry::Pair(a, _) => self.a.1[a],
-            Entry::B(b) => self.b.1[b],
+        let blocks = row_blocks(offsets);
+        split(&blocks, offsets, columns).into_par_iter().for_each(|(rows, columns)| {
+            self.merge(rows, &mut Columns { a: self.a.1, b: self.b.1, columns: columns.iter_mut() });
         });
     }
 
     /// Writes the values of the result, given its row offsets.
     pub(crate) fn write_values<V: Value>(
         &self,
-        (a, b): (&[V], &[V]),
-        (alpha, beta): (V, V),
+        operands: (&[V], &[V]),
+        factors: (V, V),
         offsets: &[O],
         values: &mut [V],
     ) {
-        self.write(offsets, values, |entry| match entry {
-            Entry::A(at) => scaled(alpha, a[at]),
-            Entry::B(at) => scaled(beta, b[at]),
-            Entry::Pair(a_at, b_at) => self.operation.pair(scaled(alpha, a[a_at]), scaled(beta, b[b_at])),
-        });
-    }
-
-    fn write<T: Send>(&self, offsets: &[O], items: &mut [T], item: impl Fn(Entry) -> T + Sync) {
         let blocks = row_blocks(offsets);
-        split(&blocks, offsets, items).into_par_iter().for_each(|(rows, items)| {
-            let mut items = items.iter_mut();
-            for row in rows {
-                self.merge(row, |entry| {
-                    if let Some(slot) = items.next() {
-                        *slot = item(entry);
-                    }
-                });
-            }
+        split(&blocks, offsets, values).into_par_iter().for_each(|(rows, values)| {
+            self.merge(rows, &mut self.values(operands, factors, values));
         });
     }
 
-    /// Merges a row and passes the entries that the operation keeps to `keep`.
-    fn merge(&self, row: usize, mut keep: impl FnMut(Entry)) {
+    /// Writes both, in one pass.
+    pub(crate) fn write<V: Value>(
+        &self,
+        operands: (&[V], &[V]),
+        factors: (V, V),
+        offsets: &[O],
+        (columns, values): (&mut [u32], &mut [V]),
+    ) {
+        let blocks = row_blocks(offsets);
+        let columns = split(&blocks, offsets, columns).into_par_iter();
+        columns.zip(split(&blocks, offsets, values)).for_each(|((rows, columns), (_, values))| {
+            let columns = Columns { a: self.a.1, b: self.b.1, columns: columns.iter_mut() };
+            self.merge(rows, &mut (columns, self.values(operands, factors, values)));
+        });
+    }
+
+    fn values<'v, V: Value>(
+        &self,
+        (a, b): (&'v [V], &'v [V]),
+        factors: (V, V),
+        values: &'v mut [V],
+    ) -> Values<'v, V> {
+        Values { operation: self.operation, a, b, factors, values: values.iter_mut() }
+    }
+
+    /// The nonzeros of A and of B in a row.
+    fn row(&self, row: usize) -> (Range<usize>, Range<usize>) {
+        let of = |offsets: &[O]| offsets[row].to_usize()..offsets[row + 1].to_usize();
+        (of(self.a.0), of(self.b.0))
+    }
+
+    /// Merges rows and passes the entries that the operation keeps on.
+    fn merge(&self, rows: Range<usize>, entries: &mut impl Entries) {
         let operation = self.operation;
-        let (mut a, a_end) = (self.a.0[row].to_usize(), self.a.0[row + 1].to_usize());
-        let (mut b, b_end) = (self.b.0[row].to_usize(), self.b.0[row + 1].to_usize());
-        while a < a_end && b < b_end {
-            let (a_column, b_column) = (self.a.1[a], self.b.1[b]);
-            if a_column == b_column {
-                if operation.keeps_pairs() {
-                    keep(Entry::Pair(a, b));
-                }
-            } else if a_column < b_column {
-                if operation.keeps_a() {
-                    keep(Entry::A(a));
-                }
-            } else if operation.keeps_b() {
-                keep(Entry::B(b));
+        for row in rows {
+            let (a, b) = self.row(row);
+            if operation == Elementwise::Sum {
+                self.unite(a, b, entries);
+            } else {
+                self.select(a, b, entries);
             }
-            a += usize::from(a_column <= b_column);
-            b += usize::from(b_column <= a_column);
         }
-        if operation.keeps_a() {
-            (a..a_end).for_each(|a| keep(Entry::A(a)));
+    }
+
+    /// Passes all entries on. Which matrix has the next one is hard to predict, so there are no branches for it.
+    #[inline]
+    fn unite(&self, a: Range<usize>, b: Range<usize>, entries: &mut impl Entries) {
+        let (a_columns, b_columns) = (&self.a.1[a.clone()], &self.b.1[b.clone()]);
+        let (mut at, mut b_at) = (0, 0);
+        while at < a_columns.len() && b_at < b_columns.len() {
+            let (column, b_column) = (a_columns[at], b_columns[b_at]);
+            let (has_a, has_b) = (column <= b_column, b_column <= column);
+            entries.push(a.start + at, b.start + b_at, has_a, has_b);
+            at += usize::from(has_a);
+            b_at += usize::from(has_b);
         }
-        if operation.keeps_b() {
-            (b..b_end).for_each(|b| keep(Entry::B(b)));
+        (a.start + at..a.end).for_each(|at| entries.push_a(at));
+        (b.start + b_at..b.end).for_each(|at| entries.push_b(at));
+    }
+
+    /// Passes on what other operations keep, which is pairs, or what A alone has.
+    #[inline]
+    fn select(&self, a: Range<usize>, b: Range<usize>, entries: &mut impl Entries) {
+        let (mut at, mut b_at) = (a.start, b.start);
+        while at < a.end && b_at < b.end {
+            let (column, b_column) = (self.a.1[at], self.b.1[b_at]);
+            if column == b_column && self.operation.keeps_pairs() {
+                entries.push(at, b_at, true, true);
+            } else if column < b_column && self.operation.keeps_a() {
+                entries.push_a(at);
+            }
+            at += usize::from(column <= b_column);
+            b_at += usize::from(b_column <= column);
         }
+        if self.operation.keeps_a() {
+            (at..a.end).for_each(|at| entries.push_a(at));
+        }
+    }
+}
+
+/// How many columns two ascending rows have in common.
+fn count_pairs(a: &[u32], b: &[u32]) -> usize {
+    let (mut at, mut b_at, mut pairs) = (0, 0, 0);
+    while at < a.len() && b_at < b.len() {
+        let (column, b_column) = (a[at], b[b_at]);
+        pairs += usize::from(column == b_column);
+        at += usize::from(column <= b_column);
+        b_at += usize::from(b_column <= column);
+    }
+    pairs
+}
+
+/// What takes the entries of the result, in order.
+trait Entries {
+    /// The next entry, of a nonzero of A, if `has_a`, and one of B, if `has_b`. Both indices are valid.
+    fn push(&mut self, a: usize, b: usize, has_a: bool, has_b: bool);
+    /// The next entry, of a nonzero of A alone.
+    fn push_a(&mut self, a: usize);
+    /// The next entry, of a nonzero of B alone.
+    fn push_b(&mut self, b: usize);
+}
+
+/// Writes column indices.
+struct Columns<'c> {
+    a: &'c [u32],
+    b: &'c [u32],
+    columns: IterMut<'c, u32>,
+}
+
+impl Entries for Columns<'_> {
+    #[inline]
+    fn push(&mut self, a: usize, b: usize, has_a: bool, _: bool) {
+        put(&mut self.columns, if has_a { self.a[a] } else { self.b[b] });
+    }
+
+    #[inline]
+    fn push_a(&mut self, a: usize) {
+        put(&mut self.columns, self.a[a]);
+    }
+
+    #[inline]
+    fn push_b(&mut self, b: usize) {
+        put(&mut self.columns, self.b[b]);
+    }
+}
+
+/// Writes values.
+struct Values<'v, V> {
+    operation: Elementwise,
+    a: &'v [V],
+    b: &'v [V],
+    factors: (V, V),
+    values: IterMut<'v, V>,
+}
+
+impl<V: Value> Entries for Values<'_, V> {
+    #[inline]
+    fn push(&mut self, a: usize, b: usize, has_a: bool, has_b: bool) {
+        let (a, b) = (scaled(self.factors.0, self.a[a]), scaled(self.factors.1, self.b[b]));
+        let of_one = if has_a { a } else { b };
+        put(&mut self.values, if has_a && has_b { self.operation.pair(a, b) } else { of_one });
+    }
+
+    #[inline]
+    fn push_a(&mut self, a: usize) {
+        put(&mut self.values, scaled(self.factors.0, self.a[a]));
+    }
+
+    #[inline]
+    fn push_b(&mut self, b: usize) {
+        put(&mut self.values, scaled(self.factors.1, self.b[b]));
+    }
+}
+
+/// Both take every entry.
+impl<A: Entries, B: Entries> Entries for (A, B) {
+    #[inline]
+    fn push(&mut self, a: usize, b: usize, has_a: bool, has_b: bool) {
+        self.0.push(a, b, has_a, has_b);
+        self.1.push(a, b, has_a, has_b);
+    }
+
+    #[inline]
+    fn push_a(&mut self, a: usize) {
+        self.0.push_a(a);
+        self.1.push_a(a);
+    }
+
+    #[inline]
+    fn push_b(&mut self, b: usize) {
+        self.0.push_b(b);
+        self.1.push_b(b);
+    }
+}
+
+/// Writes the next item.
+#[inline]
+fn put<T>(items: &mut IterMut<'_, T>, item: T) {
+    if let Some(next) = items.next() {
+        *next = item;
     }
 }
 

@@ -68,8 +68,8 @@ impl<V: Value, O: Offset> Csr<V, O> {
         let mut row_offsets: Vec<O> = host_zeros(rows + 1)?;
         write_row_offsets(&counts, &mut row_offsets);
         let (mut column_indices, mut values) = (host_zeros(nonzeros)?, host_zeros(nonzeros)?);
-        merge.write_columns(&row_offsets, &mut column_indices);
-        merge.write_values((self.values(), b.values()), (alpha, beta), &row_offsets, &mut values);
+        let operands = (self.values(), b.values());
+        merge.write(operands, (alpha, beta), &row_offsets, (&mut column_indices, &mut values));
         Ok(Self::from_valid(rows, cols, row_offsets, column_indices, values))
     }
 

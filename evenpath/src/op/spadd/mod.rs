@@ -342,14 +342,17 @@ impl<'m, V: Value, O: Offset> Operands<'m, V, O> {
         let nonzeros = countable::<O>(counts.iter().sum())?;
         let mut row_offsets = device.uninitialized(self.a.rows() + 1)?;
         let mut columns = device.uninitialized(nonzeros)?;
-        let mut values = None;
+        let mut values = if factors.is_some() { Some(device.uninitialized(nonzeros)?) } else { None };
+        let (a, b) = (self.a.values(), self.b.values());
         if let (Some(offsets), Some(columns)) = (row_offsets.host_slice_mut(), columns.host_slice_mut()) {
             write_row_offsets(&counts, offsets);
-            merge.write_columns(offsets, columns);
-        }
-        if let Some(factors) = factors {
-            values =
-                Some(self.values_on_host(&merge, row_offsets.host_slice().unwrap_or_default(), factors)?);
+            let values = values.as_mut().and_then(|values| values.host_slice_mut());
+            match (factors, a.host_slice(), b.host_slice(), values) {
+                (Some(factors), Some(a), Some(b), Some(values)) => {
+                    merge.write((a, b), factors, offsets, (columns, values));
+                }
+                _ => merge.write_columns(offsets, columns),
+            }
         }
         Ok((Pattern::canonical(self.a.rows(), self.a.cols(), row_offsets, columns), values))
     }
