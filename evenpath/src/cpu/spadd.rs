@@ -43,7 +43,7 @@ impl<O: Offset> RowMerge<'_, O> {
     pub(crate) fn write_columns(&self, offsets: &[O], columns: &mut [u32]) {
         let blocks = row_blocks(offsets);
         split(&blocks, offsets, columns).into_par_iter().for_each(|(rows, columns)| {
-            self.merge(rows, &mut Columns { a: self.a.1, b: self.b.1, columns: columns.iter_mut() });
+            self.merge(rows, &mut Columns { a: self.a.1, b: self.b.1, next: columns.iter_mut() });
         });
     }
 
@@ -72,7 +72,7 @@ impl<O: Offset> RowMerge<'_, O> {
         let blocks = row_blocks(offsets);
         let columns = split(&blocks, offsets, columns).into_par_iter();
         columns.zip(split(&blocks, offsets, values)).for_each(|((rows, columns), (_, values))| {
-            let columns = Columns { a: self.a.1, b: self.b.1, columns: columns.iter_mut() };
+            let columns = Columns { a: self.a.1, b: self.b.1, next: columns.iter_mut() };
             self.merge(rows, &mut (columns, self.values(operands, factors, values)));
         });
     }
@@ -83,7 +83,7 @@ impl<O: Offset> RowMerge<'_, O> {
         factors: (V, V),
         values: &'v mut [V],
     ) -> Values<'v, V> {
-        Values { operation: self.operation, a, b, factors, values: values.iter_mut() }
+        Values { operation: self.operation, a, b, factors, next: values.iter_mut() }
     }
 
     /// The nonzeros of A and of B in a row.
@@ -167,23 +167,23 @@ trait Entries {
 struct Columns<'c> {
     a: &'c [u32],
     b: &'c [u32],
-    columns: IterMut<'c, u32>,
+    next: IterMut<'c, u32>,
 }
 
 impl Entries for Columns<'_> {
     #[inline]
     fn push(&mut self, a: usize, b: usize, has_a: bool, _: bool) {
-        put(&mut self.columns, if has_a { self.a[a] } else { self.b[b] });
+        put(&mut self.next, if has_a { self.a[a] } else { self.b[b] });
     }
 
     #[inline]
     fn push_a(&mut self, a: usize) {
-        put(&mut self.columns, self.a[a]);
+        put(&mut self.next, self.a[a]);
     }
 
     #[inline]
     fn push_b(&mut self, b: usize) {
-        put(&mut self.columns, self.b[b]);
+        put(&mut self.next, self.b[b]);
     }
 }
 
@@ -193,7 +193,7 @@ struct Values<'v, V> {
     a: &'v [V],
     b: &'v [V],
     factors: (V, V),
-    values: IterMut<'v, V>,
+    next: IterMut<'v, V>,
 }
 
 impl<V: Value> Entries for Values<'_, V> {
@@ -201,17 +201,17 @@ impl<V: Value> Entries for Values<'_, V> {
     fn push(&mut self, a: usize, b: usize, has_a: bool, has_b: bool) {
         let (a, b) = (scaled(self.factors.0, self.a[a]), scaled(self.factors.1, self.b[b]));
         let of_one = if has_a { a } else { b };
-        put(&mut self.values, if has_a && has_b { self.operation.pair(a, b) } else { of_one });
+        put(&mut self.next, if has_a && has_b { self.operation.pair(a, b) } else { of_one });
     }
 
     #[inline]
     fn push_a(&mut self, a: usize) {
-        put(&mut self.values, scaled(self.factors.0, self.a[a]));
+        put(&mut self.next, scaled(self.factors.0, self.a[a]));
     }
 
     #[inline]
     fn push_b(&mut self, b: usize) {
-        put(&mut self.values, scaled(self.factors.1, self.b[b]));
+        put(&mut self.next, scaled(self.factors.1, self.b[b]));
     }
 }
 

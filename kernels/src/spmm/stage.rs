@@ -80,6 +80,7 @@ struct Copier {
 }
 
 /// What a thread copies of a stretch; zeros beyond its end.
+#[derive(Clone, Copy)]
 struct Share<S> {
     columns: [u32; STAGED_BY_THREAD],
     values: [S; STAGED_BY_THREAD],
@@ -147,7 +148,7 @@ impl<S: Element> InStage<S> {
             if place < end {
                 let side = place & ((1 << self.side_log2) - 1);
                 let of_side = place >> self.side_log2 & (IN_FLIGHT as u32 - 1);
-                let index = place & !(round - 1) | side * IN_FLIGHT as u32 | of_side;
+                let index = place & !(round - 1) | (side * IN_FLIGHT as u32) | of_side;
                 self.column_indices.store((self.first + index) as usize, share.columns[item]);
                 self.values.store((self.first + index) as usize, share.values[item]);
             }

@@ -76,7 +76,8 @@ mod tests {
             };
             assert_eq!((copy.len(), stride), (rows * columns, columns));
             assert!(
-                (0..rows * columns).all(|at| copy[at] == element(at / columns, at % columns)),
+                (0..rows * columns)
+                    .all(|at| copy[at].to_bits() == element(at / columns, at % columns).to_bits()),
                 "{strides:?}"
             );
             assert!(matches!(ByRows::new(b, rows, columns, 2 * rows - 1), ByRows::Strided(_)));

@@ -58,6 +58,8 @@ pub(crate) fn spmm<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset>(
     if columns == 0 {
         return;
     }
+    let last = matrix.cols().saturating_sub(1) * b.strides.0 + (columns - 1) * b.strides.1;
+    assert!(matrix.nnz() == 0 || last < b.values.len(), "shapes are checked by the caller");
     let b = ByRows::new(b, matrix.cols(), columns, matrix.nnz());
     let blocks = row_blocks(matrix, columns);
     let parts = c.split(&blocks, matrix.rows());

@@ -140,7 +140,9 @@ impl<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> Rows<'_, S, T, O>
             ByRows::Strided(b) => {
                 // SAFETY: guaranteed by the caller.
                 unsafe { sum_strided::<I, S, T>(row, *b, first, products) };
-                products.iter_mut().for_each(|product| *product = self.alpha * *product);
+                for product in products {
+                    *product = self.alpha * *product;
+                }
             }
         }
     }

@@ -53,6 +53,8 @@ impl Sums for Portable {
                 *sum += value * *b;
             }
         }
-        sums.iter_mut().for_each(|sum| *sum = alpha * *sum);
+        for sum in sums {
+            *sum = alpha * *sum;
+        }
     }
 }
