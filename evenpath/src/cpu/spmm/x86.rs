@@ -21,7 +21,23 @@ pub(super) struct Avx2;
 /// AVX-512 F.
 pub(super) struct Avx512;
 
-impl Sums for Avx2 {
+/// The registers of some instructions, for each type.
+pub(super) trait Registers {
+    type F32: Register<Element = f32>;
+    type F64: Register<Element = f64>;
+}
+
+impl Registers for Avx2 {
+    type F32 = __m256;
+    type F64 = __m256d;
+}
+
+impl Registers for Avx512 {
+    type F32 = __m512;
+    type F64 = __m512d;
+}
+
+impl<I: Registers> Sums for I {
     const IS_FUSED: bool = true;
 
     #[allow(clippy::inline_always)]
@@ -33,64 +49,18 @@ impl Sums for Avx2 {
         stride: usize,
         sums: &mut [Compute<S>],
     ) {
+        use bytemuck::{cast, cast_slice, cast_slice_mut};
+
         // SAFETY: guaranteed by the caller.
         unsafe {
             match Compute::<S>::TYPE {
-                ScalarType::F32 => sum::<__m256, S>(
-                    row,
-                    bytemuck::cast(alpha),
-                    bytemuck::cast_slice(b),
-                    stride,
-                    cast_mut(sums),
-                ),
-                _ => sum::<__m256d, S>(
-                    row,
-                    bytemuck::cast(alpha),
-                    bytemuck::cast_slice(b),
-                    stride,
-                    cast_mut(sums),
-                ),
+                ScalarType::F32 => {
+                    sum::<I::F32, S>(row, cast(alpha), cast_slice(b), stride, cast_slice_mut(sums));
+                }
+                _ => sum::<I::F64, S>(row, cast(alpha), cast_slice(b), stride, cast_slice_mut(sums)),
             }
         }
     }
-}
-
-impl Sums for Avx512 {
-    const IS_FUSED: bool = true;
-
-    #[allow(clippy::inline_always)]
-    #[inline(always)]
-    unsafe fn sum<S: Storage>(
-        row: Row<'_, S>,
-        alpha: Compute<S>,
-        b: &[Compute<S>],
-        stride: usize,
-        sums: &mut [Compute<S>],
-    ) {
-        // SAFETY: guaranteed by the caller.
-        unsafe {
-            match Compute::<S>::TYPE {
-                ScalarType::F32 => sum::<__m512, S>(
-                    row,
-                    bytemuck::cast(alpha),
-                    bytemuck::cast_slice(b),
-                    stride,
-                    cast_mut(sums),
-                ),
-                _ => sum::<__m512d, S>(
-                    row,
-                    bytemuck::cast(alpha),
-                    bytemuck::cast_slice(b),
-                    stride,
-                    cast_mut(sums),
-                ),
-            }
-        }
-    }
-}
-
-fn cast_mut<C: Value, V: Value>(sums: &mut [C]) -> &mut [V] {
-    bytemuck::cast_slice_mut(sums)
 }
 
 /// The most registers of sums: there are 16, and each product needs some.
@@ -171,7 +141,7 @@ unsafe fn sum_registers<R: Register, S: Storage, const N: usize>(
 ///
 /// # Safety of the functions
 /// The machine has the instructions. Pointers are to as many elements as are moved.
-trait Register: Copy {
+pub(super) trait Register: Copy {
     /// What it holds.
     type Element: Value;
 

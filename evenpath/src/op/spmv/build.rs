@@ -154,6 +154,6 @@ fn chosen<V: Value, O: Offset>(
         SpmvMethod::Binned => boxed(Binned::new(matrix, lengths)?),
         // The rows were counted: none is empty.
         SpmvMethod::Flat => boxed(Some(Flat::of_filled_rows(matrix)?)),
-        method => Some(asked_for(matrix, method, default_lanes(matrix, method), None)?),
+        method => Some(asked_for(matrix, method, features.lanes(), None)?),
     })
 }

@@ -74,7 +74,8 @@ impl Features {
         }
     }
 
-    fn lanes(&self) -> u32 {
+    /// Lanes per row.
+    pub(super) fn lanes(&self) -> u32 {
         lanes(self.rows, self.nonzeros, self.multiprocessors)
     }
 
