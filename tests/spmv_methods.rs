@@ -212,6 +212,20 @@ fn adaptive_plans_count_their_row_blocks() {
     }
 }
 
+/// Row blocks that the device cuts have at most four rows for each nonzero of a tile, also where all rows are empty.
+#[test]
+fn row_blocks_bound_their_rows() {
+    let items = tile_len::<AdaptiveRows<f64, u32>>();
+    for DeviceUnderTest { device, .. } in kernel_devices() {
+        let a = with_row_lengths::<f64, u32>(10, &[vec![0; 12 * items], vec![3; 100]].concat());
+        check_spmv(&device, &a, SpmvMethod::RowBlocks, 1.0, 0.5);
+        let options = SpmvOptions::default().with_method(SpmvMethod::RowBlocks);
+        let plan = device.upload(&a).expect("upload").plan_spmv(options).expect("plan");
+        let info = plan.info().expect("info");
+        assert!((3..=4).contains(&info.tiles), "{info}");
+    }
+}
+
 #[test]
 fn plans_say_how_many_lanes_a_row_gets() {
     for (DeviceUnderTest { device, .. }, method) in devices_and_methods() {

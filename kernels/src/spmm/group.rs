@@ -5,7 +5,7 @@ use evenpath_simt::{parameters, thread, warp, Arena, Element, Float, Global, Sha
 use super::width::{Width, MAX_WIDTH};
 
 /// Nonzeros that a lane loads before it uses the first.
-const IN_FLIGHT: usize = 4;
+pub(super) const IN_FLIGHT: usize = 4;
 
 /// A lane's sums, one per column that the lane has; the others are unused.
 pub(super) type Sums<V> = [V; MAX_WIDTH];
@@ -14,14 +14,14 @@ pub(super) type Sums<V> = [V; MAX_WIDTH];
 pub(super) trait Nonzeros<S>: Copy {
     /// How many there are.
     fn len(self) -> u32;
-    /// The column of one.
-    fn column(self, place: u32) -> u32;
-    /// The value of one.
-    fn value(self, place: u32) -> S;
-    /// [`column`](Self::column) where `condition` holds, else any number; of a stretch that is not empty.
-    fn column_if(self, place: u32, condition: bool) -> u32;
-    /// [`value`](Self::value) where `condition` holds, else zero; of a stretch that is not empty.
-    fn value_if(self, place: u32, condition: bool) -> S;
+    /// The columns of those that a lane loads in a round: `1 << step_log2` places from one to the next.
+    fn columns(self, first: u32, step_log2: u32) -> [u32; IN_FLIGHT];
+    /// Their values.
+    fn values(self, first: u32, step_log2: u32) -> [S; IN_FLIGHT];
+    /// [`columns`](Self::columns) of those that there are, else any numbers; of a stretch that is not empty.
+    fn columns_inside(self, first: u32, step_log2: u32) -> [u32; IN_FLIGHT];
+    /// [`values`](Self::values) of those that there are, else zeros; of a stretch that is not empty.
+    fn values_inside(self, first: u32, step_log2: u32) -> [S; IN_FLIGHT];
 }
 
 /// Nonzeros in the matrix's own arrays.
@@ -42,6 +42,12 @@ impl<S: Element> InGlobal<S> {
     }
 }
 
+/// The place of a lane's nonzero of a round.
+#[inline(always)]
+fn place(first: u32, step_log2: u32, round: usize) -> u32 {
+    first + ((round as u32) << step_log2)
+}
+
 impl<S: Element> Nonzeros<S> for InGlobal<S> {
     #[inline(always)]
     fn len(self) -> u32 {
@@ -50,26 +56,44 @@ impl<S: Element> Nonzeros<S> for InGlobal<S> {
 
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn column(self, place: u32) -> u32 {
-        self.column_indices.load(place as usize)
+    fn columns(self, first: u32, step_log2: u32) -> [u32; IN_FLIGHT] {
+        let mut columns = [0; IN_FLIGHT];
+        for round in 0..IN_FLIGHT {
+            columns[round] = self.column_indices.load(place(first, step_log2, round) as usize);
+        }
+        columns
     }
 
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn value(self, place: u32) -> S {
-        self.values.load(place as usize)
+    fn values(self, first: u32, step_log2: u32) -> [S; IN_FLIGHT] {
+        let mut values = [S::ZERO; IN_FLIGHT];
+        for round in 0..IN_FLIGHT {
+            values[round] = self.values.load(place(first, step_log2, round) as usize);
+        }
+        values
     }
 
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn column_if(self, place: u32, condition: bool) -> u32 {
-        self.column_indices.load_if(place as usize, condition)
+    fn columns_inside(self, first: u32, step_log2: u32) -> [u32; IN_FLIGHT] {
+        let mut columns = [0; IN_FLIGHT];
+        for round in 0..IN_FLIGHT {
+            let place = place(first, step_log2, round);
+            columns[round] = self.column_indices.load_if(place as usize, place < self.len);
+        }
+        columns
     }
 
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn value_if(self, place: u32, condition: bool) -> S {
-        self.values.load_if(place as usize, condition)
+    fn values_inside(self, first: u32, step_log2: u32) -> [S; IN_FLIGHT] {
+        let mut values = [S::ZERO; IN_FLIGHT];
+        for round in 0..IN_FLIGHT {
+            let place = place(first, step_log2, round);
+            values[round] = self.values.load_if(place as usize, place < self.len);
+        }
+        values
     }
 }
 
@@ -90,31 +114,47 @@ impl<S: Element> Nonzeros<S> for InShared<S> {
 
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn column(self, place: u32) -> u32 {
-        self.column_indices.load((self.first + place) as usize)
-    }
-
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn value(self, place: u32) -> S {
-        self.values.load((self.first + place) as usize)
-    }
-
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn column_if(self, place: u32, condition: bool) -> u32 {
-        self.column(if condition { place } else { 0 })
-    }
-
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn value_if(self, place: u32, condition: bool) -> S {
-        let value = self.value(if condition { place } else { 0 });
-        if condition {
-            value
-        } else {
-            S::ZERO
+    fn columns(self, first: u32, step_log2: u32) -> [u32; IN_FLIGHT] {
+        let mut columns = [0; IN_FLIGHT];
+        for round in 0..IN_FLIGHT {
+            columns[round] = self.column_indices.load((self.first + place(first, step_log2, round)) as usize);
         }
+        columns
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn values(self, first: u32, step_log2: u32) -> [S; IN_FLIGHT] {
+        let mut values = [S::ZERO; IN_FLIGHT];
+        for round in 0..IN_FLIGHT {
+            values[round] = self.values.load((self.first + place(first, step_log2, round)) as usize);
+        }
+        values
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn columns_inside(self, first: u32, step_log2: u32) -> [u32; IN_FLIGHT] {
+        let mut columns = [0; IN_FLIGHT];
+        for round in 0..IN_FLIGHT {
+            let place = place(first, step_log2, round);
+            let inside = if place < self.len { place } else { 0 };
+            columns[round] = self.column_indices.load((self.first + inside) as usize);
+        }
+        columns
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn values_inside(self, first: u32, step_log2: u32) -> [S; IN_FLIGHT] {
+        let mut values = [S::ZERO; IN_FLIGHT];
+        for round in 0..IN_FLIGHT {
+            let place = place(first, step_log2, round);
+            let inside = if place < self.len { place } else { 0 };
+            let value = self.values.load((self.first + inside) as usize);
+            values[round] = if place < self.len { value } else { S::ZERO };
+        }
+        values
     }
 }
 
@@ -224,46 +264,33 @@ impl Group {
         nonzeros: impl Nonzeros<S>,
         b: DenseView<T>,
     ) {
+        let side_log2 = self.side_log2;
         let mut first = self.side();
         let len = nonzeros.len();
         let mut left = len;
-        while left >= (IN_FLIGHT as u32) << self.side_log2 {
-            let place = |round: usize| first + ((round as u32) << self.side_log2);
-            let mut column = [0; IN_FLIGHT];
-            let mut value = [S::ZERO; IN_FLIGHT];
+        while left >= (IN_FLIGHT as u32) << side_log2 {
+            let columns = nonzeros.columns(first, side_log2);
+            let values = nonzeros.values(first, side_log2);
             let mut moved = [W::zeros::<T>(); IN_FLIGHT];
             for round in 0..IN_FLIGHT {
-                column[round] = nonzeros.column(place(round));
+                moved[round] = b.load::<W>(columns[round]);
             }
             for round in 0..IN_FLIGHT {
-                value[round] = nonzeros.value(place(round));
+                multiply_add::<W, S, T>(sums, values[round], moved[round]);
             }
-            for round in 0..IN_FLIGHT {
-                moved[round] = b.load::<W>(column[round]);
-            }
-            for round in 0..IN_FLIGHT {
-                multiply_add::<W, S, T>(sums, value[round], moved[round]);
-            }
-            first += (IN_FLIGHT as u32) << self.side_log2;
-            left -= (IN_FLIGHT as u32) << self.side_log2;
+            first += (IN_FLIGHT as u32) << side_log2;
+            left -= (IN_FLIGHT as u32) << side_log2;
         }
         if left > 0 {
-            let place = |round: usize| first + ((round as u32) << self.side_log2);
-            let mut column = [0; IN_FLIGHT];
-            let mut value = [S::ZERO; IN_FLIGHT];
+            let columns = nonzeros.columns_inside(first, side_log2);
+            let values = nonzeros.values_inside(first, side_log2);
             let mut moved = [W::zeros::<T>(); IN_FLIGHT];
             for round in 0..IN_FLIGHT {
-                column[round] = nonzeros.column_if(place(round), place(round) < len);
-            }
-            for round in 0..IN_FLIGHT {
-                value[round] = nonzeros.value_if(place(round), place(round) < len);
-            }
-            for round in 0..IN_FLIGHT {
-                moved[round] = b.load_if::<W>(column[round], place(round) < len);
+                moved[round] = b.load_if::<W>(columns[round], place(first, side_log2, round) < len);
             }
             // What was not loaded is zero times zero.
             for round in 0..IN_FLIGHT {
-                multiply_add::<W, S, T>(sums, value[round], moved[round]);
+                multiply_add::<W, S, T>(sums, values[round], moved[round]);
             }
         }
     }

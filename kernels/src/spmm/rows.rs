@@ -66,8 +66,8 @@ kernel! {
         spmm_stages_f16_u64 in spmm_f16: <S = f16, T = f16, O = u64>, with P = PacketStages, 128 x 1 resident 8;
         spmm_stages_f16_f32_u32 in spmm_f16_f32: <S = f16, T = f32, O = u32>, with P = PacketStages, 128 x 1 resident 8;
         spmm_stages_f16_f32_u64 in spmm_f16_f32: <S = f16, T = f32, O = u64>, with P = PacketStages, 128 x 1 resident 8;
-        spmm_stages_bf16_u32 in spmm_bf16: <S = bf16, T = bf16, O = u32>, with P = PacketStages, 128 x 1 resident 8;
-        spmm_stages_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = PacketStages, 128 x 1 resident 8;
+        spmm_stages_bf16_u32 in spmm_bf16: <S = bf16, T = bf16, O = u32>, with P = PacketStages, 128 x 1 resident 7;
+        spmm_stages_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = PacketStages, 128 x 1 resident 7;
         spmm_stages_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = PacketStages, 128 x 1 resident 8;
         spmm_stages_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = PacketStages, 128 x 1 resident 8;
         spmm_row_elements_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = Elements, 128 x 1 resident 10;

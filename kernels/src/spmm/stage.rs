@@ -1,8 +1,8 @@
 //! Nonzeros copied to shared memory.
 
-use evenpath_simt::{thread, warp, Arena, Element, Stored};
+use evenpath_simt::{thread, warp, Arena, Element, Shared, Stored};
 
-use super::group::{DenseView, Group, InGlobal, InShared, Sums};
+use super::group::{DenseView, Group, InGlobal, InShared, Nonzeros, Sums, IN_FLIGHT};
 use super::width::{Width, MAX_WIDTH};
 
 /// Nonzeros that a thread copies to shared memory: a few, so that a block waits for them once instead of once in each round
@@ -14,72 +14,35 @@ pub(super) const fn staged(block: usize) -> usize {
     block * STAGED_BY_THREAD
 }
 
-/// Places for the nonzeros of a block that [sums in stages](sum_in_stages). Between those of two groups are as many that are not used
-/// as the group reads at the same time, so that all groups of a warp use different banks.
+/// Places for the nonzeros of a block that [sums in stages](sum_in_stages). Behind those of each group are as many that are not used
+/// as the group reads at the same time, so that all groups of a warp use different banks. Groups have at least four lanes over the
+/// columns.
 pub(super) const fn staged_apart(block: usize) -> usize {
     block * (STAGED_BY_THREAD + 1)
-}
-
-/// Shared memory for the nonzeros of a block, of which groups of threads copy a stretch each.
-#[derive(Clone, Copy)]
-struct Staging<S> {
-    /// The stretch of the thread's group, of no nonzeros yet.
-    staged: InShared<S>,
-    /// The thread's number in its group.
-    lane: u32,
-    lanes_log2: u32,
-}
-
-impl<S: Element> Staging<S> {
-    /// For groups of `1 << lanes_log2` threads, with `gap` places between their stretches and `places` for all.
-    #[inline(always)]
-    fn take(mut arena: Arena, places: usize, lanes_log2: u32, gap: u32) -> Self {
-        let group = thread::index() >> lanes_log2;
-        let staged = InShared {
-            column_indices: arena.take(places),
-            values: arena.take(places),
-            first: group * (((STAGED_BY_THREAD as u32) << lanes_log2) + gap),
-            len: 0,
-        };
-        Self { staged, lane: thread::index() & ((1 << lanes_log2) - 1), lanes_log2 }
-    }
-
-    /// Copies the thread's share of its group's stretch, which has at most [`STAGED_BY_THREAD`] nonzeros for each thread of the
-    /// group. All loads are issued before the first is used.
-    #[inline(always)]
-    fn copy(self, stretch: InGlobal<S>) -> InShared<S> {
-        let InGlobal { column_indices, values, len } = stretch;
-        let InShared { first, .. } = self.staged;
-        let place = |item: usize| self.lane + ((item as u32) << self.lanes_log2);
-        let mut own_columns = [0; STAGED_BY_THREAD];
-        let mut own_values = [S::ZERO; STAGED_BY_THREAD];
-        for item in 0..STAGED_BY_THREAD {
-            own_columns[item] = column_indices.load_if(place(item) as usize, place(item) < len);
-        }
-        for item in 0..STAGED_BY_THREAD {
-            own_values[item] = values.load_if(place(item) as usize, place(item) < len);
-        }
-        for item in 0..STAGED_BY_THREAD {
-            if place(item) < len {
-                self.staged.column_indices.store((first + place(item)) as usize, own_columns[item]);
-                self.staged.values.store((first + place(item)) as usize, own_values[item]);
-            }
-        }
-        InShared { len, ..self.staged }
-    }
 }
 
 /// Copies stretches of nonzeros to shared memory, one for each `1 << lanes_log2` threads of the block, at most
 /// [`STAGED_BY_THREAD`] for each of them. Every thread of the block calls it, with the stretch that it helps to copy.
 #[inline(always)]
 pub(super) fn stage<S: Element, const BLOCK: usize>(
-    arena: Arena,
+    mut arena: Arena,
     lanes_log2: u32,
     stretch: InGlobal<S>,
 ) -> InShared<S> {
-    let staged = Staging::take(arena, const { staged(BLOCK) }, lanes_log2, 0).copy(stretch);
+    let copier = Copier::new(lanes_log2);
+    let places = const { staged(BLOCK) };
+    let (column_indices, values) = (arena.take(places), arena.take(places));
+    let first = (thread::index() >> lanes_log2) * ((STAGED_BY_THREAD as u32) << lanes_log2);
+    let share = copier.load(stretch);
+    for item in 0..STAGED_BY_THREAD {
+        let place = copier.place(item);
+        if place < stretch.len {
+            column_indices.store((first + place) as usize, share.columns[item]);
+            values.store((first + place) as usize, share.values[item]);
+        }
+    }
     thread::barrier();
-    staged
+    InShared { column_indices, values, first, len: stretch.len }
 }
 
 /// Sums a row of any length for each group of lanes: the lanes copy [`STAGED_BY_THREAD`] nonzeros each, sum them, and go on with
@@ -91,19 +54,165 @@ pub(super) fn sum_in_stages<W: Width, S: Stored, T: Stored<Compute = S::Compute>
     row: InGlobal<S>,
     b: DenseView<T>,
 ) -> Sums<S::Compute> {
-    let gap = 1 << group.side_log2;
-    let staging = Staging::take(arena, const { staged_apart(BLOCK) }, group.lanes_log2(), gap);
+    let copier = Copier::new(group.lanes_log2());
+    let stage = InStage::take::<BLOCK>(arena, group);
     let most = (STAGED_BY_THREAD as u32) << group.lanes_log2();
     let mut sums = [S::Compute::ZERO; MAX_WIDTH];
     let mut start = 0;
     while warp::any(warp::FULL, start < row.len) {
-        let left = row.len.saturating_sub(start);
-        let staged = staging.copy(row.part(start, left.min(most)));
+        let len = row.len.saturating_sub(start).min(most);
+        let stage = stage.fill(copier, copier.load(row.part(start, len)), len);
         warp::sync(warp::FULL);
-        group.add::<W, S, T>(&mut sums, staged, b);
+        group.add::<W, S, T>(&mut sums, stage, b);
         // The next stretch takes its place.
         warp::sync(warp::FULL);
         start += most;
     }
     sums
+}
+
+/// One of `1 << lanes_log2` neighboring threads that copy a stretch together.
+#[derive(Clone, Copy)]
+struct Copier {
+    /// The thread's number among them.
+    lane: u32,
+    lanes_log2: u32,
+}
+
+/// What a thread copies of a stretch; zeros beyond its end.
+#[derive(Clone, Copy)]
+struct Share<S> {
+    columns: [u32; STAGED_BY_THREAD],
+    values: [S; STAGED_BY_THREAD],
+}
+
+impl Copier {
+    #[inline(always)]
+    fn new(lanes_log2: u32) -> Self {
+        Self { lane: thread::index() & ((1 << lanes_log2) - 1), lanes_log2 }
+    }
+
+    /// The place in the stretch of one of the thread's nonzeros.
+    #[inline(always)]
+    fn place(self, item: usize) -> u32 {
+        self.lane + ((item as u32) << self.lanes_log2)
+    }
+
+    /// Loads the thread's share. All loads are issued before the first is used.
+    #[inline(always)]
+    fn load<S: Element>(self, stretch: InGlobal<S>) -> Share<S> {
+        let InGlobal { column_indices, values, len } = stretch;
+        let mut share = Share { columns: [0; STAGED_BY_THREAD], values: [S::ZERO; STAGED_BY_THREAD] };
+        for item in 0..STAGED_BY_THREAD {
+            share.columns[item] = column_indices.load_if(self.place(item) as usize, self.place(item) < len);
+        }
+        for item in 0..STAGED_BY_THREAD {
+            share.values[item] = values.load_if(self.place(item) as usize, self.place(item) < len);
+        }
+        share
+    }
+}
+
+/// Nonzeros of a group's row in shared memory, in an order in which those of a lane for one round are neighbors: each round is as
+/// many as the group has sides, times [`IN_FLIGHT`], and of these the ones of a side come one after the other. A round that is not full
+/// ends with zeros.
+#[derive(Clone, Copy)]
+struct InStage<S> {
+    column_indices: Shared<u32>,
+    values: Shared<S>,
+    /// Where those of the group begin, a multiple of [`IN_FLIGHT`].
+    first: u32,
+    len: u32,
+    side_log2: u32,
+}
+
+impl<S: Element> InStage<S> {
+    /// Memory for the stretch of the thread's group, which has no nonzeros yet.
+    #[inline(always)]
+    fn take<const BLOCK: usize>(mut arena: Arena, group: Group) -> Self {
+        let places = const { staged_apart(BLOCK) };
+        let side_log2 = group.side_log2;
+        let of_group = (STAGED_BY_THREAD as u32) << group.lanes_log2();
+        let apart = (IN_FLIGHT as u32) << side_log2;
+        let (column_indices, values) = (arena.take(places), arena.take(places));
+        Self { column_indices, values, first: group.index() * (of_group + apart), len: 0, side_log2 }
+    }
+
+    /// The same with `len` nonzeros, of which the thread stores its share.
+    #[inline(always)]
+    fn fill(self, copier: Copier, share: Share<S>, len: u32) -> Self {
+        let round = (IN_FLIGHT as u32) << self.side_log2;
+        let end = (len + round - 1) & !(round - 1);
+        for item in 0..STAGED_BY_THREAD {
+            let place = copier.place(item);
+            if place < end {
+                let side = place & ((1 << self.side_log2) - 1);
+                let of_side = place >> self.side_log2 & (IN_FLIGHT as u32 - 1);
+                let index = place & !(round - 1) | (side * IN_FLIGHT as u32) | of_side;
+                self.column_indices.store((self.first + index) as usize, share.columns[item]);
+                self.values.store((self.first + index) as usize, share.values[item]);
+            }
+        }
+        Self { len, ..self }
+    }
+
+    /// Where the nonzeros of a round begin, of which `place` is the first.
+    #[inline(always)]
+    fn index(self, place: u32) -> usize {
+        let side = place & ((1 << self.side_log2) - 1);
+        (self.first + place - side + side * IN_FLIGHT as u32) as usize
+    }
+}
+
+impl<S: Element> Nonzeros<S> for InStage<S> {
+    #[inline(always)]
+    fn len(self) -> u32 {
+        self.len
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn columns(self, first: u32, _: u32) -> [u32; IN_FLIGHT] {
+        load_round(self.column_indices, self.index(first))
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn values(self, first: u32, _: u32) -> [S; IN_FLIGHT] {
+        load_round(self.values, self.index(first))
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn columns_inside(self, first: u32, step_log2: u32) -> [u32; IN_FLIGHT] {
+        self.columns(first, step_log2)
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn values_inside(self, first: u32, step_log2: u32) -> [S; IN_FLIGHT] {
+        self.values(first, step_log2)
+    }
+}
+
+/// Neighbors from element `first` on, a multiple of as many: 16 bytes in each access, if they have as many.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn load_round<T: Element>(source: Shared<T>, first: usize) -> [T; IN_FLIGHT] {
+    let mut all = [T::ZERO; IN_FLIGHT];
+    if T::SIZE * IN_FLIGHT < 16 {
+        for at in 0..IN_FLIGHT {
+            all[at] = source.load(first + at);
+        }
+        return all;
+    }
+    let of_packet = 16 / T::SIZE;
+    for number in 0..T::SIZE * IN_FLIGHT / 16 {
+        let packet = source.load_16(first + number * of_packet);
+        for at in 0..of_packet {
+            let (word, shift) = (at * T::SIZE / 8, at * T::SIZE % 8 * 8);
+            all[number * of_packet + at] = T::from_bits(packet[word] >> shift);
+        }
+    }
+    all
 }

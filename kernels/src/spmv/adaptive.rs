@@ -42,7 +42,8 @@ impl RowBlockKind {
 
 kernel! {
     /// Cuts rows into row blocks of at most `share` + the longest row − 1 nonzeros, without the host: one thread per row
-    /// block, which begins with the first row that begins at or after a multiple of `share`.
+    /// block. A row counts as a quarter of a nonzero, so that a block has at most four times as many rows as nonzeros of its
+    /// share, also where rows are empty. The block begins with the first row that begins at or after a multiple of `share`.
     pub struct CutRowBlocks<O: Offset> {
         /// The matrix.
         pub pattern: Pattern<O>,
@@ -50,7 +51,7 @@ kernel! {
         pub block_rows: GlobalMut<u32>,
         /// Row blocks.
         pub blocks: u32,
-        /// Nonzeros between the beginnings of row blocks.
+        /// Nonzeros and quarters of rows between the beginnings of row blocks.
         pub share: u32,
     }
     shared: 0;
@@ -61,6 +62,9 @@ kernel! {
     }
 }
 
+/// Rows that count as one nonzero where [`CutRowBlocks`] cuts.
+pub const ROWS_PER_NONZERO: u64 = 4;
+
 impl<O: Offset> CutRowBlocks<O> {
     #[inline(always)]
     fn cut_row_blocks(self, _: Arena) {
@@ -68,10 +72,11 @@ impl<O: Offset> CutRowBlocks<O> {
         if block > u64::from(self.blocks) {
             return;
         }
-        let start = block * u64::from(self.share);
+        let start = ROWS_PER_NONZERO * block * u64::from(self.share);
         let Pattern { row_offsets, rows, .. } = self.pattern;
-        let first =
-            partition_point(0, rows, |row| (row_offsets.load(row as usize).to_usize() as u64) < start);
+        let position =
+            |row| ROWS_PER_NONZERO * row_offsets.load(row as usize).to_usize() as u64 + u64::from(row);
+        let first = partition_point(0, rows, |row| position(row) < start);
         self.block_rows.store(block as usize, if block == u64::from(self.blocks) { rows } else { first });
     }
 }

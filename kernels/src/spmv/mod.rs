@@ -20,7 +20,7 @@ mod transpose;
 mod transposed;
 mod windows;
 
-pub use adaptive::{AdaptiveRows, CutRowBlocks, RowBlockKind};
+pub use adaptive::{AdaptiveRows, CutRowBlocks, RowBlockKind, ROWS_PER_NONZERO};
 pub use binned::BinnedRows;
 pub use cut_rows::{CutRows, FindCutRows};
 pub use encode_columns::{CodedColumns, EncodeColumns, ShareCodes, SEGMENTS};

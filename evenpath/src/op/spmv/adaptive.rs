@@ -1,4 +1,4 @@
-use evenpath_kernels::spmv::{AdaptiveRows, CutRowBlocks, RowBlockKind};
+use evenpath_kernels::spmv::{AdaptiveRows, CutRowBlocks, ROWS_PER_NONZERO, RowBlockKind};
 use evenpath_simt::kernel::Kernel;
 
 use super::block_size::with_block_size;
@@ -101,8 +101,8 @@ impl RowBlocks {
             return Ok(None);
         }
         let share = limit + 1 - (lengths.longest as u32).max(1);
-        // Rows without nonzeros need a block too.
-        let blocks = matrix.nnz().div_ceil(share as usize).max(usize::from(matrix.rows() > 0));
+        let work = ROWS_PER_NONZERO * matrix.nnz() as u64 + matrix.rows() as u64;
+        let blocks = work.div_ceil(ROWS_PER_NONZERO * u64::from(share)) as usize;
         let launch = device.kernel().threads(blocks + 1)?;
         let mut block_rows = device.uninitialized(blocks + 1)?;
         let cut = CutRowBlocks {
