@@ -43,6 +43,7 @@ mod spgemm_plans;
 mod spgemm_row_tiles;
 mod spgemm_two_level_sort;
 mod spmm;
+mod spmm_schedules;
 mod spmv;
 mod spmv_methods;
 mod spmv_narrow;

@@ -7,13 +7,13 @@ use evenpath::{Compute, Csr, Device, DeviceDense, Layout, Offset, Storage, bf16,
 use evenpath_tests::{devices, kernel_devices, spmm as oracle};
 use proptest::prelude::*;
 
-const LAYOUTS: [Layout; 2] = [Layout::RowMajor, Layout::ColumnMajor];
+pub(super) const LAYOUTS: [Layout; 2] = [Layout::RowMajor, Layout::ColumnMajor];
 
 /// Nonzeros per piece of a long row, if rows are short on average and nonzeros few.
-const PIECE: usize = 128;
+pub(super) const PIECE: usize = 128;
 
 /// Rows of the given lengths, and enough empty ones to make the mean small.
-fn among_empty_rows(lengths: &[usize]) -> Vec<usize> {
+pub(super) fn among_empty_rows(lengths: &[usize]) -> Vec<usize> {
     let empty = lengths.iter().sum::<usize>() / 4 + 1;
     [lengths, &vec![0; empty]].concat()
 }
@@ -61,14 +61,14 @@ impl<T: Storage> HostDense<T> {
 }
 
 /// A product to run and to check.
-struct Case<'a, S: Storage, O: Offset> {
-    a: &'a Csr<S, O>,
-    columns: usize,
-    b_layout: Layout,
-    c_layout: Layout,
-    gap: usize,
-    alpha: f64,
-    beta: f64,
+pub(super) struct Case<'a, S: Storage, O: Offset> {
+    pub(super) a: &'a Csr<S, O>,
+    pub(super) columns: usize,
+    pub(super) b_layout: Layout,
+    pub(super) c_layout: Layout,
+    pub(super) gap: usize,
+    pub(super) alpha: f64,
+    pub(super) beta: f64,
 }
 
 impl<S: Storage, O: Offset> Case<'_, S, O>
@@ -76,13 +76,13 @@ where
     Compute<S>: Storage,
 {
     /// Makes a plan and runs the product on a device, with C filled with NaN if β is zero, and checks it.
-    fn check<T: SpmmOperand<S>>(&self, device: &Device) -> Vec<T> {
+    pub(super) fn check<T: SpmmOperand<S>>(&self, device: &Device) -> Vec<T> {
         let options = SpmmOptions::default().with_columns(self.columns).with_layout(self.b_layout);
         let plan = device.upload(self.a).expect("upload").plan_spmm(options).expect("plan");
         self.check_plan(device, &plan)
     }
 
-    fn check_plan<T: SpmmOperand<S>>(&self, device: &Device, plan: &SpmmPlan<S, T, O>) -> Vec<T> {
+    pub(super) fn check_plan<T: SpmmOperand<S>>(&self, device: &Device, plan: &SpmmPlan<S, T, O>) -> Vec<T> {
         let &Self { a, columns, b_layout, c_layout, gap, alpha, beta } = self;
         let b = HostDense::<T>::new(a.cols(), columns, b_layout, gap);
         let mut c = HostDense::<T>::new(a.rows(), columns, c_layout, gap);
@@ -116,7 +116,7 @@ where
 }
 
 /// A matrix with rows of the given lengths, columns spread over `cols`.
-fn with_row_lengths<S: Storage, O: Offset>(cols: usize, lengths: &[usize]) -> Csr<S, O> {
+pub(super) fn with_row_lengths<S: Storage, O: Offset>(cols: usize, lengths: &[usize]) -> Csr<S, O> {
     let triplets = lengths.iter().enumerate().flat_map(|(row, &len)| {
         (0..len).map(move |i| (row, i * cols / len, ((row * 31 + i * 17) % 101) as f64 / 50.0 - 1.0))
     });
@@ -124,7 +124,7 @@ fn with_row_lengths<S: Storage, O: Offset>(cols: usize, lengths: &[usize]) -> Cs
     matrix.into_values()
 }
 
-fn case<S: Storage, O: Offset>(a: &Csr<S, O>, columns: usize, layout: Layout) -> Case<'_, S, O> {
+pub(super) fn case<S: Storage, O: Offset>(a: &Csr<S, O>, columns: usize, layout: Layout) -> Case<'_, S, O> {
     Case { a, columns, b_layout: layout, c_layout: layout, gap: 0, alpha: 1.0, beta: 0.0 }
 }
 
@@ -205,94 +205,6 @@ fn half_precision() {
         check::<f16, f32>(&under_test.device, PIECE + 40);
         check::<bf16, bf16>(&under_test.device, PIECE + 40);
         check::<bf16, f32>(&under_test.device, PIECE + 40);
-    }
-}
-
-/// Row lengths around those at which a lane takes one more step, a row is cut, or a piece is full.
-#[test]
-fn lengths_around_steps_and_pieces() {
-    for under_test in devices() {
-        let device = &under_test.device;
-        for length in [
-            3,
-            4,
-            5,
-            8,
-            31,
-            32,
-            33,
-            64,
-            65,
-            PIECE - 1,
-            PIECE,
-            PIECE + 1,
-            2 * PIECE,
-            2 * PIECE + 1,
-            9 * PIECE + 3,
-        ] {
-            let a: Csr<f64> = with_row_lengths(length, &among_empty_rows(&[length, 1, length, 0]));
-            for (columns, layout) in [(2, LAYOUTS[0]), (3, LAYOUTS[1]), (40, LAYOUTS[0]), (66, LAYOUTS[1])] {
-                Case { beta: 2.0, ..case(&a, columns, layout) }.check::<f64>(device);
-            }
-        }
-        // Equal rows, so that many nonzeros are adjacent; as many rows as groups of lanes per block, and more.
-        for rows in [1, 3, 4, 5, 15, 16, 17, 33] {
-            for length in [1, 20, 70] {
-                let a: Csr<f32> = with_row_lengths(80, &vec![length; rows]);
-                for columns in [1, 4, 24] {
-                    for layout in LAYOUTS {
-                        case(&a, columns, layout).check::<f32>(device);
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// Blocks whose rows have more nonzeros than they stage at once, with rows that end at, before and after the end of a stage.
-#[test]
-fn rows_in_stages() {
-    fn check<S: Storage, T: SpmmOperand<S>, O: Offset>(device: &Device)
-    where
-        Compute<S>: Storage,
-    {
-        let lengths: Vec<usize> = [128, 0, 127, 65, 64, 63, 33, 32, 100, 96].repeat(7);
-        let a = with_row_lengths::<S, O>(130, &lengths[..67]);
-        for (columns, b_layout, c_layout) in [
-            (4, Layout::RowMajor, Layout::RowMajor),
-            (32, Layout::RowMajor, Layout::RowMajor),
-            (40, Layout::RowMajor, Layout::ColumnMajor),
-            (32, Layout::ColumnMajor, Layout::ColumnMajor),
-        ] {
-            // For one multiprocessor no lanes are to spare, so that a block has many rows.
-            let options = SpmmOptions::default().with_columns(columns).with_multiprocessors(1);
-            let plan = device.upload(&a).expect("upload").plan_spmm(options).expect("plan");
-            assert_eq!(plan.info().expect("info").pieces, 0, "no row is long");
-            for beta in [0.0, -0.5] {
-                let case = Case { a: &a, columns, b_layout, c_layout, gap: 0, alpha: 1.5, beta };
-                case.check_plan::<T>(device, &plan);
-            }
-        }
-    }
-    for under_test in kernel_devices() {
-        let device = &under_test.device;
-        check::<f64, f64, u32>(device);
-        check::<f32, f32, u64>(device);
-        check::<f16, f16, u32>(device);
-        check::<bf16, f32, u32>(device);
-    }
-}
-
-/// One row of many pieces: the block that sums them has more pieces than warps, several times over.
-#[test]
-fn a_row_of_many_pieces() {
-    for under_test in devices() {
-        let long = if under_test.fast { 2000 * PIECE + 1 } else { 70 * PIECE + 1 };
-        let a: Csr<f64> = with_row_lengths(long, &among_empty_rows(&[2, long, 0, PIECE + 1, 5]));
-        for layout in LAYOUTS {
-            Case { beta: 0.5, ..case(&a, 3, layout) }.check::<f64>(&under_test.device);
-        }
-        case(&a, 34, Layout::RowMajor).check::<f64>(&under_test.device);
     }
 }
 
@@ -378,25 +290,6 @@ fn results_are_bitwise_repeatable() {
             })
             .collect();
         assert!(runs.iter().all(|run| run == &runs[0]), "{device}");
-    }
-}
-
-/// With one multiprocessor, these gather enough that pieces have a launch of their own.
-#[test]
-fn pieces_in_a_launch_of_their_own() {
-    for under_test in devices() {
-        let device = &under_test.device;
-        let a: Csr<f64> = with_row_lengths(700, &among_empty_rows(&[3, 600, 0, 129, 700, 1, 700]));
-        for (columns, layout) in [(64, LAYOUTS[0]), (67, LAYOUTS[1]), (70, LAYOUTS[0])] {
-            for beta in [0.0, 2.0] {
-                let case = Case { beta, ..case(&a, columns, layout) };
-                let options = SpmmOptions::default().with_columns(columns).with_layout(layout);
-                let matrix = device.upload(&a).expect("upload");
-                let plan = matrix.plan_spmm(options.with_multiprocessors(1)).expect("plan");
-                case.check_plan::<f64>(device, &plan);
-                case.check_plan::<f64>(device, &plan);
-            }
-        }
     }
 }
 

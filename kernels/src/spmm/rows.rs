@@ -20,7 +20,7 @@ kernel! {
     /// [`Packets`] where rows of B and C begin at multiples of 16 bytes and `columns` is as many bytes, [`Strided`] for a B by
     /// columns where their number is a multiple of a lane's, [`Elements`] elsewhere; each for a matrix that may have pieces, which
     /// costs registers, and the first and the last also for one that has none. [`InStages`] is the first for blocks whose nonzeros
-    /// are too many for their shared memory.
+    /// are too many for their shared memory, [`InPasses`] for short rows.
     pub struct SpmmRows<S: Stored, T: Stored, O: Offset> {
         /// A.
         pub matrix: CsrView<S, O>,
@@ -38,6 +38,8 @@ kernel! {
         pub longest: u32,
         /// The lanes of a row, at most a warp.
         pub group: Group,
+        /// log2 of the rows that a group sums [in passes](InPasses), at most that of its lanes; else 0.
+        pub passes_log2: u32,
         /// Blocks of a tile of columns for all rows; none in a launch for the pieces alone.
         pub row_blocks: u32,
         /// The long rows.
@@ -58,6 +60,30 @@ kernel! {
         spmm_rows_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = Packets, 128 x 1 resident 10;
         spmm_rows_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = Packets, 128 x 1 resident 10;
         spmm_rows_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = Packets, 128 x 1 resident 10;
+        spmm_passes_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = PacketPasses, 128 x 1 resident 10;
+        spmm_passes_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = PacketPasses, 128 x 1 resident 10;
+        spmm_passes_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = PacketPasses, 128 x 1 resident 10;
+        spmm_passes_f64_u64 in spmm_f64: <S = f64, T = f64, O = u64>, with P = PacketPasses, 128 x 1 resident 10;
+        spmm_passes_f16_u32 in spmm_f16: <S = f16, T = f16, O = u32>, with P = PacketPasses, 128 x 1 resident 10;
+        spmm_passes_f16_u64 in spmm_f16: <S = f16, T = f16, O = u64>, with P = PacketPasses, 128 x 1 resident 10;
+        spmm_passes_f16_f32_u32 in spmm_f16_f32: <S = f16, T = f32, O = u32>, with P = PacketPasses, 128 x 1 resident 10;
+        spmm_passes_f16_f32_u64 in spmm_f16_f32: <S = f16, T = f32, O = u64>, with P = PacketPasses, 128 x 1 resident 10;
+        spmm_passes_bf16_u32 in spmm_bf16: <S = bf16, T = bf16, O = u32>, with P = PacketPasses, 128 x 1 resident 10;
+        spmm_passes_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = PacketPasses, 128 x 1 resident 10;
+        spmm_passes_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = PacketPasses, 128 x 1 resident 10;
+        spmm_passes_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = PacketPasses, 128 x 1 resident 10;
+        spmm_pass_pieces_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = PacketPassPieces, 128 x 1 resident 8;
+        spmm_pass_pieces_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = PacketPassPieces, 128 x 1 resident 8;
+        spmm_pass_pieces_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = PacketPassPieces, 128 x 1 resident 8;
+        spmm_pass_pieces_f64_u64 in spmm_f64: <S = f64, T = f64, O = u64>, with P = PacketPassPieces, 128 x 1 resident 8;
+        spmm_pass_pieces_f16_u32 in spmm_f16: <S = f16, T = f16, O = u32>, with P = PacketPassPieces, 128 x 1 resident 8;
+        spmm_pass_pieces_f16_u64 in spmm_f16: <S = f16, T = f16, O = u64>, with P = PacketPassPieces, 128 x 1 resident 8;
+        spmm_pass_pieces_f16_f32_u32 in spmm_f16_f32: <S = f16, T = f32, O = u32>, with P = PacketPassPieces, 128 x 1 resident 8;
+        spmm_pass_pieces_f16_f32_u64 in spmm_f16_f32: <S = f16, T = f32, O = u64>, with P = PacketPassPieces, 128 x 1 resident 8;
+        spmm_pass_pieces_bf16_u32 in spmm_bf16: <S = bf16, T = bf16, O = u32>, with P = PacketPassPieces, 128 x 1 resident 8;
+        spmm_pass_pieces_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = PacketPassPieces, 128 x 1 resident 8;
+        spmm_pass_pieces_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = PacketPassPieces, 128 x 1 resident 8;
+        spmm_pass_pieces_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = PacketPassPieces, 128 x 1 resident 8;
         spmm_stages_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = PacketStages, 128 x 1 resident 8;
         spmm_stages_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = PacketStages, 128 x 1 resident 8;
         spmm_stages_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = PacketStages, 128 x 1 resident 8;
@@ -129,19 +155,22 @@ pub trait Variant {
     const HAS_PIECES: bool = false;
     /// Whether each group stages its row a part at a time, instead of the block all of its nonzeros.
     const IN_STAGES: bool = false;
+    /// Whether each group sums several rows.
+    const IN_PASSES: bool = false;
 }
 
 impl<W: Width> Variant for W {
     type Width = W;
 }
 
-/// A [`Variant`] for matrices that may have pieces.
+/// The [`Variant`] `P` for matrices that may have pieces.
 #[derive(Debug)]
-pub struct WithPieces<W>(PhantomData<W>);
+pub struct WithPieces<P>(PhantomData<P>);
 
-impl<W: Width> Variant for WithPieces<W> {
-    type Width = W;
+impl<P: Variant> Variant for WithPieces<P> {
+    type Width = P::Width;
     const HAS_PIECES: bool = true;
+    const IN_PASSES: bool = P::IN_PASSES;
 }
 
 /// A [`Variant`] for rows that a block does not stage at once.
@@ -153,16 +182,35 @@ impl<W: Width> Variant for InStages<W> {
     const IN_STAGES: bool = true;
 }
 
+/// A [`Variant`] for short rows and a C by rows.
+#[derive(Debug)]
+pub struct InPasses<W>(PhantomData<W>);
+
+impl<W: Width> Variant for InPasses<W> {
+    type Width = W;
+    const IN_PASSES: bool = true;
+}
+
 type PacketPieces = WithPieces<Packets>;
 type ElementPieces = WithPieces<Elements>;
 type StridedPieces = WithPieces<Strided>;
 type PacketStages = InStages<Packets>;
+type PacketPasses = InPasses<Packets>;
+type PacketPassPieces = WithPieces<InPasses<Packets>>;
 
-/// Shared memory of a block: first its nonzeros, or those of pieces and a flag per piece; then its part of C, with one more row
+/// Shared memory of a block: first its nonzeros, and the ends of its rows or, with pieces, a flag per piece; then its part of C, with one more row
 /// per column, against bank conflicts, and a flag per row, or the sums of the warps.
 const fn shared_bytes<S: Stored, T: Stored, P: Variant>(block: usize) -> usize {
     let places = if P::IN_STAGES { staged_apart(block) } else { staged(block) };
-    let nonzeros = places * (4 + S::SIZE) + if P::HAS_PIECES { FLAG_BYTES } else { 0 };
+    // Rows and pieces do not need theirs at the same time, and flags are fewer.
+    let others = if P::IN_PASSES {
+        block * 4
+    } else if P::HAS_PIECES {
+        FLAG_BYTES
+    } else {
+        0
+    };
+    let nonzeros = places * (4 + S::SIZE) + others;
     let part = (block + thread::WARP_SIZE as usize) * width::<T, P::Width>() * <T::Compute as Element>::SIZE
         + block * 4;
     if nonzeros > part {
@@ -208,6 +256,8 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
         let lane = LaneColumns { tile, of_tile, own, is_inside: of_tile + own < self.columns };
         if P::HAS_PIECES && block < piece_blocks {
             self.multiply_piece::<P::Width, BLOCK>(arena, lane, block);
+        } else if P::IN_PASSES {
+            self.multiply_in_passes::<P::Width, BLOCK>(arena, lane, block - piece_blocks);
         } else {
             self.multiply_row::<P, BLOCK>(arena, lane, block - piece_blocks);
         }
@@ -220,13 +270,7 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
         let block_rows = BLOCK >> group.lanes_log2();
         let first_row = block as usize * block_rows;
         let row = first_row + group.index() as usize;
-        let (mut begin, mut len, mut is_kept) = (0, 0, false);
-        if row < matrix.rows as usize {
-            begin = matrix.row_offsets.load(row).to_usize();
-            let row_len = matrix.row_offsets.load(row + 1).to_usize() - begin;
-            is_kept = row_len <= self.longest as usize;
-            len = if is_kept { row_len as u32 } else { 0 };
-        }
+        let (begin, len, is_kept) = self.row(row);
         // B may have no rows.
         let lane_b = if len > 0 { self.b.skip_columns(lane.first()) } else { self.b };
         // 2. Sum the row.
@@ -275,6 +319,19 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
         let all = const { (BLOCK as u32).ilog2() };
         let staged = stage::<S, BLOCK>(arena, all, self.stretch(block_begin, block_len as u32));
         self.group.sum::<W, S, T>(InShared { first, len, ..staged }, lane_b)
+    }
+
+    /// The first nonzero of a row and their number, none if the row is long or if there is no such row; and whether it is neither.
+    #[inline(always)]
+    pub(super) fn row(self, row: usize) -> (usize, u32, bool) {
+        let Self { matrix, .. } = self;
+        if row >= matrix.rows as usize {
+            return (0, 0, false);
+        }
+        let begin = matrix.row_offsets.load(row).to_usize();
+        let len = matrix.row_offsets.load(row + 1).to_usize() - begin;
+        let is_kept = len <= self.longest as usize;
+        (begin, if is_kept { len as u32 } else { 0 }, is_kept)
     }
 
     /// `len` nonzeros from `begin` on.

@@ -138,13 +138,16 @@ impl<T: Storage> Kernels<T> {
         let pass_columns = columns.len() as u32;
         let variant = |rows| device.variant::<SpmmRows<S, T, O>>(moves.variant(rows));
         let has_pieces = self.long_rows.pieces() > 0;
-        let block_size = variant(Rows::WithPieces).info().block_size;
+        let block_size = variant(Rows::Alone.with_pieces()).info().block_size;
         let most_lanes_log2 = most_lanes_log2(product.c.layout(), block_size, T::SIZE);
         let group = group(pass_columns, moves.width, self.mean, self.room, most_lanes_log2);
         let tiles = pass_columns.div_ceil(moves.width << group.columns_log2) as usize;
-        let block_rows = block_size >> group.lanes_log2();
-        let row_blocks = matrix.rows().div_ceil(block_rows as usize);
-        let without_pieces = Rows::without_pieces(group, self.mean, block_size);
+        let is_split = has_pieces && is_split(matrix.nnz(), columns.len() * T::SIZE, self.multiprocessors);
+        let rows = Rows::without_pieces(group, self.mean, self.room, block_size);
+        let rows = if has_pieces && !is_split { rows.with_pieces() } else { rows };
+        let rows = if by_columns { rows.in_one_pass() } else { moves.passes(rows) };
+        let block_rows = ((block_size >> group.lanes_log2()) as usize) << rows.passes_log2();
+        let row_blocks = matrix.rows().div_ceil(block_rows);
         let piece_blocks = self.long_rows.blocks(block_size);
         let mut sums = self.sums.lock()?;
         let all = SpmmRows {
@@ -156,19 +159,18 @@ impl<T: Storage> Kernels<T> {
             c_by_columns: u32::from(by_columns),
             longest: self.long_rows.longest,
             group,
+            passes_log2: rows.passes_log2(),
             row_blocks: row_blocks as u32,
             pieces: self.long_rows.view(sums.view(), group.columns_log2),
         };
         // The grids are checked before C is written.
-        let is_split = has_pieces && is_split(matrix.nnz(), columns.len() * T::SIZE, self.multiprocessors);
         let (launch, kernel) = if is_split {
-            let launch = variant(Rows::WithPieces).blocks(piece_blocks * tiles)?;
-            let rows = variant(without_pieces).blocks(row_blocks * tiles)?;
+            let launch = variant(Rows::Alone.with_pieces()).blocks(piece_blocks * tiles)?;
+            let rows = variant(rows).blocks(row_blocks * tiles)?;
             // SAFETY: as below.
             unsafe { launch.launch(SpmmRows { row_blocks: 0, ..all }) }?;
             (rows, SpmmRows { pieces: Pieces { count: 0, ..all.pieces }, ..all })
         } else {
-            let rows = if has_pieces { Rows::WithPieces } else { without_pieces };
             (variant(rows).blocks((row_blocks + piece_blocks) * tiles)?, all)
         };
         // SAFETY: the views are of the matrix, of dense matrices whose shapes were checked, and of the plan's own

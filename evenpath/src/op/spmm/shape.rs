@@ -80,15 +80,22 @@ impl Moves {
         }
     }
 
+    /// `rows`, in passes only where there is a kernel for it.
+    pub(super) fn passes(self, rows: Rows) -> Rows {
+        if self.access == Access::Packets { rows } else { rows.in_one_pass() }
+    }
+
     /// The variant of the kernel for rows, and for pieces if there are any. There is one for strides, because it is for few
     /// nonzeros.
     pub(super) fn variant(self, rows: Rows) -> &'static str {
         match (self.access, rows) {
             (Access::Packets, Rows::Alone) => "Packets",
+            (Access::Packets, Rows::InPasses { .. }) => "PacketPasses",
             (Access::Packets, Rows::InStages) => "PacketStages",
-            (Access::Packets, Rows::WithPieces) => "PacketPieces",
-            (Access::Elements, Rows::Alone | Rows::InStages) => "Elements",
-            (Access::Elements, Rows::WithPieces) => "ElementPieces",
+            (Access::Packets, Rows::WithPieces { passes_log2: 0 }) => "PacketPieces",
+            (Access::Packets, Rows::WithPieces { .. }) => "PacketPassPieces",
+            (Access::Elements, Rows::Alone | Rows::InStages | Rows::InPasses { .. }) => "Elements",
+            (Access::Elements, Rows::WithPieces { .. }) => "ElementPieces",
             (Access::Strided, _) => "StridedPieces",
         }
     }
@@ -99,25 +106,75 @@ impl Moves {
 pub(super) enum Rows {
     /// Rows, of which a block stages the nonzeros at once.
     Alone,
+    /// Short rows, of which each group sums several, one after the other.
+    InPasses { passes_log2: u32 },
     /// Rows whose nonzeros each group stages a part at a time.
     InStages,
-    /// Rows and pieces of long ones.
-    WithPieces,
+    /// Pieces of long rows, and the other rows, in passes if they are more than one for each group.
+    WithPieces { passes_log2: u32 },
 }
 
 impl Rows {
-    /// Rows without pieces of `mean` nonzeros, a group of lanes each, in blocks of `block_size` threads: in stages where a block's are
-    /// more than it stages at once, and what they gather of B is worth it.
-    pub(super) fn without_pieces(group: Group, mean: f64, block_size: u32) -> Self {
+    /// Rows without pieces of `mean` nonzeros, a group of lanes each, in blocks of `block_size` threads, with [`room`] for `room` groups
+    /// of one lane. In stages where a block's nonzeros may be more than it stages at once, and what they gather of B is worth it; in
+    /// passes where they are so few that it can have several rows for each group, and there are enough such blocks.
+    pub(super) fn without_pieces(group: Group, mean: f64, room: f64, block_size: u32) -> Self {
         let of_block = f64::from(block_size >> group.lanes_log2()) * mean;
-        let staged = block_size as usize * STAGED_BY_THREAD;
+        let staged = f64::from(block_size) * STAGED_BY_THREAD as f64;
         let is_wide = group.columns_log2 >= STAGES_COLUMNS_LOG2;
-        if is_wide && of_block > staged as f64 { Self::InStages } else { Self::Alone }
+        if is_wide && of_block > STAGED_AT_ONCE * staged {
+            return Self::InStages;
+        }
+        match passes_log2(group, mean, room, STAGED_AT_ONCE * staged / of_block) {
+            0 => Self::Alone,
+            passes_log2 => Self::InPasses { passes_log2 },
+        }
     }
+
+    /// Rows without pieces as above, with them.
+    pub(super) fn with_pieces(self) -> Self {
+        Self::WithPieces { passes_log2: self.passes_log2() }
+    }
+
+    /// The same in one pass.
+    pub(super) fn in_one_pass(self) -> Self {
+        match self {
+            Self::InPasses { .. } => Self::Alone,
+            Self::WithPieces { .. } => Self::WithPieces { passes_log2: 0 },
+            Self::Alone | Self::InStages => self,
+        }
+    }
+
+    /// log2 of the rows of each group.
+    pub(super) fn passes_log2(self) -> u32 {
+        match self {
+            Self::InPasses { passes_log2 } | Self::WithPieces { passes_log2 } => passes_log2,
+            Self::Alone | Self::InStages => 0,
+        }
+    }
+}
+
+/// log2 of the rows of `mean` nonzeros that a group sums, of at most `most` that a block can stage: more than one while a lane has few
+/// nonzeros, and rows keep the device busy.
+fn passes_log2(group: Group, mean: f64, room: f64, most: f64) -> u32 {
+    let lanes = f64::from(1 << group.lanes_log2());
+    let steps = mean / f64::from(1 << group.side_log2);
+    let passes = most.min(lanes).min(lanes / room).min(STEPS_IN_PASSES / steps).min(MOST_PASSES);
+    (passes as u32).max(1).ilog2()
 }
 
 /// log2 of the lanes over the columns of B from which on stages are faster: with 64 bytes of B for each nonzero.
 const STAGES_COLUMNS_LOG2: u32 = 2;
+
+/// How much of the memory for staged nonzeros those of a block take on average, at most, if they are staged at once: some blocks have
+/// more than others.
+const STAGED_AT_ONCE: f64 = 0.75;
+
+/// Nonzeros that a lane sums in all passes, at most. With more, what a block waits for is B, and not where its rows end.
+const STEPS_IN_PASSES: f64 = 24.0;
+
+/// The most rows of a group. Eight are no faster.
+const MOST_PASSES: f64 = 4.0;
 
 /// Elements of B that may be loaded by columns for each multiprocessor, one sector of memory for each: about what the copy of B
 /// to rows takes, most of which is a launch.
@@ -173,17 +230,49 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_a_block_cannot_hold_are_staged_in_parts() {
+    fn rows_that_a_block_may_not_hold_are_staged_in_parts() {
         let rows = |columns_log2, side_log2, mean| {
-            Rows::without_pieces(Group { columns_log2, side_log2 }, mean, 128)
+            Rows::without_pieces(Group { columns_log2, side_log2 }, mean, 1.0, 128)
         };
-        assert_eq!(rows(4, 0, 64.0), Rows::Alone);
-        assert_eq!(rows(4, 0, 64.1), Rows::InStages);
+        assert_eq!(rows(4, 0, 48.0), Rows::Alone);
+        assert_eq!(rows(4, 0, 48.1), Rows::InStages);
         assert_eq!((rows(2, 1, 33.0), rows(1, 2, 33.0)), (Rows::InStages, Rows::Alone));
         assert_eq!(rows(2, 5, f64::INFINITY), Rows::InStages);
-        let packets = Moves { access: Access::Packets, width: 2 };
-        let names = [Rows::Alone, Rows::InStages, Rows::WithPieces].map(|rows| packets.variant(rows));
-        assert_eq!(names, ["Packets", "PacketStages", "PacketPieces"]);
+    }
+
+    #[test]
+    fn short_rows_are_summed_in_passes() {
+        let rows = |columns_log2, mean, room| {
+            Rows::without_pieces(Group { columns_log2, side_log2: 0 }, mean, room, 128).passes_log2()
+        };
+        assert_eq!(
+            [0.0, 3.0, 6.0, 6.1, 12.0, 12.1, 500.0].map(|mean| rows(4, mean, 0.0)),
+            [2, 2, 2, 1, 1, 0, 0]
+        );
+        assert_eq!([2.0, 4.0, 8.0, 8.1, 1e9].map(|room| rows(4, 3.0, room)), [2, 2, 1, 0, 0], "few rows");
+        assert_eq!((rows(2, 3.0, 0.0), rows(2, 3.1, 0.0)), (2, 1), "a block has many rows");
+        assert_eq!([0, 1].map(|columns_log2| rows(columns_log2, 1.0, 0.0)), [0, 1], "more rows than threads");
+        let few = Rows::without_pieces(Group { columns_log2: 4, side_log2: 1 }, 8.0, 0.0, 128);
+        assert_eq!(few, Rows::InPasses { passes_log2: 2 }, "two at a time");
+    }
+
+    #[test]
+    fn each_kind_of_rows_has_a_kernel() {
+        let passes = Rows::InPasses { passes_log2: 1 };
+        let all = [Rows::Alone, Rows::InStages, passes, Rows::Alone.with_pieces(), passes.with_pieces()];
+        let names = |access| {
+            all.map(|rows| {
+                let moves = Moves { access, width: 2 };
+                moves.variant(moves.passes(rows))
+            })
+        };
+        let of_packets = ["Packets", "PacketStages", "PacketPasses", "PacketPieces", "PacketPassPieces"];
+        assert_eq!(names(Access::Packets), of_packets);
+        let of_elements = ["Elements", "Elements", "Elements", "ElementPieces", "ElementPieces"];
+        assert_eq!(names(Access::Elements), of_elements);
+        assert_eq!(names(Access::Strided), ["StridedPieces"; 5]);
+        assert_eq!(passes.in_one_pass(), Rows::Alone);
+        assert_eq!(passes.with_pieces().in_one_pass(), Rows::Alone.with_pieces());
     }
 
     #[test]

@@ -1,0 +1,154 @@
+//! Sparse matrix times dense matrix: rows as the kernels divide them among blocks, groups of lanes and pieces.
+
+use evenpath::spmm::{SpmmOperand, SpmmOptions};
+use evenpath::{Compute, Csr, Device, Layout, Offset, Storage, bf16, f16};
+use evenpath_tests::{devices, kernel_devices};
+
+use crate::spmm::{Case, LAYOUTS, PIECE, among_empty_rows, case, with_row_lengths};
+
+/// Row lengths around those at which a lane takes one more step, a row is cut, or a piece is full.
+#[test]
+fn lengths_around_steps_and_pieces() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        for length in [
+            3,
+            4,
+            5,
+            8,
+            31,
+            32,
+            33,
+            64,
+            65,
+            PIECE - 1,
+            PIECE,
+            PIECE + 1,
+            2 * PIECE,
+            2 * PIECE + 1,
+            9 * PIECE + 3,
+        ] {
+            let a: Csr<f64> = with_row_lengths(length, &among_empty_rows(&[length, 1, length, 0]));
+            for (columns, layout) in [(2, LAYOUTS[0]), (3, LAYOUTS[1]), (40, LAYOUTS[0]), (66, LAYOUTS[1])] {
+                Case { beta: 2.0, ..case(&a, columns, layout) }.check::<f64>(device);
+            }
+        }
+        // Equal rows, so that many nonzeros are adjacent; as many rows as groups of lanes per block, and more.
+        for rows in [1, 3, 4, 5, 15, 16, 17, 33] {
+            for length in [1, 20, 70] {
+                let a: Csr<f32> = with_row_lengths(80, &vec![length; rows]);
+                for columns in [1, 4, 24] {
+                    for layout in LAYOUTS {
+                        case(&a, columns, layout).check::<f32>(device);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Blocks whose rows have more nonzeros than they stage at once, with rows that end at, before and after the end of a stage.
+#[test]
+fn rows_in_stages() {
+    fn check<S: Storage, T: SpmmOperand<S>, O: Offset>(device: &Device)
+    where
+        Compute<S>: Storage,
+    {
+        let lengths: Vec<usize> = [128, 0, 127, 65, 64, 63, 33, 32, 100, 96].repeat(7);
+        let a = with_row_lengths::<S, O>(130, &lengths[..67]);
+        for (columns, b_layout, c_layout) in [
+            (4, Layout::RowMajor, Layout::RowMajor),
+            (32, Layout::RowMajor, Layout::RowMajor),
+            (40, Layout::RowMajor, Layout::ColumnMajor),
+            (32, Layout::ColumnMajor, Layout::ColumnMajor),
+        ] {
+            // For one multiprocessor no lanes are to spare, so that a block has many rows.
+            let options = SpmmOptions::default().with_columns(columns).with_multiprocessors(1);
+            let plan = device.upload(&a).expect("upload").plan_spmm(options).expect("plan");
+            assert_eq!(plan.info().expect("info").pieces, 0, "no row is long");
+            for beta in [0.0, -0.5] {
+                let case = Case { a: &a, columns, b_layout, c_layout, gap: 0, alpha: 1.5, beta };
+                case.check_plan::<T>(device, &plan);
+            }
+        }
+    }
+    for under_test in kernel_devices() {
+        let device = &under_test.device;
+        check::<f64, f64, u32>(device);
+        check::<f32, f32, u64>(device);
+        check::<f16, f16, u32>(device);
+        check::<bf16, f32, u32>(device);
+    }
+}
+
+/// Blocks of several short rows for each group, also where their nonzeros are more than a block stages, with long rows among them.
+#[test]
+fn short_rows_in_passes() {
+    fn check<S: Storage, T: SpmmOperand<S>, O: Offset>(device: &Device)
+    where
+        Compute<S>: Storage,
+    {
+        let mut lengths = [0, 3, 5, 1, 8, 4, 0, 2, 9, 3].repeat(45);
+        // Rows that end a block's shared memory, and rows of pieces, where all others are short.
+        lengths[100..132].fill(30);
+        let without_pieces = lengths.clone();
+        (lengths[3], lengths[201], lengths[449]) = (2 * PIECE, PIECE + 1, 3 * PIECE);
+        for (lengths, columns, c_layout) in [
+            (&without_pieces, 32, Layout::RowMajor),
+            (&without_pieces, 8, Layout::RowMajor),
+            (&without_pieces, 32, Layout::ColumnMajor),
+            (&lengths, 32, Layout::RowMajor),
+            (&lengths, 136, Layout::RowMajor),
+            (&lengths, 32, Layout::ColumnMajor),
+        ] {
+            let a = with_row_lengths::<S, O>(4 * PIECE, lengths);
+            // For one multiprocessor all rows are many.
+            let options = SpmmOptions::default().with_columns(columns).with_multiprocessors(1);
+            let plan = device.upload(&a).expect("upload").plan_spmm(options).expect("plan");
+            for beta in [0.0, -0.5] {
+                let b_layout = Layout::RowMajor;
+                let case = Case { a: &a, columns, b_layout, c_layout, gap: 0, alpha: 1.5, beta };
+                case.check_plan::<T>(device, &plan);
+            }
+        }
+    }
+    for under_test in kernel_devices() {
+        let device = &under_test.device;
+        check::<f64, f64, u32>(device);
+        check::<f32, f32, u64>(device);
+        check::<f16, f16, u32>(device);
+        check::<bf16, f32, u32>(device);
+    }
+}
+
+/// One row of many pieces: the block that sums them has more pieces than warps, several times over.
+#[test]
+fn a_row_of_many_pieces() {
+    for under_test in devices() {
+        let long = if under_test.fast { 2000 * PIECE + 1 } else { 70 * PIECE + 1 };
+        let a: Csr<f64> = with_row_lengths(long, &among_empty_rows(&[2, long, 0, PIECE + 1, 5]));
+        for layout in LAYOUTS {
+            Case { beta: 0.5, ..case(&a, 3, layout) }.check::<f64>(&under_test.device);
+        }
+        case(&a, 34, Layout::RowMajor).check::<f64>(&under_test.device);
+    }
+}
+
+/// With one multiprocessor, these gather enough that pieces have a launch of their own.
+#[test]
+fn pieces_in_a_launch_of_their_own() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let a: Csr<f64> = with_row_lengths(700, &among_empty_rows(&[3, 600, 0, 129, 700, 1, 700]));
+        for (columns, layout) in [(64, LAYOUTS[0]), (67, LAYOUTS[1]), (70, LAYOUTS[0])] {
+            for beta in [0.0, 2.0] {
+                let case = Case { beta, ..case(&a, columns, layout) };
+                let options = SpmmOptions::default().with_columns(columns).with_layout(layout);
+                let matrix = device.upload(&a).expect("upload");
+                let plan = matrix.plan_spmm(options.with_multiprocessors(1)).expect("plan");
+                case.check_plan::<f64>(device, &plan);
+                case.check_plan::<f64>(device, &plan);
+            }
+        }
+    }
+}
