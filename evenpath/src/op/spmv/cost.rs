@@ -49,8 +49,9 @@ struct Matrix {
     /// Nonzeros per row.
     mean: f64,
     longest: f64,
-    /// Rows that have nonzeros, and those of them that are not long.
+    /// Rows that have nonzeros.
     filled: f64,
+    /// Rows that have more of them than `limit`.
     long_rows: f64,
     long_nonzeros: f64,
     limit: f64,
