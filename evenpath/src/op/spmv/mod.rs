@@ -5,8 +5,6 @@ mod binned;
 mod block_size;
 mod build;
 mod choose;
-mod cost;
-mod costs;
 mod cpu;
 mod cut_rows;
 mod flat;
