@@ -47,6 +47,23 @@ fn lengths_around_steps_and_pieces() {
     }
 }
 
+/// Checks a plan for one multiprocessor, which has no lanes to spare, so that a block has many rows, with and without adding to C. Returns
+/// its number of pieces.
+fn check_for_one_multiprocessor<S: Storage, T: SpmmOperand<S>, O: Offset>(
+    device: &Device,
+    case: Case<'_, S, O>,
+) -> u64
+where
+    Compute<S>: Storage,
+{
+    let options = SpmmOptions::default().with_columns(case.columns).with_multiprocessors(1);
+    let plan = device.upload(case.a).expect("upload").plan_spmm(options).expect("plan");
+    for beta in [0.0, -0.5] {
+        Case { beta, ..case }.check_plan::<T>(device, &plan);
+    }
+    plan.info().expect("info").pieces
+}
+
 /// Blocks whose rows have more nonzeros than they stage at once, with rows that end at, before and after the end of a stage.
 #[test]
 fn rows_in_stages() {
@@ -62,14 +79,9 @@ fn rows_in_stages() {
             (40, Layout::RowMajor, Layout::ColumnMajor),
             (32, Layout::ColumnMajor, Layout::ColumnMajor),
         ] {
-            // For one multiprocessor no lanes are to spare, so that a block has many rows.
-            let options = SpmmOptions::default().with_columns(columns).with_multiprocessors(1);
-            let plan = device.upload(&a).expect("upload").plan_spmm(options).expect("plan");
-            assert_eq!(plan.info().expect("info").pieces, 0, "no row is long");
-            for beta in [0.0, -0.5] {
-                let case = Case { a: &a, columns, b_layout, c_layout, gap: 0, alpha: 1.5, beta };
-                case.check_plan::<T>(device, &plan);
-            }
+            let case = Case { a: &a, columns, b_layout, c_layout, gap: 0, alpha: 1.5, beta: 0.0 };
+            let pieces = check_for_one_multiprocessor::<S, T, O>(device, case);
+            assert_eq!(pieces, 0, "no row is long");
         }
     }
     for under_test in kernel_devices() {
@@ -102,14 +114,9 @@ fn short_rows_in_passes() {
             (&lengths, 32, Layout::ColumnMajor),
         ] {
             let a = with_row_lengths::<S, O>(4 * PIECE, lengths);
-            // For one multiprocessor all rows are many.
-            let options = SpmmOptions::default().with_columns(columns).with_multiprocessors(1);
-            let plan = device.upload(&a).expect("upload").plan_spmm(options).expect("plan");
-            for beta in [0.0, -0.5] {
-                let b_layout = Layout::RowMajor;
-                let case = Case { a: &a, columns, b_layout, c_layout, gap: 0, alpha: 1.5, beta };
-                case.check_plan::<T>(device, &plan);
-            }
+            let b_layout = Layout::RowMajor;
+            let case = Case { a: &a, columns, b_layout, c_layout, gap: 0, alpha: 1.5, beta: 0.0 };
+            check_for_one_multiprocessor::<S, T, O>(device, case);
         }
     }
     for under_test in kernel_devices() {
