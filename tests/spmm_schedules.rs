@@ -51,7 +51,7 @@ fn lengths_around_steps_and_pieces() {
 /// its number of pieces.
 fn check_for_one_multiprocessor<S: Storage, T: SpmmOperand<S>, O: Offset>(
     device: &Device,
-    case: Case<'_, S, O>,
+    case: &Case<'_, S, O>,
 ) -> u64
 where
     Compute<S>: Storage,
@@ -59,7 +59,7 @@ where
     let options = SpmmOptions::default().with_columns(case.columns).with_multiprocessors(1);
     let plan = device.upload(case.a).expect("upload").plan_spmm(options).expect("plan");
     for beta in [0.0, -0.5] {
-        Case { beta, ..case }.check_plan::<T>(device, &plan);
+        Case { beta, ..*case }.check_plan::<T>(device, &plan);
     }
     plan.info().expect("info").pieces
 }
@@ -80,7 +80,7 @@ fn rows_in_stages() {
             (32, Layout::ColumnMajor, Layout::ColumnMajor),
         ] {
             let case = Case { a: &a, columns, b_layout, c_layout, gap: 0, alpha: 1.5, beta: 0.0 };
-            let pieces = check_for_one_multiprocessor::<S, T, O>(device, case);
+            let pieces = check_for_one_multiprocessor::<S, T, O>(device, &case);
             assert_eq!(pieces, 0, "no row is long");
         }
     }
@@ -116,7 +116,7 @@ fn short_rows_in_passes() {
             let a = with_row_lengths::<S, O>(4 * PIECE, lengths);
             let b_layout = Layout::RowMajor;
             let case = Case { a: &a, columns, b_layout, c_layout, gap: 0, alpha: 1.5, beta: 0.0 };
-            check_for_one_multiprocessor::<S, T, O>(device, case);
+            check_for_one_multiprocessor::<S, T, O>(device, &case);
         }
     }
     for under_test in kernel_devices() {
