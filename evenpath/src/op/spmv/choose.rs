@@ -3,13 +3,11 @@
 use evenpath_simt::ScalarType;
 
 use super::SpmvMethod;
-use super::lengths::Lengths;
+use super::cost::estimate;
+use super::lengths::{Lengths, Long};
 use super::thresholds::{
-    ALIKE_SPREAD, BINNED_LEAST_MEAN, BINNED_MEAN, BLOCK_MEAN, BLOCK_SPREAD, BLOCK_THREADS, CACHE_TENTHS,
-    CACHED_SPREAD, LONG_SHARE, RESIDENT_BLOCK_MEAN, RESIDENT_BLOCK_MEAN_OF_UNEVEN, ROW_BLOCK_MEAN,
-    ROW_BLOCK_MEAN_OF_F32, SHORT_LONGEST, SPARE_LANES, SPARE_STEPS, WARP_STEPS, WAVE_STEPS_OF_ALIKE,
-    WAVE_STEPS_OF_BLOCKS, WAVE_STEPS_OF_TILES, WAVE_THREADS, WAVES_OF_F32, WAVES_OF_WARPS, WINDOW_MEAN,
-    WINDOW_MEAN_OF_NEIGHBORS, WINDOW_ROWS_F32, WINDOW_ROWS_F64,
+    BLOCK_MEAN, BLOCK_SPREAD, BLOCK_THREADS, CACHE_TENTHS, ROW_BLOCK_MEAN, SPARE_LANES, SPARE_STEPS,
+    TILE_FILLED, WAVE_THREADS, WINDOW_MEAN, WINDOW_MEAN_OF_NEIGHBORS, WINDOW_ROWS_F32, WINDOW_ROWS_F64,
 };
 use super::windows::Found;
 use crate::op::DeviceCsr;
@@ -47,10 +45,25 @@ pub(super) enum Reason {
     RowLengths,
     Windows,
     ScatteredColumns,
-    StaysInCache,
-    LongRowsAreCut,
-    LongRowsHaveMany,
+    /// It is estimated to take this long, and every other method that can be built longer.
+    Estimate {
+        nanoseconds: u64,
+    },
+    AnyRows,
 }
+
+/// The methods that have an estimate: of equal ones, the first is taken.
+const ESTIMATED: [SpmvMethod; 9] = [
+    SpmvMethod::Vector,
+    SpmvMethod::Warp,
+    SpmvMethod::Scalar,
+    SpmvMethod::RowBlocks,
+    SpmvMethod::RowTiles,
+    SpmvMethod::Flat,
+    SpmvMethod::MergePath,
+    SpmvMethod::Block,
+    SpmvMethod::Binned,
+];
 
 impl Features {
     /// What is known before windows are looked for.
@@ -80,28 +93,19 @@ impl Features {
     }
 
     /// Threads that run at once.
-    fn wave(&self) -> u64 {
+    pub(super) fn wave(&self) -> u64 {
         wave(self.multiprocessors)
     }
 
-    fn is_f32(&self) -> bool {
+    pub(super) fn is_f32(&self) -> bool {
         self.value == ScalarType::F32
     }
 
-    /// Whether rows are long and alike.
+    /// Whether rows are long and alike, and enough for as many blocks as run at once.
     fn are_for_blocks(&self) -> bool {
         let Lengths { mean, longest, .. } = self.lengths;
-        mean >= BLOCK_MEAN && longest as f64 <= BLOCK_SPREAD * mean
-    }
-
-    /// Whether every row can have a block of its own, all at once, and enough work for one.
-    fn are_for_resident_blocks(&self) -> bool {
-        let Lengths { mean, longest, .. } = self.lengths;
-        let is_long_for_warps = longest > 32 * WAVE_STEPS_OF_BLOCKS;
-        let least_mean = if is_long_for_warps { RESIDENT_BLOCK_MEAN_OF_UNEVEN } else { RESIDENT_BLOCK_MEAN };
-        mean >= least_mean
-            && longest <= BLOCK_THREADS * WAVE_STEPS_OF_BLOCKS
-            && self.rows * BLOCK_THREADS <= self.wave()
+        let are_enough = self.rows * BLOCK_THREADS >= self.wave();
+        are_enough && mean >= BLOCK_MEAN && longest as f64 <= BLOCK_SPREAD * mean
     }
 
     /// Whether no row is much longer than the mean.
@@ -118,47 +122,31 @@ impl Features {
             && self.rows >= rows * self.multiprocessors
     }
 
-    /// Whether the second-level cache holds the matrix and its vectors from run to run, with room for what else is in it.
-    /// Then few steps, one behind the other, count for more than wide accesses.
-    fn stays_in_cache(&self) -> bool {
+    /// Bytes of the matrix and its vectors. Of x, memory delivers no more than 32 bytes for each nonzero.
+    pub(super) fn bytes(&self) -> u64 {
         let value = self.value.size() as u64;
-        let bytes = self.nonzeros * (value + 4) + self.rows * (value + self.offset_bytes) + self.cols * value;
-        self.l2_bytes.is_some_and(|l2| bytes <= l2 / 10 * CACHE_TENTHS)
+        let x = (self.cols * value).min(self.nonzeros * 32);
+        self.nonzeros * (value + 4) + self.rows * (value + self.offset_bytes) + x
     }
 
-    /// Whether lanes per row are best for a matrix that stays in cache.
-    fn are_lanes_best(&self) -> bool {
-        let lanes = u64::from(self.lanes());
-        let threads = self.rows * lanes;
-        let Lengths { mean, longest, .. } = self.lengths;
-        if threads > self.wave() {
-            let is_spread = mean >= ROW_BLOCK_MEAN && longest as f64 > CACHED_SPREAD * mean;
-            return !is_spread && (!self.is_f32() || threads <= WAVES_OF_F32 * self.wave());
+    /// Whether the second-level cache holds the matrix and its vectors from run to run, with room for what else is in it.
+    fn stays_in_cache(&self) -> bool {
+        self.l2_bytes.is_some_and(|l2| self.bytes() <= l2 / 10 * CACHE_TENTHS)
+    }
+
+    /// Whether a method may be chosen by its estimate.
+    fn allow(&self, method: SpmvMethod) -> bool {
+        let Lengths { empty, long, .. } = self.lengths;
+        // Empty rows may lie together, and then the others do, for tiles of equally many rows too many.
+        let are_filled = TILE_FILLED * self.rows.saturating_sub(empty) >= self.rows;
+        match method {
+            // It would need a list of the rows that are not empty, and another launch.
+            SpmvMethod::Flat => empty == 0,
+            SpmvMethod::RowTiles => are_filled,
+            SpmvMethod::Binned => are_filled && long.rows > 0,
+            SpmvMethod::RowBlocks => 2 * empty <= self.rows,
+            _ => true,
         }
-        // All rows run at once, and the longest one decides.
-        let most_steps = if mean < ROW_BLOCK_MEAN {
-            WAVE_STEPS_OF_TILES
-        } else if longest as f64 <= ALIKE_SPREAD * mean {
-            WAVE_STEPS_OF_ALIKE
-        } else {
-            WAVE_STEPS_OF_BLOCKS
-        };
-        longest.div_ceil(lanes) <= most_steps
-    }
-
-    /// Whether all rows run at once and some are much longer than others, so that a block's rows end long before its longest one.
-    fn are_resident_and_uneven(&self) -> bool {
-        let Lengths { mean, longest, .. } = self.lengths;
-        self.rows * u64::from(self.lanes()) <= self.wave()
-            && mean >= ROW_BLOCK_MEAN
-            && longest as f64 > CACHED_SPREAD * mean
-    }
-
-    /// Whether a warp per row is best for rows of unlike lengths: there are few, and none takes it many steps.
-    fn are_for_warps(&self) -> bool {
-        self.stays_in_cache()
-            && self.rows * 32 <= WAVES_OF_WARPS * self.wave()
-            && self.lengths.longest <= 32 * WARP_STEPS
     }
 }
 
@@ -187,14 +175,12 @@ pub(super) fn lanes(rows: u64, nonzeros: u64, multiprocessors: u64) -> u32 {
 pub(super) fn candidates(features: &Features) -> Vec<Candidate> {
     let mut candidates = if features.are_for_blocks() {
         of_long_rows(features)
-    } else if features.are_for_resident_blocks() {
-        vec![suits(SpmvMethod::Block)]
-    } else if features.are_even() {
-        of_even_rows(features)
+    } else if let Some(by_windows) = of_windows(features) {
+        vec![by_windows]
     } else {
-        of_few_long_rows(features)
+        by_estimate(features)
     };
-    candidates.push(because(Reason::LongRowsHaveMany, whatever_the_rows(features)));
+    candidates.push(because(Reason::AnyRows, whatever_the_rows(features)));
     candidates
 }
 
@@ -217,55 +203,46 @@ fn of_long_rows(features: &Features) -> Vec<Candidate> {
     narrow.into_iter().chain([SpmvMethod::Block]).map(suits).collect()
 }
 
-/// Where no row is much longer than the mean.
-fn of_even_rows(features: &Features) -> Vec<Candidate> {
-    let Lengths { mean, empty, .. } = features.lengths;
-    let is_f32 = features.is_f32();
-    if let Some(found) = features.windows {
-        if found.are_worth_it(features.nonzeros, is_f32 && mean >= WINDOW_MEAN_OF_NEIGHBORS) {
-            return vec![because(Reason::Windows, SpmvMethod::Windows)];
-        }
-        if empty == 0 && found.are_too_narrow(features.nonzeros) {
-            return vec![because(Reason::ScatteredColumns, SpmvMethod::Flat)];
-        }
+/// The method that what is known of windows decides, where no row is much longer than the mean.
+fn of_windows(features: &Features) -> Option<Candidate> {
+    let (found, nonzeros) = (features.windows?, features.nonzeros);
+    let with_neighbors = features.is_f32() && features.lengths.mean >= WINDOW_MEAN_OF_NEIGHBORS;
+    if !features.are_even() {
+        return None;
     }
-    let in_cache = features.stays_in_cache();
-    if in_cache && features.are_lanes_best() {
-        return vec![because(Reason::StaysInCache, SpmvMethod::Vector)];
+    if found.are_worth_it(nonzeros, with_neighbors) {
+        return Some(because(Reason::Windows, SpmvMethod::Windows));
     }
-    if in_cache && features.are_resident_and_uneven() {
-        return vec![because(Reason::StaysInCache, whatever_the_rows(features))];
-    }
-    let mut candidates = Vec::new();
-    // In cache, bytes are not what counts, unless rows are short.
-    if features.may_narrow && (!in_cache || mean < ROW_BLOCK_MEAN) {
-        candidates.push(suits(SpmvMethod::NarrowColumns));
-    }
-    let tiles_are_as_good = is_f32 && !in_cache && mean < ROW_BLOCK_MEAN_OF_F32;
-    if mean >= ROW_BLOCK_MEAN && !tiles_are_as_good {
-        candidates.push(suits(SpmvMethod::RowBlocks));
-    }
-    candidates.push(suits(SpmvMethod::RowTiles));
-    candidates
+    let are_scattered = features.lengths.empty == 0 && found.are_too_narrow(nonzeros);
+    are_scattered.then(|| because(Reason::ScatteredColumns, SpmvMethod::Flat))
 }
 
-/// Where some rows are long: in cache, and where they are very long or have a large share of the nonzeros, a cut that knows no rows
-/// is better.
-fn of_few_long_rows(features: &Features) -> Vec<Candidate> {
-    let Lengths { mean, longest, empty, long, .. } = features.lengths;
-    if features.are_for_warps() {
-        return vec![because(Reason::StaysInCache, SpmvMethod::Warp)];
-    }
-    if features.stays_in_cache() {
-        let are_short = mean < ROW_BLOCK_MEAN && longest <= SHORT_LONGEST;
-        return are_short.then(|| because(Reason::StaysInCache, SpmvMethod::Vector)).into_iter().collect();
-    }
-    if mean >= BINNED_MEAN || long.nonzeros > features.nonzeros / LONG_SHARE {
-        return Vec::new();
-    }
-    let row_blocks = (2 * empty <= features.rows).then(|| suits(SpmvMethod::RowBlocks));
-    let binned = (mean >= BINNED_LEAST_MEAN).then(|| because(Reason::LongRowsAreCut, SpmvMethod::Binned));
-    row_blocks.into_iter().chain(binned).collect()
+/// Methods in the order of their estimates, after narrow columns if these save bytes that count.
+fn by_estimate(features: &Features) -> Vec<Candidate> {
+    let mut estimates: Vec<(f64, SpmvMethod)> = ESTIMATED
+        .into_iter()
+        .filter(|&method| features.allow(method))
+        .filter_map(|method| Some((estimate(features, method)?, method)))
+        .collect();
+    estimates.sort_by(|(left, _), (right, _)| left.total_cmp(right));
+    let best = estimates.first().map(|&(_, method)| method);
+    let narrow = best.filter(|&best| are_for_narrow_columns(features, best));
+    let by_estimate = estimates.into_iter().map(|(microseconds, method)| {
+        because(Reason::Estimate { nanoseconds: (microseconds * 1e3) as u64 }, method)
+    });
+    narrow.map(|_| suits(SpmvMethod::NarrowColumns)).into_iter().chain(by_estimate).collect()
+}
+
+/// Whether narrow columns may be faster than the best of the other methods: in cache, bytes are not what counts, unless rows are
+/// short.
+fn are_for_narrow_columns(features: &Features, best: SpmvMethod) -> bool {
+    let saves_time = if features.stays_in_cache() {
+        let are_tiled = matches!(best, SpmvMethod::RowTiles | SpmvMethod::RowBlocks);
+        are_tiled && features.lengths.mean < ROW_BLOCK_MEAN
+    } else {
+        best != SpmvMethod::Block
+    };
+    features.may_narrow && features.are_even() && saves_time
 }
 
 impl Reason {
@@ -281,13 +258,18 @@ impl Reason {
                 format!("{text}; the rows of a block use the same elements of x {uses} times")
             }
             Self::ScatteredColumns => format!("{text}; their columns are scattered"),
-            Self::StaysInCache => format!("{text}; the matrix stays in cache"),
-            Self::LongRowsAreCut => {
-                format!("{text}; {} with more than {limit} are cut into {} pieces", long.rows, long.pieces)
+            Self::Estimate { nanoseconds } => {
+                let estimate = nanoseconds as f64 / 1e3;
+                if long.rows == 0 {
+                    format!("{text}; estimated at {estimate:.1} µs")
+                } else {
+                    let Long { rows, nonzeros, .. } = long;
+                    format!(
+                        "{text}; {rows} with more than {limit} have {nonzeros} of the nonzeros; estimated at {estimate:.1} µs"
+                    )
+                }
             }
-            Self::LongRowsHaveMany => {
-                format!("{text}; {} with more than {limit} have {} of the nonzeros", long.rows, long.nonzeros)
-            }
+            Self::AnyRows => format!("{text}; no other method can be built"),
         }
     }
 }

@@ -5,6 +5,8 @@ mod binned;
 mod block_size;
 mod build;
 mod choose;
+mod cost;
+mod costs;
 mod cpu;
 mod cut_rows;
 mod flat;

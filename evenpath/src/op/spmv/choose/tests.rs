@@ -1,159 +1,46 @@
-//! The choice over a grid of features, against the rules as one nested decision.
+//! The choice over a grid of features: the rules that come first, written out in numbers, and the order of the estimates.
 
 use super::super::lengths::Long;
 use super::*;
 
-/// The methods that not every matrix allows.
-const CONDITIONAL: [SpmvMethod; 4] =
-    [SpmvMethod::NarrowColumns, SpmvMethod::RowBlocks, SpmvMethod::RowTiles, SpmvMethod::Binned];
-
-/// Which of them a matrix allows, a bit each.
-#[derive(Debug, Clone, Copy)]
-struct Allowed(u32);
-
-impl Allowed {
-    fn has(self, method: SpmvMethod) -> bool {
-        CONDITIONAL.iter().position(|&one| one == method).is_none_or(|bit| self.0 >> bit & 1 == 1)
+/// A matrix without rows that are empty or long, on an H200.
+fn matrix(rows: u64, mean: f64, longest: u64) -> Features {
+    let limit = (8.0 * mean).clamp(32.0, 2048.0) as u32;
+    Features {
+        rows,
+        cols: rows,
+        nonzeros: (rows as f64 * mean) as u64,
+        lengths: Lengths { longest, empty: 0, mean, limit, long: Long::default() },
+        windows: None,
+        value: ScalarType::F64,
+        offset_bytes: 4,
+        multiprocessors: 132,
+        l2_bytes: Some(60 << 20),
+        may_narrow: false,
     }
-
-    fn all() -> impl Iterator<Item = Self> {
-        (0..1 << CONDITIONAL.len()).map(Self)
-    }
-}
-
-/// Whether the matrix stays in a cache, written out in numbers.
-fn fits(features: &Features) -> bool {
-    let value = if features.value == ScalarType::F32 { 4 } else { 8 };
-    let bytes = features.nonzeros * (value + 4)
-        + features.rows * (value + features.offset_bytes)
-        + features.cols * value;
-    features.l2_bytes.is_some_and(|l2| bytes <= l2 / 10 * 7)
-}
-
-fn expected_lanes(features: &Features) -> u32 {
-    let wave = features.multiprocessors * 2048;
-    let least = match policy::spmv_lanes(features.rows, features.nonzeros) {
-        2 if features.rows <= features.multiprocessors * 256 => 4,
-        lanes => lanes,
-    };
-    let mean = features.nonzeros as f64 / features.rows.max(1) as f64;
-    let wider = [32, 16, 8, 4]
-        .into_iter()
-        .find(|&lanes| features.rows * u64::from(lanes) <= wave && f64::from(lanes) <= mean / 2.0);
-    least.max(wider.unwrap_or(2))
-}
-
-fn lanes_win(features: &Features) -> bool {
-    let lanes = u64::from(expected_lanes(features));
-    let Lengths { mean, longest, .. } = features.lengths;
-    if features.rows * lanes > features.multiprocessors * 2048 {
-        let are_few = features.rows * lanes <= features.multiprocessors * 6144;
-        let is_spread = mean >= 12.0 && longest as f64 > 4.0 * mean;
-        return !is_spread && (features.value != ScalarType::F32 || are_few);
-    }
-    let steps = match mean {
-        mean if mean < 12.0 => 32,
-        mean if longest as f64 <= 1.25 * mean => 16,
-        _ => 8,
-    };
-    longest.div_ceil(lanes) <= steps
-}
-
-/// The decision as it was first written: builds as it goes, and returns from the middle.
-fn expected(features: &Features, allowed: Allowed) -> (SpmvMethod, Reason) {
-    let Lengths { mean, longest, empty, limit, long } = features.lengths;
-    let is_f32 = features.value == ScalarType::F32;
-    if mean >= 768.0 && longest as f64 <= 2.0 * mean {
-        let narrow = features.may_narrow && allowed.has(SpmvMethod::NarrowColumns);
-        let method = if narrow { SpmvMethod::NarrowColumns } else { SpmvMethod::Block };
-        return (method, Reason::RowLengths);
-    }
-    if (mean >= 64.0 || mean >= 32.0 && longest > 256)
-        && longest <= 2048
-        && features.rows * 256 <= features.multiprocessors * 2048
-    {
-        return (SpmvMethod::Block, Reason::RowLengths);
-    }
-    if longest <= u64::from(limit) {
-        let window_rows = if is_f32 { 768 } else { 2048 } * features.multiprocessors;
-        if mean >= 15.0
-            && features.rows >= window_rows
-            && let Some(found) = features.windows
-        {
-            if found.are_worth_it(features.nonzeros, is_f32 && mean >= 56.0) {
-                return (SpmvMethod::Windows, Reason::Windows);
-            }
-            if empty == 0 && found.are_too_narrow(features.nonzeros) {
-                return (SpmvMethod::Flat, Reason::ScatteredColumns);
-            }
-        }
-        let in_cache = fits(features);
-        if in_cache && lanes_win(features) {
-            return (SpmvMethod::Vector, Reason::StaysInCache);
-        }
-        let are_resident =
-            features.rows * u64::from(expected_lanes(features)) <= features.multiprocessors * 2048;
-        if in_cache && are_resident && mean >= 12.0 && longest as f64 > 4.0 * mean {
-            let method = if empty == 0 { SpmvMethod::Flat } else { SpmvMethod::MergePath };
-            return (method, Reason::StaysInCache);
-        }
-        if (!in_cache || mean < 12.0) && features.may_narrow && allowed.has(SpmvMethod::NarrowColumns) {
-            return (SpmvMethod::NarrowColumns, Reason::RowLengths);
-        }
-        if mean >= 12.0 && !(is_f32 && !in_cache && mean < 32.0) && allowed.has(SpmvMethod::RowBlocks) {
-            return (SpmvMethod::RowBlocks, Reason::RowLengths);
-        }
-        if allowed.has(SpmvMethod::RowTiles) {
-            return (SpmvMethod::RowTiles, Reason::RowLengths);
-        }
-    } else if fits(features) && longest <= 352 && features.rows <= features.multiprocessors * 128 {
-        return (SpmvMethod::Warp, Reason::StaysInCache);
-    } else if fits(features) {
-        if mean < 12.0 && longest <= 64 {
-            return (SpmvMethod::Vector, Reason::StaysInCache);
-        }
-    } else if mean < 8.0 && long.nonzeros <= features.nonzeros / 8 {
-        if empty * 2 <= features.rows && allowed.has(SpmvMethod::RowBlocks) {
-            return (SpmvMethod::RowBlocks, Reason::RowLengths);
-        }
-        if mean >= 2.0 && allowed.has(SpmvMethod::Binned) {
-            return (SpmvMethod::Binned, Reason::LongRowsAreCut);
-        }
-    }
-    let method = if empty == 0 { SpmvMethod::Flat } else { SpmvMethod::MergePath };
-    (method, Reason::LongRowsHaveMany)
 }
 
 /// Features of matrices with `rows` rows of `mean` nonzeros on average, of every other kind.
 fn grid(rows: u64, mean: f64) -> impl Iterator<Item = Features> {
-    let nonzeros = (rows as f64 * mean) as u64;
-    let limit = (8.0 * mean).clamp(32.0, 2048.0) as u32;
+    let of_mean = matrix(rows, mean, 0);
+    let (limit, nonzeros) = (f64::from(of_mean.lengths.limit), of_mean.nonzeros);
     let mut all = Vec::new();
-    let limits = [f64::from(limit), f64::from(limit) + 1.0];
-    for longest in [mean.ceil(), (2.0 * mean).floor(), 3.0 * mean, limits[0], limits[1], 50.0 * mean + 2050.0]
-    {
+    for longest in [mean.ceil(), (2.0 * mean).floor(), 3.0 * mean, limit, limit + 1.0, 50.0 * mean + 2050.0] {
         let longest = longest as u64;
-        let long_nonzeros: &[u64] =
-            if longest > u64::from(limit) { &[longest, nonzeros / 8, nonzeros / 8 + 1] } else { &[0] };
-        for (empty, &long) in
-            [0, rows / 3].into_iter().flat_map(|empty| long_nonzeros.iter().map(move |long| (empty, long)))
+        let is_long = longest as f64 > limit;
+        let long_nonzeros: &[u64] = if is_long { &[longest, nonzeros / 8, nonzeros] } else { &[0] };
+        for (empty, &long) in [0, rows / 3, rows / 10 * 9, rows]
+            .into_iter()
+            .flat_map(|empty| long_nonzeros.iter().map(move |long| (empty, long)))
         {
-            let long = Long { rows: u64::from(long > 0), nonzeros: long, pieces: long / 1024 };
-            let lengths = Lengths { longest, empty, mean, limit, long };
+            let long =
+                Long { rows: long.min(rows).min(u64::from(is_long)), nonzeros: long, pieces: long / 1024 };
+            let lengths = Lengths { longest, empty, long, ..of_mean.lengths };
             for (value, offset_bytes) in [(ScalarType::F32, 4), (ScalarType::F64, 8)] {
-                for (multiprocessors, l2_bytes) in [(1, None), (40, Some(4 << 20)), (132, Some(50 << 20))] {
-                    all.push(Features {
-                        rows,
-                        cols: rows,
-                        nonzeros,
-                        lengths,
-                        windows: None,
-                        value,
-                        offset_bytes,
-                        multiprocessors,
-                        l2_bytes,
-                        may_narrow: false,
-                    });
+                for (multiprocessors, l2_bytes) in
+                    [(0, Some(0)), (1, None), (40, Some(4 << 20)), (132, Some(60 << 20))]
+                {
+                    all.push(Features { lengths, value, offset_bytes, multiprocessors, l2_bytes, ..of_mean });
                 }
             }
         }
@@ -181,27 +68,157 @@ fn variants(features: Features) -> impl Iterator<Item = Features> {
         .flat_map(move |windows| [false, true].map(|may_narrow| Features { windows, may_narrow, ..features }))
 }
 
+fn all() -> impl Iterator<Item = Features> {
+    [0, 1, 500, 30_000, 120_000, 300_000, 5_000_000]
+        .into_iter()
+        .flat_map(|rows| [0.0, 0.5, 3.0, 12.0, 15.0, 56.0, 200.0, 768.0, 3000.0].map(|mean| (rows, mean)))
+        .flat_map(|(rows, mean)| grid(rows, mean))
+        .flat_map(variants)
+}
+
+fn expected_lanes(features: &Features) -> u32 {
+    let wave = features.multiprocessors * 2048;
+    let least = match policy::spmv_lanes(features.rows, features.nonzeros) {
+        2 if features.rows <= features.multiprocessors * 256 => 4,
+        lanes => lanes,
+    };
+    let mean = features.nonzeros as f64 / features.rows.max(1) as f64;
+    let wider = [32, 16, 8, 4]
+        .into_iter()
+        .find(|&lanes| features.rows * u64::from(lanes) <= wave && f64::from(lanes) <= mean / 2.0);
+    least.max(wider.unwrap_or(2))
+}
+
+/// The candidates before the last one that rules decide.
+fn by_rules(features: &Features) -> Option<Vec<(SpmvMethod, Reason)>> {
+    let Lengths { mean, longest, empty, limit, .. } = features.lengths;
+    let is_f32 = features.value == ScalarType::F32;
+    let are_enough = features.rows >= features.multiprocessors * 8;
+    if are_enough && mean >= 768.0 && longest as f64 <= 2.0 * mean {
+        let narrow = features.may_narrow.then_some((SpmvMethod::NarrowColumns, Reason::RowLengths));
+        return Some(narrow.into_iter().chain([(SpmvMethod::Block, Reason::RowLengths)]).collect());
+    }
+    let window_rows = if is_f32 { 768 } else { 2048 } * features.multiprocessors;
+    if longest <= u64::from(limit)
+        && mean >= 15.0
+        && features.rows >= window_rows
+        && let Some(found) = features.windows
+    {
+        if found.are_worth_it(features.nonzeros, is_f32 && mean >= 56.0) {
+            return Some(vec![(SpmvMethod::Windows, Reason::Windows)]);
+        }
+        if empty == 0 && found.are_too_narrow(features.nonzeros) {
+            return Some(vec![(SpmvMethod::Flat, Reason::ScatteredColumns)]);
+        }
+    }
+    None
+}
+
+/// Whether the matrix stays in a cache, written out in numbers.
+fn fits(features: &Features) -> bool {
+    let value = if features.value == ScalarType::F32 { 4 } else { 8 };
+    let x = (features.cols * value).min(32 * features.nonzeros);
+    let bytes = features.nonzeros * (value + 4) + features.rows * (value + features.offset_bytes) + x;
+    features.l2_bytes.is_some_and(|l2| bytes <= l2 / 10 * 7)
+}
+
+/// Checks candidates in the order of their estimates, and returns the first of them.
+fn check_estimates(features: &Features, candidates: &[Candidate]) -> SpmvMethod {
+    let Lengths { mean, longest, empty, limit, long } = features.lengths;
+    let (is_narrow, estimated) = match candidates {
+        [Candidate { method: SpmvMethod::NarrowColumns, .. }, rest @ ..] => (true, rest),
+        all => (false, all),
+    };
+    let time = |one: &Candidate| estimate(features, one.method).expect("an estimate");
+    assert!(estimated.iter().all(|one| time(one).is_finite() && time(one) >= 3.9), "{features:?}");
+    assert!(estimated.iter().all(|one| matches!(one.reason, Reason::Estimate { .. })), "{estimated:?}");
+    assert!(estimated.is_sorted_by(|left, right| time(left) <= time(right)), "{features:?}: {estimated:?}");
+    let has = |method| estimated.iter().any(|one| one.method == method);
+    assert!(has(SpmvMethod::MergePath) && has(SpmvMethod::Vector), "they suit all matrices");
+    assert_eq!(has(SpmvMethod::Flat), empty == 0);
+    assert_eq!(has(SpmvMethod::Binned), long.rows > 0 && (features.rows - empty) * 5 >= features.rows);
+    assert_eq!(has(SpmvMethod::RowTiles), (features.rows - empty) * 5 >= features.rows);
+    assert_eq!(has(SpmvMethod::RowBlocks), empty * 2 <= features.rows);
+    let best = estimated[0].method;
+    let saves_time = match best {
+        SpmvMethod::RowTiles | SpmvMethod::RowBlocks => !fits(features) || mean < 12.0,
+        SpmvMethod::Block => false,
+        _ => !fits(features),
+    };
+    assert_eq!(is_narrow, features.may_narrow && longest <= u64::from(limit) && saves_time, "{features:?}");
+    best
+}
+
 #[test]
-fn the_first_candidate_that_is_allowed_is_the_expected_one() {
+fn rules_come_before_estimates() {
     let (mut cases, mut seen) = (0, Vec::new());
-    for rows in [0, 1, 500, 30_000, 120_000, 300_000, 5_000_000] {
-        for mean in [0.0, 0.5, 3.0, 7.9, 8.0, 11.9, 12.0, 14.9, 15.0, 40.0, 55.9, 56.0, 200.0, 768.0, 3000.0]
-        {
-            for features in grid(rows, mean).flat_map(variants) {
-                let candidates = candidates(&features);
-                for allowed in Allowed::all() {
-                    let first = candidates.iter().find(|one| allowed.has(one.method)).expect("a last one");
-                    let (method, reason) = expected(&features, allowed);
-                    assert_eq!((first.method, first.reason), (method, reason), "{features:?}, {allowed:?}");
-                    assert_eq!(features.lanes(), expected_lanes(&features));
-                    cases += 1;
-                    if !seen.contains(&(method, reason)) {
-                        seen.push((method, reason));
-                    }
-                }
+    for features in all() {
+        let candidates = candidates(&features);
+        let (last, others) = candidates.split_last().expect("a last one");
+        let always = if features.lengths.empty == 0 { SpmvMethod::Flat } else { SpmvMethod::MergePath };
+        assert_eq!((last.method, last.reason), (always, Reason::AnyRows));
+        let best = if let Some(expected) = by_rules(&features) {
+            let others: Vec<_> = others.iter().map(|one| (one.method, one.reason)).collect();
+            assert_eq!(others, expected, "{features:?}");
+            others[0].0
+        } else {
+            check_estimates(&features, others)
+        };
+        if features.multiprocessors > 0 {
+            assert_eq!(features.lanes(), expected_lanes(&features));
+        }
+        assert!(candidates.iter().all(|one| !one.reason.explain(&features).is_empty()));
+        cases += 1;
+        if !seen.contains(&best) {
+            seen.push(best);
+        }
+    }
+    assert!(cases > 10_000, "{cases} cases");
+    assert!(seen.len() >= 10, "nearly every method comes up: {seen:?}");
+}
+
+#[test]
+fn a_longer_row_is_not_estimated_shorter() {
+    for rows in [500, 30_000, 1_000_000] {
+        for mean in [1.0, 5.0, 14.0, 60.0, 200.0] {
+            for method in ESTIMATED {
+                let longest = [1, 2, 4, 8].map(|times| times * mean as u64);
+                let times = longest.map(|longest| estimate(&matrix(rows, mean, longest), method));
+                assert!(times.is_sorted(), "{method}, {rows} rows of {mean}: {times:?}");
             }
         }
     }
-    assert!(cases > 50_000, "{cases} cases");
-    assert_eq!(seen.len(), 13, "every outcome comes up: {seen:?}");
+}
+
+#[test]
+fn nothing_to_do_takes_a_launch() {
+    let nothing = Features { cols: 10, ..matrix(0, 0.0, 0) };
+    assert_eq!(estimate(&nothing, SpmvMethod::Block), Some(3.95));
+    assert_eq!(estimate(&nothing, SpmvMethod::MergePath), Some(5.2));
+    assert_eq!(estimate(&nothing, SpmvMethod::Windows), None);
+}
+
+/// Structures for which one method was much faster than most others.
+#[test]
+fn the_fastest_method_of_clear_cases() {
+    let uneven = |rows, mean, longest, empty, (long_rows, long_nonzeros)| {
+        let matrix = matrix(rows, mean, longest);
+        let long =
+            Long { rows: long_rows, nonzeros: long_nonzeros, pieces: long_nonzeros / 1024 + long_rows };
+        Features { lengths: Lengths { empty, long, ..matrix.lengths }, ..matrix }
+    };
+    for (features, method) in [
+        (matrix(27_992, 38.0, 38), SpmvMethod::Vector),
+        (uneven(723_638, 1.3, 4, 320_088, (0, 0)), SpmvMethod::Scalar),
+        (uneven(3207, 15.6, 84, 1163, (0, 0)), SpmvMethod::Warp),
+        (matrix(1390, 362.8, 1296), SpmvMethod::Block),
+        (matrix(4_000_000, 5.0, 5), SpmvMethod::RowTiles),
+        (matrix(1_000_000, 27.0, 27), SpmvMethod::RowBlocks),
+        (matrix(2494, 181.7, 2380), SpmvMethod::Flat),
+        (uneven(10_394, 109.1, 4552, 1000, (150, 300_000)), SpmvMethod::MergePath),
+        (uneven(1, 1e6, 1_000_000, 0, (1, 1_000_000)), SpmvMethod::MergePath),
+        (matrix(2000, 2000.0, 2000), SpmvMethod::Block),
+    ] {
+        assert_eq!(candidates(&features)[0].method, method, "{features:?}");
+    }
 }
