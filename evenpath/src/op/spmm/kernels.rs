@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use evenpath_kernels::spmm::{DenseUpdate, DenseView, Pieces, SpmmRows, SpmmTranspose, TRANSPOSE_TILE};
 
 use super::long_rows::LongRows;
-use super::shape::{Moves, Rows, group, is_split, most_lanes_log2, reads_columns, room};
+use super::shape::{Moves, Rows, group, is_busy, is_split, most_lanes_log2, reads_columns, room};
 use super::{Product, SpmmOptions, SpmmPlanInfo};
 use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, MAX_GRID};
 use crate::op::spmv::TaggedSums;
@@ -55,7 +55,8 @@ impl<T: Storage> Kernels<T> {
         let block_size = device.variant::<SpmmRows<T, T, O>>(moves.variant(Rows::Alone)).info().block_size;
         let most_lanes_log2 = most_lanes_log2(options.layout, block_size, T::SIZE);
         let group = group(columns as u32, moves.width, mean, room, most_lanes_log2);
-        let long_rows = LongRows::find(matrix, multiprocessors, group)?;
+        let long_rows =
+            LongRows::find(matrix, multiprocessors, group, is_busy(columns as u32, moves.width, room))?;
         let sums = long_rows.sums::<Compute<T>>(device, columns, columns.div_ceil(LEAST_TILE))?;
         let b_by_rows = Mutex::new(workspace(device, if copies { matrix.cols() } else { 0 }, columns)?);
         Ok(Self { long_rows, mean, multiprocessors, room, columns, sums, b_by_rows })

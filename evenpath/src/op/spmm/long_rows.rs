@@ -13,6 +13,10 @@ use crate::{Offset, Storage, Value};
 const MOST_STEPS: std::ops::RangeInclusive<u32> = 32..=512;
 const MOST_STEPS_OF_MANY: u32 = 128;
 
+/// As the end of [`MOST_STEPS`], where a lane for each row and packet of columns keeps the device busy: then only rows that are
+/// longer than others delay the product.
+const MOST_STEPS_IF_BUSY: u32 = 1 << 16;
+
 /// Rows this many times longer than the mean are cut, within the limits of [`MOST_STEPS`]: if all of very many rows are
 /// long, none is cut, because pieces of short rows cost more than the rows.
 const LONG_BY: f64 = 4.0;
@@ -29,14 +33,16 @@ const BLOCK_PIECE: [u32; 2] = [7, 9];
 /// the nonzeros of a warp's.
 const BUSY_BLOCKS: u64 = 8;
 
-/// The most nonzeros of a row that is not cut: for groups `group`, of a matrix with so many rows and nonzeros.
-fn longest_row(rows: usize, nonzeros: usize, multiprocessors: u32, group: Group) -> u32 {
+/// The most nonzeros of a row that is not cut: for groups `group`, of a matrix with so many rows and nonzeros, whose rows alone
+/// keep the device busy or do not.
+fn longest_row((rows, nonzeros): (usize, usize), multiprocessors: u32, group: Group, is_busy: bool) -> u32 {
     let mean_steps = nonzeros as f64 / (rows.max(1) as f64 * f64::from(1 << group.side_log2));
     // A warp takes a nonzero for each of its lanes over a column.
     let a_step = f64::from(multiprocessors) * BUSY_WARPS * f64::from(WARP_SIZE >> group.columns_log2);
     let share = (nonzeros as f64 / a_step) as u32;
     let least = (share / 2).clamp(*MOST_STEPS.start(), MOST_STEPS_OF_MANY);
-    let steps = ((LONG_BY * mean_steps) as u32).min(share).clamp(least, *MOST_STEPS.end());
+    let most = if is_busy { MOST_STEPS_IF_BUSY } else { *MOST_STEPS.end() };
+    let steps = ((LONG_BY * mean_steps) as u32).min(share).clamp(least, most);
     steps.next_power_of_two() << group.side_log2
 }
 
@@ -62,15 +68,17 @@ pub(super) struct LongRows {
 }
 
 impl LongRows {
-    /// Finds them: counts, waits for the counts, and lists. Blocks sum pieces unless that leaves most of them with little to do.
+    /// Finds them, where rows alone keep the device busy or do not: counts, waits for the counts, and lists. Blocks sum pieces
+    /// unless that leaves most of them with little to do.
     pub(super) fn find<S: Storage, O: Offset>(
         matrix: &DeviceCsr<S, O>,
         multiprocessors: u32,
         group: Group,
+        is_busy: bool,
     ) -> Result<Self, DeviceError> {
         let (rows, nonzeros) = (matrix.rows(), matrix.nnz());
         let mut found = Self {
-            longest: longest_row(rows, nonzeros, multiprocessors, group),
+            longest: longest_row((rows, nonzeros), multiprocessors, group, is_busy),
             count: 0,
             lanes_log2: BLOCK_PIECE[0],
             piece_log2: block_piece_log2(nonzeros, multiprocessors),
@@ -185,7 +193,7 @@ mod tests {
     #[test]
     fn rows_are_cut_by_what_there_is_to_do() {
         let longest = |rows, nonzeros, columns_log2, side_log2| {
-            longest_row(rows, nonzeros, 132, Group { columns_log2, side_log2 })
+            longest_row((rows, nonzeros), 132, Group { columns_log2, side_log2 }, false)
         };
         assert_eq!(longest(1_000_000, 20_000_000, 5, 0), 128, "a long row among shorter ones");
         assert_eq!(longest(1_000_000, 3_000_000, 5, 0), 128, "a long row among many short ones");
@@ -196,6 +204,17 @@ mod tests {
         assert_eq!(longest(0, 0, 5, 0), 32);
         assert_eq!(longest(1, 1 << 40, 5, 0), 512);
         assert_eq!(longest(1, usize::MAX, 0, 5), 512 << 5);
+    }
+
+    #[test]
+    fn rows_that_keep_the_device_busy_are_cut_if_they_are_longer_than_others() {
+        let longest = |rows, nonzeros| {
+            longest_row((rows, nonzeros), 132, Group { columns_log2: 5, side_log2: 0 }, true)
+        };
+        assert_eq!(longest(2000, 4_000_000), 2048, "none of 2000");
+        assert_eq!(longest(100_000, 30_000_000), 2048, "four times the mean");
+        assert_eq!(longest(1_000_000, 20_000_000), 128);
+        assert_eq!(longest(1 << 17, 1 << 45), 1 << 16);
     }
 
     #[test]

@@ -40,6 +40,16 @@ pub(super) fn room(multiprocessors: u32, rows: usize) -> f64 {
     (u64::from(multiprocessors) * BUSY_THREADS) as f64 / rows.max(1) as f64
 }
 
+/// How much of the [`room`] in whole waves the lanes of all rows take at least, if rows alone keep the device busy. What they leave
+/// of the last wave is idle.
+const FULL_WAVES: f64 = 0.85;
+
+/// Whether rows that are alike, of `columns` columns, `width` of them per lane, keep the device busy without being cut.
+pub(super) fn is_busy(columns: u32, width: u32, room: f64) -> bool {
+    let waves = f64::from(columns.div_ceil(width)) / room;
+    waves >= FULL_WAVES * waves.ceil()
+}
+
 /// log2 of the most lanes of a group: a warp or, for a C by columns, those with which a block of `block_size` threads stores whole
 /// sectors of C's columns.
 pub(super) fn most_lanes_log2(layout: Layout, block_size: u32, element_bytes: usize) -> u32 {
@@ -292,6 +302,15 @@ mod tests {
         assert!(reads_columns(10_000, 32, 132) && !reads_columns(100_000, 32, 132));
         assert!(reads_columns(0, 1, 0) && !reads_columns(1, 1, 0));
         assert!(!reads_columns(usize::MAX, usize::MAX, u32::MAX));
+    }
+
+    #[test]
+    fn rows_alone_keep_a_device_busy_if_they_fill_its_waves() {
+        let is_busy = |rows, columns| is_busy(columns, 2, room(132, rows));
+        assert!(is_busy(2000, 128) && !is_busy(2000, 64), "most of one wave, and half of it");
+        assert!(!is_busy(2200, 128) && is_busy(4000, 128), "a little more than one, and almost two");
+        assert!(is_busy(1_000_000, 2) && !is_busy(1, 128));
+        assert!(!super::is_busy(1, 1, f64::INFINITY) && super::is_busy(0, 1, 1.0));
     }
 
     #[test]
