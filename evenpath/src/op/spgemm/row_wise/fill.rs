@@ -20,7 +20,7 @@ pub(super) fn fill<V: Value, O: Offset>(
         ranks.add(product, rows, &mut target)?;
     }
     let fill = Fill { rows, product, c: target.view() };
-    for bin in &rows.bins.filled {
+    for bin in &rows.bins.launches(product.operands.device()) {
         match bin.class {
             Class::Empty => {}
             Class::Hash { .. } => fill.by_hash(bin)?,

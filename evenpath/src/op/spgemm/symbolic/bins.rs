@@ -1,7 +1,8 @@
 use evenpath_kernels::spgemm::{CLASSES, Class, RowList, Spans, SpgemmClassify, SpgemmListRows};
 
+use super::shapes::WINDOW_BLOCKS;
 use super::zeroed::CountWords;
-use crate::device::{DeviceSlice, DeviceVec};
+use crate::device::{Device, DeviceSlice, DeviceVec};
 use crate::op::OpError;
 
 /// Rows up to this size never use windows.
@@ -21,6 +22,7 @@ pub(in crate::op::spgemm) struct Bins {
 }
 
 /// Rows of one class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::op::spgemm) struct Bin {
     pub(in crate::op::spgemm) class: Class,
     /// The index in the list of the first row.
@@ -91,7 +93,47 @@ impl Bins {
     }
 }
 
+/// Rows for each multiprocessor up to which windows of several classes share a launch: four for each block that it runs at once.
+const SHARED_LAUNCH_ROWS: u32 = 32;
+
+/// The bins as they are launched on a device of so many multiprocessors: of windows with the same blocks, those with few rows are put
+/// together, so that the longest rows of one are not waited for before the next begins.
+fn launches(bins: &[Bin], multiprocessors: u32) -> Vec<Bin> {
+    let most_rows = SHARED_LAUNCH_ROWS.saturating_mul(multiprocessors);
+    let mut launches: Vec<Bin> = Vec::new();
+    for bin in bins {
+        match launches.last_mut() {
+            Some(last) if have_same_blocks(last.class, bin.class) && last.rows + bin.rows <= most_rows => {
+                *last = Bin {
+                    class: bin.class,
+                    start: last.start,
+                    rows: last.rows + bin.rows,
+                    largest: last.largest.max(bin.largest),
+                    widest: last.widest.max(bin.widest),
+                };
+            }
+            _ => launches.push(*bin),
+        }
+    }
+    launches
+}
+
+/// Whether both are classes of windows, which blocks of the same size take.
+fn have_same_blocks(one: Class, other: Class) -> bool {
+    match (one, other) {
+        (Class::Window { size_class: one }, Class::Window { size_class: other }) => {
+            WINDOW_BLOCKS[one] == WINDOW_BLOCKS[other]
+        }
+        _ => false,
+    }
+}
+
 impl Bins {
+    /// The bins that have rows, as they are launched.
+    pub(in crate::op::spgemm) fn launches(&self, device: &Device) -> Vec<Bin> {
+        launches(&self.filled, device.properties().multiprocessors)
+    }
+
     /// The rows of a bin.
     pub(in crate::op::spgemm) fn rows(&self, bin: &Bin) -> RowList {
         self.rows_from(bin.start, bin.rows)
@@ -102,5 +144,28 @@ impl Bins {
         let is_listed = !self.list.is_empty();
         let rows = self.list.as_global().skip(if is_listed { start as usize } else { 0 });
         RowList { rows, len, is_listed: u32::from(is_listed) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_rows_of_windows_with_the_same_blocks_share_a_launch() {
+        let bin = |class, start, rows, largest, widest| Bin { class, start, rows, largest, widest };
+        let window = |size_class| Class::Window { size_class };
+        let bins = [
+            bin(Class::Hash { size: 64 }, 0, 5, 60, 900),
+            bin(window(0), 5, 7, 200, 100),
+            bin(window(1), 12, 100, 1000, 9000),
+            bin(window(1), 112, 20, 900, 40_000),
+            bin(window(2), 132, 8, 4000, 3000),
+            bin(window(3), 140, 1, 90_000, 70_000),
+        ];
+        let together = bin(window(2), 12, 128, 4000, 40_000);
+        assert_eq!(launches(&bins, 4), [bins[0], bins[1], together, bins[5]]);
+        assert_eq!(launches(&bins, 1), bins);
+        assert_eq!(launches(&[], 4), []);
     }
 }

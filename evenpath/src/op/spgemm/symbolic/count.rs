@@ -19,7 +19,7 @@ impl Rows {
         lengths: &mut DeviceSlice<u64>,
     ) -> Result<(), OpError> {
         let lengths = lengths.as_global_mut();
-        for bin in &self.bins.filled {
+        for bin in &self.bins.launches(operands.device()) {
             match bin.class {
                 Class::Empty => {}
                 Class::Hash { .. } => self.count_by_hash(bin, operands, lengths)?,

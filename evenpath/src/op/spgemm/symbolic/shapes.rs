@@ -96,9 +96,12 @@ pub(in crate::op::spgemm) fn lanes_log2(mean: f64, least: u32, most: u32) -> u32
     (mean.min(1e9).ceil() as u32).next_power_of_two().ilog2().clamp(least, most)
 }
 
+/// Threads of a block for a row that uses windows, by the class of its size.
+pub(super) const WINDOW_BLOCKS: [u32; 4] = [32, 128, 128, 512];
+
 /// The instance for rows of a class of sizes.
 pub(in crate::op::spgemm) fn window_instance<K: Kernel>(size_class: usize) -> &'static KernelInfo {
-    block_instance::<K>([32, 128, 128, 512][size_class])
+    block_instance::<K>(WINDOW_BLOCKS[size_class])
 }
 
 /// The instance with blocks of `block` threads.
