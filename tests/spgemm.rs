@@ -179,14 +179,19 @@ fn one_huge_row_and_column() {
     }
 }
 
-/// Rows of A whose products are counted by all warps, among shorter ones; B has rows of all lengths, including 0.
+/// Rows of A whose products are counted by all warps, among shorter ones, and more of them than a warp has lanes; B has rows of all
+/// lengths, including 0.
 #[test]
 fn rows_of_a_with_very_many_entries() {
     let lengths = [1025, 0, 3, 1024, 2500, 1024 + 128, 1, 1024 + 129, 60];
     let a: Csr<f64> = banded(2600, &lengths, 1);
     let b: Csr<f64> = banded(500, &(0..2600).map(|row| row % 7 * (row % 3)).collect::<Vec<_>>(), 3);
+    let many_lengths: Vec<usize> = (0..70).map(|row| row % 2 * (1025 + row * 3)).collect();
+    let many: Csr<f64> = banded(1300, &many_lengths, 1);
+    let short: Csr<f64> = banded(40, &(0..1300).map(|row| row % 2).collect::<Vec<_>>(), 1);
     for under_test in devices() {
         check(&under_test.device, &a, &b);
+        check(&under_test.device, &many, &short);
         let (wide_a, wide_b) = (a.clone().try_into_offsets::<u64>(), b.clone().try_into_offsets::<u64>());
         check(&under_test.device, &wide_a.unwrap(), &wide_b.unwrap());
     }

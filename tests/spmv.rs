@@ -350,14 +350,13 @@ fn a_plan_follows_the_rows() {
         assert_eq!(of_rows(&[1000; 40]), SpmvMethod::Block);
         // A warp a row, for few rows of which one is longer than the others by more than eight times.
         assert_eq!(of_rows(&[vec![5; multiprocessors * 8], vec![150]].concat()), SpmvMethod::Warp);
-        // More rows than a few multiprocessors run at once, and than have windows.
         // More rows than a few multiprocessors run at once, and fewer than have windows.
         if multiprocessors <= 32 {
-            assert_eq!(of_rows(&[5; 40_000]), SpmvMethod::RowTiles);
+            assert_eq!(of_rows(&[5].repeat(40_000)), SpmvMethod::RowTiles);
             assert_eq!(of_rows(&vec![30; multiprocessors * 700]), SpmvMethod::RowBlocks);
         } else {
-            assert_eq!(of_rows(&[5; 40_000]), SpmvMethod::Vector);
-            assert_eq!(of_rows(&[30; 20_000]), SpmvMethod::Vector);
+            assert_eq!(of_rows(&[5].repeat(40_000)), SpmvMethod::Vector);
+            assert_eq!(of_rows(&[30].repeat(20_000)), SpmvMethod::Vector);
         }
         assert_eq!(of_rows(&[vec![5; 4000], vec![2500]].concat()), SpmvMethod::Flat);
         assert_eq!(of_rows(&[vec![5; 4000], vec![0, 2500]].concat()), SpmvMethod::MergePath);

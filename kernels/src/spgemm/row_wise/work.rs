@@ -184,29 +184,41 @@ impl<O: Offset> SpgemmLongRowWork<O> {
         let block_warps = BLOCK as u32 / thread::WARP_SIZE;
         let (own_warp, warps) = (thread::block() * block_warps + thread::warp(), self.blocks * block_warps);
         let listed = self.long_rows.load(0);
-        // Pieces are dealt to the warps in turn, each row continuing after the previous one.
+        // Each lane finds a row. Their pieces are dealt to the warps in turn, each row continuing after the previous one.
         let (mut at, mut first_warp) = (0, 0);
         while at < listed {
-            let row = self.long_rows.load(1 + at as usize);
-            let entries = a.entries_if(row, true);
-            let pieces = entries.len.div_ceil(PIECE);
+            let is_row = at + thread::lane() < listed;
+            let row = self.long_rows.load_if((1 + at + thread::lane()) as usize, is_row);
+            let entries = a.entries_if(row, is_row);
+            let own_pieces = entries.len.div_ceil(PIECE);
+            let behind = warp::inclusive_sum(own_pieces);
+            let pieces = warp::shuffle(warp::FULL, behind, thread::WARP_SIZE - 1);
             let mut piece =
                 if own_warp < first_warp { own_warp + warps - first_warp } else { own_warp - first_warp };
             while piece < pieces {
-                let left = entries.len - piece * PIECE;
-                let len = if left < PIECE { left } else { PIECE };
-                let begin = entries.begin + piece as usize * PIECE as usize;
-                let (count, first, last) = warp_work(a, b, Entries { begin, len });
-                if thread::lane() == 0 && count > 0 {
-                    let RowWork { products, firsts, lasts } = self.work;
-                    products.fetch_add(row as usize, count, Ordering::Relaxed, Scope::Device);
-                    firsts.fetch_min(row as usize, first, Ordering::Relaxed, Scope::Device);
-                    lasts.fetch_max(row as usize, last, Ordering::Relaxed, Scope::Device);
-                }
+                let source = warp::ballot(warp::FULL, behind <= piece).count_ones();
+                let of_row = piece - warp::shuffle(warp::FULL, behind - own_pieces, source);
+                let len = warp::shuffle(warp::FULL, entries.len, source) - of_row * PIECE;
+                let len = if len < PIECE { len } else { PIECE };
+                let begin = warp::shuffle(warp::FULL, entries.begin as u64, source) as usize;
+                let begin = begin + of_row as usize * PIECE as usize;
+                self.add(warp::shuffle(warp::FULL, row, source), warp_work(a, b, Entries { begin, len }));
                 piece += warps;
             }
             first_warp = (first_warp + pieces) % warps;
-            at += 1;
+            at += thread::WARP_SIZE;
+        }
+    }
+
+    /// Adds the work of a warp's piece to that of its row.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn add(self, row: u32, (count, first, last): (u64, u32, u32)) {
+        if thread::lane() == 0 && count > 0 {
+            let RowWork { products, firsts, lasts } = self.work;
+            products.fetch_add(row as usize, count, Ordering::Relaxed, Scope::Device);
+            firsts.fetch_min(row as usize, first, Ordering::Relaxed, Scope::Device);
+            lasts.fetch_max(row as usize, last, Ordering::Relaxed, Scope::Device);
         }
     }
 }
