@@ -2,7 +2,7 @@
 
 use super::operands::{check_shape, check_slices};
 use super::{OpError, countable};
-use crate::cpu::{RowMerge, Spgemm, SpmvCut, SpmvTiles, write_row_offsets};
+use crate::cpu::{RowMerge, Spgemm, SpgemmArrays, SpmvCut, SpmvTiles, write_row_offsets};
 use crate::device::host_zeros;
 use crate::matrix::first_descent;
 use crate::operation::Elementwise;
@@ -83,7 +83,12 @@ impl<V: Value, O: Offset> Csr<V, O> {
         let (a_rows, b_cols) = (self.rows(), b.cols());
         check_shape("B", (b.rows(), b_cols), (self.cols(), b_cols))?;
         check_canonical(self, b)?;
-        let product = Spgemm::new(self.view(), b.view());
+        // SAFETY: both were checked.
+        let product = unsafe { Spgemm::new(self.view(), b.view()) };
+        if let Some(SpgemmArrays { row_offsets, column_indices, values }) = product.multiply() {
+            countable::<O>(column_indices.len() as u64, WIDER)?;
+            return Ok(Self::from_valid(a_rows, b_cols, row_offsets, column_indices, values));
+        }
         let offsets = product.row_offsets();
         let nonzeros = countable::<O>(offsets[a_rows], WIDER)?;
         let (mut column_indices, mut values) = (host_zeros(nonzeros)?, host_zeros(nonzeros)?);

@@ -1,12 +1,38 @@
 //! Products on the CPU.
 
 use super::SpgemmMethod;
-use super::base::{Arrays, Operands, Product, Workspace, convert_offsets, result_arrays};
+use super::base::{
+    Arrays, Operands, Product, Workspace, convert_offsets, countable, result_arrays, result_required,
+};
 use super::strategy::{Found, Info, Strategy};
-use crate::device::DeviceVec;
+use crate::cpu::SpgemmArrays;
+use crate::device::{DeviceKind, DeviceVec};
 use crate::op::OpError;
 use crate::op::device_csr::Pattern;
 use crate::{Offset, Value};
+
+/// The product in one pass, on the CPU; `None` on other devices, where memory is limited, and where there is not enough for as
+/// many entries as C may have.
+pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
+    operands: Operands<'_, V, O>,
+    limit: Option<u64>,
+    workspace: &Workspace,
+) -> Result<Option<Arrays<V, C>>, OpError> {
+    let device = operands.device();
+    if device.kind() != DeviceKind::Cpu || limit.is_some() || device.memory_limit().is_some() {
+        return Ok(None);
+    }
+    let Some(product) = operands.product().on_cpu().multiply::<C>() else { return Ok(None) };
+    let SpgemmArrays { row_offsets, column_indices, values } = product;
+    let nonzeros = values.len() as u64;
+    countable::<C>(nonzeros)?;
+    let _charge = workspace.take("the result", result_required::<V, C>(operands.a.rows(), nonzeros))?;
+    Ok(Some(Arrays {
+        row_offsets: device.adopt(row_offsets)?,
+        column_indices: device.adopt(column_indices)?,
+        values: device.adopt(values)?,
+    }))
+}
 
 /// Row by row, on all threads.
 pub(super) struct OnCpu {
