@@ -33,6 +33,8 @@ use crate::{CsrView, Offset, Value};
 const SAMPLED_PART: usize = 31;
 /// The most rows of a sample.
 const MOST_SAMPLED: usize = 1 << 12;
+/// Rows of a sample per task.
+const SAMPLED_AT_ONCE: usize = 1 << 7;
 /// Entries that C has room for, for each that is expected.
 const MARGIN: f64 = 1.06;
 
@@ -43,15 +45,22 @@ pub(crate) struct Spgemm<'a, V, O> {
     instructions: Instructions,
 }
 
+/// Runs something on a thread of the pool: what it runs in parallel then does not wait for another thread to wake up each time.
+pub(crate) fn in_pool<R: Send>(run: impl FnOnce() -> R + Send) -> R {
+    rayon::scope(|_| run())
+}
+
 impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
     /// Divides the work into tasks.
     ///
     /// # Safety
     /// Both matrices are canonical, and B has a row for each column of A.
     pub(crate) unsafe fn new(a: CsrView<'a, V, O>, b: CsrView<'a, V, O>) -> Self {
-        let (tasks, repeated) = Tasks::new(&a, &b);
         // SAFETY: guaranteed by the caller.
-        let rows = unsafe { Rows::new(a, b, repeated) };
+        let (tasks, rows) = unsafe {
+            let (tasks, repeated) = Tasks::new(&a, &b);
+            (tasks, Rows::new(a, b, repeated))
+        };
         Self { rows, tasks, instructions: Instructions::fastest() }
     }
 
@@ -60,7 +69,7 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
         self.tasks.products
     }
 
-    /// C, computed in one pass. `None` if there is no memory. If C has more entries than `C` counts, row offsets are not right, but
+    /// C, computed in one pass. `None` if there is no memory or `C` seems not to count its entries. If C has more entries than `C` counts, row offsets are not right, but
     /// its arrays have the right length.
     pub(crate) fn multiply<C: Offset>(&self) -> Option<SpgemmArrays<V, C>> {
         let mut arrays = SpgemmArrays::new(self.rows.len())?;
@@ -70,6 +79,8 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
         let mut expected = if all_wait { 0 } else { self.expected_entries() };
         let mut ended = 0;
         while ended < tasks.len() {
+            // Counting does not take memory for what cannot be counted.
+            C::try_from_usize(arrays.values.len() + expected)?;
             arrays.reserve(expected)?;
             let left = &tasks[ended..];
             ended += arrays.run(left, all_wait, |task, workspace| {
@@ -85,13 +96,19 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
 
     /// The number of entries that C probably has, from a sample of its rows.
     fn expected_entries(&self) -> usize {
-        let rows =
-            (0..self.rows.len()).into_par_iter().step_by(SAMPLED_PART.max(self.rows.len() / MOST_SAMPLED));
-        let of_row = |row, workspace: &mut Workspace<V>| {
-            self.rows.compute(row..row + 1, workspace, self.instructions);
-            (self.rows.count_products(row), workspace.block.columns().len())
-        };
-        let samples = self.map_tasks(rows, of_row);
+        let step = SAMPLED_PART.max(self.rows.len() / MOST_SAMPLED);
+        let chunks = (0..self.rows.len().div_ceil(step * SAMPLED_AT_ONCE)).into_par_iter();
+        let samples = self.map_tasks(chunks, |chunk, workspace| {
+            let (mut products, mut entries) = (0, 0);
+            for row in (chunk * SAMPLED_AT_ONCE..(chunk + 1) * SAMPLED_AT_ONCE).map(|sample| sample * step) {
+                if row < self.rows.len() {
+                    self.rows.compute(row..row + 1, workspace, self.instructions);
+                    products += self.rows.count_products(row);
+                    entries += workspace.block.columns().len();
+                }
+            }
+            (products, entries)
+        });
         let (products, entries) = samples.iter().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
         let share = (entries as f64 / products.max(1) as f64 * MARGIN).min(1.0);
         (self.tasks.most_entries as f64).min(self.tasks.products as f64 * share) as usize

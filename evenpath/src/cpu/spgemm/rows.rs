@@ -193,6 +193,12 @@ impl<'a, V: Value, O: Offset> Rows<'a, V, O> {
     #[inline(always)]
     unsafe fn compute_row<I: Vectors>(&self, row: usize, workspace: &mut Workspace<V>) {
         let Workspace { block, accumulator, sorter, pairs, .. } = workspace;
+        if let [k] = self.a.column_indices()[self.a.range(row)] {
+            // SAFETY: it is a column of A.
+            let (columns, values) = block.room(unsafe { self.row_of_b(k) }.0.len());
+            let entries = self.scale_row(row, columns, values);
+            return block.end_row(entries);
+        }
         let shape = self.shape(row);
         if shape.products == 0 {
             return block.end_row(0);
@@ -233,9 +239,9 @@ impl<'a, V: Value, O: Offset> Rows<'a, V, O> {
     fn scale_row(&self, row: usize, columns: &mut [u32], values: &mut [V]) -> usize {
         let mut entries = 0;
         for (left, b_columns, b_values) in self.products(row) {
-            columns[..b_columns.len()].copy_from_slice(b_columns);
-            for (value, &right) in values.iter_mut().zip(b_values) {
-                *value = left * right;
+            let to = columns.iter_mut().zip(&mut *values);
+            for ((column, value), (&b_column, &right)) in to.zip(b_columns.iter().zip(b_values)) {
+                (*column, *value) = (b_column, left * right);
             }
             entries += b_columns.len();
         }

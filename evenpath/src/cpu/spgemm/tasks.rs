@@ -23,9 +23,16 @@ pub(super) struct Tasks {
 
 impl Tasks {
     /// The tasks, and which rows have the pattern of the row before.
-    pub(super) fn new<V: Value, O: Offset>(a: &CsrView<'_, V, O>, b: &CsrView<'_, V, O>) -> (Self, Repeated) {
+    ///
+    /// # Safety
+    /// B has a row for each column of A.
+    pub(super) unsafe fn new<V: Value, O: Offset>(
+        a: &CsrView<'_, V, O>,
+        b: &CsrView<'_, V, O>,
+    ) -> (Self, Repeated) {
         let chunks = a.rows().div_ceil(ROWS);
-        let of_chunk = |chunk| Self::of_rows(a, b, chunk * ROWS..a.rows().min((chunk + 1) * ROWS));
+        // SAFETY: guaranteed by the caller.
+        let of_chunk = |chunk| unsafe { Self::of_rows(a, b, chunk * ROWS..a.rows().min((chunk + 1) * ROWS)) };
         let parts: Vec<(Self, usize)> =
             if chunks == 1 { vec![of_chunk(0)] } else { (0..chunks).into_par_iter().map(of_chunk).collect() };
         let (mut all, mut all_shifted) = (Self::default(), 0);
@@ -39,7 +46,10 @@ impl Tasks {
     }
 
     /// The tasks of some rows, and how many of them seem to be shifted.
-    fn of_rows<V: Value, O: Offset>(
+    ///
+    /// # Safety
+    /// B has a row for each column of A.
+    unsafe fn of_rows<V: Value, O: Offset>(
         a: &CsrView<'_, V, O>,
         b: &CsrView<'_, V, O>,
         rows: Range<usize>,
@@ -48,7 +58,13 @@ impl Tasks {
         let (mut start, mut sum) = (rows.start, 0);
         for row in rows.clone() {
             let columns = &a.column_indices()[a.range(row)];
-            let products: u64 = columns.iter().map(|&k| b.range(k as usize).len() as u64).sum();
+            let mut products = 0;
+            for &k in columns {
+                let (offsets, k) = (b.row_offsets(), k as usize);
+                // SAFETY: guaranteed by the caller.
+                let (start, end) = unsafe { (offsets.get_unchecked(k), offsets.get_unchecked(k + 1)) };
+                products += end.to_u64() - start.to_u64();
+            }
             tasks.products += products;
             tasks.most_entries += products.min(b.cols() as u64);
             shifted += usize::from(Repeated::seems_shifted(a, row));
