@@ -54,7 +54,7 @@ impl<V: Value> Accumulator<V> {
             // SAFETY: guaranteed by the caller.
             unsafe {
                 let sum = self.sums.get_unchecked_mut(at);
-                *sum = *sum + left * right;
+                *sum += left * right;
                 *self.is_used.get_unchecked_mut(at) = 1;
                 if SPARSE {
                     *self.groups.get_unchecked_mut(at / FLAGS) = 1;

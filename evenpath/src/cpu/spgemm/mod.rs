@@ -98,7 +98,7 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
     fn expected_entries(&self) -> usize {
         let step = SAMPLED_PART.max(self.rows.len() / MOST_SAMPLED);
         let chunks = (0..self.rows.len().div_ceil(step * SAMPLED_AT_ONCE)).into_par_iter();
-        let samples = self.map_tasks(chunks, |chunk, workspace| {
+        let samples = map_tasks(chunks, |chunk, workspace| {
             let (mut products, mut entries) = (0, 0);
             for row in (chunk * SAMPLED_AT_ONCE..(chunk + 1) * SAMPLED_AT_ONCE).map(|sample| sample * step) {
                 if row < self.rows.len() {
@@ -116,7 +116,7 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
 
     /// The row offsets of C.
     pub(crate) fn row_offsets(&self) -> Vec<u64> {
-        let lengths = self.map_tasks(self.tasks.ranges.par_iter(), |task, workspace| {
+        let lengths = map_tasks(self.tasks.ranges.par_iter(), |task, workspace| {
             self.rows.compute(task.clone(), workspace, self.instructions);
             workspace.block.lengths().collect::<Vec<u64>>()
         });
@@ -132,7 +132,7 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
     pub(crate) fn fill(&self, row_offsets: &[u64], column_indices: &mut [u32], values: &mut [V]) {
         let parts = self.split(row_offsets, column_indices).into_par_iter();
         let parts = parts.zip(self.split(row_offsets, values)).zip(&self.tasks.ranges);
-        self.map_tasks(parts, |((column_indices, values), task), workspace| {
+        map_tasks(parts, |((column_indices, values), task), workspace| {
             self.rows.compute(task.clone(), workspace, self.instructions);
             let block = &workspace.block;
             column_indices.copy_from_slice(block.columns());
@@ -149,7 +149,7 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
     ) {
         let row_offsets: Vec<u64> = row_offsets.iter().map(|offset| offset.to_u64()).collect();
         let parts = self.split(&row_offsets, values).into_par_iter().zip(&self.tasks.ranges);
-        self.map_tasks(parts, |(mut values, task), workspace| {
+        map_tasks(parts, |(mut values, task), workspace| {
             self.rows.compute(task.clone(), workspace, self.instructions);
             for (row, (columns, sums)) in task.clone().zip(workspace.block.rows()) {
                 let wanted = &column_indices[row_offsets[row] as usize..row_offsets[row + 1] as usize];
@@ -158,15 +158,6 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
                 select(columns, sums, wanted, own);
             }
         });
-    }
-
-    /// Runs something for each task, with its thread's workspace.
-    fn map_tasks<T: Send, R: Send>(
-        &self,
-        tasks: impl IndexedParallelIterator<Item = T>,
-        run: impl Fn(T, &mut Workspace<V>) -> R + Sync,
-    ) -> Vec<R> {
-        tasks.map(|task| Workspace::lend(|workspace| run(task, workspace))).collect()
     }
 
     /// Splits an array of entries of C by task.
@@ -179,6 +170,14 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
         };
         self.tasks.ranges.iter().map(part).collect()
     }
+}
+
+/// Runs something for each task, with its thread's workspace.
+fn map_tasks<V: Value, T: Send, R: Send>(
+    tasks: impl IndexedParallelIterator<Item = T>,
+    run: impl Fn(T, &mut Workspace<V>) -> R + Sync,
+) -> Vec<R> {
+    tasks.map(|task| Workspace::lend(|workspace| run(task, workspace))).collect()
 }
 
 /// Writes the sums of the columns that are wanted, and zero where there are none. Columns are ascending.

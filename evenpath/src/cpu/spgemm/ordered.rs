@@ -36,7 +36,7 @@ struct Places<'c, V, C> {
     /// The number of entries of each task that has ended.
     lengths: Vec<Option<usize>>,
     /// The places of tasks whose results are not copied yet.
-    places: Vec<Option<Place<'c, V, C>>>,
+    known: Vec<Option<Place<'c, V, C>>>,
     /// The first task without a place.
     next: usize,
     /// Entries of the tasks before.
@@ -77,7 +77,7 @@ impl<'c, V: Value, C: Offset> Ordered<'c, V, C> {
         let places = Places {
             row_ends,
             lengths: vec![None; count],
-            places: (0..count).map(|_| None).collect(),
+            known: (0..count).map(|_| None).collect(),
             next: 0,
             entries,
             is_full: false,
@@ -139,12 +139,11 @@ impl<'c, V: Value, C: Offset> Ordered<'c, V, C> {
                     }
                     None => true,
                 });
-                match self.place(task) {
-                    Some(place) => place.write(&workspace.block),
-                    None => {
-                        let next = unused.pop().unwrap_or_default();
-                        waiting.push((task, std::mem::replace(&mut workspace.block, next)));
-                    }
+                if let Some(place) = self.place(task) {
+                    place.write(&workspace.block);
+                } else {
+                    let next = unused.pop().unwrap_or_default();
+                    waiting.push((task, std::mem::replace(&mut workspace.block, next)));
                 }
                 if is_full && !self.runs_on {
                     break;
@@ -156,7 +155,7 @@ impl<'c, V: Value, C: Offset> Ordered<'c, V, C> {
 
     /// The place of a task, if all before it have ended.
     fn place(&self, task: usize) -> Option<Place<'c, V, C>> {
-        self.places.lock().places[task].take()
+        self.places.lock().known[task].take()
     }
 }
 
@@ -174,7 +173,7 @@ impl<V, C> Places<'_, V, C> {
             let (values, values_left) = take(&mut self.values).split_at_mut(entries);
             (self.column_indices, self.values) = (columns_left, values_left);
             let row_ends = take(&mut self.row_ends[self.next]);
-            self.places[self.next] = Some(Place { start: self.entries, row_ends, column_indices, values });
+            self.known[self.next] = Some(Place { start: self.entries, row_ends, column_indices, values });
             self.entries += entries;
             self.next += 1;
         }

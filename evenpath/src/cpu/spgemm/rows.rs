@@ -290,7 +290,7 @@ impl<'a, V: Value, O: Offset> Rows<'a, V, O> {
                 ranks = rest;
                 for (&rank, &right) in own.iter().zip(right) {
                     let sum = values.get_unchecked_mut(usize::from(rank));
-                    *sum = *sum + left * right;
+                    *sum += left * right;
                 }
             }
         }

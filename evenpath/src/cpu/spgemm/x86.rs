@@ -243,7 +243,7 @@ fn add_sorted<V: Value>(
                     last = last.wrapping_add(1);
                     values[last] = product(key);
                 } else {
-                    values[last] = values[last] + product(key);
+                    values[last] += product(key);
                 }
             }
         }
