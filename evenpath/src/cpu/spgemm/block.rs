@@ -33,8 +33,9 @@ impl<V: Value> Block<V> {
 
     #[cold]
     fn grow(&mut self, needed: usize) {
-        self.columns.resize(needed.next_power_of_two(), 0);
-        self.values.resize(needed.next_power_of_two(), V::default());
+        let len = needed + needed / 4;
+        self.columns.resize(len, 0);
+        self.values.resize(len, V::default());
     }
 
     /// Room for a row as long as the last one, and the last one.

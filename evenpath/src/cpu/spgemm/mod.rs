@@ -2,8 +2,8 @@
 //!
 //! A row of C is the sum of the rows of B that the row of A selects, in that order, so results do not depend on the number
 //! of threads. Tasks of consecutive rows compute columns and values in one pass, in memory of their thread, and copy them to
-//! C. Where the pattern of C is not known, C has room for as many entries as there may be, and a task's place is known when the
-//! tasks before it are done.
+//! C. Where the pattern of C is not known, a sample of its rows tells how much room it needs, and a task's place is known when the
+//! tasks before it have ended.
 
 mod accumulator;
 mod arrays;
@@ -69,8 +69,8 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
         self.tasks.products
     }
 
-    /// C, computed in one pass. `None` if there is no memory or `C` seems not to count its entries. If C has more entries than `C` counts, row offsets are not right, but
-    /// its arrays have the right length.
+    /// C, computed in one pass. `None` if there is no memory, or `C` seems not to count its entries. If it has more than `C` counts
+    /// after all, row offsets are not right, but the other arrays have the right length.
     pub(crate) fn multiply<C: Offset>(&self) -> Option<SpgemmArrays<V, C>> {
         let mut arrays = SpgemmArrays::new(self.rows.len())?;
         let tasks = &self.tasks.ranges;
@@ -79,7 +79,7 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
         let mut expected = if all_wait { 0 } else { self.expected_entries() };
         let mut ended = 0;
         while ended < tasks.len() {
-            // Counting does not take memory for what cannot be counted.
+            // What cannot be counted is not computed.
             C::try_from_usize(arrays.values.len() + expected)?;
             arrays.reserve(expected)?;
             let left = &tasks[ended..];

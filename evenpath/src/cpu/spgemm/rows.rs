@@ -129,6 +129,8 @@ impl<'a, V: Value, O: Offset> Rows<'a, V, O> {
     /// Has the beginnings of the rows of B that a row of A names brought to the caches.
     #[inline]
     fn fetch(&self, row: usize) {
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = row;
         #[cfg(target_arch = "x86_64")]
         for &k in &self.a.column_indices()[self.a.range(row)] {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

@@ -18,7 +18,7 @@ fn naive<V: Value>(a: &Csr<V>, b: &Csr<V>) -> Bits {
             for b_at in b.view().range(a.column_indices()[at] as usize) {
                 let product = a.values()[at] * b.values()[b_at];
                 let sum = sums.entry(b.column_indices()[b_at]);
-                sum.and_modify(|sum| *sum = *sum + product).or_insert(product);
+                sum.and_modify(|sum| *sum += product).or_insert(product);
             }
         }
         for (column, sum) in sums {

@@ -11,8 +11,7 @@ use crate::op::OpError;
 use crate::op::device_csr::Pattern;
 use crate::{Offset, Value};
 
-/// The product in one pass, on the CPU; `None` on other devices, where memory is limited, and where there is not enough for as
-/// many entries as C may have.
+/// The product in one pass, on the CPU; `None` on other devices, where memory is limited, and where there is not enough.
 pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
     operands: Operands<'_, V, O>,
     limit: Option<u64>,
