@@ -82,7 +82,7 @@ impl<V: Value, O: Offset> Csr<V, O> {
     pub fn multiply(&self, b: &Self) -> Result<Self, OpError> {
         check_shape("B", (b.rows(), b.cols()), (self.cols(), b.cols()))?;
         check_canonical(self, b)?;
-        in_pool(|| self.multiply_checked(b))
+        in_pool(self.rows(), || self.multiply_checked(b))
     }
 
     fn multiply_checked(&self, b: &Self) -> Result<Self, OpError> {

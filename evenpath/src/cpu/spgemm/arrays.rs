@@ -80,7 +80,11 @@ impl<V: Value, C: Offset> SpgemmArrays<V, C> {
             places.push(Place { start, row_ends: own_ends, column_indices: own_columns, values: own_values });
             start += len;
         }
-        places.into_par_iter().zip(blocks).for_each(|(place, block)| place.write(block));
+        if blocks.len() <= 1 {
+            places.into_iter().zip(blocks).for_each(|(place, block)| place.write(block));
+        } else {
+            places.into_par_iter().zip(blocks).for_each(|(place, block)| place.write(block));
+        }
         // SAFETY: there is room for them, and they are written.
         unsafe {
             self.column_indices.set_len(start);

@@ -45,9 +45,10 @@ pub(crate) struct Spgemm<'a, V, O> {
     instructions: Instructions,
 }
 
-/// Runs something on a thread of the pool: what it runs in parallel then does not wait for another thread to wake up each time.
-pub(crate) fn in_pool<R: Send>(run: impl FnOnce() -> R + Send) -> R {
-    rayon::scope(|_| run())
+/// Runs something for a product of so many rows, on a thread of the pool unless they are few: what it runs in parallel then does
+/// not wait for another thread to wake up each time.
+pub(crate) fn in_pool<R: Send>(rows: usize, run: impl FnOnce() -> R + Send) -> R {
+    if rows <= tasks::ROWS { run() } else { rayon::scope(|_| run()) }
 }
 
 impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
@@ -72,6 +73,13 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
     /// C, computed in one pass. `None` if there is no memory, or `C` seems not to count its entries. If it has more than `C` counts
     /// after all, row offsets are not right, but the other arrays have the right length.
     pub(crate) fn multiply<C: Offset>(&self) -> Option<SpgemmArrays<V, C>> {
+        if self.tasks.ranges.len() > 1 {
+            return rayon::scope(|_| self.run_tasks());
+        }
+        self.run_tasks()
+    }
+
+    fn run_tasks<C: Offset>(&self) -> Option<SpgemmArrays<V, C>> {
         let mut arrays = SpgemmArrays::new(self.rows.len())?;
         let tasks = &self.tasks.ranges;
         // So few tasks wait for each other.

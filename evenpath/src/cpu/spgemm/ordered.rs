@@ -109,11 +109,13 @@ impl<'c, V: Value, C: Offset> Ordered<'c, V, C> {
         let next = self.places.lock().next;
         let rest = waiting.split_off(waiting.partition_point(|&(task, _)| task < next));
         // Tasks before these have ended meanwhile.
-        waiting.into_par_iter().for_each(|(task, block)| {
-            if let Some(place) = self.place(task) {
-                place.write(&block);
-            }
-        });
+        if !waiting.is_empty() {
+            waiting.into_par_iter().for_each(|(task, block)| {
+                if let Some(place) = self.place(task) {
+                    place.write(&block);
+                }
+            });
+        }
         let rest: Vec<_> = rest.into_iter().map(|(_, block)| block).collect();
         Ended { entries: self.places.into_inner().entries, tasks: next + rest.len(), rest }
     }

@@ -39,6 +39,9 @@ impl Repeated {
         }
         let columns = |row| &b.column_indices()[b.range(row)];
         let is_shifted = |row: usize| row > 0 && is_shifted_by(1, columns(row - 1), columns(row));
+        if b.rows() <= LEAST_ROWS {
+            return Self { b_is_shifted: (0..b.rows()).map(is_shifted).collect() };
+        }
         let rows = (0..b.rows()).into_par_iter().with_min_len(LEAST_ROWS);
         Self { b_is_shifted: rows.map(is_shifted).collect() }
     }

@@ -10,7 +10,7 @@ use crate::{CsrView, Offset, Value};
 /// Approximate number of products plus rows per task.
 const TASK: u64 = 1 << 16;
 /// Rows that are divided by one thread at a time.
-const ROWS: usize = 1 << 12;
+pub(super) const ROWS: usize = 1 << 12;
 
 /// Tasks: consecutive rows with about equal work.
 #[derive(Default)]

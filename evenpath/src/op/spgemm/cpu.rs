@@ -22,7 +22,9 @@ pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
         return Ok(None);
     }
     let product = operands.product();
-    let Some(arrays) = in_pool(|| product.on_cpu().multiply::<C>()) else { return Ok(None) };
+    let Some(arrays) = in_pool(operands.a.rows(), || product.on_cpu().multiply::<C>()) else {
+        return Ok(None);
+    };
     let SpgemmArrays { row_offsets, column_indices, values } = arrays;
     let nonzeros = values.len() as u64;
     countable::<C>(nonzeros)?;
@@ -45,7 +47,7 @@ impl OnCpu {
     /// Counts products and entries of C.
     pub(super) fn count<V: Value, O: Offset>(operands: Operands<'_, V, O>) -> Self {
         let product = operands.product();
-        in_pool(|| {
+        in_pool(operands.a.rows(), || {
             let cpu = product.on_cpu();
             Self { row_offsets: cpu.row_offsets(), products: cpu.products() }
         })
@@ -63,7 +65,7 @@ impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for OnCpu {
         let (mut column_indices, mut values, _charge) =
             result_arrays::<V, C>(device, rows, self.nonzeros(), workspace)?;
         if let (Some(columns), Some(values)) = (column_indices.host_slice_mut(), values.host_slice_mut()) {
-            in_pool(|| product.on_cpu().fill(&self.row_offsets, columns, values));
+            in_pool(rows, || product.on_cpu().fill(&self.row_offsets, columns, values));
         }
         let row_offsets = convert_offsets(&device.upload(&self.row_offsets)?)?;
         Ok(Found { arrays: Arrays { row_offsets, column_indices, values }, repeats: true })
@@ -78,7 +80,9 @@ impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for OnCpu {
         let mut values = product.operands.device().uninitialized(pattern.column_indices.len())?;
         if let (Some(columns), Some(values)) = (pattern.column_indices.host_slice(), values.host_slice_mut())
         {
-            in_pool(|| product.on_cpu().fill_pattern(&self.row_offsets, columns, values));
+            in_pool(product.operands.a.rows(), || {
+                product.on_cpu().fill_pattern(&self.row_offsets, columns, values)
+            });
         }
         Ok(values)
     }
