@@ -81,7 +81,7 @@ impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for OnCpu {
         if let (Some(columns), Some(values)) = (pattern.column_indices.host_slice(), values.host_slice_mut())
         {
             in_pool(product.operands.a.rows(), || {
-                product.on_cpu().fill_pattern(&self.row_offsets, columns, values)
+                product.on_cpu().fill_pattern(&self.row_offsets, columns, values);
             });
         }
         Ok(values)
