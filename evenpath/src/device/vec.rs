@@ -8,7 +8,7 @@ use super::allocation::Allocation;
 use super::memory_limit::Reservation;
 use super::owner::Owner;
 use super::slice::{DeviceSlice, HostRange, Memory, byte_count, host_zeros};
-use super::{Backend, Device, DeviceError, Upload};
+use super::{Backend, Device, DeviceError, DeviceKind, Upload};
 
 /// A vector in a device's memory.
 ///
@@ -62,6 +62,21 @@ impl Device {
         };
         self.budget().record_peak();
         Ok(DeviceVec::of_parts(DeviceSlice::new(self.clone(), memory), reservation, owner))
+    }
+
+    /// A vector of the CPU that takes over the memory of `elements`; a copy on other devices.
+    ///
+    /// # Errors
+    ///
+    /// As for [`upload`](Self::upload).
+    pub(crate) fn adopt<T: Pod>(&self, mut elements: Vec<T>) -> Result<DeviceVec<T>, DeviceError> {
+        if self.kind() != DeviceKind::Cpu {
+            return self.upload(&elements);
+        }
+        let reservation = Reservation::new(self, byte_count::<T>(elements.len())?)?;
+        self.budget().record_peak();
+        let memory = Memory::Host(HostRange::new(&mut elements));
+        Ok(DeviceVec::of_parts(DeviceSlice::new(self.clone(), memory), reservation, Owner::Host(elements)))
     }
 }
 

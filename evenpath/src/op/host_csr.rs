@@ -2,7 +2,7 @@
 
 use super::operands::{check_shape, check_slices};
 use super::{OpError, countable};
-use crate::cpu::{RowMerge, Spgemm, SpmvCut, SpmvTiles, write_row_offsets};
+use crate::cpu::{RowMerge, Spgemm, SpgemmArrays, SpmvCut, SpmvTiles, in_pool, write_row_offsets};
 use crate::device::host_zeros;
 use crate::matrix::first_descent;
 use crate::operation::Elementwise;
@@ -80,10 +80,19 @@ impl<V: Value, O: Offset> Csr<V, O> {
     /// If B does not have a row for each column of A, the columns of a row do not increase, `O` cannot count the product's
     /// nonzeros, or there is no memory.
     pub fn multiply(&self, b: &Self) -> Result<Self, OpError> {
-        let (a_rows, b_cols) = (self.rows(), b.cols());
-        check_shape("B", (b.rows(), b_cols), (self.cols(), b_cols))?;
+        check_shape("B", (b.rows(), b.cols()), (self.cols(), b.cols()))?;
         check_canonical(self, b)?;
-        let product = Spgemm::new(self.view(), b.view());
+        in_pool(self.rows(), || self.multiply_checked(b))
+    }
+
+    fn multiply_checked(&self, b: &Self) -> Result<Self, OpError> {
+        let (a_rows, b_cols) = (self.rows(), b.cols());
+        // SAFETY: both were checked.
+        let product = unsafe { Spgemm::new(self.view(), b.view()) };
+        if let Some(SpgemmArrays { row_offsets, column_indices, values }) = product.multiply() {
+            countable::<O>(column_indices.len() as u64, WIDER)?;
+            return Ok(Self::from_valid(a_rows, b_cols, row_offsets, column_indices, values));
+        }
         let offsets = product.row_offsets();
         let nonzeros = countable::<O>(offsets[a_rows], WIDER)?;
         let (mut column_indices, mut values) = (host_zeros(nonzeros)?, host_zeros(nonzeros)?);

@@ -1,73 +1,135 @@
 //! `C = A B` of sparse matrices, row by row of C (Gustavson, "Two fast algorithms for sparse matrices", 1978).
 //!
 //! A row of C is the sum of the rows of B that the row of A selects, in that order, so results do not depend on the number
-//! of threads.
+//! of threads. Tasks of consecutive rows compute columns and values in one pass, in memory of their thread, and copy them to
+//! C. Where the pattern of C is not known, a sample of its rows tells how much room it needs, and a task's place is known when the
+//! tasks before it have ended.
 
 mod accumulator;
+mod arrays;
+mod block;
+mod instructions;
+mod ordered;
+mod pairs;
+mod repeated;
+mod rows;
+mod tasks;
+mod workspace;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-use self::accumulator::{Accumulator, Idle};
-
+pub(crate) use self::arrays::SpgemmArrays;
+use self::instructions::Instructions;
+use self::rows::Rows;
+use self::tasks::Tasks;
+use self::workspace::Workspace;
 use crate::{CsrView, Offset, Value};
 
-/// Approximate number of products plus rows per task.
-const TASK: u64 = 1 << 16;
+/// A sample has one of so many rows, which blocks of rows of usual sizes have no divisor in common with.
+const SAMPLED_PART: usize = 31;
+/// The most rows of a sample.
+const MOST_SAMPLED: usize = 1 << 12;
+/// Rows of a sample per task.
+const SAMPLED_AT_ONCE: usize = 1 << 7;
+/// Entries that C has room for, for each that is expected.
+const MARGIN: f64 = 1.06;
 
 /// The product of two matrices with matching shapes, divided into tasks.
 pub(crate) struct Spgemm<'a, V, O> {
-    a: CsrView<'a, V, O>,
-    b: CsrView<'a, V, O>,
-    /// Tasks: consecutive rows with about equal work.
-    tasks: Vec<Range<usize>>,
-    products: u64,
+    rows: Rows<'a, V, O>,
+    tasks: Tasks,
+    instructions: Instructions,
+}
+
+/// Runs something for a product of so many rows, on a thread of the pool unless they are few: what it runs in parallel then does
+/// not wait for another thread to wake up each time.
+pub(crate) fn in_pool<R: Send>(rows: usize, run: impl FnOnce() -> R + Send) -> R {
+    if rows <= tasks::ROWS { run() } else { rayon::scope(|_| run()) }
 }
 
 impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
     /// Divides the work into tasks.
-    pub(crate) fn new(a: CsrView<'a, V, O>, b: CsrView<'a, V, O>) -> Self {
-        let work: Vec<u64> = (0..a.rows())
-            .into_par_iter()
-            .with_min_len(256)
-            .map(|row| columns(a, row).iter().map(|&k| b.range(k as usize).len() as u64).sum::<u64>())
-            .collect();
-        let mut tasks = Vec::new();
-        let (mut start, mut sum) = (0, 0);
-        for (row, work) in work.iter().enumerate() {
-            sum += work + 1;
-            if sum >= TASK {
-                tasks.push(start..row + 1);
-                (start, sum) = (row + 1, 0);
-            }
-        }
-        tasks.push(start..a.rows());
-        Self { a, b, tasks, products: work.iter().sum() }
+    ///
+    /// # Safety
+    /// Both matrices are canonical, and B has a row for each column of A.
+    pub(crate) unsafe fn new(a: CsrView<'a, V, O>, b: CsrView<'a, V, O>) -> Self {
+        // SAFETY: guaranteed by the caller.
+        let (tasks, rows) = unsafe {
+            let (tasks, repeated) = Tasks::new(&a, &b);
+            (tasks, Rows::new(a, b, repeated))
+        };
+        Self { rows, tasks, instructions: Instructions::fastest() }
     }
 
     /// The number of multiplications.
     pub(crate) fn products(&self) -> u64 {
-        self.products
+        self.tasks.products
+    }
+
+    /// C, computed in one pass. `None` if there is no memory, or `C` seems not to count its entries. If it has more than `C` counts
+    /// after all, row offsets are not right, but the other arrays have the right length.
+    pub(crate) fn multiply<C: Offset>(&self) -> Option<SpgemmArrays<V, C>> {
+        if self.tasks.ranges.len() > 1 {
+            return rayon::scope(|_| self.run_tasks());
+        }
+        self.run_tasks()
+    }
+
+    fn run_tasks<C: Offset>(&self) -> Option<SpgemmArrays<V, C>> {
+        let mut arrays = SpgemmArrays::new(self.rows.len())?;
+        let tasks = &self.tasks.ranges;
+        // So few tasks wait for each other.
+        let all_wait = tasks.len() <= 2 * rayon::current_num_threads();
+        let mut expected = if all_wait { 0 } else { self.expected_entries() };
+        let mut ended = 0;
+        while ended < tasks.len() {
+            // What cannot be counted is not computed.
+            C::try_from_usize(arrays.values.len() + expected)?;
+            arrays.reserve(expected)?;
+            let left = &tasks[ended..];
+            ended += arrays.run(left, all_wait, |task, workspace| {
+                self.rows.compute(left[task].clone(), workspace, self.instructions);
+            })?;
+            // Tasks have about as many products.
+            let of_task = arrays.values.len() as f64 / ended.max(1) as f64;
+            expected = (of_task * (tasks.len() - ended) as f64 * MARGIN) as usize;
+        }
+        arrays.shrink();
+        Some(arrays)
+    }
+
+    /// The number of entries that C probably has, from a sample of its rows.
+    fn expected_entries(&self) -> usize {
+        let step = SAMPLED_PART.max(self.rows.len() / MOST_SAMPLED);
+        let chunks = (0..self.rows.len().div_ceil(step * SAMPLED_AT_ONCE)).into_par_iter();
+        let samples = map_tasks(chunks, |chunk, workspace| {
+            let (mut products, mut entries) = (0, 0);
+            for row in (chunk * SAMPLED_AT_ONCE..(chunk + 1) * SAMPLED_AT_ONCE).map(|sample| sample * step) {
+                if row < self.rows.len() {
+                    self.rows.compute(row..row + 1, workspace, self.instructions);
+                    products += self.rows.count_products(row);
+                    entries += workspace.block.columns().len();
+                }
+            }
+            (products, entries)
+        });
+        let (products, entries) = samples.iter().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        let share = (entries as f64 / products.max(1) as f64 * MARGIN).min(1.0);
+        (self.tasks.most_entries as f64).min(self.tasks.products as f64 * share) as usize
     }
 
     /// The row offsets of C.
     pub(crate) fn row_offsets(&self) -> Vec<u64> {
-        let idle = Idle::<V>::new(self.b.cols());
-        let lengths = self.tasks.par_iter().map(|task| {
-            idle.with(|sums| {
-                let count = |row| {
-                    for &k in columns(self.a, row) {
-                        sums.insert(columns(self.b, k as usize));
-                    }
-                    sums.count()
-                };
-                task.clone().map(count).collect()
-            })
+        let lengths = map_tasks(self.tasks.ranges.par_iter(), |task, workspace| {
+            self.rows.compute(task.clone(), workspace, self.instructions);
+            workspace.block.lengths().collect::<Vec<u64>>()
         });
-        let lengths: Vec<Vec<u64>> = lengths.collect();
         let mut end = 0;
-        let ends = lengths.into_iter().flatten().map(|length| {
+        let ends = lengths.iter().flatten().map(|length| {
             end += length;
             end
         });
@@ -77,21 +139,12 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
     /// Writes the columns and values of C, given its row offsets.
     pub(crate) fn fill(&self, row_offsets: &[u64], column_indices: &mut [u32], values: &mut [V]) {
         let parts = self.split(row_offsets, column_indices).into_par_iter();
-        let parts = parts.zip(self.split(row_offsets, values)).zip(&self.tasks);
-        let idle = Idle::new(self.b.cols());
-        parts.for_each(|((column_indices, values), task)| {
-            idle.with(|sums| {
-                let mut entries = column_indices.iter_mut().zip(values);
-                for row in task.clone() {
-                    self.add_products(row, sums);
-                    // Rows are contiguous and have the counted number of entries.
-                    sums.drain(|column, sum| {
-                        if let Some((to_column, to_value)) = entries.next() {
-                            (*to_column, *to_value) = (column, sum);
-                        }
-                    });
-                }
-            });
+        let parts = parts.zip(self.split(row_offsets, values)).zip(&self.tasks.ranges);
+        map_tasks(parts, |((column_indices, values), task), workspace| {
+            self.rows.compute(task.clone(), workspace, self.instructions);
+            let block = &workspace.block;
+            column_indices.copy_from_slice(block.columns());
+            values.copy_from_slice(block.values());
         });
     }
 
@@ -103,36 +156,16 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
         values: &mut [V],
     ) {
         let row_offsets: Vec<u64> = row_offsets.iter().map(|offset| offset.to_u64()).collect();
-        let parts = self.split(&row_offsets, values).into_par_iter().zip(&self.tasks);
-        let idle = Idle::new(self.b.cols());
-        parts.for_each(|(values, task)| {
-            idle.with(|sums| {
-                let base = row_offsets[task.start];
-                values.fill(V::default());
-                for row in task.clone() {
-                    let wanted = &column_indices[row_offsets[row] as usize..row_offsets[row + 1] as usize];
-                    let values = &mut values[(row_offsets[row] - base) as usize..][..wanted.len()];
-                    // Both are ascending.
-                    let mut place = 0;
-                    self.add_products(row, sums);
-                    sums.drain(|column, sum| {
-                        place += wanted[place..].partition_point(|&wanted| wanted < column);
-                        if wanted.get(place) == Some(&column) {
-                            values[place] = sum;
-                        }
-                    });
-                }
-            });
+        let parts = self.split(&row_offsets, values).into_par_iter().zip(&self.tasks.ranges);
+        map_tasks(parts, |(mut values, task), workspace| {
+            self.rows.compute(task.clone(), workspace, self.instructions);
+            for (row, (columns, sums)) in task.clone().zip(workspace.block.rows()) {
+                let wanted = &column_indices[row_offsets[row] as usize..row_offsets[row + 1] as usize];
+                let (own, rest) = values.split_at_mut(wanted.len());
+                values = rest;
+                select(columns, sums, wanted, own);
+            }
         });
-    }
-
-    /// Adds the products of a row of C to an accumulator.
-    fn add_products(&self, row: usize, sums: &mut Accumulator<V>) {
-        for entry in self.a.range(row) {
-            let (k, left) = (self.a.column_indices()[entry] as usize, self.a.values()[entry]);
-            let right = self.b.range(k);
-            sums.add(left, &self.b.column_indices()[right.clone()], &self.b.values()[right]);
-        }
     }
 
     /// Splits an array of entries of C by task.
@@ -143,36 +176,33 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
             items = rest;
             part
         };
-        self.tasks.iter().map(part).collect()
+        self.tasks.ranges.iter().map(part).collect()
     }
 }
 
-/// The columns of a row.
-fn columns<V: Value, O: Offset>(matrix: CsrView<'_, V, O>, row: usize) -> &[u32] {
-    &matrix.column_indices()[matrix.range(row)]
+/// Runs something for each task, with its thread's workspace.
+fn map_tasks<V: Value, T: Send, R: Send>(
+    tasks: impl IndexedParallelIterator<Item = T>,
+    run: impl Fn(T, &mut Workspace<V>) -> R + Sync,
+) -> Vec<R> {
+    tasks.map(|task| Workspace::lend(|workspace| run(task, workspace))).collect()
+}
+
+/// Writes the sums of the columns that are wanted, and zero where there are none. Columns are ascending.
+fn select<V: Value>(columns: &[u32], sums: &[V], wanted: &[u32], values: &mut [V]) {
+    if columns == wanted {
+        values.copy_from_slice(sums);
+        return;
+    }
+    values.fill(V::default());
+    let mut place = 0;
+    for (&column, &sum) in columns.iter().zip(sums) {
+        place += wanted[place..].partition_point(|&wanted| wanted < column);
+        if wanted.get(place) == Some(&column) {
+            values[place] = sum;
+        }
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Csr;
-    use crate::generate::{Kind, generate};
-
-    #[test]
-    fn results_do_not_depend_on_threads() {
-        let a: Csr<f32> = generate(Kind::PowerLaw { rows: 3000 }, 2).unwrap();
-        let run = |threads| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| {
-                let product = Spgemm::new(a.view(), a.view());
-                let row_offsets = product.row_offsets();
-                let len = *row_offsets.last().unwrap() as usize;
-                let (mut columns, mut values) = (vec![0; len], vec![0.0_f32; len]);
-                product.fill(&row_offsets, &mut columns, &mut values);
-                (columns, values.into_iter().map(f32::to_bits).collect::<Vec<_>>())
-            })
-        };
-        let alone = run(1);
-        assert!([2, 3, 8].iter().all(|&threads| run(threads) == alone));
-    }
-}
+mod tests;

@@ -1,12 +1,40 @@
 //! Products on the CPU.
 
 use super::SpgemmMethod;
-use super::base::{Arrays, Operands, Product, Workspace, convert_offsets, result_arrays};
+use super::base::{
+    Arrays, Operands, Product, Workspace, convert_offsets, countable, result_arrays, result_required,
+};
 use super::strategy::{Found, Info, Strategy};
-use crate::device::DeviceVec;
+use crate::cpu::{SpgemmArrays, in_pool};
+use crate::device::{DeviceKind, DeviceVec};
 use crate::op::OpError;
 use crate::op::device_csr::Pattern;
 use crate::{Offset, Value};
+
+/// The product in one pass, on the CPU; `None` on other devices, where memory is limited, and where there is not enough.
+pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
+    operands: Operands<'_, V, O>,
+    limit: Option<u64>,
+    workspace: &Workspace,
+) -> Result<Option<Arrays<V, C>>, OpError> {
+    let device = operands.device();
+    if device.kind() != DeviceKind::Cpu || limit.is_some() || device.memory_limit().is_some() {
+        return Ok(None);
+    }
+    let product = operands.product();
+    let Some(arrays) = in_pool(operands.a.rows(), || product.on_cpu().multiply::<C>()) else {
+        return Ok(None);
+    };
+    let SpgemmArrays { row_offsets, column_indices, values } = arrays;
+    let nonzeros = values.len() as u64;
+    countable::<C>(nonzeros)?;
+    let _charge = workspace.take("the result", result_required::<V, C>(operands.a.rows(), nonzeros))?;
+    Ok(Some(Arrays {
+        row_offsets: device.adopt(row_offsets)?,
+        column_indices: device.adopt(column_indices)?,
+        values: device.adopt(values)?,
+    }))
+}
 
 /// Row by row, on all threads.
 pub(super) struct OnCpu {
@@ -19,8 +47,10 @@ impl OnCpu {
     /// Counts products and entries of C.
     pub(super) fn count<V: Value, O: Offset>(operands: Operands<'_, V, O>) -> Self {
         let product = operands.product();
-        let cpu = product.on_cpu();
-        Self { row_offsets: cpu.row_offsets(), products: cpu.products() }
+        in_pool(operands.a.rows(), || {
+            let cpu = product.on_cpu();
+            Self { row_offsets: cpu.row_offsets(), products: cpu.products() }
+        })
     }
 
     fn nonzeros(&self) -> u64 {
@@ -35,7 +65,7 @@ impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for OnCpu {
         let (mut column_indices, mut values, _charge) =
             result_arrays::<V, C>(device, rows, self.nonzeros(), workspace)?;
         if let (Some(columns), Some(values)) = (column_indices.host_slice_mut(), values.host_slice_mut()) {
-            product.on_cpu().fill(&self.row_offsets, columns, values);
+            in_pool(rows, || product.on_cpu().fill(&self.row_offsets, columns, values));
         }
         let row_offsets = convert_offsets(&device.upload(&self.row_offsets)?)?;
         Ok(Found { arrays: Arrays { row_offsets, column_indices, values }, repeats: true })
@@ -50,7 +80,9 @@ impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for OnCpu {
         let mut values = product.operands.device().uninitialized(pattern.column_indices.len())?;
         if let (Some(columns), Some(values)) = (pattern.column_indices.host_slice(), values.host_slice_mut())
         {
-            product.on_cpu().fill_pattern(&self.row_offsets, columns, values);
+            in_pool(product.operands.a.rows(), || {
+                product.on_cpu().fill_pattern(&self.row_offsets, columns, values);
+            });
         }
         Ok(values)
     }

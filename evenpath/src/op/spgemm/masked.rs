@@ -6,6 +6,7 @@ use super::SpgemmOptions;
 use super::base::{Operands, Workspace, convert_offsets};
 use super::row_wise::{self, Target};
 use super::symbolic::{self, Rows};
+use crate::cpu::in_pool;
 use crate::device::DeviceKind;
 use crate::op::canonical::check_canonical;
 use crate::op::operands::check_shape;
@@ -36,7 +37,7 @@ pub(super) fn multiply<V: Value, M: Value, O: Offset>(
     if device.kind() == DeviceKind::Cpu {
         let arrays = (pattern.row_offsets.host_slice(), pattern.column_indices.host_slice());
         if let ((Some(row_offsets), Some(columns)), Some(values)) = (arrays, values.host_slice_mut()) {
-            product.on_cpu().fill_pattern(row_offsets, columns, values);
+            in_pool(a.rows(), || product.on_cpu().fill_pattern(row_offsets, columns, values));
         }
     } else {
         let rows = Rows::of_pattern(pattern, b.pattern())?;

@@ -5,7 +5,7 @@ use super::base::{Arrays, Operands, Workspace};
 use super::choose::choose;
 use super::hypersparse::Hypersparse;
 use super::strategy::{Found, Info, Strategy};
-use super::{SpgemmOptions, SpgemmPlanInfo, row_tiles};
+use super::{SpgemmOptions, SpgemmPlanInfo, cpu, row_tiles};
 use crate::device::{DeviceError, Event};
 use crate::op::device_csr::Pattern;
 use crate::op::requirement::Requirement;
@@ -67,6 +67,9 @@ fn arrays<V: Value, O: Offset, C: Offset>(
     options: SpgemmOptions,
     workspace: &Workspace,
 ) -> Result<Arrays<V, C>, OpError> {
+    if let Some(arrays) = cpu::multiply(operands, options.memory_limit, workspace)? {
+        return Ok(arrays);
+    }
     if let Some(arrays) = row_tiles::multiply(operands, options.method, workspace)? {
         return Ok(arrays);
     }

@@ -68,7 +68,8 @@ impl<V: Value, O: Offset> Product<'_, V, O> {
     pub(super) fn on_cpu(&self) -> Spgemm<'_, V, O> {
         let Operands { a, b } = self.operands;
         match (a.pattern().host_view(&self.a_values), b.pattern().host_view(&self.b_values)) {
-            (Some(a), Some(b)) => Spgemm::new(a, b),
+            // SAFETY: the operands were checked.
+            (Some(a), Some(b)) => unsafe { Spgemm::new(a, b) },
             _ => unreachable!("the CPU's buffers are the host's"),
         }
     }

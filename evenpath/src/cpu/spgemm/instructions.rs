@@ -1,0 +1,150 @@
+//! Which vector instructions put columns in order. They do not change results.
+
+use crate::Value;
+
+/// Flags in a group.
+pub(super) const FLAGS: usize = 64;
+
+/// The instructions that put columns in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Instructions {
+    /// Instructions that every machine has.
+    Portable,
+    /// AVX-512 F, BW and VL.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    /// The same, and VBMI2.
+    #[cfg(target_arch = "x86_64")]
+    Avx512Bytes,
+}
+
+impl Instructions {
+    /// Those that this machine has, the fastest last.
+    pub(super) fn of_machine() -> Vec<Self> {
+        let mut usable = vec![Self::Portable];
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("popcnt")
+        {
+            usable.push(Self::Avx512);
+            usable.extend(is_x86_feature_detected!("avx512vbmi2").then_some(Self::Avx512Bytes));
+        }
+        usable
+    }
+
+    /// The fastest of them.
+    pub(super) fn fastest() -> Self {
+        Self::of_machine().pop().unwrap_or(Self::Portable)
+    }
+}
+
+/// A row of C that has few products: they are sorted by column.
+pub(super) struct Sorter<V> {
+    /// The distance of a product's column from the first, and its position in `products` in the lowest 8 bits.
+    pub(super) keys: [u32; 2 * MOST_SORTED],
+    // Registers of 16 are stored from any position on, and up to the next power of two behind the last.
+    pub(super) products: [V; 2 * MOST_SORTED],
+}
+
+/// The most products that are sorted by vector instructions.
+pub(super) const MOST_SORTED: usize = 256;
+
+/// Bits of a column's distance from the first one in a key.
+pub(super) const DISTANCE_BITS: u32 = 24;
+
+impl<V: Value> Default for Sorter<V> {
+    fn default() -> Self {
+        Self { keys: [0; 2 * MOST_SORTED], products: [V::default(); 2 * MOST_SORTED] }
+    }
+}
+
+/// What instructions do.
+///
+/// # Safety of the functions
+/// The machine has the instructions.
+pub(super) trait Vectors {
+    /// Whether they sort few products by column.
+    const SORTS: bool;
+
+    /// Clears [`FLAGS`] flags and returns which ones were set.
+    unsafe fn take_bits(flags: &mut [u8; FLAGS]) -> u64;
+
+    /// Clears [`FLAGS`] flags, of columns from `first` on, and writes the columns of those that were set to `columns`, which has room
+    /// for as many as there are flags. Returns how many were set.
+    unsafe fn take_flags(flags: &mut [u8; FLAGS], first: u32, columns: &mut [u32]) -> usize;
+
+    /// Adds the products of a number and a row of B, of which `before` are there already.
+    unsafe fn add_products<V: Value>(
+        sorter: &mut Sorter<V>,
+        before: usize,
+        first: u32,
+        left: V,
+        row: (&[u32], &[V]),
+    );
+
+    /// Writes the columns of all products, ascending, and the sums of products in the order in which they were added. Returns how many
+    /// there are.
+    unsafe fn sort_products<V: Value>(
+        sorter: &mut Sorter<V>,
+        count: usize,
+        first: u32,
+        columns: &mut [u32],
+        values: &mut [V],
+    ) -> usize;
+}
+
+/// What every machine has.
+pub(super) struct Portable;
+
+impl Vectors for Portable {
+    const SORTS: bool = false;
+
+    #[inline]
+    unsafe fn take_bits(flags: &mut [u8; FLAGS]) -> u64 {
+        let bits = bits_of(flags);
+        flags.fill(0);
+        bits
+    }
+
+    #[inline]
+    unsafe fn take_flags(flags: &mut [u8; FLAGS], first: u32, columns: &mut [u32]) -> usize {
+        let mut left = bits_of(flags);
+        if left == 0 {
+            return 0;
+        }
+        flags.fill(0);
+        let count = left.count_ones() as usize;
+        for column in &mut columns[..count] {
+            *column = first + left.trailing_zeros();
+            left &= left - 1;
+        }
+        count
+    }
+
+    unsafe fn add_products<V: Value>(_: &mut Sorter<V>, _: usize, _: u32, _: V, _: (&[u32], &[V])) {}
+
+    unsafe fn sort_products<V: Value>(
+        _: &mut Sorter<V>,
+        _: usize,
+        _: u32,
+        _: &mut [u32],
+        _: &mut [V],
+    ) -> usize {
+        0
+    }
+}
+
+/// A bit for each of [`FLAGS`] bytes that are 0 or 1.
+#[inline]
+fn bits_of(flags: &[u8]) -> u64 {
+    // A product with this puts the lowest bits of eight bytes side by side in the highest byte.
+    const GATHER: u64 = 0x0102_0408_1020_4080;
+    let bytes = flags.as_chunks::<8>().0.iter().enumerate();
+    bytes.fold(0, |bits, (at, &eight)| {
+        bits | (u64::from_le_bytes(eight).wrapping_mul(GATHER) >> 56) << (8 * at)
+    })
+}

@@ -1,0 +1,195 @@
+//! Results of tasks, of lengths that are found out as they end, one behind the other.
+
+use std::mem::{MaybeUninit, take};
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use parking_lot::Mutex;
+use rayon::prelude::*;
+
+use super::block::Block;
+use super::workspace::Workspace;
+use crate::{Offset, Value};
+
+/// Tasks, and room for what they compute.
+pub(super) struct Ordered<'c, V, C> {
+    next_task: AtomicUsize,
+    /// Whether tasks are taken although there is no room for the ones before.
+    runs_on: bool,
+    places: Mutex<Places<'c, V, C>>,
+}
+
+/// What has become of tasks.
+pub(super) struct Ended<V> {
+    /// Entries of the tasks that there was room for.
+    pub(super) entries: usize,
+    /// The rows of tasks after these, in order.
+    pub(super) rest: Vec<Block<V>>,
+    /// The number of tasks that have ended.
+    pub(super) tasks: usize,
+}
+
+/// Where tasks write.
+struct Places<'c, V, C> {
+    /// The ends of rows of each task, until it has its place.
+    row_ends: Vec<&'c mut [C]>,
+    /// The number of entries of each task that has ended.
+    lengths: Vec<Option<usize>>,
+    /// The places of tasks whose results are not copied yet.
+    known: Vec<Option<Place<'c, V, C>>>,
+    /// The first task without a place.
+    next: usize,
+    /// Entries of the tasks before.
+    entries: usize,
+    /// Whether there is no room for it.
+    is_full: bool,
+    column_indices: &'c mut [MaybeUninit<u32>],
+    values: &'c mut [MaybeUninit<V>],
+}
+
+/// Where a task writes.
+pub(super) struct Place<'c, V, C> {
+    /// Entries before.
+    pub(super) start: usize,
+    pub(super) row_ends: &'c mut [C],
+    pub(super) column_indices: &'c mut [MaybeUninit<u32>],
+    pub(super) values: &'c mut [MaybeUninit<V>],
+}
+
+impl<'c, V: Value, C: Offset> Ordered<'c, V, C> {
+    /// For tasks of rows, with the ends of all rows, and room for entries, of which there are some before.
+    pub(super) fn new(
+        tasks: &[Range<usize>],
+        entries: usize,
+        mut row_ends: &'c mut [C],
+        (column_indices, values): (&'c mut [MaybeUninit<u32>], &'c mut [MaybeUninit<V>]),
+        runs_on: bool,
+    ) -> Self {
+        let row_ends: Vec<_> = tasks
+            .iter()
+            .map(|task| {
+                let (own, rest) = take(&mut row_ends).split_at_mut(task.len());
+                row_ends = rest;
+                own
+            })
+            .collect();
+        let count = tasks.len();
+        let places = Places {
+            row_ends,
+            lengths: vec![None; count],
+            known: (0..count).map(|_| None).collect(),
+            next: 0,
+            entries,
+            is_full: false,
+            column_indices,
+            values,
+        };
+        Self { next_task: AtomicUsize::new(0), runs_on, places: Mutex::new(places) }
+    }
+
+    /// Runs tasks, which leave their rows in the block of their workspace, until all have ended or there is no room.
+    pub(super) fn run(self, compute: impl Fn(usize, &mut Workspace<V>) + Sync) -> Ended<V> {
+        let count = self.places.lock().lengths.len();
+        let workers = rayon::current_num_threads().min(count);
+        let waiting = Mutex::new(Vec::new());
+        if workers <= 1 {
+            waiting.lock().extend(self.work(&compute));
+        } else {
+            rayon::scope(|scope| {
+                for _ in 0..workers {
+                    scope.spawn(|_| {
+                        let own = self.work(&compute);
+                        waiting.lock().extend(own);
+                    });
+                }
+            });
+        }
+        let mut waiting = waiting.into_inner();
+        waiting.sort_unstable_by_key(|&(task, _)| task);
+        let next = self.places.lock().next;
+        let rest = waiting.split_off(waiting.partition_point(|&(task, _)| task < next));
+        // Tasks before these have ended meanwhile.
+        if !waiting.is_empty() {
+            waiting.into_par_iter().for_each(|(task, block)| {
+                if let Some(place) = self.place(task) {
+                    place.write(&block);
+                }
+            });
+        }
+        let rest: Vec<_> = rest.into_iter().map(|(_, block)| block).collect();
+        Ended { entries: self.places.into_inner().entries, tasks: next + rest.len(), rest }
+    }
+
+    /// Takes tasks as long as there are some and there is room. Returns the results of those that have no place.
+    fn work(&self, compute: &(impl Fn(usize, &mut Workspace<V>) + Sync)) -> Vec<(usize, Block<V>)> {
+        let mut waiting: Vec<(usize, Block<V>)> = Vec::new();
+        let count = self.places.lock().lengths.len();
+        Workspace::lend(|workspace| {
+            let mut unused = Vec::new();
+            loop {
+                let task = self.next_task.fetch_add(1, Relaxed);
+                if task >= count {
+                    break;
+                }
+                compute(task, workspace);
+                let is_full = self.places.lock().end(task, workspace.block.columns().len());
+                waiting.retain_mut(|(task, block)| match self.place(*task) {
+                    Some(place) => {
+                        place.write(block);
+                        unused.push(take(block));
+                        false
+                    }
+                    None => true,
+                });
+                if let Some(place) = self.place(task) {
+                    place.write(&workspace.block);
+                } else {
+                    let next = unused.pop().unwrap_or_default();
+                    waiting.push((task, std::mem::replace(&mut workspace.block, next)));
+                }
+                if is_full && !self.runs_on {
+                    break;
+                }
+            }
+        });
+        waiting
+    }
+
+    /// The place of a task, if all before it have ended.
+    fn place(&self, task: usize) -> Option<Place<'c, V, C>> {
+        self.places.lock().known[task].take()
+    }
+}
+
+impl<V, C> Places<'_, V, C> {
+    /// Notes that a task has ended with this many entries; finds the places of all that now have one. Returns whether there is no
+    /// room for more.
+    fn end(&mut self, task: usize, entries: usize) -> bool {
+        self.lengths[task] = Some(entries);
+        while let Some(&Some(entries)) = self.lengths.get(self.next) {
+            self.is_full = entries > self.values.len();
+            if self.is_full {
+                break;
+            }
+            let (column_indices, columns_left) = take(&mut self.column_indices).split_at_mut(entries);
+            let (values, values_left) = take(&mut self.values).split_at_mut(entries);
+            (self.column_indices, self.values) = (columns_left, values_left);
+            let row_ends = take(&mut self.row_ends[self.next]);
+            self.known[self.next] = Some(Place { start: self.entries, row_ends, column_indices, values });
+            self.entries += entries;
+            self.next += 1;
+        }
+        self.is_full
+    }
+}
+
+impl<V: Value, C: Offset> Place<'_, V, C> {
+    /// Copies rows to it.
+    pub(super) fn write(self, block: &Block<V>) {
+        self.column_indices.write_copy_of_slice(block.columns());
+        self.values.write_copy_of_slice(block.values());
+        for (to, &end) in self.row_ends.iter_mut().zip(block.ends()) {
+            *to = C::from_bits((self.start + end) as u64);
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The memory of a thread.
+
+use std::any::Any;
+use std::cell::RefCell;
+
+use super::accumulator::Accumulator;
+use super::block::Block;
+use super::instructions::Sorter;
+use super::pairs::Pairs;
+use super::repeated::Ranks;
+use crate::Value;
+
+/// The most bytes that a thread keeps for its next product, so that the system does not have to clear pages each time.
+const MOST_KEPT: usize = 8 << 20;
+
+thread_local! {
+    /// Workspaces of some types of value.
+    static KEPT: RefCell<Vec<Box<dyn Any>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The memory of a thread.
+#[derive(Default)]
+pub(super) struct Workspace<V: Value> {
+    /// The rows of the last task.
+    pub(super) block: Block<V>,
+    pub(super) accumulator: Accumulator<V>,
+    pub(super) sorter: Sorter<V>,
+    pub(super) pairs: Pairs<V>,
+    pub(super) ranks: Ranks,
+}
+
+impl<V: Value> Workspace<V> {
+    /// Lends the thread's workspace.
+    pub(super) fn lend<R>(run: impl FnOnce(&mut Self) -> R) -> R {
+        let kept = KEPT.with_borrow_mut(|kept| {
+            let at = kept.iter().position(|workspace| workspace.is::<Self>())?;
+            kept.swap_remove(at).downcast::<Self>().ok()
+        });
+        let mut workspace = kept.unwrap_or_default();
+        let result = run(&mut workspace);
+        if workspace.bytes() <= MOST_KEPT {
+            KEPT.with_borrow_mut(|kept| kept.push(workspace));
+        }
+        result
+    }
+
+    fn bytes(&self) -> usize {
+        self.block.bytes() + self.accumulator.bytes() + self.pairs.bytes() + 2 * self.ranks.0.capacity()
+    }
+}
