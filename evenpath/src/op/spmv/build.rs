@@ -2,7 +2,8 @@
 
 use super::adaptive::Adaptive;
 use super::binned::Binned;
-use super::choose::{self, Candidate, Features, candidates};
+use super::choose::{Candidate, candidates};
+use super::features::{self, Features};
 use super::flat::Flat;
 use super::lengths::Lengths;
 use super::light::Light;
@@ -60,7 +61,7 @@ fn default_lanes<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, method: SpmvMeth
     if method == SpmvMethod::Light {
         policy::spmv_lanes(rows, nonzeros)
     } else {
-        choose::lanes(rows, nonzeros, multiprocessors)
+        features::lanes(rows, nonzeros, multiprocessors)
     }
 }
 

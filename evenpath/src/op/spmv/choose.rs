@@ -1,36 +1,11 @@
 //! Which methods suit a matrix: from what is measured of it and of its device, and from nothing else.
 
-use evenpath_simt::ScalarType;
-
 use super::SpmvMethod;
 use super::cost::estimate;
+use super::features::Features;
 use super::lengths::{Lengths, Long};
-use super::thresholds::{
-    BLOCK_MEAN, BLOCK_SPREAD, BLOCK_THREADS, CACHE_TENTHS, ROW_BLOCK_MEAN, SPARE_LANES, SPARE_STEPS,
-    TILE_FILLED, WAVE_THREADS, WINDOW_MEAN, WINDOW_MEAN_OF_NEIGHBORS, WINDOW_ROWS_F32, WINDOW_ROWS_F64,
-};
+use super::thresholds::{ROW_BLOCK_MEAN, WINDOW_MEAN_OF_NEIGHBORS};
 use super::windows::Found;
-use crate::op::DeviceCsr;
-use crate::policy;
-use crate::{Offset, Value};
-
-/// What the choice of a method depends on.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Features {
-    pub(super) rows: u64,
-    pub(super) cols: u64,
-    pub(super) nonzeros: u64,
-    pub(super) lengths: Lengths,
-    /// What the windows of x are like, if they were [looked for](Self::may_have_windows) and there can be some.
-    pub(super) windows: Option<Found>,
-    pub(super) value: ScalarType,
-    /// Bytes of a row offset.
-    pub(super) offset_bytes: u64,
-    pub(super) multiprocessors: u64,
-    pub(super) l2_bytes: Option<u64>,
-    /// Whether memory may be spent on narrow columns.
-    pub(super) may_narrow: bool,
-}
 
 /// A method, and why it suits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,112 +39,6 @@ const ESTIMATED: [SpmvMethod; 9] = [
     SpmvMethod::Block,
     SpmvMethod::Binned,
 ];
-
-impl Features {
-    /// What is known before windows are looked for.
-    pub(super) fn new<V: Value, O: Offset>(
-        matrix: &DeviceCsr<V, O>,
-        lengths: Lengths,
-        may_narrow: bool,
-    ) -> Self {
-        let properties = matrix.device().properties();
-        Self {
-            rows: matrix.rows() as u64,
-            cols: matrix.cols() as u64,
-            nonzeros: matrix.nnz() as u64,
-            lengths,
-            windows: None,
-            value: V::TYPE,
-            offset_bytes: O::SIZE as u64,
-            multiprocessors: u64::from(properties.multiprocessors),
-            l2_bytes: properties.l2_bytes,
-            may_narrow,
-        }
-    }
-
-    /// Lanes per row.
-    pub(super) fn lanes(&self) -> u32 {
-        lanes(self.rows, self.nonzeros, self.multiprocessors)
-    }
-
-    /// Threads that run at once.
-    pub(super) fn wave(&self) -> u64 {
-        wave(self.multiprocessors)
-    }
-
-    pub(super) fn is_f32(&self) -> bool {
-        self.value == ScalarType::F32
-    }
-
-    /// Whether rows are long and alike, and enough for as many blocks as run at once.
-    fn are_for_blocks(&self) -> bool {
-        let Lengths { mean, longest, .. } = self.lengths;
-        let are_enough = self.rows * BLOCK_THREADS >= self.wave();
-        are_enough && mean >= BLOCK_MEAN && longest as f64 <= BLOCK_SPREAD * mean
-    }
-
-    /// Whether no row is much longer than the mean.
-    fn are_even(&self) -> bool {
-        self.lengths.longest <= u64::from(self.lengths.limit)
-    }
-
-    /// Whether windows of x may pay, so that they are worth looking for.
-    pub(super) fn may_have_windows(&self) -> bool {
-        let rows = if self.is_f32() { WINDOW_ROWS_F32 } else { WINDOW_ROWS_F64 };
-        !self.are_for_blocks()
-            && self.are_even()
-            && self.lengths.mean >= WINDOW_MEAN
-            && self.rows >= rows * self.multiprocessors
-    }
-
-    /// Bytes of the matrix and its vectors. Of x, memory delivers no more than 32 bytes for each nonzero.
-    pub(super) fn bytes(&self) -> u64 {
-        let value = self.value.size() as u64;
-        let x = (self.cols * value).min(self.nonzeros * 32);
-        self.nonzeros * (value + 4) + self.rows * (value + self.offset_bytes) + x
-    }
-
-    /// Whether the second-level cache holds the matrix and its vectors from run to run, with room for what else is in it.
-    fn stays_in_cache(&self) -> bool {
-        self.l2_bytes.is_some_and(|l2| self.bytes() <= l2 / 10 * CACHE_TENTHS)
-    }
-
-    /// Whether a method may be chosen by its estimate.
-    fn allow(&self, method: SpmvMethod) -> bool {
-        let Lengths { empty, long, .. } = self.lengths;
-        // Empty rows may lie together, and then the others do, for tiles of equally many rows too many.
-        let are_filled = TILE_FILLED * self.rows.saturating_sub(empty) >= self.rows;
-        match method {
-            // It would need a list of the rows that are not empty, and another launch.
-            SpmvMethod::Flat => empty == 0,
-            SpmvMethod::RowTiles => are_filled,
-            SpmvMethod::Binned => are_filled && long.rows > 0,
-            SpmvMethod::RowBlocks => 2 * empty <= self.rows,
-            _ => true,
-        }
-    }
-}
-
-/// Threads that run at once.
-fn wave(multiprocessors: u64) -> u64 {
-    multiprocessors * WAVE_THREADS
-}
-
-/// Lanes that rows of the mean length want: more where the device has threads to spare, since the steps of a row then decide.
-pub(super) fn lanes(rows: u64, nonzeros: u64, multiprocessors: u64) -> u32 {
-    let wave = wave(multiprocessors);
-    let mean = nonzeros as f64 / rows.max(1) as f64;
-    let mut lanes = policy::spmv_lanes(rows, nonzeros);
-    if 2 * rows * u64::from(SPARE_LANES) <= wave {
-        lanes = lanes.max(SPARE_LANES);
-    }
-    let fits = |lanes: u32| rows * u64::from(lanes) <= wave;
-    let has_steps = |lanes: u32| f64::from(lanes) * SPARE_STEPS <= mean;
-    while lanes < 32 && fits(2 * lanes) && has_steps(2 * lanes) {
-        lanes *= 2;
-    }
-    lanes
-}
 
 /// The methods that suit, best first: the first one that can be built is taken. The last one always can.
 pub(super) fn candidates(features: &Features) -> Vec<Candidate> {

@@ -5,8 +5,8 @@
 //! two are put together as sides of a right triangle: the larger counts, and a little of the smaller.
 
 use super::SpmvMethod;
-use super::choose::Features;
 use super::costs::{BINNED, BLOCK, FLAT, LANES, MERGE_PATH, ROW_BLOCKS, ROW_TILES, Terms};
+use super::features::Features;
 use super::lengths::Lengths;
 use super::thresholds::BLOCK_THREADS;
 

@@ -9,6 +9,7 @@ mod cost;
 mod costs;
 mod cpu;
 mod cut_rows;
+mod features;
 mod flat;
 mod info;
 mod lengths;

@@ -1,6 +1,5 @@
 use evenpath_kernels::spgemm::{CLASSES, Class, RowList, Spans, SpgemmClassify, SpgemmListRows};
 
-use super::shapes::WINDOW_BLOCKS;
 use super::zeroed::CountWords;
 use crate::device::{Device, DeviceSlice, DeviceVec};
 use crate::op::OpError;
@@ -10,6 +9,9 @@ pub(in crate::op::spgemm) const ALWAYS_HASH: u32 = 64;
 
 /// Larger rows do if their span has at most this many columns per entry.
 const COLUMNS_AN_ENTRY: u32 = 256;
+
+/// Threads of a block for a row that uses windows, by the class of its size.
+pub(super) const WINDOW_BLOCKS: [u32; 4] = [32, 128, 128, 512];
 
 /// The rows of C by their work.
 pub(in crate::op::spgemm) struct Bins {

@@ -3,7 +3,7 @@
 use evenpath_kernels::spgemm::{WINDOW_COLUMNS, hash_shared_bytes, window_shared_bytes};
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
-use super::bins::Bin;
+use super::bins::{Bin, WINDOW_BLOCKS};
 use crate::device::{Device, DeviceError, Launch, Launcher};
 
 /// Approximate limit for the shared memory of a block's hash tables, in bytes: several blocks have room.
@@ -95,9 +95,6 @@ pub(in crate::op::spgemm) fn sums_bytes(device: &Device) -> u32 {
 pub(in crate::op::spgemm) fn lanes_log2(mean: f64, least: u32, most: u32) -> u32 {
     (mean.min(1e9).ceil() as u32).next_power_of_two().ilog2().clamp(least, most)
 }
-
-/// Threads of a block for a row that uses windows, by the class of its size.
-pub(super) const WINDOW_BLOCKS: [u32; 4] = [32, 128, 128, 512];
 
 /// The instance for rows of a class of sizes.
 pub(in crate::op::spgemm) fn window_instance<K: Kernel>(size_class: usize) -> &'static KernelInfo {

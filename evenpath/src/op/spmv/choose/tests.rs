@@ -1,7 +1,10 @@
 //! The choice over a grid of features: the rules that come first, written out in numbers, and the order of the estimates.
 
+use evenpath_simt::ScalarType;
+
 use super::super::lengths::Long;
 use super::*;
+use crate::policy;
 
 /// A matrix without rows that are empty or long, on an H200.
 fn matrix(rows: u64, mean: f64, longest: u64) -> Features {
