@@ -167,7 +167,8 @@ mod tests {
         ];
         let together = bin(window(2), 12, 128, 4000, 40_000);
         assert_eq!(launches(&bins, 4), [bins[0], bins[1], together, bins[5]]);
-        assert_eq!(launches(&bins, 1), bins);
+        assert_eq!(launches(&bins, 1)[2..4], [bins[2], bin(window(2), 112, 28, 4000, 40_000)]);
+        assert_eq!(launches(&bins, 0), bins);
         assert_eq!(launches(&[], 4), []);
     }
 }
