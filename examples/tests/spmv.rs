@@ -119,7 +119,7 @@ fn methods_are_chosen_by_name() {
     let methods = evenpath::spmv::SpmvMethod::ALL.into_iter().filter(|method| method.runs_on(kind));
     for method in methods.map(|method| method.to_string()) {
         let json = spmv_json(&["--device", "simulated", "--generate", "empty-rows:200", "--method", &method]);
-        let expected = if method == "auto" { "row-tiles" } else { &method };
+        let expected = if method == "auto" { "vector" } else { &method };
         assert_eq!((&json["plan"]["method"], &json["pass"]), (&expected.into(), &true.into()));
     }
 }
