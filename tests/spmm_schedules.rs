@@ -47,85 +47,72 @@ fn lengths_around_steps_and_pieces() {
     }
 }
 
-/// Checks a plan for one multiprocessor, which has no lanes to spare, so that a block has many rows, with and without adding to C. Returns
-/// its number of pieces.
-fn check_for_one_multiprocessor<S: Storage, T: SpmmOperand<S>, O: Offset>(
+/// A matrix's columns and the lengths of its rows.
+type Rows<'a> = (usize, &'a [usize]);
+/// The columns of a product, and the layouts of B and C.
+type Product = (usize, Layout, Layout);
+
+/// Checks products by plans for one multiprocessor, which has no lanes to spare, so that a block has many rows: with and without adding
+/// to C, in several types, on all devices with kernels. `is_cut` is whether the matrix has rows that are cut into pieces.
+fn check_for_one_multiprocessor(rows: Rows<'_>, products: &[Product], is_cut: bool) {
+    for under_test in kernel_devices() {
+        let device = &under_test.device;
+        check_types::<f64, f64, u32>(device, rows, products, is_cut);
+        check_types::<f32, f32, u64>(device, rows, products, is_cut);
+        check_types::<f16, f16, u32>(device, rows, products, is_cut);
+        check_types::<bf16, f32, u32>(device, rows, products, is_cut);
+    }
+}
+
+fn check_types<S: Storage, T: SpmmOperand<S>, O: Offset>(
     device: &Device,
-    case: &Case<'_, S, O>,
-) -> u64
-where
+    (cols, lengths): Rows<'_>,
+    products: &[Product],
+    is_cut: bool,
+) where
     Compute<S>: Storage,
 {
-    let options = SpmmOptions::default().with_columns(case.columns).with_multiprocessors(1);
-    let plan = device.upload(case.a).expect("upload").plan_spmm(options).expect("plan");
-    for beta in [0.0, -0.5] {
-        Case { beta, ..*case }.check_plan::<T>(device, &plan);
+    let a = with_row_lengths::<S, O>(cols, lengths);
+    for &(columns, b_layout, c_layout) in products {
+        let options = SpmmOptions::default().with_columns(columns).with_multiprocessors(1);
+        let plan = device.upload(&a).expect("upload").plan_spmm(options).expect("plan");
+        for beta in [0.0, -0.5] {
+            let case = Case { a: &a, columns, b_layout, c_layout, gap: 0, alpha: 1.5, beta };
+            case.check_plan::<T>(device, &plan);
+        }
+        assert_eq!(plan.info().expect("info").pieces > 0, is_cut, "{columns} columns");
     }
-    plan.info().expect("info").pieces
 }
 
 /// Blocks whose rows have more nonzeros than they stage at once, with rows that end at, before and after the end of a stage.
 #[test]
 fn rows_in_stages() {
-    fn check<S: Storage, T: SpmmOperand<S>, O: Offset>(device: &Device)
-    where
-        Compute<S>: Storage,
-    {
-        let lengths: Vec<usize> = [128, 0, 127, 65, 64, 63, 33, 32, 100, 96].repeat(7);
-        let a = with_row_lengths::<S, O>(130, &lengths[..67]);
-        for (columns, b_layout, c_layout) in [
-            (4, Layout::RowMajor, Layout::RowMajor),
-            (32, Layout::RowMajor, Layout::RowMajor),
-            (40, Layout::RowMajor, Layout::ColumnMajor),
-            (32, Layout::ColumnMajor, Layout::ColumnMajor),
-        ] {
-            let case = Case { a: &a, columns, b_layout, c_layout, gap: 0, alpha: 1.5, beta: 0.0 };
-            let pieces = check_for_one_multiprocessor::<S, T, O>(device, &case);
-            assert_eq!(pieces, 0, "no row is long");
-        }
-    }
-    for under_test in kernel_devices() {
-        let device = &under_test.device;
-        check::<f64, f64, u32>(device);
-        check::<f32, f32, u64>(device);
-        check::<f16, f16, u32>(device);
-        check::<bf16, f32, u32>(device);
-    }
+    let lengths: Vec<usize> = [128, 0, 127, 65, 64, 63, 33, 32, 100, 96].repeat(7);
+    let products = [
+        (4, Layout::RowMajor, Layout::RowMajor),
+        (32, Layout::RowMajor, Layout::RowMajor),
+        (40, Layout::RowMajor, Layout::ColumnMajor),
+        (32, Layout::ColumnMajor, Layout::ColumnMajor),
+    ];
+    check_for_one_multiprocessor((130, &lengths[..67]), &products, false);
 }
 
 /// Blocks of several short rows for each group, also where their nonzeros are more than a block stages, with long rows among them.
 #[test]
 fn short_rows_in_passes() {
-    fn check<S: Storage, T: SpmmOperand<S>, O: Offset>(device: &Device)
-    where
-        Compute<S>: Storage,
-    {
-        let mut lengths = [0, 3, 5, 1, 8, 4, 0, 2, 9, 3].repeat(45);
-        // Rows that end a block's shared memory, and rows of pieces, where all others are short.
-        lengths[100..132].fill(30);
-        let without_pieces = lengths.clone();
-        (lengths[3], lengths[201], lengths[449]) = (2 * PIECE, PIECE + 1, 3 * PIECE);
-        for (lengths, columns, c_layout) in [
-            (&without_pieces, 32, Layout::RowMajor),
-            (&without_pieces, 8, Layout::RowMajor),
-            (&without_pieces, 32, Layout::ColumnMajor),
-            (&lengths, 32, Layout::RowMajor),
-            (&lengths, 136, Layout::RowMajor),
-            (&lengths, 32, Layout::ColumnMajor),
-        ] {
-            let a = with_row_lengths::<S, O>(4 * PIECE, lengths);
-            let b_layout = Layout::RowMajor;
-            let case = Case { a: &a, columns, b_layout, c_layout, gap: 0, alpha: 1.5, beta: 0.0 };
-            check_for_one_multiprocessor::<S, T, O>(device, &case);
-        }
-    }
-    for under_test in kernel_devices() {
-        let device = &under_test.device;
-        check::<f64, f64, u32>(device);
-        check::<f32, f32, u64>(device);
-        check::<f16, f16, u32>(device);
-        check::<bf16, f32, u32>(device);
-    }
+    let mut lengths = [0, 3, 5, 1, 8, 4, 0, 2, 9, 3].repeat(45);
+    // Rows that end a block's shared memory, and rows of pieces, where all others are short.
+    lengths[100..132].fill(30);
+    let products = |columns: usize| {
+        [
+            (32, Layout::RowMajor, Layout::RowMajor),
+            (columns, Layout::RowMajor, Layout::RowMajor),
+            (32, Layout::RowMajor, Layout::ColumnMajor),
+        ]
+    };
+    check_for_one_multiprocessor((4 * PIECE, &lengths), &products(8), false);
+    (lengths[3], lengths[201], lengths[449]) = (2 * PIECE, PIECE + 1, 3 * PIECE);
+    check_for_one_multiprocessor((4 * PIECE, &lengths), &products(136), true);
 }
 
 /// One row of many pieces: the block that sums them has more pieces than warps, several times over.
