@@ -16,7 +16,7 @@ pub(super) struct Accumulator<V> {
 }
 
 impl<V: Value> Accumulator<V> {
-    /// Makes room for so many columns.
+    /// Grows the arrays to at least `columns` columns.
     #[inline]
     pub(super) fn reserve(&mut self, columns: usize) {
         if self.sums.len() < columns {

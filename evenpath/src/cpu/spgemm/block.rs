@@ -21,7 +21,7 @@ impl<V: Value> Block<V> {
         self.len = 0;
     }
 
-    /// Room for so many entries of the next row, with [`SLACK`].
+    /// Memory for a next row of at most `entries` entries, and [`SLACK`] more.
     #[inline]
     pub(super) fn room(&mut self, entries: usize) -> (&mut [u32], &mut [V]) {
         let needed = self.len + entries + SLACK;

@@ -29,7 +29,7 @@ use self::tasks::Tasks;
 use self::workspace::Workspace;
 use crate::{CsrView, Offset, Value};
 
-/// A sample has one of so many rows, which blocks of rows of usual sizes have no divisor in common with.
+/// Every 31st row is sampled, at most. 31 is prime, so a sample does not always hit the same row of repeating blocks of rows.
 const SAMPLED_PART: usize = 31;
 /// The most rows of a sample.
 const MOST_SAMPLED: usize = 1 << 12;
@@ -45,8 +45,8 @@ pub(crate) struct Spgemm<'a, V, O> {
     instructions: Instructions,
 }
 
-/// Runs something for a product of so many rows, on a thread of the pool unless they are few: what it runs in parallel then does
-/// not wait for another thread to wake up each time.
+/// Calls `run` for a product with `rows` rows. If there are many, the call runs on a thread of the pool, so that its parallel steps do not
+/// each wake that thread up.
 pub(crate) fn in_pool<R: Send>(rows: usize, run: impl FnOnce() -> R + Send) -> R {
     if rows <= tasks::ROWS { run() } else { rayon::scope(|_| run()) }
 }
@@ -73,6 +73,7 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
     /// C, computed in one pass. `None` if there is no memory, or `C` seems not to count its entries. If it has more than `C` counts
     /// after all, row offsets are not right, but the other arrays have the right length.
     pub(crate) fn multiply<C: Offset>(&self) -> Option<SpgemmArrays<V, C>> {
+        // Few rows may have many products. Then the caller is not on a thread of the pool yet: see [`in_pool`].
         if self.tasks.ranges.len() > 1 {
             return rayon::scope(|_| self.run_tasks());
         }

@@ -13,8 +13,8 @@ use crate::{Offset, Storage, Value};
 const MOST_STEPS: std::ops::RangeInclusive<u32> = 32..=512;
 const MOST_STEPS_OF_MANY: u32 = 128;
 
-/// As the end of [`MOST_STEPS`], where a lane for each row and packet of columns keeps the device busy: then only rows that are
-/// longer than others delay the product.
+/// The upper end of [`MOST_STEPS`] where whole rows keep the device busy. Only rows much longer than the others delay the product
+/// then.
 const MOST_STEPS_IF_BUSY: u32 = 1 << 16;
 
 /// Rows this many times longer than the mean are cut, within the limits of [`MOST_STEPS`]: if all of very many rows are
