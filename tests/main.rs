@@ -45,6 +45,7 @@ mod spgemm_two_level_sort;
 mod spmm;
 mod spmm_schedules;
 mod spmv;
+mod spmv_hot;
 mod spmv_methods;
 mod spmv_narrow;
 mod spmv_sliced;

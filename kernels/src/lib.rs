@@ -152,6 +152,11 @@ fn visit_spmv(visitor: &mut impl Visitor) {
     visitor.visit::<spmv::FlatPartition<u32>>();
     visitor.visit::<spmv::FlatTile<f32, u32>>();
     visitor.visit::<spmv::FlatFillEmptyRows<f32, u32>>();
+    visitor.visit::<spmv::CountColumns>();
+    visitor.visit::<spmv::EncodeHotColumns>();
+    visitor.visit::<spmv::MarkRowEnds<u32>>();
+    visitor.visit::<spmv::GatherHotColumns<f32, u32>>();
+    visitor.visit::<spmv::HotColumns<f32>>();
     visitor.visit::<spmv::CutRowBlocks<u32>>();
     visitor.visit::<spmv::AdaptiveRows<f32, u32>>();
     visitor.visit::<spmv::LightRows<f32, u32>>();

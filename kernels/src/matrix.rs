@@ -69,6 +69,28 @@ impl RowMap {
             self.rows.load(position) as usize
         }
     }
+
+    /// The rows at `position` and those behind it, one for each of `ITEMS` that `is_wanted`: one wait for memory.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[allow(clippy::needless_range_loop)] // Iterators over arrays leave registers for local memory.
+    pub fn next_rows<const ITEMS: usize>(
+        self,
+        mut position: u32,
+        is_wanted: impl Fn(usize) -> bool,
+    ) -> [u32; ITEMS] {
+        let mut rows = [0; ITEMS];
+        for item in 0..ITEMS {
+            rows[item] = position;
+            position += u32::from(is_wanted(item));
+        }
+        if self.is_mapped != 0 {
+            for item in 0..ITEMS {
+                rows[item] = self.rows.load_if(rows[item] as usize, is_wanted(item));
+            }
+        }
+        rows
+    }
 }
 
 impl<O: Offset> Pattern<O> {

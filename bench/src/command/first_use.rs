@@ -122,6 +122,7 @@ const OPERATIONS: &[Operation] = &[
     ("spmv, row-tiles", |o| o.spmv(SpmvMethod::RowTiles)),
     ("spmv, windows", |o| o.spmv(SpmvMethod::Windows)),
     ("spmv, narrow-columns", |o| o.spmv(SpmvMethod::NarrowColumns)),
+    ("spmv, hot-columns", |o| o.spmv(SpmvMethod::HotColumns)),
     ("spmv transposed, copied", |o| o.spmv_transposed(SpmvTransposedMethod::Copied)),
     ("spmv transposed, ordered", |o| o.spmv_transposed(SpmvTransposedMethod::Ordered)),
     ("spmv transposed, unordered", |o| o.spmv_transposed(SpmvTransposedMethod::Unordered)),

@@ -55,6 +55,11 @@ impl<O: Offset> FilledRows<O> {
         row_map(self.compacted.as_ref().map(|(rows, _)| rows))
     }
 
+    /// Bytes of device memory.
+    pub(super) fn bytes(&self) -> u64 {
+        self.compacted.as_ref().map_or(0, |(rows, offsets)| rows.bytes() + offsets.bytes())
+    }
+
     /// A pattern with these rows instead of all.
     pub(super) fn pattern(&self, pattern: evenpath_kernels::Pattern<O>) -> evenpath_kernels::Pattern<O> {
         match &self.compacted {

@@ -198,8 +198,8 @@ type PacketStages = InStages<Packets>;
 type PacketPasses = InPasses<Packets>;
 type PacketPassPieces = WithPieces<InPasses<Packets>>;
 
-/// Shared memory of a block: first its nonzeros, and the ends of its rows or, with pieces, a flag per piece; then its part of C, with one more row
-/// per column, against bank conflicts, and a flag per row, or the sums of the warps.
+/// Shared memory of a block: first its nonzeros, and the ends of its rows or, with pieces, a flag per piece; then its part of C, with
+/// one more row per column, against bank conflicts, and a flag per row, or the sums of the warps.
 const fn shared_bytes<S: Stored, T: Stored, P: Variant>(block: usize) -> usize {
     let places = if P::IN_STAGES { staged_apart(block) } else { staged(block) };
     // Rows and pieces do not need theirs at the same time, and flags are fewer.

@@ -109,6 +109,11 @@ impl Span {
     }
 
     #[inline(always)]
+    fn is_finished_by(self, tile: u32) -> bool {
+        self.is_cut() && self.last == tile
+    }
+
+    #[inline(always)]
     fn tiles(self) -> u32 {
         self.last - self.first + 1
     }
@@ -120,13 +125,21 @@ impl Span {
     }
 }
 
+/// What a tile has to know of cut rows.
+#[derive(Clone, Copy)]
+pub(super) struct CutRowsOfTile {
+    /// Whether it is the last of a row that it did not begin.
+    pub(super) is_finished: bool,
+    /// The row in which the next tile begins.
+    after: Span,
+}
+
 #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
 impl CutRows {
     /// Whether `tile` is the last of a cut row, whose result it must not store itself.
     #[inline(always)]
     pub(super) fn is_finished_by(self, tile: u32) -> bool {
-        let span = Span::new(self.spans.load(tile as usize));
-        span.is_cut() && span.last == tile
+        Span::new(self.spans.load(tile as usize)).is_finished_by(tile)
     }
 
     /// Leaves the tile's sum of the row that it finishes but did not begin, `head`, and of the row after its end, `tail`,
@@ -177,19 +190,57 @@ impl CutRows {
             // The tile's other row may use the same shared memory.
             thread::barrier();
         } else if thread::warp() == by {
-            let is_last = thread::lane() == 0 && self.arrive(span, tile, sum);
-            if warp::any(warp::FULL, is_last) {
-                let (parts, mut total) = (self.sums.sums::<V>(), V::ZERO);
-                let mut other = thread::lane();
-                while other < span.tiles() {
-                    total += parts.part(span.place(other), parts.look(span.place(other)));
-                    other += thread::WARP_SIZE;
-                }
-                let total = warp::reduce_add(total);
-                if thread::lane() == 0 {
-                    store(total);
-                }
-            }
+            self.leave_sum_by_warp(span, tile, sum, store);
+        }
+    }
+
+    /// A warp leaves a tile's sum, and adds up the row if it is the last.
+    #[inline(always)]
+    fn leave_sum_by_warp<V: Float>(self, span: Span, tile: u32, sum: V, store: impl Fn(V)) {
+        let is_last = thread::lane() == 0 && self.arrive(span, tile, sum);
+        if warp::any(warp::FULL, is_last) {
+            self.sum_by_warp(span, store);
+        }
+    }
+
+    /// What a tile that is one warp's work has to know of cut rows.
+    #[inline(always)]
+    pub(super) fn of_tile(self, tile: u32) -> CutRowsOfTile {
+        let is_finished = self.is_finished_by(tile);
+        CutRowsOfTile { is_finished, after: Span::new(self.spans.load(tile as usize + 1)) }
+    }
+
+    /// Leaves the tile's sum of the row that it finishes but did not begin; whether it is the row's last. One lane calls it.
+    #[inline(always)]
+    pub(super) fn leave_head<V: Float>(self, tile: u32, head: V) -> bool {
+        self.arrive(Span::new(self.spans.load(tile as usize)), tile, head)
+    }
+
+    /// As [`leave`](Self::leave) for a tile that is one warp's work, whose lanes all call it with the same sum. `finishes_head` is
+    /// what [`leave_head`](Self::leave_head) returned, in one lane.
+    #[inline(always)]
+    pub(super) fn leave_by_warp<V: Float>(
+        self,
+        tile: u32,
+        of_tile: CutRowsOfTile,
+        (finishes_head, tail): (bool, V),
+        store_head: impl Fn(V),
+        store_tail: impl Fn(V),
+    ) {
+        if of_tile.after.is_cut() {
+            self.leave_sum_by_warp(of_tile.after, tile, tail, store_tail);
+        }
+        if warp::any(warp::FULL, finishes_head) {
+            self.sum_by_warp(Span::new(self.spans.load(tile as usize)), store_head);
+        }
+    }
+
+    /// A warp adds up a row.
+    #[inline(always)]
+    fn sum_by_warp<V: Float>(self, span: Span, store: impl Fn(V)) {
+        let total = warp::reduce_add(self.sum_by::<V, 2>(span, thread::lane(), thread::WARP_SIZE));
+        if thread::lane() == 0 {
+            store(total);
         }
     }
 
@@ -202,11 +253,16 @@ impl CutRows {
     /// The sum of a row over many tiles, in thread 0.
     #[inline(always)]
     fn sum_by_block<V: Float, const BLOCK: usize>(self, shared: LongSpan<V, BLOCK>, span: Span) -> V {
-        const UNROLLED: usize = 4;
+        shared.reduce.sum(self.sum_by::<V, 4>(span, thread::index(), BLOCK as u32))
+    }
+
+    /// The sum of every `stride`-th part of a row from the tile `first` on, counted from its own first: `UNROLLED` at once.
+    #[inline(always)]
+    fn sum_by<V: Float, const UNROLLED: usize>(self, span: Span, first: u32, stride: u32) -> V {
         let (parts, mut sums) = (self.sums.sums::<V>(), [V::ZERO; UNROLLED]);
-        let mut base = thread::index();
-        while base + const { ((UNROLLED - 1) * BLOCK) as u32 } < span.tiles() {
-            let place = |item: usize| span.place(base + (item * BLOCK) as u32);
+        let mut base = first;
+        while base + (UNROLLED as u32 - 1) * stride < span.tiles() {
+            let place = |item: usize| span.place(base + item as u32 * stride);
             let mut seen = [[0; 2]; UNROLLED];
             for item in 0..UNROLLED {
                 seen[item] = parts.look(place(item));
@@ -214,12 +270,17 @@ impl CutRows {
             for item in 0..UNROLLED {
                 sums[item] += parts.part(place(item), seen[item]);
             }
-            base += (UNROLLED * BLOCK) as u32;
+            base += UNROLLED as u32 * stride;
         }
         while base < span.tiles() {
             sums[0] += parts.part(span.place(base), parts.look(span.place(base)));
-            base += BLOCK as u32;
+            base += stride;
         }
-        shared.reduce.sum((sums[0] + sums[1]) + (sums[2] + sums[3]))
+        const { assert!(UNROLLED == 2 || UNROLLED == 4) };
+        if UNROLLED == 2 {
+            sums[0] + sums[1]
+        } else {
+            (sums[0] + sums[1]) + (sums[2 % UNROLLED] + sums[3 % UNROLLED])
+        }
     }
 }

@@ -43,8 +43,8 @@ impl PathTile {
         }
     }
 
-    /// The `ITEMS` elements of this thread, every `BLOCK`th of the tile's: all are loaded before the first is used. Threads past the end repeat the last, which is cheaper than a branch around each load. Of a tile without
-    /// nonzeros they are zero.
+    /// The `ITEMS` elements of this thread, every `BLOCK`th of the tile's: all are loaded before the first is used. Threads past the
+    /// end repeat the last, which is cheaper than a branch around each load. Of a tile without nonzeros they are zero.
     #[inline(always)]
     pub(super) fn load<T: Element, const BLOCK: usize, const ITEMS: usize>(
         self,

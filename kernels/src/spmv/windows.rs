@@ -214,7 +214,12 @@ impl<V: Float, O: Offset> RowWindows<V, O> {
 
 /// Copies the window's elements of x; they are there after a barrier.
 #[inline(always)]
-fn fill_window<V: Float, const BLOCK: usize>(window: Shared<V>, x: Global<V>, first: u32, len: u32) {
+pub(super) fn fill_window<V: Float, const BLOCK: usize>(
+    window: Shared<V>,
+    x: Global<V>,
+    first: u32,
+    len: u32,
+) {
     let packet = (16 / V::SIZE) as u32;
     let x = x.skip(first as usize);
     let whole = len / packet * packet;

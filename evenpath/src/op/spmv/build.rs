@@ -5,6 +5,7 @@ use super::binned::Binned;
 use super::choose::{Candidate, candidates};
 use super::features::{self, Features};
 use super::flat::Flat;
+use super::hot::{self, Hot};
 use super::lengths::Lengths;
 use super::light::Light;
 use super::merge::Merge;
@@ -100,6 +101,11 @@ fn asked_for<V: Value, O: Offset>(
         SpmvMethod::Binned => of_rows(matrix, method, Binned::new)?,
         SpmvMethod::Windows => of_rows(matrix, method, Windows::find)?,
         SpmvMethod::NarrowColumns => of_rows(matrix, method, Narrow::new)?,
+        SpmvMethod::HotColumns => Box::new(Hot::new(matrix)?.ok_or_else(|| OpError::TooLong {
+            what: "with the method hot-columns, an x",
+            len: matrix.cols(),
+            limit: hot::MOST_COLUMNS,
+        })?),
         SpmvMethod::SlicedEll => of_rows(matrix, method, Sliced::new)?,
         SpmvMethod::Auto | SpmvMethod::RowParallel => unreachable!("they are handled before"),
     })
@@ -118,12 +124,9 @@ fn of_rows<V: Value, O: Offset, S: Schedule<V, O> + 'static>(
 }
 
 /// Measures the matrix, and builds the best method that it can be built for.
-fn automatic<V: Value, O: Offset>(
-    matrix: &DeviceCsr<V, O>,
-    may_narrow: bool,
-) -> Result<Choice<V, O>, OpError> {
+fn automatic<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, may_copy: bool) -> Result<Choice<V, O>, OpError> {
     let lengths = Lengths::count(matrix)?;
-    let mut features = Features::new(matrix, lengths, may_narrow);
+    let mut features = Features::new(matrix, lengths, may_copy);
     let windows = if features.may_have_windows() { Windows::find(matrix, lengths)? } else { None };
     features.windows = windows.as_ref().map(Windows::found);
     let candidates = candidates(&features);
@@ -150,6 +153,7 @@ fn chosen<V: Value, O: Offset>(
     Ok(match method {
         SpmvMethod::Windows => boxed(windows.take()),
         SpmvMethod::NarrowColumns => boxed(Narrow::new(matrix, lengths)?.filter(Narrow::is_worth_it)),
+        SpmvMethod::HotColumns => boxed(Hot::if_worth_it(matrix)?),
         SpmvMethod::RowBlocks => boxed(Adaptive::of_even_rows(matrix, lengths)?),
         SpmvMethod::RowTiles => boxed(RowTiles::new(matrix, lengths)?),
         SpmvMethod::Binned => boxed(Binned::new(matrix, lengths)?),

@@ -4,7 +4,7 @@ use super::SpmvMethod;
 use super::cost::estimate;
 use super::features::Features;
 use super::lengths::{Lengths, Long};
-use super::thresholds::{ROW_BLOCK_MEAN, WINDOW_MEAN_OF_NEIGHBORS};
+use super::thresholds::{HOT_NONZEROS, ROW_BLOCK_MEAN, WINDOW_MEAN_OF_NEIGHBORS};
 use super::windows::Found;
 
 /// A method, and why it suits.
@@ -20,6 +20,7 @@ pub(super) enum Reason {
     RowLengths,
     Windows,
     ScatteredColumns,
+    HotColumns,
     /// It is estimated to take this long, and every other method that can be built longer.
     Estimate {
         nanoseconds: u64,
@@ -49,6 +50,9 @@ pub(super) fn candidates(features: &Features) -> Vec<Candidate> {
     } else {
         by_estimate(features)
     };
+    if may_have_hot_columns(features) {
+        candidates.insert(0, because(Reason::HotColumns, SpmvMethod::HotColumns));
+    }
     candidates.push(because(Reason::AnyRows, whatever_the_rows(features)));
     candidates
 }
@@ -68,7 +72,7 @@ fn suits(method: SpmvMethod) -> Candidate {
 }
 
 fn of_long_rows(features: &Features) -> Vec<Candidate> {
-    let narrow = features.may_narrow.then_some(SpmvMethod::NarrowColumns);
+    let narrow = features.may_copy.then_some(SpmvMethod::NarrowColumns);
     narrow.into_iter().chain([SpmvMethod::Block]).map(suits).collect()
 }
 
@@ -84,6 +88,11 @@ fn of_windows(features: &Features) -> Option<Candidate> {
     }
     let are_scattered = features.lengths.empty == 0 && found.are_too_narrow(nonzeros);
     are_scattered.then(|| because(Reason::ScatteredColumns, SpmvMethod::Flat))
+}
+
+/// Whether it is worth counting which columns are hot: rows are uneven, as those of a graph with hot columns are.
+fn may_have_hot_columns(features: &Features) -> bool {
+    features.may_copy && !features.are_even() && features.nonzeros >= HOT_NONZEROS
 }
 
 /// Methods in the order of their estimates, after narrow columns if these save bytes that count.
@@ -111,7 +120,7 @@ fn are_for_narrow_columns(features: &Features, best: SpmvMethod) -> bool {
     } else {
         best != SpmvMethod::Block
     };
-    features.may_narrow && features.are_even() && saves_time
+    features.may_copy && features.are_even() && saves_time
 }
 
 impl Reason {
@@ -127,6 +136,7 @@ impl Reason {
                 format!("{text}; the rows of a block use the same elements of x {uses} times")
             }
             Self::ScatteredColumns => format!("{text}; their columns are scattered"),
+            Self::HotColumns => format!("{text}; few columns have most of the nonzeros"),
             Self::Estimate { nanoseconds } => {
                 let estimate = nanoseconds as f64 / 1e3;
                 if long.rows == 0 {

@@ -27,8 +27,8 @@ pub(super) struct Features {
     pub(super) offset_bytes: u64,
     pub(super) multiprocessors: u64,
     pub(super) l2_bytes: Option<u64>,
-    /// Whether memory may be spent on narrow columns.
-    pub(super) may_narrow: bool,
+    /// Whether memory may be spent on another form of the matrix.
+    pub(super) may_copy: bool,
 }
 
 impl Features {
@@ -36,7 +36,7 @@ impl Features {
     pub(super) fn new<V: Value, O: Offset>(
         matrix: &DeviceCsr<V, O>,
         lengths: Lengths,
-        may_narrow: bool,
+        may_copy: bool,
     ) -> Self {
         let properties = matrix.device().properties();
         Self {
@@ -49,7 +49,7 @@ impl Features {
             offset_bytes: O::SIZE as u64,
             multiprocessors: u64::from(properties.multiprocessors),
             l2_bytes: properties.l2_bytes,
-            may_narrow,
+            may_copy,
         }
     }
 

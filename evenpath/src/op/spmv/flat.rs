@@ -40,20 +40,30 @@ impl<V: Value, O: Offset> Flat<V, O> {
         };
         let tile_launch = device.instance(tile_kernel).items(matrix.nnz())?;
         let fill_launch = device.kernel().threads(matrix.rows())?;
-        let tiles = tile_launch.grid();
-        let launch = device.kernel().threads(tiles as usize + 1)?;
-        let mut tile_rows = device.uninitialized(tiles as usize + 1)?;
-        let pattern = filled.pattern(matrix.pattern().view());
-        let partition =
-            FlatPartition { pattern, tile_rows: tile_rows.as_global_mut(), tiles, tile_items: tile.items() };
-        // SAFETY: the views are of the offsets of the rows that have nonzeros, one more than these, and of `tile_rows`,
-        // `tiles` + 1 long, and buffers are freed in the stream's order.
-        unsafe { launch.launch(partition) }?;
-        let cut =
-            Cut { pattern, tile_rows: &tile_rows, tiles, tile_items: tile.items(), counts_row_ends: false };
-        let cut_rows = CutRows::find::<V, O>(device, &cut)?;
+        let (tile_rows, cut_rows) = cut_evenly(matrix, &filled, tile_launch.grid(), tile.items())?;
         Ok(Self { tile_launch, fill_launch, tile_rows, filled, cut_rows })
     }
+}
+
+/// The row of each tile's first nonzero among the rows that have some, with their number at the end, and the rows that are cut, of
+/// `tiles` tiles of `tile_items` nonzeros.
+pub(super) fn cut_evenly<V: Value, O: Offset>(
+    matrix: &DeviceCsr<V, O>,
+    filled: &FilledRows<O>,
+    tiles: u32,
+    tile_items: u32,
+) -> Result<(DeviceVec<u32>, CutRows), OpError> {
+    let device = matrix.device();
+    let launch = device.kernel().threads(tiles as usize + 1)?;
+    let mut tile_rows = device.uninitialized(tiles as usize + 1)?;
+    let pattern = filled.pattern(matrix.pattern().view());
+    let partition = FlatPartition { pattern, tile_rows: tile_rows.as_global_mut(), tiles, tile_items };
+    // SAFETY: the views are of the offsets of the rows that have nonzeros, one more than these, and of `tile_rows`,
+    // `tiles` + 1 long, and buffers are freed in the stream's order.
+    unsafe { launch.launch(partition) }?;
+    let cut = Cut { pattern, tile_rows: &tile_rows, tiles, tile_items, counts_row_ends: false };
+    let cut_rows = CutRows::find::<V, O>(device, &cut)?;
+    Ok((tile_rows, cut_rows))
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Flat<V, O> {
@@ -84,13 +94,11 @@ impl<V: Value, O: Offset> Schedule<V, O> for Flat<V, O> {
     fn shape(&self) -> Shape {
         let tiles = u64::from(self.tile_launch.grid());
         let count = u64::from(self.filled.count);
-        let compacted = self.filled.compacted.as_ref();
-        let compacted_bytes = compacted.map_or(0, |(rows, offsets)| rows.bytes() + offsets.bytes());
         Shape {
             tile: Some(Tile::of(self.tile_launch.info())),
             tiles,
             figures: vec![("rows with nonzeros", count)],
-            workspace_bytes: self.tile_rows.bytes() + self.cut_rows.bytes() + compacted_bytes,
+            workspace_bytes: self.tile_rows.bytes() + self.cut_rows.bytes() + self.filled.bytes(),
             ..Shape::default()
         }
     }

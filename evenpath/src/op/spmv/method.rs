@@ -60,6 +60,12 @@ pub enum SpmvMethod {
     /// read for rows that need more segments; rows whose neighbors look alike, as in a grid, read the same codes. `auto`
     /// chooses it only if the options [may copy](super::SpmvOptions::may_copy), because of that memory.
     NarrowColumns,
+    /// `hot-columns`: equal shares of the nonzeros for each warp, with the elements of x that the columns with the most nonzeros
+    /// have in shared memory, for as many columns as fit there. For matrices of which few columns have most of the nonzeros, as
+    /// those of many graphs. The plan keeps 4 bytes per nonzero beside the matrix, whose own columns it does not read, and for
+    /// rows that are empty an offset and 4 bytes per row. For up to 2³¹ columns, together with those that are hot. `auto` chooses
+    /// it only if the options [may copy](super::SpmvOptions::may_copy).
+    HotColumns,
     /// `sliced-ell`: a copy of the matrix in slices of 32 rows, padded to the longest of each and stored by columns, one thread per
     /// row; rows are sorted by length within windows of 512 where that saves more than 3 % of the slots (SELL-C-σ; Kreutzer et al.,
     /// SIAM J. Sci. Comput. 36, 2014). For matrices that need at most three slots a nonzero, or a million. The plan keeps the copy
@@ -85,6 +91,7 @@ named! {
     Binned = "binned",
     Windows = "windows",
     NarrowColumns = "narrow-columns",
+    HotColumns = "hot-columns",
     SlicedEll = "sliced-ell",
 }
 
@@ -111,7 +118,7 @@ impl SpmvMethod {
 
     /// Whether plans keep another form of the matrix beside it.
     pub fn copies(self) -> bool {
-        matches!(self, Self::NarrowColumns | Self::SlicedEll)
+        matches!(self, Self::NarrowColumns | Self::HotColumns | Self::SlicedEll)
     }
 
     /// The names of the methods for which `is_wanted` holds, with commas between.

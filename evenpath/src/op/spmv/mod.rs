@@ -11,6 +11,7 @@ mod cpu;
 mod cut_rows;
 mod features;
 mod flat;
+mod hot;
 mod info;
 mod lengths;
 mod light;
@@ -73,8 +74,8 @@ pub struct SpmvOptions {
     /// threads, as in the study of both methods. By default, the tile that is fastest.
     pub block_size: Option<u32>,
     /// Whether the plan may keep another form of the matrix beside it where that makes products faster: by its own choice
-    /// [`NarrowColumns`](SpmvMethod::NarrowColumns), about 2 bytes per nonzero, and by [`tune`](SpmvPlan::tune) any method that
-    /// [`copies`](SpmvMethod::copies). By default it may not. On the CPU there is no such method.
+    /// [`NarrowColumns`](SpmvMethod::NarrowColumns), about 2 bytes per nonzero, or [`HotColumns`](SpmvMethod::HotColumns), 4 bytes, and
+    /// by [`tune`](SpmvPlan::tune) any method that [`copies`](SpmvMethod::copies). By default it may not. On the CPU there is no such method.
     pub may_copy: bool,
 }
 
@@ -184,7 +185,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         Ok(SpmvPlan { matrix: self.clone(), choice, options, analysis })
     }
 
-    /// The plan of a matrix that is only multiplied: its own choice has narrow columns where these may be faster, and arrays
+    /// The plan of a matrix that is only multiplied: its own choice has narrow or hot columns where these may be faster, and arrays
     /// that the plan does not read are freed.
     pub(super) fn into_plan(self, options: SpmvOptions) -> Result<SpmvPlan<V, O>, OpError> {
         let start = self.device().record()?;

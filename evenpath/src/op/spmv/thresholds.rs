@@ -36,6 +36,11 @@ thresholds! {
     SPARE_STEPS: f64 = 2.0;
     /// Nonzeros per row from which on the host cuts row blocks where the device cannot, and up to which narrow columns pay in cache.
     ROW_BLOCK_MEAN: f64 = 12.0;
+    /// Nonzeros in hot columns from which on these elements of x go to shared memory: with fewer, the copies and the second launch
+    /// take as long as they save.
+    HOT_NONZEROS: u64 = 2000000;
+    /// Tenths of the nonzeros that are in hot columns, at least, for that.
+    HOT_TENTHS: u64 = 4;
     /// Rows for each one that has nonzeros up to which a method with equally many rows per tile may be chosen.
     TILE_FILLED: u64 = 5;
 }

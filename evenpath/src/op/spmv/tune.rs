@@ -179,7 +179,7 @@ impl<V: Value, O: Offset> Contender<V, O> {
     }
 }
 
-/// A method that can be built; `None` if rows are too long for it, or it takes more memory or blocks than there are.
+/// A method that can be built; `None` if rows or the matrix are too long for it, or it takes more memory or blocks than there are.
 fn built<V: Value, O: Offset>(
     choice: Result<Choice<V, O>, OpError>,
 ) -> Result<Option<Choice<V, O>>, OpError> {
@@ -187,6 +187,7 @@ fn built<V: Value, O: Offset>(
         Ok(choice) => Ok(Some(choice)),
         Err(
             OpError::RowTooLong { .. }
+            | OpError::TooLong { .. }
             | OpError::Device(
                 DeviceError::OutOfMemory { .. }
                 | DeviceError::MemoryLimit { .. }

@@ -1,0 +1,271 @@
+//! Products with the elements of x that most nonzeros want in shared memory.
+
+use std::sync::{Mutex, PoisonError};
+
+use evenpath_kernels::Pattern;
+use evenpath_kernels::spmv::{
+    CountColumns, EncodeHotColumns, GatherHotColumns, HOT_TILE, HotColumns, MarkRowEnds,
+};
+use evenpath_kernels::vector::Iota;
+
+use super::cut_rows::CutRows;
+use super::flat::cut_evenly;
+use super::thresholds::{HOT_NONZEROS, HOT_TENTHS};
+use super::{Product, Schedule, Shape};
+use crate::device::{Device, DeviceError, DeviceVec, Kernels, Launch};
+use crate::op::filled_rows::FilledRows;
+use crate::op::radix_sort::pair_kernels;
+use crate::op::sort::{SortOptions, SortOrder, sort_pairs};
+use crate::op::{DeviceCsr, OpError, vector};
+use crate::policy::Tile;
+use crate::{Offset, Value};
+
+/// The most columns and hot columns together: codes have 31 bits for them.
+pub(super) const MOST_COLUMNS: usize = 1 << 31;
+/// Bytes that a gather from the second-level cache takes.
+const SECTOR: u64 = 32;
+
+/// The most chunks of a matrix until they have [`CHUNK_TILES`] tiles: an H200 runs about as many warps at once.
+const CHUNKS: usize = 4096;
+/// The most tiles of a chunk.
+const CHUNK_TILES: u32 = 8;
+
+/// Columns with codes, the hot ones' elements of x, and chunks of nonzeros.
+pub(super) struct Hot<V: Value, O: Offset> {
+    gather: Launch<GatherHotColumns<V, O>>,
+    launch: Launch<HotColumns<V>>,
+    columns: Columns,
+    codes: DeviceVec<u32>,
+    /// The row of each chunk's first nonzero, among those that have some, and their number; `chunks` + 1.
+    chunk_rows: DeviceVec<u32>,
+    chunks: u32,
+    chunk_tiles: u32,
+    tiles: u32,
+    filled: FilledRows<O>,
+    cut_rows: CutRows,
+    /// The workspace of one run at a time.
+    hot_x: Mutex<DeviceVec<V>>,
+}
+
+/// The columns with the most nonzeros.
+struct Columns {
+    /// Ascending.
+    hot: DeviceVec<u32>,
+    /// Their nonzeros.
+    covered: u64,
+}
+
+impl Columns {
+    /// Finds them; waits for the device. There is at least one if the matrix has nonzeros.
+    fn find<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
+        let device = matrix.device();
+        let (cols, nonzeros) = (matrix.cols(), matrix.nnz());
+        if nonzeros == 0 {
+            return Ok(Self { hot: device.zeros(0)?, covered: 0 });
+        }
+        let mut counts = device.zeros::<u32>(cols)?;
+        let kernel = CountColumns {
+            column_indices: matrix.pattern().view().column_indices,
+            counts: counts.as_global_mut(),
+            nonzeros: nonzeros as u64,
+        };
+        // SAFETY: there is a count for each column; buffers are freed in the stream's order.
+        unsafe { device.kernel().threads(nonzeros)?.launch(kernel) }?;
+        let descending = SortOptions::default().with_order(SortOrder::Descending);
+        let (counts, columns) = sort_pairs(&counts, &vector::iota(device, cols as u32)?, descending)?;
+        let most = most_hot::<V>(device).min(cols);
+        let counts = counts.slice(..most)?.download()?;
+        // An element is copied to every block. That must be less than what its gathers take.
+        let copies = u64::from(device.properties().multiprocessors) * V::SIZE as u64;
+        let hot = counts.partition_point(|&count| u64::from(count) * SECTOR > copies).max(1);
+        let mut columns = columns.slice(..hot)?.download()?;
+        columns.sort_unstable();
+        let covered = counts.iter().take(hot).map(|&count| u64::from(count)).sum();
+        Ok(Self { hot: device.upload(&columns)?, covered })
+    }
+
+    /// Codes for all columns.
+    fn encode<V: Value, O: Offset>(&self, matrix: &DeviceCsr<V, O>) -> Result<DeviceVec<u32>, OpError> {
+        let device = matrix.device();
+        let pattern = matrix.pattern().view();
+        let mut codes = device.uninitialized(matrix.nnz())?;
+        let encode = EncodeHotColumns {
+            column_indices: pattern.column_indices,
+            hot_columns: self.hot.as_global(),
+            codes: codes.as_global_mut(),
+            nonzeros: pattern.nonzeros,
+            hot: self.hot.len() as u32,
+        };
+        // SAFETY: there is a code for each nonzero; buffers are freed in the stream's order.
+        unsafe { device.kernel().threads(matrix.nnz())?.launch(encode) }?;
+        let mark = MarkRowEnds { pattern, codes: codes.as_global_mut() };
+        // SAFETY: as above.
+        unsafe { device.kernel().threads(matrix.rows())?.launch(mark) }?;
+        Ok(codes)
+    }
+
+    /// Whether so many of the nonzeros are in hot columns that copying these pays.
+    fn are_worth_it(&self, nonzeros: usize) -> bool {
+        self.covered >= HOT_NONZEROS && 10 * self.covered >= HOT_TENTHS * nonzeros as u64
+    }
+}
+
+/// The most hot columns: their elements leave a part of what shared memory and the first-level cache have together to that cache,
+/// through which all other gathers go.
+fn most_hot<V: Value>(device: &Device) -> usize {
+    let room = device.properties().max_shared_bytes.unwrap_or(48 << 10);
+    let sevenths = if V::SIZE == 8 { 5 } else { 6 };
+    (room / 7 * sevenths) as usize / V::SIZE
+}
+
+/// Tiles of a chunk: the bits of results depend on it, so it does not depend on the device.
+fn chunk_tiles(nonzeros: usize) -> u32 {
+    let tiles = (nonzeros / CHUNKS).div_ceil(HOT_TILE as usize);
+    tiles.clamp(1, CHUNK_TILES as usize) as u32
+}
+
+/// The kernels of planning and of products, to be compiled ahead.
+fn kernels<V: Value, O: Offset>() -> Kernels {
+    pair_kernels::<u32, u32>()
+        .and::<CountColumns>()
+        .and::<EncodeHotColumns>()
+        .and::<MarkRowEnds<O>>()
+        .and::<Iota>()
+        .and::<GatherHotColumns<V, O>>()
+        .and::<HotColumns<V>>()
+}
+
+impl<V: Value, O: Offset> Hot<V, O> {
+    /// Finds the hot columns and codes all. `None` if the matrix has too many columns or nonzeros.
+    pub(super) fn new(matrix: &DeviceCsr<V, O>) -> Result<Option<Self>, OpError> {
+        Self::with_columns(matrix, |_| true)
+    }
+
+    /// The same, and `None` too if hot columns have too few of the nonzeros.
+    pub(super) fn if_worth_it(matrix: &DeviceCsr<V, O>) -> Result<Option<Self>, OpError> {
+        Self::with_columns(matrix, |columns| columns.are_worth_it(matrix.nnz()))
+    }
+
+    fn with_columns(
+        matrix: &DeviceCsr<V, O>,
+        are_wanted: impl FnOnce(&Columns) -> bool,
+    ) -> Result<Option<Self>, OpError> {
+        let device = matrix.device();
+        let tiles = matrix.nnz().div_ceil(HOT_TILE as usize);
+        if matrix.cols() + most_hot::<V>(device) > MOST_COLUMNS || tiles > i32::MAX as usize {
+            return Ok(None);
+        }
+        device.prepare(kernels::<V, O>)?;
+        let columns = Columns::find(matrix)?;
+        if !are_wanted(&columns) {
+            return Ok(None);
+        }
+        let hot = columns.hot.len();
+        let (tiles, chunk_tiles) = (tiles as u32, chunk_tiles(matrix.nnz()));
+        let chunks = tiles.div_ceil(chunk_tiles);
+        let codes = columns.encode(matrix)?;
+        let filled = FilledRows::find(matrix.pattern())?;
+        let (chunk_rows, cut_rows) = cut_evenly(matrix, &filled, chunks, chunk_tiles * HOT_TILE)?;
+        let empty_rows = if filled.count as usize == matrix.rows() { 0 } else { matrix.rows() };
+        let gather = device.kernel().threads(hot.max(empty_rows))?;
+        let launcher = device.kernel::<HotColumns<V>>().shared_bytes((hot * V::SIZE) as u32);
+        let chunks_of_block = launcher.info().block_size / 32;
+        let launch = launcher.resident(chunks.div_ceil(chunks_of_block))?;
+        let hot_x = Mutex::new(device.uninitialized(hot)?);
+        Ok(Some(Self {
+            gather,
+            launch,
+            columns,
+            codes,
+            chunk_rows,
+            chunks,
+            chunk_tiles,
+            tiles,
+            filled,
+            cut_rows,
+            hot_x,
+        }))
+    }
+}
+
+impl<V: Value, O: Offset> Schedule<V, O> for Hot<V, O> {
+    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
+        let mut hot_x = self.hot_x.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut work = self.cut_rows.sums.lock()?;
+        let hot_columns = self.columns.hot.as_global();
+        let hot = hot_columns.len() as u32;
+        let has_empty_rows = self.filled.count as usize != product.matrix.rows();
+        let output = hot_x.as_global_mut();
+        // SAFETY: the hot columns are the matrix's, as many as there are elements for them, and there is a thread for each and,
+        // if some are empty, for each row.
+        unsafe {
+            product.launch(&self.gather, |product| {
+                let pattern = product.matrix.pattern();
+                let rows = if has_empty_rows { pattern.rows } else { 0 };
+                let pattern = Pattern { rows, ..pattern };
+                let (x, update) = (product.x, product.update);
+                GatherHotColumns { pattern, x, hot_columns, hot_x: output, update, hot }
+            })
+        }?;
+        // SAFETY: the codes, the chunks, the cut rows and the rows that have nonzeros are the matrix's; the launch has shared
+        // memory for the hot columns.
+        unsafe {
+            product.launch(&self.launch, |product| HotColumns {
+                values: product.matrix.values,
+                codes: self.codes.as_global(),
+                x: product.x,
+                hot_x: hot_x.as_global(),
+                chunk_rows: self.chunk_rows.as_global(),
+                filled_rows: self.filled.map(),
+                cut_rows: self.cut_rows.view(&mut work),
+                update: product.update,
+                nonzeros: product.matrix.nonzeros,
+                hot,
+                chunks: self.chunks,
+                tiles: self.tiles,
+                chunk_tiles: self.chunk_tiles,
+            })
+        }
+    }
+
+    fn reads_columns(&self) -> bool {
+        false
+    }
+
+    fn shape(&self) -> Shape {
+        let hot_x = self.hot_x.lock().unwrap_or_else(PoisonError::into_inner).bytes();
+        let lists = self.columns.hot.bytes() + self.chunk_rows.bytes() + self.filled.bytes();
+        Shape {
+            tile: Some(Tile::of(self.launch.info())),
+            tiles: u64::from(self.chunks),
+            figures: vec![
+                ("hot columns", self.columns.hot.len() as u64),
+                ("nonzeros in hot columns", self.columns.covered),
+            ],
+            workspace_bytes: lists + self.codes.bytes() + self.cut_rows.bytes() + hot_x,
+            ..Shape::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_have_more_tiles_up_to_a_limit() {
+        let tile = HOT_TILE as usize;
+        for (nonzeros, tiles) in [
+            (0, 1),
+            (1, 1),
+            (CHUNKS * tile, 1),
+            (CHUNKS * (tile + 1), 2),
+            (CHUNKS * 5 * tile, 5),
+            (CHUNKS * 8 * tile, 8),
+            (CHUNKS * 9 * tile, 8),
+            (usize::MAX, 8),
+        ] {
+            assert_eq!(chunk_tiles(nonzeros), tiles, "{nonzeros}");
+        }
+    }
+}

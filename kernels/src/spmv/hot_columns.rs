@@ -1,0 +1,295 @@
+//! SpMV with the *hot* columns' elements of x in shared memory: those of the columns that have the most nonzeros.
+//!
+//! Where few columns have most of the nonzeros, as in graphs of the web or of people, most gathers from x go to few elements,
+//! but from all over x. Blocks stay on their multiprocessors, and each copies these elements once. What is left for the caches
+//! are the other columns.
+//!
+//! A *code* stands for a nonzero's column ([`super::EncodeHotColumns`]): the place of a hot column's element, or a column behind
+//! those; and it says whether the nonzero is the last of its row. So the kernel reads no row offsets, and a warp works by itself:
+//! it takes chunks of nonzeros, and in them tiles with consecutive nonzeros for each lane. Rows that lie in several chunks are cut
+//! ([`super::FindCutRows`]). Sums depend on neither the number of hot columns nor that of blocks.
+
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
+use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
+
+use super::cut_rows::{CutRows, CutRowsOfTile};
+use super::windows::fill_window;
+use crate::block::segmented_scan::warp_inclusive;
+use crate::update::Update;
+use crate::{Offset, Pattern, RowMap};
+
+/// Nonzeros of a tile.
+pub const HOT_TILE: u32 = 4 * thread::WARP_SIZE;
+
+/// The bit of a code that is set for the last nonzero of a row.
+pub(super) const ROW_END: u32 = 1 << 31;
+
+kernel! {
+    /// Gathers the elements of x that the hot columns have, and writes the rows that have no nonzeros: one thread per column and
+    /// per row.
+    pub struct GatherHotColumns<V: Float, O: Offset> {
+        /// The matrix; without rows if none is empty.
+        pub pattern: Pattern<O>,
+        /// The dense vector x.
+        pub x: Global<V>,
+        /// The hot columns, ascending.
+        pub hot_columns: Global<u32>,
+        /// Output: their elements of x.
+        pub hot_x: GlobalMut<V>,
+        /// The result, one element per row; only those of empty rows are written.
+        pub update: Update<V>,
+        /// Hot columns.
+        pub hot: u32,
+    }
+    shared: 0;
+    body: GatherHotColumns::gather::<BLOCK>;
+    entries: {
+        spmv_gather_hot_columns_f32_u32 in spmv_hot_f32: <V = f32, O = u32>, 256 x 1;
+        spmv_gather_hot_columns_f32_u64 in spmv_hot_f32: <V = f32, O = u64>, 256 x 1;
+        spmv_gather_hot_columns_f64_u32 in spmv_hot_f64: <V = f64, O = u32>, 256 x 1;
+        spmv_gather_hot_columns_f64_u64 in spmv_hot_f64: <V = f64, O = u64>, 256 x 1;
+    }
+}
+
+impl<V: Float, O: Offset> GatherHotColumns<V, O> {
+    #[inline(always)]
+    fn gather<const BLOCK: usize>(self, _: Arena) {
+        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        if index < self.hot as usize {
+            self.hot_x.store(index, self.x.load(self.hot_columns.load(index) as usize));
+        }
+        if index < self.pattern.rows as usize && self.pattern.row_len(index) == 0 {
+            self.update.store(index, V::ZERO);
+        }
+    }
+}
+
+kernel! {
+    /// Computes y = αAx + βy for the rows that have nonzeros. The launch-sized shared memory holds the hot columns' elements of x;
+    /// there may be fewer blocks than chunks.
+    pub struct HotColumns<V: Float> {
+        /// Values of the matrix, one per nonzero.
+        pub values: Global<V>,
+        /// The codes of the columns, one per nonzero.
+        pub codes: Global<u32>,
+        /// The dense vector x.
+        pub x: Global<V>,
+        /// The hot columns' elements of x, from [`GatherHotColumns`].
+        pub hot_x: Global<V>,
+        /// The row of each chunk's first nonzero, among the rows that have nonzeros, and their number at the end.
+        pub chunk_rows: Global<u32>,
+        /// The element of y of each row that has nonzeros.
+        pub filled_rows: RowMap,
+        /// The rows that are cut; a tile is a chunk.
+        pub cut_rows: CutRows,
+        /// The result.
+        pub update: Update<V>,
+        /// Nonzeros of the matrix.
+        pub nonzeros: u64,
+        /// Hot columns, at least one.
+        pub hot: u32,
+        /// Chunks.
+        pub chunks: u32,
+        /// Tiles of [`HOT_TILE`] nonzeros.
+        pub tiles: u32,
+        /// Tiles of a chunk.
+        pub chunk_tiles: u32,
+    }
+    shared: 0;
+    body: HotColumns::hot_columns::<BLOCK, ITEMS>;
+    entries: {
+        spmv_hot_columns_f32 in spmv_hot_f32: <V = f32>, 1024 x 4 resident 1;
+        spmv_hot_columns_f64 in spmv_hot_f64: <V = f64>, 1024 x 4 resident 1;
+    }
+}
+
+/// Consecutive nonzeros of a lane. Those behind the matrix's last, which ends a row, are in no row, whatever their products.
+#[derive(Clone, Copy)]
+struct Nonzeros<V, const ITEMS: usize> {
+    codes: [u32; ITEMS],
+    values: [V; ITEMS],
+}
+
+/// The rows that end at a lane's nonzeros.
+#[derive(Clone, Copy)]
+struct Ends<const ITEMS: usize> {
+    /// A bit for each nonzero that is the last of its row.
+    marks: u32,
+    /// The elements of y of these rows.
+    rows: [u32; ITEMS],
+    /// Whether the first row is one that an earlier chunk began.
+    has_head: bool,
+    /// Rows that end in the whole tile.
+    all: u32,
+}
+
+/// A chunk on its way through a warp.
+struct Chunk<V> {
+    index: u32,
+    /// The row of the first nonzero, among the rows that have some.
+    first_row: u32,
+    cut_rows: CutRowsOfTile,
+    /// In one lane, whether the chunk was the last to leave its part of a row that it finishes but did not begin.
+    finishes_head: bool,
+    /// The row of the next nonzero, and its sum so far.
+    row: u32,
+    sum: V,
+}
+
+impl<V: Float> HotColumns<V> {
+    #[inline(always)]
+    fn hot_columns<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
+        const { assert!(ITEMS as u32 * thread::WARP_SIZE == HOT_TILE) };
+        let window: Shared<V> = Arena::dynamic(self.hot * V::SIZE as u32).take(self.hot as usize);
+        fill_window::<V, BLOCK>(window, self.hot_x, 0, self.hot);
+        thread::barrier();
+        let warps = thread::grid_size() * const { BLOCK as u32 / thread::WARP_SIZE };
+        // Neighboring chunks are different blocks' work.
+        let mut index = thread::warp() * thread::grid_size() + thread::block();
+        if index >= self.chunks {
+            return;
+        }
+        let mut tile = index * self.chunk_tiles;
+        let mut chunk = self.begin(index);
+        let mut next = self.load::<ITEMS>(tile);
+        loop {
+            let nonzeros = next;
+            let ends = self.ends(&chunk, nonzeros.codes);
+            let products = self.products(window, nonzeros);
+            let is_last = tile + 1 == self.tiles.min((index + 1) * self.chunk_tiles);
+            index = if is_last { index + warps } else { index };
+            tile = if is_last { index * self.chunk_tiles } else { tile + 1 };
+            // The next tile's nonzeros are on their way while these are summed.
+            if index < self.chunks {
+                next = self.load::<ITEMS>(tile);
+            }
+            self.sum(&mut chunk, ends, products);
+            if is_last {
+                self.end(chunk);
+                if index >= self.chunks {
+                    return;
+                }
+                chunk = self.begin(index);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn begin(self, index: u32) -> Chunk<V> {
+        let first_row = self.chunk_rows.load(index as usize);
+        let cut_rows = self.cut_rows.of_tile(index);
+        Chunk { index, first_row, cut_rows, finishes_head: false, row: first_row, sum: V::ZERO }
+    }
+
+    /// Leaves what the chunk has of the row after its end.
+    #[inline(always)]
+    fn end(self, chunk: Chunk<V>) {
+        let store = |row: u32, sum: V| self.update.store(self.filled_rows.row(row as usize), sum);
+        self.cut_rows.leave_by_warp(
+            chunk.index,
+            chunk.cut_rows,
+            (chunk.finishes_head, chunk.sum),
+            |sum| store(chunk.first_row, sum),
+            |sum| store(chunk.row, sum),
+        );
+    }
+
+    /// Loads this lane's nonzeros of a tile.
+    #[inline(always)]
+    fn load<const ITEMS: usize>(self, tile: u32) -> Nonzeros<V, ITEMS> {
+        let first = tile as usize * HOT_TILE as usize + thread::lane() as usize * ITEMS;
+        let (mut codes, mut values) = ([0; ITEMS], [V::ZERO; ITEMS]);
+        if first + ITEMS <= self.nonzeros as usize {
+            codes.copy_from_slice(&self.codes.load_streaming_4(first));
+            values.copy_from_slice(&self.values.load_streaming_4(first));
+        } else {
+            for item in 0..ITEMS {
+                if first + item < self.nonzeros as usize {
+                    codes[item] = self.codes.load_streaming(first + item);
+                    values[item] = self.values.load_streaming(first + item);
+                }
+            }
+        }
+        Nonzeros { codes, values }
+    }
+
+    /// The rows that end at a lane's nonzeros.
+    #[inline(always)]
+    fn ends<const ITEMS: usize>(self, chunk: &Chunk<V>, codes: [u32; ITEMS]) -> Ends<ITEMS> {
+        let (mut marks, mut before, mut all) = (0, 0, 0);
+        for item in 0..ITEMS {
+            let is_end = codes[item] & ROW_END != 0;
+            marks |= u32::from(is_end) << item;
+            let of_warp = warp::ballot(warp::FULL, is_end);
+            before += (of_warp & ((1 << thread::lane()) - 1)).count_ones();
+            all += of_warp.count_ones();
+        }
+        let rows = self.filled_rows.next_rows(chunk.row + before, |item| marks >> item & 1 != 0);
+        let has_head = chunk.cut_rows.is_finished && chunk.row + before == chunk.first_row;
+        Ends { marks, rows, has_head, all }
+    }
+
+    /// The products of a lane's nonzeros.
+    #[inline(always)]
+    fn products<const ITEMS: usize>(self, window: Shared<V>, nonzeros: Nonzeros<V, ITEMS>) -> [V; ITEMS] {
+        let (mut near, mut far) = ([V::ZERO; ITEMS], [V::ZERO; ITEMS]);
+        for item in 0..ITEMS {
+            let code = nonzeros.codes[item] & !ROW_END;
+            far[item] = self.x.load_if(code.wrapping_sub(self.hot) as usize, code >= self.hot);
+        }
+        for item in 0..ITEMS {
+            // Lanes with other columns read the same element: that is faster than a branch.
+            near[item] = window.load((nonzeros.codes[item] & !ROW_END).min(self.hot - 1) as usize);
+        }
+        let mut products = [V::ZERO; ITEMS];
+        for item in 0..ITEMS {
+            let is_hot = nonzeros.codes[item] & !ROW_END < self.hot;
+            products[item] = nonzeros.values[item] * if is_hot { near[item] } else { far[item] };
+        }
+        products
+    }
+
+    /// Adds a tile's products to the sums of their rows, and stores those of the rows that end in it.
+    #[inline(always)]
+    fn sum<const ITEMS: usize>(self, chunk: &mut Chunk<V>, ends: Ends<ITEMS>, mut sums: [V; ITEMS]) {
+        let is_end = |item: usize| ends.marks >> item & 1 != 0;
+        // 1. Sum the lane's own products, up to each end.
+        let mut running = V::ZERO;
+        for item in 0..ITEMS {
+            running += sums[item];
+            sums[item] = running;
+            running = if is_end(item) { V::ZERO } else { running };
+        }
+        // 2. Add to the first what the lanes before have of its row.
+        let heads = warp::ballot(warp::FULL, ends.marks != 0);
+        let inclusive = warp_inclusive(running, heads, thread::lane());
+        let shifted = warp::shuffle_up(warp::FULL, inclusive, 1);
+        let last = warp::shuffle(warp::FULL, inclusive, thread::WARP_SIZE - 1);
+        let is_continued = heads & ((1 << thread::lane()) - 1) == 0;
+        let mut open = if thread::lane() == 0 {
+            chunk.sum
+        } else if is_continued {
+            chunk.sum + shifted
+        } else {
+            shifted
+        };
+        // 3. Store the rows that end; the first may be one of several chunks.
+        let mut is_head = ends.has_head;
+        for item in 0..ITEMS {
+            if is_end(item) {
+                let sum = open + sums[item];
+                open = V::ZERO;
+                if is_head {
+                    chunk.finishes_head = self.cut_rows.leave_head(chunk.index, sum);
+                } else {
+                    self.update.store(ends.rows[item] as usize, sum);
+                }
+                is_head = false;
+            }
+        }
+        chunk.row += ends.all;
+        chunk.sum = if heads == 0 { chunk.sum + last } else { last };
+    }
+}
