@@ -101,6 +101,20 @@ fn columns_with_the_most_nonzeros_are_hot() {
     }
 }
 
+/// More hot columns than each block gathers by itself, with and without empty rows.
+#[test]
+fn hot_columns_that_another_launch_gathers() {
+    for DeviceUnderTest { device, .. } in kernel_devices() {
+        for lengths in [[20, 0, 300, 3], [20, 1, 300, 3]] {
+            let a = with_row_lengths::<f32, u32>(9000, &lengths.repeat(560));
+            let found = figures(&device, &a);
+            assert!(matches!(found[..], [("hot columns", 8193..=9000), _]), "{device}: {found:?}");
+            check_spmv(&device, &a, METHOD, 1.0, 0.0);
+            check_spmv(&device, &a, METHOD, -0.5, 2.0);
+        }
+    }
+}
+
 /// Neither the number of hot columns nor that of blocks changes a bit.
 #[test]
 fn bits_do_not_depend_on_what_is_hot() {

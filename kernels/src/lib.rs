@@ -156,7 +156,7 @@ fn visit_spmv(visitor: &mut impl Visitor) {
     visitor.visit::<spmv::EncodeHotColumns>();
     visitor.visit::<spmv::MarkRowEnds<u32>>();
     visitor.visit::<spmv::GatherHotColumns<f32, u32>>();
-    visitor.visit::<spmv::HotColumns<f32>>();
+    visitor.visit::<spmv::HotColumns<f32, u32>>();
     visitor.visit::<spmv::CutRowBlocks<u32>>();
     visitor.visit::<spmv::AdaptiveRows<f32, u32>>();
     visitor.visit::<spmv::LightRows<f32, u32>>();

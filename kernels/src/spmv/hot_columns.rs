@@ -15,6 +15,7 @@
 use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
 use super::cut_rows::{CutRows, CutRowsOfTile};
+use super::product::Product;
 use super::windows::fill_window;
 use crate::block::segmented_scan::warp_inclusive;
 use crate::update::Update;
@@ -22,6 +23,9 @@ use crate::{Offset, Pattern, RowMap};
 
 /// Nonzeros of a tile.
 pub const HOT_TILE: u32 = 4 * thread::WARP_SIZE;
+
+/// Elements and rows that a thread loads before it uses the first.
+const AT_ONCE: usize = 4;
 
 /// The bit of a code that is set for the last nonzero of a row.
 pub(super) const ROW_END: u32 = 1 << 31;
@@ -67,16 +71,16 @@ impl<V: Float, O: Offset> GatherHotColumns<V, O> {
 }
 
 kernel! {
-    /// Computes y = αAx + βy for the rows that have nonzeros. The launch-sized shared memory holds the hot columns' elements of x;
-    /// there may be fewer blocks than chunks.
-    pub struct HotColumns<V: Float> {
-        /// Values of the matrix, one per nonzero.
-        pub values: Global<V>,
+    /// Computes y = αAx + βy. The launch-sized shared memory holds the hot columns' elements of x; there may be fewer blocks than
+    /// chunks.
+    pub struct HotColumns<V: Float, O: Offset> {
+        /// The matrix, whose columns are not read, and the vectors; without rows if none is empty, or [`GatherHotColumns`] writes these.
+        pub product: Product<V, O>,
         /// The codes of the columns, one per nonzero.
         pub codes: Global<u32>,
-        /// The dense vector x.
-        pub x: Global<V>,
-        /// The hot columns' elements of x, from [`GatherHotColumns`].
+        /// The hot columns, ascending.
+        pub hot_columns: Global<u32>,
+        /// Their elements of x, from [`GatherHotColumns`]; if there are none, each block gathers its own.
         pub hot_x: Global<V>,
         /// The row of each chunk's first nonzero, among the rows that have nonzeros, and their number at the end.
         pub chunk_rows: Global<u32>,
@@ -84,12 +88,10 @@ kernel! {
         pub filled_rows: RowMap,
         /// The rows that are cut; a tile is a chunk.
         pub cut_rows: CutRows,
-        /// The result.
-        pub update: Update<V>,
-        /// Nonzeros of the matrix.
-        pub nonzeros: u64,
         /// Hot columns, at least one.
         pub hot: u32,
+        /// 1 if there are elements in `hot_x`.
+        pub is_gathered: u32,
         /// Chunks.
         pub chunks: u32,
         /// Tiles of [`HOT_TILE`] nonzeros.
@@ -100,8 +102,10 @@ kernel! {
     shared: 0;
     body: HotColumns::hot_columns::<BLOCK, ITEMS>;
     entries: {
-        spmv_hot_columns_f32 in spmv_hot_f32: <V = f32>, 1024 x 4 resident 1;
-        spmv_hot_columns_f64 in spmv_hot_f64: <V = f64>, 1024 x 4 resident 1;
+        spmv_hot_columns_f32_u32 in spmv_hot_f32: <V = f32, O = u32>, 1024 x 4 resident 1;
+        spmv_hot_columns_f32_u64 in spmv_hot_f32: <V = f32, O = u64>, 1024 x 4 resident 1;
+        spmv_hot_columns_f64_u32 in spmv_hot_f64: <V = f64, O = u32>, 1024 x 4 resident 1;
+        spmv_hot_columns_f64_u64 in spmv_hot_f64: <V = f64, O = u64>, 1024 x 4 resident 1;
     }
 }
 
@@ -126,6 +130,7 @@ struct Ends<const ITEMS: usize> {
 }
 
 /// A chunk on its way through a warp.
+#[derive(Clone, Copy)]
 struct Chunk<V> {
     index: u32,
     /// The row of the first nonzero, among the rows that have some.
@@ -138,13 +143,66 @@ struct Chunk<V> {
     sum: V,
 }
 
-impl<V: Float> HotColumns<V> {
+impl<V: Float, O: Offset> HotColumns<V, O> {
     #[inline(always)]
     fn hot_columns<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         const { assert!(ITEMS as u32 * thread::WARP_SIZE == HOT_TILE) };
         let window: Shared<V> = Arena::dynamic(self.hot * V::SIZE as u32).take(self.hot as usize);
-        fill_window::<V, BLOCK>(window, self.hot_x, 0, self.hot);
+        if self.is_gathered != 0 {
+            fill_window::<V, BLOCK>(window, self.hot_x, 0, self.hot);
+        } else {
+            self.gather::<BLOCK>(window);
+        }
         thread::barrier();
+        self.chunks::<BLOCK, ITEMS>(window);
+        self.fill_empty_rows::<BLOCK>();
+    }
+
+    /// Gathers the hot columns' elements of x.
+    #[inline(always)]
+    fn gather<const BLOCK: usize>(self, window: Shared<V>) {
+        let mut first = thread::index();
+        while first < self.hot {
+            let mut elements = [V::ZERO; AT_ONCE];
+            for item in 0..AT_ONCE {
+                let place = (first + (item * BLOCK) as u32).min(self.hot - 1);
+                elements[item] = self.product.x.load(self.hot_columns.load(place as usize) as usize);
+            }
+            for item in 0..AT_ONCE {
+                let place = first + (item * BLOCK) as u32;
+                if place < self.hot {
+                    window.store(place as usize, elements[item]);
+                }
+            }
+            first += (AT_ONCE * BLOCK) as u32;
+        }
+    }
+
+    /// Writes the rows that have no nonzeros.
+    #[inline(always)]
+    fn fill_empty_rows<const BLOCK: usize>(self) {
+        let rows = self.product.matrix.rows as usize;
+        let stride = thread::grid_size() as usize * BLOCK;
+        let mut first = thread::block() as usize * BLOCK + thread::index() as usize;
+        while first < rows {
+            let mut are_empty = [false; AT_ONCE];
+            for item in 0..AT_ONCE {
+                let row = first + item * stride;
+                let (begin, end) = self.product.bounds(row, rows);
+                are_empty[item] = row < rows && begin == end;
+            }
+            for item in 0..AT_ONCE {
+                if are_empty[item] {
+                    self.product.update.store(first + item * stride, V::ZERO);
+                }
+            }
+            first += AT_ONCE * stride;
+        }
+    }
+
+    /// Sums the rows of every chunk of this warp.
+    #[inline(always)]
+    fn chunks<const BLOCK: usize, const ITEMS: usize>(self, window: Shared<V>) {
         let warps = thread::grid_size() * const { BLOCK as u32 / thread::WARP_SIZE };
         // Neighboring chunks are different blocks' work.
         let mut index = thread::warp() * thread::grid_size() + thread::block();
@@ -186,7 +244,7 @@ impl<V: Float> HotColumns<V> {
     /// Leaves what the chunk has of the row after its end.
     #[inline(always)]
     fn end(self, chunk: Chunk<V>) {
-        let store = |row: u32, sum: V| self.update.store(self.filled_rows.row(row as usize), sum);
+        let store = |row: u32, sum: V| self.product.update.store(self.filled_rows.row(row as usize), sum);
         self.cut_rows.leave_by_warp(
             chunk.index,
             chunk.cut_rows,
@@ -201,14 +259,14 @@ impl<V: Float> HotColumns<V> {
     fn load<const ITEMS: usize>(self, tile: u32) -> Nonzeros<V, ITEMS> {
         let first = tile as usize * HOT_TILE as usize + thread::lane() as usize * ITEMS;
         let (mut codes, mut values) = ([0; ITEMS], [V::ZERO; ITEMS]);
-        if first + ITEMS <= self.nonzeros as usize {
+        if first + ITEMS <= self.product.matrix.nonzeros as usize {
             codes.copy_from_slice(&self.codes.load_streaming_4(first));
-            values.copy_from_slice(&self.values.load_streaming_4(first));
+            values.copy_from_slice(&self.product.matrix.values.load_streaming_4(first));
         } else {
             for item in 0..ITEMS {
-                if first + item < self.nonzeros as usize {
+                if first + item < self.product.matrix.nonzeros as usize {
                     codes[item] = self.codes.load_streaming(first + item);
-                    values[item] = self.values.load_streaming(first + item);
+                    values[item] = self.product.matrix.values.load_streaming(first + item);
                 }
             }
         }
@@ -237,7 +295,7 @@ impl<V: Float> HotColumns<V> {
         let (mut near, mut far) = ([V::ZERO; ITEMS], [V::ZERO; ITEMS]);
         for item in 0..ITEMS {
             let code = nonzeros.codes[item] & !ROW_END;
-            far[item] = self.x.load_if(code.wrapping_sub(self.hot) as usize, code >= self.hot);
+            far[item] = self.product.x.load_if(code.wrapping_sub(self.hot) as usize, code >= self.hot);
         }
         for item in 0..ITEMS {
             // Lanes with other columns read the same element: that is faster than a branch.
@@ -284,7 +342,7 @@ impl<V: Float> HotColumns<V> {
                 if is_head {
                     chunk.finishes_head = self.cut_rows.leave_head(chunk.index, sum);
                 } else {
-                    self.update.store(ends.rows[item] as usize, sum);
+                    self.product.update.store(ends.rows[item] as usize, sum);
                 }
                 is_head = false;
             }

@@ -2,9 +2,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use evenpath_kernels::Pattern;
+use evenpath_kernels::CsrView;
 use evenpath_kernels::spmv::{
-    CountColumns, EncodeHotColumns, GatherHotColumns, HOT_TILE, HotColumns, MarkRowEnds,
+    self as kernels, CountColumns, EncodeHotColumns, GatherHotColumns, HOT_TILE, HotColumns, MarkRowEnds,
 };
 use evenpath_kernels::vector::Iota;
 
@@ -25,6 +25,8 @@ pub(super) const MOST_COLUMNS: usize = 1 << 31;
 /// Bytes that a gather from the second-level cache takes.
 const SECTOR: u64 = 32;
 
+/// The most hot columns of which each block gathers the elements of x itself: that costs it less than another launch.
+const GATHERED_BY_BLOCKS: usize = 8192;
 /// The most chunks of a matrix until they have [`CHUNK_TILES`] tiles: an H200 runs about as many warps at once.
 const CHUNKS: usize = 4096;
 /// The most tiles of a chunk.
@@ -32,8 +34,9 @@ const CHUNK_TILES: u32 = 8;
 
 /// Columns with codes, the hot ones' elements of x, and chunks of nonzeros.
 pub(super) struct Hot<V: Value, O: Offset> {
-    gather: Launch<GatherHotColumns<V, O>>,
-    launch: Launch<HotColumns<V>>,
+    /// Only if hot columns are many.
+    gather: Option<Launch<GatherHotColumns<V, O>>>,
+    launch: Launch<HotColumns<V, O>>,
     columns: Columns,
     codes: DeviceVec<u32>,
     /// The row of each chunk's first nonzero, among those that have some, and their number; `chunks` + 1.
@@ -43,8 +46,8 @@ pub(super) struct Hot<V: Value, O: Offset> {
     tiles: u32,
     filled: FilledRows<O>,
     cut_rows: CutRows,
-    /// The workspace of one run at a time.
-    hot_x: Mutex<DeviceVec<V>>,
+    /// The hot columns' elements of x, of one run at a time; none if each block gathers them.
+    elements: Mutex<DeviceVec<V>>,
 }
 
 /// The columns with the most nonzeros.
@@ -125,14 +128,14 @@ fn chunk_tiles(nonzeros: usize) -> u32 {
 }
 
 /// The kernels of planning and of products, to be compiled ahead.
-fn kernels<V: Value, O: Offset>() -> Kernels {
+fn all_kernels<V: Value, O: Offset>() -> Kernels {
     pair_kernels::<u32, u32>()
         .and::<CountColumns>()
         .and::<EncodeHotColumns>()
         .and::<MarkRowEnds<O>>()
         .and::<Iota>()
         .and::<GatherHotColumns<V, O>>()
-        .and::<HotColumns<V>>()
+        .and::<HotColumns<V, O>>()
 }
 
 impl<V: Value, O: Offset> Hot<V, O> {
@@ -155,7 +158,7 @@ impl<V: Value, O: Offset> Hot<V, O> {
         if matrix.cols() + most_hot::<V>(device) > MOST_COLUMNS || tiles > i32::MAX as usize {
             return Ok(None);
         }
-        device.prepare(kernels::<V, O>)?;
+        device.prepare(all_kernels::<V, O>)?;
         let columns = Columns::find(matrix)?;
         if !are_wanted(&columns) {
             return Ok(None);
@@ -167,11 +170,12 @@ impl<V: Value, O: Offset> Hot<V, O> {
         let filled = FilledRows::find(matrix.pattern())?;
         let (chunk_rows, cut_rows) = cut_evenly(matrix, &filled, chunks, chunk_tiles * HOT_TILE)?;
         let empty_rows = if filled.count as usize == matrix.rows() { 0 } else { matrix.rows() };
-        let gather = device.kernel().threads(hot.max(empty_rows))?;
-        let launcher = device.kernel::<HotColumns<V>>().shared_bytes((hot * V::SIZE) as u32);
+        let is_gathered = hot > GATHERED_BY_BLOCKS;
+        let gather = is_gathered.then(|| device.kernel().threads(hot.max(empty_rows))).transpose()?;
+        let launcher = device.kernel::<HotColumns<V, O>>().shared_bytes((hot * V::SIZE) as u32);
         let chunks_of_block = launcher.info().block_size / 32;
         let launch = launcher.resident(chunks.div_ceil(chunks_of_block))?;
-        let hot_x = Mutex::new(device.uninitialized(hot)?);
+        let elements = Mutex::new(device.uninitialized(if is_gathered { hot } else { 0 })?);
         Ok(Some(Self {
             gather,
             launch,
@@ -183,44 +187,52 @@ impl<V: Value, O: Offset> Hot<V, O> {
             tiles,
             filled,
             cut_rows,
-            hot_x,
+            elements,
         }))
     }
 }
 
+/// A product with all rows of its matrix, or with none, where there is nothing to write for empty ones.
+fn with_rows_if<V: Value, O: Offset>(
+    condition: bool,
+    product: kernels::Product<V, O>,
+) -> kernels::Product<V, O> {
+    let rows = if condition { product.matrix.rows } else { 0 };
+    kernels::Product { matrix: CsrView { rows, ..product.matrix }, ..product }
+}
+
 impl<V: Value, O: Offset> Schedule<V, O> for Hot<V, O> {
     fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
-        let mut hot_x = self.hot_x.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut elements = self.elements.lock().unwrap_or_else(PoisonError::into_inner);
         let mut work = self.cut_rows.sums.lock()?;
         let hot_columns = self.columns.hot.as_global();
         let hot = hot_columns.len() as u32;
         let has_empty_rows = self.filled.count as usize != product.matrix.rows();
-        let output = hot_x.as_global_mut();
-        // SAFETY: the hot columns are the matrix's, as many as there are elements for them, and there is a thread for each and,
-        // if some are empty, for each row.
-        unsafe {
-            product.launch(&self.gather, |product| {
-                let pattern = product.matrix.pattern();
-                let rows = if has_empty_rows { pattern.rows } else { 0 };
-                let pattern = Pattern { rows, ..pattern };
-                let (x, update) = (product.x, product.update);
-                GatherHotColumns { pattern, x, hot_columns, hot_x: output, update, hot }
-            })
-        }?;
+        if let Some(gather) = &self.gather {
+            let hot_x = elements.as_global_mut();
+            // SAFETY: the hot columns are the matrix's, as many as there are elements for them, and there is a thread for each and,
+            // if some are empty, for each row.
+            unsafe {
+                product.launch(gather, |product| {
+                    let kernels::Product { x, update, .. } = product;
+                    let pattern = with_rows_if(has_empty_rows, product).matrix.pattern();
+                    GatherHotColumns { pattern, x, hot_columns, hot_x, update, hot }
+                })
+            }?;
+        }
         // SAFETY: the codes, the chunks, the cut rows and the rows that have nonzeros are the matrix's; the launch has shared
         // memory for the hot columns.
         unsafe {
             product.launch(&self.launch, |product| HotColumns {
-                values: product.matrix.values,
+                product: with_rows_if(has_empty_rows && self.gather.is_none(), product),
                 codes: self.codes.as_global(),
-                x: product.x,
-                hot_x: hot_x.as_global(),
+                hot_columns,
+                hot_x: elements.as_global(),
                 chunk_rows: self.chunk_rows.as_global(),
                 filled_rows: self.filled.map(),
                 cut_rows: self.cut_rows.view(&mut work),
-                update: product.update,
-                nonzeros: product.matrix.nonzeros,
                 hot,
+                is_gathered: u32::from(self.gather.is_some()),
                 chunks: self.chunks,
                 tiles: self.tiles,
                 chunk_tiles: self.chunk_tiles,
@@ -233,7 +245,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Hot<V, O> {
     }
 
     fn shape(&self) -> Shape {
-        let hot_x = self.hot_x.lock().unwrap_or_else(PoisonError::into_inner).bytes();
+        let elements = self.elements.lock().unwrap_or_else(PoisonError::into_inner).bytes();
         let lists = self.columns.hot.bytes() + self.chunk_rows.bytes() + self.filled.bytes();
         Shape {
             tile: Some(Tile::of(self.launch.info())),
@@ -242,7 +254,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Hot<V, O> {
                 ("hot columns", self.columns.hot.len() as u64),
                 ("nonzeros in hot columns", self.columns.covered),
             ],
-            workspace_bytes: lists + self.codes.bytes() + self.cut_rows.bytes() + hot_x,
+            workspace_bytes: lists + self.codes.bytes() + self.cut_rows.bytes() + elements,
             ..Shape::default()
         }
     }

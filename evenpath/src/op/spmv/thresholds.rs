@@ -38,7 +38,7 @@ thresholds! {
     ROW_BLOCK_MEAN: f64 = 12.0;
     /// Nonzeros in hot columns from which on these elements of x go to shared memory: with fewer, the copies and the second launch
     /// take as long as they save.
-    HOT_NONZEROS: u64 = 2000000;
+    HOT_NONZEROS: u64 = 2_000_000;
     /// Tenths of the nonzeros that are in hot columns, at least, for that.
     HOT_TENTHS: u64 = 4;
     /// Rows for each one that has nonzeros up to which a method with equally many rows per tile may be chosen.
