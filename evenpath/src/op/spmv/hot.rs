@@ -170,7 +170,8 @@ impl<V: Value, O: Offset> Hot<V, O> {
         let filled = FilledRows::find(matrix.pattern())?;
         let (chunk_rows, cut_rows) = cut_evenly(matrix, &filled, chunks, chunk_tiles * HOT_TILE)?;
         let empty_rows = if filled.count as usize == matrix.rows() { 0 } else { matrix.rows() };
-        let is_gathered = hot > GATHERED_BY_BLOCKS;
+        // Without nonzeros there are no blocks that could gather, and the other launch writes the empty rows.
+        let is_gathered = hot > GATHERED_BY_BLOCKS || chunks == 0;
         let gather = is_gathered.then(|| device.kernel().threads(hot.max(empty_rows))).transpose()?;
         let launcher = device.kernel::<HotColumns<V, O>>().shared_bytes((hot * V::SIZE) as u32);
         let chunks_of_block = launcher.info().block_size / 32;
