@@ -158,7 +158,14 @@ fn invalid_rows_are_reported_on_all_ranks() {
         })
         .map(|_| ())
     });
-    assert!(matches!(from_fn[1], Err(Error::ColumnOutOfRange { row: 3, column: 7, cols: 6 })), "{from_fn:?}");
+    // Two ranks have such rows; the one that is first may be all that the other learns.
+    let is_own = |result: &Result<(), Error>| matches!(result, Err(Error::ColumnOutOfRange { cols: 6, .. }));
+    assert!(from_fn[1..].iter().any(is_own), "{from_fn:?}");
+    for result in from_fn {
+        let text = result.unwrap_err().to_string();
+        let names = |row: &str| text.contains(row);
+        assert!(names("row 3 has column 7") || names("row 4 has column 9"), "{text}");
+    }
     // A panic in a task is one of the rank.
     let panics = on_cpu(3).run_each(|rank| {
         let row = |row: u64, entries: &mut Vec<(u64, f64)>| {
