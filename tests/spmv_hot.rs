@@ -211,6 +211,12 @@ fn the_choice_takes_it_where_most_columns_are_hot() {
     assert_ne!(method(16, SpmvOptions::default()), METHOD);
     // Millions of nonzeros, but not of hot columns.
     assert_ne!(method(4, may_copy), METHOD);
+    // As many as before of few columns, but of no others.
+    let a = with_hot_columns(16);
+    let (offsets, columns) = (a.row_offsets().to_vec(), a.column_indices().to_vec());
+    let a = Csr::try_new(a.rows(), 500, offsets, columns, a.values().to_vec()).expect("a matrix");
+    let plan = device.upload(&a).expect("upload").plan_spmv(may_copy).expect("a plan");
+    assert_ne!(plan.info().expect("figures").method, METHOD);
 }
 
 /// Codes have a bit less than columns.

@@ -10,7 +10,7 @@ use evenpath_kernels::vector::Iota;
 
 use super::cut_rows::CutRows;
 use super::flat::cut_evenly;
-use super::thresholds::{HOT_NONZEROS, HOT_TENTHS};
+use super::thresholds::{HOT_NONZEROS, HOT_TENTHS, HOT_TIMES};
 use super::{Product, Schedule, Shape};
 use crate::device::{Device, DeviceError, DeviceVec, Kernels, Launch};
 use crate::op::filled_rows::FilledRows;
@@ -107,9 +107,12 @@ impl Columns {
         Ok(codes)
     }
 
-    /// Whether so many of the nonzeros are in hot columns that copying these pays.
-    fn are_worth_it(&self, nonzeros: usize) -> bool {
-        self.covered >= HOT_NONZEROS && 10 * self.covered >= HOT_TENTHS * nonzeros as u64
+    /// Whether so many of the nonzeros are in hot columns, and so many more than in others, that copying these pays.
+    fn are_worth_it(&self, cols: usize, nonzeros: usize) -> bool {
+        let mean = nonzeros as f64 / cols.max(1) as f64;
+        let hot_mean = self.covered as f64 / self.hot.len().max(1) as f64;
+        let are_many = self.covered >= HOT_NONZEROS && 10 * self.covered >= HOT_TENTHS * nonzeros as u64;
+        are_many && hot_mean >= HOT_TIMES * mean
     }
 }
 
@@ -146,7 +149,7 @@ impl<V: Value, O: Offset> Hot<V, O> {
 
     /// The same, and `None` too if hot columns have too few of the nonzeros.
     pub(super) fn if_worth_it(matrix: &DeviceCsr<V, O>) -> Result<Option<Self>, OpError> {
-        Self::with_columns(matrix, |columns| columns.are_worth_it(matrix.nnz()))
+        Self::with_columns(matrix, |columns| columns.are_worth_it(matrix.cols(), matrix.nnz()))
     }
 
     fn with_columns(

@@ -41,6 +41,9 @@ thresholds! {
     HOT_NONZEROS: u64 = 2_000_000;
     /// Tenths of the nonzeros that are in hot columns, at least, for that.
     HOT_TENTHS: u64 = 4;
+    /// Nonzeros of a hot column, in the mean, for each one of any column, at least: with fewer, columns are alike, and those of
+    /// neighboring rows often near each other.
+    HOT_TIMES: f64 = 4.0;
     /// Rows for each one that has nonzeros up to which a method with equally many rows per tile may be chosen.
     TILE_FILLED: u64 = 5;
 }
