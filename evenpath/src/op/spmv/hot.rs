@@ -107,7 +107,7 @@ impl Columns {
         Ok(codes)
     }
 
-    /// Whether so many of the nonzeros are in hot columns, and so many more than in others, that copying these pays.
+    /// Whether the hot columns have enough nonzeros, in total and for each column, for copying their elements of x to pay.
     fn are_worth_it(&self, cols: usize, nonzeros: usize) -> bool {
         let mean = nonzeros as f64 / cols.max(1) as f64;
         let hot_mean = self.covered as f64 / self.hot.len().max(1) as f64;
