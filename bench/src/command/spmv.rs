@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use crate::arguments::ValueType;
 use crate::measure::copy_rate;
 use crate::peers::{Operation, full_name};
-use crate::spmv::{Case, ChoiceError, Record, Summary, Way, measure};
+use crate::spmv::{Case, ChoiceError, MAY_COPY, Record, Summary, Way, measure};
 use evenpath::device::DeviceKind;
 use evenpath::spmv::{SpmvMethod, SpmvTransposedMethod};
 
@@ -14,7 +14,8 @@ use super::selection::{MatrixSelection, Measuring, Values};
 pub(crate) struct Arguments {
     #[command(flatten)]
     matrices: MatrixSelection,
-    /// Methods by name, or `all` of the device; with the transpose, modes. [default: auto; all modes]
+    /// Methods by name, or `all` of the device; `may-copy`, the choice among those that may copy; with the transpose, modes.
+    /// [default: auto; all modes]
     #[arg(long, value_delimiter = ',')]
     method: Vec<String>,
     #[command(flatten)]
@@ -33,26 +34,31 @@ pub(crate) struct Arguments {
 impl Arguments {
     /// The methods to measure or, with the transpose, the modes.
     fn ways(&self, kind: DeviceKind) -> Result<Vec<Way>, Box<dyn Error>> {
-        let all = self.method.iter().any(|name| name == "all");
         if self.transposed {
+            let all = self.method.iter().any(|name| name == "all");
             if all || self.method.is_empty() {
                 return Ok(SpmvTransposedMethod::ALL.into_iter().map(Way::Transposed).collect());
             }
             return self.method.iter().map(|name| Ok(Way::Transposed(name.parse()?))).collect();
         }
-        if all {
-            return Ok(SpmvMethod::ALL
-                .iter()
-                .copied()
-                .filter(|method| method.runs_on(kind))
-                .map(Way::Direct)
-                .collect());
+        let mut ways = Vec::new();
+        for name in &self.method {
+            match name.as_str() {
+                "all" => ways.extend(all_of(kind)),
+                MAY_COPY => ways.push(Way::MayCopy),
+                name => ways.push(Way::Direct(name.parse()?)),
+            }
         }
-        if self.method.is_empty() {
-            return Ok(vec![Way::Direct(SpmvMethod::Auto)]);
+        if ways.is_empty() {
+            ways.push(Way::Direct(SpmvMethod::Auto));
         }
-        self.method.iter().map(|name| Ok(Way::Direct(name.parse()?))).collect()
+        Ok(ways)
     }
+}
+
+/// All methods of a device.
+fn all_of(kind: DeviceKind) -> impl Iterator<Item = Way> {
+    SpmvMethod::ALL.iter().copied().filter(move |method| method.runs_on(kind)).map(Way::Direct)
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {

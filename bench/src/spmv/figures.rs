@@ -3,6 +3,7 @@
 use evenpath::spmv::SpmvMethod;
 use serde::Serialize;
 
+use super::measure::MAY_COPY;
 use crate::measure::{Measurement, Timing};
 use crate::peers::full_name;
 
@@ -158,8 +159,9 @@ impl Record {
     /// form of the matrix.
     pub fn best_method(&self) -> Option<(&str, f64)> {
         let copies = |name: &str| name.parse().is_ok_and(SpmvMethod::copies);
+        let is_choice = |name: &str| name == "auto" || name == MAY_COPY;
         let explicit =
-            self.methods.iter().filter(|record| record.method != "auto" && !copies(&record.method));
+            self.methods.iter().filter(|record| !is_choice(&record.method) && !copies(&record.method));
         let right = explicit.filter_map(|record| {
             let figures = record.outcome.figures()?;
             figures.difference.is_none().then_some((record.method.as_str(), figures.measured.ms))

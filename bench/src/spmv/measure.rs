@@ -21,11 +21,16 @@ const PLANS: usize = 5;
 /// The number of runs that are compared bitwise.
 const REPEATED_RUNS: usize = 3;
 
+/// The name of [`Way::MayCopy`].
+pub const MAY_COPY: &str = "may-copy";
+
 /// A way of evenpath to multiply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// With the matrix, by a method.
     Direct(SpmvMethod),
+    /// With the matrix, by the plan's own choice among methods that may copy.
+    MayCopy,
     /// With its transpose, in a mode.
     Transposed(SpmvTransposedMethod),
 }
@@ -34,6 +39,7 @@ impl fmt::Display for Way {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Direct(method) => method.fmt(f),
+            Self::MayCopy => f.write_str(MAY_COPY),
             Self::Transposed(mode) => mode.fmt(f),
         }
     }
@@ -57,6 +63,7 @@ impl<V: Value> Plan<V> {
     fn new(a: &DeviceCsr<V>, way: Way) -> Result<Self, OpError> {
         Ok(match way {
             Way::Direct(method) => Self::Direct(a.plan_spmv(SpmvOptions::default().with_method(method))?),
+            Way::MayCopy => Self::Direct(a.plan_spmv(SpmvOptions::default().with_may_copy(true))?),
             Way::Transposed(mode) => {
                 Self::Transposed(a.plan_spmv_transposed(SpmvTransposedOptions::default().with_method(mode))?)
             }

@@ -9,6 +9,6 @@ mod summary;
 pub use choice::ChoiceError;
 pub use evenpath_bench_support::spmv::{Reference, check, work};
 pub use figures::{Figures, MethodRecord, Outcome, PeerFigures, PeerRecord, Record};
-pub use measure::{Case, Way, measure};
+pub use measure::{Case, MAY_COPY, Way, measure};
 pub use peers::{PeerName, Peers};
 pub use summary::{Named, Summary};

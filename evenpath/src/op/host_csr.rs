@@ -2,7 +2,9 @@
 
 use super::operands::{check_shape, check_slices};
 use super::{OpError, countable};
-use crate::cpu::{RowMerge, Spgemm, SpgemmArrays, SpmvCut, SpmvTiles, in_pool, write_row_offsets};
+use crate::cpu::{
+    RowMerge, Spgemm, SpgemmArrays, SpmvCut, SpmvGroups, SpmvTiles, in_pool, write_row_offsets,
+};
 use crate::device::host_zeros;
 use crate::matrix::first_descent;
 use crate::operation::Elementwise;
@@ -38,13 +40,9 @@ impl<V: Value, O: Offset> Csr<V, O> {
     pub fn spmv(&self, alpha: V, x: &[V], beta: V, y: &mut [V]) -> Result<(), OpError> {
         check_slices((self.rows(), self.cols()), x, y)?;
         let (cut, _) = SpmvCut::choose(self.row_offsets());
-        SpmvTiles::new(self.row_offsets(), self.column_indices(), cut).multiply(
-            self.view(),
-            alpha,
-            x,
-            beta,
-            y,
-        );
+        let groups = SpmvGroups::Ignored;
+        let tiles = SpmvTiles::new(self.row_offsets(), self.column_indices(), cut, groups);
+        tiles.multiply(self.view(), alpha, x, beta, y);
         Ok(())
     }
 

@@ -2,11 +2,13 @@
 
 use std::ops::Range;
 
+use super::SpmvGroups;
+use super::groups::GroupedRows;
 use crate::Offset;
 
 /// The way to sum the rows of a tile, which their structure suggests. The same for every run, because it determines the
 /// rounding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kernel {
     /// Row by row.
     Rows,
@@ -14,6 +16,8 @@ pub(super) enum Kernel {
     ShortRows,
     /// Row by row, with vector loads of x where columns are consecutive.
     Runs,
+    /// By groups of rows whose columns follow from those of the first.
+    Groups(GroupedRows),
 }
 
 /// Four consecutive rows, by where the first begins and where each ends. An array of ends would be stored and loaded again
@@ -40,8 +44,18 @@ const RUN_PERCENT: usize = 75;
 const SAMPLED: usize = 16;
 
 impl Kernel {
-    /// The kernel for consecutive rows and their columns.
-    pub(super) fn choose<O: Offset>(start: usize, row_ends: &[O], columns: &[u32]) -> Self {
+    /// The kernel for consecutive rows, the first of which starts at the nonzero `start`, and their columns.
+    pub(super) fn choose<O: Offset>(
+        start: usize,
+        row_ends: &[O],
+        columns: &[u32],
+        look_for: SpmvGroups,
+    ) -> Self {
+        if look_for != SpmvGroups::Ignored
+            && let Some(rows) = GroupedRows::find(start, row_ends, columns, look_for == SpmvGroups::Copied)
+        {
+            return Self::Groups(rows);
+        }
         let (fours, _) = row_ends.as_chunks::<4>();
         let (mut start, mut short) = (start, 0);
         for ends in fours {
@@ -57,6 +71,11 @@ impl Kernel {
         let is_run = |group: &&[u32; RUN]| (1..RUN).all(|at| group[at] == group[0].wrapping_add(at as u32));
         let (all, runs) = (sample.len(), sample.filter(is_run).count());
         if runs * 100 > all * RUN_PERCENT { Self::Runs } else { Self::Rows }
+    }
+
+    /// Bytes beside those of `self`.
+    pub(super) fn bytes(&self) -> usize {
+        if let Self::Groups(rows) = self { rows.bytes() } else { 0 }
     }
 }
 
@@ -102,7 +121,7 @@ mod tests {
                 end
             })
             .collect();
-        Kernel::choose(10, &row_ends, columns)
+        Kernel::choose(10, &row_ends, columns, SpmvGroups::Found)
     }
 
     #[test]
@@ -122,12 +141,12 @@ mod tests {
     #[test]
     fn runs_are_found_where_most_columns_have_them() {
         let dense: Vec<u32> = (0..2000).map(|at| at % 1000).collect();
-        assert_eq!(choose(&[1000; 2], &dense), Kernel::Runs);
+        assert_eq!(choose(&[900, 1100], &dense), Kernel::Runs);
         let blocks: Vec<u32> = (0..2000).map(|at| at / 3 * 10 + at % 3).collect();
         assert_eq!(choose(&[1000; 2], &blocks), Kernel::Rows);
         // Descending and equal columns are no runs, and neither is what wraps around.
         let descending: Vec<u32> = (0..2000).rev().collect();
         assert_eq!(choose(&[1000; 2], &descending), Kernel::Rows);
-        assert_eq!(choose(&[1000; 2], &[7; 2000]), Kernel::Rows);
+        assert_eq!(choose(&[900, 1100], &[7; 2000]), Kernel::Rows);
     }
 }

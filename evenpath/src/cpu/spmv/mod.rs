@@ -1,5 +1,6 @@
 //! `y = alpha A x + beta y` in tiles of equal work.
 
+mod groups;
 mod instructions;
 mod kernel;
 mod portable;
@@ -36,6 +37,18 @@ pub(crate) enum SpmvCut {
     Rows,
     /// Anywhere on the merge path: merge-based `CsrMV` (Merrill and Garland, SC '16).
     MergePath,
+}
+
+/// What tiles do about rows whose columns follow from those of the row before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SpmvGroups {
+    /// They do not look for them: that takes as long as one or two products.
+    Ignored,
+    /// They read the columns of such rows once.
+    Found,
+    /// They copy the columns, once for all rows that have the same: then those of the other rows do not pass through the caches.
+    /// Products are the same to the last bit.
+    Copied,
 }
 
 /// The tiles of a matrix.
@@ -75,7 +88,23 @@ impl SpmvCut {
 
 impl SpmvTiles {
     /// Splits a matrix into tiles. There is one column index per nonzero.
-    pub(crate) fn new<O: Offset>(row_offsets: &[O], column_indices: &[u32], cut: SpmvCut) -> Self {
+    pub(crate) fn new<O: Offset>(
+        row_offsets: &[O],
+        column_indices: &[u32],
+        cut: SpmvCut,
+        groups: SpmvGroups,
+    ) -> Self {
+        let choose = |start, ends: &[O], columns: &[u32]| Kernel::choose(start, ends, columns, groups);
+        Self::with_kernels(row_offsets, column_indices, cut, choose)
+    }
+
+    /// The same with the kernel that `choose` has for where a tile's first row starts, where its rows end, and their columns.
+    fn with_kernels<O: Offset>(
+        row_offsets: &[O],
+        column_indices: &[u32],
+        cut: SpmvCut,
+        choose: impl Fn(usize, &[O], &[u32]) -> Kernel + Sync,
+    ) -> Self {
         let mut paths = merge_path::tiles(&row_offsets[1..], column_indices.len(), TILE);
         if cut == SpmvCut::Rows {
             let round = |at: Coordinate| Coordinate { nonzero: row_offsets[at.row].to_usize(), ..at };
@@ -87,7 +116,7 @@ impl SpmvTiles {
         let tile = |path: Range<Coordinate>| {
             let Range { start, end } = path;
             let row_ends = &row_offsets[1..][start.row..end.row];
-            let kernel = Kernel::choose(start.nonzero, row_ends, &column_indices[start.nonzero..end.nonzero]);
+            let kernel = choose(start.nonzero, row_ends, &column_indices[start.nonzero..end.nonzero]);
             Tile { path, kernel }
         };
         Self { tiles: paths.into_par_iter().with_min_len(16).map(tile).collect() }
@@ -100,7 +129,8 @@ impl SpmvTiles {
 
     /// Bytes of the tiles.
     pub(crate) fn bytes(&self) -> usize {
-        size_of_val(self.tiles.as_slice())
+        let groups: usize = self.tiles.iter().map(|tile| tile.kernel.bytes()).sum();
+        size_of_val(self.tiles.as_slice()) + groups
     }
 
     /// Computes `y = alpha A x + beta y` for the matrix that the tiles were made for. If `beta` is 0, `y` is overwritten
@@ -154,6 +184,7 @@ impl SpmvTiles {
 mod tests {
     use proptest::prelude::*;
 
+    use super::groups::GroupedRows;
     use super::*;
     use crate::Csr;
     use crate::generate::{Kind, generate};
@@ -171,7 +202,7 @@ mod tests {
         beta: V,
         y: &mut [V],
     ) {
-        let tiles = SpmvTiles::new(matrix.row_offsets(), matrix.column_indices(), cut);
+        let tiles = SpmvTiles::new(matrix.row_offsets(), matrix.column_indices(), cut, SpmvGroups::Found);
         tiles.multiply(matrix, alpha, x, beta, y);
     }
 
@@ -215,14 +246,24 @@ mod tests {
         a: &Csr<V, O>,
         cut: SpmvCut,
     ) -> impl Iterator<Item = (String, SpmvTiles, Instructions)> {
-        let kernels = [None, Some(Kernel::Rows), Some(Kernel::ShortRows), Some(Kernel::Runs)];
-        kernels.into_iter().flat_map(move |kernel| {
+        type Choose<O> = fn(usize, &[O], &[u32]) -> Kernel;
+        let kernels: [(&str, Choose<O>); 7] = [
+            ("chosen", |start, ends, columns| Kernel::choose(start, ends, columns, SpmvGroups::Found)),
+            ("chosen with copies", |start, ends, columns| {
+                Kernel::choose(start, ends, columns, SpmvGroups::Copied)
+            }),
+            ("rows", |_, _, _| Kernel::Rows),
+            ("short rows", |_, _, _| Kernel::ShortRows),
+            ("runs", |_, _, _| Kernel::Runs),
+            ("groups", |start, ends, columns| Kernel::Groups(GroupedRows::all(start, ends, columns, false))),
+            ("copied groups", |start, ends, columns| {
+                Kernel::Groups(GroupedRows::all(start, ends, columns, true))
+            }),
+        ];
+        kernels.into_iter().flat_map(move |(name, kernel)| {
             Instructions::of_machine(a.cols()).into_iter().map(move |instructions| {
-                let mut tiles = SpmvTiles::new(a.row_offsets(), a.column_indices(), cut);
-                for tile in &mut tiles.tiles {
-                    tile.kernel = kernel.unwrap_or(tile.kernel);
-                }
-                (format!("{cut:?}, {kernel:?}, {instructions:?}"), tiles, instructions)
+                let tiles = SpmvTiles::with_kernels(a.row_offsets(), a.column_indices(), cut, kernel);
+                (format!("{cut:?}, {name}, {instructions:?}"), tiles, instructions)
             })
         })
     }
@@ -331,6 +372,31 @@ mod tests {
     }
 
     #[test]
+    fn what_follows_equal_rows_has_no_influence() {
+        // Three rows of every length with the same columns, between rows and elements of x that are not finite.
+        let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+        for length in (0..40).chain([600]) {
+            for row in 0..4 {
+                let is_finite = row < 3;
+                columns.extend((0..length).map(|at| if is_finite { at * 7919 % 50 } else { 50 }));
+                values.extend((0..length).map(|_| if is_finite { 1.0 } else { f64::INFINITY }));
+                offsets.push(columns.len() as u32);
+            }
+        }
+        let a = Csr::try_new(offsets.len() - 1, 51, offsets, columns, values).unwrap();
+        let mut x = vec![1.0; 51];
+        x[50] = f64::NAN;
+        let operands = Operands::new(a.view(), 1.0, &x, 0.0);
+        for (way, tiles, instructions) in ways(&a, SpmvCut::Rows) {
+            let mut y = vec![f64::NAN; a.rows()];
+            tiles.multiply_with(&operands, instructions, &mut y);
+            for (row, y) in y.iter().enumerate().filter(|(row, _)| row % 4 < 3) {
+                assert_eq!(*y, a.row(row).map_or(0.0, |row| row.len() as f64), "row {row}, {way}");
+            }
+        }
+    }
+
+    #[test]
     fn infinities_and_nan_propagate() {
         for length in [1, 3, 4, 7, 16, 35] {
             for at in 0..length {
@@ -379,7 +445,8 @@ mod tests {
     #[test]
     fn tiles_between_rows_cover_them_once() {
         let a = with_lengths(&[&vec![0; 70_000][..], &[3 * TILE, 0, 2], &vec![7; 40_000]].concat(), 100);
-        let SpmvTiles { tiles } = SpmvTiles::new(a.row_offsets(), a.column_indices(), SpmvCut::Rows);
+        let SpmvTiles { tiles } =
+            SpmvTiles::new(a.row_offsets(), a.column_indices(), SpmvCut::Rows, SpmvGroups::Ignored);
         let mut at = Coordinate { row: 0, nonzero: 0 };
         for Tile { path, .. } in &tiles {
             assert_eq!(path.start, at);

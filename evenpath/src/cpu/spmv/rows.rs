@@ -1,5 +1,8 @@
 //! The rows of one tile.
 
+#[cfg(target_arch = "x86_64")]
+mod grouped;
+
 use std::ops::Range;
 
 #[cfg(target_arch = "x86_64")]
@@ -38,8 +41,13 @@ impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
         match instructions {
             // SAFETY: ranges are those of rows, and columns are below the length of x.
             Instructions::Portable => unsafe { self.run_rows(tile, finished, &Portable(self)) },
+            // SAFETY: the machine has the instructions, and x is no longer than `i32::MAX`.
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2 => {
+            Instructions::Gathers if !matches!(tile.kernel, Kernel::Groups(_)) => unsafe {
+                self.run_tile_gathers(tile, finished)
+            },
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 | Instructions::Gathers => {
                 // SAFETY: the machine has AVX2 and FMA.
                 unsafe {
                     match V::TYPE {
@@ -54,9 +62,6 @@ impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
                     }
                 }
             }
-            // SAFETY: the machine has the instructions, and x is no longer than `i32::MAX`.
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Gathers => unsafe { self.run_tile_gathers(tile, finished) },
         }
     }
 
@@ -83,20 +88,28 @@ impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
     #[allow(clippy::inline_always)]
     #[inline(always)]
     unsafe fn run_rows(&self, tile: &Tile, finished: &mut [V], sums: &impl RowSum<V>) -> Option<V> {
-        let mut start = tile.path.start.nonzero;
         let row_ends = &self.row_ends[tile.path.start.row..tile.path.end.row];
-        for (y, end) in finished.iter_mut().zip(row_ends) {
+        // SAFETY: guaranteed by the caller; ranges are those of rows.
+        unsafe {
+            let start = self.sum_rows(tile.path.start.nonzero, row_ends, finished, sums);
+            carry(tile, start, sums)
+        }
+    }
+
+    /// Computes rows, the first of which starts at the nonzero `start`, and returns where the next one does.
+    ///
+    /// # Safety
+    /// The machine has the instructions of `sums`, and the ranges are those of rows.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    unsafe fn sum_rows(&self, mut start: usize, ends: &[O], y: &mut [V], sums: &impl RowSum<V>) -> usize {
+        for (y, end) in y.iter_mut().zip(ends) {
             let end = end.to_usize();
-            // SAFETY: guaranteed by the caller; the range is that of a row.
+            // SAFETY: guaranteed by the caller.
             self.update(y, unsafe { sums.sum(start..end) });
             start = end;
         }
-        let rest = start..tile.path.end.nonzero;
-        if rest.is_empty() {
-            return None;
-        }
-        // SAFETY: as above, of a part of a row.
-        Some(unsafe { sums.sum(rest) })
+        start
     }
 
     #[inline]
@@ -104,6 +117,21 @@ impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
         let product = self.alpha * sum;
         *y = if self.beta == V::ZERO { product } else { product + self.beta * *y };
     }
+}
+
+/// The tile's part of the row after those that end in it, which starts at the nonzero `start`.
+///
+/// # Safety
+/// The machine has the instructions of `sums`, and the range is within the arrays.
+#[allow(clippy::inline_always)]
+#[inline(always)]
+unsafe fn carry<V>(tile: &Tile, start: usize, sums: &impl RowSum<V>) -> Option<V> {
+    let rest = start..tile.path.end.nonzero;
+    if rest.is_empty() {
+        return None;
+    }
+    // SAFETY: guaranteed by the caller. Not in a closure, which would be compiled without the instructions.
+    Some(unsafe { sums.sum(rest) })
 }
 
 /// A way to sum the products of a row. A trait rather than a closure, because closures are not always inlined.
@@ -179,10 +207,11 @@ impl<V: Lanes, O: Offset> Operands<'_, V, O> {
         let rows = Avx2 { columns: self.columns, values: self.values, x: self.x };
         // SAFETY: guaranteed by the caller; ranges are those of rows, and columns are below the length of x.
         unsafe {
-            match tile.kernel {
+            match &tile.kernel {
                 Kernel::Rows => self.run_rows(tile, finished, &WithoutRuns(rows)),
                 Kernel::Runs => self.run_rows(tile, finished, &WithRuns(rows)),
-                Kernel::ShortRows => self.run_short_rows(&rows, tile, finished),
+                Kernel::ShortRows => self.run_short_rows(&WithoutRuns(rows), tile, finished),
+                Kernel::Groups(groups) => self.run_groups(&WithoutRuns(rows), tile, groups, finished),
             }
         }
     }
@@ -190,7 +219,7 @@ impl<V: Lanes, O: Offset> Operands<'_, V, O> {
     /// # Safety
     /// The machine has AVX2 and FMA.
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn run_short_rows(&self, rows: &Avx2<'_, V>, tile: &Tile, finished: &mut [V]) -> Option<V> {
+    unsafe fn run_short_rows(&self, rows: &WithoutRuns<'_, V>, tile: &Tile, finished: &mut [V]) -> Option<V> {
         let mut start = tile.path.start.nonzero;
         let row_ends = &self.row_ends[tile.path.start.row..tile.path.end.row];
         let (fours, rest) = finished.as_chunks_mut::<4>();
@@ -200,28 +229,26 @@ impl<V: Lanes, O: Offset> Operands<'_, V, O> {
             // SAFETY: guaranteed by the caller; ranges are those of rows, and columns are below the length of x.
             let sums = unsafe {
                 if four.are_short() {
-                    rows.short_sums(four)
+                    rows.0.short_sums(four)
                 } else {
                     let [a, b, c, d] = four.ranges();
-                    [rows.sum::<false>(a), rows.sum::<false>(b), rows.sum::<false>(c), rows.sum::<false>(d)]
+                    [rows.sum(a), rows.sum(b), rows.sum(c), rows.sum(d)]
                 }
             };
-            for (y, sum) in y.iter_mut().zip(sums) {
-                self.update(y, sum);
-            }
+            self.update_all(y, &sums);
             start = four.end;
         }
-        for (y, end) in rest.iter_mut().zip(end_rest) {
-            let end = end.to_usize();
-            // SAFETY: as above.
-            self.update(y, unsafe { rows.sum::<false>(start..end) });
-            start = end;
-        }
-        let carry = start..tile.path.end.nonzero;
-        if carry.is_empty() {
-            return None;
-        }
         // SAFETY: as above.
-        Some(unsafe { rows.sum::<false>(carry) })
+        unsafe {
+            start = self.sum_rows(start, end_rest, rest, rows);
+            carry(tile, start, rows)
+        }
+    }
+
+    #[inline]
+    fn update_all(&self, y: &mut [V], sums: &[V]) {
+        for (y, sum) in y.iter_mut().zip(sums) {
+            self.update(y, *sum);
+        }
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn build<V: Value, O: Offset>(
     let lanes = lanes(matrix, options)?;
     let block_size = block_size(options)?;
     if kind == DeviceKind::Cpu {
-        return Ok(cpu::choose(matrix, method));
+        return Ok(cpu::choose(matrix, method, options.may_copy));
     }
     if method == SpmvMethod::Auto {
         return automatic(matrix, options.may_copy);

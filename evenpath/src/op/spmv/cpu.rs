@@ -1,5 +1,5 @@
 use super::{Choice, Product, Schedule, Shape, SpmvMethod};
-use crate::cpu::{SpmvCut, SpmvTiles};
+use crate::cpu::{SpmvCut, SpmvGroups, SpmvTiles};
 use crate::device::DeviceError;
 use crate::op::DeviceCsr;
 use crate::{Offset, Value};
@@ -10,7 +10,11 @@ struct Cpu {
 }
 
 /// Cuts the matrix by the method, or by the one that its row lengths suggest.
-pub(super) fn choose<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, method: SpmvMethod) -> Choice<V, O> {
+pub(super) fn choose<V: Value, O: Offset>(
+    matrix: &DeviceCsr<V, O>,
+    method: SpmvMethod,
+    may_copy: bool,
+) -> Choice<V, O> {
     let pattern = matrix.pattern();
     let (Some(row_offsets), Some(column_indices)) =
         (pattern.row_offsets.host_slice(), pattern.column_indices.host_slice())
@@ -29,6 +33,7 @@ pub(super) fn choose<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, method: Spmv
             (cut, format!("the longest row has {longest} nonzeros: {part} for one thread"))
         }
     };
+    let groups = if may_copy { SpmvGroups::Copied } else { SpmvGroups::Found };
     let method = match cut {
         SpmvCut::Rows => SpmvMethod::RowParallel,
         SpmvCut::MergePath => SpmvMethod::MergePath,
@@ -36,7 +41,7 @@ pub(super) fn choose<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, method: Spmv
     Choice {
         method,
         reason,
-        schedule: Box::new(Cpu { tiles: SpmvTiles::new(row_offsets, column_indices, cut) }),
+        schedule: Box::new(Cpu { tiles: SpmvTiles::new(row_offsets, column_indices, cut, groups) }),
     }
 }
 

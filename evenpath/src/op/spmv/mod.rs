@@ -75,7 +75,8 @@ pub struct SpmvOptions {
     pub block_size: Option<u32>,
     /// Whether the plan may keep another form of the matrix beside it where that makes products faster: by its own choice
     /// [`NarrowColumns`](SpmvMethod::NarrowColumns), about 2 bytes per nonzero, or [`HotColumns`](SpmvMethod::HotColumns), 4 bytes, and
-    /// by [`tune`](SpmvPlan::tune) any method that [`copies`](SpmvMethod::copies). By default it may not. On the CPU there is no such method.
+    /// by [`tune`](SpmvPlan::tune) any method that [`copies`](SpmvMethod::copies). On the CPU it keeps the column indices
+    /// that consecutive rows share once more: at most 2 bytes per nonzero. By default it may not.
     pub may_copy: bool,
 }
 

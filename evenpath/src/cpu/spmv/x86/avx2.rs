@@ -10,7 +10,7 @@ use crate::cpu::spmv::kernel::FourRows;
 /// Nonzeros that a step of a long row handles.
 const STEP: usize = 16;
 /// The nonzeros of four lanes.
-const QUAD: usize = 4;
+pub(super) const QUAD: usize = 4;
 
 /// The arrays of a matrix, and x.
 ///
@@ -41,14 +41,15 @@ impl<V: Lanes> Avx2<'_, V> {
                 while at + STEP <= end {
                     for (index, sum) in sums.iter_mut().enumerate().take(STEP / V::WIDE) {
                         let at = at + index * V::WIDE;
-                        *sum = V::multiply_add_wide(values.add(at), self.elements::<RUNS>(at), *sum);
+                        let values = V::load_wide(values.add(at));
+                        *sum = V::multiply_add_wide(values, self.elements::<RUNS>(at), *sum);
                     }
                     at += STEP;
                 }
                 sum = V::fold(V::add_wide(V::add_wide(sums[0], sums[1]), V::add_wide(sums[2], sums[3])));
             }
             while at + QUAD <= end {
-                sum = V::multiply_add(values.add(at), columns.add(at), x, sum);
+                sum = V::multiply_add(values.add(at), V::pick(columns.add(at), x), sum);
                 at += QUAD;
             }
             if at < end {
@@ -82,14 +83,15 @@ impl<V: Lanes> Avx2<'_, V> {
     /// As above.
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    unsafe fn products(&self, at: usize, count: usize) -> V::Quad {
+    pub(super) unsafe fn products(&self, at: usize, count: usize) -> V::Quad {
         if at + QUAD > self.columns.len() {
             // SAFETY: guaranteed by the caller.
             return unsafe { self.last_products(at, count) };
         }
         // SAFETY: guaranteed by the caller: there are four entries from `at` on.
         unsafe {
-            V::products(self.values.as_ptr().add(at), self.columns.as_ptr().add(at), self.x.as_ptr(), count)
+            let x = V::pick(self.columns.as_ptr().add(at), self.x.as_ptr());
+            V::products(self.values.as_ptr().add(at), x, count)
         }
     }
 
@@ -106,7 +108,7 @@ impl<V: Lanes> Avx2<'_, V> {
             x[index] = self.x[self.columns[at + index] as usize];
         }
         // SAFETY: all arrays have four elements.
-        unsafe { V::products(values.as_ptr(), [0, 1, 2, 3].as_ptr(), x.as_ptr(), count) }
+        unsafe { V::products(values.as_ptr(), V::pick([0, 1, 2, 3].as_ptr(), x.as_ptr()), count) }
     }
 
     /// The sums of four rows of at most four nonzeros each.

@@ -12,11 +12,15 @@ use std::arch::x86_64::{
     _mm256_add_ps, _mm256_and_pd, _mm256_castpd256_pd128, _mm256_castps256_ps128, _mm256_castsi256_pd,
     _mm256_cmpeq_epi32, _mm256_extractf128_pd, _mm256_extractf128_ps, _mm256_fmadd_pd, _mm256_fmadd_ps,
     _mm256_hadd_pd, _mm256_loadu_pd, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_movemask_epi8,
-    _mm256_mul_pd, _mm256_permute2f128_pd, _mm256_set_epi32, _mm256_set_pd, _mm256_set_ps, _mm256_set1_epi32,
-    _mm256_setzero_pd, _mm256_setzero_ps, _mm256_storeu_pd,
+    _mm256_mul_pd, _mm256_permute2f128_pd, _mm256_set_epi32, _mm256_set_m128, _mm256_set_pd, _mm256_set_ps,
+    _mm256_set1_epi32, _mm256_setzero_pd, _mm256_setzero_ps, _mm256_shuffle_ps, _mm256_storeu_pd,
+    _mm256_storeu_ps, _mm256_unpackhi_pd, _mm256_unpackhi_ps, _mm256_unpacklo_pd, _mm256_unpacklo_ps,
 };
 
 use crate::Value;
+
+/// The lanes of [`Lanes::Wide`], at most.
+pub(in super::super) const MOST_LANES: usize = 8;
 
 /// The operations, on a vector of 256 bits and on four lanes. `columns` is where as many column indices begin as the
 /// vector has lanes, `values` where as many values do.
@@ -39,7 +43,12 @@ pub(in super::super) trait Lanes: Value {
     /// The elements of x in these columns.
     unsafe fn pick_wide(columns: *const u32, x: *const Self) -> Self::Wide;
     /// `values * x + sum`, rounded once.
-    unsafe fn multiply_add_wide(values: *const Self, x: Self::Wide, sum: Self::Wide) -> Self::Wide;
+    unsafe fn multiply_add_wide(values: Self::Wide, x: Self::Wide, sum: Self::Wide) -> Self::Wide;
+    /// One element of each of as many rows as there are lanes; rows are `stride` elements apart.
+    unsafe fn strided(first: *const Self, stride: usize) -> Self::Wide;
+    /// The first four elements of each of these rows, by column.
+    unsafe fn transposed(first: *const Self, stride: usize) -> [Self::Wide; 4];
+    unsafe fn store_wide(wide: Self::Wide, to: *mut Self);
     /// Whether the columns are consecutive.
     unsafe fn are_consecutive(columns: *const u32) -> bool;
     /// Adds the lanes until there are four.
@@ -47,15 +56,12 @@ pub(in super::super) trait Lanes: Value {
 
     unsafe fn zero() -> Self::Quad;
     unsafe fn add_quads(a: Self::Quad, b: Self::Quad) -> Self::Quad;
-    /// `values * x + sum`, with the elements of x in these columns, rounded once.
-    unsafe fn multiply_add(
-        values: *const Self,
-        columns: *const u32,
-        x: *const Self,
-        sum: Self::Quad,
-    ) -> Self::Quad;
+    /// The elements of x in these columns.
+    unsafe fn pick(columns: *const u32, x: *const Self) -> Self::Quad;
+    /// `values * x + sum`, rounded once.
+    unsafe fn multiply_add(values: *const Self, x: Self::Quad, sum: Self::Quad) -> Self::Quad;
     /// The first `count` products, at most four, and zeros.
-    unsafe fn products(values: *const Self, columns: *const u32, x: *const Self, count: usize) -> Self::Quad;
+    unsafe fn products(values: *const Self, x: Self::Quad, count: usize) -> Self::Quad;
     /// The sum of the lanes.
     unsafe fn total(lanes: Self::Quad) -> Self;
     /// The sums of the lanes of each.
@@ -109,9 +115,39 @@ impl Lanes for f64 {
 
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn multiply_add_wide(values: *const f64, x: __m256d, sum: __m256d) -> __m256d {
+    unsafe fn multiply_add_wide(values: __m256d, x: __m256d, sum: __m256d) -> __m256d {
+        _mm256_fmadd_pd(values, x, sum)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn strided(first: *const f64, stride: usize) -> __m256d {
         // SAFETY: guaranteed by the caller.
-        _mm256_fmadd_pd(unsafe { _mm256_loadu_pd(values) }, x, sum)
+        let row = |at| unsafe { *first.add(at * stride) };
+        _mm256_set_pd(row(3), row(2), row(1), row(0))
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn transposed(first: *const f64, stride: usize) -> [__m256d; 4] {
+        // SAFETY: guaranteed by the caller.
+        let row = |at| unsafe { _mm256_loadu_pd(first.add(at * stride)) };
+        let (a, b, c, d) = (row(0), row(1), row(2), row(3));
+        let (ab_even, ab_odd) = (_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));
+        let (cd_even, cd_odd) = (_mm256_unpacklo_pd(c, d), _mm256_unpackhi_pd(c, d));
+        [
+            _mm256_permute2f128_pd::<0x20>(ab_even, cd_even),
+            _mm256_permute2f128_pd::<0x20>(ab_odd, cd_odd),
+            _mm256_permute2f128_pd::<0x31>(ab_even, cd_even),
+            _mm256_permute2f128_pd::<0x31>(ab_odd, cd_odd),
+        ]
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn store_wide(wide: __m256d, to: *mut f64) {
+        // SAFETY: guaranteed by the caller.
+        unsafe { _mm256_storeu_pd(to, wide) }
     }
 
     #[inline]
@@ -143,18 +179,25 @@ impl Lanes for f64 {
 
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn multiply_add(values: *const f64, columns: *const u32, x: *const f64, sum: __m256d) -> __m256d {
+    unsafe fn pick(columns: *const u32, x: *const f64) -> __m256d {
         // SAFETY: guaranteed by the caller.
-        unsafe { Self::multiply_add_wide(values, Self::pick_wide(columns, x), sum) }
+        unsafe { Self::pick_wide(columns, x) }
     }
 
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn products(values: *const f64, columns: *const u32, x: *const f64, count: usize) -> __m256d {
+    unsafe fn multiply_add(values: *const f64, x: __m256d, sum: __m256d) -> __m256d {
+        // SAFETY: guaranteed by the caller.
+        unsafe { Self::multiply_add_wide(Self::load_wide(values), x, sum) }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn products(values: *const f64, x: __m256d, count: usize) -> __m256d {
         // SAFETY: guaranteed by the caller; the mask is in the table.
         unsafe {
             let mask = _mm256_loadu_si256(MASK_64.as_ptr().add(4 - count).cast());
-            let products = _mm256_mul_pd(_mm256_loadu_pd(values), Self::pick_wide(columns, x));
+            let products = _mm256_mul_pd(_mm256_loadu_pd(values), x);
             _mm256_and_pd(products, _mm256_castsi256_pd(mask))
         }
     }
@@ -214,9 +257,41 @@ impl Lanes for f32 {
 
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn multiply_add_wide(values: *const f32, x: __m256, sum: __m256) -> __m256 {
+    unsafe fn multiply_add_wide(values: __m256, x: __m256, sum: __m256) -> __m256 {
+        _mm256_fmadd_ps(values, x, sum)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn strided(first: *const f32, stride: usize) -> __m256 {
         // SAFETY: guaranteed by the caller.
-        _mm256_fmadd_ps(unsafe { _mm256_loadu_ps(values) }, x, sum)
+        let row = |at| unsafe { *first.add(at * stride) };
+        _mm256_set_ps(row(7), row(6), row(5), row(4), row(3), row(2), row(1), row(0))
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn transposed(first: *const f32, stride: usize) -> [__m256; 4] {
+        // SAFETY: guaranteed by the caller.
+        let four = |at| unsafe { _mm_loadu_ps(first.add(at * stride)) };
+        // A row and the fourth after it.
+        let rows = |at| _mm256_set_m128(four(at + 4), four(at));
+        let (a, b, c, d) = (rows(0), rows(1), rows(2), rows(3));
+        let (ab_low, ab_high) = (_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
+        let (cd_low, cd_high) = (_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
+        [
+            _mm256_shuffle_ps::<0x44>(ab_low, cd_low),
+            _mm256_shuffle_ps::<0xee>(ab_low, cd_low),
+            _mm256_shuffle_ps::<0x44>(ab_high, cd_high),
+            _mm256_shuffle_ps::<0xee>(ab_high, cd_high),
+        ]
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn store_wide(wide: __m256, to: *mut f32) {
+        // SAFETY: guaranteed by the caller.
+        unsafe { _mm256_storeu_ps(to, wide) }
     }
 
     #[inline]
@@ -248,18 +323,26 @@ impl Lanes for f32 {
 
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn multiply_add(values: *const f32, columns: *const u32, x: *const f32, sum: __m128) -> __m128 {
+    unsafe fn pick(columns: *const u32, x: *const f32) -> __m128 {
         // SAFETY: guaranteed by the caller.
-        unsafe { _mm_fmadd_ps(_mm_loadu_ps(values), pick_four(columns, x), sum) }
+        let x = |at| unsafe { pick(columns, at, x) };
+        _mm_set_ps(x(3), x(2), x(1), x(0))
     }
 
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn products(values: *const f32, columns: *const u32, x: *const f32, count: usize) -> __m128 {
+    unsafe fn multiply_add(values: *const f32, x: __m128, sum: __m128) -> __m128 {
+        // SAFETY: guaranteed by the caller.
+        _mm_fmadd_ps(unsafe { _mm_loadu_ps(values) }, x, sum)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn products(values: *const f32, x: __m128, count: usize) -> __m128 {
         // SAFETY: guaranteed by the caller; the mask is in the table.
         unsafe {
             let mask = _mm_loadu_si128(MASK_32.as_ptr().add(4 - count).cast());
-            let products = _mm_mul_ps(_mm_loadu_ps(values), pick_four(columns, x));
+            let products = _mm_mul_ps(_mm_loadu_ps(values), x);
             _mm_and_ps(products, _mm_castsi128_ps(mask))
         }
     }
@@ -279,16 +362,4 @@ impl Lanes for f32 {
         unsafe { _mm_storeu_ps(totals.as_mut_ptr(), _mm_hadd_ps(_mm_hadd_ps(a, b), _mm_hadd_ps(c, d))) };
         totals
     }
-}
-
-/// The elements of x in four columns.
-///
-/// # Safety
-/// As for [`Lanes`].
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-unsafe fn pick_four(columns: *const u32, x: *const f32) -> __m128 {
-    // SAFETY: guaranteed by the caller.
-    let x = |at| unsafe { pick(columns, at, x) };
-    _mm_set_ps(x(3), x(2), x(1), x(0))
 }

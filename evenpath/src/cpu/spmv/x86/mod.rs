@@ -2,8 +2,10 @@
 
 mod avx2;
 mod gathers;
+mod groups;
 mod lanes;
 
 pub(super) use avx2::Avx2;
 pub(super) use gathers::sum as sum_by_gathers;
-pub(super) use lanes::Lanes;
+pub(super) use groups::{EqualRows, EvenRows, LONG};
+pub(super) use lanes::{Lanes, MOST_LANES};
