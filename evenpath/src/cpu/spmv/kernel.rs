@@ -12,6 +12,8 @@ use crate::Offset;
 pub(super) enum Kernel {
     /// Row by row.
     Rows,
+    /// Row by row, with elements of x prefetched.
+    Scattered,
     /// Four short rows at a time.
     ShortRows,
     /// Row by row, with vector loads of x where columns are consecutive.
@@ -40,8 +42,16 @@ const SHORT_PERCENT: usize = 70;
 const RUN: usize = 8;
 /// `Runs` needs this share of runs, in percent.
 const RUN_PERCENT: usize = 75;
-/// One in this many groups of columns is looked at.
+/// One in this many groups and windows of columns is looked at.
 const SAMPLED: usize = 16;
+/// Nonzeros per row up to which `Scattered` pays off: in longer rows, the processor has enough loads under way.
+const SCATTERED_MEAN: usize = 8;
+/// `Scattered` needs columns as far apart as this.
+const SCATTERED_SPAN: u32 = 1 << 19;
+/// Consecutive nonzeros whose cache lines of x are counted.
+const WINDOW: usize = 256;
+/// Elements of a cache line.
+const LINE: u32 = 8;
 
 impl Kernel {
     /// The kernel for consecutive rows, the first of which starts at the nonzero `start`, and their columns.
@@ -55,6 +65,9 @@ impl Kernel {
             && let Some(rows) = GroupedRows::find(start, row_ends, columns, look_for == SpmvGroups::Copied)
         {
             return Self::Groups(rows);
+        }
+        if columns.len() <= row_ends.len() * SCATTERED_MEAN && are_scattered(columns) {
+            return Self::Scattered;
         }
         let (fours, _) = row_ends.as_chunks::<4>();
         let (mut start, mut short) = (start, 0);
@@ -77,6 +90,24 @@ impl Kernel {
     pub(super) fn bytes(&self) -> usize {
         if let Self::Groups(rows) = self { rows.bytes() } else { 0 }
     }
+}
+
+/// Whether most columns are in another cache line than those shortly before, and all of them in more than caches hold.
+fn are_scattered(columns: &[u32]) -> bool {
+    let (windows, _) = columns.as_chunks::<WINDOW>();
+    let (mut all, mut lines, mut least, mut greatest) = (0, 0, u32::MAX, 0);
+    for window in windows.iter().step_by(SAMPLED) {
+        // A bit for each line, and rarely for several.
+        let mut seen = [0_u64; WINDOW / 4];
+        for &column in window {
+            let line = (column / LINE) as usize % (16 * WINDOW);
+            seen[line / 64] |= 1 << (line % 64);
+            (least, greatest) = (least.min(column), greatest.max(column));
+        }
+        all += WINDOW;
+        lines += seen.iter().map(|word| word.count_ones() as usize).sum::<usize>();
+    }
+    lines * 2 > all && greatest - least >= SCATTERED_SPAN
 }
 
 impl FourRows {
@@ -136,6 +167,19 @@ mod tests {
         let many: Vec<usize> = (0..400).map(|row| if row % 8 == 5 { 9 } else { 2 }).collect();
         assert_eq!(choose(&many, &scattered), Kernel::Rows);
         assert_eq!(choose(&[], &[]), Kernel::Rows);
+    }
+
+    #[test]
+    fn x_is_prefetched_for_short_rows_of_scattered_columns() {
+        let columns = |count: u32, distance: u32| -> Vec<u32> {
+            (0..count).map(|at| at.wrapping_mul(2_654_435_761) % distance).collect()
+        };
+        assert_eq!(choose(&[3; 2000], &columns(6000, 1 << 20)), Kernel::Scattered);
+        assert_eq!(choose(&[9; 2000], &columns(18_000, 1 << 20)), Kernel::Rows);
+        // In caches, and next to each other.
+        assert_eq!(choose(&[3; 2000], &columns(6000, 1 << 18)), Kernel::ShortRows);
+        let near: Vec<u32> = (0..6000).map(|at| at * 100 / 64 + at % 3).collect();
+        assert_eq!(choose(&[3; 2000], &near), Kernel::ShortRows);
     }
 
     #[test]

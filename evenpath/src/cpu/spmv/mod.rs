@@ -247,12 +247,13 @@ mod tests {
         cut: SpmvCut,
     ) -> impl Iterator<Item = (String, SpmvTiles, Instructions)> {
         type Choose<O> = fn(usize, &[O], &[u32]) -> Kernel;
-        let kernels: [(&str, Choose<O>); 7] = [
+        let kernels: [(&str, Choose<O>); 8] = [
             ("chosen", |start, ends, columns| Kernel::choose(start, ends, columns, SpmvGroups::Found)),
             ("chosen with copies", |start, ends, columns| {
                 Kernel::choose(start, ends, columns, SpmvGroups::Copied)
             }),
             ("rows", |_, _, _| Kernel::Rows),
+            ("scattered", |_, _, _| Kernel::Scattered),
             ("short rows", |_, _, _| Kernel::ShortRows),
             ("runs", |_, _, _| Kernel::Runs),
             ("groups", |start, ends, columns| Kernel::Groups(GroupedRows::all(start, ends, columns, false))),

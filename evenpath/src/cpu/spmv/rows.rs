@@ -17,6 +17,10 @@ use super::portable;
 use super::x86::{self, Avx2, Lanes};
 use crate::{CsrView, Offset, Value};
 
+/// Rows for which elements of x are prefetched together.
+#[cfg(target_arch = "x86_64")]
+const FETCHED_ROWS: usize = 16;
+
 /// The operands that all tiles share. Every column is below the length of x.
 pub(super) struct Operands<'a, V, O> {
     row_ends: &'a [O],
@@ -210,10 +214,32 @@ impl<V: Lanes, O: Offset> Operands<'_, V, O> {
             match &tile.kernel {
                 Kernel::Rows => self.run_rows(tile, finished, &WithoutRuns(rows)),
                 Kernel::Runs => self.run_rows(tile, finished, &WithRuns(rows)),
+                Kernel::Scattered => self.run_scattered_rows(&WithoutRuns(rows), tile, finished),
                 Kernel::ShortRows => self.run_short_rows(&WithoutRuns(rows), tile, finished),
                 Kernel::Groups(groups) => self.run_groups(&WithoutRuns(rows), tile, groups, finished),
             }
         }
+    }
+
+    /// # Safety
+    /// The machine has AVX2 and FMA.
+    #[inline(never)]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn run_scattered_rows(
+        &self,
+        rows: &WithoutRuns<'_, V>,
+        tile: &Tile,
+        finished: &mut [V],
+    ) -> Option<V> {
+        let mut start = tile.path.start.nonzero;
+        let row_ends = &self.row_ends[tile.path.start.row..tile.path.end.row];
+        for (y, ends) in finished.chunks_mut(FETCHED_ROWS).zip(row_ends.chunks(FETCHED_ROWS)) {
+            rows.0.prefetch_x(start..ends[ends.len() - 1].to_usize());
+            // SAFETY: guaranteed by the caller; ranges are those of rows, and columns are below the length of x.
+            start = unsafe { self.sum_rows(start, ends, y, rows) };
+        }
+        // SAFETY: as above.
+        unsafe { carry(tile, start, rows) }
     }
 
     /// # Safety

@@ -2,6 +2,7 @@
 //!
 //! The functions are inlined into the one that enables the instructions: a call per row would cost a tenth of the time.
 
+use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 use std::ops::Range;
 
 use super::Lanes;
@@ -9,6 +10,8 @@ use crate::cpu::spmv::kernel::FourRows;
 
 /// Nonzeros that a step of a long row handles.
 const STEP: usize = 16;
+/// Nonzeros ahead of which elements of x are prefetched.
+const AHEAD: usize = 64;
 /// The nonzeros of four lanes.
 pub(super) const QUAD: usize = 4;
 
@@ -24,6 +27,15 @@ pub(in super::super) struct Avx2<'a, V> {
 }
 
 impl<V: Lanes> Avx2<'_, V> {
+    /// Prefetches elements of x for the nonzeros that lie `AHEAD` of a range.
+    #[inline]
+    pub(in super::super) fn prefetch_x(&self, range: Range<usize>) {
+        let count = self.columns.len();
+        for column in &self.columns[(range.start + AHEAD).min(count)..(range.end + AHEAD).min(count)] {
+            prefetch(self.x, *column as usize);
+        }
+    }
+
     /// The sum of the products of a range. `RUNS`: consecutive columns are looked for.
     ///
     /// # Safety
@@ -132,4 +144,11 @@ impl<V: Lanes> Avx2<'_, V> {
             ])
         }
     }
+}
+
+/// Fetches the element into the caches, if there is one.
+#[inline]
+pub(super) fn prefetch<T>(array: &[T], index: usize) {
+    // SAFETY: a prefetch of any address is allowed.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(array.as_ptr().wrapping_add(index).cast()) }
 }

@@ -1,9 +1,7 @@
 //! Sums of several rows whose columns follow from those of the first, with AVX2.
 
-use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-
 use super::Lanes;
-use super::avx2::{Avx2, QUAD};
+use super::avx2::{Avx2, QUAD, prefetch};
 
 /// Nonzeros ahead that are fetched: a group's rows are read side by side, which the processor does not follow by itself.
 const AHEAD: usize = 512;
@@ -156,11 +154,4 @@ impl<V: Lanes> Avx2<'_, V> {
             V::add_wide(sums[0], sums[1])
         }
     }
-}
-
-/// Fetches the element into the caches, if there is one.
-#[inline]
-fn prefetch<T>(array: &[T], index: usize) {
-    // SAFETY: a prefetch of any address is allowed.
-    unsafe { _mm_prefetch::<_MM_HINT_T0>(array.as_ptr().wrapping_add(index).cast()) }
 }
