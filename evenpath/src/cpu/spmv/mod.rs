@@ -392,7 +392,8 @@ mod tests {
             let mut y = vec![f64::NAN; a.rows()];
             tiles.multiply_with(&operands, instructions, &mut y);
             for (row, y) in y.iter().enumerate().filter(|(row, _)| row % 4 < 3) {
-                assert_eq!(*y, a.row(row).map_or(0.0, |row| row.len() as f64), "row {row}, {way}");
+                let expected = a.row(row).map_or(0.0, |row| row.len() as f64);
+                assert!((y - expected).abs() < 0.5, "row {row}, {way}: {y}");
             }
         }
     }
