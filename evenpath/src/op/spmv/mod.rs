@@ -76,7 +76,7 @@ pub struct SpmvOptions {
     /// Whether the plan may keep another form of the matrix beside it where that makes products faster: by its own choice
     /// [`NarrowColumns`](SpmvMethod::NarrowColumns), about 2 bytes per nonzero, or [`HotColumns`](SpmvMethod::HotColumns), 4 bytes, and
     /// by [`tune`](SpmvPlan::tune) any method that [`copies`](SpmvMethod::copies). On the CPU it keeps the column indices
-    /// that consecutive rows share once more: at most 2 bytes per nonzero. By default it may not.
+    /// that consecutive rows share once more: up to about 2 bytes per nonzero. By default it may not.
     pub may_copy: bool,
 }
 
