@@ -10,6 +10,9 @@ pub(super) const FLAGS: usize = 64;
 pub(super) enum Instructions {
     /// Instructions that every machine has.
     Portable,
+    /// AVX2, BMI 1 and POPCNT.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
     /// AVX-512 F, BW and VL.
     #[cfg(target_arch = "x86_64")]
     Avx512,
@@ -22,6 +25,13 @@ impl Instructions {
     /// Those that this machine has, the fastest last.
     pub(super) fn of_machine() -> Vec<Self> {
         let mut usable = vec![Self::Portable];
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("popcnt")
+        {
+            usable.push(Self::Avx2);
+        }
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
@@ -67,8 +77,8 @@ impl<V: Value> Default for Sorter<V> {
 /// # Safety of the functions
 /// The machine has the instructions.
 pub(super) trait Vectors {
-    /// Whether they sort few products by column.
-    const SORTS: bool;
+    /// What it costs to sort few products by column, beside AVX-512. `None` if they do not.
+    const SORT_COST: Option<usize>;
 
     /// Clears [`FLAGS`] flags and returns which ones were set.
     unsafe fn take_bits(flags: &mut [u8; FLAGS]) -> u64;
@@ -101,7 +111,7 @@ pub(super) trait Vectors {
 pub(super) struct Portable;
 
 impl Vectors for Portable {
-    const SORTS: bool = false;
+    const SORT_COST: Option<usize> = None;
 
     #[inline]
     unsafe fn take_bits(flags: &mut [u8; FLAGS]) -> u64 {

@@ -7,7 +7,7 @@ use super::instructions::{DISTANCE_BITS, FLAGS, Instructions, MOST_SORTED, Porta
 use super::repeated::Repeated;
 use super::workspace::Workspace;
 #[cfg(target_arch = "x86_64")]
-use super::x86::Avx512;
+use super::x86::{Avx2, Avx512};
 use crate::{CsrView, Offset, Value};
 
 /// The most columns that an accumulator has sums for.
@@ -69,11 +69,21 @@ impl<'a, V: Value, O: Offset> Rows<'a, V, O> {
             Instructions::Portable => unsafe { self.compute_with::<Portable>(rows, workspace) },
             // SAFETY: the machine has the instructions.
             #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => unsafe { self.compute_avx2(rows, workspace) },
+            // SAFETY: the machine has the instructions.
+            #[cfg(target_arch = "x86_64")]
             Instructions::Avx512 => unsafe { self.compute_avx512(rows, workspace) },
             // SAFETY: the machine has the instructions.
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx512Bytes => unsafe { self.compute_avx512_bytes(rows, workspace) },
         }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,popcnt")]
+    unsafe fn compute_avx2(&self, rows: Range<usize>, workspace: &mut Workspace<V>) {
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.compute_with::<Avx2>(rows, workspace) };
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -209,7 +219,7 @@ impl<'a, V: Value, O: Offset> Rows<'a, V, O> {
         let (columns, values) = block.room(shape.products.min(span));
         let entries = if shape.filled == 1 {
             self.scale_row(row, columns, values)
-        } else if I::SORTS && shape.should_sort(span) {
+        } else if shape.should_sort(I::SORT_COST, span) {
             let mut count = 0;
             for (left, columns, values) in self.products(row) {
                 // SAFETY: guaranteed by the caller.
@@ -302,10 +312,11 @@ impl<'a, V: Value, O: Offset> Rows<'a, V, O> {
 }
 
 impl Shape {
-    /// Whether it is faster to sort the products than to look for sums among this many columns.
+    /// Whether it is faster to sort the products, at this cost, than to look for sums among this many columns.
     #[inline]
-    fn should_sort(&self, span: usize) -> bool {
-        let few = if self.products <= 64 { 5 } else { self.products * self.products / 600 };
+    fn should_sort(&self, cost: Option<usize>, span: usize) -> bool {
+        let Some(cost) = cost else { return false };
+        let few = if self.products <= 64 { 5 } else { self.products * self.products * cost / 600 };
         self.products <= MOST_SORTED && span <= 1 << DISTANCE_BITS && span / FLAGS > few
     }
 }

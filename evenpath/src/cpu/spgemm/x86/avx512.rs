@@ -13,19 +13,18 @@ use std::arch::x86_64::{
 
 use evenpath_simt::ScalarType;
 
-use super::instructions::{FLAGS, Sorter, Vectors};
+use super::POSITION_BITS;
 use crate::Value;
+use crate::cpu::spgemm::instructions::{FLAGS, Sorter, Vectors};
 
 /// Columns in a register.
 const LANES: usize = 16;
-/// Bits of a product's position in a key.
-const POSITION_BITS: u32 = 8;
 
 /// AVX-512 F, BW and VL; with VBMI2 if bytes can be compressed.
-pub(super) struct Avx512<const COMPRESSES_BYTES: bool>;
+pub(in super::super) struct Avx512<const COMPRESSES_BYTES: bool>;
 
 impl<const COMPRESSES_BYTES: bool> Vectors for Avx512<COMPRESSES_BYTES> {
-    const SORTS: bool = true;
+    const SORT_COST: Option<usize> = Some(1);
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2,popcnt")]

@@ -1,0 +1,10 @@
+//! Columns in order with the vector instructions of x86-64.
+
+mod avx2;
+mod avx512;
+
+pub(super) use avx2::Avx2;
+pub(super) use avx512::Avx512;
+
+/// Bits of a product's position in a key.
+const POSITION_BITS: u32 = 8;
