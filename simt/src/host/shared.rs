@@ -9,8 +9,6 @@
 //!
 //! Shadows are kept a word of 4 bytes, and a byte in words that were ever accessed in part.
 
-use std::collections::HashMap;
-
 use super::fault::{AccessKind, FaultKind};
 use crate::thread::WARP_SIZE;
 
@@ -24,26 +22,32 @@ pub(crate) struct Stamp {
 #[derive(Debug)]
 pub(crate) struct SharedMemory {
     bytes: Vec<u8>,
-    written: Vec<bool>,
-    words: Vec<Shadow>,
-    /// The shadows of words that are accessed in part, one a byte; `words` no longer counts for them.
-    parts: HashMap<usize, [Shadow; 4]>,
+    words: Vec<Word>,
     epoch: u32,
 }
 
-/// What happened to a word or byte since the last barrier, by kind of access.
+/// What is known of 4 bytes.
+#[derive(Debug, Default)]
+struct Word {
+    /// A bit for each byte that was written.
+    written: u8,
+    whole: Shadow,
+    /// The shadows of the bytes, once one was accessed alone; `whole` no longer counts.
+    parts: Option<Box<[Shadow; 4]>>,
+}
+
+/// What happened to a word or byte in one epoch, by kind of access.
 #[derive(Debug, Clone, Copy, Default)]
 struct Shadow {
-    reads: Accesses,
-    writes: Accesses,
-    atomics: Accesses,
+    epoch: u32,
+    /// A bit for each kind of access that there was; what `accesses` has of other kinds is of earlier epochs.
+    kinds: u8,
+    accesses: [Accesses; 3],
 }
 
-/// The accesses of one kind in one epoch: as many of them as it takes to know whether another
-/// access is ordered after them all. With epoch 0 there are none, and nothing else counts.
+/// The accesses of one kind: as many of them as it takes to know whether another access is ordered after them all.
 #[derive(Debug, Clone, Copy, Default)]
 struct Accesses {
-    epoch: u32,
     /// The thread that came first, and the first one of another warp.
     first: u32,
     first_elsewhere: Option<u32>,
@@ -53,14 +57,15 @@ struct Accesses {
     latest_other: Option<Stamp>,
 }
 
+/// The bits of all bytes of a word.
+const ALL: u8 = 0b1111;
+
 impl SharedMemory {
     pub(crate) fn new(bytes: u32) -> Self {
         let bytes = bytes as usize;
         Self {
             bytes: vec![0; bytes],
-            written: vec![false; bytes],
-            words: vec![Shadow::default(); bytes.div_ceil(4)],
-            parts: HashMap::new(),
+            words: std::iter::repeat_with(Word::default).take(bytes.div_ceil(4)).collect(),
             epoch: 1,
         }
     }
@@ -70,8 +75,9 @@ impl SharedMemory {
         self.epoch += 1;
     }
 
-    /// Makes an access of `size` bytes; `update` gets what is there and returns what shall be.
+    /// Makes an access of 1, 2, 4 or 8 bytes; `update` gets what is there and returns what shall be.
     /// A read's `update` is ignored. Returns what was there.
+    #[inline]
     pub(crate) fn access(
         &mut self,
         kind: AccessKind,
@@ -80,9 +86,18 @@ impl SharedMemory {
         now: Stamp,
         update: impl FnOnce(u64) -> u64,
     ) -> Result<u64, FaultKind> {
+        self.note(kind, address, size, now)?;
+        let old = self.load(address as usize, size);
+        if kind != AccessKind::Read {
+            self.store(address as usize, size, update(old));
+        }
+        Ok(old)
+    }
+
+    /// Checks an access and records it.
+    fn note(&mut self, kind: AccessKind, address: u32, size: usize, now: Stamp) -> Result<(), FaultKind> {
         let start = address as usize;
-        let end = start + size;
-        if end > self.bytes.len() {
+        if start + size > self.bytes.len() {
             return Err(FaultKind::OutsideShared {
                 address,
                 bytes: size as u32,
@@ -92,45 +107,55 @@ impl SharedMemory {
         if !start.is_multiple_of(size) {
             return Err(FaultKind::Misaligned { address: u64::from(address), bytes: size as u64 });
         }
-        if kind != AccessKind::Write && !self.written[start..end].iter().all(|&written| written) {
+        let bytes = if size < 4 { ((1 << size) - 1) << (start % 4) } else { ALL };
+        let words = &mut self.words[start / 4..(start + size).div_ceil(4)];
+        if kind != AccessKind::Write && words.iter().any(|word| word.written & bytes != bytes) {
             return Err(FaultKind::UninitializedShared { address, bytes: size as u32 });
         }
-        self.note(kind, start, size, now).map_err(|(other, that)| FaultKind::SharedRace {
-            address,
-            thread: now.thread,
-            this: kind,
-            other,
-            that,
-        })?;
-        let mut word = [0; 8];
-        word[..size].copy_from_slice(&self.bytes[start..end]);
-        let old = u64::from_le_bytes(word);
-        if kind != AccessKind::Read {
-            self.bytes[start..end].copy_from_slice(&update(old).to_le_bytes()[..size]);
-            self.written[start..end].fill(true);
-        }
-        Ok(old)
-    }
-
-    /// Records an access; with which other thread's access it races, if it does.
-    #[inline]
-    fn note(
-        &mut self,
-        kind: AccessKind,
-        start: usize,
-        size: usize,
-        now: Stamp,
-    ) -> Result<(), (u32, AccessKind)> {
-        for word in start / 4..(start + size).div_ceil(4) {
-            if size >= 4 && !self.parts.contains_key(&word) {
-                self.words[word].note(kind, self.epoch, now)?;
-            } else {
-                let bytes = self.parts.entry(word).or_insert([self.words[word]; 4]);
-                let part = if size < 4 { start % 4..start % 4 + size } else { 0..4 };
-                bytes[part].iter_mut().try_for_each(|byte| byte.note(kind, self.epoch, now))?;
+        for word in words {
+            word.note(kind, bytes, self.epoch, now).map_err(|(other, that)| FaultKind::SharedRace {
+                address,
+                thread: now.thread,
+                this: kind,
+                other,
+                that,
+            })?;
+            if kind != AccessKind::Read {
+                word.written |= bytes;
             }
         }
         Ok(())
+    }
+
+    fn load(&self, start: usize, size: usize) -> u64 {
+        let from = &self.bytes[start..];
+        match (size, from.first_chunk::<8>(), from.first_chunk::<4>()) {
+            (8, Some(&bytes), _) => u64::from_le_bytes(bytes),
+            (4, _, Some(&bytes)) => u32::from_le_bytes(bytes).into(),
+            _ => from[..size].iter().rev().fold(0, |high, &byte| high << 8 | u64::from(byte)),
+        }
+    }
+
+    fn store(&mut self, start: usize, size: usize, value: u64) {
+        let to = &mut self.bytes[start..][..size];
+        match size {
+            8 => to.copy_from_slice(&value.to_le_bytes()),
+            4 => to.copy_from_slice(&(value as u32).to_le_bytes()),
+            _ => to.iter_mut().zip(value.to_le_bytes()).for_each(|(to, byte)| *to = byte),
+        }
+    }
+}
+
+impl Word {
+    /// Records an access of some bytes; with which other thread's access it races, if it does.
+    #[inline]
+    fn note(&mut self, kind: AccessKind, bytes: u8, epoch: u32, now: Stamp) -> Result<(), (u32, AccessKind)> {
+        if bytes == ALL && self.parts.is_none() {
+            return self.whole.note(kind, epoch, now);
+        }
+        let parts = self.parts.get_or_insert_with(|| Box::new([self.whole; 4]));
+        let accessed = parts.iter_mut().enumerate().filter(|(byte, _)| bytes >> byte & 1 == 1);
+        accessed.map(|(_, shadow)| shadow).try_for_each(|shadow| shadow.note(kind, epoch, now))
     }
 }
 
@@ -138,20 +163,26 @@ impl Shadow {
     #[inline]
     fn note(&mut self, kind: AccessKind, epoch: u32, now: Stamp) -> Result<(), (u32, AccessKind)> {
         use AccessKind::{Atomic, Read, Write};
-        let Self { reads, writes, atomics } = self;
-        for (others, that, harmless) in
-            [(&*writes, Write, None), (&*atomics, Atomic, Some(Atomic)), (&*reads, Read, Some(Read))]
-        {
-            if harmless != Some(kind) {
-                if let Some(other) = others.racing(epoch, now) {
-                    return Err((other, that));
+        if self.epoch != epoch {
+            (self.epoch, self.kinds) = (epoch, 0);
+        }
+        let bit = |kind: AccessKind| 1 << kind as u8;
+        let harmless = if kind == Write { 0 } else { bit(kind) };
+        if self.kinds & !harmless != 0 {
+            for that in [Write, Atomic, Read] {
+                if self.kinds & bit(that) & !harmless != 0 {
+                    if let Some(other) = self.accesses[that as usize].racing(now) {
+                        return Err((other, that));
+                    }
                 }
             }
         }
-        match kind {
-            Read => reads.note(epoch, now),
-            Write => writes.note(epoch, now),
-            Atomic => atomics.note(epoch, now),
+        let own = &mut self.accesses[kind as usize];
+        if self.kinds & bit(kind) == 0 {
+            self.kinds |= bit(kind);
+            *own = Accesses { first: now.thread, first_elsewhere: None, latest: now, latest_other: None };
+        } else {
+            own.note(now);
         }
         Ok(())
     }
@@ -164,10 +195,7 @@ fn same_warp(a: u32, b: u32) -> bool {
 impl Accesses {
     /// A thread of these whose access is not ordered before `now`.
     #[inline]
-    fn racing(&self, epoch: u32, now: Stamp) -> Option<u32> {
-        if self.epoch != epoch {
-            return None;
-        }
+    fn racing(&self, now: Stamp) -> Option<u32> {
         if !same_warp(self.first, now.thread) {
             return Some(self.first);
         }
@@ -179,11 +207,7 @@ impl Accesses {
     }
 
     #[inline]
-    fn note(&mut self, epoch: u32, now: Stamp) {
-        if self.epoch != epoch {
-            *self = Self { epoch, first: now.thread, first_elsewhere: None, latest: now, latest_other: None };
-            return;
-        }
+    fn note(&mut self, now: Stamp) {
         if !same_warp(self.first, now.thread) {
             self.first_elsewhere.get_or_insert(now.thread);
         }
