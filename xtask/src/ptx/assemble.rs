@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use rayon::prelude::*;
 
 use super::folder;
 
@@ -59,9 +60,14 @@ pub fn find() -> Option<PathBuf> {
 ///
 /// If ptxas rejects a module, or a kernel uses local memory.
 pub fn folder(ptxas: &Path, folder: &Path, mut report: impl FnMut(&str, &Usage)) -> Result<()> {
+    let names: Vec<String> = folder::read(folder)?.into_keys().filter(|name| folder::is_ptx(name)).collect();
+    let usages: Vec<_> = names
+        .par_iter()
+        .map(|name| module(ptxas, &folder.join(name)).with_context(|| name.clone()))
+        .collect();
     let mut spilling = Vec::new();
-    for name in folder::read(folder)?.keys().filter(|name| folder::is_ptx(name)) {
-        for usage in module(ptxas, &folder.join(name)).with_context(|| name.clone())? {
+    for (name, usages) in names.iter().zip(usages) {
+        for usage in usages? {
             report(name, &usage);
             if usage.spills() {
                 spilling.push(format!("{name}: {usage}"));
