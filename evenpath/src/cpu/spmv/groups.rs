@@ -3,6 +3,7 @@
 //! Matrices of several unknowns per node, dense parts and lattices are full of them. Of such rows only the first one's column
 //! indices are read: the product reads less, and loads an element of x once for several rows, or several by one load.
 
+use super::scattered::has_scattered_columns;
 use crate::Offset;
 
 /// How a row's columns follow from those of the row before.
@@ -31,6 +32,8 @@ const LEAST_SHIFTED: u16 = 16;
 const SAMPLED: usize = 17;
 /// Columns that a vector load may read behind a row's last.
 const PADDING: usize = 3;
+/// Rows that may use the same lines of x where columns count as scattered.
+const SHARED_LINES: usize = 2;
 /// Groups are formed if this share of the sampled rows follows from the one before, in percent.
 const RELATED_PERCENT: usize = 30;
 
@@ -51,6 +54,8 @@ pub(super) struct GroupedRows {
     pub(super) groups: Vec<RowGroup>,
     /// The columns of each group of equal rows once, one group after another, and `PADDING` more; empty if they are not copied.
     pub(super) columns: Vec<u32>,
+    /// Whether elements of x are prefetched.
+    pub(super) are_scattered: bool,
 }
 
 impl GroupedRows {
@@ -72,7 +77,8 @@ impl GroupedRows {
     pub(super) fn all<O: Offset>(start: usize, ends: &[O], columns: &[u32], copies: bool) -> Self {
         let groups = groups(start, ends, columns);
         let copied = if copies { equal_columns(&groups, start, ends, columns) } else { Vec::new() };
-        Self { groups, columns: copied }
+        let are_scattered = has_scattered_columns(ends.len(), columns, SHARED_LINES);
+        Self { groups, columns: copied, are_scattered }
     }
 
     /// Bytes beside those of `self`.
@@ -193,8 +199,8 @@ mod tests {
                 end
             })
             .collect();
-        let GroupedRows { groups, .. } = GroupedRows::all(10, &ends, &rows.concat(), false);
-        groups.iter().map(|group| (group.rows(), group.relation)).collect()
+        let groups = GroupedRows::all(10, &ends, &rows.concat(), false);
+        groups.groups.iter().map(|group| (group.rows(), group.relation)).collect()
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::SpmvGroups;
 use super::groups::GroupedRows;
+use super::scattered::has_scattered_columns;
 use crate::Offset;
 
 /// The way to sum the rows of a tile, which their structure suggests. The same for every run, because it determines the
@@ -42,16 +43,8 @@ const SHORT_PERCENT: usize = 70;
 const RUN: usize = 8;
 /// `Runs` needs this share of runs, in percent.
 const RUN_PERCENT: usize = 75;
-/// One in this many groups and windows of columns is looked at.
+/// One in this many groups of columns is looked at.
 const SAMPLED: usize = 16;
-/// Nonzeros per row up to which `Scattered` pays off: in longer rows, the processor has enough loads under way.
-const SCATTERED_MEAN: usize = 8;
-/// `Scattered` needs columns as far apart as this.
-const SCATTERED_SPAN: u32 = 1 << 19;
-/// Consecutive nonzeros whose cache lines of x are counted.
-const WINDOW: usize = 256;
-/// Elements of a cache line.
-const LINE: u32 = 8;
 
 impl Kernel {
     /// The kernel for consecutive rows, the first of which starts at the nonzero `start`, and their columns.
@@ -66,7 +59,7 @@ impl Kernel {
         {
             return Self::Groups(rows);
         }
-        if columns.len() <= row_ends.len() * SCATTERED_MEAN && are_scattered(columns) {
+        if has_scattered_columns(row_ends.len(), columns, 1) {
             return Self::Scattered;
         }
         let (fours, _) = row_ends.as_chunks::<4>();
@@ -90,24 +83,6 @@ impl Kernel {
     pub(super) fn bytes(&self) -> usize {
         if let Self::Groups(rows) = self { rows.bytes() } else { 0 }
     }
-}
-
-/// Whether most columns are in another cache line than those shortly before, and all of them in more than caches hold.
-fn are_scattered(columns: &[u32]) -> bool {
-    let (windows, _) = columns.as_chunks::<WINDOW>();
-    let (mut all, mut lines, mut least, mut greatest) = (0, 0, u32::MAX, 0);
-    for window in windows.iter().step_by(SAMPLED) {
-        // A bit for each line, and rarely for several.
-        let mut seen = [0_u64; WINDOW / 4];
-        for &column in window {
-            let line = (column / LINE) as usize % (16 * WINDOW);
-            seen[line / 64] |= 1 << (line % 64);
-            (least, greatest) = (least.min(column), greatest.max(column));
-        }
-        all += WINDOW;
-        lines += seen.iter().map(|word| word.count_ones() as usize).sum::<usize>();
-    }
-    lines * 2 > all && greatest - least >= SCATTERED_SPAN
 }
 
 impl FourRows {

@@ -5,6 +5,7 @@ mod instructions;
 mod kernel;
 mod portable;
 mod rows;
+mod scattered;
 mod shares;
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -247,7 +248,7 @@ mod tests {
         cut: SpmvCut,
     ) -> impl Iterator<Item = (String, SpmvTiles, Instructions)> {
         type Choose<O> = fn(usize, &[O], &[u32]) -> Kernel;
-        let kernels: [(&str, Choose<O>); 8] = [
+        let kernels: [(&str, Choose<O>); 9] = [
             ("chosen", |start, ends, columns| Kernel::choose(start, ends, columns, SpmvGroups::Found)),
             ("chosen with copies", |start, ends, columns| {
                 Kernel::choose(start, ends, columns, SpmvGroups::Copied)
@@ -259,6 +260,10 @@ mod tests {
             ("groups", |start, ends, columns| Kernel::Groups(GroupedRows::all(start, ends, columns, false))),
             ("copied groups", |start, ends, columns| {
                 Kernel::Groups(GroupedRows::all(start, ends, columns, true))
+            }),
+            ("scattered groups", |start, ends, columns| {
+                let groups = GroupedRows::all(start, ends, columns, false);
+                Kernel::Groups(GroupedRows { are_scattered: true, ..groups })
             }),
         ];
         kernels.into_iter().flat_map(move |(name, kernel)| {

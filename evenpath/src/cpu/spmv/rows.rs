@@ -231,15 +231,32 @@ impl<V: Lanes, O: Offset> Operands<'_, V, O> {
         tile: &Tile,
         finished: &mut [V],
     ) -> Option<V> {
-        let mut start = tile.path.start.nonzero;
         let row_ends = &self.row_ends[tile.path.start.row..tile.path.end.row];
-        for (y, ends) in finished.chunks_mut(FETCHED_ROWS).zip(row_ends.chunks(FETCHED_ROWS)) {
-            rows.0.prefetch_x(start..ends[ends.len() - 1].to_usize());
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            let start = self.sum_scattered_rows(tile.path.start.nonzero, row_ends, finished, rows);
+            carry(tile, start, rows)
+        }
+    }
+
+    /// Sums consecutive rows, with elements of x prefetched, and returns the nonzero after them.
+    ///
+    /// # Safety
+    /// The machine has AVX2 and FMA; the rows are those of the matrix.
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn sum_scattered_rows(
+        &self,
+        mut start: usize,
+        row_ends: &[O],
+        y: &mut [V],
+        rows: &WithoutRuns<'_, V>,
+    ) -> usize {
+        for (y, ends) in y.chunks_mut(FETCHED_ROWS).zip(row_ends.chunks(FETCHED_ROWS)) {
+            rows.0.prefetch_x(&self.columns[start..], ends[ends.len() - 1].to_usize() - start);
             // SAFETY: guaranteed by the caller; ranges are those of rows, and columns are below the length of x.
             start = unsafe { self.sum_rows(start, ends, y, rows) };
         }
-        // SAFETY: as above.
-        unsafe { carry(tile, start, rows) }
+        start
     }
 
     /// # Safety

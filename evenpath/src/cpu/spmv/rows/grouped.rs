@@ -30,11 +30,17 @@ impl<V: Lanes, O: Offset> Operands<'_, V, O> {
             // SAFETY: guaranteed by the caller; ranges are those of rows, and columns are below the length of x.
             unsafe {
                 start = match group.relation {
+                    Relation::None if grouped.are_scattered => {
+                        self.sum_scattered_rows(start, group_ends, y, rows)
+                    }
                     Relation::None => self.sum_rows(start, group_ends, y, rows),
                     Relation::Equal => {
                         let is_copied = !copied.is_empty();
                         let columns = if is_copied { copied } else { &self.columns[start..] };
                         let fetches_columns = !is_copied && even.length < LONG;
+                        if grouped.are_scattered {
+                            rows.0.prefetch_x(columns, even.length);
+                        }
                         copied = copied.get(even.length..).unwrap_or_default();
                         self.sum_equal_rows(rows, EqualRows { rows: even, columns, fetches_columns }, y)
                     }

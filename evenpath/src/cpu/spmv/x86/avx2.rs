@@ -27,11 +27,10 @@ pub(in super::super) struct Avx2<'a, V> {
 }
 
 impl<V: Lanes> Avx2<'_, V> {
-    /// Prefetches elements of x for the nonzeros that lie `AHEAD` of a range.
+    /// Prefetches elements of x for `count` nonzeros, which lie `AHEAD` of the first of these columns.
     #[inline]
-    pub(in super::super) fn prefetch_x(&self, range: Range<usize>) {
-        let count = self.columns.len();
-        for column in &self.columns[(range.start + AHEAD).min(count)..(range.end + AHEAD).min(count)] {
+    pub(in super::super) fn prefetch_x(&self, columns: &[u32], count: usize) {
+        for column in columns.iter().skip(AHEAD).take(count) {
             prefetch(self.x, *column as usize);
         }
     }

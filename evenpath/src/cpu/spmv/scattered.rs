@@ -1,0 +1,54 @@
+//! Whether elements of x are worth prefetching.
+
+/// Nonzeros per row up to which prefetching pays off: in longer rows, the processor has enough loads under way.
+const SCATTERED_MEAN: usize = 8;
+/// Columns have to be as far apart as this.
+const SCATTERED_SPAN: u32 = 1 << 19;
+/// Consecutive nonzeros whose cache lines of x are counted.
+const WINDOW: usize = 256;
+/// Elements of a cache line.
+const LINE: u32 = 8;
+/// One in this many windows is looked at.
+const SAMPLED: usize = 16;
+
+/// Whether rows are short and their columns scattered: most in another cache line than those shortly before, of which `sharing`
+/// rows may use the same, and together in more lines than caches hold.
+pub(super) fn has_scattered_columns(rows: usize, columns: &[u32], sharing: usize) -> bool {
+    if columns.len() > rows * SCATTERED_MEAN {
+        return false;
+    }
+    let (windows, _) = columns.as_chunks::<WINDOW>();
+    let (mut all, mut lines, mut least, mut greatest) = (0, 0, u32::MAX, 0);
+    for window in windows.iter().step_by(SAMPLED) {
+        // A bit for each line, and rarely for several.
+        let mut seen = [0_u64; WINDOW / 4];
+        for &column in window {
+            let line = (column / LINE) as usize % (16 * WINDOW);
+            seen[line / 64] |= 1 << (line % 64);
+            (least, greatest) = (least.min(column), greatest.max(column));
+        }
+        all += WINDOW;
+        lines += seen.iter().map(|word| word.count_ones() as usize).sum::<usize>();
+    }
+    lines * 2 * sharing > all && greatest - least >= SCATTERED_SPAN
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_may_share_lines() {
+        let columns = |sharing: u32| -> Vec<u32> {
+            let of_row =
+                |row: u32| (0..4).map(move |at| (row * 4 + at).wrapping_mul(2_654_435_761) % (1 << 20));
+            (0..2000).flat_map(|row| of_row(row / sharing)).collect()
+        };
+        for sharing in 1..=4 {
+            let found = [1, 2, 4].map(|rows| has_scattered_columns(2000, &columns(sharing), rows));
+            assert_eq!(found, [sharing < 2, sharing < 4, true], "{sharing}");
+        }
+        assert!(!has_scattered_columns(900, &columns(1), 1), "rows are long");
+        assert!(!has_scattered_columns(0, &[], 1));
+    }
+}
