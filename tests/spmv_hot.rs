@@ -181,42 +181,44 @@ fn values_and_vectors_that_change() {
     }
 }
 
-/// Rows of 70 nonzeros and a long one. Of 16 nonzeros, `hot` have one of 500 columns, and the others any.
-fn with_hot_columns(hot: usize) -> Csr<f32> {
+/// Rows of 70 nonzeros and a long one, whose columns follow from the row and the place in it.
+fn with_columns(cols: usize, column: impl Fn(usize, usize) -> usize) -> Csr<f32> {
     let rows = 31_000;
     let mut offsets = vec![0];
     let mut columns = Vec::new();
     for row in 0..rows {
         let len = if row == 777 { 4000 } else { 70 };
-        let column = |place: usize| {
-            let mixed = (row * 70 + place) * 2_654_435_761 % 1_000_003;
-            if place % 16 < hot { mixed % 500 } else { mixed % 400_000 }
-        };
-        columns.extend((0..len).map(|place| column(place) as u32));
+        columns.extend((0..len).map(|place| column(row, place) as u32));
         offsets.push(columns.len() as u32);
     }
     let values = vec![1.0; columns.len()];
-    Csr::try_new(rows, 400_000, offsets, columns, values).expect("a matrix")
+    Csr::try_new(rows, cols, offsets, columns, values).expect("a matrix")
 }
 
 #[test]
-fn the_choice_takes_it_where_most_columns_are_hot() {
+fn the_choice_takes_it_where_scattered_columns_are_hot() {
+    const COLS: usize = 400_000;
     let device = Device::simulated(SimulatedOptions::default());
-    let method = |hot: usize, options: SpmvOptions| {
-        let a = device.upload(&with_hot_columns(hot)).expect("upload");
+    let method = |a: &Csr<f32>, options: SpmvOptions| {
+        let a = device.upload(a).expect("upload");
         a.plan_spmv(options).expect("a plan").info().expect("figures").method
     };
+    let mixed = |row: usize, place: usize| (row * 70 + place) * 2_654_435_761 % 1_000_003;
     let may_copy = SpmvOptions::default().with_may_copy(true);
-    assert_eq!(method(16, may_copy), METHOD);
-    assert_ne!(method(16, SpmvOptions::default()), METHOD);
-    // Millions of nonzeros, but not of hot columns.
-    assert_ne!(method(4, may_copy), METHOD);
-    // As many as before of few columns, but of no others.
-    let a = with_hot_columns(16);
-    let (offsets, columns) = (a.row_offsets().to_vec(), a.column_indices().to_vec());
-    let a = Csr::try_new(a.rows(), 500, offsets, columns, a.values().to_vec()).expect("a matrix");
-    let plan = device.upload(&a).expect("upload").plan_spmv(may_copy).expect("a plan");
-    assert_ne!(plan.info().expect("figures").method, METHOD);
+    let hot = with_columns(COLS, |row, place| mixed(row, place) % 10_000 * 40);
+    assert_eq!(method(&hot, may_copy), METHOD);
+    assert_ne!(method(&hot, SpmvOptions::default()), METHOD);
+    // Millions of nonzeros, but a fourth of them in hot columns.
+    let others = with_columns(COLS, |row, place| {
+        if place % 4 == 0 { mixed(row, place) % 10_000 * 40 } else { mixed(row, place) % COLS }
+    });
+    assert_ne!(method(&others, may_copy), METHOD);
+    // As many in as few columns, which 64 rows share.
+    let near = with_columns(COLS, |row, place| (row / 64 * 70 + place) % 10_000 * 40);
+    assert_ne!(method(&near, may_copy), METHOD);
+    // As many in as few columns, of an x that a cache holds.
+    let small = with_columns(10_000, |row, place| mixed(row, place) % 10_000);
+    assert_ne!(method(&small, may_copy), METHOD);
 }
 
 /// Codes have a bit less than columns.

@@ -158,6 +158,13 @@ pub struct DeviceProperties {
     pub driver: Option<Version>,
 }
 
+impl DeviceProperties {
+    /// Bytes of shared memory that one block can have: as much as every GPU has, where it is not known.
+    pub(crate) fn shared_bytes(&self) -> u32 {
+        self.max_shared_bytes.unwrap_or(48 << 10)
+    }
+}
+
 /// How much of a device's memory is used.
 ///
 /// ```

@@ -50,7 +50,7 @@ fn is_small<V: Value, O: Offset>(Operands { a, b }: Operands<'_, V, O>) -> bool 
 
 /// The smallest tile that the device has room for and in which the longest row leaves an eighth to others.
 fn tile_instance<V: Value, O: Offset>(device: &Device, longest: u64) -> Option<&'static KernelInfo> {
-    let room = device.properties().max_shared_bytes.unwrap_or(48 << 10);
+    let room = device.properties().shared_bytes();
     TILE_THREADS
         .into_iter()
         .filter_map(|block| MultiplyTiles::<V, O>::instance(block, TILE_ITEMS))

@@ -11,6 +11,7 @@ use super::light::Light;
 use super::merge::Merge;
 use super::narrow::Narrow;
 use super::row_tiles::RowTiles;
+use super::sectors::sectors_per_nonzero;
 use super::sliced::Sliced;
 use super::windows::Windows;
 use super::{Choice, Schedule, SpmvMethod, SpmvOptions, cpu, rows};
@@ -129,6 +130,7 @@ fn automatic<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, may_copy: bool) -> R
     let mut features = Features::new(matrix, lengths, may_copy);
     let windows = if features.may_have_windows() { Windows::find(matrix, lengths)? } else { None };
     features.windows = windows.as_ref().map(Windows::found);
+    features.sectors = if features.may_be_scattered() { Some(sectors_per_nonzero(matrix)?) } else { None };
     let candidates = candidates(&features);
     let mut windows = windows.filter(|_| candidates.iter().any(|one| one.method == SpmvMethod::Windows));
     for Candidate { method, reason } in candidates {

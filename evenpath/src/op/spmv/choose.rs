@@ -4,7 +4,7 @@ use super::SpmvMethod;
 use super::cost::estimate;
 use super::features::Features;
 use super::lengths::{Lengths, Long};
-use super::thresholds::{HOT_NONZEROS, ROW_BLOCK_MEAN, WINDOW_MEAN_OF_NEIGHBORS};
+use super::thresholds::{NARROW_TENTHS, ROW_BLOCK_MEAN, WINDOW_MEAN_OF_NEIGHBORS};
 use super::windows::Found;
 
 /// A method, and why it suits.
@@ -50,7 +50,8 @@ pub(super) fn candidates(features: &Features) -> Vec<Candidate> {
     } else {
         by_estimate(features)
     };
-    if may_have_hot_columns(features) {
+    let by_windows = candidates.iter().any(|one| one.method == SpmvMethod::Windows);
+    if features.may_have_hot_columns() && !by_windows {
         candidates.insert(0, because(Reason::HotColumns, SpmvMethod::HotColumns));
     }
     candidates.push(because(Reason::AnyRows, whatever_the_rows(features)));
@@ -90,11 +91,6 @@ fn of_windows(features: &Features) -> Option<Candidate> {
     are_scattered.then(|| because(Reason::ScatteredColumns, SpmvMethod::Flat))
 }
 
-/// Whether it is worth counting which columns are hot: rows are uneven, as those of a graph with hot columns are.
-fn may_have_hot_columns(features: &Features) -> bool {
-    features.may_copy && !features.are_even() && features.nonzeros >= HOT_NONZEROS
-}
-
 /// Methods in the order of their estimates, after narrow columns if these save bytes that count.
 fn by_estimate(features: &Features) -> Vec<Candidate> {
     let mut estimates: Vec<(f64, SpmvMethod)> = ESTIMATED
@@ -112,13 +108,14 @@ fn by_estimate(features: &Features) -> Vec<Candidate> {
 }
 
 /// Whether narrow columns may be faster than the best of the other methods: in cache, bytes are not what counts, unless rows are
-/// short.
+/// short, and elsewhere they must save enough of them.
 fn are_for_narrow_columns(features: &Features, best: SpmvMethod) -> bool {
     let saves_time = if features.stays_in_cache() {
         let are_tiled = matches!(best, SpmvMethod::RowTiles | SpmvMethod::RowBlocks);
         are_tiled && features.lengths.mean < ROW_BLOCK_MEAN
     } else {
-        best != SpmvMethod::Block
+        let saved = 2 * features.nonzeros;
+        best != SpmvMethod::Block && 10 * saved >= NARROW_TENTHS * features.bytes()
     };
     features.may_copy && features.are_even() && saves_time
 }
@@ -136,7 +133,7 @@ impl Reason {
                 format!("{text}; the rows of a block use the same elements of x {uses} times")
             }
             Self::ScatteredColumns => format!("{text}; their columns are scattered"),
-            Self::HotColumns => format!("{text}; few columns have most of the nonzeros"),
+            Self::HotColumns => format!("{text}; columns are scattered, and some have many of the nonzeros"),
             Self::Estimate { nanoseconds } => {
                 let estimate = nanoseconds as f64 / 1e3;
                 if long.rows == 0 {

@@ -1,7 +1,7 @@
 //! What a product takes by each method: an estimate from few terms, whose costs were fitted to measurements.
 //!
 //! A product takes the launch and, beside each other, what all of its threads need together (*throughput*: bytes, rows, nonzeros,
-//! and lanes that wait for longer rows) and what one thread does one behind the other (the *chain*, mostly of the longest row). The
+//! sectors of x, and lanes that wait for longer rows) and what one thread does one behind the other (the *chain*, mostly of the longest row). The
 //! two are put together as sides of a right triangle: the larger counts, and a little of the smaller.
 
 use super::SpmvMethod;
@@ -16,6 +16,8 @@ const CHUNK: f64 = 256.0;
 const NONZEROS_OF_LANE: f64 = 10.0;
 /// Bytes that memory delivers at once.
 const SECTOR: f64 = 32.0;
+/// The part of the shared memory of a block that x may take if the first-level cache is to hold it, and that from which on none is.
+const NEAR: (f64, f64) = (0.55, 0.9);
 /// Multiprocessors of the device that the costs are of: others are taken to have as much bandwidth for each.
 const MULTIPROCESSORS: f64 = 132.0;
 /// The part of the second-level cache up to which nothing is read from memory, and that from which on everything is.
@@ -58,6 +60,9 @@ struct Matrix {
     /// Megabytes of the matrix and its vectors, and those of them that are read from memory.
     megabytes: f64,
     from_memory: f64,
+    /// Millions of sectors of x that neighboring nonzeros read, from the first-level cache and from the second.
+    near: f64,
+    far: f64,
     /// Nonzeros of a row block.
     row_block: f64,
 }
@@ -67,9 +72,12 @@ impl Matrix {
         let Lengths { longest, empty, mean, limit, long } = features.lengths;
         let (rows, nonzeros) = (features.rows as f64, features.nonzeros as f64);
         let bytes = features.bytes() as f64;
-        let megabytes = bytes / 1e6 * MULTIPROCESSORS / features.multiprocessors.max(1) as f64;
+        let share = MULTIPROCESSORS / features.multiprocessors.max(1) as f64;
+        let megabytes = bytes / 1e6 * share;
         let (first, last) = CACHED;
         let miss = features.l2_bytes.map_or(1.0, |l2| ramp(bytes / l2.max(1) as f64, first, last));
+        let sectors = features.sectors.unwrap_or(0.0) * nonzeros / 1e6 * share;
+        let far = ramp(features.x_bytes() as f64 / features.shared_bytes.max(1) as f64, NEAR.0, NEAR.1);
         Self {
             value_bytes: features.value.size() as f64,
             wave: features.wave().max(1) as f64,
@@ -83,6 +91,8 @@ impl Matrix {
             limit: f64::from(limit),
             megabytes,
             from_memory: megabytes * miss,
+            near: sectors * (1.0 - far),
+            far: sectors * far,
             row_block: if features.is_f32() { 1024.0 } else { 1536.0 },
         }
     }
@@ -93,6 +103,8 @@ impl Matrix {
             memory: self.from_memory,
             cache: self.megabytes,
             rows: self.rows * threads / self.wave,
+            near: self.near,
+            far: self.far,
             ..Terms::default()
         }
     }

@@ -17,6 +17,10 @@ pub(super) struct Terms {
     pub(super) again: f64,
     /// Waves of nonzeros of long rows that are cut into pieces.
     pub(super) long: f64,
+    /// Millions of sectors of x, if the first-level cache has room for x.
+    pub(super) near: f64,
+    /// The same, if it has none.
+    pub(super) far: f64,
     /// Chain: steps of the longest row; by equal shares, further blocks that it lies in.
     pub(super) steps: f64,
     /// Chain: loads of the longest row before the first sum.
@@ -42,6 +46,8 @@ impl Terms {
             + self.uneven * amounts.uneven
             + self.again * amounts.again
             + self.long * amounts.long
+            + self.near * amounts.near
+            + self.far * amounts.far
     }
 
     /// What one behind the other needs, by these costs.
@@ -53,6 +59,7 @@ impl Terms {
 macro_rules! costs {
     ($($name:ident, $text:literal: $launch:literal,
         [$memory:literal, $cache:literal, $rows:literal, $work:literal, $uneven:literal, $again:literal, $long:literal],
+        [$near:literal, $far:literal],
         [$steps:literal, $loads:literal, $more:literal];)*) => {
         $(pub(super) const $name: Costs = Costs {
             launch: $launch,
@@ -64,6 +71,8 @@ macro_rules! costs {
                 uneven: $uneven,
                 again: $again,
                 long: $long,
+                near: $near,
+                far: $far,
                 steps: $steps,
                 loads: $loads,
                 more: $more,
@@ -81,6 +90,8 @@ macro_rules! costs {
             stringify!($uneven),
             stringify!($again),
             stringify!($long),
+            stringify!($near),
+            stringify!($far),
             stringify!($steps),
             stringify!($loads),
             stringify!($more),
@@ -91,24 +102,31 @@ macro_rules! costs {
 costs! {
     LANES, "`scalar`, `vector`, `warp`": 3.93,
         [0.221, 0.00842, 0.647, 0.00778, 0.186, 0.0279, 0.0],
+        [1.4, 5.6],
         [0.102, 0.0, 0.0233];
     BLOCK, "`block`": 3.95,
         [0.283, 0.0549, 0.796, 0.00224, 0.0, 0.0, 0.0],
+        [2.2, 2.2],
         [0.11, 0.0, 0.0];
     ROW_TILES, "`row-tiles`": 4.81,
         [0.145, 0.108, 0.326, 0.0, 0.128, 0.0457, 0.0],
+        [2.4, 5.9],
         [0.0288, 0.498, 0.277];
     ROW_BLOCKS, "`row-blocks`": 5.15,
         [0.167, 0.108, 0.994, 0.00375, 0.0317, 0.0, 0.0],
+        [2.4, 5.9],
         [0.0123, 0.0634, 0.0];
     BINNED, "`binned`": 4.9,
         [0.129, 0.157, 0.953, 0.0, 0.096, 0.0174, 1.05],
+        [0.7, 5.5],
         [0.0301, 0.729, 0.433];
     FLAT, "`flat`": 5.0,
         [0.183, 0.0477, 0.902, 0.309, 0.0, 0.0, 0.0],
+        [2.4, 5.9],
         [0.123, 0.0, 0.0];
     MERGE_PATH, "`merge-path`": 5.2,
         [0.175, 0.0795, 1.11, 0.33, 0.0, 0.0, 0.0],
+        [2.4, 5.9],
         [0.013, 0.0, 0.0];
 }
 

@@ -5,8 +5,8 @@ use evenpath_simt::ScalarType;
 use super::SpmvMethod;
 use super::lengths::Lengths;
 use super::thresholds::{
-    BLOCK_MEAN, BLOCK_SPREAD, BLOCK_THREADS, CACHE_TENTHS, SPARE_LANES, SPARE_STEPS, TILE_FILLED,
-    WAVE_THREADS, WINDOW_MEAN, WINDOW_ROWS_F32, WINDOW_ROWS_F64,
+    BLOCK_MEAN, BLOCK_SPREAD, BLOCK_THREADS, CACHE_TENTHS, HOT_NONZEROS, SCATTERED, SCATTERED_NONZEROS,
+    SPARE_LANES, SPARE_STEPS, TILE_FILLED, WAVE_THREADS, WINDOW_MEAN, WINDOW_ROWS_F32, WINDOW_ROWS_F64,
 };
 use super::windows::Found;
 use crate::op::DeviceCsr;
@@ -27,6 +27,10 @@ pub(super) struct Features {
     pub(super) offset_bytes: u64,
     pub(super) multiprocessors: u64,
     pub(super) l2_bytes: Option<u64>,
+    /// Bytes of shared memory that a block may have.
+    pub(super) shared_bytes: u64,
+    /// Sectors of x for each nonzero of neighboring ones, if they were [counted](Self::may_be_scattered).
+    pub(super) sectors: Option<f64>,
     /// Whether memory may be spent on another form of the matrix.
     pub(super) may_copy: bool,
 }
@@ -49,6 +53,8 @@ impl Features {
             offset_bytes: O::SIZE as u64,
             multiprocessors: u64::from(properties.multiprocessors),
             l2_bytes: properties.l2_bytes,
+            shared_bytes: u64::from(properties.shared_bytes()),
+            sectors: None,
             may_copy,
         }
     }
@@ -88,10 +94,27 @@ impl Features {
             && self.rows >= rows * self.multiprocessors
     }
 
+    /// Whether it is worth knowing how scattered columns are: with fewer nonzeros, other things decide.
+    pub(super) fn may_be_scattered(&self) -> bool {
+        self.nonzeros >= SCATTERED_NONZEROS
+    }
+
+    /// Whether it is worth counting which columns are hot. An x of which the first-level cache has most needs none.
+    pub(super) fn may_have_hot_columns(&self) -> bool {
+        let are_scattered = self.sectors.is_some_and(|sectors| sectors >= SCATTERED);
+        let is_large = 2 * self.x_bytes() > self.shared_bytes;
+        self.may_copy && self.nonzeros >= HOT_NONZEROS && are_scattered && is_large
+    }
+
+    /// Bytes of x.
+    pub(super) fn x_bytes(&self) -> u64 {
+        self.cols * self.value.size() as u64
+    }
+
     /// Bytes of the matrix and its vectors. Of x, memory delivers no more than 32 bytes for each nonzero.
     pub(super) fn bytes(&self) -> u64 {
         let value = self.value.size() as u64;
-        let x = (self.cols * value).min(self.nonzeros * 32);
+        let x = self.x_bytes().min(self.nonzeros * 32);
         self.nonzeros * (value + 4) + self.rows * (value + self.offset_bytes) + x
     }
 

@@ -10,7 +10,7 @@ use evenpath_kernels::vector::Iota;
 
 use super::cut_rows::CutRows;
 use super::flat::cut_evenly;
-use super::thresholds::{HOT_NONZEROS, HOT_TENTHS, HOT_TIMES};
+use super::thresholds::{HOT_NONZEROS, HOT_TENTHS};
 use super::{Product, Schedule, Shape};
 use crate::device::{Device, DeviceError, DeviceVec, Kernels, Launch};
 use crate::op::filled_rows::FilledRows;
@@ -107,21 +107,17 @@ impl Columns {
         Ok(codes)
     }
 
-    /// Whether the hot columns have enough nonzeros, in total and for each column, for copying their elements of x to pay.
-    fn are_worth_it(&self, cols: usize, nonzeros: usize) -> bool {
-        let mean = nonzeros as f64 / cols.max(1) as f64;
-        let hot_mean = self.covered as f64 / self.hot.len().max(1) as f64;
-        let are_many = self.covered >= HOT_NONZEROS && 10 * self.covered >= HOT_TENTHS * nonzeros as u64;
-        are_many && hot_mean >= HOT_TIMES * mean
+    /// Whether the hot columns have enough nonzeros for copying their elements of x to pay.
+    fn are_worth_it(&self, nonzeros: usize) -> bool {
+        self.covered >= HOT_NONZEROS && 10 * self.covered >= HOT_TENTHS * nonzeros as u64
     }
 }
 
 /// The most hot columns: their elements leave a part of what shared memory and the first-level cache have together to that cache,
 /// through which all other gathers go.
 fn most_hot<V: Value>(device: &Device) -> usize {
-    let room = device.properties().max_shared_bytes.unwrap_or(48 << 10);
     let sevenths = if V::SIZE == 8 { 5 } else { 6 };
-    (room / 7 * sevenths) as usize / V::SIZE
+    (device.properties().shared_bytes() / 7 * sevenths) as usize / V::SIZE
 }
 
 /// Tiles of a chunk: the bits of results depend on it, so it does not depend on the device.
@@ -149,7 +145,7 @@ impl<V: Value, O: Offset> Hot<V, O> {
 
     /// The same, and `None` too if hot columns have too few of the nonzeros.
     pub(super) fn if_worth_it(matrix: &DeviceCsr<V, O>) -> Result<Option<Self>, OpError> {
-        Self::with_columns(matrix, |columns| columns.are_worth_it(matrix.cols(), matrix.nnz()))
+        Self::with_columns(matrix, |columns| columns.are_worth_it(matrix.nnz()))
     }
 
     fn with_columns(

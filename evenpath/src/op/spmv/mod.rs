@@ -20,6 +20,7 @@ mod method;
 mod narrow;
 mod row_tiles;
 mod rows;
+mod sectors;
 mod sliced;
 mod tagged_sums;
 mod thresholds;

@@ -38,12 +38,16 @@ thresholds! {
     ROW_BLOCK_MEAN: f64 = 12.0;
     /// Nonzeros in hot columns from which on these elements of x go to shared memory: with fewer, the copies and the second launch
     /// take as long as they save.
-    HOT_NONZEROS: u64 = 2_000_000;
+    HOT_NONZEROS: u64 = 1_200_000;
     /// Tenths of the nonzeros that are in hot columns, at least, for that.
-    HOT_TENTHS: u64 = 4;
-    /// Nonzeros of a hot column, in the mean, for each one of any column, at least: with fewer, columns are alike, and those of
-    /// neighboring rows often near each other.
-    HOT_TIMES: f64 = 4.0;
+    HOT_TENTHS: u64 = 2;
+    /// Nonzeros from which on it is counted how scattered their columns are.
+    SCATTERED_NONZEROS: u64 = 1_000_000;
+    /// Sectors of x for each nonzero of neighboring ones, from which on their columns are scattered: with fewer, a cache has most
+    /// elements of x when they are wanted.
+    SCATTERED: f64 = 0.5;
+    /// Tenths of all bytes that narrow columns save, at least, where the matrix does not stay in cache.
+    NARROW_TENTHS: u64 = 1;
     /// Rows for each one that has nonzeros up to which a method with equally many rows per tile may be chosen.
     TILE_FILLED: u64 = 5;
 }

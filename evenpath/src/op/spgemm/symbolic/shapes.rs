@@ -83,7 +83,7 @@ impl WindowShape {
 
 /// The largest shared memory of a block in bytes.
 fn shared_limit(device: &Device) -> u32 {
-    device.properties().max_shared_bytes.unwrap_or(48 << 10)
+    device.properties().shared_bytes()
 }
 
 /// The limit in bytes for the shared memory of a block that has its sums there.

@@ -19,6 +19,8 @@ fn matrix(rows: u64, mean: f64, longest: u64) -> Features {
         offset_bytes: 4,
         multiprocessors: 132,
         l2_bytes: Some(60 << 20),
+        shared_bytes: 227 << 10,
+        sectors: None,
         may_copy: false,
     }
 }
@@ -51,7 +53,8 @@ fn grid(rows: u64, mean: f64) -> impl Iterator<Item = Features> {
     all.into_iter()
 }
 
-/// With and without narrow columns, and with each kind of windows where these are looked for.
+/// With and without another form of the matrix, with each kind of windows where these are looked for, and with columns near each
+/// other and scattered ones where that is counted.
 fn variants(features: Features) -> impl Iterator<Item = Features> {
     let nonzeros = features.nonzeros;
     let windows: Vec<Option<Found>> = if features.may_have_windows() {
@@ -69,6 +72,10 @@ fn variants(features: Features) -> impl Iterator<Item = Features> {
     windows
         .into_iter()
         .flat_map(move |windows| [false, true].map(|may_copy| Features { windows, may_copy, ..features }))
+        .flat_map(|features| {
+            let sectors: &[_] = if features.may_be_scattered() { &[Some(0.1), Some(0.9)] } else { &[None] };
+            sectors.iter().map(move |&sectors| Features { sectors, ..features })
+        })
 }
 
 fn all() -> impl Iterator<Item = Features> {
@@ -148,14 +155,19 @@ fn check_estimates(features: &Features, candidates: &[Candidate]) -> SpmvMethod 
         SpmvMethod::Block => false,
         _ => !fits(features),
     };
+    let saves_time = saves_time && (fits(features) || 20 * features.nonzeros >= features.bytes());
     assert_eq!(is_narrow, features.may_copy && longest <= u64::from(limit) && saves_time, "{features:?}");
     best
 }
 
 /// The candidates behind hot columns, which come first where they may be.
 fn without_hot_columns<'a>(features: &Features, candidates: &'a [Candidate]) -> &'a [Candidate] {
-    let Lengths { longest, limit, .. } = features.lengths;
-    let may_have = features.may_copy && longest > u64::from(limit) && features.nonzeros >= 2_000_000;
+    let x_bytes = features.cols * if features.value == ScalarType::F32 { 4 } else { 8 };
+    let may_have = features.may_copy
+        && features.nonzeros >= 1_200_000
+        && features.sectors.is_some_and(|sectors| sectors >= 0.5)
+        && x_bytes > features.shared_bytes / 2
+        && candidates[0].method != SpmvMethod::Windows;
     let (first, others) = candidates.split_first().expect("a candidate");
     let has = first.method == SpmvMethod::HotColumns && first.reason == Reason::HotColumns;
     assert_eq!(has, may_have, "{features:?}");
@@ -202,6 +214,22 @@ fn a_longer_row_is_not_estimated_shorter() {
             }
         }
     }
+}
+
+/// Where columns are scattered, methods that leave the first-level cache to x are faster if it has room for x.
+#[test]
+fn scattered_columns_of_a_small_x() {
+    let method = |cols, sectors| {
+        let long = Long { rows: 90, nonzeros: 320_000, pieces: 400 };
+        let even = matrix(36_000, 240.0, 23_000);
+        let lengths = Lengths { long, ..even.lengths };
+        let features = Features { cols, sectors, value: ScalarType::F32, lengths, ..even };
+        candidates(&features)[0].method
+    };
+    assert_eq!(method(20_000, Some(0.8)), SpmvMethod::Binned);
+    assert_eq!(method(20_000, Some(0.05)), SpmvMethod::RowBlocks);
+    assert_eq!(method(20_000, None), SpmvMethod::RowBlocks);
+    assert_eq!(method(200_000, Some(0.8)), SpmvMethod::RowBlocks);
 }
 
 #[test]
