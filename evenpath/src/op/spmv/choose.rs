@@ -4,7 +4,7 @@ use super::SpmvMethod;
 use super::cost::estimate;
 use super::features::Features;
 use super::lengths::{Lengths, Long};
-use super::thresholds::{NARROW_TENTHS, ROW_BLOCK_MEAN, WINDOW_MEAN_OF_NEIGHBORS};
+use super::thresholds::{NARROW_HUNDREDTHS, ROW_BLOCK_MEAN, WINDOW_MEAN_OF_NEIGHBORS};
 use super::windows::Found;
 
 /// A method, and why it suits.
@@ -73,7 +73,8 @@ fn suits(method: SpmvMethod) -> Candidate {
 }
 
 fn of_long_rows(features: &Features) -> Vec<Candidate> {
-    let narrow = features.may_copy.then_some(SpmvMethod::NarrowColumns);
+    let pays = features.may_copy && !features.stays_in_cache();
+    let narrow = pays.then_some(SpmvMethod::NarrowColumns);
     narrow.into_iter().chain([SpmvMethod::Block]).map(suits).collect()
 }
 
@@ -115,7 +116,7 @@ fn are_for_narrow_columns(features: &Features, best: SpmvMethod) -> bool {
         are_tiled && features.lengths.mean < ROW_BLOCK_MEAN
     } else {
         let saved = 2 * features.nonzeros;
-        best != SpmvMethod::Block && 10 * saved >= NARROW_TENTHS * features.bytes()
+        best != SpmvMethod::Block && 100 * saved >= NARROW_HUNDREDTHS * features.bytes()
     };
     features.may_copy && features.are_even() && saves_time
 }

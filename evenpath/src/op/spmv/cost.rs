@@ -17,7 +17,7 @@ const NONZEROS_OF_LANE: f64 = 10.0;
 /// Bytes that memory delivers at once.
 const SECTOR: f64 = 32.0;
 /// The part of the shared memory of a block that x may take if the first-level cache is to hold it, and that from which on none is.
-const NEAR: (f64, f64) = (0.55, 0.9);
+const NEAR: (f64, f64) = (0.6, 0.9);
 /// Multiprocessors of the device that the costs are of: others are taken to have as much bandwidth for each.
 const MULTIPROCESSORS: f64 = 132.0;
 /// The part of the second-level cache up to which nothing is read from memory, and that from which on everything is.

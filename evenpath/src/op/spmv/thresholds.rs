@@ -46,8 +46,8 @@ thresholds! {
     /// Sectors of x for each nonzero of neighboring ones, from which on their columns are scattered: with fewer, a cache has most
     /// elements of x when they are wanted.
     SCATTERED: f64 = 0.5;
-    /// Tenths of all bytes that narrow columns save, at least, where the matrix does not stay in cache.
-    NARROW_TENTHS: u64 = 1;
+    /// Hundredths of all bytes that narrow columns save, at least, where the matrix does not stay in cache.
+    NARROW_HUNDREDTHS: u64 = 13;
     /// Rows for each one that has nonzeros up to which a method with equally many rows per tile may be chosen.
     TILE_FILLED: u64 = 5;
 }
