@@ -1,8 +1,8 @@
 //! What a product takes by each method: an estimate from few terms, whose costs were fitted to measurements.
 //!
 //! A product takes the launch and, beside each other, what all of its threads need together (*throughput*: bytes, rows, nonzeros,
-//! sectors of x, and lanes that wait for longer rows) and what one thread does one behind the other (the *chain*, mostly of the longest row). The
-//! two are put together as sides of a right triangle: the larger counts, and a little of the smaller.
+//! sectors of x, and lanes that wait for longer rows) and what one thread does one behind the other (the *chain*, mostly of the
+//! longest row). The two are put together as sides of a right triangle: the larger counts, and a little of the smaller.
 
 use super::SpmvMethod;
 use super::costs::{BINNED, BLOCK, FLAT, LANES, MERGE_PATH, ROW_BLOCKS, ROW_TILES, Terms};
