@@ -191,8 +191,8 @@ impl Captured {
             // SAFETY: the arguments are those of a launch that was asked for, and `kept` keeps their memory.
             unsafe {
                 match node {
-                    Node::Launch { kernel, grid, dynamic_shared, arguments } => {
-                        machine.launch(stream, kernel, *grid, *dynamic_shared, arguments)
+                    Node::Launch { kernel, grid, shared, arguments } => {
+                        machine.launch(stream, kernel, *grid, *shared, arguments)
                     }
                     &Node::Zero { address, bytes } => machine.zero(stream, address, bytes),
                     &Node::Copy { from, to, bytes } => machine.copy(stream, from, to, bytes),

@@ -3,6 +3,7 @@ use std::marker::PhantomData;
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
 use super::node::Node;
+use super::shared::SharedMemory;
 use super::{Backend, Device, DeviceError};
 
 /// The most blocks of a grid, on any GPU.
@@ -13,7 +14,7 @@ pub(crate) const MAX_GRID: u32 = i32::MAX as u32;
 pub(crate) struct Launcher<K> {
     device: Device,
     info: &'static KernelInfo,
-    shared_bytes: u32,
+    shared: SharedMemory,
     kernel: PhantomData<fn(K)>,
 }
 
@@ -25,7 +26,13 @@ impl<K: Kernel> Launcher<K> {
 
     /// Adds `bytes` bytes of shared memory per block to the statically sized ones.
     pub(crate) fn shared_bytes(self, bytes: u32) -> Self {
-        Self { shared_bytes: bytes, ..self }
+        Self { shared: SharedMemory { dynamic_bytes: bytes, ..self.shared }, ..self }
+    }
+
+    /// Keeps shared memory for `blocks` blocks on each multiprocessor, or for all that it can run if these are fewer, and leaves
+    /// the rest of the memory to the first-level cache. Without it the driver divides the memory.
+    pub(crate) fn room_for(self, blocks: u32) -> Self {
+        Self { shared: SharedMemory { blocks: Some(blocks), ..self.shared }, ..self }
     }
 
     /// The number of blocks that the device runs at once; at least 1.
@@ -34,7 +41,7 @@ impl<K: Kernel> Launcher<K> {
     ///
     /// As for [`Device::resident_blocks`].
     pub(crate) fn resident_blocks(&self) -> Result<u32, DeviceError> {
-        self.device.resident_blocks(self.info, self.shared_bytes)
+        self.device.resident_blocks(self.info, self.shared.dynamic_bytes)
     }
 
     /// As many blocks as the device runs at once, and `blocks` at most.
@@ -107,9 +114,9 @@ impl<K: Kernel> Launch<K> {
     ///
     /// As for [`Device::launch`].
     pub(crate) unsafe fn launch(&self, kernel: K) -> Result<(), DeviceError> {
-        let Launcher { device, info, shared_bytes, .. } = &self.launcher;
+        let Launcher { device, info, shared, .. } = &self.launcher;
         // SAFETY: the caller's.
-        unsafe { device.launch(kernel, info, self.grid, *shared_bytes) }
+        unsafe { device.launch_with(kernel, info, self.grid, *shared) }
     }
 }
 
@@ -142,7 +149,7 @@ impl Device {
 
     /// An instance of a kernel, which is for its types.
     pub(crate) fn instance<K: Kernel>(&self, info: &'static KernelInfo) -> Launcher<K> {
-        Launcher { device: self.clone(), info, shared_bytes: 0, kernel: PhantomData }
+        Launcher { device: self.clone(), info, shared: SharedMemory::default(), kernel: PhantomData }
     }
 
     /// The error of a launch that is not made.
@@ -176,6 +183,26 @@ impl Device {
         grid: u32,
         dynamic_shared: u32,
     ) -> Result<(), DeviceError> {
+        // SAFETY: the caller's.
+        unsafe { self.launch_with(kernel, info, grid, SharedMemory::dynamic(dynamic_shared)) }
+    }
+
+    /// As [`launch`](Self::launch), with what is wanted of the multiprocessors' memory.
+    ///
+    /// # Errors
+    ///
+    /// As for [`launch`](Self::launch).
+    ///
+    /// # Safety
+    ///
+    /// As for [`launch`](Self::launch).
+    unsafe fn launch_with<K: Kernel>(
+        &self,
+        kernel: K,
+        info: &'static KernelInfo,
+        grid: u32,
+        shared: SharedMemory,
+    ) -> Result<(), DeviceError> {
         let refuse = |reason: String| self.refuse(info, reason);
         if info.types != K::TYPES || !K::INSTANCES.iter().any(|instance| instance.name == info.name) {
             return Err(refuse("the arguments are those of another kernel".into()));
@@ -190,12 +217,12 @@ impl Device {
             return Ok(());
         }
         if self.is_recording() {
-            self.records(|| Node::Launch { kernel: info, grid, dynamic_shared, arguments: kernel.pack() });
+            self.records(|| Node::Launch { kernel: info, grid, shared, arguments: kernel.pack() });
             return Ok(());
         }
         // SAFETY: `info` is an instance of `K` for its types, so `pack` gives the parameters' arguments in order; the
         // caller vouches for the views.
-        unsafe { machine.launch(self.stream_number(), info, grid, dynamic_shared, &kernel.pack()) }
+        unsafe { machine.launch(self.stream_number(), info, grid, shared, &kernel.pack()) }
     }
 
     /// Blocks of the kernel's instance `info`, each with `dynamic_shared` bytes of launch-sized shared memory, that the

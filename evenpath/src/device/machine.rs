@@ -9,6 +9,7 @@ use super::node::Node;
 use super::order::Access;
 use super::own_kernels::OwnKernels;
 use super::prepare::Kernels;
+use super::shared::SharedMemory;
 use super::{DeviceError, DeviceProperties};
 
 /// A machine with memory of its own that runs kernels. What is asked of one stream happens in the order in which it is asked; of what
@@ -120,7 +121,7 @@ pub(crate) trait Machine: Send + Sync {
         stream: u32,
         kernel: &'static KernelInfo,
         grid: u32,
-        dynamic_shared: u32,
+        shared: SharedMemory,
         arguments: &[Argument],
     ) -> Result<(), DeviceError>;
 

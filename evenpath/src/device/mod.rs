@@ -43,6 +43,7 @@ mod owner;
 mod pinned;
 mod prepare;
 mod recording;
+mod shared;
 mod simulated;
 mod slice;
 mod stream;

@@ -3,11 +3,12 @@
 use evenpath_simt::kernel::{Argument, KernelInfo};
 
 use super::order::Access;
+use super::shared::SharedMemory;
 
 /// An operation of a graph.
 #[derive(Debug, Clone)]
 pub(crate) enum Node {
-    Launch { kernel: &'static KernelInfo, grid: u32, dynamic_shared: u32, arguments: Vec<Argument> },
+    Launch { kernel: &'static KernelInfo, grid: u32, shared: SharedMemory, arguments: Vec<Argument> },
     Zero { address: u64, bytes: u64 },
     Copy { from: u64, to: u64, bytes: u64 },
 }

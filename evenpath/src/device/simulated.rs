@@ -14,6 +14,7 @@ use parking_lot::{Mutex, MutexGuard, RwLock};
 use super::machine::{Block, Machine, Moment, Transfer};
 use super::order::{Access, Order, Step};
 use super::own_kernels::OwnKernels;
+use super::shared::SharedMemory;
 use super::{DeviceError, DeviceProperties};
 use transfer::{Copy, Landings};
 
@@ -240,7 +241,7 @@ impl Machine for Simulated {
         stream: u32,
         kernel: &'static KernelInfo,
         grid: u32,
-        dynamic_shared: u32,
+        shared: SharedMemory,
         arguments: &[Argument],
     ) -> Result<(), DeviceError> {
         let accesses = || Access::of_launch(kernel, arguments);
@@ -250,7 +251,7 @@ impl Machine for Simulated {
             let reason = "the library has no such kernel, and the program has not added it".into();
             return Err(DeviceError::Launch { device: NAME.into(), kernel: kernel.name, reason });
         };
-        stream.launch(kernel, simulation, grid, dynamic_shared, arguments).map_err(|fault| {
+        stream.launch(kernel, simulation, grid, shared.dynamic_bytes, arguments).map_err(|fault| {
             if let FaultKind::GridSize { .. }
             | FaultKind::BlockSize { .. }
             | FaultKind::SharedMemory { .. }

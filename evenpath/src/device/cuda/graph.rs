@@ -7,10 +7,10 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use cust::stream::{Stream, StreamFlags};
-use cust::sys::{self, CUfunction, CUgraph, CUgraphExec, CUresult, CUstream, CUstreamCaptureMode};
+use cust::sys::{self, CUgraph, CUgraphExec, CUresult, CUstream, CUstreamCaptureMode};
 
 use super::context::{Core, Live};
-use super::driver::{CallError, check, check_raw};
+use super::driver::{check, check_raw};
 use super::failure::Failure;
 use super::parameters::ParameterBytes;
 use crate::device::DeviceError;
@@ -117,20 +117,18 @@ impl Captured {
     /// As for [`Machine::instantiate`](machine::Machine::instantiate).
     unsafe fn new(live: &Live, nodes: &[Node]) -> Result<Self, Failure> {
         // Modules are loaded before: that would break a capture.
-        let mut functions = Vec::new();
         for node in nodes {
-            if let Node::Launch { kernel, dynamic_shared, .. } = node {
-                functions.push(live.modules.lock().function(kernel, *dynamic_shared)?);
+            if let Node::Launch { kernel, shared, .. } = node {
+                live.modules.lock().function(kernel, *shared)?;
             }
         }
         let stream = check("cuStreamCreate", Stream::new(StreamFlags::NON_BLOCKING, None))?;
         let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         // SAFETY: the stream is live, and this function's own.
         check_raw("cuStreamBeginCapture", unsafe { sys::cuStreamBeginCapture_v2(stream.as_inner(), mode) })?;
-        let mut functions = functions.into_iter();
         let put = nodes.iter().try_for_each(|node| {
             // SAFETY: the caller's.
-            unsafe { put(node, &mut functions, stream.as_inner()) }
+            unsafe { put(live, node, stream.as_inner()) }
         });
         let mut graph = std::ptr::null_mut();
         // SAFETY: `graph` is live for the call. The capture is ended also where an operation was refused.
@@ -138,7 +136,8 @@ impl Captured {
             sys::cuStreamEndCapture(stream.as_inner(), &raw mut graph)
         });
         let captured = Self(graph);
-        put.and(end)?;
+        put?;
+        end?;
         Ok(captured)
     }
 }
@@ -152,32 +151,31 @@ impl Drop for Captured {
     }
 }
 
-/// Puts an operation on a stream. `functions` are those of the launches, in their order.
+/// Puts an operation on a stream. The modules of kernels are loaded.
 ///
 /// # Safety
 ///
 /// As for [`Machine::instantiate`](machine::Machine::instantiate).
-unsafe fn put(
-    node: &Node,
-    functions: &mut impl Iterator<Item = CUfunction>,
-    stream: CUstream,
-) -> Result<(), CallError> {
+unsafe fn put(live: &Live, node: &Node, stream: CUstream) -> Result<(), Failure> {
     match node {
-        Node::Launch { kernel, grid, dynamic_shared, arguments } => {
-            let Some(function) = functions.next() else { return Ok(()) };
+        Node::Launch { kernel, grid, shared, arguments } => {
+            let function = live.modules.lock().function(kernel, *shared)?;
             let parameters = ParameterBytes::new(kernel, arguments);
             // SAFETY: the caller's.
             unsafe {
-                super::launch(function, (*grid, kernel.block_size, *dynamic_shared), stream, &parameters)
-            }
+                super::launch(function, (*grid, kernel.block_size, shared.dynamic_bytes), stream, &parameters)
+            }?;
         }
         &Node::Zero { address, bytes } => {
             // SAFETY: the caller's.
-            check_raw("cuMemsetD8", unsafe { sys::cuMemsetD8Async(address, 0, bytes as usize, stream) })
+            check_raw("cuMemsetD8", unsafe { sys::cuMemsetD8Async(address, 0, bytes as usize, stream) })?;
         }
         &Node::Copy { from, to, bytes } => {
             // SAFETY: the caller's.
-            check_raw("cuMemcpyDtoD", unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes as usize, stream) })
+            check_raw("cuMemcpyDtoD", unsafe {
+                sys::cuMemcpyDtoDAsync_v2(to, from, bytes as usize, stream)
+            })?;
         }
     }
+    Ok(())
 }

@@ -32,6 +32,7 @@ use super::node::Node;
 use super::order::Access;
 use super::own_kernels::OwnKernels;
 use super::prepare::Kernels;
+use super::shared::SharedMemory;
 use super::{DeviceError, DeviceProperties, Version};
 use cache::Cache;
 pub(in crate::device) use context::ContextKind;
@@ -388,19 +389,19 @@ impl Machine for Cuda {
         stream: u32,
         kernel: &'static KernelInfo,
         grid: u32,
-        dynamic_shared: u32,
+        shared: SharedMemory,
         arguments: &[Argument],
     ) -> Result<(), DeviceError> {
-        let shared = u64::from(kernel.shared_bytes) + u64::from(dynamic_shared);
-        if shared > u64::from(self.max_shared_bytes) {
+        let bytes = u64::from(kernel.shared_bytes) + u64::from(shared.dynamic_bytes);
+        if bytes > u64::from(self.max_shared_bytes) {
             let limit = self.max_shared_bytes;
-            let reason = format!("{shared} bytes of shared memory a block are over the limit of {limit}");
+            let reason = format!("{bytes} bytes of shared memory a block are over the limit of {limit}");
             return Err(DeviceError::Launch { device: self.core.label.clone(), kernel: kernel.name, reason });
         }
         let parameters = ParameterBytes::new(kernel, arguments);
         self.core.with(|live| {
-            let function = live.modules.lock().function(kernel, dynamic_shared)?;
-            let size = (grid, kernel.block_size, dynamic_shared);
+            let function = live.modules.lock().function(kernel, shared)?;
+            let size = (grid, kernel.block_size, shared.dynamic_bytes);
             let accesses = || Access::of_launch(kernel, arguments);
             Ok(live.streams.enqueue(stream, accesses, |to| {
                 // SAFETY: the function is of a module in the current context, and the caller vouches for the arguments.

@@ -9,14 +9,16 @@ use std::ffi::{CStr, CString, c_void};
 use std::sync::Arc;
 
 use cust::module::Module;
-use cust::sys::{self, CUfunction, CUfunction_attribute, CUjit_option, CUresult};
+use cust::sys::{self, CUfunction, CUfunction_attribute, CUjit_option, CUresult, CUshared_carveout};
 use evenpath_simt::kernel::KernelInfo;
 
 use super::compile::JointModule;
 use super::driver::{CallError, check, check_raw, describe};
 use super::entry::{self, Mismatch};
 use super::failure::Failure;
+use super::properties::multiprocessor_shared_bytes;
 use super::ptx::{self, Ptx};
+use crate::device::shared::SharedMemory;
 use crate::device::{DeviceError, Version};
 
 /// Shared memory that a block may have without asking for more.
@@ -53,11 +55,13 @@ struct Function {
     /// The bytes of launch-sized shared memory that somebody last asked about, and the blocks that a multiprocessor then
     /// holds at once.
     resident_blocks: Option<(u32, u32)>,
+    /// What its launches want of a multiprocessor's memory, as the driver was last told.
+    divided_for: SharedMemory,
 }
 
 impl Function {
     fn new(handle: CUfunction) -> Self {
-        Self { handle, dynamic_shared: 0, resident_blocks: None }
+        Self { handle, dynamic_shared: 0, resident_blocks: None, divided_for: SharedMemory::default() }
     }
 }
 
@@ -106,15 +110,25 @@ impl Modules {
         self.joint.push(module);
     }
 
-    /// The handle of a kernel, set up for `dynamic_shared` bytes of launch-sized shared memory. The context is current.
+    /// The handle of a kernel, set up for launches with so much shared memory. The context is current.
     pub(super) fn function(
         &mut self,
         kernel: &'static KernelInfo,
-        dynamic_shared: u32,
+        shared: SharedMemory,
     ) -> Result<CUfunction, Failure> {
+        let function = self.sized(kernel, shared.dynamic_bytes)?;
+        let (handle, before) = (function.handle, function.divided_for);
+        if shared != before && (shared.blocks.is_some() || before.blocks.is_some()) {
+            self.divide(kernel, shared)?;
+        }
+        Ok(handle)
+    }
+
+    /// A kernel, set up for `dynamic_shared` bytes of launch-sized shared memory. The context is current.
+    fn sized(&mut self, kernel: &'static KernelInfo, dynamic_shared: u32) -> Result<&mut Function, Failure> {
         let function = self.entry(kernel)?;
-        let shared = kernel.shared_bytes.saturating_add(dynamic_shared);
-        if shared > DEFAULT_SHARED && dynamic_shared > function.dynamic_shared {
+        let bytes = kernel.shared_bytes.saturating_add(dynamic_shared);
+        if bytes > DEFAULT_SHARED && dynamic_shared > function.dynamic_shared {
             let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             // SAFETY: the handle is of a module that is loaded in the current context.
             let result =
@@ -122,7 +136,26 @@ impl Modules {
             check_raw("cuFuncSetAttribute", result)?;
             function.dynamic_shared = dynamic_shared;
         }
-        Ok(function.handle)
+        Ok(function)
+    }
+
+    /// Tells the driver what launches of a kernel want of the memory that shared memory and the first-level cache share.
+    fn divide(&mut self, kernel: &'static KernelInfo, shared: SharedMemory) -> Result<(), Failure> {
+        let percent = match shared.blocks {
+            None => CUshared_carveout::CU_SHAREDMEM_CARVEOUT_DEFAULT as i32,
+            Some(blocks) => {
+                let blocks = blocks.min(self.resident_blocks(kernel, shared.dynamic_bytes)?);
+                let block_bytes = kernel.shared_bytes.saturating_add(shared.dynamic_bytes);
+                percent_for(blocks, block_bytes, multiprocessor_shared_bytes()?)
+            }
+        };
+        let function = self.entry(kernel)?;
+        let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
+        // A driver that refuses it divides the memory as it likes: results are the same.
+        // SAFETY: the handle is of a module that is loaded in the current context.
+        let _ = unsafe { sys::cuFuncSetAttribute(function.handle, attribute, percent) };
+        function.divided_for = shared;
+        Ok(())
     }
 
     /// Blocks of a kernel, each with `dynamic_shared` bytes of launch-sized shared memory, that a multiprocessor holds at
@@ -132,8 +165,7 @@ impl Modules {
         kernel: &'static KernelInfo,
         dynamic_shared: u32,
     ) -> Result<u32, Failure> {
-        self.function(kernel, dynamic_shared)?;
-        let function = self.entry(kernel)?;
+        let function = self.sized(kernel, dynamic_shared)?;
         if let Some((shared, blocks)) = function.resident_blocks
             && shared == dynamic_shared
         {
@@ -167,6 +199,13 @@ impl Modules {
             }
         })
     }
+}
+
+/// What to ask of the driver for `blocks` blocks of `block_bytes` bytes: percent of a multiprocessor's shared memory. The driver counts the
+/// blocks that fit, adds what it reserves for each, and takes the smallest division of the memory that holds them (seen with CUDA 13.0).
+fn percent_for(blocks: u32, block_bytes: u32, multiprocessor_bytes: u32) -> i32 {
+    let bytes = u64::from(blocks) * u64::from(block_bytes);
+    (100 * bytes).div_ceil(u64::from(multiprocessor_bytes.max(1))).min(100) as i32
 }
 
 /// The handle of a kernel, from its module, which is loaded if it is not among the `loaded`.

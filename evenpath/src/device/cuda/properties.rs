@@ -29,14 +29,24 @@ pub(super) fn describe(gpu: Gpu) -> Result<DeviceProperties, CallError> {
     })
 }
 
-/// Bytes of shared memory that a block can have when it asks for more than the default; `cust` does not know the
-/// attribute.
+/// Bytes of shared memory that a block can have when it asks for more than the default.
 fn max_shared_bytes(gpu: Gpu) -> Result<u32, CallError> {
-    let attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
-    let mut bytes = 0;
-    // SAFETY: `bytes` is live for the call.
-    check_raw("cuDeviceGetAttribute", unsafe {
-        sys::cuDeviceGetAttribute(&raw mut bytes, attribute, gpu.as_raw())
-    })?;
-    Ok(bytes.cast_unsigned())
+    attribute(gpu.as_raw(), CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
+}
+
+/// Bytes of shared memory of a multiprocessor of the current context's GPU, at most.
+pub(super) fn multiprocessor_shared_bytes() -> Result<u32, CallError> {
+    let mut gpu = 0;
+    // SAFETY: `gpu` is live for the call.
+    check_raw("cuCtxGetDevice", unsafe { sys::cuCtxGetDevice(&raw mut gpu) })?;
+    attribute(gpu, CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)
+}
+
+/// An attribute that `cust` does not know.
+fn attribute(gpu: sys::CUdevice, attribute: CUdevice_attribute) -> Result<u32, CallError> {
+    let mut value = 0;
+    // SAFETY: `value` is live for the call.
+    let result = unsafe { sys::cuDeviceGetAttribute(&raw mut value, attribute, gpu) };
+    check_raw("cuDeviceGetAttribute", result)?;
+    Ok(value.cast_unsigned())
 }

@@ -2,6 +2,7 @@ use evenpath_kernels::spmv::{AdaptiveRows, CutRowBlocks, ROWS_PER_NONZERO, RowBl
 use evenpath_simt::kernel::Kernel;
 
 use super::block_size::with_block_size;
+use super::gathers::Gathers;
 use super::lengths::Lengths;
 use super::thresholds::ROW_BLOCK_MEAN;
 use super::{Product, Schedule, Shape, SpmvMethod};
@@ -32,7 +33,11 @@ struct Kinds {
 
 impl<V: Value, O: Offset> Adaptive<V, O> {
     /// Copies the row offsets to the host, and cuts the rows there, for blocks of `block_size` threads or the policy's.
-    pub(super) fn analyze(matrix: &DeviceCsr<V, O>, block_size: Option<u32>) -> Result<Self, OpError> {
+    pub(super) fn analyze(
+        matrix: &DeviceCsr<V, O>,
+        gathers: Gathers,
+        block_size: Option<u32>,
+    ) -> Result<Self, OpError> {
         let launcher = match block_size {
             Some(threads) => with_block_size(matrix.device(), SpmvMethod::CsrAdaptive, threads)?,
             None => launcher(matrix),
@@ -40,30 +45,38 @@ impl<V: Value, O: Offset> Adaptive<V, O> {
         let info = launcher.info();
         let block_rows = cut_rows(&matrix.pattern().row_offsets.download()?, info.tile_items());
         let kinds = Some(Kinds::count(&block_rows, info.block_size));
-        let launch = launcher.blocks(block_rows.len() - 1)?;
+        let launch = gathers.divide(launcher).blocks(block_rows.len() - 1)?;
         let block_rows = matrix.device().upload(&block_rows)?;
         Ok(Self { launch, block_rows, kinds })
     }
 
     /// Cuts the rows on the device; on the host, if there are not many, where a row is longer than half a row block. `None` if there
     /// are many.
-    pub(super) fn of_even_rows(matrix: &DeviceCsr<V, O>, lengths: Lengths) -> Result<Option<Self>, OpError> {
-        match Self::on_device(matrix, lengths)? {
+    pub(super) fn of_even_rows(
+        matrix: &DeviceCsr<V, O>,
+        lengths: Lengths,
+        gathers: Gathers,
+    ) -> Result<Option<Self>, OpError> {
+        match Self::on_device(matrix, lengths, gathers)? {
             None if matrix.rows() <= MOST_ROWS_OF_HOST && lengths.mean >= ROW_BLOCK_MEAN => {
-                Self::analyze(matrix, None).map(Some)
+                Self::analyze(matrix, gathers, None).map(Some)
             }
             cut => Ok(cut),
         }
     }
 
     /// Cuts the rows on the device, as [`RowBlocks::on_device`].
-    pub(super) fn on_device(matrix: &DeviceCsr<V, O>, lengths: Lengths) -> Result<Option<Self>, OpError> {
+    pub(super) fn on_device(
+        matrix: &DeviceCsr<V, O>,
+        lengths: Lengths,
+        gathers: Gathers,
+    ) -> Result<Option<Self>, OpError> {
         let launcher = launcher(matrix);
         let limit = launcher.info().tile_items() as u32;
         let Some(RowBlocks { block_rows }) = RowBlocks::on_device(matrix, lengths, limit)? else {
             return Ok(None);
         };
-        let launch = launcher.blocks(block_rows.len() - 1)?;
+        let launch = gathers.divide(launcher).blocks(block_rows.len() - 1)?;
         Ok(Some(Self { launch, block_rows, kinds: None }))
     }
 }

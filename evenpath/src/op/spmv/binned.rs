@@ -1,5 +1,6 @@
 use evenpath_kernels::spmv::{BinnedRows, ListLongRows, LongRows, NumberPieces};
 
+use super::gathers::Gathers;
 use super::lengths::Lengths;
 use super::row_tiles::{Group, fit};
 use super::tagged_sums::TaggedSums;
@@ -23,7 +24,11 @@ pub(super) struct Binned<V: Value, O: Offset> {
 
 impl<V: Value, O: Offset> Binned<V, O> {
     /// Lists the long rows. `None` if a group of rows is longer than a kernel counts, or there are too many pieces.
-    pub(super) fn new(matrix: &DeviceCsr<V, O>, lengths: Lengths) -> Result<Option<Self>, OpError> {
+    pub(super) fn new(
+        matrix: &DeviceCsr<V, O>,
+        lengths: Lengths,
+        gathers: Gathers,
+    ) -> Result<Option<Self>, OpError> {
         let (rows, nonzeros) = (matrix.rows(), matrix.nnz());
         let long = lengths.long;
         let mean = (nonzeros as u64 - long.nonzeros) as f64 / (rows as u64 - long.rows).max(1) as f64;
@@ -35,7 +40,7 @@ impl<V: Value, O: Offset> Binned<V, O> {
         let block_warps = info.block_size as usize / 32;
         let blocks = (long.pieces as usize).div_ceil(block_warps) + group.warps(rows).div_ceil(block_warps);
         let mut binned = Self {
-            launch: device.instance(info).blocks(blocks)?,
+            launch: gathers.divide(device.instance(info)).blocks(blocks)?,
             group,
             lengths,
             long_rows: device.uninitialized(long.rows as usize)?,

@@ -3,15 +3,15 @@
 use super::adaptive::Adaptive;
 use super::binned::Binned;
 use super::choose::{Candidate, candidates};
-use super::features::{self, Features};
+use super::features::{self, Copies, Features};
 use super::flat::Flat;
+use super::gathers::Gathers;
 use super::hot::{self, Hot};
 use super::lengths::Lengths;
 use super::light::Light;
 use super::merge::Merge;
 use super::narrow::Narrow;
 use super::row_tiles::RowTiles;
-use super::sectors::sectors_per_nonzero;
 use super::sliced::Sliced;
 use super::windows::Windows;
 use super::{Choice, Schedule, SpmvMethod, SpmvOptions, cpu, rows};
@@ -27,6 +27,16 @@ pub(super) fn build<V: Value, O: Offset>(
     matrix: &DeviceCsr<V, O>,
     options: SpmvOptions,
 ) -> Result<Choice<V, O>, OpError> {
+    let copies = if options.may_copy { Copies::Values } else { Copies::Nothing };
+    build_with(matrix, options, copies)
+}
+
+/// As [`build`], with what a choice of the plan's own may keep beside the matrix.
+pub(super) fn build_with<V: Value, O: Offset>(
+    matrix: &DeviceCsr<V, O>,
+    options: SpmvOptions,
+    copies: Copies,
+) -> Result<Choice<V, O>, OpError> {
     let method = options.method;
     let device = matrix.device();
     let kind = device.kind();
@@ -37,12 +47,12 @@ pub(super) fn build<V: Value, O: Offset>(
     let lanes = lanes(matrix, options)?;
     let block_size = block_size(options)?;
     if kind == DeviceKind::Cpu {
-        return Ok(cpu::choose(matrix, method, options.may_copy));
+        return Ok(cpu::choose(matrix, method, copies != Copies::Nothing));
     }
     if method == SpmvMethod::Auto {
-        return automatic(matrix, options.may_copy);
+        return automatic(matrix, copies);
     }
-    let schedule = asked_for(matrix, method, lanes, block_size)?;
+    let schedule = asked_for(matrix, method, Gathers::of(matrix)?, lanes, block_size)?;
     Ok(Choice { method, reason: "asked for".into(), schedule })
 }
 
@@ -82,6 +92,7 @@ fn block_size(options: SpmvOptions) -> Result<Option<u32>, OpError> {
 fn asked_for<V: Value, O: Offset>(
     matrix: &DeviceCsr<V, O>,
     method: SpmvMethod,
+    gathers: Gathers,
     lanes: u32,
     block_size: Option<u32>,
 ) -> Result<Boxed<V, O>, OpError> {
@@ -90,18 +101,24 @@ fn asked_for<V: Value, O: Offset>(
         SpmvMethod::Vector => Box::new(rows::Vector::new(matrix, lanes)?),
         SpmvMethod::Warp => Box::new(rows::Vector::new(matrix, 32)?),
         SpmvMethod::Block => Box::new(rows::Block::new(matrix)?),
-        SpmvMethod::Flat => Box::new(Flat::analyze(matrix)?),
-        SpmvMethod::MergePath => Box::new(Merge::analyze(matrix)?),
-        SpmvMethod::CsrAdaptive => Box::new(Adaptive::analyze(matrix, block_size)?),
+        SpmvMethod::Flat => Box::new(Flat::analyze(matrix, gathers)?),
+        SpmvMethod::MergePath => Box::new(Merge::analyze(matrix, gathers)?),
+        SpmvMethod::CsrAdaptive => Box::new(Adaptive::analyze(matrix, gathers, block_size)?),
         SpmvMethod::Light => Box::new(Light::new(matrix, lanes, block_size)?),
         SpmvMethod::RowBlocks => {
-            let on_device = Adaptive::on_device(matrix, Lengths::count(matrix)?)?;
-            Box::new(on_device.map_or_else(|| Adaptive::analyze(matrix, None), Ok)?)
+            let on_device = Adaptive::on_device(matrix, Lengths::count(matrix)?, gathers)?;
+            Box::new(on_device.map_or_else(|| Adaptive::analyze(matrix, gathers, None), Ok)?)
         }
-        SpmvMethod::RowTiles => of_rows(matrix, method, RowTiles::new)?,
-        SpmvMethod::Binned => of_rows(matrix, method, Binned::new)?,
+        SpmvMethod::RowTiles => {
+            of_rows(matrix, method, |matrix, lengths| RowTiles::new(matrix, lengths, gathers))?
+        }
+        SpmvMethod::Binned => {
+            of_rows(matrix, method, |matrix, lengths| Binned::new(matrix, lengths, gathers))?
+        }
         SpmvMethod::Windows => of_rows(matrix, method, Windows::find)?,
-        SpmvMethod::NarrowColumns => of_rows(matrix, method, Narrow::new)?,
+        SpmvMethod::NarrowColumns => {
+            of_rows(matrix, method, |matrix, lengths| Narrow::new(matrix, lengths, gathers))?
+        }
         SpmvMethod::HotColumns => Box::new(Hot::new(matrix)?.ok_or_else(|| OpError::TooLong {
             what: "with the method hot-columns, an x",
             len: matrix.cols(),
@@ -125,12 +142,11 @@ fn of_rows<V: Value, O: Offset, S: Schedule<V, O> + 'static>(
 }
 
 /// Measures the matrix, and builds the best method that it can be built for.
-fn automatic<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, may_copy: bool) -> Result<Choice<V, O>, OpError> {
+fn automatic<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, copies: Copies) -> Result<Choice<V, O>, OpError> {
     let lengths = Lengths::count(matrix)?;
-    let mut features = Features::new(matrix, lengths, may_copy);
+    let mut features = Features::new(matrix, lengths, Gathers::of(matrix)?, copies);
     let windows = if features.may_have_windows() { Windows::find(matrix, lengths)? } else { None };
     features.windows = windows.as_ref().map(Windows::found);
-    features.sectors = if features.may_be_scattered() { Some(sectors_per_nonzero(matrix)?) } else { None };
     let candidates = candidates(&features);
     let mut windows = windows.filter(|_| candidates.iter().any(|one| one.method == SpmvMethod::Windows));
     for Candidate { method, reason } in candidates {
@@ -151,16 +167,19 @@ fn chosen<V: Value, O: Offset>(
     fn boxed<V: Value, O: Offset>(schedule: Option<impl Schedule<V, O> + 'static>) -> Option<Boxed<V, O>> {
         schedule.map(|schedule| Box::new(schedule) as Boxed<V, O>)
     }
-    let lengths = features.lengths;
+    let Features { lengths, gathers, .. } = *features;
     Ok(match method {
         SpmvMethod::Windows => boxed(windows.take()),
-        SpmvMethod::NarrowColumns => boxed(Narrow::new(matrix, lengths)?.filter(Narrow::is_worth_it)),
+        SpmvMethod::NarrowColumns => {
+            boxed(Narrow::new(matrix, lengths, gathers)?.filter(Narrow::is_worth_it))
+        }
         SpmvMethod::HotColumns => boxed(Hot::if_worth_it(matrix)?),
-        SpmvMethod::RowBlocks => boxed(Adaptive::of_even_rows(matrix, lengths)?),
-        SpmvMethod::RowTiles => boxed(RowTiles::new(matrix, lengths)?),
-        SpmvMethod::Binned => boxed(Binned::new(matrix, lengths)?),
+        SpmvMethod::SlicedEll => boxed(Sliced::if_worth_it(matrix)?),
+        SpmvMethod::RowBlocks => boxed(Adaptive::of_even_rows(matrix, lengths, gathers)?),
+        SpmvMethod::RowTiles => boxed(RowTiles::new(matrix, lengths, gathers)?),
+        SpmvMethod::Binned => boxed(Binned::new(matrix, lengths, gathers)?),
         // The rows were counted: none is empty.
-        SpmvMethod::Flat => boxed(Some(Flat::of_filled_rows(matrix)?)),
-        method => Some(asked_for(matrix, method, features.lanes(), None)?),
+        SpmvMethod::Flat => boxed(Some(Flat::of_filled_rows(matrix, gathers)?)),
+        method => Some(asked_for(matrix, method, gathers, features.lanes(), None)?),
     })
 }

@@ -21,6 +21,7 @@ pub(super) enum Reason {
     Windows,
     ScatteredColumns,
     HotColumns,
+    AlikeRows,
     /// It is estimated to take this long, and every other method that can be built longer.
     Estimate {
         nanoseconds: u64,
@@ -53,6 +54,9 @@ pub(super) fn candidates(features: &Features) -> Vec<Candidate> {
     let by_windows = candidates.iter().any(|one| one.method == SpmvMethod::Windows);
     if features.may_have_hot_columns() && !by_windows {
         candidates.insert(0, because(Reason::HotColumns, SpmvMethod::HotColumns));
+    }
+    if features.may_be_sliced() && !by_windows {
+        candidates.insert(0, because(Reason::AlikeRows, SpmvMethod::SlicedEll));
     }
     candidates.push(because(Reason::AnyRows, whatever_the_rows(features)));
     candidates
@@ -135,6 +139,7 @@ impl Reason {
             }
             Self::ScatteredColumns => format!("{text}; their columns are scattered"),
             Self::HotColumns => format!("{text}; columns are scattered, and some have many of the nonzeros"),
+            Self::AlikeRows => format!("{text}; columns are scattered, and rows are alike"),
             Self::Estimate { nanoseconds } => {
                 let estimate = nanoseconds as f64 / 1e3;
                 if long.rows == 0 {

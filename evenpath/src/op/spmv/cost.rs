@@ -7,6 +7,7 @@
 use super::SpmvMethod;
 use super::costs::{BINNED, BLOCK, FLAT, LANES, MERGE_PATH, ROW_BLOCKS, ROW_TILES, Terms};
 use super::features::Features;
+use super::gathers::Gathers;
 use super::lengths::Lengths;
 use super::thresholds::BLOCK_THREADS;
 
@@ -17,7 +18,9 @@ const NONZEROS_OF_LANE: f64 = 10.0;
 /// Bytes that memory delivers at once.
 const SECTOR: f64 = 32.0;
 /// The part of the shared memory of a block that x may take if the first-level cache is to hold it, and that from which on none is.
-const NEAR: (f64, f64) = (0.6, 0.9);
+const NEAR: (f64, f64) = (0.6, 0.95);
+/// Steps that one takes longer if its elements of x come from the second-level cache.
+const FAR_STEPS: f64 = 3.0;
 /// Multiprocessors of the device that the costs are of: others are taken to have as much bandwidth for each.
 const MULTIPROCESSORS: f64 = 132.0;
 /// The part of the second-level cache up to which nothing is read from memory, and that from which on everything is.
@@ -63,6 +66,8 @@ struct Matrix {
     /// Millions of sectors of x that neighboring nonzeros read, from the first-level cache and from the second.
     near: f64,
     far: f64,
+    /// Sectors from the second, for each nonzero.
+    far_share: f64,
     /// Nonzeros of a row block.
     row_block: f64,
 }
@@ -76,8 +81,10 @@ impl Matrix {
         let megabytes = bytes / 1e6 * share;
         let (first, last) = CACHED;
         let miss = features.l2_bytes.map_or(1.0, |l2| ramp(bytes / l2.max(1) as f64, first, last));
-        let sectors = features.sectors.unwrap_or(0.0) * nonzeros / 1e6 * share;
-        let far = ramp(features.x_bytes() as f64 / features.shared_bytes.max(1) as f64, NEAR.0, NEAR.1);
+        let Gathers { sectors, x_bytes, shared_bytes, .. } = features.gathers;
+        let sectors_each = sectors.unwrap_or(0.0);
+        let sectors = sectors_each * nonzeros / 1e6 * share;
+        let far = ramp(x_bytes as f64 / shared_bytes.max(1) as f64, NEAR.0, NEAR.1);
         Self {
             value_bytes: features.value.size() as f64,
             wave: features.wave().max(1) as f64,
@@ -93,6 +100,7 @@ impl Matrix {
             from_memory: megabytes * miss,
             near: sectors * (1.0 - far),
             far: sectors * far,
+            far_share: sectors_each * far,
             row_block: if features.is_f32() { 1024.0 } else { 1536.0 },
         }
     }
@@ -130,7 +138,7 @@ impl Matrix {
     }
 
     /// Lanes per row: a warp takes as many steps as the longest of its rows. Lanes that read less than a sector at once read it
-    /// again, step by step, if it was not kept.
+    /// again, step by step.
     fn lanes(&self, lanes: u32) -> Terms {
         let lanes = f64::from(lanes);
         let steps = (self.nonzeros / self.filled / lanes).max(1.0);
@@ -139,18 +147,23 @@ impl Matrix {
         Terms {
             work: threads * steps,
             uneven: threads * (self.longest_of(32.0 / lanes) / lanes).max(1.0),
-            again: self.from_memory * ((SECTOR / (lanes * self.value_bytes)).max(1.0).min(steps) - 1.0),
-            steps: (self.longest / lanes).ceil().max(1.0),
+            again: self.megabytes * ((SECTOR / (lanes * self.value_bytes)).max(1.0).min(steps) - 1.0),
+            steps: self.steps((self.longest / lanes).ceil().max(1.0)),
             more: ramp(terms.rows, 0.5, 2.0),
             ..terms
         }
+    }
+
+    /// Steps of a row one behind the other, by lanes: one that waits for the second-level cache counts as several.
+    fn steps(&self, steps: f64) -> f64 {
+        steps * (1.0 + FAR_STEPS * self.far_share)
     }
 
     fn block(&self) -> Terms {
         let threads = BLOCK_THREADS as f64;
         Terms {
             work: self.nonzeros / self.wave,
-            steps: (self.longest / threads).ceil(),
+            steps: self.steps((self.longest / threads).ceil()),
             ..self.terms(threads)
         }
     }

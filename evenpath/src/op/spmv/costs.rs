@@ -13,7 +13,7 @@ pub(super) struct Terms {
     pub(super) work: f64,
     /// Waves of the steps that the longest row of a warp or block takes.
     pub(super) uneven: f64,
-    /// By lanes, megabytes from memory once more; by tiles, waves of chunks.
+    /// By lanes, megabytes once more; by tiles, waves of chunks.
     pub(super) again: f64,
     /// Waves of nonzeros of long rows that are cut into pieces.
     pub(super) long: f64,
@@ -102,31 +102,31 @@ macro_rules! costs {
 costs! {
     LANES, "`scalar`, `vector`, `warp`": 3.93,
         [0.221, 0.00842, 0.647, 0.00778, 0.186, 0.0279, 0.0],
-        [1.6, 5.5],
+        [1.8, 5.5],
         [0.102, 0.0, 0.0233];
     BLOCK, "`block`": 3.95,
         [0.283, 0.0549, 0.796, 0.00224, 0.0, 0.0, 0.0],
-        [3.0, 9.0],
+        [1.5, 14.0],
         [0.11, 0.0, 0.0];
     ROW_TILES, "`row-tiles`": 4.81,
         [0.145, 0.108, 0.326, 0.0, 0.128, 0.0457, 0.0],
-        [2.0, 5.7],
+        [1.9, 6.1],
         [0.0288, 0.498, 0.277];
     ROW_BLOCKS, "`row-blocks`": 5.15,
         [0.167, 0.108, 0.994, 0.00375, 0.0317, 0.0, 0.0],
-        [2.7, 5.8],
+        [2.1, 5.8],
         [0.0123, 0.0634, 0.0];
     BINNED, "`binned`": 4.9,
         [0.129, 0.157, 0.953, 0.0, 0.096, 0.0174, 1.05],
-        [1.0, 5.3],
+        [1.1, 5.3],
         [0.0301, 0.729, 0.433];
     FLAT, "`flat`": 5.0,
         [0.183, 0.0477, 0.902, 0.309, 0.0, 0.0, 0.0],
-        [2.6, 5.4],
+        [2.4, 5.4],
         [0.123, 0.0, 0.0];
     MERGE_PATH, "`merge-path`": 5.2,
         [0.175, 0.0795, 1.11, 0.33, 0.0, 0.0, 0.0],
-        [2.0, 7.0],
+        [1.8, 5.5],
         [0.013, 0.0, 0.0];
 }
 

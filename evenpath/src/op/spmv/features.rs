@@ -3,21 +3,32 @@
 use evenpath_simt::ScalarType;
 
 use super::SpmvMethod;
+use super::gathers::Gathers;
 use super::lengths::Lengths;
 use super::thresholds::{
-    BLOCK_MEAN, BLOCK_SPREAD, BLOCK_THREADS, CACHE_TENTHS, HOT_NONZEROS, SCATTERED, SCATTERED_NONZEROS,
-    SPARE_LANES, SPARE_STEPS, TILE_FILLED, WAVE_THREADS, WINDOW_MEAN, WINDOW_ROWS_F32, WINDOW_ROWS_F64,
+    BLOCK_MEAN, BLOCK_SPREAD, BLOCK_THREADS, CACHE_TENTHS, COPY_MEAN, HOT_NONZEROS, HOT_X_TENTHS,
+    SLICED_QUARTERS, SPARE_LANES, SPARE_STEPS, TILE_FILLED, WAVE_THREADS, WINDOW_MEAN, WINDOW_ROWS_F32,
+    WINDOW_ROWS_F64,
 };
 use super::windows::Found;
 use crate::op::DeviceCsr;
 use crate::policy;
 use crate::{Offset, Value};
 
+/// What a plan may keep of a matrix beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Copies {
+    Nothing,
+    /// Columns in another form.
+    Columns,
+    /// Columns and values in another form.
+    Values,
+}
+
 /// What the choice of a method depends on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Features {
     pub(super) rows: u64,
-    pub(super) cols: u64,
     pub(super) nonzeros: u64,
     pub(super) lengths: Lengths,
     /// What the windows of x are like, if they were [looked for](Self::may_have_windows) and there can be some.
@@ -27,12 +38,11 @@ pub(super) struct Features {
     pub(super) offset_bytes: u64,
     pub(super) multiprocessors: u64,
     pub(super) l2_bytes: Option<u64>,
-    /// Bytes of shared memory that a block may have.
-    pub(super) shared_bytes: u64,
-    /// Sectors of x for each nonzero of neighboring ones, if they were [counted](Self::may_be_scattered).
-    pub(super) sectors: Option<f64>,
+    pub(super) gathers: Gathers,
     /// Whether memory may be spent on another form of the matrix.
     pub(super) may_copy: bool,
+    /// Whether that may have the values too.
+    pub(super) may_copy_values: bool,
 }
 
 impl Features {
@@ -40,12 +50,12 @@ impl Features {
     pub(super) fn new<V: Value, O: Offset>(
         matrix: &DeviceCsr<V, O>,
         lengths: Lengths,
-        may_copy: bool,
+        gathers: Gathers,
+        copies: Copies,
     ) -> Self {
         let properties = matrix.device().properties();
         Self {
             rows: matrix.rows() as u64,
-            cols: matrix.cols() as u64,
             nonzeros: matrix.nnz() as u64,
             lengths,
             windows: None,
@@ -53,9 +63,9 @@ impl Features {
             offset_bytes: O::SIZE as u64,
             multiprocessors: u64::from(properties.multiprocessors),
             l2_bytes: properties.l2_bytes,
-            shared_bytes: u64::from(properties.shared_bytes()),
-            sectors: None,
-            may_copy,
+            gathers,
+            may_copy: copies != Copies::Nothing,
+            may_copy_values: copies == Copies::Values,
         }
     }
 
@@ -94,27 +104,28 @@ impl Features {
             && self.rows >= rows * self.multiprocessors
     }
 
-    /// Whether it is worth knowing how scattered columns are: with fewer nonzeros, other things decide.
-    pub(super) fn may_be_scattered(&self) -> bool {
-        self.nonzeros >= SCATTERED_NONZEROS
-    }
-
     /// Whether it is worth counting which columns are hot. An x of which the first-level cache has most needs none.
     pub(super) fn may_have_hot_columns(&self) -> bool {
-        let are_scattered = self.sectors.is_some_and(|sectors| sectors >= SCATTERED);
-        let is_large = 2 * self.x_bytes() > self.shared_bytes;
-        self.may_copy && self.nonzeros >= HOT_NONZEROS && are_scattered && is_large
+        let Gathers { x_bytes, shared_bytes, .. } = self.gathers;
+        let is_large = 10 * x_bytes > HOT_X_TENTHS * shared_bytes;
+        let are_many = self.nonzeros >= HOT_NONZEROS && self.lengths.mean >= COPY_MEAN;
+        self.may_copy && are_many && is_large && self.gathers.are_scattered()
     }
 
-    /// Bytes of x.
-    pub(super) fn x_bytes(&self) -> u64 {
-        self.cols * self.value.size() as u64
+    /// Whether sliced ELL may be faster than anything else: threads of a warp then gather from the same part of x, since columns are
+    /// sorted within rows of about equal length.
+    pub(super) fn may_be_sliced(&self) -> bool {
+        let Lengths { mean, longest, .. } = self.lengths;
+        let are_alike = mean >= COPY_MEAN && longest as f64 <= BLOCK_SPREAD * mean;
+        let are_enough = 4 * self.rows >= SLICED_QUARTERS * self.wave();
+        let are_scattered = self.gathers.are_scattered() && self.gathers.span_few_caches();
+        self.may_copy_values && are_alike && are_enough && are_scattered
     }
 
     /// Bytes of the matrix and its vectors. Of x, memory delivers no more than 32 bytes for each nonzero.
     pub(super) fn bytes(&self) -> u64 {
         let value = self.value.size() as u64;
-        let x = self.x_bytes().min(self.nonzeros * 32);
+        let x = self.gathers.x_bytes.min(self.nonzeros * 32);
         self.nonzeros * (value + 4) + self.rows * (value + self.offset_bytes) + x
     }
 

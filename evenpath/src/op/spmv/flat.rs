@@ -3,6 +3,7 @@ use evenpath_kernels::{CsrView, Pattern};
 use evenpath_simt::kernel::Kernel;
 
 use super::cut_rows::{Cut, CutRows};
+use super::gathers::Gathers;
 use super::{Product, Schedule, Shape};
 use crate::device::{DeviceError, DeviceVec, Launch};
 use crate::op::filled_rows::FilledRows;
@@ -22,23 +23,23 @@ pub(super) struct Flat<V: Value, O: Offset> {
 
 impl<V: Value, O: Offset> Flat<V, O> {
     /// Finds the rows that have nonzeros, and the row in which each tile begins.
-    pub(super) fn analyze(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
-        Self::cut(matrix, FilledRows::find(matrix.pattern())?)
+    pub(super) fn analyze(matrix: &DeviceCsr<V, O>, gathers: Gathers) -> Result<Self, OpError> {
+        Self::cut(matrix, FilledRows::find(matrix.pattern())?, gathers)
     }
 
     /// Finds the row in which each tile begins, of a matrix whose rows all have nonzeros.
-    pub(super) fn of_filled_rows(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
-        Self::cut(matrix, FilledRows { count: matrix.rows() as u32, compacted: None })
+    pub(super) fn of_filled_rows(matrix: &DeviceCsr<V, O>, gathers: Gathers) -> Result<Self, OpError> {
+        Self::cut(matrix, FilledRows { count: matrix.rows() as u32, compacted: None }, gathers)
     }
 
-    fn cut(matrix: &DeviceCsr<V, O>, filled: FilledRows<O>) -> Result<Self, OpError> {
+    fn cut(matrix: &DeviceCsr<V, O>, filled: FilledRows<O>, gathers: Gathers) -> Result<Self, OpError> {
         let device = matrix.device();
         let tile = policy::spmv_flat(V::TYPE, device.properties().compute_capability);
         let kernel_of = |tile: Tile| FlatTile::<V, O>::instance(tile.block_size, tile.items_per_thread);
         let Some((tile, tile_kernel)) = tile.and_then(|tile| Some((tile, kernel_of(tile)?))) else {
             unreachable!("the kernels' tables have an instance for every tile of the policy")
         };
-        let tile_launch = device.instance(tile_kernel).items(matrix.nnz())?;
+        let tile_launch = gathers.divide(device.instance(tile_kernel)).items(matrix.nnz())?;
         let fill_launch = device.kernel().threads(matrix.rows())?;
         let (tile_rows, cut_rows) = cut_evenly(matrix, &filled, tile_launch.grid(), tile.items())?;
         Ok(Self { tile_launch, fill_launch, tile_rows, filled, cut_rows })

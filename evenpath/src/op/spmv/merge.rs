@@ -2,6 +2,7 @@ use evenpath_kernels::spmv::MergeTile;
 use evenpath_simt::kernel::Kernel;
 
 use super::cut_rows::{Cut, CutRows};
+use super::gathers::Gathers;
 use super::{Product, Schedule, Shape};
 use crate::device::{DeviceError, Launch};
 use crate::op::path_tiles::PathTiles;
@@ -18,14 +19,14 @@ pub(super) struct Merge<V: Value, O: Offset> {
 
 impl<V: Value, O: Offset> Merge<V, O> {
     /// Cuts the merge of row ends and nonzeros into tiles.
-    pub(super) fn analyze(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
+    pub(super) fn analyze(matrix: &DeviceCsr<V, O>, gathers: Gathers) -> Result<Self, OpError> {
         let device = matrix.device();
         let tile = policy::spmv_merge(V::TYPE, device.properties().compute_capability);
         let kernel_of = |tile: Tile| MergeTile::<V, O>::instance(tile.block_size, tile.items_per_thread);
         let Some((tile, kernel)) = tile.and_then(|tile| Some((tile, kernel_of(tile)?))) else {
             unreachable!("the kernels' tables have an instance for every tile of the policy")
         };
-        let (tiles, launch) = PathTiles::find(matrix, device.instance(kernel))?;
+        let (tiles, launch) = PathTiles::find(matrix, gathers.divide(device.instance(kernel)))?;
         let cut = Cut {
             pattern: matrix.pattern().view(),
             tile_rows: &tiles.rows,

@@ -11,6 +11,7 @@ mod cpu;
 mod cut_rows;
 mod features;
 mod flat;
+mod gathers;
 mod hot;
 mod info;
 mod lengths;
@@ -35,6 +36,7 @@ use std::fmt;
 
 pub(super) use tagged_sums::TaggedSums;
 
+use self::features::Copies;
 use super::product::{Product, with_numbers};
 use super::{DeviceCsr, Factor, OpError};
 use crate::device::{DeviceError, DeviceSlice, Event};
@@ -75,8 +77,9 @@ pub struct SpmvOptions {
     /// threads, as in the study of both methods. By default, the tile that is fastest.
     pub block_size: Option<u32>,
     /// Whether the plan may keep another form of the matrix beside it where that makes products faster: by its own choice
-    /// [`NarrowColumns`](SpmvMethod::NarrowColumns), about 2 bytes per nonzero, or [`HotColumns`](SpmvMethod::HotColumns), 4 bytes, and
-    /// by [`tune`](SpmvPlan::tune) any method that [`copies`](SpmvMethod::copies). On the CPU it keeps the column indices
+    /// [`NarrowColumns`](SpmvMethod::NarrowColumns), about 2 bytes per nonzero, [`HotColumns`](SpmvMethod::HotColumns), 4 bytes, or
+    /// [`SlicedEll`](SpmvMethod::SlicedEll), 4 bytes and a value, and by [`tune`](SpmvPlan::tune) any method that
+    /// [`copies`](SpmvMethod::copies). On the CPU it keeps the column indices
     /// that consecutive rows share once more: up to about 2 bytes per nonzero. By default it may not.
     pub may_copy: bool,
 }
@@ -191,7 +194,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// that the plan does not read are freed.
     pub(super) fn into_plan(self, options: SpmvOptions) -> Result<SpmvPlan<V, O>, OpError> {
         let start = self.device().record()?;
-        let choice = build::build(&self, options.with_may_copy(true))?;
+        let choice = build::build_with(&self, options, Copies::Columns)?;
         let analysis = (start, self.device().record()?);
         let matrix = if choice.schedule.reads_columns() { self } else { self.without_columns()? };
         Ok(SpmvPlan { matrix, choice, options, analysis })

@@ -5,6 +5,7 @@ use evenpath_kernels::vector::Iota;
 use evenpath_simt::{Global, GlobalMut, ScalarType};
 
 use super::adaptive::RowBlocks;
+use super::gathers::Gathers;
 use super::lengths::Lengths;
 use super::row_tiles::{Group, fit};
 use super::{Product, Schedule, Shape};
@@ -143,11 +144,15 @@ fn kernels<V: Value, O: Offset>() -> Kernels {
 
 impl<V: Value, O: Offset> Narrow<V, O> {
     /// Cuts the rows and codes the columns. `None` if a group of rows is longer than a kernel counts.
-    pub(super) fn new(matrix: &DeviceCsr<V, O>, lengths: Lengths) -> Result<Option<Self>, OpError> {
+    pub(super) fn new(
+        matrix: &DeviceCsr<V, O>,
+        lengths: Lengths,
+        gathers: Gathers,
+    ) -> Result<Option<Self>, OpError> {
         let device = matrix.device();
         device.prepare(kernels::<V, O>)?;
         if V::TYPE != ScalarType::F32 {
-            let launcher = device.kernel::<NarrowBlocks<V, O>>();
+            let launcher = gathers.divide(device.kernel::<NarrowBlocks<V, O>>());
             let limit = launcher.info().tile_items() as u32;
             let RowBlocks { block_rows } = RowBlocks::cut(matrix, lengths, limit)?;
             let launch = launcher.blocks(block_rows.len() - 1)?;
@@ -159,7 +164,7 @@ impl<V: Value, O: Offset> Narrow<V, O> {
         if !group.counts(nonzeros, lengths.longest) {
             return Ok(None);
         }
-        let launch = device.instance(kernel).warps(group.warps(rows))?;
+        let launch = gathers.divide(device.instance(kernel)).warps(group.warps(rows))?;
         let tile_rows = (TILE_NONZEROS / lengths.mean.max(1.0)) as u32;
         let tile_rows = 1 << tile_rows.clamp(group.rows, TILE_ROWS).ilog2();
         let starts: Vec<u32> = (0..rows as u32).step_by(tile_rows as usize).chain([rows as u32]).collect();

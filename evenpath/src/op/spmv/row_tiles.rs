@@ -1,6 +1,7 @@
 use evenpath_kernels::spmv::RowTiles as Kernel;
 use evenpath_simt::kernel::{self, KernelInfo};
 
+use super::gathers::Gathers;
 use super::lengths::Lengths;
 use super::{Product, Schedule, Shape};
 use crate::device::{DeviceError, Launch};
@@ -80,12 +81,16 @@ impl Group {
 
 impl<V: Value, O: Offset> RowTiles<V, O> {
     /// The tiles that suit rows of these lengths; `None` if a group of rows is longer than a kernel counts.
-    pub(super) fn new(matrix: &DeviceCsr<V, O>, lengths: Lengths) -> Result<Option<Self>, OpError> {
+    pub(super) fn new(
+        matrix: &DeviceCsr<V, O>,
+        lengths: Lengths,
+        gathers: Gathers,
+    ) -> Result<Option<Self>, OpError> {
         let (info, group) = fit::<Kernel<V, O>>(lengths.mean);
         if !group.counts(matrix.nnz(), lengths.longest) {
             return Ok(None);
         }
-        let launch = matrix.device().instance(info).warps(group.warps(matrix.rows()))?;
+        let launch = gathers.divide(matrix.device().instance(info)).warps(group.warps(matrix.rows()))?;
         Ok(Some(Self { launch, group }))
     }
 }

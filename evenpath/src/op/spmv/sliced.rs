@@ -9,6 +9,7 @@ use evenpath_kernels::ell::{
 use evenpath_simt::GlobalMut;
 
 use super::lengths::Lengths;
+use super::thresholds::SLICED_SLOTS;
 use super::{Product, Schedule, Shape};
 use crate::device::{DeviceError, DeviceVec, Kernels, Launch};
 use crate::op::row_order::row_map;
@@ -129,11 +130,20 @@ impl Layout {
 impl<V: Value, O: Offset> Sliced<V, O> {
     /// Copies the matrix. `None` if there would be too much padding; waits for the device.
     pub(super) fn new(matrix: &DeviceCsr<V, O>, _: Lengths) -> Result<Option<Self>, OpError> {
+        Self::of_most_slots(matrix, MOST_SLOTS)
+    }
+
+    /// Copies the matrix if there is little padding; waits for the device.
+    pub(super) fn if_worth_it(matrix: &DeviceCsr<V, O>) -> Result<Option<Self>, OpError> {
+        Self::of_most_slots(matrix, SLICED_SLOTS as f64 / 100.0)
+    }
+
+    fn of_most_slots(matrix: &DeviceCsr<V, O>, most_slots: f64) -> Result<Option<Self>, OpError> {
         let device = matrix.device();
         device.prepare(kernels::<V, O>)?;
         let layout = Layout::find(matrix)?;
         let slots = layout.slots;
-        if slots > SLOTS_OF_ANY && slots as f64 > MOST_SLOTS * matrix.nnz() as f64 {
+        if slots > SLOTS_OF_ANY && slots as f64 > most_slots * matrix.nnz() as f64 {
             return Ok(None);
         }
         let fill = device.kernel().threads(matrix.rows().next_multiple_of(SLICE_HEIGHT as usize))?;

@@ -41,11 +41,23 @@ thresholds! {
     HOT_NONZEROS: u64 = 1_200_000;
     /// Tenths of the nonzeros that are in hot columns, at least, for that.
     HOT_TENTHS: u64 = 2;
+    /// Nonzeros per row from which on plans that may copy do so for scattered columns: of shorter rows, ends and sums take the time.
+    COPY_MEAN: f64 = 5.0;
+    /// Rows of a wave of threads, in quarters, from which on rows that are alike go to sliced ELL, where each has one thread.
+    SLICED_QUARTERS: u64 = 1;
+    /// Slots of sliced ELL for each hundred nonzeros, at most, for that.
+    SLICED_SLOTS: u64 = 110;
+    /// Tenths of the shared memory of a block that x takes more than if it has hot columns: of a smaller x the first-level cache has enough.
+    HOT_X_TENTHS: u64 = 7;
     /// Nonzeros from which on it is counted how scattered their columns are.
     SCATTERED_NONZEROS: u64 = 1_000_000;
     /// Sectors of x for each nonzero of neighboring ones, from which on their columns are scattered: with fewer, a cache has most
     /// elements of x when they are wanted.
     SCATTERED: f64 = 0.5;
+    /// First-level caches that x fills at most if it matters how large these are: of a larger x they have too little.
+    SCATTERED_SPAN: u64 = 8;
+    /// Bytes of products of a multiprocessor's blocks, about, that are enough to wait for gathers with: more take cache from one another.
+    IN_FLIGHT: usize = 40_960;
     /// Hundredths of all bytes that narrow columns save, at least, where the matrix does not stay in cache.
     NARROW_HUNDREDTHS: u64 = 13;
     /// Rows for each one that has nonzeros up to which a method with equally many rows per tile may be chosen.

@@ -2,6 +2,7 @@
 
 use evenpath_simt::ScalarType;
 
+use super::super::gathers::Gathers;
 use super::super::lengths::Long;
 use super::*;
 use crate::policy;
@@ -11,7 +12,6 @@ fn matrix(rows: u64, mean: f64, longest: u64) -> Features {
     let limit = (8.0 * mean).clamp(32.0, 2048.0) as u32;
     Features {
         rows,
-        cols: rows,
         nonzeros: (rows as f64 * mean) as u64,
         lengths: Lengths { longest, empty: 0, mean, limit, long: Long::default() },
         windows: None,
@@ -19,9 +19,9 @@ fn matrix(rows: u64, mean: f64, longest: u64) -> Features {
         offset_bytes: 4,
         multiprocessors: 132,
         l2_bytes: Some(60 << 20),
-        shared_bytes: 227 << 10,
-        sectors: None,
+        gathers: Gathers { sectors: None, value_bytes: 8, x_bytes: 8 * rows, shared_bytes: 227 << 10 },
         may_copy: false,
+        may_copy_values: false,
     }
 }
 
@@ -42,10 +42,18 @@ fn grid(rows: u64, mean: f64) -> impl Iterator<Item = Features> {
                 Long { rows: long.min(rows).min(u64::from(is_long)), nonzeros: long, pieces: long / 1024 };
             let lengths = Lengths { longest, empty, long, ..of_mean.lengths };
             for (value, offset_bytes) in [(ScalarType::F32, 4), (ScalarType::F64, 8)] {
+                let x_bytes = rows * value.size() as u64;
+                let of_value = Features {
+                    lengths,
+                    value,
+                    offset_bytes,
+                    gathers: Gathers { x_bytes, ..of_mean.gathers },
+                    ..of_mean
+                };
                 for (multiprocessors, l2_bytes) in
                     [(0, Some(0)), (1, None), (40, Some(4 << 20)), (132, Some(60 << 20))]
                 {
-                    all.push(Features { lengths, value, offset_bytes, multiprocessors, l2_bytes, ..of_mean });
+                    all.push(Features { multiprocessors, l2_bytes, ..of_value });
                 }
             }
         }
@@ -71,10 +79,21 @@ fn variants(features: Features) -> impl Iterator<Item = Features> {
     };
     windows
         .into_iter()
-        .flat_map(move |windows| [false, true].map(|may_copy| Features { windows, may_copy, ..features }))
+        .flat_map(move |windows| {
+            [(false, false), (true, false), (true, true)].map(|(may_copy, may_copy_values)| Features {
+                windows,
+                may_copy,
+                may_copy_values,
+                ..features
+            })
+        })
         .flat_map(|features| {
-            let sectors: &[_] = if features.may_be_scattered() { &[Some(0.1), Some(0.9)] } else { &[None] };
-            sectors.iter().map(move |&sectors| Features { sectors, ..features })
+            let is_counted = features.nonzeros >= 1_000_000;
+            let sectors: &[_] = if is_counted { &[Some(0.1), Some(0.9)] } else { &[None] };
+            sectors.iter().map(move |&sectors| Features {
+                gathers: Gathers { sectors, ..features.gathers },
+                ..features
+            })
         })
 }
 
@@ -128,7 +147,7 @@ fn by_rules(features: &Features) -> Option<Vec<(SpmvMethod, Reason)>> {
 /// Whether the matrix stays in a cache, written out in numbers.
 fn fits(features: &Features) -> bool {
     let value = if features.value == ScalarType::F32 { 4 } else { 8 };
-    let x = (features.cols * value).min(32 * features.nonzeros);
+    let x = features.gathers.x_bytes.min(32 * features.nonzeros);
     let bytes = features.nonzeros * (value + 4) + features.rows * (value + features.offset_bytes) + x;
     features.l2_bytes.is_some_and(|l2| bytes <= l2 / 10 * 7)
 }
@@ -161,13 +180,32 @@ fn check_estimates(features: &Features, candidates: &[Candidate]) -> SpmvMethod 
     best
 }
 
+/// The candidates behind sliced ELL, which comes first where it may be.
+fn without_sliced<'a>(features: &Features, candidates: &'a [Candidate]) -> &'a [Candidate] {
+    let Gathers { sectors, x_bytes, shared_bytes, .. } = features.gathers;
+    let Lengths { mean, longest, .. } = features.lengths;
+    let may_be = features.may_copy_values
+        && features.rows * 4 >= features.multiprocessors * 2048
+        && mean >= 5.0
+        && longest as f64 <= 2.0 * mean
+        && sectors.is_some_and(|sectors| sectors >= 0.5)
+        && x_bytes > shared_bytes / 2
+        && x_bytes <= 8 * shared_bytes
+        && candidates.iter().all(|one| one.method != SpmvMethod::Windows);
+    let (first, others) = candidates.split_first().expect("a candidate");
+    let is_first = first.method == SpmvMethod::SlicedEll && first.reason == Reason::AlikeRows;
+    assert_eq!(is_first, may_be, "{features:?}");
+    if is_first { others } else { candidates }
+}
+
 /// The candidates behind hot columns, which come first where they may be.
 fn without_hot_columns<'a>(features: &Features, candidates: &'a [Candidate]) -> &'a [Candidate] {
-    let x_bytes = features.cols * if features.value == ScalarType::F32 { 4 } else { 8 };
+    let Gathers { sectors, x_bytes, shared_bytes, .. } = features.gathers;
     let may_have = features.may_copy
         && features.nonzeros >= 1_200_000
-        && features.sectors.is_some_and(|sectors| sectors >= 0.5)
-        && x_bytes > features.shared_bytes / 2
+        && sectors.is_some_and(|sectors| sectors >= 0.5)
+        && x_bytes * 10 > shared_bytes * 7
+        && features.lengths.mean >= 5.0
         && candidates[0].method != SpmvMethod::Windows;
     let (first, others) = candidates.split_first().expect("a candidate");
     let has = first.method == SpmvMethod::HotColumns && first.reason == Reason::HotColumns;
@@ -183,7 +221,7 @@ fn rules_come_before_estimates() {
         let (last, others) = candidates.split_last().expect("a last one");
         let always = if features.lengths.empty == 0 { SpmvMethod::Flat } else { SpmvMethod::MergePath };
         assert_eq!((last.method, last.reason), (always, Reason::AnyRows));
-        let others = without_hot_columns(&features, others);
+        let others = without_hot_columns(&features, without_sliced(&features, others));
         let best = if let Some(expected) = by_rules(&features) {
             let others: Vec<_> = others.iter().map(|one| (one.method, one.reason)).collect();
             assert_eq!(others, expected, "{features:?}");
@@ -217,24 +255,25 @@ fn a_longer_row_is_not_estimated_shorter() {
     }
 }
 
-/// Where columns are scattered, methods that leave the first-level cache to x are faster if it has room for x.
+/// Scattered columns take longer, and longest where the first-level cache has not all of x.
 #[test]
-fn scattered_columns_of_a_small_x() {
-    let slower_by = |cols, sectors| {
-        let even = matrix(36_000, 240.0, 2000);
-        let features = Features { cols, sectors, value: ScalarType::F32, ..even };
-        let time = |method| estimate(&features, method).expect("an estimate");
-        time(SpmvMethod::RowBlocks) - time(SpmvMethod::Warp)
-    };
-    let small = slower_by(20_000, Some(0.8));
-    for (cols, sectors) in [(20_000, Some(0.1)), (20_000, None), (200_000, Some(0.8))] {
-        assert!(small > slower_by(cols, sectors) + 3.0, "{cols} columns, {sectors:?}");
+fn scattered_columns_take_longer() {
+    let even = matrix(36_000, 240.0, 2000);
+    for method in ESTIMATED {
+        let time = |x_bytes, sectors| {
+            let gathers = Gathers { sectors, x_bytes, ..even.gathers };
+            estimate(&Features { gathers, value: ScalarType::F32, ..even }, method).expect("an estimate")
+        };
+        let (near, far) = (80 << 10, 800 << 10);
+        assert!(time(near, None) < time(near, Some(0.1)), "{method}");
+        assert!(time(near, Some(0.1)) < time(near, Some(0.8)), "{method}");
+        assert!(time(near, Some(0.8)) < time(far, Some(0.8)), "{method}");
     }
 }
 
 #[test]
 fn nothing_to_do_takes_a_launch() {
-    let nothing = Features { cols: 10, ..matrix(0, 0.0, 0) };
+    let nothing = Features { gathers: Gathers { x_bytes: 80, ..Gathers::default() }, ..matrix(0, 0.0, 0) };
     assert_eq!(estimate(&nothing, SpmvMethod::Block), Some(3.95));
     assert_eq!(estimate(&nothing, SpmvMethod::MergePath), Some(5.2));
     assert_eq!(estimate(&nothing, SpmvMethod::Windows), None);
