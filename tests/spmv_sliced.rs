@@ -1,6 +1,6 @@
 //! SpMV by a copy in sliced ELL that the device makes: its slots are those of the host's conversion.
 
-use evenpath::device::DeviceKind;
+use evenpath::device::{DeviceKind, SimulatedOptions};
 use evenpath::ell::{PaddingLimit, SlicedEllOptions};
 use evenpath::error::{DeviceError, OpError};
 use evenpath::spmv::{SpmvMethod, SpmvOptions};
@@ -116,4 +116,35 @@ fn the_cpu_has_no_copies() {
     let a = Device::cpu().upload(&with_row_lengths::<f64, u32>(9, &[3; 5])).expect("upload");
     let refused = a.plan_spmv(SpmvOptions::default().with_method(SLICED));
     assert!(matches!(refused, Err(OpError::UnsupportedMethod { .. })) && !SLICED.runs_on(DeviceKind::Cpu));
+}
+
+/// Rows of 40 nonzeros, but for one of `longest`, in scattered columns of 400 KB of x.
+fn scattered(longest: usize) -> Csr<f32> {
+    const COLS: usize = 100_000;
+    let (mut offsets, mut columns) = (vec![0], Vec::new());
+    for row in 0..31_000_usize {
+        let len = if row == 777 { longest } else { 40 };
+        columns.extend((0..len).map(|place| ((row * 40 + place) * 2_654_435_761 % 1_000_003 % COLS) as u32));
+        offsets.push(columns.len() as u32);
+    }
+    let values = vec![1.0; columns.len()];
+    Csr::try_new(offsets.len() - 1, COLS, offsets, columns, values).expect("a matrix")
+}
+
+#[test]
+fn the_choice_takes_it_for_alike_rows_of_scattered_columns() {
+    let device = Device::simulated(SimulatedOptions::default().with_multiprocessors(4));
+    let method = |a: &Csr<f32>, options: SpmvOptions| {
+        let a = device.upload(a).expect("upload");
+        a.plan_spmv(options).expect("a plan").info().expect("figures").method
+    };
+    let may_copy = SpmvOptions::default().with_may_copy(true);
+    assert_eq!(method(&scattered(80), may_copy), SLICED);
+    assert_ne!(method(&scattered(80), SpmvOptions::default()), SLICED);
+    assert_ne!(method(&scattered(81), may_copy), SLICED);
+    // Each thread of many multiprocessors would have less than one row.
+    let device = Device::simulated(SimulatedOptions::default().with_multiprocessors(1000));
+    let a = device.upload(&scattered(80)).expect("upload");
+    let info = a.plan_spmv(may_copy).expect("a plan").info().expect("figures");
+    assert_ne!(info.method, SLICED);
 }

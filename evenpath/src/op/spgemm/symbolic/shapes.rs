@@ -60,7 +60,7 @@ impl WindowShape {
     ) -> Self {
         let block = info.block_size;
         let shared = |packets, sums| window_shared_bytes(block, packets, sums, value_bytes, offset_bytes);
-        let limit = shared_limit(device);
+        let limit = device.properties().shared_bytes();
         let packet_bytes = shared(1, 0) - shared(0, 0);
         let most_packets = (limit - shared(0, 0)) / packet_bytes;
         let packets = bin.widest.div_ceil(WINDOW_COLUMNS).clamp(1, most_packets);
@@ -81,14 +81,9 @@ impl WindowShape {
     }
 }
 
-/// The largest shared memory of a block in bytes.
-fn shared_limit(device: &Device) -> u32 {
-    device.properties().shared_bytes()
-}
-
 /// The limit in bytes for the shared memory of a block that has its sums there.
 pub(in crate::op::spgemm) fn sums_bytes(device: &Device) -> u32 {
-    SUMS_BYTES.min(shared_limit(device))
+    SUMS_BYTES.min(device.properties().shared_bytes())
 }
 
 /// log2 of the lanes for rows of a mean length, within limits.
