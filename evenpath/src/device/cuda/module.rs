@@ -365,3 +365,21 @@ mod tests {
         assert!(matches!(counted, None | Some((1, 0, true))), "{counted:?}");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::percent_for;
+
+    #[test]
+    fn a_percentage_holds_the_blocks() {
+        const SHARED: u32 = 228 << 10;
+        for (blocks, bytes) in [(1, 1), (12, 4096), (6, 15_416), (20, 2048), (9, 6144), (1, SHARED)] {
+            let percent = percent_for(blocks, bytes, SHARED) as u32;
+            let held = |percent: u32| u64::from(percent) * u64::from(SHARED) / 100 / u64::from(bytes);
+            assert!(held(percent) >= u64::from(blocks), "{blocks} blocks of {bytes} bytes: {percent} %");
+            assert!(held(percent - 1) < u64::from(blocks), "{blocks} blocks of {bytes} bytes: {percent} %");
+        }
+        assert_eq!((percent_for(0, 4096, SHARED), percent_for(99, 48 << 10, SHARED)), (0, 100));
+        assert_eq!(percent_for(3, 4096, 0), 100);
+    }
+}

@@ -52,7 +52,8 @@ pub(super) fn build_with<V: Value, O: Offset>(
     if method == SpmvMethod::Auto {
         return automatic(matrix, copies);
     }
-    let schedule = asked_for(matrix, method, Gathers::of(matrix)?, lanes, block_size)?;
+    let gathers = if method.stages_products() { Gathers::of(matrix)? } else { Gathers::default() };
+    let schedule = asked_for(matrix, method, gathers, lanes, block_size)?;
     Ok(Choice { method, reason: "asked for".into(), schedule })
 }
 

@@ -121,6 +121,15 @@ impl SpmvMethod {
         matches!(self, Self::NarrowColumns | Self::HotColumns | Self::SlicedEll)
     }
 
+    /// Whether kernels stage products in shared memory, so that it matters how gathers find the first-level cache.
+    pub(super) fn stages_products(self) -> bool {
+        match self {
+            Self::Flat | Self::MergePath | Self::CsrAdaptive | Self::RowBlocks => true,
+            Self::RowTiles | Self::Binned | Self::NarrowColumns => true,
+            _ => false,
+        }
+    }
+
     /// The names of the methods for which `is_wanted` holds, with commas between.
     pub(super) fn names(is_wanted: impl Fn(Self) -> bool) -> String {
         names::list(&Self::ALL, is_wanted, Self::name)
