@@ -29,12 +29,6 @@ impl<K: Kernel> Launcher<K> {
         Self { shared: SharedMemory { dynamic_bytes: bytes, ..self.shared }, ..self }
     }
 
-    /// Keeps shared memory for `blocks` blocks on each multiprocessor, or for all that it can run if these are fewer, and leaves
-    /// the rest of the memory to the first-level cache. Without it the driver divides the memory.
-    pub(crate) fn room_for(self, blocks: u32) -> Self {
-        Self { shared: SharedMemory { blocks: Some(blocks), ..self.shared }, ..self }
-    }
-
     /// The number of blocks that the device runs at once; at least 1.
     ///
     /// # Errors
@@ -102,6 +96,13 @@ impl<K: Kernel> Launch<K> {
     /// The kernel instance.
     pub(crate) fn info(&self) -> &'static KernelInfo {
         self.launcher.info
+    }
+
+    /// Keeps shared memory for `blocks` blocks on each multiprocessor, or for all that it can run if these are fewer, and leaves
+    /// the rest of the memory to the first-level cache. Without it the driver divides the memory.
+    pub(crate) fn room_for(self, blocks: u32) -> Self {
+        let shared = SharedMemory { blocks: Some(blocks), ..self.launcher.shared };
+        Self { launcher: Launcher { shared, ..self.launcher }, ..self }
     }
 
     /// Puts the kernel on the device's stream; does not wait for it. An empty grid does nothing.

@@ -45,7 +45,7 @@ impl<V: Value, O: Offset> Adaptive<V, O> {
         let info = launcher.info();
         let block_rows = cut_rows(&matrix.pattern().row_offsets.download()?, info.tile_items());
         let kinds = Some(Kinds::count(&block_rows, info.block_size));
-        let launch = gathers.divide(launcher).blocks(block_rows.len() - 1)?;
+        let launch = gathers.divide(launcher.blocks(block_rows.len() - 1)?);
         let block_rows = matrix.device().upload(&block_rows)?;
         Ok(Self { launch, block_rows, kinds })
     }
@@ -76,7 +76,7 @@ impl<V: Value, O: Offset> Adaptive<V, O> {
         let Some(RowBlocks { block_rows }) = RowBlocks::on_device(matrix, lengths, limit)? else {
             return Ok(None);
         };
-        let launch = gathers.divide(launcher).blocks(block_rows.len() - 1)?;
+        let launch = gathers.divide(launcher.blocks(block_rows.len() - 1)?);
         Ok(Some(Self { launch, block_rows, kinds: None }))
     }
 }

@@ -40,7 +40,7 @@ impl<V: Value, O: Offset> Binned<V, O> {
         let block_warps = info.block_size as usize / 32;
         let blocks = (long.pieces as usize).div_ceil(block_warps) + group.warps(rows).div_ceil(block_warps);
         let mut binned = Self {
-            launch: gathers.divide(device.instance(info)).blocks(blocks)?,
+            launch: gathers.divide(device.instance(info).blocks(blocks)?),
             group,
             lengths,
             long_rows: device.uninitialized(long.rows as usize)?,

@@ -39,7 +39,7 @@ impl<V: Value, O: Offset> Flat<V, O> {
         let Some((tile, tile_kernel)) = tile.and_then(|tile| Some((tile, kernel_of(tile)?))) else {
             unreachable!("the kernels' tables have an instance for every tile of the policy")
         };
-        let tile_launch = gathers.divide(device.instance(tile_kernel)).items(matrix.nnz())?;
+        let tile_launch = gathers.divide(device.instance(tile_kernel).items(matrix.nnz())?);
         let fill_launch = device.kernel().threads(matrix.rows())?;
         let (tile_rows, cut_rows) = cut_evenly(matrix, &filled, tile_launch.grid(), tile.items())?;
         Ok(Self { tile_launch, fill_launch, tile_rows, filled, cut_rows })

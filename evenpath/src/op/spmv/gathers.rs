@@ -4,7 +4,7 @@ use evenpath_simt::kernel::Kernel;
 
 use super::sectors::sectors_per_nonzero;
 use super::thresholds::{IN_FLIGHT, SCATTERED, SCATTERED_NONZEROS, SCATTERED_SPAN};
-use crate::device::Launcher;
+use crate::device::Launch;
 use crate::op::{DeviceCsr, OpError};
 use crate::{Offset, Value};
 
@@ -17,6 +17,7 @@ pub(super) struct Gathers {
     pub(super) value_bytes: usize,
     /// Bytes of x.
     pub(super) x_bytes: u64,
+    pub(super) multiprocessors: u32,
     /// Bytes of shared memory that a block may have: about as many as a multiprocessor divides between that and its first-level cache.
     pub(super) shared_bytes: u64,
 }
@@ -25,11 +26,13 @@ impl Gathers {
     /// Counts sectors of x if there are nonzeros enough for that; waits for the device then.
     pub(super) fn of<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
         let are_many = matrix.nnz() as u64 >= SCATTERED_NONZEROS;
+        let properties = matrix.device().properties();
         Ok(Self {
             sectors: are_many.then(|| sectors_per_nonzero(matrix)).transpose()?,
             value_bytes: V::SIZE,
             x_bytes: (matrix.cols() * V::SIZE) as u64,
-            shared_bytes: u64::from(matrix.device().properties().shared_bytes()),
+            multiprocessors: properties.multiprocessors,
+            shared_bytes: u64::from(properties.shared_bytes()),
         })
     }
 
@@ -44,14 +47,37 @@ impl Gathers {
         self.x_bytes <= SCATTERED_SPAN * self.shared_bytes
     }
 
-    /// A kernel that stages products in shared memory: with shared memory for as many blocks as a multiprocessor can run, or,
-    /// where the first-level cache would have more of x otherwise, for those that have enough loads in flight.
-    pub(super) fn divide<K: Kernel>(self, launcher: Launcher<K>) -> Launcher<K> {
+    /// A launch of a kernel that stages products in shared memory: with shared memory for as many blocks as a multiprocessor can run,
+    /// or, where the first-level cache would have more of x otherwise, for those that have enough loads in flight.
+    pub(super) fn divide<K: Kernel>(self, launch: Launch<K>) -> Launch<K> {
         if !(self.are_scattered() && self.span_few_caches()) {
-            return launcher.room_for(u32::MAX);
+            return launch.room_for(u32::MAX);
         }
-        let staged = launcher.info().tile_items() * self.value_bytes;
-        let blocks = (IN_FLIGHT + staged / 2) / staged;
-        launcher.room_for(blocks.max(1) as u32)
+        let staged = launch.info().tile_items() * self.value_bytes;
+        let blocks = ((IN_FLIGHT + staged / 2) / staged).max(1) as u32;
+        let own_blocks = launch.grid().div_ceil(self.multiprocessors.max(1));
+        launch.room_for(in_even_turns(own_blocks, blocks))
+    }
+}
+
+/// Blocks that a multiprocessor runs at once, about `blocks`, if it has `own_blocks` in all: where these are few, so many that none are
+/// left for another turn.
+fn in_even_turns(own_blocks: u32, blocks: u32) -> u32 {
+    let turns = (own_blocks + blocks / 2) / blocks;
+    if turns > 2 { blocks } else { blocks.max(own_blocks.div_ceil(turns.max(1))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_even_turns;
+
+    #[test]
+    fn few_blocks_run_in_even_turns() {
+        for (own_blocks, expected) in
+            [(0, 6), (5, 6), (6, 6), (8, 8), (9, 6), (11, 6), (12, 6), (13, 7), (14, 7), (15, 6), (99, 6)]
+        {
+            assert_eq!(in_even_turns(own_blocks, 6), expected, "{own_blocks}");
+        }
+        assert_eq!([1, 2, 3].map(|own_blocks| in_even_turns(own_blocks, 1)), [1; 3]);
     }
 }

@@ -26,7 +26,8 @@ impl<V: Value, O: Offset> Merge<V, O> {
         let Some((tile, kernel)) = tile.and_then(|tile| Some((tile, kernel_of(tile)?))) else {
             unreachable!("the kernels' tables have an instance for every tile of the policy")
         };
-        let (tiles, launch) = PathTiles::find(matrix, gathers.divide(device.instance(kernel)))?;
+        let (tiles, launch) = PathTiles::find(matrix, device.instance(kernel))?;
+        let launch = gathers.divide(launch);
         let cut = Cut {
             pattern: matrix.pattern().view(),
             tile_rows: &tiles.rows,

@@ -152,10 +152,10 @@ impl<V: Value, O: Offset> Narrow<V, O> {
         let device = matrix.device();
         device.prepare(kernels::<V, O>)?;
         if V::TYPE != ScalarType::F32 {
-            let launcher = gathers.divide(device.kernel::<NarrowBlocks<V, O>>());
+            let launcher = device.kernel::<NarrowBlocks<V, O>>();
             let limit = launcher.info().tile_items() as u32;
             let RowBlocks { block_rows } = RowBlocks::cut(matrix, lengths, limit)?;
-            let launch = launcher.blocks(block_rows.len() - 1)?;
+            let launch = gathers.divide(launcher.blocks(block_rows.len() - 1)?);
             let codes = Codes::new(matrix, &block_rows, 1)?;
             return Ok(Some(Self { rows: Rows::Blocks { launch, block_rows }, codes }));
         }
@@ -164,7 +164,7 @@ impl<V: Value, O: Offset> Narrow<V, O> {
         if !group.counts(nonzeros, lengths.longest) {
             return Ok(None);
         }
-        let launch = gathers.divide(device.instance(kernel)).warps(group.warps(rows))?;
+        let launch = gathers.divide(device.instance(kernel).warps(group.warps(rows))?);
         let tile_rows = (TILE_NONZEROS / lengths.mean.max(1.0)) as u32;
         let tile_rows = 1 << tile_rows.clamp(group.rows, TILE_ROWS).ilog2();
         let starts: Vec<u32> = (0..rows as u32).step_by(tile_rows as usize).chain([rows as u32]).collect();

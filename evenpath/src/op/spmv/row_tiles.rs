@@ -90,7 +90,8 @@ impl<V: Value, O: Offset> RowTiles<V, O> {
         if !group.counts(matrix.nnz(), lengths.longest) {
             return Ok(None);
         }
-        let launch = gathers.divide(matrix.device().instance(info)).warps(group.warps(matrix.rows()))?;
+        let launch = matrix.device().instance(info).warps(group.warps(matrix.rows()))?;
+        let launch = gathers.divide(launch);
         Ok(Some(Self { launch, group }))
     }
 }
