@@ -340,6 +340,7 @@ mod tests {
     use evenpath_kernels::sort::OnesweepKeys;
     use evenpath_kernels::vector::Iota;
 
+    use super::percent_for;
     use crate::device::cuda::{ContextKind, Cuda};
     use crate::device::machine::Machine;
     use crate::device::prepare::Kernels;
@@ -364,11 +365,6 @@ mod tests {
         let counted = counted.expect("a GPU that works");
         assert!(matches!(counted, None | Some((1, 0, true))), "{counted:?}");
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::percent_for;
 
     #[test]
     fn a_percentage_holds_the_blocks() {
