@@ -17,7 +17,6 @@ pub(super) struct Gathers {
     pub(super) value_bytes: usize,
     /// Bytes of x.
     pub(super) x_bytes: u64,
-    pub(super) multiprocessors: u32,
     /// Bytes of shared memory that a block may have: about as many as a multiprocessor divides between that and its first-level cache.
     pub(super) shared_bytes: u64,
 }
@@ -26,13 +25,11 @@ impl Gathers {
     /// Counts sectors of x if there are nonzeros enough for that; waits for the device then.
     pub(super) fn of<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
         let are_many = matrix.nnz() as u64 >= SCATTERED_NONZEROS;
-        let properties = matrix.device().properties();
         Ok(Self {
             sectors: are_many.then(|| sectors_per_nonzero(matrix)).transpose()?,
             value_bytes: V::SIZE,
             x_bytes: (matrix.cols() * V::SIZE) as u64,
-            multiprocessors: properties.multiprocessors,
-            shared_bytes: u64::from(properties.shared_bytes()),
+            shared_bytes: u64::from(matrix.device().properties().shared_bytes()),
         })
     }
 
@@ -55,29 +52,6 @@ impl Gathers {
         }
         let staged = launch.info().tile_items() * self.value_bytes;
         let blocks = ((IN_FLIGHT + staged / 2) / staged).max(1) as u32;
-        let own_blocks = launch.grid().div_ceil(self.multiprocessors.max(1));
-        launch.room_for(in_even_turns(own_blocks, blocks))
-    }
-}
-
-/// Blocks that a multiprocessor runs at once, about `blocks`, if it has `own_blocks` in all: where these are few, so many that none are
-/// left for another turn.
-fn in_even_turns(own_blocks: u32, blocks: u32) -> u32 {
-    let turns = (own_blocks + blocks / 2) / blocks;
-    if turns > 2 { blocks } else { blocks.max(own_blocks.div_ceil(turns.max(1))) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::in_even_turns;
-
-    #[test]
-    fn few_blocks_run_in_even_turns() {
-        for (own_blocks, expected) in
-            [(0, 6), (5, 6), (6, 6), (8, 8), (9, 6), (11, 6), (12, 6), (13, 7), (14, 7), (15, 6), (99, 6)]
-        {
-            assert_eq!(in_even_turns(own_blocks, 6), expected, "{own_blocks}");
-        }
-        assert_eq!([1, 2, 3].map(|own_blocks| in_even_turns(own_blocks, 1)), [1; 3]);
+        launch.room_for(blocks)
     }
 }

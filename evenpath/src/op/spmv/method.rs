@@ -123,11 +123,9 @@ impl SpmvMethod {
 
     /// Whether kernels stage products in shared memory, so that it matters how gathers find the first-level cache.
     pub(super) fn stages_products(self) -> bool {
-        match self {
-            Self::Flat | Self::MergePath | Self::CsrAdaptive | Self::RowBlocks => true,
-            Self::RowTiles | Self::Binned | Self::NarrowColumns => true,
-            _ => false,
-        }
+        let takes_equal_shares = matches!(self, Self::Flat | Self::MergePath);
+        let takes_row_blocks = matches!(self, Self::CsrAdaptive | Self::RowBlocks | Self::NarrowColumns);
+        takes_equal_shares || takes_row_blocks || matches!(self, Self::RowTiles | Self::Binned)
     }
 
     /// The names of the methods for which `is_wanted` holds, with commas between.

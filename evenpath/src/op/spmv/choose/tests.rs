@@ -19,13 +19,7 @@ fn matrix(rows: u64, mean: f64, longest: u64) -> Features {
         offset_bytes: 4,
         multiprocessors: 132,
         l2_bytes: Some(60 << 20),
-        gathers: Gathers {
-            sectors: None,
-            value_bytes: 8,
-            x_bytes: 8 * rows,
-            multiprocessors: 132,
-            shared_bytes: 227 << 10,
-        },
+        gathers: Gathers { sectors: None, value_bytes: 8, x_bytes: 8 * rows, shared_bytes: 227 << 10 },
         may_copy: false,
         may_copy_values: false,
     }
