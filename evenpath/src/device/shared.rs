@@ -11,7 +11,7 @@ pub(crate) struct SharedMemory {
 }
 
 impl SharedMemory {
-    /// So many bytes of a block beside the statically sized ones.
+    /// `dynamic_bytes` for each block; the driver divides the memory.
     pub(crate) fn dynamic(dynamic_bytes: u32) -> Self {
         Self { dynamic_bytes, blocks: None }
     }

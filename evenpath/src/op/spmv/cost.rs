@@ -19,7 +19,7 @@ const NONZEROS_OF_LANE: f64 = 10.0;
 const SECTOR: f64 = 32.0;
 /// The part of the shared memory of a block that x may take if the first-level cache is to hold it, and that from which on none is.
 const NEAR: (f64, f64) = (0.6, 0.95);
-/// Steps that one takes longer if its elements of x come from the second-level cache.
+/// How many more steps a step counts as if its elements of x come from the second-level cache.
 const FAR_STEPS: f64 = 3.0;
 /// Multiprocessors of the device that the costs are of: others are taken to have as much bandwidth for each.
 const MULTIPROCESSORS: f64 = 132.0;

@@ -85,9 +85,13 @@ impl Features {
 
     /// Whether rows are long and alike, and enough for as many blocks as run at once.
     pub(super) fn are_for_blocks(&self) -> bool {
-        let Lengths { mean, longest, .. } = self.lengths;
         let are_enough = self.rows * BLOCK_THREADS >= self.wave();
-        are_enough && mean >= BLOCK_MEAN && longest as f64 <= BLOCK_SPREAD * mean
+        are_enough && self.lengths.mean >= BLOCK_MEAN && self.are_alike()
+    }
+
+    /// Whether no row is much longer than the others.
+    fn are_alike(&self) -> bool {
+        self.lengths.longest as f64 <= BLOCK_SPREAD * self.lengths.mean
     }
 
     /// Whether no row is much longer than the mean.
@@ -115,8 +119,7 @@ impl Features {
     /// Whether sliced ELL may be faster than anything else: threads of a warp then gather from the same part of x, since columns are
     /// sorted within rows of about equal length.
     pub(super) fn may_be_sliced(&self) -> bool {
-        let Lengths { mean, longest, .. } = self.lengths;
-        let are_alike = mean >= COPY_MEAN && longest as f64 <= BLOCK_SPREAD * mean;
+        let are_alike = self.lengths.mean >= COPY_MEAN && self.are_alike();
         let are_enough = 4 * self.rows >= SLICED_QUARTERS * self.wave();
         let are_scattered = self.gathers.are_scattered() && self.gathers.span_few_caches();
         self.may_copy_values && are_alike && are_enough && are_scattered
