@@ -23,36 +23,3 @@ pub fn partition_point<T: Index>(start: T, end: T, is_before: impl Fn(T) -> bool
     }
     low
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bounds_are_those_of_slices() {
-        let array = [1, 3, 3, 3, 7, 9, 9, 12];
-        for start in 0..=array.len() {
-            for end in start..=array.len() {
-                for key in 0..14 {
-                    let slice = &array[start..end];
-                    let lower = start + slice.partition_point(|&element| element < key);
-                    let upper = start + slice.partition_point(|&element| element <= key);
-                    assert_eq!(partition_point(start, end, |index| array[index] < key), lower);
-                    assert_eq!(partition_point(start, end, |index| array[index] <= key), upper);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn unsorted_arrays_are_searched_inside() {
-        let array = [5_u32, 1, 9, 0, 7, 2];
-        for key in 0..10 {
-            let found = partition_point(1_u32, 5, |index| {
-                assert!((1..5).contains(&index));
-                array[index as usize] < key
-            });
-            assert!((1..=5).contains(&found));
-        }
-    }
-}
