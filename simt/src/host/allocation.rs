@@ -70,24 +70,51 @@ impl Allocation {
     }
 
     pub(super) fn write(&self, offset: usize, bytes: &[u8]) {
-        let mut at = offset;
-        let mut rest = bytes;
-        while !rest.is_empty() {
-            let take = (8 - at % 8).min(rest.len());
-            let (now, later) = rest.split_at(take);
+        for (at, len) in parts_of_words(offset, bytes.len()) {
             let mut value = self.words[at / 8].load(Relaxed).to_le_bytes();
-            value[at % 8..at % 8 + take].copy_from_slice(now);
+            value[at % 8..at % 8 + len].copy_from_slice(&bytes[at - offset..at - offset + len]);
             self.words[at / 8].store(u64::from_le_bytes(value), Relaxed);
-            self.written[at / 8].fetch_or((u8::MAX >> (8 - take)) << (at % 8), Relaxed);
-            at += take;
-            rest = later;
+            self.written[at / 8].fetch_or((u8::MAX >> (8 - len)) << (at % 8), Relaxed);
+        }
+    }
+
+    /// Copies to the host what was written.
+    pub(super) fn read(&self, offset: usize, bytes: &mut [u8]) {
+        for (at, len) in parts_of_words(offset, bytes.len()) {
+            let word = self.words[at / 8].load(Relaxed).to_le_bytes();
+            bytes[at - offset..at - offset + len].copy_from_slice(&word[at % 8..at % 8 + len]);
+        }
+    }
+
+    /// Copies the bytes of another allocation that were written; the others stay as they are.
+    pub(super) fn copy_from(&self, offset: usize, source: &Self, source_offset: usize, len: usize) {
+        for (at, len) in parts_of_words(source_offset, len) {
+            let word = source.words[at / 8].load(Relaxed).to_le_bytes();
+            let target = offset + (at - source_offset);
+            if source.first_unwritten(at, len).is_none() {
+                self.write(target, &word[at % 8..at % 8 + len]);
+                continue;
+            }
+            for i in (0..len).filter(|i| source.first_unwritten(at + i, 1).is_none()) {
+                self.write(target + i, &[word[at % 8 + i]]);
+            }
         }
     }
 
     /// The first of `len` bytes that nothing wrote, counted from `offset`.
     pub(super) fn first_unwritten(&self, offset: usize, len: usize) -> Option<usize> {
-        (0..len).find(|i| self.written[(offset + i) / 8].load(Relaxed) >> ((offset + i) % 8) & 1 == 0)
+        parts_of_words(offset, len).find_map(|(at, len)| {
+            let missing = !self.written[at / 8].load(Relaxed) & ((u8::MAX >> (8 - len)) << (at % 8));
+            (missing != 0).then(|| at - at % 8 + missing.trailing_zeros() as usize - offset)
+        })
     }
+}
+
+/// A range of bytes, divided where words of 8 bytes begin: the first byte of each part, and its length, which is not 0.
+fn parts_of_words(offset: usize, len: usize) -> impl Iterator<Item = (usize, usize)> {
+    let end = offset + len;
+    let parts = (offset / 8..end.div_ceil(8)).map(move |word| (offset.max(8 * word), end.min(8 * word + 8)));
+    parts.filter(|(first, last)| first < last).map(|(first, last)| (first, last - first))
 }
 
 /// The words of 4 bytes that a range of bytes lies in, and the bytes of each, one bit each.

@@ -144,9 +144,7 @@ impl Memory {
     #[inline]
     pub(crate) fn load(&self, address: u64, size: usize) -> Result<u64, FaultKind> {
         let cell = self.cell(address, size)?;
-        if cell.written.load(Relaxed) & cell.mask != cell.mask {
-            return Err(FaultKind::UninitializedGlobal { address, bytes: size as u64 });
-        }
+        cell.check_written(address)?;
         Ok(cell.load())
     }
 
@@ -163,7 +161,9 @@ impl Memory {
     #[inline]
     pub(crate) fn block_load(&self, address: u64, size: usize, by: &Observer) -> Result<u64, FaultKind> {
         let cell = self.cell(address, size)?;
-        let bits = self.operation_load(address, size, &by.operation)?;
+        cell.check_written(address)?;
+        let bits = cell.load();
+        self.check_streams(address, size, &by.operation, How::Plain, AccessKind::Read)?;
         cell.check_order(address, by, How::Plain, AccessKind::Read)?;
         Ok(bits)
     }
@@ -221,7 +221,9 @@ impl Memory {
             return order;
         }
         cell.note_write(by, How::Plain);
-        self.store(address, size, bits)
+        cell.store(bits);
+        cell.mark_written();
+        Ok(())
     }
 
     /// Checks that an atomic operation of a block finds nothing that another block wrote plainly and in no order, and notes
@@ -294,10 +296,7 @@ impl Memory {
         if let Some(first) = allocation.first_unwritten(offset, bytes.len()) {
             return Err(FaultKind::UninitializedGlobal { address: address + first as u64, bytes: 1 });
         }
-        for (i, byte) in bytes.iter_mut().enumerate() {
-            let at = offset + i;
-            *byte = (allocation.words[at / 8].load(Relaxed) >> (at % 8 * 8)) as u8;
-        }
+        allocation.read(offset, bytes);
         Ok(())
     }
 
@@ -313,13 +312,7 @@ impl Memory {
         let (target, target_offset) = self.locate(to, bytes)?;
         self.check_streams(from, bytes as usize, operation, How::Plain, AccessKind::Read)?;
         self.check_streams(to, bytes as usize, operation, How::Plain, AccessKind::Write)?;
-        for i in 0..bytes as usize {
-            let at = source_offset + i;
-            if source.first_unwritten(at, 1).is_none() {
-                target
-                    .write(target_offset + i, &[(source.words[at / 8].load(Relaxed) >> (at % 8 * 8)) as u8]);
-            }
-        }
+        target.copy_from(target_offset, source, source_offset, bytes as usize);
         target.note_host_write(target_offset, bytes as usize, operation);
         Ok(())
     }
@@ -386,6 +379,15 @@ impl Cell<'_> {
     /// The bytes of each word of 4 bytes that the element takes, one bit each.
     fn bytes_of_word(&self) -> u8 {
         (0xf >> (4 - self.size.min(4))) << (self.byte % 4)
+    }
+
+    /// An error if some of it was never written.
+    #[inline]
+    fn check_written(&self, address: u64) -> Result<(), FaultKind> {
+        if self.written.load(Relaxed) & self.mask != self.mask {
+            return Err(FaultKind::UninitializedGlobal { address, bytes: self.size as u64 });
+        }
+        Ok(())
     }
 
     /// An error if another block wrote some of it in no order before this access.

@@ -48,7 +48,8 @@ impl Collective {
 
     /// Whether two lanes' calls are the same collective.
     pub(crate) fn matches(&self, other: &Self) -> bool {
-        self.kind == other.kind && self.mask == other.mask && self.line == other.line
+        let same_line = std::ptr::eq(self.line, other.line) || self.line == other.line;
+        self.kind == other.kind && self.mask == other.mask && same_line
     }
 
     /// The inputs of all lanes of the mask, or the lanes that have not arrived.
