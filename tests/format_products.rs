@@ -169,7 +169,8 @@ fn coordinates_around_edges() {
 fn generated_matrices() {
     for DeviceUnderTest { device, fast } in devices() {
         let kinds = if fast {
-            ["stencil5:300", "power-law:20000", "uniform:20000", "empty-rows:100000", "rmat:13", "fem:3000"]
+            // Rows for several tasks; the skewed ones are few, as ELL pads all to the longest.
+            ["stencil5:200", "power-law:3000", "uniform:20000", "empty-rows:40000", "rmat:11", "fem:3000"]
         } else {
             ["stencil5:30", "power-law:600", "uniform:700", "empty-rows:2000", "rmat:7", "fem:200"]
         };
