@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::LazyLock;
 
 use serde_json::Value;
 
@@ -96,39 +97,42 @@ fn merge_path_counts_the_cycles_of_one_and_two_passes() {
     }
 }
 
+/// The study of row sorting, for two tests.
+static ROW_SORTING: LazyLock<Vec<Value>> = LazyLock::new(|| tables("row-sorting", &SMALL));
+
 #[test]
 fn row_sorting_compares_with_the_published_ratios() {
-    let tables = tables("row-sorting", &SMALL);
-    assert_quotient(&tables, "Longest row", "circuit", ["after", "before", "ratio"]);
-    let longest = |column: &str| positive(&tables, "Longest row", "circuit", column);
+    let tables = &ROW_SORTING;
+    assert_quotient(tables, "Longest row", "circuit", ["after", "before", "ratio"]);
+    let longest = |column: &str| positive(tables, "Longest row", "circuit", column);
     assert!(longest("before") > longest("after"));
     // 40% in Table 5.
     assert!((longest("published ratio") - 0.40).abs() < 0.005);
     // 40.7% in Table 8.
-    let published = positive(&tables, "in sequence", "economics", "published");
+    let published = positive(tables, "in sequence", "economics", "published");
     assert!((published - 0.407).abs() < 0.0005, "{published}");
     let title = "One thread per row";
     for column in ["ELL", "one CPU thread", "sorting", "CSR, scalar sorted"] {
-        positive(&tables, title, "economics", column);
+        positive(tables, title, "economics", column);
     }
-    assert_quotient(&tables, title, "economics", ["ELL-R sorted", "ELL-R", "sorted over unsorted"]);
-    assert!(cell(&tables, title, "economics", "CSR, warp per row").is_null(), "the CPU has no warps");
+    assert_quotient(tables, title, "economics", ["ELL-R sorted", "ELL-R", "sorted over unsorted"]);
+    assert!(cell(tables, title, "economics", "CSR, warp per row").is_null(), "the CPU has no warps");
 }
 
 #[test]
 fn row_sorting_sweeps_synthetic_matrices() {
-    let tables = tables("row-sorting", &SMALL);
+    let tables = &ROW_SORTING;
     let (density, short) = ("by density", "by share of rows");
-    assert_quotient(&tables, density, "16384 at 0.1 %", ["ELL-R sorted", "ELL-R", "sorted over unsorted"]);
-    assert_quotient(&tables, density, "16384 at 0.1 %", ["one CPU thread", "ELL-R", "CPU over ELL-R"]);
+    assert_quotient(tables, density, "16384 at 0.1 %", ["ELL-R sorted", "ELL-R", "sorted over unsorted"]);
+    assert_quotient(tables, density, "16384 at 0.1 %", ["one CPU thread", "ELL-R", "CPU over ELL-R"]);
     // 0.1 % and 32 in Table 2, 90.0 % of 0.32 ms rounded to two digits.
-    let exact = |column: &str| positive(&tables, density, "16384 at 0.1 %", column);
+    let exact = |column: &str| positive(tables, density, "16384 at 0.1 %", column);
     assert!((exact("% of nonzeros") - 0.1).abs() < 0.005);
     assert!((exact("longest row") - 32.0).abs() < 1e-12);
     assert!((exact("published") - 0.27 / 0.32).abs() < 1e-12);
     let row = "16384 with 100 % short rows";
-    assert_quotient(&tables, short, row, ["ELL-R sorted", "ELL-R", "sorted over unsorted"]);
-    assert!((positive(&tables, short, row, "published CPU over ELL-R") - 1.25 / 0.32).abs() < 1e-12);
+    assert_quotient(tables, short, row, ["ELL-R sorted", "ELL-R", "sorted over unsorted"]);
+    assert!((positive(tables, short, row, "published CPU over ELL-R") - 1.25 / 0.32).abs() < 1e-12);
     let notes = tables.iter().map(|table| table["notes"].to_string()).collect::<String>();
     assert!(notes.contains("more than 1500000 nonzeros: 4096 at 10 %"), "{notes}");
 }

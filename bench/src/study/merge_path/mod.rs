@@ -57,7 +57,8 @@ fn primitives(
     op: &str,
     table: &mut Table,
 ) -> Result<Vec<(Case, Figures)>, Box<dyn Error>> {
-    let selection = Selection { log2: None, ops: vec![op.into()], repetitions: 11 };
+    let repetitions = bench.repetitions.most().min(11);
+    let selection = Selection { log2: None, ops: vec![op.into()], repetitions };
     let mut found = Vec::new();
     primitives::measure(bench.device, bench.copy_gbps, &selection, &mut |outcome| match outcome {
         Outcome::LeftOut(reason) => table.note(reason),
