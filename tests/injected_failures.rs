@@ -341,9 +341,8 @@ fn sparse_results() {
     );
 }
 
-/// The tree that the device would make itself, which takes longer than most operations on it.
 fn to_tree<const D: usize>(device: &Device, a: &Csr<f64>) -> DeviceHiSparse<f64, D> {
-    device.upload(&a.to_hisparse::<D>(HiSparseOptions::default()).unwrap()).unwrap()
+    device.upload(a).unwrap().to_hisparse(HiSparseOptions::default()).unwrap()
 }
 
 fn values_of_tree<const D: usize>(matrix: &DeviceHiSparse<f64, D>) -> Numbers {
