@@ -287,12 +287,22 @@ mod tests {
                 assert_eq!(is_there, !heading.contains("cuSPARSE"), "{heading} in {table:?}");
             }
         }
-        let percent = tables[3].rows[0][2..].iter().map(|cell| match cell {
-            Cell::Number(percent) => *percent,
-            _ => f64::NAN,
-        });
-        let percent: Vec<f64> = percent.collect();
+        let number = |cell: &Cell| if let Cell::Number(number) = cell { *number } else { f64::NAN };
+        let percent: Vec<f64> = tables[3].rows[0][2..].iter().map(number).collect();
         assert!(percent.iter().all(|&percent| percent >= 0.0), "{percent:?}");
         assert!((percent.iter().sum::<f64>() - 100.0).abs() < 1e-9, "{percent:?}");
+        let products = &tables[2];
+        let of = |heading: &str| {
+            let place = products.columns.iter().position(|column| column == heading);
+            number(
+                &products.rows[0]
+                    [place.unwrap_or_else(|| panic!("no `{heading}` in {:?}", products.columns))],
+            )
+        };
+        for method in ["two-level sort", "global sort", "automatic"] {
+            let speed_up = of("one CPU thread, ms") / of(&format!("{method}, ms"));
+            let printed = of(&format!("speed-up, {method}"));
+            assert!((speed_up / printed - 1.0).abs() < 1e-12, "{method}: {speed_up}, not {printed}");
+        }
     }
 }
