@@ -77,7 +77,7 @@ fn suits(method: SpmvMethod) -> Candidate {
 }
 
 fn of_long_rows(features: &Features) -> Vec<Candidate> {
-    let pays = features.may_copy && !features.stays_in_cache();
+    let pays = features.may_copy() && !features.stays_in_cache();
     let narrow = pays.then_some(SpmvMethod::NarrowColumns);
     narrow.into_iter().chain([SpmvMethod::Block]).map(suits).collect()
 }
@@ -122,7 +122,7 @@ fn are_for_narrow_columns(features: &Features, best: SpmvMethod) -> bool {
         let saved = 2 * features.nonzeros;
         best != SpmvMethod::Block && 100 * saved >= NARROW_HUNDREDTHS * features.bytes()
     };
-    features.may_copy && features.are_even() && saves_time
+    features.may_copy() && features.are_even() && saves_time
 }
 
 impl Reason {

@@ -39,10 +39,7 @@ pub(super) struct Features {
     pub(super) multiprocessors: u64,
     pub(super) l2_bytes: Option<u64>,
     pub(super) gathers: Gathers,
-    /// Whether memory may be spent on another form of the matrix.
-    pub(super) may_copy: bool,
-    /// Whether that may have the values too.
-    pub(super) may_copy_values: bool,
+    pub(super) copies: Copies,
 }
 
 impl Features {
@@ -64,9 +61,13 @@ impl Features {
             multiprocessors: u64::from(properties.multiprocessors),
             l2_bytes: properties.l2_bytes,
             gathers,
-            may_copy: copies != Copies::Nothing,
-            may_copy_values: copies == Copies::Values,
+            copies,
         }
+    }
+
+    /// Whether memory may be spent on another form of the matrix.
+    pub(super) fn may_copy(&self) -> bool {
+        self.copies != Copies::Nothing
     }
 
     /// Lanes per row.
@@ -113,7 +114,7 @@ impl Features {
         let Gathers { x_bytes, shared_bytes, .. } = self.gathers;
         let is_large = 10 * x_bytes > HOT_X_TENTHS * shared_bytes;
         let are_many = self.nonzeros >= HOT_NONZEROS && self.lengths.mean >= COPY_MEAN;
-        self.may_copy && are_many && is_large && self.gathers.are_scattered()
+        self.may_copy() && are_many && is_large && self.gathers.are_scattered()
     }
 
     /// Whether sliced ELL may be faster than anything else: threads of a warp then gather from the same part of x, since columns are
@@ -122,7 +123,7 @@ impl Features {
         let are_alike = self.lengths.mean >= COPY_MEAN && self.are_alike();
         let are_enough = 4 * self.rows >= SLICED_QUARTERS * self.wave();
         let are_scattered = self.gathers.are_scattered() && self.gathers.span_few_caches();
-        self.may_copy_values && are_alike && are_enough && are_scattered
+        self.copies == Copies::Values && are_alike && are_enough && are_scattered
     }
 
     /// Bytes of the matrix and its vectors. Of x, memory delivers no more than 32 bytes for each nonzero.

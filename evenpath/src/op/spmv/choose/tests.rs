@@ -2,6 +2,7 @@
 
 use evenpath_simt::ScalarType;
 
+use super::super::features::Copies;
 use super::super::gathers::Gathers;
 use super::super::lengths::Long;
 use super::*;
@@ -20,8 +21,7 @@ fn matrix(rows: u64, mean: f64, longest: u64) -> Features {
         multiprocessors: 132,
         l2_bytes: Some(60 << 20),
         gathers: Gathers { sectors: None, value_bytes: 8, x_bytes: 8 * rows, shared_bytes: 227 << 10 },
-        may_copy: false,
-        may_copy_values: false,
+        copies: Copies::Nothing,
     }
 }
 
@@ -80,10 +80,9 @@ fn variants(features: Features) -> impl Iterator<Item = Features> {
     windows
         .into_iter()
         .flat_map(move |windows| {
-            [(false, false), (true, false), (true, true)].map(|(may_copy, may_copy_values)| Features {
+            [Copies::Nothing, Copies::Columns, Copies::Values].map(|copies| Features {
                 windows,
-                may_copy,
-                may_copy_values,
+                copies,
                 ..features
             })
         })
@@ -124,7 +123,7 @@ fn by_rules(features: &Features) -> Option<Vec<(SpmvMethod, Reason)>> {
     let is_f32 = features.value == ScalarType::F32;
     let are_enough = features.rows >= features.multiprocessors * 8;
     if are_enough && mean >= 768.0 && longest as f64 <= 2.0 * mean {
-        let pays = features.may_copy && !fits(features);
+        let pays = features.may_copy() && !fits(features);
         let narrow = pays.then_some((SpmvMethod::NarrowColumns, Reason::RowLengths));
         return Some(narrow.into_iter().chain([(SpmvMethod::Block, Reason::RowLengths)]).collect());
     }
@@ -176,7 +175,7 @@ fn check_estimates(features: &Features, candidates: &[Candidate]) -> SpmvMethod 
         _ => !fits(features),
     };
     let saves_time = saves_time && (fits(features) || 200 * features.nonzeros >= 13 * features.bytes());
-    assert_eq!(is_narrow, features.may_copy && longest <= u64::from(limit) && saves_time, "{features:?}");
+    assert_eq!(is_narrow, features.may_copy() && longest <= u64::from(limit) && saves_time, "{features:?}");
     best
 }
 
@@ -184,7 +183,7 @@ fn check_estimates(features: &Features, candidates: &[Candidate]) -> SpmvMethod 
 fn without_sliced<'a>(features: &Features, candidates: &'a [Candidate]) -> &'a [Candidate] {
     let Gathers { sectors, x_bytes, shared_bytes, .. } = features.gathers;
     let Lengths { mean, longest, .. } = features.lengths;
-    let may_be = features.may_copy_values
+    let may_be = features.copies == Copies::Values
         && features.rows * 4 >= features.multiprocessors * 2048
         && mean >= 5.0
         && longest as f64 <= 2.0 * mean
@@ -201,7 +200,7 @@ fn without_sliced<'a>(features: &Features, candidates: &'a [Candidate]) -> &'a [
 /// The candidates behind hot columns, which come first where they may be.
 fn without_hot_columns<'a>(features: &Features, candidates: &'a [Candidate]) -> &'a [Candidate] {
     let Gathers { sectors, x_bytes, shared_bytes, .. } = features.gathers;
-    let may_have = features.may_copy
+    let may_have = features.may_copy()
         && features.nonzeros >= 1_200_000
         && sectors.is_some_and(|sectors| sectors >= 0.5)
         && x_bytes * 10 > shared_bytes * 7
