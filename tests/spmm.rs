@@ -377,7 +377,7 @@ fn a_plan_says_what_it_chose() {
         let info = matrix.plan_spmm::<f32>(options).expect("plan").info().expect("info");
         assert_eq!((info.long_rows, info.pieces, info.longest), (2, 7, 32));
         assert_eq!(info.longest_piece, PIECE as u32);
-        assert_eq!(info.workspace_bytes, 7 * (8 + 8 * 8 + 4) + 600 * 8 * 4);
+        assert_eq!(info.workspace_bytes, 7 * (12 + 8 * 8 + 4) + 600 * 8 * 4);
         assert!(
             info.to_string().contains("2 rows of more than 32 nonzeros in 7 pieces of up to 128"),
             "{info}"

@@ -128,6 +128,25 @@ fn a_row_of_many_pieces() {
     }
 }
 
+/// More pieces than one multiprocessor sums at once, so that they are sorted by their columns: of rows of several lengths, some of which
+/// are not cut.
+#[test]
+fn more_pieces_than_are_summed_at_once() {
+    let lengths: Vec<usize> = [700, 0, 650, 3, 540, 700, 129].repeat(4);
+    let products = [
+        (8, Layout::RowMajor, Layout::RowMajor),
+        (34, Layout::RowMajor, Layout::ColumnMajor),
+        (32, Layout::ColumnMajor, Layout::ColumnMajor),
+    ];
+    check_for_one_multiprocessor((700, &lengths), &products, true);
+    for under_test in kernel_devices() {
+        let matrix = under_test.device.upload(&with_row_lengths::<f64, u32>(700, &lengths)).expect("upload");
+        let plan = matrix.plan_spmm::<f64>(SpmmOptions::default().with_multiprocessors(1)).expect("plan");
+        let pieces = plan.info().expect("info").pieces;
+        assert!(pieces > 4 * 8, "{pieces} pieces, of which a warp each is summed by eight blocks of four");
+    }
+}
+
 /// With one multiprocessor, these gather enough that pieces have a launch of their own.
 #[test]
 fn pieces_in_a_launch_of_their_own() {

@@ -98,6 +98,11 @@ impl SortOptions {
     }
 }
 
+/// Bits of indices below `len`.
+pub(super) fn index_bits(len: usize) -> u32 {
+    usize::BITS - len.saturating_sub(1).leading_zeros()
+}
+
 /// The keys, sorted, in a new vector. Equal keys, also those that differ in other bits only, keep their order.
 ///
 /// Reads and writes the keys once for each eight bits. Beside the result it takes

@@ -20,6 +20,10 @@ kernel! {
         pub piece_rows: GlobalMut<u32>,
         /// Output: the number of each piece within its row.
         pub piece_ranks: GlobalMut<u32>,
+        /// Output: the column of each piece's first nonzero.
+        pub piece_columns: GlobalMut<u32>,
+        /// Output: the number of each piece.
+        pub piece_numbers: GlobalMut<u32>,
         /// Pieces that the lists have room for; all or none.
         pub room: u32,
         /// The most nonzeros of a row that is not long.
@@ -39,9 +43,11 @@ impl<O: Offset> SpmmLongRows<O> {
     #[inline(always)]
     fn list_long_rows<const BLOCK: usize>(self, _: Arena) {
         let row = thread::block() as usize * BLOCK + thread::index() as usize;
-        let mut pieces = 0;
+        let (mut pieces, mut begin) = (0, 0);
         if row < self.pattern.rows as usize {
-            let len = self.pattern.row_len(row) as usize;
+            let bounds = self.pattern.row_bounds(row);
+            let len = bounds.1 - bounds.0;
+            begin = bounds.0;
             if len > self.longest as usize {
                 pieces = ((len - 1) >> self.piece_log2) as u32 + 1;
             }
@@ -61,8 +67,12 @@ impl<O: Offset> SpmmLongRows<O> {
         if first < self.room {
             let mut rank = 0;
             while rank < pieces {
-                self.piece_rows.store((first + rank) as usize, row as u32);
-                self.piece_ranks.store((first + rank) as usize, rank);
+                let piece = (first + rank) as usize;
+                let nonzero = begin + ((rank as usize) << self.piece_log2);
+                self.piece_rows.store(piece, row as u32);
+                self.piece_ranks.store(piece, rank);
+                self.piece_columns.store(piece, self.pattern.column_indices.load(nonzero));
+                self.piece_numbers.store(piece, first + rank);
                 rank += 1;
             }
         }

@@ -19,6 +19,9 @@ parameters! {
         pub rows: Global<u32>,
         /// The number of each piece within its row, likewise.
         pub ranks: Global<u32>,
+        /// The pieces in the order in which they are summed: by their first columns, so that blocks that run at once gather
+        /// from one part of B.
+        pub order: Global<u32>,
         /// One part per piece and column, and one sum per piece and tile of columns, of which a row's first is used.
         pub sums: TaggedWords,
         /// Pieces.
@@ -42,6 +45,8 @@ impl Pieces {
 #[derive(Clone, Copy, Default)]
 struct Piece {
     row: usize,
+    /// Its number.
+    index: u32,
     /// Its first nonzero.
     begin: usize,
     len: u32,
@@ -52,10 +57,11 @@ struct Piece {
 
 impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
     #[inline(always)]
-    fn piece(self, index: u32) -> Piece {
-        if index >= self.pieces.count {
+    fn piece(self, place: u32) -> Piece {
+        if place >= self.pieces.count {
             return Piece::default();
         }
+        let index = self.pieces.order.load(place as usize);
         let row = self.pieces.rows.load(index as usize) as usize;
         let rank = self.pieces.ranks.load(index as usize);
         let row_begin = self.matrix.row_offsets.load(row).to_usize();
@@ -65,6 +71,7 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
         let most = 1 << self.pieces.len_log2;
         Piece {
             row,
+            index,
             begin: row_begin + before,
             len: if left < most { left as u32 } else { most as u32 },
             first: index - rank,
@@ -81,8 +88,7 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
         block: u32,
     ) {
         let group = self.pieces.group;
-        let index = block * (BLOCK as u32 >> group.lanes_log2()) + group.index();
-        let piece = self.piece(index);
+        let piece = self.piece(block * (BLOCK as u32 >> group.lanes_log2()) + group.index());
         let is_last: Shared<u32> = arena.take(FLAG_BYTES / 4);
         let staged = stage::<S, BLOCK>(arena, group.lanes_log2(), self.stretch(piece.begin, piece.len));
         let lane_b = if piece.len > 0 { self.b.skip_columns(lane.first()) } else { self.b };
@@ -92,7 +98,7 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
 
         if piece.count > 1 {
             if lane.is_inside && group.side() == 0 {
-                self.leave::<W>(index, lane, &sums);
+                self.leave::<W>(piece.index, lane, &sums);
             }
             if thread::index() & ((1 << group.lanes_log2()) - 1) == 0 {
                 let sum = lane.tile as usize * self.pieces.count as usize + piece.first as usize;

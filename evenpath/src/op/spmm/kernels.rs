@@ -42,7 +42,7 @@ impl<T: Storage> Kernels<T> {
     pub(super) fn analyze<S: Storage, O: Offset>(
         matrix: &DeviceCsr<S, O>,
         options: SpmmOptions,
-    ) -> Result<Self, DeviceError> {
+    ) -> Result<Self, OpError> {
         let device = matrix.device();
         let columns = options.columns.clamp(1, most_columns(matrix.rows().max(matrix.cols())));
         let mean = matrix.nnz() as f64 / matrix.rows().max(1) as f64;

@@ -3,8 +3,9 @@ use evenpath_kernels::spmm::{Group, LONG_COUNTERS, Pieces, SpmmLongRows};
 use evenpath_simt::thread::WARP_SIZE;
 
 use crate::device::{Device, DeviceError, DeviceVec};
-use crate::op::DeviceCsr;
+use crate::op::sort::{SortOptions, index_bits, sort_pairs_in_place};
 use crate::op::spmv::TaggedSums;
+use crate::op::{DeviceCsr, OpError};
 use crate::{Offset, Storage, Value};
 
 /// The range of the most steps of a group of lanes through a row that is not cut: enough that a row is worth a warp or a block
@@ -65,6 +66,9 @@ pub(super) struct LongRows {
     piece_rows: DeviceVec<u32>,
     /// Its number within the row.
     piece_ranks: DeviceVec<u32>,
+    /// The pieces in the order in which blocks take them: by their first columns, so that those that run at the same time gather from one
+    /// part of B, which the first-level caches then hold.
+    order: DeviceVec<u32>,
 }
 
 impl LongRows {
@@ -75,7 +79,7 @@ impl LongRows {
         multiprocessors: u32,
         group: Group,
         is_busy: bool,
-    ) -> Result<Self, DeviceError> {
+    ) -> Result<Self, OpError> {
         let (rows, nonzeros) = (matrix.rows(), matrix.nnz());
         let mut found = Self {
             longest: longest_row((rows, nonzeros), multiprocessors, group, is_busy),
@@ -84,6 +88,7 @@ impl LongRows {
             piece_log2: block_piece_log2(nonzeros, multiprocessors),
             piece_rows: matrix.device().uninitialized(0)?,
             piece_ranks: matrix.device().uninitialized(0)?,
+            order: matrix.device().uninitialized(0)?,
         };
         let [count, mut pieces] = found.count(matrix)?;
         if count == 0 {
@@ -102,8 +107,20 @@ impl LongRows {
         found.count = u64::from(count);
         found.piece_rows = matrix.device().uninitialized(pieces as usize)?;
         found.piece_ranks = matrix.device().uninitialized(pieces as usize)?;
-        found.launch(matrix)?;
+        found.order = matrix.device().uninitialized(pieces as usize)?;
+        let mut first_columns = matrix.device().uninitialized(pieces as usize)?;
+        found.launch(matrix, &mut first_columns)?;
+        if !found.run_at_once(multiprocessors) {
+            let bits = SortOptions::default().with_bits(0..index_bits(matrix.cols()));
+            sort_pairs_in_place(&mut first_columns, &mut found.order, bits)?;
+        }
         Ok(found)
+    }
+
+    /// Whether all pieces are summed at the same time, so that their order does not matter.
+    fn run_at_once(&self, multiprocessors: u32) -> bool {
+        let of_a_block = 1 << (BLOCK_PIECE[0] - self.lanes_log2);
+        self.pieces() as u64 <= u64::from(multiprocessors) * BUSY_BLOCKS * of_a_block
     }
 
     /// How many rows are long, and how many pieces they are; without room for them.
@@ -111,14 +128,15 @@ impl LongRows {
         if matrix.nnz() <= self.longest as usize {
             return Ok([0, 0]);
         }
-        let counters = self.launch(matrix)?.download()?;
+        let counters = self.launch(matrix, &mut matrix.device().uninitialized(0)?)?.download()?;
         Ok([counters[0], counters[1]])
     }
 
-    /// Lists the pieces as far as there is room for all; the counters.
+    /// Lists the pieces, in order of their rows, and their first columns, as far as there is room for all; the counters.
     fn launch<S: Storage, O: Offset>(
         &mut self,
         matrix: &DeviceCsr<S, O>,
+        first_columns: &mut DeviceVec<u32>,
     ) -> Result<DeviceVec<u32>, DeviceError> {
         let device = matrix.device();
         let launch = device.kernel().threads(matrix.rows())?;
@@ -128,6 +146,8 @@ impl LongRows {
             counters: counters.as_global_mut(),
             piece_rows: self.piece_rows.as_global_mut(),
             piece_ranks: self.piece_ranks.as_global_mut(),
+            piece_columns: first_columns.as_global_mut(),
+            piece_numbers: self.order.as_global_mut(),
             room: self.piece_rows.len() as u32,
             longest: self.longest,
             piece_log2: self.piece_log2,
@@ -160,6 +180,7 @@ impl LongRows {
         Pieces {
             rows: self.piece_rows.as_global(),
             ranks: self.piece_ranks.as_global(),
+            order: self.order.as_global(),
             sums,
             count: self.pieces() as u32,
             len_log2: self.piece_log2,
@@ -182,7 +203,7 @@ impl LongRows {
     }
 
     pub(super) fn bytes(&self) -> u64 {
-        self.piece_rows.bytes() + self.piece_ranks.bytes()
+        self.piece_rows.bytes() + self.piece_ranks.bytes() + self.order.bytes()
     }
 }
 

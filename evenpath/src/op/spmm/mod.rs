@@ -138,7 +138,7 @@ impl<S: Storage, O: Offset> DeviceCsr<S, O> {
     ///
     /// # Errors
     ///
-    /// If there is no memory for the workspace (8 bytes and `columns` sums, twice as long as an element, a piece of a long row,
+    /// If there is no memory for the workspace (12 bytes and `columns` sums, twice as long as an element, a piece of a long row,
     /// which mostly has 128 nonzeros or more, and B once more if it is stored by columns), or the device was lost.
     pub fn plan_spmm<T: SpmmOperand<S>>(&self, options: SpmmOptions) -> Result<SpmmPlan<S, T, O>, OpError> {
         let start = self.device().record()?;

@@ -9,7 +9,7 @@ use super::tiles::SortedTiles;
 use crate::device::{Device, DeviceSlice, DeviceVec, Kernels};
 use crate::op::radix_sort::pair_kernels;
 use crate::op::scan::Operator;
-use crate::op::sort::{SortKey, SortOptions, sort_pairs};
+use crate::op::sort::{SortKey, SortOptions, index_bits, sort_pairs};
 use crate::op::{OpError, reduce};
 use crate::{Offset, Value};
 
@@ -47,11 +47,6 @@ struct UniqueKeys {
 enum Keys {
     Narrow(DeviceVec<u32>),
     Wide(DeviceVec<u64>),
-}
-
-/// Bits of indices below `len`.
-pub(super) fn index_bits(len: usize) -> u32 {
-    usize::BITS - len.saturating_sub(1).leading_zeros()
 }
 
 impl CutEntries {

@@ -5,7 +5,6 @@ use std::sync::OnceLock;
 use evenpath_kernels::reduce::ReduceByKey;
 use evenpath_kernels::spgemm::two_level_sort::{ExpandProducts, ListEntries, SplitKeys, WeighEntries};
 
-use super::cut_rows::index_bits;
 use super::rows::MAX_PRODUCTS;
 use super::setup::{Entries, Weighed, tile_len};
 use crate::device::{DeviceVec, Kernels};
@@ -13,7 +12,7 @@ use crate::op::device_csr::Pattern;
 use crate::op::radix_sort::pair_kernels;
 use crate::op::requirement::Requirement;
 use crate::op::scan::{Operator, sum_kernel};
-use crate::op::sort::{SortOptions, sort_pairs, temporary_bytes_pairs};
+use crate::op::sort::{SortOptions, index_bits, sort_pairs, temporary_bytes_pairs};
 use crate::op::spgemm::SpgemmMethod;
 use crate::op::spgemm::base::{Arrays, Product, Workspace, result_arrays};
 use crate::op::spgemm::strategy::{Found, Info, Strategy};
