@@ -355,13 +355,13 @@ fn memory_that_is_not_there_is_an_error() {
     let device = Device::simulated(evenpath::device::SimulatedOptions::default().with_multiprocessors(1));
     let a: Csr<f64> = with_row_lengths(600, &[3, 600]);
     let matrix = device.upload(&a).expect("upload");
-    let b = device.zeros_dense::<f64>(600, 8, Layout::ColumnMajor).expect("zeros");
-    let mut c = device.zeros_dense(2, 8, Layout::RowMajor).expect("zeros");
-    let plan = matrix.plan_spmm(SpmmOptions::default().with_columns(8)).expect("plan");
+    let b = device.zeros_dense::<f64>(600, 16, Layout::ColumnMajor).expect("zeros");
+    let mut c = device.zeros_dense(2, 16, Layout::RowMajor).expect("zeros");
+    let plan = matrix.plan_spmm(SpmmOptions::default().with_columns(16)).expect("plan");
     device.set_memory_limit(Some(device.memory().expect("memory").in_use + 1000));
     let error = plan.run(1.0, &b, 0.0, &mut c).expect_err("no room for B by rows");
     assert!(matches!(error, OpError::Device(DeviceError::MemoryLimit { .. })), "{error}");
-    let options = SpmmOptions::default().with_columns(8).with_layout(Layout::ColumnMajor);
+    let options = SpmmOptions::default().with_columns(16).with_layout(Layout::ColumnMajor);
     assert!(matrix.plan_spmm::<f64>(options).is_err());
     device.set_memory_limit(None);
     plan.run(1.0, &b, 0.0, &mut c).expect("there is room now");
@@ -370,16 +370,16 @@ fn memory_that_is_not_there_is_an_error() {
 #[test]
 fn a_plan_says_what_it_chose() {
     for under_test in kernel_devices() {
-        let a: Csr<f32> = with_row_lengths(600, &among_empty_rows(&[3, 600, 0, PIECE + 1]));
+        let a: Csr<f32> = with_row_lengths(600, &among_empty_rows(&[3, 600, 300, 0, PIECE + 1]));
         let matrix = under_test.device.upload(&a).expect("upload");
         let options =
             SpmmOptions::default().with_columns(8).with_layout(Layout::ColumnMajor).with_multiprocessors(1);
         let info = matrix.plan_spmm::<f32>(options).expect("plan").info().expect("info");
-        assert_eq!((info.long_rows, info.pieces, info.longest), (2, 7, 32));
+        assert_eq!((info.long_rows, info.pieces, info.longest), (3, 10, 32));
         assert_eq!(info.longest_piece, PIECE as u32);
-        assert_eq!(info.workspace_bytes, 7 * (12 + 8 * 8 + 4) + 600 * 8 * 4);
+        assert_eq!(info.workspace_bytes, 10 * (12 + 8 * 8 + 4) + 600 * 8 * 4);
         assert!(
-            info.to_string().contains("2 rows of more than 32 nonzeros in 7 pieces of up to 128"),
+            info.to_string().contains("3 rows of more than 32 nonzeros in 10 pieces of up to 128"),
             "{info}"
         );
         // If no row takes many steps, none is cut: here with steps of one nonzero, and of sixteen.

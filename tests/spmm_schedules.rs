@@ -132,18 +132,24 @@ fn a_row_of_many_pieces() {
 /// are not cut.
 #[test]
 fn more_pieces_than_are_summed_at_once() {
-    let lengths: Vec<usize> = [700, 0, 650, 3, 540, 700, 129].repeat(4);
-    let products = [
-        (8, Layout::RowMajor, Layout::RowMajor),
-        (34, Layout::RowMajor, Layout::ColumnMajor),
-        (32, Layout::ColumnMajor, Layout::ColumnMajor),
-    ];
-    check_for_one_multiprocessor((700, &lengths), &products, true);
     for under_test in kernel_devices() {
-        let matrix = under_test.device.upload(&with_row_lengths::<f64, u32>(700, &lengths)).expect("upload");
-        let plan = matrix.plan_spmm::<f64>(SpmmOptions::default().with_multiprocessors(1)).expect("plan");
-        let pieces = plan.info().expect("info").pieces;
-        assert!(pieces > 4 * 8, "{pieces} pieces, of which a warp each is summed by eight blocks of four");
+        let device = &under_test.device;
+        let a: Csr<f64> = with_row_lengths(700, &[700, 0, 650, 3, 540, 700, 129].repeat(5));
+        let matrix = device.upload(&a).expect("upload");
+        for (columns, b_layout, c_layout) in [
+            (40, Layout::RowMajor, Layout::RowMajor),
+            (40, Layout::RowMajor, Layout::ColumnMajor),
+            (67, Layout::ColumnMajor, Layout::RowMajor),
+        ] {
+            let options = SpmmOptions::default().with_columns(columns).with_layout(b_layout);
+            let plan = matrix.plan_spmm(options.with_multiprocessors(1)).expect("plan");
+            for beta in [0.0, -0.5] {
+                let case = Case { a: &a, columns, b_layout, c_layout, gap: 0, alpha: 1.5, beta };
+                case.check_plan::<f64>(device, &plan);
+            }
+            let pieces = plan.info().expect("info").pieces;
+            assert!(pieces > 32, "{pieces} pieces are not more than eight blocks of four warps sum");
+        }
     }
 }
 

@@ -47,8 +47,8 @@ impl<T: Storage> Kernels<T> {
         let columns = options.columns.clamp(1, most_columns(matrix.rows().max(matrix.cols())));
         let mean = matrix.nnz() as f64 / matrix.rows().max(1) as f64;
         let multiprocessors = options.multiprocessors.unwrap_or(device.properties().multiprocessors);
-        let copies =
-            options.layout == Layout::ColumnMajor && !reads_columns(matrix.nnz(), columns, multiprocessors);
+        let copies = options.layout == Layout::ColumnMajor
+            && !reads_columns(matrix.nnz(), (matrix.cols(), columns), T::SIZE, multiprocessors);
         // Operands may have to be moved by elements; the group of a run is the wider then.
         let moves = Moves::new::<T>(options.layout == Layout::ColumnMajor && !copies, &[columns]);
         let room = room(multiprocessors, matrix.rows());
@@ -91,7 +91,7 @@ impl<T: Storage> Kernels<T> {
         let mut b_by_rows = self.b_by_rows.lock().unwrap_or_else(PoisonError::into_inner);
         let pass_columns = self.columns.min(b.cols());
         let copies = b.layout() == Layout::ColumnMajor
-            && !reads_columns(product.matrix.nnz(), pass_columns, self.multiprocessors);
+            && !reads_columns(product.matrix.nnz(), (b.rows(), pass_columns), T::SIZE, self.multiprocessors);
         if copies && b_by_rows.is_empty() {
             *b_by_rows = workspace(device, b.rows(), self.columns)?;
         }

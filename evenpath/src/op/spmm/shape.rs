@@ -188,11 +188,20 @@ const MOST_PASSES: f64 = 4.0;
 
 /// Elements of B that may be loaded by columns for each multiprocessor, one sector of memory for each: about what the copy of B
 /// to rows takes, most of which is a launch.
-const STRIDED_LOADS: u128 = 4096;
+const STRIDED_LOADS: u128 = 8192;
 
-/// Whether a B of `columns` columns, stored by columns, is read as it is, instead of being copied to rows first.
-pub(super) fn reads_columns(nonzeros: usize, columns: usize, multiprocessors: u32) -> bool {
-    nonzeros as u128 * columns as u128 <= u128::from(multiprocessors) * STRIDED_LOADS
+/// Whether a B of `rows` rows and `columns` columns, stored by columns, is read as it is, instead of being copied to rows first: where few
+/// of its elements are, or where their sectors are fewer bytes than the copy reads and writes.
+pub(super) fn reads_columns(
+    nonzeros: usize,
+    (rows, columns): (usize, usize),
+    element_bytes: usize,
+    multiprocessors: u32,
+) -> bool {
+    let are_few = nonzeros as u128 * columns as u128 <= u128::from(multiprocessors) * STRIDED_LOADS;
+    // Of each column.
+    let copied = 2 * rows as u128 * element_bytes as u128;
+    are_few || nonzeros as u128 * u128::from(SECTOR) <= copied
 }
 
 /// Bytes of B, in whole sectors, that each multiprocessor gathers if pieces have a launch of their own: about 30 µs of work on an
@@ -298,10 +307,17 @@ mod tests {
 
     #[test]
     fn columns_are_read_where_few_elements_are() {
-        assert!(reads_columns(100_000, 4, 132) && !reads_columns(1_000_000, 4, 132));
-        assert!(reads_columns(10_000, 32, 132) && !reads_columns(100_000, 32, 132));
-        assert!(reads_columns(0, 1, 0) && !reads_columns(1, 1, 0));
-        assert!(!reads_columns(usize::MAX, usize::MAX, u32::MAX));
+        let reads = |nonzeros, columns| reads_columns(nonzeros, (50_000, columns), 8, 132);
+        assert!(reads(100_000, 4) && !reads(1_000_000, 4));
+        assert!(reads(10_000, 32) && !reads(100_000, 32));
+        assert!(reads_columns(0, (0, 1), 8, 0) && !reads_columns(1, (1, 1), 8, 0));
+        assert!(!reads_columns(usize::MAX, (1, usize::MAX), 8, u32::MAX));
+        // Of a B of two million rows, a million elements of a column are not read, whatever the columns.
+        for columns in [1, 32, 1 << 20] {
+            assert!(reads_columns(1_000_000, (2_000_000, columns), 8, 1));
+            assert!(!reads_columns(1_000_001, (2_000_000, columns), 8, 1));
+            assert!(!reads_columns(1_000_000, (2_000_000, columns), 4, 1), "in f32 the copy is half");
+        }
     }
 
     #[test]
