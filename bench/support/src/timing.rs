@@ -14,7 +14,7 @@ pub const SAMPLE_MS: f64 = 0.5;
 const MOST_RUNS: usize = 1000;
 /// A contender is warm when two successive samples differ by at most this fraction of the longer one.
 pub const WARM: f64 = 0.1;
-/// Samples after which a contender counts as warm anyway. If only one is to be taken, one is enough: nobody asks for precision.
+/// Samples after which a contender counts as warm anyway. Before a single sample, there is one.
 const MOST_WARM_UPS: usize = 12;
 
 /// Makes this many successive runs and returns their milliseconds, all together.
@@ -162,7 +162,8 @@ impl<'t, E> Racer<'t, E> {
             self.best = Some(vec![ms]);
             return Ok(());
         }
-        for _ in 0..if repetitions.most > 1 { MOST_WARM_UPS } else { 1 } {
+        let most = if repetitions.most > 1 { MOST_WARM_UPS } else { 1 };
+        for _ in 0..most {
             self.runs = runs_of_sample(ms);
             let before = std::mem::replace(&mut ms, (self.timed)(self.runs)? / self.runs as f64);
             if (before - ms).abs() <= WARM * before.max(ms) {
@@ -289,7 +290,7 @@ mod tests {
         let alternating = |run| if run % 2 == 0 { 1.0 } else { 3.0 };
         let (found, _) = times(limited(), alternating);
         assert!(found.is_wide() && found.len() >= 3, "{found:?}");
-        // For one sample, nobody waits until they do.
+        // A single sample comes after one warm-up, whether they agree or not.
         let (found, runs) = times(Repetitions::from(1), alternating);
         assert_eq!((found.len(), runs), (1, 4));
     }

@@ -294,10 +294,7 @@ mod tests {
         let products = &tables[2];
         let of = |heading: &str| {
             let place = products.columns.iter().position(|column| column == heading);
-            number(
-                &products.rows[0]
-                    [place.unwrap_or_else(|| panic!("no `{heading}` in {:?}", products.columns))],
-            )
+            number(&products.rows[0][place.expect("a column")])
         };
         for method in ["two-level sort", "global sort", "automatic"] {
             let speed_up = of("one CPU thread, ms") / of(&format!("{method}, ms"));
