@@ -382,23 +382,16 @@ fn a_plan_says_what_it_chose() {
             info.to_string().contains("3 rows of more than 32 nonzeros in 10 pieces of up to 128"),
             "{info}"
         );
-        // If no row takes many steps, none is cut: here with steps of one nonzero, and of sixteen.
-        let a: Csr<f32> = with_row_lengths(600, &among_empty_rows(&[3, 32]));
-        let matrix = under_test.device.upload(&a).expect("upload");
-        let info = matrix
-            .plan_spmm::<f32>(SpmmOptions::default().with_columns(8).with_multiprocessors(1))
-            .expect("plan")
-            .info()
-            .expect("info");
-        assert_eq!((info.pieces, info.longest), (0, 32));
-        let a: Csr<f32> = with_row_lengths(600, &[400, 500, 300]);
-        let matrix = under_test.device.upload(&a).expect("upload");
-        let info = matrix
-            .plan_spmm::<f32>(SpmmOptions::default().with_columns(8).with_multiprocessors(1))
-            .expect("plan")
-            .info()
-            .expect("info");
-        assert_eq!((info.pieces, info.longest), (0, 512));
+        // If no row takes many steps, none is cut: here with steps of one nonzero, of sixteen, and of 64, by rows that have a block each.
+        for (lengths, longest) in
+            [(among_empty_rows(&[3, 32]), 32), (vec![90, 100, 70], 512), (vec![400, 500, 300], 2048)]
+        {
+            let a: Csr<f32> = with_row_lengths(600, &lengths);
+            let matrix = under_test.device.upload(&a).expect("upload");
+            let options = SpmmOptions::default().with_columns(8).with_multiprocessors(1);
+            let info = matrix.plan_spmm::<f32>(options).expect("plan").info().expect("info");
+            assert_eq!((info.pieces, info.longest), (0, longest));
+        }
     }
 }
 

@@ -97,6 +97,35 @@ fn rows_in_stages() {
     check_for_one_multiprocessor((130, &lengths[..67]), &products, false);
 }
 
+/// The same with rows of pieces among them, in one launch even where much is gathered.
+#[test]
+fn rows_in_stages_with_pieces() {
+    let mut lengths = [128, 0, 127, 65, 64, 63, 33, 32, 100, 96].repeat(7);
+    (lengths[3], lengths[40], lengths[69]) = (2 * PIECE, PIECE + 1, 5 * PIECE);
+    let products = [
+        (32, Layout::RowMajor, Layout::RowMajor),
+        (40, Layout::RowMajor, Layout::ColumnMajor),
+        (136, Layout::ColumnMajor, Layout::RowMajor),
+    ];
+    check_for_one_multiprocessor((6 * PIECE, &lengths), &products, true);
+}
+
+/// So few long rows that each has a block: of more nonzeros than a block stages, of fewer than it has warps, and of pieces.
+#[test]
+fn rows_of_a_block_each() {
+    let mut lengths = [300, 512, 0, 500, 129, 200, 1, 490, 128, 4];
+    let products = [
+        (4, Layout::RowMajor, Layout::RowMajor),
+        (32, Layout::RowMajor, Layout::RowMajor),
+        (40, Layout::RowMajor, Layout::ColumnMajor),
+        (66, Layout::RowMajor, Layout::RowMajor),
+        (32, Layout::ColumnMajor, Layout::RowMajor),
+    ];
+    check_for_one_multiprocessor((600, &lengths), &products, false);
+    (lengths[3], lengths[7]) = (513, 1100);
+    check_for_one_multiprocessor((1200, &lengths), &products[1..4], true);
+}
+
 /// Blocks of several short rows for each group, also where their nonzeros are more than a block stages, with long rows among them.
 #[test]
 fn short_rows_in_passes() {

@@ -20,7 +20,7 @@ kernel! {
     /// [`Packets`] where rows of B and C begin at multiples of 16 bytes and `columns` is as many bytes, [`Strided`] for a B by
     /// columns where their number is a multiple of a lane's, [`Elements`] elsewhere; each for a matrix that may have pieces, which
     /// costs registers, and the first and the last also for one that has none. [`InStages`] is the first for blocks whose nonzeros
-    /// are too many for their shared memory, [`InPasses`] for short rows.
+    /// may be too many for their shared memory, [`InPasses`] for short rows.
     pub struct SpmmRows<S: Stored, T: Stored, O: Offset> {
         /// A.
         pub matrix: CsrView<S, O>,
@@ -36,7 +36,7 @@ kernel! {
         pub c_by_columns: u32,
         /// The most nonzeros of a row that is not long.
         pub longest: u32,
-        /// The lanes of a row, at most a warp.
+        /// The lanes of a row, at most a warp; or a block, if C is by rows and rows are neither in stages nor in passes.
         pub group: Group,
         /// log2 of the rows that a group sums [in passes](InPasses), at most that of its lanes; else 0.
         pub passes_log2: u32,
@@ -96,6 +96,18 @@ kernel! {
         spmm_stages_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = PacketStages, 128 x 1 resident 7;
         spmm_stages_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = PacketStages, 128 x 1 resident 8;
         spmm_stages_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = PacketStages, 128 x 1 resident 8;
+        spmm_stage_pieces_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = PacketStagePieces, 128 x 1 resident 8;
+        spmm_stage_pieces_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = PacketStagePieces, 128 x 1 resident 8;
+        spmm_stage_pieces_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = PacketStagePieces, 128 x 1 resident 8;
+        spmm_stage_pieces_f64_u64 in spmm_f64: <S = f64, T = f64, O = u64>, with P = PacketStagePieces, 128 x 1 resident 8;
+        spmm_stage_pieces_f16_u32 in spmm_f16: <S = f16, T = f16, O = u32>, with P = PacketStagePieces, 128 x 1 resident 8;
+        spmm_stage_pieces_f16_u64 in spmm_f16: <S = f16, T = f16, O = u64>, with P = PacketStagePieces, 128 x 1 resident 8;
+        spmm_stage_pieces_f16_f32_u32 in spmm_f16_f32: <S = f16, T = f32, O = u32>, with P = PacketStagePieces, 128 x 1 resident 8;
+        spmm_stage_pieces_f16_f32_u64 in spmm_f16_f32: <S = f16, T = f32, O = u64>, with P = PacketStagePieces, 128 x 1 resident 8;
+        spmm_stage_pieces_bf16_u32 in spmm_bf16: <S = bf16, T = bf16, O = u32>, with P = PacketStagePieces, 128 x 1 resident 7;
+        spmm_stage_pieces_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = PacketStagePieces, 128 x 1 resident 7;
+        spmm_stage_pieces_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = PacketStagePieces, 128 x 1 resident 8;
+        spmm_stage_pieces_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = PacketStagePieces, 128 x 1 resident 8;
         spmm_row_elements_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = Elements, 128 x 1 resident 10;
         spmm_row_elements_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = Elements, 128 x 1 resident 10;
         spmm_row_elements_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = Elements, 128 x 1 resident 10;
@@ -170,6 +182,7 @@ pub struct WithPieces<P>(PhantomData<P>);
 impl<P: Variant> Variant for WithPieces<P> {
     type Width = P::Width;
     const HAS_PIECES: bool = true;
+    const IN_STAGES: bool = P::IN_STAGES;
     const IN_PASSES: bool = P::IN_PASSES;
 }
 
@@ -195,6 +208,7 @@ type PacketPieces = WithPieces<Packets>;
 type ElementPieces = WithPieces<Elements>;
 type StridedPieces = WithPieces<Strided>;
 type PacketStages = InStages<Packets>;
+type PacketStagePieces = WithPieces<InStages<Packets>>;
 type PacketPasses = InPasses<Packets>;
 type PacketPassPieces = WithPieces<InPasses<Packets>>;
 
@@ -282,6 +296,10 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
             self.sum_with_block::<P::Width, BLOCK>(arena, first_row..end_row, (begin, len), lane_b)
         };
         group.reduce::<P::Width, T>(&mut sums);
+        if !P::IN_STAGES {
+            // A group may be a block.
+            group.reduce_warps::<P::Width, T, BLOCK>(arena, &mut sums);
+        }
 
         // 3. Store: rows of C directly, columns by way of shared memory.
         if self.c_by_columns == 0 {

@@ -52,7 +52,8 @@ impl<T: Storage> Kernels<T> {
         // Operands may have to be moved by elements; the group of a run is the wider then.
         let moves = Moves::new::<T>(options.layout == Layout::ColumnMajor && !copies, &[columns]);
         let room = room(multiprocessors, matrix.rows());
-        let block_size = device.variant::<SpmmRows<T, T, O>>(moves.variant(Rows::Alone)).info().block_size;
+        let block_size =
+            device.variant::<SpmmRows<T, T, O>>(moves.variant(Rows::AtOnce, false)).info().block_size;
         let most_lanes_log2 = most_lanes_log2(options.layout, block_size, T::SIZE);
         let group = group(columns as u32, moves.width, mean, room, most_lanes_log2);
         let long_rows =
@@ -137,16 +138,16 @@ impl<T: Storage> Kernels<T> {
         let multiples = [columns.len(), loaded[0], loaded[1], stored[0], stored[1]];
         let moves = Moves::new::<T>(is_strided, &multiples);
         let pass_columns = columns.len() as u32;
-        let variant = |rows| device.variant::<SpmmRows<S, T, O>>(moves.variant(rows));
+        let variant = |rows, has_pieces| device.variant::<SpmmRows<S, T, O>>(moves.variant(rows, has_pieces));
         let has_pieces = self.long_rows.pieces() > 0;
-        let block_size = variant(Rows::Alone.with_pieces()).info().block_size;
+        let block_size = variant(Rows::AtOnce, true).info().block_size;
         let most_lanes_log2 = most_lanes_log2(product.c.layout(), block_size, T::SIZE);
         let group = group(pass_columns, moves.width, self.mean, self.room, most_lanes_log2);
         let tiles = pass_columns.div_ceil(moves.width << group.columns_log2) as usize;
-        let is_split = has_pieces && is_split(matrix.nnz(), columns.len() * T::SIZE, self.multiprocessors);
-        let rows = Rows::without_pieces(group, self.mean, self.room, block_size);
-        let rows = if has_pieces && !is_split { rows.with_pieces() } else { rows };
-        let rows = if by_columns { rows.in_one_pass() } else { moves.passes(rows) };
+        let rows = Rows::new(group, self.mean, self.room, block_size, has_pieces);
+        let rows = moves.rows(if by_columns { rows.in_one_pass() } else { rows });
+        let is_split =
+            has_pieces && is_split(rows, matrix.nnz(), columns.len() * T::SIZE, self.multiprocessors);
         let block_rows = ((block_size >> group.lanes_log2()) as usize) << rows.passes_log2();
         let row_blocks = matrix.rows().div_ceil(block_rows);
         let piece_blocks = self.long_rows.blocks(block_size);
@@ -166,13 +167,13 @@ impl<T: Storage> Kernels<T> {
         };
         // The grids are checked before C is written.
         let (launch, kernel) = if is_split {
-            let launch = variant(Rows::Alone.with_pieces()).blocks(piece_blocks * tiles)?;
-            let rows = variant(rows).blocks(row_blocks * tiles)?;
+            let launch = variant(Rows::AtOnce, true).blocks(piece_blocks * tiles)?;
+            let rows = variant(rows, false).blocks(row_blocks * tiles)?;
             // SAFETY: as below.
             unsafe { launch.launch(SpmmRows { row_blocks: 0, ..all }) }?;
             (rows, SpmmRows { pieces: Pieces { count: 0, ..all.pieces }, ..all })
         } else {
-            (variant(rows).blocks((row_blocks + piece_blocks) * tiles)?, all)
+            (variant(rows, has_pieces).blocks((row_blocks + piece_blocks) * tiles)?, all)
         };
         // SAFETY: the views are of the matrix, of dense matrices whose shapes were checked, and of the plan's own
         // buffers; all are on this device, and buffers are freed in the stream's order. The matrix is valid, so every

@@ -20,7 +20,10 @@ const MOST_STEPS_IF_BUSY: u32 = 1 << 16;
 
 /// Rows this many times longer than the mean are cut, within the limits of [`MOST_STEPS`]: if all of very many rows are
 /// long, none is cut, because pieces of short rows cost more than the rows.
-const LONG_BY: f64 = 4.0;
+const LONG_BY: f64 = 2.0;
+
+/// A row may have one over this of a group's share of all steps, whatever the mean, within the lower limits of [`MOST_STEPS`].
+const SHARE_OF_LONG: u32 = 4;
 
 /// Warps of a multiprocessor that should have work. If nonzeros are too few for rows of [`LONG_BY`] times the mean, they
 /// are divided evenly among the groups.
@@ -41,7 +44,7 @@ fn longest_row((rows, nonzeros): (usize, usize), multiprocessors: u32, group: Gr
     // A warp takes a nonzero for each of its lanes over a column.
     let a_step = f64::from(multiprocessors) * BUSY_WARPS * f64::from(WARP_SIZE >> group.columns_log2);
     let share = (nonzeros as f64 / a_step) as u32;
-    let least = (share / 2).clamp(*MOST_STEPS.start(), MOST_STEPS_OF_MANY);
+    let least = (share / SHARE_OF_LONG).clamp(*MOST_STEPS.start(), MOST_STEPS_OF_MANY);
     let most = if is_busy { MOST_STEPS_IF_BUSY } else { *MOST_STEPS.end() };
     let steps = ((LONG_BY * mean_steps) as u32).min(share).clamp(least, most);
     steps.next_power_of_two() << group.side_log2
@@ -221,6 +224,8 @@ mod tests {
         assert_eq!(longest(20_000, 60_000, 5, 0), 32, "a long row among few short ones");
         assert_eq!(longest(100_000, 30_000_000, 5, 0), 512, "long rows, and enough of them");
         assert_eq!(longest(124, 90_000, 5, 0), 64, "few long rows");
+        assert_eq!(longest(25_000, 1_500_000, 4, 0), 128, "twice the mean");
+        assert_eq!(longest(25_000, 750_000, 4, 0), 64, "twice the mean");
         assert_eq!(longest(10_000, 700_000, 0, 3), 256, "eight nonzeros a step, of 32 rows a warp");
         assert_eq!(longest(0, 0, 5, 0), 32);
         assert_eq!(longest(1, 1 << 40, 5, 0), 512);
@@ -233,7 +238,7 @@ mod tests {
             longest_row((rows, nonzeros), 132, Group { columns_log2: 5, side_log2: 0 }, true)
         };
         assert_eq!(longest(2000, 4_000_000), 2048, "none of 2000");
-        assert_eq!(longest(100_000, 30_000_000), 2048, "four times the mean");
+        assert_eq!(longest(100_000, 30_000_000), 1024, "more than twice the mean");
         assert_eq!(longest(1_000_000, 20_000_000), 128);
         assert_eq!(longest(1 << 17, 1 << 45), 1 << 16);
     }

@@ -8,6 +8,13 @@ use crate::op::Layout;
 /// Lanes of a warp, as a power of two.
 const WARP_LOG2: u32 = 5;
 
+/// Mean lengths of rows that have a block each, if all these blocks run at once. A block of 128 threads stages as many nonzeros as the
+/// longest have.
+const BLOCK_ROWS: std::ops::RangeInclusive<f64> = 128.0..=512.0;
+
+/// Threads of blocks that a multiprocessor runs at once, over [`BUSY_THREADS`].
+const RESIDENT: f64 = 1.25;
+
 /// Steps of a lane through a row of mean length, as a power of two, about. With fewer, lanes wait more for a row's beginning
 /// and end than for its nonzeros.
 const STEPS_LOG2: u32 = 2;
@@ -23,13 +30,18 @@ const BUSY_THREADS: u64 = 1024;
 const SECTOR: u32 = 32;
 
 /// The group of lanes for products of `columns` columns, `width` of them per lane, with rows of `mean` nonzeros, of at
-/// most `1 << most_lanes_log2` lanes. There is room for `room` groups of one lane per row and packet of columns.
+/// most `1 << most_lanes_log2` lanes: a warp, or a block if these are more and rows are few and long. There is room for `room`
+/// groups of one lane per row and packet of columns.
 pub(super) fn group(columns: u32, width: u32, mean: f64, room: f64, most_lanes_log2: u32) -> Group {
-    let most_lanes_log2 = WARP_LOG2.min(most_lanes_log2);
+    let of_warp_log2 = WARP_LOG2.min(most_lanes_log2);
     let packets = columns.div_ceil(width);
-    let columns_log2 = packets.min(1 << most_lanes_log2).next_power_of_two().ilog2();
+    let columns_log2 = packets.min(1 << of_warp_log2).next_power_of_two().ilog2();
+    let run_at_once = RESIDENT * room >= f64::from(1_u32 << most_lanes_log2);
+    if most_lanes_log2 > WARP_LOG2 && run_at_once && BLOCK_ROWS.contains(&mean) {
+        return Group { columns_log2, side_log2: most_lanes_log2 - columns_log2 };
+    }
     let idle_log2 = ((room / f64::from(packets)) as u64).max(1).ilog2();
-    let side_lanes_log2 = SIDE_LANES_LOG2.max(columns_log2 + idle_log2).min(most_lanes_log2);
+    let side_lanes_log2 = SIDE_LANES_LOG2.max(columns_log2 + idle_log2).min(of_warp_log2);
     let most_side_log2 = side_lanes_log2.saturating_sub(columns_log2);
     let side_log2 = (mean as u64).max(1).ilog2().saturating_sub(STEPS_LOG2).min(most_side_log2);
     Group { columns_log2, side_log2 }
@@ -50,11 +62,11 @@ pub(super) fn is_busy(columns: u32, width: u32, room: f64) -> bool {
     waves >= FULL_WAVES * waves.ceil()
 }
 
-/// log2 of the most lanes of a group: a warp or, for a C by columns, those with which a block of `block_size` threads stores whole
-/// sectors of C's columns.
+/// log2 of the most lanes of a group: those of a block of `block_size` threads or, for a C by columns, at most a warp and as many as
+/// leave the block whole sectors of C's columns to store.
 pub(super) fn most_lanes_log2(layout: Layout, block_size: u32, element_bytes: usize) -> u32 {
     match layout {
-        Layout::RowMajor => WARP_LOG2,
+        Layout::RowMajor => block_size.ilog2(),
         Layout::ColumnMajor => (block_size * element_bytes as u32 / SECTOR).max(1).ilog2().min(WARP_LOG2),
     }
 }
@@ -90,76 +102,73 @@ impl Moves {
         }
     }
 
-    /// `rows`, in passes only where there is a kernel for it.
-    pub(super) fn passes(self, rows: Rows) -> Rows {
-        if self.access == Access::Packets { rows } else { rows.in_one_pass() }
+    /// `rows`, in stages and in passes only where there are kernels for it.
+    pub(super) fn rows(self, rows: Rows) -> Rows {
+        if self.access == Access::Packets { rows } else { Rows::AtOnce }
     }
 
-    /// The variant of the kernel for rows, and for pieces if there are any. There is one for strides, because it is for few
+    /// The variant of the kernel for rows, and for pieces if there may be any. There is one for strides, because it is for few
     /// nonzeros.
-    pub(super) fn variant(self, rows: Rows) -> &'static str {
+    pub(super) fn variant(self, rows: Rows, has_pieces: bool) -> &'static str {
         match (self.access, rows) {
-            (Access::Packets, Rows::Alone) => "Packets",
+            (Access::Packets, Rows::AtOnce) if has_pieces => "PacketPieces",
+            (Access::Packets, Rows::AtOnce) => "Packets",
+            (Access::Packets, Rows::InPasses { .. }) if has_pieces => "PacketPassPieces",
             (Access::Packets, Rows::InPasses { .. }) => "PacketPasses",
+            (Access::Packets, Rows::InStages) if has_pieces => "PacketStagePieces",
             (Access::Packets, Rows::InStages) => "PacketStages",
-            (Access::Packets, Rows::WithPieces { passes_log2: 0 }) => "PacketPieces",
-            (Access::Packets, Rows::WithPieces { .. }) => "PacketPassPieces",
-            (Access::Elements, Rows::Alone | Rows::InStages | Rows::InPasses { .. }) => "Elements",
-            (Access::Elements, Rows::WithPieces { .. }) => "ElementPieces",
+            (Access::Elements, _) if has_pieces => "ElementPieces",
+            (Access::Elements, _) => "Elements",
             (Access::Strided, _) => "StridedPieces",
         }
     }
 }
 
-/// What a launch sums.
+/// How a launch sums rows that are not long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rows {
-    /// Rows, of which a block stages the nonzeros at once.
-    Alone,
+    /// A block stages the nonzeros of its rows at once.
+    AtOnce,
     /// Short rows, of which each group sums several, one after the other.
     InPasses { passes_log2: u32 },
-    /// Rows whose nonzeros each group stages a part at a time.
+    /// Each group stages the nonzeros of its row a part at a time.
     InStages,
-    /// Pieces of long rows, and the other rows, in passes if they are more than one for each group.
-    WithPieces { passes_log2: u32 },
 }
 
 impl Rows {
-    /// Rows without pieces of `mean` nonzeros, a group of lanes each, in blocks of `block_size` threads, with [`room`] for `room` groups
-    /// of one lane. In stages where a block's nonzeros may be more than it stages at once, and what they gather of B is worth it; in
-    /// passes where they are so few that it can have several rows for each group, and there are enough such blocks.
-    pub(super) fn without_pieces(group: Group, mean: f64, room: f64, block_size: u32) -> Self {
+    /// Rows of `mean` nonzeros, a group of lanes each, in blocks of `block_size` threads, with [`room`] for `room` groups of one lane. In
+    /// stages where a block's nonzeros may be more than it stages at once, because they are many or, where some rows are cut into pieces,
+    /// uneven, and what they gather of B is worth it; in passes where they are so few that a block can have several rows for each
+    /// group, and there are enough such blocks.
+    pub(super) fn new(group: Group, mean: f64, room: f64, block_size: u32, has_pieces: bool) -> Self {
         let of_block = f64::from(block_size >> group.lanes_log2()) * mean;
         let staged = f64::from(block_size) * STAGED_BY_THREAD as f64;
         let is_wide = group.columns_log2 >= STAGES_COLUMNS_LOG2;
-        if is_wide && of_block > STAGED_AT_ONCE * staged {
+        let are_uneven = has_pieces && mean >= UNEVEN_IN_STAGES;
+        // A block that is one group stages what fits.
+        let is_warp = group.lanes_log2() <= WARP_LOG2;
+        if is_warp && is_wide && (are_uneven || of_block > STAGED_AT_ONCE * staged) {
             return Self::InStages;
         }
         match passes_log2(group, mean, room, STAGED_AT_ONCE * staged / of_block) {
-            0 => Self::Alone,
+            0 => Self::AtOnce,
             passes_log2 => Self::InPasses { passes_log2 },
         }
-    }
-
-    /// Rows without pieces as above, with them.
-    pub(super) fn with_pieces(self) -> Self {
-        Self::WithPieces { passes_log2: self.passes_log2() }
     }
 
     /// The same in one pass.
     pub(super) fn in_one_pass(self) -> Self {
         match self {
-            Self::InPasses { .. } => Self::Alone,
-            Self::WithPieces { .. } => Self::WithPieces { passes_log2: 0 },
-            Self::Alone | Self::InStages => self,
+            Self::InPasses { .. } => Self::AtOnce,
+            Self::AtOnce | Self::InStages => self,
         }
     }
 
     /// log2 of the rows of each group.
     pub(super) fn passes_log2(self) -> u32 {
         match self {
-            Self::InPasses { passes_log2 } | Self::WithPieces { passes_log2 } => passes_log2,
-            Self::Alone | Self::InStages => 0,
+            Self::InPasses { passes_log2 } => passes_log2,
+            Self::AtOnce | Self::InStages => 0,
         }
     }
 }
@@ -179,6 +188,9 @@ const STAGES_COLUMNS_LOG2: u32 = 2;
 /// How much of the memory for staged nonzeros those of a block take on average, at most, if they are staged at once: some blocks have
 /// more than others.
 const STAGED_AT_ONCE: f64 = 0.75;
+
+/// The mean length from which on uneven rows are faster in stages.
+const UNEVEN_IN_STAGES: f64 = 16.0;
 
 /// Nonzeros that a lane sums in all passes, at most. With more, what a block waits for is B, and not where its rows end.
 const STEPS_IN_PASSES: f64 = 24.0;
@@ -205,13 +217,14 @@ pub(super) fn reads_columns(
 }
 
 /// Bytes of B, in whole sectors, that each multiprocessor gathers if pieces have a launch of their own: about 30 µs of work on an
-/// H200. With more, another launch costs less than the registers that a kernel with pieces takes from the other rows.
+/// H200. With more, another launch costs less than the registers that a kernel with pieces takes from the other rows; but those in
+/// stages have as many with pieces as without.
 const SPLIT_BYTES: u128 = 1 << 20;
 
-/// Whether pieces are not in the launch of the rows, for rows of B of `row_bytes` bytes.
-pub(super) fn is_split(nonzeros: usize, row_bytes: usize, multiprocessors: u32) -> bool {
+/// Whether pieces are not in the launch of the other rows, which are summed as `rows` says, for rows of B of `row_bytes` bytes.
+pub(super) fn is_split(rows: Rows, nonzeros: usize, row_bytes: usize, multiprocessors: u32) -> bool {
     let gathered = nonzeros as u128 * row_bytes.max(SECTOR as usize) as u128;
-    gathered >= u128::from(multiprocessors) * SPLIT_BYTES
+    rows != Rows::InStages && gathered >= u128::from(multiprocessors) * SPLIT_BYTES
 }
 
 #[cfg(test)]
@@ -227,7 +240,7 @@ mod tests {
                 for mean in [0.0, 0.5, 1.0, 5.0, 27.0, 1e9] {
                     for (most, room) in (0..8).flat_map(|most| [0.0, 7.5, 1e9].map(|room| (most, room))) {
                         let group = group(columns, width, mean, room, most);
-                        assert!(group.lanes_log2() <= most.min(WARP_LOG2), "{group:?}");
+                        assert!(group.lanes_log2() <= most, "{group:?}");
                         let covered = u64::from(width) << group.columns_log2;
                         let most_covered = u64::from(width) << most.min(WARP_LOG2);
                         assert!(
@@ -245,24 +258,43 @@ mod tests {
         assert_eq!(group(32, 4, 5.9, small, 5), Group { columns_log2: 3, side_log2: 0 }, "few and short");
         assert_eq!(group(32, 4, 82.5, small, 4), Group { columns_log2: 3, side_log2: 1 });
         assert_eq!([8, 4, 2].map(|bytes| most_lanes_log2(Layout::ColumnMajor, 128, bytes)), [5, 4, 3]);
-        assert_eq!(most_lanes_log2(Layout::RowMajor, 128, 2), 5);
+        assert_eq!(most_lanes_log2(Layout::RowMajor, 128, 2), 7);
+    }
+
+    #[test]
+    fn few_long_rows_have_a_block_each() {
+        let lanes = |rows, mean, most| group(32, 2, mean, room(132, rows), most).lanes_log2();
+        assert_eq!([1320, 1321].map(|rows| lanes(rows, 300.0, 7)), [7, 4]);
+        assert_eq!([127.0, 128.0, 512.0, 513.0].map(|mean| lanes(500, mean, 7)), [5, 7, 7, 5]);
+        assert_eq!(lanes(500, 300.0, 5), 5, "C by columns");
+        let block = |columns| group(columns, 4, 300.0, 1e9, 7);
+        assert_eq!(block(1), Group { columns_log2: 0, side_log2: 7 });
+        assert_eq!(block(1000), Group { columns_log2: 5, side_log2: 2 });
+        assert_eq!(Rows::new(block(32), 300.0, 1e9, 128, true), Rows::AtOnce);
     }
 
     #[test]
     fn rows_that_a_block_may_not_hold_are_staged_in_parts() {
         let rows = |columns_log2, side_log2, mean| {
-            Rows::without_pieces(Group { columns_log2, side_log2 }, mean, 1.0, 128)
+            Rows::new(Group { columns_log2, side_log2 }, mean, 1.0, 128, false)
         };
-        assert_eq!(rows(4, 0, 48.0), Rows::Alone);
+        assert_eq!(rows(4, 0, 48.0), Rows::AtOnce);
         assert_eq!(rows(4, 0, 48.1), Rows::InStages);
-        assert_eq!((rows(2, 1, 33.0), rows(1, 2, 33.0)), (Rows::InStages, Rows::Alone));
-        assert_eq!(rows(2, 5, f64::INFINITY), Rows::InStages);
+        assert_eq!((rows(2, 1, 33.0), rows(1, 2, 33.0)), (Rows::InStages, Rows::AtOnce));
+        assert_eq!(rows(2, 3, f64::INFINITY), Rows::InStages);
+    }
+
+    #[test]
+    fn rows_among_longer_ones_are_staged_in_parts() {
+        let rows = |columns_log2, mean| Rows::new(Group { columns_log2, side_log2: 0 }, mean, 1.0, 128, true);
+        assert_eq!([15.9, 16.0].map(|mean| rows(4, mean)), [Rows::AtOnce, Rows::InStages]);
+        assert_eq!(rows(1, 16.0), Rows::AtOnce, "little of B for each nonzero");
     }
 
     #[test]
     fn short_rows_are_summed_in_passes() {
         let rows = |columns_log2, mean, room| {
-            Rows::without_pieces(Group { columns_log2, side_log2: 0 }, mean, room, 128).passes_log2()
+            Rows::new(Group { columns_log2, side_log2: 0 }, mean, room, 128, false).passes_log2()
         };
         assert_eq!(
             [0.0, 3.0, 6.0, 6.1, 12.0, 12.1, 500.0].map(|mean| rows(4, mean, 0.0)),
@@ -271,27 +303,29 @@ mod tests {
         assert_eq!([2.0, 4.0, 8.0, 8.1, 1e9].map(|room| rows(4, 3.0, room)), [2, 2, 1, 0, 0], "few rows");
         assert_eq!((rows(2, 3.0, 0.0), rows(2, 3.1, 0.0)), (2, 1), "a block has many rows");
         assert_eq!([0, 1].map(|columns_log2| rows(columns_log2, 1.0, 0.0)), [0, 1], "more rows than threads");
-        let few = Rows::without_pieces(Group { columns_log2: 4, side_log2: 1 }, 8.0, 0.0, 128);
+        let few = Rows::new(Group { columns_log2: 4, side_log2: 1 }, 8.0, 0.0, 128, false);
         assert_eq!(few, Rows::InPasses { passes_log2: 2 }, "two at a time");
     }
 
     #[test]
     fn each_kind_of_rows_has_a_kernel() {
         let passes = Rows::InPasses { passes_log2: 1 };
-        let all = [Rows::Alone, Rows::InStages, passes, Rows::Alone.with_pieces(), passes.with_pieces()];
-        let names = |access| {
-            all.map(|rows| {
+        let names = |access, has_pieces| {
+            [Rows::AtOnce, Rows::InStages, passes].map(|rows| {
                 let moves = Moves { access, width: 2 };
-                moves.variant(moves.passes(rows))
+                moves.variant(moves.rows(rows), has_pieces)
             })
         };
-        let of_packets = ["Packets", "PacketStages", "PacketPasses", "PacketPieces", "PacketPassPieces"];
-        assert_eq!(names(Access::Packets), of_packets);
-        let of_elements = ["Elements", "Elements", "Elements", "ElementPieces", "ElementPieces"];
-        assert_eq!(names(Access::Elements), of_elements);
-        assert_eq!(names(Access::Strided), ["StridedPieces"; 5]);
-        assert_eq!(passes.in_one_pass(), Rows::Alone);
-        assert_eq!(passes.with_pieces().in_one_pass(), Rows::Alone.with_pieces());
+        assert_eq!(names(Access::Packets, false), ["Packets", "PacketStages", "PacketPasses"]);
+        let of_pieces = ["PacketPieces", "PacketStagePieces", "PacketPassPieces"];
+        assert_eq!(names(Access::Packets, true), of_pieces);
+        assert_eq!(names(Access::Elements, false), ["Elements"; 3]);
+        assert_eq!(names(Access::Elements, true), ["ElementPieces"; 3]);
+        assert_eq!(
+            [false, true].map(|has_pieces| names(Access::Strided, has_pieces)),
+            [["StridedPieces"; 3]; 2]
+        );
+        assert_eq!(passes.in_one_pass(), Rows::AtOnce);
     }
 
     #[test]
@@ -330,6 +364,10 @@ mod tests {
 
     #[test]
     fn pieces_have_a_launch_where_there_is_much_to_do() {
+        let is_split = |nonzeros, bytes, multiprocessors| {
+            assert!(!super::is_split(Rows::InStages, nonzeros, bytes, multiprocessors));
+            super::is_split(Rows::AtOnce, nonzeros, bytes, multiprocessors)
+        };
         assert!(is_split(3_000_000, 128, 132) && !is_split(500_000, 128, 132));
         assert!(is_split(10_000_000, 4, 132) && !is_split(1_000_000, 4, 132));
         assert!(!is_split(0, 0, 132) && is_split(usize::MAX, usize::MAX, u32::MAX));
