@@ -183,10 +183,10 @@ impl<T: Storage> Kernels<T> {
     }
 }
 
-/// The most columns of a pass over matrices of `rows` rows: a grid has [`MAX_GRID`] blocks, each of at least 4 rows and
-/// 32 columns, or as many elements in another shape, and 32 bits count columns.
+/// The most columns of a pass over matrices of `rows` rows: a grid has [`MAX_GRID`] blocks, each of at least 32 columns, or as many
+/// elements in another shape, and 32 bits count columns. A block has one row if rows are few, and otherwise at least four.
 fn most_columns(rows: usize) -> usize {
-    (32 * (MAX_GRID as usize / rows.div_ceil(4).max(1))).min(1 << 31)
+    (32 * (MAX_GRID as usize / rows.max(1))).clamp(32, 1 << 31)
 }
 
 /// Cuts `columns` columns into passes of at most `limit`.
