@@ -12,7 +12,7 @@ const WARP_LOG2: u32 = 5;
 /// longest have.
 const BLOCK_ROWS: std::ops::RangeInclusive<f64> = 128.0..=512.0;
 
-/// Threads of blocks that a multiprocessor runs at once, over [`BUSY_THREADS`].
+/// Threads of the blocks that a multiprocessor runs at once, ten of 128, as a multiple of [`BUSY_THREADS`].
 const RESIDENT: f64 = 1.25;
 
 /// Steps of a lane through a row of mean length, as a power of two, about. With fewer, lanes wait more for a row's beginning
