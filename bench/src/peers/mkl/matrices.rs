@@ -154,6 +154,7 @@ impl Mkl {
             };
             check("mkl_sparse_mm", code)
         })?;
+        self.rest();
         Ok((times, c))
     }
 
@@ -169,7 +170,9 @@ impl Mkl {
             Ok::<_, PeerError>(Handle { mkl: self, address })
         };
         let (times, matrix) = times_and_result(repetitions, made)?;
-        Ok((times, self.export(&matrix)?))
+        let matrix = self.export(&matrix)?;
+        self.rest();
+        Ok((times, matrix))
     }
 
     /// A copy of a matrix that the library made, with sorted columns.

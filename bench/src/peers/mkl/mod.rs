@@ -5,6 +5,8 @@ mod matrices;
 use std::ffi::c_int;
 use std::path::PathBuf;
 use std::ptr;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use evenpath::Csr;
 use libloading::Library;
@@ -63,6 +65,20 @@ type Multiply<V> = unsafe extern "C" fn(c_int, V, Matrix, Description, *const V,
 pub struct Mkl {
     library: &'static Library,
     functions: Functions,
+    /// How long its threads stay busy after their work, waiting for more.
+    busy_after: Duration,
+}
+
+/// How long threads of Intel's OpenMP runtime wait for work before they sleep.
+fn block_time(runtime: &Library) -> Result<Duration, PeerError> {
+    /// The longest that is waited for: threads may be told never to sleep.
+    const MOST: Duration = Duration::from_secs(1);
+    // SAFETY: the type is that of the runtime's header.
+    let found = unsafe { runtime.get::<unsafe extern "C" fn() -> c_int>(b"kmp_get_blocktime") };
+    let function = found.map_err(|error| PeerError::Absent { library: "MKL", reason: error.to_string() })?;
+    // SAFETY: without arguments, on any thread.
+    let milliseconds = unsafe { function() };
+    Ok(Duration::from_millis(milliseconds.max(0) as u64).min(MOST))
 }
 
 /// A matrix of the library.
@@ -115,13 +131,19 @@ impl Mkl {
         );
         // MKL looks for its threading runtime by name, and only in the folders of the loader. The libraries that it opens
         // itself expect the symbols of both.
-        open_for_all("Intel's OpenMP runtime", &["libiomp5.so"], &folders)?;
+        let runtime = open_for_all("Intel's OpenMP runtime", &["libiomp5.so"], &folders)?;
         let library = open_for_all("MKL", &["libmkl_rt.so.3", "libmkl_rt.so.2", "libmkl_rt.so"], &folders)?;
-        let mkl = Self { library, functions: Functions::find(library)? };
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let busy_after = if threads > 1 { block_time(runtime)? } else { Duration::ZERO };
+        let mkl = Self { library, functions: Functions::find(library)?, busy_after };
         // SAFETY: accepts any number.
         unsafe { (mkl.functions.MKL_Set_Num_Threads)(threads as c_int) };
         Ok(mkl)
+    }
+
+    /// Waits until the library's threads sleep, so that the next contender has all cores.
+    fn rest(&self) {
+        thread::sleep(self.busy_after);
     }
 
     /// Inspects a matrix.
@@ -149,7 +171,7 @@ impl Mkl {
         operation.check(matrix, operands)?;
         // The first inspection also loads code.
         drop(self.inspect(matrix, operation)?);
-        let start = std::time::Instant::now();
+        let start = Instant::now();
         let inspected = self.inspect(matrix, operation)?;
         let preprocessing_ms = elapsed_ms(start);
         let prepared = Box::new(Product { inspected, operands, y: operands.y.to_vec() });
@@ -225,7 +247,9 @@ struct Product<'p, V> {
 
 impl<V: PeerValue> Prepared<V> for Product<'_, V> {
     fn time_ms(&mut self, runs: usize) -> Result<f64, PeerError> {
-        sampled(&HostClock, || self.inspected.run(self.operands, &mut self.y))(runs)
+        let time = sampled(&HostClock, || self.inspected.run(self.operands, &mut self.y))(runs);
+        self.inspected.matrix.mkl.rest();
+        time
     }
 
     fn result(&mut self) -> Result<Vec<V>, PeerError> {
