@@ -182,9 +182,9 @@ fn more_pieces_than_are_summed_at_once() {
     }
 }
 
-/// With one multiprocessor, these gather enough that pieces have a launch of their own.
+/// Plans with pieces that run more than once: sums of an earlier run are not taken for those of the next.
 #[test]
-fn pieces_in_a_launch_of_their_own() {
+fn pieces_of_several_runs() {
     for under_test in devices() {
         let device = &under_test.device;
         let a: Csr<f64> = with_row_lengths(700, &among_empty_rows(&[3, 600, 0, 129, 700, 1, 700]));

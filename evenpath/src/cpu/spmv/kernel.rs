@@ -15,12 +15,23 @@ pub(super) enum Kernel {
     Rows,
     /// Row by row, with elements of x prefetched.
     Scattered,
+    /// Eight rows of the same few nonzeros at a time.
+    EvenRows(EvenLength),
     /// Four short rows at a time.
     ShortRows,
     /// Row by row, with vector loads of x where columns are consecutive.
     Runs,
     /// By groups of rows whose columns follow from those of the first.
     Groups(GroupedRows),
+}
+
+/// How long most rows of a tile are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct EvenLength {
+    /// Nonzeros of a row, 1 to [`SHORT`].
+    pub(super) length: usize,
+    /// Whether elements of x are prefetched.
+    pub(super) are_scattered: bool,
 }
 
 /// Four consecutive rows, by where the first begins and where each ends. An array of ends would be stored and loaded again
@@ -39,6 +50,13 @@ const SHORT: usize = 4;
 /// `ShortRows` needs this share of groups of four rows to be short, in percent. With fewer, mispredicted branches cost
 /// more than is saved.
 const SHORT_PERCENT: usize = 70;
+/// Rows that are summed together if they have the same length.
+pub(super) const EVEN_ROWS: usize = 8;
+/// Rows of one length up to this are summed together wherever their columns are; longer ones if these are scattered and do not follow from
+/// those of the row before. Otherwise other ways are faster for them.
+const EVEN: usize = 2;
+/// `EvenRows` needs this share of groups of rows to be even, in percent: the others are summed row by row.
+const EVEN_PERCENT: usize = 90;
 /// Consecutive columns that are looked for.
 const RUN: usize = 8;
 /// `Runs` needs this share of runs, in percent.
@@ -54,12 +72,24 @@ impl Kernel {
         columns: &[u32],
         look_for: SpmvGroups,
     ) -> Self {
+        let even = even_length(start, row_ends);
+        let are_scattered = has_scattered_columns(row_ends.len(), columns, 1);
+        if let Some(length) = even
+            && length <= EVEN
+        {
+            return Self::EvenRows(EvenLength { length, are_scattered });
+        }
         if look_for != SpmvGroups::Ignored
             && let Some(rows) = GroupedRows::find(start, row_ends, columns, look_for == SpmvGroups::Copied)
         {
             return Self::Groups(rows);
         }
-        if has_scattered_columns(row_ends.len(), columns, 1) {
+        if let Some(length) = even
+            && are_scattered
+        {
+            return Self::EvenRows(EvenLength { length, are_scattered });
+        }
+        if are_scattered {
             return Self::Scattered;
         }
         let (fours, _) = row_ends.as_chunks::<4>();
@@ -79,10 +109,45 @@ impl Kernel {
         if runs * 100 > all * RUN_PERCENT { Self::Runs } else { Self::Rows }
     }
 
+    /// Whether processors that gather elements of x fast sum the rows faster so.
+    pub(super) fn suits_gathers(&self) -> bool {
+        match self {
+            Self::Rows | Self::ShortRows | Self::Runs => true,
+            Self::Scattered | Self::EvenRows(_) | Self::Groups(_) => false,
+        }
+    }
+
     /// Bytes beside those of `self`.
     pub(super) fn bytes(&self) -> usize {
         if let Self::Groups(rows) = self { rows.bytes() } else { 0 }
     }
+}
+
+/// Whether consecutive rows, the first of which starts at the nonzero `start`, all have this length.
+#[inline]
+pub(super) fn are_even<O: Offset>(start: usize, ends: &[O; EVEN_ROWS], length: usize) -> bool {
+    // Without branches, of which each would have to be predicted.
+    let mut differences = 0;
+    for (row, end) in ends.iter().enumerate() {
+        differences |= end.to_usize() ^ (start + (row + 1) * length);
+    }
+    differences == 0
+}
+
+/// The length of most of a tile's rows, if they are short.
+fn even_length<O: Offset>(start: usize, row_ends: &[O]) -> Option<usize> {
+    let nonzeros = row_ends.last()?.to_usize() - start;
+    let length = (nonzeros + row_ends.len() / 2) / row_ends.len();
+    if !(1..=SHORT).contains(&length) {
+        return None;
+    }
+    let (groups, _) = row_ends.as_chunks::<EVEN_ROWS>();
+    let (mut start, mut even) = (start, 0);
+    for ends in groups {
+        even += usize::from(are_even(start, ends, length));
+        start = ends[EVEN_ROWS - 1].to_usize();
+    }
+    (even * 100 > groups.len() * EVEN_PERCENT).then_some(length)
 }
 
 impl FourRows {
@@ -133,7 +198,7 @@ mod tests {
     #[test]
     fn short_rows_are_summed_together() {
         let scattered: Vec<u32> = (0..2000).map(|at| at * 7).collect();
-        assert_eq!(choose(&[4; 100], &scattered[..400]), Kernel::ShortRows);
+        assert_eq!(choose(&[4, 2].repeat(50), &scattered[..300]), Kernel::ShortRows);
         assert_eq!(choose(&[0; 100], &[]), Kernel::ShortRows);
         assert_eq!(choose(&[5; 100], &scattered[..500]), Kernel::Rows);
         // One long row in every fourth group, then in every second.
@@ -145,16 +210,46 @@ mod tests {
     }
 
     #[test]
+    fn short_rows_of_one_length_are_summed_together() {
+        let scattered: Vec<u32> = (0..2000).map(|at| at * 7).collect();
+        let even = |length| Kernel::EvenRows(EvenLength { length, are_scattered: false });
+        for length in 1..=EVEN {
+            assert_eq!(choose(&vec![length; 160], &scattered[..160 * length]), even(length));
+        }
+        assert_eq!(choose(&[3; 160], &scattered[..480]), Kernel::ShortRows);
+        // One row of another length among 160, then one among eight.
+        let with_others = |every: usize| -> Vec<usize> {
+            (0..160).map(|row| if row % every == 5 { 9 } else { 2 }).collect()
+        };
+        assert_eq!(choose(&with_others(160), &scattered[..327]), even(2));
+        assert_eq!(choose(&with_others(16), &scattered[..390]), Kernel::ShortRows);
+        assert_eq!(choose(&[0, 1].repeat(80), &scattered[..80]), Kernel::ShortRows);
+        assert_eq!(choose(&[1; 7], &scattered[..7]), Kernel::ShortRows, "fewer than are summed together");
+    }
+
+    #[test]
+    fn rows_are_even_only_if_each_has_the_length() {
+        assert!(are_even(10, &[12_u32, 14, 16, 18, 20, 22, 24, 26], 2));
+        assert!(!are_even(10, &[12_u32, 14, 15, 18, 20, 22, 24, 26], 2), "one and three");
+        assert!(!are_even(9, &[12_u32, 14, 16, 18, 20, 22, 24, 26], 2), "the first is longer");
+        assert!(!are_even(10, &[12_u32, 14, 16, 18, 20, 22, 24, 27], 2), "the last is longer");
+    }
+
+    #[test]
     fn x_is_prefetched_for_short_rows_of_scattered_columns() {
         let columns = |count: u32, distance: u32| -> Vec<u32> {
             (0..count).map(|at| at.wrapping_mul(2_654_435_761) % distance).collect()
         };
-        assert_eq!(choose(&[3; 2000], &columns(6000, 1 << 20)), Kernel::Scattered);
+        let uneven = [4, 2].repeat(1000);
+        assert_eq!(choose(&uneven, &columns(6000, 1 << 20)), Kernel::Scattered);
+        let even = Kernel::EvenRows(EvenLength { length: 3, are_scattered: true });
+        assert_eq!(choose(&[3; 2000], &columns(6000, 1 << 20)), even);
         assert_eq!(choose(&[9; 2000], &columns(18_000, 1 << 20)), Kernel::Rows);
         // In caches, and next to each other.
+        assert_eq!(choose(&uneven, &columns(6000, 1 << 18)), Kernel::ShortRows);
         assert_eq!(choose(&[3; 2000], &columns(6000, 1 << 18)), Kernel::ShortRows);
         let near: Vec<u32> = (0..6000).map(|at| at * 100 / 64 + at % 3).collect();
-        assert_eq!(choose(&[3; 2000], &near), Kernel::ShortRows);
+        assert_eq!(choose(&uneven, &near), Kernel::ShortRows);
     }
 
     #[test]

@@ -186,6 +186,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::groups::GroupedRows;
+    use super::kernel::EvenLength;
     use super::*;
     use crate::Csr;
     use crate::generate::{Kind, generate};
@@ -248,13 +249,18 @@ mod tests {
         cut: SpmvCut,
     ) -> impl Iterator<Item = (String, SpmvTiles, Instructions)> {
         type Choose<O> = fn(usize, &[O], &[u32]) -> Kernel;
-        let kernels: [(&str, Choose<O>); 9] = [
+        let kernels: [(&str, Choose<O>); 12] = [
             ("chosen", |start, ends, columns| Kernel::choose(start, ends, columns, SpmvGroups::Found)),
             ("chosen with copies", |start, ends, columns| {
                 Kernel::choose(start, ends, columns, SpmvGroups::Copied)
             }),
             ("rows", |_, _, _| Kernel::Rows),
             ("scattered", |_, _, _| Kernel::Scattered),
+            ("rows of one", |_, _, _| Kernel::EvenRows(EvenLength { length: 1, are_scattered: false })),
+            ("scattered rows of two", |_, _, _| {
+                Kernel::EvenRows(EvenLength { length: 2, are_scattered: true })
+            }),
+            ("rows of four", |_, _, _| Kernel::EvenRows(EvenLength { length: 4, are_scattered: false })),
             ("short rows", |_, _, _| Kernel::ShortRows),
             ("runs", |_, _, _| Kernel::Runs),
             ("groups", |start, ends, columns| Kernel::Groups(GroupedRows::all(start, ends, columns, false))),

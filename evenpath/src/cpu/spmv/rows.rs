@@ -1,6 +1,8 @@
 //! The rows of one tile.
 
 #[cfg(target_arch = "x86_64")]
+mod even;
+#[cfg(target_arch = "x86_64")]
 mod grouped;
 
 use std::ops::Range;
@@ -47,7 +49,7 @@ impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
             Instructions::Portable => unsafe { self.run_rows(tile, finished, &Portable(self)) },
             // SAFETY: the machine has the instructions, and x is no longer than `i32::MAX`.
             #[cfg(target_arch = "x86_64")]
-            Instructions::Gathers if !matches!(tile.kernel, Kernel::Groups(_)) => unsafe {
+            Instructions::Gathers if tile.kernel.suits_gathers() => unsafe {
                 self.run_tile_gathers(tile, finished)
             },
             #[cfg(target_arch = "x86_64")]
@@ -215,6 +217,7 @@ impl<V: Lanes, O: Offset> Operands<'_, V, O> {
                 Kernel::Rows => self.run_rows(tile, finished, &WithoutRuns(rows)),
                 Kernel::Runs => self.run_rows(tile, finished, &WithRuns(rows)),
                 Kernel::Scattered => self.run_scattered_rows(&WithoutRuns(rows), tile, finished),
+                Kernel::EvenRows(even) => self.run_even_rows(&WithoutRuns(rows), tile, *even, finished),
                 Kernel::ShortRows => self.run_short_rows(&WithoutRuns(rows), tile, finished),
                 Kernel::Groups(groups) => self.run_groups(&WithoutRuns(rows), tile, groups, finished),
             }

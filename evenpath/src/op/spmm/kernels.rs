@@ -1,10 +1,10 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use evenpath_kernels::spmm::{DenseUpdate, DenseView, Pieces, SpmmRows, SpmmTranspose, TRANSPOSE_TILE};
+use evenpath_kernels::spmm::{DenseUpdate, DenseView, SpmmRows, SpmmTranspose, TRANSPOSE_TILE};
 
 use super::long_rows::LongRows;
-use super::shape::{Moves, Rows, group, is_busy, is_split, most_lanes_log2, reads_columns, room};
+use super::shape::{Moves, Rows, group, is_busy, most_lanes_log2, reads_columns, room};
 use super::{Product, SpmmOptions, SpmmPlanInfo};
 use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, MAX_GRID};
 use crate::op::spmv::TaggedSums;
@@ -146,13 +146,11 @@ impl<T: Storage> Kernels<T> {
         let tiles = pass_columns.div_ceil(moves.width << group.columns_log2) as usize;
         let rows = Rows::new(group, self.mean, self.room, block_size, has_pieces);
         let rows = moves.rows(if by_columns { rows.in_one_pass() } else { rows });
-        let is_split =
-            has_pieces && is_split(rows, matrix.nnz(), columns.len() * T::SIZE, self.multiprocessors);
         let block_rows = ((block_size >> group.lanes_log2()) as usize) << rows.passes_log2();
         let row_blocks = matrix.rows().div_ceil(block_rows);
         let piece_blocks = self.long_rows.blocks(block_size);
         let mut sums = self.sums.lock()?;
-        let all = SpmmRows {
+        let kernel = SpmmRows {
             matrix: matrix.pattern().with_values(&values),
             b,
             update: DenseUpdate { c, alpha, beta },
@@ -165,16 +163,8 @@ impl<T: Storage> Kernels<T> {
             row_blocks: row_blocks as u32,
             pieces: self.long_rows.view(sums.view(), group.columns_log2),
         };
-        // The grids are checked before C is written.
-        let (launch, kernel) = if is_split {
-            let launch = variant(Rows::AtOnce, true).blocks(piece_blocks * tiles)?;
-            let rows = variant(rows, false).blocks(row_blocks * tiles)?;
-            // SAFETY: as below.
-            unsafe { launch.launch(SpmmRows { row_blocks: 0, ..all }) }?;
-            (rows, SpmmRows { pieces: Pieces { count: 0, ..all.pieces }, ..all })
-        } else {
-            (variant(rows, has_pieces).blocks((row_blocks + piece_blocks) * tiles)?, all)
-        };
+        // The grid is checked before C is written.
+        let launch = variant(rows, has_pieces).blocks((row_blocks + piece_blocks) * tiles)?;
         // SAFETY: the views are of the matrix, of dense matrices whose shapes were checked, and of the plan's own
         // buffers; all are on this device, and buffers are freed in the stream's order. The matrix is valid, so every
         // column index is below B's rows. The sums have a part per piece and column of a pass, and no tile but the last has less

@@ -23,6 +23,11 @@ const STEPS_LOG2: u32 = 2;
 /// measured better: nothing is added up by shuffles, and no lane idles at a row's end.
 pub(super) const SIDE_LANES_LOG2: u32 = 3;
 
+/// Steps of a lane through a row of mean length from which on more lanes share a row, even if rows are enough to keep the device busy: the
+/// last wave of blocks then takes less time, as long as there are few waves. Each is of [`BUSY_THREADS`].
+const STEPS_OF_LONG: f64 = 25.0;
+const LONG_IN_WAVES: f64 = 6.0;
+
 /// Threads of a multiprocessor that should have work. If rows are too few for it, more lanes share a row.
 const BUSY_THREADS: u64 = 1024;
 
@@ -43,7 +48,16 @@ pub(super) fn group(columns: u32, width: u32, mean: f64, room: f64, most_lanes_l
     let idle_log2 = ((room / f64::from(packets)) as u64).max(1).ilog2();
     let side_lanes_log2 = SIDE_LANES_LOG2.max(columns_log2 + idle_log2).min(of_warp_log2);
     let most_side_log2 = side_lanes_log2.saturating_sub(columns_log2);
-    let side_log2 = (mean as u64).max(1).ilog2().saturating_sub(STEPS_LOG2).min(most_side_log2);
+    let mut side_log2 = (mean as u64).max(1).ilog2().saturating_sub(STEPS_LOG2).min(most_side_log2);
+    let is_long = |side_log2| {
+        let lanes = f64::from(1_u32 << (columns_log2 + side_log2));
+        // Most of longer rows are cut.
+        let lengths = STEPS_OF_LONG * f64::from(1_u32 << side_log2)..=*BLOCK_ROWS.end();
+        lengths.contains(&mean) && lanes <= LONG_IN_WAVES * room
+    };
+    while columns_log2 + side_log2 < of_warp_log2 && is_long(side_log2 + 1) {
+        side_log2 += 1;
+    }
     Group { columns_log2, side_log2 }
 }
 
@@ -216,17 +230,6 @@ pub(super) fn reads_columns(
     are_few || nonzeros as u128 * u128::from(SECTOR) <= copied
 }
 
-/// Bytes of B, in whole sectors, that each multiprocessor gathers if pieces have a launch of their own: about 30 µs of work on an
-/// H200. With more, another launch costs less than the registers that a kernel with pieces takes from the other rows; but those in
-/// stages have as many with pieces as without.
-const SPLIT_BYTES: u128 = 1 << 20;
-
-/// Whether pieces are not in the launch of the other rows, which are summed as `rows` says, for rows of B of `row_bytes` bytes.
-pub(super) fn is_split(rows: Rows, nonzeros: usize, row_bytes: usize, multiprocessors: u32) -> bool {
-    let gathered = nonzeros as u128 * row_bytes.max(SECTOR as usize) as u128;
-    rows != Rows::InStages && gathered >= u128::from(multiprocessors) * SPLIT_BYTES
-}
-
 #[cfg(test)]
 mod tests {
     use evenpath_simt::half::f16;
@@ -259,6 +262,18 @@ mod tests {
         assert_eq!(group(32, 4, 82.5, small, 4), Group { columns_log2: 3, side_log2: 1 });
         assert_eq!([8, 4, 2].map(|bytes| most_lanes_log2(Layout::ColumnMajor, 128, bytes)), [5, 4, 3]);
         assert_eq!(most_lanes_log2(Layout::RowMajor, 128, 2), 7);
+    }
+
+    #[test]
+    fn long_rows_of_few_waves_have_more_lanes() {
+        let lanes = |width, rows, mean| group(32, width, mean, room(132, rows), 5).lanes_log2();
+        assert_eq!([49.9, 50.0].map(|mean| lanes(2, 20_000, mean)), [4, 5]);
+        assert_eq!([49.9, 50.0, 99.9, 100.0].map(|mean| lanes(4, 20_000, mean)), [3, 4, 4, 5]);
+        // Six waves of 1024 threads for each of 132 multiprocessors.
+        assert_eq!([25_344, 25_345].map(|rows| lanes(2, rows, 500.0)), [5, 4]);
+        assert_eq!([25_344, 25_345, 50_689].map(|rows| lanes(4, rows, 500.0)), [5, 4, 3]);
+        assert_eq!(group(32, 4, 500.0, room(132, 20_000), 4).lanes_log2(), 4, "C by columns");
+        assert_eq!([512.0, 513.0].map(|mean| lanes(2, 20_000, mean)), [5, 4], "most rows are cut");
     }
 
     #[test]
@@ -360,16 +375,5 @@ mod tests {
         assert!(is_busy(2000, 128) && !is_busy(2000, 64), "most of one wave, and half of it");
         assert!(!is_busy(2200, 128) && is_busy(4000, 128), "a little more than one, and almost two");
         assert!(is_busy(1_000_000, 2) && !is_busy(1, 128));
-    }
-
-    #[test]
-    fn pieces_have_a_launch_where_there_is_much_to_do() {
-        let is_split = |nonzeros, bytes, multiprocessors| {
-            assert!(!super::is_split(Rows::InStages, nonzeros, bytes, multiprocessors));
-            super::is_split(Rows::AtOnce, nonzeros, bytes, multiprocessors)
-        };
-        assert!(is_split(3_000_000, 128, 132) && !is_split(500_000, 128, 132));
-        assert!(is_split(10_000_000, 4, 132) && !is_split(1_000_000, 4, 132));
-        assert!(!is_split(0, 0, 132) && is_split(usize::MAX, usize::MAX, u32::MAX));
     }
 }
