@@ -217,7 +217,7 @@ mod tests {
             assert_eq!(choose(&vec![length; 160], &scattered[..160 * length]), even(length));
         }
         assert_eq!(choose(&[3; 160], &scattered[..480]), Kernel::ShortRows);
-        // One row of another length among 160, then one among eight.
+        // One row of another length among 160, then one in every 16.
         let with_others = |every: usize| -> Vec<usize> {
             (0..160).map(|row| if row % every == 5 { 9 } else { 2 }).collect()
         };
