@@ -72,25 +72,19 @@ impl Kernel {
         columns: &[u32],
         look_for: SpmvGroups,
     ) -> Self {
+        let are_scattered = || has_scattered_columns(row_ends.len(), columns, 1);
         let even = even_length(start, row_ends);
-        let are_scattered = has_scattered_columns(row_ends.len(), columns, 1);
-        if let Some(length) = even
-            && length <= EVEN
-        {
-            return Self::EvenRows(EvenLength { length, are_scattered });
+        if let Some(length @ ..=EVEN) = even {
+            return Self::EvenRows(EvenLength { length, are_scattered: are_scattered() });
         }
         if look_for != SpmvGroups::Ignored
             && let Some(rows) = GroupedRows::find(start, row_ends, columns, look_for == SpmvGroups::Copied)
         {
             return Self::Groups(rows);
         }
-        if let Some(length) = even
-            && are_scattered
-        {
-            return Self::EvenRows(EvenLength { length, are_scattered });
-        }
-        if are_scattered {
-            return Self::Scattered;
+        if are_scattered() {
+            let even_rows = |length| Self::EvenRows(EvenLength { length, are_scattered: true });
+            return even.map_or(Self::Scattered, even_rows);
         }
         let (fours, _) = row_ends.as_chunks::<4>();
         let (mut start, mut short) = (start, 0);
