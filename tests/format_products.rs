@@ -10,7 +10,8 @@ use evenpath::{Coo, Csr, Device, DeviceVec, Offset, Value};
 use evenpath_kernels::{coo, ell};
 use evenpath_simt::kernel::Kernel;
 use evenpath_tests::{
-    DeviceUnderTest, UNLIMITED, devices, hyb_widths, spmv as oracle, tile_len, with_row_lengths,
+    DeviceUnderTest, UNLIMITED, devices, hyb_widths, spmv as oracle, tile_len, unlike_devices,
+    with_row_lengths,
 };
 use proptest::prelude::*;
 
@@ -32,8 +33,17 @@ fn sliced(slice_height: u32, sorting_scope: usize) -> SlicedEllOptions {
 type Product<'a, V> =
     (&'static str, Box<dyn Fn(V, &DeviceVec<V>, V, &mut DeviceVec<V>) -> Result<(), OpError> + 'a>);
 
-/// Products in every format of a device; first HYB and COO, which split sums.
+/// Products in every format of a device, CSR as its plan chooses; first HYB and COO, which split sums.
 fn products<'a, V: Value, O: Offset>(device: &Device, a: &Csr<V, O>) -> Vec<Product<'a, V>> {
+    products_with(device, a, SpmvOptions::default())
+}
+
+/// Products in every format of a device, CSR with `options`.
+fn products_with<'a, V: Value, O: Offset>(
+    device: &Device,
+    a: &Csr<V, O>,
+    options: SpmvOptions,
+) -> Vec<Product<'a, V>> {
     let coo = device.upload(&a.to_coo()).expect("upload");
     let mut products: Vec<Product<'a, V>> =
         vec![("COO", Box::new(move |alpha, x, beta, y| coo.spmv(alpha, x, beta, y)))];
@@ -56,7 +66,7 @@ fn products<'a, V: Value, O: Offset>(device: &Device, a: &Csr<V, O>) -> Vec<Prod
     let ell_r = device.upload(&EllR(&sorted.to_ell(UNLIMITED).expect("ELL"))).expect("upload");
     let ell_r = ell_r.with_row_order(&order).expect("as many rows");
     products.push(("sorted ELL-R", Box::new(move |alpha, x, beta, y| ell_r.spmv(alpha, x, beta, y))));
-    let plan = device.upload(&sorted).expect("upload").plan_spmv(SpmvOptions::default()).expect("plan");
+    let plan = device.upload(&sorted).expect("upload").plan_spmv(options).expect("plan");
     products.push((
         "sorted CSR",
         Box::new(move |alpha, x, beta, y| {
@@ -183,29 +193,41 @@ fn generated_matrices() {
     }
 }
 
+/// Results are the same in every run, and on all devices that run kernels. CSR has the options that the first of these chooses, since
+/// a plan's choice depends on the device.
 #[test]
 fn results_are_bitwise_repeatable() {
     let a: Csr<f32> = generate("power-law:700".parse().expect("a kind"), 3).expect("a matrix");
-    let mut of_devices: Vec<Vec<Vec<u32>>> = Vec::new();
-    for DeviceUnderTest { device, .. } in devices() {
+    let (sorted, _) = a.sort_rows_by_length();
+    let chosen_by = |device: &Device| {
+        let plan = device.upload(&sorted).expect("upload").plan_spmv(SpmvOptions::default()).expect("plan");
+        plan.info().expect("info").options()
+    };
+    let bits_on = |device: &Device, options: SpmvOptions| -> Vec<(&'static str, Vec<u32>)> {
         let x = device.upload(&vector::<f32>(a.cols())).expect("upload");
-        let mut results = Vec::new();
-        for (format, product) in products(&device, &a) {
-            let runs: Vec<Vec<u32>> = (0..3)
-                .map(|_| {
-                    let mut y = device.zeros(a.rows()).expect("zeros");
-                    product(1.25, &x, 0.0, &mut y).expect("product");
-                    y.download().expect("download").into_iter().map(f32::to_bits).collect()
-                })
-                .collect();
-            assert!(runs.iter().all(|run| run == &runs[0]), "{format} on {device}");
-            results.extend(runs.into_iter().next());
-        }
-        if device.kind() != evenpath::device::DeviceKind::Cpu {
-            of_devices.push(results);
+        let run = |(format, product): Product<'_, f32>| {
+            let mut runs = (0..3).map(|_| {
+                let mut y = device.zeros(a.rows()).expect("zeros");
+                product(1.25, &x, 0.0, &mut y).expect("product");
+                y.download().expect("download").into_iter().map(f32::to_bits).collect()
+            });
+            let first: Vec<u32> = runs.next().expect("a run");
+            assert!(runs.all(|run| run == first), "{format} on {device}");
+            (format, first)
+        };
+        products_with(device, &a, options).into_iter().map(run).collect()
+    };
+    let devices = unlike_devices();
+    let Some(DeviceUnderTest { device: first, .. }) = devices.first() else { return };
+    let options = chosen_by(first);
+    let expected = bits_on(first, options);
+    for DeviceUnderTest { device, .. } in &devices {
+        for ((format, bits), (_, expected)) in bits_on(device, options).iter().zip(&expected) {
+            assert!(bits == expected, "{format} differs between {first} and {device}, with {options:?}");
         }
     }
-    assert!(of_devices.iter().all(|results| results == &of_devices[0]), "kernels are the same everywhere");
+    let cpu = Device::cpu();
+    bits_on(&cpu, chosen_by(&cpu));
 }
 
 /// Padding is not multiplied, not even by infinity. Stored zeros are.
