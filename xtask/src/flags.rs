@@ -3,10 +3,10 @@
 /// Flags for every target.
 ///
 /// * `JumpThreading` is off because it would duplicate a barrier into both arms of a branch.
-/// * Loops are unrolled, because otherwise the arrays that they index leave registers.
 /// * One codegen unit, so that everything can be inlined.
-pub const SHARED: [&str; 3] =
-    ["-Zmir-enable-passes=-JumpThreading", "-Cllvm-args=-unroll-threshold=2000", "-Ccodegen-units=1"];
+///
+/// No `-Cllvm-args`: `rustc_codegen_nvvm` parses them as options of libNVVM, and panics at those of LLVM.
+pub const SHARED: [&str; 2] = ["-Zmir-enable-passes=-JumpThreading", "-Ccodegen-units=1"];
 
 /// The flags for one target, given its number, such as 90 for `sm_90`.
 pub fn of_target(number: u32) -> Vec<&'static str> {

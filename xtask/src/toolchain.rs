@@ -25,9 +25,16 @@ const LLVM_TOOLS: [&str; 3] = ["llvm-link", "opt", "llc"];
 
 /// The flags for this compiler only, besides the target.
 ///
+/// * Loops are unrolled, because otherwise the arrays that they index leave registers.
 /// * A panic becomes a trap: no messages, no source paths, no calls.
 /// * The others are set explicitly, so that profiles of the workspace have no influence.
-const FLAGS: [&str; 4] = ["-Zunstable-options", "-Cpanic=immediate-abort", "-Copt-level=3", "-Cdebuginfo=0"];
+const FLAGS: [&str; 5] = [
+    "-Cllvm-args=-unroll-threshold=2000",
+    "-Zunstable-options",
+    "-Cpanic=immediate-abort",
+    "-Copt-level=3",
+    "-Cdebuginfo=0",
+];
 
 /// All flags for a target that affect its PTX.
 pub fn flags(target: Target) -> Vec<String> {

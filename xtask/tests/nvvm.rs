@@ -23,6 +23,31 @@ fn both_compilers_get_the_shared_flags_of_every_target() {
     assert!(build.contains(&targets), "nvvm/build.rs does not build exactly {targets}");
 }
 
+/// `rustc_codegen_nvvm` takes `-Cllvm-args` for options of libNVVM, and panics at those of LLVM.
+#[test]
+fn options_of_llvm_are_for_the_stock_compiler_alone() {
+    for target in TARGETS {
+        let is_for_llvm = |flag: &str| flag.starts_with("-Cllvm-args");
+        assert!(!flags::of_target(target.0).into_iter().any(is_for_llvm), "{target}");
+        assert!(toolchain::flags(target).iter().any(|flag| is_for_llvm(flag)), "{target}");
+    }
+}
+
+/// Cargo warns of a `cfg` that is not declared, and each of these workspaces compiles the same sources.
+#[test]
+fn both_workspaces_declare_the_same_cfgs() {
+    let declared = |manifest: &str| {
+        let text = fs::read_to_string(root().join(manifest)).unwrap();
+        let line = text.lines().find(|line| line.starts_with("unexpected_cfgs = ")).map(str::to_owned);
+        line.unwrap_or_else(|| panic!("{manifest} declares no cfg"))
+    };
+    assert_eq!(declared("nvvm/Cargo.toml"), declared("Cargo.toml"));
+    for crate_name in ["kernels", "simt"] {
+        let text = fs::read_to_string(root().join(format!("nvvm/{crate_name}/Cargo.toml"))).unwrap();
+        assert!(text.contains("[lints]\nworkspace = true"), "nvvm/{crate_name}/Cargo.toml");
+    }
+}
+
 #[test]
 fn kernels_copy_asynchronously_where_the_target_can() {
     let copies = |number| flags::of_target(number).contains(&"--cfg=evenpath_async_copy");
