@@ -229,8 +229,10 @@ impl<K: RadixKey> SegmentTiles<K> {
             let key = keys.load(place as usize);
             let first = heads.last_to(place);
             let next = heads.next_after(place, tile.len as u32);
-            let mut rank = first;
-            for other in first..next {
+            // From the last to the first: see "A register that changes its meaning" in docs/toolchain.md.
+            let (mut rank, mut other) = (first, next);
+            while other > first {
+                other -= 1;
                 let compared = keys.load(other as usize) & mask;
                 let own = key & mask;
                 rank += u32::from(compared < own || (compared == own && other < place));
