@@ -1,5 +1,6 @@
 //! A block of a device's memory.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -7,11 +8,14 @@ use parking_lot::Mutex;
 
 use super::DeviceError;
 use super::machine::{Block, Machine, Transfer};
+use super::memory_limit::Reservation;
 
 /// A block of a machine's memory, of at least one byte; freed when dropped.
 pub(super) struct Allocation {
     machine: Arc<dyn Machine>,
     block: Block,
+    /// Counts the bytes as in use for as long as anything keeps the block, graphs included; `None` where they do not count.
+    counted: Mutex<Option<Reservation>>,
     /// Graphs that write to it.
     graphs: AtomicU32,
     /// What gives it back, where it is somebody else's.
@@ -22,9 +26,13 @@ pub(super) struct Allocation {
 pub(super) type Release = Box<dyn FnOnce() + Send>;
 
 impl Allocation {
-    /// A block of at least `bytes` bytes, more than none.
-    pub(super) fn new(machine: &Arc<dyn Machine>, bytes: u64) -> Result<Arc<Self>, DeviceError> {
-        Ok(Self::of_block(machine, machine.allocate(bytes)?, None))
+    /// A block of at least `bytes` bytes, more than none, which `counted` counts.
+    pub(super) fn new(
+        machine: &Arc<dyn Machine>,
+        bytes: u64,
+        counted: Reservation,
+    ) -> Result<Arc<Self>, DeviceError> {
+        Ok(Self::of_block(machine, machine.allocate(bytes)?, Some(counted), None))
     }
 
     /// Memory of somebody else. It is given back by `release` when the machine has done all work that uses it.
@@ -33,16 +41,36 @@ impl Allocation {
     ///
     /// The memory is valid on this machine until then, and nothing else accesses it.
     pub(super) unsafe fn foreign(machine: &Arc<dyn Machine>, block: Block, release: Release) -> Arc<Self> {
-        Self::of_block(machine, block, Some(release))
+        Self::of_block(machine, block, None, Some(release))
     }
 
-    fn of_block(machine: &Arc<dyn Machine>, block: Block, release: Option<Release>) -> Arc<Self> {
-        let (machine, release) = (Arc::clone(machine), Mutex::new(release));
-        Arc::new(Self { machine, block, graphs: AtomicU32::new(0), release })
+    fn of_block(
+        machine: &Arc<dyn Machine>,
+        block: Block,
+        counted: Option<Reservation>,
+        release: Option<Release>,
+    ) -> Arc<Self> {
+        let (machine, counted, release) = (Arc::clone(machine), Mutex::new(counted), Mutex::new(release));
+        Arc::new(Self { machine, block, counted, graphs: AtomicU32::new(0), release })
     }
 
     pub(super) fn address(&self) -> u64 {
         self.block.address
+    }
+
+    /// The addresses of the block.
+    pub(super) fn range(&self) -> Range<u64> {
+        self.block.address..self.block.address + self.block.bytes
+    }
+
+    /// Bytes that count as in use.
+    pub(super) fn counted_bytes(&self) -> u64 {
+        self.counted.lock().as_ref().map_or(0, Reservation::bytes)
+    }
+
+    /// Counts the block from now on by another reservation, or by none.
+    pub(super) fn count_by(&self, reservation: Option<Reservation>) {
+        *self.counted.lock() = reservation;
     }
 
     /// Sets the `bytes` bytes from `offset` on to zero, in a stream of the machine, here and below.

@@ -226,6 +226,17 @@ pub enum DeviceError {
         /// What was asked for.
         reason: &'static str,
     },
+    /// An operation that was captured uses memory that the graph does not keep: its address was taken before the capture. The device
+    /// stays usable, and the graph is not made. Simulated GPUs check this, and other GPUs in builds with debug assertions.
+    #[error("{device}: {operation} uses memory at address {address:#x}, which the graph does not keep")]
+    NotKept {
+        /// The device.
+        device: String,
+        /// The kernel or other operation.
+        operation: &'static str,
+        /// The first byte.
+        address: u64,
+    },
     /// An operation checks what a vector holds and relies on it, and a graph may write to the vector at any time. A copy of the vector
     /// will do.
     #[error("the {what} are written by a graph")]

@@ -6,7 +6,6 @@ use bytemuck::Pod;
 
 use super::allocation::{Allocation, Release};
 use super::machine::Block;
-use super::memory_limit::Reservation;
 use super::order::Access;
 use super::owner::{Foreign, Owner};
 use super::slice::{DeviceSlice, HostRange, Memory, byte_count};
@@ -82,7 +81,6 @@ impl<T: Pod> DeviceVec<T> {
         if !address.is_multiple_of(align_of::<T>() as u64) && len > 0 {
             return Err(DeviceError::Misaligned { address });
         }
-        let reservation = Reservation::new(device, 0)?;
         let release: Release = Box::new(release);
         let (memory, owner) = match device.backend() {
             Backend::Machine(machine) if len > 0 => {
@@ -100,7 +98,7 @@ impl<T: Pod> DeviceVec<T> {
             }
             _ => (Memory::empty(), Owner::Foreign(Foreign::new(release))),
         };
-        Ok(Self::of_parts(DeviceSlice::new(device.clone(), memory), reservation, owner))
+        Ok(Self::of_parts(DeviceSlice::new(device.clone(), memory), owner))
     }
 
     /// Gives the memory away. Work of the device that uses it may be under way: others come after it in a stream that waits for the

@@ -68,7 +68,8 @@ impl Device {
     /// # Errors
     ///
     /// The error of `run`, such as [`DeviceError::Capture`] for what a graph cannot hold; if a graph is being captured by this thread
-    /// already, or the device was lost. On the CPU nothing is run, and nothing fails.
+    /// already, a kernel of the program's own has a view that was made outside of `run` ([`DeviceError::NotKept`]), or the device was
+    /// lost. On the CPU nothing is run, and nothing fails.
     pub fn capture<'g, S, E: From<DeviceError>>(
         &self,
         state: S,
@@ -149,8 +150,14 @@ impl<S, E: From<DeviceError>> Graph<'_, S, E> {
     /// Captures the function with the state as it is.
     fn capture(&mut self) -> Result<(), E> {
         let Self { device, state, run, captured, is_stale } = self;
-        let Recording { nodes, kept } = device.record_with(|| run(state))?;
+        let recording = device.record_with(|| run(state))?;
         let Backend::Machine(machine) = device.backend() else { return Ok(()) };
+        if machine.checks_captures()
+            && let Some((operation, address)) = recording.not_kept()
+        {
+            return Err(DeviceError::NotKept { device: device.to_string(), operation, address }.into());
+        }
+        let Recording { nodes, kept } = recording;
         let old = captured.take().and_then(|captured| captured.executable);
         // SAFETY: the arguments are those that launches were asked for with, and `kept` keeps their memory.
         let executable = unsafe { executable(&**machine, &nodes, old) }?;

@@ -51,15 +51,16 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// As for [`zeros`](Self::zeros).
+    /// As for [`zeros`](Self::zeros), and if this thread captures a graph of the device.
     pub(crate) fn launch_state(&self, words: usize) -> Result<LaunchState, DeviceError> {
+        self.refuse_in_graph("the host waits for numbers that a kernel stores")?;
         let used = words + MAILBOX_WORDS;
         let idle = self.shared.idle_states.0.lock().pop();
         if let Some((allocation, turn, mailbox)) = idle.filter(|(_, turn, _)| turn.half >= used) {
-            let reservation = Reservation::new(self, 16 * turn.half as u64)?;
+            allocation.count_by(Some(Reservation::new(self, 16 * turn.half as u64)?));
             let memory = Memory::Machine { allocation, offset: 0, len: 2 * turn.half };
             let elements = DeviceSlice::new(self.clone(), memory);
-            let words_on_device = DeviceVec::of_parts(elements, reservation, Owner::Device);
+            let words_on_device = DeviceVec::of_parts(elements, Owner::Device);
             return LaunchState { words: words_on_device, turn, used, mailbox }.emptied();
         }
         let half = used.max(LEAST_WORDS);
@@ -116,6 +117,7 @@ impl LaunchState {
             && let Memory::Machine { allocation, .. } = &words.memory
         {
             let turn = Turn { half, own: half - own, stale: used };
+            allocation.count_by(None);
             words.device().shared.idle_states.0.lock().push((Arc::clone(allocation), turn, mailbox));
         }
         Ok(numbers)

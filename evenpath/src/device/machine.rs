@@ -143,6 +143,11 @@ pub(crate) trait Machine: Send + Sync {
         Ok(None)
     }
 
+    /// Whether captures are searched for addresses of memory that they do not keep.
+    fn checks_captures(&self) -> bool {
+        cfg!(debug_assertions)
+    }
+
     /// Waits for everything in a stream, or in all.
     fn synchronize(&self, stream: Option<u32>) -> Result<(), DeviceError>;
 

@@ -14,6 +14,15 @@ pub(crate) enum Node {
 }
 
 impl Node {
+    /// The operation's name: the kernel's, of a launch.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Launch { kernel, .. } => kernel.name,
+            Self::Zero { .. } => "a fill with zeros",
+            Self::Copy { .. } => "a copy",
+        }
+    }
+
     /// What the operation reads and writes.
     pub(super) fn accesses(&self) -> Vec<Access> {
         match self {

@@ -1,13 +1,18 @@
 //! What the elements of a vector belong to.
 
 use super::allocation::Release;
+use super::memory_limit::Reservation;
 
 /// What a vector's elements belong to.
 pub(super) enum Owner<T> {
     /// The allocation that the elements are in, or nothing.
     Device,
-    /// This vector of the host, which is used only through the elements.
-    Host(#[expect(dead_code)] Vec<T>),
+    /// A vector of the host, used only through the elements, and the count of its bytes.
+    Host {
+        #[expect(dead_code)]
+        elements: Vec<T>,
+        counted: Reservation,
+    },
     /// Somebody else.
     Foreign(#[expect(dead_code)] Foreign),
 }

@@ -1,6 +1,7 @@
 //! What a thread asks of a device while it captures a graph: noted, and not done.
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::allocation::Allocation;
@@ -19,6 +20,23 @@ pub(super) struct Recording {
 pub(super) struct Kept {
     /// Each once, and whether an operation writes to it.
     allocations: Vec<(Arc<Allocation>, bool)>,
+}
+
+impl Recording {
+    /// An operation with an address that is not in memory that is kept, and the address, if there is one.
+    pub(super) fn not_kept(&self) -> Option<(&'static str, u64)> {
+        let mut kept: Vec<_> = self.kept.allocations.iter().map(|(own, _)| own.range()).collect();
+        kept.sort_unstable_by_key(|range| range.start);
+        let is_kept = |range: &Range<u64>| {
+            let at = kept.partition_point(|own| own.start <= range.start);
+            at.checked_sub(1).is_some_and(|at| range.end <= kept[at].end)
+        };
+        self.nodes.iter().find_map(|node| {
+            let accesses = node.accesses().into_iter().map(|access| access.range);
+            let lost = accesses.filter(|range| !range.is_empty()).find(|range| !is_kept(range))?;
+            Some((node.name(), lost.start))
+        })
+    }
 }
 
 impl Kept {

@@ -284,6 +284,10 @@ impl Machine for Simulated {
         Ok(())
     }
 
+    fn checks_captures(&self) -> bool {
+        true
+    }
+
     fn record(&self, _: u32) -> Result<Moment, DeviceError> {
         self.begin().map(|_| Moment::Host(Instant::now()))
     }

@@ -5,7 +5,6 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use evenpath_simt::{Element, Global, GlobalMut};
 
 use super::allocation::Allocation;
 use super::{Device, DeviceError};
@@ -285,35 +284,13 @@ impl<T: Pod> DeviceSlice<T> {
         matches!(&self.memory, Memory::Machine { allocation, .. } if allocation.is_in_graph())
     }
 
-    /// Has the graph that this thread captures keep the memory.
-    fn keep(&self, is_written: bool) {
-        if let Memory::Machine { allocation, .. } = &self.memory {
-            self.device.keep(allocation, is_written);
-        }
-    }
-
-    /// The device address; 0 where there are no elements, and on the CPU, where no kernel runs.
-    pub(crate) fn address(&self) -> u64 {
+    /// The device address; 0 where there are no elements, and on the CPU, where no kernel runs. It says nothing to a graph that is
+    /// captured: kernels get [views](super::kernel_view).
+    pub(super) fn address(&self) -> u64 {
         match &self.memory {
             Memory::Host(_) => 0,
             Memory::Machine { allocation, offset, .. } => allocation.address() + offset,
         }
-    }
-}
-
-impl<T: Pod + Element> DeviceSlice<T> {
-    /// The elements as a kernel's input. The view is not tied to their lifetime.
-    #[doc(hidden)]
-    pub fn as_global(&self) -> Global<T> {
-        self.keep(false);
-        Global::from_device(self.address(), self.len() as u64)
-    }
-
-    /// The elements as a kernel's output. The view is not tied to their lifetime.
-    #[doc(hidden)]
-    pub fn as_global_mut(&mut self) -> GlobalMut<T> {
-        self.keep(true);
-        GlobalMut::from_device(self.address(), self.len() as u64)
     }
 }
 

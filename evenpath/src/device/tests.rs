@@ -1,3 +1,5 @@
+mod capture;
+
 use evenpath_kernels::testing::FaultOutOfBounds;
 use evenpath_simt::kernel::Kernel;
 use evenpath_simt::{Arena, GlobalMut, kernel, thread};

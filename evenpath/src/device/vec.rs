@@ -25,8 +25,7 @@ use super::{Backend, Device, DeviceError, DeviceKind, Upload};
 /// ```
 pub struct DeviceVec<T: Pod> {
     elements: DeviceSlice<T, [(); 0]>,
-    reservation: Reservation,
-    _owner: Owner<T>,
+    owner: Owner<T>,
 }
 
 impl Device {
@@ -52,16 +51,17 @@ impl Device {
         let reservation = Reservation::new(self, bytes)?;
         let (memory, owner) = match self.backend() {
             Backend::Machine(machine) if len > 0 => {
-                let allocation = Allocation::new(machine, bytes)?;
+                let allocation = Allocation::new(machine, bytes, reservation)?;
                 (Memory::Machine { allocation, offset: 0, len }, Owner::Device)
             }
             _ => {
-                let mut host = host_zeros(len)?;
-                (Memory::Host(HostRange::new(&mut host)), Owner::Host(host))
+                let mut elements = host_zeros(len)?;
+                let memory = Memory::Host(HostRange::new(&mut elements));
+                (memory, Owner::Host { elements, counted: reservation })
             }
         };
         self.budget().record_peak();
-        Ok(DeviceVec::of_parts(DeviceSlice::new(self.clone(), memory), reservation, owner))
+        Ok(DeviceVec::of_parts(DeviceSlice::new(self.clone(), memory), owner))
     }
 
     /// A vector of the CPU that takes over the memory of `elements`; a copy on other devices.
@@ -76,7 +76,8 @@ impl Device {
         let reservation = Reservation::new(self, byte_count::<T>(elements.len())?)?;
         self.budget().record_peak();
         let memory = Memory::Host(HostRange::new(&mut elements));
-        Ok(DeviceVec::of_parts(DeviceSlice::new(self.clone(), memory), reservation, Owner::Host(elements)))
+        let owner = Owner::Host { elements, counted: reservation };
+        Ok(DeviceVec::of_parts(DeviceSlice::new(self.clone(), memory), owner))
     }
 }
 
@@ -108,12 +109,8 @@ impl<T: Pod> Upload for Vec<T> {
 
 impl<T: Pod> DeviceVec<T> {
     /// Elements that `owner` keeps.
-    pub(super) fn of_parts(
-        elements: DeviceSlice<T, [(); 0]>,
-        reservation: Reservation,
-        owner: Owner<T>,
-    ) -> Self {
-        Self { elements, reservation, _owner: owner }
+    pub(super) fn of_parts(elements: DeviceSlice<T, [(); 0]>, owner: Owner<T>) -> Self {
+        Self { elements, owner }
     }
 
     /// Shortens the vector to its first `len` elements; nothing happens if it has no more. Nothing is copied, and the
@@ -136,7 +133,11 @@ impl<T: Pod> DeviceVec<T> {
 
     /// Bytes of device memory that it holds, also behind what [`truncate`](Self::truncate) left.
     pub(crate) fn bytes(&self) -> u64 {
-        self.reservation.bytes()
+        match (&self.elements.memory, &self.owner) {
+            (Memory::Machine { allocation, .. }, _) => allocation.counted_bytes(),
+            (Memory::Host(_), Owner::Host { counted, .. }) => counted.bytes(),
+            (Memory::Host(_), Owner::Device | Owner::Foreign(_)) => 0,
+        }
     }
 }
 

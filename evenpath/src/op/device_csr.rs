@@ -212,8 +212,7 @@ impl<O: Offset> Pattern<O> {
 
     /// The columns, for kernels that find them there and write them only where they do not.
     pub(super) fn columns_of_known(&self) -> GlobalMut<u32> {
-        let columns = self.column_indices.as_global();
-        GlobalMut::from_device(columns.address(), columns.len())
+        self.column_indices.as_global_unwritten()
     }
 
     /// The matrix with the given values, if both are on the CPU.

@@ -3,12 +3,11 @@
 use std::ops::Neg;
 
 use evenpath_kernels::factor;
-use evenpath_simt::Global;
 
 use super::OpError;
 use super::operands::check_vector;
 use crate::Value;
-use crate::device::{Device, DeviceSlice, DeviceVec, DeviceView, DeviceViewMut};
+use crate::device::{Device, DeviceSlice, DeviceVec, DeviceView, DeviceViewMut, no_input};
 
 /// A factor such as α or β: a number, or the one element of a [`DeviceSlice`], which is read on the device when the operation runs.
 ///
@@ -64,8 +63,10 @@ impl<V: Value> Factor<'_, V> {
 
     /// The factor as kernels take it.
     pub(super) fn view(self) -> factor::Factor<V> {
-        let nothing = || Global::from_device(0, 0);
-        factor::Factor { value: self.value, stored: self.stored.map_or_else(nothing, DeviceSlice::as_global) }
+        factor::Factor {
+            value: self.value,
+            stored: self.stored.map_or_else(no_input, DeviceSlice::as_global),
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use evenpath_simt::{Element, Global, GlobalMut};
 
 use super::aligned::Aligned;
 use super::{OpError, instance};
-use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Kernels};
+use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Kernels, read_only};
 use crate::element::{Comparison, Key, MovedValue, SortKey, SortValue};
 
 /// The most keys that one launch sorts. More would fit a status word; this keeps the status small.
@@ -47,18 +47,14 @@ impl<B: Element, W: Element> Output<B, W> {
     }
 }
 
-pub(super) fn read_only<T: Element>(view: GlobalMut<T>) -> Global<T> {
-    Global::from_device(view.address(), view.len())
-}
-
 /// Elements as kernels see them: as integers of the same size.
 pub(super) fn input<T: Pod + Element, B: Element>(vector: &DeviceSlice<T>) -> Global<B> {
-    Global::from_device(vector.as_global().address(), vector.len() as u64)
+    vector.as_global_of()
 }
 
 /// Elements as kernels see them, to be written.
 pub(super) fn output<T: Pod + Element, B: Element>(vector: &mut DeviceSlice<T>) -> GlobalMut<B> {
-    GlobalMut::from_device(vector.as_global_mut().address(), vector.len() as u64)
+    vector.as_global_mut_of()
 }
 
 pub(super) fn sort_keys<K: SortKey>(

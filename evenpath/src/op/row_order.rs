@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use evenpath_kernels::RowMap;
 use evenpath_kernels::vector::Gather;
-use evenpath_simt::Global;
 
 use super::operands::check_vector;
 use super::product::with_numbers;
 use super::vector::update;
 use super::{Factor, OpError};
-use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Upload};
+use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Upload, no_input};
 use crate::{MatrixError, RowOrder, Value, cpu};
 
 /// An order of rows in a device's memory, uploaded by [`Device::upload`]. Clones share the memory.
@@ -156,6 +155,6 @@ impl DeviceRowOrder {
 pub(super) fn row_map(rows: Option<&DeviceVec<u32>>) -> RowMap {
     match rows {
         Some(rows) => RowMap { rows: rows.as_global(), is_mapped: 1 },
-        None => RowMap { rows: Global::from_device(0, 0), is_mapped: 0 },
+        None => RowMap { rows: no_input(), is_mapped: 0 },
     }
 }

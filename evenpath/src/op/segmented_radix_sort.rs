@@ -13,11 +13,11 @@ use evenpath_kernels::sort::{
 use evenpath_simt::kernel::Kernel;
 use evenpath_simt::{Element, GlobalMut};
 
-use super::radix_sort::{self, Pairs, input, output, read_only};
+use super::radix_sort::{self, Pairs, input, output};
 use super::scan::{self, Operator, Scan, sum_kernel};
 use super::{OpError, instance};
 use crate::Offset;
-use crate::device::{Device, DeviceSlice, DeviceVec, Kernels};
+use crate::device::{Device, DeviceSlice, DeviceVec, Kernels, read_only};
 use crate::element::{Comparison, Key, MovedValue, SortKey, SortValue};
 
 /// Elements of a window in quarters of a tile. The rest is room for the last segment that begins in it.

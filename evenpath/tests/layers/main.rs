@@ -125,6 +125,25 @@ fn ways_to_multiply_do_not_know_each_other() {
     }
 }
 
+/// A view that is made elsewhere has an address that a captured graph does not keep.
+#[test]
+fn views_of_device_memory_are_made_in_the_device_layer() {
+    let mut open = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    let (mut makers, mut others) = (0, Vec::new());
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            let entries = std::fs::read_dir(&path).expect("a folder");
+            open.extend(entries.map(|entry| entry.expect("an entry").path()));
+            continue;
+        }
+        if std::fs::read_to_string(&path).expect("a source file").contains("::from_device(") {
+            if path.iter().any(|part| part == "device") { makers += 1 } else { others.push(path) }
+        }
+    }
+    assert!(makers > 0, "the sources were not read");
+    assert!(others.is_empty(), "these files make views of device memory: {others:?}");
+}
+
 #[test]
 fn what_breaks_the_rules_is_found() {
     let uses = Uses::of_files(&[

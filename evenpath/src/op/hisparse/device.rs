@@ -2,7 +2,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use evenpath_kernels::hisparse::{Pool, PoolMut};
-use evenpath_simt::{Element, Global, GlobalMut};
+use evenpath_simt::Element;
 
 use crate::device::{Device, DeviceError, DeviceKind, DeviceSlice, DeviceVec, Upload};
 use crate::matrix::hisparse::{Reference, Tree, Unit};
@@ -181,23 +181,16 @@ impl Nodes {
 
 /// A view of a pool with slots of type `T`.
 pub(super) fn pool_view<T: Element>(pool: &DeviceSlice<Unit>) -> Pool<T> {
-    fn of<T: Element>(pool: &DeviceSlice<Unit>) -> Global<T> {
-        Global::from_device(pool.address(), elements::<T>(pool))
-    }
-    Pool { words: of(pool), coordinates: of(pool), slots: of(pool) }
+    Pool { words: pool.as_global_of(), coordinates: pool.as_global_of(), slots: pool.as_global_of() }
 }
 
 /// A mutable view of a pool with slots of type `T`.
 pub(super) fn pool_view_mut<T: Element>(pool: &mut DeviceSlice<Unit>) -> PoolMut<T> {
-    fn of<T: Element>(pool: &DeviceSlice<Unit>) -> GlobalMut<T> {
-        GlobalMut::from_device(pool.address(), elements::<T>(pool))
+    PoolMut {
+        words: pool.as_global_mut_of(),
+        coordinates: pool.as_global_mut_of(),
+        slots: pool.as_global_mut_of(),
     }
-    PoolMut { words: of(pool), coordinates: of(pool), slots: of(pool) }
-}
-
-/// The number of elements of type `T` in a pool.
-fn elements<T: Element>(pool: &DeviceSlice<Unit>) -> u64 {
-    (pool.len() * (size_of::<Unit>() / T::SIZE)) as u64
 }
 
 impl<V: Value, const D: usize> fmt::Debug for DeviceHiSparse<V, D> {

@@ -3,13 +3,12 @@
 use std::marker::PhantomData;
 
 use evenpath_kernels::hisparse::queue::{self, Specification, Tree, TreeQueues};
-use evenpath_simt::GlobalMut;
 use evenpath_simt::kernel::Kernel;
 
 use super::HiSparseQueuedOptions;
 use super::device::{Content, DeviceHiSparse, Nodes};
 use crate::Value;
-use crate::device::{Device, DeviceError, DeviceVec, Launch, Launcher};
+use crate::device::{Device, DeviceError, DeviceVec, Launch, Launcher, prefix};
 use crate::matrix::hisparse;
 use crate::op::OpError;
 
@@ -78,7 +77,7 @@ impl<S: Specification> QueueMemory<S> {
         let (words, places) = (self.words.as_global_mut(), queue::places_words::<S>(self.capacity));
         let state = |run: u32| words.skip(places + (run % 2) as usize * queue::state_words::<S>());
         Ok(queue::Queues {
-            places: GlobalMut::from_device(words.address(), places as u64),
+            places: prefix(words, places),
             state: state(self.run),
             next_state: state(self.run.wrapping_add(1)),
             capacity: self.capacity,

@@ -4,7 +4,6 @@ use evenpath_kernels::spgemm::row_tiles::{
     CountProducts, LONGEST, MOST_IN_A_ROW, MultiplyTiles, TOTAL, count_state_words, multiply_state_words,
     shared_bytes,
 };
-use evenpath_simt::GlobalMut;
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
 use super::SpgemmMethod;
@@ -153,7 +152,6 @@ impl Counted {
         let mut row_offsets: DeviceVec<C> = device.uninitialized(rows + 1)?;
         let (mut columns, mut values, _charge) = result_arrays::<V, C>(device, rows, self.total, workspace)?;
         let (stale, stale_words) = state.stale();
-        let offsets = row_offsets.as_global_mut();
         let kernel = MultiplyTiles {
             a,
             b,
@@ -162,7 +160,7 @@ impl Counted {
             results: state.results(),
             stale,
             stale_words,
-            row_offsets: GlobalMut::<O>::from_device(offsets.address(), offsets.len()),
+            row_offsets: row_offsets.as_global_mut_of::<O>(),
             column_indices: columns.as_global_mut(),
             values: values.as_global_mut(),
             tile_products: tile_products as u32,

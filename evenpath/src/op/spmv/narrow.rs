@@ -2,7 +2,7 @@ use evenpath_kernels::spmv::{
     CodedColumns, CutRowBlocks, EncodeColumns, NarrowBlocks, NarrowRows, SEGMENTS, ShareCodes,
 };
 use evenpath_kernels::vector::Iota;
-use evenpath_simt::{Global, GlobalMut, ScalarType};
+use evenpath_simt::ScalarType;
 
 use super::adaptive::RowBlocks;
 use super::gathers::Gathers;
@@ -65,8 +65,7 @@ impl Codes {
         let share_launch = device.kernel().warps(blocks)?;
         let tiles = encode_launch.grid();
         // Cleared, because wide loads reach into neighboring tiles, which may have no codes.
-        let pairs = device.zeros::<u32>(matrix.nnz().div_ceil(2))?;
-        let (address, len) = (pairs.as_global().address(), 2 * pairs.len() as u64);
+        let mut pairs = device.zeros::<u32>(matrix.nnz().div_ceil(2))?;
         let mut directories = device.uninitialized(blocks * SEGMENTS as usize)?;
         let mut own_places = device.uninitialized::<u64>(blocks)?;
         let mut tile_nonzeros = device.uninitialized::<u64>(blocks + 1)?;
@@ -74,7 +73,7 @@ impl Codes {
         let mut whole = device.zeros::<u64>(1)?;
         let encode = EncodeColumns {
             pattern: matrix.pattern().view(),
-            codes: GlobalMut::from_device(address, len),
+            codes: pairs.as_global_mut_of(),
             directories: directories.as_global_mut(),
             places: own_places.as_global_mut(),
             tile_nonzeros: tile_nonzeros.as_global_mut(),
@@ -91,7 +90,7 @@ impl Codes {
         let mut places = device.uninitialized(blocks)?;
         let mut shared = device.zeros::<u64>(1)?;
         let share = ShareCodes {
-            codes: Global::from_device(address, len),
+            codes: pairs.as_global_of(),
             tile_nonzeros: tile_nonzeros.as_global(),
             hashes: hashes.as_global(),
             order: order.as_global(),
@@ -120,9 +119,8 @@ impl Codes {
 
     /// The codes as kernels take them, one per element.
     fn singles(&self) -> CodedColumns<u16> {
-        let CodedColumns { codes, directories, places, tile_nonzeros } = self.pairs();
-        let codes = Global::from_device(codes.address(), 2 * self.pairs.len() as u64);
-        CodedColumns { codes, directories, places, tile_nonzeros }
+        let CodedColumns { directories, places, tile_nonzeros, .. } = self.pairs();
+        CodedColumns { codes: self.pairs.as_global_of(), directories, places, tile_nonzeros }
     }
 
     /// Bytes of device memory.

@@ -11,7 +11,7 @@ use evenpath_simt::GlobalMut;
 use super::lengths::Lengths;
 use super::thresholds::SLICED_SLOTS;
 use super::{Product, Schedule, Shape};
-use crate::device::{DeviceError, DeviceVec, Kernels, Launch};
+use crate::device::{DeviceError, DeviceVec, Kernels, Launch, no_output};
 use crate::op::row_order::row_map;
 use crate::op::scan::{Operator, Scan, sum_kernel};
 use crate::op::{DeviceCsr, OpError};
@@ -114,7 +114,7 @@ impl Layout {
             row_order: self.row_order(),
             slice_offsets: self.slice_offsets.as_global(),
             are_columns_known: u32::from(columns.is_none()),
-            column_indices: columns.unwrap_or_else(|| GlobalMut::from_device(0, 0)),
+            column_indices: columns.unwrap_or_else(no_output),
             values: values.as_global_mut(),
         };
         // SAFETY: the layout is the matrix's, with as many slots; buffers are freed in the stream's order.

@@ -2,12 +2,12 @@
 
 use evenpath_kernels::spgemm::{RowWork, SpgemmLongRowWork, SpgemmMaskWork, SpgemmRowWork};
 
-use evenpath_simt::{Global, GlobalMut};
+use evenpath_simt::GlobalMut;
 
 use super::bins::ALWAYS_HASH;
 use super::shapes::lanes_log2;
 use crate::Offset;
-use crate::device::{Device, DeviceVec};
+use crate::device::{Device, DeviceVec, read_only};
 use crate::op::OpError;
 use crate::op::device_csr::Pattern;
 
@@ -74,7 +74,7 @@ impl Work {
             a: a.view(),
             b: b.view(),
             work: work.view_mut(),
-            long_rows: Global::from_device(long_rows.address(), long_rows.len()),
+            long_rows: read_only(long_rows),
             blocks,
         };
         // SAFETY: as above; the listed rows are rows of A.
