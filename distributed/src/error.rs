@@ -160,15 +160,24 @@ pub enum Cause {
     /// Its process ended, or the network did not reach it.
     #[error("the connection to it was lost ({0})")]
     Disconnected(String),
-    /// Another rank waited for a message from it for as long as it may.
-    #[error("rank {waiting} waited {} s for it in `{operation}`", .limit.as_secs_f64())]
+    /// Another rank waited for it longer than the timeout. It waits for no rank itself.
+    #[error("{}", describe_timeout(*.waiting, *.operation, *.limit, .behind))]
     Timeout {
-        /// The rank that waited.
+        /// The rank that waits for it.
         waiting: usize,
         /// Where.
         operation: Operation,
-        /// How long.
+        /// The timeout, which has passed on the last rank of `behind`, or on `waiting` if that is empty.
         limit: Duration,
+        /// Ranks that wait because `waiting` does: the first for `waiting`, each of the others for the one before.
+        behind: Vec<usize>,
+    },
+    /// Ranks wait for each other.
+    #[error("{}", describe_deadlock(.waits))]
+    Deadlock {
+        /// The ranks, and the operation in which each waits: each for the next one, and the last for the first, which is the one that
+        /// is named as failed.
+        waits: Vec<(usize, Operation)>,
     },
     /// It ended its work while another rank waited for a message from it.
     #[error("it is done, and rank {waiting} waits for it in `{operation}`")]
@@ -200,12 +209,48 @@ pub enum Cause {
         /// Bytes of the message.
         found: u64,
     },
+    /// It had a message that is longer than the cluster's transport sends.
+    #[error("its message to rank {to} in `{operation}` has {bytes} bytes, more than the limit of {limit}")]
+    MessageLimit {
+        /// The rank that the message was for.
+        to: usize,
+        /// Where.
+        operation: Operation,
+        /// Bytes of the message.
+        bytes: u64,
+        /// The limit.
+        limit: u64,
+    },
     /// NCCL refused a call on it, found a fault, or took too long.
     #[error("NCCL: {0}")]
     Nccl(String),
     /// It sent bytes that are not a valid message.
     #[error("it sent an invalid message: {0}")]
     Protocol(String),
+}
+
+fn describe_timeout(waiting: usize, operation: Operation, limit: Duration, behind: &[usize]) -> String {
+    let seconds = limit.as_secs_f64();
+    if behind.is_empty() {
+        return format!("rank {waiting} waited {seconds} s for it in `{operation}`");
+    }
+    let mut text = format!("rank {waiting} waits for it in `{operation}`");
+    let mut before = waiting;
+    for &rank in behind {
+        text += &format!(", rank {rank} for rank {before}");
+        before = rank;
+    }
+    text + &format!("; rank {before} waited {seconds} s")
+}
+
+fn describe_deadlock(waits: &[(usize, Operation)]) -> String {
+    let mut text = String::from("deadlock: ");
+    for (at, (rank, operation)) in waits.iter().enumerate() {
+        let next = waits[(at + 1) % waits.len()].0;
+        let separator = if at == 0 { "" } else { ", " };
+        text += &format!("{separator}rank {rank} waits for rank {next} in `{operation}`");
+    }
+    text
 }
 
 macro_rules! operations {

@@ -1,5 +1,6 @@
 //! Ranks that fail: every other rank gets an error that names the rank and the cause, in time.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use evenpath::Device;
@@ -7,7 +8,9 @@ use evenpath::device::SimulatedOptions;
 use evenpath::error::DeviceError;
 use evenpath::spmv::SpmvOptions;
 use evenpath_distributed::error::{Cause, Failure, Operation};
-use evenpath_distributed::{Cluster, DistributedCsr, DistributedVec, Error, Rank, Result, generate};
+use evenpath_distributed::{
+    Cluster, DistributedCsr, DistributedVec, Error, Rank, Result, RowPartition, generate,
+};
 
 use crate::support::on_cpu;
 
@@ -76,10 +79,73 @@ fn a_rank_that_never_comes() {
         rank.barrier()
     });
     for result in &results {
-        let Failure { rank: 1, cause: Cause::Timeout { waiting, operation, limit } } = failure(result) else {
+        let Failure { rank: 1, cause: Cause::Timeout { waiting, operation, limit, .. } } = failure(result)
+        else {
             panic!("{result:?}");
         };
         assert!(*waiting != 1 && *operation == Operation::Barrier && *limit == Duration::from_millis(500));
+    }
+}
+
+/// Products in which each rank needs an element of the one before. Rank 0 is late; the higher a rank, the earlier it begins to wait, so
+/// that its time is up before that of the rank that it waits for.
+pub(crate) fn wait_in_a_chain(rank: &Rank, is_over: impl Fn() -> bool) -> Result<()> {
+    let size = rank.size();
+    let even = RowPartition::even(size as u64, size);
+    let a = DistributedCsr::from_fn_on(rank, &even, &even, |row, entries| {
+        entries.extend(row.checked_sub(1).map(|column| (column, 1.0)));
+    })?;
+    let x = DistributedVec::from_fn(rank, &even, |_| 1.0)?;
+    let mut y = DistributedVec::zeros(rank, &even)?;
+    let mut plan = a.plan_spmv(SpmvOptions::default())?;
+    rank.barrier()?;
+    let start = Instant::now();
+    if rank.index() == 0 {
+        while start.elapsed() < Duration::from_secs(8) && !is_over() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    } else {
+        std::thread::sleep(Duration::from_millis(100) * (size - rank.index()) as u32);
+    }
+    (0..size).try_for_each(|_| plan.run(1.0, &x, 0.0, &mut y))?;
+    rank.barrier()
+}
+
+#[test]
+fn the_rank_at_the_end_of_a_chain_is_named() {
+    needs!("cpu");
+    for size in 2..=5 {
+        let failed = AtomicUsize::new(0);
+        let results = on_cpu(size).with_timeout(Duration::from_millis(700)).run_each(|rank| {
+            let result = wait_in_a_chain(rank, || failed.load(Ordering::Relaxed) == size - 1);
+            failed.fetch_add(1, Ordering::Relaxed);
+            result
+        });
+        for result in &results {
+            let Failure {
+                rank: 0,
+                cause: Cause::Timeout { waiting: 1, operation: Operation::Halo, limit, behind },
+            } = failure(result)
+            else {
+                panic!("{size} ranks: {result:?}");
+            };
+            assert_eq!(*limit, Duration::from_millis(700));
+            assert_eq!(*behind, (2..2 + behind.len()).collect::<Vec<_>>(), "each waits for the one before");
+        }
+    }
+}
+
+/// No rank is late: they disagree about who has the values.
+#[test]
+fn ranks_that_wait_for_each_other() {
+    needs!("cpu");
+    for size in 2..=4 {
+        let results =
+            results(on_cpu(size), |rank| rank.broadcast((rank.index() + 1) % size, &[0_u8]).map(|_| ()));
+        for result in &results {
+            let waits = (0..size).map(|rank| (rank, Operation::Broadcast)).collect();
+            assert_eq!(*failure(result), Failure { rank: 0, cause: Cause::Deadlock { waits } });
+        }
     }
 }
 

@@ -58,6 +58,12 @@ fn what_fails_is_named() {
             "{result}"
         );
     }
+    for result in run("chain", "1") {
+        assert!(result.starts_with("error: rank 0 failed: rank 1 wait"), "{result}");
+    }
+    for result in run("circle", "1") {
+        assert!(result.starts_with("error: rank 0 failed: deadlock: rank 0 waits for rank 1 in"), "{result}");
+    }
     let mut results = run("leave", "30");
     results.sort();
     assert_eq!(results[0], "");

@@ -9,7 +9,7 @@ use evenpath::Device;
 use evenpath::spmv::SpmvOptions;
 use evenpath_distributed::{Cluster, DistributedCsr, DistributedVec, Error, Rank, Result, generate};
 
-use crate::gpu_faults;
+use crate::{faults, gpu_faults};
 
 /// Says what a process that this program started has to do.
 pub(crate) const TASK: &str = "EVENPATH_TEST_TASK";
@@ -73,6 +73,10 @@ fn child() {
         "forever" => nothing(&mut cluster, forever),
         "gpu-forever" => nothing(&mut cluster, gpu_faults::forever),
         "late" => nothing(&mut cluster, late),
+        "chain" => nothing(&mut cluster, |rank| faults::wait_in_a_chain(rank, || false)),
+        "circle" => nothing(&mut cluster, |rank| {
+            rank.broadcast((rank.index() + 1) % rank.size(), &[0_u8]).map(|_| ())
+        }),
         "leave" => nothing(&mut cluster, |rank| if rank.index() == 2 { Ok(()) } else { rank.barrier() }),
         task => panic!("{task} is not known"),
     });
@@ -190,6 +194,24 @@ fn a_slow_process_is_named() {
             result.starts_with("error: rank 1 failed: rank ") && result.contains("waited 1 s"),
             "rank {rank}: {result}"
         );
+    }
+}
+
+#[test]
+fn the_process_at_the_end_of_a_chain_is_named() {
+    needs!("cpu");
+    for size in 3..=5 {
+        for (rank, result) in run("chain", size, "1").into_iter().enumerate() {
+            assert!(
+                result.starts_with("error: rank 0 failed: rank 1 wait")
+                    && result.contains("in `halo exchange`"),
+                "rank {rank}: {result}"
+            );
+        }
+    }
+    for result in run("circle", 2, "1") {
+        let waits = "rank 0 waits for rank 1 in `broadcast`, rank 1 waits for rank 0 in `broadcast`";
+        assert_eq!(result, format!("error: rank 0 failed: deadlock: {waits}"));
     }
 }
 

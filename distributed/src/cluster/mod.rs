@@ -3,6 +3,7 @@
 mod collectives;
 mod environment;
 mod rank;
+mod waits;
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -11,7 +11,12 @@ use parking_lot::Mutex;
 
 use crate::error::{Cause, Error, Failure, Operation, Result};
 use crate::nccl::{Chosen, Communicator, ExchangeEngine};
-use crate::transport::{Missing, Tag, Transport};
+use crate::transport::{Missing, Report, Tag, Transport, Wait};
+
+use super::waits::{fault, origin};
+
+/// How long to look for the rank at fault once a rank's time is up.
+const SEARCH: Duration = Duration::from_secs(1);
 
 /// One of the ranks of a [`Cluster`](crate::Cluster), as the function that it runs sees it.
 ///
@@ -141,24 +146,15 @@ impl Rank {
         traffic[to].messages += 1;
         traffic[to].bytes += bytes.len() as u64;
         drop(traffic);
-        Ok(self.shared.transport.send(to, exchange.tag, bytes)?)
+        let sent = self.shared.transport.send(to, exchange.tag, bytes, Instant::now() + self.timeout());
+        sent.map_err(|missing| self.explain(exchange, to, missing))
     }
 
     /// The message of another rank in an operation, of any length.
     pub(crate) fn receive<T: Pod>(&self, exchange: Exchange, from: usize) -> Result<Vec<T>> {
-        self.receive_until(exchange, from, Instant::now() + self.timeout())
-    }
-
-    /// [`receive`](Self::receive) with another deadline.
-    pub(crate) fn receive_until<T: Pod>(
-        &self,
-        exchange: Exchange,
-        from: usize,
-        deadline: Instant,
-    ) -> Result<Vec<T>> {
-        let Shared { transport, traffic, .. } = &*self.shared;
+        let Shared { transport, traffic, timeout, .. } = &*self.shared;
         let start = Instant::now();
-        let received = transport.receive(from, exchange.tag, deadline);
+        let received = transport.receive(from, exchange.tag, start + *timeout);
         traffic.lock()[from].waited += start.elapsed();
         self.decode(exchange, from, received)
     }
@@ -171,27 +167,71 @@ impl Rank {
         }
     }
 
+    /// An error if the message of another rank in an operation will not come. Does not wait.
+    pub(crate) fn check_arrival(&self, exchange: Exchange, from: usize) -> Result<()> {
+        let found = self.shared.transport.has(from, exchange.tag);
+        found.map(|_| ()).map_err(|missing| self.explain(exchange, from, missing))
+    }
+
     fn decode<T: Pod>(
         &self,
         exchange: Exchange,
         from: usize,
         received: Result<Vec<u8>, Missing>,
     ) -> Result<Vec<T>> {
+        let bytes = received.map_err(|missing| self.explain(exchange, from, missing))?;
+        let size = size_of::<T>();
+        if bytes.len().is_multiple_of(size) {
+            return Ok(bytemuck::allocation::pod_collect_to_vec(&bytes));
+        }
         let (waiting, operation) = (self.index(), exchange.tag.operation);
-        let cause = match received {
-            Ok(bytes) => {
-                let size = size_of::<T>();
-                if bytes.len().is_multiple_of(size) {
-                    return Ok(bytemuck::allocation::pod_collect_to_vec(&bytes));
-                }
-                Cause::MessageSize { waiting, operation, expected: size as u64, found: bytes.len() as u64 }
+        let (expected, found) = (size as u64, bytes.len() as u64);
+        Err(self.fail(from, Cause::MessageSize { waiting, operation, expected, found }))
+    }
+
+    /// Ends the work of all because a message from or to another rank is missing.
+    fn explain(&self, exchange: Exchange, other: usize, missing: Missing) -> Error {
+        let (waiting, operation) = (self.index(), exchange.tag.operation);
+        let cause = match missing {
+            Missing::Failed(failure) => return failure.into(),
+            Missing::Finished => Cause::Finished { waiting, operation },
+            Missing::Mismatch(found) => Cause::Mismatch { waiting, expected: operation, found },
+            Missing::Lost(reason) => Cause::Disconnected(reason),
+            Missing::TooLong { bytes, limit } => {
+                return self.fail(waiting, Cause::MessageLimit { to: other, operation, bytes, limit });
             }
-            Err(Missing::Failed(failure)) => return Err(failure.into()),
-            Err(Missing::Finished) => Cause::Finished { waiting, operation },
-            Err(Missing::Mismatch(found)) => Cause::Mismatch { waiting, expected: operation, found },
-            Err(Missing::Timeout) => Cause::Timeout { waiting, operation, limit: self.timeout() },
+            Missing::Timeout => {
+                // Also if the message comes at this moment.
+                let own = Report { operation, missing: vec![other], present: Vec::new() };
+                let alone = Cause::Disconnected("its message came too late".into());
+                return self.fail_by_waits(Some(own), alone);
+            }
         };
-        Err(self.fail(from, cause))
+        self.fail(other, cause)
+    }
+
+    /// Ends the work of all because this rank's time is up: by the fault of the rank at the end of the chain of those that wait. `own` is
+    /// this rank's own report, if not what the transport knows, and `alone` the cause if this rank is the end.
+    fn fail_by_waits(&self, own: Option<Report>, alone: Cause) -> Error {
+        let Shared { index, size, ref transport, timeout, .. } = *self.shared;
+        let deadline = Instant::now() + SEARCH;
+        let mut own = own;
+        let ask = |rank| own.take_if(|_| rank == index).or_else(|| transport.ask(rank, deadline));
+        let (rank, cause) = fault(origin(index, size, ask), timeout, alone);
+        self.fail(rank, cause)
+    }
+
+    /// Says of this rank, until the guard is dropped, that it waits for an exchange between GPUs.
+    pub(crate) fn wait_for_gpus(
+        &self,
+        exchange: Exchange,
+        peers: Arc<[usize]>,
+        has_begun: bool,
+    ) -> GpuWait<'_> {
+        let tag = exchange.tag;
+        let wait = if has_begun { Wait::Gpu { peers, tag } } else { Wait::Begin { peers, tag } };
+        self.shared.transport.set_wait(Some(wait));
+        GpuWait { rank: self }
     }
 
     /// [`receive`](Self::receive) of `len` elements.
@@ -230,6 +270,24 @@ impl Rank {
     pub(crate) fn check_rank(&self, rank: usize) -> Result<()> {
         let size = self.size();
         if rank < size { Ok(()) } else { Err(Error::NoSuchRank { rank, size }) }
+    }
+}
+
+/// A rank that waits for an exchange between GPUs.
+pub(crate) struct GpuWait<'a> {
+    rank: &'a Rank,
+}
+
+impl GpuWait<'_> {
+    /// Ends the work of all because the rank's time is up: by its own fault for this reason, unless it waits for another rank.
+    pub(crate) fn fail(self, reason: String) -> Error {
+        self.rank.fail_by_waits(None, Cause::Nccl(reason))
+    }
+}
+
+impl Drop for GpuWait<'_> {
+    fn drop(&mut self) {
+        self.rank.shared.transport.set_wait(None);
     }
 }
 

@@ -115,8 +115,7 @@ impl Communicator {
             let found: Vec<u64> = rank.receive_exactly(started.exchange, peer, 1)?;
             rank.check_message(started.exchange, peer, (found[0] as usize, expected as usize))
         });
-        let done = arrived.and_then(|()| self.wait(rank, "an exchange", || Ok(started.end.is_done()?)));
-        self.or_abort(done)
+        self.or_abort(arrived.and_then(|()| self.wait(rank, started)))
     }
 
     /// Ends the communicator: in order if all is well, otherwise by aborting it.
@@ -266,19 +265,19 @@ impl Communicator {
         Err(rank.fail(rank.index(), Cause::Nccl(described)))
     }
 
-    /// Waits until something is done; an error if a rank fails, NCCL does, or the rank's time is over.
-    fn wait(&self, rank: &Rank, what: &str, mut is_done: impl FnMut() -> Result<bool>) -> Result<()> {
-        let limit = rank.timeout();
-        let is_in_time = poll(rank, limit, || {
-            let is_done = is_done()?;
+    /// Waits for the GPU; an error if a rank fails, NCCL does, or the rank's time is over.
+    fn wait(&self, rank: &Rank, started: &Started) -> Result<()> {
+        let peers = started.expected.iter().map(|&(peer, _)| peer).collect();
+        let wait = rank.wait_for_gpus(started.exchange, peers, true);
+        let is_in_time = poll(rank, rank.timeout(), || {
+            let is_done = started.end.is_done()?;
             self.is_idle(rank)?;
             Ok(is_done)
         })?;
         if is_in_time {
             return Ok(());
         }
-        let reason = format!("{what} took longer than {} s", limit.as_secs_f64());
-        Err(rank.fail(rank.index(), Cause::Nccl(reason)))
+        Err(wait.fail(format!("an exchange took longer than {} s", rank.timeout().as_secs_f64())))
     }
 }
 
@@ -300,14 +299,15 @@ fn wait_for_peers(
     parts: &[Part],
     is_done: impl FnMut() -> Result<bool>,
 ) -> Result<()> {
+    let wait = rank.wait_for_gpus(exchange, parts.iter().map(|part| part.peer).collect(), false);
     if poll(rank, rank.timeout(), is_done)? {
         return Ok(());
     }
+    // A peer that has ended its run or called another operation has not sent the message of this one.
     for part in parts {
-        rank.receive_until::<u64>(exchange, part.peer, Instant::now())?;
+        rank.check_arrival(exchange, part.peer)?;
     }
-    let reason = format!("the start of an exchange took longer than {} s", rank.timeout().as_secs_f64());
-    Err(rank.fail(rank.index(), Cause::Nccl(reason)))
+    Err(wait.fail(format!("the start of an exchange took longer than {} s", rank.timeout().as_secs_f64())))
 }
 
 /// Asks until the answer is yes, for so long. An error if a rank fails.

@@ -300,6 +300,30 @@ fn check_absence(before: usize) {
     }
 }
 
+/// Rank 2 comes before rank 1, but so late that the time of rank 3, which waits for it, is up first.
+#[test]
+fn the_rank_at_the_end_of_a_chain_is_named() {
+    for before in [0, 3] {
+        let _turn = turn(None);
+        let results = cluster().with_timeout(Duration::from_secs(1)).run_each(|rank| {
+            choose(rank, Engine::Nccl)?;
+            let a = matrix::<f64>(rank)?;
+            let x = DistributedVec::from_fn(rank, a.col_partition(), rough)?;
+            let mut y = DistributedVec::zeros(rank, a.row_partition())?;
+            let mut plan = a.plan_spmv(SpmvOptions::default())?;
+            (0..before).try_for_each(|_| plan.run(1.0, &x, 0.0, &mut y))?;
+            rank.barrier()?;
+            std::thread::sleep(Duration::from_millis([0, 3000, 500, 0][rank.index()]));
+            (0..9).try_for_each(|_| plan.run(1.0, &x, 0.0, &mut y))
+        });
+        assert_eq!(live(), 0);
+        for result in results {
+            let Err(Error::Failed(Failure { rank: 1, cause })) = &result else { panic!("{result:?}") };
+            assert!(matches!(cause, Cause::Timeout { operation: Operation::Halo, .. }), "{cause}");
+        }
+    }
+}
+
 /// NCCL has its work before the product beside it is launched, but for the first exchange, which is done before anything else is asked
 /// for, and after the product.
 #[test]

@@ -1,10 +1,16 @@
 //! Messages as bytes: a header of fixed length, then the payload.
 
-use super::Tag;
-use crate::error::{Failure, Operation};
+use super::{Report, Tag};
+use crate::error::{Cause, Failure, Operation};
 
 /// Bytes of a header.
 pub(super) const HEADER: usize = 32;
+/// The longest message between two ranks: 64 GiB.
+pub(super) const LONGEST_MESSAGE: u64 = 1 << 36;
+/// The longest payload of any other frame.
+const LONGEST_NOTE: u64 = 1 << 20;
+/// The longest text of a failure, in bytes. In JSON a byte takes six at most.
+const LONGEST_TEXT: usize = 1 << 16;
 
 /// What one process sends another.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +23,10 @@ pub(super) enum Frame {
     Goodbye,
     /// A rank failed.
     Abort(Failure),
+    /// The question whom the receiver waits for.
+    Ask,
+    /// The answer.
+    Answer(Option<Report>),
 }
 
 /// A header, of which the payload's bytes are to follow.
@@ -53,19 +63,41 @@ impl Header {
         Self { kind: bytes[0], operation: bytes[1], run: number(8), sequence: number(16), len: number(24) }
     }
 
-    /// The frame of this header and its payload, or what is wrong.
-    pub(super) fn frame(self, payload: Vec<u8>) -> Result<Frame, String> {
-        match self.kind {
+    /// The tag if the payload is a message, `None` if it is a note; what is wrong with the header. To be called before the payload is
+    /// read.
+    pub(super) fn check(self) -> Result<Option<Tag>, String> {
+        let (tag, limit) = match self.kind {
             1 => {
                 let operation = Operation::from_number(self.operation)
                     .ok_or_else(|| format!("operation {} is unknown", self.operation))?;
-                Ok(Frame::Data(Tag { run: self.run, sequence: self.sequence, operation }, payload))
+                (Some(Tag { run: self.run, sequence: self.sequence, operation }), LONGEST_MESSAGE)
             }
+            2 | 3 | 5 => (None, 0),
+            4 | 6 => (None, LONGEST_NOTE),
+            kind => return Err(format!("a frame of kind {kind}")),
+        };
+        if self.len > limit {
+            return Err(format!(
+                "a frame of kind {} with {} bytes, where at most {limit} fit",
+                self.kind, self.len
+            ));
+        }
+        Ok(tag)
+    }
+
+    /// The frame of this header and its payload, or what is wrong.
+    pub(super) fn frame(self, payload: Vec<u8>) -> Result<Frame, String> {
+        if let Some(tag) = self.check()? {
+            return Ok(Frame::Data(tag, payload));
+        }
+        let read = match self.kind {
             2 => Ok(Frame::Finished { run: self.run }),
             3 => Ok(Frame::Goodbye),
-            4 => serde_json::from_slice(&payload).map(Frame::Abort).map_err(|error| error.to_string()),
-            kind => Err(format!("a frame of kind {kind}")),
-        }
+            4 => serde_json::from_slice(&payload).map(Frame::Abort),
+            5 => Ok(Frame::Ask),
+            _ => serde_json::from_slice(&payload).map(Frame::Answer),
+        };
+        read.map_err(|error| error.to_string())
     }
 }
 
@@ -78,21 +110,38 @@ impl Frame {
             }
             Self::Finished { run } => (Header { run, ..Header::new(2, &[]) }, Vec::new()),
             Self::Goodbye => (Header::new(3, &[]), Vec::new()),
-            Self::Abort(failure) => {
-                // Strings and numbers have a text.
-                let payload = serde_json::to_vec(&failure).unwrap_or_default();
-                (Header::new(4, &payload), payload)
-            }
+            Self::Abort(failure) => note(4, &shortened(failure)),
+            Self::Ask => (Header::new(5, &[]), Vec::new()),
+            Self::Answer(report) => note(6, &report),
         };
         (header.to_bytes(), payload)
     }
 }
 
+fn note(kind: u8, value: &impl serde::Serialize) -> (Header, Vec<u8>) {
+    // Strings and numbers have a text.
+    let payload = serde_json::to_vec(value).unwrap_or_default();
+    (Header::new(kind, &payload), payload)
+}
+
+/// A failure whose text fits into a frame.
+fn shortened(mut failure: Failure) -> Failure {
+    if let Cause::Error(text)
+    | Cause::Panic(text)
+    | Cause::Disconnected(text)
+    | Cause::Nccl(text)
+    | Cause::Protocol(text) = &mut failure.cause
+        && text.len() > LONGEST_TEXT
+    {
+        text.truncate(text.floor_char_boundary(LONGEST_TEXT));
+        text.push('…');
+    }
+    failure
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Cause;
-
     #[test]
     fn frames_survive_as_bytes() {
         let tag = Tag { run: 3, sequence: u64::MAX, operation: Operation::Halo };
@@ -102,6 +151,9 @@ mod tests {
             Frame::Finished { run: 9 },
             Frame::Goodbye,
             Frame::Abort(failure),
+            Frame::Ask,
+            Frame::Answer(None),
+            Frame::Answer(Some(Report { operation: Operation::Halo, missing: vec![3], present: vec![0, 2] })),
         ];
         for frame in frames {
             let (header, payload) = frame.clone().into_parts();
@@ -122,5 +174,40 @@ mod tests {
         assert!(Header::from_bytes(&bytes).frame(Vec::new()).unwrap_err().contains("200"));
         bytes[0] = 4;
         assert!(Header::from_bytes(&bytes).frame(b"{".to_vec()).is_err());
+    }
+
+    #[test]
+    fn lengths_have_limits() {
+        let announce = |frame: Frame, len: u64| {
+            let header = Header::from_bytes(&frame.into_parts().0);
+            Header { len, ..header }.check()
+        };
+        let tag = Tag { run: 0, sequence: 0, operation: Operation::Halo };
+        let failure = Failure { rank: 0, cause: Cause::Error(String::new()) };
+        for (frame, limit) in [
+            (Frame::Data(tag, Vec::new()), LONGEST_MESSAGE),
+            (Frame::Finished { run: 1 }, 0),
+            (Frame::Goodbye, 0),
+            (Frame::Ask, 0),
+            (Frame::Abort(failure), LONGEST_NOTE),
+            (Frame::Answer(None), LONGEST_NOTE),
+        ] {
+            assert!(announce(frame.clone(), limit).is_ok(), "{frame:?}");
+            for len in [limit + 1, u64::MAX] {
+                let refused = announce(frame.clone(), len).unwrap_err();
+                assert!(refused.contains(&format!("{len} bytes")), "{refused}");
+            }
+        }
+    }
+
+    #[test]
+    fn long_texts_are_shortened() {
+        for letter in ["x", "\u{1}", "é"] {
+            let failure = Failure { rank: 1, cause: Cause::Panic(letter.repeat(3 << 20)) };
+            let (header, payload) = Frame::Abort(failure).into_parts();
+            let frame = Header::from_bytes(&header).frame(payload).unwrap();
+            let Frame::Abort(Failure { rank: 1, cause: Cause::Panic(text) }) = frame else { panic!() };
+            assert!(text.ends_with('…') && text.len() > LONGEST_TEXT - 4);
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::mailbox::Mailbox;
-use super::{Missing, Tag, Transport};
+use super::{Missing, Report, Tag, Transport, Wait};
 use crate::error::{Failure, Result};
 
 /// One rank's mailbox, and those of all.
@@ -22,16 +22,30 @@ pub(crate) fn local(size: usize) -> Vec<Arc<dyn Transport>> {
 }
 
 impl Transport for Local {
-    fn send(&self, to: usize, tag: Tag, bytes: Vec<u8>) -> Result<(), Failure> {
+    fn send(&self, to: usize, tag: Tag, bytes: Vec<u8>, _: Instant) -> Result<(), Missing> {
         if let Some(failure) = self.failure() {
-            return Err(failure);
+            return Err(Missing::Failed(failure));
         }
-        self.mailboxes[to].deliver(self.index, tag, bytes);
+        // A rank sends one message in an operation.
+        let is_first = self.mailboxes[to].deliver(self.index, tag, bytes);
+        debug_assert!(is_first, "two messages of {tag:?}");
         Ok(())
     }
 
     fn receive(&self, from: usize, tag: Tag, deadline: Instant) -> Result<Vec<u8>, Missing> {
         self.mailboxes[self.index].take(from, tag, deadline)
+    }
+
+    fn has(&self, from: usize, tag: Tag) -> Result<bool, Missing> {
+        self.mailboxes[self.index].has(from, tag)
+    }
+
+    fn set_wait(&self, wait: Option<Wait>) {
+        self.mailboxes[self.index].set_wait(wait);
+    }
+
+    fn ask(&self, rank: usize, _: Instant) -> Option<Report> {
+        self.mailboxes[rank].report()
     }
 
     fn finish(&self, run: u64) {

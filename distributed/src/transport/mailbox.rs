@@ -1,15 +1,18 @@
-//! What has arrived for one rank.
+//! What has arrived for one rank, and what it waits for.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-use super::{Missing, Tag};
+use super::{Missing, Report, Tag, Wait};
 use crate::error::{Failure, Operation};
 
 /// How long to look for a message before the thread sleeps.
 const PATIENCE: Duration = Duration::from_micros(100);
+
+/// Bytes of messages of one rank that may lie here for operations that this rank has not begun: 256 MiB.
+pub(super) const AHEAD: u64 = 1 << 28;
 
 /// The messages for a rank that it has not taken yet, and what it was told.
 #[derive(Default)]
@@ -22,15 +25,62 @@ pub(super) struct Mailbox {
 struct State {
     /// By sender, run and number of the operation.
     messages: HashMap<(usize, u64, u64), (Operation, Vec<u8>)>,
+    /// By sender, the bytes of its messages here and of those that are being read.
+    held: HashMap<usize, u64>,
+    /// Threads that wait in [`admit`](Mailbox::admit).
+    held_back: usize,
+    /// The run and number of the last operation that the rank began.
+    begun: (u64, u64),
+    /// Whether the rank has left: it takes no more messages.
+    is_closed: bool,
     /// By rank, the first run that it has not ended; 0 where there is none.
     finished: HashMap<usize, u64>,
     failure: Option<Failure>,
+    /// Whom the rank waits for.
+    wait: Option<Wait>,
+    /// By rank, its answer to the question whom it waits for.
+    answers: HashMap<usize, Option<Report>>,
 }
 
 impl Mailbox {
-    pub(super) fn deliver(&self, from: usize, tag: Tag, bytes: Vec<u8>) {
+    /// Waits until there is room for more bytes of a message: for an operation that this rank has begun at once, so that ranks which send
+    /// to each other do not wait for each other, else until no more than [`AHEAD`] bytes of the sender are here.
+    pub(super) fn admit(&self, from: usize, tag: Tag, bytes: u64) {
+        let mut state = self.state.lock();
+        loop {
+            let held = state.held.get(&from).copied().unwrap_or(0);
+            let has_room = held == 0 || held.saturating_add(bytes) <= AHEAD;
+            if has_room || state.begun == (tag.run, tag.sequence) || state.is_over() {
+                *state.held.entry(from).or_default() += bytes;
+                return;
+            }
+            state.held_back += 1;
+            self.changed.wait(&mut state);
+            state.held_back -= 1;
+        }
+    }
+
+    /// Adds a message. False, and nothing is added, if there is one of the same operation.
+    pub(super) fn deliver(&self, from: usize, tag: Tag, bytes: Vec<u8>) -> bool {
         let key = (from, tag.run, tag.sequence);
-        self.state.lock().messages.insert(key, (tag.operation, bytes));
+        let mut state = self.state.lock();
+        if state.messages.contains_key(&key) {
+            return false;
+        }
+        if !state.is_over() {
+            state.messages.insert(key, (tag.operation, bytes));
+        }
+        drop(state);
+        self.changed.notify_all();
+        true
+    }
+
+    /// Drops the messages that are here, and those that come.
+    pub(super) fn close(&self) {
+        let mut state = self.state.lock();
+        state.is_closed = true;
+        state.messages.clear();
+        drop(state);
         self.changed.notify_all();
     }
 
@@ -73,34 +123,145 @@ impl Mailbox {
         state.failure.clone()
     }
 
-    /// Takes a message, as soon as it is there.
-    pub(super) fn take(&self, from: usize, tag: Tag, deadline: Instant) -> Result<Vec<u8>, Missing> {
-        let key = (from, tag.run, tag.sequence);
-        let mut patience = None;
+    pub(super) fn set_wait(&self, wait: Option<Wait>) {
+        let mut state = self.state.lock();
+        if let Some(wait) = &wait {
+            self.begin(&mut state, wait.tag());
+        }
+        state.wait = wait;
+    }
+
+    /// Notes that the rank has begun an operation. What was for earlier runs is not needed any more.
+    fn begin(&self, state: &mut State, tag: Tag) {
+        let begun = (tag.run, tag.sequence);
+        if begun <= state.begun {
+            return;
+        }
+        if tag.run > state.begun.0 {
+            let State { messages, held, .. } = state;
+            messages.retain(|&(from, run, _), message| {
+                let is_needed = run >= tag.run;
+                if let Some(held) = held.get_mut(&from).filter(|_| !is_needed) {
+                    *held = held.saturating_sub(message.1.len() as u64);
+                }
+                is_needed
+            });
+        }
+        state.begun = begun;
+        self.wake_readers(state);
+    }
+
+    fn wake_readers(&self, state: &State) {
+        if state.held_back > 0 {
+            self.changed.notify_all();
+        }
+    }
+
+    /// Whom the rank waits for; `None` if it does not wait.
+    pub(super) fn report(&self) -> Option<Report> {
+        self.state.lock().report()
+    }
+
+    /// Notes a rank's answer to the question whom it waits for.
+    pub(super) fn answer(&self, rank: usize, report: Option<Report>) {
+        self.state.lock().answers.insert(rank, report);
+        self.changed.notify_all();
+    }
+
+    /// Takes a rank's answer, if there is one by the deadline, and none if there is a failure.
+    pub(super) fn take_answer(&self, rank: usize, deadline: Instant) -> Option<Option<Report>> {
         let mut state = self.state.lock();
         loop {
-            if let Some(failure) = &state.failure {
-                return Err(Missing::Failed(failure.clone()));
+            if state.failure.is_some() {
+                return None;
             }
-            if let Some((operation, bytes)) = state.messages.remove(&key) {
-                return if operation == tag.operation {
-                    Ok(bytes)
-                } else {
-                    Err(Missing::Mismatch(operation))
-                };
+            if let Some(answer) = state.answers.remove(&rank) {
+                return Some(answer);
             }
-            if state.finished.get(&from).is_some_and(|&next| next > tag.run) {
-                return Err(Missing::Finished);
+            if Instant::now() >= deadline {
+                return None;
+            }
+            self.changed.wait_until(&mut state, deadline);
+        }
+    }
+
+    /// Whether a message has come; an error if it will not.
+    pub(super) fn has(&self, from: usize, tag: Tag) -> Result<bool, Missing> {
+        self.state.lock().look(from, tag).map_or(Ok(false), |found| found.map(|()| true))
+    }
+
+    /// Takes a message, as soon as it is there. If the deadline passes meanwhile, the wait stays noted.
+    pub(super) fn take(&self, from: usize, tag: Tag, deadline: Instant) -> Result<Vec<u8>, Missing> {
+        let mut sleep_begin = None;
+        let mut state = self.state.lock();
+        self.begin(&mut state, tag);
+        loop {
+            if let Some(found) = state.look(from, tag) {
+                if sleep_begin.is_some() {
+                    state.wait = None;
+                }
+                let taken = found.map(|()| state.remove(from, tag));
+                self.wake_readers(&state);
+                return taken;
             }
             let now = Instant::now();
             if now >= deadline {
                 return Err(Missing::Timeout);
             }
+            let begin = *sleep_begin.get_or_insert_with(|| {
+                state.wait = Some(Wait::Receive { from, tag });
+                now + PATIENCE
+            });
             // Who sleeps takes long to wake, compared with a message between threads: at first there is only a pause.
-            if now < *patience.get_or_insert_with(|| now + PATIENCE) {
+            if now < begin {
                 MutexGuard::unlocked(&mut state, std::thread::yield_now);
             } else {
                 self.changed.wait_until(&mut state, deadline);
+            }
+        }
+    }
+}
+
+impl State {
+    /// Whether a message has come or will not come; `None` if it may still come.
+    fn look(&self, from: usize, tag: Tag) -> Option<Result<(), Missing>> {
+        if let Some(failure) = &self.failure {
+            return Some(Err(Missing::Failed(failure.clone())));
+        }
+        if let Some((operation, _)) = self.messages.get(&(from, tag.run, tag.sequence)) {
+            let is_same = *operation == tag.operation;
+            return Some(if is_same { Ok(()) } else { Err(Missing::Mismatch(*operation)) });
+        }
+        self.finished.get(&from).is_some_and(|&next| next > tag.run).then_some(Err(Missing::Finished))
+    }
+
+    fn remove(&mut self, from: usize, tag: Tag) -> Vec<u8> {
+        let message = self.messages.remove(&(from, tag.run, tag.sequence)).map(|message| message.1);
+        let bytes = message.unwrap_or_default();
+        if let Some(held) = self.held.get_mut(&from) {
+            *held = held.saturating_sub(bytes.len() as u64);
+        }
+        bytes
+    }
+
+    /// Whether no more messages will be taken.
+    fn is_over(&self) -> bool {
+        self.is_closed || self.failure.is_some()
+    }
+
+    fn report(&self) -> Option<Report> {
+        let has_come = |from: usize, tag: &Tag| self.messages.contains_key(&(from, tag.run, tag.sequence));
+        let report = |tag: &Tag, missing, present| Report { operation: tag.operation, missing, present };
+        match self.wait.as_ref()? {
+            // It is about to take it.
+            Wait::Receive { from, tag } if has_come(*from, tag) => None,
+            Wait::Receive { from: rank, tag } | Wait::Send { to: rank, tag } => {
+                Some(report(tag, vec![*rank], Vec::new()))
+            }
+            Wait::Gpu { peers, tag } => Some(report(tag, Vec::new(), peers.to_vec())),
+            Wait::Begin { peers, tag } => {
+                let (present, missing) = peers.iter().partition(|&&peer| has_come(peer, tag));
+                Some(report(tag, missing, present))
             }
         }
     }

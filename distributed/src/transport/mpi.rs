@@ -9,9 +9,9 @@ use mpi::point_to_point::{Destination, Source};
 use mpi::topology::{Communicator, SimpleCommunicator};
 use parking_lot::Mutex;
 
-use super::frame::{Frame, HEADER, Header};
+use super::frame::{Frame, HEADER, Header, LONGEST_MESSAGE};
 use super::mailbox::Mailbox;
-use super::{Missing, Tag, Transport};
+use super::{Missing, Report, Tag, Transport, Wait};
 use crate::error::{Cause, Error, Failure, Result};
 
 /// The tag of all messages of MPI; frames have tags of their own.
@@ -35,6 +35,8 @@ struct State {
     unfinished: Vec<Option<(Header, Vec<u8>)>>,
     /// By rank, whether it has left.
     has_left: Vec<bool>,
+    /// Ranks that asked whom this one waits for, and have no answer yet.
+    asked: Vec<usize>,
     /// Finalizes MPI when it is dropped.
     _universe: Universe,
 }
@@ -51,7 +53,7 @@ impl Mpi {
         let world = SimpleCommunicator::world();
         let (index, size) = (world.rank() as usize, world.size() as usize);
         let unfinished = (0..size).map(|_| None).collect();
-        let state = State { unfinished, has_left: vec![false; size], _universe: universe };
+        let state = State { unfinished, has_left: vec![false; size], asked: Vec::new(), _universe: universe };
         Ok(Self { index, size, limit, mailbox: Mailbox::default(), state: Mutex::new(state) })
     }
 
@@ -85,6 +87,9 @@ impl Mpi {
             (None, Some((header, _))) => (Header::from_bytes(header), Vec::new()),
             (None, None) => return self.refuse(from, format!("{} bytes without a header", chunk.len())),
         };
+        if let Err(reason) = header.check() {
+            return self.refuse(from, reason);
+        }
         let is_first = payload.is_empty();
         payload.extend_from_slice(if is_first { &chunk[HEADER..] } else { chunk });
         if (payload.len() as u64) < header.len {
@@ -92,7 +97,13 @@ impl Mpi {
             return;
         }
         match header.frame(payload) {
-            Ok(Frame::Data(tag, bytes)) => self.mailbox.deliver(from, tag, bytes),
+            Ok(Frame::Data(tag, bytes)) => {
+                if !self.mailbox.deliver(from, tag, bytes) {
+                    self.refuse(from, format!("a second message in one `{}`", tag.operation));
+                }
+            }
+            Ok(Frame::Ask) => state.asked.push(from),
+            Ok(Frame::Answer(report)) => self.mailbox.answer(from, report),
             Ok(Frame::Finished { run }) => self.mailbox.finish(from, run),
             Ok(Frame::Abort(failure)) => _ = self.mailbox.fail(failure),
             Ok(Frame::Goodbye) => {
@@ -107,28 +118,49 @@ impl Mpi {
         self.mailbox.fail(Failure { rank, cause: Cause::Protocol(reason) });
     }
 
+    /// Receives what has come, and answers ranks that ask, but for `busy`, to which a message is being sent. Returns whether anything
+    /// has come.
+    fn serve(&self, state: &mut State, busy: Option<usize>) -> bool {
+        let is_any = self.drain(state);
+        let (later, now) = std::mem::take(&mut state.asked).into_iter().partition(|&rank| Some(rank) == busy);
+        state.asked = later;
+        for rank in now {
+            let answer = Frame::Answer(self.mailbox.report());
+            self.write(state, rank, answer, Instant::now() + self.limit);
+        }
+        is_any
+    }
+
     /// Sends a frame, and receives while it waits for that. Without an end in time the whole program is ended: MPI has no way to
     /// take a message back.
-    fn write(&self, state: &mut State, to: usize, frame: Frame) {
+    fn write(&self, state: &mut State, to: usize, frame: Frame, deadline: Instant) {
+        let is_message = matches!(frame, Frame::Data(..));
         let (header, payload) = frame.into_parts();
         let first = payload.len().min(CHUNK - HEADER);
         let mut chunk = Vec::with_capacity(HEADER + first);
         chunk.extend_from_slice(&header);
         chunk.extend_from_slice(&payload[..first]);
-        self.write_chunk(state, to, &chunk);
+        self.write_chunk(state, to, (&chunk, is_message), deadline);
         for chunk in payload[first..].chunks(CHUNK) {
-            self.write_chunk(state, to, chunk);
+            self.write_chunk(state, to, (chunk, is_message), deadline);
         }
     }
 
-    fn write_chunk(&self, state: &mut State, to: usize, chunk: &[u8]) {
+    /// Other ranks are answered while a message is sent, and not while an answer is.
+    fn write_chunk(
+        &self,
+        state: &mut State,
+        to: usize,
+        (chunk, is_message): (&[u8], bool),
+        deadline: Instant,
+    ) {
         let world = SimpleCommunicator::world();
-        let deadline = Instant::now() + self.limit;
         mpi::request::scope(|scope| {
             let mut request = world.process_at_rank(to as i32).immediate_send_with_tag(scope, chunk, TAG);
             while let Err(pending) = request.test() {
                 request = pending;
-                if !self.drain(state) {
+                let is_any = if is_message { self.serve(state, Some(to)) } else { self.drain(state) };
+                if !is_any {
                     std::thread::sleep(PAUSE);
                 }
                 if Instant::now() >= deadline {
@@ -143,7 +175,7 @@ impl Mpi {
         let mut state = self.state.lock();
         for to in (0..self.size).filter(|&to| to != self.index) {
             if !state.has_left[to] {
-                self.write(&mut state, to, frame.clone());
+                self.write(&mut state, to, frame.clone(), Instant::now() + self.limit);
             }
         }
     }
@@ -156,28 +188,39 @@ unsafe impl Send for Mpi {}
 unsafe impl Sync for Mpi {}
 
 impl Transport for Mpi {
-    fn send(&self, to: usize, tag: Tag, bytes: Vec<u8>) -> Result<(), Failure> {
+    fn send(&self, to: usize, tag: Tag, bytes: Vec<u8>, deadline: Instant) -> Result<(), Missing> {
         let mut state = self.state.lock();
-        self.drain(&mut state);
-        if let Some(failure) = self.failure() {
-            return Err(failure);
+        self.serve(&mut state, None);
+        if let Some(failure) = self.mailbox.failure() {
+            return Err(Missing::Failed(failure));
         }
         if state.has_left[to] {
-            drop(state);
-            let cause = Cause::Finished { waiting: self.index, operation: tag.operation };
-            return Err(self.abort(Failure { rank: to, cause }));
+            return Err(Missing::Finished);
         }
-        self.write(&mut state, to, Frame::Data(tag, bytes));
+        let len = bytes.len() as u64;
+        if len > LONGEST_MESSAGE {
+            return Err(Missing::TooLong { bytes: len, limit: LONGEST_MESSAGE });
+        }
+        self.mailbox.set_wait(Some(Wait::Send { to, tag }));
+        self.write(&mut state, to, Frame::Data(tag, bytes), deadline);
+        self.mailbox.set_wait(None);
         Ok(())
     }
 
     fn receive(&self, from: usize, tag: Tag, deadline: Instant) -> Result<Vec<u8>, Missing> {
         let mut idle = 0;
         loop {
-            let is_any = self.drain(&mut self.state.lock());
+            let is_any = self.serve(&mut self.state.lock(), None);
             match self.mailbox.take(from, tag, Instant::now()) {
-                Err(Missing::Timeout) if Instant::now() < deadline => {}
-                result => return result,
+                // The wait stays noted where the time is up: the rank fails next.
+                Err(Missing::Timeout) if Instant::now() < deadline => {
+                    self.mailbox.set_wait(Some(Wait::Receive { from, tag }));
+                }
+                Err(Missing::Timeout) => return Err(Missing::Timeout),
+                result => {
+                    self.mailbox.set_wait(None);
+                    return result;
+                }
             }
             // Messages that are under way come soon; what takes longer leaves the core to other ranks.
             idle = if is_any { 0 } else { idle + 1 };
@@ -185,6 +228,38 @@ impl Transport for Mpi {
                 std::thread::sleep(PAUSE);
             } else {
                 std::thread::yield_now();
+            }
+        }
+    }
+
+    fn has(&self, from: usize, tag: Tag) -> Result<bool, Missing> {
+        self.mailbox.has(from, tag)
+    }
+
+    fn set_wait(&self, wait: Option<Wait>) {
+        self.mailbox.set_wait(wait);
+    }
+
+    fn ask(&self, rank: usize, deadline: Instant) -> Option<Report> {
+        if rank == self.index {
+            return self.mailbox.report();
+        }
+        let mut state = self.state.lock();
+        if state.has_left[rank] {
+            return None;
+        }
+        self.write(&mut state, rank, Frame::Ask, Instant::now() + self.limit);
+        loop {
+            // Other ranks may ask this one at the same time.
+            let is_any = self.serve(&mut state, None);
+            if let Some(answer) = self.mailbox.take_answer(rank, Instant::now()) {
+                return answer;
+            }
+            if Instant::now() >= deadline || self.mailbox.failure().is_some() {
+                return None;
+            }
+            if !is_any {
+                std::thread::sleep(PAUSE);
             }
         }
     }
@@ -203,7 +278,7 @@ impl Transport for Mpi {
 
     fn failure(&self) -> Option<Failure> {
         if let Some(mut state) = self.state.try_lock() {
-            self.drain(&mut state);
+            self.serve(&mut state, None);
         }
         self.mailbox.failure()
     }
@@ -218,7 +293,7 @@ impl Drop for Mpi {
         }
         let mut state = self.state.lock();
         for to in (0..self.size).filter(|&to| to != self.index) {
-            self.write(&mut state, to, Frame::Goodbye);
+            self.write(&mut state, to, Frame::Goodbye, Instant::now() + self.limit);
         }
         state.has_left[self.index] = true;
         while state.has_left.contains(&false) && Instant::now() < deadline {

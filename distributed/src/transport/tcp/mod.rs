@@ -1,8 +1,9 @@
 //! Ranks that are processes, with a TCP connection between each two.
 
 mod start;
+mod stream;
 
-use std::io::{self, Read, Write};
+use std::io;
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,24 +12,26 @@ use parking_lot::Mutex;
 
 pub(crate) use start::{TcpAddress, connect};
 
-use super::frame::{Frame, HEADER, Header};
+use self::stream::{ReadError, Writer, read_frame};
+use super::frame::{Frame, LONGEST_MESSAGE};
 use super::mailbox::Mailbox;
-use super::{Missing, Tag, Transport};
+use super::{Missing, Report, Tag, Transport, Wait};
 use crate::error::{Cause, Failure, Result};
-
-/// Payloads of up to this many bytes are sent with their header at once.
-const SMALL: usize = 1 << 16;
 
 /// How long a broken connection waits for the news of why it broke, which may come from another rank.
 const NEWS: Duration = Duration::from_secs(1);
 
-/// One process's connections. A thread for each reads all that comes into the mailbox, so writes always come to an end.
+/// How long to write what a rank is told when something fails. It may not read any more.
+const NOTE: Duration = Duration::from_secs(1);
+
+/// One process's connections. A thread for each reads what comes into the mailbox, for operations that this rank has begun at once, so
+/// that writes between ranks come to an end.
 struct Mesh {
     index: usize,
     /// By rank; none to itself.
-    peers: Vec<Option<Mutex<TcpStream>>>,
+    peers: Vec<Option<Mutex<Writer>>>,
     mailbox: Mailbox,
-    /// How long a write may take.
+    /// How long the end of a run may take to write.
     limit: Duration,
 }
 
@@ -41,12 +44,13 @@ impl Tcp {
         let mut readers = Vec::new();
         for (rank, stream) in streams.iter().enumerate() {
             let Some(stream) = stream else { continue };
+            stream.set_nonblocking(false)?;
             stream.set_nodelay(true)?;
             stream.set_read_timeout(None)?;
-            stream.set_write_timeout(Some(limit))?;
             readers.push((rank, stream.try_clone()?));
         }
-        let peers = streams.into_iter().map(|stream| stream.map(Mutex::new)).collect();
+        let writer = |stream: Option<TcpStream>| stream.map(|stream| Mutex::new(Writer::new(stream)));
+        let peers = streams.into_iter().map(writer).collect();
         let mesh = Arc::new(Mesh { index, peers, mailbox: Mailbox::default(), limit });
         for (rank, stream) in readers {
             let mesh = Arc::clone(&mesh);
@@ -60,13 +64,16 @@ impl Tcp {
 impl Drop for Tcp {
     /// Leaves, after it has told all of a failure that it knows of. The readers end when the others have left too.
     fn drop(&mut self) {
-        if let Some(failure) = self.0.mailbox.failure() {
+        let failure = self.0.mailbox.failure();
+        let limit = if failure.is_some() { NOTE } else { self.0.limit };
+        if let Some(failure) = failure {
             self.0.tell_all(&failure);
         }
+        self.0.mailbox.close();
         for (rank, peer) in self.0.peers.iter().enumerate() {
             if let Some(peer) = peer {
-                let _ = self.0.write(rank, Frame::Goodbye);
-                let _ = peer.lock().shutdown(Shutdown::Write);
+                let _ = self.0.write(rank, Frame::Goodbye, Instant::now() + limit);
+                let _ = peer.lock().stream().shutdown(Shutdown::Write);
             }
         }
     }
@@ -77,16 +84,33 @@ impl Mesh {
     fn read_all(&self, from: usize, mut stream: TcpStream) {
         let mut has_left = false;
         loop {
-            match read_frame(&mut stream) {
-                Ok(Some(Frame::Data(tag, bytes))) => self.mailbox.deliver(from, tag, bytes),
+            let frame = read_frame(&mut stream, |tag, bytes| self.mailbox.admit(from, tag, bytes));
+            match frame {
+                Ok(Some(Frame::Data(tag, bytes))) => {
+                    if !self.mailbox.deliver(from, tag, bytes) {
+                        let reason = format!("a second message in one `{}`", tag.operation);
+                        return self.lose(from, Cause::Protocol(reason));
+                    }
+                }
                 Ok(Some(Frame::Finished { run })) => self.mailbox.finish(from, run),
                 Ok(Some(Frame::Goodbye)) => {
                     has_left = true;
                     self.mailbox.finish(from, u64::MAX);
                 }
                 Ok(Some(Frame::Abort(failure))) => _ = self.mailbox.fail(failure),
+                Ok(Some(Frame::Ask)) => {
+                    // Without the answer the rank that asks takes this one for the cause.
+                    let _ = self.write_note(from, Frame::Answer(self.mailbox.report()));
+                }
+                Ok(Some(Frame::Answer(report))) => self.mailbox.answer(from, report),
                 Ok(None) | Err(_) if has_left => return,
                 Ok(None) => return self.lose(from, Cause::Disconnected("it was closed".into())),
+                Err(ReadError::Cut) => {
+                    // A rank that could not send a whole message has told others why.
+                    self.mailbox.wait_for_failure(Instant::now() + NEWS);
+                    let reason = "it ended in the middle of a message".into();
+                    return self.lose(from, Cause::Disconnected(reason));
+                }
                 Err(ReadError::Io(error)) => return self.lose(from, Cause::Disconnected(error.to_string())),
                 Err(ReadError::Frame(reason)) => return self.lose(from, Cause::Protocol(reason)),
             }
@@ -104,59 +128,77 @@ impl Mesh {
     fn tell_all(&self, failure: &Failure) {
         for rank in 0..self.peers.len() {
             // If the write fails, that rank notices that the connection is closed.
-            let _ = self.write(rank, Frame::Abort(failure.clone()));
+            let _ = self.write_note(rank, Frame::Abort(failure.clone()));
         }
     }
 
-    /// Writes a frame to a rank; nothing to itself.
-    fn write(&self, to: usize, frame: Frame) -> io::Result<()> {
+    fn write_note(&self, to: usize, frame: Frame) -> io::Result<()> {
+        self.write(to, frame, Instant::now() + NOTE)
+    }
+
+    /// Writes a frame to a rank by the deadline; nothing to itself.
+    fn write(&self, to: usize, frame: Frame, deadline: Instant) -> io::Result<()> {
         let Some(peer) = &self.peers[to] else { return Ok(()) };
-        let (header, payload) = frame.into_parts();
-        let mut stream = peer.lock();
-        if payload.len() > SMALL {
-            stream.write_all(&header)?;
-            return stream.write_all(&payload);
-        }
-        let mut bytes = Vec::with_capacity(HEADER + payload.len());
-        bytes.extend_from_slice(&header);
-        bytes.extend_from_slice(&payload);
-        stream.write_all(&bytes)
+        let Some(mut writer) = peer.try_lock_until(deadline) else {
+            return Err(io::ErrorKind::TimedOut.into());
+        };
+        writer.write(frame, deadline)
     }
 
     /// Why a write failed.
-    fn cause_of(&self, to: usize, tag: Tag, error: &io::Error) -> Failure {
+    fn explain(&self, to: usize, tag: Tag, error: &io::Error) -> Missing {
         if let Some(failure) = self.mailbox.wait_for_failure(Instant::now() + NEWS) {
-            return failure;
-        }
-        let waiting = self.index;
-        let cause = if self.mailbox.is_finished(to, tag.run) {
-            Cause::Finished { waiting, operation: tag.operation }
+            Missing::Failed(failure)
+        } else if self.mailbox.is_finished(to, tag.run) {
+            Missing::Finished
         } else if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) {
-            Cause::Timeout { waiting, operation: tag.operation, limit: self.limit }
+            Missing::Timeout
         } else {
-            Cause::Disconnected(error.to_string())
-        };
-        Failure { rank: to, cause }
+            Missing::Lost(error.to_string())
+        }
     }
 }
 
 impl Transport for Tcp {
-    fn send(&self, to: usize, tag: Tag, bytes: Vec<u8>) -> Result<(), Failure> {
-        if let Some(failure) = self.failure() {
-            return Err(failure);
+    fn send(&self, to: usize, tag: Tag, bytes: Vec<u8>, deadline: Instant) -> Result<(), Missing> {
+        let mesh = &self.0;
+        if let Some(failure) = mesh.mailbox.failure() {
+            return Err(Missing::Failed(failure));
         }
-        let sent = self.0.write(to, Frame::Data(tag, bytes));
-        sent.map_err(|error| self.abort(self.0.cause_of(to, tag, &error)))
+        let len = bytes.len() as u64;
+        if len > LONGEST_MESSAGE {
+            return Err(Missing::TooLong { bytes: len, limit: LONGEST_MESSAGE });
+        }
+        mesh.mailbox.set_wait(Some(Wait::Send { to, tag }));
+        mesh.write(to, Frame::Data(tag, bytes), deadline).map_err(|error| mesh.explain(to, tag, &error))?;
+        mesh.mailbox.set_wait(None);
+        Ok(())
     }
 
     fn receive(&self, from: usize, tag: Tag, deadline: Instant) -> Result<Vec<u8>, Missing> {
         self.0.mailbox.take(from, tag, deadline)
     }
 
+    fn has(&self, from: usize, tag: Tag) -> Result<bool, Missing> {
+        self.0.mailbox.has(from, tag)
+    }
+
+    fn set_wait(&self, wait: Option<Wait>) {
+        self.0.mailbox.set_wait(wait);
+    }
+
+    fn ask(&self, rank: usize, deadline: Instant) -> Option<Report> {
+        if rank == self.0.index {
+            return self.0.mailbox.report();
+        }
+        self.0.write(rank, Frame::Ask, deadline).ok()?;
+        self.0.mailbox.take_answer(rank, deadline).flatten()
+    }
+
     fn finish(&self, run: u64) {
         for rank in 0..self.0.peers.len() {
             // A rank that has left does not need the message.
-            let _ = self.0.write(rank, Frame::Finished { run });
+            let _ = self.0.write(rank, Frame::Finished { run }, Instant::now() + self.0.limit);
         }
     }
 
@@ -171,39 +213,4 @@ impl Transport for Tcp {
     fn failure(&self) -> Option<Failure> {
         self.0.mailbox.failure()
     }
-}
-
-/// Why a frame cannot be read.
-enum ReadError {
-    Io(io::Error),
-    Frame(String),
-}
-
-impl From<io::Error> for ReadError {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
-
-/// The next frame; none where the stream ends.
-fn read_frame(stream: &mut TcpStream) -> Result<Option<Frame>, ReadError> {
-    let mut bytes = [0; HEADER];
-    let mut read = 0;
-    while read < HEADER {
-        match stream.read(&mut bytes[read..]) {
-            Ok(0) if read == 0 => return Ok(None),
-            Ok(0) => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
-            Ok(more) => read += more,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    let header = Header::from_bytes(&bytes);
-    // The vector grows with what arrives, not with what is announced.
-    let mut payload = Vec::new();
-    let arrived = stream.take(header.len).read_to_end(&mut payload)?;
-    if (arrived as u64) < header.len {
-        return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
-    }
-    header.frame(payload).map(Some).map_err(ReadError::Frame)
 }

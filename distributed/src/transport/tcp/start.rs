@@ -6,7 +6,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{ReadError, Tcp, Transport, read_frame};
+use super::stream::{ReadError, read_frame};
+use super::{Tcp, Transport};
 use crate::error::{Cause, Error, Failure, Operation, Result};
 use crate::transport::Tag;
 use crate::transport::frame::Frame;
@@ -89,13 +90,13 @@ fn join(own: &TcpAddress, deadline: Instant) -> Result<Vec<Option<TcpStream>>> {
     let left = deadline.saturating_duration_since(Instant::now()).max(PAUSE);
     // Rank 0 tells all when its own time is up: give that a moment to arrive.
     root.set_read_timeout(Some(left + HELLO)).map_err(lost)?;
-    let addresses = match read_frame(&mut root) {
+    let addresses = match read_frame(&mut root, |_, _| ()) {
         Ok(Some(Frame::Data(_, bytes))) => String::from_utf8_lossy(&bytes).into_owned(),
         Ok(Some(Frame::Abort(failure))) => return Err(failure.into()),
         Ok(Some(_)) => {
             return Err(Failure { rank: 0, cause: Cause::Protocol("no list of ranks".into()) }.into());
         }
-        Ok(None) => return Err(lost(io::ErrorKind::UnexpectedEof.into()).into()),
+        Ok(None) | Err(ReadError::Cut) => return Err(lost(io::ErrorKind::UnexpectedEof.into()).into()),
         Err(ReadError::Io(error)) => return Err(lost(error).into()),
         Err(ReadError::Frame(reason)) => {
             return Err(Failure { rank: 0, cause: Cause::Protocol(reason) }.into());
