@@ -6,6 +6,7 @@ mod factors;
 mod foreign;
 mod format_products;
 mod formats;
+mod graph_values;
 mod graphs;
 mod hisparse;
 mod hisparse_device;

@@ -182,7 +182,7 @@ impl DeviceProperties {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeviceMemory {
-    /// Bytes that live buffers of this device object hold.
+    /// Bytes that live buffers of this device object hold, and that its graphs keep.
     pub in_use: u64,
     /// The most that they held at once, since the device was made or [`Device::reset_peak_memory`].
     pub peak: u64,

@@ -116,6 +116,25 @@ impl Device {
         unsafe { memory.zero(self.stream_number(), offset, bytes) }
     }
 
+    /// Stores a word at `offset`, a multiple of four, or notes it.
+    ///
+    /// # Safety
+    ///
+    /// The memory has it, and is this device's.
+    pub(super) unsafe fn store_word(
+        &self,
+        memory: &Arc<Allocation>,
+        offset: u64,
+        word: u32,
+    ) -> Result<(), DeviceError> {
+        self.keep(memory, true);
+        if self.records(|| Node::Store { address: memory.address() + offset, word }) {
+            return Ok(());
+        }
+        // SAFETY: the caller's.
+        unsafe { memory.store(self.stream_number(), offset, word) }
+    }
+
     /// Copies the `bytes` bytes of `source` from an offset on to those of `memory` from an offset on, or notes it.
     ///
     /// # Safety

@@ -217,6 +217,11 @@ impl Machine for Simulated {
         stream.fill(address, bytes, 0).map_err(refused)
     }
 
+    unsafe fn store(&self, stream: u32, address: u64, word: u32) -> Result<(), DeviceError> {
+        let (_guard, stream) = self.begin_in(stream, || [Access::write(address, 4)])?;
+        stream.write(address, &word.to_ne_bytes()).map_err(refused)
+    }
+
     unsafe fn copy(&self, stream: u32, from: u64, to: u64, bytes: u64) -> Result<(), DeviceError> {
         let (_guard, stream) = self.begin_in(stream, || Access::copy(from, to, bytes))?;
         stream.copy(from, to, bytes).map_err(refused)

@@ -49,6 +49,9 @@ pub fn by_keys<K: Key + Mark, T: Element>(
     operator: Operator,
 ) -> Result<(DeviceVec<K>, DeviceVec<T>), OpError> {
     let device = values.device();
+    device.refuse_in_graph(
+        "`reduce::by_keys` waits for the number of segments; `reduce::by_keys_into` does not",
+    )?;
     let mut segment_keys = device.uninitialized(keys.len())?;
     let mut sums = device.uninitialized(values.len())?;
     let mut segments = device.zeros(1)?;
@@ -117,8 +120,12 @@ pub fn by_flags<T: Element>(
     values: &DeviceSlice<T>,
     operator: Operator,
 ) -> Result<DeviceVec<T>, OpError> {
-    let mut sums = values.device().uninitialized(values.len())?;
-    let mut segments = values.device().zeros(1)?;
+    let device = values.device();
+    device.refuse_in_graph(
+        "`reduce::by_flags` waits for the number of segments; `reduce::by_flags_into` does not",
+    )?;
+    let mut sums = device.uninitialized(values.len())?;
+    let mut segments = device.zeros(1)?;
     by_flags_into(flags, values, operator, &mut sums, &mut segments)?;
     sums.truncate(segments.get(0)? as usize);
     Ok(sums)

@@ -256,19 +256,32 @@ pub(super) unsafe fn gather<V: Value>(
     source: &DeviceSlice<V>,
     positions: &DeviceSlice<u32>,
 ) -> Result<DeviceVec<V>, DeviceError> {
-    let device = source.device();
+    let mut result = source.device().uninitialized(positions.len())?;
+    // SAFETY: the caller's; there is an element for each position.
+    unsafe { gather_into(source, positions, &mut result) }?;
+    Ok(result)
+}
+
+/// [`gather`] into a vector that is there.
+///
+/// # Safety
+///
+/// As for [`gather`]; the result has as many elements as there are positions, and is on their device.
+pub(super) unsafe fn gather_into<V: Value>(
+    source: &DeviceSlice<V>,
+    positions: &DeviceSlice<u32>,
+    result: &mut DeviceSlice<V>,
+) -> Result<(), DeviceError> {
     let len = positions.len();
-    let launch = device.kernel().threads(len)?;
-    let mut result = device.uninitialized(len)?;
+    let launch = source.device().kernel().threads(len)?;
     let kernel = Gather {
         source: source.as_global(),
         positions: positions.as_global(),
-        update: update(V::ONE, V::ZERO, &mut result),
+        update: update(V::ONE, V::ZERO, result),
         len: len as u32,
     };
-    // SAFETY: the caller's; the result has `len` elements, and buffers are freed in the stream's order.
-    unsafe { launch.launch(kernel) }?;
-    Ok(result)
+    // SAFETY: the caller's; buffers are freed in the stream's order.
+    unsafe { launch.launch(kernel) }
 }
 
 /// [`gather`] of indices.

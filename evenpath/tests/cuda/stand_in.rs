@@ -371,6 +371,12 @@ driver! {
             SUCCESS
         })
     }
+    fn cuMemsetD32Async(address: u64, value: c_uint, len: usize, _stream: usize) {
+        in_context(|context, _, _| {
+            bytes(context, address, 4 * len).chunks_exact_mut(4).for_each(|word| word.copy_from_slice(&value.to_ne_bytes()));
+            SUCCESS
+        })
+    }
     fn cuMemsetD8Async(address: u64, value: u8, len: usize, _stream: usize) {
         in_context(|context, _, _| { bytes(context, address, len).fill(value); SUCCESS })
     }

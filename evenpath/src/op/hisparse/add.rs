@@ -63,6 +63,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         let (rows, cols) = (self.rows(), self.cols());
         check_shape("B", (other.rows(), other.cols()), (rows, cols))?;
         self.device().check_same(other.device())?;
+        self.device().refuse_in_graph("a sum of matrices waits for the size of its result")?;
         if let (Some(a), Some(b)) = (self.host(), other.host()) {
             return Ok(self.device().upload(&a.add(&b)?)?);
         }

@@ -48,6 +48,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         &self,
         options: HiSparseOptions,
     ) -> Result<DeviceHiSparse<V, D>, OpError> {
+        self.device().refuse_in_graph("a matrix is converted")?;
         let (device, pattern, values) = (self.device(), self.pattern(), self.values());
         if let (DeviceKind::Cpu, Some(view)) = (device.kind(), pattern.host_view(&values)) {
             return Ok(DeviceHiSparse::from_content(device, Content::Host(view.to_hisparse(options)?)));
@@ -82,6 +83,7 @@ impl<V: Value> DeviceCoo<V> {
         options: HiSparseOptions,
     ) -> Result<DeviceHiSparse<V, D>, OpError> {
         let device = self.device();
+        device.refuse_in_graph("a matrix is converted")?;
         if device.kind() != DeviceKind::Cpu && !options.share && self.nnz() <= MAX_ENTRIES {
             let (rows, cols, values) = self.arrays();
             let entries = Entries { shape: (self.rows(), self.cols()), rows, cols, values };

@@ -56,6 +56,7 @@ impl<V: Value, const D: usize> Upload for HiSparse<V, D> {
     type OnDevice = DeviceHiSparse<V, D>;
 
     fn upload_to(&self, device: &Device) -> Result<DeviceHiSparse<V, D>, DeviceError> {
+        device.refuse_in_graph("a matrix is copied from the host")?;
         let content = if device.kind() == DeviceKind::Cpu {
             Content::Host(self.content())
         } else {
@@ -135,6 +136,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     ///
     /// If the device was lost, or the host does not have enough memory.
     pub fn download(&self) -> Result<HiSparse<V, D>, DeviceError> {
+        self.device.refuse_in_graph("a matrix is copied to the host")?;
         let content = match &*self.content {
             Content::Host(matrix) => matrix.clone(),
             Content::Machine(nodes) => {

@@ -29,6 +29,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     ///
     /// If there is not enough memory for the queues, or the device was lost.
     pub fn frobenius_norm(&self, options: HiSparseQueuedOptions) -> Result<f64, OpError> {
+        self.device().refuse_in_graph("the norm of a matrix is given to the host")?;
         let nodes = match self.content() {
             Content::Host(matrix) => return Ok(norm(sum_of_squares(matrix), self.scale())),
             Content::Machine(nodes) => nodes,

@@ -81,7 +81,7 @@ impl<T: Element, S: Segments<T>> Scan<T, S> {
     }
 
     /// Scans `values` into a new vector. Ordered on the device's stream; the call does not wait for it, except to check row
-    /// offsets and to copy an initial value.
+    /// offsets.
     ///
     /// # Errors
     ///
@@ -125,7 +125,7 @@ impl<T: Element, S: Segments<T>> Scan<T, S> {
         };
         // An exclusive scan from an initial value is an inclusive one of that value and all elements but the last.
         let mut shifted = device.uninitialized(values.len() + 1)?;
-        shifted.slice_mut(..1)?.copy_from_slice(&[initial])?;
+        shifted.set_first(initial)?;
         shifted.slice_mut(1..)?.copy_from(values)?;
         shifted.truncate(values.len());
         segments.launch(&shifted, *operator, false, result)
