@@ -1,6 +1,6 @@
 //! Values that change, under plans and under graphs that were captured with them.
 
-use evenpath::device::DeviceKind;
+use evenpath::device::{DeviceKind, SimulatedOptions};
 use evenpath::error::OpError;
 use evenpath::generate::{Kind, generate};
 use evenpath::spgemm::{SpgemmMethod, SpgemmOptions};
@@ -14,8 +14,11 @@ const SIDE: usize = 200;
 /// Writes a result that depends on all values of a matrix to a vector.
 type Run = Box<dyn Fn(&mut DeviceVec<f64>) -> Result<(), OpError> + Send + Sync>;
 
-/// A plan for a matrix, which has run at least once.
+/// Makes a plan for a matrix.
 type Plan = fn(&DeviceCsr<f64>) -> Result<Run, OpError>;
+
+/// The same, with options.
+type BoxedPlan = Box<dyn Fn(&DeviceCsr<f64>) -> Result<Run, OpError>>;
 
 fn matrix() -> Csr<f64> {
     generate(Kind::PowerLaw { rows: SIDE }, 3).expect("a small matrix")
@@ -73,8 +76,8 @@ fn a_dense(device: &Device, layout: Layout) -> Result<DeviceDense<f64>, OpError>
 }
 
 /// Plans for every operation of a matrix whose values may change, by every method.
-fn plans(device: &Device) -> Vec<(String, Box<dyn Fn(&DeviceCsr<f64>) -> Result<Run, OpError>>)> {
-    let mut plans: Vec<(String, Box<dyn Fn(&DeviceCsr<f64>) -> Result<Run, OpError>>)> = Vec::new();
+fn plans(device: &Device) -> Vec<(String, BoxedPlan)> {
+    let mut plans: Vec<(String, BoxedPlan)> = Vec::new();
     for method in SpmvMethod::ALL.into_iter().filter(|method| method.runs_on(device.kind())) {
         let options = SpmvOptions::default().with_method(method).with_may_copy(true);
         plans.push((format!("SpMV, {method}"), Box::new(move |a| spmv(a, options))));
@@ -218,7 +221,7 @@ fn values_are_written_in_place() {
 /// A failure between the values and a copy leaves the copy to be made in its next run.
 #[test]
 fn copies_follow_after_a_failure() {
-    let device = Device::simulated(Default::default());
+    let device = Device::simulated(SimulatedOptions::default());
     for (name, plan) in plans(&device) {
         let a = device.upload(&matrix()).expect("memory");
         a.set_values(&values(a.nnz(), 0)).expect("as many");
