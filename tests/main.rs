@@ -31,6 +31,7 @@ mod same_bits;
 mod scan;
 mod sets;
 mod sizes;
+mod slice_products;
 mod slices;
 mod sort;
 mod sort_by_offsets;

@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use evenpath_simt::{Element, Global, GlobalMut};
+use evenpath_simt::{Aligned16, Element, Global, GlobalMut};
 
 use super::allocation::Allocation;
 use super::{Device, DeviceError};
@@ -275,11 +275,6 @@ impl<T: Pod> DeviceSlice<T> {
         }
     }
 
-    /// Whether the first element is at a multiple of sixteen bytes, as that of every allocation is.
-    pub(crate) fn is_aligned(&self) -> bool {
-        self.address().is_multiple_of(16)
-    }
-
     /// Whether a graph writes to the memory: then the elements may change while they are borrowed.
     pub(crate) fn is_in_graph(&self) -> bool {
         matches!(&self.memory, Memory::Machine { allocation, .. } if allocation.is_in_graph())
@@ -314,6 +309,18 @@ impl<T: Pod + Element> DeviceSlice<T> {
     pub fn as_global_mut(&mut self) -> GlobalMut<T> {
         self.keep(true);
         GlobalMut::from_device(self.address(), self.len() as u64)
+    }
+
+    /// [`as_global`](Self::as_global) for kernels that load several elements at once; `None` unless the first one is at a multiple of
+    /// 16 bytes.
+    pub(crate) fn aligned(&self) -> Option<Global<T, Aligned16>> {
+        self.as_global().aligned()
+    }
+
+    /// [`as_global_mut`](Self::as_global_mut) for kernels that store several elements at once; `None` as for
+    /// [`aligned`](Self::aligned).
+    pub(crate) fn aligned_mut(&mut self) -> Option<GlobalMut<T, Aligned16>> {
+        self.as_global_mut().aligned()
     }
 }
 

@@ -3,6 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 use bytemuck::Pod;
+use evenpath_simt::{Aligned16, Element, Global, GlobalMut};
 
 use super::allocation::Allocation;
 use super::memory_limit::Reservation;
@@ -137,6 +138,23 @@ impl<T: Pod> DeviceVec<T> {
     /// Bytes of device memory that it holds, also behind what [`truncate`](Self::truncate) left.
     pub(crate) fn bytes(&self) -> u64 {
         self.reservation.bytes()
+    }
+}
+
+impl<T: Pod + Element> DeviceVec<T> {
+    /// [`as_global`](DeviceSlice::as_global) for kernels that load several elements at once.
+    #[doc(hidden)]
+    pub fn as_aligned(&self) -> Global<T, Aligned16> {
+        // Whoever makes a vector gives it memory that begins at a multiple of 16 bytes.
+        let view = self.as_global();
+        Global::from_aligned_device(view.address(), view.len())
+    }
+
+    /// [`as_global_mut`](DeviceSlice::as_global_mut) for kernels that store several elements at once.
+    #[doc(hidden)]
+    pub fn as_aligned_mut(&mut self) -> GlobalMut<T, Aligned16> {
+        let view = self.as_global_mut();
+        GlobalMut::from_aligned_device(view.address(), view.len())
     }
 }
 

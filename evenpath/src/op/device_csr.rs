@@ -193,18 +193,18 @@ impl<O: Offset> Pattern<O> {
     pub(super) fn view(&self) -> evenpath_kernels::Pattern<O> {
         evenpath_kernels::Pattern {
             row_offsets: self.row_offsets.as_global(),
-            column_indices: self.column_indices.as_global(),
+            column_indices: self.column_indices.as_aligned(),
             nonzeros: self.column_indices.len() as u64,
             rows: self.rows as u32,
         }
     }
 
     /// The matrix with the given values, one per nonzero, as kernels take it. A plan may have freed its columns.
-    pub(super) fn with_values<V: Storage>(&self, values: &DeviceSlice<V>) -> evenpath_kernels::CsrView<V, O> {
+    pub(super) fn with_values<V: Storage>(&self, values: &DeviceVec<V>) -> evenpath_kernels::CsrView<V, O> {
         evenpath_kernels::CsrView {
             row_offsets: self.row_offsets.as_global(),
-            column_indices: self.column_indices.as_global(),
-            values: values.as_global(),
+            column_indices: self.column_indices.as_aligned(),
+            values: values.as_aligned(),
             nonzeros: values.len() as u64,
             rows: self.rows as u32,
         }

@@ -1,5 +1,7 @@
 use std::fmt;
 
+use evenpath_simt::{Aligned16, GlobalMut};
+
 use super::OpError;
 use super::operands::check_shape;
 use crate::Storage;
@@ -220,6 +222,11 @@ impl<T: Storage> DeviceDense<T> {
     /// The elements in the order of memory, gaps included, to be changed.
     pub fn as_mut_slice(&mut self) -> &mut DeviceSlice<T> {
         &mut self.vec
+    }
+
+    /// The elements in the order of memory, gaps included, for kernels that store several elements at once.
+    pub(super) fn as_aligned_mut(&mut self) -> GlobalMut<T, Aligned16> {
+        self.vec.as_aligned_mut()
     }
 
     /// Elements from a row to the next, and from a column to the next.

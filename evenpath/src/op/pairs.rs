@@ -50,12 +50,10 @@ impl<'a, K: Key, V: PairValue> Pairs<'a, K, V> {
 
 /// Values as kernels see them.
 pub(super) fn bits<V: PairValue>(values: &DeviceSlice<V>) -> Global<V::Bits> {
-    let view = values.as_global();
-    Global::from_device(view.address(), view.len())
+    values.as_global().reinterpret()
 }
 
 /// Values as kernels see them, to be written.
 pub(super) fn bits_mut<V: PairValue>(values: &mut DeviceSlice<V>) -> GlobalMut<V::Bits> {
-    let view = values.as_global_mut();
-    GlobalMut::from_device(view.address(), view.len())
+    values.as_global_mut().reinterpret()
 }

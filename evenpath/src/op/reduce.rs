@@ -90,12 +90,13 @@ pub fn by_keys_into<K: Key + Mark, T: Element>(
         }
         return Ok(());
     }
+    let (keys, values) = (Aligned::new(keys)?, Aligned::new(values)?);
     let launch = launch_over::<T, ReduceByKey<T, K>>(device, operator, K::SIZE, len)?;
     let mut state = look_back_state::<T>(device, launch.grid(), true)?;
     segments.set_zero()?;
     let kernel = ReduceByKey {
-        reduction: arguments(values, operator, &mut state, launch.grid()),
-        keys: keys.as_global(),
+        reduction: arguments(&values, operator, &mut state, launch.grid()),
+        keys: keys.view(),
         segment_keys: segment_keys.as_global_mut(),
         segment_sums: sums.as_global_mut(),
         segments: segments.as_global_mut(),
@@ -147,11 +148,12 @@ pub fn by_flags_into<T: Element>(
         }
         return Ok(());
     }
+    let values = Aligned::new(values)?;
     let launch = launch_over::<T, ReduceByFlag<T>>(device, operator, 0, len)?;
     let mut state = look_back_state::<T>(device, launch.grid(), true)?;
     segments.set_zero()?;
     let kernel = ReduceByFlag {
-        reduction: arguments(values, operator, &mut state, launch.grid()),
+        reduction: arguments(&values, operator, &mut state, launch.grid()),
         flags: flags.as_global(),
         segment_sums: sums.as_global_mut(),
         segments: segments.as_global_mut(),
@@ -262,13 +264,13 @@ fn reduce_rows<T: Element, O: Offset>(
 
 /// The parameters of a reduction of `values`, with the state of its `tiles` tiles.
 fn arguments<T: Element>(
-    values: &DeviceSlice<T>,
+    values: &Aligned<'_, T>,
     operator: Operator,
     state: &mut DeviceSlice<u64>,
     tiles: u32,
 ) -> ReduceArguments<T> {
     ReduceArguments {
-        source: values.as_global(),
+        source: values.view(),
         state: state.as_global_mut(),
         len: values.len() as u64,
         tiles,

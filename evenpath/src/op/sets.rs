@@ -139,7 +139,7 @@ pub fn keys_into<K: Key>(
     if result.len() < operation.largest_result(a.len(), b.len()) {
         check_room("result", result.len(), count(operation, a, b)?)?;
     }
-    let (a, b) = (&*Aligned::new(a)?, &*Aligned::new(b)?);
+    let (a, b) = (&Aligned::new(a)?, &Aligned::new(b)?);
     device.prepare(|| Kernels::default().and::<SetPartition<K>>().and::<SetKeys<K>>())?;
     let info = instance::<SetKeys<K>>();
     let shared = keys_shared_bytes::<K>(info.block_size as usize, info.items_per_thread as usize);
@@ -221,7 +221,7 @@ pub fn pairs_into<K: Key, V: PairValue>(
         check_room("keys", keys.len(), len)?;
         check_room("values", values.len(), len)?;
     }
-    let (a_keys, b_keys) = (&*Aligned::new(a.keys)?, &*Aligned::new(b.keys)?);
+    let (a_keys, b_keys) = (&Aligned::new(a.keys)?, &Aligned::new(b.keys)?);
     device.prepare(|| Kernels::default().and::<SetPartition<K>>().and::<SetPairs<K, V::Bits>>())?;
     let info = instance::<SetPairs<K, V::Bits>>();
     let shared = pairs_shared_bytes::<K>(info.block_size as usize, info.items_per_thread as usize);
@@ -262,7 +262,7 @@ pub fn count<K: Key>(
     if let Some(plan) = host_plan(operation, a, b) {
         return Ok(plan.len());
     }
-    let (a, b) = (&*Aligned::new(a)?, &*Aligned::new(b)?);
+    let (a, b) = (&Aligned::new(a)?, &Aligned::new(b)?);
     let Cut { tiles, starts, mut states } = Cut::new::<K, SetCount<K>>(a, b)?;
     let kernel = SetCount {
         inputs: sequences(a, b),
@@ -362,7 +362,7 @@ struct Cut {
 }
 
 impl Cut {
-    fn new<K: Key, S: Kernel>(a: &DeviceSlice<K>, b: &DeviceSlice<K>) -> Result<Self, OpError> {
+    fn new<K: Key, S: Kernel>(a: &Aligned<'_, K>, b: &Aligned<'_, K>) -> Result<Self, OpError> {
         let device = a.device();
         let tiles = device.kernel::<S>().items(a.len() + b.len())?.grid();
         let launch = device.kernel().threads(tiles as usize + 1)?;

@@ -2,7 +2,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use evenpath_kernels::hisparse::{Pool, PoolMut};
-use evenpath_simt::{Element, Global, GlobalMut};
+use evenpath_simt::{Aligned16, Element, Global, GlobalMut};
 
 use crate::device::{Device, DeviceError, DeviceKind, DeviceSlice, DeviceVec, Upload};
 use crate::matrix::hisparse::{Reference, Tree, Unit};
@@ -181,18 +181,19 @@ impl Nodes {
 
 /// A view of a pool with slots of type `T`.
 pub(super) fn pool_view<T: Element>(pool: &DeviceSlice<Unit>) -> Pool<T> {
-    fn of<T: Element>(pool: &DeviceSlice<Unit>) -> Global<T> {
-        Global::from_device(pool.address(), elements::<T>(pool))
+    // Each unit is of sixteen bytes, and a pool begins with one.
+    fn of<T: Element>(pool: &DeviceSlice<Unit>) -> Global<T, Aligned16> {
+        Global::from_aligned_device(pool.address(), elements::<T>(pool))
     }
-    Pool { words: of(pool), coordinates: of(pool), slots: of(pool) }
+    Pool { words: of(pool), coordinates: of(pool).natural(), slots: of(pool) }
 }
 
 /// A mutable view of a pool with slots of type `T`.
 pub(super) fn pool_view_mut<T: Element>(pool: &mut DeviceSlice<Unit>) -> PoolMut<T> {
-    fn of<T: Element>(pool: &DeviceSlice<Unit>) -> GlobalMut<T> {
-        GlobalMut::from_device(pool.address(), elements::<T>(pool))
+    fn of<T: Element>(pool: &DeviceSlice<Unit>) -> GlobalMut<T, Aligned16> {
+        GlobalMut::from_aligned_device(pool.address(), elements::<T>(pool))
     }
-    PoolMut { words: of(pool), coordinates: of(pool), slots: of(pool) }
+    PoolMut { words: of(pool), coordinates: of(pool).natural(), slots: of(pool) }
 }
 
 /// The number of elements of type `T` in a pool.

@@ -111,7 +111,7 @@ impl Codes {
     /// The codes as kernels take them, two per word.
     fn pairs(&self) -> CodedColumns<u32> {
         CodedColumns {
-            codes: self.pairs.as_global(),
+            codes: self.pairs.as_aligned(),
             directories: self.directories.as_global(),
             places: self.places.as_global(),
             tile_nonzeros: self.tile_nonzeros.as_global(),
@@ -121,8 +121,7 @@ impl Codes {
     /// The codes as kernels take them, one per element.
     fn singles(&self) -> CodedColumns<u16> {
         let CodedColumns { codes, directories, places, tile_nonzeros } = self.pairs();
-        let codes = Global::from_device(codes.address(), 2 * self.pairs.len() as u64);
-        CodedColumns { codes, directories, places, tile_nonzeros }
+        CodedColumns { codes: codes.reinterpret(), directories, places, tile_nonzeros }
     }
 
     /// Bytes of device memory.
