@@ -12,7 +12,7 @@ use evenpath::scan::{Operator, Scan};
 use evenpath::sort::{self, SortOptions};
 use evenpath::spmm::SpmmOptions;
 use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
-use evenpath::{Csr, Device, DeviceDense, DeviceVec, Layout, vector};
+use evenpath::{Csr, Device, DeviceCsr, DeviceDense, DeviceVec, Layout, vector};
 use evenpath_kernels::testing::FaultOutOfBounds;
 use evenpath_simt::kernel::Kernel;
 use evenpath_tests::{UNLIMITED, devices};
@@ -316,6 +316,29 @@ fn offsets_that_a_graph_writes_are_refused() {
         assert_eq!(is_refused(), values.host_slice().is_none());
         drop(graph);
         assert!(!is_refused());
+    }
+}
+
+#[test]
+fn column_indices_that_a_graph_writes_are_refused() {
+    for device in devices() {
+        let device = device.device;
+        let shared = Arc::new(Mutex::new(Some(device.upload(&[0_u32, 1]).expect("memory"))));
+        let own = Arc::clone(&shared);
+        let clear = move |(): &mut ()| match &mut *own.lock().expect("unlocked") {
+            Some(columns) => columns.set_zero(),
+            None => Ok(()),
+        };
+        let graph = device.capture((), clear).expect("a graph");
+        let columns = shared.lock().expect("unlocked").take().expect("the vector");
+        let (offsets, values) = (device.upload(&[0_u32, 1, 2]), device.upload(&[1.0, 2.0]));
+        let result = DeviceCsr::try_new(2, 2, offsets.expect("memory"), columns, values.expect("memory"));
+        match result {
+            Ok(matrix) => assert_eq!(matrix.device().kind(), DeviceKind::Cpu, "nothing is captured there"),
+            Err(OpError::Device(DeviceError::WrittenByGraph { what: "column indices" })) => (),
+            Err(error) => panic!("{error} on {device}"),
+        }
+        drop(graph);
     }
 }
 

@@ -275,6 +275,22 @@ impl Memory {
         self.locate(address, bytes).map(|_| ())
     }
 
+    /// Checks and notes that something other than a kernel or a copy reads or writes a range. What it writes is not known.
+    pub(crate) fn touch(
+        &self,
+        address: u64,
+        bytes: u64,
+        kind: AccessKind,
+        operation: &Operation,
+    ) -> Result<(), FaultKind> {
+        let (allocation, offset) = self.locate(address, bytes)?;
+        self.check_streams(address, bytes as usize, operation, How::Plain, kind)?;
+        if kind == AccessKind::Write {
+            allocation.note_host_write(offset, bytes as usize, operation);
+        }
+        Ok(())
+    }
+
     /// Copies from the host.
     pub(crate) fn write(&self, address: u64, bytes: &[u8], operation: &Operation) -> Result<(), FaultKind> {
         let (allocation, offset) = self.locate(address, bytes.len() as u64)?;
