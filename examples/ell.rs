@@ -34,7 +34,7 @@ fn formats(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     };
 
     // Coordinates: each nonzero with its row and its column.
-    let coo = device.upload(&a.to_coo())?;
+    let coo = device.upload(&a.to_coo()?)?;
     coo.spmv(1.0, &device_x, 0.0, &mut y)?;
     check("COO", a.nnz(), &mut y)?;
 

@@ -24,7 +24,7 @@ fn hisparse(device: &Device, csr: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     let ax = multiply(&a)?;
     let mut is_right = is_row_sums(csr, &ax);
     let transposed = multiply(&a.transpose())?;
-    is_right &= is_row_sums(&csr.transpose(), &transposed);
+    is_right &= is_row_sums(&csr.transpose()?, &transposed);
 
     if a.rows() == a.cols() {
         let sum: Csr<f64> = a.add(&a.transpose())?.to_csr()?.download()?;

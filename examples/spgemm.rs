@@ -18,7 +18,7 @@ fn main() -> ExitCode {
 }
 
 fn spgemm(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
-    let b = a.transpose();
+    let b = a.transpose()?;
     let (device_a, device_b) = (device.upload(a)?, device.upload(&b)?);
 
     // A single product.

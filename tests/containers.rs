@@ -30,7 +30,7 @@ fn matrices_come_back() {
         for (cols, lengths) in odd_row_lengths() {
             let a: Csr<f64> = with_row_lengths(cols, &lengths);
             assert_returns!(device, &a, a);
-            let coo = a.to_coo();
+            let coo = a.to_coo().expect("memory");
             assert_returns!(device, &coo, coo);
             let ell = a.to_ell(UNLIMITED).expect("ELL");
             assert_returns!(device, &ell, ell);

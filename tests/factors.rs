@@ -49,7 +49,7 @@ fn products<V: Value>(device: &Device, host: &Csr<V>) -> Result<Vec<Product<V>>,
     }
     let plan = tree.plan_spmv_queued(HiSparseQueuedOptions::default())?;
     add!("HiSparse, queued".into(), plan.run);
-    let coo = device.upload(&host.to_coo())?;
+    let coo = device.upload(&host.to_coo()?)?;
     add!("COO".into(), coo.spmv);
     for width in hyb_widths() {
         let hyb = host.to_hyb(HybOptions::default().with_width(width).with_limit(UNLIMITED))?;

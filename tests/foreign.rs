@@ -57,6 +57,27 @@ fn memory_goes_away_and_comes_back() {
 }
 
 #[test]
+fn memory_is_given_back_after_a_wait_for_the_device() {
+    // Others do not count.
+    for device in devices().into_iter().filter(|device| device.device.kind() == DeviceKind::Simulated) {
+        let device = device.device;
+        let parts = device.upload(&[1.0, 2.0]).unwrap().into_raw_parts();
+        let waits = Arc::new(AtomicU32::new(0));
+        let (counter, own) = (waits.clone(), device.clone());
+        let release = move || {
+            counter.store(own.waits() as u32, Relaxed);
+            (parts.release)();
+        };
+        // SAFETY: the memory is that of a vector of two elements of this device.
+        let mut x = unsafe { DeviceVec::<f64>::from_raw_parts(&device, parts.address, 2, release) }.unwrap();
+        x.set_zero().unwrap();
+        let before = device.waits();
+        drop(x);
+        assert_eq!(u64::from(waits.load(Relaxed)), before + 1);
+    }
+}
+
+#[test]
 fn wrong_memory_is_refused() {
     for device in devices() {
         let device = device.device;

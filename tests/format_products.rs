@@ -44,7 +44,7 @@ fn products_with<'a, V: Value, O: Offset>(
     a: &Csr<V, O>,
     options: SpmvOptions,
 ) -> Vec<Product<'a, V>> {
-    let coo = device.upload(&a.to_coo()).expect("upload");
+    let coo = device.upload(&a.to_coo().expect("memory")).expect("upload");
     let mut products: Vec<Product<'a, V>> =
         vec![("COO", Box::new(move |alpha, x, beta, y| coo.spmv(alpha, x, beta, y)))];
     for width in hyb_widths() {
@@ -144,7 +144,7 @@ fn coordinates_around_edges() {
         let check = |a: &Csr<f64>| {
             let (alpha, x, y) = (1.5, vector(a.cols()), vector(a.rows()));
             let expected = oracle(a, alpha, &x, 0.5, &y);
-            let coo = device.upload(&a.to_coo()).expect("upload");
+            let coo = device.upload(&a.to_coo().expect("memory")).expect("upload");
             let (x, mut y) = (device.upload(&x).expect("upload"), device.upload(&y).expect("upload"));
             coo.spmv(alpha, &x, 0.5, &mut y).expect("product");
             if let Err(difference) = expected.check(&y.download().expect("download")) {

@@ -41,7 +41,7 @@ fn check_round_trips<V: Value, O: Offset>(a: &Csr<V, O>) {
         assert_eq!(&hyb.to_csr::<O>().expect("CSR"), a, "{hyb:?}");
         assert_eq!(hyb.nnz(), a.nnz());
     }
-    assert_eq!(&a.to_coo().to_csr::<O>(Duplicates::Keep).expect("CSR"), a);
+    assert_eq!(&a.to_coo().expect("memory").to_csr::<O>(Duplicates::Keep).expect("CSR"), a);
     let (sorted, order) = a.sort_rows_by_length();
     let inverse = RowOrder::try_new(order.inverse().to_vec()).expect("a permutation");
     assert_eq!(&sorted.permute_rows(&inverse).expect("as many rows"), a);

@@ -12,7 +12,7 @@ use evenpath::scan::{Operator, Scan};
 use evenpath::sort::{self, SortOptions};
 use evenpath::spmm::SpmmOptions;
 use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
-use evenpath::{Csr, Device, DeviceDense, DeviceVec, Layout, vector};
+use evenpath::{Csr, Device, DeviceCsr, DeviceDense, DeviceVec, Layout, vector};
 use evenpath_kernels::testing::FaultOutOfBounds;
 use evenpath_simt::kernel::Kernel;
 use evenpath_tests::{UNLIMITED, devices};
@@ -52,7 +52,7 @@ fn products(device: &Device) -> Result<Vec<Product<'static>>, OpError> {
         let plan = tree.plan_spmv(HiSparseSpmvOptions::default().with_method(method))?;
         products.push(Box::new(move |alpha, x, beta, y| plan.run(alpha, x, beta, y)));
     }
-    let coo = device.upload(&host.to_coo())?;
+    let coo = device.upload(&host.to_coo()?)?;
     products.push(Box::new(move |alpha, x, beta, y| coo.spmv(alpha, x, beta, y)));
     let ell = device.upload(&host.to_ell(UNLIMITED).expect("ELL"))?;
     products.push(Box::new(move |alpha, x, beta, y| ell.spmv(alpha, x, beta, y)));
@@ -233,7 +233,7 @@ fn what_waits_is_refused_with_its_reason() {
             assert!(error.to_string().contains(reason), "{error}");
         }
         let sums = run(&|x| reduce::by_offsets(&offsets, x, Operator::Sum).map(drop));
-        assert!(sums.is_err() || device.kind() == DeviceKind::Cpu);
+        assert!(sums.is_err(), "{device}");
         // The thread captures nothing any more, also after a panic.
         let panics = std::panic::AssertUnwindSafe(|| run(&|_| std::panic::resume_unwind(Box::new(()))));
         assert!(std::panic::catch_unwind(panics).is_err());
@@ -316,6 +316,29 @@ fn offsets_that_a_graph_writes_are_refused() {
         assert_eq!(is_refused(), values.host_slice().is_none());
         drop(graph);
         assert!(!is_refused());
+    }
+}
+
+#[test]
+fn column_indices_that_a_graph_writes_are_refused() {
+    for device in devices() {
+        let device = device.device;
+        let shared = Arc::new(Mutex::new(Some(device.upload(&[0_u32, 1]).expect("memory"))));
+        let own = Arc::clone(&shared);
+        let clear = move |(): &mut ()| match &mut *own.lock().expect("unlocked") {
+            Some(columns) => columns.set_zero(),
+            None => Ok(()),
+        };
+        let graph = device.capture((), clear).expect("a graph");
+        let columns = shared.lock().expect("unlocked").take().expect("the vector");
+        let (offsets, values) = (device.upload(&[0_u32, 1, 2]), device.upload(&[1.0, 2.0]));
+        let result = DeviceCsr::try_new(2, 2, offsets.expect("memory"), columns, values.expect("memory"));
+        match result {
+            Ok(matrix) => assert_eq!(matrix.device().kind(), DeviceKind::Cpu, "nothing is captured there"),
+            Err(OpError::Device(DeviceError::WrittenByGraph { what: "column indices" })) => (),
+            Err(error) => panic!("{error} on {device}"),
+        }
+        drop(graph);
     }
 }
 

@@ -39,7 +39,7 @@ fn check_conversion<V: Value, const D: usize>(device: &Device, matrix: &Csr<V>) 
     check_same(&uploaded.to_hisparse::<D>(share()).expect("a tree"), &on_host::<V, D>(matrix, share()));
     let wide = device.upload(&matrix.clone().try_into_offsets::<u64>().expect("wider")).expect("upload");
     check_same(&wide.to_hisparse::<D>(plain()).expect("a tree"), &expected);
-    let coo = device.upload(&matrix.to_coo()).expect("upload");
+    let coo = device.upload(&matrix.to_coo().expect("memory")).expect("upload");
     check_same(&coo.to_hisparse::<D>(plain()).expect("a tree"), &expected);
 }
 
@@ -86,7 +86,7 @@ fn check_sums<V: Value, const D: usize>(device: &Device, a: &HiSparse<V, D>, b: 
 fn check_all_sums<V: Value, const D: usize>(device: &Device, a: &Csr<V>, b: &Csr<V>) {
     let stored = |matrix: &Csr<V>, is_turned: bool, options: HiSparseOptions| -> HiSparse<V, D> {
         if is_turned {
-            on_host::<V, D>(&matrix.transpose(), options).transpose()
+            on_host::<V, D>(&matrix.transpose().expect("memory"), options).transpose()
         } else {
             on_host(matrix, options)
         }
@@ -277,7 +277,7 @@ fn rows_out_of_order_and_duplicates_are_taken() {
         let expected = on_host::<f64, 128>(&matrix, plain());
         let uploaded = device.device.upload(&matrix).expect("upload");
         check_same(&uploaded.to_hisparse::<128>(plain()).expect("a tree"), &expected);
-        let coo = device.device.upload(&matrix.to_coo()).expect("upload");
+        let coo = device.device.upload(&matrix.to_coo().expect("memory")).expect("upload");
         check_same(&coo.to_hisparse::<128>(plain()).expect("a tree"), &expected);
     }
 }

@@ -175,9 +175,8 @@ fn blocks_outside_are_refused() {
     }
 }
 
-/// Squares are of 64 bits, so values of 32 bits neither overflow nor vanish.
 #[test]
-fn squares_are_wide() {
+fn squares_neither_overflow_nor_vanish() {
     for device in devices() {
         for value in [1e30, 1e-30] {
             let a = tree::<f32, 32>((40, 40), &vec![(0, 0, 3.0 * value), (39, 39, 4.0 * value)], false);
@@ -185,6 +184,28 @@ fn squares_are_wide() {
             let norm = norm.frobenius_norm(HiSparseQueuedOptions::default()).expect("a norm");
             assert_relative_eq!(norm, 5.0 * value, max_relative = 1e-6);
         }
+        for value in [1e300, 1e-300, 1e-320, 1e160, 1e-160] {
+            let a = tree::<f64, 32>(
+                (40, 40),
+                &vec![(0, 0, 3.0 * value), (3, 3, 0.0), (39, 39, 4.0 * value)],
+                false,
+            );
+            let a = device.device.upload(&a).expect("upload");
+            for scale in [1.0, 1e-5, -2.0, 1e-290, 1e290] {
+                let norm = a.scaled(scale).frobenius_norm(HiSparseQueuedOptions::default()).expect("a norm");
+                let (expected, smallest) = (5.0 * value * scale.abs(), 2.0 * f64::from_bits(1));
+                let error = (norm - expected).abs();
+                // The values themselves are rounded where they are subnormal.
+                let bound = expected * if value < 1e-308 { 1e-3 } else { 1e-14 };
+                assert!(norm == expected || error <= bound + smallest, "{value} times {scale}: {norm}");
+            }
+            let norm = a.scaled(0.0).frobenius_norm(HiSparseQueuedOptions::default()).expect("a norm");
+            assert_eq!(norm.to_bits(), 0);
+        }
+        let infinite = tree::<f64, 32>((40, 40), &vec![(0, 7, f64::INFINITY), (9, 9, 1.0)], false);
+        let infinite = device.device.upload(&infinite).expect("upload");
+        let norm = infinite.frobenius_norm(HiSparseQueuedOptions::default()).expect("a norm");
+        assert_eq!(norm.to_bits(), f64::INFINITY.to_bits());
         let a = tree::<f64, 32>((40, 40), &vec![(0, 7, f64::NAN)], false);
         let a = device.device.upload(&a).expect("upload");
         assert!(a.frobenius_norm(HiSparseQueuedOptions::default()).expect("a norm").is_nan());

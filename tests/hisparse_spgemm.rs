@@ -23,7 +23,7 @@ fn tree<V: Value, const D: usize>(
     options: HiSparseOptions,
 ) -> HiSparse<V, D> {
     let stored = |matrix: &Csr<V>| matrix.to_hisparse(options).expect("a small matrix");
-    if is_turned { stored(&matrix.transpose()).transpose() } else { stored(matrix) }
+    if is_turned { stored(&matrix.transpose().expect("memory")).transpose() } else { stored(matrix) }
 }
 
 /// Checks that a product has exactly the expected entries, and that its pool is what conversion would produce.
@@ -32,7 +32,7 @@ fn check<V: Value, const D: usize>(found: &HiSparse<V, D>, expected: &Csr<V>, wh
     assert_eq!(&entries, expected, "{what}, D = {D}");
     assert_eq!(found.nnz(), expected.nnz(), "{what}, D = {D}");
     assert_eq!(found.scale(), V::ONE);
-    let content = if found.is_transposed() { entries.transpose() } else { entries };
+    let content = if found.is_transposed() { entries.transpose().expect("memory") } else { entries };
     let converted: HiSparse<V, D> = content.to_hisparse(plain()).expect("a small matrix");
     assert_eq!(found.pool(), converted.pool(), "{what}, D = {D}");
     assert_eq!(found.root_reference(), converted.root_reference(), "{what}, D = {D}");
@@ -200,7 +200,11 @@ fn tiles_have_edges() {
                     (0..len).map(|leaf| (32 * leaf + leaf % 32, 5, 1.0 + (leaf % 3) as f64)).collect();
                 let (a, b) = (csr::<f32>(32 * len, 8, &a), csr::<f32>(8, 8, &vec![(5, 5, 2.0), (5, 1, 1.0)]));
                 check_products::<f32, 32>(&device.device, &a, &b);
-                check_products::<f32, 32>(&device.device, &b.transpose(), &a.transpose());
+                check_products::<f32, 32>(
+                    &device.device,
+                    &b.transpose().expect("memory"),
+                    &a.transpose().expect("memory"),
+                );
             }
         }
     }

@@ -56,7 +56,7 @@ fn check_product<V: Value, const D: usize>(
 
 /// The matrix and its transpose, with and without shared subtrees, scaled and not.
 fn check_matrix<V: Value, const D: usize>(device: &Device, a: &Csr<V>) {
-    let transpose = a.transpose();
+    let transpose = a.transpose().unwrap();
     for options in [HiSparseOptions::default(), share()] {
         let matrix: HiSparse<V, D> = a.to_hisparse(options).unwrap();
         let matrix = device.upload(&matrix).unwrap();
@@ -387,7 +387,7 @@ fn products_with_dense_matrices() {
         for a in [&mesh, &square, &empty] {
             let matrix: HiSparse<f64, 64> = a.to_hisparse(HiSparseOptions::default()).unwrap();
             let matrix = device.device.upload(&matrix).unwrap();
-            let transpose = a.transpose();
+            let transpose = a.transpose().unwrap();
             for columns in [0, 1, 31, 32, 33, 70] {
                 check_dense(&matrix, a, columns, (RowMajor, RowMajor), (1.5, 0.0));
                 check_dense(&matrix.transpose(), &transpose, columns, (RowMajor, ColumnMajor), (-1.0, 0.5));

@@ -240,7 +240,7 @@ fn products_with_a_vector() {
             },
         );
     }
-    let (coo, ell) = (a.to_coo(), a.to_ell(PaddingLimit::Bytes(1 << 30)).unwrap());
+    let (coo, ell) = (a.to_coo().unwrap(), a.to_ell(PaddingLimit::Bytes(1 << 30)).unwrap());
     let sliced = a.to_sliced_ell(SlicedEllOptions::default()).unwrap();
     let hyb = a.to_hyb(HybOptions::default()).unwrap();
     drive_product(
@@ -335,7 +335,7 @@ fn sparse_results() {
     });
     drive(
         "coordinates to CSR",
-        |device| device.upload(&a.to_coo()).unwrap(),
+        |device| device.upload(&a.to_coo().unwrap()).unwrap(),
         |_| vec![],
         |a| values_of(&a.to_csr()?),
     );
@@ -371,7 +371,7 @@ fn trees() {
     }
     drive(
         "COO to HiSparse",
-        |device| device.upload(&a.to_coo()).unwrap(),
+        |device| device.upload(&a.to_coo().unwrap()).unwrap(),
         |_| vec![],
         |a| values_of_tree::<32>(&a.to_hisparse(HiSparseOptions::default())?),
     );

@@ -93,10 +93,10 @@ fn sixteen_bytes_at_a_time() {
             let mut last = device.uninitialized::<T>(64).expect("memory");
             let mut copied = device.uninitialized::<T>(64 * each).expect("memory");
             let kernel = Packets {
-                source: source.as_global(),
-                reversed: reversed.as_global_mut(),
+                source: source.as_aligned(),
+                reversed: reversed.as_aligned_mut(),
                 last: last.as_global_mut(),
-                copied: copied.as_global_mut(),
+                copied: copied.as_aligned_mut(),
             };
             // SAFETY: the buffers have the lengths that the kernel expects, and live until they are read.
             unsafe { device.launch(kernel, only::<Packets<T>>(), 1, 0) }.expect("launch");
@@ -168,7 +168,7 @@ fn accesses_of_several_elements() {
 fn check_vector_copy<V: Element + bytemuck::Pod>(device: &Device, values: &[V]) {
     let source = device.upload(values).expect("upload");
     let mut target = device.uninitialized(values.len()).expect("memory");
-    let kernel = VectorCopy { source: source.as_global(), target: target.as_global_mut() };
+    let kernel = VectorCopy { source: source.as_aligned(), target: target.as_aligned_mut() };
     // SAFETY: the buffers have six elements per thread, and live until they are read.
     unsafe { device.launch(kernel, only::<VectorCopy<V>>(), 3, 0) }.expect("launch");
     assert_eq!(target.download().expect("download"), values, "{device}");
@@ -210,7 +210,7 @@ fn memory_of_every_type() {
                 let device = &under_test.device;
                 let input = device.upload(&values).expect("upload");
                 let mut results = device.uninitialized(32 * ACCESS_RESULTS).expect("memory");
-                let kernel = MemoryAccesses { values: input.as_global(), results: results.as_global_mut() };
+                let kernel = MemoryAccesses { values: input.as_aligned(), results: results.as_global_mut() };
                 // SAFETY: the buffers have the lengths that the kernel expects, and live until they are read.
                 unsafe { device.launch(kernel, only::<MemoryAccesses<$type>>(), 1, 0) }.expect("launch");
                 let results: Vec<$type> = results.download().expect("download");

@@ -2,10 +2,13 @@
 
 mod conjugate_gradients;
 mod containers;
+mod errors;
 mod factors;
 mod foreign;
+mod forked;
 mod format_products;
 mod formats;
+mod graph_values;
 mod graphs;
 mod hisparse;
 mod hisparse_device;
@@ -31,6 +34,7 @@ mod same_bits;
 mod scan;
 mod sets;
 mod sizes;
+mod slice_products;
 mod slices;
 mod sort;
 mod sort_by_offsets;

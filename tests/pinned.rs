@@ -102,6 +102,35 @@ fn streams_upload_multiply_and_download() {
 }
 
 #[test]
+fn the_later_of_two_copies_to_one_place_remains() {
+    for device in devices() {
+        let device = device.device;
+        let mut host = pinned(&device, &numbers(0));
+        let (x, y) = (device.upload(&numbers(1)).unwrap(), device.upload(&numbers(2)).unwrap());
+        x.copy_to_pinned(&mut host, 0).unwrap();
+        y.copy_to_pinned(&mut host, 0).unwrap();
+        x.slice(..5).unwrap().copy_to_pinned(&mut host, 3).unwrap();
+        let mut expected = numbers(2);
+        expected[3..8].copy_from_slice(&numbers(1)[..5]);
+        assert_eq!(host.as_slice().unwrap(), expected, "{device}");
+    }
+}
+
+#[test]
+fn dropping_waits_for_copies() {
+    // Others do not count.
+    for device in devices().into_iter().filter(|device| device.device.kind() == DeviceKind::Simulated) {
+        let device = device.device;
+        let (mut host, mut x) = (pinned(&device, &numbers(1)), device.zeros(LEN).expect("memory"));
+        x.copy_from_pinned(&host, 0).unwrap();
+        x.copy_to_pinned(&mut host, 0).unwrap();
+        let before = device.waits();
+        drop(host);
+        assert_eq!(device.waits(), before + 2, "one copy to it and one from it");
+    }
+}
+
+#[test]
 fn one_vector_by_two_streams() {
     for device in devices() {
         let device = device.device;

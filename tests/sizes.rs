@@ -279,7 +279,7 @@ fn ask_for_too_much() {
 
     let wide: Csr<f64> = Csr::from_triplets(1, MOST, [(0, MOST - 1, 1.0), (0, 3, 2.0)]).expect("few entries");
     names("1 x 4294967295", wide.to_dense());
-    names(rows, wide.try_transpose());
+    names(rows, wide.transpose());
     let slices =
         SlicedEllOptions::default().with_slice_height(u32::MAX).with_limit(PaddingLimit::Times(u32::MAX));
     names("1 rows with 2 nonzeros", wide.to_sliced_ell(slices));

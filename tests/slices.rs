@@ -1,16 +1,16 @@
 //! Parts of vectors as operands: results are those of whole vectors, and what lies around a part stays.
 
 use evenpath::error::{DeviceError, OpError};
-use evenpath::generate::{Kind, generate};
 use evenpath::key::Pairs;
 use evenpath::scan::{Operator, Scan};
 use evenpath::sets::{Combine, SetOperation};
 use evenpath::sort::SortOptions;
-use evenpath::spmv::{SpmvOptions, SpmvTransposedOptions};
-use evenpath::{Csr, Device, DeviceSlice, DeviceVec, merge, reduce, sets, sort, vector};
+use evenpath::vector::Positions;
+use evenpath::{Device, DeviceSlice, DeviceVec, merge, reduce, sets, sort, vector};
 use evenpath_tests::devices;
 
-const LEN: usize = 5_000;
+/// More than the largest tile of any kernel, so that whole tiles are loaded and stored.
+const LEN: usize = 15_000;
 /// Elements behind each part.
 const TAIL: usize = 3;
 
@@ -83,7 +83,7 @@ fn sorted_keys(seed: usize) -> Vec<u32> {
 
 /// Some of the numbers from 0 to `LEN`, ascending, as row offsets are.
 fn offsets() -> Vec<u32> {
-    let mut offsets: Vec<u32> = (0..200).map(|at| at * 25 / 2 % LEN as u32).collect();
+    let mut offsets: Vec<u32> = (0..200).map(|at| at * 75 / 2 % LEN as u32).collect();
     offsets.extend([0, LEN as u32]);
     offsets.sort_unstable();
     offsets
@@ -102,6 +102,28 @@ fn vectors() {
         y.copy_from(x)?;
         Ok(y)
     });
+    for (name, operation) in [
+        (
+            "a product",
+            vector::multiply_elements as fn(&DeviceSlice<f64>, &DeviceSlice<f64>, &mut DeviceSlice<f64>) -> _,
+        ),
+        ("a quotient", vector::divide_elements),
+    ] {
+        reads(name, &numbers(1), |x| {
+            let mut y = x.device().zeros(x.len())?;
+            operation(x, &x.device().upload(&vec![2.0; LEN])?, &mut y)?;
+            Ok(y)
+        });
+        writes(name, LEN, 1.0, |device, y| {
+            operation(&device.upload(&numbers(1))?, &device.upload(&vec![2.0; LEN])?, y)
+        });
+    }
+    reads("norm2", &numbers(1), |x| Ok(x.device().upload(&[vector::norm2(x)?])?));
+    writes("dot", 1, 1.0, |device, result| {
+        let x = device.upload(&numbers(1))?;
+        vector::dot_into(&x, &x, result)
+    });
+    writes("norm2", 1, 1.0, |device, result| vector::norm2_into(&device.upload(&numbers(1))?, result));
     writes("axpby", LEN, 1.0, |device, y| vector::axpby(2.0, &device.upload(&numbers(1))?, 0.5, y));
     writes("zeros", LEN, 1.0, |_, y| Ok(y.set_zero()?));
     writes("a copy", LEN, 1.0, |device, y| Ok(y.copy_from(&device.upload(&numbers(3))?)?));
@@ -109,20 +131,25 @@ fn vectors() {
 }
 
 #[test]
-fn products() {
-    let a: Csr<f64> = generate(Kind::Uniform { rows: LEN }, 3).expect("valid");
-    reads("SpMV", &numbers(1), |x| {
-        let mut y = x.device().zeros(LEN)?;
-        x.device().upload(&a)?.plan_spmv(SpmvOptions::default())?.run(2.0, x, 0.0, &mut y)?;
-        Ok(y)
+fn positions() {
+    let chosen: Vec<u32> = (0..LEN as u32 / 3).map(|at| at * 3 % LEN as u32).collect();
+    let count = chosen.len();
+    let positions = |device: &Device| Positions::new(device, &chosen, LEN);
+    reads("elements at positions", &numbers(1), |source| {
+        let mut result = source.device().zeros(count)?;
+        positions(source.device())?.gather(source, &mut result)?;
+        Ok(result)
     });
-    writes("SpMV", LEN, 1.0, |device, y| {
-        let x = device.upload(&numbers(1))?;
-        device.upload(&a)?.plan_spmv(SpmvOptions::default())?.run(2.0, &x, 0.5, y)
+    reads("addends at positions", &numbers(1)[..count], |addends| {
+        let mut target = addends.device().zeros(LEN)?;
+        positions(addends.device())?.add(addends, &mut target)?;
+        Ok(target)
     });
-    writes("transposed SpMV", LEN, 1.0, |device, y| {
-        let x = device.upload(&numbers(1))?;
-        device.upload(&a)?.plan_spmv_transposed(SpmvTransposedOptions::default())?.run(2.0, &x, 0.5, y)
+    writes("elements at positions", count, 1.0, |device, result| {
+        positions(device)?.gather(&device.upload(&numbers(1))?, result)
+    });
+    writes("addends at positions", LEN, 1.0, |device, target| {
+        positions(device)?.add(&device.upload(&numbers(1)[..count])?, target)
     });
 }
 
@@ -136,6 +163,16 @@ fn scans() {
     reads("a scan by offsets", &offsets(), |offsets| {
         Scan::inclusive(Operator::Sum).by_offsets(offsets).run(&offsets.device().upload(&numbers(1))?)
     });
+    for kind in [Scan::inclusive(Operator::Max), Scan::exclusive(Operator::Sum).with_initial(3_u32)] {
+        reads("a scan of integers", &keys(1), |values| kind.run(values));
+        writes("a scan of integers", LEN, 1, |device, result| {
+            kind.run_into(&device.upload(&keys(2))?, result)
+        });
+    }
+    writes("a scan by keys", LEN, 1.0, |device, result| {
+        let keys = device.upload(&sorted_keys(1))?;
+        Scan::inclusive(Operator::Sum).by_keys(&keys).run_into(&device.upload(&numbers(2))?, result)
+    });
     writes("a scan", LEN, 1.0, |device, result| {
         Scan::exclusive(Operator::Sum).run_into(&device.upload(&numbers(2))?, result)
     });
@@ -145,6 +182,27 @@ fn scans() {
 fn reductions() {
     reads("keys of a reduction", &sorted_keys(1), |keys| Ok(reduce::by_keys(keys, keys, Operator::Sum)?.0));
     reads("sums of a reduction", &sorted_keys(1), |keys| Ok(reduce::by_keys(keys, keys, Operator::Sum)?.1));
+    reads("values of a reduction by flags", &numbers(1), |values| {
+        reduce::by_flags(&values.device().upload(&[1_u8; LEN])?, values, Operator::Sum)
+    });
+    reads("values of a reduction by keys", &numbers(1), |values| {
+        Ok(reduce::by_keys(&values.device().upload(&sorted_keys(1))?, values, Operator::Max)?.1)
+    });
+    writes("sums by keys", LEN, 1.0, |device, sums| {
+        let (keys, values) = (device.upload(&sorted_keys(1))?, device.upload(&numbers(1))?);
+        let (mut own_keys, mut segments) = (device.zeros(LEN)?, device.zeros(1)?);
+        reduce::by_keys_into(&keys, &values, Operator::Sum, &mut own_keys, sums, &mut segments)
+    });
+    writes("keys of sums", LEN, 1, |device, own_keys| {
+        let (keys, values) = (device.upload(&sorted_keys(1))?, device.upload(&numbers(1))?);
+        let (mut sums, mut segments) = (device.zeros(LEN)?, device.zeros(1)?);
+        reduce::by_keys_into(&keys, &values, Operator::Sum, own_keys, &mut sums, &mut segments)
+    });
+    writes("the number of sums", 1, 1_u64, |device, segments| {
+        let (keys, values) = (device.upload(&sorted_keys(1))?, device.upload(&numbers(1))?);
+        let (mut own_keys, mut sums) = (device.zeros(LEN)?, device.zeros(LEN)?);
+        reduce::by_keys_into(&keys, &values, Operator::Sum, &mut own_keys, &mut sums, segments)
+    });
     reads("sums by flags", &[1_u8; LEN], |flags| {
         reduce::by_flags(flags, &flags.device().upload(&numbers(1))?, Operator::Sum)
     });
@@ -174,6 +232,13 @@ fn sorts() {
     });
     reads("a sort by offsets", &keys(1), |keys| {
         sort::sort_by_offsets(&keys.device().upload(&offsets())?, keys, options)
+    });
+    reads("offsets of a sort", &offsets(), |offsets| {
+        sort::sort_by_offsets(offsets, &offsets.device().upload(&keys(1))?, options)
+    });
+    reads("values of pairs sorted by offsets", &numbers(1), |values| {
+        let (offsets, keys) = (values.device().upload(&offsets())?, values.device().upload(&keys(1))?);
+        Ok(sort::sort_pairs_by_offsets(&offsets, &keys, values, options)?.1)
     });
     reads("a sort in two segments", &keys(1), |keys| {
         sort::sort_by_offsets(&keys.device().upload(&[0_u32, 7, LEN as u32])?, keys, options)

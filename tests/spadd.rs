@@ -255,7 +255,8 @@ fn a_matrix_and_its_transpose() {
         let a: Csr<f32> = matrix(300, &lengths, 3);
         let c =
             upload(&device.device, &a).add_transpose(1.5, -2.0).expect("sum").download().expect("download");
-        compare(&c, &oracle(Elementwise::Sum, (1.5, &a), (-2.0, &a.transpose()))).expect("equal");
+        compare(&c, &oracle(Elementwise::Sum, (1.5, &a), (-2.0, &a.transpose().expect("memory"))))
+            .expect("equal");
     }
 }
 
@@ -267,7 +268,8 @@ fn coordinates() {
             [(0, vec![], vec![]), (3, vec![0; 4], vec![0, 3, 0, 1]), (90, vec![7; 900], vec![4; 900])]
         {
             let (a, b): (Csr<f64>, Csr<f64>) = (matrix(cols, &of_a, 1), matrix(cols, &of_b, 2));
-            let coordinates = |matrix: &Csr<f64>| device.upload(&matrix.to_coo()).expect("upload");
+            let coordinates =
+                |matrix: &Csr<f64>| device.upload(&matrix.to_coo().expect("memory")).expect("upload");
             let c = coordinates(&a).add(1.5, &coordinates(&b), -2.0).expect("sum");
             let c = c.to_csr::<u64>().expect("conversion").download().expect("download");
             compare(&c, &oracle(Elementwise::Sum, (1.5, &a), (-2.0, &b))).expect("equal");

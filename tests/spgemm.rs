@@ -250,12 +250,12 @@ fn products_of_products() {
         let ap_host = ap.download().unwrap();
         check_product(device, &a, &p, &ap_host);
         let coarse = device_p.transpose().unwrap().multiply(&ap).unwrap();
-        check_product(device, &p.transpose(), &ap_host, &coarse.download().unwrap());
+        check_product(device, &p.transpose().unwrap(), &ap_host, &coarse.download().unwrap());
 
         let wide: Csr<f64> = generate("lp:12".parse().unwrap(), 5).unwrap();
         let wide = if under_test.fast { wide } else { banded(500, &[40, 0, 3, 200], 9) };
         let device_wide = device.upload(&wide).unwrap();
-        let transposed = wide.transpose();
+        let transposed = wide.transpose().unwrap();
         let options = SpgemmOptions::default();
         let outer = device_wide.multiply_by_transpose(options).unwrap();
         check_product(device, &wide, &transposed, &outer.download().unwrap());

@@ -163,3 +163,41 @@ fn threads_with_streams_of_their_own_do_too() {
         check(&device.device, |body| device.device.stream().expect("the device works").scope(body));
     }
 }
+
+/// Uses devices when its thread ends and destroys what the thread has.
+struct AtTheEnd(Vec<Device>, std::sync::mpsc::Sender<String>);
+
+impl Drop for AtTheEnd {
+    fn drop(&mut self) {
+        for device in &self.0 {
+            let used = || {
+                let stream = device.stream()?;
+                let x = stream.scope(|| device.upload(&[1.0, 2.0]))?;
+                let mut y = device.zeros::<f64>(2)?;
+                vector::axpby(2.0, &x, 1.0, &mut y)?;
+                Ok::<_, OpError>(y.download()?)
+            };
+            self.1.send(format!("{:?}", used().map_err(|error| error.to_string()))).expect("someone waits");
+        }
+    }
+}
+
+thread_local! {
+    static AT_THE_END: std::cell::RefCell<Option<AtTheEnd>> = const { std::cell::RefCell::new(None) };
+}
+
+#[test]
+fn the_destructor_of_a_thread_local_uses_devices() {
+    let all: Vec<Device> = devices().into_iter().map(|device| device.device).collect();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let own = all.clone();
+    let thread = std::thread::spawn(move || {
+        // What is used first is destroyed last: after what the devices have of this thread.
+        AT_THE_END.set(Some(AtTheEnd(own.clone(), sender)));
+        for device in &own {
+            device.stream().expect("a stream").scope(|| device.zeros::<f64>(1)).expect("memory");
+        }
+    });
+    thread.join().expect("no panic");
+    assert_eq!(receiver.iter().collect::<Vec<_>>(), vec!["Ok([2.0, 4.0])"; all.len()]);
+}

@@ -77,6 +77,7 @@ fn rounded_sums_are_the_same_on_the_host_and_on_the_device() {
             }
             let exact: f64 = numbers(1).iter().zip(&numbers(2)).map(|(x, y)| x * y).sum();
             assert!((dot - exact).abs() <= 1e-9 * f64::from(len), "{dot} instead of {exact}");
+            // Powers of two scale without rounding, so a norm within the range is that of the squares as they are.
             let norm = vector::norm2(&x).unwrap();
             assert_eq!(norm.to_bits(), vector::dot(&x, &x).unwrap().sqrt().to_bits(), "{len} on {device}");
             vector::norm2_into(&x, &mut result).unwrap();
@@ -85,14 +86,53 @@ fn rounded_sums_are_the_same_on_the_host_and_on_the_device() {
     }
 }
 
+/// Elements whose squares are out of range, alone and among others, of which there are more than a block takes.
+#[test]
+fn squares_neither_overflow_nor_underflow() {
+    fn check<V: Value>(device: &Device, exponents: std::ops::Range<i32>, digits: f64) {
+        for exponent in exponents.step_by(7) {
+            let unit = 2.0_f64.powi(exponent);
+            // Small integers times a power of two: exact, and so are their squares without it.
+            for len in [1, 2, 3000, if exponent % 2 == 0 { 50_000 } else { 5 }] {
+                let number = |at: usize| if at == len / 2 { 4.0 } else { f64::from(u8::from(at % 3 == 0)) };
+                let values: Vec<V> = (0..len).map(|at| V::from_f64(number(at) * unit)).collect();
+                let expected = (0..len).map(|at| number(at) * number(at)).sum::<f64>().sqrt() * unit;
+                let found = vector::norm2(&device.upload(&values).unwrap()).unwrap().to_f64();
+                let (least, most) = if V::NAME == "f32" {
+                    (f64::from(f32::from_bits(1)), f64::from(f32::MAX))
+                } else {
+                    (f64::from_bits(1), f64::MAX)
+                };
+                assert!(
+                    (found - expected).abs() <= expected * digits + least
+                        || expected > most && found == f64::INFINITY,
+                    "2^{exponent}, {len} elements on {device}: {found} instead of {expected}"
+                );
+            }
+        }
+        // The large ones are all that counts.
+        let unit = 2.0_f64.powi(if V::NAME == "f32" { 100 } else { 900 });
+        let mut values = vec![V::from_f64(1.0 / unit); 5000];
+        (values[7], values[4000]) = (V::from_f64(3.0 * unit), V::from_f64(-4.0 * unit));
+        assert_eq!(vector::norm2(&device.upload(&values).unwrap()).unwrap().to_f64(), 5.0 * unit, "{device}");
+    }
+    for DeviceUnderTest { device, .. } in devices() {
+        check::<f64>(&device, -1074..1020, 1e-14);
+        check::<f32>(&device, -149..124, 2e-6);
+    }
+}
+
 #[test]
 fn norms_out_of_range() {
     for DeviceUnderTest { device, .. } in devices() {
         let norm = |values: &[f64]| vector::norm2(&device.upload(values).unwrap()).unwrap();
-        assert_eq!(norm(&[1e200, 0.0]), f64::INFINITY, "the square is too large");
-        assert_eq!(norm(&[1e-200, 0.0]), 0.0, "the square is too small");
+        assert_eq!(norm(&[f64::MAX, f64::MAX]), f64::INFINITY, "the norm itself is out of range");
         assert_eq!(norm(&[f64::NEG_INFINITY]), f64::INFINITY);
-        assert!(norm(&[1.0, f64::NAN]).is_nan());
+        assert_eq!(norm(&[1e-300, f64::INFINITY, 1e300]), f64::INFINITY);
+        for others in [1.0, 1e-300, 1e300, f64::INFINITY] {
+            assert!(norm(&[others, f64::NAN]).is_nan());
+        }
+        assert_eq!(norm(&[-0.0, 0.0]).to_bits(), 0);
     }
 }
 

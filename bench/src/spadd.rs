@@ -36,7 +36,7 @@ impl Addend {
     pub fn of<V: Value, O: Offset>(self, a: &Csr<V, O>) -> Option<Csr<V, O>> {
         match self {
             Self::Itself => Some(a.clone()),
-            Self::Transpose => (a.rows() == a.cols()).then(|| a.transpose()),
+            Self::Transpose => (a.rows() == a.cols()).then(|| a.transpose().expect("memory for a transpose")),
             Self::Shifted => Some(shifted(a)),
         }
     }

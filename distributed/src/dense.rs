@@ -6,6 +6,7 @@ use std::sync::Arc;
 use evenpath::{DeviceDense, Layout, Value};
 
 use crate::error::Result;
+use crate::memory::reserved;
 use crate::{Rank, RowPartition};
 
 /// A dense matrix of which each rank has some rows on its device, row-major.
@@ -41,10 +42,10 @@ impl<V: Value> DistributedDense<V> {
     ) -> Result<Self> {
         let mut matrix = Self::zeros(rank, partition, cols)?;
         let rows = partition.range(rank.index());
-        let values: Vec<V> = rows
-            .flat_map(|row| (0..cols).map(move |col| (row, col)))
-            .map(|(row, col)| value(row, col))
-            .collect();
+        let mut values = reserved(matrix.local.rows().saturating_mul(cols))?;
+        values.extend(
+            rows.flat_map(|row| (0..cols).map(move |col| (row, col))).map(|(row, col)| value(row, col)),
+        );
         matrix.local.copy_from_slice(&values)?;
         Ok(matrix)
     }

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 /// assert!(results[0].as_ref().unwrap_err().to_string().starts_with("rank 1 failed: "));
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A rank failed, and with it the work of all.
@@ -138,7 +138,7 @@ impl<V, O> From<InvalidCsr<V, O>> for Error {
 }
 
 /// Which rank failed, and why. All ranks that are told of it get the same.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("rank {rank} failed: {cause}")]
 pub struct Failure {
     /// The rank at fault.
@@ -148,7 +148,7 @@ pub struct Failure {
 }
 
 /// Why a rank failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[non_exhaustive]
 pub enum Cause {
     /// What it ran returned an error, whose text this is.
@@ -228,6 +228,8 @@ pub enum Cause {
     #[error("it sent an invalid message: {0}")]
     Protocol(String),
 }
+
+evenpath_simt::debug_as_message!(Error, Failure, Cause);
 
 fn describe_timeout(waiting: usize, operation: Operation, limit: Duration, behind: &[usize]) -> String {
     let seconds = limit.as_secs_f64();

@@ -42,9 +42,13 @@ mod cluster;
 mod csr;
 mod dense;
 pub mod error;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod generate;
 mod halo;
 mod hisparse;
+mod memory;
 mod nccl;
 mod op;
 mod partition;

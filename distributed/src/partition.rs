@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use crate::Rank;
 use crate::error::{Error, Result};
+use crate::memory::reserved;
 
 /// Rows in contiguous blocks, one for each rank, some of which may be empty.
 ///
@@ -13,13 +14,14 @@ use crate::error::{Error, Result};
 /// ```
 /// use evenpath_distributed::RowPartition;
 ///
-/// let partition = RowPartition::even(10, 4);
+/// let partition = RowPartition::even(10, 4)?;
 /// assert_eq!(partition.boundaries(), [0, 2, 5, 7, 10]);
 /// assert_eq!((partition.range(1), partition.owner(7)), (2..5, 3));
 ///
 /// // One long row counts as much as many short ones.
-/// let by_work = RowPartition::by_merge_path(&[0_u32, 100, 101, 102, 103, 104], 2);
+/// let by_work = RowPartition::by_merge_path(&[0_u32, 100, 101, 102, 103, 104], 2)?;
 /// assert_eq!(by_work.boundaries(), [0, 1, 5]);
+/// # Ok::<(), evenpath_distributed::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct RowPartition {
@@ -29,10 +31,21 @@ pub struct RowPartition {
 
 impl RowPartition {
     /// Blocks of equally many rows, give or take one; a single block if `ranks` is 0.
-    pub fn even(rows: u64, ranks: usize) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for a number of each rank.
+    pub fn even(rows: u64, ranks: usize) -> Result<Self> {
         let ranks = ranks.max(1);
         let boundary = |rank: usize| (u128::from(rows) * rank as u128 / ranks as u128) as u64;
-        Self { boundaries: (0..=ranks).map(boundary).collect() }
+        Self::with_boundaries(ranks, boundary)
+    }
+
+    /// A partition for so many ranks, from its boundaries, which ascend from 0.
+    fn with_boundaries(ranks: usize, boundary: impl Fn(usize) -> u64) -> Result<Self> {
+        let mut boundaries = reserved(ranks.saturating_add(1))?;
+        boundaries.extend((0..=ranks).map(boundary));
+        Ok(Self { boundaries })
     }
 
     /// Blocks with the given boundaries: as many as ranks, and one more.
@@ -60,31 +73,37 @@ impl RowPartition {
     ///
     /// # Errors
     ///
-    /// If there is no such rank.
+    /// If there is no such rank, or no memory for a number of each.
     pub fn all_on(rank: usize, rows: u64, ranks: usize) -> Result<Self> {
         if rank >= ranks {
             return Err(Error::NoSuchRank { rank, size: ranks });
         }
-        Ok(Self { boundaries: (0..=ranks).map(|boundary| if boundary > rank { rows } else { 0 }).collect() })
+        Self::with_boundaries(ranks, |boundary| if boundary > rank { rows } else { 0 })
     }
 
     /// Blocks of about equally many rows and nonzeros together, of a matrix with these row offsets: the merge path of the row ends and
     /// the nonzeros is cut into pieces of equal length (Merrill, Garland, "Merge-based parallel sparse matrix-vector multiplication",
     /// SC 2016, section 3), and each cut is moved to the nearest row end.
-    pub fn by_merge_path<O: evenpath::Offset>(row_offsets: &[O], ranks: usize) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for a number of each rank.
+    pub fn by_merge_path<O: evenpath::Offset>(row_offsets: &[O], ranks: usize) -> Result<Self> {
         let ranks = ranks.max(1);
         let rows = row_offsets.len().saturating_sub(1);
         let first = row_offsets.first().map_or(0, |offset| offset.to_u64());
         let offset = |row: usize| row_offsets.get(row).map_or(first, |offset| offset.to_u64());
-        let path = |row: usize| row as u64 + offset(row).saturating_sub(first);
-        let mut boundaries = vec![0];
+        // The offsets are of a matrix in memory, but may be none.
+        let path = |row: usize| (row as u64).saturating_add(offset(row).saturating_sub(first));
+        let mut boundaries: Vec<u64> = reserved(ranks.saturating_add(1))?;
+        boundaries.push(0);
         for rank in 1..ranks {
             let cut = nearest_row(rows, path, diagonal(path(rows), rank, ranks)) as u64;
             // Of offsets that do not ascend, cuts might not either.
             boundaries.push(cut.max(boundaries[rank - 1]));
         }
         boundaries.push(rows as u64);
-        Self { boundaries }
+        Ok(Self { boundaries })
     }
 
     /// [`by_merge_path`](Self::by_merge_path) of a matrix of which each rank knows the lengths of some rows: those that `rows` gives it.
@@ -92,7 +111,8 @@ impl RowPartition {
     ///
     /// # Errors
     ///
-    /// If there is not one length for each of the rank's rows, or a rank failed.
+    /// If there is not one length for each of the rank's rows, or 64 bits do not count rows and lengths; if there is no memory, or a rank
+    /// failed.
     pub fn by_merge_path_of(rank: &Rank, rows: &Self, lengths: &[u64]) -> Result<Self> {
         rows.check_ranks(rank)?;
         let own = rows.range(rank.index());
@@ -101,11 +121,13 @@ impl RowPartition {
             return Err(Error::Partition { reason });
         }
         // Where this rank's part of the path begins, and where all ends.
-        let work = lengths.iter().sum::<u64>() + lengths.len() as u64;
+        let work = checked_sum(lengths.iter().copied().chain([lengths.len() as u64]))?;
         let works = rank.all_gather(&[work])?;
+        let total = checked_sum(works.iter().flatten().copied())?;
+        // No part of the total is above it.
         let begin: u64 = works[..rank.index()].iter().flatten().sum();
-        let total: u64 = works.iter().flatten().sum();
-        let mut path = vec![begin];
+        let mut path: Vec<u64> = reserved(lengths.len() + 1)?;
+        path.push(begin);
         for length in lengths {
             path.push(path[path.len() - 1] + length + 1);
         }
@@ -118,8 +140,7 @@ impl RowPartition {
                 cuts.extend([boundary as u64, own.start + row as u64]);
             }
         }
-        let mut boundaries = vec![rows.rows(); rank.size() + 1];
-        boundaries[0] = 0;
+        let mut boundaries = Self::all_on(0, rows.rows(), rank.size())?.boundaries;
         for cut in rank.all_gather(&cuts)?.iter().flat_map(|cuts| cuts.chunks_exact(2)) {
             boundaries[cut[0] as usize] = cut[1];
         }
@@ -184,6 +205,13 @@ impl RowPartition {
     }
 }
 
+/// The sum of rows and nonzeros, if 64 bits count it.
+fn checked_sum(mut numbers: impl Iterator<Item = u64>) -> Result<u64> {
+    let sum = numbers.try_fold(0_u64, u64::checked_add);
+    let limit = u64::MAX;
+    sum.ok_or(Error::TooLarge { what: "rows and nonzeros", found: limit, limit })
+}
+
 /// Where a boundary is on a path of this length.
 fn diagonal(path: u64, boundary: usize, ranks: usize) -> u64 {
     (u128::from(path) * boundary as u128 / ranks as u128) as u64
@@ -245,7 +273,7 @@ mod tests {
             offsets.push(offsets[offsets.len() - 1] + length);
         }
         for ranks in [1, 2, 3, 7, 64] {
-            let partition = RowPartition::by_merge_path(&offsets, ranks);
+            let partition = RowPartition::by_merge_path(&offsets, ranks).unwrap();
             assert_eq!((partition.rows(), partition.ranks()), (1000, ranks));
             let even = (1000 + offsets[1000]) / ranks as u64;
             for rank in 0..ranks {
@@ -256,12 +284,45 @@ mod tests {
                 assert!(work.abs_diff(even) <= 98, "{work} of {even}, rank {rank} of {ranks}");
             }
         }
-        assert_eq!(RowPartition::by_merge_path::<u32>(&[], 3).boundaries(), [0; 4]);
-        assert_eq!(RowPartition::by_merge_path(&[0_u32, 10], 3).boundaries(), [0, 0, 1, 1]);
+        assert_eq!(RowPartition::by_merge_path::<u32>(&[], 3).unwrap().boundaries(), [0; 4]);
+        assert_eq!(RowPartition::by_merge_path(&[0_u32, 10], 3).unwrap().boundaries(), [0, 0, 1, 1]);
         // What is no list of offsets gives some partition.
         let boundaries =
-            RowPartition::by_merge_path(&[7_u32, 3, 9, 0, 1, u32::MAX, 2], 4).boundaries().to_vec();
+            RowPartition::by_merge_path(&[7_u32, 3, 9, 0, 1, u32::MAX, 2], 4).unwrap().boundaries().to_vec();
         assert_eq!(RowPartition::from_boundaries(boundaries).unwrap().rows(), 6);
+        assert_eq!(RowPartition::by_merge_path(&[0, u64::MAX, u64::MAX], 2).unwrap().rows(), 2);
+    }
+
+    #[test]
+    fn more_ranks_than_memory_has_numbers_are_refused() {
+        for ranks in [1 << 60, usize::MAX] {
+            for refused in [
+                RowPartition::even(10, ranks),
+                RowPartition::all_on(3, 10, ranks),
+                RowPartition::by_merge_path(&[0_u32, 1], ranks),
+            ] {
+                let refused = refused.unwrap_err().to_string();
+                assert!(refused.starts_with("the host is out of memory"), "{refused}");
+            }
+        }
+    }
+
+    #[test]
+    fn lengths_that_64_bits_do_not_count_are_refused() {
+        for lengths in
+            [[u64::MAX, 0], [u64::MAX - 1, 1], [1 << 63, 1 << 63], [1 << 62, 1 << 62], [1 << 61, 1 << 62]]
+        {
+            let mut cluster = Cluster::local(vec![Device::cpu(); 2]).unwrap();
+            let found = cluster.run(|rank| {
+                let rows = RowPartition::even(4, 2)?;
+                RowPartition::by_merge_path_of(rank, &rows, &lengths).map(|partition| partition.rows())
+            });
+            let is_counted = lengths == [1 << 61, 1 << 62];
+            match found {
+                Ok(rows) => assert!(is_counted && rows == [4; 2]),
+                Err(error) => assert!(error.to_string().contains("rows and nonzeros"), "{error}"),
+            }
+        }
     }
 
     #[test]
@@ -274,11 +335,11 @@ mod tests {
         for ranks in [1, 2, 5, 60] {
             let mut cluster = Cluster::local(vec![Device::cpu(); ranks]).unwrap();
             let found = cluster.run(|rank| {
-                let rows = RowPartition::even(50, ranks);
+                let rows = RowPartition::even(50, ranks)?;
                 let own = rows.range(rank.index());
                 RowPartition::by_merge_path_of(rank, &rows, &lengths[own.start as usize..own.end as usize])
             });
-            let expected = RowPartition::by_merge_path(&offsets, ranks);
+            let expected = RowPartition::by_merge_path(&offsets, ranks).unwrap();
             for partition in found.unwrap() {
                 assert_eq!(partition, expected, "{ranks} ranks");
             }

@@ -7,6 +7,7 @@ use evenpath::{DeviceSlice, DeviceVec, Value, vector};
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
+use crate::memory::collected_in_parallel;
 use crate::rows::{RowBlock, redistribute};
 use crate::{Rank, RowPartition};
 
@@ -21,7 +22,7 @@ const ELEMENTS_OF_A_TASK: usize = 4096;
 ///
 /// let mut cluster = Cluster::local([Device::cpu(), Device::cpu()])?;
 /// let dots = cluster.run(|rank| {
-///     let partition = RowPartition::even(5, rank.size());
+///     let partition = RowPartition::even(5, rank.size())?;
 ///     let x = DistributedVec::from_fn(rank, &partition, |index| index as f64)?;
 ///     let ones = DistributedVec::from_fn(rank, &partition, |_| 1.0)?;
 ///     x.dot(&ones)
@@ -54,7 +55,7 @@ impl<V: Value> DistributedVec<V> {
     pub fn from_fn(rank: &Rank, partition: &RowPartition, value: impl Fn(u64) -> V + Sync) -> Result<Self> {
         let (len, first) = (local_len(rank, partition)?, partition.range(rank.index()).start);
         let elements = (0..len).into_par_iter().with_min_len(ELEMENTS_OF_A_TASK);
-        let values: Vec<V> = elements.map(|at| value(first + at as u64)).collect();
+        let values = collected_in_parallel(elements.map(|at| value(first + at as u64)))?;
         Self::from_local(rank, partition, &values)
     }
 
@@ -171,13 +172,15 @@ impl<V: Value> DistributedVec<V> {
         self.rank.sum(vector::dot(&self.local, &other.local)?)
     }
 
-    /// The Euclidean norm, on all ranks; repeatable as [`dot`](Self::dot). A collective operation.
+    /// The Euclidean norm, on all ranks; repeatable as [`dot`](Self::dot). Its squares neither overflow nor underflow, as in
+    /// [`vector::norm2`]. A collective operation.
     ///
     /// # Errors
     ///
     /// If a rank failed.
     pub fn norm2(&self) -> Result<V> {
-        Ok(V::from_f64(self.dot(self)?.to_f64().sqrt()))
+        let parts = self.rank.all_gather(&[vector::norm2(&self.local)?.to_f64()])?;
+        Ok(V::from_f64(norm_of(parts.iter().flatten().copied())))
     }
 
     /// All elements, on rank `root`; nothing elsewhere. A collective operation.
@@ -218,6 +221,16 @@ impl<V: Value> DistributedVec<V> {
         rank.check_run(operand, &self.rank)?;
         partition.check_same(operand, &self.partition)
     }
+}
+
+/// The norm of a vector whose parts have these norms, in their order.
+fn norm_of(parts: impl Iterator<Item = f64> + Clone) -> f64 {
+    // `max` ignores NaN, which the sum then has.
+    let largest = parts.clone().fold(0.0, f64::max);
+    if largest == 0.0 || largest == f64::INFINITY {
+        return parts.sum();
+    }
+    largest * parts.map(|part| (part / largest) * (part / largest)).sum::<f64>().sqrt()
 }
 
 /// This rank's elements, which a device can count.

@@ -110,7 +110,7 @@ fn global_indices_have_64_bits() {
     needs!("cpu");
     let cols = 1_u64 << 33;
     let results = on_cpu(3).run(|rank| {
-        let (rows, columns) = (RowPartition::even(6, 3), RowPartition::even(cols, 3));
+        let (rows, columns) = (RowPartition::even(6, 3).unwrap(), RowPartition::even(cols, 3).unwrap());
         let b = DistributedCsr::from_fn_on(rank, &rows, &columns, |row, entries| {
             entries.extend([(cols - 1 - row, 2.0), (row, 1.0)]);
         })?;
@@ -129,12 +129,73 @@ fn global_indices_have_64_bits() {
     }
 }
 
+/// Counts of a caller for which no machine has the memory: errors of each rank, and the process goes on.
+#[test]
+fn counts_beyond_memory_are_refused() {
+    needs!("cpu");
+    for rows in [1 << 40, 1 << 60, u64::MAX] {
+        let results = on_cpu(2).run_each(|rank| {
+            let partition = RowPartition::even(rows, 2)?;
+            let errors = [
+                DistributedCsr::<f64>::from_fn(rank, rows, 1, |_, _| {}).err(),
+                DistributedCsr::<f64>::from_fn_on(rank, &partition, &partition, |_, _| {}).err(),
+                DistributedCsr::<f64>::from_entries(rank, &partition, &partition, []).err(),
+                DistributedVec::<f64>::zeros(rank, &partition).err(),
+            ];
+            let vector = if rows > 1 << 50 {
+                DistributedVec::<f64>::from_fn(rank, &partition, |_| 1.0).err()
+            } else {
+                Some(Error::Empty)
+            };
+            Ok::<_, Error>((errors, vector))
+        });
+        for result in results {
+            let (errors, vector) = result.unwrap();
+            for (number, error) in errors.into_iter().chain([vector]).enumerate() {
+                let text =
+                    error.unwrap_or_else(|| panic!("{rows} rows are accepted by call {number}")).to_string();
+                let is_named =
+                    ["at most", "memory", "larger than any memory", "at least one rank", "limited"];
+                assert!(is_named.iter().any(|reason| text.contains(reason)), "{rows} rows: {text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn norms_neither_overflow_nor_underflow() {
+    needs!("cpu");
+    for unit in [1e200, 1e-200, 1.0] {
+        let norms = on_cpu(3).run(|rank| {
+            let values = |index: u64| [3.0, 0.0, -4.0, 0.0][index as usize] * unit;
+            DistributedVec::from_fn(rank, &RowPartition::even(4, 3)?, values)?.norm2()
+        });
+        for norm in norms.unwrap() {
+            assert!((norm / unit - 5.0).abs() < 1e-14, "{norm}");
+        }
+    }
+    for (special, expected) in [(f64::INFINITY, f64::INFINITY), (f64::NAN, f64::NAN), (0.0, 0.0), (-0.0, 0.0)]
+    {
+        let norms = on_cpu(3).run(|rank| {
+            let values = |index: u64| if index == 2 { special } else { 0.0 };
+            DistributedVec::from_fn(rank, &RowPartition::even(4, 3)?, values)?.norm2()
+        });
+        assert!(
+            norms
+                .unwrap()
+                .iter()
+                .all(|norm| norm.total_cmp(&expected).is_eq() || norm.is_nan() && expected.is_nan())
+        );
+    }
+}
+
 #[test]
 fn what_does_not_fit_on_a_rank_is_refused() {
     needs!("cpu");
-    let columns = RowPartition::even(1 << 40, 3);
+    let columns = RowPartition::even(1 << 40, 3).unwrap();
     let error = on_cpu(3).run(|rank| {
-        DistributedCsr::<f64>::from_fn_on(rank, &RowPartition::even(6, 3), &columns, |_, _| {}).map(|_| ())
+        DistributedCsr::<f64>::from_fn_on(rank, &RowPartition::even(6, 3).unwrap(), &columns, |_, _| {})
+            .map(|_| ())
     });
     assert!(matches!(error.unwrap_err(), Error::TooLarge { what: "columns", .. }));
     let error = on_cpu(2).run(|rank| DistributedCsr::<f64>::scatter(rank, 1, None::<&Csr<f64>>).map(|_| ()));
@@ -144,7 +205,7 @@ fn what_does_not_fit_on_a_rank_is_refused() {
 #[test]
 fn invalid_rows_are_reported_on_all_ranks() {
     needs!("cpu");
-    let partition = RowPartition::even(6, 3);
+    let partition = RowPartition::even(6, 3).unwrap();
     let attempt = |block: fn(usize) -> RowBlock<f64>| {
         let results = on_cpu(3).run_each(|rank| {
             DistributedCsr::from_rows(rank, &partition, &partition, block(rank.index())).map(|_| ())
@@ -189,7 +250,7 @@ fn invalid_rows_are_reported_on_all_ranks() {
     assert!(errors[0].starts_with("rank 2 failed: ") && errors[0].contains("which gives 1"), "{}", errors[0]);
 
     let errors: Vec<Result<(), Error>> = on_cpu(2).run_each(|rank| {
-        let rows = RowPartition::even(4, 2);
+        let rows = RowPartition::even(4, 2).unwrap();
         DistributedCsr::from_entries(rank, &rows, &rows, [(4 * rank.index() as u64, 0, 1.0)]).map(|_| ())
     });
     assert!(matches!(errors[1], Err(Error::RowOutOfRange { row: 4, .. })));

@@ -91,7 +91,7 @@ fn a_rank_that_never_comes() {
 /// that its time is up before that of the rank that it waits for.
 pub(crate) fn wait_in_a_chain(rank: &Rank, is_over: impl Fn() -> bool) -> Result<()> {
     let size = rank.size();
-    let even = RowPartition::even(size as u64, size);
+    let even = RowPartition::even(size as u64, size)?;
     let a = DistributedCsr::from_fn_on(rank, &even, &even, |row, entries| {
         entries.extend(row.checked_sub(1).map(|column| (column, 1.0)));
     })?;

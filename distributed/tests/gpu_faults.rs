@@ -32,7 +32,7 @@ struct Products {
 impl Products {
     /// With the stencil of a grid of 4096 points, of which each rank has equally many.
     fn new(rank: &Rank, grid: Stencil) -> Result<Self> {
-        let even = RowPartition::even(4096, rank.size());
+        let even = RowPartition::even(4096, rank.size())?;
         let a = DistributedCsr::from_fn_on(rank, &even, &even, |row, entries| grid.row(row, entries))?;
         let x = DistributedVec::from_fn(rank, &even, |_| 1.0)?;
         Ok(Self { plan: a.plan_spmv(SpmvOptions::default())?, x, y: DistributedVec::zeros(rank, &even)? })

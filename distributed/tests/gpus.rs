@@ -142,8 +142,8 @@ fn builders_and_vectors() {
         let results = cluster.run(|rank| {
             let a = DistributedCsr::from_fn(rank, rows, rows, |row, entries| grid.row(row, entries))?;
             let x = DistributedVec::scatter(rank, a.col_partition(), rank.size() - 1, &values)?;
-            let mut y = x.repartition(&RowPartition::even(rows, rank.size()))?;
-            let like_y = DistributedVec::from_fn(rank, &RowPartition::even(rows, rank.size()), number)?;
+            let mut y = x.repartition(&RowPartition::even(rows, rank.size())?)?;
+            let like_y = DistributedVec::from_fn(rank, &RowPartition::even(rows, rank.size())?, number)?;
             y.axpby(2.0, &like_y, -1.0)?;
             Ok::<_, Error>((a.gather(0)?, a.nnz()?, x.dot(&x)?, y.gather(0)?))
         });

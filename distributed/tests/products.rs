@@ -55,7 +55,7 @@ pub(crate) fn check<V: Value>(mut cluster: Cluster, matrix: &Matrix, cuts: Optio
     let (x, y) = (numbers(a.cols()), numbers(a.rows()));
     assert_eq!(first.unwrap(), expected(&a, alpha, &x, V::ZERO, &y));
     assert_eq!(second.unwrap(), expected(&a, alpha, &x, beta, &y));
-    assert_eq!(transposed.unwrap(), expected(&a.transpose(), alpha, &y, beta, &x));
+    assert_eq!(transposed.unwrap(), expected(&a.transpose().unwrap(), alpha, &y, beta, &x));
     let c = c.unwrap();
     for col in 0..3 {
         let column =
@@ -191,7 +191,7 @@ fn what_does_not_fit_is_refused() {
 fn operands_of_another_run_are_refused() {
     needs!("cpu");
     let mut cluster = on_cpu(1);
-    let partition = evenpath_distributed::RowPartition::even(3, 1);
+    let partition = evenpath_distributed::RowPartition::even(3, 1).unwrap();
     let old = cluster.run(|rank| DistributedVec::<f64>::zeros(rank, &partition)).unwrap().swap_remove(0);
     let error = cluster.run(|rank| DistributedVec::zeros(rank, &partition)?.dot(&old)).unwrap_err();
     assert!(matches!(error, Error::OtherRun { .. }), "{error}");

@@ -101,6 +101,22 @@ fn what_is_refused() {
         assert_eq!(output.status.code(), Some(2), "{stderr}");
         assert!(stderr.starts_with("error: ") && stderr.contains(reason), "{stderr}");
     }
+    for (variable, arguments, reason) in [
+        ("EVENPATH_RANK", &["--ranks", "4"][..], "--ranks starts threads, but EVENPATH_RANK is set"),
+        ("EVENPATH_ADDRESS", &["--ranks", "4"], "--ranks starts threads, but EVENPATH_ADDRESS is set"),
+        (
+            "OMPI_COMM_WORLD_RANK",
+            &["--ranks", "4"],
+            "--ranks starts threads, but OMPI_COMM_WORLD_RANK is set",
+        ),
+        ("EVENPATH_SIZE", &[], "EVENPATH_RANK: "),
+    ] {
+        let mut command = Command::new(program("distributed_cg"));
+        let output = command.args(arguments).env(variable, "0").output().expect("the program starts");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(reason), "{stderr}");
+    }
     let output = run("distributed_pagerank", &["--ranks", "3", "/nowhere/a.mtx"]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("/nowhere/a.mtx"));
 }

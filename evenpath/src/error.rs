@@ -45,7 +45,7 @@ use crate::matrix::{InvalidCoo, InvalidCsr, InvalidEll, InvalidHyb, InvalidSlice
 /// assert!(matches!(product(b"", &[]), Err(evenpath::Error::MatrixMarket(_))));
 /// # Ok::<(), evenpath::Error>(())
 /// ```
-#[derive(Debug, ThisError)]
+#[derive(ThisError)]
 #[non_exhaustive]
 pub enum Error {
     /// A matrix was refused.
@@ -70,6 +70,8 @@ pub enum Error {
     #[error(transparent)]
     ParseKind(#[from] ParseKindError),
 }
+
+evenpath_simt::debug_as_message!(Error);
 
 /// A result whose error is [`Error`] unless another is named.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -59,6 +59,7 @@ mod operation;
 pub mod policy;
 pub mod prelude;
 mod scalar;
+mod threads;
 
 pub use device::{Device, DeviceSlice, DeviceVec};
 pub use error::{Error, Result};

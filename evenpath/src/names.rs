@@ -10,13 +10,15 @@ use thiserror::Error;
 /// let error = "by magic".parse::<SpmvMethod>().unwrap_err();
 /// assert!(error.to_string().starts_with("no SpMV method is called `by magic`; there are auto, "));
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[error("no {kind} is called `{name}`; there are {known}")]
 pub struct ParseNameError {
     kind: &'static str,
     name: String,
     known: String,
 }
+
+evenpath_simt::debug_as_message!(ParseNameError);
 
 impl ParseNameError {
     pub(crate) fn new(kind: &'static str, name: &str, known: String) -> Self {

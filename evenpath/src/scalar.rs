@@ -14,7 +14,10 @@ mod sealed {
     impl<S: evenpath_simt::Stored> KernelStored<S::Compute> for S {}
 
     /// What kernels compute with.
-    pub trait KernelValue: Decimal + evenpath_simt::Float + evenpath_kernels::spmv::AtomicFloat {}
+    pub trait KernelValue:
+        Decimal + evenpath_kernels::norm::NormScales + evenpath_kernels::spmv::AtomicFloat
+    {
+    }
     impl KernelValue for f32 {}
     impl KernelValue for f64 {}
 

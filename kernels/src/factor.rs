@@ -3,12 +3,14 @@
 use evenpath_simt::{parameters, Float, Global};
 
 parameters! {
-    /// A factor such as α or β: `value`, or `value` times an element in device memory.
+    /// A factor such as α or β: `value` times `power`², times an element in device memory if there is one.
     pub struct Factor<V: Float> {
         /// What the host knows.
         pub value: V,
         /// One element, or a view of none at address zero.
         pub stored: Global<V>,
+        /// A power of two, and 1 unless `value` times its square is out of range: then the product with the element need not be.
+        pub power: V,
     }
 }
 
@@ -17,6 +19,6 @@ impl<V: Float> Factor<V> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn get(self) -> V {
-        self.value.times_element_at(self.stored.address())
+        self.value.times_element_at(self.stored.address()) * self.power * self.power
     }
 }

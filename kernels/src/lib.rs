@@ -17,6 +17,7 @@ pub mod hisparse;
 pub mod key;
 pub mod matrix;
 pub mod merge;
+pub mod norm;
 pub mod offset;
 pub mod reduce;
 pub mod scan;
@@ -105,6 +106,8 @@ fn visit_primitives(visitor: &mut impl Visitor) {
     visitor.visit::<vector::Axpby<f32>>();
     visitor.visit::<vector::Dot<f32>>();
     visitor.visit::<vector::FinishDot<f32>>();
+    visitor.visit::<norm::Norm<f32>>();
+    visitor.visit::<norm::FinishNorm<f32>>();
     visitor.visit::<vector::MultiplyElements<f32>>();
     visitor.visit::<vector::DivideElements<f32>>();
     visitor.visit::<vector::GatherIndices>();

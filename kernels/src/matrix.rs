@@ -1,6 +1,6 @@
 //! Views of sparse matrices, as kernels get them.
 
-use evenpath_simt::{parameters, Element, Global};
+use evenpath_simt::{parameters, Aligned16, Element, Global};
 
 use crate::Offset;
 
@@ -10,7 +10,7 @@ parameters! {
         /// Row offsets, `rows` + 1.
         pub row_offsets: Global<O>,
         /// Column indices, one per nonzero.
-        pub column_indices: Global<u32>,
+        pub column_indices: Global<u32, Aligned16>,
         /// Nonzeros of the matrix.
         pub nonzeros: u64,
         /// Rows of the matrix.
@@ -24,9 +24,9 @@ parameters! {
         /// Row offsets, `rows` + 1.
         pub row_offsets: Global<O>,
         /// Column indices, one per nonzero.
-        pub column_indices: Global<u32>,
+        pub column_indices: Global<u32, Aligned16>,
         /// Values, one per nonzero.
-        pub values: Global<V>,
+        pub values: Global<V, Aligned16>,
         /// Nonzeros of the matrix.
         pub nonzeros: u64,
         /// Rows of the matrix.
@@ -38,11 +38,11 @@ parameters! {
     /// A matrix of coordinates, sorted by row.
     pub struct CooView<V: Element> {
         /// Row indices, one per nonzero, ascending.
-        pub row_indices: Global<u32>,
+        pub row_indices: Global<u32, Aligned16>,
         /// Column indices, one per nonzero.
-        pub column_indices: Global<u32>,
+        pub column_indices: Global<u32, Aligned16>,
         /// Values, one per nonzero.
-        pub values: Global<V>,
+        pub values: Global<V, Aligned16>,
         /// Nonzeros of the matrix.
         pub nonzeros: u64,
     }

@@ -6,7 +6,7 @@ mod bits;
 pub use bits::{BitCounts, BIT_COUNTS};
 
 use evenpath_simt::atomic::{fence, AtomicElement, AtomicInteger, Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Arena, Element, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, thread, warp, Aligned16, Arena, Element, Float, Global, GlobalMut, Shared};
 
 kernel! {
     /// Rotates `data` by one place, in one block. Two branches on one condition with a barrier
@@ -114,13 +114,13 @@ kernel! {
     /// Copies elements 16 bytes at a time, through shared memory, where lanes read them singly too.
     pub struct Packets<T: Element> {
         /// One packet per thread.
-        pub source: Global<T>,
+        pub source: Global<T, Aligned16>,
         /// Output: the packets, in reverse order.
-        pub reversed: GlobalMut<T>,
+        pub reversed: GlobalMut<T, Aligned16>,
         /// Output: each packet's last element, read singly.
         pub last: GlobalMut<T>,
         /// Output: the packets in reverse order again, which went past the registers.
-        pub copied: GlobalMut<T>,
+        pub copied: GlobalMut<T, Aligned16>,
     }
     shared: 2 * 64 * 16;
     body: Packets::packets;
@@ -236,9 +236,9 @@ kernel! {
     /// Copies in accesses of four elements, and then of two.
     pub struct VectorCopy<V: Element> {
         /// Six elements per thread of the grid.
-        pub source: Global<V>,
+        pub source: Global<V, Aligned16>,
         /// Output: as many.
-        pub target: GlobalMut<V>,
+        pub target: GlobalMut<V, Aligned16>,
     }
     shared: 0;
     body: VectorCopy::vector_copy;
@@ -305,7 +305,7 @@ kernel! {
     /// Every load and store of one element type, and a shuffle, by one warp.
     pub struct MemoryAccesses<T: Element> {
         /// 128 values.
-        pub values: Global<T>,
+        pub values: Global<T, Aligned16>,
         /// Output, [`ACCESS_RESULTS`] a lane: value `lane` loaded in two ways, values 2·`lane` and on by two,
         /// values 4·`lane` and on by four, value 31 − `lane` through shared memory, value `lane` ⊕ 1 by a shuffle,
         /// and the first result read back.

@@ -299,8 +299,6 @@ kernel! {
         pub sums: Global<V>,
         /// How many there are.
         pub count: u32,
-        /// 1 if the result is the square root of the sum, else 0.
-        pub is_norm: u32,
         /// Output: one element.
         pub result: GlobalMut<V>,
     }
@@ -328,8 +326,7 @@ impl<V: Float> FinishDot<V> {
         }
         reduce.share(sum, |a, b| a + b);
         if thread::index() == 0 {
-            let total = reduce.total(|a, b| a + b);
-            self.result.store(0, if self.is_norm == 0 { total } else { total.sqrt() });
+            self.result.store(0, reduce.total(|a, b| a + b));
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Each names its memory ordering and its scope: which threads it is atomic and ordered for.
 
 pub use crate::element::{AtomicElement, AtomicInteger};
-use crate::global::GlobalMut;
+use crate::global::{Alignment, GlobalMut};
 use crate::machine;
 use crate::shared::Shared;
 
@@ -42,7 +42,7 @@ pub enum Operation {
     Exchange,
 }
 
-impl<T: AtomicElement> GlobalMut<T> {
+impl<T: AtomicElement, A: Alignment> GlobalMut<T, A> {
     /// Loads atomically; `ordering` is `Relaxed` or `Acquire` (the others count as `Acquire`).
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -72,7 +72,7 @@ impl<T: AtomicElement> GlobalMut<T> {
     }
 }
 
-impl<T: AtomicInteger> GlobalMut<T> {
+impl<T: AtomicInteger, A: Alignment> GlobalMut<T, A> {
     /// Stores the lesser of what is there and `value`; returns what was there before.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]

@@ -1,7 +1,7 @@
 //! How a parameter reaches a PTX entry.
 
 use crate::element::Element;
-use crate::global::{Global, GlobalMut};
+use crate::global::{Alignment, Global, GlobalMut};
 
 /// A type that a PTX entry takes as a parameter, by itself or as a field of a struct.
 ///
@@ -40,7 +40,7 @@ impl<T: Element> EntryParameter for T {
     }
 }
 
-impl<T: Element> EntryParameter for Global<T> {
+impl<T: Element, A: Alignment> EntryParameter for Global<T, A> {
     type Passed = Self;
     type Field = Self;
 
@@ -55,7 +55,7 @@ impl<T: Element> EntryParameter for Global<T> {
     }
 }
 
-impl<T: Element> EntryParameter for GlobalMut<T> {
+impl<T: Element, A: Alignment> EntryParameter for GlobalMut<T, A> {
     type Passed = Self;
     type Field = Self;
 

@@ -10,31 +10,105 @@ use core::marker::PhantomData;
 use crate::element::{Element, Packet};
 use crate::machine;
 
+/// Where the first element of a view may be: [`Natural`] or [`Aligned16`].
+pub trait Alignment: Copy + core::fmt::Debug + Send + Sync + 'static {}
+
+/// At any multiple of the element's size, as part of a vector may begin.
+#[derive(Debug, Clone, Copy)]
+pub struct Natural;
+
+/// At a multiple of 16 bytes, as every allocation begins. Only such views have accesses of several elements at once.
+#[derive(Debug, Clone, Copy)]
+pub struct Aligned16;
+
+impl Alignment for Natural {}
+impl Alignment for Aligned16 {}
+
 macro_rules! views {
     ($($(#[$doc:meta])* $view:ident;)*) => {$(
         $(#[$doc])*
         #[derive(Debug)]
         #[cfg_attr(target_arch = "nvptx64", repr(transparent))]
-        pub struct $view<T> {
+        pub struct $view<T, A = Natural> {
             address: u64,
             #[cfg(not(target_arch = "nvptx64"))]
             len: u64,
-            element: PhantomData<T>,
+            element: PhantomData<(T, A)>,
         }
 
-        impl<T> Clone for $view<T> {
+        impl<T, A> Clone for $view<T, A> {
             #[inline(always)]
             fn clone(&self) -> Self {
                 *self
             }
         }
 
-        impl<T> Copy for $view<T> {}
+        impl<T, A> Copy for $view<T, A> {}
 
         impl<T: Element> $view<T> {
             /// A view of `len` elements at a device address.
             #[cfg(not(target_arch = "nvptx64"))]
             pub fn from_device(address: u64, len: u64) -> Self {
+                Self { address, len, element: PhantomData }
+            }
+
+            /// The same view for accesses of several elements at once; `None` unless it begins at a multiple of 16 bytes.
+            #[cfg(not(target_arch = "nvptx64"))]
+            pub fn aligned(self) -> Option<$view<T, Aligned16>> {
+                self.address.is_multiple_of(16).then(|| self.cast())
+            }
+        }
+
+        impl<T: Element> $view<T, Aligned16> {
+            /// A view of `len` elements at a device address, which is a multiple of 16.
+            ///
+            /// # Panics
+            ///
+            /// If it is not.
+            #[cfg(not(target_arch = "nvptx64"))]
+            pub fn from_aligned_device(address: u64, len: u64) -> Self {
+                assert!(address.is_multiple_of(16), "a view at {address:#x} is not aligned to 16 bytes");
+                Self { address, len, element: PhantomData }
+            }
+
+            /// The same view, without what is known of its address.
+            #[inline(always)]
+            #[must_use]
+            pub fn natural(self) -> $view<T> {
+                self.cast()
+            }
+
+            /// The rest of the view from element `start` on. Wherever several elements are accessed at once in it, that element is at a
+            /// multiple of 16 bytes: the kernel's duty, which the simulated GPU verifies.
+            #[inline(always)]
+            #[must_use]
+            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+            pub fn skip_aligned(self, start: usize) -> Self {
+                self.skip(start).cast()
+            }
+        }
+
+        impl<T: Element, A: Alignment> $view<T, A> {
+            #[inline(always)]
+            fn cast<B: Alignment>(self) -> $view<T, B> {
+                $view {
+                    address: self.address,
+                    #[cfg(not(target_arch = "nvptx64"))]
+                    len: self.len,
+                    element: PhantomData,
+                }
+            }
+
+            /// The same memory as elements of another type, which are no larger.
+            #[cfg(not(target_arch = "nvptx64"))]
+            pub fn reinterpret<B: Element>(self) -> $view<B, A> {
+                const { assert!(B::SIZE <= T::SIZE && T::SIZE.is_multiple_of(B::SIZE)) };
+                $view { address: self.address, len: self.len * (T::SIZE / B::SIZE) as u64, element: PhantomData }
+            }
+
+            /// The view that a launch was given, in a lane of the simulated GPU.
+            #[cfg(not(target_arch = "nvptx64"))]
+            pub(crate) fn unpacked(address: u64, len: u64) -> Self {
                 Self { address, len, element: PhantomData }
             }
 
@@ -55,10 +129,10 @@ macro_rules! views {
             #[inline(always)]
             #[must_use]
             #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-            pub fn skip(self, start: usize) -> Self {
+            pub fn skip(self, start: usize) -> $view<T> {
                 #[cfg(not(target_arch = "nvptx64"))]
                 machine::check_view(self.address, self.len, start, 0, T::TYPE);
-                Self {
+                $view {
                     address: self.address + (start * T::SIZE) as u64,
                     #[cfg(not(target_arch = "nvptx64"))]
                     len: self.len - start as u64,
@@ -87,7 +161,7 @@ views! {
     GlobalMut;
 }
 
-impl<T: Element> Global<T> {
+impl<T: Element, A: Alignment> Global<T, A> {
     /// Asks for the element's line in the second-level cache, for whoever loads it soon; waits for nothing.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -116,8 +190,29 @@ impl<T: Element> Global<T> {
         machine::load_read_only_if(self.at_if(index, 1, condition), condition)
     }
 
-    /// [`load`](Self::load) of 16 bytes of neighbours in one access; the address of the first must be a
-    /// multiple of 16.
+    /// Loads without keeping the line in L1: for data that is read once.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn load_streaming(self, index: usize) -> T {
+        machine::load_streaming(self.at(index, 1))
+    }
+
+    /// [`at`](Self::at), checked only where `condition` holds.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn at_if(self, index: usize, count: usize, condition: bool) -> u64 {
+        #[cfg(not(target_arch = "nvptx64"))]
+        if !condition {
+            return self.address;
+        }
+        let _ = condition;
+        self.at(index, count)
+    }
+}
+
+impl<T: Element> Global<T, Aligned16> {
+    /// [`load`](Self::load) of 16 bytes of neighbours in one access; `index` must be a multiple of the
+    /// elements in 16 bytes.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn load_16(self, index: usize) -> Packet {
@@ -129,13 +224,6 @@ impl<T: Element> Global<T> {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn load_16_if(self, index: usize, condition: bool) -> Packet {
         machine::load_read_only_16_if::<T>(self.at_if(index, 16 / T::SIZE, condition), condition)
-    }
-
-    /// Loads without keeping the line in L1: for data that is read once.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub fn load_streaming(self, index: usize) -> T {
-        machine::load_streaming(self.at(index, 1))
     }
 
     /// [`load_streaming`](Self::load_streaming) of two neighbours in one access; the address of the
@@ -162,18 +250,6 @@ impl<T: Element> Global<T> {
         machine::load_streaming_16::<T>(self.packet_at(index))
     }
 
-    /// [`at`](Self::at), checked only where `condition` holds.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn at_if(self, index: usize, count: usize, condition: bool) -> u64 {
-        #[cfg(not(target_arch = "nvptx64"))]
-        if !condition {
-            return self.address;
-        }
-        let _ = condition;
-        self.at(index, count)
-    }
-
     /// The address of the 16 bytes from element `index` on.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -182,20 +258,12 @@ impl<T: Element> Global<T> {
     }
 }
 
-impl<T: Element> GlobalMut<T> {
+impl<T: Element, A: Alignment> GlobalMut<T, A> {
     /// Loads what this block, or an earlier launch, wrote.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn load(self, index: usize) -> T {
         machine::load(self.at(index, 1))
-    }
-
-    /// [`load`](Self::load) of 16 bytes of neighbours in one access; the address of the first must be a
-    /// multiple of 16.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub fn load_16(self, index: usize) -> Packet {
-        machine::load_16::<T>(self.at(index, 16 / T::SIZE))
     }
 
     /// Stores one element.
@@ -210,6 +278,23 @@ impl<T: Element> GlobalMut<T> {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn store_streaming(self, index: usize, value: T) {
         machine::store_streaming(self.at(index, 1), value);
+    }
+
+    /// The address of one element, for atomics.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(crate) fn atomic_address(self, index: usize) -> u64 {
+        self.at(index, 1)
+    }
+}
+
+impl<T: Element> GlobalMut<T, Aligned16> {
+    /// [`load`](Self::load) of 16 bytes of neighbours in one access; `index` must be a multiple of the
+    /// elements in 16 bytes.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn load_16(self, index: usize) -> Packet {
+        machine::load_16::<T>(self.at(index, 16 / T::SIZE))
     }
 
     /// [`store_streaming`](Self::store_streaming) of 16 bytes of neighbours in one access; the address of
@@ -234,12 +319,5 @@ impl<T: Element> GlobalMut<T> {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn store_streaming_4(self, index: usize, values: [T; 4]) {
         machine::store_streaming_4(self.at(index, 4), values);
-    }
-
-    /// The address of one element, for atomics.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(crate) fn atomic_address(self, index: usize) -> u64 {
-        self.at(index, 1)
     }
 }

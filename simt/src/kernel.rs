@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use crate::element::ScalarType;
-use crate::global::{Global, GlobalMut};
+use crate::global::{Alignment, Global, GlobalMut};
 use crate::Element;
 
 /// One compiled kernel: an instance of a generic kernel for given types and tile.
@@ -162,7 +162,7 @@ impl<T: Element> Parameter for T {
     }
 }
 
-impl<T: Element> Parameter for Global<T> {
+impl<T: Element, A: Alignment> Parameter for Global<T, A> {
     const KIND: ParameterKind = ParameterKind::Global(T::TYPE);
 
     fn pack(self, arguments: &mut Vec<Argument>) {
@@ -171,11 +171,11 @@ impl<T: Element> Parameter for Global<T> {
 
     fn unpack(arguments: &mut Arguments<'_>) -> Self {
         let Argument { bits, len } = next(arguments);
-        Self::from_device(bits, len)
+        Self::unpacked(bits, len)
     }
 }
 
-impl<T: Element> Parameter for GlobalMut<T> {
+impl<T: Element, A: Alignment> Parameter for GlobalMut<T, A> {
     const KIND: ParameterKind = ParameterKind::GlobalMut(T::TYPE);
 
     fn pack(self, arguments: &mut Vec<Argument>) {
@@ -184,7 +184,7 @@ impl<T: Element> Parameter for GlobalMut<T> {
 
     fn unpack(arguments: &mut Arguments<'_>) -> Self {
         let Argument { bits, len } = next(arguments);
-        Self::from_device(bits, len)
+        Self::unpacked(bits, len)
     }
 }
 

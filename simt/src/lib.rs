@@ -57,6 +57,6 @@ pub use cuda_std;
 
 pub use element::{Element, Float, Packet, ScalarType, Stored};
 pub use entry::EntryParameter;
-pub use global::{Global, GlobalMut};
+pub use global::{Aligned16, Alignment, Global, GlobalMut, Natural};
 pub use half;
 pub use shared::{Arena, Shared};

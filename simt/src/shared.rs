@@ -3,7 +3,7 @@
 use core::marker::PhantomData;
 
 use crate::element::{Element, Packet};
-use crate::global::Global;
+use crate::global::{Aligned16, Global};
 use crate::machine;
 
 /// A kernel's shared memory, or what is left of it. Taking from a copy of an arena gives views that
@@ -132,7 +132,7 @@ impl<T: Element> Shared<T> {
     /// [`thread::await_copies`]: crate::thread::await_copies
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub fn copy_16(self, index: usize, source: Global<T>, from: usize) {
+    pub fn copy_16(self, index: usize, source: Global<T, Aligned16>, from: usize) {
         machine::shared_copy_16::<T>(self.packet_at(index), source.packet_at(from));
     }
 

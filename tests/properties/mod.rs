@@ -1,6 +1,7 @@
 //! Checks the table of properties, docs/guide/properties.md: each operation is run for all its types, and the
 //! claims of the table are tested on simulated GPUs. `EVENPATH_WRITE_DOCS=1` writes the page.
 
+mod graphs;
 mod operations;
 mod products;
 mod sequences;
@@ -27,7 +28,7 @@ fn simulated(seed: u64) -> Device {
 /// The bits of a result, on a fresh device.
 fn bits(setup: Setup, device: &Device) -> Vec<u8> {
     let mut run = setup(device, &mut || {});
-    run()()
+    run().expect("a run")()
 }
 
 /// Whether runs other than the first do not wait for the device.
@@ -35,9 +36,9 @@ fn is_asynchronous(setup: Setup) -> bool {
     let device = simulated(0);
     let mut run = setup(&device, &mut || {});
     // The first run may compute data for later ones.
-    drop(run());
+    drop(run().expect("a run"));
     let waits = device.waits();
-    let result = run();
+    let result = run().expect("a run");
     let waited = device.waits() > waits;
     drop(result);
     !waited

@@ -1,8 +1,11 @@
 //! Products with dense matrices, and products and sums of sparse ones.
 
+use evenpath::coo::DeviceCoo;
 use evenpath::dense::Layout;
+use evenpath::error::OpError;
 use evenpath::hisparse::{
-    DeviceHiSparse, HiSparseQueuedOptions, HiSparseSpaddMethod, HiSparseSpaddOptions, HiSparseSpmmOptions,
+    DeviceHiSparse, HiSparseOptions, HiSparseQueuedOptions, HiSparseSpaddMethod, HiSparseSpaddOptions,
+    HiSparseSpmmOptions,
 };
 use evenpath::spgemm::{SpgemmMethod, SpgemmOptions};
 use evenpath::spmm::{SpmmOperand, SpmmOptions};
@@ -19,6 +22,13 @@ fn download_csr<V: Storage, O: Offset>(matrix: DeviceCsr<V, O>) -> Download {
     })
 }
 
+fn download_coo<V: Value>(matrix: DeviceCoo<V>) -> Download {
+    Box::new(move || {
+        let matrix = matrix.download().expect("a download");
+        [bytes(matrix.row_indices()), bytes(matrix.column_indices()), bytes(matrix.values())].concat()
+    })
+}
+
 fn download_tree<V: Value>(matrix: DeviceHiSparse<V, 64>) -> Download {
     Box::new(move || matrix.download().expect("a download").pool().to_vec())
 }
@@ -29,20 +39,23 @@ fn dense<T: Storage>(device: &Device, rows: usize) -> DeviceDense<T> {
         .expect("a matrix")
 }
 
+/// Makes C = AB.
+type DenseProduct<T> = dyn Fn(&DeviceDense<T>, &mut DeviceDense<T>) -> Result<(), OpError> + Send;
+
 /// C = AB, by the given function.
 fn product<T: Storage>(
     device: &Device,
     (rows, cols): (usize, usize),
     uploaded: &mut dyn FnMut(),
-    plan: impl FnOnce() -> Box<dyn Fn(&DeviceDense<T>, &mut DeviceDense<T>)>,
+    plan: impl FnOnce() -> Box<DenseProduct<T>>,
 ) -> Run {
     let (device, b) = (device.clone(), dense(device, cols));
     uploaded();
     let run = plan();
     Box::new(move || {
-        let mut c = device.zeros_dense(rows, COLUMNS, Layout::RowMajor).expect("memory");
-        run(&b, &mut c);
-        Box::new(move || bytes(&c.download().expect("a download")))
+        let mut c = device.zeros_dense(rows, COLUMNS, Layout::RowMajor)?;
+        run(&b, &mut c)?;
+        Ok(Box::new(move || bytes(&c.download().expect("a download"))))
     })
 }
 
@@ -66,7 +79,7 @@ pub(super) fn spmm<S: Multiplied, O: Offset>(device: &Device, uploaded: &mut dyn
     let (one, zero) = (S::Computed::from_f64(1.0), S::Computed::from_f64(0.0));
     product(device, (a.rows(), a.cols()), uploaded, || {
         let plan = a.plan_spmm::<S::Operand>(options).expect("plan");
-        Box::new(move |b, c| plan.run(one, b, zero, c).expect("run"))
+        Box::new(move |b, c| plan.run(one, b, zero, c))
     })
 }
 
@@ -74,7 +87,7 @@ pub(super) fn spmm_tree<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -
     let a = tree::<V>(device);
     product(device, (a.rows(), a.cols()), uploaded, || {
         let plan = a.plan_spmm(HiSparseSpmmOptions::default()).expect("plan");
-        Box::new(move |b, c| plan.run(V::ONE, b, V::ZERO, c).expect("run"))
+        Box::new(move |b, c| plan.run(V::ONE, b, V::ZERO, c))
     })
 }
 
@@ -82,14 +95,14 @@ fn spgemm<V: Value, O: Offset>(device: &Device, method: SpgemmMethod, uploaded: 
     let a = device.upload(&matrix::<V, O>()).expect("upload");
     uploaded();
     let plan = a.plan_multiply(&a, SpgemmOptions::default().with_method(method)).expect("plan");
-    Box::new(move || download_csr(plan.run().expect("run")))
+    Box::new(move || Ok(download_csr(plan.run()?)))
 }
 
 pub(super) fn spgemm_row_tiles<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let a = device.upload(&matrix::<V, O>()).expect("upload");
     uploaded();
     let options = SpgemmOptions::default().with_method(SpgemmMethod::RowTiles);
-    Box::new(move || download_csr(a.multiply_with(&a, options).expect("a product")))
+    Box::new(move || Ok(download_csr(a.multiply_with(&a, options)?)))
 }
 
 pub(super) fn spgemm_row_wise<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
@@ -107,7 +120,7 @@ pub(super) fn spgemm_sorted_at_once<V: Value, O: Offset>(device: &Device, upload
 pub(super) fn multiply_trees<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let a = tree::<V>(device);
     uploaded();
-    Box::new(move || download_tree(a.multiply(&a.transpose()).expect("a product")))
+    Box::new(move || Ok(download_tree(a.multiply(&a.transpose())?)))
 }
 
 pub(super) fn add<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
@@ -115,48 +128,72 @@ pub(super) fn add<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut
     let b = a.transpose().expect("a transpose");
     uploaded();
     let plan = a.plan_add(&b).expect("plan");
-    Box::new(move || download_csr(plan.run(V::ONE, V::from_f64(0.3)).expect("run")))
+    Box::new(move || Ok(download_csr(plan.run(V::ONE, V::from_f64(0.3))?)))
+}
+
+pub(super) fn add_once<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let a = device.upload(&matrix::<V, O>()).expect("upload");
+    uploaded();
+    Box::new(move || Ok(download_csr(a.add(V::ONE, &a, V::from_f64(0.3))?)))
+}
+
+pub(super) fn to_coo<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let a = device.upload(&matrix::<V, O>()).expect("upload");
+    uploaded();
+    Box::new(move || Ok(download_coo(a.to_coo()?)))
+}
+
+pub(super) fn to_tree<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let a = device.upload(&matrix::<V, O>()).expect("upload");
+    uploaded();
+    Box::new(move || Ok(download_tree(a.to_hisparse(HiSparseOptions::default())?)))
+}
+
+pub(super) fn set_values<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let a = device.upload(&matrix::<V, O>()).expect("upload");
+    let values = device.upload(&numbers::<V>(a.nnz())).expect("upload");
+    uploaded();
+    Box::new(move || {
+        a.set_values_from(&values)?;
+        Ok(download_csr(a.clone()))
+    })
 }
 
 pub(super) fn add_coo<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
-    let a = device.upload(&matrix::<V, u32>().to_coo()).expect("upload");
-    let b = device.upload(&matrix::<V, u32>().transpose().to_coo()).expect("upload");
+    let a = device.upload(&matrix::<V, u32>().to_coo().expect("memory")).expect("upload");
+    let b = device
+        .upload(&matrix::<V, u32>().transpose().expect("memory").to_coo().expect("memory"))
+        .expect("upload");
     uploaded();
-    Box::new(move || {
-        let sum = a.add(V::ONE, &b, V::from_f64(0.3)).expect("a sum");
-        Box::new(move || {
-            let sum = sum.download().expect("a download");
-            [bytes(sum.row_indices()), bytes(sum.column_indices()), bytes(sum.values())].concat()
-        })
-    })
+    Box::new(move || Ok(download_coo(a.add(V::ONE, &b, V::from_f64(0.3))?)))
 }
 
 pub(super) fn add_trees<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let a = tree::<V>(device);
     uploaded();
-    Box::new(move || download_tree(a.add(&a.transpose()).expect("a sum")))
+    Box::new(move || Ok(download_tree(a.add(&a.transpose())?)))
 }
 
 pub(super) fn add_trees_queued<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let a = tree::<V>(device);
     uploaded();
     let options = HiSparseSpaddOptions::default().with_method(HiSparseSpaddMethod::Queues);
-    Box::new(move || download_tree(a.add_with(&a.transpose(), options).expect("a sum")))
+    Box::new(move || Ok(download_tree(a.add_with(&a.transpose(), options)?)))
 }
 
 pub(super) fn norm_of_tree<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let a = tree::<V>(device);
     uploaded();
     Box::new(move || {
-        let norm = a.frobenius_norm(HiSparseQueuedOptions::default()).expect("a norm");
-        Box::new(move || bytes(&[norm]))
+        let norm = a.frobenius_norm(HiSparseQueuedOptions::default())?;
+        Ok(Box::new(move || bytes(&[norm])))
     })
 }
 
 pub(super) fn diagonal_of_tree<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let a = tree::<V>(device);
     uploaded();
-    Box::new(move || download(a.diagonal(HiSparseQueuedOptions::default()).expect("a diagonal")))
+    Box::new(move || Ok(download(a.diagonal(HiSparseQueuedOptions::default())?)))
 }
 
 pub(super) fn block_of_tree<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
@@ -164,14 +201,14 @@ pub(super) fn block_of_tree<V: Value>(device: &Device, uploaded: &mut dyn FnMut(
     uploaded();
     Box::new(move || {
         let (rows, columns) = (a.rows() / 3..a.rows(), 0..a.cols() / 2);
-        download_csr(a.block(rows, columns, HiSparseQueuedOptions::default()).expect("a block"))
+        Ok(download_csr(a.block(rows, columns, HiSparseQueuedOptions::default())?))
     })
 }
 
 pub(super) fn transpose<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let a = device.upload(&matrix::<V, O>()).expect("upload");
     uploaded();
-    Box::new(move || download_csr(a.transpose().expect("a transpose")))
+    Box::new(move || Ok(download_csr(a.transpose()?)))
 }
 
 /// With the entries of every row the other way round.
@@ -187,5 +224,5 @@ pub(super) fn sort_rows<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn
     let a =
         device.upload(&Csr::try_new(rows, cols, offsets, columns, values).expect("valid")).expect("upload");
     uploaded();
-    Box::new(move || download_csr(a.sort_rows().expect("sorted rows")))
+    Box::new(move || Ok(download_csr(a.sort_rows()?)))
 }

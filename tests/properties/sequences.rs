@@ -1,6 +1,7 @@
 //! Primitives on sequences, and vectors.
 
 use bytemuck::Pod;
+use evenpath::error::OpError;
 use evenpath::key::{Key, PairValue, Pairs};
 use evenpath::scan::{Element, Mark, Operator, Scan};
 use evenpath::sets::{self, Combine, SetOperation};
@@ -47,14 +48,21 @@ fn download_pairs<K: Pod, V: Pod>((keys, values): (DeviceVec<K>, DeviceVec<V>)) 
 pub(super) fn scan<T: Element + Sample>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let values = upload(device, &samples::<T>());
     uploaded();
-    Box::new(move || download(Scan::inclusive(Operator::Sum).run(&values).expect("a scan")))
+    Box::new(move || Ok(download(Scan::inclusive(Operator::Sum).run(&values)?)))
+}
+
+pub(super) fn scan_from<T: Element + Sample>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let values = upload(device, &samples::<T>());
+    uploaded();
+    let scan = Scan::exclusive(Operator::Sum).with_initial(T::sample(5));
+    Box::new(move || Ok(download(scan.run(&values)?)))
 }
 
 /// Runs what takes values and the keys of their segments.
 fn by_keys<T: Element + Sample, K: Key + Mark + Sample>(
     device: &Device,
     uploaded: &mut dyn FnMut(),
-    run: impl Fn(&DeviceVec<T>, &DeviceVec<K>) -> Download + 'static,
+    run: impl Fn(&DeviceVec<T>, &DeviceVec<K>) -> Result<Download, OpError> + Send + 'static,
 ) -> Run {
     let keys: Vec<K> = (0..ELEMENTS as u64).map(|index| K::sample(index / 300)).collect();
     let (values, keys) = (upload(device, &samples()), upload(device, &keys));
@@ -67,7 +75,7 @@ pub(super) fn scan_by_keys<T: Element + Sample, K: Key + Mark + Sample>(
     uploaded: &mut dyn FnMut(),
 ) -> Run {
     by_keys::<T, K>(device, uploaded, |values, keys| {
-        download(Scan::exclusive(Operator::Sum).by_keys(keys).run(values).expect("a scan"))
+        Ok(download(Scan::exclusive(Operator::Sum).by_keys(keys).run(values)?))
     })
 }
 
@@ -76,7 +84,20 @@ pub(super) fn reduce_by_keys<T: Element + Sample, K: Key + Mark + Sample>(
     uploaded: &mut dyn FnMut(),
 ) -> Run {
     by_keys::<T, K>(device, uploaded, |values, keys| {
-        download_pairs(reduce::by_keys(keys, values, Operator::Sum).expect("a reduction"))
+        Ok(download_pairs(reduce::by_keys(keys, values, Operator::Sum)?))
+    })
+}
+
+pub(super) fn reduce_by_keys_into<T: Element + Sample, K: Key + Mark + Sample>(
+    device: &Device,
+    uploaded: &mut dyn FnMut(),
+) -> Run {
+    by_keys::<T, K>(device, uploaded, |values, keys| {
+        let device = values.device();
+        let (mut own_keys, mut sums) = (device.zeros(keys.len())?, device.zeros(keys.len())?);
+        let mut segments = device.zeros(1)?;
+        reduce::by_keys_into(keys, values, Operator::Sum, &mut own_keys, &mut sums, &mut segments)?;
+        Ok(download_pairs((own_keys, sums)))
     })
 }
 
@@ -88,23 +109,19 @@ pub(super) fn scan_by_offsets<T: Element + Sample, O: Offset>(
         (0..=ELEMENTS).step_by(250).filter_map(|offset| O::try_from_usize(offset)).collect();
     let (values, offsets) = (upload(device, &samples::<T>()), upload(device, &offsets));
     uploaded();
-    Box::new(move || {
-        download(Scan::inclusive(Operator::Sum).by_offsets(&offsets).run(&values).expect("a scan"))
-    })
+    Box::new(move || Ok(download(Scan::inclusive(Operator::Sum).by_offsets(&offsets).run(&values)?)))
 }
 
 pub(super) fn sort_keys<K: SortKey + Sample>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let keys = upload(device, &samples::<K>());
     uploaded();
-    Box::new(move || download(sort::sort(&keys, SortOptions::default()).expect("a sort")))
+    Box::new(move || Ok(download(sort::sort(&keys, SortOptions::default())?)))
 }
 
 pub(super) fn sort_pairs<K: SortKey + Sample>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let (keys, values) = (upload(device, &samples::<K>()), upload(device, &numbers::<f64>(ELEMENTS)));
     uploaded();
-    Box::new(move || {
-        download_pairs(sort::sort_pairs(&keys, &values, SortOptions::default()).expect("a sort"))
-    })
+    Box::new(move || Ok(download_pairs(sort::sort_pairs(&keys, &values, SortOptions::default())?)))
 }
 
 /// Row offsets of short segments, and of one that is too long for a tile.
@@ -120,9 +137,7 @@ pub(super) fn sort_keys_by_offsets<K: SortKey + Sample, O: Offset>(
 ) -> Run {
     let (keys, offsets) = (upload(device, &samples::<K>()), sort_offsets::<O>(device));
     uploaded();
-    Box::new(move || {
-        download(sort::sort_by_offsets(&offsets, &keys, SortOptions::default()).expect("a sort"))
-    })
+    Box::new(move || Ok(download(sort::sort_by_offsets(&offsets, &keys, SortOptions::default())?)))
 }
 
 pub(super) fn sort_pairs_by_offsets<K: SortKey + Sample, O: Offset>(
@@ -133,8 +148,7 @@ pub(super) fn sort_pairs_by_offsets<K: SortKey + Sample, O: Offset>(
     let offsets = sort_offsets::<O>(device);
     uploaded();
     Box::new(move || {
-        let sorted = sort::sort_pairs_by_offsets(&offsets, &keys, &values, SortOptions::default());
-        download_pairs(sorted.expect("a sort"))
+        Ok(download_pairs(sort::sort_pairs_by_offsets(&offsets, &keys, &values, SortOptions::default())?))
     })
 }
 
@@ -147,56 +161,56 @@ fn sorted_lists<K: Key + Sample>(device: &Device) -> (DeviceVec<K>, DeviceVec<K>
 fn of_keys<K: Key + Sample>(
     device: &Device,
     uploaded: &mut dyn FnMut(),
-    run: impl Fn(&DeviceVec<K>, &DeviceVec<K>) -> DeviceVec<K> + 'static,
+    run: impl Fn(&DeviceVec<K>, &DeviceVec<K>) -> Result<DeviceVec<K>, OpError> + Send + 'static,
 ) -> Run {
     let (a, b) = sorted_lists(device);
     uploaded();
-    Box::new(move || download(run(&a, &b)))
+    Box::new(move || Ok(download(run(&a, &b)?)))
 }
 
 /// Runs what makes one list of keys with values of two.
 fn of_pairs<K: Key + Sample, V: PairValue + Sample>(
     device: &Device,
     uploaded: &mut dyn FnMut(),
-    run: impl Fn(Pairs<'_, K, V>, Pairs<'_, K, V>) -> (DeviceVec<K>, DeviceVec<V>) + 'static,
+    run: impl Fn(Pairs<'_, K, V>, Pairs<'_, K, V>) -> Result<(DeviceVec<K>, DeviceVec<V>), OpError>
+    + Send
+    + 'static,
 ) -> Run {
     let values = || upload(device, &samples::<V>()[..ELEMENTS / 2]);
     let ((a, b), a_values, b_values) = (sorted_lists(device), values(), values());
     uploaded();
-    Box::new(move || download_pairs(run(Pairs::new(&a, &a_values), Pairs::new(&b, &b_values))))
+    Box::new(move || Ok(download_pairs(run(Pairs::new(&a, &a_values), Pairs::new(&b, &b_values))?)))
 }
 
 pub(super) fn merge_keys<K: Key + Sample>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
-    of_keys::<K>(device, uploaded, |a, b| merge::keys(a, b).expect("a merge"))
+    of_keys::<K>(device, uploaded, |a, b| merge::keys(a, b))
 }
 
 pub(super) fn merge_pairs<V: PairValue + Sample, K: Key + Sample>(
     device: &Device,
     uploaded: &mut dyn FnMut(),
 ) -> Run {
-    of_pairs::<K, V>(device, uploaded, |a, b| merge::pairs(a, b).expect("a merge"))
+    of_pairs::<K, V>(device, uploaded, |a, b| merge::pairs(a, b))
 }
 
 pub(super) fn union_keys<K: Key + Sample>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
-    of_keys::<K>(device, uploaded, |a, b| sets::keys(SetOperation::Union, a, b).expect("a union"))
+    of_keys::<K>(device, uploaded, |a, b| sets::keys(SetOperation::Union, a, b))
 }
 
 pub(super) fn union_pairs<V: PairValue + Sample, K: Key + Sample>(
     device: &Device,
     uploaded: &mut dyn FnMut(),
 ) -> Run {
-    of_pairs::<K, V>(device, uploaded, |a, b| {
-        sets::pairs(SetOperation::Union, a, b, Combine::Sum).expect("a union")
-    })
+    of_pairs::<K, V>(device, uploaded, |a, b| sets::pairs(SetOperation::Union, a, b, Combine::Sum))
 }
 
 pub(super) fn axpby<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let (device, x) = (device.clone(), upload(device, &numbers::<V>(ELEMENTS)));
     uploaded();
     Box::new(move || {
-        let mut y = device.zeros(ELEMENTS).expect("memory");
-        vector::axpby(V::from_f64(0.7), &x, V::ONE, &mut y).expect("a sum");
-        download(y)
+        let mut y = device.zeros(ELEMENTS)?;
+        vector::axpby(V::from_f64(0.7), &x, V::ONE, &mut y)?;
+        Ok(download(y))
     })
 }
 
@@ -204,8 +218,8 @@ pub(super) fn dot<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run 
     let x = upload(device, &numbers::<V>(ELEMENTS));
     uploaded();
     Box::new(move || {
-        let product = vector::dot(&x, &x).expect("a product");
-        Box::new(move || bytes(&[product]))
+        let product = vector::dot(&x, &x)?;
+        Ok(Box::new(move || bytes(&[product])))
     })
 }
 
@@ -213,8 +227,8 @@ pub(super) fn dot_into<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) ->
     let (device, x) = (device.clone(), upload(device, &numbers::<V>(ELEMENTS)));
     uploaded();
     Box::new(move || {
-        let mut product = device.zeros(1).expect("memory");
-        vector::dot_into(&x, &x, &mut product).expect("a product");
-        download(product)
+        let mut product = device.zeros(1)?;
+        vector::dot_into(&x, &x, &mut product)?;
+        Ok(download(product))
     })
 }

@@ -10,13 +10,16 @@ its types, and checks the claims of this table on simulated GPUs.
 
 - **Asynchronous**: a run does not wait for the device; kernel errors are reported by a later call that does. Plans may wait
   when they are made and in their first run. On the CPU nothing is asynchronous.
+- **In graphs**: [`Device::capture`](streams.md#graphs) takes a run. Others are refused with `DeviceError::Capture`, which says why,
+  on every device: when the graph is captured, and on the CPU when it is launched first. The first run of a plan for SpGEMM waits,
+  and is refused; later ones are taken.
 - **Repeatable**: on the same device, with the same options and the same version, results are bitwise identical in every run,
   regardless of the order in which blocks run. Across devices, [some choices must be set](../architecture.md#reproducibility).
 - **Memory**: plans report what they hold, `info()?.workspace_bytes`; scans, reductions, sorts, merges and sets have functions
   `temporary_bytes…` for the temporary memory of a call.
 
-| operation | call | values | offsets, keys | asynchronous | repeatable |
-|---|---|---|---|---|---|
+| operation | call | values | offsets, keys | asynchronous | in graphs | repeatable |
+|---|---|---|---|---|---|---|
 ";
 
 pub(super) fn page(operations: &[Operation]) -> String {
@@ -24,8 +27,9 @@ pub(super) fn page(operations: &[Operation]) -> String {
 }
 
 fn row(operation: &Operation) -> String {
-    let Operation { name, call, values, offsets, is_asynchronous, is_ordered, .. } = operation;
+    let Operation { name, call, values, offsets, is_asynchronous, is_in_graphs, is_ordered, .. } = operation;
     let asynchronous = if *is_asynchronous { "yes" } else { "may wait" };
+    let in_graphs = if *is_in_graphs { "yes" } else { "no" };
     let repeatable = if *is_ordered { "yes" } else { "no" };
-    format!("| {name} | {call} | {values} | {offsets} | {asynchronous} | {repeatable} |\n")
+    format!("| {name} | {call} | {values} | {offsets} | {asynchronous} | {in_graphs} | {repeatable} |\n")
 }

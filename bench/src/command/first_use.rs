@@ -153,7 +153,7 @@ const OPERATIONS: &[Operation] = &[
         let hyb = o.device.upload(&o.host.to_hyb(HybOptions::default())?)?;
         Ok(hyb.spmv(1.0, &o.x, 0.0, &mut o.y)?)
     }),
-    ("coo", |o| Ok(o.device.upload(&o.host.to_coo())?.spmv(1.0, &o.x, 0.0, &mut o.y)?)),
+    ("coo", |o| Ok(o.device.upload(&o.host.to_coo()?)?.spmv(1.0, &o.x, 0.0, &mut o.y)?)),
     ("hisparse, from CSR", |o| Ok(o.matrix.to_hisparse::<32>(HiSparseOptions::default()).map(drop)?)),
     ("hisparse, from the host and back to CSR", |o| {
         let tree = o.device.upload(&o.host.to_hisparse::<32>(HiSparseOptions::default())?)?;

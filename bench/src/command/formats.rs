@@ -59,7 +59,7 @@ fn formats<V: Value>(Arguments { input, run, padding, .. }: &Arguments) -> Resul
     beside.measure("CSR", a.nnz(), csr_bytes(a), |x, y| plan.run(one, x, zero, y))?;
     drop(plan);
 
-    let coo = device.upload(&a.to_coo())?;
+    let coo = device.upload(&a.to_coo()?)?;
     beside.measure("COO", a.nnz(), coo_bytes(a), |x, y| coo.spmv(one, x, zero, y))?;
     drop(coo);
 

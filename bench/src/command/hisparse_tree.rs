@@ -75,7 +75,7 @@ fn hisparse<V: Value, const D: usize>(arguments: &Arguments) -> Result<Report, B
     let tree = a.download()?;
     say_statistics(&mut report, &tree.statistics());
 
-    let transposed = csr.transpose();
+    let transposed = csr.transpose()?;
     let products = [("spmv", "Ax", csr, a.clone()), ("spmv_transposed", "Aᵀx", &transposed, a.transpose())];
     for (name, label, csr, a) in products {
         let (x, mut y) = vectors(csr, &device, run.seed)?;

@@ -118,7 +118,7 @@ impl Chain {
         let probabilities = lengths.iter().flat_map(|&len| std::iter::repeat_n(damping / len as f64, len));
         links.values_mut().iter_mut().zip(probabilities).for_each(|(value, damped)| *value = damped);
         let anywhere = lengths.iter().map(|&len| if len == 0 { 1.0 } else { 1.0 - damping }).collect();
-        Self { incoming: links.transpose(), anywhere }
+        Self { incoming: links.transpose().expect("memory for a transpose"), anywhere }
     }
 
     /// Checks that one more step, on the host, does not change the ranks beyond the tolerance.

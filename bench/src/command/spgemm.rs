@@ -77,15 +77,15 @@ impl Factors {
                 vec![factors(name.into(), a, b)]
             }
             Some(ProductKind::Outer) => {
-                let b = a.transpose();
+                let b = a.transpose()?;
                 vec![factors(format!("{name} x transpose"), a, b)]
             }
-            Some(ProductKind::Inner) => vec![factors(format!("transpose x {name}"), a.transpose(), a)],
+            Some(ProductKind::Inner) => vec![factors(format!("transpose x {name}"), a.transpose()?, a)],
             Some(ProductKind::Galerkin) => {
                 let entries = (0..rows).map(|row| (row, row / 4, 1.0));
                 let p: Csr<f64> = Csr::from_triplets(rows, rows.div_ceil(4), entries)?;
                 let ap = (&a * &p)?;
-                let coarse = factors(format!("transposed P x ({name} x P)"), p.transpose(), ap);
+                let coarse = factors(format!("transposed P x ({name} x P)"), p.transpose()?, ap);
                 vec![factors(format!("{name} x P"), a, p), coarse]
             }
         })

@@ -80,7 +80,7 @@ fn small(rank: &Rank) -> Result<Small> {
 fn large(rank: &Rank) -> Result<(f64, f64)> {
     let elements = elements(rank.device());
     let rows = 2 * elements;
-    let even = RowPartition::even(rows, rank.size());
+    let even = RowPartition::even(rows, rank.size())?;
     let a = DistributedCsr::from_fn_on(rank, &even, &even, |row, entries| {
         entries.push(((row + elements) % rows, 1.0_f64));
     })?;

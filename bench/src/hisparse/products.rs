@@ -91,7 +91,7 @@ impl Case<'_> {
             },
             matrix,
         )?;
-        let transpose = is_transposed.then(|| matrix.transpose());
+        let transpose = is_transposed.then(|| matrix.transpose()).transpose()?;
         let matrix = transpose.as_ref().unwrap_or(matrix);
         let tree = if is_transposed { tree.transpose() } else { tree.clone() };
         let x: Vec<V> = random_vector(matrix.cols(), 1);

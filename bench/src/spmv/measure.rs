@@ -140,7 +140,7 @@ enum Failure {
 pub fn measure<V: PeerValue>(case: &Case<'_>, matrix: &Csr<V>) -> Result<Record, OpError> {
     let (rows, cols) = case.operation.shape(matrix.rows(), matrix.cols());
     let x: Vec<V> = random_vector(cols, 1);
-    let transposed = (case.operation == Operation::Transposed).then(|| matrix.transpose());
+    let transposed = (case.operation == Operation::Transposed).then(|| matrix.transpose()).transpose()?;
     let multiplied = transposed.as_ref().unwrap_or(matrix);
     let Ok(reference) = Reference::new(multiplied, &x) else { unreachable!("x has one element per column") };
 

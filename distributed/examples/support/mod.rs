@@ -14,8 +14,8 @@ use lexopt::prelude::{Long, Short, Value, ValueExt};
 pub(crate) type BoxedError = Box<dyn Error + Send + Sync>;
 
 pub(crate) struct Arguments {
-    /// Ranks, where they are threads.
-    ranks: usize,
+    /// Ranks, where they are threads, if it was given.
+    ranks: Option<usize>,
     /// The name of the device of each.
     device: String,
     /// What carries elements from GPU to GPU.
@@ -33,16 +33,32 @@ impl Arguments {
 
     /// The ranks: processes, where this is one of several; otherwise threads.
     pub(crate) fn cluster(&self) -> Result<Cluster, BoxedError> {
-        let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<usize>().ok());
-        if let Some(rank) = number("EVENPATH_RANK") {
-            return Ok(Cluster::from_env(self.open(rank)?)?.with_engine(self.engine));
+        let is_set = |name: &&str| std::env::var_os(name).is_some();
+        if let Some(name) = ["EVENPATH_RANK", "EVENPATH_SIZE", "EVENPATH_ADDRESS"].into_iter().find(is_set) {
+            self.check_process(name)?;
+            return Ok(Cluster::from_env(self.open(number("EVENPATH_RANK")?)?)?.with_engine(self.engine));
         }
-        #[cfg(feature = "mpi")]
-        if let Some(rank) = number("OMPI_COMM_WORLD_RANK").or_else(|| number("PMI_RANK")) {
-            return Ok(Cluster::mpi(self.open(rank)?)?.with_engine(self.engine));
+        if let Some(name) = ["OMPI_COMM_WORLD_RANK", "PMI_RANK"].into_iter().find(is_set) {
+            self.check_process(name)?;
+            #[cfg(feature = "mpi")]
+            return Ok(Cluster::mpi(self.open(number(name)?)?)?.with_engine(self.engine));
+            #[cfg(not(feature = "mpi"))]
+            return Err(format!("{name} is set, by MPI: build with the feature `mpi`").into());
         }
-        let devices: Vec<Device> = (0..self.ranks).map(|rank| self.open(rank)).collect::<Result<_, _>>()?;
+        let ranks = self.ranks.unwrap_or(4);
+        let devices: Vec<Device> = (0..ranks).map(|rank| self.open(rank)).collect::<Result<_, _>>()?;
         Ok(Cluster::local(devices)?.with_engine(self.engine))
+    }
+
+    /// An error if ranks were to be threads, where a variable says that this process is one of several.
+    fn check_process(&self, name: &str) -> Result<(), BoxedError> {
+        match self.ranks {
+            None => Ok(()),
+            Some(_) => {
+                Err(format!("--ranks starts threads, but {name} is set: this is one of several processes")
+                    .into())
+            }
+        }
     }
 
     fn open(&self, rank: usize) -> Result<Device, BoxedError> {
@@ -54,6 +70,12 @@ impl Arguments {
             name => Err(format!("no device is called `{name}`: there are cpu, gpu, simulated").into()),
         }
     }
+}
+
+/// The number that a variable has.
+fn number(name: &str) -> Result<usize, BoxedError> {
+    let text = std::env::var(name).map_err(|error| format!("{name}: {error}"))?;
+    text.parse().map_err(|_| format!("{name} is {text:?}, and must be a number").into())
 }
 
 /// Runs an example, whose result says whether it is right: exit code 0, 1 if it is not, 2 if there is none.
@@ -79,7 +101,7 @@ pub(crate) fn run(size: &str, example: impl FnOnce(&Arguments) -> Result<bool, B
 /// The arguments; `None` if help was asked for.
 fn parse(size: &str) -> Result<Option<Arguments>, BoxedError> {
     let mut arguments =
-        Arguments { ranks: 4, device: "cpu".into(), engine: Engine::Auto, size: None, file: None };
+        Arguments { ranks: None, device: "cpu".into(), engine: Engine::Auto, size: None, file: None };
     let mut parser = lexopt::Parser::from_env();
     while let Some(argument) = parser.next()? {
         match argument {
@@ -89,7 +111,7 @@ fn parse(size: &str) -> Result<Option<Arguments>, BoxedError> {
                 );
                 return Ok(None);
             }
-            Long("ranks") => arguments.ranks = parser.value()?.parse()?,
+            Long("ranks") => arguments.ranks = Some(parser.value()?.parse()?),
             Long("device") => arguments.device = parser.value()?.string()?,
             Long("engine") => {
                 arguments.engine = match &*parser.value()?.string()? {

@@ -9,9 +9,23 @@ use evenpath::error::OpError;
 use super::Rank;
 use crate::error::{Operation, Result};
 
+/// The bytes of a message say how many elements it has.
+const fn check_size<T>() {
+    assert!(size_of::<T>() > 0, "elements of a message have a size");
+}
+
 /// # Collective operations
 ///
-/// Every rank must call the same one. They fail if a rank failed or does not come in time.
+/// Every rank must call the same one. They fail if a rank failed or does not come in time. The type of the elements has a size, or the
+/// program does not compile:
+///
+/// ```compile_fail
+/// # fn exchange(rank: &evenpath_distributed::Rank) {
+/// let _ = rank.all_gather(&[(), ()]);
+/// # }
+/// # let mut cluster = evenpath_distributed::Cluster::local([evenpath::Device::cpu()]).unwrap();
+/// # cluster.run(|rank| Ok(exchange(rank))).unwrap();
+/// ```
 impl Rank {
     /// Waits until every rank has come here.
     ///
@@ -30,6 +44,7 @@ impl Rank {
     /// If there is no such rank, or a rank failed.
     pub fn broadcast<T: Pod>(&self, root: usize, values: &[T]) -> Result<Vec<T>> {
         self.check_rank(root)?;
+        const { check_size::<T>() };
         let exchange = self.begin(Operation::Broadcast);
         if self.index() != root {
             return self.receive(exchange, root);
@@ -47,6 +62,7 @@ impl Rank {
     /// If there is no such rank, or a rank failed.
     pub fn gather<T: Pod>(&self, root: usize, values: &[T]) -> Result<Option<Vec<Vec<T>>>> {
         self.check_rank(root)?;
+        const { check_size::<T>() };
         let exchange = self.begin(Operation::Gather);
         if self.index() != root {
             self.send(exchange, root, values)?;
@@ -85,6 +101,7 @@ impl Rank {
     ///
     /// If ranks give different numbers of values, or a rank failed.
     pub fn all_reduce<T: Pod>(&self, values: &[T], combine: impl Fn(T, T) -> T) -> Result<Vec<T>> {
+        const { check_size::<T>() };
         let exchange = self.begin(Operation::AllReduce);
         for to in self.others() {
             self.send(exchange, to, values)?;
@@ -126,6 +143,7 @@ impl Rank {
         operation: Operation,
         values: impl Fn(usize) -> &'a [T],
     ) -> Result<Vec<Vec<T>>> {
+        const { check_size::<T>() };
         let exchange = self.begin(operation);
         for to in self.others() {
             self.send(exchange, to, values(to))?;

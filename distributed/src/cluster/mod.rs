@@ -74,19 +74,23 @@ impl Cluster {
     /// |---|---|
     /// | `EVENPATH_RANK` | this process's rank, from 0 |
     /// | `EVENPATH_SIZE` | the number of processes |
-    /// | `EVENPATH_ADDRESS` | host and port at which rank 0 listens |
+    /// | `EVENPATH_ADDRESS` | host and port at which the others find rank 0 |
+    /// | `EVENPATH_SECRET` or `EVENPATH_SECRET_FILE` | what all ranks know and others do not, or the file that has it; optional on one host |
+    /// | `EVENPATH_BIND` | optional: host, or host and port, at which this rank listens, where that differs from what others connect to |
     /// | `EVENPATH_TIMEOUT` | optional: seconds to wait for the others, now and later |
     ///
-    /// The connections are neither encrypted nor authenticated: use them in a network of your own.
+    /// Each two ranks prove to each other that they have the secret (HMAC-SHA-256 over random numbers of both) before anything else is
+    /// exchanged. Without a secret ranks listen and connect on the loopback interface alone; then any process of the host may join.
+    /// Connections are not encrypted. Processes that connect and are not ranks are dropped, and do not delay the start.
     ///
     /// # Errors
     ///
-    /// If a variable is missing or wrong. If a process does not come within the timeout, or says that it is of another cluster: the
-    /// error names the rank, on all that have come.
+    /// If a variable is missing or wrong. If a process does not come within the timeout, which is that of the whole start, or is of
+    /// another cluster: the error names the rank, on all that have come. If ranks have different secrets or releases of this crate.
     pub fn from_env(device: Device) -> Result<Self> {
-        let (address, timeout) = environment::read(|name| std::env::var(name).ok())?;
-        let transport = connect(&address, timeout)?;
-        let ranks = Ranks::Process { index: address.index, size: address.size, device, transport };
+        let (options, timeout) = environment::read(|name| std::env::var_os(name))?;
+        let transport = connect(&options, timeout)?;
+        let ranks = Ranks::Process { index: options.index, size: options.size, device, transport };
         Ok(Self::new(ranks).with_timeout(timeout))
     }
 
@@ -98,7 +102,7 @@ impl Cluster {
     /// If MPI was initialized before, or does not let any one thread at a time call it, or the variable is wrong.
     #[cfg(feature = "mpi")]
     pub fn mpi(device: Device) -> Result<Self> {
-        let timeout = environment::timeout(|name| std::env::var(name).ok())?;
+        let timeout = environment::timeout(|name| std::env::var_os(name))?;
         let transport = crate::transport::Mpi::initialize(timeout)?;
         let (index, size) = (transport.index(), transport.size());
         let ranks = Ranks::Process { index, size, device, transport: Arc::new(transport) };

@@ -9,6 +9,7 @@ use super::divide::{Arrays, Divided, Sizes, divide};
 use super::{DistributedCsr, NonLocal};
 use crate::error::{Error, Result};
 use crate::halo::Halo;
+use crate::memory::collected_in_parallel;
 use crate::rows::{RowBlock, assemble, redistribute};
 use crate::{Rank, RowPartition};
 
@@ -70,7 +71,7 @@ impl<V: Value> DistributedCsr<V> {
         let local = upload(rank, (own.end - own.start) as usize, local)?;
         check_count("columns", needed.len() as u64)?;
         let number = |column: u64| needed.partition_point(|&other| other < column) as u32;
-        let matrix = upload(rank, needed.len(), other.with_columns(number))?;
+        let matrix = upload(rank, needed.len(), other.with_columns(number)?)?;
         let non_local = NonLocal { rows: Arc::new(boundary), matrix };
         let halo = Arc::new(Halo::new(rank, &cols, needed)?);
         Ok(Self { rank: rank.clone(), rows, cols, local, non_local, halo })
@@ -104,21 +105,19 @@ impl<V: Value> DistributedCsr<V> {
         cols: u64,
         row: impl Fn(u64, &mut Vec<(u64, V)>) + Sync,
     ) -> Result<Self> {
-        let even = RowPartition::even(rows, rank.size());
+        let even = RowPartition::even(rows, rank.size())?;
         let own = even.range(rank.index());
+        check_count("rows", own.end - own.start)?;
         let length = |entries: &mut Vec<(u64, V)>, at: usize| {
             entries.clear();
             row(own.start + at as u64, entries);
             entries.len() as u64
         };
-        let lengths: Vec<u64> = (0..(own.end - own.start) as usize)
-            .into_par_iter()
-            .with_min_len(ROWS_OF_A_TASK)
-            .map_init(Vec::new, length)
-            .collect();
+        let own_rows = (0..(own.end - own.start) as usize).into_par_iter().with_min_len(ROWS_OF_A_TASK);
+        let lengths = collected_in_parallel(own_rows.map_init(Vec::new, length))?;
         let rows = RowPartition::by_merge_path_of(rank, &even, &lengths)?;
         drop(lengths);
-        Self::from_fn_on(rank, &rows, &default_columns(rank, &rows, cols), row)
+        Self::from_fn_on(rank, &rows, &default_columns(rank, &rows, cols)?, row)
     }
 
     /// [`from_fn`](Self::from_fn) by given partitions. A collective operation.
@@ -150,13 +149,13 @@ impl<V: Value> DistributedCsr<V> {
         }
         let mut numbers = Vec::new();
         if let Some(matrix) = matrix {
-            numbers = RowPartition::by_merge_path(matrix.row_offsets(), rank.size()).boundaries().to_vec();
+            numbers = RowPartition::by_merge_path(matrix.row_offsets(), rank.size())?.boundaries().to_vec();
             numbers.push(matrix.cols() as u64);
         }
         let mut boundaries = rank.broadcast(root, &numbers)?;
         let cols = boundaries.pop().unwrap_or_default();
         let rows = RowPartition::from_boundaries(boundaries)?;
-        Self::scatter_on(rank, root, matrix, &rows, &default_columns(rank, &rows, cols))
+        Self::scatter_on(rank, root, matrix, &rows, &default_columns(rank, &rows, cols)?)
     }
 
     /// [`scatter`](Self::scatter) by given partitions. A collective operation.
@@ -199,17 +198,18 @@ impl<V: Value> DistributedCsr<V> {
         entries: impl IntoIterator<Item = (u64, u64, V)>,
     ) -> Result<Self> {
         rows.check_ranks(rank)?;
+        check_count("rows", rows.len(rank.index()))?;
         Self::from_rows(rank, rows, cols, assemble(rank, rows, entries)?)
     }
 }
 
 /// How columns are divided unless it is said: like the rows of a square matrix, else evenly.
-pub(super) fn default_columns(rank: &Rank, rows: &RowPartition, cols: u64) -> RowPartition {
-    if rows.rows() == cols { rows.clone() } else { RowPartition::even(cols, rank.size()) }
+pub(super) fn default_columns(rank: &Rank, rows: &RowPartition, cols: u64) -> Result<RowPartition> {
+    if rows.rows() == cols { Ok(rows.clone()) } else { RowPartition::even(cols, rank.size()) }
 }
 
 /// An error if there is more on this rank than 32 bits count.
-fn check_count(what: &'static str, found: u64) -> Result<()> {
+pub(super) fn check_count(what: &'static str, found: u64) -> Result<()> {
     let limit = evenpath::csr::MAX_DIMENSION as u64;
     if found > limit { Err(Error::TooLarge { what, found, limit }) } else { Ok(()) }
 }

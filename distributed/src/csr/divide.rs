@@ -10,6 +10,7 @@ use evenpath::Value;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
+use crate::memory::{collected_in_parallel, reserve, reserved};
 use crate::rows::canonicalize;
 
 /// A rank's rows in host memory, canonical.
@@ -80,7 +81,7 @@ pub(super) fn divide<V: Value>(
     row: impl Fn(u64, &mut Vec<(u64, V)>) + Sync,
 ) -> Result<Divided<V>> {
     let mut chunks: Vec<Chunk<V>> = (0..sizes.chunks).map(|_| Chunk::default()).collect();
-    let mut result = Divided::with_rows((rows.end - rows.start) as usize);
+    let mut result = Divided::with_rows((rows.end - rows.start) as usize)?;
     let (mut begin, mut count) = (rows.start, sizes.first_rows.max(1));
     while begin < rows.end {
         count = count.min(rows.end - begin);
@@ -93,7 +94,7 @@ pub(super) fn divide<V: Value>(
         let filled: Vec<Result<()>> = chunks.par_iter_mut().enumerate().map(fill).collect();
         // Chunks are in the order of their rows.
         filled.into_iter().collect::<Result<()>>()?;
-        result.append(&chunks, begin - rows.start, sizes.limit);
+        result.append(&chunks, begin - rows.start, sizes.limit)?;
         begin += count;
         count = sizes.next(count, chunks.iter().map(Chunk::entries).sum());
     }
@@ -196,15 +197,16 @@ impl<V: Value> Chunk<V> {
 }
 
 impl<V: Value> Divided<V> {
-    fn with_rows(rows: usize) -> Self {
-        let (local, other) = (Arrays::with_rows(rows), Arrays::with_rows(0));
-        Self { local, other, boundary: Vec::new(), needed: Vec::new() }
+    fn with_rows(rows: usize) -> Result<Self> {
+        let (local, other) = (Arrays::with_rows(rows)?, Arrays::with_rows(0)?);
+        Ok(Self { local, other, boundary: Vec::new(), needed: Vec::new() })
     }
 
     /// Adds the rows of chunks, of which the first begins with row `first`.
-    fn append(&mut self, chunks: &[Chunk<V>], first: u64, limit: u64) {
-        self.local.append(&chunks.iter().map(|chunk| &chunk.local).collect::<Vec<_>>(), limit);
-        self.other.append(&chunks.iter().map(|chunk| &chunk.other).collect::<Vec<_>>(), limit);
+    fn append(&mut self, chunks: &[Chunk<V>], first: u64, limit: u64) -> Result<()> {
+        self.local.append(&chunks.iter().map(|chunk| &chunk.local).collect::<Vec<_>>(), limit)?;
+        self.other.append(&chunks.iter().map(|chunk| &chunk.other).collect::<Vec<_>>(), limit)?;
+        reserve(&mut self.boundary, chunks.iter().map(|chunk| chunk.boundary.len()).sum())?;
         let mut first = first as usize;
         for chunk in chunks {
             for &row in &chunk.boundary {
@@ -217,11 +219,13 @@ impl<V: Value> Divided<V> {
         if self.needed.len() + found > self.needed.capacity() {
             self.needed.par_sort_unstable();
             self.needed.dedup();
-            self.needed.reserve(self.needed.len().max(found));
+            let more = self.needed.len().max(found);
+            reserve(&mut self.needed, more)?;
         }
         for chunk in chunks {
             self.needed.extend_from_slice(&chunk.needed);
         }
+        Ok(())
     }
 
     fn check(&self, limit: u64) -> Result<()> {
@@ -233,40 +237,41 @@ impl<V: Value> Divided<V> {
 }
 
 impl<C: Copy + Send + Sync, V: Value> Arrays<C, V> {
-    fn with_rows(rows: usize) -> Self {
-        let mut row_offsets = Vec::with_capacity(rows + 1);
+    fn with_rows(rows: usize) -> Result<Self> {
+        let mut row_offsets = reserved(rows.saturating_add(1))?;
         row_offsets.push(0);
-        Self { row_offsets, columns: Vec::new(), values: Vec::new(), nonzeros: 0 }
+        Ok(Self { row_offsets, columns: Vec::new(), values: Vec::new(), nonzeros: 0 })
     }
 
     /// Adds rows at the end. Beyond the limit they are counted and not kept.
-    fn append(&mut self, parts: &[&Rows<C, V>], limit: u64) {
+    fn append(&mut self, parts: &[&Rows<C, V>], limit: u64) -> Result<()> {
+        reserve(&mut self.row_offsets, parts.iter().map(|part| part.lengths.len()).sum())?;
         for length in parts.iter().flat_map(|part| &part.lengths) {
             self.nonzeros += *length as u64;
             self.row_offsets.push(self.nonzeros as u32);
         }
         if self.nonzeros > limit {
             (self.columns, self.values) = (Vec::new(), Vec::new());
-            return;
+            return Ok(());
         }
-        extend(&mut self.columns, &parts.iter().map(|part| &part.columns[..]).collect::<Vec<_>>());
-        extend(&mut self.values, &parts.iter().map(|part| &part.values[..]).collect::<Vec<_>>());
+        extend(&mut self.columns, &parts.iter().map(|part| &part.columns[..]).collect::<Vec<_>>())?;
+        extend(&mut self.values, &parts.iter().map(|part| &part.values[..]).collect::<Vec<_>>())
     }
 }
 
 impl<C: Copy + Send + Sync, V: Value> Arrays<C, V> {
     /// The same rows with other columns.
-    pub(super) fn with_columns(self, column: impl Fn(C) -> u32 + Sync) -> Arrays<u32, V> {
+    pub(super) fn with_columns(self, column: impl Fn(C) -> u32 + Sync) -> Result<Arrays<u32, V>> {
         let Self { row_offsets, columns, values, nonzeros } = self;
-        let columns = columns.par_iter().map(|&old| column(old)).collect();
-        Arrays { row_offsets, columns, values, nonzeros }
+        let columns = collected_in_parallel(columns.par_iter().map(|&old| column(old)))?;
+        Ok(Arrays { row_offsets, columns, values, nonzeros })
     }
 }
 
 /// Adds slices at the end, side by side: who first writes to memory waits for the system to provide it.
-fn extend<T: Copy + Send + Sync>(to: &mut Vec<T>, parts: &[&[T]]) {
+fn extend<T: Copy + Send + Sync>(to: &mut Vec<T>, parts: &[&[T]]) -> Result<()> {
     let count = parts.iter().map(|part| part.len()).sum();
-    to.reserve(count);
+    reserve(to, count)?;
     let mut rest = &mut to.spare_capacity_mut()[..count];
     let mut pairs = Vec::with_capacity(parts.len());
     for part in parts {
@@ -279,6 +284,7 @@ fn extend<T: Copy + Send + Sync>(to: &mut Vec<T>, parts: &[&[T]]) {
     });
     // SAFETY: `reserve` made room for `count` more elements, and the pieces, which together are all of them, were written.
     unsafe { to.set_len(to.len() + count) };
+    Ok(())
 }
 
 #[cfg(test)]
@@ -294,7 +300,7 @@ mod tests {
 
     /// Row by row, as the definition says.
     fn expected(rows: &[Row], own: &Range<u64>) -> Divided<f64> {
-        let mut result: Divided<f64> = Divided::with_rows(0);
+        let mut result: Divided<f64> = Divided::with_rows(0).unwrap();
         for (number, row) in rows.iter().enumerate() {
             let mut sums: std::collections::BTreeMap<u64, f64> = std::collections::BTreeMap::new();
             for &(column, value) in row {

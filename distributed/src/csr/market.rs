@@ -11,6 +11,7 @@ use evenpath::io::{
 use super::DistributedCsr;
 use super::build::default_columns;
 use crate::error::Result;
+use crate::memory::collected;
 use crate::rows::{RowBlock, assemble};
 use crate::{Rank, RowPartition};
 
@@ -28,12 +29,17 @@ impl<V: Value> DistributedCsr<V> {
         let part = read_matrix_market_part::<V>(path, options, rank.index(), rank.size())?;
         check_count(rank, &part)?;
         let MatrixMarketHeader { rows, cols, symmetry, .. } = part.header;
-        let even = RowPartition::even(rows as u64, rank.size());
+        let (bytes, limit) = (part.text_bytes, options.row_limit);
+        if rows > limit && rows as u64 > bytes {
+            let kind = Kind::RowLimit { rows, bytes: bytes as usize, limit };
+            return Err(evenpath::io::MatrixMarketError::from(kind).into());
+        }
+        let even = RowPartition::even(rows as u64, rank.size())?;
         let block = expand(rank, &even, symmetry, &part)?;
-        let lengths: Vec<u64> = (0..block.rows()).map(|row| block.row(row).0.len() as u64).collect();
+        let lengths = collected((0..block.rows()).map(|row| block.row(row).0.len() as u64))?;
         let rows = RowPartition::by_merge_path_of(rank, &even, &lengths)?;
         let block = crate::rows::redistribute(rank, &block, &even, &rows)?;
-        Self::from_rows(rank, &rows, &default_columns(rank, &rows, cols as u64), block)
+        Self::from_rows(rank, &rows, &default_columns(rank, &rows, cols as u64)?, block)
     }
 }
 

@@ -266,3 +266,17 @@ pub(crate) fn expand(positions: &[u32], width: usize) -> Result<Vec<u32>> {
     }
     Ok(expanded)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Error;
+
+    #[test]
+    fn positions_have_32_bits() {
+        assert_eq!(expand(&[3, 0], 2).unwrap(), [6, 7, 0, 1]);
+        assert_eq!(expand(&[(1 << 31) - 1], 2).unwrap(), [u32::MAX - 1, u32::MAX]);
+        assert!(matches!(expand(&[1 << 31], 2), Err(Error::TooLarge { found, .. }) if found == 1 << 32));
+        assert!(matches!(expand(&[0, 0], usize::MAX), Err(Error::TooLarge { .. })), "positions");
+    }
+}

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::error::{Error, Result};
-use crate::rows::by_owner;
+use crate::error::Result;
+use crate::rows::{by_owner, check_owned};
 use crate::{Rank, RowPartition};
 
 /// Which elements of a vector a rank needs of others for its rows of a matrix, and which it has that others need.
@@ -26,12 +26,9 @@ impl Halo {
     pub(crate) fn new(rank: &Rank, partition: &RowPartition, columns: Vec<u64>) -> Result<Self> {
         let requests = by_owner(partition, &columns);
         let requested = rank.all_to_all(&requests)?;
-        let own = partition.range(rank.index());
+        let own = check_owned(rank, partition, requested.iter().map(Vec::as_slice))?;
         let mut send_positions = Vec::new();
         for &column in requested.iter().flatten() {
-            if !own.contains(&column) {
-                return Err(Error::RowOutOfRange { row: column, first: own.start, end: own.end });
-            }
             // A device's matrix has fewer than 2³² columns.
             send_positions.push((column - own.start) as u32);
         }
@@ -79,5 +76,32 @@ fn range(offsets: &[usize], rank: usize) -> Range<usize> {
     match offsets.get(rank..rank.saturating_add(2)) {
         Some(&[start, end]) => start..end,
         _ => 0..0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evenpath::Device;
+
+    use super::*;
+    use crate::error::{Cause, Failure};
+    use crate::{Cluster, Error};
+
+    /// Rank 1 takes the first column of rank 1 for the last of rank 0.
+    #[test]
+    fn a_request_for_elements_of_another_rank_names_who_sent_it() {
+        let mut cluster = Cluster::local([Device::cpu(), Device::cpu()]).unwrap();
+        let results = cluster.run_each(|rank| {
+            let partition = RowPartition::from_boundaries(vec![0, 4 + rank.index() as u64, 8])?;
+            let columns = if rank.index() == 1 { vec![4] } else { vec![] };
+            Halo::new(rank, &partition, columns)?;
+            rank.barrier()
+        });
+        for result in results {
+            let Err(Error::Failed(Failure { rank: 1, cause: Cause::Protocol(reason) })) = result else {
+                panic!("{result:?}")
+            };
+            assert_eq!(reason, "row or column 4 is not within 0..4, those of rank 0");
+        }
     }
 }

@@ -331,7 +331,7 @@ fn the_product_runs_beside_the_exchange() {
     let _turn = turn(None);
     let found = cluster().run(|rank| {
         choose(rank, Engine::Nccl)?;
-        let partition = RowPartition::even(8, RANKS);
+        let partition = RowPartition::even(8, RANKS)?;
         let next = (rank.index() as u64 * 2 + 2) % 8;
         let halo = Arc::new(Halo::new(rank, &partition, vec![next])?);
         let mut exchange = HaloExchange::new(rank, &halo, 2, 1, false)?;

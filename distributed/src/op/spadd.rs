@@ -8,6 +8,7 @@ use crate::DistributedCsr;
 use crate::csr::NonLocal;
 use crate::error::Result;
 use crate::halo::Halo;
+use crate::memory::zeros;
 
 impl<V: Value> DistributedCsr<V> {
     /// C = `alpha`·A + `beta`·B, with an entry wherever A or B has one. Each rank adds its rows on its device; messages only say which
@@ -38,7 +39,7 @@ impl<V: Value> DistributedCsr<V> {
             positions(self.halo().columns(), columns).map(|number| number as u32).collect();
         let column_indices = column_indices.into_iter().map(|column| numbers[column as usize]).collect();
         // Rows that it has not are empty: they end where the row before them does.
-        let mut all_offsets = vec![0; rows.len() + 1];
+        let mut all_offsets = zeros(rows.len() + 1)?;
         for (own, number) in positions(&parts.rows, rows).enumerate() {
             all_offsets[number + 1] = row_offsets[own + 1];
         }

@@ -4,7 +4,7 @@ mod travel;
 
 use evenpath::Value;
 
-pub(crate) use travel::{Entries, assemble, by_owner, exchange_entries, fetch, redistribute};
+pub(crate) use travel::{Entries, assemble, by_owner, check_owned, exchange_entries, fetch, redistribute};
 
 use crate::error::Result;
 

@@ -5,7 +5,8 @@ use std::ops::Range;
 use evenpath::Value;
 
 use super::RowBlock;
-use crate::error::{Error, Operation, Result};
+use crate::error::{Cause, Error, Operation, Result};
+use crate::memory::{collected, zeros};
 use crate::{Rank, RowPartition};
 
 /// Rows as a message: their lengths, then columns, then values.
@@ -105,12 +106,7 @@ pub(crate) fn fetch<V: Value>(
 ) -> Result<RowBlock<V>> {
     let requests = by_owner(partition, numbers);
     let requested = rank.all_to_all(&requests)?;
-    let own = partition.range(rank.index());
-    for &row in requested.iter().flatten() {
-        if !own.contains(&row) {
-            return Err(Error::RowOutOfRange { row, first: own.start, end: own.end });
-        }
-    }
+    let own = check_owned(rank, partition, requested.iter().map(Vec::as_slice))?;
     let message = |rows: &Vec<u64>| encode(block, rows.iter().map(|&row| (row - own.start) as usize));
     let messages = requested.iter().map(message).collect();
     let mut result = RowBlock::empty();
@@ -118,6 +114,24 @@ pub(crate) fn fetch<V: Value>(
         result.append(&part);
     }
     Ok(result)
+}
+
+/// This rank's rows. Ends the work of all by the fault of a rank that sent numbers of others; `numbers` has what came from each.
+pub(crate) fn check_owned<'a>(
+    rank: &Rank,
+    partition: &RowPartition,
+    numbers: impl Iterator<Item = &'a [u64]>,
+) -> Result<Range<u64>> {
+    let own = partition.range(rank.index());
+    for (from, numbers) in numbers.enumerate() {
+        if let Some(number) = numbers.iter().find(|&number| !own.contains(number)) {
+            let (index, Range { start, end }) = (rank.index(), own);
+            let reason =
+                format!("row or column {number} is not within {start}..{end}, those of rank {index}");
+            return Err(rank.fail(from, Cause::Protocol(reason)));
+        }
+    }
+    Ok(own)
 }
 
 /// Ascending row numbers by the rank that has them.
@@ -146,20 +160,17 @@ pub(crate) fn assemble<V: Value>(
         parts[partition.owner(row)].push(row, column, value);
     }
     let parts = exchange_entries(rank, parts)?;
-    let own = partition.range(rank.index());
+    let own = check_owned(rank, partition, parts.iter().map(|part| &*part.rows))?;
     let rows = (own.end - own.start) as usize;
-    let mut row_offsets = vec![0_usize; rows + 1];
+    let mut row_offsets: Vec<usize> = zeros(rows.saturating_add(1))?;
     for &row in parts.iter().flat_map(|part| &part.rows) {
-        if !own.contains(&row) {
-            return Err(Error::RowOutOfRange { row, first: own.start, end: own.end });
-        }
         row_offsets[(row - own.start) as usize + 1] += 1;
     }
     for row in 0..rows {
         row_offsets[row + 1] += row_offsets[row];
     }
-    let mut next = row_offsets.clone();
-    let (mut columns, mut values) = (vec![0; row_offsets[rows]], vec![V::ZERO; row_offsets[rows]]);
+    let mut next = collected(row_offsets.iter().copied())?;
+    let (mut columns, mut values) = (zeros(row_offsets[rows])?, zeros(row_offsets[rows])?);
     for part in parts {
         for (row, column, value) in part.iter() {
             let at = &mut next[(row - own.start) as usize];
@@ -233,12 +244,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_that_are_cut_are_refused() {
+    fn messages_of_a_wrong_length_are_refused() {
         let block = RowBlock::new(vec![0, 1, 1, 3], vec![5, 6, 1 << 40], vec![1.5_f32, 2.5, 3.5]).unwrap();
         let bytes = encode(&block, 0..3);
         assert_eq!(decode::<f32>(&bytes, 3), Ok(block.clone()));
         assert_eq!(decode::<f32>(&bytes[..bytes.len() - 1], 3), Err(bytes.len()));
         assert_eq!(decode::<f32>(&bytes[..5], 3), Err(24));
+        assert_eq!(decode::<f32>(&[&bytes[..], &[0]].concat(), 3), Err(bytes.len()), "longer than expected");
         assert!(decode::<f64>(&bytes, 3).is_err());
         assert!(decode::<f32>(&[255; 32], 3).is_err());
         assert_eq!(decode::<f32>(&encode(&block, [2].into_iter()), 1).unwrap().row(0), block.row(2));

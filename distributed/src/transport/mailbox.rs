@@ -266,3 +266,49 @@ impl State {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tag(run: u64, sequence: u64) -> Tag {
+        Tag { run, sequence, operation: Operation::AllToAll }
+    }
+
+    /// Ranks that send each other long messages in an operation do not wait for each other to take earlier ones.
+    #[test]
+    fn messages_of_an_operation_that_has_begun_are_not_held_back() {
+        let mailbox = Mailbox::default();
+        mailbox.admit(1, tag(0, 4), AHEAD);
+        mailbox.admit(2, tag(0, 5), AHEAD);
+        std::thread::scope(|scope| {
+            let held_back = [tag(0, 5), tag(0, 6)].map(|tag| {
+                let mailbox = &mailbox;
+                scope.spawn(move || mailbox.admit(1, tag, 1))
+            });
+            while mailbox.state.lock().held_back < 2 {
+                std::thread::yield_now();
+            }
+            mailbox.set_wait(Some(Wait::Send { to: 2, tag: tag(0, 5) }));
+            let [begun, later] = held_back;
+            begun.join().unwrap();
+            assert_eq!(mailbox.state.lock().held_back, 1);
+            mailbox.close();
+            later.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn messages_of_earlier_runs_are_dropped() {
+        let mailbox = Mailbox::default();
+        let deliver = |tag| {
+            mailbox.admit(1, tag, 8);
+            assert!(mailbox.deliver(1, tag, vec![0; 8]) && !mailbox.deliver(1, tag, Vec::new()));
+        };
+        deliver(tag(0, 3));
+        deliver(tag(1, 0));
+        assert_eq!(mailbox.take(1, tag(1, 0), Instant::now()), Ok(vec![0; 8]));
+        let state = mailbox.state.lock();
+        assert_eq!((state.messages.len(), state.held[&1]), (0, 0));
+    }
+}

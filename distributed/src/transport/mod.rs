@@ -1,6 +1,8 @@
 //! How bytes get from rank to rank. Everything else is built on [`Transport`].
 
 mod frame;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod local;
 mod mailbox;
 #[cfg(feature = "mpi")]
@@ -15,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use local::local;
 #[cfg(feature = "mpi")]
 pub(crate) use mpi::Mpi;
-pub(crate) use tcp::{TcpAddress, connect};
+pub(crate) use tcp::{Secret, TcpOptions, connect};
 
 use crate::error::{Failure, Operation, Result};
 

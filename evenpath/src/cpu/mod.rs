@@ -31,4 +31,4 @@ pub(crate) use spgemm::{Spgemm, SpgemmArrays, in_pool};
 pub(crate) use spmm::{Dense, DenseMut, spmm};
 pub(crate) use spmv::{SpmvCut, SpmvGroups, SpmvTiles};
 pub(crate) use spmv_transposed::{spmv_transposed, spmv_transposed_pieces};
-pub(crate) use vector::{axpby, divide_elements, dot, multiply_elements};
+pub(crate) use vector::{axpby, divide_elements, dot, multiply_elements, norm2};

@@ -1,5 +1,6 @@
 //! Dense vectors, in chunks that are the same on every machine.
 
+use evenpath_kernels::norm::Magnitude;
 use rayon::prelude::*;
 
 use crate::Value;
@@ -22,6 +23,22 @@ pub(crate) fn multiply_elements<V: Value>(x: &[V], y: &[V], z: &mut [V]) {
 /// Computes the element-wise quotient `z = x / y`.
 pub(crate) fn divide_elements<V: Value>(x: &[V], y: &[V], z: &mut [V]) {
     z.par_iter_mut().zip(x).zip(y).with_min_len(CHUNK).for_each(|((z, &x), &y)| *z = x / y);
+}
+
+/// The Euclidean norm, by inner products of the vector as it is or, where their squares overflow or underflow, of the vector times a
+/// power of two.
+pub(crate) fn norm2<V: Value>(x: &[V]) -> V {
+    let plain = dot(x, x);
+    let scaled_norm = |(scale, inverse): (V, V)| {
+        let square = |sum, &x: &V| sum + (scale * x) * (scale * x);
+        let sums: Vec<V> = x.par_chunks(CHUNK).map(|x| x.iter().fold(V::ZERO, square)).collect();
+        sums.into_iter().fold(V::ZERO, |sum, part| sum + part).sqrt() * inverse
+    };
+    match Magnitude::of(plain) {
+        Magnitude::Ordinary => plain.sqrt(),
+        Magnitude::Large => scaled_norm(V::LARGE),
+        Magnitude::Small => scaled_norm(V::SMALL),
+    }
 }
 
 /// The inner product. Chunks are summed in order, so that rounding is the same in every run.

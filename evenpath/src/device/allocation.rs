@@ -83,6 +83,16 @@ impl Allocation {
         unsafe { self.machine.zero(stream, self.address() + offset, bytes) }
     }
 
+    /// Stores a word at `offset`.
+    ///
+    /// # Safety
+    ///
+    /// The block has it, and its address is a multiple of four.
+    pub(super) unsafe fn store(&self, stream: u32, offset: u64, word: u32) -> Result<(), DeviceError> {
+        // SAFETY: the caller's.
+        unsafe { self.machine.store(stream, self.address() + offset, word) }
+    }
+
     /// Copies `bytes` bytes of `source`, from an offset on, to those from `offset` on.
     ///
     /// # Safety

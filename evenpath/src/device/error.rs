@@ -12,7 +12,7 @@ use std::path::PathBuf;
 /// let refused = device.zeros::<f64>(1000).unwrap_err();
 /// assert!(matches!(refused, DeviceError::MemoryLimit { .. }), "{refused}");
 /// ```
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviceError {
     /// The machine has no NVIDIA driver that the system's loader finds.
@@ -132,6 +132,9 @@ pub enum DeviceError {
         /// Bytes that the device has.
         total: u64,
     },
+    /// The CPU was to be used in a process that was forked from one that had used it: `fork` copies none of the threads.
+    #[error("{}", crate::threads::FORKED)]
+    Forked,
     /// The host has not that much memory left.
     #[error("the host is out of memory: {requested} bytes requested")]
     HostOutOfMemory {
@@ -318,6 +321,8 @@ pub enum DeviceError {
         message: String,
     },
 }
+
+evenpath_simt::debug_as_message!(DeviceError);
 
 /// A version of CUDA or of PTX.
 ///

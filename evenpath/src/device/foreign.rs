@@ -9,7 +9,7 @@ use super::machine::Block;
 use super::order::Access;
 use super::owner::{Foreign, Owner};
 use super::slice::{DeviceSlice, HostRange, Memory, byte_count};
-use super::{Backend, Device, DeviceError, DeviceVec, Stream};
+use super::{Backend, Device, DeviceError, DeviceKind, DeviceVec, Stream};
 
 /// The memory of a [`DeviceVec`] that was [given away](DeviceVec::into_raw_parts).
 pub struct RawParts {
@@ -58,47 +58,35 @@ impl<T: Pod> DeviceVec<T> {
             return Err(DeviceError::Misaligned { address });
         }
         // SAFETY: the caller's.
-        unsafe { Self::from_foreign(device, address, len, release) }
+        let (elements, owner) = unsafe { foreign(device, address, len, release) }?;
+        Ok(Self::of_parts(elements, owner))
     }
 
-    /// [`from_raw_parts`](Self::from_raw_parts) at any address. Unless it is a multiple of sixteen bytes, the vector is used as the
-    /// source of copies alone.
+    /// The elements at an address that need not be a multiple of sixteen bytes, in memory of their own unless it is, or the device is
+    /// the CPU, and they may be written.
     ///
     /// # Errors
     ///
-    /// As there; the address must be a multiple of the elements' alignment.
+    /// As for [`from_raw_parts`](Self::from_raw_parts), and if there is no memory for a copy. The address must be a multiple of the
+    /// elements' alignment.
     ///
     /// # Safety
     ///
     /// As there.
-    pub(crate) unsafe fn from_foreign(
+    pub(crate) unsafe fn import(
         device: &Device,
-        address: u64,
-        len: usize,
+        (address, len): (u64, usize),
+        is_read_only: bool,
         release: impl FnOnce() + Send + 'static,
     ) -> Result<Self, DeviceError> {
-        let bytes = byte_count::<T>(len)?;
-        if !address.is_multiple_of(align_of::<T>() as u64) && len > 0 {
-            return Err(DeviceError::Misaligned { address });
+        // SAFETY: the caller's.
+        let (elements, owner) = unsafe { foreign::<T>(device, address, len, release) }?;
+        let is_aligned = address.is_multiple_of(16) || device.kind() == DeviceKind::Cpu;
+        if is_aligned && !is_read_only {
+            return Ok(Self::of_parts(elements, owner));
         }
-        let release: Release = Box::new(release);
-        let (memory, owner) = match device.backend() {
-            Backend::Machine(machine) if len > 0 => {
-                if let Some(reason) = machine.refuses_address(address)? {
-                    return Err(DeviceError::ForeignMemory { address, device: device.to_string(), reason });
-                }
-                // SAFETY: the caller's.
-                let allocation = unsafe { Allocation::foreign(machine, Block { address, bytes }, release) };
-                (Memory::Machine { allocation, offset: 0, len }, Owner::Device)
-            }
-            _ if len > 0 => {
-                // SAFETY: the caller vouches for the elements, of a type that any bits are valid for.
-                let elements = unsafe { std::slice::from_raw_parts_mut(address as *mut T, len) };
-                (Memory::Host(HostRange::new(elements)), Owner::Foreign(Foreign::new(release)))
-            }
-            _ => (Memory::empty(), Owner::Foreign(Foreign::new(release))),
-        };
-        Ok(Self::of_parts(DeviceSlice::new(device.clone(), memory), owner))
+        let elements: &DeviceSlice<T> = &elements;
+        elements.copied()
     }
 
     /// Gives the memory away. Work of the device that uses it may be under way: others come after it in a stream that waits for the
@@ -110,6 +98,44 @@ impl<T: Pod> DeviceVec<T> {
         let (address, len) = (self.raw_address(), self.len());
         RawParts { address, len, release: Box::new(move || drop(self)) }
     }
+}
+
+/// Elements that somebody else made, with their memory.
+type ForeignParts<T> = (DeviceSlice<T, [(); 0]>, Owner<T>);
+
+/// The elements at an address, a multiple of their alignment.
+///
+/// # Safety
+///
+/// As for [`DeviceVec::from_raw_parts`].
+unsafe fn foreign<T: Pod>(
+    device: &Device,
+    address: u64,
+    len: usize,
+    release: impl FnOnce() + Send + 'static,
+) -> Result<ForeignParts<T>, DeviceError> {
+    let bytes = byte_count::<T>(len)?;
+    if !address.is_multiple_of(align_of::<T>() as u64) && len > 0 {
+        return Err(DeviceError::Misaligned { address });
+    }
+    let release: Release = Box::new(release);
+    let (memory, owner) = match device.backend() {
+        Backend::Machine(machine) if len > 0 => {
+            if let Some(reason) = machine.refuses_address(address)? {
+                return Err(DeviceError::ForeignMemory { address, device: device.to_string(), reason });
+            }
+            // SAFETY: the caller's.
+            let allocation = unsafe { Allocation::foreign(machine, Block { address, bytes }, release) };
+            (Memory::Machine { allocation, offset: 0, len }, Owner::Device)
+        }
+        _ if len > 0 => {
+            // SAFETY: the caller vouches for the elements, of a type that any bits are valid for.
+            let elements = unsafe { std::slice::from_raw_parts_mut(address as *mut T, len) };
+            (Memory::Host(HostRange::new(elements)), Owner::Foreign(Foreign::new(release)))
+        }
+        _ => (Memory::empty(), Owner::Foreign(Foreign::new(release))),
+    };
+    Ok((DeviceSlice::new(device.clone(), memory), owner))
 }
 
 impl<T: Pod> DeviceSlice<T> {

@@ -10,7 +10,9 @@ use super::{Backend, Device, DeviceError};
 /// which takes the host a few microseconds whatever the graph holds.
 ///
 /// [`Device::capture`] makes it from a state, such as the vectors of an iterative method, and a function of it. What the function asks
-/// of the device is noted: launches, copies within the device, and memory set to zero. Memory that it allocates stays the graph's.
+/// of the device is noted: launches, copies within the device, and memory set to zero. Nothing else changes, so plans and matrices are as
+/// before until the graph is launched. Memory that the function uses and allocates stays the graph's, and counts as in use until the
+/// graph is dropped.
 /// [`launch`](Self::launch) does it all, in the same order, to the same vectors, with the same scalars. So the function may not
 /// depend on results: copies from and to the host, and everything else that waits for the device, are refused while capturing
 /// ([`DeviceError::Capture`]), with the reason. It should write to the vectors of the state, and not replace them: on the CPU the
@@ -203,6 +205,7 @@ impl Captured {
                     }
                     &Node::Zero { address, bytes } => machine.zero(stream, address, bytes),
                     &Node::Copy { from, to, bytes } => machine.copy(stream, from, to, bytes),
+                    &Node::Store { address, word } => machine.store(stream, address, word),
                 }
             }?;
         }

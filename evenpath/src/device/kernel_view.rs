@@ -2,7 +2,7 @@
 //! keeps the memory of each.
 
 use bytemuck::Pod;
-use evenpath_simt::{Element, Global, GlobalMut};
+use evenpath_simt::{Aligned16, Element, Global, GlobalMut};
 
 use super::slice::{DeviceSlice, Memory};
 
@@ -17,6 +17,18 @@ impl<T: Pod + Element> DeviceSlice<T> {
     #[doc(hidden)]
     pub fn as_global_mut(&mut self) -> GlobalMut<T> {
         self.as_global_mut_of()
+    }
+
+    /// [`as_global`](Self::as_global) for kernels that load several elements at once; `None` unless the first one is at a multiple of
+    /// 16 bytes.
+    pub(crate) fn aligned(&self) -> Option<Global<T, Aligned16>> {
+        self.as_global().aligned()
+    }
+
+    /// [`as_global_mut`](Self::as_global_mut) for kernels that store several elements at once; `None` as for
+    /// [`aligned`](Self::aligned).
+    pub(crate) fn aligned_mut(&mut self) -> Option<GlobalMut<T, Aligned16>> {
+        self.as_global_mut().aligned()
     }
 
     /// The elements for a kernel that declares them as output and does not write them.
@@ -37,6 +49,21 @@ impl<T: Pod> DeviceSlice<T> {
     pub(crate) fn as_global_mut_of<E: Element>(&mut self) -> GlobalMut<E> {
         self.keep(true);
         GlobalMut::from_device(self.address(), self.len_of::<E>())
+    }
+
+    /// [`as_global_of`](Self::as_global_of) for kernels that load several elements at once, where each `T` is at a multiple of 16 bytes.
+    pub(crate) fn as_aligned_of<E: Element>(&self) -> Global<E, Aligned16> {
+        const { assert!(align_of::<T>().is_multiple_of(16)) };
+        self.keep(false);
+        Global::from_aligned_device(self.address(), self.len_of::<E>())
+    }
+
+    /// [`as_global_mut_of`](Self::as_global_mut_of) for kernels that store several elements at once, as
+    /// [`as_aligned_of`](Self::as_aligned_of).
+    pub(crate) fn as_aligned_mut_of<E: Element>(&mut self) -> GlobalMut<E, Aligned16> {
+        const { assert!(align_of::<T>().is_multiple_of(16)) };
+        self.keep(true);
+        GlobalMut::from_aligned_device(self.address(), self.len_of::<E>())
     }
 
     /// Elements of another type that have room in the bytes.
@@ -60,11 +87,6 @@ pub(crate) fn read_only<T: Element>(view: GlobalMut<T>) -> Global<T> {
 /// The first `len` elements of an output, or all if there are no more.
 pub(crate) fn prefix<T: Element>(view: GlobalMut<T>, len: usize) -> GlobalMut<T> {
     GlobalMut::from_device(view.address(), view.len().min(len as u64))
-}
-
-/// An output as elements of another type, as many as have room in its bytes.
-pub(crate) fn reinterpret<T: Element, E: Element>(view: GlobalMut<T>) -> GlobalMut<E> {
-    GlobalMut::from_device(view.address(), view.len() * T::SIZE as u64 / E::SIZE as u64)
 }
 
 /// An input that a kernel does not read.

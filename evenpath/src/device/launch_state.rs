@@ -123,3 +123,44 @@ impl LaunchState {
         Ok(numbers)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+    use super::*;
+    use crate::device::SimulatedOptions;
+
+    /// Counts how often it is emptied.
+    struct Counting(Arc<AtomicU32>);
+
+    impl Mailbox for Counting {
+        fn address(&self) -> u64 {
+            0
+        }
+
+        fn empty(&mut self) -> Result<(), DeviceError> {
+            self.0.fetch_add(1, Relaxed);
+            Ok(())
+        }
+
+        fn wait(&mut self, _: u32, _: &mut [u64]) -> Result<(), DeviceError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_mailbox_is_emptied_for_every_launch() {
+        let device = Device::simulated(SimulatedOptions::default());
+        let emptied = Arc::new(AtomicU32::new(0));
+        let mut state = device.launch_state(4).expect("memory");
+        state.mailbox = Some(Box::new(Counting(Arc::clone(&emptied))));
+        state.finish::<1>().expect("no launch");
+        for launches in 1..4 {
+            let state = device.launch_state(4).expect("memory");
+            assert!(state.mailbox.is_some(), "the state is kept");
+            assert_eq!(emptied.load(Relaxed), launches);
+            state.finish::<1>().expect("no launch");
+        }
+    }
+}

@@ -111,6 +111,9 @@ pub(crate) trait Machine: Send + Sync {
     /// Sets bytes to zero.
     unsafe fn zero(&self, stream: u32, address: u64, bytes: u64) -> Result<(), DeviceError>;
 
+    /// Stores a word at an address that is a multiple of four. Does not wait for it.
+    unsafe fn store(&self, stream: u32, address: u64, word: u32) -> Result<(), DeviceError>;
+
     /// Copies within the machine; the ranges do not overlap.
     unsafe fn copy(&self, stream: u32, from: u64, to: u64, bytes: u64) -> Result<(), DeviceError>;
 

@@ -65,7 +65,7 @@ pub use evenpath_simt::host::{BlockOrder, MemoryOrder, SimulatedOptions};
 pub use event::Event;
 pub use foreign::RawParts;
 pub use graph::Graph;
-pub(crate) use kernel_view::{no_input, no_output, prefix, read_only, reinterpret};
+pub(crate) use kernel_view::{no_input, no_output, prefix, read_only};
 pub(crate) use launch::{Launch, Launcher, MAX_GRID, instance, variant};
 pub use pinned::PinnedVec;
 pub(crate) use prepare::Kernels;
@@ -182,7 +182,7 @@ impl DeviceProperties {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeviceMemory {
-    /// Bytes that live buffers of this device object hold.
+    /// Bytes that live buffers of this device object hold, and that its graphs keep.
     pub in_use: u64,
     /// The most that they held at once, since the device was made or [`Device::reset_peak_memory`].
     pub peak: u64,
@@ -455,7 +455,15 @@ impl Device {
 
     /// An error naming both unless the two are the same device.
     pub(crate) fn check_same(&self, other: &Self) -> Result<(), DeviceError> {
-        if self.is_same(other) { Ok(()) } else { Err(self.different_from(other)) }
+        if self.is_same(other) { self.check_threads() } else { Err(self.different_from(other)) }
+    }
+
+    /// An error if this is the CPU, in a process that was forked from one that had used it.
+    pub(crate) fn check_threads(&self) -> Result<(), DeviceError> {
+        match self.backend() {
+            Backend::Cpu if !crate::threads::have_started_here() => Err(DeviceError::Forked),
+            _ => Ok(()),
+        }
     }
 
     fn different_from(&self, other: &Self) -> DeviceError {

@@ -11,6 +11,7 @@ pub(crate) enum Node {
     Launch { kernel: &'static KernelInfo, grid: u32, shared: SharedMemory, arguments: Vec<Argument> },
     Zero { address: u64, bytes: u64 },
     Copy { from: u64, to: u64, bytes: u64 },
+    Store { address: u64, word: u32 },
 }
 
 impl Node {
@@ -20,6 +21,7 @@ impl Node {
             Self::Launch { kernel, .. } => kernel.name,
             Self::Zero { .. } => "a fill with zeros",
             Self::Copy { .. } => "a copy",
+            Self::Store { .. } => "a store of a number",
         }
     }
 
@@ -29,6 +31,7 @@ impl Node {
             Self::Launch { kernel, arguments, .. } => Access::of_launch(kernel, arguments),
             &Self::Zero { address, bytes } => vec![Access::write(address, bytes)],
             &Self::Copy { from, to, bytes } => Access::copy(from, to, bytes).into(),
+            &Self::Store { address, .. } => vec![Access::write(address, 4)],
         }
     }
 }

@@ -60,9 +60,12 @@ impl Drop for Kept {
     }
 }
 
+/// The graph that a thread captures, of the device object of a number.
+type Recordings = RefCell<Option<(u64, Recording)>>;
+
 thread_local! {
-    /// The graph that this thread captures, of the device object of a number.
-    static RECORDING: RefCell<Option<(u64, Recording)>> = const { RefCell::new(None) };
+    /// Gone where other thread-locals are destroyed after it: then the thread captures nothing.
+    static RECORDING: Recordings = const { RefCell::new(None) };
 }
 
 /// Ends a recording when it is dropped, also by a panic.
@@ -70,7 +73,8 @@ struct Guard;
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        RECORDING.take();
+        // Where there is no recording any more, there is nothing to end.
+        let _ = RECORDING.try_with(RefCell::take);
     }
 }
 
@@ -81,20 +85,34 @@ impl Device {
         body: impl FnOnce() -> Result<(), E>,
     ) -> Result<Recording, E> {
         let number = self.shared.number;
-        if RECORDING.with_borrow(Option::is_some) {
-            let reason = "another graph is being captured by this thread";
+        let begun = RECORDING.try_with(|recording| {
+            let mut recording = recording.borrow_mut();
+            let is_free = recording.is_none();
+            if is_free {
+                *recording = Some((number, Recording::default()));
+            }
+            is_free
+        });
+        let reason = match begun {
+            Ok(true) => None,
+            Ok(false) => Some("another graph is being captured by this thread"),
+            Err(_) => Some("the thread is ending"),
+        };
+        if let Some(reason) = reason {
             return Err(DeviceError::Capture { device: self.to_string(), reason }.into());
         }
-        RECORDING.set(Some((number, Recording::default())));
         let _guard = Guard;
         body()?;
-        Ok(RECORDING.take().map(|(_, recording)| recording).unwrap_or_default())
+        let recording = RECORDING.try_with(RefCell::take).ok().flatten();
+        Ok(recording.map(|(_, recording)| recording).unwrap_or_default())
     }
 
     /// Whether this thread captures a graph of the device.
     pub(crate) fn is_recording(&self) -> bool {
         let number = self.shared.number;
-        RECORDING.with_borrow(|recording| recording.as_ref().is_some_and(|(device, _)| *device == number))
+        let is_ours =
+            |recording: &Recordings| matches!(&*recording.borrow(), Some((device, _)) if *device == number);
+        RECORDING.try_with(is_ours).unwrap_or(false)
     }
 
     /// Sets the `bytes` bytes of memory from `offset` on to zero, or notes it.
@@ -114,6 +132,25 @@ impl Device {
         }
         // SAFETY: the caller's.
         unsafe { memory.zero(self.stream_number(), offset, bytes) }
+    }
+
+    /// Stores a word at `offset`, a multiple of four, or notes it.
+    ///
+    /// # Safety
+    ///
+    /// The memory has it, and is this device's.
+    pub(super) unsafe fn store_word(
+        &self,
+        memory: &Arc<Allocation>,
+        offset: u64,
+        word: u32,
+    ) -> Result<(), DeviceError> {
+        self.keep(memory, true);
+        if self.records(|| Node::Store { address: memory.address() + offset, word }) {
+            return Ok(());
+        }
+        // SAFETY: the caller's.
+        unsafe { memory.store(self.stream_number(), offset, word) }
     }
 
     /// Copies the `bytes` bytes of `source` from an offset on to those of `memory` from an offset on, or notes it.
@@ -158,10 +195,11 @@ impl Device {
 
     fn with_recording<R>(&self, body: impl FnOnce(&mut Recording) -> R) -> Option<R> {
         let number = self.shared.number;
-        RECORDING.with_borrow_mut(|recording| match recording {
+        let with = |recording: &Recordings| match &mut *recording.borrow_mut() {
             Some((device, recording)) if *device == number => Some(body(recording)),
             _ => None,
-        })
+        };
+        RECORDING.try_with(with).ok().flatten()
     }
 
     /// An error if this thread captures a graph of the device: `reason` says what a graph has not.

@@ -3,6 +3,7 @@
 mod transfer;
 
 use std::collections::HashMap;
+use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -46,7 +47,7 @@ pub(super) struct Simulated {
     /// Calls that a GPU's host would have waited in.
     waits: Arc<AtomicU64>,
     /// Copies to the host that it has not waited for.
-    landings: Landings,
+    landings: Arc<Landings>,
     /// A planted mistake: streams do not wait for each other.
     #[cfg(test)]
     pub(super) ignores_waits: std::sync::atomic::AtomicBool,
@@ -83,7 +84,7 @@ impl Simulated {
             fault: OnceLock::new(),
             until_failure: AtomicU64::new(0),
             waits: Arc::default(),
-            landings: Landings::default(),
+            landings: Arc::default(),
         }
     }
 
@@ -156,14 +157,35 @@ impl Machine for Simulated {
     }
 
     fn take_stream(&self, _is_urgent: bool) -> Result<u32, DeviceError> {
-        let mut streams = self.begin()?;
-        streams.order.get_or_insert_default();
-        Ok(streams.free.pop().unwrap_or_else(|| {
-            streams.count += 1;
-            // The stream begins now, after everything before.
-            self.gpu.stream(streams.count);
-            streams.count
-        }))
+        let mut guard = self.begin()?;
+        let Streams { order, count, free } = &mut *guard;
+        let number = free.pop().unwrap_or_else(|| {
+            *count += 1;
+            *count
+        });
+        let (order, own) = (order.get_or_insert_default(), self.gpu.stream(number));
+        for other in (0..=*count).filter(|&other| other != number) {
+            let operations = self.gpu.stream(other).operations();
+            own.wait_for(other, operations);
+            order.waited(number, Step { stream: other, number: operations });
+        }
+        Ok(number)
+    }
+
+    fn put_foreign(
+        &self,
+        stream: u32,
+        accesses: &[Access],
+        put: &mut dyn FnMut(*mut c_void),
+    ) -> Result<(), DeviceError> {
+        let (_guard, stream) = self.begin_in(stream, || accesses)?;
+        let ranges = |is_write| {
+            let chosen = accesses.iter().filter(|access| access.is_write == is_write);
+            chosen.map(|access| access.range.clone()).collect::<Vec<_>>()
+        };
+        stream.touch(&ranges(false), &ranges(true)).map_err(refused)?;
+        put(std::ptr::null_mut());
+        Ok(())
     }
 
     fn give_back_stream(&self, stream: u32) {
@@ -215,6 +237,11 @@ impl Machine for Simulated {
     unsafe fn zero(&self, stream: u32, address: u64, bytes: u64) -> Result<(), DeviceError> {
         let (_guard, stream) = self.begin_in(stream, || [Access::write(address, bytes)])?;
         stream.fill(address, bytes, 0).map_err(refused)
+    }
+
+    unsafe fn store(&self, stream: u32, address: u64, word: u32) -> Result<(), DeviceError> {
+        let (_guard, stream) = self.begin_in(stream, || [Access::write(address, 4)])?;
+        stream.write(address, &word.to_ne_bytes()).map_err(refused)
     }
 
     unsafe fn copy(&self, stream: u32, from: u64, to: u64, bytes: u64) -> Result<(), DeviceError> {

@@ -235,6 +235,32 @@ impl<T: Pod> DeviceSlice<T> {
         Ok(())
     }
 
+    /// Sets the first element, of whole words. Does not wait for it, unlike [`copy_from_slice`](Self::copy_from_slice), and can be
+    /// captured.
+    ///
+    /// # Errors
+    ///
+    /// If there are no elements, or the device was lost.
+    pub(crate) fn set_first(&mut self, value: T) -> Result<(), DeviceError> {
+        const { assert!(size_of::<T>().is_multiple_of(4) && align_of::<T>() >= 4) };
+        if self.is_empty() {
+            return Err(DeviceError::OutOfBounds { index: 0, len: 0 });
+        }
+        match &mut self.memory {
+            Memory::Host(own) => own.get_mut()[0] = value,
+            Memory::Machine { allocation, offset, .. } => {
+                let (words, _) = bytemuck::bytes_of(&value).as_chunks();
+                for (at, &word) in (0..).zip(words) {
+                    // SAFETY: the word is one of the first element's, whose address is a multiple of its alignment.
+                    unsafe {
+                        self.device.store_word(allocation, *offset + 4 * at, u32::from_ne_bytes(word))
+                    }?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Replaces all elements by as many others on the same device.
     ///
     /// # Errors
@@ -272,11 +298,6 @@ impl<T: Pod> DeviceSlice<T> {
             Memory::Host(values) => Some(values.get_mut()),
             Memory::Machine { .. } => None,
         }
-    }
-
-    /// Whether the first element is at a multiple of sixteen bytes, as that of every allocation is.
-    pub(crate) fn is_aligned(&self) -> bool {
-        self.address().is_multiple_of(16)
     }
 
     /// Whether a graph writes to the memory: then the elements may change while they are borrowed.

@@ -1,6 +1,6 @@
 //! Streams: what a device may do side by side.
 
-use std::cell::RefCell;
+use std::cell::Cell;
 
 use super::{Backend, Device, DeviceError};
 
@@ -38,22 +38,28 @@ pub struct Stream {
 }
 
 thread_local! {
-    /// The scopes that this thread is in: the number of the device object, and that of the stream.
-    static SCOPES: RefCell<Vec<(u64, u32)>> = const { RefCell::new(Vec::new()) };
+    /// The innermost scope that this thread is in, or null. A pointer has no destructor, so it is there until the thread ends, also for
+    /// the destructors of other thread-locals.
+    static INNERMOST: Cell<*const Scope> = const { Cell::new(std::ptr::null()) };
 }
 
-/// Ends a scope when it is dropped, also by a panic.
-struct Scope;
+/// A scope, which lies in the stack frame of [`Stream::scope`]. Ends when it is dropped, also by a panic.
+struct Scope {
+    /// The number of the device object.
+    device: u64,
+    stream: u32,
+    outer: *const Scope,
+}
 
 impl Drop for Scope {
     fn drop(&mut self) {
-        SCOPES.with_borrow_mut(Vec::pop);
+        INNERMOST.set(self.outer);
     }
 }
 
 impl Device {
-    /// A stream of its own beside the one that the device begins with. What was asked of the device before comes before what is asked
-    /// of the stream. When it is dropped, what was asked of it still happens.
+    /// A stream of its own beside the one that the device begins with. What was asked of the device before, in whatever stream, comes
+    /// before what is asked of this one. When it is dropped, what was asked of it still happens.
     ///
     /// # Errors
     ///
@@ -84,9 +90,15 @@ impl Device {
     /// The stream that the calling thread puts work on.
     pub(super) fn stream_number(&self) -> u32 {
         let number = self.shared.number;
-        SCOPES.with_borrow(|scopes| {
-            scopes.iter().rev().find(|&&(device, _)| device == number).map_or(0, |&(_, stream)| stream)
-        })
+        let mut innermost = INNERMOST.get();
+        // SAFETY: each scope is in a frame below this one, and takes itself out before it ends.
+        while let Some(scope) = unsafe { innermost.as_ref() } {
+            if scope.device == number {
+                return scope.stream;
+            }
+            innermost = scope.outer;
+        }
+        0
     }
 }
 
@@ -104,8 +116,9 @@ impl Stream {
     /// Runs `body`. What it asks of the device in this thread is put on the stream; what it asks of other devices, or in other threads,
     /// is not. Scopes of several streams may lie within each other: the innermost of a device counts.
     pub fn scope<R>(&self, body: impl FnOnce() -> R) -> R {
-        SCOPES.with_borrow_mut(|scopes| scopes.push((self.device.shared.number, self.number)));
-        let _scope = Scope;
+        let (device, stream) = (self.device.shared.number, self.number);
+        let scope = Scope { device, stream, outer: INNERMOST.get() };
+        INNERMOST.set(&raw const scope);
         body()
     }
 

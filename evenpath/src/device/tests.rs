@@ -153,7 +153,9 @@ fn the_memory_limit_refuses_with_numbers() {
             DeviceError::MemoryLimit { requested: 204, in_use: 800, limit: 1_000, .. } => {}
             other => panic!("{other}"),
         }
+        assert!(device.zeros::<u8>(201).is_err(), "a byte more than there is");
         let exactly = device.zeros::<u32>(50).unwrap();
+        assert!(device.zeros::<u8>(1).is_err());
         drop((x, exactly));
         assert_eq!(device.memory().unwrap().in_use, 0);
         device.set_memory_limit(None);
@@ -396,6 +398,45 @@ fn a_missing_wait_between_streams_is_reported() {
     x.device().synchronize().unwrap();
     let text = stream.scope(|| x.get(0)).unwrap_err().to_string();
     assert!(text.contains("stream 1 reads what stream 0 writes"), "{text}");
+}
+
+#[test]
+fn a_new_stream_comes_after_all_that_was_asked_before() {
+    // Whatever the memory: what streams have to wait for because of it, they do not.
+    let device = without_waits();
+    let (mut streams, mut kept) = (vec![device.stream().unwrap()], Vec::new());
+    for round in 0..4 {
+        let x = streams[streams.len() - 1].scope(|| device.upload(&[1_u32; 64])).unwrap();
+        if round == 2 {
+            // The next is one that was given back.
+            streams.remove(0);
+        }
+        let stream = device.stream().unwrap();
+        assert_eq!(stream.scope(|| x.get(0)).unwrap(), 1, "round {round}");
+        streams.push(stream);
+        kept.push(x);
+    }
+}
+
+#[test]
+fn work_of_others_is_ordered() {
+    for (device, is_ordered) in [(simulated(), true), (without_waits(), false)] {
+        let stream = device.stream().unwrap();
+        let (x, mut y) = (device.upload(&[1_u32; 64]).unwrap(), device.zeros::<u32>(64).unwrap());
+        let put = |reads: &[&DeviceSlice<u32>], writes: &mut [&mut DeviceSlice<u32>]| {
+            // SAFETY: nothing is put there.
+            unsafe { device.put_foreign(reads, writes, |_| ()) }
+        };
+        assert_eq!(stream.scope(|| put(&[&x], &mut [])).is_ok(), is_ordered, "what was written is read");
+        assert_eq!(
+            stream.scope(|| put(&[], &mut [&mut y])).is_ok(),
+            is_ordered,
+            "what was written is written"
+        );
+        let z = stream.scope(|| device.zeros::<u32>(64)).unwrap();
+        assert!(stream.scope(|| put(&[&z], &mut [])).is_ok(), "in the same stream");
+        assert_eq!(put(&[&z], &mut []).is_ok(), is_ordered, "what another stream wrote is read");
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 use bytemuck::Pod;
+use evenpath_simt::{Aligned16, Element, Global, GlobalMut};
 
 use super::allocation::Allocation;
 use super::memory_limit::Reservation;
@@ -47,6 +48,7 @@ impl Device {
     ///
     /// As for [`upload`](Self::upload).
     pub fn uninitialized<T: Pod>(&self, len: usize) -> Result<DeviceVec<T>, DeviceError> {
+        self.check_threads()?;
         let bytes = byte_count::<T>(len)?;
         let reservation = Reservation::new(self, bytes)?;
         let (memory, owner) = match self.backend() {
@@ -138,6 +140,23 @@ impl<T: Pod> DeviceVec<T> {
             (Memory::Host(_), Owner::Host { counted, .. }) => counted.bytes(),
             (Memory::Host(_), Owner::Device | Owner::Foreign(_)) => 0,
         }
+    }
+}
+
+impl<T: Pod + Element> DeviceVec<T> {
+    /// [`as_global`](DeviceSlice::as_global) for kernels that load several elements at once.
+    #[doc(hidden)]
+    pub fn as_aligned(&self) -> Global<T, Aligned16> {
+        // Whoever makes a vector gives it memory that begins at a multiple of 16 bytes.
+        let view = self.as_global();
+        Global::from_aligned_device(view.address(), view.len())
+    }
+
+    /// [`as_global_mut`](DeviceSlice::as_global_mut) for kernels that store several elements at once.
+    #[doc(hidden)]
+    pub fn as_aligned_mut(&mut self) -> GlobalMut<T, Aligned16> {
+        let view = self.as_global_mut();
+        GlobalMut::from_aligned_device(view.address(), view.len())
     }
 }
 

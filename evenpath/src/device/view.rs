@@ -23,8 +23,8 @@ pub struct DeviceViewMut<'a, T: Pod> {
 impl<T: Pod> DeviceSlice<T> {
     /// The elements in a range of indices, as an operand. Nothing is copied.
     ///
-    /// Operations that read sixteen bytes at once, such as sorts and scans, copy a part that begins elsewhere than at a multiple of
-    /// sixteen bytes first.
+    /// Operations whose kernels access sixteen bytes at once, such as sorts, scans, merges and SpMV by windows, copy an operand that
+    /// does not begin at a multiple of sixteen bytes, in every run.
     ///
     /// # Errors
     ///

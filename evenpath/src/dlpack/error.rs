@@ -3,7 +3,7 @@ use crate::device::DeviceError;
 use crate::matrix::MatrixError;
 
 /// Why a tensor was not made or taken.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum DlpackError {
     /// The tensor is of a version of DLPack that is not known here.
@@ -66,6 +66,8 @@ pub enum DlpackError {
     #[error(transparent)]
     Matrix(#[from] MatrixError),
 }
+
+evenpath_simt::debug_as_message!(DlpackError);
 
 fn name(DLDataType { code, bits, lanes }: DLDataType) -> String {
     let kind = match code {

@@ -90,10 +90,6 @@ impl Tensor {
         let &DLTensor { data, byte_offset, .. } = self.managed.tensor();
         let (address, is_read_only) = (data as u64 + byte_offset, self.managed.is_read_only());
         // SAFETY: whoever made the tensor vouches for its memory, which is given back with it.
-        let own = unsafe { DeviceVec::from_foreign(device, address, len, move || drop(self)) }?;
-        if own.is_aligned() && !is_read_only {
-            return Ok(own);
-        }
-        Ok(own.copied()?)
+        Ok(unsafe { DeviceVec::import(device, (address, len), is_read_only, move || drop(self)) }?)
     }
 }

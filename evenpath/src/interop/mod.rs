@@ -12,6 +12,8 @@ mod nalgebra;
 mod ndarray;
 #[cfg(feature = "serde")]
 mod serde;
+#[cfg(feature = "serde")]
+mod serde_values;
 #[cfg(feature = "sprs")]
 mod sprs;
 

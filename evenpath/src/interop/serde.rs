@@ -1,11 +1,12 @@
 //! Formats are serialized as their arrays. Deserialization makes the checks of `try_new` and reports the same
-//! errors.
+//! errors. NaN and infinities come back from text formats too, which may lack them.
 
 use std::borrow::Cow;
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::serde_values::{Values, serialize_scale};
 use crate::{Coo, Csr, Ell, HiSparse, Hyb, Offset, RowOrder, SlicedEll, Storage, Value};
 
 /// An array, borrowed for writing, owned after reading.
@@ -13,12 +14,12 @@ type Array<'a, T> = Cow<'a, [T]>;
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "Csr")]
-struct CsrArrays<'a, V: Clone, O: Clone> {
+struct CsrArrays<'a, V: Storage, O: Clone> {
     rows: usize,
     cols: usize,
     row_offsets: Array<'a, O>,
     column_indices: Array<'a, u32>,
-    values: Array<'a, V>,
+    values: Values<'a, V>,
 }
 
 impl<V: Storage + Serialize, O: Offset + Serialize> Serialize for Csr<V, O> {
@@ -45,12 +46,12 @@ impl<'de, V: Storage + Deserialize<'de>, O: Offset + Deserialize<'de>> Deseriali
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "Coo")]
-struct CooArrays<'a, V: Clone> {
+struct CooArrays<'a, V: Storage> {
     rows: usize,
     cols: usize,
     row_indices: Array<'a, u32>,
     column_indices: Array<'a, u32>,
-    values: Array<'a, V>,
+    values: Values<'a, V>,
 }
 
 impl<V: Value + Serialize> Serialize for Coo<V> {
@@ -77,12 +78,12 @@ impl<'de, V: Value + Deserialize<'de>> Deserialize<'de> for Coo<V> {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "Ell")]
-struct EllArrays<'a, V: Clone> {
+struct EllArrays<'a, V: Storage> {
     rows: usize,
     cols: usize,
     width: usize,
     column_indices: Array<'a, u32>,
-    values: Array<'a, V>,
+    values: Values<'a, V>,
 }
 
 impl<V: Value + Serialize> Serialize for Ell<V> {
@@ -108,13 +109,13 @@ impl<'de, V: Value + Deserialize<'de>> Deserialize<'de> for Ell<V> {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "SlicedEll")]
-struct SlicedEllArrays<'a, V: Clone> {
+struct SlicedEllArrays<'a, V: Storage> {
     rows: usize,
     cols: usize,
     slice_height: u32,
     slice_offsets: Array<'a, u64>,
     column_indices: Array<'a, u32>,
-    values: Array<'a, V>,
+    values: Values<'a, V>,
     row_order: Option<Array<'a, u32>>,
 }
 
@@ -180,14 +181,15 @@ impl<'de, V: Value + Deserialize<'de>> Deserialize<'de> for Hyb<V> {
 /// The pool is written as it is in memory; see `docs/hisparse.md`. Reading has the limit on entries of
 /// [`HiSparse::try_from_pool`].
 #[derive(Serialize, Deserialize)]
-#[serde(rename = "HiSparse")]
-struct HiSparseParts<'a, V> {
+#[serde(rename = "HiSparse", bound(serialize = "V: Serialize"))]
+struct HiSparseParts<'a, V: Storage> {
     rows: usize,
     cols: usize,
     node_size: usize,
     pool: Array<'a, u8>,
     root_reference: u32,
     is_transposed: bool,
+    #[serde(serialize_with = "serialize_scale")]
     scale: V,
 }
 

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rayon::prelude::*;
 
 use super::cursor::{Cursor, line_at};
+use super::header::array_entries;
 use super::options::{Progress, ReadOptions, Stage};
-use super::{Field, MatrixMarketError, MatrixMarketErrorKind as Kind, MatrixMarketHeader};
+use super::{Field, Format, MatrixMarketError, MatrixMarketErrorKind as Kind, MatrixMarketHeader, Symmetry};
 use crate::{MatrixError, Value};
 
 /// Bytes per task, rounded up to the end of a line.
@@ -162,10 +163,22 @@ impl Body<'_> {
             return Err(MatrixMarketError::at_line(line, Kind::Truncated { expected, found }));
         }
         if found as u128 > expected {
+            if self.lists_skew_diagonal(found) {
+                return Err(Kind::SkewArrayDiagonal { expected, found }.into());
+            }
             let line = self.line_of_entry(expected as usize);
             return Err(MatrixMarketError::at_line(line, Kind::TooManyEntries { expected }));
         }
         Ok(())
+    }
+}
+
+impl Body<'_> {
+    /// Whether an array file of a skew-symmetric matrix has as many values as with the diagonal.
+    fn lists_skew_diagonal(&self, found: usize) -> bool {
+        let MatrixMarketHeader { format, symmetry, rows, cols, .. } = *self.header;
+        let with_diagonal = array_entries(Symmetry::Symmetric, rows, cols);
+        format == Format::Array && symmetry == Symmetry::SkewSymmetric && found as u128 == with_diagonal
     }
 }
 

@@ -1,5 +1,7 @@
 //! A cursor over the text, and the tokens that it parses.
 
+use std::borrow::Cow;
+
 use super::MatrixMarketErrorKind as Kind;
 use super::error::quote;
 use crate::Value;
@@ -10,6 +12,9 @@ pub(super) struct Cursor<'a> {
     text: &'a [u8],
     at: usize,
 }
+
+/// U+FEFF in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// White space within a line. Includes carriage returns, so that both kinds of line ends work.
 fn is_blank(byte: u8) -> bool {
@@ -40,6 +45,13 @@ impl<'a> Cursor<'a> {
     fn skip_blanks(&mut self) {
         while self.peek().is_some_and(is_blank) {
             self.at += 1;
+        }
+    }
+
+    /// Moves past the byte order mark with which some editors begin a file.
+    pub(super) fn skip_byte_order_mark(&mut self) {
+        if self.text[self.at..].starts_with(BYTE_ORDER_MARK) {
+            self.at += BYTE_ORDER_MARK.len();
         }
     }
 
@@ -87,10 +99,10 @@ impl<'a> Cursor<'a> {
         Kind::Expected { expected, found: quote(self.clone().word()) }
     }
 
-    /// Whether a token may end here.
+    /// Whether a token may end before the byte at `position`.
     #[inline]
-    fn at_token_end(&self) -> bool {
-        self.peek().is_none_or(|byte| is_blank(byte) || byte == b'\n')
+    fn is_token_end(&self, position: usize) -> bool {
+        self.text.get(position).is_none_or(|&byte| is_blank(byte) || byte == b'\n')
     }
 
     /// Parses an unsigned number; saturates beyond 64 bits.
@@ -103,7 +115,7 @@ impl<'a> Cursor<'a> {
             value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
             self.at += 1;
         }
-        if self.at == start || !self.at_token_end() {
+        if self.at == start || !self.is_token_end(self.at) {
             return Err(self.unexpected(start, expected));
         }
         // 19 digits always fit.
@@ -154,25 +166,27 @@ impl<'a> Cursor<'a> {
         self.skip_blanks();
         let start = self.at;
         match V::parse_prefix(&self.text[start..]) {
-            Some((value, len)) if value.is_finite() => {
+            Some((value, len)) if value.is_finite() && self.is_token_end(start + len) => {
                 self.at += len;
-                if self.at_token_end() { Ok(value) } else { Err(self.unexpected(start, "a number")) }
+                Ok(value)
             }
-            _ => self.real_not_finite(),
+            _ => self.real_unusual(),
         }
     }
 
-    /// Parses an infinity or NaN, or returns the error for an invalid number.
+    /// Parses an infinity, NaN or a number with a Fortran exponent, or returns the error for an invalid number.
     #[cold]
-    fn real_not_finite<V: Value>(&mut self) -> Result<V, Kind> {
+    fn real_unusual<V: Value>(&mut self) -> Result<V, Kind> {
         let start = self.at;
         let word = self.word();
-        match V::parse_prefix(word) {
-            // Accepts `inf` and `nan`, but not digits that overflow to infinity.
-            Some((_, len)) if len == word.len() && word.iter().any(u8::is_ascii_digit) => {
+        match V::parse_prefix(&with_e(word)) {
+            Some((value, len)) if len == word.len() => {
+                // Accepts `inf` and `nan`, but not digits that overflow to infinity.
+                if value.is_finite() || !word.iter().any(u8::is_ascii_digit) {
+                    return Ok(value);
+                }
                 Err(Kind::ValueOverflow { found: quote(word), value: V::NAME })
             }
-            Some((value, len)) if len == word.len() => Ok(value),
             _ => Err(self.unexpected(start, "a number")),
         }
     }
@@ -214,8 +228,19 @@ impl<'a> Cursor<'a> {
         self.skip_blanks();
         match self.peek() {
             None | Some(b'\n') => Ok(()),
-            Some(_) => Err(self.unexpected(self.at, "the end of the line")),
+            Some(_) => Err(self.trailing()),
         }
+    }
+
+    /// The error for a token where the line should end.
+    #[cold]
+    fn trailing(&mut self) -> Kind {
+        let before = &self.text[..self.at];
+        let blanks = before.iter().rev().take_while(|&&byte| is_blank(byte));
+        if blanks.copied().any(|byte| byte == b'\r') {
+            return Kind::CarriageReturn;
+        }
+        self.unexpected(self.at, "the end of the line")
     }
 }
 
@@ -230,6 +255,19 @@ impl Cursor<'_> {
 /// The line of the byte at `position`, counted from 1.
 pub(super) fn line_at(text: &[u8], position: usize) -> usize {
     1 + memchr::memchr_iter(b'\n', &text[..position]).count()
+}
+
+/// A number with `e` before its exponent, where Fortran has `d` for double precision.
+fn with_e(word: &[u8]) -> Cow<'_, [u8]> {
+    let exponent = word.iter().position(|byte| matches!(byte, b'd' | b'D'));
+    match exponent {
+        Some(at) if word[..at].iter().any(u8::is_ascii_digit) => {
+            let mut number = word.to_vec();
+            number[at] = b'e';
+            Cow::Owned(number)
+        }
+        _ => Cow::Borrowed(word),
+    }
 }
 
 /// The value of digits, saturated to `u64::MAX`.

@@ -19,10 +19,8 @@ use crate::MatrixError;
 /// println!("{error}");
 /// # Ok::<(), evenpath::io::MatrixMarketError>(())
 /// ```
-#[derive(Debug)]
 pub struct MatrixMarketError(Box<Inner>);
 
-#[derive(Debug)]
 struct Inner {
     path: Option<PathBuf>,
     line: Option<usize>,
@@ -37,7 +35,7 @@ struct Inner {
 /// let error = MatrixMarketReader::from_bytes(b"no matrix", ReadOptions::default()).unwrap_err();
 /// assert!(matches!(error.kind(), MatrixMarketErrorKind::Banner { .. }));
 /// ```
-#[derive(Debug, Error)]
+#[derive(Error)]
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub enum MatrixMarketErrorKind {
@@ -47,6 +45,12 @@ pub enum MatrixMarketErrorKind {
     Banner { found: String },
     #[error("expected {expected}, found {found}")]
     Expected { expected: &'static str, found: String },
+    #[error("a line ends in a carriage return alone: end lines in a line feed, or in both")]
+    CarriageReturn,
+    #[error(
+        "{bytes} bytes after the gzip data, at byte {position}: neither another gzip member nor only zeros"
+    )]
+    GzipTrailer { position: usize, bytes: usize },
     #[error("a {0} is not defined by the format")]
     Undefined(&'static str),
     #[error("the values are complex: read the real part with ReadOptions::complex")]
@@ -68,6 +72,10 @@ pub enum MatrixMarketErrorKind {
     #[error("the diagonal of a skew-symmetric matrix is 0, but row {row} has an entry there")]
     SkewDiagonal { row: usize },
     #[error(
+        "a skew-symmetric matrix in array format has the {expected} values below the diagonal, but the file has {found}, as with the diagonal"
+    )]
+    SkewArrayDiagonal { expected: u128, found: usize },
+    #[error(
         "{rows} rows in a file of {bytes} bytes: the limit is {limit} rows or one row per byte; raise it with ReadOptions::row_limit"
     )]
     RowLimit { rows: usize, bytes: usize, limit: usize },
@@ -82,6 +90,8 @@ pub enum MatrixMarketErrorKind {
     #[error(transparent)]
     Matrix(#[from] MatrixError),
 }
+
+evenpath_simt::debug_as_message!(MatrixMarketError, MatrixMarketErrorKind);
 
 impl MatrixMarketError {
     /// The path of the file, if there is one.

@@ -4,7 +4,8 @@ use rayon::prelude::*;
 
 use super::body::{Body, Stored};
 use super::{MatrixMarketError, MatrixMarketErrorKind as Kind, MatrixMarketHeader, Symmetry};
-use crate::{Coo, Value};
+use crate::matrix::memory::{try_collect, try_extend};
+use crate::{Coo, MatrixError, Value};
 
 /// All entries of a coordinate file: the stored ones in their order, then their mirror images.
 pub(super) fn coordinates<V: Value>(
@@ -17,26 +18,32 @@ pub(super) fn coordinates<V: Value>(
         if symmetry == Symmetry::SkewSymmetric {
             check_skew_diagonal(body, &stored)?;
         }
-        mirror(&mut stored, symmetry);
+        mirror(&mut stored, symmetry).map_err(|()| out_of_memory(rows, &stored))?;
     }
     Ok(Coo::from_valid(rows, cols, stored.rows, stored.columns, stored.values))
 }
 
-/// Appends the mirror image of every entry that is not on the diagonal.
-fn mirror<V: Value>(stored: &mut Stored<V>, symmetry: Symmetry) {
+fn out_of_memory<V>(rows: usize, stored: &Stored<V>) -> MatrixError {
+    MatrixError::OutOfMemory { rows, nnz: stored.values.len() }
+}
+
+/// Appends the mirror image of every entry that is not on the diagonal. An error if there is no memory for them.
+fn mirror<V: Value>(stored: &mut Stored<V>, symmetry: Symmetry) -> Result<(), ()> {
     let Stored { rows, columns, values } = stored;
-    let off_diagonal = || {
-        let places = rows.par_iter().zip(&*columns).zip(&*values);
-        places
-            .filter(|((row, column), _)| row != column)
-            .map(|((&row, &column), &value)| (row, column, value))
-    };
-    let mirrored_rows: Vec<u32> = off_diagonal().map(|(_, column, _)| column).collect();
-    let mirrored_columns: Vec<u32> = off_diagonal().map(|(row, _, _)| row).collect();
-    let mirrored_values: Vec<V> = off_diagonal().map(|(_, _, value)| reflect(symmetry, value)).collect();
-    rows.extend_from_slice(&mirrored_rows);
-    columns.extend_from_slice(&mirrored_columns);
-    values.extend_from_slice(&mirrored_values);
+    let len = values.len();
+    let images = rows.par_iter().zip(&*columns).filter(|(row, column)| row != column).count();
+    rows.try_reserve_exact(images).map_err(drop)?;
+    columns.try_reserve_exact(images).map_err(drop)?;
+    values.try_reserve_exact(images).map_err(drop)?;
+    for entry in 0..len {
+        let (row, column) = (rows[entry], columns[entry]);
+        if row != column {
+            rows.push(column);
+            columns.push(row);
+            values.push(reflect(symmetry, values[entry]));
+        }
+    }
+    Ok(())
 }
 
 /// The value at the mirrored position; for complex matrices, its real part.
@@ -51,11 +58,12 @@ fn check_triangles<V: Value>(body: &Body<'_>, stored: &Stored<V>) -> Result<(), 
         return Ok(());
     }
     // Both triangles are used, which is rare. Sort mirrored positions together.
-    let mut sorted: Vec<(u32, u32, bool, usize)> = places()
-        .enumerate()
-        .filter(|(_, (row, column))| row != column)
-        .map(|(entry, (&row, &column))| (row.max(column), row.min(column), row < column, entry))
-        .collect();
+    let off_diagonal = stored.rows.iter().zip(&stored.columns).enumerate();
+    let off_diagonal = off_diagonal.filter(|(_, (row, column))| row != column);
+    let sorted =
+        off_diagonal.map(|(entry, (&row, &column))| (row.max(column), row.min(column), row < column, entry));
+    let mut sorted: Vec<(u32, u32, bool, usize)> =
+        try_collect(sorted).map_err(|_| out_of_memory(body.header.rows, stored))?;
     sorted.par_sort_unstable();
     let both = sorted
         .par_windows(2)
@@ -83,7 +91,7 @@ pub(super) fn check_skew_diagonal<V: Value>(
 }
 
 /// The nonzero entries of an array file. `values` has as many as the header announces.
-pub(super) fn array<V: Value>(header: &MatrixMarketHeader, values: &[V]) -> Coo<V> {
+pub(super) fn array<V: Value>(header: &MatrixMarketHeader, values: &[V]) -> Result<Coo<V>, MatrixError> {
     let MatrixMarketHeader { rows, cols, symmetry, .. } = *header;
     let mut all = Stored { rows: Vec::new(), columns: Vec::new(), values: Vec::new() };
     // Skip columns without rows.
@@ -98,13 +106,14 @@ pub(super) fn array<V: Value>(header: &MatrixMarketHeader, values: &[V]) -> Coo<
     });
     for ((row, column), &value) in places.zip(values) {
         if value != V::ZERO {
-            all.rows.push(row);
-            all.columns.push(column);
-            all.values.push(value);
+            let no_memory = |_| MatrixError::OutOfMemory { rows, nnz: values.len() };
+            try_extend(&mut all.rows, &[row]).map_err(no_memory)?;
+            try_extend(&mut all.columns, &[column]).map_err(no_memory)?;
+            try_extend(&mut all.values, &[value]).map_err(no_memory)?;
         }
     }
     if symmetry != Symmetry::General {
-        mirror(&mut all, symmetry);
+        mirror(&mut all, symmetry).map_err(|()| out_of_memory(rows, &all))?;
     }
-    Coo::from_valid(rows, cols, all.rows, all.columns, all.values)
+    Ok(Coo::from_valid(rows, cols, all.rows, all.columns, all.values))
 }

@@ -132,6 +132,7 @@ const MARK: &[u8] = b"%%MatrixMarket";
 /// Refuses a text whose first bytes cannot begin a Matrix Market file.
 pub(super) fn check_start(text: &[u8]) -> Result<(), MatrixMarketError> {
     let mut cursor = Cursor::new(text);
+    cursor.skip_byte_order_mark();
     let is_cut = cursor.word().len() < MARK.len() && cursor.position() == text.len();
     if is_cut {
         return Ok(());
@@ -140,6 +141,7 @@ pub(super) fn check_start(text: &[u8]) -> Result<(), MatrixMarketError> {
 }
 
 fn mark(cursor: &mut Cursor<'_>) -> Result<(), Kind> {
+    cursor.skip_byte_order_mark();
     let mark = cursor.word();
     if mark.eq_ignore_ascii_case(MARK) || mark.eq_ignore_ascii_case(&MARK[1..]) {
         return Ok(());

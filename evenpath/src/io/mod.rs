@@ -24,11 +24,13 @@
 //! * integers must be integers, of at most 64 bits.
 //!
 //! It is more lenient than the format's definition where files in use deviate from it unambiguously:
-//! * blank lines and comments anywhere after the banner, spaces and tabs before and between numbers, and both kinds of
-//!   line ends;
+//! * blank lines and comments anywhere after the banner, spaces and tabs before and between numbers, and lines that end in
+//!   a line feed or in a carriage return and a line feed;
+//! * a UTF-8 byte order mark before the banner;
 //! * a banner in any case, indented, or with one percent sign; `double` for `real` and `unsigned-integer`
 //!   for `integer`; `hermitian` for matrices that are not complex, meaning symmetric;
-//! * `+` before a number.
+//! * `+` before a number, and `d` or `D` before the exponent of a real number, as Fortran writes it;
+//! * zeros after gzip data.
 //!
 //! Zeros in a coordinate file are stored; zeros in an array file are dropped.
 //!

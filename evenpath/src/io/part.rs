@@ -32,6 +32,8 @@ const STEP: u64 = 1 << 16;
 pub struct MatrixMarketPart<V: Value> {
     /// The header of the whole file.
     pub header: MatrixMarketHeader,
+    /// Bytes of the whole file's text. A reader that has memory for each row compares them with the rows that the header announces.
+    pub text_bytes: u64,
     /// The entries of the part, in the order of the file. Those that symmetry implies are not among them.
     pub stored: Coo<V>,
 }
@@ -82,7 +84,7 @@ fn read<V: Value>(
     let stretch = text.read(begin, end)?;
     let stored = entries(&stretch, &header, options);
     match stored {
-        Ok(stored) => Ok(MatrixMarketPart { header, stored }),
+        Ok(stored) => Ok(MatrixMarketPart { header, text_bytes: text.len(), stored }),
         Err(error) => Err(error.after_lines(text.lines_before(begin)?)),
     }
 }

@@ -137,7 +137,7 @@ impl<'a> MatrixMarketReader<'a> {
             Body { text: &self.text, start: self.body_start, header: &self.header, options: &self.options };
         match self.header.format {
             Format::Coordinate => expand::coordinates(&body, body.coordinates()?),
-            Format::Array => Ok(expand::array(&self.header, &body.array()?.values)),
+            Format::Array => Ok(expand::array(&self.header, &body.array()?.values)?),
         }
     }
 

@@ -5,13 +5,14 @@ use std::io::{self, Read};
 use std::ops::Deref;
 use std::path::Path;
 
-use flate2::bufread::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 use memmap2::{Mmap, MmapMut};
 use rayon::prelude::*;
 
 use super::header::check_start;
 use super::options::{Progress, ReadOptions, Stage};
 use super::{MatrixMarketError, MatrixMarketErrorKind as Kind};
+use crate::matrix::check_threads;
 
 /// The magic number of gzip.
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
@@ -91,6 +92,7 @@ pub(super) fn regular_len(file: &File) -> io::Result<Option<u64>> {
 
 /// Reads the first `len` bytes, on all threads after a check of the first bytes.
 fn read_regular(file: &File, len: usize) -> Result<MmapMut, MatrixMarketError> {
+    check_threads()?;
     let no_memory =
         |error: io::Error| io::Error::new(error.kind(), format!("not enough memory for {len} bytes"));
     let mut bytes = MmapMut::map_anon(len).map_err(no_memory)?;
@@ -157,13 +159,49 @@ fn read_to_limit<R: Read>(
     }
 }
 
-/// Decompresses all members of a gzip stream.
+/// Decompresses all members of a gzip stream. Zeros may follow the last, as where a tape or a block device pads a file.
 fn gunzip(compressed: &[u8], options: &ReadOptions) -> Result<Vec<u8>, MatrixMarketError> {
     let limit = options.decompressed_limit_of(compressed.len());
-    let total = compressed.len() as u64;
-    let mut decoder = MultiGzDecoder::new(compressed);
-    read_to_limit(&mut decoder, limit, Kind::DecompressedLimit { limit }, |decoder| {
-        let done = total - decoder.get_ref().len() as u64;
-        options.report(Progress { stage: Stage::Decompress, done, total });
-    })
+    let total = compressed.len();
+    let mut members = Members { member: GzDecoder::new(compressed), is_done: false };
+    let text = read_to_limit(&mut members, limit, Kind::DecompressedLimit { limit }, |members| {
+        let done = (total - members.rest().len()) as u64;
+        options.report(Progress { stage: Stage::Decompress, done, total: total as u64 });
+    })?;
+    let trailer = members.rest();
+    if trailer.iter().any(|&byte| byte != 0) {
+        return Err(Kind::GzipTrailer { position: total - trailer.len(), bytes: trailer.len() }.into());
+    }
+    Ok(text)
+}
+
+/// The members of a gzip stream, one after another. Ends before the first byte that begins no member.
+struct Members<'a> {
+    member: GzDecoder<&'a [u8]>,
+    is_done: bool,
+}
+
+impl<'a> Members<'a> {
+    /// Bytes that have not been decompressed.
+    fn rest(&self) -> &'a [u8] {
+        self.member.get_ref()
+    }
+}
+
+impl Read for Members<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        while !self.is_done && !bytes.is_empty() {
+            let read = self.member.read(bytes)?;
+            if read > 0 {
+                return Ok(read);
+            }
+            let rest = self.rest();
+            if is_gzip(rest) {
+                self.member = GzDecoder::new(rest);
+            } else {
+                self.is_done = true;
+            }
+        }
+        Ok(0)
+    }
 }

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use super::destination;
 use super::header::check_combination;
 use super::{Field, Format, MatrixMarketError, MatrixMarketErrorKind as Kind, Symmetry};
+use crate::matrix::check_threads;
 use crate::{Csr, CsrView, Offset, Value};
 
 /// Entries or rows per task.
@@ -151,9 +152,10 @@ struct Plan<'a, V, O> {
 
 impl<'a, V: Value, O: Offset> Plan<'a, V, O> {
     fn new(matrix: CsrView<'a, V, O>, options: WriteOptions) -> Result<Self, MatrixMarketError> {
+        check_threads()?;
         check_combination(options.format, options.field, options.symmetry)?;
         if options.field == Field::Integer {
-            check_integers(matrix)?;
+            check_integers(matrix, options.symmetry)?;
         }
         let (symmetry, rows, cols) = (options.symmetry, matrix.rows(), matrix.cols());
         if symmetry != Symmetry::General && rows != cols {
@@ -164,7 +166,7 @@ impl<'a, V: Value, O: Offset> Plan<'a, V, O> {
         // Without rows there are no lines.
         if symmetry != Symmetry::General || is_array && rows > 0 {
             matrix.check_canonical()?;
-            transpose = Some(matrix.try_transpose()?);
+            transpose = Some(matrix.transpose()?);
         }
         if let (Some(transpose), true) = (&transpose, options.symmetry != Symmetry::General) {
             check_symmetry(matrix, transpose.view(), options.symmetry)?;
@@ -175,7 +177,8 @@ impl<'a, V: Value, O: Offset> Plan<'a, V, O> {
     fn write(&self, writer: &mut impl Write) -> std::io::Result<()> {
         let WriteOptions { format, field, symmetry, comment } = &self.options;
         writeln!(writer, "%%MatrixMarket matrix {format} {field} {symmetry}")?;
-        for line in comment.lines() {
+        // Some programs take a carriage return alone for the end of a line, and would read what follows it as data.
+        for line in comment.lines().flat_map(|line| line.split('\r')) {
             writeln!(writer, "% {line}")?;
         }
         let (rows, cols) = (self.matrix.rows(), self.matrix.cols());
@@ -194,12 +197,14 @@ impl<'a, V: Value, O: Offset> Plan<'a, V, O> {
         })
     }
 
-    /// Whether an entry is written, rather than implied by symmetry.
+    /// Whether an entry is written, rather than implied by symmetry. The diagonal of a skew-symmetric matrix may have stored
+    /// zeros, for which array format has no place.
     fn is_stored(&self, row: usize, column: usize) -> bool {
-        match self.options.symmetry {
-            Symmetry::General => true,
-            Symmetry::Symmetric | Symmetry::Hermitian => row >= column,
-            Symmetry::SkewSymmetric => row > column,
+        let WriteOptions { format, symmetry, .. } = self.options;
+        match (symmetry, format) {
+            (Symmetry::General, _) => true,
+            (Symmetry::SkewSymmetric, Format::Array) => row > column,
+            (Symmetry::Symmetric | Symmetry::Hermitian | Symmetry::SkewSymmetric, _) => row >= column,
         }
     }
 
@@ -242,9 +247,11 @@ impl<'a, V: Value, O: Offset> Plan<'a, V, O> {
         match self.options.field {
             Field::Real => value.push_shortest(text),
             Field::Integer => {
-                // Checked to be an integer in range.
-                let whole = value.to_f64() as i64;
-                text.extend_from_slice(itoa::Buffer::new().format(whole).as_bytes());
+                // Checked to be an integer in range. 2⁶⁴ becomes 2⁶⁴ - 1, which is read as 2⁶⁴.
+                let (whole, mut number) = (value.to_f64(), itoa::Buffer::new());
+                let digits =
+                    if whole < 0.0 { number.format(whole as i64) } else { number.format(whole as u64) };
+                text.extend_from_slice(digits.as_bytes());
             }
             Field::Complex => {
                 value.push_shortest(text);
@@ -287,12 +294,19 @@ fn unrepresentable(row: usize, column: usize, reason: &'static str) -> MatrixMar
     Kind::Unrepresentable { row: row + 1, column: column + 1, reason }.into()
 }
 
-fn check_integers<V: Value, O: Offset>(matrix: CsrView<'_, V, O>) -> Result<(), MatrixMarketError> {
-    // Below 2⁶³ in magnitude, and not -0, which is not an integer.
+/// Checks that the written entries are integers of 64 bits, signed or unsigned.
+fn check_integers<V: Value, O: Offset>(
+    matrix: CsrView<'_, V, O>,
+    symmetry: Symmetry,
+) -> Result<(), MatrixMarketError> {
+    const POWER_63: f64 = 9_223_372_036_854_775_808.0;
     let whole = |value: f64| {
-        value.fract() == 0.0 && value.abs() < 9.2e18 && !(value == 0.0 && value.is_sign_negative())
+        let is_negative_zero = value == 0.0 && value.is_sign_negative();
+        value.fract() == 0.0 && (-POWER_63..=2.0 * POWER_63).contains(&value) && !is_negative_zero
     };
-    match matrix.iter().find(|&(_, _, value)| !whole(value.to_f64())) {
+    let is_implied = |row, column| symmetry != Symmetry::General && row < column;
+    let not_whole = |row, column, value: V| !is_implied(row, column) && !whole(value.to_f64());
+    match matrix.iter().find(|&(row, column, value)| not_whole(row, column, value)) {
         None => Ok(()),
         Some((row, column, _)) => Err(unrepresentable(row, column, "is not a 64-bit integer")),
     }
@@ -305,17 +319,24 @@ fn check_symmetry<V: Value, O: Offset>(
     symmetry: Symmetry,
 ) -> Result<(), MatrixMarketError> {
     let skew = symmetry == Symmetry::SkewSymmetric;
-    let bits = |value: V| value.to_f64().to_bits();
+    // The sum of duplicates can be NaN with either sign, or a zero whose mirror image is a zero of the same sign.
+    let is_same = |value: V, image: V| {
+        let image = if skew { -image } else { image };
+        let (value, image) = (value.to_f64(), image.to_f64());
+        value.to_bits() == image.to_bits()
+            || value.is_nan() && image.is_nan()
+            || skew && value == 0.0 && image == 0.0
+    };
     for (row, (ours, theirs)) in matrix.iter_rows().zip(transpose.iter_rows()).enumerate() {
         for ((column, value), (mirrored, image)) in ours.iter().zip(theirs.iter()) {
             if column != mirrored {
                 let column = column.min(mirrored) as usize;
                 return Err(unrepresentable(row, column, "or its mirror image is missing"));
             }
-            if skew && column as usize == row {
+            if skew && column as usize == row && value != V::ZERO {
                 return Err(unrepresentable(row, row, "is on the diagonal of a skew-symmetric matrix"));
             }
-            if bits(value) != bits(if skew { -image } else { image }) {
+            if !is_same(value, image) {
                 return Err(unrepresentable(row, column as usize, "differs from its mirror image"));
             }
         }

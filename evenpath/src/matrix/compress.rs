@@ -6,6 +6,8 @@ use bytemuck::Zeroable;
 use rayon::prelude::*;
 
 use super::blocks::grain;
+use super::check_threads;
+use super::memory::try_copy;
 use super::{Csr, MatrixError};
 use crate::{Offset, Value};
 
@@ -60,6 +62,7 @@ pub(super) fn compress<V: Value, O: Offset>(
     cols: usize,
     entries: Entries<'_, V>,
 ) -> Result<Csr<V, O>, MatrixError> {
+    check_threads()?;
     let nnz = entries.rows.len();
     let out_of_memory = |()| MatrixError::OutOfMemory { rows, nnz };
     let mut row_offsets: Vec<O> = bytemuck::try_zeroed_vec(rows + 1).map_err(out_of_memory)?;
@@ -69,7 +72,9 @@ pub(super) fn compress<V: Value, O: Offset>(
     }
     if entries.rows.par_windows(2).with_min_len(GRAIN).all(|pair| pair[0] <= pair[1]) {
         write_sorted_offsets(entries.rows, &mut row_offsets);
-        let (column_indices, values) = (entries.columns.to_vec(), entries.values.to_vec());
+        let out_of_memory = |_| out_of_memory(());
+        let column_indices = try_copy(entries.columns).map_err(out_of_memory)?;
+        let values = try_copy(entries.values).map_err(out_of_memory)?;
         return Ok(Csr::from_valid(rows, cols, row_offsets, column_indices, values));
     }
     let mut bucketed: Vec<Entry<V>> = bytemuck::try_zeroed_vec(nnz).map_err(out_of_memory)?;

@@ -5,6 +5,7 @@ use std::fmt;
 use rayon::prelude::*;
 
 use super::compress::{self, Entries};
+use super::memory::try_extend;
 use super::{Csr, Duplicates, InvalidCoo, MatrixError, validate};
 use crate::{Offset, Value};
 
@@ -66,7 +67,7 @@ impl<V: Value> Coo<V> {
     ///
     /// # Errors
     ///
-    /// If a row or column is outside the matrix.
+    /// If a row or column is outside the matrix, or there is not enough memory.
     pub fn from_triplets(
         rows: usize,
         cols: usize,
@@ -81,9 +82,10 @@ impl<V: Value> Coo<V> {
             if column >= cols {
                 return Err(MatrixError::ColumnOutOfRange { row, position, column, cols });
             }
-            row_indices.push(row as u32);
-            column_indices.push(column as u32);
-            values.push(value);
+            let out_of_memory = |_| MatrixError::OutOfMemory { rows, nnz: position + 1 };
+            try_extend(&mut row_indices, &[row as u32]).map_err(out_of_memory)?;
+            try_extend(&mut column_indices, &[column as u32]).map_err(out_of_memory)?;
+            try_extend(&mut values, &[value]).map_err(out_of_memory)?;
         }
         Ok(Self::from_valid(rows, cols, row_indices, column_indices, values))
     }
@@ -137,8 +139,9 @@ impl<V: Value> Coo<V> {
     pub fn sort_by_row(&mut self) {
         if self.rows <= self.nnz()
             && let Ok(csr) = self.to_csr::<u64>(Duplicates::Keep)
+            && let Ok(sorted) = csr.to_coo()
         {
-            *self = csr.to_coo();
+            *self = sorted;
             return;
         }
         // A counting sort would need more memory for row offsets than the entries take.

@@ -246,24 +246,19 @@ impl<V: Value, O: Offset> Csr<V, O> {
 
     /// The transpose. Its rows are sorted; it has duplicates only if this matrix has.
     ///
-    /// The transpose needs one row offset per column of this matrix. If there is not enough memory, the process aborts,
-    /// as with a `Vec`; [`try_transpose`](Self::try_transpose) returns an error instead.
-    #[must_use]
-    pub fn transpose(&self) -> Self {
+    /// # Errors
+    ///
+    /// If there is not enough memory. The transpose needs one row offset per column of this matrix.
+    pub fn transpose(&self) -> Result<Self, MatrixError> {
         self.view().transpose()
     }
 
-    /// Like [`transpose`](Self::transpose), but fallible.
+    /// Converts to COO, in the same order.
     ///
     /// # Errors
     ///
     /// If there is not enough memory.
-    pub fn try_transpose(&self) -> Result<Self, MatrixError> {
-        self.view().try_transpose()
-    }
-
-    /// Converts to COO, in the same order.
-    pub fn to_coo(&self) -> Coo<V> {
+    pub fn to_coo(&self) -> Result<Coo<V>, MatrixError> {
         self.view().to_coo()
     }
 

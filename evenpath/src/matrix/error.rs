@@ -20,7 +20,7 @@ use crate::Storage;
 /// let error = Csr::<f64>::from_triplets(2, 2, [(0, 5, 1.0)]).unwrap_err();
 /// assert!(matches!(error, MatrixError::ColumnOutOfRange { column: 5, cols: 2, .. }));
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub enum MatrixError {
@@ -58,6 +58,8 @@ pub enum MatrixError {
     DenseLength { rows: usize, cols: usize, leading_dimension: usize, len: usize },
     #[error("{rows} x {cols} dense values do not fit in memory")]
     DenseTooLarge { rows: usize, cols: usize },
+    #[error("{}", crate::threads::FORKED)]
+    Forked,
     #[error("{rows} rows with {nnz} nonzeros do not fit in memory")]
     OutOfMemory { rows: usize, nnz: usize },
     #[error("{rows} rows padded to up to {width} nonzeros take {bytes} bytes: the limit is {limit}")]
@@ -99,6 +101,8 @@ pub enum MatrixError {
     #[error(transparent)]
     HiSparseNode(Box<InvalidNode>),
 }
+
+evenpath_simt::debug_as_message!(MatrixError);
 
 /// A rejected CSR matrix: the reason, and the buffers, so that no data is lost.
 ///
@@ -271,11 +275,7 @@ impl<V> InvalidHyb<V> {
 
 macro_rules! refused {
     ($type:ident<$($parameter:ident),+>) => {
-        impl<$($parameter),+> fmt::Debug for $type<$($parameter),+> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct(stringify!($type)).field("error", &self.error).finish_non_exhaustive()
-            }
-        }
+        evenpath_simt::debug_as_message!($type<$($parameter),+>);
 
         impl<$($parameter),+> fmt::Display for $type<$($parameter),+> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -39,7 +39,7 @@ pub use row::{Row, Rows};
 pub use row_order::{LongestRows, RowOrder};
 pub use sliced_ell::{SlicedEll, SlicedEllOptions};
 pub use statistics::Statistics;
-pub(crate) use validate::{csr as check_csr, dimensions as check_dimensions};
+pub(crate) use validate::{csr as check_csr, dimensions as check_dimensions, threads as check_threads};
 pub use view::CsrView;
 
 /// The maximum number of rows, and of columns, of a matrix: 2³² − 1.

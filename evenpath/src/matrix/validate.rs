@@ -11,6 +11,7 @@ use crate::Offset;
 const GRAIN: usize = grain(1 << 15);
 
 pub(crate) fn dimensions(rows: usize, cols: usize) -> Result<(), MatrixError> {
+    threads()?;
     if rows > MAX_DIMENSION {
         return Err(MatrixError::TooManyRows { rows });
     }
@@ -101,6 +102,11 @@ pub(super) fn first_beyond_or_padding(columns: &[u32], cols: usize) -> Option<us
         .par_iter()
         .with_min_len(GRAIN)
         .position_first(|&column| column as usize >= cols && column != PADDING)
+}
+
+/// An error in a process that was forked from one that had used the threads that matrices are made and converted by.
+pub(crate) fn threads() -> Result<(), MatrixError> {
+    if crate::threads::have_started_here() { Ok(()) } else { Err(MatrixError::Forked) }
 }
 
 /// The position of the first index that is not below `bound`.

@@ -1,6 +1,5 @@
 //! A borrowed CSR matrix, as operations take it.
 
-use std::alloc::{Layout, handle_alloc_error};
 use std::fmt;
 use std::ops::Range;
 
@@ -8,6 +7,7 @@ use rayon::prelude::*;
 
 use super::canonical::first_descent;
 use super::compress::{self, Entries};
+use super::memory::try_copy;
 use super::{Coo, Csr, MatrixError, Row, Rows, Statistics, validate};
 use crate::{Offset, Storage, Value};
 
@@ -20,7 +20,7 @@ use crate::{Offset, Storage, Value};
 /// // [0 0 3]
 /// let view = CsrView::try_new(2, 3, &[0u32, 2, 3], &[0, 2, 2], &[1.0, 2.0, 3.0])?;
 /// assert_eq!(view.get(0, 2), Some(2.0));
-/// assert_eq!(view.transpose().rows(), 3);
+/// assert_eq!(view.transpose()?.rows(), 3);
 /// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 pub struct CsrView<'a, V, O = u32> {
@@ -144,9 +144,14 @@ impl<'a, V: Storage, O: Offset> CsrView<'a, V, O> {
         self.check_canonical().is_ok()
     }
 
+    fn out_of_memory(&self) -> MatrixError {
+        MatrixError::OutOfMemory { rows: self.rows, nnz: self.nnz() }
+    }
+
     /// The row of each nonzero.
-    fn row_indices(&self) -> Vec<u32> {
-        let mut rows = vec![0; self.nnz()];
+    fn row_indices(&self) -> Result<Vec<u32>, MatrixError> {
+        validate::threads()?;
+        let mut rows = bytemuck::try_zeroed_vec(self.nnz()).map_err(|()| self.out_of_memory())?;
         let blocks = super::blocks::row_blocks(self.row_offsets);
         super::blocks::split(&blocks, self.row_offsets, &mut rows).into_par_iter().for_each(
             |(block, slots)| {
@@ -157,7 +162,7 @@ impl<'a, V: Storage, O: Offset> CsrView<'a, V, O> {
                 }
             },
         );
-        rows
+        Ok(rows)
     }
 
     /// Copies the arrays into an owned matrix.
@@ -183,31 +188,26 @@ impl<V: Value, O: Offset> CsrView<'_, V, O> {
 
     /// The transpose. Its rows are sorted; it has duplicates only if this matrix has.
     ///
-    /// The transpose needs one row offset per column of this matrix. If there is not enough memory,
-    /// the process aborts, as with a `Vec`; [`try_transpose`](Self::try_transpose) returns an error
-    /// instead.
-    #[must_use]
-    pub fn transpose(&self) -> Csr<V, O> {
-        let offsets = Layout::array::<O>(self.cols + 1).unwrap_or(Layout::new::<O>());
-        self.try_transpose().unwrap_or_else(|_| handle_alloc_error(offsets))
-    }
-
-    /// Like [`transpose`](Self::transpose), but fallible.
-    ///
     /// # Errors
     ///
-    /// If there is not enough memory.
-    pub fn try_transpose(&self) -> Result<Csr<V, O>, MatrixError> {
-        let row_indices = self.row_indices();
+    /// If there is not enough memory. The transpose needs one row offset per column of this matrix.
+    pub fn transpose(&self) -> Result<Csr<V, O>, MatrixError> {
+        let row_indices = self.row_indices()?;
         let entries = Entries { rows: self.column_indices, columns: &row_indices, values: self.values };
         // The same number of nonzeros, so the offsets fit.
         compress::compress(self.cols, self.rows, entries)
     }
 
     /// Converts to COO, in the same order.
-    pub fn to_coo(&self) -> Coo<V> {
-        let (columns, values) = (self.column_indices.to_vec(), self.values.to_vec());
-        Coo::from_valid(self.rows, self.cols, self.row_indices(), columns, values)
+    ///
+    /// # Errors
+    ///
+    /// If there is not enough memory.
+    pub fn to_coo(&self) -> Result<Coo<V>, MatrixError> {
+        let out_of_memory = |_| self.out_of_memory();
+        let columns = try_copy(self.column_indices).map_err(out_of_memory)?;
+        let values = try_copy(self.values).map_err(out_of_memory)?;
+        Ok(Coo::from_valid(self.rows, self.cols, self.row_indices()?, columns, values))
     }
 
     /// All `rows * cols` values, row-major. Duplicates are summed.

@@ -47,9 +47,9 @@ impl<V: Value> Arrays<V> {
     /// The matrix as kernels take it.
     fn view(&self) -> CooView<V> {
         CooView {
-            row_indices: self.row_indices.as_global(),
-            column_indices: self.column_indices.as_global(),
-            values: self.values.as_global(),
+            row_indices: self.row_indices.as_aligned(),
+            column_indices: self.column_indices.as_aligned(),
+            values: self.values.as_aligned(),
             nonzeros: self.values.len() as u64,
         }
     }
@@ -102,7 +102,7 @@ impl<V: Value> DeviceCoo<V> {
     }
 
     /// Row indices, column indices and values.
-    pub(super) fn arrays(&self) -> (&DeviceSlice<u32>, &DeviceSlice<u32>, &DeviceSlice<V>) {
+    pub(super) fn arrays(&self) -> (&DeviceVec<u32>, &DeviceVec<u32>, &DeviceVec<V>) {
         (&self.arrays.row_indices, &self.arrays.column_indices, &self.arrays.values)
     }
 

@@ -1,6 +1,6 @@
 //! CSR matrices of arrays that are on a device already, and back.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use super::device_csr::Pattern;
 use super::row_marks::check_row_offsets;
@@ -42,6 +42,7 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
     ) -> Result<Self, OpError> {
         check_dimensions(rows, cols)?;
         let device = row_offsets.device();
+        device.refuse_in_graph("the arrays of a matrix are checked")?;
         device.check_same(column_indices.device())?;
         device.check_same(values.device())?;
         let (found, nnz) = (row_offsets.len(), column_indices.len());
@@ -72,8 +73,8 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
     pub fn into_parts(self) -> Result<(DeviceVec<O>, DeviceVec<u32>, DeviceVec<V>), DeviceError> {
         let (pattern, values) = self.into_shared();
         let values = match Arc::try_unwrap(values) {
-            Ok(values) => take(values.into_inner().unwrap_or_else(PoisonError::into_inner))?,
-            Err(shared) => take(Arc::clone(&shared.read().unwrap_or_else(PoisonError::into_inner)))?,
+            Ok(values) => values.into_vector()?,
+            Err(shared) => shared.now().copied()?,
         };
         let (row_offsets, column_indices) = match Arc::try_unwrap(pattern) {
             Ok(Pattern { row_offsets, column_indices, .. }) => (row_offsets, column_indices),
@@ -81,11 +82,6 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
         };
         Ok((row_offsets, column_indices, values))
     }
-}
-
-/// The vector, or a copy if it is shared.
-fn take<T: bytemuck::Pod>(shared: Arc<DeviceVec<T>>) -> Result<DeviceVec<T>, DeviceError> {
-    Arc::try_unwrap(shared).or_else(|shared| shared.copied())
 }
 
 /// The largest of the indices, if there are any. Waits for the device.

@@ -1,10 +1,11 @@
 use std::fmt;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
 
 use evenpath_simt::GlobalMut;
 
 use super::OpError;
 use super::operands::check_len;
+use super::values::{Values, ValuesNow};
 use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Upload};
 use crate::matrix::{Csr, CsrView};
 use crate::{Offset, Storage};
@@ -27,8 +28,7 @@ use crate::{Offset, Storage};
 #[derive(Clone)]
 pub struct DeviceCsr<V: Storage, O: Offset = u32> {
     pattern: Arc<Pattern<O>>,
-    /// Replaced, never written: a run keeps the values that it began with.
-    values: Arc<RwLock<Arc<DeviceVec<V>>>>,
+    values: Arc<Values<V>>,
 }
 
 /// Where the nonzeros are. The arrays are those of a valid matrix.
@@ -89,39 +89,37 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
         ))
     }
 
-    /// Replaces the values, in the order of the nonzeros. Plans made for the matrix use the new ones from then on. The
-    /// old ones are freed when what uses them is through, so for a while there is memory for both.
+    /// Replaces the values, in the order of the nonzeros. The memory stays the same. Plans made for the matrix, copies that they keep,
+    /// and [graphs](crate::device::Graph) that were captured with either use the new values from then on. On the CPU, a run in another
+    /// thread keeps the old ones, for which there is then memory of their own.
     ///
     /// # Errors
     ///
-    /// If there are not as many values as nonzeros, there is no memory for them, or the device was lost; then the
-    /// values stay.
+    /// If there are not as many values as nonzeros, this thread captures a graph, there is no memory, or the device was lost; then
+    /// the values stay.
     pub fn set_values(&self, values: &[V]) -> Result<(), OpError> {
         self.check_count(values.len())?;
-        self.replace(self.device().upload(values)?);
-        Ok(())
+        self.values.write(|own| own.copy_from_slice(values))
     }
 
-    /// Replaces the values by those of a vector on the same device.
+    /// Replaces the values by those of a vector on the same device. In a graph that is captured, each launch does.
     ///
     /// # Errors
     ///
-    /// As for [`set_values`](Self::set_values), and if the vector is on another device.
+    /// As for [`set_values`](Self::set_values), but for graphs, and if the vector is on another device.
     pub fn set_values_from(&self, values: &DeviceSlice<V>) -> Result<(), OpError> {
         self.check_count(values.len())?;
         self.device().check_same(values.device())?;
-        self.replace(values.copied()?);
-        Ok(())
+        self.values.write(|own| own.copy_from(values))
     }
 
     /// A matrix of a valid pattern, with as many values as nonzeros.
     pub(super) fn from_valid(pattern: impl Into<Arc<Pattern<O>>>, values: DeviceVec<V>) -> Self {
-        Self { pattern: pattern.into(), values: Arc::new(RwLock::new(Arc::new(values))) }
+        Self { pattern: pattern.into(), values: Arc::new(Values::new(values)) }
     }
 
     /// The pattern and the values, which clones and plans may have too.
-    #[expect(clippy::type_complexity)] // Both as they are.
-    pub(super) fn into_shared(self) -> (Arc<Pattern<O>>, Arc<RwLock<Arc<DeviceVec<V>>>>) {
+    pub(super) fn into_shared(self) -> (Arc<Pattern<O>>, Arc<Values<V>>) {
         (self.pattern, self.values)
     }
 
@@ -157,14 +155,14 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
         &self.pattern
     }
 
-    /// The values as they are now.
-    pub(super) fn values(&self) -> Arc<DeviceVec<V>> {
-        Arc::clone(&self.values.read().unwrap_or_else(PoisonError::into_inner))
+    /// The values as they are now, and stay until this is dropped.
+    pub(super) fn values(&self) -> ValuesNow<'_, V> {
+        self.values.now()
     }
 
-    /// Replaces the values by as many others.
-    pub(super) fn replace(&self, values: DeviceVec<V>) {
-        *self.values.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(values);
+    /// The values, to change them and to have copies follow.
+    pub(super) fn shared_values(&self) -> &Values<V> {
+        &self.values
     }
 }
 
@@ -193,18 +191,18 @@ impl<O: Offset> Pattern<O> {
     pub(super) fn view(&self) -> evenpath_kernels::Pattern<O> {
         evenpath_kernels::Pattern {
             row_offsets: self.row_offsets.as_global(),
-            column_indices: self.column_indices.as_global(),
+            column_indices: self.column_indices.as_aligned(),
             nonzeros: self.column_indices.len() as u64,
             rows: self.rows as u32,
         }
     }
 
     /// The matrix with the given values, one per nonzero, as kernels take it. A plan may have freed its columns.
-    pub(super) fn with_values<V: Storage>(&self, values: &DeviceSlice<V>) -> evenpath_kernels::CsrView<V, O> {
+    pub(super) fn with_values<V: Storage>(&self, values: &DeviceVec<V>) -> evenpath_kernels::CsrView<V, O> {
         evenpath_kernels::CsrView {
             row_offsets: self.row_offsets.as_global(),
-            column_indices: self.column_indices.as_global(),
-            values: values.as_global(),
+            column_indices: self.column_indices.as_aligned(),
+            values: values.as_aligned(),
             nonzeros: values.len() as u64,
             rows: self.rows as u32,
         }

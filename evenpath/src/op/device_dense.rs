@@ -1,5 +1,7 @@
 use std::fmt;
 
+use evenpath_simt::{Aligned16, GlobalMut};
+
 use super::OpError;
 use super::operands::check_shape;
 use crate::Storage;
@@ -222,6 +224,11 @@ impl<T: Storage> DeviceDense<T> {
         &mut self.vec
     }
 
+    /// The elements in the order of memory, gaps included, for kernels that store several elements at once.
+    pub(super) fn as_aligned_mut(&mut self) -> GlobalMut<T, Aligned16> {
+        self.vec.as_aligned_mut()
+    }
+
     /// Elements from a row to the next, and from a column to the next.
     pub(crate) fn strides(&self) -> (usize, usize) {
         match self.layout {
@@ -256,11 +263,7 @@ impl<T: Storage> fmt::Display for InvalidDense<T> {
     }
 }
 
-impl<T: Storage> fmt::Debug for InvalidDense<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "InvalidDense({}, {:?})", self.error, self.vec)
-    }
-}
+evenpath_simt::debug_as_message!(InvalidDense<T: Storage>);
 
 impl<T: Storage> std::error::Error for InvalidDense<T> {}
 

@@ -13,7 +13,7 @@ use crate::matrix::MatrixError;
 /// assert!(matches!(error, OpError::Length { operand: "x", len: 2, needed: 3 }));
 /// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum OpError {
     /// A vector or a list of values does not have the length that the other operands require.
@@ -166,6 +166,8 @@ pub enum OpError {
     #[error(transparent)]
     Device(#[from] DeviceError),
 }
+
+evenpath_simt::debug_as_message!(OpError);
 
 /// The numbers that an option takes.
 fn numbers(numbers: &[u32]) -> String {

@@ -3,6 +3,7 @@
 use std::ops::Neg;
 
 use evenpath_kernels::factor;
+use libm::{frexp, ldexp};
 
 use super::OpError;
 use super::operands::check_vector;
@@ -34,17 +35,42 @@ use crate::device::{Device, DeviceSlice, DeviceVec, DeviceView, DeviceViewMut, n
 /// y or C, and add it in a launch of its own: products with numbers, which are most, have no cost of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Factor<'a, V: Value> {
-    /// What is known here.
+    /// What is known here is `value`·2^`exponent`. The exponent is 0 unless the product of what was given is out of range.
     value: V,
+    exponent: i32,
     /// One element, by which it is multiplied.
     stored: Option<&'a DeviceSlice<V>>,
 }
 
 impl<V: Value> Factor<'_, V> {
-    /// The factor times a number. A factor on the device is multiplied there.
+    /// The factor times a number. A factor on the device is multiplied there. The product of several numbers may be out of range, if
+    /// that with the element on the device is not.
     #[must_use]
     pub fn scaled(self, by: V) -> Self {
-        Self { value: self.value * by, ..self }
+        let value = self.value * by;
+        let (magnitude, is_number) = (value.abs().to_f64(), |value: V| value.is_finite() && value != V::ZERO);
+        let is_in_range = value.is_finite() && magnitude >= ldexp(0.5, exponent_range::<V>().0);
+        if is_in_range || !is_number(self.value) || !is_number(by) {
+            return Self { value, ..self };
+        }
+        let ((own, own_exponent), (by, by_exponent)) = (frexp(self.value.to_f64()), frexp(by.to_f64()));
+        let exponent = self.exponent.saturating_add(own_exponent + by_exponent);
+        Self { value: V::from_f64(own) * V::from_f64(by), exponent, ..self }
+    }
+
+    /// What is known here as a number and a power of two, whose square it is to be multiplied by.
+    fn number_and_power(self) -> (V, V) {
+        let (mantissa, own_exponent) = frexp(self.value.to_f64());
+        if self.exponent == 0 || self.value == V::ZERO || !self.value.is_finite() {
+            return (self.value, V::ONE);
+        }
+        let (least, most) = exponent_range::<V>();
+        let exponent = self.exponent.saturating_add(own_exponent);
+        let rest = exponent - exponent.clamp(least, most);
+        // Away from zero, so that the number stays in range.
+        let half = rest / 2 + rest % 2;
+        let number = ldexp(mantissa, (exponent - 2 * half).clamp(least, most));
+        (V::from_f64(number), V::from_f64(ldexp(1.0, half.clamp(least, most - 1))))
     }
 
     /// Checks a factor of an operation on `device`, by its name: it is there, and one element.
@@ -57,16 +83,27 @@ impl<V: Value> Factor<'_, V> {
 
     /// The factor, unless it is in the memory of a device that runs kernels.
     pub(super) fn known(self) -> Option<V> {
-        let Some(stored) = self.stored else { return Some(self.value) };
-        stored.host_slice()?.first().map(|&stored| self.value * stored)
+        let stored = match self.stored {
+            Some(stored) => *stored.host_slice()?.first()?,
+            None => V::ONE,
+        };
+        let (value, power) = self.number_and_power();
+        Some(value * stored * power * power)
     }
 
     /// The factor as kernels take it.
     pub(super) fn view(self) -> factor::Factor<V> {
-        factor::Factor {
-            value: self.value,
-            stored: self.stored.map_or_else(no_input, DeviceSlice::as_global),
-        }
+        let (value, power) = self.number_and_power();
+        factor::Factor { value, stored: self.stored.map_or_else(no_input, DeviceSlice::as_global), power }
+    }
+}
+
+/// The exponents of normal numbers, with mantissas from 0.5 to 1: the least, and the largest.
+const fn exponent_range<V>() -> (i32, i32) {
+    if size_of::<V>() == size_of::<f32>() {
+        (f32::MIN_EXP, f32::MAX_EXP)
+    } else {
+        (f64::MIN_EXP, f64::MAX_EXP)
     }
 }
 
@@ -93,13 +130,13 @@ impl<V: Value> Neg for Factor<'_, V> {
 
 impl<V: Value> From<V> for Factor<'_, V> {
     fn from(value: V) -> Self {
-        Self { value, stored: None }
+        Self { value, exponent: 0, stored: None }
     }
 }
 
 impl<'a, V: Value> From<&'a DeviceSlice<V>> for Factor<'a, V> {
     fn from(stored: &'a DeviceSlice<V>) -> Self {
-        Self { value: V::ONE, stored: Some(stored) }
+        Self { value: V::ONE, exponent: 0, stored: Some(stored) }
     }
 }
 
@@ -113,3 +150,61 @@ macro_rules! from_owner {
     )*};
 }
 from_owner!(DeviceVec<V>, DeviceView<'_, V>, DeviceViewMut<'_, V>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::SimulatedOptions;
+
+    /// The products of an element on the device with numbers one after another.
+    fn product<V: Value>(stored: V, numbers: &[V]) -> Vec<V> {
+        let devices = [Device::cpu(), Device::simulated(SimulatedOptions::default())];
+        let on_each = devices.map(|device| {
+            let stored = device.upload(&[stored]).unwrap();
+            let factor = numbers.iter().fold(Factor::from(&stored), |factor, &number| factor.scaled(number));
+            let (x, mut y) = (device.upload(&[V::ONE]).unwrap(), device.zeros(1).unwrap());
+            crate::op::vector::axpby(factor, &x, V::ZERO, &mut y).unwrap();
+            y.get(0).unwrap()
+        });
+        on_each.to_vec()
+    }
+
+    #[test]
+    fn numbers_may_leave_the_range_before_they_meet_the_element() {
+        for (stored, numbers, expected) in [
+            (1e300, &[1e-200, 1e-200][..], 1e-100),
+            (1e-300, &[1e200, -1e200], -1e100),
+            (1e300, &[1e-300, 1e-300, 1e300], 1.0),
+            (5e-324, &[f64::MAX, 1e300, 1e-300], 5e-324 * f64::MAX),
+            (f64::MAX, &[5e-324, 1e-308, 1e308], f64::MAX * 5e-324),
+            (1e-200, &[1e-200, 1e-200], 0.0),
+            (1.0, &[1e300, 1e300], f64::INFINITY),
+            (1e300, &[1e-200, 1e-200, 0.0], 0.0),
+            (2.0, &[3.0, -0.5], -3.0),
+        ] {
+            for found in product(stored, numbers) {
+                let error = (found - expected).abs();
+                assert!(
+                    found == expected || error <= 1e-15 * expected.abs(),
+                    "{stored} {numbers:?}: {found}"
+                );
+            }
+        }
+        let power = |exponent: i32| 2.0_f64.powi(exponent) as f32;
+        for (stored, numbers, expected) in [
+            (f32::from_bits(1), &[power(100), power(100), power(76)][..], power(127)),
+            (power(127), &[power(-100), power(-100), power(-76)], f32::from_bits(1)),
+            (power(-100), &[power(127), power(127)], f32::INFINITY),
+            (1e30, &[1e-30, 1e-30], 1e-30),
+        ] {
+            for found in product(stored, numbers) {
+                assert!(
+                    found == expected || (found / expected - 1.0).abs() < 1e-6,
+                    "{stored} {numbers:?}: {found}"
+                );
+            }
+        }
+        assert!(product(1.0, &[f64::NAN, 1e-200, 1e-200]).iter().all(|value| value.is_nan()));
+        assert!(product(f64::NAN, &[1e-200, 1e-200]).iter().all(|value| value.is_nan()));
+    }
+}

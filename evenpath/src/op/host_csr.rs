@@ -21,7 +21,7 @@ use crate::{Csr, Offset, Value};
 ///
 /// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, 2.0), (1, 1, 3.0)])?;
 /// assert_eq!((&a * &[10.0, 1.0])?, [12.0, 3.0]);
-/// let sum = (&a + &a.transpose())?;
+/// let sum = (&a + &a.transpose()?)?;
 /// assert_eq!(sum.to_dense()?, [2.0, 2.0, 2.0, 6.0]);
 /// assert_eq!((&a * &sum)?.to_dense()?, [6.0, 14.0, 6.0, 18.0]);
 /// assert_eq!((&a * &[1.0]).unwrap_err().to_string(), "the length of x is 1, and 2 is needed");

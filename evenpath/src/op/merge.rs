@@ -24,10 +24,11 @@
 use evenpath_kernels::block::two_sequences::Sequences;
 use evenpath_kernels::merge::{MergeKeys, MergeKeysPartition, MergePairs};
 use evenpath_simt::kernel::KernelInfo;
+use evenpath_simt::{Aligned16, GlobalMut};
 
 use super::aligned::{Aligned, write_aligned};
 use super::operands::check_len;
-use super::pairs::{Pairs, bits, bits_mut};
+use super::pairs::Pairs;
 use super::{OpError, instance};
 use crate::cpu;
 use crate::device::{DeviceKind, DeviceSlice, DeviceVec};
@@ -69,16 +70,14 @@ pub fn keys_into<K: Key>(
     write_aligned(merged, |merged| launch_keys(&Aligned::new(a)?, &Aligned::new(b)?, merged))
 }
 
-/// The operands begin at multiples of sixteen bytes, here and for pairs.
 fn launch_keys<K: Key>(
-    a: &DeviceSlice<K>,
-    b: &DeviceSlice<K>,
-    merged: &mut DeviceSlice<K>,
+    a: &Aligned<'_, K>,
+    b: &Aligned<'_, K>,
+    merged: GlobalMut<K, Aligned16>,
 ) -> Result<(), OpError> {
-    let launch = a.device().kernel::<MergeKeys<K>>().items(merged.len())?;
+    let launch = a.device().kernel::<MergeKeys<K>>().items(a.len() + b.len())?;
     let starts = partition(a, b, launch.info(), launch.grid())?;
-    let kernel =
-        MergeKeys { inputs: sequences(a, b), starts: starts.as_global(), merged: merged.as_global_mut() };
+    let kernel = MergeKeys { inputs: sequences(a, b), starts: starts.as_global(), merged };
     // SAFETY: the views are of buffers on this device whose lengths were checked; `starts` has one element more than
     // there are tiles, each inside the inputs whatever these hold; buffers are freed in the stream's order.
     unsafe { launch.launch(kernel) }?;
@@ -130,27 +129,29 @@ pub fn pairs_into<K: Key, V: PairValue>(
         }
         return Ok(());
     }
-    let [a_keys, b_keys] = [Aligned::new(a.keys)?, Aligned::new(b.keys)?];
-    let [a_values, b_values] = [Aligned::new(a.values)?, Aligned::new(b.values)?];
-    let (a, b) = (Pairs::new(&*a_keys, &*a_values), Pairs::new(&*b_keys, &*b_values));
+    let a = (&Aligned::new(a.keys)?, &Aligned::new(a.values)?);
+    let b = (&Aligned::new(b.keys)?, &Aligned::new(b.values)?);
     write_aligned(keys, |keys| write_aligned(values, |values| launch_pairs(a, b, keys, values)))
 }
 
+/// Keys and their values.
+type AlignedPairs<'a, K, V> = (&'a Aligned<'a, K>, &'a Aligned<'a, V>);
+
 fn launch_pairs<K: Key, V: PairValue>(
-    a: Pairs<'_, K, V>,
-    b: Pairs<'_, K, V>,
-    keys: &mut DeviceSlice<K>,
-    values: &mut DeviceSlice<V>,
+    (a_keys, a_values): AlignedPairs<'_, K, V>,
+    (b_keys, b_values): AlignedPairs<'_, K, V>,
+    keys: GlobalMut<K, Aligned16>,
+    values: GlobalMut<V, Aligned16>,
 ) -> Result<(), OpError> {
-    let launch = keys.device().kernel::<MergePairs<K, V::Bits>>().items(keys.len())?;
-    let starts = partition(a.keys, b.keys, launch.info(), launch.grid())?;
+    let launch = a_keys.device().kernel::<MergePairs<K, V::Bits>>().items(a_keys.len() + b_keys.len())?;
+    let starts = partition(a_keys, b_keys, launch.info(), launch.grid())?;
     let kernel = MergePairs {
-        inputs: sequences(a.keys, b.keys),
-        a_values: bits(a.values),
-        b_values: bits(b.values),
+        inputs: sequences(a_keys, b_keys),
+        a_values: a_values.view().reinterpret(),
+        b_values: b_values.view().reinterpret(),
         starts: starts.as_global(),
-        keys: keys.as_global_mut(),
-        values: bits_mut(values),
+        keys,
+        values: values.reinterpret(),
     };
     // SAFETY: as for keys alone; values are as many as keys, and their bits as wide as the kernel takes them to be.
     unsafe { launch.launch(kernel) }?;
@@ -175,16 +176,16 @@ fn temporary_bytes(info: &KernelInfo, elements: u64) -> u64 {
 
 /// Both inputs as kernels take them.
 pub(super) fn sequences<K: evenpath_kernels::Key + bytemuck::Pod>(
-    a: &DeviceSlice<K>,
-    b: &DeviceSlice<K>,
+    a: &Aligned<'_, K>,
+    b: &Aligned<'_, K>,
 ) -> Sequences<K> {
-    Sequences { a: a.as_global(), b: b.as_global(), a_len: a.len() as u64, b_len: b.len() as u64 }
+    Sequences { a: a.view(), b: b.view(), a_len: a.len() as u64, b_len: b.len() as u64 }
 }
 
 /// Cuts the merge into `tiles` tiles of a kernel: how many elements of A lie before each.
 fn partition<K: Key>(
-    a: &DeviceSlice<K>,
-    b: &DeviceSlice<K>,
+    a: &Aligned<'_, K>,
+    b: &Aligned<'_, K>,
     info: &KernelInfo,
     tiles: u32,
 ) -> Result<DeviceVec<u64>, OpError> {

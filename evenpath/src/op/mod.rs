@@ -38,6 +38,7 @@ mod spmm;
 mod spmv;
 mod spmv_transposed;
 mod transpose;
+mod values;
 pub mod vector;
 
 pub use coo::DeviceCoo;

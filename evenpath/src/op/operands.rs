@@ -5,6 +5,7 @@ use bytemuck::Pod;
 use super::OpError;
 use crate::Value;
 use crate::device::{Device, DeviceSlice};
+use crate::matrix::check_threads;
 
 /// Checks x and y of y = αAx + βy, for A of `rows` x `cols` on `device`.
 pub(super) fn check_product<V: Value>(
@@ -29,6 +30,7 @@ pub(super) fn check_vector<T: Pod>(
 
 /// Checks x and y of y = αAx + βy in host memory, for A of `rows` x `cols`.
 pub(super) fn check_slices<V>((rows, cols): (usize, usize), x: &[V], y: &[V]) -> Result<(), OpError> {
+    check_threads()?;
     check_len("x", x.len(), cols)?;
     check_len("y", y.len(), rows)
 }
@@ -49,6 +51,7 @@ pub(super) fn check_shape(
     (rows, cols): (usize, usize),
     (needed_rows, needed_cols): (usize, usize),
 ) -> Result<(), OpError> {
+    check_threads()?;
     if (rows, cols) == (needed_rows, needed_cols) {
         return Ok(());
     }

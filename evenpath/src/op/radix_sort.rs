@@ -7,7 +7,7 @@ use evenpath_kernels::sort::{
     status_words,
 };
 use evenpath_simt::kernel::{Kernel, KernelInfo};
-use evenpath_simt::{Element, Global, GlobalMut};
+use evenpath_simt::{Aligned16, Element, Global, GlobalMut};
 
 use super::aligned::Aligned;
 use super::{OpError, instance};
@@ -68,7 +68,7 @@ pub(super) fn sort_keys<K: SortKey>(
     let keys = Aligned::new(keys)?;
     let mut first = device.uninitialized(keys.len())?;
     let mut second = device.uninitialized(if sweep.passes.count() > 1 { keys.len() } else { 0 })?;
-    let source = Input { keys: input(&keys), values: None };
+    let source = (keys.view().reinterpret(), None);
     let buffers = [&mut first, &mut second].map(|keys| Output { keys: output(keys), values: None });
     // SAFETY: the buffers are of this device and as long as the keys, the second one where it is used.
     unsafe { sweep.run(source, buffers) }?;
@@ -84,7 +84,7 @@ pub(super) fn sort_keys_in_place<K: SortKey>(
         return Ok(());
     };
     let mut other = device.uninitialized(keys.len())?;
-    let source = Input { keys: input(keys), values: None };
+    let source = (keys.as_aligned().reinterpret(), None);
     let buffers = [&mut other, &mut *keys].map(|keys| Output { keys: output(keys), values: None });
     // SAFETY: the buffers are of this device and as long as the keys; the first pass does not write the second.
     unsafe { sweep.run(source, buffers) }?;
@@ -107,7 +107,7 @@ pub(super) fn sort_pairs<K: SortKey, V: SortValue>(
     let second_len = if sweep.passes.count() > 1 { len } else { 0 };
     let mut first = (device.uninitialized(len)?, device.uninitialized(len)?);
     let mut second = (device.uninitialized(second_len)?, device.uninitialized(second_len)?);
-    let source = Input { keys: input(&keys), values: Some(input(values)) };
+    let source = (keys.view().reinterpret(), Some(input(values)));
     let buffers = [&mut first, &mut second]
         .map(|(keys, values)| Output { keys: output(keys), values: Some(output::<V, _>(values)) });
     // SAFETY: as in `sort_keys`.
@@ -137,7 +137,7 @@ pub(super) fn sort_bits_in_place<K: Pod + Element, B: RadixKey, V: Pod + Element
     };
     let mut other_keys = device.uninitialized(len)?;
     let mut other_values = device.uninitialized(len)?;
-    let source = Input { keys: input(keys), values: Some(input(values)) };
+    let source = (keys.as_aligned().reinterpret(), Some(input(values)));
     let buffers = [(&mut other_keys, &mut other_values), (&mut *keys, &mut *values)]
         .map(|(keys, values)| Output { keys: output(keys), values: Some(output::<V, _>(values)) });
     // SAFETY: as in `sort_keys_in_place`.
@@ -256,16 +256,20 @@ impl<B: RadixKey, W: Element> Sweep<B, W> {
         self.passes.count() % 2 == 1
     }
 
-    /// Sorts from `source` to `buffers`, which are written in turn.
+    /// Sorts from a source, keys and their values where there are any, to `buffers`, which are written in turn.
     ///
     /// # Safety
     ///
     /// The views are of live buffers of the device, `len` long; the second output where there is more than one pass.
     /// The first output is not the source.
-    unsafe fn run(&mut self, source: Input<B, W>, buffers: [Output<B, W>; 2]) -> Result<(), DeviceError> {
+    unsafe fn run(
+        &mut self,
+        (keys, values): (Global<B, Aligned16>, Option<Global<W>>),
+        buffers: [Output<B, W>; 2],
+    ) -> Result<(), DeviceError> {
         // SAFETY: the caller's.
-        unsafe { self.find_bases(source.keys) }?;
-        let mut from = source;
+        unsafe { self.find_bases(keys) }?;
+        let mut from = Input { keys: keys.natural(), values };
         for pass in 0..self.passes.count() {
             let to = buffers[pass as usize % 2];
             // SAFETY: the caller's; no pass reads and writes the same buffer.
@@ -276,7 +280,7 @@ impl<B: RadixKey, W: Element> Sweep<B, W> {
     }
 
     /// Counts the digits of all passes.
-    unsafe fn find_bases(&mut self, keys: Global<B>) -> Result<(), DeviceError> {
+    unsafe fn find_bases(&mut self, keys: Global<B, Aligned16>) -> Result<(), DeviceError> {
         let resident = self.device.properties().multiprocessors as usize * HISTOGRAM_BLOCKS;
         let blocks = self.len.div_ceil(instance::<Histogram<B>>().tile_items()).min(resident);
         let count = self.device.kernel().blocks(blocks)?;
@@ -372,7 +376,7 @@ mod tests {
                 let keys = device.uninitialized::<u32>(len).expect("memory");
                 (keys, device.uninitialized::<u64>(len).expect("memory"))
             });
-            let source = Input { keys: input(&source), values: Some(input(&places)) };
+            let source = (source.as_aligned(), Some(input(&places)));
             let outputs = buffers
                 .each_mut()
                 .map(|(keys, values)| Output { keys: output(keys), values: Some(output::<u64, _>(values)) });

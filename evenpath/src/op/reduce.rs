@@ -49,6 +49,9 @@ pub fn by_keys<K: Key + Mark, T: Element>(
     operator: Operator,
 ) -> Result<(DeviceVec<K>, DeviceVec<T>), OpError> {
     let device = values.device();
+    device.refuse_in_graph(
+        "`reduce::by_keys` waits for the number of segments; `reduce::by_keys_into` does not",
+    )?;
     let mut segment_keys = device.uninitialized(keys.len())?;
     let mut sums = device.uninitialized(values.len())?;
     let mut segments = device.zeros(1)?;
@@ -90,12 +93,13 @@ pub fn by_keys_into<K: Key + Mark, T: Element>(
         }
         return Ok(());
     }
+    let (keys, values) = (Aligned::new(keys)?, Aligned::new(values)?);
     let launch = launch_over::<T, ReduceByKey<T, K>>(device, operator, K::SIZE, len)?;
     let mut state = look_back_state::<T>(device, launch.grid(), true)?;
     segments.set_zero()?;
     let kernel = ReduceByKey {
-        reduction: arguments(values, operator, &mut state, launch.grid()),
-        keys: keys.as_global(),
+        reduction: arguments(&values, operator, &mut state, launch.grid()),
+        keys: keys.view(),
         segment_keys: segment_keys.as_global_mut(),
         segment_sums: sums.as_global_mut(),
         segments: segments.as_global_mut(),
@@ -117,8 +121,12 @@ pub fn by_flags<T: Element>(
     values: &DeviceSlice<T>,
     operator: Operator,
 ) -> Result<DeviceVec<T>, OpError> {
-    let mut sums = values.device().uninitialized(values.len())?;
-    let mut segments = values.device().zeros(1)?;
+    let device = values.device();
+    device.refuse_in_graph(
+        "`reduce::by_flags` waits for the number of segments; `reduce::by_flags_into` does not",
+    )?;
+    let mut sums = device.uninitialized(values.len())?;
+    let mut segments = device.zeros(1)?;
     by_flags_into(flags, values, operator, &mut sums, &mut segments)?;
     sums.truncate(segments.get(0)? as usize);
     Ok(sums)
@@ -147,11 +155,12 @@ pub fn by_flags_into<T: Element>(
         }
         return Ok(());
     }
+    let values = Aligned::new(values)?;
     let launch = launch_over::<T, ReduceByFlag<T>>(device, operator, 0, len)?;
     let mut state = look_back_state::<T>(device, launch.grid(), true)?;
     segments.set_zero()?;
     let kernel = ReduceByFlag {
-        reduction: arguments(values, operator, &mut state, launch.grid()),
+        reduction: arguments(&values, operator, &mut state, launch.grid()),
         flags: flags.as_global(),
         segment_sums: sums.as_global_mut(),
         segments: segments.as_global_mut(),
@@ -262,13 +271,13 @@ fn reduce_rows<T: Element, O: Offset>(
 
 /// The parameters of a reduction of `values`, with the state of its `tiles` tiles.
 fn arguments<T: Element>(
-    values: &DeviceSlice<T>,
+    values: &Aligned<'_, T>,
     operator: Operator,
     state: &mut DeviceSlice<u64>,
     tiles: u32,
 ) -> ReduceArguments<T> {
     ReduceArguments {
-        source: values.as_global(),
+        source: values.view(),
         state: state.as_global_mut(),
         len: values.len() as u64,
         tiles,

@@ -51,6 +51,7 @@ pub(super) fn check_row_offsets<O: Offset, T: bytemuck::Pod>(
     values: &DeviceSlice<T>,
 ) -> Result<(), OpError> {
     values.device().check_same(row_offsets.device())?;
+    values.device().refuse_in_graph("row offsets are checked, for which the call waits")?;
     let Some(survey) = survey(row_offsets, "row offsets")? else {
         return Err(MatrixError::RowOffsetsLength { rows: 0, found: 0 }.into());
     };

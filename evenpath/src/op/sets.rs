@@ -84,6 +84,9 @@ named! {
     Sum = "sum",
 }
 
+/// Why graphs hold no set operation.
+const WAITS: &str = "a set operation waits for the size of its result";
+
 /// Returns the keys of the result in a new vector. Waits for the device, to learn how many there are.
 ///
 /// On a GPU the result is computed in one pass, in memory for the [largest result](SetOperation::largest_result), which
@@ -101,6 +104,7 @@ pub fn keys<K: Key>(
     b: &DeviceSlice<K>,
 ) -> Result<DeviceVec<K>, OpError> {
     let device = a.device();
+    device.refuse_in_graph(WAITS)?;
     device.check_same(b.device())?;
     if let Some(plan) = host_plan(operation, a, b) {
         let mut result = device.uninitialized(plan.len())?;
@@ -129,6 +133,7 @@ pub fn keys_into<K: Key>(
     result: &mut DeviceSlice<K>,
 ) -> Result<usize, OpError> {
     let device = a.device();
+    device.refuse_in_graph(WAITS)?;
     device.check_same(b.device())?;
     device.check_same(result.device())?;
     if let Some(plan) = host_plan(operation, a, b) {
@@ -139,7 +144,7 @@ pub fn keys_into<K: Key>(
     if result.len() < operation.largest_result(a.len(), b.len()) {
         check_room("result", result.len(), count(operation, a, b)?)?;
     }
-    let (a, b) = (&*Aligned::new(a)?, &*Aligned::new(b)?);
+    let (a, b) = (&Aligned::new(a)?, &Aligned::new(b)?);
     device.prepare(|| Kernels::default().and::<SetPartition<K>>().and::<SetKeys<K>>())?;
     let info = instance::<SetKeys<K>>();
     let shared = keys_shared_bytes::<K>(info.block_size as usize, info.items_per_thread as usize);
@@ -174,6 +179,7 @@ pub fn pairs<K: Key, V: PairValue>(
     combine: Combine,
 ) -> Result<(DeviceVec<K>, DeviceVec<V>), OpError> {
     let device = a.keys.device();
+    device.refuse_in_graph(WAITS)?;
     a.check(device, "values of a")?;
     b.check(device, "values of b")?;
     if let Some(plan) = host_plan(operation, a.keys, b.keys) {
@@ -205,6 +211,7 @@ pub fn pairs_into<K: Key, V: PairValue>(
     values: &mut DeviceSlice<V>,
 ) -> Result<usize, OpError> {
     let device = a.keys.device();
+    device.refuse_in_graph(WAITS)?;
     a.check(device, "values of a")?;
     b.check(device, "values of b")?;
     device.check_same(keys.device())?;
@@ -221,7 +228,7 @@ pub fn pairs_into<K: Key, V: PairValue>(
         check_room("keys", keys.len(), len)?;
         check_room("values", values.len(), len)?;
     }
-    let (a_keys, b_keys) = (&*Aligned::new(a.keys)?, &*Aligned::new(b.keys)?);
+    let (a_keys, b_keys) = (&Aligned::new(a.keys)?, &Aligned::new(b.keys)?);
     device.prepare(|| Kernels::default().and::<SetPartition<K>>().and::<SetPairs<K, V::Bits>>())?;
     let info = instance::<SetPairs<K, V::Bits>>();
     let shared = pairs_shared_bytes::<K>(info.block_size as usize, info.items_per_thread as usize);
@@ -258,11 +265,12 @@ pub fn count<K: Key>(
     b: &DeviceSlice<K>,
 ) -> Result<usize, OpError> {
     let device = a.device();
+    device.refuse_in_graph(WAITS)?;
     device.check_same(b.device())?;
     if let Some(plan) = host_plan(operation, a, b) {
         return Ok(plan.len());
     }
-    let (a, b) = (&*Aligned::new(a)?, &*Aligned::new(b)?);
+    let (a, b) = (&Aligned::new(a)?, &Aligned::new(b)?);
     let Cut { tiles, starts, mut states } = Cut::new::<K, SetCount<K>>(a, b)?;
     let kernel = SetCount {
         inputs: sequences(a, b),
@@ -282,6 +290,7 @@ pub fn count<K: Key>(
 ///
 /// [`OpError::Unsorted`], with the first key that is less than its predecessor. If the device was lost.
 pub fn check_sorted<K: Key>(keys: &DeviceSlice<K>) -> Result<(), OpError> {
+    keys.device().refuse_in_graph("keys are checked, for which the call waits")?;
     first_descent(keys)?.map_or(Ok(()), |index| Err(OpError::Unsorted { input: "keys", index }))
 }
 
@@ -362,7 +371,7 @@ struct Cut {
 }
 
 impl Cut {
-    fn new<K: Key, S: Kernel>(a: &DeviceSlice<K>, b: &DeviceSlice<K>) -> Result<Self, OpError> {
+    fn new<K: Key, S: Kernel>(a: &Aligned<'_, K>, b: &Aligned<'_, K>) -> Result<Self, OpError> {
         let device = a.device();
         let tiles = device.kernel::<S>().items(a.len() + b.len())?.grid();
         let launch = device.kernel().threads(tiles as usize + 1)?;

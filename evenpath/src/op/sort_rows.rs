@@ -32,8 +32,9 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// If there are 2³² nonzeros or more, there is no memory, or the device was lost.
+    /// If there are 2³² nonzeros or more, this thread captures a graph, there is no memory, or the device was lost.
     pub fn sort_rows(&self) -> Result<Self, OpError> {
+        self.device().refuse_in_graph("the rows of a matrix are sorted")?;
         let (pattern, values) = (self.pattern(), self.values());
         if pattern.canonical.get().is_some() {
             return Ok(Self::from_valid(Arc::clone(pattern), values.copied()?));

@@ -21,10 +21,11 @@ pub(super) struct Transpose<V: Value, O: Offset> {
 impl<V: Value, O: Offset> Transpose<V, O> {
     /// Gives the transpose new values, in the order of the matrix's nonzeros.
     pub(super) fn update(&self, values: &DeviceSlice<V>) -> Result<(), OpError> {
-        // SAFETY: the permutation's elements are the numbers of the matrix's nonzeros, each of which has a value; both
-        // are of the matrix's device.
-        self.matrix.replace(unsafe { vector::gather(values, &self.permutation) }?);
-        Ok(())
+        // SAFETY: the permutation's elements are the numbers of the matrix's nonzeros, each of which has a value, there and in the
+        // transpose; all are of the matrix's device.
+        self.matrix
+            .shared_values()
+            .write(|own| unsafe { vector::gather_into(values, &self.permutation, own) })
     }
 }
 
@@ -39,12 +40,13 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// If there are 2³² nonzeros or more and the device is not the CPU, there is no memory, or the device was lost.
     pub fn transpose(&self) -> Result<Self, OpError> {
+        self.device().refuse_in_graph("a matrix is transposed")?;
         let values = self.values();
         if self.device().kind() == DeviceKind::Cpu {
             let Some(view) = self.pattern().host_view(&values) else {
                 unreachable!("the CPU's buffers are the host's")
             };
-            return Ok(self.device().upload(&view.try_transpose()?)?);
+            return Ok(self.device().upload(&view.transpose()?)?);
         }
         Ok(transpose(self, &values)?.matrix)
     }

@@ -12,6 +12,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use evenpath_kernels::norm::{FinishNorm, Norm, SUMS};
 use evenpath_kernels::update::Update;
 use evenpath_kernels::vector::{
     AddAt, Axpby, DivideElements, Dot, FinishDot, Gather, GatherIndices, Iota, MultiplyElements, Scale,
@@ -108,9 +109,9 @@ fn elementwise<V: Value, K: Kernel>(
     Ok(())
 }
 
-/// Blocks of an inner product, at most: the same on every GPU, because which elements a block adds up decides how the sum
+/// Blocks of an inner product or a norm, at most: the same on every GPU, because which elements a block adds up decides how the sum
 /// is rounded.
-const DOT_BLOCKS: usize = 1024;
+const REDUCE_BLOCKS: usize = 1024;
 
 /// xᵀy, the inner product; zero of empty vectors. Waits for the device. Bitwise the same from run to run.
 ///
@@ -136,13 +137,31 @@ pub fn dot_into<V: Value>(
     y: &DeviceSlice<V>,
     result: &mut DeviceSlice<V>,
 ) -> Result<(), OpError> {
-    reduce(x, y, false, result)
+    let (device, len) = (x.device(), x.len());
+    check_vector(device, ("y", y), len)?;
+    check_vector(device, ("result", result), 1)?;
+    if let (Some(x), Some(y), Some([result])) = (x.host_slice(), y.host_slice(), result.host_slice_mut()) {
+        *result = cpu::dot(x, y);
+        return Ok(());
+    }
+    let blocks = len.div_ceil(instance::<Dot<V>>().tile_items()).min(REDUCE_BLOCKS);
+    let (launch, finish_launch) = (device.kernel().blocks(blocks)?, device.kernel().blocks(1)?);
+    let mut sums = device.uninitialized(blocks)?;
+    let kernel = Dot { x: x.as_global(), y: y.as_global(), sums: sums.as_global_mut(), len: len as u64 };
+    let finish = FinishDot { sums: sums.as_global(), count: blocks as u32, result: result.as_global_mut() };
+    // SAFETY: the views are of vectors of `len` elements, of one sum per block, of which there are no more than one block takes, and of
+    // one element, on this device; buffers are freed in the stream's order.
+    unsafe {
+        launch.launch(kernel)?;
+        finish_launch.launch(finish)?;
+    }
+    Ok(())
 }
 
 /// √(xᵀx), the Euclidean norm; zero of an empty vector. Waits for the device. Bitwise the same from run to run.
 ///
-/// Elements are not scaled before they are squared. So the result is infinite where the sum of the squares is too large for `V`, and
-/// imprecise or zero where the squares are too small, although the norm itself might be in range.
+/// The squares neither overflow nor underflow: the result is precise wherever it is in the range of `V`. With an infinite element it is
+/// infinite, with a NaN it is NaN.
 ///
 /// # Errors
 ///
@@ -160,38 +179,22 @@ pub fn norm2<V: Value>(x: &DeviceSlice<V>) -> Result<V, OpError> {
 ///
 /// # Errors
 ///
-/// As for [`dot_into`].
+/// If `result` is not one element, or on another device; then nothing is written. If there is no memory for 3072 elements, or the device
+/// was lost.
 pub fn norm2_into<V: Value>(x: &DeviceSlice<V>, result: &mut DeviceSlice<V>) -> Result<(), OpError> {
-    reduce(x, x, true, result)
-}
-
-/// xᵀy, or its square root.
-fn reduce<V: Value>(
-    x: &DeviceSlice<V>,
-    y: &DeviceSlice<V>,
-    is_norm: bool,
-    result: &mut DeviceSlice<V>,
-) -> Result<(), OpError> {
     let (device, len) = (x.device(), x.len());
-    check_vector(device, ("y", y), len)?;
     check_vector(device, ("result", result), 1)?;
-    if let (Some(x), Some(y), Some([result])) = (x.host_slice(), y.host_slice(), result.host_slice_mut()) {
-        let sum = cpu::dot(x, y);
-        *result = if is_norm { sum.sqrt() } else { sum };
+    if let (Some(x), Some([result])) = (x.host_slice(), result.host_slice_mut()) {
+        *result = cpu::norm2(x);
         return Ok(());
     }
-    let blocks = len.div_ceil(instance::<Dot<V>>().tile_items()).min(DOT_BLOCKS);
+    let blocks = len.div_ceil(instance::<Norm<V>>().tile_items()).min(REDUCE_BLOCKS);
     let (launch, finish_launch) = (device.kernel().blocks(blocks)?, device.kernel().blocks(1)?);
-    let mut sums = device.uninitialized(blocks)?;
-    let kernel = Dot { x: x.as_global(), y: y.as_global(), sums: sums.as_global_mut(), len: len as u64 };
-    let finish = FinishDot {
-        sums: sums.as_global(),
-        count: blocks as u32,
-        is_norm: u32::from(is_norm),
-        result: result.as_global_mut(),
-    };
-    // SAFETY: the views are of vectors of `len` elements, of one sum per block, of which there are no more than one block takes, and of
-    // one element, on this device; buffers are freed in the stream's order.
+    let mut sums = device.uninitialized(SUMS * blocks)?;
+    let kernel = Norm { x: x.as_global(), sums: sums.as_global_mut(), len: len as u64 };
+    let finish = FinishNorm { sums: sums.as_global(), count: blocks as u32, result: result.as_global_mut() };
+    // SAFETY: the views are of a vector of `len` elements, of three sums per block, of which there are no more than one block takes, and
+    // of one element, on this device; buffers are freed in the stream's order.
     unsafe {
         launch.launch(kernel)?;
         finish_launch.launch(finish)?;
@@ -256,19 +259,32 @@ pub(super) unsafe fn gather<V: Value>(
     source: &DeviceSlice<V>,
     positions: &DeviceSlice<u32>,
 ) -> Result<DeviceVec<V>, DeviceError> {
-    let device = source.device();
+    let mut result = source.device().uninitialized(positions.len())?;
+    // SAFETY: the caller's; there is an element for each position.
+    unsafe { gather_into(source, positions, &mut result) }?;
+    Ok(result)
+}
+
+/// [`gather`] into a vector that is there.
+///
+/// # Safety
+///
+/// As for [`gather`]; the result has as many elements as there are positions, and is on their device.
+pub(super) unsafe fn gather_into<V: Value>(
+    source: &DeviceSlice<V>,
+    positions: &DeviceSlice<u32>,
+    result: &mut DeviceSlice<V>,
+) -> Result<(), DeviceError> {
     let len = positions.len();
-    let launch = device.kernel().threads(len)?;
-    let mut result = device.uninitialized(len)?;
+    let launch = source.device().kernel().threads(len)?;
     let kernel = Gather {
         source: source.as_global(),
         positions: positions.as_global(),
-        update: update(V::ONE, V::ZERO, &mut result),
+        update: update(V::ONE, V::ZERO, result),
         len: len as u32,
     };
-    // SAFETY: the caller's; the result has `len` elements, and buffers are freed in the stream's order.
-    unsafe { launch.launch(kernel) }?;
-    Ok(result)
+    // SAFETY: the caller's; buffers are freed in the stream's order.
+    unsafe { launch.launch(kernel) }
 }
 
 /// [`gather`] of indices.

@@ -1,7 +1,9 @@
 //! What a GPU is to do as long as no kernel faults.
 
+use std::ffi::c_void;
 use std::time::Instant;
 
+use cust::sys::{self, CUresult::CUDA_SUCCESS as SUCCESS};
 use evenpath::device::{Device, DeviceError, DeviceKind};
 use evenpath_kernels::testing::FaultOutOfBounds;
 use evenpath_simt::kernel::Kernel;
@@ -19,6 +21,8 @@ cases! {
     pinned_memory_may_be_dropped_at_any_time,
     devices_of_the_primary_context_share_memory_and_streams,
     work_of_others_is_ordered,
+    streams_wait_for_each_other,
+    a_stream_comes_after_what_was_asked_before,
     memory_of_another_context_is_refused,
     events_tell_the_time_between,
     two_devices_work_at_once,
@@ -136,6 +140,7 @@ fn devices_of_the_primary_context_share_memory_and_streams() {
     let (their_stream, other_stream) =
         (theirs.stream().expect("a stream"), theirs.stream().expect("a stream"));
     let mut data = theirs.zeros::<u32>(1_000).expect("memory");
+    theirs.synchronize().expect("a healthy device");
     let kept = data.raw_address();
     let released = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     for (round, stream) in [&their_stream, &other_stream, &their_stream].into_iter().enumerate() {
@@ -159,10 +164,13 @@ fn devices_of_the_primary_context_share_memory_and_streams() {
         store(&mut own, 999 - round as u64).expect("a launch");
         let result = own.download().expect("a copy");
         assert_eq!(result.iter().sum::<u32>(), 2);
+        // The memory is given back when this is done.
+        store(&mut own, 500).expect("a launch");
         drop(own);
         assert!(released.swap(false, std::sync::atomic::Ordering::Relaxed));
         data = theirs.zeros(1_000).expect("memory");
         assert_eq!(data.raw_address(), kept, "it is theirs again");
+        theirs.synchronize().expect("a healthy device");
     }
     drop((data, their_stream, other_stream, theirs));
     assert_works(&ours);
@@ -176,8 +184,15 @@ fn work_of_others_is_ordered() {
     for round in 0..3 {
         store(&mut data, round).expect("a launch");
         let found = stream.scope(|| {
-            // SAFETY: nothing is put there.
-            unsafe { device.put_foreign(&[], &mut [&mut *data], |stream| stream) }
+            let address = data.raw_address();
+            let put = |stream: *mut c_void| {
+                // SAFETY: the buffer has the bytes, and the stream is of the current context.
+                let result = unsafe { sys::cuMemsetD8Async(address + 4 * 500, 0, 400, stream.cast()) };
+                assert_eq!(result, SUCCESS);
+                stream
+            };
+            // SAFETY: the work writes to the buffer alone.
+            unsafe { device.put_foreign(&[], &mut [&mut *data], put) }
         });
         assert_eq!(found.expect("the stream"), handle);
         store(&mut data, 999 - round).expect("a launch");
@@ -185,6 +200,51 @@ fn work_of_others_is_ordered() {
     let end = device.record().expect("an event");
     assert_eq!(data.download().expect("a copy").iter().sum::<u32>(), 6);
     assert!(end.is_done().expect("a live device"));
+}
+
+fn streams_wait_for_each_other() {
+    let device = gpu();
+    let (one, two) = (device.stream().expect("a stream"), device.stream().expect("a stream"));
+    let mut vectors = [(); 3].map(|()| device.zeros::<u32>(10).expect("memory"));
+    for round in 0..3 {
+        one.scope(|| vectors.iter_mut().try_for_each(|data| store(data, round))).expect("launches");
+        // The last of one stream's operations on it, which is neither its first nor its last.
+        two.scope(|| store(&mut vectors[1], round)).expect("a launch");
+        store(&mut vectors[1], 9 - round).expect("a launch");
+        store(&mut vectors[2], 9 - round).expect("a launch");
+    }
+    let sums = vectors.map(|data| data.download().expect("a copy").iter().sum::<u32>());
+    assert_eq!(sums, [3, 6, 6]);
+}
+
+fn a_stream_comes_after_what_was_asked_before() {
+    let device = gpu();
+    let mut data = device.zeros::<u32>(10).expect("memory");
+    let mut streams = Vec::new();
+    for round in 0..6 {
+        match streams.last() {
+            Some(stream) => evenpath::device::Stream::scope(stream, || store(&mut data, round)),
+            None => store(&mut data, round),
+        }
+        .expect("a launch");
+        if round == 3 {
+            // The next is one that was given back.
+            streams.remove(0);
+        }
+        let stream = device.stream().expect("a stream");
+        let address = data.raw_address();
+        stream.scope(|| {
+            let put = |stream: *mut c_void| {
+                // SAFETY: the buffer has the bytes, and the stream is of the current context.
+                assert_eq!(unsafe { sys::cuMemsetD8Async(address, 0, 40, stream.cast()) }, SUCCESS);
+            };
+            // SAFETY: the stream comes after the store, which is the only other work with the memory, and is waited for.
+            unsafe { device.put_foreign::<u32, _>(&[], &mut [], put) }.expect("a healthy device");
+        });
+        stream.synchronize().expect("a healthy device");
+        streams.push(stream);
+    }
+    assert_eq!(data.download().expect("a copy"), [0; 10]);
 }
 
 fn memory_of_another_context_is_refused() {

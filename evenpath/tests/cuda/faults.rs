@@ -27,6 +27,7 @@ cases! {
     a_fault_of_another_library_is_not_blamed_on_this_one,
     an_assertion_ends_its_device_object_alone,
     copies_in_flight_end_with_the_device,
+    copies_end_before_the_primary_context_is_released,
     a_fault_in_the_primary_context_is_the_same,
 }
 
@@ -269,6 +270,21 @@ fn copies_in_flight_end_with_the_device() {
     assert!(device.pinned::<u32>(4).is_err());
     drop((host, stream, data, device));
     assert!(Device::cuda(0).is_err());
+}
+
+fn copies_end_before_the_primary_context_is_released() {
+    let device = Device::cuda_primary(0).expect("the GPU's context");
+    let other = Device::cuda_primary(0).expect("the GPU's context");
+    let (stream, mut host) = (device.stream().expect("a stream"), device.pinned::<u32>(4).expect("memory"));
+    let mut data = device.upload(&[7_u32; 4]).expect("a small buffer");
+    stream.scope(|| {
+        // A GPU faults here. The stand-in's next wait fails, while the copy goes on.
+        store(&mut data, 1 << 46).expect("the launch itself goes well");
+        let _ = data.copy_to_pinned(&mut host, 0);
+    });
+    device.synchronize().expect_err("a wait fails");
+    assert!(host.as_slice().is_err());
+    drop((host, stream, data, device, other));
 }
 
 fn a_fault_in_the_primary_context_is_the_same() {

@@ -82,7 +82,12 @@ fn build_stand_in(folder: &Path) -> Result<(), String> {
         return Err("it is for Linux".into());
     }
     let source = folder.join("stand_in.rs");
-    std::fs::write(&source, include_str!("stand_in.rs")).map_err(|error| error.to_string())?;
+    for (path, text) in [
+        (&source, include_str!("stand_in.rs")),
+        (&folder.join("order.rs"), include_str!("stand_in/order.rs")),
+    ] {
+        std::fs::write(path, text).map_err(|error| error.to_string())?;
+    }
     let output = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
         .args(["--edition=2024", "--crate-type=cdylib", "-o"])
         .args([&folder.join("libcuda.so.1"), &source])

@@ -2,16 +2,21 @@
 //!
 //! The tests compile it to `libcuda.so.1`. It has one small GPU whose memory is the host's and that can run two kernels.
 //! Unlike the real driver it ends the process at once when it is called wrongly: without a current context, with a
-//! handle that is no longer valid, or with events left behind when a context that did not fault is destroyed.
+//! handle that is no longer valid, with events left behind when a context that did not fault is destroyed, or with work of two
+//! streams on the same memory that nothing orders.
 //!
 //! As with the real driver, a kernel's fault ends the use of the GPU by the process: every context, and every attempt to
 //! create one, answers with the fault's error, even when all contexts are destroyed. An assertion ends its context only.
+
+mod order;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::{LazyLock, Mutex, MutexGuard};
 use std::time::Instant;
+
+use order::Order;
 
 const TOTAL: usize = 64 << 20;
 const SUCCESS: c_int = 0;
@@ -24,8 +29,11 @@ const NOT_FOUND: c_int = 500;
 const NOT_READY: c_int = 600;
 const ILLEGAL_ADDRESS: c_int = 700;
 const ASSERT: c_int = 710;
+const UNKNOWN: c_int = 999;
 /// A store at this index fails an assertion; at others outside its buffer it faults.
 const ASSERT_INDEX: u64 = 1 << 45;
+/// After a store at this index, the next wait fails, and what was asked before still happens.
+const UNKNOWN_INDEX: u64 = 1 << 46;
 /// CUDA 11.8, whose PTX is 7.8.
 const CUDA: c_int = 11_080;
 const PTX: (u32, u32) = (7, 8);
@@ -43,6 +51,10 @@ struct Context {
     locked: BTreeMap<u64, usize>,
     /// Copies to page-locked memory, which arrive when something is waited for.
     arriving: Vec<(usize, Vec<u8>)>,
+    /// How many waits are to fail, and whether one did.
+    failing_waits: u32,
+    has_failed: bool,
+    order: Order,
     /// PTX text by module.
     modules: HashMap<usize, String>,
 }
@@ -104,8 +116,18 @@ impl Context {
         range.is_some_and(|(start, bytes)| address + len <= *start as usize + bytes)
     }
 
+    /// Notes an operation on ranges of memory: where each begins, its bytes, and whether it is written.
+    fn operate(&mut self, stream: usize, ranges: &[(u64, usize, bool)]) {
+        if !self.order.operate(stream, ranges) { misused("work of two streams on the same memory that nothing orders"); }
+    }
+
     /// Has all copies arrive.
     fn finish(&mut self) -> c_int {
+        if self.failing_waits > 0 {
+            self.failing_waits -= 1;
+            self.has_failed = true;
+            return UNKNOWN;
+        }
         for (to, bytes) in self.arriving.drain(..) {
             // SAFETY: whoever began the copy keeps the memory until it was waited for.
             unsafe { (to as *mut u8).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
@@ -205,6 +227,10 @@ driver! {
         let mut state = state();
         let Some((handle, count)) = state.primary else { misused("a primary context released that nobody has") };
         state.primary = (count > 1).then_some((handle, count - 1));
+        let context = &state.contexts[&handle];
+        if context.error == SUCCESS && !state.faulted && !context.arriving.is_empty() {
+            misused("the primary context released while copies to the host are under way");
+        }
         if count > 1 {
             return SUCCESS;
         }
@@ -213,7 +239,7 @@ driver! {
         }
         if let Some(gone) = state.contexts.remove(&handle) {
             let is_empty = gone.blocks.is_empty() && gone.streams.is_empty() && gone.events.is_empty();
-            if gone.error == SUCCESS && !state.faulted && !is_empty {
+            if gone.error == SUCCESS && !gone.has_failed && !state.faulted && !is_empty {
                 misused("the primary context released with something left in it");
             }
             state.used -= gone.blocks.values().map(|words| words.len() * 4).sum::<usize>();
@@ -254,10 +280,13 @@ driver! {
             if !context.streams.contains(&stream) || !context.events.contains_key(&event) {
                 misused("a stream or an event that is not of this context");
             }
+            context.order.wait(stream, event);
             SUCCESS
         })
     }
-    fn cuStreamSynchronize(_stream: usize) { in_context(|context, _, _| context.finish()) }
+    fn cuStreamSynchronize(stream: usize) {
+        in_context(|context, _, _| { context.order.synchronize_stream(stream); context.finish() })
+    }
 
     fn cuEventCreate(event: *mut usize, _flags: c_uint) {
         in_context(|context, handles, _| {
@@ -279,10 +308,13 @@ driver! {
                 misused("a stream or an event that is not of this context");
             }
             context.events.insert(event, Some(Instant::now()));
+            context.order.record(event, stream);
             SUCCESS
         })
     }
-    fn cuEventSynchronize(_event: usize) { in_context(|context, _, _| context.finish()) }
+    fn cuEventSynchronize(event: usize) {
+        in_context(|context, _, _| { context.order.synchronize_event(event); context.finish() })
+    }
     fn cuEventQuery(_event: usize) {
         in_context(|context, _, _| if context.arriving.is_empty() { SUCCESS } else { NOT_READY })
     }
@@ -309,7 +341,7 @@ driver! {
     }
     fn cuMemFree_v2(address: u64) {
         in_context(|context, _, used| match context.blocks.remove(&address) {
-            Some(words) => { *used -= words.len() * 4; SUCCESS }
+            Some(words) => { *used -= words.len() * 4; context.order.free(address, words.len() * 4); SUCCESS }
             None => misused("an address freed that was not allocated"),
         })
     }
@@ -347,14 +379,16 @@ driver! {
     fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) {
         in_context(|_, _, used| { *free = TOTAL - *used; *total = TOTAL; SUCCESS })
     }
-    fn cuMemcpyHtoDAsync_v2(to: u64, from: *const u8, len: usize, _stream: usize) {
+    fn cuMemcpyHtoDAsync_v2(to: u64, from: *const u8, len: usize, stream: usize) {
         in_context(|context, _, _| {
+            context.operate(stream, &[(from as u64, len, false), (to, len, true)]);
             bytes(context, to, len).copy_from_slice(std::slice::from_raw_parts(from, len));
             SUCCESS
         })
     }
-    fn cuMemcpyDtoHAsync_v2(to: *mut u8, from: u64, len: usize, _stream: usize) {
+    fn cuMemcpyDtoHAsync_v2(to: *mut u8, from: u64, len: usize, stream: usize) {
         in_context(|context, _, _| {
+            context.operate(stream, &[(from, len, false)]);
             let copied = bytes(context, from, len).to_vec();
             if context.is_locked(to as usize, len) {
                 context.arriving.push((to as usize, copied));
@@ -364,15 +398,26 @@ driver! {
             SUCCESS
         })
     }
-    fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, len: usize, _stream: usize) {
+    fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, len: usize, stream: usize) {
         in_context(|context, _, _| {
+            context.operate(stream, &[(from, len, false), (to, len, true)]);
             let copied = bytes(context, from, len).to_vec();
             bytes(context, to, len).copy_from_slice(&copied);
             SUCCESS
         })
     }
-    fn cuMemsetD8Async(address: u64, value: u8, len: usize, _stream: usize) {
-        in_context(|context, _, _| { bytes(context, address, len).fill(value); SUCCESS })
+    fn cuMemsetD32Async(address: u64, value: c_uint, len: usize, stream: usize) {
+        in_context(|context, _, _| {
+            context.operate(stream, &[(address, 4 * len, true)]);
+            bytes(context, address, 4 * len).chunks_exact_mut(4).for_each(|word| word.copy_from_slice(&value.to_ne_bytes()));
+            SUCCESS
+        })
+    }
+    fn cuMemsetD8Async(address: u64, value: u8, len: usize, stream: usize) {
+        in_context(|context, _, _| {
+            context.operate(stream, &[(address, len, true)]);
+            bytes(context, address, len).fill(value); SUCCESS
+        })
     }
 
     fn cuModuleLoadDataEx(
@@ -418,7 +463,7 @@ driver! {
     fn cuFuncSetAttribute(_function: usize, _attribute: c_int, _value: c_int) { in_context(|_, _, _| SUCCESS) }
     fn cuLaunchKernel(
         function: usize, grid: c_uint, _y: c_uint, _z: c_uint, block: c_uint, _by: c_uint, _bz: c_uint,
-        _shared: c_uint, _stream: usize, arguments: *const *const c_void, _extra: *const c_void
+        _shared: c_uint, stream: usize, arguments: *const *const c_void, _extra: *const c_void
     ) {
         in_context(|context, _, _| {
             let (module, kernel) = (function / KERNELS.len(), function % KERNELS.len());
@@ -428,10 +473,13 @@ driver! {
             let address = *(*arguments).cast::<u64>();
             if kernel == 1 {
                 let len = *(*arguments.add(1)).cast::<u32>();
+                context.operate(stream, &[(address, len as usize * 4, true)]);
                 bytes(context, address, len as usize * 4).rotate_left(4);
                 return SUCCESS;
             }
             let index = *(*arguments.add(1)).cast::<u64>();
+            if index == UNKNOWN_INDEX { context.failing_waits = 1; return SUCCESS; }
+            if index < 1 << 32 { context.operate(stream, &[(address + 4 * index, 4, true)]); }
             let block = context.blocks.range_mut(..=address).next_back();
             let element = block.and_then(|(start, words)| {
                 let first = (address - start) / 4;

@@ -12,7 +12,7 @@ use uses::{Use, Uses};
 /// The top-level modules of the library, from the bottom up. A module may use modules of lower lines, and none of its own
 /// line. `docs/architecture.md` draws them.
 const LAYERS: [&[&str]; 10] = [
-    &["element", "names"],
+    &["element", "names", "threads"],
     &["scalar", "keys"],
     &["operation"],
     &["matrix"],

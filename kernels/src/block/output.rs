@@ -1,6 +1,6 @@
 //! From shared memory to the output, with coalesced stores.
 
-use evenpath_simt::{thread, Element, GlobalMut, Shared};
+use evenpath_simt::{thread, Aligned16, Element, GlobalMut, Shared};
 
 /// Writes the first `count` elements, at most `BLOCK` × `ITEMS`, to the output from `start` on.
 #[inline(always)]
@@ -23,14 +23,14 @@ pub fn store<T: Element, const BLOCK: usize, const ITEMS: usize>(
 #[inline(always)]
 pub fn store_aligned<T: Element, const BLOCK: usize, const ITEMS: usize>(
     elements: Shared<T>,
-    output: GlobalMut<T>,
+    output: GlobalMut<T, Aligned16>,
     start: usize,
     count: u32,
 ) {
     let packet = 16 / T::SIZE;
     let packets = BLOCK * ITEMS / packet;
     if count as usize == BLOCK * ITEMS && (BLOCK * ITEMS).is_multiple_of(packet) {
-        let output = output.skip(start);
+        let output = output.skip_aligned(start);
         for round in 0..packets.div_ceil(BLOCK) {
             let number = thread::index() as usize + round * BLOCK;
             if number < packets {
@@ -38,6 +38,6 @@ pub fn store_aligned<T: Element, const BLOCK: usize, const ITEMS: usize>(
             }
         }
     } else {
-        store::<T, BLOCK, ITEMS>(elements, output, start, count);
+        store::<T, BLOCK, ITEMS>(elements, output.natural(), start, count);
     }
 }

@@ -4,7 +4,7 @@
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::{thread, Arena, Element, Global, GlobalMut, Packet, Shared};
+use evenpath_simt::{thread, Aligned16, Arena, Element, Global, GlobalMut, Packet, Shared};
 
 use crate::key::packet_of;
 
@@ -38,11 +38,11 @@ impl<T: Element, const BLOCK: usize, const ITEMS: usize> Staged<T, BLOCK, ITEMS>
         self.elements
     }
 
-    /// Starts to copy `len` elements from a source that is aligned to 16 bytes; the rest of the tile is `fill`. They are
+    /// Starts to copy `len` elements from a source; the rest of the tile is `fill`. They are
     /// there after [`thread::await_copies`] and a barrier.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub fn fetch(self, source: Global<T>, len: u32, fill: T) {
+    pub fn fetch(self, source: Global<T, Aligned16>, len: u32, fill: T) {
         if len as usize == Self::LEN {
             for round in 0..Self::ROUNDS {
                 let packet = thread::index() as usize + round * BLOCK;
@@ -93,11 +93,11 @@ impl<T: Element, const BLOCK: usize, const ITEMS: usize> Staged<T, BLOCK, ITEMS>
         }
     }
 
-    /// Stores the first `len` elements to a target that is aligned to 16 bytes, as `change` computes them from place and
+    /// Stores the first `len` elements to a target, as `change` computes them from place and
     /// element.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub fn store(self, target: GlobalMut<T>, len: u32, change: impl Fn(u32, T) -> T) {
+    pub fn store(self, target: GlobalMut<T, Aligned16>, len: u32, change: impl Fn(u32, T) -> T) {
         if len as usize == Self::LEN {
             for round in 0..Self::ROUNDS {
                 let packet = thread::index() as usize + round * BLOCK;

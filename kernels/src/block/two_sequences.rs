@@ -4,7 +4,7 @@
 
 use core::marker::PhantomData;
 
-use evenpath_simt::{parameters, thread, Arena, Element, Global, Packet, Shared};
+use evenpath_simt::{parameters, thread, Aligned16, Arena, Element, Global, Packet, Shared};
 
 use super::balanced_path::Cut;
 use crate::key::packet_of;
@@ -14,9 +14,9 @@ parameters! {
     /// Two sequences in global memory.
     pub struct Sequences<T: Element> {
         /// The first, `a_len` elements.
-        pub a: Global<T>,
+        pub a: Global<T, Aligned16>,
         /// The second, `b_len` elements.
-        pub b: Global<T>,
+        pub b: Global<T, Aligned16>,
         /// Elements of A.
         pub a_len: u64,
         /// Elements of B.
@@ -168,8 +168,8 @@ impl TilePair {
     #[inline(always)]
     pub fn fetch<T: Element, const BLOCK: usize, const ITEMS: usize>(
         &self,
-        a: Global<T>,
-        b: Global<T>,
+        a: Global<T, Aligned16>,
+        b: Global<T, Aligned16>,
     ) -> Fetched<T, BLOCK, ITEMS> {
         let a = Side::<T>::new(a, self.a_first, self.a_len, self.a_rest);
         let b = Side::<T>::new(b, self.b_first, self.b_len, self.b_rest);
@@ -294,7 +294,7 @@ impl<T: Element, const BLOCK: usize, const ITEMS: usize> Fetched<T, BLOCK, ITEMS
 /// What the tile takes of one sequence.
 struct Side<T> {
     /// From the packet on that holds the tile's first element.
-    view: Global<T>,
+    view: Global<T, Aligned16>,
     /// Elements of the view before the tile's first.
     skew: u32,
     packets: u32,
@@ -304,12 +304,12 @@ struct Side<T> {
 
 impl<T: Element> Side<T> {
     #[inline(always)]
-    fn new(view: Global<T>, first: usize, len: u32, rest: u32) -> Self {
+    fn new(view: Global<T, Aligned16>, first: usize, len: u32, rest: u32) -> Self {
         let packet = 16 / T::SIZE;
         let skew = first % packet;
         let ahead = u32::from(len < rest);
         Self {
-            view: view.skip(first - skew),
+            view: view.skip_aligned(first - skew),
             skew: skew as u32,
             packets: (skew as u32 + len + ahead).div_ceil(packet as u32),
             left: rest + skew as u32,
@@ -319,7 +319,7 @@ impl<T: Element> Side<T> {
 
 /// The packet at `first`, of a view with `left` elements; its last element again where it has no more.
 #[inline(always)]
-fn load_at_end<T: Element>(view: Global<T>, first: u32, left: u32) -> Packet {
+fn load_at_end<T: Element>(view: Global<T, Aligned16>, first: u32, left: u32) -> Packet {
     if first + (16 / T::SIZE) as u32 <= left {
         view.load_streaming_16(first as usize)
     } else {

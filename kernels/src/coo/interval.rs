@@ -1,6 +1,6 @@
 //! The intervals, one per warp.
 
-use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut};
+use evenpath_simt::{kernel, thread, warp, Aligned16, Arena, Float, Global, GlobalMut};
 
 use crate::block::segmented_scan::warp_inclusive;
 use crate::update::Update;
@@ -43,9 +43,9 @@ struct Open<V> {
 /// An interval's entries.
 #[derive(Clone, Copy)]
 struct Entries<V> {
-    row_indices: Global<u32>,
-    column_indices: Global<u32>,
-    values: Global<V>,
+    row_indices: Global<u32, Aligned16>,
+    column_indices: Global<u32, Aligned16>,
+    values: Global<V, Aligned16>,
     len: u32,
 }
 
@@ -61,9 +61,9 @@ impl<V: Float> CooInterval<V> {
         }
         let left = self.matrix.nonzeros - first;
         let entries = Entries {
-            row_indices: self.matrix.row_indices.skip(first as usize),
-            column_indices: self.matrix.column_indices.skip(first as usize),
-            values: self.matrix.values.skip(first as usize),
+            row_indices: self.matrix.row_indices.skip_aligned(first as usize),
+            column_indices: self.matrix.column_indices.skip_aligned(first as usize),
+            values: self.matrix.values.skip_aligned(first as usize),
             len: if left < u64::from(self.interval_len) { left as u32 } else { self.interval_len },
         };
         let mut open = Open { row: entries.row_indices.load(0), sum: V::ZERO };

@@ -1,6 +1,6 @@
 //! Views of a pool's nodes.
 
-use evenpath_simt::{parameters, Element, Global};
+use evenpath_simt::{parameters, Aligned16, Element, Global};
 
 use super::layout::{self, COORDINATES_BYTES, COUNT_BYTES, DENSE, UNIT_BYTES};
 
@@ -8,11 +8,11 @@ parameters! {
     /// A pool of nodes, as three views of the same memory.
     pub struct Pool<T: Element> {
         /// As words: the entry counts of sparse nodes.
-        pub words: Global<u32>,
+        pub words: Global<u32, Aligned16>,
         /// As coordinates.
         pub coordinates: Global<u16>,
         /// As slots: references, or values.
-        pub slots: Global<T>,
+        pub slots: Global<T, Aligned16>,
     }
 }
 
@@ -37,8 +37,8 @@ pub struct Node<T> {
     pub len: u32,
     /// Packed coordinates of each slot; only for sparse nodes.
     pub coordinates: Global<u16>,
-    /// The slots.
-    pub slots: Global<T>,
+    /// The slots. Those of dense nodes begin at a multiple of 16 bytes.
+    pub slots: Global<T, Aligned16>,
 }
 
 impl<T: Element> Pool<T> {
@@ -73,14 +73,14 @@ impl<T: Element> Pool<T> {
     pub fn node_of_len(self, reference: u32, len: u32) -> Node<T> {
         let (unit, kind) = (layout::unit(reference) as usize, layout::kind(reference));
         let size = T::SIZE as u32;
-        let slots = self.slots.skip(unit * (UNIT_BYTES as usize / T::SIZE));
+        let slots = self.slots.skip_aligned(unit * (UNIT_BYTES as usize / T::SIZE));
         let coordinates = self.coordinates.skip(unit * (UNIT_BYTES / COORDINATES_BYTES) as usize);
         if kind == DENSE {
             return Node { len, coordinates, slots };
         }
         let first = layout::slots_offset(kind, len, size) / size;
         let coordinates = coordinates.skip((COUNT_BYTES / COORDINATES_BYTES) as usize);
-        Node { len, coordinates, slots: slots.skip(first as usize) }
+        Node { len, coordinates, slots: slots.skip_aligned(first as usize) }
     }
 }
 

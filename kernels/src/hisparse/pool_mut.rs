@@ -1,6 +1,6 @@
 //! Nodes that kernels write.
 
-use evenpath_simt::{parameters, Element, GlobalMut};
+use evenpath_simt::{parameters, Aligned16, Element, GlobalMut};
 
 use super::layout::{self, COORDINATES_BYTES, COUNT_BYTES, DENSE, UNIT_BYTES};
 
@@ -8,11 +8,11 @@ parameters! {
     /// A pool of nodes to be written, as three views of the same memory, which is zero before.
     pub struct PoolMut<T: Element> {
         /// As words: the entry counts of sparse nodes.
-        pub words: GlobalMut<u32>,
+        pub words: GlobalMut<u32, Aligned16>,
         /// As coordinates.
         pub coordinates: GlobalMut<u16>,
         /// As slots: references, or values.
-        pub slots: GlobalMut<T>,
+        pub slots: GlobalMut<T, Aligned16>,
     }
 }
 

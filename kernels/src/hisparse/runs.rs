@@ -4,7 +4,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, parameters, thread, warp, Arena, Element, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, parameters, thread, warp, Aligned16, Arena, Element, Global, GlobalMut, Shared};
 
 use crate::block::count_scan::CountScan;
 use crate::block::lookback::{Lookback, Tickets};
@@ -37,9 +37,9 @@ parameters! {
     /// The positions of a matrix's entries, sorted by row.
     pub struct Entries {
         /// Row indices, ascending.
-        pub row_indices: Global<u32>,
+        pub row_indices: Global<u32, Aligned16>,
         /// Column indices.
-        pub column_indices: Global<u32>,
+        pub column_indices: Global<u32, Aligned16>,
         /// The number of entries.
         pub len: u32,
         /// log2 of a node's rows.

@@ -7,7 +7,7 @@
 //! of quads of one strip, the work of a block. Strips of many quads have several parts, of equal length except for the last
 //! ones.
 
-use evenpath_simt::{kernel, parameters, thread, Arena, Element, Global, GlobalMut};
+use evenpath_simt::{kernel, parameters, thread, Aligned16, Arena, Element, Global, GlobalMut};
 
 use super::node::NodeList;
 use crate::block::search::partition_point;
@@ -80,9 +80,9 @@ parameters! {
     /// A schedule, as products read it.
     pub struct Schedule {
         /// Two words per leaf: a `ListedLeaf`.
-        pub leaf_list: Global<u64>,
+        pub leaf_list: Global<u64, Aligned16>,
         /// Two words per part, a `ListedPart`, and two for the end.
-        pub part_list: Global<u64>,
+        pub part_list: Global<u64, Aligned16>,
         /// The first part of each strip, and the number of parts at the end.
         pub strip_parts: Global<u32>,
         /// The number of leaves.
@@ -133,7 +133,7 @@ kernel! {
         /// The first quad of each leaf.
         pub firsts: Global<u64>,
         /// Output: two words per leaf, a `ListedLeaf`.
-        pub list: GlobalMut<u64>,
+        pub list: GlobalMut<u64, Aligned16>,
     }
     shared: 0;
     body: HiSparseListLeaves::list_leaves::<BLOCK>;
@@ -206,7 +206,7 @@ kernel! {
         /// The first quad of each leaf, and the number of quads at the end.
         pub firsts: Global<u64>,
         /// Output: two words per part, a `ListedPart`, and two for the end.
-        pub list: GlobalMut<u64>,
+        pub list: GlobalMut<u64, Aligned16>,
         /// The number of strips.
         pub strips: u32,
         /// The number of parts.

@@ -5,7 +5,7 @@
 //! they are found by a hash of it, and compared.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, parameters, thread, warp, Arena, Global, GlobalMut};
+use evenpath_simt::{kernel, parameters, thread, warp, Aligned16, Arena, Global, GlobalMut};
 
 use super::layout;
 use super::leaves::warp_node;
@@ -182,7 +182,7 @@ parameters! {
     /// Nodes of one level, leaves or inner nodes, whose content is read.
     pub struct LevelNodes {
         /// The pool, as words.
-        pub words: Global<u32>,
+        pub words: Global<u32, Aligned16>,
         /// References to the nodes.
         pub references: Global<u32>,
         /// log2 of a node's rows.
@@ -195,7 +195,7 @@ parameters! {
 /// The content of a node.
 #[derive(Clone, Copy)]
 struct NodeContent {
-    words: Global<u32>,
+    words: Global<u32, Aligned16>,
     kind: u32,
     units: u32,
 }
@@ -207,7 +207,7 @@ impl LevelNodes {
     fn content(self, node: u32) -> NodeContent {
         let reference = self.references.load(node as usize);
         let kind = layout::kind(reference);
-        let words = self.words.skip((layout::unit(reference) * layout::UNIT_WORDS) as usize);
+        let words = self.words.skip_aligned((layout::unit(reference) * layout::UNIT_WORDS) as usize);
         let count = words.load_if(0, kind != layout::DENSE);
         NodeContent { words, kind, units: layout::units(kind, count, self.d_log2, self.slot_bytes) }
     }
@@ -361,7 +361,7 @@ kernel! {
         /// For each node that is kept, the unit at which it begins in the new pool.
         pub units: Global<u32>,
         /// Output: the new pool, as words.
-        pub pool: GlobalMut<u32>,
+        pub pool: GlobalMut<u32, Aligned16>,
     }
     shared: 0;
     body: HiSparseCopyKept::copy_kept::<BLOCK>;
@@ -378,7 +378,7 @@ impl HiSparseCopyKept {
             return;
         }
         let content = self.nodes.content(index as u32);
-        let target = self.pool.skip((self.units.load(index) * layout::UNIT_WORDS) as usize);
+        let target = self.pool.skip_aligned((self.units.load(index) * layout::UNIT_WORDS) as usize);
         let mut unit = thread::lane();
         while unit < content.units {
             let word = (unit * layout::UNIT_WORDS) as usize;

@@ -1,7 +1,7 @@
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
+use evenpath_simt::{kernel, thread, Aligned16, Arena, Global, GlobalMut};
 
 use crate::block::balanced_path::Cut;
 use crate::block::merge_share::Share;
@@ -17,7 +17,7 @@ kernel! {
         /// Elements of A before each tile, from [`MergeKeysPartition`](super::MergeKeysPartition).
         pub starts: Global<u64>,
         /// Output: all elements, sorted.
-        pub merged: GlobalMut<K>,
+        pub merged: GlobalMut<K, Aligned16>,
     }
     shared: TilePair::WORDS * 8 + staged_bytes::<K>(BLOCK, ITEMS);
     body: MergeKeys::keys::<BLOCK, ITEMS>;
@@ -48,15 +48,15 @@ kernel! {
         /// The keys of both sequences, sorted.
         pub inputs: Sequences<K>,
         /// Values of the first sequence, one per key.
-        pub a_values: Global<V>,
+        pub a_values: Global<V, Aligned16>,
         /// Values of the second.
-        pub b_values: Global<V>,
+        pub b_values: Global<V, Aligned16>,
         /// Elements of A before each tile, from [`MergeKeysPartition`](super::MergeKeysPartition).
         pub starts: Global<u64>,
         /// Output: all keys, sorted.
-        pub keys: GlobalMut<K>,
+        pub keys: GlobalMut<K, Aligned16>,
         /// Output: their values.
-        pub values: GlobalMut<V>,
+        pub values: GlobalMut<V, Aligned16>,
     }
     shared: TilePair::WORDS * 8 + staged_bytes::<K>(BLOCK, ITEMS) + staged_bytes::<V>(BLOCK, ITEMS);
     body: MergePairs::pairs::<BLOCK, ITEMS>;

@@ -2,7 +2,7 @@
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, thread, Aligned16, Arena, Global, GlobalMut, Shared};
 
 use super::reduce_tile::{reduce_tile, Output, ReduceArguments};
 use crate::block::operator::{Min, Number, Operator, Sum};
@@ -16,7 +16,7 @@ kernel! {
         /// What is reduced, and how.
         pub reduction: ReduceArguments<V>,
         /// One key per value.
-        pub keys: Global<K>,
+        pub keys: Global<K, Aligned16>,
         /// Output: the key of each segment; as many as there are keys at most.
         pub segment_keys: GlobalMut<K>,
         /// Output: the sum of each segment.

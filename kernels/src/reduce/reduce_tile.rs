@@ -2,7 +2,7 @@
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::{parameters, thread, Arena, Global, GlobalMut, Shared};
+use evenpath_simt::{parameters, thread, Aligned16, Arena, Global, GlobalMut, Shared};
 
 use crate::block::operator::{Number, Operator, Segmented, Summary};
 use crate::block::tile_prefix::TilePrefix;
@@ -12,7 +12,7 @@ parameters! {
     /// What every reduction takes.
     pub struct ReduceArguments<V: Number> {
         /// The values.
-        pub source: Global<V>,
+        pub source: Global<V, Aligned16>,
         /// The look-back's state: [`state_words`](crate::block::tile_prefix::state_words) words, all zero.
         pub state: GlobalMut<u64>,
         /// Values, fewer than 2³².

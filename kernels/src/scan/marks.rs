@@ -2,7 +2,7 @@
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::{thread, warp, Arena, Element, Global};
+use evenpath_simt::{thread, warp, Aligned16, Arena, Element, Global};
 
 use crate::block::staged::Staged;
 
@@ -122,7 +122,7 @@ impl<K: SegmentMark, const ITEMS: usize> Marks for WarpMarks<K, ITEMS> {
 
 /// One mark per element, where the marks themselves are needed.
 pub(crate) struct ElementMarks<K, const BLOCK: usize, const ITEMS: usize> {
-    marks: Global<K>,
+    marks: Global<K, Aligned16>,
     /// The tile's marks.
     staged: Staged<K, BLOCK, ITEMS>,
     /// The mark before the tile's first: thread 0 has it, where there is one.
@@ -133,7 +133,7 @@ impl<K: SegmentMark, const BLOCK: usize, const ITEMS: usize> ElementMarks<K, BLO
     /// Takes memory for a tile's marks from an arena that is aligned to 16 bytes, and leaves it so.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(crate) fn new(arena: &mut Arena, marks: Global<K>) -> Self {
+    pub(crate) fn new(arena: &mut Arena, marks: Global<K, Aligned16>) -> Self {
         Self { marks, staged: Staged::take(arena), previous: K::ZERO }
     }
 
@@ -151,7 +151,7 @@ impl<K: SegmentMark, const BLOCK: usize, const ITEMS: usize> Marks for ElementMa
         if len == 0 {
             return;
         }
-        self.staged.fetch(self.marks.skip(first), len, K::ZERO);
+        self.staged.fetch(self.marks.skip_aligned(first), len, K::ZERO);
         if thread::index() == 0 && first > 0 {
             self.previous = self.marks.load(first - 1);
         }

@@ -2,7 +2,7 @@
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::{parameters, thread, Arena, Global, GlobalMut};
+use evenpath_simt::{parameters, thread, Aligned16, Arena, Global, GlobalMut};
 
 use super::marks::Marks;
 use super::tile::{flipped, head, Tile};
@@ -13,9 +13,9 @@ parameters! {
     /// What every scan takes.
     pub struct ScanArguments<V: Number> {
         /// The elements.
-        pub source: Global<V>,
+        pub source: Global<V, Aligned16>,
         /// Output: one per element.
-        pub target: GlobalMut<V>,
+        pub target: GlobalMut<V, Aligned16>,
         /// The look-back's state: [`state_words`](crate::block::tile_prefix::state_words) words, all zero.
         pub state: GlobalMut<u64>,
         /// Elements.
@@ -61,7 +61,7 @@ pub(super) fn scan_tile<V: Number, P: Operator<V>, M: Marks, const BLOCK: usize,
     }
     tile.elements.replace(items);
     let before = tile.look_back(around.total);
-    tile.elements.store(target.skip(tile.first), tile.len, |place, element| {
+    tile.elements.store(target.skip_aligned(tile.first), tile.len, |place, element| {
         let is_open = !P::SEGMENTED || place < around.first_head;
         flipped::<V, P>(if is_open { P::combine(before.value, element) } else { element }, flip)
     });

@@ -2,7 +2,7 @@
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::{thread, Arena, Global, Shared};
+use evenpath_simt::{thread, Aligned16, Arena, Global, Shared};
 
 use crate::block::operator::{Number, Operator, Summary};
 use crate::block::staged::Staged;
@@ -35,7 +35,13 @@ impl<V: Number, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
     /// to 16 bytes. One barrier.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(crate) fn draw(arena: &mut Arena, prefix: TilePrefix, source: Global<V>, len: u64, fill: V) -> Self {
+    pub(crate) fn draw(
+        arena: &mut Arena,
+        prefix: TilePrefix,
+        source: Global<V, Aligned16>,
+        len: u64,
+        fill: V,
+    ) -> Self {
         let elements = Staged::take(arena);
         let scan = TileScan::take(arena);
         let drawn: Shared<u32> = arena.take(1);
@@ -43,7 +49,7 @@ impl<V: Number, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
         let first = index as usize * (BLOCK * ITEMS);
         let left = len as usize - first;
         let len = if left < BLOCK * ITEMS { left as u32 } else { (BLOCK * ITEMS) as u32 };
-        elements.fetch(source.skip(first), len, fill);
+        elements.fetch(source.skip_aligned(first), len, fill);
         Self { elements, scan, prefix, index, len, first }
     }
 

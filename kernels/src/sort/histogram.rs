@@ -3,7 +3,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, thread, warp, Aligned16, Arena, Global, GlobalMut, Shared};
 
 use super::onesweep::BASES_PER_PASS;
 use crate::block::radix_rank::{KeyOrder, Passes, RadixKey, BINS, DIGIT_BITS};
@@ -13,7 +13,7 @@ kernel! {
     /// grid-th share of `BLOCK` × `ITEMS` keys and counts in its shared memory.
     pub struct Histogram<K: RadixKey> {
         /// The keys, `len`.
-        pub keys: Global<K>,
+        pub keys: Global<K, Aligned16>,
         /// [`BASES_PER_PASS`] words per pass, zero before: the counts are added to the first of them.
         pub bases: GlobalMut<u64>,
         /// Keys.
@@ -57,7 +57,7 @@ impl<K: RadixKey> Histogram<K> {
         let len = self.len as usize;
         let mut first = thread::block() as usize * (BLOCK * ITEMS);
         while first + BLOCK * ITEMS <= len {
-            let share = self.keys.skip(first);
+            let share = self.keys.skip_aligned(first);
             let mut own = [K::ZERO; ITEMS];
             for vector in 0..ITEMS / VECTOR {
                 let loaded = share.load_streaming_4((vector * BLOCK + thread) * VECTOR);

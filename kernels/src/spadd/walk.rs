@@ -2,7 +2,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, thread, Aligned16, Arena, Global, GlobalMut, Shared};
 
 use super::codes::{Codes, WORD_ITEMS};
 use super::tile::Tile;
@@ -112,7 +112,7 @@ pub(super) fn stage<O: Offset, const BLOCK: usize, const ITEMS: usize>(
 /// The columns of one matrix that a tile stages: its own, and the next one if there is one.
 struct Columns {
     /// The columns, from the packet on that holds the tile's first one.
-    view: Global<u32>,
+    view: Global<u32, Aligned16>,
     /// The number of columns in the view before the tile's first.
     skew: u32,
     packets: u32,
@@ -124,11 +124,11 @@ impl Columns {
     const PACKET: u32 = 4;
 
     #[inline(always)]
-    fn new(view: Global<u32>, first: usize, len: u32, nonzeros: u64) -> Self {
+    fn new(view: Global<u32, Aligned16>, first: usize, len: u32, nonzeros: u64) -> Self {
         let skew = first as u32 % Self::PACKET;
         let left = (nonzeros - first as u64 + u64::from(skew)).min(1 << 30) as u32;
         Self {
-            view: view.skip(first - skew as usize),
+            view: view.skip_aligned(first - skew as usize),
             skew,
             packets: (skew + len + 1).min(left).div_ceil(Self::PACKET),
             left,

@@ -1,7 +1,7 @@
 //! What is left to do of `C = αAB + βC` where a factor is in device memory: the kernels of the product take numbers.
 
 use evenpath_simt::half::{bf16, f16};
-use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut, Stored};
+use evenpath_simt::{kernel, thread, Aligned16, Arena, Global, GlobalMut, Stored};
 
 use super::update::DenseUpdate;
 use crate::factor::Factor;
@@ -12,7 +12,7 @@ kernel! {
         /// P, whose lines, rows or columns as those of C, lie one behind the other.
         pub product: Global<T>,
         /// The elements of C; read only where β is not zero.
-        pub c: GlobalMut<T>,
+        pub c: GlobalMut<T, Aligned16>,
         /// Factor of P.
         pub alpha: Factor<<T as Stored>::Compute>,
         /// Factor of C.

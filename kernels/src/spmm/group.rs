@@ -1,6 +1,6 @@
 //! The lanes that sum one stretch of nonzeros together.
 
-use evenpath_simt::{parameters, thread, warp, Arena, Element, Float, Global, Shared, Stored};
+use evenpath_simt::{parameters, thread, warp, Aligned16, Arena, Element, Float, Global, Shared, Stored};
 
 use super::width::{Width, MAX_WIDTH};
 
@@ -175,7 +175,7 @@ parameters! {
     /// A dense matrix, stored by rows or by columns.
     pub struct DenseView<T: Element> {
         /// Its elements.
-        pub values: Global<T>,
+        pub values: Global<T, Aligned16>,
         /// Elements from a row to the next.
         pub row_stride: u32,
         /// Elements from a column to the next.
@@ -188,7 +188,7 @@ impl<T: Element> DenseView<T> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn skip_columns(self, columns: u32) -> Self {
-        Self { values: self.values.skip(columns as usize * self.column_stride as usize), ..self }
+        Self { values: self.values.skip_aligned(columns as usize * self.column_stride as usize), ..self }
     }
 
     /// A lane's columns, which the matrix begins with, of row `row`.

@@ -1,6 +1,6 @@
 //! How products are added to C.
 
-use evenpath_simt::{parameters, Element, Float, GlobalMut, Stored};
+use evenpath_simt::{parameters, Aligned16, Element, Float, GlobalMut, Stored};
 
 use super::group::Sums;
 use super::width::Width;
@@ -9,7 +9,7 @@ parameters! {
     /// A dense matrix C that a product is added to, C = αAB + βC.
     pub struct DenseUpdate<T: Stored> {
         /// The elements; read only where `beta` is not zero.
-        pub c: GlobalMut<T>,
+        pub c: GlobalMut<T, Aligned16>,
         /// Factor of the product.
         pub alpha: <T as Stored>::Compute,
         /// Factor of what C held.
@@ -22,7 +22,7 @@ impl<T: Stored> DenseUpdate<T> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn skip(self, start: usize) -> Self {
-        Self { c: self.c.skip(start), ..self }
+        Self { c: self.c.skip_aligned(start), ..self }
     }
 
     /// What C holds at `index`; zero where `beta` is, and then C is not read.

@@ -1,6 +1,6 @@
 //! How many columns of a dense row a lane moves at once.
 
-use evenpath_simt::{Element, Global, GlobalMut, Packet, Stored};
+use evenpath_simt::{Aligned16, Element, Global, GlobalMut, Packet, Stored};
 
 /// The most columns of a lane: 16 bytes of the smallest type.
 pub(super) const MAX_WIDTH: usize = 8;
@@ -19,13 +19,18 @@ pub trait Width: Sized + 'static {
         const { width::<T, Self>() }
     }
     /// Loads the columns from element `index` on, `stride` elements from one to the next.
-    fn load<T: Stored>(source: Global<T>, index: usize, stride: usize) -> Self::Moved<T>;
+    fn load<T: Stored>(source: Global<T, Aligned16>, index: usize, stride: usize) -> Self::Moved<T>;
     /// [`load`](Self::load) where `condition` holds, else zeros.
-    fn load_if<T: Stored>(source: Global<T>, index: usize, stride: usize, condition: bool) -> Self::Moved<T>;
+    fn load_if<T: Stored>(
+        source: Global<T, Aligned16>,
+        index: usize,
+        stride: usize,
+        condition: bool,
+    ) -> Self::Moved<T>;
     /// Loads neighboring columns, which the kernel may write.
-    fn load_mut<T: Stored>(source: GlobalMut<T>, index: usize) -> Self::Moved<T>;
+    fn load_mut<T: Stored>(source: GlobalMut<T, Aligned16>, index: usize) -> Self::Moved<T>;
     /// Stores neighboring columns from element `index` on, which the kernel does not read again.
-    fn store<T: Stored>(target: GlobalMut<T>, index: usize, moved: Self::Moved<T>);
+    fn store<T: Stored>(target: GlobalMut<T, Aligned16>, index: usize, moved: Self::Moved<T>);
     /// Column `at`.
     fn get<T: Stored>(moved: Self::Moved<T>, at: usize) -> T;
     /// Replaces column `at`, which is zero.
@@ -71,25 +76,25 @@ impl Width for Packets {
 
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn load<T: Stored>(source: Global<T>, index: usize, _: usize) -> Packet {
+    fn load<T: Stored>(source: Global<T, Aligned16>, index: usize, _: usize) -> Packet {
         source.load_16(index)
     }
 
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn load_if<T: Stored>(source: Global<T>, index: usize, _: usize, condition: bool) -> Packet {
+    fn load_if<T: Stored>(source: Global<T, Aligned16>, index: usize, _: usize, condition: bool) -> Packet {
         source.load_16_if(index, condition)
     }
 
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn load_mut<T: Stored>(source: GlobalMut<T>, index: usize) -> Packet {
+    fn load_mut<T: Stored>(source: GlobalMut<T, Aligned16>, index: usize) -> Packet {
         source.load_16(index)
     }
 
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn store<T: Stored>(target: GlobalMut<T>, index: usize, moved: Packet) {
+    fn store<T: Stored>(target: GlobalMut<T, Aligned16>, index: usize, moved: Packet) {
         target.store_streaming_16(index, moved);
     }
 
@@ -120,7 +125,7 @@ impl Width for Strided {
 
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn load<T: Stored>(source: Global<T>, index: usize, stride: usize) -> [T; MAX_STRIDED] {
+    fn load<T: Stored>(source: Global<T, Aligned16>, index: usize, stride: usize) -> [T; MAX_STRIDED] {
         let mut moved = Self::zeros::<T>();
         for at in 0..Self::len::<T>() {
             moved[at] = source.load(index + at * stride);
@@ -131,7 +136,7 @@ impl Width for Strided {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn load_if<T: Stored>(
-        source: Global<T>,
+        source: Global<T, Aligned16>,
         index: usize,
         stride: usize,
         condition: bool,
@@ -145,7 +150,7 @@ impl Width for Strided {
 
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn load_mut<T: Stored>(source: GlobalMut<T>, index: usize) -> [T; MAX_STRIDED] {
+    fn load_mut<T: Stored>(source: GlobalMut<T, Aligned16>, index: usize) -> [T; MAX_STRIDED] {
         let mut moved = Self::zeros::<T>();
         for at in 0..Self::len::<T>() {
             moved[at] = source.load(index + at);
@@ -155,7 +160,7 @@ impl Width for Strided {
 
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn store<T: Stored>(target: GlobalMut<T>, index: usize, moved: [T; MAX_STRIDED]) {
+    fn store<T: Stored>(target: GlobalMut<T, Aligned16>, index: usize, moved: [T; MAX_STRIDED]) {
         for at in 0..Self::len::<T>() {
             target.store_streaming(index + at, moved[at]);
         }
@@ -183,25 +188,25 @@ impl Width for Elements {
 
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn load<T: Stored>(source: Global<T>, index: usize, _: usize) -> T {
+    fn load<T: Stored>(source: Global<T, Aligned16>, index: usize, _: usize) -> T {
         source.load(index)
     }
 
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn load_if<T: Stored>(source: Global<T>, index: usize, _: usize, condition: bool) -> T {
+    fn load_if<T: Stored>(source: Global<T, Aligned16>, index: usize, _: usize, condition: bool) -> T {
         source.load_if(index, condition)
     }
 
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn load_mut<T: Stored>(source: GlobalMut<T>, index: usize) -> T {
+    fn load_mut<T: Stored>(source: GlobalMut<T, Aligned16>, index: usize) -> T {
         source.load(index)
     }
 
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn store<T: Stored>(target: GlobalMut<T>, index: usize, moved: T) {
+    fn store<T: Stored>(target: GlobalMut<T, Aligned16>, index: usize, moved: T) {
         target.store_streaming(index, moved);
     }
 

@@ -1,7 +1,7 @@
 //! SpMV by row tiles, with long rows handled separately: one launch, in which the first blocks take pieces of long rows
 //! and the others take rows.
 
-use evenpath_simt::{kernel, thread, Arena, Float, Global, Shared};
+use evenpath_simt::{kernel, thread, Aligned16, Arena, Float, Global, Shared};
 
 use super::long_rows::LongRows;
 use super::product::Product;
@@ -57,6 +57,6 @@ impl<V: Float, O: Offset> BinnedRows<V, O> {
             lanes_log2: self.lanes_log2,
             limit: long.limit,
         };
-        P::run::<V, O, Global<u32>, true, BLOCK, ITEMS>(tile, products);
+        P::run::<V, O, Global<u32, Aligned16>, true, BLOCK, ITEMS>(tile, products);
     }
 }

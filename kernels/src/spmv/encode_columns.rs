@@ -10,7 +10,7 @@
 //! bands, and of dense rows. Such tiles read the first one's codes, which then stay in cache ([`ShareCodes`]).
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, parameters, thread, warp, Arena, Element, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, parameters, thread, warp, Aligned16, Arena, Element, Global, GlobalMut, Shared};
 
 use crate::block::reduce::BlockReduce;
 use crate::block::search::partition_point;
@@ -62,7 +62,7 @@ parameters! {
     /// The columns of a matrix as codes, for tiles of rows. The codes are 16 bits, two per word where `W` has 32.
     pub struct CodedColumns<W: Element> {
         /// The codes, from [`EncodeColumns`].
-        pub codes: Global<W>,
+        pub codes: Global<W, Aligned16>,
         /// The first column of each segment, [`SEGMENTS`] per tile, likewise.
         pub directories: Global<u32>,
         /// Where each tile's codes are, and what they stand for, from [`ShareCodes`].
@@ -280,6 +280,7 @@ impl<O: Offset> EncodeColumns<O> {
         let Pattern { row_offsets, column_indices, .. } = self.pattern;
         let offset = |tile: usize| row_offsets.load(self.tile_rows.load(tile) as usize).to_usize();
         let (begin, end) = (offset(block), offset(block + 1));
+        let column_indices = column_indices.natural();
         let tile = Nonzeros::<BLOCK, ITEMS> { column_indices, begin, end };
         let index = thread::index();
         let directory = self.directories.skip(block * SEGMENTS as usize);

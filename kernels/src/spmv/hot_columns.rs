@@ -12,7 +12,7 @@
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, thread, warp, Aligned16, Arena, Float, Global, GlobalMut, Shared};
 
 use super::cut_rows::{CutRows, CutRowsOfTile};
 use super::product::Product;
@@ -77,11 +77,11 @@ kernel! {
         /// The matrix, whose columns are not read, and the vectors; without rows if none is empty, or [`GatherHotColumns`] writes these.
         pub product: Product<V, O>,
         /// The codes of the columns, one per nonzero.
-        pub codes: Global<u32>,
+        pub codes: Global<u32, Aligned16>,
         /// The hot columns, ascending.
         pub hot_columns: Global<u32>,
         /// Their elements of x, from [`GatherHotColumns`]; if there are none, each block gathers its own.
-        pub hot_x: Global<V>,
+        pub hot_x: Global<V, Aligned16>,
         /// The row of each chunk's first nonzero, among the rows that have nonzeros, and their number at the end.
         pub chunk_rows: Global<u32>,
         /// The element of y of each row that has nonzeros.

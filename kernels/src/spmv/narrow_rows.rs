@@ -1,6 +1,6 @@
 //! SpMV by row tiles of a matrix whose columns have codes of 16 bits ([`super::EncodeColumns`]).
 
-use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, Shared};
+use evenpath_simt::{kernel, thread, warp, Aligned16, Arena, Float, Global, Shared};
 
 use super::encode_columns::{CodedColumns, TileKind, PLACE_BITS, SEGMENTS};
 use super::product::Product;
@@ -12,7 +12,7 @@ use crate::Offset;
 #[derive(Clone, Copy)]
 struct Codes<D> {
     /// Two codes per word.
-    pairs: Global<u32>,
+    pairs: Global<u32, Aligned16>,
     /// How far from their own place the tile's codes are, modulo 2⁶⁴: a multiple of eight.
     shift: u64,
     decoder: D,
@@ -28,7 +28,7 @@ impl<D: Decoder> Columns for Codes<D> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn skip(mut self, start: usize) -> Self {
-        self.pairs = self.pairs.skip((start as u64).wrapping_add(self.shift) as usize / 2);
+        self.pairs = self.pairs.skip_aligned((start as u64).wrapping_add(self.shift) as usize / 2);
         self
     }
 
@@ -125,7 +125,7 @@ struct NarrowColumns {
     /// Codes, two per word.
     coded: CodedColumns<u32>,
     /// Column indices, for tiles without codes.
-    whole: Global<u32>,
+    whole: Global<u32, Aligned16>,
     tile_rows_log2: u32,
 }
 

@@ -2,7 +2,7 @@
 // Iterators over two arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::{parameters, thread, Float, Global};
+use evenpath_simt::{parameters, thread, Aligned16, Float, Global};
 
 use crate::block::reduce::BlockReduce;
 use crate::update::Update;
@@ -15,6 +15,18 @@ parameters! {
         pub matrix: CsrView<V, O>,
         /// The dense vector x, one element per column.
         pub x: Global<V>,
+        /// The result y, one element per row, with α and β.
+        pub update: Update<V>,
+    }
+}
+
+parameters! {
+    /// [`Product`] for kernels that load several elements of x at once.
+    pub struct AlignedProduct<V: Float, O: Offset> {
+        /// The matrix A.
+        pub matrix: CsrView<V, O>,
+        /// The dense vector x, one element per column.
+        pub x: Global<V, Aligned16>,
         /// The result y, one element per row, with α and β.
         pub update: Update<V>,
     }

@@ -6,7 +6,7 @@
 // Iterators over two arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::{thread, warp, Float, Global, Shared};
+use evenpath_simt::{thread, warp, Aligned16, Float, Global, Shared};
 
 use crate::key::packet_of;
 use crate::unroll::{unroll, Steps};
@@ -44,11 +44,11 @@ pub(super) const fn place_of_four(item: usize) -> usize {
     128 * (item / 4) + item % 4
 }
 
-impl Columns for Global<u32> {
+impl Columns for Global<u32, Aligned16> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn skip(self, start: usize) -> Self {
-        self.skip(start)
+        self.skip_aligned(start)
     }
 
     #[inline(always)]
@@ -215,7 +215,7 @@ impl<const ROWS: usize> RowGroup<ROWS> {
         let mut sums = [V::ZERO; ROWS];
         let span = Span { end: (end - base) as u32 };
         let columns = columns.skip(base);
-        let values = matrix.values.skip(base);
+        let values = matrix.values.skip_aligned(base);
         let whole = (end + 3) & !3 <= matrix.nonzeros as usize;
         let mut chunk = 0;
         while begin < end && chunk < span.end {
@@ -234,7 +234,7 @@ impl<const ROWS: usize> RowGroup<ROWS> {
             if L::PACKETS {
                 span.load_packets::<V, C, ITEMS>(chunk, columns, values, whole, products, &gather);
             } else {
-                span.load_strided::<V, C, ITEMS>(chunk, columns, values, products, &gather);
+                span.load_strided::<V, C, ITEMS>(chunk, columns, values.natural(), products, &gather);
             }
             warp::sync(warp::FULL);
             let chunk_end = span.end.min(chunk + chunk_len);
@@ -397,7 +397,7 @@ impl Span {
         self,
         chunk: u32,
         column_indices: C,
-        values: Global<V>,
+        values: Global<V, Aligned16>,
         whole: bool,
         products: Shared<V>,
         gather: &impl Fn(u32) -> V,

@@ -3,7 +3,7 @@
 //! For matrices whose row lengths do not differ much. Only the lengths are analyzed, nothing is stored, and there is one
 //! launch.
 
-use evenpath_simt::{kernel, thread, Arena, Float, Global, Shared};
+use evenpath_simt::{kernel, thread, Aligned16, Arena, Float, Global, Shared};
 
 use super::product::Product;
 use super::row_group::{product_bytes, Columns, Packets, RowGroup, Strided};
@@ -120,7 +120,7 @@ pub trait SumRows {
     fn run(self, columns: impl Columns, bounds: (usize, usize));
 }
 
-impl ColumnSource for Global<u32> {
+impl ColumnSource for Global<u32, Aligned16> {
     #[inline(always)]
     fn with_columns(self, _: u32, bounds: impl FnOnce() -> (usize, usize), sums: impl SumRows) {
         sums.run(self, bounds());
@@ -212,6 +212,6 @@ impl<V: Float, O: Offset> RowTiles<V, O> {
             lanes_log2: self.lanes_log2,
             limit: u32::MAX,
         };
-        P::run::<V, O, Global<u32>, false, BLOCK, ITEMS>(tile, products);
+        P::run::<V, O, Global<u32, Aligned16>, false, BLOCK, ITEMS>(tile, products);
     }
 }

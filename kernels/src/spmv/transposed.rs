@@ -138,8 +138,8 @@ impl<V: AtomicFloat, O: Offset> AddTransposed<V, O> {
         let end = self.tiles.min(first + self.block_tiles);
         for index in first..end {
             let tile = PathTile::new(index as usize, BLOCK * ITEMS, self.tile_rows, matrix.pattern());
-            let columns = tile.load::<u32, BLOCK, ITEMS>(matrix.column_indices);
-            let mut products = tile.load::<V, BLOCK, ITEMS>(matrix.values);
+            let columns = tile.load::<u32, BLOCK, ITEMS>(matrix.column_indices.natural());
+            let mut products = tile.load::<V, BLOCK, ITEMS>(matrix.values.natural());
             tile.spread::<V, O, BLOCK>(matrix.row_offsets, factors, |row| self.alpha * self.x.load(row));
             thread::barrier();
             let mut owners = [NOBODY; ITEMS];
@@ -191,7 +191,7 @@ impl<V: Float, O: Offset> TransposedProducts<V, O> {
         let Self { matrix, .. } = self;
         let factors: Shared<V> = arena.take(BLOCK * ITEMS);
         let tile = PathTile::new(thread::block() as usize, BLOCK * ITEMS, self.tile_rows, matrix.pattern());
-        let values = tile.load::<V, BLOCK, ITEMS>(matrix.values);
+        let values = tile.load::<V, BLOCK, ITEMS>(matrix.values.natural());
         tile.spread::<V, O, BLOCK>(matrix.row_offsets, factors, |row| self.alpha * self.x.load(row));
         thread::barrier();
         let products = self.products.skip(tile.first_nonzero);

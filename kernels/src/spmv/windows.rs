@@ -9,9 +9,9 @@
 #![allow(clippy::needless_range_loop)]
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, thread, warp, Aligned16, Arena, Float, Global, GlobalMut, Shared};
 
-use super::product::Product;
+use super::product::AlignedProduct;
 use super::row_group::{product_bytes, Exact, RowGroup};
 use crate::{Offset, Pattern};
 
@@ -148,7 +148,7 @@ kernel! {
     /// beyond it.
     pub struct RowWindows<V: Float, O: Offset> {
         /// The matrix and the vectors.
-        pub product: Product<V, O>,
+        pub product: AlignedProduct<V, O>,
         /// First column of each window, from [`FindWindows`].
         pub firsts: Global<u32>,
         /// Elements of each window, from [`FindWindows`]; rows of a block without one gather from x.
@@ -178,7 +178,7 @@ impl<V: Float, O: Offset> RowWindows<V, O> {
         let products = products.skip(thread::warp() as usize * 32 * ITEMS);
         let block = thread::block() as usize;
         let (window_first, window_len) = (self.firsts.load(block), self.lens.load(block));
-        let Product { matrix, x, update } = self.product;
+        let AlignedProduct { matrix, x, update } = self.product;
         fill_window::<V, BLOCK>(window, x, window_first, window_len);
         thread::barrier();
 
@@ -216,12 +216,12 @@ impl<V: Float, O: Offset> RowWindows<V, O> {
 #[inline(always)]
 pub(super) fn fill_window<V: Float, const BLOCK: usize>(
     window: Shared<V>,
-    x: Global<V>,
+    x: Global<V, Aligned16>,
     first: u32,
     len: u32,
 ) {
     let packet = (16 / V::SIZE) as u32;
-    let x = x.skip(first as usize);
+    let x = x.skip_aligned(first as usize);
     let whole = len / packet * packet;
     let mut place = thread::index() * packet;
     while place < whole {

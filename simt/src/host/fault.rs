@@ -6,7 +6,7 @@ use std::panic::Location;
 use crate::ScalarType;
 
 /// A mistake that the simulated GPU found.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 pub struct Fault {
     /// Where a kernel made it; `None` for a mistake of the host.
     pub place: Option<Place>,
@@ -28,7 +28,7 @@ pub struct Place {
 }
 
 /// The kinds of mistake.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[allow(missing_docs)]
 pub enum FaultKind {
     #[error(
@@ -94,6 +94,8 @@ pub enum FaultKind {
     #[error("{given} arguments for {declared} parameters")]
     Arguments { given: usize, declared: usize },
 }
+
+crate::debug_as_message!(Fault, FaultKind);
 
 /// How a thread touched memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

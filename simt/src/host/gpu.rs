@@ -65,8 +65,8 @@ impl SimulatedGpu {
         Ok(self.memory.write().release(address)?)
     }
 
-    /// A stream of the device, which numbers them from 0. What was asked of the device before a stream was first used happens before
-    /// what is asked of the stream.
+    /// A stream of the device, which numbers them from 0. What was asked of the device while no stream but 0 was used happens before
+    /// what is asked of others; apart from that, a stream comes after what it [waits](SimulatedStream::wait_for) for.
     pub fn stream(&self, number: u32) -> SimulatedStream<'_> {
         self.streams.lock().add(number);
         SimulatedStream { gpu: self, number }

@@ -24,7 +24,7 @@ const MAX_BYTES: u64 = 1 << OFFSET_BITS;
 const RESTING_SLOTS: usize = 1024;
 
 /// An allocation was refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("out of memory: {asked} bytes asked for, {free} of {total} free")]
 pub struct OutOfMemory {
     /// Bytes asked for.
@@ -34,6 +34,8 @@ pub struct OutOfMemory {
     /// Bytes of the device.
     pub total: u64,
 }
+
+crate::debug_as_message!(OutOfMemory);
 
 /// All allocations of one device.
 #[derive(Debug)]
@@ -273,6 +275,22 @@ impl Memory {
     /// Checks that a range lies in one allocation.
     pub(crate) fn check_range(&self, address: u64, bytes: u64) -> Result<(), FaultKind> {
         self.locate(address, bytes).map(|_| ())
+    }
+
+    /// Checks and notes that something other than a kernel or a copy reads or writes a range. What it writes is not known.
+    pub(crate) fn touch(
+        &self,
+        address: u64,
+        bytes: u64,
+        kind: AccessKind,
+        operation: &Operation,
+    ) -> Result<(), FaultKind> {
+        let (allocation, offset) = self.locate(address, bytes)?;
+        self.check_streams(address, bytes as usize, operation, How::Plain, kind)?;
+        if kind == AccessKind::Write {
+            allocation.note_host_write(offset, bytes as usize, operation);
+        }
+        Ok(())
     }
 
     /// Copies from the host.

@@ -25,6 +25,7 @@
 mod allocation;
 mod block;
 mod conflicts;
+mod error;
 mod fault;
 mod gpu;
 mod launch;
@@ -38,6 +39,7 @@ mod streams;
 mod warp;
 mod weak;
 
+pub use error::write_with_causes;
 pub use fault::{AccessKind, Fault, FaultKind, Place};
 pub use gpu::SimulatedGpu;
 pub use memory::OutOfMemory;

@@ -1,9 +1,10 @@
 //! What is asked of one stream: copies and launches.
 
+use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 
 use super::block::Launch;
-use super::fault::{Fault, Place};
+use super::fault::{AccessKind, Fault, Place};
 use super::gpu::SimulatedGpu;
 use super::launch::Run;
 use super::mix;
@@ -79,6 +80,22 @@ impl SimulatedStream<'_> {
     pub fn copy(&self, from: u64, to: u64, bytes: u64) -> Result<(), Fault> {
         let operation = self.begin();
         Ok(self.gpu.memory.write().copy(from, to, bytes, &operation)?)
+    }
+
+    /// Notes one operation of other code, which reads and writes ranges of addresses; what it writes is not known.
+    ///
+    /// # Errors
+    ///
+    /// If a range is not inside one live allocation.
+    pub fn touch(&self, reads: &[Range<u64>], writes: &[Range<u64>]) -> Result<(), Fault> {
+        let operation = self.begin();
+        let memory = self.gpu.memory.write();
+        for (ranges, kind) in [(reads, AccessKind::Read), (writes, AccessKind::Write)] {
+            for range in ranges.iter().filter(|range| !range.is_empty()) {
+                memory.touch(range.start, range.end - range.start, kind, &operation)?;
+            }
+        }
+        Ok(())
     }
 
     /// Runs a kernel, whose body is `simulation`, over `grid` blocks of its declared size, with `dynamic_shared` bytes of

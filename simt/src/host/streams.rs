@@ -65,11 +65,11 @@ impl Streams {
         Self { streams: vec![StreamClock::default()], next: 1 }
     }
 
-    /// Makes sure that there is a stream of this number. What was asked of the device before happens before all that a new one does.
+    /// Makes sure that there is a stream of this number. What was asked of the device while it had one stream was not noted, and so
+    /// happens before all that others do. Apart from that, a new stream comes after nothing until it [waits](Self::wait).
     pub(crate) fn add(&mut self, stream: u32) {
-        let counts: Vec<u64> = self.streams.iter().map(StreamClock::count).collect();
         while self.streams.len() <= stream as usize {
-            self.streams.push(StreamClock { seen: counts.clone(), ..StreamClock::default() });
+            self.streams.push(StreamClock::default());
         }
     }
 
@@ -150,14 +150,17 @@ mod tests {
     }
 
     #[test]
-    fn what_came_before_a_stream_was_made_is_before_it() {
+    fn only_what_came_before_there_were_others_is_before_a_new_stream() {
         let mut streams = Streams::new();
         let first = begin(&mut streams, 0);
         streams.add(1);
         let second = begin(&mut streams, 0);
-        let other = begin(&mut streams, 1);
-        assert!(!is_unordered(&other, &first));
-        assert!(is_unordered(&other, &second));
+        streams.add(2);
+        for stream in [1, 2] {
+            let other = begin(&mut streams, stream);
+            assert!(!is_unordered(&other, &first));
+            assert!(is_unordered(&other, &second));
+        }
     }
 
     #[test]

@@ -21,7 +21,7 @@ planted! {
     UnawaitedCopy, unawaited_copy, 1024, |arena, data, culprit| {
         let shared: Shared<u32> = arena.take(256);
         let first = 4 * thread::index() as usize;
-        shared.copy_16(first, Global::from_device(data.address(), data.len()), 0);
+        shared.copy_16(first, Global::from_aligned_device(data.address(), data.len()), 0);
         if !culprit { thread::await_copies(); }
         shared.load(first);
     }

@@ -86,7 +86,8 @@ impl Version {
             .map_err(|invalid| {
                 PeerError::Unsuitable(format!("the transpose is not a valid matrix: {invalid}"))
             })?;
-        if transpose != matrix.transpose() {
+        let expected = matrix.transpose().map_err(|error| PeerError::Unsuitable(error.to_string()))?;
+        if transpose != expected {
             return Err(PeerError::Unsuitable("the result of csr2csc is not the transpose".into()));
         }
         Ok(times)

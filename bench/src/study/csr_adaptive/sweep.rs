@@ -78,8 +78,8 @@ fn row_blocks_ms<V: PeerValue>(
     let times = times_ms(bench.device, bench.repetitions, || {
         let matrix = CsrView {
             row_offsets: row_offsets.as_global(),
-            column_indices: column_indices.as_global(),
-            values: values.as_global(),
+            column_indices: column_indices.as_aligned(),
+            values: values.as_aligned(),
             nonzeros: values.len() as u64,
             rows: y.len() as u32,
         };

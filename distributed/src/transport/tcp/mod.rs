@@ -1,7 +1,14 @@
 //! Ranks that are processes, with a TCP connection between each two.
 
+mod accept;
+mod dial;
+#[cfg(feature = "fuzzing")]
+pub(super) mod fuzzing;
+mod hello;
 mod start;
 mod stream;
+#[cfg(test)]
+mod tests;
 
 use std::io;
 use std::net::{Shutdown, TcpStream};
@@ -10,7 +17,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-pub(crate) use start::{TcpAddress, connect};
+pub(crate) use hello::Secret;
+pub(crate) use start::{TcpOptions, connect};
 
 use self::stream::{ReadError, Writer, read_frame};
 use super::frame::{Frame, LONGEST_MESSAGE};

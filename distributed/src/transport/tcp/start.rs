@@ -1,47 +1,42 @@
 //! How processes find each other: all go to rank 0, which tells each where the others listen.
 
 use std::fmt::Display;
-use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use super::stream::{ReadError, read_frame};
-use super::{Tcp, Transport};
+use super::accept::accept_all;
+use super::dial::dial;
+use super::hello::Secret;
+use super::stream::{ReadError, Timed, Writer, read_frame};
+use super::{NOTE, Tcp, Transport};
 use crate::error::{Cause, Error, Failure, Operation, Result};
 use crate::transport::Tag;
 use crate::transport::frame::Frame;
 
-/// What each connection begins with.
-const MAGIC: [u8; 8] = *b"evenpath";
-/// Changes with the frames.
-const VERSION: u32 = 1;
-/// The longest address that is taken.
-const LONGEST_ADDRESS: u32 = 256;
-/// Pause between attempts.
-const PAUSE: Duration = Duration::from_millis(10);
-/// How long a connection may take to say what it is.
-const HELLO: Duration = Duration::from_secs(2);
+/// Pause between attempts, and between two looks at connections.
+pub(super) const PAUSE: Duration = Duration::from_millis(5);
+/// How long rank 0 may take to say that the time is up, after that of another rank is.
+const LATE: Duration = Duration::from_secs(2);
+/// How long an address that is in use may become free, as one is that a rank's attempt to connect had for a moment.
+const IN_USE: Duration = Duration::from_secs(1);
 
-/// Where a process is in its cluster.
+/// Where a process is in its cluster, and how it gets there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct TcpAddress {
+pub(crate) struct TcpOptions {
     pub(crate) index: usize,
     pub(crate) size: usize,
     /// Host and port of rank 0.
     pub(crate) root: String,
+    /// Host, or host and port, at which this rank listens, if not where others find it.
+    pub(crate) bind: Option<String>,
+    pub(crate) secret: Secret,
 }
 
-/// What a process says of itself.
-struct Hello {
-    index: usize,
-    size: usize,
-    /// Where it listens for ranks above its own; empty between such.
-    address: String,
-}
-
-/// Joins the cluster: connections to all other ranks, within the limit, which is then that of each write.
-pub(crate) fn connect(own: &TcpAddress, limit: Duration) -> Result<Arc<dyn Transport>> {
+/// Joins the cluster: connections to all other ranks, within the limit.
+pub(crate) fn connect(own: &TcpOptions, limit: Duration) -> Result<Arc<dyn Transport>> {
     let deadline = Instant::now() + limit;
     let streams = if own.index == 0 { gather(own, deadline)? } else { join(own, deadline)? };
     let tcp = Tcp::new(own.index, streams, limit).map_err(|error| start_error("a connection", &error))?;
@@ -52,178 +47,223 @@ fn start_error(what: &str, reason: &dyn Display) -> Error {
     Error::Start { reason: format!("{what}: {reason}") }
 }
 
+/// Whether other hosts can reach an address.
+pub(super) fn is_exposed(address: IpAddr) -> bool {
+    !address.to_canonical().is_loopback()
+}
+
+/// Listens at the first of these addresses where that is possible. Without a secret only at those that no other host can reach.
+fn listen(own: &TcpOptions, variable: &str, addresses: &[SocketAddr]) -> Result<TcpListener> {
+    let exposed = addresses.iter().find(|address| is_exposed(address.ip()));
+    if let Some(address) = exposed.filter(|_| own.secret.is_none()) {
+        let reason = format!(
+            "{variable}: rank {} would listen at {address}, which other hosts may reach: set EVENPATH_SECRET or \
+             EVENPATH_SECRET_FILE to the same on all ranks",
+            own.index
+        );
+        return Err(Error::Start { reason });
+    }
+    let start = Instant::now();
+    loop {
+        match TcpListener::bind(addresses) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && start.elapsed() < IN_USE => {
+                std::thread::sleep(PAUSE);
+            }
+            Err(error) => {
+                let listed: Vec<String> = addresses.iter().map(SocketAddr::to_string).collect();
+                return Err(start_error(&format!("{variable}: listening at {}", listed.join(", ")), &error));
+            }
+            Ok(listener) => return Ok(listener),
+        }
+    }
+}
+
+/// The addresses of a host, which may have a port.
+fn resolve(variable: &str, text: &str, port: u16) -> Result<Vec<SocketAddr>> {
+    if let Ok(ip) = text.parse::<IpAddr>() {
+        return Ok(vec![SocketAddr::new(ip, port)]);
+    }
+    let has_port = text.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    let resolved = if has_port { text.to_socket_addrs() } else { (text, port).to_socket_addrs() };
+    let addresses: Vec<SocketAddr> =
+        resolved.map_err(|error| start_error(&format!("{variable} is `{text}`"), &error))?.collect();
+    if addresses.is_empty() {
+        return Err(start_error(&format!("{variable} is `{text}`"), &"it has no address"));
+    }
+    Ok(addresses)
+}
+
 /// Rank 0: waits for all others, and tells them where each listens.
-fn gather(own: &TcpAddress, deadline: Instant) -> Result<Vec<Option<TcpStream>>> {
-    let listener = TcpListener::bind(&own.root).map_err(|error| start_error(&own.root, &error))?;
+fn gather(own: &TcpOptions, deadline: Instant) -> Result<Vec<Option<TcpStream>>> {
+    let (variable, addresses) = match &own.bind {
+        None => ("EVENPATH_ADDRESS", resolve("EVENPATH_ADDRESS", &own.root, 0)?),
+        Some(bind) => {
+            let port = own.root.rsplit_once(':').and_then(|(_, port)| port.parse().ok()).unwrap_or(0);
+            ("EVENPATH_BIND", resolve("EVENPATH_BIND", bind, port)?)
+        }
+    };
+    let listener = listen(own, variable, &addresses)?;
     let mut streams: Vec<Option<TcpStream>> = (0..own.size).map(|_| None).collect();
-    let mut addresses = vec![String::new(); own.size];
-    let accepted = accept_all(&listener, own, 1..own.size, deadline, |hello, stream| {
-        addresses[hello.index] = hello.address;
-        streams[hello.index] = Some(stream);
+    let mut listening: Vec<Option<SocketAddr>> = vec![None; own.size];
+    let stop = AtomicBool::new(false);
+    let accepted = accept_all(&listener, own, 1..own.size, (deadline, &stop), |hello, stream| {
+        listening[hello.index as usize] = hello.address;
+        streams[hello.index as usize] = Some(stream);
     });
     let reply = match &accepted {
         Ok(()) => {
             let tag = Tag { run: 0, sequence: 0, operation: Operation::Broadcast };
-            Frame::Data(tag, addresses.join("\n").into_bytes())
+            // Addresses have a text.
+            Frame::Data(tag, serde_json::to_vec(&listening).unwrap_or_default())
         }
-        Err(failure) => Frame::Abort(failure.clone()),
+        Err(Error::Failed(failure)) => Frame::Abort(failure.clone()),
+        Err(error) => Frame::Abort(Failure { rank: 0, cause: Cause::Error(error.to_string()) }),
     };
-    for stream in streams.iter_mut().flatten() {
-        let (header, payload) = reply.clone().into_parts();
+    for stream in streams.iter().flatten() {
         // A process that has ended since is noticed by the reader of its connection.
-        let _ = stream.write_all(&header).and_then(|()| stream.write_all(&payload));
+        let _ = stream.set_nonblocking(false);
+        let _ = stream
+            .try_clone()
+            .and_then(|stream| Writer::new(stream).write(reply.clone(), Instant::now() + NOTE));
     }
     accepted?;
     Ok(streams)
 }
 
-/// Another rank: goes to rank 0, then to the ranks below its own; those above come.
-fn join(own: &TcpAddress, deadline: Instant) -> Result<Vec<Option<TcpStream>>> {
-    let mut root = dial(&own.root, 0, deadline)?;
-    let local = root.local_addr().map_err(|error| start_error("own address", &error))?;
-    let listener = TcpListener::bind((local.ip(), 0)).map_err(|error| start_error("listening", &error))?;
-    let address = listener.local_addr().map_err(|error| start_error("listening", &error))?;
-    let lost = |error: io::Error| Failure { rank: 0, cause: Cause::Disconnected(error.to_string()) };
-    Hello { index: own.index, size: own.size, address: address.to_string() }
-        .write(&mut root)
-        .map_err(lost)?;
-    let left = deadline.saturating_duration_since(Instant::now()).max(PAUSE);
-    // Rank 0 tells all when its own time is up: give that a moment to arrive.
-    root.set_read_timeout(Some(left + HELLO)).map_err(lost)?;
-    let addresses = match read_frame(&mut root, |_, _| ()) {
-        Ok(Some(Frame::Data(_, bytes))) => String::from_utf8_lossy(&bytes).into_owned(),
-        Ok(Some(Frame::Abort(failure))) => return Err(failure.into()),
-        Ok(Some(_)) => {
-            return Err(Failure { rank: 0, cause: Cause::Protocol("no list of ranks".into()) }.into());
+/// Another rank: goes to rank 0, then to the ranks below its own, while those above come.
+fn join(own: &TcpOptions, deadline: Instant) -> Result<Vec<Option<TcpStream>>> {
+    let mut listener = None;
+    let root = dial(&own.root, 0, own, deadline, |stream| {
+        let local = stream.local_addr().map_err(|error| start_error("own address", &error))?.ip();
+        if listener.is_none() {
+            let (variable, addresses) = match &own.bind {
+                None => ("EVENPATH_ADDRESS", vec![SocketAddr::new(local, 0)]),
+                Some(bind) => ("EVENPATH_BIND", resolve("EVENPATH_BIND", bind, 0)?),
+            };
+            listener = Some(listen(own, variable, &addresses)?);
         }
-        Ok(None) | Err(ReadError::Cut) => return Err(lost(io::ErrorKind::UnexpectedEof.into()).into()),
-        Err(ReadError::Io(error)) => return Err(lost(error).into()),
-        Err(ReadError::Frame(reason)) => {
-            return Err(Failure { rank: 0, cause: Cause::Protocol(reason) }.into());
-        }
-    };
+        let bound = listener.as_ref().map(TcpListener::local_addr).transpose();
+        let bound = bound.map_err(|error| start_error("own address", &error))?;
+        // At all of the host's addresses: others find it at the one that reached rank 0.
+        Ok(bound.map(|at| if at.ip().is_unspecified() { SocketAddr::new(local, at.port()) } else { at }))
+    })?;
+    let addresses = addresses_from(&root, own, deadline)?;
     let mut streams: Vec<Option<TcpStream>> = (0..own.size).map(|_| None).collect();
     streams[0] = Some(root);
-    for (rank, address) in addresses.lines().enumerate().take(own.index).skip(1) {
-        let mut stream = dial(address, rank, deadline)?;
-        let hello = Hello { index: own.index, size: own.size, address: String::new() };
-        hello
-            .write(&mut stream)
-            .map_err(|error| Failure { rank, cause: Cause::Disconnected(error.to_string()) })?;
-        streams[rank] = Some(stream);
-    }
-    accept_all(&listener, own, own.index + 1..own.size, deadline, |hello, stream| {
-        streams[hello.index] = Some(stream);
+    let (below, above) = streams.split_at_mut(own.index + 1);
+    let stop = &AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let accepting = listener.as_ref().map(|listener| {
+            let ranks = own.index + 1..own.size;
+            let accept = move || {
+                accept_all(listener, own, ranks, (deadline, stop), |hello, stream| {
+                    above[hello.index as usize - own.index - 1] = Some(stream);
+                })
+            };
+            std::thread::Builder::new().name("accept".into()).spawn_scoped(scope, accept)
+        });
+        let dialed = (1..own.index).try_for_each(|rank| {
+            below[rank] = Some(dial(&addresses[rank].to_string(), rank, own, deadline, |_| Ok(None))?);
+            Ok::<_, Error>(())
+        });
+        stop.store(dialed.is_err(), Relaxed);
+        let accepted = accepting.transpose().map_err(|error| start_error("a thread", &error));
+        let accepted = accepted.and_then(|thread| match thread.map(std::thread::ScopedJoinHandle::join) {
+            None => Ok(()),
+            Some(joined) => joined.unwrap_or_else(|_| Err(start_error("a thread", &"it panicked"))),
+        });
+        dialed.and(accepted)
     })?;
     Ok(streams)
 }
 
-/// Connects to a rank, which may not listen yet.
-fn dial(address: &str, rank: usize, deadline: Instant) -> Result<TcpStream> {
-    let start = Instant::now();
-    loop {
-        let error = match try_dial(address, deadline) {
-            Ok(stream) => return Ok(stream),
-            Err(error) => error,
-        };
-        if Instant::now() + PAUSE >= deadline {
-            let waited = start.elapsed().as_secs_f64();
-            let reason = format!("it did not answer at {address} within {waited:.1} s: {error}");
-            return Err(Failure { rank, cause: Cause::Disconnected(reason) }.into());
-        }
-        std::thread::sleep(PAUSE);
-    }
+/// What rank 0 tells: by rank, where it listens.
+fn addresses_from(root: &TcpStream, own: &TcpOptions, deadline: Instant) -> Result<Vec<SocketAddr>> {
+    let failed = |cause| Error::from(Failure { rank: 0, cause });
+    // Rank 0 tells all when its own time is up: give that a moment to arrive.
+    let bytes = match read_frame(&mut Timed { stream: root, deadline: deadline + LATE }, |_, _| ()) {
+        Ok(Some(Frame::Data(_, bytes))) => bytes,
+        Ok(Some(Frame::Abort(failure))) => return Err(failure.into()),
+        Ok(Some(_)) => return Err(failed(Cause::Protocol("not the list of addresses".into()))),
+        Ok(None) | Err(ReadError::Cut) => return Err(failed(Cause::Disconnected("it was closed".into()))),
+        Err(ReadError::Io(error)) => return Err(failed(Cause::Disconnected(error.to_string()))),
+        Err(ReadError::Frame(reason)) => return Err(failed(Cause::Protocol(reason))),
+    };
+    parse_addresses(&bytes, own.size).map_err(|reason| failed(Cause::Protocol(reason)))
 }
 
-fn try_dial(address: &str, deadline: Instant) -> io::Result<TcpStream> {
-    let mut last = io::Error::new(io::ErrorKind::AddrNotAvailable, "it has no address");
-    let resolved: Vec<SocketAddr> = address.to_socket_addrs()?.collect();
-    for address in resolved {
-        let left = deadline.saturating_duration_since(Instant::now()).max(PAUSE);
-        match TcpStream::connect_timeout(&address, left) {
-            Ok(stream) => return Ok(stream),
-            Err(error) => last = error,
-        }
+/// The list of addresses, one for each rank. Rank 0 has none, and stands as an unspecified address.
+fn parse_addresses(bytes: &[u8], size: usize) -> Result<Vec<SocketAddr>, String> {
+    let listed: Vec<Option<SocketAddr>> =
+        serde_json::from_slice(bytes).map_err(|error| format!("the list of addresses: {error}"))?;
+    if listed.len() != size {
+        return Err(format!("the list of addresses has {}, for {size} ranks", listed.len()));
     }
-    Err(last)
+    let none = SocketAddr::from(([0, 0, 0, 0], 0));
+    let each = listed.into_iter().enumerate().map(|(rank, address)| match address {
+        None if rank > 0 => Err(format!("the list of addresses has none for rank {rank}")),
+        address => Ok(address.unwrap_or(none)),
+    });
+    each.collect()
 }
 
-/// Accepts a connection from each of the given ranks. What does not say that it is one of them is ignored.
-fn accept_all(
-    listener: &TcpListener,
-    own: &TcpAddress,
-    ranks: std::ops::Range<usize>,
-    deadline: Instant,
-    mut each: impl FnMut(Hello, TcpStream),
-) -> Result<(), Failure> {
-    let own_fault = |reason: String| Failure { rank: own.index, cause: Cause::Error(reason) };
-    listener.set_nonblocking(true).map_err(|error| own_fault(error.to_string()))?;
-    let mut missing: Vec<usize> = ranks.clone().collect();
-    while let Some(&first) = missing.first() {
-        match listener.accept() {
-            Ok((mut stream, _)) => {
-                let Ok(hello) = Hello::read(&mut stream) else { continue };
-                if hello.size != own.size {
-                    let reason = format!(
-                        "it is of a cluster of {} ranks, and rank {} of one of {}",
-                        hello.size, own.index, own.size
-                    );
-                    return Err(Failure { rank: hello.index, cause: Cause::Error(reason) });
-                }
-                let Some(at) = missing.iter().position(|&rank| rank == hello.index) else {
-                    let reason = "two processes are this rank".to_owned();
-                    return Err(Failure { rank: hello.index, cause: Cause::Error(reason) });
-                };
-                missing.remove(at);
-                each(hello, stream);
-            }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                if Instant::now() >= deadline {
-                    let reason = format!(
-                        "it did not connect to rank {} in time ({} missing)",
-                        own.index,
-                        missing.len()
-                    );
-                    return Err(Failure { rank: first, cause: Cause::Disconnected(reason) });
-                }
-                std::thread::sleep(PAUSE);
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(own_fault(error.to_string())),
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_addresses_are_checked() {
+        let right = br#"[null,"127.0.0.1:1","[::1]:2"]"#;
+        let addresses = parse_addresses(right, 3).unwrap();
+        assert_eq!(addresses[1..], ["127.0.0.1:1".parse().unwrap(), "[::1]:2".parse().unwrap()]);
+        for (list, size, reason) in [
+            (&right[..], 4, "has 3, for 4 ranks"),
+            (right, 2, "has 3, for 2 ranks"),
+            (br#"[null,null]"#, 2, "none for rank 1"),
+            (br#"[null,"host:1"]"#, 2, "the list of addresses: "),
+            (br#"[null,"127.0.0.1:1\n127.0.0.1:2"]"#, 2, "the list of addresses: "),
+            (b"", 1, "the list of addresses: "),
+        ] {
+            assert!(parse_addresses(list, size).unwrap_err().contains(reason), "{reason}");
         }
     }
-    Ok(())
-}
 
-impl Hello {
-    fn write(&self, stream: &mut TcpStream) -> io::Result<()> {
-        let mut bytes = MAGIC.to_vec();
-        for number in [VERSION, self.size as u32, self.index as u32, self.address.len() as u32] {
-            bytes.extend_from_slice(&number.to_le_bytes());
+    #[test]
+    fn addresses_may_have_a_port() {
+        let resolved =
+            |text: &str| resolve("EVENPATH_BIND", text, 7).map(|addresses| addresses[0].to_string());
+        for (text, expected) in [
+            ("127.0.0.1", "127.0.0.1:7"),
+            ("127.0.0.1:9", "127.0.0.1:9"),
+            ("::", "[::]:7"),
+            ("[::1]:9", "[::1]:9"),
+        ] {
+            assert_eq!(resolved(text).unwrap(), expected);
         }
-        bytes.extend_from_slice(self.address.as_bytes());
-        stream.write_all(&bytes)
+        let error = resolved("no host:1").unwrap_err().to_string();
+        assert!(error.contains("EVENPATH_BIND is `no host:1`"), "{error}");
     }
 
-    fn read(stream: &mut TcpStream) -> io::Result<Self> {
-        let refused = || io::Error::from(io::ErrorKind::InvalidData);
-        stream.set_nonblocking(false)?;
-        stream.set_read_timeout(Some(HELLO))?;
-        let mut magic = [0; 8];
-        stream.read_exact(&mut magic)?;
-        let mut numbers = [0; 4];
-        for number in &mut numbers {
-            let mut bytes = [0; 4];
-            stream.read_exact(&mut bytes)?;
-            *number = u32::from_le_bytes(bytes);
+    #[test]
+    fn without_a_secret_only_this_host_can_connect() {
+        for (address, is_open) in [
+            ("127.0.0.1", false),
+            ("::1", false),
+            ("::ffff:127.0.0.1", false),
+            ("0.0.0.0", true),
+            ("::", true),
+            ("10.1.2.3", true),
+        ] {
+            assert_eq!(is_exposed(address.parse().unwrap()), is_open, "{address}");
         }
-        let [version, size, index, len] = numbers;
-        if magic != MAGIC || version != VERSION || len > LONGEST_ADDRESS || index >= size {
-            return Err(refused());
-        }
-        let mut address = vec![0; len as usize];
-        stream.read_exact(&mut address)?;
-        let address = String::from_utf8(address).map_err(|_| refused())?;
-        Ok(Self { index: index as usize, size: size as usize, address })
+        let mut own =
+            TcpOptions { index: 0, size: 1, root: "0.0.0.0:0".into(), bind: None, secret: Secret::default() };
+        let second = Duration::from_secs(1);
+        let error = connect(&own, second).err().expect("it would listen everywhere").to_string();
+        assert!(error.contains("EVENPATH_ADDRESS") && error.contains("set EVENPATH_SECRET"), "{error}");
+        own.bind = Some("127.0.0.1:0".into());
+        assert!(connect(&own, second).is_ok());
+        own = TcpOptions { bind: None, secret: Secret::new(b"s"), ..own };
+        assert!(connect(&own, second).is_ok());
     }
 }

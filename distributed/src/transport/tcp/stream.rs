@@ -40,7 +40,7 @@ impl Writer {
         let mut written = 0;
         let result = [&first, rest]
             .into_iter()
-            .try_for_each(|bytes| write_all(&mut self.stream, bytes, deadline, &mut written));
+            .try_for_each(|bytes| write_all(&self.stream, bytes, deadline, &mut written));
         self.is_cut = result.is_err() && written > 0;
         result
     }
@@ -48,7 +48,7 @@ impl Writer {
 
 /// Writes all bytes by the deadline, however many calls that takes, and counts them.
 pub(super) fn write_all(
-    stream: &mut TcpStream,
+    mut stream: &TcpStream,
     mut bytes: &[u8],
     deadline: Instant,
     written: &mut usize,
@@ -72,6 +72,20 @@ pub(super) fn write_all(
 fn left_until(deadline: Instant) -> io::Result<Duration> {
     let left = deadline.saturating_duration_since(Instant::now());
     if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
+}
+
+/// Reads from a connection until a deadline, however many calls that takes.
+pub(super) struct Timed<'a> {
+    pub(super) stream: &'a TcpStream,
+    pub(super) deadline: Instant,
+}
+
+impl Read for Timed<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut stream = self.stream;
+        stream.set_read_timeout(Some(left_until(self.deadline)?))?;
+        stream.read(buffer)
+    }
 }
 
 /// Why a frame cannot be read.

@@ -98,3 +98,19 @@ impl Ranks {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_that_do_not_fit_16_bits_are_not_found() {
+        let columns: Vec<u32> = (0..1 << 17).map(|at| 2 * at).collect();
+        for (len, fits) in [(1, true), (u16::MAX as usize, true), (1 << 16, false), (1 << 17, false)] {
+            let mut ranks = Ranks::default();
+            let columns = &columns[..len];
+            assert_eq!(ranks.find(columns, std::iter::once(columns)), fits, "{len}");
+            assert!(!fits || ranks.0.iter().enumerate().all(|(at, &rank)| at == usize::from(rank)));
+        }
+    }
+}

@@ -32,14 +32,16 @@ pub(super) struct Workspace<V: Value> {
 impl<V: Value> Workspace<V> {
     /// Lends the thread's workspace.
     pub(super) fn lend<R>(run: impl FnOnce(&mut Self) -> R) -> R {
-        let kept = KEPT.with_borrow_mut(|kept| {
+        // In a thread that ends, nothing is kept any more.
+        let kept = KEPT.try_with(|kept| {
+            let mut kept = kept.borrow_mut();
             let at = kept.iter().position(|workspace| workspace.is::<Self>())?;
             kept.swap_remove(at).downcast::<Self>().ok()
         });
-        let mut workspace = kept.unwrap_or_default();
+        let mut workspace = kept.ok().flatten().unwrap_or_default();
         let result = run(&mut workspace);
         if workspace.bytes() <= MOST_KEPT {
-            KEPT.with_borrow_mut(|kept| kept.push(workspace));
+            let _ = KEPT.try_with(|kept| kept.borrow_mut().push(workspace));
         }
         result
     }

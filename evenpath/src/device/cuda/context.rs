@@ -158,6 +158,8 @@ impl Drop for Live {
             std::mem::forget(current);
             self.context.is_current = true;
             if self.context.kind == ContextKind::Primary {
+                // The release of a context that others have too ends none of its work, such as copies to and from the host's memory.
+                self.streams.finish();
                 self.cache.get_mut().drain().into_iter().for_each(free);
             }
         }

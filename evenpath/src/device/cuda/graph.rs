@@ -170,6 +170,10 @@ unsafe fn put(live: &Live, node: &Node, stream: CUstream) -> Result<(), Failure>
             // SAFETY: the caller's.
             check_raw("cuMemsetD8", unsafe { sys::cuMemsetD8Async(address, 0, bytes as usize, stream) })?;
         }
+        &Node::Store { address, word } => {
+            // SAFETY: the caller's.
+            check_raw("cuMemsetD32", unsafe { sys::cuMemsetD32Async(address, word, 1, stream) })?;
+        }
         &Node::Copy { from, to, bytes } => {
             // SAFETY: the caller's.
             check_raw("cuMemcpyDtoD", unsafe {

@@ -373,6 +373,16 @@ impl Machine for Cuda {
         })
     }
 
+    unsafe fn store(&self, stream: u32, address: u64, word: u32) -> Result<(), DeviceError> {
+        self.core.with(|live| {
+            let access = || [Access::write(address, 4)];
+            Ok(live.streams.enqueue(stream, access, |to| {
+                // SAFETY: the caller vouches for the word.
+                check_raw("cuMemsetD32", unsafe { sys::cuMemsetD32Async(address, word, 1, to) })
+            })?)
+        })
+    }
+
     unsafe fn copy(&self, stream: u32, from: u64, to: u64, bytes: u64) -> Result<(), DeviceError> {
         self.core.with(|live| {
             let accesses = || Access::copy(from, to, bytes);

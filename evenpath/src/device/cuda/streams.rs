@@ -91,16 +91,11 @@ impl Drop for Queue {
 /// All streams of a context. The functions ask that it is current.
 pub(super) struct Streams {
     first: Arc<Queue>,
-    several: Option<Several>,
+    /// `None` while there is one stream.
+    shared: Option<Mutex<Shared>>,
 }
 
 /// What is kept where there are several streams.
-struct Several {
-    /// Everything that was put on the first stream while it was the only one.
-    before: Event,
-    shared: Mutex<Shared>,
-}
-
 struct Shared {
     order: Order,
     /// By number; that of 0 is the first.
@@ -148,24 +143,41 @@ impl Timeline {
     }
 }
 
+impl Shared {
+    /// Has what is put on a stream from now on come after everything that was put on the others.
+    fn follow_all(&mut self, stream: u32) -> Result<(), CallError> {
+        let queue = Arc::clone(&self.streams[stream as usize].queue);
+        for (other, timeline) in (0..).zip(&mut self.streams).filter(|&(other, _)| other != stream) {
+            timeline.mark()?;
+            if let Some((number, last)) = timeline.marks.back() {
+                queue.wait_for(last)?;
+                self.order.waited(stream, Step { stream: other, number: *number });
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Streams {
     /// One stream.
     pub(super) fn new() -> Result<Self, CallError> {
-        Ok(Self { first: Queue::new(CUstream_flags::CU_STREAM_DEFAULT, false)?, several: None })
+        Ok(Self { first: Queue::new(CUstream_flags::CU_STREAM_DEFAULT, false)?, shared: None })
     }
 
-    /// The number of a stream that nobody else uses. What was put on the first stream while it was the only one comes before what is
-    /// put on this one.
+    /// The number of a stream that is in no other use. What was put on all streams before comes before what is put on this one.
     pub(super) fn take(&mut self, is_urgent: bool) -> Result<u32, CallError> {
-        let Several { before, shared } = self.several()?;
-        let Shared { streams, free, .. } = shared.get_mut();
-        if let Some(at) = free.iter().rposition(|&at| streams[at as usize].queue.is_urgent == is_urgent) {
-            return Ok(free.remove(at));
-        }
-        let queue = Queue::new(CUstream_flags::CU_STREAM_NON_BLOCKING, is_urgent)?;
-        queue.wait_for(before)?;
-        streams.push(Timeline::new(queue));
-        Ok(streams.len() as u32 - 1)
+        let shared = self.several();
+        let is_alike = |&number: &u32| shared.streams[number as usize].queue.is_urgent == is_urgent;
+        let Some(at) = shared.free.iter().rposition(is_alike) else {
+            let queue = Queue::new(CUstream_flags::CU_STREAM_NON_BLOCKING, is_urgent)?;
+            shared.streams.push(Timeline::new(queue));
+            let number = shared.streams.len() as u32 - 1;
+            // A stream that cannot be made to wait is not used.
+            return shared.follow_all(number).map(|()| number);
+        };
+        let number = shared.free[at];
+        shared.follow_all(number)?;
+        Ok(shared.free.remove(at))
     }
 
     /// The number of a stream that somebody else made.
@@ -174,37 +186,38 @@ impl Streams {
     ///
     /// The stream is of this context, and live until it is given back.
     pub(super) unsafe fn take_foreign(&mut self, stream: CUstream) -> Result<u32, CallError> {
-        let Several { before, shared } = self.several()?;
-        let Shared { streams, free_foreign, .. } = shared.get_mut();
+        let first = Arc::clone(&self.first);
+        let shared = self.several();
         let queue = Queue::foreign(stream)?;
-        queue.wait_for(before)?;
-        let Some(&number) = free_foreign.last() else {
-            streams.push(Timeline::new(queue));
-            return Ok(streams.len() as u32 - 1);
-        };
+        if shared.free_foreign.is_empty() {
+            shared.streams.push(Timeline::new(Arc::clone(&first)));
+            shared.free_foreign.push(shared.streams.len() as u32 - 1);
+        }
+        let number = shared.free_foreign[shared.free_foreign.len() - 1];
         // The number's history goes on: the new stream comes after all of the one that had it.
-        let timeline = &mut streams[number as usize];
+        let timeline = &mut shared.streams[number as usize];
         if let Some((_, last)) = timeline.marks.back() {
             queue.wait_for(last)?;
         }
         timeline.queue = queue;
-        free_foreign.pop();
+        if let Err(error) = shared.follow_all(number) {
+            // The stream stays the caller's, who may destroy it now.
+            shared.streams[number as usize].queue = first;
+            return Err(error);
+        }
+        shared.free_foreign.pop();
         Ok(number)
     }
 
     /// What is kept where there are several streams, from now on.
-    fn several(&mut self) -> Result<&mut Several, CallError> {
-        match &mut self.several {
-            Some(several) => Ok(several),
-            none => {
-                let before = Event::new(Time::Unknown)?;
-                before.record(self.first.stream)?;
-                let streams = vec![Timeline::new(Arc::clone(&self.first))];
-                let order = Order::default();
-                let shared = Shared { order, streams, free: Vec::new(), free_foreign: Vec::new() };
-                Ok(none.insert(Several { before, shared: Mutex::new(shared) }))
-            }
-        }
+    fn several(&mut self) -> &mut Shared {
+        let first = &self.first;
+        let shared = self.shared.get_or_insert_with(|| {
+            let streams = vec![Timeline::new(Arc::clone(first))];
+            let order = Order::default();
+            Mutex::new(Shared { order, streams, free: Vec::new(), free_foreign: Vec::new() })
+        });
+        shared.get_mut()
     }
 
     /// Takes a stream back from the program. One that somebody else made may end now: what is on it comes before everything that is put
@@ -230,6 +243,14 @@ impl Streams {
         let shared = self.shared();
         let other = shared.as_ref().and_then(|shared| shared.streams.get(stream as usize));
         Arc::clone(other.map_or(&self.first, |timeline| &timeline.queue))
+    }
+
+    /// Waits for all streams, whatever fails: where a stream cannot be waited for, the context has ended, and with it what was on the
+    /// stream.
+    pub(super) fn finish(&self) {
+        for stream in 0..self.count() {
+            let _ = self.queue(stream).synchronize();
+        }
     }
 
     /// How many streams there are, those that were given back included.
@@ -264,6 +285,6 @@ impl Streams {
     }
 
     fn shared(&self) -> Option<MutexGuard<'_, Shared>> {
-        self.several.as_ref().map(|several| several.shared.lock())
+        self.shared.as_ref().map(Mutex::lock)
     }
 }

@@ -101,6 +101,28 @@ fn gzip_is_known_by_its_content() {
 }
 
 #[test]
+fn what_follows_gzip_data_is_zeros_or_named() {
+    let text = "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 2.5\n";
+    let compressed = gzip(text.as_bytes());
+    let read = |tail: &[u8]| parse_matrix_market::<f64, u32>(&[&compressed, tail].concat());
+    for tail in [&[][..], &[0], &[0; 5000], &gzip(b"% a second member\n"), &[gzip(b""), vec![0; 9]].concat()]
+    {
+        assert_eq!(read(tail).unwrap().values(), [2.5], "{} bytes", tail.len());
+    }
+    for tail in [&b"x"[..], &[0x1f], b"junk\n", &[0, 0, 1], &[vec![0; 9], gzip(b"\n")].concat()] {
+        let error = read(tail).unwrap_err();
+        assert!(
+            matches!(error.kind(), MatrixMarketErrorKind::GzipTrailer { position, bytes }
+                if (*position, *bytes) == (compressed.len(), tail.len())),
+            "{error}"
+        );
+    }
+    let cut = gzip(b"% a second member\n");
+    let error = read(&cut[..cut.len() - 3]).unwrap_err();
+    assert!(matches!(error.kind(), MatrixMarketErrorKind::Io(_)), "{error}");
+}
+
+#[test]
 fn files_are_named_in_errors() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing.mtx");

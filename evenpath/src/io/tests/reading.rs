@@ -64,6 +64,12 @@ fn array_headers() {
     assert_eq!(refusal(pattern), "line 1: a pattern in array format is not defined by the format");
     let short = refusal(&text("real", "symmetric", "2 2", "1 2"));
     assert_eq!(short, "line 4: the file ends after 2 of 3 entries");
+    for (size, values) in [("1 1", "0"), ("3 3", "0 1 2 0 3 0")] {
+        let diagonal = refusal(&text("real", "skew-symmetric", size, values));
+        assert!(diagonal.contains("below the diagonal, but the file has"), "{diagonal}");
+    }
+    let one_more = refusal(&text("real", "skew-symmetric", "3 3", "1 2 3 4"));
+    assert_eq!(one_more, "line 6: more entries than the 3 announced");
     let long = refusal(&text("real", "symmetric", "2 2", "1 2 3 4"));
     assert_eq!(long, "line 6: more entries than the 3 announced");
     let two = refusal(&text("real", "general", "2 1", "1|2 3"));
@@ -88,6 +94,62 @@ fn special_values_are_read_where_they_are_written() {
     assert_eq!(values[..2], [f64::INFINITY, f64::NEG_INFINITY]);
     assert!(values[2].is_nan());
     assert_eq!([values[3].to_bits(), values[4].to_bits()], [(-0.0f64).to_bits(), 0]);
+}
+
+#[test]
+fn exponents_of_fortran_are_read() {
+    let text = |value: &str| format!("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 {value}\n");
+    for (written, value) in [
+        ("1.5D+02", 150.0),
+        ("1d-3", 1e-3),
+        ("-.5D0", -0.5),
+        ("2.d1\t", 20.0),
+        ("1D-9999", 0.0),
+        ("+3d00", 3.0),
+    ] {
+        assert_eq!(triplets(&text(written)), [(0, 0, value)], "{written}");
+    }
+    for refused in ["1d", "d1", "1dd1", "1d1d1", "1d1.5", "infd", "nand1", "1de1", "1ed1"] {
+        assert_eq!(refusal(&text(refused)), format!("line 3: expected a number, found `{refused}`"));
+    }
+    assert_eq!(refusal(&text("-1D400")), "line 3: `-1D400` is too large for f64");
+    let array = "%%MatrixMarket matrix array complex general\n2 1\n1D0 2D0\n3d0 1d999\n";
+    assert_eq!(real_part(array), [(0, 0, 1.0), (1, 0, 3.0)]);
+    let integer = text("1d2").replace("real", "integer");
+    assert_eq!(refusal(&integer), "line 3: expected an integer, found `1d2`");
+}
+
+#[test]
+fn a_byte_order_mark_is_skipped() {
+    let text = "\u{feff}%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 2.5\n";
+    assert_eq!(triplets(text), [(0, 0, 2.5)]);
+    assert_eq!(parse_matrix_market::<f64, u32>(&gzip(text.as_bytes())).unwrap().values(), [2.5]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.mtx");
+    std::fs::write(&path, text).unwrap();
+    assert_eq!(read_matrix_market::<f64, u32>(&path).unwrap().values(), [2.5]);
+    let part = read_matrix_market_part::<f64>(&path, &ReadOptions::default(), 0, 1).unwrap();
+    assert_eq!(part.stored.values(), [2.5]);
+    assert!(refusal(&format!("\u{feff}{text}")).contains("not a Matrix Market file"));
+    assert!(refusal(&text.replace("1 1 1", "\u{feff}1 1 1")).contains("expected the number of rows"));
+}
+
+#[test]
+fn line_ends_of_carriage_returns_alone_are_named() {
+    let text = "%%MatrixMarket matrix coordinate real general\n%\n2 2 2\n1 1 1\n2 2 2\n";
+    let named = |line| {
+        format!("line {line}: a line ends in a carriage return alone: end lines in a line feed, or in both")
+    };
+    assert_eq!(refusal(&text.replace('\n', "\r")), named(1));
+    assert_eq!(refusal(&text.replace("2 2 2\n1", "2 2 2\r1")), named(3));
+    assert_eq!(refusal(&text.replace("1 1 1\n", "1 1 1 \r ")), named(4));
+    assert_eq!(
+        refusal(&text.replace("1 1 1\n", "1 1 1\t2\r\n")),
+        "line 4: expected the end of the line, found `2`"
+    );
+    assert_eq!(triplets(&text.replace('\n', "\r\n")).len(), 2);
+    let array = "%%MatrixMarket matrix array real general\n2 1\n1\r2\r";
+    assert_eq!(refusal(array), named(3));
 }
 
 #[test]

@@ -66,6 +66,62 @@ proptest! {
         prop_assert_eq!(read(&text).unwrap(), a);
     }
 
+    /// What the reader takes under a header, the writer writes under the same header, and the reader reads again.
+    #[test]
+    fn what_is_read_is_written_under_its_header(
+        field in prop::sample::select(vec![Field::Real, Field::Integer, Field::Pattern, Field::Complex]),
+        symmetry in prop::sample::select(
+            vec![Symmetry::General, Symmetry::Symmetric, Symmetry::SkewSymmetric, Symmetry::Hermitian]
+        ),
+        array in any::<bool>(),
+        size in 1..4usize,
+        entries in prop::collection::vec((1..4usize, 1..4usize, any::<prop::sample::Index>()), 0..9),
+    ) {
+        let format = if array { Format::Array } else { Format::Coordinate };
+        let words = match field {
+            Field::Integer => vec!["0", "-0", "1", "-1", "9223372036854775807", "18446744073709551615"],
+            Field::Pattern => vec![""],
+            Field::Real => vec!["0", "-0.0", "1D+2", "-1", "inf", "-inf", "nan", "-NaN", "1e-320", "-1.5"],
+            Field::Complex => vec!["0 0", "-0.0 1", "1D2 1D2", "inf nan", "nan inf", "-1 1e999"],
+        };
+        // A position and its mirror image are not both stored.
+        let below = |row: usize, column: usize| match symmetry {
+            Symmetry::General => (row, column),
+            _ => (row.max(column), row.min(column)),
+        };
+        let lines: Vec<String> = entries
+            .iter()
+            .filter(|&&(row, column, _)| row.max(column) <= size)
+            .map(|&(row, column, word)| match (format, below(row, column)) {
+                (Format::Array, _) => word.get(&words).to_string(),
+                (Format::Coordinate, (row, column)) => format!("{row} {column} {}", word.get(&words)),
+            })
+            .collect();
+        let count = if array { String::new() } else { lines.len().to_string() };
+        let text =
+            format!("%%MatrixMarket matrix {format} {field} {symmetry}\n{size} {size} {count}\n{}\n", lines.join("\n"));
+        let read = |text: &str| {
+            let options = ReadOptions::default().with_complex(Complex::RealPart);
+            MatrixMarketReader::from_bytes(text.as_bytes(), options)?.read_csr::<f64, u32>()
+        };
+        let Ok(a) = read(&text) else { return Ok(()) };
+        // The sum of duplicates may be more than the field can say.
+        let ones = a.values().iter().all(|&value| value == 1.0);
+        let integers = a.values().iter().all(|value| value.abs() <= 18_446_744_073_709_551_615.0);
+        if field == Field::Pattern && !ones || field == Field::Integer && !integers {
+            return Ok(());
+        }
+        let options = WriteOptions::default().with_format(format).with_field(field).with_symmetry(symmetry);
+        let rewritten = written(&a, options);
+        prop_assert!(rewritten.is_ok(), "{} of {text}", rewritten.unwrap_err());
+        let again = read(&rewritten.unwrap()).unwrap();
+        prop_assert_eq!(again.row_offsets(), a.row_offsets());
+        prop_assert_eq!(again.column_indices(), a.column_indices());
+        for (again, value) in again.values().iter().zip(a.values()) {
+            prop_assert!(again == value || again.is_nan() && value.is_nan(), "{} of {}", again, value);
+        }
+    }
+
     /// The reader does not panic on any bytes.
     #[test]
     fn no_text_panics(

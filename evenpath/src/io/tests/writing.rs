@@ -46,14 +46,29 @@ fn what_a_header_cannot_say_is_refused() {
     let differs = "row 1, column 2 differs from its mirror image";
     assert_eq!(refusal(&[(0, 1, 1.0), (1, 0, 1.5)], 3, symmetric()), differs);
     assert_eq!(refusal(&[(0, 1, 1.0), (1, 0, 1.0)], 3, skew()), differs);
-    assert!(refusal(&[(2, 2, 0.0)], 3, skew()).contains("row 3, column 3 is on the diagonal"));
-    for value in [0.5, f64::NAN, f64::INFINITY, 1e19, -0.0] {
+    assert!(refusal(&[(2, 2, 0.5)], 3, skew()).contains("row 3, column 3 is on the diagonal"));
+    for value in [0.5, f64::NAN, f64::INFINITY, 1.9e19, -9.3e18, -0.0] {
         assert_eq!(refusal(&[(0, 1, value)], 3, integer()), "row 1, column 2 is not a 64-bit integer");
     }
     assert!(refusal(&[], 3, skew().with_field(Field::Pattern)).contains("skew-symmetric pattern"));
     let unsorted = Csr::try_new(1, 2, vec![0u32, 2], vec![1, 0], vec![1.0; 2]).unwrap();
     let error = written(&unsorted, WriteOptions::default().with_format(Format::Array)).unwrap_err();
     assert!(error.to_string().contains("row 0 is not canonical"), "{error}");
+}
+
+/// No program sees a line of a comment as data, also if it takes a carriage return for the end of a line.
+#[test]
+fn comments_stay_comments() {
+    let a = Csr::from_triplets(1, 1, [(0, 0, 2.0)]).unwrap();
+    let text = written(&a, WriteOptions::default().with_comment("a\r1 1 0\r\nb\n\nc\r")).unwrap();
+    let lines: Vec<&str> = text.split(['\r', '\n']).filter(|line| !line.starts_with('%')).collect();
+    assert_eq!(lines, ["1 1 1", "1 1 2.0", ""]);
+    assert_eq!(read(&text).unwrap(), a);
+    for comment in ["% a\r1 1 0", "% a\r", "%\r%", "  % a\rb\r\r"] {
+        let text =
+            format!("%%MatrixMarket matrix coordinate real general\n{comment}\n1 1 1\n{comment}\n1 1 2\n");
+        assert_eq!(read(&text).unwrap(), a, "{comment:?}");
+    }
 }
 
 #[test]

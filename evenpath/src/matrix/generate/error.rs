@@ -9,7 +9,7 @@ use thiserror::Error;
 /// assert!(matches!(error, ParseKindError::Unknown { .. }));
 /// println!("{error}"); // says which kinds there are
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ParseKindError {
     /// The word before the colon.
@@ -39,3 +39,5 @@ pub enum ParseKindError {
         known: String,
     },
 }
+
+evenpath_simt::debug_as_message!(ParseKindError);

@@ -231,6 +231,6 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     ///
     /// If there is not enough memory for the entries.
     pub fn to_coo(&self) -> Result<Coo<V>, MatrixError> {
-        Ok(self.to_csr::<u64>()?.to_coo())
+        self.to_csr::<u64>()?.to_coo()
     }
 }

@@ -7,6 +7,7 @@ use super::HiSparse;
 use super::node::{Node, Reference, unpack};
 use crate::Value;
 use crate::matrix::MatrixError;
+use crate::matrix::check_threads;
 use crate::matrix::memory::split_by;
 
 /// Inner nodes per task.
@@ -39,6 +40,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     /// The leaves sorted by row, then column, with transposition applied. A shared node appears at every position that it
     /// has in the matrix, so there may be far more leaves than bytes in the pool.
     pub(crate) fn leaves_by_row(&self) -> Result<Vec<PlacedNode>, MatrixError> {
+        check_threads()?;
         let mut nodes = Vec::new();
         if !self.root().is_null() {
             nodes.push(PlacedNode { reference: self.root(), row: 0, col: 0 });

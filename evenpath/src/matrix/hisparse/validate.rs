@@ -24,7 +24,7 @@ use crate::matrix::{MatrixError, validate};
 ///     other => unreachable!("{other:?}"),
 /// }
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub enum NodeFault {
@@ -51,7 +51,7 @@ pub enum NodeFault {
 }
 
 /// An invalid node of a [`HiSparse`] pool: where it is, and what is wrong with it.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[error(
     "node at byte {offset} of the pool, in level {level}, of rows from {row} and columns from {col}: {fault}"
 )]
@@ -68,6 +68,8 @@ pub struct InvalidNode {
     /// What is wrong.
     pub fault: NodeFault,
 }
+
+evenpath_simt::debug_as_message!(NodeFault, InvalidNode);
 
 /// Limits on the entries of a matrix: for any pool, and per byte of a larger one.
 const MAX_ENTRIES: u64 = 1 << 27;

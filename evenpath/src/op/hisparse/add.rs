@@ -15,7 +15,8 @@ use crate::op::operands::check_shape;
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// The sum of two matrices, with their transpositions and scales applied: A and `A.transpose()` give A + Aᵀ. The sum
-    /// has an entry wherever either matrix has one, even if its value is 0. Its scale is 1. Except for NaN payloads, the
+    /// has an entry wherever either matrix has one, even if its value is 0. Its scale is 1. Values of a matrix whose
+    /// scale is 0 are ignored, including NaN. Except for NaN payloads, the
     /// result is bitwise the same as that of [`HiSparse::add`](crate::HiSparse::add) on the host.
     ///
     /// Waits for the device once, to learn the size of the sum. The first sum of a tree that was uploaded, or that is a sum by
@@ -63,6 +64,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         let (rows, cols) = (self.rows(), self.cols());
         check_shape("B", (other.rows(), other.cols()), (rows, cols))?;
         self.device().check_same(other.device())?;
+        self.device().refuse_in_graph("a sum of matrices waits for the size of its result")?;
         if let (Some(a), Some(b)) = (self.host(), other.host()) {
             return Ok(self.device().upload(&a.add(&b)?)?);
         }

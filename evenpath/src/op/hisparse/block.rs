@@ -47,6 +47,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         columns: Range<usize>,
         options: HiSparseQueuedOptions,
     ) -> Result<DeviceCsr<V>, OpError> {
+        self.device().refuse_in_graph("a block of a matrix waits for its size")?;
         check_range("rows", &rows, self.rows())?;
         check_range("columns", &columns, self.cols())?;
         let most = (rows.len() as u64).saturating_mul(columns.len() as u64).min(self.nnz() as u64);

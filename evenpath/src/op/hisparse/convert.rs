@@ -11,7 +11,7 @@ use evenpath_kernels::hisparse::{
 
 use super::device::{Content, DeviceHiSparse, Nodes, pool_view_mut};
 use super::tree::{self, SortedRuns};
-use crate::device::{DeviceKind, DeviceSlice, Kernels};
+use crate::device::{DeviceKind, DeviceSlice, DeviceVec, Kernels};
 use crate::matrix::hisparse;
 use crate::op::radix_sort::pair_kernels;
 use crate::op::sort::{SortKey, SortOptions, sort_pairs_in_place};
@@ -48,6 +48,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         &self,
         options: HiSparseOptions,
     ) -> Result<DeviceHiSparse<V, D>, OpError> {
+        self.device().refuse_in_graph("a matrix is converted")?;
         let (device, pattern, values) = (self.device(), self.pattern(), self.values());
         if let (DeviceKind::Cpu, Some(view)) = (device.kind(), pattern.host_view(&values)) {
             return Ok(DeviceHiSparse::from_content(device, Content::Host(view.to_hisparse(options)?)));
@@ -82,6 +83,7 @@ impl<V: Value> DeviceCoo<V> {
         options: HiSparseOptions,
     ) -> Result<DeviceHiSparse<V, D>, OpError> {
         let device = self.device();
+        device.refuse_in_graph("a matrix is converted")?;
         if device.kind() != DeviceKind::Cpu && !options.share && self.nnz() <= MAX_ENTRIES {
             let (rows, cols, values) = self.arrays();
             let entries = Entries { shape: (self.rows(), self.cols()), rows, cols, values };
@@ -96,8 +98,8 @@ impl<V: Value> DeviceCoo<V> {
 /// Entries of a matrix on a machine, sorted by row; at most [`MAX_ENTRIES`].
 struct Entries<'m, V: Value> {
     shape: (usize, usize),
-    rows: &'m DeviceSlice<u32>,
-    cols: &'m DeviceSlice<u32>,
+    rows: &'m DeviceVec<u32>,
+    cols: &'m DeviceVec<u32>,
     values: &'m DeviceSlice<V>,
 }
 
@@ -135,8 +137,8 @@ impl<V: Value> Entries<'_, V> {
     /// A view of the entries' positions, for nodes of `d_log2`.
     fn view(&self, d_log2: u32) -> kernels::Entries {
         kernels::Entries {
-            row_indices: self.rows.as_global(),
-            column_indices: self.cols.as_global(),
+            row_indices: self.rows.as_aligned(),
+            column_indices: self.cols.as_aligned(),
             len: self.cols.len() as u32,
             d_log2,
         }

@@ -56,6 +56,7 @@ impl<V: Value, const D: usize> Upload for HiSparse<V, D> {
     type OnDevice = DeviceHiSparse<V, D>;
 
     fn upload_to(&self, device: &Device) -> Result<DeviceHiSparse<V, D>, DeviceError> {
+        device.refuse_in_graph("a matrix is copied from the host")?;
         let content = if device.kind() == DeviceKind::Cpu {
             Content::Host(self.content())
         } else {
@@ -135,6 +136,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     ///
     /// If the device was lost, or the host does not have enough memory.
     pub fn download(&self) -> Result<HiSparse<V, D>, DeviceError> {
+        self.device.refuse_in_graph("a matrix is copied to the host")?;
         let content = match &*self.content {
             Content::Host(matrix) => matrix.clone(),
             Content::Machine(nodes) => {
@@ -181,15 +183,15 @@ impl Nodes {
 
 /// A view of a pool with slots of type `T`.
 pub(super) fn pool_view<T: Element>(pool: &DeviceSlice<Unit>) -> Pool<T> {
-    Pool { words: pool.as_global_of(), coordinates: pool.as_global_of(), slots: pool.as_global_of() }
+    Pool { words: pool.as_aligned_of(), coordinates: pool.as_global_of(), slots: pool.as_aligned_of() }
 }
 
 /// A mutable view of a pool with slots of type `T`.
 pub(super) fn pool_view_mut<T: Element>(pool: &mut DeviceSlice<Unit>) -> PoolMut<T> {
     PoolMut {
-        words: pool.as_global_mut_of(),
+        words: pool.as_aligned_mut_of(),
         coordinates: pool.as_global_mut_of(),
-        slots: pool.as_global_mut_of(),
+        slots: pool.as_aligned_mut_of(),
     }
 }
 

@@ -39,6 +39,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// If `O` cannot count the nonzeros, there are 2³² or more and the device is not the CPU, there is not enough memory,
     /// or the device was lost.
     pub fn to_csr<O: Offset>(&self) -> Result<DeviceCsr<V, O>, OpError> {
+        self.device().refuse_in_graph("a matrix is converted")?;
         let remedy = "u64 row offsets (to_csr::<u64>) count them";
         countable::<O>(self.nnz() as u64, remedy)?;
         let nodes = match self.content() {
@@ -57,6 +58,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     ///
     /// As for [`to_csr`](Self::to_csr).
     pub fn to_coo(&self) -> Result<DeviceCoo<V>, OpError> {
+        self.device().refuse_in_graph("a matrix is converted")?;
         let nodes = match self.content() {
             Content::Machine(nodes) => nodes,
             Content::Host(_) => return Ok(self.device().upload(&self.download()?.to_coo()?)?),

@@ -161,7 +161,7 @@ impl EqualNodes {
             references: references.as_global(),
             len: references.len() as u32,
             d_log2: self.d_log2,
-            words: pool_view_mut::<u32>(&mut self.pool).words,
+            words: pool_view_mut::<u32>(&mut self.pool).words.natural(),
         }
     }
 

@@ -82,7 +82,7 @@ impl Frozen {
             strip_leaves: strip_leaves.as_global(),
             strip_parts: strip_parts.as_global(),
             firsts: firsts.as_global(),
-            list: part_list.as_global_mut(),
+            list: part_list.as_aligned_mut(),
             strips: strips as u32,
             parts,
         };
@@ -96,8 +96,8 @@ impl Frozen {
     /// A view for products.
     pub(super) fn view(&self) -> Schedule {
         Schedule {
-            leaf_list: self.leaf_list.as_global(),
-            part_list: self.part_list.as_global(),
+            leaf_list: self.leaf_list.as_aligned(),
+            part_list: self.part_list.as_aligned(),
             strip_parts: self.strip_parts.as_global(),
             leaves: self.leaves,
             parts: self.parts,
@@ -141,7 +141,7 @@ fn list_leaves(
         leaves,
         operands: operands.as_global(),
         firsts: firsts.as_global(),
-        list: leaf_list.as_global_mut(),
+        list: leaf_list.as_aligned_mut(),
     };
     // SAFETY: as in `first_quads`; the list has two words for each leaf.
     unsafe { launch.launch(list) }?;

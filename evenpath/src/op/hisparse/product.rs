@@ -71,6 +71,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         check_product_shape((self.rows(), self.cols()), (b.rows(), b.cols()))?;
         let device = self.device();
         device.check_same(b.device())?;
+        device.refuse_in_graph("a product of matrices waits for the size of its result")?;
         if self.is_transposed() && b.is_transposed() {
             return Ok(b.transpose().multiply_with(&self.transpose(), options)?.transpose());
         }

@@ -1,6 +1,7 @@
 //! Operations on the entries of a tree with the queue scheduler: norm and diagonal.
 
 use evenpath_kernels::hisparse::queue::{Diagonal, HiSparseDiagonal, HiSparseSquares};
+use evenpath_kernels::norm::{SUMS, Squares};
 
 use super::HiSparseQueuedOptions;
 use super::device::{Content, DeviceHiSparse};
@@ -12,8 +13,8 @@ use crate::{HiSparse, Value};
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// The Frobenius norm: the square root of the sum of all squares, with the scale applied. Waits for the device.
     ///
-    /// Squares and sums are `f64`, and the sum is finite unless that of the squares exceeds the range of `f64`. On GPUs squares are
-    /// added in no particular order, so rounding differs from run to run.
+    /// It is computed in `f64`, and the squares neither overflow nor underflow. On GPUs they are added in no particular order, so rounding
+    /// differs from run to run.
     ///
     /// ```
     /// use evenpath::hisparse::{HiSparseOptions, HiSparseQueuedOptions};
@@ -29,26 +30,29 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     ///
     /// If there is not enough memory for the queues, or the device was lost.
     pub fn frobenius_norm(&self, options: HiSparseQueuedOptions) -> Result<f64, OpError> {
+        self.device().refuse_in_graph("the norm of a matrix is given to the host")?;
         let nodes = match self.content() {
-            Content::Host(matrix) => return Ok(norm(sum_of_squares(matrix), self.scale())),
+            Content::Host(matrix) => return Ok(norm(squares_of(matrix), self.scale())),
             Content::Machine(nodes) => nodes,
         };
         if nodes.root.is_null() {
-            return Ok(norm(0.0, self.scale()));
+            return Ok(norm(Squares::ZERO, self.scale()));
         }
         let device = self.device();
-        let mut sum = device.zeros::<f64>(1)?;
+        let mut sums = device.zeros::<f64>(SUMS)?;
         let mut queues = QueueMemory::for_tree(nodes, options)?;
         let launch = grid(device.kernel(), options, nodes.nnz)?;
         let kernel = HiSparseSquares {
             tree: nodes.tree::<V, D>(launch.grid()),
             queues: queues.next_run()?,
-            sum: sum.as_global_mut(),
+            sums: sums.as_global_mut(),
         };
         // SAFETY: the tree is valid and of this height; the queues are new. All are on this device, and buffers are freed in
         // the stream's order.
         unsafe { launch.launch(kernel) }?;
-        Ok(norm(sum.get(0)?, self.scale()))
+        let sums = sums.download()?;
+        let squares = Squares { plain: sums[0], large: sums[1], small: sums[2] };
+        Ok(norm(squares, self.scale()))
     }
 
     /// The diagonal, with the scale applied: an element per row or column, whichever are fewer, and 0 where nothing is stored.
@@ -97,11 +101,21 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     }
 }
 
-/// The sum of the squares of the stored values.
-fn sum_of_squares<V: Value, const D: usize>(matrix: &HiSparse<V, D>) -> f64 {
-    matrix.iter().map(|(_, _, value)| value.to_f64() * value.to_f64()).sum()
+/// The sums of the squares of the stored values.
+fn squares_of<V: Value, const D: usize>(matrix: &HiSparse<V, D>) -> Squares<f64> {
+    let mut squares = Squares::ZERO;
+    matrix.iter().for_each(|(_, _, value)| squares.add(value.to_f64()));
+    squares
 }
 
-fn norm<V: Value>(squares: f64, scale: V) -> f64 {
-    scale.abs().to_f64() * squares.sqrt()
+/// The norm of values with these squares, times a scale. Out of range only if that product is.
+fn norm<V: Value>(squares: Squares<f64>, scale: V) -> f64 {
+    let scale = scale.abs().to_f64();
+    if scale == 0.0 {
+        return 0.0;
+    }
+    let (root, inverse) = squares.scaled_root();
+    // Each step goes the same way as the other, so that what is between is not out of range where the result is in range.
+    let half = inverse.sqrt();
+    root * half * scale * half
 }

@@ -43,6 +43,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         for matrix in matrices {
             device.check_same(matrix.device())?;
         }
+        device.refuse_in_graph("matrices that share subtrees wait for the size of their pool")?;
         Self::share_with(device, matrices, HASH_BITS, MAX_UNITS)
     }
 

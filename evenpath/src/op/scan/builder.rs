@@ -8,6 +8,7 @@ use crate::cpu;
 use crate::device::{DeviceKind, DeviceSlice, DeviceVec};
 use crate::keys::Key;
 use crate::op::OpError;
+use crate::op::aligned::{Aligned, write_aligned};
 use crate::op::operands::check_vector;
 use crate::scalar::Offset;
 
@@ -81,7 +82,7 @@ impl<T: Element, S: Segments<T>> Scan<T, S> {
     }
 
     /// Scans `values` into a new vector. Ordered on the device's stream; the call does not wait for it, except to check row
-    /// offsets and to copy an initial value.
+    /// offsets.
     ///
     /// # Errors
     ///
@@ -121,13 +122,15 @@ impl<T: Element, S: Segments<T>> Scan<T, S> {
             return Ok(());
         }
         let Some(initial) = *initial else {
-            return segments.launch(values, *operator, *exclusive, result);
+            return write_aligned(result, |result| {
+                segments.launch(&Aligned::new(values)?, *operator, *exclusive, result)
+            });
         };
         // An exclusive scan from an initial value is an inclusive one of that value and all elements but the last.
         let mut shifted = device.uninitialized(values.len() + 1)?;
-        shifted.slice_mut(..1)?.copy_from_slice(&[initial])?;
+        shifted.set_first(initial)?;
         shifted.slice_mut(1..)?.copy_from(values)?;
         shifted.truncate(values.len());
-        segments.launch(&shifted, *operator, false, result)
+        write_aligned(result, |result| segments.launch(&shifted.into(), *operator, false, result))
     }
 }

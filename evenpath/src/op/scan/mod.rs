@@ -25,7 +25,9 @@
 use evenpath_kernels::block::tile_prefix::{entry_words, state_words};
 use evenpath_kernels::scan::{ScanArguments, shared_bytes};
 use evenpath_simt::kernel::{Kernel, KernelInfo};
+use evenpath_simt::{Aligned16, GlobalMut};
 
+use super::aligned::Aligned;
 use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Launch};
 pub use crate::element::Element;
 pub use crate::operation::Operator;
@@ -76,16 +78,16 @@ pub(super) fn look_back_state<T: Element>(
 
 /// The parameters of a scan of vectors of the same length, with the state of its `tiles` tiles.
 fn arguments<T: Element>(
-    values: &DeviceSlice<T>,
+    values: &Aligned<'_, T>,
     operator: Operator,
     exclusive: bool,
-    result: &mut DeviceSlice<T>,
+    result: GlobalMut<T, Aligned16>,
     state: &mut DeviceSlice<u64>,
     tiles: u32,
 ) -> ScanArguments<T> {
     ScanArguments {
-        source: values.as_global(),
-        target: result.as_global_mut(),
+        source: values.view(),
+        target: result,
         state: state.as_global_mut(),
         len: values.len() as u64,
         tiles,

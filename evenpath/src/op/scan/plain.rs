@@ -2,11 +2,13 @@
 
 use evenpath_kernels::block::tile_prefix::entry_words;
 use evenpath_kernels::scan::Scan;
+use evenpath_simt::{Aligned16, GlobalMut};
 
 use super::segments::Segments;
 use super::{Element, Operator, arguments, launch_over, look_back_state, sealed, state_bytes};
 use crate::cpu;
 use crate::device::{DeviceSlice, Kernels};
+use crate::op::aligned::Aligned;
 use crate::op::{OpError, variant};
 
 /// One segment: all elements.
@@ -26,10 +28,10 @@ impl<T: Element> Segments<T> for Whole {
 
     fn launch(
         &self,
-        values: &DeviceSlice<T>,
+        values: &Aligned<'_, T>,
         operator: Operator,
         exclusive: bool,
-        result: &mut DeviceSlice<T>,
+        result: GlobalMut<T, Aligned16>,
     ) -> Result<(), OpError> {
         let device = values.device();
         let launch = launch_over::<T, Scan<T>>(device, operator, 0, values.len())?;

@@ -3,11 +3,13 @@
 use bytemuck::Pod;
 use evenpath_kernels::block::tile_prefix::entry_words;
 use evenpath_kernels::scan::{SegmentedScan, SegmentedScanByBits};
+use evenpath_simt::{Aligned16, GlobalMut};
 
 use super::segments::Segments;
 use super::{Element, Operator, arguments, launch_over, look_back_state, sealed, state_bytes};
 use crate::cpu;
 use crate::device::DeviceSlice;
+use crate::op::aligned::Aligned;
 use crate::op::operands::check_vector;
 use crate::op::row_marks::{RowMarks, check_row_offsets};
 use crate::op::{OpError, variant};
@@ -77,10 +79,10 @@ impl<T: Element, K: Mark> Segments<T> for Marked<'_, K> {
 
     fn launch(
         &self,
-        values: &DeviceSlice<T>,
+        values: &Aligned<'_, T>,
         operator: Operator,
         exclusive: bool,
-        result: &mut DeviceSlice<T>,
+        result: GlobalMut<T, Aligned16>,
     ) -> Result<(), OpError> {
         let device = values.device();
         let launch = launch_over::<T, SegmentedScan<T, K>>(device, operator, 0, values.len())?;
@@ -107,10 +109,10 @@ impl<T: Element, O: Offset> Segments<T> for Rows<'_, O> {
 
     fn launch(
         &self,
-        values: &DeviceSlice<T>,
+        values: &Aligned<'_, T>,
         operator: Operator,
         exclusive: bool,
-        result: &mut DeviceSlice<T>,
+        result: GlobalMut<T, Aligned16>,
     ) -> Result<(), OpError> {
         let device = values.device();
         let launch = launch_over::<T, SegmentedScanByBits<T>>(device, operator, 0, values.len())?;

@@ -1,8 +1,11 @@
 //! What divides elements into segments.
 
+use evenpath_simt::{Aligned16, GlobalMut};
+
 use super::{Element, Operator, sealed};
 use crate::device::DeviceSlice;
 use crate::op::OpError;
+use crate::op::aligned::Aligned;
 
 /// How elements are divided into segments: not at all ([`Whole`](super::Whole)), by marks ([`Marked`](super::Marked)), or by row offsets ([`Rows`](super::Rows)).
 /// Sealed.
@@ -19,10 +22,10 @@ pub trait Segments<T: Element>: sealed::SealedSegments {
     #[doc(hidden)]
     fn launch(
         &self,
-        values: &DeviceSlice<T>,
+        values: &Aligned<'_, T>,
         operator: Operator,
         exclusive: bool,
-        result: &mut DeviceSlice<T>,
+        result: GlobalMut<T, Aligned16>,
     ) -> Result<(), OpError>;
 
     /// Whether there is one segment.

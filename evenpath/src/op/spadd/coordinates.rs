@@ -32,6 +32,7 @@ impl<V: Value> DeviceCoo<V> {
     pub fn add(&self, alpha: V, b: &Self, beta: V) -> Result<Self, OpError> {
         check_shape("B", (b.rows(), b.cols()), (self.rows(), self.cols()))?;
         self.device().check_same(b.device())?;
+        self.device().refuse_in_graph("a sum of matrices waits for the size of its result")?;
         if u32::try_from(self.nnz() + b.nnz()).is_ok() {
             self.to_csr::<u32>()?.add(alpha, &b.to_csr()?, beta)?.to_coo()
         } else {
@@ -45,6 +46,7 @@ impl<V: Value> DeviceCoo<V> {
     ///
     /// If `O` cannot count the entries, there is not enough memory, or the device was lost.
     pub fn to_csr<O: Offset>(&self) -> Result<DeviceCsr<V, O>, OpError> {
+        self.device().refuse_in_graph("a matrix is converted")?;
         countable::<O>(self.nnz() as u64)?;
         let (row_indices, column_indices, values) = self.arrays();
         let row_offsets = match row_indices.host_slice() {
@@ -68,6 +70,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// If there is not enough memory, there are more nonzeros than one launch can handle, or the device was lost.
     pub fn to_coo(&self) -> Result<DeviceCoo<V>, OpError> {
         let (device, pattern) = (self.device(), self.pattern());
+        device.refuse_in_graph("a matrix is converted")?;
         let row_indices = match pattern.row_offsets.host_slice() {
             Some(offsets) if device.kind() == DeviceKind::Cpu => device.upload(&rows_of(offsets))?,
             _ => transpose::row_indices(self)?,

@@ -279,6 +279,7 @@ impl<'m, V: Value, O: Offset> Operands<'m, V, O> {
     fn new(operation: Elementwise, a: &'m DeviceCsr<V, O>, b: &'m DeviceCsr<V, O>) -> Result<Self, OpError> {
         check_shape("B", (b.rows(), b.cols()), (a.rows(), a.cols()))?;
         a.device().check_same(b.device())?;
+        a.device().refuse_in_graph("a sum of matrices waits for the size of its result")?;
         Ok(Self { operation, a, b })
     }
 

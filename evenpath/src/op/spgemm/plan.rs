@@ -5,7 +5,7 @@ use super::base::{Arrays, Operands, Workspace};
 use super::choose::choose;
 use super::hypersparse::Hypersparse;
 use super::strategy::{Found, Info, Strategy};
-use super::{SpgemmOptions, SpgemmPlanInfo, cpu, row_tiles};
+use super::{SpgemmMethod, SpgemmOptions, SpgemmPlanInfo, cpu, row_tiles};
 use crate::device::{DeviceError, Event};
 use crate::op::device_csr::Pattern;
 use crate::op::requirement::Requirement;
@@ -104,9 +104,12 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
     /// values; only with [`SpgemmMethod::GlobalSort`](super::SpgemmMethod::GlobalSort), and where
     /// [`SpgemmMethod::TwoLevelSort`](super::SpgemmMethod::TwoLevelSort) works in parts, every run does everything.
     ///
+    /// A graph may be captured with runs that find only values, that is, after a run outside of it. What the second run keeps besides
+    /// ([`SpgemmPlanInfo::kept_bytes`]), a graph uses if it is there, and does not make.
+    ///
     /// # Errors
     ///
-    /// If the product has more nonzeros than row offsets of its type count, or workspace and result would take more memory
+    /// If this thread captures a graph and the run would have to find the columns. If the product has more nonzeros than row offsets of its type count, or workspace and result would take more memory
     /// than they may. If the device was lost.
     pub fn run(&self) -> Result<DeviceCsr<V, C>, OpError> {
         let filled = self.hypersparse.as_ref().map_or(&self.a, |hypersparse| &hypersparse.matrix);
@@ -114,7 +117,7 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
         let workspace = Workspace::new(self.a.device(), self.options);
         let kept = self.hypersparse.as_ref().map_or(Requirement::new(0), Hypersparse::required);
         let _kept = workspace.take("the workspace", kept)?;
-        if let Some(pattern) = self.pattern.get() {
+        if let Some(pattern) = self.known_pattern()? {
             let values = Requirement::of::<V>(pattern.column_indices.len() as u64);
             let _charge = workspace.take("the values of the result", values)?;
             let values = self.strategy.again(&product, pattern, &workspace)?;
@@ -131,6 +134,22 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
             let _ = self.pattern.set(Arc::clone(&pattern));
         }
         Ok(DeviceCsr::from_valid(pattern, values))
+    }
+
+    /// The pattern of the results, if an earlier run found it. A graph takes only what is known: what a capture finds is there when the
+    /// graph was launched, and the plan would have it before.
+    fn known_pattern(&self) -> Result<Option<&Arc<Pattern<C>>>, OpError> {
+        let device = self.a.device();
+        if self.options.method == SpgemmMethod::GlobalSort {
+            device.refuse_in_graph(
+                "a product by `global-sort` waits for the size of its result in every run",
+            )?;
+        }
+        let known = self.pattern.get();
+        if known.is_none() {
+            device.refuse_in_graph("the first run of a product's plan waits for the size of its result")?;
+        }
+        Ok(known)
     }
 
     /// What the plan knows, and what it costs. Waits for the analysis.

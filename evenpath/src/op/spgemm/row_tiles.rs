@@ -79,7 +79,6 @@ pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
     {
         return Ok(None);
     }
-    device.refuse_in_graph("a product of matrices waits for the size of its result")?;
     let _charge = workspace.take("the workspace", required)?;
     let counted = Counted::find(operands)?;
     let Some(info) = tile_instance::<V, O>(device, counted.longest) else { return Ok(None) };

@@ -39,7 +39,7 @@ pub(in crate::op) fn dense_with_numbers<'a, 'b, T: Storage>(
     };
     let kernel = SpmmCombine {
         product: only_product.as_vec().as_global(),
-        c: c.as_mut_slice().as_global_mut(),
+        c: c.as_aligned_mut(),
         alpha: alpha.view(),
         beta: beta.view(),
         line: line as u64,

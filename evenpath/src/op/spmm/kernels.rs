@@ -100,13 +100,13 @@ impl<T: Storage> Kernels<T> {
             let view = if copies {
                 transpose(b, &columns, &mut b_by_rows)?;
                 let row_stride = columns.len() as u32;
-                DenseView { values: b_by_rows.as_global(), row_stride, column_stride: 1 }
+                DenseView { values: b_by_rows.as_aligned(), row_stride, column_stride: 1 }
             } else {
                 let (row_stride, column_stride) = b.strides();
                 // B may have no rows, and then no columns to skip.
                 let start = (columns.start * column_stride).min(b.as_vec().len());
                 let (row_stride, column_stride) = (row_stride as u32, column_stride as u32);
-                DenseView { values: b.as_vec().as_global().skip(start), row_stride, column_stride }
+                DenseView { values: b.as_vec().as_aligned().skip_aligned(start), row_stride, column_stride }
             };
             self.pass(&mut product, &columns, view)?;
         }
@@ -129,7 +129,7 @@ impl<T: Storage> Kernels<T> {
         let by_columns = product.c.layout() == Layout::ColumnMajor;
         let (c_row_stride, c_column_stride) = product.c.strides();
         let c_stride = if by_columns { c_column_stride } else { c_row_stride };
-        let c = product.c.as_mut_slice().as_global_mut().skip(columns.start * c_column_stride);
+        let c = product.c.as_aligned_mut().skip_aligned(columns.start * c_column_stride);
 
         // A B by columns is read by elements, and a C by columns is stored by elements, whatever the width.
         let is_strided = b.column_stride != 1;

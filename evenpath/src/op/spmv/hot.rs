@@ -68,7 +68,7 @@ impl Columns {
         }
         let mut counts = device.zeros::<u32>(cols)?;
         let kernel = CountColumns {
-            column_indices: matrix.pattern().view().column_indices,
+            column_indices: matrix.pattern().view().column_indices.natural(),
             counts: counts.as_global_mut(),
             nonzeros: nonzeros as u64,
         };
@@ -93,7 +93,7 @@ impl Columns {
         let pattern = matrix.pattern().view();
         let mut codes = device.uninitialized(matrix.nnz())?;
         let encode = EncodeHotColumns {
-            column_indices: pattern.column_indices,
+            column_indices: pattern.column_indices.natural(),
             hot_columns: self.hot.as_global(),
             codes: codes.as_global_mut(),
             nonzeros: pattern.nonzeros,
@@ -225,9 +225,9 @@ impl<V: Value, O: Offset> Schedule<V, O> for Hot<V, O> {
         unsafe {
             product.launch(&self.launch, |product| HotColumns {
                 product: with_rows_if(has_empty_rows && self.gather.is_none(), product),
-                codes: self.codes.as_global(),
+                codes: self.codes.as_aligned(),
                 hot_columns,
-                hot_x: elements.as_global(),
+                hot_x: elements.as_aligned(),
                 chunk_rows: self.chunk_rows.as_global(),
                 filled_rows: self.filled.map(),
                 cut_rows: self.cut_rows.view(&mut work),

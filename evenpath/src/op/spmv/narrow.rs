@@ -110,7 +110,7 @@ impl Codes {
     /// The codes as kernels take them, two per word.
     fn pairs(&self) -> CodedColumns<u32> {
         CodedColumns {
-            codes: self.pairs.as_global(),
+            codes: self.pairs.as_aligned(),
             directories: self.directories.as_global(),
             places: self.places.as_global(),
             tile_nonzeros: self.tile_nonzeros.as_global(),
@@ -119,8 +119,8 @@ impl Codes {
 
     /// The codes as kernels take them, one per element.
     fn singles(&self) -> CodedColumns<u16> {
-        let CodedColumns { directories, places, tile_nonzeros, .. } = self.pairs();
-        CodedColumns { codes: self.pairs.as_global_of(), directories, places, tile_nonzeros }
+        let CodedColumns { codes, directories, places, tile_nonzeros } = self.pairs();
+        CodedColumns { codes: codes.reinterpret(), directories, places, tile_nonzeros }
     }
 
     /// Bytes of device memory.

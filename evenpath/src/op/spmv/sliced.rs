@@ -1,19 +1,22 @@
 //! Products by a copy of the matrix in sliced ELL.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Weak};
 
 use evenpath_kernels::RowMap;
 use evenpath_kernels::ell::{
     FillSlices, SLICE_HEIGHT, SliceWidths, SlicedEll, Slots, SortWindows, WINDOW_ROWS,
 };
 use evenpath_simt::GlobalMut;
+use parking_lot::Mutex;
 
 use super::lengths::Lengths;
 use super::thresholds::SLICED_SLOTS;
 use super::{Product, Schedule, Shape};
-use crate::device::{DeviceError, DeviceVec, Kernels, Launch, no_output};
+use crate::device::{DeviceError, DeviceSlice, DeviceVec, Kernels, Launch, no_output};
+use crate::op::device_csr::Pattern;
 use crate::op::row_order::row_map;
 use crate::op::scan::{Operator, Scan, sum_kernel};
+use crate::op::values::{CopyState, ValueCopy};
 use crate::op::{DeviceCsr, OpError};
 use crate::policy::Tile;
 use crate::{Offset, Value};
@@ -27,10 +30,16 @@ const SLOTS_OF_ANY: u64 = 1 << 20;
 /// A copy of the matrix in slices of as many rows as a warp has lanes, sorted by length within windows where that saves padding.
 pub(super) struct Sliced<V: Value, O: Offset> {
     launch: Launch<SlicedEll<V>>,
+    column_indices: DeviceVec<u32>,
+    copy: Arc<SlicedCopy<V, O>>,
+}
+
+/// The values in their slots, which follow those of the matrix.
+struct SlicedCopy<V: Value, O: Offset> {
+    pattern: Arc<Pattern<O>>,
     fill: Launch<FillSlices<V, O>>,
     layout: Layout,
-    column_indices: DeviceVec<u32>,
-    copied: Mutex<Copied<V>>,
+    values: Mutex<(DeviceVec<V>, CopyState)>,
 }
 
 /// Where rows are stored.
@@ -38,12 +47,6 @@ struct Layout {
     order: Option<DeviceVec<u32>>,
     slice_offsets: DeviceVec<u64>,
     slots: u64,
-}
-
-/// The values in their slots, and those that they are copies of.
-struct Copied<V: Value> {
-    values: DeviceVec<V>,
-    of: Arc<DeviceVec<V>>,
 }
 
 /// The kernels of the conversion, to be compiled ahead.
@@ -100,30 +103,38 @@ impl Layout {
         row_map(self.order.as_ref())
     }
 
-    /// Copies the values to their slots, and the columns if they are wanted: an element per slot.
-    fn copy<V: Value, O: Offset>(
-        &self,
-        matrix: &DeviceCsr<V, O>,
-        fill: &Launch<FillSlices<V, O>>,
-        columns: Option<GlobalMut<u32>>,
-    ) -> Result<Copied<V>, DeviceError> {
-        let of = matrix.values();
-        let mut values = matrix.device().uninitialized(self.slots as usize)?;
-        let kernel = FillSlices {
-            matrix: matrix.pattern().with_values(&of),
-            row_order: self.row_order(),
-            slice_offsets: self.slice_offsets.as_global(),
-            are_columns_known: u32::from(columns.is_none()),
-            column_indices: columns.unwrap_or_else(no_output),
-            values: values.as_global_mut(),
-        };
-        // SAFETY: the layout is the matrix's, with as many slots; buffers are freed in the stream's order.
-        unsafe { fill.launch(kernel) }?;
-        Ok(Copied { values, of })
-    }
-
     fn bytes(&self) -> u64 {
         self.slice_offsets.bytes() + self.order.as_ref().map_or(0, DeviceVec::bytes)
+    }
+}
+
+impl<V: Value, O: Offset> SlicedCopy<V, O> {
+    /// Copies the values to their slots, and the columns if they are wanted: an element per slot.
+    fn fill(
+        &self,
+        values: &DeviceVec<V>,
+        slots: &mut DeviceSlice<V>,
+        columns: Option<GlobalMut<u32>>,
+    ) -> Result<(), DeviceError> {
+        let kernel = FillSlices {
+            matrix: self.pattern.with_values(values),
+            row_order: self.layout.row_order(),
+            slice_offsets: self.layout.slice_offsets.as_global(),
+            are_columns_known: u32::from(columns.is_none()),
+            column_indices: columns.unwrap_or_else(no_output),
+            values: slots.as_global_mut(),
+        };
+        // SAFETY: the layout is the matrix's, with as many slots; buffers are freed in the stream's order.
+        unsafe { self.fill.launch(kernel) }
+    }
+}
+
+impl<V: Value, O: Offset> ValueCopy<V> for SlicedCopy<V, O> {
+    fn refresh(&self, values: &DeviceVec<V>, version: u64) -> Result<(), OpError> {
+        let (slots, state) = &mut *self.values.lock();
+        self.fill(values, slots, None)?;
+        state.refreshed(values, version);
+        Ok(())
     }
 }
 
@@ -148,37 +159,36 @@ impl<V: Value, O: Offset> Sliced<V, O> {
         }
         let fill = device.kernel().threads(matrix.rows().next_multiple_of(SLICE_HEIGHT as usize))?;
         let mut column_indices = device.uninitialized(slots as usize)?;
-        let columns = Some(column_indices.as_global_mut());
-        let copied = Mutex::new(layout.copy(matrix, &fill, columns)?);
+        let values = matrix.values();
+        let copied = Mutex::new((device.uninitialized(slots as usize)?, values.copy_state()));
+        let copy = SlicedCopy { pattern: Arc::clone(matrix.pattern()), fill, layout, values: copied };
+        copy.fill(&values, &mut copy.values.lock().0, Some(column_indices.as_global_mut()))?;
+        let copy = Arc::new(copy);
+        let weak: Weak<SlicedCopy<V, O>> = Arc::downgrade(&copy);
+        matrix.shared_values().follow(weak);
         let launch = device.kernel().threads(matrix.rows())?;
-        Ok(Some(Self { launch, fill, layout, column_indices, copied }))
-    }
-
-    /// Copies the values to slots of their own, if they are not those that were copied last. What runs with the others keeps these.
-    fn update(&self, matrix: &DeviceCsr<V, O>, copied: &mut Copied<V>) -> Result<(), DeviceError> {
-        if Arc::ptr_eq(&matrix.values(), &copied.of) {
-            return Ok(());
-        }
-        let reason = "a plan that keeps a copy of the values copies new ones in its next run";
-        matrix.device().refuse_in_graph(reason)?;
-        *copied = self.layout.copy(matrix, &self.fill, None)?;
-        Ok(())
+        Ok(Some(Self { launch, column_indices, copy }))
     }
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Sliced<V, O> {
     fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
-        let mut copied = self.copied.lock().unwrap_or_else(PoisonError::into_inner);
-        self.update(product.matrix, &mut copied)?;
-        let slots =
-            Slots { column_indices: self.column_indices.as_global(), values: copied.values.as_global() };
-        let rows = product.matrix.rows() as u32;
+        let (matrix, copy) = (product.matrix, &self.copy);
+        // Held until the launch, so that the slots stay those of the values.
+        let values = matrix.values();
+        let (slots, state) = &mut *copy.values.lock();
+        if state.is_stale(values.version()) {
+            copy.fill(&values, slots, None)?;
+            state.refreshed(&values, values.version());
+        }
+        let slots = Slots { column_indices: self.column_indices.as_global(), values: slots.as_global() };
+        let rows = matrix.rows() as u32;
         // SAFETY: the layout and the slots are the matrix's; columns are below x's length, or padding.
         unsafe {
             product.launch(&self.launch, |product| SlicedEll {
-                slice_offsets: self.layout.slice_offsets.as_global(),
+                slice_offsets: copy.layout.slice_offsets.as_global(),
                 slots,
-                row_order: self.layout.row_order(),
+                row_order: copy.layout.row_order(),
                 x: product.x,
                 update: product.update,
                 rows,
@@ -192,15 +202,15 @@ impl<V: Value, O: Offset> Schedule<V, O> for Sliced<V, O> {
     }
 
     fn shape(&self) -> Shape {
-        let values = self.copied.lock().unwrap_or_else(PoisonError::into_inner).values.bytes();
+        let SlicedCopy { layout, values, .. } = &*self.copy;
         Shape {
             tile: Some(Tile::of(self.launch.info())),
             tiles: u64::from(self.launch.grid()),
             figures: vec![
-                ("slots", self.layout.slots),
-                ("rows sorted in windows", u64::from(self.layout.order.is_some())),
+                ("slots", layout.slots),
+                ("rows sorted in windows", u64::from(layout.order.is_some())),
             ],
-            workspace_bytes: self.layout.bytes() + self.column_indices.bytes() + values,
+            workspace_bytes: layout.bytes() + self.column_indices.bytes() + values.lock().0.bytes(),
             ..Shape::default()
         }
     }

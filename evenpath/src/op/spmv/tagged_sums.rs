@@ -5,6 +5,9 @@ use evenpath_kernels::block::tagged_sums::TaggedWords;
 use crate::Value;
 use crate::device::{Device, DeviceError, DeviceVec};
 
+/// The number of all runs of graphs.
+const GRAPH_RUN: u32 = u32::MAX;
+
 /// Sums whose parts the blocks of a launch leave for one another: the workspace of one launch at a time.
 pub(in crate::op) struct TaggedSums {
     words: Mutex<Words>,
@@ -17,8 +20,10 @@ pub(in crate::op) struct Words {
     pub(in crate::op) sums: DeviceVec<u64>,
     /// One counter per sum, zero between launches.
     pub(in crate::op) arrived: DeviceVec<u32>,
-    /// The number of this run.
+    /// The number of this run: one more than the last, or [`GRAPH_RUN`].
     pub(in crate::op) run: u32,
+    /// The number of the last run that was no graph's.
+    last_run: u32,
 }
 
 impl Words {
@@ -35,20 +40,27 @@ impl TaggedSums {
         sums: usize,
     ) -> Result<Self, DeviceError> {
         let words = device.zeros(parts * (size_of::<V>() / 4))?;
-        let words = Words { sums: words, arrived: device.zeros(sums)?, run: 0 };
+        let words = Words { sums: words, arrived: device.zeros(sums)?, run: 0, last_run: 0 };
         let bytes = words.sums.bytes() + words.arrived.bytes();
         Ok(Self { words: Mutex::new(words), bytes })
     }
 
     /// The workspace, for one launch: the next in the stream finds it as this one left it.
-    /// The launches of a graph have one number for all runs of the graph: each finds zeros.
+    /// The launches of graphs have one number, which no other has, and each finds zeros.
     pub(in crate::op) fn lock(&self) -> Result<MutexGuard<'_, Words>, DeviceError> {
         let mut words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
-        // A run need not write all words, so none may be as old as the number's return.
-        if words.sums.device().is_recording() || words.run == u32::MAX {
+        if words.sums.device().is_recording() {
             words.sums.set_zero()?;
+            words.run = GRAPH_RUN;
+            return Ok(words);
         }
-        words.run = words.run.wrapping_add(1).max(1);
+        // A run need not write all words, so none may be as old as the number's return.
+        if words.last_run == GRAPH_RUN - 1 {
+            words.sums.set_zero()?;
+            words.last_run = 0;
+        }
+        words.last_run += 1;
+        words.run = words.last_run;
         Ok(words)
     }
 

@@ -1,9 +1,10 @@
-use evenpath_kernels::spmv::{FindWindows, RowWindows, WINDOW_TOTALS};
+use evenpath_kernels::spmv::{self as kernels, AlignedProduct, FindWindows, RowWindows, WINDOW_TOTALS};
 
 use super::lengths::Lengths;
 use super::row_tiles::{Group, fit};
 use super::{Product, Schedule, Shape};
 use crate::device::{DeviceError, DeviceVec, Launch};
+use crate::op::aligned::Aligned;
 use crate::op::{DeviceCsr, OpError};
 use crate::policy::Tile;
 use crate::{Offset, Value};
@@ -110,8 +111,9 @@ impl<V: Value, O: Offset> Windows<V, O> {
 
 impl<V: Value, O: Offset> Schedule<V, O> for Windows<V, O> {
     fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
-        let kernel = |product| RowWindows {
-            product,
+        let x = Aligned::new(product.x)?;
+        let kernel = |kernels::Product { matrix, update, .. }| RowWindows {
+            product: AlignedProduct { matrix, x: x.view(), update },
             firsts: self.firsts.as_global(),
             lens: self.lens.as_global(),
             longest: self.found.longest as u32,

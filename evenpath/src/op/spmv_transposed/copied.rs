@@ -1,18 +1,33 @@
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
 
 use super::{Bytes, Product, Schedule};
 use crate::device::{DeviceError, DeviceVec};
 use crate::op::transpose::{Transpose, transpose};
+use crate::op::values::{CopyState, ValueCopy};
 use crate::op::{DeviceCsr, OpError, SpmvOptions, SpmvPlan, SpmvPlanInfo};
 use crate::{Offset, Value};
 
 /// SpMV with the transpose, which is built with the plan.
 pub(super) struct Copied<V: Value, O: Offset> {
-    transpose: Transpose<V, O>,
+    copy: Arc<TransposedCopy<V, O>>,
     plan: SpmvPlan<V, O>,
-    /// The values that the transpose has, as they are in the matrix; they may be gone. Locked from the comparison with
-    /// the matrix's values to the launch, so that another run does not replace them in between.
-    source: Mutex<Weak<DeviceVec<V>>>,
+}
+
+/// The transpose, whose values follow those of the matrix.
+struct TransposedCopy<V: Value, O: Offset> {
+    transpose: Transpose<V, O>,
+    state: Mutex<CopyState>,
+}
+
+impl<V: Value, O: Offset> ValueCopy<V> for TransposedCopy<V, O> {
+    fn refresh(&self, values: &DeviceVec<V>, version: u64) -> Result<(), OpError> {
+        let mut state = self.state.lock();
+        self.transpose.update(values)?;
+        state.refreshed(values, version);
+        Ok(())
+    }
 }
 
 impl<V: Value, O: Offset> Copied<V, O> {
@@ -20,24 +35,25 @@ impl<V: Value, O: Offset> Copied<V, O> {
         let values = matrix.values();
         let transpose = transpose(matrix, &values)?;
         let plan = transpose.matrix.plan_spmv(spmv)?;
-        Ok(Self { transpose, plan, source: Mutex::new(Arc::downgrade(&values)) })
+        let copy = Arc::new(TransposedCopy { transpose, state: Mutex::new(values.copy_state()) });
+        let weak: Weak<TransposedCopy<V, O>> = Arc::downgrade(&copy);
+        matrix.shared_values().follow(weak);
+        Ok(Self { copy, plan })
     }
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Copied<V, O> {
     fn run(&self, Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>) -> Result<(), OpError> {
-        let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
         let values = matrix.values();
-        // The weak reference keeps the address from being used again.
-        if source.as_ptr() != Arc::as_ptr(&values) {
-            self.transpose.update(&values)?;
-            *source = Arc::downgrade(&values);
+        let state = *self.copy.state.lock();
+        if state.is_stale(values.version()) {
+            self.copy.refresh(&values, values.version())?;
         }
         self.plan.run(alpha, x, beta, y)
     }
 
     fn bytes(&self) -> Bytes {
-        let Transpose { matrix, permutation } = &self.transpose;
+        let Transpose { matrix, permutation } = &self.copy.transpose;
         Bytes { held: matrix.bytes() + permutation.bytes() + self.plan.workspace_bytes(), run: 0 }
     }
 

@@ -7,17 +7,18 @@ use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, warp, Arena, GlobalMut};
 
 use super::{traverse, Entries, EntryOperation, Queues, Tree, BLOCK as THREADS, SHARED_BYTES};
+use crate::norm::{Squares, SUMS};
 use crate::spmv::AtomicFloat;
 
 kernel! {
-    /// Adds the squares of all values of a tree to a sum, in no particular order. Squares and sums are of 64 bits.
+    /// Adds the squares of all values of a tree to [sums](crate::norm), in no particular order. Squares and sums are of 64 bits.
     pub struct HiSparseSquares<V: AtomicFloat> {
         /// The tree.
         pub tree: Tree<V>,
         /// The queues.
         pub queues: Queues,
-        /// The sum.
-        pub sum: GlobalMut<f64>,
+        /// The sums: of plain values, and of values times powers of two for large and for small ones.
+        pub sums: GlobalMut<f64>,
     }
     shared: SHARED_BYTES;
     body: HiSparseSquares::squares::<BLOCK>;
@@ -27,28 +28,30 @@ kernel! {
     }
 }
 
-/// A thread's sum.
+/// A thread's sums.
 #[derive(Clone, Copy)]
-struct Squares {
-    sum: f64,
-    total: GlobalMut<f64>,
+struct AddSquares {
+    sums: Squares<f64>,
+    totals: GlobalMut<f64>,
 }
 
-impl<V: AtomicFloat> EntryOperation<V> for Squares {
+impl<V: AtomicFloat> EntryOperation<V> for AddSquares {
     #[inline(always)]
     fn entries<const N: usize>(&mut self, _row: u32, _col: u32, entries: Entries<V, N>) {
         for k in 0..N {
-            let value = wide(entries.values[k]);
-            self.sum += if entries.present[k] { value * value } else { 0.0 };
+            self.sums.add(if entries.present[k] { wide(entries.values[k]) } else { 0.0 });
         }
     }
 
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn finish(&mut self) {
-        let sum = warp::reduce_add(self.sum);
+        let Squares { plain, large, small } = self.sums;
+        let sums = [warp::reduce_add(plain), warp::reduce_add(large), warp::reduce_add(small)];
         if thread::lane() == 0 {
-            self.total.fetch_add(0, sum, Ordering::Relaxed, Scope::Device);
+            for k in 0..SUMS {
+                self.totals.fetch_add(k, sums[k], Ordering::Relaxed, Scope::Device);
+            }
         }
     }
 }
@@ -67,6 +70,6 @@ impl<V: AtomicFloat> HiSparseSquares<V> {
     #[inline(always)]
     fn squares<const BLOCK: usize>(self, arena: Arena) {
         const { assert!(BLOCK == THREADS as usize, "one thread per child") };
-        traverse(arena, self.tree, self.queues, Squares { sum: 0.0, total: self.sum });
+        traverse(arena, self.tree, self.queues, AddSquares { sums: Squares::ZERO, totals: self.sums });
     }
 }

@@ -3,7 +3,7 @@
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::{parameters, thread, Element, Global, Packet};
+use evenpath_simt::{parameters, thread, Aligned16, Element, Global, Packet};
 
 use super::super::layout::{self, COO1, COUNT_BYTES, DENSE, NULL, UNIT_WORDS};
 use super::super::node::Pool;
@@ -60,7 +60,7 @@ pub trait EntryOperation<V: Element>: Copy {
 #[derive(Clone, Copy)]
 pub struct DenseRows<V> {
     /// All slots of the leaf; those of absent entries have all bits zero.
-    pub slots: Global<V>,
+    pub slots: Global<V, Aligned16>,
     /// The first slot of the rows.
     pub begin: u32,
     /// One past their last slot.
@@ -206,12 +206,13 @@ impl<V: Element> Tree<V> {
         let node = self.node(leaf);
         let (row, col) = (leaf.row << self.d_log2, leaf.col << self.d_log2);
         let size = V::SIZE as u32;
-        let values = self.pool.slots.skip(layout::unit(leaf.reference) as usize * (16 / V::SIZE));
+        let values = self.pool.slots.skip_aligned(layout::unit(leaf.reference) as usize * (16 / V::SIZE));
         if LANES == 32 && layout::kind(leaf.reference) == DENSE {
             operation.rows(row, col, DenseRows { slots: values, begin, end, d_log2: self.d_log2 });
             return;
         }
-        let values = values.skip((layout::slots_offset(layout::COO4, leaf.len, size) / size) as usize);
+        let values =
+            values.skip_aligned((layout::slots_offset(layout::COO4, leaf.len, size) / size) as usize);
         let mut at = begin + 4 * lane;
         while at < end {
             let values = four(values, at, end);
@@ -231,7 +232,7 @@ impl<V: Element> Tree<V> {
 /// Four values from `at` on, of which those before `end` are valid. Nothing past the node is read.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn four<V: Element>(values: Global<V>, at: u32, end: u32) -> [V; 4] {
+fn four<V: Element>(values: Global<V, Aligned16>, at: u32, end: u32) -> [V; 4] {
     if V::SIZE == 4 {
         return values.load_streaming_4(at as usize);
     }

@@ -50,7 +50,8 @@ fn load<T: Element>(side: Side<T>, part: Part, row: u32, col: u32) -> [T; BATCH]
     let (node, is_dense) = (side.node(part), part.is_dense());
     let mut slots = [T::ZERO; BATCH];
     if side.is_transposed {
-        // The batch's rows are consecutive in the node, and start at a multiple of 16 bytes.
+        // The batch's rows are consecutive in the node, and start at a multiple of 16 bytes;
+        // so does a dense node, and of others nothing is loaded.
         let mut packets = [[0; 2]; BATCH];
         for packet in 0..BATCH * T::SIZE / 16 {
             let slot = side.slot_of(row + (packet * 16 / T::SIZE) as u32, col);

@@ -131,11 +131,11 @@ impl<V: Float, O: Offset> MultiplyTiles<V, O> {
         let tile = Tile::find(search, self.before, self.a.rows, bounds, probed);
         let patterns = (self.a.pattern(), self.b.pattern());
         let row_count = expansion.number(tile, self.before, patterns);
-        let columns = expansion.columns(tile, self.b.column_indices);
+        let columns = expansion.columns(tile, self.b.column_indices.natural());
         let keys = ProductKeys::find::<BLOCK, ITEMS>(block.ranges, tile.len, &columns, row_count);
 
         // 3. Sort them, with 32-bit keys if these suffice, and find their factors.
-        let values = (self.a.values, self.b.values);
+        let values = (self.a.values.natural(), self.b.values.natural());
         let sorted = if keys.bits + RadixSort::<u32, BLOCK, ITEMS>::PLACE_BITS <= u32::BITS {
             let narrow = {
                 let mut again = sort_memory;

@@ -99,7 +99,7 @@ impl<V: Float, O: Offset> SpgemmAddRanked<V, O> {
         while first < own.len {
             let staged = stage.bring((a, b), own, first + thread::lane(), part, &mut products);
             warp::sync(warp::FULL);
-            stage.add(ranks, b.values, sums, staged);
+            stage.add(ranks, b.values.natural(), sums, staged);
             first += thread::WARP_SIZE;
         }
         // 3. Store the sums.

@@ -81,7 +81,7 @@ impl<O: Offset> SortProducts<O> {
         // 2. Expand the tile's products, and find how many bits tell them apart.
         let tile = self.entries.tile((BLOCK * ITEMS) as u32);
         let row_count = block.number_entries(tile, self.entries);
-        let own_columns = block.expand(tile, self.entries.sources, self.b.column_indices);
+        let own_columns = block.expand(tile, self.entries.sources, self.b.column_indices.natural());
         let keys = ProductKeys::find::<BLOCK, ITEMS>(block.ranges, tile.len, &own_columns, row_count);
         let output = Output {
             permutation: self.permutation,

@@ -3,7 +3,9 @@
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::{kernel, parameters, thread, Arena, Element, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{
+    kernel, parameters, thread, Aligned16, Arena, Element, Float, Global, GlobalMut, Shared,
+};
 
 use super::block_sort::{BEGINS_ENTRY, TILE_WORDS};
 use super::expansion::{ListedEntries, Tile};
@@ -87,7 +89,7 @@ kernel! {
         /// Values of B.
         pub b_values: Global<V>,
         /// The original place of each sorted product in its tile; see the block sort.
-        pub permutation: Global<u16>,
+        pub permutation: Global<u16, Aligned16>,
         /// [`TILE_WORDS`] words per tile, from the block sort.
         pub tiles: Global<u32>,
         /// The number of cut entries before each tile's.
@@ -125,7 +127,7 @@ impl<V: Float, O: Offset> AddProducts<V, O> {
         let tile = self.entries.tile((BLOCK * ITEMS) as u32);
         tile.mark(self.entries.first_products, block.marks, |_, _| ());
         block.marks.number(block.scan);
-        let order = load_order(self.permutation.skip(tile.first as usize));
+        let order = load_order(self.permutation.skip_aligned(tile.first as usize));
         block.compute(tile, self.entries, (self.a_values, self.b_values));
         thread::barrier();
         // 2. Add up those of each entry.
@@ -156,9 +158,9 @@ impl<V: Float, O: Offset> AddProducts<V, O> {
 /// The permutation's elements of this thread, which takes consecutive sorted products.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn load_order<const ITEMS: usize>(permutation: Global<u16>) -> [u16; ITEMS] {
+fn load_order<const ITEMS: usize>(permutation: Global<u16, Aligned16>) -> [u16; ITEMS] {
     const { assert!(ITEMS.is_multiple_of(8)) };
-    let own = permutation.skip(thread::index() as usize * ITEMS);
+    let own = permutation.skip_aligned(thread::index() as usize * ITEMS);
     let mut order = [0; ITEMS];
     for part in 0..ITEMS / 8 {
         let [low, high] = own.load_streaming_16(part * 8);

@@ -3,17 +3,16 @@
 mod offsets;
 mod workspace;
 
-use std::sync::Arc;
-
 pub(super) use offsets::{Arrays, convert_offsets, countable, result_arrays, result_required};
 pub(super) use workspace::{Charge, Workspace};
 
 use evenpath_kernels::CsrView;
 
 use crate::cpu::Spgemm;
-use crate::device::{Device, DeviceVec};
+use crate::device::Device;
 use crate::op::canonical::check_canonical;
 use crate::op::operands::check_shape;
+use crate::op::values::ValuesNow;
 use crate::op::{DeviceCsr, OpError};
 use crate::{Offset, Value};
 
@@ -27,14 +26,15 @@ pub(super) struct Operands<'a, V: Value, O: Offset> {
 /// A product with the values that its matrices have now.
 pub(super) struct Product<'a, V: Value, O: Offset> {
     pub(super) operands: Operands<'a, V, O>,
-    pub(super) a_values: Arc<DeviceVec<V>>,
-    pub(super) b_values: Arc<DeviceVec<V>>,
+    pub(super) a_values: ValuesNow<'a, V>,
+    pub(super) b_values: ValuesNow<'a, V>,
 }
 
 impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
     /// The operands, if they can be multiplied.
     pub(super) fn check(a: &'a DeviceCsr<V, O>, b: &'a DeviceCsr<V, O>) -> Result<Self, OpError> {
         a.device().check_same(b.device())?;
+        a.device().refuse_in_graph("a product of matrices waits for the size of its result")?;
         check_shape("B", (b.rows(), b.cols()), (a.cols(), b.cols()))?;
         check_canonical("A", a.pattern())?;
         check_canonical("B", b.pattern())?;

@@ -45,15 +45,16 @@ impl RowWise {
         Self { symbolic, ranks: OnceLock::new() }
     }
 
-    /// Where products go, if the workspace has room to keep that; found unless an earlier run did. Writes the columns of
-    /// the rows that it is for, unless they are known.
+    /// Where products go, if the workspace has room to keep that; found unless an earlier run did, or a graph is captured, which has
+    /// not run. Writes the columns of the rows that it is for, unless they are known.
     fn ranks<V: Value, O: Offset>(
         &self,
         operands: Operands<'_, V, O>,
         target: &Target<'_, V>,
         workspace: &Workspace,
     ) -> Result<Option<&Ranks>, OpError> {
-        if !target.known || self.ranks.get().is_none() {
+        let is_recording = operands.device().is_recording();
+        if !target.known || self.ranks.get().is_none() && !is_recording {
             let ranks = Ranks::find(operands, &self.symbolic.rows, target, workspace)?;
             let are_found = ranks.is_some();
             // If another run was first, its ranks are the same.

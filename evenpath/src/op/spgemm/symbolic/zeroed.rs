@@ -3,7 +3,7 @@
 use evenpath_kernels::spgemm::{CLASSES, COUNTERS};
 use evenpath_simt::{Global, GlobalMut};
 
-use crate::device::{Device, DeviceError, DeviceVec, reinterpret};
+use crate::device::{Device, DeviceError, DeviceVec};
 use crate::op::requirement::Requirement;
 
 /// Words for counting the rows of each class and listing them: the counters, and for each class how many rows are listed.
@@ -37,7 +37,7 @@ impl Zeroed {
 
     /// The list.
     pub(super) fn list(&mut self) -> GlobalMut<u32> {
-        reinterpret(self.words.as_global_mut().skip(self.list))
+        self.words.as_global_mut().skip(self.list).reinterpret()
     }
 
     /// The words of the next count. There are those of as many as were asked for.
@@ -62,7 +62,7 @@ impl CountWords<'_> {
 
     /// How many rows of each class are listed.
     pub(super) fn listed(&mut self) -> GlobalMut<u32> {
-        reinterpret(self.counters().skip(COUNTERS))
+        self.counters().skip(COUNTERS).reinterpret()
     }
 
     /// Copies the counters to the host; waits for the device.

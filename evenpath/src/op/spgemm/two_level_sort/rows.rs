@@ -194,7 +194,7 @@ impl<O: Offset> SortedProducts<O> {
             entries: self.entries.view(),
             a_values: product.a_values.as_global().skip(first_entry),
             b_values: product.b_values.as_global(),
-            permutation: self.tiles.permutation.as_global(),
+            permutation: self.tiles.permutation.as_aligned(),
             tiles: self.tiles.words.as_global(),
             cut_begins: self.tiles.cut_begins.as_global(),
             cut_places: self.cut.places.as_global(),

@@ -1,0 +1,3 @@
+//! Entry points of fuzz targets.
+
+pub use crate::transport::fuzzing::{frames, greeting};

@@ -1,0 +1,76 @@
+//! Host memory for as many elements as a file, another rank or a caller says: an error where there is not enough, and not the end of
+//! the process.
+
+use evenpath::error::DeviceError;
+use rayon::prelude::*;
+
+use crate::error::Result;
+
+/// An empty vector with room for `len` elements.
+pub(crate) fn reserved<T>(len: usize) -> Result<Vec<T>> {
+    let mut vec = Vec::new();
+    reserve(&mut vec, len)?;
+    Ok(vec)
+}
+
+/// Makes room for `more` further elements.
+pub(crate) fn reserve<T>(vec: &mut Vec<T>, more: usize) -> Result<()> {
+    vec.try_reserve(more).map_err(|_| {
+        let requested = (vec.len() as u64).saturating_add(more as u64).saturating_mul(size_of::<T>() as u64);
+        DeviceError::HostOutOfMemory { requested }.into()
+    })
+}
+
+/// `len` elements, all of them zero.
+pub(crate) fn zeros<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>> {
+    let requested = (len as u64).saturating_mul(size_of::<T>() as u64);
+    let out_of_memory = |()| DeviceError::HostOutOfMemory { requested };
+    Ok(bytemuck::allocation::try_zeroed_vec(len).map_err(out_of_memory)?)
+}
+
+/// What an iterator gives.
+pub(crate) fn collected<T>(items: impl Iterator<Item = T>) -> Result<Vec<T>> {
+    let mut vec = reserved(items.size_hint().0)?;
+    for item in items {
+        if vec.len() == vec.capacity() {
+            reserve(&mut vec, 1)?;
+        }
+        vec.push(item);
+    }
+    Ok(vec)
+}
+
+/// What an iterator gives whose items all threads make.
+pub(crate) fn collected_in_parallel<T: Send>(
+    items: impl IndexedParallelIterator<Item = T>,
+) -> Result<Vec<T>> {
+    let mut vec = reserved(items.len())?;
+    items.collect_into_vec(&mut vec);
+    Ok(vec)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Error;
+
+    /// More bytes than an address has, and more than any machine has.
+    #[test]
+    fn too_much_is_an_error_that_says_how_much() {
+        for len in [usize::MAX, isize::MAX as usize, 1 << 55] {
+            let expected = (len as u64).saturating_mul(8);
+            for refused in [
+                reserved::<u64>(len).map(drop),
+                zeros::<u64>(len).map(drop),
+                collected((0..len).map(|at| at as u64)).map(drop),
+                collected_in_parallel((0..len).into_par_iter().map(|at| at as u64)).map(drop),
+            ] {
+                assert!(
+                    matches!(refused, Err(Error::Device(DeviceError::HostOutOfMemory { requested })) if requested == expected)
+                );
+            }
+        }
+        assert_eq!(collected((0..100).filter(|at| at % 9 == 4)).unwrap().len(), 11);
+        assert_eq!(zeros::<u8>(3).unwrap(), [0; 3]);
+    }
+}

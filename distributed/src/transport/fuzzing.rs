@@ -1,0 +1,37 @@
+//! What processes read from a connection, as fuzz targets call it.
+
+use super::frame::{Frame, HEADER, Header};
+use super::tcp::fuzzing::{Greeted, greet, read};
+
+/// Reads frames from bytes until they end or are refused. Each frame survives as bytes, and none has more bytes than came.
+///
+/// # Panics
+///
+/// If that does not hold.
+pub fn frames(mut bytes: &[u8]) {
+    loop {
+        let before = bytes.len();
+        let Ok(Some(frame)) = read(&mut bytes) else { return };
+        assert!(bytes.len() + HEADER <= before);
+        if let Frame::Data(_, payload) = &frame {
+            assert_eq!(bytes.len() + HEADER + payload.len(), before);
+        }
+        let (header, payload) = frame.clone().into_parts();
+        let header = Header::from_bytes(&header);
+        assert_eq!(header.len, payload.len() as u64);
+        // Texts that are too long are shortened, once.
+        let again = header.frame(payload).expect("a frame that was read");
+        if !matches!(frame, Frame::Abort(_)) {
+            assert_eq!(again, frame);
+        }
+    }
+}
+
+/// Greets a connection that sends these pieces: it is refused, or asked for more, and not taken for a rank, since it has no proof.
+///
+/// # Panics
+///
+/// If that does not hold.
+pub fn greeting(pieces: &[&[u8]]) {
+    assert_ne!(greet(pieces), Greeted::Known);
+}

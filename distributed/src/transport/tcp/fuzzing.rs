@@ -1,0 +1,34 @@
+//! What is read from a connection, without one.
+
+use super::hello::{Greeting, Secret, Step};
+use super::stream::{ReadError, read_frame};
+use crate::transport::frame::Frame;
+
+/// What became of a connection.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::transport) enum Greeted {
+    Waits,
+    Known,
+    Refused,
+}
+
+pub(in crate::transport) fn read(bytes: &mut &[u8]) -> Result<Option<Frame>, String> {
+    let mut admitted = 0;
+    read_frame(bytes, |_, piece| admitted += piece).map_err(|error| match error {
+        ReadError::Io(error) => error.to_string(),
+        ReadError::Cut => "cut".into(),
+        ReadError::Frame(reason) => reason,
+    })
+}
+
+pub(in crate::transport) fn greet(pieces: &[&[u8]]) -> Greeted {
+    let (secret, mut greeting) = (Secret::new(b"unknown"), Greeting::default());
+    for piece in pieces {
+        match greeting.receive(piece, (4, 0), &secret, &[1; 32]) {
+            Step::More | Step::Send(_) => {}
+            Step::Known { .. } => return Greeted::Known,
+            Step::Refuse(_) => return Greeted::Refused,
+        }
+    }
+    Greeted::Waits
+}

@@ -1,0 +1,126 @@
+//! Values in text formats, which may have no NaN and no infinities.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{Error, MapAccess, SeqAccess, Visitor};
+use serde::ser::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::Storage;
+
+/// The values of a matrix: an array. Where the format is text and some are not finite, a map of the array with zeros in their places,
+/// and the positions of NaNs and infinities. The elements of an array are of one type so, and read without rounding twice.
+pub(super) struct Values<'a, V: Storage>(Cow<'a, [V]>);
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "Values")]
+struct WithPositions<V> {
+    numbers: Vec<V>,
+    nan: Vec<usize>,
+    infinity: Vec<usize>,
+    negative_infinity: Vec<usize>,
+}
+
+impl<'a, V: Storage> From<&'a [V]> for Values<'a, V> {
+    fn from(values: &'a [V]) -> Self {
+        Self(Cow::Borrowed(values))
+    }
+}
+
+impl<V: Storage> Values<'_, V> {
+    pub(super) fn into_owned(self) -> Vec<V> {
+        self.0.into_owned()
+    }
+}
+
+fn is_finite<V: Storage>(value: V) -> bool {
+    value.to_f64().is_finite()
+}
+
+impl<V: Storage> WithPositions<V> {
+    fn new(values: &[V]) -> Self {
+        let numbers = values.iter().map(|&value| if is_finite(value) { value } else { V::from_f64(0.0) });
+        let places = |is_there: fn(f64) -> bool| {
+            (0..values.len()).filter(|&place| is_there(values[place].to_f64())).collect()
+        };
+        Self {
+            numbers: numbers.collect(),
+            nan: places(f64::is_nan),
+            infinity: places(|value| value == f64::INFINITY),
+            negative_infinity: places(|value| value == f64::NEG_INFINITY),
+        }
+    }
+
+    fn into_values<E: Error>(self) -> Result<Vec<V>, E> {
+        let mut values = self.numbers;
+        let special = [
+            (f64::NAN, self.nan),
+            (f64::INFINITY, self.infinity),
+            (f64::NEG_INFINITY, self.negative_infinity),
+        ];
+        for (value, places) in special {
+            for place in places {
+                let len = values.len();
+                let Some(at) = values.get_mut(place) else {
+                    return Err(E::custom(format!("{value} at position {place} of {len} values")));
+                };
+                *at = V::from_f64(value);
+            }
+        }
+        Ok(values)
+    }
+}
+
+impl<V: Storage + Serialize> Serialize for Values<'_, V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let values = &self.0;
+        if !serializer.is_human_readable() || values.iter().all(|&value| is_finite(value)) {
+            return values.serialize(serializer);
+        }
+        WithPositions::new(values).serialize(serializer)
+    }
+}
+
+impl<'de, V: Storage + Deserialize<'de>> Deserialize<'de> for Values<'_, V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if deserializer.is_human_readable() {
+            return deserializer.deserialize_any(ValuesVisitor(PhantomData));
+        }
+        Ok(Self(Cow::Owned(Vec::deserialize(deserializer)?)))
+    }
+}
+
+struct ValuesVisitor<'a, V>(PhantomData<&'a V>);
+
+impl<'de, 'a, V: Storage + Deserialize<'de>> Visitor<'de> for ValuesVisitor<'a, V> {
+    type Value = Values<'a, V>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of values, or a map of `numbers`, `nan`, `infinity` and `negative_infinity`")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, array: A) -> Result<Self::Value, A::Error> {
+        Ok(Values(Cow::Owned(Vec::deserialize(SeqAccessDeserializer::new(array))?)))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        let listed = WithPositions::<V>::deserialize(MapAccessDeserializer::new(map))?;
+        Ok(Values(Cow::Owned(listed.into_values()?)))
+    }
+}
+
+/// Writes the scale of a tree. It is one number, which a text format may not have.
+pub(super) fn serialize_scale<V: Storage + Serialize, S: Serializer>(
+    scale: &V,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    if serializer.is_human_readable() && !is_finite(*scale) {
+        return Err(S::Error::custom(format!(
+            "the scale {scale} is not finite, which text formats may lack"
+        )));
+    }
+    scale.serialize(serializer)
+}

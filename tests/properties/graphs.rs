@@ -1,0 +1,126 @@
+//! What graphs do with the operations of the table.
+
+use std::sync::{Arc, Mutex};
+
+use evenpath::Device;
+use evenpath::device::Graph;
+use evenpath::error::{DeviceError, OpError};
+use evenpath_tests::{devices, kernel_devices};
+
+use super::operations::{Download, Run, operations};
+
+/// An operation that can be dropped while a graph has it.
+type Shared = Arc<Mutex<Option<Run>>>;
+
+/// A graph of one run, whose state is the result; `fail` comes after the run.
+fn capture<'g>(
+    device: &Device,
+    run: &Shared,
+    fail: bool,
+) -> Result<Graph<'g, Option<Download>, OpError>, OpError> {
+    let run = Arc::clone(run);
+    device.capture(None, move |result| {
+        if let Some(run) = &mut *run.lock().expect("no panic") {
+            *result = Some(run()?);
+        }
+        if fail { Err(OpError::InitialValue { is_segmented: false }) } else { Ok(()) }
+    })
+}
+
+fn plain(run: &Shared) -> Vec<u8> {
+    let mut run = run.lock().expect("no panic");
+    let download = run.as_mut().expect("it is not dropped")().expect("a run");
+    drop(run);
+    download()
+}
+
+#[test]
+fn graphs_hold_what_the_table_says_on_every_device() {
+    for operation in operations() {
+        for device in devices() {
+            let (name, device) = (operation.name, device.device);
+            let run: Shared = Arc::new(Mutex::new(Some(operation.instances[0](&device, &mut || {}))));
+            let expected = plain(&run);
+            let captured = capture(&device, &run, false).and_then(|mut graph| {
+                graph.launch()?;
+                graph.launch()?;
+                Ok(graph)
+            });
+            match captured {
+                Ok(graph) => {
+                    assert!(operation.is_in_graphs, "{name} is captured on {device}");
+                    let result = graph.into_state().expect("a result")();
+                    assert!(!operation.is_ordered || result == expected, "{name} on {device}");
+                }
+                Err(error) => {
+                    assert!(!operation.is_in_graphs, "{name} on {device}: {error}");
+                    let is_refused = matches!(error, OpError::Device(DeviceError::Capture { .. }));
+                    assert!(is_refused, "{name} on {device}: {error}");
+                }
+            }
+            let after = plain(&run);
+            assert!(!operation.is_ordered || after == expected, "{name} after a graph on {device}");
+        }
+    }
+}
+
+/// What becomes of a graph.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Fate {
+    Dropped,
+    Failed,
+    Launched,
+}
+
+/// What becomes of a graph, and how many runs come before its capture.
+const FATES: [(Fate, usize); 5] =
+    [(Fate::Dropped, 0), (Fate::Dropped, 1), (Fate::Failed, 1), (Fate::Launched, 0), (Fate::Launched, 1)];
+
+/// What a capture asks for is not done: plans and matrices are as before, whether or not they have run before.
+#[test]
+fn a_capture_changes_nothing() {
+    for operation in operations() {
+        for device in devices() {
+            let (name, device) = (operation.name, device.device);
+            let setup = || Arc::new(Mutex::new(Some(operation.instances[0](&device, &mut || {}))));
+            let expected = plain(&setup());
+            for (fate, runs_before) in FATES {
+                let run: Shared = setup();
+                (0..runs_before).for_each(|_| drop(plain(&run)));
+                let captured = capture(&device, &run, fate == Fate::Failed);
+                if let (Ok(mut graph), Fate::Launched) = (captured, fate) {
+                    // What the CPU refuses, it refuses here.
+                    let _ = graph.launch();
+                }
+                let after = plain(&run);
+                assert!(
+                    !operation.is_ordered || after == expected,
+                    "{name} on {device}, {fate:?} after {runs_before} runs"
+                );
+            }
+        }
+    }
+}
+
+/// The graph keeps all memory that it uses.
+#[test]
+fn operands_and_plans_may_be_dropped_before_a_launch() {
+    for operation in operations().into_iter().filter(|operation| operation.is_in_graphs) {
+        for device in kernel_devices() {
+            let (name, device) = (operation.name, device.device);
+            let run: Shared = Arc::new(Mutex::new(Some(operation.instances[0](&device, &mut || {}))));
+            let expected = plain(&run);
+            let mut graph = capture(&device, &run, false).expect(name);
+            drop(run.lock().expect("no panic").take());
+            // What is free is used for others.
+            let others: Vec<_> =
+                (0..20).map(|_| device.upload(&[0xff_u8; 1 << 14]).expect("memory")).collect();
+            graph.launch().expect(name);
+            let result = graph.into_state().expect("a result")();
+            assert!(!operation.is_ordered || result == expected, "{name} on {device}");
+            for other in others {
+                assert_eq!(other.download().expect("a download"), [0xff; 1 << 14], "{name} on {device}");
+            }
+        }
+    }
+}
