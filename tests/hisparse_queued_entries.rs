@@ -1,5 +1,7 @@
 //! The Frobenius norm, the diagonal and blocks of HiSparse matrices.
 
+#![allow(clippy::float_cmp)] // Exact results are expected.
+
 use approx::assert_relative_eq;
 use evenpath::device::{BlockOrder, SimulatedOptions};
 use evenpath::error::OpError;

@@ -33,6 +33,10 @@ impl Addend {
     }
 
     /// The matrix to add to `a`, which must be canonical; `None` if there is none.
+    ///
+    /// # Panics
+    ///
+    /// If there is no memory for the transpose.
     pub fn of<V: Value, O: Offset>(self, a: &Csr<V, O>) -> Option<Csr<V, O>> {
         match self {
             Self::Itself => Some(a.clone()),

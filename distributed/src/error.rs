@@ -239,20 +239,19 @@ fn describe_timeout(waiting: usize, operation: Operation, limit: Duration, behin
     let mut text = format!("rank {waiting} waits for it in `{operation}`");
     let mut before = waiting;
     for &rank in behind {
-        text += &format!(", rank {rank} for rank {before}");
+        text.extend([", rank ", &rank.to_string(), " for rank ", &before.to_string()]);
         before = rank;
     }
     text + &format!("; rank {before} waited {seconds} s")
 }
 
 fn describe_deadlock(waits: &[(usize, Operation)]) -> String {
-    let mut text = String::from("deadlock: ");
-    for (at, (rank, operation)) in waits.iter().enumerate() {
-        let next = waits[(at + 1) % waits.len()].0;
-        let separator = if at == 0 { "" } else { ", " };
-        text += &format!("{separator}rank {rank} waits for rank {next} in `{operation}`");
-    }
-    text
+    let next = waits.iter().cycle().skip(1);
+    let described = waits
+        .iter()
+        .zip(next)
+        .map(|((rank, operation), (next, _))| format!("rank {rank} waits for rank {next} in `{operation}`"));
+    format!("deadlock: {}", described.collect::<Vec<_>>().join(", "))
 }
 
 macro_rules! operations {

@@ -5,6 +5,9 @@
 //! of them (after Blue, "A portable Fortran program to find the Euclidean norm of a vector", 1978, which sorts the elements by
 //! magnitude instead). Powers of two round nothing, so the result is that of the squares as they are wherever these are in range.
 
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
 use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut};
 
 use crate::block::reduce::BlockReduce;

@@ -89,6 +89,10 @@ pub struct Volumes {
 impl Volumes {
     /// Of a matrix whose rows are cut by a merge path, with columns divided like the rows of a square matrix, and evenly of others.
     /// `row_offsets` are the matrix's. Takes 4 bytes of memory per column.
+    ///
+    /// # Panics
+    ///
+    /// If the ranks cannot be given rows.
     pub fn new(matrix: &impl Rows, row_offsets: &[u64], ranks: usize) -> Self {
         let rows = RowPartition::by_merge_path(row_offsets, ranks).expect("memory for a number of each rank");
         let cols = if matrix.rows() == matrix.cols() {

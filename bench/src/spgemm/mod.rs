@@ -17,6 +17,10 @@ pub fn products<V: Storage>(a: &Csr<V>, b: &Csr<V>) -> u64 {
 }
 
 /// The other factor: the matrix itself or, if it is not square, its transpose.
+///
+/// # Panics
+///
+/// If there is no memory for the transpose.
 pub fn other_factor<V: Value>(a: &Csr<V>) -> Csr<V> {
     if a.rows() == a.cols() { a.clone() } else { a.transpose().expect("memory for a transpose") }
 }

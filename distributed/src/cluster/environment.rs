@@ -70,7 +70,7 @@ fn secret(value: &impl Fn(&str) -> Option<OsString>) -> Result<Secret> {
 /// A variable's value, if it is set.
 fn text(value: &impl Fn(&str) -> Option<OsString>, name: &str) -> Result<Option<String>> {
     let text = value(name).map(OsString::into_string).transpose();
-    text.map_err(|text| wrong(format!("{name} is {text:?}, and must be Unicode")))
+    text.map_err(|text| wrong(format!("{name} is `{}`, and must be Unicode", text.display())))
 }
 
 /// A host, unless it has characters that none has.

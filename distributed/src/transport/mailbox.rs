@@ -168,7 +168,9 @@ impl Mailbox {
         self.changed.notify_all();
     }
 
-    /// Takes a rank's answer, if there is one by the deadline, and none if there is a failure.
+    /// Takes a rank's answer, if there is one by the deadline, and none if there is a failure. The answer of a rank that does not wait is
+    /// `None` itself.
+    #[expect(clippy::option_option)]
     pub(super) fn take_answer(&self, rank: usize, deadline: Instant) -> Option<Option<Report>> {
         let mut state = self.state.lock();
         loop {

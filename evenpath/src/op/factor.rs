@@ -169,6 +169,7 @@ mod tests {
         on_each.to_vec()
     }
 
+    #[allow(clippy::float_cmp)] // Infinities and zeros are exact.
     #[test]
     fn numbers_may_leave_the_range_before_they_meet_the_element() {
         for (stored, numbers, expected) in [

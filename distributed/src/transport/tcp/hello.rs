@@ -336,7 +336,7 @@ mod tests {
     #[test]
     fn proofs_are_hmacs() {
         let proof = Secret::new(b"Jefe").proof(Role::Connects, b"what do ya", b" want for nothing?");
-        let text: String = proof.iter().map(|byte| format!("{byte:02x}")).collect();
+        let text = proof.map(|byte| format!("{byte:02x}")).concat();
         assert_eq!(text, "abd1b65630384387da632aa18dc7e35f74c952e933fa2b2a2724ddd22ff7ebb8");
     }
 

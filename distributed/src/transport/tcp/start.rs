@@ -219,7 +219,7 @@ mod tests {
         for (list, size, reason) in [
             (&right[..], 4, "has 3, for 4 ranks"),
             (right, 2, "has 3, for 2 ranks"),
-            (br#"[null,null]"#, 2, "none for rank 1"),
+            (br"[null,null]", 2, "none for rank 1"),
             (br#"[null,"host:1"]"#, 2, "the list of addresses: "),
             (br#"[null,"127.0.0.1:1\n127.0.0.1:2"]"#, 2, "the list of addresses: "),
             (b"", 1, "the list of addresses: "),

@@ -303,7 +303,7 @@ fn a_slow_reader_does_not_put_a_deadline_off() {
 #[test]
 fn messages_ahead_of_time_are_held_back() {
     let (root, stream) = with_false_rank();
-    let (sent, messages) = (std::sync::atomic::AtomicU64::new(0), 2 * AHEAD >> 24);
+    let (sent, messages) = (std::sync::atomic::AtomicU64::new(0), (2 * AHEAD) >> 24);
     thread::scope(|scope| {
         let ahead = scope.spawn(|| {
             let mut writer = Writer::new(stream);

@@ -1,5 +1,7 @@
 //! Matrices that are written and read back.
 
+#![allow(clippy::float_cmp)] // What comes back is equal.
+
 use proptest::prelude::*;
 
 use super::*;
