@@ -99,7 +99,7 @@ fn what_is_refused_is_named_on_all_ranks() {
         ("coordinate real skew-symmetric\n3 3 1\n2 2 1\n", "diagonal"),
         ("array real general\n1 1\n1\n", "array format"),
         // Few bytes that announce more rows than there is memory for.
-        ("coordinate real general\n4294967295 1 0\n", "4294967295 rows in a file of 67 bytes"),
+        ("coordinate real general\n4294967295 1 0\n", "4294967295 rows in a file of 61 bytes"),
     ];
     for (text, reason) in bad {
         let (_folder, path) = file(&format!("%%MatrixMarket matrix {text}"));
