@@ -28,7 +28,7 @@ pub(crate) fn zeros<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>> {
     Ok(bytemuck::allocation::try_zeroed_vec(len).map_err(out_of_memory)?)
 }
 
-/// What an iterator gives.
+/// Collects the items of an iterator.
 pub(crate) fn collected<T>(items: impl Iterator<Item = T>) -> Result<Vec<T>> {
     let mut vec = reserved(items.size_hint().0)?;
     for item in items {
@@ -40,7 +40,7 @@ pub(crate) fn collected<T>(items: impl Iterator<Item = T>) -> Result<Vec<T>> {
     Ok(vec)
 }
 
-/// What an iterator gives whose items all threads make.
+/// Collects the items of a parallel iterator, in order.
 pub(crate) fn collected_in_parallel<T: Send>(
     items: impl IndexedParallelIterator<Item = T>,
 ) -> Result<Vec<T>> {

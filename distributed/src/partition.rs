@@ -41,7 +41,7 @@ impl RowPartition {
         Self::with_boundaries(ranks, boundary)
     }
 
-    /// A partition for so many ranks, from its boundaries, which ascend from 0.
+    /// A partition from its boundaries, which ascend from 0: one per rank, and the end.
     fn with_boundaries(ranks: usize, boundary: impl Fn(usize) -> u64) -> Result<Self> {
         let mut boundaries = reserved(ranks.saturating_add(1))?;
         boundaries.extend((0..=ranks).map(boundary));

@@ -32,7 +32,7 @@ pub(super) fn origin(own: usize, size: usize, ask: impl FnMut(usize) -> Option<R
 struct Search<F> {
     size: usize,
     ask: F,
-    /// What the ranks that were asked answered.
+    /// Answers of the ranks that were asked.
     reports: HashMap<usize, Option<Report>>,
     /// By rank, the one whose report led to it.
     waiters: HashMap<usize, usize>,

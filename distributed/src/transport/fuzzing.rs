@@ -1,4 +1,4 @@
-//! What processes read from a connection, as fuzz targets call it.
+//! Entry points of fuzz targets: the parsers of bytes that come from a connection.
 
 use super::frame::{Frame, HEADER, Header};
 use super::tcp::fuzzing::{Greeted, greet, read};
