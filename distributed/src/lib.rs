@@ -38,6 +38,9 @@
 //! Sums over ranks are added in the order of the ranks. With the same partitions, options and devices, results are the same to the last
 //! bit in every run, and by every way to start the ranks.
 
+// `clippy.toml` says which.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod cluster;
 mod csr;
 mod dense;

@@ -1,5 +1,6 @@
 //! Host memory for as many elements as a file, another rank or a caller says: an error where there is not enough, and not the end of
-//! the process.
+//! the process. Clippy refuses other ways to allocate by a count in this crate (`clippy.toml`); what is collected from elements that
+//! are in memory may do without.
 
 use evenpath::error::DeviceError;
 use rayon::prelude::*;
@@ -26,6 +27,11 @@ pub(crate) fn zeros<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>> {
     let requested = (len as u64).saturating_mul(size_of::<T>() as u64);
     let out_of_memory = |()| DeviceError::HostOutOfMemory { requested };
     Ok(bytemuck::allocation::try_zeroed_vec(len).map_err(out_of_memory)?)
+}
+
+/// `len` elements, all of them the same.
+pub(crate) fn filled<T: Clone>(value: &T, len: usize) -> Result<Vec<T>> {
+    collected((0..len).map(|_| value.clone()))
 }
 
 /// Collects the items of an iterator.
@@ -62,6 +68,7 @@ mod tests {
             for refused in [
                 reserved::<u64>(len).map(drop),
                 zeros::<u64>(len).map(drop),
+                filled(&7_u64, len).map(drop),
                 collected((0..len).map(|at| at as u64)).map(drop),
                 collected_in_parallel((0..len).into_par_iter().map(|at| at as u64)).map(drop),
             ] {

@@ -67,7 +67,7 @@ impl Rank {
         run: u64,
         timeout: Duration,
     ) -> Self {
-        let traffic = Mutex::new(vec![Traffic::default(); size]);
+        let traffic = Mutex::new((0..size).map(|_| Traffic::default()).collect());
         let (sequence, chosen) = (AtomicU64::new(0), Mutex::new(Chosen::host("the run has not begun")));
         let shared = Shared { index, size, device, transport, run, timeout, sequence, traffic, chosen };
         Self { shared: Arc::new(shared) }

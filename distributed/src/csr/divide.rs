@@ -273,7 +273,7 @@ fn extend<T: Copy + Send + Sync>(to: &mut Vec<T>, parts: &[&[T]]) -> Result<()> 
     let count = parts.iter().map(|part| part.len()).sum();
     reserve(to, count)?;
     let mut rest = &mut to.spare_capacity_mut()[..count];
-    let mut pairs = Vec::with_capacity(parts.len());
+    let mut pairs = reserved(parts.len())?;
     for part in parts {
         let (piece, after) = rest.split_at_mut(part.len());
         pairs.push((piece, *part));

@@ -14,6 +14,7 @@ use super::Halo;
 use crate::Rank;
 use crate::cluster::Exchange;
 use crate::error::{Operation, Result};
+use crate::memory::reserved;
 use crate::nccl::{self, Communicator, Part, Started};
 
 /// The memory and the stream to exchange vectors by a [`Halo`], forth or in reverse.
@@ -255,7 +256,7 @@ pub(crate) fn expand(positions: &[u32], width: usize) -> Result<Vec<u32>> {
     if found > limit {
         return Err(crate::Error::TooLarge { what: "numbers of a dense matrix", found, limit });
     }
-    let mut expanded = Vec::with_capacity(positions.len() * width);
+    let mut expanded = reserved(found as usize)?;
     for &position in positions {
         let first = u64::from(position).saturating_mul(width as u64);
         for number in first..first.saturating_add(width as u64) {

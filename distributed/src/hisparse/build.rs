@@ -9,6 +9,7 @@ use super::DistributedHiSparse;
 use super::cut::{LeafPartition, path};
 use super::side::{Side, Strips};
 use crate::error::{Error, Result};
+use crate::memory::filled;
 use crate::rows::{Entries, RowBlock, exchange_entries};
 use crate::{DistributedCsr, Rank};
 
@@ -25,7 +26,7 @@ impl<V: Value> DistributedCsr<V> {
         let first = self.row_partition().range(rank.index()).start;
         let block = self.download()?;
         let leaves = LeafPartition::even(rank, leaves::<V, D>(first, &block))?;
-        let mut parts: Vec<Entries<V>> = vec![Entries::default(); rank.size()];
+        let mut parts: Vec<Entries<V>> = filled(&Entries::default(), rank.size())?;
         for row in 0..block.rows() {
             let number = first + row as u64;
             for (column, value) in block.entries(row) {

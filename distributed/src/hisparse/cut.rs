@@ -5,6 +5,7 @@
 
 use crate::Rank;
 use crate::error::Result;
+use crate::memory::filled;
 
 /// The position of a leaf in the tree's order: a digit of its row and one of its column for each level, the root's in the highest
 /// bits. Levels above the root would have zeros, so the number does not depend on the depth.
@@ -48,7 +49,7 @@ impl LeafPartition {
             .map(|boundary| (u128::from(total) * boundary as u128 / rank.size() as u128) as u64)
             .collect();
         // Each cut is the first path with at least its target of entries before it. All cuts are bisected at once.
-        let mut ranges: Vec<(Path, Path)> = vec![(0, 1 << bits); targets.len()];
+        let mut ranges: Vec<(Path, Path)> = filled(&(0, 1 << bits), targets.len())?;
         for _ in 0..=bits {
             let middles: Vec<Path> = ranges.iter().map(|&(low, high)| low.midpoint(high)).collect();
             let before = leaves.before_all(rank, &middles)?;

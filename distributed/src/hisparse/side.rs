@@ -7,6 +7,7 @@ use evenpath::vector::Positions;
 
 use crate::error::{Error, Result};
 use crate::halo::Halo;
+use crate::memory::{filled, reserved};
 use crate::{Rank, RowPartition};
 
 /// Rows, or columns, in which a rank has entries, with all others of the same strips: D consecutive ones that a leaf covers. Strips
@@ -49,8 +50,8 @@ impl<const D: usize> Strips<D> {
 
     /// For every row in the tree the position of its element in a vector, given that of each row with entries. Rows without entries,
     /// whose elements do not matter, take the element of the last one before them in their strip, or the first.
-    fn sources(&self, position: impl Fn(usize, u64) -> u32) -> Vec<u32> {
-        let mut sources = Vec::with_capacity(self.len());
+    fn sources(&self, position: impl Fn(usize, u64) -> u32) -> Result<Vec<u32>> {
+        let mut sources = reserved(self.len())?;
         let mut at = 0;
         for &strip in &self.strips {
             let mut source = position(at, self.indices[at]);
@@ -62,7 +63,7 @@ impl<const D: usize> Strips<D> {
                 sources.push(source);
             }
         }
-        sources
+        Ok(sources)
     }
 }
 
@@ -109,20 +110,20 @@ impl<const D: usize> Side<D> {
     /// Gathers the rank's elements for the own rows.
     pub(crate) fn gather_own(&self, rank: &Rank) -> Result<Positions> {
         // A device's vector has fewer than 2³² elements where it has some that a tree needs.
-        let sources = self.own.sources(|_, index| (index - self.first) as u32);
+        let sources = self.own.sources(|_, index| (index - self.first) as u32)?;
         Ok(Positions::new(rank.device(), &sources, self.len)?)
     }
 
     /// Gathers the elements that come from others for their rows.
     pub(crate) fn gather_others(&self, rank: &Rank) -> Result<Positions> {
-        let sources = self.others.sources(|at, _| at as u32);
+        let sources = self.others.sources(|at, _| at as u32)?;
         Ok(Positions::new(rank.device(), &sources, self.halo.columns().len())?)
     }
 
     /// Gathers an element for each of the rank's: that of its row, where it has entries, or that after the rows of others, which is zero.
     pub(crate) fn spread(&self, rank: &Rank) -> Result<Positions> {
         let zero = self.own.len() + self.others.len();
-        let mut sources = vec![zero as u32; self.len];
+        let mut sources = filled(&(zero as u32), self.len)?;
         for (&index, place) in self.own.indices.iter().zip(self.own.places()) {
             sources[(index - self.first) as usize] = place;
         }
@@ -148,7 +149,7 @@ mod tests {
         for &index in &strips.indices {
             assert_eq!(strips.index(strips.place(index) as usize), index);
         }
-        let sources = strips.sources(|at, _| at as u32 + 10);
+        let sources = strips.sources(|at, _| at as u32 + 10).unwrap();
         assert_eq!(sources.len(), 96);
         assert_eq!((sources[0], sources[3], sources[30], sources[31]), (10, 10, 10, 11));
         assert_eq!((sources[32], sources[33], sources[63], sources[64]), (12, 13, 13, 14));

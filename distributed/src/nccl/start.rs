@@ -12,6 +12,7 @@ use super::live::SPLIT;
 use super::{Chosen, Communicator, Engine, ExchangeEngine};
 use crate::Rank;
 use crate::error::{Error, Operation, Result};
+use crate::memory::filled;
 
 /// What a rank could do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,7 +89,7 @@ pub(super) fn join(rank: &Rank, engine: Engine, own: Answer<(Functions, Offer)>)
 /// The communicator, if all ranks have joined it; else why one has not. Then those of others are dropped, and so aborted.
 fn join_all(rank: &Rank, functions: Functions, id: &[u8]) -> Result<Answer<Communicator>> {
     let exchange = rank.begin(Operation::AllGather);
-    let mut outcomes: Vec<Option<Outcome>> = vec![None; rank.size()];
+    let mut outcomes: Vec<Option<Outcome>> = filled(&None, rank.size())?;
     let is_in_vain = || {
         for from in rank.others() {
             if outcomes[from].is_none() {
@@ -103,7 +104,7 @@ fn join_all(rank: &Rank, functions: Functions, id: &[u8]) -> Result<Answer<Commu
         rank.send(exchange, to, &encode(&own))?;
     }
     outcomes[rank.index()] = Some(own);
-    let mut all = Vec::with_capacity(rank.size());
+    let mut all = Vec::new();
     for (from, outcome) in outcomes.into_iter().enumerate() {
         all.push(match outcome {
             Some(own) => own,

@@ -6,7 +6,7 @@ use evenpath::Value;
 
 use super::RowBlock;
 use crate::error::{Cause, Error, Operation, Result};
-use crate::memory::{collected, zeros};
+use crate::memory::{collected, filled, zeros};
 use crate::{Rank, RowPartition};
 
 /// Rows as a message: their lengths, then columns, then values.
@@ -54,7 +54,7 @@ fn exchange<V: Value>(
     for to in rank.others() {
         rank.send(exchange, to, &messages[to])?;
     }
-    let mut blocks = Vec::with_capacity(rank.size());
+    let mut blocks = Vec::new();
     for (from, own) in messages.into_iter().enumerate() {
         let bytes = if from == rank.index() { own } else { rank.receive(exchange, from)? };
         match decode(&bytes, expected_rows(from)) {
@@ -152,7 +152,7 @@ pub(crate) fn assemble<V: Value>(
     partition: &RowPartition,
     entries: impl IntoIterator<Item = (u64, u64, V)>,
 ) -> Result<RowBlock<V>> {
-    let mut parts: Vec<Entries<V>> = vec![Entries::default(); rank.size()];
+    let mut parts: Vec<Entries<V>> = filled(&Entries::default(), rank.size())?;
     for (row, column, value) in entries {
         if row >= partition.rows() {
             return Err(Error::RowOutOfRange { row, first: 0, end: partition.rows() });
@@ -219,7 +219,7 @@ pub(crate) fn exchange_entries<V: Value>(rank: &Rank, parts: Vec<Entries<V>>) ->
             [bytemuck::cast_slice(rows), bytemuck::cast_slice(columns), bytemuck::cast_slice(values)];
         rank.send(exchange, to, &bytes.concat())?;
     }
-    let mut all = Vec::with_capacity(rank.size());
+    let mut all = Vec::new();
     for (from, own) in parts.into_iter().enumerate() {
         if from == rank.index() {
             all.push(own);

@@ -13,6 +13,7 @@ use super::frame::{Frame, HEADER, Header, LONGEST_MESSAGE};
 use super::mailbox::Mailbox;
 use super::{Missing, Report, Tag, Transport, Wait};
 use crate::error::{Cause, Error, Failure, Result};
+use crate::memory::{filled, zeros};
 
 /// The tag of all messages of MPI; frames have tags of their own.
 const TAG: i32 = 0;
@@ -53,7 +54,8 @@ impl Mpi {
         let world = SimpleCommunicator::world();
         let (index, size) = (world.rank() as usize, world.size() as usize);
         let unfinished = (0..size).map(|_| None).collect();
-        let state = State { unfinished, has_left: vec![false; size], asked: Vec::new(), _universe: universe };
+        let state =
+            State { unfinished, has_left: filled(&false, size)?, asked: Vec::new(), _universe: universe };
         Ok(Self { index, size, limit, mailbox: Mailbox::default(), state: Mutex::new(state) })
     }
 
@@ -71,7 +73,11 @@ impl Mpi {
         let mut is_any = false;
         while let Some(status) = world.any_process().immediate_probe_with_tag(TAG) {
             let from = status.source_rank();
-            let mut chunk = vec![0_u8; status.count(u8::equivalent_datatype()) as usize];
+            let len = status.count(u8::equivalent_datatype()) as usize;
+            let Ok(mut chunk) = zeros::<u8>(len) else {
+                self.refuse(from as usize, format!("there is no memory for {len} bytes of a message"));
+                break;
+            };
             world.process_at_rank(from).receive_into_with_tag(&mut chunk[..], TAG);
             self.add_chunk(state, from as usize, &chunk);
             is_any = true;
@@ -137,9 +143,7 @@ impl Mpi {
         let is_message = matches!(frame, Frame::Data(..));
         let (header, payload) = frame.into_parts();
         let first = payload.len().min(CHUNK - HEADER);
-        let mut chunk = Vec::with_capacity(HEADER + first);
-        chunk.extend_from_slice(&header);
-        chunk.extend_from_slice(&payload[..first]);
+        let chunk = [&header, &payload[..first]].concat();
         self.write_chunk(state, to, (&chunk, is_message), deadline);
         for chunk in payload[first..].chunks(CHUNK) {
             self.write_chunk(state, to, (chunk, is_message), deadline);

@@ -139,9 +139,9 @@ fn never(reason: String) -> Attempt {
 
 /// An answer of a kind, with its head and `N` more bytes, or the words of a refusal.
 fn answer<const N: usize>(input: &mut impl Read, kind: u32) -> Result<Vec<u8>, Attempt> {
-    let mut bytes = vec![0; HEAD];
-    input.read_exact(&mut bytes)?;
-    let found = parse_head(&bytes).map_err(|refused| match refused {
+    let mut head = [0; HEAD];
+    input.read_exact(&mut head)?;
+    let found = parse_head(&head).map_err(|refused| match refused {
         Refused::Because(words) => never(words),
         Refused::Stranger => other_protocol(),
     })?;
@@ -156,9 +156,9 @@ fn answer<const N: usize>(input: &mut impl Read, kind: u32) -> Result<Vec<u8>, A
     if found != Some(kind) {
         return Err(other_protocol());
     }
-    bytes.resize(HEAD + N, 0);
-    input.read_exact(&mut bytes[HEAD..])?;
-    Ok(bytes)
+    let mut rest = [0; N];
+    input.read_exact(&mut rest)?;
+    Ok([&head[..], &rest].concat())
 }
 
 fn other_protocol() -> Attempt {

@@ -104,7 +104,7 @@ fn gather(own: &TcpOptions, deadline: Instant) -> Result<Vec<Option<TcpStream>>>
     };
     let listener = listen(own, variable, &addresses)?;
     let mut streams: Vec<Option<TcpStream>> = (0..own.size).map(|_| None).collect();
-    let mut listening: Vec<Option<SocketAddr>> = vec![None; own.size];
+    let mut listening: Vec<Option<SocketAddr>> = (0..own.size).map(|_| None).collect();
     let stop = AtomicBool::new(false);
     let accepted = accept_all(&listener, own, 1..own.size, (deadline, &stop), |hello, stream| {
         listening[hello.index as usize] = hello.address;
