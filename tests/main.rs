@@ -16,6 +16,7 @@ mod hisparse_pools;
 mod hisparse_queue;
 mod hisparse_queued_entries;
 mod hisparse_queued_sum;
+mod hisparse_scales;
 mod hisparse_sharing;
 mod hisparse_spgemm;
 mod hisparse_spmv;

@@ -59,6 +59,7 @@ mod operation;
 pub mod policy;
 pub mod prelude;
 mod scalar;
+mod scale;
 mod threads;
 
 pub use device::{Device, DeviceSlice, DeviceVec};

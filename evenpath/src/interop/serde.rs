@@ -4,9 +4,11 @@
 use std::borrow::Cow;
 
 use serde::de::Error;
+use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::serde_values::{Values, serialize_scale};
+use crate::scale::Scale;
 use crate::{Coo, Csr, Ell, HiSparse, Hyb, Offset, RowOrder, SlicedEll, Storage, Value};
 
 /// An array, borrowed for writing, owned after reading.
@@ -195,6 +197,9 @@ struct HiSparseParts<'a, V: Storage> {
 
 impl<V: Value + Serialize, const D: usize> Serialize for HiSparse<V, D> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.factor().number().is_none() {
+            return self.with_number_as_scale().map_err(S::Error::custom)?.serialize(serializer);
+        }
         let (rows, cols) = self.content_shape();
         let parts = HiSparseParts {
             rows,
@@ -219,6 +224,6 @@ impl<'de, V: Value + Deserialize<'de>, const D: usize> Deserialize<'de> for HiSp
         }
         let content = Self::try_from_pool(parts.rows, parts.cols, &parts.pool, parts.root_reference);
         let content = content.map_err(R::Error::custom)?;
-        Ok(content.with_state(parts.is_transposed, parts.scale))
+        Ok(content.with_state(parts.is_transposed, Scale::new(parts.scale)))
     }
 }

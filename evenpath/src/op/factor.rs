@@ -3,12 +3,12 @@
 use std::ops::Neg;
 
 use evenpath_kernels::factor;
-use libm::{frexp, ldexp};
 
 use super::OpError;
 use super::operands::check_vector;
 use crate::Value;
 use crate::device::{Device, DeviceSlice, DeviceVec, DeviceView, DeviceViewMut, no_input};
+use crate::scale::Scale;
 
 /// A factor such as α or β: a number, or the one element of a [`DeviceSlice`], which is read on the device when the operation runs.
 ///
@@ -35,9 +35,8 @@ use crate::device::{Device, DeviceSlice, DeviceVec, DeviceView, DeviceViewMut, n
 /// y or C, and add it in a launch of its own: products with numbers, which are most, have no cost of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Factor<'a, V: Value> {
-    /// What is known here is `value`·2^`exponent`. The exponent is 0 unless the product of what was given is out of range.
-    value: V,
-    exponent: i32,
+    /// What is known here.
+    scale: Scale<V>,
     /// One element, by which it is multiplied.
     stored: Option<&'a DeviceSlice<V>>,
 }
@@ -47,30 +46,7 @@ impl<V: Value> Factor<'_, V> {
     /// that with the element on the device is not.
     #[must_use]
     pub fn scaled(self, by: V) -> Self {
-        let value = self.value * by;
-        let (magnitude, is_number) = (value.abs().to_f64(), |value: V| value.is_finite() && value != V::ZERO);
-        let is_in_range = value.is_finite() && magnitude >= ldexp(0.5, exponent_range::<V>().0);
-        if is_in_range || !is_number(self.value) || !is_number(by) {
-            return Self { value, ..self };
-        }
-        let ((own, own_exponent), (by, by_exponent)) = (frexp(self.value.to_f64()), frexp(by.to_f64()));
-        let exponent = self.exponent.saturating_add(own_exponent + by_exponent);
-        Self { value: V::from_f64(own) * V::from_f64(by), exponent, ..self }
-    }
-
-    /// What is known here as a number and a power of two, whose square it is to be multiplied by.
-    fn number_and_power(self) -> (V, V) {
-        let (mantissa, own_exponent) = frexp(self.value.to_f64());
-        if self.exponent == 0 || self.value == V::ZERO || !self.value.is_finite() {
-            return (self.value, V::ONE);
-        }
-        let (least, most) = exponent_range::<V>();
-        let exponent = self.exponent.saturating_add(own_exponent);
-        let rest = exponent - exponent.clamp(least, most);
-        // Away from zero, so that the number stays in range.
-        let half = rest / 2 + rest % 2;
-        let number = ldexp(mantissa, (exponent - 2 * half).clamp(least, most));
-        (V::from_f64(number), V::from_f64(ldexp(1.0, half.clamp(least, most - 1))))
+        Self { scale: self.scale.times(by), ..self }
     }
 
     /// Checks a factor of an operation on `device`, by its name: it is there, and one element.
@@ -87,23 +63,14 @@ impl<V: Value> Factor<'_, V> {
             Some(stored) => *stored.host_slice()?.first()?,
             None => V::ONE,
         };
-        let (value, power) = self.number_and_power();
+        let (value, power) = self.scale.number_and_power();
         Some(value * stored * power * power)
     }
 
     /// The factor as kernels take it.
     pub(super) fn view(self) -> factor::Factor<V> {
-        let (value, power) = self.number_and_power();
+        let (value, power) = self.scale.number_and_power();
         factor::Factor { value, stored: self.stored.map_or_else(no_input, DeviceSlice::as_global), power }
-    }
-}
-
-/// The exponents of normal numbers, with mantissas from 0.5 to 1: the least, and the largest.
-const fn exponent_range<V>() -> (i32, i32) {
-    if size_of::<V>() == size_of::<f32>() {
-        (f32::MIN_EXP, f32::MAX_EXP)
-    } else {
-        (f64::MIN_EXP, f64::MAX_EXP)
     }
 }
 
@@ -124,19 +91,19 @@ impl<V: Value> Neg for Factor<'_, V> {
     type Output = Self;
 
     fn neg(self) -> Self {
-        Self { value: -self.value, ..self }
+        Self { scale: self.scale.times(-V::ONE), ..self }
     }
 }
 
 impl<V: Value> From<V> for Factor<'_, V> {
     fn from(value: V) -> Self {
-        Self { value, exponent: 0, stored: None }
+        Self { scale: Scale::new(value), stored: None }
     }
 }
 
 impl<'a, V: Value> From<&'a DeviceSlice<V>> for Factor<'a, V> {
     fn from(stored: &'a DeviceSlice<V>) -> Self {
-        Self { value: V::ONE, exponent: 0, stored: Some(stored) }
+        Self { scale: Scale::ONE, stored: Some(stored) }
     }
 }
 

@@ -14,7 +14,7 @@ use uses::{Use, Uses};
 const LAYERS: [&[&str]; 10] = [
     &["element", "names", "threads"],
     &["scalar", "keys"],
-    &["operation"],
+    &["operation", "scale"],
     &["matrix"],
     &["io", "policy", "device"],
     &["cpu"],

@@ -43,6 +43,7 @@ pub(crate) fn add<V: Value, const D: usize>(
 ) -> Result<HiSparse<V, D>, MatrixError> {
     // The sum has every entry of either operand. With shared nodes that may be far more than their bytes suggest.
     check_entries::<V>(a.nnz().max(b.nnz()))?;
+    let (a, b) = (&*a.with_number_as_scale()?, &*b.with_number_as_scale()?);
     let is_transposed = a.is_transposed() && b.is_transposed();
     let side = |matrix: &'_ HiSparse<V, D>| (matrix.is_transposed() != is_transposed, matrix.scale());
     let ((a_transposed, a_scale), (b_transposed, b_scale)) = (side(a), side(b));

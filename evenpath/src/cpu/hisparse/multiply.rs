@@ -35,6 +35,7 @@ pub(crate) fn multiply<V: Value, const D: usize>(
         return Ok(());
     }
     let out_of_memory = || MatrixError::OutOfMemory { rows: matrix.rows(), nnz: matrix.nnz() };
+    let matrix = &*matrix.with_number_as_scale()?;
     let leaves = matrix.leaves_by_row()?;
     let tasks = tasks(matrix, &leaves)?;
     // For as many columns as are summed at once.

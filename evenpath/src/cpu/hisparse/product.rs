@@ -41,6 +41,7 @@ pub(crate) fn product<V: Value, const D: usize>(
     if a.is_transposed() && b.is_transposed() {
         return Ok(product(&b.transpose(), &a.transpose())?.transpose());
     }
+    let (a, b) = (&*a.with_number_as_scale()?, &*b.with_number_as_scale()?);
     let (a_leaves, b_leaves) = (a.leaves_by_row()?, b.leaves_by_row()?);
     let product = Product { a, b, a_leaves: &a_leaves, b_leaves: &b_leaves };
     let (rows, cols) = (a.rows(), b.cols());

@@ -4,6 +4,7 @@
 //! leaves, one row of leaves at a time, and leaves are sorted into the tree by their path from the root. That determines
 //! the size of the tree. Then the pool is allocated at once and all nodes are written.
 
+use std::borrow::Cow;
 use std::collections::TryReserveError;
 
 use rayon::prelude::*;
@@ -217,7 +218,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
                     let (row, col) = self.oriented(coordinates);
                     let at = &mut cursors[row];
                     columns[*at] = (leaf.col as usize * D + col) as u32;
-                    values[*at] = self.scale() * value;
+                    values[*at] = self.factor().apply(value);
                     *at += 1;
                 }
             }
@@ -232,5 +233,17 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     /// If there is not enough memory for the entries.
     pub fn to_coo(&self) -> Result<Coo<V>, MatrixError> {
         self.to_csr::<u64>()?.to_coo()
+    }
+
+    /// The matrix, with a scale that is a number other than 0: if it has none, a copy whose values are multiplied.
+    ///
+    /// # Errors
+    ///
+    /// If there is not enough memory for the copy.
+    pub(crate) fn with_number_as_scale(&self) -> Result<Cow<'_, Self>, MatrixError> {
+        if self.factor().number().is_some() && !self.factor().is_zero() {
+            return Ok(Cow::Borrowed(self));
+        }
+        Ok(Cow::Owned(self.to_csr::<u64>()?.to_hisparse(HiSparseOptions::default())?))
     }
 }

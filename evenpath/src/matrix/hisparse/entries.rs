@@ -49,7 +49,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
             node = Node::<Reference>::at(self.units(), node, D).get(coordinates, D)?;
         }
         let value = Node::<V>::at(self.units(), node, D).get(pack(row % D, col % D), D)?;
-        Some(self.scale() * value)
+        Some(self.factor().apply(value))
     }
 
     /// Row, column and value of every entry, leaf by leaf.
@@ -183,7 +183,7 @@ impl<V: Value, const D: usize> Iterator for HiSparseEntries<'_, V, D> {
                 let (row, col) = unpack(coordinates);
                 let place = (leaf.row as usize * D + row, leaf.col as usize * D + col);
                 let (row, col) = if self.matrix.is_transposed() { (place.1, place.0) } else { place };
-                return Some((row, col, self.matrix.scale() * value));
+                return Some((row, col, self.matrix.factor().apply(value)));
             }
             let depth = self.matrix.depth();
             let (_, leaf) = self.nodes.find(|&(level, _)| level + 1 == depth)?;

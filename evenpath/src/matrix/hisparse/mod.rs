@@ -20,6 +20,7 @@ pub use statistics::{HiSparseStatistics, LevelStatistics, NodeStatistics};
 pub use validate::{InvalidNode, NodeFault};
 
 use crate::Value;
+use crate::scale::Scale;
 pub(crate) use node::{Reference, Unit};
 pub(crate) use tree::Tree;
 
@@ -54,7 +55,7 @@ pub struct HiSparse<V, const D: usize = 128> {
     pool: Arc<Vec<Unit>>,
     root: Reference,
     is_transposed: bool,
-    scale: V,
+    scale: Scale<V>,
 }
 
 /// How [`Csr::to_hisparse`](crate::Csr::to_hisparse) builds the tree.
@@ -106,7 +107,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     pub(crate) fn from_tree(rows: usize, cols: usize, nnz: usize, tree: Tree) -> Self {
         let () = Self::IS_NODE_SIZE;
         let Tree { pool, root } = tree;
-        Self { rows, cols, nnz, pool: Arc::new(pool), root, is_transposed: false, scale: V::ONE }
+        Self { rows, cols, nnz, pool: Arc::new(pool), root, is_transposed: false, scale: Scale::ONE }
     }
 
     /// Number of rows.
@@ -135,9 +136,9 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         self.is_transposed
     }
 
-    /// The factor that every stored value is multiplied by.
+    /// The factor that every stored value is multiplied by: 0 or infinity if it is out of the range of `V`.
     pub fn scale(&self) -> V {
-        self.scale
+        self.scale.rounded()
     }
 
     /// The transpose, in O(1). It shares this matrix's content.
@@ -146,11 +147,12 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         Self { is_transposed: !self.is_transposed, ..self.clone() }
     }
 
-    /// The matrix times `factor`, in O(1). It shares this matrix's content. Factors are multiplied together in `V` before
-    /// they are applied to values.
+    /// The matrix times `factor`, in O(1). It shares this matrix's content. Factors are multiplied together before they are
+    /// applied to values; their product may leave the range of `V`. Times 0, every entry is 0, even if what is stored is not a
+    /// number.
     #[must_use]
     pub fn scaled(&self, factor: V) -> Self {
-        Self { scale: self.scale * factor, ..self.clone() }
+        Self { scale: self.scale.times(factor), ..self.clone() }
     }
 
     /// The bytes of the pool, to store or send. [`try_from_pool`](Self::try_from_pool) rebuilds the matrix from them.
@@ -164,13 +166,18 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     }
 
     /// The same content with this transposition and scale.
-    pub(crate) fn with_state(&self, is_transposed: bool, scale: V) -> Self {
+    pub(crate) fn with_state(&self, is_transposed: bool, scale: Scale<V>) -> Self {
         Self { is_transposed, scale, ..self.clone() }
+    }
+
+    /// The factor that every stored value is multiplied by.
+    pub(crate) fn factor(&self) -> Scale<V> {
+        self.scale
     }
 
     /// The content, neither transposed nor scaled.
     pub(crate) fn content(&self) -> Self {
-        self.with_state(false, V::ONE)
+        self.with_state(false, Scale::ONE)
     }
 
     /// Rows and columns of the content.
@@ -192,6 +199,6 @@ impl<V: Value, const D: usize> fmt::Debug for HiSparse<V, D> {
         let (rows, cols, nnz) = (self.rows(), self.cols(), self.nnz);
         let transposed = if self.is_transposed { ", transposed" } else { "" };
         write!(f, "HiSparse<{}, {D}> {rows} x {cols}, {nnz} nonzeros", V::NAME)?;
-        write!(f, " in {} bytes{transposed}, times {}", self.pool().len(), self.scale)
+        write!(f, " in {} bytes{transposed}, times {}", self.pool().len(), self.scale())
     }
 }

@@ -3,6 +3,8 @@
 //! As on the host, both trees are traversed together from the roots, level by level; a subtree that only one of them has is
 //! copied. This determines the nodes of the sum. They are placed in the pool, then the leaves are merged.
 
+use std::borrow::Cow;
+
 use evenpath_kernels::hisparse::sum::state;
 
 use super::device::{Content, DeviceHiSparse, Nodes};
@@ -71,6 +73,11 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         let (Content::Machine(a), Content::Machine(b)) = (self.content(), other.content()) else {
             unreachable!("matrices on one device are all in host memory, or none is")
         };
+        // A factor is one number for the kernels.
+        let (applied, other_applied) = (self.with_number_as_scale()?, other.with_number_as_scale()?);
+        if let (Cow::Owned(_), _) | (_, Cow::Owned(_)) = (&applied, &other_applied) {
+            return applied.add_with(&other_applied, options);
+        }
         // The sum has every entry of either operand.
         check_entries::<V>(a.nnz.max(b.nnz))?;
         let is_transposed = self.is_transposed() && other.is_transposed();

@@ -96,6 +96,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         if nnz > 0 {
             let mut places: DeviceVec<u32> = row_offsets.copied()?;
             let launch = grid(device.kernel(), options, nodes.nnz)?;
+            let (scale, _) = self.factor().number_and_power();
             let kernel = HiSparseBlockEntries {
                 tree: nodes.tree::<V, D>(launch.grid()),
                 queues: queues.next_run()?,
@@ -104,12 +105,13 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
                     places: places.as_global_mut(),
                     column_indices: column_indices.as_global_mut(),
                     values: values.as_global_mut(),
-                    scale: self.scale(),
-                    is_scaled: u32::from(self.scale() != V::ONE),
+                    scale,
+                    is_scaled: u32::from(scale != V::ONE),
                 },
             };
             // SAFETY: as for the counts, which say where each row has its entries; the queues' last run has ended.
             unsafe { launch.launch(kernel) }?;
+            self.finish_scaling(&mut values)?;
         }
         let entries = Pairs { keys: &column_indices, values: &values };
         let order = transpose::by_column(columns.len());

@@ -6,6 +6,7 @@ use evenpath_simt::Element;
 
 use crate::device::{Device, DeviceError, DeviceKind, DeviceSlice, DeviceVec, Upload};
 use crate::matrix::hisparse::{Reference, Tree, Unit};
+use crate::scale::Scale;
 use crate::{HiSparse, Value};
 
 /// A [`HiSparse`] matrix in a device's memory, uploaded by [`Device::upload`].
@@ -29,7 +30,7 @@ pub struct DeviceHiSparse<V: Value, const D: usize = 128> {
     content: Arc<Content<V, D>>,
     device: Device,
     is_transposed: bool,
-    scale: V,
+    scale: Scale<V>,
 }
 
 /// The nodes, in host memory or on a machine.
@@ -65,7 +66,7 @@ impl<V: Value, const D: usize> Upload for HiSparse<V, D> {
             let level_sizes = OnceLock::new();
             Content::Machine(Nodes { rows, cols, nnz: self.nnz(), pool, root: self.root(), level_sizes })
         };
-        let (is_transposed, scale) = (self.is_transposed(), self.scale());
+        let (is_transposed, scale) = (self.is_transposed(), self.factor());
         Ok(DeviceHiSparse { content: Arc::new(content), device: device.clone(), is_transposed, scale })
     }
 }
@@ -73,7 +74,7 @@ impl<V: Value, const D: usize> Upload for HiSparse<V, D> {
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// Builds a matrix from a valid tree.
     pub(super) fn from_content(device: &Device, content: Content<V, D>) -> Self {
-        Self { content: Arc::new(content), device: device.clone(), is_transposed: false, scale: V::ONE }
+        Self { content: Arc::new(content), device: device.clone(), is_transposed: false, scale: Scale::ONE }
     }
 
     /// Number of rows.
@@ -112,9 +113,9 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         self.is_transposed
     }
 
-    /// The factor that every stored value is multiplied by.
+    /// The factor that every stored value is multiplied by: 0 or infinity if it is out of the range of `V`.
     pub fn scale(&self) -> V {
-        self.scale
+        self.scale.rounded()
     }
 
     /// The transpose, in O(1). It shares this matrix's content.
@@ -123,11 +124,12 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         Self { is_transposed: !self.is_transposed, ..self.clone() }
     }
 
-    /// The matrix times `factor`, in O(1). It shares this matrix's content. Factors are multiplied together in `V` before
-    /// they are applied to values.
+    /// The matrix times `factor`, in O(1). It shares this matrix's content. Factors are multiplied together before they are
+    /// applied to values; their product may leave the range of `V`. Times 0, every entry is 0, even if what is stored is not a
+    /// number.
     #[must_use]
     pub fn scaled(&self, factor: V) -> Self {
-        Self { scale: self.scale * factor, ..self.clone() }
+        Self { scale: self.scale.times(factor), ..self.clone() }
     }
 
     /// Copies the matrix to the host, keeping transposition and scale. On the CPU the content is shared instead.
@@ -145,6 +147,11 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
             }
         };
         Ok(content.with_state(self.is_transposed, self.scale))
+    }
+
+    /// The factor that every stored value is multiplied by.
+    pub(super) fn factor(&self) -> Scale<V> {
+        self.scale
     }
 
     /// Other nodes with the same transposition and scale.
@@ -200,6 +207,6 @@ impl<V: Value, const D: usize> fmt::Debug for DeviceHiSparse<V, D> {
         let (rows, cols, nnz, bytes) = (self.rows(), self.cols(), self.nnz(), self.pool_bytes());
         let transposed = if self.is_transposed { ", transposed" } else { "" };
         write!(f, "DeviceHiSparse<{}, {D}>({rows} x {cols}, {nnz} nonzeros in {bytes} bytes", V::NAME)?;
-        write!(f, "{transposed}, times {}, on {})", self.scale, self.device)
+        write!(f, "{transposed}, times {}, on {})", self.scale(), self.device)
     }
 }

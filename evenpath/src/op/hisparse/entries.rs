@@ -1,18 +1,20 @@
 //! Converts trees to COO and CSR, on the device: entries are listed leaf by leaf, then sorted by row.
 
+use std::borrow::Cow;
+
 use evenpath_kernels::hisparse::{HiSparseCountEntries, HiSparseListEntries};
 use evenpath_kernels::vector::{Gather, GatherIndices, Iota};
 use evenpath_simt::Element;
 
 use super::device::{Content, DeviceHiSparse, Nodes};
 use super::leaves::{self, Leaves};
-use crate::device::{DeviceVec, Kernels};
+use crate::device::{DeviceError, DeviceSlice, DeviceVec, Kernels};
 use crate::op::device_csr::Pattern;
 use crate::op::radix_sort::pair_kernels;
 use crate::op::scan::{Operator, Scan};
 use crate::op::sort::sort_pairs;
 use crate::op::{DeviceCoo, DeviceCsr, OpError, countable, transpose, vector};
-use crate::{Offset, Value};
+use crate::{HiSparseOptions, Offset, Value};
 
 /// The arrays of a COO matrix: rows, columns, values.
 type Coordinates<V> = (DeviceVec<u32>, DeviceVec<u32>, DeviceVec<V>);
@@ -67,6 +69,28 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         Ok(DeviceCoo::from_valid((self.rows(), self.cols()), rows, columns, values)?)
     }
 
+    /// The matrix, with a scale that is a number other than 0: if it has none, a copy whose values are multiplied.
+    ///
+    /// # Errors
+    ///
+    /// As for [`to_csr`](Self::to_csr), if there is a copy, and for the tree that is made of it.
+    pub(super) fn with_number_as_scale(&self) -> Result<Cow<'_, Self>, OpError> {
+        if self.factor().number().is_some() && !self.factor().is_zero() {
+            return Ok(Cow::Borrowed(self));
+        }
+        Ok(Cow::Owned(self.to_csr::<u64>()?.to_hisparse(HiSparseOptions::default())?))
+    }
+
+    /// Multiplies values of the matrix, which were multiplied by the number of its factor, by the rest of it.
+    pub(super) fn finish_scaling(&self, values: &mut DeviceSlice<V>) -> Result<(), DeviceError> {
+        if self.factor().is_zero() {
+            return values.set_zero();
+        }
+        let (_, power) = self.factor().number_and_power();
+        vector::scale(power, values)?;
+        vector::scale(power, values)
+    }
+
     /// The entries, sorted by row, then column.
     fn coordinates(&self, nodes: &Nodes) -> Result<Coordinates<V>, OpError> {
         let device = self.device();
@@ -100,6 +124,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         let (mut rows, mut cols) = (device.uninitialized(len)?, device.uninitialized(len)?);
         let mut values = device.uninitialized::<V>(len)?;
         let launch = device.kernel().warps(leaves.len())?;
+        let (factor, _) = self.factor().number_and_power();
         let kernel = HiSparseListEntries {
             leaves: leaves.view(nodes, D.ilog2()),
             leaf_rows: leaves.rows.as_global(),
@@ -109,13 +134,14 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
             column_indices: cols.as_global_mut(),
             values: values.as_global_mut(),
             is_transposed: u32::from(self.is_transposed()),
-            is_scaled: u32::from(self.scale() != V::ONE),
-            factor: self.scale(),
+            is_scaled: u32::from(factor != V::ONE),
+            factor,
         };
         // SAFETY: the tree is valid, the leaves are its own, and the outputs have an element for each of their entries, at
         // the position that the scan of the counts gives. All are on this device, and buffers are freed in the stream's
         // order.
         unsafe { launch.launch(kernel) }?;
+        self.finish_scaling(&mut values)?;
         Ok((rows, cols, values))
     }
 }

@@ -4,6 +4,8 @@
 //! of one leaf are ordered by k. One block per leaf of C counts its entries. The nonempty leaves determine the tree of C, as
 //! runs do in conversion. Then one block per leaf sums the products.
 
+use std::borrow::Cow;
+
 use evenpath_kernels::Key as KernelKey;
 use evenpath_kernels::hisparse::HiSparseLinkNodes;
 use evenpath_kernels::hisparse::product::{
@@ -80,6 +82,10 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         };
         if method == HiSparseSpgemmMethod::Rows {
             return self.multiply_rows(b);
+        }
+        let (applied, b_applied) = (self.with_number_as_scale()?, b.with_number_as_scale()?);
+        if let (Cow::Owned(_), _) | (_, Cow::Owned(_)) = (&applied, &b_applied) {
+            return applied.multiply_with(&b_applied, options);
         }
         let product = Product::<V, D> {
             device,

@@ -94,11 +94,12 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         &self,
         options: HiSparseQueuedOptions,
     ) -> Result<HiSparseQueuedPlan<V, D>, OpError> {
-        let queues = match self.content() {
+        let matrix = self.with_number_as_scale()?;
+        let queues = match matrix.content() {
             Content::Machine(nodes) if !nodes.root.is_null() => Some(Queues::new(nodes, options)?),
             _ => None,
         };
-        Ok(HiSparseQueuedPlan { matrix: self.clone(), queues })
+        Ok(HiSparseQueuedPlan { matrix: matrix.into_owned(), queues })
     }
 }
 

@@ -8,6 +8,7 @@ use super::device::{Content, DeviceHiSparse};
 use super::queues::{QueueMemory, grid};
 use crate::device::DeviceVec;
 use crate::op::OpError;
+use crate::scale::Scale;
 use crate::{HiSparse, Value};
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
@@ -32,11 +33,11 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     pub fn frobenius_norm(&self, options: HiSparseQueuedOptions) -> Result<f64, OpError> {
         self.device().refuse_in_graph("the norm of a matrix is given to the host")?;
         let nodes = match self.content() {
-            Content::Host(matrix) => return Ok(norm(squares_of(matrix), self.scale())),
+            Content::Host(matrix) => return Ok(norm(squares_of(matrix), self.factor())),
             Content::Machine(nodes) => nodes,
         };
         if nodes.root.is_null() {
-            return Ok(norm(Squares::ZERO, self.scale()));
+            return Ok(norm(Squares::ZERO, self.factor()));
         }
         let device = self.device();
         let mut sums = device.zeros::<f64>(SUMS)?;
@@ -52,7 +53,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         unsafe { launch.launch(kernel) }?;
         let sums = sums.download()?;
         let squares = Squares { plain: sums[0], large: sums[1], small: sums[2] };
-        Ok(norm(squares, self.scale()))
+        Ok(norm(squares, self.factor()))
     }
 
     /// The diagonal, with the scale applied: an element per row or column, whichever are fewer, and 0 where nothing is stored.
@@ -85,18 +86,20 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         };
         let mut queues = QueueMemory::for_tree(nodes, options)?;
         let launch = grid(device.kernel(), options, elements.len())?;
+        let (scale, _) = self.factor().number_and_power();
         let kernel = HiSparseDiagonal {
             tree: nodes.tree::<V, D>(launch.grid()),
             queues: queues.next_run()?,
             diagonal: Diagonal {
                 elements: elements.as_global_mut(),
-                scale: self.scale(),
-                is_scaled: u32::from(self.scale() != V::ONE),
+                scale,
+                is_scaled: u32::from(scale != V::ONE),
             },
         };
         // SAFETY: the tree is valid and of this height, the queues are new, and there is an element for each entry that the
         // diagonal can have. All are on this device, and buffers are freed in the stream's order.
         unsafe { launch.launch(kernel) }?;
+        self.finish_scaling(&mut elements)?;
         Ok(elements)
     }
 }
@@ -109,13 +112,14 @@ fn squares_of<V: Value, const D: usize>(matrix: &HiSparse<V, D>) -> Squares<f64>
 }
 
 /// The norm of values with these squares, times a scale. Out of range only if that product is.
-fn norm<V: Value>(squares: Squares<f64>, scale: V) -> f64 {
-    let scale = scale.abs().to_f64();
-    if scale == 0.0 {
+fn norm<V: Value>(squares: Squares<f64>, scale: Scale<V>) -> f64 {
+    if scale.is_zero() {
         return 0.0;
     }
+    let (number, power) = scale.number_and_power();
+    let (number, power) = (number.abs().to_f64(), power.to_f64());
     let (root, inverse) = squares.scaled_root();
     // Each step goes the same way as the other, so that what is between is not out of range where the result is in range.
     let half = inverse.sqrt();
-    root * half * scale * half
+    root * half * number * half * power * power
 }

@@ -112,15 +112,16 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// more, or the device was lost.
     pub fn plan_spmm(&self, options: HiSparseSpmmOptions) -> Result<HiSparseSpmmPlan<V, D>, OpError> {
         let start = self.device().record()?;
-        let schedule = match self.content() {
+        let matrix = self.with_number_as_scale()?;
+        let schedule = match matrix.content() {
             Content::Host(_) => Schedule::Cpu,
             // A strip is the work of one warp for every 32 columns, regardless of its number of parts.
-            Content::Machine(nodes) if self.is_by_leaves(options.method) => {
-                let (frozen, _) = Frozen::new::<D>(nodes, self.is_transposed(), |_| MOST_QUADS)?;
+            Content::Machine(nodes) if matrix.is_by_leaves(options.method) => {
+                let (frozen, _) = Frozen::new::<D>(nodes, matrix.is_transposed(), |_| MOST_QUADS)?;
                 Schedule::Leaves(frozen)
             }
             Content::Machine(_) => {
-                let copy: DeviceCsr<V> = self.to_csr()?;
+                let copy: DeviceCsr<V> = matrix.to_csr()?;
                 let bytes = copy.bytes();
                 let spmm = SpmmOptions::default()
                     .with_columns(PASS_COLUMNS)
@@ -129,7 +130,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
             }
         };
         let analysis = (start, self.device().record()?);
-        Ok(HiSparseSpmmPlan { matrix: self.clone(), schedule, analysis })
+        Ok(HiSparseSpmmPlan { matrix: matrix.into_owned(), schedule, analysis })
     }
 }
 
@@ -164,6 +165,10 @@ impl<V: Value, const D: usize> HiSparseSpmmPlan<V, D> {
         match (&self.schedule, matrix.content()) {
             (Schedule::Copied(plan, _), _) => plan.run(alpha, b, beta, c)?,
             (Schedule::Leaves(frozen), Content::Machine(nodes)) => {
+                let Some(alpha) = matrix.factor().times(alpha).number() else {
+                    // Applied one after the other, the factors are in range.
+                    return self.run(&matrix.device().upload(&[alpha])?, b, beta, c);
+                };
                 self.launch(nodes, frozen, alpha, b, beta, c)?;
             }
             _ => self.run_on_cpu(alpha, b, beta, c)?,
@@ -202,7 +207,7 @@ impl<V: Value, const D: usize> HiSparseSpmmPlan<V, D> {
             columns: b.cols() as u32,
             d_log2: D.ilog2(),
             is_transposed: u32::from(matrix.is_transposed()),
-            alpha: alpha * matrix.scale(),
+            alpha,
             beta,
         };
         // SAFETY: the tree is valid and the schedule is of it, so that leaves are nodes of the pool and their entries are

@@ -144,7 +144,6 @@ impl<V: Value> Leaves<V> {
 
     fn run<const D: usize>(
         &self,
-        matrix: &DeviceHiSparse<V, D>,
         nodes: &Nodes,
         alpha: V,
         x: &DeviceSlice<V>,
@@ -158,7 +157,7 @@ impl<V: Value> Leaves<V> {
             schedule: self.frozen.view(),
             places: self.places.view(),
             x: x.as_global(),
-            update: update(alpha * matrix.scale(), beta, y),
+            update: update(alpha, beta, y),
             sums: work.view(),
             elements,
             d_log2: D.ilog2(),
@@ -182,12 +181,13 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// [`DeviceCsr::plan_spmv`].
     pub fn plan_spmv(&self, options: HiSparseSpmvOptions) -> Result<HiSparseSpmvPlan<V, D>, OpError> {
         let start = self.device().record()?;
-        let schedule = match self.content() {
+        let matrix = self.with_number_as_scale()?;
+        let schedule = match matrix.content() {
             Content::Host(_) => Schedule::Cpu,
-            Content::Machine(nodes) => self.schedule(nodes, options)?,
+            Content::Machine(nodes) => matrix.schedule(nodes, options)?,
         };
         let analysis = (start, self.device().record()?);
-        Ok(HiSparseSpmvPlan { matrix: self.clone(), schedule, analysis })
+        Ok(HiSparseSpmvPlan { matrix: matrix.into_owned(), schedule, analysis })
     }
 
     /// Whether a plan with this method uses the leaves: if they are requested, or if a copy could not count its nonzeros.
@@ -233,7 +233,11 @@ impl<V: Value, const D: usize> HiSparseSpmvPlan<V, D> {
         match (&self.schedule, matrix.content()) {
             (Schedule::Copied(plan), _) => plan.run(alpha, x, beta, y)?,
             (Schedule::Leaves(leaves), Content::Machine(nodes)) => {
-                leaves.run(matrix, nodes, alpha, x, beta, y)?;
+                let Some(alpha) = matrix.factor().times(alpha).number() else {
+                    // Applied one after the other, the factors are in range.
+                    return self.run(&matrix.device().upload(&[alpha])?, x, beta, y);
+                };
+                leaves.run::<D>(nodes, alpha, x, beta, y)?;
             }
             _ => {
                 if let (Some(host), Some(x), Some(y)) = (matrix.host(), x.host_slice(), y.host_slice_mut()) {
