@@ -69,7 +69,7 @@ fn results<V: Value>(a: &DeviceHiSparse<V, 64>) -> Vec<(&'static str, Box<dyn De
     let (b, mut c) =
         (device.zeros_dense(SIDE, 3, Layout::RowMajor), device.zeros_dense(SIDE, 3, Layout::RowMajor));
     let (mut b, c) = (b.unwrap(), c.as_mut().unwrap());
-    b.as_mut_slice().copy_from_slice(&vec![V::ONE; SIDE * 3]).unwrap();
+    b.as_mut_slice().copy_from_slice(&[V::ONE; SIDE * 3]).unwrap();
     for method in [HiSparseSpmvMethod::Leaves, HiSparseSpmvMethod::Copied] {
         let plan = a.plan_spmv(HiSparseSpmvOptions::default().with_method(method)).unwrap();
         plan.run(V::ONE, &x, V::ZERO, &mut y).unwrap();
