@@ -226,7 +226,7 @@ fn lanes_that_a_method_does_not_take_are_refused() {
             let error = matrix.plan_spmv(options).expect_err("no such lanes");
             let SpmvOptions { method: asked, lanes: wanted, .. } = options;
             assert!(
-                matches!(error, OpError::Lanes { lanes, method } if (method, Some(lanes)) == (asked, wanted)),
+                matches!(error, OpError::Lanes { lanes, method } if (method, Some(lanes)) == (asked.name(), wanted)),
                 "{error}"
             );
         }

@@ -20,7 +20,7 @@ pub use crate::generate::ParseKindError;
 pub use crate::io::MatrixMarketError;
 pub use crate::matrix::MatrixError;
 pub use crate::names::ParseNameError;
-pub use crate::op::OpError;
+pub use crate::operand::OpError;
 
 use crate::Storage;
 use crate::dense::InvalidDense;

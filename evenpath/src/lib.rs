@@ -49,66 +49,71 @@ pub mod device;
 pub mod dlpack;
 mod element;
 pub mod error;
+mod format;
 mod interop;
 pub mod io;
 mod keys;
 mod matrix;
 mod names;
 mod op;
+mod operand;
 mod operation;
 pub mod policy;
 pub mod prelude;
 mod scalar;
 mod scale;
+mod sequence;
 mod threads;
 
 pub use device::{Device, DeviceSlice, DeviceVec};
 pub use error::{Error, Result};
+pub use format::{DeviceCsr, DeviceDense, Layout};
 #[cfg(feature = "cudarc")]
 pub use interop::cudarc::CudarcVec;
 pub use matrix::{Coo, Csr, HiSparse, generate};
-pub use op::{DeviceCsr, DeviceDense, Factor, Layout, merge, reduce, scan, sets, sort, vector};
+pub use operand::Factor;
 pub use scalar::{Compute, Offset, Storage, Value, bf16, f16};
+pub use sequence::{merge, reduce, scan, sets, sort, vector};
 
 /// Compressed sparse rows: row offsets, column indices, values.
 pub mod csr {
+    pub use crate::format::DeviceCsr;
     pub use crate::matrix::{Csr, CsrView, InvalidCsr, MAX_DIMENSION, Row, Rows, Statistics};
-    pub use crate::op::DeviceCsr;
 }
 
 /// Coordinates: row index, column index, value of each entry.
 pub mod coo {
+    pub use crate::format::DeviceCoo;
     pub use crate::matrix::{Coo, Duplicates, InvalidCoo};
-    pub use crate::op::DeviceCoo;
 }
 
 /// ELL, ELL-R and sliced ELL: rows padded to a common length.
 pub mod ell {
+    pub use crate::format::{DeviceEll, DeviceEllR, DeviceSlicedEll, EllOptions, EllR, XLoads};
     pub use crate::matrix::{Ell, InvalidEll, InvalidSlicedEll, PaddingLimit, SlicedEll, SlicedEllOptions};
-    pub use crate::op::{DeviceEll, DeviceEllR, DeviceSlicedEll, EllOptions, EllR, XLoads};
 }
 
 /// HYB: the first nonzeros of each row in ELL, the rest in coordinates.
 pub mod hyb {
+    pub use crate::format::DeviceHyb;
     pub use crate::matrix::{Hyb, HybOptions, HybWidth, InvalidHyb};
-    pub use crate::op::DeviceHyb;
 }
 
 /// Keys, and the values that travel with them.
 pub mod key {
     pub use crate::keys::*;
-    pub use crate::op::Pairs;
+    pub use crate::operand::Pairs;
 }
 
 /// Dense matrices on a device.
 pub mod dense {
-    pub use crate::op::{DeviceDense, InvalidDense, Layout};
+    pub use crate::format::{DeviceDense, InvalidDense, Layout};
 }
 
 /// Rows in another order, such as sorted by length.
 pub mod row_order {
+    pub use crate::format::DeviceRowOrder;
     pub use crate::matrix::{LongestRows, RowOrder};
-    pub use crate::op::DeviceRowOrder;
 }
 
 /// HiSparse: a tree of small nodes, each dense or sparse, and its operations.
@@ -155,4 +160,4 @@ pub mod spadd {
 // Names that modules of this crate take from each other.
 pub(crate) use device::{DeviceError, DeviceKind};
 pub(crate) use matrix::{CsrView, Duplicates, Ell, HiSparseOptions, Hyb, MatrixError, RowOrder, SlicedEll};
-pub(crate) use op::OpError;
+pub(crate) use operand::OpError;

@@ -1,12 +1,12 @@
 //! Operations on a [`Csr`] in host memory. They run on the CPU.
 
-use super::operands::{check_shape, check_slices};
-use super::{OpError, countable};
 use crate::cpu::{
     RowMerge, Spgemm, SpgemmArrays, SpmvCut, SpmvGroups, SpmvTiles, in_pool, write_row_offsets,
 };
 use crate::device::host_zeros;
 use crate::matrix::first_descent;
+use crate::operand::check::{check_shape, check_slices};
+use crate::operand::{OpError, countable};
 use crate::operation::Elementwise;
 use crate::{Csr, Offset, Value};
 

@@ -2,8 +2,8 @@
 
 use std::ops::{Add, Mul, Sub};
 
-use super::OpError;
 use crate::device::host_zeros;
+use crate::operand::OpError;
 use crate::{Csr, HiSparse, Offset, Value};
 
 impl<V: Value, O: Offset> Mul<&[V]> for &Csr<V, O> {

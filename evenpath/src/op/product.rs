@@ -3,11 +3,11 @@
 use evenpath_kernels::spmv as kernels;
 use evenpath_simt::kernel::Kernel;
 
-use super::factor::factors;
-use super::operands::{check_product, check_vector};
-use super::vector::{axpby, update};
-use super::{DeviceCsr, Factor, OpError};
-use crate::device::{Device, DeviceError, DeviceSlice, Launch};
+use crate::device::{DeviceError, DeviceSlice, Launch};
+use crate::format::DeviceCsr;
+use crate::operand::OpError;
+use crate::operand::check::{check_product, check_vector};
+use crate::sequence::vector::update;
 use crate::{Offset, Value};
 
 /// The operands of y = αAx + βy, or of y = αAᵀx + βy.
@@ -84,26 +84,4 @@ impl<'a, V: Value, O: Offset> Product<'a, V, O> {
         check_vector(device, ("y", y), matrix.cols())?;
         Ok(Self { matrix, alpha, x, beta, y, _checked: Checked })
     }
-}
-
-/// Calls `product` for y = `alpha`·(…) + `beta`·y, with numbers for both. If one is known to the device alone, the product is computed
-/// by itself and added by [`axpby`].
-///
-/// # Errors
-///
-/// As for [`factors`], those of `product`, and if there is no memory for another y. Nothing is written before `product` is.
-pub(super) fn with_numbers<'a, 'b, V: Value>(
-    device: &Device,
-    (alpha, beta): (impl Into<Factor<'a, V>>, impl Into<Factor<'b, V>>),
-    y: &mut DeviceSlice<V>,
-    product: impl FnOnce(V, V, &mut DeviceSlice<V>) -> Result<(), OpError>,
-) -> Result<(), OpError> {
-    let (alpha, beta) = factors(device, alpha, beta)?;
-    if let (Some(alpha), Some(beta)) = (alpha.known(), beta.known()) {
-        return product(alpha, beta, y);
-    }
-    device.check_same(y.device())?;
-    let mut only_product = device.uninitialized(y.len())?;
-    product(V::ONE, V::ZERO, &mut only_product)?;
-    axpby(alpha, &only_product, beta, y)
 }

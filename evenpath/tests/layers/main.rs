@@ -11,13 +11,16 @@ use uses::{Use, Uses};
 
 /// The top-level modules of the library, from the bottom up. A module may use modules of lower lines, and none of its own
 /// line. `docs/architecture.md` draws them.
-const LAYERS: [&[&str]; 10] = [
+const LAYERS: [&[&str]; 13] = [
     &["element", "names", "threads"],
     &["scalar", "keys"],
     &["operation", "scale"],
     &["matrix"],
     &["io", "policy", "device"],
     &["cpu"],
+    &["operand"],
+    &["sequence"],
+    &["format"],
     &["op"],
     &["interop", "dlpack"],
     &["error"],

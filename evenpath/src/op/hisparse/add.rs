@@ -12,8 +12,8 @@ use super::{HiSparseSpaddMethod, HiSparseSpaddOptions};
 use crate::Value;
 use crate::device::Device;
 use crate::matrix::hisparse::tree::check_entries;
-use crate::op::OpError;
-use crate::op::operands::check_shape;
+use crate::operand::OpError;
+use crate::operand::check::check_shape;
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// The sum of two matrices, with their transpositions and scales applied: A and `A.transpose()` give A + Aᵀ. The sum

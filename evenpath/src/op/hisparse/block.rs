@@ -10,11 +10,12 @@ use super::HiSparseQueuedOptions;
 use super::device::{Content, DeviceHiSparse, Nodes};
 use super::queues::{QueueMemory, grid};
 use crate::device::DeviceVec;
-use crate::op::device_csr::Pattern;
-use crate::op::radix_sort::Pairs;
-use crate::op::scan::{Operator, Scan};
-use crate::op::sort::sort_valid_pairs;
-use crate::op::{DeviceCsr, OpError, countable, transpose};
+use crate::format::csr::Pattern;
+use crate::format::{DeviceCsr, transpose};
+use crate::operand::{OpError, countable};
+use crate::sequence::radix_sort::Pairs;
+use crate::sequence::scan::{Operator, Scan};
+use crate::sequence::sort::sort_valid_pairs;
 use crate::{Csr, HiSparse, MatrixError, Value};
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {

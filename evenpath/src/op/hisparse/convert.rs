@@ -12,10 +12,11 @@ use evenpath_kernels::hisparse::{
 use super::device::{Content, DeviceHiSparse, Nodes, pool_view_mut};
 use super::tree::{self, SortedRuns};
 use crate::device::{DeviceKind, DeviceSlice, DeviceVec, Kernels};
+use crate::format::{DeviceCoo, DeviceCsr, transpose};
 use crate::matrix::hisparse;
-use crate::op::radix_sort::pair_kernels;
-use crate::op::sort::{SortKey, SortOptions, sort_pairs_in_place};
-use crate::op::{DeviceCoo, DeviceCsr, OpError, transpose};
+use crate::operand::OpError;
+use crate::sequence::radix_sort::pair_kernels;
+use crate::sequence::sort::{SortKey, SortOptions, sort_pairs_in_place};
 use crate::{HiSparseOptions, Offset, Value};
 
 /// The largest number of entries that the device converts. With more, the values alone exceed what references can address.

@@ -9,11 +9,13 @@ use evenpath_simt::Element;
 use super::device::{Content, DeviceHiSparse, Nodes};
 use super::leaves::{self, Leaves};
 use crate::device::{DeviceError, DeviceSlice, DeviceVec, Kernels};
-use crate::op::device_csr::Pattern;
-use crate::op::radix_sort::pair_kernels;
-use crate::op::scan::{Operator, Scan};
-use crate::op::sort::sort_pairs;
-use crate::op::{DeviceCoo, DeviceCsr, OpError, countable, transpose, vector};
+use crate::format::csr::Pattern;
+use crate::format::{DeviceCoo, DeviceCsr, transpose};
+use crate::operand::{OpError, countable};
+use crate::sequence::radix_sort::pair_kernels;
+use crate::sequence::scan::{Operator, Scan};
+use crate::sequence::sort::sort_pairs;
+use crate::sequence::vector;
 use crate::{HiSparseOptions, Offset, Value};
 
 /// The arrays of a COO matrix: rows, columns, values.

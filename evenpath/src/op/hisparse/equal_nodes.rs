@@ -11,10 +11,11 @@ use super::device::{pool_view, pool_view_mut};
 use super::leaves;
 use crate::device::{Device, DeviceSlice, DeviceVec, Kernels};
 use crate::matrix::hisparse::Unit;
-use crate::op::radix_sort::pair_kernels;
-use crate::op::scan::{Operator, Scan};
-use crate::op::sort::{SortOptions, sort_in_place, sort_pairs_in_place};
-use crate::op::{OpError, reduce, vector};
+use crate::operand::OpError;
+use crate::sequence::radix_sort::pair_kernels;
+use crate::sequence::scan::{Operator, Scan};
+use crate::sequence::sort::{SortOptions, sort_in_place, sort_pairs_in_place};
+use crate::sequence::{reduce, vector};
 
 /// The kernels of a search, for compilation ahead of use.
 pub(super) fn kernels() -> Kernels {

@@ -9,10 +9,11 @@ use evenpath_kernels::vector::{GatherIndices, Iota};
 use super::device::Nodes;
 use super::leaves::{self, Leaves};
 use crate::device::{Device, DeviceSlice, DeviceVec, Kernels};
-use crate::op::radix_sort::pair_kernels;
-use crate::op::scan::{Operator, Scan, sum_kernel};
-use crate::op::transpose::{by_column, column_offsets};
-use crate::op::{OpError, sort, vector};
+use crate::format::transpose::{by_column, column_offsets};
+use crate::operand::OpError;
+use crate::sequence::radix_sort::pair_kernels;
+use crate::sequence::scan::{Operator, Scan, sum_kernel};
+use crate::sequence::{sort, vector};
 
 /// The most quads of a part of any schedule.
 pub(super) const MOST_QUADS: u32 = 1 << 24;

@@ -1,6 +1,6 @@
 //! Operations on a [`HiSparse`] in host memory. They run on the CPU.
 
-use crate::op::operands::{check_len, check_shape, check_slices};
+use crate::operand::check::{check_len, check_shape, check_slices};
 use crate::{HiSparse, OpError, Value, cpu};
 
 /// Products and sums. They run on all threads of the CPU, and results are bitwise identical in every run.

@@ -6,8 +6,8 @@ use evenpath_simt::Element;
 use super::device::Nodes;
 use crate::device::{Device, DeviceVec, Kernels};
 use crate::matrix::hisparse;
-use crate::op::OpError;
-use crate::op::scan::{Operator, Scan, sum_kernel};
+use crate::operand::OpError;
+use crate::sequence::scan::{Operator, Scan, sum_kernel};
 
 /// Nodes of one level with their positions, in the order of the tree: by the entries of the root, then by those of its
 /// children, and so on. A node with several references appears once for each of them.

@@ -18,7 +18,7 @@ use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Kernels, Launch
 use crate::matrix::hisparse::node::MAX_UNITS;
 use crate::matrix::hisparse::tree::too_large;
 use crate::matrix::hisparse::{self, Reference, Unit};
-use crate::op::OpError;
+use crate::operand::OpError;
 
 /// Blocks per multiprocessor, if there are enough pairs.
 const BLOCKS: usize = 32;

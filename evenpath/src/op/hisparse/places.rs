@@ -6,7 +6,7 @@ use super::device::Nodes;
 use super::frozen::Frozen;
 use crate::Value;
 use crate::device::{DeviceSlice, DeviceVec};
-use crate::op::OpError;
+use crate::operand::OpError;
 
 /// What it takes a block to begin and to end, in chunks.
 const BLOCK_COST: u64 = 1;

@@ -23,9 +23,11 @@ use super::tree::{self, SortedRuns};
 use super::{HiSparseSpgemmMethod, HiSparseSpgemmOptions};
 use crate::device::{Device, DeviceSlice, DeviceVec, Kernels};
 use crate::matrix::hisparse;
-use crate::op::scan::{Operator, Scan};
-use crate::op::sort::{SortKey, SortOptions, sort_pairs, sort_pairs_in_place};
-use crate::op::{OpError, SpgemmOptions, vector};
+use crate::op::SpgemmOptions;
+use crate::operand::OpError;
+use crate::sequence::scan::{Operator, Scan};
+use crate::sequence::sort::{SortKey, SortOptions, sort_pairs, sort_pairs_in_place};
+use crate::sequence::vector;
 use crate::{HiSparseOptions, Value};
 
 /// Bytes of shared memory for the sums of one leaf of C.

@@ -10,9 +10,10 @@ use super::device::{Content, DeviceHiSparse, Nodes};
 use super::queues::{QueueMemory, grid};
 use crate::Value;
 use crate::device::{DeviceError, DeviceSlice, Launch};
-use crate::op::operands::check_product;
-use crate::op::product::with_numbers;
-use crate::op::{Factor, OpError, vector};
+use crate::operand::check::check_product;
+use crate::operand::{Factor, OpError};
+use crate::sequence::vector;
+use crate::sequence::vector::with_numbers;
 
 /// A plan for y = αAx + βy with the queue scheduler: the tree is traversed in every run, without analysis (Derler 2016,
 /// chapters 4 and 5). The plan holds the queues.

@@ -7,7 +7,7 @@ use super::HiSparseQueuedOptions;
 use super::device::{Content, DeviceHiSparse};
 use super::queues::{QueueMemory, grid};
 use crate::device::DeviceVec;
-use crate::op::OpError;
+use crate::operand::OpError;
 use crate::scale::Scale;
 use crate::{HiSparse, Value};
 

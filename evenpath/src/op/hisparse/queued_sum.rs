@@ -6,17 +6,16 @@ use evenpath_kernels::hisparse::sum::{
     ENTRIES, HiSparseQueuedSum, ROOT, SUM_RESULTS, SumPool, SumQueues, SumTrees, UNITS, queued_shared_bytes,
 };
 
-use super::HiSparseQueuedOptions;
 use super::add::Sum;
 use super::device::{Nodes, pool_view_mut};
 use super::queues::{QueueMemory, UNITS_PER_LEAF, capacity, grid};
-use super::tree;
+use super::{HiSparseQueuedOptions, tree};
 use crate::Value;
 use crate::device::DeviceSlice;
 use crate::matrix::hisparse::node::MAX_UNITS;
 use crate::matrix::hisparse::tree::too_large;
 use crate::matrix::hisparse::{self, Reference, Unit};
-use crate::op::OpError;
+use crate::operand::OpError;
 
 impl<V: Value, const D: usize> Sum<'_, V, D> {
     /// The sum as a `rows` x `cols` matrix. Waits for the device.

@@ -10,7 +10,7 @@ use super::device::{Content, DeviceHiSparse, Nodes};
 use crate::Value;
 use crate::device::{Device, DeviceError, DeviceVec, Launch, Launcher, prefix};
 use crate::matrix::hisparse;
-use crate::op::OpError;
+use crate::operand::OpError;
 
 /// The minimum and maximum capacity of a queue, unless the options set one.
 const CAPACITY: (usize, usize) = (1 << 10, 1 << 20);

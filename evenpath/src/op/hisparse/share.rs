@@ -8,7 +8,7 @@ use super::equal_nodes::{self, EqualNodes};
 use crate::device::{Device, DeviceVec};
 use crate::matrix::hisparse::node::MAX_UNITS;
 use crate::matrix::hisparse::{self, Reference, Unit};
-use crate::op::OpError;
+use crate::operand::OpError;
 use crate::{HiSparse, Value};
 
 /// Bits of nodes' hashes. With more of them, fewer nodes are compared in vain, but sorting takes longer.

@@ -9,9 +9,11 @@ use super::device::{Content, Nodes};
 use super::frozen::{Frozen, MOST_QUADS};
 use super::{DeviceHiSparse, HiSparseSpmmOptions, HiSparseSpmvMethod};
 use crate::device::Event;
-use crate::op::device_dense::check_dense;
+use crate::format::dense::check_dense;
+use crate::format::{DeviceCsr, DeviceDense};
 use crate::op::spmm::dense_with_numbers;
-use crate::op::{DeviceCsr, DeviceDense, Factor, OpError, SpmmOptions, SpmmPlan, SpmmPlanInfo};
+use crate::op::{SpmmOptions, SpmmPlan, SpmmPlanInfo};
+use crate::operand::{Factor, OpError};
 use crate::{DeviceError, Value, cpu};
 
 /// A plan for `C = αAB + βC` with one matrix, its transposition and scale applied, and dense B and C with any number of

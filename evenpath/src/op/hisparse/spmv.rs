@@ -10,11 +10,12 @@ use super::frozen::Frozen;
 use super::places::{self, Places};
 use super::{DeviceHiSparse, HiSparseSpmvMethod, HiSparseSpmvOptions};
 use crate::device::{DeviceError, DeviceSlice, Event, Launch};
-use crate::op::operands::check_product;
-use crate::op::product::with_numbers;
-use crate::op::spmv::TaggedSums;
-use crate::op::vector::update;
-use crate::op::{DeviceCsr, Factor, OpError, SpmvOptions, SpmvPlan, SpmvPlanInfo};
+use crate::format::DeviceCsr;
+use crate::op::{SpmvOptions, SpmvPlan, SpmvPlanInfo};
+use crate::operand::check::check_product;
+use crate::operand::tagged_sums::TaggedSums;
+use crate::operand::{Factor, OpError};
+use crate::sequence::vector::{update, with_numbers};
 use crate::{Value, cpu};
 
 /// A plan for y = αAx + βy with one matrix, its transposition and scale applied. Uses a CSR copy that the plan makes, or

@@ -15,8 +15,8 @@ use crate::device::{Device, DeviceVec, Kernels};
 use crate::matrix::hisparse::node::MAX_UNITS;
 use crate::matrix::hisparse::tree::too_large;
 use crate::matrix::hisparse::{self, Reference, Unit};
-use crate::op::OpError;
-use crate::op::sort::SortKey;
+use crate::operand::OpError;
+use crate::sequence::sort::SortKey;
 
 /// Runs sorted by the paths of their leaves; at least one.
 pub(super) struct SortedRuns<K: SortKey> {

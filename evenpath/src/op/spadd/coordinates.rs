@@ -2,9 +2,10 @@
 
 use super::countable;
 use crate::device::DeviceKind;
-use crate::op::device_csr::Pattern;
-use crate::op::operands::check_shape;
-use crate::op::{DeviceCoo, DeviceCsr, OpError, transpose};
+use crate::format::csr::Pattern;
+use crate::format::{DeviceCoo, DeviceCsr, transpose};
+use crate::operand::OpError;
+use crate::operand::check::check_shape;
 use crate::{Offset, Value};
 
 impl<V: Value> DeviceCoo<V> {

@@ -7,12 +7,13 @@ mod path;
 use std::fmt;
 use std::sync::Arc;
 
-use super::canonical::check_canonical;
-use super::device_csr::Pattern;
-use super::operands::check_shape;
-use super::{DeviceCsr, OpError};
 use crate::cpu::{RowMerge, write_row_offsets};
 use crate::device::{Device, DeviceError, DeviceKind, DeviceVec, Event};
+use crate::format::DeviceCsr;
+use crate::format::canonical::check_canonical;
+use crate::format::csr::Pattern;
+use crate::operand::OpError;
+use crate::operand::check::check_shape;
 use crate::operation::Elementwise;
 use crate::{Offset, Value};
 use path::{Path, Write};
@@ -378,5 +379,5 @@ impl<'m, V: Value, O: Offset> Operands<'m, V, O> {
 /// The number of nonzeros, if row offsets of this type count them.
 fn countable<O: Offset>(nonzeros: u64) -> Result<usize, OpError> {
     let remedy = "convert the operands to u64 row offsets (Csr::try_into_offsets)";
-    super::countable::<O>(nonzeros, remedy)
+    crate::operand::countable::<O>(nonzeros, remedy)
 }

@@ -4,8 +4,9 @@ use evenpath_kernels::spadd::{OnePass, Output, one_pass_state_words, path_items}
 
 use super::{Factors, Operands, countable};
 use crate::device::{DeviceKind, Kernels};
-use crate::op::device_csr::Pattern;
-use crate::op::{DeviceCsr, OpError};
+use crate::format::DeviceCsr;
+use crate::format::csr::Pattern;
+use crate::operand::OpError;
 use crate::{Offset, Value};
 
 /// Entries of both operands for which there is one launch. It saves two of three launches, and the pause between the phases;

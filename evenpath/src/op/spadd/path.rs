@@ -7,9 +7,9 @@ use evenpath_kernels::spadd::{
 
 use super::{Factors, Operands};
 use crate::device::{DeviceVec, Kernels};
-use crate::op::OpError;
-use crate::op::canonical::{conclude, count_descents};
-use crate::op::device_csr::Pattern;
+use crate::format::canonical::{conclude, count_descents};
+use crate::format::csr::Pattern;
+use crate::operand::OpError;
 use crate::{Offset, Value};
 
 /// The kernels that walk and follow a path, to be compiled ahead.

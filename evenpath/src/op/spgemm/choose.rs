@@ -2,17 +2,16 @@
 
 use evenpath_kernels::spgemm::Class;
 
-use super::SpgemmMethod;
 use super::base::{Operands, Workspace};
 use super::cpu::OnCpu;
-use super::row_tiles;
 use super::row_wise::{self, RowWise};
 use super::strategy::Strategy;
 use super::symbolic::{self, Analysis, Rows};
 use super::two_level_sort::global_sort::{self, GlobalSort};
 use super::two_level_sort::{self, TwoLevelSort};
+use super::{SpgemmMethod, row_tiles};
 use crate::device::DeviceKind;
-use crate::op::OpError;
+use crate::operand::OpError;
 use crate::{Offset, Value};
 
 /// Nanoseconds that windows take for each row of B that a row of A names: they are added one after the other.

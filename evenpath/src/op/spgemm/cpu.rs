@@ -7,8 +7,8 @@ use super::base::{
 use super::strategy::{Found, Info, Strategy};
 use crate::cpu::{SpgemmArrays, in_pool};
 use crate::device::{DeviceKind, DeviceVec};
-use crate::op::OpError;
-use crate::op::device_csr::Pattern;
+use crate::format::csr::Pattern;
+use crate::operand::OpError;
 use crate::{Offset, Value};
 
 /// The product in one pass, on the CPU; `None` on other devices, where memory is limited, and where there is not enough.

@@ -4,10 +4,11 @@ use evenpath_kernels::spgemm::SpgemmExpandOffsets;
 
 use super::base::{Charge, Workspace};
 use crate::device::{DeviceKind, DeviceVec};
-use crate::op::device_csr::Pattern;
-use crate::op::filled_rows::FilledRows;
-use crate::op::requirement::Requirement;
-use crate::op::{DeviceCsr, OpError};
+use crate::format::DeviceCsr;
+use crate::format::csr::Pattern;
+use crate::format::filled_rows::FilledRows;
+use crate::operand::OpError;
+use crate::operand::requirement::Requirement;
 use crate::{Offset, Value};
 
 /// Rows for each nonzero from which on a matrix is hypersparse. Rows without entries take as much time as others in all but the

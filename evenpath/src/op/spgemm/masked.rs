@@ -8,10 +8,11 @@ use super::row_wise::{self, Target};
 use super::symbolic::{self, Rows};
 use crate::cpu::in_pool;
 use crate::device::DeviceKind;
-use crate::op::canonical::check_canonical;
-use crate::op::operands::check_shape;
-use crate::op::requirement::Requirement;
-use crate::op::{DeviceCsr, OpError};
+use crate::format::DeviceCsr;
+use crate::format::canonical::check_canonical;
+use crate::operand::OpError;
+use crate::operand::check::check_shape;
+use crate::operand::requirement::Requirement;
 use crate::{Offset, Value};
 
 /// The entries of `C = AB` where the mask has some.

@@ -22,7 +22,8 @@ pub use plan::SpgemmPlan;
 pub use two_level_sort::SpgemmPhases;
 
 use self::base::Operands;
-use super::{DeviceCsr, OpError};
+use crate::format::DeviceCsr;
+use crate::operand::OpError;
 use crate::{Offset, Value};
 
 impl<V: Value, O: Offset> DeviceCsr<V, O> {

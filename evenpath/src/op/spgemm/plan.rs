@@ -7,9 +7,10 @@ use super::hypersparse::Hypersparse;
 use super::strategy::{Found, Info, Strategy};
 use super::{SpgemmMethod, SpgemmOptions, SpgemmPlanInfo, cpu, row_tiles};
 use crate::device::{DeviceError, Event};
-use crate::op::device_csr::Pattern;
-use crate::op::requirement::Requirement;
-use crate::op::{DeviceCsr, OpError};
+use crate::format::DeviceCsr;
+use crate::format::csr::Pattern;
+use crate::operand::OpError;
+use crate::operand::requirement::Requirement;
 use crate::{Offset, Value};
 
 /// `C = AB` for two sparse matrices, whose pattern is analyzed once, and which is computed as often as values change.

@@ -10,8 +10,8 @@ use super::SpgemmMethod;
 use super::base::{Arrays, Operands, Product, Workspace, result_arrays, result_required};
 use super::symbolic::lanes_log2;
 use crate::device::{Device, DeviceKind, DeviceVec, Kernels};
-use crate::op::OpError;
-use crate::op::requirement::Requirement;
+use crate::operand::OpError;
+use crate::operand::requirement::Requirement;
 use crate::{Offset, Value};
 
 /// Nonzeros of A and of B, and rows of C, up to which a product is small.

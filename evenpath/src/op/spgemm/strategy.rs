@@ -3,8 +3,8 @@
 use super::SpgemmMethod;
 use super::base::{Arrays, Product, Workspace};
 use crate::device::DeviceVec;
-use crate::op::OpError;
-use crate::op::device_csr::Pattern;
+use crate::format::csr::Pattern;
+use crate::operand::OpError;
 use crate::{Offset, Value};
 
 /// A way to compute `C = AB` for two patterns, which keeps what it finds out for later runs.

@@ -5,8 +5,9 @@ use evenpath_simt::Element;
 
 use crate::device::Device;
 use crate::error::MatrixError;
-use crate::op::factor::factors;
-use crate::op::{DeviceDense, Factor, Layout, OpError};
+use crate::format::{DeviceDense, Layout};
+use crate::operand::factor::factors;
+use crate::operand::{Factor, OpError};
 use crate::{Compute, Storage, Value};
 
 /// Calls `product` for C = `alpha`·(…) + `beta`·C, with numbers for both. If one is known to the device alone, the product is computed

@@ -1,7 +1,7 @@
 use std::fmt;
 
 use super::SpmmOptions;
-use crate::op::Layout;
+use crate::format::Layout;
 
 /// What a plan of SpMM chose, and what it costs.
 ///

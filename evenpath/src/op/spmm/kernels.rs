@@ -7,8 +7,9 @@ use super::long_rows::LongRows;
 use super::shape::{Moves, Rows, group, is_busy, most_lanes_log2, reads_columns, room};
 use super::{Product, SpmmOptions, SpmmPlanInfo};
 use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, MAX_GRID};
-use crate::op::spmv::TaggedSums;
-use crate::op::{DeviceCsr, DeviceDense, Layout, OpError};
+use crate::format::{DeviceCsr, DeviceDense, Layout};
+use crate::operand::OpError;
+use crate::operand::tagged_sums::TaggedSums;
 use crate::{Compute, Offset, Storage};
 
 /// The most columns of a transposed tile.

@@ -3,9 +3,10 @@ use evenpath_kernels::spmm::{Group, LONG_COUNTERS, Pieces, SpmmLongRows};
 use evenpath_simt::thread::WARP_SIZE;
 
 use crate::device::{Device, DeviceError, DeviceVec};
-use crate::op::sort::{SortOptions, index_bits, sort_pairs_in_place};
-use crate::op::spmv::TaggedSums;
-use crate::op::{DeviceCsr, OpError};
+use crate::format::DeviceCsr;
+use crate::operand::OpError;
+use crate::operand::tagged_sums::TaggedSums;
+use crate::sequence::sort::{SortOptions, index_bits, sort_pairs_in_place};
 use crate::{Offset, Storage, Value};
 
 /// The range of the most steps of a group of lanes through a row that is not cut: enough that a row is worth a warp or a block

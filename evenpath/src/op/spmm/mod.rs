@@ -12,11 +12,11 @@ pub use info::SpmmPlanInfo;
 use std::fmt;
 
 use self::kernels::Kernels;
-use super::device_dense::check_dense;
-use super::{DeviceCsr, DeviceDense, Factor, Layout, OpError};
-use crate::cpu;
 use crate::device::{DeviceError, DeviceKind, Event};
-use crate::{Compute, Offset, Storage, bf16, f16};
+use crate::format::dense::check_dense;
+use crate::format::{DeviceCsr, DeviceDense, Layout};
+use crate::operand::{Factor, OpError};
+use crate::{Compute, Offset, Storage, bf16, cpu, f16};
 
 /// What a sparse matrix of values `S` can be multiplied with: `S` itself, and `f32` for the 16-bit types. Sealed.
 ///

@@ -3,7 +3,7 @@
 use evenpath_kernels::spmm::{Group, Packets, STAGED_BY_THREAD, Strided, width};
 use evenpath_simt::Stored;
 
-use crate::op::Layout;
+use crate::format::Layout;
 
 /// Lanes of a warp, as a power of two.
 const WARP_LOG2: u32 = 5;

@@ -7,7 +7,8 @@ use super::lengths::Lengths;
 use super::thresholds::ROW_BLOCK_MEAN;
 use super::{Product, Schedule, Shape, SpmvMethod};
 use crate::device::{DeviceError, DeviceVec, Launch, Launcher};
-use crate::op::{DeviceCsr, OpError};
+use crate::format::DeviceCsr;
+use crate::operand::OpError;
 use crate::policy::{self, Tile};
 use crate::{Offset, Value};
 

@@ -3,10 +3,11 @@ use evenpath_kernels::spmv::{BinnedRows, ListLongRows, LongRows, NumberPieces};
 use super::gathers::Gathers;
 use super::lengths::Lengths;
 use super::row_tiles::{Group, fit};
-use super::tagged_sums::TaggedSums;
 use super::{Product, Schedule, Shape};
 use crate::device::{DeviceError, DeviceVec, Launch};
-use crate::op::{DeviceCsr, OpError};
+use crate::format::DeviceCsr;
+use crate::operand::OpError;
+use crate::operand::tagged_sums::TaggedSums;
 use crate::policy::Tile;
 use crate::{Offset, Value};
 

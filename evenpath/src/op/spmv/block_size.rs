@@ -2,7 +2,7 @@ use evenpath_simt::kernel::Kernel;
 
 use super::SpmvMethod;
 use crate::device::{Device, Launcher};
-use crate::op::{OpError, block_size};
+use crate::operand::{OpError, block_size};
 
 /// The launcher of a method's instance with `block_size` threads per block, and one item for each thread.
 pub(super) fn with_block_size<K: Kernel>(

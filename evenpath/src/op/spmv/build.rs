@@ -16,9 +16,9 @@ use super::sliced::Sliced;
 use super::windows::Windows;
 use super::{Choice, Schedule, SpmvMethod, SpmvOptions, cpu, rows};
 use crate::device::DeviceKind;
-use crate::op::{DeviceCsr, OpError};
-use crate::policy;
-use crate::{Offset, Value};
+use crate::format::DeviceCsr;
+use crate::operand::OpError;
+use crate::{Offset, Value, policy};
 
 type Boxed<V, O> = Box<dyn Schedule<V, O>>;
 
@@ -42,7 +42,7 @@ pub(super) fn build_with<V: Value, O: Offset>(
     let kind = device.kind();
     if !method.runs_on(kind) {
         let usable = SpmvMethod::names(|method| method.runs_on(kind));
-        return Err(OpError::UnsupportedMethod { method, device: device.to_string(), usable });
+        return Err(OpError::UnsupportedMethod { method: method.name(), device: device.to_string(), usable });
     }
     let lanes = lanes(matrix, options)?;
     let block_size = block_size(options)?;
@@ -63,7 +63,7 @@ fn lanes<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, options: SpmvOptions) ->
     match lanes {
         None => Ok(default_lanes(matrix, method)),
         Some(lanes @ (1 | 2 | 4 | 8 | 16 | 32)) if method.takes_lanes() => Ok(lanes),
-        Some(lanes) => Err(OpError::Lanes { lanes, method }),
+        Some(lanes) => Err(OpError::Lanes { lanes, method: method.name() }),
     }
 }
 

@@ -1,7 +1,7 @@
 use super::{Choice, Product, Schedule, Shape, SpmvMethod};
 use crate::cpu::{SpmvCut, SpmvGroups, SpmvTiles};
 use crate::device::DeviceError;
-use crate::op::DeviceCsr;
+use crate::format::DeviceCsr;
 use crate::{Offset, Value};
 
 /// On the CPU.

@@ -1,9 +1,9 @@
 use evenpath_kernels::Pattern;
 use evenpath_kernels::spmv::{self as kernels, FindCutRows};
 
-use super::tagged_sums::{TaggedSums, Words};
 use crate::device::{Device, DeviceSlice, DeviceVec};
-use crate::op::OpError;
+use crate::operand::OpError;
+use crate::operand::tagged_sums::{TaggedSums, Words};
 use crate::{Offset, Value};
 
 /// Rows that lie over several tiles, and what adding up their sums needs.

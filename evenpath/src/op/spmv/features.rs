@@ -11,9 +11,8 @@ use super::thresholds::{
     WINDOW_ROWS_F64,
 };
 use super::windows::Found;
-use crate::op::DeviceCsr;
-use crate::policy;
-use crate::{Offset, Value};
+use crate::format::DeviceCsr;
+use crate::{Offset, Value, policy};
 
 /// What a plan may keep of a matrix beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

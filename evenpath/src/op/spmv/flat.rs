@@ -6,8 +6,9 @@ use super::cut_rows::{Cut, CutRows};
 use super::gathers::Gathers;
 use super::{Product, Schedule, Shape};
 use crate::device::{DeviceError, DeviceVec, Launch};
-use crate::op::filled_rows::FilledRows;
-use crate::op::{DeviceCsr, OpError};
+use crate::format::DeviceCsr;
+use crate::format::filled_rows::FilledRows;
+use crate::operand::OpError;
 use crate::policy::{self, Tile};
 use crate::{Offset, Value};
 

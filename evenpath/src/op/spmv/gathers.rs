@@ -5,7 +5,8 @@ use evenpath_simt::kernel::Kernel;
 use super::sectors::sectors_per_nonzero;
 use super::thresholds::{IN_FLIGHT, SCATTERED, SCATTERED_NONZEROS, SCATTERED_SPAN};
 use crate::device::Launch;
-use crate::op::{DeviceCsr, OpError};
+use crate::format::DeviceCsr;
+use crate::operand::OpError;
 use crate::{Offset, Value};
 
 /// How the elements of x that a matrix is multiplied by are gathered.

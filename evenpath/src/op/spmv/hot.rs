@@ -13,11 +13,13 @@ use super::flat::cut_evenly;
 use super::thresholds::{HOT_NONZEROS, HOT_TENTHS};
 use super::{Product, Schedule, Shape};
 use crate::device::{Device, DeviceError, DeviceVec, Kernels, Launch};
-use crate::op::filled_rows::FilledRows;
-use crate::op::radix_sort::pair_kernels;
-use crate::op::sort::{SortOptions, SortOrder, sort_pairs};
-use crate::op::{DeviceCsr, OpError, vector};
+use crate::format::DeviceCsr;
+use crate::format::filled_rows::FilledRows;
+use crate::operand::OpError;
 use crate::policy::Tile;
+use crate::sequence::radix_sort::pair_kernels;
+use crate::sequence::sort::{SortOptions, SortOrder, sort_pairs};
+use crate::sequence::vector;
 use crate::{Offset, Value};
 
 /// The most columns and hot columns together: codes have 31 bits for them.

@@ -1,6 +1,7 @@
 use evenpath_kernels::spmv::{LENGTH_TOTALS, RowLengths};
 
-use crate::op::{DeviceCsr, OpError};
+use crate::format::DeviceCsr;
+use crate::operand::OpError;
 use crate::{Offset, Value};
 
 /// Statistics of a matrix's row lengths.

@@ -5,7 +5,8 @@ use evenpath_kernels::spmv::LightRows;
 use super::block_size::with_block_size;
 use super::{Product, Schedule, Shape, SpmvMethod};
 use crate::device::{DeviceError, DeviceVec, Launch};
-use crate::op::{DeviceCsr, OpError};
+use crate::format::DeviceCsr;
+use crate::operand::OpError;
 use crate::policy::Tile;
 use crate::{Offset, Value};
 

@@ -5,8 +5,9 @@ use super::cut_rows::{Cut, CutRows};
 use super::gathers::Gathers;
 use super::{Product, Schedule, Shape};
 use crate::device::{DeviceError, Launch};
-use crate::op::path_tiles::PathTiles;
-use crate::op::{DeviceCsr, OpError};
+use crate::format::DeviceCsr;
+use crate::format::path_tiles::PathTiles;
+use crate::operand::OpError;
 use crate::policy::{self, Tile};
 use crate::{Offset, Value};
 

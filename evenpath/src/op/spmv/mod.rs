@@ -23,7 +23,6 @@ mod row_tiles;
 mod rows;
 mod sectors;
 mod sliced;
-mod tagged_sums;
 mod thresholds;
 mod tune;
 mod windows;
@@ -34,13 +33,13 @@ pub use tune::{SpmvTiming, SpmvTuning};
 
 use std::fmt;
 
-pub(super) use tagged_sums::TaggedSums;
-
 use self::features::Copies;
-use super::product::{Product, with_numbers};
-use super::{DeviceCsr, Factor, OpError};
+use super::product::Product;
 use crate::device::{DeviceError, DeviceSlice, Event};
+use crate::format::DeviceCsr;
+use crate::operand::{Factor, OpError};
 use crate::policy::Tile;
+use crate::sequence::vector::with_numbers;
 use crate::{Offset, Value};
 
 /// How [`DeviceCsr::plan_spmv`] plans.

@@ -10,10 +10,12 @@ use super::lengths::Lengths;
 use super::row_tiles::{Group, fit};
 use super::{Product, Schedule, Shape};
 use crate::device::{DeviceError, DeviceSlice, DeviceVec, Kernels, Launch};
-use crate::op::radix_sort::pair_kernels;
-use crate::op::sort::{SortOptions, sort_pairs};
-use crate::op::{DeviceCsr, OpError, vector};
+use crate::format::DeviceCsr;
+use crate::operand::OpError;
 use crate::policy::Tile;
+use crate::sequence::radix_sort::pair_kernels;
+use crate::sequence::sort::{SortOptions, sort_pairs};
+use crate::sequence::vector;
 use crate::{Offset, Value};
 
 /// Nonzeros of a tile of rows that a warp takes groups of, in the mean.

@@ -5,7 +5,8 @@ use super::gathers::Gathers;
 use super::lengths::Lengths;
 use super::{Product, Schedule, Shape};
 use crate::device::{DeviceError, Launch};
-use crate::op::{DeviceCsr, OpError};
+use crate::format::DeviceCsr;
+use crate::operand::OpError;
 use crate::policy::Tile;
 use crate::{Offset, Value};
 

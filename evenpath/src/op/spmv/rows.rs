@@ -2,7 +2,7 @@ use evenpath_kernels::spmv::{BlockRows, VectorRows};
 
 use super::{Product, Schedule, Shape};
 use crate::device::{DeviceError, Launch, MAX_GRID};
-use crate::op::DeviceCsr;
+use crate::format::DeviceCsr;
 use crate::policy::Tile;
 use crate::{Offset, Value};
 

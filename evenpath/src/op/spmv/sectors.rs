@@ -1,6 +1,7 @@
 //! How scattered the columns of neighboring nonzeros are.
 
-use crate::op::{DeviceCsr, OpError};
+use crate::format::DeviceCsr;
+use crate::operand::OpError;
 use crate::{Offset, Value};
 
 /// Samples of a matrix, at equal distances.

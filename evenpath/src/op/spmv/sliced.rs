@@ -13,12 +13,13 @@ use super::lengths::Lengths;
 use super::thresholds::SLICED_SLOTS;
 use super::{Product, Schedule, Shape};
 use crate::device::{DeviceError, DeviceSlice, DeviceVec, Kernels, Launch, no_output};
-use crate::op::device_csr::Pattern;
-use crate::op::row_order::row_map;
-use crate::op::scan::{Operator, Scan, sum_kernel};
-use crate::op::values::{CopyState, ValueCopy};
-use crate::op::{DeviceCsr, OpError};
+use crate::format::DeviceCsr;
+use crate::format::csr::Pattern;
+use crate::format::row_order::row_map;
+use crate::format::values::{CopyState, ValueCopy};
+use crate::operand::OpError;
 use crate::policy::Tile;
+use crate::sequence::scan::{Operator, Scan, sum_kernel};
 use crate::{Offset, Value};
 
 /// Slots for each nonzero up to which rows are not sorted.

@@ -4,8 +4,9 @@ use std::time::Instant;
 
 use super::{Choice, SpmvMethod, SpmvOptions, SpmvPlan, build};
 use crate::device::{DeviceError, DeviceVec};
+use crate::format::DeviceCsr;
 use crate::op::product::Product;
-use crate::op::{DeviceCsr, OpError};
+use crate::operand::OpError;
 use crate::{Offset, Value};
 
 /// Rounds in which all methods take turns.

@@ -4,8 +4,9 @@ use super::lengths::Lengths;
 use super::row_tiles::{Group, fit};
 use super::{Product, Schedule, Shape};
 use crate::device::{DeviceError, DeviceVec, Launch};
-use crate::op::aligned::Aligned;
-use crate::op::{DeviceCsr, OpError};
+use crate::format::DeviceCsr;
+use crate::operand::OpError;
+use crate::operand::aligned::Aligned;
 use crate::policy::Tile;
 use crate::{Offset, Value};
 

@@ -4,9 +4,11 @@ use parking_lot::Mutex;
 
 use super::{Bytes, Product, Schedule};
 use crate::device::{DeviceError, DeviceVec};
-use crate::op::transpose::{Transpose, transpose};
-use crate::op::values::{CopyState, ValueCopy};
-use crate::op::{DeviceCsr, OpError, SpmvOptions, SpmvPlan, SpmvPlanInfo};
+use crate::format::DeviceCsr;
+use crate::format::transpose::{Transpose, transpose};
+use crate::format::values::{CopyState, ValueCopy};
+use crate::op::{SpmvOptions, SpmvPlan, SpmvPlanInfo};
+use crate::operand::OpError;
 use crate::{Offset, Value};
 
 /// SpMV with the transpose, which is built with the plan.

@@ -1,5 +1,6 @@
 use super::{Bytes, Product, Schedule};
-use crate::op::{DeviceCsr, OpError};
+use crate::format::DeviceCsr;
+use crate::operand::OpError;
 use crate::{Offset, Value, cpu};
 
 /// On the CPU, where all modes are one.

@@ -12,9 +12,12 @@ pub use method::SpmvTransposedMethod;
 
 use std::fmt;
 
-use super::product::{Product, with_numbers};
-use super::{DeviceCsr, Factor, OpError, SpmvOptions, SpmvPlanInfo};
+use super::product::Product;
+use super::{SpmvOptions, SpmvPlanInfo};
 use crate::device::{DeviceError, DeviceKind, DeviceSlice, Event};
+use crate::format::DeviceCsr;
+use crate::operand::{Factor, OpError};
+use crate::sequence::vector::with_numbers;
 use crate::{Offset, Value};
 
 /// How [`DeviceCsr::plan_spmv_transposed`] plans.

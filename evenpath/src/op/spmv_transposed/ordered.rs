@@ -4,13 +4,15 @@ use evenpath_kernels::vector::AddAt;
 
 use super::{Bytes, Product, Schedule};
 use crate::device::{DeviceSlice, DeviceVec, Kernels, Launch};
-use crate::op::path_tiles::PathTiles;
-use crate::op::radix_sort::pair_kernels;
-use crate::op::requirement::Requirement;
-use crate::op::scan::Operator;
-use crate::op::sort::{SortOptions, sort_pairs, temporary_bytes_pairs};
-use crate::op::transpose::{by_column, check_countable};
-use crate::op::{DeviceCsr, OpError, reduce, vector};
+use crate::format::DeviceCsr;
+use crate::format::path_tiles::PathTiles;
+use crate::format::transpose::{by_column, check_countable};
+use crate::operand::OpError;
+use crate::operand::requirement::Requirement;
+use crate::sequence::radix_sort::pair_kernels;
+use crate::sequence::scan::Operator;
+use crate::sequence::sort::{SortOptions, sort_pairs, temporary_bytes_pairs};
+use crate::sequence::{reduce, vector};
 use crate::{Offset, Value};
 
 /// Products in the order of the nonzeros, sorted by column, summed by column.

@@ -2,8 +2,10 @@ use evenpath_kernels::spmv::{AddTransposed, slot_bytes};
 
 use super::{Bytes, Product, Schedule};
 use crate::device::Launch;
-use crate::op::path_tiles::PathTiles;
-use crate::op::{DeviceCsr, OpError, vector};
+use crate::format::DeviceCsr;
+use crate::format::path_tiles::PathTiles;
+use crate::operand::OpError;
+use crate::sequence::vector;
 use crate::{Offset, Value};
 
 /// log2 of the columns that a block sums in shared memory.

@@ -10,10 +10,11 @@ use evenpath_kernels::CsrView;
 
 use crate::cpu::Spgemm;
 use crate::device::Device;
-use crate::op::canonical::check_canonical;
-use crate::op::operands::check_shape;
-use crate::op::values::ValuesNow;
-use crate::op::{DeviceCsr, OpError};
+use crate::format::DeviceCsr;
+use crate::format::canonical::check_canonical;
+use crate::format::values::ValuesNow;
+use crate::operand::OpError;
+use crate::operand::check::check_shape;
 use crate::{Offset, Value};
 
 /// The matrices of a product `C = A B`, of fitting shapes, on one device, both canonical.

@@ -4,10 +4,10 @@ use evenpath_kernels::spgemm::SpgemmConvertOffsets;
 
 use super::workspace::{Charge, Workspace};
 use crate::device::{Device, DeviceSlice, DeviceVec};
-use crate::op::device_csr::Pattern;
-use crate::op::requirement::Requirement;
-use crate::op::{self, OpError};
-use crate::{Offset, Value};
+use crate::format::csr::Pattern;
+use crate::operand::OpError;
+use crate::operand::requirement::Requirement;
+use crate::{Offset, Value, operand};
 
 /// The arrays of C.
 pub(in crate::op::spgemm) struct Arrays<V: Value, C: Offset> {
@@ -26,7 +26,7 @@ impl<V: Value, C: Offset> Arrays<V, C> {
 
 /// The number of nonzeros of C, if its row offsets count them.
 pub(in crate::op::spgemm) fn countable<C: Offset>(nonzeros: u64) -> Result<usize, OpError> {
-    op::countable::<C>(nonzeros, "multiply_wide gives it row offsets of u64")
+    operand::countable::<C>(nonzeros, "multiply_wide gives it row offsets of u64")
 }
 
 /// Device memory of C.

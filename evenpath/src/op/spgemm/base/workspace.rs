@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 use crate::device::{Device, DeviceError, DeviceKind};
-use crate::op::OpError;
-use crate::op::requirement::Requirement;
 use crate::op::spgemm::SpgemmOptions;
+use crate::operand::OpError;
+use crate::operand::requirement::Requirement;
 
 /// The share of the free memory that a product may take if no limit is given.
 const DEFAULT_SHARE: f64 = 0.9;

@@ -4,9 +4,9 @@ use evenpath_kernels::spgemm::{Class, ResultEntries, SpgemmHashFill, SpgemmWindo
 
 use super::ranks::Ranks;
 use super::target::Target;
-use crate::op::OpError;
 use crate::op::spgemm::base::Product;
 use crate::op::spgemm::symbolic::{Bin, HashShape, Rows, WindowShape, window_instance};
+use crate::operand::OpError;
 use crate::{Offset, Value};
 
 /// Computes the rows of C; those that use windows by the ranks of their products, if these are known.

@@ -17,9 +17,9 @@ use super::base::{Arrays, Operands, Product, Workspace, convert_offsets, result_
 use super::strategy::{Found, Info, Strategy};
 use super::symbolic::{Rows, Symbolic};
 use crate::device::{DeviceVec, Kernels};
-use crate::op::OpError;
-use crate::op::device_csr::Pattern;
-use crate::op::requirement::Requirement;
+use crate::format::csr::Pattern;
+use crate::operand::OpError;
+use crate::operand::requirement::Requirement;
 use crate::{Offset, Value};
 
 /// The kernels of products row by row after the analysis, to be compiled ahead.

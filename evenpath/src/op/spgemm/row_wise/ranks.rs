@@ -8,11 +8,12 @@ use evenpath_kernels::spgemm::{
 
 use super::target::Target;
 use crate::device::{Device, DeviceSlice, DeviceVec, Kernels};
-use crate::op::OpError;
-use crate::op::requirement::Requirement;
-use crate::op::scan::{self, Operator, Scan};
 use crate::op::spgemm::base::{Operands, Product, Workspace};
 use crate::op::spgemm::symbolic::{Bin, Rows, block_instance, sums_bytes};
+use crate::operand::OpError;
+use crate::operand::requirement::Requirement;
+use crate::sequence::scan;
+use crate::sequence::scan::{Operator, Scan};
 use crate::{Offset, Value};
 
 /// The class of sizes whose rows use large blocks.

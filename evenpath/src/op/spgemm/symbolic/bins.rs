@@ -2,7 +2,7 @@ use evenpath_kernels::spgemm::{CLASSES, Class, RowList, Spans, SpgemmClassify, S
 
 use super::zeroed::CountWords;
 use crate::device::{Device, DeviceSlice, DeviceVec};
-use crate::op::OpError;
+use crate::operand::OpError;
 
 /// Rows up to this size never use windows.
 pub(in crate::op::spgemm) const ALWAYS_HASH: u32 = 64;

@@ -7,8 +7,8 @@ use super::Rows;
 use super::bins::Bin;
 use super::shapes::{HashShape, WindowShape, window_instance};
 use crate::device::DeviceSlice;
-use crate::op::OpError;
 use crate::op::spgemm::base::Operands;
+use crate::operand::OpError;
 use crate::{Offset, Value};
 
 impl Rows {

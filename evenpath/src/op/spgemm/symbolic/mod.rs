@@ -13,10 +13,11 @@ use self::work::{Work, listed_words, longest};
 use self::zeroed::Zeroed;
 use super::base::{Charge, Operands, Workspace};
 use crate::device::{DeviceSlice, DeviceVec, Kernels};
-use crate::op::OpError;
-use crate::op::device_csr::Pattern;
-use crate::op::requirement::Requirement;
-use crate::op::scan::{self, Operator, Scan, sum_kernel};
+use crate::format::csr::Pattern;
+use crate::operand::OpError;
+use crate::operand::requirement::Requirement;
+use crate::sequence::scan;
+use crate::sequence::scan::{Operator, Scan, sum_kernel};
 use crate::{Offset, Value};
 
 pub(super) use self::bins::Bin;

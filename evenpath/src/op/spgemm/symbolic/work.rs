@@ -8,8 +8,8 @@ use super::bins::ALWAYS_HASH;
 use super::shapes::lanes_log2;
 use crate::Offset;
 use crate::device::{Device, DeviceVec, read_only};
-use crate::op::OpError;
-use crate::op::device_csr::Pattern;
+use crate::format::csr::Pattern;
+use crate::operand::OpError;
 
 /// The smallest limit for the entries of a row of A whose products one warp counts.
 const LONGEST_ROW: u32 = 1024;

@@ -4,7 +4,7 @@ use evenpath_kernels::spgemm::{CLASSES, COUNTERS};
 use evenpath_simt::{Global, GlobalMut};
 
 use crate::device::{Device, DeviceError, DeviceVec};
-use crate::op::requirement::Requirement;
+use crate::operand::requirement::Requirement;
 
 /// Words for counting the rows of each class and listing them: the counters, and for each class how many rows are listed.
 const COUNT_WORDS: usize = COUNTERS + CLASSES.div_ceil(2);

@@ -7,10 +7,11 @@ use evenpath_kernels::spgemm::two_level_sort::{
 use super::setup::Entries;
 use super::tiles::SortedTiles;
 use crate::device::{Device, DeviceSlice, DeviceVec, Kernels};
-use crate::op::radix_sort::pair_kernels;
-use crate::op::scan::Operator;
-use crate::op::sort::{SortKey, SortOptions, index_bits, sort_pairs};
-use crate::op::{OpError, reduce};
+use crate::operand::OpError;
+use crate::sequence::radix_sort::pair_kernels;
+use crate::sequence::reduce;
+use crate::sequence::scan::Operator;
+use crate::sequence::sort::{SortKey, SortOptions, index_bits, sort_pairs};
 use crate::{Offset, Value};
 
 /// The kernels of cut rows, to be compiled ahead. Those of 64-bit keys are left out: few products need them.

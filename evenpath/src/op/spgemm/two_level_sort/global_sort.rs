@@ -8,15 +8,16 @@ use evenpath_kernels::spgemm::two_level_sort::{ExpandProducts, ListEntries, Spli
 use super::rows::MAX_PRODUCTS;
 use super::setup::{Entries, Weighed, tile_len};
 use crate::device::{DeviceVec, Kernels};
-use crate::op::device_csr::Pattern;
-use crate::op::radix_sort::pair_kernels;
-use crate::op::requirement::Requirement;
-use crate::op::scan::{Operator, sum_kernel};
-use crate::op::sort::{SortOptions, index_bits, sort_pairs, temporary_bytes_pairs};
+use crate::format::csr::Pattern;
 use crate::op::spgemm::SpgemmMethod;
 use crate::op::spgemm::base::{Arrays, Product, Workspace, result_arrays};
 use crate::op::spgemm::strategy::{Found, Info, Strategy};
-use crate::op::{OpError, reduce};
+use crate::operand::OpError;
+use crate::operand::requirement::Requirement;
+use crate::sequence::radix_sort::pair_kernels;
+use crate::sequence::reduce;
+use crate::sequence::scan::{Operator, sum_kernel};
+use crate::sequence::sort::{SortOptions, index_bits, sort_pairs, temporary_bytes_pairs};
 use crate::{Offset, Value};
 
 /// The kernels of products by one sort, to be compiled ahead.

@@ -25,9 +25,10 @@ use super::base::{Arrays, Operands, Product, Workspace, convert_offsets};
 use super::strategy::{Found, Info, Strategy};
 use super::{SpgemmMethod, SpgemmOptions};
 use crate::device::{DeviceKind, DeviceVec, Kernels};
-use crate::op::device_csr::Pattern;
-use crate::op::scan::sum_kernel;
-use crate::op::{DeviceCsr, OpError};
+use crate::format::DeviceCsr;
+use crate::format::csr::Pattern;
+use crate::operand::OpError;
+use crate::sequence::scan::sum_kernel;
 use crate::{Offset, Value};
 
 #[cfg(test)]

@@ -6,10 +6,10 @@ use super::phases::Recorder;
 use super::rows::{self, ProductOrder, RowsOfC};
 use super::setup::Weighed;
 use crate::device::{DeviceSlice, DeviceVec};
-use crate::op::OpError;
-use crate::op::scan::{Operator, Scan};
 use crate::op::spgemm::base::{Arrays, Product, Workspace, convert_offsets, countable, result_arrays};
 use crate::op::spgemm::symbolic::{Analysis, Symbolic};
+use crate::operand::OpError;
+use crate::sequence::scan::{Operator, Scan};
 use crate::{Offset, Value};
 
 /// C, with what later products of the same patterns can use.

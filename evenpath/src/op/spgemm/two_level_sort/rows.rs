@@ -9,10 +9,11 @@ use super::phases::Recorder;
 use super::setup::{Entries, Weighed, tile_len};
 use super::tiles::SortedTiles;
 use crate::device::{DeviceSlice, DeviceVec};
-use crate::op::requirement::Requirement;
-use crate::op::scan::{Operator, Scan};
 use crate::op::spgemm::base::Product;
-use crate::op::{OpError, reduce};
+use crate::operand::OpError;
+use crate::operand::requirement::Requirement;
+use crate::sequence::reduce;
+use crate::sequence::scan::{Operator, Scan};
 use crate::{Offset, Value};
 
 /// Some rows of C, ascending by column, without duplicates.

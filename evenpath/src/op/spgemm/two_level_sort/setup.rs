@@ -2,11 +2,11 @@ use std::ops::Range;
 
 use evenpath_kernels::spgemm::two_level_sort::{ListEntries, ListedEntries, SortProducts, WeighEntries};
 
-use crate::device::{DeviceError, DeviceVec};
-use crate::op::device_csr::Pattern;
-use crate::op::scan::{Operator, Scan};
+use crate::device::{DeviceError, DeviceVec, instance};
+use crate::format::csr::Pattern;
 use crate::op::spgemm::base::Product;
-use crate::op::{OpError, instance};
+use crate::operand::OpError;
+use crate::sequence::scan::{Operator, Scan};
 use crate::{Offset, Value};
 
 /// Products of a tile of the block sort.

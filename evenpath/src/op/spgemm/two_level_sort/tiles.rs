@@ -5,9 +5,9 @@ use evenpath_kernels::spgemm::two_level_sort::{self, PlaceTiles, SortProducts, T
 use super::setup::{Entries, tile_len};
 use crate::Offset;
 use crate::device::{Device, DeviceSlice, DeviceVec};
-use crate::op::OpError;
-use crate::op::device_csr::Pattern;
-use crate::op::scan::{Operator, Scan};
+use crate::format::csr::Pattern;
+use crate::operand::OpError;
+use crate::sequence::scan::{Operator, Scan};
 
 /// Tiles of products, each sorted.
 pub(super) struct SortedTiles {

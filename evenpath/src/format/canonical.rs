@@ -1,0 +1,64 @@
+//! Checks whether a matrix on a device is canonical: the columns of every row increase. Each pattern is checked once, since
+//! it never changes.
+
+use evenpath_kernels::spadd::CountDescents;
+use evenpath_simt::GlobalMut;
+
+use crate::Offset;
+use crate::device::Device;
+use crate::format::csr::Pattern;
+use crate::matrix::first_descent;
+use crate::operand::OpError;
+
+/// Checks a pattern; `operand` is the matrix's name. Waits for the device the first time.
+pub(crate) fn check_canonical<O: Offset>(operand: &'static str, pattern: &Pattern<O>) -> Result<(), OpError> {
+    if pattern.canonical.get().is_some() {
+        return Ok(());
+    }
+    let host = (pattern.row_offsets.host_slice(), pattern.column_indices.host_slice());
+    if let (Some(offsets), Some(columns)) = host {
+        return report(operand, pattern, first_descent(offsets, columns));
+    }
+    let device = pattern.row_offsets.device();
+    let mut descents = device.zeros(1)?;
+    count_descents(device, pattern, descents.as_global_mut())?;
+    conclude(operand, pattern, descents.get(0)? == 0)
+}
+
+/// Adds to a word how far the columns of a pattern's rows are from increasing.
+pub(crate) fn count_descents<O: Offset>(
+    device: &Device,
+    pattern: &Pattern<O>,
+    descents: GlobalMut<u64>,
+) -> Result<(), OpError> {
+    let launch = device.kernel().items(pattern.column_indices.len().max(pattern.rows))?;
+    // SAFETY: the views are of a valid pattern, and of a word, on this device.
+    unsafe { launch.launch(CountDescents { pattern: pattern.view(), descents }) }?;
+    Ok(())
+}
+
+/// Keeps what the device found; where that is a row out of order, finds out which.
+pub(crate) fn conclude<O: Offset>(
+    operand: &'static str,
+    pattern: &Pattern<O>,
+    is_canonical: bool,
+) -> Result<(), OpError> {
+    if is_canonical {
+        return report(operand, pattern, None);
+    }
+    let (offsets, columns) = (pattern.row_offsets.download()?, pattern.column_indices.download()?);
+    report(operand, pattern, first_descent(&offsets, &columns))
+}
+
+fn report<O: Offset>(
+    operand: &'static str,
+    pattern: &Pattern<O>,
+    descent: Option<(usize, u32, u32)>,
+) -> Result<(), OpError> {
+    let Some((row, previous, column)) = descent else {
+        // Another thread may have found out the same meanwhile.
+        let _ = pattern.canonical.set(());
+        return Ok(());
+    };
+    Err(OpError::NotCanonical { operand, row, previous, column })
+}

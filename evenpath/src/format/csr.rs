@@ -1,0 +1,238 @@
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use evenpath_simt::GlobalMut;
+
+use super::values::{Values, ValuesNow};
+use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Upload};
+use crate::matrix::{Csr, CsrView};
+use crate::operand::OpError;
+use crate::operand::check::check_len;
+use crate::{Offset, Storage};
+
+/// A CSR matrix in a device's memory, uploaded by [`Device::upload`].
+///
+/// The pattern never changes; [`set_values`](Self::set_values) replaces the values, also under plans that were made
+/// before. Clones share the memory.
+///
+/// ```
+/// use evenpath::{Csr, Device};
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 2, 1.0), (1, 0, 2.0)])?;
+/// let on_device = Device::best()?.upload(&a)?;
+/// assert_eq!((on_device.rows(), on_device.cols(), on_device.nnz()), (2, 3, 2));
+/// on_device.set_values(&[3.0, 4.0])?; // the pattern stays
+/// assert_eq!(on_device.download()?.values(), [3.0, 4.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct DeviceCsr<V: Storage, O: Offset = u32> {
+    pattern: Arc<Pattern<O>>,
+    values: Arc<Values<V>>,
+}
+
+/// Where the nonzeros are. The arrays are those of a valid matrix.
+pub(crate) struct Pattern<O: Offset> {
+    pub(crate) rows: usize,
+    pub(crate) cols: usize,
+    pub(crate) row_offsets: DeviceVec<O>,
+    pub(crate) column_indices: DeviceVec<u32>,
+    /// Set once it is known that the columns of every row increase.
+    pub(crate) canonical: OnceLock<()>,
+}
+
+impl<V: Storage, O: Offset> Upload for Csr<V, O> {
+    type OnDevice = DeviceCsr<V, O>;
+
+    fn upload_to(&self, device: &Device) -> Result<DeviceCsr<V, O>, DeviceError> {
+        let row_offsets = device.upload(self.row_offsets())?;
+        let column_indices = device.upload(self.column_indices())?;
+        let values = device.upload(self.values())?;
+        let pattern = Pattern::new(self.rows(), self.cols(), row_offsets, column_indices);
+        Ok(DeviceCsr::from_valid(pattern, values))
+    }
+}
+
+impl<V: Storage, O: Offset> DeviceCsr<V, O> {
+    /// Rows.
+    pub fn rows(&self) -> usize {
+        self.pattern.rows
+    }
+
+    /// Columns.
+    pub fn cols(&self) -> usize {
+        self.pattern.cols
+    }
+
+    /// Stored entries.
+    pub fn nnz(&self) -> usize {
+        self.pattern.column_indices.len()
+    }
+
+    /// The device whose memory it is in.
+    pub fn device(&self) -> &Device {
+        self.pattern.row_offsets.device()
+    }
+
+    /// Copies the matrix to the host.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost or the host has no memory.
+    pub fn download(&self) -> Result<Csr<V, O>, DeviceError> {
+        Ok(Csr::from_valid(
+            self.rows(),
+            self.cols(),
+            self.pattern.row_offsets.download()?,
+            self.pattern.column_indices.download()?,
+            self.values().download()?,
+        ))
+    }
+
+    /// Replaces the values, in the order of the nonzeros. The memory stays the same. Plans made for the matrix, copies that they keep,
+    /// and [graphs](crate::device::Graph) that were captured with either use the new values from then on. On the CPU, a run in another
+    /// thread keeps the old ones, for which there is then memory of their own.
+    ///
+    /// # Errors
+    ///
+    /// If there are not as many values as nonzeros, this thread captures a graph, there is no memory, or the device was lost; then
+    /// the values stay.
+    pub fn set_values(&self, values: &[V]) -> Result<(), OpError> {
+        self.check_count(values.len())?;
+        self.values.write(|own| own.copy_from_slice(values))
+    }
+
+    /// Replaces the values by those of a vector on the same device. In a graph that is captured, each launch does.
+    ///
+    /// # Errors
+    ///
+    /// As for [`set_values`](Self::set_values), but for graphs, and if the vector is on another device.
+    pub fn set_values_from(&self, values: &DeviceSlice<V>) -> Result<(), OpError> {
+        self.check_count(values.len())?;
+        self.device().check_same(values.device())?;
+        self.values.write(|own| own.copy_from(values))
+    }
+
+    /// A matrix of a valid pattern, with as many values as nonzeros.
+    pub(crate) fn from_valid(pattern: impl Into<Arc<Pattern<O>>>, values: DeviceVec<V>) -> Self {
+        Self { pattern: pattern.into(), values: Arc::new(Values::new(values)) }
+    }
+
+    /// The pattern and the values, which clones and plans may have too.
+    pub(crate) fn into_shared(self) -> (Arc<Pattern<O>>, Arc<Values<V>>) {
+        (self.pattern, self.values)
+    }
+
+    /// The matrix without its column indices, for who multiplies by something else that knows them: no matrix for anything
+    /// else.
+    pub(crate) fn without_columns(self) -> Result<Self, DeviceError> {
+        let none = self.device().uninitialized(0)?;
+        let values = self.values;
+        match Arc::try_unwrap(self.pattern) {
+            Ok(pattern) => {
+                Ok(Self { pattern: Arc::new(Pattern { column_indices: none, ..pattern }), values })
+            }
+            Err(pattern) => Ok(Self { pattern, values }),
+        }
+    }
+
+    /// The same values, also after they change, with another pattern of as many nonzeros.
+    pub(crate) fn with_pattern(&self, pattern: Pattern<O>) -> Self {
+        Self { pattern: Arc::new(pattern), values: Arc::clone(&self.values) }
+    }
+
+    /// Bytes of device memory.
+    pub(crate) fn bytes(&self) -> u64 {
+        let Pattern { row_offsets, column_indices, .. } = &*self.pattern;
+        row_offsets.bytes() + column_indices.bytes() + self.values().bytes()
+    }
+
+    fn check_count(&self, len: usize) -> Result<(), OpError> {
+        check_len("values", len, self.nnz())
+    }
+
+    pub(crate) fn pattern(&self) -> &Arc<Pattern<O>> {
+        &self.pattern
+    }
+
+    /// The values as they are now, and stay until this is dropped.
+    pub(crate) fn values(&self) -> ValuesNow<'_, V> {
+        self.values.now()
+    }
+
+    /// The values, to change them and to have copies follow.
+    pub(crate) fn shared_values(&self) -> &Values<V> {
+        &self.values
+    }
+}
+
+impl<O: Offset> Pattern<O> {
+    /// A pattern of the arrays of a valid matrix.
+    pub(crate) fn new(
+        rows: usize,
+        cols: usize,
+        row_offsets: DeviceVec<O>,
+        column_indices: DeviceVec<u32>,
+    ) -> Self {
+        Self { rows, cols, row_offsets, column_indices, canonical: OnceLock::new() }
+    }
+
+    /// The same, of a matrix the columns of whose rows increase.
+    pub(crate) fn canonical(
+        rows: usize,
+        cols: usize,
+        row_offsets: DeviceVec<O>,
+        column_indices: DeviceVec<u32>,
+    ) -> Self {
+        Self { rows, cols, row_offsets, column_indices, canonical: OnceLock::from(()) }
+    }
+
+    /// The pattern as kernels take it.
+    pub(crate) fn view(&self) -> evenpath_kernels::Pattern<O> {
+        evenpath_kernels::Pattern {
+            row_offsets: self.row_offsets.as_global(),
+            column_indices: self.column_indices.as_aligned(),
+            nonzeros: self.column_indices.len() as u64,
+            rows: self.rows as u32,
+        }
+    }
+
+    /// The matrix with the given values, one per nonzero, as kernels take it. A plan may have freed its columns.
+    pub(crate) fn with_values<V: Storage>(&self, values: &DeviceVec<V>) -> evenpath_kernels::CsrView<V, O> {
+        evenpath_kernels::CsrView {
+            row_offsets: self.row_offsets.as_global(),
+            column_indices: self.column_indices.as_aligned(),
+            values: values.as_aligned(),
+            nonzeros: values.len() as u64,
+            rows: self.rows as u32,
+        }
+    }
+
+    /// The columns, for kernels that find them there and write them only where they do not.
+    pub(crate) fn columns_of_known(&self) -> GlobalMut<u32> {
+        self.column_indices.as_global_unwritten()
+    }
+
+    /// The matrix with the given values, if both are on the CPU.
+    pub(crate) fn host_view<'a, V: Storage>(
+        &'a self,
+        values: &'a DeviceSlice<V>,
+    ) -> Option<CsrView<'a, V, O>> {
+        let row_offsets = self.row_offsets.host_slice()?;
+        let column_indices = self.column_indices.host_slice()?;
+        Some(CsrView::from_valid(self.rows, self.cols, row_offsets, column_indices, values.host_slice()?))
+    }
+}
+
+impl<V: Storage, O: Offset> fmt::Debug for DeviceCsr<V, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (rows, cols, nnz) = (self.rows(), self.cols(), self.nnz());
+        write!(
+            f,
+            "DeviceCsr<{}, {}>({rows} x {cols}, {nnz} nonzeros, on {})",
+            V::NAME,
+            O::NAME,
+            self.device()
+        )
+    }
+}

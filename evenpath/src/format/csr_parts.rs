@@ -1,0 +1,99 @@
+//! CSR matrices of arrays that are on a device already, and back.
+
+use std::sync::Arc;
+
+use super::DeviceCsr;
+use crate::device::{DeviceError, DeviceSlice, DeviceVec};
+use crate::format::csr::Pattern;
+use crate::matrix::{check_csr, check_dimensions};
+use crate::operand::OpError;
+use crate::sequence::reduce;
+use crate::sequence::row_marks::check_row_offsets;
+use crate::sequence::scan::Operator;
+use crate::{MatrixError, Offset, Storage};
+
+/// Column indices whose largest one reduction finds.
+const PORTION: usize = 1 << 30;
+
+impl<V: Storage, O: Offset> DeviceCsr<V, O> {
+    /// Takes the arrays of a `rows` x `cols` matrix: where each row begins and the last one ends, and column and value of each nonzero.
+    /// They are checked on the device, for which the call waits; columns of a row need not increase.
+    ///
+    /// ```
+    /// use evenpath::{Device, DeviceCsr};
+    ///
+    /// let device = Device::best()?;
+    /// let (row_offsets, columns) = (device.upload(&[0_u32, 1, 2])?, device.upload(&[2_u32, 0])?);
+    /// let a = DeviceCsr::try_new(2, 3, row_offsets, columns, device.upload(&[1.0, 2.0])?)?;
+    /// assert_eq!(a.download()?.get(0, 2), Some(1.0));
+    /// let (_, columns, _) = a.into_parts()?;
+    /// assert_eq!(columns.download()?, [2, 0]);
+    /// # Ok::<(), evenpath::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If they are not such arrays, with what is wrong, or not on one device; if a graph writes one of the first two, or the device was
+    /// lost.
+    pub fn try_new(
+        rows: usize,
+        cols: usize,
+        row_offsets: DeviceVec<O>,
+        column_indices: DeviceVec<u32>,
+        values: DeviceVec<V>,
+    ) -> Result<Self, OpError> {
+        check_dimensions(rows, cols)?;
+        let device = row_offsets.device();
+        device.refuse_in_graph("the arrays of a matrix are checked")?;
+        device.check_same(column_indices.device())?;
+        device.check_same(values.device())?;
+        let (found, nnz) = (row_offsets.len(), column_indices.len());
+        if found != rows + 1 {
+            return Err(MatrixError::RowOffsetsLength { rows, found }.into());
+        }
+        if nnz != values.len() {
+            return Err(MatrixError::ValuesLength { columns: nnz, values: values.len() }.into());
+        }
+        check_row_offsets(&row_offsets, &column_indices)?;
+        if column_indices.is_in_graph() {
+            return Err(DeviceError::WrittenByGraph { what: "column indices" }.into());
+        }
+        if largest(&column_indices)?.is_some_and(|largest| largest as usize >= cols) {
+            // Finds out which it is.
+            check_csr(rows, cols, &row_offsets.download()?, &column_indices.download()?, nnz)?;
+        }
+        Ok(Self::from_valid(Pattern::new(rows, cols, row_offsets, column_indices), values))
+    }
+
+    /// The row offsets, column indices and values, in memory of the device. They are the matrix's own if no clone and no plan
+    /// shares them, else copies.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for a copy that is needed, or the device was lost.
+    #[expect(clippy::type_complexity)] // The three arrays.
+    pub fn into_parts(self) -> Result<(DeviceVec<O>, DeviceVec<u32>, DeviceVec<V>), DeviceError> {
+        let (pattern, values) = self.into_shared();
+        let values = match Arc::try_unwrap(values) {
+            Ok(values) => values.into_vector()?,
+            Err(shared) => shared.now().copied()?,
+        };
+        let (row_offsets, column_indices) = match Arc::try_unwrap(pattern) {
+            Ok(Pattern { row_offsets, column_indices, .. }) => (row_offsets, column_indices),
+            Err(shared) => (shared.row_offsets.copied()?, shared.column_indices.copied()?),
+        };
+        Ok((row_offsets, column_indices, values))
+    }
+}
+
+/// The largest of the indices, if there are any. Waits for the device.
+fn largest(indices: &DeviceSlice<u32>) -> Result<Option<u32>, OpError> {
+    let mut largest = None;
+    for start in (0..indices.len()).step_by(PORTION) {
+        let portion = indices.slice(start..indices.len().min(start + PORTION))?;
+        let ends = indices.device().upload(&[0, portion.len() as u32])?;
+        let of_portion = reduce::by_offsets(&ends, &portion, Operator::Max)?.get(0)?;
+        largest = largest.max(Some(of_portion));
+    }
+    Ok(largest)
+}

@@ -1,0 +1,284 @@
+use std::fmt;
+
+use evenpath_simt::{Aligned16, GlobalMut};
+
+use crate::Storage;
+use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec};
+use crate::matrix::MatrixError;
+use crate::names::named;
+use crate::operand::OpError;
+use crate::operand::check::check_shape;
+
+/// How a dense matrix lies in memory.
+///
+/// ```
+/// use evenpath::{Device, DeviceDense, Layout};
+///
+/// let by_columns = Device::cpu().upload(&[1.0, 3.0, 2.0, 4.0])?; // 1 2, 3 4
+/// let b = DeviceDense::try_new(by_columns, 2, 2, Layout::ColumnMajor)?;
+/// assert_eq!((b.layout(), b.leading_dimension()), (Layout::ColumnMajor, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Layout {
+    /// `row-major`: row after row.
+    #[default]
+    RowMajor,
+    /// `column-major`: column after column.
+    ColumnMajor,
+}
+
+impl Layout {
+    /// The length of a line and the number of lines, a line being what lies together: a row or a column.
+    fn line(self, rows: usize, cols: usize) -> (usize, usize) {
+        match self {
+            Self::RowMajor => (cols, rows),
+            Self::ColumnMajor => (rows, cols),
+        }
+    }
+
+    /// Elements from the first to the last of a matrix, gaps included, if they can be counted.
+    pub(crate) fn elements(self, rows: usize, cols: usize, leading_dimension: usize) -> Option<usize> {
+        let (line, lines) = self.line(rows, cols);
+        match lines.checked_sub(1) {
+            Some(full) if line > 0 => full.checked_mul(leading_dimension)?.checked_add(line),
+            _ => Some(0),
+        }
+    }
+}
+
+named! {
+    Layout, "layout":
+    RowMajor = "row-major",
+    ColumnMajor = "column-major",
+}
+
+/// A dense matrix in a device's memory: a [`DeviceVec`] and how the matrix lies in it.
+///
+/// ```
+/// use evenpath::{Device, DeviceDense, Layout};
+///
+/// let device = Device::cpu();
+/// // [1 2 3]
+/// // [4 5 6]
+/// let values = device.upload(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+/// let matrix = DeviceDense::try_new(values, 2, 3, Layout::RowMajor)?;
+/// assert_eq!((matrix.rows(), matrix.cols(), matrix.leading_dimension()), (2, 3, 3));
+///
+/// // A refusal says what is wrong and gives the vector back.
+/// let refused = DeviceDense::try_new(matrix.into_vec(), 2, 4, Layout::RowMajor).unwrap_err();
+/// assert_eq!(refused.to_string(), "6 elements cannot hold a 2 x 4 matrix with leading dimension 4");
+/// assert_eq!(refused.into_vec().len(), 6);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct DeviceDense<T: Storage> {
+    vec: DeviceVec<T>,
+    rows: usize,
+    cols: usize,
+    layout: Layout,
+    leading_dimension: usize,
+}
+
+/// A vector that is no matrix of the shape asked for: what is wrong, and the vector.
+///
+/// ```
+/// use evenpath::{Device, DeviceDense, Layout};
+///
+/// let values = Device::cpu().upload(&[1.0, 2.0, 3.0])?;
+/// let refused = DeviceDense::try_new(values, 2, 2, Layout::RowMajor).unwrap_err();
+/// println!("{refused}");
+/// assert_eq!(refused.into_vec().download()?, [1.0, 2.0, 3.0]); // they come back
+/// # Ok::<(), evenpath::error::DeviceError>(())
+/// ```
+pub struct InvalidDense<T: Storage> {
+    error: MatrixError,
+    vec: DeviceVec<T>,
+}
+
+impl Device {
+    /// A dense matrix of zeros, without gaps.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for it, within the device or its limit, or the device was lost.
+    pub fn zeros_dense<T: Storage>(
+        &self,
+        rows: usize,
+        cols: usize,
+        layout: Layout,
+    ) -> Result<DeviceDense<T>, DeviceError> {
+        let Some(len) = rows.checked_mul(cols) else {
+            return Err(DeviceError::TooLarge { elements: usize::MAX, element_bytes: size_of::<T>() });
+        };
+        let (leading_dimension, _) = layout.line(rows, cols);
+        Ok(DeviceDense { vec: self.zeros(len)?, rows, cols, layout, leading_dimension })
+    }
+}
+
+impl<T: Storage> DeviceDense<T> {
+    /// Takes a vector as a `rows` x `cols` matrix without gaps.
+    ///
+    /// # Errors
+    ///
+    /// If it does not have `rows * cols` elements; the error holds the vector.
+    pub fn try_new(
+        vec: DeviceVec<T>,
+        rows: usize,
+        cols: usize,
+        layout: Layout,
+    ) -> Result<Self, InvalidDense<T>> {
+        let (leading_dimension, _) = layout.line(rows, cols);
+        let has_more = rows.checked_mul(cols).is_some_and(|needed| needed < vec.len());
+        let matrix = Self::try_with_leading_dimension(vec, rows, cols, layout, leading_dimension)?;
+        if has_more {
+            let vec = matrix.vec;
+            let error = MatrixError::DenseLength { rows, cols, leading_dimension, len: vec.len() };
+            return Err(InvalidDense { error, vec });
+        }
+        Ok(matrix)
+    }
+
+    /// Takes a vector as a `rows` x `cols` matrix whose rows, or columns where these lie together, begin
+    /// `leading_dimension` elements apart. What lies between them, and behind the last, belongs to nobody: operations
+    /// neither read nor write it.
+    ///
+    /// # Errors
+    ///
+    /// If the leading dimension is less than the length of a row, or column, or the vector ends before the matrix does;
+    /// the error holds the vector.
+    pub fn try_with_leading_dimension(
+        vec: DeviceVec<T>,
+        rows: usize,
+        cols: usize,
+        layout: Layout,
+        leading_dimension: usize,
+    ) -> Result<Self, InvalidDense<T>> {
+        let (line, _) = layout.line(rows, cols);
+        if leading_dimension < line {
+            let error = MatrixError::LeadingDimension { rows, cols, leading_dimension, needed: line };
+            return Err(InvalidDense { error, vec });
+        }
+        let needed = layout.elements(rows, cols, leading_dimension);
+        if needed.is_none_or(|needed| vec.len() < needed) {
+            let error = MatrixError::DenseLength { rows, cols, leading_dimension, len: vec.len() };
+            return Err(InvalidDense { error, vec });
+        }
+        Ok(Self { vec, rows, cols, layout, leading_dimension })
+    }
+
+    /// Rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Columns.
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// How it lies in memory.
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// Elements from the beginning of a row to that of the next, or of a column where columns lie together.
+    pub fn leading_dimension(&self) -> usize {
+        self.leading_dimension
+    }
+
+    /// The device whose memory it is in.
+    pub fn device(&self) -> &Device {
+        self.vec.device()
+    }
+
+    /// The elements in the order of memory.
+    pub fn as_vec(&self) -> &DeviceVec<T> {
+        &self.vec
+    }
+
+    /// Replaces all elements, in the order of memory, gaps included.
+    ///
+    /// # Errors
+    ///
+    /// As for [`DeviceSlice::copy_from_slice`].
+    pub fn copy_from_slice(&mut self, values: &[T]) -> Result<(), DeviceError> {
+        self.vec.copy_from_slice(values)
+    }
+
+    /// Copies all elements to the host, in the order of memory, gaps included.
+    ///
+    /// # Errors
+    ///
+    /// As for [`DeviceSlice::download`].
+    pub fn download(&self) -> Result<Vec<T>, DeviceError> {
+        self.vec.download()
+    }
+
+    /// The vector that it was made of.
+    pub fn into_vec(self) -> DeviceVec<T> {
+        self.vec
+    }
+
+    /// The elements in the order of memory, gaps included, to be changed.
+    pub fn as_mut_slice(&mut self) -> &mut DeviceSlice<T> {
+        &mut self.vec
+    }
+
+    /// The elements in the order of memory, gaps included, for kernels that store several elements at once.
+    pub(crate) fn as_aligned_mut(&mut self) -> GlobalMut<T, Aligned16> {
+        self.vec.as_aligned_mut()
+    }
+
+    /// Elements from a row to the next, and from a column to the next.
+    pub(crate) fn strides(&self) -> (usize, usize) {
+        match self.layout {
+            Layout::RowMajor => (self.leading_dimension, 1),
+            Layout::ColumnMajor => (1, self.leading_dimension),
+        }
+    }
+}
+
+impl<T: Storage> fmt::Debug for DeviceDense<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rows, cols, layout, .. } = self;
+        write!(f, "DeviceDense<{}>({layout} {rows} x {cols}, on {})", T::NAME, self.device())
+    }
+}
+
+impl<T: Storage> InvalidDense<T> {
+    /// What is wrong.
+    pub fn kind(&self) -> &MatrixError {
+        &self.error
+    }
+
+    /// The vector.
+    pub fn into_vec(self) -> DeviceVec<T> {
+        self.vec
+    }
+}
+
+impl<T: Storage> fmt::Display for InvalidDense<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+evenpath_simt::debug_as_message!(InvalidDense<T: Storage>);
+
+impl<T: Storage> std::error::Error for InvalidDense<T> {}
+
+impl<T: Storage> From<InvalidDense<T>> for MatrixError {
+    fn from(refused: InvalidDense<T>) -> Self {
+        refused.error
+    }
+}
+
+/// Checks that a matrix, by its name, is on `device` and has the shape that is needed.
+pub(crate) fn check_dense<T: Storage>(
+    device: &Device,
+    (operand, matrix): (&'static str, &DeviceDense<T>),
+    needed: (usize, usize),
+) -> Result<(), OpError> {
+    device.check_same(matrix.device())?;
+    check_shape(operand, (matrix.rows, matrix.cols), needed)
+}

@@ -1,0 +1,88 @@
+//! HYB on a device.
+
+use super::{DeviceCoo, DeviceEll};
+use crate::device::{Device, DeviceError, DeviceSlice, Upload};
+use crate::operand::{Factor, OpError};
+use crate::sequence::vector::with_numbers;
+use crate::{Hyb, Value};
+
+/// A matrix in hybrid form in a device's memory, uploaded by [`Device::upload`]. Clones share the memory.
+///
+/// ```
+/// use evenpath::hyb::HybOptions;
+/// use evenpath::{Csr, Device};
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
+/// let device = Device::cpu();
+/// let a = device.upload(&a.to_hyb(HybOptions::default())?)?;
+/// let x = device.upload(&[1.0, 10.0, 100.0])?;
+/// let mut y = device.zeros(2)?;
+/// a.spmv(1.0, &x, 0.0, &mut y)?;
+/// assert_eq!(y.download()?, [201.0, 30.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct DeviceHyb<V: Value> {
+    ell: DeviceEll<V>,
+    coo: DeviceCoo<V>,
+}
+
+impl<V: Value> Upload for Hyb<V> {
+    type OnDevice = DeviceHyb<V>;
+
+    fn upload_to(&self, device: &Device) -> Result<DeviceHyb<V>, DeviceError> {
+        Ok(DeviceHyb { ell: device.upload(self.ell())?, coo: device.upload(self.coo())? })
+    }
+}
+
+impl<V: Value> DeviceHyb<V> {
+    /// Rows.
+    pub fn rows(&self) -> usize {
+        self.ell.rows()
+    }
+
+    /// Columns.
+    pub fn cols(&self) -> usize {
+        self.ell.cols()
+    }
+
+    /// Stored entries, without padding.
+    pub fn nnz(&self) -> usize {
+        self.ell.nnz() + self.coo.nnz()
+    }
+
+    /// The device whose memory it is in.
+    pub fn device(&self) -> &Device {
+        self.ell.device()
+    }
+
+    /// Copies the matrix to the host.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost or the host has no memory.
+    pub fn download(&self) -> Result<Hyb<V>, DeviceError> {
+        Ok(Hyb::from_valid(self.ell.download()?, self.coo.download()?))
+    }
+
+    /// y = `alpha`·A·`x` + `beta`·y: the ELL part, then the COO part added (Bell and Garland, SC 2009). Ordered on the
+    /// device's stream; the call does not wait for it. Bitwise the same from run to run. With `beta` zero, y is
+    /// overwritten, whatever it held. `alpha` multiplies the parts of a row, not their sum.
+    ///
+    /// # Errors
+    ///
+    /// As for [`DeviceCoo::spmv`].
+    pub fn spmv<'f>(
+        &self,
+        alpha: impl Into<Factor<'f, V>>,
+        x: &DeviceSlice<V>,
+        beta: impl Into<Factor<'f, V>>,
+        y: &mut DeviceSlice<V>,
+    ) -> Result<(), OpError> {
+        with_numbers(self.device(), (alpha, beta), y, |alpha, beta, y| {
+            self.coo.check(x, y)?;
+            self.ell.spmv(alpha, x, beta, y)?;
+            self.coo.spmv(alpha, x, V::ONE, y)
+        })
+    }
+}

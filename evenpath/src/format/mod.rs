@@ -1,0 +1,24 @@
+//! Formats of matrices in a device's memory, and conversions between them.
+
+pub(crate) mod canonical;
+mod coo;
+pub(crate) mod csr;
+mod csr_parts;
+pub(crate) mod dense;
+mod ell;
+pub(crate) mod filled_rows;
+mod hyb;
+pub(crate) mod path_tiles;
+pub(crate) mod row_order;
+mod sliced_ell;
+mod sort_rows;
+pub(crate) mod transpose;
+pub(crate) mod values;
+
+pub use coo::DeviceCoo;
+pub use csr::DeviceCsr;
+pub use dense::{DeviceDense, InvalidDense, Layout};
+pub use ell::{DeviceEll, DeviceEllR, EllOptions, EllR, XLoads};
+pub use hyb::DeviceHyb;
+pub use row_order::DeviceRowOrder;
+pub use sliced_ell::DeviceSlicedEll;

@@ -1,0 +1,47 @@
+//! Tiles of the merge of row ends and nonzeros.
+
+use evenpath_kernels::spmv::MergePartition;
+use evenpath_simt::kernel::Kernel;
+
+use crate::device::{DeviceError, DeviceVec, Launch, Launcher};
+use crate::format::DeviceCsr;
+use crate::{Offset, Value};
+
+/// A matrix, cut into equal parts of row ends and nonzeros together.
+#[derive(Debug)]
+pub(crate) struct PathTiles {
+    /// Tiles.
+    pub(crate) count: u32,
+    /// First row of each tile, and the number of rows; `count` + 1.
+    pub(crate) rows: DeviceVec<u32>,
+}
+
+impl PathTiles {
+    /// Cuts a matrix on a device with kernels into tiles of a kernel.
+    pub(crate) fn find<V: Value, O: Offset, K: Kernel>(
+        matrix: &DeviceCsr<V, O>,
+        launcher: Launcher<K>,
+    ) -> Result<(Self, Launch<K>), DeviceError> {
+        let device = matrix.device();
+        let tile_items = launcher.info().tile_items() as u32;
+        let tiles = launcher.items(matrix.rows() + matrix.nnz())?;
+        let count = tiles.grid();
+        let launch = device.kernel().threads(count as usize + 1)?;
+        let mut tile_rows = device.uninitialized(count as usize + 1)?;
+        let partition = MergePartition {
+            pattern: matrix.pattern().view(),
+            tile_rows: tile_rows.as_global_mut(),
+            tiles: count,
+            tile_items,
+        };
+        // SAFETY: the views are of the matrix's row offsets, `rows` + 1 long, and of `tile_rows`, `count` + 1 long, and
+        // buffers are freed in the stream's order.
+        unsafe { launch.launch(partition) }?;
+        Ok((Self { count, rows: tile_rows }, tiles))
+    }
+
+    /// Bytes of device memory that they take.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.rows.bytes()
+    }
+}

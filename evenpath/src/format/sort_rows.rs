@@ -1,0 +1,49 @@
+//! Rows of a matrix sorted by column, on its device.
+
+use std::sync::Arc;
+
+use super::DeviceCsr;
+use super::transpose::by_column;
+use crate::format::csr::Pattern;
+use crate::operand::OpError;
+use crate::sequence::radix_sort::Pairs;
+use crate::sequence::sort::sort_valid_pairs;
+use crate::{Offset, Value};
+
+impl<V: Value, O: Offset> DeviceCsr<V, O> {
+    /// The matrix with every row sorted by column, in memory of its own: later changes of this matrix's values do not
+    /// reach it. Entries of the same row and column keep their order; if there are none, the result is canonical, as sums
+    /// and products of sparse matrices need it. [`Csr::sort_rows`](crate::Csr::sort_rows) does the same on the host.
+    ///
+    /// Rows are sorted by as many bits as columns have, as by
+    /// [`sort_pairs_by_offsets`](crate::sort::sort_pairs_by_offsets), and with its temporary memory. Waits for the device.
+    ///
+    /// ```
+    /// use evenpath::{Csr, Device};
+    ///
+    /// let a: Csr<f64> = Csr::try_new(2, 3, vec![0, 2, 4], vec![2, 0, 1, 0], vec![1.0, 2.0, 3.0, 4.0])?;
+    /// let a = Device::best()?.upload(&a)?;
+    /// assert!(a.add(1.0, &a, 1.0).is_err()); // not canonical
+    /// let sorted = a.sort_rows()?;
+    /// assert_eq!(sorted.download()?.column_indices(), [0, 2, 0, 1]);
+    /// assert_eq!(sorted.download()?.values(), [2.0, 1.0, 4.0, 3.0]);
+    /// assert_eq!(sorted.add(1.0, &sorted, 1.0)?.nnz(), 4);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If there are 2³² nonzeros or more, this thread captures a graph, there is no memory, or the device was lost.
+    pub fn sort_rows(&self) -> Result<Self, OpError> {
+        self.device().refuse_in_graph("the rows of a matrix are sorted")?;
+        let (pattern, values) = (self.pattern(), self.values());
+        if pattern.canonical.get().is_some() {
+            return Ok(Self::from_valid(Arc::clone(pattern), values.copied()?));
+        }
+        let Pattern { rows, cols, row_offsets, column_indices, .. } = &**pattern;
+        let entries = Pairs { keys: column_indices, values: &*values };
+        let (column_indices, values) = sort_valid_pairs(row_offsets, entries, by_column(*cols))?;
+        let pattern = Pattern::new(*rows, *cols, row_offsets.copied()?, column_indices);
+        Ok(Self::from_valid(pattern, values))
+    }
+}

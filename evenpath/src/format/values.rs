@@ -1,0 +1,141 @@
+//! The values of a CSR matrix, which its clones share, and of which plans may keep copies in another order.
+
+use std::ops::Deref;
+use std::sync::{Arc, Weak};
+
+use parking_lot::{Mutex, RwLock, RwLockReadGuard};
+
+use crate::Storage;
+use crate::device::{DeviceError, DeviceKind, DeviceSlice, DeviceVec};
+use crate::operand::OpError;
+
+/// The values of a matrix. They change in place, so that graphs that read them read the new ones.
+///
+/// On devices with kernels, an operation holds the lock for reading while it is launched, so all of its launches read the same
+/// values: what the device does is ordered as it is asked. On the CPU an operation keeps the vector instead, and values that change
+/// meanwhile go to another one: there, operations take long, and graphs have no addresses.
+pub(crate) struct Values<V: Storage> {
+    current: RwLock<Current<V>>,
+    /// Locked after `current`.
+    copies: Mutex<Vec<Weak<dyn ValueCopy<V>>>>,
+}
+
+pub(crate) struct Current<V: Storage> {
+    vector: Arc<DeviceVec<V>>,
+    version: u64,
+}
+
+/// What a plan keeps of the values.
+pub(crate) trait ValueCopy<V: Storage>: Send + Sync {
+    /// Copies the values again, in place.
+    fn refresh(&self, values: &DeviceVec<V>, version: u64) -> Result<(), OpError>;
+}
+
+/// The values as they are for as long as this exists.
+pub(crate) enum ValuesNow<'m, V: Storage> {
+    Kept(Arc<DeviceVec<V>>, u64),
+    Locked(RwLockReadGuard<'m, Current<V>>),
+}
+
+/// Which values a copy has.
+#[derive(Clone, Copy)]
+pub(crate) struct CopyState {
+    version: u64,
+    /// Whether a graph writes to the values that does not know of the copy.
+    is_behind: bool,
+}
+
+impl<V: Storage> Values<V> {
+    pub(crate) fn new(vector: DeviceVec<V>) -> Self {
+        let current = RwLock::new(Current { vector: Arc::new(vector), version: 0 });
+        Self { current, copies: Mutex::default() }
+    }
+
+    /// The values as they are now.
+    pub(crate) fn now(&self) -> ValuesNow<'_, V> {
+        // An operation may take the values of one matrix twice, for both of its operands.
+        let current = self.current.read_recursive();
+        match current.vector.device().kind() {
+            DeviceKind::Cpu => ValuesNow::Kept(Arc::clone(&current.vector), current.version),
+            DeviceKind::Simulated | DeviceKind::Cuda(_) => ValuesNow::Locked(current),
+        }
+    }
+
+    /// Has `write` write all of the values anew, and the copies follow. In a graph that is captured, both happen when it is launched.
+    ///
+    /// # Errors
+    ///
+    /// Those of `write`, which then has written nothing; and if a copy could not follow, which its next use then makes up for.
+    pub(crate) fn write(
+        &self,
+        write: impl FnOnce(&mut DeviceSlice<V>) -> Result<(), DeviceError>,
+    ) -> Result<(), OpError> {
+        let mut current = self.current.write();
+        let Current { vector, version } = &mut *current;
+        if let Some(vector) = Arc::get_mut(vector) {
+            write(vector)?;
+        } else {
+            let mut other = vector.device().uninitialized(vector.len())?;
+            write(&mut other)?;
+            *vector = Arc::new(other);
+        }
+        if !vector.device().is_recording() {
+            *version += 1;
+        }
+        let mut copies = self.copies.lock();
+        copies.retain(|copy| copy.strong_count() > 0);
+        copies.iter().filter_map(Weak::upgrade).try_for_each(|copy| copy.refresh(vector, *version))
+    }
+
+    /// Has a copy, which was made of these values, follow them from now on.
+    pub(crate) fn follow(&self, copy: Weak<dyn ValueCopy<V>>) {
+        let mut copies = self.copies.lock();
+        copies.retain(|copy| copy.strong_count() > 0);
+        copies.push(copy);
+    }
+
+    /// The vector, or a copy if another thread uses it.
+    pub(crate) fn into_vector(self) -> Result<DeviceVec<V>, DeviceError> {
+        Arc::try_unwrap(self.current.into_inner().vector).or_else(|shared| shared.copied())
+    }
+}
+
+impl<V: Storage> ValuesNow<'_, V> {
+    /// The state of a copy that is made of the values now. A graph that was captured before and writes to them will not write to it.
+    pub(crate) fn copy_state(&self) -> CopyState {
+        CopyState { version: self.version(), is_behind: self.is_in_graph() }
+    }
+
+    /// Counts how often the values were written.
+    pub(crate) fn version(&self) -> u64 {
+        match self {
+            Self::Kept(_, version) => *version,
+            Self::Locked(current) => current.version,
+        }
+    }
+}
+
+impl<V: Storage> Deref for ValuesNow<'_, V> {
+    type Target = DeviceVec<V>;
+
+    fn deref(&self) -> &DeviceVec<V> {
+        match self {
+            Self::Kept(vector, _) => vector,
+            Self::Locked(current) => &current.vector,
+        }
+    }
+}
+
+impl CopyState {
+    /// Whether the copy must be made again before it is used for the values.
+    pub(crate) fn is_stale(self, version: u64) -> bool {
+        self.is_behind || self.version != version
+    }
+
+    /// Notes that the copy was made again, unless this thread captures a graph, which has not run.
+    pub(crate) fn refreshed<V: Storage>(&mut self, values: &DeviceSlice<V>, version: u64) {
+        if !values.device().is_recording() {
+            self.version = version;
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Operations on vectors and sorted sequences in a device's memory.
+
+pub mod merge;
+pub(crate) mod positions;
+pub(crate) mod radix_sort;
+pub mod reduce;
+pub(crate) mod row_marks;
+pub mod scan;
+mod segmented_radix_sort;
+pub mod sets;
+pub mod sort;
+pub mod vector;

@@ -1,0 +1,36 @@
+//! What divides elements into segments.
+
+use evenpath_simt::{Aligned16, GlobalMut};
+
+use super::{Element, Operator, sealed};
+use crate::device::DeviceSlice;
+use crate::operand::OpError;
+use crate::operand::aligned::Aligned;
+
+/// How elements are divided into segments: not at all ([`Whole`](super::Whole)), by marks ([`Marked`](super::Marked)), or by row offsets ([`Rows`](super::Rows)).
+/// Sealed.
+pub trait Segments<T: Element>: sealed::SealedSegments {
+    /// Checks what divides `values`.
+    #[doc(hidden)]
+    fn check(&self, values: &DeviceSlice<T>) -> Result<(), OpError>;
+
+    /// Scans on the CPU; `result` is as long as `values`.
+    #[doc(hidden)]
+    fn scan_on_cpu(&self, values: &[T], operator: Operator, exclusive: bool, result: &mut [T]);
+
+    /// Scans on a device with kernels; `result` is as long as `values` and on the same device.
+    #[doc(hidden)]
+    fn launch(
+        &self,
+        values: &Aligned<'_, T>,
+        operator: Operator,
+        exclusive: bool,
+        result: GlobalMut<T, Aligned16>,
+    ) -> Result<(), OpError>;
+
+    /// Whether there is one segment.
+    #[doc(hidden)]
+    fn are_whole(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,344 @@
+//! Dense vectors: what iterative methods take beside products with matrices.
+//!
+//! ```
+//! use evenpath::{Device, vector};
+//!
+//! let device = Device::best()?;
+//! let x = device.upload(&[1.0, 2.0, 3.0])?;
+//! let mut y = device.upload(&[1.0, 1.0, 1.0])?;
+//! vector::axpby(2.0, &x, -1.0, &mut y)?;
+//! assert_eq!(y.download()?, [1.0, 3.0, 5.0]);
+//! assert_eq!(vector::dot(&x, &y)?, 22.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use evenpath_kernels::norm::{FinishNorm, Norm, SUMS};
+use evenpath_kernels::update::Update;
+use evenpath_kernels::vector::{
+    AddAt, Axpby, DivideElements, Dot, FinishDot, Gather, GatherIndices, Iota, MultiplyElements, Scale,
+};
+
+use evenpath_simt::kernel::Kernel;
+use evenpath_simt::{Global, GlobalMut};
+
+pub use super::positions::Positions;
+use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, instance};
+use crate::operand::check::check_vector;
+use crate::operand::factor::factors;
+use crate::operand::{Factor, OpError};
+use crate::{Value, cpu};
+
+/// y = `alpha`·`x` + `beta`·y. Where `beta` is zero, y is overwritten whatever it held. Ordered on the device's stream; the
+/// call does not wait for it.
+///
+/// # Errors
+///
+/// If the vectors differ in length, a factor is not one element, or any of them is on another device; then nothing is written. If the
+/// device was lost.
+pub fn axpby<'f, V: Value>(
+    alpha: impl Into<Factor<'f, V>>,
+    x: &DeviceSlice<V>,
+    beta: impl Into<Factor<'f, V>>,
+    y: &mut DeviceSlice<V>,
+) -> Result<(), OpError> {
+    check_vector(x.device(), ("y", y), x.len())?;
+    let (alpha, beta) = factors(x.device(), alpha, beta)?;
+    if let (Some(alpha), Some(x), Some(beta), Some(y)) =
+        (alpha.known(), x.host_slice(), beta.known(), y.host_slice_mut())
+    {
+        cpu::axpby(alpha, x, beta, y);
+        return Ok(());
+    }
+    let launch = x.device().kernel().threads(x.len())?;
+    let kernel = Axpby {
+        x: x.as_global(),
+        y: y.as_global_mut(),
+        alpha: alpha.view(),
+        beta: beta.view(),
+        len: x.len() as u64,
+    };
+    // SAFETY: the views are of vectors of `len` elements on this device, and factors of one; buffers are freed in the
+    // stream's order.
+    unsafe { launch.launch(kernel) }?;
+    Ok(())
+}
+
+/// z = x ∘ y, the product of each two elements. Ordered on the device's stream; the call does not wait for it.
+///
+/// # Errors
+///
+/// If the vectors differ in length or are on several devices; then nothing is written. If the device was lost.
+pub fn multiply_elements<V: Value>(
+    x: &DeviceSlice<V>,
+    y: &DeviceSlice<V>,
+    z: &mut DeviceSlice<V>,
+) -> Result<(), OpError> {
+    elementwise((x, y, z), cpu::multiply_elements, |x, y, z, len| MultiplyElements { x, y, z, len })
+}
+
+/// z = x / y, the quotient of each two elements; infinite or NaN where y is zero. Ordered on the device's stream; the
+/// call does not wait for it.
+///
+/// # Errors
+///
+/// If the vectors differ in length or are on several devices; then nothing is written. If the device was lost.
+pub fn divide_elements<V: Value>(
+    x: &DeviceSlice<V>,
+    y: &DeviceSlice<V>,
+    z: &mut DeviceSlice<V>,
+) -> Result<(), OpError> {
+    elementwise((x, y, z), cpu::divide_elements, |x, y, z, len| DivideElements { x, y, z, len })
+}
+
+/// Has each element of z be made of those of x and y: on the CPU by `on_cpu`, else by what `kernel` makes, one thread per element.
+fn elementwise<V: Value, K: Kernel>(
+    (x, y, z): (&DeviceSlice<V>, &DeviceSlice<V>, &mut DeviceSlice<V>),
+    on_cpu: impl FnOnce(&[V], &[V], &mut [V]),
+    kernel: impl FnOnce(Global<V>, Global<V>, GlobalMut<V>, u64) -> K,
+) -> Result<(), OpError> {
+    check_vector(x.device(), ("y", y), x.len())?;
+    check_vector(x.device(), ("z", z), x.len())?;
+    if let (Some(x), Some(y), Some(z)) = (x.host_slice(), y.host_slice(), z.host_slice_mut()) {
+        on_cpu(x, y, z);
+        return Ok(());
+    }
+    let launch = x.device().kernel().threads(x.len())?;
+    let kernel = kernel(x.as_global(), y.as_global(), z.as_global_mut(), x.len() as u64);
+    // SAFETY: the views are of vectors of `len` elements on this device; buffers are freed in the stream's order.
+    unsafe { launch.launch(kernel) }?;
+    Ok(())
+}
+
+/// Blocks of an inner product or a norm, at most: the same on every GPU, because which elements a block adds up decides how the sum
+/// is rounded.
+const REDUCE_BLOCKS: usize = 1024;
+
+/// xᵀy, the inner product; zero of empty vectors. Waits for the device. Bitwise the same from run to run.
+///
+/// # Errors
+///
+/// If the vectors differ in length or are on two devices, or the device was lost.
+pub fn dot<V: Value>(x: &DeviceSlice<V>, y: &DeviceSlice<V>) -> Result<V, OpError> {
+    x.device().refuse_in_graph("`vector::dot` gives its result to the host; `vector::dot_into` does not")?;
+    let mut result = x.device().uninitialized(1)?;
+    dot_into(x, y, &mut result)?;
+    Ok(result.get(0)?)
+}
+
+/// [`dot`] with its result in the one element of `result`, for operations that take it as a [`Factor`]: the same to the last bit.
+/// Ordered on the device's stream; the call does not wait for it.
+///
+/// # Errors
+///
+/// If the vectors differ in length, `result` is not one element, or any of them is on another device; then nothing is written. If there
+/// is no memory for 1024 elements, or the device was lost.
+pub fn dot_into<V: Value>(
+    x: &DeviceSlice<V>,
+    y: &DeviceSlice<V>,
+    result: &mut DeviceSlice<V>,
+) -> Result<(), OpError> {
+    let (device, len) = (x.device(), x.len());
+    check_vector(device, ("y", y), len)?;
+    check_vector(device, ("result", result), 1)?;
+    if let (Some(x), Some(y), Some([result])) = (x.host_slice(), y.host_slice(), result.host_slice_mut()) {
+        *result = cpu::dot(x, y);
+        return Ok(());
+    }
+    let blocks = len.div_ceil(instance::<Dot<V>>().tile_items()).min(REDUCE_BLOCKS);
+    let (launch, finish_launch) = (device.kernel().blocks(blocks)?, device.kernel().blocks(1)?);
+    let mut sums = device.uninitialized(blocks)?;
+    let kernel = Dot { x: x.as_global(), y: y.as_global(), sums: sums.as_global_mut(), len: len as u64 };
+    let finish = FinishDot { sums: sums.as_global(), count: blocks as u32, result: result.as_global_mut() };
+    // SAFETY: the views are of vectors of `len` elements, of one sum per block, of which there are no more than one block takes, and of
+    // one element, on this device; buffers are freed in the stream's order.
+    unsafe {
+        launch.launch(kernel)?;
+        finish_launch.launch(finish)?;
+    }
+    Ok(())
+}
+
+/// √(xᵀx), the Euclidean norm; zero of an empty vector. Waits for the device. Bitwise the same from run to run.
+///
+/// The squares neither overflow nor underflow: the result is precise wherever it is in the range of `V`. With an infinite element it is
+/// infinite, with a NaN it is NaN.
+///
+/// # Errors
+///
+/// If the device was lost.
+pub fn norm2<V: Value>(x: &DeviceSlice<V>) -> Result<V, OpError> {
+    x.device()
+        .refuse_in_graph("`vector::norm2` gives its result to the host; `vector::norm2_into` does not")?;
+    let mut result = x.device().uninitialized(1)?;
+    norm2_into(x, &mut result)?;
+    Ok(result.get(0)?)
+}
+
+/// [`norm2`] with its result in the one element of `result`: the same to the last bit. Ordered on the device's stream; the call does not
+/// wait for it.
+///
+/// # Errors
+///
+/// If `result` is not one element, or on another device; then nothing is written. If there is no memory for 3072 elements, or the device
+/// was lost.
+pub fn norm2_into<V: Value>(x: &DeviceSlice<V>, result: &mut DeviceSlice<V>) -> Result<(), OpError> {
+    let (device, len) = (x.device(), x.len());
+    check_vector(device, ("result", result), 1)?;
+    if let (Some(x), Some([result])) = (x.host_slice(), result.host_slice_mut()) {
+        *result = cpu::norm2(x);
+        return Ok(());
+    }
+    let blocks = len.div_ceil(instance::<Norm<V>>().tile_items()).min(REDUCE_BLOCKS);
+    let (launch, finish_launch) = (device.kernel().blocks(blocks)?, device.kernel().blocks(1)?);
+    let mut sums = device.uninitialized(SUMS * blocks)?;
+    let kernel = Norm { x: x.as_global(), sums: sums.as_global_mut(), len: len as u64 };
+    let finish = FinishNorm { sums: sums.as_global(), count: blocks as u32, result: result.as_global_mut() };
+    // SAFETY: the views are of a vector of `len` elements, of three sums per block, of which there are no more than one block takes, and
+    // of one element, on this device; buffers are freed in the stream's order.
+    unsafe {
+        launch.launch(kernel)?;
+        finish_launch.launch(finish)?;
+    }
+    Ok(())
+}
+
+/// Calls `product` for y = `alpha`·(…) + `beta`·y, with numbers for both. If one is known to the device alone, the product is computed
+/// by itself and added by [`axpby`].
+///
+/// # Errors
+///
+/// As for [`factors`], those of `product`, and if there is no memory for another y. Nothing is written before `product` is.
+pub(crate) fn with_numbers<'a, 'b, V: Value>(
+    device: &Device,
+    (alpha, beta): (impl Into<Factor<'a, V>>, impl Into<Factor<'b, V>>),
+    y: &mut DeviceSlice<V>,
+    product: impl FnOnce(V, V, &mut DeviceSlice<V>) -> Result<(), OpError>,
+) -> Result<(), OpError> {
+    let (alpha, beta) = factors(device, alpha, beta)?;
+    if let (Some(alpha), Some(beta)) = (alpha.known(), beta.known()) {
+        return product(alpha, beta, y);
+    }
+    device.check_same(y.device())?;
+    let mut only_product = device.uninitialized(y.len())?;
+    product(V::ONE, V::ZERO, &mut only_product)?;
+    axpby(alpha, &only_product, beta, y)
+}
+
+/// y = α·(…) + βy as kernels take it.
+pub(crate) fn update<V: Value>(alpha: V, beta: V, y: &mut DeviceSlice<V>) -> Update<V> {
+    Update { y: y.as_global_mut(), alpha, beta }
+}
+
+/// y = `beta`·y, zero where `beta` is, whatever y held. There are fewer than 2³² elements, as of every matrix's vectors.
+pub(crate) fn scale<V: Value>(beta: V, y: &mut DeviceSlice<V>) -> Result<(), DeviceError> {
+    if beta == V::ZERO {
+        return y.set_zero();
+    }
+    if beta == V::ONE {
+        return Ok(());
+    }
+    if let Some(y) = y.host_slice_mut() {
+        cpu::scale(beta, y);
+        return Ok(());
+    }
+    let launch = y.device().kernel().threads(y.len())?;
+    let kernel = Scale { y: y.as_global_mut(), len: y.len() as u32, beta };
+    // SAFETY: the view is of y, of this device, and buffers are freed in the stream's order.
+    unsafe { launch.launch(kernel) }
+}
+
+/// Adds to the elements of y at the first of `positions`, of which the one element of `count` says how many, the
+/// `addends`. Not on the CPU.
+///
+/// # Safety
+///
+/// So many positions are below y's length and distinct; `count` is not above the lengths of `positions` and `addends`,
+/// and all are on one device.
+pub(crate) unsafe fn add_at<V: Value>(
+    positions: &DeviceSlice<u32>,
+    addends: &DeviceSlice<V>,
+    count: &DeviceSlice<u64>,
+    y: &mut DeviceSlice<V>,
+) -> Result<(), DeviceError> {
+    // There are no more distinct positions than elements.
+    let launch = y.device().kernel().threads(positions.len().min(y.len()))?;
+    let kernel = AddAt {
+        positions: positions.as_global(),
+        addends: addends.as_global(),
+        count: count.as_global(),
+        y: y.as_global_mut(),
+    };
+    // SAFETY: the caller's; buffers are freed in the stream's order.
+    unsafe { launch.launch(kernel) }
+}
+
+/// The elements of `source` at the given positions, of which there are fewer than 2³². Not on the CPU.
+///
+/// # Safety
+///
+/// The positions are below the source's length, and both are on one device.
+pub(crate) unsafe fn gather<V: Value>(
+    source: &DeviceSlice<V>,
+    positions: &DeviceSlice<u32>,
+) -> Result<DeviceVec<V>, DeviceError> {
+    let mut result = source.device().uninitialized(positions.len())?;
+    // SAFETY: the caller's; there is an element for each position.
+    unsafe { gather_into(source, positions, &mut result) }?;
+    Ok(result)
+}
+
+/// [`gather`] into a vector that is there.
+///
+/// # Safety
+///
+/// As for [`gather`]; the result has as many elements as there are positions, and is on their device.
+pub(crate) unsafe fn gather_into<V: Value>(
+    source: &DeviceSlice<V>,
+    positions: &DeviceSlice<u32>,
+    result: &mut DeviceSlice<V>,
+) -> Result<(), DeviceError> {
+    let len = positions.len();
+    let launch = source.device().kernel().threads(len)?;
+    let kernel = Gather {
+        source: source.as_global(),
+        positions: positions.as_global(),
+        update: update(V::ONE, V::ZERO, result),
+        len: len as u32,
+    };
+    // SAFETY: the caller's; buffers are freed in the stream's order.
+    unsafe { launch.launch(kernel) }
+}
+
+/// [`gather`] of indices.
+///
+/// # Safety
+///
+/// As for [`gather`].
+pub(crate) unsafe fn gather_indices(
+    source: &DeviceSlice<u32>,
+    positions: &DeviceSlice<u32>,
+) -> Result<DeviceVec<u32>, DeviceError> {
+    let device = source.device();
+    let len = positions.len();
+    let launch = device.kernel().threads(len)?;
+    let mut result = device.uninitialized(len)?;
+    let kernel = GatherIndices {
+        source: source.as_global(),
+        positions: positions.as_global(),
+        result: result.as_global_mut(),
+        len: len as u32,
+    };
+    // SAFETY: the caller's; the result has `len` elements, and buffers are freed in the stream's order.
+    unsafe { launch.launch(kernel) }?;
+    Ok(result)
+}
+
+/// 0, 1, 2, … `len` − 1. Not on the CPU.
+pub(crate) fn iota(device: &Device, len: u32) -> Result<DeviceVec<u32>, DeviceError> {
+    let launch = device.kernel().threads(len as usize)?;
+    let mut vector = device.uninitialized(len as usize)?;
+    let kernel = Iota { vector: vector.as_global_mut(), len };
+    // SAFETY: the vector has `len` elements, and buffers are freed in the stream's order.
+    unsafe { launch.launch(kernel) }?;
+    Ok(vector)
+}
