@@ -36,6 +36,9 @@ const ERROR: &str = "error";
 /// The two machines behind the interface that kernels are written against; they take its types.
 const MACHINES: [&str; 2] = ["gpu", "host"];
 
+/// The sources of each crate.
+const CRATES: [&str; 5] = ["src", "../simt/src", "../kernels/src", "../distributed/src", "../bench/src"];
+
 fn uses_of(folder: &str) -> Uses {
     Uses::of_crate(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder))
 }
@@ -107,10 +110,37 @@ fn each_layer_uses_only_those_below() {
 
 #[test]
 fn no_modules_of_a_folder_use_each_other() {
-    for folder in ["src", "../simt/src"] {
+    for folder in CRATES {
         let found = circles(&uses_of(folder));
         assert!(found.is_empty(), "there are circles of modules in {folder}:\n{}", lines(&found));
     }
+}
+
+/// What a `mod.rs` defined, its children would import from above.
+#[test]
+fn folders_declare_and_re_export_and_no_more() {
+    let mut open: Vec<_> =
+        CRATES.iter().map(|folder| Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).collect();
+    let (mut read, mut found) = (0, Vec::new());
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            let entries = std::fs::read_dir(&path).expect("a folder");
+            open.extend(entries.map(|entry| entry.expect("an entry").path()));
+        } else if path.ends_with("mod.rs") {
+            read += 1;
+            let file = syn::parse_file(&std::fs::read_to_string(&path).expect("a source file"));
+            let is_declaration = |item: &syn::Item| match item {
+                syn::Item::Mod(module) => module.content.is_none(),
+                syn::Item::Use(_) => true,
+                _ => false,
+            };
+            if !file.expect("a source file").items.iter().all(is_declaration) {
+                found.push(path);
+            }
+        }
+    }
+    assert!(read > 40, "{read} folders: the sources were not read");
+    assert!(found.is_empty(), "these files define items: {found:#?}");
 }
 
 #[test]
