@@ -1,6 +1,6 @@
 //! Sums of COO matrices, by way of CSR: row offsets are found by search, columns and values are copied.
 
-use super::countable;
+use super::operands::countable;
 use crate::device::DeviceKind;
 use crate::format::csr::Pattern;
 use crate::format::{DeviceCoo, DeviceCsr, transpose};

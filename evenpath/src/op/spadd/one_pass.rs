@@ -2,7 +2,7 @@
 
 use evenpath_kernels::spadd::{OnePass, Output, one_pass_state_words, path_items};
 
-use super::{Factors, Operands, countable};
+use super::operands::{Factors, Operands, countable};
 use crate::device::{DeviceKind, Kernels};
 use crate::format::DeviceCsr;
 use crate::format::csr::Pattern;

@@ -5,7 +5,7 @@ use evenpath_kernels::spadd::{
     state_words,
 };
 
-use super::{Factors, Operands};
+use super::operands::{Factors, Operands};
 use crate::device::{DeviceVec, Kernels};
 use crate::format::canonical::{conclude, count_descents};
 use crate::format::csr::Pattern;

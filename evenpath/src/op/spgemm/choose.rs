@@ -4,12 +4,13 @@ use evenpath_kernels::spgemm::Class;
 
 use super::base::{Operands, Workspace};
 use super::cpu::OnCpu;
+use super::method::SpgemmMethod;
+use super::row_tiles;
 use super::row_wise::{self, RowWise};
 use super::strategy::Strategy;
 use super::symbolic::{self, Analysis, Rows};
 use super::two_level_sort::global_sort::{self, GlobalSort};
 use super::two_level_sort::{self, TwoLevelSort};
-use super::{SpgemmMethod, row_tiles};
 use crate::device::DeviceKind;
 use crate::operand::OpError;
 use crate::{Offset, Value};

@@ -1,9 +1,9 @@
 //! Products on the CPU.
 
-use super::SpgemmMethod;
 use super::base::{
     Arrays, Operands, Product, Workspace, convert_offsets, countable, result_arrays, result_required,
 };
+use super::method::SpgemmMethod;
 use super::strategy::{Found, Info, Strategy};
 use crate::cpu::{SpgemmArrays, in_pool};
 use crate::device::{DeviceKind, DeviceVec};

@@ -1,6 +1,7 @@
 use std::fmt;
 
-use super::{SpgemmMethod, SpgemmOptions};
+use super::method::SpgemmMethod;
+use super::options::SpgemmOptions;
 
 /// What a [`SpgemmPlan`](super::SpgemmPlan) knows and costs.
 ///

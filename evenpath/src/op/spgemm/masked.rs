@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::SpgemmOptions;
 use super::base::{Operands, Workspace, convert_offsets};
+use super::options::SpgemmOptions;
 use super::row_wise::{self, Target};
 use super::symbolic::{self, Rows};
 use crate::cpu::in_pool;

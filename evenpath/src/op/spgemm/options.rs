@@ -1,4 +1,4 @@
-use super::SpgemmMethod;
+use super::method::SpgemmMethod;
 
 /// How sparse matrices are multiplied.
 ///

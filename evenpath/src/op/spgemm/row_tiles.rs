@@ -6,8 +6,8 @@ use evenpath_kernels::spgemm::row_tiles::{
 };
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
-use super::SpgemmMethod;
 use super::base::{Arrays, Operands, Product, Workspace, result_arrays, result_required};
+use super::method::SpgemmMethod;
 use super::symbolic::lanes_log2;
 use crate::device::{Device, DeviceKind, DeviceVec, Kernels};
 use crate::operand::OpError;

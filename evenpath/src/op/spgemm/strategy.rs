@@ -1,7 +1,7 @@
 //! What a plan asks of each way to multiply.
 
-use super::SpgemmMethod;
 use super::base::{Arrays, Product, Workspace};
+use super::method::SpgemmMethod;
 use crate::device::DeviceVec;
 use crate::format::csr::Pattern;
 use crate::operand::OpError;

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use super::SpmmOptions;
+use super::options::SpmmOptions;
 use crate::format::Layout;
 
 /// What a plan of SpMM chose, and what it costs.

@@ -3,9 +3,11 @@ use std::sync::{Mutex, PoisonError};
 
 use evenpath_kernels::spmm::{DenseUpdate, DenseView, SpmmRows, SpmmTranspose, TRANSPOSE_TILE};
 
+use super::info::SpmmPlanInfo;
 use super::long_rows::LongRows;
+use super::options::SpmmOptions;
+use super::product::Product;
 use super::shape::{Moves, Rows, group, is_busy, most_lanes_log2, reads_columns, room};
-use super::{Product, SpmmOptions, SpmmPlanInfo};
 use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, MAX_GRID};
 use crate::format::{DeviceCsr, DeviceDense, Layout};
 use crate::operand::OpError;

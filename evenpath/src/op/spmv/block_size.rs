@@ -1,6 +1,6 @@
 use evenpath_simt::kernel::Kernel;
 
-use super::SpmvMethod;
+use super::method::SpmvMethod;
 use crate::device::{Device, Launcher};
 use crate::operand::{OpError, block_size};
 

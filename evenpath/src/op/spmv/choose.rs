@@ -1,9 +1,9 @@
 //! Which methods suit a matrix: from what is measured of it and of its device, and from nothing else.
 
-use super::SpmvMethod;
 use super::cost::estimate;
 use super::features::Features;
 use super::lengths::{Lengths, Long};
+use super::method::SpmvMethod;
 use super::thresholds::{NARROW_HUNDREDTHS, ROW_BLOCK_MEAN, WINDOW_MEAN_OF_NEIGHBORS};
 use super::windows::Found;
 

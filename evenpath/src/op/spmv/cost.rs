@@ -4,11 +4,11 @@
 //! sectors of x, and lanes that wait for longer rows) and what one thread does one behind the other (the *chain*, mostly of the
 //! longest row). The two are put together as sides of a right triangle: the larger counts, and a little of the smaller.
 
-use super::SpmvMethod;
 use super::costs::{BINNED, BLOCK, FLAT, LANES, MERGE_PATH, ROW_BLOCKS, ROW_TILES, Terms};
 use super::features::Features;
 use super::gathers::Gathers;
 use super::lengths::Lengths;
+use super::method::SpmvMethod;
 use super::thresholds::BLOCK_THREADS;
 
 /// Nonzeros that a warp of row tiles loads at once, about.

@@ -1,7 +1,9 @@
-use super::{Choice, Product, Schedule, Shape, SpmvMethod};
+use super::method::SpmvMethod;
+use super::schedule::{Choice, Schedule, Shape};
 use crate::cpu::{SpmvCut, SpmvGroups, SpmvTiles};
 use crate::device::DeviceError;
 use crate::format::DeviceCsr;
+use crate::op::product::Product;
 use crate::{Offset, Value};
 
 /// On the CPU.

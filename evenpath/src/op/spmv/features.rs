@@ -2,9 +2,9 @@
 
 use evenpath_simt::ScalarType;
 
-use super::SpmvMethod;
 use super::gathers::Gathers;
 use super::lengths::Lengths;
+use super::method::SpmvMethod;
 use super::thresholds::{
     BLOCK_MEAN, BLOCK_SPREAD, BLOCK_THREADS, CACHE_TENTHS, COPY_MEAN, HOT_NONZEROS, HOT_X_TENTHS,
     SLICED_QUARTERS, SPARE_LANES, SPARE_STEPS, TILE_FILLED, WAVE_THREADS, WINDOW_MEAN, WINDOW_ROWS_F32,

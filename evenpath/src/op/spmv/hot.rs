@@ -10,11 +10,12 @@ use evenpath_kernels::vector::Iota;
 
 use super::cut_rows::CutRows;
 use super::flat::cut_evenly;
+use super::schedule::{Schedule, Shape};
 use super::thresholds::{HOT_NONZEROS, HOT_TENTHS};
-use super::{Product, Schedule, Shape};
 use crate::device::{Device, DeviceError, DeviceVec, Kernels, Launch};
 use crate::format::DeviceCsr;
 use crate::format::filled_rows::FilledRows;
+use crate::op::product::Product;
 use crate::operand::OpError;
 use crate::policy::Tile;
 use crate::sequence::radix_sort::pair_kernels;

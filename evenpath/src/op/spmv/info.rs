@@ -1,6 +1,7 @@
 use std::fmt;
 
-use super::{SpmvMethod, SpmvOptions};
+use super::method::SpmvMethod;
+use super::options::SpmvOptions;
 use crate::policy::Tile;
 
 /// What a plan chose, and what it costs.

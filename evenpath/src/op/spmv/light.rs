@@ -3,9 +3,11 @@ use std::sync::{Mutex, PoisonError};
 use evenpath_kernels::spmv::LightRows;
 
 use super::block_size::with_block_size;
-use super::{Product, Schedule, Shape, SpmvMethod};
+use super::method::SpmvMethod;
+use super::schedule::{Schedule, Shape};
 use crate::device::{DeviceError, DeviceVec, Launch};
 use crate::format::DeviceCsr;
+use crate::op::product::Product;
 use crate::operand::OpError;
 use crate::policy::Tile;
 use crate::{Offset, Value};

@@ -3,10 +3,11 @@ use evenpath_simt::kernel::Kernel;
 
 use super::cut_rows::{Cut, CutRows};
 use super::gathers::Gathers;
-use super::{Product, Schedule, Shape};
+use super::schedule::{Schedule, Shape};
 use crate::device::{DeviceError, Launch};
 use crate::format::DeviceCsr;
 use crate::format::path_tiles::PathTiles;
+use crate::op::product::Product;
 use crate::operand::OpError;
 use crate::policy::{self, Tile};
 use crate::{Offset, Value};

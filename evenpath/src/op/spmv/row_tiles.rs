@@ -3,9 +3,10 @@ use evenpath_simt::kernel::{self, KernelInfo};
 
 use super::gathers::Gathers;
 use super::lengths::Lengths;
-use super::{Product, Schedule, Shape};
+use super::schedule::{Schedule, Shape};
 use crate::device::{DeviceError, Launch};
 use crate::format::DeviceCsr;
+use crate::op::product::Product;
 use crate::operand::OpError;
 use crate::policy::Tile;
 use crate::{Offset, Value};

@@ -1,8 +1,9 @@
 use evenpath_kernels::spmv::{BlockRows, VectorRows};
 
-use super::{Product, Schedule, Shape};
+use super::schedule::{Schedule, Shape};
 use crate::device::{DeviceError, Launch, MAX_GRID};
 use crate::format::DeviceCsr;
+use crate::op::product::Product;
 use crate::policy::Tile;
 use crate::{Offset, Value};
 

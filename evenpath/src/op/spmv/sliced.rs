@@ -10,13 +10,14 @@ use evenpath_simt::GlobalMut;
 use parking_lot::Mutex;
 
 use super::lengths::Lengths;
+use super::schedule::{Schedule, Shape};
 use super::thresholds::SLICED_SLOTS;
-use super::{Product, Schedule, Shape};
 use crate::device::{DeviceError, DeviceSlice, DeviceVec, Kernels, Launch, no_output};
 use crate::format::DeviceCsr;
 use crate::format::csr::Pattern;
 use crate::format::row_order::row_map;
 use crate::format::values::{CopyState, ValueCopy};
+use crate::op::product::Product;
 use crate::operand::OpError;
 use crate::policy::Tile;
 use crate::sequence::scan::{Operator, Scan, sum_kernel};

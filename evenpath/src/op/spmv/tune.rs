@@ -2,7 +2,11 @@
 
 use std::time::Instant;
 
-use super::{Choice, SpmvMethod, SpmvOptions, SpmvPlan, build};
+use super::build;
+use super::method::SpmvMethod;
+use super::options::SpmvOptions;
+use super::plan::SpmvPlan;
+use super::schedule::Choice;
 use crate::device::{DeviceError, DeviceVec};
 use crate::format::DeviceCsr;
 use crate::op::product::Product;

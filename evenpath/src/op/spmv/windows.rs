@@ -2,9 +2,10 @@ use evenpath_kernels::spmv::{self as kernels, AlignedProduct, FindWindows, RowWi
 
 use super::lengths::Lengths;
 use super::row_tiles::{Group, fit};
-use super::{Product, Schedule, Shape};
+use super::schedule::{Schedule, Shape};
 use crate::device::{DeviceError, DeviceVec, Launch};
 use crate::format::DeviceCsr;
+use crate::op::product::Product;
 use crate::operand::OpError;
 use crate::operand::aligned::Aligned;
 use crate::policy::Tile;

@@ -2,11 +2,12 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
-use super::{Bytes, Product, Schedule};
+use super::schedule::{Bytes, Schedule};
 use crate::device::{DeviceError, DeviceVec};
 use crate::format::DeviceCsr;
 use crate::format::transpose::{Transpose, transpose};
 use crate::format::values::{CopyState, ValueCopy};
+use crate::op::product::Product;
 use crate::op::{SpmvOptions, SpmvPlan, SpmvPlanInfo};
 use crate::operand::OpError;
 use crate::{Offset, Value};

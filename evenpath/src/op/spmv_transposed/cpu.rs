@@ -1,5 +1,6 @@
-use super::{Bytes, Product, Schedule};
+use super::schedule::{Bytes, Schedule};
 use crate::format::DeviceCsr;
+use crate::op::product::Product;
 use crate::operand::OpError;
 use crate::{Offset, Value, cpu};
 

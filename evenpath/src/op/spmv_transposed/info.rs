@@ -1,6 +1,7 @@
 use std::fmt;
 
-use super::{SpmvTransposedMethod, SpmvTransposedOptions};
+use super::method::SpmvTransposedMethod;
+use super::options::SpmvTransposedOptions;
 use crate::op::SpmvPlanInfo;
 
 /// What a plan of SpMV with the transpose costs.

@@ -2,11 +2,12 @@ use evenpath_kernels::reduce::ReduceByKey;
 use evenpath_kernels::spmv::{MergePartition, TransposedProducts};
 use evenpath_kernels::vector::AddAt;
 
-use super::{Bytes, Product, Schedule};
+use super::schedule::{Bytes, Schedule};
 use crate::device::{DeviceSlice, DeviceVec, Kernels, Launch};
 use crate::format::DeviceCsr;
 use crate::format::path_tiles::PathTiles;
 use crate::format::transpose::{by_column, check_countable};
+use crate::op::product::Product;
 use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
 use crate::sequence::radix_sort::pair_kernels;

@@ -1,9 +1,10 @@
 use evenpath_kernels::spmv::{AddTransposed, slot_bytes};
 
-use super::{Bytes, Product, Schedule};
+use super::schedule::{Bytes, Schedule};
 use crate::device::Launch;
 use crate::format::DeviceCsr;
 use crate::format::path_tiles::PathTiles;
+use crate::op::product::Product;
 use crate::operand::OpError;
 use crate::sequence::vector;
 use crate::{Offset, Value};

@@ -3,13 +3,14 @@
 use super::plain::Whole;
 use super::segmented::{Mark, Marked, Rows, check_countable};
 use super::segments::Segments;
-use super::{Element, Operator};
 use crate::cpu;
 use crate::device::{DeviceKind, DeviceSlice, DeviceVec};
+use crate::element::Element;
 use crate::keys::Key;
 use crate::operand::OpError;
 use crate::operand::aligned::{Aligned, write_aligned};
 use crate::operand::check::check_vector;
+use crate::operation::Operator;
 use crate::scalar::Offset;
 
 /// A scan: inclusive or exclusive, of all elements or of segments.

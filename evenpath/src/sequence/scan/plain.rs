@@ -4,12 +4,15 @@ use evenpath_kernels::block::tile_prefix::entry_words;
 use evenpath_kernels::scan::Scan;
 use evenpath_simt::{Aligned16, GlobalMut};
 
+use super::launch::{arguments, launch_over, look_back_state, state_bytes};
+use super::sealed;
 use super::segments::Segments;
-use super::{Element, Operator, arguments, launch_over, look_back_state, sealed, state_bytes};
 use crate::cpu;
 use crate::device::{DeviceSlice, Kernels, variant};
+use crate::element::Element;
 use crate::operand::OpError;
 use crate::operand::aligned::Aligned;
+use crate::operation::Operator;
 
 /// One segment: all elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

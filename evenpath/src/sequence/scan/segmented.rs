@@ -5,13 +5,16 @@ use evenpath_kernels::block::tile_prefix::entry_words;
 use evenpath_kernels::scan::{SegmentedScan, SegmentedScanByBits};
 use evenpath_simt::{Aligned16, GlobalMut};
 
+use super::launch::{arguments, launch_over, look_back_state, state_bytes};
+use super::sealed;
 use super::segments::Segments;
-use super::{Element, Operator, arguments, launch_over, look_back_state, sealed, state_bytes};
 use crate::cpu;
 use crate::device::{DeviceSlice, variant};
+use crate::element::Element;
 use crate::operand::OpError;
 use crate::operand::aligned::Aligned;
 use crate::operand::check::check_vector;
+use crate::operation::Operator;
 use crate::scalar::Offset;
 use crate::sequence::row_marks::{RowMarks, check_row_offsets};
 

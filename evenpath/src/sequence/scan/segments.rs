@@ -2,10 +2,12 @@
 
 use evenpath_simt::{Aligned16, GlobalMut};
 
-use super::{Element, Operator, sealed};
+use super::sealed;
 use crate::device::DeviceSlice;
+use crate::element::Element;
 use crate::operand::OpError;
 use crate::operand::aligned::Aligned;
+use crate::operation::Operator;
 
 /// How elements are divided into segments: not at all ([`Whole`](super::Whole)), by marks ([`Marked`](super::Marked)), or by row offsets ([`Rows`](super::Rows)).
 /// Sealed.

@@ -1,77 +1,9 @@
 //! The parts that all methods of SpGEMM share: the operands, the arrays of C, and the account of memory.
 
 mod offsets;
+mod operands;
 mod workspace;
 
 pub(super) use offsets::{Arrays, convert_offsets, countable, result_arrays, result_required};
+pub(super) use operands::{Operands, Product};
 pub(super) use workspace::{Charge, Workspace};
-
-use evenpath_kernels::CsrView;
-
-use crate::cpu::Spgemm;
-use crate::device::Device;
-use crate::format::DeviceCsr;
-use crate::format::canonical::check_canonical;
-use crate::format::values::ValuesNow;
-use crate::operand::OpError;
-use crate::operand::check::check_shape;
-use crate::{Offset, Value};
-
-/// The matrices of a product `C = A B`, of fitting shapes, on one device, both canonical.
-#[derive(Clone, Copy)]
-pub(super) struct Operands<'a, V: Value, O: Offset> {
-    pub(super) a: &'a DeviceCsr<V, O>,
-    pub(super) b: &'a DeviceCsr<V, O>,
-}
-
-/// A product with the values that its matrices have now.
-pub(super) struct Product<'a, V: Value, O: Offset> {
-    pub(super) operands: Operands<'a, V, O>,
-    pub(super) a_values: ValuesNow<'a, V>,
-    pub(super) b_values: ValuesNow<'a, V>,
-}
-
-impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
-    /// The operands, if they can be multiplied.
-    pub(super) fn check(a: &'a DeviceCsr<V, O>, b: &'a DeviceCsr<V, O>) -> Result<Self, OpError> {
-        a.device().check_same(b.device())?;
-        a.device().refuse_in_graph("a product of matrices waits for the size of its result")?;
-        check_shape("B", (b.rows(), b.cols()), (a.cols(), b.cols()))?;
-        check_canonical("A", a.pattern())?;
-        check_canonical("B", b.pattern())?;
-        Ok(Self { a, b })
-    }
-
-    /// The device of both.
-    pub(super) fn device(self) -> &'a Device {
-        self.a.device()
-    }
-
-    /// The patterns of A and B, as kernels take them.
-    pub(super) fn views(self) -> (evenpath_kernels::Pattern<O>, evenpath_kernels::Pattern<O>) {
-        (self.a.pattern().view(), self.b.pattern().view())
-    }
-
-    /// The product with the current values.
-    pub(super) fn product(self) -> Product<'a, V, O> {
-        Product { operands: self, a_values: self.a.values(), b_values: self.b.values() }
-    }
-}
-
-impl<V: Value, O: Offset> Product<'_, V, O> {
-    /// A and B, as kernels take them.
-    pub(super) fn views(&self) -> (CsrView<V, O>, CsrView<V, O>) {
-        let Operands { a, b } = self.operands;
-        (a.pattern().with_values(&self.a_values), b.pattern().with_values(&self.b_values))
-    }
-
-    /// The product on the CPU, where its matrices are.
-    pub(super) fn on_cpu(&self) -> Spgemm<'_, V, O> {
-        let Operands { a, b } = self.operands;
-        match (a.pattern().host_view(&self.a_values), b.pattern().host_view(&self.b_values)) {
-            // SAFETY: the operands were checked.
-            (Some(a), Some(b)) => unsafe { Spgemm::new(a, b) },
-            _ => unreachable!("the CPU's buffers are the host's"),
-        }
-    }
-}

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
+use super::super::options::SpgemmOptions;
 use crate::device::{Device, DeviceError, DeviceKind};
-use crate::op::spgemm::SpgemmOptions;
 use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
 

@@ -3,8 +3,8 @@
 use evenpath_kernels::spgemm::{Class, SpgemmHashCount, SpgemmWindowCount};
 use evenpath_simt::GlobalMut;
 
-use super::Rows;
 use super::bins::Bin;
+use super::rows::Rows;
 use super::shapes::{HashShape, WindowShape, window_instance};
 use crate::device::DeviceSlice;
 use crate::op::spgemm::base::Operands;

@@ -5,11 +5,11 @@ use std::sync::OnceLock;
 use evenpath_kernels::reduce::ReduceByKey;
 use evenpath_kernels::spgemm::two_level_sort::{ExpandProducts, ListEntries, SplitKeys, WeighEntries};
 
+use super::super::method::SpgemmMethod;
 use super::rows::MAX_PRODUCTS;
 use super::setup::{Entries, Weighed, tile_len};
 use crate::device::{DeviceVec, Kernels};
 use crate::format::csr::Pattern;
-use crate::op::spgemm::SpgemmMethod;
 use crate::op::spgemm::base::{Arrays, Product, Workspace, result_arrays};
 use crate::op::spgemm::strategy::{Found, Info, Strategy};
 use crate::operand::OpError;

@@ -1,0 +1,223 @@
+//! ELL-R on a device.
+
+use std::fmt;
+use std::sync::Arc;
+
+use evenpath_kernels::ell;
+
+use super::arrays::Arrays;
+use super::ell::{DeviceEll, slots};
+use super::options::EllOptions;
+use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Upload};
+use crate::format::DeviceRowOrder;
+use crate::operand::check::check_product;
+use crate::operand::{Factor, OpError};
+use crate::sequence::vector::{update, with_numbers};
+use crate::{Ell, Value, cpu};
+
+/// An [`Ell`] matrix to be uploaded with the lengths of its rows: in ELL-R form.
+///
+/// ```
+/// use evenpath::ell::{EllR, PaddingLimit};
+/// use evenpath::{Csr, Device};
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, 2.0), (1, 1, 3.0)])?;
+/// let ell = a.to_ell(PaddingLimit::default())?;
+/// assert_eq!(Device::best()?.upload(&EllR(&ell))?.download()?, ell);
+/// # Ok::<(), evenpath::Error>(())
+/// ```
+#[derive(Clone, Copy, PartialEq)]
+pub struct EllR<'a, V: Value>(pub &'a Ell<V>);
+
+impl<V: Value> Upload for EllR<'_, V> {
+    type OnDevice = DeviceEllR<V>;
+
+    fn upload_to(&self, device: &Device) -> Result<DeviceEllR<V>, DeviceError> {
+        let row_lengths = Arc::new(device.upload(self.0.row_lengths())?);
+        Ok(DeviceEllR { ell: device.upload(self.0)?, row_lengths, row_order: None })
+    }
+}
+
+/// A matrix in ELL-R form in a device's memory, uploaded by [`Device::upload`]: [`DeviceEll`] and the lengths of its
+/// rows. Its rows may be in another order than those of the product. Clones share the memory.
+///
+/// ```
+/// use evenpath::ell::{EllR, PaddingLimit};
+/// use evenpath::{Csr, Device};
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, 2.0), (1, 1, 3.0)])?;
+/// let device = Device::best()?;
+/// let ell = device.upload(&EllR(&a.to_ell(PaddingLimit::default())?))?;
+/// let (x, mut y) = (device.upload(&[10.0, 1.0])?, device.zeros(2)?);
+/// ell.spmv(1.0, &x, 0.0, &mut y)?;
+/// assert_eq!(y.download()?, [12.0, 3.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct DeviceEllR<V: Value> {
+    ell: DeviceEll<V>,
+    row_lengths: Arc<DeviceVec<u32>>,
+    row_order: Option<DeviceRowOrder>,
+}
+
+/// Which element of x a nonzero is multiplied by.
+#[derive(Clone, Copy)]
+pub(super) enum XAccess {
+    ByColumn(EllOptions),
+    InSequence,
+}
+
+impl<V: Value> DeviceEllR<V> {
+    /// Rows.
+    pub fn rows(&self) -> usize {
+        self.ell.rows()
+    }
+
+    /// Columns.
+    pub fn cols(&self) -> usize {
+        self.ell.cols()
+    }
+
+    /// Stored entries, without padding.
+    pub fn nnz(&self) -> usize {
+        self.ell.nnz()
+    }
+
+    /// The device whose memory it is in.
+    pub fn device(&self) -> &Device {
+        self.ell.device()
+    }
+
+    /// Copies the matrix to the host, its rows as they lie here.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost or the host has no memory.
+    pub fn download(&self) -> Result<Ell<V>, DeviceError> {
+        self.ell.download()
+    }
+
+    /// The matrix whose rows, in the given order, these are: products have the elements of y at the places of that
+    /// matrix's rows.
+    ///
+    /// ```
+    /// use evenpath::ell::{EllR, PaddingLimit};
+    /// use evenpath::{Csr, Device};
+    ///
+    /// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 1, 3.0), (1, 0, 1.0), (1, 2, 2.0)])?;
+    /// let (sorted, order) = a.sort_rows_by_length();
+    /// let device = Device::cpu();
+    /// let order = device.upload(&order)?;
+    /// let a = device.upload(&EllR(&sorted.to_ell(PaddingLimit::default())?))?.with_row_order(&order)?;
+    /// let x = device.upload(&[1.0, 10.0, 100.0])?;
+    /// let mut y = device.zeros(2)?;
+    /// a.spmv(1.0, &x, 0.0, &mut y)?;
+    /// assert_eq!(y.download()?, [30.0, 201.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the order has another number of rows, or is on another device.
+    pub fn with_row_order(self, order: &DeviceRowOrder) -> Result<Self, OpError> {
+        order.check(self.device(), self.rows())?;
+        Ok(Self { row_order: Some(order.clone()), ..self })
+    }
+
+    /// y = `alpha`·A·`x` + `beta`·y, one thread per row, which stops at the row's end (Vázquez et al., 2011). Ordered on the
+    /// device's stream; the call does not wait for it. Bitwise the same from run to run. With `beta` zero, y is
+    /// overwritten, whatever it held.
+    ///
+    /// # Errors
+    ///
+    /// If `x` does not have one element per column, or `y` one per row, or if a factor is not one element, or any of them
+    /// is on another device; then nothing is written. If the device was lost.
+    pub fn spmv<'f>(
+        &self,
+        alpha: impl Into<Factor<'f, V>>,
+        x: &DeviceSlice<V>,
+        beta: impl Into<Factor<'f, V>>,
+        y: &mut DeviceSlice<V>,
+    ) -> Result<(), OpError> {
+        self.spmv_with(EllOptions::default(), alpha, x, beta, y)
+    }
+
+    /// [`spmv`](Self::spmv) with a number of threads per block, and a way to load `x`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`spmv`](Self::spmv), and if there is no kernel for the options.
+    pub fn spmv_with<'f>(
+        &self,
+        options: EllOptions,
+        alpha: impl Into<Factor<'f, V>>,
+        x: &DeviceSlice<V>,
+        beta: impl Into<Factor<'f, V>>,
+        y: &mut DeviceSlice<V>,
+    ) -> Result<(), OpError> {
+        with_numbers(self.device(), (alpha, beta), y, |alpha, beta, y| {
+            self.multiply(XAccess::ByColumn(options), (alpha, x), (beta, y))
+        })
+    }
+
+    /// Not the product, but what it would cost if reading `x` cost nothing: as [`spmv`](Self::spmv), with the j-th nonzero
+    /// of each row multiplied by `x[min(j, column)]`, which is `x[j]` in canonical rows. The row-sorting study's Table 8
+    /// measures so what sorting gains where it does not lose locality in x.
+    ///
+    /// # Errors
+    ///
+    /// As for [`spmv`](Self::spmv).
+    pub fn spmv_with_x_in_sequence<'f>(
+        &self,
+        alpha: impl Into<Factor<'f, V>>,
+        x: &DeviceSlice<V>,
+        beta: impl Into<Factor<'f, V>>,
+        y: &mut DeviceSlice<V>,
+    ) -> Result<(), OpError> {
+        with_numbers(self.device(), (alpha, beta), y, |alpha, beta, y| {
+            self.multiply(XAccess::InSequence, (alpha, x), (beta, y))
+        })
+    }
+
+    fn multiply(
+        &self,
+        x_access: XAccess,
+        (alpha, x): (V, &DeviceSlice<V>),
+        (beta, y): (V, &mut DeviceSlice<V>),
+    ) -> Result<(), OpError> {
+        let Arrays { rows, cols, column_indices, values, .. } = &*self.ell.arrays;
+        let launcher = match x_access {
+            XAccess::ByColumn(options) => options.launcher(self.device(), "ELL-R")?,
+            XAccess::InSequence => self.device().variant("InSequence"),
+        };
+        check_product(self.device(), (*rows, *cols), x, y)?;
+        if let Some(rows) = self.ell.host_rows() {
+            let rows = rows.with_x_in_sequence(matches!(x_access, XAccess::InSequence));
+            if let (Some(x), Some(y)) = (x.host_slice(), y.host_slice_mut()) {
+                let positions = self.row_order.as_ref().and_then(DeviceRowOrder::host_positions);
+                cpu::spmv_padded(rows, positions, alpha, x, beta, y);
+            }
+            return Ok(());
+        }
+        let launch = launcher.threads(*rows)?;
+        let kernel = ell::EllR {
+            row_lengths: self.row_lengths.as_global(),
+            slots: slots(column_indices, values),
+            row_order: DeviceRowOrder::view(self.row_order.as_ref()),
+            x: x.as_global(),
+            update: update(alpha, beta, y),
+            rows: *rows as u32,
+        };
+        // SAFETY: the views are of a valid matrix's arrays, of an order of as many rows, and of vectors whose lengths were
+        // checked, on this device; columns are below x's length. Buffers are freed in the stream's order.
+        unsafe { launch.launch(kernel) }?;
+        Ok(())
+    }
+}
+
+impl<V: Value> fmt::Debug for DeviceEllR<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let order = if self.row_order.is_some() { ", rows in another order" } else { "" };
+        write!(f, "DeviceEllR({:?}{order})", self.ell)
+    }
+}

@@ -1,0 +1,118 @@
+//! Calls of SpGEMM on a matrix.
+
+use super::base::Operands;
+use super::options::SpgemmOptions;
+use super::plan::SpgemmPlan;
+use super::{masked, plan};
+use crate::format::DeviceCsr;
+use crate::operand::OpError;
+use crate::{Offset, Value};
+
+impl<V: Value, O: Offset> DeviceCsr<V, O> {
+    /// The product A·B, in memory of its own.
+    ///
+    /// Its rows are sorted by column, without duplicates; entries whose products cancel are kept, as zeros. The values are
+    /// bitwise the same from run to run.
+    ///
+    /// ```
+    /// use evenpath::{Csr, Device};
+    ///
+    /// let device = Device::cpu();
+    /// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
+    /// let b = Csr::from_triplets(3, 2, [(0, 1, 10.0), (1, 0, 20.0), (2, 1, 30.0)])?;
+    /// let c = device.upload(&a)?.multiply(&device.upload(&b)?)?.download()?;
+    /// assert_eq!(c.row_offsets(), [0, 1, 2]);
+    /// assert_eq!(c.column_indices(), [1, 0]);
+    /// assert_eq!(c.values(), [70.0, 60.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If B has not a row for each column of A or is on another device, a matrix is not canonical, or the product has more
+    /// nonzeros than `O` counts: [`multiply_wide`](Self::multiply_wide) takes those. If workspace and result would take
+    /// more memory than they may, and not even a part of the rows fits. If the device was lost.
+    pub fn multiply(&self, b: &Self) -> Result<Self, OpError> {
+        self.multiply_with(b, SpgemmOptions::default())
+    }
+
+    /// [`multiply`](Self::multiply) with a method and a limit on memory.
+    ///
+    /// # Errors
+    ///
+    /// As for [`multiply`](Self::multiply).
+    pub fn multiply_with(&self, b: &Self, options: SpgemmOptions) -> Result<Self, OpError> {
+        plan::multiply(Operands::check(self, b)?, options)
+    }
+
+    /// [`multiply`](Self::multiply) with row offsets of `u64` in the result, which count any number of nonzeros.
+    ///
+    /// # Errors
+    ///
+    /// As for [`multiply`](Self::multiply).
+    pub fn multiply_wide(&self, b: &Self, options: SpgemmOptions) -> Result<DeviceCsr<V, u64>, OpError> {
+        plan::multiply(Operands::check(self, b)?, options)
+    }
+
+    /// The product A·B where `mask` has entries, and nothing elsewhere: a matrix with the mask's pattern, zero where no
+    /// products fall. The mask's values do not matter.
+    ///
+    /// Products elsewhere are computed and left out. Takes 29 bytes per row of memory beside the values of the result, which
+    /// shares the mask's pattern; `options` say what it may take, and the method is ignored.
+    ///
+    /// # Errors
+    ///
+    /// As for [`multiply`](Self::multiply), and if the mask has not the product's shape, is not canonical, or is on
+    /// another device.
+    pub fn multiply_masked<M: Value>(
+        &self,
+        b: &Self,
+        mask: &DeviceCsr<M, O>,
+        options: SpgemmOptions,
+    ) -> Result<Self, OpError> {
+        masked::multiply(Operands::check(self, b)?, mask, options)
+    }
+
+    /// A·Aᵀ, with the transpose built on the device; otherwise as [`multiply_with`](Self::multiply_with). The transpose
+    /// is not part of the memory that `options` limit.
+    ///
+    /// # Errors
+    ///
+    /// As for [`multiply`](Self::multiply) and [`transpose`](Self::transpose).
+    pub fn multiply_by_transpose(&self, options: SpgemmOptions) -> Result<Self, OpError> {
+        self.multiply_with(&self.transpose()?, options)
+    }
+
+    /// Aᵀ·A, with the transpose built on the device; otherwise as [`multiply_with`](Self::multiply_with). The transpose
+    /// is not part of the memory that `options` limit.
+    ///
+    /// # Errors
+    ///
+    /// As for [`multiply`](Self::multiply) and [`transpose`](Self::transpose).
+    pub fn transpose_multiply(&self, options: SpgemmOptions) -> Result<Self, OpError> {
+        self.transpose()?.multiply_with(self, options)
+    }
+
+    /// Finds what of the product A·B only the patterns determine, for products with changing values
+    /// ([`set_values`](Self::set_values)) of A and B.
+    ///
+    /// # Errors
+    ///
+    /// As for [`multiply`](Self::multiply).
+    pub fn plan_multiply(&self, b: &Self, options: SpgemmOptions) -> Result<SpgemmPlan<V, O>, OpError> {
+        SpgemmPlan::new(Operands::check(self, b)?, options)
+    }
+
+    /// [`plan_multiply`](Self::plan_multiply) with row offsets of `u64` in the results.
+    ///
+    /// # Errors
+    ///
+    /// As for [`multiply`](Self::multiply).
+    pub fn plan_multiply_wide(
+        &self,
+        b: &Self,
+        options: SpgemmOptions,
+    ) -> Result<SpgemmPlan<V, O, u64>, OpError> {
+        SpgemmPlan::new(Operands::check(self, b)?, options)
+    }
+}

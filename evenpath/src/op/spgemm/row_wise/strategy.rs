@@ -1,0 +1,130 @@
+//! The strategy of products row by row, and what it keeps.
+
+use std::sync::OnceLock;
+
+use evenpath_kernels::spgemm::{
+    SpgemmConvertOffsets, SpgemmHashCount, SpgemmHashFill, SpgemmWindowCount, SpgemmWindowFill,
+};
+
+use super::ranks::Ranks;
+use super::target::Target;
+use super::{fill, ranks};
+use crate::device::{DeviceVec, Kernels};
+use crate::format::csr::Pattern;
+use crate::op::spgemm::base::{Arrays, Operands, Product, Workspace, convert_offsets, result_arrays};
+use crate::op::spgemm::method::SpgemmMethod;
+use crate::op::spgemm::strategy::{Found, Info, Strategy};
+use crate::op::spgemm::symbolic::{Rows, Symbolic};
+use crate::operand::OpError;
+use crate::operand::requirement::Requirement;
+use crate::{Offset, Value};
+
+/// The kernels of products row by row after the analysis, to be compiled ahead.
+pub(in crate::op::spgemm) fn kernels<V: Value, O: Offset, C: Offset>() -> Kernels {
+    ranks::kernels::<V, O>()
+        .and::<SpgemmHashCount<O>>()
+        .and::<SpgemmWindowCount<O>>()
+        .and::<SpgemmHashFill<V, O>>()
+        .and::<SpgemmWindowFill<V, O>>()
+        .and::<SpgemmConvertOffsets<u64, C>>()
+}
+
+/// Each row of C by itself.
+pub(in crate::op::spgemm) struct RowWise {
+    symbolic: Symbolic,
+    /// Where products go, if there is memory to keep that: once a run found a pattern that was known, or earlier where
+    /// it pays for the first product.
+    ranks: OnceLock<Option<Ranks>>,
+}
+
+impl RowWise {
+    pub(in crate::op::spgemm) fn new(symbolic: Symbolic) -> Self {
+        Self { symbolic, ranks: OnceLock::new() }
+    }
+
+    /// Where products go, if the workspace has room to keep that; found unless an earlier run did, or a graph is captured, which has
+    /// not run. Writes the columns of the rows that it is for, unless they are known.
+    fn ranks<V: Value, O: Offset>(
+        &self,
+        operands: Operands<'_, V, O>,
+        target: &Target<'_, V>,
+        workspace: &Workspace,
+    ) -> Result<Option<&Ranks>, OpError> {
+        let is_recording = operands.device().is_recording();
+        if !target.known || self.ranks.get().is_none() && !is_recording {
+            let ranks = Ranks::find(operands, &self.symbolic.rows, target, workspace)?;
+            let are_found = ranks.is_some();
+            // If another run was first, its ranks are the same.
+            let _ = self.ranks.set(ranks);
+            if !are_found {
+                return Ok(None);
+            }
+        }
+        Ok(self.ranks.get().and_then(Option::as_ref))
+    }
+}
+
+impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for RowWise {
+    fn first(&self, product: &Product<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError> {
+        let (symbolic, operands) = (&self.symbolic, product.operands);
+        let device = operands.device();
+        let _kept = workspace.take("the workspace", symbolic.required())?;
+        let (mut column_indices, mut values, _charge) =
+            result_arrays::<V, C>(device, operands.a.rows(), symbolic.nonzeros, workspace)?;
+        let target = Target {
+            row_offsets: &symbolic.row_offsets,
+            column_indices: column_indices.as_global_mut(),
+            values: &mut values,
+            known: false,
+        };
+        let ranks = if Ranks::pay_at_once::<V>(device, &symbolic.rows) {
+            self.ranks(operands, &target, workspace)?
+        } else {
+            None
+        };
+        fill::fill(&symbolic.rows, product, target, ranks)?;
+        let row_offsets = convert_offsets(&symbolic.row_offsets)?;
+        Ok(Found { arrays: Arrays { row_offsets, column_indices, values }, repeats: true })
+    }
+
+    fn again(
+        &self,
+        product: &Product<'_, V, O>,
+        pattern: &Pattern<C>,
+        workspace: &Workspace,
+    ) -> Result<DeviceVec<V>, OpError> {
+        let symbolic = &self.symbolic;
+        let mut values = product.operands.device().uninitialized(pattern.column_indices.len())?;
+        let target = Target {
+            row_offsets: &symbolic.row_offsets,
+            column_indices: pattern.columns_of_known(),
+            values: &mut values,
+            known: true,
+        };
+        let kept = Requirement::all_of([symbolic.required(), Requirement::of::<u32>(symbolic.nonzeros)]);
+        // Without room for ranks, the product is computed without them.
+        let kept = workspace.take("the workspace", kept).ok();
+        let ranks = match &kept {
+            Some(_) => self.ranks(product.operands, &target, workspace)?,
+            None => None,
+        };
+        fill::fill(&symbolic.rows, product, target, ranks)?;
+        Ok(values)
+    }
+
+    fn info(&self) -> Info {
+        let Symbolic { products, nonzeros, .. } = self.symbolic;
+        let ranks = self.ranks.get().and_then(Option::as_ref).map_or(0, Ranks::bytes);
+        let kept_bytes = self.symbolic.bytes() + ranks;
+        Info { method: SpgemmMethod::RowWise, products, nonzeros, kept_bytes }
+    }
+}
+
+/// Writes the values of C for a pattern that is given.
+pub(in crate::op::spgemm) fn fill_known<V: Value, O: Offset>(
+    rows: &Rows,
+    product: &Product<'_, V, O>,
+    target: Target<'_, V>,
+) -> Result<(), OpError> {
+    fill::fill(rows, product, target, None)
+}

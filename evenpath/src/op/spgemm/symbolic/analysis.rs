@@ -1,0 +1,125 @@
+//! The two steps of the symbolic phase: the products of each row, then its entries.
+
+use evenpath_kernels::spgemm::{SpgemmClassify, SpgemmListRows, SpgemmLongRowWork, SpgemmRowWork};
+
+use super::bins::Bins;
+use super::rows::{Rows, spans};
+use super::work::{Work, listed_words, longest};
+use super::zeroed::Zeroed;
+use crate::device::{DeviceVec, Kernels};
+use crate::op::spgemm::base::{Charge, Operands, Workspace};
+use crate::operand::OpError;
+use crate::operand::requirement::Requirement;
+use crate::sequence::scan;
+use crate::sequence::scan::{Operator, Scan, sum_kernel};
+use crate::{Offset, Value};
+
+/// The kernels of the analysis, to be compiled ahead.
+pub(in crate::op::spgemm) fn kernels<O: Offset>() -> Kernels {
+    sum_kernel::<u64>()
+        .and::<SpgemmRowWork<O>>()
+        .and::<SpgemmLongRowWork<O>>()
+        .and::<SpgemmClassify>()
+        .and::<SpgemmListRows>()
+}
+
+/// The result of the symbolic phase.
+pub(in crate::op::spgemm) struct Symbolic {
+    /// Where the rows of C begin, and its entries at the end.
+    pub(in crate::op::spgemm) row_offsets: DeviceVec<u64>,
+    /// Entries of C.
+    pub(in crate::op::spgemm) nonzeros: u64,
+    /// Multiplications.
+    pub(in crate::op::spgemm) products: u64,
+    pub(in crate::op::spgemm) rows: Rows,
+    /// For what it keeps.
+    _charge: Charge,
+}
+
+/// Device memory that the analysis of `rows` rows takes.
+pub(in crate::op::spgemm) fn required(rows: usize) -> Requirement {
+    let sizes = Requirement::of::<u64>(rows as u64 + 1);
+    let classes = Requirement::of::<u8>(rows as u64 + 1);
+    let counters = Zeroed::required(2, 0);
+    let scan = Requirement::new(scan::temporary_bytes::<u64>(rows + 1));
+    Requirement::all_of([kept(rows), sizes, classes, counters, scan])
+}
+
+/// The part of it that stays until C is computed.
+pub(super) fn kept(rows: usize) -> Requirement {
+    let rows = rows as u64 + 1;
+    let (row_offsets, of_rows) = (Requirement::of::<u64>(rows), Requirement::of::<u32>(rows));
+    // The first and last columns, and the list of rows.
+    Requirement::all_of([row_offsets, of_rows, of_rows, of_rows])
+}
+
+/// The products of each row, before the entries of C are counted.
+pub(in crate::op::spgemm) struct Analysis {
+    sizes: DeviceVec<u64>,
+    zeroed: Zeroed,
+    pub(in crate::op::spgemm) rows: Rows,
+    /// For what stays, and for the list of long rows.
+    charge: (Charge, Charge),
+}
+
+impl Analysis {
+    /// Counts products; waits for the device.
+    pub(in crate::op::spgemm) fn find<V: Value, O: Offset>(
+        operands: Operands<'_, V, O>,
+        workspace: &Workspace,
+    ) -> Result<Self, OpError> {
+        let (a, b) = (operands.a.pattern(), operands.b.pattern());
+        let charge = workspace.take("the workspace", required(a.rows))?;
+        let longest = longest(a.column_indices.len(), a.row_offsets.device());
+        let list_len = listed_words(a, longest);
+        let list = workspace.take("the workspace", Zeroed::required(0, list_len))?;
+        let mut zeroed = Zeroed::new(operands.device(), 2, list_len)?;
+        let Work { sizes, firsts, lasts } = Work::of_product(a, b, longest, zeroed.list())?;
+        let bins = Bins::find(&sizes, spans(&firsts, &lasts), a.rows, zeroed.next_count())?;
+        let mean = bins.total as f64 / a.column_indices.len().max(1) as f64;
+        Ok(Self { sizes, zeroed, rows: Rows { bins, firsts, lasts, mean }, charge: (charge, list) })
+    }
+
+    /// Products of the rows before each, and of all at the end, with their charge.
+    pub(in crate::op::spgemm) fn products_before(
+        &self,
+        workspace: &Workspace,
+    ) -> Result<(DeviceVec<u64>, Charge), OpError> {
+        let charge = workspace.take("the workspace", Requirement::of::<u64>(self.sizes.len() as u64))?;
+        Ok((Scan::exclusive(Operator::Sum).run(&self.sizes)?, charge))
+    }
+
+    /// Counts the entries of C; waits for the device.
+    pub(in crate::op::spgemm) fn count<V: Value, O: Offset>(
+        self,
+        operands: Operands<'_, V, O>,
+    ) -> Result<Symbolic, OpError> {
+        let Self { mut sizes, mut zeroed, rows, charge: (mut charge, list) } = self;
+        let products = rows.bins.total;
+        // Rows without products keep their size, which is zero.
+        rows.count(operands, &mut sizes)?;
+        let Rows { bins, firsts, lasts, mean } = rows;
+        drop(bins);
+        let row_offsets = Scan::exclusive(Operator::Sum).run(&sizes)?;
+        let rows = operands.a.rows();
+        let bins = Bins::find(&sizes, spans(&firsts, &lasts), rows, zeroed.next_count())?;
+        drop((zeroed, list));
+        charge.shrink_to(kept(rows));
+        let nonzeros = bins.total;
+        let rows = Rows { bins, firsts, lasts, mean };
+        Ok(Symbolic { row_offsets, nonzeros, products, rows, _charge: charge })
+    }
+}
+
+impl Symbolic {
+    /// Device memory that it takes, at most.
+    pub(in crate::op::spgemm) fn required(&self) -> Requirement {
+        kept(self.row_offsets.len() - 1)
+    }
+
+    /// Bytes of device memory that it takes.
+    pub(in crate::op::spgemm) fn bytes(&self) -> u64 {
+        let Rows { bins, firsts, lasts, .. } = &self.rows;
+        self.row_offsets.bytes() + bins.list.bytes() + firsts.bytes() + lasts.bytes()
+    }
+}

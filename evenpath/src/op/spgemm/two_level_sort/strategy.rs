@@ -1,0 +1,84 @@
+//! The strategy of two-level sorting, and what it keeps.
+
+use std::sync::OnceLock;
+
+use evenpath_kernels::spgemm::SpgemmConvertOffsets;
+use evenpath_kernels::spgemm::two_level_sort::{
+    AddProducts, ListEntries, PlaceTiles, SortProducts, WeighEntries,
+};
+
+use super::parts::Sorted;
+use super::phases::Recorder;
+use super::rows::ProductOrder;
+use super::{cut_rows, parts};
+use crate::device::{DeviceVec, Kernels};
+use crate::format::csr::Pattern;
+use crate::op::spgemm::base::{Arrays, Product, Workspace, convert_offsets};
+use crate::op::spgemm::method::SpgemmMethod;
+use crate::op::spgemm::strategy::{Found, Info, Strategy};
+use crate::operand::OpError;
+use crate::sequence::scan::sum_kernel;
+use crate::{Offset, Value};
+
+/// The kernels of products by sorting, to be compiled ahead.
+pub(in crate::op::spgemm) fn kernels<V: Value, O: Offset, C: Offset>() -> Kernels {
+    sum_kernel::<u64>()
+        .and_all(sum_kernel::<u32>())
+        .and::<WeighEntries<O>>()
+        .and::<ListEntries<O>>()
+        .and::<SortProducts<O>>()
+        .and::<PlaceTiles>()
+        .and::<AddProducts<V, O>>()
+        .and_all(cut_rows::kernels::<V>())
+        .and::<SpgemmConvertOffsets<u32, u64>>()
+        .and::<SpgemmConvertOffsets<u64, C>>()
+}
+
+/// Products by two-level sorting, and what the first one found.
+#[derive(Default)]
+pub(in crate::op::spgemm) struct TwoLevelSort<O: Offset> {
+    known: OnceLock<Known<O>>,
+}
+
+/// What the first product finds.
+pub(super) struct Known<O: Offset> {
+    products: u64,
+    nonzeros: u64,
+    /// What later products need. Nothing where memory was too short for all products at once: then each does everything.
+    order: Option<ProductOrder<O>>,
+}
+
+impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for TwoLevelSort<O> {
+    fn first(&self, product: &Product<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError> {
+        let Sorted { arrays, products, order } =
+            parts::multiply::<V, O, C>(product, workspace, &mut Recorder::default())?;
+        let Arrays { row_offsets, column_indices, values } = arrays;
+        let nonzeros = column_indices.len() as u64;
+        // If another run was first, its order is kept.
+        let known = self.known.get_or_init(|| Known { products, nonzeros, order });
+        let row_offsets = convert_offsets(&row_offsets)?;
+        Ok(Found { arrays: Arrays { row_offsets, column_indices, values }, repeats: known.order.is_some() })
+    }
+
+    fn again(
+        &self,
+        product: &Product<'_, V, O>,
+        _pattern: &Pattern<C>,
+        workspace: &Workspace,
+    ) -> Result<DeviceVec<V>, OpError> {
+        let Some(Known { order: Some(order), .. }) = self.known.get() else {
+            unreachable!("a pattern is only kept with the order of its products")
+        };
+        let _charge = workspace.take("the workspace", order.required::<V>())?;
+        order.values(product, &mut Recorder::default())
+    }
+
+    fn info(&self) -> Info {
+        let method = SpgemmMethod::TwoLevelSort;
+        let Some(Known { products, nonzeros, order }) = self.known.get() else {
+            return Info { method, products: 0, nonzeros: 0, kept_bytes: 0 };
+        };
+        let kept_bytes = order.as_ref().map_or(0, ProductOrder::bytes);
+        Info { method, products: *products, nonzeros: *nonzeros, kept_bytes }
+    }
+}

@@ -1,0 +1,150 @@
+//! The plan for C = αAB + βC.
+
+use std::fmt;
+
+use super::combine::dense_with_numbers;
+use super::info::SpmmPlanInfo;
+use super::kernels::Kernels;
+use super::operand::SpmmOperand;
+use super::options::SpmmOptions;
+use super::product::Product;
+use crate::device::{DeviceError, DeviceKind, Event};
+use crate::format::dense::check_dense;
+use crate::format::{DeviceCsr, DeviceDense, Layout};
+use crate::operand::{Factor, OpError};
+use crate::{Compute, Offset, Storage, cpu};
+
+/// `C = αAB + βC` for one sparse matrix A, analyzed once and run as often as needed, with dense B and C of any number of
+/// columns.
+///
+/// The result is bitwise the same from run to run; [`SpmmOptions::multiprocessors`] says what that takes on different GPUs. The
+/// matrix's values may change ([`DeviceCsr::set_values`]); its pattern cannot. Values of 16 bits are multiplied and summed in `f32`; each element of C is rounded once at the end.
+///
+/// ```
+/// use evenpath::spmm::SpmmOptions;
+/// use evenpath::{Csr, Device, DeviceDense, Layout};
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
+/// let device = Device::cpu();
+/// let a = device.upload(&a)?;
+/// let b = device.upload(&[1.0, 2.0, 10.0, 20.0, 100.0, 200.0])?;
+/// let b = DeviceDense::try_new(b, 3, 2, Layout::RowMajor)?;
+/// let mut c = device.zeros_dense(2, 2, Layout::RowMajor)?;
+/// let plan = a.plan_spmm(SpmmOptions::default().with_columns(2))?;
+/// plan.run(1.0, &b, 0.0, &mut c)?;
+/// assert_eq!(c.as_vec().download()?, [201.0, 402.0, 30.0, 60.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct SpmmPlan<S: Storage, T: SpmmOperand<S>, O: Offset = u32> {
+    matrix: DeviceCsr<S, O>,
+    options: SpmmOptions,
+    schedule: Schedule<T>,
+    analysis: (Event, Event),
+}
+
+/// How a device does it.
+pub(super) enum Schedule<T: Storage> {
+    Cpu,
+    Kernels(Box<Kernels<T>>),
+}
+
+impl<S: Storage, O: Offset> DeviceCsr<S, O> {
+    /// Analyzes the matrix for [`SpmmPlan::run`]. It need not be canonical: duplicates are summed, in order. Waits for
+    /// the analysis, which says how much workspace the matrix needs.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for the workspace (12 bytes and `columns` sums, twice as long as an element, a piece of a long row,
+    /// which mostly has 128 nonzeros or more, and B once more if it is stored by columns), or the device was lost.
+    pub fn plan_spmm<T: SpmmOperand<S>>(&self, options: SpmmOptions) -> Result<SpmmPlan<S, T, O>, OpError> {
+        let start = self.device().record()?;
+        let schedule = match self.device().kind() {
+            DeviceKind::Cpu => Schedule::Cpu,
+            DeviceKind::Cuda(_) | DeviceKind::Simulated => {
+                Schedule::Kernels(Box::new(Kernels::analyze(self, options)?))
+            }
+        };
+        let analysis = (start, self.device().record()?);
+        Ok(SpmmPlan { matrix: self.clone(), options, schedule, analysis })
+    }
+}
+
+impl<S: Storage, T: SpmmOperand<S>, O: Offset> SpmmPlan<S, T, O> {
+    /// C = `alpha`·A·B + `beta`·C, ordered on the device's stream; the call does not wait for it. B and C are in any
+    /// layout, each in its own. With `beta` zero, C is overwritten, whatever it held. With `alpha` zero the product is
+    /// computed all the same: infinity and NaN in A or B propagate to C.
+    ///
+    /// # Errors
+    ///
+    /// If B does not have a row for each column of A, or C not the rows of A and the columns of B, or if a factor is not
+    /// one element, or any of them is on another device; if there is no memory for the workspace that a layout needs
+    /// which the plan was not made for. Then nothing is written. If the device was lost.
+    pub fn run<'f>(
+        &self,
+        alpha: impl Into<Factor<'f, Compute<S>>>,
+        b: &DeviceDense<T>,
+        beta: impl Into<Factor<'f, Compute<S>>>,
+        c: &mut DeviceDense<T>,
+    ) -> Result<(), OpError> {
+        let device = self.matrix.device();
+        dense_with_numbers(device, (alpha, beta), c, |alpha, beta, c| self.multiply(alpha, b, beta, c))
+    }
+
+    fn multiply(
+        &self,
+        alpha: Compute<S>,
+        b: &DeviceDense<T>,
+        beta: Compute<S>,
+        c: &mut DeviceDense<T>,
+    ) -> Result<(), OpError> {
+        let matrix = &self.matrix;
+        check_dense(matrix.device(), ("B", b), (matrix.cols(), b.cols()))?;
+        check_dense(matrix.device(), ("C", c), (matrix.rows(), b.cols()))?;
+        if c.rows() == 0 || c.cols() == 0 {
+            return Ok(());
+        }
+        let product = Product { matrix, alpha, b, beta, c };
+        match &self.schedule {
+            Schedule::Cpu => run_on_cpu(product),
+            Schedule::Kernels(kernels) => kernels.run(product)?,
+        }
+        Ok(())
+    }
+
+    /// What the plan chose, and what it costs. Waits for the analysis.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost.
+    pub fn info(&self) -> Result<SpmmPlanInfo, DeviceError> {
+        let (start, end) = &self.analysis;
+        let analysis_ms = end.elapsed_since(start)?;
+        let SpmmOptions { columns, layout, .. } = self.options;
+        let info = match &self.schedule {
+            Schedule::Cpu => SpmmPlanInfo::default(),
+            Schedule::Kernels(kernels) => kernels.info(),
+        };
+        Ok(SpmmPlanInfo { columns, layout, analysis_ms, ..info })
+    }
+}
+
+pub(super) fn run_on_cpu<S: Storage, T: SpmmOperand<S>, O: Offset>(
+    Product { matrix, alpha, b, beta, c }: Product<'_, S, T, O>,
+) {
+    let values = matrix.values();
+    let view = matrix.pattern().host_view(&values);
+    let (b_strides, c_layout, leading_dimension) = (b.strides(), c.layout(), c.leading_dimension());
+    let columns = c.cols();
+    let (b, c) = (b.as_vec().host_slice(), c.as_mut_slice().host_slice_mut());
+    if let (Some(view), Some(b), Some(c)) = (view, b, c) {
+        let b = cpu::Dense { values: b, strides: b_strides };
+        let by_columns = c_layout == Layout::ColumnMajor;
+        cpu::spmm(view, alpha, b, beta, cpu::DenseMut { values: c, columns, by_columns, leading_dimension });
+    }
+}
+
+impl<S: Storage, T: SpmmOperand<S>, O: Offset> fmt::Debug for SpmmPlan<S, T, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SpmmPlan({:?}, B and C of {})", self.matrix, T::NAME)
+    }
+}

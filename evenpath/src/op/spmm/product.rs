@@ -1,0 +1,13 @@
+//! The operands of one run.
+
+use crate::format::{DeviceCsr, DeviceDense};
+use crate::{Compute, Offset, Storage};
+
+/// The work of a run: `C = αAB + βC`, of operands that fit together and are on one device.
+pub(super) struct Product<'a, S: Storage, T: Storage, O: Offset> {
+    pub(super) matrix: &'a DeviceCsr<S, O>,
+    pub(super) alpha: Compute<S>,
+    pub(super) b: &'a DeviceDense<T>,
+    pub(super) beta: Compute<S>,
+    pub(super) c: &'a mut DeviceDense<T>,
+}

@@ -1,0 +1,70 @@
+//! How a plan of SpMV is made.
+
+use super::method::SpmvMethod;
+
+/// How [`DeviceCsr::plan_spmv`](crate::DeviceCsr::plan_spmv) plans.
+///
+/// With the same options, the same device and the same version of this library, results are the same to the last bit. The
+/// plan's own choice depends on the device: the number of its multiprocessors, and the size of its cache. With a given
+/// method, all GPUs, real and simulated, agree to the last bit; [`SpmvPlanInfo::options`](crate::spmv::SpmvPlanInfo::options) returns the options that repeat a
+/// plan's choice on another GPU.
+///
+/// ```
+/// use evenpath::spmv::{SpmvMethod, SpmvOptions};
+/// use evenpath::{Csr, Device};
+///
+/// assert_eq!(SpmvOptions::default().method, SpmvMethod::Auto);
+/// assert_eq!(SpmvOptions::default().with_method("merge-path".parse()?).method, SpmvMethod::MergePath);
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 3.0)])?;
+/// let (first, second) = (Device::simulated(Default::default()), Device::simulated(Default::default()));
+/// let chosen = first.upload(&a)?.plan_spmv(SpmvOptions::default())?.info()?.options();
+/// let plan = second.upload(&a)?.plan_spmv(chosen)?; // the bits of the first
+/// assert_eq!(plan.info()?.options(), chosen);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct SpmvOptions {
+    /// The method; by default the plan chooses.
+    pub method: SpmvMethod,
+    /// Lanes per row, 1, 2, 4, 8, 16 or 32, for [`Vector`](SpmvMethod::Vector) and [`Light`](SpmvMethod::Light); by default
+    /// what suits the mean row length.
+    pub lanes: Option<u32>,
+    /// Threads per block, 128, 256, 512 or 1024, for [`CsrAdaptive`](SpmvMethod::CsrAdaptive) and
+    /// [`Light`](SpmvMethod::Light) with row offsets of `u32`. A row block of CSR-Adaptive then has as many nonzeros as
+    /// threads, as in the study of both methods. By default, the tile that is fastest.
+    pub block_size: Option<u32>,
+    /// Whether the plan may keep another form of the matrix beside it where that makes products faster: by its own choice
+    /// [`NarrowColumns`](SpmvMethod::NarrowColumns), about 2 bytes per nonzero, [`HotColumns`](SpmvMethod::HotColumns), 4 bytes, or
+    /// [`SlicedEll`](SpmvMethod::SlicedEll), 4 bytes and a value, and by [`tune`](crate::spmv::SpmvPlan::tune) any method that
+    /// [`copies`](SpmvMethod::copies). On the CPU it keeps the column indices
+    /// that consecutive rows share once more: up to about 2 bytes per nonzero. By default it may not.
+    pub may_copy: bool,
+}
+
+impl SpmvOptions {
+    /// Sets the method.
+    #[must_use]
+    pub fn with_method(self, method: SpmvMethod) -> Self {
+        Self { method, ..self }
+    }
+
+    /// Sets the number of lanes per row.
+    #[must_use]
+    pub fn with_lanes(self, lanes: impl Into<Option<u32>>) -> Self {
+        Self { lanes: lanes.into(), ..self }
+    }
+
+    /// Sets whether the plan's own choice may keep another form of the matrix.
+    #[must_use]
+    pub fn with_may_copy(self, may_copy: bool) -> Self {
+        Self { may_copy, ..self }
+    }
+
+    /// Sets the number of threads per block.
+    #[must_use]
+    pub fn with_block_size(self, threads: impl Into<Option<u32>>) -> Self {
+        Self { block_size: threads.into(), ..self }
+    }
+}

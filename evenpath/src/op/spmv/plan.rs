@@ -1,0 +1,131 @@
+//! The plan for y = αAx + βy.
+
+use std::fmt;
+
+use super::build;
+use super::features::Copies;
+use super::info::SpmvPlanInfo;
+use super::options::SpmvOptions;
+use super::schedule::{Choice, Shape};
+use crate::device::{DeviceError, DeviceSlice, Event};
+use crate::format::DeviceCsr;
+use crate::op::product::Product;
+use crate::operand::{Factor, OpError};
+use crate::sequence::vector::with_numbers;
+use crate::{Offset, Value};
+
+/// y = αAx + βy for one matrix, analyzed once and run as often as needed.
+///
+/// The result is bitwise the same from run to run, and from plan to plan with the same options on the same device;
+/// [`SpmvOptions`] describes what that takes across devices. The matrix's values may change ([`DeviceCsr::set_values`]); its
+/// pattern cannot.
+///
+/// ```
+/// use evenpath::spmv::SpmvOptions;
+/// use evenpath::{Csr, Device};
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
+/// let device = Device::cpu();
+/// let a = device.upload(&a)?;
+/// let x = device.upload(&[1.0, 10.0, 100.0])?;
+/// let mut y = device.zeros(2)?;
+/// let plan = a.plan_spmv(SpmvOptions::default())?;
+/// plan.run(1.0, &x, 0.0, &mut y)?;
+/// assert_eq!(y.download()?, [201.0, 30.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct SpmvPlan<V: Value, O: Offset = u32> {
+    pub(super) matrix: DeviceCsr<V, O>,
+    pub(super) choice: Choice<V, O>,
+    pub(super) options: SpmvOptions,
+    analysis: (Event, Event),
+}
+
+impl<V: Value, O: Offset> DeviceCsr<V, O> {
+    /// Analyzes the matrix for [`SpmvPlan::run`]. The matrix need not be canonical: duplicates are summed, in order.
+    /// Matrices of 16-bit values are multiplied with vectors by [`DeviceCsr::plan_spmm`], as matrices of one column.
+    ///
+    /// # Errors
+    ///
+    /// If the device does not have the method that is asked for ([`SpmvMethod::runs_on`](crate::spmv::SpmvMethod::runs_on)), or the method does not take the
+    /// lanes per row or threads per block that are asked for. If there is no memory for the workspace (some 4 bytes plus a
+    /// value for each tile of about a thousand nonzeros; for `flat`, and rows that are empty, an offset and 4 bytes per row
+    /// besides), the matrix is too large for one launch, or the device was lost.
+    pub fn plan_spmv(&self, options: SpmvOptions) -> Result<SpmvPlan<V, O>, OpError> {
+        let start = self.device().record()?;
+        let choice = build::build(self, options)?;
+        let analysis = (start, self.device().record()?);
+        Ok(SpmvPlan { matrix: self.clone(), choice, options, analysis })
+    }
+
+    /// The plan of a matrix that is only multiplied: its own choice has narrow or hot columns where these may be faster, and arrays
+    /// that the plan does not read are freed.
+    pub(in crate::op) fn into_plan(self, options: SpmvOptions) -> Result<SpmvPlan<V, O>, OpError> {
+        let start = self.device().record()?;
+        let choice = build::build_with(&self, options, Copies::Columns)?;
+        let analysis = (start, self.device().record()?);
+        let matrix = if choice.schedule.reads_columns() { self } else { self.without_columns()? };
+        Ok(SpmvPlan { matrix, choice, options, analysis })
+    }
+}
+
+impl<V: Value, O: Offset> SpmvPlan<V, O> {
+    /// y = `alpha`·A·`x` + `beta`·y, ordered on the device's stream; launches are asynchronous. With `beta` zero, y
+    /// is overwritten, whatever it held. With `alpha` zero the product is still computed: infinity and NaN in A or `x`
+    /// propagate to y.
+    ///
+    /// # Errors
+    ///
+    /// If `x` does not have one element per column, or `y` one per row, a factor is not one element, any of them is on another
+    /// device, or there is no memory for what a [`Factor`] on the device takes; then nothing is written. If the device was lost.
+    pub fn run<'f>(
+        &self,
+        alpha: impl Into<Factor<'f, V>>,
+        x: &DeviceSlice<V>,
+        beta: impl Into<Factor<'f, V>>,
+        y: &mut DeviceSlice<V>,
+    ) -> Result<(), OpError> {
+        with_numbers(self.matrix.device(), (alpha, beta), y, |alpha, beta, y| {
+            Ok(self.choice.schedule.run(Product::new(&self.matrix, (alpha, x), (beta, y))?)?)
+        })
+    }
+
+    /// What the plan chose, and what it costs. Waits for the analysis.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost.
+    pub fn info(&self) -> Result<SpmvPlanInfo, DeviceError> {
+        let (start, end) = &self.analysis;
+        let Shape { tile, tiles, lanes, figures, workspace_bytes } = self.choice.schedule.shape();
+        let Choice { method, reason, .. } = &self.choice;
+        let analysis_ms = end.elapsed_since(start)?;
+        Ok(SpmvPlanInfo {
+            method: *method,
+            reason: reason.clone(),
+            tile,
+            tiles,
+            lanes,
+            block_size: self.options.block_size,
+            figures,
+            workspace_bytes,
+            analysis_ms,
+        })
+    }
+
+    /// Bytes of device memory that the plan holds beside the matrix.
+    pub(in crate::op) fn workspace_bytes(&self) -> u64 {
+        self.choice.schedule.shape().workspace_bytes
+    }
+
+    /// Bytes of device memory of the plan, the matrix's with them.
+    pub(in crate::op) fn bytes(&self) -> u64 {
+        self.matrix.bytes() + self.workspace_bytes()
+    }
+}
+
+impl<V: Value, O: Offset> fmt::Debug for SpmvPlan<V, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SpmvPlan({:?}, {})", self.matrix, self.choice.method)
+    }
+}

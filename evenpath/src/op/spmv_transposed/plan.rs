@@ -1,0 +1,114 @@
+//! The plan for y = αAᵀx + βy.
+
+use std::fmt;
+
+use super::info::SpmvTransposedPlanInfo;
+use super::method::SpmvTransposedMethod;
+use super::options::SpmvTransposedOptions;
+use super::schedule::{Bytes, Schedule};
+use super::{copied, cpu, ordered, unordered};
+use crate::device::{DeviceError, DeviceKind, DeviceSlice, Event};
+use crate::format::DeviceCsr;
+use crate::op::product::Product;
+use crate::operand::{Factor, OpError};
+use crate::sequence::vector::with_numbers;
+use crate::{Offset, Value};
+
+/// y = αAᵀx + βy for one matrix, analyzed once and run as often as needed.
+///
+/// The result is bitwise the same from run to run, except with [`Unordered`](SpmvTransposedMethod::Unordered);
+/// [`SpmvTransposedPlanInfo::options`] repeat it on another GPU. The matrix's values may change ([`DeviceCsr::set_values`]); its pattern cannot.
+///
+/// ```
+/// use evenpath::spmv::SpmvTransposedOptions;
+/// use evenpath::{Csr, Device};
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 2, 3.0)])?;
+/// let device = Device::cpu();
+/// let a = device.upload(&a)?;
+/// let x = device.upload(&[1.0, 10.0])?;
+/// let mut y = device.zeros(3)?;
+/// let plan = a.plan_spmv_transposed(SpmvTransposedOptions::default())?;
+/// plan.run(1.0, &x, 0.0, &mut y)?;
+/// assert_eq!(y.download()?, [1.0, 0.0, 32.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct SpmvTransposedPlan<V: Value, O: Offset = u32> {
+    matrix: DeviceCsr<V, O>,
+    method: SpmvTransposedMethod,
+    schedule: Box<dyn Schedule<V, O>>,
+    analysis: (Event, Event),
+}
+
+impl<V: Value, O: Offset> DeviceCsr<V, O> {
+    /// Prepares for [`SpmvTransposedPlan::run`]. The matrix need not be canonical: duplicates are summed.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for what the plan holds, the matrix is too large for one launch or, unless the method is
+    /// [`Unordered`](SpmvTransposedMethod::Unordered), has 2³² nonzeros or more, or the device was lost. With
+    /// [`Copied`](SpmvTransposedMethod::Copied), as for [`plan_spmv`](Self::plan_spmv).
+    pub fn plan_spmv_transposed(
+        &self,
+        SpmvTransposedOptions { method, spmv }: SpmvTransposedOptions,
+    ) -> Result<SpmvTransposedPlan<V, O>, OpError> {
+        let start = self.device().record()?;
+        let schedule: Box<dyn Schedule<V, O>> = if self.device().kind() == DeviceKind::Cpu {
+            Box::new(cpu::Cpu::new(self))
+        } else {
+            match method {
+                SpmvTransposedMethod::Ordered => Box::new(ordered::Ordered::new(self)?),
+                SpmvTransposedMethod::Unordered => Box::new(unordered::Unordered::new(self)?),
+                SpmvTransposedMethod::Copied => Box::new(copied::Copied::new(self, spmv)?),
+            }
+        };
+        let analysis = (start, self.device().record()?);
+        Ok(SpmvTransposedPlan { matrix: self.clone(), method, schedule, analysis })
+    }
+}
+
+impl<V: Value, O: Offset> SpmvTransposedPlan<V, O> {
+    /// y = `alpha`·Aᵀ·`x` + `beta`·y, ordered on the device's stream; the call does not wait for it. With `beta` zero, y
+    /// is overwritten, whatever it held. With `alpha` zero the product is computed all the same: infinity and
+    /// NaN in A or `x` propagate to y. `alpha` may multiply the elements of x, not their sums.
+    ///
+    /// # Errors
+    ///
+    /// If `x` does not have one element per row, or `y` one per column, a factor is not one element, any of them is on another
+    /// device, or there is no memory for what a run takes; then nothing is written. If the device was lost.
+    pub fn run<'f>(
+        &self,
+        alpha: impl Into<Factor<'f, V>>,
+        x: &DeviceSlice<V>,
+        beta: impl Into<Factor<'f, V>>,
+        y: &mut DeviceSlice<V>,
+    ) -> Result<(), OpError> {
+        with_numbers(self.matrix.device(), (alpha, beta), y, |alpha, beta, y| {
+            self.schedule.run(Product::transposed(&self.matrix, (alpha, x), (beta, y))?)
+        })
+    }
+
+    /// What the plan costs. Waits for the analysis.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost.
+    pub fn info(&self) -> Result<SpmvTransposedPlanInfo, DeviceError> {
+        let (start, end) = &self.analysis;
+        let Bytes { held, run } = self.schedule.bytes();
+        let analysis_ms = end.elapsed_since(start)?;
+        Ok(SpmvTransposedPlanInfo {
+            method: self.method,
+            workspace_bytes: held,
+            run_bytes: run,
+            analysis_ms,
+            copy: self.schedule.copy()?,
+        })
+    }
+}
+
+impl<V: Value, O: Offset> fmt::Debug for SpmvTransposedPlan<V, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SpmvTransposedPlan({:?}, {})", self.matrix, self.method)
+    }
+}

@@ -1,0 +1,28 @@
+//! The trait that methods implement.
+
+use crate::device::DeviceError;
+use crate::op::SpmvPlanInfo;
+use crate::op::product::Product;
+use crate::operand::OpError;
+use crate::{Offset, Value};
+
+/// A method, prepared for one matrix.
+pub(super) trait Schedule<V: Value, O: Offset>: Send + Sync {
+    /// Asks the device for the product. The matrix is the one that the schedule was made for.
+    fn run(&self, product: Product<'_, V, O>) -> Result<(), OpError>;
+
+    /// Bytes of device memory that it holds, and that a run takes beside.
+    fn bytes(&self) -> Bytes;
+
+    /// What the plan of a copy chose, if there is one. Waits for its analysis.
+    fn copy(&self) -> Result<Option<SpmvPlanInfo>, DeviceError> {
+        Ok(None)
+    }
+}
+
+/// Device memory of a schedule.
+#[derive(Default)]
+pub(super) struct Bytes {
+    pub(super) held: u64,
+    pub(super) run: u64,
+}
