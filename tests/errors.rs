@@ -66,7 +66,7 @@ fn debug_is_the_message_with_its_causes() {
     let failed = evenpath_distributed::Error::from(MatrixError::NoSliceHeight);
     assert_eq!(format!("{failed:?}"), "the slice height is 0");
     let missing = evenpath_distributed::Error::NoSuchRank { rank: 3, size: 2 };
-    assert_eq!(format!("{missing:?}"), "rank 3 of a cluster of 2");
+    assert_eq!(format!("{missing:?}"), "rank 3 does not exist: the cluster has 2 ranks");
 }
 
 /// A cause that the message does not have follows it, and one that it has does not.

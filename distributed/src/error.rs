@@ -45,7 +45,7 @@ pub enum Error {
         what: &'static str,
     },
     /// A rank that the cluster does not have.
-    #[error("rank {rank} of a cluster of {size}")]
+    #[error("rank {rank} does not exist: the cluster has {size} ranks")]
     NoSuchRank {
         /// The rank.
         rank: usize,

@@ -123,8 +123,7 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
         (self.pattern, self.values)
     }
 
-    /// The matrix without its column indices, for who multiplies by something else that knows them: no matrix for anything
-    /// else.
+    /// Drops the column indices. Only plans that keep a copy of them may use the result.
     pub(crate) fn without_columns(self) -> Result<Self, DeviceError> {
         let none = self.device().uninitialized(0)?;
         let values = self.values;

@@ -18,7 +18,7 @@ pub enum OpError {
     /// A vector or a list of values does not have the length that the other operands require.
     #[error("the length of {operand} is {len}, and {needed} is needed")]
     Length {
-        /// Which operand, such as `x`.
+        /// Name of the operand, such as `x`.
         operand: &'static str,
         /// Its length.
         len: usize,
@@ -28,7 +28,7 @@ pub enum OpError {
     /// A matrix does not have the shape that the other operands require.
     #[error("{operand} is {rows} x {cols}, and must be {needed_rows} x {needed_cols}")]
     Shape {
-        /// Which operand, such as `B`.
+        /// Name of the operand, such as `B`.
         operand: &'static str,
         /// Its rows.
         rows: usize,
@@ -42,7 +42,7 @@ pub enum OpError {
     /// An operand has more elements than the operation counts.
     #[error("{what} of {len} elements; the limit is {limit}")]
     TooLong {
-        /// Which operation.
+        /// Name of the operation.
         what: &'static str,
         /// Elements.
         len: usize,
@@ -50,7 +50,7 @@ pub enum OpError {
         limit: usize,
     },
     /// A row has more nonzeros than the method's kernels count.
-    #[error("a row of {len} nonzeros is too long for the method {method}; merge-path takes it")]
+    #[error("a row of {len} nonzeros is too long for the method `{method}`; use `merge-path`")]
     RowTooLong {
         /// The method.
         method: String,
@@ -96,19 +96,19 @@ pub enum OpError {
     /// Keys are not sorted.
     #[error("{input} is not sorted: the key at {index} is less than the one before it")]
     Unsorted {
-        /// Which input, such as `a`.
+        /// Name of the input, such as `a`.
         input: &'static str,
         /// The first key that is less than the one before it.
         index: usize,
     },
     /// Positions to add at are not distinct.
-    #[error("position {position} is there more than once, and sums at it would depend on their order")]
+    #[error("position {position} occurs more than once, so sums would depend on their order")]
     RepeatedPosition {
         /// The least such position.
         position: u32,
     },
     /// A range of bits that keys do not have.
-    #[error("bits {begin}..{end} are no range of bits of a key, which has {width}")]
+    #[error("bit range {begin}..{end} is invalid for a {width}-bit key")]
     BitRange {
         /// The lowest bit.
         begin: u32,
@@ -118,7 +118,7 @@ pub enum OpError {
         width: u32,
     },
     /// A range of rows or columns that a matrix does not have.
-    #[error("{begin}..{end} is no range of the matrix's {len} {what}")]
+    #[error("{what} {begin}..{end} are out of range: the matrix has {len}")]
     BlockRange {
         /// `rows` or `columns`.
         what: &'static str,
@@ -135,7 +135,7 @@ pub enum OpError {
          Csr::canonicalize sorts rows and adds up duplicates"
     )]
     NotCanonical {
-        /// Which matrix, `A` or `B`.
+        /// Name of the matrix, `A` or `B`.
         operand: &'static str,
         /// The first such row.
         row: usize,
@@ -146,10 +146,10 @@ pub enum OpError {
     },
     /// A product takes more memory than it may.
     #[error(
-        "{what} of a matrix product would take the memory that it needs to {needed} bytes, and the limit is {limit}"
+        "{what} of a matrix product would raise the memory in use to {needed} bytes; the limit is {limit}"
     )]
     ProductMemory {
-        /// What would go over the limit: the workspace, or the result.
+        /// The part that exceeds the limit: the workspace, or the result.
         what: &'static str,
         /// Bytes needed, with what is taken already.
         needed: u64,

@@ -12,55 +12,55 @@ macro_rules! thresholds {
 }
 
 thresholds! {
-    /// Nonzeros per row from which on a row is a block's work, if all rows are alike.
+    /// Minimum mean row length for a block per row, if rows are alike.
     BLOCK_MEAN: f64 = 768.0;
-    /// Rows are alike if the longest has at most this many times the mean.
+    /// Maximum ratio of the longest row to the mean for rows to count as alike.
     BLOCK_SPREAD: f64 = 2.0;
     /// Threads of a block that takes a row.
     BLOCK_THREADS: u64 = 256;
-    /// Nonzeros per row from which on windows of x are looked for: with fewer, x is no large part of what is read.
+    /// Minimum mean row length for searching windows of x; with shorter rows, x is a small part of the traffic.
     WINDOW_MEAN: f64 = 15.0;
-    /// Nonzeros per row from which on windows pay in f32 even where neighboring nonzeros have neighboring columns.
+    /// Minimum mean row length for windows in f32 where neighboring nonzeros have neighboring columns.
     WINDOW_MEAN_OF_NEIGHBORS: f64 = 56.0;
-    /// Rows per multiprocessor from which on windows are looked for in f32: every one needs blocks of 512 rows.
+    /// Minimum rows per multiprocessor for windows in f32, whose blocks take 512 rows.
     WINDOW_ROWS_F32: u64 = 768;
-    /// The same in f64.
+    /// Minimum rows per multiprocessor for windows in f64.
     WINDOW_ROWS_F64: u64 = 2048;
-    /// Tenths of the second-level cache that a matrix and its vectors fill at most if they are to stay there.
+    /// Maximum share of the second-level cache, in tenths, for a matrix and its vectors to stay there.
     CACHE_TENTHS: u64 = 7;
-    /// Threads that a multiprocessor runs at once: with more lanes for all rows together, rows come in waves.
+    /// Threads that a multiprocessor runs at once; more lanes run in waves.
     WAVE_THREADS: u64 = 2048;
-    /// Lanes per row, at least, where those of all rows are half a wave or less.
+    /// Minimum lanes per row where the lanes of all rows fill at most half a wave.
     SPARE_LANES: u32 = 4;
-    /// Accesses of a lane, at least, for a row of mean length, where rows get twice the lanes because all of them still run at once.
+    /// Minimum accesses per lane of a mean row for doubling the lanes when all rows still run at once.
     SPARE_STEPS: f64 = 2.0;
-    /// Nonzeros per row from which on the host cuts row blocks where the device cannot, and up to which narrow columns pay in cache.
+    /// Minimum mean row length for row blocks cut on the host, and maximum for narrow columns in cache.
     ROW_BLOCK_MEAN: f64 = 12.0;
-    /// Nonzeros in hot columns from which on these elements of x go to shared memory: with fewer, the copies and the second launch
-    /// take as long as they save.
+    /// Minimum nonzeros in hot columns for keeping their elements of x in shared memory; fewer do not pay for the copies and the
+    /// second launch.
     HOT_NONZEROS: u64 = 1_200_000;
-    /// Tenths of the nonzeros that are in hot columns, at least, for that.
+    /// Minimum share of the nonzeros in hot columns, in tenths.
     HOT_TENTHS: u64 = 2;
-    /// Nonzeros per row from which on plans that may copy do so for scattered columns: of shorter rows, ends and sums take the time.
+    /// Minimum mean row length for copies where columns are scattered; in shorter rows, row ends and sums dominate.
     COPY_MEAN: f64 = 5.0;
-    /// Rows of a wave of threads, in quarters, from which on rows that are alike go to sliced ELL, where each has one thread.
+    /// Minimum rows for sliced ELL, in quarters of a wave of threads, where rows are alike: each row has one thread.
     SLICED_QUARTERS: u64 = 1;
-    /// Slots of sliced ELL for each hundred nonzeros, at most, for that.
+    /// Maximum slots of sliced ELL per hundred nonzeros.
     SLICED_SLOTS: u64 = 110;
-    /// Tenths of the shared memory of a block that x takes more than if it has hot columns: of a smaller x the first-level cache has enough.
+    /// Minimum size of x for hot columns, in tenths of the shared memory of a block; the first-level cache holds a smaller x.
     HOT_X_TENTHS: u64 = 7;
-    /// Nonzeros from which on it is counted how scattered their columns are.
+    /// Minimum nonzeros for measuring how scattered their columns are.
     SCATTERED_NONZEROS: u64 = 1_000_000;
-    /// Sectors of x for each nonzero of neighboring ones, from which on their columns are scattered: with fewer, a cache has most
-    /// elements of x when they are wanted.
+    /// Minimum sectors of x per nonzero, among neighboring nonzeros, for columns to count as scattered; below that, the cache has
+    /// most elements of x.
     SCATTERED: f64 = 0.5;
-    /// First-level caches that x fills at most if it matters how large these are: of a larger x they have too little.
+    /// Maximum size of x, in first-level caches, for the size of the cache to matter.
     SCATTERED_SPAN: u64 = 8;
-    /// Bytes of products of a multiprocessor's blocks, about, that are enough to wait for gathers with: more take cache from one another.
+    /// Bytes of staged products per multiprocessor that hide the latency of gathers; more would only take cache from each other.
     IN_FLIGHT: usize = 40_960;
-    /// Hundredths of all bytes that narrow columns save, at least, where the matrix does not stay in cache.
+    /// Minimum share of all bytes, in hundredths, that narrow columns save for a matrix beyond the cache.
     NARROW_HUNDREDTHS: u64 = 13;
-    /// Rows for each one that has nonzeros up to which a method with equally many rows per tile may be chosen.
+    /// Maximum ratio of rows to nonempty rows for methods with a fixed number of rows per tile.
     TILE_FILLED: u64 = 5;
 }
 
