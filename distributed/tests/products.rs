@@ -183,7 +183,7 @@ fn what_does_not_fit_is_refused() {
             errors[3]
         );
         assert!(errors[4].starts_with("B is divided"), "{}", errors[4]);
-        assert_eq!(errors[5], "rank 3 of a cluster of 3");
+        assert_eq!(errors[5], "rank 3 does not exist: the cluster has 3 ranks");
     }
 }
 
