@@ -246,7 +246,7 @@ impl<T: Storage> fmt::Debug for DeviceDense<T> {
 }
 
 impl<T: Storage> InvalidDense<T> {
-    /// What is wrong.
+    /// The fault.
     pub fn kind(&self) -> &MatrixError {
         &self.error
     }

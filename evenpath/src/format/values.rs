@@ -25,7 +25,7 @@ pub(crate) struct Current<V: Storage> {
     version: u64,
 }
 
-/// What a plan keeps of the values.
+/// Copy of the values that a plan keeps.
 pub(crate) trait ValueCopy<V: Storage>: Send + Sync {
     /// Copies the values again, in place.
     fn refresh(&self, values: &DeviceVec<V>, version: u64) -> Result<(), OpError>;
@@ -127,7 +127,7 @@ impl<V: Storage> Deref for ValuesNow<'_, V> {
 }
 
 impl CopyState {
-    /// Whether the copy must be made again before it is used for the values.
+    /// Returns whether the copy must be made again before it is used for the values.
     pub(crate) fn is_stale(self, version: u64) -> bool {
         self.is_behind || self.version != version
     }

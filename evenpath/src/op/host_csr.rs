@@ -101,7 +101,7 @@ impl<V: Value, O: Offset> Csr<V, O> {
     }
 }
 
-/// What to do where row offsets are too narrow.
+/// Remedy where row offsets are too narrow.
 const WIDER: &str = "with row offsets of u64 (try_into_offsets) there is no such limit";
 
 fn check_canonical<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>) -> Result<(), OpError> {

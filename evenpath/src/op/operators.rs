@@ -82,7 +82,7 @@ impl<V: Value, const D: usize> Sub for &HiSparse<V, D> {
     }
 }
 
-/// What derefs to a slice is taken for one.
+/// Accepts whatever derefs to a slice.
 macro_rules! vectors {
     ($([$($parameters:tt)*] $matrix:ty, $vector:ty;)*) => {$(
         impl<V: Value, $($parameters)*> Mul<&$vector> for &$matrix {

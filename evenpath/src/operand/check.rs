@@ -1,4 +1,4 @@
-//! What operations ask of their operands: lengths, shapes, devices.
+//! Checks of operands: lengths, shapes, devices.
 
 use bytemuck::Pod;
 

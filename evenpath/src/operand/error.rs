@@ -126,7 +126,7 @@ pub enum OpError {
         begin: usize,
         /// One more than the last.
         end: usize,
-        /// How many the matrix has.
+        /// Number of rows or columns of the matrix.
         len: usize,
     },
     /// The columns of a row do not increase.

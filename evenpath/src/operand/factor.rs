@@ -35,7 +35,7 @@ use crate::scale::Scale;
 /// y or C, and add it in a launch of its own: products with numbers, which are most, have no cost of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Factor<'a, V: Value> {
-    /// What is known here.
+    /// The number that the host knows.
     scale: Scale<V>,
     /// One element, by which it is multiplied.
     stored: Option<&'a DeviceSlice<V>>,

@@ -1,4 +1,4 @@
-//! What operations share: factors, checks of their operands, errors, and memory between the blocks of a launch.
+//! Parts that operations share: factors, checks of their operands, errors, and memory between the blocks of a launch.
 
 pub(crate) mod aligned;
 pub(crate) mod block_size;

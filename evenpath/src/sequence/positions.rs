@@ -56,7 +56,7 @@ impl Positions {
         Ok(Self { elements: device.upload(positions)?, count, len, repeated })
     }
 
-    /// How many positions there are.
+    /// Number of positions.
     pub fn count(&self) -> usize {
         self.elements.len()
     }

@@ -251,7 +251,7 @@ impl<B: RadixKey, W: Element> Sweep<B, W> {
         }))
     }
 
-    /// Whether the result is in the first of the buffers.
+    /// Returns whether the result is in the first of the buffers.
     fn ends_in_first(&self) -> bool {
         self.passes.count() % 2 == 1
     }

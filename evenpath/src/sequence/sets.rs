@@ -414,7 +414,7 @@ fn first_descent<K: Key>(keys: &DeviceSlice<K>) -> Result<Option<usize>, OpError
     Ok(survey(keys, "keys")?.and_then(|survey| survey.first_descent))
 }
 
-/// What [`survey`] finds.
+/// Result of [`survey`].
 pub(crate) struct Survey {
     /// The first key that is less than its predecessor.
     pub(crate) first_descent: Option<usize>,
@@ -424,8 +424,8 @@ pub(crate) struct Survey {
     pub(crate) last: u64,
 }
 
-/// Whether keys are sorted, and the ends of their range, if there are any; waits for the device once. `what` they are, for errors:
-/// what is checked must stay as it is until the operation is done with it, so no graph may write it.
+/// Returns whether keys are sorted, and the ends of their range, if there are any; waits for the device once. `what` they are, for
+/// errors: what is checked must stay as it is until the operation is done with it, so no graph may write it.
 pub(crate) fn survey<K: evenpath_kernels::Key + bytemuck::Pod>(
     keys: &DeviceSlice<K>,
     what: &'static str,

@@ -346,7 +346,7 @@ fn check_pairs<K: SortKey, V: SortValue>(
     check_len("values", values.len(), keys.len())
 }
 
-/// What an error calls a sort of too many elements.
+/// Name of a sort of too many elements, for errors.
 const SEGMENTED: &str = "a sort by segments";
 
 /// Checks segments of keys before a sort, and how they are to be compared.

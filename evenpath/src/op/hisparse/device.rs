@@ -108,7 +108,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         &self.device
     }
 
-    /// Whether the matrix is the transpose of the stored content.
+    /// Returns whether the matrix is the transpose of the stored content.
     pub fn is_transposed(&self) -> bool {
         self.is_transposed
     }

@@ -269,7 +269,7 @@ impl EqualNodes {
     }
 }
 
-/// What is known of the nodes of a level.
+/// Nodes of a level.
 struct Found {
     /// The number of the equal node that is kept, for each node.
     kept: DeviceVec<u32>,

@@ -111,7 +111,7 @@ impl Frozen {
         self.leaf_list.bytes() + self.part_list.bytes() + self.strip_parts.bytes()
     }
 
-    /// Whether a strip has several parts.
+    /// Returns whether a strip has several parts.
     pub(super) fn is_cut(&self) -> bool {
         self.parts > self.strips
     }

@@ -40,7 +40,7 @@ struct Draft {
     state: DeviceVec<u64>,
 }
 
-/// What the device finds.
+/// Sizes that the device finds.
 struct Found {
     root: Reference,
     entries: usize,
@@ -203,7 +203,7 @@ impl Draft {
         }
     }
 
-    /// What the kernels have found. Waits for the device.
+    /// Returns the sizes that the kernels found. Waits for the device.
     fn found(&self) -> Result<Found, OpError> {
         let words = self.state.first::<SUM_LEVEL_WORDS>()?;
         let depth = self.bounds.len();

@@ -8,7 +8,7 @@ use crate::Value;
 use crate::device::{DeviceSlice, DeviceVec};
 use crate::operand::OpError;
 
-/// What it takes a block to begin and to end, in chunks.
+/// Cost for a block to begin and to end, in chunks.
 const BLOCK_COST: u64 = 1;
 
 /// The most quads of a part, for `quads` quads in all, blocks that take `chunk_quads` at a time, and a device that runs `blocks`

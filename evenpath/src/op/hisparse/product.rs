@@ -220,7 +220,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         Ok(Leaves { references, rows, cols })
     }
 
-    /// Whether a product by rows is faster than by leaves: when there are many pairs with few products each, because leaves
+    /// Returns whether a product by rows is faster than by leaves: when there are many pairs with few products each, because leaves
     /// have few entries.
     fn suits_rows(&self, meetings: &Meetings) -> Result<bool, OpError> {
         let mean = |nodes: &Nodes, leaves: &Leaves| nodes.nnz as f64 / leaves.len().max(1) as f64;

@@ -191,7 +191,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         Ok(HiSparseSpmvPlan { matrix: matrix.into_owned(), schedule, analysis })
     }
 
-    /// Whether a plan with this method uses the leaves: if they are requested, or if a copy could not count its nonzeros.
+    /// Returns whether a plan with this method uses the leaves: if they are requested, or if a copy could not count its nonzeros.
     pub(super) fn is_by_leaves(&self, method: HiSparseSpmvMethod) -> bool {
         let is_countable = u32::try_from(self.nnz()).is_ok();
         method == HiSparseSpmvMethod::Leaves || method == HiSparseSpmvMethod::Auto && !is_countable

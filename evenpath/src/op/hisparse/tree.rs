@@ -34,7 +34,7 @@ pub(super) struct Tree {
     /// Each node's link to its parent, as the kernels store it.
     links: DeviceVec<u64>,
     references: DeviceVec<u32>,
-    /// What the kernels have found, the number of nodes of each level first.
+    /// Results of the kernels, the number of nodes of each level first.
     state: DeviceVec<u64>,
     /// The leaf of each run, and the number of the run's first entry.
     pub(super) leaves: DeviceVec<u32>,

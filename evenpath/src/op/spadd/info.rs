@@ -1,4 +1,4 @@
-//! What a plan of a sum holds.
+//! Size and costs of a plan for a sum.
 
 use std::fmt;
 

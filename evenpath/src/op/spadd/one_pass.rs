@@ -58,8 +58,8 @@ impl<V: Value, O: Offset> Operands<'_, V, O> {
         Ok(Some(DeviceCsr::from_valid(pattern, values)))
     }
 
-    /// Whether one pass is for these operands: the device runs kernels, both are small, have rows, and are known to be canonical.
-    /// What is not known yet, the walk of two phases finds out while it counts.
+    /// Returns whether one pass is for these operands: the device runs kernels, both are small, have rows, and are known to be
+    /// canonical. What is not known yet, the walk of two phases finds out while it counts.
     fn fit_one_pass(&self) -> bool {
         let (a, b) = (self.a.pattern(), self.b.pattern());
         self.device().kind() != DeviceKind::Cpu

@@ -27,7 +27,7 @@ const SORTED_PRODUCT: f64 = 0.050;
 /// Nanoseconds of each method's launches: by rows, and by sorting.
 const LAUNCHES: [f64; 2] = [100_000.0, 200_000.0];
 
-/// Whether sorting all products is faster than going row by row: where a row of A names very many rows of B, which windows
+/// Returns whether sorting all products is faster than going row by row: where a row of A names very many rows of B, which windows
 /// add one after the other, and where rows have many products with few columns in common. From times measured on an H200.
 fn sorting_is_faster(Rows { bins, mean, .. }: &Rows) -> bool {
     let (total, mean) = (bins.total as f64, *mean);
@@ -74,7 +74,7 @@ pub(super) fn choose<V: Value, O: Offset, C: Offset>(
     Ok(Box::new(RowWise::new(analysis.count(operands)?)))
 }
 
-/// Whether it is better to sort all products: if that is faster, memory for all of them at once is left, and
+/// Returns whether it is better to sort all products: if that is faster, memory for all of them at once is left, and
 /// `multiply`, whose bits are the plan's, does not go by tiles of rows.
 fn should_sort<V: Value, O: Offset>(
     operands: Operands<'_, V, O>,

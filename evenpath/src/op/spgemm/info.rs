@@ -3,7 +3,7 @@ use std::fmt;
 use super::method::SpgemmMethod;
 use super::options::SpgemmOptions;
 
-/// What a [`SpgemmPlan`](super::SpgemmPlan) knows and costs.
+/// Size of a product and costs of its [`SpgemmPlan`](super::SpgemmPlan).
 ///
 /// ```
 /// use evenpath::spgemm::SpgemmOptions;

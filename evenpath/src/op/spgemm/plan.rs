@@ -156,7 +156,7 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
         Ok(known)
     }
 
-    /// What the plan knows, and what it costs. Waits for the analysis.
+    /// Returns the size of the product and the costs of the plan. Waits for the analysis.
     ///
     /// # Errors
     ///

@@ -34,15 +34,15 @@ fn kernels<V: Value, O: Offset>() -> Kernels {
     Kernels::default().and::<MultiplyTiles<V, O>>()
 }
 
-/// Whether a product whose rows have at most `longest` products, and `total` together, is computed by tiles of rows, if there is
-/// memory for it. A plan then goes row by row, which gives the same bits.
+/// Returns whether a product whose rows have at most `longest` products, and `total` together, is computed by tiles of rows, if
+/// there is memory for it. A plan then goes row by row, which gives the same bits.
 pub(super) fn takes<V: Value, O: Offset>(operands: Operands<'_, V, O>, total: u64, longest: u64) -> bool {
     is_small(operands)
         && total <= MOST_PRODUCTS
         && tile_instance::<V, O>(operands.device(), longest).is_some()
 }
 
-/// Whether the operands may make a small product.
+/// Returns whether the operands may make a small product.
 fn is_small<V: Value, O: Offset>(Operands { a, b }: Operands<'_, V, O>) -> bool {
     [a.rows(), a.nnz(), b.nnz()].iter().all(|&count| count <= MOST_NONZEROS)
 }

@@ -1,4 +1,4 @@
-//! What a plan asks of each way to multiply.
+//! The trait that ways to multiply implement.
 
 use super::base::{Arrays, Product, Workspace};
 use super::method::SpgemmMethod;
@@ -21,18 +21,18 @@ pub(super) trait Strategy<V: Value, O: Offset, C: Offset>: Send + Sync {
         workspace: &Workspace,
     ) -> Result<DeviceVec<V>, OpError>;
 
-    /// What it knows of the product.
+    /// Returns the method, and the size of the product.
     fn info(&self) -> Info;
 }
 
-/// What a first run finds.
+/// Result of a first run.
 pub(super) struct Found<V: Value, C: Offset> {
     pub(super) arrays: Arrays<V, C>,
     /// Whether later runs need values only.
     pub(super) repeats: bool,
 }
 
-/// What is known of a product.
+/// Method and size of a product.
 pub(super) struct Info {
     pub(super) method: SpgemmMethod,
     /// Multiplications.

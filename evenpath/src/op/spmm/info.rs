@@ -3,7 +3,7 @@ use std::fmt;
 use super::options::SpmmOptions;
 use crate::format::Layout;
 
-/// What a plan of SpMM chose, and what it costs.
+/// Choices and costs of a plan for SpMM.
 ///
 /// ```
 /// use evenpath::spmm::SpmmOptions;

@@ -20,14 +20,14 @@ const TRANSPOSE_COLUMNS: u32 = 32;
 /// Passes of at least as many columns begin at multiples of this, so that they are whole packets of any type.
 const PASS_MULTIPLE: usize = 8;
 
-/// What the kernels need beside the matrix.
+/// Workspace and launches of the kernels.
 pub(super) struct Kernels<T: Storage> {
     long_rows: LongRows,
     /// Mean length of the rows.
     mean: f64,
     /// Multiprocessors that the work is divided for.
     multiprocessors: u32,
-    /// How many groups of one lane per row they have room for.
+    /// Number of groups of one lane per row that the workspace holds.
     room: f64,
     /// Columns of a pass.
     columns: usize,

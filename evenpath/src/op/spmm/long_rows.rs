@@ -121,13 +121,13 @@ impl LongRows {
         Ok(found)
     }
 
-    /// Whether all pieces are summed at the same time, so that their order does not matter.
+    /// Returns whether all pieces are summed at the same time, so that their order does not matter.
     fn run_at_once(&self, multiprocessors: u32) -> bool {
         let of_a_block = 1 << (BLOCK_PIECE[0] - self.lanes_log2);
         self.pieces() as u64 <= u64::from(multiprocessors) * BUSY_BLOCKS * of_a_block
     }
 
-    /// How many rows are long, and how many pieces they are; without room for them.
+    /// Counts long rows and their pieces, without memory for them.
     fn count<S: Storage, O: Offset>(&mut self, matrix: &DeviceCsr<S, O>) -> Result<[u32; 2], DeviceError> {
         if matrix.nnz() <= self.longest as usize {
             return Ok([0, 0]);

@@ -2,7 +2,7 @@
 
 use crate::{Compute, Storage, bf16, f16};
 
-/// What a sparse matrix of values `S` can be multiplied with: `S` itself, and `f32` for the 16-bit types. Sealed.
+/// Values of dense matrices that multiply a sparse matrix of values `S`: `S` itself, and `f32` for the 16-bit types. Sealed.
 ///
 /// ```
 /// use evenpath::spmm::SpmmOptions;

@@ -111,7 +111,7 @@ impl<S: Storage, T: SpmmOperand<S>, O: Offset> SpmmPlan<S, T, O> {
         Ok(())
     }
 
-    /// What the plan chose, and what it costs. Waits for the analysis.
+    /// Returns the choices and costs of the plan. Waits for the analysis.
     ///
     /// # Errors
     ///

@@ -61,7 +61,7 @@ pub(super) fn group(columns: u32, width: u32, mean: f64, room: f64, most_lanes_l
     Group { columns_log2, side_log2 }
 }
 
-/// How many groups of one lane per row there is room for.
+/// Returns the number of groups of one lane per row that fit.
 pub(super) fn room(multiprocessors: u32, rows: usize) -> f64 {
     (u64::from(multiprocessors) * BUSY_THREADS) as f64 / rows.max(1) as f64
 }
@@ -70,7 +70,7 @@ pub(super) fn room(multiprocessors: u32, rows: usize) -> f64 {
 /// of the last wave is idle.
 const FULL_WAVES: f64 = 0.85;
 
-/// Whether rows that are alike, of `columns` columns, `width` of them per lane, keep the device busy without being cut.
+/// Returns whether rows that are alike, of `columns` columns, `width` of them per lane, keep the device busy without being cut.
 pub(super) fn is_busy(columns: u32, width: u32, room: f64) -> bool {
     let waves = f64::from(columns.div_ceil(width)) / room;
     waves >= FULL_WAVES * waves.ceil()
@@ -216,8 +216,8 @@ const MOST_PASSES: f64 = 4.0;
 /// to rows takes, most of which is a launch.
 const STRIDED_LOADS: u128 = 8192;
 
-/// Whether a B of `rows` rows and `columns` columns, stored by columns, is read as it is, instead of being copied to rows first: where few
-/// of its elements are, or where their sectors are fewer bytes than the copy reads and writes.
+/// Returns whether a B of `rows` rows and `columns` columns, stored by columns, is read as it is, instead of being copied to rows
+/// first: where few of its elements are, or where their sectors are fewer bytes than the copy reads and writes.
 pub(super) fn reads_columns(
     nonzeros: usize,
     (rows, columns): (usize, usize),

@@ -26,7 +26,7 @@ pub(super) struct Adaptive<V: Value, O: Offset> {
     kinds: Option<Kinds>,
 }
 
-/// How many row blocks there are of each kind.
+/// Number of row blocks of each kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Kinds {
     stream: u64,

@@ -34,7 +34,7 @@ pub(super) fn build<V: Value, O: Offset>(
     build_with(matrix, options, copies)
 }
 
-/// As [`build`], with what a choice of the plan's own may keep beside the matrix.
+/// Builds like [`build`], with the copies that an automatic choice may keep.
 pub(super) fn build_with<V: Value, O: Offset>(
     matrix: &DeviceCsr<V, O>,
     options: SpmvOptions,

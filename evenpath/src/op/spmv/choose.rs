@@ -14,7 +14,7 @@ pub(super) struct Candidate {
     pub(super) reason: Reason,
 }
 
-/// What is said of a candidate beside the row lengths.
+/// Reason for a candidate, besides the row lengths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reason {
     RowLengths,
@@ -112,8 +112,8 @@ fn by_estimate(features: &Features) -> Vec<Candidate> {
     narrow.map(|_| suits(SpmvMethod::NarrowColumns)).into_iter().chain(by_estimate).collect()
 }
 
-/// Whether narrow columns may be faster than the best of the other methods: in cache, bytes are not what counts, unless rows are
-/// short, and elsewhere they must save enough of them.
+/// Returns whether narrow columns may be faster than the best of the other methods: in cache, bytes are not what counts, unless
+/// rows are short, and elsewhere they must save enough of them.
 fn are_for_narrow_columns(features: &Features, best: SpmvMethod) -> bool {
     let saves_time = if features.stays_in_cache() {
         let are_tiled = matches!(best, SpmvMethod::RowTiles | SpmvMethod::RowBlocks);

@@ -1,4 +1,4 @@
-//! What a product takes by each method: an estimate from few terms, whose costs were fitted to measurements.
+//! Estimated time of a product by each method, from few terms whose costs were fitted to measurements.
 //!
 //! A product takes the launch and, beside each other, what all of its threads need together (*throughput*: bytes, rows, nonzeros,
 //! sectors of x, and lanes that wait for longer rows) and what one thread does one behind the other (the *chain*, mostly of the
@@ -19,7 +19,7 @@ const NONZEROS_OF_LANE: f64 = 10.0;
 const SECTOR: f64 = 32.0;
 /// The part of the shared memory of a block that x may take if the first-level cache is to hold it, and that from which on none is.
 const NEAR: (f64, f64) = (0.6, 0.95);
-/// How many more steps a step counts as if its elements of x come from the second-level cache.
+/// Additional steps that a step counts if its elements of x come from the second-level cache.
 const FAR_STEPS: f64 = 3.0;
 /// Multiprocessors of the device that the costs are of: others are taken to have as much bandwidth for each.
 const MULTIPROCESSORS: f64 = 132.0;
@@ -105,7 +105,7 @@ impl Matrix {
         }
     }
 
-    /// What every method needs: the bytes, and a wave of threads for `threads` per row.
+    /// Terms of every method: the bytes, and a wave of threads for `threads` per row.
     fn terms(&self, threads: f64) -> Terms {
         Terms {
             memory: self.from_memory,

@@ -1,4 +1,4 @@
-//! What the terms of an [estimate](super::cost) cost, in microseconds on an H200. `docs/spmv-methods.md` prints this table.
+//! Costs of the terms of an [estimate](super::cost), in microseconds on an H200. `docs/spmv-methods.md` prints this table.
 
 /// Amounts of what a product takes, or what one of each costs.
 #[derive(Debug, Clone, Copy, Default)]
@@ -29,7 +29,7 @@ pub(super) struct Terms {
     pub(super) more: f64,
 }
 
-/// What a method costs.
+/// Costs of a method.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Costs {
     pub(super) launch: f64,
@@ -37,7 +37,7 @@ pub(super) struct Costs {
 }
 
 impl Terms {
-    /// What threads need together, by these costs.
+    /// Returns the time of all threads together, by these costs.
     pub(super) fn throughput(&self, amounts: &Self) -> f64 {
         self.memory * amounts.memory
             + self.cache * amounts.cache
@@ -50,7 +50,7 @@ impl Terms {
             + self.far * amounts.far
     }
 
-    /// What one behind the other needs, by these costs.
+    /// Returns the time of the longest chain of steps, by these costs.
     pub(super) fn chain(&self, amounts: &Self) -> f64 {
         self.steps * amounts.steps + self.loads * amounts.loads + self.more * amounts.more
     }

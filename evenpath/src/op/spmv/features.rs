@@ -1,4 +1,4 @@
-//! What the choice of a method depends on: what is measured of a matrix and of its device.
+//! Features of a matrix and its device that decide the choice of a method.
 
 use evenpath_simt::ScalarType;
 
@@ -14,7 +14,7 @@ use super::windows::Found;
 use crate::format::DeviceCsr;
 use crate::{Offset, Value, policy};
 
-/// What a plan may keep of a matrix beside it.
+/// Copies of a matrix that a plan may keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Copies {
     Nothing,
@@ -24,13 +24,13 @@ pub(super) enum Copies {
     Values,
 }
 
-/// What the choice of a method depends on.
+/// Features that decide the choice of a method.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Features {
     pub(super) rows: u64,
     pub(super) nonzeros: u64,
     pub(super) lengths: Lengths,
-    /// What the windows of x are like, if they were [looked for](Self::may_have_windows) and there can be some.
+    /// Windows of x, if they were [searched](Self::may_have_windows) and found.
     pub(super) windows: Option<Found>,
     pub(super) value: ScalarType,
     /// Bytes of a row offset.
@@ -42,7 +42,7 @@ pub(super) struct Features {
 }
 
 impl Features {
-    /// What is known before windows are looked for.
+    /// Collects the features that are known before windows are searched.
     pub(super) fn new<V: Value, O: Offset>(
         matrix: &DeviceCsr<V, O>,
         lengths: Lengths,
@@ -64,7 +64,7 @@ impl Features {
         }
     }
 
-    /// Whether memory may be spent on another form of the matrix.
+    /// Returns whether memory may be spent on another form of the matrix.
     pub(super) fn may_copy(&self) -> bool {
         self.copies != Copies::Nothing
     }
@@ -83,23 +83,23 @@ impl Features {
         self.value == ScalarType::F32
     }
 
-    /// Whether rows are long and alike, and enough for as many blocks as run at once.
+    /// Returns whether rows are long and alike, and enough for as many blocks as run at once.
     pub(super) fn are_for_blocks(&self) -> bool {
         let are_enough = self.rows * BLOCK_THREADS >= self.wave();
         are_enough && self.lengths.mean >= BLOCK_MEAN && self.are_alike()
     }
 
-    /// Whether no row is much longer than the others.
+    /// Returns whether no row is much longer than the others.
     fn are_alike(&self) -> bool {
         self.lengths.longest as f64 <= BLOCK_SPREAD * self.lengths.mean
     }
 
-    /// Whether no row is much longer than the mean.
+    /// Returns whether no row is much longer than the mean.
     pub(super) fn are_even(&self) -> bool {
         self.lengths.longest <= u64::from(self.lengths.limit)
     }
 
-    /// Whether windows of x may pay, so that they are worth looking for.
+    /// Returns whether windows of x may pay, so that they are worth looking for.
     pub(super) fn may_have_windows(&self) -> bool {
         let rows = if self.is_f32() { WINDOW_ROWS_F32 } else { WINDOW_ROWS_F64 };
         !self.are_for_blocks()
@@ -108,7 +108,7 @@ impl Features {
             && self.rows >= rows * self.multiprocessors
     }
 
-    /// Whether it is worth counting which columns are hot. An x of which the first-level cache has most needs none.
+    /// Returns whether it is worth counting which columns are hot. An x of which the first-level cache has most needs none.
     pub(super) fn may_have_hot_columns(&self) -> bool {
         let Gathers { x_bytes, shared_bytes, .. } = self.gathers;
         let is_large = 10 * x_bytes > HOT_X_TENTHS * shared_bytes;
@@ -116,8 +116,8 @@ impl Features {
         self.may_copy() && are_many && is_large && self.gathers.are_scattered()
     }
 
-    /// Whether sliced ELL may be faster than anything else: threads of a warp then gather from the same part of x, since columns are
-    /// sorted within rows of about equal length.
+    /// Returns whether sliced ELL may be faster than anything else: threads of a warp then gather from the same part of x, since
+    /// columns are sorted within rows of about equal length.
     pub(super) fn may_be_sliced(&self) -> bool {
         let are_alike = self.lengths.mean >= COPY_MEAN && self.are_alike();
         let are_enough = 4 * self.rows >= SLICED_QUARTERS * self.wave();
@@ -132,12 +132,12 @@ impl Features {
         self.nonzeros * (value + 4) + self.rows * (value + self.offset_bytes) + x
     }
 
-    /// Whether the second-level cache holds the matrix and its vectors from run to run, with room for what else is in it.
+    /// Returns whether the second-level cache holds the matrix and its vectors from run to run, with room for what else is in it.
     pub(super) fn stays_in_cache(&self) -> bool {
         self.l2_bytes.is_some_and(|l2| self.bytes() <= l2 / 10 * CACHE_TENTHS)
     }
 
-    /// Whether a method may be chosen by its estimate.
+    /// Returns whether a method may be chosen by its estimate.
     pub(super) fn allow(&self, method: SpmvMethod) -> bool {
         let Lengths { empty, long, .. } = self.lengths;
         // Empty rows may lie together, and then the others do, for tiles of equally many rows too many.

@@ -13,7 +13,7 @@ use crate::operand::OpError;
 use crate::policy::{self, Tile};
 use crate::{Offset, Value};
 
-/// What the flat split needs beside the matrix.
+/// Cut of the nonzeros into equal parts, with its launches.
 pub(super) struct Flat<V: Value, O: Offset> {
     tile_launch: Launch<FlatTile<V, O>>,
     fill_launch: Launch<FlatFillEmptyRows<V, O>>,

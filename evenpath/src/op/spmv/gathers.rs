@@ -34,13 +34,14 @@ impl Gathers {
         })
     }
 
-    /// Whether neighboring nonzeros share few sectors of x, and the first-level cache has not all of it beside shared memory.
+    /// Returns whether neighboring nonzeros share few sectors of x, and the first-level cache has not all of it beside shared
+    /// memory.
     pub(super) fn are_scattered(self) -> bool {
         let is_large = 2 * self.x_bytes > self.shared_bytes;
         is_large && self.sectors.is_some_and(|sectors| sectors >= SCATTERED)
     }
 
-    /// Whether x is small enough that it matters how large first-level caches are.
+    /// Returns whether x is small enough that it matters how large first-level caches are.
     pub(super) fn span_few_caches(self) -> bool {
         self.x_bytes <= SCATTERED_SPAN * self.shared_bytes
     }

@@ -110,7 +110,7 @@ impl Columns {
         Ok(codes)
     }
 
-    /// Whether the hot columns have enough nonzeros for copying their elements of x to pay.
+    /// Returns whether the hot columns have enough nonzeros for copying their elements of x to pay.
     fn are_worth_it(&self, nonzeros: usize) -> bool {
         self.covered >= HOT_NONZEROS && 10 * self.covered >= HOT_TENTHS * nonzeros as u64
     }

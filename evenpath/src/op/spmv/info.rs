@@ -4,7 +4,7 @@ use super::method::SpmvMethod;
 use super::options::SpmvOptions;
 use crate::policy::Tile;
 
-/// What a plan chose, and what it costs.
+/// Choices and costs of a plan.
 ///
 /// ```
 /// use evenpath::spmv::SpmvOptions;

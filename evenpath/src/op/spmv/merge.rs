@@ -12,7 +12,7 @@ use crate::operand::OpError;
 use crate::policy::{self, Tile};
 use crate::{Offset, Value};
 
-/// What the merge-path kernel needs beside the matrix.
+/// Cut of the merge path into equal parts, with its launch.
 pub(super) struct Merge<V: Value, O: Offset> {
     launch: Launch<MergeTile<V, O>>,
     tiles: PathTiles,

@@ -96,7 +96,7 @@ named! {
 }
 
 impl SpmvMethod {
-    /// Whether devices of a kind have the method.
+    /// Returns whether devices of a kind have the method.
     pub fn runs_on(self, kind: DeviceKind) -> bool {
         match self {
             Self::Auto | Self::MergePath => true,
@@ -105,23 +105,23 @@ impl SpmvMethod {
         }
     }
 
-    /// Whether the number of lanes per row can be given ([`SpmvOptions::lanes`](super::SpmvOptions::lanes)).
+    /// Returns whether the number of lanes per row can be given ([`SpmvOptions::lanes`](super::SpmvOptions::lanes)).
     pub fn takes_lanes(self) -> bool {
         matches!(self, Self::Vector | Self::Light)
     }
 
-    /// Whether the number of threads per block can be given
+    /// Returns whether the number of threads per block can be given
     /// ([`SpmvOptions::block_size`](super::SpmvOptions::block_size)).
     pub fn takes_block_size(self) -> bool {
         matches!(self, Self::CsrAdaptive | Self::Light)
     }
 
-    /// Whether plans keep another form of the matrix beside it.
+    /// Returns whether plans keep another form of the matrix beside it.
     pub fn copies(self) -> bool {
         matches!(self, Self::NarrowColumns | Self::HotColumns | Self::SlicedEll)
     }
 
-    /// Whether kernels stage products in shared memory, so that it matters how gathers find the first-level cache.
+    /// Returns whether kernels stage products in shared memory, so that it matters how gathers find the first-level cache.
     pub(super) fn stages_products(self) -> bool {
         let takes_equal_shares = matches!(self, Self::Flat | Self::MergePath);
         let takes_row_blocks = matches!(self, Self::CsrAdaptive | Self::RowBlocks | Self::NarrowColumns);

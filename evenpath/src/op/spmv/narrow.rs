@@ -174,7 +174,7 @@ impl<V: Value, O: Offset> Narrow<V, O> {
         Ok(Some(Self { rows: Rows::Tiles { launch, group, tile_rows }, codes }))
     }
 
-    /// Whether few enough columns are without codes.
+    /// Returns whether few enough columns are without codes.
     pub(super) fn is_worth_it(&self) -> bool {
         self.codes.whole <= self.codes.nonzeros / 8
     }

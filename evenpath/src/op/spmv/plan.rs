@@ -90,7 +90,7 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
         })
     }
 
-    /// What the plan chose, and what it costs. Waits for the analysis.
+    /// Returns the choices and costs of the plan. Waits for the analysis.
     ///
     /// # Errors
     ///

@@ -70,7 +70,7 @@ pub(super) fn fit<K: kernel::Kernel>(mean: f64) -> (&'static KernelInfo, Group) 
 }
 
 impl Group {
-    /// Whether 32 bits hold every place in the nonzeros of a group of rows.
+    /// Returns whether 32 bits hold every place in the nonzeros of a group of rows.
     pub(super) fn counts(self, nonzeros: usize, longest: u64) -> bool {
         longest.saturating_mul(u64::from(self.rows)).min(nonzeros as u64) <= GROUP_LIMIT
     }

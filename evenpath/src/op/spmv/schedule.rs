@@ -6,7 +6,7 @@ use crate::op::product::Product;
 use crate::policy::Tile;
 use crate::{Offset, Value};
 
-/// What a plan runs, and why.
+/// Method that a plan runs, and the reason.
 pub(super) struct Choice<V: Value, O: Offset> {
     pub(super) method: SpmvMethod,
     pub(super) reason: String,
@@ -21,7 +21,7 @@ pub(super) trait Schedule<V: Value, O: Offset>: Send + Sync {
     /// How the matrix is cut, and what that takes.
     fn shape(&self) -> Shape;
 
-    /// Whether a run reads the matrix's column indices.
+    /// Returns whether a run reads the matrix's column indices.
     fn reads_columns(&self) -> bool {
         true
     }
@@ -30,7 +30,7 @@ pub(super) trait Schedule<V: Value, O: Offset>: Send + Sync {
 /// How a schedule cuts a matrix.
 #[derive(Default)]
 pub(super) struct Shape {
-    /// What one block handles, on devices that run kernels.
+    /// Tile of one block, on devices that run kernels.
     pub(super) tile: Option<Tile>,
     /// Pieces that the matrix is cut into.
     pub(super) tiles: u64,

@@ -23,7 +23,7 @@ const HOPELESS: f64 = 3.0;
 /// The plan's own choice stays unless another method takes at most this part of its time.
 const GAIN: f64 = 0.98;
 
-/// What [`SpmvPlan::tune`] measured.
+/// Measurements of [`SpmvPlan::tune`].
 ///
 /// ```
 /// use evenpath::generate::{Kind, generate};
@@ -80,7 +80,7 @@ struct Contender<V: Value, O: Offset> {
     round_ms: Vec<f64>,
 }
 
-/// What the methods multiply: vectors of zeros.
+/// Vectors of zeros that the methods multiply.
 struct Trial<'m, V: Value, O: Offset> {
     matrix: &'m DeviceCsr<V, O>,
     x: DeviceVec<V>,
@@ -104,7 +104,7 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
     /// another form of the matrix take part if [`SpmvOptions::may_copy`] says so. Worthwhile for a matrix that is multiplied
     /// thousands of times: [`SpmvTuning::pays_after`].
     ///
-    /// What is fastest follows from timing, so the bits of results may differ between plans that are tuned.
+    /// Timing decides which method is fastest, so the bits of results may differ between plans that are tuned.
     /// [`SpmvPlanInfo::options`](super::SpmvPlanInfo::options) asks for what this plan has.
     ///
     /// # Errors

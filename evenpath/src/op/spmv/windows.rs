@@ -48,19 +48,19 @@ impl Found {
         Self { covered, elements, longest: elements, near }
     }
 
-    /// How many nonzeros use an element of a window.
+    /// Returns the number of nonzeros that use an element of a window.
     pub(super) fn uses(self) -> u64 {
         self.covered / self.elements.max(1)
     }
 
-    /// Whether gathering from windows is faster: nearly all rows have one, their elements are used again, and the
-    /// columns are scattered, so that a cache would need one line per nonzero; or `with_neighbors`, if they are not.
+    /// Returns whether gathering from windows is faster: nearly all rows have one, their elements are used again, and the columns
+    /// are scattered, so that a cache would need one line per nonzero; or `with_neighbors`, if they are not.
     pub(super) fn are_worth_it(self, nonzeros: u64, with_neighbors: bool) -> bool {
         let is_hard_to_cache = with_neighbors || !self.have_neighbors(nonzeros);
         self.cover(nonzeros) && self.uses() >= USES && is_hard_to_cache
     }
 
-    /// Whether columns are scattered wider than windows are.
+    /// Returns whether columns are scattered wider than windows are.
     pub(super) fn are_too_narrow(self, nonzeros: u64) -> bool {
         !self.cover(nonzeros) && !self.have_neighbors(nonzeros)
     }

@@ -4,7 +4,7 @@ use super::method::SpmvTransposedMethod;
 use super::options::SpmvTransposedOptions;
 use crate::op::SpmvPlanInfo;
 
-/// What a plan of SpMV with the transpose costs.
+/// Method and costs of a plan for SpMV with the transpose.
 ///
 /// ```
 /// use evenpath::spmv::{SpmvTransposedMethod, SpmvTransposedOptions};
@@ -26,7 +26,7 @@ pub struct SpmvTransposedPlanInfo {
     pub run_bytes: u64,
     /// Milliseconds that the analysis took on the device.
     pub analysis_ms: f64,
-    /// What the plan of the copied transpose chose, where there is one.
+    /// Choices of the plan for the copied transpose, if there is one.
     pub copy: Option<SpmvPlanInfo>,
 }
 

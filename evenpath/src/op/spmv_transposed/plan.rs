@@ -88,7 +88,7 @@ impl<V: Value, O: Offset> SpmvTransposedPlan<V, O> {
         })
     }
 
-    /// What the plan costs. Waits for the analysis.
+    /// Returns the method and costs of the plan. Waits for the analysis.
     ///
     /// # Errors
     ///

@@ -14,7 +14,7 @@ pub(super) trait Schedule<V: Value, O: Offset>: Send + Sync {
     /// Bytes of device memory that it holds, and that a run takes beside.
     fn bytes(&self) -> Bytes;
 
-    /// What the plan of a copy chose, if there is one. Waits for its analysis.
+    /// Returns the choices of the plan for a copy, if there is one. Waits for its analysis.
     fn copy(&self) -> Result<Option<SpmvPlanInfo>, DeviceError> {
         Ok(None)
     }

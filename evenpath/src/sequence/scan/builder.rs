@@ -1,4 +1,4 @@
-//! What is scanned, and how.
+//! The scan to run: its operator, direction and segments.
 
 use super::plain::Whole;
 use super::segmented::{Mark, Marked, Rows, check_countable};

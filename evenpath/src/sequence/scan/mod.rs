@@ -25,7 +25,6 @@
 mod builder;
 mod launch;
 mod plain;
-/// What kernels ask of marks. Nothing outside can name these, so the public traits are sealed.
 mod sealed;
 mod segmented;
 mod segments;

@@ -18,7 +18,7 @@ use crate::operation::Operator;
 use crate::scalar::Offset;
 use crate::sequence::row_marks::{RowMarks, check_row_offsets};
 
-/// What can tell where segments begin: flags `u8`, not zero at a segment's first element; or keys `u32` or `u64`, equal
+/// Marks of where segments begin: flags `u8`, not zero at a segment's first element; or keys `u32` or `u64`, equal
 /// within a segment and different from the one before at its first element. Sealed.
 ///
 /// ```

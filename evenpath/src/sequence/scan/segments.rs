@@ -1,4 +1,4 @@
-//! What divides elements into segments.
+//! Divisions of elements into segments.
 
 use evenpath_simt::{Aligned16, GlobalMut};
 
@@ -30,7 +30,7 @@ pub trait Segments<T: Element>: sealed::SealedSegments {
         result: GlobalMut<T, Aligned16>,
     ) -> Result<(), OpError>;
 
-    /// Whether there is one segment.
+    /// Returns whether there is one segment.
     #[doc(hidden)]
     fn are_whole(&self) -> bool {
         false

@@ -86,7 +86,7 @@ impl Workspace {
         Ok(Charge { account: Arc::clone(&self.account), bytes: required.bytes() })
     }
 
-    /// Whether it has room for so much more; not if the device was lost.
+    /// Returns whether it has room for so much more; not if the device was lost.
     pub(in crate::op::spgemm) fn has_room(&self, required: Requirement) -> bool {
         let needed = self.account.taken.load(Relaxed).saturating_add(required.bytes());
         self.limit_for(needed).is_ok_and(|limit| needed <= limit)

@@ -87,8 +87,8 @@ impl Ranks {
         work.rank(operands, rows, target, [products, parts, cuts]).map(Some)
     }
 
-    /// Whether ranks pay off for a single product: if rows have more entries than a block can sum in shared memory, so that rows
-    /// of B would be added one after the other in global memory.
+    /// Returns whether ranks pay off for a single product: if rows have more entries than a block can sum in shared memory, so that
+    /// rows of B would be added one after the other in global memory.
     pub(super) fn pay_at_once<V: Value>(device: &Device, rows: &Rows) -> bool {
         let room = u64::from(sums_bytes(device));
         window_bins(rows).any(|bin| bin.largest.saturating_mul(V::SIZE as u64) > room)

@@ -120,7 +120,7 @@ fn launches(bins: &[Bin], multiprocessors: u32) -> Vec<Bin> {
     launches
 }
 
-/// Whether both are classes of windows, which blocks of the same size take.
+/// Returns whether both are classes of windows, which blocks of the same size take.
 fn have_same_blocks(one: Class, other: Class) -> bool {
     match (one, other) {
         (Class::Window { size_class: one }, Class::Window { size_class: other }) => {

@@ -60,7 +60,7 @@ impl CountWords<'_> {
         self.zeroed.words.as_global().skip(self.first)
     }
 
-    /// How many rows of each class are listed.
+    /// Number of rows listed for each class.
     pub(super) fn listed(&mut self) -> GlobalMut<u32> {
         self.counters().skip(COUNTERS).reinterpret()
     }

@@ -39,7 +39,7 @@ impl SpgemmPhases {
         setup + block_sort + global_sort + placement + product_compute + reduce_by_key
     }
 
-    /// What depends on values: what computing them anew would take.
+    /// Time of the phases that depend on values, which new values would take again.
     pub fn numeric(&self) -> f64 {
         self.product_compute + self.reduce_by_key
     }
@@ -51,7 +51,7 @@ pub(in crate::op::spgemm) struct Recorder {
     events: Option<Vec<(Mark, Event)>>,
 }
 
-/// What ends at an event.
+/// Phase that ends at an event.
 #[derive(Debug, Clone, Copy)]
 enum Mark {
     Begin,

@@ -40,11 +40,11 @@ pub(in crate::op::spgemm) struct TwoLevelSort<O: Offset> {
     known: OnceLock<Known<O>>,
 }
 
-/// What the first product finds.
+/// Results of the first product that later ones reuse.
 pub(super) struct Known<O: Offset> {
     products: u64,
     nonzeros: u64,
-    /// What later products need. Nothing where memory was too short for all products at once: then each does everything.
+    /// Order of the products; `None` if memory was too short for all of them at once, and each run sorts again.
     order: Option<ProductOrder<O>>,
 }
 

@@ -143,7 +143,7 @@ fn by_rules(features: &Features) -> Option<Vec<(SpmvMethod, Reason)>> {
     None
 }
 
-/// Whether the matrix stays in a cache, written out in numbers.
+/// Returns whether the matrix stays in a cache, written out in numbers.
 fn fits(features: &Features) -> bool {
     let value = if features.value == ScalarType::F32 { 4 } else { 8 };
     let x = features.gathers.x_bytes.min(32 * features.nonzeros);
