@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use parking_lot::Mutex;
 
-use super::DeviceError;
+use super::error::DeviceError;
 use super::machine::{Block, Machine, Transfer};
 use super::memory_limit::Reservation;
 

@@ -1,3 +1,5 @@
+//! What can go wrong on a device.
+
 use std::fmt;
 use std::path::PathBuf;
 

@@ -1,5 +1,10 @@
+//! Places in a device's stream, and the time between them.
+
+use std::time::Instant;
+
+use super::error::DeviceError;
+use super::handle::{Backend, Device};
 use super::machine::Moment;
-use super::{Device, DeviceError};
 
 /// A place in a device's stream, made by [`Device::record`], to measure time between two of them, or to ask whether the device has come
 /// there.
@@ -20,11 +25,23 @@ pub struct Event {
     moment: Moment,
 }
 
-impl Event {
-    pub(super) fn new(device: Device, moment: Moment) -> Self {
-        Self { device, moment }
+impl Device {
+    /// Marks this place in the stream that the calling thread uses, to measure time.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost.
+    pub fn record(&self) -> Result<Event, DeviceError> {
+        self.refuse_in_graph("an event is recorded")?;
+        let moment = match &self.shared.backend {
+            Backend::Cpu => Moment::Host(Instant::now()),
+            Backend::Machine(machine) => machine.record(self.stream_number())?,
+        };
+        Ok(Event { device: self.clone(), moment })
     }
+}
 
+impl Event {
     /// Whether the device has done everything that was asked of the stream before. Does not wait.
     ///
     /// # Errors

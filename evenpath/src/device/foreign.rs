@@ -5,11 +5,15 @@ use std::ffi::c_void;
 use bytemuck::Pod;
 
 use super::allocation::{Allocation, Release};
+use super::error::DeviceError;
+use super::handle::{Backend, Device};
 use super::machine::Block;
 use super::order::Access;
 use super::owner::{Foreign, Owner};
+use super::properties::DeviceKind;
 use super::slice::{DeviceSlice, HostRange, Memory, byte_count};
-use super::{Backend, Device, DeviceError, DeviceKind, DeviceVec, Stream};
+use super::stream::Stream;
+use super::vec::DeviceVec;
 
 /// The memory of a [`DeviceVec`] that was [given away](DeviceVec::into_raw_parts).
 pub struct RawParts {

@@ -1,10 +1,11 @@
 //! Graphs: work that is asked for once and done many times.
 
+use super::error::DeviceError;
+use super::handle::{Backend, Device};
 use super::machine::{Executable, Machine};
 use super::node::Node;
 use super::order::Access;
 use super::recording::{Kept, Recording};
-use super::{Backend, Device, DeviceError};
 
 /// Work of a device that was captured, to be launched as a whole, as often as needed: on an NVIDIA GPU by one call of the driver,
 /// which takes the host a few microseconds whatever the graph holds.

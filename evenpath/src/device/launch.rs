@@ -1,10 +1,14 @@
+//! Launches of kernels.
+
 use std::marker::PhantomData;
 
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
+use super::error::DeviceError;
+use super::handle::{Backend, Device};
+use super::kernels::{Kernels, instance, variant};
 use super::node::Node;
 use super::shared::SharedMemory;
-use super::{Backend, Device, DeviceError};
 
 /// The most blocks of a grid, on any GPU.
 pub(crate) const MAX_GRID: u32 = i32::MAX as u32;
@@ -121,22 +125,6 @@ impl<K: Kernel> Launch<K> {
     }
 }
 
-/// The kernel's instance for its types: the first in its table.
-pub(crate) fn instance<K: Kernel>() -> &'static KernelInfo {
-    match K::first() {
-        Some(info) => info,
-        None => unreachable!("the kernels' tables have an instance for every type"),
-    }
-}
-
-/// The named variant of a kernel for its types.
-pub(crate) fn variant<K: Kernel>(name: &str) -> &'static KernelInfo {
-    match K::variant(name) {
-        Some(info) => info,
-        None => unreachable!("the kernels' tables have every variant for every type"),
-    }
-}
-
 impl Device {
     /// The kernel's instance for its types: the first in its table.
     pub(crate) fn kernel<K: Kernel>(&self) -> Launcher<K> {
@@ -224,6 +212,21 @@ impl Device {
         // SAFETY: `info` is an instance of `K` for its types, so `pack` gives the parameters' arguments in order; the
         // caller vouches for the views.
         unsafe { machine.launch(self.stream_number(), info, grid, shared, &kernel.pack()) }
+    }
+
+    /// Has the driver compile the kernels of a list that are not compiled yet, together and on all processors. One that the
+    /// driver refuses is an error of its launch. Drivers before CUDA 12.9 compile each kernel when it is launched.
+    ///
+    /// `list` is called once per device, and only where the driver compiles kernels.
+    ///
+    /// # Errors
+    ///
+    /// Whatever went wrong in earlier launches.
+    pub(crate) fn prepare(&self, list: fn() -> Kernels) -> Result<(), DeviceError> {
+        match self.backend() {
+            Backend::Cpu => Ok(()),
+            Backend::Machine(machine) => machine.prepare(list),
+        }
     }
 
     /// Blocks of the kernel's instance `info`, each with `dynamic_shared` bytes of launch-sized shared memory, that the

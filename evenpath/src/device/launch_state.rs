@@ -4,14 +4,14 @@
 use std::sync::Arc;
 
 use evenpath_simt::GlobalMut;
-use parking_lot::Mutex;
 
-use super::allocation::Allocation;
+use super::error::DeviceError;
+use super::handle::{Backend, Device};
+use super::idle_states::Turn;
 use super::machine::{MAILBOX_WORDS, Mailbox};
-use super::memory_limit::Reservation;
 use super::owner::Owner;
 use super::slice::{DeviceSlice, Memory};
-use super::{Backend, Device, DeviceError, DeviceVec};
+use super::vec::DeviceVec;
 
 /// Words of a half, at least: more than small launches need.
 const LEAST_WORDS: usize = 1 << 10;
@@ -29,23 +29,6 @@ pub(crate) struct LaunchState {
     mailbox: Option<Box<dyn Mailbox>>,
 }
 
-/// Which half is used.
-#[derive(Clone, Copy)]
-struct Turn {
-    /// Words of a half.
-    half: usize,
-    /// The first word of the half that is zero.
-    own: usize,
-    /// Words of the other half that may not be zero.
-    stale: usize,
-}
-
-/// States that no launch uses. They do not count as memory in use.
-#[derive(Default)]
-pub(super) struct IdleStates(Mutex<Vec<Idle>>);
-
-type Idle = (Arc<Allocation>, Turn, Option<Box<dyn Mailbox>>);
-
 impl Device {
     /// A state of `words` words, more than none, for one launch.
     ///
@@ -57,7 +40,7 @@ impl Device {
         let used = words + MAILBOX_WORDS;
         let idle = self.shared.idle_states.0.lock().pop();
         if let Some((allocation, turn, mailbox)) = idle.filter(|(_, turn, _)| turn.half >= used) {
-            allocation.count_by(Some(Reservation::new(self, 16 * turn.half as u64)?));
+            allocation.count_by(Some(self.reserve(16 * turn.half as u64)?));
             let memory = Memory::Machine { allocation, offset: 0, len: 2 * turn.half };
             let elements = DeviceSlice::new(self.clone(), memory);
             let words_on_device = DeviceVec::of_parts(elements, Owner::Device);

@@ -5,12 +5,12 @@ use std::time::Instant;
 
 use evenpath_simt::kernel::{Argument, KernelInfo};
 
+use super::error::DeviceError;
+use super::kernels::{Kernels, OwnKernels};
 use super::node::Node;
 use super::order::Access;
-use super::own_kernels::OwnKernels;
-use super::prepare::Kernels;
+use super::properties::DeviceProperties;
 use super::shared::SharedMemory;
-use super::{DeviceError, DeviceProperties};
 
 /// A machine with memory of its own that runs kernels. What is asked of one stream happens in the order in which it is asked; of what
 /// is asked of several, accesses to the same memory do, unless both read. Stream 0 is there from the beginning.

@@ -1,8 +1,7 @@
 //! Accounting of the bytes that a device's buffers hold.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
-use super::{Device, DeviceError};
 
 /// Bytes in use and the limit on them.
 #[derive(Debug)]
@@ -55,21 +54,15 @@ impl Budget {
 /// Bytes counted as used on a device until this is dropped.
 #[derive(Debug)]
 pub(super) struct Reservation {
-    device: Device,
+    budget: Arc<Budget>,
     bytes: u64,
 }
 
 impl Reservation {
-    pub(super) fn new(device: &Device, bytes: u64) -> Result<Self, DeviceError> {
-        match device.budget().take(bytes) {
-            Ok(()) => Ok(Self { device: device.clone(), bytes }),
-            Err(in_use) => Err(DeviceError::MemoryLimit {
-                device: device.to_string(),
-                requested: bytes,
-                in_use,
-                limit: device.memory_limit().unwrap_or(u64::MAX),
-            }),
-        }
+    /// The bytes in use if these would pass the limit.
+    pub(super) fn new(budget: &Arc<Budget>, bytes: u64) -> Result<Self, u64> {
+        budget.take(bytes)?;
+        Ok(Self { budget: Arc::clone(budget), bytes })
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -79,6 +72,6 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        self.device.budget().in_use.fetch_sub(self.bytes, Relaxed);
+        self.budget.in_use.fetch_sub(self.bytes, Relaxed);
     }
 }

@@ -1,17 +1,10 @@
 //! Kernels of a program's own.
 
-use evenpath_simt::kernel::{Kernel, KernelInfo, Simulation};
+use evenpath_simt::kernel::{Kernel, KernelInfo};
 
-use super::{Backend, Device, DeviceError};
-
-/// Instances of a kernel that is not the library's.
-pub(crate) struct OwnKernels<'p> {
-    #[cfg_attr(not(feature = "cuda"), allow(dead_code))] // Only NVIDIA GPUs read PTX.
-    pub(super) ptx: &'p [(u32, &'p str)],
-    pub(super) instances: &'static [&'static KernelInfo],
-    /// The body of each instance.
-    pub(super) simulations: &'static [Simulation],
-}
+use super::error::DeviceError;
+use super::handle::{Backend, Device};
+use super::kernels::OwnKernels;
 
 impl Device {
     /// Adds a kernel of the program's own, declared with the macro `kernel!` of the crate evenpath-simt, so that it can be launched.

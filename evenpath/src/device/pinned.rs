@@ -6,9 +6,10 @@ use std::ptr::NonNull;
 use bytemuck::Pod;
 use parking_lot::Mutex;
 
+use super::error::DeviceError;
+use super::handle::{Backend, Device};
 use super::machine::Transfer;
 use super::slice::{DeviceSlice, HostRange, Memory, byte_count, check_range};
-use super::{Backend, Device, DeviceError};
 
 /// The unit in which host memory is page-locked.
 const PAGE: usize = 4096;

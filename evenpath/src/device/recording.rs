@@ -5,8 +5,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::allocation::Allocation;
+use super::error::DeviceError;
+use super::handle::Device;
 use super::node::Node;
-use super::{Device, DeviceError};
 
 /// The operations so far, and the memory that they use.
 #[derive(Default)]

@@ -12,11 +12,12 @@ use evenpath_simt::host::{Fault, FaultKind, OutOfMemory, SimulatedGpu, Simulated
 use evenpath_simt::kernel::{Argument, KernelInfo, Simulation};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 
+use super::error::DeviceError;
+use super::kernels::OwnKernels;
 use super::machine::{Block, Machine, Moment, Transfer};
 use super::order::{Access, Order, Step};
-use super::own_kernels::OwnKernels;
+use super::properties::DeviceProperties;
 use super::shared::SharedMemory;
-use super::{DeviceError, DeviceProperties};
 use transfer::{Copy, Landings};
 
 pub(super) const NAME: &str = "simulated GPU";

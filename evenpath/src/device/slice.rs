@@ -7,7 +7,8 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 use super::allocation::Allocation;
-use super::{Device, DeviceError};
+use super::error::DeviceError;
+use super::handle::Device;
 
 /// Elements in a device's memory: a [`DeviceVec`](super::DeviceVec) or a [part](Self::slice) of one. What `[T]` is to `Vec<T>`, this is
 /// to `DeviceVec<T>`: operations take it, and a reference to either becomes one to this.

@@ -2,7 +2,8 @@
 
 use std::cell::Cell;
 
-use super::{Backend, Device, DeviceError};
+use super::error::DeviceError;
+use super::handle::{Backend, Device};
 
 /// A stream of a device: a queue of work. Work of different streams may run at the same time.
 ///
@@ -85,6 +86,19 @@ impl Device {
             Backend::Machine(machine) => machine.take_stream(is_urgent)?,
         };
         Ok(Stream::of_number(self, number))
+    }
+
+    /// Waits until the device has done everything it was asked to.
+    ///
+    /// # Errors
+    ///
+    /// If a kernel made a mistake, now or earlier.
+    pub fn synchronize(&self) -> Result<(), DeviceError> {
+        self.refuse_in_graph("the host waits for the device")?;
+        match &self.shared.backend {
+            Backend::Cpu => Ok(()),
+            Backend::Machine(machine) => machine.synchronize(None),
+        }
     }
 
     /// The stream that the calling thread puts work on.

@@ -1,9 +1,13 @@
 mod capture;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
 use evenpath_kernels::testing::FaultOutOfBounds;
 use evenpath_simt::kernel::Kernel;
 use evenpath_simt::{Arena, GlobalMut, kernel, thread};
 
+use super::handle::Backend;
 use super::simulated::Simulated;
 use super::*;
 

@@ -1,6 +1,7 @@
 //! From host memory to a device.
 
-use super::{Device, DeviceError};
+use super::error::DeviceError;
+use super::handle::Device;
 
 /// What [`Device::upload`] copies to a device: slices, arrays and vectors of numbers, and matrices in every format.
 ///

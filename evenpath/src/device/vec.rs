@@ -6,10 +6,12 @@ use bytemuck::Pod;
 use evenpath_simt::{Aligned16, Element, Global, GlobalMut};
 
 use super::allocation::Allocation;
-use super::memory_limit::Reservation;
+use super::error::DeviceError;
+use super::handle::{Backend, Device};
 use super::owner::Owner;
+use super::properties::DeviceKind;
 use super::slice::{DeviceSlice, HostRange, Memory, byte_count, host_zeros};
-use super::{Backend, Device, DeviceError, DeviceKind, Upload};
+use super::upload::Upload;
 
 /// A vector in a device's memory.
 ///
@@ -50,7 +52,7 @@ impl Device {
     pub fn uninitialized<T: Pod>(&self, len: usize) -> Result<DeviceVec<T>, DeviceError> {
         self.check_threads()?;
         let bytes = byte_count::<T>(len)?;
-        let reservation = Reservation::new(self, bytes)?;
+        let reservation = self.reserve(bytes)?;
         let (memory, owner) = match self.backend() {
             Backend::Machine(machine) if len > 0 => {
                 let allocation = Allocation::new(machine, bytes, reservation)?;
@@ -75,7 +77,7 @@ impl Device {
         if self.kind() != DeviceKind::Cpu {
             return self.upload(&elements);
         }
-        let reservation = Reservation::new(self, byte_count::<T>(elements.len())?)?;
+        let reservation = self.reserve(byte_count::<T>(elements.len())?)?;
         self.budget().record_peak();
         let memory = Memory::Host(HostRange::new(&mut elements));
         let owner = Owner::Host { elements, counted: reservation };

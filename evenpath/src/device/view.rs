@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut, Range, RangeBounds};
 
 use bytemuck::Pod;
 
-use super::DeviceError;
+use super::error::DeviceError;
 use super::slice::{DeviceSlice, check_range};
 
 /// A part of the elements of a vector, which stays borrowed: see [`DeviceSlice::slice`].

@@ -1,7 +1,9 @@
+//! Types of elements, and what DLPack calls them.
+
 use bytemuck::Pod;
 use evenpath_simt::half::{bf16, f16};
 
-use super::DLDataType;
+use super::abi::DLDataType;
 
 /// What the elements of a tensor can be here. Sealed.
 pub trait Element: Pod + Send + Sync + sealed::Sealed {

@@ -1,4 +1,6 @@
-use super::{DLDataType, DLDevice};
+//! Why a tensor was not made or taken.
+
+use super::abi::{self, DLDataType, DLDevice};
 use crate::device::DeviceError;
 use crate::matrix::MatrixError;
 
@@ -87,9 +89,9 @@ fn name(DLDataType { code, bits, lanes }: DLDataType) -> String {
 
 fn place(DLDevice { device_type, device_id }: DLDevice) -> String {
     match device_type {
-        super::abi::CPU => "the CPU".into(),
-        super::abi::CUDA => format!("cuda:{device_id}"),
-        super::abi::CUDA_HOST => "page-locked host memory".into(),
+        abi::CPU => "the CPU".into(),
+        abi::CUDA => format!("cuda:{device_id}"),
+        abi::CUDA_HOST => "page-locked host memory".into(),
         _ => format!("device {device_id} of type {device_type}"),
     }
 }

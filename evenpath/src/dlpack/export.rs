@@ -3,11 +3,13 @@
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
-use super::abi::{CPU, CUDA, VERSION};
-use super::{
-    DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLTensor, DlpackError, Element, FLAG_READ_ONLY,
-    Managed, Tensor,
+use super::abi::{
+    CPU, CUDA, DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLTensor, FLAG_READ_ONLY, VERSION,
 };
+use super::element::Element;
+use super::error::DlpackError;
+use super::managed::Managed;
+use super::tensor::Tensor;
 use crate::device::{Device, DeviceKind, DeviceVec};
 use crate::{DeviceDense, Storage};
 
@@ -32,6 +34,31 @@ impl Tensor {
         let shape = vec![matrix.rows() as i64, matrix.cols() as i64];
         let (row, col) = matrix.strides();
         own(matrix.into_vec(), shape, vec![row as i64, col as i64])
+    }
+
+    /// Hands the tensor over, in the form of DLPack 1.0 and later. Who gets it calls its `deleter` when done.
+    pub fn into_raw(self) -> NonNull<DLManagedTensorVersioned> {
+        if let Managed::Versioned(managed) = self.managed {
+            std::mem::forget(self);
+            return managed;
+        }
+        versioned(self)
+    }
+
+    /// [`into_raw`](Self::into_raw) in the form before DLPack 1.0, which cannot say that memory is read only.
+    ///
+    /// # Errors
+    ///
+    /// If the memory is read only; then the tensor is given back.
+    pub fn into_raw_unversioned(self) -> Result<NonNull<DLManagedTensor>, DlpackError> {
+        if let Managed::Unversioned(managed) = self.managed {
+            std::mem::forget(self);
+            return Ok(managed);
+        }
+        if self.managed.is_read_only() {
+            return Err(DlpackError::ReadOnly);
+        }
+        Ok(unversioned(self))
     }
 }
 
@@ -79,14 +106,14 @@ fn place(device: &Device) -> Result<DLDevice, DlpackError> {
 }
 
 /// The tensor in the form of DLPack 1.0 and later.
-pub(super) fn versioned(tensor: Tensor) -> NonNull<DLManagedTensorVersioned> {
+fn versioned(tensor: Tensor) -> NonNull<DLManagedTensorVersioned> {
     let flags = if tensor.managed.is_read_only() { FLAG_READ_ONLY } else { 0 };
     let dl_tensor = copy(tensor.managed.tensor());
     manage_versioned(dl_tensor, flags, Box::new(tensor))
 }
 
 /// The tensor in the form before DLPack 1.0.
-pub(super) fn unversioned(tensor: Tensor) -> NonNull<DLManagedTensor> {
+fn unversioned(tensor: Tensor) -> NonNull<DLManagedTensor> {
     unsafe extern "C" fn deleter(managed: *mut DLManagedTensor) {
         // SAFETY: whoever has the tensor calls this once; both boxes were made below.
         unsafe {

@@ -1,7 +1,9 @@
 //! Tensors of other libraries as vectors and dense matrices.
 
-use super::abi::{CPU, CUDA, CUDA_HOST};
-use super::{DLDevice, DLTensor, DlpackError, Element, Tensor};
+use super::abi::{CPU, CUDA, CUDA_HOST, DLDevice, DLTensor};
+use super::element::Element;
+use super::error::DlpackError;
+use super::tensor::Tensor;
 use crate::device::{Device, DeviceKind, DeviceVec};
 use crate::{DeviceDense, Layout, Storage};
 

@@ -11,6 +11,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::*;
+use crate::Csr;
 
 const HEADER: &str = "%%MatrixMarket matrix coordinate real general\n";
 

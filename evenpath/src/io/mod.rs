@@ -45,60 +45,22 @@ mod cursor;
 mod destination;
 mod error;
 mod expand;
+#[cfg(test)]
+mod file_tests;
 mod header;
 mod options;
 mod part;
+mod read;
 mod reader;
 mod source;
-mod writer;
-
-#[cfg(test)]
-mod file_tests;
 #[cfg(test)]
 mod tests;
-
-use std::path::Path;
+mod writer;
 
 pub use error::{MatrixMarketError, MatrixMarketErrorKind};
 pub use header::{Field, Format, MatrixMarketHeader, Symmetry};
 pub use options::{Complex, Progress, ReadOptions, Stage};
 pub use part::{MatrixMarketPart, read_matrix_market_part};
+pub use read::{parse_matrix_market, read_coo, read_matrix_market};
 pub use reader::MatrixMarketReader;
 pub use writer::{WriteOptions, write_matrix_market, write_matrix_market_to};
-
-use crate::{Coo, Csr, Offset, Value};
-
-/// Reads a Matrix Market file, with the default [`ReadOptions`]: complex matrices are refused, and duplicates are summed.
-/// The result is canonical.
-///
-/// ```no_run
-/// let a: evenpath::Csr<f64> = evenpath::io::read_matrix_market("a.mtx")?;
-/// # Ok::<(), evenpath::io::MatrixMarketError>(())
-/// ```
-///
-/// # Errors
-///
-/// If the file cannot be read or is not a valid Matrix Market file. The error names the file and the line.
-pub fn read_matrix_market<V: Value, O: Offset>(
-    path: impl AsRef<Path>,
-) -> Result<Csr<V, O>, MatrixMarketError> {
-    MatrixMarketReader::open(path, ReadOptions::default())?.read_csr()
-}
-
-/// Reads a Matrix Market file into COO, in the order of the file, with the default [`ReadOptions`].
-///
-/// # Errors
-///
-/// As [`read_matrix_market`].
-pub fn read_coo<V: Value>(path: impl AsRef<Path>) -> Result<Coo<V>, MatrixMarketError> {
-    MatrixMarketReader::open(path, ReadOptions::default())?.read_coo()
-}
-
-/// Reads the contents of a Matrix Market file, with the default [`ReadOptions`].
-///
-/// # Errors
-///
-/// As [`read_matrix_market`].
-pub fn parse_matrix_market<V: Value, O: Offset>(bytes: &[u8]) -> Result<Csr<V, O>, MatrixMarketError> {
-    MatrixMarketReader::from_bytes(bytes, ReadOptions::default())?.read_csr()
-}

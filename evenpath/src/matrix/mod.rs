@@ -39,10 +39,6 @@ pub use row::{Row, Rows};
 pub use row_order::{LongestRows, RowOrder};
 pub use sliced_ell::{SlicedEll, SlicedEllOptions};
 pub use statistics::Statistics;
+pub use validate::MAX_DIMENSION;
 pub(crate) use validate::{csr as check_csr, dimensions as check_dimensions, threads as check_threads};
 pub use view::CsrView;
-
-/// The maximum number of rows, and of columns, of a matrix: 2³² − 1.
-///
-/// Column indices are `u32`. Rows have the same limit, so that every matrix has a transpose.
-pub const MAX_DIMENSION: usize = u32::MAX as usize;

@@ -66,6 +66,10 @@ pub(super) const MOST_SORTED: usize = 256;
 /// Bits of a column's distance from the first one in a key.
 pub(super) const DISTANCE_BITS: u32 = 24;
 
+/// Bits of a product's position in a key.
+#[cfg(target_arch = "x86_64")]
+pub(super) const POSITION_BITS: u32 = 8;
+
 impl<V: Value> Default for Sorter<V> {
     fn default() -> Self {
         Self { keys: [0; 2 * MOST_SORTED], products: [V::default(); 2 * MOST_SORTED] }

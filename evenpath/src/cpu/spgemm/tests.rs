@@ -1,6 +1,10 @@
-use super::*;
-use crate::Csr;
+//! Products by all instructions and numbers of threads.
+
+use super::arrays::SpgemmArrays;
+use super::instructions::Instructions;
+use super::product::Spgemm;
 use crate::generate::{Kind, generate};
+use crate::{Csr, Value};
 
 /// The arrays of C, with the bits of the values.
 type Bits = (Vec<u64>, Vec<u32>, Vec<u64>);

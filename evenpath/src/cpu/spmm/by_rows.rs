@@ -3,7 +3,7 @@ use std::borrow::Cow;
 use evenpath_simt::Element;
 use rayon::prelude::*;
 
-use super::Dense;
+use super::dense::Dense;
 use crate::{Compute, Storage};
 
 /// B is copied if A has at least this many nonzeros for each of its rows: a copy costs about as much as one nonzero of a row.

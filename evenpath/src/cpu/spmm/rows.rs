@@ -5,10 +5,10 @@ use std::ops::Range;
 use evenpath_simt::Element;
 
 use super::by_rows::ByRows;
+use super::dense::{Dense, Part};
 use super::sums::{Portable, Row, Sums};
 #[cfg(target_arch = "x86_64")]
 use super::x86::{Avx2, Avx512};
-use super::{Dense, Part};
 use crate::{Compute, CsrView, Offset, Storage, Value};
 
 /// Columns of C that are summed before C is updated.

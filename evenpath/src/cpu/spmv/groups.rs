@@ -6,6 +6,18 @@
 use super::scattered::has_scattered_columns;
 use crate::Offset;
 
+/// What tiles do about rows whose columns follow from those of the row before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SpmvGroups {
+    /// They do not look for them: that takes as long as one or two products.
+    Ignored,
+    /// They read the columns of such rows once.
+    Found,
+    /// They copy the columns, once for all rows that have the same: then those of the other rows do not pass through the caches.
+    /// Products are the same to the last bit.
+    Copied,
+}
+
 /// How a row's columns follow from those of the row before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Relation {

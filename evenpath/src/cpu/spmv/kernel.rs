@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use super::SpmvGroups;
-use super::groups::GroupedRows;
+use super::groups::{GroupedRows, SpmvGroups};
 use super::scattered::has_scattered_columns;
 use crate::Offset;
 

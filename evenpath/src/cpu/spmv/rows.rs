@@ -10,7 +10,7 @@ use std::ops::Range;
 #[cfg(target_arch = "x86_64")]
 use evenpath_simt::ScalarType;
 
-use super::Tile;
+use super::cut::Tile;
 use super::instructions::Instructions;
 #[cfg(target_arch = "x86_64")]
 use super::kernel::{FourRows, Kernel};

@@ -12,7 +12,7 @@ use cust::sys::{self, CUgraph, CUgraphExec, CUresult, CUstream, CUstreamCaptureM
 use super::context::{Core, Live};
 use super::driver::{check, check_raw};
 use super::failure::Failure;
-use super::parameters::ParameterBytes;
+use super::parameters::{ParameterBytes, launch};
 use crate::device::DeviceError;
 use crate::device::machine;
 use crate::device::node::Node;
@@ -163,7 +163,7 @@ unsafe fn put(live: &Live, node: &Node, stream: CUstream) -> Result<(), Failure>
             let parameters = ParameterBytes::new(kernel, arguments);
             // SAFETY: the caller's.
             unsafe {
-                super::launch(function, (*grid, kernel.block_size, shared.dynamic_bytes), stream, &parameters)
+                launch(function, (*grid, kernel.block_size, shared.dynamic_bytes), stream, &parameters)
             }?;
         }
         &Node::Zero { address, bytes } => {

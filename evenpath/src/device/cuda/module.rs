@@ -342,8 +342,8 @@ mod tests {
 
     use super::percent_for;
     use crate::device::cuda::{ContextKind, Cuda};
+    use crate::device::kernels::Kernels;
     use crate::device::machine::Machine;
-    use crate::device::prepare::Kernels;
 
     /// Two kernels, of which only the first has launch-sized shared memory.
     fn list() -> Kernels {

@@ -1,9 +1,12 @@
-//! A launch's arguments as the driver reads them.
+//! A launch's arguments as the driver reads them, and the launch with them.
 
 use std::ffi::c_void;
 
+use cust::sys::{self, CUfunction, CUstream};
 use evenpath_simt::kernel::{Argument, KernelInfo};
 use smallvec::SmallVec;
+
+use super::driver::{CallError, check_raw};
 
 /// As many words as nearly all kernels' parameters take; those of more are allocated.
 const WORDS: usize = 32;
@@ -38,6 +41,36 @@ impl ParameterBytes {
     pub(super) fn pointers(&self) -> SmallVec<[*mut c_void; WORDS]> {
         self.starts.iter().map(|&start| self.words[start..].as_ptr().cast_mut().cast()).collect()
     }
+}
+
+/// Launches blocks of threads with so many bytes of dynamic shared memory each.
+///
+/// # Safety
+///
+/// The function is of a module in the current context, the parameters are its own, and memory that they name is live.
+pub(super) unsafe fn launch(
+    function: CUfunction,
+    (grid, block_size, dynamic_shared): (u32, u32, u32),
+    stream: CUstream,
+    parameters: &ParameterBytes,
+) -> Result<(), CallError> {
+    let mut pointers = parameters.pointers();
+    // SAFETY: the caller's; the driver copies the parameters before the call returns.
+    check_raw("cuLaunchKernel", unsafe {
+        sys::cuLaunchKernel(
+            function,
+            grid,
+            1,
+            1,
+            block_size,
+            1,
+            1,
+            dynamic_shared,
+            stream,
+            pointers.as_mut_ptr(),
+            std::ptr::null_mut(),
+        )
+    })
 }
 
 #[cfg(test)]

@@ -1,11 +1,29 @@
-//! Properties of a GPU.
+//! GPUs, and what the driver says of them.
 
 use cust::CudaApiVersion;
 use cust::device::{Device as Gpu, DeviceAttribute};
-use cust::sys::{self, CUdevice_attribute};
+use cust::sys::{self, CUdevice_attribute, CUresult};
 
 use super::driver::{CallError, check, check_raw};
-use crate::device::{DeviceProperties, Version};
+use super::failure::Failure;
+use crate::device::error::{DeviceError, Version};
+use crate::device::properties::DeviceProperties;
+
+/// The GPU of a number.
+pub(super) fn find(ordinal: u32) -> Result<Gpu, Failure> {
+    let no_such_gpu = |count| Failure::Error(DeviceError::NoSuchGpu { ordinal, count });
+    match check("cuInit", cust::init(cust::CudaFlags::empty())) {
+        Err(error) if error.code == CUresult::CUDA_ERROR_NO_DEVICE as i32 => {
+            return Err(no_such_gpu(0));
+        }
+        other => other?,
+    }
+    let count = check("cuDeviceGetCount", Gpu::num_devices())?;
+    if ordinal >= count {
+        return Err(no_such_gpu(count));
+    }
+    Ok(check("cuDeviceGet", Gpu::get_device(ordinal))?)
+}
 
 /// What the driver says of a GPU.
 pub(super) fn describe(gpu: Gpu) -> Result<DeviceProperties, CallError> {
@@ -49,4 +67,12 @@ fn attribute(gpu: sys::CUdevice, attribute: CUdevice_attribute) -> Result<u32, C
     let result = unsafe { sys::cuDeviceGetAttribute(&raw mut value, attribute, gpu) };
     check_raw("cuDeviceGetAttribute", result)?;
     Ok(value.cast_unsigned())
+}
+
+/// Free and total bytes of the current context's GPU.
+pub(super) fn memory_info() -> Result<(u64, u64), CallError> {
+    let (mut free, mut total) = (0, 0);
+    // SAFETY: both are live for the call.
+    check_raw("cuMemGetInfo", unsafe { sys::cuMemGetInfo_v2(&raw mut free, &raw mut total) })?;
+    Ok((free as u64, total as u64))
 }

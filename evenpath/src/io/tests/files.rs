@@ -2,7 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::*;
+use super::helpers::{gzip, read, refusal, triplets};
+use crate::io::{
+    MatrixMarketErrorKind, MatrixMarketReader, ReadOptions, Stage, parse_matrix_market, read_coo,
+    read_matrix_market,
+};
 
 /// A text of several chunks, with occasional blank lines and comments.
 fn long_text(entries: usize) -> String {

@@ -1,7 +1,10 @@
 //! Headers and entries, valid and invalid.
 
-use super::*;
+use super::helpers::{gzip, real_part, refusal, triplets};
 use crate::Duplicates;
+use crate::io::{
+    MatrixMarketReader, ReadOptions, parse_matrix_market, read_matrix_market, read_matrix_market_part,
+};
 
 #[test]
 fn coordinate_headers() {

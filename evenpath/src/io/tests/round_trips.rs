@@ -4,8 +4,12 @@
 
 use proptest::prelude::*;
 
-use super::*;
-use crate::Duplicates;
+use super::helpers::{read, written};
+use crate::io::{
+    Complex, Field, Format, MatrixMarketReader, ReadOptions, Symmetry, WriteOptions, parse_matrix_market,
+    write_matrix_market_to,
+};
+use crate::{Coo, Csr, Duplicates};
 
 fn bits(values: &[f64]) -> Vec<u64> {
     values.iter().map(|value| value.to_bits()).collect()

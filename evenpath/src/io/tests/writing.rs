@@ -1,6 +1,11 @@
 //! The text that the writer produces.
 
-use super::*;
+use super::helpers::{read, written};
+use crate::Csr;
+use crate::io::{
+    Complex, Field, Format, MatrixMarketReader, ReadOptions, Symmetry, WriteOptions, read_matrix_market,
+    write_matrix_market,
+};
 
 #[test]
 fn every_header_is_written() {

@@ -11,10 +11,11 @@ use rayon::prelude::*;
 
 use super::leaf_rows::{Leaf, LeafRow};
 use super::leaves::PlacedNode;
+use super::matrix::HiSparse;
 use super::node::{self, MAX_UNITS, pack};
+use super::options::HiSparseOptions;
 use super::share::share;
-use super::tree::{self, Level, Shape};
-use super::{HiSparse, HiSparseOptions, depth};
+use super::tree::{self, Level, Shape, depth};
 use crate::matrix::blocks::split;
 use crate::matrix::memory::try_collect;
 use crate::matrix::padding::row_offsets;

@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use super::leaves::PlacedNode;
-use super::node::{Node, NodeEntries, Reference, pack, unpack};
-use super::{HiSparse, NodeKind, level_span};
+use super::matrix::HiSparse;
+use super::node::{Node, NodeEntries, NodeKind, Reference, pack, unpack};
+use super::tree::level_span;
 use crate::Value;
 
 /// A node of a [`HiSparse`] at its position in the matrix.

@@ -3,7 +3,7 @@
 use bytemuck::Zeroable;
 use rayon::prelude::*;
 
-use super::HiSparse;
+use super::matrix::HiSparse;
 use super::node::{Node, Reference, unpack};
 use crate::Value;
 use crate::matrix::MatrixError;

@@ -4,201 +4,20 @@ pub(crate) mod convert;
 mod entries;
 mod leaf_rows;
 pub(crate) mod leaves;
+mod matrix;
 pub(crate) mod node;
+mod options;
 mod share;
 mod share_pool;
 mod statistics;
 pub(crate) mod tree;
 mod validate;
 
-use std::fmt;
-use std::sync::Arc;
-
 pub use entries::{HiSparseEntries, HiSparseNode};
+pub use matrix::HiSparse;
 pub use node::NodeKind;
-pub use statistics::{HiSparseStatistics, LevelStatistics, NodeStatistics};
-pub use validate::{InvalidNode, NodeFault};
-
-use crate::Value;
-use crate::scale::Scale;
 pub(crate) use node::{Reference, Unit};
-pub(crate) use tree::Tree;
-
-/// A sparse matrix as a tree of D × D nodes, where D is 32, 64, 128 or 256 (Derler, *HiSparse: A Hierarchical Sparse
-/// Matrix Format for the GPU*, master's thesis, Graz University of Technology 2016, chapter 3).
-///
-/// Leaves hold values; inner nodes hold references to their nonempty children. Local coordinates take one byte each, so a
-/// nonzero in a well-filled leaf takes little more than its value and two bytes. A node is stored dense if that is
-/// smaller, otherwise as a list of its entries ([`NodeKind`]). All nodes are in one pool; `docs/hisparse.md` specifies its
-/// layout to the byte.
-///
-/// The content never changes, and copies of a matrix share it. Transposition and a scale factor are stored beside it:
-/// [`transpose`](Self::transpose) and [`scaled`](Self::scaled) take O(1).
-///
-/// ```
-/// use evenpath::hisparse::HiSparseOptions;
-/// use evenpath::{Csr, HiSparse};
-///
-/// let a: Csr<f64> = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
-/// let a: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
-/// let b = a.transpose().scaled(10.0);
-/// assert_eq!((b.rows(), b.cols(), b.depth()), (300, 2, 2));
-/// assert_eq!((b.get(299, 1), b.get(0, 1)), (Some(30.0), None));
-/// # Ok::<(), evenpath::error::MatrixError>(())
-/// ```
-#[derive(Clone)]
-pub struct HiSparse<V, const D: usize = 128> {
-    /// Rows of the content; `cols` likewise.
-    rows: usize,
-    cols: usize,
-    nnz: usize,
-    pool: Arc<Vec<Unit>>,
-    root: Reference,
-    is_transposed: bool,
-    scale: Scale<V>,
-}
-
-/// How [`Csr::to_hisparse`](crate::Csr::to_hisparse) builds the tree.
-///
-/// ```
-/// use evenpath::hisparse::HiSparseOptions;
-/// use evenpath::{Csr, HiSparse};
-///
-/// // Two equal diagonal blocks are stored as one node.
-/// let a: Csr<f64> = Csr::from_triplets(256, 256, [(0, 0, 1.0), (128, 128, 1.0)])?;
-/// let shared: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default().with_share(true))?;
-/// let plain: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
-/// assert!(shared.pool().len() < plain.pool().len());
-/// # Ok::<(), evenpath::error::MatrixError>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct HiSparseOptions {
-    /// Whether equal subtrees are stored once; off by default. [`HiSparseStatistics::saved_bytes`] reports the savings.
-    pub share: bool,
-}
-
-impl HiSparseOptions {
-    /// Sets whether equal subtrees are stored once.
-    #[must_use]
-    pub fn with_share(self, share: bool) -> Self {
-        Self { share }
-    }
-}
-
-/// Levels of the tree of a `rows` x `cols` matrix: the fewest whose span covers both.
-pub(crate) fn depth(rows: usize, cols: usize, d: usize) -> usize {
-    let mut depth = 1;
-    while level_span(depth, d) < rows.max(cols) as u64 {
-        depth += 1;
-    }
-    depth
-}
-
-/// Rows and columns that a node covers, given its number of levels, its own included.
-fn level_span(levels: usize, d: usize) -> u64 {
-    (d as u64).pow(levels as u32)
-}
-
-impl<V: Value, const D: usize> HiSparse<V, D> {
-    const IS_NODE_SIZE: () = assert!(matches!(D, 32 | 64 | 128 | 256), "D is 32, 64, 128 or 256");
-
-    /// Builds a matrix from a valid tree.
-    pub(crate) fn from_tree(rows: usize, cols: usize, nnz: usize, tree: Tree) -> Self {
-        let () = Self::IS_NODE_SIZE;
-        let Tree { pool, root } = tree;
-        Self { rows, cols, nnz, pool: Arc::new(pool), root, is_transposed: false, scale: Scale::ONE }
-    }
-
-    /// Number of rows.
-    pub fn rows(&self) -> usize {
-        if self.is_transposed { self.cols } else { self.rows }
-    }
-
-    /// Number of columns.
-    pub fn cols(&self) -> usize {
-        if self.is_transposed { self.rows } else { self.cols }
-    }
-
-    /// Number of nonzeros, that is, of stored entries: a stored zero counts.
-    pub fn nnz(&self) -> usize {
-        self.nnz
-    }
-
-    /// Levels of the tree, including the leaves: the smallest depth, at least 1, for which Dᵈᵉᵖᵗʰ is no less than the rows
-    /// and columns.
-    pub fn depth(&self) -> usize {
-        depth(self.rows, self.cols, D)
-    }
-
-    /// Whether the matrix is the transpose of the stored content.
-    pub fn is_transposed(&self) -> bool {
-        self.is_transposed
-    }
-
-    /// The factor that every stored value is multiplied by: 0 or infinity if it is out of the range of `V`.
-    pub fn scale(&self) -> V {
-        self.scale.rounded()
-    }
-
-    /// The transpose, in O(1). It shares this matrix's content.
-    #[must_use]
-    pub fn transpose(&self) -> Self {
-        Self { is_transposed: !self.is_transposed, ..self.clone() }
-    }
-
-    /// The matrix times `factor`, in O(1). It shares this matrix's content. Factors are multiplied together before they are
-    /// applied to values; their product may leave the range of `V`. Times 0, every entry is 0, even if what is stored is not a
-    /// number.
-    #[must_use]
-    pub fn scaled(&self, factor: V) -> Self {
-        Self { scale: self.scale.times(factor), ..self.clone() }
-    }
-
-    /// The bytes of the pool, to store or send. [`try_from_pool`](Self::try_from_pool) rebuilds the matrix from them.
-    pub fn pool(&self) -> &[u8] {
-        bytemuck::cast_slice(&self.pool)
-    }
-
-    /// The reference to the root; 0 if the matrix has no nonzeros.
-    pub fn root_reference(&self) -> u32 {
-        self.root.0
-    }
-
-    /// The same content with this transposition and scale.
-    pub(crate) fn with_state(&self, is_transposed: bool, scale: Scale<V>) -> Self {
-        Self { is_transposed, scale, ..self.clone() }
-    }
-
-    /// The factor that every stored value is multiplied by.
-    pub(crate) fn factor(&self) -> Scale<V> {
-        self.scale
-    }
-
-    /// The content, neither transposed nor scaled.
-    pub(crate) fn content(&self) -> Self {
-        self.with_state(false, Scale::ONE)
-    }
-
-    /// Rows and columns of the content.
-    pub(crate) fn content_shape(&self) -> (usize, usize) {
-        (self.rows, self.cols)
-    }
-
-    pub(crate) fn units(&self) -> &[Unit] {
-        &self.pool
-    }
-
-    pub(crate) fn root(&self) -> Reference {
-        self.root
-    }
-}
-
-impl<V: Value, const D: usize> fmt::Debug for HiSparse<V, D> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (rows, cols, nnz) = (self.rows(), self.cols(), self.nnz);
-        let transposed = if self.is_transposed { ", transposed" } else { "" };
-        write!(f, "HiSparse<{}, {D}> {rows} x {cols}, {nnz} nonzeros", V::NAME)?;
-        write!(f, " in {} bytes{transposed}, times {}", self.pool().len(), self.scale())
-    }
-}
+pub use options::HiSparseOptions;
+pub use statistics::{HiSparseStatistics, LevelStatistics, NodeStatistics};
+pub(crate) use tree::{Tree, depth};
+pub use validate::{InvalidNode, NodeFault};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytemuck::Zeroable;
 
-use super::HiSparse;
+use super::matrix::HiSparse;
 use super::node::{MAX_UNITS, Node, NodeKind, Reference, Unit};
 use super::tree::too_large;
 use crate::Value;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use rayon::prelude::*;
 
-use super::HiSparse;
+use super::matrix::HiSparse;
 use super::node::{Node, NodeKind, Reference, Slot, UNIT_BYTES, Unit};
 use crate::Value;
 

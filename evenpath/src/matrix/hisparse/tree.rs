@@ -114,6 +114,20 @@ impl Shape {
     }
 }
 
+/// Levels of the tree of a `rows` x `cols` matrix: the fewest whose span covers both.
+pub(crate) fn depth(rows: usize, cols: usize, d: usize) -> usize {
+    let mut depth = 1;
+    while level_span(depth, d) < rows.max(cols) as u64 {
+        depth += 1;
+    }
+    depth
+}
+
+/// Rows and columns that a node covers, given its number of levels, its own included.
+pub(super) fn level_span(levels: usize, d: usize) -> u64 {
+    (d as u64).pow(levels as u32)
+}
+
 /// The error for more nodes than references can address.
 pub(crate) fn too_large() -> MatrixError {
     MatrixError::PoolTooLarge { limit: (MAX_UNITS * UNIT_BYTES) as u64 }

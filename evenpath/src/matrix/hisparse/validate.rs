@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 use thiserror::Error;
 
+use super::matrix::HiSparse;
 use super::node::{self, MAX_UNITS, Node, NodeKind, Reference, Slot, UNIT_BYTES, Unit, unpack};
-use super::tree::{self, Tree};
-use super::{HiSparse, depth, level_span};
+use super::tree::{self, Tree, depth, level_span};
 use crate::Value;
 use crate::matrix::{MatrixError, validate};
 

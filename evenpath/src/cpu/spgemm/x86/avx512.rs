@@ -13,9 +13,8 @@ use std::arch::x86_64::{
 
 use evenpath_simt::ScalarType;
 
-use super::POSITION_BITS;
 use crate::Value;
-use crate::cpu::spgemm::instructions::{FLAGS, Sorter, Vectors};
+use crate::cpu::spgemm::instructions::{FLAGS, POSITION_BITS, Sorter, Vectors};
 
 /// Columns in a register.
 const LANES: usize = 16;

@@ -5,6 +5,3 @@ mod avx512;
 
 pub(super) use avx2::Avx2;
 pub(super) use avx512::Avx512;
-
-/// Bits of a product's position in a key.
-const POSITION_BITS: u32 = 8;

@@ -1,6 +1,6 @@
 //! Short rows of the same length, several together.
 
-use super::super::Tile;
+use super::super::cut::Tile;
 use super::super::kernel::{EVEN_ROWS, EvenLength, are_even};
 use super::super::x86::Lanes;
 use super::{Operands, WithoutRuns, carry};

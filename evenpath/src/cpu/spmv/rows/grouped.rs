@@ -1,6 +1,6 @@
 //! The rows of one tile by groups, with AVX2.
 
-use super::super::Tile;
+use super::super::cut::Tile;
 use super::super::groups::{GroupedRows, Relation};
 use super::super::x86::{EqualRows, EvenRows, LONG, Lanes, MOST_LANES};
 use super::{Operands, RowSum, WithoutRuns, carry};

@@ -1,0 +1,188 @@
+//! The product of two matrices, in tasks of consecutive rows.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::arrays::SpgemmArrays;
+use super::instructions::Instructions;
+use super::rows::Rows;
+use super::tasks::{self, Tasks};
+use super::workspace::Workspace;
+use crate::{CsrView, Offset, Value};
+
+/// Every 31st row is sampled, at most. 31 is prime, so a sample does not always hit the same row of repeating blocks of rows.
+const SAMPLED_PART: usize = 31;
+/// The most rows of a sample.
+const MOST_SAMPLED: usize = 1 << 12;
+/// Rows of a sample per task.
+const SAMPLED_AT_ONCE: usize = 1 << 7;
+/// Entries that C has room for, for each that is expected.
+const MARGIN: f64 = 1.06;
+
+/// The product of two matrices with matching shapes, divided into tasks.
+pub(crate) struct Spgemm<'a, V, O> {
+    pub(super) rows: Rows<'a, V, O>,
+    pub(super) tasks: Tasks,
+    pub(super) instructions: Instructions,
+}
+
+/// Calls `run` for a product with `rows` rows. If there are many, the call runs on a thread of the pool, so that its parallel steps do not
+/// each wake that thread up.
+pub(crate) fn in_pool<R: Send>(rows: usize, run: impl FnOnce() -> R + Send) -> R {
+    if rows <= tasks::ROWS { run() } else { rayon::scope(|_| run()) }
+}
+
+impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
+    /// Divides the work into tasks.
+    ///
+    /// # Safety
+    /// Both matrices are canonical, and B has a row for each column of A.
+    pub(crate) unsafe fn new(a: CsrView<'a, V, O>, b: CsrView<'a, V, O>) -> Self {
+        // SAFETY: guaranteed by the caller.
+        let (tasks, rows) = unsafe {
+            let (tasks, repeated) = Tasks::new(&a, &b);
+            (tasks, Rows::new(a, b, repeated))
+        };
+        Self { rows, tasks, instructions: Instructions::fastest() }
+    }
+
+    /// The number of multiplications.
+    pub(crate) fn products(&self) -> u64 {
+        self.tasks.products
+    }
+
+    /// C, computed in one pass. `None` if there is no memory, or `C` seems not to count its entries. If it has more than `C` counts
+    /// after all, row offsets are not right, but the other arrays have the right length.
+    pub(crate) fn multiply<C: Offset>(&self) -> Option<SpgemmArrays<V, C>> {
+        // Few rows may have many products. Then the caller is not on a thread of the pool yet: see [`in_pool`].
+        if self.tasks.ranges.len() > 1 {
+            return rayon::scope(|_| self.run_tasks());
+        }
+        self.run_tasks()
+    }
+
+    fn run_tasks<C: Offset>(&self) -> Option<SpgemmArrays<V, C>> {
+        let mut arrays = SpgemmArrays::new(self.rows.len())?;
+        let tasks = &self.tasks.ranges;
+        // So few tasks wait for each other.
+        let all_wait = tasks.len() <= 2 * rayon::current_num_threads();
+        let mut expected = if all_wait { 0 } else { self.expected_entries() };
+        let mut ended = 0;
+        while ended < tasks.len() {
+            // What cannot be counted is not computed.
+            C::try_from_usize(arrays.values.len() + expected)?;
+            arrays.reserve(expected)?;
+            let left = &tasks[ended..];
+            ended += arrays.run(left, all_wait, |task, workspace| {
+                self.rows.compute(left[task].clone(), workspace, self.instructions);
+            })?;
+            // Tasks have about as many products.
+            let of_task = arrays.values.len() as f64 / ended.max(1) as f64;
+            expected = (of_task * (tasks.len() - ended) as f64 * MARGIN) as usize;
+        }
+        arrays.shrink();
+        Some(arrays)
+    }
+
+    /// The number of entries that C probably has, from a sample of its rows.
+    fn expected_entries(&self) -> usize {
+        let step = SAMPLED_PART.max(self.rows.len() / MOST_SAMPLED);
+        let chunks = (0..self.rows.len().div_ceil(step * SAMPLED_AT_ONCE)).into_par_iter();
+        let samples = map_tasks(chunks, |chunk, workspace| {
+            let (mut products, mut entries) = (0, 0);
+            for row in (chunk * SAMPLED_AT_ONCE..(chunk + 1) * SAMPLED_AT_ONCE).map(|sample| sample * step) {
+                if row < self.rows.len() {
+                    self.rows.compute(row..row + 1, workspace, self.instructions);
+                    products += self.rows.count_products(row);
+                    entries += workspace.block.columns().len();
+                }
+            }
+            (products, entries)
+        });
+        let (products, entries) = samples.iter().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        let share = (entries as f64 / products.max(1) as f64 * MARGIN).min(1.0);
+        (self.tasks.most_entries as f64).min(self.tasks.products as f64 * share) as usize
+    }
+
+    /// The row offsets of C.
+    pub(crate) fn row_offsets(&self) -> Vec<u64> {
+        let lengths = map_tasks(self.tasks.ranges.par_iter(), |task, workspace| {
+            self.rows.compute(task.clone(), workspace, self.instructions);
+            workspace.block.lengths().collect::<Vec<u64>>()
+        });
+        let mut end = 0;
+        let ends = lengths.iter().flatten().map(|length| {
+            end += length;
+            end
+        });
+        std::iter::once(0).chain(ends).collect()
+    }
+
+    /// Writes the columns and values of C, given its row offsets.
+    pub(crate) fn fill(&self, row_offsets: &[u64], column_indices: &mut [u32], values: &mut [V]) {
+        let parts = self.split(row_offsets, column_indices).into_par_iter();
+        let parts = parts.zip(self.split(row_offsets, values)).zip(&self.tasks.ranges);
+        map_tasks(parts, |((column_indices, values), task), workspace| {
+            self.rows.compute(task.clone(), workspace, self.instructions);
+            let block = &workspace.block;
+            column_indices.copy_from_slice(block.columns());
+            values.copy_from_slice(block.values());
+        });
+    }
+
+    /// Writes the values of a matrix with the given pattern: the entries of the product, or zero if it has none there.
+    pub(crate) fn fill_pattern<P: Offset>(
+        &self,
+        row_offsets: &[P],
+        column_indices: &[u32],
+        values: &mut [V],
+    ) {
+        let row_offsets: Vec<u64> = row_offsets.iter().map(|offset| offset.to_u64()).collect();
+        let parts = self.split(&row_offsets, values).into_par_iter().zip(&self.tasks.ranges);
+        map_tasks(parts, |(mut values, task), workspace| {
+            self.rows.compute(task.clone(), workspace, self.instructions);
+            for (row, (columns, sums)) in task.clone().zip(workspace.block.rows()) {
+                let wanted = &column_indices[row_offsets[row] as usize..row_offsets[row + 1] as usize];
+                let (own, rest) = values.split_at_mut(wanted.len());
+                values = rest;
+                select(columns, sums, wanted, own);
+            }
+        });
+    }
+
+    /// Splits an array of entries of C by task.
+    fn split<'c, T>(&self, row_offsets: &[u64], mut items: &'c mut [T]) -> Vec<&'c mut [T]> {
+        let part = |task: &Range<usize>| {
+            let len = row_offsets[task.end] - row_offsets[task.start];
+            let (part, rest) = std::mem::take(&mut items).split_at_mut(len as usize);
+            items = rest;
+            part
+        };
+        self.tasks.ranges.iter().map(part).collect()
+    }
+}
+
+/// Runs something for each task, with its thread's workspace.
+fn map_tasks<V: Value, T: Send, R: Send>(
+    tasks: impl IndexedParallelIterator<Item = T>,
+    run: impl Fn(T, &mut Workspace<V>) -> R + Sync,
+) -> Vec<R> {
+    tasks.map(|task| Workspace::lend(|workspace| run(task, workspace))).collect()
+}
+
+/// Writes the sums of the columns that are wanted, and zero where there are none. Columns are ascending.
+fn select<V: Value>(columns: &[u32], sums: &[V], wanted: &[u32], values: &mut [V]) {
+    if columns == wanted {
+        values.copy_from_slice(sums);
+        return;
+    }
+    values.fill(V::default());
+    let mut place = 0;
+    for (&column, &sum) in columns.iter().zip(sums) {
+        place += wanted[place..].partition_point(|&wanted| wanted < column);
+        if wanted.get(place) == Some(&column) {
+            values[place] = sum;
+        }
+    }
+}

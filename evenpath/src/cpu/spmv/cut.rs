@@ -1,0 +1,49 @@
+//! A tile, how large it is, and where it may be cut.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::super::merge_path::Coordinate;
+use super::kernel::Kernel;
+use crate::Offset;
+use crate::matrix::grain;
+
+/// Steps of the merge path, row ends and nonzeros, per tile: about ten microseconds of work. The same for every matrix
+/// and machine, because the positions of cuts determine how sums are rounded.
+pub(super) const TILE: usize = grain(1 << 14);
+
+/// Rows are left whole up to this fraction (1 / 64) of all work, which bounds the time that other threads wait for one
+/// row.
+const LONG_ROW_PART: usize = 64;
+
+/// A part of the merge path, and how its rows are summed.
+#[derive(Debug, Clone)]
+pub(super) struct Tile {
+    pub(super) path: Range<Coordinate>,
+    pub(super) kernel: Kernel,
+}
+
+/// Where tiles may start and end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SpmvCut {
+    /// Between rows: the row-parallel SpMV of Pasandide's study (section C), with equal work per share instead of equal
+    /// numbers of rows.
+    Rows,
+    /// Anywhere on the merge path: merge-based `CsrMV` (Merrill and Garland, SC '16).
+    MergePath,
+}
+
+impl SpmvCut {
+    /// The best cut for a matrix, and the length of its longest row. The merge path is chosen only if a long row would
+    /// keep one thread busy after the others have finished. Otherwise whole rows are balanced too, and need no partial
+    /// sums.
+    pub(crate) fn choose<O: Offset>(row_offsets: &[O]) -> (Self, usize) {
+        let length = |pair: &[O]| pair[1].to_usize() - pair[0].to_usize();
+        let longest = row_offsets.par_windows(2).with_min_len(TILE).map(length).max().unwrap_or(0);
+        let rows = row_offsets.len() - 1;
+        let work = rows + row_offsets[rows].to_usize();
+        let cut = if longest > TILE.max(work / LONG_ROW_PART) { Self::MergePath } else { Self::Rows };
+        (cut, longest)
+    }
+}

@@ -1,0 +1,123 @@
+//! The tiles of a matrix, and products with it.
+
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+use rayon::prelude::*;
+
+use super::super::merge_path::{self, Coordinate};
+use super::cut::{SpmvCut, TILE, Tile};
+use super::groups::SpmvGroups;
+use super::instructions::Instructions;
+use super::kernel::Kernel;
+use super::rows::Operands;
+use super::shares;
+use crate::{CsrView, Offset, Value};
+
+/// The tiles of a matrix.
+pub(crate) struct SpmvTiles {
+    pub(super) tiles: Vec<Tile>,
+}
+
+/// A tile in one run.
+struct Task<'t, V> {
+    tile: &'t Tile,
+    /// The rows that end in the tile.
+    finished: &'t mut [V],
+    /// The partial sum of the row that the tile begins but does not end.
+    carry: Option<V>,
+}
+
+impl SpmvTiles {
+    /// Splits a matrix into tiles. There is one column index per nonzero.
+    pub(crate) fn new<O: Offset>(
+        row_offsets: &[O],
+        column_indices: &[u32],
+        cut: SpmvCut,
+        groups: SpmvGroups,
+    ) -> Self {
+        let choose = |start, ends: &[O], columns: &[u32]| Kernel::choose(start, ends, columns, groups);
+        Self::with_kernels(row_offsets, column_indices, cut, choose)
+    }
+
+    /// The same with the kernel that `choose` has for where a tile's first row starts, where its rows end, and their columns.
+    pub(super) fn with_kernels<O: Offset>(
+        row_offsets: &[O],
+        column_indices: &[u32],
+        cut: SpmvCut,
+        choose: impl Fn(usize, &[O], &[u32]) -> Kernel + Sync,
+    ) -> Self {
+        let mut paths = merge_path::tiles(&row_offsets[1..], column_indices.len(), TILE);
+        if cut == SpmvCut::Rows {
+            let round = |at: Coordinate| Coordinate { nonzero: row_offsets[at.row].to_usize(), ..at };
+            for path in &mut paths {
+                *path = round(path.start)..round(path.end);
+            }
+            paths.retain(|path| path.start.row < path.end.row);
+        }
+        let tile = |path: Range<Coordinate>| {
+            let Range { start, end } = path;
+            let row_ends = &row_offsets[1..][start.row..end.row];
+            let kernel = choose(start.nonzero, row_ends, &column_indices[start.nonzero..end.nonzero]);
+            Tile { path, kernel }
+        };
+        Self { tiles: paths.into_par_iter().with_min_len(16).map(tile).collect() }
+    }
+
+    /// The number of tiles.
+    pub(crate) fn len(&self) -> usize {
+        self.tiles.len()
+    }
+
+    /// Bytes of the tiles.
+    pub(crate) fn bytes(&self) -> usize {
+        let groups: usize = self.tiles.iter().map(|tile| tile.kernel.bytes()).sum();
+        size_of_val(self.tiles.as_slice()) + groups
+    }
+
+    /// Computes `y = alpha A x + beta y` for the matrix that the tiles were made for. If `beta` is 0, `y` is overwritten
+    /// without being read. `x` has one element per column and `y` one per row.
+    pub(crate) fn multiply<V: Value, O: Offset>(
+        &self,
+        matrix: CsrView<'_, V, O>,
+        alpha: V,
+        x: &[V],
+        beta: V,
+        y: &mut [V],
+    ) {
+        assert_eq!((x.len(), y.len()), (matrix.cols(), matrix.rows()), "shapes are checked by the caller");
+        let operands = Operands::new(matrix, alpha, x, beta);
+        self.multiply_with(&operands, Instructions::fastest(x.len()), y);
+    }
+
+    pub(super) fn multiply_with<V: Value, O: Offset>(
+        &self,
+        operands: &Operands<'_, V, O>,
+        instructions: Instructions,
+        y: &mut [V],
+    ) {
+        // Every row ends in exactly one tile, which owns its element of y.
+        let mut tasks = Vec::with_capacity(self.tiles.len());
+        let mut rest = &mut *y;
+        for tile in &self.tiles {
+            let finished;
+            (finished, rest) = rest.split_at_mut(tile.path.end.row - tile.path.start.row);
+            tasks.push(Mutex::new(Task { tile, finished, carry: None }));
+        }
+        shares::for_each(tasks.len(), |index| {
+            let mut task = tasks[index].lock().unwrap_or_else(PoisonError::into_inner);
+            let Task { tile, finished, carry } = &mut *task;
+            *carry = operands.run_tile(tile, instructions, finished);
+        });
+        let carries: Vec<Option<V>> = tasks
+            .into_iter()
+            .map(|task| task.into_inner().unwrap_or_else(PoisonError::into_inner).carry)
+            .collect();
+        // In the order of the tiles, so that rounding is the same in every run.
+        for (tile, carry) in self.tiles.iter().zip(carries) {
+            if let (Some(sum), Some(y)) = (carry, y.get_mut(tile.path.end.row)) {
+                *y += operands.alpha * sum;
+            }
+        }
+    }
+}

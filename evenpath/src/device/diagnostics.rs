@@ -1,0 +1,85 @@
+//! What tests and measurements ask of a device: failures, and counts of waits and of the driver's calls.
+
+use std::time::Duration;
+
+#[cfg(feature = "cuda")]
+use super::cuda;
+use super::handle::{Backend, Device};
+
+impl Device {
+    /// Has a call to a simulated GPU fail, for tests of what a program does then: the first allocation, copy, launch or wait
+    /// that comes after `calls` others, with [`DeviceError::Injected`]. With `None`, none does. Other devices ignore it.
+    ///
+    /// ```
+    /// use evenpath::device::SimulatedOptions;
+    /// use evenpath::error::DeviceError;
+    /// use evenpath::Device;
+    ///
+    /// let device = Device::simulated(SimulatedOptions::default());
+    /// device.inject_failure(Some(1));
+    /// let x = device.zeros::<f64>(0)?; // nothing to allocate
+    /// // The first call allocates, the second fails.
+    /// assert!(matches!(device.upload(&[1.0]), Err(DeviceError::Injected { .. })));
+    /// assert_eq!((device.injected_failure(), device.memory()?.in_use), (None, 0));
+    /// assert_eq!(device.upload(&[1.0])?.download()?, [1.0]);
+    /// # Ok::<(), DeviceError>(())
+    /// ```
+    pub fn inject_failure(&self, calls: Option<u64>) {
+        if let Backend::Machine(machine) = &self.shared.backend {
+            machine.inject_failure(calls);
+        }
+    }
+
+    /// How many calls come before the one that [`inject_failure`](Self::inject_failure) has fail; `None` where there is none,
+    /// or it has failed.
+    pub fn injected_failure(&self) -> Option<u64> {
+        match &self.shared.backend {
+            Backend::Cpu => None,
+            Backend::Machine(machine) => machine.injected_failure(),
+        }
+    }
+
+    /// How often calls have waited for a simulated GPU: to copy from or to host memory, or in [`synchronize`](Self::synchronize).
+    /// For tests that a loop is asynchronous. 0 on other devices.
+    ///
+    /// ```
+    /// use evenpath::{Device, vector};
+    ///
+    /// let device = Device::simulated(Default::default());
+    /// let x = device.upload(&[1.0, 2.0])?;
+    /// let mut y = device.zeros(2)?;
+    /// let before = device.waits();
+    /// vector::axpby(2.0, &x, 1.0, &mut y)?;
+    /// assert_eq!(device.waits(), before); // a sum is only launched
+    /// # Ok::<(), evenpath::Error>(())
+    /// ```
+    pub fn waits(&self) -> u64 {
+        match &self.shared.backend {
+            Backend::Cpu => 0,
+            Backend::Machine(machine) => machine.waits(),
+        }
+    }
+
+    /// Begins to count the calls of the NVIDIA driver by this process and the time that they take, or to do so no more. Returns both
+    /// since the count began; zeros without a GPU. For measurements: what an operation takes the host beside these is the library's.
+    ///
+    /// ```
+    /// use evenpath::{Device, vector};
+    ///
+    /// let device = Device::best()?;
+    /// let (x, mut y) = (device.upload(&[1.0, 2.0])?, device.zeros(2)?);
+    /// Device::measure_driver_calls(true);
+    /// vector::axpby(2.0, &x, 1.0, &mut y)?;
+    /// let (calls, time) = Device::measure_driver_calls(false);
+    /// println!("{calls} calls, {time:?}");
+    /// # Ok::<(), evenpath::Error>(())
+    /// ```
+    pub fn measure_driver_calls(is_measured: bool) -> (u64, Duration) {
+        #[cfg(feature = "cuda")]
+        return cuda::measure_calls(is_measured);
+        #[cfg(not(feature = "cuda"))]
+        let _ = is_measured;
+        #[cfg(not(feature = "cuda"))]
+        (0, Duration::ZERO)
+    }
+}

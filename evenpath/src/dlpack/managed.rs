@@ -1,0 +1,55 @@
+//! A tensor in either form of the structs, and its end.
+
+use std::ptr::NonNull;
+
+use super::abi::{DLManagedTensor, DLManagedTensorVersioned, DLTensor, FLAG_READ_ONLY};
+
+/// A tensor in either form, and its end.
+#[derive(Debug)]
+pub(super) enum Managed {
+    Versioned(NonNull<DLManagedTensorVersioned>),
+    Unversioned(NonNull<DLManagedTensor>),
+}
+
+// SAFETY: DLPack has tensors be given back from any thread.
+unsafe impl Send for Managed {}
+
+impl Managed {
+    pub(super) fn tensor(&self) -> &DLTensor {
+        // SAFETY: whoever handed the tensor over vouched for it, and it is given back when this is dropped.
+        unsafe {
+            match self {
+                Self::Versioned(managed) => &managed.as_ref().dl_tensor,
+                Self::Unversioned(managed) => &managed.as_ref().dl_tensor,
+            }
+        }
+    }
+
+    pub(super) fn is_read_only(&self) -> bool {
+        match self {
+            // SAFETY: as in `tensor`.
+            Self::Versioned(managed) => unsafe { managed.as_ref() }.flags & FLAG_READ_ONLY != 0,
+            Self::Unversioned(_) => false,
+        }
+    }
+}
+
+impl Drop for Managed {
+    fn drop(&mut self) {
+        // SAFETY: as in `tensor`; it is not used again.
+        unsafe {
+            match *self {
+                Self::Versioned(managed) => {
+                    if let Some(deleter) = managed.as_ref().deleter {
+                        deleter(managed.as_ptr());
+                    }
+                }
+                Self::Unversioned(managed) => {
+                    if let Some(deleter) = managed.as_ref().deleter {
+                        deleter(managed.as_ptr());
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! How a tree is built.
+
+/// How [`Csr::to_hisparse`](crate::Csr::to_hisparse) builds the tree.
+///
+/// ```
+/// use evenpath::hisparse::HiSparseOptions;
+/// use evenpath::{Csr, HiSparse};
+///
+/// // Two equal diagonal blocks are stored as one node.
+/// let a: Csr<f64> = Csr::from_triplets(256, 256, [(0, 0, 1.0), (128, 128, 1.0)])?;
+/// let shared: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default().with_share(true))?;
+/// let plain: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
+/// assert!(shared.pool().len() < plain.pool().len());
+/// # Ok::<(), evenpath::error::MatrixError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct HiSparseOptions {
+    /// Whether equal subtrees are stored once; off by default. [`HiSparseStatistics::saved_bytes`] reports the savings.
+    pub share: bool,
+}
+
+impl HiSparseOptions {
+    /// Sets whether equal subtrees are stored once.
+    #[must_use]
+    pub fn with_share(self, share: bool) -> Self {
+        Self { share }
+    }
+}

@@ -1,0 +1,134 @@
+//! Tables of tiles, and what is chosen from them.
+
+use evenpath_simt::ScalarType;
+
+use super::tile::Tile;
+
+/// One line of a table: a tile for a value type, from a compute capability on.
+struct Entry {
+    value: ScalarType,
+    /// Major times ten plus minor.
+    since: u32,
+    tile: Tile,
+}
+
+const fn entry(value: ScalarType, since: u32, block_size: u32, items_per_thread: u32) -> Entry {
+    Entry { value, since, tile: Tile { block_size, items_per_thread } }
+}
+
+/// Tiles of SpMV by merge path.
+const SPMV_MERGE: &[Entry] = &[entry(ScalarType::F32, 0, 128, 9), entry(ScalarType::F64, 0, 128, 9)];
+
+/// The tile of SpMV by merge path; none for values that SpMV does not take. Devices without a compute capability get the
+/// newest generation's.
+///
+/// ```
+/// use evenpath::policy::{self, ScalarType};
+///
+/// assert!(policy::spmv_merge(ScalarType::F64, Some((9, 0))).is_some());
+/// assert_eq!(policy::spmv_merge(ScalarType::U32, None), None);
+/// ```
+pub fn spmv_merge(value: ScalarType, compute_capability: Option<(u32, u32)>) -> Option<Tile> {
+    select(SPMV_MERGE, value, compute_capability)
+}
+
+/// Tiles of SpMV by a flat split: a block's threads, and the nonzeros of each.
+const SPMV_FLAT: &[Entry] = &[entry(ScalarType::F32, 0, 128, 15), entry(ScalarType::F64, 0, 128, 9)];
+
+/// The tile of SpMV by a flat split of the nonzeros, as [`spmv_merge`].
+pub fn spmv_flat(value: ScalarType, compute_capability: Option<(u32, u32)>) -> Option<Tile> {
+    select(SPMV_FLAT, value, compute_capability)
+}
+
+/// Row blocks of CSR-Adaptive: a block's threads, and the nonzeros of each.
+const SPMV_ADAPTIVE: &[Entry] = &[entry(ScalarType::F32, 0, 128, 8), entry(ScalarType::F64, 0, 128, 12)];
+
+/// The row blocks of SpMV by CSR-Adaptive, as [`spmv_merge`].
+pub fn spmv_adaptive(value: ScalarType, compute_capability: Option<(u32, u32)>) -> Option<Tile> {
+    select(SPMV_ADAPTIVE, value, compute_capability)
+}
+
+/// Lanes for rows of up to this many nonzeros in the mean.
+const SPMV_LANES: &[(u64, u32)] = &[(6, 2), (12, 4), (96, 8), (192, 16)];
+
+/// Lanes for each of `rows` rows of `nonzeros` nonzeros together: a power of two from 2 to 32.
+pub fn spmv_lanes(rows: u64, nonzeros: u64) -> u32 {
+    let mean = nonzeros.div_ceil(rows.max(1));
+    SPMV_LANES.iter().find(|&&(longest, _)| mean <= longest).map_or(32, |&(_, lanes)| lanes)
+}
+
+/// Entries that a warp goes through in SpMV of coordinates: one carry each, and enough warps for a GPU.
+pub const COO_INTERVAL: u32 = 512;
+
+fn select(table: &[Entry], value: ScalarType, compute_capability: Option<(u32, u32)>) -> Option<Tile> {
+    let number = |(major, minor): (u32, u32)| major.saturating_mul(10).saturating_add(minor);
+    let capability = compute_capability.map_or(u32::MAX, number);
+    let usable = table.iter().filter(|entry| entry.value == value && entry.since <= capability);
+    usable.max_by_key(|entry| entry.since).map(|entry| entry.tile)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evenpath_kernels::coo::CooInterval;
+    use evenpath_kernels::spmv::{AdaptiveRows, FlatTile, MergeTile};
+    use evenpath_simt::kernel::Kernel;
+    use evenpath_simt::thread;
+
+    #[test]
+    fn every_tile_has_a_kernel() {
+        fn check<F32: Kernel, F64: Kernel>(table: &[Entry]) {
+            for entry in table {
+                let Tile { block_size, items_per_thread } = entry.tile;
+                let found = match entry.value {
+                    ScalarType::F32 => F32::instance(block_size, items_per_thread),
+                    _ => F64::instance(block_size, items_per_thread),
+                };
+                assert!(found.is_some(), "{block_size} x {items_per_thread} for {}", entry.value);
+            }
+        }
+        check::<MergeTile<f32, u32>, MergeTile<f64, u32>>(SPMV_MERGE);
+        check::<FlatTile<f32, u32>, FlatTile<f64, u32>>(SPMV_FLAT);
+        check::<AdaptiveRows<f32, u32>, AdaptiveRows<f64, u32>>(SPMV_ADAPTIVE);
+    }
+
+    #[test]
+    fn lanes_suit_the_mean() {
+        for (rows, nonzeros, lanes) in
+            [(0, 0, 2), (9, 0, 2), (9, 54, 2), (9, 55, 4), (4, 49, 8), (1, 96, 8), (1, 97, 16), (1, 193, 32)]
+        {
+            assert_eq!(spmv_lanes(rows, nonzeros), lanes, "{nonzeros} in {rows} rows");
+        }
+        assert_eq!(spmv_lanes(1, u64::MAX), 32);
+    }
+
+    #[test]
+    fn intervals_are_whole_steps_of_a_warp() {
+        for info in CooInterval::<f32>::INSTANCES {
+            assert_eq!(COO_INTERVAL % (thread::WARP_SIZE * info.items_per_thread), 0, "{}", info.name);
+        }
+    }
+
+    /// Sums depend on tiles: with different ones, a method that is given would not give the same bits on all GPUs, and the tile
+    /// would have to be an option too.
+    #[test]
+    fn every_gpu_has_a_tile_and_all_have_the_same() {
+        for value in [ScalarType::F32, ScalarType::F64] {
+            for capability in [None, Some((7, 5)), Some((9, 0)), Some((12, 1)), Some((u32::MAX, u32::MAX))] {
+                for tile in [spmv_merge, spmv_flat, spmv_adaptive] {
+                    assert!(tile(value, capability).is_some_and(|tile| tile.items() > 0));
+                    assert_eq!(tile(value, capability), tile(value, None));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn other_values_have_no_tile() {
+        for value in [ScalarType::U32, ScalarType::U64] {
+            for tile in [spmv_merge, spmv_flat, spmv_adaptive] {
+                assert_eq!(tile(value, None), None, "{value}");
+            }
+        }
+    }
+}
