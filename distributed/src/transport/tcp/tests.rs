@@ -1,14 +1,21 @@
 //! Starts and connections of ranks, beside processes that are not ranks, or that do not do as ranks do.
 
-use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener};
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::thread;
+use std::time::{Duration, Instant};
 
-use super::hello::{CHALLENGE, HEAD, Hello, LONGEST_REFUSAL, PROOF, accept, challenge, refusal};
-use super::*;
-use crate::error::Operation;
-use crate::transport::frame::HEADER;
+use super::address::TcpOptions;
+use super::hello::{CHALLENGE, HEAD, Hello, LONGEST_REFUSAL, PROOF, Secret, accept, challenge, refusal};
+use super::start::connect;
+use super::stream::{Writer, read_frame};
+use super::{dial, hello};
+use crate::error::{Cause, Failure, Operation, Result};
+use crate::transport::frame::{Frame, HEADER};
+use crate::transport::interface::Transport;
 use crate::transport::mailbox::AHEAD;
+use crate::transport::message::{Missing, Report, Tag, Wait};
 
 type Started = Result<Arc<dyn Transport>>;
 
