@@ -49,17 +49,19 @@ pub mod error;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod generate;
+mod gpu_exchange;
 mod halo;
 mod hisparse;
 mod memory;
 mod nccl;
 mod op;
 mod partition;
+mod rank;
 mod rows;
 mod transport;
 mod vector;
 
-pub use cluster::{Cluster, DEFAULT_TIMEOUT, Rank, Traffic};
+pub use cluster::{Cluster, DEFAULT_TIMEOUT};
 pub use csr::DistributedCsr;
 pub use dense::DistributedDense;
 pub use error::{Error, Result};
@@ -70,5 +72,6 @@ pub use op::{
     HiSparseSpmvPlan, HiSparseSpmvTransposedPlan, SpgemmOptions, SpmmPlan, SpmvPlan, SpmvTransposedPlan,
 };
 pub use partition::RowPartition;
+pub use rank::{Rank, Traffic};
 pub use rows::RowBlock;
 pub use vector::DistributedVec;

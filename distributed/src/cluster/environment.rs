@@ -3,9 +3,14 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-use super::{DEFAULT_TIMEOUT, LONGEST_TIMEOUT};
 use crate::error::{Error, Result};
 use crate::transport::{Secret, TcpOptions};
+
+/// How long a rank waits for a message of another, unless [`Cluster::with_timeout`](crate::Cluster::with_timeout) says otherwise.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// Longer timeouts are shortened to this, about 34 years, so that deadlines do not overflow.
+pub(super) const LONGEST_TIMEOUT: Duration = Duration::from_secs(1 << 30);
 
 /// The most ranks: their addresses have to fit into one message.
 const MOST_RANKS: u32 = 1 << 16;

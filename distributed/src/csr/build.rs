@@ -6,7 +6,7 @@ use evenpath::{Csr, Offset, Value};
 use rayon::prelude::*;
 
 use super::divide::{Arrays, Divided, Sizes, divide};
-use super::{DistributedCsr, NonLocal};
+use super::matrix::{DistributedCsr, NonLocal};
 use crate::error::{Error, Result};
 use crate::halo::Halo;
 use crate::memory::collected_in_parallel;

@@ -8,8 +8,8 @@ use evenpath::io::{
     read_matrix_market_part,
 };
 
-use super::DistributedCsr;
 use super::build::default_columns;
+use super::matrix::DistributedCsr;
 use crate::error::Result;
 use crate::memory::collected;
 use crate::rows::{RowBlock, assemble};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use evenpath::csr::MAX_DIMENSION;
 use evenpath::{Csr, Value};
 
-use super::DistributedCsr;
+use super::matrix::DistributedCsr;
 use crate::RowPartition;
 use crate::error::{Error, Result};
 use crate::rows::{assemble, redistribute};

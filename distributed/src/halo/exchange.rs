@@ -11,11 +11,11 @@ use evenpath::vector::Positions;
 use evenpath::{DeviceDense, DeviceSlice, DeviceVec, Layout, Value};
 
 use super::Halo;
-use crate::Rank;
-use crate::cluster::Exchange;
 use crate::error::{Operation, Result};
+use crate::gpu_exchange::{self, Part, Started};
 use crate::memory::reserved;
-use crate::nccl::{self, Communicator, Part, Started};
+use crate::nccl::Communicator;
+use crate::rank::{Exchange, Rank};
 
 /// The memory and the stream to exchange vectors by a [`Halo`], forth or in reverse.
 ///
@@ -167,7 +167,8 @@ impl<V: Value> HaloExchange<V> {
             Way::Nccl { communicator, is_first } => {
                 let (packed, needed) = (&mut **packed, needed.as_mut_slice());
                 let operands = if is_reverse { (&*needed, packed) } else { (&*packed, needed) };
-                let way = if *is_first { nccl::Way::Connecting } else { nccl::Way::Connected };
+                let way =
+                    if *is_first { gpu_exchange::Way::Connecting } else { gpu_exchange::Way::Connected };
                 let started = communicator.start(rank, (exchange, way), stream, operands, &parts)?;
                 if !std::mem::take(is_first) {
                     return Ok(Sent::Nccl(started));

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use evenpath::hisparse::{DeviceHiSparse, HiSparseOptions};
 use evenpath::{Csr, Offset, Value};
 
-use super::DistributedHiSparse;
 use super::cut::{LeafPartition, path};
+use super::matrix::DistributedHiSparse;
 use super::side::{Side, Strips};
 use crate::error::{Error, Result};
 use crate::memory::filled;

@@ -20,19 +20,19 @@ const OLDEST: c_int = 21_400;
 /// The first version that splits communicators.
 const FIRST_WITH_SPLIT: c_uint = 21_800;
 
-pub(super) const SUCCESS: c_int = 0;
-pub(super) const INVALID_USAGE: c_int = 5;
-pub(super) const IN_PROGRESS: c_int = 7;
+pub(crate) const SUCCESS: c_int = 0;
+pub(crate) const INVALID_USAGE: c_int = 5;
+pub(crate) const IN_PROGRESS: c_int = 7;
 /// `ncclUint8`.
-pub(super) const BYTES: c_int = 1;
+pub(crate) const BYTES: c_int = 1;
 
 /// `ncclComm_t`.
-pub(super) type Handle = *mut c_void;
+pub(crate) type Handle = *mut c_void;
 
 /// `ncclUniqueId`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(super) struct UniqueId(pub(super) [u8; 128]);
+pub(crate) struct UniqueId(pub(crate) [u8; 128]);
 
 /// The bytes of a configuration of version 2.14.
 const OLDEST_CONFIG: usize = 24;
@@ -44,21 +44,21 @@ const DEFAULT: c_int = c_int::MIN;
 /// give what it does not have its default.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(super) struct Config {
-    pub(super) size: usize,
-    pub(super) magic: c_uint,
-    pub(super) version: c_uint,
-    pub(super) blocking: c_int,
+pub(crate) struct Config {
+    pub(crate) size: usize,
+    pub(crate) magic: c_uint,
+    pub(crate) version: c_uint,
+    pub(crate) blocking: c_int,
     cga_cluster_size: c_int,
     min_ctas: c_int,
     max_ctas: c_int,
     net_name: *const c_char,
-    pub(super) split_share: c_int,
+    pub(crate) split_share: c_int,
 }
 
 impl Config {
     /// Calls block.
-    pub(super) fn blocking() -> Self {
+    pub(crate) fn blocking() -> Self {
         Self {
             size: size_of::<Self>(),
             magic: 0xcafe_beef,
@@ -73,24 +73,24 @@ impl Config {
     }
 
     /// Calls do not block. For a library that can split communicators, what is split off shares its connections.
-    pub(super) fn non_blocking(can_split: bool) -> Self {
+    pub(crate) fn non_blocking(can_split: bool) -> Self {
         let config = Self { blocking: 0, split_share: 1, ..Self::blocking() };
         if can_split { config } else { Self { size: OLDEST_CONFIG, version: OLDEST as c_uint, ..config } }
     }
 }
 
 /// `ncclCommSplit`.
-pub(super) type Split = unsafe extern "C" fn(Handle, c_int, c_int, *mut Handle, *mut Config) -> c_int;
+pub(crate) type Split = unsafe extern "C" fn(Handle, c_int, c_int, *mut Handle, *mut Config) -> c_int;
 
 macro_rules! functions {
     ($($name:ident($($argument:ty),* $(,)?) -> $result:ty;)*) => {
         /// Functions of the library, by their names there.
         #[allow(non_snake_case)]
         #[derive(Clone, Copy)]
-        pub(super) struct Functions {
-            $(pub(super) $name: unsafe extern "C" fn($($argument),*) -> $result,)*
+        pub(crate) struct Functions {
+            $(pub(crate) $name: unsafe extern "C" fn($($argument),*) -> $result,)*
             /// Since version 2.18.
-            pub(super) ncclCommSplit: Option<Split>,
+            pub(crate) ncclCommSplit: Option<Split>,
         }
 
         #[cfg(test)]
@@ -129,13 +129,13 @@ functions! {
 
 impl Functions {
     /// Those of the library, which the first call of the process opens; or why there is none.
-    pub(super) fn load() -> Result<Self, String> {
+    pub(crate) fn load() -> Result<Self, String> {
         static LOADED: OnceLock<Result<Functions, String>> = OnceLock::new();
         LOADED.get_or_init(|| open(&folders())).clone()
     }
 
     /// The version's number: 10000 times the major, 100 times the minor, and the patch.
-    pub(super) fn version(&self) -> Result<u32, String> {
+    pub(crate) fn version(&self) -> Result<u32, String> {
         let mut version = 0;
         // SAFETY: there is room for the number.
         let code = unsafe { (self.ncclGetVersion)(&raw mut version) };
@@ -149,12 +149,12 @@ impl Functions {
     }
 
     /// What splits communicators so that connections are shared, where the library has it.
-    pub(super) fn split(&self) -> Option<Split> {
+    pub(crate) fn split(&self) -> Option<Split> {
         self.ncclCommSplit.filter(|_| self.version().is_ok_and(|version| version >= FIRST_WITH_SPLIT))
     }
 
     /// What a call answered, in words.
-    pub(super) fn describe(&self, call: &str, code: c_int, handle: Handle) -> String {
+    pub(crate) fn describe(&self, call: &str, code: c_int, handle: Handle) -> String {
         // SAFETY: the function takes any code.
         let meaning = unsafe { text((self.ncclGetErrorString)(code)) };
         // SAFETY: the communicator is live, or there is none, which the function allows.

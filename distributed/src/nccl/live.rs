@@ -1,28 +1,18 @@
-//! How a communicator comes to be, and the other is split off.
+//! The handles of a communicator, and of the one that is split off.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_void;
 use std::sync::atomic::{AtomicPtr, Ordering};
-use std::time::Instant;
 
-use parking_lot::Mutex;
-
-use super::Communicator;
-use super::communicator::poll;
-use super::functions::{Config, Functions, Handle, IN_PROGRESS, SUCCESS, Split, UniqueId};
-use crate::Rank;
-use crate::error::Result;
-
-/// What is named where it fails.
-pub(super) const SPLIT: &str = "ncclCommSplit";
+use super::functions::Handle;
 
 /// The communicators, until they are destroyed or aborted.
-pub(super) struct Live {
+pub(crate) struct Live {
     /// The one whose calls do not block; null at the beginning and the end.
-    pub(super) handle: Handle,
+    pub(crate) handle: Handle,
     /// The one whose calls block, which NCCL writes here while it is split off.
-    pub(super) quick: Box<AtomicPtr<c_void>>,
+    pub(crate) quick: Box<AtomicPtr<c_void>>,
     /// Whether that is done.
-    pub(super) is_split: bool,
+    pub(crate) is_split: bool,
 }
 
 impl Default for Live {
@@ -32,11 +22,11 @@ impl Default for Live {
 }
 
 impl Live {
-    pub(super) fn handle(&self) -> Option<Handle> {
+    pub(crate) fn handle(&self) -> Option<Handle> {
         (!self.handle.is_null()).then_some(self.handle)
     }
 
-    pub(super) fn quick(&self) -> Option<Handle> {
+    pub(crate) fn quick(&self) -> Option<Handle> {
         let quick = self.quick.load(Ordering::Acquire);
         (self.is_split && !quick.is_null()).then_some(quick)
     }
@@ -44,81 +34,3 @@ impl Live {
 
 // SAFETY: a communicator may be used by any thread, by one at a time.
 unsafe impl Send for Live {}
-
-impl Communicator {
-    /// Joins the communicator of all ranks that has an identity, and waits for them, unless it learns meanwhile that one will not come.
-    /// What NCCL says against it is no failure of a rank.
-    pub(super) fn join(
-        rank: &Rank,
-        functions: Functions,
-        id: &[u8],
-        mut is_in_vain: impl FnMut() -> Result<bool>,
-    ) -> Result<Result<Self, Option<String>>> {
-        let mut unique = UniqueId([0; 128]);
-        if id.len() != unique.0.len() {
-            return Ok(Err(Some(format!("a communicator's identity has {} bytes", id.len()))));
-        }
-        unique.0.copy_from_slice(id);
-        let (size, index, device) = (rank.size() as c_int, rank.index() as c_int, rank.device().clone());
-        let mut communicator = Self { functions, device, live: Mutex::default() };
-        let mut handle: Handle = std::ptr::null_mut();
-        let split = functions.split();
-        let code = communicator.in_context(|functions| {
-            let init = functions.ncclCommInitRankConfig;
-            let mut config = Config::non_blocking(split.is_some());
-            // SAFETY: there is room for the handle, and the configuration is of the version that it names.
-            unsafe { init(&raw mut handle, size, unique, index, &raw mut config) }
-        });
-        communicator.live.get_mut().handle = handle;
-        // Ranks that have joined wait for the outcomes of others: these give up before they do.
-        let deadline = Instant::now() + rank.timeout() / 2;
-        let mut answer = |call, code| communicator.answer(rank, (call, code), deadline, &mut is_in_vain);
-        let mut joined = answer("ncclCommInitRankConfig", code)?;
-        if let (Ok(()), Some(split)) = (&joined, split) {
-            let code = communicator.split(split, index);
-            joined = answer(SPLIT, code)?;
-            let live = communicator.live.get_mut();
-            live.is_split = joined.is_ok();
-            if joined.is_ok() && live.quick().is_none() {
-                joined = Err(Some(format!("`{SPLIT}` made no communicator")));
-            }
-        }
-        Ok(joined.map(|()| communicator))
-    }
-
-    /// Begins to split off the communicator of all ranks whose calls block.
-    fn split(&self, split: Split, index: c_int) -> c_int {
-        self.in_context(|_| {
-            let live = self.live.lock();
-            let mut config = Config::blocking();
-            // SAFETY: the communicator is live. The new one is written to memory that stays until this one has ended, and with it what
-            // is in progress.
-            unsafe { split(live.handle, 0, index, live.quick.as_ptr(), &raw mut config) }
-        })
-    }
-
-    /// What comes of a call that has answered that it is in progress: a reason if NCCL gives one or the time is over; none if it is in
-    /// vain.
-    fn answer(
-        &self,
-        rank: &Rank,
-        (call, code): (&str, c_int),
-        deadline: Instant,
-        mut is_in_vain: impl FnMut() -> Result<bool>,
-    ) -> Result<Result<(), Option<String>>> {
-        if !matches!(code, SUCCESS | IN_PROGRESS) {
-            return Ok(Err(Some(self.describe(call, code))));
-        }
-        let is_over = || Ok(self.state() != Some(IN_PROGRESS) || is_in_vain()?);
-        let limit = deadline.saturating_duration_since(Instant::now());
-        let is_in_time = poll(rank, limit, is_over)?;
-        Ok(match self.state() {
-            Some(SUCCESS) => Ok(()),
-            Some(IN_PROGRESS) if is_in_time => Err(None),
-            Some(code) if is_in_time => Err(Some(self.describe(call, code))),
-            _ => {
-                Err(Some(format!("a communicator took longer than {} s", (rank.timeout() / 2).as_secs_f64())))
-            }
-        })
-    }
-}

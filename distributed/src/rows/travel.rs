@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use evenpath::Value;
 
-use super::RowBlock;
+use super::block::RowBlock;
 use crate::error::{Cause, Error, Operation, Result};
 use crate::memory::{collected, filled, zeros};
 use crate::{Rank, RowPartition};

@@ -1,6 +1,6 @@
 //! Messages as bytes: a header of fixed length, then the payload.
 
-use super::{Report, Tag};
+use super::message::{Report, Tag};
 use crate::error::{Cause, Failure, Operation};
 
 /// Bytes of a header.

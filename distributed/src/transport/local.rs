@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::interface::Transport;
 use super::mailbox::Mailbox;
-use super::{Missing, Report, Tag, Transport, Wait};
+use super::message::{Missing, Report, Tag, Wait};
 use crate::error::{Failure, Result};
 
 /// One rank's mailbox, and those of all.

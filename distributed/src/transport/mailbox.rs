@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-use super::{Missing, Report, Tag, Wait};
+use super::message::{Missing, Report, Tag, Wait};
 use crate::error::{Failure, Operation};
 
 /// How long to look for a message before the thread sleeps.

@@ -10,8 +10,9 @@ use mpi::topology::{Communicator, SimpleCommunicator};
 use parking_lot::Mutex;
 
 use super::frame::{Frame, HEADER, Header, LONGEST_MESSAGE};
+use super::interface::Transport;
 use super::mailbox::Mailbox;
-use super::{Missing, Report, Tag, Transport, Wait};
+use super::message::{Missing, Report, Tag, Wait};
 use crate::error::{Cause, Error, Failure, Result};
 use crate::memory::{filled, zeros};
 

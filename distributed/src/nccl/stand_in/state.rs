@@ -6,11 +6,11 @@ use std::ffi::c_int;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::super::functions::Handle;
+use crate::nccl::functions::Handle;
 
 /// What goes wrong, on a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::nccl) enum Fault {
+pub(crate) enum Fault {
     /// A call answers a code, from the second such call of the rank on if it is the state that is asked for.
     Call(&'static str, c_int),
     /// The same by the communicator that was split off.
@@ -74,29 +74,29 @@ thread_local! {
 }
 
 /// The stand-in to a test, as long as this lives; it begins anew.
-pub(in crate::nccl) struct Turn {
+pub(crate) struct Turn {
     _turn: MutexGuard<'static, ()>,
 }
 
 /// Waits until no other test has the stand-in.
-pub(in crate::nccl) fn turn(fault: Option<(usize, Fault)>) -> Turn {
+pub(crate) fn turn(fault: Option<(usize, Fault)>) -> Turn {
     let turn = TURN.lock();
     *STATE.lock() = Some(State { fault, ..State::default() });
     Turn { _turn: turn }
 }
 
 /// What was called in this turn, by rank.
-pub(in crate::nccl) fn calls() -> Vec<(usize, &'static str)> {
+pub(crate) fn calls() -> Vec<(usize, &'static str)> {
     with(|state| state.calls.clone())
 }
 
 /// How often a rank called a function.
-pub(in crate::nccl) fn count(rank: usize, name: &str) -> usize {
+pub(crate) fn count(rank: usize, name: &str) -> usize {
     calls().iter().filter(|call| **call == (rank, name)).count()
 }
 
 /// Communicators that were neither destroyed nor aborted.
-pub(in crate::nccl) fn live() -> usize {
+pub(crate) fn live() -> usize {
     with(|state| state.communicators.len())
 }
 

@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
+use super::address::{PAUSE, TcpOptions};
 use super::hello::{Greeting, Hello, Nonce, Refused, Step, nonce, refusal};
-use super::start::{PAUSE, TcpOptions};
 use crate::error::{Cause, Error, Failure, Result};
 
 /// How long a connection may take to show that it is a rank.

@@ -4,11 +4,11 @@ use std::io::{self, Read};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
+use super::address::{PAUSE, TcpOptions, is_exposed};
 use super::hello::{
     ACCEPT_KIND, CHALLENGE, CHALLENGE_KIND, HEAD, Hello, LONGEST_REFUSAL, PROOF, REFUSE_KIND, Refused, Role,
     accept, nonce, number, parse_head,
 };
-use super::start::{PAUSE, TcpOptions, is_exposed};
 use super::stream::{Timed, write_all};
 use crate::error::{Cause, Error, Failure, Result};
 

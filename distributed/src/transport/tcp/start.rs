@@ -1,39 +1,22 @@
 //! How processes find each other: all go to rank 0, which tells each where the others listen.
 
-use std::fmt::Display;
-use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use super::accept::accept_all;
+use super::address::{TcpOptions, listen, resolve, start_error};
 use super::dial::dial;
-use super::hello::Secret;
+use super::mesh::{NOTE, Tcp};
 use super::stream::{ReadError, Timed, Writer, read_frame};
-use super::{NOTE, Tcp, Transport};
 use crate::error::{Cause, Error, Failure, Operation, Result};
-use crate::transport::Tag;
 use crate::transport::frame::Frame;
+use crate::transport::interface::Transport;
+use crate::transport::message::Tag;
 
-/// Pause between attempts, and between two looks at connections.
-pub(super) const PAUSE: Duration = Duration::from_millis(5);
 /// How long rank 0 may take to say that the time is up, after that of another rank is.
 const LATE: Duration = Duration::from_secs(2);
-/// How long an address that is in use may become free, as one is that a rank's attempt to connect had for a moment.
-const IN_USE: Duration = Duration::from_secs(1);
-
-/// Where a process is in its cluster, and how it gets there.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct TcpOptions {
-    pub(crate) index: usize,
-    pub(crate) size: usize,
-    /// Host and port of rank 0.
-    pub(crate) root: String,
-    /// Host, or host and port, at which this rank listens, if not where others find it.
-    pub(crate) bind: Option<String>,
-    pub(crate) secret: Secret,
-}
 
 /// Joins the cluster: connections to all other ranks, within the limit.
 pub(crate) fn connect(own: &TcpOptions, limit: Duration) -> Result<Arc<dyn Transport>> {
@@ -41,56 +24,6 @@ pub(crate) fn connect(own: &TcpOptions, limit: Duration) -> Result<Arc<dyn Trans
     let streams = if own.index == 0 { gather(own, deadline)? } else { join(own, deadline)? };
     let tcp = Tcp::new(own.index, streams, limit).map_err(|error| start_error("a connection", &error))?;
     Ok(Arc::new(tcp))
-}
-
-fn start_error(what: &str, reason: &dyn Display) -> Error {
-    Error::Start { reason: format!("{what}: {reason}") }
-}
-
-/// Whether other hosts can reach an address.
-pub(super) fn is_exposed(address: IpAddr) -> bool {
-    !address.to_canonical().is_loopback()
-}
-
-/// Listens at the first of these addresses where that is possible. Without a secret only at those that no other host can reach.
-fn listen(own: &TcpOptions, variable: &str, addresses: &[SocketAddr]) -> Result<TcpListener> {
-    let exposed = addresses.iter().find(|address| is_exposed(address.ip()));
-    if let Some(address) = exposed.filter(|_| own.secret.is_none()) {
-        let reason = format!(
-            "{variable}: rank {} would listen at {address}, which other hosts may reach: set EVENPATH_SECRET or \
-             EVENPATH_SECRET_FILE to the same on all ranks",
-            own.index
-        );
-        return Err(Error::Start { reason });
-    }
-    let start = Instant::now();
-    loop {
-        match TcpListener::bind(addresses) {
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse && start.elapsed() < IN_USE => {
-                std::thread::sleep(PAUSE);
-            }
-            Err(error) => {
-                let listed: Vec<String> = addresses.iter().map(SocketAddr::to_string).collect();
-                return Err(start_error(&format!("{variable}: listening at {}", listed.join(", ")), &error));
-            }
-            Ok(listener) => return Ok(listener),
-        }
-    }
-}
-
-/// The addresses of a host, which may have a port.
-fn resolve(variable: &str, text: &str, port: u16) -> Result<Vec<SocketAddr>> {
-    if let Ok(ip) = text.parse::<IpAddr>() {
-        return Ok(vec![SocketAddr::new(ip, port)]);
-    }
-    let has_port = text.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-    let resolved = if has_port { text.to_socket_addrs() } else { (text, port).to_socket_addrs() };
-    let addresses: Vec<SocketAddr> =
-        resolved.map_err(|error| start_error(&format!("{variable} is `{text}`"), &error))?.collect();
-    if addresses.is_empty() {
-        return Err(start_error(&format!("{variable} is `{text}`"), &"it has no address"));
-    }
-    Ok(addresses)
 }
 
 /// Rank 0: waits for all others, and tells them where each listens.
@@ -210,6 +143,8 @@ fn parse_addresses(bytes: &[u8], size: usize) -> Result<Vec<SocketAddr>, String>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transport::tcp::address::is_exposed;
+    use crate::transport::tcp::hello::Secret;
 
     #[test]
     fn lists_of_addresses_are_checked() {
@@ -226,22 +161,6 @@ mod tests {
         ] {
             assert!(parse_addresses(list, size).unwrap_err().contains(reason), "{reason}");
         }
-    }
-
-    #[test]
-    fn addresses_may_have_a_port() {
-        let resolved =
-            |text: &str| resolve("EVENPATH_BIND", text, 7).map(|addresses| addresses[0].to_string());
-        for (text, expected) in [
-            ("127.0.0.1", "127.0.0.1:7"),
-            ("127.0.0.1:9", "127.0.0.1:9"),
-            ("::", "[::]:7"),
-            ("[::1]:9", "[::1]:9"),
-        ] {
-            assert_eq!(resolved(text).unwrap(), expected);
-        }
-        let error = resolved("no host:1").unwrap_err().to_string();
-        assert!(error.contains("EVENPATH_BIND is `no host:1`"), "{error}");
     }
 
     #[test]

@@ -4,8 +4,8 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use crate::transport::Tag;
 use crate::transport::frame::{Frame, HEADER, Header};
+use crate::transport::message::Tag;
 
 /// Payloads of up to this many bytes are sent with their header at once.
 const SMALL: usize = 1 << 16;

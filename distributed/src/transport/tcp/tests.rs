@@ -1,14 +1,22 @@
 //! Starts and connections of ranks, beside processes that are not ranks, or that do not do as ranks do.
 
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::thread;
+use std::time::{Duration, Instant};
 
-use super::hello::{CHALLENGE, HEAD, Hello, LONGEST_REFUSAL, PROOF, accept, challenge, refusal};
-use super::*;
-use crate::error::Operation;
-use crate::transport::frame::HEADER;
+use super::accept::accept_all;
+use super::address::TcpOptions;
+use super::dial::dial;
+use super::hello::{CHALLENGE, HEAD, Hello, LONGEST_REFUSAL, PROOF, Secret, accept, challenge, refusal};
+use super::start::connect;
+use super::stream::{Writer, read_frame};
+use crate::error::{Cause, Failure, Operation, Result};
+use crate::transport::frame::{Frame, HEADER};
+use crate::transport::interface::Transport;
 use crate::transport::mailbox::AHEAD;
+use crate::transport::message::{Missing, Report, Tag, Wait};
 
 type Started = Result<Arc<dyn Transport>>;
 
@@ -51,7 +59,7 @@ fn with_false_rank() -> (Arc<dyn Transport>, TcpStream) {
     let root = spawn(options(0, 2, &address), 10.0);
     let somewhere = Some("127.0.0.1:1".parse().unwrap());
     let deadline = Instant::now() + seconds(10.0);
-    let stream = dial::dial(&address, 0, &options(1, 2, &address), deadline, |_| Ok(somewhere)).unwrap();
+    let stream = dial(&address, 0, &options(1, 2, &address), deadline, |_| Ok(somewhere)).unwrap();
     let list = read_frame(&mut &stream, |_, _| ()).unwrap();
     assert!(matches!(list, Some(Frame::Data(..))));
     (root.join().unwrap().unwrap(), stream)
@@ -168,8 +176,7 @@ fn ranks_of_other_clusters_are_told_why() {
     ] {
         let address = free_address();
         let root = spawn(options(0, 2, &address), 5.0);
-        let told =
-            dial::dial(&address, 0, &options(index, size, &address), soon(), |_| Ok(None)).unwrap_err();
+        let told = dial(&address, 0, &options(index, size, &address), soon(), |_| Ok(None)).unwrap_err();
         assert!(told.to_string().contains(reason), "{told}");
         let found = text(root.join().unwrap());
         assert_eq!(found, format!("rank {index} failed: {reason}"));
@@ -206,7 +213,7 @@ fn a_list_of_addresses_that_is_too_short_is_refused() {
     let rank = spawn(options(2, 3, &address), 5.0);
     let mut accepted = None;
     let stop = std::sync::atomic::AtomicBool::new(false);
-    accept::accept_all(&listener, &options(0, 3, &address), 2..3, (soon(), &stop), |_, stream| {
+    accept_all(&listener, &options(0, 3, &address), 2..3, (soon(), &stop), |_, stream| {
         accepted = Some(stream);
     })
     .unwrap();

@@ -6,7 +6,7 @@ use bytemuck::Pod;
 use evenpath::Value;
 use evenpath::error::OpError;
 
-use super::Rank;
+use super::member::Rank;
 use crate::error::{Operation, Result};
 
 /// The bytes of a message say how many elements it has.

@@ -8,12 +8,12 @@ use evenpath::spmm::SpmmOptions;
 use evenpath::spmv::{SpmvOptions, SpmvTransposedOptions};
 use evenpath::{Device, Value};
 
-use super::functions::Functions;
-use super::stand_in::{Fault, Turn, calls, count, functions, live, turn};
 use super::start::{Offer, join};
-use super::{Engine, ExchangeEngine};
 use crate::error::{Cause, Error, Failure, Operation, Result};
 use crate::halo::{Halo, HaloExchange, Sent};
+use crate::nccl::functions::Functions;
+use crate::nccl::stand_in::{Fault, Turn, calls, count, functions, live, turn};
+use crate::nccl::{Engine, ExchangeEngine};
 use crate::{
     Cluster, DistributedCsr, DistributedDense, DistributedHiSparse, DistributedVec, Rank, RowPartition,
     generate,
@@ -230,31 +230,36 @@ fn an_end_that_fails() {
     assert_eq!((aborts(2), count(2, "ncclCommDestroy")), ([0, 1], 1));
 }
 
+/// A product by NCCL, which all ranks have run so often before.
+fn product_after(rank: &Rank, before: usize) -> Result<impl FnMut() -> Result<()>> {
+    choose(rank, Engine::Nccl)?;
+    let a = matrix::<f64>(rank)?;
+    let x = DistributedVec::from_fn(rank, a.col_partition(), rough)?;
+    let mut y = DistributedVec::zeros(rank, a.row_partition())?;
+    let mut plan = a.plan_spmv(SpmvOptions::default())?;
+    let mut product = move || plan.run(1.0, &x, 0.0, &mut y);
+    (0..before).try_for_each(|_| product())?;
+    rank.barrier()?;
+    Ok(product)
+}
+
 /// What each rank gets of a product that rank 1 does not take part in, after some that it does.
 fn without_rank_1(before: usize, body: impl Fn(&Rank) -> Result<()> + Sync) -> Vec<Result<()>> {
     let _turn = turn(None);
     let start = Instant::now();
     let results = cluster().with_timeout(Duration::from_secs(1)).run_each(|rank| {
-        choose(rank, Engine::Nccl)?;
-        let a = matrix::<f64>(rank)?;
-        let x = DistributedVec::from_fn(rank, a.col_partition(), rough)?;
-        let mut y = DistributedVec::zeros(rank, a.row_partition())?;
-        let mut plan = a.plan_spmv(SpmvOptions::default())?;
-        for _ in 0..before {
-            plan.run(1.0, &x, 0.0, &mut y)?;
-        }
-        rank.barrier()?;
+        let mut product = product_after(rank, before)?;
         if rank.index() == 1 {
             return body(rank);
         }
-        let first = plan.run(1.0, &x, 0.0, &mut y);
+        let first = product();
         // What NCCL still does on the GPU is ended at once, before the run has ended, and NCCL is not called again.
         assert_eq!(aborts(rank.index()), [usize::from(first.is_err()); 2]);
         // Who does not exchange with rank 1 leaves it to others to be the first to give up.
         while first.is_ok() && rank.failure().is_none() && start.elapsed() < Duration::from_secs(8) {
             std::thread::sleep(Duration::from_millis(1));
         }
-        let second = plan.run(1.0, &x, 0.0, &mut y);
+        let second = product();
         assert!(first.is_ok() || second.is_err());
         first.and(rank.barrier())
     });
@@ -306,15 +311,9 @@ fn the_rank_at_the_end_of_a_chain_is_named() {
     for before in [0, 3] {
         let _turn = turn(None);
         let results = cluster().with_timeout(Duration::from_secs(1)).run_each(|rank| {
-            choose(rank, Engine::Nccl)?;
-            let a = matrix::<f64>(rank)?;
-            let x = DistributedVec::from_fn(rank, a.col_partition(), rough)?;
-            let mut y = DistributedVec::zeros(rank, a.row_partition())?;
-            let mut plan = a.plan_spmv(SpmvOptions::default())?;
-            (0..before).try_for_each(|_| plan.run(1.0, &x, 0.0, &mut y))?;
-            rank.barrier()?;
+            let mut product = product_after(rank, before)?;
             std::thread::sleep(Duration::from_millis([0, 3000, 500, 0][rank.index()]));
-            (0..9).try_for_each(|_| plan.run(1.0, &x, 0.0, &mut y))
+            (0..9).try_for_each(|_| product())
         });
         assert_eq!(live(), 0);
         for result in results {

@@ -7,12 +7,12 @@ use evenpath::Device;
 use evenpath::device::DeviceKind;
 use serde::{Deserialize, Serialize};
 
-use super::functions::{Functions, SUCCESS, UniqueId};
-use super::live::SPLIT;
-use super::{Chosen, Communicator, Engine, ExchangeEngine};
-use crate::Rank;
+use super::join::SPLIT;
 use crate::error::{Error, Operation, Result};
 use crate::memory::filled;
+use crate::nccl::functions::{Functions, SUCCESS, UniqueId};
+use crate::nccl::{Chosen, Communicator, Engine, ExchangeEngine};
+use crate::rank::Rank;
 
 /// What a rank could do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,0 +1,153 @@
+//! A sparse matrix over ranks, and what it says of itself.
+
+use std::fmt;
+use std::sync::Arc;
+
+use evenpath::{DeviceCsr, Value};
+
+use crate::error::Result;
+use crate::halo::Halo;
+use crate::rows::RowBlock;
+use crate::{Rank, RowPartition};
+
+/// A sparse matrix of which each rank has consecutive rows on its device.
+///
+/// A rank keeps the columns that it has elements of a vector for apart from the others, as PETSc and Ginkgo do: its *local* matrix is
+/// multiplied while elements for the *non-local* one are on their way. Both have 32-bit columns; that of the non-local matrix is a
+/// number in the [`Halo`], which lists the columns that are needed of other ranks. Rows without such columns are left out of it.
+///
+/// Matrices are canonical: columns ascend in each row, and entries given for the same place are summed, in the order given.
+///
+/// ```
+/// use evenpath::Device;
+/// use evenpath_distributed::{Cluster, DistributedCsr, DistributedVec, Error, generate};
+///
+/// let mut cluster = Cluster::local([Device::cpu(), Device::cpu()])?;
+/// let sums = cluster.run(|rank| {
+///     // −u″ on a line of 100 points; each rank computes its own rows.
+///     let a = DistributedCsr::from_fn(rank, 100, 100, |row, entries| {
+///         let neighbors = [row.checked_sub(1), Some(row + 1).filter(|&next| next < 100)];
+///         entries.extend(neighbors.into_iter().flatten().map(|column| (column, -1.0)));
+///         entries.push((row, 2.0));
+///     })?;
+///     let x = DistributedVec::from_fn(rank, a.col_partition(), |_| 1.0)?;
+///     let mut y = DistributedVec::zeros(rank, a.row_partition())?;
+///     a.plan_spmv(Default::default())?.run(1.0, &x, 0.0, &mut y)?;
+///     y.dot(&x)
+/// })?;
+/// assert_eq!(sums, [2.0, 2.0]); // 1 at each end
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone)]
+pub struct DistributedCsr<V: Value> {
+    pub(super) rank: Rank,
+    pub(super) rows: Arc<RowPartition>,
+    pub(super) cols: Arc<RowPartition>,
+    pub(super) local: DeviceCsr<V>,
+    pub(super) non_local: NonLocal<V>,
+    pub(super) halo: Arc<Halo>,
+}
+
+/// The entries whose columns are of other ranks.
+#[derive(Clone)]
+pub(crate) struct NonLocal<V: Value> {
+    /// The rank's rows that have some, ascending, counted from its first.
+    pub(crate) rows: Arc<Vec<u32>>,
+    /// A row for each of them, and a column for each of the halo.
+    pub(crate) matrix: DeviceCsr<V>,
+}
+
+impl<V: Value> DistributedCsr<V> {
+    /// The rank whose rows these are.
+    pub fn rank(&self) -> &Rank {
+        &self.rank
+    }
+
+    /// Rows of all ranks.
+    pub fn rows(&self) -> u64 {
+        self.rows.rows()
+    }
+
+    /// Columns.
+    pub fn cols(&self) -> u64 {
+        self.cols.rows()
+    }
+
+    /// Entries on this rank.
+    pub fn local_nnz(&self) -> usize {
+        self.local.nnz() + self.non_local.matrix.nnz()
+    }
+
+    /// Entries on all ranks. A collective operation.
+    ///
+    /// # Errors
+    ///
+    /// If a rank failed.
+    pub fn nnz(&self) -> Result<u64> {
+        Ok(self.rank.all_reduce(&[self.local_nnz() as u64], |sum, count| sum + count)?[0])
+    }
+
+    /// Which rows are on which rank, and so the elements of y in y = Ax.
+    pub fn row_partition(&self) -> &RowPartition {
+        &self.rows
+    }
+
+    /// Which columns are on which rank, and so the elements of x in y = Ax.
+    pub fn col_partition(&self) -> &RowPartition {
+        &self.cols
+    }
+
+    /// The entries whose columns are this rank's own, counted from its first.
+    pub fn local(&self) -> &DeviceCsr<V> {
+        &self.local
+    }
+
+    /// The entries whose columns are of other ranks: a row for each of this rank's that has some, and a column for each of the halo.
+    pub fn non_local(&self) -> &DeviceCsr<V> {
+        &self.non_local.matrix
+    }
+
+    /// What this rank needs of others for a product, and others of it.
+    pub fn halo(&self) -> &Halo {
+        &self.halo
+    }
+
+    pub(crate) fn non_local_parts(&self) -> &NonLocal<V> {
+        &self.non_local
+    }
+
+    pub(crate) fn shared_halo(&self) -> &Arc<Halo> {
+        &self.halo
+    }
+
+    /// Copies this rank's rows to the host, with columns of the whole matrix.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost, or the host has no memory.
+    pub fn download(&self) -> Result<RowBlock<V>> {
+        let (local, non_local) = (self.local.download()?, self.non_local.matrix.download()?);
+        let first = self.cols.range(self.rank.index()).start;
+        let mut block = RowBlock::empty();
+        let mut boundary = self.non_local.rows.iter().copied().enumerate().peekable();
+        for row in 0..local.rows() {
+            let own = local.row(row).into_iter().flat_map(|row| row.iter());
+            let own = own.map(|(column, value)| (first + u64::from(column), value));
+            let others = boundary.next_if(|&(_, number)| number as usize == row);
+            let others = others.and_then(|(at, _)| non_local.row(at));
+            let others = || others.into_iter().flat_map(|row| row.iter());
+            let others = || others().map(|(column, value)| (self.halo.columns()[column as usize], value));
+            let before = others().take_while(|&(column, _)| column < first);
+            let after = others().skip_while(|&(column, _)| column < first);
+            block.push(before.chain(own).chain(after));
+        }
+        Ok(block)
+    }
+}
+
+impl<V: Value> fmt::Debug for DistributedCsr<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (rows, cols, nnz) = (self.rows(), self.cols(), self.local_nnz());
+        write!(f, "DistributedCsr<{}>({rows} x {cols}, {nnz} nonzeros on {:?})", V::NAME, self.rank)
+    }
+}

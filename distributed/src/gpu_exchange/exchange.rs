@@ -1,0 +1,242 @@
+//! Exchanges of elements between the memories of GPUs, by a communicator of NCCL.
+//!
+//! Everything that may wait for other ranks goes by a communicator whose calls do not block, and is asked for until it is done, until a
+//! rank fails, or until a deadline: joining it, and the first exchange of a plan, which makes the connections that it needs. But NCCL
+//! starts a thread for each group of such calls, which takes longer than a small exchange. So a second communicator, whose calls block,
+//! is split off and shares the connections. All later exchanges go by that one: its groups have nothing to wait for, and only put a
+//! kernel on the stream.
+
+use std::ffi::{c_int, c_void};
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use bytemuck::Pod;
+use evenpath::DeviceSlice;
+use evenpath::device::{Event, Stream};
+
+use crate::error::{Cause, Error, Result};
+use crate::nccl::Communicator;
+use crate::nccl::functions::{BYTES, IN_PROGRESS, INVALID_USAGE, SUCCESS};
+use crate::rank::{Exchange, Rank};
+
+/// How long to ask again at once, before there are pauses between.
+const SPIN: Duration = Duration::from_micros(200);
+const PAUSE: Duration = Duration::from_micros(20);
+
+/// By which communicator an exchange goes: for all ranks by the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// The one that may wait for other ranks to make connections.
+    Connecting,
+    /// The other, where there is one: earlier exchanges between the same ranks made the connections.
+    Connected,
+}
+
+/// What goes to a rank and comes from it: elements of what is sent, and of what is received.
+#[derive(Debug, Clone)]
+pub(crate) struct Part {
+    pub(crate) peer: usize,
+    pub(crate) send: Range<usize>,
+    pub(crate) receive: Range<usize>,
+}
+
+/// An exchange on its way.
+pub(crate) struct Started {
+    exchange: Exchange,
+    /// After all of it.
+    end: Event,
+    /// The bytes that come from each rank that takes part.
+    expected: Vec<(usize, u64)>,
+}
+
+impl Communicator {
+    /// Begins to send parts of `from`, and to receive parts of `to`, after what the stream has to do before.
+    pub(crate) fn start<V: Pod>(
+        &self,
+        rank: &Rank,
+        (exchange, way): (Exchange, Way),
+        stream: &Stream,
+        (from, to): (&DeviceSlice<V>, &mut DeviceSlice<V>),
+        parts: &[Part],
+    ) -> Result<Started> {
+        let bytes = |range: &Range<usize>| (range.len() * size_of::<V>()) as u64;
+        let expected = parts.iter().map(|part| (part.peer, bytes(&part.receive))).collect();
+        // What each rank is told before NCCL may wait for it: that this one is here, and how much it sends.
+        let told = parts.iter().try_for_each(|part| {
+            rank.count_bytes(part.peer, bytes(&part.send));
+            rank.send(exchange, part.peer, &[bytes(&part.send)])
+        });
+        let end = told.and_then(|()| stream.scope(|| self.put(rank, (exchange, way), (from, to), parts)));
+        Ok(Started { exchange, end: self.or_abort(end)?, expected })
+    }
+
+    /// Puts an exchange on the stream that the thread uses; what is after it there.
+    fn put<V: Pod>(
+        &self,
+        rank: &Rank,
+        (exchange, way): (Exchange, Way),
+        (from, to): (&DeviceSlice<V>, &mut DeviceSlice<V>),
+        parts: &[Part],
+    ) -> Result<Event> {
+        let addresses = (from.raw_address(), to.raw_address());
+        let put = |stream| {
+            self.enqueue::<V>((rank, way), addresses, parts, stream)?;
+            wait_for_peers(rank, exchange, parts, || self.is_idle(rank))
+        };
+        if !parts.is_empty() {
+            // SAFETY: NCCL reads and writes parts of these operands, and has put that on the stream when its state is no longer in
+            // progress, which is waited for; if that fails, the communicator is aborted. It keeps the context.
+            unsafe { self.device.put_foreign(&[from], &mut [to], put) }??;
+        }
+        Ok(self.device.record()?)
+    }
+
+    /// Waits until an exchange is done.
+    pub(crate) fn finish(&self, rank: &Rank, started: &Started) -> Result<()> {
+        let arrived = started.expected.iter().try_for_each(|&(peer, expected)| {
+            let found: Vec<u64> = rank.receive_exactly(started.exchange, peer, 1)?;
+            rank.check_message(started.exchange, peer, (found[0] as usize, expected as usize))
+        });
+        self.or_abort(arrived.and_then(|()| self.wait(rank, started)))
+    }
+
+    /// Ends the communicator: in order if all is well, otherwise by aborting it.
+    pub(crate) fn close(&self, rank: &Rank, is_well: bool) {
+        let finalized = || {
+            let code = self.in_context(|_| {
+                // SAFETY: the communicator is live.
+                let code =
+                    self.with_live(|functions, live| unsafe { (functions.ncclCommFinalize)(live.handle) });
+                code.unwrap_or(INVALID_USAGE)
+            });
+            let is_done = || Ok(self.state() != Some(IN_PROGRESS));
+            matches!(code, SUCCESS | IN_PROGRESS)
+                && poll(rank, rank.timeout(), is_done).unwrap_or(false)
+                && self.state() == Some(SUCCESS)
+        };
+        if is_well && finalized() {
+            self.end(|functions, handle| {
+                // SAFETY: the communicator is live and finalized, and not used again.
+                unsafe { (functions.ncclCommDestroy)(handle) }
+            });
+        } else {
+            self.abort();
+        }
+    }
+
+    fn or_abort<R>(&self, result: Result<R>) -> Result<R> {
+        if result.is_err() {
+            self.abort();
+        }
+        result
+    }
+
+    /// Puts one group of sends and receives on a stream.
+    fn enqueue<V>(
+        &self,
+        (rank, way): (&Rank, Way),
+        (from, to): (u64, u64),
+        parts: &[Part],
+        stream: *mut c_void,
+    ) -> Result<()> {
+        let bytes = |range: &Range<usize>| range.len() * size_of::<V>();
+        let called = self.with_live(|functions, live| {
+            let handle = live.quick().filter(|_| way == Way::Connected).unwrap_or(live.handle);
+            // SAFETY: a group begins, and ends below.
+            let mut codes = vec![("ncclGroupStart", unsafe { (functions.ncclGroupStart)() })];
+            for Part { peer, send, receive } in parts {
+                let peer = *peer as c_int;
+                if !send.is_empty() {
+                    let first = (from + (send.start * size_of::<V>()) as u64) as *const _;
+                    // SAFETY: the range is of the operand, the communicator is live, and the stream is of its device.
+                    let code =
+                        unsafe { (functions.ncclSend)(first, bytes(send), BYTES, peer, handle, stream) };
+                    codes.push(("ncclSend", code));
+                }
+                if !receive.is_empty() {
+                    let first = (to + (receive.start * size_of::<V>()) as u64) as *mut _;
+                    // SAFETY: as above.
+                    let code =
+                        unsafe { (functions.ncclRecv)(first, bytes(receive), BYTES, peer, handle, stream) };
+                    codes.push(("ncclRecv", code));
+                }
+            }
+            // SAFETY: the group began above. It ends also where a call failed.
+            codes.push(("ncclGroupEnd", unsafe { (functions.ncclGroupEnd)() }));
+            codes
+        });
+        let Some(codes) = called else { return Err(refused(rank)) };
+        codes.into_iter().try_for_each(|(call, code)| self.check(rank, call, code))
+    }
+
+    /// Whether NCCL has done what it was asked for, up to putting it on streams.
+    fn is_idle(&self, rank: &Rank) -> Result<bool> {
+        let state = self.state().ok_or_else(|| refused(rank))?;
+        self.check(rank, "ncclCommGetAsyncError", state)?;
+        Ok(state != IN_PROGRESS)
+    }
+
+    fn check(&self, rank: &Rank, call: &str, code: c_int) -> Result<()> {
+        if matches!(code, SUCCESS | IN_PROGRESS) {
+            return Ok(());
+        }
+        let described = self.describe(call, code);
+        Err(rank.fail(rank.index(), Cause::Nccl(described)))
+    }
+
+    /// Waits for the GPU; an error if a rank fails, NCCL does, or the rank's time is over.
+    fn wait(&self, rank: &Rank, started: &Started) -> Result<()> {
+        let peers = started.expected.iter().map(|&(peer, _)| peer).collect();
+        let wait = rank.wait_for_gpus(started.exchange, peers, true);
+        let is_in_time = poll(rank, rank.timeout(), || {
+            let is_done = started.end.is_done()?;
+            self.is_idle(rank)?;
+            Ok(is_done)
+        })?;
+        if is_in_time {
+            return Ok(());
+        }
+        Err(wait.fail(format!("an exchange took longer than {} s", rank.timeout().as_secs_f64())))
+    }
+}
+
+/// The error of what comes after an abort.
+fn refused(rank: &Rank) -> Error {
+    rank.fail(rank.index(), Cause::Nccl("the communicator was aborted".into()))
+}
+
+/// Waits until a group is on its stream, which may take until other ranks have come: an error names one that has not.
+fn wait_for_peers(
+    rank: &Rank,
+    exchange: Exchange,
+    parts: &[Part],
+    is_done: impl FnMut() -> Result<bool>,
+) -> Result<()> {
+    let wait = rank.wait_for_gpus(exchange, parts.iter().map(|part| part.peer).collect(), false);
+    if poll(rank, rank.timeout(), is_done)? {
+        return Ok(());
+    }
+    // A peer that has ended its run or called another operation has not sent the message of this one.
+    for part in parts {
+        rank.check_arrival(exchange, part.peer)?;
+    }
+    Err(wait.fail(format!("the start of an exchange took longer than {} s", rank.timeout().as_secs_f64())))
+}
+
+/// Asks until the answer is yes, for so long. An error if a rank fails.
+pub(super) fn poll(rank: &Rank, limit: Duration, mut is_done: impl FnMut() -> Result<bool>) -> Result<bool> {
+    let start = Instant::now();
+    loop {
+        if is_done()? {
+            return Ok(true);
+        }
+        if let Some(failure) = rank.failure() {
+            return Err(failure.into());
+        }
+        let waited = start.elapsed();
+        if waited >= limit {
+            return Ok(false);
+        }
+        if waited < SPIN { std::hint::spin_loop() } else { std::thread::sleep(PAUSE) }
+    }
+}

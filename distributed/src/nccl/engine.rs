@@ -1,0 +1,59 @@
+//! What carries elements of vectors between ranks: what is asked for, and what a run has.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::communicator::Communicator;
+
+/// What carries elements of vectors between ranks: see [`Cluster::with_engine`](crate::Cluster::with_engine).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Engine {
+    /// NCCL where it can be used, else the host.
+    #[default]
+    Auto,
+    /// The host: page-locked memory and the messages of the cluster.
+    Host,
+    /// NCCL; where it cannot be used, runs fail.
+    Nccl,
+}
+
+/// What carries elements of vectors in a run: see [`Rank::exchange`](crate::Rank::exchange).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ExchangeEngine {
+    /// The host.
+    Host {
+        /// Why not NCCL.
+        reason: String,
+    },
+    /// NCCL, from GPU to GPU.
+    Nccl {
+        /// Its version: 10000 times the major, 100 times the minor, and the patch.
+        version: u32,
+    },
+}
+
+impl fmt::Display for ExchangeEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Host { .. } => f.write_str("host"),
+            Self::Nccl { version } => {
+                write!(f, "nccl {}.{}.{}", version / 10_000, version / 100 % 100, version % 100)
+            }
+        }
+    }
+}
+
+/// The engine of a rank in a run.
+pub(crate) struct Chosen {
+    pub(crate) engine: ExchangeEngine,
+    /// If it is NCCL.
+    pub(crate) communicator: Option<Arc<Communicator>>,
+}
+
+impl Chosen {
+    pub(crate) fn host(reason: impl Into<String>) -> Self {
+        Self { engine: ExchangeEngine::Host { reason: reason.into() }, communicator: None }
+    }
+}

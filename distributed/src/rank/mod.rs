@@ -1,0 +1,9 @@
+//! One of the ranks of a cluster: messages of typed elements to others, and the collective operations.
+
+mod collectives;
+mod member;
+mod messages;
+mod waits;
+
+pub use member::{Rank, Traffic};
+pub(crate) use messages::Exchange;
