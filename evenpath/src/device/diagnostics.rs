@@ -8,7 +8,7 @@ use super::handle::{Backend, Device};
 
 impl Device {
     /// Has a call to a simulated GPU fail, for tests of what a program does then: the first allocation, copy, launch or wait
-    /// that comes after `calls` others, with [`DeviceError::Injected`]. With `None`, none does. Other devices ignore it.
+    /// that comes after `calls` others, with [`DeviceError::Injected`](crate::error::DeviceError::Injected). With `None`, none does. Other devices ignore it.
     ///
     /// ```
     /// use evenpath::device::SimulatedOptions;

@@ -93,7 +93,7 @@ impl Device {
 
     /// The NVIDIA GPU of the given number, in its primary context: the one that the CUDA runtime and the libraries on it, such as
     /// PyTorch, CuPy and `cudarc`, share. Memory and streams of theirs can be used by this device and the other way round: see
-    /// [`DeviceVec::from_raw_parts`], [`foreign_stream`](Self::foreign_stream) and [`dlpack`](crate::dlpack). Otherwise as
+    /// [`DeviceVec::from_raw_parts`](crate::DeviceVec::from_raw_parts), [`foreign_stream`](Self::foreign_stream) and [`dlpack`](crate::dlpack). Otherwise as
     /// [`cuda`](Self::cuda).
     ///
     /// The device's first stream waits for work on the legacy default stream, which those libraries use unless told otherwise, and

@@ -13,7 +13,7 @@ use crate::scale::Scale;
 ///
 /// Leaves hold values; inner nodes hold references to their nonempty children. Local coordinates take one byte each, so a
 /// nonzero in a well-filled leaf takes little more than its value and two bytes. A node is stored dense if that is
-/// smaller, otherwise as a list of its entries ([`NodeKind`]). All nodes are in one pool; `docs/hisparse.md` specifies its
+/// smaller, otherwise as a list of its entries ([`NodeKind`](crate::hisparse::NodeKind)). All nodes are in one pool; `docs/hisparse.md` specifies its
 /// layout to the byte.
 ///
 /// The content never changes, and copies of a matrix share it. Transposition and a scale factor are stored beside it:

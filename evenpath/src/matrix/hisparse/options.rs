@@ -16,7 +16,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct HiSparseOptions {
-    /// Whether equal subtrees are stored once; off by default. [`HiSparseStatistics::saved_bytes`] reports the savings.
+    /// Whether equal subtrees are stored once; off by default. [`HiSparseStatistics::saved_bytes`](crate::hisparse::HiSparseStatistics::saved_bytes) reports the savings.
     pub share: bool,
 }
 
