@@ -6,8 +6,8 @@ use std::sync::Arc;
 use evenpath_kernels::ell;
 
 use super::arrays::Arrays;
-use super::ell::{DeviceEll, slots};
 use super::options::EllOptions;
+use super::plain::{DeviceEll, slots};
 use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Upload};
 use crate::format::DeviceRowOrder;
 use crate::operand::check::check_product;

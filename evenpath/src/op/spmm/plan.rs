@@ -1,4 +1,4 @@
-//! The plan for C = αAB + βC.
+//! The plan for `C = αAB + βC`.
 
 use std::fmt;
 
