@@ -1,4 +1,4 @@
-//! What carries elements of vectors between ranks: what is asked for, and what a run has.
+//! Engines: what carries elements of vectors between ranks: what is asked for, and what a run has.
 
 use std::fmt;
 use std::sync::Arc;

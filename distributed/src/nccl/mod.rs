@@ -3,7 +3,6 @@
 mod communicator;
 mod engine;
 pub(crate) mod functions;
-mod live;
 #[cfg(test)]
 pub(crate) mod stand_in;
 

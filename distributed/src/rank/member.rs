@@ -1,4 +1,4 @@
-//! One rank: its number, its device, and what it counts.
+//! A rank by itself: its number, its device, and what it counts.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! One of the ranks of a cluster: messages of typed elements to others, and the collective operations.
+//! A rank of a cluster: messages of typed elements to others, and the collective operations.
 
 mod collectives;
 mod member;

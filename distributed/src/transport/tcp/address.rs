@@ -1,4 +1,4 @@
-//! Where a process is in its cluster, and the addresses at which it listens.
+//! Options of a process that joins a cluster, and the addresses at which it listens.
 
 use std::fmt::Display;
 use std::io;
