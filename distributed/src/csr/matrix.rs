@@ -107,7 +107,7 @@ impl<V: Value> DistributedCsr<V> {
         &self.non_local.matrix
     }
 
-    /// What this rank needs of others for a product, and others of it.
+    /// Returns the halo: the elements that this rank needs of others for a product, and those that others need of it.
     pub fn halo(&self) -> &Halo {
         &self.halo
     }

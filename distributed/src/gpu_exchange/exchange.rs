@@ -32,7 +32,7 @@ pub(crate) enum Way {
     Connected,
 }
 
-/// What goes to a rank and comes from it: elements of what is sent, and of what is received.
+/// Elements that go to a rank and come from it: ranges of what is sent, and of what is received.
 #[derive(Debug, Clone)]
 pub(crate) struct Part {
     pub(crate) peer: usize,

@@ -1,11 +1,11 @@
-//! Engines: what carries elements of vectors between ranks: what is asked for, and what a run has.
+//! Engines that carry elements of vectors between ranks: the one asked for, and the one that a run has.
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::communicator::Communicator;
 
-/// What carries elements of vectors between ranks: see [`Cluster::with_engine`](crate::Cluster::with_engine).
+/// Choice of the engine that carries elements of vectors between ranks: see [`Cluster::with_engine`](crate::Cluster::with_engine).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Engine {
@@ -18,7 +18,7 @@ pub enum Engine {
     Nccl,
 }
 
-/// What carries elements of vectors in a run: see [`Rank::exchange`](crate::Rank::exchange).
+/// Engine that carries elements of vectors in a run: see [`Rank::exchange`](crate::Rank::exchange).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ExchangeEngine {

@@ -81,7 +81,7 @@ impl Rank {
         self.shared.traffic.lock().clone()
     }
 
-    /// What carries elements of vectors between ranks in this run, on all of them.
+    /// Returns the engine that carries elements of vectors in this run, the same on all ranks.
     pub fn exchange(&self) -> ExchangeEngine {
         self.shared.chosen.lock().engine.clone()
     }
