@@ -63,6 +63,11 @@ impl<V: Value> Scale<V> {
         self.value == V::ZERO
     }
 
+    /// Returns whether the product is a number other than 0, as kernels take it.
+    pub(crate) fn is_nonzero_number(self) -> bool {
+        self.number().is_some() && !self.is_zero()
+    }
+
     /// A value times the product. What is multiplied by 0 is 0, even if it is not a number.
     pub(crate) fn apply(self, value: V) -> V {
         if self.is_zero() {

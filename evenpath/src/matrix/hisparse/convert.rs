@@ -242,7 +242,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     ///
     /// If there is not enough memory for the copy.
     pub(crate) fn with_number_as_scale(&self) -> Result<Cow<'_, Self>, MatrixError> {
-        if self.factor().number().is_some() && !self.factor().is_zero() {
+        if self.factor().is_nonzero_number() {
             return Ok(Cow::Borrowed(self));
         }
         Ok(Cow::Owned(self.to_csr::<u64>()?.to_hisparse(HiSparseOptions::default())?))

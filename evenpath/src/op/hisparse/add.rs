@@ -3,8 +3,6 @@
 //! As on the host, both trees are traversed together from the roots, level by level; a subtree that only one of them has is
 //! copied. This determines the nodes of the sum. They are placed in the pool, then the leaves are merged.
 
-use std::borrow::Cow;
-
 use evenpath_kernels::hisparse::sum::state;
 
 use super::device::{Content, DeviceHiSparse, Nodes};
@@ -70,22 +68,19 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         if let (Some(a), Some(b)) = (self.host(), other.host()) {
             return Ok(self.device().upload(&a.add(&b)?)?);
         }
-        let (Content::Machine(a), Content::Machine(b)) = (self.content(), other.content()) else {
+        let (this, other) = (self.with_number_as_scale()?, other.with_number_as_scale()?);
+        let (this, other) = (&*this, &*other);
+        let (Content::Machine(a), Content::Machine(b)) = (this.content(), other.content()) else {
             unreachable!("matrices on one device are all in host memory, or none is")
         };
-        // A factor is one number for the kernels.
-        let (applied, other_applied) = (self.with_number_as_scale()?, other.with_number_as_scale()?);
-        if let (Cow::Owned(_), _) | (_, Cow::Owned(_)) = (&applied, &other_applied) {
-            return applied.add_with(&other_applied, options);
-        }
         // The sum has every entry of either operand.
         check_entries::<V>(a.nnz.max(b.nnz))?;
-        let is_transposed = self.is_transposed() && other.is_transposed();
+        let is_transposed = this.is_transposed() && other.is_transposed();
         // Addition is commutative, so the order of the operands does not change a bit.
-        let ((left, a), (right, b)) = if self.is_transposed() && !is_transposed {
-            ((other, b), (self, a))
+        let ((left, a), (right, b)) = if this.is_transposed() && !is_transposed {
+            ((other, b), (this, a))
         } else {
-            ((self, a), (other, b))
+            ((this, a), (other, b))
         };
         let state = |holds: bool, bit: u32| if holds { bit } else { 0 };
         let sum = Sum::<V, D> {

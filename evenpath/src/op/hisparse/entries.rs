@@ -77,7 +77,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     ///
     /// As for [`to_csr`](Self::to_csr), if there is a copy, and for the tree that is made of it.
     pub(super) fn with_number_as_scale(&self) -> Result<Cow<'_, Self>, OpError> {
-        if self.factor().number().is_some() && !self.factor().is_zero() {
+        if self.factor().is_nonzero_number() {
             return Ok(Cow::Borrowed(self));
         }
         Ok(Cow::Owned(self.to_csr::<u64>()?.to_hisparse(HiSparseOptions::default())?))

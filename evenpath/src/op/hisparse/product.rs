@@ -4,8 +4,6 @@
 //! of one leaf are ordered by k. One block per leaf of C counts its entries. The nonempty leaves determine the tree of C, as
 //! runs do in conversion. Then one block per leaf sums the products.
 
-use std::borrow::Cow;
-
 use evenpath_kernels::Key as KernelKey;
 use evenpath_kernels::hisparse::HiSparseLinkNodes;
 use evenpath_kernels::hisparse::product::{
@@ -79,24 +77,24 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         if self.is_transposed() && b.is_transposed() {
             return Ok(b.transpose().multiply_with(&self.transpose(), options)?.transpose());
         }
-        let (Content::Machine(a_nodes), Content::Machine(b_nodes)) = (self.content(), b.content()) else {
-            return Ok(device.upload(&self.download()?.multiply(&b.download()?)?)?);
-        };
+        if let (Some(a), Some(b)) = (self.host(), b.host()) {
+            return Ok(device.upload(&a.multiply(&b)?)?);
+        }
         if method == HiSparseSpgemmMethod::Rows {
             return self.multiply_rows(b);
         }
-        let (applied, b_applied) = (self.with_number_as_scale()?, b.with_number_as_scale()?);
-        if let (Cow::Owned(_), _) | (_, Cow::Owned(_)) = (&applied, &b_applied) {
-            return applied.multiply_with(&b_applied, options);
-        }
+        let (left, right) = (self.with_number_as_scale()?, b.with_number_as_scale()?);
+        let (Content::Machine(a_nodes), Content::Machine(b_nodes)) = (left.content(), right.content()) else {
+            unreachable!("matrices on one device are all in host memory, or none is")
+        };
         let product = Product::<V, D> {
             device,
             a: a_nodes,
             b: b_nodes,
-            state: if self.is_transposed() { state::A_TRANSPOSED } else { 0 }
-                | if b.is_transposed() { state::B_TRANSPOSED } else { 0 },
-            scales: (self.scale(), b.scale()),
-            shape: (self.rows(), b.cols()),
+            state: if left.is_transposed() { state::A_TRANSPOSED } else { 0 }
+                | if right.is_transposed() { state::B_TRANSPOSED } else { 0 },
+            scales: (left.scale(), right.scale()),
+            shape: (left.rows(), right.cols()),
         };
         let meetings = product.meet()?;
         if method == HiSparseSpgemmMethod::Auto && product.suits_rows(&meetings)? {
