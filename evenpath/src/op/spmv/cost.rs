@@ -4,11 +4,10 @@
 //! sectors of x, and lanes that wait for longer rows) and what one thread does one behind the other (the *chain*, mostly of the
 //! longest row). The two are put together as sides of a right triangle: the larger counts, and a little of the smaller.
 
-use super::costs::{BINNED, BLOCK, FLAT, LANES, MERGE_PATH, ROW_BLOCKS, ROW_TILES, Terms};
+use super::costs::{Costs, Terms};
 use super::features::Features;
 use super::gathers::Gathers;
 use super::lengths::Lengths;
-use super::method::SpmvMethod;
 use super::thresholds::BLOCK_THREADS;
 
 /// Nonzeros that a warp of row tiles loads at once, about.
@@ -26,27 +25,16 @@ const MULTIPROCESSORS: f64 = 132.0;
 /// The part of the second-level cache up to which nothing is read from memory, and that from which on everything is.
 const CACHED: (f64, f64) = (0.6, 1.2);
 
-/// Microseconds that a product takes on the device that the costs are of. `None` for methods without an estimate.
-pub(super) fn estimate(features: &Features, method: SpmvMethod) -> Option<f64> {
-    let matrix = Matrix::new(features);
-    let (costs, terms) = match method {
-        SpmvMethod::Scalar => (LANES, matrix.lanes(1)),
-        SpmvMethod::Vector => (LANES, matrix.lanes(features.lanes())),
-        SpmvMethod::Warp => (LANES, matrix.lanes(32)),
-        SpmvMethod::Block => (BLOCK, matrix.block()),
-        SpmvMethod::RowTiles => (ROW_TILES, matrix.row_tiles()),
-        SpmvMethod::Binned => (BINNED, matrix.binned()),
-        SpmvMethod::RowBlocks => (ROW_BLOCKS, matrix.row_blocks()),
-        SpmvMethod::Flat => (FLAT, matrix.tiles(if features.is_f32() { 1920.0 } else { 1152.0 })),
-        SpmvMethod::MergePath => (MERGE_PATH, matrix.tiles(1152.0)),
-        _ => return None,
-    };
-    let (throughput, chain) = (costs.terms.throughput(&terms), costs.terms.chain(&terms));
-    Some(costs.launch + (throughput * throughput + chain * chain).sqrt())
+impl Costs {
+    /// Returns the microseconds that a product with these amounts takes on the device that the costs are of.
+    pub(super) fn microseconds(&self, amounts: &Terms) -> f64 {
+        let (throughput, chain) = (self.terms.throughput(amounts), self.terms.chain(amounts));
+        self.launch + (throughput * throughput + chain * chain).sqrt()
+    }
 }
 
 /// A matrix as the terms need it. Rows, nonzeros and threads are counted in waves: as many as there are threads that run at once.
-struct Matrix {
+pub(super) struct Matrix {
     value_bytes: f64,
     wave: f64,
     rows: f64,
@@ -73,7 +61,7 @@ struct Matrix {
 }
 
 impl Matrix {
-    fn new(features: &Features) -> Self {
+    pub(super) fn new(features: &Features) -> Self {
         let Lengths { longest, empty, mean, limit, long } = features.lengths;
         let (rows, nonzeros) = (features.rows as f64, features.nonzeros as f64);
         let bytes = features.bytes() as f64;
@@ -139,7 +127,7 @@ impl Matrix {
 
     /// Lanes per row: a warp takes as many steps as the longest of its rows. Lanes that read less than a sector at once read it
     /// again, step by step.
-    fn lanes(&self, lanes: u32) -> Terms {
+    pub(super) fn lanes(&self, lanes: u32) -> Terms {
         let lanes = f64::from(lanes);
         let steps = (self.nonzeros / self.filled / lanes).max(1.0);
         let threads = self.filled * lanes / self.wave;
@@ -159,7 +147,7 @@ impl Matrix {
         steps * (1.0 + FAR_STEPS * self.far_share)
     }
 
-    fn block(&self) -> Terms {
+    pub(super) fn block(&self) -> Terms {
         let threads = BLOCK_THREADS as f64;
         Terms {
             work: self.nonzeros / self.wave,
@@ -168,13 +156,13 @@ impl Matrix {
         }
     }
 
-    fn row_tiles(&self) -> Terms {
+    pub(super) fn row_tiles(&self) -> Terms {
         let rows = rows_of_warp(self.mean);
         self.of_tiles(self.mean, self.longest, self.longest_of(rows))
     }
 
     /// Row tiles of what is not long, and the rest in pieces.
-    fn binned(&self) -> Terms {
+    pub(super) fn binned(&self) -> Terms {
         let mean = (self.nonzeros - self.long_nonzeros) / (self.rows - self.long_rows).max(1.0);
         let longest = self.longest.min(self.limit).max(1.0);
         let terms = self.of_tiles(mean, longest, self.longest_of_others(rows_of_warp(mean)));
@@ -198,7 +186,7 @@ impl Matrix {
 
     /// A block loads the nonzeros of rows that fill it, and then adds them up as row tiles do. A row that does not fit has a
     /// block of 128 threads to itself.
-    fn row_blocks(&self) -> Terms {
+    pub(super) fn row_blocks(&self) -> Terms {
         let (lanes, items) = (lanes_of_sums(self.mean), self.row_block);
         let rows = (items / self.mean.max(0.1)).max(1.0);
         let nonzeros = self.nonzeros / self.wave;
@@ -212,7 +200,7 @@ impl Matrix {
     }
 
     /// Equal shares of `items` for each block: only a row over several blocks takes longer.
-    fn tiles(&self, items: f64) -> Terms {
+    pub(super) fn tiles(&self, items: f64) -> Terms {
         Terms {
             work: self.nonzeros / self.wave,
             steps: ((self.longest / items).ceil() - 1.0).max(0.0),

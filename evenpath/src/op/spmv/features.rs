@@ -2,26 +2,34 @@
 
 use evenpath_simt::ScalarType;
 
+use super::found_windows::Found;
 use super::gathers::Gathers;
 use super::lengths::Lengths;
-use super::method::SpmvMethod;
 use super::thresholds::{
-    BLOCK_MEAN, BLOCK_SPREAD, BLOCK_THREADS, CACHE_TENTHS, COPY_MEAN, HOT_NONZEROS, HOT_X_TENTHS,
-    SLICED_QUARTERS, SPARE_LANES, SPARE_STEPS, TILE_FILLED, WAVE_THREADS, WINDOW_MEAN, WINDOW_ROWS_F32,
-    WINDOW_ROWS_F64,
+    BLOCK_MEAN, BLOCK_SPREAD, BLOCK_THREADS, CACHE_TENTHS, SPARE_LANES, SPARE_STEPS, TILE_FILLED,
+    WAVE_THREADS, WINDOW_MEAN, WINDOW_MEAN_OF_NEIGHBORS, WINDOW_ROWS_F32, WINDOW_ROWS_F64,
 };
-use super::windows::Found;
 use crate::format::DeviceCsr;
 use crate::{Offset, Value, policy};
 
 /// Copies of a matrix that a plan may keep.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Copies {
+    #[default]
     Nothing,
     /// Columns in another form.
     Columns,
     /// Columns and values in another form.
     Values,
+}
+
+/// Decision by windows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ByWindows {
+    /// They pay.
+    Windows,
+    /// Columns are scattered wider than windows are: equal shares of the nonzeros.
+    Flat,
 }
 
 /// Features that decide the choice of a method.
@@ -90,7 +98,7 @@ impl Features {
     }
 
     /// Returns whether no row is much longer than the others.
-    fn are_alike(&self) -> bool {
+    pub(super) fn are_alike(&self) -> bool {
         self.lengths.longest as f64 <= BLOCK_SPREAD * self.lengths.mean
     }
 
@@ -108,23 +116,6 @@ impl Features {
             && self.rows >= rows * self.multiprocessors
     }
 
-    /// Returns whether it is worth counting which columns are hot. An x of which the first-level cache has most needs none.
-    pub(super) fn may_have_hot_columns(&self) -> bool {
-        let Gathers { x_bytes, shared_bytes, .. } = self.gathers;
-        let is_large = 10 * x_bytes > HOT_X_TENTHS * shared_bytes;
-        let are_many = self.nonzeros >= HOT_NONZEROS && self.lengths.mean >= COPY_MEAN;
-        self.may_copy() && are_many && is_large && self.gathers.are_scattered()
-    }
-
-    /// Returns whether sliced ELL may be faster than anything else: threads of a warp then gather from the same part of x, since
-    /// columns are sorted within rows of about equal length.
-    pub(super) fn may_be_sliced(&self) -> bool {
-        let are_alike = self.lengths.mean >= COPY_MEAN && self.are_alike();
-        let are_enough = 4 * self.rows >= SLICED_QUARTERS * self.wave();
-        let are_scattered = self.gathers.are_scattered() && self.gathers.span_few_caches();
-        self.copies == Copies::Values && are_alike && are_enough && are_scattered
-    }
-
     /// Bytes of the matrix and its vectors. Of x, memory delivers no more than 32 bytes for each nonzero.
     pub(super) fn bytes(&self) -> u64 {
         let value = self.value.size() as u64;
@@ -137,19 +128,34 @@ impl Features {
         self.l2_bytes.is_some_and(|l2| self.bytes() <= l2 / 10 * CACHE_TENTHS)
     }
 
-    /// Returns whether a method may be chosen by its estimate.
-    pub(super) fn allow(&self, method: SpmvMethod) -> bool {
-        let Lengths { empty, long, .. } = self.lengths;
-        // Empty rows may lie together, and then the others do, for tiles of equally many rows too many.
-        let are_filled = TILE_FILLED * self.rows.saturating_sub(empty) >= self.rows;
-        match method {
-            // It would need a list of the rows that are not empty, and another launch.
-            SpmvMethod::Flat => empty == 0,
-            SpmvMethod::RowTiles => are_filled,
-            SpmvMethod::Binned => are_filled && long.rows > 0,
-            SpmvMethod::RowBlocks => 2 * empty <= self.rows,
-            _ => true,
+    /// Returns whether rules decide alone, so that nothing is estimated.
+    pub(super) fn rules_decide(&self) -> bool {
+        self.are_for_blocks() || self.by_windows().is_some()
+    }
+
+    /// Decision by windows, where no row is much longer than the mean.
+    pub(super) fn by_windows(&self) -> Option<ByWindows> {
+        let (found, nonzeros) = (self.windows?, self.nonzeros);
+        if self.are_for_blocks() || !self.are_even() {
+            return None;
         }
+        let with_neighbors = self.is_f32() && self.lengths.mean >= WINDOW_MEAN_OF_NEIGHBORS;
+        if found.are_worth_it(nonzeros, with_neighbors) {
+            return Some(ByWindows::Windows);
+        }
+        let are_scattered = self.lengths.empty == 0 && found.are_too_narrow(nonzeros);
+        are_scattered.then_some(ByWindows::Flat)
+    }
+
+    /// Returns whether windows of x are found and decide for themselves.
+    pub(super) fn are_for_windows(&self) -> bool {
+        self.by_windows() == Some(ByWindows::Windows)
+    }
+
+    /// Returns whether enough rows have nonzeros for tiles of equally many rows: empty rows may lie together, and then a tile of others
+    /// has too many nonzeros.
+    pub(super) fn are_filled(&self) -> bool {
+        TILE_FILLED * self.rows.saturating_sub(self.lengths.empty) >= self.rows
     }
 }
 

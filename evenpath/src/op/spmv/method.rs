@@ -1,4 +1,3 @@
-use crate::device::DeviceKind;
 use crate::names::{self, named};
 
 /// Methods of SpMV, which sum in different orders: with the same one, GPUs agree to the last bit.
@@ -96,38 +95,6 @@ named! {
 }
 
 impl SpmvMethod {
-    /// Returns whether devices of a kind have the method.
-    pub fn runs_on(self, kind: DeviceKind) -> bool {
-        match self {
-            Self::Auto | Self::MergePath => true,
-            Self::RowParallel => kind == DeviceKind::Cpu,
-            _ => kind != DeviceKind::Cpu,
-        }
-    }
-
-    /// Returns whether the number of lanes per row can be given ([`SpmvOptions::lanes`](super::SpmvOptions::lanes)).
-    pub fn takes_lanes(self) -> bool {
-        matches!(self, Self::Vector | Self::Light)
-    }
-
-    /// Returns whether the number of threads per block can be given
-    /// ([`SpmvOptions::block_size`](super::SpmvOptions::block_size)).
-    pub fn takes_block_size(self) -> bool {
-        matches!(self, Self::CsrAdaptive | Self::Light)
-    }
-
-    /// Returns whether plans keep another form of the matrix beside it.
-    pub fn copies(self) -> bool {
-        matches!(self, Self::NarrowColumns | Self::HotColumns | Self::SlicedEll)
-    }
-
-    /// Returns whether kernels stage products in shared memory, so that it matters how gathers find the first-level cache.
-    pub(super) fn stages_products(self) -> bool {
-        let takes_equal_shares = matches!(self, Self::Flat | Self::MergePath);
-        let takes_row_blocks = matches!(self, Self::CsrAdaptive | Self::RowBlocks | Self::NarrowColumns);
-        takes_equal_shares || takes_row_blocks || matches!(self, Self::RowTiles | Self::Binned)
-    }
-
     /// The names of the methods for which `is_wanted` holds, with commas between.
     pub(super) fn names(is_wanted: impl Fn(Self) -> bool) -> String {
         names::list(&Self::ALL, is_wanted, Self::name)

@@ -1,34 +1,25 @@
-//! Sparse matrix times dense vector: the plan, and one schedule per method.
+//! Sparse matrix times dense vector: the plan, its methods, and the choice of one.
 
-mod adaptive;
-mod binned;
-mod block_size;
+mod abilities;
 mod build;
 mod choose;
 mod cost;
 mod costs;
-mod cpu;
-mod cut_rows;
 mod features;
-mod flat;
+mod found_windows;
 mod gathers;
-mod hot;
 mod info;
 mod lengths;
-mod light;
-mod merge;
 mod method;
-mod narrow;
+mod methods;
 mod options;
 mod plan;
-mod row_tiles;
-mod rows;
+mod reason;
 mod schedule;
 mod sectors;
-mod sliced;
+mod strategy;
 mod thresholds;
 mod tune;
-mod windows;
 
 pub use info::SpmvPlanInfo;
 pub use method::SpmvMethod;

@@ -2,11 +2,38 @@
 
 use evenpath_simt::ScalarType;
 
-use super::super::features::Copies;
+use super::super::features::{Copies, Features};
+use super::super::found_windows::Found;
 use super::super::gathers::Gathers;
-use super::super::lengths::Long;
+use super::super::lengths::{Lengths, Long};
+use super::super::methods;
 use super::*;
 use crate::policy;
+
+/// The candidates of matrices whose values are f64: no method's part in the choice depends on the type otherwise.
+fn candidates(features: &Features) -> Vec<Candidate> {
+    super::candidates(features, &methods::all::<f64, u32>())
+}
+
+fn estimate(features: &Features, method: SpmvMethod) -> Option<f64> {
+    methods::find::<f64, u32>(method)?.estimate(features)
+}
+
+/// The methods that have an estimate for the matrix.
+fn estimated(features: &Features) -> Vec<SpmvMethod> {
+    let methods = methods::all::<f64, u32>().map(Strategy::method);
+    methods.into_iter().filter(|&method| estimate(features, method).is_some()).collect()
+}
+
+/// The matrix with a row that counts as long.
+fn with_long_row(features: Features) -> Features {
+    let long = Long { rows: 1, nonzeros: 33, pieces: 1 };
+    Features { lengths: Lengths { long, ..features.lengths }, ..features }
+}
+
+fn property(text: &'static str) -> Reason {
+    Reason::Property(text.into())
+}
 
 /// A matrix without rows that are empty or long, on an H200.
 fn matrix(rows: u64, mean: f64, longest: u64) -> Features {
@@ -134,10 +161,12 @@ fn by_rules(features: &Features) -> Option<Vec<(SpmvMethod, Reason)>> {
         && let Some(found) = features.windows
     {
         if found.are_worth_it(features.nonzeros, is_f32 && mean >= 56.0) {
-            return Some(vec![(SpmvMethod::Windows, Reason::Windows)]);
+            let uses = found.uses();
+            let reason = format!("the rows of a block use the same elements of x {uses} times");
+            return Some(vec![(SpmvMethod::Windows, Reason::Property(reason.into()))]);
         }
         if empty == 0 && found.are_too_narrow(features.nonzeros) {
-            return Some(vec![(SpmvMethod::Flat, Reason::ScatteredColumns)]);
+            return Some(vec![(SpmvMethod::Flat, property("their columns are scattered"))]);
         }
     }
     None
@@ -192,7 +221,8 @@ fn without_sliced<'a>(features: &Features, candidates: &'a [Candidate]) -> &'a [
         && x_bytes <= 8 * shared_bytes
         && candidates.iter().all(|one| one.method != SpmvMethod::Windows);
     let (first, others) = candidates.split_first().expect("a candidate");
-    let is_first = first.method == SpmvMethod::SlicedEll && first.reason == Reason::AlikeRows;
+    let reason = property("columns are scattered, and rows are alike");
+    let is_first = first.method == SpmvMethod::SlicedEll && first.reason == reason;
     assert_eq!(is_first, may_be, "{features:?}");
     if is_first { others } else { candidates }
 }
@@ -207,7 +237,8 @@ fn without_hot_columns<'a>(features: &Features, candidates: &'a [Candidate]) -> 
         && features.lengths.mean >= 5.0
         && candidates[0].method != SpmvMethod::Windows;
     let (first, others) = candidates.split_first().expect("a candidate");
-    let has = first.method == SpmvMethod::HotColumns && first.reason == Reason::HotColumns;
+    let reason = property("columns are scattered, and some have many of the nonzeros");
+    let has = first.method == SpmvMethod::HotColumns && first.reason == reason;
     assert_eq!(has, may_have, "{features:?}");
     if has { others } else { candidates }
 }
@@ -219,10 +250,10 @@ fn rules_come_before_estimates() {
         let candidates = candidates(&features);
         let (last, others) = candidates.split_last().expect("a last one");
         let always = if features.lengths.empty == 0 { SpmvMethod::Flat } else { SpmvMethod::MergePath };
-        assert_eq!((last.method, last.reason), (always, Reason::AnyRows));
+        assert_eq!((last.method, &last.reason), (always, &Reason::AnyRows));
         let others = without_hot_columns(&features, without_sliced(&features, others));
         let best = if let Some(expected) = by_rules(&features) {
-            let others: Vec<_> = others.iter().map(|one| (one.method, one.reason)).collect();
+            let others: Vec<_> = others.iter().map(|one| (one.method, one.reason.clone())).collect();
             assert_eq!(others, expected, "{features:?}");
             others[0].0
         } else {
@@ -245,9 +276,11 @@ fn rules_come_before_estimates() {
 fn a_longer_row_is_not_estimated_shorter() {
     for rows in [500, 30_000, 1_000_000] {
         for mean in [1.0, 5.0, 14.0, 60.0, 200.0] {
-            for method in ESTIMATED {
-                let longest = [1, 2, 4, 8].map(|times| times * mean as u64);
-                let times = longest.map(|longest| estimate(&matrix(rows, mean, longest), method));
+            let of_longest = [1, 2, 4, 8].map(|times| with_long_row(matrix(rows, mean, times * mean as u64)));
+            let methods = estimated(&of_longest[0]);
+            assert_eq!(methods.len(), 9, "{methods:?}");
+            for method in methods {
+                let times = of_longest.map(|features| estimate(&features, method));
                 assert!(times.is_sorted(), "{method}, {rows} rows of {mean}: {times:?}");
             }
         }
@@ -257,8 +290,8 @@ fn a_longer_row_is_not_estimated_shorter() {
 /// Scattered columns take longer, and longest where the first-level cache has not all of x.
 #[test]
 fn scattered_columns_take_longer() {
-    let even = matrix(36_000, 240.0, 2000);
-    for method in ESTIMATED {
+    let even = with_long_row(matrix(36_000, 240.0, 2000));
+    for method in estimated(&even) {
         let time = |x_bytes, sectors| {
             let gathers = Gathers { sectors, x_bytes, ..even.gathers };
             estimate(&Features { gathers, value: ScalarType::F32, ..even }, method).expect("an estimate")

@@ -9,15 +9,19 @@ use evenpath_kernels::ell::{
 use evenpath_simt::GlobalMut;
 use parking_lot::Mutex;
 
-use super::lengths::Lengths;
-use super::schedule::{Schedule, Shape};
-use super::thresholds::SLICED_SLOTS;
 use crate::device::{DeviceError, DeviceSlice, DeviceVec, Kernels, Launch, no_output};
 use crate::format::DeviceCsr;
 use crate::format::csr::Pattern;
 use crate::format::row_order::row_map;
 use crate::format::values::{CopyState, ValueCopy};
 use crate::op::product::Product;
+use crate::op::spmv::features::{Copies, Features};
+use crate::op::spmv::lengths::Lengths;
+use crate::op::spmv::method::SpmvMethod;
+use crate::op::spmv::reason::Reason;
+use crate::op::spmv::schedule::{Schedule, Shape};
+use crate::op::spmv::strategy::{Abilities, Boxed, Request, Strategy, boxed, or_too_long};
+use crate::op::spmv::thresholds::{COPY_MEAN, SLICED_QUARTERS, SLICED_SLOTS};
 use crate::operand::OpError;
 use crate::policy::Tile;
 use crate::sequence::scan::{Operator, Scan, sum_kernel};
@@ -29,8 +33,43 @@ const UNSORTED_SLOTS: f64 = 1.03;
 const MOST_SLOTS: f64 = 3.0;
 const SLOTS_OF_ANY: u64 = 1 << 20;
 
+/// The method with a copy of the matrix in sliced ELL.
+pub(super) struct SlicedEllMethod;
+
+impl<V: Value, O: Offset> Strategy<V, O> for SlicedEllMethod {
+    fn method(&self) -> SpmvMethod {
+        SpmvMethod::SlicedEll
+    }
+
+    fn abilities(&self) -> Abilities {
+        Abilities { copies: true, ..Abilities::default() }
+    }
+
+    fn build(&self, matrix: &DeviceCsr<V, O>, _: Request) -> Result<Boxed<V, O>, OpError> {
+        match Sliced::of_most_slots(matrix, MOST_SLOTS)? {
+            None => or_too_long(None::<Sliced<V, O>>, SpmvMethod::SlicedEll, Lengths::count(matrix)?),
+            Some(sliced) => Ok(Box::new(sliced)),
+        }
+    }
+
+    /// It may be faster than anything else where columns are scattered and rows are alike: threads of a warp then gather from the
+    /// same part of x, since columns are sorted within rows of about equal length.
+    fn rule(&self, features: &Features, _: Option<SpmvMethod>) -> Option<Reason> {
+        let are_alike = features.lengths.mean >= COPY_MEAN && features.are_alike();
+        let are_enough = 4 * features.rows >= SLICED_QUARTERS * features.wave();
+        let are_scattered = features.gathers.are_scattered() && features.gathers.span_few_caches();
+        let may_be_sliced = features.copies == Copies::Values && are_alike && are_enough && are_scattered;
+        let reason = || Reason::Property("columns are scattered, and rows are alike".into());
+        (may_be_sliced && !features.are_for_windows()).then(reason)
+    }
+
+    fn build_chosen(&self, matrix: &DeviceCsr<V, O>, _: &Features) -> Result<Option<Boxed<V, O>>, OpError> {
+        Ok(boxed(Sliced::of_most_slots(matrix, SLICED_SLOTS as f64 / 100.0)?))
+    }
+}
+
 /// A copy of the matrix in slices of as many rows as a warp has lanes, sorted by length within windows where that saves padding.
-pub(super) struct Sliced<V: Value, O: Offset> {
+struct Sliced<V: Value, O: Offset> {
     launch: Launch<SlicedEll<V>>,
     column_indices: DeviceVec<u32>,
     copy: Arc<SlicedCopy<V, O>>,
@@ -141,16 +180,7 @@ impl<V: Value, O: Offset> ValueCopy<V> for SlicedCopy<V, O> {
 }
 
 impl<V: Value, O: Offset> Sliced<V, O> {
-    /// Copies the matrix. `None` if there would be too much padding; waits for the device.
-    pub(super) fn new(matrix: &DeviceCsr<V, O>, _: Lengths) -> Result<Option<Self>, OpError> {
-        Self::of_most_slots(matrix, MOST_SLOTS)
-    }
-
-    /// Copies the matrix if there is little padding; waits for the device.
-    pub(super) fn if_worth_it(matrix: &DeviceCsr<V, O>) -> Result<Option<Self>, OpError> {
-        Self::of_most_slots(matrix, SLICED_SLOTS as f64 / 100.0)
-    }
-
+    /// Copies the matrix. `None` if it would need more slots for each nonzero; waits for the device.
     fn of_most_slots(matrix: &DeviceCsr<V, O>, most_slots: f64) -> Result<Option<Self>, OpError> {
         let device = matrix.device();
         device.prepare(kernels::<V, O>)?;

@@ -1,7 +1,7 @@
 use evenpath_simt::kernel::Kernel;
 
-use super::method::SpmvMethod;
 use crate::device::{Device, Launcher};
+use crate::op::spmv::method::SpmvMethod;
 use crate::operand::{OpError, block_size};
 
 /// The launcher of a method's instance with `block_size` threads per block, and one item for each thread.

@@ -4,14 +4,19 @@ use evenpath_kernels::spmv::{
 use evenpath_kernels::vector::Iota;
 use evenpath_simt::ScalarType;
 
-use super::adaptive::RowBlocks;
-use super::gathers::Gathers;
-use super::lengths::Lengths;
+use super::row_blocks::RowBlocks;
 use super::row_tiles::{Group, fit};
-use super::schedule::{Schedule, Shape};
 use crate::device::{DeviceError, DeviceSlice, DeviceVec, Kernels, Launch};
 use crate::format::DeviceCsr;
 use crate::op::product::Product;
+use crate::op::spmv::features::Features;
+use crate::op::spmv::gathers::Gathers;
+use crate::op::spmv::lengths::Lengths;
+use crate::op::spmv::method::SpmvMethod;
+use crate::op::spmv::reason::Reason;
+use crate::op::spmv::schedule::{Schedule, Shape};
+use crate::op::spmv::strategy::{Abilities, Boxed, Request, Strategy, boxed, or_too_long};
+use crate::op::spmv::thresholds::{NARROW_HUNDREDTHS, ROW_BLOCK_MEAN};
 use crate::operand::OpError;
 use crate::policy::Tile;
 use crate::sequence::radix_sort::pair_kernels;
@@ -25,8 +30,57 @@ const TILE_NONZEROS: f64 = 4096.0;
 /// The most rows of such a tile.
 const TILE_ROWS: u32 = 512;
 
+/// The method with columns of 16 bits.
+pub(super) struct NarrowColumnsMethod;
+
+impl<V: Value, O: Offset> Strategy<V, O> for NarrowColumnsMethod {
+    fn method(&self) -> SpmvMethod {
+        SpmvMethod::NarrowColumns
+    }
+
+    fn abilities(&self) -> Abilities {
+        Abilities { copies: true, ..Abilities::default() }
+    }
+
+    fn build(&self, matrix: &DeviceCsr<V, O>, _: Request) -> Result<Boxed<V, O>, OpError> {
+        let (gathers, lengths) = (Gathers::of(matrix)?, Lengths::count(matrix)?);
+        or_too_long(Narrow::new(matrix, lengths, gathers)?, SpmvMethod::NarrowColumns, lengths)
+    }
+
+    fn rule(&self, features: &Features, fastest: Option<SpmvMethod>) -> Option<Reason> {
+        let pays = if features.are_for_blocks() {
+            features.may_copy() && !features.stays_in_cache()
+        } else {
+            fastest.is_some_and(|fastest| pays_beside(features, fastest))
+        };
+        pays.then_some(Reason::RowLengths)
+    }
+
+    fn build_chosen(
+        &self,
+        matrix: &DeviceCsr<V, O>,
+        features: &Features,
+    ) -> Result<Option<Boxed<V, O>>, OpError> {
+        let narrow = Narrow::new(matrix, features.lengths, features.gathers)?;
+        Ok(boxed(narrow.filter(Narrow::is_worth_it)))
+    }
+}
+
+/// Returns whether narrow columns may be faster than the fastest of the other methods: in cache, bytes are not what counts, unless
+/// rows are short, and elsewhere they must save enough of them.
+fn pays_beside(features: &Features, fastest: SpmvMethod) -> bool {
+    let saves_time = if features.stays_in_cache() {
+        let are_tiled = matches!(fastest, SpmvMethod::RowTiles | SpmvMethod::RowBlocks);
+        are_tiled && features.lengths.mean < ROW_BLOCK_MEAN
+    } else {
+        let saved = 2 * features.nonzeros;
+        fastest != SpmvMethod::Block && 100 * saved >= NARROW_HUNDREDTHS * features.bytes()
+    };
+    features.may_copy() && features.are_even() && saves_time
+}
+
 /// Rows whose columns have codes of 16 bits.
-pub(super) struct Narrow<V: Value, O: Offset> {
+struct Narrow<V: Value, O: Offset> {
     rows: Rows<V, O>,
     codes: Codes,
 }
@@ -145,11 +199,7 @@ fn kernels<V: Value, O: Offset>() -> Kernels {
 
 impl<V: Value, O: Offset> Narrow<V, O> {
     /// Cuts the rows and codes the columns. `None` if a group of rows is longer than a kernel counts.
-    pub(super) fn new(
-        matrix: &DeviceCsr<V, O>,
-        lengths: Lengths,
-        gathers: Gathers,
-    ) -> Result<Option<Self>, OpError> {
+    fn new(matrix: &DeviceCsr<V, O>, lengths: Lengths, gathers: Gathers) -> Result<Option<Self>, OpError> {
         let device = matrix.device();
         device.prepare(kernels::<V, O>)?;
         if V::TYPE != ScalarType::F32 {
@@ -175,7 +225,7 @@ impl<V: Value, O: Offset> Narrow<V, O> {
     }
 
     /// Returns whether few enough columns are without codes.
-    pub(super) fn is_worth_it(&self) -> bool {
+    fn is_worth_it(&self) -> bool {
         self.codes.whole <= self.codes.nonzeros / 8
     }
 }

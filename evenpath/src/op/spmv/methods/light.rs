@@ -3,17 +3,38 @@ use std::sync::{Mutex, PoisonError};
 use evenpath_kernels::spmv::LightRows;
 
 use super::block_size::with_block_size;
-use super::method::SpmvMethod;
-use super::schedule::{Schedule, Shape};
 use crate::device::{DeviceError, DeviceVec, Launch};
 use crate::format::DeviceCsr;
 use crate::op::product::Product;
+use crate::op::spmv::method::SpmvMethod;
+use crate::op::spmv::schedule::{Schedule, Shape};
+use crate::op::spmv::strategy::{Abilities, Boxed, Request, Strategy};
 use crate::operand::OpError;
-use crate::policy::Tile;
+use crate::policy::{self, Tile};
 use crate::{Offset, Value};
 
+/// The method with rows drawn from a counter.
+pub(super) struct LightMethod;
+
+impl<V: Value, O: Offset> Strategy<V, O> for LightMethod {
+    fn method(&self) -> SpmvMethod {
+        SpmvMethod::Light
+    }
+
+    fn abilities(&self) -> Abilities {
+        Abilities { takes_lanes: true, takes_block_size: true, ..Abilities::default() }
+    }
+
+    fn build(&self, matrix: &DeviceCsr<V, O>, request: Request) -> Result<Boxed<V, O>, OpError> {
+        // By the mean alone, as published.
+        let suitable = || policy::spmv_lanes(matrix.rows() as u64, matrix.nnz() as u64);
+        let lanes = request.lanes.unwrap_or_else(suitable);
+        Ok(Box::new(Light::new(matrix, lanes, request.block_size)?))
+    }
+}
+
 /// Rows drawn from a counter.
-pub(super) struct Light<V: Value, O: Offset> {
+struct Light<V: Value, O: Offset> {
     launch: Launch<LightRows<V, O>>,
     lanes: u32,
     turns: u32,
@@ -28,11 +49,7 @@ const MAX_TURNS: u64 = 8;
 
 impl<V: Value, O: Offset> Light<V, O> {
     /// `lanes` is a power of two up to 32. Blocks have `block_size` threads, or as many as the first instance.
-    pub(super) fn new(
-        matrix: &DeviceCsr<V, O>,
-        lanes: u32,
-        block_size: Option<u32>,
-    ) -> Result<Self, OpError> {
+    fn new(matrix: &DeviceCsr<V, O>, lanes: u32, block_size: Option<u32>) -> Result<Self, OpError> {
         let device = matrix.device();
         let launcher = match block_size {
             Some(threads) => with_block_size(device, SpmvMethod::Light, threads)?,

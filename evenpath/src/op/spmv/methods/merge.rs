@@ -1,19 +1,62 @@
 use evenpath_kernels::spmv::MergeTile;
 use evenpath_simt::kernel::Kernel;
 
+use super::cpu;
 use super::cut_rows::{Cut, CutRows};
-use super::gathers::Gathers;
-use super::schedule::{Schedule, Shape};
-use crate::device::{DeviceError, Launch};
+use crate::cpu::SpmvCut;
+use crate::device::{DeviceError, DeviceKind, Launch};
 use crate::format::DeviceCsr;
 use crate::format::path_tiles::PathTiles;
 use crate::op::product::Product;
+use crate::op::spmv::cost::Matrix;
+use crate::op::spmv::costs::MERGE_PATH;
+use crate::op::spmv::features::Features;
+use crate::op::spmv::gathers::Gathers;
+use crate::op::spmv::method::SpmvMethod;
+use crate::op::spmv::schedule::{Schedule, Shape};
+use crate::op::spmv::strategy::{Abilities, Boxed, Devices, Request, Strategy};
 use crate::operand::OpError;
 use crate::policy::{self, Tile};
 use crate::{Offset, Value};
 
+/// The method with equal shares of the merge path.
+pub(super) struct MergePathMethod;
+
+impl<V: Value, O: Offset> Strategy<V, O> for MergePathMethod {
+    fn method(&self) -> SpmvMethod {
+        SpmvMethod::MergePath
+    }
+
+    fn abilities(&self) -> Abilities {
+        Abilities { devices: Devices::All, ..Abilities::default() }
+    }
+
+    fn build(&self, matrix: &DeviceCsr<V, O>, request: Request) -> Result<Boxed<V, O>, OpError> {
+        if matrix.device().kind() == DeviceKind::Cpu {
+            return Ok(cpu::build(matrix, SpmvCut::MergePath, request.copies));
+        }
+        Ok(Box::new(Merge::analyze(matrix, Gathers::of(matrix)?)?))
+    }
+
+    fn estimate(&self, features: &Features) -> Option<f64> {
+        Some(MERGE_PATH.microseconds(&Matrix::new(features).tiles(1152.0)))
+    }
+
+    fn takes_any_rows(&self, _: &Features) -> bool {
+        true
+    }
+
+    fn build_chosen(
+        &self,
+        matrix: &DeviceCsr<V, O>,
+        features: &Features,
+    ) -> Result<Option<Boxed<V, O>>, OpError> {
+        Ok(Some(Box::new(Merge::analyze(matrix, features.gathers)?)))
+    }
+}
+
 /// Cut of the merge path into equal parts, with its launch.
-pub(super) struct Merge<V: Value, O: Offset> {
+struct Merge<V: Value, O: Offset> {
     launch: Launch<MergeTile<V, O>>,
     tiles: PathTiles,
     cut_rows: CutRows,
@@ -21,7 +64,7 @@ pub(super) struct Merge<V: Value, O: Offset> {
 
 impl<V: Value, O: Offset> Merge<V, O> {
     /// Cuts the merge of row ends and nonzeros into tiles.
-    pub(super) fn analyze(matrix: &DeviceCsr<V, O>, gathers: Gathers) -> Result<Self, OpError> {
+    fn analyze(matrix: &DeviceCsr<V, O>, gathers: Gathers) -> Result<Self, OpError> {
         let device = matrix.device();
         let tile = policy::spmv_merge(V::TYPE, device.properties().compute_capability);
         let kernel_of = |tile: Tile| MergeTile::<V, O>::instance(tile.block_size, tile.items_per_thread);

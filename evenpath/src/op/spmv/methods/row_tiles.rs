@@ -1,12 +1,17 @@
 use evenpath_kernels::spmv::RowTiles as Kernel;
 use evenpath_simt::kernel::{self, KernelInfo};
 
-use super::gathers::Gathers;
-use super::lengths::Lengths;
-use super::schedule::{Schedule, Shape};
 use crate::device::{DeviceError, Launch};
 use crate::format::DeviceCsr;
 use crate::op::product::Product;
+use crate::op::spmv::cost::Matrix;
+use crate::op::spmv::costs::ROW_TILES;
+use crate::op::spmv::features::Features;
+use crate::op::spmv::gathers::Gathers;
+use crate::op::spmv::lengths::Lengths;
+use crate::op::spmv::method::SpmvMethod;
+use crate::op::spmv::schedule::{Schedule, Shape};
+use crate::op::spmv::strategy::{Boxed, Request, Strategy, boxed, or_too_long};
 use crate::operand::OpError;
 use crate::policy::Tile;
 use crate::{Offset, Value};
@@ -14,8 +19,34 @@ use crate::{Offset, Value};
 /// The most nonzeros of a warp's rows: places in them have 32 bits.
 const GROUP_LIMIT: u64 = u32::MAX as u64 - (1 << 12);
 
+/// The method with the same number of consecutive rows for every warp.
+pub(super) struct RowTilesMethod;
+
+impl<V: Value, O: Offset> Strategy<V, O> for RowTilesMethod {
+    fn method(&self) -> SpmvMethod {
+        SpmvMethod::RowTiles
+    }
+
+    fn build(&self, matrix: &DeviceCsr<V, O>, _: Request) -> Result<Boxed<V, O>, OpError> {
+        let (gathers, lengths) = (Gathers::of(matrix)?, Lengths::count(matrix)?);
+        or_too_long(RowTiles::new(matrix, lengths, gathers)?, SpmvMethod::RowTiles, lengths)
+    }
+
+    fn estimate(&self, features: &Features) -> Option<f64> {
+        features.are_filled().then(|| ROW_TILES.microseconds(&Matrix::new(features).row_tiles()))
+    }
+
+    fn build_chosen(
+        &self,
+        matrix: &DeviceCsr<V, O>,
+        features: &Features,
+    ) -> Result<Option<Boxed<V, O>>, OpError> {
+        Ok(boxed(RowTiles::new(matrix, features.lengths, features.gathers)?))
+    }
+}
+
 /// Every warp takes the same number of consecutive rows.
-pub(super) struct RowTiles<V: Value, O: Offset> {
+struct RowTiles<V: Value, O: Offset> {
     launch: Launch<Kernel<V, O>>,
     group: Group,
 }
@@ -83,11 +114,7 @@ impl Group {
 
 impl<V: Value, O: Offset> RowTiles<V, O> {
     /// The tiles that suit rows of these lengths; `None` if a group of rows is longer than a kernel counts.
-    pub(super) fn new(
-        matrix: &DeviceCsr<V, O>,
-        lengths: Lengths,
-        gathers: Gathers,
-    ) -> Result<Option<Self>, OpError> {
+    fn new(matrix: &DeviceCsr<V, O>, lengths: Lengths, gathers: Gathers) -> Result<Option<Self>, OpError> {
         let (info, group) = fit::<Kernel<V, O>>(lengths.mean);
         if !group.counts(matrix.nnz(), lengths.longest) {
             return Ok(None);

@@ -3,18 +3,62 @@ use evenpath_kernels::{CsrView, Pattern};
 use evenpath_simt::kernel::Kernel;
 
 use super::cut_rows::{Cut, CutRows};
-use super::gathers::Gathers;
-use super::schedule::{Schedule, Shape};
 use crate::device::{DeviceError, DeviceVec, Launch};
 use crate::format::DeviceCsr;
 use crate::format::filled_rows::FilledRows;
 use crate::op::product::Product;
+use crate::op::spmv::cost::Matrix;
+use crate::op::spmv::costs::FLAT;
+use crate::op::spmv::features::{ByWindows, Features};
+use crate::op::spmv::gathers::Gathers;
+use crate::op::spmv::method::SpmvMethod;
+use crate::op::spmv::reason::Reason;
+use crate::op::spmv::schedule::{Schedule, Shape};
+use crate::op::spmv::strategy::{Boxed, Request, Strategy};
 use crate::operand::OpError;
 use crate::policy::{self, Tile};
 use crate::{Offset, Value};
 
+/// The method with equal shares of the nonzeros.
+pub(super) struct FlatMethod;
+
+impl<V: Value, O: Offset> Strategy<V, O> for FlatMethod {
+    fn method(&self) -> SpmvMethod {
+        SpmvMethod::Flat
+    }
+
+    fn build(&self, matrix: &DeviceCsr<V, O>, _: Request) -> Result<Boxed<V, O>, OpError> {
+        Ok(Box::new(Flat::analyze(matrix, Gathers::of(matrix)?)?))
+    }
+
+    fn estimate(&self, features: &Features) -> Option<f64> {
+        // With empty rows it would need a list of the others, and another launch.
+        let items = if features.is_f32() { 1920.0 } else { 1152.0 };
+        let is_filled = features.lengths.empty == 0;
+        is_filled.then(|| FLAT.microseconds(&Matrix::new(features).tiles(items)))
+    }
+
+    fn rule(&self, features: &Features, _: Option<SpmvMethod>) -> Option<Reason> {
+        let are_scattered = features.by_windows() == Some(ByWindows::Flat);
+        are_scattered.then_some(Reason::Property("their columns are scattered".into()))
+    }
+
+    fn takes_any_rows(&self, features: &Features) -> bool {
+        features.lengths.empty == 0
+    }
+
+    fn build_chosen(
+        &self,
+        matrix: &DeviceCsr<V, O>,
+        features: &Features,
+    ) -> Result<Option<Boxed<V, O>>, OpError> {
+        // The rows were counted: none is empty.
+        Ok(Some(Box::new(Flat::of_filled_rows(matrix, features.gathers)?)))
+    }
+}
+
 /// Cut of the nonzeros into equal parts, with its launches.
-pub(super) struct Flat<V: Value, O: Offset> {
+struct Flat<V: Value, O: Offset> {
     tile_launch: Launch<FlatTile<V, O>>,
     fill_launch: Launch<FlatFillEmptyRows<V, O>>,
     /// The row of each tile's first nonzero, and the number of rows; `tiles` + 1.
@@ -25,12 +69,12 @@ pub(super) struct Flat<V: Value, O: Offset> {
 
 impl<V: Value, O: Offset> Flat<V, O> {
     /// Finds the rows that have nonzeros, and the row in which each tile begins.
-    pub(super) fn analyze(matrix: &DeviceCsr<V, O>, gathers: Gathers) -> Result<Self, OpError> {
+    fn analyze(matrix: &DeviceCsr<V, O>, gathers: Gathers) -> Result<Self, OpError> {
         Self::cut(matrix, FilledRows::find(matrix.pattern())?, gathers)
     }
 
     /// Finds the row in which each tile begins, of a matrix whose rows all have nonzeros.
-    pub(super) fn of_filled_rows(matrix: &DeviceCsr<V, O>, gathers: Gathers) -> Result<Self, OpError> {
+    fn of_filled_rows(matrix: &DeviceCsr<V, O>, gathers: Gathers) -> Result<Self, OpError> {
         Self::cut(matrix, FilledRows { count: matrix.rows() as u32, compacted: None }, gathers)
     }
 

@@ -1,15 +1,20 @@
-use evenpath_kernels::spmv::{AdaptiveRows, CutRowBlocks, ROWS_PER_NONZERO, RowBlockKind};
+use evenpath_kernels::spmv::{AdaptiveRows, RowBlockKind};
 use evenpath_simt::kernel::Kernel;
 
 use super::block_size::with_block_size;
-use super::gathers::Gathers;
-use super::lengths::Lengths;
-use super::method::SpmvMethod;
-use super::schedule::{Schedule, Shape};
-use super::thresholds::ROW_BLOCK_MEAN;
+use super::row_blocks::{RowBlocks, cut_rows};
 use crate::device::{DeviceError, DeviceVec, Launch, Launcher};
 use crate::format::DeviceCsr;
 use crate::op::product::Product;
+use crate::op::spmv::cost::Matrix;
+use crate::op::spmv::costs::ROW_BLOCKS;
+use crate::op::spmv::features::Features;
+use crate::op::spmv::gathers::Gathers;
+use crate::op::spmv::lengths::Lengths;
+use crate::op::spmv::method::SpmvMethod;
+use crate::op::spmv::schedule::{Schedule, Shape};
+use crate::op::spmv::strategy::{Abilities, Boxed, Request, Strategy, boxed};
+use crate::op::spmv::thresholds::ROW_BLOCK_MEAN;
 use crate::operand::OpError;
 use crate::policy::{self, Tile};
 use crate::{Offset, Value};
@@ -17,8 +22,56 @@ use crate::{Offset, Value};
 /// Rows up to which a plan that chooses by itself has the host cut them: for a quarter of a million it takes a millisecond.
 const MOST_ROWS_OF_HOST: usize = 1 << 18;
 
+/// The method with row blocks that the host makes.
+pub(super) struct CsrAdaptiveMethod;
+
+impl<V: Value, O: Offset> Strategy<V, O> for CsrAdaptiveMethod {
+    fn method(&self) -> SpmvMethod {
+        SpmvMethod::CsrAdaptive
+    }
+
+    fn abilities(&self) -> Abilities {
+        Abilities { takes_block_size: true, ..Abilities::default() }
+    }
+
+    fn build(&self, matrix: &DeviceCsr<V, O>, request: Request) -> Result<Boxed<V, O>, OpError> {
+        Ok(Box::new(Adaptive::analyze(matrix, Gathers::of(matrix)?, request.block_size)?))
+    }
+}
+
+/// The method with row blocks that the device makes, or the host where a row is long.
+pub(super) struct RowBlocksMethod;
+
+impl<V: Value, O: Offset> Strategy<V, O> for RowBlocksMethod {
+    fn method(&self) -> SpmvMethod {
+        SpmvMethod::RowBlocks
+    }
+
+    fn build(&self, matrix: &DeviceCsr<V, O>, _: Request) -> Result<Boxed<V, O>, OpError> {
+        let (gathers, lengths) = (Gathers::of(matrix)?, Lengths::count(matrix)?);
+        let adaptive = match Adaptive::on_device(matrix, lengths, gathers)? {
+            Some(adaptive) => adaptive,
+            None => Adaptive::analyze(matrix, gathers, None)?,
+        };
+        Ok(Box::new(adaptive))
+    }
+
+    fn estimate(&self, features: &Features) -> Option<f64> {
+        let are_filled = 2 * features.lengths.empty <= features.rows;
+        are_filled.then(|| ROW_BLOCKS.microseconds(&Matrix::new(features).row_blocks()))
+    }
+
+    fn build_chosen(
+        &self,
+        matrix: &DeviceCsr<V, O>,
+        features: &Features,
+    ) -> Result<Option<Boxed<V, O>>, OpError> {
+        Ok(boxed(Adaptive::of_even_rows(matrix, features.lengths, features.gathers)?))
+    }
+}
+
 /// Row blocks, made on the host or on the device.
-pub(super) struct Adaptive<V: Value, O: Offset> {
+struct Adaptive<V: Value, O: Offset> {
     launch: Launch<AdaptiveRows<V, O>>,
     /// First row of each row block, and the number of rows.
     block_rows: DeviceVec<u32>,
@@ -36,11 +89,7 @@ struct Kinds {
 
 impl<V: Value, O: Offset> Adaptive<V, O> {
     /// Copies the row offsets to the host, and cuts the rows there, for blocks of `block_size` threads or the policy's.
-    pub(super) fn analyze(
-        matrix: &DeviceCsr<V, O>,
-        gathers: Gathers,
-        block_size: Option<u32>,
-    ) -> Result<Self, OpError> {
+    fn analyze(matrix: &DeviceCsr<V, O>, gathers: Gathers, block_size: Option<u32>) -> Result<Self, OpError> {
         let launcher = match block_size {
             Some(threads) => with_block_size(matrix.device(), SpmvMethod::CsrAdaptive, threads)?,
             None => launcher(matrix),
@@ -55,7 +104,7 @@ impl<V: Value, O: Offset> Adaptive<V, O> {
 
     /// Cuts the rows on the device; on the host, if there are not many, where a row is longer than half a row block. `None` if there
     /// are many.
-    pub(super) fn of_even_rows(
+    fn of_even_rows(
         matrix: &DeviceCsr<V, O>,
         lengths: Lengths,
         gathers: Gathers,
@@ -69,7 +118,7 @@ impl<V: Value, O: Offset> Adaptive<V, O> {
     }
 
     /// Cuts the rows on the device, as [`RowBlocks::on_device`].
-    pub(super) fn on_device(
+    fn on_device(
         matrix: &DeviceCsr<V, O>,
         lengths: Lengths,
         gathers: Gathers,
@@ -84,56 +133,6 @@ impl<V: Value, O: Offset> Adaptive<V, O> {
     }
 }
 
-/// Consecutive rows that have few nonzeros together, or one row that has many.
-pub(super) struct RowBlocks {
-    /// First row of each row block, and the number of rows.
-    pub(super) block_rows: DeviceVec<u32>,
-}
-
-impl RowBlocks {
-    /// Row blocks of at most `limit` nonzeros, or one row: made by the device, or by the host where a row is longer than
-    /// half of the limit.
-    pub(super) fn cut<V: Value, O: Offset>(
-        matrix: &DeviceCsr<V, O>,
-        lengths: Lengths,
-        limit: u32,
-    ) -> Result<Self, OpError> {
-        if let Some(cut) = Self::on_device(matrix, lengths, limit)? {
-            return Ok(cut);
-        }
-        let block_rows = cut_rows(&matrix.pattern().row_offsets.download()?, limit as usize);
-        Ok(Self { block_rows: matrix.device().upload(&block_rows)? })
-    }
-
-    /// Cuts the rows on the device, into blocks of at most `limit` nonzeros that are at least half full. `None` if a row
-    /// is longer than half of the limit.
-    fn on_device<V: Value, O: Offset>(
-        matrix: &DeviceCsr<V, O>,
-        lengths: Lengths,
-        limit: u32,
-    ) -> Result<Option<Self>, OpError> {
-        let device = matrix.device();
-        if lengths.longest > u64::from(limit / 2) {
-            return Ok(None);
-        }
-        let share = limit + 1 - (lengths.longest as u32).max(1);
-        let work = ROWS_PER_NONZERO * matrix.nnz() as u64 + matrix.rows() as u64;
-        let blocks = work.div_ceil(ROWS_PER_NONZERO * u64::from(share)) as usize;
-        let launch = device.kernel().threads(blocks + 1)?;
-        let mut block_rows = device.uninitialized(blocks + 1)?;
-        let cut = CutRowBlocks {
-            pattern: matrix.pattern().view(),
-            block_rows: block_rows.as_global_mut(),
-            blocks: blocks as u32,
-            share,
-        };
-        // SAFETY: there is one more row offset than rows, and one more element of `block_rows` than blocks, of which a
-        // grid has fewer than 2³²; buffers are freed in the stream's order.
-        unsafe { launch.launch(cut) }?;
-        Ok(Some(Self { block_rows }))
-    }
-}
-
 /// The launcher of the instance for the matrix's types and its device.
 fn launcher<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Launcher<AdaptiveRows<V, O>> {
     let tile = policy::spmv_adaptive(V::TYPE, matrix.device().properties().compute_capability);
@@ -141,25 +140,6 @@ fn launcher<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Launcher<AdaptiveR
         Some(kernel) => matrix.device().instance(kernel),
         None => unreachable!("the kernels' tables have an instance for every tile of the policy"),
     }
-}
-
-/// The first row of each row block, and the number of rows at the end. A row block is as many rows as have `limit`
-/// nonzeros together, and no more than `limit`; or one row that has more.
-fn cut_rows<O: Offset>(row_offsets: &[O], limit: usize) -> Vec<u32> {
-    let rows = row_offsets.len() - 1;
-    let mut block_rows = vec![0];
-    let (mut first, mut begin) = (0, 0);
-    for row in 0..rows {
-        let end = row_offsets[row + 1].to_usize();
-        if row > first && (end - begin > limit || row - first == limit) {
-            block_rows.push(row as u32);
-            (first, begin) = (row, row_offsets[row].to_usize());
-        }
-    }
-    if rows > 0 {
-        block_rows.push(rows as u32);
-    }
-    block_rows
 }
 
 impl Kinds {
@@ -203,35 +183,6 @@ impl<V: Value, O: Offset> Schedule<V, O> for Adaptive<V, O> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn cut(lengths: &[u32], limit: usize) -> Vec<u32> {
-        let mut row_offsets = vec![0];
-        for length in lengths {
-            row_offsets.push(row_offsets[row_offsets.len() - 1] + length);
-        }
-        cut_rows(&row_offsets, limit)
-    }
-
-    #[test]
-    fn rows_go_together_while_they_fit() {
-        assert_eq!(cut(&[], 4), [0]);
-        assert_eq!(cut(&[0], 4), [0, 1]);
-        assert_eq!(cut(&[2, 2, 1], 4), [0, 2, 3]);
-        assert_eq!(cut(&[2, 3, 1, 1], 4), [0, 1, 3, 4]);
-        assert_eq!(cut(&[4, 0, 4], 4), [0, 2, 3]);
-    }
-
-    #[test]
-    fn long_rows_are_alone() {
-        assert_eq!(cut(&[5], 4), [0, 1]);
-        assert_eq!(cut(&[1, 5, 1, 1], 4), [0, 1, 2, 4]);
-        assert_eq!(cut(&[5, 9, 0, 5], 4), [0, 1, 2, 3, 4]);
-    }
-
-    #[test]
-    fn empty_rows_are_limited_too() {
-        assert_eq!(cut(&[0; 9], 4), [0, 4, 8, 9]);
-    }
 
     #[test]
     fn kinds_follow_from_rows() {

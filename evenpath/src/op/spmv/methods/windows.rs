@@ -1,11 +1,16 @@
 use evenpath_kernels::spmv::{self as kernels, AlignedProduct, FindWindows, RowWindows, WINDOW_TOTALS};
 
-use super::lengths::Lengths;
 use super::row_tiles::{Group, fit};
-use super::schedule::{Schedule, Shape};
 use crate::device::{DeviceError, DeviceVec, Launch};
 use crate::format::DeviceCsr;
 use crate::op::product::Product;
+use crate::op::spmv::features::Features;
+use crate::op::spmv::found_windows::Found;
+use crate::op::spmv::lengths::Lengths;
+use crate::op::spmv::method::SpmvMethod;
+use crate::op::spmv::reason::Reason;
+use crate::op::spmv::schedule::{Schedule, Shape};
+use crate::op::spmv::strategy::{Boxed, Request, Strategy, boxed, or_too_long};
 use crate::operand::OpError;
 use crate::operand::aligned::Aligned;
 use crate::policy::Tile;
@@ -17,8 +22,42 @@ const BLOCK_ROWS: u32 = 512;
 /// The most bytes of a window: three blocks with their products fit in a multiprocessor's shared memory.
 const WINDOW_BYTES: usize = 48 << 10;
 
+/// The method of row tiles whose part of x is copied to shared memory first.
+pub(super) struct WindowsMethod;
+
+impl<V: Value, O: Offset> Strategy<V, O> for WindowsMethod {
+    fn method(&self) -> SpmvMethod {
+        SpmvMethod::Windows
+    }
+
+    fn build(&self, matrix: &DeviceCsr<V, O>, _: Request) -> Result<Boxed<V, O>, OpError> {
+        let lengths = Lengths::count(matrix)?;
+        or_too_long(Windows::find(matrix, lengths)?, SpmvMethod::Windows, lengths)
+    }
+
+    fn examine(
+        &self,
+        matrix: &DeviceCsr<V, O>,
+        features: &mut Features,
+    ) -> Result<Option<Boxed<V, O>>, OpError> {
+        if !features.may_have_windows() {
+            return Ok(None);
+        }
+        let windows = Windows::find(matrix, features.lengths)?;
+        features.windows = windows.as_ref().map(|windows| windows.found);
+        Ok(boxed(windows))
+    }
+
+    fn rule(&self, features: &Features, _: Option<SpmvMethod>) -> Option<Reason> {
+        let found = features.windows.filter(|_| features.are_for_windows())?;
+        let uses = found.uses();
+        let text = format!("the rows of a block use the same elements of x {uses} times");
+        Some(Reason::Property(text.into()))
+    }
+}
+
 /// Row tiles whose part of x is copied to shared memory first.
-pub(super) struct Windows<V: Value, O: Offset> {
+struct Windows<V: Value, O: Offset> {
     launch: Launch<RowWindows<V, O>>,
     group: Group,
     firsts: DeviceVec<u32>,
@@ -26,57 +65,9 @@ pub(super) struct Windows<V: Value, O: Offset> {
     found: Found,
 }
 
-/// The least number of uses of a window's elements for which windows pay.
-const USES: u64 = 3;
-
-/// Statistics of a matrix's windows.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Found {
-    /// Nonzeros of the blocks that have a window.
-    covered: u64,
-    /// Elements of all windows.
-    elements: u64,
-    /// Elements of the longest window.
-    longest: u64,
-    /// Nonzeros whose column is just after the one before.
-    near: u64,
-}
-
-impl Found {
-    #[cfg(test)]
-    pub(super) fn of(covered: u64, elements: u64, near: u64) -> Self {
-        Self { covered, elements, longest: elements, near }
-    }
-
-    /// Returns the number of nonzeros that use an element of a window.
-    pub(super) fn uses(self) -> u64 {
-        self.covered / self.elements.max(1)
-    }
-
-    /// Returns whether gathering from windows is faster: nearly all rows have one, their elements are used again, and the columns
-    /// are scattered, so that a cache would need one line per nonzero; or `with_neighbors`, if they are not.
-    pub(super) fn are_worth_it(self, nonzeros: u64, with_neighbors: bool) -> bool {
-        let is_hard_to_cache = with_neighbors || !self.have_neighbors(nonzeros);
-        self.cover(nonzeros) && self.uses() >= USES && is_hard_to_cache
-    }
-
-    /// Returns whether columns are scattered wider than windows are.
-    pub(super) fn are_too_narrow(self, nonzeros: u64) -> bool {
-        !self.cover(nonzeros) && !self.have_neighbors(nonzeros)
-    }
-
-    fn cover(self, nonzeros: u64) -> bool {
-        self.covered >= nonzeros / 10 * 9
-    }
-
-    fn have_neighbors(self, nonzeros: u64) -> bool {
-        self.near >= nonzeros / 2
-    }
-}
-
 impl<V: Value, O: Offset> Windows<V, O> {
     /// Finds the windows, and waits for them. `None` if a group of rows is longer than a kernel counts.
-    pub(super) fn find(matrix: &DeviceCsr<V, O>, lengths: Lengths) -> Result<Option<Self>, OpError> {
+    fn find(matrix: &DeviceCsr<V, O>, lengths: Lengths) -> Result<Option<Self>, OpError> {
         let device = matrix.device();
         let (info, group) = fit::<RowWindows<V, O>>(lengths.mean);
         if !group.counts(matrix.nnz(), lengths.longest) {
@@ -104,10 +95,6 @@ impl<V: Value, O: Offset> Windows<V, O> {
         let window_bytes = found.longest as u32 * V::SIZE as u32;
         let launch = device.instance(info).shared_bytes(window_bytes).blocks(blocks)?;
         Ok(Some(Self { launch, group, firsts, lens, found }))
-    }
-
-    pub(super) fn found(&self) -> Found {
-        self.found
     }
 }
 

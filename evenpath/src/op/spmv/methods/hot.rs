@@ -10,12 +10,17 @@ use evenpath_kernels::vector::Iota;
 
 use super::cut_rows::CutRows;
 use super::flat::cut_evenly;
-use super::schedule::{Schedule, Shape};
-use super::thresholds::{HOT_NONZEROS, HOT_TENTHS};
 use crate::device::{Device, DeviceError, DeviceVec, Kernels, Launch};
 use crate::format::DeviceCsr;
 use crate::format::filled_rows::FilledRows;
 use crate::op::product::Product;
+use crate::op::spmv::features::Features;
+use crate::op::spmv::gathers::Gathers;
+use crate::op::spmv::method::SpmvMethod;
+use crate::op::spmv::reason::Reason;
+use crate::op::spmv::schedule::{Schedule, Shape};
+use crate::op::spmv::strategy::{Abilities, Boxed, Request, Strategy, boxed};
+use crate::op::spmv::thresholds::{COPY_MEAN, HOT_NONZEROS, HOT_TENTHS, HOT_X_TENTHS};
 use crate::operand::OpError;
 use crate::policy::Tile;
 use crate::sequence::radix_sort::pair_kernels;
@@ -24,7 +29,7 @@ use crate::sequence::vector;
 use crate::{Offset, Value};
 
 /// The most columns and hot columns together: codes have 31 bits for them.
-pub(super) const MOST_COLUMNS: usize = 1 << 31;
+const MOST_COLUMNS: usize = 1 << 31;
 /// Bytes that a gather from the second-level cache takes.
 const SECTOR: u64 = 32;
 
@@ -35,8 +40,44 @@ const CHUNKS: usize = 4096;
 /// The most tiles of a chunk.
 const CHUNK_TILES: u32 = 8;
 
+/// The method with the elements of x that most nonzeros want in shared memory.
+pub(super) struct HotColumnsMethod;
+
+impl<V: Value, O: Offset> Strategy<V, O> for HotColumnsMethod {
+    fn method(&self) -> SpmvMethod {
+        SpmvMethod::HotColumns
+    }
+
+    fn abilities(&self) -> Abilities {
+        Abilities { copies: true, ..Abilities::default() }
+    }
+
+    fn build(&self, matrix: &DeviceCsr<V, O>, _: Request) -> Result<Boxed<V, O>, OpError> {
+        boxed(Hot::with_columns(matrix, |_| true)?).ok_or_else(|| OpError::TooLong {
+            what: "with the method hot-columns, an x",
+            len: matrix.cols(),
+            limit: MOST_COLUMNS,
+        })
+    }
+
+    /// It is worth counting which columns are hot where they are scattered. An x of which the first-level cache has most needs none.
+    fn rule(&self, features: &Features, _: Option<SpmvMethod>) -> Option<Reason> {
+        let Gathers { x_bytes, shared_bytes, .. } = features.gathers;
+        let is_large = 10 * x_bytes > HOT_X_TENTHS * shared_bytes;
+        let are_many = features.nonzeros >= HOT_NONZEROS && features.lengths.mean >= COPY_MEAN;
+        let are_scattered = is_large && features.gathers.are_scattered();
+        let may_be_hot = features.may_copy() && are_many && are_scattered && !features.are_for_windows();
+        let text = "columns are scattered, and some have many of the nonzeros";
+        may_be_hot.then_some(Reason::Property(text.into()))
+    }
+
+    fn build_chosen(&self, matrix: &DeviceCsr<V, O>, _: &Features) -> Result<Option<Boxed<V, O>>, OpError> {
+        Ok(boxed(Hot::with_columns(matrix, |columns| columns.are_worth_it(matrix.nnz()))?))
+    }
+}
+
 /// Columns with codes, the hot ones' elements of x, and chunks of nonzeros.
-pub(super) struct Hot<V: Value, O: Offset> {
+struct Hot<V: Value, O: Offset> {
     /// Only if hot columns are many.
     gather: Option<Launch<GatherHotColumns<V, O>>>,
     launch: Launch<HotColumns<V, O>>,
@@ -141,16 +182,7 @@ fn all_kernels<V: Value, O: Offset>() -> Kernels {
 }
 
 impl<V: Value, O: Offset> Hot<V, O> {
-    /// Finds the hot columns and codes all. `None` if the matrix has too many columns or nonzeros.
-    pub(super) fn new(matrix: &DeviceCsr<V, O>) -> Result<Option<Self>, OpError> {
-        Self::with_columns(matrix, |_| true)
-    }
-
-    /// The same, and `None` too if hot columns have too few of the nonzeros.
-    pub(super) fn if_worth_it(matrix: &DeviceCsr<V, O>) -> Result<Option<Self>, OpError> {
-        Self::with_columns(matrix, |columns| columns.are_worth_it(matrix.nnz()))
-    }
-
+    /// Finds the hot columns and codes all. `None` if the matrix has too many columns or nonzeros, or hot columns are not wanted.
     fn with_columns(
         matrix: &DeviceCsr<V, O>,
         are_wanted: impl FnOnce(&Columns) -> bool,

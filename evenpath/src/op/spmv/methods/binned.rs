@@ -1,19 +1,51 @@
 use evenpath_kernels::spmv::{BinnedRows, ListLongRows, LongRows, NumberPieces};
 
-use super::gathers::Gathers;
-use super::lengths::Lengths;
 use super::row_tiles::{Group, fit};
-use super::schedule::{Schedule, Shape};
 use crate::device::{DeviceError, DeviceVec, Launch};
 use crate::format::DeviceCsr;
 use crate::op::product::Product;
+use crate::op::spmv::cost::Matrix;
+use crate::op::spmv::costs::BINNED;
+use crate::op::spmv::features::Features;
+use crate::op::spmv::gathers::Gathers;
+use crate::op::spmv::lengths::Lengths;
+use crate::op::spmv::method::SpmvMethod;
+use crate::op::spmv::schedule::{Schedule, Shape};
+use crate::op::spmv::strategy::{Boxed, Request, Strategy, boxed, or_too_long};
 use crate::operand::OpError;
 use crate::operand::tagged_sums::TaggedSums;
 use crate::policy::Tile;
 use crate::{Offset, Value};
 
+/// The method of row tiles with long rows cut into pieces.
+pub(super) struct BinnedMethod;
+
+impl<V: Value, O: Offset> Strategy<V, O> for BinnedMethod {
+    fn method(&self) -> SpmvMethod {
+        SpmvMethod::Binned
+    }
+
+    fn build(&self, matrix: &DeviceCsr<V, O>, _: Request) -> Result<Boxed<V, O>, OpError> {
+        let (gathers, lengths) = (Gathers::of(matrix)?, Lengths::count(matrix)?);
+        or_too_long(Binned::new(matrix, lengths, gathers)?, SpmvMethod::Binned, lengths)
+    }
+
+    fn estimate(&self, features: &Features) -> Option<f64> {
+        let has_pieces = features.are_filled() && features.lengths.long.rows > 0;
+        has_pieces.then(|| BINNED.microseconds(&Matrix::new(features).binned()))
+    }
+
+    fn build_chosen(
+        &self,
+        matrix: &DeviceCsr<V, O>,
+        features: &Features,
+    ) -> Result<Option<Boxed<V, O>>, OpError> {
+        Ok(boxed(Binned::new(matrix, features.lengths, features.gathers)?))
+    }
+}
+
 /// Row tiles, with long rows cut into pieces.
-pub(super) struct Binned<V: Value, O: Offset> {
+struct Binned<V: Value, O: Offset> {
     launch: Launch<BinnedRows<V, O>>,
     group: Group,
     lengths: Lengths,
@@ -26,11 +58,7 @@ pub(super) struct Binned<V: Value, O: Offset> {
 
 impl<V: Value, O: Offset> Binned<V, O> {
     /// Lists the long rows. `None` if a group of rows is longer than a kernel counts, or there are too many pieces.
-    pub(super) fn new(
-        matrix: &DeviceCsr<V, O>,
-        lengths: Lengths,
-        gathers: Gathers,
-    ) -> Result<Option<Self>, OpError> {
+    fn new(matrix: &DeviceCsr<V, O>, lengths: Lengths, gathers: Gathers) -> Result<Option<Self>, OpError> {
         let (rows, nonzeros) = (matrix.rows(), matrix.nnz());
         let long = lengths.long;
         let mean = (nonzeros as u64 - long.nonzeros) as f64 / (rows as u64 - long.rows).max(1) as f64;

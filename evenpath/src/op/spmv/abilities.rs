@@ -1,0 +1,39 @@
+//! What methods run on and which options they take, by name.
+
+use super::method::SpmvMethod;
+use super::methods;
+use super::strategy::{Abilities, Devices};
+use crate::device::DeviceKind;
+
+impl SpmvMethod {
+    /// Returns whether devices of a kind have the method.
+    pub fn runs_on(self, kind: DeviceKind) -> bool {
+        match self.abilities().devices {
+            Devices::Gpus => kind != DeviceKind::Cpu,
+            Devices::Cpu => kind == DeviceKind::Cpu,
+            Devices::All => true,
+        }
+    }
+
+    /// Returns whether the number of lanes per row can be given ([`SpmvOptions::lanes`](crate::spmv::SpmvOptions::lanes)).
+    pub fn takes_lanes(self) -> bool {
+        self.abilities().takes_lanes
+    }
+
+    /// Returns whether the number of threads per block can be given
+    /// ([`SpmvOptions::block_size`](crate::spmv::SpmvOptions::block_size)).
+    pub fn takes_block_size(self) -> bool {
+        self.abilities().takes_block_size
+    }
+
+    /// Returns whether plans keep another form of the matrix beside it.
+    pub fn copies(self) -> bool {
+        self.abilities().copies
+    }
+
+    /// Abilities are those of the method whatever the types. The automatic choice takes what all have.
+    fn abilities(self) -> Abilities {
+        methods::find::<f32, u32>(self)
+            .map_or(Abilities { devices: Devices::All, ..Abilities::default() }, |method| method.abilities())
+    }
+}

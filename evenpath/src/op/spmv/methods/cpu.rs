@@ -1,0 +1,85 @@
+//! Products on the CPU, of rows or of the merge path.
+
+use crate::cpu::{SpmvCut, SpmvGroups, SpmvTiles};
+use crate::device::DeviceError;
+use crate::format::DeviceCsr;
+use crate::op::product::Product;
+use crate::op::spmv::features::Copies;
+use crate::op::spmv::method::SpmvMethod;
+use crate::op::spmv::schedule::{Choice, Schedule, Shape};
+use crate::op::spmv::strategy::{Abilities, Boxed, Devices, Request, Strategy};
+use crate::operand::OpError;
+use crate::{Offset, Value};
+
+/// The method with whole rows for every thread of the CPU.
+pub(super) struct RowParallelMethod;
+
+impl<V: Value, O: Offset> Strategy<V, O> for RowParallelMethod {
+    fn method(&self) -> SpmvMethod {
+        SpmvMethod::RowParallel
+    }
+
+    fn abilities(&self) -> Abilities {
+        Abilities { devices: Devices::Cpu, ..Abilities::default() }
+    }
+
+    fn build(&self, matrix: &DeviceCsr<V, O>, request: Request) -> Result<Boxed<V, O>, OpError> {
+        Ok(build(matrix, SpmvCut::Rows, request.copies))
+    }
+}
+
+/// A cut matrix.
+struct Cpu {
+    tiles: SpmvTiles,
+}
+
+/// Cuts the matrix in the way that its row lengths suggest.
+pub(in crate::op::spmv) fn automatic<V: Value, O: Offset>(
+    matrix: &DeviceCsr<V, O>,
+    copies: Copies,
+) -> Choice<V, O> {
+    let (row_offsets, _) = pattern(matrix);
+    let (cut, longest) = SpmvCut::choose(row_offsets);
+    let (method, part) = match cut {
+        SpmvCut::Rows => (SpmvMethod::RowParallel, "little"),
+        SpmvCut::MergePath => (SpmvMethod::MergePath, "too much"),
+    };
+    let reason = format!("the longest row has {longest} nonzeros: {part} for one thread");
+    Choice { method, reason, schedule: build(matrix, cut, copies) }
+}
+
+/// Cuts the matrix.
+pub(super) fn build<V: Value, O: Offset>(
+    matrix: &DeviceCsr<V, O>,
+    cut: SpmvCut,
+    copies: Copies,
+) -> Boxed<V, O> {
+    let (row_offsets, column_indices) = pattern(matrix);
+    let groups = if copies == Copies::Nothing { SpmvGroups::Found } else { SpmvGroups::Copied };
+    Box::new(Cpu { tiles: SpmvTiles::new(row_offsets, column_indices, cut, groups) })
+}
+
+/// The row offsets and column indices.
+fn pattern<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> (&[O], &[u32]) {
+    let pattern = matrix.pattern();
+    match (pattern.row_offsets.host_slice(), pattern.column_indices.host_slice()) {
+        (Some(row_offsets), Some(column_indices)) => (row_offsets, column_indices),
+        _ => unreachable!("what is on the CPU is in the host's memory"),
+    }
+}
+
+impl<V: Value, O: Offset> Schedule<V, O> for Cpu {
+    fn run(&self, Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>) -> Result<(), DeviceError> {
+        let values = matrix.values();
+        let view = matrix.pattern().host_view(&values);
+        if let (Some(view), Some(x), Some(y)) = (view, x.host_slice(), y.host_slice_mut()) {
+            self.tiles.multiply(view, alpha, x, beta, y);
+        }
+        Ok(())
+    }
+
+    fn shape(&self) -> Shape {
+        let (tiles, workspace_bytes) = (self.tiles.len() as u64, self.tiles.bytes() as u64);
+        Shape { tiles, workspace_bytes, ..Shape::default() }
+    }
+}

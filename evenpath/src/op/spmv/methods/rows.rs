@@ -1,0 +1,140 @@
+use evenpath_kernels::spmv::{BlockRows, VectorRows};
+
+use crate::device::{DeviceError, Launch, MAX_GRID};
+use crate::format::DeviceCsr;
+use crate::op::product::Product;
+use crate::op::spmv::cost::Matrix;
+use crate::op::spmv::costs::{BLOCK, LANES};
+use crate::op::spmv::features::{self, Features};
+use crate::op::spmv::method::SpmvMethod;
+use crate::op::spmv::reason::Reason;
+use crate::op::spmv::schedule::{Schedule, Shape};
+use crate::op::spmv::strategy::{Abilities, Boxed, Request, Strategy};
+use crate::operand::OpError;
+use crate::policy::Tile;
+use crate::{Offset, Value};
+
+/// The methods with a number of lanes per row.
+pub(super) enum LanesMethod {
+    /// One.
+    Scalar,
+    /// As many as suit the mean row length.
+    Vector,
+    /// A warp.
+    Warp,
+}
+
+impl LanesMethod {
+    /// Lanes per row, where a number of them suits the mean length.
+    fn lanes(&self, suitable: u32) -> u32 {
+        match self {
+            Self::Scalar => 1,
+            Self::Vector => suitable,
+            Self::Warp => 32,
+        }
+    }
+}
+
+impl<V: Value, O: Offset> Strategy<V, O> for LanesMethod {
+    fn method(&self) -> SpmvMethod {
+        match self {
+            Self::Scalar => SpmvMethod::Scalar,
+            Self::Vector => SpmvMethod::Vector,
+            Self::Warp => SpmvMethod::Warp,
+        }
+    }
+
+    fn abilities(&self) -> Abilities {
+        Abilities { takes_lanes: matches!(self, Self::Vector), ..Abilities::default() }
+    }
+
+    fn build(&self, matrix: &DeviceCsr<V, O>, request: Request) -> Result<Boxed<V, O>, OpError> {
+        let suitable = request.lanes.unwrap_or_else(|| {
+            let multiprocessors = u64::from(matrix.device().properties().multiprocessors);
+            features::lanes(matrix.rows() as u64, matrix.nnz() as u64, multiprocessors)
+        });
+        Ok(Box::new(Vector::new(matrix, self.lanes(suitable))?))
+    }
+
+    fn estimate(&self, features: &Features) -> Option<f64> {
+        let lanes = self.lanes(features.lanes());
+        Some(LANES.microseconds(&Matrix::new(features).lanes(lanes)))
+    }
+}
+
+/// A number of lanes per row.
+struct Vector<V: Value, O: Offset> {
+    launch: Launch<VectorRows<V, O>>,
+    lanes: u32,
+}
+
+impl<V: Value, O: Offset> Vector<V, O> {
+    /// `lanes` is a power of two up to 32.
+    fn new(matrix: &DeviceCsr<V, O>, lanes: u32) -> Result<Self, DeviceError> {
+        let launch = matrix.device().kernel().threads(matrix.rows() * lanes as usize)?;
+        Ok(Self { launch, lanes })
+    }
+}
+
+impl<V: Value, O: Offset> Schedule<V, O> for Vector<V, O> {
+    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
+        let lanes = self.lanes;
+        // SAFETY: there are no other views, and `lanes` threads for each row.
+        unsafe { product.launch(&self.launch, |product| VectorRows { product, lanes }) }
+    }
+
+    fn shape(&self) -> Shape {
+        Shape {
+            tile: Some(Tile::of(self.launch.info())),
+            tiles: u64::from(self.launch.grid()),
+            lanes: Some(self.lanes),
+            ..Shape::default()
+        }
+    }
+}
+
+/// The method with a block per row.
+pub(super) struct BlockMethod;
+
+impl<V: Value, O: Offset> Strategy<V, O> for BlockMethod {
+    fn method(&self) -> SpmvMethod {
+        SpmvMethod::Block
+    }
+
+    fn build(&self, matrix: &DeviceCsr<V, O>, _: Request) -> Result<Boxed<V, O>, OpError> {
+        Ok(Box::new(Block::new(matrix)?))
+    }
+
+    fn estimate(&self, features: &Features) -> Option<f64> {
+        Some(BLOCK.microseconds(&Matrix::new(features).block()))
+    }
+
+    fn rule(&self, features: &Features, _: Option<SpmvMethod>) -> Option<Reason> {
+        features.are_for_blocks().then_some(Reason::RowLengths)
+    }
+}
+
+/// One block per row.
+struct Block<V: Value, O: Offset> {
+    launch: Launch<BlockRows<V, O>>,
+    rows: u64,
+}
+
+impl<V: Value, O: Offset> Block<V, O> {
+    fn new(matrix: &DeviceCsr<V, O>) -> Result<Self, DeviceError> {
+        // If the grid has fewer blocks than there are rows, blocks take several.
+        let launch = matrix.device().kernel().blocks(matrix.rows().min(MAX_GRID as usize))?;
+        Ok(Self { launch, rows: matrix.rows() as u64 })
+    }
+}
+
+impl<V: Value, O: Offset> Schedule<V, O> for Block<V, O> {
+    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
+        // SAFETY: there are no other views, and any number of blocks will do.
+        unsafe { product.launch(&self.launch, |product| BlockRows { product }) }
+    }
+
+    fn shape(&self) -> Shape {
+        Shape { tile: Some(Tile::of(self.launch.info())), tiles: self.rows, ..Shape::default() }
+    }
+}
