@@ -3,11 +3,13 @@
 use evenpath_kernels::spgemm::Class;
 
 use super::base::{Operands, Workspace};
-use super::cpu::OnCpu;
+use super::cpu::{OnCpu, OnePass};
+use super::hypersparse::{Hypersparse, OfFilledRows};
 use super::method::SpgemmMethod;
-use super::row_tiles;
+use super::options::SpgemmOptions;
+use super::row_tiles::{self, RowTiles};
 use super::row_wise::{self, RowWise};
-use super::strategy::Strategy;
+use super::strategy::{Multiply, Strategy};
 use super::symbolic::{self, Analysis, Rows};
 use super::two_level_sort::global_sort::{self, GlobalSort};
 use super::two_level_sort::{self, TwoLevelSort};
@@ -47,8 +49,41 @@ fn sorting_is_faster(Rows { bins, mean, .. }: &Rows) -> bool {
     LAUNCHES[1] + total * SORTED_PRODUCT < by_rows
 }
 
-/// The strategy for a product, analyzed as far as it is before the first run.
-pub(super) fn choose<V: Value, O: Offset, C: Offset>(
+/// The way to multiply once. Small products and those on the CPU have one that a plan cannot keep.
+pub(super) fn once<V: Value, O: Offset, C: Offset>(
+    operands: Operands<'_, V, O>,
+    options: SpgemmOptions,
+    workspace: &Workspace,
+) -> Result<Box<dyn Multiply<V, O, C>>, OpError> {
+    let device = operands.device();
+    if device.kind() == DeviceKind::Cpu {
+        if OnePass::may_run(device, options.memory_limit) {
+            return Ok(Box::new(OnePass));
+        }
+        return Ok(Box::new(OnCpu::count(operands)));
+    }
+    let Some((hypersparse, _charge)) = Hypersparse::find(operands.a, workspace)? else {
+        return once_of_filled(operands, options.method, workspace);
+    };
+    let filled = Operands { a: &hypersparse.matrix, b: operands.b };
+    let inner = once_of_filled(filled, options.method, workspace)?;
+    Ok(Box::new(OfFilledRows::new(hypersparse, inner)))
+}
+
+/// The way to multiply once, on devices with kernels, where A is not hypersparse.
+fn once_of_filled<V: Value, O: Offset, C: Offset>(
+    operands: Operands<'_, V, O>,
+    method: SpgemmMethod,
+    workspace: &Workspace,
+) -> Result<Box<dyn Multiply<V, O, C>>, OpError> {
+    if let Some(tiles) = RowTiles::find::<V, O, C>(operands, method, workspace)? {
+        return Ok(Box::new(tiles));
+    }
+    Ok(of_filled(operands, method, workspace)?)
+}
+
+/// The strategy of a plan, analyzed as far as it is before the first run.
+pub(super) fn strategy<V: Value, O: Offset, C: Offset>(
     operands: Operands<'_, V, O>,
     method: SpgemmMethod,
     workspace: &Workspace,
@@ -56,22 +91,44 @@ pub(super) fn choose<V: Value, O: Offset, C: Offset>(
     if operands.device().kind() == DeviceKind::Cpu {
         return Ok(Box::new(OnCpu::count(operands)));
     }
-    if method == SpgemmMethod::TwoLevelSort {
-        operands.device().prepare(two_level_sort::kernels::<V, O, C>)?;
-        return Ok(Box::new(TwoLevelSort::default()));
+    let Some((hypersparse, _charge)) = Hypersparse::find(operands.a, workspace)? else {
+        return of_filled(operands, method, workspace);
+    };
+    let filled = Operands { a: &hypersparse.matrix, b: operands.b };
+    let inner = of_filled(filled, method, workspace)?;
+    Ok(Box::new(OfFilledRows::new(hypersparse, inner)))
+}
+
+/// The strategy on devices with kernels, where A is not hypersparse.
+fn of_filled<V: Value, O: Offset, C: Offset>(
+    operands: Operands<'_, V, O>,
+    method: SpgemmMethod,
+    workspace: &Workspace,
+) -> Result<Box<dyn Strategy<V, O, C>>, OpError> {
+    let device = operands.device();
+    match method {
+        SpgemmMethod::TwoLevelSort => return two_level_sort(operands),
+        SpgemmMethod::GlobalSort => {
+            device.prepare(global_sort::kernels::<V, O, C>)?;
+            return Ok(Box::new(GlobalSort::default()));
+        }
+        SpgemmMethod::Auto | SpgemmMethod::RowWise | SpgemmMethod::RowTiles => {}
     }
-    if method == SpgemmMethod::GlobalSort {
-        operands.device().prepare(global_sort::kernels::<V, O, C>)?;
-        return Ok(Box::new(GlobalSort::default()));
-    }
-    operands.device().prepare(symbolic::kernels::<O>)?;
+    device.prepare(symbolic::kernels::<O>)?;
     let analysis = Analysis::find(operands, workspace)?;
     if method == SpgemmMethod::Auto && should_sort(operands, &analysis.rows, workspace) {
-        operands.device().prepare(two_level_sort::kernels::<V, O, C>)?;
-        return Ok(Box::new(TwoLevelSort::default()));
+        return two_level_sort(operands);
     }
-    operands.device().prepare(row_wise::kernels::<V, O, C>)?;
+    device.prepare(row_wise::kernels::<V, O, C>)?;
     Ok(Box::new(RowWise::new(analysis.count(operands)?)))
+}
+
+/// The strategy that sorts.
+fn two_level_sort<V: Value, O: Offset, C: Offset>(
+    operands: Operands<'_, V, O>,
+) -> Result<Box<dyn Strategy<V, O, C>>, OpError> {
+    operands.device().prepare(two_level_sort::kernels::<V, O, C>)?;
+    Ok(Box::new(TwoLevelSort::default()))
 }
 
 /// Returns whether it is better to sort all products: if that is faster, memory for all of them at once is left, and

@@ -1,39 +1,42 @@
 //! Products on the CPU.
 
-use super::base::{
-    Arrays, Operands, Product, Workspace, convert_offsets, countable, result_arrays, result_required,
-};
+use super::base::{Arrays, Operands, Workspace, convert_offsets, countable, result_arrays, result_required};
 use super::method::SpgemmMethod;
-use super::strategy::{Found, Info, Strategy};
+use super::strategy::{Found, Info, Multiply, Strategy};
 use crate::cpu::{SpgemmArrays, in_pool};
-use crate::device::{DeviceKind, DeviceVec};
+use crate::device::{Device, DeviceVec};
 use crate::format::csr::Pattern;
 use crate::operand::OpError;
 use crate::{Offset, Value};
 
-/// The product in one pass, on the CPU; `None` on other devices, where memory is limited, and where there is not enough.
-pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
-    operands: Operands<'_, V, O>,
-    limit: Option<u64>,
-    workspace: &Workspace,
-) -> Result<Option<Arrays<V, C>>, OpError> {
-    let device = operands.device();
-    if device.kind() != DeviceKind::Cpu || limit.is_some() || device.memory_limit().is_some() {
-        return Ok(None);
+/// The product in one pass, which finds columns and values together.
+pub(super) struct OnePass;
+
+impl OnePass {
+    /// Returns whether memory suffices for one pass, which does not know the size of the result: only where none is limited.
+    pub(super) fn may_run(device: &Device, limit: Option<u64>) -> bool {
+        limit.is_none() && device.memory_limit().is_none()
     }
-    let product = operands.product();
-    let Some(arrays) = in_pool(operands.a.rows(), || product.on_cpu().multiply::<C>()) else {
-        return Ok(None);
-    };
-    let SpgemmArrays { row_offsets, column_indices, values } = arrays;
-    let nonzeros = values.len() as u64;
-    countable::<C>(nonzeros)?;
-    let _charge = workspace.take("the result", result_required::<V, C>(operands.a.rows(), nonzeros))?;
-    Ok(Some(Arrays {
-        row_offsets: device.adopt(row_offsets)?,
-        column_indices: device.adopt(column_indices)?,
-        values: device.adopt(values)?,
-    }))
+}
+
+impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for OnePass {
+    fn multiply(&self, operands: Operands<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError> {
+        let (device, product) = (operands.device(), operands.product());
+        let Some(arrays) = in_pool(operands.a.rows(), || product.on_cpu().multiply::<C>()) else {
+            // There is too little memory for it.
+            return OnCpu::count(operands).multiply(operands, workspace);
+        };
+        let SpgemmArrays { row_offsets, column_indices, values } = arrays;
+        let nonzeros = values.len() as u64;
+        countable::<C>(nonzeros)?;
+        let _charge = workspace.take("the result", result_required::<V, C>(operands.a.rows(), nonzeros))?;
+        let arrays = Arrays {
+            row_offsets: device.adopt(row_offsets)?,
+            column_indices: device.adopt(column_indices)?,
+            values: device.adopt(values)?,
+        };
+        Ok(Found { arrays, repeats: false })
+    }
 }
 
 /// Row by row, on all threads.
@@ -58,10 +61,10 @@ impl OnCpu {
     }
 }
 
-impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for OnCpu {
-    fn first(&self, product: &Product<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError> {
-        let device = product.operands.device();
-        let rows = product.operands.a.rows();
+impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for OnCpu {
+    fn multiply(&self, operands: Operands<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError> {
+        let (device, product) = (operands.device(), operands.product());
+        let rows = operands.a.rows();
         let (mut column_indices, mut values, _charge) =
             result_arrays::<V, C>(device, rows, self.nonzeros(), workspace)?;
         if let (Some(columns), Some(values)) = (column_indices.host_slice_mut(), values.host_slice_mut()) {
@@ -70,17 +73,20 @@ impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for OnCpu {
         let row_offsets = convert_offsets(&device.upload(&self.row_offsets)?)?;
         Ok(Found { arrays: Arrays { row_offsets, column_indices, values }, repeats: true })
     }
+}
 
+impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for OnCpu {
     fn again(
         &self,
-        product: &Product<'_, V, O>,
+        operands: Operands<'_, V, O>,
         pattern: &Pattern<C>,
         _workspace: &Workspace,
     ) -> Result<DeviceVec<V>, OpError> {
-        let mut values = product.operands.device().uninitialized(pattern.column_indices.len())?;
+        let product = operands.product();
+        let mut values = operands.device().uninitialized(pattern.column_indices.len())?;
         if let (Some(columns), Some(values)) = (pattern.column_indices.host_slice(), values.host_slice_mut())
         {
-            in_pool(product.operands.a.rows(), || {
+            in_pool(operands.a.rows(), || {
                 product.on_cpu().fill_pattern(&self.row_offsets, columns, values);
             });
         }

@@ -2,8 +2,9 @@
 
 use evenpath_kernels::spgemm::SpgemmExpandOffsets;
 
-use super::base::{Charge, Workspace};
-use crate::device::{DeviceKind, DeviceVec};
+use super::base::{Charge, Operands, Workspace};
+use super::strategy::{Found, Info, Multiply, Strategy};
+use crate::device::DeviceVec;
 use crate::format::DeviceCsr;
 use crate::format::csr::Pattern;
 use crate::format::filled_rows::FilledRows;
@@ -25,6 +26,53 @@ pub(super) struct Hypersparse<V: Value, O: Offset> {
     rows: usize,
 }
 
+/// The product without A's empty rows, by another way to multiply.
+pub(super) struct OfFilledRows<V: Value, O: Offset, S: ?Sized> {
+    a: Hypersparse<V, O>,
+    inner: Box<S>,
+}
+
+impl<V: Value, O: Offset, S: ?Sized> OfFilledRows<V, O, S> {
+    /// `inner` is for the rows of `a` that have entries.
+    pub(super) fn new(a: Hypersparse<V, O>, inner: Box<S>) -> Self {
+        Self { a, inner }
+    }
+
+    fn operands<'o>(&'o self, operands: Operands<'o, V, O>) -> Operands<'o, V, O> {
+        Operands { a: &self.a.matrix, b: operands.b }
+    }
+}
+
+impl<V: Value, O: Offset, C: Offset, S: Multiply<V, O, C> + ?Sized> Multiply<V, O, C>
+    for OfFilledRows<V, O, S>
+{
+    fn multiply(&self, operands: Operands<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError> {
+        let _kept = workspace.take("the workspace", self.a.required())?;
+        let Found { mut arrays, repeats } = self.inner.multiply(self.operands(operands), workspace)?;
+        arrays.row_offsets = self.a.expand(&arrays.row_offsets, workspace)?;
+        Ok(Found { arrays, repeats })
+    }
+}
+
+impl<V: Value, O: Offset, C: Offset, S: Strategy<V, O, C> + ?Sized> Strategy<V, O, C>
+    for OfFilledRows<V, O, S>
+{
+    fn again(
+        &self,
+        operands: Operands<'_, V, O>,
+        pattern: &Pattern<C>,
+        workspace: &Workspace,
+    ) -> Result<DeviceVec<V>, OpError> {
+        let _kept = workspace.take("the workspace", self.a.required())?;
+        self.inner.again(self.operands(operands), pattern, workspace)
+    }
+
+    fn info(&self) -> Info {
+        let info = self.inner.info();
+        Info { kept_bytes: info.kept_bytes + self.a.bytes(), ..info }
+    }
+}
+
 /// Device memory that a matrix takes without its empty rows.
 fn required<O: Offset>(rows: usize, nonzeros: usize) -> Requirement {
     let filled = rows.min(nonzeros) as u64;
@@ -36,18 +84,14 @@ fn required<O: Offset>(rows: usize, nonzeros: usize) -> Requirement {
 }
 
 impl<V: Value, O: Offset> Hypersparse<V, O> {
-    /// The matrix, if it is hypersparse, the device has kernels and the workspace has room, with its charge; waits for the device.
+    /// The matrix, if it is hypersparse and the workspace has room, with its charge; waits for the device.
     pub(super) fn find(
         a: &DeviceCsr<V, O>,
         workspace: &Workspace,
     ) -> Result<Option<(Self, Charge)>, OpError> {
         let (rows, nonzeros) = (a.rows(), a.nnz());
         let needed = required::<O>(rows, nonzeros);
-        if a.device().kind() == DeviceKind::Cpu
-            || nonzeros == 0
-            || rows < ROWS_A_NONZERO * nonzeros
-            || !workspace.has_room(needed)
-        {
+        if nonzeros == 0 || rows < ROWS_A_NONZERO * nonzeros || !workspace.has_room(needed) {
             return Ok(None);
         }
         let charge = workspace.take("the workspace", needed)?;
@@ -59,18 +103,18 @@ impl<V: Value, O: Offset> Hypersparse<V, O> {
     }
 
     /// Device memory that it takes.
-    pub(super) fn required(&self) -> Requirement {
+    fn required(&self) -> Requirement {
         required::<O>(self.rows, self.matrix.nnz())
     }
 
     /// Bytes of device memory that it holds, without the values.
-    pub(super) fn bytes(&self) -> u64 {
+    fn bytes(&self) -> u64 {
         let pattern = self.matrix.pattern();
         self.filled_rows.bytes() + pattern.row_offsets.bytes() + pattern.column_indices.bytes()
     }
 
     /// The row offsets of C, of which those of the rows that the matrix has are given.
-    pub(super) fn expand<C: Offset>(
+    fn expand<C: Offset>(
         &self,
         offsets: &DeviceVec<C>,
         workspace: &Workspace,

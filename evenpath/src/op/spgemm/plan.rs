@@ -1,14 +1,12 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use super::base::{Arrays, Operands, Workspace};
-use super::choose::choose;
-use super::hypersparse::Hypersparse;
+use super::base::{Operands, Workspace};
+use super::choose;
 use super::info::SpgemmPlanInfo;
 use super::method::SpgemmMethod;
 use super::options::SpgemmOptions;
 use super::strategy::{Found, Info, Strategy};
-use super::{cpu, row_tiles};
 use crate::device::{DeviceError, Event};
 use crate::format::DeviceCsr;
 use crate::format::csr::Pattern;
@@ -38,8 +36,6 @@ use crate::{Offset, Value};
 pub struct SpgemmPlan<V: Value, O: Offset = u32, C: Offset = O> {
     a: DeviceCsr<V, O>,
     b: DeviceCsr<V, O>,
-    /// A as it is multiplied, where most of its rows have no entries.
-    hypersparse: Option<Hypersparse<V, O>>,
     options: SpgemmOptions,
     strategy: Box<dyn Strategy<V, O, C>>,
     /// The pattern of the results, once there is one.
@@ -53,34 +49,11 @@ pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
     operands: Operands<'_, V, O>,
     options: SpgemmOptions,
 ) -> Result<DeviceCsr<V, C>, OpError> {
-    let Operands { a, b } = operands;
-    let workspace = Workspace::new(operands.device(), options);
-    let (hypersparse, _charge) = Hypersparse::find(a, &workspace)?.unzip();
-    let filled = hypersparse.as_ref().map_or(a, |hypersparse| &hypersparse.matrix);
-    let mut arrays = arrays(Operands { a: filled, b }, options, &workspace)?;
-    if let Some(hypersparse) = hypersparse {
-        arrays.row_offsets = hypersparse.expand(&arrays.row_offsets, &workspace)?;
-    }
-    let (pattern, values) = arrays.into_pattern(a.rows(), b.cols());
+    let way = choose::once(operands, options, &Workspace::new(operands.device(), options))?;
+    // What was found on the way, it charges again.
+    let Found { arrays, .. } = way.multiply(operands, &Workspace::new(operands.device(), options))?;
+    let (pattern, values) = arrays.into_pattern(operands.a.rows(), operands.b.cols());
     Ok(DeviceCsr::from_valid(pattern, values))
-}
-
-/// The arrays of C, with nothing kept.
-fn arrays<V: Value, O: Offset, C: Offset>(
-    operands: Operands<'_, V, O>,
-    options: SpgemmOptions,
-    workspace: &Workspace,
-) -> Result<Arrays<V, C>, OpError> {
-    if let Some(arrays) = cpu::multiply(operands, options.memory_limit, workspace)? {
-        return Ok(arrays);
-    }
-    if let Some(arrays) = row_tiles::multiply(operands, options.method, workspace)? {
-        return Ok(arrays);
-    }
-    let strategy = choose::<V, O, C>(operands, options.method, workspace)?;
-    // What the strategy keeps, it charges again.
-    let workspace = Workspace::new(operands.device(), options);
-    Ok(strategy.first(&operands.product(), &workspace)?.arrays)
 }
 
 impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
@@ -89,13 +62,10 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
         let device = operands.device();
         let start = device.record()?;
         let workspace = Workspace::new(device, options);
-        let (hypersparse, _charge) = Hypersparse::find(a, &workspace)?.unzip();
-        let filled = hypersparse.as_ref().map_or(a, |hypersparse| &hypersparse.matrix);
-        let strategy = choose(Operands { a: filled, b }, options.method, &workspace)?;
+        let strategy = choose::strategy(operands, options.method, &workspace)?;
         Ok(Self {
             a: a.clone(),
             b: b.clone(),
-            hypersparse,
             options,
             strategy,
             pattern: OnceLock::new(),
@@ -116,21 +86,15 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
     /// If this thread captures a graph and the run would have to find the columns. If the product has more nonzeros than row offsets of its type count, or workspace and result would take more memory
     /// than they may. If the device was lost.
     pub fn run(&self) -> Result<DeviceCsr<V, C>, OpError> {
-        let filled = self.hypersparse.as_ref().map_or(&self.a, |hypersparse| &hypersparse.matrix);
-        let product = Operands { a: filled, b: &self.b }.product();
+        let operands = Operands { a: &self.a, b: &self.b };
         let workspace = Workspace::new(self.a.device(), self.options);
-        let kept = self.hypersparse.as_ref().map_or(Requirement::new(0), Hypersparse::required);
-        let _kept = workspace.take("the workspace", kept)?;
         if let Some(pattern) = self.known_pattern()? {
             let values = Requirement::of::<V>(pattern.column_indices.len() as u64);
             let _charge = workspace.take("the values of the result", values)?;
-            let values = self.strategy.again(&product, pattern, &workspace)?;
+            let values = self.strategy.again(operands, pattern, &workspace)?;
             return Ok(DeviceCsr::from_valid(Arc::clone(pattern), values));
         }
-        let Found { mut arrays, repeats } = self.strategy.first(&product, &workspace)?;
-        if let Some(hypersparse) = &self.hypersparse {
-            arrays.row_offsets = hypersparse.expand(&arrays.row_offsets, &workspace)?;
-        }
+        let Found { arrays, repeats } = self.strategy.multiply(operands, &workspace)?;
         let (pattern, values) = arrays.into_pattern(self.a.rows(), self.b.cols());
         let pattern = Arc::new(pattern);
         if repeats {
@@ -164,7 +128,6 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
     pub fn info(&self) -> Result<SpgemmPlanInfo, DeviceError> {
         let (start, end) = &self.analysis;
         let Info { method, products, nonzeros, kept_bytes } = self.strategy.info();
-        let kept_bytes = kept_bytes + self.hypersparse.as_ref().map_or(0, Hypersparse::bytes);
         let (workspace_bytes, analysis_ms) = (self.peak_bytes, end.elapsed_since(start)?);
         Ok(SpgemmPlanInfo { method, products, nnz: nonzeros, workspace_bytes, kept_bytes, analysis_ms })
     }

@@ -8,8 +8,9 @@ use evenpath_simt::kernel::{Kernel, KernelInfo};
 
 use super::base::{Arrays, Operands, Product, Workspace, result_arrays, result_required};
 use super::method::SpgemmMethod;
+use super::strategy::{Found, Multiply};
 use super::symbolic::lanes_log2;
-use crate::device::{Device, DeviceKind, DeviceVec, Kernels};
+use crate::device::{Device, DeviceVec, Kernels};
 use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
 use crate::{Offset, Value};
@@ -61,32 +62,43 @@ fn tile_bytes(info: &KernelInfo) -> u32 {
     shared_bytes(info.block_size as usize, info.items_per_thread as usize)
 }
 
-/// The product, if it is small and there is memory; `None` if another method is for it.
-pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
-    operands: Operands<'_, V, O>,
-    method: SpgemmMethod,
-    workspace: &Workspace,
-) -> Result<Option<Arrays<V, C>>, OpError> {
-    let device = operands.device();
-    // The kernel writes row offsets of the operands' type.
-    let is_for = matches!(method, SpgemmMethod::Auto | SpgemmMethod::RowTiles) && C::NAME == O::NAME;
-    let required = counting_required(operands.a.rows());
-    if !is_for
-        || device.kind() == DeviceKind::Cpu
-        || operands.a.rows() == 0
-        || !is_small(operands)
-        || !workspace.has_room(required)
-    {
-        return Ok(None);
+/// A small product, whose rows are counted.
+pub(super) struct RowTiles {
+    counted: Counted,
+    info: &'static KernelInfo,
+}
+
+impl RowTiles {
+    /// Counts the products, if the operands are small and there is memory; `None` if another method is for them. Waits for the
+    /// device.
+    pub(super) fn find<V: Value, O: Offset, C: Offset>(
+        operands: Operands<'_, V, O>,
+        method: SpgemmMethod,
+        workspace: &Workspace,
+    ) -> Result<Option<Self>, OpError> {
+        // The kernel writes row offsets of the operands' type.
+        let is_for = matches!(method, SpgemmMethod::Auto | SpgemmMethod::RowTiles) && C::NAME == O::NAME;
+        let required = counting_required(operands.a.rows());
+        if !is_for || operands.a.rows() == 0 || !is_small(operands) || !workspace.has_room(required) {
+            return Ok(None);
+        }
+        let _charge = workspace.take("the workspace", required)?;
+        let counted = Counted::find(operands)?;
+        let most = result_required::<V, C>(operands.a.rows(), counted.total);
+        if counted.total > MOST_PRODUCTS || !workspace.has_room(most) {
+            return Ok(None);
+        }
+        let info = tile_instance::<V, O>(operands.device(), counted.longest);
+        Ok(info.map(|info| Self { counted, info }))
     }
-    let _charge = workspace.take("the workspace", required)?;
-    let counted = Counted::find(operands)?;
-    let Some(info) = tile_instance::<V, O>(device, counted.longest) else { return Ok(None) };
-    let most = result_required::<V, C>(operands.a.rows(), counted.total);
-    if counted.total > MOST_PRODUCTS || !workspace.has_room(most) {
-        return Ok(None);
+}
+
+impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for RowTiles {
+    fn multiply(&self, operands: Operands<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError> {
+        let _charge = workspace.take("the workspace", counting_required(operands.a.rows()))?;
+        let arrays = self.counted.multiply(&operands.product(), self.info, workspace)?;
+        Ok(Found { arrays, repeats: false })
     }
-    counted.multiply(&operands.product(), info, workspace).map(Some)
 }
 
 /// Memory beside the result: the products before each row, and the states of the kernels.

@@ -1,22 +1,25 @@
-//! The trait that ways to multiply implement.
+//! The traits that ways to multiply implement.
 
-use super::base::{Arrays, Product, Workspace};
+use super::base::{Arrays, Operands, Workspace};
 use super::method::SpgemmMethod;
 use crate::device::DeviceVec;
 use crate::format::csr::Pattern;
 use crate::operand::OpError;
 use crate::{Offset, Value};
 
-/// A way to compute `C = AB` for two patterns, which keeps what it finds out for later runs.
-pub(super) trait Strategy<V: Value, O: Offset, C: Offset>: Send + Sync {
-    /// C, where its columns are not known yet.
-    fn first(&self, product: &Product<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError>;
+/// A way to compute `C = AB` for two patterns.
+pub(super) trait Multiply<V: Value, O: Offset, C: Offset>: Send + Sync {
+    /// Computes C, whose columns are not known yet, from the values that the operands have now.
+    fn multiply(&self, operands: Operands<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError>;
+}
 
+/// A way to compute `C = AB` again and again, which keeps what it finds out.
+pub(super) trait Strategy<V: Value, O: Offset, C: Offset>: Multiply<V, O, C> {
     /// The values of C, whose pattern an earlier run found; only where that said that it repeats. They are charged
     /// already.
     fn again(
         &self,
-        product: &Product<'_, V, O>,
+        operands: Operands<'_, V, O>,
         pattern: &Pattern<C>,
         workspace: &Workspace,
     ) -> Result<DeviceVec<V>, OpError>;

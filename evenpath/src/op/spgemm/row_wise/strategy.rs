@@ -13,7 +13,7 @@ use crate::device::{DeviceVec, Kernels};
 use crate::format::csr::Pattern;
 use crate::op::spgemm::base::{Arrays, Operands, Product, Workspace, convert_offsets, result_arrays};
 use crate::op::spgemm::method::SpgemmMethod;
-use crate::op::spgemm::strategy::{Found, Info, Strategy};
+use crate::op::spgemm::strategy::{Found, Info, Multiply, Strategy};
 use crate::op::spgemm::symbolic::{Rows, Symbolic};
 use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
@@ -64,9 +64,9 @@ impl RowWise {
     }
 }
 
-impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for RowWise {
-    fn first(&self, product: &Product<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError> {
-        let (symbolic, operands) = (&self.symbolic, product.operands);
+impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for RowWise {
+    fn multiply(&self, operands: Operands<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError> {
+        let (symbolic, product) = (&self.symbolic, &operands.product());
         let device = operands.device();
         let _kept = workspace.take("the workspace", symbolic.required())?;
         let (mut column_indices, mut values, _charge) =
@@ -86,15 +86,17 @@ impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for RowWise {
         let row_offsets = convert_offsets(&symbolic.row_offsets)?;
         Ok(Found { arrays: Arrays { row_offsets, column_indices, values }, repeats: true })
     }
+}
 
+impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for RowWise {
     fn again(
         &self,
-        product: &Product<'_, V, O>,
+        operands: Operands<'_, V, O>,
         pattern: &Pattern<C>,
         workspace: &Workspace,
     ) -> Result<DeviceVec<V>, OpError> {
-        let symbolic = &self.symbolic;
-        let mut values = product.operands.device().uninitialized(pattern.column_indices.len())?;
+        let (symbolic, product) = (&self.symbolic, &operands.product());
+        let mut values = operands.device().uninitialized(pattern.column_indices.len())?;
         let target = Target {
             row_offsets: &symbolic.row_offsets,
             column_indices: pattern.columns_of_known(),
@@ -105,7 +107,7 @@ impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for RowWise {
         // Without room for ranks, the product is computed without them.
         let kept = workspace.take("the workspace", kept).ok();
         let ranks = match &kept {
-            Some(_) => self.ranks(product.operands, &target, workspace)?,
+            Some(_) => self.ranks(operands, &target, workspace)?,
             None => None,
         };
         fill::fill(&symbolic.rows, product, target, ranks)?;

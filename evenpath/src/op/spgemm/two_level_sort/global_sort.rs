@@ -10,8 +10,8 @@ use super::rows::MAX_PRODUCTS;
 use super::setup::{Entries, Weighed, tile_len};
 use crate::device::{DeviceVec, Kernels};
 use crate::format::csr::Pattern;
-use crate::op::spgemm::base::{Arrays, Product, Workspace, result_arrays};
-use crate::op::spgemm::strategy::{Found, Info, Strategy};
+use crate::op::spgemm::base::{Arrays, Operands, Product, Workspace, result_arrays};
+use crate::op::spgemm::strategy::{Found, Info, Multiply, Strategy};
 use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
 use crate::sequence::radix_sort::pair_kernels;
@@ -125,7 +125,7 @@ impl<V: Value> Pairs<V> {
 
 impl GlobalSort {
     /// The product; with the number of products.
-    fn multiply<V: Value, O: Offset, C: Offset>(
+    fn sort<V: Value, O: Offset, C: Offset>(
         product: &Product<'_, V, O>,
         workspace: &Workspace,
     ) -> Result<(Arrays<V, C>, u64), OpError> {
@@ -175,18 +175,21 @@ fn check_countable(count: u64) -> Result<(), OpError> {
     Err(OpError::TooLong { what, len: count as usize, limit: MAX_PRODUCTS as usize - 1 })
 }
 
-impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for GlobalSort {
-    fn first(&self, product: &Product<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError> {
-        let (arrays, products) = Self::multiply(product, workspace)?;
+impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for GlobalSort {
+    fn multiply(&self, operands: Operands<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError> {
+        let product = &operands.product();
+        let (arrays, products) = Self::sort(product, workspace)?;
         let nonzeros = arrays.column_indices.len() as u64;
         // If another run was first, it has counted the same.
         let _ = self.counted.set(Counted { products, nonzeros });
         Ok(Found { arrays, repeats: false })
     }
+}
 
+impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for GlobalSort {
     fn again(
         &self,
-        _product: &Product<'_, V, O>,
+        _operands: Operands<'_, V, O>,
         _pattern: &Pattern<C>,
         _workspace: &Workspace,
     ) -> Result<DeviceVec<V>, OpError> {

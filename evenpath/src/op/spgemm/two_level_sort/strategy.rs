@@ -13,9 +13,9 @@ use super::rows::ProductOrder;
 use super::{cut_rows, parts};
 use crate::device::{DeviceVec, Kernels};
 use crate::format::csr::Pattern;
-use crate::op::spgemm::base::{Arrays, Product, Workspace, convert_offsets};
+use crate::op::spgemm::base::{Arrays, Operands, Workspace, convert_offsets};
 use crate::op::spgemm::method::SpgemmMethod;
-use crate::op::spgemm::strategy::{Found, Info, Strategy};
+use crate::op::spgemm::strategy::{Found, Info, Multiply, Strategy};
 use crate::operand::OpError;
 use crate::sequence::scan::sum_kernel;
 use crate::{Offset, Value};
@@ -48,8 +48,9 @@ pub(super) struct Known<O: Offset> {
     order: Option<ProductOrder<O>>,
 }
 
-impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for TwoLevelSort<O> {
-    fn first(&self, product: &Product<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError> {
+impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for TwoLevelSort<O> {
+    fn multiply(&self, operands: Operands<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError> {
+        let product = &operands.product();
         let Sorted { arrays, products, order } =
             parts::multiply::<V, O, C>(product, workspace, &mut Recorder::default())?;
         let Arrays { row_offsets, column_indices, values } = arrays;
@@ -59,13 +60,16 @@ impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for TwoLevelSort<O> {
         let row_offsets = convert_offsets(&row_offsets)?;
         Ok(Found { arrays: Arrays { row_offsets, column_indices, values }, repeats: known.order.is_some() })
     }
+}
 
+impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for TwoLevelSort<O> {
     fn again(
         &self,
-        product: &Product<'_, V, O>,
+        operands: Operands<'_, V, O>,
         _pattern: &Pattern<C>,
         workspace: &Workspace,
     ) -> Result<DeviceVec<V>, OpError> {
+        let product = &operands.product();
         let Some(Known { order: Some(order), .. }) = self.known.get() else {
             unreachable!("a pattern is only kept with the order of its products")
         };
