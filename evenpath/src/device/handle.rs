@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+#[cfg(any(feature = "simulated", test))]
 use evenpath_simt::host::SimulatedOptions;
 
 #[cfg(feature = "cuda")]
@@ -13,6 +14,7 @@ use super::idle_states::IdleStates;
 use super::machine::Machine;
 use super::memory_limit::Budget;
 use super::properties::{DeviceKind, DeviceProperties, cpu_properties};
+#[cfg(any(feature = "simulated", test))]
 use super::simulated;
 
 /// A device. Clones are cheap and are the same device; it can be used from several threads.
@@ -133,6 +135,7 @@ impl Device {
     /// assert_eq!(device.upload(&[1.0])?.download()?, [1.0]);
     /// # Ok::<(), evenpath::Error>(())
     /// ```
+    #[cfg(any(feature = "simulated", test))]
     pub fn simulated(options: SimulatedOptions) -> Self {
         Self::new(Backend::Machine(Arc::new(simulated::Simulated::new(options, []))), DeviceKind::Simulated)
     }

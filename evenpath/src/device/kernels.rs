@@ -1,6 +1,8 @@
 //! Kernel instances: by name, in lists to compile together, and a program's own.
 
-use evenpath_simt::kernel::{Kernel, KernelInfo, Simulation};
+#[cfg(any(feature = "simulated", test))]
+use evenpath_simt::kernel::Simulation;
+use evenpath_simt::kernel::{Kernel, KernelInfo};
 
 /// The kernel's instance for its types: the first in its table.
 pub(crate) fn instance<K: Kernel>() -> &'static KernelInfo {
@@ -56,5 +58,6 @@ pub(crate) struct OwnKernels<'p> {
     pub(super) ptx: &'p [(u32, &'p str)],
     pub(super) instances: &'static [&'static KernelInfo],
     /// The body of each instance.
+    #[cfg(any(feature = "simulated", test))]
     pub(super) simulations: &'static [Simulation],
 }

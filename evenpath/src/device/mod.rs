@@ -50,6 +50,7 @@ mod pinned;
 mod properties;
 mod recording;
 mod shared;
+#[cfg(any(feature = "simulated", test))]
 mod simulated;
 mod slice;
 mod stream;
@@ -60,6 +61,7 @@ mod vec;
 mod view;
 
 pub use error::{DeviceError, Version};
+#[cfg(any(feature = "simulated", test))]
 #[doc(inline)]
 pub use evenpath_simt::host::{BlockOrder, MemoryOrder, SimulatedOptions};
 pub use event::Event;

@@ -27,9 +27,12 @@ impl Device {
         }
         match self.backend() {
             Backend::Cpu => Ok(()),
-            Backend::Machine(machine) => {
-                machine.add_kernels(OwnKernels { ptx, instances: K::INSTANCES, simulations: K::SIMULATIONS })
-            }
+            Backend::Machine(machine) => machine.add_kernels(OwnKernels {
+                ptx,
+                instances: K::INSTANCES,
+                #[cfg(any(feature = "simulated", test))]
+                simulations: K::SIMULATIONS,
+            }),
         }
     }
 

@@ -53,6 +53,8 @@ pub fn check(root: &Path, set: &Set, at: &Path, toolchain: &Toolchain, targets: 
     let mut expected = build(root, set, toolchain, targets)?;
     let mut found = folder::read(at)?;
     if targets != super::TARGETS {
+        folder::complete(&mut found);
+        folder::complete(&mut expected);
         folder::retain_targets(&mut expected, targets);
         folder::retain_targets(&mut found, targets);
     }

@@ -57,25 +57,33 @@ impl Ptx {
         }
     }
 
-    /// The text of a module.
+    /// The text of a module: that of the target, or of the newest one before it that has it.
     pub(super) fn module(&self, name: &str) -> Result<String, DeviceError> {
-        let not_found = || DeviceError::ModuleNotFound {
-            module: name.to_owned(),
-            target: self.target,
-            origin: self.origin.to_string(),
-        };
+        let mut targets = self.origin.targets()?;
+        targets.retain(|&target| target <= self.target);
+        targets.sort_unstable();
+        for target in targets.into_iter().rev() {
+            if let Some(text) = self.module_of(target, name)? {
+                return Ok(text);
+            }
+        }
+        let origin = self.origin.to_string();
+        Err(DeviceError::ModuleNotFound { module: name.to_owned(), target: self.target, origin })
+    }
+
+    /// The text of a module that is stored for this target.
+    fn module_of(&self, target: u32, name: &str) -> Result<Option<String>, DeviceError> {
         match &self.origin {
             Origin::BuiltIn(targets) => {
-                let target = targets.iter().find(|(target, _)| *target == self.target);
-                let module =
-                    target.and_then(|(_, modules)| modules.iter().find(|(module, _)| *module == name));
-                module.map(|(_, text)| inflate(text)).ok_or_else(not_found)
+                let modules = targets.iter().find(|(own, _)| *own == target).map_or(&[][..], |(_, own)| own);
+                let module = modules.iter().find(|(module, _)| *module == name);
+                Ok(module.map(|(_, text)| retarget(inflate(text), target, self.target)))
             }
             Origin::Folder(folder) => {
-                let path = self.path(folder, name);
+                let path = module_path(folder, target, name);
                 match std::fs::read_to_string(&path) {
-                    Ok(text) => Ok(text),
-                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(not_found()),
+                    Ok(text) => Ok(Some(text)),
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
                     Err(source) => Err(DeviceError::ReadPtx { path, source }),
                 }
             }
@@ -121,12 +129,10 @@ impl Ptx {
     pub(super) fn location(&self, name: &str) -> String {
         match &self.origin {
             Origin::BuiltIn(_) => format!("module `{name}` of {}", self.origin),
-            Origin::Folder(folder) => format!("{} ({FOLDER_VARIABLE})", self.path(folder, name).display()),
+            Origin::Folder(folder) => {
+                format!("{} ({FOLDER_VARIABLE})", module_path(folder, self.target, name).display())
+            }
         }
-    }
-
-    fn path(&self, folder: &Path, name: &str) -> PathBuf {
-        folder.join(format!("sm_{}", self.target)).join(format!("{name}.ptx"))
     }
 
     /// The target, such as 75 for `sm_75`.
@@ -154,6 +160,19 @@ impl Origin {
             }
         }
     }
+}
+
+/// Where a folder has a module.
+fn module_path(folder: &Path, target: u32, name: &str) -> PathBuf {
+    folder.join(format!("sm_{target}")).join(format!("{name}.ptx"))
+}
+
+/// The text as it is for a newer target, which differs in the line that names it: so texts of several modules can be put together.
+fn retarget(text: String, from: u32, to: u32) -> String {
+    if from == to {
+        return text;
+    }
+    text.replacen(&format!("\n.target sm_{from}\n"), &format!("\n.target sm_{to}\n"), 1)
 }
 
 /// The targets that a folder has subfolders for.
@@ -248,7 +267,10 @@ mod tests {
     }
 
     fn built_in(capability: (u32, u32)) -> Result<Ptx, DeviceError> {
-        let of_75 = vec![("scan", compressed(".version 6.4\n.target sm_75\n"))];
+        let of_75 = vec![
+            ("copy", compressed(".version 7.8\n.target sm_75\n.address_size 64\n")),
+            ("scan", compressed(".version 6.4\n.target sm_75\n")),
+        ];
         let scan = "// generated\n.version 7.8\n.target sm_90\n";
         let of_90 = vec![("scan", compressed(scan)), ("sort", compressed(""))];
         let targets: Targets = vec![(75, &*of_75.leak()), (90, &*of_90.leak())].leak();
@@ -321,6 +343,15 @@ mod tests {
             error.contains("`scam`") && error.contains("sm_90") && error.contains("the library"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_target_has_the_modules_of_older_ones() {
+        for (capability, target) in [((7, 5), "sm_75"), ((9, 0), "sm_90")] {
+            let text = built_in(capability).expect("supported").module("copy").expect("is there");
+            assert_eq!(text, format!(".version 7.8\n.target {target}\n.address_size 64\n"));
+        }
+        assert!(built_in((8, 0)).expect("supported").module("sort").is_err(), "a module of newer GPUs alone");
     }
 
     #[test]
