@@ -11,7 +11,7 @@ use super::machine::Block;
 use super::order::Access;
 use super::owner::{Foreign, Owner};
 use super::properties::DeviceKind;
-use super::slice::{DeviceSlice, HostRange, Memory, byte_count};
+use super::slice::{DeviceSlice, Elements, HostRange, Memory, byte_count};
 use super::stream::Stream;
 use super::vec::DeviceVec;
 
@@ -89,8 +89,7 @@ impl<T: Pod> DeviceVec<T> {
         if is_aligned && !is_read_only {
             return Ok(Self::of_parts(elements, owner));
         }
-        let elements: &DeviceSlice<T> = &elements;
-        elements.copied()
+        elements.as_slice().copied()
     }
 
     /// Gives the memory away. Work of the device that uses it may be under way: others come after it in a stream that waits for the
@@ -105,7 +104,7 @@ impl<T: Pod> DeviceVec<T> {
 }
 
 /// Elements that somebody else made, with their memory.
-type ForeignParts<T> = (DeviceSlice<T, [(); 0]>, Owner<T>);
+type ForeignParts<T> = (Elements<T>, Owner<T>);
 
 /// The elements at an address, a multiple of their alignment.
 ///
@@ -139,7 +138,7 @@ unsafe fn foreign<T: Pod>(
         }
         _ => (Memory::empty(), Owner::Foreign(Foreign::new(release))),
     };
-    Ok((DeviceSlice::new(device.clone(), memory), owner))
+    Ok((Elements::new(device.clone(), memory), owner))
 }
 
 impl<T: Pod> DeviceSlice<T> {
@@ -149,7 +148,7 @@ impl<T: Pod> DeviceSlice<T> {
     /// [`DeviceVec::into_raw_parts`], and before what it is asked next; and no graph of the device may be launched meanwhile that uses
     /// the memory.
     pub fn raw_address(&self) -> u64 {
-        match &self.memory {
+        match &self.parts.memory {
             Memory::Host(range) if range.get().is_empty() => 0,
             Memory::Host(range) => range.get().as_ptr() as u64,
             Memory::Machine { .. } => self.address(),

@@ -73,7 +73,7 @@ impl<T: Pod> DeviceSlice<T> {
 
     /// Has the graph that this thread captures keep the memory.
     fn keep(&self, is_written: bool) {
-        if let Memory::Machine { allocation, .. } = &self.memory {
+        if let Memory::Machine { allocation, .. } = &self.parts.memory {
             self.device().keep(allocation, is_written);
         }
     }

@@ -10,7 +10,7 @@ use super::handle::{Backend, Device};
 use super::idle_states::Turn;
 use super::machine::{MAILBOX_WORDS, Mailbox};
 use super::owner::Owner;
-use super::slice::{DeviceSlice, Memory};
+use super::slice::{Elements, Memory};
 use super::vec::DeviceVec;
 
 /// Words of a half, at least: more than small launches need.
@@ -42,7 +42,7 @@ impl Device {
         if let Some((allocation, turn, mailbox)) = idle.filter(|(_, turn, _)| turn.half >= used) {
             allocation.count_by(Some(self.reserve(16 * turn.half as u64)?));
             let memory = Memory::Machine { allocation, offset: 0, len: 2 * turn.half };
-            let elements = DeviceSlice::new(self.clone(), memory);
+            let elements = Elements::new(self.clone(), memory);
             let words_on_device = DeviceVec::of_parts(elements, Owner::Device);
             return LaunchState { words: words_on_device, turn, used, mailbox }.emptied();
         }
@@ -87,7 +87,7 @@ impl LaunchState {
     ///
     /// # Errors
     ///
-    /// As for [`DeviceSlice::download`].
+    /// As for [`DeviceSlice::download`](crate::DeviceSlice::download).
     pub(crate) fn finish<const N: usize>(self) -> Result<[u64; N], DeviceError> {
         const { assert!(N <= MAILBOX_WORDS) };
         let Self { words, turn: Turn { half, own, .. }, used, mut mailbox } = self;
@@ -97,7 +97,7 @@ impl LaunchState {
             None => words.read(own, &mut numbers)?,
         }
         if half <= MOST_KEPT_WORDS
-            && let Memory::Machine { allocation, .. } = &words.memory
+            && let Memory::Machine { allocation, .. } = &words.parts.memory
         {
             let turn = Turn { half, own: half - own, stale: used };
             allocation.count_by(None);

@@ -181,15 +181,15 @@ impl<T: Pod> DeviceSlice<T> {
     /// If the other does not have them or is of another device (then nothing is written), the device was lost, or a graph is
     /// captured.
     pub fn copy_from_pinned(&mut self, source: &PinnedVec<T>, start: usize) -> Result<(), DeviceError> {
-        self.device.refuse_in_graph("a vector is copied from the host")?;
-        self.device.check_same(&source.device)?;
+        self.parts.device.refuse_in_graph("a vector is copied from the host")?;
+        self.parts.device.check_same(&source.device)?;
         let from = source.part(start, self.len())?;
-        match &mut self.memory {
+        match &mut self.parts.memory {
             // On the CPU no copy is pending, so the source is not being written.
             Memory::Host(own) => own.get_mut().copy_from_slice(from.get()),
             Memory::Machine { allocation, offset, .. } => {
                 let bytes = from.len() * size_of::<T>();
-                let stream = self.device.stream_number();
+                let stream = self.parts.device.stream_number();
                 // SAFETY: both have as many bytes. The source keeps its own until the copy is done, which is noted there.
                 let transfer =
                     unsafe { allocation.begin_write(stream, *offset, from.first().cast(), bytes) }?;
@@ -206,14 +206,14 @@ impl<T: Pod> DeviceSlice<T> {
     ///
     /// As for [`copy_from_pinned`](Self::copy_from_pinned).
     pub fn copy_to_pinned(&self, destination: &mut PinnedVec<T>, start: usize) -> Result<(), DeviceError> {
-        self.device.refuse_in_graph("a vector is copied to the host")?;
-        self.device.check_same(&destination.device)?;
+        self.parts.device.refuse_in_graph("a vector is copied to the host")?;
+        self.parts.device.check_same(&destination.device)?;
         let mut to = destination.part(start, self.len())?;
-        match &self.memory {
+        match &self.parts.memory {
             Memory::Host(own) => to.get_mut().copy_from_slice(own.get()),
             Memory::Machine { allocation, offset, .. } => {
                 let bytes = to.len() * size_of::<T>();
-                let stream = self.device.stream_number();
+                let stream = self.parts.device.stream_number();
                 // SAFETY: both have as many bytes. The destination keeps its own until the copy is done, which is noted there.
                 let transfer = unsafe { allocation.begin_read(stream, *offset, to.first().cast(), bytes) }?;
                 note(&destination.writes, transfer);

@@ -24,8 +24,14 @@ use super::handle::Device;
 /// # Ok::<(), evenpath::Error>(())
 /// ```
 ///
-/// The type has no size, so that there are only references to it; its second parameter is for that alone.
-pub struct DeviceSlice<T: Pod, Tail: ?Sized = [()]> {
+/// The type has no size, so there are only references to it.
+#[repr(transparent)]
+pub struct DeviceSlice<T: Pod> {
+    pub(super) parts: Parts<T>,
+}
+
+/// The parts of a slice. The tail is empty; while its length is open, the type has no size.
+pub(super) struct Parts<T: Pod, Tail: ?Sized = [()]> {
     pub(super) device: Device,
     pub(super) memory: Memory<T>,
     _tail: Tail,
@@ -113,16 +119,31 @@ impl<T> Memory<T> {
     }
 }
 
-impl<T: Pod> DeviceSlice<T, [(); 0]> {
+/// The parts of a slice, by value.
+pub(super) type Elements<T> = Parts<T, [(); 0]>;
+
+impl<T: Pod> Elements<T> {
     pub(super) fn new(device: Device, memory: Memory<T>) -> Self {
         Self { device, memory, _tail: [] }
+    }
+
+    pub(super) fn as_slice(&self) -> &DeviceSlice<T> {
+        let parts: &Parts<T> = self;
+        // SAFETY: a slice has the layout of its parts.
+        unsafe { &*(std::ptr::from_ref(parts) as *const DeviceSlice<T>) }
+    }
+
+    pub(super) fn as_mut_slice(&mut self) -> &mut DeviceSlice<T> {
+        let parts: &mut Parts<T> = self;
+        // SAFETY: as above.
+        unsafe { &mut *(std::ptr::from_mut(parts) as *mut DeviceSlice<T>) }
     }
 }
 
 impl<T: Pod> DeviceSlice<T> {
     /// Elements.
     pub fn len(&self) -> usize {
-        self.memory.len()
+        self.parts.memory.len()
     }
 
     /// Whether there are no elements.
@@ -132,7 +153,7 @@ impl<T: Pod> DeviceSlice<T> {
 
     /// The device whose memory it is.
     pub fn device(&self) -> &Device {
-        &self.device
+        &self.parts.device
     }
 
     /// Copies all elements to a new vector on the host.
@@ -186,14 +207,18 @@ impl<T: Pod> DeviceSlice<T> {
 
     /// Copies the elements from `start` on, of which there are as many.
     pub(super) fn read(&self, start: usize, values: &mut [T]) -> Result<(), DeviceError> {
-        self.device.refuse_in_graph("a vector is copied to the host")?;
-        match &self.memory {
+        self.parts.device.refuse_in_graph("a vector is copied to the host")?;
+        match &self.parts.memory {
             Memory::Host(own) => values.copy_from_slice(&own.get()[start..start + values.len()]),
             Memory::Machine { allocation, offset, .. } => {
                 let offset = offset + (start * size_of::<T>()) as u64;
                 // SAFETY: the elements are the slice's.
                 unsafe {
-                    allocation.read(self.device.stream_number(), offset, bytemuck::cast_slice_mut(values))
+                    allocation.read(
+                        self.parts.device.stream_number(),
+                        offset,
+                        bytemuck::cast_slice_mut(values),
+                    )
                 }?;
             }
         }
@@ -206,14 +231,14 @@ impl<T: Pod> DeviceSlice<T> {
     ///
     /// If the lengths differ (then nothing is written), or the device was lost.
     pub fn copy_from_slice(&mut self, values: &[T]) -> Result<(), DeviceError> {
-        self.device.refuse_in_graph("a vector is copied from the host")?;
+        self.parts.device.refuse_in_graph("a vector is copied from the host")?;
         check_len(values.len(), self.len())?;
-        match &mut self.memory {
+        match &mut self.parts.memory {
             Memory::Host(own) => own.get_mut().copy_from_slice(values),
             Memory::Machine { allocation, offset, .. } => {
                 // SAFETY: the range is the slice's.
                 unsafe {
-                    allocation.write(self.device.stream_number(), *offset, bytemuck::cast_slice(values))
+                    allocation.write(self.parts.device.stream_number(), *offset, bytemuck::cast_slice(values))
                 }?;
             }
         }
@@ -226,11 +251,11 @@ impl<T: Pod> DeviceSlice<T> {
     ///
     /// If the device was lost.
     pub fn set_zero(&mut self) -> Result<(), DeviceError> {
-        match &mut self.memory {
+        match &mut self.parts.memory {
             Memory::Host(own) => own.get_mut().fill(T::zeroed()),
             Memory::Machine { allocation, offset, len } => {
                 // SAFETY: the range is the slice's.
-                unsafe { self.device.zero_memory(allocation, *offset, byte_count::<T>(*len)?) }?;
+                unsafe { self.parts.device.zero_memory(allocation, *offset, byte_count::<T>(*len)?) }?;
             }
         }
         Ok(())
@@ -247,14 +272,14 @@ impl<T: Pod> DeviceSlice<T> {
         if self.is_empty() {
             return Err(DeviceError::OutOfBounds { index: 0, len: 0 });
         }
-        match &mut self.memory {
+        match &mut self.parts.memory {
             Memory::Host(own) => own.get_mut()[0] = value,
             Memory::Machine { allocation, offset, .. } => {
                 let (words, _) = bytemuck::bytes_of(&value).as_chunks();
                 for (at, &word) in (0..).zip(words) {
                     // SAFETY: the word is one of the first element's, whose address is a multiple of its alignment.
                     unsafe {
-                        self.device.store_word(allocation, *offset + 4 * at, u32::from_ne_bytes(word))
+                        self.parts.device.store_word(allocation, *offset + 4 * at, u32::from_ne_bytes(word))
                     }?;
                 }
             }
@@ -268,9 +293,9 @@ impl<T: Pod> DeviceSlice<T> {
     ///
     /// If the lengths or the devices differ (then nothing is written), or the device was lost.
     pub fn copy_from(&mut self, source: &Self) -> Result<(), DeviceError> {
-        self.device.check_same(&source.device)?;
+        self.parts.device.check_same(&source.parts.device)?;
         check_len(source.len(), self.len())?;
-        match (&source.memory, &mut self.memory) {
+        match (&source.parts.memory, &mut self.parts.memory) {
             (Memory::Host(from), Memory::Host(to)) => to.get_mut().copy_from_slice(from.get()),
             (
                 Memory::Machine { allocation: from, offset: from_offset, len },
@@ -278,16 +303,16 @@ impl<T: Pod> DeviceSlice<T> {
             ) => {
                 let bytes = byte_count::<T>(*len)?;
                 // SAFETY: both ranges are slices of one length and device. They do not overlap, since one is borrowed mutably.
-                unsafe { self.device.copy_memory((to, *offset), (from, *from_offset), bytes) }?;
+                unsafe { self.parts.device.copy_memory((to, *offset), (from, *from_offset), bytes) }?;
             }
-            _ => return Err(self.device.different_from(&source.device)),
+            _ => return Err(self.parts.device.different_from(&source.parts.device)),
         }
         Ok(())
     }
 
     /// The elements, if the device is the CPU; nothing to see elsewhere, but where there are none.
     pub fn host_slice(&self) -> Option<&[T]> {
-        match &self.memory {
+        match &self.parts.memory {
             Memory::Host(values) => Some(values.get()),
             Memory::Machine { .. } => None,
         }
@@ -295,7 +320,7 @@ impl<T: Pod> DeviceSlice<T> {
 
     /// The elements, if the device is the CPU; nothing to see elsewhere, but where there are none.
     pub fn host_slice_mut(&mut self) -> Option<&mut [T]> {
-        match &mut self.memory {
+        match &mut self.parts.memory {
             Memory::Host(values) => Some(values.get_mut()),
             Memory::Machine { .. } => None,
         }
@@ -303,13 +328,13 @@ impl<T: Pod> DeviceSlice<T> {
 
     /// Whether a graph writes to the memory: then the elements may change while they are borrowed.
     pub(crate) fn is_in_graph(&self) -> bool {
-        matches!(&self.memory, Memory::Machine { allocation, .. } if allocation.is_in_graph())
+        matches!(&self.parts.memory, Memory::Machine { allocation, .. } if allocation.is_in_graph())
     }
 
     /// The device address; 0 where there are no elements, and on the CPU, where no kernel runs. It says nothing to a graph that is
     /// captured: kernels get [views](super::kernel_view).
     pub(super) fn address(&self) -> u64 {
-        match &self.memory {
+        match &self.parts.memory {
             Memory::Host(_) => 0,
             Memory::Machine { allocation, offset, .. } => allocation.address() + offset,
         }
@@ -321,7 +346,7 @@ impl<T: Pod> std::fmt::Debug for DeviceSlice<T> {
         f.debug_struct("DeviceSlice")
             .field("type", &std::any::type_name::<T>())
             .field("len", &self.len())
-            .field("device", &self.device)
+            .field("device", &self.parts.device)
             .finish()
     }
 }

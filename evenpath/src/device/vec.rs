@@ -10,7 +10,7 @@ use super::error::DeviceError;
 use super::handle::{Backend, Device};
 use super::owner::Owner;
 use super::properties::DeviceKind;
-use super::slice::{DeviceSlice, HostRange, Memory, byte_count, host_zeros};
+use super::slice::{DeviceSlice, Elements, HostRange, Memory, byte_count, host_zeros};
 use super::upload::Upload;
 
 /// A vector in a device's memory.
@@ -27,7 +27,7 @@ use super::upload::Upload;
 /// # Ok::<(), evenpath::error::DeviceError>(())
 /// ```
 pub struct DeviceVec<T: Pod> {
-    elements: DeviceSlice<T, [(); 0]>,
+    elements: Elements<T>,
     owner: Owner<T>,
 }
 
@@ -65,7 +65,7 @@ impl Device {
             }
         };
         self.budget().record_peak();
-        Ok(DeviceVec::of_parts(DeviceSlice::new(self.clone(), memory), owner))
+        Ok(DeviceVec::of_parts(Elements::new(self.clone(), memory), owner))
     }
 
     /// A vector of the CPU that takes over the memory of `elements`; a copy on other devices.
@@ -81,7 +81,7 @@ impl Device {
         self.budget().record_peak();
         let memory = Memory::Host(HostRange::new(&mut elements));
         let owner = Owner::Host { elements, counted: reservation };
-        Ok(DeviceVec::of_parts(DeviceSlice::new(self.clone(), memory), owner))
+        Ok(DeviceVec::of_parts(Elements::new(self.clone(), memory), owner))
     }
 }
 
@@ -113,7 +113,7 @@ impl<T: Pod> Upload for Vec<T> {
 
 impl<T: Pod> DeviceVec<T> {
     /// Elements that `owner` keeps.
-    pub(super) fn of_parts(elements: DeviceSlice<T, [(); 0]>, owner: Owner<T>) -> Self {
+    pub(super) fn of_parts(elements: Elements<T>, owner: Owner<T>) -> Self {
         Self { elements, owner }
     }
 
@@ -169,7 +169,7 @@ impl<T: Pod> DeviceSlice<T> {
     ///
     /// If there is no memory for them, or the device was lost.
     pub(crate) fn copied(&self) -> Result<DeviceVec<T>, DeviceError> {
-        let mut copy = self.device.uninitialized(self.len())?;
+        let mut copy = self.device().uninitialized(self.len())?;
         copy.copy_from(self)?;
         Ok(copy)
     }
@@ -179,13 +179,13 @@ impl<T: Pod> Deref for DeviceVec<T> {
     type Target = DeviceSlice<T>;
 
     fn deref(&self) -> &DeviceSlice<T> {
-        &self.elements
+        self.elements.as_slice()
     }
 }
 
 impl<T: Pod> DerefMut for DeviceVec<T> {
     fn deref_mut(&mut self) -> &mut DeviceSlice<T> {
-        &mut self.elements
+        self.elements.as_mut_slice()
     }
 }
 

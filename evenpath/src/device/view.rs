@@ -6,17 +6,17 @@ use std::ops::{Deref, DerefMut, Range, RangeBounds};
 use bytemuck::Pod;
 
 use super::error::DeviceError;
-use super::slice::{DeviceSlice, check_range};
+use super::slice::{DeviceSlice, Elements, check_range};
 
 /// A part of the elements of a vector, which stays borrowed: see [`DeviceSlice::slice`].
 pub struct DeviceView<'a, T: Pod> {
-    elements: DeviceSlice<T, [(); 0]>,
+    elements: Elements<T>,
     borrow: PhantomData<&'a [T]>,
 }
 
 /// A part of the elements of a vector, which stays mutably borrowed: see [`DeviceSlice::slice_mut`].
 pub struct DeviceViewMut<'a, T: Pod> {
-    elements: DeviceSlice<T, [(); 0]>,
+    elements: Elements<T>,
     borrow: PhantomData<&'a mut [T]>,
 }
 
@@ -68,9 +68,9 @@ impl<T: Pod> DeviceSlice<T> {
     }
 
     /// The elements in a range; whoever gets them borrows these.
-    fn part(&self, range: &impl RangeBounds<usize>) -> Result<DeviceSlice<T, [(); 0]>, DeviceError> {
+    fn part(&self, range: &impl RangeBounds<usize>) -> Result<Elements<T>, DeviceError> {
         let Range { start, end } = check_range(range, self.len())?;
-        Ok(DeviceSlice::new(self.device.clone(), self.memory.part(start, end - start)))
+        Ok(Elements::new(self.parts.device.clone(), self.parts.memory.part(start, end - start)))
     }
 }
 
@@ -78,7 +78,7 @@ impl<T: Pod> Deref for DeviceView<'_, T> {
     type Target = DeviceSlice<T>;
 
     fn deref(&self) -> &DeviceSlice<T> {
-        &self.elements
+        self.elements.as_slice()
     }
 }
 
@@ -86,13 +86,13 @@ impl<T: Pod> Deref for DeviceViewMut<'_, T> {
     type Target = DeviceSlice<T>;
 
     fn deref(&self) -> &DeviceSlice<T> {
-        &self.elements
+        self.elements.as_slice()
     }
 }
 
 impl<T: Pod> DerefMut for DeviceViewMut<'_, T> {
     fn deref_mut(&mut self) -> &mut DeviceSlice<T> {
-        &mut self.elements
+        self.elements.as_mut_slice()
     }
 }
 
