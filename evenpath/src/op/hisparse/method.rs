@@ -22,8 +22,9 @@ pub enum HiSparseSpmvMethod {
     Leaves,
     /// `copied`: from a CSR copy that the plan holds. If row lengths are even and columns clustered, the copy has 16-bit
     /// columns ([`SpmvMethod::NarrowColumns`](crate::spmv::SpmvMethod::NarrowColumns)) and takes 2 bytes and a value per
-    /// nonzero. Otherwise it takes 4 bytes and a value, and has its own [plan](crate::DeviceCsr::plan_spmv). It is faster
-    /// than the leaves, by a quarter to a half if leaves are large, and several times if they have few entries.
+    /// nonzero. Otherwise it takes 4 bytes and a value, and has its own [plan](crate::DeviceCsr::plan_spmv). On a GPU it is faster
+    /// than the leaves, by a quarter to a half if leaves are large, and by more if they have few entries. On the CPU there is no copy:
+    /// products go from leaf to leaf.
     Copied,
 }
 

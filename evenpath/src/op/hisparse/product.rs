@@ -34,7 +34,7 @@ const SUM_BYTES: u32 = 1 << 14;
 /// The maximum number of pairs: each may belong to a different leaf of C, which takes a block.
 const MAX_PAIRS: u64 = (1 << 31) - 1;
 
-/// Multiplications by rows that take as long as one pair of leaves, measured (`docs/performance.md`).
+/// Multiplications by rows that take as long as one pair of leaves, measured (`docs/decisions/hisparse.md`).
 const PAIR_PRODUCTS: f64 = 900.0;
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {

@@ -57,7 +57,8 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// The product A·B where `mask` has entries, and nothing elsewhere: a matrix with the mask's pattern, zero where no
     /// products fall. The mask's values do not matter.
     ///
-    /// Products elsewhere are computed and left out. Takes 29 bytes per row of memory beside the values of the result, which
+    /// Products elsewhere are computed and left out, so the mask saves memory but no multiplications. Takes 29 bytes per row of
+    /// memory beside the values of the result, which
     /// shares the mask's pattern; `options` say what it may take, and the method is ignored.
     ///
     /// # Errors

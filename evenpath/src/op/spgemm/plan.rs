@@ -17,8 +17,9 @@ use crate::{Offset, Value};
 /// `C = AB` for two sparse matrices, whose pattern is analyzed once, and which is computed as often as values change.
 ///
 /// Results are bitwise those of [`DeviceCsr::multiply_with`], and share one pattern in memory. On devices with kernels the
-/// plan keeps, if `memory_limit` has room for it beside the result, where each product goes:
-/// [`SpgemmPlanInfo::kept_bytes`].
+/// plan keeps, if `memory_limit` has room for it beside the result, where each product goes
+/// ([`SpgemmPlanInfo::kept_bytes`]), and later runs take less time. On the CPU it keeps only the pattern: rows are multiplied
+/// again, and a run may take as long as [`DeviceCsr::multiply_with`].
 ///
 /// ```
 /// use evenpath::spgemm::SpgemmOptions;

@@ -2,7 +2,7 @@ use crate::names::named;
 
 /// Methods of SpMV with the transpose. Each has a [name](Self::name).
 ///
-/// They differ on GPUs, real and simulated; on the CPU all are the same, and repeatable.
+/// They differ on GPUs, real and simulated, and times below are of GPUs. On the CPU all are the same, repeatable, and keep no copy.
 ///
 /// ```
 /// use evenpath::spmv::{SpmvTransposedMethod, SpmvTransposedOptions};
