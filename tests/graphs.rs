@@ -215,14 +215,16 @@ fn what_waits_is_refused_with_its_reason() {
             ("an event is recorded", &|x| Ok(x.device().record().map(drop)?)),
             ("vector::dot", &|x| vector::dot(x, x).map(drop)),
             ("vector::norm2", &|x| vector::norm2(x).map(drop)),
-            ("another graph", &|x| {
+            ("already capturing a graph", &|x| {
                 let inner = x.device().capture((), |()| Ok::<(), DeviceError>(()))?;
                 let _ = inner;
                 // On the CPU capturing runs nothing, and there is nothing to refuse.
                 if x.host_slice().is_some() {
-                    return Err(
-                        DeviceError::Capture { device: String::new(), reason: "another graph" }.into()
-                    );
+                    return Err(DeviceError::Capture {
+                        device: String::new(),
+                        reason: "already capturing a graph",
+                    }
+                    .into());
                 }
                 Ok(())
             }),

@@ -112,7 +112,7 @@ fn shapes_of_dense_matrices() {
     for device in devices() {
         for layout in [Layout::RowMajor, Layout::ColumnMajor] {
             for (rows, cols) in [(BEYOND, BEYOND), (usize::MAX, 2), (2, usize::MAX), (1 << 60, 8)] {
-                names("larger than any memory", device.zeros_dense::<f64>(rows, cols, layout));
+                names("exceeds the address space", device.zeros_dense::<f64>(rows, cols, layout));
                 let vec = || device.zeros::<f32>(6).expect("24 bytes");
                 names(&format!("{rows} x {cols}"), DeviceDense::try_new(vec(), rows, cols, layout));
             }

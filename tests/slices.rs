@@ -293,7 +293,7 @@ fn ranges_and_lengths() {
         assert!(x.slice(4..).unwrap().is_empty() && x.slice(2..2).unwrap().is_empty());
         let error = x.slice(3..5).expect_err("too long");
         assert!(matches!(error, DeviceError::RangeOutOfBounds { start: 3, end: 5, len: 4 }), "{error}");
-        assert_eq!(error.to_string(), "range 3..5 of a vector of 4 elements");
+        assert_eq!(error.to_string(), "range 3..5 is out of bounds for a vector of 4 elements");
         assert!(x.slice(..=usize::MAX).is_err() && x.slice(5..).is_err() && x.split_at_mut(5).is_err());
         #[expect(clippy::reversed_empty_ranges)]
         let reversed = x.slice(3..1);

@@ -155,7 +155,7 @@ fn counts_beyond_memory_are_refused() {
                 let text =
                     error.unwrap_or_else(|| panic!("{rows} rows are accepted by call {number}")).to_string();
                 let is_named =
-                    ["at most", "memory", "larger than any memory", "at least one rank", "limited"];
+                    ["at most", "memory", "exceeds the address space", "at least one rank", "limited"];
                 assert!(is_named.iter().any(|reason| text.contains(reason)), "{rows} rows: {text}");
             }
         }

@@ -20,7 +20,7 @@ cases! {
     copies_to_pinned_memory_are_waited_for,
     pinned_memory_may_be_dropped_at_any_time,
     devices_of_the_primary_context_share_memory_and_streams,
-    work_of_others_is_ordered,
+    foreign_work_is_ordered,
     streams_wait_for_each_other,
     a_stream_comes_after_what_was_asked_before,
     memory_of_another_context_is_refused,
@@ -176,7 +176,7 @@ fn devices_of_the_primary_context_share_memory_and_streams() {
     assert_works(&ours);
 }
 
-fn work_of_others_is_ordered() {
+fn foreign_work_is_ordered() {
     let device = Device::cuda_primary(0).expect("the GPU's context");
     let stream = device.stream().expect("a stream");
     let mut data = device.zeros::<u32>(1_000).expect("memory");

@@ -175,7 +175,10 @@ fn no_device_object_can_be_made_after_a_fault() {
     let name = device.to_string();
     drop(device);
     let error = Device::cuda(0).expect_err("the GPU is lost").to_string();
-    assert!(error.contains(&name) && error.contains(STORE) && error.contains("a new process can"), "{error}");
+    assert!(
+        error.contains(&name) && error.contains(STORE) && error.contains("start a new process"),
+        "{error}"
+    );
     assert_gpu_lost(Device::cuda(0), &[STORE]);
     assert_gpu_lost(Device::best(), &[STORE]);
 
