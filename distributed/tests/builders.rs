@@ -154,8 +154,14 @@ fn counts_beyond_memory_are_refused() {
             for (number, error) in errors.into_iter().chain([vector]).enumerate() {
                 let text =
                     error.unwrap_or_else(|| panic!("{rows} rows are accepted by call {number}")).to_string();
-                let is_named =
-                    ["at most", "memory", "exceeds the address space", "at least one rank", "limited"];
+                let is_named = [
+                    "at most",
+                    "the limit is",
+                    "memory",
+                    "exceeds the address space",
+                    "at least one rank",
+                    "limited",
+                ];
                 assert!(is_named.iter().any(|reason| text.contains(reason)), "{rows} rows: {text}");
             }
         }
@@ -199,7 +205,7 @@ fn what_does_not_fit_on_a_rank_is_refused() {
     });
     assert!(matches!(error.unwrap_err(), Error::TooLarge { what: "columns", .. }));
     let error = on_cpu(2).run(|rank| DistributedCsr::<f64>::scatter(rank, 1, None::<&Csr<f64>>).map(|_| ()));
-    assert_eq!(error.unwrap_err().to_string(), "rank 1 gives no matrix to scatter");
+    assert_eq!(error.unwrap_err().to_string(), "rank 1 passed no matrix to scatter");
 }
 
 #[test]
@@ -242,7 +248,7 @@ fn invalid_rows_are_reported_on_all_ranks() {
     let outside =
         |rank| RowBlock::new(vec![0, 1, 1], vec![if rank == 1 { 6 } else { 0 }], vec![1.0]).unwrap();
     let errors = attempt(outside);
-    assert_eq!(errors[1], "row 2 has column 6: the matrix has 6 columns");
+    assert_eq!(errors[1], "row 2 has column 6, but the matrix has 6 columns");
     assert_eq!(errors[0], format!("rank 1 failed: {}", errors[1]));
     assert_eq!(errors[2], errors[0]);
     let short = |rank| RowBlock::new(vec![0; if rank == 2 { 2 } else { 3 }], vec![], vec![]).unwrap();

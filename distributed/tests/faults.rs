@@ -42,7 +42,7 @@ fn an_error_reaches_all() {
     });
     assert!(matches!(results[2], Err(Error::Empty)));
     for rank in [0, 1, 3] {
-        let cause = Cause::Error("a cluster has at least one rank".into());
+        let cause = Cause::Error("a cluster needs at least one rank".into());
         assert_eq!(*failure(&results[rank]), Failure { rank: 2, cause });
     }
 }

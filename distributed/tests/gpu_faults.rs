@@ -81,7 +81,7 @@ fn failures(fault: impl Fn(&Rank, &mut Products) -> Result<()> + Sync) -> Vec<Fa
 #[test]
 fn an_error_between_products() {
     for failure in failures(|_, _| Err(Error::Empty)) {
-        let cause = Cause::Error("a cluster has at least one rank".into());
+        let cause = Cause::Error("a cluster needs at least one rank".into());
         assert_eq!(failure, Failure { rank: 1, cause });
     }
 }

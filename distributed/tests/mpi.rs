@@ -50,8 +50,8 @@ fn what_fails_is_named() {
     assert_eq!(run("panic", "30"), ["error: rank 2 failed: it panicked: deliberately"; 4]);
     let mut results = run("error", "30");
     results.sort();
-    assert_eq!(results[0], "error: a cluster has at least one rank");
-    assert_eq!(results[1..], ["error: rank 2 failed: a cluster has at least one rank"; 3]);
+    assert_eq!(results[0], "error: a cluster needs at least one rank");
+    assert_eq!(results[1..], ["error: rank 2 failed: a cluster needs at least one rank"; 3]);
     for result in run("late", "1") {
         assert!(
             result.starts_with("error: rank 1 failed: rank ") && result.contains("waited 1 s"),

@@ -175,9 +175,9 @@ fn errors_and_panics_reach_all_processes() {
     needs!("cpu");
     assert_eq!(run("panic", 4, "30"), ["error: rank 2 failed: it panicked: deliberately"; 4]);
     let results = run("error", 4, "30");
-    assert_eq!(results[2], "error: a cluster has at least one rank");
+    assert_eq!(results[2], "error: a cluster needs at least one rank");
     for rank in [0, 1, 3] {
-        assert_eq!(results[rank], "error: rank 2 failed: a cluster has at least one rank");
+        assert_eq!(results[rank], "error: rank 2 failed: a cluster needs at least one rank");
     }
 }
 
@@ -261,6 +261,7 @@ fn processes_of_other_clusters_are_refused() {
     let children = [start("product", 0, 2, &address, "5"), start("product", 1, 3, &address, "5")];
     let results = children.map(|child| said(&child.wait_with_output().expect("it ends")));
     assert!(results[0].contains("rank 1 failed: it is of a cluster of 3 ranks"), "{}", results[0]);
-    let told = "this rank is refused: it is of a cluster of 3 ranks, and rank 0 of one of 2 (EVENPATH_SIZE)";
+    let told =
+        "this rank is refused: it is of a cluster of 3 ranks, but rank 0 is of one of 2 (EVENPATH_SIZE)";
     assert!(results[1].starts_with("error: ") && results[1].contains(told), "{}", results[1]);
 }

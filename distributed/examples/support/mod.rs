@@ -75,7 +75,7 @@ impl Arguments {
 /// The number that a variable has.
 fn number(name: &str) -> Result<usize, BoxedError> {
     let text = std::env::var(name).map_err(|error| format!("{name}: {error}"))?;
-    text.parse().map_err(|_| format!("{name} is {text:?}, and must be a number").into())
+    text.parse().map_err(|_| format!("{name} is {text:?}, but must be a number").into())
 }
 
 /// Runs an example, whose result says whether it is right: exit code 0, 1 if it is not, 2 if there is none.
