@@ -72,7 +72,7 @@ fn every_fault_is_named() {
     pool[38] = 0;
     assert_eq!(
         refused(&pool).to_string(),
-        "node at byte 32 of the pool, in level 1, of rows from 0 and columns from 0: entry 1 does not come after the one before it"
+        "node at byte 32 of the pool, in level 1, at row 0 and column 0: entry 1 does not come after the one before it"
     );
 }
 

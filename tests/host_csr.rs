@@ -75,8 +75,8 @@ fn what_does_not_fit_is_refused() {
     assert_eq!((&wide * &[1.0, 2.0, 3.0]).unwrap(), [2.0, 0.0]);
     let shapes =
         [(&a * &a).unwrap_err().to_string(), (&a + &a.transpose().unwrap()).unwrap_err().to_string()];
-    assert_eq!(shapes[0], "B is 2 x 3, and must be 3 x 3");
-    assert_eq!(shapes[1], "B is 3 x 2, and must be 2 x 3");
+    assert_eq!(shapes[0], "B is 2 x 3, but must be 3 x 3");
+    assert_eq!(shapes[1], "B is 3 x 2, but must be 2 x 3");
     assert!(matches!(&a * &[1.0, 2.0], Err(OpError::Length { operand: "x", len: 2, needed: 3 })));
     let mut y = [7.0; 3];
     assert!(matches!(a.spmv(1.0, &[0.0; 3], 0.0, &mut y), Err(OpError::Length { operand: "y", .. })));

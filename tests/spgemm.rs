@@ -338,7 +338,7 @@ fn what_is_refused() {
             refused,
             OpError::Shape { operand: "B", rows: 2, cols: 5, needed_rows: 5, needed_cols: 5 }
         ));
-        assert_eq!(refused.to_string(), "B is 2 x 5, and must be 5 x 5");
+        assert_eq!(refused.to_string(), "B is 2 x 5, but must be 5 x 5");
 
         let unsorted =
             Csr::try_new(4, 5, vec![0_u32, 2, 2, 4, 5], vec![0, 1, 3, 3, 2], vec![1.0; 5]).unwrap();

@@ -329,7 +329,7 @@ fn methods_have_names() {
     let error = "sideways".parse::<SpmvTransposedMethod>().expect_err("no method");
     assert_eq!(
         error.to_string(),
-        "no method of SpMV with the transpose is called `sideways`; there are ordered, unordered, copied"
+        "unknown method of SpMV with the transpose `sideways`; known names are ordered, unordered, copied"
     );
 }
 

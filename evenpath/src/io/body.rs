@@ -23,7 +23,7 @@ pub(super) struct Body<'a> {
     pub(super) options: &'a ReadOptions,
 }
 
-/// Stored entries, in the order of the file. Rows and columns count from 0; both are empty in array
+/// Number of stored entries, in the order of the file. Rows and columns count from 0; both are empty in array
 /// format.
 pub(super) struct Stored<V> {
     pub(super) rows: Vec<u32>,

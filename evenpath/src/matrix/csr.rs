@@ -110,7 +110,7 @@ impl<V: Storage, O: Offset> Csr<V, O> {
         self.column_indices.len()
     }
 
-    /// Where each row starts: `rows + 1` offsets, from 0 to `nnz`.
+    /// Start of each row: `rows + 1` offsets, from 0 to `nnz`.
     pub fn row_offsets(&self) -> &[O] {
         &self.row_offsets
     }
@@ -154,7 +154,7 @@ impl<V: Storage, O: Offset> Csr<V, O> {
         self.view().check_canonical()
     }
 
-    /// Whether every row is sorted by column without duplicates.
+    /// Returns whether every row is sorted by column without duplicates.
     pub fn is_canonical(&self) -> bool {
         self.view().is_canonical()
     }

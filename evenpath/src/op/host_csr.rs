@@ -51,7 +51,8 @@ impl<V: Value, O: Offset> Csr<V, O> {
     ///
     /// # Errors
     ///
-    /// If the shapes differ, the columns of a row do not increase, `O` cannot count C's nonzeros, or there is no memory.
+    /// If the shapes differ, the columns of a row do not increase, `O` cannot count C's nonzeros, or there is
+    /// too little memory.
     pub fn add(&self, alpha: V, b: &Self, beta: V) -> Result<Self, OpError> {
         let (rows, cols) = (self.rows(), self.cols());
         check_shape("B", (b.rows(), b.cols()), (rows, cols))?;
@@ -75,8 +76,8 @@ impl<V: Value, O: Offset> Csr<V, O> {
     ///
     /// # Errors
     ///
-    /// If B does not have a row for each column of A, the columns of a row do not increase, `O` cannot count the product's
-    /// nonzeros, or there is no memory.
+    /// If B does not have a row for each column of A, the columns of a row do not increase, `O` cannot count
+    /// the product's nonzeros, or there is too little memory.
     pub fn multiply(&self, b: &Self) -> Result<Self, OpError> {
         check_shape("B", (b.rows(), b.cols()), (self.cols(), b.cols()))?;
         check_canonical(self, b)?;

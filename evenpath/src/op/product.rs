@@ -65,7 +65,7 @@ impl<'a, V: Value, O: Offset> Product<'a, V, O> {
             x: self.x.as_global(),
             update: update(self.alpha, self.beta, self.y),
         };
-        // SAFETY: what a `Product` promises; the caller vouches for the rest.
+        // SAFETY: what a `Product` promises; the caller guarantees the rest.
         unsafe { launch.launch(kernel(product)) }
     }
 
@@ -73,7 +73,7 @@ impl<'a, V: Value, O: Offset> Product<'a, V, O> {
     ///
     /// # Errors
     ///
-    /// As for [`new`](Self::new).
+    /// The same as for [`new`](Self::new).
     pub(super) fn transposed(
         matrix: &'a DeviceCsr<V, O>,
         (alpha, x): (V, &'a DeviceSlice<V>),

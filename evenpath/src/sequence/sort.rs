@@ -121,7 +121,7 @@ pub(crate) fn index_bits(len: usize) -> u32 {
 ///
 /// # Errors
 ///
-/// If the bits are none of the key's, there is no memory, or the device was lost.
+/// If the bits are none of the key's, there is too little memory, or the device was lost.
 pub fn sort<K: SortKey>(keys: &DeviceSlice<K>, options: SortOptions) -> Result<DeviceVec<K>, OpError> {
     let comparison = options.resolve::<K>()?;
     if is_kernel_device(keys.device()) {
@@ -132,13 +132,13 @@ pub fn sort<K: SortKey>(keys: &DeviceSlice<K>, options: SortOptions) -> Result<D
     Ok(sorted)
 }
 
-/// Sorts the keys of a vector; otherwise as [`sort`]. On a GPU the vector may end in other memory than it began:
-/// it takes [`temporary_bytes`], and never less than another copy of the keys, while it runs. If there is no memory the
-/// keys are as before.
+/// Sorts the keys of a vector; otherwise like [`sort`]. On a GPU the vector may end in other memory than it
+/// began: it takes [`temporary_bytes`], and never less than another copy of the keys, while it runs. If there
+/// is too little memory the keys are as before.
 ///
 /// # Errors
 ///
-/// As for [`sort`].
+/// The same as for [`sort`].
 pub fn sort_in_place<K: SortKey>(keys: &mut DeviceVec<K>, options: SortOptions) -> Result<(), OpError> {
     let comparison = options.resolve::<K>()?;
     if is_kernel_device(keys.device()) {
@@ -170,11 +170,12 @@ pub fn sort_pairs<K: SortKey, V: SortValue>(
     Ok((keys, values))
 }
 
-/// Sorts keys and the values that belong to them; otherwise as [`sort_pairs`], in place as [`sort_in_place`].
+/// Sorts keys and the values that belong to them; otherwise like [`sort_pairs`], in place as
+/// [`sort_in_place`].
 ///
 /// # Errors
 ///
-/// As for [`sort_pairs`].
+/// The same as for [`sort_pairs`].
 pub fn sort_pairs_in_place<K: SortKey, V: SortValue>(
     keys: &mut DeviceVec<K>,
     values: &mut DeviceVec<V>,
@@ -209,8 +210,8 @@ pub fn sort_pairs_in_place<K: SortKey, V: SortValue>(
 ///
 /// # Errors
 ///
-/// If the row offsets are not so, or on another device, there are 2³² keys or more, or the bits are none of the key's; then
-/// nothing is written. If there is no memory, or the device was lost.
+/// If the row offsets are not so, or on another device, there are 2³² keys or more, or the bits are none of
+/// the key's; then nothing is written. If there is too little memory, or the device was lost.
 pub fn sort_by_offsets<K: SortKey, O: Offset>(
     row_offsets: &DeviceSlice<O>,
     keys: &DeviceSlice<K>,
@@ -231,7 +232,7 @@ pub fn sort_by_offsets<K: SortKey, O: Offset>(
 ///
 /// # Errors
 ///
-/// As for [`sort_by_offsets`].
+/// The same as for [`sort_by_offsets`].
 pub fn sort_by_offsets_in_place<K: SortKey, O: Offset>(
     row_offsets: &DeviceSlice<O>,
     keys: &mut DeviceVec<K>,
@@ -242,7 +243,7 @@ pub fn sort_by_offsets_in_place<K: SortKey, O: Offset>(
     Ok(())
 }
 
-/// The keys of each segment and the values that belong to them, sorted by key, in new vectors; otherwise as
+/// The keys of each segment and the values that belong to them, sorted by key, in new vectors; otherwise like
 /// [`sort_by_offsets`]. Values of equal keys keep their order.
 ///
 /// # Errors
@@ -263,7 +264,7 @@ pub fn sort_pairs_by_offsets<K: SortKey, V: SortValue, O: Offset>(
 ///
 /// # Errors
 ///
-/// As for [`sort_pairs_by_offsets`].
+/// The same as for [`sort_pairs_by_offsets`].
 pub fn sort_pairs_by_offsets_in_place<K: SortKey, V: SortValue, O: Offset>(
     row_offsets: &DeviceSlice<O>,
     keys: &mut DeviceVec<K>,

@@ -28,8 +28,8 @@ use crate::operand::factor::factors;
 use crate::operand::{Factor, OpError};
 use crate::{Value, cpu};
 
-/// y = `alpha`·`x` + `beta`·y. Where `beta` is zero, y is overwritten whatever it held. Ordered on the device's stream; the
-/// call does not wait for it.
+/// y = `alpha`·`x` + `beta`·y. Where `beta` is zero, y is overwritten whatever it held. Runs in the order of
+/// the device's stream; the call does not wait.
 ///
 /// # Errors
 ///
@@ -63,7 +63,8 @@ pub fn axpby<'f, V: Value>(
     Ok(())
 }
 
-/// z = x ∘ y, the product of each two elements. Ordered on the device's stream; the call does not wait for it.
+/// z = x ∘ y, the product of each two elements. Runs in the order of the device's stream; the call does not
+/// wait.
 ///
 /// # Errors
 ///
@@ -76,8 +77,8 @@ pub fn multiply_elements<V: Value>(
     elementwise((x, y, z), cpu::multiply_elements, |x, y, z, len| MultiplyElements { x, y, z, len })
 }
 
-/// z = x / y, the quotient of each two elements; infinite or NaN where y is zero. Ordered on the device's stream; the
-/// call does not wait for it.
+/// z = x / y, the quotient of each two elements; infinite or NaN where y is zero. Runs in the order of the
+/// device's stream; the call does not wait.
 ///
 /// # Errors
 ///
@@ -113,7 +114,8 @@ fn elementwise<V: Value, K: Kernel>(
 /// is rounded.
 const REDUCE_BLOCKS: usize = 1024;
 
-/// xᵀy, the inner product; zero of empty vectors. Waits for the device. Bitwise the same from run to run.
+/// xᵀy, the inner product; zero of empty vectors. Waits for the device. Results are the same to the bit in
+/// every run.
 ///
 /// # Errors
 ///
@@ -125,13 +127,13 @@ pub fn dot<V: Value>(x: &DeviceSlice<V>, y: &DeviceSlice<V>) -> Result<V, OpErro
     Ok(result.get(0)?)
 }
 
-/// [`dot`] with its result in the one element of `result`, for operations that take it as a [`Factor`]: the same to the last bit.
-/// Ordered on the device's stream; the call does not wait for it.
+/// [`dot`] with its result in the one element of `result`, for operations that take it as a [`Factor`]: the
+/// same to the last bit. Runs in the order of the device's stream; the call does not wait.
 ///
 /// # Errors
 ///
-/// If the vectors differ in length, `result` is not one element, or any of them is on another device; then nothing is written. If there
-/// is no memory for 1024 elements, or the device was lost.
+/// If the vectors differ in length, `result` is not one element, or any of them is on another device; then
+/// nothing is written. If there is too little memory for 1024 elements, or the device was lost.
 pub fn dot_into<V: Value>(
     x: &DeviceSlice<V>,
     y: &DeviceSlice<V>,
@@ -158,7 +160,8 @@ pub fn dot_into<V: Value>(
     Ok(())
 }
 
-/// √(xᵀx), the Euclidean norm; zero of an empty vector. Waits for the device. Bitwise the same from run to run.
+/// √(xᵀx), the Euclidean norm; zero of an empty vector. Waits for the device. Results are the same to the bit
+/// in every run.
 ///
 /// The squares neither overflow nor underflow: the result is precise wherever it is in the range of `V`. With an infinite element it is
 /// infinite, with a NaN it is NaN.
@@ -174,13 +177,13 @@ pub fn norm2<V: Value>(x: &DeviceSlice<V>) -> Result<V, OpError> {
     Ok(result.get(0)?)
 }
 
-/// [`norm2`] with its result in the one element of `result`: the same to the last bit. Ordered on the device's stream; the call does not
-/// wait for it.
+/// [`norm2`] with its result in the one element of `result`: the same to the last bit. Runs in the order of
+/// the device's stream; the call does not wait.
 ///
 /// # Errors
 ///
-/// If `result` is not one element, or on another device; then nothing is written. If there is no memory for 3072 elements, or the device
-/// was lost.
+/// If `result` is not one element, or on another device; then nothing is written. If there is too little
+/// memory for 3072 elements, or the device was lost.
 pub fn norm2_into<V: Value>(x: &DeviceSlice<V>, result: &mut DeviceSlice<V>) -> Result<(), OpError> {
     let (device, len) = (x.device(), x.len());
     check_vector(device, ("result", result), 1)?;
@@ -207,7 +210,8 @@ pub fn norm2_into<V: Value>(x: &DeviceSlice<V>, result: &mut DeviceSlice<V>) -> 
 ///
 /// # Errors
 ///
-/// As for [`factors`], those of `product`, and if there is no memory for another y. Nothing is written before `product` is.
+/// The same as for [`factors`], those of `product`, and if there is too little memory for another y. Nothing
+/// is written before `product` is.
 pub(crate) fn with_numbers<'a, 'b, V: Value>(
     device: &Device,
     (alpha, beta): (impl Into<Factor<'a, V>>, impl Into<Factor<'b, V>>),
@@ -268,7 +272,7 @@ pub(crate) unsafe fn add_at<V: Value>(
         count: count.as_global(),
         y: y.as_global_mut(),
     };
-    // SAFETY: the caller's; buffers are freed in the stream's order.
+    // SAFETY: guaranteed by the caller; buffers are freed in the stream's order.
     unsafe { launch.launch(kernel) }
 }
 
@@ -282,7 +286,7 @@ pub(crate) unsafe fn gather<V: Value>(
     positions: &DeviceSlice<u32>,
 ) -> Result<DeviceVec<V>, DeviceError> {
     let mut result = source.device().uninitialized(positions.len())?;
-    // SAFETY: the caller's; there is an element for each position.
+    // SAFETY: guaranteed by the caller; there is an element for each position.
     unsafe { gather_into(source, positions, &mut result) }?;
     Ok(result)
 }
@@ -291,7 +295,8 @@ pub(crate) unsafe fn gather<V: Value>(
 ///
 /// # Safety
 ///
-/// As for [`gather`]; the result has as many elements as there are positions, and is on their device.
+/// The same as for [`gather`]; the result has as many elements as there are positions, and is on their
+/// device.
 pub(crate) unsafe fn gather_into<V: Value>(
     source: &DeviceSlice<V>,
     positions: &DeviceSlice<u32>,
@@ -305,7 +310,7 @@ pub(crate) unsafe fn gather_into<V: Value>(
         update: update(V::ONE, V::ZERO, result),
         len: len as u32,
     };
-    // SAFETY: the caller's; buffers are freed in the stream's order.
+    // SAFETY: guaranteed by the caller; buffers are freed in the stream's order.
     unsafe { launch.launch(kernel) }
 }
 
@@ -313,7 +318,7 @@ pub(crate) unsafe fn gather_into<V: Value>(
 ///
 /// # Safety
 ///
-/// As for [`gather`].
+/// The same as for [`gather`].
 pub(crate) unsafe fn gather_indices(
     source: &DeviceSlice<u32>,
     positions: &DeviceSlice<u32>,
@@ -328,7 +333,8 @@ pub(crate) unsafe fn gather_indices(
         result: result.as_global_mut(),
         len: len as u32,
     };
-    // SAFETY: the caller's; the result has `len` elements, and buffers are freed in the stream's order.
+    // SAFETY: guaranteed by the caller; the result has `len` elements, and buffers are freed in the stream's
+    // order.
     unsafe { launch.launch(kernel) }?;
     Ok(result)
 }

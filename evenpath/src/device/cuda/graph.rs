@@ -70,7 +70,7 @@ impl machine::Executable for Executable {
                 || accesses,
                 |to| {
                     self.core.launch(&self.kernels, stream, || {
-                        // SAFETY: the caller vouches for the memory; the graph is of the current context.
+                        // SAFETY: the caller guarantees the memory; the graph is of the current context.
                         check_raw("cuGraphLaunch", unsafe { sys::cuGraphLaunch(self.graph, to) })
                     })
                 },

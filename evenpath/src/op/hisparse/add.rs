@@ -43,7 +43,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         self.add_with(other, HiSparseSpaddOptions::default())
     }
 
-    /// As [`add`](Self::add), with options. All methods give the same content, bit for bit.
+    /// Like [`add`](Self::add), with options. All methods give the same content, bit for bit.
     ///
     /// ```
     /// use evenpath::hisparse::{HiSparseOptions, HiSparseSpaddMethod, HiSparseSpaddOptions};
@@ -59,7 +59,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     ///
     /// # Errors
     ///
-    /// As for [`add`](Self::add).
+    /// The same as for [`add`](Self::add).
     pub fn add_with(&self, other: &Self, options: HiSparseSpaddOptions) -> Result<Self, OpError> {
         let (rows, cols) = (self.rows(), self.cols());
         check_shape("B", (other.rows(), other.cols()), (rows, cols))?;

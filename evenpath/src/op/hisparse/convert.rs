@@ -78,7 +78,7 @@ impl<V: Value> DeviceCoo<V> {
     ///
     /// # Errors
     ///
-    /// As for [`DeviceCsr::to_hisparse`].
+    /// The same as for [`DeviceCsr::to_hisparse`].
     pub fn to_hisparse<const D: usize>(
         &self,
         options: HiSparseOptions,

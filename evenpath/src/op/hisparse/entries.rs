@@ -60,7 +60,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     ///
     /// # Errors
     ///
-    /// As for [`to_csr`](Self::to_csr).
+    /// The same as for [`to_csr`](Self::to_csr).
     pub fn to_coo(&self) -> Result<DeviceCoo<V>, OpError> {
         self.device().refuse_in_graph("a matrix is converted")?;
         let nodes = match self.content() {
@@ -75,7 +75,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     ///
     /// # Errors
     ///
-    /// As for [`to_csr`](Self::to_csr), if there is a copy, and for the tree that is made of it.
+    /// The same as for [`to_csr`](Self::to_csr), if there is a copy, and for the tree that is made of it.
     pub(super) fn with_number_as_scale(&self) -> Result<Cow<'_, Self>, OpError> {
         if self.factor().is_nonzero_number() {
             return Ok(Cow::Borrowed(self));

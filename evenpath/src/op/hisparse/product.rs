@@ -67,7 +67,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     ///
     /// # Errors
     ///
-    /// As for [`multiply`](Self::multiply); by leaves, also if there are 2³¹ or more matching pairs.
+    /// The same as for [`multiply`](Self::multiply); by leaves, also if there are 2³¹ or more matching pairs.
     pub fn multiply_with(&self, b: &Self, options: HiSparseSpgemmOptions) -> Result<Self, OpError> {
         let HiSparseSpgemmOptions { method } = options;
         check_product_shape((self.rows(), self.cols()), (b.rows(), b.cols()))?;

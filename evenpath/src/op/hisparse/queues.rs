@@ -53,7 +53,7 @@ pub(super) struct QueueMemory<S> {
     words: DeviceVec<u64>,
     /// The number of the last run.
     run: u32,
-    /// Whether a graph has a run of these queues, which may have left its state since.
+    /// True if a graph has a run of these queues, which may have left its state since.
     is_captured: bool,
     specification: PhantomData<S>,
 }

@@ -28,8 +28,8 @@ impl<V: Value> DeviceCoo<V> {
     ///
     /// # Errors
     ///
-    /// If there are duplicates, or the columns of a row do not increase ([`OpError::NotCanonical`]); otherwise as for
-    /// [`DeviceCsr::add`].
+    /// If there are duplicates, or the columns of a row do not increase ([`OpError::NotCanonical`]);
+    /// otherwise the same as for [`DeviceCsr::add`].
     pub fn add(&self, alpha: V, b: &Self, beta: V) -> Result<Self, OpError> {
         check_shape("B", (b.rows(), b.cols()), (self.rows(), self.cols()))?;
         self.device().check_same(b.device())?;

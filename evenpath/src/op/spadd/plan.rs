@@ -61,7 +61,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// If A is not square; otherwise as for [`add`](Self::add) and [`transpose`](Self::transpose).
+    /// If A is not square; otherwise the same as for [`add`](Self::add) and [`transpose`](Self::transpose).
     pub fn add_transpose(&self, alpha: V, beta: V) -> Result<Self, OpError> {
         let (rows, cols) = (self.rows(), self.cols());
         check_shape("the transpose", (cols, rows), (rows, cols))?;
@@ -72,7 +72,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// As for [`add`](Self::add).
+    /// The same as for [`add`](Self::add).
     pub fn multiply_elements(&self, b: &Self) -> Result<Self, OpError> {
         self.elementwise(Elementwise::Product, V::ONE, b, V::ONE)
     }
@@ -81,7 +81,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// As for [`add`](Self::add).
+    /// The same as for [`add`](Self::add).
     pub fn mask(&self, b: &Self) -> Result<Self, OpError> {
         self.elementwise(Elementwise::Mask, V::ONE, b, V::ONE)
     }
@@ -90,7 +90,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// As for [`add`](Self::add).
+    /// The same as for [`add`](Self::add).
     pub fn mask_out(&self, b: &Self) -> Result<Self, OpError> {
         self.elementwise(Elementwise::MaskOut, V::ONE, b, V::ONE)
     }
@@ -99,7 +99,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// As for [`add`](Self::add).
+    /// The same as for [`add`](Self::add).
     pub fn elementwise(&self, operation: Elementwise, alpha: V, b: &Self, beta: V) -> Result<Self, OpError> {
         let operands = Operands::new(operation, self, b)?;
         let factors = (alpha, beta);
@@ -115,7 +115,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// As for [`add`](Self::add), but there may be more entries than `O` can count.
+    /// The same as for [`add`](Self::add), but there may be more entries than `O` can count.
     pub fn count_elementwise(&self, operation: Elementwise, b: &Self) -> Result<u64, OpError> {
         let operands = Operands::new(operation, self, b)?;
         Ok(match operands.walk()? {
@@ -128,7 +128,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// As for [`add`](Self::add).
+    /// The same as for [`add`](Self::add).
     pub fn plan_add(&self, b: &Self) -> Result<ElementwisePlan<V, O>, OpError> {
         self.plan_elementwise(Elementwise::Sum, b)
     }
@@ -137,7 +137,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// As for [`add`](Self::add).
+    /// The same as for [`add`](Self::add).
     pub fn plan_elementwise(
         &self,
         operation: Elementwise,

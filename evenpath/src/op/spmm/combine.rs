@@ -15,8 +15,8 @@ use crate::{Compute, Storage, Value};
 ///
 /// # Errors
 ///
-/// As for [`factors`], those of `product`, and if there is no memory for another C or it has too many elements for a launch. Nothing is
-/// written before `product` is.
+/// The same as for [`factors`], those of `product`, and if there is too little memory for another C or it has
+/// too many elements for a launch. Nothing is written before `product` is.
 pub(in crate::op) fn dense_with_numbers<'a, 'b, T: Storage>(
     device: &Device,
     (alpha, beta): (impl Into<Factor<'a, Compute<T>>>, impl Into<Factor<'b, Compute<T>>>),

@@ -54,8 +54,9 @@ impl<S: Storage, O: Offset> DeviceCsr<S, O> {
     ///
     /// # Errors
     ///
-    /// If there is no memory for the workspace (12 bytes and `columns` sums, twice as long as an element, a piece of a long row,
-    /// which mostly has 128 nonzeros or more, and B once more if it is stored by columns), or the device was lost.
+    /// If there is too little memory for the workspace (12 bytes and `columns` sums, twice as long as an
+    /// element, a piece of a long row, which mostly has 128 nonzeros or more, and B once more if it is stored
+    /// by columns), or the device was lost.
     pub fn plan_spmm<T: SpmmOperand<S>>(&self, options: SpmmOptions) -> Result<SpmmPlan<S, T, O>, OpError> {
         let start = self.device().record()?;
         let schedule = match self.device().kind() {
@@ -70,15 +71,16 @@ impl<S: Storage, O: Offset> DeviceCsr<S, O> {
 }
 
 impl<S: Storage, T: SpmmOperand<S>, O: Offset> SpmmPlan<S, T, O> {
-    /// C = `alpha`·A·B + `beta`·C, ordered on the device's stream; the call does not wait for it. B and C are in any
-    /// layout, each in its own. With `beta` zero, C is overwritten, whatever it held. With `alpha` zero the product is
-    /// computed all the same: infinity and NaN in A or B propagate to C.
+    /// C = `alpha`·A·B + `beta`·C, ordered on the device's stream; the call does not wait for it. B and C are
+    /// in any layout, each in its own. If `beta` is zero, C is overwritten without being read. With `alpha`
+    /// zero the product is computed all the same: infinity and NaN in A or B propagate to C.
     ///
     /// # Errors
     ///
-    /// If B does not have a row for each column of A, or C not the rows of A and the columns of B, or if a factor is not
-    /// one element, or any of them is on another device; if there is no memory for the workspace that a layout needs
-    /// which the plan was not made for. Then nothing is written. If the device was lost.
+    /// If B does not have a row for each column of A, or C not the rows of A and the columns of B, or if a
+    /// factor is not one element, or any of them is on another device; if there is too little memory for the
+    /// workspace that a layout needs which the plan was not made for. Then nothing is written. If the device
+    /// was lost.
     pub fn run<'f>(
         &self,
         alpha: impl Into<Factor<'f, Compute<S>>>,

@@ -38,7 +38,7 @@ impl<V: Lanes> Avx2<'_, V> {
     /// Sums the products of a range. With `RUNS`, consecutive columns are searched.
     ///
     /// # Safety
-    /// As above.
+    /// The same as above.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub(in super::super) unsafe fn sum<const RUNS: bool>(&self, range: Range<usize>) -> V {
@@ -92,7 +92,7 @@ impl<V: Lanes> Avx2<'_, V> {
     /// effect.
     ///
     /// # Safety
-    /// As above.
+    /// The same as above.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub(super) unsafe fn products(&self, at: usize, count: usize) -> V::Quad {
@@ -110,7 +110,7 @@ impl<V: Lanes> Avx2<'_, V> {
     /// The same if fewer than four entries follow.
     ///
     /// # Safety
-    /// As above.
+    /// The same as above.
     #[cold]
     #[target_feature(enable = "avx2,fma")]
     unsafe fn last_products(&self, at: usize, count: usize) -> V::Quad {

@@ -82,7 +82,7 @@ impl<V: Lanes> Avx2<'_, V> {
     /// Adds the products starting at `at`, fewer than four per row.
     ///
     /// # Safety
-    /// As above.
+    /// The same as above.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     unsafe fn add_rest<const ROWS: usize>(
@@ -114,7 +114,7 @@ impl<V: Lanes> Avx2<'_, V> {
     /// `shift`, plus one for each row.
     ///
     /// # Safety
-    /// As above.
+    /// The same as above.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub(in super::super) unsafe fn shifted_rows(
