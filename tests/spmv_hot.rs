@@ -229,7 +229,8 @@ fn columns_without_a_code() {
         let a: Csr<f32> = Csr::from_triplets(2, COLS, [(0, COLS - 1, 1.0)]).expect("a matrix");
         let refused =
             device.upload(&a).expect("upload").plan_spmv(SpmvOptions::default().with_method(METHOD));
-        let expected = format!("with the method hot-columns, an x of {COLS} elements exceeds the limit of {COLS}");
+        let expected =
+            format!("with the method hot-columns, an x of {COLS} elements exceeds the limit of {COLS}");
         match refused {
             Err(error @ OpError::TooLong { .. }) => assert_eq!(error.to_string(), expected, "{device}"),
             other => panic!("{device}: {other:?}"),

@@ -8,7 +8,7 @@ use thiserror::Error;
 /// use evenpath::spmv::SpmvMethod;
 ///
 /// let error = "by magic".parse::<SpmvMethod>().unwrap_err();
-/// assert!(error.to_string().starts_with("no SpMV method is called `by magic`; there are auto, "));
+/// assert!(error.to_string().starts_with("unknown SpMV method `by magic`; known names are auto, "));
 /// ```
 #[derive(Clone, PartialEq, Eq, Error)]
 #[error("unknown {kind} `{name}`; known names are {known}")]

@@ -182,7 +182,14 @@ fn errors_of_bad_arrays_return_them() {
             vec![1.0; 3],
             "column 2 at position 2, in row 2, is out of range: the matrix has 2 columns",
         ),
-        (1, 0, vec![0, 1], vec![0], vec![1.0], "column 0 at position 0, in row 0, is out of range: the matrix has 0 columns"),
+        (
+            1,
+            0,
+            vec![0, 1],
+            vec![0],
+            vec![1.0],
+            "column 0 at position 0, in row 0, is out of range: the matrix has 0 columns",
+        ),
         (1, 1 << 32, vec![0, 0], vec![], vec![], "4294967296 columns: a matrix has at most 4294967295"),
     ];
     for (rows, cols, row_offsets, columns, values, message) in cases {
@@ -225,7 +232,10 @@ fn errors_of_bad_coordinates_return_them() {
     let error = Coo::try_new(2, 3, vec![0], vec![0], vec![1.0f32; 2]).unwrap_err();
     assert_eq!(error.kind(), &MatrixError::ValuesLength { columns: 1, values: 2 });
     let error = Csr::<f64>::from_triplets(2, 2, [(0, 0, 1.0), (1, 5_000_000_000, 1.0)]).unwrap_err();
-    assert_eq!(error.to_string(), "column 5000000000 at position 1, in row 1, is out of range: the matrix has 2 columns");
+    assert_eq!(
+        error.to_string(),
+        "column 5000000000 at position 1, in row 1, is out of range: the matrix has 2 columns"
+    );
 }
 
 #[test]

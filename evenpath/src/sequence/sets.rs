@@ -424,8 +424,9 @@ pub(crate) struct Survey {
     pub(crate) last: u64,
 }
 
-/// Returns whether keys are sorted, and the ends of their range, if there are any; waits for the device once. `what` they are, for
-/// errors: what is checked must stay as it is until the operation is done with it, so no graph may write it.
+/// Returns whether keys are sorted, and the ends of their range, if any; waits for the device once. `what`
+/// names them in errors. The keys must not change until the operation is done with them, so no graph may
+/// write them.
 pub(crate) fn survey<K: evenpath_kernels::Key + bytemuck::Pod>(
     keys: &DeviceSlice<K>,
     what: &'static str,

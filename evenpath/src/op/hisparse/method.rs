@@ -1,6 +1,6 @@
 use crate::names::named;
 
-/// Where a plan for products with a HiSparse matrix reads the entries.
+/// Source of the entries in a plan for products with a HiSparse matrix.
 ///
 /// ```
 /// use evenpath::hisparse::{HiSparseOptions, HiSparseSpmvMethod, HiSparseSpmvOptions};
@@ -20,10 +20,11 @@ pub enum HiSparseSpmvMethod {
     Auto,
     /// `leaves`: from the leaves. The plan stores a list of them, 16 bytes per leaf.
     Leaves,
-    /// `copied`: from a CSR copy that the plan holds. If row lengths are even and columns clustered, the copy has 16-bit
-    /// columns ([`SpmvMethod::NarrowColumns`](crate::spmv::SpmvMethod::NarrowColumns)) and takes 2 bytes and a value per
-    /// nonzero. Otherwise it takes 4 bytes and a value, and has its own [plan](crate::DeviceCsr::plan_spmv). It is faster
-    /// than the leaves, by a quarter to a half if leaves are large, and several times if they have few entries.
+    /// `copied`: from a CSR copy that the plan holds. If row lengths are even and columns clustered, the copy
+    /// has 16-bit columns ([`SpmvMethod::NarrowColumns`](crate::spmv::SpmvMethod::NarrowColumns)) and takes 2
+    /// bytes and a value per nonzero. Otherwise it takes 4 bytes and a value, and has its own
+    /// [plan](crate::DeviceCsr::plan_spmv). It is faster than the leaves, by a quarter to a half if leaves
+    /// are large, and several times if they have few entries.
     Copied,
 }
 
@@ -69,9 +70,9 @@ named! {
     Rows = "rows",
 }
 
-/// Methods of adding [`HiSparse`](crate::HiSparse) matrices on a device. The CPU has one of its own.
+/// Methods of adding [`HiSparse`](crate::HiSparse) matrices on a device. The CPU has its own.
 ///
-/// All give the same entries with the same bits, but the nodes of the sum may come in another order.
+/// All give the same entries with the same bits, but the nodes of the sum may be in a different order.
 ///
 /// ```
 /// use evenpath::hisparse::HiSparseSpaddMethod;

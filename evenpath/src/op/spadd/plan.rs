@@ -15,7 +15,7 @@ use crate::operation::Elementwise;
 use crate::{Offset, Value};
 
 impl<V: Value, O: Offset> DeviceCsr<V, O> {
-    /// C = `alpha`·A + `beta`·B, a new canonical matrix.
+    /// Computes C = `alpha`·A + `beta`·B, a new canonical matrix.
     ///
     /// C has an entry wherever A or B has one, even if the sum, `alpha` or `beta` is zero: its pattern depends on theirs
     /// alone. Values of a matrix whose factor is zero are ignored, including NaN. Where both have an entry, the result
@@ -57,7 +57,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         self.elementwise(Elementwise::Sum, alpha, b, beta)
     }
 
-    /// C = `alpha`·A + `beta`·Aᵀ. The transpose is [built](Self::transpose) on the device.
+    /// Computes C = `alpha`·A + `beta`·Aᵀ. The transpose is [built](Self::transpose) on the device.
     ///
     /// # Errors
     ///
@@ -68,7 +68,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         self.add(alpha, &self.transpose()?, beta)
     }
 
-    /// C = A ∘ B, the element-wise product, with an entry wherever both have one.
+    /// Computes C = A ∘ B, the element-wise product, with an entry wherever both have one.
     ///
     /// # Errors
     ///
@@ -77,7 +77,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         self.elementwise(Elementwise::Product, V::ONE, b, V::ONE)
     }
 
-    /// The entries of A at positions where B has an entry, regardless of its value.
+    /// Returns the entries of A at positions where B has an entry, regardless of its value.
     ///
     /// # Errors
     ///
@@ -86,7 +86,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         self.elementwise(Elementwise::Mask, V::ONE, b, V::ONE)
     }
 
-    /// The entries of A at positions where B has none: the difference of the patterns.
+    /// Returns the entries of A at positions where B has none: the difference of the patterns.
     ///
     /// # Errors
     ///
@@ -95,7 +95,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         self.elementwise(Elementwise::MaskOut, V::ONE, b, V::ONE)
     }
 
-    /// Any element-wise operation, with factors for A and B.
+    /// Computes any element-wise operation, with factors for A and B.
     ///
     /// # Errors
     ///
@@ -111,7 +111,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         Ok(Self::from_valid(pattern, values))
     }
 
-    /// The number of entries of the result of an operation: the first of its two phases.
+    /// Returns the number of entries of the result of an operation: the first of its two phases.
     ///
     /// # Errors
     ///
@@ -172,7 +172,7 @@ pub struct ElementwisePlan<V: Value, O: Offset = u32> {
     a: DeviceCsr<V, O>,
     b: DeviceCsr<V, O>,
     pattern: Arc<Pattern<O>>,
-    /// On devices that run kernels.
+    /// The path, on devices that run kernels.
     path: Option<Path>,
     analysis: (Event, Event),
 }
