@@ -283,7 +283,7 @@ fn rows_out_of_order_and_duplicates_are_taken() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn operands_that_do_not_fit_are_refused() {
     for device in devices() {
         let device = &device.device;
         let a = device.upload(&on_host::<f64, 128>(&csr(3, 2, &vec![(0, 1, 1.0)]), plain())).expect("upload");

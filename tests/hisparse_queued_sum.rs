@@ -373,7 +373,7 @@ fn no_level_is_waited_for() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn operands_that_do_not_fit_are_refused() {
     for device in devices() {
         let device = &device.device;
         let a = device.upload(&tree::<f32, 128>((3, 2), &vec![(0, 1, 1.0)], plain())).expect("upload");

@@ -260,7 +260,7 @@ fn products_are_the_same_in_every_run() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn operands_that_do_not_fit_are_refused() {
     let a = tree::<f64, 128>(&csr(3, 2, &vec![(0, 1, 1.0)]), false, plain());
     let refused = a.multiply(&a).expect_err("shapes differ");
     assert!(

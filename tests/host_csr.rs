@@ -69,7 +69,7 @@ proptest! {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn operands_that_do_not_fit_are_refused() {
     let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 1, 1.0)]).unwrap();
     let wide = a.clone().try_into_offsets::<u64>().unwrap();
     assert_eq!((&wide * &[1.0, 2.0, 3.0]).unwrap(), [2.0, 0.0]);

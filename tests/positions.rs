@@ -57,7 +57,7 @@ fn positions_that_repeat_are_gathered_but_not_added_to() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn operands_that_do_not_fit_are_refused() {
     for DeviceUnderTest { device, .. } in devices() {
         let outside = Positions::new(&device, &[1, 3], 3).unwrap_err();
         assert!(

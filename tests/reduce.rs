@@ -205,7 +205,7 @@ fn floating_point_sums_repeat() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn operands_that_do_not_fit_are_refused() {
     for under_test in devices() {
         let device = &under_test.device;
         let values = device.upload(&[1.0, 2.0, 3.0]).expect("upload");

@@ -138,7 +138,7 @@ fn norms_out_of_range() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn operands_that_do_not_fit_are_refused() {
     for DeviceUnderTest { device, .. } in devices() {
         let (two, mut three) = (device.zeros::<f64>(2).unwrap(), device.upload(&[1.0; 3]).unwrap());
         assert!(matches!(

@@ -21,7 +21,7 @@ fn is_wanted(kind: &str) -> bool {
     let Ok(list) = std::env::var("EVENPATH_TEST_DEVICES") else { return true };
     let names: Vec<&str> = list.split(',').map(str::trim).collect();
     for name in &names {
-        assert!(KINDS.contains(name), "EVENPATH_TEST_DEVICES: `{name}` is none of {}", KINDS.join(", "));
+        assert!(KINDS.contains(name), "EVENPATH_TEST_DEVICES: `{name}` is not one of {}", KINDS.join(", "));
     }
     names.contains(&kind)
 }

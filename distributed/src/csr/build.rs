@@ -35,8 +35,11 @@ impl<V: Value> DistributedCsr<V> {
         cols.check_ranks(rank)?;
         let own = rows.range(rank.index());
         if block.rows() as u64 != own.end - own.start {
-            let reason =
-                format!("it gives this rank {} rows, which has {}", own.end - own.start, block.rows());
+            let reason = format!(
+                "it assigns {} rows to this rank, but {} were given",
+                own.end - own.start,
+                block.rows()
+            );
             return Err(Error::Partition { reason });
         }
         Self::from_block(rank, Arc::new(rows.clone()), Arc::new(cols.clone()), block)
