@@ -27,7 +27,7 @@ fn dense(matrix: &Csr<f64>) -> Vec<f64> {
     matrix.to_dense().expect("a small matrix")
 }
 
-/// Whether a result has an entry wherever one of the operands has one.
+/// Returns whether a result has an entry wherever one of the operands has one.
 fn has_the_entries_of(sum: &Csr<f64>, a: &Csr<f64>, b: &Csr<f64>) -> bool {
     let is_in = |matrix: &Csr<f64>, row, col| matrix.get(row, col).is_some();
     (0..a.rows()).all(|row| {
@@ -37,7 +37,7 @@ fn has_the_entries_of(sum: &Csr<f64>, a: &Csr<f64>, b: &Csr<f64>) -> bool {
 
 proptest! {
     #[test]
-    fn operators_are_those_of_dense_matrices((a, b, c) in matrices()) {
+    fn operators_match_those_of_dense_matrices((a, b, c) in matrices()) {
         let (m, k, n) = (a.rows(), a.cols(), b.cols());
         let (da, db, dc) = (dense(&a), dense(&b), dense(&c));
         let product = (&a * &b).unwrap();
