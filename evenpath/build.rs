@@ -1,4 +1,5 @@
-//! What is built besides Rust for NVIDIA GPUs: the linker is shown a stand-in for the driver, and PTX is compressed.
+//! Builds the parts for NVIDIA GPUs that are not Rust: a stub of the driver for the linker, and compressed
+//! PTX.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io, thread};
@@ -13,14 +14,14 @@ fn main() -> io::Result<()> {
     if env::var_os("CARGO_FEATURE_CUDA").is_none() {
         return Ok(());
     }
-    // The empty `libcuda.a`, for `cust`'s `-lcuda` where no CUDA is installed: the driver's functions are defined by
-    // `src/device/cuda/driver/symbols.rs`.
+    // The empty `libcuda.a` is for `cust`'s `-lcuda` where CUDA is not installed:
+    // `src/device/cuda/driver/symbols.rs` defines the driver's functions.
     println!("cargo::rustc-link-search=native={}/cuda-stub/lib64", env!("CARGO_MANIFEST_DIR"));
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     compress_all(&ptx_files(Path::new("ptx"))?, &out)
 }
 
-/// Compresses the kernels' PTX, of which the library would carry 22 MB, on all cores.
+/// Compresses the kernels' PTX, 22 MB, on all cores.
 fn compress_all(texts: &[PathBuf], out: &Path) -> io::Result<()> {
     let workers = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
@@ -32,7 +33,7 @@ fn compress_all(texts: &[PathBuf], out: &Path) -> io::Result<()> {
     })
 }
 
-/// The texts of all targets: `ptx/sm_<target>/<module>.ptx`.
+/// Lists the texts of all targets: `ptx/sm_<target>/<module>.ptx`.
 fn ptx_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {

@@ -1,5 +1,6 @@
-//! Conjugate gradients with Jacobi preconditioning: solves Ax = b for a symmetric positive definite A, call by call, and with several
-//! steps as one graph, whose scalars stay on the device. The default is the stiffness matrix of a dam.
+//! Conjugate gradients with Jacobi preconditioning: solves Ax = b for a symmetric positive definite A, call
+//! by call, and with several steps as one graph whose scalars stay on the device. The default is the
+//! stiffness matrix of a dam.
 //!
 //! ```sh
 //! cargo run --release --example conjugate_gradients
@@ -16,10 +17,10 @@ use evenpath::error::OpError;
 use evenpath::spmv::{SpmvOptions, SpmvPlan};
 use evenpath::{Csr, Device, DeviceVec, Factor, vector};
 
-/// The solver stops when the residual is this small, relative to b.
+/// Residual relative to b at which the solver stops.
 const TOLERANCE: f64 = 1e-8;
 const MAX_STEPS: usize = 10_000;
-/// Steps of a graph. The host looks at the residual after each launch.
+/// Number of steps per graph. The host reads the residual after each launch.
 const GRAPH_STEPS: usize = 16;
 
 fn main() -> ExitCode {
@@ -28,7 +29,7 @@ fn main() -> ExitCode {
 
 fn conjugate_gradients(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     if a.rows() != a.cols() {
-        return Err(format!("the matrix is {} x {}, and must be square", a.rows(), a.cols()).into());
+        return Err(format!("the matrix is {} x {}, but must be square", a.rows(), a.cols()).into());
     }
     let b: Vec<f64> = a.iter_rows().map(|row| row.values().iter().sum()).collect(); // so that x is all ones
     let system = System::new(device, a, &b)?;
@@ -47,14 +48,15 @@ fn conjugate_gradients(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Er
         is_solved = system.is_solved(graph.state().0.residual.get(0)?);
         graph_steps += if is_solved { 0 } else { GRAPH_STEPS };
     }
-    // What comes after the solution divides by a residual that may be zero: the last launch is undone, and its steps are taken one by one.
+    // Steps after the solution divide by a residual that may be zero: the last launch is undone, and its
+    // steps are done one by one.
     let (state, before) = graph.into_state();
     let (captured, last_steps) =
         system.solve(if is_solved { before } else { state }, MAX_STEPS - graph_steps)?;
     graph_steps += last_steps;
     report("as a graph", begin.elapsed(), graph_steps);
 
-    // The true residual, b − Ax. Rounding makes it differ from the one that the steps update.
+    // The true residual, b − Ax. It differs by rounding from the one that the steps update.
     let x = plain.x.download()?;
     let (mut residual, mut norm_b) = (0.0, 0.0);
     for (row, b) in a.iter_rows().zip(&b) {
@@ -73,16 +75,16 @@ fn report(how: &str, elapsed: Duration, steps: usize) {
     println!("{how}: {steps} steps, {microseconds:.2} µs per step");
 }
 
-/// Ax = b, and what a step needs beside the state.
+/// Ax = b, and the constants of a step.
 struct System {
     plan: SpmvPlan<f64>,
     inverse_diagonal: DeviceVec<f64>,
     b: DeviceVec<f64>,
-    /// The residual that is small enough.
+    /// Residual at which the solver stops.
     limit: f64,
 }
 
-/// What a step works on, all in the device's memory.
+/// State of the iteration, all in the device's memory.
 struct State {
     x: DeviceVec<f64>,
     /// The residual, b − Ax.
@@ -99,12 +101,12 @@ struct State {
     pap: DeviceVec<f64>,
     alpha: DeviceVec<f64>,
     beta: DeviceVec<f64>,
-    /// √(rᵀr), as a graph leaves it.
+    /// √(rᵀr), as left by a graph.
     residual: DeviceVec<f64>,
 }
 
 impl State {
-    /// Takes over what a step begins with.
+    /// Copies the input of a step.
     fn copy_from(&mut self, other: &Self) -> Result<(), OpError> {
         self.x.copy_from(&other.x)?;
         self.r.copy_from(&other.r)?;
@@ -142,13 +144,14 @@ impl System {
         Ok(State { x, r, z, p, ap, rz, next_rz, pap, alpha, beta, residual })
     }
 
-    /// A residual of NaN ends the method too.
+    /// Returns whether the solver stops; also for a residual of NaN.
     fn is_solved(&self, residual: f64) -> bool {
         residual.is_nan() || residual <= self.limit
     }
 
-    /// The method of Hestenes and Stiefel (J. Res. Nat. Bur. Standards 49, 1952), call by call: the state at the end, and the number of
-    /// steps. The vectors stay on the device; the host sees three scalars per step.
+    /// Solves by the method of Hestenes and Stiefel (J. Res. Nat. Bur. Standards 49, 1952), call by call.
+    /// Returns the final state and the number of steps. The vectors stay on the device; the host reads three
+    /// scalars per step.
     fn solve(&self, mut state: State, most_steps: usize) -> Result<(State, usize), OpError> {
         let mut rz = state.rz.get(0)?;
         let State { x, r, z, p, ap, .. } = &mut state;
@@ -168,7 +171,7 @@ impl System {
         Ok((state, most_steps))
     }
 
-    /// A step as in [`solve`](Self::solve), without the host.
+    /// Does a step of [`solve`](Self::solve) without the host.
     fn step(&self, state: &mut State) -> Result<(), OpError> {
         let State { x, r, z, p, ap, rz, next_rz, pap, alpha, beta, .. } = state;
         self.plan.run(1.0, p, 0.0, ap)?;
@@ -183,7 +186,7 @@ impl System {
         vector::axpby(1.0, z, &*beta, p)
     }
 
-    /// A graph of steps. Its state has also what they began with.
+    /// Captures a graph of steps. Its state also has the state before them.
     fn capture(&self, device: &Device) -> Result<Graph<'_, (State, State), OpError>, OpError> {
         device.capture((self.start()?, self.start()?), |(state, before)| {
             before.copy_from(state)?;

@@ -1,5 +1,5 @@
-//! CSR-Adaptive, y = Ax by blocks of rows: short rows go through shared memory together, long rows are shared by a block.
-//! Only GPUs have it, real and simulated ones.
+//! CSR-Adaptive, y = Ax by blocks of rows: short rows go through shared memory together, long rows are shared
+//! by a block. Only GPUs support it, real and simulated ones.
 //!
 //! ```sh
 //! cargo run --release --example csr_adaptive -- rmat:16
@@ -22,12 +22,12 @@ fn csr_adaptive(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     let device_x = device.upload(&x)?;
     let mut y = device.zeros(a.rows())?;
 
-    // The plan cuts the rows into blocks by their lengths. It serves any number of products.
+    // The plan divides the rows into blocks by their lengths. It serves any number of products.
     let plan = device.upload(a)?.plan_spmv(SpmvOptions::default().with_method(SpmvMethod::CsrAdaptive))?;
     plan.run(1.0, &device_x, 0.0, &mut y)?;
     println!("{device}: {}", plan.info()?);
 
-    // Row by row on the host. A sum of n products in another order differs by n rounding errors at most.
+    // Row by row on the host. The order changes a sum of n products by at most n rounding errors.
     Ok(a.iter_rows().zip(y.download()?).all(|(row, y)| {
         let (mut sum, mut magnitude) = (0.0, 0.0);
         for (col, value) in row.iter() {

@@ -1,10 +1,11 @@
-//! Vectors of `cudarc` times a matrix of ours: the memory is theirs, then ours, then theirs again, and is never copied.
+//! Vectors of `cudarc` times a matrix of evenpath: the memory moves from `cudarc` to evenpath and back, and
+//! is never copied.
 //!
 //! ```sh
 //! cargo run --release --features cudarc --example cudarc -- stencil5:300
 //! ```
 //!
-//! `cudarc` has no CPU and no simulated GPU: without a GPU the example says so.
+//! `cudarc` supports neither the CPU nor simulated GPUs: without a GPU the example reports this.
 
 mod support;
 

@@ -1,5 +1,5 @@
-//! One matrix in every format, times the same vector. Padded formats read memory in long, even lines; how much they pad
-//! depends on the row lengths.
+//! One matrix in every format, times the same vector. Padded formats read memory in long, regular lines; the
+//! amount of padding depends on the row lengths.
 //!
 //! ```sh
 //! cargo run --release --example ell -- a.mtx.gz
@@ -29,7 +29,7 @@ fn formats(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     let mut check = |format: &str, slots: usize, y: &mut DeviceVec<f64>| -> Result<bool, Box<dyn Error>> {
         println!("{device}, {format}: {slots} slots for {} nonzeros", a.nnz());
         is_right &= is_product(a, &x, &y.download()?);
-        y.copy_from_slice(&vec![f64::NAN; a.rows()])?; // so that the next format has to write all of it
+        y.copy_from_slice(&vec![f64::NAN; a.rows()])?; // so that the next format must write all of it
         Ok(is_right)
     };
 
@@ -59,13 +59,13 @@ fn formats(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
         Err(refused) => println!("sliced ELL: {refused}"),
     }
 
-    // HYB: the beginning of each row in ELL, the rest of long rows in coordinates.
+    // HYB: the start of each row in ELL, the rest of long rows in coordinates.
     let hyb = a.to_hyb(HybOptions::default().with_limit(LIMIT))?;
     device.upload(&hyb)?.spmv(1.0, &device_x, 0.0, &mut y)?;
     check("HYB", hyb.ell().values().len() + hyb.coo().nnz(), &mut y)
 }
 
-/// Whether y = Ax: a sum of n products in another order differs by n rounding errors at most.
+/// Returns whether y = Ax: the order changes a sum of n products by at most n rounding errors.
 fn is_product(a: &Csr<f64>, x: &[f64], y: &[f64]) -> bool {
     a.iter_rows().zip(y).all(|(row, y)| {
         let products = row.iter().map(|(col, value)| value * x[col as usize]);

@@ -1,4 +1,5 @@
-//! A power iteration, call by call and as a graph: the eigenvalue of largest magnitude, and what a step takes either way.
+//! A power iteration, call by call and as a graph: the eigenvalue of largest magnitude, and the time of a
+//! step.
 //!
 //! ```sh
 //! cargo run --release --example graph -- stencil5:100
@@ -14,7 +15,7 @@ use evenpath::error::OpError;
 use evenpath::spmv::{SpmvOptions, SpmvPlan};
 use evenpath::{Csr, Device, DeviceVec, vector};
 
-/// Steps of a graph, and launches.
+/// Number of steps per graph, and of launches.
 const STEPS: usize = 20;
 const LAUNCHES: usize = 10;
 
@@ -22,7 +23,7 @@ fn main() -> ExitCode {
     support::on_matrix("stencil5:100", power_iteration)
 }
 
-/// What a step works on: x becomes Ax divided by a bound on A's eigenvalues, so that it does not grow.
+/// State of a step: x becomes Ax divided by a bound on A's eigenvalues, so that it does not grow.
 struct Iteration {
     plan: SpmvPlan<f64>,
     factor: f64,
@@ -49,7 +50,7 @@ impl Iteration {
 
 fn power_iteration(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     if a.rows() != a.cols() {
-        return Err(format!("the matrix is {} x {}, and must be square", a.rows(), a.cols()).into());
+        return Err(format!("the matrix is {} x {}, but must be square", a.rows(), a.cols()).into());
     }
     let row_sum = |values: &[f64]| values.iter().map(|value| value.abs()).sum::<f64>();
     let bound = a.iter_rows().map(|row| row_sum(row.values())).fold(f64::MIN_POSITIVE, f64::max);

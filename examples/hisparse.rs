@@ -29,7 +29,7 @@ fn hisparse(device: &Device, csr: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     if a.rows() == a.cols() {
         let sum: Csr<f64> = a.add(&a.transpose())?.to_csr()?.download()?;
         println!("A + Aᵀ has {} nonzeros", sum.nnz());
-        // Where both have an entry, their sum rounds once.
+        // If both have an entry, their sum rounds once.
         let both = csr.iter().flat_map(|(row, col, value)| [(row, col, value), (col, row, value)]);
         is_right &= sum == Csr::from_triplets(csr.rows(), csr.cols(), both)?;
     }
@@ -45,7 +45,8 @@ fn multiply(a: &DeviceHiSparse<f64, 128>) -> Result<Vec<f64>, evenpath::error::O
     Ok(y.download()?)
 }
 
-/// Whether y has the sums of the rows: a sum of n values in another order differs by n rounding errors at most.
+/// Returns whether y has the sums of the rows: the order changes a sum of n values by at most n rounding
+/// errors.
 fn is_row_sums(a: &Csr<f64>, y: &[f64]) -> bool {
     a.iter_rows().zip(y).all(|(row, y)| {
         let sum: f64 = row.values().iter().sum();

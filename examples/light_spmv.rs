@@ -1,5 +1,5 @@
-//! LightSpMV, y = Ax: while the kernel runs, groups of lanes fetch their next row from a shared counter, so that a long row
-//! delays only the lanes that have it. Only GPUs have it, real and simulated ones.
+//! LightSpMV, y = Ax: while the kernel runs, groups of lanes fetch their next row from a shared counter, so
+//! that a long row delays only its own lanes. Only GPUs support it, real and simulated ones.
 //!
 //! ```sh
 //! cargo run --release --example light_spmv -- power-law:2000000
@@ -27,7 +27,7 @@ fn light_spmv(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     plan.run(1.0, &device_x, 0.0, &mut y)?;
     println!("{device}: {}", plan.info()?);
 
-    // Row by row on the host. A sum of n products in another order differs by n rounding errors at most.
+    // Row by row on the host. The order changes a sum of n products by at most n rounding errors.
     Ok(a.iter_rows().zip(y.download()?).all(|(row, y)| {
         let (mut sum, mut magnitude) = (0.0, 0.0);
         for (col, value) in row.iter() {

@@ -17,7 +17,7 @@ fn main() -> ExitCode {
 }
 
 fn merge(device: &Device, len: usize) -> Result<bool, Box<dyn Error>> {
-    // Sorted keys, with duplicates; values that tell which sequence an element is from, and its place there.
+    // Sorted keys, with duplicates; values that identify an element's sequence and position.
     let a: Vec<(u64, u32)> = (0..len).map(|i| (i as u64 / 3 * 4, i as u32)).collect();
     let b: Vec<(u64, u32)> = (0..len).map(|i| (i as u64 / 2 * 3, !(i as u32))).collect();
     let (a_keys, a_values): (Vec<u64>, Vec<u32>) = a.iter().copied().unzip();
@@ -28,7 +28,8 @@ fn merge(device: &Device, len: usize) -> Result<bool, Box<dyn Error>> {
     let (keys, values) = merge::pairs(Pairs::new(&a_keys, &a_values), Pairs::new(&b_keys, &b_values))?;
     println!("{device}: 2 sequences of {len} merged into one of {}", keys.len());
 
-    // The merge is stable: of equal keys those of A come first, in their order. So a stable sort of A and B gives the same.
+    // The merge is stable: equal keys of A come before those of B, in order. A stable sort of A and B gives
+    // the same.
     let mut expected = [a, b].concat();
     expected.sort_by_key(|&(key, _)| key);
     Ok(keys.download()?.into_iter().zip(values.download()?).eq(expected))

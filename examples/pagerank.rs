@@ -13,9 +13,9 @@ use std::process::ExitCode;
 use evenpath::spmv::SpmvOptions;
 use evenpath::{Csr, Device, vector};
 
-/// The probability that the random surfer follows a link, and does not jump to a random page.
+/// Probability that the random surfer follows a link instead of jumping to a random page.
 const DAMPING: f64 = 0.85;
-/// The ranks are done when a step moves them by this little, in the 2-norm.
+/// Change of the ranks in a step, in the 2-norm, at which the method stops.
 const TOLERANCE: f64 = 1e-12;
 const MAX_STEPS: usize = 1000;
 
@@ -26,7 +26,7 @@ fn main() -> ExitCode {
 fn pagerank(device: &Device, links: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     let pages = links.rows();
     if links.cols() != pages {
-        return Err(format!("the matrix is {pages} x {}: that of a graph is square", links.cols()).into());
+        return Err(format!("the matrix is {pages} x {}, but that of a graph is square", links.cols()).into());
     }
     // The surfer follows each link of a page with the same probability, and jumps from pages without links.
     let lengths: Vec<usize> = links.iter_rows().map(|row| row.len()).collect();
@@ -42,7 +42,7 @@ fn pagerank(device: &Device, links: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
         println!("{page}: {:.9}", ranks[page]);
     }
 
-    // One more step on the host leaves the ranks where they are, and they add up to 1.
+    // One more step on the host leaves the ranks unchanged, and their sum is 1.
     let jumps: f64 = ranks.iter().zip(&jump).map(|(rank, jump)| rank * jump).sum();
     let squares = follow.iter_rows().zip(&ranks).map(|(row, rank)| {
         let followed: f64 = row.iter().map(|(from, probability)| probability * ranks[from as usize]).sum();
@@ -52,7 +52,8 @@ fn pagerank(device: &Device, links: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     Ok(is_fixed && (pages == 0 || (ranks.iter().sum::<f64>() - 1.0).abs() <= 1e-9))
 }
 
-/// The ranks, and the number of steps. The vectors stay on the device; the host sees two scalars per step.
+/// Returns the ranks, and the number of steps. The vectors stay on the device; the host reads two scalars per
+/// step.
 fn rank(device: &Device, follow: &Csr<f64>, jump: &[f64]) -> Result<(Vec<f64>, usize), Box<dyn Error>> {
     let pages = jump.len();
     let plan = device.upload(follow)?.plan_spmv(SpmvOptions::default())?;
@@ -65,7 +66,7 @@ fn rank(device: &Device, follow: &Csr<f64>, jump: &[f64]) -> Result<(Vec<f64>, u
         let jumps = vector::dot(&jump, &ranks)?;
         next.copy_from(&ones)?;
         plan.run(1.0, &ranks, jumps / pages as f64, &mut next)?;
-        // ranks = next − ranks, the step; then they change places
+        // ranks = next − ranks, the step; then the two are swapped
         vector::axpby(1.0, &next, -1.0, &mut ranks)?;
         let moved = vector::dot(&ranks, &ranks)?.sqrt();
         std::mem::swap(&mut ranks, &mut next);

@@ -1,7 +1,8 @@
-//! An operation of a program's own on a tree, by the queue scheduler: the largest magnitude in each column.
+//! A program's own operation on a tree, with the queue scheduler: the largest magnitude in each column.
 //!
-//! The operation is in `examples/kernels/`, a crate of its own, because it is also compiled for GPUs: `cargo xtask ptx` does
-//! that, and docs/toolchain.md says how it is done elsewhere. The simulated GPU runs it as it is, and checks every access.
+//! The operation is in `examples/kernels/`, a separate crate, because it is also compiled for GPUs: `cargo
+//! xtask ptx` does that, and docs/toolchain.md explains how to do it elsewhere. The simulated GPU runs it
+//! unchanged, and checks every access.
 //!
 //! ```sh
 //! cargo run --release --example queue_operation -- rmat:10
@@ -32,7 +33,7 @@ fn column_maxima(device: &Device, csr: &Csr<f64>) -> Result<bool, Box<dyn Error>
     let mut maxima = device.zeros::<u32>(a.cols())?;
     let view = maxima.as_global_mut();
     let kernel = |tree, queues| ColumnMaxima { tree, queues, maxima: view };
-    // SAFETY: there is an element for each column, and the vector is next used when the kernel has ended.
+    // SAFETY: there is an element for each column, and the vector is not used until the kernel has ended.
     unsafe { a.traverse(HiSparseQueuedOptions::default(), kernel) }?;
     let maxima: Vec<f32> = maxima.download()?.into_iter().map(f32::from_bits).collect();
 

@@ -39,7 +39,7 @@ fn radix_sort(device: &Device, len: usize) -> Result<bool, Box<dyn Error>> {
         sorted_keys.download()?.into_iter().zip(sorted_values.download()?).eq(expected.iter().copied());
     println!("{device}: {len} keys with values sorted in descending order");
 
-    // By some of the bits, as one pass of a larger sort does.
+    // By some of the bits, like one pass of a larger sort.
     let (_, sorted_values) = sort::sort_pairs(&keys, &values, SortOptions::default().with_bits(4..12))?;
     expected.sort_by_key(|&(_, value)| value); // as they were
     expected.sort_by_key(|&(key, _)| key >> 4 & 0xFF);

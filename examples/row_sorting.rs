@@ -1,5 +1,5 @@
-//! Rows sorted by length: where each thread of a warp takes a row, the longest of 32 rows decides how long the warp takes.
-//! Sorted, neighboring rows are of like length; y comes out in the order of the matrix all the same.
+//! Rows sorted by length: if each thread of a warp computes a row, the longest of 32 rows determines the time
+//! of the warp. After sorting, neighboring rows have similar lengths; y is still in the order of the matrix.
 //!
 //! ```sh
 //! cargo run --release --example row_sorting -- fem:100000
@@ -26,7 +26,7 @@ fn row_sorting(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
         longest.mean_after()
     );
 
-    // ELL-R of the sorted rows. With the row order, the product is written where the matrix has the row.
+    // ELL-R of the sorted rows. With the row order, results are written at the original rows.
     let ell = sorted.to_ell(PaddingLimit::Times(3))?;
     let order = device.upload(&order)?;
     let sorted = device.upload(&EllR(&ell))?.with_row_order(&order)?;
@@ -36,7 +36,7 @@ fn row_sorting(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     sorted.spmv(1.0, &device_x, 0.0, &mut y)?;
     println!("{device}: y = Ax by ELL-R of {} slots", ell.values().len());
 
-    // Row by row on the host. A sum of n products in another order differs by n rounding errors at most.
+    // Row by row on the host. The order changes a sum of n products by at most n rounding errors.
     Ok(a.iter_rows().zip(y.download()?).all(|(row, y)| {
         let (mut sum, mut magnitude) = (0.0, 0.0);
         for (col, value) in row.iter() {

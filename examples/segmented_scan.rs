@@ -1,4 +1,4 @@
-//! Running sums and totals by segments: here the rows of a matrix, which keys, flags or row offsets tell apart.
+//! Running sums and totals by segments: here the rows of a matrix, given by keys, flags or row offsets.
 //!
 //! ```sh
 //! cargo run --release --example segmented_scan -- 1000000
@@ -27,7 +27,7 @@ fn segmented_scan(device: &Device, len: usize) -> Result<bool, Box<dyn Error>> {
 
     // The same by keys, one per value, and by flags, which are 1 at the first value of a row.
     let (mut keys, mut flags) = (vec![0_u32; len], vec![0_u8; len]);
-    let (mut running, mut totals) = (Vec::new(), Vec::new()); // what is to come out
+    let (mut running, mut totals) = (Vec::new(), Vec::new()); // the expected results
     for (row, ends) in offsets.windows(2).enumerate() {
         let mut sum = 0.0;
         for i in ends[0] as usize..ends[1] as usize {
@@ -51,7 +51,7 @@ fn segmented_scan(device: &Device, len: usize) -> Result<bool, Box<dyn Error>> {
     println!("{device}: running sums of {len} values in {} rows", totals.len());
     let mut is_right = by_key == running && by_flag == running && by_offsets == running;
 
-    // Totals: by offsets one per row, 0 where it is empty; by keys one per key that occurs.
+    // Totals: by offsets one per row, 0 for an empty row; by keys one per distinct key.
     let of_rows = reduce::by_offsets(&device_offsets, &device_values, Operator::Sum)?.download()?;
     let (rows, of_keys) = reduce::by_keys(&device_keys, &device_values, Operator::Sum)?;
     println!("{device}: totals of {} rows, {} of which have values", of_rows.len(), rows.len());

@@ -34,7 +34,7 @@ fn set_operations(device: &Device, len: usize) -> Result<bool, Box<dyn Error>> {
     Ok(is_right)
 }
 
-/// A walk through both sequences: the i-th of equal keys in one matches the i-th in the other.
+/// Walks through both sequences: the i-th of equal keys in one matches the i-th in the other.
 fn expected(operation: SetOperation, a: &[u64], b: &[u64]) -> Vec<u64> {
     let (mut i, mut j, mut keys) = (0, 0, Vec::new());
     while i < a.len() || j < b.len() {

@@ -25,12 +25,12 @@ fn spadd(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     let c = device_a.add(alpha, &device_b, beta)?;
     println!("{device}: {} + {} nonzeros make {}", a.nnz(), b.nnz(), c.nnz());
 
-    // Many sums of matrices with the same patterns: a plan keeps what does not depend on the values.
+    // Many sums of matrices with the same patterns: a plan keeps the parts that do not depend on values.
     let plan = device_a.plan_add(&device_b)?;
     let same = plan.run(alpha, beta)?;
     println!("the plan takes {} bytes beside the result", plan.info()?.workspace_bytes);
 
-    // C has an entry where A or B has one; it rounds three times at most.
+    // C has an entry wherever A or B has one; it rounds at most three times.
     let mut expected: BTreeMap<(usize, usize), (f64, f64)> = BTreeMap::new();
     for (factor, matrix) in [(alpha, a), (beta, &b)] {
         for (row, col, value) in matrix.iter() {

@@ -1,4 +1,4 @@
-//! Sparse matrix times sparse matrix, C = A·Aᵀ: how much any two rows of A have in common.
+//! Sparse matrix times sparse matrix, C = A·Aᵀ: the overlap of any two rows of A.
 //!
 //! ```sh
 //! cargo run --release --example spgemm -- a.mtx.gz
@@ -31,8 +31,8 @@ fn spgemm(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
 
     let c: Csr<f64> = c.download()?;
     let is_right = c.iter_rows().zip(a.iter_rows()).all(|(found, row)| {
-        // Gustavson's algorithm: a row of C is the sum of the rows of B that a row of A selects, scaled. An entry is a sum
-        // of n products, which in another order differs by n rounding errors at most.
+        // Gustavson's algorithm: a row of C is the sum of the rows of B that a row of A selects, scaled. The
+        // order changes a sum of n products by at most n rounding errors.
         let mut expected: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
         for (k, left) in row.iter() {
             for (col, right) in b.row(k as usize).into_iter().flat_map(|row| row.iter()) {

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use evenpath::spmm::SpmmOptions;
 use evenpath::{Csr, Device, DeviceDense, Layout};
 
-/// Columns of B and C.
+/// Number of columns of B and C.
 const COLUMNS: usize = 8;
 
 fn main() -> ExitCode {
@@ -29,7 +29,7 @@ fn spmm(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     plan.run(1.0, &device_b, 0.0, &mut c)?;
     println!("{device}: {COLUMNS} columns, {}", plan.info()?);
 
-    // Row by row on the host. A sum of n products in another order differs by n rounding errors at most.
+    // Row by row on the host. The order changes a sum of n products by at most n rounding errors.
     let c = c.into_vec().download()?;
     Ok(a.iter_rows().zip(c.chunks(COLUMNS)).all(|(row, c)| {
         (0..COLUMNS).all(|column| {

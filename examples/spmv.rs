@@ -54,7 +54,7 @@ fn main() -> ExitCode {
 
 fn method_help() -> String {
     let names: Vec<String> = SpmvMethod::ALL.into_iter().map(|method| method.to_string()).collect();
-    format!("Method: {}. The CPU has not all of them", names.join(", "))
+    format!("Method: {}. The CPU supports only some of them", names.join(", "))
 }
 
 fn spmv<V: Value, O: Offset>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
@@ -83,7 +83,7 @@ fn spmv<V: Value, O: Offset>(arguments: &Arguments) -> Result<Report, Box<dyn Er
     verdict = verdict.and_then(|()| reference.check(&last_y));
     let info = plan.info()?;
 
-    drop((a, plan, x, y)); // make room for the buffers of the copy rate
+    drop((a, plan, x, y)); // frees memory for the buffers of the copy rate
     let mut report = Report::new(run.json, verdict);
     report.matrix(&name, &matrix);
     report.device(&device);

@@ -1,5 +1,5 @@
-//! Ten dense matrices through one sparse matrix: C = AB for each, one after the other, and with upload, product and download of
-//! different ones at the same time, by streams.
+//! Ten dense matrices times one sparse matrix: C = AB for each, one after the other, and with upload, product
+//! and download of different ones at the same time, on streams.
 //!
 //! ```sh
 //! cargo run --release --example streams -- stencil5:300
@@ -18,16 +18,16 @@ use evenpath::{Csr, Device, DeviceDense, Layout};
 
 const MATRICES: usize = 10;
 const COLUMNS: usize = 32;
-/// As many as are on their way there, in work, and on their way back.
+/// One each for upload, product and download.
 const STREAMS: usize = 3;
-/// The second run of each kind counts: the first compiles kernels.
+/// Number of runs of each kind, of which the second counts: the first compiles kernels.
 const RUNS: usize = 2;
 
 fn main() -> ExitCode {
     support::on_matrix("stencil5:200", pipeline)
 }
 
-/// What one stream works with.
+/// Buffers of one stream.
 struct Lane {
     stream: Stream,
     b: DeviceDense<f64>,
@@ -40,7 +40,7 @@ impl Lane {
         Ok(Self { stream: device.stream()?, b: dense(a.cols())?, c: dense(a.rows())? })
     }
 
-    /// Asks for one product. Nothing is waited for.
+    /// Launches one product without waiting.
     fn product(
         &mut self,
         plan: &SpmmPlan<f64, f64>,

@@ -9,7 +9,7 @@ use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvPlan};
 use evenpath::{Csr, Device, DeviceVec, Factor, Value, vector};
 use evenpath_tests::devices;
 
-/// What an iteration works on: x, the residual, the direction, the matrix times that; and rᵀr, pᵀAp, α, β.
+/// State of an iteration: x, the residual, the direction, the matrix times that; and rᵀr, pᵀAp, α, β.
 struct State<V: Value> {
     vectors: [DeviceVec<V>; 4],
     scalars: DeviceVec<V>,
@@ -24,7 +24,7 @@ impl<V: Value> State<V> {
         Ok(Self { vectors: [x, r, p, ap], scalars })
     }
 
-    /// An iteration that the host does not take part in.
+    /// Runs an iteration without the host.
     fn step(&mut self, plan: &SpmvPlan<V>) -> Result<(), OpError> {
         let [x, r, p, ap] = &mut self.vectors;
         let (mut sums, mut factors) = self.scalars.split_at_mut(2)?;
@@ -34,7 +34,7 @@ impl<V: Value> State<V> {
         vector::divide_elements(&rr, &pap, &mut alpha)?;
         vector::axpby(&alpha, p, V::ONE, x)?;
         vector::axpby(-Factor::from(&alpha), ap, V::ONE, r)?;
-        // β is the new rᵀr divided by the old one, which is not needed after that.
+        // β is the new rᵀr divided by the old one, which is not needed afterwards.
         vector::dot_into(r, r, &mut pap)?;
         vector::divide_elements(&pap, &rr, &mut beta)?;
         rr.copy_from(&pap)?;
@@ -42,7 +42,7 @@ impl<V: Value> State<V> {
     }
 }
 
-/// x, r and p after some iterations with scalars that the host computes.
+/// x, r and p after some iterations with scalars computed by the host.
 fn plain<V: Value>(
     device: &Device,
     plan: &SpmvPlan<V>,
@@ -86,7 +86,7 @@ fn check<V: Value>(device: &Device, a: &Csr<V>, options: SpmvOptions) {
 }
 
 #[test]
-fn captured_iterations_are_the_plain_ones() {
+fn captured_iterations_equal_plain_ones() {
     let stencil: Csr<f64> = generate(Kind::Stencil5 { side: 25 }, 1).expect("a matrix");
     for device in devices() {
         let device = device.device;
@@ -97,7 +97,7 @@ fn captured_iterations_are_the_plain_ones() {
 }
 
 #[test]
-fn graphs_keep_factors_that_are_dropped() {
+fn graphs_keep_dropped_factors() {
     for device in devices() {
         let device = device.device;
         let x = device.upload(&vec![1.0; 3000]).expect("memory");
@@ -108,7 +108,7 @@ fn graphs_keep_factors_that_are_dropped() {
                 vector::axpby(&factor, x, 0.5, y)
             })
             .expect("nothing that waits");
-        // Whoever gets the factor's memory if it was freed writes to it.
+        // If the factor's memory were freed, one of these would reuse and overwrite it.
         let others: Vec<DeviceVec<f64>> = (0..8).map(|_| device.upload(&[-1.0]).expect("memory")).collect();
         for launch in 1..=3 {
             graph.launch().expect("the device works");
@@ -122,7 +122,7 @@ fn graphs_keep_factors_that_are_dropped() {
     }
 }
 
-/// A factor that the graph's state has, changed between launches: by another operation, and by another vector.
+/// A factor in the graph's state, changed between launches: by another operation, and by another vector.
 #[test]
 fn factors_of_a_graph_may_change() {
     for device in devices() {

@@ -24,7 +24,7 @@ macro_rules! assert_returns {
 }
 
 #[test]
-fn matrices_come_back() {
+fn matrices_round_trip() {
     for under_test in devices() {
         let device = &under_test.device;
         for (cols, lengths) in odd_row_lengths() {
@@ -55,7 +55,7 @@ fn matrices_come_back() {
 }
 
 #[test]
-fn coordinates_come_back_sorted_by_row() {
+fn coordinates_round_trip_sorted_by_row() {
     let coo: Coo<f32> =
         Coo::from_triplets(3, 3, [(2, 0, 1.0), (0, 2, 2.0), (2, 1, 3.0), (0, 0, 4.0)]).expect("inside");
     let mut sorted = coo.clone();
@@ -66,7 +66,7 @@ fn coordinates_come_back_sorted_by_row() {
 }
 
 #[test]
-fn trees_come_back_transposed_and_scaled_as_they_are() {
+fn trees_round_trip_with_transposition_and_scale() {
     let a: Csr<f64> =
         Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)]).expect("inside");
     let tree: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default()).expect("a tree");
@@ -80,7 +80,7 @@ fn trees_come_back_transposed_and_scaled_as_they_are() {
 
 /// Slices, arrays and vectors of numbers; dense matrices with gaps.
 #[test]
-fn vectors_come_back() {
+fn vectors_round_trip() {
     fn check<T: Upload + Debug + ?Sized>(device: &Device, values: &T) -> T::OnDevice {
         device.upload(values).unwrap_or_else(|error| panic!("{values:?}: {error}"))
     }
@@ -120,7 +120,7 @@ fn own_types_can_be_uploaded() {
 }
 
 #[test]
-fn matrices_of_arrays_on_a_device() {
+fn matrices_are_made_of_arrays_on_a_device() {
     for device in devices() {
         let device = device.device;
         let try_new = |rows, cols, offsets: &[u32], columns: &[u32], values: &[f64]| {
@@ -130,7 +130,7 @@ fn matrices_of_arrays_on_a_device() {
         let a = try_new(3, 4, &[0, 2, 2, 3], &[3, 1, 0], &[1.0, 2.0, 3.0]).unwrap();
         let expected = Csr::try_new(3, 4, vec![0_u32, 2, 2, 3], vec![3, 1, 0], vec![1.0, 2.0, 3.0]).unwrap();
         assert_eq!(a.download().unwrap(), expected, "{device}");
-        // What somebody else has too is copied, and what nobody has is not.
+        // Shared arrays are copied, unshared ones are not.
         let other = a.clone();
         let (offsets, columns, values) = a.into_parts().unwrap();
         assert_eq!(other.download().unwrap(), expected);

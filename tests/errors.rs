@@ -1,4 +1,4 @@
-//! What errors print where a program returns them from `main`, which is by `Debug`.
+//! Output of errors that a program returns from `main`, which uses `Debug`.
 
 use std::fs;
 use std::path::Path;
@@ -69,7 +69,7 @@ fn debug_is_the_message_with_its_causes() {
     assert_eq!(format!("{missing:?}"), "rank 3 does not exist: the cluster has 2 ranks");
 }
 
-/// A cause that the message does not have follows it, and one that it has does not.
+/// A cause that is not part of the message follows it; one that is does not.
 #[test]
 fn causes_follow_their_effects_once() {
     struct Outer(&'static str, std::num::ParseIntError);

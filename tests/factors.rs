@@ -1,4 +1,4 @@
-//! α and β in a device's memory: operations do what they do with the same numbers from the host.
+//! α and β in device memory: results equal those with the same numbers from the host.
 
 use evenpath::ell::{EllR, SlicedEllOptions};
 use evenpath::error::{DeviceError, OpError};
@@ -14,13 +14,13 @@ use evenpath::{
 };
 use evenpath_tests::{UNLIMITED, devices, hyb_widths, with_row_lengths};
 
-/// y = αAx + βy in some way, by its name.
+/// A product y = αAx + βy, with its name.
 type Product<V> = (
     String,
     Box<dyn Fn(Factor<'_, V>, &DeviceVec<V>, Factor<'_, V>, &mut DeviceVec<V>) -> Result<(), OpError>>,
 );
 
-/// Small integers, so that all sums are exact, also those that are made in no order.
+/// Small integers, so that all sums are exact in any order.
 fn integers<V: Value>(len: usize, seed: usize) -> Vec<V> {
     (0..len).map(|at| V::from_f64(((at * 7 + seed * 3) % 11) as f64 - 5.0)).collect()
 }
@@ -70,7 +70,7 @@ fn products<V: Value>(device: &Device, host: &Csr<V>) -> Result<Vec<Product<V>>,
     Ok(products)
 }
 
-/// The matrix with small integers for values.
+/// The matrix with small integers as values.
 fn whole(a: &Csr<f64>) -> Csr<f64> {
     let triplets = a.iter_rows().enumerate().flat_map(|(row, entries)| {
         entries.iter().map(move |(col, _)| (row, col as usize, ((row + col as usize) % 5) as f64 - 2.0))
@@ -99,7 +99,7 @@ fn check<V: Value>(device: &Device, a: &Csr<V>) {
             assert_eq!(run((&one_alpha).into(), (&one_beta).into()), expected, "both: {what}");
             assert_eq!(run((&one_alpha).into(), beta.into()), expected, "alpha: {what}");
             assert_eq!(run(alpha.into(), (&one_beta).into()), expected, "beta: {what}");
-            // Parts of one vector, one of them the other's negative, and halved.
+            // Parts of one vector, one of them negated and one halved.
             let both = device.upload(&[V::ONE, -alpha, beta + beta, V::ONE]).expect("memory");
             let (alpha, beta) = (both.slice(1..2).expect("inside"), both.slice(2..=2).expect("inside"));
             let halved = Factor::from(&beta).scaled(V::from_f64(0.5));
@@ -194,7 +194,7 @@ fn every_product_with_a_dense_matrix() {
     }
 }
 
-/// NaN and infinity among the factors are what they are in a sum.
+/// NaN and infinite factors behave as in a sum.
 #[test]
 fn factors_that_are_not_finite() {
     for device in devices() {

@@ -1,4 +1,4 @@
-//! Memory that goes to others and comes from them.
+//! Memory exchanged with other code.
 
 // Values are copied.
 #![allow(clippy::float_cmp)]
@@ -18,7 +18,7 @@ use evenpath::{Csr, Device, DeviceDense, DeviceVec, Layout, vector};
 use evenpath_tests::devices;
 
 #[test]
-fn memory_goes_away_and_comes_back() {
+fn released_memory_can_be_wrapped_again() {
     for device in devices() {
         let device = device.device;
         let before = device.memory().unwrap().in_use;
@@ -38,7 +38,7 @@ fn memory_goes_away_and_comes_back() {
         x.slice_mut(..1).unwrap().copy_from_slice(&[9.0]).unwrap();
         x.truncate(2);
         assert_eq!((x.download().unwrap(), y.download().unwrap()), (vec![9.0, 2.0], vec![4.0, 6.0]));
-        // A matrix takes it as any other vector.
+        // A matrix takes it like any other vector.
         let a = evenpath::DeviceCsr::try_new(
             1,
             2,
@@ -57,8 +57,8 @@ fn memory_goes_away_and_comes_back() {
 }
 
 #[test]
-fn memory_is_given_back_after_a_wait_for_the_device() {
-    // Others do not count.
+fn memory_is_released_after_a_wait_for_the_device() {
+    // Other devices do not count waits.
     for device in devices().into_iter().filter(|device| device.device.kind() == DeviceKind::Simulated) {
         let device = device.device;
         let parts = device.upload(&[1.0, 2.0]).unwrap().into_raw_parts();
@@ -98,7 +98,7 @@ fn wrong_memory_is_refused() {
 }
 
 #[test]
-fn others_put_work_on_streams() {
+fn foreign_work_is_put_on_streams() {
     for device in devices() {
         let device = device.device;
         let (x, mut y) = (device.upload(&[1.0, 2.0]).unwrap(), device.zeros::<f64>(2).unwrap());
@@ -107,7 +107,7 @@ fn others_put_work_on_streams() {
             calls.fetch_add(1, Relaxed);
             stream.is_null()
         };
-        // SAFETY: nothing is put there.
+        // SAFETY: nothing is put on the stream.
         let is_null = unsafe { device.put_foreign(&[&*x], &mut [&mut *y], put) }.unwrap();
         assert_eq!((is_null, calls.load(Relaxed)), (!matches!(device.kind(), DeviceKind::Cuda(_)), 1));
         // SAFETY: as above.
@@ -126,7 +126,7 @@ fn others_put_work_on_streams() {
     }
 }
 
-/// A tensor as another library makes it, which counts how often it is given back.
+/// A tensor of another library, which counts its deletions.
 struct Foreign {
     data: Vec<f32>,
     shape: Vec<i64>,
@@ -177,7 +177,7 @@ fn take(managed: Box<DLManagedTensorVersioned>) -> Result<Tensor, DlpackError> {
 }
 
 #[test]
-fn tensors_of_others_become_vectors() {
+fn foreign_tensors_become_vectors() {
     let device = Device::cpu();
     for (strides, offset) in [(None, 0), (Some([1].as_slice()), 4), (None, 3)] {
         let (managed, given_back) = foreign(&[5], strides, offset);
@@ -191,7 +191,7 @@ fn tensors_of_others_become_vectors() {
         drop(x);
         assert_eq!(given_back.load(Relaxed), 1);
     }
-    // What is read only is copied.
+    // Read-only memory is copied.
     let (mut managed, given_back) = foreign(&[5], None, 0);
     managed.flags = FLAG_READ_ONLY;
     let x = take(managed).unwrap().into_vec::<f32>(&device).unwrap();
@@ -204,7 +204,7 @@ fn tensors_of_others_become_vectors() {
 type Case<'a> = (&'a [i64], Option<&'a [i64]>, Layout, usize);
 
 #[test]
-fn tensors_of_others_become_matrices() {
+fn foreign_tensors_become_matrices() {
     let device = Device::cpu();
     let cases: [Case<'_>; 7] = [
         (&[3, 4], None, Layout::RowMajor, 4),
@@ -239,7 +239,7 @@ fn tensors_of_others_become_matrices() {
 }
 
 #[test]
-fn tensors_that_do_not_fit_are_given_back() {
+fn unsuitable_tensors_are_deleted() {
     let device = Device::cpu();
     let refused =
         |managed: Box<DLManagedTensorVersioned>, given_back: &AtomicU32, dimensions: usize, text: &str| {
@@ -283,7 +283,7 @@ fn tensors_that_do_not_fit_are_given_back() {
 }
 
 #[test]
-fn both_forms_are_the_same_tensor() {
+fn both_forms_hold_the_same_tensor() {
     let device = Device::cpu();
     let x = device.upload(&[1.0_f32, 2.0, 3.0]).unwrap();
     let address = x.raw_address();

@@ -1,4 +1,4 @@
-//! A process that is forked after its parent used the CPU has none of its threads: operations say so, and none waits for ever.
+//! A process forked after its parent used the CPU has none of its threads: operations fail, and none hangs.
 
 #![allow(clippy::float_cmp)] // Exact results are expected.
 #![cfg(unix)]
@@ -16,7 +16,7 @@ use evenpath::spmv::SpmvOptions;
 use evenpath::{Csr, Device, HiSparse, vector};
 
 const VARIABLE: &str = "EVENPATH_TEST_FORK";
-const NAME: &str = "forked::operations_say_that_there_are_no_threads";
+const NAME: &str = "forked::operations_report_missing_threads";
 
 unsafe extern "C" {
     fn fork() -> i32;
@@ -25,9 +25,9 @@ unsafe extern "C" {
     fn _exit(status: i32) -> !;
 }
 
-/// Runs itself in a process of its own, which forks, because this one has other tests' threads.
+/// Runs itself in a separate process, which forks, because this one has other tests' threads.
 #[test]
-fn operations_say_that_there_are_no_threads() {
+fn operations_report_missing_threads() {
     if let Ok(used) = std::env::var(VARIABLE) {
         return fork_and_try(&used);
     }
@@ -56,11 +56,10 @@ fn matrix() -> Csr<f64> {
 
 fn fork_and_try(used: &str) {
     let objects = (used == "used before").then(Objects::new);
-    // SAFETY: the child uses the one thread that it has, of an allocator that is made for it, and ends by `_exit`.
+    // SAFETY: the child uses its only thread, an allocator that supports this, and ends by `_exit`.
     let child = unsafe { fork() };
     if child == 0 {
-        // A child that hangs ends by the signal.
-        // SAFETY: it only sets a timer of this process.
+        // A child that hangs is ended by the signal. SAFETY: it only sets a timer of this process.
         unsafe { alarm(50) };
         let is_right = std::panic::catch_unwind(AssertUnwindSafe(|| match objects {
             Some(objects) => check_refusals(&objects).and_then(|()| check_own_pool(&objects)),
@@ -101,7 +100,7 @@ impl Objects {
     }
 }
 
-/// Every way to use the CPU's threads is an error.
+/// Every use of the CPU's threads is an error.
 fn check_refusals(objects: &Objects) -> Result<(), Box<dyn Error>> {
     let Objects { a, tree, device } = objects;
     let mut y = vec![0.0; a.rows()];
@@ -149,7 +148,7 @@ fn check_refusals(objects: &Objects) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The remedy that the error names.
+/// The remedy given in the error works.
 fn check_own_pool(objects: &Objects) -> Result<(), Box<dyn Error>> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build()?;
     let sum = pool.install(|| -> Result<f64, OpError> {

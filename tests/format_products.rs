@@ -29,11 +29,11 @@ fn sliced(slice_height: u32, sorting_scope: usize) -> SlicedEllOptions {
         .with_limit(UNLIMITED)
 }
 
-/// y = αAx + βy in one format.
+/// A product y = αAx + βy in one format.
 type Product<'a, V> =
     (&'static str, Box<dyn Fn(V, &DeviceVec<V>, V, &mut DeviceVec<V>) -> Result<(), OpError> + 'a>);
 
-/// Products in every format of a device, CSR as its plan chooses; first HYB and COO, which split sums.
+/// Products in every format of a device, CSR with its plan's choice; first HYB and COO, which split sums.
 fn products<'a, V: Value, O: Offset>(device: &Device, a: &Csr<V, O>) -> Vec<Product<'a, V>> {
     products_with(device, a, SpmvOptions::default())
 }
@@ -113,7 +113,8 @@ fn odd_shapes() {
     }
 }
 
-/// Numbers of rows around those of a block, a warp and a slice; slots around the number that a thread loads at once.
+/// Numbers of rows around those of a block, a warp and a slice; slots around the number that a thread loads
+/// at once.
 #[test]
 fn rows_and_slots_around_edges() {
     let (padded, sliced) =
@@ -138,7 +139,7 @@ fn rows_and_slots_around_edges() {
 /// Entries around the number per lane, warp and interval; rows that end with these, or extend over many.
 #[test]
 fn coordinates_around_edges() {
-    let step = tile_len::<coo::CooInterval<f64>>() / 8; // of a warp
+    let step = tile_len::<coo::CooInterval<f64>>() / 8; // per warp
     let interval = evenpath::policy::COO_INTERVAL as usize;
     for DeviceUnderTest { device, fast } in devices() {
         let check = |a: &Csr<f64>| {
@@ -179,7 +180,7 @@ fn coordinates_around_edges() {
 fn generated_matrices() {
     for DeviceUnderTest { device, fast } in devices() {
         let kinds = if fast {
-            // Rows for several tasks; the skewed ones are few, as ELL pads all to the longest.
+            // Rows for several tasks; the skewed ones are few, because ELL pads all to the longest.
             ["stencil5:200", "power-law:3000", "uniform:20000", "empty-rows:40000", "rmat:11", "fem:3000"]
         } else {
             ["stencil5:30", "power-law:600", "uniform:700", "empty-rows:2000", "rmat:7", "fem:200"]
@@ -232,7 +233,7 @@ fn results_are_bitwise_repeatable() {
 
 /// Padding is not multiplied, not even by infinity. Stored zeros are.
 #[test]
-fn padding_counts_nothing_and_stored_zeros_count() {
+fn padding_is_not_multiplied_but_stored_zeros_are() {
     for DeviceUnderTest { device, .. } in devices() {
         let a: Csr<f64> =
             Csr::try_new(3, 2, vec![0_u32, 3, 4, 5], vec![0, 0, 0, 0, 1], vec![1.0, 1.0, 1.0, 2.0, 0.0])
@@ -249,7 +250,7 @@ fn padding_counts_nothing_and_stored_zeros_count() {
 }
 
 #[test]
-fn operands_that_do_not_fit_are_refused_and_nothing_is_written() {
+fn refused_operands_leave_outputs_unchanged() {
     for DeviceUnderTest { device, .. } in devices() {
         let a: Csr<f64> = with_row_lengths(5, &[3, 0, 5]);
         let x = device.upload(&[1.0; 5]).expect("upload");
@@ -303,8 +304,8 @@ fn arrays_of_callers() {
 /// y = Ax + y in ELL or ELL-R.
 type EllRun<'a, V> = &'a dyn Fn(&DeviceVec<V>, &mut DeviceVec<V>) -> Result<(), OpError>;
 
-/// The options for measurements: blocks of other sizes, and x loaded in another way. The number of rows leaves the last
-/// block of each size partly full.
+/// The options for measurements: blocks of other sizes, and other loads of x. The number of rows leaves the
+/// last block of each size partly full.
 #[test]
 fn ell_with_other_blocks_and_loads_gives_the_same_bits() {
     fn check<V: Value>(device: &Device, all: &[EllOptions]) {
@@ -343,7 +344,7 @@ fn ell_with_other_blocks_and_loads_gives_the_same_bits() {
 }
 
 #[test]
-fn ell_without_a_kernel_is_refused() {
+fn block_sizes_without_a_kernel_are_refused() {
     for DeviceUnderTest { device, .. } in devices() {
         let a: Csr<f64> = with_row_lengths(5, &[3, 0, 5]);
         let ell = device.upload(&EllR(&a.to_ell(UNLIMITED).expect("ELL"))).expect("upload");
@@ -355,7 +356,7 @@ fn ell_without_a_kernel_is_refused() {
             matches!(&error, OpError::BlockSize { name: "ELL-R", block_size: 64, supported } if *supported == [256]),
             "{error}"
         );
-        assert!(error.to_string().ends_with("the numbers are 256"), "{error}");
+        assert!(error.to_string().ends_with("supported numbers are 256"), "{error}");
         assert_eq!(y.download().expect("download"), old, "nothing was written");
     }
 }

@@ -48,7 +48,7 @@ fn check_round_trips<V: Value, O: Offset>(a: &Csr<V, O>) {
 }
 
 #[test]
-fn matrices_come_back_as_they_were() {
+fn conversions_round_trip() {
     for (cols, lengths) in evenpath_tests::odd_row_lengths() {
         check_round_trips(&with_row_lengths::<f32, u64>(cols, &lengths));
     }
@@ -79,7 +79,7 @@ fn padding_above_the_limit_is_refused() {
     let slices = a.to_sliced_ell(SlicedEllOptions::default().with_limit(UNLIMITED));
     assert_eq!(slices.expect("154 MB").values().len(), 12_800_000);
 
-    // At the limit, and one byte below. Relative limits apply from 2²⁰ slots on.
+    // At the limit, and one byte below. Relative limits apply to 2²⁰ slots or more.
     let small: Csr<f32> = with_row_lengths(9, &[9, 0, 1]);
     assert_eq!(small.to_ell(PaddingLimit::Bytes(27 * 8)).expect("just enough").bytes(), 216);
     let refused = small.to_ell(PaddingLimit::Bytes(27 * 8 - 1)).expect_err("one byte less");
@@ -89,7 +89,7 @@ fn padding_above_the_limit_is_refused() {
 
 /// Bell and Garland: a K-th slot if at least max(4096, rows / 3) rows use it.
 #[test]
-fn typical_width_is_that_of_the_paper() {
+fn typical_width_follows_the_paper() {
     let width = |lengths: &[usize]| {
         let a: Csr<f32> = with_row_lengths(9, lengths);
         a.to_hyb(HybOptions::default()).expect("never refused").ell().width()
@@ -105,7 +105,7 @@ fn typical_width_is_that_of_the_paper() {
 }
 
 #[test]
-fn refused_ell_arrays_come_back() {
+fn refused_ell_arrays_are_returned() {
     type Case = (usize, usize, usize, Vec<u32>, usize, &'static str);
     let cases: [Case; 6] = [
         (2, 3, 2, vec![0, 1, 2], 3, "2 rows of 2 slots"),
@@ -123,7 +123,7 @@ fn refused_ell_arrays_come_back() {
 }
 
 #[test]
-fn refused_sliced_ell_arrays_come_back() {
+fn refused_sliced_ell_arrays_are_returned() {
     type Case = (usize, u32, Vec<u64>, Vec<u32>, Option<Vec<u32>>, &'static str);
     let cases: [Case; 10] = [
         (3, 0, vec![0], vec![], None, "the slice height is 0"),
@@ -202,7 +202,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn any_rows_come_back(lengths in evenpath_tests::row_lengths(1500, 90)) {
+    fn any_rows_round_trip(lengths in evenpath_tests::row_lengths(1500, 90)) {
         check_round_trips(&with_row_lengths::<f64, u64>(2000, &lengths));
     }
 }

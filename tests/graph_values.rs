@@ -1,4 +1,4 @@
-//! Values that change, under plans and under graphs that were captured with them.
+//! Changing values, under plans and under graphs captured with them.
 
 use evenpath::device::{DeviceKind, SimulatedOptions};
 use evenpath::error::OpError;
@@ -17,14 +17,14 @@ type Run = Box<dyn Fn(&mut DeviceVec<f64>) -> Result<(), OpError> + Send + Sync>
 /// Makes a plan for a matrix.
 type Plan = fn(&DeviceCsr<f64>) -> Result<Run, OpError>;
 
-/// The same, with options.
+/// Makes a plan with options.
 type BoxedPlan = Box<dyn Fn(&DeviceCsr<f64>) -> Result<Run, OpError>>;
 
 fn matrix() -> Csr<f64> {
     generate(Kind::PowerLaw { rows: SIDE }, 3).expect("a small matrix")
 }
 
-/// As many values as the matrix has, small numbers: sums of their products have no rounding, in any order.
+/// As many values as the matrix has, small numbers: sums of their products are exact in any order.
 fn values(nonzeros: usize, seed: usize) -> Vec<f64> {
     (0..nonzeros).map(|at| (1 + (at * 7 + seed * 5) % 11) as f64).collect()
 }
@@ -43,11 +43,11 @@ fn transposed(a: &DeviceCsr<f64>, options: SpmvTransposedOptions) -> Result<Run,
     Ok(Box::new(move |out| plan.run(1.0, &x, 0.0, &mut out.slice_mut(..SIDE)?)))
 }
 
-/// The values of a matrix that each run makes.
+/// Values of the matrix that each run computes.
 fn entries(
     run: impl Fn() -> Result<DeviceCsr<f64>, OpError> + Send + Sync + 'static,
 ) -> Result<Run, OpError> {
-    // The first run finds the pattern, and the second what helps later ones.
+    // The first run finds the pattern, and the second computes data for later ones.
     run().and_then(|_| run())?;
     Ok(Box::new(move |out| {
         let (_, _, values) = run()?.into_parts()?;
@@ -75,7 +75,7 @@ fn a_dense(device: &Device, layout: Layout) -> Result<DeviceDense<f64>, OpError>
     Ok(device.zeros_dense(SIDE, 2, layout)?)
 }
 
-/// Plans for every operation of a matrix whose values may change, by every method.
+/// Plans for every operation, by every method, of a matrix whose values may change.
 fn plans(device: &Device) -> Vec<(String, BoxedPlan)> {
     let mut plans: Vec<(String, BoxedPlan)> = Vec::new();
     for method in SpmvMethod::ALL.into_iter().filter(|method| method.runs_on(device.kind())) {
@@ -107,19 +107,19 @@ fn plans(device: &Device) -> Vec<(String, BoxedPlan)> {
     plans
 }
 
-/// Room for every result.
+/// A vector large enough for every result.
 fn room(device: &Device) -> DeviceVec<f64> {
     device.zeros(2 * SIDE * SIDE).expect("memory")
 }
 
-/// What a run leaves.
+/// Result of a run.
 fn result(run: &Run, device: &Device) -> Vec<f64> {
     let mut out = room(device);
     run(&mut out).expect("a run");
     out.download().expect("a download")
 }
 
-/// What a fresh plan for a matrix of these values gives.
+/// Result of a fresh plan for a matrix of these values.
 fn expected(
     plan: &dyn Fn(&DeviceCsr<f64>) -> Result<Run, OpError>,
     device: &Device,
@@ -133,7 +133,7 @@ fn expected(
 }
 
 #[test]
-fn a_graph_reads_the_values_that_its_matrix_has_when_it_is_launched() {
+fn a_graph_reads_the_values_at_its_launch() {
     for device in devices() {
         let device = device.device;
         for (name, plan) in plans(&device) {
@@ -161,7 +161,7 @@ fn a_graph_reads_the_values_that_its_matrix_has_when_it_is_launched() {
 }
 
 #[test]
-fn values_that_a_graph_sets_are_there_when_it_was_launched() {
+fn values_set_by_a_graph_change_at_its_launch() {
     for device in devices() {
         let device = device.device;
         for (name, plan) in plans(&device) {
@@ -203,7 +203,7 @@ fn values_that_a_graph_sets_are_there_when_it_was_launched() {
     }
 }
 
-/// The memory is the same, so that what has its address goes on.
+/// The memory stays the same, so users of its address are not affected.
 #[test]
 fn values_are_written_in_place() {
     for device in devices() {
@@ -218,7 +218,7 @@ fn values_are_written_in_place() {
     }
 }
 
-/// A failure between the values and a copy leaves the copy to be made in its next run.
+/// After a failure between the values and a copy, the copy is updated in its next run.
 #[test]
 fn copies_follow_after_a_failure() {
     let device = Device::simulated(SimulatedOptions::default());

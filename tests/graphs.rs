@@ -1,4 +1,4 @@
-//! Graphs do what the calls that they were captured from do.
+//! Graphs compute the same as the calls that they were captured from.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -27,7 +27,7 @@ fn numbers(seed: usize) -> Vec<f64> {
     (0..SIDE).map(|at| ((at * 7 + seed) % 13) as f64 * 0.03125 - 0.125).collect()
 }
 
-/// y = αAx + βy in some way.
+/// A product y = αAx + βy.
 type Product<'p> =
     Box<dyn Fn(f64, &DeviceVec<f64>, f64, &mut DeviceVec<f64>) -> Result<(), OpError> + Send + Sync + 'p>;
 
@@ -42,7 +42,7 @@ fn products(device: &Device) -> Result<Vec<Product<'static>>, OpError> {
     }
     for method in SpmvTransposedMethod::ALL {
         let plan = a.plan_spmv_transposed(SpmvTransposedOptions::default().with_method(method))?;
-        // Atomic additions of numbers that are not small integers have no order.
+        // The order of atomic additions matters for numbers that are not small integers.
         if method != SpmvTransposedMethod::Unordered {
             products.push(Box::new(move |alpha, x, beta, y| plan.run(alpha, x, beta, y)));
         }
@@ -59,7 +59,7 @@ fn products(device: &Device) -> Result<Vec<Product<'static>>, OpError> {
     Ok(products)
 }
 
-/// What runs leave in two vectors.
+/// Results of runs in two vectors.
 fn steps(products: &[Product<'_>], (x, y): &mut (DeviceVec<f64>, DeviceVec<f64>)) -> Result<(), OpError> {
     for (at, product) in products.iter().enumerate() {
         product(0.0625, x, 0.25 * (at % 3) as f64, y)?;
@@ -106,7 +106,7 @@ fn every_product_in_one_graph() {
 }
 
 #[test]
-fn other_operations_that_do_not_wait() {
+fn other_operations_are_captured() {
     for device in devices() {
         let device = device.device;
         let a = device.upload(&matrix()).expect("memory");
@@ -128,7 +128,7 @@ fn other_operations_that_do_not_wait() {
                     spmm.run(0.125, b, 0.5, c)?;
                     *keys = Scan::inclusive(Operator::Max).run(keys)?;
                     *keys = sort::sort(keys, SortOptions::default())?;
-                    // What the queues add up has no order.
+                    // The queues add in no particular order.
                     queue.run(1.0, x, 0.0, y)?;
                     Ok::<(), OpError>(())
                 };
@@ -164,7 +164,8 @@ fn other_operations_that_do_not_wait() {
     }
 }
 
-/// Partial sums that blocks leave carry the number of the run. Those of a graph's runs are the same, so each begins with zeros.
+/// Partial sums of blocks are tagged with the number of the run. A graph's runs share one number, so each
+/// starts with zeros.
 #[test]
 fn partial_sums_are_cleared_in_every_run() {
     for device in evenpath_tests::kernel_devices() {
@@ -178,7 +179,7 @@ fn partial_sums_are_cleared_in_every_run() {
     }
 }
 
-/// A vector's copy on its device.
+/// Copies a vector on its device.
 trait CloneOnDevice {
     fn clone_on_device(&self) -> Self;
 }
@@ -191,11 +192,11 @@ impl CloneOnDevice for DeviceVec<u32> {
     }
 }
 
-/// What a graph is captured from.
+/// The captured function.
 type Body<'b> = dyn Fn(&mut DeviceVec<f64>) -> Result<(), OpError> + Sync + 'b;
 
 #[test]
-fn what_waits_is_refused_with_its_reason() {
+fn operations_that_wait_are_refused_with_the_reason() {
     for device in devices() {
         let device = device.device;
         let run = |body: &Body<'_>| {
@@ -215,14 +216,16 @@ fn what_waits_is_refused_with_its_reason() {
             ("an event is recorded", &|x| Ok(x.device().record().map(drop)?)),
             ("vector::dot", &|x| vector::dot(x, x).map(drop)),
             ("vector::norm2", &|x| vector::norm2(x).map(drop)),
-            ("another graph", &|x| {
+            ("already capturing a graph", &|x| {
                 let inner = x.device().capture((), |()| Ok::<(), DeviceError>(()))?;
                 let _ = inner;
-                // On the CPU capturing runs nothing, and there is nothing to refuse.
+                // On the CPU capturing runs nothing, and refuses nothing.
                 if x.host_slice().is_some() {
-                    return Err(
-                        DeviceError::Capture { device: String::new(), reason: "another graph" }.into()
-                    );
+                    return Err(DeviceError::Capture {
+                        device: String::new(),
+                        reason: "already capturing a graph",
+                    }
+                    .into());
                 }
                 Ok(())
             }),
@@ -234,7 +237,7 @@ fn what_waits_is_refused_with_its_reason() {
         }
         let sums = run(&|x| reduce::by_offsets(&offsets, x, Operator::Sum).map(drop));
         assert!(sums.is_err(), "{device}");
-        // The thread captures nothing any more, also after a panic.
+        // The thread captures nothing afterwards, also after a panic.
         let panics = std::panic::AssertUnwindSafe(|| run(&|_| std::panic::resume_unwind(Box::new(()))));
         assert!(std::panic::catch_unwind(panics).is_err());
         assert_eq!(device.upload(&[1]).and_then(|x| x.get(0)).expect("the device works"), 1);
@@ -255,7 +258,7 @@ fn other_vectors_and_scalars() {
         graph.update(|(alpha, ..)| *alpha = 3.0);
         graph.launch().expect("the device works");
         assert_eq!(graph.state().2.download().expect("y"), [5.0, 10.0]);
-        // Another vector, the old one's memory free for others.
+        // Another vector; the old one's memory is free for others.
         let other = device.upload(&[10.0, 20.0]).expect("memory");
         let old = graph.update(|(_, x, _)| std::mem::replace(x, other));
         drop(old);
@@ -263,11 +266,11 @@ fn other_vectors_and_scalars() {
         graph.launch().expect("the device works");
         assert_eq!(graph.state().2.download().expect("y"), [35.0, 70.0]);
         assert_eq!(fresh.download().expect("fresh"), [7.0, 7.0]);
-        // Another number of operations.
+        // A different number of operations.
         graph.update(|(alpha, ..)| *alpha = 100.0);
         graph.launch().expect("the device works");
         assert_eq!(graph.state().2.download().expect("y"), [10.0, 20.0]);
-        // An update that cannot be captured leaves the graph to be updated again.
+        // After an update that cannot be captured, the graph can be updated again.
         graph.update(|(_, x, _)| *x = device.upload(&[1.0]).expect("memory"));
         assert!(matches!(graph.launch(), Err(OpError::Length { .. })));
         graph.update(|(alpha, x, _)| {
@@ -280,7 +283,7 @@ fn other_vectors_and_scalars() {
 }
 
 #[test]
-fn memory_stays_as_long_as_the_graph() {
+fn memory_lives_as_long_as_the_graph() {
     for device in devices() {
         let device = device.device;
         let shared = Arc::new(Mutex::new(device.upload(&[1.0, 2.0]).expect("memory")));
@@ -368,7 +371,7 @@ fn graphs_within_graphs_and_on_streams() {
 fn a_fault_within_a_graph() {
     for device in evenpath_tests::kernel_devices() {
         if device.fast {
-            continue; // It would end the use of the GPU for the tests that follow.
+            continue; // it would end the use of the GPU for later tests
         }
         let device = device.device;
         let x = device.zeros::<u32>(10).expect("memory");
@@ -386,7 +389,7 @@ fn a_fault_within_a_graph() {
 }
 
 #[test]
-fn contents_change_without_another_capture() {
+fn contents_may_change_without_another_capture() {
     for device in devices() {
         let device = device.device;
         let captures = AtomicU32::new(0);

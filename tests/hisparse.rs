@@ -22,8 +22,8 @@ fn sums(entries: impl IntoIterator<Item = (usize, usize, f64)>) -> BTreeMap<(usi
     sums
 }
 
-/// Compares all accessors and operations of a matrix with its entries and its CSR form. All numbers are small integers,
-/// whose sums are exact.
+/// Compares all accessors and operations of a matrix with its entries and its CSR form. All numbers are small
+/// integers, whose sums are exact.
 fn check<const D: usize>(
     matrix: &HiSparse<f64, D>,
     rows: usize,
@@ -91,7 +91,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
 
     #[test]
-    fn trees_are_the_matrices_they_were_made_of((rows, cols, entries) in scattered_squares(1000..70_000, 60..100)) {
+    fn trees_equal_the_matrices_they_were_made_from((rows, cols, entries) in scattered_squares(1000..70_000, 60..100)) {
         check_all_ways::<32>(rows, cols, &entries);
         check_all_ways::<64>(rows, cols, &entries);
         check_all_ways::<128>(rows, cols, &entries);
@@ -99,7 +99,7 @@ proptest! {
     }
 
     #[test]
-    fn sums_are_those_of_the_entries(
+    fn sums_equal_those_of_the_entries(
         (rows, cols, mut a) in scattered_squares(1000..70_000, 60..100),
         pieces in prop::collection::vec((0.0..1.0, 0.0..1.0, 1..50_usize), 0..8),
         keep in 1..4_usize,
@@ -226,7 +226,7 @@ fn depth_is_the_fewest_levels() {
 }
 
 #[test]
-fn full_matrices_are_dense_but_for_edges() {
+fn full_matrices_are_dense_except_at_edges() {
     fn full<const D: usize>() {
         for side in [D - 1, D, D + 1] {
             let entries: Entries =
@@ -248,7 +248,7 @@ fn full_matrices_are_dense_but_for_edges() {
 /// One entry in nearly every leaf, so that the root is dense. A matrix with a sparse root, and one with a dense root, are
 /// added to it.
 #[test]
-fn inner_nodes_are_dense_where_that_is_smaller() {
+fn inner_nodes_are_dense_if_that_is_smaller() {
     let (side, places) = (1024, 1024);
     let every = |step: usize, value: f64| -> Entries {
         let place = |at: usize| (at / 32 * 32 + at % 7, at % 32 * 32 + at % 5, value + (at % 3) as f64);
@@ -264,7 +264,7 @@ fn inner_nodes_are_dense_where_that_is_smaller() {
 
 /// A node is dense from the first entry count for which that is smaller.
 #[test]
-fn dense_nodes_begin_where_they_are_smaller() {
+fn nodes_are_dense_if_that_is_smaller() {
     // f64, D = 32: 8192 bytes dense; 4 + 2n, in 16s, and 8n, in 16s, bytes sparse.
     for (count, kind) in [
         (1, NodeKind::Coo1),
@@ -287,7 +287,7 @@ fn dense_nodes_begin_where_they_are_smaller() {
 }
 
 #[test]
-fn products_of_numbers_that_are_not_round() {
+fn products_of_arbitrary_numbers() {
     fn products<V: Value, const D: usize>(kind: Kind) {
         let csr: Csr<V> = generate(kind, 3).unwrap();
         let matrix = convert::<_, D>(&csr);
@@ -336,7 +336,7 @@ fn products_of_numbers_that_are_not_round() {
 /// Entries that are not stored are not multiplied, in dense leaves either: infinities in x propagate only through stored
 /// entries.
 #[test]
-fn absent_entries_of_dense_leaves_take_no_part() {
+fn absent_entries_of_dense_leaves_are_not_multiplied() {
     let all = (0..32 * 32).filter(|at| at % 32 != 5).map(|at| (at / 32, at % 32, 1.0));
     let csr: Csr<f64> = Csr::from_triplets(32, 32, all).unwrap();
     let matrix = convert::<_, 32>(&csr);
@@ -393,7 +393,7 @@ fn wrong_shapes_are_refused() {
 }
 
 #[test]
-fn unsorted_rows_and_duplicates_are_taken() {
+fn unsorted_rows_and_duplicates_are_accepted() {
     let csr = Csr::try_new(2, 3, vec![0_u32, 4, 4], vec![2, 0, 2, 0], vec![1.0, 2.0, 3.0, 4.0]).unwrap();
     let matrix = convert::<_, 128>(&csr);
     assert_eq!(matrix.iter().collect::<Vec<_>>(), [(0, 0, 6.0), (0, 2, 4.0)]);

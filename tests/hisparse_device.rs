@@ -114,14 +114,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
 
     #[test]
-    fn trees_are_converted_as_on_the_host((rows, cols, entries) in scattered_squares(1000..70_000, 36..48)) {
+    fn trees_are_converted_like_on_the_host((rows, cols, entries) in scattered_squares(1000..70_000, 36..48)) {
         for device in devices() {
             check_all_conversions(&device.device, rows, cols, &entries);
         }
     }
 
     #[test]
-    fn trees_are_turned_back_as_on_the_host((rows, cols, entries) in scattered_squares(1000..70_000, 36..48), factor in prop_oneof![Just(1.0), Just(-2.5)]) {
+    fn trees_are_converted_back_like_on_the_host((rows, cols, entries) in scattered_squares(1000..70_000, 36..48), factor in prop_oneof![Just(1.0), Just(-2.5)]) {
         for device in devices() {
             let (single, double) = (csr::<f32>(rows, cols, &entries), csr::<f64>(rows, cols, &entries));
             let single_tree = on_host::<f32, 32>(&single, share()).scaled(factor as f32);
@@ -133,7 +133,7 @@ proptest! {
     }
 
     #[test]
-    fn sums_are_those_of_the_host(
+    fn sums_equal_those_of_the_host(
         (rows, cols, a) in scattered_squares(1000..70_000, 36..48),
         pieces in prop::collection::vec((0.0..1.0, 0.0..1.0, 1..50_usize), 0..8),
         keep in 1..4_usize,
@@ -186,7 +186,7 @@ fn every_pair_of_nodes() {
 fn single_entries_at_every_corner() {
     fn corners<const D: usize>(DeviceUnderTest { device, fast }: &DeviceUnderTest) {
         let spans = [1, D - 1, D, D * D, D * D + 1, (D * D * D - 1).min(1 << 20)];
-        // Every row costs time. The largest trees have no more levels than the ones before.
+        // Every row costs time. The largest trees have no more levels than the previous ones.
         for span in spans.into_iter().filter(|span| *fast || *span < 1 << 17) {
             for (row, col) in
                 [(0, 0), (0, span - 1), (span - 1, 0), (span - 1, span - 1), (span / 2, span / 3)]
@@ -210,8 +210,8 @@ fn single_entries_at_every_corner() {
     }
 }
 
-/// Trees of seven levels, whose paths take 54 bits: few entries, far apart. Not on the CPU, which has no memory for the row
-/// offsets that it needs.
+/// Trees of seven levels, whose paths take 54 bits: few entries, far apart. Not on the CPU, which has too
+/// little memory for the row offsets.
 #[test]
 fn the_deepest_trees() {
     let side = evenpath::csr::MAX_DIMENSION;
@@ -269,7 +269,7 @@ fn full_and_empty_matrices() {
 }
 
 #[test]
-fn rows_out_of_order_and_duplicates_are_taken() {
+fn unordered_rows_and_duplicates_are_accepted() {
     let matrix =
         Csr::try_new(2, 300, vec![0_u32, 4, 5], vec![2, 290, 2, 0, 7], vec![1.0, 2.0, 3.0, 4.0, 5.0])
             .expect("a matrix");
@@ -283,7 +283,7 @@ fn rows_out_of_order_and_duplicates_are_taken() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn operands_that_do_not_fit_are_refused() {
     for device in devices() {
         let device = &device.device;
         let a = device.upload(&on_host::<f64, 128>(&csr(3, 2, &vec![(0, 1, 1.0)]), plain())).expect("upload");
@@ -328,7 +328,7 @@ fn share() -> HiSparseOptions {
     HiSparseOptions::default().with_share(true)
 }
 
-/// The host waits for the number of runs and for the size of the pool, however many levels there are.
+/// The host waits for the number of runs and for the size of the pool, for any number of levels.
 #[test]
 fn conversion_waits_twice() {
     let device = Device::simulated(SimulatedOptions::default());

@@ -37,7 +37,7 @@ fn changed(at: usize, byte: u8) -> NodeFault {
 }
 
 #[test]
-fn every_fault_is_named() {
+fn every_error_is_named() {
     let matrix = small();
     let (pool, root) = (matrix.pool(), matrix.root_reference());
     assert_eq!((pool.len(), root), (64, 4 | NodeKind::Coo1 as u32));
@@ -72,7 +72,7 @@ fn every_fault_is_named() {
     pool[38] = 0;
     assert_eq!(
         refused(&pool).to_string(),
-        "node at byte 32 of the pool, in level 1, of rows from 0 and columns from 0: entry 1 does not come after the one before it"
+        "node at byte 32 of the pool, in level 1, at row 0 and column 0: entry 1 does not come after the one before it"
     );
 }
 
@@ -176,8 +176,8 @@ fn entries_of_shared_nodes_are_limited() {
     assert_eq!((sum.nnz(), sum.get(5, 1000)), (1 << 20, Some(2.0)));
 }
 
-/// If the caller has raised the limit, a matrix that does not fit in a device is an error. (`sizes` tests
-/// the host.)
+/// If the caller has raised the limit, a matrix that does not fit in a device is an error. (`sizes` tests the
+/// host.)
 #[test]
 fn operations_on_immense_matrices_are_errors() {
     let (pool, side) = (full_levels(4), 1 << 20);

@@ -101,8 +101,9 @@ fn check_all_sizes(matrix: &Matrix, device: &Device, options: HiSparseQueuedOpti
     check_all_ways::<256>(matrix, device, options);
 }
 
-/// Every kind of node above and below every other: leaves of 1, 2, 3, 8, 9, 32, 33, 128, 129 and more entries, dense ones,
-/// and inner nodes with 1, 2, 3, 8, 9, 32, 33, 128, 129 and more children, a dense one among them.
+/// Every kind of node above and below every other: leaves of 1, 2, 3, 8, 9, 32, 33, 128, 129 and more
+/// entries, dense ones, and inner nodes with 1, 2, 3, 8, 9, 32, 33, 128, 129 and more children, including a
+/// dense one.
 fn mixed() -> Matrix {
     let side = 40_000;
     let mut places = Vec::new();
@@ -127,7 +128,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
     #[test]
-    fn products_are_those_of_the_entries(
+    fn products_equal_those_of_the_entries(
         (rows, cols, entries) in scattered_squares(1000..70_000, 40..70),
         seed in any::<u64>(),
         capacity in prop_oneof![Just(None), (0..4_u32).prop_map(Some), (0..60_u32).prop_map(Some)],
@@ -171,7 +172,7 @@ fn queues_may_overflow() {
 
 /// A grid of any size, with any number of its blocks running at once.
 #[test]
-fn any_number_of_blocks_will_do() {
+fn any_number_of_blocks_works() {
     let matrix = mixed();
     for seed in 0..4 {
         let options = SimulatedOptions::default()
@@ -187,7 +188,7 @@ fn any_number_of_blocks_will_do() {
     }
 }
 
-/// Roots with as many inner children as a block has threads, more, and all that there can be.
+/// Roots with as many inner children as a block has threads, more, and the maximum number.
 #[test]
 fn roots_of_many_inner_children() {
     for children in [127, 128, 129, 500, 1024] {
@@ -221,7 +222,7 @@ fn deep_trees() {
     };
     for device in devices() {
         if device.device.kind() == evenpath::device::DeviceKind::Cpu {
-            // Its vectors would have gigabytes.
+            // Its vectors would take gigabytes.
             continue;
         }
         let matrix = Matrix::new(2_000_000, 2_000_000, corners(1_999_999, 1_234_567));
@@ -263,7 +264,7 @@ fn vectors_that_do_not_fit_are_refused() {
 
 /// Entries that are not stored are not multiplied.
 #[test]
-fn absent_entries_meet_no_infinity() {
+fn absent_entries_are_not_multiplied_by_infinity() {
     // A leaf that is full except for one entry, and a stored zero.
     let places = (0..1024).map(|at| (at / 32, at % 32)).filter(|&place| place != (5, 6));
     let matrix = Matrix::new(32, 32, places);

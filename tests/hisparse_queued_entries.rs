@@ -1,6 +1,6 @@
 //! The Frobenius norm, the diagonal and blocks of HiSparse matrices.
 
-#![allow(clippy::float_cmp)] // Exact results are expected.
+#![allow(clippy::float_cmp)] // results are exact
 
 use approx::assert_relative_eq;
 use evenpath::device::{BlockOrder, SimulatedOptions};
@@ -49,7 +49,8 @@ fn check<V: Value, const D: usize>(
     }
 }
 
-/// Blocks of a matrix with these entries in its content, of which it is `scale` times the content, or the transpose.
+/// Blocks of a matrix whose content has these entries; the matrix is `scale` times the content, or the
+/// transpose.
 fn check_blocks<V: Value, const D: usize>(
     a: &DeviceHiSparse<V, D>,
     stored: &[(usize, usize, V)],
@@ -129,7 +130,7 @@ fn queues_may_overflow() {
 }
 
 #[test]
-fn any_schedule_will_do() {
+fn any_schedule_works() {
     for seed in 0..4 {
         let options = SimulatedOptions::default()
             .with_block_order(BlockOrder::Seeded(seed))
@@ -178,7 +179,7 @@ fn blocks_outside_are_refused() {
 }
 
 #[test]
-fn squares_neither_overflow_nor_vanish() {
+fn squares_neither_overflow_nor_underflow_in_norms() {
     for device in devices() {
         for value in [1e30, 1e-30] {
             let a = tree::<f32, 32>((40, 40), &vec![(0, 0, 3.0 * value), (39, 39, 4.0 * value)], false);
@@ -218,7 +219,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 8, ..ProptestConfig::default() })]
 
     #[test]
-    fn they_are_those_of_the_entries(
+    fn results_equal_those_of_the_entries(
         (rows, cols, entries) in scattered_squares(1000..70_000, 36..48),
         capacity in prop_oneof![Just(None), (0..60_u32).prop_map(Some)],
         blocks in prop_oneof![Just(None), (1..12_u32).prop_map(Some)],

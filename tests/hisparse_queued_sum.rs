@@ -35,7 +35,7 @@ fn queues(options: HiSparseQueuedOptions) -> HiSparseSpaddOptions {
     HiSparseSpaddOptions::default().with_method(HiSparseSpaddMethod::Queues).with_queues(options)
 }
 
-/// Every entry of A and B, and the sums of those that both have.
+/// Every entry of A and B, and the sums of common entries.
 fn expected<V: Value, const D: usize>(a: &HiSparse<V, D>, b: &HiSparse<V, D>) -> BTreeMap<(usize, usize), V> {
     let mut sum: BTreeMap<_, _> = a.iter().map(|(row, col, value)| ((row, col), value)).collect();
     for (row, col, value) in b {
@@ -65,7 +65,7 @@ fn check<V: Value, const D: usize>(
         count += 1;
     }
     assert_eq!(count, entries.len(), "{of}");
-    // All bits are those of the other paths, with signs of zeros.
+    // All bits, including signs of zeros, equal those of the other methods.
     let bits = |matrix: &HiSparse<V, D>| -> Vec<_> {
         matrix.iter().map(|(row, col, value)| (row, col, value.to_bits())).collect()
     };
@@ -158,7 +158,8 @@ fn every_pair_of_nodes() {
     }
 }
 
-/// Leaves with 3 to 600 entries of 64 × 64, alone and beside others, so that each class of pairs has some on every side.
+/// Leaves with 3 to 600 entries of 64 × 64, alone and beside others, so that each class of pairs occurs on
+/// every side.
 #[test]
 fn leaves_of_every_size() {
     let shape = (64 * 40, 64 * 3);
@@ -192,7 +193,8 @@ fn leaves_of_every_size() {
     }
 }
 
-/// A block keeps what finds no place in a queue, so the capacity does not matter. Nor does the number of blocks.
+/// A block keeps elements that do not fit in a queue, so the capacity does not matter. Nor does the number of
+/// blocks.
 #[test]
 fn queues_may_overflow() {
     let (shape, matrices) = ((1100, 1100), kinds());
@@ -213,7 +215,7 @@ fn queues_may_overflow() {
 
 /// Any order of blocks and stores, with few blocks running at once.
 #[test]
-fn any_schedule_will_do() {
+fn any_schedule_works() {
     let (shape, matrices) = ((1100, 1100), kinds());
     let (a, b) = (tree::<f64, 32>(shape, &matrices[1], plain()), tree(shape, &matrices[4], plain()));
     for seed in 0..6 {
@@ -231,7 +233,7 @@ fn any_schedule_will_do() {
 
 /// Equal leaves are stored once, and their sums with different ones are not: the first pool is too small.
 #[test]
-fn a_pool_that_is_too_small_is_replaced() {
+fn a_small_pool_is_replaced() {
     let shape = (2048, 2048);
     let full: Entries = (0..1024 * 64)
         .map(|at| (at / 1024 * 32 + at % 1024 / 32, at % 32 + 32 * (at / 1024), (at % 1024) as f64 - 512.0))
@@ -250,9 +252,9 @@ fn a_pool_that_is_too_small_is_replaced() {
     }
 }
 
-/// Memory that does not suffice is an error, and the next sum is right.
+/// Too little memory is an error, and the next sum is right.
 #[test]
-fn a_pool_that_does_not_fit_is_refused() {
+fn a_pool_larger_than_memory_is_refused() {
     let shape = (2048, 2048);
     let leaf: Entries =
         (0..1024 * 64).map(|at| (at / 1024 * 32 + at % 1024 / 32, at % 32 + 32 * (at / 1024), 1.0)).collect();
@@ -333,7 +335,7 @@ fn deep_trees() {
     }
 }
 
-/// Infinities and NaN go through sums as through the host's.
+/// Infinities and NaN propagate like in the host's sums.
 #[test]
 fn infinities_and_nan() {
     let shape = (40, 40);
@@ -353,9 +355,9 @@ fn infinities_and_nan() {
     }
 }
 
-/// The host waits for the result alone, however many levels there are.
+/// The host waits for the result alone, for any number of levels.
 #[test]
-fn no_level_is_waited_for() {
+fn sums_do_not_wait_for_levels() {
     let a = tree::<f64, 32>((40_000, 40_000), &vec![(3, 5, 1.0), (39_999, 1, 2.0)], plain());
     let device = Device::simulated(SimulatedOptions::default());
     let a = device.upload(&a).expect("upload");
@@ -367,13 +369,13 @@ fn no_level_is_waited_for() {
         device.waits() - before
     };
     assert_eq!(waits(HiSparseSpaddMethod::Queues), 1);
-    // The first sum by levels learns how many nodes each level has.
+    // The first sum by levels also waits for the number of nodes per level.
     assert!(waits(HiSparseSpaddMethod::Levels) > 1);
     assert_eq!(waits(HiSparseSpaddMethod::Levels), 1);
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn operands_that_do_not_fit_are_refused() {
     for device in devices() {
         let device = &device.device;
         let a = device.upload(&tree::<f32, 128>((3, 2), &vec![(0, 1, 1.0)], plain())).expect("upload");
@@ -390,7 +392,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 8, ..ProptestConfig::default() })]
 
     #[test]
-    fn sums_are_those_of_the_entries(
+    fn sums_equal_those_of_the_entries(
         (rows, cols, a) in scattered_squares(1000..70_000, 30..42),
         pieces in prop::collection::vec((0.0..1.0, 0.0..1.0, 1..40_usize), 0..6),
         keep in 1..4_usize,

@@ -1,7 +1,7 @@
-//! Scales of HiSparse matrices that no number is, and scales of zero: every operation gives what it gives for a matrix whose
-//! values were multiplied.
+//! Scales of HiSparse matrices that are out of range, and scales of zero: every operation gives the same as
+//! for a matrix whose values were multiplied.
 
-#![allow(clippy::float_cmp)] // Powers of two make every result exact.
+#![allow(clippy::float_cmp)] // powers of two make every result exact
 
 use std::fmt::Debug;
 
@@ -96,7 +96,7 @@ fn power<V: Value>(exponent: i32) -> V {
 }
 
 #[test]
-fn scales_may_leave_the_range_before_they_meet_the_values() {
+fn scales_may_be_out_of_range() {
     for device in devices() {
         let device = &device.device;
         for (stored, factors, result) in
@@ -133,7 +133,7 @@ fn scales_and_alpha() {
     }
 }
 
-/// What is stored does not count if the scale is zero.
+/// If the scale is zero, stored values do not matter.
 #[test]
 fn times_zero_every_entry_is_zero() {
     for device in devices() {

@@ -25,7 +25,8 @@ fn sorted<V: Value, const D: usize>(matrix: &HiSparse<V, D>) -> Triplets<V> {
     entries
 }
 
-/// Matrices that have subtrees in common: some entries, these with one more or at other places, their transpose, and others.
+/// Matrices with common subtrees: some entries, these with one more or at other positions, their transpose,
+/// and others.
 fn family<V: Value, const D: usize>(shape: (usize, usize), entries: &Entries) -> Vec<HiSparse<V, D>> {
     let (rows, cols) = shape;
     let mut more = entries.clone();
@@ -44,7 +45,7 @@ fn family<V: Value, const D: usize>(shape: (usize, usize), entries: &Entries) ->
     ]
 }
 
-/// The matrices are as before, valid, and in one pool that is no larger than it must be.
+/// Checks that the matrices are unchanged and valid, and in one pool of minimum size.
 fn check_pool<V: Value, const D: usize>(before: &[HiSparse<V, D>], after: &[HiSparse<V, D>]) {
     assert_eq!(before.len(), after.len());
     let bytes: usize = before.iter().map(|matrix| matrix.pool().len() - 16).sum();
@@ -65,7 +66,7 @@ fn check_pool<V: Value, const D: usize>(before: &[HiSparse<V, D>], after: &[HiSp
     }
 }
 
-/// Operations on shared matrices give what they give on others.
+/// Checks that operations on shared matrices give the same as on others.
 fn check_operations<V: Value, const D: usize>(
     device: &Device,
     plain: &DeviceHiSparse<V, D>,
@@ -86,8 +87,8 @@ fn check_operations<V: Value, const D: usize>(
     assert!(results[0] == results[1], "{plain:?} and {shared:?}");
 }
 
-/// The matrices share their subtrees on the device: the pool has the size of the one that the host finds. Returns the matrices on
-/// the device before and after.
+/// Shares the matrices' subtrees on the device, and checks that the pool has the size of the host's. Returns
+/// the matrices on the device before and after.
 fn share<V: Value, const D: usize>(
     device: &Device,
     before: &[HiSparse<V, D>],
@@ -138,7 +139,8 @@ fn equal_subtrees_are_stored_once() {
     assert!(HiSparse::<f32, 32>::share_subtrees(&[]).expect("nothing").is_empty());
 }
 
-/// Values that are equal but have other bits are no equal leaves, and those that are not equal but have the same bits are.
+/// Leaves are equal if their bits are: equal values with different bits differ, and unequal values with the
+/// same bits, such as NaN, do not.
 #[test]
 fn values_are_compared_by_bits() {
     let nan = |payload| f64::from_bits(f64::NAN.to_bits() | payload);
@@ -175,7 +177,7 @@ fn nodes_of_other_kinds_differ() {
     }
 }
 
-/// A tree that has `places` entries at equal places of leaves, far apart.
+/// A tree with `places` entries at equal positions of leaves, far apart.
 fn scattered(places: usize, step: usize) -> Entries {
     (0..places * places).map(|at| (at / places * step, at % places * step, 1.5)).collect()
 }
@@ -195,7 +197,7 @@ fn trees_of_any_depth_share() {
         let [_, shared] = share(&device, &trees);
         let depths: Vec<usize> = trees.iter().map(HiSparse::depth).collect();
         assert_eq!(depths, [4, 4, 3, 2, 1, 7]);
-        // All leaves are equal, so besides them there are some inner nodes.
+        // All leaves are equal, so besides them there are only some inner nodes.
         assert!(shared[0].pool_bytes() < 10 * 4096, "{} bytes", shared[0].pool_bytes());
         share::<f64, 256>(&device, &[tree((70_000, 300), &scattered(2, 256), false)]);
         let empty = [(0, 7), (3000, 3000)].map(|shape| tree::<f64, 32>(shape, &vec![], false));
@@ -204,7 +206,7 @@ fn trees_of_any_depth_share() {
     }
 }
 
-/// Matrices that have a pool in common, with nodes of matrices that are not there, share with others.
+/// Matrices with a common pool that also has nodes of absent matrices share with others.
 #[test]
 fn shared_matrices_share_again() {
     let entries: Entries = (0..900).map(|at| (at * 7 % 300, at * at % 400, (at % 5) as f64 - 1.0)).collect();
@@ -246,7 +248,7 @@ fn generated<V: Value, const D: usize>(kind: Kind, seed: u64) -> HiSparse<V, D> 
 }
 
 #[test]
-fn shared_matrices_are_used_as_others() {
+fn shared_matrices_behave_like_others() {
     let entries: Entries = (0..5000)
         .map(|at| (at % 70, at / 70 % 70, 1.0))
         .chain((0..400).map(|at| (at * 13 % 2000, at * 31 % 1500, at as f64 / 3.0)))
@@ -262,7 +264,7 @@ fn shared_matrices_are_used_as_others() {
 }
 
 #[test]
-fn matrices_of_two_devices_share_nothing() {
+fn matrices_of_two_devices_do_not_share() {
     let a = tree::<f32, 32>((40, 40), &vec![(0, 0, 1.0)], false);
     let devices = [Device::cpu(), Device::simulated(evenpath::device::SimulatedOptions::default())];
     let matrices = devices.map(|device| device.upload(&a).expect("upload"));

@@ -26,7 +26,7 @@ fn tree<V: Value, const D: usize>(
     if is_turned { stored(&matrix.transpose().expect("memory")).transpose() } else { stored(matrix) }
 }
 
-/// Checks that a product has exactly the expected entries, and that its pool is what conversion would produce.
+/// Checks that a product has exactly the expected entries, and that its pool equals that of a conversion.
 fn check<V: Value, const D: usize>(found: &HiSparse<V, D>, expected: &Csr<V>, what: &str) {
     let entries: Csr<V> = found.to_csr().expect("CSR");
     assert_eq!(&entries, expected, "{what}, D = {D}");
@@ -108,7 +108,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 8, ..ProptestConfig::default() })]
 
     #[test]
-    fn products_are_those_of_rows(
+    fn products_equal_those_of_rows(
         (rows, inner, cols) in {
             let len = || prop_oneof![0..4_usize, 30..34_usize, 120..135_usize, 250..520_usize, 1000..40_000_usize];
             (len(), len(), len())
@@ -125,8 +125,8 @@ proptest! {
     }
 }
 
-/// Dense and sparse leaves on each side, in several leaves at once, with products that need more sums than there is
-/// room for.
+/// Dense and sparse leaves on each side, in several leaves at once, with products that need more sums than
+/// there is room for.
 #[test]
 fn every_pair_of_leaves() {
     let side = 300;
@@ -214,7 +214,7 @@ fn tiles_have_edges() {
 #[test]
 fn the_deepest_trees() {
     let side = evenpath::csr::MAX_DIMENSION;
-    // The CPU converts COO by way of row offsets, for which there is not enough memory.
+    // The CPU converts COO through row offsets, for which there is not enough memory.
     for device in kernel_devices() {
         let coo = evenpath::Coo::from_triplets(
             side,
@@ -260,7 +260,7 @@ fn products_are_the_same_in_every_run() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn operands_that_do_not_fit_are_refused() {
     let a = tree::<f64, 128>(&csr(3, 2, &vec![(0, 1, 1.0)]), false, plain());
     let refused = a.multiply(&a).expect_err("shapes differ");
     assert!(

@@ -82,7 +82,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
     #[test]
-    fn products_are_those_of_the_definition((rows, cols, entries) in scattered_squares(1000..9000, 40..70)) {
+    fn products_match_the_definition((rows, cols, entries) in scattered_squares(1000..9000, 40..70)) {
         for device in devices() {
             check_all::<f64>(&device.device, &csr(rows, cols, &entries));
             check_matrix::<f32, 128>(&device.device, &csr(rows, cols, &entries));
@@ -193,7 +193,7 @@ fn graphs_and_meshes() {
 }
 
 #[test]
-fn absent_entries_of_dense_leaves_take_no_part() {
+fn absent_entries_of_dense_leaves_are_not_multiplied() {
     // All but one column of a leaf, and an operand that is infinite there and NaN beyond.
     let entries: Entries = (0..32 * 32).filter(|at| at % 32 != 5).map(|at| (at / 32, at % 32, 1.0)).collect();
     for device in devices() {
@@ -232,13 +232,13 @@ fn refused_products_write_nothing() {
 }
 
 #[test]
-fn plans_say_what_they_hold() {
+fn plans_report_their_size() {
     let a: Csr<f32> = generate(Kind::Stencil5 { side: 40 }, 1).unwrap();
     let a: HiSparse<f32, 32> = a.to_hisparse(HiSparseOptions::default()).unwrap();
     for device in kernel_devices() {
         let matrix = device.device.upload(&a).unwrap();
         let before = device.device.memory().unwrap().in_use;
-        // A part for each strip: each has fewer quads than a block takes at a time.
+        // A part for each strip: each has fewer quads than a block processes at a time.
         for (warps, parts) in [(8, 50), (400, 50)] {
             let plan = matrix.plan_spmv(leaves().with_warps(warps)).unwrap();
             let info = plan.info().unwrap();
@@ -257,8 +257,8 @@ fn grid(side: usize) -> Csr<f32> {
     generate::<f64, u32>(Kind::Stencil5 { side }, 1).unwrap().into_values()
 }
 
-/// Makes a plan, and checks that it holds as many bytes as it reports: a copy with 16-bit or full columns, depending on its
-/// method. Returns the method.
+/// Makes a plan, and checks that it holds as many bytes as it reports: a copy with 16-bit or full columns,
+/// depending on its method. Returns the method.
 fn check_copy(matrix: &DeviceHiSparse<f32, 32>, nnz: usize, options: HiSparseSpmvOptions) -> SpmvMethod {
     let before = matrix.device().memory().unwrap().in_use;
     let info = matrix.plan_spmv(options).unwrap();
@@ -294,7 +294,7 @@ fn the_automatic_choice_is_a_copy() {
 }
 
 #[test]
-fn a_copy_that_stays_in_no_cache_has_narrow_columns() {
+fn a_copy_larger_than_the_cache_has_narrow_columns() {
     for DeviceUnderTest { device, fast } in unlike_devices() {
         let l2_bytes = device.properties().l2_bytes;
         if !fast && l2_bytes.is_some() {
@@ -310,7 +310,7 @@ fn a_copy_that_stays_in_no_cache_has_narrow_columns() {
 }
 
 #[test]
-fn a_copy_is_multiplied_as_asked() {
+fn a_copy_is_multiplied_by_the_requested_method() {
     let a = grid(90);
     let tree: HiSparse<f32, 32> = a.to_hisparse(HiSparseOptions::default()).unwrap();
     for DeviceUnderTest { device, .. } in unlike_devices() {
@@ -420,12 +420,12 @@ fn leaves() -> HiSparseSpmvOptions {
     HiSparseSpmvOptions::default().with_method(HiSparseSpmvMethod::Leaves)
 }
 
-/// With so many warps that a block takes all quads of a part at a time.
+/// Enough warps that a block processes all quads of a part at once.
 fn short_parts() -> HiSparseSpmvOptions {
     leaves().with_warps(1 << 14)
 }
 
-/// With so few that a block takes the quads of a part in several chunks, where a strip has enough.
+/// Few enough warps that a block processes the quads of a part in several chunks, if a strip has enough.
 fn long_parts() -> HiSparseSpmvOptions {
     leaves().with_warps(1)
 }

@@ -27,7 +27,7 @@ fn dense(matrix: &Csr<f64>) -> Vec<f64> {
     matrix.to_dense().expect("a small matrix")
 }
 
-/// Whether a result has an entry wherever one of the operands has one.
+/// Returns whether a result has an entry wherever one of the operands has one.
 fn has_the_entries_of(sum: &Csr<f64>, a: &Csr<f64>, b: &Csr<f64>) -> bool {
     let is_in = |matrix: &Csr<f64>, row, col| matrix.get(row, col).is_some();
     (0..a.rows()).all(|row| {
@@ -37,7 +37,7 @@ fn has_the_entries_of(sum: &Csr<f64>, a: &Csr<f64>, b: &Csr<f64>) -> bool {
 
 proptest! {
     #[test]
-    fn operators_are_those_of_dense_matrices((a, b, c) in matrices()) {
+    fn operators_match_those_of_dense_matrices((a, b, c) in matrices()) {
         let (m, k, n) = (a.rows(), a.cols(), b.cols());
         let (da, db, dc) = (dense(&a), dense(&b), dense(&c));
         let product = (&a * &b).unwrap();
@@ -69,14 +69,14 @@ proptest! {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn operands_that_do_not_fit_are_refused() {
     let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 1, 1.0)]).unwrap();
     let wide = a.clone().try_into_offsets::<u64>().unwrap();
     assert_eq!((&wide * &[1.0, 2.0, 3.0]).unwrap(), [2.0, 0.0]);
     let shapes =
         [(&a * &a).unwrap_err().to_string(), (&a + &a.transpose().unwrap()).unwrap_err().to_string()];
-    assert_eq!(shapes[0], "B is 2 x 3, and must be 3 x 3");
-    assert_eq!(shapes[1], "B is 3 x 2, and must be 2 x 3");
+    assert_eq!(shapes[0], "B is 2 x 3, but must be 3 x 3");
+    assert_eq!(shapes[1], "B is 3 x 2, but must be 2 x 3");
     assert!(matches!(&a * &[1.0, 2.0], Err(OpError::Length { operand: "x", len: 2, needed: 3 })));
     let mut y = [7.0; 3];
     assert!(matches!(a.spmv(1.0, &[0.0; 3], 0.0, &mut y), Err(OpError::Length { operand: "y", .. })));

@@ -38,8 +38,8 @@ fn is_injected(error: &OpError) -> bool {
     matches!(error, OpError::Device(DeviceError::Injected { .. }))
 }
 
-/// Runs `run` on the result of `prepare`, with each of its device calls failing in turn. `held` is the content of the
-/// caller's objects: unchanged if the operation fails, and as in other runs if it succeeds.
+/// Runs `run` on the result of `prepare`, with each of its device calls failing in turn. `held` returns the
+/// contents of the caller's objects: unchanged if the operation fails, and as in other runs if it succeeds.
 fn drive<S>(
     name: &str,
     prepare: impl Fn(&Device) -> S,
@@ -123,7 +123,7 @@ fn check_memory_limits<S>(
     }
 }
 
-/// Whether the error names the memory limit and the requested size.
+/// Returns whether the error names the memory limit and the requested size.
 fn is_about_memory(error: &OpError, bytes: u64) -> bool {
     match error {
         OpError::Device(DeviceError::MemoryLimit { requested, in_use, limit, .. }) => {

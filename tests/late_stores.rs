@@ -1,5 +1,5 @@
-//! Stores between blocks arrive late; results must not depend on when. Only the simulated GPU can delay stores,
-//! differently for each seed.
+//! Stores between blocks arrive late; results must not depend on the delay. Only the simulated GPU can delay
+//! stores, differently for each seed.
 
 use evenpath::device::{DeviceKind, MemoryOrder, SimulatedOptions};
 use evenpath::hisparse::{HiSparseOptions, HiSparseSpmvMethod, HiSparseSpmvOptions};
@@ -44,7 +44,7 @@ fn rows_are_numbered_from_counts_alone() {
 
 /// Partial sums of one run are not mistaken for those of the next one.
 #[test]
-fn parts_of_cut_rows_are_those_of_their_run() {
+fn parts_of_cut_rows_belong_to_their_run() {
     let lengths = [3, 9000, 0, 1, 12_000, 5];
     let a = ones(40, &lengths);
     for seed in 0..6 {
@@ -65,7 +65,7 @@ fn parts_of_cut_rows_are_those_of_their_run() {
 
 /// The same for rows that are split among the leaves of a tree.
 #[test]
-fn parts_of_leaves_are_those_of_their_run() {
+fn parts_of_leaves_belong_to_their_run() {
     let (rows, cols) = (40, 6000);
     let a = ones(cols, &vec![4000; rows]).to_hisparse::<32>(HiSparseOptions::default()).expect("a tree");
     for seed in 0..6 {

@@ -32,7 +32,7 @@ fn is_lost(result: Result<(), impl Into<OpError>>) -> bool {
 }
 
 #[test]
-fn work_in_flight_of_a_lost_device_says_so() {
+fn work_in_flight_of_a_lost_device_fails() {
     let device = device(64 << 20);
     let (stream, mut host) = (device.stream().expect("a stream"), device.pinned::<f64>(200).expect("memory"));
     let (x, mut y) = (ones(&device), ones(&device));
@@ -45,13 +45,13 @@ fn work_in_flight_of_a_lost_device_says_so() {
     assert!(is_lost(stream.scope(|| y.copy_from_pinned(&host, 0))));
     assert!(is_lost(stream.synchronize()) && is_lost(device.stream().map(drop)));
     assert!(is_lost(x.slice(3..).and_then(|part| part.copy_to_pinned(&mut host, 0))));
-    // What was under way before arrives, or fails, and can be dropped.
+    // Work that was in progress arrives or fails, and can be dropped.
     assert!(host.as_slice().is_ok_and(|values| values == [1.0; 200]));
     drop((host, stream, graph.into_state(), x, y));
 }
 
 #[test]
-fn plans_of_a_lost_device_say_so() {
+fn plans_of_a_lost_device_report_it() {
     let device = device(64 << 20);
     let a = device.upload(&matrix()).expect("memory");
     let tree = a.to_hisparse::<32>(HiSparseOptions::default()).expect("a tree");
@@ -101,7 +101,7 @@ fn plans_of_a_lost_device_say_so() {
 }
 
 #[test]
-fn buffers_of_a_lost_device_say_so() {
+fn buffers_of_a_lost_device_report_it() {
     let device = device(1 << 20);
     let (mut x, mut y) = (ones(&device), ones(&device));
     let mut empty = device.zeros::<f64>(0).expect("nothing");
@@ -126,7 +126,7 @@ fn buffers_of_a_lost_device_say_so() {
 }
 
 #[test]
-fn other_devices_go_on() {
+fn other_devices_stay_usable() {
     let (lost, other) = (device(1 << 20), device(1 << 20));
     let on_both = [Device::cpu(), other].map(|device| {
         let a = device.upload(&matrix()).expect("memory");
@@ -150,7 +150,7 @@ fn other_devices_go_on() {
 
 /// A working thread gets the error from its next call.
 #[test]
-fn a_device_that_another_thread_loses() {
+fn a_device_lost_by_another_thread_is_reported() {
     let device = device(1 << 20);
     let a = device.upload(&matrix()).expect("memory");
     let (plan, x) = (a.plan_spmv(SpmvOptions::default()).expect("a plan"), ones(&device));
@@ -172,7 +172,7 @@ fn a_device_that_another_thread_loses() {
 }
 
 #[test]
-fn memory_that_runs_out_is_named_and_the_device_goes_on() {
+fn out_of_memory_is_named_and_the_device_stays_usable() {
     const MEMORY: u64 = 200_000;
     let device = device(MEMORY);
     let a = device.upload(&matrix()).expect("memory");

@@ -304,7 +304,7 @@ fn atomics_of_integers() {
 }
 
 #[test]
-fn the_clock_grows_and_an_opaque_number_stays() {
+fn the_clock_increases_and_an_opaque_number_is_unchanged() {
     for under_test in kernel_devices() {
         let device = &under_test.device;
         let mut readings = device.uninitialized(128).expect("memory");

@@ -116,7 +116,7 @@ fn coordinates_are_merged_by_row_and_column() {
 
 /// Unsorted input gives an unspecified result, but no fault.
 #[test]
-fn unsorted_input_does_no_harm() {
+fn unsorted_input_causes_no_fault() {
     for under_test in devices() {
         let device = &under_test.device;
         for len in [10_usize, 3000, 20_000] {
@@ -149,7 +149,7 @@ fn operands_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn temporary_memory_is_what_is_said() {
+fn temporary_memory_is_as_documented() {
     for under_test in evenpath_tests::kernel_devices() {
         let device = &under_test.device;
         let (a, b) =

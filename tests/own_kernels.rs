@@ -1,4 +1,4 @@
-//! A kernel of a program's own: that of the example, on every device that runs kernels.
+//! A program's own kernel: that of the example, on every device that runs kernels.
 
 use evenpath::device::{BlockOrder, DeviceKind, SimulatedOptions};
 use evenpath::error::{DeviceError, OpError};
@@ -46,7 +46,7 @@ fn expected(entries: &Entries) -> Vec<f32> {
 }
 
 #[test]
-fn they_run_on_every_device() {
+fn own_kernels_run_on_every_device() {
     let entries = entries();
     for device in kernel_devices() {
         let a = tree(&device.device, &entries);
@@ -61,7 +61,7 @@ fn they_run_on_every_device() {
 }
 
 #[test]
-fn any_schedule_will_do() {
+fn any_schedule_works() {
     let entries = entries();
     for seed in 0..4 {
         let options = SimulatedOptions::default()
@@ -76,7 +76,7 @@ fn any_schedule_will_do() {
 }
 
 #[test]
-fn what_does_not_run_is_refused() {
+fn unknown_kernels_and_the_cpu_are_refused() {
     let options = HiSparseQueuedOptions::default();
     let refused = run(&tree(&Device::cpu(), &entries()), options).expect_err("the CPU runs no kernels");
     assert!(refused.to_string().contains("the CPU runs no kernels"), "{refused}");

@@ -1,4 +1,4 @@
-//! Page-locked host memory: copies that the host does not wait for.
+//! Page-locked host memory and asynchronous copies.
 
 // Sums and products of small integers are exact.
 #![allow(clippy::float_cmp)]
@@ -40,8 +40,8 @@ fn copies_there_and_back() {
 }
 
 #[test]
-fn the_host_waits_for_its_own_reads_and_writes_alone() {
-    // Others do not count.
+fn the_host_waits_only_for_its_own_reads_and_writes() {
+    // Other devices do not count waits.
     for device in devices().into_iter().filter(|device| device.device.kind() == DeviceKind::Simulated) {
         let device = device.device;
         let (mut host, mut x) = (pinned(&device, &numbers(1)), device.zeros(LEN).expect("memory"));
@@ -61,7 +61,7 @@ fn the_host_waits_for_its_own_reads_and_writes_alone() {
     }
 }
 
-/// Ten vectors through one product, by `streams` streams in turn.
+/// Multiplies ten vectors, on `streams` in turn.
 fn pipeline(device: &Device, streams: &[Stream]) -> Result<Vec<Vec<f64>>, OpError> {
     let a: Csr<f64> = generate(Kind::Uniform { rows: LEN }, 3).expect("valid");
     let plan = device.upload(&a)?.plan_spmv(SpmvOptions::default())?;
@@ -87,7 +87,7 @@ fn streams_upload_multiply_and_download() {
         let device = device.device;
         let streams: Vec<_> = (0..3).map(|_| device.stream().expect("a stream")).collect();
         let results = pipeline(&device, &streams).expect("the device works");
-        // Vectors are used again by the same stream: in the same order by a device without others.
+        // A vector is reused by the same stream; without streams, the order is the same.
         let a: Csr<f64> = generate(Kind::Uniform { rows: LEN }, 3).expect("valid");
         let mut previous = vec![vec![0.0; LEN]; 3];
         for (at, result) in results.iter().enumerate() {
@@ -102,7 +102,7 @@ fn streams_upload_multiply_and_download() {
 }
 
 #[test]
-fn the_later_of_two_copies_to_one_place_remains() {
+fn the_later_of_two_copies_to_one_place_wins() {
     for device in devices() {
         let device = device.device;
         let mut host = pinned(&device, &numbers(0));
@@ -118,7 +118,7 @@ fn the_later_of_two_copies_to_one_place_remains() {
 
 #[test]
 fn dropping_waits_for_copies() {
-    // Others do not count.
+    // Other devices do not count waits.
     for device in devices().into_iter().filter(|device| device.device.kind() == DeviceKind::Simulated) {
         let device = device.device;
         let (mut host, mut x) = (pinned(&device, &numbers(1)), device.zeros(LEN).expect("memory"));
@@ -137,7 +137,7 @@ fn one_vector_by_two_streams() {
         let (one, other) = (device.stream().unwrap(), device.stream().unwrap());
         let mut host = pinned(&device, &numbers(1));
         let (x, mut y) = (device.upload(&numbers(2)).unwrap(), device.zeros(LEN).unwrap());
-        // What one stream brings to the host, the other takes from there: without a wait of the host.
+        // One stream copies to host memory, the other copies from it, without a wait of the host.
         one.scope(|| x.copy_to_pinned(&mut host, 0)).unwrap();
         other.scope(|| y.copy_from_pinned(&host, 0)).unwrap();
         assert_eq!(y.download().unwrap(), numbers(2), "{device}");
@@ -190,7 +190,7 @@ fn empty_and_dropped() {
 }
 
 #[test]
-fn failures_leave_both_as_they_were() {
+fn failures_leave_both_unchanged() {
     let device = Device::simulated(SimulatedOptions::default());
     let (mut host, mut x) = (pinned(&device, &[1.0, 2.0]), device.upload(&[5.0, 6.0]).unwrap());
     device.inject_failure(Some(0));

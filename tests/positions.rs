@@ -1,4 +1,4 @@
-//! Elements gathered from positions and added there, on every device.
+//! Elements gathered from positions and added to them, on every device.
 
 // Sums of small integers are exact.
 #![allow(clippy::float_cmp)]
@@ -43,7 +43,7 @@ fn any_number_of_positions() {
 }
 
 #[test]
-fn positions_that_repeat_are_gathered_but_not_added_to() {
+fn repeated_positions_are_gathered_but_not_added_to() {
     for DeviceUnderTest { device, .. } in devices() {
         let positions = Positions::new(&device, &[2, 0, 2, 0], 3).unwrap();
         let mut x = device.upload(&[1.0, 2.0, 3.0]).unwrap();
@@ -57,7 +57,7 @@ fn positions_that_repeat_are_gathered_but_not_added_to() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn operands_that_do_not_fit_are_refused() {
     for DeviceUnderTest { device, .. } in devices() {
         let outside = Positions::new(&device, &[1, 3], 3).unwrap_err();
         assert!(

@@ -186,7 +186,7 @@ fn many_tiles() {
 
 /// The order of additions is the same in every run, and so is every bit.
 #[test]
-fn floating_point_sums_repeat() {
+fn floating_point_sums_are_reproducible() {
     for under_test in devices() {
         let device = &under_test.device;
         let len = if under_test.fast { 3_000_000 } else { 100_000 };
@@ -205,7 +205,7 @@ fn floating_point_sums_repeat() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn operands_that_do_not_fit_are_refused() {
     for under_test in devices() {
         let device = &under_test.device;
         let values = device.upload(&[1.0, 2.0, 3.0]).expect("upload");
@@ -247,7 +247,7 @@ fn what_does_not_fit_is_refused() {
 }
 
 #[test]
-fn the_first_value_begins_a_segment_whatever_its_flag() {
+fn the_first_value_starts_a_segment_whatever_its_flag() {
     for under_test in devices() {
         let device = &under_test.device;
         let flags = device.upload(&[0_u8, 0, 255, 0, 128]).expect("upload");
@@ -261,7 +261,7 @@ fn the_first_value_begins_a_segment_whatever_its_flag() {
 
 /// Output vectors that are larger than needed: elements after the results are unchanged.
 #[test]
-fn results_leave_the_rest_alone() {
+fn results_leave_the_rest_unchanged() {
     for under_test in devices() {
         let device = &under_test.device;
         let keys = device.upload(&[4_u64, 4, 6]).expect("upload");

@@ -1,5 +1,5 @@
-//! Bitwise identical results: from run to run on a device, and on all devices that run kernels if the device-dependent
-//! options are set.
+//! Bitwise identical results: in every run on a device, and on all devices that run kernels if the
+//! device-dependent options are set.
 
 use std::fmt::Debug;
 
@@ -19,8 +19,8 @@ fn bits<V: Storage>(values: &[V]) -> Vec<u64> {
     values.iter().map(|value| value.to_f64().to_bits()).collect()
 }
 
-/// Runs twice on every device with `options`, and on every other device with the choices made. Returns the choices,
-/// one per device.
+/// Runs twice on every device with `options`, and on every other device with its choices. Returns the
+/// choices, one per device.
 fn check<P: Copy + PartialEq + Debug>(options: P, run: impl Fn(&Device, P) -> Repeatable<P>) -> Vec<P> {
     let devices = unlike_devices();
     let choices = devices.iter().map(|DeviceUnderTest { device, .. }| {
@@ -35,7 +35,7 @@ fn check<P: Copy + PartialEq + Debug>(options: P, run: impl Fn(&Device, P) -> Re
     choices.collect()
 }
 
-/// Whether devices made different choices. Some must, or the test would prove nothing.
+/// Returns whether devices made different choices. Some must, or the test would prove nothing.
 fn differ<P: PartialEq>(choices: &[P]) -> bool {
     choices.iter().any(|chosen| *chosen != choices[0])
 }
@@ -49,7 +49,7 @@ fn spmv<V: Value>(device: &Device, a: &Csr<V>, options: SpmvOptions) -> (Vec<V>,
 }
 
 #[test]
-fn spmv_as_one_device_chose() {
+fn spmv_repeats_another_devices_choices() {
     fn check_all<V: Value>(matrices: &[Csr<V>]) {
         let choices = matrices.iter().map(|a| {
             check(SpmvOptions::default(), |device, options| {
@@ -101,7 +101,7 @@ fn spmv_by_every_method_and_number_of_lanes() {
 }
 
 #[test]
-fn transposed_spmv_as_one_device_chose() {
+fn transposed_spmv_repeats_another_devices_choices() {
     let a: Csr<f64> = generate(Kind::PowerLaw { rows: 2000 }, 4).unwrap();
     for mode in [SpmvTransposedMethod::Ordered, SpmvTransposedMethod::Copied] {
         let choices = check(SpmvTransposedOptions::default().with_method(mode), |device, options| {
@@ -122,7 +122,7 @@ fn dense<T: Storage>(device: &Device, rows: usize, cols: usize) -> DeviceDense<T
 }
 
 #[test]
-fn spmm_for_the_multiprocessors_of_one_device() {
+fn spmm_repeats_another_devices_choices() {
     fn check_type<S: Storage, T: SpmmOperand<S>>(layout: Layout)
     where
         Compute<S>: Storage,
@@ -149,7 +149,7 @@ fn spmm_for_the_multiprocessors_of_one_device() {
 }
 
 #[test]
-fn hisparse_spmv_as_one_device_chose() {
+fn hisparse_spmv_repeats_another_devices_choices() {
     // Long rows, whose leaves are divided among warps, and short ones.
     let entries = (0..120_000).map(|at| (at % 3, at / 3, ((at % 19) as f32 - 9.0) / 7.0));
     let long: Csr<f32> = Csr::from_triplets(3, 40_000, entries).unwrap();
@@ -168,7 +168,7 @@ fn hisparse_spmv_as_one_device_chose() {
 }
 
 #[test]
-fn hisparse_spmm_for_the_multiprocessors_of_one_device() {
+fn hisparse_spmm_repeats_another_devices_choices() {
     let a: Csr<f32> = generate(Kind::Rmat { scale: 9 }, 5).unwrap();
     let tree: HiSparse<f32, 64> = a.to_hisparse(HiSparseOptions::default()).unwrap();
     for method in [HiSparseSpmvMethod::Leaves, HiSparseSpmvMethod::Copied] {
@@ -183,7 +183,7 @@ fn hisparse_spmm_for_the_multiprocessors_of_one_device() {
 
 /// Row-wise, sorted at once, and sorted under a memory limit, independent of the memory of the device.
 #[test]
-fn spgemm_by_a_method_that_is_given() {
+fn spgemm_by_a_given_method() {
     let lengths = [9, 0, 80, 31, 3].repeat(20);
     let mut a: Csr<f64> = with_row_lengths(100, &lengths);
     a.canonicalize();

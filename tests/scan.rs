@@ -123,7 +123,7 @@ fn many_tiles() {
 }
 
 #[test]
-fn minimum_and_maximum_pass_over_nan() {
+fn minimum_and_maximum_ignore_nan() {
     for under_test in devices() {
         let device = &under_test.device;
         let input = device.upload(&[2.0, f64::NAN, -1.0, 5.0]).expect("upload");
@@ -154,8 +154,8 @@ fn vectors_that_do_not_fit_are_refused() {
     assert!(scan::temporary_bytes::<f32>(1 << 28) < 1 << 22);
 }
 
-/// Compares segmented scans of integers, and exact sums of small integers as floats, with a plain loop. Segments
-/// begin as `begins` says, given by flags and by keys of both widths.
+/// Compares segmented scans of integers, and exact sums of small integers as floats, with a plain loop.
+/// `begins` marks starts of segments, given by flags and by keys of both widths.
 fn check_segments(device: &Device, values: &[u32], begins: &[bool]) {
     let keys: Vec<u32> = {
         let mut key = 0;
@@ -213,7 +213,7 @@ fn check_segments(device: &Device, values: &[u32], begins: &[bool]) {
     check_float_segments(device, values, begins, (&flags, &wide));
 }
 
-/// Sums of floating-point numbers, over segments that are given by flags and by keys.
+/// Sums of floating-point numbers, over segments given by flags and by keys.
 fn check_float_segments(
     device: &Device,
     values: &[u32],
@@ -302,7 +302,7 @@ proptest! {
 
 /// For exact sums, an exclusive scan with an initial value equals the plain scan combined with that value.
 #[test]
-fn scans_begin_with_an_initial_value() {
+fn scans_start_with_an_initial_value() {
     for under_test in devices() {
         let device = &under_test.device;
         for len in [0, 1, 2, 300, 5000] {
@@ -332,7 +332,7 @@ fn scans_begin_with_an_initial_value() {
 }
 
 #[test]
-fn initial_values_that_do_not_combine_are_refused() {
+fn unsupported_initial_values_are_refused() {
     for under_test in devices() {
         let device = &under_test.device;
         let (values, flags) =

@@ -233,7 +233,7 @@ fn results_are_repeatable() {
 }
 
 #[test]
-fn results_go_where_there_is_room() {
+fn results_are_written_if_there_is_room() {
     for under_test in devices() {
         let device = &under_test.device;
         let (a, b) = (unique(5000, 1), unique(4000, 2));
@@ -275,7 +275,7 @@ fn a_result_can_be_shrunk() {
 }
 
 #[test]
-fn unsorted_input_is_found_and_does_no_harm() {
+fn unsorted_input_is_detected_and_causes_no_fault() {
     for under_test in devices() {
         let device = &under_test.device;
         let scrambled =
@@ -324,7 +324,7 @@ fn operands_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn temporary_memory_is_what_is_said() {
+fn temporary_memory_is_as_documented() {
     for under_test in kernel_devices() {
         let device = &under_test.device;
         let a = device.upload(&unique(20_000, 1)).expect("upload");

@@ -112,7 +112,7 @@ fn shapes_of_dense_matrices() {
     for device in devices() {
         for layout in [Layout::RowMajor, Layout::ColumnMajor] {
             for (rows, cols) in [(BEYOND, BEYOND), (usize::MAX, 2), (2, usize::MAX), (1 << 60, 8)] {
-                names("larger than any memory", device.zeros_dense::<f64>(rows, cols, layout));
+                names("exceeds the address space", device.zeros_dense::<f64>(rows, cols, layout));
                 let vec = || device.zeros::<f32>(6).expect("24 bytes");
                 names(&format!("{rows} x {cols}"), DeviceDense::try_new(vec(), rows, cols, layout));
             }
@@ -152,7 +152,8 @@ fn columns_and_strides_of_dense_operands() {
         for columns in [usize::MAX, usize::MAX / 2, 1 << 61] {
             let options = SpmmOptions::default().with_columns(columns).with_layout(Layout::ColumnMajor);
             let plan = on_device.plan_spmm::<f64>(options);
-            // The CPU needs no workspace. Other devices copy B, as many columns at once as a launch takes.
+            // The CPU needs no workspace. Other devices copy B, in passes of as many columns as a launch
+            // supports.
             assert_eq!(plan.is_ok(), is_cpu);
             if let Err(error) = plan {
                 let about_memory = matches!(
@@ -162,7 +163,7 @@ fn columns_and_strides_of_dense_operands() {
                 assert!(about_memory, "{error}");
             }
         }
-        // One row or column; the next would be too far away to exist.
+        // One row or column; the next would be out of the address space.
         for far in [BEYOND, 1 << 62, usize::MAX] {
             let line = |values: &[f64], rows, cols, layout| {
                 let vec = device.upload(values).expect("memory");

@@ -1,4 +1,5 @@
-//! Products with parts of vectors, by every method of every format: bitwise those of whole vectors, and what lies beside a part stays.
+//! Products with parts of vectors, by every method of every format: bitwise equal to those of whole vectors,
+//! and elements beside a part are unchanged.
 
 use evenpath::device::DeviceKind;
 use evenpath::ell::{EllR, SlicedEllOptions};
@@ -12,7 +13,7 @@ use evenpath_tests::{UNLIMITED, devices};
 const ROWS: usize = 1_603;
 /// Few enough that a block's part of x fits in shared memory.
 const COLS: usize = 1_501;
-/// Elements behind each part.
+/// Number of elements after each part.
 const TAIL: usize = 3;
 
 /// y = 2Ax + 0.5y in one format and by one method, or y = 2Aᵀx + 0.5y.
@@ -38,7 +39,7 @@ fn numbers<V: Value>(len: usize, seed: usize) -> Vec<V> {
     (0..len).map(|at| V::from_f64(((at * 7 + seed) % 11) as f64 - 5.0)).collect()
 }
 
-/// The products of CSR, which are all methods that the device has.
+/// The products of CSR, by all methods of the device.
 fn csr_products<V: Value>(device: &Device, a: &Csr<V>) -> Vec<Product<V>> {
     let (half, two) = (V::from_f64(0.5), V::from_f64(2.0));
     let matrix = device.upload(a).expect("memory");
@@ -86,7 +87,7 @@ fn other_products<V: Value>(device: &Device, a: &Csr<V>) -> Vec<Product<V>> {
     runs.into_iter().map(|(name, run)| Product { name, is_transposed: false, run }).collect()
 }
 
-/// The elements from `start` on, between others.
+/// The elements starting at `start`, between others.
 fn within<V: Value>(start: usize, values: &[V]) -> Vec<V> {
     let mut all = vec![V::ONE; start + values.len() + TAIL];
     all[start..start + values.len()].copy_from_slice(values);

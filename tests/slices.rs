@@ -1,4 +1,5 @@
-//! Parts of vectors as operands: results are those of whole vectors, and what lies around a part stays.
+//! Parts of vectors as operands: results equal those of whole vectors, and elements around a part are
+//! unchanged.
 
 use evenpath::error::{DeviceError, OpError};
 use evenpath::key::Pairs;
@@ -11,19 +12,19 @@ use evenpath_tests::devices;
 
 /// More than the largest tile of any kernel, so that whole tiles are loaded and stored.
 const LEN: usize = 15_000;
-/// Elements behind each part.
+/// Number of elements after each part.
 const TAIL: usize = 3;
 
 type Made<T> = Result<DeviceVec<T>, OpError>;
 
-/// A vector in which `values` begin at index `shift`, between ones.
+/// A vector with `values` starting at index `shift`, between ones.
 fn within<T: bytemuck::Pod>(device: &Device, shift: usize, values: &[T], around: T) -> DeviceVec<T> {
     let mut all = vec![around; shift + values.len() + TAIL];
     all[shift..shift + values.len()].copy_from_slice(values);
     device.upload(&all).expect("memory")
 }
 
-/// Checks that an operation makes the same of parts that begin at any index as of whole vectors.
+/// Checks that an operation gives the same for parts that start at any index as for whole vectors.
 fn reads<T: bytemuck::Pod, R: bytemuck::Pod + PartialEq + std::fmt::Debug>(
     name: &str,
     values: &[T],
@@ -42,7 +43,8 @@ fn reads<T: bytemuck::Pod, R: bytemuck::Pod + PartialEq + std::fmt::Debug>(
     }
 }
 
-/// Checks that an operation writes the same to parts that begin at any index as to a whole vector, and nothing else.
+/// Checks that an operation writes the same to parts that start at any index as to a whole vector, and
+/// nothing else.
 fn writes<T: bytemuck::Pod + PartialEq + std::fmt::Debug>(
     name: &str,
     len: usize,
@@ -81,7 +83,7 @@ fn sorted_keys(seed: usize) -> Vec<u32> {
     keys
 }
 
-/// Some of the numbers from 0 to `LEN`, ascending, as row offsets are.
+/// Some of the numbers from 0 to `LEN`, ascending, like row offsets.
 fn offsets() -> Vec<u32> {
     let mut offsets: Vec<u32> = (0..200).map(|at| at * 75 / 2 % LEN as u32).collect();
     offsets.extend([0, LEN as u32]);
@@ -293,7 +295,7 @@ fn ranges_and_lengths() {
         assert!(x.slice(4..).unwrap().is_empty() && x.slice(2..2).unwrap().is_empty());
         let error = x.slice(3..5).expect_err("too long");
         assert!(matches!(error, DeviceError::RangeOutOfBounds { start: 3, end: 5, len: 4 }), "{error}");
-        assert_eq!(error.to_string(), "range 3..5 of a vector of 4 elements");
+        assert_eq!(error.to_string(), "range 3..5 is out of bounds for a vector of 4 elements");
         assert!(x.slice(..=usize::MAX).is_err() && x.slice(5..).is_err() && x.split_at_mut(5).is_err());
         #[expect(clippy::reversed_empty_ranges)]
         let reversed = x.slice(3..1);

@@ -98,7 +98,7 @@ fn check_keys<K: Oracle>(device: &Device, keys: &[K], order: SortOrder, bits: Ra
     assert_bits(&vector.download().expect("download"), places.iter().map(|&place| keys[place]), &what);
 }
 
-/// Like [`check_keys`], with values that give the original position of each key.
+/// Like [`check_keys`], with values that hold the original position of each key.
 fn check_pairs<K: Oracle, V: SortValue>(
     device: &Device,
     keys: &[K],
@@ -260,7 +260,7 @@ fn operands_that_do_not_fit_are_refused() {
 
 /// A sort takes the documented memory: with that much it succeeds, with less it fails.
 #[test]
-fn temporary_memory_is_what_was_said() {
+fn temporary_memory_is_as_documented() {
     for DeviceUnderTest { device, .. } in evenpath_tests::kernel_devices() {
         let len = 20_000;
         let keys = device.upload(&random_keys::<u32>(len)).expect("upload");

@@ -14,7 +14,7 @@ use proptest::prelude::*;
 
 use crate::sort::{Oracle, assert_bits, expected, random, random_keys};
 
-/// Segments of keys, and how these are sorted.
+/// Segments of keys, and the options of their sort.
 #[derive(Debug, Clone)]
 struct Segments {
     lengths: Vec<usize>,
@@ -23,7 +23,7 @@ struct Segments {
 }
 
 impl Segments {
-    /// Sorted by all `bits` bits of a key.
+    /// Segments sorted by all `bits` bits of a key.
     fn new(lengths: &[usize], width: u32) -> Self {
         Self { lengths: lengths.to_vec(), order: SortOrder::Ascending, bits: 0..width }
     }
@@ -48,7 +48,7 @@ impl Segments {
         SortOptions::default().with_order(self.order).with_bits(self.bits.clone())
     }
 
-    /// For each place the one that its key has before.
+    /// For each position, the original position of its key.
     fn permutation<K: Oracle>(&self, keys: &[K]) -> Vec<usize> {
         let mut places = Vec::with_capacity(keys.len());
         for &length in &self.lengths {
@@ -59,7 +59,7 @@ impl Segments {
         places
     }
 
-    /// What a failure names: not all of millions of lengths.
+    /// Description for failures, without all of millions of lengths.
     fn describe(&self, device: &Device, types: &str) -> String {
         let first = &self.lengths[..self.lengths.len().min(20)];
         let (order, bits, count) = (self.order, &self.bits, self.lengths.len());
@@ -67,7 +67,8 @@ impl Segments {
     }
 }
 
-/// Keys up to which sorts in place are checked too. They are sorts into new vectors that replace the operands.
+/// Maximum number of keys for which sorts in place are checked too. They are sorts into new vectors that
+/// replace the operands.
 const FEW_KEYS: usize = 4000;
 
 /// Checks a sort of keys, into a new vector and in place, and that the input is unchanged.
@@ -86,7 +87,7 @@ fn check_keys<K: Oracle, O: Offset>(device: &Device, segments: &Segments, keys: 
     assert_bits(&vector.download().expect("download"), sorted(), &what);
 }
 
-/// [`check_keys`] with values that tell where each key was.
+/// Like [`check_keys`], with values that hold the original position of each key.
 fn check_pairs<K: Oracle, V: SortValue, O: Offset>(
     device: &Device,
     segments: &Segments,
@@ -182,9 +183,10 @@ fn check_ties(device: &Device, lengths: &[usize]) {
     check_pairs::<u64, u32, u32>(device, &wide, &keys.1, |i| i as u32);
 }
 
-/// Segments that are just sorted by counting, alone and beside those that just are not.
+/// Segments that are just short enough to be sorted by counting, alone and beside those that are just too
+/// long.
 #[test]
-fn lengths_around_those_counted() {
+fn lengths_around_the_limit_of_counting() {
     for DeviceUnderTest { device, .. } in devices() {
         let mut lengths: Vec<usize> = (0..300).map(|segment| 28 + segment % 5).collect();
         check_types(&device, &lengths);
@@ -197,8 +199,8 @@ fn lengths_around_those_counted() {
     }
 }
 
-/// Several long segments among short ones, whose tiles are merged in several rounds or one; and one of everything, which is
-/// sorted as a whole.
+/// Several long segments among short ones, whose tiles are merged in several rounds or one; and a single
+/// segment, which is sorted as a whole.
 #[test]
 fn long_segments() {
     for DeviceUnderTest { device, fast } in devices() {
@@ -252,7 +254,7 @@ fn every_number_of_bits_both_ways() {
     }
 }
 
-/// Few distinct keys, sorted ones and equal ones: places of equal keys tell a stable sort.
+/// Few distinct keys, sorted ones and equal ones: positions of equal keys detect an unstable sort.
 #[test]
 fn shapes_of_keys() {
     for DeviceUnderTest { device, .. } in devices() {
@@ -329,10 +331,10 @@ fn operands_that_do_not_fit_are_refused() {
     }
 }
 
-/// A sort takes no more than the documented memory, and where every segment is long no less; one that fails for want of
-/// memory leaves its operands as they are.
+/// A sort takes at most the documented memory, and exactly that if every segment is long; if it fails for
+/// lack of memory, its operands are unchanged.
 #[test]
-fn temporary_memory_is_what_was_said() {
+fn temporary_memory_is_as_documented() {
     for DeviceUnderTest { device, .. } in kernel_devices() {
         for (lengths, is_tight) in [(vec![10_000, 10_000], true), (vec![100; 200], false)] {
             let segments = Segments::new(&lengths, 32);
@@ -359,7 +361,7 @@ fn temporary_memory_is_what_was_said() {
     }
 }
 
-/// A matrix of these row lengths with unsorted columns, of which some repeat.
+/// A matrix of these row lengths with unsorted columns, some duplicated.
 fn unsorted<V: Value, O: Offset>(lengths: &[usize], cols: usize) -> Csr<V, O> {
     let segments = Segments::new(lengths, 32);
     let columns = random(11).take(segments.len()).map(|random| (random % cols as u64) as u32).collect();
@@ -402,9 +404,9 @@ fn rows_by_column() {
     }
 }
 
-/// Sorted rows without duplicates are what sums need, and have memory of their own.
+/// Sorted rows without duplicates are canonical, as sums require, and have their own memory.
 #[test]
-fn sorted_rows_are_canonical_and_apart() {
+fn sorted_rows_are_canonical_copies() {
     for DeviceUnderTest { device, .. } in devices() {
         let matrix: Csr<f64> =
             Csr::try_new(2, 4, vec![0, 3, 5], vec![3, 0, 2, 1, 0], vec![1.0, 2.0, 3.0, 4.0, 5.0])

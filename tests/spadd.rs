@@ -114,10 +114,10 @@ pub(crate) fn check<V: Value, O: Offset>(
     if let Err(difference) = compare(&c, &expected) {
         panic!("{device}, {operation} of {a:?} and {b:?}: {difference}");
     }
-    // Now the operands are known to be canonical: small ones take another way.
+    // Now the operands are known to be canonical: small ones use another method.
     let again = run().download().expect("download");
     assert!(bits(&again) == bits(&c), "{device}, {operation} of {a:?} and {b:?}, again");
-    // Now the operands are known to be canonical: small ones take another way.
+    // Now the operands are known to be canonical: small ones use another method.
     let again = run().download().expect("download");
     assert!(bits(&again) == bits(&c), "{device}, {operation} of {a:?} and {b:?}, again");
     let count = device_a.count_elementwise(operation, &device_b).expect("count");
@@ -135,7 +135,7 @@ pub(crate) fn check_all<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, b: 
 }
 
 #[test]
-fn shapes_at_which_kernels_could_trip() {
+fn odd_shapes_of_sums() {
     let shapes: [(usize, &[usize], &[usize]); 12] = [
         (0, &[], &[]),
         (5, &[], &[]),
@@ -224,7 +224,7 @@ fn a_factor_of_zero_keeps_the_pattern_and_hides_values() {
 }
 
 #[test]
-fn values_change_and_the_pattern_stays() {
+fn values_may_change_and_the_pattern_stays() {
     for device in devices() {
         let device = device.device;
         let lengths: Vec<usize> = (0..800).map(|row| row * 7 % 11).collect();
@@ -364,7 +364,7 @@ fn operands_that_do_not_fit_are_refused() {
     }
 }
 
-/// Of more entries than those that are added in one launch, and of as many.
+/// Exactly as many entries as one launch adds, and more.
 #[test]
 fn sums_around_the_size_of_one_launch() {
     for device in kernel_devices() {

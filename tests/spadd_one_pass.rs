@@ -1,4 +1,4 @@
-//! Sums of small matrices that are known to be canonical: one launch, which has tiles of its own.
+//! Sums of small matrices that are known to be canonical: a single launch with its own tile size.
 
 use evenpath::error::{DeviceError, OpError};
 use evenpath::spadd::Elementwise;
@@ -8,7 +8,7 @@ use evenpath_tests::{kernel_devices, tile_len};
 
 use crate::spadd::{bits, check, check_all, matrix, upload};
 
-/// Entries of both operands up to which there is one launch.
+/// Maximum number of entries of both operands for a single launch.
 const MOST: usize = 1 << 18;
 
 fn tile() -> usize {
@@ -42,7 +42,7 @@ fn lengths_around_a_tiles_edge() {
                     &matrix(cols, &[of_b], 2),
                 );
             }
-            // Rows without nonzeros, but for the last.
+            // Rows without nonzeros, except for the last.
             let empty = vec![0; items];
             let mut last = empty.clone();
             last[items - 1] = 2;
@@ -94,7 +94,7 @@ fn many_empty_rows() {
     }
 }
 
-/// The size of a sum is known before the sum is complete, and long after it was asked for where other work comes before.
+/// The size of a sum is known before the sum is complete, and late if other work comes before.
 #[test]
 fn sums_between_other_work() {
     for under_test in kernel_devices() {
@@ -111,7 +111,7 @@ fn sums_between_other_work() {
                 vector::axpby(1.0, &x, 1.0, &mut y).expect("a sum of vectors");
             }
             let sum = a.add(2.0, &b, -1.0).expect("a sum");
-            // The next sum may begin before this one ends, and uses the state that this one leaves.
+            // The next sum may start before this one ends, and uses the state that this one leaves.
             let next = sum.add(1.0, &a, 0.0).expect("a sum");
             assert!(sum.download().expect("a copy") == expected, "{device}");
             assert_eq!(next.nnz(), sum.add(0.0, &a, 1.0).expect("a sum").nnz(), "{device}");
@@ -119,7 +119,7 @@ fn sums_between_other_work() {
     }
 }
 
-/// Up to the limit the result keeps memory for all entries of both operands, and above it for its own.
+/// Up to the limit the result keeps memory for all entries of both operands, above it only for its own.
 #[test]
 fn the_limit() {
     for device in kernel_devices() {
@@ -158,7 +158,7 @@ fn results_without_entries() {
     }
 }
 
-/// Every launch leaves a clean state to the next, whose path is longer or shorter.
+/// Every launch leaves a clean state for the next, whose path is longer or shorter.
 #[test]
 fn sums_of_different_sizes_take_turns() {
     let sizes = [1, 70, 3, 200, 0, 40];

@@ -26,7 +26,7 @@ fn oracle<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>) -> BTreeMap<(usize,
     c
 }
 
-/// Whether a value equals that of the oracle within rounding.
+/// Returns whether a value equals that of the oracle within rounding.
 fn is_close<V: Value>(value: V, (sum, magnitude, count): (f64, f64, u64)) -> bool {
     let epsilon = if size_of::<V>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON };
     abs_diff_eq!(value.to_f64(), sum, epsilon = 2.0 * (count + 1) as f64 * epsilon * magnitude)
@@ -200,7 +200,7 @@ fn rows_of_a_with_very_many_entries() {
 /// Row-wise, a row of A that selects many rows of B would add them one after the other; then all products are
 /// sorted instead.
 #[test]
-fn what_is_chosen() {
+fn the_automatic_choice_depends_on_rows_and_memory() {
     for under_test in kernel_devices() {
         let device = &under_test.device;
         let method = |a: &Csr<f64>, b: &Csr<f64>| {
@@ -223,7 +223,7 @@ fn what_is_chosen() {
 }
 
 #[test]
-fn what_cancels_stays() {
+fn cancelled_sums_stay_stored() {
     for under_test in devices() {
         let device = &under_test.device;
         let a: Csr<f64> = Csr::from_triplets(1, 2, [(0, 0, 1.0), (0, 1, 1.0)]).unwrap();
@@ -329,7 +329,7 @@ fn masks() {
 }
 
 #[test]
-fn what_is_refused() {
+fn invalid_operands_are_refused() {
     for under_test in devices() {
         let device = &under_test.device;
         let a = device.upload(&banded::<f64, u32>(5, &[2, 3], 1)).unwrap();
@@ -338,7 +338,7 @@ fn what_is_refused() {
             refused,
             OpError::Shape { operand: "B", rows: 2, cols: 5, needed_rows: 5, needed_cols: 5 }
         ));
-        assert_eq!(refused.to_string(), "B is 2 x 5, and must be 5 x 5");
+        assert_eq!(refused.to_string(), "B is 2 x 5, but must be 5 x 5");
 
         let unsorted =
             Csr::try_new(4, 5, vec![0_u32, 2, 2, 4, 5], vec![0, 1, 3, 3, 2], vec![1.0; 5]).unwrap();

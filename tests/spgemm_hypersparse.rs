@@ -1,4 +1,4 @@
-//! Products of matrices of which most rows have no entries.
+//! Products of matrices in which most rows have no entries.
 
 use evenpath::spgemm::{SpgemmMethod, SpgemmOptions};
 use evenpath::{Csr, Device, Offset, Value};
@@ -6,7 +6,7 @@ use evenpath_tests::devices;
 
 use crate::spgemm::{banded, check_product};
 
-/// Rows for which one block expands row offsets.
+/// Number of rows for which one block expands row offsets.
 const BLOCK_ROWS: usize = 2048;
 
 /// A matrix with two entries in each of some rows.
@@ -17,7 +17,7 @@ fn with_rows<V: Value, O: Offset>(rows: usize, cols: usize, filled: &[usize]) ->
     Csr::from_triplets(rows, cols, entries).expect("a matrix")
 }
 
-/// By every method, at once and by a plan, also after values have changed.
+/// By every method, directly and by a plan, also after values have changed.
 fn check<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, b: &Csr<V, O>) {
     let (left, right) = (device.upload(a).expect("upload"), device.upload(b).expect("upload"));
     let values: Vec<V> = (0..a.nnz()).map(|index| V::from_f64(index as f64 - 3.25)).collect();
@@ -53,7 +53,7 @@ fn rows_around_the_edges_of_blocks() {
     }
 }
 
-/// Blocks all of whose rows have entries, between those where none has.
+/// Blocks in which all rows have entries, between those in which none has.
 #[test]
 fn stretches_of_rows() {
     for device in devices() {
@@ -69,13 +69,13 @@ fn a_hypersparse_square() {
         let filled: Vec<usize> = (0..40).map(|index| index * index * 3).collect();
         let a: Csr<f32> = with_rows(5000, 5000, &filled);
         check(&device.device, &a, &a);
-        // Rows with entries, none of which makes a product.
+        // Rows with entries, none of which contributes a product.
         let b = with_rows(5000, 5000, &[4999]);
         check(&device.device, &a, &b);
     }
 }
 
-/// What is held beside the matrices is reported, and a limit that has no room for it is kept.
+/// The memory held beside the matrices is reported, and a limit without room for it is kept.
 #[test]
 fn memory() {
     for device in devices() {

@@ -1,4 +1,4 @@
-//! Small products in two launches, by tiles of rows: the bits are those of products row by row.
+//! Small products in two launches, by tiles of rows: bitwise equal to products row by row.
 
 use evenpath::error::{DeviceError, OpError};
 use evenpath::spgemm::{SpgemmMethod, SpgemmOptions};
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use crate::spgemm::{banded, check_product};
 
-/// The most products of a row in a tile of 2048 products, and in one of 4096.
+/// Maximum number of products of a row in a tile of 2048 products, and in one of 4096.
 const MOST_IN_ROW: [usize; 2] = [1792, 3584];
 const MOST_NONZEROS: usize = 1 << 18;
 const MOST_PRODUCTS: usize = 1 << 20;
@@ -27,7 +27,7 @@ fn products<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>) -> usize {
     a.column_indices().iter().map(|&k| b.row(k as usize).expect("a row of B").len()).sum()
 }
 
-/// Bytes that a matrix holds on the device when it is made.
+/// Bytes that a matrix holds on the device after its creation.
 fn held<V: Value, O: Offset>(
     device: &Device,
     make: impl FnOnce() -> DeviceCsr<V, O>,
@@ -38,7 +38,8 @@ fn held<V: Value, O: Offset>(
     (made, held)
 }
 
-/// Multiplies by tiles of rows if `is_for` them, compares with the definition and with the bits of products row by row.
+/// Multiplies by tiles of rows if `is_for` them, and compares with the definition and with the bits of
+/// products row by row.
 fn check<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, b: &Csr<V, O>, is_for: bool) {
     let (left, right) = (device.upload(a).expect("upload"), device.upload(b).expect("upload"));
     let (tiled, held) =
@@ -92,7 +93,8 @@ fn products_without_entries() {
             let a = Csr::<f32>::from_triplets(rows, inner, []).expect("a matrix");
             check(&device, &a, &Csr::from_triplets(inner, cols, []).expect("a matrix"), true);
         }
-        // Entries of A that name empty rows of B, more than a block takes at a time, and more than are looked at.
+        // Entries of A that select empty rows of B: more than a block processes at a time, and more than are
+        // examined.
         for (entries, is_for) in [(5000, true), (9000, false)] {
             let a: Csr<f64> = banded(entries, &[3, entries, 0, 2], 1);
             let b =
@@ -102,7 +104,7 @@ fn products_without_entries() {
     }
 }
 
-/// Rows without entries at the begin, at the end, and as many as several tiles have in between.
+/// Rows without entries at the start, at the end, and as many as several tiles have in between.
 #[test]
 fn many_empty_rows() {
     for device in kernel_devices() {
@@ -130,12 +132,13 @@ fn keys_of_all_widths() {
     }
 }
 
-/// More nonzeros, rows or products are not for tiles.
+/// Products with more nonzeros, rows or products are not computed by tiles.
 #[test]
 fn the_limits() {
     for device in kernel_devices() {
         let (device, fast) = (device.device, device.fast);
-        // Most rows of B are empty, so that there is little to multiply, but for a row of A with two products of one entry.
+        // Most rows of B are empty, so that there is little to multiply, except for a row of A with two
+        // products of one entry.
         let b: Csr<f32> = Csr::from_triplets(64, 9, [(3, 1, 1.0), (60, 1, 2.0)]).expect("a matrix");
         for more in [0, 1] {
             let mut lengths = vec![32; MOST_NONZEROS / 32 - 1];
@@ -157,12 +160,14 @@ fn the_limits() {
     }
 }
 
-/// By default small products go by tiles of rows, and plans give the same bits; results with other row offsets do not.
+/// By default small products use tiles of rows, and plans give the same bits; results with other row offsets
+/// do not.
 #[test]
 fn the_default() {
     for device in kernel_devices() {
         let device = device.device;
-        // Row by row, each of the 300 rows of B would wait for the one before: larger products of the kind are sorted.
+        // Row by row, each of the 300 rows of B would wait for the previous one: larger products of this kind
+        // are sorted.
         let host: Csr<f64> = banded(300, &[300, 2, 0, 7], 1);
         let (a, b) = (device.upload(&host), device.upload(&banded::<f64, u32>(400, &[2; 300], 5)));
         let (a, b) = (a.expect("upload"), b.expect("upload"));
@@ -176,7 +181,8 @@ fn the_default() {
     }
 }
 
-/// Every launch leaves a clean state to the next, whose tiles are more or fewer; sums of matrices use the same states.
+/// Every launch leaves a clean state for the next, whose tiles are more or fewer; sums of matrices use the
+/// same states.
 #[test]
 fn products_of_different_sizes_take_turns() {
     for device in kernel_devices() {

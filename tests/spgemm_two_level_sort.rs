@@ -194,7 +194,7 @@ fn limits_on_memory_are_kept() {
     }
 }
 
-/// Multiplies under limits that allow nothing, and more and more.
+/// Multiplies under limits that allow nothing, and increasingly more.
 fn check_limits(device: &Device, options: SpgemmOptions) {
     let a = skewed();
     let left = device.upload(&a).expect("A");

@@ -115,7 +115,7 @@ where
     }
 }
 
-/// A matrix with rows of the given lengths, columns spread over `cols`.
+/// A matrix with rows of the given lengths, and columns spread over `cols`.
 pub(super) fn with_row_lengths<S: Storage, O: Offset>(cols: usize, lengths: &[usize]) -> Csr<S, O> {
     let triplets = lengths.iter().enumerate().flat_map(|(row, &len)| {
         (0..len).map(move |i| (row, i * cols / len, ((row * 31 + i * 17) % 101) as f64 / 50.0 - 1.0))
@@ -210,7 +210,7 @@ fn half_precision() {
 
 /// A plan made for few columns processes more in passes, and one made for one layout accepts the other.
 #[test]
-fn plans_take_other_operands_than_they_were_made_for() {
+fn plans_accept_other_operands_than_they_were_made_for() {
     for under_test in devices() {
         let device = &under_test.device;
         let a: Csr<f32> = with_row_lengths(600, &among_empty_rows(&[3, 600, 0, 40]));
@@ -247,7 +247,7 @@ fn generated_matrices() {
 
 /// Zero factors do not hide NaN; if β is zero, C is not read.
 #[test]
-fn what_is_no_number_stays_none() {
+fn nan_propagates() {
     for under_test in devices() {
         let device = &under_test.device;
         let a: Csr<f64> =
@@ -294,7 +294,7 @@ fn results_are_bitwise_repeatable() {
 }
 
 #[test]
-fn work_can_be_divided_for_any_number_of_multiprocessors() {
+fn any_number_of_multiprocessors_works() {
     let a: Csr<f32> = generate("rmat:7".parse().expect("a kind"), 4).expect("a matrix");
     for under_test in devices() {
         for multiprocessors in [0, 1, u32::MAX] {
@@ -306,7 +306,7 @@ fn work_can_be_divided_for_any_number_of_multiprocessors() {
 }
 
 #[test]
-fn operands_that_do_not_fit_are_refused_and_nothing_is_written() {
+fn refused_operands_leave_outputs_unchanged() {
     for under_test in devices() {
         let device = &under_test.device;
         let a: Csr<f64> = with_row_lengths(5, &[3, 0, 5]);
@@ -333,7 +333,7 @@ fn operands_that_do_not_fit_are_refused_and_nothing_is_written() {
 }
 
 #[test]
-fn vectors_that_are_no_matrix_are_given_back() {
+fn unsuitable_vectors_are_returned() {
     let device = Device::cpu();
     let vec = device.upload(&[1.0_f32; 10]).expect("upload");
     let refused = DeviceDense::try_new(vec, 3, 3, Layout::RowMajor).expect_err("one too many");
@@ -351,7 +351,7 @@ fn vectors_that_are_no_matrix_are_given_back() {
 }
 
 #[test]
-fn memory_that_is_not_there_is_an_error() {
+fn too_little_memory_is_an_error() {
     let device = Device::simulated(evenpath::device::SimulatedOptions::default().with_multiprocessors(1));
     let a: Csr<f64> = with_row_lengths(600, &[3, 600]);
     let matrix = device.upload(&a).expect("upload");
@@ -368,7 +368,7 @@ fn memory_that_is_not_there_is_an_error() {
 }
 
 #[test]
-fn a_plan_says_what_it_chose() {
+fn a_plan_reports_its_choices() {
     for under_test in kernel_devices() {
         let a: Csr<f32> = with_row_lengths(600, &among_empty_rows(&[3, 600, 300, 0, PIECE + 1]));
         let matrix = under_test.device.upload(&a).expect("upload");
@@ -382,7 +382,8 @@ fn a_plan_says_what_it_chose() {
             info.to_string().contains("3 rows of more than 32 nonzeros in 10 pieces of up to 128"),
             "{info}"
         );
-        // If no row takes many steps, none is cut: here with steps of one nonzero, of sixteen, and of 64, by rows that have a block each.
+        // If no row takes many steps, none is cut: here with steps of one nonzero, of sixteen, and of 64, for
+        // rows that have a block each.
         for (lengths, longest) in
             [(among_empty_rows(&[3, 32]), 32), (vec![90, 100, 70], 512), (vec![400, 500, 300], 2048)]
         {

@@ -1,4 +1,4 @@
-//! Sparse matrix times dense matrix: rows as the kernels divide them among blocks, groups of lanes and pieces.
+//! Sparse matrix times dense matrix: the kernels' division of rows among blocks, groups of lanes and pieces.
 
 use evenpath::spmm::{SpmmOperand, SpmmOptions};
 use evenpath::{Compute, Csr, Device, Layout, Offset, Storage, bf16, f16};
@@ -33,7 +33,8 @@ fn lengths_around_steps_and_pieces() {
                 Case { beta: 2.0, ..case(&a, columns, layout) }.check::<f64>(device);
             }
         }
-        // Equal rows, so that many nonzeros are adjacent; as many rows as groups of lanes per block, and more.
+        // Equal rows, so that many nonzeros are adjacent; as many rows as groups of lanes per block, and
+        // more.
         for rows in [1, 3, 4, 5, 15, 16, 17, 33] {
             for length in [1, 20, 70] {
                 let a: Csr<f32> = with_row_lengths(80, &vec![length; rows]);
@@ -47,13 +48,14 @@ fn lengths_around_steps_and_pieces() {
     }
 }
 
-/// A matrix's columns and the lengths of its rows.
+/// A matrix's number of columns, and its row lengths.
 type Rows<'a> = (usize, &'a [usize]);
-/// The columns of a product, and the layouts of B and C.
+/// Number of columns of a product, and the layouts of B and C.
 type Product = (usize, Layout, Layout);
 
-/// Checks products by plans for one multiprocessor, which has no lanes to spare, so that a block has many rows: with and without adding
-/// to C, in several types, on all devices with kernels. `is_cut` is whether the matrix has rows that are cut into pieces.
+/// Checks products by plans for one multiprocessor, which has no lanes to spare, so that a block has many
+/// rows: with and without adding to C, in several types, on all devices with kernels. `is_cut` if the matrix
+/// has rows that are cut into pieces.
 fn check_for_one_multiprocessor(rows: Rows<'_>, products: &[Product], is_cut: bool) {
     for under_test in kernel_devices() {
         let device = &under_test.device;
@@ -84,7 +86,8 @@ fn check_types<S: Storage, T: SpmmOperand<S>, O: Offset>(
     }
 }
 
-/// Blocks whose rows have more nonzeros than they stage at once, with rows that end at, before and after the end of a stage.
+/// Blocks whose rows have more nonzeros than they stage at once, with rows that end at, before and after the
+/// end of a stage.
 #[test]
 fn rows_in_stages() {
     let lengths: Vec<usize> = [128, 0, 127, 65, 64, 63, 33, 32, 100, 96].repeat(7);
@@ -97,7 +100,7 @@ fn rows_in_stages() {
     check_for_one_multiprocessor((130, &lengths[..67]), &products, false);
 }
 
-/// The same with rows of pieces among them, in one launch even where much is gathered.
+/// The same with rows of pieces among them, in one launch even if much is gathered.
 #[test]
 fn rows_in_stages_with_pieces() {
     let mut lengths = [128, 0, 127, 65, 64, 63, 33, 32, 100, 96].repeat(7);
@@ -110,7 +113,8 @@ fn rows_in_stages_with_pieces() {
     check_for_one_multiprocessor((6 * PIECE, &lengths), &products, true);
 }
 
-/// So few long rows that each has a block: of more nonzeros than a block stages, of fewer than it has warps, and of pieces.
+/// So few long rows that each has a block: of more nonzeros than a block stages, of fewer than it has warps,
+/// and of pieces.
 #[test]
 fn rows_of_a_block_each() {
     let mut lengths = [300, 512, 0, 500, 129, 200, 1, 490, 128, 4];
@@ -126,11 +130,12 @@ fn rows_of_a_block_each() {
     check_for_one_multiprocessor((1200, &lengths), &products[1..4], true);
 }
 
-/// Blocks of several short rows for each group, also where their nonzeros are more than a block stages, with long rows among them.
+/// Blocks of several short rows per group, also if their nonzeros are more than a block stages, with long
+/// rows among them.
 #[test]
 fn short_rows_in_passes() {
     let mut lengths = [0, 3, 5, 1, 8, 4, 0, 2, 9, 3].repeat(45);
-    // Rows that end a block's shared memory, and rows of pieces, where all others are short.
+    // Rows that exhaust a block's shared memory, and rows of pieces, among short ones.
     lengths[100..132].fill(30);
     let products = |columns: usize| {
         [
@@ -182,7 +187,7 @@ fn more_pieces_than_are_summed_at_once() {
     }
 }
 
-/// Plans with pieces that run more than once: sums of an earlier run are not taken for those of the next.
+/// Plans with pieces that run more than once: sums of an earlier run are not mistaken for those of the next.
 #[test]
 fn pieces_of_several_runs() {
     for under_test in devices() {

@@ -9,14 +9,14 @@ use evenpath_tests::{
 };
 use proptest::prelude::*;
 
-/// Checks y = αAx + βy by merge path, whose tiles determine the sizes here, and by the method that the plan chooses.
-/// Returns the result of the latter.
+/// Checks y = αAx + βy by merge path, whose tiles determine the sizes here, and by the method that the plan
+/// chooses. Returns the latter's result.
 fn check_on<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, alpha: f64, beta: f64) -> Vec<V> {
     check_spmv(device, a, SpmvMethod::MergePath, alpha, beta);
     check_spmv(device, a, SpmvMethod::Auto, alpha, beta)
 }
 
-/// The methods that a device has, `auto` first.
+/// The methods of a device, `auto` first.
 fn methods(device: &Device) -> impl Iterator<Item = SpmvMethod> {
     let kind = device.kind();
     SpmvMethod::ALL.into_iter().filter(move |method| method.runs_on(kind))
@@ -76,7 +76,7 @@ fn rows_over_many_tiles() {
             let long = tiles * TILE;
             check_on(&under_test.device, &with_row_lengths::<f64, u32>(long, &[3, long, 2]), 1.0, 0.5);
             check_on(&under_test.device, &with_row_lengths::<f32, u32>(long, &[long, 0, long, 0]), 1.0, 0.0);
-            // A row that ends exactly at the end of a tile, and one that begins there.
+            // A row that ends exactly at the end of a tile, and one that starts there.
             check_on(
                 &under_test.device,
                 &with_row_lengths::<f64, u32>(long, &[long - 1, TILE - 1, long]),
@@ -114,7 +114,7 @@ fn rows_over_any_number_of_tiles() {
 /// Zero factors do not hide NaN: the product is computed with any alpha, on every device. If beta is zero, y is not read;
 /// NaN in x or A propagates.
 #[test]
-fn what_is_no_number_stays_none() {
+fn nan_propagates() {
     for under_test in devices() {
         let device = &under_test.device;
         let a: Csr<f64> =
@@ -210,7 +210,7 @@ fn results_are_bitwise_repeatable() {
 }
 
 #[test]
-fn lanes_that_a_method_does_not_take_are_refused() {
+fn unsupported_lanes_are_refused() {
     let a: Csr<f64> = with_row_lengths(5, &[3, 0, 5]);
     for DeviceUnderTest { device, .. } in devices() {
         let matrix = device.upload(&a).expect("upload");
@@ -235,7 +235,7 @@ fn lanes_that_a_method_does_not_take_are_refused() {
 
 /// Threads per block are 128 to 1024, for methods and types with such kernels.
 #[test]
-fn block_sizes_that_a_method_does_not_take_are_refused() {
+fn unsupported_block_sizes_are_refused() {
     fn refused<O: Offset>(device: &Device, options: SpmvOptions) -> (u32, Vec<u32>, String) {
         let matrix = device.upload(&with_row_lengths::<f64, O>(5, &[3, 0, 5])).expect("upload");
         let error = matrix.plan_spmv(options).expect_err("no such kernel");
@@ -265,7 +265,7 @@ fn block_sizes_that_a_method_does_not_take_are_refused() {
 }
 
 #[test]
-fn values_change_under_a_plan() {
+fn values_may_change_under_a_plan() {
     for under_test in devices() {
         let device = &under_test.device;
         let a: Csr<f64> = with_row_lengths(50, &[3, 0, 50, 7]);
@@ -287,7 +287,7 @@ fn values_change_under_a_plan() {
 }
 
 #[test]
-fn operands_that_do_not_fit_are_refused_and_nothing_is_written() {
+fn refused_operands_leave_outputs_unchanged() {
     for under_test in devices() {
         let device = &under_test.device;
         let a: Csr<f64> = with_row_lengths(5, &[3, 0, 5]);
@@ -311,7 +311,7 @@ fn operands_that_do_not_fit_are_refused_and_nothing_is_written() {
 }
 
 #[test]
-fn a_plan_says_what_it_chose() {
+fn a_plan_reports_its_choices() {
     for under_test in devices() {
         let device = &under_test.device;
         let a: Csr<f32> = generate("stencil5:100".parse().expect("a kind"), 0).expect("a matrix");
@@ -331,9 +331,9 @@ fn a_plan_says_what_it_chose() {
     }
 }
 
-/// The choice: lanes of a warp or a block per row where all rows run at once; tiles or blocks of rows where there are many;
-/// equal shares of the nonzeros if a row is much longer than others; windows of x if columns are scattered but close together.
-/// On the CPU there is no choice.
+/// The choice: lanes of a warp or a block per row if all rows run at once; tiles or blocks of rows if there
+/// are many; equal shares of the nonzeros if a row is much longer than others; windows of x if columns are
+/// scattered but close together. On the CPU there is no choice.
 #[test]
 fn a_plan_follows_the_rows() {
     for under_test in unlike_devices() {
@@ -348,9 +348,9 @@ fn a_plan_follows_the_rows() {
         assert!([SpmvMethod::Vector, SpmvMethod::Warp].contains(&few), "{device}: {few}");
         assert_eq!(of_rows(&vec![80; multiprocessors * 8]), SpmvMethod::Vector);
         assert_eq!(of_rows(&[1000; 40]), SpmvMethod::Block);
-        // A warp a row, for few rows of which one is longer than the others by more than eight times.
+        // A warp per row, for few rows, one of which is longer than the others by more than eight times.
         assert_eq!(of_rows(&[vec![5; multiprocessors * 8], vec![150]].concat()), SpmvMethod::Warp);
-        // More rows than a few multiprocessors run at once, and fewer than have windows.
+        // More rows than a few multiprocessors run at once, but fewer than have windows.
         if multiprocessors <= 32 {
             assert_eq!(of_rows(&[5].repeat(40_000)), SpmvMethod::RowTiles);
             assert_eq!(of_rows(&vec![30; multiprocessors * 700]), SpmvMethod::RowBlocks);

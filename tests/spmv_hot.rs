@@ -1,4 +1,4 @@
-//! SpMV with hot columns: rows around chunks and tiles, and which columns are hot.
+//! SpMV with hot columns: rows around chunks and tiles, and the choice of hot columns.
 
 use evenpath::device::SimulatedOptions;
 use evenpath::error::OpError;
@@ -29,7 +29,7 @@ fn rows_around_chunks() {
             vec![0, 5 * chunk, 0, 1, 7],
             vec![1, 3 * chunk - 1],
             vec![2, 2 * chunk - 1, chunk / 2, 3, 1, 0],
-            // More chunks than a warp has lanes, and than it looks at twice.
+            // More chunks than a warp has lanes, and than it examines twice.
             vec![5, 33 * chunk, 1, 70 * chunk + 9],
             // More rows than nonzeros of a tile, and rows that fill tiles and lanes.
             vec![1; 3 * chunk + 5],
@@ -69,7 +69,7 @@ fn three_to_a_row(cols: usize, columns: Vec<u32>) -> Csr<f64> {
     Csr::try_new(columns.len() / 3, cols, offsets, columns, values).expect("a matrix")
 }
 
-/// The columns with the most nonzeros are hot, as many as fit; and only those that are worth a copy to every block.
+/// The columns with the most nonzeros are hot, as many as fit, and only those worth a copy to every block.
 #[test]
 fn columns_with_the_most_nonzeros_are_hot() {
     // Column 40 has 90 nonzeros, 900 has 60, 7 has 30, and 120 others have one.
@@ -79,7 +79,7 @@ fn columns_with_the_most_nonzeros_are_hot() {
     let shared = 48 << 10;
     let fit = shared / 7 * 5 / 8;
     for (columns, multiprocessors, hot, covered) in [
-        (&few, 4, 3, 180), // 32 bytes are copied for an element: for one nonzero as much is gathered
+        (&few, 4, 3, 180), // 32 bytes are copied for an element: as much is gathered for one nonzero
         (&few, 8, 3, 180),
         (&few, 200, 2, 150),
         (&few, 1000, 1, 90), // at least one
@@ -117,7 +117,7 @@ fn hot_columns_that_another_launch_gathers() {
 
 /// Neither the number of hot columns nor that of blocks changes a bit.
 #[test]
-fn bits_do_not_depend_on_what_is_hot() {
+fn bits_do_not_depend_on_the_hot_columns() {
     let a: Csr<f64> = generate(Kind::Rmat { scale: 11 }, 3).expect("a matrix");
     let product = |options| check_spmv(&Device::simulated(options), &a, METHOD, 1.5, 0.5);
     let expected = product(SimulatedOptions::default());
@@ -128,7 +128,7 @@ fn bits_do_not_depend_on_what_is_hot() {
     }
 }
 
-/// What lanes without a nonzero read takes no part.
+/// Elements read by lanes without a nonzero have no effect.
 #[test]
 fn infinite_elements_stay_in_their_rows() {
     for DeviceUnderTest { device, .. } in kernel_devices() {
@@ -153,9 +153,9 @@ fn infinite_elements_stay_in_their_rows() {
     }
 }
 
-/// A plan reads the values where they are, and two plans of one matrix do not disturb each other.
+/// A plan reads the values in place, and two plans of one matrix do not disturb each other.
 #[test]
-fn values_and_vectors_that_change() {
+fn values_and_vectors_may_change() {
     for DeviceUnderTest { device, .. } in kernel_devices() {
         let a: Csr<f64> = with_row_lengths(500, &[3, 0, 1200, 1, 40].repeat(7));
         let twice: Vec<f64> = a.values().iter().map(|value| 2.0 * value).collect();
@@ -181,7 +181,7 @@ fn values_and_vectors_that_change() {
     }
 }
 
-/// Rows of 70 nonzeros and a long one, whose columns follow from the row and the place in it.
+/// Rows of 70 nonzeros and a long one, whose columns follow from the row and the position in it.
 fn with_columns(cols: usize, column: impl Fn(usize, usize) -> usize) -> Csr<f32> {
     let rows = 31_000;
     let mut offsets = vec![0];
@@ -196,7 +196,7 @@ fn with_columns(cols: usize, column: impl Fn(usize, usize) -> usize) -> Csr<f32>
 }
 
 #[test]
-fn the_choice_takes_it_where_scattered_columns_are_hot() {
+fn it_is_chosen_if_scattered_columns_are_hot() {
     const COLS: usize = 400_000;
     let device = Device::simulated(SimulatedOptions::default());
     let method = |a: &Csr<f32>, options: SpmvOptions| {
@@ -216,12 +216,12 @@ fn the_choice_takes_it_where_scattered_columns_are_hot() {
     // As many in as few columns, which 64 rows share.
     let near = with_columns(COLS, |row, place| (row / 64 * 70 + place) % 10_000 * 40);
     assert_ne!(method(&near, may_copy), METHOD);
-    // As many in as few columns, of an x that a cache holds.
+    // As many in as few columns, of an x that fits in a cache.
     let small = with_columns(10_000, |row, place| mixed(row, place) % 10_000);
     assert_ne!(method(&small, may_copy), METHOD);
 }
 
-/// Codes have a bit less than columns.
+/// Codes have one bit less than columns.
 #[test]
 fn columns_without_a_code() {
     const COLS: usize = 1 << 31;
@@ -229,7 +229,8 @@ fn columns_without_a_code() {
         let a: Csr<f32> = Csr::from_triplets(2, COLS, [(0, COLS - 1, 1.0)]).expect("a matrix");
         let refused =
             device.upload(&a).expect("upload").plan_spmv(SpmvOptions::default().with_method(METHOD));
-        let expected = format!("with the method hot-columns, an x of {COLS} elements; the limit is {COLS}");
+        let expected =
+            format!("with the method hot-columns, an x of {COLS} elements exceeds the limit of {COLS}");
         match refused {
             Err(error @ OpError::TooLong { .. }) => assert_eq!(error.to_string(), expected, "{device}"),
             other => panic!("{device}: {other:?}"),

@@ -1,4 +1,4 @@
-//! Every SpMV method, by name, on every device that has it.
+//! Every SpMV method, by name, on every device that supports it.
 
 use evenpath::device::DeviceKind;
 use evenpath::error::OpError;
@@ -11,7 +11,7 @@ use evenpath_tests::{
 };
 use proptest::prelude::*;
 
-/// Every device with every method that it has.
+/// Every device with every method that it supports.
 fn devices_and_methods() -> Vec<(DeviceUnderTest, SpmvMethod)> {
     let with_methods = |under_test: DeviceUnderTest| {
         let kind = under_test.device.kind();
@@ -24,7 +24,8 @@ fn devices_and_methods() -> Vec<(DeviceUnderTest, SpmvMethod)> {
     devices().into_iter().flat_map(with_methods).collect()
 }
 
-/// Whether a method is refused for the large matrices of fast devices if some rows are very long, because it pads others.
+/// Returns whether a method is refused for the large matrices of fast devices if some rows are very long,
+/// because it pads others.
 fn is_refused(under_test: &DeviceUnderTest, method: SpmvMethod) -> bool {
     under_test.fast && method == SpmvMethod::SlicedEll
 }
@@ -178,7 +179,7 @@ fn blocks_of_every_size_multiply() {
         ];
         let a = with_row_lengths::<V, u32>(cols, &lengths.concat());
         let y = check_spmv_with(device, &a, options, 2.0, -0.25);
-        // Sums depend on the options alone.
+        // Sums depend only on the options.
         assert_eq!(check_spmv_with(device, &a, options, 2.0, -0.25), y);
         let plan = device.upload(&a).expect("upload").plan_spmv(options).expect("plan");
         let info = plan.info().expect("info");
@@ -212,7 +213,7 @@ fn adaptive_plans_count_their_row_blocks() {
     }
 }
 
-/// Row blocks that the device cuts have at most four rows for each nonzero of a tile, also where all rows are empty.
+/// Row blocks cut by the device have at most four rows per nonzero of a tile, even if all rows are empty.
 #[test]
 fn row_blocks_bound_their_rows() {
     let items = tile_len::<AdaptiveRows<f64, u32>>();
@@ -227,7 +228,7 @@ fn row_blocks_bound_their_rows() {
 }
 
 #[test]
-fn plans_say_how_many_lanes_a_row_gets() {
+fn plans_report_the_lanes_per_row() {
     for (DeviceUnderTest { device, .. }, method) in devices_and_methods() {
         let expected = match method {
             SpmvMethod::Scalar => 1,
@@ -243,7 +244,7 @@ fn plans_say_how_many_lanes_a_row_gets() {
 
 /// The flat split copies the offsets of nonempty rows only if some rows are empty.
 #[test]
-fn flat_plans_compact_what_has_empty_rows() {
+fn flat_plans_compact_empty_rows() {
     for DeviceUnderTest { device, .. } in kernel_devices() {
         for (lengths, copied) in [(&[2, 1, 3][..], 0), (&[2, 0, 1, 0], 2 * 4 + 3 * 4), (&[0, 0], 4)] {
             let matrix = device.upload(&with_row_lengths::<f64, u32>(3, lengths)).expect("upload");
@@ -282,7 +283,7 @@ fn generated_matrices() {
 
 /// Duplicate and unsorted columns are processed in storage order.
 #[test]
-fn rows_that_are_not_canonical() {
+fn rows_need_not_be_canonical() {
     let columns = [3, 1, 1, 0, 3, 2, 2, 2, 0];
     for (DeviceUnderTest { device, .. }, method) in devices_and_methods() {
         let a = Csr::<f64>::try_new(3, 4, vec![0, 5, 5, 9], columns.to_vec(), vector(9)).expect("valid");
@@ -346,7 +347,7 @@ fn runs_of_a_plan_do_not_interfere() {
 /// Sums near the limit of f32, of numbers of very different magnitudes: correct within f32 rounding in any order,
 /// with any number of lanes. Losing a lane or a row would exceed the bound by far.
 #[test]
-fn numbers_far_apart_in_f32() {
+fn numbers_of_different_magnitudes_in_f32() {
     for (DeviceUnderTest { device, .. }, method) in devices_and_methods() {
         for mean in [2, 7, 14, 18, 40] {
             let mut a = with_row_lengths::<f32, u32>(50, &[mean; 70]);
@@ -359,7 +360,7 @@ fn numbers_far_apart_in_f32() {
 }
 
 #[test]
-fn values_change_under_a_plan() {
+fn values_may_change_under_a_plan() {
     for (DeviceUnderTest { device, .. }, method) in devices_and_methods() {
         let a: Csr<f64> = with_row_lengths(50, &[3, 0, 50, 7]);
         let matrix = device.upload(&a).expect("upload");
@@ -377,7 +378,7 @@ fn values_change_under_a_plan() {
 
 /// Zero factors do not hide NaN, and empty rows have sum zero, by every method.
 #[test]
-fn what_is_no_number_stays_none() {
+fn nan_propagates() {
     for (DeviceUnderTest { device, .. }, method) in devices_and_methods() {
         let a: Csr<f64> =
             Csr::from_triplets(4, 2, [(0, 0, 1.0), (1, 1, 1.0), (2, 0, f64::NAN)]).expect("a matrix");
@@ -417,7 +418,7 @@ fn infinite_factors() {
 }
 
 #[test]
-fn methods_that_a_device_has_not_are_refused() {
+fn unsupported_methods_are_refused() {
     let device = Device::cpu();
     let matrix = device.upload(&with_row_lengths::<f64, u32>(3, &[1, 2])).expect("upload");
     for method in SpmvMethod::ALL.into_iter().filter(|method| !method.runs_on(DeviceKind::Cpu)) {

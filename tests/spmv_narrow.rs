@@ -6,7 +6,7 @@ use evenpath::{Csr, Device, Offset, Value};
 use evenpath_tests::{DeviceUnderTest, check_spmv, kernel_devices, with_row_lengths};
 use proptest::prelude::*;
 
-/// Columns per segment, and per full directory.
+/// Number of columns per segment, and per full directory.
 const SEGMENT: usize = 2048;
 const DIRECTORY: usize = 32 * SEGMENT;
 
@@ -55,7 +55,7 @@ fn rows_around_the_width_of_a_directory() {
 
 /// Segments with gaps between them: as many as a directory has, and one more.
 #[test]
-fn segments_around_their_greatest_number() {
+fn segments_around_their_maximum_number() {
     for DeviceUnderTest { device, .. } in kernel_devices() {
         for (step, count) in [(SEGMENT, 33), (3 * SEGMENT, 31), (3 * SEGMENT, 32), (70_001, 32)] {
             let row: Vec<usize> = (0..count).map(|index| 7 + index * step).collect();
@@ -82,7 +82,7 @@ fn columns_at_the_end_of_their_type() {
     }
 }
 
-/// Tiles with codes beside tiles without, rows without nonzeros, rows longer than a tile, columns that occur twice.
+/// Tiles with codes beside tiles without, rows without nonzeros, rows longer than a tile, duplicate columns.
 #[test]
 fn tiles_of_every_kind() {
     for DeviceUnderTest { device, .. } in kernel_devices() {
@@ -121,7 +121,7 @@ fn tiles_of_every_kind() {
     }
 }
 
-/// Row blocks of grids, bands and dense rows share codes with others, wherever they are; scattered rows do not.
+/// Row blocks of grids, bands and dense rows share codes with others, at any position; scattered rows do not.
 #[test]
 fn row_blocks_that_look_alike_share_codes() {
     for DeviceUnderTest { device, .. } in kernel_devices() {

@@ -1,4 +1,4 @@
-//! SpMV by a copy in sliced ELL that the device makes: its slots are those of the host's conversion.
+//! SpMV with a copy in sliced ELL made by the device: its slots are those of the host's conversion.
 
 use evenpath::device::{DeviceKind, SimulatedOptions};
 use evenpath::ell::{PaddingLimit, SlicedEllOptions};
@@ -41,7 +41,7 @@ fn check_types(device: &Device, cols: usize, lengths: &[usize], is_sorted: bool)
 fn rows_around_slices_and_windows() {
     for device in kernel_devices() {
         for rows in [1, 31, 32, 33, WINDOW - 1, WINDOW, WINDOW + 1, 2 * WINDOW + 40] {
-            // All alike; a short last slice is padded, whatever the order.
+            // All equal; a short last slice is padded in any order.
             check_types(&device.device, 50, &vec![7; rows], false);
         }
         for rows in [WINDOW, WINDOW + 1, 3 * WINDOW - 5] {
@@ -76,7 +76,7 @@ fn too_much_padding_is_refused() {
 
 /// The copy follows new values, also under a graph that reads it.
 #[test]
-fn values_that_change() {
+fn values_may_change_under_a_graph() {
     for device in kernel_devices() {
         let device = device.device;
         let host: Csr<f64> = with_row_lengths(90, &[5, 0, 7, 30].repeat(50));
@@ -111,7 +111,7 @@ fn the_cpu_has_no_copies() {
     assert!(matches!(refused, Err(OpError::UnsupportedMethod { .. })) && !SLICED.runs_on(DeviceKind::Cpu));
 }
 
-/// Rows of 40 nonzeros, but for one of `longest`, in scattered columns of 400 KB of x.
+/// Rows of 40 nonzeros, except for one of `longest`, in scattered columns of 400 KB of x.
 fn scattered(longest: usize) -> Csr<f32> {
     const COLS: usize = 100_000;
     let (mut offsets, mut columns) = (vec![0], Vec::new());
@@ -125,7 +125,7 @@ fn scattered(longest: usize) -> Csr<f32> {
 }
 
 #[test]
-fn the_choice_takes_it_for_alike_rows_of_scattered_columns() {
+fn it_is_chosen_for_rows_of_equal_length_and_scattered_columns() {
     let device = Device::simulated(SimulatedOptions::default().with_multiprocessors(4));
     let method = |a: &Csr<f32>, options: SpmvOptions| {
         let a = device.upload(a).expect("upload");

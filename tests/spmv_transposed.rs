@@ -112,10 +112,10 @@ fn sizes_around_tile_edges() {
     }
 }
 
-/// Columns whose distance is a multiple of the cache's size compete for one slot of it; then all threads add to the same
-/// column.
+/// Columns whose distance is a multiple of the cache's size compete for one slot; then all threads add to the
+/// same column.
 #[test]
-fn columns_in_each_others_way() {
+fn columns_compete_for_cache_slots() {
     for under_test in devices() {
         let device = &under_test.device;
         let apart = 1 << 13;
@@ -149,7 +149,7 @@ fn generated_matrices() {
 
 /// Zero factors do not hide NaN. If beta is zero, y is not read.
 #[test]
-fn what_is_no_number_stays_none() {
+fn nan_propagates() {
     for under_test in devices() {
         let device = &under_test.device;
         let a: Csr<f64> =
@@ -212,7 +212,7 @@ fn results_are_bitwise_repeatable() {
 }
 
 #[test]
-fn values_change_under_a_plan() {
+fn values_may_change_under_a_plan() {
     for under_test in devices() {
         let device = &under_test.device;
         let a: Csr<f64> =
@@ -252,7 +252,7 @@ fn a_transpose_keeps_its_values() {
 }
 
 #[test]
-fn operands_that_do_not_fit_are_refused_and_nothing_is_written() {
+fn refused_operands_leave_outputs_unchanged() {
     for under_test in devices() {
         let device = &under_test.device;
         let a: Csr<f64> = with_row_lengths(5, &[3, 0, 5]);
@@ -302,7 +302,7 @@ fn without_memory_nothing_is_written() {
 }
 
 #[test]
-fn a_plan_says_what_it_costs() {
+fn a_plan_reports_its_costs() {
     for under_test in devices() {
         let device = &under_test.device;
         let a: Csr<f32> = generate("stencil5:40".parse().expect("a kind"), 0).expect("a matrix");
@@ -329,7 +329,7 @@ fn methods_have_names() {
     let error = "sideways".parse::<SpmvTransposedMethod>().expect_err("no method");
     assert_eq!(
         error.to_string(),
-        "no method of SpMV with the transpose is called `sideways`; there are ordered, unordered, copied"
+        "unknown method of SpMV with the transpose `sideways`; known names are ordered, unordered, copied"
     );
 }
 

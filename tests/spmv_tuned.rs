@@ -1,4 +1,4 @@
-//! Plans of SpMV that are tuned, and that may copy.
+//! Tuned plans of SpMV, and plans that may copy.
 
 use evenpath::device::{DeviceKind, SimulatedOptions};
 use evenpath::error::{DeviceError, OpError};
@@ -7,7 +7,7 @@ use evenpath::spmv::{SpmvMethod, SpmvOptions};
 use evenpath::{Csr, Device, Offset, Value};
 use evenpath_tests::{check_spmv_with, devices, lose, vector, with_row_lengths};
 
-/// Tunes a plan, and checks what it says and holds, and its products.
+/// Tunes a plan, and checks its report, its size and its products.
 fn check<V: Value, O: Offset>(device: &Device, host: &Csr<V, O>, options: SpmvOptions) {
     let a = device.upload(host).expect("upload");
     let before = device.memory().expect("a device").in_use;
@@ -59,9 +59,9 @@ fn matrices_of_all_kinds() {
     }
 }
 
-/// What was asked for stays a contender, with its lanes and threads.
+/// A requested method stays a contender, with its lanes and threads.
 #[test]
-fn methods_that_were_asked_for() {
+fn requested_methods_stay_contenders() {
     for device in devices() {
         let a: Csr<f64> = with_row_lengths(90, &[9, 30, 2].repeat(40));
         for options in [
@@ -77,8 +77,8 @@ fn methods_that_were_asked_for() {
 }
 
 #[test]
-fn the_choice_copies_where_it_may() {
-    // All rows at once are more than one multiprocessor runs.
+fn the_choice_copies_if_allowed() {
+    // One multiprocessor cannot run all rows at once.
     let device = Device::simulated(SimulatedOptions::default().with_multiprocessors(1));
     let a: Csr<f32> = generate(Kind::Stencil5 { side: 60 }, 1).expect("a matrix");
     let a = device.upload(&a).expect("upload");
@@ -86,19 +86,19 @@ fn the_choice_copies_where_it_may() {
     let may_copy = SpmvOptions::default().with_may_copy(true);
     assert_ne!(method(SpmvOptions::default()), SpmvMethod::NarrowColumns);
     assert_eq!(method(may_copy), SpmvMethod::NarrowColumns);
-    // What is asked for is what is run.
+    // The requested method is used.
     assert_eq!(method(may_copy.with_method(SpmvMethod::Flat)), SpmvMethod::Flat);
 }
 
 #[test]
-fn what_cannot_be_tuned() {
+fn tuning_may_fail() {
     let device = Device::simulated(SimulatedOptions::default());
     let a = device.upload(&with_row_lengths::<f64, u32>(90, &[5; 300])).expect("upload");
     let mut plan = a.plan_spmv(SpmvOptions::default()).expect("a plan");
     let captured = a.plan_spmv(SpmvOptions::default()).expect("a plan");
     let refused = device.capture(captured, |plan| plan.tune().map(drop));
     assert!(matches!(refused, Err(OpError::Device(DeviceError::Capture { .. }))));
-    // No memory for the vectors; then, for no method but that of the plan.
+    // Too little memory for the vectors; then, for any method except that of the plan.
     let in_use = device.memory().expect("a device").in_use;
     device.set_memory_limit(Some(in_use + 8 * 300));
     assert!(matches!(plan.tune(), Err(OpError::Device(DeviceError::MemoryLimit { .. }))));

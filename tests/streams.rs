@@ -1,4 +1,4 @@
-//! Streams of one device compute what the device would without them.
+//! Streams of one device compute the same as the device without them.
 
 use evenpath::device::Stream;
 use evenpath::generate::{Kind, generate};
@@ -10,7 +10,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 const SIDE: usize = 300;
 
-/// A step of a program: an operation on some of three vectors, and the stream that it is put on.
+/// A step of a program: an operation on some of three vectors, and its stream.
 #[derive(Debug, Clone)]
 enum Step {
     /// The second becomes the matrix times the first plus itself.
@@ -19,9 +19,9 @@ enum Step {
     Copy(usize, usize),
     SetZero(usize),
     Upload(usize),
-    /// A vector takes the place of another, whose memory is free again.
+    /// A vector replaces another, whose memory is free again.
     Replace(usize),
-    /// The sum of products, which the host gets, becomes an element of the second.
+    /// The sum of products, returned to the host, becomes an element of the second.
     Dot(usize, usize),
     /// The sum of products becomes the first element of the third, and is a factor of the first that is added to the second.
     Project(usize, usize),
@@ -73,13 +73,14 @@ fn run(device: &Device, plan: &SpmvPlan<f64>, v: &mut [DeviceVec<f64>; 3], at: u
             let [x, y, z] = v.get_disjoint_mut([x, y, 3 - x - y]).expect("different");
             let mut factor = z.slice_mut(..1).expect("inside");
             vector::dot_into(x, y, &mut factor).expect("the device works");
-            // No number grows from step to step.
+            // Numbers do not grow from step to step.
             vector::axpby(Factor::from(&factor).scaled(0.001), x, 0.5, y).expect("the device works");
         }
     }
 }
 
-/// What the vectors hold after the steps, each in its stream, or all in the device's own where there are no streams.
+/// Contents of the vectors after the steps, each on its stream, or all on the device's own if there are no
+/// streams.
 fn outcome(
     device: &Device,
     plan: &SpmvPlan<f64>,
@@ -120,7 +121,7 @@ fn any_steps_on_any_streams() {
 }
 
 #[test]
-fn more_operations_than_a_stream_keeps_events_for() {
+fn more_operations_than_events_of_a_stream() {
     for device in devices() {
         let device = device.device;
         let (one, two) = (device.stream().expect("a stream"), device.stream().expect("a stream"));
@@ -133,7 +134,7 @@ fn more_operations_than_a_stream_keeps_events_for() {
             }
             first
         });
-        // The event after the upload is used again by now.
+        // The event after the upload is reused by now.
         two.scope(|| vector::axpby(1.0, &first, 0.0, &mut z)).expect("the device works");
         assert_eq!(z.download().expect("the device works"), [3.0; 500]);
         assert_eq!(y.download().expect("the device works"), [200.0; 500]);

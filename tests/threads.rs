@@ -19,7 +19,7 @@ use evenpath_tests::devices;
 
 const THREADS: usize = 4;
 
-/// The objects that all threads share.
+/// Objects that all threads share.
 struct Shared {
     a: DeviceCsr<f64>,
     tree: DeviceHiSparse<f64, 32>,
@@ -151,20 +151,20 @@ fn check(device: &Device, scope: impl Fn(&mut dyn FnMut()) + Sync) {
 }
 
 #[test]
-fn threads_that_share_a_device_get_what_they_would_alone() {
+fn threads_that_share_a_device_get_the_same_results() {
     for device in devices() {
         check(&device.device, |body| body());
     }
 }
 
 #[test]
-fn threads_with_streams_of_their_own_do_too() {
+fn threads_with_their_own_streams_get_the_same_results() {
     for device in devices() {
         check(&device.device, |body| device.device.stream().expect("the device works").scope(body));
     }
 }
 
-/// Uses devices when its thread ends and destroys what the thread has.
+/// Uses devices when its thread ends and destroys its thread-locals.
 struct AtTheEnd(Vec<Device>, std::sync::mpsc::Sender<String>);
 
 impl Drop for AtTheEnd {
@@ -192,7 +192,7 @@ fn the_destructor_of_a_thread_local_uses_devices() {
     let (sender, receiver) = std::sync::mpsc::channel();
     let own = all.clone();
     let thread = std::thread::spawn(move || {
-        // What is used first is destroyed last: after what the devices have of this thread.
+        // Thread-locals are destroyed in reverse order of first use: this one after those of the devices.
         AT_THE_END.set(Some(AtTheEnd(own.clone(), sender)));
         for device in &own {
             device.stream().expect("a stream").scope(|| device.zeros::<f64>(1)).expect("memory");

@@ -28,7 +28,7 @@ fn check<V: Value>(device: &Device, len: usize) {
     let mut result = device.upload(&[V::from_f64(f64::NAN); 3]).unwrap();
     vector::dot_into(&dx, &dy, &mut result.slice_mut(1..2).unwrap()).unwrap();
     assert_eq!(result.get(1).unwrap().to_f64(), dot, "{len} on {device}");
-    // The squares are a few, so that all sums of them are exact too.
+    // The squares have few bits, so that all sums of them are exact too.
     let norm = V::from_f64((0..len).map(|at| wide(at).0 * wide(at).0).sum::<f64>().sqrt());
     assert_eq!(vector::norm2(&dx).unwrap(), norm, "{len} on {device}");
     vector::norm2_into(&dx, &mut result.slice_mut(2..).unwrap()).unwrap();
@@ -77,7 +77,8 @@ fn rounded_sums_are_the_same_on_the_host_and_on_the_device() {
             }
             let exact: f64 = numbers(1).iter().zip(&numbers(2)).map(|(x, y)| x * y).sum();
             assert!((dot - exact).abs() <= 1e-9 * f64::from(len), "{dot} instead of {exact}");
-            // Powers of two scale without rounding, so a norm within the range is that of the squares as they are.
+            // Powers of two scale without rounding, so a norm within the range equals that of the unscaled
+            // squares.
             let norm = vector::norm2(&x).unwrap();
             assert_eq!(norm.to_bits(), vector::dot(&x, &x).unwrap().sqrt().to_bits(), "{len} on {device}");
             vector::norm2_into(&x, &mut result).unwrap();
@@ -86,7 +87,7 @@ fn rounded_sums_are_the_same_on_the_host_and_on_the_device() {
     }
 }
 
-/// Elements whose squares are out of range, alone and among others, of which there are more than a block takes.
+/// Elements whose squares are out of range, alone and among others, more than a block processes.
 #[test]
 fn squares_neither_overflow_nor_underflow() {
     fn check<V: Value>(device: &Device, exponents: std::ops::Range<i32>, digits: f64) {
@@ -111,7 +112,7 @@ fn squares_neither_overflow_nor_underflow() {
                 );
             }
         }
-        // The large ones are all that counts.
+        // Only the large ones matter.
         let unit = 2.0_f64.powi(if V::NAME == "f32" { 100 } else { 900 });
         let mut values = vec![V::from_f64(1.0 / unit); 5000];
         (values[7], values[4000]) = (V::from_f64(3.0 * unit), V::from_f64(-4.0 * unit));
@@ -138,7 +139,7 @@ fn norms_out_of_range() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn operands_that_do_not_fit_are_refused() {
     for DeviceUnderTest { device, .. } in devices() {
         let (two, mut three) = (device.zeros::<f64>(2).unwrap(), device.upload(&[1.0; 3]).unwrap());
         assert!(matches!(

@@ -25,7 +25,7 @@ fn passes(command: &str, arguments: &[&str]) -> (Value, String) {
 }
 
 #[test]
-fn conjugate_gradients_solve_on_every_device_that_is_always_there() {
+fn conjugate_gradients_solve_without_a_gpu() {
     for arguments in [
         &["--device", "cpu"][..],
         &["--device", "cpu", "--value", "f32", "--tolerance", "1e-3"],
@@ -50,7 +50,7 @@ fn too_few_steps_give_a_wrong_solution() {
 }
 
 #[test]
-fn pages_are_ranked_on_every_device_that_is_always_there() {
+fn pages_are_ranked_without_a_gpu() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("web.mtx");
     // 1 and 2 link to each other and to 3, which links to nothing; 4 links to 1.

@@ -186,5 +186,8 @@ fn what_cannot_be_is_an_error_and_named() {
     // The method exists, but not on the CPU: the line says so, and nothing else fails.
     let output = spmv(&["--device", "cpu", "--generate", "stencil5:3", "--method", "row-tiles", "--json"]);
     let text = String::from_utf8_lossy(&output.stdout);
-    assert!(text.contains("CPU has no SpMV by `row-tiles`; it has auto, merge-path, row-parallel"), "{text}");
+    assert!(
+        text.contains("CPU does not support SpMV by `row-tiles`; it supports auto, merge-path, row-parallel"),
+        "{text}"
+    );
 }

@@ -1,11 +1,12 @@
-//! Conjugate gradients over ranks: solves Ax = b for the five-point stencil on a square grid, of which each rank makes and has its rows.
+//! Conjugate gradients over ranks: solves Ax = b for the five-point stencil on a square grid; each rank
+//! builds and owns its rows.
 //!
 //! ```sh
 //! cargo run --release --example distributed_cg -- --ranks 4 --device cpu --grid 300
 //! ```
 //!
-//! The same program is one of several processes where `EVENPATH_RANK` and the variables beside it are set, or, with the feature `mpi`,
-//! under `mpirun`.
+//! With `EVENPATH_RANK` and related variables, or with the feature `mpi` under `mpirun`, the program is one
+//! of several processes.
 
 mod support;
 
@@ -17,9 +18,9 @@ use evenpath_distributed::generate::Stencil;
 use evenpath_distributed::{DistributedCsr, DistributedVec, Rank, SpmvPlan};
 use support::{Arguments, BoxedError};
 
-/// The solver stops when the residual is this small, relative to b.
+/// Residual relative to b at which the solver stops.
 const TOLERANCE: f64 = 1e-8;
-/// Steps between two lines of progress.
+/// Number of steps between two lines of progress.
 const PROGRESS: usize = 100;
 
 fn main() -> ExitCode {
@@ -42,7 +43,7 @@ fn solve(rank: &Rank, side: u32) -> Result<bool, BoxedError> {
     let steps = conjugate_gradients(&mut plan, &b, &mut x, 10 * side as usize + 100)?;
     let seconds = start.elapsed().as_secs_f64();
 
-    // The true residual, b − Ax. Rounding makes it differ from the one that the steps update.
+    // The true residual, b − Ax. It differs by rounding from the one that the steps update.
     let mut residual = DistributedVec::zeros(rank, a.row_partition())?;
     residual.copy_from(&b)?;
     plan.run(-1.0, &x, 1.0, &mut residual)?;
@@ -57,7 +58,8 @@ fn solve(rank: &Rank, side: u32) -> Result<bool, BoxedError> {
     Ok(relative <= 10.0 * TOLERANCE)
 }
 
-/// The method of Hestenes and Stiefel (J. Res. Nat. Bur. Standards 49, 1952), from x = 0. Returns the number of steps.
+/// Solves by the method of Hestenes and Stiefel (J. Res. Nat. Bur. Standards 49, 1952), from x = 0. Returns
+/// the number of steps.
 fn conjugate_gradients(
     plan: &mut SpmvPlan<f64>,
     b: &DistributedVec<f64>,
@@ -75,7 +77,7 @@ fn conjugate_gradients(
         if rank.index() == 0 && step % PROGRESS == 0 {
             println!("step {step}: residual {:.2e}", rr.sqrt());
         }
-        // All ranks have the same number, and so they all stop.
+        // The number is the same on all ranks, so all stop.
         if rr.sqrt() <= limit || rr.is_nan() {
             return Ok(step);
         }

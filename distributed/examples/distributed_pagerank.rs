@@ -1,5 +1,6 @@
-//! PageRank over ranks, by the power method: an entry (i, j) is a link from i to j, whatever its value. The graph is a Matrix Market file,
-//! of which each rank parses a part, or an R-MAT graph of 2^scale pages, of which each rank makes its rows.
+//! PageRank over ranks, by the power method: an entry (i, j) is a link from i to j, whatever its value. The
+//! graph is a Matrix Market file, of which each rank parses a part, or an R-MAT graph of 2^scale pages, of
+//! which each rank generates its rows.
 //!
 //! ```sh
 //! cargo run --release --example distributed_pagerank -- --ranks 4 --scale 14
@@ -16,9 +17,9 @@ use evenpath_distributed::generate::Rmat;
 use evenpath_distributed::{DistributedCsr, DistributedVec, Rank};
 use support::{Arguments, BoxedError};
 
-/// The probability that the random surfer follows a link, and does not jump to a random page.
+/// Probability that the random surfer follows a link instead of jumping to a random page.
 const DAMPING: f64 = 0.85;
-/// The ranks are done when a step moves them by this little, in the 2-norm.
+/// Change of the ranks in a step, in the 2-norm, at which the method stops.
 const TOLERANCE: f64 = 1e-12;
 const MAX_STEPS: usize = 1000;
 
@@ -43,7 +44,7 @@ fn main() -> ExitCode {
 fn pagerank(rank: &Rank, links: &DistributedCsr<f64>) -> Result<bool, BoxedError> {
     let (pages, partition) = (links.rows(), links.row_partition());
     if links.cols() != pages {
-        return Err(format!("the matrix is {pages} x {}: that of a graph is square", links.cols()).into());
+        return Err(format!("the matrix is {pages} x {}, but that of a graph is square", links.cols()).into());
     }
     // The surfer follows each link of a page with the same probability, and jumps from pages without links.
     let own = links.download()?;
@@ -67,7 +68,7 @@ fn pagerank(rank: &Rank, links: &DistributedCsr<f64>) -> Result<bool, BoxedError
         sent.multiply_elements(&follow, &ranks)?;
         next.copy_from(&ones)?;
         plan.run(1.0, &sent, jumps / pages as f64, &mut next)?;
-        ranks.axpby(1.0, &next, -1.0)?; // the step; then they change places
+        ranks.axpby(1.0, &next, -1.0)?; // the step; then the two are swapped
         moved = ranks.norm2()?;
         std::mem::swap(&mut ranks, &mut next);
         steps += 1;
@@ -89,7 +90,7 @@ fn pagerank(rank: &Rank, links: &DistributedCsr<f64>) -> Result<bool, BoxedError
     Ok(moved <= TOLERANCE && (pages == 0 || (sum - 1.0).abs() <= 1e-9))
 }
 
-/// The same entries with values of 1.
+/// Returns the same entries with values of 1.
 fn ones(
     rows: &evenpath_distributed::RowBlock<f64>,
 ) -> Result<evenpath_distributed::RowBlock<f64>, BoxedError> {

@@ -1,4 +1,4 @@
-//! Dense matrices over ranks: several vectors side by side.
+//! Distributed dense matrices: several vectors side by side.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::memory::reserved;
 use crate::{Rank, RowPartition};
 
-/// A dense matrix of which each rank has some rows on its device, row-major.
+/// A dense matrix over ranks. Each rank has some rows on its device, row-major.
 pub struct DistributedDense<V: Value> {
     rank: Rank,
     partition: Arc<RowPartition>,
@@ -17,11 +17,11 @@ pub struct DistributedDense<V: Value> {
 }
 
 impl<V: Value> DistributedDense<V> {
-    /// A matrix of zeros with `cols` columns.
+    /// Creates a matrix of zeros with `cols` columns.
     ///
     /// # Errors
     ///
-    /// If the partition is for another number of ranks, or there is no memory.
+    /// If the partition has a different number of ranks, or there is too little memory.
     pub fn zeros(rank: &Rank, partition: &RowPartition, cols: usize) -> Result<Self> {
         partition.check_ranks(rank)?;
         let local =
@@ -29,11 +29,11 @@ impl<V: Value> DistributedDense<V> {
         Ok(Self { rank: rank.clone(), partition: Arc::new(partition.clone()), local })
     }
 
-    /// A matrix whose element in row `i` and column `j` is `value(i, j)`; each rank computes its own.
+    /// Creates a matrix with `value(i, j)` in row `i` and column `j`; each rank computes its own elements.
     ///
     /// # Errors
     ///
-    /// As for [`zeros`](Self::zeros).
+    /// The same as for [`zeros`](Self::zeros).
     pub fn from_fn(
         rank: &Rank,
         partition: &RowPartition,
@@ -50,22 +50,22 @@ impl<V: Value> DistributedDense<V> {
         Ok(matrix)
     }
 
-    /// The rank whose rows these are.
+    /// The rank that owns these rows.
     pub fn rank(&self) -> &Rank {
         &self.rank
     }
 
-    /// Which rows are on which rank.
+    /// Partition of the rows.
     pub fn partition(&self) -> &RowPartition {
         &self.partition
     }
 
-    /// Rows of all ranks.
+    /// Number of rows, on all ranks.
     pub fn rows(&self) -> u64 {
         self.partition.rows()
     }
 
-    /// Columns.
+    /// Number of columns.
     pub fn cols(&self) -> usize {
         self.local.cols()
     }
@@ -75,21 +75,21 @@ impl<V: Value> DistributedDense<V> {
         &self.local
     }
 
-    /// This rank's rows, to be changed.
+    /// This rank's rows, mutably.
     pub fn local_mut(&mut self) -> &mut DeviceDense<V> {
         &mut self.local
     }
 
-    /// All elements row by row, on rank `root`; nothing elsewhere. A collective operation.
+    /// Returns all elements row by row on rank `root`, `None` on the others. A collective operation.
     ///
     /// # Errors
     ///
-    /// If there is no such rank, the host has no memory, or a rank failed.
+    /// If the rank does not exist, the host has too little memory, or a rank failed.
     pub fn gather(&self, root: usize) -> Result<Option<Vec<V>>> {
         Ok(self.rank.gather(root, &self.local.download()?)?.map(|parts| parts.concat()))
     }
 
-    /// An error unless it is of this rank, divided so, and has `cols` columns.
+    /// Returns an error unless the matrix is of this rank, has the given partition, and has `cols` columns.
     pub(crate) fn check_operand(
         &self,
         operand: &'static str,

@@ -1,4 +1,4 @@
-//! What can go wrong, on this rank and on others.
+//! Errors, and failures of other ranks.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 /// An error of this crate.
 ///
-/// What goes wrong on one rank ends the work of all: the others get [`Failed`](Self::Failed), which names the rank and the cause.
+/// A failure of one rank ends the work of all: the others get [`Failed`](Self::Failed), which names the rank
+/// and the cause.
 ///
 /// ```
 /// use evenpath::Device;
@@ -24,111 +25,111 @@ use serde::{Deserialize, Serialize};
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A rank failed, and with it the work of all.
+    /// A rank failed, which ended the work of all.
     #[error(transparent)]
     Failed(#[from] Failure),
-    /// A cluster without ranks.
-    #[error("a cluster has at least one rank")]
+    /// The cluster has no ranks.
+    #[error("a cluster needs at least one rank")]
     Empty,
     /// A cluster of processes could not be started.
-    #[error("the cluster cannot start: {reason}")]
+    #[error("cannot start the cluster: {reason}")]
     Start {
-        /// What is missing or wrong.
+        /// The reason.
         reason: String,
     },
-    /// A rank has to give what others get, and gave nothing.
-    #[error("rank {rank} gives no {what}")]
+    /// The root of a collective operation passed nothing.
+    #[error("rank {rank} passed no {what}")]
     NothingGiven {
         /// The rank.
         rank: usize,
-        /// What is missing.
+        /// The missing argument.
         what: &'static str,
     },
-    /// A rank that the cluster does not have.
+    /// The rank does not exist.
     #[error("rank {rank} does not exist: the cluster has {size} ranks")]
     NoSuchRank {
         /// The rank.
         rank: usize,
-        /// The cluster's ranks.
+        /// Number of ranks of the cluster.
         size: usize,
     },
-    /// The boundaries of a partition do not fit.
-    #[error("the boundaries of a row partition are {reason}")]
+    /// The partition is invalid.
+    #[error("invalid row partition: {reason}")]
     Partition {
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
-    /// Operands are divided among the ranks in different ways.
-    #[error("{operand} is divided as {found}, and must be divided as {needed}")]
+    /// Operands have different partitions.
+    #[error("{operand} is divided as {found}, but must be divided as {needed}")]
     PartitionMismatch {
         /// The operand's name.
         operand: &'static str,
         /// Its partition.
         found: String,
-        /// The partition that is needed.
+        /// The required partition.
         needed: String,
     },
-    /// An operand is of another rank, or of another run of the cluster.
-    #[error("{operand} is of another rank, or was made in another run of the cluster")]
+    /// An operand belongs to another rank, or to another run of the cluster.
+    #[error("{operand} belongs to another rank or another run of the cluster")]
     OtherRun {
         /// The operand's name.
         operand: &'static str,
     },
-    /// A column outside the matrix.
-    #[error("row {row} has column {column}: the matrix has {cols} columns")]
+    /// A column is outside the matrix.
+    #[error("row {row} has column {column}, but the matrix has {cols} columns")]
     ColumnOutOfRange {
-        /// The row, of the whole matrix.
+        /// The global row number.
         row: u64,
         /// The column.
         column: u64,
-        /// The matrix's columns.
+        /// Number of columns of the matrix.
         cols: u64,
     },
-    /// A row outside the matrix, or outside what a rank may give.
-    #[error("row {row} is not within {first}..{end}")]
+    /// A row is outside the matrix, or outside the rows that a rank may provide.
+    #[error("row {row} is outside {first}..{end}")]
     RowOutOfRange {
-        /// The row, of the whole matrix.
+        /// The global row number.
         row: u64,
-        /// The first row that may be.
+        /// The first allowed row.
         first: u64,
-        /// One more than the last.
+        /// The last allowed row plus one.
         end: u64,
     },
-    /// What does not fit into one rank's share.
-    #[error("{what}: {found} on one rank, where at most {limit} fit; more ranks have smaller shares")]
+    /// A rank's share is too large.
+    #[error("too many {what} on one rank: {found}, but the limit is {limit}; use more ranks")]
     TooLarge {
-        /// What there is too much of.
+        /// The counted quantity.
         what: &'static str,
-        /// How much.
+        /// The count.
         found: u64,
         /// The limit.
         limit: u64,
     },
-    /// The rows of B that a product needs do not fit into the memory that it may take.
-    #[error("row {row} of B takes {needed} bytes, and a panel may take {limit}")]
+    /// A row of B that a product needs exceeds the memory limit for panels.
+    #[error("row {row} of B takes {needed} bytes, but the limit for a panel is {limit}")]
     PanelMemory {
-        /// The row, of the whole matrix.
+        /// The global row number.
         row: u64,
-        /// Its bytes.
+        /// Size of the row in bytes.
         needed: u64,
-        /// The limit.
+        /// The limit in bytes.
         limit: u64,
     },
-    /// A matrix in host memory.
+    /// Error of a matrix in host memory.
     #[error(transparent)]
     Matrix(#[from] MatrixError),
-    /// A file.
+    /// Error of a Matrix Market file.
     #[error(transparent)]
     MatrixMarket(#[from] MatrixMarketError),
-    /// An operation on one device.
+    /// Error of an operation on one device.
     #[error(transparent)]
     Op(#[from] OpError),
-    /// A device.
+    /// Error of a device.
     #[error(transparent)]
     Device(#[from] DeviceError),
 }
 
-/// A result of this crate.
+/// Result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl<V, O> From<InvalidCsr<V, O>> for Error {
@@ -137,91 +138,92 @@ impl<V, O> From<InvalidCsr<V, O>> for Error {
     }
 }
 
-/// Which rank failed, and why. All ranks that are told of it get the same.
+/// Failure of a rank and its cause, the same on all ranks that are told of it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("rank {rank} failed: {cause}")]
 pub struct Failure {
-    /// The rank at fault.
+    /// The failed rank.
     pub rank: usize,
-    /// Why.
+    /// The cause.
     pub cause: Cause,
 }
 
-/// Why a rank failed.
+/// Cause of a rank's failure.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[non_exhaustive]
 pub enum Cause {
-    /// What it ran returned an error, whose text this is.
+    /// Its function returned an error with this text.
     #[error("{0}")]
     Error(String),
-    /// What it ran panicked, with this message.
+    /// Its function panicked with this message.
     #[error("it panicked: {0}")]
     Panic(String),
     /// Its process ended, or the network did not reach it.
     #[error("the connection to it was lost ({0})")]
     Disconnected(String),
-    /// Another rank waited for it longer than the timeout. It waits for no rank itself.
+    /// Another rank waited for it longer than the timeout, and it was not waiting for any rank itself.
     #[error("{}", describe_timeout(*.waiting, *.operation, *.limit, .behind))]
     Timeout {
         /// The rank that waits for it.
         waiting: usize,
-        /// Where.
+        /// The operation in which it waits.
         operation: Operation,
-        /// The timeout, which has passed on the last rank of `behind`, or on `waiting` if that is empty.
+        /// The timeout, exceeded on the last rank of `behind`, or on `waiting` if that is empty.
         limit: Duration,
-        /// Ranks that wait because `waiting` does: the first for `waiting`, each of the others for the one before.
+        /// Ranks that wait because `waiting` does: the first for `waiting`, each of the others for its
+        /// predecessor.
         behind: Vec<usize>,
     },
     /// Ranks wait for each other.
     #[error("{}", describe_deadlock(.waits))]
     Deadlock {
-        /// The ranks, and the operation in which each waits: each for the next one, and the last for the first, which is the one that
-        /// is named as failed.
+        /// The ranks, and the operation in which each waits: each for the next one, and the last for the
+        /// first, which is reported as failed.
         waits: Vec<(usize, Operation)>,
     },
-    /// It ended its work while another rank waited for a message from it.
-    #[error("it is done, and rank {waiting} waits for it in `{operation}`")]
+    /// It ended its function while another rank waited for a message from it.
+    #[error("it has ended, but rank {waiting} waits for it in `{operation}`")]
     Finished {
         /// The rank that waits.
         waiting: usize,
-        /// Where.
+        /// The operation in which it waits.
         operation: Operation,
     },
-    /// It called one operation where another rank called another.
+    /// It called a different operation than another rank.
     #[error("it called `{found}` where rank {waiting} called `{expected}`")]
     Mismatch {
         /// The other rank.
         waiting: usize,
-        /// What that called.
+        /// Operation that the other rank called.
         expected: Operation,
-        /// What this called.
+        /// Operation that this rank called.
         found: Operation,
     },
-    /// It sent a message of a wrong size.
+    /// It sent a message of the wrong size.
     #[error("it sent {found} bytes in `{operation}` to rank {waiting}, which expected {expected}")]
     MessageSize {
-        /// The rank that got the message.
+        /// The rank that received the message.
         waiting: usize,
-        /// Where.
+        /// The operation.
         operation: Operation,
-        /// Bytes that were expected, or a multiple of which.
+        /// Expected number of bytes, or a divisor of it.
         expected: u64,
-        /// Bytes of the message.
+        /// Number of bytes in the message.
         found: u64,
     },
-    /// It had a message that is longer than the cluster's transport sends.
-    #[error("its message to rank {to} in `{operation}` has {bytes} bytes, more than the limit of {limit}")]
+    /// It sent a message that exceeds the limit of the cluster's transport.
+    #[error("its message to rank {to} in `{operation}` has {bytes} bytes, but the limit is {limit}")]
     MessageLimit {
-        /// The rank that the message was for.
+        /// The receiving rank.
         to: usize,
-        /// Where.
+        /// The operation.
         operation: Operation,
-        /// Bytes of the message.
+        /// Number of bytes in the message.
         bytes: u64,
-        /// The limit.
+        /// The limit in bytes.
         limit: u64,
     },
-    /// NCCL refused a call on it, found a fault, or took too long.
+    /// An NCCL call on it failed or took too long.
     #[error("NCCL: {0}")]
     Nccl(String),
     /// It sent bytes that are not a valid message.
@@ -256,7 +258,7 @@ fn describe_deadlock(waits: &[(usize, Operation)]) -> String {
 
 macro_rules! operations {
     ($($(#[$doc:meta])* $name:ident = $text:literal),+ $(,)?) => {
-        /// What ranks do together.
+        /// Collective operations.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[non_exhaustive]
         #[repr(u8)]
@@ -294,7 +296,7 @@ operations! {
 }
 
 impl Operation {
-    /// The operation of a number, as messages have it.
+    /// Converts the operation number of a message.
     pub(crate) fn from_number(number: u8) -> Option<Self> {
         Self::ALL.get(usize::from(number)).copied()
     }

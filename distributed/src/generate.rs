@@ -1,5 +1,5 @@
-//! Matrices row by row, for [`DistributedCsr::from_fn`](crate::DistributedCsr::from_fn). Each rank computes its own rows, so a matrix may
-//! be larger than the memory of one device.
+//! Generators of matrices row by row, for [`DistributedCsr::from_fn`](crate::DistributedCsr::from_fn). Each
+//! rank computes its own rows, so a matrix may be larger than the memory of one device.
 //!
 //! ```
 //! use evenpath::Device;
@@ -16,8 +16,8 @@
 
 use evenpath::Value;
 
-/// A stencil on a grid of points: the diagonal is the number of a full stencil's neighbors, each neighbor within the grid is −1. So the
-/// matrix is symmetric and positive definite.
+/// A stencil on a grid of points. The diagonal is the number of neighbors in a full stencil, and each
+/// neighbor within the grid is −1, so the matrix is symmetric and positive definite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stencil {
     side: u64,
@@ -32,22 +32,22 @@ enum Shape {
 }
 
 impl Stencil {
-    /// A point of a square grid of `side` x `side` points, and the four beside it.
+    /// Five-point stencil on a square grid of `side` x `side` points.
     pub fn five_point(side: u32) -> Self {
         Self { side: u64::from(side), shape: Shape::Five }
     }
 
-    /// A point of a cubic grid of `side`³ points, and the six beside it.
+    /// Seven-point stencil on a cubic grid of `side`³ points.
     pub fn seven_point(side: u32) -> Self {
         Self { side: u64::from(side).min(MAX_CUBE), shape: Shape::Seven }
     }
 
-    /// A point of a cubic grid of `side`³ points, and the 26 around it.
+    /// 27-point stencil on a cubic grid of `side`³ points.
     pub fn twenty_seven_point(side: u32) -> Self {
         Self { side: u64::from(side).min(MAX_CUBE), shape: Shape::TwentySeven }
     }
 
-    /// Points of the grid: rows and columns of the matrix.
+    /// Number of grid points: rows and columns of the matrix.
     pub fn rows(&self) -> u64 {
         match self.shape {
             Shape::Five => self.side.pow(2),
@@ -70,7 +70,7 @@ impl Stencil {
         };
         let within = |at: u64, step: i64| at.checked_add_signed(step).filter(|&at| at < side);
         for dz in planes {
-            // Of a square grid, y has all rows.
+            // A square grid has all rows in y.
             let Some(z) = (if self.shape == Shape::Five { Some(z) } else { within(z, dz) }) else { continue };
             for dy in -1..=1 {
                 let Some(y) = within(y, dy) else { continue };
@@ -88,12 +88,13 @@ impl Stencil {
     }
 }
 
-/// The longest side of a cube whose points 64 bits count.
+/// Maximum side of a cube whose number of points fits into 64 bits.
 const MAX_CUBE: u64 = 2_642_245;
 
-/// A graph of 2^scale vertices with a skewed distribution of edges (R-MAT; Chakrabarti, Zhan, Faloutsos, "R-MAT: A recursive model for
-/// graph mining", SDM 2004), row by row: the length of a row follows from the probability that an edge is in it, and each column is drawn
-/// bit by bit, given the row. Columns may be drawn more than once. Values are 1.
+/// A random graph of 2^scale vertices with a skewed degree distribution (R-MAT; Chakrabarti, Zhan, Faloutsos,
+/// "R-MAT: A recursive model for graph mining", SDM 2004), generated row by row: the length of a row follows
+/// from the probability that an edge is in it, and each column is drawn bit by bit, given the row. Columns
+/// may be drawn more than once. Values are 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rmat {
     scale: u32,
@@ -102,15 +103,16 @@ pub struct Rmat {
 }
 
 impl Rmat {
-    /// The probabilities of the four quadrants, as Graph500 has them.
+    /// Probabilities of the four quadrants, as in Graph500.
     const QUADRANTS: [f64; 4] = [0.57, 0.19, 0.19, 0.05];
 
-    /// A graph of 2^`scale` vertices (at most 2⁶²), with `edges_per_vertex` edges for each on average (at most 2²⁰).
+    /// A graph of 2^`scale` vertices (at most 2⁶²), with an average of `edges_per_vertex` edges per vertex
+    /// (at most 2²⁰).
     pub fn new(scale: u32, edges_per_vertex: f64, seed: u64) -> Self {
         Self { scale: scale.min(62), edges_per_vertex: edges_per_vertex.clamp(0.0, MOST_EDGES), seed }
     }
 
-    /// Vertices: rows and columns of the matrix.
+    /// Number of vertices: rows and columns of the matrix.
     pub fn rows(&self) -> u64 {
         1 << self.scale
     }
@@ -137,10 +139,11 @@ impl Rmat {
     }
 }
 
-/// Edges of each vertex, on average, at most.
+/// Maximum average number of edges per vertex.
 const MOST_EDGES: f64 = 1_048_576.0;
 
-/// The next number from 0 to 1 of a stream (SplitMix64; Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
+/// Draws a number in [0, 1) (SplitMix64; Steele, Lea, Flood, "Fast splittable pseudorandom number
+/// generators", OOPSLA 2014).
 fn unit(state: &mut u64) -> f64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut mixed = *state;
@@ -177,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_there_are_not_are_empty() {
+    fn rows_out_of_range_are_empty() {
         for stencil in [Stencil::five_point(0), Stencil::seven_point(2), Stencil::twenty_seven_point(1)] {
             assert!(row(stencil, stencil.rows()).is_empty() && row(stencil, u64::MAX).is_empty());
         }

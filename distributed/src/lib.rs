@@ -21,24 +21,25 @@
 //!
 //! # Model
 //!
-//! A [`Cluster`] has ranks, each with a device. They are threads of one process ([`Cluster::local`]), processes that connect by TCP
-//! ([`Cluster::from_env`]), or processes of MPI (`Cluster::mpi`, with the feature `mpi`). All run the same function, and call the same
-//! operations in the same order.
+//! A [`Cluster`] has ranks, each with a device. They are threads of one process ([`Cluster::local`]),
+//! processes connected by TCP ([`Cluster::from_env`]), or MPI processes (`Cluster::mpi`, with the feature
+//! `mpi`). All run the same function, and call the same operations in the same order.
 //!
-//! A [`DistributedCsr`] has its rows in contiguous blocks, one for each rank, as a [`RowPartition`] says; a [`DistributedVec`] its
-//! elements. Global indices are 64-bit, those on a device 32-bit.
+//! The rows of a [`DistributedCsr`] and the elements of a [`DistributedVec`] are in contiguous blocks, one
+//! per rank, according to a [`RowPartition`]. Global indices have 64 bits, those on a device 32.
 //!
 //! # Faults
 //!
-//! No operation waits forever. If a rank returns an error or panics, if its process ends, if it does not come in time or sends what
-//! does not fit, the operations of all others return an [`Error`] that names the rank and the cause ([`error::Failure`]).
+//! No operation waits forever. If a rank returns an error, panics, loses its process, exceeds the timeout or
+//! sends an invalid message, the operations of all others return an [`Error`] that names the rank and the
+//! cause ([`error::Failure`]).
 //!
 //! # Reproducibility
 //!
-//! Sums over ranks are added in the order of the ranks. With the same partitions, options and devices, results are the same to the last
-//! bit in every run, and by every way to start the ranks.
+//! Sums over ranks are added in the order of the ranks. With the same partitions, options and devices,
+//! results are the same to the last bit in every run, however the ranks are started.
 
-// `clippy.toml` says which.
+// `clippy.toml` lists the methods.
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod cluster;

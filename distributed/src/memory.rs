@@ -1,20 +1,20 @@
-//! Host memory for as many elements as a file, another rank or a caller says: an error where there is not enough, and not the end of
-//! the process. Clippy refuses other ways to allocate by a count in this crate (`clippy.toml`); what is collected from elements that
-//! are in memory may do without.
+//! Fallible allocation of host memory for counts from files, other ranks or callers: too little memory is an
+//! error and does not end the process. Clippy forbids other allocations by a count in this crate
+//! (`clippy.toml`); collecting elements that are in memory is exempt.
 
 use evenpath::error::DeviceError;
 use rayon::prelude::*;
 
 use crate::error::Result;
 
-/// An empty vector with room for `len` elements.
+/// Allocates an empty vector with capacity for `len` elements.
 pub(crate) fn reserved<T>(len: usize) -> Result<Vec<T>> {
     let mut vec = Vec::new();
     reserve(&mut vec, len)?;
     Ok(vec)
 }
 
-/// Makes room for `more` further elements.
+/// Reserves capacity for `more` elements.
 pub(crate) fn reserve<T>(vec: &mut Vec<T>, more: usize) -> Result<()> {
     vec.try_reserve(more).map_err(|_| {
         let requested = (vec.len() as u64).saturating_add(more as u64).saturating_mul(size_of::<T>() as u64);
@@ -22,14 +22,14 @@ pub(crate) fn reserve<T>(vec: &mut Vec<T>, more: usize) -> Result<()> {
     })
 }
 
-/// `len` elements, all of them zero.
+/// Allocates `len` zeros.
 pub(crate) fn zeros<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>> {
     let requested = (len as u64).saturating_mul(size_of::<T>() as u64);
     let out_of_memory = |()| DeviceError::HostOutOfMemory { requested };
     Ok(bytemuck::allocation::try_zeroed_vec(len).map_err(out_of_memory)?)
 }
 
-/// `len` elements, all of them the same.
+/// Allocates `len` copies of an element.
 pub(crate) fn filled<T: Clone>(value: &T, len: usize) -> Result<Vec<T>> {
     collected((0..len).map(|_| value.clone()))
 }
@@ -60,9 +60,9 @@ mod tests {
     use super::*;
     use crate::Error;
 
-    /// More bytes than an address has, and more than any machine has.
+    /// Requests more bytes than any address space or machine has.
     #[test]
-    fn too_much_is_an_error_that_says_how_much() {
+    fn allocation_errors_have_the_size() {
         for len in [usize::MAX, isize::MAX as usize, 1 << 55] {
             let expected = (len as u64).saturating_mul(8);
             for refused in [

@@ -1,4 +1,4 @@
-//! Which rows are on which rank.
+//! Partition of rows among ranks.
 
 use std::fmt;
 use std::ops::Range;
@@ -7,9 +7,9 @@ use crate::Rank;
 use crate::error::{Error, Result};
 use crate::memory::reserved;
 
-/// Rows in contiguous blocks, one for each rank, some of which may be empty.
+/// Partition of rows into contiguous blocks, one per rank; blocks may be empty.
 ///
-/// The same type says how columns, and the elements of vectors, are divided.
+/// The same type partitions columns and the elements of vectors.
 ///
 /// ```
 /// use evenpath_distributed::RowPartition;
@@ -25,30 +25,30 @@ use crate::memory::reserved;
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct RowPartition {
-    /// One more than ranks, from 0 to the number of rows.
+    /// Block boundaries, from 0 to the number of rows; one more than ranks.
     boundaries: Vec<u64>,
 }
 
 impl RowPartition {
-    /// Blocks of equally many rows, give or take one; a single block if `ranks` is 0.
+    /// Divides rows into blocks whose lengths differ by at most one; a single block if `ranks` is 0.
     ///
     /// # Errors
     ///
-    /// If there is no memory for a number of each rank.
+    /// If there is too little memory for one number per rank.
     pub fn even(rows: u64, ranks: usize) -> Result<Self> {
         let ranks = ranks.max(1);
         let boundary = |rank: usize| (u128::from(rows) * rank as u128 / ranks as u128) as u64;
         Self::with_boundaries(ranks, boundary)
     }
 
-    /// A partition from its boundaries, which ascend from 0: one per rank, and the end.
+    /// Creates a partition from its boundaries, which ascend from 0: one per rank, and the end.
     fn with_boundaries(ranks: usize, boundary: impl Fn(usize) -> u64) -> Result<Self> {
         let mut boundaries = reserved(ranks.saturating_add(1))?;
         boundaries.extend((0..=ranks).map(boundary));
         Ok(Self { boundaries })
     }
 
-    /// Blocks with the given boundaries: as many as ranks, and one more.
+    /// Creates a partition from its boundaries: one per rank, and the end.
     ///
     /// # Errors
     ///
@@ -56,24 +56,24 @@ impl RowPartition {
     pub fn from_boundaries(boundaries: Vec<u64>) -> Result<Self> {
         let fail = |reason: String| Err(Error::Partition { reason });
         if boundaries.len() < 2 {
-            return fail(format!("{}, and must be one more than ranks", boundaries.len()));
+            return fail(format!("it has {} boundaries, but needs at least 2", boundaries.len()));
         }
         if boundaries[0] != 0 {
-            return fail(format!("from {} on, and must begin with 0", boundaries[0]));
+            return fail(format!("it starts with {}, but must start with 0", boundaries[0]));
         }
         match boundaries.windows(2).position(|pair| pair[0] > pair[1]) {
             None => Ok(Self { boundaries }),
             Some(rank) => {
-                fail(format!("not ascending: {} before {}", boundaries[rank], boundaries[rank + 1]))
+                fail(format!("its boundaries decrease from {} to {}", boundaries[rank], boundaries[rank + 1]))
             }
         }
     }
 
-    /// All rows on one rank.
+    /// Assigns all rows to one rank.
     ///
     /// # Errors
     ///
-    /// If there is no such rank, or no memory for a number of each.
+    /// If the rank does not exist, or there is too little memory for one number per rank.
     pub fn all_on(rank: usize, rows: u64, ranks: usize) -> Result<Self> {
         if rank >= ranks {
             return Err(Error::NoSuchRank { rank, size: ranks });
@@ -81,57 +81,62 @@ impl RowPartition {
         Self::with_boundaries(ranks, |boundary| if boundary > rank { rows } else { 0 })
     }
 
-    /// Blocks of about equally many rows and nonzeros together, of a matrix with these row offsets: the merge path of the row ends and
-    /// the nonzeros is cut into pieces of equal length (Merrill, Garland, "Merge-based parallel sparse matrix-vector multiplication",
-    /// SC 2016, section 3), and each cut is moved to the nearest row end.
+    /// Divides the rows of a matrix with these row offsets into blocks of about equal numbers of rows plus
+    /// nonzeros: the merge path of the row ends and the nonzeros is cut into pieces of equal length (Merrill,
+    /// Garland, "Merge-based parallel sparse matrix-vector multiplication", SC 2016, section 3), and each cut
+    /// is moved to the nearest row end.
     ///
     /// # Errors
     ///
-    /// If there is no memory for a number of each rank.
+    /// If there is too little memory for one number per rank.
     pub fn by_merge_path<O: evenpath::Offset>(row_offsets: &[O], ranks: usize) -> Result<Self> {
         let ranks = ranks.max(1);
         let rows = row_offsets.len().saturating_sub(1);
         let first = row_offsets.first().map_or(0, |offset| offset.to_u64());
         let offset = |row: usize| row_offsets.get(row).map_or(first, |offset| offset.to_u64());
-        // The offsets are of a matrix in memory, but may be none.
+        // The offsets should be those of a matrix, but this is not checked.
         let path = |row: usize| (row as u64).saturating_add(offset(row).saturating_sub(first));
         let mut boundaries: Vec<u64> = reserved(ranks.saturating_add(1))?;
         boundaries.push(0);
         for rank in 1..ranks {
             let cut = nearest_row(rows, path, diagonal(path(rows), rank, ranks)) as u64;
-            // Of offsets that do not ascend, cuts might not either.
+            // If the offsets decrease, so could the cuts.
             boundaries.push(cut.max(boundaries[rank - 1]));
         }
         boundaries.push(rows as u64);
         Ok(Self { boundaries })
     }
 
-    /// [`by_merge_path`](Self::by_merge_path) of a matrix of which each rank knows the lengths of some rows: those that `rows` gives it.
-    /// A collective operation.
+    /// Like [`by_merge_path`](Self::by_merge_path), for a matrix of which each rank knows the lengths of the
+    /// rows that `rows` assigns to it. A collective operation.
     ///
     /// # Errors
     ///
-    /// If there is not one length for each of the rank's rows, or 64 bits do not count rows and lengths; if there is no memory, or a rank
-    /// failed.
+    /// If the number of lengths is not the number of the rank's rows, or the sum of rows and lengths exceeds
+    /// 64 bits; if there is too little memory, or a rank failed.
     pub fn by_merge_path_of(rank: &Rank, rows: &Self, lengths: &[u64]) -> Result<Self> {
         rows.check_ranks(rank)?;
         let own = rows.range(rank.index());
         if lengths.len() as u64 != own.end - own.start {
-            let reason = format!("for {} rows, and there are {} lengths", own.end - own.start, lengths.len());
+            let reason = format!(
+                "it has {} rows on this rank, but there are {} lengths",
+                own.end - own.start,
+                lengths.len()
+            );
             return Err(Error::Partition { reason });
         }
-        // Where this rank's part of the path begins, and where all ends.
+        // Start of this rank's part of the path, and end of the path.
         let work = checked_sum(lengths.iter().copied().chain([lengths.len() as u64]))?;
         let works = rank.all_gather(&[work])?;
         let total = checked_sum(works.iter().flatten().copied())?;
-        // No part of the total is above it.
+        // Cannot overflow: the total does not.
         let begin: u64 = works[..rank.index()].iter().flatten().sum();
         let mut path: Vec<u64> = reserved(lengths.len() + 1)?;
         path.push(begin);
         for length in lengths {
             path.push(path[path.len() - 1] + length + 1);
         }
-        // A cut belongs to the rank in whose part it is.
+        // A cut is computed by the rank whose part contains it.
         let mut cuts: Vec<u64> = Vec::new();
         for boundary in 1..rank.size() {
             let at = diagonal(total, boundary, rank.size());
@@ -147,17 +152,17 @@ impl RowPartition {
         Self::from_boundaries(boundaries)
     }
 
-    /// Rows of all ranks.
+    /// Number of rows, on all ranks.
     pub fn rows(&self) -> u64 {
         self.boundaries[self.boundaries.len() - 1]
     }
 
-    /// Ranks.
+    /// Number of ranks.
     pub fn ranks(&self) -> usize {
         self.boundaries.len() - 1
     }
 
-    /// Where each rank's rows begin, and where the last one's end.
+    /// Start of each rank's rows, and the end of the last.
     pub fn boundaries(&self) -> &[u64] {
         &self.boundaries
     }
@@ -170,33 +175,33 @@ impl RowPartition {
         }
     }
 
-    /// How many rows a rank has.
+    /// Number of rows of a rank.
     pub fn len(&self, rank: usize) -> u64 {
         let range = self.range(rank);
         range.end - range.start
     }
 
-    /// Whether there are no rows.
+    /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.rows() == 0
     }
 
-    /// The rank that has a row; the last rank if `row` is out of range.
+    /// Rank that owns a row; the last rank if `row` is out of range.
     pub fn owner(&self, row: u64) -> usize {
         let inner = &self.boundaries[1..self.boundaries.len() - 1];
         inner.partition_point(|&boundary| boundary <= row)
     }
 
-    /// An error unless there is a block for each rank.
+    /// Returns an error unless there is one block per rank.
     pub(crate) fn check_ranks(&self, rank: &Rank) -> Result<()> {
         if self.ranks() == rank.size() {
             return Ok(());
         }
-        let reason = format!("for {} ranks, and there are {}", self.ranks(), rank.size());
+        let reason = format!("it has {} ranks, but the cluster has {}", self.ranks(), rank.size());
         Err(Error::Partition { reason })
     }
 
-    /// An error unless an operand is divided like this.
+    /// Returns an error unless an operand has the same partition.
     pub(crate) fn check_same(&self, operand: &'static str, found: &Self) -> Result<()> {
         if self == found {
             return Ok(());
@@ -205,26 +210,26 @@ impl RowPartition {
     }
 }
 
-/// The sum of rows and nonzeros, if 64 bits count it.
+/// Sum of rows and nonzeros; fails if it exceeds 64 bits.
 fn checked_sum(mut numbers: impl Iterator<Item = u64>) -> Result<u64> {
     let sum = numbers.try_fold(0_u64, u64::checked_add);
     let limit = u64::MAX;
     sum.ok_or(Error::TooLarge { what: "rows and nonzeros", found: limit, limit })
 }
 
-/// Where a boundary is on a path of this length.
+/// Position of a boundary on a path of this length.
 fn diagonal(path: u64, boundary: usize, ranks: usize) -> u64 {
     (u128::from(path) * boundary as u128 / ranks as u128) as u64
 }
 
-/// The row whose begin on the path is nearest to a position, of two the first. The path ascends with the row.
+/// Row whose start on the path is nearest to a position; the first of two. The path ascends with the row.
 fn nearest_row(rows: usize, path: impl Fn(usize) -> u64, at: u64) -> usize {
     let (mut low, mut high) = (0, rows);
     while low < high {
         let middle = low.midpoint(high);
         if path(middle) < at { low = middle + 1 } else { high = middle }
     }
-    // The first row at or after it; or the one before.
+    // The first row at or after the position, or the one before.
     let (before, after) = (|| at.saturating_sub(path(low - 1)), path(low).saturating_sub(at));
     if low > 0 && before() <= after { low - 1 } else { low }
 }
@@ -250,9 +255,11 @@ mod tests {
 
     #[test]
     fn boundaries_are_checked() {
-        for (boundaries, reason) in
-            [(vec![0], "one more than ranks"), (vec![1, 2], "begin with 0"), (vec![0, 5, 3], "5 before 3")]
-        {
+        for (boundaries, reason) in [
+            (vec![0], "needs at least 2"),
+            (vec![1, 2], "start with 0"),
+            (vec![0, 5, 3], "decrease from 5 to 3"),
+        ] {
             let error = RowPartition::from_boundaries(boundaries).unwrap_err().to_string();
             assert!(error.contains(reason), "{error}");
         }
@@ -280,13 +287,13 @@ mod tests {
                 let range = partition.range(rank);
                 let work =
                     range.end - range.start + offsets[range.end as usize] - offsets[range.start as usize];
-                // Each of two cuts is off by half of the longest row at most.
+                // Each of two cuts is off by at most half of the longest row.
                 assert!(work.abs_diff(even) <= 98, "{work} of {even}, rank {rank} of {ranks}");
             }
         }
         assert_eq!(RowPartition::by_merge_path::<u32>(&[], 3).unwrap().boundaries(), [0; 4]);
         assert_eq!(RowPartition::by_merge_path(&[0_u32, 10], 3).unwrap().boundaries(), [0, 0, 1, 1]);
-        // What is no list of offsets gives some partition.
+        // Invalid offsets give some partition.
         let boundaries =
             RowPartition::by_merge_path(&[7_u32, 3, 9, 0, 1, u32::MAX, 2], 4).unwrap().boundaries().to_vec();
         assert_eq!(RowPartition::from_boundaries(boundaries).unwrap().rows(), 6);
@@ -294,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn more_ranks_than_memory_has_numbers_are_refused() {
+    fn too_many_ranks_for_memory_are_refused() {
         for ranks in [1 << 60, usize::MAX] {
             for refused in [
                 RowPartition::even(10, ranks),
@@ -308,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_that_64_bits_do_not_count_are_refused() {
+    fn sums_of_lengths_beyond_64_bits_are_refused() {
         for lengths in
             [[u64::MAX, 0], [u64::MAX - 1, 1], [1 << 63, 1 << 63], [1 << 62, 1 << 62], [1 << 61, 1 << 62]]
         {

@@ -1,4 +1,4 @@
-//! Vectors over ranks.
+//! Distributed vectors.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use crate::memory::collected_in_parallel;
 use crate::rows::{RowBlock, redistribute};
 use crate::{Rank, RowPartition};
 
-/// Elements that a task computes, at least.
+/// Minimum number of elements that a task computes.
 const ELEMENTS_OF_A_TASK: usize = 4096;
 
-/// A vector of which each rank has a part on its device.
+/// A vector over ranks. Each rank has a part on its device.
 ///
 /// ```
 /// use evenpath::Device;
@@ -37,21 +37,21 @@ pub struct DistributedVec<V: Value> {
 }
 
 impl<V: Value> DistributedVec<V> {
-    /// A vector of zeros.
+    /// Creates a vector of zeros.
     ///
     /// # Errors
     ///
-    /// If the partition is for another number of ranks, or there is no memory.
+    /// If the partition has a different number of ranks, or there is too little memory.
     pub fn zeros(rank: &Rank, partition: &RowPartition) -> Result<Self> {
         let len = local_len(rank, partition)?;
         Ok(Self::from_parts(rank, partition, rank.device().zeros(len)?))
     }
 
-    /// A vector whose element `i` is `value(i)`; each rank computes its own, by the threads of rayon.
+    /// Creates a vector with `value(i)` as element `i`; each rank computes its own, on the threads of rayon.
     ///
     /// # Errors
     ///
-    /// As for [`zeros`](Self::zeros).
+    /// The same as for [`zeros`](Self::zeros).
     pub fn from_fn(rank: &Rank, partition: &RowPartition, value: impl Fn(u64) -> V + Sync) -> Result<Self> {
         let (len, first) = (local_len(rank, partition)?, partition.range(rank.index()).start);
         let elements = (0..len).into_par_iter().with_min_len(ELEMENTS_OF_A_TASK);
@@ -59,21 +59,21 @@ impl<V: Value> DistributedVec<V> {
         Self::from_local(rank, partition, &values)
     }
 
-    /// A vector of which each rank gives its part, from host memory.
+    /// Creates a vector from each rank's part in host memory.
     ///
     /// # Errors
     ///
-    /// If the part has not as many elements as the partition gives the rank, and as for [`zeros`](Self::zeros).
+    /// If the part's length is not that of the rank's range; also the errors of [`zeros`](Self::zeros).
     pub fn from_local(rank: &Rank, partition: &RowPartition, values: &[V]) -> Result<Self> {
         check_len(local_len(rank, partition)?, values.len())?;
         Ok(Self::from_parts(rank, partition, rank.device().upload(values)?))
     }
 
-    /// A vector of which each rank gives its part, in its device's memory.
+    /// Creates a vector from each rank's part in its device's memory.
     ///
     /// # Errors
     ///
-    /// If the part has not as many elements as the partition gives the rank, or is on another device.
+    /// If the part's length is not that of the rank's range, or it is on another device.
     pub fn from_device(rank: &Rank, partition: &RowPartition, local: DeviceVec<V>) -> Result<Self> {
         check_len(local_len(rank, partition)?, local.len())?;
         if !local.device().is_same(rank.device()) {
@@ -83,11 +83,11 @@ impl<V: Value> DistributedVec<V> {
         Ok(Self::from_parts(rank, partition, local))
     }
 
-    /// A vector that rank `root` has as a whole; what the others give does not matter. A collective operation.
+    /// Distributes a vector of rank `root`; those of the others are ignored. A collective operation.
     ///
     /// # Errors
     ///
-    /// If the root's vector has not the partition's length, and as for [`zeros`](Self::zeros).
+    /// If the root's vector does not have the partition's length; also the errors of [`zeros`](Self::zeros).
     pub fn scatter(rank: &Rank, partition: &RowPartition, root: usize, values: &[V]) -> Result<Self> {
         let all = RowPartition::all_on(root, partition.rows(), rank.size())?;
         let own = if rank.index() == root { values } else { &[] };
@@ -100,22 +100,22 @@ impl<V: Value> DistributedVec<V> {
         Self { rank: rank.clone(), partition: Arc::new(partition.clone()), local }
     }
 
-    /// The rank whose part this is.
+    /// The rank that owns this part.
     pub fn rank(&self) -> &Rank {
         &self.rank
     }
 
-    /// Which elements are on which rank.
+    /// Partition of the elements.
     pub fn partition(&self) -> &RowPartition {
         &self.partition
     }
 
-    /// Elements of all ranks.
+    /// Number of elements, on all ranks.
     pub fn len(&self) -> u64 {
         self.partition.rows()
     }
 
-    /// Whether there are no elements on any rank.
+    /// Returns whether no rank has elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -125,55 +125,55 @@ impl<V: Value> DistributedVec<V> {
         &self.local
     }
 
-    /// This rank's elements, to be changed.
+    /// This rank's elements, mutably.
     pub fn local_mut(&mut self) -> &mut DeviceSlice<V> {
         &mut self.local
     }
 
-    /// self = `alpha`·`x` + `beta`·self. Where `beta` is zero, what the vector held does not matter.
+    /// Computes self = `alpha`·`x` + `beta`·self. If `beta` is zero, self is overwritten without being read.
     ///
     /// # Errors
     ///
-    /// If the vectors are divided differently; then nothing is written. If the device was lost.
+    /// If the vectors have different partitions; then nothing is written. If the device was lost.
     pub fn axpby(&mut self, alpha: V, x: &Self, beta: V) -> Result<()> {
         self.check_like("x", x)?;
         Ok(vector::axpby(alpha, &x.local, beta, &mut self.local)?)
     }
 
-    /// self = `x`.
+    /// Copies `x` to self.
     ///
     /// # Errors
     ///
-    /// As for [`axpby`](Self::axpby).
+    /// The same as for [`axpby`](Self::axpby).
     pub fn copy_from(&mut self, x: &Self) -> Result<()> {
         self.check_like("x", x)?;
         Ok(self.local.copy_from(&x.local)?)
     }
 
-    /// self = `x` ∘ `y`, the product of each two elements.
+    /// Computes self = `x` ∘ `y`, the elementwise product.
     ///
     /// # Errors
     ///
-    /// As for [`axpby`](Self::axpby).
+    /// The same as for [`axpby`](Self::axpby).
     pub fn multiply_elements(&mut self, x: &Self, y: &Self) -> Result<()> {
         self.check_like("x", x)?;
         self.check_like("y", y)?;
         Ok(vector::multiply_elements(&x.local, &y.local, &mut self.local)?)
     }
 
-    /// The inner product, on all ranks. The parts' are added in the order of the ranks, so it is the same in every run with the same
-    /// partition on the same devices. A collective operation.
+    /// Returns the inner product on all ranks. The ranks' sums are added in the order of the ranks, so it is
+    /// the same in every run with the same partition and devices. A collective operation.
     ///
     /// # Errors
     ///
-    /// If the vectors are divided differently, or a rank failed.
+    /// If the vectors have different partitions, or a rank failed.
     pub fn dot(&self, other: &Self) -> Result<V> {
         self.check_like("the other vector", other)?;
         self.rank.sum(vector::dot(&self.local, &other.local)?)
     }
 
-    /// The Euclidean norm, on all ranks; repeatable as [`dot`](Self::dot). Its squares neither overflow nor underflow, as in
-    /// [`vector::norm2`]. A collective operation.
+    /// Returns the Euclidean norm on all ranks, reproducible like [`dot`](Self::dot). Its squares neither
+    /// overflow nor underflow, as in [`vector::norm2`]. A collective operation.
     ///
     /// # Errors
     ///
@@ -183,20 +183,21 @@ impl<V: Value> DistributedVec<V> {
         Ok(V::from_f64(norm_of(parts.iter().flatten().copied())))
     }
 
-    /// All elements, on rank `root`; nothing elsewhere. A collective operation.
+    /// Returns all elements on rank `root`, `None` on the others. A collective operation.
     ///
     /// # Errors
     ///
-    /// If there is no such rank, the host has no memory, or a rank failed.
+    /// If the rank does not exist, the host has too little memory, or a rank failed.
     pub fn gather(&self, root: usize) -> Result<Option<Vec<V>>> {
         Ok(self.rank.gather(root, &self.local.download()?)?.map(|parts| parts.concat()))
     }
 
-    /// The same vector, divided by another partition. A collective operation.
+    /// Returns the same vector with another partition. A collective operation.
     ///
     /// # Errors
     ///
-    /// If the partition is for another number of ranks or elements, there is no memory, or a rank failed.
+    /// If the partition has a different number of ranks or elements, there is too little memory, or a rank
+    /// failed.
     pub fn repartition(&self, partition: &RowPartition) -> Result<Self> {
         local_len(&self.rank, partition)?;
         if partition.rows() != self.len() {
@@ -211,7 +212,7 @@ impl<V: Value> DistributedVec<V> {
         other.check_operand(operand, &self.rank, &self.partition)
     }
 
-    /// An error unless it is of this rank and divided so.
+    /// Returns an error unless the vector is of this rank and has the given partition.
     pub(crate) fn check_operand(
         &self,
         operand: &'static str,
@@ -223,9 +224,9 @@ impl<V: Value> DistributedVec<V> {
     }
 }
 
-/// The norm of a vector whose parts have these norms, in their order.
+/// Norm of a vector whose parts have these norms, in order.
 fn norm_of(parts: impl Iterator<Item = f64> + Clone) -> f64 {
-    // `max` ignores NaN, which the sum then has.
+    // `max` ignores NaN, but the sum does not.
     let largest = parts.clone().fold(0.0, f64::max);
     if largest == 0.0 || largest == f64::INFINITY {
         return parts.sum();
@@ -233,7 +234,7 @@ fn norm_of(parts: impl Iterator<Item = f64> + Clone) -> f64 {
     largest * parts.map(|part| (part / largest) * (part / largest)).sum::<f64>().sqrt()
 }
 
-/// This rank's elements, which a device can count.
+/// Number of this rank's elements, which must fit a device.
 fn local_len(rank: &Rank, partition: &RowPartition) -> Result<usize> {
     partition.check_ranks(rank)?;
     let (found, limit) = (partition.len(rank.index()), usize::MAX as u64);
@@ -247,7 +248,7 @@ fn check_len(needed: usize, len: usize) -> Result<()> {
     Err(evenpath::error::OpError::Length { operand: "this rank's part", len, needed }.into())
 }
 
-/// A vector as a matrix of one column.
+/// Converts a vector to a matrix of one column.
 fn column<V: Value>(values: &[V]) -> RowBlock<V> {
     let mut block = RowBlock::empty();
     for &value in values {

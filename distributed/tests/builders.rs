@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use crate::support::{any_partition, matrices, numbers, on_cpu, rough};
 
 proptest! {
-    /// Entries in any order, from any rank, with places that repeat.
+    /// Entries in any order, from any rank, with duplicates.
     #[test]
     fn entries_go_to_their_ranks(matrix in matrices(), ranks in 1..8_usize, cuts in proptest::array::uniform4(0..60_u64)) {
         needs!("cpu");
@@ -23,7 +23,8 @@ proptest! {
         prop_assert_eq!(found, a.try_into_offsets().unwrap());
     }
 
-    /// Rows in any order, with places that repeat and sums that depend on their order: the bits of the same entries on one device.
+    /// Rows in any order, with duplicates whose sums depend on their order: compares the bits with those on
+    /// one device.
     #[test]
     fn rows_are_made_in_parallel(matrix in matrices(), ranks in 1..8_usize, cuts in proptest::option::of(proptest::array::uniform4(0..60_u64))) {
         needs!("cpu");
@@ -45,7 +46,7 @@ proptest! {
     }
 
     #[test]
-    fn vectors_travel(len in 0..50_usize, ranks in 1..8_usize, cuts in proptest::array::uniform4(0..60_u64)) {
+    fn vectors_are_redistributed(len in 0..50_usize, ranks in 1..8_usize, cuts in proptest::array::uniform4(0..60_u64)) {
         needs!("cpu");
         let values: Vec<f32> = numbers(len);
         let (from, to) = (any_partition(len, ranks, &cuts), any_partition(len, ranks, &cuts[2..]));
@@ -104,7 +105,7 @@ fn generators_give_one_matrix_for_any_number_of_ranks() {
     }
 }
 
-/// 2³³ columns, of which each rank has fewer than 2³².
+/// 2³³ columns, of which each rank owns fewer than 2³².
 #[test]
 fn global_indices_have_64_bits() {
     needs!("cpu");
@@ -129,7 +130,7 @@ fn global_indices_have_64_bits() {
     }
 }
 
-/// Counts of a caller for which no machine has the memory: errors of each rank, and the process goes on.
+/// Counts that exceed the memory of any machine: each rank gets an error, and the process goes on.
 #[test]
 fn counts_beyond_memory_are_refused() {
     needs!("cpu");
@@ -154,8 +155,14 @@ fn counts_beyond_memory_are_refused() {
             for (number, error) in errors.into_iter().chain([vector]).enumerate() {
                 let text =
                     error.unwrap_or_else(|| panic!("{rows} rows are accepted by call {number}")).to_string();
-                let is_named =
-                    ["at most", "memory", "larger than any memory", "at least one rank", "limited"];
+                let is_named = [
+                    "at most",
+                    "the limit is",
+                    "memory",
+                    "exceeds the address space",
+                    "at least one rank",
+                    "limited",
+                ];
                 assert!(is_named.iter().any(|reason| text.contains(reason)), "{rows} rows: {text}");
             }
         }
@@ -190,7 +197,7 @@ fn norms_neither_overflow_nor_underflow() {
 }
 
 #[test]
-fn what_does_not_fit_on_a_rank_is_refused() {
+fn shares_too_large_for_a_rank_are_refused() {
     needs!("cpu");
     let columns = RowPartition::even(1 << 40, 3).unwrap();
     let error = on_cpu(3).run(|rank| {
@@ -199,7 +206,7 @@ fn what_does_not_fit_on_a_rank_is_refused() {
     });
     assert!(matches!(error.unwrap_err(), Error::TooLarge { what: "columns", .. }));
     let error = on_cpu(2).run(|rank| DistributedCsr::<f64>::scatter(rank, 1, None::<&Csr<f64>>).map(|_| ()));
-    assert_eq!(error.unwrap_err().to_string(), "rank 1 gives no matrix to scatter");
+    assert_eq!(error.unwrap_err().to_string(), "rank 1 passed no matrix to scatter");
 }
 
 #[test]
@@ -219,7 +226,7 @@ fn invalid_rows_are_reported_on_all_ranks() {
         })
         .map(|_| ())
     });
-    // Two ranks have such rows; the one that is first may be all that the other learns.
+    // Two ranks have such rows; the first may be the only one that the others learn of.
     let is_own = |result: &Result<(), Error>| matches!(result, Err(Error::ColumnOutOfRange { cols: 6, .. }));
     assert!(from_fn[1..].iter().any(is_own), "{from_fn:?}");
     for result in from_fn {
@@ -227,7 +234,7 @@ fn invalid_rows_are_reported_on_all_ranks() {
         let names = |row: &str| text.contains(row);
         assert!(names("row 3 has column 7") || names("has column 9"), "{text}");
     }
-    // A panic in a task is one of the rank.
+    // A panic in a task is a panic of the rank.
     let panics = on_cpu(3).run_each(|rank| {
         let row = |row: u64, entries: &mut Vec<(u64, f64)>| {
             assert!(row != 4, "deliberately, in row {row}");
@@ -242,12 +249,16 @@ fn invalid_rows_are_reported_on_all_ranks() {
     let outside =
         |rank| RowBlock::new(vec![0, 1, 1], vec![if rank == 1 { 6 } else { 0 }], vec![1.0]).unwrap();
     let errors = attempt(outside);
-    assert_eq!(errors[1], "row 2 has column 6: the matrix has 6 columns");
+    assert_eq!(errors[1], "row 2 has column 6, but the matrix has 6 columns");
     assert_eq!(errors[0], format!("rank 1 failed: {}", errors[1]));
     assert_eq!(errors[2], errors[0]);
     let short = |rank| RowBlock::new(vec![0; if rank == 2 { 2 } else { 3 }], vec![], vec![]).unwrap();
     let errors = attempt(short);
-    assert!(errors[0].starts_with("rank 2 failed: ") && errors[0].contains("which gives 1"), "{}", errors[0]);
+    assert!(
+        errors[0].starts_with("rank 2 failed: ") && errors[0].contains("but 1 were given"),
+        "{}",
+        errors[0]
+    );
 
     let errors: Vec<Result<(), Error>> = on_cpu(2).run_each(|rank| {
         let rows = RowPartition::even(4, 2).unwrap();

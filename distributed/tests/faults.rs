@@ -14,7 +14,7 @@ use evenpath_distributed::{
 
 use crate::support::on_cpu;
 
-/// What each of four ranks gets; all are done within ten seconds.
+/// Results of four ranks, which all end within ten seconds.
 pub(crate) fn results(cluster: Cluster, body: impl Fn(&Rank) -> Result<()> + Sync) -> Vec<Result<()>> {
     let start = Instant::now();
     let results = cluster.with_timeout(Duration::from_millis(500)).run_each(body);
@@ -22,7 +22,7 @@ pub(crate) fn results(cluster: Cluster, body: impl Fn(&Rank) -> Result<()> + Syn
     results
 }
 
-/// The failure that a rank was told of.
+/// The failure of which a rank was told.
 fn failure(result: &Result<()>) -> &Failure {
     match result {
         Err(Error::Failed(failure)) => failure,
@@ -42,7 +42,7 @@ fn an_error_reaches_all() {
     });
     assert!(matches!(results[2], Err(Error::Empty)));
     for rank in [0, 1, 3] {
-        let cause = Cause::Error("a cluster has at least one rank".into());
+        let cause = Cause::Error("a cluster needs at least one rank".into());
         assert_eq!(*failure(&results[rank]), Failure { rank: 2, cause });
     }
 }
@@ -63,14 +63,14 @@ fn a_panic_reaches_all_and_is_an_error() {
 }
 
 #[test]
-fn the_first_failure_is_what_run_returns() {
+fn run_returns_the_first_failure() {
     needs!("cpu");
     let error = on_cpu(4).run(|rank| if rank.index() == 3 { Err(Error::Empty) } else { rank.barrier() });
     assert!(matches!(error.unwrap_err(), Error::Empty));
 }
 
 #[test]
-fn a_rank_that_never_comes() {
+fn a_missing_rank_times_out() {
     needs!("cpu");
     let results = results(on_cpu(3), |rank| {
         if rank.index() == 1 {
@@ -87,8 +87,8 @@ fn a_rank_that_never_comes() {
     }
 }
 
-/// Products in which each rank needs an element of the one before. Rank 0 is late; the higher a rank, the earlier it begins to wait, so
-/// that its time is up before that of the rank that it waits for.
+/// Products in which each rank needs an element of the previous one. Rank 0 is late; higher ranks start to
+/// wait earlier, so that they time out before the rank that they wait for.
 pub(crate) fn wait_in_a_chain(rank: &Rank, is_over: impl Fn() -> bool) -> Result<()> {
     let size = rank.size();
     let even = RowPartition::even(size as u64, size)?;
@@ -135,7 +135,7 @@ fn the_rank_at_the_end_of_a_chain_is_named() {
     }
 }
 
-/// No rank is late: they disagree about who has the values.
+/// No rank is late: they pass different roots.
 #[test]
 fn ranks_that_wait_for_each_other() {
     needs!("cpu");
@@ -157,7 +157,7 @@ fn the_longest_timeout_does_not_overflow() {
 }
 
 #[test]
-fn a_rank_that_is_done_is_not_waited_for() {
+fn a_finished_rank_is_not_waited_for() {
     needs!("cpu");
     let start = Instant::now();
     let results = on_cpu(3).run_each(|rank| if rank.index() == 0 { Ok(()) } else { rank.barrier() });
@@ -169,7 +169,7 @@ fn a_rank_that_is_done_is_not_waited_for() {
 }
 
 #[test]
-fn ranks_that_call_different_operations() {
+fn different_operations_are_reported() {
     needs!("cpu");
     let results =
         results(
@@ -185,7 +185,7 @@ fn ranks_that_call_different_operations() {
 }
 
 #[test]
-fn a_message_of_a_wrong_size() {
+fn messages_of_a_wrong_size_are_reported() {
     needs!("cpu");
     let results = results(on_cpu(3), |rank| {
         let values = vec![1.0_f64; if rank.index() == 1 { 3 } else { 2 }];
@@ -198,7 +198,7 @@ fn a_message_of_a_wrong_size() {
         assert_eq!((*operation, *expected + *found), (Operation::AllReduce, 40));
     }
     let results = self::results(on_cpu(2), |rank| {
-        // Bytes that are no numbers.
+        // A size that is not a multiple of the elements'.
         if rank.index() == 0 {
             rank.all_gather(&[1_u8; 5]).map(|_| ())
         } else {
@@ -211,8 +211,8 @@ fn a_message_of_a_wrong_size() {
     ));
 }
 
-/// Has each call to the device of rank 1 fail in turn, once the body of any of three ranks has called its second argument: the others
-/// learn of it, and none waits. The body ends with an operation that needs all ranks.
+/// Makes each call to the device of rank 1 fail in turn, after the body has called its second argument: the
+/// others learn of it, and none hangs. The body ends with an operation that needs all ranks.
 pub(crate) fn fail_each_call(most: u64, body: impl Fn(&Rank, &dyn Fn() -> Result<()>) -> Result<()> + Sync) {
     let devices: Vec<Device> =
         (0..3).map(|_| Device::simulated(SimulatedOptions::default().with_threads(1))).collect();
@@ -242,7 +242,7 @@ pub(crate) fn fail_each_call(most: u64, body: impl Fn(&Rank, &dyn Fn() -> Result
         };
         assert!(is_injected, "{error}");
         for rank in [0, 2] {
-            // The last operation needs all.
+            // The last operation needs all ranks.
             let error = results[rank].as_ref().unwrap_err().to_string();
             assert!(error.starts_with("rank 1 failed: ") && error.contains("on request"), "{error}");
         }

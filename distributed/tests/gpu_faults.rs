@@ -1,4 +1,5 @@
-//! Ranks on GPUs that fail while products run by NCCL: all others end with an error in time, and the GPUs go on. The same on the CPU.
+//! Ranks on GPUs that fail while products run by NCCL: all others end with an error in time, and the GPUs
+//! stay usable. The same on the CPU.
 
 use std::io::{BufRead, BufReader};
 use std::time::{Duration, Instant};
@@ -14,15 +15,15 @@ use evenpath_distributed::{
 use crate::support::{Gpus, everywhere, gpus};
 use crate::tcp;
 
-/// Longer than it takes to make a communicator, twice.
+/// Longer than creating a communicator twice.
 const TIMEOUT: Duration = Duration::from_secs(4);
 
-/// GPUs for two ranks at least, if tests run there.
+/// GPUs for at least two ranks, if tests run there.
 fn several() -> Option<Gpus> {
     gpus().filter(|gpus| gpus.count() > 1)
 }
 
-/// Products with one matrix, as often as asked for.
+/// Products with one matrix.
 struct Products {
     plan: SpmvPlan<f64>,
     x: DistributedVec<f64>,
@@ -30,7 +31,7 @@ struct Products {
 }
 
 impl Products {
-    /// With the stencil of a grid of 4096 points, of which each rank has equally many.
+    /// Uses the stencil of a grid of 4096 points, divided evenly among the ranks.
     fn new(rank: &Rank, grid: Stencil) -> Result<Self> {
         let even = RowPartition::even(4096, rank.size())?;
         let a = DistributedCsr::from_fn_on(rank, &even, &even, |row, entries| grid.row(row, entries))?;
@@ -43,7 +44,8 @@ impl Products {
     }
 }
 
-/// Has rank 1 do something else after some products; the failure that the others are told of, by each engine. Then all work again.
+/// Makes rank 1 do something else after some products, and returns the failure that the others are told of,
+/// by each engine. Then checks that all work again.
 fn failures(fault: impl Fn(&Rank, &mut Products) -> Result<()> + Sync) -> Vec<Failure> {
     let everywhere = everywhere();
     let mut failures = Vec::new();
@@ -72,29 +74,29 @@ fn failures(fault: impl Fn(&Rank, &mut Products) -> Result<()> + Sync) -> Vec<Fa
             products.run(2)?;
             products.y.dot(&products.x)
         });
-        // Along each edge of the grid one neighbor is missing.
+        // Each edge of the grid lacks one neighbor.
         assert!(sums.unwrap().into_iter().all(|sum| sum.to_bits() == 256.0_f64.to_bits()));
     }
     failures
 }
 
 #[test]
-fn an_error_between_products() {
+fn errors_between_products_reach_all() {
     for failure in failures(|_, _| Err(Error::Empty)) {
-        let cause = Cause::Error("a cluster has at least one rank".into());
+        let cause = Cause::Error("a cluster needs at least one rank".into());
         assert_eq!(failure, Failure { rank: 1, cause });
     }
 }
 
 #[test]
-fn a_panic_between_products() {
+fn panics_between_products_reach_all() {
     for failure in failures(|rank, _| panic!("deliberately, on rank {}", rank.index())) {
         assert_eq!(failure, Failure { rank: 1, cause: Cause::Panic("deliberately, on rank 1".into()) });
     }
 }
 
 #[test]
-fn a_rank_that_comes_too_late() {
+fn a_late_rank_times_out() {
     let late = |_: &Rank, _: &mut Products| {
         std::thread::sleep(TIMEOUT + Duration::from_secs(2));
         Ok(())
@@ -144,7 +146,7 @@ fn messages_of_different_sizes() {
     }
 }
 
-/// The cluster of a process that has a GPU of its own.
+/// The cluster of a process that has its own GPU.
 pub(crate) fn cluster() -> Result<Cluster> {
     let rank = std::env::var("EVENPATH_RANK").ok().and_then(|rank| rank.parse().ok()).unwrap_or(0);
     Ok(Cluster::from_env(Device::cuda_primary(rank)?)?.with_engine(Engine::Nccl))
@@ -160,7 +162,7 @@ pub(crate) fn forever(rank: &Rank) -> Result<()> {
     }
 }
 
-/// Processes by NCCL have the bits of threads by the host.
+/// Processes that use NCCL compute the same bits as threads that use the host.
 #[test]
 fn processes_have_the_bits_of_threads() {
     let Some(gpus) = several() else { return };
@@ -173,7 +175,7 @@ fn processes_have_the_bits_of_threads() {
     }
 }
 
-/// A process that is killed while its GPU multiplies, and others wait for it in NCCL's kernel.
+/// Kills a process while its GPU multiplies and others wait for it in NCCL's kernel.
 #[test]
 fn a_killed_process_is_named() {
     let Some(gpus) = several() else { return };
@@ -192,7 +194,8 @@ fn a_killed_process_is_named() {
     killed.wait().expect("it ends");
     for child in children {
         let said = tcp::said(&child.wait_with_output().expect("it ends"));
-        // The connection ends at once; but the driver or NCCL may notice that memory of the other process is gone, before that is told.
+        // The connection ends at once, but the driver or NCCL may notice earlier that the other process's
+        // memory is gone.
         eprintln!("after a process was killed: {said}");
         assert!(said.starts_with("error: ") && !said.contains("waited"), "{said}");
     }

@@ -1,6 +1,7 @@
-//! The tests of products, sums, transposes and vectors on a cluster of all GPUs, with an exchange by the host and by NCCL.
+//! Tests of products, sums, transposes and vectors on a cluster of all GPUs, with exchanges by the host and
+//! by NCCL.
 //!
-//! A communicator takes half a second, so there are few cases; the CPU, on which these tests run too, has the many.
+//! Creating a communicator takes half a second, so there are few cases; the CPU runs many.
 
 use evenpath::Csr;
 use evenpath::spmv::SpmvOptions;
@@ -15,7 +16,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2, max_shrink_iters: 4, ..ProptestConfig::default() })]
 
     #[test]
-    fn products_as_on_one_device(matrix in matrices_of(30..90_usize, 30..90_usize), cuts in proptest::option::of(proptest::array::uniform4(0..60_u64))) {
+    fn products_match_one_device(matrix in matrices_of(30..90_usize, 30..90_usize), cuts in proptest::option::of(proptest::array::uniform4(0..60_u64))) {
         let everywhere = everywhere();
         let cuts = cuts.as_ref().map(|cuts| &cuts[..]);
         for cluster in everywhere.clusters(1) {
@@ -27,7 +28,7 @@ proptest! {
     }
 
     #[test]
-    fn trees_as_on_one_device(matrix in matrices_of(60..200_usize, 1100..1300_usize), cuts in proptest::option::of(proptest::array::uniform4(0..200_u64))) {
+    fn trees_match_one_device(matrix in matrices_of(60..200_usize, 1100..1300_usize), cuts in proptest::option::of(proptest::array::uniform4(0..200_u64))) {
         let everywhere = everywhere();
         let cuts = cuts.as_ref().map(|cuts| &cuts[..]);
         for cluster in everywhere.clusters(1) {
@@ -35,9 +36,9 @@ proptest! {
         }
     }
 
-    /// These go by the host, whatever the engine.
+    /// These use the host, whatever the engine.
     #[test]
-    fn sums_products_and_transposes_as_on_one_device((a, b, c) in matrices::triples(), cuts in proptest::array::uniform4(0..60_u64)) {
+    fn sums_products_and_transposes_match_one_device((a, b, c) in matrices::triples(), cuts in proptest::array::uniform4(0..60_u64)) {
         let Some(gpus) = gpus() else { return Ok(()) };
         matrices::check::<f64>(gpus.by_host(), &a, &b, &c, &cuts);
         matrices::check::<f32>(gpus.by_host(), &a, &b, &c, &cuts);
@@ -56,7 +57,7 @@ fn sums_products_and_transposes_in_a_run_with_nccl() {
     matrices::check::<f64>(cluster, &of(20, 31, 11), &of(20, 31, 5), &of(31, 17, 3), &[7, 30, 11, 19]);
 }
 
-/// Matrices without rows, columns or entries, and fewer rows than GPUs.
+/// Matrices without rows, columns or entries, and with fewer rows than GPUs.
 #[test]
 fn tiny_shapes() {
     let Some(gpus) = gpus() else { return };
@@ -76,9 +77,9 @@ fn one_rank() {
     products::check::<f64>(gpus.first_alone(), &matrix, None);
 }
 
-/// The bits of products whose sums depend on their order: those of the host's exchange, in every run.
+/// Products whose sums depend on their order have the bits of the host's exchange, in every run.
 #[test]
-fn the_same_bits_by_every_engine() {
+fn every_engine_gives_the_same_bits() {
     let Some(gpus) = gpus() else { return };
     for bits in [products::bits as fn(&mut Cluster) -> Vec<u64>, hisparse::bits] {
         let mut by_host = gpus.by_host();
@@ -91,7 +92,7 @@ fn the_same_bits_by_every_engine() {
     }
 }
 
-/// What 500 products after each other give, each of which needs the exchange of the one before: sums of small integers are exact.
+/// Runs 500 products, each of which needs the exchange of the previous one: sums of small integers are exact.
 #[test]
 fn many_products_in_one_run() {
     let everywhere = everywhere();
@@ -99,7 +100,8 @@ fn many_products_in_one_run() {
     let steps = 500;
     let run = |mut cluster: Cluster| {
         let sums = cluster.run(|rank| {
-            // Rows are shifted by half of the matrix, so that every element goes to another rank, and none changes.
+            // Rows are shifted by half of the matrix, so every element is sent to another rank, and none
+            // changes.
             let rows = grid.rows();
             let a = DistributedCsr::from_fn(rank, rows, rows, |row, entries| {
                 entries.push(((row + rows / 2) % rows, 1.0));
@@ -120,7 +122,7 @@ fn many_products_in_one_run() {
     }
 }
 
-/// Rows and vectors made rank by rank, and vectors on their way.
+/// Rows and vectors built rank by rank, and redistributed vectors.
 #[test]
 fn builders_and_vectors() {
     let everywhere = everywhere();

@@ -1,4 +1,4 @@
-//! Trees over ranks: products against those of one device, the division of leaves, and faults.
+//! Distributed trees: products compared with one device, the partition of leaves, and faults.
 
 use evenpath::hisparse::{HiSparseOptions, HiSparseSpmvMethod, HiSparseSpmvOptions};
 use evenpath::{Csr, Value};
@@ -13,7 +13,7 @@ use crate::support::{
     Matrix, any_partition, check_same_bits, expected, matrices_of, number, numbers, on_cpu, rough, simulated,
 };
 
-/// Several leaves of 32 rows and columns, and more levels than two.
+/// Several leaves of 32 rows and columns, and more than two levels.
 fn matrices() -> impl Strategy<Value = Matrix> {
     let sides = || prop_oneof![1..40_usize, 60..200_usize, 1100..1300_usize];
     matrices_of(sides(), sides())
@@ -24,7 +24,7 @@ fn plan_options() -> [HiSparseSpmvOptions; 2] {
         .map(|method| HiSparseSpmvOptions::default().with_method(method))
 }
 
-/// Both products with a divided tree, on this rank's device; y holds what is no number where `beta` is zero.
+/// Both products with a distributed tree, on this rank's device; y is NaN where `beta` is zero.
 fn products<V: Value>(
     rank: &Rank,
     a: &DistributedHiSparse<V, 32>,
@@ -81,7 +81,7 @@ pub(crate) fn check<V: Value>(mut cluster: Cluster, matrix: &Matrix, cuts: Optio
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn as_on_one_device(matrix in matrices(), ranks in 1..8_usize, cuts in proptest::option::of(proptest::array::uniform4(0..1300_u64))) {
+    fn matches_one_device(matrix in matrices(), ranks in 1..8_usize, cuts in proptest::option::of(proptest::array::uniform4(0..1300_u64))) {
         needs!("cpu");
         let cuts = cuts.as_ref().map(|cuts| &cuts[..]);
         check::<f64>(on_cpu(ranks), &matrix, cuts);
@@ -92,7 +92,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2))]
     #[test]
-    fn as_on_one_device_simulated(matrix in matrices_of(60..200_usize, 60..200_usize), cuts in proptest::option::of(proptest::array::uniform4(0..200_u64))) {
+    fn matches_one_device_simulated(matrix in matrices_of(60..200_usize, 60..200_usize), cuts in proptest::option::of(proptest::array::uniform4(0..200_u64))) {
         needs!("simulated");
         let cuts = cuts.as_ref().map(|cuts| &cuts[..]);
         check::<f64>(simulated(4), &matrix, cuts);
@@ -120,7 +120,7 @@ fn tiny_shapes() {
     }
 }
 
-/// One dense row or column, whose leaves are on all ranks: no division by rows could do that.
+/// One dense row or column, whose leaves are on all ranks, which no partition by rows could do.
 #[test]
 fn one_dense_row_and_one_dense_column() {
     needs!("cpu", "simulated");
@@ -143,7 +143,7 @@ fn one_dense_row_and_one_dense_column() {
     }
 }
 
-/// More columns than 32 bits count: leaves far apart are side by side on their ranks.
+/// More columns than 32 bits can count: leaves that are far apart are adjacent on their ranks.
 #[test]
 fn large_matrices() {
     needs!("cpu");
@@ -164,7 +164,8 @@ fn large_matrices() {
     assert_eq!(sums[1], (15, vec![4, side / 2 + 4000, side - 1]));
 }
 
-/// Elements of x without entries take part in no product, even if they are no numbers, also where their strip has entries.
+/// Elements of x without entries are not used in any product, even if they are NaN and their strip has
+/// entries.
 #[test]
 fn unused_elements_do_not_matter() {
     needs!("cpu", "simulated");
@@ -187,7 +188,8 @@ fn unused_elements_do_not_matter() {
     }
 }
 
-/// The bits of both products with a tree whose rows are on several ranks, with values whose sums depend on their order.
+/// Bits of both products with a tree whose rows are on several ranks, with values whose sums depend on their
+/// order.
 pub(crate) fn bits(cluster: &mut Cluster) -> Vec<u64> {
     let found = cluster.run(|rank| {
         let row = |row: u64, entries: &mut Vec<(u64, f64)>| {
@@ -216,7 +218,7 @@ fn the_same_bits_in_every_run() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn operands_that_do_not_fit_are_refused() {
     needs!("cpu");
     let a: Csr<f64> = Csr::from_triplets(6, 4, [(0, 3, 1.0), (5, 0, 2.0)]).unwrap();
     let errors = on_cpu(3).run(|rank| {
@@ -234,7 +236,7 @@ fn what_does_not_fit_is_refused() {
             transposed.run(1.0, &DistributedVec::zeros(rank, a.row_partition())?, 0.0, &mut y),
         ];
         assert_eq!(y.local().download()?, before);
-        plan.run(1.0, &x, 1.0, &mut y)?; // all are still in step
+        plan.run(1.0, &x, 1.0, &mut y)?; // all ranks are still in step
         Ok::<_, Error>(errors.map(|error| error.unwrap_err().to_string()))
     });
     for errors in errors.unwrap() {
@@ -248,7 +250,7 @@ fn what_does_not_fit_is_refused() {
 }
 
 #[test]
-fn a_rank_that_fails_ends_a_product() {
+fn a_failing_rank_ends_a_product() {
     needs!("cpu");
     let results = results(on_cpu(4), |rank| {
         let grid = generate::Stencil::five_point(16);

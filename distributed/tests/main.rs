@@ -1,6 +1,7 @@
 //! Ranks as threads on the CPU, on simulated GPUs and on GPUs, and as processes.
 //!
-//! `EVENPATH_TEST_DEVICES` and `EVENPATH_REQUIRE_GPU` choose what tests run on, as in the tests of one device.
+//! `EVENPATH_TEST_DEVICES` and `EVENPATH_REQUIRE_GPU` select the devices of the tests, as for those of one
+//! device.
 
 #[macro_use]
 mod support;

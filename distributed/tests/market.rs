@@ -1,4 +1,4 @@
-//! Matrix Market files by stretches, against the ordinary reader.
+//! Matrix Market files read in parts, compared with the ordinary reader.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ fn read<V: Value>(path: &Path, ranks: usize) -> Result<Csr<V, u64>, Error> {
     Ok(results.into_iter().next().flatten().expect("rank 0 has it"))
 }
 
-/// The examples' matrices, and those of the folder that the environment names, up to a few MB each.
+/// The examples' matrices, and those in the folder named by the environment, up to a few MB each.
 fn files() -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = Vec::new();
     let folders = [
@@ -35,7 +35,7 @@ fn files() -> Vec<PathBuf> {
 }
 
 #[test]
-fn files_are_what_the_ordinary_reader_reads() {
+fn files_are_read_like_by_the_ordinary_reader() {
     needs!("cpu");
     let files = files();
     assert!(files.len() >= 2, "{files:?}");
@@ -88,7 +88,7 @@ fn every_kind_of_coordinate_file() {
 }
 
 #[test]
-fn what_is_refused_is_named_on_all_ranks() {
+fn errors_are_named_on_all_ranks() {
     needs!("cpu");
     let bad = [
         ("coordinate real general\n3 3 3\n1 1 1\n2 2 x\n3 3 1\n", "4"),
@@ -98,7 +98,7 @@ fn what_is_refused_is_named_on_all_ranks() {
         ("coordinate real symmetric\n3 3 2\n2 1 1\n1 2 1\n", "mirror image"),
         ("coordinate real skew-symmetric\n3 3 1\n2 2 1\n", "diagonal"),
         ("array real general\n1 1\n1\n", "array format"),
-        // Few bytes that announce more rows than there is memory for.
+        // A few bytes that state more rows than fit in memory.
         ("coordinate real general\n4294967295 1 0\n", "4294967295 rows in a file of 61 bytes"),
     ];
     for (text, reason) in bad {

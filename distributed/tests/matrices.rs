@@ -1,4 +1,4 @@
-//! Sums, products, transposes and other divisions of matrices, against those on one device.
+//! Sums, products, transposes and other partitions of matrices, compared with one device.
 
 use evenpath::{Csr, Value};
 use evenpath_distributed::{Cluster, DistributedCsr, Error, SpgemmOptions};
@@ -64,7 +64,7 @@ pub(crate) fn triples() -> impl Strategy<Value = (Matrix, Matrix, Matrix)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn as_on_one_device((a, b, c) in triples(), ranks in 1..8_usize, cuts in proptest::array::uniform4(0..60_u64)) {
+    fn matches_one_device((a, b, c) in triples(), ranks in 1..8_usize, cuts in proptest::array::uniform4(0..60_u64)) {
         needs!("cpu");
         check::<f64>(on_cpu(ranks), &a, &b, &c, &cuts);
         check::<f32>(on_cpu(ranks), &a, &b, &c, &cuts);
@@ -74,7 +74,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(3))]
     #[test]
-    fn as_on_one_device_simulated((a, b, c) in triples(), cuts in proptest::array::uniform4(0..60_u64)) {
+    fn matches_one_device_simulated((a, b, c) in triples(), cuts in proptest::array::uniform4(0..60_u64)) {
         needs!("simulated");
         check::<f64>(simulated(4), &a, &b, &c, &cuts);
         check::<f32>(simulated(4), &a, &b, &c, &cuts);
@@ -82,7 +82,7 @@ proptest! {
 }
 
 proptest! {
-    /// The halo names each column that is needed once, and both sides agree on what is sent.
+    /// The halo lists each required column once, and both sides agree on the exchanged elements.
     #[test]
     fn halos_agree(matrix in matrices(), ranks in 1..8_usize) {
         needs!("cpu");
@@ -108,7 +108,8 @@ proptest! {
     }
 }
 
-/// Values whose sums depend on their order: without a limit on panels, the product is that of one device for any number of ranks.
+/// Values whose sums depend on their order: without a limit on panels, the product equals that of one device
+/// for any number of ranks.
 #[test]
 fn products_have_the_bits_of_one_device() {
     needs!("cpu");

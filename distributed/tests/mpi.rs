@@ -1,4 +1,4 @@
-//! Ranks that are processes of MPI: `mpirun` starts this test program four times.
+//! Ranks that are MPI processes: `mpirun` starts this test program four times.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use evenpath_distributed::Cluster;
 
 use crate::tcp::{FOLDER, TASK, product};
 
-/// What the processes say of their results, in any order.
+/// Output of the processes, in any order.
 fn run(task: &str, timeout: &str) -> Vec<String> {
     let folder = tempfile::tempdir().expect("a folder");
     let start = Instant::now();
@@ -46,12 +46,12 @@ fn large_messages_do_not_block_each_other() {
 }
 
 #[test]
-fn what_fails_is_named() {
+fn failures_are_named() {
     assert_eq!(run("panic", "30"), ["error: rank 2 failed: it panicked: deliberately"; 4]);
     let mut results = run("error", "30");
     results.sort();
-    assert_eq!(results[0], "error: a cluster has at least one rank");
-    assert_eq!(results[1..], ["error: rank 2 failed: a cluster has at least one rank"; 3]);
+    assert_eq!(results[0], "error: a cluster needs at least one rank");
+    assert_eq!(results[1..], ["error: rank 2 failed: a cluster needs at least one rank"; 3]);
     for result in run("late", "1") {
         assert!(
             result.starts_with("error: rank 1 failed: rank ") && result.contains("waited 1 s"),
@@ -68,7 +68,7 @@ fn what_fails_is_named() {
     results.sort();
     assert_eq!(results[0], "");
     assert!(
-        results[1..].iter().all(|result| result.starts_with("error: rank 2 failed: it is done")),
+        results[1..].iter().all(|result| result.starts_with("error: rank 2 failed: it has ended")),
         "{results:?}"
     );
 }

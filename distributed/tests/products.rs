@@ -1,4 +1,4 @@
-//! Products with vectors and dense matrices, against those on one device.
+//! Products with vectors and dense matrices, compared with one device.
 
 // Sums of small integers are exact.
 #![allow(clippy::float_cmp)]
@@ -67,7 +67,7 @@ pub(crate) fn check<V: Value>(mut cluster: Cluster, matrix: &Matrix, cuts: Optio
 
 proptest! {
     #[test]
-    fn as_on_one_device(matrix in matrices(), ranks in 1..8_usize, cuts in proptest::option::of(proptest::array::uniform4(0..60_u64))) {
+    fn matches_one_device(matrix in matrices(), ranks in 1..8_usize, cuts in proptest::option::of(proptest::array::uniform4(0..60_u64))) {
         needs!("cpu");
         let cuts = cuts.as_ref().map(|cuts| &cuts[..]);
         check::<f64>(on_cpu(ranks), &matrix, cuts);
@@ -78,7 +78,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4))]
     #[test]
-    fn as_on_one_device_simulated(matrix in matrices(), cuts in proptest::option::of(proptest::array::uniform4(0..60_u64))) {
+    fn matches_one_device_simulated(matrix in matrices(), cuts in proptest::option::of(proptest::array::uniform4(0..60_u64))) {
         needs!("simulated");
         let cuts = cuts.as_ref().map(|cuts| &cuts[..]);
         check::<f64>(simulated(4), &matrix, cuts);
@@ -147,7 +147,7 @@ fn sums_are_the_same_on_all_ranks() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn operands_that_do_not_fit_are_refused() {
     needs!("cpu");
     let mut cluster = on_cpu(3);
     let a: Csr<f64> = Csr::from_triplets(6, 4, [(0, 3, 1.0), (5, 0, 2.0)]).unwrap();
@@ -170,7 +170,7 @@ fn what_does_not_fit_is_refused() {
             rank.broadcast(3, &[1_u8]).unwrap_err().to_string(),
         ];
         assert_eq!(y.local().download()?, before);
-        plan.run(1.0, &x, 1.0, &mut y)?; // all are still in step
+        plan.run(1.0, &x, 1.0, &mut y)?; // all ranks are still in step
         Ok::<_, Error>(errors)
     });
     for errors in errors.unwrap() {

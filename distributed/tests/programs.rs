@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-/// The program of an example. `cargo test` builds it beside the tests.
+/// Path of an example's program. `cargo test` builds it beside the tests.
 fn program(name: &str) -> PathBuf {
     let tests = std::env::current_exe().expect("the path of this test");
     let profile = tests.parent().and_then(Path::parent).expect("<profile>/deps/<test>");
@@ -12,7 +12,7 @@ fn program(name: &str) -> PathBuf {
     program
 }
 
-/// What a program prints if it passes.
+/// Output of a program that passes.
 fn passes(output: &Output) -> String {
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert_eq!((output.status.code(), &*stderr), (Some(0), ""), "{stdout}");
@@ -37,7 +37,7 @@ fn conjugate_gradients() {
     passes(&run("distributed_cg", &["--ranks", "3", "--device", "simulated", "--grid", "6"]));
 }
 
-/// The steps of one program, and the residual that it prints.
+/// The number of steps and the residual that a program prints.
 fn solution(text: &str) -> String {
     let line = text.lines().find(|line| line.contains(" steps in ")).expect("a summary");
     let (steps, rest) = line.split_once(" steps in ").expect("steps");
@@ -87,7 +87,7 @@ fn pagerank() {
 }
 
 #[test]
-fn what_is_refused() {
+fn invalid_arguments_are_refused() {
     needs!("cpu");
     for (arguments, reason) in [
         (&["--device", "abacus"][..], "no device is called `abacus`"),

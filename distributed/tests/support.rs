@@ -8,10 +8,10 @@ use evenpath_distributed::{Cluster, Engine, Error, ExchangeEngine};
 use parking_lot::{Mutex, MutexGuard};
 use proptest::prelude::*;
 
-/// The kinds of devices that tests run on.
+/// Kinds of devices that tests run on.
 const KINDS: [&str; 3] = ["cpu", "simulated", "cuda"];
 
-/// Ends a test here unless tests run on these kinds of devices.
+/// Returns from a test unless tests run on these kinds of devices.
 macro_rules! needs {
     ($($kind:literal),+) => {
         if !($(crate::support::is_wanted($kind))&&+) {
@@ -20,7 +20,7 @@ macro_rules! needs {
     };
 }
 
-/// What a test returns that is left out.
+/// Result of a test that is skipped.
 pub(crate) trait LeftOut {
     fn left_out() -> Self;
 }
@@ -35,24 +35,25 @@ impl LeftOut for Result<(), TestCaseError> {
     }
 }
 
-/// Whether tests run on a kind of devices: `EVENPATH_TEST_DEVICES` lists those that they do, separated by commas; all if it is not set.
+/// Returns whether tests run on a kind of device: `EVENPATH_TEST_DEVICES` lists them, separated by commas;
+/// all if it is not set.
 pub(crate) fn is_wanted(kind: &str) -> bool {
     let Ok(list) = std::env::var("EVENPATH_TEST_DEVICES") else { return true };
     let names: Vec<&str> = list.split(',').map(str::trim).collect();
     for name in &names {
-        assert!(KINDS.contains(name), "EVENPATH_TEST_DEVICES: `{name}` is none of {}", KINDS.join(", "));
+        assert!(KINDS.contains(name), "EVENPATH_TEST_DEVICES: `{name}` is not one of {}", KINDS.join(", "));
     }
     names.contains(&kind)
 }
 
-/// The GPUs of this machine, for one test at a time: two communicators of NCCL may wait for each other.
+/// The GPUs of this machine, for one test at a time: two NCCL communicators may wait for each other.
 pub(crate) struct Gpus {
     devices: Vec<Device>,
     _turn: MutexGuard<'static, ()>,
 }
 
-/// All GPUs; `None` if there are none, or tests do not run on them. A GPU that is missing is told in the output; it is a failure where
-/// `EVENPATH_REQUIRE_GPU` is set or `EVENPATH_TEST_DEVICES` names it.
+/// All GPUs; `None` if there are none, or tests do not run on them. A missing GPU is reported in the output;
+/// it is a failure if `EVENPATH_REQUIRE_GPU` is set or `EVENPATH_TEST_DEVICES` lists it.
 pub(crate) fn gpus() -> Option<Gpus> {
     static TURN: Mutex<()> = Mutex::new(());
     static DEVICES: OnceLock<Vec<Device>> = OnceLock::new();
@@ -89,12 +90,12 @@ fn open_gpus() -> Vec<Device> {
 }
 
 impl Gpus {
-    /// How many there are.
+    /// Number of GPUs.
     pub(crate) fn count(&self) -> usize {
         self.devices.len()
     }
 
-    /// A rank on each GPU, with an exchange by the host.
+    /// A rank on each GPU, with exchanges by the host.
     pub(crate) fn by_host(&self) -> Cluster {
         Cluster::local(self.devices.clone()).expect("there are GPUs").with_engine(Engine::Host)
     }
@@ -104,7 +105,8 @@ impl Gpus {
         Cluster::local([self.devices[0].clone()]).expect("there is a GPU")
     }
 
-    /// A rank on each GPU, with an exchange by NCCL; `None`, and the reason in the output, if the library is not there.
+    /// A rank on each GPU, with exchanges by NCCL; `None`, with the reason in the output, if the library is
+    /// missing.
     pub(crate) fn by_nccl(&self) -> Option<Cluster> {
         static REASON: OnceLock<Option<String>> = OnceLock::new();
         let cluster =
@@ -117,7 +119,7 @@ impl Gpus {
             }
             Err(error) => {
                 let reason = error.to_string();
-                assert!(reason.contains("NCCL was not found"), "NCCL is there, and cannot be used: {reason}");
+                assert!(reason.contains("NCCL was not found"), "NCCL exists but cannot be used: {reason}");
                 eprintln!("skipped: {reason}");
                 Some(reason)
             }
@@ -125,24 +127,24 @@ impl Gpus {
         reason.is_none().then(cluster)
     }
 
-    /// Both.
+    /// Both clusters.
     pub(crate) fn clusters(&self) -> Vec<Cluster> {
         std::iter::once(self.by_host()).chain(self.by_nccl()).collect()
     }
 }
 
-/// The clusters of all GPUs, and two ranks on the CPU: so the tests of GPUs are tested where there are none.
+/// The clusters of all GPUs, and two ranks on the CPU, which test these tests on machines without GPUs.
 pub(crate) struct Everywhere {
     gpus: Option<Gpus>,
 }
 
-/// Waits until no other test has the GPUs.
+/// Waits until no other test uses the GPUs.
 pub(crate) fn everywhere() -> Everywhere {
     Everywhere { gpus: gpus() }
 }
 
 impl Everywhere {
-    /// Of at least this many ranks.
+    /// The clusters of at least this many ranks.
     pub(crate) fn clusters(&self, ranks: usize) -> Vec<Cluster> {
         let gpus = self.gpus.as_ref().filter(|gpus| gpus.count() >= ranks);
         let cpu = is_wanted("cpu").then(|| on_cpu(2));
@@ -150,7 +152,7 @@ impl Everywhere {
     }
 }
 
-/// Entries of a matrix: shape, and row, column and value of each; places may repeat.
+/// Entries of a matrix: its shape, and row, column and value of each; duplicates are allowed.
 #[derive(Debug, Clone)]
 pub(crate) struct Matrix {
     pub(crate) rows: usize,
@@ -159,14 +161,15 @@ pub(crate) struct Matrix {
 }
 
 impl Matrix {
-    /// The same on one device, duplicates summed.
+    /// The matrix on one device, with duplicates summed.
     pub(crate) fn csr<V: Value>(&self) -> Csr<V> {
         let entries = self.entries.iter().map(|&(row, col, value)| (row, col, V::from_f64(f64::from(value))));
         Csr::from_triplets(self.rows, self.cols, entries).expect("entries are inside")
     }
 }
 
-/// Any shape: few rows or many, rectangular or square, one dense row, rows without entries, places that repeat.
+/// Matrices of any shape: few rows or many, rectangular or square, one dense row, rows without entries,
+/// duplicates.
 pub(crate) fn matrices() -> impl Strategy<Value = Matrix> {
     matrices_of(1..40_usize, 1..40_usize)
 }
@@ -186,12 +189,12 @@ pub(crate) fn matrices_of(
     })
 }
 
-/// So many ranks on the CPU.
+/// A cluster of ranks on the CPU.
 pub(crate) fn on_cpu(ranks: usize) -> Cluster {
     Cluster::local(vec![Device::cpu(); ranks]).expect("there are ranks")
 }
 
-/// So many simulated GPUs.
+/// A cluster of simulated GPUs.
 pub(crate) fn simulated(ranks: usize) -> Cluster {
     let device = |_| Device::simulated(SimulatedOptions::default().with_threads(1));
     Cluster::local((0..ranks).map(device)).expect("there are ranks")
@@ -222,7 +225,7 @@ pub(crate) fn check_same_bits(bits: fn(&mut Cluster) -> Vec<u64>) {
     }
 }
 
-/// A partition of `rows` rows at any places.
+/// A partition of `rows` rows at arbitrary positions.
 pub(crate) fn any_partition(rows: usize, ranks: usize, cuts: &[u64]) -> evenpath_distributed::RowPartition {
     let mut boundaries: Vec<u64> =
         (1..ranks).map(|rank| cuts[rank % cuts.len()] % (rows as u64 + 1)).collect();

@@ -11,13 +11,13 @@ use evenpath_distributed::{Cluster, DistributedCsr, DistributedVec, Error, Rank,
 
 use crate::{faults, gpu_faults};
 
-/// Says what a process that this program started has to do.
+/// Environment variable with the task of a process that this program starts.
 pub(crate) const TASK: &str = "EVENPATH_TEST_TASK";
 
-/// Where a process leaves its result, where several share one output.
+/// Environment variable with the folder for results of processes that share one output.
 pub(crate) const FOLDER: &str = "EVENPATH_TEST_FOLDER";
 
-/// A port of this machine that was free just now.
+/// Address with a port of this machine that was just free.
 pub(crate) fn address() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.local_addr().expect("its number").to_string()
@@ -27,7 +27,7 @@ pub(crate) fn start(task: &str, rank: usize, size: usize, address: &str, timeout
     start_with(task, rank, size, address, timeout, &[])
 }
 
-/// [`start`] with more environment variables.
+/// Like [`start`], with more environment variables.
 pub(crate) fn start_with(
     task: &str,
     rank: usize,
@@ -50,7 +50,7 @@ pub(crate) fn start_with(
         .expect("a process")
 }
 
-/// What each process says of its result, after the mark.
+/// Output of a process after the mark.
 pub(crate) fn said(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stdout);
     let said =
@@ -64,7 +64,7 @@ pub(crate) fn run(task: &str, size: usize, timeout: &str) -> Vec<String> {
     children.into_iter().map(|child| said(&child.wait_with_output().expect("it ends"))).collect()
 }
 
-/// Not a test by itself: what the processes run.
+/// Not a test: the body of the processes.
 #[test]
 fn child() {
     let Ok(task) = std::env::var(TASK) else { return };
@@ -91,7 +91,7 @@ fn child() {
             rank.broadcast((rank.index() + 1) % rank.size(), &[0_u8]).map(|_| ())
         }),
         "leave" => nothing(&mut cluster, |rank| if rank.index() == 2 { Ok(()) } else { rank.barrier() }),
-        task => panic!("{task} is not known"),
+        task => panic!("unknown task {task}"),
     });
     let result = result.unwrap_or_else(|error| format!("error: {error}"));
     match std::env::var_os(FOLDER) {
@@ -103,7 +103,7 @@ fn child() {
     }
 }
 
-/// Of processes that `mpirun` started, or that this program did.
+/// The cluster of processes started by `mpirun` or by this program.
 fn cluster() -> Result<Cluster> {
     #[cfg(feature = "mpi")]
     if std::env::var_os("OMPI_COMM_WORLD_RANK").is_some() {
@@ -125,7 +125,7 @@ pub(crate) fn product(rank: &Rank) -> Result<u64> {
     Ok(y.dot(&x)?.to_bits())
 }
 
-/// Messages larger than what the system holds for a connection, all at once.
+/// Messages that exceed the system's buffers of a connection, all at once.
 fn large(rank: &Rank) -> Result<u64> {
     let values: Vec<Vec<u64>> =
         (0..rank.size()).map(|to| vec![(rank.index() * 10 + to) as u64; 2_000_000]).collect();
@@ -175,9 +175,9 @@ fn errors_and_panics_reach_all_processes() {
     needs!("cpu");
     assert_eq!(run("panic", 4, "30"), ["error: rank 2 failed: it panicked: deliberately"; 4]);
     let results = run("error", 4, "30");
-    assert_eq!(results[2], "error: a cluster has at least one rank");
+    assert_eq!(results[2], "error: a cluster needs at least one rank");
     for rank in [0, 1, 3] {
-        assert_eq!(results[rank], "error: rank 2 failed: a cluster has at least one rank");
+        assert_eq!(results[rank], "error: rank 2 failed: a cluster needs at least one rank");
     }
 }
 
@@ -229,19 +229,19 @@ fn the_process_at_the_end_of_a_chain_is_named() {
 }
 
 #[test]
-fn a_process_that_left_is_not_waited_for() {
+fn a_finished_process_is_not_waited_for() {
     needs!("cpu");
     let begin = Instant::now();
     let results = run("leave", 3, "30");
     assert_eq!(results[2], "");
     for result in &results[..2] {
-        assert!(result.starts_with("error: rank 2 failed: it is done"), "{result}");
+        assert!(result.starts_with("error: rank 2 failed: it has ended"), "{result}");
     }
     assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
 }
 
 #[test]
-fn a_process_that_never_comes_is_named_by_all() {
+fn a_missing_process_is_named_by_all() {
     needs!("cpu");
     let address = address();
     let children = [0, 2, 3].map(|rank| start("product", rank, 4, &address, "1"));
@@ -261,6 +261,7 @@ fn processes_of_other_clusters_are_refused() {
     let children = [start("product", 0, 2, &address, "5"), start("product", 1, 3, &address, "5")];
     let results = children.map(|child| said(&child.wait_with_output().expect("it ends")));
     assert!(results[0].contains("rank 1 failed: it is of a cluster of 3 ranks"), "{}", results[0]);
-    let told = "this rank is refused: it is of a cluster of 3 ranks, and rank 0 of one of 2 (EVENPATH_SIZE)";
+    let told =
+        "this rank is refused: it is of a cluster of 3 ranks, but rank 0 is of one of 2 (EVENPATH_SIZE)";
     assert!(results[1].starts_with("error: ") && results[1].contains(told), "{}", results[1]);
 }

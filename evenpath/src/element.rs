@@ -1,4 +1,4 @@
-//! The types that scans, reductions and sorts take.
+//! Element types of scans, reductions and sorts.
 
 use bytemuck::Pod;
 use evenpath_kernels::block::radix_rank::{KeyOrder, Passes, RadixKey};
@@ -6,20 +6,20 @@ use evenpath_kernels::block::radix_rank::{KeyOrder, Passes, RadixKey};
 mod sealed {
     use evenpath_kernels::block::radix_rank::{KeyOrder, RadixKey};
 
-    /// Marks what can be scanned.
+    /// Sealed part of [`Element`].
     pub trait KernelElement: evenpath_kernels::block::operator::Number {}
 
-    /// How keys become unsigned integers of the same order.
+    /// Conversion of keys to unsigned integers of the same order.
     pub trait KernelKey: evenpath_simt::Element {
-        /// Unsigned integers of the key's size.
+        /// Unsigned integer of the key's size.
         type Bits: RadixKey + bytemuck::Pod + Ord;
         /// The order of the keys, ascending.
         const ORDER: KeyOrder<Self::Bits>;
     }
 
-    /// How values are moved.
+    /// Representation of values in kernels.
     pub trait KernelValue: evenpath_simt::Element {
-        /// Unsigned integers of the value's size.
+        /// Unsigned integer of the value's size.
         type Bits: evenpath_simt::Element + bytemuck::Pod;
     }
 }
@@ -37,9 +37,9 @@ macro_rules! elements {
 }
 elements!(u32 i32 u64 f32 f64);
 
-/// What can be sorted by: `u32`, `u64`, `i32`, `i64`, `f32`, `f64`. Sealed.
+/// A sort key: `u32`, `u64`, `i32`, `i64`, `f32`, `f64`. Sealed.
 ///
-/// Floats sort as [`f32::total_cmp`] does: −0.0 before +0.0, NaNs with the sign bit set before all numbers and
+/// Floats sort like [`f32::total_cmp`]: −0.0 before +0.0, NaNs with the sign bit set before all numbers and
 /// those without it after.
 ///
 /// ```
@@ -52,7 +52,7 @@ elements!(u32 i32 u64 f32 f64);
 /// ```
 pub trait SortKey: sealed::KernelKey + Pod {}
 
-/// What can be moved with a key: numbers of 32 and 64 bits. Sealed.
+/// A value that moves with its sort key: a number of 32 or 64 bits. Sealed.
 pub trait SortValue: sealed::KernelValue + Pod {}
 
 macro_rules! sortable {
@@ -78,7 +78,7 @@ sortable! {
     f64 as u64: u64::MAX >> 1, 1 << 63;
 }
 
-/// How keys are compared: the bits `begin..end` of what `order` makes of them.
+/// Comparison of keys by the bits `begin..end` of the unsigned integers that `order` converts them to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Comparison<B: RadixKey> {
     pub(crate) order: KeyOrder<B>,
@@ -87,7 +87,7 @@ pub(crate) struct Comparison<B: RadixKey> {
 }
 
 impl<B: RadixKey> Comparison<B> {
-    /// The passes of a radix sort by these bits.
+    /// Passes of a radix sort by these bits.
     pub(crate) fn passes(self) -> Passes {
         Passes::new(self.begin, self.end)
     }

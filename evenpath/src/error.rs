@@ -1,4 +1,4 @@
-//! What can go wrong. Each area has an error of its own; [`Error`] is any of them.
+//! Errors. Each area has an error type of its own; [`Error`] is any of them.
 //!
 //! | error | of |
 //! |---|---|
@@ -9,8 +9,8 @@
 //! | [`DlpackError`] | tensors of other libraries |
 //! | [`ParseNameError`], [`ParseKindError`] | names of methods and of generated matrices |
 //!
-//! What is refused has written nothing. Constructors that are given buffers return them in errors of their own, such as
-//! [`InvalidCsr`].
+//! A call that is refused has written nothing. Constructors that take buffers return them in errors of their
+//! own, such as [`InvalidCsr`].
 
 use thiserror::Error as ThisError;
 
@@ -48,32 +48,32 @@ use crate::matrix::{InvalidCoo, InvalidCsr, InvalidEll, InvalidHyb, InvalidSlice
 #[derive(ThisError)]
 #[non_exhaustive]
 pub enum Error {
-    /// A matrix was refused.
+    /// A matrix is invalid.
     #[error(transparent)]
     Matrix(#[from] MatrixError),
-    /// A device failed, or has no memory.
+    /// A device failed, or has too little memory.
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// An operation was refused or failed.
     #[error(transparent)]
     Op(#[from] OpError),
-    /// A file was not read or written.
+    /// A file could not be read or written.
     #[error(transparent)]
     MatrixMarket(#[from] MatrixMarketError),
-    /// A tensor of another library was not made or taken.
+    /// A tensor could not be exported or imported.
     #[error(transparent)]
     Dlpack(#[from] DlpackError),
-    /// A name is none of its kind.
+    /// A name is unknown.
     #[error(transparent)]
     ParseName(#[from] ParseNameError),
-    /// A text describes no matrix to generate.
+    /// A description of a generated matrix is invalid.
     #[error(transparent)]
     ParseKind(#[from] ParseKindError),
 }
 
 evenpath_simt::debug_as_message!(Error);
 
-/// A result whose error is [`Error`] unless another is named.
+/// A result whose error is [`Error`] by default.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl<T: Storage> From<InvalidDense<T>> for Error {

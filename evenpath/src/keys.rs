@@ -1,8 +1,9 @@
-//! Keys, and the values that travel with them.
+//! Keys and their values.
 
 use evenpath_kernels::key::Combine as KernelCombine;
 
-/// What kernels ask of keys and values. Nothing outside can name these, so the public traits are sealed.
+/// Requirements of kernels on keys and values. They cannot be named outside the crate, so the public traits
+/// are sealed.
 mod sealed {
     use evenpath_kernels::key::Combine;
 
@@ -11,14 +12,14 @@ mod sealed {
     impl KernelKey for u64 {}
 
     pub trait KernelValue: evenpath_simt::Element {
-        /// What kernels take it for: they move bits.
+        /// Representation in kernels, which move bits.
         type Bits: evenpath_kernels::Bits;
-        /// How kernels add two.
+        /// Addition in kernels.
         const ADD: Combine;
     }
 }
 
-/// A key of a merge or a set operation: `u32`, or `u64`, in their usual order. Sealed.
+/// A key of a merge or a set operation: `u32` or `u64`, in their usual order. Sealed.
 ///
 /// A (row, column) tuple is a `u64` key: [`coordinate`] keeps the order of tuples.
 ///
@@ -32,7 +33,7 @@ mod sealed {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Key: sealed::KernelKey + bytemuck::Pod + std::fmt::Display {
-    /// Rust's name of the type.
+    /// Name of the type in Rust.
     const NAME: &'static str;
 }
 
@@ -44,7 +45,8 @@ impl Key for u64 {
     const NAME: &'static str = "u64";
 }
 
-/// The key of a (row, column) tuple: row · 2³² + column, so that keys are in the order of tuples, rows first.
+/// Converts a (row, column) tuple to a key: row · 2³² + column, so that keys have the order of tuples, rows
+/// first.
 ///
 /// ```
 /// assert!(evenpath::key::coordinate(1, 9) < evenpath::key::coordinate(2, 0));
@@ -54,12 +56,12 @@ pub const fn coordinate(row: u32, column: u32) -> u64 {
     (row as u64) << 32 | column as u64
 }
 
-/// The (row, column) tuple of a [`coordinate`].
+/// Converts a [`coordinate`] back to a (row, column) tuple.
 pub const fn row_and_column(key: u64) -> (u32, u32) {
     ((key >> 32) as u32, key as u32)
 }
 
-/// A value that travels with a key: `u32`, `i32`, `f32`, `u64`, `i64` or `f64`. Sealed.
+/// A value that moves with its key: `u32`, `i32`, `f32`, `u64`, `i64` or `f64`. Sealed.
 ///
 /// ```
 /// use evenpath::key::Pairs;
@@ -73,7 +75,7 @@ pub const fn row_and_column(key: u64) -> (u32, u32) {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait PairValue: sealed::KernelValue + bytemuck::Pod {
-    /// Rust's name of the type.
+    /// Name of the type in Rust.
     const NAME: &'static str;
     /// The sum; integers wrap around.
     #[must_use]

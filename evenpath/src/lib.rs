@@ -18,8 +18,9 @@
 //!
 //! # Where things are
 //!
-//! The root has what most programs name: matrices, devices, value types and [`Error`]. [`prelude`] has these and the options
-//! of the common operations. Everything else is in the module of its format or operation.
+//! The root has the names that most programs need: matrices, devices, value types and [`Error`]. [`prelude`]
+//! has these and the options of the common operations. Everything else is in the module of its format or
+//! operation.
 //!
 //! | formats | in host memory | on a device |
 //! |---|---|---|
@@ -40,9 +41,10 @@
 //! | [`scan`], [`reduce`], [`sort`], [`merge`], [`sets`] | primitives on sequences |
 //! | [`io`], [`generate`] | Matrix Market files, and matrices to test with |
 //!
-//! A method named `plan_…` analyzes its operands once; the plan's `run` computes, as often as needed, and its `info` says what
-//! was chosen. Options have a `Default` and `with_…` methods. What an error says is in [`error`]. The types that an operation
-//! takes, the memory that it needs, whether it waits and whether its results repeat to the bit: `docs/guide/properties.md`.
+//! A method named `plan_…` analyzes its operands once; the plan's `run` computes, as often as needed, and its
+//! `info` reports its choices. Options have a `Default` and `with_…` methods. [`error`] lists the errors.
+//! `docs/guide/properties.md` lists the types that an operation takes, its memory, if it waits, and if its
+//! results are the same to the bit.
 
 mod cpu;
 pub mod device;
@@ -99,7 +101,7 @@ pub mod hyb {
     pub use crate::matrix::{Hyb, HybOptions, HybWidth, InvalidHyb};
 }
 
-/// Keys, and the values that travel with them.
+/// Keys and their values.
 pub mod key {
     pub use crate::keys::*;
     pub use crate::operand::Pairs;
@@ -110,7 +112,7 @@ pub mod dense {
     pub use crate::format::{DeviceDense, InvalidDense, Layout};
 }
 
-/// Rows in another order, such as sorted by length.
+/// Rows in a different order, such as sorted by length.
 pub mod row_order {
     pub use crate::format::DeviceRowOrder;
     pub use crate::matrix::{LongestRows, RowOrder};
@@ -132,8 +134,9 @@ pub mod hisparse {
 
 /// Sparse matrix times dense vector, y = αAx + βy and y = αAᵀx + βy.
 ///
-/// [`DeviceCsr::plan_spmv`] and [`DeviceCsr::plan_spmv_transposed`] make plans. Matrices in the formats [`coo`], [`ell`] and
-/// [`hyb`] have a method `spmv`, which needs none; those of [`hisparse`] have plans of their own.
+/// [`DeviceCsr::plan_spmv`] and [`DeviceCsr::plan_spmv_transposed`] make plans. Matrices in the formats
+/// [`coo`], [`ell`] and [`hyb`] have a method `spmv` that needs no plan; those of [`hisparse`] have plans of
+/// their own.
 pub mod spmv {
     pub use crate::op::{
         SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo, SpmvTiming, SpmvTransposedMethod,
@@ -157,7 +160,7 @@ pub mod spadd {
     pub use crate::operation::Elementwise;
 }
 
-// Names that modules of this crate take from each other.
+// Names that modules of this crate import from each other.
 pub(crate) use device::{DeviceError, DeviceKind};
 pub(crate) use matrix::{CsrView, Duplicates, Ell, HiSparseOptions, Hyb, MatrixError, RowOrder, SlicedEll};
 pub(crate) use operand::OpError;

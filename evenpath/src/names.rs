@@ -2,16 +2,16 @@
 
 use thiserror::Error;
 
-/// A text that names no value of its kind. It says which names there are.
+/// Error of parsing an unknown name. It lists the known names.
 ///
 /// ```
 /// use evenpath::spmv::SpmvMethod;
 ///
 /// let error = "by magic".parse::<SpmvMethod>().unwrap_err();
-/// assert!(error.to_string().starts_with("no SpMV method is called `by magic`; there are auto, "));
+/// assert!(error.to_string().starts_with("unknown SpMV method `by magic`; known names are auto, "));
 /// ```
 #[derive(Clone, PartialEq, Eq, Error)]
-#[error("no {kind} is called `{name}`; there are {known}")]
+#[error("unknown {kind} `{name}`; known names are {known}")]
 pub struct ParseNameError {
     kind: &'static str,
     name: String,
@@ -26,7 +26,7 @@ impl ParseNameError {
     }
 }
 
-/// The names of some values, separated by commas.
+/// Lists the names of some values, separated by commas.
 pub(crate) fn list<T: Copy>(
     values: &[T],
     is_wanted: impl Fn(T) -> bool,
@@ -36,14 +36,14 @@ pub(crate) fn list<T: Copy>(
     wanted.join(", ")
 }
 
-/// Gives every variant of an enum a name, which `Display` writes and `FromStr` reads, and lists them in `ALL`.
+/// Names every variant of an enum, for `Display` and `FromStr`, and lists them in `ALL`.
 macro_rules! named {
     ($type:ident, $kind:literal: $($variant:ident = $name:literal),+ $(,)?) => {
         impl $type {
-            /// All of them, the default first.
+            /// All values, the default first.
             pub const ALL: [Self; [$(Self::$variant),+].len()] = [$(Self::$variant),+];
 
-            /// The name, which [`Display`](std::fmt::Display) writes and [`FromStr`](std::str::FromStr) reads.
+            /// Name of the value, used by [`Display`](std::fmt::Display) and [`FromStr`](std::str::FromStr).
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name),+ }
             }

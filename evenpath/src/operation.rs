@@ -1,4 +1,4 @@
-//! How operations combine elements.
+//! Operations that combine elements.
 
 use evenpath_kernels::{sets, spadd};
 
@@ -6,7 +6,7 @@ use crate::Value;
 use crate::element::Element;
 use crate::names::named;
 
-/// How a scan combines elements.
+/// Operation of a scan.
 ///
 /// ```
 /// use evenpath::scan::{Operator, Scan};
@@ -21,9 +21,9 @@ use crate::names::named;
 pub enum Operator {
     /// The sum; integers wrap around.
     Sum,
-    /// The least.
+    /// The minimum.
     Min,
-    /// The greatest.
+    /// The maximum.
     Max,
 }
 
@@ -35,7 +35,7 @@ named! {
 }
 
 impl Operator {
-    /// The kernels' variant.
+    /// Name of the kernels' variant.
     pub(crate) fn variant(self) -> &'static str {
         match self {
             Self::Sum => "Sum",
@@ -43,7 +43,7 @@ impl Operator {
         }
     }
 
-    /// The identity: zero, or the greatest or least value of the type.
+    /// The identity: zero, or the maximum or minimum of the type.
     pub fn identity<T: Element>(self) -> T {
         match self {
             Self::Sum => T::ZERO,
@@ -52,7 +52,7 @@ impl Operator {
         }
     }
 
-    /// The kernels' parameter `flip`.
+    /// The `flip` parameter of the kernels.
     pub(crate) fn flip(self) -> u32 {
         u32::from(self == Self::Max)
     }
@@ -75,13 +75,13 @@ impl Operator {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SetOperation {
-    /// What is in A or in B.
+    /// Elements in A or in B.
     Union,
-    /// What is in A and in B.
+    /// Elements in A and in B.
     Intersection,
-    /// What is in A and not in B.
+    /// Elements in A but not in B.
     Difference,
-    /// What is in one of A and B and not in the other.
+    /// Elements in exactly one of A and B.
     SymmetricDifference,
 }
 
@@ -94,7 +94,7 @@ named! {
 }
 
 impl SetOperation {
-    /// The most elements that the result of inputs of these lengths can have.
+    /// Maximum number of elements in the result, for inputs of these lengths.
     pub fn largest_result(self, a_len: usize, b_len: usize) -> usize {
         match self {
             Self::Union | Self::SymmetricDifference => a_len.saturating_add(b_len),
@@ -103,17 +103,17 @@ impl SetOperation {
         }
     }
 
-    /// Whether elements of A that match none of B are in the result.
+    /// Returns whether elements of A without a match in B are in the result.
     pub fn keeps_a(self) -> bool {
         self.code() & sets::keep::A_ONLY != 0
     }
 
-    /// Whether matches are in the result.
+    /// Returns whether matches are in the result.
     pub fn keeps_matches(self) -> bool {
         self.code() & sets::keep::MATCHES != 0
     }
 
-    /// Whether elements of B that match none of A are in the result.
+    /// Returns whether elements of B without a match in A are in the result.
     pub fn keeps_b(self) -> bool {
         self.code() & sets::keep::B_ONLY != 0
     }
@@ -128,7 +128,7 @@ impl SetOperation {
     }
 }
 
-/// What an element-wise operation makes of two matrices A and B of one shape.
+/// Element-wise operation on two matrices A and B of the same shape.
 ///
 /// ```
 /// use evenpath::spadd::Elementwise;
@@ -150,11 +150,11 @@ impl SetOperation {
 pub enum Elementwise {
     /// αA + βB, with an entry wherever A or B has one.
     Sum,
-    /// αA ∘ βB, the product of each two elements, with an entry wherever both have one.
+    /// αA ∘ βB, the elementwise product, with an entry wherever both have one.
     Product,
     /// αA where B has an entry: A under the mask B.
     Mask,
-    /// αA where B has none.
+    /// αA where B has no entry.
     MaskOut,
 }
 
@@ -167,22 +167,22 @@ named! {
 }
 
 impl Elementwise {
-    /// Whether entries of A that B has not are in the result.
+    /// Returns whether entries of A alone are in the result.
     pub(crate) fn keeps_a(self) -> bool {
         matches!(self, Self::Sum | Self::MaskOut)
     }
 
-    /// Whether entries that both have are in the result.
+    /// Returns whether entries of both matrices are in the result.
     pub(crate) fn keeps_pairs(self) -> bool {
         self != Self::MaskOut
     }
 
-    /// Whether entries of B that A has not are in the result.
+    /// Returns whether entries of B alone are in the result.
     pub(crate) fn keeps_b(self) -> bool {
         self == Self::Sum
     }
 
-    /// The value of a pair, of αa and βb.
+    /// Value of an entry of both matrices, from αa and βb.
     pub(crate) fn pair<V: Value>(self, a: V, b: V) -> V {
         match self {
             Self::Sum => a + b,
@@ -191,7 +191,7 @@ impl Elementwise {
         }
     }
 
-    /// As bits of the kernels' parameter.
+    /// Bits of the kernels' parameter.
     pub(crate) fn code(self) -> u32 {
         match self {
             Self::Sum => spadd::keep::A_ONLY | spadd::keep::B,
@@ -202,7 +202,7 @@ impl Elementwise {
     }
 }
 
-/// `factor`·`value`; zero if the factor is, also where the value is NaN or infinite.
+/// `factor`·`value`; zero if the factor is zero, even if the value is NaN or infinite.
 pub(crate) fn scaled<V: Value>(factor: V, value: V) -> V {
     if factor == V::ZERO { factor * V::ZERO } else { factor * value }
 }

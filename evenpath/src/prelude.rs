@@ -1,7 +1,7 @@
-//! What nearly every program uses: `use evenpath::prelude::*`.
+//! Common imports: `use evenpath::prelude::*`.
 //!
 //! Matrices, devices, value types and the options of the common operations. [`Error`](crate::Error) and
-//! [`Result`](crate::Result) are not among them, since most programs have their own.
+//! [`Result`](crate::Result) are not included, since most programs have their own.
 
 pub use crate::coo::Coo;
 pub use crate::csr::{Csr, DeviceCsr};

@@ -1,4 +1,4 @@
-//! The scalars that matrices are made of: values and row offsets.
+//! Scalar types of matrices: values and row offsets.
 
 use std::fmt::Display;
 use std::iter::Sum;
@@ -7,13 +7,14 @@ use std::ops::Neg;
 #[doc(inline)]
 pub use evenpath_simt::half::{bf16, f16};
 
-/// What this crate and its kernels ask of scalars besides. Nothing outside can name these, so the public traits are sealed.
+/// Requirements of this crate and its kernels on scalars. They cannot be named outside the crate, so the
+/// public traits are sealed.
 mod sealed {
-    /// What memory holds, computed with as `C`.
+    /// Type in memory, converted to `C` for arithmetic.
     pub trait KernelStored<C>: evenpath_simt::Stored<Compute = C> {}
     impl<S: evenpath_simt::Stored> KernelStored<S::Compute> for S {}
 
-    /// What kernels compute with.
+    /// Type of arithmetic in kernels.
     pub trait KernelValue:
         Decimal + evenpath_kernels::norm::NormScales + evenpath_kernels::spmv::AtomicFloat
     {
@@ -21,24 +22,25 @@ mod sealed {
     impl KernelValue for f32 {}
     impl KernelValue for f64 {}
 
-    /// What counts nonzeros.
+    /// Type of row offsets in kernels.
     pub trait KernelOffset: evenpath_kernels::Offset + evenpath_kernels::Key {}
     impl KernelOffset for u32 {}
     impl KernelOffset for u64 {}
 
-    /// Text form of a value; for this crate's readers and writers.
+    /// Text form of a value, for this crate's readers and writers.
     pub trait Decimal: Sized {
-        /// The number that `text` starts with, and its length. Rounds to nearest; beyond the range it is
-        /// infinite. `inf`, `infinity` and `nan` in any case are numbers too.
+        /// Parses the number at the start of `text`, and returns its length too. Rounds to nearest; beyond
+        /// the range it is infinite. `inf`, `infinity` and `nan` in any case are numbers too.
         fn parse_prefix(text: &[u8]) -> Option<(Self, usize)>;
-        /// Appends the shortest text that [`parse_prefix`](Self::parse_prefix) reads as the same value.
+        /// Appends the shortest text that [`parse_prefix`](Self::parse_prefix) converts back to the same
+        /// value.
         fn push_shortest(self, text: &mut Vec<u8>);
     }
 }
 
 pub(crate) use sealed::Decimal;
 
-/// What a matrix, or a dense operand of one, can hold: [`struct@f16`], [`struct@bf16`], `f32` or `f64`. Sealed.
+/// An element of a matrix or a dense operand: [`struct@f16`], [`struct@bf16`], `f32` or `f64`. Sealed.
 ///
 /// The 16-bit types are storage: what is computed from them is computed in `f32`. They halve the memory, and the time of a product
 /// that is bound by it on a GPU; on the CPU, conversions make a product take longer than in `f32`. A matrix of them is multiplied by
@@ -57,19 +59,19 @@ pub(crate) use sealed::Decimal;
 pub trait Storage:
     sealed::KernelStored<<Self as Storage>::Computed> + bytemuck::Pod + Default + Display + PartialOrd
 {
-    /// What it is computed with: `f32`, or `f64` for `f64`.
+    /// Type of arithmetic: `f32`, or `f64` for `f64`.
     type Computed: Value;
 
-    /// The type's name: Rust's, or that of the crate `half`.
+    /// Name of the type in Rust or in the crate `half`.
     const NAME: &'static str;
 
-    /// Widens to `f64`; exact.
+    /// Converts to `f64`; exact.
     fn to_f64(self) -> f64;
-    /// The nearest value of this type, of two the even one; infinite where `value` is out of range.
+    /// Rounds to the nearest value of this type, ties to even; infinite if `value` is out of range.
     fn from_f64(value: f64) -> Self;
 }
 
-/// What a stored type is computed with: `f32`, or `f64` for `f64`.
+/// Type of arithmetic on a storage type: `f32`, or `f64` for `f64`.
 ///
 /// ```
 /// use evenpath::{Compute, f16};
@@ -78,7 +80,7 @@ pub trait Storage:
 /// ```
 pub type Compute<S> = <S as Storage>::Computed;
 
-/// A type to compute with: `f32` or `f64`. Sealed.
+/// A type of arithmetic: `f32` or `f64`. Sealed.
 ///
 /// ```
 /// use evenpath::{Csr, Value};
@@ -100,15 +102,15 @@ pub trait Value:
     /// 1.
     const ONE: Self;
 
-    /// The nearest value of this type.
+    /// Rounds to the nearest value of this type.
     fn from_u64(value: u64) -> Self;
-    /// `self * a + b`, rounded once. Slow on a CPU without such an instruction.
+    /// `self * a + b`, rounded once. Slow on a CPU without an instruction for it.
     #[must_use]
     fn mul_add(self, a: Self, b: Self) -> Self;
-    /// The magnitude.
+    /// The absolute value.
     #[must_use]
     fn abs(self) -> Self;
-    /// Neither infinite nor NaN.
+    /// Returns whether the value is neither infinite nor NaN.
     fn is_finite(self) -> bool;
 }
 
@@ -169,10 +171,10 @@ macro_rules! half {
 half!(f16);
 half!(bf16);
 
-/// `value` as an `f32` that is odd in its last place unless it is exact. Rounding it once more, to at most 22 bits, gives
-/// what rounding `value` at once would: no tie comes of it, and none is lost (Boldo, Melquiond, "When double rounding is
-/// odd", 2005).
-#[allow(clippy::float_cmp)] // Whether it is exact is what is asked.
+/// Rounds `value` to an `f32` that is odd in its last place unless it is exact. Rounding the result again, to
+/// at most 22 bits, is the same as rounding `value` directly: ties are neither created nor lost (Boldo,
+/// Melquiond, "When double rounding is odd", 2005).
+#[allow(clippy::float_cmp)] // tests if it is exact
 fn round_to_odd(value: f64) -> f32 {
     let nearest = value as f32;
     if !nearest.is_finite() || f64::from(nearest) == value {
@@ -208,7 +210,7 @@ decimal!(f64);
 value!(f32);
 value!(f64);
 
-/// A row offset, which counts nonzeros: `u32`, or `u64` for matrices of 2³² nonzeros and more. Sealed.
+/// A row offset, which counts nonzeros: `u32`, or `u64` for 2³² nonzeros or more. Sealed.
 ///
 /// Column indices are always `u32`.
 ///
@@ -223,11 +225,11 @@ value!(f64);
 /// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 pub trait Offset: sealed::KernelOffset + bytemuck::Pod + Default + Display {
-    /// Rust's name of the type.
+    /// Name of the type in Rust.
     const NAME: &'static str;
-    /// The offset as a number; exact.
+    /// Converts to `u64`; exact.
     fn to_u64(self) -> u64;
-    /// The offset for an index, if this type can hold it.
+    /// Converts an index, if it is in range.
     fn try_from_usize(index: usize) -> Option<Self>;
 }
 
@@ -253,7 +255,7 @@ offset!(u64);
 mod tests {
     use super::*;
 
-    /// Around every tie between neighboring halves, with more digits than `f32` has.
+    /// Checks values around every tie between neighboring halves, with more digits than `f32` has.
     #[test]
     fn halves_are_the_nearest() {
         fn check<S: Storage>(below: S, above: S) {

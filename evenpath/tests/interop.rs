@@ -1,4 +1,4 @@
-//! Conversions to and from other crates' types, both ways, and what they do with matrices that those would refuse.
+//! Conversions to and from other crates' types, and their handling of matrices that those would refuse.
 
 use evenpath::coo::Duplicates;
 use evenpath::ell::{Ell, PaddingLimit, SlicedEll, SlicedEllOptions};
@@ -35,7 +35,7 @@ fn sprs() {
         assert_eq!(Csr::try_from(&copied), Ok(matrix()));
         assert_eq!(Csr::try_from(&copied.to_csc()), Ok(matrix()));
     }
-    // Rows out of the middle: their offsets do not begin at zero.
+    // Rows from the middle: their offsets do not start at zero.
     let wide: CsMatI<f64, u32, u64> = matrix().try_into_offsets::<u64>().unwrap().into();
     let last = wide.slice_outer(1..3).to_owned();
     let expected = Csr::from_triplets(2, 3, [(1, 1, 2.0)]).unwrap();
@@ -65,7 +65,7 @@ fn faer() {
         assert_eq!(theirs.get(2, 1), Some(&2.0));
         assert_eq!(Csr::try_from(theirs), Ok(matrix()));
     }
-    // The most columns that faer has with these indices, and one more.
+    // The maximum number of columns in faer with these indices, and one more.
     let most = i32::MAX as usize;
     let wide = |cols| Csr::<f64>::from_triplets(1, cols, [(0, 7, 1.0)]).unwrap();
     assert_eq!(SparseRowMat::<u32, f64>::try_from(wide(most)).unwrap().ncols(), most);
@@ -74,7 +74,7 @@ fn faer() {
     assert_eq!(refused.kind(), &MatrixError::TooLargeElsewhere { rows, cols, library, limit: most });
     assert_eq!(refused.into_parts(), (vec![0, 1], vec![7], vec![1.0]));
     assert_eq!(SparseRowMat::<usize, f64>::from(&wide(most + 1)).ncols(), most + 1);
-    // Rows with room behind them.
+    // Rows with gaps after them.
     let (offsets, lengths) = (vec![0, 3, 3, 5], Some(vec![2, 0, 1]));
     let symbolic = SymbolicSparseRowMat::<u32>::new_checked(3, 3, offsets, lengths, vec![0, 2, 0, 1, 0]);
     let loose = SparseRowMat::new(symbolic, vec![5.0, 1.0, f64::NAN, 2.0, f64::NAN]);
@@ -131,7 +131,7 @@ fn refused<T: for<'de> Deserialize<'de>>(text: &str) -> String {
 }
 
 #[test]
-fn every_format_comes_back() -> Result<(), MatrixError> {
+fn every_format_round_trips() -> Result<(), MatrixError> {
     let entries = [(0, 1, 0.5), (3, 0, -1.0), (3, 2, 1e300), (3, 4, 0.0)];
     let a: Csr<f64, u64> = Csr::from_triplets(4, 5, entries)?;
     assert_eq!(round_trip(&a), a);
@@ -149,9 +149,9 @@ fn every_format_comes_back() -> Result<(), MatrixError> {
     Ok(())
 }
 
-/// JSON has no NaN and no infinities, and the values of a matrix may be any.
+/// JSON has no NaN or infinities, but a matrix may.
 #[test]
-fn values_that_are_not_finite_come_back() -> Result<(), MatrixError> {
+fn infinite_and_nan_values_round_trip() -> Result<(), MatrixError> {
     fn same<V: Storage>(found: &[V], values: &[V]) {
         let bits = |values: &[V]| -> Vec<u64> {
             let bits = values.iter().map(|value| value.to_f64());
@@ -170,7 +170,7 @@ fn values_that_are_not_finite_come_back() -> Result<(), MatrixError> {
     same(round_trip(&sliced).values(), sliced.values());
     let hyb = a.to_hyb(HybOptions::default())?;
     same(round_trip(&hyb).to_csr::<u32>()?.values(), &values);
-    // This number is between two of 32 bits, so near to their middle that it is rounded twice by way of 64 bits.
+    // This number is so close to the middle between two `f32` that it would be rounded twice through `f64`.
     let single: Csr<f32> = Csr::from_triplets(1, 2, [(0, 0, 7.038_531e-26), (0, 1, f32::NAN)])?;
     assert_eq!(single.values()[0].to_bits(), 0x15ae_43fd);
     let finite: Csr<f32> = Csr::from_triplets(1, 1, [(0, 0, 7.038_531e-26)])?;
@@ -191,7 +191,7 @@ fn values_that_are_not_finite_come_back() -> Result<(), MatrixError> {
 }
 
 #[test]
-fn what_is_no_matrix_is_refused() {
+fn invalid_matrices_are_refused() {
     let csr = r#"{"rows":1,"cols":2,"row_offsets":[0,1],"column_indices":[2],"values":[1.0]}"#;
     assert!(
         refused::<Csr<f64>>(csr).starts_with("column 2 at position 0, in row 0"),
@@ -205,9 +205,9 @@ fn what_is_no_matrix_is_refused() {
     assert!(refused::<HiSparse<f64, 64>>(tree).contains("pool"), "{}", refused::<HiSparse<f64, 64>>(tree));
 }
 
-/// Few bytes that announce billions of rows, or a trillion entries.
+/// A few bytes that state billions of rows, or a trillion entries.
 #[test]
-fn small_texts_ask_for_little() {
+fn small_texts_allocate_little() {
     let start = std::time::Instant::now();
     let ell = r#"{"rows":4294967295,"cols":2,"width":0,"column_indices":[],"values":[]}"#;
     if let Ok(ell) = serde_json::from_str::<Ell<f64>>(ell) {
@@ -220,7 +220,7 @@ fn small_texts_ask_for_little() {
     }
     assert!(start.elapsed().as_secs() < 2, "{:?}", start.elapsed());
 
-    // Levels of full nodes, each of whose children is the one below.
+    // Levels of full nodes, all of whose children are the node below.
     let slots = [257_u32 << 2, 513 << 2, 769 << 2, 1.0_f32.to_bits()];
     let nodes = slots.into_iter().flat_map(|slot| std::iter::repeat_n(slot, 1024));
     let pool: Vec<u8> = [0; 4].into_iter().chain(nodes).flat_map(u32::to_le_bytes).collect();

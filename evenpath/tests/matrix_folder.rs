@@ -1,7 +1,7 @@
-//! Real matrices, and files made to try readers, in a folder that `EVENPATH_MATRICES` names.
+//! Real matrices, and test files for readers, in the folder `EVENPATH_MATRICES`.
 //!
 //! The folder has an `INDEX.tsv` with the name, shape and statistics of every matrix, and a folder
-//! `reader-tests` whose `INDEX.tsv` says of every file what scipy's reader does with it.
+//! `reader-tests` with an `INDEX.tsv` that records the result of scipy's reader for every file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,8 +29,8 @@ fn table(path: &Path) -> Vec<BTreeMap<String, String>> {
 }
 
 #[test]
-fn every_matrix_is_what_its_index_says() {
-    let Some(folder) = folder("every_matrix_is_what_its_index_says") else {
+fn every_matrix_matches_its_index() {
+    let Some(folder) = folder("every_matrix_matches_its_index") else {
         return;
     };
     let index = table(&folder.join("INDEX.tsv"));
@@ -59,7 +59,7 @@ fn every_matrix_is_what_its_index_says() {
     }
 }
 
-/// Files that scipy reads and this reader refuses, with the words of the refusal.
+/// Files that scipy reads and this reader refuses, with the text of the error.
 const STRICTER: [(&str, &str); 8] = [
     // A finite number is not infinity.
     ("fmm__overflow__overflow_value_gt_complex128.mtx.gz", ":5: `1E9999` is too large for f64"),
@@ -71,16 +71,16 @@ const STRICTER: [(&str, &str); 8] = [
     // Not square.
     ("russell__bad_symmetric_rectangular.mtx.gz", ":2: a symmetric matrix must be square"),
     ("russell__bad_symmetric_rectangular_complex.mtx.gz", ":2: a symmetric matrix must be square"),
-    // scipy counts such places twice.
+    // scipy counts such positions twice.
     ("russell__ok_complex_hermitian.mtx.gz", ":5: row 2, column 1 and its mirror image are both stored"),
 ];
 
-/// Files that scipy refuses and this reader takes, with their entries: `+` before numbers, and comments
-/// between entries.
+/// Files that scipy refuses and this reader accepts, with their number of entries: `+` before numbers, and
+/// comments between entries.
 const MORE_LENIENT: [(&str, usize); 2] =
     [("russell__ok_complex_general.mtx.gz", 12), ("russell__ok_general.mtx.gz", 12)];
 
-/// Files in array format that hold zeros, which scipy's dense result counts, and their other entries.
+/// Files in array format with zeros, which scipy's dense result counts, and their number of other entries.
 const ARRAYS_WITH_ZEROS: [(&str, usize); 3] = [
     ("fmm__eye3_array.mtx.gz", 3),
     ("fmm__symmetry_array__array_skew-symmetric.mtx.gz", 6),
@@ -92,8 +92,8 @@ fn listed<T: Copy>(list: &[(&str, T)], file: &str) -> Option<T> {
 }
 
 #[test]
-fn every_reader_test_is_read_or_refused_as_its_index_says() {
-    let Some(folder) = folder("every_reader_test_is_read_or_refused_as_its_index_says") else {
+fn every_reader_test_matches_its_index() {
+    let Some(folder) = folder("every_reader_test_matches_its_index") else {
         return;
     };
     let folder = folder.join("reader-tests");
@@ -126,7 +126,7 @@ fn every_reader_test_is_read_or_refused_as_its_index_says() {
         } else {
             let error = found.expect_err(file);
             assert!(error.line().is_some(), "{error}");
-            // scipy names the line of some faults; where it names one beyond the first, it is the same.
+            // scipy names the line of some errors; unless that is beyond the first error, it is the same.
             let line = entry["scipy_mmread"].split_once("Line ").map(|(_, rest)| rest);
             let line = line.map(|rest| rest.split(':').next().unwrap().parse::<usize>().unwrap());
             let vector = entry["first_line"].contains("vector");

@@ -1,4 +1,4 @@
-//! The command line of the examples: a device, an input, and the exit code.
+//! Command line of the examples: a device, an input, and the exit code.
 
 #![allow(dead_code)] // each example uses a part of it
 
@@ -11,16 +11,17 @@ use evenpath::generate::{Kind, generate};
 use evenpath::{Csr, Device, io};
 use lexopt::prelude::{Long, Short, Value, ValueExt};
 
-/// Whether the result of an example is right, or why there is none.
+/// True if the result of an example is right; an error if there is no result.
 type Verdict = Result<bool, Box<dyn Error>>;
 
-/// Runs an example on the matrix that the command line names, or on `default`. A matrix is a Matrix Market file or a kind of
-/// matrix to generate, such as `stencil5:100`.
+/// Runs an example on the matrix given on the command line, or on `default`. A matrix is a Matrix Market file
+/// or a kind of matrix to generate, such as `stencil5:100`.
 pub(crate) fn on_matrix(default: &str, example: impl FnOnce(&Device, &Csr<f64>) -> Verdict) -> ExitCode {
     on_matrix_and(Device::best, default, example)
 }
 
-/// As [`on_matrix`], for methods that the CPU does not have: without a GPU, the default device is the simulated one.
+/// Like [`on_matrix`], for methods that the CPU does not support: without a GPU, the default device is the
+/// simulated one.
 pub(crate) fn on_matrix_with_kernels(
     default: &str,
     example: impl FnOnce(&Device, &Csr<f64>) -> Verdict,
@@ -44,7 +45,7 @@ fn on_matrix_and(
     })
 }
 
-/// Runs an example on sequences of the length that the command line names.
+/// Runs an example on sequences of the length given on the command line.
 pub(crate) fn on_sequences(example: impl FnOnce(&Device, usize) -> Verdict) -> ExitCode {
     conclude(|| {
         let Some(arguments) = parse("[LENGTH]")? else { return Ok(None) };
@@ -67,7 +68,7 @@ struct Arguments {
     input: Option<String>,
 }
 
-/// The arguments; `None` if help was asked for.
+/// Parses the arguments; `None` if help is requested.
 fn parse(input: &str) -> Result<Option<Arguments>, Box<dyn Error>> {
     let mut arguments = Arguments { device: None, input: None };
     let mut parser = lexopt::Parser::from_env();
@@ -110,7 +111,7 @@ fn matrix(name: &str) -> Result<Csr<f64>, Box<dyn Error>> {
     Ok(matrix)
 }
 
-/// The exit code: 0 for a right result (and help), 1 for a wrong one, 2 for none.
+/// Exit code: 0 for a right result (and help), 1 for a wrong one, 2 for none.
 fn conclude(example: impl FnOnce() -> Result<Option<bool>, Box<dyn Error>>) -> ExitCode {
     match example() {
         Ok(None) => ExitCode::SUCCESS,

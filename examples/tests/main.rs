@@ -1,4 +1,4 @@
-//! The examples as programs: what they print, and their exit codes.
+//! Tests of the examples as programs: their output and exit codes.
 
 mod matrices;
 mod sequences;
@@ -8,7 +8,7 @@ mod spmv;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The program of an example. `cargo test` builds it beside the tests.
+/// Path of an example's program. `cargo test` builds it beside the tests.
 fn program(name: &str) -> PathBuf {
     let tests = std::env::current_exe().expect("the path of this test");
     let profile = tests.parent().and_then(Path::parent).expect("<profile>/deps/<test>");
@@ -21,7 +21,7 @@ fn run(name: &str, arguments: &[&str]) -> Output {
     Command::new(program(name)).args(arguments).output().expect("the program starts")
 }
 
-/// What an example prints if it passes.
+/// Output of an example that passes.
 fn passes(name: &str, arguments: &[&str]) -> String {
     let output = run(name, arguments);
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -30,7 +30,7 @@ fn passes(name: &str, arguments: &[&str]) -> String {
     stdout.into_owned()
 }
 
-/// The line on stderr if an example has no result.
+/// The line on stderr of an example without a result.
 fn refuses(name: &str, arguments: &[&str]) -> String {
     let output = run(name, arguments);
     let stderr = String::from_utf8_lossy(&output.stderr);
@@ -39,7 +39,7 @@ fn refuses(name: &str, arguments: &[&str]) -> String {
     stderr.into_owned()
 }
 
-/// A folder with a file in it, which is removed when it is dropped.
+/// A file in a folder that is removed on drop.
 struct File {
     path: PathBuf,
     _folder: tempfile::TempDir,

@@ -2,10 +2,10 @@
 
 use super::{File, SYMMETRIC, passes, refuses};
 
-/// The examples that take any matrix, the CPU included.
+/// The examples that take any matrix, on any device.
 const ANY_MATRIX: [&str; 6] = ["ell", "hisparse", "row_sorting", "spadd", "spgemm", "spmm"];
 
-/// The examples of methods that only kernels have, and what their plans print.
+/// The examples of methods that only kernels support, and the output of their plans.
 const KERNELS_ONLY: [(&str, &str, &str); 2] =
     [("csr_adaptive", "csr-adaptive", "by stream"), ("light_spmv", "light", "lanes ")];
 
@@ -17,7 +17,7 @@ fn without_arguments_they_pass_on_the_best_device() {
 }
 
 #[test]
-fn files_and_generated_matrices_pass_on_every_device_that_is_always_there() {
+fn files_and_generated_matrices_pass_without_a_gpu() {
     let file = File::new(SYMMETRIC);
     let rectangle = File::new("%%MatrixMarket matrix coordinate real general\n2 4 2\n1 2 0.5\n1 4 7\n");
     for (device, label) in [("cpu", "CPU"), ("simulated", "simulated GPU")] {
@@ -74,7 +74,7 @@ fn examples_of_methods_need_no_gpu() {
 fn examples_of_methods_refuse_the_cpu() {
     for (name, method, _) in KERNELS_ONLY {
         let message = refuses(name, &["--device", "cpu", "diagonal:5"]);
-        assert!(message.contains(&format!("CPU has no SpMV by `{method}`")), "{message}");
+        assert!(message.contains(&format!("CPU does not support SpMV by `{method}`")), "{message}");
     }
 }
 
@@ -89,7 +89,7 @@ fn a_kernel_of_its_own_needs_no_gpu() {
 }
 
 #[test]
-fn streams_give_what_one_gives() {
+fn streams_give_the_results_of_one() {
     for arguments in [["--device", "cpu", "uniform:200"], ["--device", "simulated", "stencil5:10"]] {
         let text = passes("streams", &arguments);
         assert!(text.contains("one by one: ") && text.contains("by 3 streams: "), "{text}");
@@ -97,7 +97,7 @@ fn streams_give_what_one_gives() {
 }
 
 #[test]
-fn a_graph_gives_what_calls_give() {
+fn a_graph_gives_the_results_of_calls() {
     for arguments in
         [&["stencil5:30"][..], &["--device", "simulated", "rmat:7"], &["--device", "cpu", "diagonal:5"]]
     {

@@ -1,9 +1,9 @@
-//! The examples that solve something, and that on files.
+//! Tests of the examples that solve systems, and of the one on files.
 
 use super::{File, passes, refuses, run};
 
 #[test]
-fn conjugate_gradients_solve_on_every_device_that_is_always_there() {
+fn conjugate_gradients_solve_without_a_gpu() {
     let laplacian = File::new(
         "%%MatrixMarket matrix coordinate real symmetric\n4 4 8\n1 1 4\n2 2 4\n3 3 4\n4 4 4\n\
          2 1 -1\n3 1 -1\n4 2 -1\n4 3 -1\n",
@@ -18,7 +18,7 @@ fn conjugate_gradients_solve_on_every_device_that_is_always_there() {
 }
 
 #[test]
-fn only_positive_definite_matrices_are_solved_with() {
+fn other_than_positive_definite_matrices_are_refused() {
     let message = refuses("conjugate_gradients", &["--device", "cpu", "lp:8"]);
     assert!(message.contains("8 x 2040"), "{message}");
     let no_diagonal = File::new("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 1 1\n");
@@ -27,14 +27,14 @@ fn only_positive_definite_matrices_are_solved_with() {
 }
 
 #[test]
-fn pages_are_ranked_on_every_device_that_is_always_there() {
-    // 1 and 2 link to each other and to 3, which links to nothing; 4 links to 1.
+fn pages_are_ranked_without_a_gpu() {
+    // 1 and 2 link to each other and to 3, which has no links; 4 links to 1.
     let web = "%%MatrixMarket matrix coordinate pattern general\n4 4 5\n1 2\n2 1\n1 3\n2 3\n4 1\n";
     let file = File::new(web);
     for device in ["cpu", "simulated"] {
         let text = passes("pagerank", &["--device", device, file.path()]);
-        // By hand: with s for the jumps to each page, r4 = s, r1 = s + 0.85 (r2 / 2 + r4), r2 = s + 0.85 r1 / 2,
-        // r3 = s + 0.85 (r1 + r2) / 2, and together they are 1.
+        // By hand: with s for the jumps to each page, r4 = s, r1 = s + 0.85 (r2 / 2 + r4), r2 = s + 0.85 r1 /
+        // 2, r3 = s + 0.85 (r1 + r2) / 2, and their sum is 1.
         let r1 = (1.0 + 0.425 + 0.85) / (1.0 - 0.425 * 0.425);
         let r2 = 1.0 + 0.425 * r1;
         let r3 = 1.0 + 0.425 * (r1 + r2);

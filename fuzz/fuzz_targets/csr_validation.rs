@@ -11,8 +11,7 @@ use libfuzzer_sys::fuzz_target;
 struct Arrays {
     rows: u8,
     cols: u8,
-    /// Whether lengths and offsets are used unchanged. Otherwise they are adjusted to be valid more
-    /// often.
+    /// True if lengths and offsets are used unchanged. Otherwise they are adjusted to be valid more often.
     raw: bool,
     row_offsets: Vec<u32>,
     column_indices: Vec<u32>,

@@ -30,7 +30,7 @@ fn any_range_is_copied() {
 }
 
 #[test]
-fn what_was_never_written_stays_so() {
+fn unwritten_bytes_stay_unwritten() {
     let gpu = SimulatedGpu::new(SimulatedOptions::default());
     let allocate = || gpu.allocate(LEN as u64).expect("memory");
     let (from, to) = (allocate(), allocate());
@@ -46,7 +46,7 @@ fn what_was_never_written_stays_so() {
         let fault = gpu.read(to + first, &mut bytes[..1]).expect_err("nothing wrote it");
         assert!(fault.to_string().contains("nothing wrote"), "{fault}");
     }
-    // The first byte that is missing is named.
+    // The first missing byte is named.
     let mut all = [0; 7];
     let fault = gpu.read(to + 4, &mut all).expect_err("not all were written");
     assert!(fault.to_string().contains(&format!("{:#x}", to + 7)), "{fault}");

@@ -144,7 +144,7 @@ fn blocks_wait_for_room() {
 }
 
 #[test]
-fn memory_is_limited_and_comes_back() {
+fn memory_is_limited_and_reused() {
     let gpu = SimulatedGpu::new(SimulatedOptions::default().with_memory_bytes(1000));
     let all = gpu.allocate(1000).expect("all of it");
     let refused = gpu.allocate(1).expect_err("nothing is left");

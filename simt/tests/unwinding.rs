@@ -1,4 +1,4 @@
-//! Lanes that are given up run their destructors, so that safe kernel code stays sound.
+//! Abandoned lanes run their destructors, so that safe kernel code stays sound.
 #![allow(missing_docs)]
 
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -37,7 +37,7 @@ kernel! {
 }
 
 #[test]
-fn a_lane_that_is_given_up_takes_back_what_it_lent() {
+fn an_abandoned_lane_ends_its_borrows() {
     let gpu = SimulatedGpu::new(SimulatedOptions::default().with_threads(1));
     let address = gpu.allocate(4).expect("memory");
     let kernel = LendsItsStack { data: GlobalMut::from_device(address, 1) };

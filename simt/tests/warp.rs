@@ -58,7 +58,7 @@ fn run(values: [f32; 32]) -> [[f32; RESULTS]; 32] {
 
 /// Sums of these round differently in every order.
 #[test]
-fn sums_are_added_in_the_order_that_is_promised() {
+fn sums_are_added_in_the_documented_order() {
     let values: [f32; 32] = std::array::from_fn(|lane| (1.0 + lane as f32 / 7.0).powi(lane as i32 % 9 - 4));
     let results = run(values);
     let greatest = values.into_iter().fold(0.0, f32::max);

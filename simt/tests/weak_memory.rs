@@ -1,5 +1,5 @@
-//! Global memory is as weak as a GPU's: some launch sees unordered accesses in the wrong order, and no launch sees ordered
-//! ones so.
+//! Global memory is as weak as a GPU's: some launch sees unordered accesses in the wrong order, and no launch
+//! sees ordered ones so.
 #![allow(missing_docs)]
 
 use evenpath_simt::atomic::{fence, Ordering, Scope};
@@ -8,7 +8,7 @@ use evenpath_simt::host::{
 };
 use evenpath_simt::{kernel, thread, warp, Arena, GlobalMut};
 
-/// Launches within which a mistake must be found.
+/// Maximum number of launches in which a mistake must be found.
 const LAUNCHES: u32 = 64;
 
 const RELAXED: u32 = 0;
@@ -34,8 +34,8 @@ fn await_value(view: GlobalMut<u32>, index: usize, value: u32, how: u32) {
 }
 
 kernel! {
-    /// Block 0 stores a message and then a flag. Each later block waits for the flag of the one before, writes down the
-    /// message that it sees, and sets its own flag.
+    /// Block 0 stores a message and then a flag. Each later block waits for the previous block's flag, writes
+    /// the message that it sees, and sets its own flag.
     pub struct PassMessage {
         pub message: GlobalMut<u32>,
         pub flags: GlobalMut<u32>,
@@ -84,7 +84,7 @@ impl Messages {
         Self { gpu, message, flags, seen }
     }
 
-    /// The message as the last two blocks see it.
+    /// The message seen by the last two blocks.
     fn pass(&self, release: u32, acquire: u32, plain: u32) -> Result<[u32; 2], Fault> {
         for address in [self.message, self.flags, self.seen] {
             self.gpu.fill(address, 4 * u64::from(BLOCKS), 0).expect("live");
@@ -102,7 +102,7 @@ impl Messages {
         Ok(read(&self.gpu, self.seen, BLOCKS as usize)[1..].try_into().expect("two"))
     }
 
-    /// What the blocks see in many launches.
+    /// The messages seen by the blocks in many launches.
     fn pass_often(&self, release: u32, acquire: u32) -> Vec<[u32; 2]> {
         (0..LAUNCHES).map(|_| self.pass(release, acquire, 0).expect("no race")).collect()
     }
@@ -117,7 +117,7 @@ fn read(gpu: &SimulatedGpu, address: u64, len: usize) -> Vec<u32> {
 fn every_option() -> impl Iterator<Item = SimulatedOptions> {
     [(1, 16), (2, 16), (1, 1)].into_iter().flat_map(|(threads, resident_blocks)| {
         (0..3).map(move |seed| {
-            // Where one block is resident, none may wait for a later one.
+            // If one block is resident, none may wait for a later one.
             let block_order =
                 if resident_blocks == 1 { BlockOrder::Ascending } else { BlockOrder::Seeded(seed) };
             SimulatedOptions::default()
@@ -130,7 +130,7 @@ fn every_option() -> impl Iterator<Item = SimulatedOptions> {
 }
 
 #[test]
-fn what_is_released_and_acquired_arrives() {
+fn released_and_acquired_values_arrive() {
     for options in every_option() {
         let messages = Messages::new(options);
         for (release, acquire) in [(ORDERED, ORDERED), (FENCED, FENCED), (ORDERED, FENCED), (FENCED, ORDERED)]
@@ -184,7 +184,7 @@ fn sequential_memory_is_in_order() {
 }
 
 #[test]
-fn on_one_thread_a_seed_determines_what_is_seen() {
+fn on_one_thread_a_seed_determines_the_values() {
     let run = |seed| {
         let memory_order = MemoryOrder::Weak(seed);
         Messages::new(SimulatedOptions::default().with_threads(1).with_memory_order(memory_order))
@@ -195,7 +195,8 @@ fn on_one_thread_a_seed_determines_what_is_seen() {
 }
 
 kernel! {
-    /// Block 0 counts up in place 0 by stores; the others look until they see the end. Every block draws tickets.
+    /// Block 0 counts up at index 0 by stores; the others poll until they see the end. Every block draws
+    /// tickets.
     pub struct CountUp {
         pub words: GlobalMut<u32>,
         pub went_back: GlobalMut<u32>,
@@ -277,7 +278,7 @@ fn waiting_by_plain_accesses_is_a_race() {
 }
 
 kernel! {
-    /// Whole warps wait for the block before theirs, and vote on whether it is there.
+    /// Whole warps wait for the previous block, and vote on its arrival.
     pub struct VoteWhileWaiting {
         pub flags: GlobalMut<u32>,
     }
@@ -298,7 +299,7 @@ kernel! {
 }
 
 #[test]
-fn stores_are_not_held_from_blocks_that_vote_while_they_wait() {
+fn stores_reach_blocks_that_vote_while_waiting() {
     for options in every_option() {
         let gpu = SimulatedGpu::new(options);
         let address = gpu.allocate(32).expect("memory");

@@ -1,4 +1,4 @@
-//! What graphs do with the operations of the table.
+//! Behavior of the table's operations in graphs.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,10 +9,10 @@ use evenpath_tests::{devices, kernel_devices};
 
 use super::operations::{Download, Run, operations};
 
-/// An operation that can be dropped while a graph has it.
+/// An operation that can be dropped while a graph holds it.
 type Shared = Arc<Mutex<Option<Run>>>;
 
-/// A graph of one run, whose state is the result; `fail` comes after the run.
+/// Captures a graph of one run, whose state is the result; `fail` is called after the run.
 fn capture<'g>(
     device: &Device,
     run: &Shared,
@@ -35,7 +35,7 @@ fn plain(run: &Shared) -> Vec<u8> {
 }
 
 #[test]
-fn graphs_hold_what_the_table_says_on_every_device() {
+fn graphs_match_the_table_on_every_device() {
     for operation in operations() {
         for device in devices() {
             let (name, device) = (operation.name, device.device);
@@ -64,7 +64,7 @@ fn graphs_hold_what_the_table_says_on_every_device() {
     }
 }
 
-/// What becomes of a graph.
+/// End of a graph.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fate {
     Dropped,
@@ -72,11 +72,11 @@ enum Fate {
     Launched,
 }
 
-/// What becomes of a graph, and how many runs come before its capture.
+/// Ends of a graph, with the number of runs before its capture.
 const FATES: [(Fate, usize); 5] =
     [(Fate::Dropped, 0), (Fate::Dropped, 1), (Fate::Failed, 1), (Fate::Launched, 0), (Fate::Launched, 1)];
 
-/// What a capture asks for is not done: plans and matrices are as before, whether or not they have run before.
+/// A capture runs nothing: plans and matrices are unchanged, with or without earlier runs.
 #[test]
 fn a_capture_changes_nothing() {
     for operation in operations() {
@@ -89,7 +89,7 @@ fn a_capture_changes_nothing() {
                 (0..runs_before).for_each(|_| drop(plain(&run)));
                 let captured = capture(&device, &run, fate == Fate::Failed);
                 if let (Ok(mut graph), Fate::Launched) = (captured, fate) {
-                    // What the CPU refuses, it refuses here.
+                    // The CPU refuses here.
                     let _ = graph.launch();
                 }
                 let after = plain(&run);
@@ -112,7 +112,7 @@ fn operands_and_plans_may_be_dropped_before_a_launch() {
             let expected = plain(&run);
             let mut graph = capture(&device, &run, false).expect(name);
             drop(run.lock().expect("no panic").take());
-            // What is free is used for others.
+            // Free memory is reused by these.
             let others: Vec<_> =
                 (0..20).map(|_| device.upload(&[0xff_u8; 1 << 14]).expect("memory")).collect();
             graph.launch().expect(name);

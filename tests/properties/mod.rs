@@ -31,7 +31,7 @@ fn bits(setup: Setup, device: &Device) -> Vec<u8> {
     run().expect("a run")()
 }
 
-/// Whether runs other than the first do not wait for the device.
+/// Returns whether runs other than the first do not wait for the device.
 fn is_asynchronous(setup: Setup) -> bool {
     let device = simulated(0);
     let mut run = setup(&device, &mut || {});
@@ -44,14 +44,14 @@ fn is_asynchronous(setup: Setup) -> bool {
     !waited
 }
 
-/// Whether all orders of blocks and stores give bitwise identical results.
+/// Returns whether all orders of blocks and stores give bitwise identical results.
 fn is_repeatable(setup: Setup) -> bool {
     let seen: BTreeSet<_> = (0..6).map(|seed| bits(setup, &simulated(seed))).collect();
     seen.len() == 1
 }
 
 #[test]
-fn operations_keep_what_the_table_says() {
+fn operations_match_the_table() {
     for operation in operations() {
         let setup = operation.instances[0];
         assert!(!operation.is_asynchronous || is_asynchronous(setup), "{} waits", operation.name);

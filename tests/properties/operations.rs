@@ -39,11 +39,11 @@ pub(super) struct Operation {
     pub(super) offsets: String,
     /// One setup per combination of types.
     pub(super) instances: Vec<Setup>,
-    /// Whether the documentation promises that a run does not wait for the device.
+    /// True if the documentation promises that a run does not wait for the device.
     pub(super) is_asynchronous: bool,
-    /// Whether graphs hold a run, other than the first.
+    /// True if graphs hold a run, other than the first.
     pub(super) is_in_graphs: bool,
-    /// Whether the documentation promises bitwise repeatable results.
+    /// True if the documentation promises reproducible results.
     pub(super) is_ordered: bool,
 }
 
@@ -140,7 +140,7 @@ pub(super) fn download<T: Pod + 'static>(vector: DeviceVec<T>) -> Download {
     Box::new(move || bytes(&vector.download().expect("a download")))
 }
 
-/// y = Ax, by the given function.
+/// Computes y = Ax, by the given function.
 fn product<V: Value>(
     device: &Device,
     rows: usize,

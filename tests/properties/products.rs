@@ -39,10 +39,10 @@ fn dense<T: Storage>(device: &Device, rows: usize) -> DeviceDense<T> {
         .expect("a matrix")
 }
 
-/// Makes C = AB.
+/// Computes C = AB.
 type DenseProduct<T> = dyn Fn(&DeviceDense<T>, &mut DeviceDense<T>) -> Result<(), OpError> + Send;
 
-/// C = AB, by the given function.
+/// Computes C = AB, by the given function.
 fn product<T: Storage>(
     device: &Device,
     (rows, cols): (usize, usize),
@@ -211,7 +211,7 @@ pub(super) fn transpose<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn
     Box::new(move || Ok(download_csr(a.transpose()?)))
 }
 
-/// With the entries of every row the other way round.
+/// Sorts a matrix with the entries of every row reversed.
 pub(super) fn sort_rows<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let (rows, cols, (offsets, mut columns, mut values)) = {
         let a = matrix::<V, O>();

@@ -31,7 +31,7 @@ fn samples<T: Sample>() -> Vec<T> {
     (0..ELEMENTS as u64).map(|index| T::sample(1 + index * 7919 % 1009)).collect()
 }
 
-/// Sorted numbers: every third from `first` on, some of them twice.
+/// Sorted numbers: every third, starting at `first`, some of them twice.
 fn sorted<T: Sample>(first: u64) -> Vec<T> {
     (0..ELEMENTS as u64 / 2).map(|index| T::sample(first + 3 * (index - u64::from(index % 5 == 1)))).collect()
 }
@@ -58,7 +58,7 @@ pub(super) fn scan_from<T: Element + Sample>(device: &Device, uploaded: &mut dyn
     Box::new(move || Ok(download(scan.run(&values)?)))
 }
 
-/// Runs what takes values and the keys of their segments.
+/// Runs an operation on values and the keys of their segments.
 fn by_keys<T: Element + Sample, K: Key + Mark + Sample>(
     device: &Device,
     uploaded: &mut dyn FnMut(),
@@ -152,12 +152,12 @@ pub(super) fn sort_pairs_by_offsets<K: SortKey + Sample, O: Offset>(
     })
 }
 
-/// Two sorted lists of keys, some of which are in both.
+/// Two sorted lists of keys with some keys in common.
 fn sorted_lists<K: Key + Sample>(device: &Device) -> (DeviceVec<K>, DeviceVec<K>) {
     (upload(device, &sorted(3)), upload(device, &sorted(9)))
 }
 
-/// Runs what makes one list of keys of two.
+/// Runs an operation that computes a list of keys from two.
 fn of_keys<K: Key + Sample>(
     device: &Device,
     uploaded: &mut dyn FnMut(),
@@ -168,7 +168,7 @@ fn of_keys<K: Key + Sample>(
     Box::new(move || Ok(download(run(&a, &b)?)))
 }
 
-/// Runs what makes one list of keys with values of two.
+/// Runs an operation that computes a list of keys with values from two.
 fn of_pairs<K: Key + Sample, V: PairValue + Sample>(
     device: &Device,
     uploaded: &mut dyn FnMut(),

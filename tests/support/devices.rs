@@ -3,25 +3,25 @@ use evenpath::device::{BlockOrder, DeviceError, MemoryOrder, SimulatedOptions};
 use evenpath_kernels::testing::FaultOutOfBounds;
 use evenpath_simt::kernel::Kernel;
 
-/// A device, and how much work it can do in tests.
+/// A device and its speed in tests.
 #[derive(Debug, Clone)]
 pub struct DeviceUnderTest {
     /// The device.
     pub device: Device,
-    /// Whether it is fast enough for matrices of millions of nonzeros.
+    /// True if it is fast enough for matrices of millions of nonzeros.
     pub fast: bool,
 }
 
-/// The kinds of devices that tests run on.
+/// Kinds of devices that tests run on.
 const KINDS: [&str; 3] = ["cpu", "simulated", "cuda"];
 
-/// Whether tests run on a kind of devices: `EVENPATH_TEST_DEVICES` lists those that they do, separated by commas; all if it is not
-/// set. A GPU that it names is required.
+/// Returns whether tests run on a kind of device: `EVENPATH_TEST_DEVICES` lists them, separated by commas;
+/// all if it is not set. A GPU that is listed is required.
 fn is_wanted(kind: &str) -> bool {
     let Ok(list) = std::env::var("EVENPATH_TEST_DEVICES") else { return true };
     let names: Vec<&str> = list.split(',').map(str::trim).collect();
     for name in &names {
-        assert!(KINDS.contains(name), "EVENPATH_TEST_DEVICES: `{name}` is none of {}", KINDS.join(", "));
+        assert!(KINDS.contains(name), "EVENPATH_TEST_DEVICES: `{name}` is not one of {}", KINDS.join(", "));
     }
     names.contains(&kind)
 }
@@ -30,12 +30,13 @@ fn is_gpu_required() -> bool {
     ["EVENPATH_REQUIRE_GPU", "EVENPATH_TEST_DEVICES"].into_iter().any(|name| std::env::var_os(name).is_some())
 }
 
-/// Every present device: the CPU, the simulated GPU in two block and memory orders, and the first NVIDIA GPU. A missing
-/// GPU is reported in the output; with `EVENPATH_REQUIRE_GPU` set it is a failure. `EVENPATH_TEST_DEVICES` leaves kinds out.
+/// Every present device: the CPU, the simulated GPU in two block and memory orders, and the first NVIDIA GPU.
+/// A missing GPU is reported in the output; with `EVENPATH_REQUIRE_GPU` set it is a failure.
+/// `EVENPATH_TEST_DEVICES` excludes kinds.
 ///
 /// # Panics
 ///
-/// If there is a GPU that cannot be used, a GPU is required and there is none, or a kind is not known.
+/// If there is a GPU that cannot be used, a GPU is required but missing, or a kind is unknown.
 pub fn devices() -> Vec<DeviceUnderTest> {
     let mut devices = kernel_devices();
     if is_wanted("cpu") {
@@ -48,7 +49,7 @@ pub fn devices() -> Vec<DeviceUnderTest> {
 ///
 /// # Panics
 ///
-/// As [`devices`].
+/// The same as for [`devices`].
 pub fn kernel_devices() -> Vec<DeviceUnderTest> {
     let simulated = |block_order, seed| {
         let memory_order = MemoryOrder::Weak(seed);
@@ -78,12 +79,12 @@ pub fn kernel_devices() -> Vec<DeviceUnderTest> {
     devices
 }
 
-/// The devices of [`kernel_devices`], and one for which plans make different choices: simulated, with the multiprocessors
-/// and cache of a large GPU.
+/// The devices of [`kernel_devices`], and one for which plans make different choices: simulated, with the
+/// multiprocessors and cache of a large GPU.
 ///
 /// # Panics
 ///
-/// As [`devices`].
+/// The same as for [`devices`].
 pub fn unlike_devices() -> Vec<DeviceUnderTest> {
     let large =
         SimulatedOptions::default().with_threads(1).with_multiprocessors(132).with_l2_bytes(Some(50 << 20));
@@ -94,7 +95,8 @@ pub fn unlike_devices() -> Vec<DeviceUnderTest> {
     devices
 }
 
-/// Elements per tile of a kernel that has one tile size per combination of types, for tests around the edges of tiles.
+/// Number of elements per tile of a kernel that has one tile size per combination of types, for tests around
+/// the edges of tiles.
 ///
 /// # Panics
 ///

@@ -53,8 +53,8 @@ pub fn row_lengths(longest: usize, rows: usize) -> impl Strategy<Value = Vec<usi
 /// Unsorted entries of a matrix: row, column and value.
 pub type Entries = Vec<(usize, usize, f64)>;
 
-/// A shape, and entries of all kinds: scattered, full squares, single, repeated, zero. Some shapes have a side in `large`,
-/// and some squares have a side in `squares`.
+/// A shape, and entries of all kinds: scattered, full squares, single, repeated, zero. Some shapes have a
+/// side in `large`, and some squares have a side in `squares`.
 pub fn scattered_squares(
     large: Range<usize>,
     squares: Range<usize>,

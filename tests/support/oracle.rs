@@ -8,8 +8,8 @@ pub struct Expected {
     bounds: Vec<f64>,
 }
 
-/// y = αAx + βy in f64, by definition. The bound is (n + 3)·ε·(|α|·Σ|a||x| + |β||y|) for a row of n nonzeros and the unit
-/// roundoff ε of `V`, times two, for the errors of both results.
+/// Computes y = αAx + βy in f64, by definition. The bound is (n + 3)·ε·(|α|·Σ|a||x| + |β||y|) for a row of n
+/// nonzeros and the unit roundoff ε of `V`, times two, for the errors of both results.
 pub fn spmv<V: Value, O: Offset>(a: &Csr<V, O>, alpha: V, x: &[V], beta: V, y: &[V]) -> Expected {
     let mut values = vec![0.0; a.rows()];
     let mut magnitudes = vec![0.0; a.rows()];
@@ -68,7 +68,7 @@ pub fn spmm<S: Storage, T: Storage, O: Offset>(
 }
 
 impl Expected {
-    /// The first element of `actual` that is not within its bound, as text.
+    /// Describes the first element of `actual` that is not within its bound.
     ///
     /// # Errors
     ///

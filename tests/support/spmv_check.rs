@@ -12,7 +12,7 @@ pub fn vector<V: Value>(len: usize) -> Vec<V> {
 ///
 /// # Panics
 ///
-/// As for [`check_spmv_with`].
+/// The same as for [`check_spmv_with`].
 pub fn check_spmv<V: Value, O: Offset>(
     device: &Device,
     a: &Csr<V, O>,

@@ -27,7 +27,7 @@ const LLVM_TOOLS: [&str; 3] = ["llvm-link", "opt", "llc"];
 ///
 /// * Loops are unrolled, because otherwise the arrays that they index leave registers.
 /// * A panic becomes a trap: no messages, no source paths, no calls.
-/// * The others are set explicitly, so that profiles of the workspace have no influence.
+/// The others are set explicitly, so that profiles of the workspace have no effect.
 const FLAGS: [&str; 5] = [
     "-Cllvm-args=-unroll-threshold=2000",
     "-Zunstable-options",
@@ -52,7 +52,7 @@ pub struct Toolchain {
     rustc: PathBuf,
     /// The folders of the linker and the LLVM tools.
     path: Vec<PathBuf>,
-    /// What its PTX depends on.
+    /// The compiler, on which its PTX depends.
     pub compiler: Compiler,
 }
 
@@ -163,7 +163,7 @@ impl Toolchain {
         fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))
     }
 
-    /// A cargo command that the environment of the caller does not affect.
+    /// Creates a cargo command that is independent of the caller's environment.
     fn cargo(&self, root: &Path, target: Target) -> Result<Command> {
         let mut cargo = Command::new(&self.cargo);
         for (name, _) in env::vars_os() {
@@ -211,7 +211,7 @@ fn rustup_which(toolchain: &str, tool: &str) -> Result<PathBuf> {
     Ok(PathBuf::from(path.trim()))
 }
 
-/// Where the install script puts the linker that it builds for a system rustc of this release.
+/// Folder of the linker that the install script builds for a system rustc of this release.
 fn linker_folder(release: &str) -> Result<PathBuf> {
     let cache = match env::var_os("XDG_CACHE_HOME") {
         Some(cache) => PathBuf::from(cache),

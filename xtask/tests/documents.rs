@@ -52,7 +52,7 @@ fn has_anchor(document: &Path, wanted: &str) -> bool {
 }
 
 #[test]
-fn links_lead_to_files_and_headings() {
+fn links_point_to_files_and_headings() {
     let (mut count, mut broken) = (0, Vec::new());
     for document in documents() {
         let text = fs::read_to_string(&document).expect("a document");
@@ -74,7 +74,7 @@ fn links_lead_to_files_and_headings() {
 }
 
 #[test]
-fn anchors_are_those_of_forges() {
+fn anchors_match_those_of_forges() {
     assert_eq!(anchor(" SpGEMM: new values, for `plan`s"), "spgemm-new-values-for-plans");
     assert_eq!(prose("a\n```sh\n# b\n```\nc").collect::<Vec<_>>(), ["a", "c"]);
     assert_eq!(targets("[a](b.md#c), ![d](e.svg)").collect::<Vec<_>>(), ["b.md#c", "e.svg"]);

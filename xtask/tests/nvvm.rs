@@ -23,7 +23,7 @@ fn both_compilers_get_the_shared_flags_of_every_target() {
     assert!(build.contains(&targets), "nvvm/build.rs does not build exactly {targets}");
 }
 
-/// `rustc_codegen_nvvm` takes `-Cllvm-args` for options of libNVVM, and panics at those of LLVM.
+/// `rustc_codegen_nvvm` parses `-Cllvm-args` as options of libNVVM, and panics at those of LLVM.
 #[test]
 fn options_of_llvm_are_for_the_stock_compiler_alone() {
     for target in TARGETS {
@@ -33,7 +33,7 @@ fn options_of_llvm_are_for_the_stock_compiler_alone() {
     }
 }
 
-/// Cargo warns of a `cfg` that is not declared, and each of these workspaces compiles the same sources.
+/// Cargo warns of an undeclared `cfg`, and each of these workspaces compiles the same sources.
 #[test]
 fn both_workspaces_declare_the_same_cfgs() {
     let declared = |manifest: &str| {

@@ -91,7 +91,7 @@ fn a_barrier_between_branches_stays_one_barrier() {
     }
 }
 
-/// The PTX of the example is of these sources, has its kernels alone, and keeps what the library's keeps.
+/// The PTX of the example matches its sources, has only its kernels, and passes the checks of the library's.
 #[test]
 fn the_example_has_its_ptx() {
     let at = root().join(EXAMPLE.folder);

@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn products_are_those_of_rows() {
+    fn products_equal_those_of_rows() {
         let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)]).unwrap();
         let b = other_factor(&a);
         assert_eq!((b.rows(), b.cols()), (3, 2));

@@ -1,4 +1,4 @@
-//! The command line of the examples, and the cluster that it asks for.
+//! Command line of the examples, and the requested cluster.
 
 #![allow(dead_code)] // each example uses a part of it
 
@@ -10,19 +10,19 @@ use evenpath::device::SimulatedOptions;
 use evenpath_distributed::{Cluster, Engine, Rank};
 use lexopt::prelude::{Long, Short, Value, ValueExt};
 
-/// An error that may go from thread to thread.
+/// An error that can be sent between threads.
 pub(crate) type BoxedError = Box<dyn Error + Send + Sync>;
 
 pub(crate) struct Arguments {
-    /// Ranks, where they are threads, if it was given.
+    /// Number of ranks that are threads, if given.
     ranks: Option<usize>,
-    /// The name of the device of each.
+    /// Name of the ranks' device.
     device: String,
-    /// What carries elements from GPU to GPU.
+    /// Engine of exchanges between GPUs.
     engine: Engine,
-    /// The size of the problem, if it was given.
+    /// Size of the problem, if given.
     pub(crate) size: Option<u32>,
-    /// A file, if it was given.
+    /// A file, if given.
     pub(crate) file: Option<String>,
 }
 
@@ -31,7 +31,7 @@ impl Arguments {
         self.device == "simulated"
     }
 
-    /// The ranks: processes, where this is one of several; otherwise threads.
+    /// Creates the cluster: of processes, if this is one of several; otherwise of threads.
     pub(crate) fn cluster(&self) -> Result<Cluster, BoxedError> {
         let is_set = |name: &&str| std::env::var_os(name).is_some();
         if let Some(name) = ["EVENPATH_RANK", "EVENPATH_SIZE", "EVENPATH_ADDRESS"].into_iter().find(is_set) {
@@ -50,7 +50,7 @@ impl Arguments {
         Ok(Cluster::local(devices)?.with_engine(self.engine))
     }
 
-    /// An error if ranks were to be threads, where a variable says that this process is one of several.
+    /// Returns an error if threads are requested, but a variable says that this process is one of several.
     fn check_process(&self, name: &str) -> Result<(), BoxedError> {
         match self.ranks {
             None => Ok(()),
@@ -65,20 +65,21 @@ impl Arguments {
         match &*self.device {
             "cpu" => Ok(Device::cpu()),
             "simulated" => Ok(Device::simulated(SimulatedOptions::default())),
-            // The primary context is the one that NCCL works in.
+            // NCCL uses the primary context.
             "gpu" => Ok(Device::cuda_primary(rank as u32)?),
             name => Err(format!("no device is called `{name}`: there are cpu, gpu, simulated").into()),
         }
     }
 }
 
-/// The number that a variable has.
+/// Parses the number in a variable.
 fn number(name: &str) -> Result<usize, BoxedError> {
     let text = std::env::var(name).map_err(|error| format!("{name}: {error}"))?;
-    text.parse().map_err(|_| format!("{name} is {text:?}, and must be a number").into())
+    text.parse().map_err(|_| format!("{name} is {text:?}, but must be a number").into())
 }
 
-/// Runs an example, whose result says whether it is right: exit code 0, 1 if it is not, 2 if there is none.
+/// Runs an example, which returns whether its result is right: exit code 0, 1 if it is wrong, 2 without a
+/// result.
 pub(crate) fn run(size: &str, example: impl FnOnce(&Arguments) -> Result<bool, BoxedError>) -> ExitCode {
     let result = parse(size).and_then(|arguments| arguments.as_ref().map(example).transpose());
     match result {
@@ -98,7 +99,7 @@ pub(crate) fn run(size: &str, example: impl FnOnce(&Arguments) -> Result<bool, B
     }
 }
 
-/// The arguments; `None` if help was asked for.
+/// Parses the arguments; `None` if help is requested.
 fn parse(size: &str) -> Result<Option<Arguments>, BoxedError> {
     let mut arguments =
         Arguments { ranks: None, device: "cpu".into(), engine: Engine::Auto, size: None, file: None };
@@ -133,7 +134,7 @@ fn parse(size: &str) -> Result<Option<Arguments>, BoxedError> {
     Ok(Some(arguments))
 }
 
-/// Prints, on rank 0, how long each rank waited for each, in ms.
+/// Prints, on rank 0, how long each rank waited for each other, in ms.
 pub(crate) fn print_waits(rank: &Rank) -> Result<(), BoxedError> {
     let traffic = rank.traffic();
     let row: Vec<f64> = traffic.iter().map(|traffic| traffic.waited.as_secs_f64() * 1e3).collect();

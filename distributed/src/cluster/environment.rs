@@ -1,4 +1,4 @@
-//! The variables that say which rank a process is.
+//! Environment variables that identify a rank's process.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -6,33 +6,34 @@ use std::time::Duration;
 use crate::error::{Error, Result};
 use crate::transport::{Secret, TcpOptions};
 
-/// How long a rank waits for a message of another, unless [`Cluster::with_timeout`](crate::Cluster::with_timeout) says otherwise.
+/// Default limit on the wait for another rank's message; see
+/// [`Cluster::with_timeout`](crate::Cluster::with_timeout).
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Longer timeouts are shortened to this, about 34 years, so that deadlines do not overflow.
+/// Maximum timeout, about 34 years: longer ones are shortened, so that deadlines do not overflow.
 pub(super) const LONGEST_TIMEOUT: Duration = Duration::from_secs(1 << 30);
 
-/// The most ranks: their addresses have to fit into one message.
+/// Maximum number of ranks: their addresses must fit into one message.
 const MOST_RANKS: u32 = 1 << 16;
 
-/// Reads the variables by a function that gives the value of each.
+/// Reads the variables. `value` returns the value of a variable.
 pub(super) fn read(value: impl Fn(&str) -> Option<OsString>) -> Result<(TcpOptions, Duration)> {
     let text = |name: &str| text(&value, name)?.ok_or_else(|| wrong(format!("{name} is not set")));
     let number = |name: &str| {
         let text = text(name)?;
-        text.parse::<u32>().map_err(|_| wrong(format!("{name} is {text:?}, and must be a number")))
+        text.parse::<u32>().map_err(|_| wrong(format!("{name} is {text:?}, but must be a number")))
     };
     let (index, size) = (number("EVENPATH_RANK")?, number("EVENPATH_SIZE")?);
     if size > MOST_RANKS {
-        return Err(wrong(format!("EVENPATH_SIZE is {size}, and must be {MOST_RANKS} at most")));
+        return Err(wrong(format!("EVENPATH_SIZE is {size}, but must be at most {MOST_RANKS}")));
     }
     if index >= size {
-        return Err(wrong(format!("EVENPATH_RANK is {index}, and must be less than EVENPATH_SIZE, {size}")));
+        return Err(wrong(format!("EVENPATH_RANK is {index}, but must be less than EVENPATH_SIZE, {size}")));
     }
     let root = host("EVENPATH_ADDRESS", text("EVENPATH_ADDRESS")?)?;
     if !root.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok()) {
         return Err(wrong(format!(
-            "EVENPATH_ADDRESS is {root:?}, and must be a host and a port, as in `host:7000`"
+            "EVENPATH_ADDRESS is {root:?}, but must be a host and a port, such as `host:7000`"
         )));
     }
     let bind = self::text(&value, "EVENPATH_BIND")?.map(|text| host("EVENPATH_BIND", text)).transpose()?;
@@ -41,21 +42,23 @@ pub(super) fn read(value: impl Fn(&str) -> Option<OsString>) -> Result<(TcpOptio
     Ok((options, timeout(value)?))
 }
 
-/// How long to wait for others.
+/// Reads the timeout.
 pub(super) fn timeout(value: impl Fn(&str) -> Option<OsString>) -> Result<Duration> {
     let Some(text) = text(&value, "EVENPATH_TIMEOUT")? else { return Ok(DEFAULT_TIMEOUT) };
     let seconds = text.parse::<f64>().ok().filter(|&seconds| seconds > 0.0);
     let timeout = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let refused = || wrong(format!("EVENPATH_TIMEOUT is {text:?}, and must be seconds above 0"));
+    let refused = || wrong(format!("EVENPATH_TIMEOUT is {text:?}, but must be a number of seconds above 0"));
     Ok(timeout.ok_or_else(refused)?.min(LONGEST_TIMEOUT))
 }
 
-/// The secret, or what a file has without the end of its last line.
+/// Reads the secret, or the contents of its file without the trailing line break.
 fn secret(value: &impl Fn(&str) -> Option<OsString>) -> Result<Secret> {
     let (name, bytes) = match (value("EVENPATH_SECRET"), value("EVENPATH_SECRET_FILE")) {
         (None, None) => return Ok(Secret::default()),
         (Some(_), Some(_)) => {
-            return Err(wrong("EVENPATH_SECRET and EVENPATH_SECRET_FILE are both set: one is needed".into()));
+            return Err(wrong(
+                "EVENPATH_SECRET and EVENPATH_SECRET_FILE are both set, but only one is allowed".into(),
+            ));
         }
         (Some(secret), None) => ("EVENPATH_SECRET", secret.into_encoded_bytes()),
         (None, Some(path)) => {
@@ -67,22 +70,22 @@ fn secret(value: &impl Fn(&str) -> Option<OsString>) -> Result<Secret> {
         }
     };
     if bytes.is_empty() {
-        return Err(wrong(format!("{name} gives an empty secret")));
+        return Err(wrong(format!("the secret in {name} is empty")));
     }
     Ok(Secret::new(&bytes))
 }
 
-/// A variable's value, if it is set.
+/// Returns the value of a variable, if set.
 fn text(value: &impl Fn(&str) -> Option<OsString>, name: &str) -> Result<Option<String>> {
     let text = value(name).map(OsString::into_string).transpose();
-    text.map_err(|text| wrong(format!("{name} is `{}`, and must be Unicode", text.display())))
+    text.map_err(|text| wrong(format!("{name} is `{}`, but must be Unicode", text.display())))
 }
 
-/// A host, unless it has characters that none has.
+/// Returns a host name, unless it has invalid characters.
 fn host(name: &str, text: String) -> Result<String> {
     if text.is_empty() || text.contains(|letter: char| letter.is_whitespace() || letter.is_control()) {
         return Err(wrong(format!(
-            "{name} is {text:?}, and must be an address without spaces and line breaks"
+            "{name} is {text:?}, but must be an address without spaces and line breaks"
         )));
     }
     Ok(text)
@@ -159,6 +162,6 @@ mod tests {
         assert!(of(&both).unwrap_err().to_string().contains("both set"));
         std::fs::write(&path, "\n").unwrap();
         let error = of(&with_file("EVENPATH_SECRET_FILE")).unwrap_err().to_string();
-        assert!(error.contains("EVENPATH_SECRET_FILE gives an empty secret"), "{error}");
+        assert!(error.contains("the secret in EVENPATH_SECRET_FILE is empty"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! Clusters: how ranks are started, and run.
+//! Clusters: starting ranks and running functions on them.
 
 mod environment;
 mod run;

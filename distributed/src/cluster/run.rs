@@ -12,14 +12,15 @@ use crate::rank::Rank;
 use crate::transport::{Transport, local};
 
 impl Cluster {
-    /// Has every rank run `body`, and returns the results of those that live in this process, in their order.
+    /// Runs `body` on every rank, and returns the results of the ranks in this process, in order.
     ///
-    /// All ranks must call the same operations of this crate in the same order. If a rank fails, by an error, by a panic or because its
-    /// process ends, the operations of all others return an error that names it.
+    /// All ranks must call the same operations of this crate in the same order. If a rank fails, by an error,
+    /// by a panic or because its process ends, the operations of all others return an error that names it.
     ///
     /// # Errors
     ///
-    /// The error of the rank that failed first, if it lives in this process, else that of the first one here. A panic becomes an error.
+    /// The error of the rank that failed first if it is in this process, otherwise that of the first rank
+    /// here. A panic becomes an error.
     pub fn run<T, E, F>(&mut self, body: F) -> Result<Vec<T>, E>
     where
         T: Send,
@@ -39,7 +40,7 @@ impl Cluster {
         errors.into_iter().next().map_or(Ok(values), Err)
     }
 
-    /// [`run`](Self::run), with the result of each rank by itself.
+    /// Like [`run`](Self::run), but returns the result of each rank separately.
     pub fn run_each<T, E, F>(&mut self, body: F) -> Vec<Result<T, E>>
     where
         T: Send,
@@ -49,8 +50,8 @@ impl Cluster {
         self.run_all(&body).0.into_iter().map(|(_, result)| result).collect()
     }
 
-    /// The results by rank, and the rank that failed first.
-    #[expect(clippy::type_complexity)] // Both as they are.
+    /// Returns the results by rank, and the rank that failed first.
+    #[expect(clippy::type_complexity)] // Both are returned as they are.
     fn run_all<T, E, F>(&mut self, body: &F) -> (Vec<(usize, Result<T, E>)>, Option<usize>)
     where
         T: Send,
@@ -101,7 +102,7 @@ impl Cluster {
     }
 }
 
-/// The result of a rank's thread, which catches panics itself.
+/// Joins a rank's thread, which catches panics itself, and returns its result.
 fn join<T, E: From<Error>>(
     rank: usize,
     thread: Result<std::thread::ScopedJoinHandle<'_, Result<T, E>>>,
@@ -110,7 +111,7 @@ fn join<T, E: From<Error>>(
     thread?.join().unwrap_or_else(|payload| Err(Error::from(panicked(payload)).into()))
 }
 
-/// Runs the body on one rank, and tells the others how it ended.
+/// Runs the body on one rank, and reports its end to the others.
 fn run_one<T, E, F>(rank: &Rank, transport: &Arc<dyn Transport>, engine: Engine, body: &F) -> Result<T, E>
 where
     E: From<Error> + fmt::Display,
@@ -145,7 +146,7 @@ where
     result
 }
 
-/// The message of a panic.
+/// Message of a panic.
 fn message(payload: &(dyn std::any::Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without a message".into())

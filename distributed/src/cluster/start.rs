@@ -1,4 +1,4 @@
-//! Clusters, and how they are made.
+//! Clusters and their constructors.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,29 +23,30 @@ use crate::transport::{Transport, connect};
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// The same program runs as one process per rank: [`from_env`](Self::from_env) and `mpi` make a cluster of which only one rank lives in
-/// this process, and [`run`](Self::run) returns its result alone.
+/// With several processes, the same program runs once per rank: [`from_env`](Self::from_env) and `mpi` make a
+/// cluster with only one rank in this process, and [`run`](Self::run) returns its result alone.
 pub struct Cluster {
     pub(super) ranks: Ranks,
     pub(super) engine: Engine,
     pub(super) timeout: Duration,
-    /// Runs that have begun.
+    /// Number of runs started.
     pub(super) runs: u64,
 }
 
 pub(super) enum Ranks {
-    /// A thread for each device.
+    /// One thread per device.
     Local(Vec<Device>),
     /// One rank of several processes.
     Process { index: usize, size: usize, device: Device, transport: Arc<dyn Transport> },
 }
 
 impl Cluster {
-    /// A cluster of threads of this process, one for each device. GPUs should differ; ranks on the CPU share its threads.
+    /// Creates a cluster of threads of this process, one per device. GPUs should differ; ranks on the CPU
+    /// share its threads.
     ///
     /// # Errors
     ///
-    /// If there is no device.
+    /// If no device is given.
     pub fn local(devices: impl IntoIterator<Item = Device>) -> Result<Self> {
         let devices: Vec<Device> = devices.into_iter().collect();
         if devices.is_empty() {
@@ -54,7 +55,8 @@ impl Cluster {
         Ok(Self::new(Ranks::Local(devices)))
     }
 
-    /// One rank of a cluster of processes, which connect by TCP, each with all others. These environment variables say which:
+    /// Creates one rank of a cluster of processes, which are pairwise connected by TCP. These environment
+    /// variables configure it:
     ///
     /// | variable | is |
     /// |---|---|
@@ -65,14 +67,16 @@ impl Cluster {
     /// | `EVENPATH_BIND` | optional: host, or host and port, at which this rank listens, where that differs from what others connect to |
     /// | `EVENPATH_TIMEOUT` | optional: seconds to wait for the others, now and later |
     ///
-    /// Each two ranks prove to each other that they have the secret (HMAC-SHA-256 over random numbers of both) before anything else is
-    /// exchanged. Without a secret ranks listen and connect on the loopback interface alone; then any process of the host may join.
-    /// Connections are not encrypted. Processes that connect and are not ranks are dropped, and do not delay the start.
+    /// Two ranks prove to each other that they know the secret (HMAC-SHA-256 over random numbers of both)
+    /// before they exchange anything else. Without a secret, ranks listen and connect on the loopback
+    /// interface only; any process of the host may then join. Connections are not encrypted. Processes that
+    /// connect but are not ranks are dropped, and do not delay the start.
     ///
     /// # Errors
     ///
-    /// If a variable is missing or wrong. If a process does not come within the timeout, which is that of the whole start, or is of
-    /// another cluster: the error names the rank, on all that have come. If ranks have different secrets or releases of this crate.
+    /// If a variable is missing or invalid. If a process does not connect within the timeout, which covers
+    /// the whole start, or is of another cluster: the error names the rank, on all that have connected. If
+    /// ranks have different secrets or releases of this crate.
     pub fn from_env(device: Device) -> Result<Self> {
         let (options, timeout) = environment::read(|name| std::env::var_os(name))?;
         let transport = connect(&options, timeout)?;
@@ -80,12 +84,14 @@ impl Cluster {
         Ok(Self::new(ranks).with_timeout(timeout))
     }
 
-    /// One rank of the processes that `mpirun` started. MPI is initialized by the call and finalized when the cluster is dropped. The
-    /// variable `EVENPATH_TIMEOUT` is as for [`from_env`](Self::from_env).
+    /// Creates one rank of the processes that `mpirun` started. Initializes MPI, which is finalized when the
+    /// cluster is dropped. The variable `EVENPATH_TIMEOUT` has the same meaning as for
+    /// [`from_env`](Self::from_env).
     ///
     /// # Errors
     ///
-    /// If MPI was initialized before, or does not let any one thread at a time call it, or the variable is wrong.
+    /// If MPI was already initialized, or does not support serialized calls from any thread, or the variable
+    /// is invalid.
     #[cfg(feature = "mpi")]
     pub fn mpi(device: Device) -> Result<Self> {
         let timeout = environment::timeout(|name| std::env::var_os(name))?;
@@ -99,25 +105,27 @@ impl Cluster {
         Self { ranks, engine: Engine::Auto, timeout: DEFAULT_TIMEOUT, runs: 0 }
     }
 
-    /// Sets how long a rank waits for a message of another before it gives up: 60 s by default. It has to be longer than any rank
-    /// computes between two exchanges.
+    /// Sets the limit on the wait for another rank's message: 60 s by default. It must be longer than any
+    /// rank's computation between two exchanges.
     #[must_use]
     pub fn with_timeout(self, timeout: Duration) -> Self {
         Self { timeout: timeout.min(LONGEST_TIMEOUT), ..self }
     }
 
-    /// Sets what carries elements of vectors between ranks in the runs to come; the processes of a cluster must choose the same.
+    /// Sets the engine that exchanges elements of vectors between ranks in later runs; the processes of a
+    /// cluster must choose the same.
     ///
-    /// NCCL copies from GPU to GPU. It needs a GPU for each rank, used by its primary context ([`Device::cuda_primary`]), and the library:
-    /// `libnccl.so.2` where the system's loader finds it or in a folder of the variable `EVENPATH_NCCL_PATH`, of version 2.14 or later and
-    /// the same on all ranks. [`Engine::Auto`] is the default; [`Rank::exchange`](crate::Rank::exchange) tells what a run uses. A communicator is made when a run
-    /// begins, which takes up to a second.
+    /// NCCL copies from GPU to GPU. It needs a GPU for each rank, used by its primary context
+    /// ([`Device::cuda_primary`]), and the library: `libnccl.so.2`, found by the system's loader or in a
+    /// folder of the variable `EVENPATH_NCCL_PATH`, of version 2.14 or later and the same on all ranks.
+    /// [`Engine::Auto`] is the default; [`Rank::exchange`](crate::Rank::exchange) returns the engine of a
+    /// run. A communicator is created at the start of a run, which takes up to a second.
     #[must_use]
     pub fn with_engine(self, engine: Engine) -> Self {
         Self { engine, ..self }
     }
 
-    /// Ranks.
+    /// Number of ranks.
     pub fn size(&self) -> usize {
         match &self.ranks {
             Ranks::Local(devices) => devices.len(),

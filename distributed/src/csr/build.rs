@@ -1,4 +1,4 @@
-//! How matrices are made.
+//! Constructors of distributed matrices.
 
 use std::sync::Arc;
 
@@ -13,17 +13,18 @@ use crate::memory::collected_in_parallel;
 use crate::rows::{RowBlock, assemble, redistribute};
 use crate::{Rank, RowPartition};
 
-/// Rows that a task asks for, at least, to learn their lengths.
+/// Minimum number of rows per task when computing their lengths.
 const ROWS_OF_A_TASK: usize = 256;
 
 impl<V: Value> DistributedCsr<V> {
-    /// A matrix of which each rank gives the rows that the first partition gives it; columns, and so the elements of x in y = Ax, are
-    /// divided by the second. A collective operation.
+    /// Creates a matrix from rows that each rank provides according to the first partition. The second
+    /// divides the columns, and thus the elements of x in y = Ax. A collective operation.
     ///
     /// # Errors
     ///
-    /// If a partition is for another number of ranks, a rank gives another number of rows or a column outside the matrix, or has 2³² or
-    /// more nonzeros, rows, columns of its own or columns of others. If there is no memory, or a rank failed.
+    /// If a partition has a different number of ranks, or a rank provides a different number of rows, a
+    /// column outside the matrix, or 2³² or more nonzeros, rows, columns of its own or columns of others. If
+    /// there is too little memory, or a rank failed.
     pub fn from_rows(
         rank: &Rank,
         rows: &RowPartition,
@@ -34,14 +35,17 @@ impl<V: Value> DistributedCsr<V> {
         cols.check_ranks(rank)?;
         let own = rows.range(rank.index());
         if block.rows() as u64 != own.end - own.start {
-            let reason =
-                format!("for {} rows on this rank, which gives {}", own.end - own.start, block.rows());
+            let reason = format!(
+                "it assigns {} rows to this rank, but {} were given",
+                own.end - own.start,
+                block.rows()
+            );
             return Err(Error::Partition { reason });
         }
         Self::from_block(rank, Arc::new(rows.clone()), Arc::new(cols.clone()), block)
     }
 
-    /// A matrix of as many rows as the rank has.
+    /// Creates a matrix from the rank's rows.
     pub(super) fn from_block(
         rank: &Rank,
         rows: Arc<RowPartition>,
@@ -55,7 +59,7 @@ impl<V: Value> DistributedCsr<V> {
         Self::build(rank, rows, cols, row)
     }
 
-    /// A matrix of rows that are made one by one.
+    /// Creates a matrix from rows that are computed one by one.
     fn build(
         rank: &Rank,
         rows: Arc<RowPartition>,
@@ -77,7 +81,7 @@ impl<V: Value> DistributedCsr<V> {
         Ok(Self { rank: rank.clone(), rows, cols, local, non_local, halo })
     }
 
-    /// A matrix of two parts on the rank's device and their halo.
+    /// Creates a matrix from two parts on the rank's device and their halo.
     pub(crate) fn from_parts(
         like: &Self,
         local: evenpath::DeviceCsr<V>,
@@ -88,17 +92,18 @@ impl<V: Value> DistributedCsr<V> {
         Self { rank, rows, cols, local, non_local, halo: Arc::new(halo) }
     }
 
-    /// A matrix of which each rank computes its rows: `row(i, entries)` appends the columns and values of row `i`, in any order. Rows
-    /// are cut by a merge path, so that rows plus nonzeros are even, which asks for each row twice. The columns of a square matrix are
-    /// divided like the rows, those of others evenly. A collective operation.
+    /// Creates a matrix from a function: `row(i, entries)` appends the columns and values of row `i`, in any
+    /// order. Rows are partitioned by a merge path, which balances rows plus nonzeros and calls the function
+    /// twice for each row. The columns of a square matrix are divided like the rows, those of others evenly.
+    /// A collective operation.
     ///
-    /// Each rank computes and stores its own rows only, so the matrix may be larger than the memory of one device. Threads of rayon
-    /// share the rows of a rank. In host memory there are its entries as the device has them, with 64-bit columns where they are of
-    /// other ranks, and a few millions more.
+    /// Each rank computes and stores only its own rows, so the matrix may be larger than the memory of one
+    /// device. Threads of rayon share the rows of a rank. Host memory holds the rank's entries in device
+    /// format, with 64-bit columns for those of other ranks, and a few million more.
     ///
     /// # Errors
     ///
-    /// As for [`from_rows`](Self::from_rows).
+    /// The same as for [`from_rows`](Self::from_rows).
     pub fn from_fn(
         rank: &Rank,
         rows: u64,
@@ -120,11 +125,11 @@ impl<V: Value> DistributedCsr<V> {
         Self::from_fn_on(rank, &rows, &default_columns(rank, &rows, cols)?, row)
     }
 
-    /// [`from_fn`](Self::from_fn) by given partitions. A collective operation.
+    /// Like [`from_fn`](Self::from_fn), with given partitions. A collective operation.
     ///
     /// # Errors
     ///
-    /// As for [`from_rows`](Self::from_rows).
+    /// The same as for [`from_rows`](Self::from_rows).
     pub fn from_fn_on(
         rank: &Rank,
         rows: &RowPartition,
@@ -136,12 +141,13 @@ impl<V: Value> DistributedCsr<V> {
         Self::build(rank, Arc::new(rows.clone()), Arc::new(cols.clone()), row)
     }
 
-    /// A matrix that rank `root` has as a whole; the others give `None`. Rows are cut by a merge path, so that rows plus nonzeros are
-    /// even; the columns of a square matrix are divided like the rows, those of others evenly. A collective operation.
+    /// Distributes a matrix that rank `root` has; the others pass `None`. Rows are partitioned by a merge
+    /// path, which balances rows plus nonzeros; the columns of a square matrix are divided like the rows,
+    /// those of others evenly. A collective operation.
     ///
     /// # Errors
     ///
-    /// If the root gives no matrix, and as for [`from_rows`](Self::from_rows).
+    /// If the root passes no matrix; also the errors of [`from_rows`](Self::from_rows).
     pub fn scatter<O: Offset>(rank: &Rank, root: usize, matrix: Option<&Csr<V, O>>) -> Result<Self> {
         let matrix = matrix.filter(|_| rank.index() == root);
         if matrix.is_none() && rank.index() == root {
@@ -158,11 +164,11 @@ impl<V: Value> DistributedCsr<V> {
         Self::scatter_on(rank, root, matrix, &rows, &default_columns(rank, &rows, cols)?)
     }
 
-    /// [`scatter`](Self::scatter) by given partitions. A collective operation.
+    /// Like [`scatter`](Self::scatter), with given partitions. A collective operation.
     ///
     /// # Errors
     ///
-    /// As for [`scatter`](Self::scatter).
+    /// The same as for [`scatter`](Self::scatter).
     pub fn scatter_on<O: Offset>(
         rank: &Rank,
         root: usize,
@@ -179,18 +185,18 @@ impl<V: Value> DistributedCsr<V> {
             }
         }
         if block.rows() as u64 != all.len(rank.index()) {
-            let reason = format!("for {} rows, and the matrix has {}", rows.rows(), block.rows());
+            let reason = format!("it has {} rows, but the matrix has {}", rows.rows(), block.rows());
             return Err(Error::Partition { reason });
         }
         Self::from_rows(rank, rows, cols, redistribute(rank, &block, &all, rows)?)
     }
 
-    /// A matrix of entries that any rank gives: row, column and value. Entries of the same place are summed, in the order of the ranks
-    /// that give them, and in each rank's order. A collective operation.
+    /// Creates a matrix from entries that any rank provides: row, column and value. Duplicates are summed in
+    /// the order of the ranks, and in each rank's order. A collective operation.
     ///
     /// # Errors
     ///
-    /// If a row is outside the matrix, and as for [`from_rows`](Self::from_rows).
+    /// If a row is outside the matrix; also the errors of [`from_rows`](Self::from_rows).
     pub fn from_entries(
         rank: &Rank,
         rows: &RowPartition,
@@ -203,12 +209,12 @@ impl<V: Value> DistributedCsr<V> {
     }
 }
 
-/// How columns are divided unless it is said: like the rows of a square matrix, else evenly.
+/// Default partition of columns: the rows' for a square matrix, otherwise even.
 pub(super) fn default_columns(rank: &Rank, rows: &RowPartition, cols: u64) -> Result<RowPartition> {
     if rows.rows() == cols { Ok(rows.clone()) } else { RowPartition::even(cols, rank.size()) }
 }
 
-/// An error if there is more on this rank than 32 bits count.
+/// Returns an error if a count on this rank does not fit into 32 bits.
 pub(super) fn check_count(what: &'static str, found: u64) -> Result<()> {
     let limit = evenpath::csr::MAX_DIMENSION as u64;
     if found > limit { Err(Error::TooLarge { what, found, limit }) } else { Ok(()) }

@@ -1,8 +1,9 @@
-//! A rank's rows as they are made: in parallel, and at once divided into its own columns and those of others.
+//! Parallel construction of a rank's rows, divided into its own columns and those of others.
 //!
-//! Rows are made in batches of consecutive rows, and a batch in chunks, which are the tasks. The chunks of a batch are then copied to
-//! where they stay. So each row is asked for once, and beside the result there is one batch in memory. Neither batches nor chunks nor
-//! threads have an influence on the result: a row is the work of one task, and rows stay in order.
+//! Rows are built in batches of consecutive rows, and batches in chunks, one per task. The chunks of a batch
+//! are then appended to the result. Each row is thus computed once, and memory holds one batch beside the
+//! result. The result does not depend on batches, chunks or threads: a row is built by one task, and rows
+//! stay in order.
 
 use std::ops::Range;
 
@@ -16,38 +17,38 @@ use crate::rows::canonicalize;
 /// A rank's rows in host memory, canonical.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Divided<V> {
-    /// The entries of the rank's own columns, counted from its first.
+    /// Entries in the rank's own columns, counted from its first.
     pub(super) local: Arrays<u32, V>,
-    /// Those of others' columns, which are numbers in the whole matrix, in the rows that have some.
+    /// Entries in columns of other ranks, with global column numbers; only rows that have some.
     pub(super) other: Arrays<u64, V>,
     /// These rows, ascending, counted from the rank's first.
     pub(super) boundary: Vec<u32>,
-    /// The columns of others, ascending, once each.
+    /// Columns of other ranks, ascending and without duplicates.
     pub(super) needed: Vec<u64>,
 }
 
-/// The arrays of rows in CSR form.
+/// CSR arrays.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Arrays<C, V> {
     pub(super) row_offsets: Vec<u32>,
     pub(super) columns: Vec<C>,
     pub(super) values: Vec<V>,
-    /// Entries, also where there are too many to be kept.
+    /// Number of entries, including those beyond the limit, which are not stored.
     nonzeros: u64,
 }
 
-/// Sizes of batches, and how many entries a matrix may have.
+/// Sizes of batches, and the maximum number of entries.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sizes {
-    /// Tasks of a batch.
+    /// Number of tasks per batch.
     pub(super) chunks: u64,
-    /// Rows of the first batch; each later one has at most twice as many as the one before.
+    /// Number of rows in the first batch; each later one has at most twice as many as the one before.
     pub(super) first_rows: u64,
-    /// Rows of a batch, at most.
+    /// Maximum number of rows in a batch.
     pub(super) most_rows: u64,
-    /// Entries of a batch, about.
+    /// Approximate number of entries in a batch.
     pub(super) entries: u64,
-    /// Entries of either matrix, at most.
+    /// Maximum number of entries of either matrix.
     pub(super) limit: u64,
 }
 
@@ -60,7 +61,7 @@ impl Sizes {
         limit: evenpath::csr::MAX_DIMENSION as u64,
     };
 
-    /// The rows of the next batch, after a batch of `rows` rows and `entries` entries.
+    /// Number of rows of the next batch, after a batch of `rows` rows and `entries` entries.
     fn next(&self, rows: u64, entries: u64) -> u64 {
         let expected = u128::from(rows) * u128::from(self.entries) / u128::from(entries.max(1));
         let most = rows.saturating_mul(2).min(self.most_rows).max(1);
@@ -68,11 +69,12 @@ impl Sizes {
     }
 }
 
-/// Makes the given rows of a matrix with `cols` columns, of which the rank has its `own`, fewer than 2³².
+/// Builds the given rows of a matrix with `cols` columns, of which the rank owns `own`, fewer than 2³².
 ///
 /// # Errors
 ///
-/// If a row has a column outside the matrix: of the first such row, the first such column. If there are too many entries.
+/// If a row has a column outside the matrix: the first such column of the first such row. If there are too
+/// many entries.
 pub(super) fn divide<V: Value>(
     rows: Range<u64>,
     own: &Range<u64>,
@@ -92,7 +94,7 @@ pub(super) fn divide<V: Value>(
             chunk.fill(rows, own, cols, &row)
         };
         let filled: Vec<Result<()>> = chunks.par_iter_mut().enumerate().map(fill).collect();
-        // Chunks are in the order of their rows.
+        // The first error is that of the first row: chunks are in row order.
         filled.into_iter().collect::<Result<()>>()?;
         result.append(&chunks, begin - rows.start, sizes.limit)?;
         begin += count;
@@ -104,16 +106,16 @@ pub(super) fn divide<V: Value>(
     Ok(result)
 }
 
-/// Consecutive rows, the work of one task. Its memory is used for one batch after the other.
+/// Consecutive rows built by one task. Its memory is reused for the next batch.
 struct Chunk<V> {
-    /// A row as it was given.
+    /// The current row, as given.
     row: Vec<(u64, V)>,
     rows: usize,
     local: Rows<u32, V>,
     other: Rows<u64, V>,
-    /// The rows with columns of others, counted from the chunk's first.
+    /// Rows with columns of other ranks, counted from the chunk's first.
     boundary: Vec<usize>,
-    /// These columns, ascending, once each.
+    /// These columns, ascending and without duplicates.
     needed: Vec<u64>,
 }
 
@@ -144,7 +146,7 @@ impl<C, V: Value> Rows<C, V> {
         self.values.clear();
     }
 
-    /// Adds entries to the last row.
+    /// Appends entries to the last row.
     fn extend(&mut self, entries: &[(u64, V)], column: impl Fn(u64) -> C) {
         self.columns.extend(entries.iter().map(|entry| column(entry.0)));
         self.values.extend(entries.iter().map(|entry| entry.1));
@@ -156,7 +158,7 @@ impl<V: Value> Chunk<V> {
         (self.local.values.len() + self.other.values.len()) as u64
     }
 
-    /// Replaces what the chunk holds by other rows.
+    /// Replaces the contents by other rows.
     fn fill(
         &mut self,
         rows: Range<u64>,
@@ -202,7 +204,7 @@ impl<V: Value> Divided<V> {
         Ok(Self { local, other, boundary: Vec::new(), needed: Vec::new() })
     }
 
-    /// Adds the rows of chunks, of which the first begins with row `first`.
+    /// Appends the rows of chunks, of which the first starts at row `first`.
     fn append(&mut self, chunks: &[Chunk<V>], first: u64, limit: u64) -> Result<()> {
         self.local.append(&chunks.iter().map(|chunk| &chunk.local).collect::<Vec<_>>(), limit)?;
         self.other.append(&chunks.iter().map(|chunk| &chunk.other).collect::<Vec<_>>(), limit)?;
@@ -215,7 +217,7 @@ impl<V: Value> Divided<V> {
             first += chunk.rows;
         }
         let found: usize = chunks.iter().map(|chunk| chunk.needed.len()).sum();
-        // Columns that batches have in common are counted once again before they take more room than those that differ.
+        // Duplicates between batches are removed before they take more memory than the distinct columns.
         if self.needed.len() + found > self.needed.capacity() {
             self.needed.par_sort_unstable();
             self.needed.dedup();
@@ -243,7 +245,7 @@ impl<C: Copy + Send + Sync, V: Value> Arrays<C, V> {
         Ok(Self { row_offsets, columns: Vec::new(), values: Vec::new(), nonzeros: 0 })
     }
 
-    /// Adds rows at the end. Beyond the limit they are counted and not kept.
+    /// Appends rows. Entries beyond the limit are counted but not stored.
     fn append(&mut self, parts: &[&Rows<C, V>], limit: u64) -> Result<()> {
         reserve(&mut self.row_offsets, parts.iter().map(|part| part.lengths.len()).sum())?;
         for length in parts.iter().flat_map(|part| &part.lengths) {
@@ -260,7 +262,7 @@ impl<C: Copy + Send + Sync, V: Value> Arrays<C, V> {
 }
 
 impl<C: Copy + Send + Sync, V: Value> Arrays<C, V> {
-    /// The same rows with other columns.
+    /// Returns the same rows with mapped columns.
     pub(super) fn with_columns(self, column: impl Fn(C) -> u32 + Sync) -> Result<Arrays<u32, V>> {
         let Self { row_offsets, columns, values, nonzeros } = self;
         let columns = collected_in_parallel(columns.par_iter().map(|&old| column(old)))?;
@@ -268,7 +270,7 @@ impl<C: Copy + Send + Sync, V: Value> Arrays<C, V> {
     }
 }
 
-/// Adds slices at the end, side by side: who first writes to memory waits for the system to provide it.
+/// Appends slices in parallel: the first write to memory waits for the system to provide it.
 fn extend<T: Copy + Send + Sync>(to: &mut Vec<T>, parts: &[&[T]]) -> Result<()> {
     let count = parts.iter().map(|part| part.len()).sum();
     reserve(to, count)?;
@@ -282,7 +284,7 @@ fn extend<T: Copy + Send + Sync>(to: &mut Vec<T>, parts: &[&[T]]) -> Result<()> 
     pairs.into_par_iter().for_each(|(piece, part)| {
         piece.write_copy_of_slice(part);
     });
-    // SAFETY: `reserve` made room for `count` more elements, and the pieces, which together are all of them, were written.
+    // SAFETY: `reserve` made room for `count` more elements, and all of them were written as pieces.
     unsafe { to.set_len(to.len() + count) };
     Ok(())
 }
@@ -293,12 +295,12 @@ mod tests {
 
     use super::*;
 
-    /// Small, so that a few rows are several batches.
+    /// Small, so that a few rows make several batches.
     const SMALL: Sizes = Sizes { chunks: 3, first_rows: 2, most_rows: 7, entries: 12, limit: 1000 };
 
     type Row = Vec<(u64, f64)>;
 
-    /// Row by row, as the definition says.
+    /// The expected result, row by row by the definition.
     fn expected(rows: &[Row], own: &Range<u64>) -> Divided<f64> {
         let mut result: Divided<f64> = Divided::with_rows(0).unwrap();
         for (number, row) in rows.iter().enumerate() {
@@ -332,14 +334,14 @@ mod tests {
     }
 
     fn rows() -> impl Strategy<Value = Vec<Row>> {
-        // Few columns: places repeat, and sums depend on their order.
+        // Few columns: duplicates occur, and sums depend on their order.
         let entry = (0..30_u64, 0..1000_u64).prop_map(|(column, number)| (column, (number as f64).sin()));
         proptest::collection::vec(proptest::collection::vec(entry, 0..12), 0..40)
     }
 
     proptest! {
         #[test]
-        fn as_row_by_row(rows in rows(), first in 0..100_u64, begin in 0..30_u64, len in 0..30_u64) {
+        fn matches_row_by_row(rows in rows(), first in 0..100_u64, begin in 0..30_u64, len in 0..30_u64) {
             let own = begin..(begin + len).min(30);
             let make = |row: u64, entries: &mut Row| entries.extend_from_slice(&rows[(row - first) as usize]);
             let range = first..first + rows.len() as u64;

@@ -1,4 +1,4 @@
-//! Matrices from Matrix Market files, of which each rank parses a part.
+//! Reading of Matrix Market files, of which each rank parses a part.
 
 use std::path::Path;
 
@@ -16,14 +16,16 @@ use crate::rows::{RowBlock, assemble};
 use crate::{Rank, RowPartition};
 
 impl<V: Value> DistributedCsr<V> {
-    /// Reads a Matrix Market file in coordinate format that every rank can open. Each parses the lines that begin in its stretch of the
-    /// bytes, and the entries go to the ranks that have their rows. Entries of the same place are summed, in the order of the file, so
-    /// the matrix is the one that [`evenpath::io::read_matrix_market`] reads. Rows are cut by a merge path; the columns of a square
+    /// Reads a Matrix Market file in coordinate format that every rank can open. Each rank parses the lines
+    /// that start in its range of bytes, and the entries are sent to the ranks that own their rows.
+    /// Duplicates are summed in the order of the file, so the matrix is the same as that of
+    /// [`evenpath::io::read_matrix_market`]. Rows are partitioned by a merge path; the columns of a square
     /// matrix are divided like the rows, those of others evenly. A collective operation.
     ///
     /// # Errors
     ///
-    /// As for [`evenpath::io::read_matrix_market`]; if the file is in array format; as for [`from_rows`](Self::from_rows).
+    /// The errors of [`evenpath::io::read_matrix_market`] and of [`from_rows`](Self::from_rows), and if the
+    /// file is in array format.
     pub fn read_matrix_market(rank: &Rank, path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self> {
         let path = path.as_ref();
         let part = read_matrix_market_part::<V>(path, options, rank.index(), rank.size())?;
@@ -43,7 +45,7 @@ impl<V: Value> DistributedCsr<V> {
     }
 }
 
-/// Checks that the parts have as many entries as the header announces.
+/// Checks that the parts together have the number of entries that the header states.
 fn check_count<V: Value>(rank: &Rank, part: &MatrixMarketPart<V>) -> Result<()> {
     let counts = rank.all_reduce(&[part.stored.nnz() as u64], |sum, count| sum + count)?;
     let (found, expected) = (counts[0] as usize, part.header.entries);
@@ -55,7 +57,7 @@ fn check_count<V: Value>(rank: &Rank, part: &MatrixMarketPart<V>) -> Result<()> 
     Err(evenpath::io::MatrixMarketError::from(kind).into())
 }
 
-/// This rank's rows of the matrix, those entries included that symmetry implies.
+/// Returns this rank's rows of the matrix, including entries implied by symmetry.
 fn expand<V: Value>(
     rank: &Rank,
     rows: &RowPartition,
@@ -77,7 +79,7 @@ fn expand<V: Value>(
     Ok(block.joined(&mirrored))
 }
 
-/// Checks that at most one of two mirrored positions is stored. Both would be counted twice.
+/// Checks that at most one of two mirrored positions is stored; otherwise both would be counted twice.
 fn check_triangles<V: Value>(
     rank: &Rank,
     rows: &RowPartition,

@@ -1,4 +1,4 @@
-//! A sparse matrix over ranks, and what it says of itself.
+//! Distributed sparse matrices and their properties.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,13 +10,14 @@ use crate::halo::Halo;
 use crate::rows::RowBlock;
 use crate::{Rank, RowPartition};
 
-/// A sparse matrix of which each rank has consecutive rows on its device.
+/// A sparse matrix over ranks. Each rank has consecutive rows on its device.
 ///
-/// A rank keeps the columns that it has elements of a vector for apart from the others, as PETSc and Ginkgo do: its *local* matrix is
-/// multiplied while elements for the *non-local* one are on their way. Both have 32-bit columns; that of the non-local matrix is a
-/// number in the [`Halo`], which lists the columns that are needed of other ranks. Rows without such columns are left out of it.
+/// Like PETSc and Ginkgo, a rank stores the columns for which it owns elements of vectors separately: its
+/// *local* matrix is multiplied while elements for the *non-local* one are in transit. Both have 32-bit
+/// columns; a column of the non-local matrix is an index into the [`Halo`], which lists the required columns
+/// of other ranks. Rows without such columns are omitted from it.
 ///
-/// Matrices are canonical: columns ascend in each row, and entries given for the same place are summed, in the order given.
+/// Matrices are canonical: columns ascend in each row, and duplicate entries are summed in the order given.
 ///
 /// ```
 /// use evenpath::Device;
@@ -48,37 +49,37 @@ pub struct DistributedCsr<V: Value> {
     pub(super) halo: Arc<Halo>,
 }
 
-/// The entries whose columns are of other ranks.
+/// Entries in columns of other ranks.
 #[derive(Clone)]
 pub(crate) struct NonLocal<V: Value> {
-    /// The rank's rows that have some, ascending, counted from its first.
+    /// The rank's rows that have such entries, ascending, counted from its first.
     pub(crate) rows: Arc<Vec<u32>>,
-    /// A row for each of them, and a column for each of the halo.
+    /// Matrix with one row for each of them, and one column for each column of the halo.
     pub(crate) matrix: DeviceCsr<V>,
 }
 
 impl<V: Value> DistributedCsr<V> {
-    /// The rank whose rows these are.
+    /// The rank that owns these rows.
     pub fn rank(&self) -> &Rank {
         &self.rank
     }
 
-    /// Rows of all ranks.
+    /// Number of rows, on all ranks.
     pub fn rows(&self) -> u64 {
         self.rows.rows()
     }
 
-    /// Columns.
+    /// Number of columns.
     pub fn cols(&self) -> u64 {
         self.cols.rows()
     }
 
-    /// Entries on this rank.
+    /// Number of entries on this rank.
     pub fn local_nnz(&self) -> usize {
         self.local.nnz() + self.non_local.matrix.nnz()
     }
 
-    /// Entries on all ranks. A collective operation.
+    /// Number of entries on all ranks. A collective operation.
     ///
     /// # Errors
     ///
@@ -87,27 +88,29 @@ impl<V: Value> DistributedCsr<V> {
         Ok(self.rank.all_reduce(&[self.local_nnz() as u64], |sum, count| sum + count)?[0])
     }
 
-    /// Which rows are on which rank, and so the elements of y in y = Ax.
+    /// Partition of the rows, and thus of the elements of y in y = Ax.
     pub fn row_partition(&self) -> &RowPartition {
         &self.rows
     }
 
-    /// Which columns are on which rank, and so the elements of x in y = Ax.
+    /// Partition of the columns, and thus of the elements of x in y = Ax.
     pub fn col_partition(&self) -> &RowPartition {
         &self.cols
     }
 
-    /// The entries whose columns are this rank's own, counted from its first.
+    /// Entries in this rank's own columns, counted from its first.
     pub fn local(&self) -> &DeviceCsr<V> {
         &self.local
     }
 
-    /// The entries whose columns are of other ranks: a row for each of this rank's that has some, and a column for each of the halo.
+    /// Entries in columns of other ranks: one row for each of this rank's rows that has some, one column for
+    /// each column of the halo.
     pub fn non_local(&self) -> &DeviceCsr<V> {
         &self.non_local.matrix
     }
 
-    /// Returns the halo: the elements that this rank needs of others for a product, and those that others need of it.
+    /// Returns the halo: the elements that this rank needs from others for a product, and those that others
+    /// need from it.
     pub fn halo(&self) -> &Halo {
         &self.halo
     }
@@ -120,11 +123,11 @@ impl<V: Value> DistributedCsr<V> {
         &self.halo
     }
 
-    /// Copies this rank's rows to the host, with columns of the whole matrix.
+    /// Copies this rank's rows to the host, with global column numbers.
     ///
     /// # Errors
     ///
-    /// If the device was lost, or the host has no memory.
+    /// If the device was lost, or the host has too little memory.
     pub fn download(&self) -> Result<RowBlock<V>> {
         let (local, non_local) = (self.local.download()?, self.non_local.matrix.download()?);
         let first = self.cols.range(self.rank.index()).start;

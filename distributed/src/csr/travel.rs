@@ -1,4 +1,4 @@
-//! Matrices on their way between ranks: gathered, divided differently, transposed.
+//! Communication of whole matrices: gathering, repartitioning and transposition.
 
 use std::sync::Arc;
 
@@ -11,11 +11,12 @@ use crate::error::{Error, Result};
 use crate::rows::{assemble, redistribute};
 
 impl<V: Value> DistributedCsr<V> {
-    /// The whole matrix, on rank `root`; nothing elsewhere. A collective operation.
+    /// Returns the whole matrix on rank `root`, `None` on the others. A collective operation.
     ///
     /// # Errors
     ///
-    /// If there is no such rank, the matrix has more rows or columns than a [`Csr`] may have, the host has no memory, or a rank failed.
+    /// If the rank does not exist, the matrix exceeds the size limits of a [`Csr`], the host has too little
+    /// memory, or a rank failed.
     pub fn gather(&self, root: usize) -> Result<Option<Csr<V, u64>>> {
         let (rows, cols, limit) = (self.rows(), self.cols(), MAX_DIMENSION as u64);
         for (what, found) in [("rows of a gathered matrix", rows), ("columns of a gathered matrix", cols)] {
@@ -34,11 +35,12 @@ impl<V: Value> DistributedCsr<V> {
         Ok(Some(Csr::try_new(rows as usize, cols as usize, row_offsets, columns, values)?))
     }
 
-    /// The same matrix, divided by other partitions. A collective operation.
+    /// Returns the same matrix with other partitions. A collective operation.
     ///
     /// # Errors
     ///
-    /// If a partition is for another number of ranks, rows or columns, and as for [`from_rows`](Self::from_rows).
+    /// If a partition has a different number of ranks, rows or columns; also the errors of
+    /// [`from_rows`](Self::from_rows).
     pub fn repartition(&self, rows: &RowPartition, cols: &RowPartition) -> Result<Self> {
         rows.check_ranks(&self.rank)?;
         cols.check_ranks(&self.rank)?;
@@ -51,18 +53,19 @@ impl<V: Value> DistributedCsr<V> {
         Self::from_block(&self.rank, Arc::new(rows.clone()), Arc::new(cols.clone()), block)
     }
 
-    /// The transpose: its rows are divided as this matrix's columns, and the other way round. A collective operation.
+    /// Returns the transpose. Its rows are divided like this matrix's columns, and its columns like the rows.
+    /// A collective operation.
     ///
     /// # Errors
     ///
-    /// As for [`from_rows`](Self::from_rows).
+    /// The same as for [`from_rows`](Self::from_rows).
     pub fn transpose(&self) -> Result<Self> {
         let block = self.download()?;
         let first = self.rows.range(self.rank.index()).start;
         let entries = (0..block.rows()).flat_map(|row| {
             block.entries(row).map(move |(column, value)| (column, first + row as u64, value))
         });
-        // Columns ascend, because ranks and their rows do.
+        // Columns ascend, because the ranks and their rows do.
         let transposed = assemble(&self.rank, &self.cols, entries)?;
         Self::from_block(&self.rank, Arc::clone(&self.cols), Arc::clone(&self.rows), transposed)
     }

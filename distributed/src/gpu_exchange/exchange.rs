@@ -1,10 +1,11 @@
-//! Exchanges of elements between the memories of GPUs, by a communicator of NCCL.
+//! Exchanges of elements between GPU memories by NCCL.
 //!
-//! Everything that may wait for other ranks goes by a communicator whose calls do not block, and is asked for until it is done, until a
-//! rank fails, or until a deadline: joining it, and the first exchange of a plan, which makes the connections that it needs. But NCCL
-//! starts a thread for each group of such calls, which takes longer than a small exchange. So a second communicator, whose calls block,
-//! is split off and shares the connections. All later exchanges go by that one: its groups have nothing to wait for, and only put a
-//! kernel on the stream.
+//! Everything that may wait for other ranks uses a communicator with non-blocking calls, polled until it is
+//! done, a rank fails, or a deadline passes: joining it, and the first exchange of a plan, which makes the
+//! required connections. But NCCL starts a thread for each group of such calls, which takes longer than a
+//! small exchange. A second communicator with blocking calls is therefore split off and shares the
+//! connections. All later exchanges use that one: its groups have nothing to wait for, and only put a kernel
+//! on the stream.
 
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
@@ -19,20 +20,20 @@ use crate::nccl::Communicator;
 use crate::nccl::functions::{BYTES, IN_PROGRESS, INVALID_USAGE, SUCCESS};
 use crate::rank::{Exchange, Rank};
 
-/// How long to ask again at once, before there are pauses between.
+/// Time of polling without pauses; later polls pause in between.
 const SPIN: Duration = Duration::from_micros(200);
 const PAUSE: Duration = Duration::from_micros(20);
 
-/// By which communicator an exchange goes: for all ranks by the same.
+/// Communicator of an exchange, the same for all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// The one that may wait for other ranks to make connections.
+    /// The non-blocking one, which may wait for other ranks to make connections.
     Connecting,
-    /// The other, where there is one: earlier exchanges between the same ranks made the connections.
+    /// The blocking one, if it exists: earlier exchanges between the same ranks made the connections.
     Connected,
 }
 
-/// Elements that go to a rank and come from it: ranges of what is sent, and of what is received.
+/// Elements sent to and received from one rank: ranges of the send buffer and of the receive buffer.
 #[derive(Debug, Clone)]
 pub(crate) struct Part {
     pub(crate) peer: usize,
@@ -40,17 +41,17 @@ pub(crate) struct Part {
     pub(crate) receive: Range<usize>,
 }
 
-/// An exchange on its way.
+/// An exchange in progress.
 pub(crate) struct Started {
     exchange: Exchange,
-    /// After all of it.
+    /// Event after the exchange.
     end: Event,
-    /// The bytes that come from each rank that takes part.
+    /// Expected number of bytes from each participating rank.
     expected: Vec<(usize, u64)>,
 }
 
 impl Communicator {
-    /// Begins to send parts of `from`, and to receive parts of `to`, after what the stream has to do before.
+    /// Starts sending parts of `from` and receiving parts of `to`, after the stream's earlier work.
     pub(crate) fn start<V: Pod>(
         &self,
         rank: &Rank,
@@ -61,7 +62,8 @@ impl Communicator {
     ) -> Result<Started> {
         let bytes = |range: &Range<usize>| (range.len() * size_of::<V>()) as u64;
         let expected = parts.iter().map(|part| (part.peer, bytes(&part.receive))).collect();
-        // What each rank is told before NCCL may wait for it: that this one is here, and how much it sends.
+        // Before NCCL may wait for a rank, it is sent a message: that this rank takes part, and how much it
+        // sends.
         let told = parts.iter().try_for_each(|part| {
             rank.count_bytes(part.peer, bytes(&part.send));
             rank.send(exchange, part.peer, &[bytes(&part.send)])
@@ -70,7 +72,7 @@ impl Communicator {
         Ok(Started { exchange, end: self.or_abort(end)?, expected })
     }
 
-    /// Puts an exchange on the stream that the thread uses; what is after it there.
+    /// Puts an exchange on the thread's stream, and returns the event after it.
     fn put<V: Pod>(
         &self,
         rank: &Rank,
@@ -84,14 +86,15 @@ impl Communicator {
             wait_for_peers(rank, exchange, parts, || self.is_idle(rank))
         };
         if !parts.is_empty() {
-            // SAFETY: NCCL reads and writes parts of these operands, and has put that on the stream when its state is no longer in
-            // progress, which is waited for; if that fails, the communicator is aborted. It keeps the context.
+            // SAFETY: NCCL reads and writes parts of these operands, and has put that on the stream when its
+            // state is no longer in progress, which is waited for; if that fails, the communicator is
+            // aborted. It keeps the context.
             unsafe { self.device.put_foreign(&[from], &mut [to], put) }??;
         }
         Ok(self.device.record()?)
     }
 
-    /// Waits until an exchange is done.
+    /// Waits until an exchange is complete.
     pub(crate) fn finish(&self, rank: &Rank, started: &Started) -> Result<()> {
         let arrived = started.expected.iter().try_for_each(|&(peer, expected)| {
             let found: Vec<u64> = rank.receive_exactly(started.exchange, peer, 1)?;
@@ -100,7 +103,7 @@ impl Communicator {
         self.or_abort(arrived.and_then(|()| self.wait(rank, started)))
     }
 
-    /// Ends the communicator: in order if all is well, otherwise by aborting it.
+    /// Ends the communicator: by finalizing it if `is_well`, otherwise by aborting it.
     pub(crate) fn close(&self, rank: &Rank, is_well: bool) {
         let finalized = || {
             let code = self.in_context(|_| {
@@ -142,7 +145,7 @@ impl Communicator {
         let bytes = |range: &Range<usize>| range.len() * size_of::<V>();
         let called = self.with_live(|functions, live| {
             let handle = live.quick().filter(|_| way == Way::Connected).unwrap_or(live.handle);
-            // SAFETY: a group begins, and ends below.
+            // SAFETY: a group starts here and ends below.
             let mut codes = vec![("ncclGroupStart", unsafe { (functions.ncclGroupStart)() })];
             for Part { peer, send, receive } in parts {
                 let peer = *peer as c_int;
@@ -161,7 +164,7 @@ impl Communicator {
                     codes.push(("ncclRecv", code));
                 }
             }
-            // SAFETY: the group began above. It ends also where a call failed.
+            // SAFETY: the group started above. It is ended also if a call failed.
             codes.push(("ncclGroupEnd", unsafe { (functions.ncclGroupEnd)() }));
             codes
         });
@@ -169,7 +172,7 @@ impl Communicator {
         codes.into_iter().try_for_each(|(call, code)| self.check(rank, call, code))
     }
 
-    /// Whether NCCL has done what it was asked for, up to putting it on streams.
+    /// Returns whether NCCL has completed all calls, up to putting them on streams.
     fn is_idle(&self, rank: &Rank) -> Result<bool> {
         let state = self.state().ok_or_else(|| refused(rank))?;
         self.check(rank, "ncclCommGetAsyncError", state)?;
@@ -184,7 +187,7 @@ impl Communicator {
         Err(rank.fail(rank.index(), Cause::Nccl(described)))
     }
 
-    /// Waits for the GPU; an error if a rank fails, NCCL does, or the rank's time is over.
+    /// Waits for the GPU. Fails if a rank or NCCL fails, or at the rank's deadline.
     fn wait(&self, rank: &Rank, started: &Started) -> Result<()> {
         let peers = started.expected.iter().map(|&(peer, _)| peer).collect();
         let wait = rank.wait_for_gpus(started.exchange, peers, true);
@@ -200,12 +203,13 @@ impl Communicator {
     }
 }
 
-/// The error of what comes after an abort.
+/// Returns the error of calls after an abort.
 fn refused(rank: &Rank) -> Error {
     rank.fail(rank.index(), Cause::Nccl("the communicator was aborted".into()))
 }
 
-/// Waits until a group is on its stream, which may take until other ranks have come: an error names one that has not.
+/// Waits until a group is on its stream, which may require other ranks to arrive: the error names one that
+/// has not.
 fn wait_for_peers(
     rank: &Rank,
     exchange: Exchange,
@@ -223,7 +227,7 @@ fn wait_for_peers(
     Err(wait.fail(format!("the start of an exchange took longer than {} s", rank.timeout().as_secs_f64())))
 }
 
-/// Asks until the answer is yes, for so long. An error if a rank fails.
+/// Polls until `is_done` returns true or the limit passes. Fails if a rank fails.
 pub(super) fn poll(rank: &Rank, limit: Duration, mut is_done: impl FnMut() -> Result<bool>) -> Result<bool> {
     let start = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! How a communicator comes to be, and the other is split off.
+//! Creation of communicators: joining one, and splitting off the other.
 
 use std::ffi::c_int;
 use std::time::Instant;
@@ -11,12 +11,12 @@ use crate::nccl::Communicator;
 use crate::nccl::functions::{Config, Functions, Handle, IN_PROGRESS, SUCCESS, Split, UniqueId};
 use crate::rank::Rank;
 
-/// What is named where it fails.
+/// Function named in the error if splitting fails.
 pub(super) const SPLIT: &str = "ncclCommSplit";
 
 impl Communicator {
-    /// Joins the communicator of all ranks that has an identity, and waits for them, unless it learns meanwhile that one will not come.
-    /// What NCCL says against it is no failure of a rank.
+    /// Joins the communicator of all ranks that has an identity, and waits for them, unless one is known not
+    /// to come. An NCCL error is not a failure of the rank.
     pub(super) fn join(
         rank: &Rank,
         functions: Functions,
@@ -39,7 +39,7 @@ impl Communicator {
             unsafe { init(&raw mut handle, size, unique, index, &raw mut config) }
         });
         communicator.live.get_mut().handle = handle;
-        // Ranks that have joined wait for the outcomes of others: these give up before they do.
+        // Ranks that have joined wait for the outcomes of others: these give up earlier.
         let deadline = Instant::now() + rank.timeout() / 2;
         let mut answer = |call, code| communicator.answer(rank, (call, code), deadline, &mut is_in_vain);
         let mut joined = answer("ncclCommInitRankConfig", code)?;
@@ -55,19 +55,19 @@ impl Communicator {
         Ok(joined.map(|()| communicator))
     }
 
-    /// Begins to split off the communicator of all ranks whose calls block.
+    /// Starts splitting off the blocking communicator of all ranks.
     fn split(&self, split: Split, index: c_int) -> c_int {
         self.in_context(|_| {
             let live = self.live.lock();
             let mut config = Config::blocking();
-            // SAFETY: the communicator is live. The new one is written to memory that stays until this one has ended, and with it what
-            // is in progress.
+            // SAFETY: the communicator is live. The new one is written to memory that outlives this one, and
+            // with it any call in progress.
             unsafe { split(live.handle, 0, index, live.quick.as_ptr(), &raw mut config) }
         })
     }
 
-    /// What comes of a call that has answered that it is in progress: a reason if NCCL gives one or the time is over; none if it is in
-    /// vain.
+    /// Waits for a call in progress. Returns a reason if NCCL fails or the time is over, and no reason if
+    /// another rank failed.
     fn answer(
         &self,
         rank: &Rank,

@@ -1,4 +1,4 @@
-//! The exchange between GPUs by NCCL, and when it is used.
+//! Exchange between GPUs by NCCL, and the decision to use it.
 
 mod exchange;
 mod join;

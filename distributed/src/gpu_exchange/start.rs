@@ -1,4 +1,4 @@
-//! Which engine a run has: all ranks come to the same conclusion.
+//! Choice of a run's engine, on which all ranks agree.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, LazyLock};
@@ -14,48 +14,48 @@ use crate::nccl::functions::{Functions, SUCCESS, UniqueId};
 use crate::nccl::{Chosen, Communicator, Engine, ExchangeEngine};
 use crate::rank::Rank;
 
-/// What a rank could do.
+/// Properties that a rank announces if it can use NCCL.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Offer {
     /// NCCL's version.
     pub(super) version: u32,
-    /// A number of the process, and that of the GPU in it.
+    /// A number of the process, and of the GPU in it.
     pub(super) gpu: (u64, u32),
 }
 
-/// What a rank has to say, or why not.
+/// A rank's answer, or the reason why there is none.
 type Answer<T> = Result<T, String>;
 
-/// Whether a rank has joined a communicator, or why not; nothing if because of another rank.
+/// Outcome of joining a communicator: an error with a reason, or without one if another rank failed.
 type Outcome = Result<(), Option<String>>;
 
-/// Chooses the engine of a run, and starts it. A collective operation, unless it is the host that was asked for.
+/// Chooses the engine of a run, and starts it. A collective operation, unless the host is requested.
 pub(crate) fn start(rank: &Rank, engine: Engine) -> Result<Chosen> {
     if engine == Engine::Host {
-        return Ok(Chosen::host("it was asked for"));
+        return Ok(Chosen::host("it was requested"));
     }
     join(rank, engine, offer(rank.device()))
 }
 
-/// What this rank could do, or why it can do nothing.
+/// Returns this rank's offer, or the reason why it cannot use NCCL.
 fn offer(device: &Device) -> Answer<(Functions, Offer)> {
     let DeviceKind::Cuda(ordinal) = device.kind() else {
-        return Err(format!("{device} is no NVIDIA GPU"));
+        return Err(format!("{device} is not an NVIDIA GPU"));
     };
     if !device.shares_memory().map_err(|error| error.to_string())? {
-        return Err(format!("{device} is not used by its primary context, as of `Device::cuda_primary`"));
+        return Err(format!("{device} does not use its primary context; see `Device::cuda_primary`"));
     }
     let functions = Functions::load()?;
     Ok((functions, Offer { version: functions.version()?, gpu: (process(), ordinal) }))
 }
 
-/// A number that no other process has.
+/// A number unique to the process.
 fn process() -> u64 {
     static NUMBER: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(std::process::id()));
     *NUMBER
 }
 
-/// Tells the others what this rank could do, and joins a communicator if all can.
+/// Exchanges offers, and joins a communicator if all ranks can.
 pub(super) fn join(rank: &Rank, engine: Engine, own: Answer<(Functions, Offer)>) -> Result<Chosen> {
     let host = |reason: String| match engine {
         Engine::Nccl => Err(Error::Start { reason: format!("NCCL cannot be used: {reason}") }),
@@ -73,7 +73,7 @@ pub(super) fn join(rank: &Rank, engine: Engine, own: Answer<(Functions, Offer)>)
             Ok(id) => id,
         };
         match join_all(rank, functions, &id)? {
-            // It works without, and small exchanges take longer. All ranks have the same reason.
+            // NCCL works without splitting, but small exchanges take longer. All ranks have the same reason.
             Err(reason) if functions.ncclCommSplit.is_some() && reason.contains(SPLIT) => {
                 functions.ncclCommSplit = None;
             }
@@ -86,7 +86,8 @@ pub(super) fn join(rank: &Rank, engine: Engine, own: Answer<(Functions, Offer)>)
     }
 }
 
-/// The communicator, if all ranks have joined it; else why one has not. Then those of others are dropped, and so aborted.
+/// Returns the communicator if all ranks have joined it; otherwise the reason of one that has not, and the
+/// others drop and thereby abort theirs.
 fn join_all(rank: &Rank, functions: Functions, id: &[u8]) -> Result<Answer<Communicator>> {
     let exchange = rank.begin(Operation::AllGather);
     let mut outcomes: Vec<Option<Outcome>> = filled(&None, rank.size())?;
@@ -118,7 +119,7 @@ fn join_all(rank: &Rank, functions: Functions, id: &[u8]) -> Result<Answer<Commu
     Ok(communicator.ok().filter(|_| has_all).ok_or_else(|| reason.unwrap_or_default()))
 }
 
-/// The version that all ranks have, or why they cannot use NCCL.
+/// Returns the version that all ranks have, or the reason why they cannot use NCCL.
 fn agree(offers: &[Result<Offer, String>]) -> Result<u32, String> {
     if let Some(reason) = first_reason(offers) {
         return Err(reason);
@@ -130,20 +131,20 @@ fn agree(offers: &[Result<Offer, String>]) -> Result<u32, String> {
         }
         if offer.version != offers[0].version {
             let (first, version) = (offers[0].version, offer.version);
-            return Err(format!("rank 0 has NCCL of version {first}, and rank {rank} of {version}"));
+            return Err(format!("rank 0 has NCCL {first}, but rank {rank} has {version}"));
         }
     }
     offers.first().map(|offer| offer.version).ok_or_else(|| "there are no ranks".into())
 }
 
-/// The reason of the first rank that gives one.
+/// Reason of the first rank that has one.
 fn first_reason<T>(answers: &[Result<T, String>]) -> Option<String> {
     let reasons =
         answers.iter().enumerate().filter_map(|(rank, answer)| Some((rank, answer.as_ref().err()?)));
     reasons.map(|(rank, reason)| format!("rank {rank}: {reason}")).next()
 }
 
-/// The identity of a new communicator.
+/// Creates the identity of a new communicator.
 fn new_id(rank: &Rank, functions: &Functions) -> Result<Vec<u8>, String> {
     let mut id = UniqueId([0; 128]);
     // SAFETY: there is room for the identity.
@@ -157,7 +158,7 @@ fn new_id(rank: &Rank, functions: &Functions) -> Result<Vec<u8>, String> {
     }
 }
 
-/// What every rank answers.
+/// Returns the answers of all ranks.
 fn all_gather<T: Serialize + for<'a> Deserialize<'a>>(
     rank: &Rank,
     answer: &Answer<T>,
@@ -166,13 +167,13 @@ fn all_gather<T: Serialize + for<'a> Deserialize<'a>>(
     Ok(answers.iter().map(|bytes| decode(bytes)).collect())
 }
 
-/// What rank 0 answers.
+/// Returns the answer of rank 0.
 fn broadcast(rank: &Rank, answer: &Answer<Vec<u8>>) -> Result<Answer<Vec<u8>>> {
     Ok(decode(&rank.broadcast(0, &encode(answer))?))
 }
 
 fn encode(answer: &impl Serialize) -> Vec<u8> {
-    // Strings and numbers have a text.
+    // Serializing strings and numbers cannot fail.
     serde_json::to_vec(answer).unwrap_or_default()
 }
 
@@ -185,5 +186,5 @@ fn read_outcome(bytes: &[u8]) -> Outcome {
 }
 
 fn unreadable(error: &serde_json::Error) -> String {
-    format!("an answer that cannot be read: {error}")
+    format!("an invalid answer: {error}")
 }

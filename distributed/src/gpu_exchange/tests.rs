@@ -1,4 +1,4 @@
-//! The exchange by NCCL, against a stand-in: the host's results, and every way to fail.
+//! The exchange by NCCL, against a stand-in: compares results with the host engine, and tests every failure.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ fn cluster() -> Cluster {
     Cluster::local(vec![Device::cpu(); RANKS]).unwrap()
 }
 
-/// Has the rank use the stand-in, as if each had a GPU of its own.
+/// Makes the rank use the stand-in, as if each had a GPU of its own.
 fn choose(rank: &Rank, engine: Engine) -> Result<()> {
     choose_from(rank, engine, functions())
 }
@@ -52,7 +52,7 @@ fn matrix<V: Value>(rank: &Rank) -> Result<DistributedCsr<V>> {
     })
 }
 
-/// All products, three times each: what this rank has of the results.
+/// All products, three times each. Returns this rank's results.
 fn products<V: Value>(rank: &Rank) -> Result<Vec<V>> {
     let a = matrix::<V>(rank)?;
     let tree: DistributedHiSparse<V, 32> = a.to_hisparse(HiSparseOptions::default())?;
@@ -122,7 +122,7 @@ fn products_by_one_communicator() {
     check_products::<f64>(Functions { ncclCommSplit: None, ..functions() });
 }
 
-/// A product with the exchange that this has; what each rank gets, in time.
+/// Runs a product with a fault, and returns each rank's result.
 fn fail(fault: (usize, Fault), engine: Engine) -> (Turn, Vec<Result<ExchangeEngine>>) {
     let turn = turn(Some(fault));
     let start = Instant::now();
@@ -143,9 +143,9 @@ fn nccl_failure(result: &Result<ExchangeEngine>) -> (usize, &str) {
     }
 }
 
-/// Where no communicator comes to be, the host takes its place, or the run ends: as was asked for.
+/// Without a communicator, the host is used instead or the run fails, as requested.
 #[test]
-fn a_communicator_that_cannot_be_made() {
+fn without_a_communicator_the_host_is_used() {
     for fault in [(0, Fault::Call("ncclGetUniqueId", 2)), (2, Fault::Call("ncclCommInitRankConfig", 5))] {
         let (turn, results) = fail(fault, Engine::Auto);
         let expected = format!("rank {}: ", fault.0);
@@ -163,9 +163,9 @@ fn a_communicator_that_cannot_be_made() {
     }
 }
 
-/// Where NCCL refuses to split a communicator, the ranks make another one, and do without.
+/// If NCCL fails to split a communicator, the ranks make another one and do not split it.
 #[test]
-fn a_communicator_that_cannot_be_split() {
+fn a_communicator_that_fails_to_split_is_used_alone() {
     let (_turn, results) = fail((3, Fault::Call("ncclCommSplit", 4)), Engine::Nccl);
     for (rank, result) in results.iter().enumerate() {
         assert!(matches!(result, Ok(ExchangeEngine::Nccl { .. })), "{result:?}");
@@ -174,18 +174,19 @@ fn a_communicator_that_cannot_be_split() {
     }
 }
 
-/// A rank waits in vain for a communicator to be split.
+/// Splitting a communicator never ends on a rank.
 #[test]
-fn a_communicator_that_is_never_split() {
+fn a_hanging_split_times_out() {
     for result in fail((2, Fault::SplitHang), Engine::Auto).1 {
         let Ok(ExchangeEngine::Host { reason }) = &result else { panic!("{result:?}") };
         assert!(reason.ends_with(": a communicator took longer than 0.15 s"), "{reason}");
     }
 }
 
-/// Each call that an exchange makes fails on one rank, in the first exchange or later: all get an error that names it, and abort once.
+/// Each call of an exchange fails on one rank, in the first exchange or later: all get an error that names
+/// it, and abort once.
 #[test]
-fn an_exchange_that_fails() {
+fn a_failing_exchange_is_reported_by_all() {
     for name in ["ncclSend", "ncclRecv", "ncclGroupEnd", "ncclCommGetAsyncError"] {
         for fault in [Fault::Call(name, 6), Fault::Quick(name, 6)] {
             let (_turn, results) = fail((1, fault), Engine::Auto);
@@ -199,17 +200,18 @@ fn an_exchange_that_fails() {
     }
 }
 
-/// How often a rank aborted its communicators.
+/// Number of aborts of a rank's communicators.
 fn aborts(rank: usize) -> [usize; 2] {
     ["ncclCommAbort", "quick ncclCommAbort"].map(|name| count(rank, name))
 }
 
 #[test]
-fn an_exchange_that_hangs() {
+fn a_hanging_exchange_times_out() {
     for fault in [Fault::Hang, Fault::QuickHang] {
         let (_turn, results) = fail((2, fault), Engine::Auto);
         for (rank, result) in results.iter().enumerate() {
-            // The rank itself reports it, or another one that has finished the exchange and waits for it in the next.
+            // Reported by the rank itself, or by one that has finished the exchange and waits for it in the
+            // next.
             let Err(Error::Failed(Failure { rank: 2, cause })) = result else { panic!("{result:?}") };
             let is_late = match cause {
                 Cause::Nccl(reason) => reason == "the start of an exchange took longer than 0.3 s",
@@ -221,16 +223,16 @@ fn an_exchange_that_hangs() {
     }
 }
 
-/// What was finalized in vain is aborted; the run's result stands.
+/// A communicator that fails to finalize is aborted; the run's result is not affected.
 #[test]
-fn an_end_that_fails() {
+fn a_failing_finalize_is_aborted() {
     let (_turn, results) = fail((3, Fault::Call("ncclCommFinalize", 3)), Engine::Auto);
     assert!(results.iter().all(Result::is_ok), "{results:?}");
     assert_eq!((aborts(3), count(3, "ncclCommDestroy")), ([1, 1], 0));
     assert_eq!((aborts(2), count(2, "ncclCommDestroy")), ([0, 1], 1));
 }
 
-/// A product by NCCL, which all ranks have run so often before.
+/// A product by NCCL that all ranks have already run `before` times.
 fn product_after(rank: &Rank, before: usize) -> Result<impl FnMut() -> Result<()>> {
     choose(rank, Engine::Nccl)?;
     let a = matrix::<f64>(rank)?;
@@ -243,7 +245,7 @@ fn product_after(rank: &Rank, before: usize) -> Result<impl FnMut() -> Result<()
     Ok(product)
 }
 
-/// What each rank gets of a product that rank 1 does not take part in, after some that it does.
+/// Results of each rank of a product in which rank 1 does not take part, after some in which it does.
 fn without_rank_1(before: usize, body: impl Fn(&Rank) -> Result<()> + Sync) -> Vec<Result<()>> {
     let _turn = turn(None);
     let start = Instant::now();
@@ -253,9 +255,9 @@ fn without_rank_1(before: usize, body: impl Fn(&Rank) -> Result<()> + Sync) -> V
             return body(rank);
         }
         let first = product();
-        // What NCCL still does on the GPU is ended at once, before the run has ended, and NCCL is not called again.
+        // Work of NCCL on the GPU is ended at once, before the end of the run, and NCCL is not called again.
         assert_eq!(aborts(rank.index()), [usize::from(first.is_err()); 2]);
-        // Who does not exchange with rank 1 leaves it to others to be the first to give up.
+        // Ranks that do not exchange with rank 1 let the others time out first.
         while first.is_ok() && rank.failure().is_none() && start.elapsed() < Duration::from_secs(8) {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -269,13 +271,13 @@ fn without_rank_1(before: usize, body: impl Fn(&Rank) -> Result<()> + Sync) -> V
 }
 
 #[test]
-fn a_rank_that_does_not_come_is_named() {
+fn a_missing_rank_is_named() {
     check_absence(0);
 }
 
-/// The same when connections have been made.
+/// The same after connections have been made.
 #[test]
-fn a_rank_that_does_not_come_again_is_named() {
+fn a_rank_missing_later_is_named() {
     check_absence(3);
 }
 
@@ -305,7 +307,7 @@ fn check_absence(before: usize) {
     }
 }
 
-/// Rank 2 comes before rank 1, but so late that the time of rank 3, which waits for it, is up first.
+/// Rank 2 arrives before rank 1, but so late that rank 3, which waits for it, times out first.
 #[test]
 fn the_rank_at_the_end_of_a_chain_is_named() {
     for before in [0, 3] {
@@ -323,8 +325,8 @@ fn the_rank_at_the_end_of_a_chain_is_named() {
     }
 }
 
-/// NCCL has its work before the product beside it is launched, but for the first exchange, which is done before anything else is asked
-/// for, and after the product.
+/// NCCL is called before the product is launched beside it, except in the first exchange, which completes
+/// before any other call, and after the product.
 #[test]
 fn the_product_runs_beside_the_exchange() {
     let _turn = turn(None);
@@ -352,7 +354,7 @@ fn the_product_runs_beside_the_exchange() {
 }
 
 #[test]
-fn what_ranks_offer_must_agree() {
+fn offers_of_ranks_must_agree() {
     let _turn = turn(None);
     let reasons = |offer: fn(usize) -> Result<Offer, String>| {
         let reasons = cluster().run(|rank| {
@@ -375,7 +377,7 @@ fn what_ranks_offer_must_agree() {
     let same = |rank: usize| Ok(Offer { version: 22_000, gpu: (1, rank as u32 % 3) });
     assert_eq!(reasons(same), "ranks 0 and 3 have the same GPU");
     let older = |rank: usize| Ok(Offer { version: 22_000 - rank as u32 / 2, gpu: (1, rank as u32) });
-    assert_eq!(reasons(older), "rank 0 has NCCL of version 22000, and rank 2 of 21999");
+    assert_eq!(reasons(older), "rank 0 has NCCL 22000, but rank 2 has 21999");
     assert!(calls().is_empty());
 }
 
@@ -383,10 +385,10 @@ fn what_ranks_offer_must_agree() {
 fn engines_are_chosen_by_devices() {
     let auto = cluster().run(|rank| Ok::<_, Error>((rank.exchange(), rank.traffic()))).unwrap();
     let ExchangeEngine::Host { reason } = &auto[1].0 else { panic!("{auto:?}") };
-    assert!(reason.starts_with("rank 0: ") && reason.ends_with("is no NVIDIA GPU"), "{reason}");
+    assert!(reason.starts_with("rank 0: ") && reason.ends_with("is not an NVIDIA GPU"), "{reason}");
     assert!(auto[1].1.iter().all(|traffic| traffic.messages == 0), "{auto:?}");
     let host = cluster().with_engine(Engine::Host).run(|rank| Ok::<_, Error>(rank.exchange())).unwrap();
-    assert!(matches!(&host[0], ExchangeEngine::Host { reason } if reason == "it was asked for"));
+    assert!(matches!(&host[0], ExchangeEngine::Host { reason } if reason == "it was requested"));
     let error = cluster().with_engine(Engine::Nccl).run(Rank::barrier).unwrap_err();
     assert!(matches!(error, Error::Start { .. }), "{error}");
 }

@@ -1,7 +1,7 @@
-//! The exchange of a vector's elements between devices.
+//! Exchange of a vector's elements between devices.
 //!
-//! This is the one place where elements leave a device for another rank: by NCCL where the run has it, else through page-locked host
-//! memory and the cluster's transport.
+//! This is the only place where elements leave a device for another rank: by NCCL if the run uses it,
+//! otherwise through page-locked host memory and the cluster's transport.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,51 +17,53 @@ use crate::memory::reserved;
 use crate::nccl::Communicator;
 use crate::rank::{Exchange, Rank};
 
-/// The memory and the stream to exchange vectors by a [`Halo`], forth or in reverse.
+/// Memory and stream for exchanges of vectors by a [`Halo`], forward or in reverse.
 ///
-/// An element is `width` numbers side by side: a row of a dense matrix.
+/// An element is `width` adjacent numbers: a row of a dense matrix.
 pub(crate) struct HaloExchange<V: Value> {
     rank: Rank,
     halo: Arc<Halo>,
     width: usize,
-    /// Copies, packing and NCCL's kernels are put here, beside the product, and go before it where both wait for multiprocessors: a
-    /// product has blocks enough to keep them waiting until its end.
+    /// Stream of copies, packing and NCCL's kernels, beside the product. It has priority: a product has
+    /// enough blocks to keep other kernels waiting until its end.
     stream: Stream,
-    /// What others need, in the rank's part of a vector.
+    /// Positions of the elements that others need, in the rank's part of a vector.
     positions: Positions,
-    /// The same for each rank by itself, where contributions come back.
+    /// The same for each rank separately, for contributions.
     positions_by_rank: Vec<Option<Positions>>,
-    /// What others need, side by side; or what they contribute.
+    /// Elements that others need, packed; or their contributions.
     packed: DeviceVec<V>,
-    /// What this rank needs of others; or contributes to theirs.
+    /// Elements that this rank needs from others; or its contributions to theirs.
     needed: DeviceDense<V>,
     way: Way<V>,
 }
 
-/// How elements get to other ranks.
+/// Transport of elements to other ranks.
 enum Way<V: Value> {
     Host {
         packed: PinnedVec<V>,
         needed: PinnedVec<V>,
     },
-    /// In the first exchange connections are made, and nothing else is under way. What the driver does when kernels are first used, such as
-    /// loading them, may wait for the GPU; it must not wait for NCCL, which may wait for a rank that does the same.
+    /// The first exchange makes connections, with nothing else in progress: the driver may wait for the GPU
+    /// when kernels are first used, for example to load them, and must not wait for NCCL, which may wait for
+    /// a rank that does the same.
     Nccl {
         communicator: Arc<Communicator>,
         is_first: bool,
     },
 }
 
-/// An exchange that has begun, and is to be [finished](HaloExchange::finish).
+/// An exchange in progress, to be [finished](HaloExchange::finish).
 pub(crate) enum Sent {
     Host(Exchange),
     Nccl(Started),
-    /// It is done.
+    /// A completed exchange.
     Done,
 }
 
 impl<V: Value> HaloExchange<V> {
-    /// For a rank's part of a vector, of `len` elements. `is_reverse` if contributions come back.
+    /// Creates an exchange for a rank's part of a vector, of `len` elements. `is_reverse` if contributions
+    /// are returned.
     pub(crate) fn new(
         rank: &Rank,
         halo: &Arc<Halo>,
@@ -99,7 +101,7 @@ impl<V: Value> HaloExchange<V> {
         })
     }
 
-    /// Packs what others need, and begins to copy it to where it is sent from.
+    /// Packs the elements that others need, and starts copying them to the send buffer.
     pub(crate) fn pack(&mut self, x: &DeviceSlice<V>) -> Result<()> {
         let Self { stream, positions, packed, way, .. } = self;
         stream.scope(|| {
@@ -111,11 +113,11 @@ impl<V: Value> HaloExchange<V> {
         })
     }
 
-    /// Sends by `send`, and has the product computed meanwhile.
+    /// Sends through `send`, and computes the product meanwhile.
     ///
-    /// On the CPU an operation is done when its call returns, so messages have to be on their way before it. On a GPU the product is
-    /// only launched, and runs while the host waits for what it sends. NCCL goes first: its kernel would wait for the blocks of one that
-    /// was launched before.
+    /// On the CPU an operation is complete when its call returns, so messages must be sent before it. On a
+    /// GPU the product is only launched, and runs while the host waits for the data to send. NCCL goes first:
+    /// its kernel would wait for the blocks of one that was launched before.
     pub(crate) fn beside(
         &mut self,
         send: fn(&mut Self) -> Result<Sent>,
@@ -134,7 +136,7 @@ impl<V: Value> HaloExchange<V> {
         send(self)
     }
 
-    /// Sends what was packed.
+    /// Sends the packed elements.
     pub(crate) fn send(&mut self) -> Result<Sent> {
         self.begin(Operation::Halo)
     }
@@ -144,7 +146,7 @@ impl<V: Value> HaloExchange<V> {
         self.begin(Operation::HaloReverse)
     }
 
-    /// Begins an exchange: of what was packed, or in reverse of what was contributed.
+    /// Starts an exchange: of packed elements, or in reverse of contributions.
     fn begin(&mut self, operation: Operation) -> Result<Sent> {
         let Self { rank, halo, width, stream, packed, needed, way, .. } = self;
         let is_reverse = operation == Operation::HaloReverse;
@@ -179,7 +181,7 @@ impl<V: Value> HaloExchange<V> {
         }
     }
 
-    /// What this rank needs, on the device. What reads it is ordered after its arrival.
+    /// Returns the received elements, on the device. Kernels that read them are ordered after their arrival.
     pub(crate) fn receive(&mut self, sent: &Sent) -> Result<&DeviceDense<V>> {
         let Self { rank, halo, width, stream, needed, way, .. } = self;
         if let (Way::Host { needed: host, .. }, Sent::Host(exchange)) = (way, sent) {
@@ -196,7 +198,8 @@ impl<V: Value> HaloExchange<V> {
         Ok(needed)
     }
 
-    /// Has this rank's contributions to elements of others computed, and begins to copy them to where they are sent from.
+    /// Computes this rank's contributions to elements of others through `compute`, and starts copying them to
+    /// the send buffer.
     pub(crate) fn contribute(
         &mut self,
         product: impl FnOnce(&mut DeviceSlice<V>) -> Result<()>,
@@ -211,7 +214,7 @@ impl<V: Value> HaloExchange<V> {
         })
     }
 
-    /// Adds what other ranks contribute to this rank's elements, in the order of the ranks.
+    /// Adds other ranks' contributions to this rank's elements, in the order of the ranks.
     pub(crate) fn add_contributions(&mut self, sent: &Sent, y: &mut DeviceSlice<V>) -> Result<()> {
         for from in 0..self.rank.size() {
             let Some(positions) = &self.positions_by_rank[from] else { continue };
@@ -226,17 +229,17 @@ impl<V: Value> HaloExchange<V> {
         Ok(())
     }
 
-    /// Waits until an exchange is done, so that a rank that fails in it fails no later than here.
+    /// Waits until an exchange is complete, so that a rank that fails in it is reported here at the latest.
     pub(crate) fn finish(&self, sent: &Sent) -> Result<()> {
         match (&self.way, sent) {
             (Way::Nccl { communicator, .. }, Sent::Nccl(started)) => communicator.finish(&self.rank, started),
-            // It was waited for.
+            // Already waited for.
             _ => Ok(()),
         }
     }
 }
 
-/// What goes to each rank and comes from it, given the elements; ranks without any are left out.
+/// Lists the parts to send to and receive from each rank; ranks without any are omitted.
 fn parts(rank: &Rank, width: usize, ways: impl Fn(usize) -> (Range<usize>, Range<usize>)) -> Vec<Part> {
     let part = |peer| {
         let (send, receive) = ways(peer);
@@ -245,12 +248,12 @@ fn parts(rank: &Rank, width: usize, ways: impl Fn(usize) -> (Range<usize>, Range
     rank.others().map(part).filter(|part| !part.send.is_empty() || !part.receive.is_empty()).collect()
 }
 
-/// The numbers of a range of elements.
+/// Range of numbers for a range of elements.
 fn scaled(range: &Range<usize>, width: usize) -> Range<usize> {
     range.start * width..range.end * width
 }
 
-/// The position of each number of elements that are `width` numbers side by side.
+/// Positions of all numbers, for elements of `width` adjacent numbers.
 pub(crate) fn expand(positions: &[u32], width: usize) -> Result<Vec<u32>> {
     let found = (positions.len() as u64).saturating_mul(width as u64);
     let limit = u64::from(u32::MAX);

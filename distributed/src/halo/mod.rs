@@ -1,4 +1,4 @@
-//! The halo: the elements of a vector that a rank needs of others.
+//! The halo: the elements of a vector that a rank needs from others.
 
 mod exchange;
 mod plan;

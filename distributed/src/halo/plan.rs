@@ -1,4 +1,4 @@
-//! What each rank sends to whom, and what comes from whom.
+//! Communication pattern of a product: the elements sent to and received from each rank.
 
 use std::ops::Range;
 
@@ -6,23 +6,24 @@ use crate::error::Result;
 use crate::rows::{by_owner, check_owned};
 use crate::{Rank, RowPartition};
 
-/// Which elements of a vector a rank needs of others for its rows of a matrix, and which it has that others need.
+/// The elements of a vector that a rank needs from others for its rows of a matrix, and its own that others
+/// need.
 ///
-/// Ranks that need nothing of each other exchange no messages.
+/// Ranks that need nothing from each other exchange no messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Halo {
-    /// The columns that this rank needs of others, ascending: numbers in the whole matrix.
+    /// Columns that this rank needs from others, ascending: global numbers.
     columns: Vec<u64>,
-    /// By rank, where its columns begin among them; one more than ranks.
+    /// Start of each rank's columns in `columns`; one more than ranks.
     receive_offsets: Vec<usize>,
-    /// What others need of this rank's elements, rank by rank: positions in its part of a vector.
+    /// Elements of this rank that others need, rank by rank: positions in its part of a vector.
     send_positions: Vec<u32>,
-    /// By rank, where the positions of what it needs begin; one more than ranks.
+    /// Start of each rank's positions in `send_positions`; one more than ranks.
     send_offsets: Vec<usize>,
 }
 
 impl Halo {
-    /// The halo of ascending columns, none of which is the rank's own. A collective operation.
+    /// Creates the halo of ascending columns, none of which is the rank's own. A collective operation.
     pub(crate) fn new(rank: &Rank, partition: &RowPartition, columns: Vec<u64>) -> Result<Self> {
         let requests = by_owner(partition, &columns);
         let requested = rank.all_to_all(&requests)?;
@@ -36,7 +37,7 @@ impl Halo {
         Ok(Self { columns, receive_offsets, send_positions, send_offsets })
     }
 
-    /// The columns that this rank needs of others, ascending.
+    /// The columns that this rank needs from others, ascending.
     pub fn columns(&self) -> &[u64] {
         &self.columns
     }
@@ -87,7 +88,7 @@ mod tests {
     use crate::error::{Cause, Failure};
     use crate::{Cluster, Error};
 
-    /// Rank 1 takes the first column of rank 1 for the last of rank 0.
+    /// The partition of rank 1 differs: it requests column 4 from rank 0, which does not own it.
     #[test]
     fn a_request_for_elements_of_another_rank_names_who_sent_it() {
         let mut cluster = Cluster::local([Device::cpu(), Device::cpu()]).unwrap();
@@ -101,7 +102,7 @@ mod tests {
             let Err(Error::Failed(Failure { rank: 1, cause: Cause::Protocol(reason) })) = result else {
                 panic!("{result:?}")
             };
-            assert_eq!(reason, "row or column 4 is not within 0..4, those of rank 0");
+            assert_eq!(reason, "row or column 4 is outside 0..4, the range of rank 0");
         }
     }
 }

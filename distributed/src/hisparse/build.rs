@@ -1,4 +1,4 @@
-//! How divided trees are made, and made into rows again.
+//! Conversions between distributed CSR matrices and trees.
 
 use std::sync::Arc;
 
@@ -14,13 +14,14 @@ use crate::rows::{Entries, RowBlock, exchange_entries};
 use crate::{DistributedCsr, Rank};
 
 impl<V: Value> DistributedCsr<V> {
-    /// Converts to a tree of D × D nodes, whose subtrees are divided among the ranks by their entries; vectors stay divided as they are.
-    /// Entries travel by way of host memory; each rank's device builds its trees. A collective operation.
+    /// Converts to a tree of D × D nodes, whose subtrees are divided among the ranks by their entries; the
+    /// partitions of vectors stay. Entries are sent through host memory; each rank's device builds its trees.
+    /// A collective operation.
     ///
     /// # Errors
     ///
-    /// If a rank's share has 2³² or more entries, or rows or columns with those of their strips; as for
-    /// [`to_hisparse`](evenpath::DeviceCsr::to_hisparse) on one device. If a rank failed.
+    /// If a rank's share has 2³² or more entries, or rows or columns including those of their strips; also
+    /// the errors of [`to_hisparse`](evenpath::DeviceCsr::to_hisparse) on one device. If a rank failed.
     pub fn to_hisparse<const D: usize>(&self, options: HiSparseOptions) -> Result<DistributedHiSparse<V, D>> {
         let rank = self.rank();
         let first = self.row_partition().range(rank.index()).start;
@@ -39,7 +40,8 @@ impl<V: Value> DistributedCsr<V> {
     }
 }
 
-/// The leaves in which rows have entries, and how many entries there are; a leaf is there once for every row at least.
+/// Returns the leaves in which rows have entries, with the number of entries; a leaf occurs at least once for
+/// every row.
 fn leaves<V: Value, const D: usize>(first: u64, block: &RowBlock<V>) -> Vec<(u128, u64)> {
     let mut leaves: Vec<(u128, u64)> = Vec::new();
     for row in 0..block.rows() {
@@ -55,12 +57,12 @@ fn leaves<V: Value, const D: usize>(first: u64, block: &RowBlock<V>) -> Vec<(u12
 }
 
 impl<V: Value, const D: usize> DistributedHiSparse<V, D> {
-    /// A matrix that rank `root` has as a whole; the others give `None`. Vectors are divided as by [`DistributedCsr::scatter`]. A
-    /// collective operation.
+    /// Distributes a matrix that rank `root` has; the others pass `None`. Vectors are divided as by
+    /// [`DistributedCsr::scatter`]. A collective operation.
     ///
     /// # Errors
     ///
-    /// As for [`DistributedCsr::scatter`] and [`DistributedCsr::to_hisparse`].
+    /// The same as for [`DistributedCsr::scatter`] and [`DistributedCsr::to_hisparse`].
     pub fn scatter<O: Offset>(
         rank: &Rank,
         root: usize,
@@ -70,11 +72,12 @@ impl<V: Value, const D: usize> DistributedHiSparse<V, D> {
         DistributedCsr::scatter(rank, root, matrix)?.to_hisparse(options)
     }
 
-    /// The same matrix by rows, divided as vectors are. Entries travel by way of host memory. A collective operation.
+    /// Converts to CSR, with rows divided like vectors. Entries are sent through host memory. A collective
+    /// operation.
     ///
     /// # Errors
     ///
-    /// As for [`DistributedCsr::from_entries`].
+    /// The same as for [`DistributedCsr::from_entries`].
     pub fn to_csr(&self) -> Result<DistributedCsr<V>> {
         let (local, non_local) = (self.local.download()?, self.non_local.download()?);
         let row = |row: usize| match row.checked_sub(self.rows.own.len()) {
@@ -87,7 +90,7 @@ impl<V: Value, const D: usize> DistributedHiSparse<V, D> {
         DistributedCsr::from_entries(&self.rank, &self.row_partition, &self.col_partition, own.chain(others))
     }
 
-    /// A matrix divided like another, of this rank's entries.
+    /// Creates a matrix with the partitions of another from this rank's entries.
     fn from_entries(
         like: &DistributedCsr<V>,
         parts: &[Entries<V>],
@@ -134,7 +137,7 @@ impl<V: Value, const D: usize> DistributedHiSparse<V, D> {
     }
 }
 
-/// The tree of these entries on the rank's device.
+/// Builds the tree of these entries on the rank's device.
 fn upload<V: Value, const D: usize>(
     rank: &Rank,
     (rows, cols): (usize, usize),

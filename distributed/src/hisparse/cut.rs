@@ -1,17 +1,18 @@
-//! How the leaves of a tree are divided among ranks.
+//! Partition of a tree's leaves among ranks.
 //!
-//! The leaves are taken in the tree's own order: children by row and then column, on every level. Consecutive leaves are whole
-//! subtrees, and parts of one at each end, so each rank gets neighbors.
+//! Leaves are in the tree's order: children by row and then column, on every level. Consecutive leaves form
+//! whole subtrees, with parts of one at each end, so each rank gets neighbors.
 
 use crate::Rank;
 use crate::error::Result;
 use crate::memory::filled;
 
-/// The position of a leaf in the tree's order: a digit of its row and one of its column for each level, the root's in the highest
-/// bits. Levels above the root would have zeros, so the number does not depend on the depth.
+/// Position of a leaf in the tree's order: a digit of its row and one of its column for each level, the
+/// root's in the highest bits. Levels above the root would be zero, so the number does not depend on the
+/// depth.
 pub(super) type Path = u128;
 
-/// The path to the leaf of an entry.
+/// Path to the leaf of an entry.
 pub(super) fn path<const D: usize>(row: u64, column: u64) -> Path {
     let bits = D.ilog2();
     let (mut row, mut column) = (row >> bits, column >> bits);
@@ -24,21 +25,22 @@ pub(super) fn path<const D: usize>(row: u64, column: u64) -> Path {
     path
 }
 
-/// Which leaves are on which rank.
+/// Partition of leaves among ranks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LeafPartition {
-    /// The first path of every rank but rank 0, ascending.
+    /// First path of every rank except rank 0, ascending.
     cuts: Vec<Path>,
 }
 
 impl LeafPartition {
-    /// The rank that has a leaf.
+    /// Rank that owns a leaf.
     pub(super) fn owner(&self, path: Path) -> usize {
         self.cuts.partition_point(|&cut| cut <= path)
     }
 
-    /// Blocks of about equally many entries, given the leaves in which each rank has some: paths and numbers of entries. A leaf may be
-    /// there more than once, and on several ranks. A rank's number of entries is off by those of a leaf at most. A collective operation.
+    /// Divides leaves into blocks of about equal numbers of entries, given the leaves in which each rank has
+    /// some: paths and numbers of entries. A leaf may occur more than once, and on several ranks. A rank's
+    /// number of entries differs from the mean by at most those of a leaf. A collective operation.
     pub(super) fn even(rank: &Rank, leaves: Vec<(Path, u64)>) -> Result<Self> {
         let leaves = Leaves::new(leaves);
         let counted = [leaves.total(), u64::from(Path::BITS - leaves.last().leading_zeros())];
@@ -48,7 +50,8 @@ impl LeafPartition {
         let targets: Vec<u64> = (1..rank.size())
             .map(|boundary| (u128::from(total) * boundary as u128 / rank.size() as u128) as u64)
             .collect();
-        // Each cut is the first path with at least its target of entries before it. All cuts are bisected at once.
+        // Each cut is the first path with at least its target of entries before it. All cuts are bisected
+        // together.
         let mut ranges: Vec<(Path, Path)> = filled(&(0, 1 << bits), targets.len())?;
         for _ in 0..=bits {
             let middles: Vec<Path> = ranges.iter().map(|&(low, high)| low.midpoint(high)).collect();
@@ -58,7 +61,7 @@ impl LeafPartition {
                 if is_below { *low = middles[at] + 1 } else { *high = middles[at] }
             }
         }
-        // The leaf that ends there has the cut before or after it, whichever is nearer.
+        // The cut goes before or after the leaf that ends there, whichever is nearer.
         let after: Vec<Path> = ranges.iter().map(|range| range.0).collect();
         let begin: Vec<Path> = after.iter().map(|path| path.saturating_sub(1)).collect();
         let (to_begin, to_end) = (leaves.before_all(rank, &begin)?, leaves.before_all(rank, &after)?);
@@ -71,11 +74,11 @@ impl LeafPartition {
     }
 }
 
-/// The leaves in which a rank has entries.
+/// Leaves in which a rank has entries.
 struct Leaves {
-    /// Ascending, each once.
+    /// Ascending, without duplicates.
     paths: Vec<Path>,
-    /// Entries before each, and of all.
+    /// Number of entries before each path, and in total.
     offsets: Vec<u64>,
 }
 
@@ -98,7 +101,7 @@ impl Leaves {
         self.paths.last().copied().unwrap_or_default()
     }
 
-    /// The entries of all ranks before each of these paths. A collective operation.
+    /// Number of entries of all ranks before each of these paths. A collective operation.
     fn before_all(&self, rank: &Rank, paths: &[Path]) -> Result<Vec<u64>> {
         let before = |path: &Path| self.offsets[self.paths.partition_point(|other| other < path)];
         let own: Vec<u64> = paths.iter().map(before).collect();
@@ -118,14 +121,14 @@ mod tests {
         assert_eq!(path::<32>(31, 31), 0);
         assert_eq!(path::<32>(32, 31), 1 << 5);
         assert_eq!(path::<32>(31, 32), 1);
-        // A child of the root's that comes later has all its leaves later.
+        // If a child of the root comes later, so do all its leaves.
         assert!(path::<32>(0, 32 * 32) > path::<32>(32 * 32 - 1, 32 * 32 - 1));
         assert!(path::<32>(32 * 32, 0) > path::<32>(32 * 32 - 1, 2 * 32 * 32 - 1));
         assert_eq!(path::<256>(u64::MAX, u64::MAX), (1 << 112) - 1);
         assert_eq!(path::<32>(u64::MAX, u64::MAX).leading_zeros(), 128 - 119);
     }
 
-    /// The partition of leaves that ranks have together, each with some of them.
+    /// The partition that ranks compute together, each with some of the leaves.
     fn partition(ranks: usize, leaves: &[(Path, u64)]) -> LeafPartition {
         let mut cluster = Cluster::local(vec![Device::cpu(); ranks]).unwrap();
         let found = cluster.run(|rank| {
@@ -154,7 +157,7 @@ mod tests {
         }
     }
 
-    /// Leaves that come in several pieces, one heavy leaf, fewer leaves than ranks, and none.
+    /// Leaves in several pieces, one heavy leaf, fewer leaves than ranks, and none.
     #[test]
     fn cuts_ascend() {
         for leaves in [
@@ -174,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rank_that_fails_ends_it() {
+    fn a_failing_rank_ends_the_partition() {
         let mut cluster = Cluster::local(vec![Device::cpu(); 2]).unwrap();
         let error = cluster.run(|rank| {
             if rank.index() == 1 {

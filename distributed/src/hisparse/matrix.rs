@@ -1,4 +1,4 @@
-//! A tree over ranks, and what it says of itself.
+//! Distributed trees and their properties.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,16 +13,17 @@ use crate::{Rank, RowPartition};
 
 /// A [`HiSparse`](evenpath::HiSparse) matrix whose tree is divided among ranks by its subtrees.
 ///
-/// The leaves of the tree of the whole matrix, in the order of the tree, are cut into one piece for each rank, so that ranks have equal
-/// numbers of entries, give or take those of a leaf. A piece is made of whole subtrees, with parts of one at each end. Several ranks may
-/// have leaves in the same rows, so even a single dense row is divided.
+/// The leaves of the whole matrix's tree, in its order, are divided into one piece per rank with equal
+/// numbers of entries, up to those of a leaf. A piece consists of whole subtrees, with parts of one at each
+/// end. Several ranks may have leaves in the same rows, so even a single dense row is divided.
 ///
-/// Vectors are divided by rows and by columns, as for a [`DistributedCsr`](crate::DistributedCsr), whatever leaves a rank has. Products
-/// bring a rank the elements of x for its leaves, and the ranks that have a row's elements of y the sums of others.
+/// Vectors are divided by rows and by columns, as for a [`DistributedCsr`](crate::DistributedCsr),
+/// independently of a rank's leaves. Products send a rank the elements of x for its leaves, and send the sums
+/// for a row's element of y to the rank that owns it.
 ///
-/// On its device a rank has two trees: the leaves with columns that it has elements of vectors for, and those with columns of others. A
-/// leaf with both is in both. Rows and columns without entries are left out, by strips of D, so leaves have the places in their nodes
-/// that they have in the tree of the whole matrix.
+/// On its device a rank has two trees: the leaves with columns for which it owns elements of vectors, and
+/// those with columns of others. A leaf with both is in both. Rows and columns without entries are omitted by
+/// strips of D, so leaves keep their positions in nodes from the whole matrix's tree.
 ///
 /// ```
 /// use evenpath::Device;
@@ -55,27 +56,27 @@ pub struct DistributedHiSparse<V: Value, const D: usize = 128> {
 }
 
 impl<V: Value, const D: usize> DistributedHiSparse<V, D> {
-    /// The rank whose subtrees these are.
+    /// The rank that owns these subtrees.
     pub fn rank(&self) -> &Rank {
         &self.rank
     }
 
-    /// Rows of the whole matrix.
+    /// Number of rows of the whole matrix.
     pub fn rows(&self) -> u64 {
         self.row_partition.rows()
     }
 
-    /// Columns of the whole matrix.
+    /// Number of columns of the whole matrix.
     pub fn cols(&self) -> u64 {
         self.col_partition.rows()
     }
 
-    /// Entries on this rank.
+    /// Number of entries on this rank.
     pub fn local_nnz(&self) -> usize {
         self.local.nnz() + self.non_local.nnz()
     }
 
-    /// Entries on all ranks. A collective operation.
+    /// Number of entries on all ranks. A collective operation.
     ///
     /// # Errors
     ///
@@ -84,32 +85,32 @@ impl<V: Value, const D: usize> DistributedHiSparse<V, D> {
         Ok(self.rank.all_reduce(&[self.local_nnz() as u64], |sum, count| sum + count)?[0])
     }
 
-    /// Which elements of y in y = Ax are on which rank.
+    /// Partition of the elements of y in y = Ax.
     pub fn row_partition(&self) -> &RowPartition {
         &self.row_partition
     }
 
-    /// Which elements of x in y = Ax are on which rank.
+    /// Partition of the elements of x in y = Ax.
     pub fn col_partition(&self) -> &RowPartition {
         &self.col_partition
     }
 
-    /// The tree of the columns that this rank has elements of vectors for.
+    /// Tree of the columns for which this rank owns elements of vectors.
     pub fn local(&self) -> &DeviceHiSparse<V, D> {
         &self.local
     }
 
-    /// The tree of the columns of other ranks.
+    /// Tree of the columns of other ranks.
     pub fn non_local(&self) -> &DeviceHiSparse<V, D> {
         &self.non_local
     }
 
-    /// The rows in which this rank has entries, and whose elements of vectors are on others.
+    /// Rows in which this rank has entries but whose elements of vectors others own.
     pub fn row_halo(&self) -> &Halo {
         &self.rows.halo
     }
 
-    /// The columns in which this rank has entries, and whose elements of vectors are on others.
+    /// Columns in which this rank has entries but whose elements of vectors others own.
     pub fn col_halo(&self) -> &Halo {
         &self.cols.halo
     }

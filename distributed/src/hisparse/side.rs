@@ -1,4 +1,4 @@
-//! How the rows, or the columns, of a rank's subtrees are numbered on its device.
+//! Numbering of the rows, or the columns, of a rank's subtrees on its device.
 
 use std::sync::Arc;
 
@@ -10,36 +10,37 @@ use crate::halo::Halo;
 use crate::memory::{filled, reserved};
 use crate::{Rank, RowPartition};
 
-/// Rows, or columns, in which a rank has entries, with all others of the same strips: D consecutive ones that a leaf covers. Strips
-/// are numbered without gaps, so that leaves stay what they are in the tree of the whole matrix.
+/// Rows, or columns, in which a rank has entries, with all others of the same strips: D consecutive ones that
+/// a leaf covers. Strips are numbered without gaps, so that leaves are the same as in the tree of the whole
+/// matrix.
 #[derive(Debug)]
 pub(crate) struct Strips<const D: usize> {
-    /// The strips' numbers in the whole matrix, ascending.
+    /// Global numbers of the strips, ascending.
     strips: Vec<u64>,
-    /// The rows with entries, ascending.
+    /// Global numbers of the rows with entries, ascending.
     indices: Vec<u64>,
 }
 
 impl<const D: usize> Strips<D> {
-    /// Of the rows with entries, ascending.
+    /// Creates the strips of ascending rows with entries.
     fn new(indices: Vec<u64>) -> Self {
         let mut strips: Vec<u64> = indices.iter().map(|index| index / D as u64).collect();
         strips.dedup();
         Self { strips, indices }
     }
 
-    /// Rows in the tree on the device, those without entries included.
+    /// Number of rows in the device's tree, including those without entries.
     pub(crate) fn len(&self) -> usize {
         self.strips.len() * D
     }
 
-    /// The row in the tree of a row with entries.
+    /// Tree row of a global row with entries.
     pub(super) fn place(&self, index: u64) -> u32 {
         let strip = self.strips.partition_point(|&strip| strip < index / D as u64);
         (strip * D + (index % D as u64) as usize) as u32
     }
 
-    /// The row in the whole matrix of a row in the tree.
+    /// Global row of a tree row.
     pub(super) fn index(&self, place: usize) -> u64 {
         self.strips[place / D] * D as u64 + (place % D) as u64
     }
@@ -48,8 +49,9 @@ impl<const D: usize> Strips<D> {
         self.indices.iter().map(|&index| self.place(index))
     }
 
-    /// For every row in the tree the position of its element in a vector, given that of each row with entries. Rows without entries,
-    /// whose elements do not matter, take the element of the last one before them in their strip, or the first.
+    /// Position in a vector of the element for every tree row, given that of each row with entries. Rows
+    /// without entries, whose elements do not matter, use the element of the previous row with entries in
+    /// their strip, or the first.
     fn sources(&self, position: impl Fn(usize, u64) -> u32) -> Result<Vec<u32>> {
         let mut sources = reserved(self.len())?;
         let mut at = 0;
@@ -67,20 +69,22 @@ impl<const D: usize> Strips<D> {
     }
 }
 
-/// The rows, or columns, of a rank's subtrees: those whose elements of a vector are on this rank, and those that are of others.
+/// Rows, or columns, of a rank's subtrees: those whose elements of a vector this rank owns, and those that
+/// others own.
 #[derive(Debug)]
 pub(crate) struct Side<const D: usize> {
     pub(crate) own: Strips<D>,
     pub(crate) others: Strips<D>,
-    /// What is exchanged for the others.
+    /// Halo of those that others own.
     pub(crate) halo: Arc<Halo>,
-    /// The first element that is on this rank, and how many there are.
+    /// First element on this rank, and the number of elements.
     first: u64,
     len: usize,
 }
 
 impl<const D: usize> Side<D> {
-    /// Of the rows with entries, in any order and more than once, where vectors are divided by the partition. A collective operation.
+    /// Creates the numbering of rows with entries, in any order and with duplicates, for the partition of
+    /// vectors. A collective operation.
     pub(super) fn new(rank: &Rank, partition: &RowPartition, indices: &[u64]) -> Result<Self> {
         let mut indices = indices.to_vec();
         indices.sort_unstable();
@@ -97,30 +101,31 @@ impl<const D: usize> Side<D> {
         Ok(Self { own, others, halo, first: range.start, len })
     }
 
-    /// Elements of a vector on this rank.
+    /// Number of vector elements on this rank.
     pub(crate) fn vector_len(&self) -> usize {
         self.len
     }
 
-    /// Whether an element is on this rank.
+    /// Returns whether an element is on this rank.
     pub(super) fn is_own(&self, index: u64) -> bool {
         index.checked_sub(self.first).is_some_and(|at| at < self.len as u64)
     }
 
-    /// Gathers the rank's elements for the own rows.
+    /// Gathers the rank's elements for its own rows.
     pub(crate) fn gather_own(&self, rank: &Rank) -> Result<Positions> {
-        // A device's vector has fewer than 2³² elements where it has some that a tree needs.
+        // A device's vector has fewer than 2³² elements if a tree needs any.
         let sources = self.own.sources(|_, index| (index - self.first) as u32)?;
         Ok(Positions::new(rank.device(), &sources, self.len)?)
     }
 
-    /// Gathers the elements that come from others for their rows.
+    /// Gathers the elements received from others for their rows.
     pub(crate) fn gather_others(&self, rank: &Rank) -> Result<Positions> {
         let sources = self.others.sources(|at, _| at as u32)?;
         Ok(Positions::new(rank.device(), &sources, self.halo.columns().len())?)
     }
 
-    /// Gathers an element for each of the rank's: that of its row, where it has entries, or that after the rows of others, which is zero.
+    /// Gathers an element for each of the rank's: that of its row if the row has entries, otherwise the zero
+    /// that follows the rows of others.
     pub(crate) fn spread(&self, rank: &Rank) -> Result<Positions> {
         let zero = self.own.len() + self.others.len();
         let mut sources = filled(&(zero as u32), self.len)?;
@@ -130,7 +135,8 @@ impl<const D: usize> Side<D> {
         Ok(Positions::new(rank.device(), &sources, zero + 1)?)
     }
 
-    /// Gathers an element for each that goes to others: that of its row, from the same elements as [`spread`](Self::spread).
+    /// Gathers an element for each that is sent to others: that of its row, from the same elements as
+    /// [`spread`](Self::spread).
     pub(crate) fn gather_contributions(&self, rank: &Rank) -> Result<Positions> {
         let places: Vec<u32> = self.others.places().map(|place| self.own.len() as u32 + place).collect();
         Ok(Positions::new(rank.device(), &places, self.own.len() + self.others.len() + 1)?)

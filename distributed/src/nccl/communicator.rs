@@ -1,6 +1,8 @@
-//! A rank's end of a communicator of NCCL, in two parts: one whose calls do not block, and one that is split off, whose calls block.
+//! A rank's end of an NCCL communicator, in two parts: a non-blocking one, and a blocking one that is split
+//! off.
 //!
-//! After a failure both are aborted, once, which also ends kernels of NCCL that wait for other GPUs; then they are used no more.
+//! After a failure both are aborted, once, which also ends NCCL kernels that wait for other GPUs; then they
+//! are not used again.
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -12,11 +14,11 @@ use super::functions::{Functions, Handle, IN_PROGRESS, SUCCESS};
 
 /// The communicators, until they are destroyed or aborted.
 pub(crate) struct Live {
-    /// The one whose calls do not block; null at the beginning and the end.
+    /// The non-blocking communicator; null before its creation and after its end.
     pub(crate) handle: Handle,
-    /// The one whose calls block, which NCCL writes here while it is split off.
+    /// The blocking communicator; NCCL writes it here when it is split off.
     pub(crate) quick: Box<AtomicPtr<c_void>>,
-    /// Whether that is done.
+    /// True once it is split off.
     pub(crate) is_split: bool,
 }
 
@@ -48,13 +50,13 @@ pub(crate) struct Communicator {
 }
 
 impl Communicator {
-    /// What a call answered, in words.
+    /// Describes the result of a call.
     pub(crate) fn describe(&self, call: &str, code: c_int) -> String {
         let live = self.live.lock();
         self.functions.describe(call, code, live.handle)
     }
 
-    /// Ends all that the communicator does, unless it has ended.
+    /// Aborts the communicator, unless it has ended.
     pub(crate) fn abort(&self) {
         self.end(|functions, handle| {
             // SAFETY: the communicator is live, and not used again.
@@ -62,8 +64,8 @@ impl Communicator {
         });
     }
 
-    /// Ends the communicators. The one whose calls block is aborted in any case, for to finalize it could wait for other ranks: all its
-    /// exchanges are done, or have failed.
+    /// Ends the communicators. The blocking one is always aborted, because finalizing it could wait for other
+    /// ranks: all its exchanges have completed or failed.
     pub(crate) fn end(&self, call: impl FnOnce(&Functions, Handle) -> c_int) {
         let mut live = std::mem::take(&mut *self.live.lock());
         let Some(handle) = live.handle() else { return };
@@ -77,7 +79,7 @@ impl Communicator {
         self.in_context(|functions| {
             abort_quick(functions, &live);
             let code = call(functions, handle);
-            // The abort has ended a split that was in progress, and may have been just too late for it.
+            // The abort has ended a split in progress, but may have been too late to prevent it.
             live.is_split = true;
             abort_quick(functions, &live);
             code
@@ -101,7 +103,7 @@ impl Communicator {
         live.handle().map(|_| call(&self.functions, &live))
     }
 
-    /// What NCCL is doing: success, in progress, or what went wrong; nothing after the end.
+    /// State of NCCL: success, in progress, or an error; `None` after the end.
     pub(crate) fn state(&self) -> Option<c_int> {
         self.with_live(|functions, live| {
             let state_of = |handle| {

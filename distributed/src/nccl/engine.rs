@@ -1,30 +1,31 @@
-//! Engines that carry elements of vectors between ranks: the one asked for, and the one that a run has.
+//! Engines that exchange elements of vectors between ranks: the requested one, and the one that a run uses.
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::communicator::Communicator;
 
-/// Choice of the engine that carries elements of vectors between ranks: see [`Cluster::with_engine`](crate::Cluster::with_engine).
+/// Choice of the engine that exchanges elements of vectors between ranks: see
+/// [`Cluster::with_engine`](crate::Cluster::with_engine).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Engine {
-    /// NCCL where it can be used, else the host.
+    /// NCCL if it can be used, otherwise the host.
     #[default]
     Auto,
     /// The host: page-locked memory and the messages of the cluster.
     Host,
-    /// NCCL; where it cannot be used, runs fail.
+    /// NCCL; if it cannot be used, runs fail.
     Nccl,
 }
 
-/// Engine that carries elements of vectors in a run: see [`Rank::exchange`](crate::Rank::exchange).
+/// Engine that exchanges elements of vectors in a run: see [`Rank::exchange`](crate::Rank::exchange).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ExchangeEngine {
     /// The host.
     Host {
-        /// Why not NCCL.
+        /// The reason why NCCL is not used.
         reason: String,
     },
     /// NCCL, from GPU to GPU.
@@ -48,7 +49,7 @@ impl fmt::Display for ExchangeEngine {
 /// The engine of a rank in a run.
 pub(crate) struct Chosen {
     pub(crate) engine: ExchangeEngine,
-    /// If it is NCCL.
+    /// The communicator of NCCL, if used.
     pub(crate) communicator: Option<Arc<Communicator>>,
 }
 

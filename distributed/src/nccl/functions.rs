@@ -1,4 +1,4 @@
-//! NVIDIA's library of communication between GPUs, found at run time.
+//! NVIDIA's library for communication between GPUs, loaded at run time.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::path::PathBuf;
@@ -11,13 +11,13 @@ const LIBRARY: &str = "nccl.dll";
 #[cfg(not(windows))]
 const LIBRARY: &str = "libnccl.so.2";
 
-/// Folders to look in where the system's loader does not find the library.
+/// Environment variable with folders to search if the system's loader does not find the library.
 const FOLDERS: &str = "EVENPATH_NCCL_PATH";
 
-/// The first version with communicators whose calls do not block.
+/// First version with non-blocking communicators.
 const OLDEST: c_int = 21_400;
 
-/// The first version that splits communicators.
+/// First version that splits communicators.
 const FIRST_WITH_SPLIT: c_uint = 21_800;
 
 pub(crate) const SUCCESS: c_int = 0;
@@ -34,14 +34,14 @@ pub(crate) type Handle = *mut c_void;
 #[derive(Clone, Copy)]
 pub(crate) struct UniqueId(pub(crate) [u8; 128]);
 
-/// The bytes of a configuration of version 2.14.
+/// Size of a configuration of version 2.14, in bytes.
 const OLDEST_CONFIG: usize = 24;
 
 /// `NCCL_CONFIG_UNDEF_INT`: the library's default.
 const DEFAULT: c_int = c_int::MIN;
 
-/// `ncclConfig_t` of version 2.18, which begins with that of 2.14, and which later versions take too: they look at the version, and
-/// give what it does not have its default.
+/// `ncclConfig_t` of version 2.18, which starts with that of 2.14. Later versions accept it too: they check
+/// its version, and use defaults for missing fields.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct Config {
@@ -57,7 +57,7 @@ pub(crate) struct Config {
 }
 
 impl Config {
-    /// Calls block.
+    /// Configuration for blocking calls.
     pub(crate) fn blocking() -> Self {
         Self {
             size: size_of::<Self>(),
@@ -72,7 +72,8 @@ impl Config {
         }
     }
 
-    /// Calls do not block. For a library that can split communicators, what is split off shares its connections.
+    /// Configuration for non-blocking calls. If the library can split communicators, the split ones share its
+    /// connections.
     pub(crate) fn non_blocking(can_split: bool) -> Self {
         let config = Self { blocking: 0, split_share: 1, ..Self::blocking() };
         if can_split { config } else { Self { size: OLDEST_CONFIG, version: OLDEST as c_uint, ..config } }
@@ -128,7 +129,8 @@ functions! {
 }
 
 impl Functions {
-    /// Those of the library, which the first call of the process opens; or why there is none.
+    /// Returns the functions of the library, loaded by the first call of the process, or the reason why it
+    /// cannot be used.
     pub(crate) fn load() -> Result<Self, String> {
         static LOADED: OnceLock<Result<Functions, String>> = OnceLock::new();
         LOADED.get_or_init(|| open(&folders())).clone()
@@ -143,17 +145,17 @@ impl Functions {
             return Err(self.describe("ncclGetVersion", code, std::ptr::null_mut()));
         }
         if version < OLDEST {
-            return Err(format!("NCCL is of version {version}, and must be of 2.14 or later"));
+            return Err(format!("NCCL is version {version}, but must be 2.14 or later"));
         }
         Ok(version as u32)
     }
 
-    /// What splits communicators so that connections are shared, where the library has it.
+    /// The function that splits communicators so that connections are shared, if the library has it.
     pub(crate) fn split(&self) -> Option<Split> {
         self.ncclCommSplit.filter(|_| self.version().is_ok_and(|version| version >= FIRST_WITH_SPLIT))
     }
 
-    /// What a call answered, in words.
+    /// Describes the result of a call.
     pub(crate) fn describe(&self, call: &str, code: c_int, handle: Handle) -> String {
         // SAFETY: the function takes any code.
         let meaning = unsafe { text((self.ncclGetErrorString)(code)) };
@@ -166,12 +168,12 @@ impl Functions {
 
 /// # Safety
 ///
-/// The pointer is null or of a string.
+/// The pointer is null or points to a string.
 unsafe fn text(string: *const c_char) -> String {
     if string.is_null() {
         return String::new();
     }
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { CStr::from_ptr(string) }.to_string_lossy().trim().to_owned()
 }
 
@@ -179,7 +181,8 @@ fn folders() -> Vec<PathBuf> {
     std::env::var_os(FOLDERS).map_or_else(Vec::new, |folders| std::env::split_paths(&folders).collect())
 }
 
-/// Opens the library, where the system's loader has it, or in one of the folders. It is never closed.
+/// Loads the library from where the system's loader finds it, or from one of the folders. It is never
+/// unloaded.
 fn open(folders: &[PathBuf]) -> Result<Functions, String> {
     let in_folders = folders.iter().map(|folder| folder.join(LIBRARY)).filter(|path| path.exists());
     let mut reasons = Vec::new();
@@ -208,7 +211,7 @@ mod tests {
         assert_eq!(size_of::<UniqueId>(), 128);
     }
 
-    /// A library with all functions but one, of which only that for the version does something.
+    /// Builds a library with all functions except one, of which only the version's does anything.
     fn build(folder: &std::path::Path, version: u32, missing: &str) {
         let function = |name: &&str| {
             let (argument, body) = match *name {
@@ -240,12 +243,12 @@ mod tests {
         let Err(reason) = open(&folders[..1]) else { panic!("a function is missing") };
         assert!(reason.contains("ncclCommAbort"), "{reason}");
         let old = open(&folders[..2]).unwrap().version().unwrap_err();
-        assert_eq!(old, "NCCL is of version 21304, and must be of 2.14 or later");
+        assert_eq!(old, "NCCL is version 21304, but must be 2.14 or later");
         assert_eq!(open(&folders[2..]).unwrap().version(), Ok(22_803));
     }
 
     #[test]
-    fn what_is_no_library_is_named() {
+    fn invalid_libraries_are_named() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(LIBRARY), b"nothing").unwrap();
         let absent = open(&[]);

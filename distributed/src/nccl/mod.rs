@@ -1,4 +1,4 @@
-//! NCCL: the library's functions, a rank's end of a communicator, and whether a run has one.
+//! NCCL: the library's functions, communicators, and the choice of engine.
 
 mod communicator;
 mod engine;

@@ -1,4 +1,4 @@
-//! Divided trees times vectors.
+//! Products of distributed trees and vectors.
 
 use std::fmt;
 
@@ -11,11 +11,13 @@ use crate::halo::{HaloExchange, Sent};
 use crate::hisparse::Side;
 use crate::{DistributedHiSparse, DistributedVec, Rank};
 
-/// y = αAx + βy for one divided tree, planned once and run as often as needed. Made by [`DistributedHiSparse::plan_spmv`].
+/// Plan of y = αAx + βy for one distributed tree, which can run any number of times. Created by
+/// [`DistributedHiSparse::plan_spmv`].
 ///
-/// A run sends the elements of x that other ranks need, multiplies the local tree while they are on their way, and the other tree with
-/// those that came. Then it sends the sums of other ranks' rows to them. A rank adds the sums of others to its own in the order of the
-/// ranks, so results are the same to the last bit in every run with the same partitions, options and devices.
+/// A run sends the elements of x that other ranks need, and multiplies the local tree while they are in
+/// transit, then the other tree with the received elements. It then sends the sums for other ranks' rows. A
+/// rank adds the sums of others to its own in the order of the ranks, so results are the same to the last bit
+/// in every run with the same partitions, options and devices.
 pub struct HiSparseSpmvPlan<V: Value, const D: usize = 128> {
     matrix: DistributedHiSparse<V, D>,
     local: hisparse::HiSparseSpmvPlan<V, D>,
@@ -24,11 +26,12 @@ pub struct HiSparseSpmvPlan<V: Value, const D: usize = 128> {
     y: Sums<V>,
 }
 
-/// y = αAᵀx + βy for one divided tree, planned once and run as often as needed. Made by
+/// Plan of y = αAᵀx + βy for one distributed tree, which can run any number of times. Created by
 /// [`DistributedHiSparse::plan_spmv_transposed`].
 ///
-/// A run sends the elements of x that other ranks need, and waits for its own. Then it multiplies the tree with columns of other ranks
-/// and sends them their sums, while it multiplies the local tree. Repeatable as [`HiSparseSpmvPlan`].
+/// A run sends the elements of x that other ranks need, and waits for its own. It then multiplies the tree
+/// with columns of other ranks and sends them their sums, while it multiplies the local tree. Reproducible
+/// like [`HiSparseSpmvPlan`].
 pub struct HiSparseSpmvTransposedPlan<V: Value, const D: usize = 128> {
     matrix: DistributedHiSparse<V, D>,
     local: hisparse::HiSparseSpmvPlan<V, D>,
@@ -38,11 +41,11 @@ pub struct HiSparseSpmvTransposedPlan<V: Value, const D: usize = 128> {
 }
 
 impl<V: Value, const D: usize> DistributedHiSparse<V, D> {
-    /// Plans the product with vectors: both trees by the given options, and the memory for the exchanges.
+    /// Plans the product with vectors: both trees with the given options, and memory for the exchanges.
     ///
     /// # Errors
     ///
-    /// As for [`plan_spmv`](hisparse::DeviceHiSparse::plan_spmv) on one device.
+    /// The same as for [`plan_spmv`](hisparse::DeviceHiSparse::plan_spmv) on one device.
     pub fn plan_spmv(&self, options: HiSparseSpmvOptions) -> Result<HiSparseSpmvPlan<V, D>> {
         Ok(HiSparseSpmvPlan {
             local: self.local().plan_spmv(options)?,
@@ -53,11 +56,11 @@ impl<V: Value, const D: usize> DistributedHiSparse<V, D> {
         })
     }
 
-    /// Plans the product of the transpose with vectors, otherwise as [`plan_spmv`](Self::plan_spmv).
+    /// Plans the product of the transpose with vectors, otherwise like [`plan_spmv`](Self::plan_spmv).
     ///
     /// # Errors
     ///
-    /// As there.
+    /// The same as for [`plan_spmv`](Self::plan_spmv).
     pub fn plan_spmv_transposed(
         &self,
         options: HiSparseSpmvOptions,
@@ -73,11 +76,13 @@ impl<V: Value, const D: usize> DistributedHiSparse<V, D> {
 }
 
 impl<V: Value, const D: usize> HiSparseSpmvPlan<V, D> {
-    /// y = `alpha`·A·`x` + `beta`·y. With `beta` zero, y is overwritten, whatever it held. A collective operation.
+    /// Computes y = `alpha`·A·`x` + `beta`·y. If `beta` is zero, y is overwritten without being read. A
+    /// collective operation.
     ///
     /// # Errors
     ///
-    /// If `x` is not divided as the matrix's columns, or `y` as its rows; then nothing is written on this rank. If a rank failed.
+    /// If `x` is not divided like the matrix's columns, or `y` like its rows; then nothing is written on this
+    /// rank. If a rank failed.
     pub fn run(&mut self, alpha: V, x: &DistributedVec<V>, beta: V, y: &mut DistributedVec<V>) -> Result<()> {
         let rank = self.matrix.rank();
         x.check_operand("x", rank, self.matrix.col_partition())?;
@@ -101,11 +106,13 @@ impl<V: Value, const D: usize> HiSparseSpmvPlan<V, D> {
 }
 
 impl<V: Value, const D: usize> HiSparseSpmvTransposedPlan<V, D> {
-    /// y = `alpha`·Aᵀ·`x` + `beta`·y. With `beta` zero, y is overwritten, whatever it held. A collective operation.
+    /// Computes y = `alpha`·Aᵀ·`x` + `beta`·y. If `beta` is zero, y is overwritten without being read. A
+    /// collective operation.
     ///
     /// # Errors
     ///
-    /// If `x` is not divided as the matrix's rows, or `y` as its columns; then nothing is written on this rank. If a rank failed.
+    /// If `x` is not divided like the matrix's rows, or `y` like its columns; then nothing is written on this
+    /// rank. If a rank failed.
     pub fn run(&mut self, alpha: V, x: &DistributedVec<V>, beta: V, y: &mut DistributedVec<V>) -> Result<()> {
         let rank = self.matrix.rank();
         x.check_operand("x", rank, self.matrix.row_partition())?;
@@ -127,7 +134,7 @@ impl<V: Value, const D: usize> HiSparseSpmvTransposedPlan<V, D> {
 
 /// The elements of a vector that a rank's trees need.
 struct Operand<V: Value> {
-    /// For rows, or columns, of the trees: those with elements of this rank, and then those of others.
+    /// Elements for the trees' rows, or columns: those of this rank, then those of others.
     elements: DeviceVec<V>,
     own: usize,
     others: usize,
@@ -149,7 +156,8 @@ impl<V: Value> Operand<V> {
         })
     }
 
-    /// Exchanges elements with other ranks. Meanwhile `product` computes what it can with the own elements, which come first.
+    /// Exchanges elements with other ranks. Meanwhile `product` computes what it can with the rank's own
+    /// elements, which come first.
     fn fetch(
         &mut self,
         x: &DeviceSlice<V>,
@@ -167,14 +175,14 @@ impl<V: Value> Operand<V> {
     }
 }
 
-/// The sums that a rank's trees give.
+/// Sums computed by a rank's trees.
 struct Sums<V: Value> {
-    /// For rows, or columns, of the trees: those with elements of this rank, those of others, and a zero.
+    /// Sums for the trees' rows, or columns: those of this rank, those of others, and a zero.
     elements: DeviceVec<V>,
     own: usize,
     others: usize,
     spread: Positions,
-    /// For each of the rank's elements of the result.
+    /// Sums for each of the rank's elements of the result.
     product: DeviceVec<V>,
     gather_contributions: Positions,
     exchange: HaloExchange<V>,
@@ -194,8 +202,8 @@ impl<V: Value> Sums<V> {
         })
     }
 
-    /// Sends the contributions. Meanwhile `product` computes the own sums, if that is still to be done, which are added to `beta`·y;
-    /// then come the contributions of others.
+    /// Sends the contributions. Meanwhile `product` computes the rank's own sums, if still to be done, which
+    /// are added to `beta`·y; then the contributions of others are added.
     fn finish(
         &mut self,
         beta: V,

@@ -1,4 +1,4 @@
-//! Operations on matrices over ranks. Each is collective.
+//! Operations on distributed matrices. Each is collective.
 
 mod hisparse;
 mod spadd;

@@ -11,18 +11,19 @@ use crate::halo::Halo;
 use crate::memory::zeros;
 
 impl<V: Value> DistributedCsr<V> {
-    /// C = `alpha`·A + `beta`·B, with an entry wherever A or B has one. Each rank adds its rows on its device; messages only say which
-    /// elements of vectors C needs of other ranks. A collective operation.
+    /// Returns C = `alpha`·A + `beta`·B, with an entry wherever A or B has one. Each rank adds its rows on
+    /// its device; messages only exchange the halo of C. A collective operation.
     ///
     /// # Errors
     ///
-    /// If the matrices are divided differently, there is no memory, or a rank failed.
+    /// If the matrices have different partitions, there is too little memory, or a rank failed.
     pub fn add(&self, alpha: V, b: &Self, beta: V) -> Result<Self> {
         self.rank().check_run("B", b.rank())?;
         self.row_partition().check_same("the rows of B", b.row_partition())?;
         self.col_partition().check_same("the columns of B", b.col_partition())?;
         let local = self.local().add(alpha, b.local(), beta)?;
-        // The halo and the boundary rows of both, in which each non-local matrix has other numbers for its own.
+        // The halo and the boundary rows of the union, which the non-local matrices of A and B number
+        // differently.
         let columns = union(self.halo().columns(), b.halo().columns());
         let rows = union(&self.non_local_parts().rows, &b.non_local_parts().rows);
         let (in_a, in_b) = (self.renumbered(&rows, &columns)?, b.renumbered(&rows, &columns)?);
@@ -31,14 +32,14 @@ impl<V: Value> DistributedCsr<V> {
         Ok(Self::from_parts(self, local, NonLocal { rows: Arc::new(rows), matrix }, halo))
     }
 
-    /// The non-local matrix with rows and columns for more than it has entries in, which both have its own.
+    /// Renumbers the non-local matrix for a superset of its rows and columns.
     fn renumbered(&self, rows: &[u32], columns: &[u64]) -> Result<DeviceCsr<V>> {
         let parts = self.non_local_parts();
         let (row_offsets, column_indices, values) = parts.matrix.download()?.into_parts();
         let numbers: Vec<u32> =
             positions(self.halo().columns(), columns).map(|number| number as u32).collect();
         let column_indices = column_indices.into_iter().map(|column| numbers[column as usize]).collect();
-        // Rows that it has not are empty: they end where the row before them does.
+        // Missing rows are empty: they end where the previous row does.
         let mut all_offsets = zeros(rows.len() + 1)?;
         for (own, number) in positions(&parts.rows, rows).enumerate() {
             all_offsets[number + 1] = row_offsets[own + 1];
@@ -59,7 +60,7 @@ fn union<T: Ord + Copy>(a: &[T], b: &[T]) -> Vec<T> {
     both
 }
 
-/// Where the elements of an ascending sequence are in another that has them all.
+/// Positions of the elements of an ascending sequence in a superset.
 fn positions<T: Ord>(part: &[T], all: &[T]) -> impl Iterator<Item = usize> {
     part.iter().map(|element| all.partition_point(|other| other < element))
 }

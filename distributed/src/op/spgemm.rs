@@ -6,7 +6,7 @@ use crate::error::{Error, Operation, Result};
 use crate::rows::{RowBlock, fetch};
 use crate::{DistributedCsr, Rank, RowPartition};
 
-/// How [`DistributedCsr::multiply`] works.
+/// Options of [`DistributedCsr::multiply`].
 ///
 /// ```
 /// use evenpath_distributed::SpgemmOptions;
@@ -17,20 +17,21 @@ use crate::{DistributedCsr, Rank, RowPartition};
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct SpgemmOptions {
-    /// Bytes of B's rows that a rank may hold at once: 8 for each row, and 8 and a value for each nonzero. By default, any number.
+    /// Maximum bytes of B's rows that a rank holds at once: 8 per row, and 8 and a value per nonzero.
+    /// Unlimited by default.
     pub panel_bytes: Option<u64>,
-    /// How the products on each device are computed.
+    /// Options of the products on each device.
     pub device: spgemm::SpgemmOptions,
 }
 
 impl SpgemmOptions {
-    /// The same with a limit on the bytes of B's rows that a rank may hold at once.
+    /// Limits the bytes of B's rows that a rank holds at once.
     #[must_use]
     pub fn with_panel_bytes(self, bytes: impl Into<Option<u64>>) -> Self {
         Self { panel_bytes: bytes.into(), ..self }
     }
 
-    /// The same with other options for the products on each device.
+    /// Sets the options of the products on each device.
     #[must_use]
     pub fn with_device(self, device: spgemm::SpgemmOptions) -> Self {
         Self { device, ..self }
@@ -38,17 +39,17 @@ impl SpgemmOptions {
 }
 
 impl<V: Value> DistributedCsr<V> {
-    /// The product A·B. Its rows are divided as A's, its columns as B's.
+    /// Returns the product A·B. Its rows are divided like A's, its columns like B's.
     ///
-    /// Each rank gets the rows of B that its columns of A name, once each, and multiplies on its device. With a limit on their bytes it
-    /// gets them in panels of consecutive rows, and adds the products of the panels in their order: then the limit decides how sums are
-    /// rounded. Without one, a product is the same to the last bit for any number of ranks, as far as one on the device is for any
-    /// matrix. A collective operation.
+    /// Each rank receives the rows of B for its columns of A, once each, and multiplies on its device. With a
+    /// limit on their bytes it receives them in panels of consecutive rows, and adds the products of the
+    /// panels in order: then the limit affects rounding. Without a limit, a product is the same to the last
+    /// bit for any number of ranks, to the extent that a product on one device is. A collective operation.
     ///
     /// # Errors
     ///
-    /// If B's rows are not divided as A's columns; [`Error::PanelMemory`] if one row of B takes more than the limit; if there is no
-    /// memory, or a rank failed.
+    /// If B's rows are not divided like A's columns; [`Error::PanelMemory`] if one row of B exceeds the
+    /// limit; if there is too little memory, or a rank failed.
     pub fn multiply(&self, b: &Self, options: SpgemmOptions) -> Result<Self> {
         let rank = self.rank();
         rank.check_run("B", b.rank())?;
@@ -79,7 +80,7 @@ impl<V: Value> DistributedCsr<V> {
     }
 }
 
-/// The lengths of B's rows of the given ascending numbers.
+/// Lengths of B's rows with the given ascending numbers.
 fn row_lengths<V: Value>(
     rank: &Rank,
     b: &DistributedCsr<V>,
@@ -108,7 +109,7 @@ fn row_lengths<V: Value>(
     Ok(all)
 }
 
-/// Where panels of rows begin that take no more than `limit` bytes each, and where the last ends.
+/// Boundaries of panels of rows with at most `limit` bytes each.
 fn cut_panels<V: Value>(numbers: &[u64], lengths: &[u64], limit: u64) -> Result<Vec<usize>> {
     let bytes = |length: u64| 8 + length * (8 + size_of::<V>() as u64);
     let mut boundaries = vec![0];
@@ -128,7 +129,7 @@ fn cut_panels<V: Value>(numbers: &[u64], lengths: &[u64], limit: u64) -> Result<
     Ok(boundaries)
 }
 
-/// A's columns of the given ascending numbers times B's rows of these numbers.
+/// Multiplies A's columns of the given ascending numbers by B's rows of these numbers.
 fn multiply_panel<V: Value>(
     rank: &Rank,
     a: &RowBlock<V>,
@@ -148,7 +149,7 @@ fn multiply_panel<V: Value>(
     RowBlock::new(row_offsets, product_columns, product.values().to_vec())
 }
 
-/// The entries in the given ascending columns, numbered by their places among these.
+/// Selects the entries in the given ascending columns, and renumbers the columns by their positions.
 fn compress<V: Value>(block: &RowBlock<V>, columns: &[u64]) -> Result<Csr<V>> {
     let (mut row_offsets, mut column_indices, mut values) = (vec![0_u32], Vec::new(), Vec::new());
     for row in 0..block.rows() {
@@ -172,7 +173,7 @@ mod tests {
 
     #[test]
     fn panels_keep_the_limit() {
-        // 8 bytes a row and 16 a nonzero.
+        // 8 bytes per row and 16 per nonzero.
         let panels = cut_panels::<f64>(&[3, 4, 9, 10], &[1, 2, 0, 3], 64).unwrap();
         assert_eq!(panels, [0, 2, 4]);
         assert_eq!(cut_panels::<f64>(&[], &[], 0).unwrap(), [0, 0]);

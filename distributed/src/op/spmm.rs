@@ -10,29 +10,29 @@ use crate::error::Result;
 use crate::halo::{HaloExchange, expand};
 use crate::{DistributedCsr, DistributedDense};
 
-/// `C = αAB + βC` for one matrix and dense matrices of one number of columns, planned once and run as often as needed. Made by
-/// [`DistributedCsr::plan_spmm`].
+/// Plan of `C = αAB + βC` for one matrix, and dense matrices with a fixed number of columns, which can run
+/// any number of times. Created by [`DistributedCsr::plan_spmm`].
 ///
-/// A run does for rows of B what [`SpmvPlan`](crate::SpmvPlan) does for elements of x.
+/// A run treats rows of B like [`SpmvPlan`](crate::SpmvPlan) treats elements of x.
 pub struct SpmmPlan<V: Value> {
     matrix: DistributedCsr<V>,
     columns: usize,
     local: spmm::SpmmPlan<V, V>,
     non_local: spmm::SpmmPlan<V, V>,
-    /// The elements of the non-local matrix's rows, in C.
+    /// Positions in C of the elements of the non-local matrix's rows.
     boundary: Positions,
-    /// The product of the non-local matrix.
+    /// Product of the non-local matrix.
     partial: DeviceDense<V>,
     exchange: HaloExchange<V>,
 }
 
 impl<V: Value> DistributedCsr<V> {
-    /// Plans the product with dense matrices of as many columns as the options say.
+    /// Plans the product with dense matrices of the number of columns in the options.
     ///
     /// # Errors
     ///
-    /// If the elements of this rank's rows of a dense matrix are 2³² or more, and as for [`plan_spmm`](evenpath::DeviceCsr::plan_spmm)
-    /// on one device.
+    /// If the elements of this rank's rows of a dense matrix are 2³² or more; also the errors of
+    /// [`plan_spmm`](evenpath::DeviceCsr::plan_spmm) on one device.
     pub fn plan_spmm(&self, options: SpmmOptions) -> Result<SpmmPlan<V>> {
         let (parts, columns) = (self.non_local_parts(), options.columns);
         let (device, rank) = (self.rank().device(), self.rank());
@@ -51,12 +51,13 @@ impl<V: Value> DistributedCsr<V> {
 }
 
 impl<V: Value> SpmmPlan<V> {
-    /// C = `alpha`·A·B + `beta`·C. With `beta` zero, C is overwritten, whatever it held. A collective operation.
+    /// Computes C = `alpha`·A·B + `beta`·C. If `beta` is zero, C is overwritten without being read. A
+    /// collective operation.
     ///
     /// # Errors
     ///
-    /// If B is not divided as the matrix's columns, C as its rows, or one has not the plan's number of columns; then nothing is written on
-    /// this rank. If a rank failed.
+    /// If B is not divided like the matrix's columns, C like its rows, or one does not have the plan's number
+    /// of columns; then nothing is written on this rank. If a rank failed.
     pub fn run(
         &mut self,
         alpha: V,

@@ -10,28 +10,31 @@ use crate::error::Result;
 use crate::halo::HaloExchange;
 use crate::{DistributedCsr, DistributedVec};
 
-/// y = αAx + βy for one matrix, planned once and run as often as needed. Made by [`DistributedCsr::plan_spmv`].
+/// Plan of y = αAx + βy for one matrix, which can run any number of times. Created by
+/// [`DistributedCsr::plan_spmv`].
 ///
-/// A run packs the elements that other ranks need, multiplies the local matrix while they are on their way, and adds the product of
-/// the non-local matrix with those that came. Results are the same to the last bit in every run with the same partitions, options
-/// and devices. With other partitions they differ by rounding: the sum of a row is that of its local part plus that of the other.
+/// A run packs the elements that other ranks need, multiplies the local matrix while they are in transit, and
+/// adds the product of the non-local matrix with the received elements. Results are the same to the last bit
+/// in every run with the same partitions, options and devices. With other partitions they differ by rounding:
+/// the sum of a row is that of its local part plus that of the other.
 pub struct SpmvPlan<V: Value> {
     matrix: DistributedCsr<V>,
     local: spmv::SpmvPlan<V>,
     non_local: spmv::SpmvPlan<V>,
-    /// The rows of the non-local matrix, in y.
+    /// Positions in y of the non-local matrix's rows.
     boundary: Positions,
-    /// The product of the non-local matrix.
+    /// Product of the non-local matrix.
     partial: DeviceVec<V>,
     exchange: HaloExchange<V>,
 }
 
 impl<V: Value> DistributedCsr<V> {
-    /// Plans the product with vectors: both local matrices by the given options, and the memory for the exchange.
+    /// Plans the product with vectors: both local matrices with the given options, and memory for the
+    /// exchange.
     ///
     /// # Errors
     ///
-    /// As for [`plan_spmv`](evenpath::DeviceCsr::plan_spmv) on one device.
+    /// The same as for [`plan_spmv`](evenpath::DeviceCsr::plan_spmv) on one device.
     pub fn plan_spmv(&self, options: SpmvOptions) -> Result<SpmvPlan<V>> {
         let parts = self.non_local_parts();
         let (device, rank) = (self.rank().device(), self.rank());
@@ -47,11 +50,13 @@ impl<V: Value> DistributedCsr<V> {
 }
 
 impl<V: Value> SpmvPlan<V> {
-    /// y = `alpha`·A·`x` + `beta`·y. With `beta` zero, y is overwritten, whatever it held. A collective operation.
+    /// Computes y = `alpha`·A·`x` + `beta`·y. If `beta` is zero, y is overwritten without being read. A
+    /// collective operation.
     ///
     /// # Errors
     ///
-    /// If `x` is not divided as the matrix's columns, or `y` as its rows; then nothing is written on this rank. If a rank failed.
+    /// If `x` is not divided like the matrix's columns, or `y` like its rows; then nothing is written on this
+    /// rank. If a rank failed.
     pub fn run(&mut self, alpha: V, x: &DistributedVec<V>, beta: V, y: &mut DistributedVec<V>) -> Result<()> {
         let rank = self.matrix.rank();
         x.check_operand("x", rank, self.matrix.col_partition())?;
@@ -66,7 +71,7 @@ impl<V: Value> SpmvPlan<V> {
         self.exchange.finish(&sent)
     }
 
-    /// What the plan of the local matrix chose, and that of the non-local one.
+    /// Choices of the plans of the local matrix and of the non-local one.
     ///
     /// # Errors
     ///

@@ -10,28 +10,31 @@ use crate::error::Result;
 use crate::halo::HaloExchange;
 use crate::{DistributedCsr, DistributedVec};
 
-/// y = αAᵀx + βy for one matrix, planned once and run as often as needed. Made by [`DistributedCsr::plan_spmv_transposed`].
+/// Plan of y = αAᵀx + βy for one matrix, which can run any number of times. Created by
+/// [`DistributedCsr::plan_spmv_transposed`].
 ///
-/// The halo is exchanged in reverse: each rank computes what it contributes to other ranks' elements of y, and sends it to them. A rank
-/// adds the contributions of others to its own in the order of the ranks, so results are the same to the last bit in every run with
-/// the same partitions, options and devices, unless the method is an unordered one.
+/// The halo is exchanged in reverse: each rank computes its contributions to other ranks' elements of y, and
+/// sends them. A rank adds the contributions of others to its own in the order of the ranks, so results are
+/// the same to the last bit in every run with the same partitions, options and devices, unless the method is
+/// an unordered one.
 pub struct SpmvTransposedPlan<V: Value> {
     matrix: DistributedCsr<V>,
     local: spmv::SpmvTransposedPlan<V>,
     non_local: spmv::SpmvTransposedPlan<V>,
-    /// The rows of the non-local matrix, in x.
+    /// Positions in x of the non-local matrix's rows.
     boundary: Positions,
-    /// The elements of x in those rows.
+    /// Elements of x in those rows.
     gathered: DeviceVec<V>,
     exchange: HaloExchange<V>,
 }
 
 impl<V: Value> DistributedCsr<V> {
-    /// Plans the product of the transpose with vectors: both local matrices by the given options, and the memory for the exchange.
+    /// Plans the product of the transpose with vectors: both local matrices with the given options, and
+    /// memory for the exchange.
     ///
     /// # Errors
     ///
-    /// As for [`plan_spmv_transposed`](evenpath::DeviceCsr::plan_spmv_transposed) on one device.
+    /// The same as for [`plan_spmv_transposed`](evenpath::DeviceCsr::plan_spmv_transposed) on one device.
     pub fn plan_spmv_transposed(&self, options: SpmvTransposedOptions) -> Result<SpmvTransposedPlan<V>> {
         let parts = self.non_local_parts();
         let (device, rank) = (self.rank().device(), self.rank());
@@ -47,11 +50,13 @@ impl<V: Value> DistributedCsr<V> {
 }
 
 impl<V: Value> SpmvTransposedPlan<V> {
-    /// y = `alpha`·Aᵀ·`x` + `beta`·y. With `beta` zero, y is overwritten, whatever it held. A collective operation.
+    /// Computes y = `alpha`·Aᵀ·`x` + `beta`·y. If `beta` is zero, y is overwritten without being read. A
+    /// collective operation.
     ///
     /// # Errors
     ///
-    /// If `x` is not divided as the matrix's rows, or `y` as its columns; then nothing is written on this rank. If a rank failed.
+    /// If `x` is not divided like the matrix's rows, or `y` like its columns; then nothing is written on this
+    /// rank. If a rank failed.
     pub fn run(&mut self, alpha: V, x: &DistributedVec<V>, beta: V, y: &mut DistributedVec<V>) -> Result<()> {
         let rank = self.matrix.rank();
         x.check_operand("x", rank, self.matrix.row_partition())?;

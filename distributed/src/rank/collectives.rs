@@ -1,6 +1,7 @@
-//! What ranks do together, on top of messages between two.
+//! Collective operations, on top of messages between two ranks.
 //!
-//! Each rank sends its message to every rank that needs it. That is one step, which is what counts among few ranks.
+//! Each rank sends its message directly to every rank that needs it: one step, which matters most with few
+//! ranks.
 
 use bytemuck::Pod;
 use evenpath::Value;
@@ -9,15 +10,15 @@ use evenpath::error::OpError;
 use super::member::Rank;
 use crate::error::{Operation, Result};
 
-/// The bytes of a message say how many elements it has.
+/// The number of elements is computed from the bytes of a message.
 const fn check_size<T>() {
     assert!(size_of::<T>() > 0, "elements of a message have a size");
 }
 
 /// # Collective operations
 ///
-/// Every rank must call the same one. They fail if a rank failed or does not come in time. The type of the elements has a size, or the
-/// program does not compile:
+/// Every rank must call the same operation. It fails if a rank failed or does not arrive in time. The element
+/// type must not be zero-sized; otherwise the program does not compile:
 ///
 /// ```compile_fail
 /// # fn exchange(rank: &evenpath_distributed::Rank) {
@@ -27,7 +28,7 @@ const fn check_size<T>() {
 /// # cluster.run(|rank| Ok(exchange(rank))).unwrap();
 /// ```
 impl Rank {
-    /// Waits until every rank has come here.
+    /// Waits until every rank has called this.
     ///
     /// # Errors
     ///
@@ -37,11 +38,11 @@ impl Rank {
         Ok(())
     }
 
-    /// The values that rank `root` gives; those of the others do not matter.
+    /// Sends the values of rank `root` to all ranks; those of the others are ignored.
     ///
     /// # Errors
     ///
-    /// If there is no such rank, or a rank failed.
+    /// If the rank does not exist, or a rank failed.
     pub fn broadcast<T: Pod>(&self, root: usize, values: &[T]) -> Result<Vec<T>> {
         self.check_rank(root)?;
         const { check_size::<T>() };
@@ -55,11 +56,11 @@ impl Rank {
         Ok(values.to_vec())
     }
 
-    /// The values of every rank, on rank `root`; nothing elsewhere.
+    /// Returns the values of every rank on rank `root`, `None` on the others.
     ///
     /// # Errors
     ///
-    /// If there is no such rank, or a rank failed.
+    /// If the rank does not exist, or a rank failed.
     pub fn gather<T: Pod>(&self, root: usize, values: &[T]) -> Result<Option<Vec<Vec<T>>>> {
         self.check_rank(root)?;
         const { check_size::<T>() };
@@ -72,7 +73,7 @@ impl Rank {
         (0..self.size()).map(from).collect::<Result<_>>().map(Some)
     }
 
-    /// The values of every rank, on all.
+    /// Returns the values of every rank, on all ranks.
     ///
     /// # Errors
     ///
@@ -81,11 +82,11 @@ impl Rank {
         self.exchange_all(Operation::AllGather, |_| values)
     }
 
-    /// To each rank what every rank has for it: `values[to]` goes to rank `to`, and the result has by rank what came from there.
+    /// Sends `values[to]` to each rank `to`, and returns the values received from each rank.
     ///
     /// # Errors
     ///
-    /// If `values` has not a vector for each rank, or a rank failed.
+    /// If `values` does not have one vector per rank, or a rank failed.
     pub fn all_to_all<T: Pod>(&self, values: &[Vec<T>]) -> Result<Vec<Vec<T>>> {
         if values.len() != self.size() {
             let (len, needed) = (values.len(), self.size());
@@ -94,12 +95,12 @@ impl Rank {
         self.exchange_all(Operation::AllToAll, |to| &values[to])
     }
 
-    /// Combines the values of all ranks, element by element, in the order of the ranks: the result is the same on all, to the last
-    /// bit, and in every run.
+    /// Combines the values of all ranks elementwise, in the order of the ranks: the result is the same on all
+    /// ranks and in every run, to the last bit.
     ///
     /// # Errors
     ///
-    /// If ranks give different numbers of values, or a rank failed.
+    /// If ranks have different numbers of values, or a rank failed.
     pub fn all_reduce<T: Pod>(&self, values: &[T], combine: impl Fn(T, T) -> T) -> Result<Vec<T>> {
         const { check_size::<T>() };
         let exchange = self.begin(Operation::AllReduce);
@@ -122,7 +123,8 @@ impl Rank {
         Ok(result)
     }
 
-    /// The sum of every rank's value, added in the order of the ranks: the same on all, to the last bit, and in every run.
+    /// Sums every rank's value in the order of the ranks: the result is the same on all ranks and in every
+    /// run, to the last bit.
     ///
     /// # Errors
     ///
@@ -131,13 +133,13 @@ impl Rank {
         Ok(self.all_reduce(&[value], |sum, value| sum + value)?[0])
     }
 
-    /// All ranks but this, the next one first, so that not all begin with the same.
+    /// All ranks except this one, starting with the next, so that not all start with the same.
     pub(crate) fn others(&self) -> impl Iterator<Item = usize> + use<> {
         let (index, size) = (self.index(), self.size());
         (1..size).map(move |step| (index + step) % size)
     }
 
-    /// Sends each rank its values, and receives those of each.
+    /// Sends each rank its values, and receives those from each.
     fn exchange_all<'a, T: Pod>(
         &self,
         operation: Operation,

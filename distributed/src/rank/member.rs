@@ -1,4 +1,4 @@
-//! A rank by itself: its number, its device, and what it counts.
+//! A rank's number, device and counters.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use crate::error::{Cause, Error, Failure, Result};
 use crate::nccl::{Chosen, Communicator, ExchangeEngine};
 use crate::transport::Transport;
 
-/// One of the ranks of a [`Cluster`](crate::Cluster), as the function that it runs sees it.
+/// A rank of a [`Cluster`](crate::Cluster), passed to the function that it runs.
 ///
-/// Clones are the same rank. All ranks must call the same operations in the same order; each is a *collective* operation, which a
-/// rank cannot do alone.
+/// Clones are the same rank. All ranks must call the same operations in the same order; each is a
+/// *collective* operation, which one rank cannot perform alone.
 #[derive(Clone)]
 pub struct Rank {
     pub(super) shared: Arc<Shared>,
@@ -28,22 +28,22 @@ pub(super) struct Shared {
     pub(super) transport: Arc<dyn Transport>,
     pub(super) run: u64,
     pub(super) timeout: Duration,
-    /// Operations that have begun.
+    /// Number of operations started.
     pub(super) sequence: AtomicU64,
     pub(super) traffic: Mutex<Vec<Traffic>>,
-    /// What the ranks choose before the body of a run begins.
+    /// Engine that the ranks choose before the function of a run starts.
     chosen: Mutex<Chosen>,
 }
 
-/// What went between this rank and another.
+/// Traffic between this rank and another.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Traffic {
-    /// How long this rank waited for messages of the other.
+    /// Time that this rank waited for messages from the other.
     pub waited: Duration,
-    /// Messages to the other.
+    /// Number of messages sent to the other.
     pub messages: u64,
-    /// Their bytes.
+    /// Bytes sent to the other.
     pub bytes: u64,
 }
 
@@ -56,37 +56,37 @@ impl Rank {
         timeout: Duration,
     ) -> Self {
         let traffic = Mutex::new((0..size).map(|_| Traffic::default()).collect());
-        let (sequence, chosen) = (AtomicU64::new(0), Mutex::new(Chosen::host("the run has not begun")));
+        let (sequence, chosen) = (AtomicU64::new(0), Mutex::new(Chosen::host("the run has not started")));
         let shared = Shared { index, size, device, transport, run, timeout, sequence, traffic, chosen };
         Self { shared: Arc::new(shared) }
     }
 
-    /// Its number, from 0.
+    /// Number of the rank, from 0.
     pub fn index(&self) -> usize {
         self.shared.index
     }
 
-    /// How many ranks there are.
+    /// Number of ranks.
     pub fn size(&self) -> usize {
         self.shared.size
     }
 
-    /// Its device.
+    /// Device of the rank.
     pub fn device(&self) -> &Device {
         &self.shared.device
     }
 
-    /// What went between this rank and each so far; what it sends itself is not counted.
+    /// Traffic with each rank so far; messages of a rank to itself are not counted.
     pub fn traffic(&self) -> Vec<Traffic> {
         self.shared.traffic.lock().clone()
     }
 
-    /// Returns the engine that carries elements of vectors in this run, the same on all ranks.
+    /// Returns the engine that exchanges elements of vectors in this run, the same on all ranks.
     pub fn exchange(&self) -> ExchangeEngine {
         self.shared.chosen.lock().engine.clone()
     }
 
-    /// Sets the engine of the run. What the ranks said to choose it is not counted as traffic.
+    /// Sets the engine of the run. Messages for its choice are not counted as traffic.
     pub(crate) fn choose(&self, chosen: Chosen) {
         *self.shared.chosen.lock() = chosen;
         self.shared.traffic.lock().fill(Traffic::default());
@@ -97,17 +97,17 @@ impl Rank {
         self.shared.chosen.lock().communicator.clone()
     }
 
-    /// How long to wait for others.
+    /// Maximum wait for other ranks.
     pub(crate) fn timeout(&self) -> Duration {
         self.shared.timeout
     }
 
-    /// The failure that this rank was told of.
+    /// The failure of which this rank was told.
     pub(crate) fn failure(&self) -> Option<Failure> {
         self.shared.transport.failure()
     }
 
-    /// Notes bytes that go to another rank by other ways than messages.
+    /// Counts bytes sent to another rank by other means than messages.
     pub(crate) fn count_bytes(&self, to: usize, bytes: u64) {
         self.shared.traffic.lock()[to].bytes += bytes;
     }
@@ -116,17 +116,17 @@ impl Rank {
         self.shared.run
     }
 
-    /// An error unless an operand is of this rank, in this run.
+    /// Returns an error unless an operand is of this rank and this run.
     pub(crate) fn check_run(&self, operand: &'static str, other: &Self) -> Result<()> {
         if Arc::ptr_eq(&self.shared, &other.shared) { Ok(()) } else { Err(Error::OtherRun { operand }) }
     }
 
-    /// Ends the work of all by the fault of a rank. The error that every rank gets.
+    /// Ends the work of all ranks because one failed. Returns the error that every rank gets.
     pub(crate) fn fail(&self, rank: usize, cause: Cause) -> Error {
         self.shared.transport.abort(Failure { rank, cause }).into()
     }
 
-    /// An error unless there is such a rank.
+    /// Returns an error unless the rank exists.
     pub(crate) fn check_rank(&self, rank: usize) -> Result<()> {
         let size = self.size();
         if rank < size { Ok(()) } else { Err(Error::NoSuchRank { rank, size }) }

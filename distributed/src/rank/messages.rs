@@ -1,4 +1,4 @@
-//! Messages of a rank to others, and what it does about those that do not come.
+//! Messages between ranks, and the search for the cause if one is missing.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -11,23 +11,23 @@ use super::waits::{fault, origin};
 use crate::error::{Cause, Error, Operation, Result};
 use crate::transport::{Missing, Report, Tag, Wait};
 
-/// How long to look for the rank at fault once a rank's time is up.
+/// Time for the search for the failed rank after a rank's timeout.
 const SEARCH: Duration = Duration::from_secs(1);
 
-/// An operation that has begun: its messages have its tag.
+/// An operation in progress, with the tag of its messages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Exchange {
     tag: Tag,
 }
 
 impl Rank {
-    /// Begins an operation that all ranks begin.
+    /// Starts an operation that all ranks start.
     pub(crate) fn begin(&self, operation: Operation) -> Exchange {
         let sequence = self.shared.sequence.fetch_add(1, Relaxed);
         Exchange { tag: Tag { run: self.shared.run, sequence, operation } }
     }
 
-    /// Sends a message to another rank, one per operation. Does not wait until it is received.
+    /// Sends a message to another rank, one per operation. Does not wait for its receipt.
     pub(crate) fn send<T: Pod>(&self, exchange: Exchange, to: usize, values: &[T]) -> Result<()> {
         let bytes = bytemuck::cast_slice(values).to_vec();
         let mut traffic = self.shared.traffic.lock();
@@ -38,7 +38,7 @@ impl Rank {
         sent.map_err(|missing| self.explain(exchange, to, missing))
     }
 
-    /// The message of another rank in an operation, of any length.
+    /// Receives another rank's message in an operation, of any length.
     pub(crate) fn receive<T: Pod>(&self, exchange: Exchange, from: usize) -> Result<Vec<T>> {
         let Shared { transport, traffic, timeout, .. } = &*self.shared;
         let start = Instant::now();
@@ -47,7 +47,7 @@ impl Rank {
         self.decode(exchange, from, received)
     }
 
-    /// The message of another rank in an operation, if it has come. Does not wait.
+    /// Returns another rank's message in an operation, if it has arrived. Does not wait.
     pub(crate) fn try_receive<T: Pod>(&self, exchange: Exchange, from: usize) -> Result<Option<Vec<T>>> {
         match self.shared.transport.receive(from, exchange.tag, Instant::now()) {
             Err(Missing::Timeout) => Ok(None),
@@ -55,7 +55,7 @@ impl Rank {
         }
     }
 
-    /// An error if the message of another rank in an operation will not come. Does not wait.
+    /// Returns an error if another rank's message in an operation will not arrive. Does not wait.
     pub(crate) fn check_arrival(&self, exchange: Exchange, from: usize) -> Result<()> {
         let found = self.shared.transport.has(from, exchange.tag);
         found.map(|_| ()).map_err(|missing| self.explain(exchange, from, missing))
@@ -77,7 +77,7 @@ impl Rank {
         Err(self.fail(from, Cause::MessageSize { waiting, operation, expected, found }))
     }
 
-    /// Ends the work of all because a message from or to another rank is missing.
+    /// Ends the work of all ranks because a message from or to another rank is missing.
     fn explain(&self, exchange: Exchange, other: usize, missing: Missing) -> Error {
         let (waiting, operation) = (self.index(), exchange.tag.operation);
         let cause = match missing {
@@ -89,7 +89,7 @@ impl Rank {
                 return self.fail(waiting, Cause::MessageLimit { to: other, operation, bytes, limit });
             }
             Missing::Timeout => {
-                // Also if the message comes at this moment.
+                // Also if the message arrives at this moment.
                 let own = Report { operation, missing: vec![other], present: Vec::new() };
                 let alone = Cause::Disconnected("its message came too late".into());
                 return self.fail_by_waits(Some(own), alone);
@@ -98,8 +98,9 @@ impl Rank {
         self.fail(other, cause)
     }
 
-    /// Ends the work of all because this rank's time is up: by the fault of the rank at the end of the chain of those that wait. `own` is
-    /// this rank's own report, if not what the transport knows, and `alone` the cause if this rank is the end.
+    /// Ends the work of all ranks because this rank timed out. The failed rank is the end of the chain of
+    /// waiting ranks. `own` is this rank's own report, if the transport does not know it, and `alone` the
+    /// cause if this rank is the end.
     fn fail_by_waits(&self, own: Option<Report>, alone: Cause) -> Error {
         let Shared { index, size, ref transport, timeout, .. } = *self.shared;
         let deadline = Instant::now() + SEARCH;
@@ -109,7 +110,7 @@ impl Rank {
         self.fail(rank, cause)
     }
 
-    /// Says of this rank, until the guard is dropped, that it waits for an exchange between GPUs.
+    /// Reports, until the guard is dropped, that this rank waits for an exchange between GPUs.
     pub(crate) fn wait_for_gpus(
         &self,
         exchange: Exchange,
@@ -134,7 +135,7 @@ impl Rank {
         Ok(values)
     }
 
-    /// Ends the work of all if a message of a rank has not the bytes that it must have.
+    /// Ends the work of all ranks if a message does not have the expected number of bytes.
     pub(crate) fn check_message(
         &self,
         exchange: Exchange,
@@ -156,7 +157,8 @@ pub(crate) struct GpuWait<'a> {
 }
 
 impl GpuWait<'_> {
-    /// Ends the work of all because the rank's time is up: by its own fault for this reason, unless it waits for another rank.
+    /// Ends the work of all ranks because this rank timed out: it is the cause, with this reason, unless it
+    /// waits for another rank.
     pub(crate) fn fail(self, reason: String) -> Error {
         self.rank.fail_by_waits(None, Cause::Nccl(reason))
     }

@@ -1,8 +1,9 @@
-//! Who waits for whom, once a rank's time is up.
+//! Search for the cause of a timeout.
 //!
-//! A rank that waits too long may wait for one that waits itself. The fault is that of the rank at the other end of this chain, which
-//! waits for no other. The rank whose time is up finds it by asking from rank to rank. An answer comes from the transport, also while the
-//! rank that is asked computes; one that does not answer in time counts as one that does not wait.
+//! A rank that waits too long may wait for one that waits itself. The failed rank is the other end of this
+//! chain, which waits for no other. The rank that timed out finds it by asking from rank to rank. The
+//! transport answers, also while the asked rank computes; a rank that does not answer in time counts as not
+//! waiting.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -10,17 +11,18 @@ use std::time::Duration;
 use crate::error::{Cause, Operation};
 use crate::transport::Report;
 
-/// Where a chain of waits ends.
+/// End of a chain of waits.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// At a rank that does not wait for another. `chain` has the ranks that do, from the one that waits for it to the one that asked; it
-    /// is empty if that is the same.
+    /// A rank that does not wait for another. `chain` has the waiting ranks, from the one that waits for it
+    /// to the one that asked; it is empty if they are the same.
     Rank { rank: usize, chain: Vec<(usize, Operation)> },
-    /// Nowhere: each of these ranks waits for the next, and the last for the first.
+    /// A cycle: each of these ranks waits for the next, and the last for the first.
     Circle(Vec<(usize, Operation)>),
 }
 
-/// Follows the waits from rank `own` of `size`, where `ask` gives the report of a rank, or `None` if it does not wait.
+/// Follows the waits from rank `own` of `size`. `ask` returns the report of a rank, or `None` if it does not
+/// wait.
 pub(super) fn origin(own: usize, size: usize, ask: impl FnMut(usize) -> Option<Report>) -> Origin {
     let mut search = Search { size, ask, reports: HashMap::new(), waiters: HashMap::new() };
     match search.follow(own, true) {
@@ -34,16 +36,17 @@ struct Search<F> {
     ask: F,
     /// Answers of the ranks that were asked.
     reports: HashMap<usize, Option<Report>>,
-    /// By rank, the one whose report led to it.
+    /// For each rank, the one whose report led to it.
     waiters: HashMap<usize, usize>,
 }
 
 impl<F: FnMut(usize) -> Option<Report>> Search<F> {
-    /// The rank at the end of the waits from `rank` on; `None` if they lead only to ranks that were visited before. `is_needed` if a
-    /// message of the rank is missing, so that it is at fault if it waits for no message itself.
+    /// Rank at the end of the waits that start at `rank`; `None` if they lead only to visited ranks.
+    /// `is_needed` if a message of the rank is missing, so that it is the cause if it waits for no message
+    /// itself.
     ///
-    /// A GPU that takes part in an exchange may be held up by another one that does: ranks that are present are looked at for messages
-    /// that they lack, and are not at fault themselves.
+    /// A GPU in an exchange may be blocked by another one in it: ranks that are present are searched for
+    /// missing messages, and are not the cause themselves.
     fn follow(&mut self, rank: usize, is_needed: bool) -> Option<usize> {
         if self.reports.contains_key(&rank) {
             return None;
@@ -65,7 +68,7 @@ impl<F: FnMut(usize) -> Option<Report>> Search<F> {
         (is_needed && !lacks_message).then_some(rank)
     }
 
-    /// The ranks that wait, from the one that waits for `rank` to the first that was asked.
+    /// Waiting ranks, from the one that waits for `rank` to the first that was asked.
     fn chain(&self, rank: usize) -> Vec<(usize, Operation)> {
         let waiter = |&(rank, _): &(usize, Operation)| self.waiter(rank);
         std::iter::successors(self.waiter(rank), waiter).collect()
@@ -76,7 +79,7 @@ impl<F: FnMut(usize) -> Option<Report>> Search<F> {
         Some((waiter, self.reports.get(&waiter)?.as_ref()?.operation))
     }
 
-    /// The circle to which the first missing message of each rank leads.
+    /// The cycle reached by following each rank's first missing message.
     fn circle(&self, own: usize) -> Vec<(usize, Operation)> {
         let mut path: Vec<(usize, Operation)> = Vec::new();
         let mut rank = own;
@@ -94,7 +97,7 @@ impl<F: FnMut(usize) -> Option<Report>> Search<F> {
     }
 }
 
-/// Which rank is at fault and why, for a rank whose time is up: `alone` is the cause if it waits for no other.
+/// The failed rank and the cause, for a rank that timed out: `alone` is the cause if it waits for no other.
 pub(super) fn fault(origin: Origin, limit: Duration, alone: Cause) -> (usize, Cause) {
     match origin {
         Origin::Rank { rank, chain } => {
@@ -114,7 +117,8 @@ pub(super) fn fault(origin: Origin, limit: Duration, alone: Cause) -> (usize, Ca
 mod tests {
     use super::*;
 
-    /// The origin for rank 0, where each rank has a list of missing and one of present ranks; one without either does not wait.
+    /// The origin for rank 0, given each rank's lists of missing and of present ranks; a rank with neither
+    /// does not wait.
     fn origin_of(reports: &[(&[usize], &[usize])]) -> Origin {
         let ask = |rank: usize| {
             let (missing, present) = reports[rank];
@@ -137,7 +141,7 @@ mod tests {
     fn a_chain_ends_at_the_rank_that_does_not_wait() {
         const NO: &[usize] = &[];
         for (reports, expected) in [
-            // Messages that are missing.
+            // Missing messages.
             (&[(&[1][..], NO), (NO, NO)][..], ends_at(1, &[0])),
             (&[(&[1], NO), (&[2], NO), (&[3], NO), (NO, NO)], ends_at(3, &[2, 1, 0])),
             (&[(&[3], NO), (NO, NO), (&[1], NO), (&[2], NO)], ends_at(1, &[2, 3, 0])),
@@ -151,7 +155,7 @@ mod tests {
             (&[(NO, &[1]), (NO, &[0, 2]), (&[3], &[1]), (NO, NO)], ends_at(3, &[2, 1, 0])),
             (&[(&[1], NO), (NO, &[2]), (&[1], NO)], ends_at(1, &[0])),
             (&[(NO, &[1]), (&[0], NO)], ends_at(0, &[])),
-            // Ranks that there are not.
+            // Ranks that do not exist.
             (&[(&[9, 1], &[7]), (NO, NO)], ends_at(1, &[0])),
         ] {
             assert_eq!(origin_of(reports), expected, "{reports:?}");
@@ -159,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn causes_say_who_waits_for_whom() {
+    fn causes_name_the_waiting_ranks() {
         let limit = Duration::from_secs(4);
         let text = |origin| {
             let (rank, cause) = fault(origin, limit, Cause::Nccl("late".into()));

@@ -4,7 +4,7 @@ use evenpath::Value;
 
 use crate::error::Result;
 
-/// Consecutive rows of a matrix, in host memory. Columns are those of the whole matrix, which may be 2³² and more.
+/// Consecutive rows of a matrix in host memory, with global column numbers, which may exceed 32 bits.
 ///
 /// ```
 /// use evenpath_distributed::RowBlock;
@@ -18,19 +18,20 @@ use crate::error::Result;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct RowBlock<V> {
-    /// Where each row begins; one more than rows.
+    /// Start of each row; one more than rows.
     pub(super) row_offsets: Vec<usize>,
     pub(super) columns: Vec<u64>,
     pub(super) values: Vec<V>,
 }
 
 impl<V: Value> RowBlock<V> {
-    /// Rows of these arrays: the entries of row `i` are at positions `row_offsets[i]..row_offsets[i + 1]` of the others. Columns may be
-    /// in any order, and more than once.
+    /// Creates rows from arrays: the entries of row `i` are at positions `row_offsets[i]..row_offsets[i + 1]`
+    /// of the others. Columns may be in any order, with duplicates.
     ///
     /// # Errors
     ///
-    /// If the offsets do not run from 0 to the number of columns without decreasing, or there are not as many values as columns.
+    /// If the offsets do not run from 0 to the number of columns without decreasing, or the numbers of values
+    /// and columns differ.
     pub fn new(row_offsets: Vec<usize>, columns: Vec<u64>, values: Vec<V>) -> Result<Self> {
         use evenpath::error::MatrixError;
         let nnz = columns.len();
@@ -52,12 +53,12 @@ impl<V: Value> RowBlock<V> {
         Ok(Self { row_offsets, columns, values })
     }
 
-    /// No rows.
+    /// Creates a block without rows.
     pub fn empty() -> Self {
         Self { row_offsets: vec![0], columns: Vec::new(), values: Vec::new() }
     }
 
-    /// Adds a row at the end.
+    /// Appends a row.
     pub fn push(&mut self, entries: impl IntoIterator<Item = (u64, V)>) {
         for (column, value) in entries {
             self.columns.push(column);
@@ -66,32 +67,32 @@ impl<V: Value> RowBlock<V> {
         self.row_offsets.push(self.columns.len());
     }
 
-    /// Rows.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.row_offsets.len() - 1
     }
 
-    /// Entries.
+    /// Number of entries.
     pub fn nnz(&self) -> usize {
         self.columns.len()
     }
 
-    /// Where each row begins; one more than rows.
+    /// Start of each row; one more than rows.
     pub fn row_offsets(&self) -> &[usize] {
         &self.row_offsets
     }
 
-    /// The column of each entry, row by row.
+    /// Column of each entry, row by row.
     pub fn columns(&self) -> &[u64] {
         &self.columns
     }
 
-    /// The value of each entry, row by row.
+    /// Value of each entry, row by row.
     pub fn values(&self) -> &[V] {
         &self.values
     }
 
-    /// Columns and values of a row; both empty if `row` is out of range.
+    /// Columns and values of a row; empty if `row` is out of range.
     pub fn row(&self, row: usize) -> (&[u64], &[V]) {
         match self.row_offsets.get(row..row.saturating_add(2)) {
             Some(&[start, end]) => (&self.columns[start..end], &self.values[start..end]),
@@ -99,7 +100,7 @@ impl<V: Value> RowBlock<V> {
         }
     }
 
-    /// The entries of a row.
+    /// Entries of a row.
     pub(crate) fn entries(&self, row: usize) -> impl Iterator<Item = (u64, V)> {
         let (columns, values) = self.row(row);
         columns.iter().copied().zip(values.iter().copied())
@@ -122,7 +123,7 @@ impl<V: Value> RowBlock<V> {
         *self = result;
     }
 
-    /// Adds the rows of another block at the end.
+    /// Appends the rows of another block.
     pub(crate) fn append(&mut self, other: &Self) {
         let base = self.columns.len();
         self.row_offsets.extend(other.row_offsets[1..].iter().map(|offset| base + offset));
@@ -130,7 +131,7 @@ impl<V: Value> RowBlock<V> {
         self.values.extend_from_slice(&other.values);
     }
 
-    /// Row by row the entries of this block and then those of another with as many rows, canonical.
+    /// Concatenates the rows of two blocks, row by row, and makes them canonical.
     pub(crate) fn joined(&self, other: &Self) -> Self {
         let mut result = Self::empty();
         for row in 0..self.rows() {
@@ -141,7 +142,7 @@ impl<V: Value> RowBlock<V> {
     }
 }
 
-/// Sorts the entries of a row by column and sums those of the same column, in the order in which they are.
+/// Sorts the entries of a row by column and sums those of the same column, in the given order.
 pub(crate) fn canonicalize<V: Value>(row: &mut Vec<(u64, V)>) {
     if row.is_sorted_by(|a, b| a.0 < b.0) {
         return;

@@ -1,4 +1,4 @@
-//! Rows with columns of the whole matrix, in host memory: what matrices are made of, and what travels between ranks.
+//! Rows with global columns in host memory: the input of matrices, and the content of messages.
 
 mod block;
 mod travel;

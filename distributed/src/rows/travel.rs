@@ -1,4 +1,4 @@
-//! Rows and entries on their way between ranks.
+//! Communication of rows and entries.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::error::{Cause, Error, Operation, Result};
 use crate::memory::{collected, filled, zeros};
 use crate::{Rank, RowPartition};
 
-/// Rows as a message: their lengths, then columns, then values.
+/// Encodes rows as a message: their lengths, then columns, then values.
 fn encode<V: Value>(block: &RowBlock<V>, rows: impl Iterator<Item = usize> + Clone) -> Vec<u8> {
     let mut bytes = Vec::new();
     for row in rows.clone() {
@@ -24,7 +24,7 @@ fn encode<V: Value>(block: &RowBlock<V>, rows: impl Iterator<Item = usize> + Clo
     bytes
 }
 
-/// The rows of a message of `rows` rows; otherwise the bytes that it should have.
+/// Decodes a message of `rows` rows; the error is the number of bytes that it should have.
 fn decode<V: Value>(bytes: &[u8], rows: usize) -> Result<RowBlock<V>, usize> {
     let lengths_end = rows * size_of::<u64>();
     let Some((lengths, rest)) = bytes.split_at_checked(lengths_end) else { return Err(lengths_end) };
@@ -44,7 +44,7 @@ fn decode<V: Value>(bytes: &[u8], rows: usize) -> Result<RowBlock<V>, usize> {
     Ok(RowBlock { row_offsets, columns, values })
 }
 
-/// Sends each rank its message and decodes those that come: rows of each rank, in the order of the ranks.
+/// Sends each rank its message, and returns the decoded rows received, in the order of the ranks.
 fn exchange<V: Value>(
     rank: &Rank,
     messages: Vec<Vec<u8>>,
@@ -67,13 +67,13 @@ fn exchange<V: Value>(
     Ok(blocks)
 }
 
-/// The rows that two ranges have in common.
+/// Intersection of two ranges of rows.
 fn common(a: &Range<u64>, b: &Range<u64>) -> Range<u64> {
     let start = a.start.max(b.start);
     start..a.end.min(b.end).max(start)
 }
 
-/// This rank's rows by another partition, from those by a first. A collective operation.
+/// Moves rows from one partition to another, and returns this rank's. A collective operation.
 pub(crate) fn redistribute<V: Value>(
     rank: &Rank,
     block: &RowBlock<V>,
@@ -97,7 +97,7 @@ pub(crate) fn redistribute<V: Value>(
     Ok(result)
 }
 
-/// Rows of any ranks: those of the given numbers, which ascend, in their order. A collective operation.
+/// Fetches the rows of the given ascending numbers from any ranks, in order. A collective operation.
 pub(crate) fn fetch<V: Value>(
     rank: &Rank,
     block: &RowBlock<V>,
@@ -116,7 +116,8 @@ pub(crate) fn fetch<V: Value>(
     Ok(result)
 }
 
-/// This rank's rows. Ends the work of all by the fault of a rank that sent numbers of others; `numbers` has what came from each.
+/// Returns this rank's rows. Ends the work of all ranks if one sent numbers outside them; `numbers` are those
+/// received from each.
 pub(crate) fn check_owned<'a>(
     rank: &Rank,
     partition: &RowPartition,
@@ -127,14 +128,14 @@ pub(crate) fn check_owned<'a>(
         if let Some(number) = numbers.iter().find(|&number| !own.contains(number)) {
             let (index, Range { start, end }) = (rank.index(), own);
             let reason =
-                format!("row or column {number} is not within {start}..{end}, those of rank {index}");
+                format!("row or column {number} is outside {start}..{end}, the range of rank {index}");
             return Err(rank.fail(from, Cause::Protocol(reason)));
         }
     }
     Ok(own)
 }
 
-/// Ascending row numbers by the rank that has them.
+/// Groups ascending row numbers by the rank that owns them.
 pub(crate) fn by_owner(partition: &RowPartition, numbers: &[u64]) -> Vec<Vec<u64>> {
     let mut rest = numbers;
     let owners = (0..partition.ranks()).map(|owner| {
@@ -145,8 +146,8 @@ pub(crate) fn by_owner(partition: &RowPartition, numbers: &[u64]) -> Vec<Vec<u64
     owners.collect()
 }
 
-/// The rows of this rank, made of entries that any rank has: row, column and value. Entries of a row are in the order of the ranks that
-/// had them, and in each rank's order. A collective operation.
+/// Builds this rank's rows from entries that any rank has: row, column and value. Entries of a row are in the
+/// order of the ranks, and in each rank's order. A collective operation.
 pub(crate) fn assemble<V: Value>(
     rank: &Rank,
     partition: &RowPartition,
@@ -181,7 +182,7 @@ pub(crate) fn assemble<V: Value>(
     Ok(RowBlock { row_offsets, columns, values })
 }
 
-/// Entries by their places in the whole matrix.
+/// Entries with global row and column numbers.
 #[derive(Clone)]
 pub(crate) struct Entries<V> {
     pub(crate) rows: Vec<u64>,
@@ -196,21 +197,21 @@ impl<V> Default for Entries<V> {
 }
 
 impl<V: Value> Entries<V> {
-    /// Adds an entry at the end.
+    /// Appends an entry.
     pub(crate) fn push(&mut self, row: u64, column: u64, value: V) {
         self.rows.push(row);
         self.columns.push(column);
         self.values.push(value);
     }
 
-    /// Row, column and value of each.
+    /// Row, column and value of each entry.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64, V)> {
         let places = self.rows.iter().zip(&self.columns);
         places.zip(&self.values).map(|((&row, &column), &value)| (row, column, value))
     }
 }
 
-/// Sends each rank its entries, and returns those that come, by rank. A collective operation.
+/// Sends each rank its entries, and returns those received, by rank. A collective operation.
 pub(crate) fn exchange_entries<V: Value>(rank: &Rank, parts: Vec<Entries<V>>) -> Result<Vec<Entries<V>>> {
     let exchange = rank.begin(Operation::AllToAll);
     for to in rank.others() {

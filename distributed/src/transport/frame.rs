@@ -1,18 +1,18 @@
-//! Messages as bytes: a header of fixed length, then the payload.
+//! Encoding of messages: a header of fixed length, then the payload.
 
 use super::message::{Report, Tag};
 use crate::error::{Cause, Failure, Operation};
 
-/// Bytes of a header.
+/// Size of a header, in bytes.
 pub(super) const HEADER: usize = 32;
-/// The longest message between two ranks: 64 GiB.
+/// Maximum message between two ranks: 64 GiB.
 pub(super) const LONGEST_MESSAGE: u64 = 1 << 36;
-/// The longest payload of any other frame.
+/// Maximum payload of any other frame.
 const LONGEST_NOTE: u64 = 1 << 20;
-/// The longest text of a failure, in bytes. In JSON a byte takes six at most.
+/// Maximum text of a failure, in bytes. In JSON a byte takes at most six.
 const LONGEST_TEXT: usize = 1 << 16;
 
-/// What one process sends another.
+/// A unit of communication between processes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Frame {
     /// A message.
@@ -23,13 +23,13 @@ pub(super) enum Frame {
     Goodbye,
     /// A rank failed.
     Abort(Failure),
-    /// The question whom the receiver waits for.
+    /// Asks which rank the receiver waits for.
     Ask,
-    /// The answer.
+    /// The answer to `Ask`.
     Answer(Option<Report>),
 }
 
-/// A header, of which the payload's bytes are to follow.
+/// A header, to be followed by the payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Header {
     kind: u8,
@@ -63,8 +63,8 @@ impl Header {
         Self { kind: bytes[0], operation: bytes[1], run: number(8), sequence: number(16), len: number(24) }
     }
 
-    /// The tag if the payload is a message, `None` if it is a note; what is wrong with the header. To be called before the payload is
-    /// read.
+    /// Returns the tag if the payload is a message, `None` if it is a note; the error describes an invalid
+    /// header. Called before the payload is read.
     pub(super) fn check(self) -> Result<Option<Tag>, String> {
         let (tag, limit) = match self.kind {
             1 => {
@@ -78,14 +78,14 @@ impl Header {
         };
         if self.len > limit {
             return Err(format!(
-                "a frame of kind {} with {} bytes, where at most {limit} fit",
+                "a frame of kind {} with {} bytes, but the limit is {limit}",
                 self.kind, self.len
             ));
         }
         Ok(tag)
     }
 
-    /// The frame of this header and its payload, or what is wrong.
+    /// Returns the frame of this header and its payload; the error describes an invalid one.
     pub(super) fn frame(self, payload: Vec<u8>) -> Result<Frame, String> {
         if let Some(tag) = self.check()? {
             return Ok(Frame::Data(tag, payload));
@@ -102,7 +102,7 @@ impl Header {
 }
 
 impl Frame {
-    /// The header and the payload.
+    /// Splits into header and payload.
     pub(super) fn into_parts(self) -> ([u8; HEADER], Vec<u8>) {
         let (header, payload) = match self {
             Self::Data(Tag { run, sequence, operation }, payload) => {
@@ -119,12 +119,12 @@ impl Frame {
 }
 
 fn note(kind: u8, value: &impl serde::Serialize) -> (Header, Vec<u8>) {
-    // Strings and numbers have a text.
+    // Serializing strings and numbers cannot fail.
     let payload = serde_json::to_vec(value).unwrap_or_default();
     (Header::new(kind, &payload), payload)
 }
 
-/// A failure whose text fits into a frame.
+/// Shortens the text of a failure to fit into a frame.
 fn shortened(mut failure: Failure) -> Failure {
     if let Cause::Error(text)
     | Cause::Panic(text)
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_frame_is_refused() {
+    fn invalid_frames_are_refused() {
         let mut bytes = Frame::Goodbye.into_parts().0;
         bytes[0] = 99;
         assert!(Header::from_bytes(&bytes).frame(Vec::new()).unwrap_err().contains("99"));

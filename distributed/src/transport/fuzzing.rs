@@ -1,13 +1,14 @@
-//! Entry points of fuzz targets: the parsers of bytes that come from a connection.
+//! Entry points of fuzz targets: parsers of bytes from a connection.
 
 use super::frame::{Frame, HEADER, Header};
 use super::tcp::fuzzing::{Greeted, greet, read};
 
-/// Reads frames from bytes until they end or are refused. Each frame survives as bytes, and none has more bytes than came.
+/// Reads frames from bytes until the end or an error. Each frame survives encoding, and none has more bytes
+/// than the input.
 ///
 /// # Panics
 ///
-/// If that does not hold.
+/// If an assertion fails.
 pub fn frames(mut bytes: &[u8]) {
     loop {
         let before = bytes.len();
@@ -19,7 +20,7 @@ pub fn frames(mut bytes: &[u8]) {
         let (header, payload) = frame.clone().into_parts();
         let header = Header::from_bytes(&header);
         assert_eq!(header.len, payload.len() as u64);
-        // Texts that are too long are shortened, once.
+        // Texts that are too long are shortened once.
         let again = header.frame(payload).expect("a frame that was read");
         if !matches!(frame, Frame::Abort(_)) {
             assert_eq!(again, frame);
@@ -27,11 +28,12 @@ pub fn frames(mut bytes: &[u8]) {
     }
 }
 
-/// Greets a connection that sends these pieces: it is refused, or asked for more, and not taken for a rank, since it has no proof.
+/// Greets a connection that sends these pieces: it is refused or asked for more, but not accepted as a rank,
+/// since it has no proof.
 ///
 /// # Panics
 ///
-/// If that does not hold.
+/// If an assertion fails.
 pub fn greeting(pieces: &[&[u8]]) {
     assert_ne!(greet(pieces), Greeted::Known);
 }

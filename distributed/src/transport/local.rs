@@ -8,13 +8,13 @@ use super::mailbox::Mailbox;
 use super::message::{Missing, Report, Tag, Wait};
 use crate::error::{Failure, Result};
 
-/// One rank's mailbox, and those of all.
+/// A rank's mailbox, and those of all ranks.
 struct Local {
     index: usize,
     mailboxes: Arc<[Mailbox]>,
 }
 
-/// The transports of `size` ranks.
+/// Creates the transports of `size` ranks.
 pub(crate) fn local(size: usize) -> Vec<Arc<dyn Transport>> {
     let mailboxes: Arc<[Mailbox]> = (0..size).map(|_| Mailbox::default()).collect();
     let transport =

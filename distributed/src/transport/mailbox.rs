@@ -1,4 +1,4 @@
-//! What has arrived for one rank, and what it waits for.
+//! A rank's received messages and its current wait.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -8,13 +8,13 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use super::message::{Missing, Report, Tag, Wait};
 use crate::error::{Failure, Operation};
 
-/// How long to look for a message before the thread sleeps.
+/// Time of polling for a message before the thread sleeps.
 const PATIENCE: Duration = Duration::from_micros(100);
 
-/// Bytes of messages of one rank that may lie here for operations that this rank has not begun: 256 MiB.
+/// Maximum bytes of messages from one rank for operations that this rank has not started: 256 MiB.
 pub(super) const AHEAD: u64 = 1 << 28;
 
-/// The messages for a rank that it has not taken yet, and what it was told.
+/// Messages and notes that a rank has received and not yet taken.
 #[derive(Default)]
 pub(super) struct Mailbox {
     state: Mutex<State>,
@@ -23,28 +23,29 @@ pub(super) struct Mailbox {
 
 #[derive(Default)]
 struct State {
-    /// By sender, run and number of the operation.
+    /// Messages by sender, run and number of the operation.
     messages: HashMap<(usize, u64, u64), (Operation, Vec<u8>)>,
-    /// By sender, the bytes of its messages here and of those that are being read.
+    /// Bytes of stored messages and of those being read, by sender.
     held: HashMap<usize, u64>,
-    /// Threads that wait in [`admit`](Mailbox::admit).
+    /// Number of threads that wait in [`admit`](Mailbox::admit).
     held_back: usize,
-    /// The run and number of the last operation that the rank began.
+    /// Run and number of the last operation that the rank started.
     begun: (u64, u64),
-    /// Whether the rank has left: it takes no more messages.
+    /// True if the rank has left: it accepts no more messages.
     is_closed: bool,
-    /// By rank, the first run that it has not ended; 0 where there is none.
+    /// First run that each rank has not ended; 0 if none.
     finished: HashMap<usize, u64>,
     failure: Option<Failure>,
-    /// Whom the rank waits for.
+    /// Current wait of the rank.
     wait: Option<Wait>,
-    /// By rank, its answer to the question whom it waits for.
+    /// Each rank's answer to the question which ranks it waits for.
     answers: HashMap<usize, Option<Report>>,
 }
 
 impl Mailbox {
-    /// Waits until there is room for more bytes of a message: for an operation that this rank has begun at once, so that ranks which send
-    /// to each other do not wait for each other, else until no more than [`AHEAD`] bytes of the sender are here.
+    /// Waits until there is room for more bytes of a message: at once if this rank has started the operation,
+    /// so that ranks that send to each other cannot deadlock, otherwise until at most [`AHEAD`] bytes of the
+    /// sender are stored.
     pub(super) fn admit(&self, from: usize, tag: Tag, bytes: u64) {
         let mut state = self.state.lock();
         loop {
@@ -60,7 +61,7 @@ impl Mailbox {
         }
     }
 
-    /// Adds a message. False, and nothing is added, if there is one of the same operation.
+    /// Adds a message. Returns false, and adds nothing, if there is one of the same operation.
     pub(super) fn deliver(&self, from: usize, tag: Tag, bytes: Vec<u8>) -> bool {
         let key = (from, tag.run, tag.sequence);
         let mut state = self.state.lock();
@@ -75,7 +76,7 @@ impl Mailbox {
         true
     }
 
-    /// Drops the messages that are here, and those that come.
+    /// Drops stored messages, and all later ones.
     pub(super) fn close(&self) {
         let mut state = self.state.lock();
         state.is_closed = true;
@@ -84,7 +85,7 @@ impl Mailbox {
         self.changed.notify_all();
     }
 
-    /// Notes that a rank has ended a run, and all before it.
+    /// Records that a rank has ended a run, and all earlier ones.
     pub(super) fn finish(&self, rank: usize, run: u64) {
         let mut state = self.state.lock();
         let next = state.finished.entry(rank).or_default();
@@ -93,12 +94,12 @@ impl Mailbox {
         self.changed.notify_all();
     }
 
-    /// Whether a rank has ended a run.
+    /// Returns whether a rank has ended a run.
     pub(super) fn is_finished(&self, rank: usize, run: u64) -> bool {
         self.state.lock().finished.get(&rank).is_some_and(|&next| next > run)
     }
 
-    /// Notes a failure, unless there is one. Returns the first, and whether it is this.
+    /// Records a failure, unless there is one. Returns the first, and true if it is this one.
     pub(super) fn fail(&self, failure: Failure) -> (Failure, bool) {
         let mut state = self.state.lock();
         let is_first = state.failure.is_none();
@@ -112,7 +113,7 @@ impl Mailbox {
         self.state.lock().failure.clone()
     }
 
-    /// The failure, if there is one by the deadline.
+    /// Waits for a failure until the deadline.
     pub(super) fn wait_for_failure(&self, deadline: Instant) -> Option<Failure> {
         let mut state = self.state.lock();
         while state.failure.is_none() {
@@ -131,7 +132,7 @@ impl Mailbox {
         state.wait = wait;
     }
 
-    /// Notes that the rank has begun an operation. What was for earlier runs is not needed any more.
+    /// Records that the rank has started an operation. Messages of earlier runs are dropped.
     fn begin(&self, state: &mut State, tag: Tag) {
         let begun = (tag.run, tag.sequence);
         if begun <= state.begun {
@@ -157,19 +158,19 @@ impl Mailbox {
         }
     }
 
-    /// Whom the rank waits for; `None` if it does not wait.
+    /// Ranks that the rank waits for; `None` if it does not wait.
     pub(super) fn report(&self) -> Option<Report> {
         self.state.lock().report()
     }
 
-    /// Notes a rank's answer to the question whom it waits for.
+    /// Records a rank's answer to the question which ranks it waits for.
     pub(super) fn answer(&self, rank: usize, report: Option<Report>) {
         self.state.lock().answers.insert(rank, report);
         self.changed.notify_all();
     }
 
-    /// Takes a rank's answer, if there is one by the deadline, and none if there is a failure. The answer of a rank that does not wait is
-    /// `None` itself.
+    /// Takes a rank's answer if it arrives by the deadline, and there is no failure. The answer of a rank
+    /// that does not wait is itself `None`.
     #[expect(clippy::option_option)]
     pub(super) fn take_answer(&self, rank: usize, deadline: Instant) -> Option<Option<Report>> {
         let mut state = self.state.lock();
@@ -187,12 +188,12 @@ impl Mailbox {
         }
     }
 
-    /// Whether a message has come; an error if it will not.
+    /// Returns whether a message has arrived; fails if it will not.
     pub(super) fn has(&self, from: usize, tag: Tag) -> Result<bool, Missing> {
         self.state.lock().look(from, tag).map_or(Ok(false), |found| found.map(|()| true))
     }
 
-    /// Takes a message, as soon as it is there. If the deadline passes meanwhile, the wait stays noted.
+    /// Waits for a message and takes it. If the deadline passes, the wait stays recorded.
     pub(super) fn take(&self, from: usize, tag: Tag, deadline: Instant) -> Result<Vec<u8>, Missing> {
         let mut sleep_begin = None;
         let mut state = self.state.lock();
@@ -214,7 +215,7 @@ impl Mailbox {
                 state.wait = Some(Wait::Receive { from, tag });
                 now + PATIENCE
             });
-            // Who sleeps takes long to wake, compared with a message between threads: at first there is only a pause.
+            // Waking a sleeping thread takes long compared with a message between threads: poll first.
             if now < begin {
                 MutexGuard::unlocked(&mut state, std::thread::yield_now);
             } else {
@@ -225,7 +226,7 @@ impl Mailbox {
 }
 
 impl State {
-    /// Whether a message has come or will not come; `None` if it may still come.
+    /// Returns whether a message has arrived or will not; `None` if it may still arrive.
     fn look(&self, from: usize, tag: Tag) -> Option<Result<(), Missing>> {
         if let Some(failure) = &self.failure {
             return Some(Err(Missing::Failed(failure.clone())));
@@ -246,7 +247,7 @@ impl State {
         bytes
     }
 
-    /// Whether no more messages will be taken.
+    /// Returns whether no more messages will be taken.
     fn is_over(&self) -> bool {
         self.is_closed || self.failure.is_some()
     }
@@ -255,7 +256,7 @@ impl State {
         let has_come = |from: usize, tag: &Tag| self.messages.contains_key(&(from, tag.run, tag.sequence));
         let report = |tag: &Tag, missing, present| Report { operation: tag.operation, missing, present };
         match self.wait.as_ref()? {
-            // It is about to take it.
+            // The rank is about to take it.
             Wait::Receive { from, tag } if has_come(*from, tag) => None,
             Wait::Receive { from: rank, tag } | Wait::Send { to: rank, tag } => {
                 Some(report(tag, vec![*rank], Vec::new()))
@@ -277,7 +278,8 @@ mod tests {
         Tag { run, sequence, operation: Operation::AllToAll }
     }
 
-    /// Ranks that send each other long messages in an operation do not wait for each other to take earlier ones.
+    /// Ranks that send each other long messages in one operation do not wait for each other to take earlier
+    /// ones.
     #[test]
     fn messages_of_an_operation_that_has_begun_are_not_held_back() {
         let mailbox = Mailbox::default();

@@ -1,4 +1,4 @@
-//! Messages between ranks: by what they are told apart, why one is missing, and who waits for one.
+//! Messages between ranks: tags, reasons for a missing message, and waits.
 
 use std::sync::Arc;
 
@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Failure, Operation};
 
-/// Which message it is. Ranks call the same operations in the same order, so that a number tells them apart.
+/// Identity of a message. Ranks call the same operations in the same order, so a number identifies them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tag {
-    /// The run of the cluster.
+    /// Run of the cluster.
     pub(crate) run: u64,
-    /// The operation's number within the run.
+    /// Number of the operation within the run.
     pub(crate) sequence: u64,
-    /// What the operation is: to notice that ranks call different ones.
+    /// Kind of the operation, to detect ranks that call different ones.
     pub(crate) operation: Operation,
 }
 
-/// Why a message was not sent, or not received.
+/// Reason why a message was not sent or not received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Missing {
     /// A rank failed.
@@ -26,11 +26,11 @@ pub(crate) enum Missing {
     Finished,
     /// The sender called another operation.
     Mismatch(Operation),
-    /// The connection to the other rank is lost, for this reason.
+    /// The connection to the other rank is lost, with this reason.
     Lost(String),
-    /// The message is longer than this engine sends.
+    /// The message exceeds the engine's limit.
     TooLong {
-        /// Its bytes.
+        /// Size of the message.
         bytes: u64,
         /// The limit.
         limit: u64,
@@ -39,16 +39,17 @@ pub(crate) enum Missing {
     Timeout,
 }
 
-/// Whom a rank waits for, and in which operation.
+/// Ranks that a rank waits for, and the operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Wait {
-    /// For a message.
+    /// Waits for a message.
     Receive { from: usize, tag: Tag },
-    /// Until a message is accepted.
+    /// Waits until a message is accepted.
     Send { to: usize, tag: Tag },
-    /// Until an exchange between GPUs begins: each peer sends a message that it takes part, which is not taken yet.
+    /// Waits until an exchange between GPUs starts: each peer sends a message that it takes part, which is
+    /// not taken yet.
     Begin { peers: Arc<[usize]>, tag: Tag },
-    /// Until an exchange between GPUs in which all peers take part is done.
+    /// Waits until an exchange between GPUs in which all peers take part is complete.
     Gpu { peers: Arc<[usize]>, tag: Tag },
 }
 
@@ -62,13 +63,13 @@ impl Wait {
     }
 }
 
-/// A rank's answer to the question whom it waits for.
+/// A rank's answer to the question which ranks it waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Report {
     /// The operation in which it waits.
     pub(crate) operation: Operation,
-    /// The ranks whose message has not come.
+    /// Ranks whose message has not arrived.
     pub(crate) missing: Vec<usize>,
-    /// Ranks whose message has come, and whose GPU may still be needed.
+    /// Ranks whose message has arrived, and whose GPU may still be needed.
     pub(crate) present: Vec<usize>,
 }

@@ -1,4 +1,4 @@
-//! How bytes get from rank to rank. Everything else is built on [`Transport`].
+//! Communication of bytes between ranks. Everything else is built on [`Transport`].
 
 mod frame;
 #[cfg(feature = "fuzzing")]

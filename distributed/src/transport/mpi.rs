@@ -1,4 +1,4 @@
-//! Ranks that are processes of MPI.
+//! Ranks that are MPI processes.
 
 use std::time::{Duration, Instant};
 
@@ -16,14 +16,15 @@ use super::message::{Missing, Report, Tag, Wait};
 use crate::error::{Cause, Error, Failure, Result};
 use crate::memory::{filled, zeros};
 
-/// The tag of all messages of MPI; frames have tags of their own.
+/// MPI tag of all messages; frames have tags of their own.
 const TAG: i32 = 0;
-/// Bytes of a message of MPI, at most: it counts them by `i32`.
+/// Maximum bytes of an MPI message, whose count is an `i32`.
 const CHUNK: usize = 1 << 30;
-/// Pause between two looks for messages, after some without one.
+/// Pause between two polls for messages, after some without success.
 const PAUSE: Duration = Duration::from_micros(20);
 
-/// One process's way to the others. MPI is called by one thread at a time: the one that has the lock.
+/// A process's communication with the others. MPI is called by one thread at a time: the one that holds the
+/// lock.
 pub(crate) struct Mpi {
     index: usize,
     size: usize,
@@ -33,24 +34,24 @@ pub(crate) struct Mpi {
 }
 
 struct State {
-    /// By rank, a frame of which more is to come.
+    /// Incomplete frames, by rank.
     unfinished: Vec<Option<(Header, Vec<u8>)>>,
-    /// By rank, whether it has left.
+    /// Ranks that have left.
     has_left: Vec<bool>,
-    /// Ranks that asked whom this one waits for, and have no answer yet.
+    /// Ranks that asked which ranks this one waits for, and have no answer yet.
     asked: Vec<usize>,
-    /// Finalizes MPI when it is dropped.
+    /// Finalizes MPI on drop.
     _universe: Universe,
 }
 
 impl Mpi {
-    /// Initializes MPI. A message may take as long to send as the limit says.
+    /// Initializes MPI. `limit` is the maximum time to send a message.
     pub(crate) fn initialize(limit: Duration) -> Result<Self> {
         let start_error = |reason: &str| Error::Start { reason: reason.into() };
         let (universe, threading) = mpi::initialize_with_threading(Threading::Serialized)
-            .ok_or_else(|| start_error("MPI was initialized before"))?;
+            .ok_or_else(|| start_error("MPI was already initialized"))?;
         if threading < Threading::Serialized {
-            return Err(start_error("this MPI takes calls of one thread only"));
+            return Err(start_error("this MPI supports calls from one thread only"));
         }
         let world = SimpleCommunicator::world();
         let (index, size) = (world.rank() as usize, world.size() as usize);
@@ -68,7 +69,7 @@ impl Mpi {
         self.size
     }
 
-    /// Receives what has come. Returns whether anything has.
+    /// Receives arrived messages. Returns whether there were any.
     fn drain(&self, state: &mut State) -> bool {
         let world = SimpleCommunicator::world();
         let mut is_any = false;
@@ -76,7 +77,7 @@ impl Mpi {
             let from = status.source_rank();
             let len = status.count(u8::equivalent_datatype()) as usize;
             let Ok(mut chunk) = zeros::<u8>(len) else {
-                self.refuse(from as usize, format!("there is no memory for {len} bytes of a message"));
+                self.refuse(from as usize, format!("too little memory for {len} bytes of a message"));
                 break;
             };
             world.process_at_rank(from).receive_into_with_tag(&mut chunk[..], TAG);
@@ -86,7 +87,7 @@ impl Mpi {
         is_any
     }
 
-    /// Takes a part of a frame; the first begins with the header.
+    /// Adds a part of a frame; the first starts with the header.
     fn add_chunk(&self, state: &mut State, from: usize, chunk: &[u8]) {
         let (header, mut payload) = match (state.unfinished[from].take(), chunk.split_first_chunk::<HEADER>())
         {
@@ -125,8 +126,8 @@ impl Mpi {
         self.mailbox.fail(Failure { rank, cause: Cause::Protocol(reason) });
     }
 
-    /// Receives what has come, and answers ranks that ask, but for `busy`, to which a message is being sent. Returns whether anything
-    /// has come.
+    /// Receives arrived messages, and answers ranks that ask, except `busy`, to which a message is being
+    /// sent. Returns whether there were any messages.
     fn serve(&self, state: &mut State, busy: Option<usize>) -> bool {
         let is_any = self.drain(state);
         let (later, now) = std::mem::take(&mut state.asked).into_iter().partition(|&rank| Some(rank) == busy);
@@ -138,8 +139,8 @@ impl Mpi {
         is_any
     }
 
-    /// Sends a frame, and receives while it waits for that. Without an end in time the whole program is ended: MPI has no way to
-    /// take a message back.
+    /// Sends a frame, and receives meanwhile. If this exceeds the deadline the whole program is ended: MPI
+    /// cannot cancel a message.
     fn write(&self, state: &mut State, to: usize, frame: Frame, deadline: Instant) {
         let is_message = matches!(frame, Frame::Data(..));
         let (header, payload) = frame.into_parts();
@@ -151,7 +152,7 @@ impl Mpi {
         }
     }
 
-    /// Other ranks are answered while a message is sent, and not while an answer is.
+    /// Other ranks are answered while a message is sent, but not while an answer is.
     fn write_chunk(
         &self,
         state: &mut State,
@@ -186,8 +187,8 @@ impl Mpi {
     }
 }
 
-// SAFETY: MPI is initialized for calls by several threads, one at a time, and every call is made with the lock held. The only fields that
-// are not `Send` and `Sync` by themselves hold handles of MPI.
+// SAFETY: MPI is initialized for calls by several threads, one at a time, and every call is made with the
+// lock held. The only fields that are not `Send` and `Sync` by themselves hold MPI handles.
 unsafe impl Send for Mpi {}
 // SAFETY: as above.
 unsafe impl Sync for Mpi {}
@@ -217,7 +218,7 @@ impl Transport for Mpi {
         loop {
             let is_any = self.serve(&mut self.state.lock(), None);
             match self.mailbox.take(from, tag, Instant::now()) {
-                // The wait stays noted where the time is up: the rank fails next.
+                // The wait stays recorded after a timeout: the rank fails next.
                 Err(Missing::Timeout) if Instant::now() < deadline => {
                     self.mailbox.set_wait(Some(Wait::Receive { from, tag }));
                 }
@@ -227,7 +228,7 @@ impl Transport for Mpi {
                     return result;
                 }
             }
-            // Messages that are under way come soon; what takes longer leaves the core to other ranks.
+            // Messages in transit arrive soon; longer waits leave the core to other ranks.
             idle = if is_any { 0 } else { idle + 1 };
             if idle > 100 {
                 std::thread::sleep(PAUSE);
@@ -273,8 +274,8 @@ impl Transport for Mpi {
         self.write_all(&Frame::Finished { run });
     }
 
-    /// Sends the first failure to all, even if another rank caused it. This rank may leave next, and a rank that notices that before it
-    /// receives the failure would report this rank as the cause.
+    /// Sends the first failure to all, even if another rank caused it. This rank may leave next, and a rank
+    /// that notices that before it receives the failure would report this rank as the cause.
     fn abort(&self, failure: Failure) -> Failure {
         let (first, _) = self.mailbox.fail(failure);
         self.write_all(&Frame::Abort(first.clone()));
@@ -290,7 +291,8 @@ impl Transport for Mpi {
 }
 
 impl Drop for Mpi {
-    /// Leaves, after it has told all of a failure that it knows of. Receives all that was sent to this rank, as MPI wants it before it is finalized: until all others have left too.
+    /// Leaves, after telling all ranks of a known failure. Receives all messages to this rank, as MPI
+    /// requires before it is finalized: until all others have left too.
     fn drop(&mut self) {
         let deadline = Instant::now() + self.limit;
         if let Some(failure) = self.failure() {

@@ -4,7 +4,8 @@ use rayon::prelude::*;
 
 use crate::Value;
 
-/// Entries per task. The same on every machine, because the positions of cuts determine how sums are rounded.
+/// Number of entries per task. The same on every machine, because the positions of cuts determine the
+/// rounding of sums.
 const INTERVAL: usize = 1 << 14;
 
 /// Computes `y = beta y`.

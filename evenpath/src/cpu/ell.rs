@@ -15,14 +15,15 @@ pub(crate) struct PaddedRows<'a, V> {
     column_indices: &'a [u32],
     values: &'a [V],
     slice_height: usize,
-    /// In multiples of `slice_height` slots.
+    /// Offsets in multiples of `slice_height` slots.
     slice_offsets: &'a [u64],
-    /// Whether the j-th nonzero of a row is multiplied by `x[min(j, column)]` instead of `x[column]`.
+    /// True if the j-th nonzero of a row is multiplied by `x[min(j, column)]` instead of `x[column]`.
     in_sequence: bool,
 }
 
 impl<'a, V: Value> PaddedRows<'a, V> {
-    /// From the arrays of a valid matrix, if the device is the CPU. The height is 0 only if there are no rows.
+    /// Creates the rows from the arrays of a valid matrix, if the device is the CPU. The height is 0 only if
+    /// there are no rows.
     pub(crate) fn new(
         device: &Device,
         column_indices: &'a DeviceSlice<u32>,
@@ -37,7 +38,7 @@ impl<'a, V: Value> PaddedRows<'a, V> {
         Some(Self { column_indices, values, slice_height, slice_offsets, in_sequence: false })
     }
 
-    /// The same rows, with another choice of the elements of x.
+    /// Returns the same rows with a different choice of the elements of x.
     pub(crate) fn with_x_in_sequence(self, in_sequence: bool) -> Self {
         Self { in_sequence, ..self }
     }

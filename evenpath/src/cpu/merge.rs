@@ -42,7 +42,7 @@ pub(crate) fn merge_pairs<K, V>(
     });
 }
 
-/// Where an element of the output comes from.
+/// Source of an element of the output.
 enum Source {
     A(usize),
     B(usize),

@@ -1,7 +1,7 @@
 //! Operations on the CPU: the fallback, and the reference for every other device.
 //!
-//! Each is divided as on the GPU, into tiles of equal work that do not depend on the number of
-//! threads. Results are bitwise identical for any number of threads.
+//! Work is divided as on the GPU, into tiles of equal work that do not depend on the number of threads.
+//! Results are bitwise identical for any number of threads.
 
 mod coo;
 mod ell;

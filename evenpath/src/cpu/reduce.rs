@@ -6,7 +6,8 @@ use crate::element::Element;
 use crate::operation::Operator;
 use crate::scalar::Offset;
 
-/// The first element and the sum of each segment; `begins` tells whether an element is the first of a segment.
+/// Returns the first element and the sum of each segment; `begins` returns true for the first element of a
+/// segment.
 pub(crate) fn reduce<T: Number>(
     values: &[T],
     begins: impl Fn(usize) -> bool + Sync,
@@ -19,7 +20,7 @@ pub(crate) fn reduce<T: Number>(
     }
 }
 
-/// The sum of each row; for empty rows, the identity of the operator.
+/// Returns the sum of each row; for empty rows, the identity of the operator.
 pub(crate) fn reduce_rows<T: Element, O: Offset>(
     row_offsets: &[O],
     values: &[T],
@@ -35,7 +36,7 @@ pub(crate) fn reduce_rows<T: Element, O: Offset>(
     }
 }
 
-/// Which of `len` elements begin a row, from valid row offsets.
+/// Marks which of `len` elements start a row, from valid row offsets.
 pub(crate) fn row_heads<O: Offset>(row_offsets: &[O], len: usize) -> Vec<bool> {
     let mut heads = vec![false; len];
     for ends in row_offsets.windows(2) {
@@ -46,7 +47,8 @@ pub(crate) fn row_heads<O: Offset>(row_offsets: &[O], len: usize) -> Vec<bool> {
     heads
 }
 
-/// Each chunk yields its heads and the sums of the segments that they close; the last segment is closed at the end.
+/// Each chunk returns its heads and the sums of the segments that they close; the last segment is closed at
+/// the end.
 fn reduce_by<T: Number, P: Combine<T>>(
     values: &[T],
     begins: impl Fn(usize) -> bool + Sync,

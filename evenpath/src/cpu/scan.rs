@@ -34,8 +34,8 @@ fn scan_elements<T: Number>(
     }
 }
 
-/// Scans each segment of `values` into `result`, of the same length; `begins` tells whether an element is the
-/// first of a segment.
+/// Scans each segment of `values` into `result`, of the same length; `begins` returns true for the first
+/// element of a segment.
 pub(crate) fn segmented_scan<T: Number>(
     values: &[T],
     begins: impl Fn(usize) -> bool + Sync,
@@ -51,7 +51,8 @@ pub(crate) fn segmented_scan<T: Number>(
     }
 }
 
-/// Scans as many elements as the result has. `element` returns one, and whether it is a segment's first.
+/// Scans as many elements as the result has. `element` returns an element, and true if it is the first of a
+/// segment.
 fn scan_by<T: Number, P: Combine<T>>(
     element: impl Fn(usize) -> (T, bool) + Sync,
     exclusive: bool,
@@ -74,13 +75,13 @@ fn scan_by<T: Number, P: Combine<T>>(
     });
 }
 
-/// The elements of a chunk, of `len` in total.
+/// Range of a chunk, of `len` elements in total.
 pub(super) fn chunk(number: usize, len: usize) -> Range<usize> {
     number * CHUNK..len.min((number + 1) * CHUNK)
 }
 
-/// The sum before each chunk of `len` elements, and the total, each with its number of heads. `element` returns an element,
-/// and whether it is a head: the first of a segment.
+/// Returns the sum before each chunk of `len` elements, and the total, each with its number of heads.
+/// `element` returns an element, and true if it is a head: the first of a segment.
 pub(super) fn before_chunks<T: Number, P: Combine<T>>(
     len: usize,
     element: &(impl Fn(usize) -> (T, bool) + Sync),
@@ -105,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_scan_from_an_initial_value_is_that_of_shifted_elements() {
+    fn a_scan_from_an_initial_value_equals_one_of_shifted_elements() {
         let values: Vec<f64> = (0..2 * CHUNK + 3).map(|index| 1.0 / (index + 1) as f64).collect();
         let shifted: Vec<f64> = [0.1].into_iter().chain(values[..values.len() - 1].iter().copied()).collect();
         for operator in [Operator::Sum, Operator::Min, Operator::Max] {

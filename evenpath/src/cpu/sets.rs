@@ -95,7 +95,7 @@ impl<'s, K: Copy + Ord + Send + Sync> SetPlan<'s, K> {
         }
     }
 
-    /// Each tile with its part of the output.
+    /// Pairs each tile with its part of the output.
     fn split<'p, T>(&'p self, mut output: &'p mut [T]) -> Vec<(&'p Range<Cut<usize>>, &'p mut [T])> {
         let part = |(cuts, count): &'p (_, usize)| {
             let own;

@@ -8,10 +8,10 @@ use crate::Offset;
 use crate::element::{Comparison, Key, SortKey, SortValue};
 use crate::matrix::{grain, local_ranges, row_blocks, split};
 
-/// Elements of a segment from which on several threads sort it.
+/// Minimum number of elements in a segment that several threads sort.
 const LONG_SEGMENT: usize = grain(1 << 14);
 
-/// The bits by which a key is compared.
+/// Bits by which a key is compared.
 fn rank<K: SortKey>(key: K, comparison: Comparison<<K as Key>::Bits>) -> u64 {
     let Comparison { order, begin, end } = comparison;
     let bits = <K as Key>::Bits::from_bits(key.to_bits()).to_sortable(order).to_bits();

@@ -9,7 +9,7 @@ use crate::matrix::{row_blocks, split};
 use crate::operation::{Elementwise, scaled};
 use crate::{Offset, Value};
 
-/// The patterns of two canonical matrices with equally many rows, and the operation.
+/// Patterns of two canonical matrices with the same number of rows, and the operation.
 pub(crate) struct RowMerge<'m, O> {
     pub(crate) operation: Elementwise,
     pub(crate) a: (&'m [O], &'m [u32]),
@@ -61,7 +61,7 @@ impl<O: Offset> RowMerge<'_, O> {
         });
     }
 
-    /// Writes both, in one pass.
+    /// Writes column indices and values in one pass.
     pub(crate) fn write<V: Value>(
         &self,
         operands: (&[V], &[V]),
@@ -86,13 +86,13 @@ impl<O: Offset> RowMerge<'_, O> {
         Values { operation: self.operation, a, b, factors, next: values.iter_mut() }
     }
 
-    /// The nonzeros of A and of B in a row.
+    /// Ranges of the nonzeros of A and of B in a row.
     fn row(&self, row: usize) -> (Range<usize>, Range<usize>) {
         let of = |offsets: &[O]| offsets[row].to_usize()..offsets[row + 1].to_usize();
         (of(self.a.0), of(self.b.0))
     }
 
-    /// Merges rows and passes the entries that the operation keeps on.
+    /// Merges rows and passes on the entries that the operation keeps.
     fn merge(&self, rows: Range<usize>, entries: &mut impl Entries) {
         let operation = self.operation;
         for row in rows {
@@ -105,7 +105,8 @@ impl<O: Offset> RowMerge<'_, O> {
         }
     }
 
-    /// Passes all entries on. Which matrix has the next one is hard to predict, so there are no branches for it.
+    /// Passes on all entries. Branches on which matrix has the next entry would be mispredicted, so there are
+    /// none.
     #[inline]
     fn unite(&self, a: Range<usize>, b: Range<usize>, entries: &mut impl Entries) {
         let (a_columns, b_columns) = (&self.a.1[a.clone()], &self.b.1[b.clone()]);
@@ -121,7 +122,7 @@ impl<O: Offset> RowMerge<'_, O> {
         (b.start + b_at..b.end).for_each(|at| entries.push_b(at));
     }
 
-    /// Passes on what other operations keep, which is pairs, or what A alone has.
+    /// Passes on the entries of both matrices, or of A alone, according to the operation.
     #[inline]
     fn select(&self, a: Range<usize>, b: Range<usize>, entries: &mut impl Entries) {
         let (mut at, mut b_at) = (a.start, b.start);
@@ -141,7 +142,7 @@ impl<O: Offset> RowMerge<'_, O> {
     }
 }
 
-/// How many columns two ascending rows have in common.
+/// Number of columns that two ascending rows have in common.
 fn count_pairs(a: &[u32], b: &[u32]) -> usize {
     let (mut at, mut b_at, mut pairs) = (0, 0, 0);
     while at < a.len() && b_at < b.len() {
@@ -153,13 +154,13 @@ fn count_pairs(a: &[u32], b: &[u32]) -> usize {
     pairs
 }
 
-/// What takes the entries of the result, in order.
+/// Receiver of the entries of the result, in order.
 trait Entries {
-    /// The next entry, of a nonzero of A, if `has_a`, and one of B, if `has_b`. Both indices are valid.
+    /// Adds an entry: of a nonzero of A, if `has_a`, and of B, if `has_b`. Both indices are valid.
     fn push(&mut self, a: usize, b: usize, has_a: bool, has_b: bool);
-    /// The next entry, of a nonzero of A alone.
+    /// Adds an entry of a nonzero of A alone.
     fn push_a(&mut self, a: usize);
-    /// The next entry, of a nonzero of B alone.
+    /// Adds an entry of a nonzero of B alone.
     fn push_b(&mut self, b: usize);
 }
 
@@ -215,7 +216,7 @@ impl<V: Value> Entries for Values<'_, V> {
     }
 }
 
-/// Both take every entry.
+/// Both receive every entry.
 impl<A: Entries, B: Entries> Entries for (A, B) {
     #[inline]
     fn push(&mut self, a: usize, b: usize, has_a: bool, has_b: bool) {

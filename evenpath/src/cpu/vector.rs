@@ -25,8 +25,8 @@ pub(crate) fn divide_elements<V: Value>(x: &[V], y: &[V], z: &mut [V]) {
     z.par_iter_mut().zip(x).zip(y).with_min_len(CHUNK).for_each(|((z, &x), &y)| *z = x / y);
 }
 
-/// The Euclidean norm, by inner products of the vector as it is or, where their squares overflow or underflow, of the vector times a
-/// power of two.
+/// Computes the Euclidean norm by an inner product of the vector or, if its squares overflow or underflow, of
+/// the vector times a power of two.
 pub(crate) fn norm2<V: Value>(x: &[V]) -> V {
     let plain = dot(x, x);
     let scaled_norm = |(scale, inverse): (V, V)| {

@@ -10,23 +10,23 @@ use super::error::DeviceError;
 use super::machine::{Block, Machine, Transfer};
 use super::memory_limit::Reservation;
 
-/// A block of a machine's memory, of at least one byte; freed when dropped.
+/// A block of at least one byte of a machine's memory, freed on drop.
 pub(super) struct Allocation {
     machine: Arc<dyn Machine>,
     block: Block,
-    /// Counts the bytes as in use for as long as anything keeps the block, graphs included; `None` where they do not count.
+    /// Counts the bytes as in use while the block exists, also in graphs; `None` if they do not count.
     counted: Mutex<Option<Reservation>>,
-    /// Graphs that write to it.
+    /// Number of graphs that write to it.
     graphs: AtomicU32,
-    /// What gives it back, where it is somebody else's.
+    /// Returns foreign memory to its owner.
     release: Mutex<Option<Release>>,
 }
 
-/// Gives back memory of somebody else.
+/// Returns foreign memory to its owner.
 pub(super) type Release = Box<dyn FnOnce() + Send>;
 
 impl Allocation {
-    /// A block of at least `bytes` bytes, more than none, which `counted` counts.
+    /// Allocates at least `bytes` bytes, at least one, counted by `counted`.
     pub(super) fn new(
         machine: &Arc<dyn Machine>,
         bytes: u64,
@@ -35,11 +35,11 @@ impl Allocation {
         Ok(Self::of_block(machine, machine.allocate(bytes)?, Some(counted), None))
     }
 
-    /// Memory of somebody else. It is given back by `release` when the machine has done all work that uses it.
+    /// Wraps foreign memory. `release` is called once the machine has done all work that uses it.
     ///
     /// # Safety
     ///
-    /// The memory is valid on this machine until then, and nothing else accesses it.
+    /// Until then, the memory is valid on this machine and nothing else accesses it.
     pub(super) unsafe fn foreign(machine: &Arc<dyn Machine>, block: Block, release: Release) -> Arc<Self> {
         Self::of_block(machine, block, None, Some(release))
     }
@@ -58,28 +58,28 @@ impl Allocation {
         self.block.address
     }
 
-    /// The addresses of the block.
+    /// Address range of the block.
     pub(super) fn range(&self) -> Range<u64> {
         self.block.address..self.block.address + self.block.bytes
     }
 
-    /// Bytes that count as in use.
+    /// Number of bytes that count as in use.
     pub(super) fn counted_bytes(&self) -> u64 {
         self.counted.lock().as_ref().map_or(0, Reservation::bytes)
     }
 
-    /// Counts the block from now on by another reservation, or by none.
+    /// Moves the count to another reservation, or to none.
     pub(super) fn count_by(&self, reservation: Option<Reservation>) {
         *self.counted.lock() = reservation;
     }
 
-    /// Sets the `bytes` bytes from `offset` on to zero, in a stream of the machine, here and below.
+    /// Sets the `bytes` bytes at `offset` to zero, on a stream of the machine. `stream` means the same below.
     ///
     /// # Safety
     ///
-    /// The block has them.
+    /// The range is inside the block.
     pub(super) unsafe fn zero(&self, stream: u32, offset: u64, bytes: u64) -> Result<(), DeviceError> {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.machine.zero(stream, self.address() + offset, bytes) }
     }
 
@@ -87,17 +87,17 @@ impl Allocation {
     ///
     /// # Safety
     ///
-    /// The block has it, and its address is a multiple of four.
+    /// The word is inside the block, and its address is a multiple of four.
     pub(super) unsafe fn store(&self, stream: u32, offset: u64, word: u32) -> Result<(), DeviceError> {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.machine.store(stream, self.address() + offset, word) }
     }
 
-    /// Copies `bytes` bytes of `source`, from an offset on, to those from `offset` on.
+    /// Copies `bytes` bytes from an offset of `source` to `offset`.
     ///
     /// # Safety
     ///
-    /// The blocks have them, are of one machine, and the ranges do not overlap.
+    /// Both ranges are inside their blocks, do not overlap, and are of one machine.
     pub(super) unsafe fn copy_from(
         &self,
         stream: u32,
@@ -106,35 +106,35 @@ impl Allocation {
         bytes: u64,
     ) -> Result<(), DeviceError> {
         let (from, to) = (source.address() + source_offset, self.address() + offset);
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.machine.copy(stream, from, to, bytes) }
     }
 
-    /// Copies the bytes from `offset` on to the host.
+    /// Copies the bytes at `offset` to the host.
     ///
     /// # Safety
     ///
-    /// The block has as many.
+    /// The range is inside the block.
     pub(super) unsafe fn read(&self, stream: u32, offset: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.machine.read(stream, self.address() + offset, bytes) }
     }
 
-    /// Copies the bytes from `offset` on from the host.
+    /// Copies the bytes at `offset` from the host.
     ///
     /// # Safety
     ///
-    /// The block has as many.
+    /// The range is inside the block.
     pub(super) unsafe fn write(&self, stream: u32, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.machine.write(stream, self.address() + offset, bytes) }
     }
 
-    /// Begins to copy to the bytes from `offset` on.
+    /// Starts copying to the bytes at `offset`.
     ///
     /// # Safety
     ///
-    /// The block has as many, and otherwise as for [`Machine::begin_write`].
+    /// The range is inside the block, and the conditions of [`Machine::begin_write`] hold.
     pub(super) unsafe fn begin_write(
         &self,
         stream: u32,
@@ -142,15 +142,15 @@ impl Allocation {
         from: *const u8,
         bytes: usize,
     ) -> Result<Option<Box<dyn Transfer>>, DeviceError> {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.machine.begin_write(stream, self.address() + offset, from, bytes) }
     }
 
-    /// Begins to copy the bytes from `offset` on.
+    /// Starts copying from the bytes at `offset`.
     ///
     /// # Safety
     ///
-    /// The block has as many, and otherwise as for [`Machine::begin_read`].
+    /// The range is inside the block, and the conditions of [`Machine::begin_read`] hold.
     pub(super) unsafe fn begin_read(
         &self,
         stream: u32,
@@ -158,21 +158,21 @@ impl Allocation {
         to: *mut u8,
         bytes: usize,
     ) -> Result<Option<Box<dyn Transfer>>, DeviceError> {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.machine.begin_read(stream, self.address() + offset, to, bytes) }
     }
 
-    /// Whether some graph writes to it.
+    /// Returns whether a graph writes to it.
     pub(super) fn is_in_graph(&self) -> bool {
         self.graphs.load(Relaxed) > 0
     }
 
-    /// Notes a graph that writes to it.
+    /// Adds a graph that writes to it.
     pub(super) fn add_graph(&self) {
         self.graphs.fetch_add(1, Relaxed);
     }
 
-    /// Takes back [`add_graph`](Self::add_graph).
+    /// Reverts [`add_graph`](Self::add_graph).
     pub(super) fn remove_graph(&self) {
         self.graphs.fetch_sub(1, Relaxed);
     }
@@ -181,11 +181,11 @@ impl Allocation {
 impl Drop for Allocation {
     fn drop(&mut self) {
         if let Some(release) = self.release.get_mut().take() {
-            // A machine that fails here is lost, and uses no memory any more.
+            // A machine that fails here is lost and no longer uses memory.
             let _ = self.machine.synchronize(None);
             return release();
         }
-        // SAFETY: the block is of this machine, and nothing knows it any more.
+        // SAFETY: the block is of this machine, and nothing refers to it.
         unsafe { self.machine.free(self.block) };
     }
 }

@@ -1,4 +1,4 @@
-//! What tests and measurements ask of a device: failures, and counts of waits and of the driver's calls.
+//! Diagnostics for tests and measurements: injected failures, and counts of waits and of driver calls.
 
 use std::time::Duration;
 
@@ -7,8 +7,9 @@ use super::cuda;
 use super::handle::{Backend, Device};
 
 impl Device {
-    /// Has a call to a simulated GPU fail, for tests of what a program does then: the first allocation, copy, launch or wait
-    /// that comes after `calls` others, with [`DeviceError::Injected`](crate::error::DeviceError::Injected). With `None`, none does. Other devices ignore it.
+    /// Makes a later call to a simulated GPU fail with
+    /// [`DeviceError::Injected`](crate::error::DeviceError::Injected), to test error handling: the first
+    /// allocation, copy, launch or wait after `calls` others. `None` cancels this. Other devices ignore it.
     ///
     /// ```
     /// use evenpath::device::SimulatedOptions;
@@ -30,8 +31,8 @@ impl Device {
         }
     }
 
-    /// How many calls come before the one that [`inject_failure`](Self::inject_failure) has fail; `None` where there is none,
-    /// or it has failed.
+    /// Number of calls before the one that [`inject_failure`](Self::inject_failure) makes fail; `None` if
+    /// there is none, or it has failed.
     pub fn injected_failure(&self) -> Option<u64> {
         match &self.shared.backend {
             Backend::Cpu => None,
@@ -39,8 +40,9 @@ impl Device {
         }
     }
 
-    /// How often calls have waited for a simulated GPU: to copy from or to host memory, or in [`synchronize`](Self::synchronize).
-    /// For tests that a loop is asynchronous. 0 on other devices.
+    /// Number of calls that have waited for a simulated GPU: to copy from or to host memory, or in
+    /// [`synchronize`](Self::synchronize). Tests use it to check that a loop is asynchronous. 0 on other
+    /// devices.
     ///
     /// ```
     /// use evenpath::{Device, vector};
@@ -60,8 +62,8 @@ impl Device {
         }
     }
 
-    /// Begins to count the calls of the NVIDIA driver by this process and the time that they take, or to do so no more. Returns both
-    /// since the count began; zeros without a GPU. For measurements: what an operation takes the host beside these is the library's.
+    /// Starts or stops measuring the NVIDIA driver calls of this process. Returns their number and duration
+    /// since measuring started; zeros without a GPU. The rest of an operation's host time is the library's.
     ///
     /// ```
     /// use evenpath::{Device, vector};

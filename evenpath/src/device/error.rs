@@ -1,9 +1,9 @@
-//! What can go wrong on a device.
+//! Errors of devices.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// What can go wrong on a device.
+/// Error of an operation on a device.
 ///
 /// ```
 /// use evenpath::error::DeviceError;
@@ -17,41 +17,41 @@ use std::path::PathBuf;
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviceError {
-    /// The machine has no NVIDIA driver that the system's loader finds.
+    /// The system's loader finds no NVIDIA driver.
     #[error("no NVIDIA driver: {reason}")]
     NoDriver {
-        /// What the loader said.
+        /// The loader's message.
         reason: String,
     },
     /// The library was built without its feature `cuda`.
-    #[error("this build of evenpath has no CUDA support (its feature `cuda` is off)")]
+    #[error("this build of evenpath has no CUDA support: the feature `cuda` is off")]
     NoCudaSupport,
-    /// There is no GPU of this number.
-    #[error("no GPU {ordinal}: the driver shows {count}")]
+    /// The GPU does not exist.
+    #[error("GPU {ordinal} does not exist: the driver reports {count}")]
     NoSuchGpu {
-        /// The number asked for.
+        /// The requested number.
         ordinal: u32,
-        /// GPUs that the driver shows, numbered from 0.
+        /// Number of GPUs that the driver reports, numbered from 0.
         count: u32,
     },
-    /// The GPU is older than every PTX target there is.
-    #[error("{device} has compute capability {}.{}, and the oldest PTX is for sm_{oldest}", .capability.0, .capability.1)]
+    /// The GPU is older than every PTX target.
+    #[error("{device} has compute capability {}.{}, but the oldest PTX is for sm_{oldest}", .capability.0, .capability.1)]
     UnsupportedGpu {
         /// The GPU.
         device: String,
         /// Its compute capability, major and minor.
         capability: (u32, u32),
-        /// The oldest target that there is PTX for, such as 75.
+        /// The oldest target with PTX, such as 75.
         oldest: u32,
     },
-    /// There is no PTX at all to load modules from.
+    /// There is no PTX to load modules from.
     #[error("no PTX found in {origin}")]
     NoPtx {
-        /// Where it was looked for.
+        /// The searched location.
         origin: String,
     },
-    /// The driver does not know this version of PTX.
-    #[error("the driver is too old: it is for CUDA {driver}, and module `{module}` is PTX {ptx}{}", needs(*.needed))]
+    /// The driver does not support this version of PTX.
+    #[error("the driver is too old: it supports CUDA {driver}, but module `{module}` is PTX {ptx}{}", needs(*.needed))]
     DriverTooOld {
         /// The newest CUDA that the driver supports.
         driver: Version,
@@ -59,17 +59,17 @@ pub enum DeviceError {
         ptx: Version,
         /// The first CUDA with that version of PTX, if known.
         needed: Option<Version>,
-        /// The module that was to be loaded.
+        /// The module that failed to load.
         module: String,
     },
-    /// There is no PTX of this name for the GPU.
+    /// A PTX module is missing for the GPU's target.
     #[error("no PTX module `{module}` for sm_{target} in {origin}")]
     ModuleNotFound {
         /// The module.
         module: String,
-        /// The target it was looked for in.
+        /// The searched target.
         target: u32,
-        /// Where it was looked for.
+        /// The searched location.
         origin: String,
     },
     /// A PTX file or folder could not be read.
@@ -77,7 +77,7 @@ pub enum DeviceError {
     ReadPtx {
         /// The file or folder.
         path: PathBuf,
-        /// Why not.
+        /// The I/O error.
         source: std::io::Error,
     },
     /// The driver could not compile a module.
@@ -87,77 +87,79 @@ pub enum DeviceError {
         module: String,
         /// The target it was compiled from.
         target: u32,
-        /// Where it came from.
+        /// The origin of the module.
         origin: String,
         /// The driver's error.
         message: String,
-        /// What its compiler had to say.
+        /// The log of its compiler.
         log: String,
     },
-    /// A loaded module does not have the kernel.
+    /// A loaded module lacks the kernel.
     #[error("PTX module `{module}` of {origin} has no entry `{kernel}`")]
     EntryNotFound {
         /// The kernel's entry name.
         kernel: &'static str,
         /// The module.
         module: &'static str,
-        /// Where it came from.
+        /// The origin of the module.
         origin: String,
     },
-    /// A kernel's entry is not what the host launches: from PTX of another version of the library, or edited.
-    #[error("{location}: entry `{kernel}` has {found}, and the library launches it with {expected}")]
+    /// A kernel's entry differs from what the host launches: the PTX is of another version of the library, or
+    /// was edited.
+    #[error("{location}: entry `{kernel}` has {found}, but the library launches it with {expected}")]
     EntryMismatch {
         /// The kernel's entry name.
         kernel: &'static str,
         /// The file.
         location: String,
-        /// What the library passes: bytes of the parameters, threads of a block, and bytes of shared memory.
+        /// Declaration that the library expects: bytes of the parameters, threads per block, and bytes of
+        /// shared memory.
         expected: String,
-        /// What the entry declares.
+        /// Declaration found in the entry.
         found: String,
     },
-    /// The call failed because it was to: see [`inject_failure`](super::Device::inject_failure). The device stays usable.
+    /// The call failed on request: see [`inject_failure`](super::Device::inject_failure). The device stays
+    /// usable.
     #[error("{device} failed on request")]
     Injected {
         /// The device.
         device: String,
     },
-    /// The device does not have that much memory left. It stays usable.
+    /// The device has too little free memory. It stays usable.
     #[error("{device} is out of memory: {requested} bytes requested, {free} of {total} free")]
     OutOfMemory {
         /// The device.
         device: String,
         /// Bytes requested.
         requested: u64,
-        /// Bytes that were free.
+        /// Free bytes at the time.
         free: u64,
-        /// Bytes that the device has.
+        /// Total bytes of the device.
         total: u64,
     },
-    /// The CPU was to be used in a process that was forked from one that had used it: `fork` copies none of the threads.
+    /// The CPU was used in a process forked from one that had used it: `fork` does not copy threads.
     #[error("{}", crate::threads::FORKED)]
     Forked,
-    /// The host has not that much memory left.
+    /// The host has too little free memory.
     #[error("the host is out of memory: {requested} bytes requested")]
     HostOutOfMemory {
         /// Bytes requested.
         requested: u64,
     },
-    /// The allocation would exceed the limit that was set with
-    /// [`set_memory_limit`](super::Device::set_memory_limit).
+    /// The allocation would exceed the limit set with [`set_memory_limit`](super::Device::set_memory_limit).
     #[error("{device} is limited to {limit} bytes: {requested} bytes requested, {in_use} in use")]
     MemoryLimit {
         /// The device.
         device: String,
         /// Bytes requested.
         requested: u64,
-        /// Bytes that buffers hold already.
+        /// Bytes held by buffers.
         in_use: u64,
         /// The limit in bytes.
         limit: u64,
     },
-    /// A buffer of this many elements has more bytes than can be addressed.
-    #[error("a buffer of {elements} elements of {element_bytes} bytes is larger than any memory")]
+    /// The size of a buffer in bytes exceeds the address space.
+    #[error("a buffer of {elements} elements of {element_bytes} bytes exceeds the address space")]
     TooLarge {
         /// Elements requested.
         elements: usize,
@@ -165,47 +167,47 @@ pub enum DeviceError {
         element_bytes: usize,
     },
     /// Source and destination of a copy differ in length.
-    #[error("copy of {source_len} elements to {destination_len}")]
+    #[error("cannot copy {source_len} elements to {destination_len}")]
     LengthMismatch {
         /// Elements of the source.
         source_len: usize,
         /// Elements of the destination.
         destination_len: usize,
     },
-    /// An index is not inside a buffer.
-    #[error("index {index} of a buffer of {len} elements")]
+    /// An index is out of bounds.
+    #[error("index {index} is out of bounds for a buffer of {len} elements")]
     OutOfBounds {
         /// The index.
         index: usize,
         /// Elements in the buffer.
         len: usize,
     },
-    /// Memory of somebody else does not begin at a multiple of sixteen bytes.
-    #[error("memory at {address:#x} does not begin at a multiple of 16 bytes")]
+    /// Foreign memory is not aligned to 16 bytes.
+    #[error("memory at {address:#x} is not aligned to 16 bytes")]
     Misaligned {
         /// The address.
         address: u64,
     },
-    /// Memory of somebody else is not where the device can use it.
-    #[error("memory at {address:#x} is not of {device}: {reason}")]
+    /// The device cannot use foreign memory.
+    #[error("{device} cannot use memory at {address:#x}: {reason}")]
     ForeignMemory {
         /// The address.
         address: u64,
         /// The device.
         device: String,
-        /// Where it is.
+        /// The reason.
         reason: String,
     },
-    /// Something that NVIDIA GPUs alone have was asked of another device.
+    /// A feature of NVIDIA GPUs was requested of another device.
     #[error("{device} has no {what}: it is not an NVIDIA GPU")]
     NotCuda {
         /// The device.
         device: String,
-        /// What was asked for.
+        /// The requested feature.
         what: &'static str,
     },
-    /// A range is not inside a vector, or ends before it begins.
-    #[error("range {start}..{end} of a vector of {len} elements")]
+    /// A range is out of bounds, or ends before it begins.
+    #[error("range {start}..{end} is out of bounds for a vector of {len} elements")]
     RangeOutOfBounds {
         /// The first index.
         start: usize,
@@ -214,7 +216,7 @@ pub enum DeviceError {
         /// Elements in the vector.
         len: usize,
     },
-    /// Two things that must be on one device are on different ones.
+    /// Two operands that must be on one device are on different devices.
     #[error("{left} and {right} are different devices")]
     DifferentDevices {
         /// One device.
@@ -222,17 +224,18 @@ pub enum DeviceError {
         /// The other.
         right: String,
     },
-    /// Something that a graph cannot hold was asked for while one was captured, or captured again before a launch. The device stays
-    /// usable, and the graph is not made.
-    #[error("{device}: a graph cannot be captured: {reason}")]
+    /// An operation that a graph cannot hold was called during a capture, or while a graph was captured again
+    /// before a launch. The device stays usable, and no graph is made.
+    #[error("{device}: cannot capture a graph: {reason}")]
     Capture {
         /// The device.
         device: String,
-        /// What was asked for.
+        /// The operation.
         reason: &'static str,
     },
-    /// An operation that was captured uses memory that the graph does not keep: its address was taken before the capture. The device
-    /// stays usable, and the graph is not made. Simulated GPUs check this, and other GPUs in builds with debug assertions.
+    /// A captured operation uses memory that the graph does not keep: its address was taken before the
+    /// capture. The device stays usable, and no graph is made. Simulated GPUs check this, and other GPUs in
+    /// builds with debug assertions.
     #[error("{device}: {operation} uses memory at address {address:#x}, which the graph does not keep")]
     NotKept {
         /// The device.
@@ -242,11 +245,11 @@ pub enum DeviceError {
         /// The first byte.
         address: u64,
     },
-    /// An operation checks what a vector holds and relies on it, and a graph may write to the vector at any time. A copy of the vector
-    /// will do.
+    /// An operation checks a vector's contents and relies on them, but a graph may write to the vector at any
+    /// time. Pass a copy of the vector instead.
     #[error("the {what} are written by a graph")]
     WrittenByGraph {
-        /// What the vector is.
+        /// The role of the vector.
         what: &'static str,
     },
     /// A launch was refused before it began. The device stays usable.
@@ -256,50 +259,51 @@ pub enum DeviceError {
         device: String,
         /// The kernel's entry name.
         kernel: &'static str,
-        /// Why, with the numbers.
+        /// The reason, with numbers.
         reason: String,
     },
-    /// A kernel made a mistake, such as an access outside its memory, and ended this device object with all its
-    /// buffers. One call is told so; later ones get [`DeviceLost`](Self::DeviceLost).
+    /// A kernel caused a fault, such as an access outside its memory, which ended this device object and all
+    /// its buffers. One call returns this error; later ones return [`DeviceLost`](Self::DeviceLost).
     ///
-    /// On an NVIDIA GPU the fault ends the use of that GPU by the process: all its device objects are lost, and
-    /// [`Device::cuda`](super::Device::cuda) answers [`GpuLost`](Self::GpuLost) until the process ends. (The driver
-    /// documents a few errors as milder, such as a failed assertion: of those this device object alone is lost.) The
-    /// CPU and simulated GPUs go on. A fault on a simulated GPU ends that device object, and a new one can be made.
+    /// On an NVIDIA GPU the fault ends the use of that GPU by the process: all its device objects are lost,
+    /// and [`Device::cuda`](super::Device::cuda) returns [`GpuLost`](Self::GpuLost) until the process ends.
+    /// (A few errors are milder according to the driver, such as a failed assertion: they end this device
+    /// object only.) The CPU and simulated GPUs are not affected. A fault on a simulated GPU ends that device
+    /// object, and a new one can be made.
     #[error("fault on {device} {}: {reason}", place(.kernels))]
     KernelFault {
         /// The device.
         device: String,
-        /// The kernels that may have made it: those of any device object of the GPU that were launched since the host
-        /// last waited for that device object. None if the fault was not made by a kernel of this library. The
-        /// simulated GPU names exactly one.
+        /// Kernels that may have caused it: those launched on any device object of the GPU since the host
+        /// last waited for that object. Empty if no kernel of this library caused it. The simulated GPU names
+        /// exactly one.
         kernels: Vec<&'static str>,
-        /// What happened.
+        /// Description of the fault.
         reason: String,
     },
-    /// The device object was ended earlier by a [`KernelFault`](Self::KernelFault), its own or one of another device
-    /// object of the same GPU.
-    #[error("{device} is lost since a fault {}: {reason}", place(.kernels))]
+    /// The device object was ended by an earlier [`KernelFault`](Self::KernelFault), its own or that of
+    /// another device object of the same GPU.
+    #[error("{device} was lost to a fault {}: {reason}", place(.kernels))]
     DeviceLost {
         /// The device.
         device: String,
-        /// The kernels that may have made the fault.
+        /// Kernels that may have caused the fault.
         kernels: Vec<&'static str>,
-        /// What happened.
+        /// Description of the fault.
         reason: String,
     },
     /// No device object of this GPU can be made, because a fault ended the use of the GPU by this process: a
-    /// [`KernelFault`](Self::KernelFault), or one that another CUDA library in the process made.
+    /// [`KernelFault`](Self::KernelFault), or a fault caused by another CUDA library in the process.
     #[error(
-        "{device} cannot be used by this process any more since a fault {}: {reason}; a new process can",
+        "this process can no longer use {device} after a fault {}: {reason}; start a new process",
         place(.kernels)
     )]
     GpuLost {
         /// The GPU.
         device: String,
-        /// The kernels that may have made the fault; none if it was not made by a kernel of this library.
+        /// Kernels that may have caused the fault; empty if no kernel of this library caused it.
         kernels: Vec<&'static str>,
-        /// What happened.
+        /// Description of the fault.
         reason: String,
     },
     /// The simulated GPU refused an access by the host, such as a read of memory that nothing wrote.
@@ -307,10 +311,10 @@ pub enum DeviceError {
     Simulated {
         /// The device.
         device: String,
-        /// What it was.
+        /// Description of the access.
         reason: String,
     },
-    /// The driver answered with an error that has no variant of its own.
+    /// The driver returned an error that has no variant of its own.
     #[error("{device}: {call} failed: {message} ({code})")]
     Driver {
         /// The device.
@@ -335,9 +339,9 @@ evenpath_simt::debug_as_message!(DeviceError);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
-    /// The number before the point.
+    /// Number before the point.
     pub major: u32,
-    /// The number after it.
+    /// Number after the point.
     pub minor: u32,
 }
 
@@ -355,7 +359,7 @@ fn log_lines(log: &str) -> String {
     if log.is_empty() { String::new() } else { format!("\n{log}") }
 }
 
-/// Where a fault was made.
+/// Describes the place of a fault.
 fn place(kernels: &[&str]) -> String {
     match kernels {
         [] => "outside the kernels of evenpath, probably by another library in the process".into(),

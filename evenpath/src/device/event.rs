@@ -1,4 +1,4 @@
-//! Places in a device's stream, and the time between them.
+//! Events: marks in a device's stream, with the time between them.
 
 use std::time::Instant;
 
@@ -6,11 +6,11 @@ use super::error::DeviceError;
 use super::handle::{Backend, Device};
 use super::machine::Moment;
 
-/// A place in a device's stream, made by [`Device::record`], to measure time between two of them, or to ask whether the device has come
-/// there.
+/// A mark in a device's stream, made by [`Device::record`]. It measures the time between two marks, and tells
+/// if the device has reached it.
 ///
-/// On an NVIDIA GPU the GPU takes the time when it gets there. The CPU and the simulated GPU have finished what was
-/// asked of them before, and the host's clock is read.
+/// An NVIDIA GPU takes the time when it reaches the mark. On the CPU and the simulated GPU, earlier work is
+/// already complete, and the host's clock is read.
 ///
 /// ```
 /// let device = evenpath::Device::best()?;
@@ -26,7 +26,7 @@ pub struct Event {
 }
 
 impl Device {
-    /// Marks this place in the stream that the calling thread uses, to measure time.
+    /// Marks the current position in the calling thread's stream.
     ///
     /// # Errors
     ///
@@ -42,7 +42,7 @@ impl Device {
 }
 
 impl Event {
-    /// Whether the device has done everything that was asked of the stream before. Does not wait.
+    /// Returns whether the device has completed all earlier work of the stream. Does not wait.
     ///
     /// # Errors
     ///
@@ -55,7 +55,7 @@ impl Event {
         }
     }
 
-    /// Milliseconds that the device took from `earlier` to this event, for which the call waits.
+    /// Returns the milliseconds that the device took from `earlier` to this event. Waits for this event.
     ///
     /// # Errors
     ///

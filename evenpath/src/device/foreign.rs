@@ -1,4 +1,4 @@
-//! Memory and streams that somebody else made, and ours for others.
+//! Foreign memory and streams, and access to the device's own for other code.
 
 use std::ffi::c_void;
 
@@ -15,20 +15,22 @@ use super::slice::{DeviceSlice, Elements, HostRange, Memory, byte_count};
 use super::stream::Stream;
 use super::vec::DeviceVec;
 
-/// The memory of a [`DeviceVec`] that was [given away](DeviceVec::into_raw_parts).
+/// The memory of a [`DeviceVec`] that was [released to other code](DeviceVec::into_raw_parts).
 pub struct RawParts {
-    /// The address of the first element: of the device's memory, and on the CPU of the host's. 0 if there are no elements.
+    /// Address of the first element: in device memory, or in host memory on the CPU. 0 if there are no
+    /// elements.
     pub address: u64,
-    /// Elements.
+    /// Number of elements.
     pub len: usize,
-    /// Frees the memory. Call it from any thread, once all work that uses the memory is done. The memory leaks if it is never called.
+    /// Frees the memory. Call it from any thread, once all work that uses the memory is done. If it is never
+    /// called, the memory leaks.
     pub release: Box<dyn FnOnce() + Send>,
 }
 
 impl<T: Pod> DeviceVec<T> {
-    /// A vector of memory that somebody else made: `len` elements at an address of the device's memory, or of the host's on the CPU.
-    /// When the vector is dropped and the device has done all work that uses it, `release` is called. The memory does not count as in
-    /// use by the device.
+    /// Wraps foreign memory as a vector: `len` elements at an address in device memory, or in host memory on
+    /// the CPU. `release` is called once the vector is dropped and the device has done all work that uses it.
+    /// The memory does not count as in use by the device.
     ///
     /// ```
     /// use evenpath::{Device, DeviceVec};
@@ -43,15 +45,17 @@ impl<T: Pod> DeviceVec<T> {
     ///
     /// # Errors
     ///
-    /// If the address is not a multiple of sixteen bytes, the driver knows it as memory of another context, or the device was lost. The
-    /// memory is then still the caller's, and `release` is dropped.
+    /// If the address is not a multiple of sixteen bytes, the driver knows it as memory of another context,
+    /// or the device was lost. The memory is then still the caller's, and `release` is dropped without being
+    /// called.
     ///
     /// # Safety
     ///
-    /// Until `release` is called, the memory is valid, only the device writes to it, and nothing else reads it while the device does.
-    /// What others asked to be done to it before is done, or is in a stream that the device's work comes after: a
-    /// [foreign stream](Device::foreign_stream) in which the vector is used first, or the legacy default stream for a device of the
-    /// [primary context](Device::cuda_primary). On an NVIDIA GPU it is memory of the device's context, or of the GPU's memory pools.
+    /// Until `release` is called, the memory is valid, only the device writes to it, and no other code reads
+    /// it while the device does. Earlier work of other code on it is complete, or is in a stream that the
+    /// device's work comes after: a [foreign stream](Device::foreign_stream) in which the vector is used
+    /// first, or the legacy default stream for a device of the [primary context](Device::cuda_primary). On an
+    /// NVIDIA GPU, the memory is of the device's context or of the GPU's memory pools.
     pub unsafe fn from_raw_parts(
         device: &Device,
         address: u64,
@@ -61,29 +65,29 @@ impl<T: Pod> DeviceVec<T> {
         if !address.is_multiple_of(16) && len > 0 {
             return Err(DeviceError::Misaligned { address });
         }
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let (elements, owner) = unsafe { foreign(device, address, len, release) }?;
         Ok(Self::of_parts(elements, owner))
     }
 
-    /// The elements at an address that need not be a multiple of sixteen bytes, in memory of their own unless it is, or the device is
-    /// the CPU, and they may be written.
+    /// Like [`from_raw_parts`](Self::from_raw_parts), but copies the elements if the address is not a
+    /// multiple of sixteen bytes, unless the device is the CPU. The elements may be written.
     ///
     /// # Errors
     ///
-    /// As for [`from_raw_parts`](Self::from_raw_parts), and if there is no memory for a copy. The address must be a multiple of the
-    /// elements' alignment.
+    /// The same as for [`from_raw_parts`](Self::from_raw_parts), and if there is too little memory for a
+    /// copy. The address must be a multiple of the elements' alignment.
     ///
     /// # Safety
     ///
-    /// As there.
+    /// The same as for [`from_raw_parts`](Self::from_raw_parts).
     pub(crate) unsafe fn import(
         device: &Device,
         (address, len): (u64, usize),
         is_read_only: bool,
         release: impl FnOnce() + Send + 'static,
     ) -> Result<Self, DeviceError> {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let (elements, owner) = unsafe { foreign::<T>(device, address, len, release) }?;
         let is_aligned = address.is_multiple_of(16) || device.kind() == DeviceKind::Cpu;
         if is_aligned && !is_read_only {
@@ -92,8 +96,8 @@ impl<T: Pod> DeviceVec<T> {
         elements.as_slice().copied()
     }
 
-    /// Gives the memory away. Work of the device that uses it may be under way: others come after it in a stream that waits for the
-    /// device's, or after [`Device::synchronize`].
+    /// Releases the memory to other code. Work of the device that uses it may be in progress: other code
+    /// comes after it in a stream that waits for the device's, or after [`Device::synchronize`].
     pub fn into_raw_parts(self) -> RawParts
     where
         T: Send,
@@ -106,11 +110,11 @@ impl<T: Pod> DeviceVec<T> {
 /// Elements that somebody else made, with their memory.
 type ForeignParts<T> = (Elements<T>, Owner<T>);
 
-/// The elements at an address, a multiple of their alignment.
+/// Wraps the elements at an address that is a multiple of their alignment.
 ///
 /// # Safety
 ///
-/// As for [`DeviceVec::from_raw_parts`].
+/// The same as for [`DeviceVec::from_raw_parts`].
 unsafe fn foreign<T: Pod>(
     device: &Device,
     address: u64,
@@ -127,12 +131,12 @@ unsafe fn foreign<T: Pod>(
             if let Some(reason) = machine.refuses_address(address)? {
                 return Err(DeviceError::ForeignMemory { address, device: device.to_string(), reason });
             }
-            // SAFETY: the caller's.
+            // SAFETY: guaranteed by the caller.
             let allocation = unsafe { Allocation::foreign(machine, Block { address, bytes }, release) };
             (Memory::Machine { allocation, offset: 0, len }, Owner::Device)
         }
         _ if len > 0 => {
-            // SAFETY: the caller vouches for the elements, of a type that any bits are valid for.
+            // SAFETY: the caller guarantees the elements, whose type allows any bits.
             let elements = unsafe { std::slice::from_raw_parts_mut(address as *mut T, len) };
             (Memory::Host(HostRange::new(elements)), Owner::Foreign(Foreign::new(release)))
         }
@@ -142,11 +146,12 @@ unsafe fn foreign<T: Pod>(
 }
 
 impl<T: Pod> DeviceSlice<T> {
-    /// The address of the first element, for others: of the device's memory, and on the CPU of the host's. 0 if there are no elements.
+    /// Address of the first element, for other code: in device memory, or in host memory on the CPU. 0 if
+    /// there are no elements.
     ///
-    /// The device does not know what others do with the memory. What they do must come after the device's work, as for
-    /// [`DeviceVec::into_raw_parts`], and before what it is asked next; and no graph of the device may be launched meanwhile that uses
-    /// the memory.
+    /// The device does not track accesses by other code. These must come after the device's earlier work, as
+    /// for [`DeviceVec::into_raw_parts`], and before its next, and no graph of the device that uses the
+    /// memory may be launched meanwhile.
     pub fn raw_address(&self) -> u64 {
         match &self.parts.memory {
             Memory::Host(range) if range.get().is_empty() => 0,
@@ -157,8 +162,9 @@ impl<T: Pod> DeviceSlice<T> {
 }
 
 impl Device {
-    /// A stream that somebody else made, as a `CUstream`: what is asked of the device in its [scope](Stream::scope) is put on it, in
-    /// order with what they put there. When the stream is dropped here, it stays theirs, and may be destroyed.
+    /// Wraps a foreign stream, a `CUstream`. Work of the device in its [scope](Stream::scope) is put on it,
+    /// in order with the work of other code. Dropping the returned stream does not destroy the foreign
+    /// stream; other code may do so afterwards.
     ///
     /// # Errors
     ///
@@ -166,24 +172,24 @@ impl Device {
     ///
     /// # Safety
     ///
-    /// It is a stream of the device's context (see [`cuda_primary`](Self::cuda_primary)) and not being captured, and exists until the
-    /// stream that is returned is dropped.
+    /// The stream is of the device's context (see [`cuda_primary`](Self::cuda_primary)), is not being
+    /// captured, and exists until the returned stream is dropped.
     pub unsafe fn foreign_stream(&self, stream: *mut c_void) -> Result<Stream, DeviceError> {
         let number = match self.backend() {
             Backend::Cpu => None,
-            // SAFETY: the caller's.
+            // SAFETY: guaranteed by the caller.
             Backend::Machine(machine) => unsafe { machine.take_foreign_stream(stream) }?,
         };
-        let number = number.ok_or_else(|| self.not_cuda("streams of others"))?;
+        let number = number.ok_or_else(|| self.not_cuda("foreign streams"))?;
         Ok(Stream::of_number(self, number))
     }
 
-    /// The stream that the calling thread puts work on, as a `CUstream`, for others to put work on it or to wait for it. It lives as
-    /// long as the device, or as the [`Stream`] whose scope the thread is in.
+    /// Returns the calling thread's stream as a `CUstream`, so that other code can put work on it or wait for
+    /// it. It lives as long as the device, or as the [`Stream`] whose scope the thread is in.
     ///
     /// # Errors
     ///
-    /// As for [`foreign_stream`](Self::foreign_stream).
+    /// The same as for [`foreign_stream`](Self::foreign_stream).
     pub fn raw_stream(&self) -> Result<*mut c_void, DeviceError> {
         let stream = match self.backend() {
             Backend::Cpu => None,
@@ -192,20 +198,21 @@ impl Device {
         stream.ok_or_else(|| self.not_cuda("stream of the driver"))
     }
 
-    /// The device's context, as a `CUcontext`.
+    /// Returns the device's context, as a `CUcontext`.
     ///
     /// # Errors
     ///
-    /// As for [`foreign_stream`](Self::foreign_stream).
+    /// The same as for [`foreign_stream`](Self::foreign_stream).
     pub fn raw_context(&self) -> Result<*mut c_void, DeviceError> {
         self.context()?.map(|(context, _)| context).ok_or_else(|| self.not_cuda("context of the driver"))
     }
 
-    /// Has another library put work on the stream that the calling thread puts work on. `put` gets the stream as a `CUstream`, or null
-    /// where the device is not an NVIDIA GPU, and calls the library while the device's context is current. The work is ordered as the
-    /// device's own: it comes after what other streams do to the memory that it reads and writes, and before what they do next.
+    /// Lets another library put work on the calling thread's stream. `put` gets the stream as a `CUstream`,
+    /// or null if the device is not an NVIDIA GPU, and calls the library with the device's context current.
+    /// The work is ordered like the device's own: after earlier accesses of other streams to the memory that
+    /// it reads and writes, and before their later ones.
     ///
-    /// While `put` runs, other threads that ask something of this device wait.
+    /// Other threads that use this device wait until `put` returns.
     ///
     /// ```
     /// use evenpath::{Device, DeviceSlice};
@@ -221,19 +228,21 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// If memory is of another device, this thread captures a graph of the device, or the device was lost; then nothing is put there.
+    /// If memory is of another device, this thread captures a graph of the device, or the device was lost;
+    /// then `put` is not called.
     ///
     /// # Safety
     ///
-    /// The work uses no other memory of the device than that, reads what it reads and writes what it writes, and is on the stream when
-    /// `put` returns, and on no other. `put` asks nothing of the device, and leaves the current context as it was.
+    /// The work uses no other memory of the device than `reads` and `writes`, reads the former and writes the
+    /// latter, and is on this stream alone when `put` returns. `put` does not call the device, and restores
+    /// the current context.
     pub unsafe fn put_foreign<T: Pod, R>(
         &self,
         reads: &[&DeviceSlice<T>],
         writes: &mut [&mut DeviceSlice<T>],
         put: impl FnOnce(*mut c_void) -> R,
     ) -> Result<R, DeviceError> {
-        self.refuse_in_graph("work of others is put on a stream")?;
+        self.refuse_in_graph("foreign work is put on a stream")?;
         let mut accesses = Vec::with_capacity(reads.len() + writes.len());
         for slice in reads {
             self.check_same(slice.device())?;
@@ -249,10 +258,11 @@ impl Device {
             Backend::Cpu => once(std::ptr::null_mut()),
             Backend::Machine(machine) => machine.put_foreign(self.stream_number(), &accesses, &mut once)?,
         }
-        result.ok_or_else(|| self.not_cuda("work of others"))
+        result.ok_or_else(|| self.not_cuda("foreign work"))
     }
 
-    /// Whether others can use the device's memory by its address: on the CPU, and in the primary context of a GPU.
+    /// Returns whether other code can use the device's memory by its address: on the CPU, and in the primary
+    /// context of a GPU.
     ///
     /// # Errors
     ///

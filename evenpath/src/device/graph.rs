@@ -1,4 +1,4 @@
-//! Graphs: work that is asked for once and done many times.
+//! Graphs: captured work that can be launched many times.
 
 use super::error::DeviceError;
 use super::handle::{Backend, Device};
@@ -7,24 +7,26 @@ use super::node::Node;
 use super::order::Access;
 use super::recording::{Kept, Recording};
 
-/// Work of a device that was captured, to be launched as a whole, as often as needed: on an NVIDIA GPU by one call of the driver,
-/// which takes the host a few microseconds whatever the graph holds.
+/// Captured work of a device, launched as a whole and as often as needed. On an NVIDIA GPU a launch is one
+/// call of the driver, which takes the host a few microseconds whatever the graph holds.
 ///
-/// [`Device::capture`] makes it from a state, such as the vectors of an iterative method, and a function of it. What the function asks
-/// of the device is noted: launches, copies within the device, and memory set to zero. Nothing else changes, so plans and matrices are as
-/// before until the graph is launched. Memory that the function uses and allocates stays the graph's, and counts as in use until the
-/// graph is dropped.
-/// [`launch`](Self::launch) does it all, in the same order, to the same vectors, with the same scalars. So the function may not
-/// depend on results: copies from and to the host, and everything else that waits for the device, are refused while capturing
-/// ([`DeviceError::Capture`]), with the reason. It should write to the vectors of the state, and not replace them: on the CPU the
-/// next launch would begin with the new ones.
+/// [`Device::capture`] makes a graph from a state, such as the vectors of an iterative method, and a function
+/// of it. Operations that the function calls are recorded and not run: launches, copies within the device,
+/// and memory set to zero. Plans and matrices are thus unchanged until the graph is launched. Memory that the
+/// function uses or allocates is kept by the graph, and counts as in use until the graph is dropped.
+/// [`launch`](Self::launch) runs the same operations in the same order, on the same vectors and with the same
+/// scalars. The function must therefore not depend on results: copies from and to the host, and everything
+/// else that waits for the device, fail during a capture with [`DeviceError::Capture`] and the reason. The
+/// function should write to the vectors of the state and not replace them: on the CPU the next launch would
+/// start with the new ones.
 ///
-/// The graph has the state, so that nothing changes it unseen. [`state`](Self::state) shows it, to download results, and
-/// [`state_mut`](Self::state_mut) lets its vectors be filled anew. [`update`](Self::update) changes it: other vectors, other scalars. The next launch then captures again, which replaces the
-/// arguments in the executable graph where only these differ.
+/// The graph owns the state, so that no other code changes it. [`state`](Self::state) gives access, for
+/// example to download results, and [`state_mut`](Self::state_mut) allows new contents for its vectors.
+/// [`update`](Self::update) changes the state itself: other vectors, other scalars. The next launch then
+/// captures again; if only arguments differ, they are replaced in the executable graph.
 ///
-/// On the CPU a launch calls the function; what a graph cannot hold is refused there too, by the first launch. The simulated GPU does
-/// what was noted, one operation after the other.
+/// On the CPU a launch calls the function, and operations that a graph cannot hold fail in the first launch.
+/// The simulated GPU runs the recorded operations one after the other.
 ///
 /// ```
 /// use evenpath::{Csr, Device, vector};
@@ -49,30 +51,32 @@ pub struct Graph<'g, S, E = DeviceError> {
     state: S,
     run: Box<Run<'g, S, E>>,
     captured: Option<Captured>,
-    /// Whether the state may have changed since.
+    /// True if the state may have changed since the capture.
     is_stale: bool,
 }
 
-/// What a graph is captured from.
+/// The captured function.
 type Run<'g, S, E> = dyn FnMut(&mut S) -> Result<(), E> + Send + 'g;
 
-/// What a graph does on a device with kernels.
+/// A captured graph on a device with kernels.
 struct Captured {
     nodes: Vec<Node>,
     accesses: Vec<Access>,
     executable: Option<Box<dyn Executable>>,
-    /// Last, so that the memory is there as long as what uses it.
+    /// Last, so that the memory outlives what uses it.
     kept: Kept,
 }
 
 impl Device {
-    /// Captures what `run` asks of the device, in this thread, as a [`Graph`]. Nothing of it is done yet.
+    /// Captures the operations that `run` calls on the device in this thread as a [`Graph`], without running
+    /// them.
     ///
     /// # Errors
     ///
-    /// The error of `run`, such as [`DeviceError::Capture`] for what a graph cannot hold; if a graph is being captured by this thread
-    /// already, a kernel of the program's own has a view that was made outside of `run` ([`DeviceError::NotKept`]), or the device was
-    /// lost. On the CPU nothing is run, and nothing fails.
+    /// The error of `run`, such as [`DeviceError::Capture`] for an operation that a graph cannot hold. Also
+    /// if this thread is already capturing a graph, a program's own kernel has a view that was made outside
+    /// of `run` ([`DeviceError::NotKept`]), or the device was lost. On the CPU `run` is not called, and
+    /// nothing fails.
     pub fn capture<'g, S, E: From<DeviceError>>(
         &self,
         state: S,
@@ -88,13 +92,13 @@ impl Device {
 }
 
 impl<S, E: From<DeviceError>> Graph<'_, S, E> {
-    /// Does what was captured, in the stream that the calling thread uses. Does not wait for it. Within the capture of another graph,
-    /// it becomes part of that.
+    /// Launches the captured operations on the calling thread's stream, and does not wait for them. During
+    /// the capture of another graph, they become part of that graph.
     ///
     /// # Errors
     ///
-    /// If the device was lost, also by earlier work. If the state was [updated](Self::update), also as for [`Device::capture`]: then
-    /// nothing is done, and the next launch tries again.
+    /// If the device was lost, also by earlier work. If the state was [updated](Self::update), also the
+    /// errors of [`Device::capture`]: then no operation runs, and the next launch tries again.
     pub fn launch(&mut self) -> Result<(), E> {
         let device = self.device.clone();
         let Backend::Machine(machine) = device.backend() else {
@@ -117,19 +121,20 @@ impl<S, E: From<DeviceError>> Graph<'_, S, E> {
         Ok(captured.launch(&**machine, device.stream_number())?)
     }
 
-    /// The state, as launches leave it.
+    /// Returns the state, as left by the launches.
     pub fn state(&self) -> &S {
         &self.state
     }
 
-    /// The state, to change what its vectors hold, such as a scalar in the device's memory. Nothing is captured again: the next launch does
-    /// the same operations, to the same memory, with the same scalars of the host. Other vectors, and other scalars of the host, are a
-    /// matter of [`update`](Self::update): put into the state by way of this function, launches do not see them, but on the CPU.
+    /// Returns the state mutably, to change the contents of its vectors, such as a scalar in device memory.
+    /// Nothing is captured again: the next launch runs the same operations on the same memory with the same
+    /// host scalars. To change vectors or host scalars, call [`update`](Self::update): if they are changed
+    /// here, launches ignore it, except on the CPU.
     pub fn state_mut(&mut self) -> &mut S {
         &mut self.state
     }
 
-    /// Lets `change` change the state, and returns its result. The next launch captures the function again.
+    /// Changes the state by `change`, and returns its result. The next launch captures the function again.
     pub fn update<R>(&mut self, change: impl FnOnce(&mut S) -> R) -> R {
         self.is_stale = true;
         change(&mut self.state)
@@ -140,17 +145,17 @@ impl<S, E: From<DeviceError>> Graph<'_, S, E> {
         &self.device
     }
 
-    /// How many operations a launch does: kernels, copies, and memory set to zero. 0 on the CPU.
+    /// Number of operations of a launch: kernels, copies, and memory set to zero. 0 on the CPU.
     pub fn operations(&self) -> usize {
         self.captured.as_ref().map_or(0, |captured| captured.nodes.len())
     }
 
-    /// Gives back the state. What was launched still happens.
+    /// Returns the state. Launches in progress still complete.
     pub fn into_state(self) -> S {
         self.state
     }
 
-    /// Captures the function with the state as it is.
+    /// Captures the function with the current state.
     fn capture(&mut self) -> Result<(), E> {
         let Self { device, state, run, captured, is_stale } = self;
         let recording = device.record_with(|| run(state))?;
@@ -162,7 +167,7 @@ impl<S, E: From<DeviceError>> Graph<'_, S, E> {
         }
         let Recording { nodes, kept } = recording;
         let old = captured.take().and_then(|captured| captured.executable);
-        // SAFETY: the arguments are those that launches were asked for with, and `kept` keeps their memory.
+        // SAFETY: the arguments are those of the requested launches, and `kept` keeps their memory.
         let executable = unsafe { executable(&**machine, &nodes, old) }?;
         let accesses = nodes.iter().flat_map(Node::accesses).collect();
         *captured = Some(Captured { nodes, accesses, executable, kept });
@@ -171,23 +176,23 @@ impl<S, E: From<DeviceError>> Graph<'_, S, E> {
     }
 }
 
-/// The executable form of operations: an old one with new arguments, or a new one.
+/// Updates an old executable graph with new arguments if possible, or creates a new one.
 ///
 /// # Safety
 ///
-/// As for [`Machine::instantiate`].
+/// The same as for [`Machine::instantiate`].
 unsafe fn executable(
     machine: &dyn Machine,
     nodes: &[Node],
     old: Option<Box<dyn Executable>>,
 ) -> Result<Option<Box<dyn Executable>>, DeviceError> {
     if let Some(mut old) = old {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         if unsafe { old.update(nodes) }? {
             return Ok(Some(old));
         }
     }
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { machine.instantiate(nodes) }
 }
 
@@ -198,7 +203,7 @@ impl Captured {
             return unsafe { executable.launch(stream, &self.accesses) };
         }
         for node in &self.nodes {
-            // SAFETY: the arguments are those of a launch that was asked for, and `kept` keeps their memory.
+            // SAFETY: the arguments are those of a requested launch, and `kept` keeps their memory.
             unsafe {
                 match node {
                     Node::Launch { kernel, grid, shared, arguments } => {

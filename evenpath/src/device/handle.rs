@@ -1,4 +1,4 @@
-//! A device, which all that is on it has a clone of.
+//! Devices. Everything on a device holds a clone of it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::properties::{DeviceKind, DeviceProperties, cpu_properties};
 #[cfg(any(feature = "simulated", test))]
 use super::simulated;
 
-/// A device. Clones are cheap and are the same device; it can be used from several threads.
+/// A device. Clones are cheap and refer to the same device, which can be used from several threads.
 ///
 /// ```
 /// use evenpath::Device;
@@ -37,25 +37,25 @@ pub(super) struct Shared {
     pub(super) backend: Backend,
     kind: DeviceKind,
     properties: DeviceProperties,
-    /// Counts the device objects of this process, to tell them apart.
+    /// Number of the device object in this process, to tell them apart.
     pub(super) number: u64,
     budget: Arc<Budget>,
     pub(super) idle_states: IdleStates,
 }
 
 pub(crate) enum Backend {
-    /// Buffers are the host's, and operations run on it instead of launching kernels.
+    /// Buffers are in host memory, and operations run on the CPU instead of launching kernels.
     Cpu,
     Machine(Arc<dyn Machine>),
 }
 
 impl Device {
-    /// The first NVIDIA GPU that there is PTX for; the CPU where there is none or no driver.
+    /// Returns the first NVIDIA GPU with suitable PTX, or the CPU if there is no GPU or no driver.
     ///
     /// # Errors
     ///
-    /// If there is a GPU and it cannot be used, also because of an earlier fault ([`DeviceError::GpuLost`]): work does
-    /// not move to a slower device unasked. [`cpu`](Self::cpu) is there to be asked for.
+    /// If there is a GPU that cannot be used, also because of an earlier fault ([`DeviceError::GpuLost`]):
+    /// work does not silently move to a slower device. Call [`cpu`](Self::cpu) for that.
     pub fn best() -> Result<Self, DeviceError> {
         let mut ordinal = 0;
         loop {
@@ -69,21 +69,21 @@ impl Device {
         }
     }
 
-    /// The NVIDIA GPU of the given number, as the driver counts them.
+    /// Opens the NVIDIA GPU of the given number, in the driver's numbering.
     ///
-    /// Each call makes a context of its own on the GPU, which takes time (of the order of 0.1 s) and memory: make one
-    /// and clone it. Device objects of the same GPU have their own stream, buffers and memory limit. A kernel's fault
-    /// they share: the driver then lets this process use the GPU no more, so all of them are lost
-    /// ([`DeviceError::KernelFault`] tells one call, [`DeviceError::DeviceLost`] the others), and no new one can be
-    /// made. A program that must go on with the GPU runs what may fault in a process of its own.
+    /// Each call creates a context on the GPU, which takes time (about 0.1 s) and memory: create one device
+    /// and clone it. Device objects of the same GPU have their own stream, buffers and memory limit, but
+    /// share the effects of a kernel's fault: the process can no longer use the GPU, so all of them are lost
+    /// ([`DeviceError::KernelFault`] in one call, [`DeviceError::DeviceLost`] in the others), and none can be
+    /// created. A program that must continue to use the GPU runs work that may fault in a separate process.
     ///
-    /// Kernels come with the library, as PTX. If the environment variable `EVENPATH_PTX_DIR` is set, they are taken
-    /// from that folder and from nowhere else: `sm_<target>/<module>.ptx` in it.
+    /// Kernels are included in the library as PTX. If the environment variable `EVENPATH_PTX_DIR` is set,
+    /// they are read only from that folder: `sm_<target>/<module>.ptx` in it.
     ///
     /// # Errors
     ///
-    /// If there is no driver, no such GPU, no PTX that it can run, or the driver refuses;
-    /// [`GpuLost`](DeviceError::GpuLost) if it does so because of an earlier fault.
+    /// If there is no driver, no such GPU, no PTX that it can run, or the driver fails;
+    /// [`GpuLost`](DeviceError::GpuLost) after an earlier fault.
     pub fn cuda(ordinal: u32) -> Result<Self, DeviceError> {
         #[cfg(feature = "cuda")]
         return Self::in_context(ordinal, cuda::ContextKind::Own);
@@ -93,17 +93,18 @@ impl Device {
         Err(DeviceError::NoCudaSupport)
     }
 
-    /// The NVIDIA GPU of the given number, in its primary context: the one that the CUDA runtime and the libraries on it, such as
-    /// PyTorch, CuPy and `cudarc`, share. Memory and streams of theirs can be used by this device and the other way round: see
-    /// [`DeviceVec::from_raw_parts`](crate::DeviceVec::from_raw_parts), [`foreign_stream`](Self::foreign_stream) and [`dlpack`](crate::dlpack). Otherwise as
+    /// Opens the NVIDIA GPU of the given number in its primary context, which the CUDA runtime and libraries
+    /// on it, such as PyTorch, CuPy and `cudarc`, share. This device can use their memory and streams, and
+    /// they can use its: see [`DeviceVec::from_raw_parts`](crate::DeviceVec::from_raw_parts),
+    /// [`foreign_stream`](Self::foreign_stream) and [`dlpack`](crate::dlpack). Otherwise the same as
     /// [`cuda`](Self::cuda).
     ///
-    /// The device's first stream waits for work on the legacy default stream, which those libraries use unless told otherwise, and
-    /// that for it.
+    /// The device's first stream and the legacy default stream, which those libraries use by default, wait
+    /// for each other's work.
     ///
     /// # Errors
     ///
-    /// As for [`cuda`](Self::cuda).
+    /// The same as for [`cuda`](Self::cuda).
     pub fn cuda_primary(ordinal: u32) -> Result<Self, DeviceError> {
         #[cfg(feature = "cuda")]
         return Self::in_context(ordinal, cuda::ContextKind::Primary);
@@ -119,12 +120,13 @@ impl Device {
         Ok(Self::new(Backend::Machine(Arc::new(machine)), DeviceKind::Cuda(ordinal)))
     }
 
-    /// The CPU.
+    /// Returns the CPU.
     pub fn cpu() -> Self {
         Self::new(Backend::Cpu, DeviceKind::Cpu)
     }
 
-    /// A GPU that the CPU simulates, to test kernels: it runs them slowly, and reports mistakes that a GPU does not.
+    /// Creates a GPU that the CPU simulates, to test kernels: it runs them slowly, and reports mistakes that
+    /// a GPU does not.
     ///
     /// ```
     /// use evenpath::device::{BlockOrder, SimulatedOptions};
@@ -151,34 +153,34 @@ impl Device {
         Self { shared: Arc::new(Shared { backend, kind, properties, number, budget, idle_states }) }
     }
 
-    /// What kind of device it is.
+    /// Kind of the device.
     pub fn kind(&self) -> DeviceKind {
         self.shared.kind
     }
 
-    /// Its name, such as `NVIDIA H200`.
+    /// Name of the device, such as `NVIDIA H200`.
     pub fn name(&self) -> &str {
         &self.shared.properties.name
     }
 
-    /// What it is like.
+    /// Properties of the device.
     pub fn properties(&self) -> &DeviceProperties {
         &self.shared.properties
     }
 
-    /// Whether buffers of the two can be used together. All CPU device objects are the same device; each other device
-    /// object is the same as its clones only.
+    /// Returns whether buffers of the two can be used together. All CPU device objects are the same device;
+    /// any other device object is the same only as its clones.
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
             || matches!((&self.shared.backend, &other.shared.backend), (Backend::Cpu, Backend::Cpu))
     }
 
-    /// An error naming both unless the two are the same device.
+    /// Returns an error with both names unless the two are the same device.
     pub(crate) fn check_same(&self, other: &Self) -> Result<(), DeviceError> {
         if self.is_same(other) { self.check_threads() } else { Err(self.different_from(other)) }
     }
 
-    /// An error if this is the CPU, in a process that was forked from one that had used it.
+    /// Returns an error if this is the CPU, in a process forked from one that had used it.
     pub(crate) fn check_threads(&self) -> Result<(), DeviceError> {
         match self.backend() {
             Backend::Cpu if !crate::threads::have_started_here() => Err(DeviceError::Forked),

@@ -1,4 +1,4 @@
-//! States of launches between two launches.
+//! Launch states that are not in use.
 
 use std::sync::Arc;
 
@@ -7,18 +7,18 @@ use parking_lot::Mutex;
 use super::allocation::Allocation;
 use super::machine::Mailbox;
 
-/// Which half is used.
+/// The half that a launch uses.
 #[derive(Clone, Copy)]
 pub(super) struct Turn {
-    /// Words of a half.
+    /// Number of words per half.
     pub(super) half: usize,
-    /// The first word of the half that is zero.
+    /// First word of the half that is zero.
     pub(super) own: usize,
-    /// Words of the other half that may not be zero.
+    /// Number of words of the other half that may be nonzero.
     pub(super) stale: usize,
 }
 
-/// States that no launch uses. They do not count as memory in use.
+/// Unused launch states. They do not count as memory in use.
 #[derive(Default)]
 pub(super) struct IdleStates(pub(super) Mutex<Vec<Idle>>);
 

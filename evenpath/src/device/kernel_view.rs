@@ -1,5 +1,5 @@
-//! Elements as kernels take them: typed addresses. Every view of a device's memory is made here, so that a graph that is captured
-//! keeps the memory of each.
+//! Views: elements as kernel arguments, which are typed addresses. Every view of device memory is made here,
+//! so that a captured graph keeps its memory.
 
 use bytemuck::Pod;
 use evenpath_simt::{Aligned16, Element, Global, GlobalMut};
@@ -7,13 +7,13 @@ use evenpath_simt::{Aligned16, Element, Global, GlobalMut};
 use super::slice::{DeviceSlice, Memory};
 
 impl<T: Pod + Element> DeviceSlice<T> {
-    /// The elements as a kernel's input. The view is not tied to their lifetime.
+    /// The elements as a kernel's input. The view does not borrow them.
     #[doc(hidden)]
     pub fn as_global(&self) -> Global<T> {
         self.as_global_of()
     }
 
-    /// The elements as a kernel's output. The view is not tied to their lifetime.
+    /// The elements as a kernel's output. The view does not borrow them.
     #[doc(hidden)]
     pub fn as_global_mut(&mut self) -> GlobalMut<T> {
         self.as_global_mut_of()
@@ -31,7 +31,7 @@ impl<T: Pod + Element> DeviceSlice<T> {
         self.as_global_mut().aligned()
     }
 
-    /// The elements for a kernel that declares them as output and does not write them.
+    /// The elements for a kernel that declares them as output but does not write them.
     pub(crate) fn as_global_unwritten(&self) -> GlobalMut<T> {
         self.keep(false);
         GlobalMut::from_device(self.address(), self.len() as u64)
@@ -58,7 +58,7 @@ impl<T: Pod> DeviceSlice<T> {
         Global::from_aligned_device(self.address(), self.len_of::<E>())
     }
 
-    /// [`as_global_mut_of`](Self::as_global_mut_of) for kernels that store several elements at once, as
+    /// [`as_global_mut_of`](Self::as_global_mut_of) for kernels that store several elements at once, like
     /// [`as_aligned_of`](Self::as_aligned_of).
     pub(crate) fn as_aligned_mut_of<E: Element>(&mut self) -> GlobalMut<E, Aligned16> {
         const { assert!(align_of::<T>().is_multiple_of(16)) };
@@ -66,12 +66,12 @@ impl<T: Pod> DeviceSlice<T> {
         GlobalMut::from_aligned_device(self.address(), self.len_of::<E>())
     }
 
-    /// Elements of another type that have room in the bytes.
+    /// Number of elements of another type that fit into the bytes.
     fn len_of<E: Element>(&self) -> u64 {
         (size_of::<T>() * self.len() / E::SIZE) as u64
     }
 
-    /// Has the graph that this thread captures keep the memory.
+    /// Makes the graph that this thread captures keep the memory.
     fn keep(&self, is_written: bool) {
         if let Memory::Machine { allocation, .. } = &self.parts.memory {
             self.device().keep(allocation, is_written);
@@ -84,17 +84,17 @@ pub(crate) fn read_only<T: Element>(view: GlobalMut<T>) -> Global<T> {
     Global::from_device(view.address(), view.len())
 }
 
-/// The first `len` elements of an output, or all if there are no more.
+/// The first `len` elements of an output, or all if it has fewer.
 pub(crate) fn prefix<T: Element>(view: GlobalMut<T>, len: usize) -> GlobalMut<T> {
     GlobalMut::from_device(view.address(), view.len().min(len as u64))
 }
 
-/// An input that a kernel does not read.
+/// An empty input, for a kernel that does not read it.
 pub(crate) fn no_input<T: Element>() -> Global<T> {
     Global::from_device(0, 0)
 }
 
-/// An output that a kernel does not write.
+/// An empty output, for a kernel that does not write it.
 pub(crate) fn no_output<T: Element>() -> GlobalMut<T> {
     GlobalMut::from_device(0, 0)
 }

@@ -12,7 +12,7 @@ pub(crate) fn instance<K: Kernel>() -> &'static KernelInfo {
     }
 }
 
-/// The named variant of a kernel for its types.
+/// The kernel's variant of the given name for its types.
 pub(crate) fn variant<K: Kernel>(name: &str) -> &'static KernelInfo {
     match K::variant(name) {
         Some(info) => info,
@@ -20,7 +20,7 @@ pub(crate) fn variant<K: Kernel>(name: &str) -> &'static KernelInfo {
     }
 }
 
-/// A list of kernel instances.
+/// List of kernel instances.
 #[derive(Default)]
 pub(crate) struct Kernels(
     #[cfg_attr(not(feature = "cuda"), allow(dead_code))] // Only NVIDIA GPUs compile kernels.
@@ -52,7 +52,7 @@ impl Kernels {
     }
 }
 
-/// Instances of a kernel that is not the library's.
+/// Instances of a program's own kernel.
 pub(crate) struct OwnKernels<'p> {
     #[cfg_attr(not(feature = "cuda"), allow(dead_code))] // Only NVIDIA GPUs read PTX.
     pub(super) ptx: &'p [(u32, &'p str)],

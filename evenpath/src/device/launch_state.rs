@@ -1,5 +1,5 @@
-//! State of kernels whose blocks tell each other something. It must be zero before a launch, and is kept from one launch to the
-//! next: setting a new one to zero would take as long as a small launch itself.
+//! State of kernels whose blocks communicate. It must be zero before a launch, and is reused: zeroing a new
+//! one would take as long as a small launch.
 
 use std::sync::Arc;
 
@@ -13,28 +13,29 @@ use super::owner::Owner;
 use super::slice::{Elements, Memory};
 use super::vec::DeviceVec;
 
-/// Words of a half, at least: more than small launches need.
+/// Minimum number of words per half: enough for small launches.
 const LEAST_WORDS: usize = 1 << 10;
-/// Words of a half up to which a state is kept.
+/// Maximum number of words per half of a state that is kept.
 const MOST_KEPT_WORDS: usize = 1 << 14;
 
-/// The state of one launch, in one of two halves: the launch finds its half all zero, and sets what the launch before it used of
-/// the other to zero. With it, where the launch stores numbers for the host.
+/// State of one launch, in one of two halves. The launch finds its half zeroed, and zeroes the part of the
+/// other half that the previous launch used. Includes the words for numbers that the launch sends to the
+/// host.
 pub(crate) struct LaunchState {
     words: DeviceVec<u64>,
     turn: Turn,
-    /// Words that this launch uses.
+    /// Number of words that this launch uses.
     used: usize,
-    /// Without one, numbers are stored in the first words of the half.
+    /// Mailbox for the numbers; without one, they are stored in the first words of the half.
     mailbox: Option<Box<dyn Mailbox>>,
 }
 
 impl Device {
-    /// A state of `words` words, more than none, for one launch.
+    /// Returns a state of `words` words, at least one, for one launch.
     ///
     /// # Errors
     ///
-    /// As for [`zeros`](Self::zeros), and if this thread captures a graph of the device.
+    /// The same as for [`zeros`](Self::zeros), and if this thread captures a graph of the device.
     pub(crate) fn launch_state(&self, words: usize) -> Result<LaunchState, DeviceError> {
         self.refuse_in_graph("the host waits for numbers that a kernel stores")?;
         let used = words + MAILBOX_WORDS;
@@ -57,18 +58,18 @@ impl Device {
 }
 
 impl LaunchState {
-    /// Without numbers of another launch.
+    /// Empties the mailbox.
     fn emptied(mut self) -> Result<Self, DeviceError> {
         self.mailbox.as_mut().map_or(Ok(()), |mailbox| mailbox.empty())?;
         Ok(self)
     }
 
-    /// The words of the launch, which are zero.
+    /// The words of the launch, all zero.
     pub(crate) fn own(&mut self) -> GlobalMut<u64> {
         self.words.as_global_mut().skip(self.turn.own + MAILBOX_WORDS)
     }
 
-    /// Where the launch stores numbers for the host, at most [`MAILBOX_WORDS`], each once.
+    /// The words for numbers that the launch sends to the host, at most [`MAILBOX_WORDS`], each stored once.
     pub(crate) fn results(&mut self) -> GlobalMut<u64> {
         match &self.mailbox {
             Some(mailbox) => GlobalMut::from_device(mailbox.address(), MAILBOX_WORDS as u64),
@@ -76,14 +77,14 @@ impl LaunchState {
         }
     }
 
-    /// The words that the launch sets to zero, and their number.
+    /// The words that the launch must zero, and their number.
     pub(crate) fn stale(&mut self) -> (GlobalMut<u64>, u32) {
         let Turn { half, own, stale } = self.turn;
         (self.words.as_global_mut().skip(half - own), stale as u32)
     }
 
-    /// Waits for the first numbers that the launch stores, and returns them. Then the state is ready for another launch, which comes
-    /// after this one. A state that is dropped instead, because a call failed, is not used again.
+    /// Waits for the first numbers that the launch sends, and returns them. The state is then ready for a
+    /// later launch. A state that is dropped instead, after a failed call, is not reused.
     ///
     /// # Errors
     ///
@@ -114,7 +115,7 @@ mod tests {
     use super::*;
     use crate::device::SimulatedOptions;
 
-    /// Counts how often it is emptied.
+    /// Counts calls of `empty`.
     struct Counting(Arc<AtomicU32>);
 
     impl Mailbox for Counting {

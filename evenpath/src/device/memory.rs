@@ -1,10 +1,10 @@
-//! How much of a device's memory is used, and the limit on it.
+//! Memory use of a device, and its limit.
 
 use super::error::DeviceError;
 use super::handle::{Backend, Device};
 use super::memory_limit::Reservation;
 
-/// How much of a device's memory is used.
+/// Memory use of a device.
 ///
 /// ```
 /// use evenpath::Device;
@@ -18,20 +18,21 @@ use super::memory_limit::Reservation;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeviceMemory {
-    /// Bytes that live buffers of this device object hold, and that its graphs keep.
+    /// Bytes held by live buffers and graphs of this device object.
     pub in_use: u64,
-    /// The most that they held at once, since the device was made or [`Device::reset_peak_memory`].
+    /// Maximum of [`in_use`](Self::in_use) since the device was created or since
+    /// [`Device::reset_peak_memory`].
     pub peak: u64,
     /// The limit on [`in_use`](Self::in_use).
     pub limit: Option<u64>,
-    /// Bytes that are free; other programs and device objects take from them too. `None` on the CPU.
+    /// Free bytes, shared with other programs and device objects. `None` on the CPU.
     pub free: Option<u64>,
-    /// Bytes that the device has. `None` on the CPU.
+    /// Total bytes of the device. `None` on the CPU.
     pub total: Option<u64>,
 }
 
 impl Device {
-    /// How much of its memory is used.
+    /// Returns the current memory use.
     ///
     /// # Errors
     ///
@@ -48,23 +49,23 @@ impl Device {
         Ok(DeviceMemory { in_use, peak, limit: self.memory_limit(), free, total })
     }
 
-    /// Forgets what was in use before, so that [`DeviceMemory::peak`] is that of what follows.
+    /// Restarts the measurement of [`DeviceMemory::peak`].
     pub fn reset_peak_memory(&self) {
         self.budget().reset_peak();
     }
 
-    /// The limit on the bytes that buffers may hold together.
+    /// The limit on the total bytes of buffers.
     pub fn memory_limit(&self) -> Option<u64> {
         self.budget().limit()
     }
 
-    /// Limits the bytes that buffers of this device object, clones included, may hold together. Buffers that are
-    /// there already stay; what would go over the limit is refused with [`DeviceError::MemoryLimit`].
+    /// Limits the total bytes of buffers of this device object, including its clones. Existing buffers stay;
+    /// allocations that would exceed the limit fail with [`DeviceError::MemoryLimit`].
     pub fn set_memory_limit(&self, bytes: Option<u64>) {
         self.budget().set_limit(bytes);
     }
 
-    /// Counts bytes as used until the reservation is dropped, or refuses to.
+    /// Counts bytes as used until the reservation is dropped; fails if they would exceed the limit.
     pub(super) fn reserve(&self, bytes: u64) -> Result<Reservation, DeviceError> {
         Reservation::new(self.budget(), bytes).map_err(|in_use| DeviceError::MemoryLimit {
             device: self.to_string(),

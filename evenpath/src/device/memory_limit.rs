@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 #[derive(Debug)]
 pub(super) struct Budget {
     in_use: AtomicU64,
-    /// The most that was in use at once.
+    /// Maximum of the bytes in use.
     peak: AtomicU64,
     limit: AtomicU64,
 }
@@ -25,12 +25,12 @@ impl Budget {
         self.peak.load(Relaxed)
     }
 
-    /// Looks whether what is in use is the peak: for buffers that are there, and not only counted.
+    /// Updates the peak. Called once buffers are allocated and not only counted.
     pub(super) fn record_peak(&self) {
         self.peak.fetch_max(self.in_use(), Relaxed);
     }
 
-    /// Begins to look for the peak anew.
+    /// Restarts the measurement of the peak.
     pub(super) fn reset_peak(&self) {
         self.peak.store(self.in_use(), Relaxed);
     }
@@ -43,7 +43,7 @@ impl Budget {
         self.limit.store(limit.unwrap_or(u64::MAX), Relaxed);
     }
 
-    /// Counts `bytes` as used; the bytes in use if that would pass the limit.
+    /// Counts `bytes` as used. Fails with the bytes in use if the limit would be exceeded.
     fn take(&self, bytes: u64) -> Result<(), u64> {
         let limit = self.limit.load(Relaxed);
         let add = |in_use: u64| in_use.checked_add(bytes).filter(|&sum| sum <= limit);
@@ -59,7 +59,7 @@ pub(super) struct Reservation {
 }
 
 impl Reservation {
-    /// The bytes in use if these would pass the limit.
+    /// Reserves `bytes`. Fails with the bytes in use if the limit would be exceeded.
     pub(super) fn new(budget: &Arc<Budget>, bytes: u64) -> Result<Self, u64> {
         budget.take(bytes)?;
         Ok(Self { budget: Arc::clone(budget), bytes })

@@ -1,8 +1,8 @@
 //! Devices: where matrices live and operations run.
 //!
-//! A [`Device`] is an NVIDIA GPU, the CPU, or a [simulated GPU](Device::simulated) that checks what kernels do. It has
-//! memory ([`DeviceVec`]) and a stream: everything asked of it happens in the order it was asked, from whatever
-//! thread, and the host waits only where it gets data. Work that is to run side by side is put on [`Stream`]s of its own.
+//! A [`Device`] is an NVIDIA GPU, the CPU, or a [simulated GPU](Device::simulated) that checks kernels. It
+//! has memory ([`DeviceVec`]) and a stream: operations run in the order of their calls, from any thread, and
+//! the host waits only for data that it reads. Work that may run concurrently is put on separate [`Stream`]s.
 //!
 //! ```
 //! use evenpath::device::Device;
@@ -15,8 +15,9 @@
 //!
 //! # Building and running without CUDA
 //!
-//! The NVIDIA driver is found when the first GPU is asked for: one program runs where there is one and where not. To
-//! build on a machine with no CUDA installation, a crate that uses this library says in its `.cargo/config.toml`
+//! The NVIDIA driver is loaded when the first GPU is requested, so one program runs with and without a
+//! driver. To build on a machine without a CUDA installation, a crate that uses this library sets in its
+//! `.cargo/config.toml`
 //!
 //! ```toml
 //! [env]

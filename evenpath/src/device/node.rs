@@ -1,4 +1,4 @@
-//! The operations of graphs.
+//! Operations of graphs.
 
 use evenpath_simt::kernel::{Argument, KernelInfo};
 
@@ -15,7 +15,7 @@ pub(crate) enum Node {
 }
 
 impl Node {
-    /// The operation's name: the kernel's, of a launch.
+    /// Name of the operation; for a launch, the kernel's.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Launch { kernel, .. } => kernel.name,
@@ -25,7 +25,7 @@ impl Node {
         }
     }
 
-    /// What the operation reads and writes.
+    /// The memory ranges that the operation reads and writes.
     pub(super) fn accesses(&self) -> Vec<Access> {
         match self {
             Self::Launch { kernel, arguments, .. } => Access::of_launch(kernel, arguments),

@@ -1,9 +1,10 @@
-//! The order of what the streams of a device do to its memory.
+//! Order of memory accesses by the streams of a device.
 //!
-//! Operations of one stream run one after the other; those of different streams may run at once. For each range of addresses this
-//! keeps which operation wrote it last, and the last of each stream to have read it since: what a later operation has to wait for if
-//! it is of another stream. Ranges are cut where accesses cut them, so parts of a vector are told apart. What is known of a range
-//! stays when its memory is freed, so that its next use waits for those before.
+//! Operations of one stream run one after the other; those of different streams may run concurrently. For
+//! each address range this records the last operation that wrote it, and the last operation of each stream
+//! that has read it since: the dependencies of a later operation on another stream. Accesses split ranges, so
+//! parts of a vector are tracked separately. The history of a range outlives its allocation, so that the next
+//! use waits for earlier ones.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,7 +12,7 @@ use std::ops::Range;
 use evenpath_simt::kernel::{Argument, KernelInfo};
 use smallvec::SmallVec;
 
-/// An operation: the stream that it is of, and how many of the stream's operations there are up to it.
+/// An operation: its stream, and the number of the stream's operations up to and including it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) stream: u32,
@@ -34,12 +35,12 @@ impl Access {
         Self { range: address..address.saturating_add(bytes), is_write: true }
     }
 
-    /// Those of a copy.
+    /// Accesses of a copy.
     pub(super) fn copy(from: u64, to: u64, bytes: u64) -> [Self; 2] {
         [Self::read(from, bytes), Self::write(to, bytes)]
     }
 
-    /// The views among the arguments of a launch.
+    /// Accesses of a launch: the views among its arguments.
     pub(super) fn of_launch(kernel: &KernelInfo, arguments: &[Argument]) -> Vec<Self> {
         let mut accesses = Vec::with_capacity(arguments.len());
         kernel.for_each_view(arguments, |range, is_write| accesses.push(Self { range, is_write }));
@@ -47,29 +48,29 @@ impl Access {
     }
 }
 
-/// What an operation has to wait for: of each other stream, the last operation.
+/// Dependencies of an operation: the last operation of each other stream.
 pub(super) type Waits = SmallVec<[Step; 4]>;
 
-/// What the streams of a device did, and for what they have waited.
+/// Accesses of the streams of a device, and the waits between streams.
 #[derive(Debug, Default)]
 pub(super) struct Order {
-    /// By the address where each begins. They do not overlap.
+    /// Segments by start address. They do not overlap.
     segments: BTreeMap<u64, Segment>,
-    /// Of each stream, how many operations of each other it comes after.
+    /// For each stream, the number of operations of each other stream that it has waited for.
     waited: Vec<Vec<u64>>,
 }
 
-/// A range of addresses with one history.
+/// An address range with one history.
 #[derive(Debug, Clone)]
 struct Segment {
     end: u64,
     write: Option<Step>,
-    /// Since the write, the last of each stream.
+    /// Last read of each stream since the write.
     reads: SmallVec<[Step; 2]>,
 }
 
 impl Order {
-    /// Notes that what a stream does next comes after an operation of another.
+    /// Records that a stream's next operation comes after an operation of another stream.
     pub(super) fn waited(&mut self, stream: u32, step: Step) {
         let (stream, other) = (stream as usize, step.stream as usize);
         if self.waited.len() <= stream {
@@ -80,7 +81,7 @@ impl Order {
         waited[other] = waited[other].max(step.number);
     }
 
-    /// Notes the next operation of a stream. Returns what it has to come after and does not yet.
+    /// Adds the next operation of a stream. Returns the operations that it must wait for and has not yet.
     pub(super) fn begin(&mut self, step: Step, accesses: &[Access]) -> Waits {
         let mut waits = Waits::new();
         for Access { range, is_write } in accesses.iter().filter(|access| !access.range.is_empty()) {
@@ -132,7 +133,7 @@ impl Order {
         self.segments.insert(range.start, segment);
     }
 
-    /// Cuts the segment that an address lies within.
+    /// Splits the segment that contains an address.
     fn cut(&mut self, address: u64) {
         if let Some((_, segment)) = self.segments.range_mut(..address).next_back()
             && segment.end > address
@@ -144,7 +145,7 @@ impl Order {
     }
 }
 
-/// Adds an operation of another stream to what is to be waited for.
+/// Adds an operation of another stream to the waits.
 fn add(waits: &mut Waits, stream: u32, step: Step) {
     if step.stream == stream {
         return;
@@ -161,7 +162,7 @@ mod tests {
 
     use super::*;
 
-    /// What each byte's history asks of an access, found byte by byte.
+    /// Dependencies of an access, computed byte by byte.
     #[derive(Default)]
     struct Bytes {
         writes: BTreeMap<u64, Step>,
@@ -198,7 +199,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_access_waits_for_what_its_bytes_saw(
+        fn accesses_wait_as_computed_byte_by_byte(
             accesses in proptest::collection::vec((0..3_u32, 0..40_u64, 0..12_u64, any::<bool>()), 1..60)
         ) {
             let (mut order, mut bytes, mut numbers) = (Order::default(), Bytes::default(), [0; 3]);

@@ -1,4 +1,4 @@
-//! Kernels of a program's own.
+//! A program's own kernels.
 
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
@@ -7,13 +7,13 @@ use super::handle::{Backend, Device};
 use super::kernels::OwnKernels;
 
 impl Device {
-    /// Adds a kernel of the program's own, declared with the macro `kernel!` of the crate evenpath-simt, so that it can be launched.
-    /// The simulated GPU runs its body; an NVIDIA GPU runs the PTX for the newest target that it can run. On the CPU this does
-    /// nothing.
+    /// Adds a program's own kernel, declared with the macro `kernel!` of the crate evenpath-simt, so that it
+    /// can be launched. The simulated GPU runs its body; an NVIDIA GPU runs the PTX of the newest target that
+    /// it supports. On the CPU this does nothing.
     ///
-    /// `ptx` has the PTX text of all instances for each target, such as 90 for `sm_90`. The driver compiles it on the first launch.
-    /// A kernel that was added before is replaced, unless it has been launched. `docs/toolchain.md` says how to make PTX;
-    /// `examples/queue_operation.rs` is an example.
+    /// `ptx` has the PTX text of all instances for each target, such as 90 for `sm_90`. The driver compiles
+    /// it on the first launch. A kernel that was added before is replaced, unless it has been launched.
+    /// `docs/toolchain.md` explains how to build PTX; `examples/queue_operation.rs` is an example.
     ///
     /// # Errors
     ///
@@ -36,11 +36,11 @@ impl Device {
         }
     }
 
-    /// The first instance for its types of a kernel that may not be the library's.
+    /// The first instance, for its types, of a kernel that may be the program's own.
     ///
     /// # Errors
     ///
-    /// If it has none.
+    /// If the kernel has no instance.
     pub(crate) fn first_instance<K: Kernel>(&self) -> Result<&'static KernelInfo, DeviceError> {
         K::first().ok_or_else(|| DeviceError::Launch {
             device: self.to_string(),
@@ -78,7 +78,7 @@ mod tests {
     }
 
     kernel! {
-        /// Has the name of a kernel of the library.
+        /// Has the name of one of the library's kernels.
         pub struct Impostor {
             /// Some elements.
             pub data: GlobalMut<u32>,
@@ -108,11 +108,14 @@ mod tests {
     fn a_kernel_runs_once_it_is_added() {
         let device = Device::simulated(SimulatedOptions::default());
         let error = launch(&device).expect_err("the kernel is unknown").to_string();
-        assert!(error.contains("own_double") && error.contains("has not added it"), "{error}");
+        assert!(
+            error.contains("own_double") && error.contains("nor the program has such a kernel"),
+            "{error}"
+        );
         device.add_kernel::<Double>(&[]).expect("a new kernel");
         assert_eq!(launch(&device).expect("a launch"), [6; 32]);
         device.add_kernel::<Double>(&[]).expect("the same kernel");
-        // Others do not know it.
+        // Other devices do not know the kernel.
         assert!(launch(&Device::simulated(SimulatedOptions::default())).is_err());
     }
 

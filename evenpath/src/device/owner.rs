@@ -1,23 +1,23 @@
-//! What the elements of a vector belong to.
+//! Owners of the elements of vectors.
 
 use super::allocation::Release;
 use super::memory_limit::Reservation;
 
-/// What a vector's elements belong to.
+/// Owner of a vector's elements.
 pub(super) enum Owner<T> {
-    /// The allocation that the elements are in, or nothing.
+    /// The allocation that contains the elements, or nothing.
     Device,
-    /// A vector of the host, used only through the elements, and the count of its bytes.
+    /// A host vector, accessed only through the elements, and the count of its bytes.
     Host {
         #[expect(dead_code)]
         elements: Vec<T>,
         counted: Reservation,
     },
-    /// Somebody else.
+    /// Other code.
     Foreign(#[expect(dead_code)] Foreign),
 }
 
-/// Memory of the host that somebody else made.
+/// Foreign host memory.
 pub(super) struct Foreign(Option<Release>);
 
 impl Foreign {
@@ -26,7 +26,7 @@ impl Foreign {
     }
 }
 
-// SAFETY: what gives the memory back is called once, by the one who drops it.
+// SAFETY: `release` is called once, by the thread that drops it.
 unsafe impl Sync for Foreign {}
 
 impl Drop for Foreign {

@@ -1,4 +1,4 @@
-//! Page-locked host memory, and copies that the host does not wait for.
+//! Page-locked host memory, and asynchronous copies.
 
 use std::alloc::Layout;
 use std::ptr::NonNull;
@@ -11,15 +11,16 @@ use super::handle::{Backend, Device};
 use super::machine::Transfer;
 use super::slice::{DeviceSlice, HostRange, Memory, byte_count, check_range};
 
-/// The unit in which host memory is page-locked.
+/// Granularity of page-locking.
 const PAGE: usize = 4096;
 
-/// A vector in page-locked host memory, which a GPU copies from and to while the host goes on.
+/// A vector in page-locked host memory, for copies that run while the host continues.
 ///
-/// [`copy_from_pinned`](DeviceSlice::copy_from_pinned) and [`copy_to_pinned`](DeviceSlice::copy_to_pinned) begin copies and return. They
-/// happen in the order of the stream that the calling thread uses, so several [streams](super::Stream) upload, compute and download
-/// at once. The elements are reached through [`as_slice`](Self::as_slice) and [`as_mut_slice`](Self::as_mut_slice), which wait for
-/// the copies that they must come after; so does dropping the vector.
+/// [`copy_from_pinned`](DeviceSlice::copy_from_pinned) and [`copy_to_pinned`](DeviceSlice::copy_to_pinned)
+/// start copies and return. The copies run in the order of the calling thread's stream, so several
+/// [streams](super::Stream) upload, compute and download concurrently. [`as_slice`](Self::as_slice) and
+/// [`as_mut_slice`](Self::as_mut_slice) give access to the elements and wait for the copies that must come
+/// first, as does dropping the vector.
 ///
 /// ```
 /// use evenpath::{Device, vector};
@@ -36,24 +37,24 @@ const PAGE: usize = 4096;
 /// # Ok::<(), evenpath::Error>(())
 /// ```
 ///
-/// Page-locking takes the system time, and memory that it cannot use otherwise: make such a vector once and use it often. On the CPU and
-/// the simulated GPU it is memory as any other.
+/// Page-locking takes time, and memory that the system cannot use otherwise: create such a vector once and
+/// reuse it. On the CPU and the simulated GPU it is ordinary memory.
 pub struct PinnedVec<T: Pod> {
     device: Device,
-    /// Memory of this vector alone, initialized as long as it lives.
+    /// Memory owned by this vector, initialized for its lifetime.
     elements: HostRange<T>,
-    /// Copies from it that may be under way.
+    /// Copies from the memory that may be in progress.
     reads: Mutex<Vec<Box<dyn Transfer>>>,
-    /// Copies to it that may be under way.
+    /// Copies to the memory that may be in progress.
     writes: Mutex<Vec<Box<dyn Transfer>>>,
 }
 
 impl Device {
-    /// Page-locked host memory for `len` elements, with all bits zero.
+    /// Allocates page-locked host memory for `len` elements, with all bits zero.
     ///
     /// # Errors
     ///
-    /// If there is no memory, the system refuses to lock it, or the device was lost.
+    /// If there is too little memory, the system refuses to lock it, or the device was lost.
     pub fn pinned<T: Pod>(&self, len: usize) -> Result<PinnedVec<T>, DeviceError> {
         let mut vector = PinnedVec {
             device: self.clone(),
@@ -74,14 +75,14 @@ impl Device {
                 return Err(error);
             }
         }
-        // SAFETY: there are as many elements, all zero, which a `Pod` may be.
+        // SAFETY: the memory holds `len` zeroed elements, which is valid for `Pod`.
         vector.elements =
             HostRange::new(unsafe { NonNull::slice_from_raw_parts(first.cast(), len).as_mut() });
         Ok(vector)
     }
 }
 
-/// The layout of `len` elements, rounded up to whole pages; `None` if `len` is zero.
+/// Layout of `len` elements, rounded up to whole pages; `None` if `len` is zero.
 fn layout<T>(len: usize) -> Result<Option<Layout>, DeviceError> {
     let too_large = DeviceError::TooLarge { elements: len, element_bytes: size_of::<T>() };
     let bytes = byte_count::<T>(len)? as usize;
@@ -93,38 +94,38 @@ fn layout<T>(len: usize) -> Result<Option<Layout>, DeviceError> {
 }
 
 impl<T: Pod> PinnedVec<T> {
-    /// Elements.
+    /// Number of elements.
     pub fn len(&self) -> usize {
         self.elements.len()
     }
 
-    /// Whether there are no elements.
+    /// Returns whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The device whose copies the host need not wait for.
+    /// The device that copies asynchronously.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// The elements, after all copies to them.
+    /// Returns the elements, after waiting for all copies to them.
     ///
     /// # Errors
     ///
-    /// If the device was lost before they were copied, or a thread asks while it captures a graph.
+    /// If the device was lost before they were copied, or this thread captures a graph.
     pub fn as_slice(&self) -> Result<&[T], DeviceError> {
         self.device.refuse_in_graph("the host waits for a copy")?;
         wait_for(&self.writes)?;
-        // No copy to them can begin while they are borrowed: that takes `&mut self`.
+        // No copy to them can start while they are borrowed: that takes `&mut self`.
         Ok(self.elements.get())
     }
 
-    /// The elements, after all copies from and to them.
+    /// Returns the elements mutably, after waiting for all copies from and to them.
     ///
     /// # Errors
     ///
-    /// As for [`as_slice`](Self::as_slice).
+    /// The same as for [`as_slice`](Self::as_slice).
     pub fn as_mut_slice(&mut self) -> Result<&mut [T], DeviceError> {
         self.device.refuse_in_graph("the host waits for a copy")?;
         wait_for(&self.writes)?;
@@ -132,14 +133,14 @@ impl<T: Pod> PinnedVec<T> {
         Ok(self.elements.get_mut())
     }
 
-    /// The `len` elements from `start` on.
+    /// The `len` elements starting at `start`.
     fn part(&self, start: usize, len: usize) -> Result<HostRange<T>, DeviceError> {
         let range = check_range(&(start..start.saturating_add(len)), self.len())?;
         Ok(self.elements.part(range.start, range.len()))
     }
 }
 
-/// Waits for copies. Those that cannot be waited for stay, and are told again.
+/// Waits for copies. Failed ones stay in the list, and are reported again.
 fn wait_for(transfers: &Mutex<Vec<Box<dyn Transfer>>>) -> Result<(), DeviceError> {
     let mut transfers = transfers.lock();
     while let Some(transfer) = transfers.last() {
@@ -149,7 +150,7 @@ fn wait_for(transfers: &Mutex<Vec<Box<dyn Transfer>>>) -> Result<(), DeviceError
     Ok(())
 }
 
-/// Notes a copy, and forgets those that are done.
+/// Adds a copy to the list, and removes completed ones.
 fn note(transfers: &Mutex<Vec<Box<dyn Transfer>>>, transfer: Option<Box<dyn Transfer>>) {
     let mut transfers = transfers.lock();
     transfers.retain(|transfer| !transfer.is_done());
@@ -173,13 +174,13 @@ impl<T: Pod> Drop for PinnedVec<T> {
 }
 
 impl<T: Pod> DeviceSlice<T> {
-    /// Replaces all elements by as many of a page-locked vector, from index `start` on. The call does not wait for the copy, which
-    /// happens in the order of the stream that the calling thread uses.
+    /// Replaces all elements by those of a page-locked vector, starting at its index `start`. The call does
+    /// not wait for the copy, which runs in the order of the calling thread's stream.
     ///
     /// # Errors
     ///
-    /// If the other does not have them or is of another device (then nothing is written), the device was lost, or a graph is
-    /// captured.
+    /// If the source has too few elements or is of another device (then nothing is written), the device was
+    /// lost, or a graph is captured.
     pub fn copy_from_pinned(&mut self, source: &PinnedVec<T>, start: usize) -> Result<(), DeviceError> {
         self.parts.device.refuse_in_graph("a vector is copied from the host")?;
         self.parts.device.check_same(&source.device)?;
@@ -199,12 +200,12 @@ impl<T: Pod> DeviceSlice<T> {
         Ok(())
     }
 
-    /// Copies all elements to a page-locked vector, to index `start` and on. The call does not wait for the copy, which happens in
-    /// the order of the stream that the calling thread uses.
+    /// Copies all elements to a page-locked vector, starting at its index `start`. The call does not wait for
+    /// the copy, which runs in the order of the calling thread's stream.
     ///
     /// # Errors
     ///
-    /// As for [`copy_from_pinned`](Self::copy_from_pinned).
+    /// The same as for [`copy_from_pinned`](Self::copy_from_pinned).
     pub fn copy_to_pinned(&self, destination: &mut PinnedVec<T>, start: usize) -> Result<(), DeviceError> {
         self.parts.device.refuse_in_graph("a vector is copied to the host")?;
         self.parts.device.check_same(&destination.device)?;

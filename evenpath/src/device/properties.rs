@@ -1,4 +1,4 @@
-//! What a device is: its kind, and what it is like.
+//! Kinds and properties of devices.
 
 use super::error::Version;
 
@@ -20,11 +20,11 @@ pub enum DeviceKind {
     Cpu,
     /// A GPU that the CPU simulates.
     Simulated,
-    /// The NVIDIA GPU of this number.
+    /// An NVIDIA GPU, by its number.
     Cuda(u32),
 }
 
-/// What a device is like. `None` where a device has no such thing or does not tell.
+/// Properties of a device. `None` if the device lacks or does not report one.
 ///
 /// ```
 /// let device = evenpath::Device::best()?;
@@ -35,9 +35,9 @@ pub enum DeviceKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeviceProperties {
-    /// The device's name, such as `NVIDIA H200`.
+    /// Name, such as `NVIDIA H200`.
     pub name: String,
-    /// Multiprocessors of a GPU; threads that run at once on the CPU.
+    /// Number of multiprocessors of a GPU; number of threads on the CPU.
     pub multiprocessors: u32,
     /// Compute capability, major and minor.
     pub compute_capability: Option<(u32, u32)>,
@@ -45,20 +45,20 @@ pub struct DeviceProperties {
     pub memory_bytes: Option<u64>,
     /// Bytes of the second-level cache.
     pub l2_bytes: Option<u64>,
-    /// Bytes of shared memory that one block can have.
+    /// Maximum shared memory of a block, in bytes.
     pub max_shared_bytes: Option<u32>,
     /// The newest CUDA that the driver supports.
     pub driver: Option<Version>,
 }
 
 impl DeviceProperties {
-    /// Bytes of shared memory that one block can have: as much as every GPU has, where it is not known.
+    /// Maximum shared memory of a block, in bytes: the minimum over all GPUs if unknown.
     pub(crate) fn shared_bytes(&self) -> u32 {
         self.max_shared_bytes.unwrap_or(48 << 10)
     }
 }
 
-/// What the CPU is like.
+/// Properties of the CPU.
 pub(super) fn cpu_properties() -> DeviceProperties {
     DeviceProperties {
         name: "CPU".into(),

@@ -1,4 +1,4 @@
-//! What a thread asks of a device while it captures a graph: noted, and not done.
+//! Capture of graphs: operations that a thread calls are recorded instead of run.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -16,15 +16,16 @@ pub(super) struct Recording {
     pub(super) kept: Kept,
 }
 
-/// Memory that a graph keeps: its operations have the addresses, whatever happens to the vectors.
+/// Memory that a graph keeps alive: its operations contain the addresses, even after the vectors are dropped.
 #[derive(Default)]
 pub(super) struct Kept {
-    /// Each once, and whether an operation writes to it.
+    /// Allocations, each once, and true if an operation writes to it.
     allocations: Vec<(Arc<Allocation>, bool)>,
 }
 
 impl Recording {
-    /// An operation with an address that is not in memory that is kept, and the address, if there is one.
+    /// The first operation with an address outside the kept memory, and that address; `None` if there is
+    /// none.
     pub(super) fn not_kept(&self) -> Option<(&'static str, u64)> {
         let mut kept: Vec<_> = self.kept.allocations.iter().map(|(own, _)| own.range()).collect();
         kept.sort_unstable_by_key(|range| range.start);
@@ -61,26 +62,26 @@ impl Drop for Kept {
     }
 }
 
-/// The graph that a thread captures, of the device object of a number.
+/// The graph that a thread captures, with the number of its device object.
 type Recordings = RefCell<Option<(u64, Recording)>>;
 
 thread_local! {
-    /// Gone where other thread-locals are destroyed after it: then the thread captures nothing.
+    /// Already destroyed if another thread-local's destructor runs later: then the thread captures nothing.
     static RECORDING: Recordings = const { RefCell::new(None) };
 }
 
-/// Ends a recording when it is dropped, also by a panic.
+/// Ends a recording on drop, also during a panic.
 struct Guard;
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // Where there is no recording any more, there is nothing to end.
+        // If the thread-local is destroyed, no recording is active.
         let _ = RECORDING.try_with(RefCell::take);
     }
 }
 
 impl Device {
-    /// What `body` asks of the device in this thread.
+    /// Records the operations that `body` calls on the device in this thread.
     pub(super) fn record_with<E: From<DeviceError>>(
         &self,
         body: impl FnOnce() -> Result<(), E>,
@@ -96,7 +97,7 @@ impl Device {
         });
         let reason = match begun {
             Ok(true) => None,
-            Ok(false) => Some("another graph is being captured by this thread"),
+            Ok(false) => Some("this thread is already capturing a graph"),
             Err(_) => Some("the thread is ending"),
         };
         if let Some(reason) = reason {
@@ -108,7 +109,7 @@ impl Device {
         Ok(recording.map(|(_, recording)| recording).unwrap_or_default())
     }
 
-    /// Whether this thread captures a graph of the device.
+    /// Returns whether this thread captures a graph of the device.
     pub(crate) fn is_recording(&self) -> bool {
         let number = self.shared.number;
         let is_ours =
@@ -116,11 +117,11 @@ impl Device {
         RECORDING.try_with(is_ours).unwrap_or(false)
     }
 
-    /// Sets the `bytes` bytes of memory from `offset` on to zero, or notes it.
+    /// Sets the `bytes` bytes of memory at `offset` to zero, or records this.
     ///
     /// # Safety
     ///
-    /// The memory has them, and is this device's.
+    /// The range is inside the memory, which is this device's.
     pub(super) unsafe fn zero_memory(
         &self,
         memory: &Arc<Allocation>,
@@ -131,15 +132,15 @@ impl Device {
         if self.records(|| Node::Zero { address: memory.address() + offset, bytes }) {
             return Ok(());
         }
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { memory.zero(self.stream_number(), offset, bytes) }
     }
 
-    /// Stores a word at `offset`, a multiple of four, or notes it.
+    /// Stores a word at `offset`, a multiple of four, or records this.
     ///
     /// # Safety
     ///
-    /// The memory has it, and is this device's.
+    /// The word is inside the memory, which is this device's.
     pub(super) unsafe fn store_word(
         &self,
         memory: &Arc<Allocation>,
@@ -150,15 +151,15 @@ impl Device {
         if self.records(|| Node::Store { address: memory.address() + offset, word }) {
             return Ok(());
         }
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { memory.store(self.stream_number(), offset, word) }
     }
 
-    /// Copies the `bytes` bytes of `source` from an offset on to those of `memory` from an offset on, or notes it.
+    /// Copies `bytes` bytes from an offset of `source` to an offset of `memory`, or records this.
     ///
     /// # Safety
     ///
-    /// Both have them, are this device's, and the ranges do not overlap.
+    /// Both ranges are inside their memory, which is this device's, and do not overlap.
     pub(super) unsafe fn copy_memory(
         &self,
         (memory, offset): (&Arc<Allocation>, u64),
@@ -171,16 +172,17 @@ impl Device {
         if self.records(|| Node::Copy { from, to, bytes }) {
             return Ok(());
         }
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { memory.copy_from(self.stream_number(), offset, (source, source_offset), bytes) }
     }
 
-    /// Notes an operation if this thread captures a graph of the device; whether it does.
+    /// Records an operation if this thread captures a graph of the device. Returns whether it does.
     pub(super) fn records(&self, node: impl FnOnce() -> Node) -> bool {
         self.with_recording(|recording| recording.nodes.push(node())).is_some()
     }
 
-    /// Has the graph that this thread captures do what another does; whether it captures one.
+    /// Adds the operations of another graph to the one that this thread captures. Returns whether it captures
+    /// one.
     pub(super) fn records_all(&self, nodes: &[Node], kept: &Kept) -> bool {
         let taken = self.with_recording(|recording| {
             recording.nodes.extend_from_slice(nodes);
@@ -189,7 +191,7 @@ impl Device {
         taken.is_some()
     }
 
-    /// Has the graph that this thread captures keep memory of the device.
+    /// Makes the graph that this thread captures keep memory of the device.
     pub(super) fn keep(&self, allocation: &Arc<Allocation>, is_written: bool) {
         self.with_recording(|recording| recording.kept.keep(allocation, is_written));
     }
@@ -203,7 +205,7 @@ impl Device {
         RECORDING.try_with(with).ok().flatten()
     }
 
-    /// An error if this thread captures a graph of the device: `reason` says what a graph has not.
+    /// Returns an error with `reason` if this thread captures a graph of the device.
     pub(crate) fn refuse_in_graph(&self, reason: &'static str) -> Result<(), DeviceError> {
         if self.is_recording() {
             return Err(DeviceError::Capture { device: self.to_string(), reason });

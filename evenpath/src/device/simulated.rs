@@ -22,40 +22,41 @@ use transfer::{Copy, Landings};
 
 pub(super) const NAME: &str = "simulated GPU";
 
-/// The streams, once there are several.
+/// Order of the streams, if there are several.
 #[derive(Default)]
 struct Streams {
     order: Option<Order>,
-    /// Streams besides the first.
+    /// Number of streams besides the first.
     count: u32,
-    /// Those that the program has given back.
+    /// Streams that the program has returned.
     free: Vec<u32>,
 }
 
 pub(super) struct Simulated {
     gpu: SimulatedGpu,
-    /// The bodies of the kernels by name.
+    /// Kernel bodies by name.
     simulations: RwLock<HashMap<&'static str, Simulation>>,
     properties: DeviceProperties,
-    /// CPU threads that run blocks.
+    /// Number of CPU threads that run blocks.
     threads: u32,
-    /// Held for as long as something runs: one thing at a time.
+    /// Held during every operation: they run one at a time.
     streams: Mutex<Streams>,
-    /// The kernel's mistake that ended the device.
+    /// The kernel fault that ended the device.
     fault: OnceLock<(&'static str, Fault)>,
-    /// Calls until one fails that was told to, that one included; 0 where none is.
+    /// Number of calls up to and including the one that will fail; 0 if none will.
     until_failure: AtomicU64,
-    /// Calls that a GPU's host would have waited in.
+    /// Number of calls in which a GPU's host would have waited.
     waits: Arc<AtomicU64>,
     /// Copies to the host that it has not waited for.
     landings: Arc<Landings>,
-    /// A planted mistake: streams do not wait for each other.
+    /// A deliberate bug for tests: streams do not wait for each other.
     #[cfg(test)]
     pub(super) ignores_waits: std::sync::atomic::AtomicBool,
 }
 
 impl Simulated {
-    /// A simulated GPU that runs the library's kernels and `others`, given as names of instances and their bodies.
+    /// Creates a simulated GPU that runs the library's kernels and `others`, given as names of instances and
+    /// their bodies.
     pub(super) fn new(
         options: SimulatedOptions,
         others: impl IntoIterator<Item = (&'static str, Simulation)>,
@@ -89,7 +90,8 @@ impl Simulated {
         }
     }
 
-    /// Waits for what runs. Every operation that can fail begins here, so this is also where one fails that was told to.
+    /// Waits for the current operation. Every operation that can fail starts here, so injected failures
+    /// happen here too.
     fn begin(&self) -> Result<MutexGuard<'_, Streams>, DeviceError> {
         let guard = self.streams.lock();
         if let Some((kernel, fault)) = self.fault.get() {
@@ -102,7 +104,7 @@ impl Simulated {
         if until_failure == 1 { Err(DeviceError::Injected { device: NAME.into() }) } else { Ok(guard) }
     }
 
-    /// Begins an operation with these accesses, which runs while the guard is held: the stream to run it in.
+    /// Starts an operation with these accesses, which runs while the guard is held. Returns its stream.
     fn begin_in<A: AsRef<[Access]>>(
         &self,
         stream: u32,
@@ -124,8 +126,8 @@ impl Simulated {
     }
 }
 
-/// A mistake of the host: refused, and the device goes on.
-#[expect(clippy::needless_pass_by_value)] // What `map_err` hands over.
+/// Converts a mistake of the host: the call fails, and the device stays usable.
+#[expect(clippy::needless_pass_by_value)] // `map_err` passes it by value.
 fn refused(fault: Fault) -> DeviceError {
     DeviceError::Simulated { device: NAME.into(), reason: fault.to_string() }
 }
@@ -216,7 +218,7 @@ impl Machine for Simulated {
     ) -> Result<Option<Box<dyn Transfer>>, DeviceError> {
         let (_guard, stream) = self.begin_in(stream, || Access::copy(from as u64, address, bytes as u64))?;
         self.landings.land();
-        // SAFETY: the caller's: there are as many bytes, which stay as they are.
+        // SAFETY: guaranteed by the caller: there are that many bytes, which do not change.
         stream.write(address, unsafe { std::slice::from_raw_parts(from, bytes) }).map_err(refused)?;
         Ok(Some(Box::new(Copy::from_host(&self.waits))))
     }
@@ -231,7 +233,8 @@ impl Machine for Simulated {
         let (_guard, stream) = self.begin_in(stream, || Access::copy(address, to as u64, bytes as u64))?;
         let mut landing = vec![0; bytes];
         stream.read(address, &mut landing).map_err(refused)?;
-        // SAFETY: the caller's: there are as many bytes, which are not used before the copy is waited for.
+        // SAFETY: guaranteed by the caller: there are that many bytes, which are not accessed before the copy
+        // is waited for.
         Ok(Some(Box::new(unsafe { Copy::to_host(&self.waits, &self.landings, to, landing) })))
     }
 
@@ -276,7 +279,7 @@ impl Machine for Simulated {
         let (_guard, stream) = self.begin_in(stream, accesses)?;
         let simulation = self.simulations.read().get(kernel.name).copied();
         let Some(simulation) = simulation else {
-            let reason = "the library has no such kernel, and the program has not added it".into();
+            let reason = "neither the library nor the program has such a kernel".into();
             return Err(DeviceError::Launch { device: NAME.into(), kernel: kernel.name, reason });
         };
         stream.launch(kernel, simulation, grid, shared.dynamic_bytes, arguments).map_err(|fault| {
@@ -289,7 +292,7 @@ impl Machine for Simulated {
                 return DeviceError::Launch { device: NAME.into(), kernel: kernel.name, reason };
             }
             let reason = fault.to_string();
-            // The streams are held, so this is the first.
+            // The streams are locked, so this is the first fault.
             let _ = self.fault.set((kernel.name, fault));
             DeviceError::KernelFault { device: NAME.into(), kernels: vec![kernel.name], reason }
         })
@@ -302,7 +305,7 @@ impl Machine for Simulated {
     }
 
     fn resident_blocks(&self, _: &'static KernelInfo, _: u32) -> Result<u32, DeviceError> {
-        // One for each thread of the CPU; it keeps more in flight where they wait for each other.
+        // One block per CPU thread; more are in flight if they wait for each other.
         Ok(self.threads)
     }
 

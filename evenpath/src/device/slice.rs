@@ -1,4 +1,4 @@
-//! Elements in a device's memory: what vectors and parts of them have in common.
+//! Slices: the common interface of vectors and parts of them.
 
 use std::ops::{Bound, Range, RangeBounds};
 use std::ptr::NonNull;
@@ -10,8 +10,9 @@ use super::allocation::Allocation;
 use super::error::DeviceError;
 use super::handle::Device;
 
-/// Elements in a device's memory: a [`DeviceVec`](super::DeviceVec) or a [part](Self::slice) of one. What `[T]` is to `Vec<T>`, this is
-/// to `DeviceVec<T>`: operations take it, and a reference to either becomes one to this.
+/// Elements in a device's memory: a [`DeviceVec`](super::DeviceVec) or a [part](Self::slice) of one. It
+/// relates to `DeviceVec<T>` as `[T]` does to `Vec<T>`: operations take it, and a reference to a vector or
+/// part dereferences to it.
 ///
 /// ```
 /// use evenpath::{Device, vector};
@@ -37,9 +38,9 @@ pub(super) struct Parts<T: Pod, Tail: ?Sized = [()]> {
     _tail: Tail,
 }
 
-/// Where elements are.
+/// Location of elements.
 pub(super) enum Memory<T> {
-    /// On the CPU, and anywhere where there are no elements.
+    /// Host memory: on the CPU, and on any device if there are no elements.
     Host(HostRange<T>),
     Machine {
         allocation: Arc<Allocation>,
@@ -48,8 +49,8 @@ pub(super) enum Memory<T> {
     },
 }
 
-/// Elements in host memory. Who makes one sees to it that they are there as long as it is used, and that it is used as the borrow that
-/// it stands for allows.
+/// Elements in host memory. The creator guarantees that they outlive the range, and that its use respects the
+/// borrow that it stands for.
 pub(super) struct HostRange<T> {
     first: NonNull<T>,
     len: usize,
@@ -66,7 +67,7 @@ impl<T> HostRange<T> {
         Self { first: NonNull::from(elements).cast(), len }
     }
 
-    /// The part of `len` elements from `start` on, which are in it.
+    /// The part of `len` elements starting at `start`, which must be in bounds.
     pub(super) fn part(&self, start: usize, len: usize) -> Self {
         debug_assert!(start + len <= self.len);
         // SAFETY: the first element is in the range or at its end.
@@ -77,18 +78,18 @@ impl<T> HostRange<T> {
         self.len
     }
 
-    /// The address of the first element, also while a copy writes the elements.
+    /// Address of the first element; valid also while a copy writes the elements.
     pub(super) fn first(&self) -> *mut T {
         self.first.as_ptr()
     }
 
     pub(super) fn get(&self) -> &[T] {
-        // SAFETY: the elements are there and are not written while this is borrowed, as the type says.
+        // SAFETY: the elements are valid and are not written during the borrow, as the type requires.
         unsafe { NonNull::slice_from_raw_parts(self.first, self.len).as_ref() }
     }
 
     pub(super) fn get_mut(&mut self) -> &mut [T] {
-        // SAFETY: the elements are valid, and used through this alone while it is borrowed, as the type says.
+        // SAFETY: the elements are valid, and only this borrow accesses them, as the type requires.
         unsafe { NonNull::slice_from_raw_parts(self.first, self.len).as_mut() }
     }
 }
@@ -106,7 +107,7 @@ impl<T> Memory<T> {
         }
     }
 
-    /// The part of `len` elements from `start` on, which are in it.
+    /// The part of `len` elements starting at `start`, which must be in bounds.
     pub(super) fn part(&self, start: usize, len: usize) -> Self {
         match self {
             Self::Host(range) => Self::Host(range.part(start, len)),
@@ -141,17 +142,17 @@ impl<T: Pod> Elements<T> {
 }
 
 impl<T: Pod> DeviceSlice<T> {
-    /// Elements.
+    /// Number of elements.
     pub fn len(&self) -> usize {
         self.parts.memory.len()
     }
 
-    /// Whether there are no elements.
+    /// Returns whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The device whose memory it is.
+    /// The device that has the elements.
     pub fn device(&self) -> &Device {
         &self.parts.device
     }
@@ -160,7 +161,8 @@ impl<T: Pod> DeviceSlice<T> {
     ///
     /// # Errors
     ///
-    /// If the device was lost, the host has no memory, or, on the simulated GPU, an element was never written.
+    /// If the device was lost, the host has too little memory, or, on the simulated GPU, an element was never
+    /// written.
     pub fn download(&self) -> Result<Vec<T>, DeviceError> {
         let mut values = host_zeros(self.len())?;
         self.copy_to_slice(&mut values)?;
@@ -205,7 +207,7 @@ impl<T: Pod> DeviceSlice<T> {
         Ok(value[0])
     }
 
-    /// Copies the elements from `start` on, of which there are as many.
+    /// Copies the elements starting at `start`, which must be in bounds.
     pub(super) fn read(&self, start: usize, values: &mut [T]) -> Result<(), DeviceError> {
         self.parts.device.refuse_in_graph("a vector is copied to the host")?;
         match &self.parts.memory {
@@ -261,8 +263,8 @@ impl<T: Pod> DeviceSlice<T> {
         Ok(())
     }
 
-    /// Sets the first element, of whole words. Does not wait for it, unlike [`copy_from_slice`](Self::copy_from_slice), and can be
-    /// captured.
+    /// Sets the first element, which consists of whole words. Unlike
+    /// [`copy_from_slice`](Self::copy_from_slice), does not wait and can be captured.
     ///
     /// # Errors
     ///
@@ -277,7 +279,8 @@ impl<T: Pod> DeviceSlice<T> {
             Memory::Machine { allocation, offset, .. } => {
                 let (words, _) = bytemuck::bytes_of(&value).as_chunks();
                 for (at, &word) in (0..).zip(words) {
-                    // SAFETY: the word is one of the first element's, whose address is a multiple of its alignment.
+                    // SAFETY: the word is part of the first element, whose address is a multiple of its
+                    // alignment.
                     unsafe {
                         self.parts.device.store_word(allocation, *offset + 4 * at, u32::from_ne_bytes(word))
                     }?;
@@ -287,7 +290,7 @@ impl<T: Pod> DeviceSlice<T> {
         Ok(())
     }
 
-    /// Replaces all elements by as many others on the same device.
+    /// Replaces all elements by those of a slice of the same length on the same device.
     ///
     /// # Errors
     ///
@@ -310,7 +313,7 @@ impl<T: Pod> DeviceSlice<T> {
         Ok(())
     }
 
-    /// The elements, if the device is the CPU; nothing to see elsewhere, but where there are none.
+    /// Returns the elements on the CPU, or if there are none; `None` on other devices.
     pub fn host_slice(&self) -> Option<&[T]> {
         match &self.parts.memory {
             Memory::Host(values) => Some(values.get()),
@@ -318,7 +321,7 @@ impl<T: Pod> DeviceSlice<T> {
         }
     }
 
-    /// The elements, if the device is the CPU; nothing to see elsewhere, but where there are none.
+    /// Returns the elements mutably on the CPU, or if there are none; `None` on other devices.
     pub fn host_slice_mut(&mut self) -> Option<&mut [T]> {
         match &mut self.parts.memory {
             Memory::Host(values) => Some(values.get_mut()),
@@ -326,13 +329,13 @@ impl<T: Pod> DeviceSlice<T> {
         }
     }
 
-    /// Whether a graph writes to the memory: then the elements may change while they are borrowed.
+    /// Returns whether a graph writes to the memory: then the elements may change during a borrow.
     pub(crate) fn is_in_graph(&self) -> bool {
         matches!(&self.parts.memory, Memory::Machine { allocation, .. } if allocation.is_in_graph())
     }
 
-    /// The device address; 0 where there are no elements, and on the CPU, where no kernel runs. It says nothing to a graph that is
-    /// captured: kernels get [views](super::kernel_view).
+    /// Device address; 0 if there are no elements, and on the CPU, which runs no kernels. A captured graph
+    /// does not track it: kernels get [views](super::kernel_view).
     pub(super) fn address(&self) -> u64 {
         match &self.parts.memory {
             Memory::Host(_) => 0,
@@ -360,13 +363,13 @@ pub(super) fn byte_count<T>(len: usize) -> Result<u64, DeviceError> {
     }
 }
 
-/// So many zeros in host memory, or the error that there is not enough of it.
+/// Allocates `len` zeros in host memory.
 pub(crate) fn host_zeros<T: Pod>(len: usize) -> Result<Vec<T>, DeviceError> {
     let requested = byte_count::<T>(len)?;
     bytemuck::allocation::try_zeroed_vec(len).map_err(|()| DeviceError::HostOutOfMemory { requested })
 }
 
-/// A range of indices that is within `len` elements.
+/// Converts to a range of indices, and checks that it is within `len` elements.
 pub(super) fn check_range(range: &impl RangeBounds<usize>, len: usize) -> Result<Range<usize>, DeviceError> {
     let start = match range.start_bound() {
         Bound::Included(&start) => Some(start),

@@ -1,23 +1,23 @@
-//! Streams: what a device may do side by side.
+//! Streams: concurrent work on a device.
 
 use std::cell::Cell;
 
 use super::error::DeviceError;
 use super::handle::{Backend, Device};
 
-/// A stream of a device: a queue of work. Work of different streams may run at the same time.
+/// A queue of work on a device. Work of different streams may run concurrently.
 ///
-/// [`scope`](Self::scope) puts what a function asks of the device on the stream: allocations, copies, plans, products, everything.
-/// Outside of it work goes to the stream that the device begins with.
+/// [`scope`](Self::scope) puts all work of a function on the stream: allocations, copies, plans, products.
+/// Outside of a scope, work goes to the device's first stream.
 ///
-/// What streams do to the same memory happens in the order in which it was asked for, unless both only read: the device notes what
-/// each operation reads and writes, and has streams wait for each other where they must. So a program that puts parts of its work on
-/// streams computes what it computed without them. The host waits as ever: where it gets data, and where it gives data from memory
-/// that is not pinned.
+/// Accesses of several streams to the same memory happen in the order of the calls, unless both only read:
+/// the device records the memory that each operation reads and writes, and makes streams wait for each other
+/// where necessary. A program that moves parts of its work to streams therefore computes the same results.
+/// The host waits as before: when it reads data, and when it copies data from memory that is not pinned.
 ///
-/// On the CPU and the simulated GPU, an operation is done when its call returns; streams change nothing. The simulated GPU also
-/// reports accesses to the same memory that the streams do not order, such as those of a program's own kernel that gets addresses
-/// by other ways than its views.
+/// On the CPU and the simulated GPU, an operation is complete when its call returns; streams change nothing.
+/// The simulated GPU also reports unordered accesses of several streams to the same memory, such as those of
+/// a program's own kernel that gets addresses by other means than its views.
 ///
 /// ```
 /// use evenpath::{Device, vector};
@@ -39,14 +39,14 @@ pub struct Stream {
 }
 
 thread_local! {
-    /// The innermost scope that this thread is in, or null. A pointer has no destructor, so it is there until the thread ends, also for
-    /// the destructors of other thread-locals.
+    /// Innermost scope of this thread, or null. A pointer has no destructor, so it stays valid until the
+    /// thread ends, also for destructors of other thread-locals.
     static INNERMOST: Cell<*const Scope> = const { Cell::new(std::ptr::null()) };
 }
 
-/// A scope, which lies in the stack frame of [`Stream::scope`]. Ends when it is dropped, also by a panic.
+/// A scope in the stack frame of [`Stream::scope`]. Ends on drop, also during a panic.
 struct Scope {
-    /// The number of the device object.
+    /// Number of the device object.
     device: u64,
     stream: u32,
     outer: *const Scope,
@@ -59,23 +59,23 @@ impl Drop for Scope {
 }
 
 impl Device {
-    /// A stream of its own beside the one that the device begins with. What was asked of the device before, in whatever stream, comes
-    /// before what is asked of this one. When it is dropped, what was asked of it still happens.
+    /// Creates a stream. Its work comes after all earlier work on the device, on any stream. Work that is
+    /// pending when the stream is dropped still completes.
     ///
     /// # Errors
     ///
-    /// If the device was lost, or the driver refuses.
+    /// If the device was lost, or the driver fails.
     pub fn stream(&self) -> Result<Stream, DeviceError> {
         self.take_stream(false)
     }
 
-    /// A [`stream`](Self::stream) whose work a GPU begins before that of others: of kernels that wait for a multiprocessor, those of this
-    /// stream come first, with the highest priority that the driver has. For short work that others wait for, such as an exchange
-    /// beside a long product. Nothing else differs, and results do not.
+    /// Creates a [`stream`](Self::stream) with the driver's highest priority: of kernels that wait for a
+    /// multiprocessor, those of this stream start first. Use it for short work that other work waits for,
+    /// such as an exchange beside a long product. Results do not change.
     ///
     /// # Errors
     ///
-    /// As for [`stream`](Self::stream).
+    /// The same as for [`stream`](Self::stream).
     pub fn urgent_stream(&self) -> Result<Stream, DeviceError> {
         self.take_stream(true)
     }
@@ -88,11 +88,11 @@ impl Device {
         Ok(Stream::of_number(self, number))
     }
 
-    /// Waits until the device has done everything it was asked to.
+    /// Waits until the device has completed all work.
     ///
     /// # Errors
     ///
-    /// If a kernel made a mistake, now or earlier.
+    /// If a kernel caused a fault, now or earlier.
     pub fn synchronize(&self) -> Result<(), DeviceError> {
         self.refuse_in_graph("the host waits for the device")?;
         match &self.shared.backend {
@@ -101,11 +101,11 @@ impl Device {
         }
     }
 
-    /// The stream that the calling thread puts work on.
+    /// Number of the calling thread's stream.
     pub(super) fn stream_number(&self) -> u32 {
         let number = self.shared.number;
         let mut innermost = INNERMOST.get();
-        // SAFETY: each scope is in a frame below this one, and takes itself out before it ends.
+        // SAFETY: each scope is in a caller's stack frame, and removes itself before it ends.
         while let Some(scope) = unsafe { innermost.as_ref() } {
             if scope.device == number {
                 return scope.stream;
@@ -117,7 +117,7 @@ impl Device {
 }
 
 impl Stream {
-    /// The stream of a number, to be given back.
+    /// Wraps the stream of a number, to be given back.
     pub(super) fn of_number(device: &Device, number: u32) -> Self {
         Self { device: device.clone(), number }
     }
@@ -127,8 +127,8 @@ impl Stream {
         &self.device
     }
 
-    /// Runs `body`. What it asks of the device in this thread is put on the stream; what it asks of other devices, or in other threads,
-    /// is not. Scopes of several streams may lie within each other: the innermost of a device counts.
+    /// Runs `body`. Its work on this device in this thread is put on the stream; work on other devices or in
+    /// other threads is not. Scopes may be nested: the innermost of a device applies.
     pub fn scope<R>(&self, body: impl FnOnce() -> R) -> R {
         let (device, stream) = (self.device.shared.number, self.number);
         let scope = Scope { device, stream, outer: INNERMOST.get() };
@@ -136,11 +136,11 @@ impl Stream {
         body()
     }
 
-    /// Waits until everything that was asked of the stream is done. [`Device::synchronize`] waits for all streams.
+    /// Waits until all work of the stream is complete. [`Device::synchronize`] waits for all streams.
     ///
     /// # Errors
     ///
-    /// If a kernel made a mistake, now or earlier.
+    /// If a kernel caused a fault, now or earlier.
     pub fn synchronize(&self) -> Result<(), DeviceError> {
         self.device.refuse_in_graph("the host waits for a stream")?;
         match self.device.backend() {

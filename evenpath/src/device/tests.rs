@@ -16,9 +16,9 @@ kernel! {
     pub struct Add {
         /// `len` elements.
         pub data: GlobalMut<u32>,
-        /// How many.
+        /// Number of elements.
         pub len: u64,
-        /// What is added.
+        /// The added number.
         pub amount: u32,
     }
     shared: 0;
@@ -37,14 +37,14 @@ impl Add {
     }
 }
 
-/// A simulated GPU that knows [`Add`].
+/// A simulated GPU with the kernel [`Add`].
 fn simulated() -> Device {
     let options = SimulatedOptions::default().with_memory_bytes(1 << 20);
     let add = (Add::INSTANCES[0].name, Add::SIMULATIONS[0]);
     Device::new(Backend::Machine(Arc::new(Simulated::new(options, [add]))), DeviceKind::Simulated)
 }
 
-/// The same, with a planted mistake: its streams do not wait for each other.
+/// A simulated GPU with a deliberate bug: its streams do not wait for each other.
 fn without_waits() -> Device {
     let add = (Add::INSTANCES[0].name, Add::SIMULATIONS[0]);
     let machine = Simulated::new(SimulatedOptions::default().with_memory_bytes(1 << 20), [add]);
@@ -58,7 +58,7 @@ fn devices() -> [Device; 2] {
 
 fn launch_add(device: &Device, data: &mut DeviceVec<u32>, grid: u32) -> Result<(), DeviceError> {
     let kernel = Add { len: data.len() as u64, data: data.as_global_mut(), amount: 7 };
-    // SAFETY: the buffer lives until the launch returns, which for these devices is when it is done.
+    // SAFETY: the buffer lives until the launch returns, when the kernel has completed on these devices.
     unsafe { device.launch(kernel, Add::INSTANCES[0], grid, 0) }
 }
 
@@ -99,12 +99,12 @@ fn empty_buffers_are_ordinary() {
 }
 
 #[test]
-fn wrong_lengths_and_indices_are_refused() {
+fn wrong_lengths_and_indices_are_errors() {
     for device in devices() {
         let mut x = device.upload(&[1_u32, 2, 3]).unwrap();
         let y = device.upload(&[7_u32, 8]).unwrap();
         let error = x.copy_from_slice(&[9; 4]).unwrap_err().to_string();
-        assert_eq!(error, "copy of 4 elements to 3");
+        assert_eq!(error, "cannot copy 4 elements to 3");
         assert!(matches!(x.copy_from(&y), Err(DeviceError::LengthMismatch { .. })));
         assert!(matches!(x.copy_to_slice(&mut [0; 2]), Err(DeviceError::LengthMismatch { .. })));
         assert!(matches!(x.get(3), Err(DeviceError::OutOfBounds { index: 3, len: 3 })));
@@ -113,7 +113,7 @@ fn wrong_lengths_and_indices_are_refused() {
 }
 
 #[test]
-fn host_slices_are_the_cpu_s_only() {
+fn only_the_cpu_has_host_slices() {
     let [cpu, simulated] = devices();
     let mut x = cpu.upload(&[1_u32, 2]).unwrap();
     x.host_slice_mut().unwrap()[1] = 5;
@@ -148,7 +148,7 @@ fn all_cpu_devices_are_one() {
 }
 
 #[test]
-fn the_memory_limit_refuses_with_numbers() {
+fn the_memory_limit_error_has_numbers() {
     for device in devices() {
         device.clone().set_memory_limit(Some(1_000));
         let x = device.zeros::<u64>(100).unwrap();
@@ -183,7 +183,7 @@ fn the_peak_of_memory_outlasts_buffers() {
 }
 
 #[test]
-fn allocations_that_cannot_be_had_leave_the_device_usable() {
+fn failed_allocations_leave_the_device_usable() {
     for device in devices() {
         let too_large = device.zeros::<u64>(usize::MAX).unwrap_err();
         assert!(matches!(too_large, DeviceError::TooLarge { .. }), "{too_large}");
@@ -235,7 +235,7 @@ fn kernels_run_on_the_simulated_gpu() {
 }
 
 #[test]
-fn launches_that_cannot_be_are_refused() {
+fn invalid_launches_are_refused() {
     let [cpu, device] = devices();
     let mut data = device.upload(&[1_u32]).unwrap();
     launch_add(&device, &mut data, 0).unwrap();
@@ -253,7 +253,7 @@ fn launches_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn a_kernel_s_fault_ends_the_device_and_names_the_kernel() {
+fn a_kernel_fault_ends_the_device_and_names_the_kernel() {
     let device = simulated();
     let mut data = device.upload(&[1_u32, 2]).unwrap();
     let name = FaultOutOfBounds::INSTANCES[0].name;
@@ -320,7 +320,7 @@ fn threads_share_a_device() {
 }
 
 #[test]
-fn everything_can_go_to_another_thread() {
+fn handles_are_send() {
     fn is_send_and_sync<T: Send + Sync + 'static>() {}
     is_send_and_sync::<(Device, DeviceVec<f64>, Event, DeviceError)>();
 }
@@ -344,7 +344,7 @@ fn kernels_to_compile_ahead_are_listed_once_and_only_for_nvidia_gpus() {
 }
 
 #[test]
-fn devices_say_what_they_are() {
+fn devices_report_their_kind() {
     let [cpu, simulated] = devices();
     assert_eq!((cpu.kind(), cpu.name(), cpu.to_string().as_str()), (DeviceKind::Cpu, "CPU", "CPU"));
     assert!(cpu.properties().multiprocessors > 0);
@@ -360,7 +360,7 @@ fn without_cuda_the_best_device_is_the_cpu() {
 }
 
 #[test]
-fn blocks_that_run_at_once_are_the_simulated_gpus_threads() {
+fn resident_blocks_of_a_simulated_gpu_are_its_threads() {
     for (multiprocessors, reported) in [(0, 3), (132, 132)] {
         let options = SimulatedOptions::default().with_threads(3).with_multiprocessors(multiprocessors);
         let device = Device::simulated(options);
@@ -405,14 +405,14 @@ fn a_missing_wait_between_streams_is_reported() {
 }
 
 #[test]
-fn a_new_stream_comes_after_all_that_was_asked_before() {
-    // Whatever the memory: what streams have to wait for because of it, they do not.
+fn a_new_stream_comes_after_all_earlier_work() {
+    // Accesses to memory would cause waits; this device ignores them.
     let device = without_waits();
     let (mut streams, mut kept) = (vec![device.stream().unwrap()], Vec::new());
     for round in 0..4 {
         let x = streams[streams.len() - 1].scope(|| device.upload(&[1_u32; 64])).unwrap();
         if round == 2 {
-            // The next is one that was given back.
+            // The next one is a reused stream.
             streams.remove(0);
         }
         let stream = device.stream().unwrap();
@@ -423,7 +423,7 @@ fn a_new_stream_comes_after_all_that_was_asked_before() {
 }
 
 #[test]
-fn work_of_others_is_ordered() {
+fn foreign_work_is_ordered() {
     for (device, is_ordered) in [(simulated(), true), (without_waits(), false)] {
         let stream = device.stream().unwrap();
         let (x, mut y) = (device.upload(&[1_u32; 64]).unwrap(), device.zeros::<u32>(64).unwrap());

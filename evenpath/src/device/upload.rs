@@ -1,9 +1,10 @@
-//! From host memory to a device.
+//! Copies from host memory to a device.
 
 use super::error::DeviceError;
 use super::handle::Device;
 
-/// What [`Device::upload`] copies to a device: slices, arrays and vectors of numbers, and matrices in every format.
+/// A type that [`Device::upload`] copies to a device: slices, arrays and vectors of numbers, and matrices in
+/// every format.
 ///
 /// | in host memory | on a device |
 /// |---|---|
@@ -17,16 +18,16 @@ use super::handle::Device;
 /// | [`HiSparse`](crate::HiSparse) | [`DeviceHiSparse`](crate::hisparse::DeviceHiSparse) |
 /// | [`RowOrder`](crate::row_order::RowOrder) | [`DeviceRowOrder`](crate::row_order::DeviceRowOrder) |
 ///
-/// Types of your own can be uploaded too: implement this for them.
+/// Implement it for your own types to upload them too.
 pub trait Upload {
-    /// What it is on a device.
+    /// The corresponding type on a device.
     type OnDevice;
 
     /// Copies it to a device.
     ///
     /// # Errors
     ///
-    /// As for [`Device::upload`].
+    /// The same as for [`Device::upload`].
     fn upload_to(&self, device: &Device) -> Result<Self::OnDevice, DeviceError>;
 }
 
@@ -39,9 +40,9 @@ impl<T: Upload + ?Sized> Upload for &T {
 }
 
 impl Device {
-    /// Copies a vector or a matrix to the device. `download` of what is returned copies it back.
+    /// Copies a vector or a matrix to the device. `download` of the result copies it back.
     ///
-    /// The call waits until the data is copied.
+    /// Waits until the data is copied.
     ///
     /// ```
     /// use evenpath::{Csr, Device};
@@ -56,7 +57,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// If there is no memory for it, within the device or its limit, or the device was lost.
+    /// If there is too little memory, on the device or within its limit, or the device was lost.
     pub fn upload<T: Upload + ?Sized>(&self, value: &T) -> Result<T::OnDevice, DeviceError> {
         value.upload_to(self)
     }

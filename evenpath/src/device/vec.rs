@@ -15,9 +15,10 @@ use super::upload::Upload;
 
 /// A vector in a device's memory.
 ///
-/// Everything done with it happens in the order in which it is asked, also by several [streams](super::Stream). Functions that take or
-/// give host data wait for the copy; the others return at once. It may be dropped while kernels use it: they keep the memory until
-/// they are through. What can be done with all elements is in [`DeviceSlice`], which a part of a vector can be as well.
+/// Operations on it run in the order of their calls, also from several [streams](super::Stream). Functions
+/// with host data wait for the copy; the others return at once. A vector may be dropped while kernels use it:
+/// the memory is kept until they complete. Operations on all elements are in [`DeviceSlice`], which also
+/// covers parts of a vector.
 ///
 /// ```
 /// let device = evenpath::Device::best()?;
@@ -32,23 +33,23 @@ pub struct DeviceVec<T: Pod> {
 }
 
 impl Device {
-    /// A vector of `len` elements with all bits zero.
+    /// Allocates a vector of `len` elements with all bits zero.
     ///
     /// # Errors
     ///
-    /// As for [`upload`](Self::upload).
+    /// The same as for [`upload`](Self::upload).
     pub fn zeros<T: Pod>(&self, len: usize) -> Result<DeviceVec<T>, DeviceError> {
         let mut vector = self.uninitialized(len)?;
         vector.set_zero()?;
         Ok(vector)
     }
 
-    /// A vector of `len` elements that hold whatever was there: for outputs. The simulated GPU reports reads before
-    /// something is written.
+    /// Allocates a vector of `len` elements with arbitrary contents, for outputs. The simulated GPU reports
+    /// reads of elements before they are written.
     ///
     /// # Errors
     ///
-    /// As for [`upload`](Self::upload).
+    /// The same as for [`upload`](Self::upload).
     pub fn uninitialized<T: Pod>(&self, len: usize) -> Result<DeviceVec<T>, DeviceError> {
         self.check_threads()?;
         let bytes = byte_count::<T>(len)?;
@@ -68,11 +69,11 @@ impl Device {
         Ok(DeviceVec::of_parts(Elements::new(self.clone(), memory), owner))
     }
 
-    /// A vector of the CPU that takes over the memory of `elements`; a copy on other devices.
+    /// Returns a vector that takes over the memory of `elements` on the CPU, or a copy on other devices.
     ///
     /// # Errors
     ///
-    /// As for [`upload`](Self::upload).
+    /// The same as for [`upload`](Self::upload).
     pub(crate) fn adopt<T: Pod>(&self, mut elements: Vec<T>) -> Result<DeviceVec<T>, DeviceError> {
         if self.kind() != DeviceKind::Cpu {
             return self.upload(&elements);
@@ -117,25 +118,25 @@ impl<T: Pod> DeviceVec<T> {
         Self { elements, owner }
     }
 
-    /// Shortens the vector to its first `len` elements; nothing happens if it has no more. Nothing is copied, and the
-    /// memory of the whole is kept until the vector is dropped: see [`shrink_to_fit`](Self::shrink_to_fit).
+    /// Shortens the vector to its first `len` elements; no effect if it has no more. Nothing is copied, and
+    /// the whole memory is kept until the vector is dropped: see [`shrink_to_fit`](Self::shrink_to_fit).
     pub fn truncate(&mut self, len: usize) {
         let len = len.min(self.len());
         self.elements.memory = self.elements.memory.part(0, len);
     }
 
-    /// Copies the elements to memory of just their size, and gives back the rest.
+    /// Copies the elements to memory of the exact size, and frees the rest.
     ///
     /// # Errors
     ///
-    /// If there is no memory for the copy beside the whole, within the device or its limit, or the device was lost;
-    /// then the vector is as before.
+    /// If there is too little memory for both copies, on the device or within its limit, or the device was
+    /// lost; then the vector is unchanged.
     pub fn shrink_to_fit(&mut self) -> Result<(), DeviceError> {
         *self = self.copied()?;
         Ok(())
     }
 
-    /// Bytes of device memory that it holds, also behind what [`truncate`](Self::truncate) left.
+    /// Bytes of device memory that it holds, including elements removed by [`truncate`](Self::truncate).
     pub(crate) fn bytes(&self) -> u64 {
         match (&self.elements.memory, &self.owner) {
             (Memory::Machine { allocation, .. }, _) => allocation.counted_bytes(),
@@ -149,7 +150,7 @@ impl<T: Pod + Element> DeviceVec<T> {
     /// [`as_global`](DeviceSlice::as_global) for kernels that load several elements at once.
     #[doc(hidden)]
     pub fn as_aligned(&self) -> Global<T, Aligned16> {
-        // Whoever makes a vector gives it memory that begins at a multiple of 16 bytes.
+        // Every vector is created with memory that is aligned to 16 bytes.
         let view = self.as_global();
         Global::from_aligned_device(view.address(), view.len())
     }
@@ -163,11 +164,11 @@ impl<T: Pod + Element> DeviceVec<T> {
 }
 
 impl<T: Pod> DeviceSlice<T> {
-    /// The same elements in memory of their own, on the same device.
+    /// Copies the elements to a new vector on the same device.
     ///
     /// # Errors
     ///
-    /// If there is no memory for them, or the device was lost.
+    /// If there is too little memory, or the device was lost.
     pub(crate) fn copied(&self) -> Result<DeviceVec<T>, DeviceError> {
         let mut copy = self.device().uninitialized(self.len())?;
         copy.copy_from(self)?;

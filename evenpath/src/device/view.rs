@@ -8,41 +8,41 @@ use bytemuck::Pod;
 use super::error::DeviceError;
 use super::slice::{DeviceSlice, Elements, check_range};
 
-/// A part of the elements of a vector, which stays borrowed: see [`DeviceSlice::slice`].
+/// A shared borrow of part of a vector: see [`DeviceSlice::slice`].
 pub struct DeviceView<'a, T: Pod> {
     elements: Elements<T>,
     borrow: PhantomData<&'a [T]>,
 }
 
-/// A part of the elements of a vector, which stays mutably borrowed: see [`DeviceSlice::slice_mut`].
+/// A mutable borrow of part of a vector: see [`DeviceSlice::slice_mut`].
 pub struct DeviceViewMut<'a, T: Pod> {
     elements: Elements<T>,
     borrow: PhantomData<&'a mut [T]>,
 }
 
 impl<T: Pod> DeviceSlice<T> {
-    /// The elements in a range of indices, as an operand. Nothing is copied.
+    /// Borrows the elements in a range of indices, as an operand. Nothing is copied.
     ///
-    /// Operations whose kernels access sixteen bytes at once, such as sorts, scans, merges and SpMV by windows, copy an operand that
-    /// does not begin at a multiple of sixteen bytes, in every run.
+    /// Operations whose kernels access sixteen bytes at once, such as sorts, scans, merges and SpMV by
+    /// windows, copy an operand that is not aligned to sixteen bytes in every run.
     ///
     /// # Errors
     ///
-    /// If the range is not within the elements.
+    /// If the range is out of bounds.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<DeviceView<'_, T>, DeviceError> {
         Ok(DeviceView { elements: self.part(&range)?, borrow: PhantomData })
     }
 
-    /// The elements in a range of indices, to be changed. Nothing is copied.
+    /// Mutably borrows the elements in a range of indices. Nothing is copied.
     ///
     /// # Errors
     ///
-    /// If the range is not within the elements.
+    /// If the range is out of bounds.
     pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<DeviceViewMut<'_, T>, DeviceError> {
         Ok(DeviceViewMut { elements: self.part(&range)?, borrow: PhantomData })
     }
 
-    /// The elements before index `middle`, and those from there on.
+    /// Splits the elements at index `middle`.
     ///
     /// ```
     /// use evenpath::{Device, vector};
@@ -57,7 +57,7 @@ impl<T: Pod> DeviceSlice<T> {
     ///
     /// # Errors
     ///
-    /// If there are fewer elements than `middle`.
+    /// If `middle` is out of bounds.
     pub fn split_at_mut(
         &mut self,
         middle: usize,

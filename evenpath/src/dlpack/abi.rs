@@ -1,17 +1,17 @@
-//! The structs of `dlpack.h`, by the names that they have there.
+//! Structs of `dlpack.h`, with their original names.
 
 use std::ffi::c_void;
 
-/// The version of DLPack whose structs these are.
+/// Version of DLPack that defines these structs.
 pub(super) const VERSION: DLPackVersion = DLPackVersion { major: 1, minor: 0 };
-/// The flag of memory that is not to be written.
+/// Flag of read-only memory.
 pub const FLAG_READ_ONLY: u64 = 1;
 
 /// Host memory.
 pub(super) const CPU: i32 = 1;
 /// A GPU's memory.
 pub(super) const CUDA: i32 = 2;
-/// Host memory that is page-locked.
+/// Page-locked host memory.
 pub(super) const CUDA_HOST: i32 = 3;
 
 /// A version of DLPack.
@@ -24,25 +24,25 @@ pub struct DLPackVersion {
     pub minor: u32,
 }
 
-/// Where memory is.
+/// Location of memory.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DLDevice {
-    /// The kind of device: 1 is the CPU, 2 an NVIDIA GPU.
+    /// Kind of device: 1 is the CPU, 2 an NVIDIA GPU.
     pub device_type: i32,
-    /// Its number among those of the kind.
+    /// Number of the device among those of its kind.
     pub device_id: i32,
 }
 
-/// What elements are.
+/// Type of elements.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DLDataType {
-    /// The kind of number: 0 signed and 1 unsigned integers, 2 floating-point numbers, 4 `bfloat16`.
+    /// Kind of number: 0 signed and 1 unsigned integers, 2 floating-point numbers, 4 `bfloat16`.
     pub code: u8,
-    /// Bits of a number.
+    /// Number of bits of a number.
     pub bits: u8,
-    /// Numbers of an element.
+    /// Number of numbers in an element.
     pub lanes: u16,
 }
 
@@ -52,41 +52,41 @@ pub struct DLDataType {
 pub struct DLTensor {
     /// The memory.
     pub data: *mut c_void,
-    /// Where it is.
+    /// The device that has the memory.
     pub device: DLDevice,
-    /// Dimensions.
+    /// Number of dimensions.
     pub ndim: i32,
-    /// What the elements are.
+    /// The element type.
     pub dtype: DLDataType,
-    /// The length of each dimension.
+    /// Length of each dimension.
     pub shape: *mut i64,
-    /// Elements from one to the next in each dimension; null if they lie side by side.
+    /// Stride in elements of each dimension; null if the elements are contiguous.
     pub strides: *mut i64,
-    /// Bytes from `data` to the first element.
+    /// Offset in bytes from `data` to the first element.
     pub byte_offset: u64,
 }
 
-/// A tensor and its end, before DLPack 1.0.
+/// A tensor with its deleter, before DLPack 1.0.
 #[repr(C)]
 #[derive(Debug)]
 pub struct DLManagedTensor {
     /// The tensor.
     pub dl_tensor: DLTensor,
-    /// Its maker's.
+    /// Data of the producer.
     pub manager_ctx: *mut c_void,
-    /// Gives it back.
+    /// Frees the tensor.
     pub deleter: Option<unsafe extern "C" fn(*mut Self)>,
 }
 
-/// A tensor and its end.
+/// A tensor with its deleter.
 #[repr(C)]
 #[derive(Debug)]
 pub struct DLManagedTensorVersioned {
-    /// The version of DLPack that its maker knows.
+    /// Version of DLPack that the producer uses.
     pub version: DLPackVersion,
-    /// Its maker's.
+    /// Data of the producer.
     pub manager_ctx: *mut c_void,
-    /// Gives it back.
+    /// Frees the tensor.
     pub deleter: Option<unsafe extern "C" fn(*mut Self)>,
     /// [`FLAG_READ_ONLY`] and others.
     pub flags: u64,
@@ -94,14 +94,14 @@ pub struct DLManagedTensorVersioned {
     pub dl_tensor: DLTensor,
 }
 
-/// The numbers of a tensor's dimensions.
+/// Lengths or strides of a tensor's dimensions.
 ///
 /// # Safety
 ///
-/// There are as many as `count` says, while the slice is used.
+/// There are `count` numbers, valid while the slice is used.
 pub(super) unsafe fn slice<'a>(first: *const i64, count: i32) -> &'a [i64] {
     match usize::try_from(count) {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         Ok(count) if count > 0 && !first.is_null() => unsafe { std::slice::from_raw_parts(first, count) },
         _ => &[],
     }

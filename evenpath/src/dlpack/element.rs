@@ -1,13 +1,13 @@
-//! Types of elements, and what DLPack calls them.
+//! Element types, and their codes in DLPack.
 
 use bytemuck::Pod;
 use evenpath_simt::half::{bf16, f16};
 
 use super::abi::DLDataType;
 
-/// What the elements of a tensor can be here. Sealed.
+/// An element type of tensors. Sealed.
 pub trait Element: Pod + Send + Sync + sealed::Sealed {
-    /// What DLPack calls it.
+    /// Code of the type in DLPack.
     const DATA_TYPE: DLDataType;
 }
 

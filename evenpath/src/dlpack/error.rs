@@ -1,70 +1,70 @@
-//! Why a tensor was not made or taken.
+//! Errors of exporting and importing tensors.
 
 use super::abi::{self, DLDataType, DLDevice};
 use crate::device::DeviceError;
 use crate::matrix::MatrixError;
 
-/// Why a tensor was not made or taken.
+/// Error of exporting or importing a tensor.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum DlpackError {
-    /// The tensor is of a version of DLPack that is not known here.
-    #[error("a tensor of DLPack {major}.{minor}, where 1.x is known")]
+    /// The version of DLPack is not supported.
+    #[error("the tensor is of DLPack {major}.{minor}, but only 1.x is supported")]
     Version {
-        /// The version.
+        /// Major version.
         major: u32,
-        /// The version.
+        /// Minor version.
         minor: u32,
     },
-    /// The tensor has elements of another type.
+    /// The tensor has a different element type.
     #[error("the tensor has elements of type {}, not {}", name(*.found), name(*.expected))]
     DataType {
-        /// The type that was asked for.
+        /// The requested type.
         expected: DLDataType,
-        /// The type that it has.
+        /// The tensor's type.
         found: DLDataType,
     },
-    /// The tensor's memory is not the device's.
+    /// The tensor is on a different device.
     #[error("the tensor is on {}, not on {device}", place(*.found))]
     Device {
-        /// The device that was asked for.
+        /// The requested device.
         device: String,
-        /// Where the tensor is.
+        /// The tensor's device.
         found: DLDevice,
     },
-    /// The device's memory cannot be used by others.
+    /// Other libraries cannot use the device's memory.
     #[error(
-        "others cannot use memory of {device}: only that of the CPU, and of a GPU in its primary context"
+        "other libraries cannot use memory of {device}: only that of the CPU, and of a GPU in its primary context"
     )]
     NotShared {
         /// The device.
         device: String,
     },
-    /// The tensor has another number of dimensions.
+    /// The tensor has a different number of dimensions.
     #[error("the tensor has {found} dimensions, not {expected}")]
     Dimensions {
-        /// The number that was asked for.
+        /// The requested number.
         expected: usize,
-        /// The number that it has.
+        /// The tensor's number.
         found: usize,
     },
-    /// Lengths or strides are negative, or elements do not lie as needed.
+    /// Lengths or strides are negative, or the layout is not supported.
     #[error("a tensor of shape {shape:?} with strides {strides:?} is not {needed}")]
     Strides {
         /// The lengths of the dimensions.
         shape: Vec<i64>,
         /// The strides.
         strides: Vec<i64>,
-        /// What was asked for.
+        /// The requested layout.
         needed: &'static str,
     },
-    /// Memory that is read only cannot be handed over in a form that does not say so.
-    #[error("the tensor's memory is read only")]
+    /// Read-only memory cannot be exported in a form that lacks the flag for it.
+    #[error("the tensor's memory is read-only")]
     ReadOnly,
-    /// The device failed, or has no memory.
+    /// The device failed, or has too little memory.
     #[error(transparent)]
     DeviceError(#[from] DeviceError),
-    /// The matrix was refused.
+    /// The matrix is invalid.
     #[error(transparent)]
     Matrix(#[from] MatrixError),
 }

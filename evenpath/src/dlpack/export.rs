@@ -1,4 +1,4 @@
-//! Tensors for other libraries.
+//! Export of tensors to other libraries.
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
@@ -14,29 +14,31 @@ use crate::device::{Device, DeviceKind, DeviceVec};
 use crate::{DeviceDense, Storage};
 
 impl Tensor {
-    /// A tensor of one dimension that has the memory of a vector. Waits for the device, so that others may use it at once.
+    /// Creates a one-dimensional tensor that takes over a vector's memory. Waits for the device, so that
+    /// other libraries may use it at once.
     ///
     /// # Errors
     ///
-    /// If others cannot use the device's memory: it is simulated, or a GPU in a context of its own. If the device was lost.
+    /// If other libraries cannot use the device's memory: it is simulated, or a GPU in a context of its own.
+    /// If the device was lost.
     pub fn from_vec<T: Element>(vec: DeviceVec<T>) -> Result<Self, DlpackError> {
         let len = vec.len() as i64;
         own(vec, vec![len], vec![1])
     }
 
-    /// A tensor of two dimensions, rows and columns, that has the memory of a dense matrix; otherwise as
-    /// [`from_vec`](Self::from_vec).
+    /// Creates a two-dimensional tensor, rows and columns, that takes over a dense matrix's memory; otherwise
+    /// like [`from_vec`](Self::from_vec).
     ///
     /// # Errors
     ///
-    /// As for [`from_vec`](Self::from_vec).
+    /// The same as for [`from_vec`](Self::from_vec).
     pub fn from_dense<T: Element + Storage>(matrix: DeviceDense<T>) -> Result<Self, DlpackError> {
         let shape = vec![matrix.rows() as i64, matrix.cols() as i64];
         let (row, col) = matrix.strides();
         own(matrix.into_vec(), shape, vec![row as i64, col as i64])
     }
 
-    /// Hands the tensor over, in the form of DLPack 1.0 and later. Who gets it calls its `deleter` when done.
+    /// Exports the tensor in the form of DLPack 1.0 and later. The receiver calls its `deleter` when done.
     pub fn into_raw(self) -> NonNull<DLManagedTensorVersioned> {
         if let Managed::Versioned(managed) = self.managed {
             std::mem::forget(self);
@@ -45,11 +47,12 @@ impl Tensor {
         versioned(self)
     }
 
-    /// [`into_raw`](Self::into_raw) in the form before DLPack 1.0, which cannot say that memory is read only.
+    /// Like [`into_raw`](Self::into_raw), in the form before DLPack 1.0, which has no flag for read-only
+    /// memory.
     ///
     /// # Errors
     ///
-    /// If the memory is read only; then the tensor is given back.
+    /// If the memory is read-only; then the tensor is dropped.
     pub fn into_raw_unversioned(self) -> Result<NonNull<DLManagedTensor>, DlpackError> {
         if let Managed::Unversioned(managed) = self.managed {
             std::mem::forget(self);
@@ -62,7 +65,7 @@ impl Tensor {
     }
 }
 
-/// What a tensor of ours holds until it is given back.
+/// Memory owned by an exported tensor.
 struct Owner {
     shape: Vec<i64>,
     strides: Vec<i64>,
@@ -94,7 +97,7 @@ fn own<T: Element>(vec: DeviceVec<T>, shape: Vec<i64>, strides: Vec<i64>) -> Res
     Ok(Tensor { managed: Managed::Versioned(manage_versioned(dl_tensor, 0, owner)) })
 }
 
-/// What DLPack calls a device.
+/// DLPack's device for a device.
 fn place(device: &Device) -> Result<DLDevice, DlpackError> {
     if !device.shares_memory()? {
         return Err(DlpackError::NotShared { device: device.to_string() });
@@ -105,17 +108,17 @@ fn place(device: &Device) -> Result<DLDevice, DlpackError> {
     })
 }
 
-/// The tensor in the form of DLPack 1.0 and later.
+/// Converts a tensor to the form of DLPack 1.0 and later.
 fn versioned(tensor: Tensor) -> NonNull<DLManagedTensorVersioned> {
     let flags = if tensor.managed.is_read_only() { FLAG_READ_ONLY } else { 0 };
     let dl_tensor = copy(tensor.managed.tensor());
     manage_versioned(dl_tensor, flags, Box::new(tensor))
 }
 
-/// The tensor in the form before DLPack 1.0.
+/// Converts a tensor to the form before DLPack 1.0.
 fn unversioned(tensor: Tensor) -> NonNull<DLManagedTensor> {
     unsafe extern "C" fn deleter(managed: *mut DLManagedTensor) {
-        // SAFETY: whoever has the tensor calls this once; both boxes were made below.
+        // SAFETY: the tensor's holder calls this once; both boxes were created below.
         unsafe {
             drop(Box::from_raw((*managed).manager_ctx.cast::<Tensor>()));
             drop(Box::from_raw(managed));
@@ -127,14 +130,14 @@ fn unversioned(tensor: Tensor) -> NonNull<DLManagedTensor> {
     NonNull::from(Box::leak(managed))
 }
 
-/// A tensor that drops `owner` when it is given back.
+/// Creates a tensor that drops `owner` when it is deleted.
 fn manage_versioned<T: Send>(
     dl_tensor: DLTensor,
     flags: u64,
     owner: Box<T>,
 ) -> NonNull<DLManagedTensorVersioned> {
     unsafe extern "C" fn deleter<T>(managed: *mut DLManagedTensorVersioned) {
-        // SAFETY: whoever has the tensor calls this once; both boxes were made below, with this type.
+        // SAFETY: the tensor's holder calls this once; both boxes were created below, with this type.
         unsafe {
             drop(Box::from_raw((*managed).manager_ctx.cast::<T>()));
             drop(Box::from_raw(managed));

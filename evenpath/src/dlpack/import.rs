@@ -1,4 +1,4 @@
-//! Tensors of other libraries as vectors and dense matrices.
+//! Import of tensors as vectors and dense matrices.
 
 use super::abi::{CPU, CUDA, CUDA_HOST, DLDevice, DLTensor};
 use super::element::Element;
@@ -8,33 +8,37 @@ use crate::device::{Device, DeviceKind, DeviceVec};
 use crate::{DeviceDense, Layout, Storage};
 
 impl Tensor {
-    /// The elements of a tensor of one dimension as a vector. It is the tensor's memory, which is given back when the vector is dropped;
-    /// a copy of it if that is read only, or does not begin at a multiple of sixteen bytes.
+    /// Converts a one-dimensional tensor to a vector in the tensor's memory, which is freed with the vector.
+    /// If the memory is read-only or not aligned to sixteen bytes, the vector is a copy.
     ///
     /// # Errors
     ///
-    /// If the tensor is not on the device or of another type, has another number of dimensions, or its elements do not lie side by
-    /// side. If a copy is needed and there is no memory for it, or the device was lost. The tensor is given back.
+    /// If the tensor is on another device, or has a different type or number of dimensions, or its elements
+    /// are not contiguous. If a copy is needed and there is too little memory for it, or the device was lost.
+    /// The tensor is dropped.
     pub fn into_vec<T: Element>(self, device: &Device) -> Result<DeviceVec<T>, DlpackError> {
         self.check::<T>(device, 1)?;
-        let [len] = self.lengths("a vector whose elements lie side by side")?;
+        let [len] = self.lengths("a vector with contiguous elements")?;
         if len > 1 && self.strides() != [1] {
-            return Err(self.strides_error("a vector whose elements lie side by side"));
+            return Err(self.strides_error("a vector with contiguous elements"));
         }
         self.elements(device, len)
     }
 
-    /// A tensor of two dimensions, rows and columns, as a dense matrix; otherwise as [`into_vec`](Self::into_vec).
+    /// Converts a two-dimensional tensor, rows and columns, to a dense matrix; otherwise like
+    /// [`into_vec`](Self::into_vec).
     ///
     /// # Errors
     ///
-    /// As for [`into_vec`](Self::into_vec); the elements of each row or of each column must lie side by side.
+    /// The same as for [`into_vec`](Self::into_vec); the elements of each row or of each column must be
+    /// contiguous.
     pub fn into_dense<T: Element + Storage>(self, device: &Device) -> Result<DeviceDense<T>, DlpackError> {
-        const NEEDED: &str = "a matrix whose rows or columns lie side by side";
+        const NEEDED: &str = "a matrix with contiguous rows or columns";
         self.check::<T>(device, 2)?;
         let [rows, cols] = self.lengths(NEEDED)?;
         let [to_row, to_col] = self.strides()[..] else { return Err(self.strides_error(NEEDED)) };
-        // What leads from one line to the next does not matter where there is one line, nor what leads along one of one element.
+        // The stride between lines does not matter if there is one line, nor the stride along a line of one
+        // element.
         let leads = |along: i64, length: usize, across: i64, lines: usize| {
             let is_line = length <= 1 || along == 1;
             let leading = if lines <= 1 { Some(length) } else { usize::try_from(across).ok() };
@@ -75,7 +79,7 @@ impl Tensor {
         Err(DlpackError::Dimensions { expected: dimensions, found })
     }
 
-    /// The lengths of the dimensions, which are as many.
+    /// Lengths of the N dimensions.
     fn lengths<const N: usize>(&self, needed: &'static str) -> Result<[usize; N], DlpackError> {
         let lengths: Result<Vec<usize>, _> =
             self.shape().iter().map(|&length| usize::try_from(length)).collect();
@@ -87,11 +91,11 @@ impl Tensor {
         DlpackError::Strides { shape: self.shape().to_vec(), strides: self.strides(), needed }
     }
 
-    /// The first `len` elements in the order of memory, which the tensor has. What it is was checked.
+    /// Returns the tensor's first `len` elements in the order of memory. Everything else was checked.
     fn elements<T: Element>(self, device: &Device, len: usize) -> Result<DeviceVec<T>, DlpackError> {
         let &DLTensor { data, byte_offset, .. } = self.managed.tensor();
         let (address, is_read_only) = (data as u64 + byte_offset, self.managed.is_read_only());
-        // SAFETY: whoever made the tensor vouches for its memory, which is given back with it.
+        // SAFETY: the tensor's producer guarantees its memory, which is freed with it.
         Ok(unsafe { DeviceVec::import(device, (address, len), is_read_only, move || drop(self)) }?)
     }
 }

@@ -1,22 +1,22 @@
-//! A tensor in either form of the structs, and its end.
+//! A tensor in either form of the structs, with its deleter.
 
 use std::ptr::NonNull;
 
 use super::abi::{DLManagedTensor, DLManagedTensorVersioned, DLTensor, FLAG_READ_ONLY};
 
-/// A tensor in either form, and its end.
+/// A tensor in either form, with its deleter.
 #[derive(Debug)]
 pub(super) enum Managed {
     Versioned(NonNull<DLManagedTensorVersioned>),
     Unversioned(NonNull<DLManagedTensor>),
 }
 
-// SAFETY: DLPack has tensors be given back from any thread.
+// SAFETY: DLPack allows deleting tensors from any thread.
 unsafe impl Send for Managed {}
 
 impl Managed {
     pub(super) fn tensor(&self) -> &DLTensor {
-        // SAFETY: whoever handed the tensor over vouched for it, and it is given back when this is dropped.
+        // SAFETY: the tensor's producer guarantees it, and it is deleted when this is dropped.
         unsafe {
             match self {
                 Self::Versioned(managed) => &managed.as_ref().dl_tensor,

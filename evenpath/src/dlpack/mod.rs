@@ -1,9 +1,10 @@
-//! Tensors of other libraries, by [DLPack](https://dmlc.github.io/dlpack/latest/): PyTorch, CuPy, JAX, NumPy and others give and
-//! take them without a copy.
+//! Exchange of tensors with other libraries through [DLPack](https://dmlc.github.io/dlpack/latest/): PyTorch,
+//! CuPy, JAX, NumPy and others exchange them without a copy.
 //!
-//! A [`Tensor`] is what libraries hand over: memory, its shape, and who frees it. Vectors become tensors of one dimension, and dense
-//! matrices of two; the other way round a tensor becomes either, on the device that has the memory: [`Device::cpu`], or the GPU in its
-//! primary context ([`Device::cuda_primary`]), in which those libraries allocate.
+//! A [`Tensor`] is memory with a shape and a deleter. Vectors are exported as one-dimensional tensors, and
+//! dense matrices as two-dimensional ones; tensors are imported as either, on the device that has the memory:
+//! [`Device::cpu`], or the GPU in its primary context ([`Device::cuda_primary`]), in which those libraries
+//! allocate.
 //!
 //! ```
 //! use evenpath::Device;

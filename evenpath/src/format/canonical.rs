@@ -1,5 +1,5 @@
-//! Checks whether a matrix on a device is canonical: the columns of every row increase. Each pattern is checked once, since
-//! it never changes.
+//! Checks that a matrix on a device is canonical: the columns of every row increase. Each pattern is checked
+//! once, since it never changes.
 
 use evenpath_kernels::spadd::CountDescents;
 use evenpath_simt::GlobalMut;
@@ -25,7 +25,7 @@ pub(crate) fn check_canonical<O: Offset>(operand: &'static str, pattern: &Patter
     conclude(operand, pattern, descents.get(0)? == 0)
 }
 
-/// Adds to a word how far the columns of a pattern's rows are from increasing.
+/// Adds the number of descents in the columns of a pattern's rows to a word.
 pub(crate) fn count_descents<O: Offset>(
     device: &Device,
     pattern: &Pattern<O>,
@@ -37,7 +37,7 @@ pub(crate) fn count_descents<O: Offset>(
     Ok(())
 }
 
-/// Keeps what the device found; where that is a row out of order, finds out which.
+/// Stores the device's result; if a row is out of order, finds it.
 pub(crate) fn conclude<O: Offset>(
     operand: &'static str,
     pattern: &Pattern<O>,
@@ -56,7 +56,7 @@ fn report<O: Offset>(
     descent: Option<(usize, u32, u32)>,
 ) -> Result<(), OpError> {
     let Some((row, previous, column)) = descent else {
-        // Another thread may have found out the same meanwhile.
+        // Another thread may have stored the same result.
         let _ = pattern.canonical.set(());
         return Ok(());
     };

@@ -33,19 +33,19 @@ pub struct DeviceCoo<V: Value> {
     arrays: Arc<Arrays<V>>,
 }
 
-/// The arrays of a valid matrix, sorted by row, and what a product keeps between its launches.
+/// Arrays of a valid matrix, sorted by row, and workspace that products keep between launches.
 struct Arrays<V: Value> {
     rows: usize,
     cols: usize,
     row_indices: DeviceVec<u32>,
     column_indices: DeviceVec<u32>,
     values: DeviceVec<V>,
-    /// Locked from the intervals' launch to the fix-up's, which belong together.
+    /// Locked from the launch over intervals to that of the fix-up, which belong together.
     carries: Mutex<Carries<V>>,
 }
 
 impl<V: Value> Arrays<V> {
-    /// The matrix as kernels take it.
+    /// The matrix as a kernel argument.
     fn view(&self) -> CooView<V> {
         CooView {
             row_indices: self.row_indices.as_aligned(),
@@ -56,19 +56,19 @@ impl<V: Value> Arrays<V> {
     }
 }
 
-/// One of each per interval, on devices that run kernels.
+/// One element per interval, on devices that run kernels.
 struct Carries<V: Value> {
     rows: DeviceVec<u32>,
     sums: DeviceVec<V>,
 }
 
-/// Intervals of `entries` entries.
+/// Number of intervals for `entries` entries.
 fn intervals(entries: usize) -> usize {
     entries.div_ceil(COO_INTERVAL as usize)
 }
 
-/// The matrix is sorted by row; the entries of a row stay in their order. Beside it there are 4 bytes plus a value for each 512
-/// entries.
+/// The matrix is sorted by row; the entries of a row keep their order. Beside it there are 4 bytes plus a
+/// value per 512 entries.
 impl<V: Value> Upload for Coo<V> {
     type OnDevice = DeviceCoo<V>;
 
@@ -88,7 +88,7 @@ impl<V: Value> Upload for Coo<V> {
 }
 
 impl<V: Value> DeviceCoo<V> {
-    /// A matrix of the arrays of a valid one, sorted by row.
+    /// Creates a matrix from the arrays of a valid one, sorted by row.
     pub(crate) fn from_valid(
         (rows, cols): (usize, usize),
         row_indices: DeviceVec<u32>,
@@ -107,31 +107,31 @@ impl<V: Value> DeviceCoo<V> {
         (&self.arrays.row_indices, &self.arrays.column_indices, &self.arrays.values)
     }
 
-    /// Rows.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.arrays.rows
     }
 
-    /// Columns.
+    /// Number of columns.
     pub fn cols(&self) -> usize {
         self.arrays.cols
     }
 
-    /// Stored entries.
+    /// Number of stored entries.
     pub fn nnz(&self) -> usize {
         self.arrays.values.len()
     }
 
-    /// The device whose memory it is in.
+    /// The device that stores it.
     pub fn device(&self) -> &Device {
         self.arrays.values.device()
     }
 
-    /// Copies the matrix to the host, sorted by row as it is here.
+    /// Copies the matrix to the host, sorted by row.
     ///
     /// # Errors
     ///
-    /// If the device was lost or the host has no memory.
+    /// If the device was lost or the host has too little memory.
     pub fn download(&self) -> Result<Coo<V>, DeviceError> {
         let (rows, columns, values) = self.arrays();
         Ok(Coo::from_valid(
@@ -143,16 +143,16 @@ impl<V: Value> DeviceCoo<V> {
         ))
     }
 
-    /// y = `alpha`·A·`x` + `beta`·y, the same number of entries per thread (Bell and Garland, SC 2009). Ordered on the
-    /// device's stream; the call does not wait for it. Bitwise the same from run to run. With `beta` zero, y is
-    /// overwritten, whatever it held. `alpha` multiplies the parts of a row that is cut, not their sum, and rows without
-    /// entries not at all.
+    /// Computes y = `alpha`·A·`x` + `beta`·y, with the same number of entries per thread (Bell and Garland,
+    /// SC 2009). Runs in the order of the device's stream; the call does not wait. Results are the same to
+    /// the bit in every run. If `beta` is zero, y is overwritten without being read. In a row that is cut,
+    /// `alpha` multiplies the parts and not their sum.
     ///
     /// # Errors
     ///
-    /// If `x` does not have one element per column, or `y` one per row, or if a factor is not one element, or any of them
-    /// is on another device, or there are more entries than one launch can handle; then nothing is written. If the
-    /// device was lost.
+    /// If `x` does not have one element per column, or `y` one per row, or if a factor is not one element, or
+    /// any of them is on another device, or there are more entries than one launch can handle; then nothing
+    /// is written. If the device was lost.
     pub fn spmv<'f>(
         &self,
         alpha: impl Into<Factor<'f, V>>,
@@ -163,12 +163,12 @@ impl<V: Value> DeviceCoo<V> {
         with_numbers(self.device(), (alpha, beta), y, |alpha, beta, y| {
             self.check(x, y)?;
             vector::scale(beta, y)?;
-            // Where y was set to zero, what is added need not be: rows that end in an interval are written.
+            // After y was set to zero, rows that end in an interval are stored without being added.
             self.add_product(alpha, x, if beta == V::ZERO { V::ZERO } else { V::ONE }, y)
         })
     }
 
-    /// Checks what [`spmv`](Self::spmv) checks.
+    /// Checks the operands of [`spmv`](Self::spmv).
     pub(crate) fn check(&self, x: &DeviceSlice<V>, y: &DeviceSlice<V>) -> Result<(), OpError> {
         check_product(self.device(), (self.rows(), self.cols()), x, y)?;
         let limit = MAX_GRID as usize;
@@ -179,7 +179,8 @@ impl<V: Value> DeviceCoo<V> {
         Ok(())
     }
 
-    /// y = `alpha`·A·`x` + y, for operands that were checked. With `beta` zero instead of one, y is known to be zero.
+    /// Computes y = `alpha`·A·`x` + y, for operands that were checked. With `beta` zero instead of one, y is
+    /// known to be zero.
     fn add_product(
         &self,
         alpha: V,

@@ -12,8 +12,8 @@ use crate::{Offset, Storage};
 
 /// A CSR matrix in a device's memory, uploaded by [`Device::upload`].
 ///
-/// The pattern never changes; [`set_values`](Self::set_values) replaces the values, also under plans that were made
-/// before. Clones share the memory.
+/// The pattern never changes; [`set_values`](Self::set_values) replaces the values, also for existing plans.
+/// Clones share the memory.
 ///
 /// ```
 /// use evenpath::{Csr, Device};
@@ -31,13 +31,13 @@ pub struct DeviceCsr<V: Storage, O: Offset = u32> {
     values: Arc<Values<V>>,
 }
 
-/// Where the nonzeros are. The arrays are those of a valid matrix.
+/// Positions of the nonzeros. The arrays are those of a valid matrix.
 pub(crate) struct Pattern<O: Offset> {
     pub(crate) rows: usize,
     pub(crate) cols: usize,
     pub(crate) row_offsets: DeviceVec<O>,
     pub(crate) column_indices: DeviceVec<u32>,
-    /// Set once it is known that the columns of every row increase.
+    /// Set once the columns of every row are known to increase.
     pub(crate) canonical: OnceLock<()>,
 }
 
@@ -54,22 +54,22 @@ impl<V: Storage, O: Offset> Upload for Csr<V, O> {
 }
 
 impl<V: Storage, O: Offset> DeviceCsr<V, O> {
-    /// Rows.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.pattern.rows
     }
 
-    /// Columns.
+    /// Number of columns.
     pub fn cols(&self) -> usize {
         self.pattern.cols
     }
 
-    /// Stored entries.
+    /// Number of stored entries.
     pub fn nnz(&self) -> usize {
         self.pattern.column_indices.len()
     }
 
-    /// The device whose memory it is in.
+    /// The device that stores it.
     pub fn device(&self) -> &Device {
         self.pattern.row_offsets.device()
     }
@@ -78,7 +78,7 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// If the device was lost or the host has no memory.
+    /// If the device was lost or the host has too little memory.
     pub fn download(&self) -> Result<Csr<V, O>, DeviceError> {
         Ok(Csr::from_valid(
             self.rows(),
@@ -89,36 +89,37 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
         ))
     }
 
-    /// Replaces the values, in the order of the nonzeros. The memory stays the same. Plans made for the matrix, copies that they keep,
-    /// and [graphs](crate::device::Graph) that were captured with either use the new values from then on. On the CPU, a run in another
-    /// thread keeps the old ones, for which there is then memory of their own.
+    /// Replaces the values, in the order of the nonzeros. The memory stays the same. Plans made for the
+    /// matrix, their copies, and [graphs](crate::device::Graph) captured with either then use the new values.
+    /// On the CPU, a run in another thread keeps the old ones, and the new ones get their own memory.
     ///
     /// # Errors
     ///
-    /// If there are not as many values as nonzeros, this thread captures a graph, there is no memory, or the device was lost; then
-    /// the values stay.
+    /// If there are not as many values as nonzeros, this thread captures a graph, there is too little memory,
+    /// or the device was lost; then the values stay.
     pub fn set_values(&self, values: &[V]) -> Result<(), OpError> {
         self.check_count(values.len())?;
         self.values.write(|own| own.copy_from_slice(values))
     }
 
-    /// Replaces the values by those of a vector on the same device. In a graph that is captured, each launch does.
+    /// Replaces the values by those of a vector on the same device. In a captured graph, each launch does so.
     ///
     /// # Errors
     ///
-    /// As for [`set_values`](Self::set_values), but for graphs, and if the vector is on another device.
+    /// The same as for [`set_values`](Self::set_values), except for graphs, and if the vector is on another
+    /// device.
     pub fn set_values_from(&self, values: &DeviceSlice<V>) -> Result<(), OpError> {
         self.check_count(values.len())?;
         self.device().check_same(values.device())?;
         self.values.write(|own| own.copy_from(values))
     }
 
-    /// A matrix of a valid pattern, with as many values as nonzeros.
+    /// Creates a matrix from a valid pattern, with as many values as nonzeros.
     pub(crate) fn from_valid(pattern: impl Into<Arc<Pattern<O>>>, values: DeviceVec<V>) -> Self {
         Self { pattern: pattern.into(), values: Arc::new(Values::new(values)) }
     }
 
-    /// The pattern and the values, which clones and plans may have too.
+    /// Returns the pattern and the values, which clones and plans may share.
     pub(crate) fn into_shared(self) -> (Arc<Pattern<O>>, Arc<Values<V>>) {
         (self.pattern, self.values)
     }
@@ -135,12 +136,12 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
         }
     }
 
-    /// The same values, also after they change, with another pattern of as many nonzeros.
+    /// Combines the same values, also after they change, with another pattern of as many nonzeros.
     pub(crate) fn with_pattern(&self, pattern: Pattern<O>) -> Self {
         Self { pattern: Arc::new(pattern), values: Arc::clone(&self.values) }
     }
 
-    /// Bytes of device memory.
+    /// Size in bytes of device memory.
     pub(crate) fn bytes(&self) -> u64 {
         let Pattern { row_offsets, column_indices, .. } = &*self.pattern;
         row_offsets.bytes() + column_indices.bytes() + self.values().bytes()
@@ -154,19 +155,19 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
         &self.pattern
     }
 
-    /// The values as they are now, and stay until this is dropped.
+    /// Returns the current values, which stay until this is dropped.
     pub(crate) fn values(&self) -> ValuesNow<'_, V> {
         self.values.now()
     }
 
-    /// The values, to change them and to have copies follow.
+    /// Returns the values for changes, and for copies that follow them.
     pub(crate) fn shared_values(&self) -> &Values<V> {
         &self.values
     }
 }
 
 impl<O: Offset> Pattern<O> {
-    /// A pattern of the arrays of a valid matrix.
+    /// Creates a pattern from the arrays of a valid matrix.
     pub(crate) fn new(
         rows: usize,
         cols: usize,
@@ -176,7 +177,7 @@ impl<O: Offset> Pattern<O> {
         Self { rows, cols, row_offsets, column_indices, canonical: OnceLock::new() }
     }
 
-    /// The same, of a matrix the columns of whose rows increase.
+    /// Creates a pattern from the arrays of a canonical matrix.
     pub(crate) fn canonical(
         rows: usize,
         cols: usize,
@@ -186,7 +187,7 @@ impl<O: Offset> Pattern<O> {
         Self { rows, cols, row_offsets, column_indices, canonical: OnceLock::from(()) }
     }
 
-    /// The pattern as kernels take it.
+    /// The pattern as a kernel argument.
     pub(crate) fn view(&self) -> evenpath_kernels::Pattern<O> {
         evenpath_kernels::Pattern {
             row_offsets: self.row_offsets.as_global(),
@@ -196,7 +197,8 @@ impl<O: Offset> Pattern<O> {
         }
     }
 
-    /// The matrix with the given values, one per nonzero, as kernels take it. A plan may have freed its columns.
+    /// The matrix with the given values, one per nonzero, as a kernel argument. A plan may have freed its
+    /// columns.
     pub(crate) fn with_values<V: Storage>(&self, values: &DeviceVec<V>) -> evenpath_kernels::CsrView<V, O> {
         evenpath_kernels::CsrView {
             row_offsets: self.row_offsets.as_global(),
@@ -207,7 +209,7 @@ impl<O: Offset> Pattern<O> {
         }
     }
 
-    /// The columns, for kernels that find them there and write them only where they do not.
+    /// The columns, for kernels that write them only if they are missing.
     pub(crate) fn columns_of_known(&self) -> GlobalMut<u32> {
         self.column_indices.as_global_unwritten()
     }

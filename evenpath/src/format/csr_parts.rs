@@ -1,4 +1,4 @@
-//! CSR matrices of arrays that are on a device already, and back.
+//! CSR matrices from arrays that are on a device, and back.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use crate::sequence::row_marks::check_row_offsets;
 use crate::sequence::scan::Operator;
 use crate::{MatrixError, Offset, Storage};
 
-/// Column indices whose largest one reduction finds.
+/// Number of column indices in one reduction for the maximum.
 const PORTION: usize = 1 << 30;
 
 impl<V: Storage, O: Offset> DeviceCsr<V, O> {
-    /// Takes the arrays of a `rows` x `cols` matrix: where each row begins and the last one ends, and column and value of each nonzero.
+    /// Creates a `rows` x `cols` matrix from its arrays: row offsets, and column and value of each nonzero.
     /// They are checked on the device, for which the call waits; columns of a row need not increase.
     ///
     /// ```
@@ -33,8 +33,8 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// If they are not such arrays, with what is wrong, or not on one device; if a graph writes one of the first two, or the device was
-    /// lost.
+    /// If the arrays are invalid, with the reason, or not on one device; if a graph writes one of the first
+    /// two, or the device was lost.
     pub fn try_new(
         rows: usize,
         cols: usize,
@@ -59,19 +59,19 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
             return Err(DeviceError::WrittenByGraph { what: "column indices" }.into());
         }
         if largest(&column_indices)?.is_some_and(|largest| largest as usize >= cols) {
-            // Finds out which it is.
+            // Finds the reason.
             check_csr(rows, cols, &row_offsets.download()?, &column_indices.download()?, nnz)?;
         }
         Ok(Self::from_valid(Pattern::new(rows, cols, row_offsets, column_indices), values))
     }
 
-    /// The row offsets, column indices and values, in memory of the device. They are the matrix's own if no clone and no plan
-    /// shares them, else copies.
+    /// Returns the row offsets, column indices and values, in device memory. They are the matrix's own if no
+    /// clone and no plan shares them, otherwise copies.
     ///
     /// # Errors
     ///
-    /// If there is no memory for a copy that is needed, or the device was lost.
-    #[expect(clippy::type_complexity)] // The three arrays.
+    /// If there is too little memory for a required copy, or the device was lost.
+    #[expect(clippy::type_complexity)] // the three arrays
     pub fn into_parts(self) -> Result<(DeviceVec<O>, DeviceVec<u32>, DeviceVec<V>), DeviceError> {
         let (pattern, values) = self.into_shared();
         let values = match Arc::try_unwrap(values) {
@@ -86,7 +86,7 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
     }
 }
 
-/// The largest of the indices, if there are any. Waits for the device.
+/// Largest index, if any. Waits for the device.
 fn largest(indices: &DeviceSlice<u32>) -> Result<Option<u32>, OpError> {
     let mut largest = None;
     for start in (0..indices.len()).step_by(PORTION) {

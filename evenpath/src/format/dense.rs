@@ -9,7 +9,7 @@ use crate::names::named;
 use crate::operand::OpError;
 use crate::operand::check::check_shape;
 
-/// How a dense matrix lies in memory.
+/// Memory layout of a dense matrix.
 ///
 /// ```
 /// use evenpath::{Device, DeviceDense, Layout};
@@ -29,7 +29,7 @@ pub enum Layout {
 }
 
 impl Layout {
-    /// The length of a line and the number of lines, a line being what lies together: a row or a column.
+    /// Length and number of contiguous lines: rows or columns.
     fn line(self, rows: usize, cols: usize) -> (usize, usize) {
         match self {
             Self::RowMajor => (cols, rows),
@@ -37,7 +37,7 @@ impl Layout {
         }
     }
 
-    /// Elements from the first to the last of a matrix, gaps included, if they can be counted.
+    /// Number of elements from the first to the last of a matrix, including gaps, if it does not overflow.
     pub(crate) fn elements(self, rows: usize, cols: usize, leading_dimension: usize) -> Option<usize> {
         let (line, lines) = self.line(rows, cols);
         match lines.checked_sub(1) {
@@ -53,7 +53,7 @@ named! {
     ColumnMajor = "column-major",
 }
 
-/// A dense matrix in a device's memory: a [`DeviceVec`] and how the matrix lies in it.
+/// A dense matrix in a device's memory: a [`DeviceVec`] and its layout.
 ///
 /// ```
 /// use evenpath::{Device, DeviceDense, Layout};
@@ -79,7 +79,7 @@ pub struct DeviceDense<T: Storage> {
     leading_dimension: usize,
 }
 
-/// A vector that is no matrix of the shape asked for: what is wrong, and the vector.
+/// A vector that cannot hold a matrix of the requested shape: the reason, and the vector.
 ///
 /// ```
 /// use evenpath::{Device, DeviceDense, Layout};
@@ -96,11 +96,11 @@ pub struct InvalidDense<T: Storage> {
 }
 
 impl Device {
-    /// A dense matrix of zeros, without gaps.
+    /// Creates a dense matrix of zeros, without gaps.
     ///
     /// # Errors
     ///
-    /// If there is no memory for it, within the device or its limit, or the device was lost.
+    /// If there is too little memory, on the device or within its limit, or the device was lost.
     pub fn zeros_dense<T: Storage>(
         &self,
         rows: usize,
@@ -116,7 +116,7 @@ impl Device {
 }
 
 impl<T: Storage> DeviceDense<T> {
-    /// Takes a vector as a `rows` x `cols` matrix without gaps.
+    /// Creates a `rows` x `cols` matrix without gaps from a vector.
     ///
     /// # Errors
     ///
@@ -138,14 +138,14 @@ impl<T: Storage> DeviceDense<T> {
         Ok(matrix)
     }
 
-    /// Takes a vector as a `rows` x `cols` matrix whose rows, or columns where these lie together, begin
-    /// `leading_dimension` elements apart. What lies between them, and behind the last, belongs to nobody: operations
-    /// neither read nor write it.
+    /// Creates a `rows` x `cols` matrix from a vector, with rows, or columns if column-major, that start
+    /// `leading_dimension` elements apart. Operations neither read nor write the gaps between them, or the
+    /// elements after the last.
     ///
     /// # Errors
     ///
-    /// If the leading dimension is less than the length of a row, or column, or the vector ends before the matrix does;
-    /// the error holds the vector.
+    /// If the leading dimension is less than the length of a row, or column, or the vector is too short; the
+    /// error holds the vector.
     pub fn try_with_leading_dimension(
         vec: DeviceVec<T>,
         rows: usize,
@@ -166,27 +166,27 @@ impl<T: Storage> DeviceDense<T> {
         Ok(Self { vec, rows, cols, layout, leading_dimension })
     }
 
-    /// Rows.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Columns.
+    /// Number of columns.
     pub fn cols(&self) -> usize {
         self.cols
     }
 
-    /// How it lies in memory.
+    /// The memory layout.
     pub fn layout(&self) -> Layout {
         self.layout
     }
 
-    /// Elements from the beginning of a row to that of the next, or of a column where columns lie together.
+    /// Distance in elements between the starts of consecutive rows, or of columns if column-major.
     pub fn leading_dimension(&self) -> usize {
         self.leading_dimension
     }
 
-    /// The device whose memory it is in.
+    /// The device that stores it.
     pub fn device(&self) -> &Device {
         self.vec.device()
     }
@@ -196,40 +196,40 @@ impl<T: Storage> DeviceDense<T> {
         &self.vec
     }
 
-    /// Replaces all elements, in the order of memory, gaps included.
+    /// Replaces all elements, in the order of memory, including gaps.
     ///
     /// # Errors
     ///
-    /// As for [`DeviceSlice::copy_from_slice`].
+    /// The same as for [`DeviceSlice::copy_from_slice`].
     pub fn copy_from_slice(&mut self, values: &[T]) -> Result<(), DeviceError> {
         self.vec.copy_from_slice(values)
     }
 
-    /// Copies all elements to the host, in the order of memory, gaps included.
+    /// Copies all elements to the host, in the order of memory, including gaps.
     ///
     /// # Errors
     ///
-    /// As for [`DeviceSlice::download`].
+    /// The same as for [`DeviceSlice::download`].
     pub fn download(&self) -> Result<Vec<T>, DeviceError> {
         self.vec.download()
     }
 
-    /// The vector that it was made of.
+    /// Returns the underlying vector.
     pub fn into_vec(self) -> DeviceVec<T> {
         self.vec
     }
 
-    /// The elements in the order of memory, gaps included, to be changed.
+    /// The elements in the order of memory, including gaps, mutably.
     pub fn as_mut_slice(&mut self) -> &mut DeviceSlice<T> {
         &mut self.vec
     }
 
-    /// The elements in the order of memory, gaps included, for kernels that store several elements at once.
+    /// The elements in the order of memory, including gaps, for kernels that store several elements at once.
     pub(crate) fn as_aligned_mut(&mut self) -> GlobalMut<T, Aligned16> {
         self.vec.as_aligned_mut()
     }
 
-    /// Elements from a row to the next, and from a column to the next.
+    /// Distance in elements between consecutive rows, and between consecutive columns.
     pub(crate) fn strides(&self) -> (usize, usize) {
         match self.layout {
             Layout::RowMajor => (self.leading_dimension, 1),
@@ -246,7 +246,7 @@ impl<T: Storage> fmt::Debug for DeviceDense<T> {
 }
 
 impl<T: Storage> InvalidDense<T> {
-    /// The fault.
+    /// The reason.
     pub fn kind(&self) -> &MatrixError {
         &self.error
     }
@@ -273,7 +273,7 @@ impl<T: Storage> From<InvalidDense<T>> for MatrixError {
     }
 }
 
-/// Checks that a matrix, by its name, is on `device` and has the shape that is needed.
+/// Checks that a matrix, named in errors, is on `device` and has the required shape.
 pub(crate) fn check_dense<T: Storage>(
     device: &Device,
     (operand, matrix): (&'static str, &DeviceDense<T>),

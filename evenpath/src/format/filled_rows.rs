@@ -1,4 +1,4 @@
-//! The rows of a matrix that have nonzeros.
+//! Rows of a matrix that have nonzeros.
 
 use evenpath_kernels::RowMap;
 use evenpath_kernels::spmv::FlatCompactRows;
@@ -9,15 +9,15 @@ use crate::device::DeviceVec;
 use crate::format::csr::Pattern;
 use crate::operand::OpError;
 
-/// The rows that have nonzeros, where some have none.
+/// Rows that have nonzeros, if others have none.
 pub(crate) struct FilledRows<O: Offset> {
     pub(crate) count: u32,
-    /// The rows, and their offsets, one more; nothing where every row has nonzeros.
+    /// The rows and their offsets, with one more offset; `None` if every row has nonzeros.
     pub(crate) compacted: Option<(DeviceVec<u32>, DeviceVec<O>)>,
 }
 
 impl<O: Offset> FilledRows<O> {
-    /// Finds them; waits for the device.
+    /// Finds the rows; waits for the device.
     pub(crate) fn find(pattern: &Pattern<O>) -> Result<Self, OpError> {
         let device = pattern.row_offsets.device();
         let (rows, nonzeros) = (pattern.rows, pattern.column_indices.len());
@@ -50,17 +50,17 @@ impl<O: Offset> FilledRows<O> {
         Ok(Self { count, compacted: Some((filled_rows, filled_offsets)) })
     }
 
-    /// The rows of the matrix.
+    /// Maps to the rows of the matrix.
     pub(crate) fn map(&self) -> RowMap {
         row_map(self.compacted.as_ref().map(|(rows, _)| rows))
     }
 
-    /// Bytes of device memory.
+    /// Size in bytes of device memory.
     pub(crate) fn bytes(&self) -> u64 {
         self.compacted.as_ref().map_or(0, |(rows, offsets)| rows.bytes() + offsets.bytes())
     }
 
-    /// A pattern with these rows instead of all.
+    /// Restricts a pattern to these rows.
     pub(crate) fn pattern(&self, pattern: evenpath_kernels::Pattern<O>) -> evenpath_kernels::Pattern<O> {
         match &self.compacted {
             Some((_, offsets)) => {

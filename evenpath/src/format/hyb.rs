@@ -36,22 +36,22 @@ impl<V: Value> Upload for Hyb<V> {
 }
 
 impl<V: Value> DeviceHyb<V> {
-    /// Rows.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.ell.rows()
     }
 
-    /// Columns.
+    /// Number of columns.
     pub fn cols(&self) -> usize {
         self.ell.cols()
     }
 
-    /// Stored entries, without padding.
+    /// Number of stored entries, without padding.
     pub fn nnz(&self) -> usize {
         self.ell.nnz() + self.coo.nnz()
     }
 
-    /// The device whose memory it is in.
+    /// The device that stores it.
     pub fn device(&self) -> &Device {
         self.ell.device()
     }
@@ -60,18 +60,19 @@ impl<V: Value> DeviceHyb<V> {
     ///
     /// # Errors
     ///
-    /// If the device was lost or the host has no memory.
+    /// If the device was lost or the host has too little memory.
     pub fn download(&self) -> Result<Hyb<V>, DeviceError> {
         Ok(Hyb::from_valid(self.ell.download()?, self.coo.download()?))
     }
 
-    /// y = `alpha`·A·`x` + `beta`·y: the ELL part, then the COO part added (Bell and Garland, SC 2009). Ordered on the
-    /// device's stream; the call does not wait for it. Bitwise the same from run to run. With `beta` zero, y is
-    /// overwritten, whatever it held. `alpha` multiplies the parts of a row, not their sum.
+    /// Computes y = `alpha`·A·`x` + `beta`·y: the ELL part, then the COO part added (Bell and Garland, SC
+    /// 2009). Runs in the order of the device's stream; the call does not wait. Results are the same to the
+    /// bit in every run. If `beta` is zero, y is overwritten without being read. `alpha` multiplies the parts
+    /// of a row, not their sum.
     ///
     /// # Errors
     ///
-    /// As for [`DeviceCoo::spmv`].
+    /// The same as for [`DeviceCoo::spmv`].
     pub fn spmv<'f>(
         &self,
         alpha: impl Into<Factor<'f, V>>,

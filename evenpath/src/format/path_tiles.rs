@@ -7,17 +7,17 @@ use crate::device::{DeviceError, DeviceVec, Launch, Launcher};
 use crate::format::DeviceCsr;
 use crate::{Offset, Value};
 
-/// A matrix, cut into equal parts of row ends and nonzeros together.
+/// A division of a matrix into equal parts of row ends plus nonzeros.
 #[derive(Debug)]
 pub(crate) struct PathTiles {
-    /// Tiles.
+    /// Number of tiles.
     pub(crate) count: u32,
     /// First row of each tile, and the number of rows; `count` + 1.
     pub(crate) rows: DeviceVec<u32>,
 }
 
 impl PathTiles {
-    /// Cuts a matrix on a device with kernels into tiles of a kernel.
+    /// Divides a matrix on a device with kernels into tiles of a kernel.
     pub(crate) fn find<V: Value, O: Offset, K: Kernel>(
         matrix: &DeviceCsr<V, O>,
         launcher: Launcher<K>,
@@ -40,7 +40,7 @@ impl PathTiles {
         Ok((Self { count, rows: tile_rows }, tiles))
     }
 
-    /// Bytes of device memory that they take.
+    /// Size in bytes of device memory.
     pub(crate) fn bytes(&self) -> u64 {
         self.rows.bytes()
     }

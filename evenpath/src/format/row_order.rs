@@ -1,4 +1,4 @@
-//! Rows in another order, on a device.
+//! Row permutations on a device.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::operand::{Factor, OpError};
 use crate::sequence::vector::{update, with_numbers};
 use crate::{MatrixError, RowOrder, Value, cpu};
 
-/// An order of rows in a device's memory, uploaded by [`Device::upload`]. Clones share the memory.
+/// A row permutation in a device's memory, uploaded by [`Device::upload`]. Clones share the memory.
 ///
 /// ```
 /// use evenpath::spmv::SpmvOptions;
@@ -45,28 +45,28 @@ impl Upload for RowOrder {
 }
 
 impl DeviceRowOrder {
-    /// Rows.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.order.len()
     }
 
-    /// The device whose memory it is in.
+    /// The device that stores it.
     pub fn device(&self) -> &Device {
         self.order.device()
     }
 
-    /// Copies the matrix to the host.
+    /// Copies the permutation to the host.
     ///
     /// # Errors
     ///
-    /// If the device was lost or the host has no memory.
+    /// If the device was lost or the host has too little memory.
     pub fn download(&self) -> Result<RowOrder, DeviceError> {
         Ok(RowOrder::from_valid(self.order.download()?, self.inverse.download()?))
     }
 
-    /// y = `alpha`·P⁻¹`permuted` + `beta`·y: what is computed for rows in this order, at the places of the rows. A product
-    /// with any method for a matrix whose rows are in this order becomes one for the matrix as it was. With `beta` zero,
-    /// y is overwritten, whatever it held.
+    /// Computes y = `alpha`·P⁻¹`permuted` + `beta`·y: moves results for permuted rows to their original
+    /// positions. A product with a matrix whose rows are in this order, by any method, thus becomes one with
+    /// the original matrix. If `beta` is zero, y is overwritten without being read.
     ///
     /// ```
     /// use evenpath::spmv::SpmvOptions;
@@ -88,8 +88,8 @@ impl DeviceRowOrder {
     ///
     /// # Errors
     ///
-    /// If a vector does not have one element per row, a factor is not one element, or any of them is on another device;
-    /// then nothing is written. If the device was lost.
+    /// If a vector does not have one element per row, a factor is not one element, or any of them is on
+    /// another device; then nothing is written. If the device was lost.
     pub fn restore<'f, V: Value>(
         &self,
         alpha: impl Into<Factor<'f, V>>,
@@ -130,7 +130,7 @@ impl DeviceRowOrder {
         Ok(())
     }
 
-    /// Checks that a matrix of `rows` rows on `device` may have its rows in this order.
+    /// Checks that the order applies to a matrix of `rows` rows on `device`.
     pub(crate) fn check(&self, device: &Device, rows: usize) -> Result<(), OpError> {
         device.check_same(self.device())?;
         if rows == self.rows() {
@@ -139,18 +139,18 @@ impl DeviceRowOrder {
         Err(MatrixError::RowOrderLength { rows, found: self.rows() }.into())
     }
 
-    /// The order as kernels take it; without one, rows are stored in their own order.
+    /// The order as a kernel argument; without one, rows are not permuted.
     pub(crate) fn view(order: Option<&Self>) -> RowMap {
         row_map(order.map(|order| &*order.order))
     }
 
-    /// The position of each row, if the device is the CPU.
+    /// Position of each row, if the device is the CPU.
     pub(crate) fn host_positions(&self) -> Option<&[u32]> {
         self.inverse.host_slice()
     }
 }
 
-/// The row of each that is stored, as kernels take it; without a list, rows are stored in their own order.
+/// The row at each position as a kernel argument; without a list, rows are not permuted.
 pub(crate) fn row_map(rows: Option<&DeviceVec<u32>>) -> RowMap {
     match rows {
         Some(rows) => RowMap { rows: rows.as_global(), is_mapped: 1 },

@@ -35,13 +35,13 @@ pub struct DeviceSlicedEll<V: Value> {
     arrays: Arc<Arrays<V>>,
 }
 
-/// The arrays of a valid matrix.
+/// Arrays of a valid matrix.
 struct Arrays<V: Value> {
     rows: usize,
     cols: usize,
     nnz: usize,
     slice_height: u32,
-    /// In units of `slice_height` slots.
+    /// Offsets in units of `slice_height` slots.
     slice_offsets: DeviceVec<u64>,
     column_indices: DeviceVec<u32>,
     values: DeviceVec<V>,
@@ -70,22 +70,22 @@ impl<V: Value> Upload for SlicedEll<V> {
 }
 
 impl<V: Value> DeviceSlicedEll<V> {
-    /// Rows.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.arrays.rows
     }
 
-    /// Columns.
+    /// Number of columns.
     pub fn cols(&self) -> usize {
         self.arrays.cols
     }
 
-    /// Stored entries, without padding.
+    /// Number of stored entries, without padding.
     pub fn nnz(&self) -> usize {
         self.arrays.nnz
     }
 
-    /// The device whose memory it is in.
+    /// The device that stores it.
     pub fn device(&self) -> &Device {
         self.arrays.values.device()
     }
@@ -94,7 +94,7 @@ impl<V: Value> DeviceSlicedEll<V> {
     ///
     /// # Errors
     ///
-    /// If the device was lost or the host has no memory.
+    /// If the device was lost or the host has too little memory.
     pub fn download(&self) -> Result<SlicedEll<V>, DeviceError> {
         let Arrays { rows, cols, slice_height, slice_offsets, column_indices, values, row_order, .. } =
             &*self.arrays;
@@ -103,13 +103,13 @@ impl<V: Value> DeviceSlicedEll<V> {
         let (columns, values) = (column_indices.download()?, values.download()?);
         let order = row_order.as_ref().map(DeviceRowOrder::download).transpose()?;
         let matrix = SlicedEll::try_new(*rows, *cols, *slice_height, offsets, columns, values, order);
-        // The arrays are those of a matrix: only memory for the lengths of its rows can be missing.
+        // The arrays are valid: only memory for the row lengths can be missing.
         matrix.map_err(|_| DeviceError::HostOutOfMemory { requested: 4 * *rows as u64 })
     }
 
-    /// y = `alpha`·A·`x` + `beta`·y, one thread per row; y has the order of the matrix, whatever that of its rows in
-    /// memory. Ordered on the device's stream; the call does not wait for it. Bitwise the same from run to run. With
-    /// `beta` zero, y is overwritten, whatever it held.
+    /// Computes y = `alpha`·A·`x` + `beta`·y, with one thread per row; y is in the original order of the
+    /// rows. Runs in the order of the device's stream; the call does not wait. Results are the same to the
+    /// bit in every run. If `beta` is zero, y is overwritten without being read.
     ///
     /// # Errors
     ///

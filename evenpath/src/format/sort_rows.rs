@@ -1,4 +1,4 @@
-//! Rows of a matrix sorted by column, on its device.
+//! Sorting of a matrix's rows by column, on its device.
 
 use std::sync::Arc;
 
@@ -11,12 +11,14 @@ use crate::sequence::sort::sort_valid_pairs;
 use crate::{Offset, Value};
 
 impl<V: Value, O: Offset> DeviceCsr<V, O> {
-    /// The matrix with every row sorted by column, in memory of its own: later changes of this matrix's values do not
-    /// reach it. Entries of the same row and column keep their order; if there are none, the result is canonical, as sums
-    /// and products of sparse matrices need it. [`Csr::sort_rows`](crate::Csr::sort_rows) does the same on the host.
+    /// Copies the matrix with every row sorted by column; later changes of this matrix's values do not affect
+    /// the copy. Entries of the same row and column keep their order; if there are none, the result is
+    /// canonical, as sums and products of sparse matrices require. [`Csr::sort_rows`](crate::Csr::sort_rows)
+    /// does the same on the host.
     ///
-    /// Rows are sorted by as many bits as columns have, as by
-    /// [`sort_pairs_by_offsets`](crate::sort::sort_pairs_by_offsets), and with its temporary memory. Waits for the device.
+    /// Sorts only the bits that columns have, like
+    /// [`sort_pairs_by_offsets`](crate::sort::sort_pairs_by_offsets), and with its temporary memory. Waits
+    /// for the device.
     ///
     /// ```
     /// use evenpath::{Csr, Device};
@@ -33,7 +35,8 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// If there are 2³² nonzeros or more, this thread captures a graph, there is no memory, or the device was lost.
+    /// If there are 2³² nonzeros or more, this thread captures a graph, there is too little memory, or the
+    /// device was lost.
     pub fn sort_rows(&self) -> Result<Self, OpError> {
         self.device().refuse_in_graph("the rows of a matrix are sorted")?;
         let (pattern, values) = (self.pattern(), self.values());

@@ -1,4 +1,4 @@
-//! The transpose of a matrix, built on its device.
+//! Transposition on the device.
 
 use evenpath_kernels::spmv::{ColumnOffsets, MergePartition, RowIndices};
 use evenpath_kernels::vector::{Gather, GatherIndices, Iota};
@@ -13,18 +13,18 @@ use crate::sequence::sort::{SortOptions, sort_pairs};
 use crate::sequence::vector;
 use crate::{Offset, Value};
 
-/// A transpose, and where its values come from.
+/// A transpose, and the permutation of its values.
 pub(crate) struct Transpose<V: Value, O: Offset> {
     pub(crate) matrix: DeviceCsr<V, O>,
-    /// For each nonzero of the transpose, its number in the matrix.
+    /// For each nonzero of the transpose, its index in the matrix.
     pub(crate) permutation: DeviceVec<u32>,
 }
 
 impl<V: Value, O: Offset> Transpose<V, O> {
-    /// Gives the transpose new values, in the order of the matrix's nonzeros.
+    /// Updates the values of the transpose, given in the order of the matrix's nonzeros.
     pub(crate) fn update(&self, values: &DeviceSlice<V>) -> Result<(), OpError> {
-        // SAFETY: the permutation's elements are the numbers of the matrix's nonzeros, each of which has a value, there and in the
-        // transpose; all are of the matrix's device.
+        // SAFETY: the permutation's elements are the indices of the matrix's nonzeros, each of which has a
+        // value, there and in the transpose; all are on the matrix's device.
         self.matrix
             .shared_values()
             .write(|own| unsafe { vector::gather_into(values, &self.permutation, own) })
@@ -32,15 +32,16 @@ impl<V: Value, O: Offset> Transpose<V, O> {
 }
 
 impl<V: Value, O: Offset> DeviceCsr<V, O> {
-    /// The transpose, in memory of its own: later changes of this matrix's values do not reach it. Its rows are sorted,
-    /// entries of the same row and column in the order of this matrix, and without duplicates where it has none.
+    /// Returns the transpose, in its own memory: later changes of this matrix's values do not affect it. Its
+    /// rows are sorted; duplicates keep their order, and there are none if this matrix has none.
     ///
-    /// On a GPU the numbers of the nonzeros are sorted by column (a stable radix sort, of as many bits as columns have).
-    /// Beside the result that takes 24 bytes per nonzero while it runs.
+    /// On a GPU the indices of the nonzeros are sorted by column (a stable radix sort of the bits that
+    /// columns have), which temporarily takes 24 bytes per nonzero beside the result.
     ///
     /// # Errors
     ///
-    /// If there are 2³² nonzeros or more and the device is not the CPU, there is no memory, or the device was lost.
+    /// If there are 2³² nonzeros or more and the device is not the CPU, there is too little memory, or the
+    /// device was lost.
     pub fn transpose(&self) -> Result<Self, OpError> {
         self.device().refuse_in_graph("a matrix is transposed")?;
         let values = self.values();
@@ -54,7 +55,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     }
 }
 
-/// The transpose, with `values` in the order of the matrix's nonzeros, on a device with kernels.
+/// Computes the transpose, with `values` in the order of the matrix's nonzeros, on a device with kernels.
 pub(crate) fn transpose<V: Value, O: Offset>(
     matrix: &DeviceCsr<V, O>,
     values: &DeviceSlice<V>,
@@ -68,8 +69,8 @@ pub(crate) fn transpose<V: Value, O: Offset>(
     let row_offsets = column_offsets(&columns, pattern.cols)?;
     drop(columns);
     let row_indices = row_indices(matrix)?;
-    // SAFETY: the permutation's elements are the numbers of the nonzeros, of which there are as many row indices and
-    // values; all are of this device.
+    // SAFETY: the permutation's elements are the indices of the nonzeros, of which there are as many row
+    // indices and values; all are on this device.
     let (column_indices, values) = unsafe {
         (vector::gather_indices(&row_indices, &permutation)?, vector::gather(values, &permutation)?)
     };
@@ -77,7 +78,7 @@ pub(crate) fn transpose<V: Value, O: Offset>(
     Ok(Transpose { matrix: DeviceCsr::from_valid(pattern, values), permutation })
 }
 
-/// The kernels that build a transpose, to be compiled ahead.
+/// The kernels of a transposition, to be compiled ahead.
 fn kernels<V: Value, O: Offset>() -> Kernels {
     pair_kernels::<u32, u32>()
         .and::<Iota>()
@@ -88,19 +89,19 @@ fn kernels<V: Value, O: Offset>() -> Kernels {
         .and::<Gather<V>>()
 }
 
-/// The number of nonzeros, which 32 bits must hold.
+/// Returns the number of nonzeros, which must fit into 32 bits.
 pub(crate) fn check_countable<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<u32, OpError> {
     let len = matrix.nnz();
     let too_long = OpError::TooLong { what: "sorting nonzeros by column", len, limit: u32::MAX as usize };
     u32::try_from(len).map_err(|_| too_long)
 }
 
-/// How column indices below `cols` are sorted.
+/// Options to sort column indices below `cols`.
 pub(crate) fn by_column(cols: usize) -> SortOptions {
     SortOptions::default().with_bits(0..usize::BITS - cols.saturating_sub(1).leading_zeros())
 }
 
-/// Where each column begins in the sorted columns, or row in sorted rows.
+/// Start of each column in sorted columns, or of each row in sorted rows.
 pub(crate) fn column_offsets<O: Offset>(
     column_indices: &DeviceSlice<u32>,
     cols: usize,

@@ -1,4 +1,4 @@
-//! The values of a CSR matrix, which its clones share, and of which plans may keep copies in another order.
+//! Values of a CSR matrix, which its clones share, and which plans may copy in another order.
 
 use std::ops::Deref;
 use std::sync::{Arc, Weak};
@@ -9,11 +9,12 @@ use crate::Storage;
 use crate::device::{DeviceError, DeviceKind, DeviceSlice, DeviceVec};
 use crate::operand::OpError;
 
-/// The values of a matrix. They change in place, so that graphs that read them read the new ones.
+/// Values of a matrix. They change in place, so that graphs read the new ones.
 ///
-/// On devices with kernels, an operation holds the lock for reading while it is launched, so all of its launches read the same
-/// values: what the device does is ordered as it is asked. On the CPU an operation keeps the vector instead, and values that change
-/// meanwhile go to another one: there, operations take long, and graphs have no addresses.
+/// On devices with kernels, an operation holds the lock for reading during its launches, so that all of them
+/// read the same values: the device's work is in the order of the calls. On the CPU an operation keeps the
+/// vector instead, and changed values go to another one: there, operations take long, and graphs have no
+/// addresses.
 pub(crate) struct Values<V: Storage> {
     current: RwLock<Current<V>>,
     /// Locked after `current`.
@@ -25,23 +26,23 @@ pub(crate) struct Current<V: Storage> {
     version: u64,
 }
 
-/// Copy of the values that a plan keeps.
+/// A plan's copy of the values.
 pub(crate) trait ValueCopy<V: Storage>: Send + Sync {
     /// Copies the values again, in place.
     fn refresh(&self, values: &DeviceVec<V>, version: u64) -> Result<(), OpError>;
 }
 
-/// The values as they are for as long as this exists.
+/// The current values, which do not change while this exists.
 pub(crate) enum ValuesNow<'m, V: Storage> {
     Kept(Arc<DeviceVec<V>>, u64),
     Locked(RwLockReadGuard<'m, Current<V>>),
 }
 
-/// Which values a copy has.
+/// Version of the values that a copy has.
 #[derive(Clone, Copy)]
 pub(crate) struct CopyState {
     version: u64,
-    /// Whether a graph writes to the values that does not know of the copy.
+    /// True if a graph that does not update the copy writes to the values.
     is_behind: bool,
 }
 
@@ -51,9 +52,9 @@ impl<V: Storage> Values<V> {
         Self { current, copies: Mutex::default() }
     }
 
-    /// The values as they are now.
+    /// Returns the current values.
     pub(crate) fn now(&self) -> ValuesNow<'_, V> {
-        // An operation may take the values of one matrix twice, for both of its operands.
+        // An operation may use the values of one matrix for both of its operands.
         let current = self.current.read_recursive();
         match current.vector.device().kind() {
             DeviceKind::Cpu => ValuesNow::Kept(Arc::clone(&current.vector), current.version),
@@ -61,11 +62,13 @@ impl<V: Storage> Values<V> {
         }
     }
 
-    /// Has `write` write all of the values anew, and the copies follow. In a graph that is captured, both happen when it is launched.
+    /// Replaces all values by `write`, and updates the copies. In a captured graph, both happen at each
+    /// launch.
     ///
     /// # Errors
     ///
-    /// Those of `write`, which then has written nothing; and if a copy could not follow, which its next use then makes up for.
+    /// The errors of `write`, which then has written nothing. If a copy could not be updated, its next use
+    /// updates it.
     pub(crate) fn write(
         &self,
         write: impl FnOnce(&mut DeviceSlice<V>) -> Result<(), DeviceError>,
@@ -87,26 +90,27 @@ impl<V: Storage> Values<V> {
         copies.iter().filter_map(Weak::upgrade).try_for_each(|copy| copy.refresh(vector, *version))
     }
 
-    /// Has a copy, which was made of these values, follow them from now on.
+    /// Makes a copy of these values follow their changes.
     pub(crate) fn follow(&self, copy: Weak<dyn ValueCopy<V>>) {
         let mut copies = self.copies.lock();
         copies.retain(|copy| copy.strong_count() > 0);
         copies.push(copy);
     }
 
-    /// The vector, or a copy if another thread uses it.
+    /// Returns the vector, or a copy if another thread uses it.
     pub(crate) fn into_vector(self) -> Result<DeviceVec<V>, DeviceError> {
         Arc::try_unwrap(self.current.into_inner().vector).or_else(|shared| shared.copied())
     }
 }
 
 impl<V: Storage> ValuesNow<'_, V> {
-    /// The state of a copy that is made of the values now. A graph that was captured before and writes to them will not write to it.
+    /// State of a copy that is made of the current values. A graph that was captured before and writes to
+    /// them does not update the copy.
     pub(crate) fn copy_state(&self) -> CopyState {
         CopyState { version: self.version(), is_behind: self.is_in_graph() }
     }
 
-    /// Counts how often the values were written.
+    /// Number of times that the values were written.
     pub(crate) fn version(&self) -> u64 {
         match self {
             Self::Kept(_, version) => *version,
@@ -132,7 +136,7 @@ impl CopyState {
         self.is_behind || self.version != version
     }
 
-    /// Notes that the copy was made again, unless this thread captures a graph, which has not run.
+    /// Records that the copy was updated, unless this thread captures a graph, which has not run.
     pub(crate) fn refreshed<V: Storage>(&mut self, values: &DeviceSlice<V>, version: u64) {
         if !values.device().is_recording() {
             self.version = version;

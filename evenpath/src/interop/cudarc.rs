@@ -6,27 +6,29 @@ use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut, 
 
 use crate::{Device, DeviceError, DeviceVec};
 
-/// Memory of `cudarc` on a device of the [primary context](Device::cuda_primary), in which `cudarc` works too.
+/// Exchange of memory with `cudarc` on a device of the [primary context](Device::cuda_primary), which
+/// `cudarc` uses too.
 impl<T: Pod + Send> DeviceVec<T> {
-    /// Takes a slice of `cudarc` as a vector of the same memory. Waits for what `cudarc` does with it. When the vector is dropped, the
-    /// slice is dropped.
+    /// Converts a slice of `cudarc` to a vector in the same memory. Waits for the work of `cudarc` on it.
+    /// When the vector is dropped, the slice is dropped.
     ///
     /// # Errors
     ///
-    /// If the slice is of another context, does not begin at a multiple of sixteen bytes, or the device was lost. Then it is dropped.
+    /// If the slice is of another context, is not aligned to sixteen bytes, or the device was lost. Then it
+    /// is dropped.
     pub fn from_cudarc(device: &Device, mut slice: CudaSlice<T>) -> Result<Self, DeviceError> {
         let (stream, len) = (Arc::clone(slice.stream()), slice.len());
-        // The slice's stream waits for what others do with it.
+        // The slice's stream waits for work of others on it.
         let (address, guard) = slice.device_ptr_mut(&stream);
         drop(guard);
         check_context(device, stream.context(), address)?;
         synchronize(device, &stream)?;
-        // SAFETY: the memory is the slice's, of the device's context, until it is dropped, and nobody else has the slice. What was done
-        // with it was waited for.
+        // SAFETY: the memory is the slice's, of the device's context, until it is dropped, and there is no
+        // other reference to the slice. Earlier work on it was waited for.
         unsafe { Self::from_raw_parts(device, address, len, move || drop(slice)) }
     }
 
-    /// Lends the vector to `cudarc`, for work on a stream of its. Waits for what the device does with it.
+    /// Lends the vector to `cudarc`, for work on one of its streams. Waits for the device's work on it.
     ///
     /// # Errors
     ///
@@ -34,7 +36,8 @@ impl<T: Pod + Send> DeviceVec<T> {
     pub fn into_cudarc(self, stream: &Arc<CudaStream>) -> Result<CudarcVec<T>, DeviceError> {
         check_context(self.device(), stream.context(), self.raw_address())?;
         self.device().synchronize()?;
-        // SAFETY: the memory holds the elements as long as the vector does, which outlives the slice. Nobody frees the slice.
+        // SAFETY: the memory holds the elements as long as the vector lives, which outlives the slice. The
+        // slice is never freed.
         let slice = unsafe { stream.upgrade_device_ptr(self.raw_address(), self.len()) };
         Ok(CudarcVec {
             slice: ManuallyDrop::new(slice),
@@ -44,7 +47,8 @@ impl<T: Pod + Send> DeviceVec<T> {
     }
 }
 
-/// A vector that is lent to `cudarc`: see [`DeviceVec::into_cudarc`]. Dropping it waits for what `cudarc` does with it.
+/// A vector lent to `cudarc`: see [`DeviceVec::into_cudarc`]. Dropping it waits for the work of `cudarc` on
+/// it.
 pub struct CudarcVec<T: Pod> {
     slice: ManuallyDrop<CudaSlice<T>>,
     stream: Arc<CudaStream>,
@@ -52,21 +56,21 @@ pub struct CudarcVec<T: Pod> {
 }
 
 impl<T: Pod> CudarcVec<T> {
-    /// The elements, to be read by `cudarc`.
+    /// The elements, for reading by `cudarc`.
     pub fn as_view(&self) -> CudaView<'_, T> {
         self.slice.as_view()
     }
 
-    /// The elements, to be changed by `cudarc`.
+    /// The elements, for writing by `cudarc`.
     pub fn as_view_mut(&mut self) -> CudaViewMut<'_, T> {
         self.slice.as_view_mut()
     }
 
-    /// The vector. Waits for what `cudarc` does with it.
+    /// Returns the vector. Waits for the work of `cudarc` on it.
     ///
     /// # Errors
     ///
-    /// If that failed. The memory is then kept until the program ends.
+    /// If waiting failed. The memory is then kept until the program ends.
     pub fn into_vec(self) -> Result<DeviceVec<T>, DeviceError> {
         let mut lent = ManuallyDrop::new(self);
         lent.end()?;
@@ -76,9 +80,9 @@ impl<T: Pod> CudarcVec<T> {
 
     /// Waits for the work of `cudarc`. The slice is not used again.
     fn end(&mut self) -> Result<(), DeviceError> {
-        // SAFETY: it is taken once: whoever calls this ends the loan.
+        // SAFETY: it is taken once: the caller ends the loan.
         let slice = unsafe { ManuallyDrop::take(&mut self.slice) };
-        // Its stream waits for what others do with it; the memory stays.
+        // Its stream waits for work of others on it; the memory stays.
         slice.leak();
         synchronize(self.vec.device(), &self.stream)
     }
@@ -87,7 +91,7 @@ impl<T: Pod> CudarcVec<T> {
 impl<T: Pod> Drop for CudarcVec<T> {
     fn drop(&mut self) {
         if self.end().is_ok() {
-            // SAFETY: it is dropped once, and nobody uses the memory any more.
+            // SAFETY: it is dropped once, and the memory is no longer used.
             unsafe { ManuallyDrop::drop(&mut self.vec) };
         }
     }
@@ -99,7 +103,7 @@ impl<T: Pod> std::fmt::Debug for CudarcVec<T> {
     }
 }
 
-/// An error unless the device works in the context.
+/// Returns an error unless the device uses the context.
 fn check_context(device: &Device, context: &CudaContext, address: u64) -> Result<(), DeviceError> {
     if device.raw_context()? == context.cu_ctx().cast() {
         return Ok(());

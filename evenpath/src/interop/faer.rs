@@ -98,7 +98,7 @@ impl<V: Value> From<&Csr<V, u32>> for SparseRowMat<usize, V> {
     fn from(matrix: &Csr<V, u32>) -> Self {
         let matrix = canonical(matrix.clone());
         let (row_offsets, columns) = (to_usize(matrix.row_offsets()), to_usize(matrix.column_indices()));
-        // SAFETY: as for the other conversion.
+        // SAFETY: the same as for the other conversion.
         let symbolic = unsafe {
             SymbolicSparseRowMat::new_unchecked(matrix.rows(), matrix.cols(), row_offsets, None, columns)
         };

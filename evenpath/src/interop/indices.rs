@@ -1,4 +1,4 @@
-//! Indices as `usize`, which other crates have.
+//! Conversion of indices to and from `usize`, which other crates use.
 
 use crate::matrix::check_dimensions;
 use crate::{Csr, MatrixError, Offset, Storage};

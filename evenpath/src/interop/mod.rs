@@ -1,6 +1,7 @@
 //! Conversions to and from the types of other crates, each behind a feature with the name of the crate.
 //!
-//! Arrays are moved if both sides store them alike, and copied otherwise; each conversion documents which.
+//! Arrays are moved if both sides use the same representation, and copied otherwise; each conversion
+//! documents which.
 
 #[cfg(feature = "cudarc")]
 pub(crate) mod cudarc;

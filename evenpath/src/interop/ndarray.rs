@@ -69,7 +69,7 @@ impl<T: Storage> DeviceVec<T> {
     ///
     /// # Errors
     ///
-    /// As for [`download`](crate::DeviceSlice::download).
+    /// The same as for [`download`](crate::DeviceSlice::download).
     pub fn download_array1(&self) -> Result<Array1<T>, DeviceError> {
         Ok(Array1::from_vec(self.download()?))
     }
@@ -80,7 +80,7 @@ impl<T: Storage> DeviceDense<T> {
     ///
     /// # Errors
     ///
-    /// As for [`DeviceSlice::download`](crate::DeviceSlice::download).
+    /// The same as for [`DeviceSlice::download`](crate::DeviceSlice::download).
     pub fn download_array2(&self) -> Result<Array2<T>, DeviceError> {
         let (rows, cols, leading) = (self.rows(), self.cols(), self.leading_dimension());
         let mut values = self.as_vec().download()?;

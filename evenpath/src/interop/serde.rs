@@ -180,7 +180,7 @@ impl<'de, V: Value + Deserialize<'de>> Deserialize<'de> for Hyb<V> {
     }
 }
 
-/// The pool is written as it is in memory; see `docs/hisparse.md`. Reading has the limit on entries of
+/// The pool is written in its memory layout; see `docs/hisparse.md`. Reading has the limit on entries of
 /// [`HiSparse::try_from_pool`].
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "HiSparse", bound(serialize = "V: Serialize"))]

@@ -1,4 +1,4 @@
-//! Values in text formats, which may have no NaN and no infinities.
+//! Serialization of values in text formats, which may lack NaN and infinities.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,8 +11,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Storage;
 
-/// The values of a matrix: an array. Where the format is text and some are not finite, a map of the array with zeros in their places,
-/// and the positions of NaNs and infinities. The elements of an array are of one type so, and read without rounding twice.
+/// Values of a matrix: an array. In a text format, if some are not finite, a map of the array with zeros in
+/// their place, and the positions of NaNs and infinities. The elements of an array thus have one type, and
+/// are not rounded twice when read.
 pub(super) struct Values<'a, V: Storage>(Cow<'a, [V]>);
 
 #[derive(Serialize, Deserialize)]
@@ -112,7 +113,7 @@ impl<'de, 'a, V: Storage + Deserialize<'de>> Visitor<'de> for ValuesVisitor<'a, 
     }
 }
 
-/// Writes the scale of a tree. It is one number, which a text format may not have.
+/// Writes the scale of a tree, which must be a number that a text format can represent.
 pub(super) fn serialize_scale<V: Storage + Serialize, S: Serializer>(
     scale: &V,
     serializer: S,

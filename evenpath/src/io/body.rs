@@ -23,7 +23,7 @@ pub(super) struct Body<'a> {
     pub(super) options: &'a ReadOptions,
 }
 
-/// Stored entries, in the order of the file. Rows and columns count from 0; both are empty in array
+/// Number of stored entries, in the order of the file. Rows and columns count from 0; both are empty in array
 /// format.
 pub(super) struct Stored<V> {
     pub(super) rows: Vec<u32>,
@@ -54,7 +54,7 @@ impl Body<'_> {
         Ok(stored)
     }
 
-    /// [`coordinates`](Self::coordinates) of a text that has any number of them.
+    /// Like [`coordinates`](Self::coordinates), for a text with any number of entries.
     pub(super) fn coordinates_of_part<V: Value>(&self) -> Result<Stored<V>, MatrixMarketError> {
         let MatrixMarketHeader { rows, cols, .. } = *self.header;
         self.parse(true, move |cursor, row, column| {
@@ -174,7 +174,7 @@ impl Body<'_> {
 }
 
 impl Body<'_> {
-    /// Whether an array file of a skew-symmetric matrix has as many values as with the diagonal.
+    /// Returns whether an array file of a skew-symmetric matrix has as many values as with the diagonal.
     fn lists_skew_diagonal(&self, found: usize) -> bool {
         let MatrixMarketHeader { format, symmetry, rows, cols, .. } = *self.header;
         let with_diagonal = array_entries(Symmetry::Symmetric, rows, cols);

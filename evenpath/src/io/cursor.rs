@@ -48,7 +48,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Moves past the byte order mark with which some editors begin a file.
+    /// Skips the byte order mark with which some editors begin a file.
     pub(super) fn skip_byte_order_mark(&mut self) {
         if self.text[self.at..].starts_with(BYTE_ORDER_MARK) {
             self.at += BYTE_ORDER_MARK.len();
@@ -76,7 +76,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Whether any line from here on is neither blank nor a comment.
+    /// Returns whether any line from here on is neither blank nor a comment.
     pub(super) fn at_entry(mut self) -> bool {
         self.skip_blanks();
         !matches!(self.peek(), None | Some(b'\n' | b'%'))
@@ -99,7 +99,7 @@ impl<'a> Cursor<'a> {
         Kind::Expected { expected, found: quote(self.clone().word()) }
     }
 
-    /// Whether a token may end before the byte at `position`.
+    /// Returns whether a token may end before the byte at `position`.
     #[inline]
     fn is_token_end(&self, position: usize) -> bool {
         self.text.get(position).is_none_or(|&byte| is_blank(byte) || byte == b'\n')

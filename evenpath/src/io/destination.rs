@@ -28,7 +28,7 @@ fn replace(
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     if existing.is_none() {
-        // As for any new file: the umask of the process applies.
+        // The same as for any new file: the umask of the process applies.
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     }
     let mut file = builder.prefix(".mtx-").tempfile_in(folder)?;

@@ -8,7 +8,7 @@ use thiserror::Error;
 use super::Symmetry;
 use crate::MatrixError;
 
-/// Why reading or writing a file failed, and where.
+/// Error of reading or writing a file, with its position.
 ///
 /// ```
 /// use evenpath::io::{MatrixMarketReader, ReadOptions};
@@ -27,7 +27,7 @@ struct Inner {
     kind: MatrixMarketErrorKind,
 }
 
-/// What is wrong. Rows and columns count from 1 here, as in the file.
+/// Kind of error. Rows and columns count from 1 here, as in the file.
 ///
 /// ```
 /// use evenpath::io::{MatrixMarketErrorKind, MatrixMarketReader, ReadOptions};
@@ -53,9 +53,9 @@ pub enum MatrixMarketErrorKind {
     GzipTrailer { position: usize, bytes: usize },
     #[error("a {0} is not defined by the format")]
     Undefined(&'static str),
-    #[error("the values are complex: read the real part with ReadOptions::complex")]
+    #[error("the values are complex; read the real part with ReadOptions::complex")]
     Complex,
-    #[error("a matrix in array format is not read in parts")]
+    #[error("a matrix in array format cannot be read in parts")]
     ArrayPart,
     #[error("a {symmetry} matrix must be square, but this one is {rows} x {cols}")]
     NotSquare { symmetry: Symmetry, rows: usize, cols: usize },
@@ -104,7 +104,7 @@ impl MatrixMarketError {
         self.0.line
     }
 
-    /// What is wrong.
+    /// Kind of the error.
     pub fn kind(&self) -> &MatrixMarketErrorKind {
         &self.0.kind
     }
@@ -113,7 +113,7 @@ impl MatrixMarketError {
         Self(Box::new(Inner { path: None, line: Some(line), kind }))
     }
 
-    /// The error of a text that comes after `lines` lines of the file.
+    /// Moves the error to a text that starts after `lines` lines of the file.
     pub(super) fn after_lines(mut self, lines: usize) -> Self {
         self.0.line = self.0.line.map(|line| line + lines);
         self

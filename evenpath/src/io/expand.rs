@@ -27,7 +27,8 @@ fn out_of_memory<V>(rows: usize, stored: &Stored<V>) -> MatrixError {
     MatrixError::OutOfMemory { rows, nnz: stored.values.len() }
 }
 
-/// Appends the mirror image of every entry that is not on the diagonal. An error if there is no memory for them.
+/// Appends the mirror image of every entry that is not on the diagonal. Fails if there is too little memory
+/// for them.
 fn mirror<V: Value>(stored: &mut Stored<V>, symmetry: Symmetry) -> Result<(), ()> {
     let Stored { rows, columns, values } = stored;
     let len = values.len();
@@ -51,7 +52,7 @@ fn reflect<V: Value>(symmetry: Symmetry, value: V) -> V {
     if symmetry == Symmetry::SkewSymmetric { -value } else { value }
 }
 
-/// Checks that at most one of two mirrored positions is stored. Both would be counted twice.
+/// Checks that at most one of two mirrored positions is stored. Otherwise both would be counted twice.
 fn check_triangles<V: Value>(body: &Body<'_>, stored: &Stored<V>) -> Result<(), MatrixMarketError> {
     let places = || stored.rows.par_iter().zip(&stored.columns);
     if !places().any(|(row, column)| row < column) || !places().any(|(row, column)| row > column) {

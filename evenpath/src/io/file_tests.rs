@@ -1,4 +1,4 @@
-//! Files that change, never end, or are not regular; short headers that announce large sizes.
+//! Files that change, never end, or are not regular; short headers that state large sizes.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -19,7 +19,7 @@ fn diagonal(rows: usize) -> Csr<f64> {
     Csr::from_triplets(rows, rows, (0..rows).map(|row| (row, row, row as f64 + 0.5))).unwrap()
 }
 
-/// Runs the work, which must be fast.
+/// Runs work that must be fast.
 fn at_once<T>(work: impl FnOnce() -> T) -> T {
     let start = Instant::now();
     let result = work();
@@ -45,7 +45,7 @@ fn a_file_may_be_truncated_after_it_was_opened() {
 }
 
 #[test]
-fn a_mapped_file_is_read_alike() {
+fn a_mapped_file_is_read_like_any_other() {
     let folder = tempfile::tempdir().unwrap();
     let a = diagonal(1000);
     for name in ["a.mtx", "a.mtx.gz"] {
@@ -70,9 +70,9 @@ fn files_longer_than_the_limit_are_refused() {
     assert!(error.to_string().ends_with("raise the limit with ReadOptions::file_limit"), "{error}");
 }
 
-/// A decompression bomb is refused by its first megabyte if that is not a matrix.
+/// A decompression bomb is refused after its first megabyte if that is not a matrix.
 #[test]
-fn gzip_of_no_matrix_is_not_decompressed_to_its_end() {
+fn gzip_of_other_data_is_not_decompressed_to_its_end() {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     (0..1 << 14).for_each(|_| encoder.write_all(&[0; 1 << 12]).unwrap());
     let zeros = encoder.finish().unwrap();
@@ -115,7 +115,7 @@ fn columns_without_rows_take_no_time() {
 
 /// Writing must not build a transpose of four billion rows.
 #[test]
-fn what_is_not_square_is_not_transposed_to_find_its_symmetry() {
+fn rectangular_matrices_are_not_transposed_to_find_their_symmetry() {
     let wide: Csr<f64> = Csr::from_triplets(1, 4_294_967_295, [(0, 7, 1.0)]).unwrap();
     let options = WriteOptions::default().with_symmetry(Symmetry::Symmetric);
     let error =
@@ -216,7 +216,7 @@ mod unix {
 
     /// An error while writing to a pipe is returned.
     #[test]
-    fn a_pipe_that_is_closed_is_an_error() {
+    fn a_closed_pipe_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = pipe(folder.path());
         let source = path.clone();

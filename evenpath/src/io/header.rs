@@ -25,7 +25,7 @@ macro_rules! words {
 }
 
 words! {
-    /// How entries are listed.
+    /// Listing of entries.
     Format {
         /// Row, column and value of some entries, in any order.
         Coordinate = "coordinate",
@@ -49,9 +49,9 @@ words! {
 }
 
 words! {
-    /// Which entries are implied by others and not stored.
+    /// Symmetry: entries that are implied by others and not stored.
     Symmetry {
-        /// None.
+        /// No implied entries.
         General = "general",
         /// `a[j][i] = a[i][j]`.
         Symmetric = "symmetric",
@@ -76,11 +76,11 @@ words! {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MatrixMarketHeader {
-    /// How entries are listed.
+    /// Listing of entries.
     pub format: Format,
     /// The type of the values.
     pub field: Field,
-    /// Which entries are implied by others.
+    /// Implied entries.
     pub symmetry: Symmetry,
     /// Number of rows.
     pub rows: usize,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::MatrixMarketErrorKind as Kind;
 use crate::Duplicates;
 
-/// How complex matrices are treated.
+/// Treatment of complex matrices.
 ///
 /// ```
 /// use evenpath::io::{Complex, MatrixMarketReader, ReadOptions};
@@ -20,14 +20,14 @@ use crate::Duplicates;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Complex {
-    /// As an error.
+    /// Refused with an error.
     #[default]
     Refuse,
     /// The real part is read.
     RealPart,
 }
 
-/// What the reader is doing.
+/// Current stage of the reader.
 ///
 /// ```
 /// use evenpath::io::{MatrixMarketReader, ReadOptions, Stage};
@@ -85,12 +85,12 @@ type Callback = Arc<dyn Fn(Progress) + Send + Sync>;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ReadOptions {
-    /// How complex matrices are treated. Default: refused.
+    /// Treatment of complex matrices. Default: refused.
     pub complex: Complex,
-    /// How duplicates are treated when reading into CSR. Default: summed.
+    /// Treatment of duplicates when reading into CSR. Default: summed.
     pub duplicates: Duplicates,
-    /// The maximum number of rows that a file with less than one byte per row may announce. Default: 2²⁷. It bounds what a
-    /// short header can make the reader allocate for row offsets.
+    /// Maximum number of rows for a file with less than one byte per row. Default: 2²⁷. It limits the memory
+    /// for row offsets that a short header can request.
     pub row_limit: usize,
     /// The maximum size of a file in bytes, before decompression. By default a regular file may be as long as memory allows;
     /// a pipe or a device, whose length is unknown, is limited to 2³⁰ bytes.
@@ -115,19 +115,19 @@ impl Default for ReadOptions {
 }
 
 impl ReadOptions {
-    /// Sets how complex matrices are treated.
+    /// Sets the treatment of complex matrices.
     #[must_use]
     pub fn with_complex(self, complex: Complex) -> Self {
         Self { complex, ..self }
     }
 
-    /// Sets how duplicates are treated.
+    /// Sets the treatment of duplicates.
     #[must_use]
     pub fn with_duplicates(self, duplicates: Duplicates) -> Self {
         Self { duplicates, ..self }
     }
 
-    /// Sets the limit on the rows that a short file may announce.
+    /// Sets the limit on the number of rows in a short file.
     #[must_use]
     pub fn with_row_limit(self, rows: usize) -> Self {
         Self { row_limit: rows, ..self }

@@ -1,4 +1,4 @@
-//! A part of the entries of a file, for readers that share the work.
+//! Reading of a part of a file's entries, for readers that share the work.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -15,10 +15,10 @@ use super::{
 };
 use crate::{Coo, Value};
 
-/// Bytes that are read at once to find the end of a line or of the header.
+/// Number of bytes read at once to find the end of a line or of the header.
 const STEP: u64 = 1 << 16;
 
-/// A part of a coordinate file: what [`read_matrix_market_part`] reads.
+/// A part of a coordinate file, read by [`read_matrix_market_part`].
 ///
 /// ```no_run
 /// use evenpath::io::{MatrixMarketPart, ReadOptions, read_matrix_market_part};
@@ -32,23 +32,25 @@ const STEP: u64 = 1 << 16;
 pub struct MatrixMarketPart<V: Value> {
     /// The header of the whole file.
     pub header: MatrixMarketHeader,
-    /// Bytes of the whole file's text. A reader that has memory for each row compares them with the rows that the header announces.
+    /// Size of the whole file's text in bytes. A reader that allocates memory per row compares it with the
+    /// number of rows in the header.
     pub text_bytes: u64,
-    /// The entries of the part, in the order of the file. Those that symmetry implies are not among them.
+    /// Entries of the part, in the order of the file, without those that symmetry implies.
     pub stored: Coo<V>,
 }
 
-/// Reads part `part` of `parts` of a Matrix Market file in coordinate format. The bytes of the entries are cut into `parts`
-/// stretches of equal length; a line belongs to the stretch in which it begins. So the parts together have every stored entry once,
-/// in the order of the file, and each reads little more than its own stretch. A compressed file is decompressed as a whole by each.
+/// Reads part `part` of `parts` of a Matrix Market file in coordinate format. The bytes of the entries are
+/// divided into `parts` ranges of equal length; a line belongs to the range in which it starts. The parts
+/// together have every stored entry once, in the order of the file, and each reads little more than its own
+/// range. A compressed file is decompressed as a whole for each part.
 ///
-/// Of the checks of the ordinary reader, two need all parts and are the caller's: that there are as many entries as the header
-/// announces, and that only one of two mirrored positions is stored in a symmetric matrix.
+/// Two checks of the ordinary reader need all parts and are left to the caller: that the number of entries is
+/// that of the header, and that only one of two mirrored positions is stored in a symmetric matrix.
 ///
 /// # Errors
 ///
-/// As for [`read_coo`](super::read_coo), with the line in the whole file; if the file is in array format, or `part` is not below
-/// `parts`.
+/// The same as for [`read_coo`](super::read_coo), with the line in the whole file; if the file is in array
+/// format, or `part` is not below `parts`.
 pub fn read_matrix_market_part<V: Value>(
     path: impl AsRef<Path>,
     options: &ReadOptions,
@@ -66,7 +68,7 @@ fn read<V: Value>(
     parts: usize,
 ) -> Result<MatrixMarketPart<V>, MatrixMarketError> {
     if part >= parts {
-        let reason = format!("part {part} of {parts} parts: they count from 0");
+        let reason = format!("part {part} does not exist: there are {parts} parts, counted from 0");
         return Err(io::Error::new(io::ErrorKind::InvalidInput, reason).into());
     }
     let text = Text::open(path, options)?;
@@ -89,7 +91,7 @@ fn read<V: Value>(
     }
 }
 
-/// The stored entries of a stretch. Lines in an error count from the stretch's first.
+/// Parses the stored entries of a range. Lines in an error count from the range's first.
 fn entries<V: Value>(
     stretch: &[u8],
     header: &MatrixMarketHeader,
@@ -103,7 +105,7 @@ fn entries<V: Value>(
     Ok(Coo::from_valid(header.rows, header.cols, stored.rows, stored.columns, stored.values))
 }
 
-/// The text of a file: all of it in memory, or read where it is needed.
+/// Text of a file: in memory, or read on demand.
 enum Text {
     Memory(Source<'static>),
     File { file: File, len: u64 },
@@ -129,7 +131,7 @@ impl Text {
         }
     }
 
-    /// The bytes from `begin` to `end`, which are within the text.
+    /// Reads the bytes from `begin` to `end`, which are within the text.
     fn read(&self, begin: u64, end: u64) -> Result<Cow<'_, [u8]>, MatrixMarketError> {
         match self {
             Self::Memory(text) => Ok(Cow::Borrowed(&text[begin as usize..end as usize])),
@@ -145,7 +147,7 @@ impl Text {
         }
     }
 
-    /// The header, and its length in bytes.
+    /// Parses the header, and returns its length in bytes.
     fn header(&self) -> Result<(MatrixMarketHeader, u64), MatrixMarketError> {
         let mut len = STEP;
         loop {
@@ -160,7 +162,8 @@ impl Text {
         }
     }
 
-    /// Where the first line begins that begins at `at` or later; one begins at `first`, which is not after `at`.
+    /// Position of the first line that starts at `at` or later; one starts at `first`, which is not after
+    /// `at`.
     fn next_line(&self, at: u64, first: u64) -> Result<u64, MatrixMarketError> {
         if at <= first {
             return Ok(first);
@@ -176,7 +179,7 @@ impl Text {
         Ok(self.len())
     }
 
-    /// Lines that end before `position`.
+    /// Number of lines that end before `position`.
     fn lines_before(&self, position: u64) -> Result<usize, MatrixMarketError> {
         let (mut lines, mut from) = (0, 0);
         while from < position {
@@ -188,7 +191,7 @@ impl Text {
     }
 }
 
-/// Whether the first line that is neither the banner nor blank nor a comment ends in the text.
+/// Returns whether the first line that is neither the banner nor blank nor a comment ends in the text.
 fn has_size_line(text: &[u8]) -> bool {
     let mut cursor = Cursor::new(text);
     cursor.skip_line();
@@ -200,7 +203,7 @@ mod tests {
     use super::*;
     use crate::io::read_coo;
 
-    /// A file in a folder that is removed with it.
+    /// Creates a file in a folder that is removed with it.
     fn file(text: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.mtx");

@@ -28,7 +28,7 @@ pub fn read_matrix_market<V: Value, O: Offset>(
 ///
 /// # Errors
 ///
-/// As [`read_matrix_market`].
+/// The same as for [`read_matrix_market`].
 pub fn read_coo<V: Value>(path: impl AsRef<Path>) -> Result<Coo<V>, MatrixMarketError> {
     MatrixMarketReader::open(path, ReadOptions::default())?.read_coo()
 }
@@ -37,7 +37,7 @@ pub fn read_coo<V: Value>(path: impl AsRef<Path>) -> Result<Coo<V>, MatrixMarket
 ///
 /// # Errors
 ///
-/// As [`read_matrix_market`].
+/// The same as for [`read_matrix_market`].
 pub fn parse_matrix_market<V: Value, O: Offset>(bytes: &[u8]) -> Result<Csr<V, O>, MatrixMarketError> {
     MatrixMarketReader::from_bytes(bytes, ReadOptions::default())?.read_csr()
 }

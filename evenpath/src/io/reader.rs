@@ -33,15 +33,15 @@ impl MatrixMarketReader<'static> {
     ///
     /// # Errors
     ///
-    /// If the file cannot be read, is longer than [`file_limit`](ReadOptions::file_limit) allows, or its header is not
+    /// If the file cannot be read, exceeds [`file_limit`](ReadOptions::file_limit), or its header is not
     /// valid.
     pub fn open(path: impl AsRef<Path>, options: ReadOptions) -> Result<Self, MatrixMarketError> {
         let path = path.as_ref();
         Self::in_file(path, Source::read(path, &options), options)
     }
 
-    /// Like [`open`](Self::open), but maps the file instead of copying it, for files that do not fit in memory beside the
-    /// matrix. Compressed files, pipes and devices are read as by `open`.
+    /// Like [`open`](Self::open), but maps the file instead of copying it, for files that do not fit in
+    /// memory beside the matrix. Compressed files, pipes and devices are read like by `open`.
     ///
     /// ```no_run
     /// use evenpath::io::{MatrixMarketReader, ReadOptions};
@@ -58,7 +58,7 @@ impl MatrixMarketReader<'static> {
     ///
     /// # Errors
     ///
-    /// As [`open`](Self::open).
+    /// The same as for [`open`](Self::open).
     pub unsafe fn open_mapped(
         path: impl AsRef<Path>,
         options: ReadOptions,
@@ -110,7 +110,7 @@ impl<'a> MatrixMarketReader<'a> {
     ///
     /// # Errors
     ///
-    /// If an entry is invalid; the error names its line. If there are more or fewer entries than announced.
+    /// If an entry is invalid; the error names its line. If there are more or fewer entries than stated.
     pub fn read_coo<V: Value>(&self) -> Result<Coo<V>, MatrixMarketError> {
         self.coo().map_err(|error| error.in_file(self.path.as_deref()))
     }
@@ -119,8 +119,8 @@ impl<'a> MatrixMarketReader<'a> {
     ///
     /// # Errors
     ///
-    /// If an entry is invalid; the error names its line. If there are more or fewer entries than announced, `O` cannot
-    /// count them, or there is a duplicate and the options refuse duplicates.
+    /// If an entry is invalid; the error names its line. If there are more or fewer entries than stated, `O`
+    /// cannot count them, or there is a duplicate and the options refuse duplicates.
     pub fn read_csr<V: Value, O: Offset>(&self) -> Result<Csr<V, O>, MatrixMarketError> {
         let csr = self.coo().and_then(|coo| {
             self.check_rows()?;

@@ -79,7 +79,7 @@ impl Source<'_> {
     }
 }
 
-/// Whether bytes begin like gzip data.
+/// Returns whether bytes begin like gzip data.
 pub(super) fn is_gzip(bytes: &[u8]) -> bool {
     bytes.starts_with(&GZIP_MAGIC)
 }
@@ -108,7 +108,7 @@ fn read_regular(file: &File, len: usize) -> Result<MmapMut, MatrixMarketError> {
     Ok(bytes)
 }
 
-/// Fills `bytes` from an offset on.
+/// Fills `bytes` from a position of the file.
 pub(super) fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
     #[cfg(unix)]
     let read = std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset);
@@ -123,7 +123,7 @@ pub(super) fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<
     };
     read.map_err(|error| match error.kind() {
         io::ErrorKind::UnexpectedEof => {
-            io::Error::new(error.kind(), "the file became shorter while it was read")
+            io::Error::new(error.kind(), "the file was truncated while it was read")
         }
         _ => error,
     })
@@ -159,7 +159,8 @@ fn read_to_limit<R: Read>(
     }
 }
 
-/// Decompresses all members of a gzip stream. Zeros may follow the last, as where a tape or a block device pads a file.
+/// Decompresses all members of a gzip stream. Zeros may follow the last, such as padding by a tape or a block
+/// device.
 fn gunzip(compressed: &[u8], options: &ReadOptions) -> Result<Vec<u8>, MatrixMarketError> {
     let limit = options.decompressed_limit_of(compressed.len());
     let total = compressed.len();
@@ -175,7 +176,7 @@ fn gunzip(compressed: &[u8], options: &ReadOptions) -> Result<Vec<u8>, MatrixMar
     Ok(text)
 }
 
-/// The members of a gzip stream, one after another. Ends before the first byte that begins no member.
+/// The members of a gzip stream, one after another. Ends at the first byte that does not start a member.
 struct Members<'a> {
     member: GzDecoder<&'a [u8]>,
     is_done: bool,

@@ -31,10 +31,11 @@ const BLOCK: usize = 1 << 14;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WriteOptions {
-    /// How entries are listed. Default: as coordinates. Array format cannot distinguish stored zeros from absent entries.
+    /// Listing of entries. Default: as coordinates. Array format cannot distinguish stored zeros from absent
+    /// entries.
     pub format: Format,
-    /// How values are written. Default: as real numbers. As integers, all values must be integers; as a pattern, values are
-    /// omitted; as complex numbers, imaginary parts are 0.
+    /// Type of the values. Default: real numbers. As integers, all values must be integers; as a pattern,
+    /// values are omitted; as complex numbers, imaginary parts are 0.
     pub field: Field,
     /// The symmetry to use. Default: general. The matrix must have it exactly; only the lower triangle is written.
     pub symmetry: Symmetry,
@@ -60,7 +61,7 @@ impl WriteOptions {
         Self { format, ..self }
     }
 
-    /// Sets how values are written.
+    /// Sets the type of the values.
     #[must_use]
     pub fn with_field(self, field: Field) -> Self {
         Self { field, ..self }
@@ -146,7 +147,7 @@ pub fn write_matrix_market_to<V: Value, O: Offset>(
 struct Plan<'a, V, O> {
     matrix: CsrView<'a, V, O>,
     options: WriteOptions,
-    /// For array format, which lists columns, and for checks of symmetry.
+    /// Transpose, for array format, which lists columns, and for checks of symmetry.
     transpose: Option<Csr<V, O>>,
 }
 
@@ -177,7 +178,7 @@ impl<'a, V: Value, O: Offset> Plan<'a, V, O> {
     fn write(&self, writer: &mut impl Write) -> std::io::Result<()> {
         let WriteOptions { format, field, symmetry, comment } = &self.options;
         writeln!(writer, "%%MatrixMarket matrix {format} {field} {symmetry}")?;
-        // Some programs take a carriage return alone for the end of a line, and would read what follows it as data.
+        // Some programs treat a carriage return as the end of a line, and would read the rest of it as data.
         for line in comment.lines().flat_map(|line| line.split('\r')) {
             writeln!(writer, "% {line}")?;
         }
@@ -197,8 +198,8 @@ impl<'a, V: Value, O: Offset> Plan<'a, V, O> {
         })
     }
 
-    /// Whether an entry is written, rather than implied by symmetry. The diagonal of a skew-symmetric matrix may have stored
-    /// zeros, for which array format has no place.
+    /// Returns whether an entry is written, rather than implied by symmetry. The diagonal of a skew-symmetric
+    /// matrix may have stored zeros, which array format omits.
     fn is_stored(&self, row: usize, column: usize) -> bool {
         let WriteOptions { format, symmetry, .. } = self.options;
         match (symmetry, format) {

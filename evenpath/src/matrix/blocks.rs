@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use crate::Offset;
 
-/// Rows plus nonzeros in a block. A single row may exceed it.
+/// Maximum number of rows plus nonzeros in a block. A single row may exceed it.
 const BLOCK_WORK: usize = grain(1 << 15);
 
-/// The work of one task. Small under Miri, so that even small matrices are split into several tasks.
+/// Amount of work per task. Small under Miri, so that even small matrices are split into several tasks.
 pub(crate) const fn grain(work: usize) -> usize {
     if cfg!(miri) { 16 } else { work }
 }

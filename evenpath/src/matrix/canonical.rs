@@ -6,7 +6,7 @@ use super::MatrixError;
 use super::blocks::{local_ranges, row_blocks, split};
 use crate::{Offset, Value};
 
-/// How entries with the same row and column are treated.
+/// Treatment of entries with the same row and column.
 ///
 /// ```
 /// use evenpath::coo::Duplicates;

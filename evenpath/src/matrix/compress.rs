@@ -56,7 +56,7 @@ impl<V: Value> Entries<'_, V> {
 ///
 /// # Errors
 ///
-/// If there is no memory for the matrix: few entries can have very many rows.
+/// If there is too little memory for the matrix: few entries can have very many rows.
 pub(super) fn compress<V: Value, O: Offset>(
     rows: usize,
     cols: usize,

@@ -130,7 +130,7 @@ impl<V: Value> Coo<V> {
         &mut self.values
     }
 
-    /// Whether the row indices never decrease.
+    /// Returns whether the row indices never decrease.
     pub fn is_sorted_by_row(&self) -> bool {
         self.row_indices.is_sorted()
     }

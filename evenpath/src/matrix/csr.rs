@@ -26,7 +26,7 @@ use crate::{Offset, Storage, Value};
 ///
 /// // An error says what is wrong and returns the buffers.
 /// let refused = Csr::try_new(2, 3, vec![0u32, 2, 3], vec![0, 2, 7], vec![1.0, 2.0, 3.0]).unwrap_err();
-/// assert_eq!(refused.to_string(), "column 7 at position 2, in row 1: the matrix has 3 columns");
+/// assert_eq!(refused.to_string(), "column 7 at position 2, in row 1, is out of range: the matrix has 3 columns");
 /// let (row_offsets, column_indices, values) = refused.into_parts();
 /// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
@@ -110,7 +110,7 @@ impl<V: Storage, O: Offset> Csr<V, O> {
         self.column_indices.len()
     }
 
-    /// Where each row starts: `rows + 1` offsets, from 0 to `nnz`.
+    /// Start of each row: `rows + 1` offsets, from 0 to `nnz`.
     pub fn row_offsets(&self) -> &[O] {
         &self.row_offsets
     }
@@ -154,7 +154,7 @@ impl<V: Storage, O: Offset> Csr<V, O> {
         self.view().check_canonical()
     }
 
-    /// Whether every row is sorted by column without duplicates.
+    /// Returns whether every row is sorted by column without duplicates.
     pub fn is_canonical(&self) -> bool {
         self.view().is_canonical()
     }

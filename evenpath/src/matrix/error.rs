@@ -11,7 +11,7 @@ use crate::Offset;
 #[cfg(feature = "faer")]
 use crate::Storage;
 
-/// Why a matrix was refused. Rows, columns and positions count from 0.
+/// Reason why a matrix was refused. Rows, columns and positions count from 0.
 ///
 /// ```
 /// use evenpath::error::MatrixError;
@@ -42,9 +42,11 @@ pub enum MatrixError {
     ValuesLength { columns: usize, values: usize },
     #[error("row_indices has length {rows}, but column_indices has length {columns}")]
     IndicesLength { rows: usize, columns: usize },
-    #[error("column {column} at position {position}, in row {row}: the matrix has {cols} columns")]
+    #[error(
+        "column {column} at position {position}, in row {row}, is out of range: the matrix has {cols} columns"
+    )]
     ColumnOutOfRange { row: usize, position: usize, column: usize, cols: usize },
-    #[error("row {row} at position {position}: the matrix has {rows} rows")]
+    #[error("row {row} at position {position} is out of range: the matrix has {rows} rows")]
     RowOutOfRange { position: usize, row: usize, rows: usize },
     #[error("row {row} is not canonical: column {column} comes after column {previous}")]
     NotCanonical { row: usize, previous: u32, column: u32 },
@@ -124,7 +126,7 @@ pub struct InvalidCsr<V, O = u32> {
 
 #[cfg(feature = "faer")]
 impl<V: Storage, O: Offset> InvalidCsr<V, O> {
-    /// For a matrix that was rejected elsewhere.
+    /// Error for a matrix that was rejected elsewhere.
     pub(crate) fn new(matrix: Csr<V, O>, error: MatrixError) -> Self {
         let (row_offsets, column_indices, values) = matrix.into_parts();
         Self { error, row_offsets, column_indices, values }
@@ -132,7 +134,7 @@ impl<V: Storage, O: Offset> InvalidCsr<V, O> {
 }
 
 impl MatrixError {
-    /// For more nonzeros than `O` can count.
+    /// Error for more nonzeros than `O` can count.
     pub(crate) fn offset_overflow<O: Offset>(nnz: usize) -> Self {
         Self::OffsetOverflow { nnz: nnz as u64, offset: O::NAME, remedy: "use u64 offsets" }
     }

@@ -100,7 +100,7 @@ mod tests {
     ];
 
     #[test]
-    fn every_kind_is_canonical_and_has_the_shape_it_says() {
+    fn every_kind_is_canonical_and_has_its_shape() {
         for name in SMALL {
             let kind: Kind = name.parse().unwrap();
             let a: Csr<f64> = generate(kind, 7).unwrap();
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn stand_ins_have_the_size_and_moments_that_were_published() {
+    fn stand_ins_have_the_published_size_and_moments() {
         for matrix in Published::all().filter(|matrix| matrix.nonzeros() < 2_500_000) {
             let a: Csr<f32> = generate(Kind::Like { matrix }, 1).unwrap();
             let statistics = a.statistics();
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn row_lengths_are_those_documented() {
+    fn row_lengths_are_as_documented() {
         let mean = |name: &str| {
             let a: Csr<f32> = generate(name.parse().unwrap(), 1).unwrap();
             (a.statistics().row_length_mean, a.statistics().row_length_max)

@@ -27,7 +27,7 @@ pub struct Hyb<V> {
     coo: Coo<V>,
 }
 
-/// How many nonzeros of each row go to the ELL part of a [`Hyb`].
+/// Number of nonzeros per row in the ELL part of a [`Hyb`].
 ///
 /// ```
 /// use evenpath::hyb::{HybOptions, HybWidth};
@@ -49,7 +49,7 @@ pub enum HybWidth {
     Slots(usize),
 }
 
-/// How [`Csr::to_hyb`] splits a matrix.
+/// Options of [`Csr::to_hyb`].
 ///
 /// ```
 /// use evenpath::hyb::{HybOptions, HybWidth};
@@ -65,8 +65,8 @@ pub enum HybWidth {
 pub struct HybOptions {
     /// Slots per row of the ELL part.
     pub width: HybWidth,
-    /// How much memory the ELL part may take. With the typical width at least a third of the rows are full, so there
-    /// are at most three slots per nonzero, which the default limit always allows.
+    /// Limit on the memory of the ELL part. With the typical width at least a third of the rows are full, so
+    /// there are at most three slots per nonzero, which the default limit always allows.
     pub limit: PaddingLimit,
 }
 

@@ -1,4 +1,4 @@
-//! Shared by the padded formats: the limit on padding, and the conversion to CSR.
+//! Common parts of the padded formats: the limit on padding, and the conversion to CSR.
 
 use rayon::prelude::*;
 
@@ -13,10 +13,11 @@ const GRAIN: usize = grain(1 << 10);
 /// has it, and padding differs from stored zeros.
 pub(crate) const PADDING: u32 = evenpath_kernels::ell::PADDING;
 
-/// How much memory padded rows may take. The size is computed before anything is allocated; a conversion that exceeds
-/// the limit fails with [`MatrixError::PaddingTooLarge`].
+/// Limit on the memory of padded rows. The size is computed before anything is allocated; a conversion that
+/// exceeds the limit fails with [`MatrixError::PaddingTooLarge`].
 ///
-/// The default is that of the CUSP library: three times what the nonzeros take without padding, but at least 2²⁰ slots.
+/// The default is that of the CUSP library: three times the memory of the nonzeros without padding, but at
+/// least 2²⁰ slots.
 ///
 /// ```
 /// use evenpath::ell::PaddingLimit;
@@ -31,9 +32,9 @@ pub(crate) const PADDING: u32 = evenpath_kernels::ell::PADDING;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PaddingLimit {
-    /// This many bytes.
+    /// A number of bytes.
     Bytes(u64),
-    /// This many times what the nonzeros take without padding, but at least 2²⁰ slots.
+    /// A multiple of the memory of the nonzeros without padding, but at least 2²⁰ slots.
     Times(u32),
 }
 
@@ -44,7 +45,7 @@ impl Default for PaddingLimit {
 }
 
 impl PaddingLimit {
-    /// Slots that a limit relative to the nonzeros always allows.
+    /// Number of slots that a limit relative to the nonzeros always allows.
     const MIN_SLOTS: u64 = 1 << 20;
 
     /// The limit in bytes on the columns and values of a matrix with `nnz` nonzeros.
@@ -108,7 +109,7 @@ pub(super) fn longest_row<V: Value, O: Offset>(matrix: CsrView<'_, V, O>) -> Res
     Err(MatrixError::RowTooLong { row, nonzeros: width })
 }
 
-/// Where the slots of one row are: the first slot and the stride.
+/// Location of the slots of a row: the first slot and the stride.
 #[derive(Clone, Copy)]
 pub(super) struct RowSlots {
     pub(super) first: usize,
@@ -139,7 +140,7 @@ pub(super) fn zero_lengths(rows: usize) -> Result<Vec<u32>, MatrixError> {
     bytemuck::try_zeroed_vec(rows).map_err(|()| MatrixError::OutOfMemory { rows, nnz: 0 })
 }
 
-/// Sets the lengths of the rows from `first` on to `length(row)`; returns the first error.
+/// Sets the lengths of the rows starting at `first` to `length(row)`; returns the first error.
 pub(super) fn set_lengths(
     first: usize,
     lengths: &mut [u32],

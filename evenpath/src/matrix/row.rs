@@ -31,7 +31,7 @@ impl<'a, V: Storage> Row<'a, V> {
         self.columns.len()
     }
 
-    /// Whether the row has no nonzeros.
+    /// Returns whether the row has no nonzeros.
     pub fn is_empty(&self) -> bool {
         self.columns.is_empty()
     }

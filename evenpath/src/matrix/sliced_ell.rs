@@ -17,8 +17,8 @@ use crate::{Offset, Value};
 /// general sparse matrix-vector multiplication on modern processors with wide SIMD units*, SIAM J. Sci. Comput. 36, 2014),
 /// where C is the slice height and σ the window.
 ///
-/// Slot `j` of row `i` of a slice is at `slice_offsets[slice] + j * slice_height + i`. The last slice is padded to full
-/// height. Padding is marked as in [`Ell`](crate::Ell).
+/// Slot `j` of row `i` of a slice is at `slice_offsets[slice] + j * slice_height + i`. The last slice is
+/// padded to full height. Padding is marked like in [`Ell`](crate::Ell).
 ///
 /// ```
 /// use evenpath::ell::SlicedEllOptions;
@@ -41,11 +41,11 @@ pub struct SlicedEll<V> {
     values: Vec<V>,
     row_order: Option<RowOrder>,
     nnz: usize,
-    /// Indexed by position.
+    /// Row lengths by position.
     row_lengths: Vec<u32>,
 }
 
-/// How [`Csr::to_sliced_ell`] slices and sorts.
+/// Options of [`Csr::to_sliced_ell`].
 ///
 /// ```
 /// use evenpath::ell::SlicedEllOptions;
@@ -63,7 +63,7 @@ pub struct SlicedEllOptions {
     pub slice_height: u32,
     /// Rows per sorting window, σ. Default: 1, rows are not sorted.
     pub sorting_scope: usize,
-    /// How much memory the padded rows may take.
+    /// Limit on the memory of the padded rows.
     pub limit: PaddingLimit,
 }
 
@@ -161,7 +161,7 @@ impl<V: Value> SlicedEll<V> {
         self.slice_height
     }
 
-    /// Where each slice starts, followed by the number of slots.
+    /// Start of each slice, followed by the number of slots.
     pub fn slice_offsets(&self) -> &[u64] {
         &self.slice_offsets
     }
@@ -215,7 +215,7 @@ struct Arrays<'a> {
 }
 
 impl Arrays<'_> {
-    /// Where the slots of the row at `position` are. The offsets must be valid.
+    /// Location of the slots of the row at `position`. The offsets must be valid.
     fn slots(&self, position: usize) -> RowSlots {
         let height = self.slice_height as usize;
         let slice = position / height;

@@ -95,7 +95,7 @@ proptest! {
     }
 
     #[test]
-    fn try_new_accepts_what_it_took_apart((rows, cols, triplets) in triplets()) {
+    fn try_new_accepts_the_parts_of_a_matrix((rows, cols, triplets) in triplets()) {
         let csr = Csr::<f64>::from_triplets(rows, cols, triplets).unwrap();
         let (row_offsets, column_indices, values) = csr.clone().into_parts();
         prop_assert_eq!(Csr::try_new(rows, cols, row_offsets, column_indices, values).unwrap(), csr);
@@ -122,7 +122,7 @@ proptest! {
     }
 
     #[test]
-    fn statistics_are_those_of_the_lengths((rows, cols, triplets) in triplets()) {
+    fn statistics_match_the_lengths((rows, cols, triplets) in triplets()) {
         let csr = Csr::<f64>::from_triplets(rows, cols, triplets).unwrap();
         let lengths: Vec<usize> = csr.iter_rows().map(|row| row.len()).collect();
         let statistics = csr.statistics();
@@ -164,7 +164,7 @@ fn large_conversions_are_stable() {
 }
 
 #[test]
-fn bad_arrays_are_named_and_given_back() {
+fn errors_of_bad_arrays_return_them() {
     type Case = (usize, usize, Vec<u32>, Vec<u32>, Vec<f64>, &'static str);
     let cases: [Case; 10] = [
         (2, 2, vec![], vec![], vec![], "row_offsets has length 0: 2 rows need 2 + 1"),
@@ -180,9 +180,16 @@ fn bad_arrays_are_named_and_given_back() {
             vec![0, 1, 1, 3],
             vec![0, 1, 2],
             vec![1.0; 3],
-            "column 2 at position 2, in row 2: the matrix has 2 columns",
+            "column 2 at position 2, in row 2, is out of range: the matrix has 2 columns",
         ),
-        (1, 0, vec![0, 1], vec![0], vec![1.0], "column 0 at position 0, in row 0: the matrix has 0 columns"),
+        (
+            1,
+            0,
+            vec![0, 1],
+            vec![0],
+            vec![1.0],
+            "column 0 at position 0, in row 0, is out of range: the matrix has 0 columns",
+        ),
         (1, 1 << 32, vec![0, 0], vec![], vec![], "4294967296 columns: a matrix has at most 4294967295"),
     ];
     for (rows, cols, row_offsets, columns, values, message) in cases {
@@ -214,7 +221,7 @@ fn far_faults_are_found_by_every_task() {
 }
 
 #[test]
-fn bad_coordinates_are_named_and_given_back() {
+fn errors_of_bad_coordinates_return_them() {
     let error = Coo::try_new(2, 3, vec![0, 2], vec![0, 0], vec![1.0f32; 2]).unwrap_err();
     assert_eq!(error.kind(), &MatrixError::RowOutOfRange { position: 1, row: 2, rows: 2 });
     assert_eq!(error.into_parts(), (vec![0, 2], vec![0, 0], vec![1.0; 2]));
@@ -225,7 +232,10 @@ fn bad_coordinates_are_named_and_given_back() {
     let error = Coo::try_new(2, 3, vec![0], vec![0], vec![1.0f32; 2]).unwrap_err();
     assert_eq!(error.kind(), &MatrixError::ValuesLength { columns: 1, values: 2 });
     let error = Csr::<f64>::from_triplets(2, 2, [(0, 0, 1.0), (1, 5_000_000_000, 1.0)]).unwrap_err();
-    assert_eq!(error.to_string(), "column 5000000000 at position 1, in row 1: the matrix has 2 columns");
+    assert_eq!(
+        error.to_string(),
+        "column 5000000000 at position 1, in row 1, is out of range: the matrix has 2 columns"
+    );
 }
 
 #[test]
@@ -281,7 +291,7 @@ fn dense_beyond_memory_is_an_error() {
 }
 
 #[test]
-fn statistics_print_as_merge_spmv_does() {
+fn statistics_print_like_merge_spmv() {
     let lengths = [1, 14, 0, 2, 3];
     let entries = lengths.iter().enumerate().flat_map(|(row, &len)| (0..len).map(move |col| (row, col, 1.0)));
     let text = Csr::<f64>::from_triplets(5, 20, entries).unwrap().statistics().to_string();

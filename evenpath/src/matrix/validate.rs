@@ -1,4 +1,4 @@
-//! The checks that constructors make.
+//! Checks of constructors.
 
 use rayon::prelude::*;
 
@@ -109,7 +109,7 @@ pub(super) fn first_beyond_or_padding(columns: &[u32], cols: usize) -> Option<us
         .position_first(|&column| column as usize >= cols && column != PADDING)
 }
 
-/// An error in a process that was forked from one that had used the threads that matrices are made and converted by.
+/// Returns an error in a process forked from one that had used the threads that create and convert matrices.
 pub(crate) fn threads() -> Result<(), MatrixError> {
     if crate::threads::have_started_here() { Ok(()) } else { Err(MatrixError::Forked) }
 }

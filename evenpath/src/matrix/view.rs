@@ -1,4 +1,4 @@
-//! A borrowed CSR matrix, as operations take it.
+//! Borrowed CSR matrices, the operands of operations.
 
 use std::fmt;
 use std::ops::Range;
@@ -85,8 +85,8 @@ impl<'a, V: Storage, O: Offset> CsrView<'a, V, O> {
         self.column_indices.len()
     }
 
-    /// Where each row starts in [`column_indices`](Self::column_indices) and [`values`](Self::values):
-    /// `rows + 1` offsets, from 0 to `nnz`.
+    /// Start of each row in [`column_indices`](Self::column_indices) and [`values`](Self::values): `rows + 1`
+    /// offsets, from 0 to `nnz`.
     pub fn row_offsets(&self) -> &'a [O] {
         self.row_offsets
     }
@@ -139,7 +139,7 @@ impl<'a, V: Storage, O: Offset> CsrView<'a, V, O> {
         }
     }
 
-    /// Whether every row is sorted by column without duplicates.
+    /// Returns whether every row is sorted by column without duplicates.
     pub fn is_canonical(&self) -> bool {
         self.check_canonical().is_ok()
     }

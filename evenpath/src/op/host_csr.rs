@@ -10,10 +10,11 @@ use crate::operand::{OpError, countable};
 use crate::operation::Elementwise;
 use crate::{Csr, Offset, Value};
 
-/// Products and sums. They run on the CPU, on all its threads, and are the same to the last bit in every run;
-/// [`upload`](crate::Device::upload) brings a matrix to where they run on a GPU.
+/// Products and sums. They run on all threads of the CPU, and are the same to the last bit in every run; to
+/// compute on a GPU, [`upload`](crate::Device::upload) the matrix.
 ///
-/// The operators `&a * &x`, `&a * &b`, `&a + &b` and `&a - &b` are the same with factors of 1, and as these give a
+/// The operators `&a * &x`, `&a * &b`, `&a + &b` and `&a - &b` are the same with factors of 1, and like these
+/// return a
 /// [`Result`]: whether shapes fit is not known before.
 ///
 /// ```
@@ -24,19 +25,19 @@ use crate::{Csr, Offset, Value};
 /// let sum = (&a + &a.transpose()?)?;
 /// assert_eq!(sum.to_dense()?, [2.0, 2.0, 2.0, 6.0]);
 /// assert_eq!((&a * &sum)?.to_dense()?, [6.0, 14.0, 6.0, 18.0]);
-/// assert_eq!((&a * &[1.0]).unwrap_err().to_string(), "the length of x is 1, and 2 is needed");
+/// assert_eq!((&a * &[1.0]).unwrap_err().to_string(), "x has length 1, but 2 is needed");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 impl<V: Value, O: Offset> Csr<V, O> {
-    /// Computes `y = alpha A x + beta y`, by rows, or along the merge path where one row is a large part of all. Where
-    /// `beta` is 0, `y` is overwritten whatever it holds.
+    /// Computes `y = alpha A x + beta y`, by rows, or along the merge path if one row is a large part of the
+    /// matrix. If `beta` is 0, `y` is overwritten without being read.
     ///
-    /// `x` has an element for each column, and `y` one for each row. A [plan](crate::DeviceCsr::plan_spmv) on
-    /// [`Device::cpu`](crate::Device::cpu) cuts the matrix once for many products.
+    /// `x` has one element per column, and `y` one per row. A [plan](crate::DeviceCsr::plan_spmv) on
+    /// [`Device::cpu`](crate::Device::cpu) divides the matrix once for many products.
     ///
     /// # Errors
     ///
-    /// If a vector has another length; then nothing is written.
+    /// If a vector has the wrong length; then nothing is written.
     pub fn spmv(&self, alpha: V, x: &[V], beta: V, y: &mut [V]) -> Result<(), OpError> {
         check_slices((self.rows(), self.cols()), x, y)?;
         let (cut, _) = SpmvCut::choose(self.row_offsets());
@@ -46,12 +47,13 @@ impl<V: Value, O: Offset> Csr<V, O> {
         Ok(())
     }
 
-    /// C = `alpha`·A + `beta`·B, a new canonical matrix, with an entry wherever A or B has one: as
+    /// Returns C = `alpha`·A + `beta`·B, a new canonical matrix, with an entry wherever A or B has one, like
     /// [`DeviceCsr::add`](crate::DeviceCsr::add).
     ///
     /// # Errors
     ///
-    /// If the shapes differ, the columns of a row do not increase, `O` cannot count C's nonzeros, or there is no memory.
+    /// If the shapes differ, the columns of a row do not increase, `O` cannot count C's nonzeros, or there is
+    /// too little memory.
     pub fn add(&self, alpha: V, b: &Self, beta: V) -> Result<Self, OpError> {
         let (rows, cols) = (self.rows(), self.cols());
         check_shape("B", (b.rows(), b.cols()), (rows, cols))?;
@@ -71,12 +73,13 @@ impl<V: Value, O: Offset> Csr<V, O> {
         Ok(Self::from_valid(rows, cols, row_offsets, column_indices, values))
     }
 
-    /// The product A·B, whose rows are sorted by column: as [`DeviceCsr::multiply`](crate::DeviceCsr::multiply).
+    /// Returns the product A·B with rows sorted by column, like
+    /// [`DeviceCsr::multiply`](crate::DeviceCsr::multiply).
     ///
     /// # Errors
     ///
-    /// If B does not have a row for each column of A, the columns of a row do not increase, `O` cannot count the product's
-    /// nonzeros, or there is no memory.
+    /// If B does not have one row per column of A, the columns of a row do not increase, `O` cannot count the
+    /// product's nonzeros, or there is too little memory.
     pub fn multiply(&self, b: &Self) -> Result<Self, OpError> {
         check_shape("B", (b.rows(), b.cols()), (self.cols(), b.cols()))?;
         check_canonical(self, b)?;
@@ -95,13 +98,13 @@ impl<V: Value, O: Offset> Csr<V, O> {
         let nonzeros = countable::<O>(offsets[a_rows], WIDER)?;
         let (mut column_indices, mut values) = (host_zeros(nonzeros)?, host_zeros(nonzeros)?);
         product.fill(&offsets, &mut column_indices, &mut values);
-        // None is above the last, which `O` counts.
+        // None exceeds the last, which `O` can count.
         let row_offsets = offsets.iter().filter_map(|&offset| O::try_from_usize(offset as usize)).collect();
         Ok(Self::from_valid(a_rows, b_cols, row_offsets, column_indices, values))
     }
 }
 
-/// Remedy where row offsets are too narrow.
+/// Remedy if row offsets are too narrow.
 const WIDER: &str = "with row offsets of u64 (try_into_offsets) there is no such limit";
 
 fn check_canonical<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>) -> Result<(), OpError> {

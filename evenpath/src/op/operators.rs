@@ -1,4 +1,4 @@
-//! `*`, `+` and `-` of matrices in host memory. An operand may not fit another, so what they give is a [`Result`].
+//! `*`, `+` and `-` of matrices in host memory. Operands may not match, so the result is a [`Result`].
 
 use std::ops::{Add, Mul, Sub};
 
@@ -82,7 +82,7 @@ impl<V: Value, const D: usize> Sub for &HiSparse<V, D> {
     }
 }
 
-/// Accepts whatever derefs to a slice.
+/// Accepts everything that dereferences to a slice.
 macro_rules! vectors {
     ($([$($parameters:tt)*] $matrix:ty, $vector:ty;)*) => {$(
         impl<V: Value, $($parameters)*> Mul<&$vector> for &$matrix {

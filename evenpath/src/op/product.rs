@@ -12,11 +12,12 @@ use crate::{Offset, Value};
 
 /// The operands of y = αAx + βy, or of y = αAᵀx + βy.
 ///
-/// Only its constructors make one, so what kernels rely on holds wherever there is one:
+/// Only its constructors create one, so the conditions that kernels rely on always hold:
 ///
 /// * A is valid: row offsets ascend to the number of nonzeros, and column indices are below the number of columns.
 /// * x has as many elements as A, or Aᵀ, has columns, and y as many as it has rows.
-/// * All are on one device. Buffers are freed in the order of its stream, so a launch may outlive what holds them.
+/// * All are on one device. Buffers are freed in the order of its stream, so a launch may outlive their
+///   owners.
 pub(super) struct Product<'a, V: Value, O: Offset> {
     pub(super) matrix: &'a DeviceCsr<V, O>,
     pub(super) alpha: V,
@@ -26,15 +27,15 @@ pub(super) struct Product<'a, V: Value, O: Offset> {
     _checked: Checked,
 }
 
-/// Keeps other modules from making a product.
+/// Prevents other modules from creating a product.
 struct Checked;
 
 impl<'a, V: Value, O: Offset> Product<'a, V, O> {
-    /// y = αAx + βy.
+    /// The operands of y = αAx + βy.
     ///
     /// # Errors
     ///
-    /// If the length of a vector does not fit, or it is on another device.
+    /// If a vector has the wrong length, or is on another device.
     pub(super) fn new(
         matrix: &'a DeviceCsr<V, O>,
         (alpha, x): (V, &'a DeviceSlice<V>),
@@ -45,7 +46,7 @@ impl<'a, V: Value, O: Offset> Product<'a, V, O> {
         Ok(Self { matrix, alpha, x, beta, y, _checked: Checked })
     }
 
-    /// Launches a kernel that `kernel` makes from the product y = αAx + βy as kernels take it.
+    /// Launches the kernel that `kernel` creates from the product y = αAx + βy.
     ///
     /// # Errors
     ///
@@ -65,15 +66,15 @@ impl<'a, V: Value, O: Offset> Product<'a, V, O> {
             x: self.x.as_global(),
             update: update(self.alpha, self.beta, self.y),
         };
-        // SAFETY: what a `Product` promises; the caller vouches for the rest.
+        // SAFETY: a `Product` guarantees its operands; the caller guarantees the rest.
         unsafe { launch.launch(kernel(product)) }
     }
 
-    /// y = αAᵀx + βy.
+    /// The operands of y = αAᵀx + βy.
     ///
     /// # Errors
     ///
-    /// As for [`new`](Self::new).
+    /// The same as for [`new`](Self::new).
     pub(super) fn transposed(
         matrix: &'a DeviceCsr<V, O>,
         (alpha, x): (V, &'a DeviceSlice<V>),

@@ -8,7 +8,7 @@ use evenpath_simt::{Aligned16, Element, Global, GlobalMut};
 use super::OpError;
 use crate::device::{DeviceError, DeviceSlice, DeviceVec};
 
-/// An operand that begins at a multiple of sixteen bytes: the elements that were given, or a copy of them.
+/// An operand aligned to sixteen bytes: the given elements, or a copy of them.
 pub enum Aligned<'a, T: Pod> {
     Own(&'a DeviceSlice<T>, Global<T, Aligned16>),
     Copied(DeviceVec<T>),
@@ -17,7 +17,7 @@ pub enum Aligned<'a, T: Pod> {
 impl<'a, T: Pod + Element> Aligned<'a, T> {
     /// # Errors
     ///
-    /// If the elements have to be copied and there is no memory for it, or the device was lost.
+    /// If the elements must be copied and there is too little memory, or the device was lost.
     pub(crate) fn new(operand: &'a DeviceSlice<T>) -> Result<Self, DeviceError> {
         Ok(match operand.aligned() {
             Some(view) => Self::Own(operand, view),
@@ -25,7 +25,7 @@ impl<'a, T: Pod + Element> Aligned<'a, T> {
         })
     }
 
-    /// The elements as a kernel's input. The view is not tied to their lifetime.
+    /// The elements as a kernel's input. The view does not borrow them.
     pub(crate) fn view(&self) -> Global<T, Aligned16> {
         match self {
             Self::Own(_, view) => *view,
@@ -51,12 +51,12 @@ impl<T: Pod> Deref for Aligned<'_, T> {
     }
 }
 
-/// Has `write` write all elements of an output through a view that begins at a multiple of sixteen bytes: that of the output, or that of
-/// other memory, which is copied to the output if `write` succeeds.
+/// Calls `write` to write all elements of an output through a view aligned to sixteen bytes: that of the
+/// output, or of other memory, which is copied to the output if `write` succeeds.
 ///
 /// # Errors
 ///
-/// As for [`Aligned::new`], and those of `write`.
+/// The errors of [`Aligned::new`] and of `write`.
 pub(crate) fn write_aligned<T: Pod + Element, R>(
     output: &mut DeviceSlice<T>,
     write: impl FnOnce(GlobalMut<T, Aligned16>) -> Result<R, OpError>,

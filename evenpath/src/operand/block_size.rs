@@ -1,12 +1,12 @@
-//! Threads per block, where options give them.
+//! Number of threads per block as an option.
 
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
 use super::OpError;
 use crate::device::{Device, Launcher};
 
-/// The launcher of the instance, of some of a kernel's, that has `block_size` threads per block. `name` is the method or
-/// format, for the error that there is none.
+/// Launcher of the instance of a kernel that has `block_size` threads per block. `name` is the method or
+/// format, for the error if there is none.
 pub(crate) fn launcher<K: Kernel>(
     device: &Device,
     name: &'static str,

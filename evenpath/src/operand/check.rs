@@ -18,7 +18,7 @@ pub(crate) fn check_product<V: Value>(
     check_vector(device, ("y", y), rows)
 }
 
-/// Checks that a vector, by its name, is on `device` and has as many elements as needed.
+/// Checks that a vector, named in errors, is on `device` and has the required length.
 pub(crate) fn check_vector<T: Pod>(
     device: &Device,
     (operand, vector): (&'static str, &DeviceSlice<T>),
@@ -35,17 +35,17 @@ pub(crate) fn check_slices<V>((rows, cols): (usize, usize), x: &[V], y: &[V]) ->
     check_len("y", y.len(), rows)
 }
 
-/// Checks the number of elements of an operand, by its name.
+/// Checks the number of elements of an operand, named in errors.
 pub(crate) fn check_len(operand: &'static str, len: usize, needed: usize) -> Result<(), OpError> {
     if len == needed { Ok(()) } else { Err(OpError::Length { operand, len, needed }) }
 }
 
-/// Checks that an output, by its name, has room for `needed` elements.
+/// Checks that an output, named in errors, has room for `needed` elements.
 pub(crate) fn check_room(operand: &'static str, len: usize, needed: usize) -> Result<(), OpError> {
     if len >= needed { Ok(()) } else { Err(OpError::Length { operand, len, needed }) }
 }
 
-/// Checks the rows and columns of an operand, by its name.
+/// Checks the rows and columns of an operand, named in errors.
 pub(crate) fn check_shape(
     operand: &'static str,
     (rows, cols): (usize, usize),

@@ -1,9 +1,10 @@
-//! Counts of nonzeros that row offsets have to hold.
+//! Number of nonzeros, limited by the type of row offsets.
 
 use super::OpError;
 use crate::{MatrixError, Offset};
 
-/// The number of nonzeros of a result, if row offsets of this type count them; `remedy` says what to call if not.
+/// Converts the number of nonzeros of a result, if row offsets of this type can count them; `remedy` names
+/// the call to use otherwise.
 pub(crate) fn countable<O: Offset>(nonzeros: u64, remedy: &'static str) -> Result<usize, OpError> {
     let len = usize::try_from(nonzeros).ok().filter(|&len| O::try_from_usize(len).is_some());
     let overflow = MatrixError::OffsetOverflow { nnz: nonzeros, offset: O::NAME, remedy };

@@ -1,7 +1,7 @@
 use crate::device::DeviceError;
 use crate::matrix::MatrixError;
 
-/// Why an operation was refused or failed. An operation that is refused has written nothing.
+/// Error of an operation that was refused or failed. An operation that is refused has written nothing.
 ///
 /// ```
 /// use evenpath::error::OpError;
@@ -16,40 +16,40 @@ use crate::matrix::MatrixError;
 #[non_exhaustive]
 pub enum OpError {
     /// A vector or a list of values does not have the length that the other operands require.
-    #[error("the length of {operand} is {len}, and {needed} is needed")]
+    #[error("{operand} has length {len}, but {needed} is needed")]
     Length {
         /// Name of the operand, such as `x`.
         operand: &'static str,
         /// Its length.
         len: usize,
-        /// The length that it should have, or have at least.
+        /// Its required length or minimum length.
         needed: usize,
     },
     /// A matrix does not have the shape that the other operands require.
-    #[error("{operand} is {rows} x {cols}, and must be {needed_rows} x {needed_cols}")]
+    #[error("{operand} is {rows} x {cols}, but must be {needed_rows} x {needed_cols}")]
     Shape {
         /// Name of the operand, such as `B`.
         operand: &'static str,
-        /// Its rows.
+        /// Its number of rows.
         rows: usize,
-        /// Its columns.
+        /// Its number of columns.
         cols: usize,
-        /// The rows that it should have.
+        /// The required number of rows.
         needed_rows: usize,
-        /// The columns that it should have.
+        /// The required number of columns.
         needed_cols: usize,
     },
-    /// An operand has more elements than the operation counts.
-    #[error("{what} of {len} elements; the limit is {limit}")]
+    /// An operand has more elements than the operation supports.
+    #[error("{what} of {len} elements exceeds the limit of {limit}")]
     TooLong {
         /// Name of the operation.
         what: &'static str,
-        /// Elements.
+        /// Number of elements.
         len: usize,
-        /// The largest number of elements.
+        /// Maximum number of elements.
         limit: usize,
     },
-    /// A row has more nonzeros than the method's kernels count.
+    /// A row has more nonzeros than the method's kernels support.
     #[error("a row of {len} nonzeros is too long for the method `{method}`; use `merge-path`")]
     RowTooLong {
         /// The method.
@@ -57,74 +57,74 @@ pub enum OpError {
         /// Nonzeros of the longest row.
         len: u64,
     },
-    /// An initial value for a scan that takes none.
-    #[error("an initial value goes with exclusive scans of all elements, and this one is {}", if *.is_segmented { "of segments" } else { "inclusive" })]
+    /// A scan does not support an initial value.
+    #[error("only exclusive scans of all elements take an initial value, but this one is {}", if *.is_segmented { "of segments" } else { "inclusive" })]
     InitialValue {
-        /// Whether the scan is of segments; it is inclusive otherwise.
+        /// True if the scan is of segments; otherwise it is inclusive.
         is_segmented: bool,
     },
-    /// The device does not have the method that was asked for.
-    #[error("{device} has no SpMV by `{method}`; it has {usable}")]
+    /// The device does not support the requested method.
+    #[error("{device} does not support SpMV by `{method}`; it supports {usable}")]
     UnsupportedMethod {
         /// The name of the method.
         method: &'static str,
         /// The device.
         device: String,
-        /// The methods that it has.
+        /// The supported methods.
         usable: String,
     },
-    /// Lanes per row that the method does not take.
+    /// The method does not support this number of lanes per row.
     #[error(
-        "{lanes} lanes per row by `{method}`: `vector` and `light` take 1, 2, 4, 8, 16 or 32, other methods none"
+        "method `{method}` does not support {lanes} lanes per row: `vector` and `light` take 1, 2, 4, 8, 16 or 32, other methods none"
     )]
     Lanes {
-        /// Lanes asked for.
+        /// The requested number of lanes.
         lanes: u32,
         /// The name of the method.
         method: &'static str,
     },
-    /// A number of threads per block that no kernel has.
-    #[error("{name} has no kernel of {block_size} threads per block for these types and options: {}", numbers(.supported))]
+    /// No kernel has this number of threads per block.
+    #[error("{name} has no kernel with {block_size} threads per block for these types and options: {}", numbers(.supported))]
     BlockSize {
         /// The method or format.
         name: &'static str,
-        /// Threads per block that were asked for.
+        /// The requested number of threads per block.
         block_size: u32,
-        /// The numbers that it takes.
+        /// The supported numbers.
         supported: Vec<u32>,
     },
     /// Keys are not sorted.
-    #[error("{input} is not sorted: the key at {index} is less than the one before it")]
+    #[error("{input} is not sorted: the key at {index} is less than its predecessor")]
     Unsorted {
         /// Name of the input, such as `a`.
         input: &'static str,
-        /// The first key that is less than the one before it.
+        /// Index of the first key that is less than its predecessor.
         index: usize,
     },
     /// Positions to add at are not distinct.
     #[error("position {position} occurs more than once, so sums would depend on their order")]
     RepeatedPosition {
-        /// The least such position.
+        /// The smallest such position.
         position: u32,
     },
-    /// A range of bits that keys do not have.
+    /// The range of bits is invalid for the key type.
     #[error("bit range {begin}..{end} is invalid for a {width}-bit key")]
     BitRange {
         /// The lowest bit.
         begin: u32,
-        /// One more than the highest.
+        /// The highest bit plus one.
         end: u32,
-        /// Bits of a key.
+        /// Number of bits in a key.
         width: u32,
     },
-    /// A range of rows or columns that a matrix does not have.
+    /// The range of rows or columns exceeds the matrix.
     #[error("{what} {begin}..{end} are out of range: the matrix has {len}")]
     BlockRange {
         /// `rows` or `columns`.
         what: &'static str,
         /// The first.
         begin: usize,
-        /// One more than the last.
+        /// The last plus one.
         end: usize,
         /// Number of rows or columns of the matrix.
         len: usize,
@@ -139,39 +139,42 @@ pub enum OpError {
         operand: &'static str,
         /// The first such row.
         row: usize,
-        /// The column before.
+        /// The previous column.
         previous: u32,
-        /// The first column that is not greater than the one before it.
+        /// The first column that is not greater than its predecessor.
         column: u32,
     },
-    /// A product takes more memory than it may.
+    /// A product exceeds its memory limit.
     #[error(
-        "{what} of a matrix product would raise the memory in use to {needed} bytes; the limit is {limit}"
+        "{what} of a matrix product would raise the memory in use to {needed} bytes, but the limit is {limit}"
     )]
     ProductMemory {
         /// The part that exceeds the limit: the workspace, or the result.
         what: &'static str,
-        /// Bytes needed, with what is taken already.
+        /// Bytes needed, including those already in use.
         needed: u64,
         /// The limit.
         limit: u64,
     },
-    /// A matrix that cannot be made, or row offsets that are of none.
+    /// A matrix or its row offsets are invalid.
     #[error(transparent)]
     Matrix(#[from] MatrixError),
-    /// The device failed, or an operand is on another one. A product whose result is written by several launches may then
-    /// have written some of it, if it was a launch that failed: SpMV by `flat`, of coordinates and HYB, and with the
-    /// transpose unless that is copied, and SpMM. Other operations have written nothing.
+    /// The device failed, or an operand is on another device. If a launch failed, a product whose result is
+    /// written by several launches may have written part of it: SpMV by `flat`, of coordinates and HYB, and
+    /// with the transpose unless that is copied, and SpMM. Other operations have written nothing.
     #[error(transparent)]
     Device(#[from] DeviceError),
 }
 
 evenpath_simt::debug_as_message!(OpError);
 
-/// The numbers that an option takes.
+/// Describes the supported values of an option.
 fn numbers(numbers: &[u32]) -> String {
     match numbers {
-        [] => "the number cannot be given".into(),
-        _ => format!("the numbers are {}", numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")),
+        [] => "the number cannot be chosen".into(),
+        _ => format!(
+            "supported numbers are {}",
+            numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+        ),
     }
 }

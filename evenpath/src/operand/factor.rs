@@ -12,9 +12,9 @@ use crate::scale::Scale;
 
 /// A factor such as α or β: a number, or the one element of a [`DeviceSlice`], which is read on the device when the operation runs.
 ///
-/// Operations take whatever becomes one: a number, or a reference to a vector, or part of one, of exactly one element. With the latter
-/// an operation may use what an earlier one computed, and the host does not wait for it, so both may be in one
-/// [graph](crate::device::Graph):
+/// Operations accept anything that converts to a factor: a number, or a reference to a vector or slice of
+/// exactly one element. With the latter an operation may use the result of an earlier one without the host
+/// waiting for it, so both may be in one [graph](crate::device::Graph):
 ///
 /// ```
 /// use evenpath::{Device, Factor, vector};
@@ -31,25 +31,26 @@ use crate::scale::Scale;
 /// # Ok::<(), evenpath::Error>(())
 /// ```
 ///
-/// [`axpby`](crate::sequence::vector::axpby) reads such a factor as it runs. Products compute the product by itself then, into memory for another
-/// y or C, and add it in a launch of its own: products with numbers, which are most, have no cost of it.
+/// [`axpby`](crate::sequence::vector::axpby) reads such a factor directly. Products compute the product alone
+/// into separate memory, and add it to y or C in another launch; with numbers, the common case, there is no
+/// such cost.
 #[derive(Debug, Clone, Copy)]
 pub struct Factor<'a, V: Value> {
-    /// The number that the host knows.
+    /// The part of the factor known on the host.
     scale: Scale<V>,
-    /// One element, by which it is multiplied.
+    /// The element on the device, multiplied by `scale`.
     stored: Option<&'a DeviceSlice<V>>,
 }
 
 impl<V: Value> Factor<'_, V> {
-    /// The factor times a number. A factor on the device is multiplied there. The product of several numbers may be out of range, if
-    /// that with the element on the device is not.
+    /// Multiplies the factor by a number. A factor on the device is multiplied there. The product of several
+    /// numbers may be out of range if that with the element on the device is not.
     #[must_use]
     pub fn scaled(self, by: V) -> Self {
         Self { scale: self.scale.times(by), ..self }
     }
 
-    /// Checks a factor of an operation on `device`, by its name: it is there, and one element.
+    /// Checks a factor of an operation on `device`, named in errors: it is on the device, and one element.
     fn check(self, device: &Device, name: &'static str) -> Result<Self, OpError> {
         if let Some(stored) = self.stored {
             check_vector(device, (name, stored), 1)?;
@@ -67,7 +68,7 @@ impl<V: Value> Factor<'_, V> {
         Some(value * stored * power * power)
     }
 
-    /// The factor as kernels take it.
+    /// The factor as a kernel argument.
     pub(crate) fn view(self) -> factor::Factor<V> {
         let (value, power) = self.scale.number_and_power();
         factor::Factor { value, stored: self.stored.map_or_else(no_input, DeviceSlice::as_global), power }
@@ -123,7 +124,7 @@ mod tests {
     use super::*;
     use crate::device::SimulatedOptions;
 
-    /// The products of an element on the device with numbers one after another.
+    /// Products of an element on the device with numbers, one after another.
     fn product<V: Value>(stored: V, numbers: &[V]) -> Vec<V> {
         let devices = [Device::cpu(), Device::simulated(SimulatedOptions::default())];
         let on_each = devices.map(|device| {
@@ -136,9 +137,9 @@ mod tests {
         on_each.to_vec()
     }
 
-    #[allow(clippy::float_cmp)] // Infinities and zeros are exact.
+    #[allow(clippy::float_cmp)] // infinities and zeros are exact
     #[test]
-    fn numbers_may_leave_the_range_before_they_meet_the_element() {
+    fn intermediate_products_may_leave_the_range() {
         for (stored, numbers, expected) in [
             (1e300, &[1e-200, 1e-200][..], 1e-100),
             (1e-300, &[1e200, -1e200], -1e100),

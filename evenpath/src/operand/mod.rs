@@ -1,4 +1,5 @@
-//! Parts that operations share: factors, checks of their operands, errors, and memory between the blocks of a launch.
+//! Common parts of operations: factors, checks of operands, errors, and memory shared by the blocks of a
+//! launch.
 
 pub(crate) mod aligned;
 pub(crate) mod block_size;

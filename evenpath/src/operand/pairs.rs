@@ -36,7 +36,7 @@ impl<'a, K: Key, V: PairValue> Pairs<'a, K, V> {
         Self { keys, values }
     }
 
-    /// An error unless there are as many values as keys, and both are on `device`.
+    /// Returns an error unless there are as many values as keys, and both are on `device`.
     pub(crate) fn check(&self, device: &Device, values: &'static str) -> Result<(), OpError> {
         device.check_same(self.keys.device())?;
         device.check_same(self.values.device())?;
@@ -48,12 +48,12 @@ impl<'a, K: Key, V: PairValue> Pairs<'a, K, V> {
     }
 }
 
-/// Values as kernels see them.
+/// Values in their representation for kernels.
 pub(crate) fn bits<V: PairValue>(values: &DeviceSlice<V>) -> Global<V::Bits> {
     values.as_global_of()
 }
 
-/// Values as kernels see them, to be written.
+/// Values in their representation for kernels, for writing.
 pub(crate) fn bits_mut<V: PairValue>(values: &mut DeviceSlice<V>) -> GlobalMut<V::Bits> {
     values.as_global_mut_of()
 }

@@ -1,6 +1,6 @@
-//! Memory that is needed, added up before it is allocated.
+//! Required memory, added up before it is allocated.
 
-/// Bytes of device memory. Sums saturate: what no device has stays more than any device has.
+/// A number of bytes of device memory. Sums saturate: a requirement that exceeds every device still does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Requirement(u64);
 
@@ -9,22 +9,22 @@ impl Requirement {
         Self(bytes)
     }
 
-    /// For `len` elements of a type.
+    /// Requirement of `len` elements of a type.
     pub(crate) fn of<T>(len: u64) -> Self {
         Self::each(len, size_of::<T>())
     }
 
-    /// For `len` elements of `bytes` bytes each.
+    /// Requirement of `len` elements of `bytes` bytes each.
     pub(crate) fn each(len: u64, bytes: usize) -> Self {
         Self(len.saturating_mul(bytes as u64))
     }
 
-    /// For all of them at once.
+    /// Requirement of all parts at the same time.
     pub(crate) fn all_of<const N: usize>(parts: [Self; N]) -> Self {
         Self(parts.into_iter().fold(0, |sum, part| sum.saturating_add(part.0)))
     }
 
-    /// For one after the other.
+    /// Requirement of one part at a time.
     pub(crate) fn any_of<const N: usize>(parts: [Self; N]) -> Self {
         parts.into_iter().max().unwrap_or(Self(0))
     }

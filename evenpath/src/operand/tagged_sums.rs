@@ -5,29 +5,29 @@ use evenpath_kernels::block::tagged_sums::TaggedWords;
 use crate::Value;
 use crate::device::{Device, DeviceError, DeviceVec};
 
-/// The number of all runs of graphs.
+/// Run number of all launches of graphs.
 const GRAPH_RUN: u32 = u32::MAX;
 
-/// Sums whose parts the blocks of a launch leave for one another: the workspace of one launch at a time.
+/// Partial sums that the blocks of a launch exchange: workspace for one launch at a time.
 pub(crate) struct TaggedSums {
     words: Mutex<Words>,
     bytes: u64,
 }
 
-/// The memory that kernels work with.
+/// Memory used by kernels.
 pub(crate) struct Words {
-    /// 64 bits for each 32 of a part: zero, or as the run before left them.
+    /// 64 bits per 32 bits of a partial sum: zero, or left by an earlier run.
     pub(crate) sums: DeviceVec<u64>,
     /// One counter per sum, zero between launches.
     pub(crate) arrived: DeviceVec<u32>,
-    /// The number of this run: one more than the last, or [`GRAPH_RUN`].
+    /// Number of this run: one more than the last, or [`GRAPH_RUN`].
     pub(crate) run: u32,
-    /// The number of the last run that was no graph's.
+    /// Number of the last run outside graphs.
     last_run: u32,
 }
 
 impl Words {
-    /// The words as kernels take them.
+    /// The words as a kernel argument.
     pub(crate) fn view(&mut self) -> TaggedWords {
         TaggedWords { words: self.sums.as_global_mut(), arrived: self.arrived.as_global_mut(), run: self.run }
     }
@@ -41,8 +41,8 @@ impl TaggedSums {
         Ok(Self { words: Mutex::new(words), bytes })
     }
 
-    /// The workspace, for one launch: the next in the stream finds it as this one left it.
-    /// The launches of graphs have one number, which no other has, and each finds zeros.
+    /// Locks the workspace for one launch: the next in the stream continues from its state. Launches of
+    /// graphs share a number that no other launch has, and each starts from zeros.
     pub(crate) fn lock(&self) -> Result<MutexGuard<'_, Words>, DeviceError> {
         let mut words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
         if words.sums.device().is_recording() {
@@ -50,7 +50,7 @@ impl TaggedSums {
             words.run = GRAPH_RUN;
             return Ok(words);
         }
-        // A run need not write all words, so none may be as old as the number's return.
+        // A run need not write all words, so all are cleared before a number is reused.
         if words.last_run == GRAPH_RUN - 1 {
             words.sums.set_zero()?;
             words.last_run = 0;
@@ -60,7 +60,7 @@ impl TaggedSums {
         Ok(words)
     }
 
-    /// Bytes of device memory.
+    /// Size in bytes of device memory.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }

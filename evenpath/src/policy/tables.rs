@@ -1,10 +1,10 @@
-//! Tables of tiles, and what is chosen from them.
+//! Tables of tiles, and choices from them.
 
 use evenpath_simt::ScalarType;
 
 use super::tile::Tile;
 
-/// One line of a table: a tile for a value type, from a compute capability on.
+/// A line of a table: a tile for a value type, for compute capabilities of at least `since`.
 struct Entry {
     value: ScalarType,
     /// Major times ten plus minor.
@@ -19,8 +19,8 @@ const fn entry(value: ScalarType, since: u32, block_size: u32, items_per_thread:
 /// Tiles of SpMV by merge path.
 const SPMV_MERGE: &[Entry] = &[entry(ScalarType::F32, 0, 128, 9), entry(ScalarType::F64, 0, 128, 9)];
 
-/// The tile of SpMV by merge path; none for values that SpMV does not take. Devices without a compute capability get the
-/// newest generation's.
+/// Tile of SpMV by merge path; `None` for values that SpMV does not take. Devices without a compute
+/// capability get the newest generation's.
 ///
 /// ```
 /// use evenpath::policy::{self, ScalarType};
@@ -32,32 +32,32 @@ pub fn spmv_merge(value: ScalarType, compute_capability: Option<(u32, u32)>) -> 
     select(SPMV_MERGE, value, compute_capability)
 }
 
-/// Tiles of SpMV by a flat split: a block's threads, and the nonzeros of each.
+/// Tiles of SpMV by a flat split: threads per block, and nonzeros per thread.
 const SPMV_FLAT: &[Entry] = &[entry(ScalarType::F32, 0, 128, 15), entry(ScalarType::F64, 0, 128, 9)];
 
-/// The tile of SpMV by a flat split of the nonzeros, as [`spmv_merge`].
+/// Tile of SpMV by a flat split of the nonzeros, like [`spmv_merge`].
 pub fn spmv_flat(value: ScalarType, compute_capability: Option<(u32, u32)>) -> Option<Tile> {
     select(SPMV_FLAT, value, compute_capability)
 }
 
-/// Row blocks of CSR-Adaptive: a block's threads, and the nonzeros of each.
+/// Row blocks of CSR-Adaptive: threads per block, and nonzeros per thread.
 const SPMV_ADAPTIVE: &[Entry] = &[entry(ScalarType::F32, 0, 128, 8), entry(ScalarType::F64, 0, 128, 12)];
 
-/// The row blocks of SpMV by CSR-Adaptive, as [`spmv_merge`].
+/// Row blocks of SpMV by CSR-Adaptive, like [`spmv_merge`].
 pub fn spmv_adaptive(value: ScalarType, compute_capability: Option<(u32, u32)>) -> Option<Tile> {
     select(SPMV_ADAPTIVE, value, compute_capability)
 }
 
-/// Lanes for rows of up to this many nonzeros in the mean.
+/// Number of lanes by the maximum mean number of nonzeros per row.
 const SPMV_LANES: &[(u64, u32)] = &[(6, 2), (12, 4), (96, 8), (192, 16)];
 
-/// Lanes for each of `rows` rows of `nonzeros` nonzeros together: a power of two from 2 to 32.
+/// Number of lanes per row for `rows` rows with `nonzeros` nonzeros in total: a power of two from 2 to 32.
 pub fn spmv_lanes(rows: u64, nonzeros: u64) -> u32 {
     let mean = nonzeros.div_ceil(rows.max(1));
     SPMV_LANES.iter().find(|&&(longest, _)| mean <= longest).map_or(32, |&(_, lanes)| lanes)
 }
 
-/// Entries that a warp goes through in SpMV of coordinates: one carry each, and enough warps for a GPU.
+/// Number of entries per warp in SpMV of coordinates: one carry each, and enough warps for a GPU.
 pub const COO_INTERVAL: u32 = 512;
 
 fn select(table: &[Entry], value: ScalarType, compute_capability: Option<(u32, u32)>) -> Option<Tile> {
@@ -109,10 +109,10 @@ mod tests {
         }
     }
 
-    /// Sums depend on tiles: with different ones, a method that is given would not give the same bits on all GPUs, and the tile
-    /// would have to be an option too.
+    /// Sums depend on tiles: with different ones, a chosen method would not give the same bits on all GPUs,
+    /// and the tile would have to be an option too.
     #[test]
-    fn every_gpu_has_a_tile_and_all_have_the_same() {
+    fn all_gpus_have_the_same_tiles() {
         for value in [ScalarType::F32, ScalarType::F64] {
             for capability in [None, Some((7, 5)), Some((9, 0)), Some((12, 1)), Some((u32::MAX, u32::MAX))] {
                 for tile in [spmv_merge, spmv_flat, spmv_adaptive] {

@@ -1,8 +1,8 @@
-//! A tile: how much of an operation's work one block does.
+//! Tiles: the share of an operation's work that one block does.
 
 use evenpath_simt::kernel::KernelInfo;
 
-/// How much of an operation's work one block does.
+/// Share of an operation's work that one block does.
 ///
 /// ```
 /// use evenpath::policy::Tile;
@@ -11,19 +11,19 @@ use evenpath_simt::kernel::KernelInfo;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tile {
-    /// Threads in a block.
+    /// Number of threads per block.
     pub block_size: u32,
-    /// Items, such as row ends and nonzeros, that each thread handles.
+    /// Number of items, such as row ends and nonzeros, per thread.
     pub items_per_thread: u32,
 }
 
 impl Tile {
-    /// What a block of a kernel handles.
+    /// Tile of a kernel.
     pub(crate) fn of(kernel: &KernelInfo) -> Self {
         Self { block_size: kernel.block_size, items_per_thread: kernel.items_per_thread }
     }
 
-    /// Items that a block handles, and 2³² − 1 where there would be more.
+    /// Number of items per block, saturated at 2³² − 1.
     pub fn items(self) -> u32 {
         self.block_size.saturating_mul(self.items_per_thread)
     }

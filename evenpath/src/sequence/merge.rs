@@ -1,11 +1,11 @@
 //! Merge of two sorted sequences on a device.
 //!
-//! Stable: equal keys of A come before those of B, each input's in their order. Keys are [`Key`]s; (row, column)
-//! tuples go as [`coordinate`](crate::keys::coordinate)s. Method: merge path (Green, `McColl`, Bader, "GPU Merge Path", ICS
-//! 2012): tiles of equal work, whatever the keys.
+//! Stable: equal keys of A come before those of B, and each input's keys keep their order. Keys are [`Key`]s;
+//! (row, column) tuples are packed by [`coordinate`](crate::keys::coordinate). Method: merge path (Green,
+//! `McColl`, Bader, "GPU Merge Path", ICS 2012): tiles of equal work for any keys.
 //!
-//! The inputs must be sorted, which [`sets::check_sorted`](crate::sets::check_sorted) checks. If they are not, the
-//! result is some sequence of as many elements, and no memory beside it is touched.
+//! The inputs must be sorted, which [`sets::check_sorted`](crate::sets::check_sorted) checks. If they are
+//! not, the result is an unspecified sequence of the same length, and no other memory is written.
 //!
 //! ```
 //! use evenpath::key::Pairs;
@@ -34,12 +34,12 @@ use crate::operand::aligned::{Aligned, write_aligned};
 use crate::operand::check::check_len;
 use crate::operand::pairs::Pairs;
 
-/// All keys of `a` and `b`, sorted, in a new vector. The call does not wait for the device.
+/// Merges the keys of `a` and `b` into a new vector. The call does not wait for the device.
 ///
 /// # Errors
 ///
-/// If the inputs are on different devices, there is no memory for the result and the
-/// [temporary bytes](keys_temporary_bytes), or the device was lost.
+/// If the inputs are on different devices, there is too little memory for the result and the [temporary
+/// bytes](keys_temporary_bytes), or the device was lost.
 pub fn keys<K: Key>(a: &DeviceSlice<K>, b: &DeviceSlice<K>) -> Result<DeviceVec<K>, OpError> {
     a.device().check_same(b.device())?;
     let mut merged = a.device().uninitialized(a.len() + b.len())?;
@@ -47,11 +47,11 @@ pub fn keys<K: Key>(a: &DeviceSlice<K>, b: &DeviceSlice<K>) -> Result<DeviceVec<
     Ok(merged)
 }
 
-/// Writes all keys of `a` and `b`, sorted, to `merged`, which is as long as both.
+/// Merges the keys of `a` and `b` into `merged`, whose length is the sum of theirs.
 ///
 /// # Errors
 ///
-/// If `merged` has another length; then nothing is written. Otherwise as for [`keys`].
+/// If `merged` has a different length; then nothing is written. Otherwise the same as for [`keys`].
 pub fn keys_into<K: Key>(
     a: &DeviceSlice<K>,
     b: &DeviceSlice<K>,
@@ -84,12 +84,12 @@ fn launch_keys<K: Key>(
     Ok(())
 }
 
-/// All pairs of `a` and `b`, sorted by key, in new vectors. The call does not wait for the device.
+/// Merges the pairs of `a` and `b` by key into new vectors. The call does not wait for the device.
 ///
 /// # Errors
 ///
-/// If the inputs are on different devices or have not as many values as keys, there is no memory for the result and
-/// the [temporary bytes](pairs_temporary_bytes), or the device was lost.
+/// If the inputs are on different devices, the numbers of keys and values differ, there is too little memory
+/// for the result and the [temporary bytes](pairs_temporary_bytes), or the device was lost.
 pub fn pairs<K: Key, V: PairValue>(
     a: Pairs<'_, K, V>,
     b: Pairs<'_, K, V>,
@@ -103,11 +103,11 @@ pub fn pairs<K: Key, V: PairValue>(
     Ok((keys, values))
 }
 
-/// Writes all pairs of `a` and `b`, sorted by key, to `keys` and `values`, which are as long as both.
+/// Merges the pairs of `a` and `b` by key into `keys` and `values`, whose length is the sum of theirs.
 ///
 /// # Errors
 ///
-/// If an output has another length; then nothing is written. Otherwise as for [`pairs`].
+/// If an output has a different length; then nothing is written. Otherwise the same as for [`pairs`].
 pub fn pairs_into<K: Key, V: PairValue>(
     a: Pairs<'_, K, V>,
     b: Pairs<'_, K, V>,
@@ -153,7 +153,7 @@ fn launch_pairs<K: Key, V: PairValue>(
         keys,
         values: values.reinterpret(),
     };
-    // SAFETY: as for keys alone; values are as many as keys, and their bits as wide as the kernel takes them to be.
+    // SAFETY: as for keys alone; there are as many values as keys, of the width that the kernel expects.
     unsafe { launch.launch(kernel) }?;
     Ok(())
 }
@@ -174,7 +174,7 @@ fn temporary_bytes(info: &KernelInfo, elements: u64) -> u64 {
     (elements.div_ceil(info.tile_items() as u64) + 1) * 8
 }
 
-/// Both inputs as kernels take them.
+/// Both inputs as kernel arguments.
 pub(crate) fn sequences<K: evenpath_kernels::Key + bytemuck::Pod>(
     a: &Aligned<'_, K>,
     b: &Aligned<'_, K>,
@@ -182,7 +182,7 @@ pub(crate) fn sequences<K: evenpath_kernels::Key + bytemuck::Pod>(
     Sequences { a: a.view(), b: b.view(), a_len: a.len() as u64, b_len: b.len() as u64 }
 }
 
-/// Cuts the merge into `tiles` tiles of a kernel: how many elements of A lie before each.
+/// Divides the merge into `tiles` tiles of a kernel: the number of elements of A before each.
 fn partition<K: Key>(
     a: &Aligned<'_, K>,
     b: &Aligned<'_, K>,

@@ -1,4 +1,4 @@
-//! Positions in a vector: what is gathered from there, and added there.
+//! Positions in a vector, to gather elements from or add them to.
 
 use evenpath_kernels::update::Update;
 use evenpath_kernels::vector::{AddAt, Gather};
@@ -8,9 +8,10 @@ use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec};
 use crate::operand::OpError;
 use crate::operand::check::check_vector;
 
-/// Positions in vectors of one length, checked once, in a device's memory.
+/// Positions in vectors of a given length, checked once, in a device's memory.
 ///
-/// [`gather`](Self::gather) copies the elements there to a shorter vector, [`add`](Self::add) adds the elements of one to them.
+/// [`gather`](Self::gather) copies the elements at the positions to a shorter vector, [`add`](Self::add) adds
+/// the elements of one to them.
 ///
 /// ```
 /// use evenpath::Device;
@@ -29,11 +30,11 @@ use crate::operand::check::check_vector;
 #[derive(Debug)]
 pub struct Positions {
     elements: DeviceVec<u32>,
-    /// One element: how many positions there are, as the kernel that adds takes it.
+    /// One element: the number of positions, an argument of the kernel that adds.
     count: DeviceVec<u64>,
-    /// Elements of the vectors.
+    /// Length of the vectors.
     len: usize,
-    /// A position that is there more than once.
+    /// A position that occurs more than once.
     repeated: Option<u32>,
 }
 
@@ -42,7 +43,8 @@ impl Positions {
     ///
     /// # Errors
     ///
-    /// If a position is not below `len`, there are 2³² or more, there is no memory, or the device was lost.
+    /// If a position is not below `len`, there are 2³² or more, there is too little memory, or the device was
+    /// lost.
     pub fn new(device: &Device, positions: &[u32], len: usize) -> Result<Self, OpError> {
         if let Some(&outside) = positions.iter().find(|&&position| position as usize >= len) {
             return Err(DeviceError::OutOfBounds { index: outside as usize, len }.into());
@@ -61,23 +63,24 @@ impl Positions {
         self.elements.len()
     }
 
-    /// Elements of the vectors that they are positions in.
+    /// Length of the vectors.
     pub fn vector_len(&self) -> usize {
         self.len
     }
 
-    /// The device whose memory they are in.
+    /// The device that stores it.
     pub fn device(&self) -> &Device {
         self.elements.device()
     }
 
-    /// Copies the elements of `source` at the positions to `result`, in the positions' order. Ordered on the device's stream; the
-    /// call does not wait for it.
+    /// Copies the elements of `source` at the positions to `result`, in the order of the positions. Runs in
+    /// the order of the device's stream; the call does not wait.
     ///
     /// # Errors
     ///
-    /// If `source` has not [`vector_len`](Self::vector_len) elements or `result` not [`count`](Self::count), or one of them is on
-    /// another device; then nothing is written. If the device was lost.
+    /// If `source` does not have [`vector_len`](Self::vector_len) elements or `result` not
+    /// [`count`](Self::count), or one of them is on another device; then nothing is written. If the device
+    /// was lost.
     pub fn gather<V: Value>(
         &self,
         source: &DeviceSlice<V>,
@@ -106,13 +109,14 @@ impl Positions {
         Ok(())
     }
 
-    /// Adds the elements of `addends`, in the positions' order, to those of `target` at the positions. Ordered on the device's
-    /// stream; the call does not wait for it.
+    /// Adds the elements of `addends`, in the order of the positions, to those of `target` at the positions.
+    /// Runs in the order of the device's stream; the call does not wait.
     ///
     /// # Errors
     ///
-    /// If a position is there more than once, `addends` has not [`count`](Self::count) elements or `target` not
-    /// [`vector_len`](Self::vector_len), or one of them is on another device; then nothing is written. If the device was lost.
+    /// If a position occurs more than once, `addends` does not have [`count`](Self::count) elements or
+    /// `target` not [`vector_len`](Self::vector_len), or one of them is on another device; then nothing is
+    /// written. If the device was lost.
     pub fn add<V: Value>(
         &self,
         addends: &DeviceSlice<V>,
@@ -145,7 +149,7 @@ impl Positions {
     }
 }
 
-/// The least position that is there more than once.
+/// Smallest position that occurs more than once.
 fn find_repeated(positions: &[u32]) -> Option<u32> {
     if positions.is_sorted_by(|a, b| a < b) {
         return None;

@@ -1,4 +1,4 @@
-//! Radix sort on devices that run kernels: the passes of onesweep over two buffers in turn.
+//! Radix sort on devices that run kernels: the passes of onesweep, alternating between two buffers.
 
 use bytemuck::Pod;
 use evenpath_kernels::block::radix_rank::{BINS, KeyOrder, Passes, RadixKey};
@@ -14,11 +14,11 @@ use crate::element::{Comparison, Key, MovedValue, SortKey, SortValue};
 use crate::operand::OpError;
 use crate::operand::aligned::Aligned;
 
-/// The most keys that one launch sorts. More would fit a status word; this keeps the status small.
+/// Maximum number of keys that one launch sorts. A status word could count more; this keeps the status small.
 const PORTION_KEYS: usize = 1 << 28;
 const _: () = assert!(PORTION_KEYS <= MAX_PORTION_KEYS);
 
-/// Blocks of the histogram that a multiprocessor has threads for.
+/// Number of blocks of the histogram for which a multiprocessor has threads.
 const HISTOGRAM_BLOCKS: usize = 8;
 
 /// Keys with values, of the same length.
@@ -28,7 +28,7 @@ pub(crate) struct Pairs<'a, K: SortKey, V: SortValue> {
     pub(crate) values: &'a DeviceSlice<V>,
 }
 
-/// Keys, and values where there are any, as kernels see them: as unsigned integers.
+/// Keys, and values if any, in their representation for kernels: as unsigned integers.
 #[derive(Clone, Copy)]
 struct Input<B, W> {
     keys: Global<B>,
@@ -47,12 +47,12 @@ impl<B: Element, W: Element> Output<B, W> {
     }
 }
 
-/// Elements as kernels see them: as integers of the same size.
+/// Elements in their representation for kernels: integers of the same size.
 pub(crate) fn input<T: Pod + Element, B: Element>(vector: &DeviceSlice<T>) -> Global<B> {
     vector.as_global_of()
 }
 
-/// Elements as kernels see them, to be written.
+/// Elements in their representation for kernels, for writing.
 pub(crate) fn output<T: Pod + Element, B: Element>(vector: &mut DeviceSlice<T>) -> GlobalMut<B> {
     vector.as_global_mut_of()
 }
@@ -123,7 +123,7 @@ pub(crate) fn sort_pairs_in_place<K: SortKey, V: SortValue>(
     sort_bits_in_place::<K, _, V, <V as MovedValue>::Bits>(keys, values, comparison)
 }
 
-/// Sorts keys and values that kernels see as `B` and `W`, which are of the same sizes.
+/// Sorts keys and values that kernels treat as `B` and `W`, which have the same sizes.
 pub(crate) fn sort_bits_in_place<K: Pod + Element, B: RadixKey, V: Pod + Element, W: Element>(
     keys: &mut DeviceVec<K>,
     values: &mut DeviceVec<V>,
@@ -149,7 +149,7 @@ pub(crate) fn sort_bits_in_place<K: Pod + Element, B: RadixKey, V: Pod + Element
     Ok(())
 }
 
-/// Bytes of device memory of a sort into new vectors, beside operands and results.
+/// Bytes of device memory for a sort into new vectors, beside operands and results.
 pub(crate) fn temporary_bytes<K: SortKey>(
     len: usize,
     value_bytes: Option<usize>,
@@ -179,7 +179,7 @@ pub(crate) fn pair_kernels<K: SortKey, V: SortValue>() -> Kernels {
     pass_kernels::<OnesweepPairs<<K as Key>::Bits, <V as MovedValue>::Bits>, <K as Key>::Bits>()
 }
 
-/// The kernel of a pass over keys `B`, and what finds its bins.
+/// The kernel of a pass over keys `B`, and the kernels that find its bins.
 fn pass_kernels<P: Kernel, B: RadixKey>() -> Kernels {
     Kernels::default().and::<Histogram<B>>().and::<BinStarts>().and::<P>()
 }
@@ -189,7 +189,7 @@ fn onesweep<B: RadixKey, W: Element>(pairs: bool) -> &'static KernelInfo {
     if pairs { instance::<OnesweepPairs<B, W>>() } else { instance::<OnesweepKeys<B>>() }
 }
 
-/// Tiles of the longest portion of `len` keys.
+/// Number of tiles in the longest portion of `len` keys.
 fn portion_tiles(len: usize, info: &KernelInfo, portion_keys: usize) -> usize {
     let tile = info.tile_items();
     len.div_ceil(tile).min((portion_keys / tile).max(1))
@@ -202,7 +202,7 @@ struct Sweep<B: RadixKey, W> {
     comparison: Comparison<B>,
     passes: Passes,
     info: &'static KernelInfo,
-    /// Keys of a portion: whole tiles.
+    /// Number of keys per portion: whole tiles.
     portion: usize,
     bases: DeviceVec<u64>,
     status: DeviceVec<u32>,
@@ -210,7 +210,7 @@ struct Sweep<B: RadixKey, W> {
 }
 
 impl<B: RadixKey, W: Element> Sweep<B, W> {
-    /// Nothing where there is nothing to sort.
+    /// Returns `None` if there is nothing to sort.
     fn new(
         device: &Device,
         len: usize,
@@ -256,23 +256,23 @@ impl<B: RadixKey, W: Element> Sweep<B, W> {
         self.passes.count() % 2 == 1
     }
 
-    /// Sorts from a source, keys and their values where there are any, to `buffers`, which are written in turn.
+    /// Sorts from a source, keys and their values if any, to `buffers`, which are written in turn.
     ///
     /// # Safety
     ///
-    /// The views are of live buffers of the device, `len` long; the second output where there is more than one pass.
-    /// The first output is not the source.
+    /// The views are of live buffers of the device, `len` long; the second output if there is more than one
+    /// pass. The first output is not the source.
     unsafe fn run(
         &mut self,
         (keys, values): (Global<B, Aligned16>, Option<Global<W>>),
         buffers: [Output<B, W>; 2],
     ) -> Result<(), DeviceError> {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.find_bases(keys) }?;
         let mut from = Input { keys: keys.natural(), values };
         for pass in 0..self.passes.count() {
             let to = buffers[pass as usize % 2];
-            // SAFETY: the caller's; no pass reads and writes the same buffer.
+            // SAFETY: guaranteed by the caller; no pass reads and writes the same buffer.
             unsafe { self.pass(pass, from, to) }?;
             from = to.as_input();
         }
@@ -293,7 +293,7 @@ impl<B: RadixKey, W: Element> Sweep<B, W> {
             end: self.comparison.end,
             order: self.comparison.order,
         };
-        // SAFETY: the caller's; there are bases for every pass.
+        // SAFETY: guaranteed by the caller; there are bases for every pass.
         unsafe {
             count.launch(histogram)?;
             starts.launch(BinStarts { bases: self.bases.as_global_mut() })
@@ -320,7 +320,7 @@ impl<B: RadixKey, W: Element> Sweep<B, W> {
             };
             let from =
                 Input { keys: from.keys.skip(first), values: from.values.map(|values| values.skip(first)) };
-            // SAFETY: the caller's; the status is zero and has words for every tile.
+            // SAFETY: guaranteed by the caller; the status is zero and has words for every tile.
             unsafe { self.launch(sweep, from, to) }?;
         }
         Ok(())
@@ -340,13 +340,13 @@ impl<B: RadixKey, W: Element> Sweep<B, W> {
         };
         if let (Some(values), Some(sorted_values)) = (values, to.values) {
             let launch = self.device.kernel().shared_bytes(shared(W::SIZE)).items(len)?;
-            // SAFETY: the caller's.
+            // SAFETY: guaranteed by the caller.
             return unsafe {
                 launch.launch(OnesweepPairs { keys, sorted_keys, values, sorted_values, pass })
             };
         }
         let launch = self.device.kernel().shared_bytes(shared(0)).items(len)?;
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { launch.launch(OnesweepKeys { keys, sorted_keys, pass }) }
     }
 }

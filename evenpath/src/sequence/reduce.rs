@@ -16,8 +16,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! One pass over the data, by the look-back of [`scan`](crate::scan) and as repeatable: floating-point sums are added in
-//! an order that only the length, the segments and the kind of device determine.
+//! One pass over the data, by the look-back of [`scan`](crate::scan) and equally reproducible: floating-point
+//! sums are added in an order that depends only on the length, the segments and the kind of device.
 
 use evenpath_kernels::block::tile_prefix::entry_words;
 use evenpath_kernels::reduce::{FillEmptyRows, ReduceArguments, ReduceByFlag, ReduceByKey, ReduceRows};
@@ -33,16 +33,17 @@ use crate::operand::aligned::Aligned;
 use crate::operand::check::{check_room, check_vector};
 use crate::scalar::Offset;
 
-/// Reduces the values of neighbors with equal keys: the key of each segment, and its sum. Waits for the device, which
-/// alone knows how many there are.
+/// Reduces the values of neighbors with equal keys: returns the key and the sum of each segment. Waits for
+/// the device to learn the number of segments.
 ///
-/// The results are computed in memory for as many segments as there are values, which they keep until they are dropped:
-/// [`DeviceVec::shrink_to_fit`] gives the rest back for the price of a copy.
+/// The results are computed in memory for as many segments as values, which they keep until they are dropped:
+/// [`DeviceVec::shrink_to_fit`] frees the rest at the cost of a copy.
 ///
 /// # Errors
 ///
-/// If there is not one key a value, they are on another device, or there are 2³² values or more; then nothing is
-/// written. If there is no memory for the results and [`temporary_bytes_by_keys`], or the device was lost.
+/// If there is not one key per value, they are on another device, or there are 2³² values or more; then
+/// nothing is written. If there is too little memory for the results and [`temporary_bytes_by_keys`], or the
+/// device was lost.
 pub fn by_keys<K: Key + Mark, T: Element>(
     keys: &DeviceSlice<K>,
     values: &DeviceSlice<T>,
@@ -62,13 +63,14 @@ pub fn by_keys<K: Key + Mark, T: Element>(
     Ok((segment_keys, sums))
 }
 
-/// [`by_keys`] into vectors that are there, without waiting: the first element of `segments` becomes the number of
-/// segments, of which the keys and sums are at the beginning of `segment_keys` and `sums`. What follows is unchanged.
+/// Like [`by_keys`], but writes to existing vectors without waiting: the first element of `segments` becomes
+/// the number of segments, whose keys and sums are at the start of `segment_keys` and `sums`. The rest is
+/// unchanged.
 ///
 /// # Errors
 ///
-/// As for [`by_keys`], and if `segment_keys` or `sums` is shorter than there are values, `segments` is empty, or one of
-/// them is on another device; then nothing is written.
+/// The same as for [`by_keys`], and if `segment_keys` or `sums` is shorter than there are values, `segments`
+/// is empty, or one of them is on another device; then nothing is written.
 pub fn by_keys_into<K: Key + Mark, T: Element>(
     keys: &DeviceSlice<K>,
     values: &DeviceSlice<T>,
@@ -110,12 +112,12 @@ pub fn by_keys_into<K: Key + Mark, T: Element>(
     Ok(())
 }
 
-/// Reduces the values from each flagged one, not zero in `flags`, to the next; the first value begins a segment whatever
-/// its flag. Waits for the device; otherwise as [`by_keys`].
+/// Reduces the values from each one with a nonzero flag to the next; the first value starts a segment
+/// whatever its flag. Waits for the device; otherwise like [`by_keys`].
 ///
 /// # Errors
 ///
-/// As for [`by_keys`].
+/// The same as for [`by_keys`].
 pub fn by_flags<T: Element>(
     flags: &DeviceSlice<u8>,
     values: &DeviceSlice<T>,
@@ -132,11 +134,11 @@ pub fn by_flags<T: Element>(
     Ok(sums)
 }
 
-/// [`by_flags`] into vectors that are there, as [`by_keys_into`].
+/// Like [`by_flags`], but writes to existing vectors like [`by_keys_into`].
 ///
 /// # Errors
 ///
-/// As for [`by_keys_into`].
+/// The same as for [`by_keys_into`].
 pub fn by_flags_into<T: Element>(
     flags: &DeviceSlice<u8>,
     values: &DeviceSlice<T>,
@@ -170,15 +172,17 @@ pub fn by_flags_into<T: Element>(
     Ok(())
 }
 
-/// Reduces the values of each row; a row without any gives the operator's identity. Row offsets are those of a CSR
-/// matrix: they begin with 0, do not decrease, and end with the number of values. Checking that waits for the device.
+/// Reduces the values of each row; the result of an empty row is the operator's identity. Row offsets are
+/// those of a CSR matrix: they start with 0, do not decrease, and end with the number of values. Checking
+/// that waits for the device.
 ///
-/// The work is cut into equal parts of the values, however long rows are.
+/// The work is divided into equal parts of the values, for rows of any length.
 ///
 /// # Errors
 ///
-/// If the row offsets are not so, are on another device, or there are 2³² values or more; then nothing is written. If
-/// there is no memory for the result and [`temporary_bytes_by_offsets`], or the device was lost.
+/// If the row offsets are invalid, are on another device, or there are 2³² values or more; then nothing is
+/// written. If there is too little memory for the result and [`temporary_bytes_by_offsets`], or the device
+/// was lost.
 pub fn by_offsets<T: Element, O: Offset>(
     row_offsets: &DeviceSlice<O>,
     values: &DeviceSlice<T>,
@@ -190,11 +194,12 @@ pub fn by_offsets<T: Element, O: Offset>(
     Ok(sums)
 }
 
-/// [`by_offsets`] into a vector that is there, of one element per row.
+/// Like [`by_offsets`], but writes to an existing vector with one element per row.
 ///
 /// # Errors
 ///
-/// As for [`by_offsets`], and if the result does not have one element per row or is on another device; then nothing is written.
+/// The same as for [`by_offsets`], and if the result does not have one element per row or is on another
+/// device; then nothing is written.
 pub fn by_offsets_into<T: Element, O: Offset>(
     row_offsets: &DeviceSlice<O>,
     values: &DeviceSlice<T>,

@@ -1,4 +1,4 @@
-//! Where rows begin, as bits.
+//! Starts of rows as bits.
 
 use evenpath_kernels::reduce::MarkRows;
 
@@ -8,17 +8,18 @@ use crate::device::{DeviceSlice, DeviceVec, instance};
 use crate::operand::OpError;
 use crate::scalar::Offset;
 
-/// The row offsets of a matrix in another form, which suits any row lengths.
+/// Row offsets of a matrix in a form that suits rows of any length.
 #[derive(Debug)]
 pub(crate) struct RowMarks {
-    /// One bit per element, set where a row begins.
+    /// One bit per element, set at the start of a row.
     pub(crate) bits: DeviceVec<u32>,
-    /// The rows that have elements, in order; what follows them is zero.
+    /// Rows that have elements, in order; the rest is zero.
     pub(crate) filled_rows: DeviceVec<u32>,
 }
 
 impl RowMarks {
-    /// From row offsets that [`check_row_offsets`] has passed, of `len` elements, on a device with kernels.
+    /// Creates the marks from row offsets that [`check_row_offsets`] has accepted, for `len` elements, on a
+    /// device with kernels.
     pub(crate) fn new<O: Offset>(row_offsets: &DeviceSlice<O>, len: usize) -> Result<Self, OpError> {
         let device = row_offsets.device();
         let rows = row_offsets.len() - 1;
@@ -38,14 +39,15 @@ impl RowMarks {
         Ok(marks)
     }
 
-    /// Bytes of device memory that they take, with what making them takes.
+    /// Bytes of device memory, including temporary memory.
     pub(crate) fn bytes(rows: usize, len: usize) -> u64 {
         let tiles = rows.div_ceil(instance::<MarkRows<u32>>().tile_items());
         (rows as u64).saturating_mul(4).saturating_add(4 * len.div_ceil(32) as u64 + 8 * (tiles as u64 + 1))
     }
 }
 
-/// Checks that the row offsets are those of a CSR matrix with as many values; waits for the device once.
+/// Checks that the row offsets are those of a CSR matrix with this number of values; waits for the device
+/// once.
 pub(crate) fn check_row_offsets<O: Offset, T: bytemuck::Pod>(
     row_offsets: &DeviceSlice<O>,
     values: &DeviceSlice<T>,

@@ -1,9 +1,9 @@
 //! Sorts of segments on devices that run kernels. Segments that fit a tile are sorted in one block each, or several in one:
 //! short ones by counting, others by radix. The tiles of longer segments are sorted the same way, and then merged.
 //!
-//! Elements are cut into windows. The segments that begin in a window are its block's, together where they fit a tile,
-//! so work is even however many segments there are. How many tiles longer segments have is known on the device alone: the
-//! host waits once for their number.
+//! Elements are divided into windows. A block sorts the segments that start in its window, together if they
+//! fit a tile, so work is even for any number of segments. Only the device knows the number of tiles of
+//! longer segments: the host waits once for it.
 
 use evenpath_kernels::block::radix_rank::{KeyOrder, RadixKey};
 use evenpath_kernels::sort::{
@@ -20,10 +20,10 @@ use crate::device::{Device, DeviceSlice, DeviceVec, Kernels, instance, read_only
 use crate::element::{Comparison, Key, MovedValue, SortKey, SortValue};
 use crate::operand::OpError;
 
-/// Elements of a window in quarters of a tile. The rest is room for the last segment that begins in it.
+/// Length of a window in quarters of a tile. The rest is room for the last segment that starts in it.
 const WINDOW_QUARTERS: usize = 3;
 
-/// Elements of the longest segment that is sorted by counting.
+/// Maximum length of a segment that is sorted by counting.
 const MOST_COUNTED: u32 = 32;
 
 /// Sorts the keys of each segment. The row offsets are valid, and there are fewer than 2³² keys.
@@ -72,7 +72,7 @@ pub(crate) fn sort_keys<K: SortKey, O: Offset>(
     Ok(sorted)
 }
 
-/// Sorts the keys of each segment, with their values; otherwise as [`sort_keys`].
+/// Sorts the keys of each segment, with their values; otherwise like [`sort_keys`].
 pub(crate) fn sort_pairs<K: SortKey, V: SortValue, O: Offset>(
     row_offsets: &DeviceSlice<O>,
     Pairs { keys, values }: Pairs<'_, K, V>,
@@ -124,7 +124,8 @@ pub(crate) fn sort_pairs<K: SortKey, V: SortValue, O: Offset>(
     Ok((sorted_keys, sorted_values))
 }
 
-/// The most bytes of device memory that a sort of `len` keys, or pairs, in `segments` segments takes beside operands and results.
+/// Maximum number of bytes of device memory that a sort of `len` keys, or pairs, in `segments` segments takes
+/// beside operands and results.
 pub(crate) fn temporary_bytes<K: SortKey>(
     segments: usize,
     len: usize,
@@ -147,12 +148,12 @@ pub(crate) fn temporary_bytes<K: SortKey>(
     let scan = scan::temporary_bytes::<u64>(windows + 1).max(32 * tiles as u64);
     let other = (len as u64).saturating_mul(K::SIZE as u64 + 8);
     let runs = (8 * (windows as u64 + 1) + scan).saturating_add(other);
-    // One segment of everything is sorted as a whole.
+    // A single segment of everything is sorted as a whole.
     let whole = radix_sort::temporary_bytes::<K>(len, Some(8), comparison);
     cut.saturating_add(runs.max(whole))
 }
 
-/// Elements of a tile, with values or without.
+/// Number of elements in a tile, with or without values.
 fn tile_items<B: RadixKey>() -> usize {
     instance::<SortSegmentKeys<B>>().tile_items()
 }
@@ -165,12 +166,12 @@ fn window_count(len: usize, capacity: usize) -> usize {
     len.div_ceil(window_items(capacity))
 }
 
-/// The kernels that every sort by the tile kernel `T` takes, to be compiled ahead.
+/// The kernels of every sort by the tile kernel `T`, to be compiled ahead.
 fn kernels<T: Kernel, O: Offset>() -> Kernels {
     sum_kernel::<u64>().and::<CutSegments<O>>().and::<MarkSegments<O>>().and::<T>()
 }
 
-/// Where sorted parts go; to the first buffer alone if the second is not used.
+/// Destinations of sorted parts; only the first buffer if the second is not used.
 fn targets<T: Element>([usual, other]: [GlobalMut<T>; 2], has_other: bool) -> Targets<T> {
     Targets { usual, other: if has_other { other } else { usual } }
 }
@@ -179,24 +180,25 @@ fn targets<T: Element>([usual, other]: [GlobalMut<T>; 2], has_other: bool) -> Ta
 #[derive(Clone, Copy)]
 struct Tiles<'a> {
     parts: &'a DeviceSlice<u64>,
-    /// Whether they become runs, which stay sortable until they are merged.
+    /// True if they become runs, which stay sortable until they are merged.
     are_runs: bool,
 }
 
-/// Segments cut into parts that fit tiles.
+/// Segments divided into parts that fit tiles.
 struct Cut {
     /// Two per window: see [`CutSegments`].
     parts: DeviceVec<u64>,
-    /// One bit per element, set where a segment begins.
+    /// One bit per element, set at the start of a segment.
     heads: DeviceVec<u32>,
-    /// Elements of the longest segment that does not fit a tile.
+    /// Length of the longest segment that does not fit a tile.
     longest: usize,
     /// The tiles of those segments, unless one has all elements.
     runs: Option<Runs>,
 }
 
 impl Cut {
-    /// From valid row offsets of `len` elements, for tiles of `capacity`. Waits for the device.
+    /// Divides segments, given by valid row offsets of `len` elements, for tiles of `capacity`. Waits for the
+    /// device.
     fn new<O: Offset>(row_offsets: &DeviceSlice<O>, len: usize, capacity: usize) -> Result<Self, OpError> {
         let (device, rows) = (row_offsets.device(), row_offsets.len() - 1);
         let windows = window_count(len, capacity);
@@ -237,7 +239,7 @@ impl Cut {
         self.runs.is_some()
     }
 
-    /// Elements of the buffer beside the result.
+    /// Length of the buffer beside the result.
     fn other_len(&self, len: usize) -> usize {
         if self.has_long() { len } else { 0 }
     }
@@ -247,7 +249,7 @@ impl Cut {
         Tiles { parts: &self.parts, are_runs: false }
     }
 
-    /// Parts as kernels take them.
+    /// Parts as a kernel argument.
     fn segment_tiles<B: RadixKey>(&self, tiles: Tiles<'_>, comparison: Comparison<B>) -> SegmentTiles<B> {
         let Comparison { order, begin, end } = comparison;
         SegmentTiles {
@@ -262,18 +264,19 @@ impl Cut {
     }
 }
 
-/// Segments that are longer than a tile, as tiles that are sorted and merged.
+/// Segments longer than a tile, as tiles that are sorted and merged.
 struct Runs {
     /// Two per pair: see [`ListRuns`].
     tiles: DeviceVec<u64>,
-    /// The segment of each pair, and its number there.
+    /// The segment of each pair, and its index there.
     pairs: DeviceVec<u64>,
-    /// How often the runs of the longest segment are merged.
+    /// Number of merges of the longest segment's runs.
     rounds: u32,
 }
 
 impl Runs {
-    /// From what [`CutSegments`] left, with the number of pairs of tiles, the length of the longest segment and of a tile.
+    /// Creates the runs from the output of [`CutSegments`], given the number of pairs of tiles, the length of
+    /// the longest segment and of a tile.
     fn new(
         parts: &DeviceSlice<u64>,
         long: &DeviceSlice<u64>,
@@ -303,7 +306,7 @@ impl Runs {
         Tiles { parts: &self.tiles, are_runs: true }
     }
 
-    /// One round of merges, as kernels take it.
+    /// One round of merges, as a kernel argument.
     fn round<B: RadixKey>(&self, left: u32, comparison: Comparison<B>) -> MergeRound<B> {
         let Comparison { order, begin, end } = comparison;
         MergeRound { pairs: self.pairs.as_global(), order, begin, end, left }

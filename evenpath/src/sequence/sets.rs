@@ -84,10 +84,10 @@ named! {
     Sum = "sum",
 }
 
-/// Why graphs hold no set operation.
+/// Reason why graphs hold no set operation.
 const WAITS: &str = "a set operation waits for the size of its result";
 
-/// Returns the keys of the result in a new vector. Waits for the device, to learn how many there are.
+/// Returns the keys of the result in a new vector. Waits for the device to learn their number.
 ///
 /// On a GPU the result is computed in one pass, in memory for the [largest result](SetOperation::largest_result), which
 /// the vector keeps until it is dropped. [`DeviceVec::shrink_to_fit`] frees the rest at the cost of a copy. To allocate
@@ -117,15 +117,15 @@ pub fn keys<K: Key>(
     Ok(result)
 }
 
-/// Writes the keys of the result to the beginning of `result`, and returns how many there are. Waits for the device. The
-/// rest of `result` is unchanged.
+/// Writes the keys of the result to the start of `result`, and returns their number. Waits for the device.
+/// The rest of `result` is unchanged.
 ///
 /// If `result` has room for the [largest result](SetOperation::largest_result), there is one pass over the data;
 /// otherwise the result is counted first.
 ///
 /// # Errors
 ///
-/// If `result` is too small; then nothing is written. Otherwise as for [`keys`].
+/// If `result` is too small; then nothing is written. Otherwise the same as for [`keys`].
 pub fn keys_into<K: Key>(
     operation: SetOperation,
     a: &DeviceSlice<K>,
@@ -170,8 +170,8 @@ pub fn keys_into<K: Key>(
 ///
 /// # Errors
 ///
-/// If the numbers of keys and values differ; otherwise as for [`keys`], with
-/// [temporary bytes for pairs](pairs_temporary_bytes).
+/// If the numbers of keys and values differ; otherwise the same as for [`keys`], with [temporary bytes for
+/// pairs](pairs_temporary_bytes).
 pub fn pairs<K: Key, V: PairValue>(
     operation: SetOperation,
     a: Pairs<'_, K, V>,
@@ -195,13 +195,13 @@ pub fn pairs<K: Key, V: PairValue>(
     Ok((keys, values))
 }
 
-/// Writes the pairs of the result to the beginning of `keys` and `values`, and returns how many there are. Waits for the
-/// device. Otherwise like [`keys_into`].
+/// Writes the pairs of the result to the start of `keys` and `values`, and returns their number. Waits for
+/// the device. Otherwise like [`keys_into`].
 ///
 /// # Errors
 ///
-/// If an output is too small, or the numbers of keys and values differ; then nothing is written. Otherwise as for
-/// [`keys`].
+/// If an output is too small, or the numbers of keys and values differ; then nothing is written. Otherwise
+/// the same as for [`keys`].
 pub fn pairs_into<K: Key, V: PairValue>(
     operation: SetOperation,
     a: Pairs<'_, K, V>,
@@ -364,7 +364,7 @@ fn write_pairs<K: Key, V: PairValue>(
 /// Two inputs split into the tiles of a set operation's kernel.
 struct Cut {
     tiles: u32,
-    /// Where each tile begins, as encoded by the partition kernel.
+    /// Start of each tile, as encoded by the partition kernel.
     starts: DeviceVec<u64>,
     /// Tickets, the size of the result, and look-back states.
     states: DeviceVec<u64>,
@@ -424,8 +424,9 @@ pub(crate) struct Survey {
     pub(crate) last: u64,
 }
 
-/// Returns whether keys are sorted, and the ends of their range, if there are any; waits for the device once. `what` they are, for
-/// errors: what is checked must stay as it is until the operation is done with it, so no graph may write it.
+/// Returns whether keys are sorted, and the ends of their range, if any; waits for the device once. `what`
+/// names them in errors. The keys must not change until the operation is done with them, so no graph may
+/// write them.
 pub(crate) fn survey<K: evenpath_kernels::Key + bytemuck::Pod>(
     keys: &DeviceSlice<K>,
     what: &'static str,

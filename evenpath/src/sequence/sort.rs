@@ -1,10 +1,11 @@
-//! Sorting vectors of numbers, with or without values that belong to them, as a whole or by segments: stable, by all bits
-//! or by some.
+//! Sorting of vectors of numbers, with or without values, as a whole or by segments: stable, by all bits or
+//! by some.
 //!
-//! On a GPU this is a radix sort (Adinets, Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs",
-//! 2022): keys and values are read and written once for each eight bits. Segments of up to about 2000 elements are sorted
-//! in shared memory (Dalton et al., IPDPS 2015, section III-C): these are read and written once in all. Longer ones are
-//! sorted in parts of that size, which are merged. On the CPU it is a merge sort, rayon's where a segment is long.
+//! On a GPU this is a radix sort (Adinets, Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort
+//! for GPUs", 2022): keys and values are read and written once per eight bits. Segments of up to about 2000
+//! elements are sorted in shared memory (Dalton et al., IPDPS 2015, section III-C) and are read and written
+//! once in total. Longer ones are sorted in parts of that size, which are merged. On the CPU it is a merge
+//! sort; long segments use rayon's.
 
 use std::ops::Range;
 
@@ -25,7 +26,7 @@ use evenpath_simt::Element as _;
 use crate::element::Comparison;
 pub use crate::element::{SortKey, SortValue};
 
-/// The order that keys are sorted in.
+/// Order of sorted keys.
 ///
 /// ```
 /// use evenpath::sort::{SortOptions, SortOrder, sort};
@@ -41,7 +42,7 @@ pub enum SortOrder {
     /// The smallest first.
     #[default]
     Ascending,
-    /// The largest first. Equal keys keep their order here too.
+    /// The largest first. Equal keys keep their order.
     Descending,
 }
 
@@ -51,7 +52,7 @@ named! {
     Descending = "descending",
 }
 
-/// How keys are sorted.
+/// Options of sorting.
 ///
 /// ```
 /// use evenpath::sort::{SortOptions, SortOrder};
@@ -62,28 +63,28 @@ named! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub struct SortOptions {
-    /// Ascending, unless set.
+    /// The order; ascending by default.
     pub order: SortOrder,
-    /// The bits that keys are compared by, from the first number to one below the second; all of them by default. Time grows with their number, eight at a time.
-    /// Of signed integers and floats these are the bits of the unsigned integer that sorts as the key does, so the
-    /// highest one tells the sign.
+    /// The bits by which keys are compared, from the first number to one below the second; all of them by
+    /// default. Time grows with their number, eight at a time. For signed integers and floats these are bits
+    /// of the unsigned integer that has the key's order, so the highest one is the sign.
     pub bits: Option<(u32, u32)>,
 }
 
 impl SortOptions {
-    /// The same, in this order.
+    /// Sets the order.
     #[must_use]
     pub fn with_order(self, order: SortOrder) -> Self {
         Self { order, ..self }
     }
 
-    /// The same, by these bits only, the lowest being 0. An empty range leaves the keys as they are.
+    /// Sets the bits, of which the lowest is 0. An empty range leaves the keys as they are.
     #[must_use]
     pub fn with_bits(self, bits: Range<u32>) -> Self {
         Self { bits: Some((bits.start, bits.end)), ..self }
     }
 
-    /// The order and bits for keys of type `K`.
+    /// Order and bits for keys of type `K`.
     fn resolve<K: SortKey>(self) -> Result<Comparison<K::Bits>, OpError> {
         let width = K::Bits::BITS;
         let (begin, end) = self.bits.unwrap_or((0, width));
@@ -99,15 +100,16 @@ impl SortOptions {
     }
 }
 
-/// Bits of indices below `len`.
+/// Number of bits of indices below `len`.
 pub(crate) fn index_bits(len: usize) -> u32 {
     usize::BITS - len.saturating_sub(1).leading_zeros()
 }
 
-/// The keys, sorted, in a new vector. Equal keys, also those that differ in other bits only, keep their order.
+/// Sorts the keys into a new vector. Equal keys, including those that differ in other bits only, keep their
+/// order.
 ///
-/// Reads and writes the keys once for each eight bits. Beside the result it takes
-/// [`temporary_bytes`] of device memory while it runs.
+/// Reads and writes the keys once per eight bits. Temporarily takes [`temporary_bytes`] of device memory
+/// beside the result.
 ///
 /// ```
 /// use evenpath::{Device, sort};
@@ -121,7 +123,7 @@ pub(crate) fn index_bits(len: usize) -> u32 {
 ///
 /// # Errors
 ///
-/// If the bits are none of the key's, there is no memory, or the device was lost.
+/// If the range of bits is invalid, there is too little memory, or the device was lost.
 pub fn sort<K: SortKey>(keys: &DeviceSlice<K>, options: SortOptions) -> Result<DeviceVec<K>, OpError> {
     let comparison = options.resolve::<K>()?;
     if is_kernel_device(keys.device()) {
@@ -132,13 +134,13 @@ pub fn sort<K: SortKey>(keys: &DeviceSlice<K>, options: SortOptions) -> Result<D
     Ok(sorted)
 }
 
-/// Sorts the keys of a vector; otherwise as [`sort`]. On a GPU the vector may end in other memory than it began:
-/// it takes [`temporary_bytes`], and never less than another copy of the keys, while it runs. If there is no memory the
-/// keys are as before.
+/// Sorts the keys of a vector; otherwise like [`sort`]. On a GPU the vector may move to other memory: it
+/// temporarily takes [`temporary_bytes`], and never less than another copy of the keys. If there is too
+/// little memory the keys are unchanged.
 ///
 /// # Errors
 ///
-/// As for [`sort`].
+/// The same as for [`sort`].
 pub fn sort_in_place<K: SortKey>(keys: &mut DeviceVec<K>, options: SortOptions) -> Result<(), OpError> {
     let comparison = options.resolve::<K>()?;
     if is_kernel_device(keys.device()) {
@@ -148,13 +150,13 @@ pub fn sort_in_place<K: SortKey>(keys: &mut DeviceVec<K>, options: SortOptions) 
     Ok(())
 }
 
-/// Keys and the values that belong to them, sorted by key, in new vectors. Values of equal keys keep their order.
+/// Sorts keys with their values into new vectors. Values of equal keys keep their order.
 ///
-/// Beside the results it takes [`temporary_bytes_pairs`] of device memory while it runs.
+/// Temporarily takes [`temporary_bytes_pairs`] of device memory beside the results.
 ///
 /// # Errors
 ///
-/// If there are not as many values as keys, they are on different devices, and as for [`sort`].
+/// If the numbers of keys and values differ, or they are on different devices; also the errors of [`sort`].
 pub fn sort_pairs<K: SortKey, V: SortValue>(
     keys: &DeviceSlice<K>,
     values: &DeviceSlice<V>,
@@ -170,11 +172,11 @@ pub fn sort_pairs<K: SortKey, V: SortValue>(
     Ok((keys, values))
 }
 
-/// Sorts keys and the values that belong to them; otherwise as [`sort_pairs`], in place as [`sort_in_place`].
+/// Sorts keys with their values; otherwise like [`sort_pairs`], in place like [`sort_in_place`].
 ///
 /// # Errors
 ///
-/// As for [`sort_pairs`].
+/// The same as for [`sort_pairs`].
 pub fn sort_pairs_in_place<K: SortKey, V: SortValue>(
     keys: &mut DeviceVec<K>,
     values: &mut DeviceVec<V>,
@@ -189,11 +191,12 @@ pub fn sort_pairs_in_place<K: SortKey, V: SortValue>(
     Ok(())
 }
 
-/// The keys of each segment, sorted, in a new vector; segments keep their places. Equal keys keep their order. Segments
-/// are given as the rows of a CSR matrix: row offsets begin with 0, do not decrease, and end with the number of keys.
-/// There may be empty ones, and their lengths need not be alike.
+/// Sorts the keys of each segment into a new vector; segments keep their positions. Equal keys keep their
+/// order. Segments are given like the rows of a CSR matrix: row offsets start with 0, do not decrease, and
+/// end with the number of keys. Segments may be empty and of different lengths.
 ///
-/// Waits for the device. Beside the result it takes at most [`temporary_bytes_by_offsets`] of device memory while it runs.
+/// Waits for the device. Temporarily takes at most [`temporary_bytes_by_offsets`] of device memory beside the
+/// result.
 ///
 /// ```
 /// use evenpath::sort::{SortOptions, sort_by_offsets};
@@ -209,8 +212,8 @@ pub fn sort_pairs_in_place<K: SortKey, V: SortValue>(
 ///
 /// # Errors
 ///
-/// If the row offsets are not so, or on another device, there are 2³² keys or more, or the bits are none of the key's; then
-/// nothing is written. If there is no memory, or the device was lost.
+/// If the row offsets are invalid or on another device, there are 2³² keys or more, or the range of bits is
+/// invalid; then nothing is written. If there is too little memory, or the device was lost.
 pub fn sort_by_offsets<K: SortKey, O: Offset>(
     row_offsets: &DeviceSlice<O>,
     keys: &DeviceSlice<K>,
@@ -227,11 +230,12 @@ pub fn sort_by_offsets<K: SortKey, O: Offset>(
     Ok(sorted)
 }
 
-/// Replaces a vector by the result of [`sort_by_offsets`]. On a GPU it is then in other memory; on failure it is as before.
+/// Replaces a vector by the result of [`sort_by_offsets`]. On a GPU it moves to other memory; on failure it
+/// is unchanged.
 ///
 /// # Errors
 ///
-/// As for [`sort_by_offsets`].
+/// The same as for [`sort_by_offsets`].
 pub fn sort_by_offsets_in_place<K: SortKey, O: Offset>(
     row_offsets: &DeviceSlice<O>,
     keys: &mut DeviceVec<K>,
@@ -242,12 +246,13 @@ pub fn sort_by_offsets_in_place<K: SortKey, O: Offset>(
     Ok(())
 }
 
-/// The keys of each segment and the values that belong to them, sorted by key, in new vectors; otherwise as
-/// [`sort_by_offsets`]. Values of equal keys keep their order.
+/// Sorts the keys of each segment with their values into new vectors; otherwise like [`sort_by_offsets`].
+/// Values of equal keys keep their order.
 ///
 /// # Errors
 ///
-/// If there are not as many values as keys or they are on different devices, and as for [`sort_by_offsets`].
+/// If the numbers of keys and values differ, or they are on different devices; also the errors of
+/// [`sort_by_offsets`].
 pub fn sort_pairs_by_offsets<K: SortKey, V: SortValue, O: Offset>(
     row_offsets: &DeviceSlice<O>,
     keys: &DeviceSlice<K>,
@@ -259,11 +264,11 @@ pub fn sort_pairs_by_offsets<K: SortKey, V: SortValue, O: Offset>(
     sort_valid_pairs(row_offsets, Pairs { keys, values }, options)
 }
 
-/// Replaces two vectors by the result of [`sort_pairs_by_offsets`], as [`sort_by_offsets_in_place`].
+/// Replaces two vectors by the result of [`sort_pairs_by_offsets`], like [`sort_by_offsets_in_place`].
 ///
 /// # Errors
 ///
-/// As for [`sort_pairs_by_offsets`].
+/// The same as for [`sort_pairs_by_offsets`].
 pub fn sort_pairs_by_offsets_in_place<K: SortKey, V: SortValue, O: Offset>(
     row_offsets: &DeviceSlice<O>,
     keys: &mut DeviceVec<K>,
@@ -276,7 +281,7 @@ pub fn sort_pairs_by_offsets_in_place<K: SortKey, V: SortValue, O: Offset>(
     Ok(())
 }
 
-/// [`sort_pairs_by_offsets`] where the row offsets are known to be those of a matrix with these entries.
+/// Like [`sort_pairs_by_offsets`], for row offsets that are known to be those of a matrix with these entries.
 pub(crate) fn sort_valid_pairs<K: SortKey, V: SortValue, O: Offset>(
     row_offsets: &DeviceSlice<O>,
     pairs: Pairs<'_, K, V>,
@@ -296,14 +301,14 @@ pub(crate) fn sort_valid_pairs<K: SortKey, V: SortValue, O: Offset>(
     Ok((keys, values))
 }
 
-/// The most bytes of device memory that [`sort_by_offsets`] and [`sort_pairs_by_offsets`] of `len` keys in `segments` segments
-/// take on a GPU while they run, beside operands and results. Segments of more than about 2000 elements take most of it: one
-/// copy of all keys, with 8 bytes beside each. Without such segments it is a bit per key, and some
-/// words per tile.
+/// Maximum bytes of device memory that [`sort_by_offsets`] and [`sort_pairs_by_offsets`] of `len` keys in
+/// `segments` segments temporarily take on a GPU beside operands and results. Segments of more than about
+/// 2000 elements take most of it: one copy of all keys, with 8 bytes beside each. Without such segments it is
+/// a bit per key, and some words per tile.
 ///
 /// # Errors
 ///
-/// If the bits are none of the key's.
+/// If the range of bits is invalid.
 pub fn temporary_bytes_by_offsets<K: SortKey>(
     segments: usize,
     len: usize,
@@ -312,21 +317,22 @@ pub fn temporary_bytes_by_offsets<K: SortKey>(
     Ok(segmented_radix_sort::temporary_bytes::<K>(segments, len, options.resolve::<K>()?))
 }
 
-/// Bytes of device memory that [`sort`] of `len` keys takes on a GPU while it runs, beside keys and result: a second
-/// copy of the keys where there is more than one pass, and some words per tile of thousands of keys.
+/// Bytes of device memory that [`sort`] of `len` keys temporarily takes on a GPU beside keys and result: a
+/// second copy of the keys if there is more than one pass, and some words per tile of thousands of keys.
 ///
 /// # Errors
 ///
-/// If the bits are none of the key's.
+/// If the range of bits is invalid.
 pub fn temporary_bytes<K: SortKey>(len: usize, options: SortOptions) -> Result<u64, OpError> {
     Ok(radix_sort::temporary_bytes::<K>(len, None, options.resolve::<K>()?))
 }
 
-/// Bytes of device memory that [`sort_pairs`] of `len` pairs takes on a GPU while it runs, beside operands and results.
+/// Bytes of device memory that [`sort_pairs`] of `len` pairs temporarily takes on a GPU beside operands and
+/// results.
 ///
 /// # Errors
 ///
-/// If the bits are none of the key's.
+/// If the range of bits is invalid.
 pub fn temporary_bytes_pairs<K: SortKey, V: SortValue>(
     len: usize,
     options: SortOptions,
@@ -349,7 +355,7 @@ fn check_pairs<K: SortKey, V: SortValue>(
 /// Name of a sort of too many elements, for errors.
 const SEGMENTED: &str = "a sort by segments";
 
-/// Checks segments of keys before a sort, and how they are to be compared.
+/// Checks segments of keys before a sort, and returns their comparison.
 fn check_segments<K: SortKey, O: Offset>(
     row_offsets: &DeviceSlice<O>,
     keys: &DeviceSlice<K>,

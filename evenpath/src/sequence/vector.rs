@@ -1,4 +1,4 @@
-//! Dense vectors: what iterative methods take beside products with matrices.
+//! Dense vectors: the operations of iterative methods besides products with matrices.
 //!
 //! ```
 //! use evenpath::{Device, vector};
@@ -28,8 +28,8 @@ use crate::operand::factor::factors;
 use crate::operand::{Factor, OpError};
 use crate::{Value, cpu};
 
-/// y = `alpha`·`x` + `beta`·y. Where `beta` is zero, y is overwritten whatever it held. Ordered on the device's stream; the
-/// call does not wait for it.
+/// Computes y = `alpha`·`x` + `beta`·y. Where `beta` is zero, y is overwritten whatever it held. Runs in the
+/// order of the device's stream; the call does not wait.
 ///
 /// # Errors
 ///
@@ -63,7 +63,8 @@ pub fn axpby<'f, V: Value>(
     Ok(())
 }
 
-/// z = x ∘ y, the product of each two elements. Ordered on the device's stream; the call does not wait for it.
+/// Computes z = x ∘ y, the elementwise product. Runs in the order of the device's stream; the call does not
+/// wait.
 ///
 /// # Errors
 ///
@@ -76,8 +77,8 @@ pub fn multiply_elements<V: Value>(
     elementwise((x, y, z), cpu::multiply_elements, |x, y, z, len| MultiplyElements { x, y, z, len })
 }
 
-/// z = x / y, the quotient of each two elements; infinite or NaN where y is zero. Ordered on the device's stream; the
-/// call does not wait for it.
+/// Computes z = x / y, the elementwise quotient; infinite or NaN where y is zero. Runs in the order of the
+/// device's stream; the call does not wait.
 ///
 /// # Errors
 ///
@@ -90,7 +91,8 @@ pub fn divide_elements<V: Value>(
     elementwise((x, y, z), cpu::divide_elements, |x, y, z, len| DivideElements { x, y, z, len })
 }
 
-/// Has each element of z be made of those of x and y: on the CPU by `on_cpu`, else by what `kernel` makes, one thread per element.
+/// Computes each element of z from those of x and y: by `on_cpu` on the CPU, otherwise by the kernel that
+/// `kernel` returns, with one thread per element.
 fn elementwise<V: Value, K: Kernel>(
     (x, y, z): (&DeviceSlice<V>, &DeviceSlice<V>, &mut DeviceSlice<V>),
     on_cpu: impl FnOnce(&[V], &[V], &mut [V]),
@@ -109,11 +111,12 @@ fn elementwise<V: Value, K: Kernel>(
     Ok(())
 }
 
-/// Blocks of an inner product or a norm, at most: the same on every GPU, because which elements a block adds up decides how the sum
-/// is rounded.
+/// Maximum number of blocks of an inner product or a norm: the same on every GPU, because the division of
+/// elements among blocks determines the rounding.
 const REDUCE_BLOCKS: usize = 1024;
 
-/// xᵀy, the inner product; zero of empty vectors. Waits for the device. Bitwise the same from run to run.
+/// Returns xᵀy, the inner product; zero for empty vectors. Waits for the device. Results are the same to the
+/// bit in every run.
 ///
 /// # Errors
 ///
@@ -125,13 +128,13 @@ pub fn dot<V: Value>(x: &DeviceSlice<V>, y: &DeviceSlice<V>) -> Result<V, OpErro
     Ok(result.get(0)?)
 }
 
-/// [`dot`] with its result in the one element of `result`, for operations that take it as a [`Factor`]: the same to the last bit.
-/// Ordered on the device's stream; the call does not wait for it.
+/// Like [`dot`], but writes the result to the one element of `result`, for operations that take it as a
+/// [`Factor`]: the same to the last bit. Runs in the order of the device's stream; the call does not wait.
 ///
 /// # Errors
 ///
-/// If the vectors differ in length, `result` is not one element, or any of them is on another device; then nothing is written. If there
-/// is no memory for 1024 elements, or the device was lost.
+/// If the vectors differ in length, `result` is not one element, or any of them is on another device; then
+/// nothing is written. If there is too little memory for 1024 elements, or the device was lost.
 pub fn dot_into<V: Value>(
     x: &DeviceSlice<V>,
     y: &DeviceSlice<V>,
@@ -158,10 +161,11 @@ pub fn dot_into<V: Value>(
     Ok(())
 }
 
-/// √(xᵀx), the Euclidean norm; zero of an empty vector. Waits for the device. Bitwise the same from run to run.
+/// Returns √(xᵀx), the Euclidean norm; zero for an empty vector. Waits for the device. Results are the same
+/// to the bit in every run.
 ///
-/// The squares neither overflow nor underflow: the result is precise wherever it is in the range of `V`. With an infinite element it is
-/// infinite, with a NaN it is NaN.
+/// The squares neither overflow nor underflow: the result is precise whenever it is in the range of `V`. With
+/// an infinite element it is infinite, with a NaN it is NaN.
 ///
 /// # Errors
 ///
@@ -174,13 +178,13 @@ pub fn norm2<V: Value>(x: &DeviceSlice<V>) -> Result<V, OpError> {
     Ok(result.get(0)?)
 }
 
-/// [`norm2`] with its result in the one element of `result`: the same to the last bit. Ordered on the device's stream; the call does not
-/// wait for it.
+/// Like [`norm2`], but writes the result to the one element of `result`: the same to the last bit. Runs in
+/// the order of the device's stream; the call does not wait.
 ///
 /// # Errors
 ///
-/// If `result` is not one element, or on another device; then nothing is written. If there is no memory for 3072 elements, or the device
-/// was lost.
+/// If `result` is not one element, or on another device; then nothing is written. If there is too little
+/// memory for 3072 elements, or the device was lost.
 pub fn norm2_into<V: Value>(x: &DeviceSlice<V>, result: &mut DeviceSlice<V>) -> Result<(), OpError> {
     let (device, len) = (x.device(), x.len());
     check_vector(device, ("result", result), 1)?;
@@ -202,12 +206,13 @@ pub fn norm2_into<V: Value>(x: &DeviceSlice<V>, result: &mut DeviceSlice<V>) -> 
     Ok(())
 }
 
-/// Calls `product` for y = `alpha`·(…) + `beta`·y, with numbers for both. If one is known to the device alone, the product is computed
-/// by itself and added by [`axpby`].
+/// Calls `product` for y = `alpha`·(…) + `beta`·y, with numbers for both. If only the device knows one, the
+/// product is computed alone and added by [`axpby`].
 ///
 /// # Errors
 ///
-/// As for [`factors`], those of `product`, and if there is no memory for another y. Nothing is written before `product` is.
+/// The errors of [`factors`] and of `product`, and if there is too little memory for another y. Nothing is
+/// written before `product` writes.
 pub(crate) fn with_numbers<'a, 'b, V: Value>(
     device: &Device,
     (alpha, beta): (impl Into<Factor<'a, V>>, impl Into<Factor<'b, V>>),
@@ -224,12 +229,13 @@ pub(crate) fn with_numbers<'a, 'b, V: Value>(
     axpby(alpha, &only_product, beta, y)
 }
 
-/// y = α·(…) + βy as kernels take it.
+/// The update y = α·(…) + βy as a kernel argument.
 pub(crate) fn update<V: Value>(alpha: V, beta: V, y: &mut DeviceSlice<V>) -> Update<V> {
     Update { y: y.as_global_mut(), alpha, beta }
 }
 
-/// y = `beta`·y, zero where `beta` is, whatever y held. There are fewer than 2³² elements, as of every matrix's vectors.
+/// Computes y = `beta`·y; if `beta` is zero, y becomes zero without being read. There are fewer than 2³²
+/// elements, like in all vectors of matrices.
 pub(crate) fn scale<V: Value>(beta: V, y: &mut DeviceSlice<V>) -> Result<(), DeviceError> {
     if beta == V::ZERO {
         return y.set_zero();
@@ -247,13 +253,13 @@ pub(crate) fn scale<V: Value>(beta: V, y: &mut DeviceSlice<V>) -> Result<(), Dev
     unsafe { launch.launch(kernel) }
 }
 
-/// Adds to the elements of y at the first of `positions`, of which the one element of `count` says how many, the
-/// `addends`. Not on the CPU.
+/// Adds the `addends` to the elements of y at the first of `positions`, whose number is the one element of
+/// `count`. Not on the CPU.
 ///
 /// # Safety
 ///
-/// So many positions are below y's length and distinct; `count` is not above the lengths of `positions` and `addends`,
-/// and all are on one device.
+/// The first `count` positions are below y's length and distinct; `count` does not exceed the lengths of
+/// `positions` and `addends`, and all are on one device.
 pub(crate) unsafe fn add_at<V: Value>(
     positions: &DeviceSlice<u32>,
     addends: &DeviceSlice<V>,
@@ -268,11 +274,11 @@ pub(crate) unsafe fn add_at<V: Value>(
         count: count.as_global(),
         y: y.as_global_mut(),
     };
-    // SAFETY: the caller's; buffers are freed in the stream's order.
+    // SAFETY: guaranteed by the caller; buffers are freed in the stream's order.
     unsafe { launch.launch(kernel) }
 }
 
-/// The elements of `source` at the given positions, of which there are fewer than 2³². Not on the CPU.
+/// Gathers the elements of `source` at the given positions, fewer than 2³². Not on the CPU.
 ///
 /// # Safety
 ///
@@ -282,16 +288,17 @@ pub(crate) unsafe fn gather<V: Value>(
     positions: &DeviceSlice<u32>,
 ) -> Result<DeviceVec<V>, DeviceError> {
     let mut result = source.device().uninitialized(positions.len())?;
-    // SAFETY: the caller's; there is an element for each position.
+    // SAFETY: guaranteed by the caller; there is an element for each position.
     unsafe { gather_into(source, positions, &mut result) }?;
     Ok(result)
 }
 
-/// [`gather`] into a vector that is there.
+/// Like [`gather`], but writes to an existing vector.
 ///
 /// # Safety
 ///
-/// As for [`gather`]; the result has as many elements as there are positions, and is on their device.
+/// The same as for [`gather`]; the result has as many elements as there are positions, and is on their
+/// device.
 pub(crate) unsafe fn gather_into<V: Value>(
     source: &DeviceSlice<V>,
     positions: &DeviceSlice<u32>,
@@ -305,15 +312,15 @@ pub(crate) unsafe fn gather_into<V: Value>(
         update: update(V::ONE, V::ZERO, result),
         len: len as u32,
     };
-    // SAFETY: the caller's; buffers are freed in the stream's order.
+    // SAFETY: guaranteed by the caller; buffers are freed in the stream's order.
     unsafe { launch.launch(kernel) }
 }
 
-/// [`gather`] of indices.
+/// Like [`gather`], for indices.
 ///
 /// # Safety
 ///
-/// As for [`gather`].
+/// The same as for [`gather`].
 pub(crate) unsafe fn gather_indices(
     source: &DeviceSlice<u32>,
     positions: &DeviceSlice<u32>,
@@ -328,12 +335,13 @@ pub(crate) unsafe fn gather_indices(
         result: result.as_global_mut(),
         len: len as u32,
     };
-    // SAFETY: the caller's; the result has `len` elements, and buffers are freed in the stream's order.
+    // SAFETY: guaranteed by the caller; the result has `len` elements, and buffers are freed in the stream's
+    // order.
     unsafe { launch.launch(kernel) }?;
     Ok(result)
 }
 
-/// 0, 1, 2, … `len` − 1. Not on the CPU.
+/// Returns 0, 1, 2, … `len` − 1. Not on the CPU.
 pub(crate) fn iota(device: &Device, len: u32) -> Result<DeviceVec<u32>, DeviceError> {
     let launch = device.kernel().threads(len as usize)?;
     let mut vector = device.uninitialized(len as usize)?;

@@ -1,4 +1,4 @@
-//! What a GPU is to do as long as no kernel faults.
+//! Behavior of a GPU without faults.
 
 use std::ffi::c_void;
 use std::time::Instant;
@@ -20,7 +20,7 @@ cases! {
     copies_to_pinned_memory_are_waited_for,
     pinned_memory_may_be_dropped_at_any_time,
     devices_of_the_primary_context_share_memory_and_streams,
-    work_of_others_is_ordered,
+    foreign_work_is_ordered,
     streams_wait_for_each_other,
     a_stream_comes_after_what_was_asked_before,
     memory_of_another_context_is_refused,
@@ -145,7 +145,7 @@ fn devices_of_the_primary_context_share_memory_and_streams() {
     let released = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     for (round, stream) in [&their_stream, &other_stream, &their_stream].into_iter().enumerate() {
         let handle = stream.scope(|| theirs.raw_stream()).expect("a stream");
-        // SAFETY: the stream is of the context that both have, and outlives this.
+        // SAFETY: the stream is of the context that both use, and outlives this.
         let stream = unsafe { ours.foreign_stream(handle) }.expect("a stream");
         assert_eq!(stream.scope(|| ours.raw_stream()).expect("a stream"), handle);
         let parts = data.into_raw_parts();
@@ -155,7 +155,7 @@ fn devices_of_the_primary_context_share_memory_and_streams() {
             flag.store(true, std::sync::atomic::Ordering::Relaxed);
             (parts.release)();
         };
-        // SAFETY: the memory is theirs, of the same context, and nobody uses it but this vector.
+        // SAFETY: the memory is theirs, of the same context, and only this vector uses it.
         let mut own =
             unsafe { evenpath::DeviceVec::<u32>::from_raw_parts(&ours, parts.address, 1_000, release) }
                 .expect("memory of the context");
@@ -164,7 +164,7 @@ fn devices_of_the_primary_context_share_memory_and_streams() {
         store(&mut own, 999 - round as u64).expect("a launch");
         let result = own.download().expect("a copy");
         assert_eq!(result.iter().sum::<u32>(), 2);
-        // The memory is given back when this is done.
+        // The memory is returned when this is done.
         store(&mut own, 500).expect("a launch");
         drop(own);
         assert!(released.swap(false, std::sync::atomic::Ordering::Relaxed));
@@ -176,7 +176,7 @@ fn devices_of_the_primary_context_share_memory_and_streams() {
     assert_works(&ours);
 }
 
-fn work_of_others_is_ordered() {
+fn foreign_work_is_ordered() {
     let device = Device::cuda_primary(0).expect("the GPU's context");
     let stream = device.stream().expect("a stream");
     let mut data = device.zeros::<u32>(1_000).expect("memory");
@@ -191,7 +191,7 @@ fn work_of_others_is_ordered() {
                 assert_eq!(result, SUCCESS);
                 stream
             };
-            // SAFETY: the work writes to the buffer alone.
+            // SAFETY: the work writes only to the buffer.
             unsafe { device.put_foreign(&[], &mut [&mut *data], put) }
         });
         assert_eq!(found.expect("the stream"), handle);
@@ -208,7 +208,7 @@ fn streams_wait_for_each_other() {
     let mut vectors = [(); 3].map(|()| device.zeros::<u32>(10).expect("memory"));
     for round in 0..3 {
         one.scope(|| vectors.iter_mut().try_for_each(|data| store(data, round))).expect("launches");
-        // The last of one stream's operations on it, which is neither its first nor its last.
+        // The last of one stream's operations on it, which is neither its first nor its last overall.
         two.scope(|| store(&mut vectors[1], round)).expect("a launch");
         store(&mut vectors[1], 9 - round).expect("a launch");
         store(&mut vectors[2], 9 - round).expect("a launch");
@@ -228,7 +228,7 @@ fn a_stream_comes_after_what_was_asked_before() {
         }
         .expect("a launch");
         if round == 3 {
-            // The next is one that was given back.
+            // The next one is a reused stream.
             streams.remove(0);
         }
         let stream = device.stream().expect("a stream");
@@ -238,7 +238,7 @@ fn a_stream_comes_after_what_was_asked_before() {
                 // SAFETY: the buffer has the bytes, and the stream is of the current context.
                 assert_eq!(unsafe { sys::cuMemsetD8Async(address, 0, 40, stream.cast()) }, SUCCESS);
             };
-            // SAFETY: the stream comes after the store, which is the only other work with the memory, and is waited for.
+            // SAFETY: the stream comes after the store, the only other work on the memory, and is waited for.
             unsafe { device.put_foreign::<u32, _>(&[], &mut [], put) }.expect("a healthy device");
         });
         stream.synchronize().expect("a healthy device");
@@ -336,7 +336,7 @@ fn impossible_allocations_are_refused() {
     let _kept = device.uninitialized::<u8>(quarter as usize).expect("a quarter of what is free");
     let memory = device.memory().expect("a healthy device");
     let (free, total) = (memory.free.expect("a GPU's"), memory.total.expect("a GPU's"));
-    // The GPU has that much, but not free.
+    // The GPU has that much memory, but not free.
     let above = free + free / 8;
     for bytes in [1 << 50, total + 1, above] {
         match device.uninitialized::<u8>(bytes as usize).expect_err("more than there is") {
@@ -371,7 +371,7 @@ fn freed_memory_is_used_again() {
     let address = || device.uninitialized::<u8>(bytes as usize).expect("a buffer").as_global().address();
     let first = address();
     assert!((0..10).all(|_| address() == first));
-    // A kernel that was launched before its buffer was dropped does not reach what takes its place.
+    // A kernel launched before its buffer was dropped does not access the buffer that takes its place.
     let mut old = device.zeros::<u32>(1_000).expect("a buffer");
     store(&mut old, 7).expect("a launch");
     drop(old);

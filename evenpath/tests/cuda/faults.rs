@@ -1,5 +1,5 @@
-//! What becomes of a process when a kernel faults. Each case runs in a process of its own (`run_in_child`): afterwards
-//! that has no GPU any more.
+//! State of a process after a kernel faults. Each case runs in a process of its own (`run_in_child`), which
+//! can no longer use the GPU afterwards.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ cases! {
     a_fault_in_the_primary_context_is_the_same,
 }
 
-/// Makes the device fault; the error that tells.
+/// Makes the device fault, and returns the error that reports it.
 fn fault(device: &Device) -> DeviceError {
     let mut data = device.upload(&[0_u32; 4]).expect("a small buffer");
     store(&mut data, OUTSIDE).expect("the launch itself goes well");
@@ -114,7 +114,7 @@ fn a_fault_ends_every_device_object_of_the_gpu() {
     let (faulty, other) = (gpu(), gpu());
     let mut data = other.upload(&[1_u32, 2, 3]).expect("a buffer");
     let event = other.record().expect("an event");
-    // A buffer of this size would be given out again without asking the driver.
+    // A buffer of this size would be reused without calling the driver.
     drop(other.zeros::<u32>(3).expect("a buffer"));
     other.synchronize().expect("nothing is wrong yet");
     assert_kernel_fault(&fault(&faulty), &[STORE]);
@@ -171,11 +171,14 @@ fn no_device_object_can_be_made_after_a_fault() {
     let device = gpu();
     assert_kernel_fault(&fault(&device), &[STORE]);
     assert_gpu_lost(Device::cuda(0), &[STORE]);
-    // Not even when nothing is left of the device object that faulted.
+    // Even after the device object that faulted is dropped.
     let name = device.to_string();
     drop(device);
     let error = Device::cuda(0).expect_err("the GPU is lost").to_string();
-    assert!(error.contains(&name) && error.contains(STORE) && error.contains("a new process can"), "{error}");
+    assert!(
+        error.contains(&name) && error.contains(STORE) && error.contains("start a new process"),
+        "{error}"
+    );
     assert_gpu_lost(Device::cuda(0), &[STORE]);
     assert_gpu_lost(Device::best(), &[STORE]);
 
@@ -196,7 +199,7 @@ fn a_fault_that_no_call_has_seen_refuses_new_device_objects() {
         Ok(_) => println!("the driver has not noticed"),
         refused => assert_gpu_lost(refused, &[STORE]),
     }
-    // Whichever it is, no device object has been told yet.
+    // In either case, no device object has reported it yet.
     assert_kernel_fault(&device.synchronize().expect_err("a fault"), &[STORE]);
     assert_device_lost(device.synchronize(), &[STORE]);
     assert_gpu_lost(Device::cuda(0), &[STORE]);
@@ -211,7 +214,7 @@ fn a_fault_of_a_dropped_device_object_is_remembered() {
     assert_kernel_fault(&other.synchronize().expect_err("a fault"), &[STORE]);
 }
 
-/// Makes a fault through the driver, as another library in the process would.
+/// Causes a fault through the driver, as another library in the process would.
 fn fault_of_another_library() -> cust::error::CudaResult<()> {
     let gpu = cust::device::Device::get_device(0)?;
     let _context = Context::create_and_push(ContextFlags::SCHED_AUTO, gpu)?;
@@ -219,7 +222,7 @@ fn fault_of_another_library() -> cust::error::CudaResult<()> {
     let kernel = module.get_function(STORE)?;
     let stream = Stream::new(StreamFlags::DEFAULT, None)?;
     let nowhere = DevicePointer::<u32>::null();
-    // SAFETY: the arguments are of the kernel's types; that they are wrong is what the fault is about.
+    // SAFETY: the arguments are of the kernel's types; their wrong values cause the intended fault.
     unsafe { cust::launch!(kernel<<<1, 32, 0, stream>>>(nowhere, OUTSIDE)) }?;
     stream.synchronize()
 }
@@ -242,7 +245,7 @@ const ASSERT_INDEX: u64 = 1 << 45;
 fn an_assertion_ends_its_device_object_alone() {
     let (device, other) = (gpu(), gpu());
     if device.name() != "stand-in" {
-        println!("SKIPPED: no kernel here has an assertion; the stand-in acts as if");
+        println!("SKIPPED: no kernel here has an assertion; only the stand-in simulates one");
         return;
     }
     let mut data = device.zeros::<u32>(4).expect("a buffer");
@@ -260,7 +263,7 @@ fn copies_in_flight_end_with_the_device() {
     let mut data = device.upload(&[7_u32; 4]).expect("a small buffer");
     stream.scope(|| {
         store(&mut data, OUTSIDE).expect("the launch itself goes well");
-        // The driver may know of the fault by now.
+        // The driver may already know of the fault.
         let _ = data.copy_to_pinned(&mut host, 0);
     });
     let error = host.as_slice().err().or_else(|| device.synchronize().err()).expect("the copy has failed");
@@ -278,7 +281,7 @@ fn copies_end_before_the_primary_context_is_released() {
     let (stream, mut host) = (device.stream().expect("a stream"), device.pinned::<u32>(4).expect("memory"));
     let mut data = device.upload(&[7_u32; 4]).expect("a small buffer");
     stream.scope(|| {
-        // A GPU faults here. The stand-in's next wait fails, while the copy goes on.
+        // A GPU faults here. The stand-in's next wait fails while the copy continues.
         store(&mut data, 1 << 46).expect("the launch itself goes well");
         let _ = data.copy_to_pinned(&mut host, 0);
     });

@@ -1,7 +1,8 @@
-//! How the library drives an NVIDIA driver and a GPU.
+//! Tests of the use of an NVIDIA driver and a GPU.
 //!
-//! With a GPU the tests run on it. Without one they run against a stand-in for the driver (`stand_in.rs`), which knows
-//! the driver's rules; where that cannot be built, every test is listed as ignored.
+//! The tests run on a GPU if there is one. Otherwise they run against a stand-in for the driver
+//! (`stand_in.rs`), which enforces the driver's rules; if that cannot be built, every test is listed as
+//! ignored.
 
 mod cases;
 mod faults;
@@ -15,7 +16,7 @@ use evenpath::device::{Device, DeviceError};
 use libtest_mimic::{Arguments, Trial};
 use support::{CHILD_VARIABLE, run_in_child};
 
-/// Set for the process that has the stand-in for a driver.
+/// Set for the process that uses the stand-in as its driver.
 const STAND_IN_VARIABLE: &str = "EVENPATH_TEST_STAND_IN";
 
 fn main() -> ExitCode {
@@ -43,11 +44,11 @@ fn main() -> ExitCode {
             println!("testing on {device}");
             false
         }
-        // The tests will say what is wrong with the GPU.
+        // The tests will report the error of the GPU.
         Err(_) => false,
     };
     let mut arguments = Arguments::from_args();
-    // The tests use up memory: one after the other.
+    // The tests use up memory, so they run one after the other.
     arguments.test_threads.get_or_insert(1);
     let trial = |name: &'static str, run: Box<dyn FnOnce() + Send>| {
         let run = move || {
@@ -57,7 +58,7 @@ fn main() -> ExitCode {
         Trial::test(name, run).with_ignored_flag(ignored)
     };
     let here = cases::CASES.iter().chain(ptx_folders::CASES).map(|&(name, case)| trial(name, Box::new(case)));
-    // After a fault a process has no GPU any more.
+    // After a fault a process can no longer use the GPU.
     let in_children =
         faults::CASES.iter().map(|&(name, _)| trial(name, Box::new(|| run_in_child(name, &[]))));
     libtest_mimic::run(&arguments, here.chain(in_children).collect()).exit_code()

@@ -1,4 +1,4 @@
-//! What becomes of PTX that does not fit. Which folder PTX comes from is settled once in a process: each case starts one.
+//! Loading of unsuitable PTX. The source of PTX is chosen once per process: each case starts one.
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ fn in_child_with_ptx(name: &str, files: &[(&str, &str)]) {
     run_in_child(name, &[(PTX_FOLDER_VARIABLE, folder.path())]);
 }
 
-/// The cases that [`in_child_with_ptx`] runs.
+/// The cases run by [`in_child_with_ptx`].
 pub(crate) fn run_child(name: &str) {
     let launch = || {
         let device = gpu();
@@ -84,7 +84,7 @@ fn a_missing_entry_is_named() {
     in_child_with_ptx("missing entry", &[("sm_75/testing.ptx", text)]);
 }
 
-/// What the error has to name: the file, the kernel, what the host passes, and what it found.
+/// Checks that the error names the file, the kernel, and the expected and found declarations.
 fn check_mismatch(error: &DeviceError, found_end: &str) {
     match error {
         DeviceError::EntryMismatch { kernel, location, expected, found } => {

@@ -1,12 +1,13 @@
-//! A stand-in for the NVIDIA driver, to test how the library drives a driver on machines without a GPU.
+//! A stand-in for the NVIDIA driver, to test calls of the driver on machines without a GPU.
 //!
-//! The tests compile it to `libcuda.so.1`. It has one small GPU whose memory is the host's and that can run two kernels.
-//! Unlike the real driver it ends the process at once when it is called wrongly: without a current context, with a
-//! handle that is no longer valid, with events left behind when a context that did not fault is destroyed, or with work of two
-//! streams on the same memory that nothing orders.
+//! The tests compile it to `libcuda.so.1`. It has one small GPU that uses host memory and can run two
+//! kernels. Unlike the real driver it ends the process at once on incorrect calls: without a current context,
+//! with an invalid handle, with events left when a context that did not fault is destroyed, or with unordered
+//! work of two streams on the same memory.
 //!
-//! As with the real driver, a kernel's fault ends the use of the GPU by the process: every context, and every attempt to
-//! create one, answers with the fault's error, even when all contexts are destroyed. An assertion ends its context only.
+//! Like with the real driver, a kernel's fault ends the use of the GPU by the process: every context, and
+//! every attempt to create one, returns the fault's error, even after all contexts are destroyed. An
+//! assertion ends its context only.
 
 mod order;
 
@@ -30,18 +31,18 @@ const NOT_READY: c_int = 600;
 const ILLEGAL_ADDRESS: c_int = 700;
 const ASSERT: c_int = 710;
 const UNKNOWN: c_int = 999;
-/// A store at this index fails an assertion; at others outside its buffer it faults.
+/// A store at this index fails an assertion; one at another index outside its buffer faults.
 const ASSERT_INDEX: u64 = 1 << 45;
-/// After a store at this index, the next wait fails, and what was asked before still happens.
+/// After a store at this index, the next wait fails, and earlier work still completes.
 const UNKNOWN_INDEX: u64 = 1 << 46;
-/// CUDA 11.8, whose PTX is 7.8.
+/// CUDA 11.8, which supports PTX 7.8.
 const CUDA: c_int = 11_080;
 const PTX: (u32, u32) = (7, 8);
 const KERNELS: [&str; 2] = ["testing_fault_out_of_bounds", "testing_conditional_barrier"];
 
 #[derive(Default)]
 struct Context {
-    /// The error that a kernel ended the context with.
+    /// Error with which a kernel ended the context.
     error: c_int,
     /// Allocations by address.
     blocks: BTreeMap<u64, Vec<u32>>,
@@ -49,9 +50,9 @@ struct Context {
     events: HashMap<usize, Option<Instant>>,
     /// Page-locked memory of the host: addresses and bytes.
     locked: BTreeMap<u64, usize>,
-    /// Copies to page-locked memory, which arrive when something is waited for.
+    /// Copies to page-locked memory, which arrive at the next wait.
     arriving: Vec<(usize, Vec<u8>)>,
-    /// How many waits are to fail, and whether one did.
+    /// Number of waits that will fail, and true if one did.
     failing_waits: u32,
     has_failed: bool,
     order: Order,
@@ -63,10 +64,10 @@ struct Context {
 struct State {
     contexts: HashMap<usize, Context>,
     handles: usize,
-    /// The primary context and how often it is retained.
+    /// The primary context and its retain count.
     primary: Option<(usize, usize)>,
     used: usize,
-    /// Whether a kernel of any context faulted.
+    /// True if a kernel of any context faulted.
     faulted: bool,
 }
 
@@ -92,7 +93,7 @@ impl State {
     }
 }
 
-/// Runs `body` on the current context, or answers with the error of its fault.
+/// Runs `body` on the current context, or returns the error of its fault.
 fn in_context(body: impl FnOnce(&mut Context, &mut usize, &mut usize) -> c_int) -> c_int {
     let current = STACK.with_borrow(|stack| stack.last().copied());
     let current = current.unwrap_or_else(|| misused("a call without a current context"));
@@ -110,18 +111,18 @@ fn in_context(body: impl FnOnce(&mut Context, &mut usize, &mut usize) -> c_int) 
 }
 
 impl Context {
-    /// Whether memory of the host is page-locked.
+    /// Returns whether host memory is page-locked.
     fn is_locked(&self, address: usize, len: usize) -> bool {
         let range = self.locked.range(..=address as u64).next_back();
         range.is_some_and(|(start, bytes)| address + len <= *start as usize + bytes)
     }
 
-    /// Notes an operation on ranges of memory: where each begins, its bytes, and whether it is written.
+    /// Records an operation on ranges of memory: start, size in bytes, and true if written.
     fn operate(&mut self, stream: usize, ranges: &[(u64, usize, bool)]) {
         if !self.order.operate(stream, ranges) { misused("work of two streams on the same memory that nothing orders"); }
     }
 
-    /// Has all copies arrive.
+    /// Completes all copies.
     fn finish(&mut self) -> c_int {
         if self.failing_waits > 0 {
             self.failing_waits -= 1;
@@ -129,14 +130,14 @@ impl Context {
             return UNKNOWN;
         }
         for (to, bytes) in self.arriving.drain(..) {
-            // SAFETY: whoever began the copy keeps the memory until it was waited for.
+            // SAFETY: the copy's caller keeps the memory until it is waited for.
             unsafe { (to as *mut u8).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         }
         SUCCESS
     }
 }
 
-/// The bytes of a range, which lies in one allocation.
+/// Returns the bytes of a range inside one allocation.
 fn bytes(context: &mut Context, address: u64, len: usize) -> &mut [u8] {
     let block = context.blocks.range_mut(..=address).next_back();
     let (start, words) = block.unwrap_or_else(|| misused("an address that was never allocated"));
@@ -155,7 +156,7 @@ macro_rules! driver {
         #[allow(non_snake_case)]
         unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
             #[allow(unused_unsafe)]
-            // SAFETY: whoever calls keeps the contract of the driver's function of this name.
+            // SAFETY: the caller keeps the contract of the driver's function of this name.
             unsafe { $body }
         }
     )*};
@@ -487,7 +488,7 @@ driver! {
             });
             match element {
                 Some(element) => *element = 1,
-                // As on a GPU, the launch itself goes well.
+                // Like on a GPU, the launch itself succeeds.
                 None => context.error = if index == ASSERT_INDEX { ASSERT } else { ILLEGAL_ADDRESS },
             }
             SUCCESS

@@ -1,4 +1,4 @@
-//! What the cases share.
+//! Common parts of the cases.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,7 +13,7 @@ pub(crate) const STORE: &str = "testing_fault_out_of_bounds";
 pub(crate) const ROTATE: &str = "testing_conditional_barrier";
 
 pub(crate) const PTX_FOLDER_VARIABLE: &str = "EVENPATH_PTX_DIR";
-/// Names the case that a child process is to run.
+/// Environment variable that names the case of a child process.
 pub(crate) const CHILD_VARIABLE: &str = "EVENPATH_TEST_CHILD";
 
 /// Defines `CASES`, the tests of a module by name.
@@ -28,12 +28,12 @@ pub(crate) fn gpu() -> Device {
     Device::cuda(0).expect("the GPU that main found")
 }
 
-/// Stores 1 at `index` of the buffer, inside it or not.
+/// Stores 1 at `index`, inside or outside the buffer.
 pub(crate) fn store(data: &mut DeviceVec<u32>, index: u64) -> Result<(), DeviceError> {
     let device = data.device().clone();
     let kernel = FaultOutOfBounds { data: data.as_global_mut(), index };
-    // SAFETY: every caller keeps the buffer until the device is done or lost; an index outside of it is what the tests
-    // are about, and lies outside everything that is mapped on a GPU.
+    // SAFETY: every caller keeps the buffer until the device is done or lost; an index outside of it is
+    // intended, and outside all memory mapped on a GPU.
     unsafe { device.launch(kernel, FaultOutOfBounds::INSTANCES[0], 1, 0) }
 }
 

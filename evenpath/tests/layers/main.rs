@@ -9,8 +9,8 @@ use std::path::Path;
 
 use uses::{Use, Uses};
 
-/// The top-level modules of the library, from the bottom up. A module may use modules of lower lines, and none of its own
-/// line. `docs/architecture.md` draws them.
+/// The top-level modules of the library, from the bottom up. A module may use modules of lower lines, but
+/// none of its own line. `docs/architecture.md` shows them.
 const LAYERS: [&[&str]; 13] = [
     &["element", "names", "threads"],
     &["scalar", "keys"],
@@ -27,26 +27,26 @@ const LAYERS: [&[&str]; 13] = [
     &["prelude"],
 ];
 
-/// The host formats convert into each other, so the modules of this folder know each other.
+/// The host formats convert into each other, so the modules of this folder may use each other.
 const FORMATS: &str = "matrix";
 
-/// The error of an area names the types that its messages are about, which return the error in turn.
+/// The error of an area names the types in its messages, which in turn return the error.
 const ERROR: &str = "error";
 
 /// The two machines behind the interface that kernels are written against; they take its types.
 const MACHINES: [&str; 2] = ["gpu", "host"];
 
-/// The crates whose modules form no circles.
+/// The crates whose modules must be free of cycles.
 const CRATES: [&str; 3] = ["src", "../simt/src", "../distributed/src"];
 
-/// The crates whose folders only declare and re-export.
+/// The crates whose `mod.rs` files must only declare and re-export.
 const DECLARING: [&str; 2] = ["src", "../distributed/src"];
 
 fn uses_of(folder: &str) -> Uses {
     Uses::of_crate(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder))
 }
 
-/// The uses that go up, or to a neighbor on the same line.
+/// The uses of a higher layer, or of a neighbor on the same line.
 fn against_layers<'a>(uses: &'a Uses, layers: &[&[&str]]) -> Vec<&'a Use> {
     let line = |module: &str| {
         let found = layers.iter().position(|line| line.contains(&module));
@@ -59,7 +59,7 @@ fn against_layers<'a>(uses: &'a Uses, layers: &[&[&str]]) -> Vec<&'a Use> {
     uses.all.iter().filter(is_against).collect()
 }
 
-/// The uses that are part of a circle of a folder's modules, one for each pair of modules.
+/// The uses that are part of a cycle of a folder's modules, one for each pair of modules.
 fn circles(uses: &Uses) -> Vec<String> {
     let mut folders: BTreeMap<&[String], BTreeMap<(&str, &str), &Use>> = BTreeMap::new();
     for one in &uses.all {
@@ -87,7 +87,7 @@ fn circles(uses: &Uses) -> Vec<String> {
     found
 }
 
-/// Whether there is a way along the edges.
+/// Returns whether there is a path along the edges.
 fn reaches(edges: &BTreeMap<(&str, &str), &Use>, from: &str, to: &str) -> bool {
     let (mut seen, mut open) = (BTreeSet::from([from]), vec![from]);
     while let Some(module) = open.pop() {
@@ -119,9 +119,9 @@ fn no_modules_of_a_folder_use_each_other() {
     }
 }
 
-/// What a `mod.rs` defined, its children would import from above.
+/// Items defined in a `mod.rs` would be imported by its children from above.
 #[test]
-fn folders_declare_and_re_export_and_no_more() {
+fn folders_only_declare_and_re_export() {
     let mut open: Vec<_> =
         DECLARING.iter().map(|folder| Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).collect();
     let (mut read, mut found) = (0, Vec::new());
@@ -147,7 +147,7 @@ fn folders_declare_and_re_export_and_no_more() {
 }
 
 #[test]
-fn ways_to_multiply_do_not_know_each_other() {
+fn ways_to_multiply_do_not_use_each_other() {
     let is_in = |module: &[String], name: &str| module.iter().take(3).eq(["op", "spgemm", name]);
     let uses = uses_of("src");
     let strategies = ["row_wise", "two_level_sort", "cpu"];
@@ -181,7 +181,7 @@ fn views_of_device_memory_are_made_in_the_device_layer() {
 }
 
 #[test]
-fn what_breaks_the_rules_is_found() {
+fn violations_are_found() {
     let uses = Uses::of_files(&[
         ("lib.rs", "mod low; mod high; mod beside; pub use high::Thing;"),
         ("low.rs", "fn f(thing: crate::Thing) {}"),

@@ -1,4 +1,4 @@
-//! Which module of a crate uses which.
+//! Uses between the modules of a crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -26,7 +26,7 @@ impl fmt::Display for Use {
     }
 }
 
-/// All uses between the modules of a crate, tests apart.
+/// All uses between the modules of a crate, except tests.
 pub(crate) struct Uses {
     pub(crate) all: Vec<Use>,
 }
@@ -40,7 +40,7 @@ impl Uses {
         Self::of_files(&files)
     }
 
-    /// Of files by name, with their text.
+    /// Reads files given by name and text.
     pub(crate) fn of_files(files: &[(&str, &str)]) -> Self {
         let parsed: Vec<_> = files
             .iter()
@@ -116,22 +116,22 @@ fn test_modules(module: &Module, file: &syn::File) -> Vec<Module> {
     file.items.iter().filter_map(test).collect()
 }
 
-/// A path as it is written.
+/// A path in the source.
 struct Path {
     segments: Vec<String>,
     line: usize,
 }
 
-/// What names mean in modules.
+/// Names and their meaning in modules.
 #[derive(Default)]
 struct Names {
     modules: BTreeSet<Module>,
-    /// By module, the names that it imports, and the paths of the items.
+    /// The names that each module imports, and the paths of the items.
     imports: BTreeMap<Module, BTreeMap<String, Vec<String>>>,
 }
 
 impl Names {
-    /// The module that defines what a path in a module names, if it is one of this crate.
+    /// Returns the module that defines the item of a path in a module, if it is in this crate.
     fn resolve(&self, module: &Module, path: &[String], depth: usize) -> Option<Module> {
         let (first, mut rest) = path.split_first()?;
         let mut at = match first.as_str() {
@@ -207,7 +207,7 @@ impl Collector<'_> {
         self.paths.push(Path { segments: prefix, line });
     }
 
-    /// Paths in a macro's tokens that begin at the crate or above.
+    /// Collects paths in a macro's tokens that start at the crate or above.
     fn tokens(&mut self, tokens: TokenStream) {
         let mut segments: Vec<String> = Vec::new();
         let mut line = 0;
@@ -244,7 +244,7 @@ impl<'ast> Visit<'ast> for Collector<'_> {
     }
 
     fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
-        // Modules within a file count as the file: their `super` is not another's.
+        // Modules within a file count as the file: their `super` is the file's.
         if !is_test(&item.attrs)
             && let Some((_, items)) = &item.content
         {

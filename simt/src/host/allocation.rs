@@ -1,4 +1,4 @@
-//! One allocation of global memory, and what is noted about it.
+//! An allocation of global memory, with the state of its words.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicU8, Ordering::Relaxed};
 use std::sync::OnceLock;
@@ -11,11 +11,12 @@ use super::streams::Operation;
 pub(super) struct Allocation {
     pub(super) bytes: u64,
     pub(super) words: Box<[AtomicU64]>,
-    /// One bit for each byte of the word.
+    /// One bit for each byte of the word, set once written.
     pub(super) written: Box<[AtomicU8]>,
-    /// Which block wrote each word of 4 bytes, see [`Observer`].
+    /// The block that wrote each word of 4 bytes, see [`Observer`].
     pub(super) writers: Box<[AtomicU64]>,
-    /// Which operation read each word of 4 bytes last, and which bytes of it: 28 and 4 bits. Only on devices with several streams.
+    /// The operation that last read each word of 4 bytes, and the bytes that it read: 28 and 4 bits. Only on
+    /// devices with several streams.
     pub(super) readers: OnceLock<Box<[AtomicU32]>>,
 }
 
@@ -31,7 +32,8 @@ impl Allocation {
         })
     }
 
-    /// The stream of an operation that nothing orders before this access, and what it did; notes a plain read.
+    /// Returns the stream of an operation that is not ordered before this access, and its kind of access;
+    /// records a plain read.
     pub(super) fn check_streams(
         &self,
         offset: usize,
@@ -60,7 +62,7 @@ impl Allocation {
         Ok(())
     }
 
-    /// Notes that the host wrote, on a device with several streams.
+    /// Records a write of the host, on a device with several streams.
     pub(super) fn note_host_write(&self, offset: usize, len: usize, operation: &Operation) {
         if operation.unordered.is_some() {
             for (word, bytes) in words_of(offset, len) {
@@ -78,7 +80,7 @@ impl Allocation {
         }
     }
 
-    /// Copies to the host what was written.
+    /// Copies written bytes to the host.
     pub(super) fn read(&self, offset: usize, bytes: &mut [u8]) {
         for (at, len) in parts_of_words(offset, bytes.len()) {
             let word = self.words[at / 8].load(Relaxed).to_le_bytes();
@@ -86,7 +88,7 @@ impl Allocation {
         }
     }
 
-    /// Copies the bytes of another allocation that were written; the others stay as they are.
+    /// Copies the written bytes of another allocation; the others are unchanged.
     pub(super) fn copy_from(&self, offset: usize, source: &Self, source_offset: usize, len: usize) {
         for (at, len) in parts_of_words(source_offset, len) {
             let word = source.words[at / 8].load(Relaxed).to_le_bytes();
@@ -101,7 +103,7 @@ impl Allocation {
         }
     }
 
-    /// The first of `len` bytes that nothing wrote, counted from `offset`.
+    /// The first of `len` bytes that was never written, counted from `offset`.
     pub(super) fn first_unwritten(&self, offset: usize, len: usize) -> Option<usize> {
         parts_of_words(offset, len).find_map(|(at, len)| {
             let missing = !self.written[at / 8].load(Relaxed) & ((u8::MAX >> (8 - len)) << (at % 8));
@@ -110,14 +112,15 @@ impl Allocation {
     }
 }
 
-/// A range of bytes, divided where words of 8 bytes begin: the first byte of each part, and its length, which is not 0.
+/// Splits a range of bytes at the boundaries of 8-byte words: the first byte of each part, and its length,
+/// which is not 0.
 fn parts_of_words(offset: usize, len: usize) -> impl Iterator<Item = (usize, usize)> {
     let end = offset + len;
     let parts = (offset / 8..end.div_ceil(8)).map(move |word| (offset.max(8 * word), end.min(8 * word + 8)));
     parts.filter(|(first, last)| first < last).map(|(first, last)| (first, last - first))
 }
 
-/// The words of 4 bytes that a range of bytes lies in, and the bytes of each, one bit each.
+/// The 4-byte words of a range of bytes, and the bytes of each, one bit per byte.
 fn words_of(offset: usize, len: usize) -> impl Iterator<Item = (usize, u8)> {
     let end = offset + len;
     (offset / 4..end.div_ceil(4)).map(move |word| {

@@ -1,4 +1,4 @@
-//! One simulated block: its lanes as coroutines, and the rules of when which may go on.
+//! A simulated block: its lanes as coroutines, and the rules of their scheduling.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{catch_unwind, AssertUnwindSafe, Location};
@@ -21,16 +21,16 @@ use crate::element::Packet;
 use crate::kernel::{Argument, KernelInfo, Simulation};
 use crate::thread::WARP_SIZE;
 
-/// Atomic operations that change nothing, in a row, after which a lane is taken to poll memory in a
-/// loop that lacks its [`spin_hint`](crate::thread::spin_hint).
+/// Maximum number of consecutive atomic operations that change nothing. After more, the lane is treated as
+/// polling memory in a loop that lacks its [`spin_hint`](crate::thread::spin_hint).
 const MAX_IDLE_ATOMICS: u32 = 10_000;
-/// Stack of one lane; touched pages only count.
+/// Stack of a lane in bytes; only touched pages take memory.
 const STACK_BYTES: usize = 256 * 1024;
-/// Stacks of all simulated GPUs together, at most. Each takes two mappings with its guard page, and
-/// Linux gives a process 65530.
+/// Maximum number of stacks of all simulated GPUs. Each takes two mappings with its guard page, and Linux
+/// gives a process 65530.
 const MAX_STACKS: usize = 24 * 1024;
 
-/// What all blocks of a launch share.
+/// State that all blocks of a launch share.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Launch<'a> {
     pub(crate) kernel: &'a KernelInfo,
@@ -41,15 +41,15 @@ pub(crate) struct Launch<'a> {
     pub(crate) weak: &'a WeakMemory<'a>,
     /// The launch, among the operations of all streams.
     pub(crate) operation: &'a Operation,
-    /// What random choices begin with.
+    /// Seed of random choices.
     pub(crate) seed: u64,
     pub(crate) grid: u32,
     pub(crate) dynamic_shared: u32,
-    /// Counts how often some warp of some block went on.
+    /// Counts the steps of all warps of all blocks.
     pub(crate) progress: &'a AtomicU64,
 }
 
-/// What the lanes of a block share.
+/// State that the lanes of a block share.
 pub(crate) struct BlockContext<'a> {
     pub(crate) launch: Launch<'a>,
     pub(crate) index: u32,
@@ -57,7 +57,7 @@ pub(crate) struct BlockContext<'a> {
     pub(crate) shared: RefCell<SharedMemory>,
 }
 
-/// What one lane knows of itself.
+/// State of a lane.
 pub(crate) struct LaneContext<'a> {
     pub(crate) block: &'a BlockContext<'a>,
     pub(crate) thread: u32,
@@ -65,22 +65,22 @@ pub(crate) struct LaneContext<'a> {
     pub(crate) clock: Cell<u32>,
     /// Copies to shared memory that the lane has not waited for.
     pub(crate) copies: RefCell<Vec<Copy16>>,
-    /// Atomic operations in a row that changed nothing.
+    /// Number of consecutive atomic operations that changed nothing.
     idle_atomics: Cell<u32>,
     yielder: Cell<*const Yielder<u64, Request>>,
 }
 
-/// 16 bytes on their way to shared memory.
+/// 16 bytes in transit to shared memory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Copy16 {
     pub(crate) address: u32,
-    /// Bytes of an element.
+    /// Size of an element in bytes.
     pub(crate) size: usize,
     pub(crate) packet: Packet,
     pub(crate) line: &'static Location<'static>,
 }
 
-/// Why a lane stops.
+/// Reason why a lane stops.
 #[derive(Debug)]
 pub(crate) enum Request {
     Barrier(&'static Location<'static>),
@@ -91,9 +91,9 @@ pub(crate) enum Request {
 
 #[derive(Debug)]
 enum State {
-    /// Goes on with this answer to its request.
+    /// Continues with this answer to its request.
     Ready(u64),
-    /// Polls memory; goes on in the next round.
+    /// Polls memory; continues in the next round.
     Spinning,
     AtBarrier(&'static Location<'static>),
     InCollective(Collective),
@@ -107,21 +107,21 @@ struct Lane {
     state: State,
 }
 
-/// How far a block came.
+/// Progress of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// All lanes have exited.
     Done,
-    /// Some went on.
+    /// Some lanes continued.
     Some,
-    /// Some went on, if only to poll memory together.
+    /// Some lanes continued, if only to poll memory together.
     Polling,
-    /// All lanes that could go on poll memory, and found nothing new.
+    /// All lanes that could continue poll memory, and found no change.
     None,
 }
 
-/// A block in flight. Its lanes point to their contexts, and those to the block's: each is dropped
-/// after what points to it, and in an `Rc` because, unlike a `Box`, that may be moved meanwhile.
+/// A block in flight. Its lanes point to their contexts, and those to the block's: each is dropped after its
+/// users, and is in an `Rc` because, unlike a `Box`, that may be moved meanwhile.
 pub(crate) struct Block<'a> {
     lanes: Vec<Lane>,
     contexts: Rc<[LaneContext<'a>]>,
@@ -132,10 +132,10 @@ thread_local! {
     static CURRENT: Cell<*const LaneContext<'static>> = const { Cell::new(std::ptr::null()) };
 }
 
-/// The stacks that no lane uses, and how many there are in all.
+/// The unused stacks, and the total number of stacks.
 static STACKS: Mutex<(Vec<DefaultStack>, usize)> = Mutex::new((Vec::new(), 0));
 
-/// The stacks of a block, unless so many are in use that it must wait.
+/// Takes the stacks of a block, unless so many are in use that it must wait.
 fn take_stacks(count: usize) -> Option<Vec<DefaultStack>> {
     let mut stacks = STACKS.lock();
     let (unused, all) = &mut *stacks;
@@ -154,7 +154,7 @@ fn take_stacks(count: usize) -> Option<Vec<DefaultStack>> {
 ///
 /// # Panics
 ///
-/// Outside a launch: kernels are not to be called directly.
+/// Outside a launch: kernels must not be called directly.
 #[inline]
 pub(crate) fn with_lane<R>(operation: impl FnOnce(&LaneContext<'_>) -> R) -> R {
     let lane = CURRENT.get();
@@ -169,13 +169,13 @@ impl LaneContext<'_> {
         Stamp { thread: self.thread, clock: self.clock.get() }
     }
 
-    /// Stops this lane until the block answers. A lane that is given up is unwound from here.
+    /// Stops this lane until the block answers. A lane that is abandoned is unwound from here.
     pub(crate) fn stop(&self, request: Request) -> u64 {
         // Safety: the lane runs, so its coroutine has set the yielder, which lives as long as it.
         unsafe { &*self.yielder.get() }.suspend(request)
     }
 
-    /// Told of every atomic operation, so that a loop of them alone lets the others go on.
+    /// Records an atomic operation, so that a loop of them alone lets other lanes continue.
     pub(crate) fn note_atomic(&self, changed: bool) {
         let idle = if changed { 0 } else { self.idle_atomics.get() + 1 };
         self.idle_atomics.set(idle % MAX_IDLE_ATOMICS);
@@ -184,7 +184,7 @@ impl LaneContext<'_> {
         }
     }
 
-    /// Ends this lane and with it the launch.
+    /// Ends this lane and the launch.
     pub(crate) fn fault(&self, kind: FaultKind, line: &'static Location<'static>) -> ! {
         let place = self.block.place(Some(self.thread), Some(line));
         self.stop(Request::Fault(Box::new(Fault { place: Some(place), kind })));
@@ -199,7 +199,7 @@ impl BlockContext<'_> {
 }
 
 impl<'a> Block<'a> {
-    /// A block that has not begun; nothing if other blocks have all the stacks.
+    /// Creates a block; `None` if other blocks use all the stacks.
     pub(crate) fn new(launch: Launch<'a>, index: u32) -> Option<Self> {
         let size = launch.kernel.block_size;
         let stacks = take_stacks(size as usize)?;
@@ -230,7 +230,7 @@ impl<'a> Block<'a> {
         Some(Self { lanes, contexts, shared_context: block })
     }
 
-    /// Runs the block until it is done, or a lane polls memory and all others wait or have come to where they poll.
+    /// Runs the block until it is done, or a lane polls memory and all others wait or poll too.
     pub(crate) fn advance(&mut self) -> Result<Progress, Fault> {
         let mut progress = Progress::None;
         loop {
@@ -238,7 +238,7 @@ impl<'a> Block<'a> {
             for first in (0..self.lanes.len()).step_by(WARP_SIZE as usize) {
                 moved |= self.run_warp(first)?;
             }
-            // Lanes that poll together meet in collectives between, and would move for ever.
+            // Lanes that poll together also meet in collectives, and would run forever.
             let is_polling = self.lanes.iter().any(|lane| matches!(lane.state, State::Spinning));
             moved |= self.release_barrier()?;
             if self.lanes.iter().all(|lane| matches!(lane.state, State::Exited)) {
@@ -255,7 +255,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Runs the lanes of one warp until none is ready; whether any did more than poll.
+    /// Runs the lanes of one warp until none is ready. Returns whether any did more than poll.
     fn run_warp(&mut self, first: usize) -> Result<bool, Fault> {
         let last = (first + WARP_SIZE as usize).min(self.lanes.len());
         let mut moved = false;
@@ -277,7 +277,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Lets one lane run until it stops; whether it did more than poll.
+    /// Runs one lane until it stops. Returns whether it did more than poll.
     fn resume(&mut self, lane: usize, answer: u64) -> Result<bool, Fault> {
         let context: *const LaneContext<'a> = &raw const self.contexts[lane];
         CURRENT.set(context.cast());
@@ -307,7 +307,7 @@ impl<'a> Block<'a> {
         Ok(true)
     }
 
-    /// Answers every collective that all its lanes have reached; whether there was one.
+    /// Answers every collective that all its lanes have reached. Returns whether there was one.
     fn resolve_collectives(&mut self, first: usize, last: usize) -> Result<bool, Fault> {
         let mut resolved = false;
         for lane in first..last {
@@ -384,7 +384,7 @@ impl<'a> Block<'a> {
         Err(Fault { place: Some(place), kind })
     }
 
-    /// Lets all lanes go on once all wait at one barrier; whether they did.
+    /// Releases all lanes once all wait at one barrier. Returns whether it did.
     fn release_barrier(&mut self) -> Result<bool, Fault> {
         let Some((first, line)) = self.lanes.iter().enumerate().find_map(|(thread, lane)| match lane.state {
             State::AtBarrier(line) => Some((thread, line)),
@@ -418,7 +418,7 @@ impl<'a> Block<'a> {
     }
 }
 
-/// Prepares a lane's coroutine on a stack of its own.
+/// Prepares a lane's coroutine on its stack.
 fn start(lane: &LaneContext<'_>, stack: DefaultStack) -> LaneCoroutine {
     let lane: *const LaneContext<'static> = std::ptr::from_ref(lane).cast();
     Coroutine::with_stack(stack, move |yielder, _| {
@@ -431,8 +431,8 @@ fn start(lane: &LaneContext<'_>, stack: DefaultStack) -> LaneCoroutine {
 }
 
 impl Drop for Block<'_> {
-    /// Gives the stacks back. A lane that is given up is unwound, so that what it lent to others is not cut off; where
-    /// panics abort, that cannot be done, and its stack stays as it is for ever.
+    /// Returns the stacks. A lane that is abandoned is unwound, so that borrows of its stack end; if panics
+    /// abort, this is impossible, and its stack is leaked.
     fn drop(&mut self) {
         let stacks = self.lanes.drain(..).filter_map(|Lane { mut coroutine, .. }| {
             if !coroutine.done() {

@@ -1,14 +1,15 @@
-//! Finds blocks of one launch that meet in global memory with nothing to order them.
+//! Detection of unordered accesses of a launch's blocks to global memory.
 //!
-//! Order between blocks is that of the memory model: an operation that releases at an address happens before one that
-//! acquires there and sees its value, or that of a later update; a fence lends both powers to the relaxed operations
-//! around it. Each block counts its releases, its *epoch*, and keeps a vector clock of the epochs of other blocks that
-//! happen before what it does now.
+//! Order between blocks is that of the memory model: an operation that releases at an address happens before
+//! one that acquires there and sees its value, or that of a later update; a fence gives both effects to the
+//! relaxed operations around it. Each block counts its releases, its *epoch*, and keeps a vector clock of the
+//! epochs of other blocks that happen before its next access.
 //!
-//! A note on each word of 4 bytes says which block wrote it last, in which epoch, and whether atomically. An access is in
-//! order if the block itself wrote, if both are atomic, or if the epoch is on its clock. Plain writes of what is there
-//! already are let pass. Of a word that blocks write by parts, only the last part is remembered. Reads are not noted: a
-//! write after another block's read is found where blocks run in another order.
+//! A note on each word of 4 bytes records the block that wrote it last, the epoch, and if atomically. An
+//! access is in order if the block itself wrote, if both are atomic, or if the epoch is on its clock. Plain
+//! writes of the present value are allowed. For a word that blocks write in parts, only the last part is
+//! recorded. Reads are not recorded: a write after another block's read is found when blocks run in another
+//! order.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -19,10 +20,10 @@ use super::mix;
 use super::streams::Operation;
 use crate::atomic::{Ordering, Scope};
 
-/// Epochs told apart in a note; later ones count as this one.
+/// Maximum number of distinct epochs in a note; later ones count as this one.
 const LAST_EPOCH: u32 = 0xff;
 
-/// Whether an access is an atomic operation.
+/// Kind of access: atomic or plain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum How {
     Plain,
@@ -61,12 +62,12 @@ impl Note {
     }
 }
 
-/// What happens before something.
+/// Epochs that happen before an operation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct VectorClock {
-    /// Of each block, the last of its epochs.
+    /// Last epoch of each block.
     epochs: HashMap<u32, u32>,
-    /// All that was visible at this time, see [`WeakMemory`](super::weak::WeakMemory).
+    /// The last time that was visible, see [`WeakMemory`](super::weak::WeakMemory).
     visible: u64,
 }
 
@@ -80,19 +81,19 @@ impl VectorClock {
     }
 }
 
-/// What one block knows of the others' accesses to global memory.
+/// A block's knowledge of the others' accesses to global memory.
 #[derive(Debug)]
 pub(crate) struct Observer {
     /// The launch, among the operations of all streams.
     pub(crate) operation: Operation,
     pub(crate) block: u32,
-    /// Counts the block's releases, from 1.
+    /// Counts the block's releases, starting at 1.
     epoch: Cell<u32>,
-    /// What happens before the block's next access.
+    /// Clock of the block's next access.
     seen: RefCell<VectorClock>,
-    /// What the block's last fence releases through later relaxed stores.
+    /// Clock that the block's last fence releases through later relaxed stores.
     fenced: RefCell<Option<Arc<VectorClock>>>,
-    /// What the block's next fence acquires from earlier relaxed loads.
+    /// Clock that the block's next fence acquires from earlier relaxed loads.
     unfenced: RefCell<VectorClock>,
     random: Cell<u64>,
 }
@@ -110,18 +111,18 @@ impl Observer {
         }
     }
 
-    /// Throws a coin.
+    /// Draws a random bit.
     pub(crate) fn coin(&self) -> bool {
         self.random.set(mix(self.random.get()));
         self.random.get() & 1 == 1
     }
 
-    /// The time until which the block must have seen what became visible.
+    /// Returns the time until which the block must see values that became visible.
     pub(crate) fn acquired_until(&self) -> u64 {
         self.seen.borrow().visible
     }
 
-    /// The clock that an atomic store or update hands to those who acquire it, `now`.
+    /// Returns the clock that an atomic store or update at time `now` passes to those who acquire it.
     pub(crate) fn releases(&self, ordering: Ordering, scope: Scope, now: u64) -> Option<Arc<VectorClock>> {
         if is_release(ordering, scope) {
             Some(Arc::new(self.next_epoch(now)))
@@ -130,7 +131,7 @@ impl Observer {
         }
     }
 
-    /// Takes in the clock of a value that an atomic load or update saw.
+    /// Merges the clock of a value that an atomic load or update saw.
     pub(crate) fn observes(&self, clock: Option<&Arc<VectorClock>>, ordering: Ordering, scope: Scope) {
         if let Some(clock) = clock {
             let taken = if is_acquire(ordering, scope) { &self.seen } else { &self.unfenced };
@@ -144,7 +145,7 @@ impl Observer {
         *self.fenced.borrow_mut() = Some(Arc::new(self.next_epoch(now)));
     }
 
-    /// What happens before the end of this epoch; begins the next.
+    /// Returns the clock of the end of this epoch, and starts the next.
     fn next_epoch(&self, now: u64) -> VectorClock {
         let epoch = self.epoch.get();
         self.epoch.set(epoch.saturating_add(1));
@@ -154,7 +155,7 @@ impl Observer {
         clock
     }
 
-    /// The block that wrote some of the bytes with no order before this access.
+    /// The block that wrote some of the bytes and is not ordered before this access.
     #[inline]
     pub(crate) fn racing(&self, note: &AtomicU64, how: How, bytes: u8) -> Option<u32> {
         let note = Note(note.load(Relaxed));
@@ -170,7 +171,7 @@ impl Observer {
         Some(note.block())
     }
 
-    /// Notes a write; of the bytes that the same block wrote before, in the same way and epoch, too.
+    /// Records a write; merges bytes that the same block wrote before, in the same way and epoch.
     #[inline]
     pub(crate) fn note_write(&self, note: &AtomicU64, how: How, bytes: u8) {
         let own = Note::new(self.operation.number, how, self.epoch.get(), self.block, 0).0;
@@ -180,12 +181,13 @@ impl Observer {
     }
 }
 
-/// Notes that the host wrote some bytes of a word.
+/// Records that the host wrote some bytes of a word.
 pub(crate) fn note_host_write(note: &AtomicU64, operation: &Operation, bytes: u8) {
     note.store(Note::new(operation.number, How::Plain, LAST_EPOCH, u32::MAX, bytes).0, Relaxed);
 }
 
-/// The stream of the operation that wrote some of the bytes, if nothing orders it before `operation`, and not both are atomic.
+/// The stream of the operation that wrote some of the bytes, if it is not ordered before `operation`, and not
+/// both are atomic.
 #[inline]
 pub(crate) fn unordered_writer(note: &AtomicU64, operation: &Operation, how: How, bytes: u8) -> Option<u32> {
     let (unordered, note) = (operation.unordered.as_ref()?, Note(note.load(Relaxed)));
@@ -195,12 +197,12 @@ pub(crate) fn unordered_writer(note: &AtomicU64, operation: &Operation, how: How
     unordered.stream(note.launch())
 }
 
-/// Whether an operation orders what came before it, for other blocks.
+/// Returns whether an operation orders earlier accesses, for other blocks.
 pub(crate) fn is_release(ordering: Ordering, scope: Scope) -> bool {
     scope != Scope::Block && matches!(ordering, Ordering::Release | Ordering::AcquireRelease)
 }
 
-/// Whether an operation orders what comes after it, for other blocks.
+/// Returns whether an operation orders later accesses, for other blocks.
 pub(crate) fn is_acquire(ordering: Ordering, scope: Scope) -> bool {
     scope != Scope::Block && matches!(ordering, Ordering::Acquire | Ordering::AcquireRelease)
 }

@@ -1,10 +1,10 @@
-//! How errors are written for people, also where a program returns one from `main`.
+//! Formatting of errors for people, also if a program returns one from `main`.
 
 use std::error::Error;
 use std::fmt;
 
-/// Writes an error's message, and after colons those of its causes. Leaves out a cause whose message is part of the one before it, as
-/// where an error forwards to another.
+/// Writes an error's message, and after colons those of its causes. Omits a cause whose message is part of
+/// the previous one, as when an error forwards to another.
 ///
 /// # Errors
 ///

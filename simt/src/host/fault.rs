@@ -1,20 +1,20 @@
-//! What the simulated GPU reports.
+//! Faults reported by the simulated GPU.
 
 use std::fmt;
 use std::panic::Location;
 
 use crate::ScalarType;
 
-/// A mistake that the simulated GPU found.
+/// A mistake found by the simulated GPU.
 #[derive(Clone, PartialEq, thiserror::Error)]
 pub struct Fault {
-    /// Where a kernel made it; `None` for a mistake of the host.
+    /// Place of a kernel's mistake; `None` for a mistake of the host.
     pub place: Option<Place>,
-    /// What it was.
+    /// Kind of mistake.
     pub kind: FaultKind,
 }
 
-/// Where in a launch something happened.
+/// A place in a launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// The kernel's entry name.
@@ -27,7 +27,7 @@ pub struct Place {
     pub line: Option<&'static Location<'static>>,
 }
 
-/// The kinds of mistake.
+/// Kinds of mistakes.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[allow(missing_docs)]
 pub enum FaultKind {
@@ -85,11 +85,11 @@ pub enum FaultKind {
     Panic(String),
     #[error("no block made progress for {seconds} s: {waiting} block(s) poll memory that nobody writes")]
     NoProgress { seconds: u64, waiting: usize },
-    #[error("grid of {blocks} blocks; a grid has 1 to {limit}")]
+    #[error("a grid of {blocks} blocks is invalid: a grid has 1 to {limit}")]
     GridSize { blocks: u32, limit: u32 },
-    #[error("blocks of {threads} threads; the device's limit is {limit}")]
+    #[error("blocks of {threads} threads exceed the device's limit of {limit}")]
     BlockSize { threads: u32, limit: u32 },
-    #[error("{bytes} bytes of shared memory a block ({what}); the device's limit is {limit}")]
+    #[error("{bytes} bytes of shared memory per block ({what}) exceed the device's limit of {limit}")]
     SharedMemory { what: &'static str, bytes: u32, limit: u32 },
     #[error("{given} arguments for {declared} parameters")]
     Arguments { given: usize, declared: usize },
@@ -97,7 +97,7 @@ pub enum FaultKind {
 
 crate::debug_as_message!(Fault, FaultKind);
 
-/// How a thread touched memory.
+/// Kind of access to memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum AccessKind {
@@ -147,7 +147,7 @@ impl From<FaultKind> for Fault {
     }
 }
 
-/// Thread indices as text, runs shortened: `0-31, 40`.
+/// Formats thread indices, with runs shortened: `0-31, 40`.
 pub(crate) fn list_threads(threads: impl IntoIterator<Item = u32>) -> String {
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for thread in threads {

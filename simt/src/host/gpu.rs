@@ -1,4 +1,4 @@
-//! The device itself: its memory, its limits, and its streams.
+//! The device: its memory, limits and streams.
 
 use parking_lot::{Mutex, RwLock};
 
@@ -9,7 +9,7 @@ use super::stream::SimulatedStream;
 use super::streams::Streams;
 use crate::kernel::{Argument, Kernel, KernelInfo, Simulation};
 
-/// The largest statically sized shared memory, and grid, of any GPU.
+/// Maximum statically sized shared memory, and grid, of any GPU.
 const MAX_STATIC_SHARED: u32 = 48 * 1024;
 const MAX_GRID: u32 = i32::MAX as u32;
 
@@ -17,13 +17,14 @@ const MAX_GRID: u32 = i32::MAX as u32;
 #[derive(Debug)]
 pub struct SimulatedGpu {
     pub(super) options: SimulatedOptions,
-    /// Launches hold it for reading. Host operations that copy or change memory hold it for writing: they wait for launches.
+    /// Launches hold it for reading. Host operations that copy or change memory hold it for writing: they
+    /// wait for launches.
     pub(super) memory: RwLock<Memory>,
     pub(super) streams: Mutex<Streams>,
 }
 
 impl SimulatedGpu {
-    /// A device with nothing allocated.
+    /// Creates a device with nothing allocated.
     pub fn new(options: SimulatedOptions) -> Self {
         Self {
             options,
@@ -32,26 +33,26 @@ impl SimulatedGpu {
         }
     }
 
-    /// CPU threads that run the blocks of a large grid.
+    /// Number of CPU threads that run the blocks of a large grid.
     pub fn cpu_threads(&self) -> usize {
         self.options.cpu_threads()
     }
 
-    /// What the device is like.
+    /// Options of the device.
     pub fn options(&self) -> SimulatedOptions {
         self.options
     }
 
-    /// Free bytes and all bytes of global memory.
+    /// Returns free and total bytes of global memory.
     pub fn memory(&self) -> (u64, u64) {
         self.memory.read().free_and_total()
     }
 
-    /// Allocates global memory, which reads as never written; returns its address.
+    /// Allocates global memory, which counts as never written; returns its address.
     ///
     /// # Errors
     ///
-    /// If the device does not have that much memory left.
+    /// If the device does not have that much free memory.
     pub fn allocate(&self, bytes: u64) -> Result<u64, OutOfMemory> {
         self.memory.write().allocate(bytes)
     }
@@ -65,8 +66,9 @@ impl SimulatedGpu {
         Ok(self.memory.write().release(address)?)
     }
 
-    /// A stream of the device, which numbers them from 0. What was asked of the device while no stream but 0 was used happens before
-    /// what is asked of others; apart from that, a stream comes after what it [waits](SimulatedStream::wait_for) for.
+    /// Returns a stream of the device, by its number. Work on the device while only stream 0 was used happens
+    /// before the work of others; apart from that, a stream comes after the streams that it
+    /// [waits](SimulatedStream::wait_for) for.
     pub fn stream(&self, number: u32) -> SimulatedStream<'_> {
         self.streams.lock().add(number);
         SimulatedStream { gpu: self, number }
@@ -76,7 +78,7 @@ impl SimulatedGpu {
     ///
     /// # Errors
     ///
-    /// As for the stream's.
+    /// The same as for the stream's.
     pub fn write(&self, address: u64, bytes: &[u8]) -> Result<(), Fault> {
         self.stream(0).write(address, bytes)
     }
@@ -85,7 +87,7 @@ impl SimulatedGpu {
     ///
     /// # Errors
     ///
-    /// As for the stream's.
+    /// The same as for the stream's.
     pub fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), Fault> {
         self.stream(0).read(address, bytes)
     }
@@ -94,7 +96,7 @@ impl SimulatedGpu {
     ///
     /// # Errors
     ///
-    /// As for the stream's.
+    /// The same as for the stream's.
     pub fn fill(&self, address: u64, bytes: u64, value: u8) -> Result<(), Fault> {
         self.stream(0).fill(address, bytes, value)
     }
@@ -103,7 +105,7 @@ impl SimulatedGpu {
     ///
     /// # Errors
     ///
-    /// As for the stream's.
+    /// The same as for the stream's.
     pub fn copy(&self, from: u64, to: u64, bytes: u64) -> Result<(), Fault> {
         self.stream(0).copy(from, to, bytes)
     }
@@ -112,7 +114,7 @@ impl SimulatedGpu {
     ///
     /// # Errors
     ///
-    /// As for the stream's.
+    /// The same as for the stream's.
     pub fn launch(
         &self,
         kernel: &KernelInfo,
@@ -128,7 +130,7 @@ impl SimulatedGpu {
     ///
     /// # Errors
     ///
-    /// As for [`launch`](Self::launch).
+    /// The same as for [`launch`](Self::launch).
     ///
     /// # Panics
     ///

@@ -1,4 +1,4 @@
-//! One launch: the blocks of a grid on the CPU's threads.
+//! A launch: the blocks of a grid on the CPU's threads.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use super::fault::{Fault, FaultKind, Place};
 use super::mix;
 use super::options::{BlockOrder, SimulatedOptions};
 
-/// One launch under way: the blocks still to start, and what its CPU threads tell each other.
+/// A launch in progress: the blocks still to start, and the state shared by its CPU threads.
 pub(super) struct Run<'a> {
     launch: Launch<'a>,
     options: SimulatedOptions,
@@ -36,8 +36,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Works on threads of its own: a thread of a pool would, while it waits for the others, take up
-    /// work of the caller's, which may want this device and wait for itself.
+    /// Runs on separate threads: while a pool's thread waits for the others, it would take up work of the
+    /// caller's, which may need this device and deadlock.
     pub(super) fn run(self) -> Result<(), Fault> {
         std::thread::scope(|scope| {
             for _ in 1..self.options.cpu_threads().min(self.launch.grid as usize) {
@@ -50,21 +50,22 @@ impl<'a> Run<'a> {
         Ok(self.launch.weak.finish()?)
     }
 
-    /// The next block to start.
+    /// Returns the next block to start.
     fn next_block(&self) -> Option<u32> {
         let position = self.next.fetch_add(1, Relaxed);
         let position = u32::try_from(position).ok().filter(|&position| position < self.launch.grid)?;
         Some(self.shuffle.map_or(position, |seed| permute(position, self.launch.grid, seed)))
     }
 
-    /// Makes atomic stores visible that are due, and some that are held if all blocks wait; whether there were such.
+    /// Makes due atomic stores visible, and some that are held if all blocks wait. Returns whether there were
+    /// any.
     fn show_stores(&self, all_wait: bool) -> Result<bool, Fault> {
         let weak = self.launch.weak;
         weak.advance()?;
         Ok(all_wait && weak.unblock()?)
     }
 
-    /// One CPU thread's share: runs blocks, and keeps those that wait for others in flight.
+    /// Work of one CPU thread: runs blocks, and keeps those that wait for others in flight.
     fn work(&self) {
         let mut resident: Vec<Block<'a>> = Vec::new();
         let mut next = None;
@@ -112,7 +113,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// How long blocks that only poll have found nothing new.
+/// Time since blocks that only poll have found a change.
 struct Patience {
     limit: Duration,
     since: Instant,
@@ -140,8 +141,7 @@ impl Patience {
     }
 }
 
-/// A permutation of `0..len`: a Feistel network over the next even power of two, walked until it
-/// lands inside.
+/// Permutes `0..len`: a Feistel network over the next even power of two, repeated until the result is inside.
 fn permute(position: u32, len: u32, seed: u64) -> u32 {
     let half_bits = (32 - (len - 1).leading_zeros()).max(2).div_ceil(2);
     let mask = (1u64 << half_bits) - 1;

@@ -1,11 +1,11 @@
 //! Global memory of the simulated GPU.
 //!
-//! An address is `slot + 1` (20 bits), the slot's generation (8 bits), an offset (36 bits): a freed
-//! slot comes back with another generation, so a stale address is known as one. Slots are reused
-//! in the order they were freed, and only when many are free, so a generation comes back late.
+//! An address is `slot + 1` (20 bits), the slot's generation (8 bits), an offset (36 bits): a freed slot is
+//! reused with another generation, so a stale address is detected. Slots are reused in the order in which
+//! they were freed, and only when many are free, so generations repeat late.
 //!
-//! Memory is made of atomic cells, because blocks run on several CPU threads and a kernel with a race
-//! must be wrong, not undefined. Every byte has a bit that says whether anything wrote it.
+//! Memory consists of atomic cells, because blocks run on several CPU threads, and a kernel with a race must
+//! be wrong, not undefined. Every byte has a bit that records if it was written.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, AtomicU8, Ordering::Relaxed};
@@ -18,20 +18,20 @@ use super::streams::Operation;
 const OFFSET_BITS: u32 = 36;
 const GENERATION_BITS: u32 = 8;
 const SLOT_BITS: u32 = 64 - OFFSET_BITS - GENERATION_BITS;
-/// The largest allocation.
+/// Maximum size of an allocation.
 const MAX_BYTES: u64 = 1 << OFFSET_BITS;
-/// Slots that rest before one of them is used again.
+/// Number of free slots before one of them is reused.
 const RESTING_SLOTS: usize = 1024;
 
-/// An allocation was refused.
+/// An allocation failed.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("out of memory: {asked} bytes asked for, {free} of {total} free")]
+#[error("out of memory: {asked} bytes requested, {free} of {total} free")]
 pub struct OutOfMemory {
-    /// Bytes asked for.
+    /// Requested bytes.
     pub asked: u64,
-    /// Bytes that were free.
+    /// Free bytes.
     pub free: u64,
-    /// Bytes of the device.
+    /// Total bytes of the device.
     pub total: u64,
 }
 
@@ -98,7 +98,7 @@ impl Memory {
         Ok(())
     }
 
-    /// The slot that an address names and the offset in it.
+    /// Returns the slot of an address, and the offset in it.
     #[inline]
     fn slot(&self, address: u64, bytes: u64) -> Result<(usize, u64), FaultKind> {
         let slot = (address >> (OFFSET_BITS + GENERATION_BITS)) as usize;
@@ -112,7 +112,7 @@ impl Memory {
         Ok((slot - 1, address & (MAX_BYTES - 1)))
     }
 
-    /// The allocation that holds `bytes` bytes at `address`, and the offset of the first.
+    /// Returns the allocation that holds `bytes` bytes at `address`, and the offset of the first.
     #[inline]
     fn locate(&self, address: u64, bytes: u64) -> Result<(&Allocation, usize), FaultKind> {
         let (slot, offset) = self.slot(address, bytes)?;
@@ -125,7 +125,7 @@ impl Memory {
         Ok((allocation, offset as usize))
     }
 
-    /// The cell of an aligned element, with the bits that say whether it was written.
+    /// Returns the cell of an aligned element, with the bits that record if it was written.
     #[inline]
     fn cell(&self, address: u64, size: usize) -> Result<Cell<'_>, FaultKind> {
         let (allocation, offset) = self.locate(address, size as u64)?;
@@ -142,7 +142,7 @@ impl Memory {
         })
     }
 
-    /// Loads an element of `size` bytes; an error if any of them was never written.
+    /// Loads an element of `size` bytes; fails if any of them was never written.
     #[inline]
     pub(crate) fn load(&self, address: u64, size: usize) -> Result<u64, FaultKind> {
         let cell = self.cell(address, size)?;
@@ -159,7 +159,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Loads an element for a block; an error too if another block wrote it in no order.
+    /// Loads an element for a block; also fails if another block wrote it unordered.
     #[inline]
     pub(crate) fn block_load(&self, address: u64, size: usize, by: &Observer) -> Result<u64, FaultKind> {
         let cell = self.cell(address, size)?;
@@ -170,7 +170,7 @@ impl Memory {
         Ok(bits)
     }
 
-    /// Loads an element for an operation; an error too if one of another stream wrote it in no order.
+    /// Loads an element for an operation; also fails if one of another stream wrote it unordered.
     #[inline]
     pub(crate) fn operation_load(
         &self,
@@ -183,7 +183,7 @@ impl Memory {
         Ok(bits)
     }
 
-    /// Checks that no operation of another stream meets this access in no order.
+    /// Checks that this access is ordered after operations of other streams.
     #[inline]
     fn check_streams(
         &self,
@@ -207,7 +207,7 @@ impl Memory {
         })
     }
 
-    /// Stores an element for a block; an error if another block wrote another value in no order.
+    /// Stores an element for a block; fails if another block wrote another value unordered.
     #[inline]
     pub(crate) fn block_store(
         &self,
@@ -228,7 +228,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Checks that an atomic operation of a block finds nothing that another block wrote plainly and in no order, and notes
+    /// Checks that an atomic operation of a block is ordered after plain writes of other blocks, and records
     /// it unless it only reads.
     #[inline]
     pub(crate) fn note_atomic(
@@ -247,7 +247,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Forgets which operations wrote and read.
+    /// Clears the records of operations that wrote and read.
     pub(crate) fn forget_operations(&mut self) {
         for allocation in self.slots.iter_mut().filter_map(|slot| slot.allocation.as_mut()) {
             allocation.writers.iter_mut().for_each(|note| *note.get_mut() = 0);
@@ -255,7 +255,7 @@ impl Memory {
         }
     }
 
-    /// Replaces an element by `update` of it, atomically; returns what was there before.
+    /// Replaces an element by `update` of it, atomically; returns the old value.
     pub(crate) fn update(
         &self,
         address: u64,
@@ -272,12 +272,13 @@ impl Memory {
         }
     }
 
-    /// Checks that a range lies in one allocation.
+    /// Checks that a range is inside one allocation.
     pub(crate) fn check_range(&self, address: u64, bytes: u64) -> Result<(), FaultKind> {
         self.locate(address, bytes).map(|_| ())
     }
 
-    /// Checks and notes that something other than a kernel or a copy reads or writes a range. What it writes is not known.
+    /// Checks and records that something other than a kernel or a copy reads or writes a range. The written
+    /// values are unknown.
     pub(crate) fn touch(
         &self,
         address: u64,
@@ -302,7 +303,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Copies to the host; an error if any byte was never written, and then nothing is copied.
+    /// Copies to the host; fails if any byte was never written, and then nothing is copied.
     pub(crate) fn read(
         &self,
         address: u64,
@@ -318,7 +319,8 @@ impl Memory {
         Ok(())
     }
 
-    /// Copies within the device, what was never written included. The ranges may not overlap.
+    /// Copies within the device, including the state of bytes that were never written. The ranges must not
+    /// overlap.
     pub(crate) fn copy(
         &self,
         from: u64,
@@ -336,7 +338,7 @@ impl Memory {
     }
 }
 
-/// One element of memory.
+/// An element of memory.
 struct Cell<'a> {
     word: &'a AtomicU64,
     writers: &'a [AtomicU64],
@@ -346,7 +348,7 @@ struct Cell<'a> {
     size: usize,
 }
 
-/// Calls `$operation` on the part of the word that the element is, as an atomic of its size.
+/// Calls `$operation` on the element's part of the word, as an atomic of its size.
 macro_rules! by_size {
     ($cell:ident, |$atomic:ident: $type:ident| $operation:expr) => {
         by_size!($cell, $atomic, $operation, [1: AtomicU8 = u8, 2: AtomicU16 = u16, 4: AtomicU32 = u32], $type)
@@ -355,8 +357,8 @@ macro_rules! by_size {
         match $cell.size {
             $($size => {
                 type $type = $int;
-                // Safety: the element lies inside the word, aligned to its size, and other lanes reach
-                // it through atomics too; the host waits for them.
+                // Safety: the element is inside the word, aligned to its size, and other lanes access it
+                // through atomics too; the host waits for them.
                 let $atomic = unsafe { &*std::ptr::from_ref($cell.word).cast::<u8>().add($cell.byte).cast::<$kind>() };
                 $operation
             })*
@@ -381,7 +383,7 @@ impl Cell<'_> {
 
     #[inline]
     fn store(&self, bits: u64) {
-        // Release keeps what was stored before it visible to a block that polls this element.
+        // Release keeps earlier stores visible to a block that polls this element.
         by_size!(self, |atomic: Bits| atomic.store(bits as Bits, std::sync::atomic::Ordering::Release));
     }
 
@@ -394,12 +396,12 @@ impl Cell<'_> {
         })
     }
 
-    /// The bytes of each word of 4 bytes that the element takes, one bit each.
+    /// The bytes of each word of 4 bytes that the element covers, one bit each.
     fn bytes_of_word(&self) -> u8 {
         (0xf >> (4 - self.size.min(4))) << (self.byte % 4)
     }
 
-    /// An error if some of it was never written.
+    /// Fails if some of it was never written.
     #[inline]
     fn check_written(&self, address: u64) -> Result<(), FaultKind> {
         if self.written.load(Relaxed) & self.mask != self.mask {
@@ -408,7 +410,7 @@ impl Cell<'_> {
         Ok(())
     }
 
-    /// An error if another block wrote some of it in no order before this access.
+    /// Fails if another block wrote some of it unordered before this access.
     #[inline]
     fn check_order(&self, address: u64, by: &Observer, how: How, this: AccessKind) -> Result<(), FaultKind> {
         let racing = self.writers.iter().find_map(|note| by.racing(note, how, self.bytes_of_word()));

@@ -1,9 +1,9 @@
 //! The simulated GPU: runs kernels on the CPU and checks what a real GPU does not.
 //!
-//! Every lane of a block is a coroutine. It runs until it must wait for others: at a barrier, in a
-//! warp collective, or in a loop that polls memory ([`spin_hint`](crate::thread::spin_hint)). Blocks
-//! run on several CPU threads, in ascending or in a seeded random order. Global memory is weak: relaxed atomic
-//! stores of other blocks become visible late and out of order, as a seed determines ([`MemoryOrder`]).
+//! Every lane of a block is a coroutine. It runs until it must wait for others: at a barrier, in a warp
+//! collective, or in a loop that polls memory ([`spin_hint`](crate::thread::spin_hint)). Blocks run on
+//! several CPU threads, in ascending or in a seeded random order. Global memory is weak: relaxed atomic
+//! stores of other blocks become visible late and out of order, determined by a seed ([`MemoryOrder`]).
 //!
 //! | check | what is reported |
 //! |---|---|
@@ -20,7 +20,7 @@
 //! | limits | a launch beyond what the device or the kernel's declaration allows |
 //! | progress | blocks that wait for each other forever |
 //!
-//! A report ([`Fault`]) names the kernel, the block, the thread, the line of the kernel and what it did.
+//! A report ([`Fault`]) names the kernel, the block, the thread, the line of the kernel and the mistake.
 
 mod allocation;
 mod block;

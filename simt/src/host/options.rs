@@ -1,22 +1,23 @@
-//! What a simulated GPU is like.
+//! Options of a simulated GPU.
 
-/// The order in which blocks start.
+/// Order in which blocks start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BlockOrder {
     /// By index.
     #[default]
     Ascending,
-    /// In a random order that the seed and the grid's size determine.
+    /// In a random order determined by the seed and the grid's size.
     Seeded(u64),
 }
 
-/// How weak global memory is.
+/// Strength of global memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemoryOrder {
     /// Every block sees every atomic store at once.
     Sequential,
-    /// Relaxed atomic stores of other blocks become visible late and in any order, and relaxed loads may see the value
-    /// before the last, as far as a GPU's memory model allows. The seed and the launch's number determine which.
+    /// Relaxed atomic stores of other blocks become visible late and in any order, and relaxed loads may
+    /// return the previous value, as far as a GPU's memory model allows. Determined by the seed and the
+    /// launch's number.
     Weak(u64),
 }
 
@@ -26,30 +27,31 @@ impl Default for MemoryOrder {
     }
 }
 
-/// What a simulated GPU is like.
+/// Options of a simulated GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SimulatedOptions {
     /// Bytes of global memory; 4 GiB by default.
     pub memory_bytes: u64,
-    /// The order in which blocks start; by index by default.
+    /// Order in which blocks start; by index by default.
     pub block_order: BlockOrder,
-    /// How weak global memory is; weak with seed 0 by default.
+    /// Strength of global memory; weak with seed 0 by default.
     pub memory_order: MemoryOrder,
-    /// CPU threads that run blocks: at most one per block, and at most 1024. 0, the default, means one per core. With 1, runs
-    /// are repeatable.
+    /// Number of CPU threads that run blocks: at most one per block, and at most 1024. 0, the default, means
+    /// one per core. With 1, runs are reproducible.
     pub threads: usize,
-    /// Blocks that one CPU thread keeps in flight while they wait for each other; 16 by default.
+    /// Number of blocks that one CPU thread keeps in flight while they wait for each other; 16 by default.
     pub resident_blocks: usize,
     /// The number of multiprocessors that the device reports; plans depend on it. 0, the default, means one per CPU thread.
     pub multiprocessors: u32,
     /// Bytes of second-level cache that the device reports; plans depend on it. Unknown by default.
     pub l2_bytes: Option<u64>,
-    /// Threads per block, at most; 1024 by default.
+    /// Maximum number of threads per block; 1024 by default.
     pub max_block_size: u32,
-    /// Bytes of shared memory per block, at most; 227 KiB by default. 48 KiB of them may be statically sized.
+    /// Maximum shared memory of a block, in bytes; 227 KiB by default. 48 KiB of them may be statically
+    /// sized.
     pub max_shared_bytes: u32,
-    /// Seconds without progress after which waiting blocks are given up; 10 by default.
+    /// Number of seconds without progress after which waiting blocks are abandoned; 10 by default.
     pub patience_seconds: u64,
 }
 
@@ -70,7 +72,7 @@ impl Default for SimulatedOptions {
     }
 }
 
-/// CPU threads that run blocks, at most.
+/// Maximum number of CPU threads that run blocks.
 const MAX_THREADS: usize = 1024;
 
 impl SimulatedOptions {
@@ -86,7 +88,7 @@ impl SimulatedOptions {
         Self { block_order, ..self }
     }
 
-    /// Sets how weak global memory is.
+    /// Sets the strength of global memory.
     #[must_use]
     pub fn with_memory_order(self, memory_order: MemoryOrder) -> Self {
         Self { memory_order, ..self }
@@ -128,13 +130,13 @@ impl SimulatedOptions {
         Self { max_shared_bytes, ..self }
     }
 
-    /// Sets the seconds without progress after which waiting blocks are given up.
+    /// Sets the number of seconds without progress after which waiting blocks are abandoned.
     #[must_use]
     pub fn with_patience_seconds(self, patience_seconds: u64) -> Self {
         Self { patience_seconds, ..self }
     }
 
-    /// CPU threads that run the blocks of a large grid.
+    /// Number of CPU threads that run the blocks of a large grid.
     pub(super) fn cpu_threads(&self) -> usize {
         match self.threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),

@@ -1,8 +1,8 @@
-//! Finds memory that a launch reads through the read-only cache and writes too.
+//! Detection of memory that a launch both writes and reads through the read-only cache.
 //!
-//! A [`Global`](crate::Global) is loaded with `ld.global.nc`, which sees neither the own thread's
-//! stores nor anybody else's. A kernel reaches memory through its parameters only, so only what lies
-//! in a read-only and in a writable one is watched; usually that is nothing.
+//! A [`Global`](crate::Global) is loaded with `ld.global.nc`, which sees no stores of the launch, not even
+//! the thread's own. A kernel accesses memory through its parameters only, so only the overlap of read-only
+//! and writable parameters is watched; usually it is empty.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use super::fault::FaultKind;
 use crate::kernel::{Argument, KernelInfo};
 
-/// What a launch did to a byte: these are bits.
+/// Use of a byte by a launch, as bits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Use {
     ReadOnlyLoad = 1,
@@ -42,7 +42,7 @@ impl ReadOnlyMemory {
         Self { shared: shared.filter(|both| !both.is_empty()).collect(), uses: Mutex::default() }
     }
 
-    /// Records a use of `bytes` bytes; an error if the launch has used one of them in the other way.
+    /// Records a use of `bytes` bytes; fails if the launch has used one of them in the other way.
     #[inline]
     pub(crate) fn note(&self, how: Use, address: u64, bytes: usize) -> Result<(), FaultKind> {
         if !self.shared.iter().any(|range| range.contains(&address)) {

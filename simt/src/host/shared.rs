@@ -1,18 +1,18 @@
 //! Shared memory of one simulated block, with a shadow that finds races.
 //!
-//! Two accesses to a byte race if different threads make them, one of them writes, not both are
-//! atomic, and no barrier orders them: they lie in one *epoch* of the block (block barriers end it),
-//! and the threads are of different warps, or of one warp with no warp barrier between. The latter is
-//! told by *clocks*: a warp barrier sets the clocks of its lanes to one more than their largest.
-//! Order through a barrier of other lanes of the warp is taken for order too, so nothing is reported
-//! that is none; what races only among partial warp barriers can be missed.
+//! Two accesses to a byte race if different threads make them, at least one writes, not both are atomic, and
+//! no barrier orders them: they are in one *epoch* of the block (block barriers end it), and the threads are
+//! of different warps, or of one warp without a warp barrier between them. The latter is detected by
+//! *clocks*: a warp barrier sets the clocks of its lanes to one more than their maximum. A barrier of other
+//! lanes of the warp counts as order too, so every reported race is real; a race only between partial warp
+//! barriers may be missed.
 //!
-//! Shadows are kept a word of 4 bytes, and a byte in words that were ever accessed in part.
+//! Shadows are kept per word of 4 bytes, and per byte in words that were ever accessed in part.
 
 use super::fault::{AccessKind, FaultKind};
 use crate::thread::WARP_SIZE;
 
-/// Who accesses, and when.
+/// Thread and time of an access.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Stamp {
     pub(crate) thread: u32,
@@ -26,38 +26,38 @@ pub(crate) struct SharedMemory {
     epoch: u32,
 }
 
-/// What is known of 4 bytes.
+/// State of 4 bytes.
 #[derive(Debug, Default)]
 struct Word {
-    /// A bit for each byte that was written.
+    /// A bit for each byte, set once written.
     written: u8,
     whole: Shadow,
-    /// The shadows of the bytes, once one was accessed alone; `whole` no longer counts.
+    /// Shadows of the bytes, once one was accessed alone; then `whole` is no longer used.
     parts: Option<Box<[Shadow; 4]>>,
 }
 
-/// What happened to a word or byte in one epoch, by kind of access.
+/// Accesses to a word or byte in one epoch, by kind.
 #[derive(Debug, Clone, Copy, Default)]
 struct Shadow {
     epoch: u32,
-    /// A bit for each kind of access that there was; what `accesses` has of other kinds is of earlier epochs.
+    /// A bit for each kind of access in this epoch; `accesses` of other kinds are from earlier epochs.
     kinds: u8,
     accesses: [Accesses; 3],
 }
 
-/// The accesses of one kind: as many of them as it takes to know whether another access is ordered after them all.
+/// Accesses of one kind: the minimum to decide if another access is ordered after all of them.
 #[derive(Debug, Clone, Copy, Default)]
 struct Accesses {
-    /// The thread that came first, and the first one of another warp.
+    /// The first thread, and the first one of another warp.
     first: u32,
     first_elsewhere: Option<u32>,
-    /// An access with the latest clock, and the one before it by another thread: nothing else can be
-    /// unordered before an access of the former thread, whose clock is as late.
+    /// An access with the latest clock, and the previous one by another thread: no other can be unordered
+    /// before an access of the former thread, whose clock is as late.
     latest: Stamp,
     latest_other: Option<Stamp>,
 }
 
-/// The bits of all bytes of a word.
+/// The bits of all bytes in a word.
 const ALL: u8 = 0b1111;
 
 impl SharedMemory {
@@ -75,8 +75,8 @@ impl SharedMemory {
         self.epoch += 1;
     }
 
-    /// Makes an access of 1, 2, 4 or 8 bytes; `update` gets what is there and returns what shall be.
-    /// A read's `update` is ignored. Returns what was there.
+    /// Accesses 1, 2, 4 or 8 bytes; `update` receives the old value and returns the new one. A read's
+    /// `update` is ignored. Returns the old value.
     #[inline]
     pub(crate) fn access(
         &mut self,
@@ -147,7 +147,7 @@ impl SharedMemory {
 }
 
 impl Word {
-    /// Records an access of some bytes; with which other thread's access it races, if it does.
+    /// Records an access of some bytes; fails with the thread whose access it races with.
     #[inline]
     fn note(&mut self, kind: AccessKind, bytes: u8, epoch: u32, now: Stamp) -> Result<(), (u32, AccessKind)> {
         if bytes == ALL && self.parts.is_none() {
@@ -193,13 +193,13 @@ fn same_warp(a: u32, b: u32) -> bool {
 }
 
 impl Accesses {
-    /// A thread of these whose access is not ordered before `now`.
+    /// Returns one of these threads whose access is not ordered before `now`.
     #[inline]
     fn racing(&self, now: Stamp) -> Option<u32> {
         if !same_warp(self.first, now.thread) {
             return Some(self.first);
         }
-        // Else, if all are of one warp, it is `now`'s.
+        // Otherwise, if all are of one warp, it is that of `now`.
         self.first_elsewhere.or_else(|| {
             let unordered = |before: &Stamp| before.thread != now.thread && before.clock >= now.clock;
             [Some(self.latest), self.latest_other].into_iter().flatten().find(unordered).map(|it| it.thread)
@@ -211,7 +211,7 @@ impl Accesses {
         if !same_warp(self.first, now.thread) {
             self.first_elsewhere.get_or_insert(now.thread);
         }
-        // A thread's own clock never goes back.
+        // A thread's own clock never decreases.
         if self.latest.thread == now.thread {
             self.latest = now;
         } else if now.clock >= self.latest.clock {
@@ -228,7 +228,7 @@ mod tests {
     /// Threads of two warps.
     const THREADS: [u32; 5] = [0, 1, 2, 32, 33];
 
-    /// Whether two accesses race, from the definition.
+    /// Returns whether two accesses race, by the definition.
     fn race(before: (AccessKind, Stamp), now: (AccessKind, Stamp)) -> bool {
         use AccessKind::{Atomic, Read};
         let harmless = before.0 == now.0 && matches!(now.0, Read | Atomic);
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shadow_knows_what_a_list_of_all_accesses_tells() {
+    fn a_shadow_agrees_with_a_list_of_all_accesses() {
         let (mut clean, mut races) = (0, 0);
         for seed in 0..20_000_u64 {
             let mut state = seed;
@@ -253,7 +253,7 @@ mod tests {
             let mut clocks = [0; THREADS.len()];
             // All accesses since the last barrier, by byte.
             let mut bytes = vec![Vec::new(); 8];
-            // Few kinds and sizes in one run, or most runs end early.
+            // Few kinds and sizes per run, otherwise most runs end early.
             let writes = random(8);
             for _ in 0..12 {
                 let warp = if random(2) == 0 { 0..3 } else { 3..5 };

@@ -1,4 +1,4 @@
-//! What is asked of one stream: copies and launches.
+//! Operations of a stream: copies and launches.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
@@ -14,8 +14,9 @@ use super::streams::Operation;
 use super::weak::{Delay, WeakMemory};
 use crate::kernel::{Argument, KernelInfo, Simulation};
 
-/// A stream of a simulated GPU. Operations run one after the other as they are asked for, in whatever stream; those of different
-/// streams that touch the same memory, one of them writing, are reported unless one stream [waited](Self::wait_for) for the other.
+/// A stream of a simulated GPU. Operations run one after the other in the order of the calls, on any stream;
+/// those of different streams that access the same memory, at least one of them writing, are reported unless
+/// one stream [waited](Self::wait_for) for the other.
 #[derive(Debug, Clone, Copy)]
 pub struct SimulatedStream<'g> {
     pub(super) gpu: &'g SimulatedGpu,
@@ -23,12 +24,12 @@ pub struct SimulatedStream<'g> {
 }
 
 impl SimulatedStream<'_> {
-    /// How many operations were begun in the stream.
+    /// Number of operations started in the stream.
     pub fn operations(&self) -> u64 {
         self.gpu.streams.lock().count(self.number)
     }
 
-    /// Has what is asked of the stream from now on come after the first `operations` operations of another.
+    /// Makes later work of the stream come after the first `operations` operations of another.
     pub fn wait_for(&self, other: u32, operations: u64) {
         self.gpu.streams.lock().wait(self.number, other, operations);
     }
@@ -47,7 +48,7 @@ impl SimulatedStream<'_> {
     ///
     /// # Errors
     ///
-    /// If the range is not inside one live allocation, or nothing wrote some byte of it.
+    /// If the range is not inside one live allocation, or a byte of it was never written.
     pub fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), Fault> {
         let operation = self.begin();
         Ok(self.gpu.memory.write().read(address, bytes, &operation)?)
@@ -72,7 +73,7 @@ impl SimulatedStream<'_> {
         Ok(())
     }
 
-    /// Copies bytes within the device; the ranges may not overlap.
+    /// Copies bytes within the device; the ranges must not overlap.
     ///
     /// # Errors
     ///
@@ -82,7 +83,8 @@ impl SimulatedStream<'_> {
         Ok(self.gpu.memory.write().copy(from, to, bytes, &operation)?)
     }
 
-    /// Notes one operation of other code, which reads and writes ranges of addresses; what it writes is not known.
+    /// Records an operation of other code that reads and writes ranges of addresses; the written values are
+    /// unknown.
     ///
     /// # Errors
     ///
@@ -98,12 +100,12 @@ impl SimulatedStream<'_> {
         Ok(())
     }
 
-    /// Runs a kernel, whose body is `simulation`, over `grid` blocks of its declared size, with `dynamic_shared` bytes of
-    /// shared memory beside the statically sized ones, and waits for it.
+    /// Runs a kernel with body `simulation` over `grid` blocks of its declared size, with `dynamic_shared`
+    /// bytes of shared memory beside the statically sized ones, and waits for it.
     ///
     /// # Errors
     ///
-    /// If the launch is beyond a limit, or the kernel made a mistake.
+    /// If the launch exceeds a limit, or the kernel made a mistake.
     pub fn launch(
         &self,
         kernel: &KernelInfo,
@@ -143,14 +145,14 @@ impl SimulatedStream<'_> {
         Run::new(launch, *options).run()
     }
 
-    /// Begins the stream's next operation.
+    /// Starts the stream's next operation.
     fn begin(&self) -> Operation {
         loop {
             let mut streams = self.gpu.streams.lock();
             if let Some(operation) = streams.begin(self.number) {
                 return operation;
             }
-            // The streams begin to count anew; they are held, so nothing begins meanwhile.
+            // The streams restart their numbers; they are locked, so no operation starts meanwhile.
             self.gpu.memory.write().forget_operations();
         }
     }

@@ -1,38 +1,39 @@
-//! Streams of one device, and which of their operations nothing orders.
+//! Streams of a device, and detection of unordered operations.
 //!
-//! The device runs one operation at a time, whatever its stream, so a missing order does not show in results. It shows here: every
-//! operation has a number, each word of memory remembers the numbers of the last that wrote and that read it, and each stream keeps
-//! a vector clock: how many operations of every other stream happen before its next one.
+//! The device runs one operation at a time, on any stream, so missing order does not show in results. It is
+//! detected here: every operation has a number, each word of memory records the numbers of the last ones that
+//! wrote and that read it, and each stream keeps a vector clock: the number of operations of every other
+//! stream that happen before its next one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Operations told apart; then all notes of them are forgotten.
+/// Number of distinct operations; then all records of them are cleared.
 const OPERATIONS: u64 = 1 << 19;
 
-/// The streams of a device: the one that it begins with, and others as they are used.
+/// The streams of a device: the first, and others as they are used.
 #[derive(Debug)]
 pub(crate) struct Streams {
     streams: Vec<StreamClock>,
-    /// The number of the next operation.
+    /// Number of the next operation.
     next: u64,
 }
 
 #[derive(Debug, Default, Clone)]
 struct StreamClock {
-    /// Operations whose numbers are forgotten.
+    /// Number of operations whose records are cleared.
     forgotten: u64,
-    /// Later ones: the number of each, and what happens before it.
+    /// Later operations: the number of each, and the operations before it.
     operations: Vec<(u64, Arc<[u64]>)>,
-    /// Of each stream, how many operations happen before this stream's next.
+    /// For each stream, the number of its operations that happen before this stream's next.
     seen: Vec<u64>,
 }
 
-/// The operations that may run at the same time as a given one: their numbers, and the stream of each.
+/// Operations that may run at the same time as a given one: their numbers, and the stream of each.
 #[derive(Debug, Default)]
 pub(crate) struct Unordered(HashMap<u64, u32>);
 
-/// An operation of a stream, as it begins.
+/// An operation of a stream.
 #[derive(Debug, Clone)]
 pub(crate) struct Operation {
     /// From 1 to [`OPERATIONS`] − 1.
@@ -65,16 +66,17 @@ impl Streams {
         Self { streams: vec![StreamClock::default()], next: 1 }
     }
 
-    /// Makes sure that there is a stream of this number. What was asked of the device while it had one stream was not noted, and so
-    /// happens before all that others do. Apart from that, a new stream comes after nothing until it [waits](Self::wait).
+    /// Ensures that a stream of this number exists. Work on the device while it had one stream was not
+    /// recorded, so it happens before the work of all others. Apart from that, a new stream comes after
+    /// nothing until it [waits](Self::wait).
     pub(crate) fn add(&mut self, stream: u32) {
         while self.streams.len() <= stream as usize {
             self.streams.push(StreamClock::default());
         }
     }
 
-    /// Begins the next operation of a stream, which there is. `None` if all numbers are used up: those that memory remembers are to
-    /// be forgotten first, and then this is to be asked again.
+    /// Starts the next operation of an existing stream. `None` if all numbers are used up: then clear the
+    /// records of memory and call this again.
     pub(crate) fn begin(&mut self, stream: u32) -> Option<Operation> {
         if self.next == OPERATIONS {
             self.forget();
@@ -99,12 +101,12 @@ impl Streams {
         Some(Operation { number, stream, unordered: Some(Arc::new(Unordered(unordered))) })
     }
 
-    /// How many operations a stream has begun.
+    /// Number of operations that a stream has started.
     pub(crate) fn count(&self, stream: u32) -> u64 {
         self.streams.get(stream as usize).map_or(0, StreamClock::count)
     }
 
-    /// What a stream does next happens after the first `operations` operations of another.
+    /// Makes a stream's next operation come after the first `operations` operations of another.
     pub(crate) fn wait(&mut self, stream: u32, other: u32, operations: u64) {
         let Some(source) = self.streams.get(other as usize) else { return };
         let operations = operations.min(source.count());
@@ -120,7 +122,7 @@ impl Streams {
         }
     }
 
-    /// Numbers begin anew: no memory remembers one, so nothing is unordered.
+    /// Restarts the numbers: memory records none, so nothing is unordered.
     fn forget(&mut self) {
         self.next = 1;
         for clock in &mut self.streams {
@@ -150,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_came_before_there_were_others_is_before_a_new_stream() {
+    fn only_work_before_the_second_stream_precedes_a_new_stream() {
         let mut streams = Streams::new();
         let first = begin(&mut streams, 0);
         streams.add(1);
@@ -164,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_brings_what_the_other_stream_waited_for() {
+    fn waits_are_transitive() {
         let mut streams = Streams::new();
         streams.add(2);
         let (a, b) = (begin(&mut streams, 0), begin(&mut streams, 0));
@@ -174,7 +176,7 @@ mod tests {
         streams.wait(2, 1, 1);
         let d = begin(&mut streams, 2);
         assert!(!is_unordered(&d, &a) && is_unordered(&d, &b) && !is_unordered(&d, &c));
-        // What a stream waits for later, earlier operations did not wait for.
+        // Earlier operations did not wait for later waits of a stream.
         let e = begin(&mut streams, 0);
         streams.wait(0, 2, 1);
         let f = begin(&mut streams, 0);
@@ -182,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_begin_anew() {
+    fn numbers_restart() {
         let mut streams = Streams::new();
         streams.add(1);
         while streams.begin(0).is_some() {}

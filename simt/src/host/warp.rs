@@ -1,4 +1,4 @@
-//! Warp collectives: which lanes meet, and what each gets.
+//! Warp collectives: participating lanes, and their results.
 
 use std::panic::Location;
 
@@ -6,7 +6,7 @@ use super::fault::FaultKind;
 use crate::thread::WARP_SIZE;
 use crate::warp::Shuffle;
 
-/// What a lane of a collective asks for.
+/// Kind of a collective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Barrier,
@@ -15,7 +15,7 @@ pub(crate) enum Kind {
     MatchAny,
 }
 
-/// One lane's call of a collective.
+/// A lane's call of a collective.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Collective {
     pub(crate) kind: Kind,
@@ -46,13 +46,13 @@ impl Collective {
         self.kind == Kind::Barrier
     }
 
-    /// Whether two lanes' calls are the same collective.
+    /// Returns whether two lanes' calls are the same collective.
     pub(crate) fn matches(&self, other: &Self) -> bool {
         let same_line = std::ptr::eq(self.line, other.line) || self.line == other.line;
         self.kind == other.kind && self.mask == other.mask && same_line
     }
 
-    /// The inputs of all lanes of the mask, or the lanes that have not arrived.
+    /// Returns the inputs of all lanes of the mask, or the lanes that have not arrived.
     pub(crate) fn gather(&self, arrived: impl Fn(u32) -> Option<u64>) -> Result<[u64; 32], u32> {
         let mut inputs = [0; 32];
         let mut missing = 0;
@@ -69,7 +69,7 @@ impl Collective {
         }
     }
 
-    /// What `lane` gets, given everybody's inputs.
+    /// Result of `lane`, given all inputs.
     pub(crate) fn answer(&self, lane: u32, inputs: &[u64; 32]) -> Result<u64, FaultKind> {
         let set = |wanted: &dyn Fn(u64) -> bool| {
             lanes(self.mask)
@@ -91,9 +91,9 @@ impl Collective {
     }
 }
 
-/// The lane that a shuffle reads; the own one where it would read beyond the warp.
+/// The lane that a shuffle reads; the calling lane if that would be outside the warp.
 fn source_lane(shuffle: Shuffle, lane: u32, argument: u32) -> u32 {
-    // The hardware looks at the argument's low five bits.
+    // The hardware uses the argument's low five bits.
     let argument = argument % WARP_SIZE;
     match shuffle {
         Shuffle::Up => lane.checked_sub(argument).unwrap_or(lane),

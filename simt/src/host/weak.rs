@@ -1,15 +1,17 @@
 //! Atomic operations on global memory, as weak as the GPU's memory model allows.
 //!
-//! A relaxed store becomes visible to other blocks late, and stores to different addresses do so in any order, until the
-//! block releases what it stored; a relaxed load may see the value before the last one. What holds on a GPU holds here:
-//! each address has one order of values, and no block goes back in it; a block sees its own stores; an update (add,
-//! exchange, ...) always works on the last value; and whoever acquires sees all that was released to it.
+//! A relaxed store becomes visible to other blocks late, and stores to different addresses do so in any
+//! order, until the block releases them; a relaxed load may return the value before the last one. The
+//! guarantees are those of a GPU: each address has one order of values, and no block goes back in it; a block
+//! sees its own stores; an update (add, exchange, ...) always uses the last value; and an acquiring block
+//! sees everything that was released to it.
 //!
-//! Stores that no other block sees yet are *held*. How long is drawn for each launch, see [`Delay`]: chance alone hardly
-//! ever makes all the stores late that a mistake depends on. Held stores are let go for good when nothing else moves, so
-//! blocks that wait for one another are not stalled.
+//! Stores that no other block sees yet are *held*. Their delay is drawn for each launch, see [`Delay`]:
+//! independent random delays hardly ever delay all the stores that a mistake depends on. Held stores are
+//! released when nothing else makes progress, so blocks that wait for one another do not hang.
 //!
-//! Plain loads and stores are not delayed: where another block could tell, they are a race, which is reported.
+//! Plain loads and stores are not delayed: if another block could observe this, they are a race, which is
+//! reported.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -23,30 +25,31 @@ use super::memory::Memory;
 use super::mix;
 use crate::atomic::{Ordering, Scope};
 
-/// Locks that addresses are spread over.
+/// Number of locks, among which addresses are distributed.
 const SHARDS: usize = 64;
 
-/// How late stores become visible in one launch.
+/// Delay of stores in a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Delay {
-    /// At once, and loads see the last value: memory is sequentially consistent.
+    /// None, and loads return the last value: memory is sequentially consistent.
     None,
-    /// Each after a while, in random order.
+    /// A random delay for each.
     Random,
-    /// The first store to an address at once, later ones when nothing else moves: hints come, results do not.
+    /// The first store to an address is visible at once, later ones when nothing else makes progress: hints
+    /// arrive, results do not.
     Overwrites,
-    /// All of them when nothing else moves.
+    /// All of them when nothing else makes progress.
     All,
 }
 
 impl Delay {
-    /// Draws for a launch.
+    /// Draws the delay of a launch.
     pub(crate) fn draw(random: u64) -> Self {
         [Self::None, Self::Random, Self::Overwrites, Self::All][random as usize % 4]
     }
 }
 
-/// A memory access of an atomic operation.
+/// Memory access of an atomic operation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Access {
     pub(crate) address: u64,
@@ -55,15 +58,15 @@ pub(crate) struct Access {
     pub(crate) scope: Scope,
 }
 
-/// The atomic operations of one launch.
+/// Atomic operations of a launch.
 #[derive(Debug)]
 pub(crate) struct WeakMemory<'a> {
     memory: &'a Memory,
     delay: Delay,
     shards: Box<[Mutex<Shard>]>,
-    /// Stores that are held.
+    /// Number of held stores.
     held: AtomicUsize,
-    /// Whether any address has a history.
+    /// True if any address has a history.
     in_use: AtomicBool,
     /// Counts values that became visible.
     time: AtomicU64,
@@ -73,23 +76,23 @@ pub(crate) struct WeakMemory<'a> {
 #[derive(Debug, Default)]
 struct Shard {
     histories: HashMap<u64, History>,
-    /// The address of each store that is held, in the order of the stores; of some that no longer are, too.
+    /// The address of each held store, in order, and of some that are no longer held.
     held: Vec<u64>,
 }
 
-/// What happened to one address in this launch.
+/// History of an address in this launch.
 #[derive(Debug, Default)]
 struct History {
     size: usize,
-    /// What the value in memory hands to those who acquire it.
+    /// Clock that the value in memory passes to those who acquire it.
     clock: Option<Arc<VectorClock>>,
-    /// The value before that, unless nothing had written it.
+    /// The previous value, unless it was never written.
     previous: Option<(u64, Option<Arc<VectorClock>>)>,
-    /// When the value became visible.
+    /// Time when the value became visible.
     since: u64,
     /// The blocks that have seen it.
     seen_by: Vec<u32>,
-    /// Whether it was stored to.
+    /// True if it was stored to.
     is_stored: bool,
     held: Vec<Store>,
 }
@@ -166,7 +169,7 @@ impl<'a> WeakMemory<'a> {
         self.memory.load(address, size)
     }
 
-    /// Replaces an element by `update` of it, atomically; returns what was there before.
+    /// Replaces an element by `update` of it, atomically; returns the old value.
     pub(crate) fn update(
         &self,
         by: &Observer,
@@ -194,7 +197,7 @@ impl<'a> WeakMemory<'a> {
         history.previous = Some((old, history.clock.clone()));
         history.since = self.time.fetch_add(1, Relaxed) + 1;
         history.seen_by = vec![by.block];
-        // An update passes on what the value before released.
+        // An update passes on the clock of the previous value.
         history.clock = match (history.clock.take(), clock) {
             (Some(before), Some(own)) => {
                 let mut both = (*own).clone();
@@ -213,7 +216,7 @@ impl<'a> WeakMemory<'a> {
         Ok(())
     }
 
-    /// To be called before a block's plain access: it sees, and comes after, the block's own atomic stores.
+    /// Called before a block's plain access, which sees, and comes after, the block's own atomic stores.
     #[inline]
     pub(crate) fn before_plain_access(&self, by: &Observer, address: u64) -> Result<(), FaultKind> {
         if self.held.load(Relaxed) == 0 {
@@ -228,7 +231,7 @@ impl<'a> WeakMemory<'a> {
         Ok(())
     }
 
-    /// Lets some stores go where they do so as time goes by.
+    /// Makes some stores visible as time passes.
     #[inline]
     pub(crate) fn advance(&self) -> Result<(), FaultKind> {
         if self.delay == Delay::Random && self.held.load(Relaxed) > 0 {
@@ -237,7 +240,7 @@ impl<'a> WeakMemory<'a> {
         Ok(())
     }
 
-    /// Lets about half of the held stores go, one at least; whether there were any.
+    /// Makes about half of the held stores visible, at least one. Returns whether there were any.
     pub(crate) fn unblock(&self) -> Result<bool, FaultKind> {
         if self.held.load(Relaxed) == 0 {
             return Ok(false);
@@ -248,7 +251,7 @@ impl<'a> WeakMemory<'a> {
         Ok(true)
     }
 
-    /// Lets all stores go: the end of the launch.
+    /// Makes all stores visible at the end of the launch.
     pub(crate) fn finish(&self) -> Result<(), FaultKind> {
         while self.held.load(Relaxed) > 0 {
             self.show_some(|| true)?;
@@ -264,7 +267,8 @@ impl<'a> WeakMemory<'a> {
         mix(self.random.fetch_add(1, Relaxed)) & 1 == 1
     }
 
-    /// What a store or an update releases; what the block stored before is visible then, if its ordering asks for that.
+    /// Returns the clock that a store or an update releases; makes the block's earlier stores visible if its
+    /// ordering requires it.
     fn release_for(
         &self,
         by: &Observer,
@@ -292,7 +296,7 @@ impl<'a> WeakMemory<'a> {
         Ok(())
     }
 
-    /// Makes the stores visible that are chosen; whether there were any.
+    /// Makes chosen stores visible. Returns whether there were any.
     fn show_some(&self, chosen: impl Fn() -> bool) -> Result<bool, FaultKind> {
         let mut any = false;
         for shard in &self.shards {
@@ -322,7 +326,7 @@ impl<'a> WeakMemory<'a> {
         Ok(())
     }
 
-    /// Makes the first of a block's stores to one address visible; whether there was one.
+    /// Makes the first of a block's stores to one address visible. Returns whether there was one.
     fn show_first_of(&self, history: &mut History, address: u64, block: u32) -> Result<bool, FaultKind> {
         let Some(first) = history.held.iter().position(|store| store.block == block) else {
             return Ok(false);

@@ -8,7 +8,7 @@ use evenpath_simt::{kernel, Arena, Global, GlobalMut};
 use memory::OutsideView;
 use waiting::ExitBeforeBarrier;
 
-/// A planted kernel takes a vector and makes its mistake in thread 37 of block 2. Blocks have 64 threads.
+/// Each kernel takes a vector and makes its mistake in thread 37 of block 2. Blocks have 64 threads.
 const THREAD: u32 = 37;
 const BLOCK_INDEX: u32 = 2;
 
@@ -104,7 +104,7 @@ fn launches_beyond_the_limits() {
 }
 
 #[test]
-fn a_device_survives_every_report() {
+fn devices_stay_usable_after_reports() {
     let gpu = device();
     let address = gpu.allocate(4000).expect("memory");
     for _ in 0..3 {

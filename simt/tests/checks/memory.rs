@@ -1,4 +1,4 @@
-//! Mistakes of one thread in memory: outside its bounds, after it was freed, before it was written.
+//! Memory mistakes of one thread: out of bounds, after freeing, before writing.
 
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::host::FaultKind;
@@ -91,7 +91,7 @@ fn a_misaligned_access() {
 }
 
 #[test]
-fn a_read_of_what_nothing_wrote() {
+fn reads_before_writes_are_reported() {
     found!(UnwrittenGlobal, unwritten_global, FaultKind::UninitializedGlobal { bytes: 4, address } if address & 0xffff == 28);
     // One byte is missing.
     let gpu = device();
@@ -105,7 +105,7 @@ fn a_read_of_what_nothing_wrote() {
 }
 
 #[test]
-fn a_read_of_what_is_still_being_copied() {
+fn reads_during_a_copy_are_reported() {
     let gpu = device();
     let address = gpu.allocate(16).expect("memory");
     gpu.write(address, &[1; 16]).expect("live");
@@ -136,11 +136,11 @@ kernel! {
 }
 
 #[test]
-fn a_write_to_what_the_launch_loads_as_read_only() {
+fn writes_to_read_only_memory_are_reported() {
     let gpu = device();
     let address = gpu.allocate(80).expect("memory");
     gpu.fill(address, 80, 0).expect("live");
-    // The writable view begins four elements after the read-only one.
+    // The writable view starts four elements after the read-only one.
     let (from, to) = (Global::from_device(address, 10), GlobalMut::from_device(address + 16, 10));
     for write_first in [0, 1] {
         for index in [0, 2, 9] {

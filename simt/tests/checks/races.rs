@@ -1,4 +1,4 @@
-//! Races: of a block's threads on shared memory, and of blocks on global memory.
+//! Races of a block's threads on shared memory, and of blocks on global memory.
 
 use evenpath_simt::atomic::{fence, Ordering, Scope};
 use evenpath_simt::host::{FaultKind, SimulatedGpu, SimulatedOptions};
@@ -61,7 +61,7 @@ planted! {
         let shared: Shared<u32> = arena.take(64);
         shared.store(thread::index() as usize, 1);
         thread::barrier();
-        // Thread 0 of the other warp reads first; what the culprit's warp does after does not hide it.
+        // Thread 0 of the other warp reads first; later accesses of the culprit's warp do not hide it.
         if thread::index() == 0 || culprit { shared.load(63); }
         if thread::warp() == 1 { warp::sync(warp::FULL); }
         if culprit { shared.load(63); shared.store(63, 2); }
@@ -116,7 +116,7 @@ fn races_that_other_accesses_must_not_hide() {
 }
 
 kernel! {
-    /// Block 1 hands an element to block 2, in the way that `how` says.
+    /// Block 1 passes an element to block 2, in the way given by `how`.
     pub struct HandOver {
         pub data: GlobalMut<u32>,
         pub bytes: GlobalMut<u8>,
@@ -133,7 +133,7 @@ kernel! {
         let scope = if how == 3 { Scope::Block } else { Scope::Device };
         if thread::index() == 5 {
             data.store(thread::block() as usize, 7);
-            // Four blocks write one word, each a byte of its own.
+            // Four blocks write one word, each its own byte.
             bytes.store(thread::block() as usize, 7);
             bytes.load(thread::block() as usize);
         }
@@ -156,7 +156,7 @@ kernel! {
 }
 
 #[test]
-fn blocks_that_meet_in_global_memory_in_no_order() {
+fn unordered_blocks_on_global_memory_are_reported() {
     use evenpath_simt::host::AccessKind::{Read, Write};
     for threads in [1, 2] {
         let gpu = SimulatedGpu::new(SimulatedOptions::default().with_threads(threads));
@@ -170,7 +170,7 @@ fn blocks_that_meet_in_global_memory_in_no_order() {
             let kernel = HandOver { data, bytes, flag, how };
             gpu.run(kernel, 4)
         };
-        // Release and acquire; relaxed with fences; a write that is handed over; all write the same.
+        // Release and acquire; relaxed with fences; a write that is passed on; all write the same.
         for how in [0, 2, 4, 5] {
             run(how).expect("in order");
         }

@@ -1,4 +1,4 @@
-//! Accesses of two streams that nothing orders.
+//! Unordered accesses of two streams.
 
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::host::{AccessKind, Fault, FaultKind, SimulatedGpu, SimulatedStream};
@@ -42,7 +42,7 @@ kernel! {
 }
 
 kernel! {
-    /// Copies bytes, through the read-only cache.
+    /// Copies bytes through the read-only cache.
     pub struct CopyBytes {
         pub from: Global<u16>,
         pub to: GlobalMut<u16>,
@@ -87,14 +87,14 @@ fn race(result: Result<(), Fault>) -> (u64, u32, AccessKind, u32, AccessKind) {
 }
 
 #[test]
-fn what_was_there_before_a_stream_is_ordered() {
+fn work_before_a_stream_is_ordered() {
     let gpu = device();
     let address = zeros(&gpu);
     launch(gpu.stream(1), increment(address, 0, 64)).expect("ordered");
 }
 
 #[test]
-fn a_read_of_what_another_stream_writes() {
+fn reads_of_another_streams_writes_are_reported() {
     let gpu = device();
     let address = zeros(&gpu);
     let other = gpu.stream(1);
@@ -110,7 +110,7 @@ fn a_read_of_what_another_stream_writes() {
 }
 
 #[test]
-fn a_write_of_what_another_stream_reads() {
+fn writes_of_another_streams_reads_are_reported() {
     let gpu = device();
     let (from, to) = (zeros(&gpu), zeros(&gpu));
     let copy = CopyBytes {
@@ -152,7 +152,7 @@ fn copies_and_fills_of_the_host_are_accesses() {
 }
 
 #[test]
-fn atomic_operations_meet_each_other_and_nothing_else() {
+fn only_atomic_operations_may_overlap() {
     let gpu = device();
     let address = zeros(&gpu);
     let (one, two) = (gpu.stream(1), gpu.stream(2));

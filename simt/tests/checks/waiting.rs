@@ -43,14 +43,14 @@ planted! {
 }
 
 #[test]
-fn barriers_that_not_all_threads_reach() {
+fn incomplete_barriers_are_reported() {
     found!(ExitBeforeBarrier, exit_before_barrier, FaultKind::DivergentBarrier { waiting, missing, .. }
         if waiting == "threads 0-36, 38-63" && missing == "threads 37 have exited");
     found!(TwoBarriers, two_barriers, FaultKind::DivergentBarrier { missing, .. } if missing == "threads 37 wait at another barrier");
 }
 
 #[test]
-fn collectives_that_not_all_lanes_reach() {
+fn incomplete_collectives_are_reported() {
     found!(ExitBeforeShuffle, exit_before_shuffle, FaultKind::DivergentCollective { what: "a shuffle", missing, .. }
         if missing == "lane 5 has exited");
     found!(BarrierAgainstVote, barrier_against_vote, FaultKind::DivergentCollective { what: "a vote", missing, .. }
@@ -92,7 +92,7 @@ kernel! {
     }
     shared: 0;
     body: |PollsWithoutHint { data }: PollsWithoutHint, _: Arena| {
-        // Every block but the last waits for the next.
+        // Every block except the last waits for the next.
         let (block, last) = (thread::block() as usize, thread::grid_size() as usize - 1);
         while block < last && data.compare_exchange(block + 1, 1, 1, Ordering::Acquire, Scope::Device) == 0 {}
         if thread::index() == 0 { data.atomic_store(block, 1, Ordering::Release, Scope::Device); }
@@ -103,7 +103,7 @@ kernel! {
 }
 
 #[test]
-fn loops_that_poll_without_saying_so_let_others_go_on() {
+fn polling_without_a_hint_lets_others_continue() {
     for threads in [1, 2] {
         let gpu = SimulatedGpu::new(
             SimulatedOptions::default()

@@ -1,6 +1,7 @@
-//! Products with the matrix of a 5-point stencil, for `check.py`: tensors come as DLPack has them, and go so.
+//! Products with the matrix of a 5-point stencil, for `check.py`: operands and results are DLPack tensors.
 //!
-//! The calls take what they are given, also where they fail: then they return null, and [`message`] says why.
+//! The calls take ownership of their arguments, also if they fail: then they return null, and [`message`]
+//! returns the reason.
 
 use std::cell::RefCell;
 use std::ffi::{CString, c_char, c_int};
@@ -15,7 +16,7 @@ thread_local! {
     static MESSAGE: RefCell<CString> = RefCell::default();
 }
 
-/// What went wrong in the last call of this thread that returned null.
+/// Message of the last call of this thread that returned null.
 #[unsafe(no_mangle)]
 pub extern "C" fn message() -> *const c_char {
     MESSAGE.with_borrow(|message| message.as_ptr())
@@ -32,25 +33,25 @@ pub extern "C" fn open_device(is_gpu: c_int, ordinal: u32) -> *mut Device {
 ///
 /// # Safety
 ///
-/// It is one that [`open_device`] opened, and it is not used again.
+/// It was opened by [`open_device`], and is not used again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn close_device(device: *mut Device) {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     drop(unsafe { Box::from_raw(device) });
 }
 
-/// y = Ax, of a vector of `side`² doubles.
+/// Computes y = Ax for a vector of `side`² doubles.
 ///
 /// # Safety
 ///
-/// The device is open and the tensor valid; it is the caller's and given away.
+/// The device is open, and the tensor is valid and owned by the caller, who gives it away.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn multiply_vector(
     device: *const Device,
     side: usize,
     x: *mut DLManagedTensor,
 ) -> *mut DLManagedTensor {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     let (device, x) = unsafe { (&*device, Tensor::from_raw_unversioned(NonNull::new_unchecked(x))) };
     let product = || -> Result<_> {
         let x = x.into_vec::<f64>(device)?;
@@ -61,18 +62,18 @@ pub unsafe extern "C" fn multiply_vector(
     answer(product())
 }
 
-/// C = AB, of a matrix of `side`² rows of floats in either layout. The tensors are of DLPack 1.0.
+/// Computes C = AB for a matrix of `side`² rows of floats in either layout. The tensors are of DLPack 1.0.
 ///
 /// # Safety
 ///
-/// As for [`multiply_vector`].
+/// The same as for [`multiply_vector`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn multiply_matrix(
     device: *const Device,
     side: usize,
     b: *mut DLManagedTensorVersioned,
 ) -> *mut DLManagedTensorVersioned {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     let (device, b) = unsafe { (&*device, Tensor::from_raw(NonNull::new_unchecked(b))) };
     let product = || -> Result<_> {
         let b = b?.into_dense::<f32>(device)?;
@@ -100,7 +101,7 @@ fn matrix(side: usize) -> Result<Csr<f64>> {
     Ok(Csr::from_triplets(side * side, side * side, entries)?)
 }
 
-/// The pointer, or null and the message.
+/// Returns the pointer, or null and sets the message.
 fn answer<T>(result: Result<*mut T>) -> *mut T {
     result.unwrap_or_else(|error| {
         MESSAGE.set(CString::new(error.to_string()).unwrap_or_default());

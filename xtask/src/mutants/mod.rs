@@ -22,13 +22,13 @@ use serde::Deserialize;
 pub struct Mutant {
     /// Its name.
     pub name: String,
-    /// What is wrong with it.
+    /// Description of the mistake.
     pub mistake: String,
     /// The file, relative to the root of the workspace.
     pub file: String,
     /// The text to replace, which occurs exactly once in the file.
     pub find: String,
-    /// What replaces it.
+    /// The replacement.
     pub replace: String,
     /// The tests that must fail: the arguments of `cargo test`.
     pub test: Vec<String>,
@@ -92,7 +92,7 @@ pub fn list(folder: &Path) -> Result<Vec<Mutant>> {
 pub fn select(mutants: Vec<Mutant>, names: &[String]) -> Result<Vec<Mutant>> {
     if let Some(name) = names.iter().find(|&name| mutants.iter().all(|mutant| mutant.name != *name)) {
         let known: Vec<&str> = mutants.iter().map(|mutant| mutant.name.as_str()).collect();
-        bail!("no mutant is named `{name}`; there are {}", known.join(", "));
+        bail!("unknown mutant `{name}`; known mutants are {}", known.join(", "));
     }
     let is_wanted = |mutant: &Mutant| names.is_empty() || names.contains(&mutant.name);
     Ok(mutants.into_iter().filter(is_wanted).collect())
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn mutants_that_do_not_fit_are_refused() {
         let mutant = Mutant {
             name: "m".into(),
             mistake: "wrong".into(),

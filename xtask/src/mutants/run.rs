@@ -79,7 +79,7 @@ impl Copy {
         Ok(())
     }
 
-    /// Whether the tests fail with the mutant applied.
+    /// Returns whether the tests fail with the mutant applied.
     fn is_killed(&self, mutant: &Mutant) -> Result<bool> {
         let path = self.tree.join(&mutant.file);
         let original = fs::read_to_string(&path).with_context(|| path.display().to_string())?;

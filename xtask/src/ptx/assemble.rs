@@ -1,4 +1,4 @@
-//! Assembles PTX with NVIDIA's `ptxas`, to see what the driver will generate.
+//! Assembles PTX with NVIDIA's `ptxas`, to inspect the code that the driver will generate.
 
 use std::env;
 use std::fmt;
@@ -28,7 +28,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Whether the kernel uses local memory.
+    /// Returns whether the kernel uses local memory.
     pub fn spills(&self) -> bool {
         self.stack + self.spill_stores + self.spill_loads > 0
     }
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_report_of_ptxas_is_understood() {
+    fn reports_of_ptxas_are_parsed() {
         let text = "\
 ptxas info    : 16 bytes gmem
 ptxas info    : Compiling entry function 'spmv_f32' for 'sm_90'

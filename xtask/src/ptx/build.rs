@@ -41,9 +41,8 @@ pub fn build(root: &Path, set: &Set, toolchain: &Toolchain, targets: &[Target]) 
     Ok(files)
 }
 
-/// Checks a folder against the sources: byte for byte if its manifest names the compiler of this
-/// toolchain, otherwise only the kernels' names, parameters and block sizes. Returns a text that says
-/// which.
+/// Checks a folder against the sources: byte for byte if its manifest names the compiler of this toolchain,
+/// otherwise only the kernels' names, parameters and block sizes. Returns a description of the check.
 ///
 /// # Errors
 ///

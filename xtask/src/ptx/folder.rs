@@ -1,4 +1,4 @@
-//! A PTX folder, as it is checked in and as the library can load it from elsewhere.
+//! A PTX folder, in its checked-in form, which the library can also load from elsewhere.
 //!
 //! ```text
 //! manifest.json        where the PTX comes from, and every module's kernels
@@ -61,7 +61,7 @@ impl Manifest {
     }
 }
 
-/// What the bytes of the PTX depend on, besides the sources.
+/// Everything besides the sources that the bytes of the PTX depend on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compiler {
     /// The first line of `rustc --version`.
@@ -233,12 +233,12 @@ pub fn write(folder: &Path, files: &Files) -> Result<()> {
     Ok(())
 }
 
-/// Whether a file of a folder is PTX.
+/// Returns whether a file of a folder is PTX.
 pub fn is_ptx(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|extension| extension == "ptx")
 }
 
-/// How `found` differs from `expected`, one line per file; empty if they are equal.
+/// Differences between `found` and `expected`, one line per file; empty if they are equal.
 pub fn differences(expected: &Files, found: &Files) -> Vec<String> {
     let names: BTreeSet<_> = expected.keys().chain(found.keys()).collect();
     let describe = |name: &&String| match (expected.get(*name), found.get(*name)) {
@@ -246,7 +246,7 @@ pub fn differences(expected: &Files, found: &Files) -> Vec<String> {
         (Some(expected), Some(found)) => {
             let lines = expected.lines().zip(found.lines());
             let line = 1 + lines.take_while(|(expected, found)| expected == found).count();
-            Some(format!("{name}: stale, differs from line {line} on"))
+            Some(format!("{name}: stale, differs from line {line}"))
         }
         (Some(_), None) => Some(format!("{name}: missing")),
         (None, _) => Some(format!("{name}: extra, no such module")),
@@ -254,7 +254,7 @@ pub fn differences(expected: &Files, found: &Files) -> Vec<String> {
     names.iter().filter_map(describe).collect()
 }
 
-/// How the kernels of two folders differ in module, name, parameters or block size, which must not
+/// Differences between the kernels of two folders in module, name, parameters or block size, which must not
 /// depend on the compiler.
 ///
 /// # Errors
@@ -366,7 +366,7 @@ mod tests {
             [
                 "modules.rs: missing",
                 "sm_90/extra.ptx: extra, no such module",
-                "sm_90/m.ptx: stale, differs from line 6 on",
+                "sm_90/m.ptx: stale, differs from line 6",
             ]
         );
         assert_eq!(differences(&expected, &expected), [""; 0]);

@@ -50,9 +50,9 @@ impl std::str::FromStr for Target {
 
     fn from_str(name: &str) -> Result<Self> {
         let number = name.strip_prefix("sm_").and_then(|number| number.parse().ok());
-        let target = Self(number.with_context(|| format!("`{name}` is not of the form sm_90"))?);
+        let target = Self(number.with_context(|| format!("target `{name}` does not have the form sm_90"))?);
         let known = TARGETS.map(|target| target.to_string()).join(", ");
-        ensure!(TARGETS.contains(&target), "`{name}` is not a supported target; there are {known}");
+        ensure!(TARGETS.contains(&target), "target `{name}` is not supported; supported targets are {known}");
         Ok(target)
     }
 }

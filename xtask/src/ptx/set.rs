@@ -2,7 +2,7 @@
 
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
-/// A crate with kernels, and where its PTX is.
+/// A crate with kernels, and the location of its PTX.
 #[derive(Debug, Clone, Copy)]
 pub struct Set {
     /// The package.
@@ -13,7 +13,7 @@ pub struct Set {
     pub crates: &'static [&'static str],
     /// Its kernel table.
     pub kernels: fn() -> Vec<&'static KernelInfo>,
-    /// Whether the folder has a Rust table of the modules.
+    /// True if the folder has a Rust table of the modules.
     pub has_index: bool,
 }
 

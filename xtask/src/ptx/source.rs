@@ -11,7 +11,7 @@ use super::TARGETS;
 use super::set::{LIBRARY, Set};
 use crate::toolchain;
 
-/// Parts of them that are compiled only for the host.
+/// Parts of the crates that are compiled only for the host.
 const HOST_ONLY: [&str; 2] = ["simt/src/host", "simt/src/kernel.rs"];
 
 /// The hash of the library's kernels.

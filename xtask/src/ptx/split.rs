@@ -186,7 +186,7 @@ $L__BB3_1:
     }
 
     #[test]
-    fn a_module_has_what_its_kernels_need_and_no_more() {
+    fn a_module_has_only_what_its_kernels_need() {
         let modules = split(TEXT, &table()).unwrap();
         assert_eq!(
             modules["one"],
@@ -221,7 +221,7 @@ $L_1:
     }
 
     #[test]
-    fn what_is_split_splits_again_to_the_same() {
+    fn splitting_is_idempotent() {
         let mut one = table();
         one.remove("two");
         let text = &split(TEXT, &table()).unwrap()["one"];
@@ -231,7 +231,7 @@ $L_1:
     }
 
     #[test]
-    fn a_kernel_with_resident_blocks_says_so_and_splits_again_to_the_same() {
+    fn kernels_with_resident_blocks_split_idempotently() {
         let mut table = table();
         table.remove("two");
         table.get_mut("one").unwrap()[0].resident_blocks = 3;

@@ -224,7 +224,7 @@ fn directives_before_name(text: &str) -> impl Iterator<Item = &str> {
         .take_while(|word| word.starts_with('.'))
 }
 
-/// Where an item ends: functions at their `}` or, without a body, at `;`, variables at `;`.
+/// End of an item: functions end at their `}` or, without a body, at `;`, variables at `;`.
 fn item_end(text: &str, is_code: bool) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, character) in visible(text) {
@@ -419,7 +419,7 @@ $L__BB0_1: {
     }
 
     #[test]
-    fn what_is_not_understood_is_refused_with_its_line() {
+    fn errors_name_the_line() {
         let header = ".version 7.8\n.target sm_90\n.address_size 64\n";
         for (item, reason) in [
             (".section .debug_str { .b8 0 }", "does not end"),

@@ -1,4 +1,4 @@
-//! The stand-in's functions, by which it is called as NCCL is.
+//! The stand-in's implementation of NCCL's functions.
 
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_int, c_void};
@@ -11,12 +11,12 @@ use crate::nccl::functions::{
 const VERSION: c_int = 22_803;
 
 unsafe extern "C" fn version(version: *mut c_int) -> c_int {
-    // SAFETY: the caller has room for it.
+    // SAFETY: the caller passes valid memory.
     unsafe { *version = VERSION };
     SUCCESS
 }
 
-/// An identity, of which every byte counts.
+/// An identity in which every byte matters.
 fn id(number: u64) -> [u8; 128] {
     std::array::from_fn(|at| if at < 8 { number.to_le_bytes()[at] } else { (at as u64 * 37 + number) as u8 })
 }
@@ -27,7 +27,7 @@ unsafe extern "C" fn unique_id(result: *mut UniqueId) -> c_int {
             return code;
         }
         state.ids += 1;
-        // SAFETY: the caller has room for it.
+        // SAFETY: the caller passes valid memory.
         unsafe { (*result).0 = id(state.ids) };
         SUCCESS
     })
@@ -40,7 +40,7 @@ unsafe extern "C" fn init(
     rank: c_int,
     config: *mut Config,
 ) -> c_int {
-    // SAFETY: the caller has a configuration.
+    // SAFETY: the caller passes a configuration.
     let Config { size: bytes, magic, version, blocking, .. } = unsafe { config.read() };
     if !matches!((bytes, version), (24, 21_400) | (48, 21_800)) || (magic, blocking) != (0xcafe_beef, 0) {
         misused("a wrong configuration");
@@ -57,7 +57,7 @@ unsafe extern "C" fn init(
         let member = Member { id: state.ids, rank, size, ..Member::default() };
         state.communicators.insert(state.handles, member);
         *state.joined.entry(state.ids).or_default() += 1;
-        // SAFETY: the caller has room for it.
+        // SAFETY: the caller passes valid memory.
         unsafe { *result = std::ptr::without_provenance_mut(state.handles) };
         IN_PROGRESS
     })
@@ -70,7 +70,7 @@ unsafe extern "C" fn split(
     result: *mut Handle,
     config: *mut Config,
 ) -> c_int {
-    // SAFETY: the caller has a configuration.
+    // SAFETY: the caller passes a configuration.
     let Config { size: bytes, magic, version, blocking, .. } = unsafe { config.read() };
     if (bytes, magic, version, blocking) != (48, 0xcafe_beef, 21_800, 1) {
         misused("a wrong configuration");
@@ -91,7 +91,7 @@ unsafe extern "C" fn split(
     })
 }
 
-/// Splits a communicator, if all ranks have begun to. Whether it is not being split any more.
+/// Splits a communicator once all ranks have started to. Returns true once the split has ended.
 fn end_split(state: &mut State, handle: Handle) -> bool {
     let Member { id, rank, size, split, .. } = *state.member(handle);
     let Some(result) = split else { return true };
@@ -102,7 +102,7 @@ fn end_split(state: &mut State, handle: Handle) -> bool {
     state.handles += 1;
     let quick = Member { id, rank, size, is_quick: true, ..Member::default() };
     state.communicators.insert(state.handles, quick);
-    // SAFETY: the caller has room for it until the communicator is ended.
+    // SAFETY: the memory is valid until the communicator ends.
     unsafe {
         *std::ptr::with_exposed_provenance_mut::<Handle>(result) =
             std::ptr::without_provenance_mut(state.handles);
@@ -179,7 +179,7 @@ unsafe extern "C" fn group_end() -> c_int {
                 }
                 state.connections.insert((id, from, to));
                 if operation.is_send {
-                    // SAFETY: the caller vouches for the memory until it asks that the exchange be done.
+                    // SAFETY: the caller guarantees the memory until the exchange is complete.
                     let bytes = unsafe {
                         std::slice::from_raw_parts(
                             std::ptr::with_exposed_provenance::<u8>(operation.address),
@@ -225,7 +225,7 @@ unsafe extern "C" fn async_error(handle: Handle, result: *mut c_int) -> c_int {
                 Some(message) if message.len() != receive.bytes => return INVALID_USAGE,
                 Some(message) => {
                     let to = std::ptr::with_exposed_provenance_mut::<u8>(receive.address);
-                    // SAFETY: the caller vouches for the memory until it asks that the exchange be done.
+                    // SAFETY: the caller guarantees the memory until the exchange is complete.
                     unsafe { to.copy_from_nonoverlapping(message.as_ptr(), message.len()) };
                 }
             }
@@ -233,7 +233,7 @@ unsafe extern "C" fn async_error(handle: Handle, result: *mut c_int) -> c_int {
         let is_joined = state.joined.get(&id) == Some(&size) && end_split(state, handle);
         if is_joined && state.member(handle).receives.is_empty() { SUCCESS } else { IN_PROGRESS }
     });
-    // SAFETY: the caller has room for it.
+    // SAFETY: the caller passes valid memory.
     unsafe { *result = answer };
     SUCCESS
 }

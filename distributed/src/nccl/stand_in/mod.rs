@@ -1,9 +1,10 @@
-//! A stand-in for NCCL, to test on machines without GPUs how the library is called.
+//! A stand-in for NCCL, to test calls of the library on machines without GPUs.
 //!
-//! Its ranks are threads with CPU devices, which have no streams: receives are done when the communicator's state is asked for, which is
-//! in progress until then. Calls fail or hang on request. Unlike NCCL it ends the process at once when it is called wrongly: with a
-//! communicator that was destroyed or aborted, outside a group, or without finalizing; and where a call could block for longer than
-//! another rank takes, such as a group by a blocking communicator between ranks that have no connection yet.
+//! Its ranks are threads with CPU devices, which have no streams: receives complete when the communicator's
+//! state, until then in progress, is queried. Calls fail or hang on request. Unlike NCCL it ends the process
+//! at once on incorrect calls: with a communicator that was destroyed or aborted, outside a group, or without
+//! finalizing; and on calls that could block until another rank arrives, such as a blocking group between
+//! ranks without a connection.
 
 mod library;
 mod state;

@@ -1,4 +1,4 @@
-//! What the stand-in knows, and what tests ask of it.
+//! State of the stand-in, and its interface for tests.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -8,37 +8,37 @@ use parking_lot::{Mutex, MutexGuard};
 
 use crate::nccl::functions::Handle;
 
-/// What goes wrong, on a rank.
+/// Failure on a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// A call answers a code, from the second such call of the rank on if it is the state that is asked for.
+    /// A call returns a code; state queries do so from the rank's second one.
     Call(&'static str, c_int),
-    /// The same by the communicator that was split off.
+    /// The same with the communicator that was split off.
     Quick(&'static str, c_int),
-    /// Groups never end.
+    /// Groups never complete.
     Hang,
-    /// Groups by the communicator that was split off never end.
+    /// Groups of the communicator that was split off never complete.
     QuickHang,
     /// The communicator is never split.
     SplitHang,
 }
 
-/// Everything that the stand-in knows.
+/// State of the stand-in.
 #[derive(Default)]
 pub(super) struct State {
     pub(super) ids: u64,
     pub(super) handles: usize,
     pub(super) communicators: HashMap<usize, Member>,
-    /// By communicator: ranks that have joined.
+    /// Number of ranks that have joined, by communicator.
     pub(super) joined: HashMap<u64, usize>,
-    /// By communicator: ranks that have begun to split it.
+    /// Number of ranks that have started to split it, by communicator.
     pub(super) splits: HashMap<u64, usize>,
-    /// By communicator, sender and receiver: who has exchanged.
+    /// Existing connections, by communicator, sender and receiver.
     pub(super) connections: HashSet<(u64, usize, usize)>,
-    /// By communicator, sender and receiver.
+    /// Messages, by communicator, sender and receiver.
     pub(super) messages: HashMap<(u64, usize, usize), VecDeque<Vec<u8>>>,
     pub(super) fault: Option<(usize, Fault)>,
-    /// Calls by rank, in their order; the question for the state is not noted.
+    /// Calls by rank, in order, except state queries.
     pub(super) calls: Vec<(usize, &'static str)>,
 }
 
@@ -48,9 +48,9 @@ pub(super) struct Member {
     pub(super) id: u64,
     pub(super) rank: usize,
     pub(super) size: usize,
-    /// What was split off.
+    /// True for a communicator that was split off.
     pub(super) is_quick: bool,
-    /// Where to write what is being split off.
+    /// Address for the communicator that is being split off.
     pub(super) split: Option<usize>,
     pub(super) is_finalized: bool,
     pub(super) has_had_groups: bool,
@@ -73,29 +73,29 @@ thread_local! {
     pub(super) static GROUP: RefCell<Option<Vec<Operation>>> = const { RefCell::new(None) };
 }
 
-/// The stand-in to a test, as long as this lives; it begins anew.
+/// A test's exclusive use of the stand-in, starting with fresh state.
 pub(crate) struct Turn {
     _turn: MutexGuard<'static, ()>,
 }
 
-/// Waits until no other test has the stand-in.
+/// Waits until no other test uses the stand-in.
 pub(crate) fn turn(fault: Option<(usize, Fault)>) -> Turn {
     let turn = TURN.lock();
     *STATE.lock() = Some(State { fault, ..State::default() });
     Turn { _turn: turn }
 }
 
-/// What was called in this turn, by rank.
+/// Calls in this turn, by rank.
 pub(crate) fn calls() -> Vec<(usize, &'static str)> {
     with(|state| state.calls.clone())
 }
 
-/// How often a rank called a function.
+/// Number of calls of a function by a rank.
 pub(crate) fn count(rank: usize, name: &str) -> usize {
     calls().iter().filter(|call| **call == (rank, name)).count()
 }
 
-/// Communicators that were neither destroyed nor aborted.
+/// Number of communicators that were neither destroyed nor aborted.
 pub(crate) fn live() -> usize {
     with(|state| state.communicators.len())
 }
@@ -113,16 +113,16 @@ impl State {
     pub(super) fn member(&mut self, handle: Handle) -> &mut Member {
         self.communicators
             .get_mut(&(handle as usize))
-            .unwrap_or_else(|| misused("a communicator that is gone, or never was"))
+            .unwrap_or_else(|| misused("a communicator that has ended or never existed"))
     }
 
-    /// Whether what was split off a rank's communicator is live.
+    /// Returns whether the communicator split off a rank's communicator is live.
     pub(super) fn has_quick(&mut self, handle: Handle) -> bool {
         let Member { id, rank, .. } = *self.member(handle);
         self.communicators.values().any(|other| other.is_quick && (other.id, other.rank) == (id, rank))
     }
 
-    /// Notes a call of a rank, and says what it answers if not what it should.
+    /// Records a call of a rank. Returns the injected result, if any.
     pub(super) fn call(&mut self, rank: usize, name: &'static str) -> Option<c_int> {
         self.calls.push((rank, name));
         match self.fault {
@@ -131,7 +131,7 @@ impl State {
         }
     }
 
-    /// The answer to a call with a communicator.
+    /// Returns the result of a call with a communicator.
     pub(super) fn call_with(
         &mut self,
         handle: Handle,

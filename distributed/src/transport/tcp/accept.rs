@@ -1,4 +1,5 @@
-//! The side that listens for ranks. Connections are served side by side, and those that are not ranks are dropped without effect.
+//! The listening side. Connections are served concurrently, and those that are not ranks are dropped without
+//! effect.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -10,31 +11,31 @@ use super::address::{PAUSE, TcpOptions};
 use super::hello::{Greeting, Hello, Nonce, Refused, Step, nonce, refusal};
 use crate::error::{Cause, Error, Failure, Result};
 
-/// How long a connection may take to show that it is a rank.
+/// Time for a connection to prove that it is a rank.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Connections that are served beside each other, beyond one for each rank. The oldest makes room for a new one.
+/// Number of connections served at the same time, beyond one per rank. A new one replaces the oldest.
 const STRANGERS: usize = 128;
 
-/// A connection that has not shown yet that it is a rank.
+/// A connection that has not yet proved that it is a rank.
 struct Guest {
     stream: TcpStream,
     greeting: Greeting,
     nonce: Nonce,
     since: Instant,
-    /// Whether it was told that it is not accepted. It is kept until it closes the connection, so that it can read that.
+    /// True if it was refused. It is kept until it closes the connection, so that it can read the reason.
     is_refused: bool,
 }
 
-/// What became of a guest.
+/// Outcome for a guest.
 enum Outcome {
     Waits,
     Gone,
-    /// It said something, and was refused for this reason.
+    /// It sent an invalid message, and was refused for this reason.
     Refused(String),
     Known(Hello, Vec<u8>),
 }
 
-/// Accepts a connection from each of the given ranks by the deadline, unless it is to stop before.
+/// Accepts a connection from each of the given ranks by the deadline, unless it should stop earlier.
 pub(super) fn accept_all(
     listener: &TcpListener,
     own: &TcpOptions,
@@ -57,7 +58,8 @@ pub(super) fn accept_all(
             return Err(Failure { rank: first, cause: Cause::Disconnected(reason) }.into());
         }
         let mut is_idle = true;
-        // An error is of one connection, such as a reset by its other end, or passes when others are dropped.
+        // An error concerns one connection, such as a reset by its other end, or passes once others are
+        // dropped.
         if let Ok((stream, _)) = listener.accept() {
             is_idle = false;
             if guests.len() >= ranks.len() + STRANGERS {
@@ -79,7 +81,7 @@ pub(super) fn accept_all(
                         let rank = hello.index as usize;
                         return Err(Failure { rank, cause: Cause::Error(reason) }.into());
                     }
-                    // If the connection is lost, its reader notices that.
+                    // If the connection is lost, its reader notices.
                     let _ = guest.stream.write(&accept);
                     missing.retain(|&rank| rank != hello.index as usize);
                     each(hello, guest.stream);
@@ -93,29 +95,30 @@ pub(super) fn accept_all(
     Ok(())
 }
 
-/// Why a process that has the secret cannot be one of the missing ranks.
+/// Reason why a process that has the secret is not one of the missing ranks.
 fn reason_against(hello: &Hello, own: &TcpOptions, missing: &[usize]) -> Option<String> {
     if hello.size as usize != own.size {
         return Some(format!(
-            "it is of a cluster of {} ranks, and rank {} of one of {} (EVENPATH_SIZE)",
+            "it is of a cluster of {} ranks, but rank {} is of one of {} (EVENPATH_SIZE)",
             hello.size, own.index, own.size
         ));
     }
     if !missing.contains(&(hello.index as usize)) {
         return Some("two processes are this rank (EVENPATH_RANK)".into());
     }
-    (own.index == 0 && hello.address.is_none()).then(|| "it does not say where it listens".into())
+    (own.index == 0 && hello.address.is_none())
+        .then(|| "it does not send the address at which it listens".into())
 }
 
 impl Guest {
-    /// `None` if the connection is lost already.
+    /// Returns `None` if the connection is already lost.
     fn new(stream: TcpStream, nonce: Nonce) -> Option<Self> {
         stream.set_nonblocking(true).ok()?;
         stream.set_nodelay(true).ok()?;
         Some(Self { stream, greeting: Greeting::default(), nonce, since: Instant::now(), is_refused: false })
     }
 
-    /// Reads what has come. Does not wait.
+    /// Reads the received bytes. Does not wait.
     fn advance(&mut self, own: &TcpOptions) -> Outcome {
         if self.since.elapsed() > PATIENCE {
             return Outcome::Gone;
@@ -136,7 +139,7 @@ impl Guest {
         match self.greeting.receive(&bytes[..read], place, &own.secret, &self.nonce) {
             Step::More => Outcome::Waits,
             Step::Send(answer) => {
-                // A new connection takes so few bytes at once, or is lost.
+                // A new connection accepts so few bytes at once, or is lost.
                 if matches!(self.stream.write(&answer), Ok(written) if written == answer.len()) {
                     Outcome::Waits
                 } else {
@@ -152,7 +155,7 @@ impl Guest {
         }
     }
 
-    /// Tells the other side why it is not accepted.
+    /// Sends the reason for a refusal.
     fn refuse(&mut self, reason: &str) {
         self.is_refused = true;
         let _ = self.stream.write(&refusal(reason));

@@ -1,4 +1,4 @@
-//! Options of a process that joins a cluster, and the addresses at which it listens.
+//! Options of a process that joins a cluster, and its listening address.
 
 use std::fmt::Display;
 use std::io;
@@ -8,19 +8,19 @@ use std::time::{Duration, Instant};
 use super::hello::Secret;
 use crate::error::{Error, Result};
 
-/// Pause between attempts, and between two looks at connections.
+/// Pause between attempts, and between polls of connections.
 pub(super) const PAUSE: Duration = Duration::from_millis(5);
-/// How long an address that is in use may become free, as one is that a rank's attempt to connect had for a moment.
+/// Time for an address in use to become free: a rank's attempt to connect may use it briefly.
 const IN_USE: Duration = Duration::from_secs(1);
 
-/// Where a process is in its cluster, and how it gets there.
+/// A process's place in its cluster, and the addresses to join it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TcpOptions {
     pub(crate) index: usize,
     pub(crate) size: usize,
     /// Host and port of rank 0.
     pub(crate) root: String,
-    /// Host, or host and port, at which this rank listens, if not where others find it.
+    /// Host, or host and port, at which this rank listens, if not at the address that others use.
     pub(crate) bind: Option<String>,
     pub(crate) secret: Secret,
 }
@@ -29,12 +29,13 @@ pub(super) fn start_error(what: &str, reason: &dyn Display) -> Error {
     Error::Start { reason: format!("{what}: {reason}") }
 }
 
-/// Whether other hosts can reach an address.
+/// Returns whether other hosts can reach an address.
 pub(super) fn is_exposed(address: IpAddr) -> bool {
     !address.to_canonical().is_loopback()
 }
 
-/// Listens at the first of these addresses where that is possible. Without a secret only at those that no other host can reach.
+/// Listens at the first possible address. Without a secret, only addresses that no other host can reach are
+/// allowed.
 pub(super) fn listen(own: &TcpOptions, variable: &str, addresses: &[SocketAddr]) -> Result<TcpListener> {
     let exposed = addresses.iter().find(|address| is_exposed(address.ip()));
     if let Some(address) = exposed.filter(|_| own.secret.is_none()) {
@@ -60,7 +61,7 @@ pub(super) fn listen(own: &TcpOptions, variable: &str, addresses: &[SocketAddr])
     }
 }
 
-/// The addresses of a host, which may have a port.
+/// Resolves the addresses of a host, which may include a port.
 pub(super) fn resolve(variable: &str, text: &str, port: u16) -> Result<Vec<SocketAddr>> {
     if let Ok(ip) = text.parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(ip, port)]);

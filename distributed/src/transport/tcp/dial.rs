@@ -1,4 +1,4 @@
-//! The side that connects to a rank.
+//! The connecting side.
 
 use std::io::{self, Read};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -12,14 +12,14 @@ use super::hello::{
 use super::stream::{Timed, write_all};
 use crate::error::{Cause, Error, Failure, Result};
 
-/// How long one attempt may take.
+/// Maximum time of one attempt.
 const ATTEMPT: Duration = Duration::from_secs(5);
 
-/// Why an attempt failed.
+/// Failure of an attempt.
 enum Attempt {
-    /// Another may succeed.
+    /// Another attempt may succeed.
     Again(io::Error),
-    /// No other will.
+    /// No other attempt will succeed.
     Never(Error),
 }
 
@@ -35,7 +35,8 @@ impl From<Error> for Attempt {
     }
 }
 
-/// Connects to a rank, which may not listen yet, and has it accept this one. `listens_at` gives the address to tell it, if any.
+/// Connects to a rank, which may not listen yet, and introduces this one. `listens_at` returns the address to
+/// announce, if any.
 pub(super) fn dial(
     address: &str,
     rank: usize,
@@ -98,8 +99,8 @@ fn open(address: &str, deadline: Instant) -> io::Result<TcpStream> {
     Err(last)
 }
 
-/// The connection, unless both its ends are the same: on one host a socket that connects to a port where none listens may get that port
-/// as its own, and then is connected to itself.
+/// Returns the connection, unless both ends are the same: on one host, a socket that connects to an unused
+/// port may get that port as its own, and connect to itself.
 fn of_another(stream: TcpStream) -> io::Result<TcpStream> {
     if stream.local_addr()? == stream.peer_addr()? {
         return Err(io::Error::new(io::ErrorKind::ConnectionRefused, "none listens there"));
@@ -107,7 +108,7 @@ fn of_another(stream: TcpStream) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Says which rank this is, and proves that it has the secret.
+/// Announces this rank, and proves that it has the secret.
 fn greet(
     stream: &TcpStream,
     rank: usize,
@@ -137,7 +138,7 @@ fn never(reason: String) -> Attempt {
     Attempt::Never(Error::Start { reason })
 }
 
-/// An answer of a kind, with its head and `N` more bytes, or the words of a refusal.
+/// Reads a message of a kind: its head and `N` more bytes, or the text of a refusal.
 fn answer<const N: usize>(input: &mut impl Read, kind: u32) -> Result<Vec<u8>, Attempt> {
     let mut head = [0; HEAD];
     input.read_exact(&mut head)?;
@@ -162,7 +163,7 @@ fn answer<const N: usize>(input: &mut impl Read, kind: u32) -> Result<Vec<u8>, A
 }
 
 fn other_protocol() -> Attempt {
-    Attempt::Again(io::Error::new(io::ErrorKind::InvalidData, "what answers is not a rank"))
+    Attempt::Again(io::Error::new(io::ErrorKind::InvalidData, "the other end is not a rank"))
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! What is read from a connection, without one.
+//! Parsing of bytes from a connection, without a connection.
 
 use super::hello::{Greeting, Secret, Step};
 use super::stream::{ReadError, read_frame};
 use crate::transport::frame::Frame;
 
-/// What became of a connection.
+/// Outcome for a connection.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::transport) enum Greeted {
     Waits,

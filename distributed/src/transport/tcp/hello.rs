@@ -1,4 +1,4 @@
-//! What a connection begins with: both ends say which rank they are, and prove that they have the cluster's secret.
+//! Start of a connection: both ends announce their rank, and prove that they have the cluster's secret.
 //!
 //! | from the rank that | bytes |
 //! |---|---|
@@ -7,9 +7,10 @@
 //! | connects | proof |
 //! | listens | head, proof |
 //!
-//! A head is "evenpath", the version and the kind of what follows. The rank that listens may refuse instead: head, length, text. Head and
-//! refusal are the same in all versions. A proof is HMAC-SHA-256 by the secret over the role, the whole first message and the whole
-//! second: nonces are new for each connection, so that a proof is of no use for another.
+//! A head is "evenpath", the version and the kind of message. The listening rank may refuse instead: head,
+//! length, text. Head and refusal are the same in all versions. A proof is the HMAC-SHA-256 with the secret
+//! of the role, the whole first message and the whole second: nonces are new for each connection, so a proof
+//! is useless for another.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -20,21 +21,21 @@ use sha2::{Digest, Sha256};
 use crate::error::{Error, Result};
 
 const MAGIC: [u8; 8] = *b"evenpath";
-/// Changes with what is said here, and with the frames.
+/// Changes with this protocol and with the frames.
 pub(super) const VERSION: u32 = 2;
-/// Bytes of a head.
+/// Size of a head, in bytes.
 pub(super) const HEAD: usize = 16;
-/// Bytes of what comes before the address.
+/// Size of the part before the address, in bytes.
 const FIXED: usize = HEAD + 44;
-/// Bytes of a challenge after the head.
+/// Size of a challenge after the head, in bytes.
 pub(super) const CHALLENGE: usize = 40;
-/// Bytes of a proof.
+/// Size of a proof, in bytes.
 pub(super) const PROOF: usize = 32;
-/// The longest address, in bytes.
+/// Maximum size of an address, in bytes.
 const LONGEST_ADDRESS: usize = 64;
-/// The longest text of a refusal, in bytes.
+/// Maximum size of a refusal's text, in bytes.
 pub(super) const LONGEST_REFUSAL: usize = 1024;
-/// The most bytes of a hello and a proof.
+/// Maximum size of a hello and a proof, in bytes.
 pub(super) const LONGEST: usize = FIXED + LONGEST_ADDRESS + PROOF;
 
 const HELLO_KIND: u32 = 0;
@@ -42,10 +43,10 @@ pub(super) const CHALLENGE_KIND: u32 = 1;
 pub(super) const ACCEPT_KIND: u32 = 2;
 pub(super) const REFUSE_KIND: u32 = 3;
 
-/// A random number that is used for one connection.
+/// A random number used for one connection.
 pub(super) type Nonce = [u8; 32];
 
-/// What all ranks of a cluster know and others do not: its digest, which is the key of proofs. By default there is none.
+/// Shared secret of a cluster: its digest, which is the key of proofs. None by default.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub(crate) struct Secret(Option<[u8; PROOF]>);
 
@@ -58,18 +59,18 @@ impl Secret {
         self.0.is_none()
     }
 
-    /// The proof of one end of a connection that it has the secret.
+    /// Proof that one end of a connection has the secret.
     pub(super) fn proof(&self, role: Role, hello: &[u8], challenge: &[u8]) -> [u8; PROOF] {
         self.mac(role, hello, challenge).finalize().into_bytes().into()
     }
 
-    /// Whether a proof is right. Takes equally long for all that are not.
+    /// Checks a proof, in constant time for all invalid ones.
     fn verify(&self, role: Role, hello: &[u8], challenge: &[u8], proof: &[u8]) -> bool {
         self.mac(role, hello, challenge).verify_slice(proof).is_ok()
     }
 
     fn mac(&self, role: Role, hello: &[u8], challenge: &[u8]) -> Hmac<Sha256> {
-        // A key is as long as a block of the hash, and filled up with zeros.
+        // The key is padded with zeros to a block of the hash.
         let mut key = [0; 64];
         key[..PROOF].copy_from_slice(&self.0.unwrap_or_default());
         let mut mac = Hmac::<Sha256>::new(&key.into());
@@ -96,32 +97,32 @@ pub(super) enum Role {
     Listens,
 }
 
-/// A new random number.
+/// Draws a random number.
 pub(super) fn nonce() -> Result<Nonce> {
     let mut nonce = [0; 32];
     getrandom::fill(&mut nonce)
-        .map_err(|error| Error::Start { reason: format!("there are no random numbers: {error}") })?;
+        .map_err(|error| Error::Start { reason: format!("cannot get random numbers: {error}") })?;
     Ok(nonce)
 }
 
-/// What the rank that connects says of itself.
+/// Announcement of the connecting rank.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hello {
-    /// Ranks of its cluster.
+    /// Number of ranks in its cluster.
     pub(super) size: u32,
     /// Its rank.
     pub(super) index: u32,
     pub(super) nonce: Nonce,
-    /// Where it listens for the ranks above its own; `None` between such.
+    /// Address at which it listens for higher ranks; `None` if the connection is between ranks other than 0.
     pub(super) address: Option<SocketAddr>,
 }
 
-/// Why bytes are not a hello.
+/// Reason why bytes are not a hello.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Refused {
-    /// They are not of this protocol: there is nothing to say.
+    /// They are not of this protocol: no answer is sent.
     Stranger,
-    /// Another process of evenpath, which is told this.
+    /// They are from another process of evenpath, which is sent this text.
     Because(String),
 }
 
@@ -137,7 +138,7 @@ impl Hello {
         bytes
     }
 
-    /// The hello that bytes begin with, and its length; `None` if more bytes are needed.
+    /// Parses the hello at the start of `bytes`, and returns its length too; `None` if more bytes are needed.
     pub(super) fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, Refused> {
         let Some(kind) = parse_head(bytes)? else { return Ok(None) };
         if kind != HELLO_KIND {
@@ -148,7 +149,7 @@ impl Hello {
         nonce.copy_from_slice(&fixed[8..40]);
         let (size, index, len) = (number(fixed, 0), number(fixed, 4), number(fixed, 40) as usize);
         if len > LONGEST_ADDRESS {
-            let words = format!("its address has {len} bytes, where at most {LONGEST_ADDRESS} fit");
+            let words = format!("its address has {len} bytes, but the limit is {LONGEST_ADDRESS}");
             return Err(Refused::Because(words));
         }
         let Some(address) = bytes.get(FIXED..FIXED + len) else { return Ok(None) };
@@ -163,7 +164,7 @@ impl Hello {
     }
 }
 
-/// The answer to a hello, before the proofs.
+/// Encodes the answer to a hello, before the proofs.
 pub(super) fn challenge(size: u32, index: u32, nonce: &Nonce) -> Vec<u8> {
     let mut bytes = head(CHALLENGE_KIND);
     bytes.extend_from_slice(&size.to_le_bytes());
@@ -172,14 +173,14 @@ pub(super) fn challenge(size: u32, index: u32, nonce: &Nonce) -> Vec<u8> {
     bytes
 }
 
-/// The answer to a rank that has proved that it has the secret.
+/// Encodes the answer to a rank that has proved that it has the secret.
 pub(super) fn accept(proof: &[u8; PROOF]) -> Vec<u8> {
     let mut bytes = head(ACCEPT_KIND);
     bytes.extend_from_slice(proof);
     bytes
 }
 
-/// The answer to a process that is not accepted.
+/// Encodes the answer to a process that is not accepted.
 pub(super) fn refusal(words: &str) -> Vec<u8> {
     let words = &words[..words.floor_char_boundary(LONGEST_REFUSAL)];
     let mut bytes = head(REFUSE_KIND);
@@ -195,7 +196,8 @@ fn head(kind: u32) -> Vec<u8> {
     bytes
 }
 
-/// The kind of what follows a head; `None` if more bytes are needed. A refusal may be of any version.
+/// Returns the kind of message after a head; `None` if more bytes are needed. A refusal may be of any
+/// version.
 pub(super) fn parse_head(bytes: &[u8]) -> Result<Option<u32>, Refused> {
     let known = bytes.len().min(MAGIC.len());
     if bytes[..known] != MAGIC[..known] {
@@ -207,20 +209,20 @@ pub(super) fn parse_head(bytes: &[u8]) -> Result<Option<u32>, Refused> {
     let (version, kind) = (number(bytes, 8), number(bytes, 12));
     if version != VERSION && kind != REFUSE_KIND {
         let words =
-            format!("its protocol has version {version}, and this one {VERSION}: use the same release");
+            format!("its protocol has version {version}, but this one has {VERSION}: use the same release");
         return Err(Refused::Because(words));
     }
     Ok(Some(kind))
 }
 
-/// The number at a place that is within the bytes.
+/// Reads the number at a position within the bytes.
 pub(super) fn number(bytes: &[u8], at: usize) -> u32 {
     let mut four = [0; 4];
     four.copy_from_slice(&bytes[at..at + 4]);
     u32::from_le_bytes(four)
 }
 
-/// The side that listens: takes bytes as they come, and says what to do.
+/// The listening side: takes bytes as they arrive, and returns the next step.
 #[derive(Debug, Default)]
 pub(super) struct Greeting {
     received: Vec<u8>,
@@ -228,21 +230,21 @@ pub(super) struct Greeting {
     hello: Option<(Hello, usize, Vec<u8>)>,
 }
 
-/// What to do next with a connection.
+/// Next step with a connection.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// Wait for more.
     More,
     /// Send this, and wait for more.
     Send(Vec<u8>),
-    /// It has the secret. Send the answer if it is a rank that is missing.
+    /// It has the secret. Send `accept` if it is a missing rank.
     Known { hello: Hello, accept: Vec<u8> },
     /// Drop it.
     Refuse(Refused),
 }
 
 impl Greeting {
-    /// Takes bytes, as rank `index` of `size` that listens.
+    /// Takes bytes, as listening rank `index` of `size`.
     pub(super) fn receive(
         &mut self,
         bytes: &[u8],
@@ -270,8 +272,7 @@ impl Greeting {
             return Step::More;
         }
         if !secret.verify(Role::Connects, said, challenged, proof) {
-            let words = "it does not have this rank's secret: EVENPATH_SECRET or EVENPATH_SECRET_FILE has to be the same \
-                         on all ranks";
+            let words = "it does not have this rank's secret: EVENPATH_SECRET or EVENPATH_SECRET_FILE must be the same on all ranks";
             return Step::Refuse(Refused::Because(words.into()));
         }
         let accept = accept(&secret.proof(Role::Listens, said, challenged));
@@ -288,7 +289,7 @@ mod tests {
         Hello { size: 3, index: 1, nonce: [7; 32], address }
     }
 
-    /// The steps of rank 0 of three, with a secret, for bytes that come in pieces of `piece` bytes.
+    /// Steps of rank 0 of three, with a secret, for bytes that arrive in pieces of `piece` bytes.
     fn steps(bytes: &[u8], piece: usize) -> Vec<Step> {
         let mut greeting = Greeting::default();
         let steps =
@@ -332,7 +333,7 @@ mod tests {
         assert_eq!(format!("{secret:?}"), "a secret");
     }
 
-    /// The value is that of Python's `hmac` and `hashlib`.
+    /// The expected value is from Python's `hmac` and `hashlib`.
     #[test]
     fn proofs_are_hmacs() {
         let proof = Secret::new(b"Jefe").proof(Role::Connects, b"what do ya", b" want for nothing?");
@@ -341,10 +342,10 @@ mod tests {
     }
 
     #[test]
-    fn other_versions_are_told() {
+    fn other_versions_are_refused() {
         let mut bytes = hello().to_bytes();
         bytes[8] = 1;
-        let words = "its protocol has version 1, and this one 2: use the same release";
+        let words = "its protocol has version 1, but this one has 2: use the same release";
         assert_eq!(Hello::parse(&bytes), Err(Refused::Because(words.into())));
         // A refusal can be read in all versions.
         let mut refused = refusal("no");
@@ -369,7 +370,7 @@ mod tests {
         {
             assert!(matches!(Hello::parse(&with_address(bad)), Err(Refused::Because(_))), "{bad:?}");
         }
-        // It is refused by what it announces.
+        // Refused by the announced length.
         assert!(matches!(Hello::parse(&with_address(&long)[..FIXED]), Err(Refused::Because(_))));
     }
 

@@ -14,28 +14,28 @@ use crate::transport::interface::Transport;
 use crate::transport::mailbox::Mailbox;
 use crate::transport::message::{Missing, Report, Tag, Wait};
 
-/// How long a broken connection waits for the news of why it broke, which may come from another rank.
+/// Time that a broken connection waits for the cause, which another rank may send.
 const NEWS: Duration = Duration::from_secs(1);
 
-/// How long to write what a rank is told when something fails. It may not read any more.
+/// Time for writing notes after a failure. The receiver may no longer read.
 pub(super) const NOTE: Duration = Duration::from_secs(1);
 
-/// One process's connections. A thread for each reads what comes into the mailbox, for operations that this rank has begun at once, so
-/// that writes between ranks come to an end.
+/// Connections of a process. A thread per connection reads messages into the mailbox, without delay for
+/// operations that this rank has started, so that writes between ranks complete.
 struct Mesh {
     index: usize,
-    /// By rank; none to itself.
+    /// Writers by rank; none for this rank itself.
     peers: Vec<Option<Mutex<Writer>>>,
     mailbox: Mailbox,
-    /// How long the end of a run may take to write.
+    /// Maximum time to write the end of a run.
     limit: Duration,
 }
 
-/// Leaves the cluster when it is dropped.
+/// Leaves the cluster on drop.
 pub(super) struct Tcp(Arc<Mesh>);
 
 impl Tcp {
-    /// Of connections to all other ranks.
+    /// Creates the mesh from connections to all other ranks.
     pub(super) fn new(index: usize, streams: Vec<Option<TcpStream>>, limit: Duration) -> io::Result<Self> {
         let mut readers = Vec::new();
         for (rank, stream) in streams.iter().enumerate() {
@@ -58,7 +58,7 @@ impl Tcp {
 }
 
 impl Drop for Tcp {
-    /// Leaves, after it has told all of a failure that it knows of. The readers end when the others have left too.
+    /// Leaves, after telling all ranks of a known failure. The readers end when the others have left too.
     fn drop(&mut self) {
         let failure = self.0.mailbox.failure();
         let limit = if failure.is_some() { NOTE } else { self.0.limit };
@@ -95,7 +95,7 @@ impl Mesh {
                 }
                 Ok(Some(Frame::Abort(failure))) => _ = self.mailbox.fail(failure),
                 Ok(Some(Frame::Ask)) => {
-                    // Without the answer the rank that asks takes this one for the cause.
+                    // Without an answer, the asking rank takes this one for the cause.
                     let _ = self.write_note(from, Frame::Answer(self.mailbox.report()));
                 }
                 Ok(Some(Frame::Answer(report))) => self.mailbox.answer(from, report),
@@ -113,7 +113,7 @@ impl Mesh {
         }
     }
 
-    /// Notes that a rank is lost, and tells the others unless they know of a failure.
+    /// Records that a rank is lost, and tells the others unless they know of a failure.
     fn lose(&self, rank: usize, cause: Cause) {
         let (failure, is_first) = self.mailbox.fail(Failure { rank, cause });
         if is_first {
@@ -123,7 +123,7 @@ impl Mesh {
 
     fn tell_all(&self, failure: &Failure) {
         for rank in 0..self.peers.len() {
-            // If the write fails, that rank notices that the connection is closed.
+            // If the write fails, that rank notices the closed connection.
             let _ = self.write_note(rank, Frame::Abort(failure.clone()));
         }
     }
@@ -141,7 +141,7 @@ impl Mesh {
         writer.write(frame, deadline)
     }
 
-    /// Why a write failed.
+    /// Converts the error of a write.
     fn explain(&self, to: usize, tag: Tag, error: &io::Error) -> Missing {
         if let Some(failure) = self.mailbox.wait_for_failure(Instant::now() + NEWS) {
             Missing::Failed(failure)
@@ -198,8 +198,8 @@ impl Transport for Tcp {
         }
     }
 
-    /// Sends the first failure to all, even if another rank caused it. This rank may leave next, and a rank that notices that before it
-    /// receives the failure would report this rank as the cause.
+    /// Sends the first failure to all, even if another rank caused it. This rank may leave next, and a rank
+    /// that notices that before it receives the failure would report this rank as the cause.
     fn abort(&self, failure: Failure) -> Failure {
         let (first, _) = self.0.mailbox.fail(failure);
         self.0.tell_all(&first);

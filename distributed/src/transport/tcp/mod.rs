@@ -1,4 +1,4 @@
-//! Ranks that are processes, with a TCP connection between each two.
+//! Ranks that are processes with pairwise TCP connections.
 
 mod accept;
 mod address;

@@ -1,4 +1,4 @@
-//! How processes find each other: all go to rank 0, which tells each where the others listen.
+//! Start of a cluster: all processes connect to rank 0, which tells each where the others listen.
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use crate::transport::frame::Frame;
 use crate::transport::interface::Transport;
 use crate::transport::message::Tag;
 
-/// How long rank 0 may take to say that the time is up, after that of another rank is.
+/// Extra time for rank 0 to report a timeout after that of another rank.
 const LATE: Duration = Duration::from_secs(2);
 
-/// Joins the cluster: connections to all other ranks, within the limit.
+/// Joins the cluster: connects to all other ranks within the limit.
 pub(crate) fn connect(own: &TcpOptions, limit: Duration) -> Result<Arc<dyn Transport>> {
     let deadline = Instant::now() + limit;
     let streams = if own.index == 0 { gather(own, deadline)? } else { join(own, deadline)? };
@@ -46,14 +46,14 @@ fn gather(own: &TcpOptions, deadline: Instant) -> Result<Vec<Option<TcpStream>>>
     let reply = match &accepted {
         Ok(()) => {
             let tag = Tag { run: 0, sequence: 0, operation: Operation::Broadcast };
-            // Addresses have a text.
+            // Serializing addresses cannot fail.
             Frame::Data(tag, serde_json::to_vec(&listening).unwrap_or_default())
         }
         Err(Error::Failed(failure)) => Frame::Abort(failure.clone()),
         Err(error) => Frame::Abort(Failure { rank: 0, cause: Cause::Error(error.to_string()) }),
     };
     for stream in streams.iter().flatten() {
-        // A process that has ended since is noticed by the reader of its connection.
+        // A process that has ended since is noticed by its connection's reader.
         let _ = stream.set_nonblocking(false);
         let _ = stream
             .try_clone()
@@ -63,7 +63,7 @@ fn gather(own: &TcpOptions, deadline: Instant) -> Result<Vec<Option<TcpStream>>>
     Ok(streams)
 }
 
-/// Another rank: goes to rank 0, then to the ranks below its own, while those above come.
+/// Another rank: connects to rank 0, then to lower ranks, while higher ones connect.
 fn join(own: &TcpOptions, deadline: Instant) -> Result<Vec<Option<TcpStream>>> {
     let mut listener = None;
     let root = dial(&own.root, 0, own, deadline, |stream| {
@@ -77,7 +77,7 @@ fn join(own: &TcpOptions, deadline: Instant) -> Result<Vec<Option<TcpStream>>> {
         }
         let bound = listener.as_ref().map(TcpListener::local_addr).transpose();
         let bound = bound.map_err(|error| start_error("own address", &error))?;
-        // At all of the host's addresses: others find it at the one that reached rank 0.
+        // Unspecified means all addresses of the host: others use the one that reached rank 0.
         Ok(bound.map(|at| if at.ip().is_unspecified() { SocketAddr::new(local, at.port()) } else { at }))
     })?;
     let addresses = addresses_from(&root, own, deadline)?;
@@ -110,10 +110,10 @@ fn join(own: &TcpOptions, deadline: Instant) -> Result<Vec<Option<TcpStream>>> {
     Ok(streams)
 }
 
-/// What rank 0 tells: by rank, where it listens.
+/// Reads from rank 0 where each rank listens.
 fn addresses_from(root: &TcpStream, own: &TcpOptions, deadline: Instant) -> Result<Vec<SocketAddr>> {
     let failed = |cause| Error::from(Failure { rank: 0, cause });
-    // Rank 0 tells all when its own time is up: give that a moment to arrive.
+    // Rank 0 tells all ranks when it times out: leave time for that to arrive.
     let bytes = match read_frame(&mut Timed { stream: root, deadline: deadline + LATE }, |_, _| ()) {
         Ok(Some(Frame::Data(_, bytes))) => bytes,
         Ok(Some(Frame::Abort(failure))) => return Err(failure.into()),
@@ -125,12 +125,12 @@ fn addresses_from(root: &TcpStream, own: &TcpOptions, deadline: Instant) -> Resu
     parse_addresses(&bytes, own.size).map_err(|reason| failed(Cause::Protocol(reason)))
 }
 
-/// The list of addresses, one for each rank. Rank 0 has none, and stands as an unspecified address.
+/// Parses the list of addresses, one per rank. Rank 0's is unspecified.
 fn parse_addresses(bytes: &[u8], size: usize) -> Result<Vec<SocketAddr>, String> {
     let listed: Vec<Option<SocketAddr>> =
         serde_json::from_slice(bytes).map_err(|error| format!("the list of addresses: {error}"))?;
     if listed.len() != size {
-        return Err(format!("the list of addresses has {}, for {size} ranks", listed.len()));
+        return Err(format!("the list of addresses has {}, but there are {size} ranks", listed.len()));
     }
     let none = SocketAddr::from(([0, 0, 0, 0], 0));
     let each = listed.into_iter().enumerate().map(|(rank, address)| match address {
@@ -152,8 +152,8 @@ mod tests {
         let addresses = parse_addresses(right, 3).unwrap();
         assert_eq!(addresses[1..], ["127.0.0.1:1".parse().unwrap(), "[::1]:2".parse().unwrap()]);
         for (list, size, reason) in [
-            (&right[..], 4, "has 3, for 4 ranks"),
-            (right, 2, "has 3, for 2 ranks"),
+            (&right[..], 4, "has 3, but there are 4 ranks"),
+            (right, 2, "has 3, but there are 2 ranks"),
             (br"[null,null]", 2, "none for rank 1"),
             (br#"[null,"host:1"]"#, 2, "the list of addresses: "),
             (br#"[null,"127.0.0.1:1\n127.0.0.1:2"]"#, 2, "the list of addresses: "),

@@ -1,4 +1,4 @@
-//! Bytes on a connection, until a deadline.
+//! Reads and writes of a connection with a deadline.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -7,15 +7,16 @@ use std::time::{Duration, Instant};
 use crate::transport::frame::{Frame, HEADER, Header};
 use crate::transport::message::Tag;
 
-/// Payloads of up to this many bytes are sent with their header at once.
+/// Maximum payload in bytes that is sent together with its header.
 const SMALL: usize = 1 << 16;
-/// Payloads are read in pieces of up to this many bytes.
+/// Maximum bytes of a payload that are read at once.
 const PIECE: u64 = 1 << 20;
 
-/// The end of a connection that frames are written to.
+/// Writing end of a connection.
 pub(super) struct Writer {
     stream: TcpStream,
-    /// Whether a frame was sent in part. What follows it would be read as the rest of its payload, so nothing is written any more.
+    /// True if a frame was sent in part. Later bytes would be read as the rest of its payload, so nothing
+    /// more is written.
     is_cut: bool,
 }
 
@@ -28,7 +29,7 @@ impl Writer {
         &self.stream
     }
 
-    /// Writes a whole frame by the deadline. After a frame that was sent in part the connection takes no more.
+    /// Writes a whole frame by the deadline. If a frame was sent in part, later writes fail.
     pub(super) fn write(&mut self, frame: Frame, deadline: Instant) -> io::Result<()> {
         if self.is_cut {
             return Err(io::Error::new(io::ErrorKind::BrokenPipe, "an earlier message was sent in part"));
@@ -46,7 +47,7 @@ impl Writer {
     }
 }
 
-/// Writes all bytes by the deadline, however many calls that takes, and counts them.
+/// Writes all bytes by the deadline, in any number of calls, and counts them.
 pub(super) fn write_all(
     mut stream: &TcpStream,
     mut bytes: &[u8],
@@ -68,13 +69,13 @@ pub(super) fn write_all(
     Ok(())
 }
 
-/// The time until a deadline; an error if it has passed.
+/// Time until a deadline; fails if it has passed.
 fn left_until(deadline: Instant) -> io::Result<Duration> {
     let left = deadline.saturating_duration_since(Instant::now());
     if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
 }
 
-/// Reads from a connection until a deadline, however many calls that takes.
+/// Reads from a connection until a deadline, in any number of calls.
 pub(super) struct Timed<'a> {
     pub(super) stream: &'a TcpStream,
     pub(super) deadline: Instant,
@@ -88,7 +89,7 @@ impl Read for Timed<'_> {
     }
 }
 
-/// Why a frame cannot be read.
+/// Error of reading a frame.
 #[derive(Debug)]
 pub(super) enum ReadError {
     Io(io::Error),
@@ -98,7 +99,8 @@ pub(super) enum ReadError {
     Frame(String),
 }
 
-/// The next frame; `None` where the bytes end. Calls `admit` before each piece of a message is read, with its bytes.
+/// Reads the next frame; `None` at the end of the bytes. Calls `admit` before each piece of a message is
+/// read, with its size.
 pub(super) fn read_frame(
     stream: &mut impl Read,
     mut admit: impl FnMut(Tag, u64),
@@ -111,7 +113,7 @@ pub(super) fn read_frame(
     }
     let header = Header::from_bytes(&bytes);
     let tag = header.check().map_err(ReadError::Frame)?;
-    // The vector grows with what arrives, not with what is announced.
+    // The vector grows with the received bytes, not with the announced length.
     let mut payload = Vec::new();
     let mut left = header.len;
     while left > 0 {
@@ -128,7 +130,7 @@ pub(super) fn read_frame(
     header.frame(payload).map(Some).map_err(ReadError::Frame)
 }
 
-/// Fills a buffer, unless the bytes end before. How many it read.
+/// Fills a buffer, unless the bytes end earlier. Returns the number of bytes read.
 fn read_up_to(stream: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {

@@ -1,4 +1,4 @@
-//! Starts and connections of ranks, beside processes that are not ranks, or that do not do as ranks do.
+//! Starts and connections of ranks, with processes that are not ranks or do not follow the protocol.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -32,7 +32,7 @@ fn seconds(seconds: f64) -> Duration {
     Duration::from_secs_f64(seconds)
 }
 
-/// Joins a cluster in a thread of its own.
+/// Joins a cluster in a separate thread.
 fn spawn(own: TcpOptions, limit: f64) -> thread::JoinHandle<Started> {
     thread::spawn(move || connect(&own, seconds(limit)))
 }
@@ -41,7 +41,7 @@ fn text(started: Started) -> String {
     started.err().expect("it does not start").to_string()
 }
 
-/// A connection to a port where a rank listens soon.
+/// Connects to a port where a rank will listen.
 fn raw(address: &str) -> TcpStream {
     let begin = Instant::now();
     loop {
@@ -92,7 +92,7 @@ fn strangers_do_not_delay_a_start() {
     let mut dripping = raw(&address);
     let drip = thread::spawn(move || {
         let hello = Hello { size: 3, index: 1, nonce: [0; 32], address: None }.to_bytes();
-        // Until it is dropped.
+        // Ends when the connection is dropped.
         hello.iter().try_for_each(|byte| {
             thread::sleep(Duration::from_millis(200));
             dripping.write_all(&[*byte])
@@ -123,7 +123,7 @@ fn none_joins_without_the_secret() {
     assert_eq!(rank.unwrap().receive(0, tag(0), soon()), Ok(vec![7]));
 }
 
-/// What listens has to prove that it has the secret, too.
+/// The listening side must prove that it has the secret, too.
 #[test]
 fn none_is_joined_without_the_secret() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -144,7 +144,7 @@ fn none_is_joined_without_the_secret() {
 }
 
 #[test]
-fn other_versions_are_answered_in_words() {
+fn other_versions_are_refused_in_words() {
     let address = free_address();
     let root = spawn(options(0, 2, &address), 1.5);
     let mut other = raw(&address);
@@ -153,7 +153,7 @@ fn other_versions_are_answered_in_words() {
     other.write_all(&hello).unwrap();
     let mut answer = Vec::new();
     other.read_to_end(&mut answer).unwrap();
-    let words = "its protocol has version 1, and this one 2";
+    let words = "its protocol has version 1, but this one has 2";
     assert!(String::from_utf8_lossy(&answer).contains(words), "{answer:?}");
     let late = text(root.join().unwrap());
     assert!(late.starts_with("rank 1 failed: ") && late.contains(words), "{late}");
@@ -169,9 +169,9 @@ fn other_versions_are_answered_in_words() {
 }
 
 #[test]
-fn ranks_of_other_clusters_are_told_why() {
+fn ranks_of_other_clusters_are_refused_with_a_reason() {
     for (index, size, reason) in [
-        (1, 3, "it is of a cluster of 3 ranks, and rank 0 of one of 2 (EVENPATH_SIZE)"),
+        (1, 3, "it is of a cluster of 3 ranks, but rank 0 is of one of 2 (EVENPATH_SIZE)"),
         (0, 2, "two processes are this rank (EVENPATH_RANK)"),
     ] {
         let address = free_address();
@@ -183,9 +183,9 @@ fn ranks_of_other_clusters_are_told_why() {
     }
 }
 
-/// The time is that of the whole start, also where bytes keep coming.
+/// The timeout covers the whole start, even if bytes keep arriving.
 #[test]
-fn a_rank_0_that_drips_is_not_waited_for() {
+fn a_slow_rank_0_times_out() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let rank = spawn(options(1, 2, &listener.local_addr().unwrap().to_string()), 1.0);
     let (mut stream, _) = listener.accept().unwrap();
@@ -220,10 +220,10 @@ fn a_list_of_addresses_that_is_too_short_is_refused() {
     let list = Frame::Data(tag(0), br#"[null,"127.0.0.1:1"]"#.to_vec());
     Writer::new(accepted.unwrap()).write(list, soon()).unwrap();
     let refused = text(rank.join().unwrap());
-    assert!(refused.contains("the list of addresses has 2, for 3 ranks"), "{refused}");
+    assert!(refused.contains("the list of addresses has 2, but there are 3 ranks"), "{refused}");
 }
 
-/// Rank 0 listens where the others do not look for it, and rank 1 at another address than it connects from.
+/// Rank 0 listens at an address that the others do not use, and rank 1 at another than it connects from.
 #[test]
 fn ranks_may_listen_at_other_addresses() {
     let address = free_address();
@@ -240,7 +240,7 @@ fn ranks_may_listen_at_other_addresses() {
 }
 
 #[test]
-fn what_is_not_a_message_is_named() {
+fn invalid_messages_are_named() {
     let header = |kind: u8, operation: u8, len: u64| {
         let mut bytes = vec![0; HEADER];
         (bytes[0], bytes[1]) = (kind, operation);
@@ -255,9 +255,9 @@ fn what_is_not_a_message_is_named() {
         (header(1, 200, 0), protocol("operation 200 is unknown")),
         (
             header(1, 0, most + 1),
-            protocol(&format!("a frame of kind 1 with {} bytes, where at most {most} fit", most + 1)),
+            protocol(&format!("a frame of kind 1 with {} bytes, but the limit is {most}", most + 1)),
         ),
-        (header(5, 0, 1), protocol("a frame of kind 5 with 1 bytes, where at most 0 fit")),
+        (header(5, 0, 1), protocol("a frame of kind 5 with 1 bytes, but the limit is 0")),
         ([header(1, 0, 0), header(1, 0, 0)].concat(), protocol("a second message in one `barrier`")),
         ([header(1, 0, 100), vec![0; 10]].concat(), cut.clone()),
         (header(1, 0, 0)[..31].to_vec(), cut),
@@ -269,14 +269,14 @@ fn what_is_not_a_message_is_named() {
     }
 }
 
-/// After a message that was sent in part, the connection has no more of it and nothing else.
+/// After a message that was sent in part, the connection carries neither the rest nor anything else.
 #[test]
-fn nothing_follows_a_message_that_was_cut() {
+fn nothing_follows_a_partial_message() {
     let (root, mut stream) = with_false_rank();
     let ends = stream.try_clone().unwrap();
     let watch = thread::spawn(move || {
         thread::sleep(seconds(6.0));
-        let _ = ends.shutdown(Shutdown::Both); // a write that has no deadline ends by this
+        let _ = ends.shutdown(Shutdown::Both); // ends writes that have no deadline
     });
     let sent = root.send(1, tag(0), vec![0x5a; 64 << 20], Instant::now() + seconds(0.3));
     assert_eq!(sent, Err(Missing::Timeout));
@@ -291,9 +291,9 @@ fn nothing_follows_a_message_that_was_cut() {
     drop(watch);
 }
 
-/// The deadline is that of the message, though each write ends in time.
+/// The deadline covers the message, though each write ends in time.
 #[test]
-fn a_slow_reader_does_not_put_a_deadline_off() {
+fn a_slow_reader_does_not_extend_a_deadline() {
     let (root, mut stream) = with_false_rank();
     let reader = thread::spawn(move || {
         let mut piece = vec![0; 1 << 18];
@@ -322,10 +322,10 @@ fn messages_ahead_of_time_are_held_back() {
                     .unwrap();
                 sent.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             }
-            writer // Dropped before all is read, it would end the connection.
+            writer // dropped earlier, it would end the connection
         });
         let count = || sent.load(std::sync::atomic::Ordering::Relaxed);
-        // Until it makes no progress: it has at most what may lie here, and what the system holds for a connection.
+        // Until there is no progress: the limit here, and the system's buffers of a connection, are full.
         let mut last = (count(), Instant::now());
         while last.1.elapsed() < seconds(1.0) || last.0 < (AHEAD >> 24) {
             assert!(count() < messages, "it was not held back");
@@ -342,9 +342,9 @@ fn messages_ahead_of_time_are_held_back() {
     });
 }
 
-/// A rank answers while it waits or computes. One that does not answer counts as one that does not wait.
+/// A rank answers while it waits or computes. One that does not answer counts as not waiting.
 #[test]
-fn ranks_say_whom_they_wait_for() {
+fn ranks_report_their_waits() {
     let address = free_address();
     let ranks =
         [0, 1].map(|rank| spawn(options(rank, 2, &address), 8.0)).map(|rank| rank.join().unwrap().unwrap());

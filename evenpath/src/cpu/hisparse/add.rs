@@ -23,7 +23,7 @@ type Merged<T> = (u16, [Option<T>; 2]);
 /// One of the operands.
 struct Side<'a, V> {
     pool: &'a [Unit],
-    /// Whether it is transposed relative to the sum.
+    /// True if it is transposed relative to the sum.
     is_transposed: bool,
     scale: V,
 }
@@ -32,7 +32,7 @@ struct Side<'a, V> {
 struct Sum<'a, V> {
     sides: [Side<'a, V>; 2],
     rows: usize,
-    /// Nonzeros of both operands.
+    /// Number of nonzeros in both operands.
     nnz: usize,
 }
 
@@ -41,7 +41,8 @@ pub(crate) fn add<V: Value, const D: usize>(
     a: &HiSparse<V, D>,
     b: &HiSparse<V, D>,
 ) -> Result<HiSparse<V, D>, MatrixError> {
-    // The sum has every entry of either operand. With shared nodes that may be far more than their bytes suggest.
+    // The sum has every entry of either operand. With shared nodes that may be far more than their bytes
+    // suggest.
     check_entries::<V>(a.nnz().max(b.nnz()))?;
     let (a, b) = (&*a.with_number_as_scale()?, &*b.with_number_as_scale()?);
     let is_transposed = a.is_transposed() && b.is_transposed();

@@ -53,9 +53,9 @@ impl<const D: usize> Pattern<D> {
 pub(super) struct Sums<V, const D: usize> {
     /// D² sums, row by row; zero if no product was added.
     values: Vec<V>,
-    /// One bit per sum: whether a product was added.
+    /// One bit per sum, set once a product is added.
     is_entry: Vec<u64>,
-    /// The entries of a leaf of B by row: where each row begins, then column and value of each entry.
+    /// Start of each row in `entries`, the columns and values of a leaf of B.
     starts: Vec<usize>,
     entries: Vec<(usize, V)>,
 }

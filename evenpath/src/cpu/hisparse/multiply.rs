@@ -16,7 +16,7 @@ use crate::{HiSparse, MatrixError, Value};
 /// The minimum number of entries per task, except for the last task of a row of leaves.
 const TASK: usize = 1 << 14;
 
-/// Columns of C that are summed at once, if there are that many.
+/// Maximum number of columns of C that are summed together.
 const COLUMNS: usize = 8;
 
 /// Computes `C = alpha A B + beta C`, `columns` wide. If `beta` is 0, C is overwritten without being read.
@@ -90,8 +90,8 @@ struct Operands<'a, V, const D: usize> {
 }
 
 impl<V: Value, const D: usize> Operands<'_, V, D> {
-    /// Computes W columns of C from `first` on. `sums` has W elements per row of each task; their contents do not
-    /// matter.
+    /// Computes W columns of C starting at `first`. `sums` has W elements per row of each task, with
+    /// arbitrary contents.
     fn multiply<const W: usize>(&self, first: usize, sums: &mut [V], c: &mut [V]) {
         let sums = &mut sums.as_chunks_mut::<W>().0[..self.tasks.len() * D];
         self.tasks.par_iter().zip(sums.par_chunks_exact_mut(D)).for_each(|(task, sums)| {

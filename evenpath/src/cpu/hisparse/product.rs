@@ -83,7 +83,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         (self.a_leaves[a as usize], self.b_leaves[b as usize])
     }
 
-    /// The leaves of B that match a leaf of A: those whose row is its column.
+    /// Leaves of B that match a leaf of A: those in the row of its column.
     fn met(&self, a_leaf: PlacedNode) -> std::ops::Range<usize> {
         let row = a_leaf.col;
         let begin = self.b_leaves.partition_point(|leaf| leaf.row < row);
@@ -102,7 +102,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         let all = counts.iter().sum();
         let mut pairs: Vec<Pair> = bytemuck::try_zeroed_vec(all).map_err(|()| out_of_memory())?;
 
-        // Where the leaves and the pairs of each row begin.
+        // Start of the leaves and of the pairs of each row.
         let starts = try_collect(a_rows.iter().zip(&counts).scan((0, 0), |next, (row, pairs)| {
             let start = *next;
             *next = (start.0 + row.len(), start.1 + pairs);
@@ -131,7 +131,8 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         pairs.sort_unstable_by_key(|&[a, b]| (self.b_leaves[b as usize].col, a));
     }
 
-    /// The leaves of C for these pairs of one row, which begin at index `first`. Adds their units of the pool to `units`.
+    /// Returns the leaves of C for these pairs of one row, whose indices start at `first`. Adds their units
+    /// of the pool to `units`.
     fn row_leaves(
         &self,
         pairs: &[Pair],

@@ -1,17 +1,19 @@
-//! Sums by column, for one row of C at a time.
+//! Sums by column for one row of C at a time.
 
 use super::instructions::{FLAGS, Vectors};
 use crate::Value;
 
-/// A sum for each column from a first one on, and the columns that have products.
+/// A sum for each column after a first one, and the set of columns with products.
 ///
-/// A sum without products is -0, which added to a product leaves its bits as they are: there is no branch for the first one.
+/// A sum without products is -0, which does not change the bits of an added product: the first product needs
+/// no branch.
 #[derive(Default)]
 pub(super) struct Accumulator<V> {
     sums: Vec<V>,
-    /// 1 for columns with products; [`FLAGS`] of them are a group.
+    /// 1 for columns with products; [`FLAGS`] of them form a group.
     is_used: Vec<u8>,
-    /// 1 for groups with products, where there are more groups than products. Their number is a multiple of [`FLAGS`].
+    /// 1 for groups with products, used if there are more groups than products. The length is a multiple of
+    /// [`FLAGS`].
     groups: Vec<u8>,
 }
 
@@ -39,8 +41,8 @@ impl<V: Value> Accumulator<V> {
     /// Adds the products of a number and a row of B.
     ///
     /// # Safety
-    /// There is room for all of the columns from `first` on.
-    #[allow(clippy::inline_always)] // The caller's instructions.
+    /// There is room for all columns, counted from `first`.
+    #[allow(clippy::inline_always)] // needs the caller's instructions
     #[inline(always)]
     pub(super) unsafe fn add<const SPARSE: bool>(
         &mut self,
@@ -63,12 +65,12 @@ impl<V: Value> Accumulator<V> {
         }
     }
 
-    /// Writes the columns with products, ascending, and their sums; removes them. Returns how many there are.
+    /// Writes the columns with products, ascending, and their sums, and clears them. Returns their number.
     ///
     /// # Safety
     /// The machine has the instructions. Columns are from `first` to `last`, and `columns` and `values` have room for all and
     /// [`FLAGS`] more.
-    #[allow(clippy::inline_always)] // The caller's instructions.
+    #[allow(clippy::inline_always)] // needs the caller's instructions
     #[inline(always)]
     pub(super) unsafe fn drain<I: Vectors, const SPARSE: bool>(
         &mut self,
@@ -100,7 +102,7 @@ impl<V: Value> Accumulator<V> {
             }
         }
         for (column, value) in columns[..found].iter().zip(values) {
-            // SAFETY: these columns are among those that there is room for.
+            // SAFETY: there is room for these columns.
             let sum = unsafe { self.sums.get_unchecked_mut((column - first) as usize) };
             *value = std::mem::replace(sum, -V::default());
         }

@@ -1,4 +1,4 @@
-//! The arrays of C while tasks add rows.
+//! The arrays of C while tasks append rows.
 
 use std::mem::take;
 use std::ops::Range;
@@ -10,32 +10,33 @@ use super::ordered::{Ended, Ordered, Place};
 use super::workspace::Workspace;
 use crate::{Offset, Value};
 
-/// The part of what an array has room for that may stay unused is one of these.
+/// At most one in this many elements of an array may stay unused.
 const UNUSED_PART: usize = 8;
 
 /// The arrays of C.
 pub(crate) struct SpgemmArrays<V, C> {
-    /// Those of rows to come are 0.
+    /// Offsets of later rows are 0.
     pub(crate) row_offsets: Vec<C>,
     pub(crate) column_indices: Vec<u32>,
     pub(crate) values: Vec<V>,
 }
 
 impl<V: Value, C: Offset> SpgemmArrays<V, C> {
-    /// No entries yet. `None` if there is no memory.
+    /// Creates arrays without entries. `None` if there is too little memory.
     pub(super) fn new(rows: usize) -> Option<Self> {
         let row_offsets = bytemuck::try_zeroed_vec(rows + 1).ok()?;
         Some(Self { row_offsets, column_indices: Vec::new(), values: Vec::new() })
     }
 
-    /// Makes room for more entries. `None` if there is no memory.
+    /// Reserves capacity for more entries. `None` if there is too little memory.
     pub(super) fn reserve(&mut self, entries: usize) -> Option<()> {
         self.column_indices.try_reserve_exact(entries).ok()?;
         self.values.try_reserve_exact(entries).ok()
     }
 
-    /// Adds the rows of tasks, which leave them in the block of their workspace, until all have ended or there is no room; with
-    /// `runs_on`, until all have ended. Returns how many have. `None` if there is no memory.
+    /// Appends the rows of tasks, which leave them in the block of their workspace, until all have completed
+    /// or capacity is exhausted; with `runs_on`, until all have completed. Returns the number of completed
+    /// tasks. `None` if there is too little memory.
     pub(super) fn run(
         &mut self,
         tasks: &[Range<usize>],
@@ -50,7 +51,7 @@ impl<V: Value, C: Offset> SpgemmArrays<V, C> {
         let room = (&mut room.0[..room_of_both], &mut room.1[..room_of_both]);
         let ordered = Ordered::new(tasks, before, row_ends, room, runs_on);
         let Ended { entries, rest, tasks: ended } = ordered.run(compute);
-        // SAFETY: there was room for them, and they are written.
+        // SAFETY: there was capacity for them, and they are written.
         unsafe {
             self.column_indices.set_len(entries);
             self.values.set_len(entries);
@@ -60,7 +61,7 @@ impl<V: Value, C: Offset> SpgemmArrays<V, C> {
         Some(ended)
     }
 
-    /// Appends rows from `row` on, in parallel. `None` if there is no memory.
+    /// Appends rows, the first of which is `row`, in parallel. `None` if there is too little memory.
     fn append(&mut self, row: usize, blocks: &[Block<V>]) -> Option<()> {
         let entries: usize = blocks.iter().map(|block| block.columns().len()).sum();
         self.reserve(entries)?;
@@ -85,7 +86,7 @@ impl<V: Value, C: Offset> SpgemmArrays<V, C> {
         } else {
             places.into_par_iter().zip(blocks).for_each(|(place, block)| place.write(block));
         }
-        // SAFETY: there is room for them, and they are written.
+        // SAFETY: there is capacity for them, and they are written.
         unsafe {
             self.column_indices.set_len(start);
             self.values.set_len(start);
@@ -93,7 +94,7 @@ impl<V: Value, C: Offset> SpgemmArrays<V, C> {
         Some(())
     }
 
-    /// Gives back memory, if there is much that is not used.
+    /// Frees unused memory if there is much.
     pub(super) fn shrink(&mut self) {
         let entries = self.values.len();
         if self.values.capacity() - entries > entries / UNUSED_PART {

@@ -2,15 +2,16 @@
 
 use crate::Value;
 
-/// Entries behind the last one that may be overwritten: instructions store whole registers, of up to 64 columns.
+/// Entries after the last one that may be overwritten: instructions store whole registers, of up to 64
+/// columns.
 pub(super) const SLACK: usize = 64;
 
-/// Rows of C, of which the last one may be under way.
+/// Rows of C, of which the last one may be incomplete.
 #[derive(Default)]
 pub(super) struct Block<V> {
     columns: Vec<u32>,
     values: Vec<V>,
-    /// Entries up to the end of each row.
+    /// Total number of entries up to the end of each row.
     ends: Vec<usize>,
     len: usize,
 }
@@ -21,7 +22,7 @@ impl<V: Value> Block<V> {
         self.len = 0;
     }
 
-    /// Memory for a next row of at most `entries` entries, and [`SLACK`] more.
+    /// Returns memory for a next row of at most `entries` entries, and [`SLACK`] more.
     #[inline]
     pub(super) fn room(&mut self, entries: usize) -> (&mut [u32], &mut [V]) {
         let needed = self.len + entries + SLACK;
@@ -38,7 +39,7 @@ impl<V: Value> Block<V> {
         self.values.resize(len, V::default());
     }
 
-    /// Room for a row as long as the last one, and the last one.
+    /// Returns memory for a row as long as the last one, and the last one.
     #[inline]
     pub(super) fn room_after_last(&mut self) -> [(&mut [u32], &mut [V]); 2] {
         let start = self.ends.len().checked_sub(2).map_or(0, |at| self.ends[at]);
@@ -62,29 +63,29 @@ impl<V: Value> Block<V> {
         4 * self.columns.capacity() + size_of::<V>() * self.values.capacity() + 8 * self.ends.capacity()
     }
 
-    /// The columns of all rows.
+    /// Columns of all rows.
     pub(super) fn columns(&self) -> &[u32] {
         &self.columns[..self.len]
     }
 
-    /// The values of all rows.
+    /// Values of all rows.
     pub(super) fn values(&self) -> &[V] {
         &self.values[..self.len]
     }
 
-    /// Entries up to the end of each row.
+    /// Total number of entries up to the end of each row.
     pub(super) fn ends(&self) -> &[usize] {
         &self.ends
     }
 
-    /// The columns of the last row.
+    /// Columns of the last row.
     #[inline]
     pub(super) fn last_row(&self) -> &[u32] {
         let start = self.ends.len().checked_sub(2).map_or(0, |at| self.ends[at]);
         &self.columns[start..self.len]
     }
 
-    /// The number of entries of each row.
+    /// Number of entries of each row.
     pub(super) fn lengths(&self) -> impl Iterator<Item = u64> {
         let mut start = 0;
         self.ends.iter().map(move |&end| (end - std::mem::replace(&mut start, end)) as u64)

@@ -1,11 +1,11 @@
-//! Which vector instructions put columns in order. They do not change results.
+//! Vector instructions that sort columns. They do not change results.
 
 use crate::Value;
 
-/// Flags in a group.
+/// Number of flags in a group.
 pub(super) const FLAGS: usize = 64;
 
-/// The instructions that put columns in order.
+/// Instructions that sort columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Instructions {
     /// Instructions that every machine has.
@@ -16,13 +16,13 @@ pub(super) enum Instructions {
     /// AVX-512 F, BW and VL.
     #[cfg(target_arch = "x86_64")]
     Avx512,
-    /// The same, and VBMI2.
+    /// `Avx512` and VBMI2.
     #[cfg(target_arch = "x86_64")]
     Avx512Bytes,
 }
 
 impl Instructions {
-    /// Those that this machine has, the fastest last.
+    /// Lists the instructions of this machine, the fastest last.
     pub(super) fn of_machine() -> Vec<Self> {
         let mut usable = vec![Self::Portable];
         #[cfg(target_arch = "x86_64")]
@@ -46,27 +46,27 @@ impl Instructions {
         usable
     }
 
-    /// The fastest of them.
+    /// Returns the fastest of them.
     pub(super) fn fastest() -> Self {
         Self::of_machine().pop().unwrap_or(Self::Portable)
     }
 }
 
-/// A row of C that has few products: they are sorted by column.
+/// Buffers to sort a row of C with few products by column.
 pub(super) struct Sorter<V> {
-    /// The distance of a product's column from the first, and its position in `products` in the lowest 8 bits.
+    /// Distance of a product's column from the first, with its position in `products` in the lowest 8 bits.
     pub(super) keys: [u32; 2 * MOST_SORTED],
-    // Registers of 16 are stored from any position on, and up to the next power of two behind the last.
+    // Registers of 16 are stored at any position, and up to the next power of two after the last.
     pub(super) products: [V; 2 * MOST_SORTED],
 }
 
-/// The most products that are sorted by vector instructions.
+/// Maximum number of products that are sorted by vector instructions.
 pub(super) const MOST_SORTED: usize = 256;
 
-/// Bits of a column's distance from the first one in a key.
+/// Bits in a key for a column's distance from the first.
 pub(super) const DISTANCE_BITS: u32 = 24;
 
-/// Bits of a product's position in a key.
+/// Bits in a key for a product's position.
 #[cfg(target_arch = "x86_64")]
 pub(super) const POSITION_BITS: u32 = 8;
 
@@ -76,22 +76,22 @@ impl<V: Value> Default for Sorter<V> {
     }
 }
 
-/// What instructions do.
+/// Operations implemented by each instruction set.
 ///
 /// # Safety of the functions
 /// The machine has the instructions.
 pub(super) trait Vectors {
-    /// What it costs to sort few products by column, beside AVX-512. `None` if they do not.
+    /// Cost of sorting few products by column, relative to AVX-512. `None` if unsupported.
     const SORT_COST: Option<usize>;
 
-    /// Clears [`FLAGS`] flags and returns which ones were set.
+    /// Clears [`FLAGS`] flags and returns those that were set.
     unsafe fn take_bits(flags: &mut [u8; FLAGS]) -> u64;
 
-    /// Clears [`FLAGS`] flags, of columns from `first` on, and writes the columns of those that were set to `columns`, which has room
-    /// for as many as there are flags. Returns how many were set.
+    /// Clears [`FLAGS`] flags, of columns starting at `first`, and writes the columns of those that were set
+    /// to `columns`, which has room for [`FLAGS`]. Returns their number.
     unsafe fn take_flags(flags: &mut [u8; FLAGS], first: u32, columns: &mut [u32]) -> usize;
 
-    /// Adds the products of a number and a row of B, of which `before` are there already.
+    /// Adds the products of a number and a row of B after `before` earlier ones.
     unsafe fn add_products<V: Value>(
         sorter: &mut Sorter<V>,
         before: usize,
@@ -100,8 +100,8 @@ pub(super) trait Vectors {
         row: (&[u32], &[V]),
     );
 
-    /// Writes the columns of all products, ascending, and the sums of products in the order in which they were added. Returns how many
-    /// there are.
+    /// Writes the columns of all products, ascending, and the sums of products in the order in which they
+    /// were added. Returns the number of columns.
     unsafe fn sort_products<V: Value>(
         sorter: &mut Sorter<V>,
         count: usize,
@@ -111,7 +111,7 @@ pub(super) trait Vectors {
     ) -> usize;
 }
 
-/// What every machine has.
+/// Instructions of every machine.
 pub(super) struct Portable;
 
 impl Vectors for Portable {
@@ -152,10 +152,10 @@ impl Vectors for Portable {
     }
 }
 
-/// A bit for each of [`FLAGS`] bytes that are 0 or 1.
+/// Packs [`FLAGS`] bytes that are 0 or 1 into bits.
 #[inline]
 fn bits_of(flags: &[u8]) -> u64 {
-    // A product with this puts the lowest bits of eight bytes side by side in the highest byte.
+    // Multiplying by this collects the lowest bits of eight bytes in the highest byte.
     const GATHER: u64 = 0x0102_0408_1020_4080;
     let bytes = flags.as_chunks::<8>().0.iter().enumerate();
     bytes.fold(0, |bits, (at, &eight)| {

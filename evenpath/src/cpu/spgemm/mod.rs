@@ -1,9 +1,9 @@
 //! `C = A B` of sparse matrices, row by row of C (Gustavson, "Two fast algorithms for sparse matrices", 1978).
 //!
-//! A row of C is the sum of the rows of B that the row of A selects, in that order, so results do not depend on the number
-//! of threads. Tasks of consecutive rows compute columns and values in one pass, in memory of their thread, and copy them to
-//! C. Where the pattern of C is not known, a sample of its rows tells how much room it needs, and a task's place is known when the
-//! tasks before it have ended.
+//! A row of C is the sum of the rows of B that the row of A selects, in that order, so results do not depend
+//! on the number of threads. Tasks of consecutive rows compute columns and values in one pass, in memory of
+//! their thread, and copy them to C. If the pattern of C is not known, a sample of its rows predicts its
+//! size, and a task's position is known once the earlier tasks have completed.
 
 mod accumulator;
 mod arrays;

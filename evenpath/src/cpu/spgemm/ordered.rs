@@ -1,4 +1,4 @@
-//! Results of tasks, of lengths that are found out as they end, one behind the other.
+//! Concatenation of task results whose lengths are not known in advance.
 
 use std::mem::{MaybeUninit, take};
 use std::ops::Range;
@@ -11,45 +11,45 @@ use super::block::Block;
 use super::workspace::Workspace;
 use crate::{Offset, Value};
 
-/// Tasks, and room for what they compute.
+/// Tasks, and memory for their results.
 pub(super) struct Ordered<'c, V, C> {
     next_task: AtomicUsize,
-    /// Whether tasks are taken although there is no room for the ones before.
+    /// True if tasks continue after capacity is exhausted.
     runs_on: bool,
     places: Mutex<Places<'c, V, C>>,
 }
 
-/// What has become of tasks.
+/// Outcome of the tasks.
 pub(super) struct Ended<V> {
-    /// Entries of the tasks that there was room for.
+    /// Number of entries of the tasks whose results fit.
     pub(super) entries: usize,
-    /// The rows of tasks after these, in order.
+    /// Rows of the tasks after these, in order.
     pub(super) rest: Vec<Block<V>>,
-    /// The number of tasks that have ended.
+    /// Number of completed tasks.
     pub(super) tasks: usize,
 }
 
-/// Where tasks write.
+/// Positions of tasks in the output.
 struct Places<'c, V, C> {
-    /// The ends of rows of each task, until it has its place.
+    /// Row ends of each task, until it has its position.
     row_ends: Vec<&'c mut [C]>,
-    /// The number of entries of each task that has ended.
+    /// Number of entries of each completed task.
     lengths: Vec<Option<usize>>,
-    /// The places of tasks whose results are not copied yet.
+    /// Positions of tasks whose results are not copied yet.
     known: Vec<Option<Place<'c, V, C>>>,
-    /// The first task without a place.
+    /// The first task without a position.
     next: usize,
-    /// Entries of the tasks before.
+    /// Number of entries of the tasks before it.
     entries: usize,
-    /// Whether there is no room for it.
+    /// True if there is no room for it.
     is_full: bool,
     column_indices: &'c mut [MaybeUninit<u32>],
     values: &'c mut [MaybeUninit<V>],
 }
 
-/// Where a task writes.
+/// A task's position in the output.
 pub(super) struct Place<'c, V, C> {
-    /// Entries before.
+    /// Number of entries before.
     pub(super) start: usize,
     pub(super) row_ends: &'c mut [C],
     pub(super) column_indices: &'c mut [MaybeUninit<u32>],
@@ -57,7 +57,8 @@ pub(super) struct Place<'c, V, C> {
 }
 
 impl<'c, V: Value, C: Offset> Ordered<'c, V, C> {
-    /// For tasks of rows, with the ends of all rows, and room for entries, of which there are some before.
+    /// Creates the output for tasks of rows from the ends of all rows and memory for entries, of which some
+    /// are already used.
     pub(super) fn new(
         tasks: &[Range<usize>],
         entries: usize,
@@ -87,7 +88,8 @@ impl<'c, V: Value, C: Offset> Ordered<'c, V, C> {
         Self { next_task: AtomicUsize::new(0), runs_on, places: Mutex::new(places) }
     }
 
-    /// Runs tasks, which leave their rows in the block of their workspace, until all have ended or there is no room.
+    /// Runs tasks, which leave their rows in the block of their workspace, until all have completed or
+    /// capacity is exhausted.
     pub(super) fn run(self, compute: impl Fn(usize, &mut Workspace<V>) + Sync) -> Ended<V> {
         let count = self.places.lock().lengths.len();
         let workers = rayon::current_num_threads().min(count);
@@ -108,7 +110,7 @@ impl<'c, V: Value, C: Offset> Ordered<'c, V, C> {
         waiting.sort_unstable_by_key(|&(task, _)| task);
         let next = self.places.lock().next;
         let rest = waiting.split_off(waiting.partition_point(|&(task, _)| task < next));
-        // Tasks before these have ended meanwhile.
+        // Earlier tasks have completed meanwhile.
         if !waiting.is_empty() {
             waiting.into_par_iter().for_each(|(task, block)| {
                 if let Some(place) = self.place(task) {
@@ -120,7 +122,7 @@ impl<'c, V: Value, C: Offset> Ordered<'c, V, C> {
         Ended { entries: self.places.into_inner().entries, tasks: next + rest.len(), rest }
     }
 
-    /// Takes tasks as long as there are some and there is room. Returns the results of those that have no place.
+    /// Runs tasks while there are some and there is room. Returns the results without a position.
     fn work(&self, compute: &(impl Fn(usize, &mut Workspace<V>) + Sync)) -> Vec<(usize, Block<V>)> {
         let mut waiting: Vec<(usize, Block<V>)> = Vec::new();
         let count = self.places.lock().lengths.len();
@@ -155,15 +157,15 @@ impl<'c, V: Value, C: Offset> Ordered<'c, V, C> {
         waiting
     }
 
-    /// The place of a task, if all before it have ended.
+    /// Takes the position of a task, if all earlier ones have completed.
     fn place(&self, task: usize) -> Option<Place<'c, V, C>> {
         self.places.lock().known[task].take()
     }
 }
 
 impl<V, C> Places<'_, V, C> {
-    /// Notes that a task has ended with this many entries; finds the places of all that now have one. Returns whether there is no
-    /// room for more.
+    /// Records that a task has completed with this many entries, and finds the positions of all tasks that
+    /// now have one. Returns true if there is no room for more.
     fn end(&mut self, task: usize, entries: usize) -> bool {
         self.lengths[task] = Some(entries);
         while let Some(&Some(entries)) = self.lengths.get(self.next) {
@@ -184,7 +186,7 @@ impl<V, C> Places<'_, V, C> {
 }
 
 impl<V: Value, C: Offset> Place<'_, V, C> {
-    /// Copies rows to it.
+    /// Copies rows to this position.
     pub(super) fn write(self, block: &Block<V>) {
         self.column_indices.write_copy_of_slice(block.columns());
         self.values.write_copy_of_slice(block.values());

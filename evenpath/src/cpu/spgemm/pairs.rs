@@ -1,4 +1,4 @@
-//! Products that are sorted by column, for rows of C that are much wider than they have products.
+//! Products sorted by column, for rows of C that are much wider than their number of products.
 
 use crate::Value;
 
@@ -16,8 +16,8 @@ impl<V: Value> Pairs<V> {
         self.0.extend(columns.iter().zip(values).map(|(&column, &right)| (column, left * right)));
     }
 
-    /// Writes the columns, ascending, and the sums of their products in the order in which they were added; removes them. Returns
-    /// how many there are.
+    /// Writes the columns, ascending, and the sums of their products in the order in which they were added,
+    /// and clears them. Returns the number of columns.
     pub(super) fn drain(&mut self, columns: &mut [u32], values: &mut [V]) -> usize {
         // A stable sort keeps the products of a column in order.
         self.0.sort_by_key(|&(column, _)| column);

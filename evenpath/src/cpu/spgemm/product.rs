@@ -11,13 +11,14 @@ use super::tasks::{self, Tasks};
 use super::workspace::Workspace;
 use crate::{CsrView, Offset, Value};
 
-/// Every 31st row is sampled, at most. 31 is prime, so a sample does not always hit the same row of repeating blocks of rows.
+/// Sampling interval: at most every 31st row. 31 is prime, so a sample does not always hit the same row of
+/// repeating blocks of rows.
 const SAMPLED_PART: usize = 31;
-/// The most rows of a sample.
+/// Maximum number of sampled rows.
 const MOST_SAMPLED: usize = 1 << 12;
-/// Rows of a sample per task.
+/// Number of sampled rows per task.
 const SAMPLED_AT_ONCE: usize = 1 << 7;
-/// Entries that C has room for, for each that is expected.
+/// Factor between the reserved and the expected number of entries of C.
 const MARGIN: f64 = 1.06;
 
 /// The product of two matrices with matching shapes, divided into tasks.
@@ -52,10 +53,12 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
         self.tasks.products
     }
 
-    /// C, computed in one pass. `None` if there is no memory, or `C` seems not to count its entries. If it has more than `C` counts
-    /// after all, row offsets are not right, but the other arrays have the right length.
+    /// Computes C in one pass. `None` if there is too little memory, or `C` probably cannot count its
+    /// entries. If it has more entries than `C` can count after all, row offsets are wrong, but the other
+    /// arrays have the right length.
     pub(crate) fn multiply<C: Offset>(&self) -> Option<SpgemmArrays<V, C>> {
-        // Few rows may have many products. Then the caller is not on a thread of the pool yet: see [`in_pool`].
+        // Few rows may have many products. Then the caller is not on a thread of the pool yet: see
+        // [`in_pool`].
         if self.tasks.ranges.len() > 1 {
             return rayon::scope(|_| self.run_tasks());
         }
@@ -65,19 +68,19 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
     fn run_tasks<C: Offset>(&self) -> Option<SpgemmArrays<V, C>> {
         let mut arrays = SpgemmArrays::new(self.rows.len())?;
         let tasks = &self.tasks.ranges;
-        // So few tasks wait for each other.
+        // This few tasks wait for each other.
         let all_wait = tasks.len() <= 2 * rayon::current_num_threads();
         let mut expected = if all_wait { 0 } else { self.expected_entries() };
         let mut ended = 0;
         while ended < tasks.len() {
-            // What cannot be counted is not computed.
+            // A result that cannot be counted is not computed.
             C::try_from_usize(arrays.values.len() + expected)?;
             arrays.reserve(expected)?;
             let left = &tasks[ended..];
             ended += arrays.run(left, all_wait, |task, workspace| {
                 self.rows.compute(left[task].clone(), workspace, self.instructions);
             })?;
-            // Tasks have about as many products.
+            // Tasks have about equal numbers of products.
             let of_task = arrays.values.len() as f64 / ended.max(1) as f64;
             expected = (of_task * (tasks.len() - ended) as f64 * MARGIN) as usize;
         }
@@ -85,7 +88,7 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
         Some(arrays)
     }
 
-    /// The number of entries that C probably has, from a sample of its rows.
+    /// Expected number of entries of C, from a sample of its rows.
     fn expected_entries(&self) -> usize {
         let step = SAMPLED_PART.max(self.rows.len() / MOST_SAMPLED);
         let chunks = (0..self.rows.len().div_ceil(step * SAMPLED_AT_ONCE)).into_par_iter();
@@ -131,7 +134,8 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
         });
     }
 
-    /// Writes the values of a matrix with the given pattern: the entries of the product, or zero if it has none there.
+    /// Writes the values of a matrix with the given pattern: entries of the product, or zero for missing
+    /// ones.
     pub(crate) fn fill_pattern<P: Offset>(
         &self,
         row_offsets: &[P],
@@ -163,7 +167,7 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
     }
 }
 
-/// Runs something for each task, with its thread's workspace.
+/// Runs a function for each task, with its thread's workspace.
 fn map_tasks<V: Value, T: Send, R: Send>(
     tasks: impl IndexedParallelIterator<Item = T>,
     run: impl Fn(T, &mut Workspace<V>) -> R + Sync,
@@ -171,7 +175,7 @@ fn map_tasks<V: Value, T: Send, R: Send>(
     tasks.map(|task| Workspace::lend(|workspace| run(task, workspace))).collect()
 }
 
-/// Writes the sums of the columns that are wanted, and zero where there are none. Columns are ascending.
+/// Writes the sums of the wanted columns, or zero for missing ones. Columns are ascending.
 fn select<V: Value>(columns: &[u32], sums: &[V], wanted: &[u32], values: &mut [V]) {
     if columns == wanted {
         values.copy_from_slice(sums);

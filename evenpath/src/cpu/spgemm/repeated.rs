@@ -1,24 +1,25 @@
-//! Rows of A that have the pattern of the row before, maybe shifted by one: rows of C that do as well.
+//! Rows of A with the pattern of the previous row, possibly shifted by one, and the resulting rows of C.
 //!
-//! Grids, bands and blocks have many. Where the products of such a row go among the entries of C is known from the row before.
+//! Grids, bands and blocks have many. The positions of such a row's products among the entries of C are known
+//! from the previous row.
 
 use rayon::prelude::*;
 
 use crate::{CsrView, Offset, Value};
 
-/// Rows of A for one that is shifted, up to which it pays off to look at B.
+/// Maximum number of rows of A per shifted row for which comparing the rows of B pays off.
 const ROWS_A_SHIFTED_ONE: usize = 4;
 /// The minimum number of rows of B per task.
 const LEAST_ROWS: usize = 1 << 12;
 
-/// Which rows have the pattern of the row before.
+/// Rows that have the pattern of the previous row.
 pub(super) struct Repeated {
-    /// Whether a row of B is the row before, shifted by one; empty if that is not known.
+    /// True for rows of B that equal the previous row, shifted by one; empty if unknown.
     b_is_shifted: Vec<bool>,
 }
 
 impl Repeated {
-    /// Whether a row of A seems to be the row before, shifted by one.
+    /// Returns whether a row of A seems to be the previous row, shifted by one.
     #[inline]
     pub(super) fn seems_shifted<V: Value, O: Offset>(a: &CsrView<'_, V, O>, row: usize) -> bool {
         let Some(before) = row.checked_sub(1) else { return false };
@@ -28,7 +29,7 @@ impl Repeated {
             && columns[own.start].wrapping_sub(columns[before.start]) == 1
     }
 
-    /// Looks at the rows of B, if so many rows of A seem to be shifted that there is a use for it.
+    /// Compares the rows of B, if enough rows of A seem to be shifted.
     pub(super) fn new<V: Value, O: Offset>(
         a: &CsrView<'_, V, O>,
         b: &CsrView<'_, V, O>,
@@ -46,8 +47,8 @@ impl Repeated {
         Self { b_is_shifted: rows.map(is_shifted).collect() }
     }
 
-    /// By how much a row of C is shifted against the row before, if both have the same products otherwise. Given are the columns of
-    /// the row of A before and of its own.
+    /// Shift of a row of C against the previous row, if they otherwise have the same products, given the
+    /// columns of A's rows.
     #[inline]
     pub(super) fn shift(&self, before: &[u32], own: &[u32]) -> Option<u32> {
         let shift = own.first()?.wrapping_sub(*before.first()?);
@@ -60,22 +61,22 @@ impl Repeated {
     }
 }
 
-/// Whether columns are others, shifted.
+/// Returns whether columns equal others, shifted.
 #[inline]
 fn is_shifted_by(shift: u32, before: &[u32], own: &[u32]) -> bool {
     before.len() == own.len()
         && before.iter().zip(own).all(|(&before, &own)| own.wrapping_sub(before) == shift)
 }
 
-/// Where the products of a row of C go among its entries.
+/// Positions of the products of a row of C among its entries.
 #[derive(Default)]
 pub(super) struct Ranks(pub(super) Vec<u16>);
 
-/// Steps for each product that it may take to find all ranks.
+/// Maximum number of steps per product to find all ranks.
 const MOST_STEPS: usize = 8;
 
 impl Ranks {
-    /// Finds the ranks of the columns of rows of B among those of the row of C. Returns whether that pays off.
+    /// Finds the ranks of the columns of rows of B among those of the row of C. Returns whether it pays off.
     pub(super) fn find<'b>(
         &mut self,
         columns: &[u32],

@@ -1,4 +1,4 @@
-//! Rows of C, one after the other, each in the way that suits it.
+//! Rows of C, each computed by the fastest method for it.
 
 use std::ops::Range;
 
@@ -10,15 +10,15 @@ use super::workspace::Workspace;
 use super::x86::{Avx2, Avx512};
 use crate::{CsrView, Offset, Value};
 
-/// The most columns that an accumulator has sums for.
+/// Maximum number of columns in an accumulator.
 const MOST_SUMS: usize = 1 << 22;
-/// The most columns that it has sums for, for each product.
+/// Maximum number of columns in an accumulator, per product.
 const MOST_SUMS_A_PRODUCT: usize = 1 << 8;
 
-/// Products for each group of columns from which on all groups are looked at.
+/// Minimum number of products per group of columns for which all groups are searched.
 const PRODUCTS_A_GROUP: usize = 4;
 
-/// Bytes of B that usually stay in a core's caches.
+/// Number of bytes of B that usually stay in a core's caches.
 const CACHED_BYTES: usize = 1 << 20;
 
 /// The operands.
@@ -26,16 +26,16 @@ pub(super) struct Rows<'a, V, O> {
     a: CsrView<'a, V, O>,
     b: CsrView<'a, V, O>,
     repeated: Repeated,
-    /// Whether B is so large that its rows are fetched before they are needed.
+    /// True if B is so large that its rows are prefetched.
     fetches: bool,
 }
 
-/// What is known of a row before it is computed.
+/// Properties of a row known before it is computed.
 struct Shape {
     products: usize,
-    /// The first column and the last.
+    /// First and last column.
     ends: (u32, u32),
-    /// The number of rows of B that have entries.
+    /// Number of rows of B that have entries.
     filled: usize,
 }
 
@@ -57,7 +57,7 @@ impl<'a, V: Value, O: Offset> Rows<'a, V, O> {
         self.products(row).map(|(_, columns, _)| columns.len()).sum()
     }
 
-    /// Computes rows, which are then in the block of the workspace. The machine must have the instructions.
+    /// Computes rows into the block of the workspace. The machine must have the instructions.
     pub(super) fn compute(
         &self,
         rows: Range<usize>,
@@ -102,7 +102,7 @@ impl<'a, V: Value, O: Offset> Rows<'a, V, O> {
 
     /// # Safety
     /// The machine has the instructions.
-    // Inlined into the function that enables the instructions, as all that it calls.
+    // Inlined into the function that enables the instructions, as is everything that it calls.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     unsafe fn compute_with<I: Vectors>(&self, rows: Range<usize>, workspace: &mut Workspace<V>) {
@@ -118,7 +118,7 @@ impl<'a, V: Value, O: Offset> Rows<'a, V, O> {
                 self.fetch(row + 1);
             }
             match shift {
-                // SAFETY: the ranks are those of the row before, which has the same products.
+                // SAFETY: the ranks are those of the previous row, which has the same products.
                 Some(shift) if has_ranks => unsafe { self.repeat(row, shift, workspace) },
                 // SAFETY: guaranteed by the caller.
                 _ => unsafe { self.compute_row::<I>(row, workspace) },
@@ -136,7 +136,7 @@ impl<'a, V: Value, O: Offset> Rows<'a, V, O> {
         }
     }
 
-    /// Has the beginnings of the rows of B that a row of A names brought to the caches.
+    /// Prefetches the starts of the rows of B for a row of A.
     #[inline]
     fn fetch(&self, row: usize) {
         #[cfg(not(target_arch = "x86_64"))]
@@ -145,7 +145,7 @@ impl<'a, V: Value, O: Offset> Rows<'a, V, O> {
         for &k in &self.a.column_indices()[self.a.range(row)] {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 
-            // SAFETY: it is a column of A, and what is fetched does not have to exist.
+            // SAFETY: it is a column of A, and a prefetched address need not be valid.
             unsafe {
                 let (columns, values) = self.row_of_b(k);
                 _mm_prefetch::<_MM_HINT_T0>(columns.as_ptr().cast());
@@ -170,7 +170,7 @@ impl<'a, V: Value, O: Offset> Rows<'a, V, O> {
         }
     }
 
-    /// Each entry of a row of A and the row of B that it names.
+    /// Pairs each entry of a row of A with its row of B.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     fn products(&self, row: usize) -> impl Iterator<Item = (V, &'a [u32], &'a [V])> {
@@ -197,7 +197,7 @@ impl<'a, V: Value, O: Offset> Rows<'a, V, O> {
         shape
     }
 
-    /// A row like no other.
+    /// Computes a row that is unrelated to the previous one.
     ///
     /// # Safety
     /// The machine has the instructions.
@@ -230,7 +230,8 @@ impl<'a, V: Value, O: Offset> Rows<'a, V, O> {
             unsafe { I::sort_products(sorter, count, shape.ends.0, columns, values) }
         } else if span <= MOST_SUMS.min(MOST_SUMS_A_PRODUCT * shape.products) {
             accumulator.reserve(span);
-            // SAFETY: rows of B are ascending, so that their columns are within the ends; otherwise guaranteed by the caller.
+            // SAFETY: rows of B are ascending, so their columns are within the ends; otherwise guaranteed by
+            // the caller.
             unsafe {
                 if span / FLAGS > shape.products / PRODUCTS_A_GROUP {
                     self.accumulate::<I, true>(row, shape.ends, accumulator, columns, values)
@@ -245,7 +246,7 @@ impl<'a, V: Value, O: Offset> Rows<'a, V, O> {
         block.end_row(entries);
     }
 
-    /// A row with one row of B.
+    /// Computes a row from one row of B.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     fn scale_row(&self, row: usize, columns: &mut [u32], values: &mut [V]) -> usize {
@@ -260,10 +261,10 @@ impl<'a, V: Value, O: Offset> Rows<'a, V, O> {
         entries
     }
 
-    /// A row whose products are added to sums by column.
+    /// Computes a row by adding its products to sums by column.
     ///
     /// # Safety
-    /// As for [`Accumulator::drain`], and all columns are within the ends.
+    /// The same as for [`Accumulator::drain`], and all columns are within the ends.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     unsafe fn accumulate<I: Vectors, const SPARSE: bool>(
@@ -282,7 +283,7 @@ impl<'a, V: Value, O: Offset> Rows<'a, V, O> {
         unsafe { accumulator.drain::<I, SPARSE>(ends, columns, values) }
     }
 
-    /// A row with the products of the row before, in columns that are shifted.
+    /// Computes a row with the products of the previous row, in shifted columns.
     ///
     /// # Safety
     /// The ranks are those of the products.
@@ -312,7 +313,8 @@ impl<'a, V: Value, O: Offset> Rows<'a, V, O> {
 }
 
 impl Shape {
-    /// Whether it is faster to sort the products, at this cost, than to look for sums among this many columns.
+    /// Returns whether sorting the products, at this cost, is faster than searching the sums of this many
+    /// columns.
     #[inline]
     fn should_sort(&self, cost: Option<usize>, span: usize) -> bool {
         let Some(cost) = cost else { return false };

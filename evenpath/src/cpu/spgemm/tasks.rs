@@ -1,4 +1,4 @@
-//! How the rows of C are divided.
+//! Division of the rows of C into tasks.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::{CsrView, Offset, Value};
 
 /// Approximate number of products plus rows per task.
 const TASK: u64 = 1 << 16;
-/// Rows that are divided by one thread at a time.
+/// Number of rows that one thread divides at a time.
 pub(super) const ROWS: usize = 1 << 12;
 
 /// Tasks: consecutive rows with about equal work.
@@ -17,12 +17,12 @@ pub(super) const ROWS: usize = 1 << 12;
 pub(super) struct Tasks {
     pub(super) ranges: Vec<Range<usize>>,
     pub(super) products: u64,
-    /// The number of entries that C has at most.
+    /// Maximum number of entries of C.
     pub(super) most_entries: u64,
 }
 
 impl Tasks {
-    /// The tasks, and which rows have the pattern of the row before.
+    /// Creates the tasks, and finds rows that have the pattern of the previous row.
     ///
     /// # Safety
     /// B has a row for each column of A.
@@ -45,7 +45,7 @@ impl Tasks {
         (all, Repeated::new(a, b, all_shifted))
     }
 
-    /// The tasks of some rows, and how many of them seem to be shifted.
+    /// Creates the tasks of some rows, and counts the rows that seem to be shifted.
     ///
     /// # Safety
     /// B has a row for each column of A.

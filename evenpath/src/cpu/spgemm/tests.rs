@@ -13,7 +13,7 @@ fn bits_of<V: Value>(values: &[V]) -> Vec<u64> {
     values.iter().map(|value| value.to_bits()).collect()
 }
 
-/// Row by row in a map, in the order of A's entries.
+/// Computes row by row in a map, in the order of A's entries.
 fn naive<V: Value>(a: &Csr<V>, b: &Csr<V>) -> Bits {
     let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
     for row in 0..a.rows() {
@@ -34,7 +34,7 @@ fn naive<V: Value>(a: &Csr<V>, b: &Csr<V>) -> Bits {
     (offsets, columns, bits_of(&values))
 }
 
-/// Checks all ways to a product: instructions, numbers of threads, with and without known row offsets.
+/// Checks all variants: instructions, numbers of threads, with and without known row offsets.
 fn check<V: Value>(a: &Csr<V>, b: &Csr<V>) {
     let expected = naive(a, b);
     for threads in [1, 2, 3, 8] {
@@ -83,7 +83,7 @@ fn generated<V: Value>(kind: &str) -> Csr<V> {
 }
 
 #[test]
-fn products_are_right_whatever_the_structure() {
+fn products_of_any_structure_are_right() {
     for kind in ["stencil5:40", "stencil27:6", "uniform:900", "block-fem:60x3", "rmat:7", "power-law:1000"] {
         let a = generated::<f64>(kind);
         check(&a, &a);
@@ -120,10 +120,10 @@ fn columns_may_be_far_apart() {
     let b = of_rows(cols, &rows);
     let a: Vec<Vec<u32>> = [1, 2, 8, 30, 100, 300].map(|step| (0..600).step_by(600 / step).collect()).into();
     check(&of_rows(600, &a), &b);
-    // The first and the last column, side by side with many.
+    // The first and the last column, adjacent to many.
     let ends = of_rows(cols, &[vec![0, u32::MAX - 1], (5..900).collect(), vec![7, u32::MAX - 1]]);
     check(&of_rows(3, &[vec![0, 1, 2], vec![0], vec![1, 2]]), &ends);
-    // More columns than an accumulator has sums for, which it has none for, and gaps of all sizes between.
+    // More columns than an accumulator has sums for, with gaps of all sizes.
     for log in 4..27 {
         let spread: Vec<Vec<u32>> =
             (0..40_u32).map(|row| (0..20).map(|at| row + ((1 << log) / 20) * at).collect()).collect();
@@ -133,8 +133,8 @@ fn columns_may_be_far_apart() {
 }
 
 #[test]
-fn rows_may_be_long_and_repeat_each_other() {
-    // Bands, blocks and rows that are nearly those before.
+fn rows_may_be_long_and_repeated() {
+    // Bands, blocks, and rows that almost equal the previous one.
     let mut rows: Vec<Vec<u32>> = (0..300).map(|row| (row..row + 5).collect()).collect();
     rows.extend((0..40).map(|row| (row / 4 * 7..row / 4 * 7 + 30).collect::<Vec<u32>>()));
     rows.extend((0..20).map(|row| vec![row, 100 + row, 200 + row + u32::from(row == 9)]));
@@ -167,8 +167,8 @@ fn sums_keep_their_order_and_special_values() {
 }
 
 #[test]
-fn results_grow_when_more_comes_than_expected() {
-    // Rows of a sample have few entries for their products, the others many.
+fn results_grow_beyond_the_expected_size() {
+    // Sampled rows have few entries per product, the others many.
     let rows: Vec<Vec<u32>> = (0..4000)
         .map(|row| if row % 32 == 0 { (0..400).collect() } else { (row / 32..row / 32 + 80).collect() })
         .collect();

@@ -10,11 +10,12 @@ use super::pairs::Pairs;
 use super::repeated::Ranks;
 use crate::Value;
 
-/// The most bytes that a thread keeps for its next product, so that the system does not have to clear pages each time.
+/// Maximum number of bytes that a thread keeps for its next product, so that the system does not have to
+/// clear pages each time.
 const MOST_KEPT: usize = 8 << 20;
 
 thread_local! {
-    /// Workspaces of some types of value.
+    /// Workspaces for some value types.
     static KEPT: RefCell<Vec<Box<dyn Any>>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -32,7 +33,7 @@ pub(super) struct Workspace<V: Value> {
 impl<V: Value> Workspace<V> {
     /// Lends the thread's workspace.
     pub(super) fn lend<R>(run: impl FnOnce(&mut Self) -> R) -> R {
-        // In a thread that ends, nothing is kept any more.
+        // In a thread that is ending, nothing is kept.
         let kept = KEPT.try_with(|kept| {
             let mut kept = kept.borrow_mut();
             let at = kept.iter().position(|workspace| workspace.is::<Self>())?;

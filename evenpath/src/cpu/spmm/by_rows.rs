@@ -6,23 +6,24 @@ use rayon::prelude::*;
 use super::dense::Dense;
 use crate::{Compute, Storage};
 
-/// B is copied if A has at least this many nonzeros for each of its rows: a copy costs about as much as one nonzero of a row.
+/// Minimum number of nonzeros of A per row of B for which B is copied: copying a row costs about as much as
+/// one nonzero.
 const LEAST_USES: usize = 2;
 
-/// Rows of B that are copied together. From a column, several cache lines.
+/// Number of rows of B that are copied together: several cache lines of a column.
 const ROWS: usize = 64;
 
-/// B as vector instructions read it, if that pays.
+/// B in the layout of vector instructions, if that pays off.
 pub(super) enum ByRows<'a, T: Storage> {
-    /// Rows of the type that is computed with, and the distance from one to the next.
+    /// Rows of the type of arithmetic, and the distance between them.
     Rows(Cow<'a, [Compute<T>]>, usize),
-    /// As it was.
+    /// The original layout.
     Strided(Dense<'a, T>),
 }
 
 impl<'a, T: Storage> ByRows<'a, T> {
-    /// For a B of `rows` rows and `columns` columns, at least one, and an A of `nonzeros` nonzeros. A copy for which there is no
-    /// memory is not made.
+    /// Prepares a B of `rows` rows and `columns` columns, at least one, for an A of `nonzeros` nonzeros. If
+    /// there is too little memory, B is not copied.
     pub(super) fn new(b: Dense<'a, T>, rows: usize, columns: usize, nonzeros: usize) -> Self {
         let (row_stride, column_stride) = b.strides;
         if (column_stride == 1 || columns == 1) && T::TYPE == Compute::<T>::TYPE {
@@ -40,7 +41,7 @@ impl<'a, T: Storage> ByRows<'a, T> {
     }
 }
 
-/// Copies rows of B from row `first` on, as many as the copy has.
+/// Copies rows of B, starting at row `first`, until the copy is full.
 fn copy_rows<T: Storage>(b: Dense<'_, T>, first: usize, columns: usize, copy: &mut [Compute<T>]) {
     let (row_stride, column_stride) = b.strides;
     if column_stride == 1 {

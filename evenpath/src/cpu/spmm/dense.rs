@@ -19,9 +19,9 @@ pub(crate) struct DenseMut<'a, T> {
     pub(crate) leading_dimension: usize,
 }
 
-/// Some rows of C.
+/// A range of rows of C.
 pub(super) enum Part<'a, T> {
-    /// From the beginning of the first row on.
+    /// Elements starting at the first row.
     Rows(&'a mut [T], usize),
     /// The part of each column in these rows.
     Columns(Vec<&'a mut [T]>),

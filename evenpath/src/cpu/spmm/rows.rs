@@ -11,7 +11,7 @@ use super::sums::{Portable, Row, Sums};
 use super::x86::{Avx2, Avx512};
 use crate::{Compute, CsrView, Offset, Storage, Value};
 
-/// Columns of C that are summed before C is updated.
+/// Number of columns of C that are summed before C is updated.
 const COLUMNS: usize = 128;
 
 /// The instructions that compute sums. They determine the rounding, and are the same in every run on a machine.
@@ -22,13 +22,13 @@ pub(super) enum Instructions {
     /// AVX2 and FMA.
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// The same, and AVX-512 F.
+    /// `Avx2` and AVX-512 F.
     #[cfg(target_arch = "x86_64")]
     Avx512,
 }
 
 impl Instructions {
-    /// Those that this machine has, the fastest last.
+    /// Lists the instructions of this machine, the fastest last.
     pub(super) fn of_machine() -> Vec<Self> {
         let mut usable = vec![Self::Portable];
         #[cfg(target_arch = "x86_64")]
@@ -39,13 +39,13 @@ impl Instructions {
         usable
     }
 
-    /// The fastest of them.
+    /// Returns the fastest of them.
     pub(super) fn fastest() -> Self {
         Self::of_machine().pop().unwrap_or(Self::Portable)
     }
 }
 
-/// What rows of C are computed from.
+/// Operands of a product.
 pub(super) struct Rows<'a, S: Storage, T: Storage, O> {
     pub(super) matrix: CsrView<'a, S, O>,
     pub(super) alpha: Compute<S>,
@@ -85,7 +85,7 @@ impl<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> Rows<'_, S, T, O>
 
     /// # Safety
     /// The machine has the instructions.
-    // Inlined into the function that enables the instructions, as all that it calls.
+    // Inlined into the function that enables the instructions, as is everything that it calls.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     unsafe fn compute_with<I: Sums>(&self, block: Range<usize>, mut part: Part<'_, T>) {
@@ -123,7 +123,7 @@ impl<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> Rows<'_, S, T, O>
         }
     }
 
-    /// Alpha times the products of a row with columns of B from `first` on.
+    /// Computes alpha times the products of a row with columns of B starting at `first`.
     ///
     /// # Safety
     /// The machine has the instructions.
@@ -147,7 +147,7 @@ impl<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> Rows<'_, S, T, O>
         }
     }
 
-    #[allow(clippy::inline_always)] // The caller's instructions.
+    #[allow(clippy::inline_always)] // needs the caller's instructions
     #[inline(always)]
     fn update(&self, c: &mut T, product: Compute<S>) {
         let new = if self.beta == Compute::<S>::ZERO { product } else { product + self.beta * c.widen() };
@@ -155,7 +155,7 @@ impl<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> Rows<'_, S, T, O>
     }
 }
 
-/// The same sums, of columns from `first` on of a B whose elements are anywhere.
+/// The same sums, of columns starting at `first`, for a B with arbitrary strides.
 ///
 /// # Safety
 /// The machine has the instructions.
@@ -185,7 +185,7 @@ mod tests {
     use crate::generate::{Kind, generate};
     use crate::{Csr, f16};
 
-    /// C by rows, for each of the machine's instructions.
+    /// Computes C by rows, with each of the machine's instructions.
     fn products<S: Storage>(a: &Csr<S>, b: &ByRows<'_, S>, columns: usize) -> Vec<(Instructions, Vec<S>)>
     where
         Compute<S>: Storage<Computed = Compute<S>>,

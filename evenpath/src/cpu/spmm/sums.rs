@@ -13,11 +13,11 @@ pub(super) struct Row<'a, S> {
 
 /// Instructions that sum products.
 pub(super) trait Sums {
-    /// Whether a product and a sum are rounded together.
+    /// True if a product and a sum are rounded together.
     const IS_FUSED: bool;
 
-    /// `alpha` times the products of a row of A with as many columns of B as there are sums, which begins at the first of them and has
-    /// `stride` elements from a row to the next.
+    /// Computes `alpha` times the products of a row of A with as many columns of B as there are sums. B
+    /// starts at the first of these columns, and its rows are `stride` elements apart.
     ///
     /// # Safety
     /// The machine has the instructions. For each of the row's column indices, B has that many strides and the columns.

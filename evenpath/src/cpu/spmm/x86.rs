@@ -21,7 +21,7 @@ pub(super) struct Avx2;
 /// AVX-512 F.
 pub(super) struct Avx512;
 
-/// The registers of some instructions, for each type.
+/// Registers of an instruction set, by type.
 pub(super) trait Registers {
     type F32: Register<Element = f32>;
     type F64: Register<Element = f64>;
@@ -63,13 +63,14 @@ impl<I: Registers> Sums for I {
     }
 }
 
-/// The most registers of sums: there are 16, and each product needs some.
+/// Maximum number of registers for sums: there are 16, and each product needs some.
 const REGISTERS: usize = 8;
 
-/// All sums of a row: as many registers as there are at once, then half as many and so on, and the last lanes by a mask.
+/// Computes all sums of a row: as many registers as possible at once, then half as many and so on, and the
+/// last lanes with a mask.
 ///
 /// # Safety
-/// As for [`Sums::sum`]; elements are of the type that `S` is computed with.
+/// The same as for [`Sums::sum`]; elements have the arithmetic type of `S`.
 #[allow(clippy::inline_always)]
 #[inline(always)]
 unsafe fn sum<R: Register, S: Storage>(
@@ -80,7 +81,7 @@ unsafe fn sum<R: Register, S: Storage>(
     sums: &mut [R::Element],
 ) {
     let mut at = 0;
-    // SAFETY: guaranteed by the caller: the columns from `at` on are fewer than there are sums.
+    // SAFETY: guaranteed by the caller: the columns starting at `at` are fewer than there are sums.
     unsafe {
         let b = b.as_ptr();
         while sums.len() - at >= R::LANES {
@@ -106,10 +107,10 @@ unsafe fn sum<R: Register, S: Storage>(
     }
 }
 
-/// The first `N` registers of sums. Returns `N`.
+/// Computes the first `N` registers of sums. Returns `N`.
 ///
 /// # Safety
-/// As above, and there are that many sums.
+/// The same as above, and there are that many sums.
 #[allow(clippy::inline_always)]
 #[inline(always)]
 unsafe fn sum_registers<R: Register, S: Storage, const N: usize>(
@@ -142,16 +143,16 @@ unsafe fn sum_registers<R: Register, S: Storage, const N: usize>(
 /// # Safety of the functions
 /// The machine has the instructions. Pointers are to as many elements as are moved.
 pub(super) trait Register: Copy {
-    /// What it holds.
+    /// Type of the elements.
     type Element: Value;
 
-    /// How many of them.
+    /// Number of elements.
     const LANES: usize;
 
     unsafe fn zero() -> Self;
     unsafe fn splat(value: Self::Element) -> Self;
     unsafe fn load(from: *const Self::Element) -> Self;
-    /// The first `count` elements, and zeros.
+    /// Loads the first `count` elements, and zeros.
     unsafe fn load_first(count: usize, from: *const Self::Element) -> Self;
     unsafe fn store(self, to: *mut Self::Element);
     /// Stores the first `count` elements.
@@ -161,19 +162,19 @@ pub(super) trait Register: Copy {
     unsafe fn multiply_add(a: Self, b: Self, sum: Self) -> Self;
 }
 
-/// The 8 elements from index 8 - n on are a mask of the first n lanes.
+/// The 8 elements starting at index 8 - n mask the first n lanes.
 static MASK_32: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
-/// The 4 elements from index 4 - n on are a mask of the first n lanes.
+/// The 4 elements starting at index 4 - n mask the first n lanes.
 static MASK_64: [i64; 8] = [-1, -1, -1, -1, 0, 0, 0, 0];
 
-/// The mask of a register of 256 bits for its first `count` lanes.
+/// Mask of the first `count` lanes of a register of 256 bits.
 macro_rules! mask_256 {
     ($table:ident, $count:ident) => {
         _mm256_loadu_si256($table.as_ptr().add($table.len() / 2 - $count).cast())
     };
 }
 
-/// The mask of a register of 512 bits for its first `count` lanes, fewer than all.
+/// Mask of the first `count` lanes of a register of 512 bits, fewer than all.
 macro_rules! mask_512 {
     ($bits:ty, $count:ident) => {
         ((1 << $count) - 1) as $bits

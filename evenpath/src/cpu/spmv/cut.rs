@@ -1,4 +1,4 @@
-//! A tile, how large it is, and where it may be cut.
+//! Tiles, their size, and positions where they may be cut.
 
 use std::ops::Range;
 
@@ -13,18 +13,18 @@ use crate::matrix::grain;
 /// and machine, because the positions of cuts determine how sums are rounded.
 pub(super) const TILE: usize = grain(1 << 14);
 
-/// Rows are left whole up to this fraction (1 / 64) of all work, which bounds the time that other threads wait for one
-/// row.
+/// Rows longer than this fraction (1 / 64) of all work may be cut, which bounds the time that other threads
+/// wait for one row.
 const LONG_ROW_PART: usize = 64;
 
-/// A part of the merge path, and how its rows are summed.
+/// A part of the merge path, and the kernel for its rows.
 #[derive(Debug, Clone)]
 pub(super) struct Tile {
     pub(super) path: Range<Coordinate>,
     pub(super) kernel: Kernel,
 }
 
-/// Where tiles may start and end.
+/// Positions where tiles may start and end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SpmvCut {
     /// Between rows: the row-parallel SpMV of Pasandide's study (section C), with equal work per share instead of equal

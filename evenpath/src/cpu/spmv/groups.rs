@@ -1,27 +1,28 @@
 //! Consecutive rows with the same columns, or with columns that move along the diagonal.
 //!
-//! Matrices of several unknowns per node, dense parts and lattices are full of them. Of such rows only the first one's column
-//! indices are read: the product reads less, and loads an element of x once for several rows, or several by one load.
+//! They are common in matrices with several unknowns per node, dense parts and lattices. Only the first row's
+//! column indices are read: the product reads less, and loads an element of x once for several rows, or
+//! several with one load.
 
 use super::scattered::has_scattered_columns;
 use crate::Offset;
 
-/// What tiles do about rows whose columns follow from those of the row before.
+/// Treatment of rows whose columns follow from those of the previous row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SpmvGroups {
-    /// They do not look for them: that takes as long as one or two products.
+    /// They are not searched: that takes as long as one or two products.
     Ignored,
-    /// They read the columns of such rows once.
+    /// The columns of such rows are read once.
     Found,
-    /// They copy the columns, once for all rows that have the same: then those of the other rows do not pass through the caches.
-    /// Products are the same to the last bit.
+    /// The columns are copied, once for all rows that share them: the other rows' columns then do not pass
+    /// through the caches. Products are the same to the last bit.
     Copied,
 }
 
-/// How a row's columns follow from those of the row before.
+/// Relation of a row's columns to those of the previous row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Relation {
-    /// They do not.
+    /// They are unrelated.
     None,
     /// They are the same.
     Equal,
@@ -33,20 +34,19 @@ pub(super) enum Relation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RowGroup {
     rows: u16,
-    /// That of each row but the first to the row before.
+    /// Relation of each row except the first to the previous row.
     pub(super) relation: Relation,
 }
 
-/// Shifted rows of a group, at least: fewer are not worth a transposition.
+/// Minimum number of shifted rows in a group: fewer are not worth a transposition.
 const LEAST_SHIFTED: u16 = 16;
-/// One in this many rows is compared with the one before, to see whether groups pay off: a number that sizes of blocks do not
-/// divide.
+/// Sampling interval for deciding if groups pay off: not a divisor of block sizes.
 const SAMPLED: usize = 17;
-/// Columns that a vector load may read behind a row's last.
+/// Number of columns after a row's last that a vector load may read.
 const PADDING: usize = 3;
-/// Rows that may use the same lines of x where columns count as scattered.
+/// Number of rows that may use the same lines of x if columns count as scattered.
 const SHARED_LINES: usize = 2;
-/// Groups are formed if this share of the sampled rows follows from the one before, in percent.
+/// Minimum percentage of sampled rows that follow from the previous one for groups to be formed.
 const RELATED_PERCENT: usize = 30;
 
 impl RowGroup {
@@ -54,25 +54,26 @@ impl RowGroup {
         self.rows.into()
     }
 
-    /// Whether the rows are shifted, but too few.
+    /// Returns whether the rows are shifted, but too few.
     fn is_short(self) -> bool {
         self.relation == Relation::Shifted && self.rows < LEAST_SHIFTED
     }
 }
 
-/// The rows of a tile in groups.
+/// Rows of a tile in groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct GroupedRows {
     pub(super) groups: Vec<RowGroup>,
-    /// The columns of each group of equal rows once, one group after another, and `PADDING` more; empty if they are not copied.
+    /// Columns of each group of equal rows once, one group after another, and `PADDING` more; empty if they
+    /// are not copied.
     pub(super) columns: Vec<u32>,
-    /// Whether elements of x are prefetched.
+    /// True if elements of x are prefetched.
     pub(super) are_scattered: bool,
 }
 
 impl GroupedRows {
-    /// The groups of a tile's rows, if they pay off. The first row starts at the nonzero `start`; `columns` has theirs, and maybe
-    /// those of a part of the row after them.
+    /// Finds the groups of a tile's rows, if they pay off. The first row starts at the nonzero `start`;
+    /// `columns` has their columns, and possibly those of a part of the row after them.
     pub(super) fn find<O: Offset>(start: usize, ends: &[O], columns: &[u32], copies: bool) -> Option<Self> {
         let end = |row: usize| ends[row].to_usize() - start;
         let (mut all, mut related) = (0, 0);
@@ -85,7 +86,7 @@ impl GroupedRows {
         (related * 100 > all * RELATED_PERCENT).then(|| Self::all(start, ends, columns, copies))
     }
 
-    /// The groups of all rows, whether they pay off or not.
+    /// Finds the groups of all rows, even if they do not pay off.
     pub(super) fn all<O: Offset>(start: usize, ends: &[O], columns: &[u32], copies: bool) -> Self {
         let groups = groups(start, ends, columns);
         let copied = if copies { equal_columns(&groups, start, ends, columns) } else { Vec::new() };
@@ -93,7 +94,7 @@ impl GroupedRows {
         Self { groups, columns: copied, are_scattered }
     }
 
-    /// Bytes beside those of `self`.
+    /// Number of bytes on the heap.
     pub(super) fn bytes(&self) -> usize {
         size_of_val(self.groups.as_slice()) + size_of_val(self.columns.as_slice())
     }
@@ -114,7 +115,7 @@ fn groups<O: Offset>(start: usize, ends: &[O], columns: &[u32]) -> Vec<RowGroup>
     groups.closed
 }
 
-/// What [`GroupedRows::columns`] has.
+/// Computes [`GroupedRows::columns`].
 fn equal_columns<O: Offset>(groups: &[RowGroup], start: usize, ends: &[O], columns: &[u32]) -> Vec<u32> {
     let (mut equal, mut row, mut at) = (Vec::new(), 0, 0);
     for group in groups {
@@ -131,7 +132,7 @@ fn equal_columns<O: Offset>(groups: &[RowGroup], start: usize, ends: &[O], colum
 }
 
 impl Relation {
-    /// That of a row with these columns to the one before.
+    /// Relation of a row with these columns to the previous one.
     #[inline]
     fn of(before: &[u32], columns: &[u32]) -> Self {
         if before.len() != columns.len() {
@@ -154,15 +155,15 @@ impl Relation {
     }
 }
 
-/// Groups on their way.
+/// Groups under construction.
 struct Groups {
     closed: Vec<RowGroup>,
-    /// The last one. A single row has no relation yet.
+    /// The last group. A single row has no relation yet.
     open: RowGroup,
 }
 
 impl Groups {
-    /// Adds a row by its relation to the one before.
+    /// Adds a row by its relation to the previous one.
     #[inline]
     fn add(&mut self, relation: Relation) {
         let open = &mut self.open;
@@ -171,7 +172,7 @@ impl Groups {
             return;
         }
         let is_over = open.rows > 1 && !open.is_short();
-        // The last of too few shifted rows may begin a group of another relation.
+        // The last of too few shifted rows may start a group of another relation.
         let rest = u16::from(!is_over && relation != Relation::None);
         open.rows -= rest;
         self.close();
@@ -181,7 +182,7 @@ impl Groups {
         }
     }
 
-    /// Ends the open group; the next one begins with one row.
+    /// Ends the open group; the next one starts with one row.
     fn close(&mut self) {
         let mut group = std::mem::replace(&mut self.open, RowGroup { rows: 1, relation: Relation::None });
         if group.is_short() {
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_grouped_by_what_they_have_in_common() {
+    fn rows_are_grouped_by_their_relation() {
         use Relation::{Equal, None, Shifted};
         assert_eq!(groups(&[]), []);
         assert_eq!(groups(&[&[3, 4]]), [(1, None)]);
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_formed_where_many_rows_follow_from_others() {
+    fn groups_are_formed_if_many_rows_are_related() {
         let blocks: Vec<u32> = (0..900).flat_map(|row| (0..10).map(move |at| row / 3 * 7 + at * 5)).collect();
         let ends: Vec<u32> = (1..=900).map(|row| row * 10).collect();
         assert_eq!(GroupedRows::find(0, &ends, &blocks, false).map(|rows| rows.groups.len()), Some(300));

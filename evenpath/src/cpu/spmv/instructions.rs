@@ -1,4 +1,4 @@
-//! Which vector instructions compute sums.
+//! Vector instructions that compute sums.
 
 /// The instructions that compute sums. They determine the rounding, and are the same in every run on a
 /// machine.
@@ -15,7 +15,7 @@ pub(super) enum Instructions {
 }
 
 impl Instructions {
-    /// Those that this machine has and that suit a vector of this length.
+    /// Lists the instructions of this machine that suit a vector of this length, the fastest last.
     #[cfg(any(test, not(target_arch = "x86_64")))]
     pub(super) fn of_machine(x_len: usize) -> Vec<Self> {
         let mut usable = vec![Self::Portable];
@@ -29,7 +29,7 @@ impl Instructions {
         usable
     }
 
-    /// The fastest of them.
+    /// Returns the fastest of them.
     pub(super) fn fastest(x_len: usize) -> Self {
         #[cfg(target_arch = "x86_64")]
         {
@@ -56,7 +56,8 @@ fn has_gathers(x_len: usize) -> bool {
     has_avx512 && has_avx2() && i32::try_from(x_len).is_ok()
 }
 
-/// Whether the processor is Intel's. On AMD's, gathers and masked loads take several times as long as single loads.
+/// Returns whether the processor is Intel's. On AMD's, gathers and masked loads take several times as long as
+/// single loads.
 #[cfg(target_arch = "x86_64")]
 fn is_intel() -> bool {
     use std::arch::x86_64::__cpuid;

@@ -1,4 +1,4 @@
-//! How the rows of a tile are summed.
+//! Choice of the kernel that sums the rows of a tile.
 
 use std::ops::Range;
 
@@ -6,35 +6,35 @@ use super::groups::{GroupedRows, SpmvGroups};
 use super::scattered::has_scattered_columns;
 use crate::Offset;
 
-/// The way to sum the rows of a tile, which their structure suggests. The same for every run, because it determines the
-/// rounding.
+/// Kernel that sums the rows of a tile, chosen by their structure. The same in every run, because it
+/// determines the rounding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kernel {
     /// Row by row.
     Rows,
     /// Row by row, with elements of x prefetched.
     Scattered,
-    /// Eight rows of the same few nonzeros at a time.
+    /// Eight rows of the same short length at a time.
     EvenRows(EvenLength),
     /// Four short rows at a time.
     ShortRows,
-    /// Row by row, with vector loads of x where columns are consecutive.
+    /// Row by row, with vector loads of x for consecutive columns.
     Runs,
     /// By groups of rows whose columns follow from those of the first.
     Groups(GroupedRows),
 }
 
-/// How long most rows of a tile are.
+/// Length of most rows of a tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct EvenLength {
-    /// Nonzeros of a row, 1 to [`SHORT`].
+    /// Number of nonzeros per row, 1 to [`SHORT`].
     pub(super) length: usize,
-    /// Whether elements of x are prefetched.
+    /// True if elements of x are prefetched.
     pub(super) are_scattered: bool,
 }
 
-/// Four consecutive rows, by where the first begins and where each ends. An array of ends would be stored and loaded again
-/// for every four rows, which takes longer than their products.
+/// Four consecutive rows, by the start of the first and the end of each. An array of ends would be stored and
+/// reloaded for every four rows, which takes longer than their products.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FourRows {
     start: usize,
@@ -44,27 +44,29 @@ pub(super) struct FourRows {
     pub(super) end: usize,
 }
 
-/// The nonzeros of a short row, at most.
+/// Maximum number of nonzeros in a short row.
 const SHORT: usize = 4;
-/// `ShortRows` needs this share of groups of four rows to be short, in percent. With fewer, mispredicted branches cost
-/// more than is saved.
+/// Minimum percentage of groups of four rows that are short, for `ShortRows`. With fewer, mispredicted
+/// branches cost more than is saved.
 const SHORT_PERCENT: usize = 70;
-/// Rows that are summed together if they have the same length.
+/// Number of rows that are summed together if they have the same length.
 pub(super) const EVEN_ROWS: usize = 8;
-/// Rows of one length up to this are summed together wherever their columns are; longer ones if these are scattered and do not follow from
-/// those of the row before. Otherwise other ways are faster for them.
+/// Maximum length of rows that are summed together wherever their columns are; longer ones are only if their
+/// columns are scattered and do not follow from the previous row's. Otherwise other kernels are faster for
+/// them.
 const EVEN: usize = 2;
-/// `EvenRows` needs this share of groups of rows to be even, in percent: the others are summed row by row.
+/// Minimum percentage of groups of rows with equal lengths, for `EvenRows`: the others are summed row by row.
 const EVEN_PERCENT: usize = 90;
-/// Consecutive columns that are looked for.
+/// Number of consecutive columns in a run.
 const RUN: usize = 8;
-/// `Runs` needs this share of runs, in percent.
+/// Minimum percentage of runs, for `Runs`.
 const RUN_PERCENT: usize = 75;
-/// One in this many groups of columns is looked at.
+/// Sampling interval of groups of columns.
 const SAMPLED: usize = 16;
 
 impl Kernel {
-    /// The kernel for consecutive rows, the first of which starts at the nonzero `start`, and their columns.
+    /// Chooses the kernel for consecutive rows, the first of which starts at the nonzero `start`, and their
+    /// columns.
     pub(super) fn choose<O: Offset>(
         start: usize,
         row_ends: &[O],
@@ -102,7 +104,7 @@ impl Kernel {
         if runs * 100 > all * RUN_PERCENT { Self::Runs } else { Self::Rows }
     }
 
-    /// Whether processors that gather elements of x fast sum the rows faster so.
+    /// Returns whether gathers are faster for these rows, on processors with fast gathers.
     pub(super) fn suits_gathers(&self) -> bool {
         match self {
             Self::Rows | Self::ShortRows | Self::Runs => true,
@@ -110,16 +112,16 @@ impl Kernel {
         }
     }
 
-    /// Bytes beside those of `self`.
+    /// Number of bytes on the heap.
     pub(super) fn bytes(&self) -> usize {
         if let Self::Groups(rows) = self { rows.bytes() } else { 0 }
     }
 }
 
-/// Whether consecutive rows, the first of which starts at the nonzero `start`, all have this length.
+/// Returns whether consecutive rows, the first of which starts at the nonzero `start`, all have this length.
 #[inline]
 pub(super) fn are_even<O: Offset>(start: usize, ends: &[O; EVEN_ROWS], length: usize) -> bool {
-    // Without branches, of which each would have to be predicted.
+    // Without branches, each of which would have to be predicted.
     let mut differences = 0;
     for (row, end) in ends.iter().enumerate() {
         differences |= end.to_usize() ^ (start + (row + 1) * length);
@@ -127,7 +129,7 @@ pub(super) fn are_even<O: Offset>(start: usize, ends: &[O; EVEN_ROWS], length: u
     differences == 0
 }
 
-/// The length of most of a tile's rows, if they are short.
+/// Length of most of a tile's rows, if they are short.
 fn even_length<O: Offset>(start: usize, row_ends: &[O]) -> Option<usize> {
     let nonzeros = row_ends.last()?.to_usize() - start;
     let length = (nonzeros + row_ends.len() / 2) / row_ends.len();
@@ -151,20 +153,20 @@ impl FourRows {
         Self { start, first, second, third: third.to_usize(), end: end.to_usize() }
     }
 
-    /// Whether none is longer than four nonzeros.
+    /// Returns whether no row has more than four nonzeros.
     #[inline]
     pub(super) fn are_short(&self) -> bool {
         let Self { start, first, second, third, end } = *self;
         (first - start).max(second - first).max(third - second).max(end - third) <= SHORT
     }
 
-    /// Whether all are empty.
+    /// Returns whether all rows are empty.
     #[inline]
     pub(super) fn are_empty(&self) -> bool {
         self.start == self.end
     }
 
-    /// The nonzeros of each.
+    /// Range of nonzeros of each row.
     #[inline]
     pub(super) fn ranges(&self) -> [Range<usize>; 4] {
         let Self { start, first, second, third, end } = *self;
@@ -238,7 +240,7 @@ mod tests {
         let even = Kernel::EvenRows(EvenLength { length: 3, are_scattered: true });
         assert_eq!(choose(&[3; 2000], &columns(6000, 1 << 20)), even);
         assert_eq!(choose(&[9; 2000], &columns(18_000, 1 << 20)), Kernel::Rows);
-        // In caches, and next to each other.
+        // Cached, and adjacent.
         assert_eq!(choose(&uneven, &columns(6000, 1 << 18)), Kernel::ShortRows);
         assert_eq!(choose(&[3; 2000], &columns(6000, 1 << 18)), Kernel::ShortRows);
         let near: Vec<u32> = (0..6000).map(|at| at * 100 / 64 + at % 3).collect();
@@ -251,7 +253,7 @@ mod tests {
         assert_eq!(choose(&[900, 1100], &dense), Kernel::Runs);
         let blocks: Vec<u32> = (0..2000).map(|at| at / 3 * 10 + at % 3).collect();
         assert_eq!(choose(&[1000; 2], &blocks), Kernel::Rows);
-        // Descending and equal columns are no runs, and neither is what wraps around.
+        // Descending and equal columns are not runs, and neither are those that wrap around.
         let descending: Vec<u32> = (0..2000).rev().collect();
         assert_eq!(choose(&[1000; 2], &descending), Kernel::Rows);
         assert_eq!(choose(&[900, 1100], &[7; 2000]), Kernel::Rows);

@@ -2,7 +2,7 @@
 
 use crate::Value;
 
-/// The sum of `values[i] * x[columns[i]]`, in four interleaved partial sums.
+/// Sum of `values[i] * x[columns[i]]`, in four interleaved partial sums.
 ///
 /// # Safety
 /// Every column is below the length of `x`.

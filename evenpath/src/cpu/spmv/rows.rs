@@ -19,11 +19,11 @@ use super::portable;
 use super::x86::{self, Avx2, Lanes};
 use crate::{CsrView, Offset, Value};
 
-/// Rows for which elements of x are prefetched together.
+/// Number of rows for which elements of x are prefetched together.
 #[cfg(target_arch = "x86_64")]
 const FETCHED_ROWS: usize = 16;
 
-/// The operands that all tiles share. Every column is below the length of x.
+/// Operands that all tiles share. Every column is below the length of x.
 pub(super) struct Operands<'a, V, O> {
     row_ends: &'a [O],
     columns: &'a [u32],
@@ -34,7 +34,7 @@ pub(super) struct Operands<'a, V, O> {
 }
 
 impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
-    /// For x with one element per column.
+    /// Creates the operands for an x with one element per column.
     pub(super) fn new(matrix: CsrView<'a, V, O>, alpha: V, x: &'a [V], beta: V) -> Self {
         assert_eq!(x.len(), matrix.cols(), "shapes are checked by the caller");
         let row_ends = &matrix.row_offsets()[1..];
@@ -71,7 +71,7 @@ impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
         }
     }
 
-    /// The operands, whose type is W.
+    /// Casts the operands to type W, which they already have.
     #[cfg(target_arch = "x86_64")]
     fn cast<W: Value>(&self) -> Operands<'a, W, O> {
         let &Self { row_ends, columns, values, alpha, x, beta } = self;
@@ -102,7 +102,7 @@ impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
         }
     }
 
-    /// Computes rows, the first of which starts at the nonzero `start`, and returns where the next one does.
+    /// Computes rows, the first of which starts at the nonzero `start`, and returns the start of the next.
     ///
     /// # Safety
     /// The machine has the instructions of `sums`, and the ranges are those of rows.
@@ -125,7 +125,7 @@ impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
     }
 }
 
-/// The tile's part of the row after those that end in it, which starts at the nonzero `start`.
+/// Sums the tile's part of the row after those that end in it, which starts at the nonzero `start`.
 ///
 /// # Safety
 /// The machine has the instructions of `sums`, and the range is within the arrays.
@@ -140,16 +140,16 @@ unsafe fn carry<V>(tile: &Tile, start: usize, sums: &impl RowSum<V>) -> Option<V
     Some(unsafe { sums.sum(rest) })
 }
 
-/// A way to sum the products of a row. A trait rather than a closure, because closures are not always inlined.
+/// Sums the products of a row. A trait rather than a closure, because closures are not always inlined.
 trait RowSum<V> {
-    /// The sum of the products of a range of nonzeros.
+    /// Sums the products of a range of nonzeros.
     ///
     /// # Safety
     /// The machine has the instructions, the range is within the arrays, and every column is below the length of x.
     unsafe fn sum(&self, range: Range<usize>) -> V;
 }
 
-/// With the instructions that every machine has.
+/// Uses the instructions of every machine.
 struct Portable<'o, 'a, V, O>(&'o Operands<'a, V, O>);
 
 impl<V: Value, O> RowSum<V> for Portable<'_, '_, V, O> {
@@ -161,7 +161,7 @@ impl<V: Value, O> RowSum<V> for Portable<'_, '_, V, O> {
     }
 }
 
-/// With gathers.
+/// Uses gathers.
 #[cfg(target_arch = "x86_64")]
 struct Gathers<'o, 'a, V, O>(&'o Operands<'a, V, O>);
 
@@ -176,7 +176,7 @@ impl<V: Value, O> RowSum<V> for Gathers<'_, '_, V, O> {
     }
 }
 
-/// With AVX2.
+/// Uses AVX2.
 #[cfg(target_arch = "x86_64")]
 struct WithoutRuns<'a, V>(Avx2<'a, V>);
 
@@ -190,7 +190,7 @@ impl<V: Lanes> RowSum<V> for WithoutRuns<'_, V> {
     }
 }
 
-/// With AVX2, looking for consecutive columns.
+/// Uses AVX2, and searches consecutive columns.
 #[cfg(target_arch = "x86_64")]
 struct WithRuns<'a, V>(Avx2<'a, V>);
 

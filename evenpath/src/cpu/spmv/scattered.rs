@@ -1,18 +1,19 @@
-//! Whether elements of x are worth prefetching.
+//! Test if prefetching elements of x pays off.
 
-/// Nonzeros per row up to which prefetching pays off: in longer rows, the processor has enough loads under way.
+/// Maximum number of nonzeros per row for which prefetching pays off: in longer rows, the processor has
+/// enough loads in flight.
 const SCATTERED_MEAN: usize = 8;
-/// Columns have to be as far apart as this.
+/// Minimum span of the columns.
 const SCATTERED_SPAN: u32 = 1 << 19;
-/// Consecutive nonzeros whose cache lines of x are counted.
+/// Number of consecutive nonzeros whose cache lines of x are counted.
 const WINDOW: usize = 256;
-/// Elements of a cache line.
+/// Number of elements in a cache line.
 const LINE: u32 = 8;
-/// One in this many windows is looked at.
+/// Sampling interval of windows.
 const SAMPLED: usize = 16;
 
-/// Whether rows are short and their columns scattered: most in another cache line than those shortly before, of which `sharing`
-/// rows may use the same, and together in more lines than caches hold.
+/// Returns whether rows are short and their columns scattered: most in a different cache line than those
+/// shortly before, of which `sharing` rows may use the same, and together in more lines than caches hold.
 pub(super) fn has_scattered_columns(rows: usize, columns: &[u32], sharing: usize) -> bool {
     if columns.len() > rows * SCATTERED_MEAN {
         return false;
@@ -20,7 +21,7 @@ pub(super) fn has_scattered_columns(rows: usize, columns: &[u32], sharing: usize
     let (windows, _) = columns.as_chunks::<WINDOW>();
     let (mut all, mut lines, mut least, mut greatest) = (0, 0, u32::MAX, 0);
     for window in windows.iter().step_by(SAMPLED) {
-        // A bit for each line, and rarely for several.
+        // One bit per line, rarely shared by several.
         let mut seen = [0_u64; WINDOW / 4];
         for &column in window {
             let line = (column / LINE) as usize % (16 * WINDOW);

@@ -2,16 +2,16 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Tasks per thread, at least: waking a thread takes as long as a few of them.
+/// Minimum number of tasks per thread: waking a thread takes as long as a few of them.
 const LEAST: usize = 3;
-/// How often the calling thread looks whether the others have finished before it sleeps. That is a few times as long as a
-/// task takes; waking it would take longer.
+/// Number of polls for the other threads' completion before the calling thread sleeps. That takes a few times
+/// as long as a task; waking it would take longer.
 const SPINS: usize = 5000;
 
 /// Runs a task for every index below `count`, on the calling thread and the other threads of rayon's pool.
 ///
-/// Each thread begins with a share of its own, which is the same in every call and so may be in its cache, and then helps
-/// with the others. The calling thread does not wait until the others have been woken.
+/// Each thread starts with its own share, which is the same in every call and may be in its cache, and then
+/// helps with the others. The calling thread does not wait for the others to wake.
 pub(super) fn for_each(count: usize, task: impl Fn(usize) + Sync) {
     let threads = rayon::current_num_threads().min(count / LEAST);
     if threads < 2 {

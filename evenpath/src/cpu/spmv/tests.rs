@@ -175,8 +175,8 @@ fn zero_beta_overwrites_nan() {
 }
 
 #[test]
-fn what_follows_a_row_has_no_influence() {
-    // Rows of every short length, among entries and elements of x that are not finite.
+fn entries_after_a_row_have_no_effect() {
+    // Rows of every short length, between entries and elements of x that are not finite.
     let lengths: Vec<usize> = (0..40).flat_map(|length| [1, length, 1]).collect();
     let mut a = with_lengths(&lengths, 50);
     let ends: Vec<usize> = a.row_offsets().iter().map(|&end| end as usize).collect();
@@ -203,7 +203,7 @@ fn what_follows_a_row_has_no_influence() {
 }
 
 #[test]
-fn what_follows_equal_rows_has_no_influence() {
+fn entries_after_equal_rows_have_no_effect() {
     // Three rows of every length with the same columns, between rows and elements of x that are not finite.
     let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
     for length in (0..40).chain([600]) {
@@ -289,7 +289,7 @@ fn tiles_between_rows_cover_them_once() {
 }
 
 #[test]
-fn rows_are_cut_where_one_would_hold_up_the_others() {
+fn rows_are_cut_if_one_would_delay_the_others() {
     let choose = |lengths: &[usize]| SpmvCut::choose(with_lengths(lengths, 10).row_offsets());
     assert_eq!(choose(&[]), (SpmvCut::Rows, 0));
     assert_eq!(choose(&[TILE]), (SpmvCut::Rows, TILE));

@@ -1,4 +1,4 @@
-//! The tiles of a matrix, and products with it.
+//! Tiles of a matrix, and products with it.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -19,12 +19,12 @@ pub(crate) struct SpmvTiles {
     pub(super) tiles: Vec<Tile>,
 }
 
-/// A tile in one run.
+/// A tile in a run.
 struct Task<'t, V> {
     tile: &'t Tile,
-    /// The rows that end in the tile.
+    /// Rows that end in the tile.
     finished: &'t mut [V],
-    /// The partial sum of the row that the tile begins but does not end.
+    /// Partial sum of the row that the tile starts but does not end.
     carry: Option<V>,
 }
 
@@ -40,7 +40,8 @@ impl SpmvTiles {
         Self::with_kernels(row_offsets, column_indices, cut, choose)
     }
 
-    /// The same with the kernel that `choose` has for where a tile's first row starts, where its rows end, and their columns.
+    /// Splits a matrix into tiles with the kernels that `choose` returns, given the start of a tile's first
+    /// row, the ends of its rows, and their columns.
     pub(super) fn with_kernels<O: Offset>(
         row_offsets: &[O],
         column_indices: &[u32],
@@ -69,14 +70,14 @@ impl SpmvTiles {
         self.tiles.len()
     }
 
-    /// Bytes of the tiles.
+    /// Size of the tiles in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let groups: usize = self.tiles.iter().map(|tile| tile.kernel.bytes()).sum();
         size_of_val(self.tiles.as_slice()) + groups
     }
 
-    /// Computes `y = alpha A x + beta y` for the matrix that the tiles were made for. If `beta` is 0, `y` is overwritten
-    /// without being read. `x` has one element per column and `y` one per row.
+    /// Computes `y = alpha A x + beta y` for the matrix that the tiles were made for. If `beta` is 0, `y` is
+    /// overwritten without being read. `x` has one element per column and `y` one per row.
     pub(crate) fn multiply<V: Value, O: Offset>(
         &self,
         matrix: CsrView<'_, V, O>,

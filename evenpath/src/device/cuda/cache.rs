@@ -1,29 +1,29 @@
-//! Blocks of device memory that were freed and wait to be used again.
+//! Cache of freed blocks of device memory.
 //!
-//! The driver's own stream-ordered allocator would do this too, but what it allocates belongs to the GPU and not to a
-//! context: destroying a device object's context would not free it. Blocks of `cuMemAlloc` die with their context. `cuMemFree`
-//! however waits for the whole device, so blocks are kept here instead and handed out again at once. That is sound because whatever
-//! used a block before was launched before it was freed: in the same stream it is done before what uses the block next, and a use
-//! in another stream waits for it, since what is known of a range of addresses ([`Order`](crate::device::order::Order)) stays when
-//! its block is freed.
+//! The driver's stream-ordered allocator would do this too, but its memory belongs to the GPU and not to a
+//! context: destroying a device object's context would not free it. Blocks of `cuMemAlloc` die with their
+//! context. `cuMemFree`, however, waits for the whole device, so freed blocks are kept here and reused at
+//! once. This is sound because the last use of a block was launched before the block was freed: in the same
+//! stream it completes before the next use, and a use in another stream waits for it, since the history of an
+//! address range ([`Order`](crate::device::order::Order)) outlives the block.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::device::machine::Block;
 
-/// Allocations from this size on are multiples of it, as the driver's are.
+/// Allocations of at least this size are rounded up to a multiple of it, as the driver does.
 const LARGE: u64 = 2 << 20;
-/// Smaller ones are multiples of this.
+/// Smaller allocations are rounded up to a multiple of this.
 const SMALL: u64 = 512;
 
-/// When a block was put into the cache: the number of blocks put before it.
+/// Number of blocks that were cached before this one.
 type Time = u64;
 
 /// Free blocks.
 #[derive(Debug)]
 pub(super) struct Cache {
-    /// Addresses by size; of blocks of one size, the one put last comes first.
+    /// Addresses by size. Among blocks of one size, the most recent comes first.
     blocks: BTreeMap<(u64, Reverse<Time>), u64>,
     /// Sizes by age.
     ages: BTreeMap<Time, u64>,
@@ -33,23 +33,23 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// An empty cache that keeps up to `capacity` bytes.
+    /// Creates an empty cache that keeps up to `capacity` bytes.
     pub(super) fn new(capacity: u64) -> Self {
         Self { blocks: BTreeMap::new(), ages: BTreeMap::new(), now: 0, bytes: 0, capacity }
     }
 
-    /// Bytes of all blocks in it.
+    /// Total bytes of all cached blocks.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The bytes to ask the driver for when `bytes` are wanted.
+    /// Number of bytes to request from the driver for `bytes`.
     pub(super) fn round(bytes: u64) -> u64 {
         let step = if bytes < LARGE { SMALL } else { LARGE };
         bytes.checked_next_multiple_of(step).unwrap_or(bytes)
     }
 
-    /// Takes out the smallest block of at least `bytes` bytes, unless more than a fifth of it would be idle.
+    /// Takes the smallest block of at least `bytes` bytes, unless more than a fifth of it would be unused.
     pub(super) fn take(&mut self, bytes: u64) -> Option<Block> {
         let wanted = Self::round(bytes);
         let most = wanted.saturating_add(wanted / 4);
@@ -58,8 +58,8 @@ impl Cache {
         self.remove(size, time)
     }
 
-    /// Keeps a block. Returns those to give back to the driver, so that the capacity is not exceeded: the blocks that have
-    /// not been used for longest, or this one if it is larger than the capacity.
+    /// Adds a block. Returns the blocks to free so that the capacity is not exceeded: the least recently
+    /// used, or this one if it is larger than the capacity.
     pub(super) fn put(&mut self, block: Block) -> Vec<Block> {
         if block.bytes > self.capacity {
             return vec![block];
@@ -83,7 +83,7 @@ impl Cache {
         Some(Block { address, bytes: size })
     }
 
-    /// Empties the cache; the addresses of all its blocks.
+    /// Empties the cache and returns the addresses of its blocks.
     pub(super) fn drain(&mut self) -> Vec<u64> {
         self.bytes = 0;
         self.ages.clear();
@@ -126,7 +126,7 @@ mod tests {
         for address in 1..=4 {
             assert_eq!(cache.put(block(address, 1_024)), []);
         }
-        // The fourth is used again, and is not older than the others then.
+        // The fourth was used again and is no longer older than the others.
         assert_eq!(cache.take(1_024), Some(block(4, 1_024)));
         assert_eq!(cache.put(block(4, 1_024)), []);
         assert_eq!(cache.put(block(5, 1_536)), [block(1, 1_024), block(2, 1_024)]);

@@ -1,8 +1,9 @@
 //! Compiles several kernels at once.
 //!
-//! The driver compiles one module at a time, on one thread. Since CUDA 12.9 it takes an option for more threads, which share the
-//! kernels of a module. The code is the same as with one thread. The linker also compiles PTX on as many threads as
-//! call it, and is older, but its code is relocatable and takes more registers: some sparse products were 16% slower.
+//! The driver compiles one module at a time, on one thread. Since CUDA 12.9 an option allows more threads,
+//! which share the kernels of a module; the code is the same as with one thread. The linker also compiles PTX
+//! on every thread that calls it, and is older, but its code is relocatable and takes more registers: some
+//! sparse products were 16% slower.
 
 use std::ffi::{CStr, c_int, c_uint, c_void};
 use std::num::NonZeroUsize;
@@ -13,7 +14,7 @@ use cust::sys::{self, CUfunction, CUmodule};
 
 use super::driver::{CallError, check_raw};
 
-/// `CU_JIT_SPLIT_COMPILE`: the number of threads that compile a module. `cust` does not have it, as it is newer.
+/// `CU_JIT_SPLIT_COMPILE`: the number of threads that compile a module. `cust` is older and lacks it.
 const SPLIT_COMPILE: c_int = 34;
 
 /// A module of several kernels.
@@ -23,7 +24,7 @@ pub(super) struct JointModule(CUmodule);
 unsafe impl Send for JointModule {}
 
 impl JointModule {
-    /// Compiles a PTX text on all processors, and loads it into the current context.
+    /// Compiles PTX text on all processors and loads it into the current context.
     ///
     /// # Errors
     ///
@@ -31,11 +32,11 @@ impl JointModule {
     pub(super) fn load(text: &CStr) -> Result<Self, CallError> {
         let threads = available_parallelism().map_or(1, NonZeroUsize::get);
         let mut options = [SPLIT_COMPILE];
-        // The driver takes numbers by value, in the pointer's place.
+        // The driver takes numbers by value, in place of a pointer.
         let mut values = [ptr::without_provenance_mut::<c_void>(threads)];
         let mut module = ptr::null_mut();
-        // SAFETY: the text ends in NUL, and there are as many options and values as said, which live until the call
-        // returns. The options are cast, as the enum of C is an int, but the Rust enum does not have this value.
+        // SAFETY: the text ends in NUL, and the options and values have the given count and live until the
+        // call returns. The options are cast because the C enum is an int and the Rust enum lacks this value.
         let result = unsafe {
             sys::cuModuleLoadDataEx(
                 &raw mut module,
@@ -49,7 +50,7 @@ impl JointModule {
         Ok(Self(module))
     }
 
-    /// The handle of a kernel, valid for as long as the module.
+    /// Returns the handle of a kernel, valid as long as the module.
     pub(super) fn function(&self, name: &CStr) -> Result<CUfunction, CallError> {
         let mut function = ptr::null_mut();
         // SAFETY: the module is loaded, the name ends in NUL, and `function` is live for the call.
@@ -61,7 +62,7 @@ impl JointModule {
 
 impl Drop for JointModule {
     fn drop(&mut self) {
-        // SAFETY: it was loaded and is unloaded here alone. An error leaves nothing to be done.
+        // SAFETY: it was loaded and is unloaded here alone. An error cannot be handled.
         let _ = unsafe { sys::cuModuleUnload(self.0) };
     }
 }

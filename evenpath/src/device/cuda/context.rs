@@ -1,13 +1,13 @@
-//! A context of our own on a GPU, and its end.
+//! A device object's CUDA context, and its end.
 //!
-//! Each device object has a context of its own, and not the one that CUDA libraries share by default: another library
-//! that resets or configures that one does nothing to ours, and everything that is ours, work that cannot be waited for
-//! included, can be ended at once by destroying it, with nothing of theirs. Calls push the context and pop it again, so
-//! whatever context the calling thread has for other libraries stays.
+//! Each device object has a context of its own instead of the one that CUDA libraries share by default. A
+//! library that resets or configures the shared context does not affect ours, and destroying ours ends all
+//! our work at once, including work that cannot be waited for, and none of theirs. Calls push the context and
+//! pop it again, so the calling thread's current context stays.
 //!
-//! What contexts do not do is keep faults apart: most faults of a kernel end the use of its GPU by the process, in every
-//! context (see [`fault`](super::fault)), and a few that of its context. A device object destroys its context at its
-//! first call after such a fault, and what comes later is answered without the driver.
+//! Contexts do not isolate faults: most kernel faults end the use of the GPU by the process, in every context
+//! (see [`fault`](super::fault)), and a few end their own context. A device object destroys its context at
+//! its first call after such a fault; later calls do not reach the driver.
 
 use std::any::Any;
 use std::mem::ManuallyDrop;
@@ -28,41 +28,41 @@ use super::streams::Streams;
 use crate::device::DeviceError;
 use crate::device::machine::{StreamMark, Transfer};
 
-/// A context until a fault ends it.
+/// A context, until a fault ends it.
 pub(super) struct Core {
-    /// The device, for messages.
+    /// Name of the device, for messages.
     pub(super) label: String,
     live: RwLock<Option<Live>>,
     log: Arc<Mutex<LaunchLog>>,
-    /// What ended this context alone.
+    /// The fault that ended this context alone.
     fault: Fault,
     gpu: Arc<GpuRecord>,
 }
 
-/// A usable context and what is in it.
+/// A usable context and its contents.
 pub(super) struct Live {
     pub(super) modules: Mutex<Modules>,
     pub(super) cache: Mutex<Cache>,
     pub(super) streams: Streams,
-    /// Last, so that it is destroyed after what it holds.
+    /// Last, so that it is destroyed after its contents.
     context: Context,
 }
 
-/// Which context of a GPU a device object has.
+/// Kind of context of a device object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::device) enum ContextKind {
-    /// One of its own.
+    /// A context of its own.
     Own,
-    /// The one that CUDA libraries share.
+    /// The GPU's primary context, which CUDA libraries share.
     Primary,
 }
 
-/// A context. It is destroyed when this is dropped; the primary one is given back.
+/// A context, destroyed on drop; the primary context is released instead.
 struct Context {
     handle: CUcontext,
     gpu: CUdevice,
     kind: ContextKind,
-    /// Whether it is current in the thread that drops it, which then has to take it from its stack.
+    /// True if it is current in the dropping thread, which must then pop it.
     is_current: bool,
 }
 
@@ -73,7 +73,7 @@ impl Context {
             ContextKind::Own => {
                 // SAFETY: `handle` is live for the call.
                 check_raw("cuCtxCreate", unsafe { sys::cuCtxCreate_v2(&raw mut handle, 0, gpu) })?;
-                // Creating pushed it.
+                // Creating the context pushed it.
                 pop();
             }
             ContextKind::Primary => {
@@ -110,21 +110,21 @@ impl Drop for Context {
     }
 }
 
-/// Takes the current context from the thread's stack. This fails only where none was pushed.
+/// Pops the current context from the thread's stack. Fails only if none was pushed.
 fn pop() {
     let mut popped = std::ptr::null_mut();
     // SAFETY: `popped` is live for the call.
     unsafe { sys::cuCtxPopCurrent_v2(&raw mut popped) };
 }
 
-// SAFETY: a context may be current in any number of threads at once, and be destroyed from any thread while it is used
-// in none; `Core` destroys it under a lock that its users hold shared.
+// SAFETY: a context may be current in any number of threads at once, and may be destroyed from any thread
+// while no thread uses it; `Core` destroys it under a lock that its users hold shared.
 unsafe impl Send for Live {}
 // SAFETY: as above; the driver's functions are thread-safe.
 unsafe impl Sync for Live {}
 
 impl Live {
-    /// A context on a GPU. It is current in no thread.
+    /// Creates a context on a GPU. It is current in no thread.
     pub(super) fn new(
         gpu: cust::device::Device,
         kind: ContextKind,
@@ -145,7 +145,7 @@ impl Live {
         Ok(Current { _not_send: std::marker::PhantomData })
     }
 
-    /// The driver's name of the context, and which it is.
+    /// Returns the driver's handle of the context, and its kind.
     pub(super) fn context(&self) -> (CUcontext, ContextKind) {
         (self.context.handle, self.context.kind)
     }
@@ -153,12 +153,12 @@ impl Live {
 
 impl Drop for Live {
     fn drop(&mut self) {
-        // Streams and modules are destroyed in their context, which is taken from the stack after them.
+        // Streams and modules are destroyed in their context, which is popped after them.
         if let Ok(current) = self.enter() {
             std::mem::forget(current);
             self.context.is_current = true;
             if self.context.kind == ContextKind::Primary {
-                // The release of a context that others have too ends none of its work, such as copies to and from the host's memory.
+                // Releasing a shared context ends none of its work, such as copies to and from host memory.
                 self.streams.finish();
                 self.cache.get_mut().drain().into_iter().for_each(free);
             }
@@ -166,7 +166,7 @@ impl Drop for Live {
     }
 }
 
-/// The context is this thread's current one until this is dropped.
+/// Keeps the context current in this thread until dropped.
 pub(super) struct Current {
     _not_send: std::marker::PhantomData<*const ()>,
 }
@@ -187,7 +187,7 @@ impl Core {
         self.with_live(|live| live.enter().map_err(Failure::from).and_then(|_current| body(live)))
     }
 
-    /// Runs `body`, which enters the context itself where it calls the driver.
+    /// Runs `body`, which enters the context itself to call the driver.
     pub(super) fn with_live<R>(
         &self,
         body: impl FnOnce(&Live) -> Result<R, Failure>,
@@ -199,7 +199,7 @@ impl Core {
         self.conclude(result)
     }
 
-    /// Runs `body`, with the context current, while no other call is under way.
+    /// Runs `body` with the context current and no other call in progress.
     pub(super) fn with_exclusive<R>(
         &self,
         body: impl FnOnce(&mut Live) -> Result<R, CallError>,
@@ -213,7 +213,7 @@ impl Core {
         self.conclude(result)
     }
 
-    /// What a call answers; `None` is that of a context that has ended. The caller holds no lock.
+    /// Converts the result of a call; `None` means that the context has ended. The caller holds no lock.
     fn conclude<R>(&self, result: Option<Result<R, Failure>>) -> Result<R, DeviceError> {
         result.ok_or_else(|| self.lost())?.map_err(|failure| match failure {
             Failure::Fatal(error) => self.lose(error),
@@ -222,21 +222,21 @@ impl Core {
         })
     }
 
-    /// Runs `body` unless the context has ended; for what is gone with the context.
+    /// Runs `body` unless the context has ended; for things that the context's end frees.
     pub(super) fn release(&self, body: impl FnOnce(&Live)) {
         if let Some(live) = &*self.live.read() {
             body(live);
         }
     }
 
-    /// Launches through `launch`, in a stream, and notes the kernels.
+    /// Launches kernels through `launch` in a stream and logs them.
     pub(super) fn launch(
         &self,
         kernels: &[&'static str],
         stream: u32,
         launch: impl FnOnce() -> Result<(), CallError>,
     ) -> Result<(), CallError> {
-        // Held across the launch, so that a thread that reports a fault finds their names.
+        // Held across the launch, so that a thread that reports a fault finds the names.
         let mut log = self.log.lock();
         launch()?;
         for kernel in kernels {
@@ -245,8 +245,8 @@ impl Core {
         Ok(())
     }
 
-    /// Waits until a stream is done. If it cannot be waited for, the context ends, and with it what the stream may
-    /// still be doing to host memory.
+    /// Waits for a stream. If that fails, the context is ended, and with it all access of the stream to host
+    /// memory.
     pub(super) fn wait(&self, live: &Live, stream: u32) -> Result<(), Failure> {
         let launches = self.log.lock().launches();
         live.streams.queue(stream).synchronize().map_err(Failure::Fatal)?;
@@ -254,12 +254,12 @@ impl Core {
         Ok(())
     }
 
-    /// Waits until all streams are done.
+    /// Waits for all streams.
     pub(super) fn wait_for_all(&self, live: &Live) -> Result<(), Failure> {
         (0..live.streams.count()).try_for_each(|stream| self.wait(live, stream))
     }
 
-    /// Records what ends the context, and ends it.
+    /// Records the error that ends the context, and ends it.
     fn lose(&self, error: CallError) -> DeviceError {
         if error.ends_gpu() {
             self.gpu.record(&self.label, error);
@@ -269,7 +269,8 @@ impl Core {
         self.lost()
     }
 
-    /// The error of a call after what ended the context was recorded. The context is destroyed if it is not yet.
+    /// Returns the error of a call after the end of the context was recorded. Destroys the context if
+    /// necessary.
     fn lost(&self) -> DeviceError {
         drop(self.live.write().take());
         let fault = if self.fault.is_recorded() { &self.fault } else { self.gpu.fault() };
@@ -279,7 +280,7 @@ impl Core {
 
 impl Drop for Core {
     fn drop(&mut self) {
-        // Nobody could name the kernels any more if a fault among them were seen later.
+        // If a fault were seen later, its kernels could not be named.
         if let Some(live) = &*self.live.read()
             && let Err(Failure::Call(error) | Failure::Fatal(error)) =
                 live.enter().map_err(Failure::from).and_then(|_current| self.wait_for_all(live))
@@ -290,7 +291,7 @@ impl Drop for Core {
     }
 }
 
-/// Something of a core's context. It is dropped there, or has ended with it.
+/// A value of a core's context. It is dropped there, or has ended with the context.
 pub(super) struct InContext<T> {
     core: Arc<Core>,
     value: ManuallyDrop<T>,
@@ -317,7 +318,7 @@ impl<T> Deref for InContext<T> {
 impl<T> Drop for InContext<T> {
     fn drop(&mut self) {
         let value = &mut self.value;
-        // After the context's end, its handle means nothing.
+        // After the context's end, its handle is invalid.
         self.core.release(|live| {
             if let Ok(_current) = live.enter() {
                 // SAFETY: this is the only place that drops it, and it is not used again.
@@ -335,14 +336,15 @@ impl Mark {
         core.with(|live| Ok(Self::record_in(core, live, stream, Time::Kept)?))
     }
 
-    /// [`record`](Self::record) where the context is current.
+    /// Like [`record`](Self::record), with the context current.
     fn record_in(core: &Arc<Core>, live: &Live, stream: u32, time: Time) -> Result<Self, CallError> {
         let event = Event::new(time)?;
         event.record(live.streams.queue(stream).handle())?;
         Ok(Self(InContext::new(core, event)))
     }
 
-    /// Marks the end of a copy between host and device that was just begun. If that fails, the copy is waited for.
+    /// Marks the end of a copy between host and device that was just started. If that fails, waits for the
+    /// copy.
     pub(super) fn after_copy(core: &Arc<Core>, live: &Live, stream: u32) -> Result<Self, Failure> {
         Self::record_in(core, live, stream, Time::Unknown).map_err(|error| match core.wait(live, stream) {
             Ok(()) => error.into(),
@@ -374,7 +376,7 @@ impl Mark {
 
 impl Transfer for Mark {
     fn wait(&self) -> Result<(), DeviceError> {
-        // Fatal: a copy that cannot be waited for ends with its context.
+        // Fatal: the context is ended to stop a copy that cannot be waited for.
         self.0.core().with(|_| self.0.synchronize().map_err(Failure::Fatal))
     }
 
@@ -383,14 +385,14 @@ impl Transfer for Mark {
     }
 }
 
-/// Frees a block. The context is current, and no work uses the block that was not launched before.
+/// Frees a block. The context is current, and all work that uses the block was launched before.
 pub(super) fn free(address: u64) {
-    // SAFETY: the address is of a block of the current context that nobody has any more; the driver waits for the
-    // work that uses it. An error can only be one of earlier work, which the next call gets too.
+    // SAFETY: the address is of an unused block of the current context, and the driver waits for the work
+    // that uses it. An error can only come from earlier work; the next call returns it too.
     let _ = unsafe { sys::cuMemFree_v2(address) };
 }
 
-/// A new block. The context is current.
+/// Allocates a block. The context is current.
 pub(super) fn allocate(bytes: u64) -> Result<u64, CallError> {
     let mut address = 0;
     // SAFETY: `address` is live for the call.

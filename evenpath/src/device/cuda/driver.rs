@@ -1,12 +1,12 @@
 //! The NVIDIA driver, found at run time.
 //!
-//! `cust` declares the driver's functions as symbols that the linker must find. This library defines those symbols
-//! itself, as trampolines into whatever `libcuda.so.1` the machine has. One binary so runs with a driver and without:
-//! where there is none, every function answers [`CUresult::CUDA_ERROR_NO_DEVICE`].
+//! `cust` declares the driver's functions as symbols that the linker must find. This library defines those
+//! symbols as trampolines into the machine's `libcuda.so.1`. One binary thus runs with and without a driver:
+//! without one, every function returns [`CUresult::CUDA_ERROR_NO_DEVICE`].
 //!
-//! The trampolines also keep a promise that `cust` relies on but the driver does not give: `cust` takes results as a
-//! Rust enum, and a newer driver may answer with a code that the enum does not have. Such a code becomes
-//! [`CUresult::CUDA_ERROR_UNKNOWN`]; a [`CallError`] still tells which it was.
+//! The trampolines also keep a promise that `cust` relies on but the driver does not give: `cust` takes
+//! results as a Rust enum, and a newer driver may return a code that the enum lacks. Such a code becomes
+//! [`CUresult::CUDA_ERROR_UNKNOWN`]; [`CallError`] keeps the original.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int};
@@ -32,23 +32,23 @@ pub(super) struct Driver {
     get_error_string: Option<Describe>,
 }
 
-/// `cuGetErrorName` and `cuGetErrorString`, taking any code and not only those of the enum.
+/// `cuGetErrorName` and `cuGetErrorString`, taking any code instead of the enum.
 type Describe = unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int;
 
 thread_local! {
-    /// The last code other than success that a trampoline passed on in this thread.
+    /// Last error code that a trampoline returned in this thread.
     static LAST_FAILURE: Cell<c_int> = const { Cell::new(0) };
 }
 
-/// The driver, loaded by the first call of the process; the error is the loader's reason.
+/// Returns the driver, loaded by the first call of the process; the error is the loader's reason.
 pub(super) fn load() -> Result<&'static Driver, &'static str> {
     static DRIVER: OnceLock<Result<Driver, String>> = OnceLock::new();
     DRIVER.get_or_init(|| open(LIBRARY)).as_ref().map_err(String::as_str)
 }
 
 fn open(name: &str) -> Result<Driver, String> {
-    // SAFETY: this runs the initialisers of the library that the system's loader has by the driver's name; like every
-    // CUDA program, this one trusts it to be the driver.
+    // SAFETY: this runs the initialisers of the library that the system's loader finds by the driver's name;
+    // like every CUDA program, this one trusts it to be the driver.
     let library = unsafe { load_system_library(name) }.map_err(|error| error.to_string())?;
     let driver = Driver {
         functions: Functions::find(&library),
@@ -62,18 +62,19 @@ fn open(name: &str) -> Result<Driver, String> {
     Ok(driver)
 }
 
-/// A library where the system's loader looks for it; neither the program's folder nor the current one is searched.
+/// Loads a library from where the system's loader looks for it; the program's folder and the current one are
+/// not searched.
 ///
 /// # Safety
 /// The library's initialisers run.
 #[cfg(not(windows))]
 unsafe fn load_system_library(name: &str) -> Result<Library, libloading::Error> {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { Library::new(name) }
 }
 
-/// A library of the folder `System32`, where the driver's installation puts it: Windows would look into the program's folder
-/// first, and into the current one too.
+/// Loads a library from the folder `System32`, where the driver is installed: by default Windows would search
+/// the program's folder first, and also the current one.
 ///
 /// # Safety
 /// The library's initialisers run.
@@ -81,21 +82,21 @@ unsafe fn load_system_library(name: &str) -> Result<Library, libloading::Error> 
 unsafe fn load_system_library(name: &str) -> Result<Library, libloading::Error> {
     use libloading::os::windows::{LOAD_LIBRARY_SEARCH_SYSTEM32, Library as WindowsLibrary};
 
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { WindowsLibrary::load_with_flags(name, LOAD_LIBRARY_SEARCH_SYSTEM32) }.map(Library::from)
 }
 
-/// The function of the given name, if the library has it.
+/// Returns the function of the given name, if the library has it.
 ///
 /// # Safety
-/// `F` must be the type of a function pointer with the function's signature, and must not be used once the library is
-/// unloaded.
+/// `F` must be the type of a function pointer with the function's signature, and must not be used after the
+/// library is unloaded.
 pub(super) unsafe fn symbol<F: Copy>(library: &Library, name: &str) -> Option<F> {
-    // SAFETY: the caller vouches for the type.
+    // SAFETY: the caller guarantees the type.
     unsafe { library.get::<F>(name.as_bytes()) }.ok().map(|symbol| *symbol)
 }
 
-/// What calls of the driver took, while that is measured.
+/// Number and duration of driver calls, while they are measured.
 struct Calls {
     is_measured: AtomicBool,
     count: AtomicU64,
@@ -105,14 +106,14 @@ struct Calls {
 static CALLS: Calls =
     Calls { is_measured: AtomicBool::new(false), count: AtomicU64::new(0), nanoseconds: AtomicU64::new(0) };
 
-/// Begins to count the calls of the driver by the process and the time they take, or to do so no more; what there was since the count
-/// began.
+/// Starts or stops measuring the driver calls of this process. Returns their number and duration since
+/// measuring started.
 pub(in crate::device) fn measure_calls(is_measured: bool) -> (u64, Duration) {
     CALLS.is_measured.store(is_measured, Relaxed);
     (CALLS.count.swap(0, Relaxed), Duration::from_nanos(CALLS.nanoseconds.swap(0, Relaxed)))
 }
 
-/// Runs `function` on the driver's functions, and makes its answer one of the enum's.
+/// Calls `function` with the driver's functions and converts its result to the enum.
 fn forward(function: impl FnOnce(&Functions) -> Option<c_int>) -> CUresult {
     let begin = CALLS.is_measured.load(Relaxed).then(Instant::now);
     let code = match load() {
@@ -129,7 +130,7 @@ fn forward(function: impl FnOnce(&Functions) -> Option<c_int>) -> CUresult {
     to_result(code)
 }
 
-/// The enum's value for a code: itself where the enum has it, `CUDA_ERROR_UNKNOWN` otherwise.
+/// Converts a code to the enum; `CUDA_ERROR_UNKNOWN` if the enum lacks it.
 fn to_result(code: c_int) -> CUresult {
     let known = matches!(
         code,
@@ -149,20 +150,20 @@ fn to_result(code: c_int) -> CUresult {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CallError {
     pub(super) call: &'static str,
-    /// The driver's code, which may be one that the enum does not have.
+    /// The driver's code, which the enum may lack.
     pub(super) code: i32,
 }
 
-/// What `cust` answered for a call that was just made in this thread.
+/// Converts the result of a `cust` call that was just made in this thread.
 pub(super) fn check<T>(call: &'static str, result: Result<T, CudaError>) -> Result<T, CallError> {
     result.map_err(|error| match error {
-        // Also what `cust` makes of every code that it does not list.
+        // `cust` returns this also for every code that it does not list.
         CudaError::UnknownError => CallError { call, code: LAST_FAILURE.get() },
         listed => CallError { call, code: listed as i32 },
     })
 }
 
-/// What a function of the driver itself answered, just called in this thread.
+/// Converts the result of a driver function that was just called in this thread.
 pub(super) fn check_raw(call: &'static str, result: CUresult) -> Result<(), CallError> {
     match result {
         CUresult::CUDA_SUCCESS => Ok(()),
@@ -170,14 +171,14 @@ pub(super) fn check_raw(call: &'static str, result: CUresult) -> Result<(), Call
     }
 }
 
-/// The driver's name and text for a code, such as `CUDA_ERROR_INVALID_VALUE: invalid argument`.
+/// Returns the driver's name and text for a code, such as `CUDA_ERROR_INVALID_VALUE: invalid argument`.
 pub(super) fn describe(code: i32) -> String {
     let Ok(driver) = load() else {
         return format!("error {code} without a driver");
     };
     let text = |function: Option<Describe>| {
         let mut text = std::ptr::null();
-        // SAFETY: the functions take any code, and answer with a static string or with an error and null.
+        // SAFETY: the functions take any code and return a static string, or an error and null.
         let status = unsafe { function?(code, &raw mut text) };
         // SAFETY: on success the driver has set `text` to a string of its own that is never freed.
         (status == 0 && !text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy())
@@ -189,11 +190,12 @@ pub(super) fn describe(code: i32) -> String {
     }
 }
 
-/// Declares the driver's functions: the table of pointers into the driver, and for each a symbol of the same name for
-/// the linker, which calls through the table. A signature that differs from the one `cust` calls by does not compile.
+/// Declares the driver's functions: a table of pointers into the driver, and for each a symbol of the same
+/// name for the linker, which calls through the table. A signature that differs from the one `cust` uses does
+/// not compile.
 macro_rules! trampolines {
     ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?);)*) => {
-        /// Pointers to the driver's functions; `None` where this driver does not have one.
+        /// Pointers to the driver's functions; `None` if this driver lacks one.
         #[allow(non_snake_case)]
         pub(super) struct Functions {
             $($name: Option<unsafe extern "C" fn($($type),*) -> c_int>,)*
@@ -213,7 +215,8 @@ macro_rules! trampolines {
 
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name($($argument: $type),*) -> CUresult {
-                // SAFETY: the caller keeps the driver's contract for the function, and the arguments pass unchanged.
+                // SAFETY: the caller keeps the driver's contract for the function, and the arguments pass
+                // unchanged.
                 super::forward(|driver| driver.$name.map(|function| unsafe { function($($argument),*) }))
             }
         )*

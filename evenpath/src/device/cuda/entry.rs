@@ -1,24 +1,24 @@
-//! Kernels as PTX text declares them, compared with what the host passes.
+//! Compares kernel entries declared by PTX text with the arguments that the host passes.
 //!
-//! The driver copies as many bytes of arguments as the entry declares, from wherever the host's pointers lead: an entry with
-//! other parameters than the kernel table's would have it read past them.
+//! The driver copies as many bytes of arguments as the entry declares, from the host's pointers: if an entry
+//! declares larger parameters than the kernel table, the driver would read past them.
 
 use std::fmt;
 
 use evenpath_simt::kernel::KernelInfo;
 
-/// What a launch depends on.
+/// Properties of an entry that a launch depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// Bytes of each parameter; `None` for a type that is no scalar of PTX.
+    /// Bytes of each parameter; `None` if its type is not a PTX scalar.
     parameters: Vec<Option<usize>>,
-    /// Threads in a block, by `.maxntid` or `.reqntid`, if stated.
+    /// Threads per block, by `.maxntid` or `.reqntid`, if stated.
     block_size: Option<u32>,
-    /// Bytes of shared memory that the body declares, if it does.
+    /// Bytes of shared memory that the body declares, if any.
     shared_bytes: Option<usize>,
 }
 
-/// The first kernel that a module declares otherwise than the kernel table, and how.
+/// The first kernel whose declaration in a module differs from the kernel table.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Mismatch {
     pub(super) kernel: &'static str,
@@ -26,8 +26,8 @@ pub(super) struct Mismatch {
     pub(super) found: String,
 }
 
-/// Compares the entries of a PTX text with the kernels of those names. Kernels that it does not have, and entries that it does
-/// not end, are left to the driver.
+/// Compares the entries of a PTX text with the kernels of the same names. Missing kernels and unterminated
+/// entries are left to the driver.
 pub(super) fn compare(text: &str, kernels: &[&'static KernelInfo]) -> Result<(), Mismatch> {
     let text = without_comments(text);
     for after in text.split(".entry").skip(1) {
@@ -47,7 +47,7 @@ pub(super) fn compare(text: &str, kernels: &[&'static KernelInfo]) -> Result<(),
 }
 
 impl Entry {
-    /// What the table says of a kernel, as far as `stated` says it too.
+    /// Returns the table's properties of a kernel, limited to those that `stated` has.
     fn of(kernel: &KernelInfo, stated: &Self) -> Self {
         Self {
             parameters: kernel.parameters.iter().map(|(_, kind)| Some(kind.size())).collect(),
@@ -56,7 +56,7 @@ impl Entry {
         }
     }
 
-    /// An entry, from what follows its name.
+    /// Parses an entry from the text after its name.
     fn parse(declaration: &str) -> Option<Self> {
         let (declaration, body) = declaration.split_once('{')?;
         let (parameters, directives) = match declaration.trim_start().strip_prefix('(') {
@@ -86,14 +86,15 @@ impl fmt::Display for Entry {
     }
 }
 
-/// Threads by a directive such as `.maxntid 128, 1, 1`.
+/// Parses the number of threads of a directive such as `.maxntid 128, 1, 1`.
 fn threads(directives: &str) -> Option<u32> {
     let after = [".maxntid", ".reqntid"].iter().find_map(|directive| directives.split_once(directive))?.1;
     let mut dimensions = after.split('.').next()?.split(',').map(|number| number.trim().parse::<u32>().ok());
     dimensions.try_fold(1_u32, |product, number| product.checked_mul(number?))
 }
 
-/// Bytes of a statement such as `{ .shared .align 16 .b8 arena[64]`, if it is of this kind.
+/// Bytes of a shared-memory declaration such as `{ .shared .align 16 .b8 arena[64]`; `None` for other
+/// statements.
 fn shared_declaration(statement: &str) -> Option<usize> {
     let statement = statement.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '{' | '}'));
     if statement.split_whitespace().next() == Some(".shared") { declared_bytes(statement) } else { None }
@@ -114,7 +115,8 @@ fn declared_bytes(declaration: &str) -> Option<usize> {
     element.checked_mul(length)
 }
 
-/// The text with comments replaced by spaces. What is in a string and looks like a comment goes too: no entry has one.
+/// Replaces comments with spaces. Text in a string that looks like a comment is replaced too; no entry
+/// contains any.
 fn without_comments(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     let mut rest = text;
@@ -172,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_that_differ_are_told() {
+    fn mismatched_entries_are_reported() {
         let store = "2 parameters of [8, 8] bytes, 32 threads a block";
         let rotate = "2 parameters of [8, 4] bytes, 128 threads a block, 512 bytes of shared memory";
         for (from, to, expected, found) in [
@@ -222,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_end_is_left_to_the_driver() {
+    fn unterminated_entries_are_left_to_the_driver() {
         for text in [
             ".entry",
             ".entry testing_fault_out_of_bounds",

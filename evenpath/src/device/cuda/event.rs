@@ -1,18 +1,19 @@
-//! Events of the driver. Those of `cust` are recorded on streams of `cust` alone, and cannot be waited for more than once.
+//! Events of the driver. Those of `cust` can only be recorded on streams of `cust`, and only be waited for
+//! once.
 
 use cust::sys::{self, CUevent, CUevent_flags, CUresult, CUstream};
 
 use super::driver::{CallError, check_raw};
 
-/// Whether an event keeps the time.
+/// Timing of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Time {
     Kept,
-    /// Such events take the GPU less.
+    /// Without timing; such events cost the GPU less.
     Unknown,
 }
 
-/// An event. The functions ask that its context is current; so does dropping it.
+/// An event. Its functions and its drop require that its context is current.
 pub(super) struct Event(CUevent);
 
 // SAFETY: the driver's functions for events are thread-safe.
@@ -32,24 +33,24 @@ impl Event {
         Ok(Self(event))
     }
 
-    /// The driver's name of it.
+    /// Returns the driver's handle.
     pub(super) fn handle(&self) -> CUevent {
         self.0
     }
 
-    /// Puts the event on a stream, also if it was put on one before: who waits for that does so still.
+    /// Records the event on a stream, also if it was recorded before; earlier waits are not affected.
     pub(super) fn record(&self, stream: CUstream) -> Result<(), CallError> {
         // SAFETY: both are of the current context, and live.
         check_raw("cuEventRecord", unsafe { sys::cuEventRecord(self.0, stream) })
     }
 
-    /// Waits until its stream has got to it.
+    /// Waits until its stream has reached it.
     pub(super) fn synchronize(&self) -> Result<(), CallError> {
         // SAFETY: the event is of the current context, and live.
         check_raw("cuEventSynchronize", unsafe { sys::cuEventSynchronize(self.0) })
     }
 
-    /// Whether its stream has got to it.
+    /// Returns whether its stream has reached it.
     pub(super) fn is_done(&self) -> Result<bool, CallError> {
         // SAFETY: as above.
         match unsafe { sys::cuEventQuery(self.0) } {
@@ -58,7 +59,7 @@ impl Event {
         }
     }
 
-    /// Milliseconds from an earlier event to this one, both of which keep the time and were waited for.
+    /// Returns the milliseconds from an earlier event to this one. Both have timing and were waited for.
     pub(super) fn elapsed_since(&self, earlier: &Self) -> Result<f64, CallError> {
         let mut milliseconds = 0.0_f32;
         // SAFETY: both are of the current context, and live; `milliseconds` is live for the call.

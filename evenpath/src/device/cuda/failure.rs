@@ -1,12 +1,12 @@
-//! Why a call in a context failed, and what the failure ends.
+//! Failures of calls in a context, and their consequences.
 
 use super::driver::{CallError, describe};
 use crate::device::DeviceError;
 
-/// Why something in a context failed.
+/// A failed call in a context.
 pub(super) enum Failure {
     Call(CallError),
-    /// A call after which the context must not go on, whatever its code.
+    /// A failure after which the context must not be used, whatever its code.
     Fatal(CallError),
     Error(DeviceError),
 }
@@ -24,14 +24,15 @@ impl From<DeviceError> for Failure {
 }
 
 impl CallError {
-    /// Whether the context answers everything with this error from now on: faults of kernels, and of the hardware.
+    /// Returns whether the context returns this error for every later call: faults of kernels and of
+    /// hardware.
     pub(super) fn ends_context(self) -> bool {
         // 214 ECC, 220 NVLink, 709 context destroyed, 710 assert, 999 unknown.
         self.ends_gpu() || matches!(self.code, 214 | 220 | 709 | 710 | 999)
     }
 
-    /// Whether the process can no longer use the GPU: of these errors the driver documents that "the process must be
-    /// terminated and relaunched".
+    /// Returns whether the process can no longer use the GPU: for these errors the driver documents that "the
+    /// process must be terminated and relaunched".
     pub(super) fn ends_gpu(self) -> bool {
         // 226 contained, 700 illegal address, 702 timeout, 714 to 719 stack, instruction, alignment, address space,
         // program counter, launch failure, 721 tensor memory, 810 MPS client terminated, 911 external device.
@@ -45,7 +46,7 @@ impl CallError {
 }
 
 impl Failure {
-    /// The error of a call outside any context.
+    /// Converts the error of a call outside any context.
     pub(super) fn into_error(self, device: &str) -> DeviceError {
         match self {
             Self::Call(error) | Self::Fatal(error) => error.into_error(device),

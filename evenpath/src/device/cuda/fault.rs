@@ -1,12 +1,12 @@
-//! What the process knows of the faults of its GPUs.
+//! Faults of GPUs, recorded for the process.
 //!
-//! A kernel's fault ends more than its context: from then on the driver answers with the fault's error in every other
-//! context of the process on that GPU, and where a new one is asked for, also when all others are destroyed. Only a
-//! new process can use the GPU again. The driver documents this for the errors that [`CallError::ends_gpu`] lists, and
-//! it was seen with an illegal address on an H200 with driver 580.
+//! A kernel's fault ends more than its context: the driver then returns the fault's error in every other
+//! context of the process on that GPU, and for every new context, even after all others are destroyed. Only a
+//! new process can use the GPU again. The driver documents this for the errors that [`CallError::ends_gpu`]
+//! lists, and it was observed with an illegal address on an H200 with driver 580.
 //!
-//! So whichever device object sees the fault first, the kernel may have been another's: the launch logs of all device
-//! objects of a GPU are read together, once, and what they say is kept until the process ends.
+//! The kernel may thus be another device object's than the one that sees the fault first. The launch logs of
+//! all device objects of a GPU are read together, once, and the result is kept until the process ends.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -19,14 +19,15 @@ use super::failure::Failure;
 use super::launch_log::LaunchLog;
 use crate::device::DeviceError;
 
-/// A fault, from when it is recorded. The first call that fails because of it is told so, later ones of the loss.
+/// A recorded fault. The first call that fails because of it returns the fault, later ones the loss of the
+/// device.
 #[derive(Debug, Default)]
 pub(super) struct Fault {
     cause: OnceLock<Cause>,
     is_told: AtomicBool,
 }
 
-/// What is known of a fault.
+/// Details of a fault.
 #[derive(Debug, Clone, Default)]
 struct Cause {
     device: String,
@@ -35,7 +36,7 @@ struct Cause {
 }
 
 impl Fault {
-    /// Records an error that `device` met, after any of the `kernels`; the first record stays.
+    /// Records an error on `device`, caused by any of `kernels`; the first record stays.
     pub(super) fn record(&self, device: &str, error: CallError, kernels: impl FnOnce() -> Vec<&'static str>) {
         self.cause.get_or_init(|| Cause {
             device: device.to_owned(),
@@ -48,7 +49,7 @@ impl Fault {
         self.cause.get().is_some()
     }
 
-    /// The error of a call on a device object that the recorded fault ended.
+    /// Returns the error of a call on a device object that the recorded fault ended.
     pub(super) fn tell(&self, device: &str) -> DeviceError {
         let (device, Cause { kernels, reason, .. }) = (device.to_owned(), self.cause());
         if self.is_told.swap(true, Relaxed) {
@@ -63,22 +64,22 @@ impl Fault {
     }
 }
 
-/// What all device objects of one GPU share.
+/// State that all device objects of one GPU share.
 #[derive(Debug, Default)]
 pub(super) struct GpuRecord {
-    /// Of the live device objects, in the order they were made.
+    /// Logs of the live device objects, in order of creation.
     logs: Mutex<Vec<Weak<Mutex<LaunchLog>>>>,
     fault: Fault,
 }
 
 impl GpuRecord {
-    /// The process's record of a GPU.
+    /// Returns the process's record of a GPU.
     pub(super) fn of(ordinal: u32) -> Arc<Self> {
         static RECORDS: Mutex<BTreeMap<u32, Arc<GpuRecord>>> = Mutex::new(BTreeMap::new());
         Arc::clone(RECORDS.lock().entry(ordinal).or_default())
     }
 
-    /// The launch log of a new device object.
+    /// Returns the launch log of a new device object.
     pub(super) fn new_log(&self) -> Arc<Mutex<LaunchLog>> {
         let log = Arc::default();
         let mut logs = self.logs.lock();
@@ -87,7 +88,7 @@ impl GpuRecord {
         log
     }
 
-    /// The fault that ended the use of the GPU, if it is recorded.
+    /// Returns the fault that ended the use of the GPU, if recorded.
     pub(super) fn fault(&self) -> &Fault {
         &self.fault
     }
@@ -97,7 +98,7 @@ impl GpuRecord {
         self.fault.record(device, error, || self.kernels());
     }
 
-    /// An error unless a new device object may be made.
+    /// Returns an error unless a new device object may be created.
     pub(super) fn check(&self) -> Result<(), DeviceError> {
         if !self.fault.is_recorded() {
             return Ok(());
@@ -106,7 +107,7 @@ impl GpuRecord {
         Err(DeviceError::GpuLost { device, kernels, reason })
     }
 
-    /// The error where a device object could not be made.
+    /// Returns the error of a failed creation of a device object.
     pub(super) fn refusal(&self, device: &str, failure: Failure) -> DeviceError {
         if let Failure::Call(error) | Failure::Fatal(error) = &failure
             && error.ends_gpu()
@@ -116,7 +117,7 @@ impl GpuRecord {
         self.check().err().unwrap_or_else(|| failure.into_error(device))
     }
 
-    /// The kernels of all live device objects that are not known to have ended well, each once.
+    /// Names the kernels of all live device objects that are not known to have completed, each once.
     fn kernels(&self) -> Vec<&'static str> {
         let mut kernels = Vec::new();
         for log in self.logs.lock().iter().filter_map(Weak::upgrade) {
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_is_told_once_and_as_a_loss_from_then_on() {
+    fn a_fault_is_reported_once_and_then_as_a_loss() {
         let gpu = GpuRecord::default();
         gpu.record("cuda:0", ILLEGAL_ADDRESS);
         assert!(

@@ -1,7 +1,7 @@
 //! Executable graphs.
 //!
-//! The operations are put on a stream that captures them, which is private: nothing else is asked of the driver meanwhile, so whatever
-//! a program does in its own streams and threads cannot end up in a graph, or break its capture.
+//! The operations are captured on a private stream that is used for nothing else, so other operations of a
+//! program can neither end up in a graph nor break its capture.
 
 use std::mem::MaybeUninit;
 use std::sync::Arc;
@@ -18,11 +18,11 @@ use crate::device::machine;
 use crate::device::node::Node;
 use crate::device::order::Access;
 
-/// A graph that the driver made ready to launch.
+/// A graph that is ready to launch.
 pub(super) struct Executable {
     core: Arc<Core>,
     graph: CUgraphExec,
-    /// Each kernel once.
+    /// Names of the kernels, each once.
     kernels: Vec<&'static str>,
 }
 
@@ -30,14 +30,14 @@ pub(super) struct Executable {
 unsafe impl Send for Executable {}
 
 impl Executable {
-    /// Of operations with these arguments.
+    /// Instantiates a graph of operations.
     ///
     /// # Safety
     ///
-    /// As for [`Machine::instantiate`](machine::Machine::instantiate).
+    /// The same as for [`Machine::instantiate`](machine::Machine::instantiate).
     pub(super) unsafe fn new(core: &Arc<Core>, nodes: &[Node]) -> Result<Self, DeviceError> {
         let graph = core.with(|live| {
-            // SAFETY: the caller's.
+            // SAFETY: guaranteed by the caller.
             let captured = unsafe { Captured::new(live, nodes) }?;
             let mut graph = std::ptr::null_mut();
             // SAFETY: `graph` is live for the call, and the other is a graph.
@@ -70,7 +70,7 @@ impl machine::Executable for Executable {
                 || accesses,
                 |to| {
                     self.core.launch(&self.kernels, stream, || {
-                        // SAFETY: the caller vouches for the memory; the graph is of the current context.
+                        // SAFETY: the caller guarantees the memory; the graph is of the current context.
                         check_raw("cuGraphLaunch", unsafe { sys::cuGraphLaunch(self.graph, to) })
                     })
                 },
@@ -80,14 +80,15 @@ impl machine::Executable for Executable {
 
     unsafe fn update(&mut self, nodes: &[Node]) -> Result<bool, DeviceError> {
         let is_updated = self.core.with(|live| {
-            // SAFETY: the caller's.
+            // SAFETY: guaranteed by the caller.
             let captured = unsafe { Captured::new(live, nodes) }?;
-            // What the driver says of the reason may be newer than the enum, and is not looked at.
+            // The driver's reason may be newer than the enum and is not read.
             let (mut node, mut reason) = (std::ptr::null_mut(), MaybeUninit::uninit());
             // SAFETY: all are live for the call.
             let result =
                 unsafe { sys::cuGraphExecUpdate(self.graph, captured.0, &raw mut node, reason.as_mut_ptr()) };
-            // Any failure to update leaves the graph to be made anew; others the next call meets too.
+            // After any failure to update, the graph is instantiated anew; a persistent failure shows in the
+            // next call.
             Ok(result == CUresult::CUDA_SUCCESS)
         })?;
         if is_updated {
@@ -101,22 +102,22 @@ impl Drop for Executable {
     fn drop(&mut self) {
         self.core.release(|live| {
             if let Ok(_current) = live.enter() {
-                // SAFETY: the graph is live, and not used again. Launches under way are not affected.
+                // SAFETY: the graph is live, and not used again. Launches in progress are not affected.
                 unsafe { sys::cuGraphExecDestroy(self.graph) };
             }
         });
     }
 }
 
-/// A graph as it was captured. Its context is current.
+/// A captured graph. Its context is current.
 struct Captured(CUgraph);
 
 impl Captured {
     /// # Safety
     ///
-    /// As for [`Machine::instantiate`](machine::Machine::instantiate).
+    /// The same as for [`Machine::instantiate`](machine::Machine::instantiate).
     unsafe fn new(live: &Live, nodes: &[Node]) -> Result<Self, Failure> {
-        // Modules are loaded before: that would break a capture.
+        // Modules are loaded first: loading would break a capture.
         for node in nodes {
             if let Node::Launch { kernel, shared, .. } = node {
                 live.modules.lock().function(kernel, *shared)?;
@@ -127,11 +128,11 @@ impl Captured {
         // SAFETY: the stream is live, and this function's own.
         check_raw("cuStreamBeginCapture", unsafe { sys::cuStreamBeginCapture_v2(stream.as_inner(), mode) })?;
         let put = nodes.iter().try_for_each(|node| {
-            // SAFETY: the caller's.
+            // SAFETY: guaranteed by the caller.
             unsafe { put(live, node, stream.as_inner()) }
         });
         let mut graph = std::ptr::null_mut();
-        // SAFETY: `graph` is live for the call. The capture is ended also where an operation was refused.
+        // SAFETY: `graph` is live for the call. The capture is ended also if an operation failed.
         let end = check_raw("cuStreamEndCapture", unsafe {
             sys::cuStreamEndCapture(stream.as_inner(), &raw mut graph)
         });
@@ -151,31 +152,31 @@ impl Drop for Captured {
     }
 }
 
-/// Puts an operation on a stream. The modules of kernels are loaded.
+/// Puts an operation on a stream. The kernels' modules are loaded.
 ///
 /// # Safety
 ///
-/// As for [`Machine::instantiate`](machine::Machine::instantiate).
+/// The same as for [`Machine::instantiate`](machine::Machine::instantiate).
 unsafe fn put(live: &Live, node: &Node, stream: CUstream) -> Result<(), Failure> {
     match node {
         Node::Launch { kernel, grid, shared, arguments } => {
             let function = live.modules.lock().function(kernel, *shared)?;
             let parameters = ParameterBytes::new(kernel, arguments);
-            // SAFETY: the caller's.
+            // SAFETY: guaranteed by the caller.
             unsafe {
                 launch(function, (*grid, kernel.block_size, shared.dynamic_bytes), stream, &parameters)
             }?;
         }
         &Node::Zero { address, bytes } => {
-            // SAFETY: the caller's.
+            // SAFETY: guaranteed by the caller.
             check_raw("cuMemsetD8", unsafe { sys::cuMemsetD8Async(address, 0, bytes as usize, stream) })?;
         }
         &Node::Store { address, word } => {
-            // SAFETY: the caller's.
+            // SAFETY: guaranteed by the caller.
             check_raw("cuMemsetD32", unsafe { sys::cuMemsetD32Async(address, word, 1, stream) })?;
         }
         &Node::Copy { from, to, bytes } => {
-            // SAFETY: the caller's.
+            // SAFETY: guaranteed by the caller.
             check_raw("cuMemcpyDtoD", unsafe {
                 sys::cuMemcpyDtoDAsync_v2(to, from, bytes as usize, stream)
             })?;

@@ -1,5 +1,5 @@
-//! Page-locked host memory. Copies of small results land there, since the driver takes twice as long to bring them anywhere else, and
-//! kernels can store in it.
+//! Page-locked host memory for small results. The driver takes twice as long to copy anywhere else, and
+//! kernels can write to it.
 
 use std::ffi::c_void;
 
@@ -7,15 +7,15 @@ use cust::sys;
 
 use super::driver::{CallError, check_raw};
 
-/// Bytes that can land.
+/// Size in bytes.
 pub(super) const LANDING_BYTES: usize = 4096;
 
-/// The memory. It is of the context that is current when it is made, and freed in it.
+/// Page-locked memory. It belongs to the context that is current at its creation, and is freed in it.
 pub(super) struct Landing {
     address: *mut c_void,
 }
 
-// SAFETY: it is plain memory, which whoever has the object may use from any thread.
+// SAFETY: it is plain memory, which the object's owner may use from any thread.
 unsafe impl Send for Landing {}
 
 impl Landing {
@@ -26,22 +26,24 @@ impl Landing {
         Ok(Self { address })
     }
 
-    /// The memory, [`LANDING_BYTES`] long. It is written by copies and kernels until the stream was waited for.
+    /// Address of the [`LANDING_BYTES`] bytes. Copies and kernels may write to them until the stream has been
+    /// waited for.
     pub(super) fn address(&self) -> *mut c_void {
         self.address
     }
 
-    /// Takes out what landed, after the stream was waited for.
+    /// Copies the first bytes out, after the stream has been waited for.
     pub(super) fn take(&mut self, bytes: &mut [u8]) {
         let len = bytes.len().min(LANDING_BYTES);
-        // SAFETY: the memory has as many bytes, which `cuMemAllocHost` or a copy wrote; it is no slice of Rust's.
+        // SAFETY: the memory has that many bytes, initialized by `cuMemAllocHost` or a copy, and no Rust
+        // slice refers to it.
         unsafe { std::ptr::copy_nonoverlapping(self.address.cast(), bytes.as_mut_ptr(), len) };
     }
 }
 
 impl Drop for Landing {
     fn drop(&mut self) {
-        // SAFETY: the memory is this object's own. After a fault the call fails, and the context's end frees it.
+        // SAFETY: this object owns the memory. After a fault the call fails, and the context's end frees it.
         unsafe { sys::cuMemFreeHost(self.address) };
     }
 }

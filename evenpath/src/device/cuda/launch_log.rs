@@ -1,6 +1,6 @@
-//! Which kernels may have made a fault: a GPU tells that something went wrong, later, and not where.
+//! Log of kernels that may have caused a fault: a GPU reports a fault late and does not name its kernel.
 
-/// The kernels launched since the host last saw the device done.
+/// Kernels launched since the host last saw the device idle.
 #[derive(Debug, Default)]
 pub(super) struct LaunchLog {
     launches: u64,
@@ -9,7 +9,7 @@ pub(super) struct LaunchLog {
 }
 
 impl LaunchLog {
-    /// Adds a launch in a stream.
+    /// Adds a launch on a stream.
     pub(super) fn launched(&mut self, kernel: &'static str, stream: u32) {
         self.launches += 1;
         match self.kernels.iter_mut().find(|(name, own, _)| *name == kernel && *own == stream) {
@@ -18,17 +18,17 @@ impl LaunchLog {
         }
     }
 
-    /// Launches so far.
+    /// Number of launches so far.
     pub(super) fn launches(&self) -> u64 {
         self.launches
     }
 
-    /// Forgets those of a stream that are among the first `launches` launches: they ended well.
+    /// Removes launches of a stream that are among the first `launches`: they completed.
     pub(super) fn finished(&mut self, stream: u32, launches: u64) {
         self.kernels.retain(|&(_, own, last)| own != stream || last > launches);
     }
 
-    /// The kernels not known to have ended well.
+    /// Names of kernels that are not known to have completed.
     pub(super) fn kernels(&self) -> Vec<&'static str> {
         let mut kernels = Vec::new();
         for &(name, ..) in &self.kernels {
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_was_launched_before_a_wait_is_forgotten() {
+    fn only_launches_before_a_wait_are_removed() {
         let mut log = LaunchLog::default();
         for kernel in ["scan", "sort", "scan"] {
             log.launched(kernel, 0);

@@ -34,7 +34,7 @@ pub(in crate::device) struct Cuda {
     properties: DeviceProperties,
     memory_bytes: u64,
     max_shared_bytes: u32,
-    /// The lists of kernels that were compiled, by the address of their function.
+    /// Kernel lists that were compiled, by the address of their function.
     prepared: Mutex<HashSet<usize>>,
 }
 
@@ -63,7 +63,8 @@ impl Cuda {
         DeviceError::OutOfMemory { device, requested, free, total }
     }
 
-    /// Has `put` put a copy of this source, destination and number of bytes on a stream; what is to be waited for.
+    /// Puts a copy of this source, destination and size on a stream through `put`. Returns the transfer to
+    /// wait for.
     fn begin_copy(
         &self,
         stream: u32,
@@ -119,7 +120,7 @@ impl Machine for Cuda {
     }
 
     unsafe fn take_foreign_stream(&self, stream: *mut c_void) -> Result<Option<u32>, DeviceError> {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         self.core.with_exclusive(|live| unsafe { live.streams.take_foreign(stream.cast()) }).map(Some)
     }
 
@@ -157,7 +158,7 @@ impl Machine for Cuda {
         self.core.with(|live| {
             let own = live.context().0;
             let mut context = std::ptr::null_mut::<c_void>();
-            // SAFETY: the attribute is a context, for which there is room.
+            // SAFETY: the attribute is a context, and the output has room for one.
             let result = unsafe {
                 sys::cuPointerGetAttribute(
                     (&raw mut context).cast(),
@@ -165,7 +166,7 @@ impl Machine for Cuda {
                     address,
                 )
             };
-            // Memory of a pool is of no context.
+            // Memory of a pool belongs to no context.
             Ok(match result {
                 CUresult::CUDA_SUCCESS if context.is_null() || context == own.cast() => None,
                 CUresult::CUDA_SUCCESS => Some("it is of another context; see `Device::cuda_primary`".into()),
@@ -197,7 +198,7 @@ impl Machine for Cuda {
 
     fn give_back_stream(&self, stream: u32) {
         self.core.release(|live| {
-            // A context that cannot be made current is lost, and its streams with it.
+            // If a context cannot be made current, it and its streams are lost.
             if let Ok(_current) = live.enter() {
                 live.streams.give_back(stream);
             }
@@ -206,7 +207,7 @@ impl Machine for Cuda {
 
     unsafe fn write(&self, stream: u32, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         self.core.with(|live| {
-            // SAFETY: the caller vouches for the range, and the slice is borrowed until the copy is done: the next
+            // SAFETY: the caller guarantees the range. The slice is borrowed until the copy is done: the next
             // line waits for it, and if that fails the context is destroyed before this function returns.
             let copy =
                 |to| unsafe { sys::cuMemcpyHtoDAsync_v2(address, bytes.as_ptr().cast(), bytes.len(), to) };
@@ -222,7 +223,7 @@ impl Machine for Cuda {
             let copy = |to| {
                 let access = || [Access::read(address, len as u64)];
                 live.streams.enqueue(stream, access, |from| {
-                    // SAFETY: as for `write`; there are as many bytes at `to`, which are not looked at before the wait.
+                    // SAFETY: as for `write`; `to` has that many bytes, which are not read before the wait.
                     check_raw("cuMemcpyDtoH", unsafe { sys::cuMemcpyDtoHAsync_v2(to, address, len, from) })
                 })
             };
@@ -247,7 +248,8 @@ impl Machine for Cuda {
         bytes: usize,
     ) -> Result<Option<Box<dyn Transfer>>, DeviceError> {
         self.begin_copy(stream, (from as u64, address, bytes), |to| {
-            // SAFETY: the caller vouches for both ranges, and that the bytes stay until the copy is waited for.
+            // SAFETY: the caller guarantees both ranges, and that the bytes stay until the copy is waited
+            // for.
             let result = unsafe { sys::cuMemcpyHtoDAsync_v2(address, from.cast(), bytes, to) };
             check_raw("cuMemcpyHtoDAsync", result)
         })
@@ -269,7 +271,7 @@ impl Machine for Cuda {
 
     unsafe fn pin(&self, first: *mut u8, bytes: usize) -> Result<(), DeviceError> {
         self.core.with(|_| {
-            // SAFETY: the caller vouches for the memory.
+            // SAFETY: the caller guarantees the memory.
             let result = unsafe { sys::cuMemHostRegister_v2(first.cast(), bytes, 0) };
             Ok(check_raw("cuMemHostRegister", result)?)
         })
@@ -278,7 +280,7 @@ impl Machine for Cuda {
     unsafe fn unpin(&self, first: *mut u8) {
         self.core.release(|live| {
             if let Ok(_current) = live.enter() {
-                // SAFETY: the caller vouches for the address. The end of a context unlocks its memory too.
+                // SAFETY: the caller guarantees the address. The end of a context unlocks its memory too.
                 unsafe { sys::cuMemHostUnregister(first.cast()) };
             }
         });
@@ -292,7 +294,7 @@ impl Machine for Cuda {
         self.core.with(|live| {
             let access = || [Access::write(address, bytes)];
             Ok(live.streams.enqueue(stream, access, |to| {
-                // SAFETY: the caller vouches for the range.
+                // SAFETY: the caller guarantees the range.
                 check_raw("cuMemsetD8", unsafe { sys::cuMemsetD8Async(address, 0, bytes as usize, to) })
             })?)
         })
@@ -302,7 +304,7 @@ impl Machine for Cuda {
         self.core.with(|live| {
             let access = || [Access::write(address, 4)];
             Ok(live.streams.enqueue(stream, access, |to| {
-                // SAFETY: the caller vouches for the word.
+                // SAFETY: the caller guarantees the word.
                 check_raw("cuMemsetD32", unsafe { sys::cuMemsetD32Async(address, word, 1, to) })
             })?)
         })
@@ -312,7 +314,7 @@ impl Machine for Cuda {
         self.core.with(|live| {
             let accesses = || Access::copy(from, to, bytes);
             Ok(live.streams.enqueue(stream, accesses, |stream| {
-                // SAFETY: the caller vouches for the ranges.
+                // SAFETY: the caller guarantees the ranges.
                 let result = unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes as usize, stream) };
                 check_raw("cuMemcpyDtoD", result)
             })?)
@@ -330,7 +332,7 @@ impl Machine for Cuda {
         let bytes = u64::from(kernel.shared_bytes) + u64::from(shared.dynamic_bytes);
         if bytes > u64::from(self.max_shared_bytes) {
             let limit = self.max_shared_bytes;
-            let reason = format!("{bytes} bytes of shared memory a block are over the limit of {limit}");
+            let reason = format!("{bytes} bytes of shared memory per block exceed the limit of {limit}");
             return Err(DeviceError::Launch { device: self.core.label.clone(), kernel: kernel.name, reason });
         }
         let parameters = ParameterBytes::new(kernel, arguments);
@@ -339,7 +341,8 @@ impl Machine for Cuda {
             let size = (grid, kernel.block_size, shared.dynamic_bytes);
             let accesses = || Access::of_launch(kernel, arguments);
             Ok(live.streams.enqueue(stream, accesses, |to| {
-                // SAFETY: the function is of a module in the current context, and the caller vouches for the arguments.
+                // SAFETY: the function is of a module in the current context, and the caller guarantees the
+                // arguments.
                 self.core
                     .launch(&[kernel.name], stream, || unsafe { launch(function, size, to, &parameters) })
             })?)
@@ -347,7 +350,7 @@ impl Machine for Cuda {
     }
 
     unsafe fn instantiate(&self, nodes: &[Node]) -> Result<Option<Box<dyn Executable>>, DeviceError> {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         Ok(Some(Box::new(unsafe { graph::Executable::new(&self.core, nodes) }?)))
     }
 
@@ -375,7 +378,7 @@ impl Machine for Cuda {
     }
 
     fn prepare(&self, list: fn() -> Kernels) -> Result<(), DeviceError> {
-        // Lists may share an address only if their code, and so their kernels, are the same.
+        // Lists may share an address only if their code, and therefore their kernels, are the same.
         let address = list as usize;
         if self.prepared.lock().contains(&address) {
             return Ok(());

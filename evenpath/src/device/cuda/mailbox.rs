@@ -1,5 +1,5 @@
-//! Numbers that a kernel tells the host while it runs: it stores them in page-locked memory, where the host looks for them. A copy
-//! after the kernel, and the wait for it, take as long as a small launch.
+//! Numbers that a kernel sends to the host while it runs, through page-locked memory that the host polls. A
+//! copy after the kernel, and the wait for it, take as long as a small launch.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,9 +10,9 @@ use super::landing::Landing;
 use crate::device::DeviceError;
 use crate::device::machine::{MAILBOX_WORDS, Mailbox};
 
-/// A word in which there is no number yet.
+/// Value of a word that holds no number yet.
 const EMPTY: u64 = u64::MAX;
-/// How long the host looks for a number before it waits for the stream instead.
+/// Time that the host polls for a number before it waits for the stream.
 const PATIENCE: Duration = Duration::from_micros(200);
 
 /// Page-locked memory of a core's context.
@@ -23,10 +23,10 @@ impl PinnedMailbox {
         Ok(Self(InContext::new(core, core.with(|_| Ok(Landing::new()?))?)))
     }
 
-    /// A word. The context must be there.
+    /// Returns a word. The context must be live.
     fn word(&self, index: usize) -> &AtomicU64 {
-        // SAFETY: the memory has more words than a mailbox, aligned to a page, and is there as long as the context. The device
-        // stores whole words.
+        // SAFETY: the memory has more words than a mailbox, is aligned to a page, and lives as long as the
+        // context. The device stores whole words.
         unsafe { AtomicU64::from_ptr(self.0.address().cast::<u64>().add(index)) }
     }
 }
@@ -46,7 +46,7 @@ impl Mailbox for PinnedMailbox {
     fn wait(&mut self, stream: u32, numbers: &mut [u64]) -> Result<(), DeviceError> {
         let len = numbers.len();
         let is_full = || (0..len).all(|index| self.word(index).load(Ordering::Acquire) != EMPTY);
-        // While this runs, the context does not end.
+        // The context does not end while this runs.
         self.0.core().with_live(|live| {
             let start = Instant::now();
             while !is_full() {

@@ -1,7 +1,8 @@
-//! Kernels, compiled by the driver when they are launched first.
+//! Kernels, compiled by the driver on their first launch.
 //!
-//! The driver compiles a module as a whole, at about 2 ms per KB of PTX. So each of the library's kernels is loaded as a
-//! module of its own, and operations that launch several large ones have these compiled together ([`JointModule`]).
+//! The driver compiles a module as a whole, at about 2 ms per KB of PTX. Each of the library's kernels is
+//! therefore loaded as a module of its own, and operations that launch several large kernels compile these
+//! together ([`JointModule`]).
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -21,41 +22,40 @@ use super::ptx::{self, Ptx};
 use crate::device::shared::SharedMemory;
 use crate::device::{DeviceError, Version};
 
-/// Shared memory that a block may have without asking for more.
+/// Shared memory that a block may use without an explicit request.
 const DEFAULT_SHARED: u32 = 48 * 1024;
 
-/// Where the PTX of a program's own kernels comes from, for messages.
+/// Origin of the PTX of a program's own kernels, for messages.
 pub(super) const PROGRAM: &str = "the program";
 
-/// PTX of a kernel of the program's own.
+/// PTX of a program's own kernel.
 #[derive(Clone)]
 struct OwnText {
     target: u32,
     text: Arc<str>,
 }
 
-/// The modules loaded into one context.
+/// Modules loaded into one context.
 pub(super) struct Modules {
     ptx: Ptx,
-    /// The texts of the program's own kernels, by name.
+    /// PTX of the program's own kernels, by name.
     own: HashMap<&'static str, OwnText>,
     driver: Version,
-    /// By the name of the kernel, or of the module where that was loaded whole.
+    /// Modules by kernel name, or by module name if loaded whole.
     loaded: HashMap<&'static str, Module>,
-    /// The modules of kernels that were compiled together.
+    /// Modules of kernels that were compiled together.
     joint: Vec<JointModule>,
     functions: HashMap<&'static str, Function>,
 }
 
-/// A kernel in a loaded module. Valid for as long as its module.
+/// A kernel in a loaded module, valid as long as the module.
 struct Function {
     handle: CUfunction,
-    /// Bytes of launch-sized shared memory that it is set up for.
+    /// Bytes of dynamic shared memory that it is set up for.
     dynamic_shared: u32,
-    /// The bytes of launch-sized shared memory that somebody last asked about, and the blocks that a multiprocessor then
-    /// holds at once.
+    /// The last query of resident blocks: bytes of dynamic shared memory, and blocks per multiprocessor.
     resident_blocks: Option<(u32, u32)>,
-    /// What its launches want of a multiprocessor's memory, as the driver was last told.
+    /// Division of a multiprocessor's memory that the driver was last told.
     divided_for: SharedMemory,
 }
 
@@ -80,7 +80,7 @@ impl Modules {
         }
     }
 
-    /// Adds kernels of the program's own, whose PTX declares what the host passes.
+    /// Adds the program's own kernels. The PTX declares the parameters that the host passes.
     pub(super) fn add(&mut self, kernels: &[&'static KernelInfo], target: u32, text: &str) {
         let text: Arc<str> = text.into();
         for kernel in kernels {
@@ -90,7 +90,8 @@ impl Modules {
 
     /// Compiles those of the kernels that are not compiled yet, together. The context is current.
     ///
-    /// What the driver refuses is left to the launch of each kernel, which says why. A driver before CUDA 12.9 refuses all.
+    /// Kernels that the driver refuses are left to their launches, which report the reason. A driver before
+    /// CUDA 12.9 refuses all.
     pub(super) fn prepare(&mut self, kernels: &[&'static KernelInfo]) {
         let mut missing: Vec<_> =
             kernels.iter().copied().filter(|kernel| !self.functions.contains_key(kernel.name)).collect();
@@ -110,7 +111,8 @@ impl Modules {
         self.joint.push(module);
     }
 
-    /// The handle of a kernel, set up for launches with so much shared memory. The context is current.
+    /// Returns the handle of a kernel, set up for launches with the given shared memory. The context is
+    /// current.
     pub(super) fn function(
         &mut self,
         kernel: &'static KernelInfo,
@@ -124,7 +126,7 @@ impl Modules {
         Ok(handle)
     }
 
-    /// A kernel, set up for `dynamic_shared` bytes of launch-sized shared memory. The context is current.
+    /// Returns a kernel, set up for `dynamic_shared` bytes of dynamic shared memory. The context is current.
     fn sized(&mut self, kernel: &'static KernelInfo, dynamic_shared: u32) -> Result<&mut Function, Failure> {
         let function = self.entry(kernel)?;
         let bytes = kernel.shared_bytes.saturating_add(dynamic_shared);
@@ -139,7 +141,7 @@ impl Modules {
         Ok(function)
     }
 
-    /// Tells the driver what launches of a kernel want of the memory that shared memory and the first-level cache share.
+    /// Tells the driver how a kernel wants the memory divided between shared memory and L1.
     fn divide(&mut self, kernel: &'static KernelInfo, shared: SharedMemory) -> Result<(), Failure> {
         let percent = match shared.blocks {
             None => CUshared_carveout::CU_SHAREDMEM_CARVEOUT_DEFAULT as i32,
@@ -151,15 +153,15 @@ impl Modules {
         };
         let function = self.entry(kernel)?;
         let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
-        // A driver that refuses it divides the memory as it likes: results are the same.
-        // SAFETY: the handle is of a module that is loaded in the current context.
+        // If the driver refuses, it divides the memory as it likes; results are the same. SAFETY: the handle
+        // is of a module that is loaded in the current context.
         let _ = unsafe { sys::cuFuncSetAttribute(function.handle, attribute, percent) };
         function.divided_for = shared;
         Ok(())
     }
 
-    /// Blocks of a kernel, each with `dynamic_shared` bytes of launch-sized shared memory, that a multiprocessor holds at
-    /// once. The context is current.
+    /// Number of blocks of a kernel, each with `dynamic_shared` bytes of dynamic shared memory, that fit on a
+    /// multiprocessor. The context is current.
     pub(super) fn resident_blocks(
         &mut self,
         kernel: &'static KernelInfo,
@@ -186,7 +188,7 @@ impl Modules {
         Ok(blocks.cast_unsigned())
     }
 
-    /// A kernel, from its module, which is loaded if it is not yet.
+    /// Returns a kernel from its module, loading the module if necessary.
     fn entry(&mut self, kernel: &'static KernelInfo) -> Result<&mut Function, Failure> {
         Ok(match self.functions.entry(kernel.name) {
             Entry::Occupied(entry) => entry.into_mut(),
@@ -201,14 +203,15 @@ impl Modules {
     }
 }
 
-/// What to ask of the driver for `blocks` blocks of `block_bytes` bytes: percent of a multiprocessor's shared memory. The driver counts the
-/// blocks that fit, adds what it reserves for each, and takes the smallest division of the memory that holds them (seen with CUDA 13.0).
+/// Percentage of a multiprocessor's shared memory to request for `blocks` blocks of `block_bytes` bytes. The
+/// driver counts the blocks that fit, adds its reserve for each, and takes the smallest division that holds
+/// them (observed with CUDA 13.0).
 fn percent_for(blocks: u32, block_bytes: u32, multiprocessor_bytes: u32) -> i32 {
     let bytes = u64::from(blocks) * u64::from(block_bytes);
     (100 * bytes).div_ceil(u64::from(multiprocessor_bytes.max(1))).min(100) as i32
 }
 
-/// The handle of a kernel, from its module, which is loaded if it is not among the `loaded`.
+/// Returns the handle of a kernel from its module, loading the module unless it is in `loaded`.
 fn find(
     ptx: &Ptx,
     driver: Version,
@@ -229,7 +232,7 @@ fn find(
     handle(module, kernel, ptx.origin())
 }
 
-/// As [`find`], for a kernel of the program's own. It has a module for itself, under its name.
+/// Like [`find`], for a program's own kernel, which has a module of its own under its name.
 fn find_own(
     own: &OwnText,
     driver: Version,
@@ -243,7 +246,7 @@ fn find_own(
     handle(module, kernel, PROGRAM.into())
 }
 
-/// The handle of a kernel in a loaded module.
+/// Returns the handle of a kernel in a loaded module.
 fn handle(module: &Module, kernel: &'static KernelInfo, origin: String) -> Result<CUfunction, Failure> {
     match check("cuModuleGetFunction", module.get_function(kernel.name)) {
         Ok(function) => Ok(function.to_raw()),
@@ -255,14 +258,14 @@ fn handle(module: &Module, kernel: &'static KernelInfo, origin: String) -> Resul
     }
 }
 
-/// The text of a module whose kernels are not loaded one by one.
+/// Returns the text of a module whose kernels are not loaded one by one.
 fn whole_module(ptx: &Ptx, name: &str) -> Result<String, DeviceError> {
     let text = ptx.module(name)?;
     check_entries(ptx, name, &text)?;
     Ok(text)
 }
 
-/// Loads `text`, which is of the named module for a target, into the current context.
+/// Loads `text`, the named module for a target, into the current context.
 fn load(target: u32, origin: &str, driver: Version, name: &str, text: &str) -> Result<Module, Failure> {
     let refused = |message: String, log: String| DeviceError::Module {
         module: name.to_owned(),
@@ -271,7 +274,7 @@ fn load(target: u32, origin: &str, driver: Version, name: &str, text: &str) -> R
         message,
         log,
     };
-    let image = CString::new(text).map_err(|_| refused("it has a NUL byte".into(), String::new()))?;
+    let image = CString::new(text).map_err(|_| refused("it contains a NUL byte".into(), String::new()))?;
     let error = match check("cuModuleLoadDataEx", Module::from_ptx_cstr(&image, &[])) {
         Ok(module) => return Ok(module),
         Err(error) if error.ends_context() => return Err(error.into()),
@@ -286,8 +289,8 @@ fn load(target: u32, origin: &str, driver: Version, name: &str, text: &str) -> R
     .into())
 }
 
-/// Checks that the kernels of a module take what the host passes: one that takes more would have the driver read past that. What is
-/// built in was checked when the library was tested.
+/// Checks that the kernels of a module take the arguments that the host passes: otherwise the driver could
+/// read past them. Built-in modules are checked by the library's tests.
 fn check_entries(ptx: &Ptx, name: &str, text: &str) -> Result<(), DeviceError> {
     if ptx.is_built_in() {
         return Ok(());
@@ -299,7 +302,8 @@ fn check_entries(ptx: &Ptx, name: &str, text: &str) -> Result<(), DeviceError> {
     })
 }
 
-/// The module's version of PTX, and the first CUDA that has it, if the driver failed because it does not know it.
+/// If the driver failed because it does not know the module's version of PTX, returns that version and the
+/// first CUDA that supports it.
 fn too_old(text: &str, driver: Version, error: CallError) -> Option<(Version, Option<Version>)> {
     let version = ptx::version(text)?;
     let needed = ptx::cuda_for(version);
@@ -308,16 +312,16 @@ fn too_old(text: &str, driver: Version, error: CallError) -> Option<(Version, Op
     (is_unsupported || is_newer).then_some((version, needed))
 }
 
-/// Compiles a module that failed to once more, for what the compiler says: `cust` does not ask for it.
+/// Compiles a module that failed once more to get the compiler's log, which `cust` does not request.
 fn compiler_log(image: &CStr) -> String {
     let mut log = vec![0_u8; 16 * 1024];
     let mut options =
         [CUjit_option::CU_JIT_ERROR_LOG_BUFFER, CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
-    // The driver takes numbers by value, in the pointer's place.
+    // The driver takes numbers by value, in place of a pointer.
     let mut values = [log.as_mut_ptr().cast::<c_void>(), std::ptr::without_provenance_mut(log.len())];
     let mut module = std::ptr::null_mut();
-    // SAFETY: the image ends in NUL, the options and their values are as many as said, and the log's buffer has the
-    // size given with it; all live until the call returns.
+    // SAFETY: the image ends in NUL, the options and values have the given count, and the log's buffer the
+    // given size; all live until the call returns.
     let result = unsafe {
         sys::cuModuleLoadDataEx(
             &raw mut module,
@@ -328,7 +332,7 @@ fn compiler_log(image: &CStr) -> String {
         )
     };
     if result == CUresult::CUDA_SUCCESS {
-        // SAFETY: the module was just loaded, and nothing of it is used.
+        // SAFETY: the module was just loaded, and nothing in it is used.
         unsafe { sys::cuModuleUnload(module) };
     }
     let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
@@ -345,12 +349,12 @@ mod tests {
     use crate::device::kernels::Kernels;
     use crate::device::machine::Machine;
 
-    /// Two kernels, of which only the first has launch-sized shared memory.
+    /// Two kernels, of which only the first has dynamic shared memory.
     fn list() -> Kernels {
         Kernels::default().and::<OnesweepKeys<u32>>().and::<Iota>()
     }
 
-    /// Where there is a GPU with a driver of CUDA 12.9 or later.
+    /// Checks a GPU with a driver of CUDA 12.9 or later, if there is one.
     #[test]
     fn kernels_of_a_list_are_compiled_as_one_module() {
         let Ok(cuda) = Cuda::new(0, ContextKind::Own) else { return };

@@ -1,4 +1,4 @@
-//! A launch's arguments as the driver reads them, and the launch with them.
+//! Launch arguments in the driver's format.
 
 use std::ffi::c_void;
 
@@ -8,19 +8,19 @@ use smallvec::SmallVec;
 
 use super::driver::{CallError, check_raw};
 
-/// As many words as nearly all kernels' parameters take; those of more are allocated.
+/// Number of words stored inline: enough for nearly all kernels.
 const WORDS: usize = 32;
 
-/// The bytes of each parameter. Little-endian, as every host of an NVIDIA GPU is.
+/// Bytes of each parameter, little-endian like every host of an NVIDIA GPU.
 pub(super) struct ParameterBytes {
     /// The parameters, each at a multiple of 8 bytes.
     words: SmallVec<[u64; WORDS]>,
-    /// The word at which each parameter begins.
+    /// Index of each parameter's first word.
     starts: SmallVec<[usize; WORDS]>,
 }
 
 impl ParameterBytes {
-    /// Lays out `arguments`, which are those of the scalars and views among the kernel's parameters, in order.
+    /// Lays out `arguments`, which are the kernel's scalars and views in order.
     pub(super) fn new(kernel: &KernelInfo, arguments: &[Argument]) -> Self {
         let (mut words, mut starts) = (SmallVec::<[u64; WORDS]>::new(), SmallVec::new());
         let mut arguments = arguments.iter();
@@ -37,17 +37,18 @@ impl ParameterBytes {
         Self { words, starts }
     }
 
-    /// A pointer to each parameter, for `cuLaunchKernel`, which reads through them. Valid for as long as `self` is.
+    /// Returns a pointer to each parameter, for `cuLaunchKernel`. Valid as long as `self`.
     pub(super) fn pointers(&self) -> SmallVec<[*mut c_void; WORDS]> {
         self.starts.iter().map(|&start| self.words[start..].as_ptr().cast_mut().cast()).collect()
     }
 }
 
-/// Launches blocks of threads with so many bytes of dynamic shared memory each.
+/// Launches blocks with the given bytes of dynamic shared memory each.
 ///
 /// # Safety
 ///
-/// The function is of a module in the current context, the parameters are its own, and memory that they name is live.
+/// The function is of a module in the current context, the parameters are its own, and the memory that they
+/// name is live.
 pub(super) unsafe fn launch(
     function: CUfunction,
     (grid, block_size, dynamic_shared): (u32, u32, u32),
@@ -55,7 +56,7 @@ pub(super) unsafe fn launch(
     parameters: &ParameterBytes,
 ) -> Result<(), CallError> {
     let mut pointers = parameters.pointers();
-    // SAFETY: the caller's; the driver copies the parameters before the call returns.
+    // SAFETY: guaranteed by the caller; the driver copies the parameters before the call returns.
     check_raw("cuLaunchKernel", unsafe {
         sys::cuLaunchKernel(
             function,

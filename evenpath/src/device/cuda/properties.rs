@@ -1,4 +1,4 @@
-//! GPUs, and what the driver says of them.
+//! GPUs and their properties, as reported by the driver.
 
 use cust::CudaApiVersion;
 use cust::device::{Device as Gpu, DeviceAttribute};
@@ -9,7 +9,7 @@ use super::failure::Failure;
 use crate::device::error::{DeviceError, Version};
 use crate::device::properties::DeviceProperties;
 
-/// The GPU of a number.
+/// Finds a GPU by its number.
 pub(super) fn find(ordinal: u32) -> Result<Gpu, Failure> {
     let no_such_gpu = |count| Failure::Error(DeviceError::NoSuchGpu { ordinal, count });
     match check("cuInit", cust::init(cust::CudaFlags::empty())) {
@@ -25,7 +25,7 @@ pub(super) fn find(ordinal: u32) -> Result<Gpu, Failure> {
     Ok(check("cuDeviceGet", Gpu::get_device(ordinal))?)
 }
 
-/// What the driver says of a GPU.
+/// Returns the properties of a GPU.
 pub(super) fn describe(gpu: Gpu) -> Result<DeviceProperties, CallError> {
     let attribute =
         |attribute| check("cuDeviceGetAttribute", gpu.get_attribute(attribute)).map(i32::cast_unsigned);
@@ -47,12 +47,12 @@ pub(super) fn describe(gpu: Gpu) -> Result<DeviceProperties, CallError> {
     })
 }
 
-/// Bytes of shared memory that a block can have when it asks for more than the default.
+/// Maximum shared memory of a block on request, in bytes.
 fn max_shared_bytes(gpu: Gpu) -> Result<u32, CallError> {
     attribute(gpu.as_raw(), CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
 }
 
-/// Bytes of shared memory of a multiprocessor of the current context's GPU, at most.
+/// Maximum shared memory of a multiprocessor of the current context's GPU, in bytes.
 pub(super) fn multiprocessor_shared_bytes() -> Result<u32, CallError> {
     let mut gpu = 0;
     // SAFETY: `gpu` is live for the call.
@@ -60,7 +60,7 @@ pub(super) fn multiprocessor_shared_bytes() -> Result<u32, CallError> {
     attribute(gpu, CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)
 }
 
-/// An attribute that `cust` does not know.
+/// Returns an attribute that `cust` lacks.
 fn attribute(gpu: sys::CUdevice, attribute: CUdevice_attribute) -> Result<u32, CallError> {
     let mut value = 0;
     // SAFETY: `value` is live for the call.

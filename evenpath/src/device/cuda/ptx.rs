@@ -1,4 +1,4 @@
-//! Where PTX comes from: built into the library, or a folder that the user names.
+//! Sources of PTX: built into the library, or a folder that the user names.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -13,10 +13,10 @@ use crate::device::{DeviceError, Version};
 #[path = "../../../ptx/modules.rs"]
 mod modules;
 
-/// The environment variable that names a folder to take PTX from instead, `sm_<target>/<module>.ptx` in it.
+/// Environment variable that names a folder to read PTX from instead: `sm_<target>/<module>.ptx`.
 const FOLDER_VARIABLE: &str = "EVENPATH_PTX_DIR";
 
-/// A PTX module's name, and its text, compressed (deflate).
+/// Name and compressed text (deflate) of a PTX module.
 type Module = (&'static str, &'static [u8]);
 /// The PTX modules of each target.
 type Targets = &'static [(u32, &'static [Module])];
@@ -35,7 +35,8 @@ enum Origin {
 }
 
 impl Ptx {
-    /// The newest target that a GPU of this compute capability can run, from the user's folder or the library.
+    /// Returns the newest target that a GPU of this compute capability can run, from the user's folder or the
+    /// library.
     pub(super) fn for_gpu(device: &str, capability: (u32, u32)) -> Result<Self, DeviceError> {
         let origin = match std::env::var_os(FOLDER_VARIABLE) {
             Some(folder) if !folder.is_empty() => Origin::Folder(folder.into()),
@@ -90,8 +91,8 @@ impl Ptx {
         }
     }
 
-    /// A module's text with one of its kernels alone, which the driver compiles in a fraction of the time that the whole
-    /// module takes. `None` for texts from a folder, which may have things that kernels share.
+    /// Returns a module's text reduced to one kernel, which the driver compiles in a fraction of the time of
+    /// the whole. `None` for texts from a folder, whose kernels may share declarations.
     pub(super) fn kernel(&self, module: &str, kernel: &str) -> Result<Option<String>, DeviceError> {
         if !self.is_built_in() {
             return Ok(None);
@@ -99,8 +100,8 @@ impl Ptx {
         Ok(only(&self.module(module)?, kernel))
     }
 
-    /// One text with all the named kernels, from any modules, largest first; `None` for texts from a folder, as in
-    /// [`kernel`](Self::kernel).
+    /// Returns one text with all the named kernels, from any modules, largest first; `None` for texts from a
+    /// folder, as in [`kernel`](Self::kernel).
     pub(super) fn kernels(&self, kernels: &[&KernelInfo]) -> Option<String> {
         if !self.is_built_in() {
             return None;
@@ -115,7 +116,7 @@ impl Ptx {
         let mut head = "";
         for kernel in kernels {
             let (own, entry) = split(modules.get(kernel.module)?, kernel.name)?;
-            // The library's own texts begin alike, with a line more where kernels have launch-sized shared memory.
+            // The library's own texts begin alike, except for a line that declares dynamic shared memory.
             if own.len() > head.len() {
                 head = own;
             }
@@ -125,7 +126,7 @@ impl Ptx {
         Some(join(head, &entries))
     }
 
-    /// Where a module is, for messages: its file, if it is not built in.
+    /// Location of a module, for messages: its file, unless it is built in.
     pub(super) fn location(&self, name: &str) -> String {
         match &self.origin {
             Origin::BuiltIn(_) => format!("module `{name}` of {}", self.origin),
@@ -140,12 +141,12 @@ impl Ptx {
         self.target
     }
 
-    /// Whether the modules are the library's own.
+    /// Returns whether the modules are the library's own.
     pub(super) fn is_built_in(&self) -> bool {
         matches!(self.origin, Origin::BuiltIn(_))
     }
 
-    /// Where the modules are, for messages.
+    /// Location of the modules, for messages.
     pub(super) fn origin(&self) -> String {
         self.origin.to_string()
     }
@@ -195,21 +196,22 @@ impl std::fmt::Display for Origin {
     }
 }
 
-/// How a kernel of the library's own texts begins, in a line of its own. It ends where the next begins.
+/// Start of a kernel in the library's own texts, on a line of its own. A kernel ends where the next begins.
 const ENTRY: &str = "\n.visible .entry ";
 
-/// What comes before the first kernel of a text, and the named kernel, as a text; `None` if it is not there.
+/// Reduces a text to what precedes its first kernel and the named kernel; `None` if it is missing.
 fn only(text: &str, kernel: &str) -> Option<String> {
     let (head, entry) = split(text, kernel)?;
     Some(join(head, &[entry]))
 }
 
-/// A text of what comes before kernels, and the kernels, as [`split`] gives them.
+/// Joins the text before the first kernel with kernels, as returned by [`split`].
 fn join(head: &str, entries: &[&str]) -> String {
     entries.iter().fold(head.to_owned(), |text, entry| text + ENTRY + entry + "\n")
 }
 
-/// What comes before the first kernel of a text, and what follows [`ENTRY`] in the named kernel; `None` if it is not there.
+/// Returns the text before the first kernel, and the text after [`ENTRY`] of the named kernel; `None` if it
+/// is missing.
 fn split<'a>(text: &'a str, kernel: &str) -> Option<(&'a str, &'a str)> {
     let mut entries = text.split(ENTRY);
     let head = entries.next()?;
@@ -217,26 +219,26 @@ fn split<'a>(text: &'a str, kernel: &str) -> Option<(&'a str, &'a str)> {
     Some((head, entries.find(|entry| name_of(entry))?))
 }
 
-/// A text of the library, which its build script compressed.
+/// Decompresses a text that the library's build script compressed.
 fn inflate(compressed: &[u8]) -> String {
     let mut text = String::new();
-    // In memory, and right since it was built: this cannot fail.
+    // Cannot fail: the data is in memory and was correct when built.
     let read = flate2::read::DeflateDecoder::new(compressed).read_to_string(&mut text);
     debug_assert!(read.is_ok());
     text
 }
 
-/// The version of PTX that a module says it is in.
+/// Returns the version of PTX that a module declares.
 pub(super) fn version(text: &str) -> Option<Version> {
     let number = text.lines().find_map(|line| line.trim().strip_prefix(".version"))?;
     let (major, minor) = number.trim().split_once('.')?;
     Some(Version { major: major.parse().ok()?, minor: minor.parse().ok()? })
 }
 
-/// The newest major version of PTX that [`cuda_for`] knows.
+/// Newest major version of PTX that [`cuda_for`] knows.
 pub(super) const NEWEST_MAJOR: u32 = 9;
 
-/// The first CUDA whose drivers take a version of PTX (the PTX ISA's release history).
+/// First CUDA whose drivers support a version of PTX (release history of the PTX ISA).
 pub(super) fn cuda_for(ptx: Version) -> Option<Version> {
     let (major, minor) = match (ptx.major, ptx.minor) {
         (6, minor @ 3..=5) => (10, minor - 3),
@@ -371,9 +373,9 @@ mod tests {
         assert!(error.contains("`sort`") && error.contains(FOLDER_VARIABLE), "{error}");
     }
 
-    /// Modules that are built in are not compared when they are loaded.
+    /// Checks built-in modules, which are not checked when loaded.
     #[test]
-    fn what_is_built_in_is_what_the_host_passes() {
+    fn built_in_entries_match_the_host() {
         let kernels = evenpath_kernels::kernels();
         for (target, modules) in modules::TARGETS {
             for (name, text) in *modules {
@@ -391,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_not_there_is_an_error() {
+    fn a_missing_folder_is_an_error() {
         let origin = Origin::Folder("/no/such/folder".into());
         let error = Ptx::choose(origin, "gpu", (9, 0)).expect_err("no such folder");
         assert!(matches!(error, DeviceError::ReadPtx { .. }), "{error}");

@@ -1,8 +1,8 @@
 //! The streams of a context.
 //!
-//! A device begins with one stream, and nothing is noted about what is put on it. From when a program asks for another, every
-//! operation is noted with the ranges of memory that it reads and writes ([`Order`]), and a stream is made to wait for the operations
-//! of others that its next one must come after. The waits are between streams; the host does not wait.
+//! A device starts with one stream, and its operations are not tracked. Once a program requests another, the
+//! memory ranges that every operation reads and writes are recorded ([`Order`]), and a stream waits for those
+//! operations of others that its next one depends on. Streams wait for each other; the host does not wait.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use super::event::{Event, Time};
 use super::landing::Landing;
 use crate::device::order::{Access, Order, Step};
 
-/// Events that a stream keeps. A wait for an older operation becomes one for the oldest of these.
+/// Number of events that a stream keeps. A wait for an older operation becomes one for the oldest of these.
 const MARKS: usize = 64;
 
-/// One stream, and what goes with it.
+/// A stream and its properties.
 pub(super) struct Queue {
     stream: CUstream,
-    /// Whether somebody else made the stream, and destroys it.
+    /// True if foreign code made the stream and destroys it.
     is_foreign: bool,
-    /// Whether it has the highest priority.
+    /// True if it has the highest priority.
     is_urgent: bool,
     pub(super) landing: Mutex<Landing>,
 }
@@ -45,31 +45,31 @@ impl Queue {
         Ok(Arc::new(Self { stream, is_foreign: false, is_urgent, landing }))
     }
 
-    /// A stream that somebody else made.
+    /// Wraps a foreign stream.
     fn foreign(stream: CUstream) -> Result<Arc<Self>, CallError> {
         let landing = Mutex::new(Landing::new()?);
         Ok(Arc::new(Self { stream, is_foreign: true, is_urgent: false, landing }))
     }
 
-    /// The driver's name of the stream.
+    /// Returns the driver's handle.
     pub(super) fn handle(&self) -> CUstream {
         self.stream
     }
 
-    /// Waits for everything on the stream.
+    /// Waits for all work on the stream.
     pub(super) fn synchronize(&self) -> Result<(), CallError> {
         // SAFETY: the stream is of the current context, and live.
         check_raw("cuStreamSynchronize", unsafe { sys::cuStreamSynchronize(self.stream) })
     }
 
-    /// Has what is put on the stream from now on come after an event.
+    /// Makes later work on the stream wait for an event.
     fn wait_for(&self, event: &Event) -> Result<(), CallError> {
         // SAFETY: both are of the current context, and live.
         check_raw("cuStreamWaitEvent", unsafe { sys::cuStreamWaitEvent(self.stream, event.handle(), 0) })
     }
 }
 
-/// The priority of streams that go before others: the lowest number. 0 where there are no priorities.
+/// Returns the highest priority, which is the lowest number; 0 if there are no priorities.
 fn highest_priority() -> Result<i32, CallError> {
     let (mut lowest, mut highest) = (0, 0);
     // SAFETY: both are live for the call.
@@ -82,35 +82,35 @@ fn highest_priority() -> Result<i32, CallError> {
 impl Drop for Queue {
     fn drop(&mut self) {
         if !self.is_foreign {
-            // SAFETY: the stream is this object's own, and not used again. What is on it is still done.
+            // SAFETY: this object owns the stream and does not use it again. Pending work still completes.
             unsafe { sys::cuStreamDestroy_v2(self.stream) };
         }
     }
 }
 
-/// All streams of a context. The functions ask that it is current.
+/// All streams of a context. The functions require that it is current.
 pub(super) struct Streams {
     first: Arc<Queue>,
     /// `None` while there is one stream.
     shared: Option<Mutex<Shared>>,
 }
 
-/// What is kept where there are several streams.
+/// State for several streams.
 struct Shared {
     order: Order,
-    /// By number; that of 0 is the first.
+    /// Streams by number; number 0 is the first.
     streams: Vec<Timeline>,
-    /// Those that the program has given back.
+    /// Streams that the program has returned.
     free: Vec<u32>,
-    /// Numbers of streams that somebody else made, and that the program has given back.
+    /// Numbers of foreign streams that the program has returned.
     free_foreign: Vec<u32>,
 }
 
-/// A stream and its last operations.
+/// A stream and its latest operations.
 struct Timeline {
     queue: Arc<Queue>,
     operations: u64,
-    /// Events, oldest first, each after so many operations.
+    /// Events, oldest first, each with the number of operations before it.
     marks: VecDeque<(u64, Event)>,
 }
 
@@ -131,7 +131,7 @@ impl Timeline {
         Ok(())
     }
 
-    /// The first event after `number` operations, and how many it is after.
+    /// Returns the first event after `number` operations, and the number of operations before it.
     fn after(&mut self, number: u64) -> Result<(u64, &Event), CallError> {
         let mut at = self.marks.partition_point(|&(operations, _)| operations < number);
         if at == self.marks.len() {
@@ -144,7 +144,7 @@ impl Timeline {
 }
 
 impl Shared {
-    /// Has what is put on a stream from now on come after everything that was put on the others.
+    /// Makes later work on a stream wait for all earlier work on the others.
     fn follow_all(&mut self, stream: u32) -> Result<(), CallError> {
         let queue = Arc::clone(&self.streams[stream as usize].queue);
         for (other, timeline) in (0..).zip(&mut self.streams).filter(|&(other, _)| other != stream) {
@@ -159,12 +159,12 @@ impl Shared {
 }
 
 impl Streams {
-    /// One stream.
+    /// Creates the first stream.
     pub(super) fn new() -> Result<Self, CallError> {
         Ok(Self { first: Queue::new(CUstream_flags::CU_STREAM_DEFAULT, false)?, shared: None })
     }
 
-    /// The number of a stream that is in no other use. What was put on all streams before comes before what is put on this one.
+    /// Returns the number of an unused stream. Its work comes after all earlier work on every stream.
     pub(super) fn take(&mut self, is_urgent: bool) -> Result<u32, CallError> {
         let shared = self.several();
         let is_alike = |&number: &u32| shared.streams[number as usize].queue.is_urgent == is_urgent;
@@ -172,7 +172,7 @@ impl Streams {
             let queue = Queue::new(CUstream_flags::CU_STREAM_NON_BLOCKING, is_urgent)?;
             shared.streams.push(Timeline::new(queue));
             let number = shared.streams.len() as u32 - 1;
-            // A stream that cannot be made to wait is not used.
+            // A stream that cannot wait for others is not used.
             return shared.follow_all(number).map(|()| number);
         };
         let number = shared.free[at];
@@ -180,11 +180,11 @@ impl Streams {
         Ok(shared.free.remove(at))
     }
 
-    /// The number of a stream that somebody else made.
+    /// Adds a foreign stream and returns its number.
     ///
     /// # Safety
     ///
-    /// The stream is of this context, and live until it is given back.
+    /// The stream is of this context, and live until it is returned.
     pub(super) unsafe fn take_foreign(&mut self, stream: CUstream) -> Result<u32, CallError> {
         let first = Arc::clone(&self.first);
         let shared = self.several();
@@ -194,14 +194,14 @@ impl Streams {
             shared.free_foreign.push(shared.streams.len() as u32 - 1);
         }
         let number = shared.free_foreign[shared.free_foreign.len() - 1];
-        // The number's history goes on: the new stream comes after all of the one that had it.
+        // The number's history continues: the new stream comes after all work of its predecessor.
         let timeline = &mut shared.streams[number as usize];
         if let Some((_, last)) = timeline.marks.back() {
             queue.wait_for(last)?;
         }
         timeline.queue = queue;
         if let Err(error) = shared.follow_all(number) {
-            // The stream stays the caller's, who may destroy it now.
+            // The caller still owns the stream and may now destroy it.
             shared.streams[number as usize].queue = first;
             return Err(error);
         }
@@ -209,7 +209,7 @@ impl Streams {
         Ok(number)
     }
 
-    /// What is kept where there are several streams, from now on.
+    /// Returns the state for several streams, creating it if necessary.
     fn several(&mut self) -> &mut Shared {
         let first = &self.first;
         let shared = self.shared.get_or_insert_with(|| {
@@ -220,8 +220,8 @@ impl Streams {
         shared.get_mut()
     }
 
-    /// Takes a stream back from the program. One that somebody else made may end now: what is on it comes before everything that is put
-    /// on the first stream from now on, and who waits for the latter waits for it.
+    /// Takes a stream back from the program. A foreign one may be destroyed now: later work on the first
+    /// stream waits for it, and waits for its operations become waits for the first stream.
     pub(super) fn give_back(&self, stream: u32) {
         let Some(mut shared) = self.shared() else { return };
         let Shared { streams, free, free_foreign, .. } = &mut *shared;
@@ -229,7 +229,8 @@ impl Streams {
         if !timeline.queue.is_foreign {
             return free.push(stream);
         }
-        // An error is one of earlier work, which ends the context, or the stream has ended: then there is nothing to wait for.
+        // An error comes from earlier work, which ends the context, or the stream was destroyed: then there
+        // is nothing to wait for.
         if timeline.mark().is_ok()
             && let Some((_, last)) = timeline.marks.back()
         {
@@ -245,27 +246,28 @@ impl Streams {
         Arc::clone(other.map_or(&self.first, |timeline| &timeline.queue))
     }
 
-    /// Waits for all streams, whatever fails: where a stream cannot be waited for, the context has ended, and with it what was on the
-    /// stream.
+    /// Waits for all streams, ignoring failures: if a stream cannot be waited for, the context has ended, and
+    /// the stream's work with it.
     pub(super) fn finish(&self) {
         for stream in 0..self.count() {
             let _ = self.queue(stream).synchronize();
         }
     }
 
-    /// How many streams there are, those that were given back included.
+    /// Number of streams, including returned ones.
     pub(super) fn count(&self) -> u32 {
         self.shared().map_or(1, |shared| shared.streams.len() as u32)
     }
 
-    /// Has `put` put an operation with these accesses on a stream, after those of other streams that it must come after.
+    /// Puts an operation with these accesses on a stream through `put`, after the operations of other streams
+    /// that it depends on.
     pub(super) fn enqueue<A: AsRef<[Access]>>(
         &self,
         stream: u32,
         accesses: impl FnOnce() -> A,
         put: impl FnOnce(CUstream) -> Result<(), CallError>,
     ) -> Result<(), CallError> {
-        // Held until the operation is on its stream, so that it is there in the order in which it was noted.
+        // Held until the operation is on its stream, so that the recorded order is the stream's order.
         let Some(mut shared) = self.shared() else { return put(self.first.stream) };
         let Shared { order, streams, free, free_foreign } = &mut *shared;
         let own = &mut streams[stream as usize];
@@ -278,7 +280,7 @@ impl Streams {
         }
         put(queue.stream)?;
         if streams.len() - free.len() - free_foreign.len() > 1 {
-            // The operation is under way, whatever becomes of its event: who waits for it then records another.
+            // The operation is in progress even if its event fails: a later wait records another.
             let _ = streams[stream as usize].mark();
         }
         Ok(())

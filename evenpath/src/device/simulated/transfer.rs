@@ -1,5 +1,5 @@
-//! Copies that the host does not wait for. Those from the host are done when they are begun. What goes to the host arrives when it, or
-//! what was begun after it, is waited for, so that a program that does not wait sees what was there before.
+//! Asynchronous copies. Copies from the host complete at once. Data for the host arrives when the copy, or a
+//! later one, is waited for, so that a program that does not wait sees the old contents.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,40 +10,41 @@ use parking_lot::Mutex;
 use crate::device::DeviceError;
 use crate::device::machine::Transfer;
 
-/// Bytes on the way to the host, and where they go.
+/// Bytes on their way to the host, and their destination.
 struct Landing {
     number: u64,
     to: *mut u8,
     bytes: Vec<u8>,
 }
 
-// SAFETY: the memory is not used otherwise before the copy is waited for.
+// SAFETY: the memory is not accessed before the copy is waited for.
 unsafe impl Send for Landing {}
 
-/// What is on the way to the host, in the order in which it was begun.
+/// Data on its way to the host, in the order of the calls.
 #[derive(Default)]
 pub(super) struct Landings(Mutex<Queue>);
 
 #[derive(Default)]
 struct Queue {
     landings: VecDeque<Landing>,
-    /// Copies that were begun.
+    /// Number of copies started.
     count: u64,
 }
 
 impl Landings {
-    /// Has everything arrive: what is done next may read it.
+    /// Delivers all data: the next operation may read it.
     pub(super) fn land(&self) {
         self.land_to(u64::MAX);
     }
 
-    /// Has everything up to a copy arrive. The later of two copies to one place comes last.
+    /// Delivers all data up to a copy, in order, so that the later of two copies to one place wins.
     fn land_to(&self, number: u64) {
         let landings = &mut self.0.lock().landings;
         while landings.front().is_some_and(|landing| landing.number <= number)
             && let Some(Landing { to, bytes, .. }) = landings.pop_front()
         {
-            // SAFETY: whoever began the copy vouches for the memory until it was waited for, which has this copy arrive too.
+            // SAFETY: the copy's caller guarantees the memory until the copy is waited for, which delivers
+            // this data too.
             unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
         }
     }
@@ -51,22 +52,22 @@ impl Landings {
 
 /// A copy.
 pub(super) struct Copy {
-    /// The copies to the host, and the number of this one, if it is one of them.
+    /// The copies to the host and this one's number; `None` for a copy from the host.
     landing: Option<(Arc<Landings>, u64)>,
     waits: Arc<AtomicU64>,
 }
 
 impl Copy {
-    /// A copy from the host. Its waits are counted.
+    /// Creates a copy from the host. Its waits are counted.
     pub(super) fn from_host(waits: &Arc<AtomicU64>) -> Self {
         Self { landing: None, waits: Arc::clone(waits) }
     }
 
-    /// A copy to the host.
+    /// Creates a copy to the host.
     ///
     /// # Safety
     ///
-    /// There are as many bytes at `to`, which are not used before the copy is waited for.
+    /// `to` has that many bytes, which are not accessed before the copy is waited for.
     pub(super) unsafe fn to_host(
         waits: &Arc<AtomicU64>,
         landings: &Arc<Landings>,

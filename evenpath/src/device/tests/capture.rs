@@ -1,4 +1,4 @@
-//! What a captured graph keeps.
+//! Memory kept by captured graphs.
 
 use super::*;
 
@@ -25,9 +25,9 @@ fn an_address_that_a_graph_does_not_keep_is_refused() {
         matches!(error, DeviceError::NotKept { operation: "test_add", address, .. } if address == view.address()),
         "{error}"
     );
-    // Nothing is left of the capture, and the device goes on.
+    // The failed capture leaves nothing behind, and the device stays usable.
     add(view, &device).unwrap();
-    // Made within the capture, the view is one that the graph keeps.
+    // A view made during the capture is kept by the graph.
     let mut graph = device.capture(x, |x| add(x.as_global_mut(), &device)).unwrap();
     graph.launch().unwrap();
     assert_eq!(graph.into_state().download().unwrap(), [15; 64]);
@@ -37,7 +37,7 @@ fn an_address_that_a_graph_does_not_keep_is_refused() {
 fn a_view_beyond_what_a_graph_keeps_is_refused() {
     let device = simulated();
     let mut x = device.upload(&[1_u32; 64]).unwrap();
-    let bytes = 1 << 16; // More than was set aside.
+    let bytes = 1 << 16; // larger than the allocation
     let captured =
         device.capture((), |()| add(GlobalMut::from_device(x.as_global_mut().address(), bytes), &device));
     assert!(matches!(captured, Err(DeviceError::NotKept { .. })));
@@ -58,7 +58,7 @@ fn the_memory_of_a_graph_counts_until_it_is_dropped() {
             .unwrap();
         graph.launch().unwrap();
         let in_use = || device.memory().unwrap().in_use;
-        // On the CPU, what the function allocates is there while it runs.
+        // On the CPU, the function's allocations exist only while it runs.
         assert_eq!(in_use(), if device.kind() == DeviceKind::Cpu { 80 } else { 160 });
         let y = graph.into_state();
         assert_eq!(in_use(), 80);

@@ -3,13 +3,13 @@
 use crate::Value;
 use crate::device::DeviceVec;
 
-/// The arrays of a valid matrix.
+/// Arrays of a valid matrix.
 pub(super) struct Arrays<V: Value> {
     pub(super) rows: usize,
     pub(super) cols: usize,
     pub(super) nnz: usize,
     pub(super) width: usize,
-    /// The one slice that ELL is, from slot 0 to `width` of each row.
+    /// The single slice of ELL, from slot 0 to `width` of each row.
     pub(super) host_slice: [u64; 2],
     pub(super) column_indices: DeviceVec<u32>,
     pub(super) values: DeviceVec<V>,

@@ -15,7 +15,7 @@ use crate::operand::{Factor, OpError};
 use crate::sequence::vector::{update, with_numbers};
 use crate::{Ell, Value, cpu};
 
-/// An [`Ell`] matrix to be uploaded with the lengths of its rows: in ELL-R form.
+/// An [`Ell`] matrix to be uploaded with its row lengths: in ELL-R form.
 ///
 /// ```
 /// use evenpath::ell::{EllR, PaddingLimit};
@@ -38,8 +38,8 @@ impl<V: Value> Upload for EllR<'_, V> {
     }
 }
 
-/// A matrix in ELL-R form in a device's memory, uploaded by [`Device::upload`]: [`DeviceEll`] and the lengths of its
-/// rows. Its rows may be in another order than those of the product. Clones share the memory.
+/// A matrix in ELL-R form in a device's memory, uploaded by [`Device::upload`]: [`DeviceEll`] and the row
+/// lengths. Its rows may be in a different order than those of the product. Clones share the memory.
 ///
 /// ```
 /// use evenpath::ell::{EllR, PaddingLimit};
@@ -60,7 +60,7 @@ pub struct DeviceEllR<V: Value> {
     row_order: Option<DeviceRowOrder>,
 }
 
-/// Which element of x a nonzero is multiplied by.
+/// Element of x by which a nonzero is multiplied.
 #[derive(Clone, Copy)]
 pub(super) enum XAccess {
     ByColumn(EllOptions),
@@ -68,37 +68,37 @@ pub(super) enum XAccess {
 }
 
 impl<V: Value> DeviceEllR<V> {
-    /// Rows.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.ell.rows()
     }
 
-    /// Columns.
+    /// Number of columns.
     pub fn cols(&self) -> usize {
         self.ell.cols()
     }
 
-    /// Stored entries, without padding.
+    /// Number of stored entries, without padding.
     pub fn nnz(&self) -> usize {
         self.ell.nnz()
     }
 
-    /// The device whose memory it is in.
+    /// The device that stores it.
     pub fn device(&self) -> &Device {
         self.ell.device()
     }
 
-    /// Copies the matrix to the host, its rows as they lie here.
+    /// Copies the matrix to the host, with its rows in their stored order.
     ///
     /// # Errors
     ///
-    /// If the device was lost or the host has no memory.
+    /// If the device was lost or the host has too little memory.
     pub fn download(&self) -> Result<Ell<V>, DeviceError> {
         self.ell.download()
     }
 
-    /// The matrix whose rows, in the given order, these are: products have the elements of y at the places of that
-    /// matrix's rows.
+    /// Sets the order of the stored rows: products have the elements of y in the order of the matrix before
+    /// it was permuted.
     ///
     /// ```
     /// use evenpath::ell::{EllR, PaddingLimit};
@@ -118,15 +118,15 @@ impl<V: Value> DeviceEllR<V> {
     ///
     /// # Errors
     ///
-    /// If the order has another number of rows, or is on another device.
+    /// If the order has a different number of rows, or is on another device.
     pub fn with_row_order(self, order: &DeviceRowOrder) -> Result<Self, OpError> {
         order.check(self.device(), self.rows())?;
         Ok(Self { row_order: Some(order.clone()), ..self })
     }
 
-    /// y = `alpha`·A·`x` + `beta`·y, one thread per row, which stops at the row's end (Vázquez et al., 2011). Ordered on the
-    /// device's stream; the call does not wait for it. Bitwise the same from run to run. With `beta` zero, y is
-    /// overwritten, whatever it held.
+    /// Computes y = `alpha`·A·`x` + `beta`·y, with one thread per row, which stops at the row's end (Vázquez
+    /// et al., 2011). Runs in the order of the device's stream; the call does not wait. Results are the same
+    /// to the bit in every run. If `beta` is zero, y is overwritten without being read.
     ///
     /// # Errors
     ///
@@ -142,11 +142,11 @@ impl<V: Value> DeviceEllR<V> {
         self.spmv_with(EllOptions::default(), alpha, x, beta, y)
     }
 
-    /// [`spmv`](Self::spmv) with a number of threads per block, and a way to load `x`.
+    /// Like [`spmv`](Self::spmv), with a given number of threads per block and way to load `x`.
     ///
     /// # Errors
     ///
-    /// As for [`spmv`](Self::spmv), and if there is no kernel for the options.
+    /// The same as for [`spmv`](Self::spmv), and if there is no kernel for the options.
     pub fn spmv_with<'f>(
         &self,
         options: EllOptions,
@@ -160,13 +160,13 @@ impl<V: Value> DeviceEllR<V> {
         })
     }
 
-    /// Not the product, but what it would cost if reading `x` cost nothing: as [`spmv`](Self::spmv), with the j-th nonzero
-    /// of each row multiplied by `x[min(j, column)]`, which is `x[j]` in canonical rows. The row-sorting study's Table 8
-    /// measures so what sorting gains where it does not lose locality in x.
+    /// Not the product, but its cost if reading `x` were free: like [`spmv`](Self::spmv), with the j-th
+    /// nonzero of each row multiplied by `x[min(j, column)]`, which is `x[j]` in canonical rows. Table 8 of
+    /// the row-sorting study thus measures the gain of sorting without its loss of locality in x.
     ///
     /// # Errors
     ///
-    /// As for [`spmv`](Self::spmv).
+    /// The same as for [`spmv`](Self::spmv).
     pub fn spmv_with_x_in_sequence<'f>(
         &self,
         alpha: impl Into<Factor<'f, V>>,
@@ -217,7 +217,7 @@ impl<V: Value> DeviceEllR<V> {
 
 impl<V: Value> fmt::Debug for DeviceEllR<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let order = if self.row_order.is_some() { ", rows in another order" } else { "" };
+        let order = if self.row_order.is_some() { ", rows permuted" } else { "" };
         write!(f, "DeviceEllR({:?}{order})", self.ell)
     }
 }

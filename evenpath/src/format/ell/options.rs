@@ -3,9 +3,9 @@ use evenpath_simt::kernel::Kernel;
 use crate::device::{Device, Launcher};
 use crate::operand::{OpError, block_size};
 
-/// How [`DeviceEll::spmv_with`](super::DeviceEll::spmv_with) and
-/// [`DeviceEllR::spmv_with`](super::DeviceEllR::spmv_with) run on a GPU: for measurements. Results are the same to the last
-/// bit with all options.
+/// Options of [`DeviceEll::spmv_with`](super::DeviceEll::spmv_with) and
+/// [`DeviceEllR::spmv_with`](super::DeviceEllR::spmv_with) on a GPU, for measurements. Results are the same
+/// to the last bit with all options.
 ///
 /// ```
 /// use evenpath::ell::{EllOptions, PaddingLimit, XLoads};
@@ -26,18 +26,18 @@ pub struct EllOptions {
     /// Threads per block: 32, 64, 128, 256 or 512 for `f32`, 256 for `f64`; with [`XLoads::Plain`] 32 or 256, and 256. By
     /// default 256.
     pub block_size: Option<u32>,
-    /// How elements of x are loaded.
+    /// Loads of elements of x.
     pub x_loads: XLoads,
 }
 
-/// How a kernel loads elements of x.
+/// Loads of elements of x in a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum XLoads {
-    /// Through the read-only cache, which was the texture cache once (`ld.global.nc`).
+    /// Through the read-only cache, formerly the texture cache (`ld.global.nc`).
     #[default]
     ReadOnly,
-    /// As memory that may be written (`ld.global`).
+    /// Like loads of writable memory (`ld.global`).
     Plain,
 }
 
@@ -48,13 +48,13 @@ impl EllOptions {
         Self { block_size: threads.into(), ..self }
     }
 
-    /// Sets how elements of x are loaded.
+    /// Sets the loads of elements of x.
     #[must_use]
     pub fn with_x_loads(self, x_loads: XLoads) -> Self {
         Self { x_loads, ..self }
     }
 
-    /// The variant of the kernels.
+    /// Name of the kernels' variant.
     pub(super) fn variant(self) -> &'static str {
         match self.x_loads {
             XLoads::ReadOnly => "ByColumn",

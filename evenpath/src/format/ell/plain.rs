@@ -52,22 +52,22 @@ impl<V: Value> Upload for Ell<V> {
 }
 
 impl<V: Value> DeviceEll<V> {
-    /// Rows.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.arrays.rows
     }
 
-    /// Columns.
+    /// Number of columns.
     pub fn cols(&self) -> usize {
         self.arrays.cols
     }
 
-    /// Stored entries, without padding.
+    /// Number of stored entries, without padding.
     pub fn nnz(&self) -> usize {
         self.arrays.nnz
     }
 
-    /// The device whose memory it is in.
+    /// The device that stores it.
     pub fn device(&self) -> &Device {
         self.arrays.values.device()
     }
@@ -76,17 +76,17 @@ impl<V: Value> DeviceEll<V> {
     ///
     /// # Errors
     ///
-    /// If the device was lost or the host has no memory.
+    /// If the device was lost or the host has too little memory.
     pub fn download(&self) -> Result<Ell<V>, DeviceError> {
         let Arrays { rows, cols, width, column_indices, values, .. } = &*self.arrays;
         let matrix = Ell::try_new(*rows, *cols, *width, column_indices.download()?, values.download()?);
-        // The arrays are those of a matrix: only memory for the lengths of its rows can be missing.
+        // The arrays are valid: only memory for the row lengths can be missing.
         matrix.map_err(|_| DeviceError::HostOutOfMemory { requested: 4 * *rows as u64 })
     }
 
-    /// y = `alpha`·A·`x` + `beta`·y, one thread per row, which goes through its padding too (Bell and Garland, SC 2009).
-    /// Ordered on the device's stream; the call does not wait for it. Bitwise the same from run to run. With `beta` zero,
-    /// y is overwritten, whatever it held.
+    /// Computes y = `alpha`·A·`x` + `beta`·y, with one thread per row, which also visits its padding (Bell
+    /// and Garland, SC 2009). Runs in the order of the device's stream; the call does not wait. Results are
+    /// the same to the bit in every run. If `beta` is zero, y is overwritten without being read.
     ///
     /// # Errors
     ///
@@ -102,11 +102,11 @@ impl<V: Value> DeviceEll<V> {
         self.spmv_with(EllOptions::default(), alpha, x, beta, y)
     }
 
-    /// [`spmv`](Self::spmv) with a number of threads per block, and a way to load `x`.
+    /// Like [`spmv`](Self::spmv), with a given number of threads per block and way to load `x`.
     ///
     /// # Errors
     ///
-    /// As for [`spmv`](Self::spmv), and if there is no kernel for the options.
+    /// The same as for [`spmv`](Self::spmv), and if there is no kernel for the options.
     pub fn spmv_with<'f>(
         &self,
         options: EllOptions,
@@ -156,7 +156,7 @@ impl<V: Value> DeviceEll<V> {
     }
 }
 
-/// The slots of a padded matrix as kernels take them.
+/// The slots of a padded matrix as a kernel argument.
 pub(crate) fn slots<V: Value>(column_indices: &DeviceSlice<u32>, values: &DeviceSlice<V>) -> ell::Slots<V> {
     ell::Slots { column_indices: column_indices.as_global(), values: values.as_global() }
 }

@@ -105,7 +105,7 @@ fn gzip_is_known_by_its_content() {
 }
 
 #[test]
-fn what_follows_gzip_data_is_zeros_or_named() {
+fn data_after_gzip_must_be_zeros() {
     let text = "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 2.5\n";
     let compressed = gzip(text.as_bytes());
     let read = |tail: &[u8]| parse_matrix_market::<f64, u32>(&[&compressed, tail].concat());

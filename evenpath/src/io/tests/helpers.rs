@@ -1,4 +1,4 @@
-//! What tests read, refuse and write.
+//! Helpers for reading, refusing and writing.
 
 use std::io::Write;
 

@@ -90,7 +90,7 @@ fn free_form_is_accepted() {
 }
 
 #[test]
-fn special_values_are_read_where_they_are_written() {
+fn special_values_must_be_spelled_out() {
     let text = "%%MatrixMarket matrix coordinate real general\n1 5 5\n\
         1 1 inf\n1 2 -Infinity\n1 3 NaN\n1 4 -0\n1 5 1e-9999\n";
     let values: Vec<f64> = triplets(text).iter().map(|entry| entry.2).collect();
@@ -138,7 +138,7 @@ fn a_byte_order_mark_is_skipped() {
 }
 
 #[test]
-fn line_ends_of_carriage_returns_alone_are_named() {
+fn bare_carriage_returns_are_named() {
     let text = "%%MatrixMarket matrix coordinate real general\n%\n2 2 2\n1 1 1\n2 2 2\n";
     let named = |line| {
         format!("line {line}: a line ends in a carriage return alone: end lines in a line feed, or in both")
@@ -276,7 +276,7 @@ fn symmetry_is_checked() {
 }
 
 #[test]
-fn duplicates_as_asked() {
+fn duplicates_follow_the_options() {
     let text = "%%MatrixMarket matrix coordinate real general\n2 2 3\n2 2 1\n1 2 5\n2 2 2\n";
     let read = |duplicates| {
         let options = ReadOptions::default().with_duplicates(duplicates);

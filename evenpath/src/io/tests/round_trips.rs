@@ -1,6 +1,6 @@
 //! Matrices that are written and read back.
 
-#![allow(clippy::float_cmp)] // What comes back is equal.
+#![allow(clippy::float_cmp)] // round trips are exact
 
 use proptest::prelude::*;
 
@@ -72,9 +72,9 @@ proptest! {
         prop_assert_eq!(read(&text).unwrap(), a);
     }
 
-    /// What the reader takes under a header, the writer writes under the same header, and the reader reads again.
+    /// Text under any header that the reader accepts is written under the same header and read again.
     #[test]
-    fn what_is_read_is_written_under_its_header(
+    fn matrices_are_written_under_their_header(
         field in prop::sample::select(vec![Field::Real, Field::Integer, Field::Pattern, Field::Complex]),
         symmetry in prop::sample::select(
             vec![Symmetry::General, Symmetry::Symmetric, Symmetry::SkewSymmetric, Symmetry::Hermitian]
@@ -111,7 +111,7 @@ proptest! {
             MatrixMarketReader::from_bytes(text.as_bytes(), options)?.read_csr::<f64, u32>()
         };
         let Ok(a) = read(&text) else { return Ok(()) };
-        // The sum of duplicates may be more than the field can say.
+        // The sum of duplicates may be out of the field's range.
         let ones = a.values().iter().all(|&value| value == 1.0);
         let integers = a.values().iter().all(|value| value.abs() <= 18_446_744_073_709_551_615.0);
         if field == Field::Pattern && !ones || field == Field::Integer && !integers {

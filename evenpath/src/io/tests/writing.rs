@@ -36,7 +36,7 @@ fn every_header_is_written() {
 }
 
 #[test]
-fn what_a_header_cannot_say_is_refused() {
+fn matrices_that_do_not_match_the_header_are_refused() {
     let refusal = |triplets: &[(usize, usize, f64)], rows, options: WriteOptions| {
         let matrix = Csr::from_triplets(rows, 3, triplets.iter().copied()).unwrap();
         written(&matrix, options).unwrap_err().to_string()
@@ -61,7 +61,7 @@ fn what_a_header_cannot_say_is_refused() {
     assert!(error.to_string().contains("row 0 is not canonical"), "{error}");
 }
 
-/// No program sees a line of a comment as data, also if it takes a carriage return for the end of a line.
+/// No program reads a comment's line as data, even if it treats a carriage return as the end of a line.
 #[test]
 fn comments_stay_comments() {
     let a = Csr::from_triplets(1, 1, [(0, 0, 2.0)]).unwrap();

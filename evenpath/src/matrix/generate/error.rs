@@ -13,7 +13,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum ParseKindError {
     /// The word before the colon.
-    #[error("no kind of matrix is called `{name}`; there are {known}")]
+    #[error("unknown kind of matrix `{name}`; known kinds are {known}")]
     Unknown {
         /// The word.
         name: String,
@@ -31,7 +31,7 @@ pub enum ParseKindError {
         expected: &'static str,
     },
     /// The published matrix after the colon.
-    #[error("there is no stand-in for `{name}`; there are {known}")]
+    #[error("unknown stand-in `{name}`; known stand-ins are {known}")]
     Matrix {
         /// The name.
         name: String,

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use super::{ParseKindError, Published};
 
-/// What to generate. A name is a word, a colon and a size: `uniform:2000000`. A word alone means the default size
-/// given here.
+/// A kind of generated matrix. Its text form is a name, a colon and a size: `uniform:2000000`. A name alone
+/// means the default size given here.
 ///
 /// ```
 /// use evenpath::generate::{Kind, generate};
@@ -58,7 +58,7 @@ pub enum Kind {
     /// `lp:ROWS`: like a linear program with a few long rows: 255 ROWS columns, 1300 nonzeros per row, 12000 in
     /// every eighth row. Default 4284.
     LinearProgram {
-        /// Rows.
+        /// Number of rows.
         rows: usize,
     },
     /// `empty-rows:ROWS`: three of four rows are empty; the fourth has the diagonal and another nonzero within 1500
@@ -76,9 +76,9 @@ pub enum Kind {
     },
     /// `dense:ROWSxCOLS`, or `dense:ROWS` for a square one: every entry stored. Default 2000x2000.
     Dense {
-        /// Rows.
+        /// Number of rows.
         rows: usize,
-        /// Columns.
+        /// Number of columns.
         cols: usize,
     },
     /// `diagonal:ROWS`: the diagonal only. Default 1000000.
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_names_say_what_there_is() {
+    fn errors_of_bad_names_list_the_known_ones() {
         let error = "stencil7:3".parse::<Kind>().unwrap_err().to_string();
         assert!(error.contains("`stencil7`") && error.contains("stencil27"), "{error}");
         for text in ["uniform:", "uniform:-1", "uniform:3x3", "rmat:x", "dense:3x", "block-fem:x3"] {

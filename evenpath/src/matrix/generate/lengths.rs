@@ -20,10 +20,10 @@ pub(super) struct Lengths {
     shortest: f64,
     longest: f64,
     exponent: f64,
-    /// Whether most rows are short and a few long, rather than most long.
+    /// True if most rows are short and a few long, rather than most long.
     is_tail: bool,
-    /// Whether lengths far below the longest are drawn from a geometric distribution whose mean is the length of the
-    /// rank.
+    /// True if lengths far below the longest are drawn from a geometric distribution whose mean is the length
+    /// of the rank.
     is_geometric: bool,
     /// The rank of a row is its index times this, modulo the number of rows; the two are coprime.
     stride: u64,
@@ -37,7 +37,8 @@ struct Moments {
 }
 
 impl Lengths {
-    /// For the rows of a published matrix; with blocks, for its nodes, and lengths count blocks.
+    /// Creates the lengths for the rows of a published matrix; with blocks, for its nodes, and lengths count
+    /// blocks.
     pub(super) fn new(matrix: Published, block: usize, is_geometric: bool) -> Self {
         let (rows, _) = matrix.shape();
         let block_size = block as f64;
@@ -142,7 +143,7 @@ impl Lengths {
         fraction * (1.0 - fraction)
     }
 
-    /// Whether a length is drawn: a geometric distribution reaches about ten times its mean.
+    /// Returns whether a length is drawn: a geometric distribution reaches about ten times its mean.
     fn is_spread(&self, length: f64) -> bool {
         self.is_geometric && length * 32.0 < self.longest
     }

@@ -20,7 +20,7 @@ use super::ParseKindError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Published(&'static Entry);
 
-/// What is known about a matrix.
+/// Known figures of a matrix.
 #[derive(Debug, PartialEq)]
 struct Entry {
     name: &'static str,
@@ -36,7 +36,7 @@ struct Entry {
 
 impl Eq for Entry {}
 
-/// Where the nonzeros of a row are.
+/// Positions of the nonzeros of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Structure {
     /// Everywhere.
@@ -53,7 +53,7 @@ pub(super) enum Structure {
     Band { reach: usize },
     /// Distinct columns anywhere; rows other than the long ones have a geometric distribution of lengths.
     Scattered,
-    /// As `Scattered`, but three of four within this distance if there is room.
+    /// Like `Scattered`, but three of four within this distance if there is room.
     Local { reach: usize },
 }
 

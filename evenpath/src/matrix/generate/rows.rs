@@ -11,12 +11,12 @@ use super::{Kind, lattice};
 pub(super) struct Stream(Xoshiro256PlusPlus);
 
 impl Stream {
-    /// For the pattern of a row.
+    /// Creates the stream for the pattern of a row.
     pub(super) fn pattern(seed: u64, row: usize) -> Self {
         Self::new(seed, 2 * row as u64)
     }
 
-    /// For the values of a row.
+    /// Creates the stream for the values of a row.
     pub(super) fn values(seed: u64, row: usize) -> Self {
         Self::new(seed, 2 * row as u64 + 1)
     }
@@ -27,13 +27,13 @@ impl Stream {
         Self(Xoshiro256PlusPlus::seed_from_u64(mixed))
     }
 
-    /// Uniform in [0, 1), a multiple of 2⁻⁵³.
+    /// Draws a number uniform in [0, 1), a multiple of 2⁻⁵³.
     pub(super) fn unit(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Uniform below `bound`, which is not 0: the high half of a product (Lemire, 2019). The bias is below
-    /// `bound` / 2⁶⁴.
+    /// Draws a number uniform below `bound`, which is not 0: the high half of a product (Lemire, 2019). The
+    /// bias is below `bound` / 2⁶⁴.
     fn below(&mut self, bound: usize) -> usize {
         ((u128::from(self.0.next_u64()) * bound as u128) >> 64) as usize
     }
@@ -45,7 +45,7 @@ pub(super) struct Pattern {
     seed: u64,
     rows: usize,
     cols: usize,
-    /// For stand-ins with drawn row lengths.
+    /// Row lengths of stand-ins, if drawn.
     lengths: Option<Lengths>,
 }
 

@@ -1,8 +1,9 @@
 //! Conversion from CSR and COO to the tree, and back.
 //!
-//! As in the thesis (chapter 3), but with the steps reordered, because rows are already sorted: nonzeros are binned into
-//! leaves, one row of leaves at a time, and leaves are sorted into the tree by their path from the root. That determines
-//! the size of the tree. Then the pool is allocated at once and all nodes are written.
+//! The steps are those of the thesis (chapter 3) in a different order, because rows are already sorted:
+//! nonzeros are binned into leaves, one row of leaves at a time, and leaves are sorted into the tree by their
+//! path from the root. That determines the size of the tree. Then the pool is allocated at once and all nodes
+//! are written.
 
 use std::borrow::Cow;
 use std::collections::TryReserveError;
@@ -236,7 +237,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         self.to_csr::<u64>()?.to_coo()
     }
 
-    /// The matrix, with a scale that is a number other than 0: if it has none, a copy whose values are multiplied.
+    /// Returns the matrix with a nonzero number as scale: if it has none, a copy whose values are multiplied.
     ///
     /// # Errors
     ///

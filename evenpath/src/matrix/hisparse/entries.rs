@@ -29,7 +29,7 @@ pub struct HiSparseNode {
     pub rows: Range<usize>,
     /// The columns that the node covers.
     pub cols: Range<usize>,
-    /// How it is stored.
+    /// Storage kind.
     pub kind: NodeKind,
     /// The number of its children or, for a leaf, of its nonzeros.
     pub entries: usize,
@@ -58,8 +58,8 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         HiSparseEntries { matrix: self, nodes: Nodes::new(self), leaf: None }
     }
 
-    /// The entries in these rows and columns, which are in the matrix, with their places there. Only the nodes that have such
-    /// rows and columns are visited.
+    /// The entries in these rows and columns, which are in the matrix, with their positions there. Only the
+    /// nodes that have such rows and columns are visited.
     pub(crate) fn block_entries(
         &self,
         rows: Range<usize>,
@@ -129,7 +129,7 @@ impl<'a, V: Value, const D: usize> Nodes<'a, V, D> {
         None
     }
 
-    /// Whether a node of a level has rows and columns of the block.
+    /// Returns whether a node of a level has rows and columns of the block.
     fn is_in_block(&self, node: PlacedNode, level: usize) -> bool {
         let span = level_span(self.matrix.depth() - level, D);
         [node.row, node.col].into_iter().zip(&self.block).all(|(at, range)| {

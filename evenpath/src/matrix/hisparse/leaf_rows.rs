@@ -10,8 +10,8 @@ pub(super) struct LeafRow<V> {
     pub(super) leaves: Vec<(u32, u32)>,
 }
 
-/// A leaf: its path, made of the digits of its row and column from the root down, and where its entries
-/// are.
+/// A leaf: its path, made of the digits of its row and column from the root down, and the location of its
+/// entries.
 #[derive(Clone, Copy)]
 pub(super) struct Leaf {
     pub(super) path: u64,

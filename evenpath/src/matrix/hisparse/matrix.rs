@@ -1,4 +1,4 @@
-//! A matrix as a tree: its content, and how it is transposed and scaled.
+//! A matrix as a tree: content, transposition and scale.
 
 use std::fmt;
 use std::sync::Arc;
@@ -73,7 +73,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         depth(self.rows, self.cols, D)
     }
 
-    /// Whether the matrix is the transpose of the stored content.
+    /// Returns whether the matrix is the transpose of the stored content.
     pub fn is_transposed(&self) -> bool {
         self.is_transposed
     }
@@ -83,15 +83,15 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         self.scale.rounded()
     }
 
-    /// The transpose, in O(1). It shares this matrix's content.
+    /// Returns the transpose, in O(1). It shares this matrix's content.
     #[must_use]
     pub fn transpose(&self) -> Self {
         Self { is_transposed: !self.is_transposed, ..self.clone() }
     }
 
-    /// The matrix times `factor`, in O(1). It shares this matrix's content. Factors are multiplied together before they are
-    /// applied to values; their product may leave the range of `V`. Times 0, every entry is 0, even if what is stored is not a
-    /// number.
+    /// Returns the matrix times `factor`, in O(1). It shares this matrix's content. Factors are multiplied
+    /// together before they are applied to values; their product may leave the range of `V`. Times 0, every
+    /// entry is 0, even if the stored value is not a number.
     #[must_use]
     pub fn scaled(&self, factor: V) -> Self {
         Self { scale: self.scale.times(factor), ..self.clone() }

@@ -19,7 +19,8 @@ pub(crate) const MAX_UNITS: usize = 1 << 30;
 /// Bytes of the entry count before a sparse node's coordinates.
 const COUNT_BYTES: usize = layout::COUNT_BYTES as usize;
 
-/// How a node of [`HiSparse`](super::HiSparse) is stored. The discriminant is stored in the low bits of references.
+/// Storage kind of a node of [`HiSparse`](super::HiSparse). The discriminant is stored in the low bits of
+/// references.
 ///
 /// ```
 /// use evenpath::hisparse::{HiSparseOptions, NodeKind};
@@ -113,10 +114,10 @@ pub(crate) fn unpack(coordinates: u16) -> (usize, usize) {
 pub(crate) trait Slot: Pod {
     fn is_absent(self) -> bool;
 
-    /// The slot as stored in a dense node, where it must not look absent.
+    /// Converts the slot for a dense node, where it must not look absent.
     fn in_dense(self) -> Self;
 
-    /// Whether this is a null reference, which even a sparse node must not have.
+    /// Returns whether this is a null reference, which even a sparse node must not have.
     fn is_null_reference(self) -> bool;
 }
 

@@ -1,6 +1,6 @@
-//! How a tree is built.
+//! Options of building a tree.
 
-/// How [`Csr::to_hisparse`](crate::Csr::to_hisparse) builds the tree.
+/// Options of [`Csr::to_hisparse`](crate::Csr::to_hisparse).
 ///
 /// ```
 /// use evenpath::hisparse::HiSparseOptions;
@@ -16,12 +16,14 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct HiSparseOptions {
-    /// Whether equal subtrees are stored once; off by default. [`HiSparseStatistics::saved_bytes`](crate::hisparse::HiSparseStatistics::saved_bytes) reports the savings.
+    /// True to store equal subtrees once; off by default.
+    /// [`HiSparseStatistics::saved_bytes`](crate::hisparse::HiSparseStatistics::saved_bytes) reports the
+    /// savings.
     pub share: bool,
 }
 
 impl HiSparseOptions {
-    /// Sets whether equal subtrees are stored once.
+    /// Sets if equal subtrees are stored once.
     #[must_use]
     pub fn with_share(self, share: bool) -> Self {
         Self { share }

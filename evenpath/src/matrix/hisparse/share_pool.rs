@@ -1,4 +1,4 @@
-//! One pool for several matrices: equal subtrees of all of them are stored once.
+//! A common pool for several matrices: equal subtrees of all of them are stored once.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,9 +12,9 @@ use crate::Value;
 use crate::matrix::MatrixError;
 
 impl<V: Value, const D: usize> HiSparse<V, D> {
-    /// The same matrices, with a pool in common in which equal subtrees are stored once, within a matrix and between
-    /// matrices (Derler 2016, chapter 3). Values are equal if their bits are; transposition and scale, which are kept, are
-    /// not part of a tree. The pool lives as long as any of the matrices.
+    /// Returns the same matrices with a common pool in which equal subtrees are stored once, within a matrix
+    /// and between matrices (Derler 2016, chapter 3). Values are equal if their bits are. Transposition and
+    /// scale are kept, but are not part of a tree. The pool lives as long as any of the matrices.
     ///
     /// ```
     /// use evenpath::hisparse::HiSparseOptions;
@@ -51,14 +51,14 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
 /// A matrix whose nodes are added to a pool.
 struct Source<'a, V: Value, const D: usize> {
     matrix: &'a HiSparse<V, D>,
-    /// Where nodes are in the new pool, by their level, counted from the leaves, and their reference.
+    /// References in the new pool, by level, counted from the leaves, and original reference.
     known: HashMap<(usize, Reference), Reference>,
 }
 
 /// A pool of distinct nodes.
 struct SharedPool<V: Value, const D: usize> {
     units: Vec<Unit>,
-    /// Where each node is, by whether it is a leaf, its kind and its content.
+    /// Reference of each node, by its content, kind, and true for a leaf.
     nodes: HashMap<(bool, NodeKind, Vec<Unit>), Reference>,
     value: std::marker::PhantomData<V>,
 }
@@ -69,7 +69,8 @@ impl<V: Value, const D: usize> SharedPool<V, D> {
         Self { units: vec![Unit::zeroed()], nodes: HashMap::new(), value: std::marker::PhantomData }
     }
 
-    /// The node in this pool that equals a node of a matrix, with `levels` levels from it to the leaves, its own included.
+    /// Returns the node in this pool that equals a node of a matrix, with `levels` levels from it to the
+    /// leaves, including its own.
     fn add(
         &mut self,
         source: &mut Source<'_, V, D>,
@@ -106,7 +107,7 @@ impl<V: Value, const D: usize> SharedPool<V, D> {
         Ok(new)
     }
 
-    /// The node with this content, which is added if there is none.
+    /// Returns the node with this content, adding it if there is none.
     fn insert(
         &mut self,
         is_leaf: bool,

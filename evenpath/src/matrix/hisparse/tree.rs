@@ -11,7 +11,7 @@ const GRAIN: usize = 256;
 
 /// Inner nodes of one level.
 pub(crate) struct Level {
-    /// Where the entries of each node begin, and where those of the last end.
+    /// Start of each node's entries, and the end of the last node's.
     pub(crate) starts: Vec<usize>,
     /// The packed local coordinates of each entry, ascending within a node.
     pub(crate) coordinates: Vec<u16>,
@@ -92,7 +92,7 @@ impl Shape {
         MatrixError::OutOfMemory { rows, nnz: self.entries() }
     }
 
-    /// References to nodes with these entry counts, placed from unit `end` on. `end` is moved past them.
+    /// References to nodes with these entry counts, placed starting at unit `end`, which is moved past them.
     fn place<T, const D: usize>(
         &self,
         rows: usize,
@@ -114,7 +114,7 @@ impl Shape {
     }
 }
 
-/// Levels of the tree of a `rows` x `cols` matrix: the fewest whose span covers both.
+/// Number of levels of the tree of a `rows` x `cols` matrix: the fewest whose span covers both.
 pub(crate) fn depth(rows: usize, cols: usize, d: usize) -> usize {
     let mut depth = 1;
     while level_span(depth, d) < rows.max(cols) as u64 {
@@ -123,7 +123,7 @@ pub(crate) fn depth(rows: usize, cols: usize, d: usize) -> usize {
     depth
 }
 
-/// Rows and columns that a node covers, given its number of levels, its own included.
+/// Number of rows and columns that a node covers, given its number of levels, including its own.
 pub(super) fn level_span(levels: usize, d: usize) -> u64 {
     (d as u64).pow(levels as u32)
 }

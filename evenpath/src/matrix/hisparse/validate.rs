@@ -11,7 +11,7 @@ use super::tree::{self, Tree, depth, level_span};
 use crate::Value;
 use crate::matrix::{MatrixError, validate};
 
-/// What is wrong with a node of a [`HiSparse`] pool. Rows and columns count from 0 within the node.
+/// Error in a node of a [`HiSparse`] pool. Rows and columns count from 0 within the node.
 ///
 /// ```
 /// use evenpath::error::MatrixError;
@@ -30,7 +30,7 @@ use crate::matrix::{MatrixError, validate};
 pub enum NodeFault {
     #[error("the first 16 bytes of a pool are reserved")]
     Reserved,
-    #[error("it needs {bytes} bytes from there on, but the pool has only {pool} in total")]
+    #[error("it needs {bytes} bytes at this offset, but the pool has only {pool} in total")]
     OutsidePool { bytes: u64, pool: u64 },
     #[error("it has no entries: a reference to it must be null")]
     Empty,
@@ -50,11 +50,9 @@ pub enum NodeFault {
     Overlap { other: u64 },
 }
 
-/// An invalid node of a [`HiSparse`] pool: where it is, and what is wrong with it.
+/// An invalid node of a [`HiSparse`] pool: its location and the error.
 #[derive(Clone, PartialEq, Eq, Error)]
-#[error(
-    "node at byte {offset} of the pool, in level {level}, of rows from {row} and columns from {col}: {fault}"
-)]
+#[error("node at byte {offset} of the pool, in level {level}, at row {row} and column {col}: {fault}")]
 #[non_exhaustive]
 pub struct InvalidNode {
     /// Its offset in the pool, in bytes.
@@ -65,7 +63,7 @@ pub struct InvalidNode {
     pub row: u64,
     /// The first column that it covers there.
     pub col: u64,
-    /// What is wrong.
+    /// The error.
     pub fault: NodeFault,
 }
 
@@ -81,7 +79,7 @@ struct Visit {
     reference: Reference,
     row: u64,
     col: u64,
-    /// Whether some of its rows, and some of its columns, are outside the matrix.
+    /// True if some of its rows, and some of its columns, are outside the matrix.
     is_cut: (bool, bool),
 }
 
@@ -115,8 +113,8 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     ///
     /// # Errors
     ///
-    /// If the pool is invalid: the error names the node and what is wrong with it. If there are too many entries, or leaves
-    /// occur at more than 2³⁰ positions. If there is not enough memory for a copy of the pool.
+    /// If the pool is invalid: the error names the node and the reason. If there are too many entries, or
+    /// leaves occur at more than 2³⁰ positions. If there is not enough memory for a copy of the pool.
     pub fn try_from_pool(
         rows: usize,
         cols: usize,
@@ -127,12 +125,12 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         Self::try_from_pool_with_limit(rows, cols, pool, root_reference, limit)
     }
 
-    /// As [`try_from_pool`](Self::try_from_pool), with a limit on the number of entries, which bounds the cost of operations
-    /// on the matrix.
+    /// Like [`try_from_pool`](Self::try_from_pool), with a limit on the number of entries, which bounds the
+    /// cost of operations on the matrix.
     ///
     /// # Errors
     ///
-    /// As [`try_from_pool`](Self::try_from_pool).
+    /// The same as for [`try_from_pool`](Self::try_from_pool).
     pub fn try_from_pool_with_limit(
         rows: usize,
         cols: usize,

@@ -1,7 +1,8 @@
 //! `C = A + B` of two trees on a device, each transposed or scaled or not (thesis, chapter 6).
 //!
-//! As on the host, both trees are traversed together from the roots, level by level; a subtree that only one of them has is
-//! copied. This determines the nodes of the sum. They are placed in the pool, then the leaves are merged.
+//! Like on the host, both trees are traversed together from the roots, level by level; a subtree that only
+//! one of them has is copied. This determines the nodes of the sum. They are placed in the pool, then the
+//! leaves are merged.
 
 use evenpath_kernels::hisparse::sum::state;
 
@@ -14,14 +15,15 @@ use crate::operand::OpError;
 use crate::operand::check::check_shape;
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
-    /// The sum of two matrices, with their transpositions and scales applied: A and `A.transpose()` give A + Aᵀ. The sum
-    /// has an entry wherever either matrix has one, even if its value is 0. Its scale is 1. Values of a matrix whose
-    /// scale is 0 are ignored, including NaN. Except for NaN payloads, the
-    /// result is bitwise the same as that of [`HiSparse::add`](crate::HiSparse::add) on the host.
+    /// Returns the sum of two matrices, with their transpositions and scales applied: A and `A.transpose()`
+    /// give A + Aᵀ. The sum has an entry wherever either matrix has one, even if its value is 0. Its scale is
+    /// 1. Values of a matrix whose scale is 0 are ignored, including NaN. Except for NaN payloads, the result
+    /// is bitwise the same as that of [`HiSparse::add`](crate::HiSparse::add) on the host.
     ///
-    /// Waits for the device once, to learn the size of the sum. The first sum of a tree that was uploaded, or that is a sum by
-    /// queues, also waits once per level, to count the tree's nodes. Takes 24 bytes per node of both operands of temporary memory,
-    /// besides the sum. [`add_with`](Self::add_with) has another method.
+    /// Waits for the device once, to learn the size of the sum. The first sum of a tree that was uploaded, or
+    /// that is a sum by queues, also waits once per level, to count the tree's nodes. Takes 24 bytes per node
+    /// of both operands of temporary memory, besides the sum. [`add_with`](Self::add_with) supports another
+    /// method.
     ///
     /// ```
     /// use evenpath::hisparse::HiSparseOptions;
@@ -43,7 +45,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         self.add_with(other, HiSparseSpaddOptions::default())
     }
 
-    /// As [`add`](Self::add), with options. All methods give the same content, bit for bit.
+    /// Like [`add`](Self::add), with options. All methods give the same content, bit for bit.
     ///
     /// ```
     /// use evenpath::hisparse::{HiSparseOptions, HiSparseSpaddMethod, HiSparseSpaddOptions};
@@ -59,7 +61,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     ///
     /// # Errors
     ///
-    /// As for [`add`](Self::add).
+    /// The same as for [`add`](Self::add).
     pub fn add_with(&self, other: &Self, options: HiSparseSpaddOptions) -> Result<Self, OpError> {
         let (rows, cols) = (self.rows(), self.cols());
         check_shape("B", (other.rows(), other.cols()), (rows, cols))?;
@@ -76,7 +78,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         // The sum has every entry of either operand.
         check_entries::<V>(a.nnz.max(b.nnz))?;
         let is_transposed = this.is_transposed() && other.is_transposed();
-        // Addition is commutative, so the order of the operands does not change a bit.
+        // Addition is commutative, so the order of the operands does not affect the bits.
         let ((left, a), (right, b)) = if this.is_transposed() && !is_transposed {
             ((other, b), (this, a))
         } else {

@@ -19,8 +19,8 @@ use crate::sequence::sort::sort_valid_pairs;
 use crate::{Csr, HiSparse, MatrixError, Value};
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
-    /// The entries in a block of rows and columns, as a matrix of the block's shape, with transposition and scale applied. The
-    /// result is canonical.
+    /// Returns the entries in a block of rows and columns, as a matrix of the block's shape, with
+    /// transposition and scale applied. The result is canonical.
     ///
     /// The tree is traversed twice, to count the entries of each row and to list them; nodes outside the block are not visited.
     /// Then rows are sorted. Takes 4 bytes per row and a copy of the block's entries of temporary memory, besides queues and
@@ -40,7 +40,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     ///
     /// # Errors
     ///
-    /// If the matrix does not have these rows and columns, both the matrix's entries and the block's places are 2³² or more,
+    /// If the block exceeds the matrix, both the matrix's entries and the block's elements are 2³² or more,
     /// there is not enough memory, or the device was lost.
     pub fn block(
         &self,
@@ -110,7 +110,8 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
                     is_scaled: u32::from(scale != V::ONE),
                 },
             };
-            // SAFETY: as for the counts, which say where each row has its entries; the queues' last run has ended.
+            // SAFETY: as for the counts, which determine each row's range of entries; the queues' last run
+            // has ended.
             unsafe { launch.launch(kernel) }?;
             self.finish_scaling(&mut values)?;
         }

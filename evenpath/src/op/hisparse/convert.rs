@@ -19,7 +19,8 @@ use crate::sequence::radix_sort::pair_kernels;
 use crate::sequence::sort::{SortKey, SortOptions, sort_pairs_in_place};
 use crate::{HiSparseOptions, Offset, Value};
 
-/// The largest number of entries that the device converts. With more, the values alone exceed what references can address.
+/// Maximum number of entries that the device converts. With more, the values alone exceed the range of
+/// references.
 const MAX_ENTRIES: usize = (1 << 32) - (1 << 16);
 
 impl<V: Value, O: Offset> DeviceCsr<V, O> {
@@ -78,7 +79,7 @@ impl<V: Value> DeviceCoo<V> {
     ///
     /// # Errors
     ///
-    /// As for [`DeviceCsr::to_hisparse`].
+    /// The same as for [`DeviceCsr::to_hisparse`].
     pub fn to_hisparse<const D: usize>(
         &self,
         options: HiSparseOptions,

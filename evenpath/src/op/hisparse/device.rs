@@ -48,7 +48,7 @@ pub(super) struct Nodes {
     /// The pool, in units of 16 bytes, the first of which belongs to no node; other matrices may share it.
     pub(super) pool: Arc<DeviceVec<Unit>>,
     pub(super) root: Reference,
-    /// The number of nodes of each level from the root on, once it is known: a node counts as often as it is referred to.
+    /// Number of nodes of each level, starting at the root, once known: a node counts once per reference.
     pub(super) level_sizes: OnceLock<Vec<usize>>,
 }
 
@@ -118,15 +118,15 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         self.scale.rounded()
     }
 
-    /// The transpose, in O(1). It shares this matrix's content.
+    /// Returns the transpose, in O(1). It shares this matrix's content.
     #[must_use]
     pub fn transpose(&self) -> Self {
         Self { is_transposed: !self.is_transposed, ..self.clone() }
     }
 
-    /// The matrix times `factor`, in O(1). It shares this matrix's content. Factors are multiplied together before they are
-    /// applied to values; their product may leave the range of `V`. Times 0, every entry is 0, even if what is stored is not a
-    /// number.
+    /// Returns the matrix times `factor`, in O(1). It shares this matrix's content. Factors are multiplied
+    /// together before they are applied to values; their product may leave the range of `V`. Times 0, every
+    /// entry is 0, even if the stored value is not a number.
     #[must_use]
     pub fn scaled(&self, factor: V) -> Self {
         Self { scale: self.scale.times(factor), ..self.clone() }

@@ -60,7 +60,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     ///
     /// # Errors
     ///
-    /// As for [`to_csr`](Self::to_csr).
+    /// The same as for [`to_csr`](Self::to_csr).
     pub fn to_coo(&self) -> Result<DeviceCoo<V>, OpError> {
         self.device().refuse_in_graph("a matrix is converted")?;
         let nodes = match self.content() {
@@ -71,11 +71,11 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         Ok(DeviceCoo::from_valid((self.rows(), self.cols()), rows, columns, values)?)
     }
 
-    /// The matrix, with a scale that is a number other than 0: if it has none, a copy whose values are multiplied.
+    /// Returns the matrix with a nonzero number as scale: if it has none, a copy whose values are multiplied.
     ///
     /// # Errors
     ///
-    /// As for [`to_csr`](Self::to_csr), if there is a copy, and for the tree that is made of it.
+    /// The same as for [`to_csr`](Self::to_csr), if there is a copy, and for building a tree from it.
     pub(super) fn with_number_as_scale(&self) -> Result<Cow<'_, Self>, OpError> {
         if self.factor().is_nonzero_number() {
             return Ok(Cow::Borrowed(self));
@@ -83,7 +83,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         Ok(Cow::Owned(self.to_csr::<u64>()?.to_hisparse(HiSparseOptions::default())?))
     }
 
-    /// Multiplies values of the matrix, which were multiplied by the number of its factor, by the rest of it.
+    /// Multiplies values, already multiplied by the number of the matrix's factor, by the rest of the factor.
     pub(super) fn finish_scaling(&self, values: &mut DeviceSlice<V>) -> Result<(), DeviceError> {
         if self.factor().is_zero() {
             return values.set_zero();
@@ -103,8 +103,9 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         device.prepare(kernels::<V>)?;
         let (rows, columns, values) = self.listed(nodes)?;
         let numbers = vector::iota(device, len)?;
-        // Leaves are ordered by the digits of rows and columns. So those of one row are ordered by column, and those of one
-        // column by row, whether the matrix is transposed or not; and so are the entries within a leaf.
+        // Leaves are ordered by the digits of rows and columns. So those of one row are ordered by column,
+        // and those of one column by row, with or without transposition, and so are the entries within a
+        // leaf.
         let (rows, order) = sort_pairs(&rows, &numbers, transpose::by_column(self.rows()))?;
         // SAFETY: the order is a permutation of the entries' indices, and each entry has a column and a value; all are on
         // this device.

@@ -1,6 +1,7 @@
-//! Keeps one of equal nodes of a pool, on a machine, level by level from the leaves. The nodes of a level are sorted by hashes
-//! of their content, and each is compared with the first one that has its hash. Those that differ from it, as hashes may
-//! collide, are hashed by another function, and so on, until there are none. Each time at least one kind of node is found.
+//! Keeps one of equal nodes of a pool, on a machine, level by level from the leaves. The nodes of a level are
+//! sorted by hashes of their content, and each is compared with the first one of the same hash. Those that
+//! differ from it, because hashes collide, are hashed by another function, and so on, until there are none.
+//! Each round finds at least one distinct node.
 
 use evenpath_kernels::hisparse::{
     HiSparseCompareNodes, HiSparseCopyKept, HiSparseCountChildren, HiSparseHashNodes, HiSparseRebaseChildren,
@@ -29,10 +30,10 @@ pub(super) fn kernels() -> Kernels {
         .and::<HiSparseCopyKept>()
 }
 
-/// Trees in one pool, which consists of the pools of each. It is written.
+/// Trees in one pool, the concatenation of their pools. It is modified.
 pub(super) struct EqualNodes {
     pub(super) pool: DeviceVec<Unit>,
-    /// The unit at which each of the pools begins.
+    /// The unit at which each of the pools starts.
     pub(super) bases: DeviceVec<u32>,
     pub(super) d_log2: u32,
     pub(super) value_bytes: u32,
@@ -40,13 +41,13 @@ pub(super) struct EqualNodes {
     pub(super) hash_bits: u32,
 }
 
-/// The nodes of a level, once it is known which are kept.
+/// Nodes of a level, once the kept ones are known.
 pub(super) struct Level {
     /// References to the nodes, ascending, each once.
     references: DeviceVec<u32>,
     /// The number of the equal node that is kept, for each node.
     kept: DeviceVec<u32>,
-    /// The unit of the new pool at which each kept node begins, and at the end the one after all of them.
+    /// The unit of the new pool at which each kept node starts, and the unit after all of them.
     units: DeviceVec<u32>,
 }
 
@@ -60,7 +61,7 @@ impl Level {
         }
     }
 
-    /// Replaces references to nodes of this level, all of which are nodes of it, by those to the nodes of the new pool.
+    /// Replaces references to nodes of this level by references to the nodes of the new pool.
     pub(super) fn replace(&self, roots: &mut DeviceSlice<u32>) -> Result<(), OpError> {
         let len = roots.len();
         let launch = roots.device().kernel().threads(len)?;
@@ -74,8 +75,8 @@ impl Level {
 }
 
 impl EqualNodes {
-    /// The levels, from the leaves up, and a pool of the nodes that are kept. `roots` has for each level the roots that are
-    /// on it, by references to this pool. Waits for the device several times per level.
+    /// Returns the levels, starting at the leaves, and a pool of the kept nodes. `roots` has for each level
+    /// the roots on it, as references to this pool. Waits for the device several times per level.
     pub(super) fn share(
         mut self,
         roots: &[DeviceVec<u32>],
@@ -150,13 +151,13 @@ impl EqualNodes {
 
     /// The references, ascending, each once.
     fn distinct(&self, mut references: DeviceVec<u32>) -> Result<DeviceVec<u32>, OpError> {
-        // As many as the greatest reference has, with two for the kind.
+        // As many bits as the greatest reference has, including two for the kind.
         let bits = (4 * self.pool.len() as u64 - 1).ilog2() + 1;
         sort_in_place(&mut references, SortOptions::default().with_bits(0..bits))?;
         Ok(reduce::by_keys(&references, &references, Operator::Max)?.0)
     }
 
-    /// Inner nodes to be written.
+    /// Inner nodes, for writing.
     fn inner_nodes(&mut self, references: &DeviceSlice<u32>) -> InnerNodes {
         InnerNodes {
             references: references.as_global(),
@@ -166,7 +167,7 @@ impl EqualNodes {
         }
     }
 
-    /// Replaces the references in inner nodes by those to the nodes of the level below that are kept.
+    /// Replaces the references in inner nodes by those to the kept nodes of the level below.
     fn replace_children(&mut self, references: &DeviceSlice<u32>, below: &Level) -> Result<(), OpError> {
         let launch = self.device().kernel().warps(references.len())?;
         let kernel = HiSparseReplaceChildren { nodes: self.inner_nodes(references), children: below.view() };
@@ -186,7 +187,7 @@ impl EqualNodes {
         }
     }
 
-    /// The level of these nodes, of which those that are kept begin at `first_unit` of the new pool.
+    /// Creates the level of these nodes, of which the kept ones start at `first_unit` of the new pool.
     fn level(&self, references: DeviceVec<u32>, are_leaves: bool, first_unit: u32) -> Result<Level, OpError> {
         let (device, len) = (self.device(), references.len());
         let nodes = self.view(&references, are_leaves);
@@ -247,7 +248,7 @@ impl EqualNodes {
         Ok(others)
     }
 
-    /// Copies the nodes of a level that are kept to the new pool.
+    /// Copies the kept nodes of a level to the new pool.
     fn copy_kept(
         &self,
         level: &Level,
@@ -273,6 +274,6 @@ impl EqualNodes {
 struct Found {
     /// The number of the equal node that is kept, for each node.
     kept: DeviceVec<u32>,
-    /// The units of each node that is kept, 0 for others, and 0 at the end.
+    /// The units of each kept node, 0 for others, and 0 at the end.
     sizes: DeviceVec<u32>,
 }

@@ -15,7 +15,7 @@ use crate::sequence::radix_sort::pair_kernels;
 use crate::sequence::scan::{Operator, Scan, sum_kernel};
 use crate::sequence::{sort, vector};
 
-/// The most quads of a part of any schedule.
+/// Maximum number of quads in a part of any schedule.
 pub(super) const MOST_QUADS: u32 = 1 << 24;
 
 /// Leaves by strip, and the parts of strips, as `evenpath_kernels` defines them.
@@ -45,9 +45,9 @@ fn kernels() -> Kernels {
 }
 
 impl Frozen {
-    /// The schedule of a tree of `D` × `D` nodes, or of its transpose, and the first quad of each leaf. `part_quads` gives the
-    /// most quads of a part, which is not 0, from the number of all quads. Waits for the device once per level of the tree, and
-    /// twice more.
+    /// Creates the schedule of a tree of `D` × `D` nodes, or of its transpose, and returns the first quad of
+    /// each leaf. `part_quads` returns the maximum number of quads in a part, which is not 0, given the
+    /// number of all quads. Waits for the device once per level of the tree, and twice more.
     pub(super) fn new<const D: usize>(
         nodes: &Nodes,
         is_transposed: bool,
@@ -128,7 +128,7 @@ fn first_quads(device: &Device, leaves: NodeList<u32>) -> Result<DeviceVec<u64>,
     Scan::exclusive(Operator::Sum).run(&quads)
 }
 
-/// The leaves of a valid tree as products read them.
+/// Lists the leaves of a valid tree in the order of products.
 fn list_leaves(
     device: &Device,
     leaves: NodeList<u32>,

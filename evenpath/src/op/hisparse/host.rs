@@ -35,9 +35,9 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         Ok(cpu::hisparse::multiply(self, columns, alpha, b, beta, c)?)
     }
 
-    /// The sum of two matrices, with their transpositions and scales applied: A and `A.transpose()` give A + Aᵀ. The sum
-    /// has an entry wherever either matrix has one, even if its value is 0. Its scale is 1. Values of a matrix whose
-    /// scale is 0 are ignored, including NaN.
+    /// Returns the sum of two matrices, with their transpositions and scales applied: A and `A.transpose()`
+    /// give A + Aᵀ. The sum has an entry wherever either matrix has one, even if its value is 0. Its scale is
+    /// 1. Values of a matrix whose scale is 0 are ignored, including NaN.
     ///
     /// # Errors
     ///
@@ -47,9 +47,9 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         Ok(cpu::hisparse::add(self, other)?)
     }
 
-    /// The product A·B, with both transpositions and scales applied. Its scale is 1. It has an entry wherever entries of A
-    /// and B are multiplied, even if their sum is 0 (Gustavson, "Two fast algorithms for sparse matrices", 1978, applied
-    /// to leaves, then within leaves).
+    /// Returns the product A·B, with both transpositions and scales applied. Its scale is 1. It has an entry
+    /// wherever entries of A and B are multiplied, even if their sum is 0 (Gustavson, "Two fast algorithms
+    /// for sparse matrices", 1978, applied to leaves, then within leaves).
     ///
     /// ```
     /// use evenpath::hisparse::HiSparseOptions;

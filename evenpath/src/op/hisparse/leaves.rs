@@ -16,7 +16,7 @@ pub(super) struct Leaves {
     pub(super) references: DeviceVec<u32>,
     /// The row of each node in the content, counted in nodes.
     pub(super) rows: DeviceVec<u32>,
-    /// The column of each node, likewise.
+    /// The column of each node in the content, counted in nodes.
     pub(super) cols: DeviceVec<u32>,
 }
 
@@ -29,8 +29,8 @@ pub(super) fn kernels() -> Kernels {
 }
 
 impl Leaves {
-    /// The leaves of a tree of `D` × `D` nodes. Waits for the device once per level of inner nodes, to learn how many children
-    /// they have.
+    /// Finds the leaves of a tree of `D` × `D` nodes. Waits for the device once per level of inner nodes, to
+    /// learn their numbers of children.
     pub(super) fn find<const D: usize>(nodes: &Nodes) -> Result<Self, OpError> {
         let device = nodes.pool.device();
         if nodes.root.is_null() {
@@ -99,8 +99,8 @@ impl Leaves {
 }
 
 impl Nodes {
-    /// The number of nodes of each level from the root on. Where it is not known yet, waits for the device once per level of
-    /// inner nodes.
+    /// Number of nodes of each level, starting at the root. If not known yet, waits for the device once per
+    /// level of inner nodes.
     pub(super) fn level_sizes<const D: usize>(&self) -> Result<&[usize], OpError> {
         if let Some(sizes) = self.level_sizes.get() {
             return Ok(sizes);
@@ -115,7 +115,7 @@ impl Nodes {
                 *size = level.len();
             }
         }
-        // Another thread may have set them meanwhile, to the same.
+        // Another thread may have set them to the same meanwhile.
         Ok(self.level_sizes.get_or_init(|| sizes))
     }
 }

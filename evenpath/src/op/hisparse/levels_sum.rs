@@ -23,13 +23,13 @@ use crate::operand::OpError;
 /// Blocks per multiprocessor, if there are enough pairs.
 const BLOCKS: usize = 32;
 
-/// The nodes of a sum. There is room for as many as there may be; how many there are, the device finds.
+/// The nodes of a sum. There is room for the maximum number; the device computes the actual number.
 struct Draft {
     /// Upper bounds on the number of nodes of each level.
     bounds: Vec<usize>,
-    /// Nodes that there is room for.
+    /// Number of nodes that fit.
     room: usize,
-    /// The pairs of each level; none on the root's.
+    /// The pairs of each level; empty for the root's.
     pairs: Vec<DeviceVec<u64>>,
     /// The number of children or entries of each node.
     counts: DeviceVec<u32>,
@@ -40,7 +40,7 @@ struct Draft {
     state: DeviceVec<u64>,
 }
 
-/// Sizes that the device finds.
+/// Sizes computed by the device.
 struct Found {
     root: Reference,
     entries: usize,
@@ -72,7 +72,8 @@ fn grid<K: Kernel>(
 }
 
 impl<V: Value, const D: usize> Sum<'_, V, D> {
-    /// The sum as a `rows` x `cols` matrix. Waits for the device, which finds the size of the pool.
+    /// Returns the sum as a `rows` x `cols` matrix. Waits for the device, which computes the size of the
+    /// pool.
     pub(super) fn run(&self, rows: usize, cols: usize) -> Result<Nodes, OpError> {
         if self.a.root.is_null() && self.b.root.is_null() {
             return tree::empty(self.device, rows, cols);
@@ -120,9 +121,9 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
                 children: draft.pairs[level + 1].as_global_mut(),
                 links: draft.links.as_global_mut(),
             };
-            // SAFETY: both trees are valid, and the pairs are of their nodes. There is room for all nodes, and for the children as
-            // pairs. The state is zero but for what the levels above wrote. All are on this device, and buffers are freed in the
-            // stream's order.
+            // SAFETY: both trees are valid, and the pairs are of their nodes. There is room for all nodes,
+            // and for the children as pairs. The state is zero except for the output of the levels above. All
+            // are on this device, and buffers are freed in the stream's order.
             unsafe { launch.launch(kernel) }?;
             tiles += sum_tile_words(launch.grid() as usize);
         }
@@ -194,7 +195,7 @@ impl Draft {
         })
     }
 
-    /// The nodes, and the tiles of a level, whose words begin at `tiles`.
+    /// The nodes, and the tiles of a level, whose words start at `tiles`.
     fn nodes(&mut self, tiles: usize) -> SumNodes {
         SumNodes {
             counts: self.counts.as_global_mut(),
@@ -203,7 +204,7 @@ impl Draft {
         }
     }
 
-    /// Returns the sizes that the kernels found. Waits for the device.
+    /// Returns the sizes that the kernels computed. Waits for the device.
     fn found(&self) -> Result<Found, OpError> {
         let words = self.state.first::<SUM_LEVEL_WORDS>()?;
         let depth = self.bounds.len();

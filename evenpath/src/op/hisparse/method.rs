@@ -1,6 +1,6 @@
 use crate::names::named;
 
-/// Where a plan for products with a HiSparse matrix reads the entries.
+/// Source of the entries in a plan for products with a HiSparse matrix.
 ///
 /// ```
 /// use evenpath::hisparse::{HiSparseOptions, HiSparseSpmvMethod, HiSparseSpmvOptions};
@@ -70,9 +70,9 @@ named! {
     Rows = "rows",
 }
 
-/// Methods of adding [`HiSparse`](crate::HiSparse) matrices on a device. The CPU has one of its own.
+/// Methods of adding [`HiSparse`](crate::HiSparse) matrices on a device. The CPU has its own.
 ///
-/// All give the same entries with the same bits, but the nodes of the sum may come in another order.
+/// All give the same entries with the same bits, but the nodes of the sum may be in a different order.
 ///
 /// ```
 /// use evenpath::hisparse::HiSparseSpaddMethod;

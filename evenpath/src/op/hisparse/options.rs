@@ -18,11 +18,11 @@ use crate::op::SpmvOptions;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct HiSparseSpmvOptions {
-    /// Where entries are read. Default: from a copy. The CPU reads the leaves.
+    /// Source of the entries. Default: a copy. The CPU reads the leaves.
     pub method: HiSparseSpmvMethod,
     /// Options for products with a copy. Default: its plan chooses among all methods.
     pub spmv: SpmvOptions,
-    /// The number of warps that leaves are divided among. Default: as many as the device runs at once.
+    /// Number of warps among which leaves are divided. Default: as many as the device runs at once.
     pub warps: Option<u32>,
 }
 
@@ -58,10 +58,11 @@ impl HiSparseSpmvOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct HiSparseSpmmOptions {
-    /// Where entries are read. Default: from a copy. The CPU reads the leaves.
+    /// Source of the entries. Default: a copy. The CPU reads the leaves.
     pub method: HiSparseSpmvMethod,
-    /// The number of multiprocessors that products with a copy are divided for, as in
-    /// [`SpmmOptions::multiprocessors`](crate::spmm::SpmmOptions::multiprocessors). Default: that of the device.
+    /// Number of multiprocessors for which products with a copy are divided, like
+    /// [`SpmmOptions::multiprocessors`](crate::spmm::SpmmOptions::multiprocessors). Default: that of the
+    /// device.
     pub multiprocessors: Option<u32>,
 }
 
@@ -117,7 +118,7 @@ impl HiSparseSpgemmOptions {
 pub struct HiSparseSpaddOptions {
     /// The method. Default: level by level.
     pub method: HiSparseSpaddMethod,
-    /// Options of the queues, for the method that has them.
+    /// Options of the queues, for methods that use them.
     pub queues: HiSparseQueuedOptions,
 }
 

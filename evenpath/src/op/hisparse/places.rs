@@ -1,4 +1,4 @@
-//! The places of products, which a frozen schedule assigns to them.
+//! Places of products, assigned by a frozen schedule.
 
 use evenpath_kernels::hisparse::{self, HiSparsePlaceProducts, MOST_CHUNK_QUADS, MOST_PART_QUADS};
 
@@ -8,11 +8,12 @@ use crate::Value;
 use crate::device::{DeviceSlice, DeviceVec};
 use crate::operand::OpError;
 
-/// Cost for a block to begin and to end, in chunks.
+/// Cost of starting and ending a block, in chunks.
 const BLOCK_COST: u64 = 1;
 
-/// The most quads of a part, for `quads` quads in all, blocks that take `chunk_quads` at a time, and a device that runs `blocks`
-/// blocks at once: of the numbers of whole chunks, the one with which the last block should end first.
+/// Maximum number of quads in a part, for `quads` quads in total, blocks that process `chunk_quads` at a
+/// time, and a device that runs `blocks` blocks at once: among the numbers of whole chunks, the one with
+/// which the last block should end first.
 pub(super) fn part_quads(quads: u64, chunk_quads: u32, blocks: u32) -> u32 {
     // Blocks come in waves, of which the last may be short.
     let time = |chunks: u32| {
@@ -23,7 +24,7 @@ pub(super) fn part_quads(quads: u64, chunk_quads: u32, blocks: u32) -> u32 {
     chunks.unwrap_or(1) * chunk_quads
 }
 
-/// Where the products of a schedule go.
+/// Places of a schedule's products.
 pub(super) struct Places {
     quads: DeviceVec<u64>,
     ends: DeviceVec<u16>,
@@ -31,8 +32,8 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// The places for a schedule of a tree of `D` × `D` nodes, whose parts have at most `part_quads` quads, as
-    /// [`part_quads`] gives them, and whose leaves have these first quads.
+    /// Computes the places for a schedule of a tree of `D` × `D` nodes, whose parts have at most `part_quads`
+    /// quads, as returned by [`part_quads`], and whose leaves have these first quads.
     pub(super) fn new<V: Value, const D: usize>(
         nodes: &Nodes,
         is_transposed: bool,

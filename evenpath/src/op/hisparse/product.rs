@@ -38,8 +38,9 @@ const MAX_PAIRS: u64 = (1 << 31) - 1;
 const PAIR_PRODUCTS: f64 = 900.0;
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
-    /// The product A·B, with both transpositions and scales applied. Its scale is 1. It has an entry wherever entries of A
-    /// and B are multiplied, even if their sum is 0. Results are bitwise identical in every run.
+    /// Returns the product A·B, with both transpositions and scales applied. Its scale is 1. It has an entry
+    /// wherever entries of A and B are multiplied, even if their sum is 0. Results are bitwise identical in
+    /// every run.
     ///
     /// Waits for the device several times, to learn the sizes of intermediate results.
     ///
@@ -67,7 +68,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     ///
     /// # Errors
     ///
-    /// As for [`multiply`](Self::multiply); by leaves, also if there are 2³¹ or more matching pairs.
+    /// The same as for [`multiply`](Self::multiply); by leaves, also if there are 2³¹ or more matching pairs.
     pub fn multiply_with(&self, b: &Self, options: HiSparseSpgemmOptions) -> Result<Self, OpError> {
         let HiSparseSpgemmOptions { method } = options;
         check_product_shape((self.rows(), self.cols()), (b.rows(), b.cols()))?;
@@ -104,7 +105,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         Ok(Self::from_content(device, Content::Machine(product.run(&meetings)?)))
     }
 
-    /// The product by way of CSR.
+    /// Computes the product through CSR.
     fn multiply_rows(&self, b: &Self) -> Result<Self, OpError> {
         let a = self.to_csr::<u64>()?;
         let product = a.multiply_with(&b.to_csr::<u64>()?, SpgemmOptions::default())?;
@@ -127,11 +128,11 @@ struct Product<'m, V: Value, const D: usize> {
 
 /// The leaves of both operands, and their matching pairs.
 struct Meetings {
-    /// In the order of the tree, hence by column within a row, whether A is transposed or not.
+    /// In the order of the tree, hence by column within a row, with or without transposition.
     a: Leaves,
     /// By row, then in the order of the tree.
     b: Leaves,
-    /// For each leaf of A, the first of B in the row that is its column.
+    /// For each leaf of A, the first leaf of B in the row that is its column.
     firsts: DeviceVec<u32>,
     /// The inclusive scan of the number of matches of each leaf of A.
     ends: DeviceVec<u64>,

@@ -148,8 +148,8 @@ impl<V: Value> Queues<V> {
 }
 
 impl<V: Value, const D: usize> HiSparseQueuedPlan<V, D> {
-    /// y = `alpha`·A·`x` + `beta`·y, with transposition and scale of A applied. The launch is asynchronous, ordered on the
-    /// device's stream. If `beta` is 0, y is overwritten without being read.
+    /// Computes y = `alpha`·A·`x` + `beta`·y, with transposition and scale of A applied. The launch is
+    /// asynchronous, ordered on the device's stream. If `beta` is 0, y is overwritten without being read.
     ///
     /// # Errors
     ///

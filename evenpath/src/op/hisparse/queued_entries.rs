@@ -12,7 +12,8 @@ use crate::scale::Scale;
 use crate::{HiSparse, Value};
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
-    /// The Frobenius norm: the square root of the sum of all squares, with the scale applied. Waits for the device.
+    /// Returns the Frobenius norm: the square root of the sum of all squares, with the scale applied. Waits
+    /// for the device.
     ///
     /// It is computed in `f64`, and the squares neither overflow nor underflow. On GPUs they are added in no particular order, so rounding
     /// differs from run to run.
@@ -56,8 +57,8 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         Ok(norm(squares, self.factor()))
     }
 
-    /// The diagonal, with the scale applied: an element per row or column, whichever are fewer, and 0 where nothing is stored.
-    /// Only the nodes on the diagonal are visited. The launch is asynchronous.
+    /// Returns the diagonal, with the scale applied: an element per row or column, whichever are fewer, and 0
+    /// where nothing is stored. Only the nodes on the diagonal are visited. The launch is asynchronous.
     ///
     /// ```
     /// use evenpath::hisparse::{HiSparseOptions, HiSparseQueuedOptions};
@@ -111,7 +112,7 @@ fn squares_of<V: Value, const D: usize>(matrix: &HiSparse<V, D>) -> Squares<f64>
     squares
 }
 
-/// The norm of values with these squares, times a scale. Out of range only if that product is.
+/// Norm of values with these squares, times a scale. Out of range only if the norm itself is.
 fn norm<V: Value>(squares: Squares<f64>, scale: Scale<V>) -> f64 {
     if scale.is_zero() {
         return 0.0;
@@ -119,7 +120,7 @@ fn norm<V: Value>(squares: Squares<f64>, scale: Scale<V>) -> f64 {
     let (number, power) = scale.number_and_power();
     let (number, power) = (number.abs().to_f64(), power.to_f64());
     let (root, inverse) = squares.scaled_root();
-    // Each step goes the same way as the other, so that what is between is not out of range where the result is in range.
+    // Both steps scale in the same direction, so intermediate results are in range if the result is.
     let half = inverse.sqrt();
     root * half * number * half * power * power
 }

@@ -18,10 +18,11 @@ use crate::matrix::hisparse::{self, Reference, Unit};
 use crate::operand::OpError;
 
 impl<V: Value, const D: usize> Sum<'_, V, D> {
-    /// The sum as a `rows` x `cols` matrix. Waits for the device.
+    /// Returns the sum as a `rows` x `cols` matrix. Waits for the device.
     ///
-    /// A node of the sum takes at most as many units as the nodes that it is merged of, so a pool as large as both operands'
-    /// suffices, unless operands share subtrees and the sum does not. Then the kernel is repeated with a larger pool.
+    /// A node of the sum takes at most as many units as the nodes that it is merged from, so a pool as large
+    /// as both operands' suffices, unless operands share subtrees and the sum does not. Then the kernel is
+    /// repeated with a larger pool.
     pub(super) fn run_queued(
         &self,
         rows: usize,
@@ -60,7 +61,7 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
         }
     }
 
-    /// Writes the sum's nodes, as far as the pool, which is zero, has room. Returns what the kernel reports.
+    /// Writes the sum's nodes, as far as the pool, which is zero, has room. Returns the kernel's results.
     fn fill_pool(
         &self,
         rows: usize,

@@ -12,26 +12,28 @@ use crate::device::{Device, DeviceError, DeviceVec, Launch, Launcher, prefix};
 use crate::matrix::hisparse;
 use crate::operand::OpError;
 
-/// The minimum and maximum capacity of a queue, unless the options set one.
+/// Minimum and maximum capacity of a queue, unless set by the options.
 const CAPACITY: (usize, usize) = (1 << 10, 1 << 20);
 /// Units of the pool per place of a queue for a traversal: a leaf that passes through a queue has at least 48.
 const UNITS_PER_LARGE_LEAF: usize = 64;
-/// The same for an operation whose leaves all pass through queues.
+/// The same for an operation in which all leaves pass through queues.
 pub(super) const UNITS_PER_LEAF: usize = 8;
-/// Nonzeros that occupy one block.
+/// Number of nonzeros that occupy one block.
 const BLOCK_NONZEROS: usize = 1 << 10;
-/// The same for a matrix that does not occupy a device even so: then its time is that of the slowest block.
+/// The same for a matrix that is too small to occupy a device: then its time is that of the slowest block.
 const FEW_NONZEROS: usize = 1 << 8;
-/// log2 of the entries of an inner node that are one block's work, and of those of a matrix with few nonzeros per block.
+/// log2 of the number of entries of an inner node that are one block's work, and the same for a matrix with
+/// few nonzeros per block.
 const CHILDREN_LOG2: (u32, u32) = (7, 4);
 
-/// The capacity of each queue, for trees whose pools have `units` units together.
+/// Capacity of each queue, for trees whose pools have `units` units in total.
 pub(super) fn capacity(options: HiSparseQueuedOptions, units: usize, units_per_place: usize) -> u32 {
     let (least, most) = CAPACITY;
     options.capacity.unwrap_or((units / units_per_place).clamp(least, most) as u32)
 }
 
-/// A grid of as many blocks as the device runs at once, fewer for few nonzeros, or as many as the options say.
+/// Makes a grid of as many blocks as the device runs at once, fewer for few nonzeros, or as many as the
+/// options request.
 pub(super) fn grid<K: Kernel>(
     launcher: Launcher<K>,
     options: HiSparseQueuedOptions,
@@ -45,15 +47,15 @@ pub(super) fn grid<K: Kernel>(
     launcher.blocks(if few <= resident { few } else { resident.min(nnz / BLOCK_NONZEROS + 1) })
 }
 
-/// The queues of a specification in a device's memory. One run uses them at a time.
+/// Queues of a specification in a device's memory. One run uses them at a time.
 pub(super) struct QueueMemory<S> {
     capacity: u32,
-    /// The places of all queues, zero or as left by earlier runs; then the state of odd runs and that of even ones, of which the
-    /// next run's is zero.
+    /// The places of all queues, zero or as left by earlier runs; then the state of odd runs and that of even
+    /// ones, of which the next run's is zero.
     words: DeviceVec<u64>,
-    /// The number of the last run.
+    /// Number of the last run.
     run: u32,
-    /// Whether a graph has a run of these queues, which may have left its state since.
+    /// True if a graph contains a run of these queues, which may have left its state since.
     is_captured: bool,
     specification: PhantomData<S>,
 }
@@ -64,7 +66,7 @@ impl<S: Specification> QueueMemory<S> {
         Ok(Self { capacity, words, run: 0, is_captured: false, specification: PhantomData })
     }
 
-    /// The queues for the next run, which begins when all earlier ones have ended.
+    /// Returns the queues for the next run, which starts when all earlier ones have ended.
     pub(super) fn next_run(&mut self) -> Result<queue::Queues, DeviceError> {
         self.run = self.run.wrapping_add(1);
         self.is_captured |= self.words.device().is_recording();
@@ -85,24 +87,25 @@ impl<S: Specification> QueueMemory<S> {
         })
     }
 
-    /// Has the next run begin with zeros everywhere: after a run that was not launched, which would have cleared the next one's state.
+    /// Makes the next run start with zeros everywhere: after a run that was not launched, and thus has not
+    /// cleared the next one's state.
     pub(super) fn forget_runs(&mut self) {
         self.run = u32::MAX;
     }
 
-    /// The capacity of each queue.
+    /// Capacity of each queue.
     pub(super) fn capacity(&self) -> u32 {
         self.capacity
     }
 
-    /// Bytes of device memory.
+    /// Size in bytes of device memory.
     pub(super) fn bytes(&self) -> u64 {
         self.words.bytes()
     }
 }
 
 impl QueueMemory<TreeQueues> {
-    /// The queues for traversals of a tree.
+    /// Creates the queues for traversals of a tree.
     pub(super) fn for_tree(nodes: &Nodes, options: HiSparseQueuedOptions) -> Result<Self, DeviceError> {
         let units = nodes.pool.len();
         Self::new(nodes.pool.device(), capacity(options, units, UNITS_PER_LARGE_LEAF))
@@ -110,9 +113,10 @@ impl QueueMemory<TreeQueues> {
 }
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
-    /// Traverses the stored tree with a kernel of the program's own, which [`Device::add_kernel`] has added: `kernel` makes it from
-    /// the tree and from queues for it. Its body calls `hisparse::queue::traverse` of the crate evenpath-kernels. Transposition and
-    /// scale are left to the kernel. The launch is asynchronous; a matrix without nonzeros needs none.
+    /// Traverses the stored tree with a program's own kernel, added by [`Device::add_kernel`]: `kernel`
+    /// creates it from the tree and from queues for it. Its body calls `hisparse::queue::traverse` of the
+    /// crate evenpath-kernels. Transposition and scale are left to the kernel. The launch is asynchronous; a
+    /// matrix without nonzeros needs none.
     ///
     /// # Errors
     ///
@@ -121,8 +125,8 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     ///
     /// # Safety
     ///
-    /// The kernel is sound for blocks of the threads that it declares. Its other views are of live buffers on this device, which
-    /// have the elements that it accesses and are not used in another way while it runs.
+    /// The kernel is sound for blocks of the threads that it declares. Its other views are of live buffers on
+    /// this device, which have the elements that it accesses and are not otherwise used while it runs.
     pub unsafe fn traverse<K: Kernel>(
         &self,
         options: HiSparseQueuedOptions,
@@ -138,14 +142,15 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         let mut queues = QueueMemory::for_tree(nodes, options)?;
         let launch = grid(device.instance::<K>(info), options, nodes.nnz)?;
         let kernel = kernel(nodes.tree::<V, D>(launch.grid()), queues.next_run()?);
-        // SAFETY: the tree is valid, and the queues are new; the rest is the caller's. Buffers are freed in the stream's order.
+        // SAFETY: the tree is valid, and the queues are new; the rest is guaranteed by the caller. Buffers
+        // are freed in the stream's order.
         unsafe { launch.launch(kernel) }?;
         Ok(())
     }
 }
 
 impl Nodes {
-    /// The tree as `blocks` blocks traverse it. The root is not null.
+    /// The tree for traversal by `blocks` blocks. The root is not null.
     pub(super) fn tree<V: Value, const D: usize>(&self, blocks: u32) -> Tree<V> {
         let (many, few) = CHILDREN_LOG2;
         Tree {

@@ -11,16 +11,16 @@ use crate::matrix::hisparse::{self, Reference, Unit};
 use crate::operand::OpError;
 use crate::{HiSparse, Value};
 
-/// Bits of nodes' hashes. With more of them, fewer nodes are compared in vain, but sorting takes longer.
+/// Number of bits in a node's hash. With more, fewer unequal nodes are compared, but sorting takes longer.
 const HASH_BITS: u32 = 32;
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
-    /// The same matrices, with a pool in common in which equal subtrees are stored once, as by
-    /// [`HiSparse::share_subtrees`], but with the nodes in another order: level by level from the leaves.
+    /// Returns the same matrices with a common pool in which equal subtrees are stored once, like
+    /// [`HiSparse::share_subtrees`], but with the nodes in a different order: level by level from the leaves.
     ///
-    /// Equal nodes of a level are found by sorting hashes of them, and compared. Waits for the device several times per
-    /// level. Takes the size of all pools, and about 50 bytes per node, of temporary memory, besides the new pool. Pools
-    /// of more than 16 GiB in all go through the host.
+    /// Equal nodes of a level are found by sorting their hashes, and compared. Waits for the device several
+    /// times per level. Temporarily takes the size of all pools, and about 50 bytes per node, besides the new
+    /// pool. Pools of more than 16 GiB in total go through the host.
     ///
     /// ```
     /// use evenpath::hisparse::{DeviceHiSparse, HiSparseOptions};
@@ -90,11 +90,11 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     }
 }
 
-/// Trees on a machine, and their pools, each of them once, which are going to be one pool.
+/// Trees on a machine, and their distinct pools, to be combined into one.
 struct Sources<'a, const D: usize> {
     trees: &'a [&'a Nodes],
     pools: Vec<&'a DeviceVec<Unit>>,
-    /// The unit at which each tree's pool begins.
+    /// The unit at which each tree's pool starts.
     bases: Vec<usize>,
     /// Units of all pools.
     units: usize,
@@ -115,7 +115,7 @@ impl<'a, const D: usize> Sources<'a, D> {
         Self { trees, pools, bases, units }
     }
 
-    /// The new pool, and the root of each tree in it.
+    /// Returns the new pool, and the root of each tree in it.
     fn share(
         &self,
         device: &Device,
@@ -131,7 +131,7 @@ impl<'a, const D: usize> Sources<'a, D> {
             pool.slice_mut(start..end)?.copy_from(source)?;
             bases.push(start as u32);
         }
-        // From the leaves up: the trees that have their root on each level, and the roots.
+        // For each level, starting at the leaves: the trees that have their root on it, and the roots.
         let depth = |tree: &Nodes| hisparse::depth(tree.rows, tree.cols, D);
         let levels = self.trees.iter().map(|tree| depth(tree)).max().unwrap_or(0);
         let mut owners = vec![Vec::new(); levels];
@@ -193,9 +193,9 @@ mod tests {
         matrices.iter().map(|matrix| matrix.download().unwrap().iter().collect()).collect()
     }
 
-    /// However many nodes have the same hash, and through the host.
+    /// Any number of nodes with the same hash, and through the host.
     #[test]
-    fn poor_hashes_change_nothing() {
+    fn hash_collisions_change_nothing() {
         let device = Device::simulated(SimulatedOptions::default());
         let before = matrices(&device);
         let hosts: Vec<_> = before.iter().map(|matrix| matrix.download().unwrap()).collect();

@@ -59,7 +59,7 @@ pub struct HiSparseSpmmPlan<V: Value, const D: usize = 128> {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct HiSparseSpmmPlanInfo {
-    /// Where entries are read; never [`Auto`](HiSparseSpmvMethod::Auto).
+    /// Source of the entries; never [`Auto`](HiSparseSpmvMethod::Auto).
     pub method: HiSparseSpmvMethod,
     /// The number of leaves, counting shared ones at every position; 0 for a copy and on the CPU.
     pub leaves: u64,
@@ -95,7 +95,7 @@ impl fmt::Display for HiSparseSpmmPlanInfo {
 enum Schedule<V: Value> {
     Cpu,
     Leaves(Frozen),
-    /// With the bytes of the copy.
+    /// A plan for the copy, and the copy's size in bytes.
     Copied(SpmmPlan<V, V>, u64),
 }
 
@@ -137,9 +137,9 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
 }
 
 impl<V: Value, const D: usize> HiSparseSpmmPlan<V, D> {
-    /// C = `alpha`·A·B + `beta`·C. The launch is asynchronous, ordered on the device's stream. B and C may have different
-    /// layouts; row-major B is fastest. If `beta` is 0, C is overwritten without being read. If `alpha` is 0, the product is
-    /// still computed: infinity and NaN in A or B propagate to C.
+    /// Computes C = `alpha`·A·B + `beta`·C. The launch is asynchronous, ordered on the device's stream. B and
+    /// C may have different layouts; row-major B is fastest. If `beta` is 0, C is overwritten without being
+    /// read. If `alpha` is 0, the product is still computed: infinity and NaN in A or B propagate to C.
     ///
     /// # Errors
     ///

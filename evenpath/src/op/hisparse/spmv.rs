@@ -59,7 +59,7 @@ pub struct HiSparseSpmvPlan<V: Value, const D: usize = 128> {
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct HiSparseSpmvPlanInfo {
-    /// Where entries are read; never [`Auto`](HiSparseSpmvMethod::Auto).
+    /// Source of the entries; never [`Auto`](HiSparseSpmvMethod::Auto).
     pub method: HiSparseSpmvMethod,
     /// The number of leaves, counting shared ones at every position.
     pub leaves: u64,
@@ -70,7 +70,7 @@ pub struct HiSparseSpmvPlanInfo {
     pub workspace_bytes: u64,
     /// Milliseconds that the analysis took on the device.
     pub analysis_ms: f64,
-    /// The number of warps that leaves are divided among; 0 on the CPU and for a copy.
+    /// Number of warps among which leaves are divided; 0 on the CPU and for a copy.
     pub warps: u32,
     /// The choices of the plan for the copy, if there is one.
     pub copy: Option<SpmvPlanInfo>,
@@ -208,9 +208,9 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
 }
 
 impl<V: Value, const D: usize> HiSparseSpmvPlan<V, D> {
-    /// y = `alpha`·A·`x` + `beta`·y. The launch is asynchronous, ordered on the device's stream. If `beta` is 0, y is
-    /// overwritten without being read. If `alpha` is 0, the product is still computed: infinity and NaN in A or `x`
-    /// propagate to y.
+    /// Computes y = `alpha`·A·`x` + `beta`·y. The launch is asynchronous, ordered on the device's stream. If
+    /// `beta` is 0, y is overwritten without being read. If `alpha` is 0, the product is still computed:
+    /// infinity and NaN in A or `x` propagate to y.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! Builds a tree from sorted runs, on a machine: its nodes, their places in the pool, and the pool. Links and the entries of leaves
-//! are written afterwards.
+//! Builds a tree from sorted runs, on a machine: its nodes, their positions in the pool, and the pool. Links
+//! and the entries of leaves are written afterwards.
 
 use std::sync::{Arc, OnceLock};
 
@@ -24,10 +24,10 @@ pub(super) struct SortedRuns<K: SortKey> {
     pub(super) runs: DeviceVec<u64>,
 }
 
-/// A tree whose nodes have places in a pool, which is zero.
+/// A tree whose nodes have positions in a pool, which is zero.
 pub(super) struct Tree {
     shape: TreeShape,
-    /// The number of nodes of each level from the root on.
+    /// Number of nodes of each level, starting at the root.
     level_sizes: Vec<usize>,
     /// The number of each node's first child or entry.
     firsts: DeviceVec<u32>,
@@ -51,7 +51,8 @@ pub(super) fn kernels<K: SortKey + KernelKey>() -> Kernels {
 }
 
 impl<K: SortKey + KernelKey> SortedRuns<K> {
-    /// The tree of a `rows` x `cols` matrix. Waits for the device, which computes the size of the pool.
+    /// Builds the tree of a `rows` x `cols` matrix. Waits for the device, which computes the size of the
+    /// pool.
     pub(super) fn tree<V: Element, const D: usize>(&self, rows: usize, cols: usize) -> Result<Tree, OpError> {
         let (device, runs) = (self.keys.device(), self.keys.len());
         let depth = hisparse::depth(rows, cols, D);
@@ -167,7 +168,7 @@ impl Tree {
         Ok(())
     }
 
-    /// The tree as a `rows` x `cols` matrix, once all is written.
+    /// Returns the tree as a `rows` x `cols` matrix, once everything is written.
     pub(super) fn into_nodes(self, rows: usize, cols: usize) -> Nodes {
         let (nnz, level_sizes) = (self.entries as usize, self.level_sizes.into());
         Nodes { rows, cols, nnz, pool: Arc::new(self.pool), root: self.root, level_sizes }

@@ -9,8 +9,8 @@ use crate::operand::check::check_shape;
 use crate::{Offset, Value};
 
 impl<V: Value> DeviceCoo<V> {
-    /// C = `alpha`·A + `beta`·B, a new COO matrix, sorted by row and column, with an entry wherever A or B has one.
-    /// Otherwise like [`DeviceCsr::add`].
+    /// Computes C = `alpha`·A + `beta`·B, a new COO matrix, sorted by row and column, with an entry wherever
+    /// A or B has one. Otherwise like [`DeviceCsr::add`].
     ///
     /// Operands and result are converted by way of CSR, which takes a copy of their columns and values and one offset per
     /// row of temporary memory.
@@ -28,8 +28,8 @@ impl<V: Value> DeviceCoo<V> {
     ///
     /// # Errors
     ///
-    /// If there are duplicates, or the columns of a row do not increase ([`OpError::NotCanonical`]); otherwise as for
-    /// [`DeviceCsr::add`].
+    /// If there are duplicates, or the columns of a row do not increase ([`OpError::NotCanonical`]);
+    /// otherwise the same as for [`DeviceCsr::add`].
     pub fn add(&self, alpha: V, b: &Self, beta: V) -> Result<Self, OpError> {
         check_shape("B", (b.rows(), b.cols()), (self.rows(), self.cols()))?;
         self.device().check_same(b.device())?;

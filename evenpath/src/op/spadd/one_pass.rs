@@ -1,4 +1,4 @@
-//! Sums of small matrices in one launch, which writes results before the host knows how many there are.
+//! Sums of small matrices in one launch, which writes results before the host knows their number.
 
 use evenpath_kernels::spadd::{OnePass, Output, one_pass_state_words, path_items};
 
@@ -9,8 +9,9 @@ use crate::format::csr::Pattern;
 use crate::operand::OpError;
 use crate::{Offset, Value};
 
-/// Entries of both operands for which there is one launch. It saves two of three launches, and the pause between the phases;
-/// these are most of the time here. The memory for results that there might have been, a few megabytes, is kept with the result.
+/// Maximum number of entries of both operands for a single launch. It saves two of three launches, and the
+/// pause between the phases, which take most of the time here. Unused memory for possible results, a few
+/// megabytes, is kept with the result.
 const MOST_IN_ONE_PASS: usize = 1 << 18;
 
 /// The kernels of one pass, to be compiled ahead.
@@ -19,7 +20,7 @@ fn kernels<V: Value, O: Offset>() -> Kernels {
 }
 
 impl<V: Value, O: Offset> Operands<'_, V, O> {
-    /// The result in one pass; `None` where that is not possible. Waits for the device.
+    /// Computes the result in one pass; `None` if that is not possible. Waits for the device.
     pub(super) fn in_one_pass(&self, factors: Factors<V>) -> Result<Option<DeviceCsr<V, O>>, OpError> {
         if !self.fit_one_pass() {
             return Ok(None);
@@ -58,8 +59,8 @@ impl<V: Value, O: Offset> Operands<'_, V, O> {
         Ok(Some(DeviceCsr::from_valid(pattern, values)))
     }
 
-    /// Returns whether one pass is for these operands: the device runs kernels, both are small, have rows, and are known to be
-    /// canonical. What is not known yet, the walk of two phases finds out while it counts.
+    /// Returns whether one pass suits these operands: the device runs kernels, both are small, have rows, and
+    /// are known to be canonical. If this is not known, the walk of two phases checks it while it counts.
     fn fit_one_pass(&self) -> bool {
         let (a, b) = (self.a.pattern(), self.b.pattern());
         self.device().kind() != DeviceKind::Cpu

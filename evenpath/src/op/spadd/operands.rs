@@ -34,7 +34,7 @@ impl<'m, V: Value, O: Offset> Operands<'m, V, O> {
     }
 }
 
-/// The number of nonzeros, if row offsets of this type count them.
+/// Converts the number of nonzeros, if row offsets of this type can count them.
 pub(super) fn countable<O: Offset>(nonzeros: u64) -> Result<usize, OpError> {
     let remedy = "convert the operands to u64 row offsets (Csr::try_into_offsets)";
     crate::operand::countable::<O>(nonzeros, remedy)

@@ -29,7 +29,7 @@ pub(super) struct Path {
     codes: DeviceVec<u64>,
     counts: DeviceVec<u32>,
     states: DeviceVec<u64>,
-    /// Of A and B, whether the walk checks that the columns of every row increase.
+    /// True for A, and for B, if the walk checks that the columns of every row increase.
     unchecked: [bool; 2],
     results: u64,
 }
@@ -41,7 +41,7 @@ pub(super) struct Write<'o, V: Value, O: Offset> {
 }
 
 impl Path {
-    /// Walks the path of A and B. Waits for the device to learn how many results there are.
+    /// Walks the path of A and B. Waits for the device to learn the number of results.
     pub(super) fn walk<O: Offset>(keep: u32, a: &Pattern<O>, b: &Pattern<O>) -> Result<Self, OpError> {
         let device = a.row_offsets.device();
         let launch = device.kernel().items(path_items(a.view(), b.view()) as usize)?;
@@ -82,7 +82,8 @@ impl Path {
         Ok(path)
     }
 
-    /// Waits for the walk, and checks what it found: that both matrices are canonical, and how many results there are.
+    /// Waits for the walk, and checks its results: that both matrices are canonical, and the number of
+    /// results.
     fn conclude<O: Offset>(&mut self, a: &Pattern<O>, b: &Pattern<O>) -> Result<(), OpError> {
         if self.unchecked == [false; 2] {
             self.results = self.states.get(RESULTS)?;
@@ -100,7 +101,7 @@ impl Path {
         Ok(())
     }
 
-    /// Finds where the tiles begin.
+    /// Finds the starts of the tiles.
     fn cut<O: Offset>(&mut self, a: &Pattern<O>, b: &Pattern<O>, tile_items: u32) -> Result<(), OpError> {
         let launch = a.row_offsets.device().kernel().warps(self.tiles as usize + 1)?;
         let kernel = CutPath {

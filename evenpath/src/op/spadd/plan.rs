@@ -15,7 +15,7 @@ use crate::operation::Elementwise;
 use crate::{Offset, Value};
 
 impl<V: Value, O: Offset> DeviceCsr<V, O> {
-    /// C = `alpha`·A + `beta`·B, a new canonical matrix.
+    /// Computes C = `alpha`·A + `beta`·B, a new canonical matrix.
     ///
     /// C has an entry wherever A or B has one, even if the sum, `alpha` or `beta` is zero: its pattern depends on theirs
     /// alone. Values of a matrix whose factor is zero are ignored, including NaN. Where both have an entry, the result
@@ -57,49 +57,49 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         self.elementwise(Elementwise::Sum, alpha, b, beta)
     }
 
-    /// C = `alpha`·A + `beta`·Aᵀ. The transpose is [built](Self::transpose) on the device.
+    /// Computes C = `alpha`·A + `beta`·Aᵀ. The transpose is [built](Self::transpose) on the device.
     ///
     /// # Errors
     ///
-    /// If A is not square; otherwise as for [`add`](Self::add) and [`transpose`](Self::transpose).
+    /// If A is not square; otherwise the same as for [`add`](Self::add) and [`transpose`](Self::transpose).
     pub fn add_transpose(&self, alpha: V, beta: V) -> Result<Self, OpError> {
         let (rows, cols) = (self.rows(), self.cols());
         check_shape("the transpose", (cols, rows), (rows, cols))?;
         self.add(alpha, &self.transpose()?, beta)
     }
 
-    /// C = A ∘ B, the element-wise product, with an entry wherever both have one.
+    /// Computes C = A ∘ B, the element-wise product, with an entry wherever both have one.
     ///
     /// # Errors
     ///
-    /// As for [`add`](Self::add).
+    /// The same as for [`add`](Self::add).
     pub fn multiply_elements(&self, b: &Self) -> Result<Self, OpError> {
         self.elementwise(Elementwise::Product, V::ONE, b, V::ONE)
     }
 
-    /// The entries of A at positions where B has an entry, regardless of its value.
+    /// Returns the entries of A at positions where B has an entry, regardless of its value.
     ///
     /// # Errors
     ///
-    /// As for [`add`](Self::add).
+    /// The same as for [`add`](Self::add).
     pub fn mask(&self, b: &Self) -> Result<Self, OpError> {
         self.elementwise(Elementwise::Mask, V::ONE, b, V::ONE)
     }
 
-    /// The entries of A at positions where B has none: the difference of the patterns.
+    /// Returns the entries of A at positions where B has none: the difference of the patterns.
     ///
     /// # Errors
     ///
-    /// As for [`add`](Self::add).
+    /// The same as for [`add`](Self::add).
     pub fn mask_out(&self, b: &Self) -> Result<Self, OpError> {
         self.elementwise(Elementwise::MaskOut, V::ONE, b, V::ONE)
     }
 
-    /// Any element-wise operation, with factors for A and B.
+    /// Computes any element-wise operation, with factors for A and B.
     ///
     /// # Errors
     ///
-    /// As for [`add`](Self::add).
+    /// The same as for [`add`](Self::add).
     pub fn elementwise(&self, operation: Elementwise, alpha: V, b: &Self, beta: V) -> Result<Self, OpError> {
         let operands = Operands::new(operation, self, b)?;
         let factors = (alpha, beta);
@@ -111,11 +111,11 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         Ok(Self::from_valid(pattern, values))
     }
 
-    /// The number of entries of the result of an operation: the first of its two phases.
+    /// Returns the number of entries of the result of an operation: the first of its two phases.
     ///
     /// # Errors
     ///
-    /// As for [`add`](Self::add), but there may be more entries than `O` can count.
+    /// The same as for [`add`](Self::add), but there may be more entries than `O` can count.
     pub fn count_elementwise(&self, operation: Elementwise, b: &Self) -> Result<u64, OpError> {
         let operands = Operands::new(operation, self, b)?;
         Ok(match operands.walk()? {
@@ -128,7 +128,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// As for [`add`](Self::add).
+    /// The same as for [`add`](Self::add).
     pub fn plan_add(&self, b: &Self) -> Result<ElementwisePlan<V, O>, OpError> {
         self.plan_elementwise(Elementwise::Sum, b)
     }
@@ -137,7 +137,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// As for [`add`](Self::add).
+    /// The same as for [`add`](Self::add).
     pub fn plan_elementwise(
         &self,
         operation: Elementwise,
@@ -172,7 +172,7 @@ pub struct ElementwisePlan<V: Value, O: Offset = u32> {
     a: DeviceCsr<V, O>,
     b: DeviceCsr<V, O>,
     pattern: Arc<Pattern<O>>,
-    /// On devices that run kernels.
+    /// The path, on devices that run kernels.
     path: Option<Path>,
     analysis: (Event, Event),
 }

@@ -10,13 +10,13 @@ use crate::operand::factor::factors;
 use crate::operand::{Factor, OpError};
 use crate::{Compute, Storage, Value};
 
-/// Calls `product` for C = `alpha`·(…) + `beta`·C, with numbers for both. If one is known to the device alone, the product is computed
-/// by itself, rounded to the elements of C, and added in a launch of its own.
+/// Calls `product` for C = `alpha`·(…) + `beta`·C, with numbers for both. If only the device knows one, the
+/// product is computed alone, rounded to the elements of C, and added in another launch.
 ///
 /// # Errors
 ///
-/// As for [`factors`], those of `product`, and if there is no memory for another C or it has too many elements for a launch. Nothing is
-/// written before `product` is.
+/// The errors of [`factors`] and of `product`, and if there is too little memory for another C or it has too
+/// many elements for a launch. Nothing is written before `product` writes.
 pub(in crate::op) fn dense_with_numbers<'a, 'b, T: Storage>(
     device: &Device,
     (alpha, beta): (impl Into<Factor<'a, Compute<T>>>, impl Into<Factor<'b, Compute<T>>>),

@@ -17,19 +17,20 @@ use crate::format::Layout;
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct SpmmPlanInfo {
-    /// Columns of B that the plan has a workspace for.
+    /// Number of columns of B for which the plan has workspace.
     pub columns: usize,
-    /// The layout of B that the plan has a workspace for.
+    /// Layout of B for which the plan has workspace.
     pub layout: Layout,
-    /// Rows that are summed in pieces, because one group of lanes would take too long for them.
+    /// Number of rows that are summed in pieces, because one group of lanes would take too long for them.
     pub long_rows: u64,
-    /// Pieces that these rows are cut into.
+    /// Number of pieces of these rows.
     pub pieces: u64,
-    /// Nonzeros of the longest row that is not cut; 0 on the CPU, which cuts none.
+    /// Number of nonzeros in the longest row that is not cut; 0 on the CPU, which cuts none.
     pub longest: u32,
-    /// Nonzeros of the longest piece; 0 on the CPU.
+    /// Number of nonzeros in the longest piece; 0 on the CPU.
     pub longest_piece: u32,
-    /// Multiprocessors that the work is divided for ([`SpmmOptions::multiprocessors`](super::SpmmOptions)); 0 on the CPU.
+    /// Number of multiprocessors for which the work is divided
+    /// ([`SpmmOptions::multiprocessors`](super::SpmmOptions)); 0 on the CPU.
     pub multiprocessors: u32,
     /// Bytes of device memory that the plan holds beside the matrix.
     pub workspace_bytes: u64,
@@ -38,8 +39,8 @@ pub struct SpmmPlanInfo {
 }
 
 impl SpmmPlanInfo {
-    /// The options that ask for what the plan chose. With them, a plan of the same matrix on any other GPU, real or
-    /// simulated, gives the same bits.
+    /// The options that repeat the choices of the plan. With them, a plan of the same matrix on any other
+    /// GPU, real or simulated, gives the same bits.
     pub fn options(&self) -> SpmmOptions {
         let multiprocessors = (self.multiprocessors > 0).then_some(self.multiprocessors);
         SpmmOptions { columns: self.columns, layout: self.layout, multiprocessors }

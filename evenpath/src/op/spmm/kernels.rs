@@ -14,10 +14,11 @@ use crate::operand::OpError;
 use crate::operand::tagged_sums::TaggedSums;
 use crate::{Compute, Offset, Storage};
 
-/// The most columns of a transposed tile.
+/// Maximum number of columns in a transposed tile.
 const TRANSPOSE_COLUMNS: u32 = 32;
 
-/// Passes of at least as many columns begin at multiples of this, so that they are whole packets of any type.
+/// Passes with at least this many columns start at multiples of it, so that they consist of whole packets for
+/// any type.
 const PASS_MULTIPLE: usize = 8;
 
 /// Workspace and launches of the kernels.
@@ -25,23 +26,23 @@ pub(super) struct Kernels<T: Storage> {
     long_rows: LongRows,
     /// Mean length of the rows.
     mean: f64,
-    /// Multiprocessors that the work is divided for.
+    /// Number of multiprocessors for which the work is divided.
     multiprocessors: u32,
-    /// Number of groups of one lane per row that the workspace holds.
+    /// Number of groups of one lane per row that fit.
     room: f64,
-    /// Columns of a pass.
+    /// Number of columns per pass.
     columns: usize,
     /// The sums of the pieces of long rows, for the columns of a pass.
     sums: TaggedSums,
-    /// B by rows, for the columns of a pass; nothing until it is needed. Locked while the launches of a run follow each other.
+    /// B by rows, for the columns of a pass; empty until needed. Locked during the launches of a run.
     b_by_rows: Mutex<DeviceVec<T>>,
 }
 
-/// The least columns of a tile, if a pass has several.
+/// Minimum number of columns in a tile, if a pass has several.
 const LEAST_TILE: usize = 8;
 
 impl<T: Storage> Kernels<T> {
-    /// Finds the long rows, and allocates the workspace for what the options say.
+    /// Finds the long rows, and allocates the workspace for the options.
     pub(super) fn analyze<S: Storage, O: Offset>(
         matrix: &DeviceCsr<S, O>,
         options: SpmmOptions,
@@ -52,7 +53,7 @@ impl<T: Storage> Kernels<T> {
         let multiprocessors = options.multiprocessors.unwrap_or(device.properties().multiprocessors);
         let copies = options.layout == Layout::ColumnMajor
             && !reads_columns(matrix.nnz(), (matrix.cols(), columns), T::SIZE, multiprocessors);
-        // Operands may have to be moved by elements; the group of a run is the wider then.
+        // Operands may have to be moved by elements; then the group of a run is wider.
         let moves = Moves::new::<T>(options.layout == Layout::ColumnMajor && !copies, &[columns]);
         let room = room(multiprocessors, matrix.rows());
         let block_size =
@@ -81,7 +82,7 @@ impl<T: Storage> Kernels<T> {
 }
 
 impl<T: Storage> Kernels<T> {
-    /// Launches what makes C, in as many passes as the workspace takes.
+    /// Launches the kernels that compute C, in as many passes as the workspace requires.
     pub(super) fn run<S: Storage, O: Offset>(&self, product: Product<'_, S, T, O>) -> Result<(), OpError>
     where
         T: Storage<Computed = Compute<S>>,
@@ -106,7 +107,7 @@ impl<T: Storage> Kernels<T> {
                 DenseView { values: b_by_rows.as_aligned(), row_stride, column_stride: 1 }
             } else {
                 let (row_stride, column_stride) = b.strides();
-                // B may have no rows, and then no columns to skip.
+                // B may have no rows, and then there are no columns to skip.
                 let start = (columns.start * column_stride).min(b.as_vec().len());
                 let (row_stride, column_stride) = (row_stride as u32, column_stride as u32);
                 DenseView { values: b.as_vec().as_aligned().skip_aligned(start), row_stride, column_stride }
@@ -116,7 +117,7 @@ impl<T: Storage> Kernels<T> {
         Ok(())
     }
 
-    /// Launches what makes some columns of C.
+    /// Launches the kernels that compute some columns of C.
     fn pass<S: Storage, O: Offset>(
         &self,
         product: &mut Product<'_, S, T, O>,
@@ -134,7 +135,7 @@ impl<T: Storage> Kernels<T> {
         let c_stride = if by_columns { c_column_stride } else { c_row_stride };
         let c = product.c.as_aligned_mut().skip_aligned(columns.start * c_column_stride);
 
-        // A B by columns is read by elements, and a C by columns is stored by elements, whatever the width.
+        // A B by columns is read by elements, and a C by columns is stored by elements, for any width.
         let is_strided = b.column_stride != 1;
         let loaded = if is_strided { [0, 0] } else { [b.row_stride as usize, columns.start] };
         let stored = if by_columns { [0, 0] } else { [c_stride, columns.start] };
@@ -176,13 +177,14 @@ impl<T: Storage> Kernels<T> {
     }
 }
 
-/// The most columns of a pass over matrices of `rows` rows: a grid has [`MAX_GRID`] blocks, each of at least 32 columns, or as many
-/// elements in another shape, and 32 bits count columns. A block has one row if rows are few, and otherwise at least four.
+/// Maximum number of columns in a pass over matrices of `rows` rows: a grid has at most [`MAX_GRID`] blocks,
+/// each of at least 32 columns, or as many elements in another shape, and 32 bits count columns. A block has
+/// one row if rows are few, and otherwise at least four.
 fn most_columns(rows: usize) -> usize {
     (32 * (MAX_GRID as usize / rows.max(1))).clamp(32, 1 << 31)
 }
 
-/// Cuts `columns` columns into passes of at most `limit`.
+/// Divides `columns` columns into passes of at most `limit`.
 fn passes(columns: usize, limit: usize) -> impl Iterator<Item = Range<usize>> {
     let step = match limit {
         limit if columns <= limit || limit < PASS_MULTIPLE => limit,
@@ -191,7 +193,7 @@ fn passes(columns: usize, limit: usize) -> impl Iterator<Item = Range<usize>> {
     (0..columns).step_by(step).map(move |start| start..columns.min(start + step))
 }
 
-/// A buffer of `rows` x `columns` elements.
+/// Allocates a buffer of `rows` x `columns` elements.
 fn workspace<T: bytemuck::Pod>(
     device: &Device,
     rows: usize,

@@ -9,40 +9,43 @@ use crate::operand::tagged_sums::TaggedSums;
 use crate::sequence::sort::{SortOptions, index_bits, sort_pairs_in_place};
 use crate::{Offset, Storage, Value};
 
-/// The range of the most steps of a group of lanes through a row that is not cut: enough that a row is worth a warp or a block
-/// of its own, and that a piece's sums, one per column, are few beside what is gathered for it; few enough that a row does not
-/// delay its block. It begins lower where all groups together have few steps, so that a row delays the whole product.
+/// Limits on the maximum number of steps of a group of lanes in a row that is not cut. The maximum is large
+/// enough that a longer row is worth a warp or a block of its own, and that a piece's sums, one per column,
+/// are few beside the elements gathered for it; it is small enough that a row does not delay its block. It is
+/// at the lower end if all groups together have few steps, so that a row delays the whole product.
 const MOST_STEPS: std::ops::RangeInclusive<u32> = 32..=512;
 const MOST_STEPS_OF_MANY: u32 = 128;
 
-/// The upper end of [`MOST_STEPS`] where whole rows keep the device busy. Only rows much longer than the others delay the product
-/// then.
+/// Upper end of [`MOST_STEPS`] if whole rows keep the device busy. Only rows much longer than the others
+/// delay the product then.
 const MOST_STEPS_IF_BUSY: u32 = 1 << 16;
 
-/// Rows this many times longer than the mean are cut, within the limits of [`MOST_STEPS`]: if all of very many rows are
-/// long, none is cut, because pieces of short rows cost more than the rows.
+/// Rows longer than the mean by this factor are cut, within the limits of [`MOST_STEPS`]: if all of very many
+/// rows are long, none is cut, because pieces of short rows cost more than the rows.
 const LONG_BY: f64 = 2.0;
 
-/// A row may have one over this of a group's share of all steps, whatever the mean, within the lower limits of [`MOST_STEPS`].
+/// A row is never cut if it takes at most one over this of a group's share of all steps, whatever the mean,
+/// within the lower limits of [`MOST_STEPS`].
 const SHARE_OF_LONG: u32 = 4;
 
-/// Warps of a multiprocessor that should have work. If nonzeros are too few for rows of [`LONG_BY`] times the mean, they
-/// are divided evenly among the groups.
+/// Number of warps of a multiprocessor that should have work. If there are too few nonzeros for rows of
+/// [`LONG_BY`] times the mean, they are divided evenly among the groups.
 const BUSY_WARPS: f64 = 16.0;
 
-/// log2 of the lanes that sum a piece, and of its nonzeros: a warp, or a block. A lane stages 4 nonzeros.
+/// log2 of the number of lanes that sum a piece, and of its nonzeros: for a warp, or a block. A lane stages 4
+/// nonzeros.
 const WARP_PIECE: [u32; 2] = [5, 7];
 const BLOCK_PIECE: [u32; 2] = [7, 9];
 
-/// Blocks that a multiprocessor runs at once. As long as pieces are no more, a block sums each; pieces are shorter then, down to
-/// the nonzeros of a warp's.
+/// Number of blocks that a multiprocessor runs at once. If there are no more pieces, a block sums each;
+/// pieces are then shorter, down to the nonzeros of a warp's.
 const BUSY_BLOCKS: u64 = 8;
 
-/// The most nonzeros of a row that is not cut: for groups `group`, of a matrix with so many rows and nonzeros, whose rows alone
-/// keep the device busy or do not.
+/// Maximum number of nonzeros in a row that is not cut: for groups `group`, of a matrix with the given rows
+/// and nonzeros. `is_busy` if the rows alone keep the device busy.
 fn longest_row((rows, nonzeros): (usize, usize), multiprocessors: u32, group: Group, is_busy: bool) -> u32 {
     let mean_steps = nonzeros as f64 / (rows.max(1) as f64 * f64::from(1 << group.side_log2));
-    // A warp takes a nonzero for each of its lanes over a column.
+    // A warp processes a nonzero for each of its lanes over a column.
     let a_step = f64::from(multiprocessors) * BUSY_WARPS * f64::from(WARP_SIZE >> group.columns_log2);
     let share = (nonzeros as f64 / a_step) as u32;
     let least = (share / SHARE_OF_LONG).clamp(*MOST_STEPS.start(), MOST_STEPS_OF_MANY);
@@ -51,7 +54,7 @@ fn longest_row((rows, nonzeros): (usize, usize), multiprocessors: u32, group: Gr
     steps.next_power_of_two() << group.side_log2
 }
 
-/// log2 of the nonzeros of a block's piece, for a matrix of so many nonzeros.
+/// log2 of the nonzeros in a block's piece, for a matrix with this number of nonzeros.
 fn block_piece_log2(nonzeros: usize, multiprocessors: u32) -> u32 {
     let share = nonzeros as u64 / (u64::from(multiprocessors) * BUSY_BLOCKS).max(1);
     share.max(1).ilog2().clamp(WARP_PIECE[1], BLOCK_PIECE[1])
@@ -59,25 +62,25 @@ fn block_piece_log2(nonzeros: usize, multiprocessors: u32) -> u32 {
 
 /// The rows that are cut into pieces, and the pieces.
 pub(super) struct LongRows {
-    /// The most nonzeros of a row that is not long.
+    /// Maximum number of nonzeros in a row that is not long.
     pub(super) longest: u32,
-    /// Long rows.
+    /// Number of long rows.
     pub(super) count: u64,
     /// log2 of the lanes of a piece, and of its nonzeros.
     lanes_log2: u32,
     piece_log2: u32,
     /// The row of each piece.
     piece_rows: DeviceVec<u32>,
-    /// Its number within the row.
+    /// The index of each piece within its row.
     piece_ranks: DeviceVec<u32>,
-    /// The pieces in the order in which blocks take them: by their first columns, so that those that run at the same time gather from one
-    /// part of B, which the first-level caches then hold.
+    /// The pieces in the order in which blocks take them: by their first columns, so that those that run at
+    /// the same time gather from one part of B, which L1 then holds.
     order: DeviceVec<u32>,
 }
 
 impl LongRows {
-    /// Finds them, where rows alone keep the device busy or do not: counts, waits for the counts, and lists. Blocks sum pieces
-    /// unless that leaves most of them with little to do.
+    /// Finds the long rows; `is_busy` if rows alone keep the device busy. Counts, waits for the counts, and
+    /// lists. Blocks sum pieces unless that leaves most of them with little to do.
     pub(super) fn find<S: Storage, O: Offset>(
         matrix: &DeviceCsr<S, O>,
         multiprocessors: u32,
@@ -136,7 +139,8 @@ impl LongRows {
         Ok([counters[0], counters[1]])
     }
 
-    /// Lists the pieces, in order of their rows, and their first columns, as far as there is room for all; the counters.
+    /// Lists the pieces, in order of their rows, and their first columns, as far as there is room for all.
+    /// Returns the counters.
     fn launch<S: Storage, O: Offset>(
         &mut self,
         matrix: &DeviceCsr<S, O>,
@@ -163,7 +167,7 @@ impl LongRows {
         Ok(counters)
     }
 
-    /// Memory for the sums of the pieces, in `columns` columns and `tiles` tiles of columns.
+    /// Allocates memory for the sums of the pieces, in `columns` columns and `tiles` tiles of columns.
     pub(super) fn sums<V: Value>(
         &self,
         device: &Device,
@@ -179,7 +183,7 @@ impl LongRows {
         TaggedSums::new::<V>(device, of_all(columns)?, of_all(tiles)?)
     }
 
-    /// The pieces as the kernel takes them, with `1 << columns_log2` lanes over columns.
+    /// The pieces as a kernel argument, with `1 << columns_log2` lanes over columns.
     pub(super) fn view(&self, sums: TaggedWords, columns_log2: u32) -> Pieces {
         Pieces {
             rows: self.piece_rows.as_global(),
@@ -192,7 +196,7 @@ impl LongRows {
         }
     }
 
-    /// Blocks of `block_size` threads that sum the pieces.
+    /// Number of blocks of `block_size` threads that sum the pieces.
     pub(super) fn blocks(&self, block_size: u32) -> usize {
         self.pieces().div_ceil((block_size >> self.lanes_log2) as usize)
     }
@@ -201,7 +205,7 @@ impl LongRows {
         self.piece_rows.len()
     }
 
-    /// The most nonzeros of a piece.
+    /// Maximum number of nonzeros in a piece.
     pub(super) fn longest_piece(&self) -> u32 {
         1 << self.piece_log2
     }
@@ -216,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_cut_by_what_there_is_to_do() {
+    fn rows_are_cut_according_to_the_work() {
         let longest = |rows, nonzeros, columns_log2, side_log2| {
             longest_row((rows, nonzeros), 132, Group { columns_log2, side_log2 }, false)
         };
@@ -234,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_keep_the_device_busy_are_cut_if_they_are_longer_than_others() {
+    fn only_exceptional_rows_are_cut_if_rows_keep_the_device_busy() {
         let longest = |rows, nonzeros| {
             longest_row((rows, nonzeros), 132, Group { columns_log2: 5, side_log2: 0 }, true)
         };
@@ -245,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_shorter_where_nonzeros_are_few() {
+    fn pieces_are_shorter_if_nonzeros_are_few() {
         assert_eq!(
             [0, 90_000, 500_000, 1 << 40].map(|nonzeros| block_piece_log2(nonzeros, 132)),
             [7, 7, 8, 9]

@@ -1,8 +1,8 @@
-//! How a plan of SpMM is made.
+//! Options of a plan of SpMM.
 
 use crate::format::Layout;
 
-/// How [`DeviceCsr::plan_spmm`](crate::DeviceCsr::plan_spmm) plans.
+/// Options of [`DeviceCsr::plan_spmm`](crate::DeviceCsr::plan_spmm).
 ///
 /// ```
 /// use evenpath::spmm::SpmmOptions;
@@ -14,30 +14,34 @@ use crate::format::Layout;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SpmmOptions {
-    /// Columns of B that the plan has a workspace for; 32 by default. Wider products are done in passes of so many columns.
+    /// Number of columns of B for which the plan has workspace; 32 by default. Wider products are computed in
+    /// passes of this many columns.
     pub columns: usize,
-    /// The layout of B that the plan has a workspace for. One by columns is copied to one by rows first, unless few elements of
-    /// it are read; if the plan does not know beforehand, the memory is allocated in the first run.
+    /// Layout of B for which the plan has workspace. A column-major B is first copied to rows, unless few of
+    /// its elements are read; if the plan does not know this beforehand, the memory is allocated in the first
+    /// run.
     pub layout: Layout,
-    /// Multiprocessors that the work is divided for, which decides in which order sums are added; by default those of the
-    /// device ([`SpmmPlanInfo::multiprocessors`](crate::spmm::SpmmPlanInfo::multiprocessors)). With the same number given, GPUs, real and simulated, agree to the last bit.
+    /// Number of multiprocessors for which the work is divided, which determines the order of sums; by
+    /// default that of the device
+    /// ([`SpmmPlanInfo::multiprocessors`](crate::spmm::SpmmPlanInfo::multiprocessors)). With the same number,
+    /// all GPUs, real and simulated, agree to the last bit.
     pub multiprocessors: Option<u32>,
 }
 
 impl SpmmOptions {
-    /// The same for products of so many columns.
+    /// Sets the number of columns.
     #[must_use]
     pub fn with_columns(self, columns: usize) -> Self {
         Self { columns, ..self }
     }
 
-    /// The same for work that is divided for so many multiprocessors.
+    /// Sets the number of multiprocessors for which the work is divided.
     #[must_use]
     pub fn with_multiprocessors(self, multiprocessors: impl Into<Option<u32>>) -> Self {
         Self { multiprocessors: multiprocessors.into(), ..self }
     }
 
-    /// The same with another layout of B.
+    /// Sets the layout of B.
     #[must_use]
     pub fn with_layout(self, layout: Layout) -> Self {
         Self { layout, ..self }

@@ -14,11 +14,12 @@ use crate::format::{DeviceCsr, DeviceDense, Layout};
 use crate::operand::{Factor, OpError};
 use crate::{Compute, Offset, Storage, cpu};
 
-/// `C = αAB + βC` for one sparse matrix A, analyzed once and run as often as needed, with dense B and C of any number of
-/// columns.
+/// Plan of `C = αAB + βC` for one sparse matrix A, analyzed once and run as often as needed, with dense B and
+/// C of any number of columns.
 ///
-/// The result is bitwise the same from run to run; [`SpmmOptions::multiprocessors`] says what that takes on different GPUs. The
-/// matrix's values may change ([`DeviceCsr::set_values`]); its pattern cannot. Values of 16 bits are multiplied and summed in `f32`; each element of C is rounded once at the end.
+/// The result is bitwise the same in every run; [`SpmmOptions::multiprocessors`] makes it so on different
+/// GPUs. The matrix's values may change ([`DeviceCsr::set_values`]); its pattern cannot. Values of 16 bits
+/// are multiplied and summed in `f32`; each element of C is rounded once at the end.
 ///
 /// ```
 /// use evenpath::spmm::SpmmOptions;
@@ -42,20 +43,21 @@ pub struct SpmmPlan<S: Storage, T: SpmmOperand<S>, O: Offset = u32> {
     analysis: (Event, Event),
 }
 
-/// How a device does it.
+/// Implementation on a device.
 pub(super) enum Schedule<T: Storage> {
     Cpu,
     Kernels(Box<Kernels<T>>),
 }
 
 impl<S: Storage, O: Offset> DeviceCsr<S, O> {
-    /// Analyzes the matrix for [`SpmmPlan::run`]. It need not be canonical: duplicates are summed, in order. Waits for
-    /// the analysis, which says how much workspace the matrix needs.
+    /// Analyzes the matrix for [`SpmmPlan::run`]. It need not be canonical: duplicates are summed, in order.
+    /// Waits for the analysis, which determines the size of the workspace.
     ///
     /// # Errors
     ///
-    /// If there is no memory for the workspace (12 bytes and `columns` sums, twice as long as an element, a piece of a long row,
-    /// which mostly has 128 nonzeros or more, and B once more if it is stored by columns), or the device was lost.
+    /// If there is too little memory for the workspace (12 bytes and `columns` sums, twice as long as an
+    /// element, per piece of a long row, which mostly has 128 nonzeros or more, and B once more if it is
+    /// column-major), or the device was lost.
     pub fn plan_spmm<T: SpmmOperand<S>>(&self, options: SpmmOptions) -> Result<SpmmPlan<S, T, O>, OpError> {
         let start = self.device().record()?;
         let schedule = match self.device().kind() {
@@ -70,15 +72,15 @@ impl<S: Storage, O: Offset> DeviceCsr<S, O> {
 }
 
 impl<S: Storage, T: SpmmOperand<S>, O: Offset> SpmmPlan<S, T, O> {
-    /// C = `alpha`·A·B + `beta`·C, ordered on the device's stream; the call does not wait for it. B and C are in any
-    /// layout, each in its own. With `beta` zero, C is overwritten, whatever it held. With `alpha` zero the product is
-    /// computed all the same: infinity and NaN in A or B propagate to C.
+    /// Computes C = `alpha`·A·B + `beta`·C, in the order of the device's stream; the call does not wait. B
+    /// and C may have different layouts. If `beta` is zero, C is overwritten without being read. If `alpha`
+    /// is zero, the product is still computed: infinity and NaN in A or B propagate to C.
     ///
     /// # Errors
     ///
-    /// If B does not have a row for each column of A, or C not the rows of A and the columns of B, or if a factor is not
-    /// one element, or any of them is on another device; if there is no memory for the workspace that a layout needs
-    /// which the plan was not made for. Then nothing is written. If the device was lost.
+    /// If B does not have one row per column of A, or C not the rows of A and the columns of B, or if a
+    /// factor is not one element, or any of them is on another device; if there is too little memory for the
+    /// workspace of a layout that the plan was not made for. Then nothing is written. If the device was lost.
     pub fn run<'f>(
         &self,
         alpha: impl Into<Factor<'f, Compute<S>>>,

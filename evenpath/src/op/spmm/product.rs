@@ -1,9 +1,9 @@
-//! The operands of one run.
+//! Operands of a run.
 
 use crate::format::{DeviceCsr, DeviceDense};
 use crate::{Compute, Offset, Storage};
 
-/// The work of a run: `C = αAB + βC`, of operands that fit together and are on one device.
+/// The work of a run: `C = αAB + βC`, with matching operands on one device.
 pub(super) struct Product<'a, S: Storage, T: Storage, O: Offset> {
     pub(super) matrix: &'a DeviceCsr<S, O>,
     pub(super) alpha: Compute<S>,

@@ -1,42 +1,46 @@
-//! How lanes lie over rows, nonzeros and columns.
+//! Distribution of lanes over rows, nonzeros and columns.
 
 use evenpath_kernels::spmm::{Group, Packets, STAGED_BY_THREAD, Strided, width};
 use evenpath_simt::Stored;
 
 use crate::format::Layout;
 
-/// Lanes of a warp, as a power of two.
+/// Number of lanes in a warp, as a power of two.
 const WARP_LOG2: u32 = 5;
 
-/// Mean lengths of rows that have a block each, if all these blocks run at once. A block of 128 threads stages as many nonzeros as the
-/// longest have.
+/// Mean lengths of rows for which each gets a block, if all these blocks run at once. A block of 128 threads
+/// stages as many nonzeros as the longest have.
 const BLOCK_ROWS: std::ops::RangeInclusive<f64> = 128.0..=512.0;
 
-/// Threads of the blocks that a multiprocessor runs at once, ten of 128, as a multiple of [`BUSY_THREADS`].
+/// Number of threads in the blocks that a multiprocessor runs at once, ten of 128, as a multiple of
+/// [`BUSY_THREADS`].
 const RESIDENT: f64 = 1.25;
 
-/// Steps of a lane through a row of mean length, as a power of two, about. With fewer, lanes wait more for a row's beginning
-/// and end than for its nonzeros.
+/// Approximate number of steps of a lane in a row of mean length, as a power of two. With fewer, lanes wait
+/// more for a row's start and end than for its nonzeros.
 const STEPS_LOG2: u32 = 2;
 
-/// Lanes up to which nonzeros lie side by side, as a power of two. With as many lanes over the columns alone, a row each
-/// measured better: nothing is added up by shuffles, and no lane idles at a row's end.
+/// Maximum number of lanes over columns for which nonzeros are distributed over lanes too, as a power of two.
+/// With this many lanes over the columns alone, one row per group measured better: shuffles add nothing, and
+/// no lane idles at a row's end.
 pub(super) const SIDE_LANES_LOG2: u32 = 3;
 
-/// Steps of a lane through a row of mean length from which on more lanes share a row, even if rows are enough to keep the device busy: the
-/// last wave of blocks then takes less time, as long as there are few waves. Each is of [`BUSY_THREADS`].
+/// Minimum number of steps of a lane in a row of mean length for which more lanes share a row even if rows
+/// are enough to keep the device busy: the last wave of blocks then takes less time, as long as there are few
+/// waves. Each wave has [`BUSY_THREADS`].
 const STEPS_OF_LONG: f64 = 25.0;
 const LONG_IN_WAVES: f64 = 6.0;
 
-/// Threads of a multiprocessor that should have work. If rows are too few for it, more lanes share a row.
+/// Number of threads of a multiprocessor that should have work. If there are too few rows for it, more lanes
+/// share a row.
 const BUSY_THREADS: u64 = 1024;
 
-/// The least bytes of a column of C that a block stores together: what memory moves at once.
+/// Minimum bytes of a column of C that a block stores together: the granularity of memory.
 const SECTOR: u32 = 32;
 
-/// The group of lanes for products of `columns` columns, `width` of them per lane, with rows of `mean` nonzeros, of at
-/// most `1 << most_lanes_log2` lanes: a warp, or a block if these are more and rows are few and long. There is room for `room`
-/// groups of one lane per row and packet of columns.
+/// Chooses the group of lanes for products of `columns` columns, `width` of them per lane, with rows of
+/// `mean` nonzeros, of at most `1 << most_lanes_log2` lanes: a warp, or a block if these are more and rows
+/// are few and long. There is room for `room` groups of one lane per row and packet of columns.
 pub(super) fn group(columns: u32, width: u32, mean: f64, room: f64, most_lanes_log2: u32) -> Group {
     let of_warp_log2 = WARP_LOG2.min(most_lanes_log2);
     let packets = columns.div_ceil(width);
@@ -51,7 +55,7 @@ pub(super) fn group(columns: u32, width: u32, mean: f64, room: f64, most_lanes_l
     let mut side_log2 = (mean as u64).max(1).ilog2().saturating_sub(STEPS_LOG2).min(most_side_log2);
     let is_long = |side_log2| {
         let lanes = f64::from(1_u32 << (columns_log2 + side_log2));
-        // Most of longer rows are cut.
+        // Most longer rows are cut.
         let lengths = STEPS_OF_LONG * f64::from(1_u32 << side_log2)..=*BLOCK_ROWS.end();
         lengths.contains(&mean) && lanes <= LONG_IN_WAVES * room
     };
@@ -61,23 +65,24 @@ pub(super) fn group(columns: u32, width: u32, mean: f64, room: f64, most_lanes_l
     Group { columns_log2, side_log2 }
 }
 
-/// Returns the number of groups of one lane per row that fit.
+/// Number of groups of one lane per row that fit.
 pub(super) fn room(multiprocessors: u32, rows: usize) -> f64 {
     (u64::from(multiprocessors) * BUSY_THREADS) as f64 / rows.max(1) as f64
 }
 
-/// How much of the [`room`] in whole waves the lanes of all rows take at least, if rows alone keep the device busy. What they leave
-/// of the last wave is idle.
+/// Minimum fraction of the [`room`] in whole waves that the lanes of all rows take if rows alone keep the
+/// device busy. The rest of the last wave is idle.
 const FULL_WAVES: f64 = 0.85;
 
-/// Returns whether rows that are alike, of `columns` columns, `width` of them per lane, keep the device busy without being cut.
+/// Returns whether rows of equal length, of `columns` columns, `width` of them per lane, keep the device busy
+/// without being cut.
 pub(super) fn is_busy(columns: u32, width: u32, room: f64) -> bool {
     let waves = f64::from(columns.div_ceil(width)) / room;
     waves >= FULL_WAVES * waves.ceil()
 }
 
-/// log2 of the most lanes of a group: those of a block of `block_size` threads or, for a C by columns, at most a warp and as many as
-/// leave the block whole sectors of C's columns to store.
+/// log2 of the maximum number of lanes in a group: those of a block of `block_size` threads or, for a
+/// column-major C, at most a warp and as many as leave the block whole sectors of C's columns to store.
 pub(super) fn most_lanes_log2(layout: Layout, block_size: u32, element_bytes: usize) -> u32 {
     match layout {
         Layout::RowMajor => block_size.ilog2(),
@@ -85,7 +90,7 @@ pub(super) fn most_lanes_log2(layout: Layout, block_size: u32, element_bytes: us
     }
 }
 
-/// How a lane moves its columns.
+/// Access of a lane to its columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Access {
     Packets,
@@ -93,7 +98,7 @@ enum Access {
     Elements,
 }
 
-/// How a lane moves its columns, and how many they are.
+/// Access of a lane to its columns, and their number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Moves {
     access: Access,
@@ -101,8 +106,9 @@ pub(super) struct Moves {
 }
 
 impl Moves {
-    /// The widest for elements of `T`, if B is read in strides, or with it and C by rows, and if `multiples` are numbers of
-    /// elements of which each must be whole accesses: the columns, and the elements before them and from one row to the next.
+    /// Chooses the widest access for elements of `T`. `is_strided` if B is read in strides. All `multiples`
+    /// must be divisible by the access, in elements: the columns, and the elements before them and from one
+    /// row to the next.
     pub(super) fn new<T: Stored>(is_strided: bool, multiples: &[usize]) -> Self {
         let (access, width) = if is_strided {
             (Access::Strided, const { width::<T, Strided>() })
@@ -116,13 +122,13 @@ impl Moves {
         }
     }
 
-    /// `rows`, in stages and in passes only where there are kernels for it.
+    /// Returns `rows`, in stages and in passes only if there are kernels for it.
     pub(super) fn rows(self, rows: Rows) -> Rows {
         if self.access == Access::Packets { rows } else { Rows::AtOnce }
     }
 
-    /// The variant of the kernel for rows, and for pieces if there may be any. There is one for strides, because it is for few
-    /// nonzeros.
+    /// Name of the kernel's variant for rows, and for pieces if there may be any. There is one for strides,
+    /// because it is for few nonzeros.
     pub(super) fn variant(self, rows: Rows, has_pieces: bool) -> &'static str {
         match (self.access, rows) {
             (Access::Packets, Rows::AtOnce) if has_pieces => "PacketPieces",
@@ -138,22 +144,23 @@ impl Moves {
     }
 }
 
-/// How a launch sums rows that are not long.
+/// Summation of rows that are not long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rows {
     /// A block stages the nonzeros of its rows at once.
     AtOnce,
     /// Short rows, of which each group sums several, one after the other.
     InPasses { passes_log2: u32 },
-    /// Each group stages the nonzeros of its row a part at a time.
+    /// Each group stages the nonzeros of its row in parts.
     InStages,
 }
 
 impl Rows {
-    /// Rows of `mean` nonzeros, a group of lanes each, in blocks of `block_size` threads, with [`room`] for `room` groups of one lane. In
-    /// stages where a block's nonzeros may be more than it stages at once, because they are many or, where some rows are cut into pieces,
-    /// uneven, and what they gather of B is worth it; in passes where they are so few that a block can have several rows for each
-    /// group, and there are enough such blocks.
+    /// Chooses the summation of rows of `mean` nonzeros, a group of lanes each, in blocks of `block_size`
+    /// threads, with [`room`] for `room` groups of one lane. In stages if a block's nonzeros may be more than
+    /// it stages at once, because they are many or, if some rows are cut into pieces, uneven, and the
+    /// elements of B gathered for them are worth it; in passes if they are so few that a block can have
+    /// several rows for each group, and there are enough such blocks.
     pub(super) fn new(group: Group, mean: f64, room: f64, block_size: u32, has_pieces: bool) -> Self {
         let of_block = f64::from(block_size >> group.lanes_log2()) * mean;
         let staged = f64::from(block_size) * STAGED_BY_THREAD as f64;
@@ -178,7 +185,7 @@ impl Rows {
         }
     }
 
-    /// log2 of the rows of each group.
+    /// log2 of the number of rows per group.
     pub(super) fn passes_log2(self) -> u32 {
         match self {
             Self::InPasses { passes_log2 } => passes_log2,
@@ -187,8 +194,8 @@ impl Rows {
     }
 }
 
-/// log2 of the rows of `mean` nonzeros that a group sums, of at most `most` that a block can stage: more than one while a lane has few
-/// nonzeros, and rows keep the device busy.
+/// log2 of the number of rows of `mean` nonzeros that a group sums, of at most `most` that a block can stage:
+/// more than one while a lane has few nonzeros, and rows keep the device busy.
 fn passes_log2(group: Group, mean: f64, room: f64, most: f64) -> u32 {
     let lanes = f64::from(1 << group.lanes_log2());
     let steps = mean / f64::from(1 << group.side_log2);
@@ -196,28 +203,31 @@ fn passes_log2(group: Group, mean: f64, room: f64, most: f64) -> u32 {
     (passes as u32).max(1).ilog2()
 }
 
-/// log2 of the lanes over the columns of B from which on stages are faster: with 64 bytes of B for each nonzero.
+/// log2 of the minimum number of lanes over the columns of B for which stages are faster: with 64 bytes of B
+/// per nonzero.
 const STAGES_COLUMNS_LOG2: u32 = 2;
 
-/// How much of the memory for staged nonzeros those of a block take on average, at most, if they are staged at once: some blocks have
-/// more than others.
+/// Maximum mean fraction of the memory for staged nonzeros that those of a block take if they are staged at
+/// once: some blocks have more than others.
 const STAGED_AT_ONCE: f64 = 0.75;
 
-/// The mean length from which on uneven rows are faster in stages.
+/// Minimum mean length for which uneven rows are faster in stages.
 const UNEVEN_IN_STAGES: f64 = 16.0;
 
-/// Nonzeros that a lane sums in all passes, at most. With more, what a block waits for is B, and not where its rows end.
+/// Maximum number of nonzeros that a lane sums in all passes. With more, a block waits for B, and not for the
+/// ends of its rows.
 const STEPS_IN_PASSES: f64 = 24.0;
 
-/// The most rows of a group. Eight are no faster.
+/// Maximum number of rows per group. Eight are no faster.
 const MOST_PASSES: f64 = 4.0;
 
-/// Elements of B that may be loaded by columns for each multiprocessor, one sector of memory for each: about what the copy of B
-/// to rows takes, most of which is a launch.
+/// Number of elements of B that may be loaded by columns per multiprocessor, one sector of memory for each:
+/// about the cost of copying B to rows, most of which is a launch.
 const STRIDED_LOADS: u128 = 8192;
 
-/// Returns whether a B of `rows` rows and `columns` columns, stored by columns, is read as it is, instead of being copied to rows
-/// first: where few of its elements are, or where their sectors are fewer bytes than the copy reads and writes.
+/// Returns whether a column-major B of `rows` rows and `columns` columns is read directly instead of being
+/// copied to rows first: if few of its elements are read, or if their sectors are fewer bytes than the copy
+/// reads and writes.
 pub(super) fn reads_columns(
     nonzeros: usize,
     (rows, columns): (usize, usize),
@@ -225,7 +235,7 @@ pub(super) fn reads_columns(
     multiprocessors: u32,
 ) -> bool {
     let are_few = nonzeros as u128 * columns as u128 <= u128::from(multiprocessors) * STRIDED_LOADS;
-    // Of each column.
+    // Per column.
     let copied = 2 * rows as u128 * element_bytes as u128;
     are_few || nonzeros as u128 * u128::from(SECTOR) <= copied
 }
@@ -289,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_a_block_may_not_hold_are_staged_in_parts() {
+    fn rows_too_long_for_a_block_are_staged_in_parts() {
         let rows = |columns_log2, side_log2, mean| {
             Rows::new(Group { columns_log2, side_log2 }, mean, 1.0, 128, false)
         };
@@ -361,7 +371,8 @@ mod tests {
         assert!(reads(10_000, 32) && !reads(100_000, 32));
         assert!(reads_columns(0, (0, 1), 8, 0) && !reads_columns(1, (1, 1), 8, 0));
         assert!(!reads_columns(usize::MAX, (1, usize::MAX), 8, u32::MAX));
-        // Of a B of two million rows, a million elements of a column are not read, whatever the columns.
+        // Of a B with two million rows, a million elements of a column are not read, for any number of
+        // columns.
         for columns in [1, 32, 1 << 20] {
             assert!(reads_columns(1_000_000, (2_000_000, columns), 8, 1));
             assert!(!reads_columns(1_000_001, (2_000_000, columns), 8, 1));

@@ -12,7 +12,7 @@ use crate::op::{SpmvOptions, SpmvPlan, SpmvPlanInfo};
 use crate::operand::OpError;
 use crate::{Offset, Value};
 
-/// SpMV with the transpose, which is built with the plan.
+/// SpMV with a transpose built by the plan.
 pub(super) struct Copied<V: Value, O: Offset> {
     copy: Arc<TransposedCopy<V, O>>,
     plan: SpmvPlan<V, O>,

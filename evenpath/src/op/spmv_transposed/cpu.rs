@@ -4,7 +4,7 @@ use crate::op::product::Product;
 use crate::operand::OpError;
 use crate::{Offset, Value, cpu};
 
-/// On the CPU, where all modes are one.
+/// SpMV with the transpose on the CPU, where all methods are the same.
 pub(super) struct Cpu {
     run_bytes: u64,
 }

@@ -22,7 +22,7 @@ pub struct SpmvTransposedPlanInfo {
     pub method: SpmvTransposedMethod,
     /// Bytes of device memory that the plan holds beside the matrix.
     pub workspace_bytes: u64,
-    /// Bytes of device memory that a run takes while it runs.
+    /// Bytes of device memory that a run takes temporarily.
     pub run_bytes: u64,
     /// Milliseconds that the analysis took on the device.
     pub analysis_ms: f64,
@@ -31,8 +31,9 @@ pub struct SpmvTransposedPlanInfo {
 }
 
 impl SpmvTransposedPlanInfo {
-    /// The options that ask for what the plan chose. With them, a plan of the same matrix on any other GPU, real or
-    /// simulated, gives the same bits, except with [`Unordered`](SpmvTransposedMethod::Unordered).
+    /// The options that repeat the choices of the plan. With them, a plan of the same matrix on any other
+    /// GPU, real or simulated, gives the same bits, except with
+    /// [`Unordered`](SpmvTransposedMethod::Unordered).
     pub fn options(&self) -> SpmvTransposedOptions {
         let options = SpmvTransposedOptions::default().with_method(self.method);
         self.copy.as_ref().map_or(options, |copy| options.with_spmv(copy.options()))

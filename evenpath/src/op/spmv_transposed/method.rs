@@ -21,15 +21,15 @@ use crate::names::named;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum SpmvTransposedMethod {
-    /// `ordered`: products are sorted by column and summed, in every run. Results are bitwise the same from run to run.
-    /// Nothing is formed, but a run takes several times what SpMV takes, and memory.
+    /// `ordered`: products are sorted by column and summed, in every run. Results are bitwise the same in
+    /// every run. The transpose is not formed, but a run takes several times the time of SpMV, and memory.
     #[default]
     Ordered,
-    /// `unordered`: products are added to y by atomic operations, as they come. The fastest way to multiply once; how
-    /// sums are rounded differs from run to run.
+    /// `unordered`: products are added to y by atomic operations. The fastest method for a single product;
+    /// the rounding of sums differs from run to run.
     Unordered,
-    /// `copied`: the plan holds the transpose and multiplies with it. Bitwise the same from run to run, as fast as SpMV,
-    /// and right for many runs.
+    /// `copied`: the plan holds the transpose and multiplies with it. Bitwise the same in every run, as fast
+    /// as SpMV, and best for many runs.
     Copied,
 }
 

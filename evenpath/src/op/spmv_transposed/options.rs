@@ -1,9 +1,9 @@
-//! How a plan of the transposed SpMV is made.
+//! Options of a plan of the transposed SpMV.
 
 use super::method::SpmvTransposedMethod;
 use crate::op::SpmvOptions;
 
-/// How [`DeviceCsr::plan_spmv_transposed`](crate::DeviceCsr::plan_spmv_transposed) plans.
+/// Options of [`DeviceCsr::plan_spmv_transposed`](crate::DeviceCsr::plan_spmv_transposed).
 ///
 /// ```
 /// use evenpath::spmv::{SpmvTransposedMethod, SpmvTransposedOptions};
@@ -16,19 +16,20 @@ use crate::op::SpmvOptions;
 pub struct SpmvTransposedOptions {
     /// The method; by default [`Ordered`](SpmvTransposedMethod::Ordered).
     pub method: SpmvTransposedMethod,
-    /// With [`Copied`](SpmvTransposedMethod::Copied), how the transpose is multiplied, on devices that run kernels. By
-    /// default its plan chooses, by the device; with a method that is given, GPUs agree to the last bit.
+    /// Options of the product with the transpose, for [`Copied`](SpmvTransposedMethod::Copied) on devices
+    /// that run kernels. By default its plan chooses by the device; with a given method, GPUs agree to the
+    /// last bit.
     pub spmv: SpmvOptions,
 }
 
 impl SpmvTransposedOptions {
-    /// The same with another method.
+    /// Sets the method.
     #[must_use]
     pub fn with_method(self, method: SpmvTransposedMethod) -> Self {
         Self { method, ..self }
     }
 
-    /// The same with options for the product with the copied transpose.
+    /// Sets the options of the product with the copied transpose.
     #[must_use]
     pub fn with_spmv(self, spmv: SpmvOptions) -> Self {
         Self { spmv, ..self }

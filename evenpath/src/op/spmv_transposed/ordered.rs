@@ -33,7 +33,8 @@ impl<V: Value, O: Offset> Ordered<V, O> {
         let len = matrix.nnz();
         let products = Requirement::of::<V>(len as u64);
         let pairs = Requirement::all_of([Requirement::of::<u32>(len as u64), products]);
-        // Sorted pairs; and beside them the products and what the sort takes, or the sums and what the reduction takes.
+        // Sorted pairs, and beside them either the products and the memory of the sort, or the sums and the
+        // memory of the reduction.
         let sort = Requirement::new(temporary_bytes_pairs::<u32, V>(len, by_column)?);
         let reduction = Requirement::new(reduce::temporary_bytes_by_keys::<u32, V>(len));
         let sorting = Requirement::all_of([products, sort]);
@@ -42,7 +43,7 @@ impl<V: Value, O: Offset> Ordered<V, O> {
         Ok(Self { launch, tiles, by_column, run_bytes: run.bytes() })
     }
 
-    /// The products αax in the order of the nonzeros.
+    /// Computes the products αax in the order of the nonzeros.
     fn products(
         &self,
         matrix: &DeviceCsr<V, O>,
@@ -59,8 +60,8 @@ impl<V: Value, O: Offset> Ordered<V, O> {
             tile_rows: self.tiles.rows.as_global(),
             alpha,
         };
-        // SAFETY: x has one element per row, as a `Product` promises; the tiles are the matrix's, of the kernel's length, and
-        // there is one product per nonzero.
+        // SAFETY: x has one element per row, as a `Product` guarantees; the tiles are the matrix's, of the
+        // kernel's length, and there is one product per nonzero.
         unsafe { self.launch.launch(kernel) }?;
         Ok(products)
     }
@@ -85,9 +86,10 @@ impl<V: Value, O: Offset> Schedule<V, O> for Ordered<V, O> {
         let mut sums = device.uninitialized(columns.len())?;
         let mut count = device.zeros(1)?;
         reduce::by_keys_into(&columns, &sorted, Operator::Sum, &mut sum_columns, &mut sums, &mut count)?;
-        // y is written when nothing can be refused any more.
+        // y is written after everything that may fail.
         vector::scale(beta, y)?;
-        // SAFETY: `count` sums have different columns of the matrix, which are below y's length; all are of this device.
+        // SAFETY: `count` sums have different columns of the matrix, which are below y's length; all are on
+        // this device.
         unsafe { vector::add_at(&sum_columns, &sums, &count, y) }?;
         Ok(())
     }

@@ -14,10 +14,11 @@ use crate::operand::{Factor, OpError};
 use crate::sequence::vector::with_numbers;
 use crate::{Offset, Value};
 
-/// y = αAᵀx + βy for one matrix, analyzed once and run as often as needed.
+/// Plan of y = αAᵀx + βy for one matrix, analyzed once and run as often as needed.
 ///
-/// The result is bitwise the same from run to run, except with [`Unordered`](SpmvTransposedMethod::Unordered);
-/// [`SpmvTransposedPlanInfo::options`] repeat it on another GPU. The matrix's values may change ([`DeviceCsr::set_values`]); its pattern cannot.
+/// The result is bitwise the same in every run, except with [`Unordered`](SpmvTransposedMethod::Unordered);
+/// [`SpmvTransposedPlanInfo::options`] repeat it on another GPU. The matrix's values may change
+/// ([`DeviceCsr::set_values`]); its pattern cannot.
 ///
 /// ```
 /// use evenpath::spmv::SpmvTransposedOptions;
@@ -45,9 +46,10 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// If there is no memory for what the plan holds, the matrix is too large for one launch or, unless the method is
-    /// [`Unordered`](SpmvTransposedMethod::Unordered), has 2³² nonzeros or more, or the device was lost. With
-    /// [`Copied`](SpmvTransposedMethod::Copied), as for [`plan_spmv`](Self::plan_spmv).
+    /// If there is too little memory for the plan, the matrix is too large for one launch or, unless the
+    /// method is [`Unordered`](SpmvTransposedMethod::Unordered), has 2³² nonzeros or more, or the device was
+    /// lost. With [`Copied`](SpmvTransposedMethod::Copied), also the errors of
+    /// [`plan_spmv`](Self::plan_spmv).
     pub fn plan_spmv_transposed(
         &self,
         SpmvTransposedOptions { method, spmv }: SpmvTransposedOptions,
@@ -68,14 +70,16 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
 }
 
 impl<V: Value, O: Offset> SpmvTransposedPlan<V, O> {
-    /// y = `alpha`·Aᵀ·`x` + `beta`·y, ordered on the device's stream; the call does not wait for it. With `beta` zero, y
-    /// is overwritten, whatever it held. With `alpha` zero the product is computed all the same: infinity and
-    /// NaN in A or `x` propagate to y. `alpha` may multiply the elements of x, not their sums.
+    /// Computes y = `alpha`·Aᵀ·`x` + `beta`·y, in the order of the device's stream; the call does not wait.
+    /// If `beta` is zero, y is overwritten without being read. If `alpha` is zero, the product is still
+    /// computed: infinity and NaN in A or `x` propagate to y. `alpha` may multiply the elements of x, not
+    /// their sums.
     ///
     /// # Errors
     ///
-    /// If `x` does not have one element per row, or `y` one per column, a factor is not one element, any of them is on another
-    /// device, or there is no memory for what a run takes; then nothing is written. If the device was lost.
+    /// If `x` does not have one element per row, or `y` one per column, a factor is not one element, any of
+    /// them is on another device, or there is too little memory for a run; then nothing is written. If the
+    /// device was lost.
     pub fn run<'f>(
         &self,
         alpha: impl Into<Factor<'f, V>>,

@@ -1,4 +1,4 @@
-//! The trait that methods implement.
+//! Trait of the methods' implementations.
 
 use crate::device::DeviceError;
 use crate::op::SpmvPlanInfo;
@@ -8,10 +8,10 @@ use crate::{Offset, Value};
 
 /// A method, prepared for one matrix.
 pub(super) trait Schedule<V: Value, O: Offset>: Send + Sync {
-    /// Asks the device for the product. The matrix is the one that the schedule was made for.
+    /// Launches the product. The matrix is the one that the schedule was made for.
     fn run(&self, product: Product<'_, V, O>) -> Result<(), OpError>;
 
-    /// Bytes of device memory that it holds, and that a run takes beside.
+    /// Bytes of device memory of the schedule, and of a run beside it.
     fn bytes(&self) -> Bytes;
 
     /// Returns the choices of the plan for a copy, if there is one. Waits for its analysis.

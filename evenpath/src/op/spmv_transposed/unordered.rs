@@ -9,17 +9,18 @@ use crate::operand::OpError;
 use crate::sequence::vector;
 use crate::{Offset, Value};
 
-/// log2 of the columns that a block sums in shared memory.
+/// log2 of the number of columns that a block sums in shared memory.
 const SLOTS_LOG2: u32 = 11;
 
-/// The most tiles of a block: the columns of the first tiles fill the cache, and later tiles may have others.
+/// Maximum number of tiles per block: the columns of the first tiles fill the cache, and later tiles may have
+/// others.
 const MAX_BLOCK_TILES: u32 = 4;
 
 /// Products added to y by atomic operations.
 pub(super) struct Unordered<V: Value, O: Offset> {
     launch: Launch<AddTransposed<V, O>>,
     tiles: PathTiles,
-    /// Tiles of a block.
+    /// Number of tiles per block.
     block_tiles: u32,
 }
 
@@ -36,7 +37,7 @@ impl<V: Value, O: Offset> Unordered<V, O> {
     }
 }
 
-/// Shared memory for the sums of columns.
+/// Bytes of shared memory for the sums of columns.
 fn cache_bytes<V: Value>() -> u32 {
     slot_bytes::<V>() << SLOTS_LOG2
 }
@@ -55,7 +56,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Unordered<V, O> {
             slots_log2: SLOTS_LOG2,
             alpha,
         };
-        // SAFETY: what a `Product` promises; the tiles are the matrix's, of the kernel's length.
+        // SAFETY: guaranteed by a `Product`; the tiles are the matrix's, of the kernel's length.
         unsafe { self.launch.launch(kernel) }?;
         Ok(())
     }

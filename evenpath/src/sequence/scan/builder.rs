@@ -1,4 +1,4 @@
-//! The scan to run: its operator, direction and segments.
+//! Builder of a scan: its operator, direction and segments.
 
 use super::plain::Whole;
 use super::segmented::{Mark, Marked, Rows, check_countable};
@@ -42,29 +42,29 @@ pub struct Scan<T, S = Whole> {
 }
 
 impl<T: Element> Scan<T> {
-    /// Element i of the result combines the elements from the first of its segment to i.
+    /// Inclusive scan: element i of the result combines the elements from the first of its segment to i.
     pub fn inclusive(operator: Operator) -> Self {
         Self { operator, exclusive: false, initial: None, segments: Whole }
     }
 
-    /// Element i of the result combines the elements from the first of its segment to i − 1; that of the first is the
-    /// operator's [identity](Operator::identity).
+    /// Exclusive scan: element i of the result combines the elements from the first of its segment to i − 1;
+    /// that of the first is the operator's [identity](Operator::identity).
     pub fn exclusive(operator: Operator) -> Self {
         Self { operator, exclusive: true, initial: None, segments: Whole }
     }
 
-    /// The same of segments, which begin where a flag is not zero. The first element begins one whatever its flag.
+    /// Scans segments that start at nonzero flags. The first element starts one whatever its flag.
     pub fn by_flags(self, flags: &DeviceSlice<u8>) -> Scan<T, Marked<'_, u8>> {
         self.with_segments(Marked::new(flags))
     }
 
-    /// The same of segments, which are runs of equal keys.
+    /// Scans segments that are runs of equal keys.
     pub fn by_keys<K: Key + Mark>(self, keys: &DeviceSlice<K>) -> Scan<T, Marked<'_, K>> {
         self.with_segments(Marked::new(keys))
     }
 
-    /// The same of segments that the row offsets of a CSR matrix tell: they begin with 0, do not decrease, and end with the
-    /// number of elements. `run` checks that, for which it waits for the device.
+    /// Scans segments given by the row offsets of a CSR matrix: they start with 0, do not decrease, and end
+    /// with the number of elements. `run` checks that, for which it waits for the device.
     pub fn by_offsets<O: Offset>(self, row_offsets: &DeviceSlice<O>) -> Scan<T, Rows<'_, O>> {
         self.with_segments(Rows::new(row_offsets))
     }
@@ -76,32 +76,35 @@ impl<T: Element> Scan<T> {
 }
 
 impl<T: Element, S: Segments<T>> Scan<T, S> {
-    /// The same with a first value to combine with, in place of the operator's identity. It goes with exclusive scans of all
-    /// elements: `run` refuses others. A GPU copies the elements once, into another vector of that length.
+    /// Sets an initial value to combine with, in place of the operator's identity. Only exclusive scans of
+    /// all elements take one: `run` refuses others. A GPU copies the elements once, into another vector of
+    /// that length.
     pub fn with_initial(self, initial: T) -> Self {
         Self { initial: Some(initial), ..self }
     }
 
-    /// Scans `values` into a new vector. Ordered on the device's stream; the call does not wait for it, except to check row
-    /// offsets.
+    /// Scans `values` into a new vector. Runs in the order of the device's stream; the call does not wait,
+    /// except to check row offsets.
     ///
     /// # Errors
     ///
-    /// [`OpError::InitialValue`] if there is an initial value and the scan is inclusive or of segments. If there is not one
-    /// mark per element, row offsets are not those of a matrix, they are on another device, or segments divide 2³² elements
-    /// or more. If there is no memory for the result and the temporary bytes ([`temporary_bytes`](super::temporary_bytes),
-    /// [`temporary_bytes_by`](super::temporary_bytes_by), [`temporary_bytes_by_offsets`](super::temporary_bytes_by_offsets)), or the device was lost.
+    /// [`OpError::InitialValue`] if there is an initial value and the scan is inclusive or of segments. If
+    /// there is not one mark per element, row offsets are not those of a matrix, they are on another device,
+    /// or segments divide 2³² elements or more. If there is too little memory for the result and the
+    /// temporary bytes ([`temporary_bytes`](super::temporary_bytes),
+    /// [`temporary_bytes_by`](super::temporary_bytes_by),
+    /// [`temporary_bytes_by_offsets`](super::temporary_bytes_by_offsets)), or the device was lost.
     pub fn run(&self, values: &DeviceSlice<T>) -> Result<DeviceVec<T>, OpError> {
         let mut result = values.device().uninitialized(values.len())?;
         self.run_into(values, &mut result)?;
         Ok(result)
     }
 
-    /// [`run`](Self::run) into a vector that is there.
+    /// Like [`run`](Self::run), but writes to an existing vector.
     ///
     /// # Errors
     ///
-    /// As for [`run`](Self::run), and if lengths or devices differ; then nothing is written.
+    /// The same as for [`run`](Self::run), and if lengths or devices differ; then nothing is written.
     pub fn run_into(&self, values: &DeviceSlice<T>, result: &mut DeviceSlice<T>) -> Result<(), OpError> {
         let Self { operator, exclusive, initial, segments } = self;
         if initial.is_some() && !(*exclusive && segments.are_whole()) {

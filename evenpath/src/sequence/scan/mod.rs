@@ -1,6 +1,6 @@
 //! Scans: for each element, the sum, minimum or maximum of all elements up to it, of all or of its segment.
 //!
-//! [`Scan`] says what is scanned, and `run` scans.
+//! [`Scan`] describes a scan, and its `run` executes it.
 //!
 //! ```
 //! use evenpath::scan::{Operator, Scan};
@@ -17,10 +17,10 @@
 //! # Ok::<(), evenpath::Error>(())
 //! ```
 //!
-//! One pass over the data: each element is read once and written once (Merrill and Garland, "Single-pass Parallel Prefix
-//! Scan with Decoupled Look-back", 2016). Floating-point sums are added in an order that only the length and the kind of
-//! device determine, so results are bitwise the same from run to run; they can differ between the CPU and GPUs by
-//! rounding. Integer sums wrap around. A minimum or maximum ignores NaN.
+//! One pass over the data: each element is read once and written once (Merrill and Garland, "Single-pass
+//! Parallel Prefix Scan with Decoupled Look-back", 2016). Floating-point sums are added in an order that
+//! depends only on the length and the kind of device, so results are bitwise the same in every run; they can
+//! differ between the CPU and GPUs by rounding. Integer sums wrap around. A minimum or maximum ignores NaN.
 
 mod builder;
 mod launch;

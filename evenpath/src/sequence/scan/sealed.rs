@@ -1,4 +1,5 @@
-//! Kernel types of marks and segments. Other crates cannot name these traits, so the public ones are sealed.
+//! Kernel types of marks and segments. They cannot be named outside the crate, so the public traits are
+//! sealed.
 
 pub trait KernelMark: evenpath_kernels::scan::SegmentMark {}
 pub trait SealedSegments {}

@@ -1,4 +1,4 @@
-//! Scans of segments, which marks or row offsets tell.
+//! Scans of segments given by marks or row offsets.
 
 use bytemuck::Pod;
 use evenpath_kernels::block::tile_prefix::entry_words;
@@ -18,8 +18,8 @@ use crate::operation::Operator;
 use crate::scalar::Offset;
 use crate::sequence::row_marks::{RowMarks, check_row_offsets};
 
-/// Marks of where segments begin: flags `u8`, not zero at a segment's first element; or keys `u32` or `u64`, equal
-/// within a segment and different from the one before at its first element. Sealed.
+/// Marks of segments: flags `u8`, nonzero at a segment's first element; or keys `u32` or `u64`, equal within
+/// a segment and different from the previous one at its first element. Sealed.
 ///
 /// ```
 /// use evenpath::scan::{Operator, Scan};
@@ -41,13 +41,14 @@ impl Mark for u32 {}
 impl sealed::KernelMark for u64 {}
 impl Mark for u64 {}
 
-/// Segments that marks tell: [`Scan::by_flags`](super::Scan::by_flags), [`Scan::by_keys`](super::Scan::by_keys).
+/// Segments given by marks: [`Scan::by_flags`](super::Scan::by_flags),
+/// [`Scan::by_keys`](super::Scan::by_keys).
 #[derive(Debug, Clone, Copy)]
 pub struct Marked<'a, K: Mark> {
     marks: &'a DeviceSlice<K>,
 }
 
-/// Segments that row offsets tell: [`Scan::by_offsets`](super::Scan::by_offsets).
+/// Segments given by row offsets: [`Scan::by_offsets`](super::Scan::by_offsets).
 #[derive(Debug, Clone, Copy)]
 pub struct Rows<'a, O: Offset> {
     row_offsets: &'a DeviceSlice<O>,
@@ -135,15 +136,15 @@ pub fn temporary_bytes_by<T: Element, K: Mark>(len: usize) -> u64 {
     state_bytes(info, len, entry_words(T::SIZE, true))
 }
 
-/// Bytes of device memory that a scan of `len` elements by the offsets of so many rows takes beside its operands: a bit
-/// per element, 4 bytes per row, and some words per tile of thousands of elements. On the CPU, a byte per element of the
-/// host's.
+/// Bytes of device memory that a scan of `len` elements by offsets of `rows` rows takes beside its operands:
+/// a bit per element, 4 bytes per row, and some words per tile of thousands of elements. On the CPU, a byte
+/// of host memory per element.
 pub fn temporary_bytes_by_offsets<T: Element>(rows: usize, len: usize) -> u64 {
     let info = variant::<SegmentedScanByBits<T>>(Operator::Sum.variant());
     RowMarks::bytes(rows, len).saturating_add(state_bytes(info, len, entry_words(T::SIZE, true)))
 }
 
-/// Refuses more elements than 32 bits count.
+/// Returns an error for more elements than 32 bits count.
 pub(crate) fn check_countable(what: &'static str, len: usize) -> Result<(), OpError> {
     let limit = u32::MAX as usize;
     if len > limit { Err(OpError::TooLong { what, len, limit }) } else { Ok(()) }

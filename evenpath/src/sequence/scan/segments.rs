@@ -9,10 +9,10 @@ use crate::operand::OpError;
 use crate::operand::aligned::Aligned;
 use crate::operation::Operator;
 
-/// How elements are divided into segments: not at all ([`Whole`](super::Whole)), by marks ([`Marked`](super::Marked)), or by row offsets ([`Rows`](super::Rows)).
-/// Sealed.
+/// Division of elements into segments: none ([`Whole`](super::Whole)), by marks ([`Marked`](super::Marked)),
+/// or by row offsets ([`Rows`](super::Rows)). Sealed.
 pub trait Segments<T: Element>: sealed::SealedSegments {
-    /// Checks what divides `values`.
+    /// Checks the marks or offsets that divide `values`.
     #[doc(hidden)]
     fn check(&self, values: &DeviceSlice<T>) -> Result<(), OpError>;
 

@@ -1,16 +1,16 @@
-//! Which operations of streams come after which: a vector clock for each stream, for each event, and for the host.
+//! Order of operations on streams: a vector clock for each stream, for each event, and for the host.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Of each stream, how many of its operations come before.
+/// Number of preceding operations of each stream.
 type Clock = HashMap<usize, u64>;
 
 #[derive(Default)]
 pub(crate) struct Order {
     streams: HashMap<usize, Clock>,
     events: HashMap<usize, Clock>,
-    /// What the host has waited for, and what is asked from then on comes after.
+    /// Operations that the host has waited for; later calls come after them.
     host: Clock,
     accesses: Vec<Access>,
 }
@@ -36,7 +36,9 @@ impl Order {
         clock
     }
 
-    /// Notes an operation of a stream, which accesses ranges: the first address, the bytes, and whether they are written. Whether it comes after all operations of others that access the same memory, unless all read.
+    /// Records an operation of a stream that accesses ranges: start, size in bytes, and true if written.
+    /// Returns whether it comes after all operations of other streams on the same memory, unless all only
+    /// read.
     pub(crate) fn operate(&mut self, stream: usize, ranges: &[(u64, usize, bool)]) -> bool {
         let ranges: Vec<_> = ranges.iter().map(|&(start, len, is_write)| (start..start + len as u64, is_write)).collect();
         let clock = self.clock(stream);
@@ -76,7 +78,7 @@ impl Order {
         merge(&mut self.host, &self.events.get(&event).cloned().unwrap_or_default());
     }
 
-    /// Memory is freed, for which the driver waits until nothing uses it.
+    /// Frees memory; the driver waits until it is unused.
     pub(crate) fn free(&mut self, address: u64, bytes: usize) {
         let range = address..address + bytes as u64;
         self.accesses.retain(|access| access.range.end <= range.start || range.end <= access.range.start);

@@ -11,9 +11,9 @@ use crate::host::fault::AccessKind;
 use crate::host::read_only::Use;
 use crate::host::weak::Access as AtomicAccess;
 
-/// The atomic operations of an element type, on its bits.
+/// Atomic operations of an element type, on its bits.
 pub trait Atomic: Sized {
-    /// The result of an operation on `old` and `value`.
+    /// Returns the result of an operation on `old` and `value`.
     #[doc(hidden)]
     fn combine(operation: Operation, old: Self, value: Self) -> Self;
 }

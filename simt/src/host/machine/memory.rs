@@ -8,7 +8,7 @@ use crate::host::block::{with_lane, Copy16};
 use crate::host::fault::{AccessKind, FaultKind};
 use crate::host::read_only::Use;
 
-/// On the GPU, the loads and stores of an element type; empty here.
+/// Loads and stores of an element type on the GPU; empty here.
 pub trait Access {}
 impl<T> Access for T {}
 
@@ -108,7 +108,7 @@ pub(crate) fn store_streaming<T: Element>(address: u64, value: T) {
     store(address, value);
 }
 
-/// Where element `index` of `T` is in a packet: its word, and its shift within the word.
+/// Position of element `index` of `T` in a packet: its word, and its shift within the word.
 fn in_packet<T: Element>(index: usize) -> (usize, usize) {
     (index * T::SIZE / 8, index * T::SIZE % 8 * 8)
 }

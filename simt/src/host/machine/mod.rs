@@ -1,4 +1,4 @@
-//! The operations of the machine, simulated: each finds the lane that calls it, checks, and acts.
+//! Simulated operations of the machine: each finds the calling lane, checks, and acts.
 
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -16,7 +16,7 @@ mod memory;
 pub(crate) use atomic::*;
 pub(crate) use memory::*;
 
-/// The value of an operation; ends the lane with a report if it failed.
+/// Returns the value of an operation; ends the lane with a report if it failed.
 #[inline]
 fn checked<T>(lane: &LaneContext<'_>, result: Result<T, FaultKind>, line: &'static Location<'static>) -> T {
     match result {

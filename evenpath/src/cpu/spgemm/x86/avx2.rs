@@ -1,6 +1,6 @@
-//! Columns in order with the vector instructions of AVX2: a register holds 8 of them.
+//! Sorted columns with the vector instructions of AVX2: a register holds 8 of them.
 //!
-//! There is no instruction that puts chosen lanes side by side: permutations from a table do.
+//! No instruction compresses chosen lanes, so permutations from a table are used.
 
 use std::arch::x86_64::{
     __m256i, _mm_loadl_epi64, _mm256_add_epi32, _mm256_alignr_epi8, _mm256_blend_epi32, _mm256_castsi256_ps,
@@ -35,7 +35,7 @@ impl Vectors for Avx2 {
             unsafe {
                 let all = _mm256_loadu_si256(half.as_ptr().cast());
                 _mm256_storeu_si256(half.as_mut_ptr().cast(), _mm256_setzero_si256());
-                // A flag is the lowest bit of its byte, and the highest ones are collected.
+                // A flag is the lowest bit of its byte; the instruction collects the highest bits.
                 let own = _mm256_movemask_epi8(_mm256_slli_epi16::<7>(all)) as u32;
                 bits |= u64::from(own) << (32 * at);
             }
@@ -81,7 +81,8 @@ impl Vectors for Avx2 {
         while at < columns.len() {
             let count = columns.len() - at;
             let to = before + at;
-            // SAFETY: the row has entries in these lanes. There are no more products than fit, and room for a register behind.
+            // SAFETY: the row has entries in these lanes. The products fit, with room for a register after
+            // them.
             unsafe {
                 let all = _mm256_maskload_epi32(columns.as_ptr().add(at).cast(), first_lanes(count));
                 let distances = _mm256_slli_epi32::<{ POSITION_BITS as i32 }>(_mm256_sub_epi32(all, first));
@@ -120,10 +121,10 @@ impl Vectors for Avx2 {
     }
 }
 
-/// Columns up to which they are found one by one.
+/// Maximum number of columns that are found one by one.
 const FEW: usize = 6;
 
-/// For each byte, the numbers of its bits that are set, and zeros.
+/// For each byte, the positions of its set bits, then zeros.
 static SET_BITS: [[u8; LANES]; 256] = {
     let mut all = [[0; LANES]; 256];
     let mut byte = 0;
@@ -141,7 +142,7 @@ static SET_BITS: [[u8; LANES]; 256] = {
     all
 };
 
-/// The numbers of the bits that are set, and zeros.
+/// Positions of the set bits, then zeros.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn side_by_side(bits: u8) -> __m256i {
@@ -158,19 +159,19 @@ fn store(to: &mut [u32], all: __m256i) {
     unsafe { _mm256_storeu_si256(to.cast(), all) }
 }
 
-/// The numbers of the lanes.
+/// Lane indices.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn lanes() -> __m256i {
     _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)
 }
 
-/// The 8 elements from index 8 - n on are a mask of the first n lanes.
+/// The 8 elements starting at index 8 - n mask the first n lanes.
 static MASK_32: [i32; 2 * LANES] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
-/// The 4 elements from index 4 - n on are a mask of the first n lanes of 64 bits.
+/// The 4 elements starting at index 4 - n mask the first n lanes of 64 bits.
 static MASK_64: [i64; LANES] = [-1, -1, -1, -1, 0, 0, 0, 0];
 
-/// The mask of the first `count` lanes, or all.
+/// Mask of the first `count` lanes, or all.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn first_lanes(count: usize) -> __m256i {
@@ -178,7 +179,7 @@ fn first_lanes(count: usize) -> __m256i {
     unsafe { _mm256_loadu_si256(MASK_32.as_ptr().add(LANES - count.min(LANES)).cast()) }
 }
 
-/// Writes the products of a number and the first `count` of 8 values, or all, and zeros.
+/// Writes the products of a number and the first `count` of 8 values, or all, then zeros.
 ///
 /// # Safety
 /// Pointers are to that many values, and to 8 elements.
@@ -203,7 +204,7 @@ unsafe fn multiply<V: Value>(left: V, from: *const V, count: usize, to: *mut V) 
     }
 }
 
-/// The entries of sorted products.
+/// Writes the entries of sorted products.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 fn add_sorted<V: Value>(
@@ -214,7 +215,7 @@ fn add_sorted<V: Value>(
     values: &mut [V],
 ) -> usize {
     let mut before = _mm256_set1_epi32(-1);
-    // The entries so far, less one.
+    // Number of entries so far, minus one.
     let mut last = usize::MAX;
     let product = |key: u32| sorter.products[(key & ((1 << POSITION_BITS) - 1)) as usize];
     for (at, keys) in sorter.keys[..count.next_multiple_of(LANES)].as_chunks::<LANES>().0.iter().enumerate() {
@@ -250,7 +251,8 @@ fn add_sorted<V: Value>(
     last.wrapping_add(1)
 }
 
-/// Sorts `N` registers of keys, of which `N` is a power of two, by a bitonic network whose comparisons all have the smaller key first.
+/// Sorts `N` registers of keys, where `N` is a power of two, by a bitonic network whose comparisons all put
+/// the smaller key first.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn sort<const N: usize>(keys: &mut [u32]) {
@@ -270,7 +272,7 @@ fn sort<const N: usize>(keys: &mut [u32]) {
     }
 }
 
-/// Merges halves of `len` registers that are sorted.
+/// Merges sorted halves of `len` registers.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn merge<const N: usize>(all: &mut [__m256i; N], len: usize) {
@@ -302,7 +304,8 @@ fn merge<const N: usize>(all: &mut [__m256i; N], len: usize) {
     }
 }
 
-/// Puts the smaller of each pair of keys in one lane and the greater in the other, of which the second are in a mask.
+/// Puts the smaller of each pair of keys in one lane and the greater in the other; the mask selects the
+/// latter.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn exchange<const GREATER: i32>(all: __m256i, partners: __m256i) -> __m256i {

@@ -1,4 +1,4 @@
-//! Columns in order with the vector instructions of AVX-512: a register holds 16 of them.
+//! Sorted columns with the vector instructions of AVX-512: a register holds 16 of them.
 
 use std::arch::x86_64::{
     __m512i, __mmask16, _bzhi_u32, _mm512_add_epi32, _mm512_alignr_epi32, _mm512_castsi512_si128,
@@ -69,7 +69,8 @@ impl<const COMPRESSES_BYTES: bool> Vectors for Avx512<COMPRESSES_BYTES> {
         while at < columns.len() {
             let own = first_lanes(columns.len() - at);
             let to = before + at;
-            // SAFETY: the row has entries in these lanes. There are no more products than fit, and room for a register behind.
+            // SAFETY: the row has entries in these lanes. The products fit, with room for a register after
+            // them.
             unsafe {
                 let all = _mm512_maskz_loadu_epi32(own, columns.as_ptr().add(at).cast());
                 let distances = _mm512_slli_epi32::<POSITION_BITS>(_mm512_sub_epi32(all, first));
@@ -112,7 +113,7 @@ impl<const COMPRESSES_BYTES: bool> Vectors for Avx512<COMPRESSES_BYTES> {
     }
 }
 
-/// Writes a column for each bit that is set, and others behind.
+/// Writes a column for each set bit, and arbitrary values after them.
 #[inline]
 #[target_feature(enable = "avx512f,popcnt")]
 fn columns_by_words(bits: u64, first: u32, to: &mut [u32; FLAGS]) {
@@ -121,7 +122,7 @@ fn columns_by_words(bits: u64, first: u32, to: &mut [u32; FLAGS]) {
         let own = (bits >> (quarter * LANES)) as u16;
         let start = first.wrapping_add((quarter * LANES) as u32);
         let all = _mm512_add_epi32(lanes(), _mm512_set1_epi32(start as i32));
-        // SAFETY: there is room for a register, as no more were found than there are bits before.
+        // SAFETY: there is room for a register: no more columns were found than there are earlier bits.
         unsafe {
             _mm512_storeu_si512(to.as_mut_ptr().add(found).cast(), _mm512_maskz_compress_epi32(own, all));
         }
@@ -129,7 +130,7 @@ fn columns_by_words(bits: u64, first: u32, to: &mut [u32; FLAGS]) {
     }
 }
 
-/// The numbers from 0 on.
+/// Numbers starting at 0.
 static NUMBERS: [u8; FLAGS] = {
     let mut numbers = [0; FLAGS];
     let mut number = 0;
@@ -164,7 +165,7 @@ fn columns_by_bytes(bits: u64, first: u32, to: &mut [u32; FLAGS]) {
     }
 }
 
-/// The numbers of the lanes.
+/// Lane indices.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn lanes() -> __m512i {
@@ -178,7 +179,7 @@ fn first_lanes(count: usize) -> __mmask16 {
     _bzhi_u32(0xffff, count.min(LANES) as u32) as u16
 }
 
-/// Writes the products of a number and those of 16 values that are in a mask, and zeros.
+/// Writes the products of a number and those of 16 values in a mask, and zeros elsewhere.
 ///
 /// # Safety
 /// Pointers are to values in the mask, and to 16 elements.
@@ -202,7 +203,7 @@ unsafe fn multiply<V: Value>(left: V, from: *const V, mask: __mmask16, to: *mut 
     }
 }
 
-/// The entries of sorted products.
+/// Writes the entries of sorted products.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2,popcnt")]
 fn add_sorted<V: Value>(
@@ -213,7 +214,7 @@ fn add_sorted<V: Value>(
     values: &mut [V],
 ) -> usize {
     let mut before = _mm512_set1_epi32(-1);
-    // The entries so far, less one.
+    // Number of entries so far, minus one.
     let mut last = usize::MAX;
     let product = |key: u32| sorter.products[(key & ((1 << POSITION_BITS) - 1)) as usize];
     for (at, keys) in sorter.keys[..count.next_multiple_of(LANES)].as_chunks::<LANES>().0.iter().enumerate() {
@@ -249,10 +250,11 @@ fn add_sorted<V: Value>(
     last.wrapping_add(1)
 }
 
-/// Sorts `N` registers of keys, of which `N` is a power of two, by a bitonic network whose comparisons all have the smaller key first.
+/// Sorts `N` registers of keys, where `N` is a power of two, by a bitonic network whose comparisons all put
+/// the smaller key first.
 ///
 /// # Safety
-/// There are as many.
+/// `keys` points to that many keys.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2,popcnt")]
 unsafe fn sort<const N: usize>(keys: *mut u32) {
@@ -272,7 +274,7 @@ unsafe fn sort<const N: usize>(keys: *mut u32) {
     }
 }
 
-/// Merges halves of `len` registers that are sorted.
+/// Merges sorted halves of `len` registers.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2,popcnt")]
 fn merge<const N: usize>(all: &mut [__m512i; N], len: usize) {
@@ -302,7 +304,8 @@ fn merge<const N: usize>(all: &mut [__m512i; N], len: usize) {
     }
 }
 
-/// Puts the smaller of each pair of keys in one lane and the greater in the other, of which the second are in a mask.
+/// Puts the smaller of each pair of keys in one lane and the greater in the other; the mask selects the
+/// latter.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn exchange<const GREATER: u16>(all: __m512i, partners: __m512i) -> __m512i {

@@ -1,4 +1,4 @@
-//! Columns in order with the vector instructions of x86-64.
+//! Sorted columns with the vector instructions of x86-64.
 
 mod avx2;
 mod avx512;

@@ -1,4 +1,4 @@
-//! Short rows of the same length, several together.
+//! Short rows of the same length, several at a time.
 
 use super::super::cut::Tile;
 use super::super::kernel::{EVEN_ROWS, EvenLength, are_even};
@@ -68,7 +68,7 @@ impl<V: Lanes, O: Offset> Operands<'_, V, O> {
         unsafe { self.sum_rows(start, end_rest, rest, rows) }
     }
 
-    /// The sums of rows of `LENGTH` nonzeros, the first of which starts at the nonzero `start`.
+    /// Sums of rows of `LENGTH` nonzeros, the first of which starts at the nonzero `start`.
     ///
     /// # Safety
     /// There are as many nonzeros, and every column is below the length of x.

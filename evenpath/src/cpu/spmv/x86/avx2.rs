@@ -8,11 +8,11 @@ use std::ops::Range;
 use super::Lanes;
 use crate::cpu::spmv::kernel::FourRows;
 
-/// Nonzeros that a step of a long row handles.
+/// Number of nonzeros per step in a long row.
 const STEP: usize = 16;
-/// Nonzeros ahead of which elements of x are prefetched.
+/// Prefetching distance for elements of x, in nonzeros.
 const AHEAD: usize = 64;
-/// The nonzeros of four lanes.
+/// Number of nonzeros in four lanes.
 pub(super) const QUAD: usize = 4;
 
 /// The arrays of a matrix, and x.
@@ -27,7 +27,7 @@ pub(in super::super) struct Avx2<'a, V> {
 }
 
 impl<V: Lanes> Avx2<'_, V> {
-    /// Prefetches elements of x for `count` nonzeros, which lie `AHEAD` of the first of these columns.
+    /// Prefetches elements of x for `count` nonzeros, `AHEAD` of the first of these columns.
     #[inline]
     pub(in super::super) fn prefetch_x(&self, columns: &[u32], count: usize) {
         for column in columns.iter().skip(AHEAD).take(count) {
@@ -35,10 +35,10 @@ impl<V: Lanes> Avx2<'_, V> {
         }
     }
 
-    /// The sum of the products of a range. `RUNS`: consecutive columns are looked for.
+    /// Sums the products of a range. With `RUNS`, consecutive columns are searched.
     ///
     /// # Safety
-    /// As above.
+    /// The same as above.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub(in super::super) unsafe fn sum<const RUNS: bool>(&self, range: Range<usize>) -> V {
@@ -70,10 +70,10 @@ impl<V: Lanes> Avx2<'_, V> {
         }
     }
 
-    /// The elements of x in the columns from `at` on.
+    /// The elements of x in the columns starting at `at`.
     ///
     /// # Safety
-    /// As above; there are as many columns as lanes.
+    /// The same as above; there are as many columns as lanes.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     unsafe fn elements<const RUNS: bool>(&self, at: usize) -> V::Wide {
@@ -88,10 +88,11 @@ impl<V: Lanes> Avx2<'_, V> {
         }
     }
 
-    /// `count` products, at most four, and zeros. What follows them in the arrays is read too, but has no influence.
+    /// Computes `count` products, at most four, and zeros. Elements after them are read too, but have no
+    /// effect.
     ///
     /// # Safety
-    /// As above.
+    /// The same as above.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub(super) unsafe fn products(&self, at: usize, count: usize) -> V::Quad {
@@ -99,17 +100,17 @@ impl<V: Lanes> Avx2<'_, V> {
             // SAFETY: guaranteed by the caller.
             return unsafe { self.last_products(at, count) };
         }
-        // SAFETY: guaranteed by the caller: there are four entries from `at` on.
+        // SAFETY: guaranteed by the caller: there are four entries starting at `at`.
         unsafe {
             let x = V::pick(self.columns.as_ptr().add(at), self.x.as_ptr());
             V::products(self.values.as_ptr().add(at), x, count)
         }
     }
 
-    /// The same where fewer than four entries follow.
+    /// The same if fewer than four entries follow.
     ///
     /// # Safety
-    /// As above.
+    /// The same as above.
     #[cold]
     #[target_feature(enable = "avx2,fma")]
     unsafe fn last_products(&self, at: usize, count: usize) -> V::Quad {
@@ -122,10 +123,10 @@ impl<V: Lanes> Avx2<'_, V> {
         unsafe { V::products(values.as_ptr(), V::pick([0, 1, 2, 3].as_ptr(), x.as_ptr()), count) }
     }
 
-    /// The sums of four rows of at most four nonzeros each.
+    /// Sums four rows of at most four nonzeros each.
     ///
     /// # Safety
-    /// As above; the rows are [short](FourRows::are_short).
+    /// The same as above; the rows are [short](FourRows::are_short).
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub(in super::super) unsafe fn short_sums(&self, rows: FourRows) -> [V; 4] {
@@ -145,7 +146,7 @@ impl<V: Lanes> Avx2<'_, V> {
     }
 }
 
-/// Fetches the element into the caches, if there is one.
+/// Prefetches an element, if it exists.
 #[inline]
 pub(super) fn prefetch<T>(array: &[T], index: usize) {
     // SAFETY: a prefetch of any address is allowed.

@@ -16,7 +16,7 @@ use evenpath_simt::ScalarType;
 
 use crate::Value;
 
-/// The sum of `values[i] * x[columns[i]]`, in interleaved partial sums, with one rounding per product and sum.
+/// Sum of `values[i] * x[columns[i]]`, in interleaved partial sums, with one rounding per product and sum.
 ///
 /// # Safety
 /// The machine has AVX2, FMA, and AVX-512 F and VL. There is one value per column. Every column is below the length of
@@ -42,7 +42,7 @@ macro_rules! sum_of_products {
     ($name:ident, $features:literal, $type:ty, $lanes:literal, $zero:ident, $add:ident, $total:ident,
      group: $group:expr, part: $part:expr) => {
         /// # Safety
-        /// As for [`sum`].
+        /// The same as for [`sum`].
         #[inline]
         #[target_feature(enable = $features)]
         unsafe fn $name(columns: &[u32], values: &[$type], x: &[$type]) -> $type {
@@ -76,7 +76,7 @@ macro_rules! sum_of_products {
     };
 }
 
-/// The 8 elements from index 8 - n on are a mask of the first n lanes.
+/// The 8 elements starting at index 8 - n mask the first n lanes.
 static MASK_32: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
 sum_of_products!(
     avx2_f32s, "avx2,fma", f32, 8, _mm256_setzero_ps, _mm256_add_ps, total_f32s,

@@ -3,9 +3,10 @@
 use super::Lanes;
 use super::avx2::{Avx2, QUAD, prefetch};
 
-/// Nonzeros ahead that are fetched: a group's rows are read side by side, which the processor does not follow by itself.
+/// Prefetching distance in nonzeros: a group's rows are read in parallel, which hardware prefetchers do not
+/// follow.
 const AHEAD: usize = 512;
-/// In rows of this length, the processor follows by itself.
+/// Minimum length of rows that hardware prefetchers follow.
 pub(in super::super) const LONG: usize = 2 * AHEAD;
 
 /// Consecutive rows of equal length.
@@ -13,7 +14,7 @@ pub(in super::super) const LONG: usize = 2 * AHEAD;
 pub(in super::super) struct EvenRows {
     /// The first nonzero.
     pub(in super::super) start: usize,
-    /// Nonzeros of each.
+    /// Number of nonzeros per row.
     pub(in super::super) length: usize,
 }
 
@@ -21,9 +22,9 @@ pub(in super::super) struct EvenRows {
 #[derive(Clone, Copy)]
 pub(in super::super) struct EqualRows<'a> {
     pub(in super::super) rows: EvenRows,
-    /// Begins with their columns: those of the matrix from the group's first row on, or a copy.
+    /// Starts with the shared columns: those of the matrix, starting at the group's first row, or a copy.
     pub(in super::super) columns: &'a [u32],
-    /// Whether the matrix's columns ahead are fetched, as those of the next groups.
+    /// True if the matrix's columns ahead are prefetched, as those of the next groups.
     pub(in super::super) fetches_columns: bool,
 }
 
@@ -36,10 +37,10 @@ impl EvenRows {
 }
 
 impl<V: Lanes> Avx2<'_, V> {
-    /// The sums of `ROWS` rows with the same columns.
+    /// Sums `ROWS` rows with the same columns.
     ///
     /// # Safety
-    /// As for all functions of [`Avx2`].
+    /// The same as for all functions of [`Avx2`].
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub(in super::super) unsafe fn equal_rows<const ROWS: usize>(&self, equal: EqualRows<'_>) -> [V; ROWS] {
@@ -78,10 +79,10 @@ impl<V: Lanes> Avx2<'_, V> {
         }
     }
 
-    /// Adds the products from `at` on, fewer than four of each row.
+    /// Adds the products starting at `at`, fewer than four per row.
     ///
     /// # Safety
-    /// As above.
+    /// The same as above.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     unsafe fn add_rest<const ROWS: usize>(
@@ -92,7 +93,8 @@ impl<V: Lanes> Avx2<'_, V> {
     ) {
         let first = |row: usize| rows.after(row).start + at;
         let count = rows.length - at;
-        // SAFETY: guaranteed by the caller; there are four entries from the last row's `at` on, and four columns, or it is not read.
+        // SAFETY: guaranteed by the caller; there are four entries starting at the last row's `at`, and four
+        // columns, or it is not read.
         unsafe {
             if first(ROWS - 1) + QUAD > self.columns.len() {
                 for (row, sum) in sums.iter_mut().enumerate() {
@@ -108,11 +110,11 @@ impl<V: Lanes> Avx2<'_, V> {
         }
     }
 
-    /// The sums of as many rows as there are lanes. Their columns are those of the row that starts at `first`, plus `shift`, plus
-    /// one for each row.
+    /// Sums as many rows as there are lanes. Their columns are those of the row that starts at `first`, plus
+    /// `shift`, plus one for each row.
     ///
     /// # Safety
-    /// As above.
+    /// The same as above.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub(in super::super) unsafe fn shifted_rows(

@@ -19,11 +19,11 @@ use std::arch::x86_64::{
 
 use crate::Value;
 
-/// The lanes of [`Lanes::Wide`], at most.
+/// Maximum number of lanes of [`Lanes::Wide`].
 pub(in super::super) const MOST_LANES: usize = 8;
 
-/// The operations, on a vector of 256 bits and on four lanes. `columns` is where as many column indices begin as the
-/// vector has lanes, `values` where as many values do.
+/// The operations, on a vector of 256 bits and on four lanes. `columns` points to as many column indices as
+/// the vector has lanes, `values` to as many values.
 ///
 /// # Safety
 /// The machine has AVX2 and FMA. Every pointer is to as many elements as the vector has lanes, and every column that is
@@ -34,7 +34,7 @@ pub(in super::super) trait Lanes: Value {
     /// Four lanes.
     type Quad: Copy;
 
-    /// The lanes of `Wide`.
+    /// Number of lanes of `Wide`.
     const WIDE: usize;
 
     unsafe fn zero_wide() -> Self::Wide;
@@ -49,9 +49,9 @@ pub(in super::super) trait Lanes: Value {
     /// The first four elements of each of these rows, by column.
     unsafe fn transposed(first: *const Self, stride: usize) -> [Self::Wide; 4];
     unsafe fn store_wide(wide: Self::Wide, to: *mut Self);
-    /// Whether the columns are consecutive.
+    /// Returns whether the columns are consecutive.
     unsafe fn are_consecutive(columns: *const u32) -> bool;
-    /// Adds the lanes until there are four.
+    /// Adds lanes until there are four.
     unsafe fn fold(wide: Self::Wide) -> Self::Quad;
 
     unsafe fn zero() -> Self::Quad;
@@ -68,7 +68,7 @@ pub(in super::super) trait Lanes: Value {
     unsafe fn totals(rows: [Self::Quad; 4]) -> [Self; 4];
 }
 
-/// The 4 elements from index 4 - n on are a mask of the first n lanes.
+/// The 4 elements starting at index 4 - n mask the first n lanes.
 static MASK_32: [i32; 8] = [-1, -1, -1, -1, 0, 0, 0, 0];
 /// The same for lanes of 64 bits.
 static MASK_64: [i64; 8] = [-1, -1, -1, -1, 0, 0, 0, 0];

@@ -1,11 +1,11 @@
 //! The driver's functions that this library and `cust` call, with their signatures.
 //!
-//! Complete for `cust` 0.3.2: every function its source names, so that any instantiation of its generic code links,
-//! with dead code or without.
+//! Complete for `cust` 0.3.2: lists every function that its source names, so that any instantiation of its
+//! generic code links, with or without dead code.
 
 use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
 
-// A third of its types are in some signature.
+// A third of its types occur in signatures.
 #[allow(clippy::wildcard_imports)]
 use cust::sys::*;
 
