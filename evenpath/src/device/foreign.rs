@@ -107,7 +107,7 @@ impl<T: Pod> DeviceVec<T> {
     }
 }
 
-/// Elements that somebody else made, with their memory.
+/// Foreign elements, and the owner of their memory.
 type ForeignParts<T> = (Elements<T>, Owner<T>);
 
 /// Wraps the elements at an address that is a multiple of their alignment.

@@ -57,7 +57,7 @@ pub(crate) struct OwnKernels<'p> {
     #[cfg_attr(not(feature = "cuda"), allow(dead_code))] // Only NVIDIA GPUs read PTX.
     pub(super) ptx: &'p [(u32, &'p str)],
     pub(super) instances: &'static [&'static KernelInfo],
-    /// The body of each instance.
+    /// Bodies of the instances.
     #[cfg(any(feature = "simulated", test))]
     pub(super) simulations: &'static [Simulation],
 }

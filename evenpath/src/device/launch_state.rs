@@ -88,7 +88,7 @@ impl LaunchState {
     ///
     /// # Errors
     ///
-    /// As for [`DeviceSlice::download`](crate::DeviceSlice::download).
+    /// The same as for [`DeviceSlice::download`](crate::DeviceSlice::download).
     pub(crate) fn finish<const N: usize>(self) -> Result<[u64; N], DeviceError> {
         const { assert!(N <= MAILBOX_WORDS) };
         let Self { words, turn: Turn { half, own, .. }, used, mut mailbox } = self;

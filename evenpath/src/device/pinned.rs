@@ -191,7 +191,8 @@ impl<T: Pod> DeviceSlice<T> {
             Memory::Machine { allocation, offset, .. } => {
                 let bytes = from.len() * size_of::<T>();
                 let stream = self.parts.device.stream_number();
-                // SAFETY: both have as many bytes. The source keeps its own until the copy is done, which is noted there.
+                // SAFETY: both have that many bytes. The source keeps its memory until the copy, recorded there, is
+                // done.
                 let transfer =
                     unsafe { allocation.begin_write(stream, *offset, from.first().cast(), bytes) }?;
                 note(&source.reads, transfer);
@@ -215,7 +216,8 @@ impl<T: Pod> DeviceSlice<T> {
             Memory::Machine { allocation, offset, .. } => {
                 let bytes = to.len() * size_of::<T>();
                 let stream = self.parts.device.stream_number();
-                // SAFETY: both have as many bytes. The destination keeps its own until the copy is done, which is noted there.
+                // SAFETY: both have that many bytes. The destination keeps its memory until the copy, recorded there,
+                // is done.
                 let transfer = unsafe { allocation.begin_read(stream, *offset, to.first().cast(), bytes) }?;
                 note(&destination.writes, transfer);
             }

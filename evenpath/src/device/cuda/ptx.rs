@@ -58,7 +58,7 @@ impl Ptx {
         }
     }
 
-    /// The text of a module: that of the target, or of the newest one before it that has it.
+    /// Returns the text of a module for the target, or for the newest older one that has it.
     pub(super) fn module(&self, name: &str) -> Result<String, DeviceError> {
         let mut targets = self.origin.targets()?;
         targets.retain(|&target| target <= self.target);
@@ -72,7 +72,7 @@ impl Ptx {
         Err(DeviceError::ModuleNotFound { module: name.to_owned(), target: self.target, origin })
     }
 
-    /// The text of a module that is stored for this target.
+    /// Returns the text of a module that is stored for this very target.
     fn module_of(&self, target: u32, name: &str) -> Result<Option<String>, DeviceError> {
         match &self.origin {
             Origin::BuiltIn(targets) => {
@@ -163,12 +163,12 @@ impl Origin {
     }
 }
 
-/// Where a folder has a module.
+/// Returns the path of a module in a folder.
 fn module_path(folder: &Path, target: u32, name: &str) -> PathBuf {
     folder.join(format!("sm_{target}")).join(format!("{name}.ptx"))
 }
 
-/// The text as it is for a newer target, which differs in the line that names it: so texts of several modules can be put together.
+/// Names a newer target in a text, so that texts of several modules can be joined.
 fn retarget(text: String, from: u32, to: u32) -> String {
     if from == to {
         return text;
@@ -176,7 +176,7 @@ fn retarget(text: String, from: u32, to: u32) -> String {
     text.replacen(&format!("\n.target sm_{from}\n"), &format!("\n.target sm_{to}\n"), 1)
 }
 
-/// The targets that a folder has subfolders for.
+/// Lists the targets that a folder has subfolders for.
 fn folder_targets(folder: &Path) -> std::io::Result<Vec<u32>> {
     let mut targets = Vec::new();
     for entry in std::fs::read_dir(folder)? {
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_replaces_what_is_built_in() {
+    fn a_folder_replaces_the_built_in_ptx() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let origin = || Origin::Folder(folder.path().to_owned());
         let error = Ptx::choose(origin(), "gpu", (9, 0)).expect_err("an empty folder").to_string();
