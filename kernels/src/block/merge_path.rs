@@ -5,8 +5,8 @@
 //! diagonal, independently of every other cut (Green, McColl, Bader, "GPU Merge Path", ICS 2012;
 //! Merrill, Garland, "Merge-based Parallel Sparse Matrix-Vector Multiplication", SC 2016).
 
+use super::index::Index;
 use super::search::partition_point;
-use super::Index;
 
 /// How many of the `rows` row ends lie before diagonal `diagonal` of their merge with the numbers
 /// 0, 1, … `nonzeros` − 1: row ends are consumed first where they equal the next nonzero's number.

@@ -1,6 +1,6 @@
 //! Binary search by a single thread.
 
-use super::Index;
+use super::index::Index;
 
 /// The first index in `start..end` for which `is_before` does not hold, or `end`, as `slice::partition_point` finds it:
 /// with `|index| array.load(index) < key` the lower bound of a key in an ascending array, with `<=` its upper bound.

@@ -2,8 +2,8 @@ use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
 
 use super::schedule::{schedule_bytes, Schedule};
+use super::state::RESULT_SIZE;
 use super::walk::Share;
-use super::RESULT_SIZE;
 use crate::block::two_sequences::{staged_bytes, Fetched, Sequences};
 use crate::Key;
 

@@ -1,6 +1,6 @@
 use evenpath_simt::{kernel, thread, Arena, GlobalMut};
 
-use super::{RESULT_SIZE, RESULT_STATES};
+use super::state::{RESULT_SIZE, RESULT_STATES};
 use crate::block::balanced_path;
 use crate::block::balanced_path::Cut;
 use crate::block::two_sequences::Sequences;

@@ -3,7 +3,7 @@
 use evenpath_simt::{thread, Arena, Global, GlobalMut, Shared};
 
 use super::partition::decode;
-use super::{RESULT_SIZE, RESULT_STATES};
+use super::state::{RESULT_SIZE, RESULT_STATES};
 use crate::block::count_scan::{CountScan, Counted};
 use crate::block::lookback::{Lookback, Tickets};
 use crate::block::two_sequences::{Sequences, TilePair};

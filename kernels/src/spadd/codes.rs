@@ -12,6 +12,11 @@ use super::keep;
 /// Items per word of codes.
 pub(super) const WORD_ITEMS: u32 = 31;
 
+/// Words of codes per tile of `tile_items` items, a multiple of 31.
+pub const fn code_words(tile_items: u32) -> usize {
+    (tile_items / WORD_ITEMS) as usize
+}
+
 /// The codes of up to 31 items, the first in the lowest bits.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Codes {

@@ -1,8 +1,15 @@
 use evenpath_simt::{kernel, thread, Arena, GlobalMut};
 
-use super::{path_items, state_words, tile};
+use super::state::state_words;
+use super::tile;
 use crate::block::warp_search;
 use crate::{Offset, Pattern};
+
+/// The number of items on the path of two matrices.
+#[inline(always)]
+pub fn path_items<O: Offset>(a: Pattern<O>, b: Pattern<O>) -> u64 {
+    a.nonzeros + b.nonzeros + u64::from(a.rows)
+}
 
 kernel! {
     /// Finds where each tile of the path begins, and clears the state: one warp per tile, and one for the end.

@@ -4,11 +4,12 @@
 use evenpath_simt::{kernel, thread, warp, Arena, Float, Global};
 
 use super::codes::{Codes, WORD_ITEMS};
+use super::cut::path_items;
 use super::inputs::Inputs;
 use super::output::Output;
 use super::share::Share;
+use super::state::{GROUP, GROUPS};
 use super::tile::Tile;
-use super::{path_items, GROUP, GROUPS};
 use crate::block::count_scan::CountScan;
 use crate::{CsrView, Offset};
 

@@ -3,10 +3,9 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, Arena, Float, GlobalMut, Shared};
 
-use super::cut::{row_end, Cut};
+use super::cut::{path_items, row_end, Cut};
 use super::inputs::{Inputs, BATCH};
 use super::output::Output;
-use super::path_items;
 use super::share::Share;
 use super::tile::Tile;
 use super::walk::{stage, staged_len, Walk};

@@ -5,8 +5,9 @@ use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, Aligned16, Arena, Global, GlobalMut, Shared};
 
 use super::codes::{Codes, WORD_ITEMS};
+use super::cut::path_items;
+use super::state::{GROUP, GROUPS, RESULTS};
 use super::tile::Tile;
-use super::{path_items, GROUP, GROUPS, RESULTS};
 use crate::block::count_scan::CountScan;
 use crate::block::merge_path;
 use crate::block::search::partition_point;

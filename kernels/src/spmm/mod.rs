@@ -15,6 +15,7 @@ mod group;
 mod long;
 mod part;
 mod passes;
+mod piece_sums;
 mod pieces;
 mod rows;
 mod stage;

@@ -20,7 +20,7 @@ use parking_lot::Mutex;
 use super::conflicts::{is_release, Observer, VectorClock};
 use super::fault::{AccessKind, FaultKind};
 use super::memory::Memory;
-use super::mix;
+use super::mix::mix;
 use crate::atomic::{Ordering, Scope};
 
 /// Locks that addresses are spread over.

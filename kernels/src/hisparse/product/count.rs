@@ -1,8 +1,8 @@
 use evenpath_simt::{kernel, thread, Arena, Element, GlobalMut};
 
 use super::bits::leaf_words;
+use super::leaf_pairs::LeafPairs;
 use super::pattern::{pattern_shared_bytes, Pattern};
-use super::LeafPairs;
 use crate::block::count_scan::CountScan;
 
 kernel! {

@@ -1,10 +1,11 @@
 use evenpath_simt::{kernel, thread, Arena, Float, Global, Shared};
 
 use super::bits::{leaf_words, Bits};
+use super::leaf_pairs::LeafPairs;
 use super::pattern::Pattern;
 use super::staged::{self, Stage, Staged};
+use super::state;
 use super::sums::Sums;
-use super::{state, LeafPairs};
 use crate::block::count_scan::CountScan;
 use crate::hisparse::layout;
 use crate::hisparse::pool_mut::{NodeMut, PoolMut};

@@ -3,7 +3,7 @@
 use evenpath_simt::{thread, Arena, Element};
 
 use super::bits::{leaf_words, Bits};
-use super::LeafPairs;
+use super::leaf_pairs::LeafPairs;
 
 /// Bytes of shared memory that [`HiSparseCountProducts`](super::HiSparseCountProducts) is launched with.
 pub const fn pattern_shared_bytes(d_log2: u32) -> u32 {

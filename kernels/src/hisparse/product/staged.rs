@@ -3,7 +3,7 @@
 use evenpath_simt::{thread, warp, Arena, Element, Shared};
 
 use super::bits::{leaf_words, Bits};
-use super::Factor;
+use super::leaf_pairs::Factor;
 use crate::hisparse::layout;
 use crate::hisparse::node::Node;
 

@@ -8,8 +8,8 @@
 
 use evenpath_simt::{thread, warp};
 
-use super::spmv::AddProducts;
-use super::DenseRows;
+use super::add_products::AddProducts;
+use super::tree::DenseRows;
 use crate::spmv::AtomicFloat;
 
 /// Steps whose slots are in flight.

@@ -7,9 +7,8 @@
 use evenpath_simt::{thread, Arena, Element, Shared};
 
 use super::super::layout::NULL;
-use super::traverse::BLOCK;
 use super::tree::{EntryOperation, Tree};
-use super::work::Work;
+use super::work::{Work, BLOCK};
 use crate::block::count_scan::CountScan;
 use crate::block::search::partition_point;
 

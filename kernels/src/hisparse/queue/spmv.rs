@@ -3,12 +3,14 @@
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, parameters, Arena, Global, GlobalMut};
+use evenpath_simt::{kernel, Arena};
 
-use super::{
-    dense, traverse, DenseRows, Entries, EntryOperation, Queues, Tree, BLOCK as THREADS, SHARED_BYTES,
-};
+use super::add_products::AddProducts;
+use super::dense;
+use super::queues::Queues;
+use super::traverse::{traverse, SHARED_BYTES};
+use super::tree::{DenseRows, Entries, EntryOperation, Tree};
+use super::work::BLOCK as THREADS;
 use crate::spmv::AtomicFloat;
 
 kernel! {
@@ -26,32 +28,6 @@ kernel! {
     entries: {
         hisparse_queued_spmv_f32 in hisparse_queue_f32: <V = f32>, 128 x 1 resident 7;
         hisparse_queued_spmv_f64 in hisparse_queue_f64: <V = f64>, 128 x 1 resident 5;
-    }
-}
-
-parameters! {
-    /// A product that is added to y.
-    pub struct AddProducts<V: AtomicFloat> {
-        /// The dense vector.
-        pub x: Global<V>,
-        /// The vector that products are added to.
-        pub y: GlobalMut<V>,
-        /// Factor of the tree's values.
-        pub scale: V,
-        /// Factor of the product.
-        pub alpha: V,
-        /// 1 for the transpose of the tree's content, else 0.
-        pub transposed: u32,
-    }
-}
-
-impl<V: AtomicFloat> AddProducts<V> {
-    /// Adds a sum of products to the element of y at `base` plus a local index.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn add(self, base: u32, index: u32, sum: V) {
-        let product = self.alpha * (self.scale * sum);
-        self.y.fetch_add((base + index) as usize, product, Ordering::Relaxed, Scope::Device);
     }
 }
 

@@ -16,7 +16,7 @@ use super::shares::Parents;
 use super::specification::Specification;
 use super::tree::{EntryOperation, Tree};
 use super::walk::Walk;
-use super::work::{Work, PIECE_CHILDREN, PIECE_ENTRIES};
+use super::work::{Work, BLOCK, PIECE_ENTRIES};
 
 /// The queues of a traversal: that of shares, four of pieces of inner nodes, one of pieces of leaves. Leaves are processed by warps,
 /// several one after another.
@@ -38,9 +38,6 @@ const QUEUES: u32 = TreeQueues::QUEUES;
 fn inner_queue(len: u32) -> u32 {
     4 - u32::from(len > 2) - u32::from(len > 8) - u32::from(len > 32)
 }
-
-/// Threads of a block that traverses a tree.
-pub const BLOCK: u32 = PIECE_CHILDREN;
 
 /// Lists of leaves in shared memory, for 2, 8 and 32 threads per leaf: of up to 8, up to 32, and more entries. They are numbered
 /// after the queues.

@@ -7,6 +7,8 @@ use super::specification::{Payload, MAX_WORDS};
 
 /// The largest number of entries of a piece of an inner node: one per thread.
 pub const PIECE_CHILDREN: u32 = 128;
+/// Threads of a block that traverses a tree.
+pub const BLOCK: u32 = PIECE_CHILDREN;
 /// The largest number of entries of a piece of a leaf.
 pub const PIECE_ENTRIES: u32 = 1024;
 /// The largest number of pieces of a node: what 9 bits count.

@@ -3,8 +3,9 @@ use evenpath_simt::{kernel, thread, Arena, Element, Shared};
 use super::large::Bitmaps;
 use super::levels::{Placing, SumNodes, Tile};
 use super::marks::{self, Marks};
+use super::memory::count_shared_bytes;
 use super::pairs::NodePairs;
-use super::{count_shared_bytes, tiny};
+use super::tiny;
 use crate::block::count_scan::CountScan;
 
 kernel! {

@@ -2,9 +2,11 @@ use evenpath_simt::{kernel, thread, Arena, Float};
 
 use super::large::Bitmaps;
 use super::levels::{SumPlaces, Tile};
+use super::memory::merge_shared_bytes;
 use super::pairs::NodePairs;
+use super::sink::{Place, Sink};
 use super::small::{self, Keys};
-use super::{merge_shared_bytes, state, tiny, Place, Sink};
+use super::{state, tiny};
 use crate::block::count_scan::CountScan;
 use crate::hisparse::pool_mut::{NodeMut, PoolMut};
 

@@ -4,8 +4,9 @@
 
 use evenpath_simt::{thread, warp, Arena, Element, Shared};
 
+use super::side::{Pair, Part, Side};
+use super::sink::{Place, Sink};
 use super::slots::{self, Slots};
-use super::{Pair, Part, Place, Side, Sink};
 use crate::block::count_scan::CountScan;
 use crate::hisparse::layout;
 

@@ -5,7 +5,8 @@
 
 use evenpath_simt::{thread, warp, Arena, Element, Shared};
 
-use super::{large, small, Pair, Part, Side};
+use super::side::{Pair, Part, Side};
+use super::{large, small};
 use crate::hisparse::layout;
 
 /// The largest size of a block's bitmaps in bytes: with larger ones, too few blocks would be resident.

@@ -3,7 +3,8 @@
 use evenpath_simt::{parameters, thread, warp, Element, Global, Shared};
 
 use super::levels::{SumLevels, Tile};
-use super::{state, tiny, Pair, Part, Side};
+use super::side::{Pair, Part, Side};
+use super::{state, tiny};
 use crate::hisparse::node::Pool;
 
 parameters! {

@@ -4,7 +4,7 @@
 
 use evenpath_simt::{thread, Element};
 
-use super::{Pair, Part, Side};
+use super::side::{Pair, Part, Side};
 use crate::unroll::{unroll, Steps};
 
 /// Rows whose slots a warp has in flight. In a transposed node, this many consecutive slots are loaded together.

@@ -5,7 +5,8 @@
 
 use evenpath_simt::{thread, warp, Arena, Element, Shared};
 
-use super::{Pair, Part, Place, Side, Sink};
+use super::side::{Pair, Part, Side};
+use super::sink::{Place, Sink};
 use crate::block::search::partition_point;
 use crate::hisparse::node::Node;
 

@@ -4,7 +4,8 @@
 
 use evenpath_simt::Element;
 
-use super::{Pair, Part, Place, Side, Sink};
+use super::side::{Pair, Part, Side};
+use super::sink::{Place, Sink};
 use crate::hisparse::layout;
 use crate::unroll::{unroll, Steps};
 

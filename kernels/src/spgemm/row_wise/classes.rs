@@ -6,7 +6,7 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut, Shared};
 
-use super::rows::Spans;
+use super::spans::Spans;
 
 /// The largest sizes of rows whose columns are looked up in a hash table, one per class.
 pub const HASH_CLASSES: [u32; 4] = [32, 64, 128, 256];

@@ -11,8 +11,9 @@ use evenpath_simt::{kernel, parameters, thread, warp, Arena, Global, GlobalMut, 
 
 use super::bitmap::Bitmap;
 use super::entries::Entries;
-use super::rows::{each, ResultPattern, RowList, Spans};
-use super::stage::{lower_bound, Windows};
+use super::rows::{each, ResultPattern, RowList};
+use super::spans::{Spans, Windows};
+use super::stage::lower_bound;
 use super::work::each_row_of_b;
 use crate::block::count_scan::CountScan;
 use crate::{Offset, Pattern};

@@ -3,7 +3,7 @@
 use evenpath_simt::{parameters, thread, Element, Global, GlobalMut};
 
 use super::bitmap::Bitmap;
-use super::stage::Window;
+use super::spans::Window;
 
 parameters! {
     /// The rows of C that a launch computes.
@@ -26,16 +26,6 @@ impl RowList {
             return index;
         }
         self.rows.load_if(index as usize, wanted)
-    }
-}
-
-parameters! {
-    /// The columns that rows of C span.
-    pub struct Spans {
-        /// The first column of each row.
-        pub firsts: Global<u32>,
-        /// The last column of each row; below the first if the row is empty.
-        pub lasts: Global<u32>,
     }
 }
 

@@ -3,8 +3,9 @@
 use evenpath_simt::{kernel, thread, Arena, Float, GlobalMut, Shared};
 
 use super::bitmap::{Bitmap, PACKET};
-use super::rows::{each, ResultEntries, RowList, Spans};
-use super::stage::{Stage, Sums, ValueStage, Windows};
+use super::rows::{each, ResultEntries, RowList};
+use super::spans::{Spans, Windows};
+use super::stage::{Stage, Sums, ValueStage};
 use crate::block::count_scan::CountScan;
 use crate::{CsrView, Offset, Pattern};
 

@@ -3,9 +3,11 @@
 use evenpath_simt::{thread, warp, Element, Float};
 
 use super::super::fill::Leaf;
-use super::super::{tiny, Pair, Part, Place, Side, Sink};
+use super::super::side::{Pair, Part, Side};
+use super::super::sink::{Place, Sink};
+use super::super::tiny;
+use super::adder::Adder;
 use super::pair::QueuedPair;
-use super::Adder;
 use crate::hisparse::layout::{self, NULL};
 use crate::hisparse::pool_mut::NodeMut;
 use crate::hisparse::queue::Found;
