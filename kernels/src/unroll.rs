@@ -3,14 +3,16 @@
 //! An array stays in registers only if every index is known when the kernel is compiled. For short loops the
 //! compiler sees to that by itself; long bodies it leaves a loop, and the array goes to local memory.
 
+use evenpath_simt::device;
+
 /// The body of an unrolled loop.
 pub trait Steps {
-    /// Does step `index`. Must be `#[inline(always)]`.
+    /// Does step `index`. Must be `#[device]`.
     fn step(&mut self, index: usize);
 }
 
 /// Does the steps 0 to `N` − 1; `N` is at most 32.
-#[inline(always)]
+#[device]
 pub fn unroll<const N: usize>(steps: &mut impl Steps) {
     const { assert!(N <= 32, "at most 32 steps are unrolled") };
     macro_rules! each {

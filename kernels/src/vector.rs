@@ -1,6 +1,6 @@
 //! Dense vectors: scaled, added, multiplied, divided, and put into another order.
 
-use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, Arena, Float, Global, GlobalMut};
 
 use crate::block::reduce::BlockReduce;
 use crate::factor::Factor;
@@ -25,7 +25,7 @@ kernel! {
 }
 
 impl<V: Float> Scale<V> {
-    #[inline(always)]
+    #[device]
     fn scale<const BLOCK: usize>(self, _: Arena) {
         let index = thread::block() as usize * BLOCK + thread::index() as usize;
         if index < self.len as usize {
@@ -55,7 +55,7 @@ kernel! {
 }
 
 impl<V: Float> Gather<V> {
-    #[inline(always)]
+    #[device]
     fn gather<const BLOCK: usize>(self, _: Arena) {
         let index = thread::block() as usize * BLOCK + thread::index() as usize;
         if index < self.len as usize {
@@ -86,7 +86,7 @@ kernel! {
 }
 
 impl<V: Float> AddAt<V> {
-    #[inline(always)]
+    #[device]
     fn add_at<const BLOCK: usize>(self, _: Arena) {
         let index = thread::block() as usize * BLOCK + thread::index() as usize;
         if (index as u64) < self.count.load(0) {
@@ -116,7 +116,7 @@ kernel! {
 }
 
 impl GatherIndices {
-    #[inline(always)]
+    #[device]
     fn gather_indices<const BLOCK: usize>(self, _: Arena) {
         let index = thread::block() as usize * BLOCK + thread::index() as usize;
         if index < self.len as usize {
@@ -141,7 +141,7 @@ kernel! {
 }
 
 impl Iota {
-    #[inline(always)]
+    #[device]
     fn iota<const BLOCK: usize>(self, _: Arena) {
         let index = thread::block() as usize * BLOCK + thread::index() as usize;
         if index < self.len as usize {
@@ -173,7 +173,7 @@ kernel! {
 }
 
 impl<V: Float> Axpby<V> {
-    #[inline(always)]
+    #[device]
     fn axpby<const BLOCK: usize>(self, _: Arena) {
         let index = thread::block() as usize * BLOCK + thread::index() as usize;
         if index < self.len as usize {
@@ -204,7 +204,7 @@ kernel! {
 }
 
 impl<V: Float> MultiplyElements<V> {
-    #[inline(always)]
+    #[device]
     fn multiply_elements<const BLOCK: usize>(self, _: Arena) {
         let index = thread::block() as usize * BLOCK + thread::index() as usize;
         if index < self.len as usize {
@@ -234,7 +234,7 @@ kernel! {
 }
 
 impl<V: Float> DivideElements<V> {
-    #[inline(always)]
+    #[device]
     fn divide_elements<const BLOCK: usize>(self, _: Arena) {
         let index = thread::block() as usize * BLOCK + thread::index() as usize;
         if index < self.len as usize {
@@ -267,7 +267,7 @@ kernel! {
 }
 
 impl<V: Float> Dot<V> {
-    #[inline(always)]
+    #[device]
     fn dot<const BLOCK: usize>(self, mut arena: Arena) {
         let reduce = BlockReduce::<V, BLOCK>::take(&mut arena);
         let (len, stride) = (self.len as usize, thread::grid_size() as usize * BLOCK * IN_FLIGHT);
@@ -311,8 +311,7 @@ kernel! {
 }
 
 impl<V: Float> FinishDot<V> {
-    #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // Iterators over arrays leave registers for local memory.
+    #[device]
     fn finish<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let reduce = BlockReduce::<V, BLOCK>::take(&mut arena);
         let mut parts = [V::ZERO; ITEMS];

@@ -151,12 +151,12 @@ macro_rules! parameters {
                 type Passed = Words $(<$($generic),+>)?;
                 type Field = Self::Passed;
 
-                #[inline(always)]
+                #[$crate::device]
                 fn receive(passed: Self::Passed) -> Self {
                     Self { $($field: $crate::EntryParameter::receive_field(passed.$field),)+ }
                 }
 
-                #[inline(always)]
+                #[$crate::device]
                 fn receive_field(field: Self::Field) -> Self {
                     Self::receive(field)
                 }

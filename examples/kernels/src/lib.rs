@@ -10,7 +10,7 @@ use evenpath_kernels::hisparse::queue::{
     traverse, Entries, EntryOperation, Queues, Tree, BLOCK as THREADS, SHARED_BYTES,
 };
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, Arena, GlobalMut};
+use evenpath_simt::{device, kernel, Arena, GlobalMut};
 
 kernel! {
     /// Computes the largest magnitude in each column of a tree.
@@ -36,8 +36,7 @@ struct Maximum {
 }
 
 impl EntryOperation<f32> for Maximum {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn entries<const N: usize>(&mut self, _row: u32, col: u32, entries: Entries<f32, N>) {
         for k in 0..N {
             if entries.present[k] {
@@ -51,7 +50,7 @@ impl EntryOperation<f32> for Maximum {
 }
 
 impl ColumnMaxima {
-    #[inline(always)]
+    #[device]
     fn run<const BLOCK: usize>(self, arena: Arena) {
         const { assert!(BLOCK == THREADS as usize, "the traversal is for blocks of this size") };
         traverse(arena, self.tree, self.queues, Maximum { maxima: self.maxima });

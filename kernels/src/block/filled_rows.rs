@@ -1,7 +1,7 @@
 //! Which rows of a CSR matrix have elements, and the rank of each among them.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{thread, Arena, Global, GlobalMut, Shared};
+use evenpath_simt::{device, thread, Arena, Global, GlobalMut, Shared};
 
 use super::count_scan::CountScan;
 use super::lookback::Lookback;
@@ -26,8 +26,7 @@ pub const fn numbering_bytes<const BLOCK: usize>() -> usize {
 /// Numbers the rows that have elements, by the look-back of counts: one thread per row, blocks in the order in which they
 /// start. `seen` is called with the beginning of each such row, before any block waits. `states` is a ticket and one word
 /// per block, all zero before the launch.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 pub fn number_filled_rows<O: Offset, const BLOCK: usize>(
     mut arena: Arena,
     row_offsets: Global<O>,

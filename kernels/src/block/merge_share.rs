@@ -1,8 +1,5 @@
 //! A merge of a tile that is in shared memory, an equal share of the output per thread.
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{thread, Shared};
+use evenpath_simt::{device, thread, Shared};
 
 use super::balanced_path::Cut;
 use super::merge_path;
@@ -24,8 +21,7 @@ pub struct Share<K, const ITEMS: usize> {
 
 impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     /// Merges by what `by` makes of the keys; for every thread of a block.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn merge(pair: &TilePair, staged: Staged<K>, by: impl Fn(K) -> K + Copy) -> Self {
         let diagonal = (thread::index() * ITEMS as u32).min(pair.len());
         let (a, b) = (|i: u32| by(staged.a.load(i as usize)), |i: u32| by(staged.b.load(i as usize)));
@@ -40,7 +36,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
 
     /// Takes `ITEMS` steps. Where both sequences continue after the tile, the element there stops a thread that
     /// reaches the tile's end; elsewhere (`BOUNDED`) indices are compared.
-    #[inline(always)]
+    #[device]
     fn walk<const BOUNDED: bool>(
         pair: &TilePair,
         staged: Staged<K>,
@@ -64,8 +60,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     }
 
     /// Brings the keys, as `change` makes them, to shared memory in the order of the output, over the tile that was there.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn stage(&self, staged: Staged<K>, change: impl Fn(K) -> K) {
         for item in 0..ITEMS {
             staged.elements.store(thread::index() as usize * ITEMS + item, change(self.keys[item]));
@@ -73,8 +68,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     }
 
     /// The values of the thread's elements.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn gather<V: Bits>(&self, staged: Staged<V>) -> [V; ITEMS] {
         let (mut a, mut b) = (staged.a.skip(self.start.a as usize), staged.b.skip(self.start.b as usize));
         let mut values = [V::ZERO; ITEMS];
@@ -93,8 +87,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
 
     /// Writes where the elements come from to shared memory, in the order of the output: an index of the tile's A, or
     /// one of its B with [`FROM_B`] added.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn stage_sources(&self, sources: Shared<u16>) {
         let (mut a, mut b) = (self.start.a as u16, self.start.b as u16 | FROM_B);
         for item in 0..ITEMS {
@@ -124,7 +117,7 @@ struct Walk<K, F, const ITEMS: usize, const BOUNDED: bool> {
 }
 
 impl<K: Key, F: Fn(K) -> K, const ITEMS: usize, const BOUNDED: bool> Steps for Walk<K, F, ITEMS, BOUNDED> {
-    #[inline(always)]
+    #[device]
     fn step(&mut self, item: usize) {
         let mut take_a = (self.by)(self.a_key) <= (self.by)(self.b_key);
         if BOUNDED {

@@ -1,6 +1,6 @@
 //! The carries of rows that reach the end of an interval.
 
-use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, Arena, Float, Global, GlobalMut, Shared};
 
 use crate::block::reduce::BlockReduce;
 
@@ -35,7 +35,7 @@ const fn fixup_bytes<V: Float>(block: usize) -> usize {
 const SHORT_RUN: u32 = 16;
 
 impl<V: Float> CarryFixup<V> {
-    #[inline(always)]
+    #[device]
     fn fixup<const BLOCK: usize>(self, mut arena: Arena) {
         let reduce = BlockReduce::<V, BLOCK>::take(&mut arena);
         let long_runs: Shared<u32> = arena.take(BLOCK);
@@ -82,14 +82,14 @@ impl<V: Float> CarryFixup<V> {
         }
     }
 
-    #[inline(always)]
+    #[device]
     fn add(self, row: u32, sum: V) {
         self.y.store(row as usize, self.alpha.fma(sum, self.y.load(row as usize)));
     }
 
     /// The sum of the carries of `row`, which begin at `first`, by the whole block, in an order that only their number
     /// determines.
-    #[inline(always)]
+    #[device]
     fn sum_run<const BLOCK: usize>(self, first: usize, row: u32, reduce: BlockReduce<V, BLOCK>) -> V {
         let mut sum = V::ZERO;
         let mut index = first + thread::index() as usize;

@@ -1,6 +1,6 @@
 //! ELL and sliced ELL: padding is read, and recognized by its column.
 
-use evenpath_simt::{kernel, thread, Arena, Float, Global};
+use evenpath_simt::{device, kernel, thread, Arena, Float, Global};
 
 use super::row::{ByColumn, PlainByColumn, RowSlots, Slots, XAccess};
 use crate::update::Update;
@@ -37,7 +37,7 @@ kernel! {
 }
 
 impl<V: Float> Ell<V> {
-    #[inline(always)]
+    #[device]
     fn ell<X: XAccess, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let row = thread::block() as usize * BLOCK + thread::index() as usize;
         if row < self.rows as usize {
@@ -75,7 +75,7 @@ kernel! {
 }
 
 impl<V: Float> SlicedEll<V> {
-    #[inline(always)]
+    #[device]
     fn sliced_ell<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let position = thread::block() as usize * BLOCK + thread::index() as usize;
         if position < self.rows as usize {

@@ -1,8 +1,5 @@
 //! The conversion of CSR to sliced ELL with slices of a warp's rows.
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global, GlobalMut};
 
 use super::row::PADDING;
 use crate::block::radix_sort::{warp_striped, RadixSort};
@@ -35,7 +32,7 @@ kernel! {
 }
 
 impl<O: Offset> SortWindows<O> {
-    #[inline(always)]
+    #[device]
     fn sort_windows<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         const { assert!(BLOCK * ITEMS == WINDOW_ROWS as usize) };
         const { assert!(LENGTH_BITS + RadixSort::<u32, BLOCK, ITEMS>::PLACE_BITS <= u32::BITS) };
@@ -80,7 +77,7 @@ kernel! {
 }
 
 impl<O: Offset> SliceWidths<O> {
-    #[inline(always)]
+    #[device]
     fn slice_widths<const BLOCK: usize>(self, _: Arena) {
         let position = thread::block() * BLOCK as u32 + thread::index();
         let rows = self.pattern.rows;
@@ -126,7 +123,7 @@ kernel! {
 }
 
 impl<V: Float, O: Offset> FillSlices<V, O> {
-    #[inline(always)]
+    #[device]
     fn fill_slices<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let Self { matrix, slice_offsets, .. } = self;
         let position = thread::block() * BLOCK as u32 + thread::index();

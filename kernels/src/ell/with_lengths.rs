@@ -1,6 +1,6 @@
 //! ELL-R: every thread stops at the end of its row.
 
-use evenpath_simt::{kernel, thread, Arena, Float, Global};
+use evenpath_simt::{device, kernel, thread, Arena, Float, Global};
 
 use super::row::{ByColumn, InSequence, PlainByColumn, RowSlots, Slots, XAccess};
 use crate::update::Update;
@@ -41,7 +41,7 @@ kernel! {
 }
 
 impl<V: Float> EllR<V> {
-    #[inline(always)]
+    #[device]
     fn ell_r<X: XAccess, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let position = thread::block() as usize * BLOCK + thread::index() as usize;
         if position < self.rows as usize {

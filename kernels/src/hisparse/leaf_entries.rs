@@ -1,6 +1,6 @@
 //! Writes the nodes of a tree: the entries of leaves from sorted runs, and the links of all nodes.
 
-use evenpath_simt::{kernel, thread, Arena, Float, Global, Shared};
+use evenpath_simt::{device, kernel, thread, Arena, Float, Global, Shared};
 
 use super::layout;
 use super::levels::{Numbers, TreeShape};
@@ -50,7 +50,7 @@ struct Staged {
 }
 
 impl<V: Float> HiSparseFillLeaves<V> {
-    #[inline(always)]
+    #[device]
     fn fill_leaves<const BLOCK: usize>(self, mut arena: Arena) {
         let TreeShape { runs: len, d_log2, .. } = self.nodes.levels.shape;
         // 1. Link the thread's node.
@@ -99,8 +99,7 @@ impl<V: Float> HiSparseFillLeaves<V> {
 }
 
 /// The last run that begins at or before `entry`. Threads without a run have one that begins at the end.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn run_of<const BLOCK: usize>(before: Shared<u32>, entry: u32) -> usize {
     let (mut run, mut step) = (0, BLOCK / 2);
     while step > 0 {

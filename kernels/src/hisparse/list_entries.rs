@@ -1,6 +1,6 @@
 //! The entries of leaves as coordinates, in the order of the tree: one warp per leaf.
 
-use evenpath_simt::{kernel, thread, warp, Arena, Element, Float, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Element, Float, Global, GlobalMut};
 
 use super::layout;
 use super::leaves::warp_node;
@@ -23,7 +23,7 @@ kernel! {
 }
 
 impl<T: Element> HiSparseCountEntries<T> {
-    #[inline(always)]
+    #[device]
     fn count_entries<const BLOCK: usize>(self, _: Arena) {
         let leaf = warp_node::<BLOCK>();
         if leaf >= self.leaves.len as usize {
@@ -80,7 +80,7 @@ kernel! {
 }
 
 impl<V: Float> HiSparseListEntries<V> {
-    #[inline(always)]
+    #[device]
     fn list_entries<const BLOCK: usize>(self, _: Arena) {
         let leaf = warp_node::<BLOCK>();
         if leaf >= self.leaves.len as usize {

@@ -2,7 +2,9 @@
 //!
 //! A lane has its own sums, in shared memory. The entries of a leaf are loaded 32 at a time and passed around by shuffles.
 
-use evenpath_simt::{kernel, parameters, thread, warp, Arena, Element, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{
+    device, kernel, parameters, thread, warp, Arena, Element, Float, Global, GlobalMut, Shared,
+};
 
 use super::layout::{self, DENSE};
 use super::schedule::{ListedLeaf, ListedPart, Schedule, QUAD};
@@ -85,7 +87,7 @@ struct Column<V> {
 
 impl<V: Float> Column<V> {
     /// Adds the products of a leaf, whose segment of B begins at row `first_row`.
-    #[inline(always)]
+    #[device]
     fn add_leaf(self, node: Node<V>, is_dense: bool, first_row: usize) {
         let mut base = 0;
         while base < node.len {
@@ -120,7 +122,7 @@ impl<V: Float> Column<V> {
 }
 
 impl<V: Float> HiSparseSpmm<V> {
-    #[inline(always)]
+    #[device]
     fn spmm(self, _: Arena) {
         // 1. Clear the sums of the warp's strip and columns.
         let Schedule { leaf_list, part_list, strip_parts, strips, .. } = self.schedule;

@@ -3,12 +3,9 @@
 //! The products of a chunk of quads go to shared memory, to the places that the schedule assigns to them: those of one element of
 //! the result side by side. Then a few lanes for each element add up its products. So rows and columns are treated alike, and the
 //! order of additions depends on the schedule alone.
-// Iterators over two arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
 use core::marker::PhantomData;
 
-use evenpath_simt::{kernel, thread, warp, Arena, Element, Float, Global, Shared};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Element, Float, Global, Shared};
 
 use super::layout::{self, COORDINATES_BYTES, COUNT_BYTES, DENSE, UNIT_BYTES, UNIT_WORDS};
 use super::node::Pool;
@@ -64,14 +61,14 @@ pub struct Plain;
 pub struct Transposed;
 
 impl Orientation for Plain {
-    #[inline(always)]
+    #[device]
     fn places(coordinates: u32) -> (u32, u32) {
         layout::unpack(coordinates)
     }
 }
 
 impl Orientation for Transposed {
-    #[inline(always)]
+    #[device]
     fn places(coordinates: u32) -> (u32, u32) {
         let (row, col) = layout::unpack(coordinates);
         (col, row)
@@ -110,7 +107,7 @@ struct Quads<V: Element, const ITEMS: usize> {
 struct Find<'a, V: Element, const ITEMS: usize, const BLOCK: usize>(&'a mut Quads<V, ITEMS>, u32);
 
 impl<V: Float, const ITEMS: usize, const BLOCK: usize> Steps for Find<'_, V, ITEMS, BLOCK> {
-    #[inline(always)]
+    #[device]
     fn step(&mut self, item: usize) {
         let Self(quads, first) = self;
         let quad = *first + (item * BLOCK) as u32;
@@ -123,7 +120,7 @@ impl<V: Float, const ITEMS: usize, const BLOCK: usize> Steps for Find<'_, V, ITE
 struct Locate<'a, V: Element, const ITEMS: usize>(&'a mut Quads<V, ITEMS>);
 
 impl<V: Float, const ITEMS: usize> Steps for Locate<'_, V, ITEMS> {
-    #[inline(always)]
+    #[device]
     fn step(&mut self, item: usize) {
         let quads = &mut *self.0;
         let places = quads.next_places[item];
@@ -138,7 +135,7 @@ impl<V: Float, const ITEMS: usize> Steps for Locate<'_, V, ITEMS> {
 struct Load<'a, V: Element, const ITEMS: usize, const BLOCK: usize>(&'a mut Quads<V, ITEMS>, u32);
 
 impl<V: Float, const ITEMS: usize, const BLOCK: usize> Steps for Load<'_, V, ITEMS, BLOCK> {
-    #[inline(always)]
+    #[device]
     fn step(&mut self, item: usize) {
         let Self(quads, first) = self;
         quads.quad_places[item] = quads.next_places[item];
@@ -186,7 +183,7 @@ const FORMS: u32 = 3;
 
 impl<V: Float, const ITEMS: usize> Quads<V, ITEMS> {
     /// The coordinates of a quad, whatever its leaf's form.
-    #[inline(always)]
+    #[device]
     fn coordinates(&self, item: usize) -> [u32; 2] {
         let slot = self.slots[item];
         let first = layout::pack(slot >> self.d_log2, slot & ((1 << self.d_log2) - 1));
@@ -199,7 +196,7 @@ impl<V: Float, const ITEMS: usize> Quads<V, ITEMS> {
     }
 
     /// The values of a quad, whatever its leaf's form.
-    #[inline(always)]
+    #[device]
     fn values(&self, item: usize) -> [V; QUAD as usize] {
         let values = self.values[item];
         if self.operand_firsts[item] & FORMS == HALF {
@@ -214,7 +211,7 @@ impl<V: Float, const ITEMS: usize> Quads<V, ITEMS> {
 struct Gather<'a, V: Element, T, const ITEMS: usize>(&'a mut Quads<V, ITEMS>, PhantomData<T>);
 
 impl<V: Float, T: Orientation, const ITEMS: usize> Steps for Gather<'_, V, T, ITEMS> {
-    #[inline(always)]
+    #[device]
     fn step(&mut self, item: usize) {
         let quads = &mut *self.0;
         let (present, coordinates) = (quads.quad_places[item].present(), quads.coordinates(item));
@@ -230,7 +227,7 @@ impl<V: Float, T: Orientation, const ITEMS: usize> Steps for Gather<'_, V, T, IT
 struct Put<'a, V: Element, const ITEMS: usize>(&'a Quads<V, ITEMS>, Shared<V>);
 
 impl<V: Float, const ITEMS: usize> Steps for Put<'_, V, ITEMS> {
-    #[inline(always)]
+    #[device]
     fn step(&mut self, item: usize) {
         let Self(quads, products) = self;
         let (places, values) = (quads.quad_places[item], quads.values(item));
@@ -245,7 +242,7 @@ impl<V: Float, const ITEMS: usize> Steps for Put<'_, V, ITEMS> {
 
 impl<V: Float, const ITEMS: usize> Quads<V, ITEMS> {
     /// Starts to load what is known of the thread's first quads.
-    #[inline(always)]
+    #[device]
     fn begin<const BLOCK: usize>(&mut self) {
         let first = thread::index();
         unroll::<ITEMS>(&mut Find::<V, ITEMS, BLOCK>(self, first));
@@ -255,7 +252,7 @@ impl<V: Float, const ITEMS: usize> Quads<V, ITEMS> {
     }
 
     /// Puts the products of the thread's quads into their places.
-    #[inline(always)]
+    #[device]
     fn multiply<T: Orientation>(&mut self, products: Shared<V>) {
         unroll::<ITEMS>(&mut Gather(self, PhantomData::<T>));
         unroll::<ITEMS>(&mut Locate(self));
@@ -263,7 +260,7 @@ impl<V: Float, const ITEMS: usize> Quads<V, ITEMS> {
     }
 
     /// Goes on to the next chunk, of which `first` is the thread's first quad.
-    #[inline(always)]
+    #[device]
     fn advance<const BLOCK: usize>(&mut self, first: u32) {
         unroll::<ITEMS>(&mut Load::<V, ITEMS, BLOCK>(self, first));
         unroll::<ITEMS>(&mut Find::<V, ITEMS, BLOCK>(self, first + (ITEMS * BLOCK) as u32));
@@ -274,7 +271,7 @@ impl<V: Float, const ITEMS: usize> Quads<V, ITEMS> {
 const SHORT: u32 = 32;
 
 /// The sum of the products in `range`. All lanes of a warp call it together.
-#[inline(always)]
+#[device]
 fn sum_of<V: Float>(products: Shared<V>, (start, end): (u32, u32)) -> V {
     let is_short = end - start <= SHORT;
     let mut sum = V::ZERO;
@@ -311,7 +308,7 @@ fn sum_of<V: Float>(products: Shared<V>, (start, end): (u32, u32)) -> V {
 }
 
 impl<V: Float> HiSparseSpmv<V> {
-    #[inline(always)]
+    #[device]
     fn spmv<T: Orientation, const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         const { assert!(COUNT_BYTES == 4 && COORDINATES_BYTES == 2, "two coordinates per word, after one word") };
         const { assert!(BLOCK == 1 << strip::BLOCK_LOG2, "a thread for each element of the largest strip") };

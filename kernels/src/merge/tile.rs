@@ -1,7 +1,4 @@
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{kernel, thread, Aligned16, Arena, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Global, GlobalMut};
 
 use crate::block::balanced_path::Cut;
 use crate::block::merge_share::Share;
@@ -92,8 +89,7 @@ impl<K: Key, V: Bits> MergePairs<K, V> {
 }
 
 /// The block's tile, which one thread finds and shares with the others. Ends with a barrier.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn tile_pair<K: Key, const BLOCK: usize, const ITEMS: usize>(
     arena: &mut Arena,
     starts: Global<u64>,

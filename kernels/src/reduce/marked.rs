@@ -1,8 +1,5 @@
 //! Reduction by keys and by flags, in one pass over the data.
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{kernel, thread, Aligned16, Arena, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Global, GlobalMut, Shared};
 
 use super::reduce_tile::{reduce_tile, Output, ReduceArguments};
 use crate::block::operator::{Min, Number, Operator, Sum};
@@ -62,8 +59,7 @@ struct KeysAndSums<V, K, const BLOCK: usize, const ITEMS: usize> {
 impl<V: Number, K: SegmentMark, const BLOCK: usize, const ITEMS: usize> Output<V>
     for KeysAndSums<V, K, BLOCK, ITEMS>
 {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn stage(&mut self, heads: u32, slot: u32) {
         let keys = self.staged.own();
         // All have read what is overwritten now.
@@ -78,8 +74,7 @@ impl<V: Number, K: SegmentMark, const BLOCK: usize, const ITEMS: usize> Output<V
         }
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn store_heads(&self, first: usize, count: u32) {
         let target = self.segment_keys.skip(first);
         let mut slot = thread::index();
@@ -89,21 +84,19 @@ impl<V: Number, K: SegmentMark, const BLOCK: usize, const ITEMS: usize> Output<V
         }
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn store_sum(&self, segment: usize, sum: V) {
         self.segment_sums.store_streaming(segment, sum);
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn store_count(&self, segments: usize) {
         self.segments.store(0, segments as u64);
     }
 }
 
 impl<V: Number, K: SegmentMark> ReduceByKey<V, K> {
-    #[inline(always)]
+    #[device]
     fn by_key<P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let mut arena = Arena::dynamic(shared_bytes(V::SIZE, K::SIZE, BLOCK, ITEMS));
         let mut marks = ElementMarks::<K, BLOCK, ITEMS>::new(&mut arena, self.keys);
@@ -153,21 +146,19 @@ struct Sums<V> {
 }
 
 impl<V: Number> Output<V> for Sums<V> {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn store_sum(&self, segment: usize, sum: V) {
         self.segment_sums.store_streaming(segment, sum);
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn store_count(&self, segments: usize) {
         self.segments.store(0, segments as u64);
     }
 }
 
 impl<V: Number> ReduceByFlag<V> {
-    #[inline(always)]
+    #[device]
     fn by_flag<P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let mut arena = Arena::dynamic(shared_bytes(V::SIZE, 0, BLOCK, ITEMS));
         let mut marks = WarpMarks::<u8, ITEMS>::new(self.flags);

@@ -3,7 +3,7 @@
 //! however many there are.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, Arena, Global, GlobalMut};
 
 use super::reduce_tile::{reduce_tile, Output, ReduceArguments};
 use crate::block::filled_rows::{number_filled_rows, numbering_bytes};
@@ -35,7 +35,7 @@ kernel! {
 }
 
 impl<O: Offset> MarkRows<O> {
-    #[inline(always)]
+    #[device]
     fn mark_rows<const BLOCK: usize>(self, arena: Arena) {
         let mark = |begin: usize| {
             // No other row with elements begins there: adding sets the bit.
@@ -77,7 +77,7 @@ kernel! {
 }
 
 impl<V: Number, O: Offset> FillEmptyRows<V, O> {
-    #[inline(always)]
+    #[device]
     fn fill_empty_rows<const BLOCK: usize>(self, _: Arena) {
         let row = thread::block() as usize * BLOCK + thread::index() as usize;
         if row < self.rows as usize
@@ -124,15 +124,14 @@ struct RowSums<V> {
 }
 
 impl<V: Number> Output<V> for RowSums<V> {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn store_sum(&self, segment: usize, sum: V) {
         self.sums.store(self.filled_rows.load(segment) as usize, sum);
     }
 }
 
 impl<V: Number> ReduceRows<V> {
-    #[inline(always)]
+    #[device]
     fn reduce_rows<P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let mut arena = Arena::dynamic(shared_bytes(V::SIZE, 0, BLOCK, ITEMS));
         let mut marks = BitMarks::<ITEMS>::new(self.bits);

@@ -1,6 +1,6 @@
 //! Plain scan, in one pass over the data.
 
-use evenpath_simt::{kernel, Arena};
+use evenpath_simt::{device, kernel, Arena};
 
 use super::marks::Unmarked;
 use super::scan_tile::{scan_tile, ScanArguments};
@@ -31,7 +31,7 @@ kernel! {
 }
 
 impl<V: Number> Scan<V> {
-    #[inline(always)]
+    #[device]
     fn scan<P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let arena = Arena::dynamic(shared_bytes(V::SIZE, 0, BLOCK, ITEMS));
         scan_tile::<V, P, Unmarked, BLOCK, ITEMS>(arena, Unmarked, self.scan);

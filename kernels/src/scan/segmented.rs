@@ -1,6 +1,6 @@
 //! Segmented scan, in one pass over the data: sums start over where a flag is set, the key changes, or a row begins.
 
-use evenpath_simt::{kernel, Arena, Global};
+use evenpath_simt::{device, kernel, Arena, Global};
 
 use super::marks::{BitMarks, SegmentMark, WarpMarks};
 use super::scan_tile::{scan_tile, ScanArguments};
@@ -52,7 +52,7 @@ kernel! {
 }
 
 impl<V: Number, K: SegmentMark> SegmentedScan<V, K> {
-    #[inline(always)]
+    #[device]
     fn scan_by_marks<P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let arena = Arena::dynamic(shared_bytes(V::SIZE, 0, BLOCK, ITEMS));
         let marks = WarpMarks::<K, ITEMS>::new(self.marks);
@@ -85,7 +85,7 @@ kernel! {
 }
 
 impl<V: Number> SegmentedScanByBits<V> {
-    #[inline(always)]
+    #[device]
     fn scan_by_bits<P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let arena = Arena::dynamic(shared_bytes(V::SIZE, 0, BLOCK, ITEMS));
         scan_tile::<V, Segmented<P>, _, BLOCK, ITEMS>(arena, BitMarks::<ITEMS>::new(self.bits), self.scan);

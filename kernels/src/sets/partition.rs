@@ -1,4 +1,4 @@
-use evenpath_simt::{kernel, thread, Arena, GlobalMut};
+use evenpath_simt::{device, kernel, thread, Arena, GlobalMut};
 
 use super::state::{RESULT_SIZE, RESULT_STATES};
 use crate::block::balanced_path;
@@ -50,13 +50,13 @@ impl<K: Key> SetPartition<K> {
 }
 
 /// A cut as one word; the diagonal says the rest.
-#[inline(always)]
+#[device]
 fn encode(cut: Cut<u64>, diagonal: u64) -> u64 {
     cut.a << 1 | (cut.a + cut.b - diagonal)
 }
 
 /// The cut of a diagonal from its word.
-#[inline(always)]
+#[device]
 pub(super) fn decode(word: u64, diagonal: u64) -> Cut<u64> {
     let a = word >> 1;
     Cut { a, b: diagonal - a + (word & 1) }

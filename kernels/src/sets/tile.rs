@@ -1,4 +1,4 @@
-use evenpath_simt::{kernel, thread, Arena, Element, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, Arena, Element, Global, GlobalMut, Shared};
 
 use super::schedule::{schedule_bytes, Schedule, Tile, Waiting};
 use super::values::Values;
@@ -160,8 +160,7 @@ struct Selected<K, const ITEMS: usize> {
 
 /// Selects the results of a fetched tile; after a barrier, `memory` holds their keys. Also draws the next tile and finds the
 /// place of the waiting results.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn select<K: Key, const BLOCK: usize, const ITEMS: usize>(
     schedule: &Schedule<K, BLOCK, ITEMS>,
     tile: Tile,

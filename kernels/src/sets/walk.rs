@@ -1,9 +1,6 @@
 //! A thread's share of a tile's balanced path.
 
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{thread, Shared};
+use evenpath_simt::{device, thread, Shared};
 
 use super::keep;
 use super::values::Origin;
@@ -26,7 +23,7 @@ pub(super) struct Share<K, const ITEMS: usize> {
 
 impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     /// Finds where the thread's share of a tile begins.
-    #[inline(always)]
+    #[device]
     pub(super) fn search(pair: &TilePair, staged: Staged<K>) -> Cut<u32> {
         let diagonal = (thread::index() * ITEMS as u32).min(pair.len());
         let (a, b) = (|index: u32| staged.a.load(index as usize), |index: u32| staged.b.load(index as usize));
@@ -34,7 +31,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     }
 
     /// Walks the thread's share of a tile, which begins at `start`.
-    #[inline(always)]
+    #[device]
     pub(super) fn walk(pair: &TilePair, staged: Staged<K>, start: Cut<u32>) -> Self {
         let end = ((thread::index() + 1) * ITEMS as u32).min(pair.len());
         // If keys are not sorted, the element after the tile does not stop the walk, which takes up to `ITEMS` of each
@@ -52,7 +49,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     /// tile's end too; elsewhere (`BOUNDED`) indices are compared. Then the share can also be empty; in
     /// the other case it has at least `ITEMS` − 2 elements, so the first `(ITEMS - 1) / 2` steps, of at
     /// most two elements each, need not check for the end.
-    #[inline(always)]
+    #[device]
     fn walk_to<const BOUNDED: bool>(pair: &TilePair, staged: Staged<K>, start: Cut<u32>, end: u32) -> Self {
         let (a, b) = (staged.a.skip(start.a as usize), staged.b.skip(start.b as usize));
         let mut walk = Walk::<K, ITEMS, BOUNDED> {
@@ -72,7 +69,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     }
 
     /// A bit for each step that an operation keeps.
-    #[inline(always)]
+    #[device]
     pub(super) fn kept(&self, operation: u32) -> u32 {
         let all_if = |bit: u32| if operation & bit != 0 { u32::MAX } else { 0 };
         let (a, b) = (self.takes_a, self.takes_b);
@@ -80,7 +77,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     }
 
     /// Writes the keys of the kept steps from `place` on.
-    #[inline(always)]
+    #[device]
     pub(super) fn scatter_keys(&self, kept: u32, to: Shared<K>, place: u32) {
         let mut place = place;
         for step in 0..ITEMS {
@@ -92,7 +89,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     }
 
     /// Writes where the values of the kept steps come from, from `place` on.
-    #[inline(always)]
+    #[device]
     pub(super) fn scatter_origins(&self, kept: u32, to: Shared<u32>, place: u32) {
         let Cut { mut a, mut b } = self.start;
         let mut place = place;
@@ -128,7 +125,7 @@ struct Walk<K, const ITEMS: usize, const BOUNDED: bool> {
 }
 
 impl<K: Key, const ITEMS: usize, const BOUNDED: bool> Steps for Walk<K, ITEMS, BOUNDED> {
-    #[inline(always)]
+    #[device]
     fn step(&mut self, step: usize) {
         let goes_on = (!BOUNDED && step < (ITEMS - 1) / 2) || self.a.address() + self.b.address() < self.end;
         let (mut take_a, mut take_b) = (self.a_key <= self.b_key, self.b_key <= self.a_key);

@@ -1,9 +1,6 @@
 //! What onesweep knows before its passes: how often each value of each digit occurs among all keys.
-// Iterators over two arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Aligned16, Arena, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, warp, Aligned16, Arena, Global, GlobalMut, Shared};
 
 use super::onesweep::BASES_PER_PASS;
 use crate::block::radix_rank::{KeyOrder, Passes, RadixKey, BINS, DIGIT_BITS};
@@ -89,7 +86,7 @@ impl<K: RadixKey> Histogram<K> {
 }
 
 /// Counts the digits of some keys.
-#[inline(always)]
+#[device]
 fn count<K: RadixKey, const N: usize>(
     counters: Shared<u32>,
     passes: Passes,

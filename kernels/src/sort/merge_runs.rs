@@ -2,7 +2,7 @@
 //! 2012), two at a time, from one buffer to another, until each segment is one run. Rounds are counted from the end, so
 //! that all segments are in the same buffer: those with fewer runs join later.
 
-use evenpath_simt::{kernel, parameters, thread, Arena, Element, Global, GlobalMut};
+use evenpath_simt::{device, kernel, parameters, thread, Arena, Element, Global, GlobalMut};
 
 use super::segments::{merge_rounds, Part};
 use crate::block::balanced_path::Cut;
@@ -82,8 +82,7 @@ struct Runs {
 
 impl<K: RadixKey> MergeRound<K> {
     /// The block's runs, or `None` if its segment is not merged yet.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn runs<const BLOCK: usize, const ITEMS: usize>(self) -> Option<Runs> {
         let block = thread::block() as usize;
         let segment = Part::unpack(self.pairs.load(2 * block));
@@ -104,22 +103,21 @@ impl<K: RadixKey> MergeRound<K> {
     }
 
     /// What of a sortable key is compared.
-    #[inline(always)]
+    #[device]
     fn compared(self) -> impl Fn(K) -> K + Copy {
         let mask = K::ONES.low_bits(self.end - self.begin).shifted_left(self.begin);
         move |key| key & mask
     }
 
     /// What a merged key is stored as.
-    #[inline(always)]
+    #[device]
     fn stored(self) -> impl Fn(K) -> K + Copy {
         let order = if self.left == 1 { self.order } else { KeyOrder::UNSIGNED };
         move |key: K| key.into_key(order)
     }
 
     /// The block's tile of two runs. Two warps find its ends. Ends with a barrier.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn tile(self, arena: &mut Arena, keys: Global<K>, runs: Runs) -> TilePair {
         let words = arena.take(TilePair::WORDS);
         if thread::warp() < 2 {

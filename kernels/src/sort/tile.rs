@@ -1,8 +1,5 @@
 //! Sorts of tiles, one block each: keys, keys with values, and keys with the permutation that sorted them.
-// Iterators over two arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{kernel, thread, Arena, Element, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, Arena, Element, Global, GlobalMut};
 
 use crate::block::radix_rank::RadixKey;
 use crate::block::radix_sort::{warp_striped, RadixSort};
@@ -91,7 +88,7 @@ pub(super) struct Tile<const ITEMS: usize> {
 }
 
 impl<const ITEMS: usize> Tile<ITEMS> {
-    #[inline(always)]
+    #[device]
     fn new<const BLOCK: usize>(len: u64) -> Self {
         let first = thread::block() as usize * BLOCK * ITEMS;
         let left = len as usize - first;
@@ -99,7 +96,7 @@ impl<const ITEMS: usize> Tile<ITEMS> {
     }
 
     /// The thread's items; `padding` past the last element.
-    #[inline(always)]
+    #[device]
     pub(super) fn load<T: Element>(self, from: Global<T>, padding: T) -> [T; ITEMS] {
         let from = from.skip(self.first);
         let mut items = [padding; ITEMS];
@@ -111,7 +108,7 @@ impl<const ITEMS: usize> Tile<ITEMS> {
         items
     }
 
-    #[inline(always)]
+    #[device]
     pub(super) fn store<T: Element>(self, to: GlobalMut<T>, items: &[T; ITEMS]) {
         let to = to.skip(self.first);
         for item in 0..ITEMS {
@@ -124,7 +121,7 @@ impl<const ITEMS: usize> Tile<ITEMS> {
 }
 
 /// Runs `sort` and stores how long the block took for it.
-#[inline(always)]
+#[device]
 fn timed<R>(cycles: GlobalMut<u32>, sort: impl FnOnce() -> R) -> R {
     thread::barrier();
     let start = thread::clock();

@@ -1,4 +1,4 @@
-use evenpath_simt::{kernel, thread, Arena, GlobalMut};
+use evenpath_simt::{device, kernel, thread, Arena, GlobalMut};
 
 use super::state::state_words;
 use super::tile;
@@ -6,7 +6,7 @@ use crate::block::warp_search;
 use crate::{Offset, Pattern};
 
 /// The number of items on the path of two matrices.
-#[inline(always)]
+#[device]
 pub fn path_items<O: Offset>(a: Pattern<O>, b: Pattern<O>) -> u64 {
     a.nonzeros + b.nonzeros + u64::from(a.rows)
 }
@@ -58,15 +58,13 @@ impl<O: Offset> CutPath<O> {
     }
 }
 
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn offset<O: Offset>(pattern: Pattern<O>, row: u64) -> u64 {
     pattern.row_offsets.load(row as usize).to_usize() as u64
 }
 
 /// The position on the path of a row's end.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 pub(super) fn row_end<O: Offset>(a: Pattern<O>, b: Pattern<O>, row: u64) -> u64 {
     offset(a, row + 1) + offset(b, row + 1) + row
 }
@@ -84,8 +82,7 @@ pub(super) struct Cut {
 impl Cut {
     /// The cut of a diagonal in the first row whose end is not before it; for the path's end, that is one past the last row. For
     /// one whole warp.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn in_row<O: Offset>(a: Pattern<O>, b: Pattern<O>, row: u64, diagonal: u64) -> Self {
         let (a_start, b_start) = (offset(a, row), offset(b, row));
         if row >= u64::from(a.rows) {
@@ -106,8 +103,7 @@ impl Cut {
     }
 
     /// Whether it separates two nonzeros of the same row and column.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn separates_pair<O: Offset>(&self, a: Pattern<O>, b: Pattern<O>) -> bool {
         self.is_inside && a.column_indices.load(self.a as usize - 1) == b.column_indices.load(self.b as usize)
     }

@@ -1,7 +1,4 @@
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{kernel, thread, warp, Arena, Float, Global};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global};
 
 use super::codes::{Codes, WORD_ITEMS};
 use super::cut::path_items;
@@ -80,8 +77,7 @@ impl<V: Float, O: Offset> FillTiles<V, O> {
 }
 
 /// The thread's codes in a tile, and whether its first item is paired with the one before it.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn load_codes<const BLOCK: usize>(words: Global<u64>, tile: u32) -> (Codes, bool) {
     let place = tile as usize * BLOCK + thread::index() as usize;
     let word = words.load(place);
@@ -90,8 +86,7 @@ fn load_codes<const BLOCK: usize>(words: Global<u64>, tile: u32) -> (Codes, bool
 }
 
 /// The number of results of all tiles before `tile`, in every thread.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn results_before(counts: Global<u32>, states: Global<u64>, tile: u32) -> u64 {
     let (group, rest) = (tile / GROUP, tile % GROUP);
     let counts = counts.skip((tile - rest) as usize);

@@ -1,7 +1,7 @@
 //! Both phases in one launch, for small matrices: what they cost is waiting, for launches and for memory.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, Arena, Float, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, Arena, Float, GlobalMut, Shared};
 
 use super::cut::{path_items, row_end, Cut};
 use super::inputs::{Inputs, BATCH};
@@ -143,22 +143,20 @@ impl<const BLOCK: usize> Cuts<BLOCK> {
     const BYTES: usize = PairSearch::<BLOCK>::BYTES + 4 * 8;
 
     /// Takes its memory from an arena aligned to 8 bytes.
-    #[inline(always)]
+    #[device]
     fn take(arena: &mut Arena) -> Self {
         Self { found: arena.take(4), search: PairSearch::take(arena) }
     }
 
     /// The end of the row that the thread probes first, whatever the tile.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn probe<O: Offset>((a, b): (Pattern<O>, Pattern<O>)) -> u64 {
         PairSearch::<BLOCK>::probe(u64::from(a.rows), |row| row_end(a, b, row))
     }
 
     /// Finds a tile, by what [`probe`](Self::probe) returned. With it, the cut that the thread's half of the block has found: the
     /// first half that of the tile's begin, the second that of its end.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn find<O: Offset>(
         self,
         (a, b): (Pattern<O>, Pattern<O>),

@@ -1,7 +1,7 @@
 //! What is left to do of `C = αAB + βC` where a factor is in device memory: the kernels of the product take numbers.
 
 use evenpath_simt::half::{bf16, f16};
-use evenpath_simt::{kernel, thread, Aligned16, Arena, Global, GlobalMut, Stored};
+use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Global, GlobalMut, Stored};
 
 use super::update::DenseUpdate;
 use crate::factor::Factor;
@@ -35,7 +35,7 @@ kernel! {
 }
 
 impl<T: Stored> SpmmCombine<T> {
-    #[inline(always)]
+    #[device]
     fn combine<const BLOCK: usize>(self, _: Arena) {
         let index = u64::from(thread::block()) * BLOCK as u64 + u64::from(thread::index());
         if index < self.len {

@@ -1,6 +1,8 @@
 //! The lanes that sum one stretch of nonzeros together.
 
-use evenpath_simt::{parameters, thread, warp, Aligned16, Arena, Element, Float, Global, Shared, Stored};
+use evenpath_simt::{
+    device, parameters, thread, warp, Aligned16, Arena, Element, Float, Global, Shared, Stored,
+};
 
 use super::width::{Width, MAX_WIDTH};
 
@@ -34,7 +36,7 @@ pub(super) struct InGlobal<S> {
 
 impl<S: Element> InGlobal<S> {
     /// `len` of the nonzeros from `start` on.
-    #[inline(always)]
+    #[device]
     pub(super) fn part(self, start: u32, len: u32) -> Self {
         // From the end of the matrix on, a stretch has no element to begin with.
         let start = if len > 0 { start as usize } else { 0 };
@@ -43,19 +45,18 @@ impl<S: Element> InGlobal<S> {
 }
 
 /// The place of a lane's nonzero of a round.
-#[inline(always)]
+#[device]
 fn place(first: u32, step_log2: u32, round: usize) -> u32 {
     first + ((round as u32) << step_log2)
 }
 
 impl<S: Element> Nonzeros<S> for InGlobal<S> {
-    #[inline(always)]
+    #[device]
     fn len(self) -> u32 {
         self.len
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn columns(self, first: u32, step_log2: u32) -> [u32; IN_FLIGHT] {
         let mut columns = [0; IN_FLIGHT];
         for round in 0..IN_FLIGHT {
@@ -64,8 +65,7 @@ impl<S: Element> Nonzeros<S> for InGlobal<S> {
         columns
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn values(self, first: u32, step_log2: u32) -> [S; IN_FLIGHT] {
         let mut values = [S::ZERO; IN_FLIGHT];
         for round in 0..IN_FLIGHT {
@@ -74,8 +74,7 @@ impl<S: Element> Nonzeros<S> for InGlobal<S> {
         values
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn columns_inside(self, first: u32, step_log2: u32) -> [u32; IN_FLIGHT] {
         let mut columns = [0; IN_FLIGHT];
         for round in 0..IN_FLIGHT {
@@ -85,8 +84,7 @@ impl<S: Element> Nonzeros<S> for InGlobal<S> {
         columns
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn values_inside(self, first: u32, step_log2: u32) -> [S; IN_FLIGHT] {
         let mut values = [S::ZERO; IN_FLIGHT];
         for round in 0..IN_FLIGHT {
@@ -107,13 +105,12 @@ pub(super) struct InShared<S> {
 }
 
 impl<S: Element> Nonzeros<S> for InShared<S> {
-    #[inline(always)]
+    #[device]
     fn len(self) -> u32 {
         self.len
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn columns(self, first: u32, step_log2: u32) -> [u32; IN_FLIGHT] {
         let mut columns = [0; IN_FLIGHT];
         for round in 0..IN_FLIGHT {
@@ -122,8 +119,7 @@ impl<S: Element> Nonzeros<S> for InShared<S> {
         columns
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn values(self, first: u32, step_log2: u32) -> [S; IN_FLIGHT] {
         let mut values = [S::ZERO; IN_FLIGHT];
         for round in 0..IN_FLIGHT {
@@ -132,8 +128,7 @@ impl<S: Element> Nonzeros<S> for InShared<S> {
         values
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn columns_inside(self, first: u32, step_log2: u32) -> [u32; IN_FLIGHT] {
         let mut columns = [0; IN_FLIGHT];
         for round in 0..IN_FLIGHT {
@@ -144,8 +139,7 @@ impl<S: Element> Nonzeros<S> for InShared<S> {
         columns
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn values_inside(self, first: u32, step_log2: u32) -> [S; IN_FLIGHT] {
         let mut values = [S::ZERO; IN_FLIGHT];
         for round in 0..IN_FLIGHT {
@@ -185,15 +179,13 @@ parameters! {
 
 impl<T: Element> DenseView<T> {
     /// The matrix from a column on.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn skip_columns(self, columns: u32) -> Self {
         Self { values: self.values.skip_aligned(columns as usize * self.column_stride as usize), ..self }
     }
 
     /// A lane's columns, which the matrix begins with, of row `row`.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn load<W: Width>(self, row: u32) -> W::Moved<T>
     where
         T: Stored,
@@ -202,8 +194,7 @@ impl<T: Element> DenseView<T> {
     }
 
     /// [`load`](Self::load) where `condition` holds, else zeros.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn load_if<W: Width>(self, row: u32, condition: bool) -> W::Moved<T>
     where
         T: Stored,
@@ -219,32 +210,31 @@ impl<T: Element> DenseView<T> {
 
 impl Group {
     /// log2 of the lanes in the group.
-    #[inline(always)]
+    #[device]
     pub fn lanes_log2(self) -> u32 {
         self.columns_log2 + self.side_log2
     }
 
     /// Which group of the block the thread is in.
-    #[inline(always)]
+    #[device]
     pub fn index(self) -> u32 {
         thread::index() >> self.lanes_log2()
     }
 
     /// Which of the lanes over columns the thread is.
-    #[inline(always)]
+    #[device]
     pub fn column_lane(self) -> u32 {
         thread::index() & ((1 << self.columns_log2) - 1)
     }
 
     /// Which of the nonzeros side by side are the thread's.
-    #[inline(always)]
+    #[device]
     pub fn side(self) -> u32 {
         thread::index() >> self.columns_log2 & ((1 << self.side_log2) - 1)
     }
 
     /// Sums the lane's nonzeros of a stretch times its columns of B, which begins at the first of the lane's columns.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn sum<W: Width, S: Stored, T: Stored<Compute = S::Compute>>(
         self,
         nonzeros: impl Nonzeros<S>,
@@ -256,8 +246,7 @@ impl Group {
     }
 
     /// Adds the lane's nonzeros of a stretch times its columns of B. All loads of a round are issued before the first is used.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn add<W: Width, S: Stored, T: Stored<Compute = S::Compute>>(
         self,
         sums: &mut Sums<S::Compute>,
@@ -297,8 +286,7 @@ impl Group {
 
     /// Adds up the sums of the warp's lanes that are in one group and have the same columns; each of them has the result.
     /// Every lane of the warp calls it. Distances grow here, so that this is not [`warp::reduce_groups`].
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn reduce<W: Width, T: Stored>(self, sums: &mut Sums<T::Compute>) {
         let mut distance = 1 << self.columns_log2;
         while distance < 1 << self.lanes_log2() && distance < thread::WARP_SIZE {
@@ -311,8 +299,7 @@ impl Group {
 
     /// Adds up what [`reduce`](Self::reduce) left in the warps of a group of several, in the order of the warps; each lane has
     /// the result. Every thread of the block calls it.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn reduce_warps<W: Width, T: Stored, const BLOCK: usize>(
         self,
         mut arena: Arena,
@@ -347,7 +334,7 @@ impl Group {
     }
 }
 
-#[inline(always)]
+#[device]
 fn multiply_add<W: Width, S: Stored, T: Stored<Compute = S::Compute>>(
     sums: &mut Sums<S::Compute>,
     value: S,

@@ -1,7 +1,7 @@
 //! The rows that are too long for one group of lanes.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Arena, GlobalMut};
+use evenpath_simt::{device, kernel, thread, warp, Arena, GlobalMut};
 
 use crate::{Offset, Pattern};
 
@@ -40,7 +40,7 @@ kernel! {
 }
 
 impl<O: Offset> SpmmLongRows<O> {
-    #[inline(always)]
+    #[device]
     fn list_long_rows<const BLOCK: usize>(self, _: Arena) {
         let row = thread::block() as usize * BLOCK + thread::index() as usize;
         let (mut pieces, mut begin) = (0, 0);

@@ -7,9 +7,6 @@
 //! [`SpmmRows`] is the product in one launch; [`SpmmLongRows`] lists the pieces once per plan. A B by columns is read where it
 //! is if few elements are read, and otherwise copied to rows by [`SpmmTranspose`]. [`SpmmCombine`] is for factors in device
 //! memory.
-// Iterators over two arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
 mod combine;
 mod group;
 mod long;

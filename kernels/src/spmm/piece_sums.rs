@@ -1,6 +1,6 @@
 //! The sums of pieces, and of the rows that they are pieces of.
 
-use evenpath_simt::{thread, Arena, Element, Shared, Stored};
+use evenpath_simt::{device, thread, Arena, Element, Shared, Stored};
 
 use super::group::Sums;
 use super::pieces::FLAG_BYTES;
@@ -24,7 +24,7 @@ struct Piece {
 }
 
 impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
-    #[inline(always)]
+    #[device]
     fn piece(self, place: u32) -> Piece {
         if place >= self.pieces.count {
             return Piece::default();
@@ -48,7 +48,7 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
     }
 
     /// Sums a tile of columns of the block's pieces, and of each row whose last piece to arrive is among them.
-    #[inline(always)]
+    #[device]
     pub(super) fn multiply_piece<W: Width, const BLOCK: usize>(
         self,
         mut arena: Arena,
@@ -93,13 +93,13 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
     }
 
     /// Where the lane's part of a piece's sums is.
-    #[inline(always)]
+    #[device]
     fn place(self, piece: u32, lane: LaneColumns) -> usize {
         piece as usize * self.columns as usize + lane.first() as usize
     }
 
     /// Leaves a piece's sums in the lane's columns.
-    #[inline(always)]
+    #[device]
     fn leave<W: Width>(self, piece: u32, lane: LaneColumns, sums: &Sums<S::Compute>) {
         let place = self.place(piece, lane);
         for at in 0..W::len::<T>() {
@@ -108,7 +108,7 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
     }
 
     /// The lane's share of the sums of a row's pieces: with n pieces side by side, those of every nth.
-    #[inline(always)]
+    #[device]
     fn add_up<W: Width>(self, piece: Piece, lane: LaneColumns) -> Sums<S::Compute> {
         let group = self.pieces.group;
         let parts = self.pieces.sums.sums::<S::Compute>();
@@ -129,7 +129,7 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
     }
 
     /// Stores a lane's columns of a row of C that is stored by columns.
-    #[inline(always)]
+    #[device]
     fn store_by_columns<W: Width>(self, row: usize, lane: LaneColumns, sums: &Sums<T::Compute>) {
         for at in 0..W::len::<T>() {
             let index = (lane.first() as usize + at) * self.c_stride as usize + row;

@@ -1,6 +1,6 @@
 //! Long rows are cut into pieces. The sums of a row's pieces are added up, in order, by the lanes that happen to finish last.
 
-use evenpath_simt::{parameters, Global};
+use evenpath_simt::{device, parameters, Global};
 
 use super::group::Group;
 use crate::block::tagged_sums::TaggedWords;
@@ -31,7 +31,7 @@ parameters! {
 
 impl Pieces {
     /// Blocks of `BLOCK` threads for a tile of columns.
-    #[inline(always)]
+    #[device]
     pub(super) fn blocks<const BLOCK: usize>(self) -> u32 {
         self.count.div_ceil(BLOCK as u32 >> self.group.lanes_log2())
     }

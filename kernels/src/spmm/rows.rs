@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 use core::ops::Range;
 
 use evenpath_simt::half::{bf16, f16};
-use evenpath_simt::{kernel, thread, Arena, Element, Stored};
+use evenpath_simt::{device, kernel, thread, Arena, Element, Stored};
 
 use super::group::{DenseView, Group, InGlobal, InShared, Sums};
 use super::part::Part;
@@ -250,14 +250,14 @@ pub(super) struct LaneColumns {
 impl LaneColumns {
     /// The first of the lane's columns; that of the tile for a lane that has none. Such lanes load what the first one does,
     /// which is free, and store nothing.
-    #[inline(always)]
+    #[device]
     pub(super) fn first(self) -> u32 {
         self.of_tile + if self.is_inside { self.own } else { 0 }
     }
 }
 
 impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
-    #[inline(always)]
+    #[device]
     fn multiply<P: Variant, const BLOCK: usize>(self, arena: Arena) {
         let piece_blocks = if P::HAS_PIECES { self.pieces.blocks::<BLOCK>() } else { 0 };
         let tile_blocks = piece_blocks + self.row_blocks;
@@ -277,7 +277,7 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
         }
     }
 
-    #[inline(always)]
+    #[device]
     fn multiply_row<P: Variant, const BLOCK: usize>(self, arena: Arena, lane: LaneColumns, block: u32) {
         let Self { matrix, group, .. } = self;
         // 1. Find the group's row.
@@ -320,7 +320,7 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
 
     /// Sums the row of a group, given the first of its nonzeros and their number: from shared memory if those of all the block's rows
     /// fit there.
-    #[inline(always)]
+    #[device]
     fn sum_with_block<W: Width, const BLOCK: usize>(
         self,
         arena: Arena,
@@ -340,7 +340,7 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
     }
 
     /// The first nonzero of a row and their number, none if the row is long or if there is no such row; and whether it is neither.
-    #[inline(always)]
+    #[device]
     pub(super) fn row(self, row: usize) -> (usize, u32, bool) {
         let Self { matrix, .. } = self;
         if row >= matrix.rows as usize {
@@ -353,14 +353,14 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
     }
 
     /// `len` nonzeros from `begin` on.
-    #[inline(always)]
+    #[device]
     pub(super) fn stretch(self, begin: usize, len: u32) -> InGlobal<S> {
         let CsrView { column_indices, values, .. } = self.matrix;
         InGlobal { column_indices: column_indices.skip(begin), values: values.skip(begin), len }
     }
 
     /// Stores a lane's columns of a row of C.
-    #[inline(always)]
+    #[device]
     pub(super) fn store_by_rows<W: Width>(self, row: usize, lane: LaneColumns, sums: &Sums<T::Compute>) {
         self.update.store_row::<W>(row * self.c_stride as usize + lane.first() as usize, sums);
     }

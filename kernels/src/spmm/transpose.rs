@@ -1,7 +1,7 @@
 //! Dense matrices, from columns to rows.
 
 use evenpath_simt::half::{bf16, f16};
-use evenpath_simt::{kernel, thread, Arena, Element, Global, GlobalMut, Shared, Stored};
+use evenpath_simt::{device, kernel, thread, Arena, Element, Global, GlobalMut, Shared, Stored};
 
 /// Elements of a tile of [`SpmmTranspose`].
 pub const TRANSPOSE_TILE: u32 = 1024;
@@ -37,7 +37,7 @@ kernel! {
 }
 
 impl<T: Stored> SpmmTranspose<T> {
-    #[inline(always)]
+    #[device]
     fn transpose<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         const { assert!(BLOCK * ITEMS == TRANSPOSE_TILE as usize, "a tile is what the threads hold") };
         let shared: Shared<T> = arena.take(TRANSPOSE_TILE as usize + (1 << MAX_COLUMNS_LOG2));

@@ -4,10 +4,7 @@
 //! The host cuts the rows into row blocks, consecutive rows whose nonzeros fit into shared memory together; a row that
 //! does not fit is a row block of its own. A block of threads takes a row block, and how depends on its rows alone
 //! ([`RowBlockKind`]).
-// Iterators over two arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
 use super::product::Product;
 use crate::block::reduce::BlockReduce;
@@ -28,7 +25,7 @@ pub enum RowBlockKind {
 
 impl RowBlockKind {
     /// The kind of a row block of `rows` rows, for a block of `threads` threads.
-    #[inline(always)]
+    #[device]
     pub const fn of(rows: u32, threads: u32) -> Self {
         if rows == 1 {
             Self::LongVector
@@ -66,7 +63,7 @@ kernel! {
 pub const ROWS_PER_NONZERO: u64 = 4;
 
 impl<O: Offset> CutRowBlocks<O> {
-    #[inline(always)]
+    #[device]
     fn cut_row_blocks(self, _: Arena) {
         let block = u64::from(thread::block()) * u64::from(thread::block_size()) + u64::from(thread::index());
         if block > u64::from(self.blocks) {
@@ -122,12 +119,12 @@ struct RowBlock<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> {
 }
 
 impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> RowBlock<V, O, BLOCK, ITEMS> {
-    #[inline(always)]
+    #[device]
     fn store(&self, row: usize, sum: V) {
         self.product.update.store(row, sum);
     }
 
-    #[inline(always)]
+    #[device]
     fn stream(&self, arena: &mut Arena) {
         let products: Shared<V> = arena.take(BLOCK * ITEMS);
         let rows = (self.end - self.first) as u32;
@@ -159,7 +156,7 @@ impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> RowBlock<V, O,
     }
 
     /// The range of a row's products, counted from the nonzero `start`; empty after the last row.
-    #[inline(always)]
+    #[device]
     fn local_bounds(&self, row: usize, start: usize) -> (u32, u32) {
         if row >= self.end {
             return (0, 0);
@@ -170,7 +167,7 @@ impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> RowBlock<V, O,
 
     /// Writes the products to shared memory. All loads of an array are issued before the first is used; those past the
     /// end repeat the last nonzero.
-    #[inline(always)]
+    #[device]
     fn store_products(&self, start: usize, nonzeros: u32, products: Shared<V>) {
         if nonzeros == 0 {
             return;
@@ -197,7 +194,7 @@ impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> RowBlock<V, O,
         }
     }
 
-    #[inline(always)]
+    #[device]
     fn vector(&self) {
         let row = self.first + thread::warp() as usize;
         let (begin, end) = self.product.bounds(row, self.end);
@@ -208,7 +205,7 @@ impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> RowBlock<V, O,
         }
     }
 
-    #[inline(always)]
+    #[device]
     fn long_vector(&self, arena: &mut Arena) {
         let reduce = BlockReduce::take(arena);
         let (begin, end) = self.product.bounds(self.first, self.end);
@@ -220,7 +217,7 @@ impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> RowBlock<V, O,
 }
 
 impl<V: Float, O: Offset> AdaptiveRows<V, O> {
-    #[inline(always)]
+    #[device]
     fn adaptive_rows<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let block = thread::block() as usize;
         let (first, end) = (self.block_rows.load(block), self.block_rows.load(block + 1));

@@ -1,7 +1,7 @@
 //! SpMV by row tiles, with long rows handled separately: one launch, in which the first blocks take pieces of long rows
 //! and the others take rows.
 
-use evenpath_simt::{kernel, thread, Aligned16, Arena, Float, Global, Shared};
+use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Float, Global, Shared};
 
 use super::long_rows::LongRows;
 use super::product::Product;
@@ -36,7 +36,7 @@ kernel! {
 }
 
 impl<V: Float, O: Offset> BinnedRows<V, O> {
-    #[inline(always)]
+    #[device]
     fn binned_rows<P: RowShare, const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let Self { product, long, .. } = self;
         let warps = (BLOCK / 32) as u32;

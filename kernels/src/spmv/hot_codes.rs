@@ -1,7 +1,7 @@
 //! What [`super::HotColumns`] needs of a matrix's pattern: how many nonzeros columns have, and the codes.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Global, GlobalMut};
 
 use super::hot_columns::ROW_END;
 use crate::block::search::partition_point;
@@ -25,7 +25,7 @@ kernel! {
 }
 
 impl CountColumns {
-    #[inline(always)]
+    #[device]
     fn count_columns<const BLOCK: usize>(self, _: Arena) {
         let nonzero = thread::block() as usize * BLOCK + thread::index() as usize;
         let is_inside = (nonzero as u64) < self.nonzeros;
@@ -63,7 +63,7 @@ kernel! {
 }
 
 impl EncodeHotColumns {
-    #[inline(always)]
+    #[device]
     fn encode<const BLOCK: usize>(self, _: Arena) {
         let nonzero = thread::block() as usize * BLOCK + thread::index() as usize;
         if nonzero as u64 >= self.nonzeros {
@@ -94,7 +94,7 @@ kernel! {
 }
 
 impl<O: Offset> MarkRowEnds<O> {
-    #[inline(always)]
+    #[device]
     fn mark<const BLOCK: usize>(self, _: Arena) {
         let row = thread::block() as usize * BLOCK + thread::index() as usize;
         if row >= self.pattern.rows as usize {

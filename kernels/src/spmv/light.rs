@@ -12,7 +12,7 @@
 //! Which warp gets a row depends on timing; how it sums it does not, so results are the same from run to run.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Arena, Float, GlobalMut};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Float, GlobalMut};
 
 use super::product::Product;
 use crate::Offset;
@@ -46,7 +46,7 @@ kernel! {
 }
 
 impl<V: Float, O: Offset> LightRows<V, O> {
-    #[inline(always)]
+    #[device]
     fn light_rows(self, _: Arena) {
         let Self { product, .. } = self;
         let rows = product.matrix.rows as usize;
@@ -75,8 +75,7 @@ impl<V: Float, O: Offset> LightRows<V, O> {
 }
 
 /// The first of `count` rows that are the warp's from now on.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn draw(next_row: GlobalMut<u64>, count: u64) -> usize {
     let mut first = 0;
     if thread::lane() == 0 {

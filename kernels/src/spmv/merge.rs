@@ -8,7 +8,7 @@
 //! [`MergePartition`] finds where tiles begin, once per plan; [`MergeTile`] computes. The paper adds the carries of tiles
 //! in a second launch; here the last tile of a row to arrive does it ([`super::FindCutRows`]).
 
-use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, Arena, Float, Global, GlobalMut, Shared};
 
 use super::cut_rows::{CutRows, LongSpan};
 use super::product::Product;
@@ -38,7 +38,7 @@ kernel! {
 }
 
 impl<O: Offset> MergePartition<O> {
-    #[inline(always)]
+    #[device]
     fn partition(self, _: Arena) {
         let Pattern { row_offsets, nonzeros, rows, .. } = self.pattern;
         let tile = thread::block() as usize * thread::block_size() as usize + thread::index() as usize;
@@ -97,7 +97,7 @@ struct Tile<V, const BLOCK: usize, const ITEMS: usize> {
 impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
     const LEN: usize = BLOCK * ITEMS;
 
-    #[inline(always)]
+    #[device]
     fn new<O: Offset>(mut arena: Arena, tile_rows: Global<u32>, pattern: Pattern<O>) -> Self {
         let index = thread::block() as usize;
         let first_row = tile_rows.load(index);
@@ -129,8 +129,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
     /// All column indices are loaded before the row ends are waited for, and all values and
     /// elements of x before the first is used: three waits for memory instead of one per item. Threads past
     /// the end repeat the last nonzero, which is cheaper than a branch around each load.
-    #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
+    #[device]
     fn load<O: Offset>(&self, Product { matrix, x, .. }: Product<V, O>) {
         let place = |item: usize| thread::index() + (item * BLOCK) as u32;
         let inside = |item: usize| place(item).min(self.nonzeros - 1) as usize;
@@ -160,7 +159,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
         }
     }
 
-    #[inline(always)]
+    #[device]
     fn load_row_ends<O: Offset>(&self, row_offsets: Global<O>) {
         let ends = row_offsets.skip(self.first_row + 1);
         let mut row = thread::index();
@@ -175,7 +174,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
     }
 
     /// Writes the rows that end in the tile from the row `from` on, with coalesced stores.
-    #[inline(always)]
+    #[device]
     fn store_rows(&self, from: u32, update: Update<V>) {
         let mut row = thread::index() + from;
         while row < self.rows {
@@ -186,7 +185,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
 }
 
 impl<V: Float, O: Offset> MergeTile<V, O> {
-    #[inline(always)]
+    #[device]
     fn tile<const BLOCK: usize, const ITEMS: usize>(self, arena: Arena) {
         // 1. Write the tile's row ends and products to shared memory.
         let Self { product, cut_rows, .. } = self;

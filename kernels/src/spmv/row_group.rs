@@ -3,10 +3,7 @@
 //! Products are loaded in the order of the nonzeros, so loads are coalesced however short the rows are; only the sums
 //! depend on rows. No warp waits for another.
 
-// Iterators over two arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{thread, warp, Aligned16, Float, Global, Shared};
+use evenpath_simt::{device, thread, warp, Aligned16, Float, Global, Shared};
 
 use crate::key::packet_of;
 use crate::unroll::{unroll, Steps};
@@ -39,19 +36,18 @@ pub trait Columns: Copy {
 }
 
 /// The place of nonzero `item` after the first, of those that are loaded in fours.
-#[inline(always)]
+#[device]
 pub(super) const fn place_of_four(item: usize) -> usize {
     128 * (item / 4) + item % 4
 }
 
 impl Columns for Global<u32, Aligned16> {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn skip(self, start: usize) -> Self {
         self.skip_aligned(start)
     }
 
-    #[inline(always)]
+    #[device]
     fn load_strided<const ITEMS: usize>(
         self,
         first: usize,
@@ -66,12 +62,12 @@ impl Columns for Global<u32, Aligned16> {
         words
     }
 
-    #[inline(always)]
+    #[device]
     fn strided<const ITEMS: usize>(self, words: [u32; ITEMS], _: usize, item: usize) -> u32 {
         words[item]
     }
 
-    #[inline(always)]
+    #[device]
     fn load_fours<const ITEMS: usize>(self, first: usize, is_wanted: impl Fn(usize) -> bool) -> [u32; ITEMS] {
         let mut words = [0; ITEMS];
         for index in 0..ITEMS / 4 {
@@ -85,7 +81,7 @@ impl Columns for Global<u32, Aligned16> {
         words
     }
 
-    #[inline(always)]
+    #[device]
     fn load_singles<const ITEMS: usize>(
         self,
         first: usize,
@@ -101,7 +97,7 @@ impl Columns for Global<u32, Aligned16> {
         words
     }
 
-    #[inline(always)]
+    #[device]
     fn of_four<const ITEMS: usize>(self, words: [u32; ITEMS], item: usize) -> u32 {
         words[item]
     }
@@ -159,19 +155,19 @@ impl Loading for Packets {
 
 impl<const ROWS: usize> RowGroup<ROWS> {
     /// The row of this lane's sum `index`; it may lie after the last.
-    #[inline(always)]
+    #[device]
     pub(super) fn row(self, index: usize) -> u32 {
         self.first + (thread::lane() >> self.lanes_log2) + index as u32 * thread::WARP_SIZE
     }
 
     /// Whether this lane is the one that stores its rows' sums.
-    #[inline(always)]
+    #[device]
     pub(super) fn stores(self) -> bool {
         thread::lane() & ((1 << self.lanes_log2) - 1) == 0
     }
 
     /// The first nonzero of the rows, and the first after them.
-    #[inline(always)]
+    #[device]
     pub(super) fn bounds<O: Offset>(self, row_offsets: Global<O>) -> (usize, usize) {
         let offset = |row: u32| row_offsets.load(row as usize).to_usize();
         (offset(self.first), offset(self.end))
@@ -183,7 +179,7 @@ impl<const ROWS: usize> RowGroup<ROWS> {
     ///
     /// The group has fewer than 2³² − 32 × `ITEMS` nonzeros. Every lane of the warp calls it. The order of additions
     /// depends on nothing but the rows' lengths and places.
-    #[inline(always)]
+    #[device]
     pub(super) fn sums<
         V: Float,
         O: Offset,
@@ -256,7 +252,7 @@ impl<const ROWS: usize> RowGroup<ROWS> {
     }
 
     /// The first row over the limit that does not end before `place`, rounded up; after all nonzeros if there is none.
-    #[inline(always)]
+    #[device]
     fn next_long_row(self, place: u32, starts: [u32; ROWS], ends: [u32; ROWS]) -> LongRow {
         let mut next = NextLongRow {
             group: self,
@@ -287,7 +283,7 @@ struct NextLongRow<const ROWS: usize> {
 }
 
 impl<const ROWS: usize> Steps for NextLongRow<ROWS> {
-    #[inline(always)]
+    #[device]
     fn step(&mut self, index: usize) {
         let (start, end) = (self.starts[index], self.ends[index]);
         let long = warp::ballot(warp::FULL, end - start > self.group.limit && end & !7 > self.place);
@@ -309,7 +305,7 @@ struct LoadRows<'a, F, const ROWS: usize> {
 }
 
 impl<F: Fn(u32) -> usize, const ROWS: usize> Steps for LoadRows<'_, F, ROWS> {
-    #[inline(always)]
+    #[device]
     fn step(&mut self, index: usize) {
         let row = self.group.row(index);
         self.starts[index] = ((self.offset)(row) - self.base) as u32;
@@ -329,7 +325,7 @@ struct SumParts<'a, V, const LIMITED: bool, const ROWS: usize> {
 }
 
 impl<V: Float, const LIMITED: bool, const ROWS: usize> Steps for SumParts<'_, V, LIMITED, ROWS> {
-    #[inline(always)]
+    #[device]
     fn step(&mut self, index: usize) {
         let lanes = 1 << self.group.lanes_log2;
         let low = self.starts[index].max(self.chunk) - self.chunk;
@@ -356,7 +352,7 @@ struct Span {
 impl Span {
     /// Writes a chunk's products to shared memory once all lanes have used the last chunk's: one column index and one value
     /// per access, so that consecutive lanes gather for consecutive nonzeros, whose columns are often consecutive too.
-    #[inline(always)]
+    #[device]
     fn load_strided<V: Float, C: Columns, const ITEMS: usize>(
         self,
         chunk: u32,
@@ -392,7 +388,7 @@ impl Span {
 
     /// Writes a chunk's products to shared memory once all lanes have used the last chunk's, four nonzeros per access;
     /// `whole` says that the matrix does not end within the last four.
-    #[inline(always)]
+    #[device]
     fn load_packets<V: Float, C: Columns, const ITEMS: usize>(
         self,
         chunk: u32,

@@ -1,7 +1,7 @@
 //! Statistics of the row lengths, for plans.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Arena, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, warp, Arena, GlobalMut, Shared};
 
 use super::long_rows::piece_count;
 use crate::{Offset, Pattern};
@@ -29,8 +29,7 @@ kernel! {
 }
 
 impl<O: Offset> RowLengths<O> {
-    #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
+    #[device]
     fn row_lengths<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let warps = BLOCK / 32;
         let parts: Shared<u64> = arena.take(LENGTH_TOTALS * warps);

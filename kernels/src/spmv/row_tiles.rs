@@ -3,7 +3,7 @@
 //! For matrices whose row lengths do not differ much. Only the lengths are analyzed, nothing is stored, and there is one
 //! launch.
 
-use evenpath_simt::{kernel, thread, Aligned16, Arena, Float, Global, Shared};
+use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Float, Global, Shared};
 
 use super::product::Product;
 use super::row_group::{product_bytes, Columns, Packets, RowGroup, Strided};
@@ -66,7 +66,7 @@ macro_rules! row_shares {
         pub struct $name;
 
         impl RowShare for $name {
-            #[inline(always)]
+            #[device]
             fn run<
                 V: Float,
                 O: Offset,
@@ -121,14 +121,14 @@ pub trait SumRows {
 }
 
 impl ColumnSource for Global<u32, Aligned16> {
-    #[inline(always)]
+    #[device]
     fn with_columns(self, _: u32, bounds: impl FnOnce() -> (usize, usize), sums: impl SumRows) {
         sums.run(self, bounds());
     }
 }
 
 impl<V: Float, O: Offset, C: ColumnSource> Tile<V, O, C> {
-    #[inline(always)]
+    #[device]
     fn run<const ROWS: usize, const LIMITED: bool, const BLOCK: usize, const ITEMS: usize>(
         self,
         products: Shared<V>,
@@ -159,7 +159,7 @@ struct GroupSums<V: Float, O: Offset, C, const LIMITED: bool, const ROWS: usize,
 impl<V: Float, O: Offset, C: ColumnSource, const LIMITED: bool, const ROWS: usize, const ITEMS: usize> SumRows
     for GroupSums<V, O, C, LIMITED, ROWS, ITEMS>
 {
-    #[inline(always)]
+    #[device]
     fn run(self, columns: impl Columns, bounds: (usize, usize)) {
         let Self { tile, group, products } = self;
         let Product { matrix, x, .. } = tile.product;
@@ -184,7 +184,7 @@ struct StoreRows<V: Float, O: Offset, C, const LIMITED: bool, const ROWS: usize>
 impl<V: Float, O: Offset, C: Copy, const LIMITED: bool, const ROWS: usize> Steps
     for StoreRows<V, O, C, LIMITED, ROWS>
 {
-    #[inline(always)]
+    #[device]
     fn step(&mut self, index: usize) {
         let row = self.group.row(index);
         if self.group.stores() && row < self.group.end && !(LIMITED && self.is_long(row)) {
@@ -194,14 +194,14 @@ impl<V: Float, O: Offset, C: Copy, const LIMITED: bool, const ROWS: usize> Steps
 }
 
 impl<V: Float, O: Offset, C: Copy, const LIMITED: bool, const ROWS: usize> StoreRows<V, O, C, LIMITED, ROWS> {
-    #[inline(always)]
+    #[device]
     fn is_long(&self, row: u32) -> bool {
         self.tile.product.matrix.pattern().row_len(row as usize) > u64::from(self.tile.limit)
     }
 }
 
 impl<V: Float, O: Offset> RowTiles<V, O> {
-    #[inline(always)]
+    #[device]
     fn row_tiles<P: RowShare, const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let products: Shared<V> = arena.take(BLOCK * ITEMS);
         let products = products.skip(thread::warp() as usize * 32 * ITEMS);

@@ -5,7 +5,7 @@
 //! Dalton, Baxter, Merrill, Olson, Garland, "Optimizing Sparse Matrix Operations on GPUs using Merge Path", IPDPS 2015,
 //! section III-A). Both are [`VectorRows`]; [`BlockRows`] gives a row to a whole block.
 
-use evenpath_simt::{kernel, thread, warp, Arena, Float};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Float};
 
 use super::product::Product;
 use crate::block::reduce::BlockReduce;
@@ -30,7 +30,7 @@ kernel! {
 }
 
 impl<V: Float, O: Offset> VectorRows<V, O> {
-    #[inline(always)]
+    #[device]
     fn vector_rows<const BLOCK: usize>(self, _: Arena) {
         let Self { product, .. } = self;
         let rows = product.matrix.rows as usize;
@@ -63,7 +63,7 @@ kernel! {
 }
 
 impl<V: Float, O: Offset> BlockRows<V, O> {
-    #[inline(always)]
+    #[device]
     fn block_rows<const BLOCK: usize>(self, mut arena: Arena) {
         let Self { product, .. } = self;
         let rows = product.matrix.rows as usize;

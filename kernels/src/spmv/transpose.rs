@@ -1,9 +1,6 @@
 //! The transpose of a matrix, with its nonzeros sorted by column already: rows of its nonzeros, and where columns begin.
 
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, Arena, Global, GlobalMut, Shared};
 
 use super::path_tile::PathTile;
 use crate::block::search::partition_point;
@@ -28,7 +25,7 @@ kernel! {
 }
 
 impl<O: Offset> RowIndices<O> {
-    #[inline(always)]
+    #[device]
     fn write_row_indices<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let entries: Shared<u32> = arena.take(BLOCK * ITEMS);
         let tile = PathTile::new(thread::block() as usize, BLOCK * ITEMS, self.tile_rows, self.pattern);
@@ -65,7 +62,7 @@ kernel! {
 }
 
 impl<O: Offset> ColumnOffsets<O> {
-    #[inline(always)]
+    #[device]
     fn find_column_offsets<const BLOCK: usize>(self, _: Arena) {
         let column = u64::from(thread::block()) * BLOCK as u64 + u64::from(thread::index());
         if column > u64::from(self.cols) {

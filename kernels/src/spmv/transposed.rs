@@ -6,11 +6,8 @@
 //! Work is cut into tiles of the merge of row ends and nonzeros, found by
 //! [`MergePartition`](super::MergePartition).
 
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
 use evenpath_simt::atomic::{AtomicElement, Ordering, Scope};
-use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, Arena, Float, Global, GlobalMut, Shared};
 
 use super::path_tile::PathTile;
 use crate::{CsrView, Offset};
@@ -78,7 +75,7 @@ struct ColumnCache<V> {
 
 impl<V: AtomicFloat> ColumnCache<V> {
     /// An empty cache, which the block sees after a barrier.
-    #[inline(always)]
+    #[device]
     fn new<const BLOCK: usize>(slots_log2: u32) -> Self {
         let slots = 1 << slots_log2;
         let mut arena = Arena::dynamic(slots * slot_bytes::<V>());
@@ -93,14 +90,14 @@ impl<V: AtomicFloat> ColumnCache<V> {
     }
 
     /// The slot of a column.
-    #[inline(always)]
+    #[device]
     fn slot(self, column: u32) -> usize {
         (column & (self.slots - 1)) as usize
     }
 
     /// Adds to a column's sum here, or in y if another column owns its slot. `owner` is the slot's owner as it was seen
     /// last.
-    #[inline(always)]
+    #[device]
     fn add(self, y: GlobalMut<V>, column: u32, owner: u32, addend: V) {
         let mut owner = owner;
         if owner == NOBODY {
@@ -114,7 +111,7 @@ impl<V: AtomicFloat> ColumnCache<V> {
     }
 
     /// Adds all sums to y; called after a barrier.
-    #[inline(always)]
+    #[device]
     fn flush<const BLOCK: usize>(self, y: GlobalMut<V>) {
         let mut slot = thread::index();
         while slot < self.slots {
@@ -129,7 +126,7 @@ impl<V: AtomicFloat> ColumnCache<V> {
 }
 
 impl<V: AtomicFloat, O: Offset> AddTransposed<V, O> {
-    #[inline(always)]
+    #[device]
     fn add_transposed<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let Self { matrix, .. } = self;
         let factors: Shared<V> = arena.take(BLOCK * ITEMS);
@@ -186,7 +183,7 @@ kernel! {
 }
 
 impl<V: Float, O: Offset> TransposedProducts<V, O> {
-    #[inline(always)]
+    #[device]
     fn transposed_products<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let Self { matrix, .. } = self;
         let factors: Shared<V> = arena.take(BLOCK * ITEMS);

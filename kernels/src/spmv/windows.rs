@@ -5,11 +5,8 @@
 //! mesh whose unknowns are numbered along it, and where their columns are scattered there. Windows are found once, from
 //! the column indices.
 
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Aligned16, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, warp, Aligned16, Arena, Float, Global, GlobalMut, Shared};
 
 use super::product::AlignedProduct;
 use super::row_group::{product_bytes, Exact, RowGroup};
@@ -60,7 +57,7 @@ struct Seen {
 }
 
 impl Seen {
-    #[inline(always)]
+    #[device]
     fn with(self, other: Self) -> Self {
         Self {
             least: self.least.min(other.least),
@@ -69,7 +66,7 @@ impl Seen {
         }
     }
 
-    #[inline(always)]
+    #[device]
     fn by_warp(self) -> Self {
         Self {
             least: warp::reduce(self.least, u32::min),
@@ -80,7 +77,7 @@ impl Seen {
 }
 
 impl<O: Offset> FindWindows<O> {
-    #[inline(always)]
+    #[device]
     fn find_windows<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let warps = BLOCK / 32;
         let parts: Shared<u32> = arena.take(3 * warps);
@@ -171,7 +168,7 @@ kernel! {
 }
 
 impl<V: Float, O: Offset> RowWindows<V, O> {
-    #[inline(always)]
+    #[device]
     fn row_windows<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let window: Shared<V> = Arena::dynamic(self.longest * V::SIZE as u32).take(self.longest as usize);
         let products: Shared<V> = arena.take(BLOCK * ITEMS);
@@ -213,7 +210,7 @@ impl<V: Float, O: Offset> RowWindows<V, O> {
 }
 
 /// Copies the window's elements of x; they are there after a barrier.
-#[inline(always)]
+#[device]
 pub(super) fn fill_window<V: Float, const BLOCK: usize>(
     window: Shared<V>,
     x: Global<V, Aligned16>,

@@ -21,7 +21,7 @@ pub struct Set {
 pub const LIBRARY: Set = Set {
     package: "evenpath-kernels",
     folder: "evenpath/ptx",
-    crates: &["kernels", "simt"],
+    crates: &["kernels", "simt", "simt/macros"],
     kernels: evenpath_kernels::kernels,
     has_index: true,
 };
@@ -30,7 +30,7 @@ pub const LIBRARY: Set = Set {
 pub const EXAMPLE: Set = Set {
     package: "evenpath-example-kernels",
     folder: "examples/kernels/ptx",
-    crates: &["examples/kernels", "kernels", "simt"],
+    crates: &["examples/kernels", "kernels", "simt", "simt/macros"],
     kernels: || evenpath_example_kernels::ColumnMaxima::INSTANCES.to_vec(),
     has_index: false,
 };

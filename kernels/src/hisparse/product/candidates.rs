@@ -1,6 +1,6 @@
 //! The leaves that C may have, from sorted pairs; and those that it has, because the leaves of a pair have matching entries.
 
-use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, Arena, Global, GlobalMut};
 
 use crate::hisparse::runs::Run;
 use crate::Key;
@@ -24,7 +24,7 @@ kernel! {
 }
 
 impl<K: Key> HiSparseMarkCandidates<K> {
-    #[inline(always)]
+    #[device]
     fn mark_candidates<const BLOCK: usize>(self, _: Arena) {
         let pair = (thread::block() * BLOCK as u32 + thread::index()) as usize;
         if pair < self.len as usize {
@@ -57,7 +57,7 @@ kernel! {
 }
 
 impl<K: Key> HiSparseListCandidates<K> {
-    #[inline(always)]
+    #[device]
     fn list_candidates<const BLOCK: usize>(self, _: Arena) {
         let pair = (thread::block() * BLOCK as u32 + thread::index()) as usize;
         if pair < self.len as usize {
@@ -98,7 +98,7 @@ kernel! {
 }
 
 impl<K: Key> HiSparseListFilled<K> {
-    #[inline(always)]
+    #[device]
     fn list_filled<const BLOCK: usize>(self, _: Arena) {
         let candidate = thread::block() * BLOCK as u32 + thread::index();
         if candidate < self.len {

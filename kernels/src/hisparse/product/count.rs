@@ -1,4 +1,4 @@
-use evenpath_simt::{kernel, thread, Arena, Element, GlobalMut};
+use evenpath_simt::{device, kernel, thread, Arena, Element, GlobalMut};
 
 use super::bits::leaf_words;
 use super::leaf_pairs::LeafPairs;
@@ -24,7 +24,7 @@ kernel! {
 }
 
 impl<T: Element> HiSparseCountProducts<T> {
-    #[inline(always)]
+    #[device]
     fn count_products<const BLOCK: usize>(self, mut arena: Arena) {
         let LeafPairs { starts, d_log2, .. } = self.pairs;
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);

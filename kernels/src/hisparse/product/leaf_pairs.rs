@@ -1,6 +1,6 @@
 //! The pairs of leaves of a product, and the trees that they are of.
 
-use evenpath_simt::{parameters, thread, Element, Global};
+use evenpath_simt::{device, parameters, thread, Element, Global};
 
 use super::state;
 use crate::hisparse::layout;
@@ -26,7 +26,7 @@ parameters! {
 
 impl<T: Element> LeafPairs<T> {
     /// Both trees.
-    #[inline(always)]
+    #[device]
     pub(super) fn factors(self) -> (Factor<T>, Factor<T>) {
         let Self { a, b, state, d_log2, .. } = self;
         let factor = |pool, transposed| Factor { pool, is_transposed: state & transposed != 0, d_log2 };
@@ -43,14 +43,13 @@ pub(super) struct Factor<T: Element> {
 }
 
 impl<T: Element> Factor<T> {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn node(self, reference: u32) -> Node<T> {
         self.pool.node(reference, self.d_log2)
     }
 
     /// Converts row and column between the factor and its content, in either direction.
-    #[inline(always)]
+    #[device]
     pub(super) fn turned(self, (row, col): (u32, u32)) -> (u32, u32) {
         if self.is_transposed {
             (col, row)
@@ -60,8 +59,7 @@ impl<T: Element> Factor<T> {
     }
 
     /// Calls `visit` with the row and column in the factor of each entry of a leaf, over the block's threads.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn for_each_entry<const BLOCK: usize>(self, reference: u32, visit: impl Fn(u32, u32)) {
         let node = self.node(reference);
         let is_dense = layout::kind(reference) == layout::DENSE;

@@ -1,6 +1,6 @@
 //! Finds the leaves of A and B that are multiplied.
 
-use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, Arena, Global, GlobalMut};
 
 use crate::block::search::partition_point;
 use crate::hisparse::runs::path;
@@ -30,7 +30,7 @@ kernel! {
 }
 
 impl HiSparseCountPairs {
-    #[inline(always)]
+    #[device]
     fn count_pairs<const BLOCK: usize>(self, _: Arena) {
         let leaf = thread::block() * BLOCK as u32 + thread::index();
         if leaf < self.a_len {
@@ -81,7 +81,7 @@ kernel! {
 }
 
 impl<K: Key> HiSparseListPairs<K> {
-    #[inline(always)]
+    #[device]
     fn list_pairs<const BLOCK: usize>(self, _: Arena) {
         let pair = thread::block() * BLOCK as u32 + thread::index();
         if pair < self.len {

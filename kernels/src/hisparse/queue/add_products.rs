@@ -1,7 +1,7 @@
 //! A product that is added to a vector.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{parameters, Global, GlobalMut};
+use evenpath_simt::{device, parameters, Global, GlobalMut};
 
 use crate::spmv::AtomicFloat;
 
@@ -23,8 +23,7 @@ parameters! {
 
 impl<V: AtomicFloat> AddProducts<V> {
     /// Adds a sum of products to the element of y at `base` plus a local index.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn add(self, base: u32, index: u32, sum: V) {
         let product = self.alpha * (self.scale * sum);
         self.y.fetch_add((base + index) as usize, product, Ordering::Relaxed, Scope::Device);

@@ -1,9 +1,6 @@
 //! SpMV by the queue scheduler: y += αAx, in no particular order.
 
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{kernel, Arena};
+use evenpath_simt::{device, kernel, Arena};
 
 use super::add_products::AddProducts;
 use super::dense;
@@ -33,8 +30,7 @@ kernel! {
 
 impl<V: AtomicFloat> EntryOperation<V> for AddProducts<V> {
     /// Sums neighbors of one row first.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn entries<const N: usize>(&mut self, row: u32, col: u32, entries: Entries<V, N>) {
         // The row is in the high byte of coordinates; for the transpose in the low one.
         let (row_shift, col_shift) = (8 - 8 * self.transposed, 8 * self.transposed);
@@ -67,8 +63,7 @@ impl<V: AtomicFloat> EntryOperation<V> for AddProducts<V> {
         }
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn rows(&mut self, row: u32, col: u32, rows: DenseRows<V>) {
         if self.transposed == 0 {
             dense::add_rows(*self, row, col, rows);
@@ -79,7 +74,7 @@ impl<V: AtomicFloat> EntryOperation<V> for AddProducts<V> {
 }
 
 impl<V: AtomicFloat> HiSparseQueuedSpmv<V> {
-    #[inline(always)]
+    #[device]
     fn queued_spmv<const BLOCK: usize>(self, arena: Arena) {
         const { assert!(BLOCK == THREADS as usize, "one thread per child") };
         traverse(arena, self.tree, self.queues, self.product);

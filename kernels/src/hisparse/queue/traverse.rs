@@ -8,7 +8,7 @@
 //!
 //! If a queue is full, the block walks the subtree itself (`walk`).
 
-use evenpath_simt::{thread, Arena, Element, Shared};
+use evenpath_simt::{device, thread, Arena, Element, Shared};
 
 use super::super::layout::{self, COO1, COO2, NULL};
 use super::queues::{Draw, Held, Queues, ROOT};
@@ -34,7 +34,7 @@ const LEAVES: u32 = 5;
 const QUEUES: u32 = TreeQueues::QUEUES;
 
 /// The queue of an inner node of `len` entries: more than 32, more than 8, more than 2, or at most 2.
-#[inline(always)]
+#[device]
 fn inner_queue(len: u32) -> u32 {
     4 - u32::from(len > 2) - u32::from(len > 8) - u32::from(len > 32)
 }
@@ -81,7 +81,7 @@ struct Put {
 
 /// Applies the operation to every entry of the tree; for any number of blocks of [`BLOCK`] threads. The queues are
 /// [`TreeQueues`].
-#[inline(always)]
+#[device]
 pub fn traverse<V: Element, F: EntryOperation<V>>(
     mut arena: Arena,
     tree: Tree<V>,
@@ -153,8 +153,7 @@ pub fn traverse<V: Element, F: EntryOperation<V>>(
 }
 
 /// The number of the next share, in the first thread of a block.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn draw_share(queues: Queues) -> u32 {
     if thread::index() == 0 {
         queues.draw_share().min(u64::from(u32::MAX)) as u32
@@ -164,8 +163,7 @@ fn draw_share(queues: Queues) -> u32 {
 }
 
 /// The child of the drawn pieces that a thread takes: at most one; for a piece of a leaf, one thread of a warp takes it.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn drawn_child<V: Element>(tree: Tree<V>, queues: Queues, drawn: Draw) -> Work {
     let lanes_log2 = TreeQueues::lanes_log2(drawn.queue);
     let (team, place) = (thread::index() >> lanes_log2, thread::index() & ((1 << lanes_log2) - 1));
@@ -186,7 +184,7 @@ fn drawn_child<V: Element>(tree: Tree<V>, queues: Queues, drawn: Draw) -> Work {
 
 impl Board {
     /// The share that the first thread has drawn, in all threads. It has a barrier.
-    #[inline(always)]
+    #[device]
     fn share(self, drawn: u32) -> u32 {
         if thread::index() == 0 {
             self.draw.store(3, drawn);
@@ -197,7 +195,7 @@ impl Board {
 
     /// Processes a leaf of one or two entries; counts any other child in its queue or list. Leaves of up to `largest` entries go to
     /// the lists. Returns the child with its length.
-    #[inline(always)]
+    #[device]
     fn sort<V: Element, F: EntryOperation<V>>(
         self,
         tree: Tree<V>,
@@ -235,7 +233,7 @@ impl Board {
 
     /// Puts the counted children into the queues, and leaves those that find no space to be walked; `done` pieces were drawn.
     /// Whether there is anything to walk.
-    #[inline(always)]
+    #[device]
     fn publish(self, queues: Queues, child: Work, put: Put, done: u32, walk: Walk) -> bool {
         let mut pieces = 0;
         for queue in 1..QUEUES {
@@ -280,7 +278,7 @@ impl Board {
     }
 
     /// Processes the leaves of the lists: from their piece on if `whole`, else their piece alone.
-    #[inline(always)]
+    #[device]
     fn do_lists<V: Element, F: EntryOperation<V>>(self, tree: Tree<V>, operation: &mut F, whole: bool) {
         self.do_list::<V, F, 2>(tree, operation, FIRST_LIST, whole);
         self.do_list::<V, F, 8>(tree, operation, FIRST_LIST + 1, whole);
@@ -288,7 +286,7 @@ impl Board {
     }
 
     /// Processes the leaves of a list, each with `LANES` threads.
-    #[inline(always)]
+    #[device]
     fn do_list<V: Element, F: EntryOperation<V>, const LANES: u32>(
         self,
         tree: Tree<V>,

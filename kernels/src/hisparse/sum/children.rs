@@ -1,4 +1,4 @@
-use evenpath_simt::{kernel, thread, Arena, GlobalMut};
+use evenpath_simt::{device, kernel, thread, Arena, GlobalMut};
 
 use super::count::count_pairs;
 use super::large::Bitmaps;
@@ -38,7 +38,7 @@ kernel! {
 }
 
 impl HiSparseAddChildren {
-    #[inline(always)]
+    #[device]
     fn add_children<const BLOCK: usize>(self, mut arena: Arena) {
         let NodePairs { levels, d_log2, .. } = self.pairs;
         let placing = Placing::<BLOCK>::take(&mut arena);
@@ -90,13 +90,12 @@ struct Children {
 }
 
 impl Sink<u32> for Children {
-    #[inline(always)]
+    #[device]
     fn is_ordered(&self) -> bool {
         true
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn put(&self, Place { rank, coordinates }: Place, a: Option<u32>, b: Option<u32>) {
         let (a, b) = (a.unwrap_or(layout::NULL), b.unwrap_or(layout::NULL));
         if rank < self.room {
@@ -105,8 +104,7 @@ impl Sink<u32> for Children {
         }
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn join(&self, place: Place, slot: u32, is_of_b: bool) {
         if place.rank < self.room {
             let other = self.words.load(place.rank as usize);

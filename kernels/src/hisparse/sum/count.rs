@@ -1,4 +1,4 @@
-use evenpath_simt::{kernel, thread, Arena, Element, Shared};
+use evenpath_simt::{device, kernel, thread, Arena, Element, Shared};
 
 use super::large::Bitmaps;
 use super::levels::{Placing, SumNodes, Tile};
@@ -25,7 +25,7 @@ kernel! {
 }
 
 impl<T: Element> HiSparseCountSums<T> {
-    #[inline(always)]
+    #[device]
     fn count_sums<const BLOCK: usize>(self, mut arena: Arena) {
         let NodePairs { levels, d_log2, .. } = self.pairs;
         let placing = Placing::<BLOCK>::take(&mut arena);
@@ -41,8 +41,7 @@ impl<T: Element> HiSparseCountSums<T> {
 }
 
 /// Counts the entries of the sums of a tile's pairs; `masks` has a word per warp.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 pub(super) fn count_pairs<T: Element, const BLOCK: usize>(
     pairs: NodePairs<T>,
     tile: Tile,

@@ -1,4 +1,4 @@
-use evenpath_simt::{kernel, thread, Arena, Float};
+use evenpath_simt::{device, kernel, thread, Arena, Float};
 
 use super::large::Bitmaps;
 use super::levels::{SumPlaces, Tile};
@@ -35,7 +35,7 @@ kernel! {
 }
 
 impl<V: Float> HiSparseAddLeaves<V> {
-    #[inline(always)]
+    #[device]
     fn add_leaves<const BLOCK: usize>(self, mut arena: Arena) {
         let NodePairs { levels, state, d_log2, .. } = self.pairs;
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
@@ -66,8 +66,7 @@ impl<V: Float> HiSparseAddLeaves<V> {
     }
 
     /// Links the tile's leaves, and a share of the inner nodes, to their parents.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn link(&self, tile: Tile) {
         let (pool, d_log2) = (self.sum.inner(), self.pairs.d_log2);
         let mut node = thread::block() * thread::block_size() + thread::index();
@@ -90,7 +89,7 @@ pub(super) struct Addend<V> {
 }
 
 impl<V: Float> Addend<V> {
-    #[inline(always)]
+    #[device]
     pub(super) fn value(&self, value: V) -> V {
         // An unscaled value keeps its bits, including those of a NaN.
         if self.is_scaled {
@@ -109,13 +108,12 @@ pub(super) struct Leaf<V> {
 }
 
 impl<V: Float> Sink<V> for Leaf<V> {
-    #[inline(always)]
+    #[device]
     fn is_ordered(&self) -> bool {
         !self.sum.is_dense()
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn put(&self, Place { rank, coordinates }: Place, a: Option<V>, b: Option<V>) {
         let value = match (a, b) {
             (Some(a), Some(b)) => self.a.value(a) + self.b.value(b),
@@ -126,8 +124,7 @@ impl<V: Float> Sink<V> for Leaf<V> {
         self.sum.put(rank, coordinates, value);
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn join(&self, Place { rank, coordinates }: Place, slot: V, is_of_b: bool) {
         let value = if is_of_b { self.b.value(slot) } else { self.a.value(slot) };
         // A zero of the other operand that a dense leaf stores as −0 may be added as it is: the sum is this value, or a zero of

@@ -1,6 +1,6 @@
 //! The trees of a sum, and the nodes of both at one position.
 
-use evenpath_simt::{Element, Packet};
+use evenpath_simt::{device, Element, Packet};
 
 use crate::hisparse::layout;
 use crate::hisparse::node::{Node, Pool};
@@ -32,15 +32,14 @@ pub(super) struct Pair {
 }
 
 impl Part {
-    #[inline(always)]
+    #[device]
     pub(super) fn is_dense(self) -> bool {
         self.reference != layout::NULL && layout::kind(self.reference) == layout::DENSE
     }
 }
 
 impl<T: Element> Side<T> {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn part(self, reference: u32) -> Part {
         let is_dense = layout::kind(reference) == layout::DENSE;
         let first = layout::unit(reference) as usize * layout::UNIT_WORDS as usize;
@@ -56,14 +55,13 @@ impl<T: Element> Side<T> {
     }
 
     /// The node; without slots if the reference is null.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn node(self, part: Part) -> Node<T> {
         self.pool.node_of_len(part.reference, part.len)
     }
 
     /// Coordinates in the sum.
-    #[inline(always)]
+    #[device]
     pub(super) fn oriented(self, coordinates: u32) -> u32 {
         if self.is_transposed {
             let (row, col) = layout::unpack(coordinates);
@@ -74,7 +72,7 @@ impl<T: Element> Side<T> {
     }
 
     /// The slot of a dense node at a position in the sum.
-    #[inline(always)]
+    #[device]
     pub(super) fn slot_of(self, row: u32, col: u32) -> u32 {
         if self.is_transposed {
             col << self.d_log2 | row

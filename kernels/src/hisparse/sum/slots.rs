@@ -1,8 +1,5 @@
 //! A block reads the slots of dense nodes, in the order of the sum.
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{thread, Element};
+use evenpath_simt::{device, thread, Element};
 
 use super::side::{Pair, Part, Side};
 use crate::unroll::{unroll, Steps};
@@ -23,8 +20,7 @@ pub(super) struct Slots<T> {
 }
 
 /// Calls `visit` in whole warps, which together cover every position.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 pub(super) fn for_each<T: Element, const BLOCK: usize>(
     a: Side<T>,
     b: Side<T>,
@@ -44,8 +40,7 @@ pub(super) fn for_each<T: Element, const BLOCK: usize>(
     }
 }
 
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn load<T: Element>(side: Side<T>, part: Part, row: u32, col: u32) -> [T; BATCH] {
     let (node, is_dense) = (side.node(part), part.is_dense());
     let mut slots = [T::ZERO; BATCH];
@@ -79,7 +74,7 @@ struct Visit<'v, T, F> {
 }
 
 impl<T: Element, F: Fn(Slots<T>)> Steps for Visit<'_, T, F> {
-    #[inline(always)]
+    #[device]
     fn step(&mut self, index: usize) {
         let row = self.row + index as u32;
         (self.each)(Slots { row, col: self.col, a: self.of_a[index], b: self.of_b[index] });

@@ -1,8 +1,5 @@
 //! Pairs of nodes with a few entries, merged by a thread, which compares each entry with all others.
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::Element;
+use evenpath_simt::{device, Element};
 
 use super::side::{Pair, Part, Side};
 use super::sink::{Place, Sink};
@@ -15,13 +12,13 @@ const LIMIT: usize = 4;
 const NONE: [u32; 2] = [1 << 16, 1 << 17];
 
 /// Whether a thread merges this node.
-#[inline(always)]
+#[device]
 pub(super) fn takes(part: Part) -> bool {
     part.len <= LIMIT as u32
         && (part.reference == layout::NULL || layout::kind(part.reference) != layout::DENSE)
 }
 
-#[inline(always)]
+#[device]
 fn coordinates<T: Element>(side: Side<T>, part: Part, none: u32) -> [u32; LIMIT] {
     let mut all = [none; LIMIT];
     for entry in 0..LIMIT {
@@ -35,7 +32,7 @@ fn coordinates<T: Element>(side: Side<T>, part: Part, none: u32) -> [u32; LIMIT]
 }
 
 /// The number of entries of the union.
-#[inline(always)]
+#[device]
 pub(super) fn count<T: Element>(a: Side<T>, b: Side<T>, pair: Pair) -> u32 {
     let (of_a, of_b) = (coordinates(a, pair.a, NONE[0]), coordinates(b, pair.b, NONE[1]));
     let mut count = pair.a.len + pair.b.len;
@@ -48,8 +45,7 @@ pub(super) fn count<T: Element>(a: Side<T>, b: Side<T>, pair: Pair) -> u32 {
 }
 
 /// Passes all entries to the sink.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 pub(super) fn merge<T: Element>(a: Side<T>, b: Side<T>, pair: Pair, sink: &impl Sink<T>) {
     let nodes = (a.node(pair.a), b.node(pair.b));
     let (mut slots_a, mut slots_b) = ([T::ZERO; LIMIT], [T::ZERO; LIMIT]);
@@ -81,7 +77,7 @@ struct Merge<'s, T, S> {
 
 impl<T: Element, S: Sink<T>> Merge<'_, T, S> {
     /// The position of coordinates in the union.
-    #[inline(always)]
+    #[device]
     fn place(&self, coordinates: u32) -> Place {
         let mut rank = 0;
         for other in 0..LIMIT {
@@ -92,7 +88,7 @@ impl<T: Element, S: Sink<T>> Merge<'_, T, S> {
 }
 
 impl<T: Element, S: Sink<T>> Steps for Merge<'_, T, S> {
-    #[inline(always)]
+    #[device]
     fn step(&mut self, index: usize) {
         let (of_a, of_b) = (self.a[index], self.new[index]);
         if of_a != NONE[0] {

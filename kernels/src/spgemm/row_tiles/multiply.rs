@@ -1,9 +1,6 @@
 //! The entries of C, by tiles of whole rows.
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
 use super::expansion::{Expansion, Tile};
 use crate::block::count_scan::CountScan;
@@ -99,7 +96,7 @@ struct Sorted<V, const ITEMS: usize> {
 }
 
 impl<V: Float, O: Offset> MultiplyTiles<V, O> {
-    #[inline(always)]
+    #[device]
     fn multiply_tiles<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         // 1. Lay out shared memory.
         let mut arena = Arena::dynamic(shared_bytes(BLOCK, ITEMS));
@@ -179,8 +176,7 @@ impl<V: Float, O: Offset> MultiplyTiles<V, O> {
     }
 
     /// Stores where the tile's rows begin in C. The products of a row keep their places among all when they are sorted.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn store_row_offsets<const BLOCK: usize, const ITEMS: usize>(
         &self,
         tile: Tile,
@@ -199,8 +195,7 @@ impl<V: Float, O: Offset> MultiplyTiles<V, O> {
 
 impl<V: Float, const BLOCK: usize, const ITEMS: usize> TileBlock<V, BLOCK, ITEMS> {
     /// Sorts the products, marks those that begin an entry, and loads the factors of all.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn sort<K: RadixKey>(
         self,
         sort: RadixSort<K, BLOCK, ITEMS>,
@@ -238,8 +233,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> TileBlock<V, BLOCK, ITEMS
 
     /// Puts the factors where the whole block finds them. A barrier is needed before, since the keys and the lists of entries
     /// were read, and after.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn stage(self, sorted: &Sorted<V, ITEMS>) {
         for item in 0..ITEMS {
             self.left.store(warp_striped::<ITEMS>(item), sorted.left[item]);
@@ -248,8 +242,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> TileBlock<V, BLOCK, ITEMS
     }
 
     /// Adds up the products of each entry in their order, and stores the entries.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn store(
         self,
         tile: Tile,

@@ -1,10 +1,7 @@
 //! Classes of rows by their work.
 
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Global, GlobalMut, Shared};
 
 use super::spans::Spans;
 
@@ -64,7 +61,7 @@ pub struct ClassLimits {
 
 impl ClassLimits {
     /// The class of a row.
-    #[inline(always)]
+    #[device]
     fn class_of(self, size: u64, span: u32) -> u32 {
         if size == 0 {
             return EMPTY_CLASS;
@@ -127,7 +124,7 @@ struct Share<const ITEMS: usize> {
 }
 
 impl SpgemmClassify {
-    #[inline(always)]
+    #[device]
     fn classify<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         // 1. Clear the block's counts.
         let counts: Shared<u32> = arena.take(CLASSES);
@@ -163,8 +160,7 @@ impl SpgemmClassify {
     }
 
     /// Loads sizes and spans of the thread's rows; zeros where there is no row.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn load<const BLOCK: usize, const ITEMS: usize>(self) -> Share<ITEMS> {
         let first = thread::block() as usize * ITEMS * BLOCK + thread::index() as usize;
         let mut share = Share { first, sizes: [0; ITEMS], spans: [0; ITEMS], classes: [u32::MAX; ITEMS] };
@@ -180,8 +176,7 @@ impl SpgemmClassify {
     }
 
     /// Finds and stores the classes of the thread's rows. The class of the warp's rows if all have the same.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn store_classes<const BLOCK: usize, const ITEMS: usize>(self, share: &mut Share<ITEMS>) -> Option<u32> {
         let limits = ClassLimits { always_hash: self.always_hash, columns_an_entry: self.columns_an_entry };
         let mut is_alike = true;
@@ -209,8 +204,7 @@ impl SpgemmClassify {
 
 impl<const ITEMS: usize> Share<ITEMS> {
     /// Counts the rows of a warp that are all of one class, with one access per counter.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn count_alike(&self, counts: Shared<u32>, counters: GlobalMut<u64>, class: u32) {
         let (mut largest, mut widest) = (0, 0);
         for item in 0..ITEMS {
@@ -226,8 +220,7 @@ impl<const ITEMS: usize> Share<ITEMS> {
     }
 
     /// Counts the rows of a warp by class.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn count(&self, counts: Shared<u32>, counters: GlobalMut<u64>) {
         for item in 0..ITEMS {
             let mates = warp::match_any(warp::FULL, self.classes[item]);
@@ -244,8 +237,7 @@ impl<const ITEMS: usize> Share<ITEMS> {
 }
 
 /// Raises a counter to `value`. Usually it is as high already, and a load is cheaper than an atomic maximum.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn note_largest(counters: GlobalMut<u64>, index: usize, value: u64) {
     if counters.atomic_load(index, Ordering::Relaxed, Scope::Device) < value {
         counters.fetch_max(index, value, Ordering::Relaxed, Scope::Device);
@@ -274,7 +266,7 @@ kernel! {
 }
 
 impl SpgemmListRows {
-    #[inline(always)]
+    #[device]
     fn list_rows<const BLOCK: usize>(self, mut arena: Arena) {
         let counts: Shared<u32> = arena.take(CLASSES);
         let starts: Shared<u32> = arena.take(CLASSES);

@@ -1,6 +1,6 @@
 //! Conversion of row offsets: to another type, and to more rows.
 
-use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, Arena, Global, GlobalMut};
 
 use crate::block::count_scan::CountScan;
 use crate::block::numbered_bits::NumberedBits;
@@ -27,7 +27,7 @@ kernel! {
 }
 
 impl<S: Offset, T: Offset> SpgemmConvertOffsets<S, T> {
-    #[inline(always)]
+    #[device]
     fn convert<const BLOCK: usize>(self, _: Arena) {
         let index = thread::block() as usize * BLOCK + thread::index() as usize;
         if (index as u64) < self.len {
@@ -60,7 +60,7 @@ kernel! {
 }
 
 impl<O: Offset> SpgemmExpandOffsets<O> {
-    #[inline(always)]
+    #[device]
     fn expand<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let search = PairSearch::<BLOCK>::take(&mut arena);
         let marks = NumberedBits::<BLOCK, ITEMS>::take(&mut arena);

@@ -4,10 +4,7 @@
 //! and B's rows, its *rank* is kept: the entry of its part that it is added to. For each entry of A, the places are kept
 //! where the parts cut the row of B. New values then need neither columns nor searches, and no warp waits for another.
 
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{kernel, parameters, thread, warp, Arena, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, parameters, thread, warp, Arena, Global, GlobalMut, Shared};
 
 use super::bitmap::Bitmap;
 use super::entries::Entries;
@@ -55,7 +52,7 @@ kernel! {
 }
 
 impl<O: Offset> SpgemmPartWork<O> {
-    #[inline(always)]
+    #[device]
     fn part_work<const BLOCK: usize>(self, _: Arena) {
         let Self { a, b, rows, .. } = self;
         let index = thread::block() * (BLOCK as u32 / thread::WARP_SIZE) + thread::warp();
@@ -132,7 +129,7 @@ kernel! {
 }
 
 impl<O: Offset> SpgemmRankProducts<O> {
-    #[inline(always)]
+    #[device]
     fn rank_products<const BLOCK: usize>(self, _: Arena) {
         // 1. Lay out shared memory, and find the block's row.
         let Self { a, b, c, before: RowParts { first_products, first_parts, .. }, .. } = self;
@@ -214,7 +211,7 @@ kernel! {
 }
 
 impl<O: Offset> SpgemmCutByParts<O> {
-    #[inline(always)]
+    #[device]
     fn cut_by_parts<const BLOCK: usize>(self, _: Arena) {
         let Self { a, b, c, before: RowParts { first_parts, first_cuts, .. }, .. } = self;
         let index = self.part_rows.load(thread::block() as usize);
@@ -250,8 +247,7 @@ struct Products<const BLOCK: usize> {
 }
 
 impl<const BLOCK: usize> Products<BLOCK> {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn take(arena: &mut Arena) -> Self {
         Self {
             scan: CountScan::take(arena),
@@ -263,8 +259,7 @@ impl<const BLOCK: usize> Products<BLOCK> {
 
     /// Calls `visit` with the number of each product of a row of C, in the order of A's entries and B's rows, and its column.
     /// Called by every thread; it has barriers, and ends with one.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn each<O: Offset>(self, a: Pattern<O>, b: Pattern<O>, own: Entries, mut visit: impl FnMut(usize, u32)) {
         let mut products = 0;
         let mut first = 0;
@@ -296,8 +291,7 @@ impl<const BLOCK: usize> Products<BLOCK> {
 }
 
 /// Calls `visit` with the index and value of the first `len` columns, over the lanes of a warp.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn each_column(columns: Global<u32>, len: u32, mut visit: impl FnMut(u32, u32)) {
     let mut first = thread::lane();
     while first < len {

@@ -1,6 +1,6 @@
 //! The columns that rows of C span, and their windows.
 
-use evenpath_simt::{parameters, Global};
+use evenpath_simt::{device, parameters, Global};
 
 use super::bitmap::PACKET;
 
@@ -24,7 +24,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    #[inline(always)]
+    #[device]
     pub(super) fn has(self, column: u32) -> bool {
         column.wrapping_sub(self.start) < self.len
     }
@@ -40,8 +40,7 @@ pub(super) struct Windows {
 
 impl Windows {
     /// The windows of a row, of `packets` packets each; none if the row is empty.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn of_row(spans: Spans, row: u32, packets: u32) -> Self {
         let (first, last) = (spans.firsts.load(row as usize), spans.lasts.load(row as usize));
         let left = if first <= last { last - first + 1 } else { 0 };
@@ -49,7 +48,7 @@ impl Windows {
         Self { start: first, left, columns, is_part: left > columns }
     }
 
-    #[inline(always)]
+    #[device]
     pub(super) fn next(&mut self) -> Option<Window> {
         if self.left == 0 {
             return None;

@@ -1,6 +1,6 @@
 //! Rows of any size: one block per row, one bit per column.
 
-use evenpath_simt::{kernel, thread, Arena, Float, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, Arena, Float, GlobalMut, Shared};
 
 use super::bitmap::{Bitmap, PACKET};
 use super::rows::{each, ResultEntries, RowList};
@@ -60,7 +60,7 @@ kernel! {
 }
 
 impl<O: Offset> SpgemmWindowCount<O> {
-    #[inline(always)]
+    #[device]
     fn count_row<const BLOCK: usize>(self, _: Arena) {
         let Self { a, b, spans, .. } = self;
         let mut arena = Arena::dynamic(window_shared_bytes(BLOCK as u32, self.packets, 0, 0, O::SIZE as u32));
@@ -126,7 +126,7 @@ kernel! {
 }
 
 impl<V: Float, O: Offset> SpgemmWindowFill<V, O> {
-    #[inline(always)]
+    #[device]
     fn fill_row<const BLOCK: usize>(self, _: Arena) {
         // 1. Lay out shared memory, and find the block's row.
         let Self { a, b, c, sums, .. } = self;

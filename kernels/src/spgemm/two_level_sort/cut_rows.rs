@@ -1,9 +1,6 @@
 //! Rows that tiles cut: their entries are collected for the global sort, and those that are equal become one.
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Arena, Element, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Element, Global, GlobalMut, Shared};
 
 use super::block_sort::TILE_WORDS;
 use super::products::SortedTiles;
@@ -40,7 +37,7 @@ kernel! {
 }
 
 impl<K: RadixKey> CollectCutEntries<K> {
-    #[inline(always)]
+    #[device]
     fn collect_cut_entries<const BLOCK: usize>(self, _: Arena) {
         let Self { keys, numbers, tiles: SortedTiles { words, columns, tile_len }, .. } = self;
         let tile = thread::block() as usize;
@@ -117,14 +114,14 @@ struct TileKeys<K, const ITEMS: usize> {
 
 impl<K: RadixKey, const ITEMS: usize> TileKeys<K, ITEMS> {
     /// Whether the key of an item exists.
-    #[inline(always)]
+    #[device]
     fn has(&self, item: usize) -> bool {
         (warp_striped::<ITEMS>(item) as u32) < self.left
     }
 }
 
 impl<K: RadixKey> NumberCutEntries<K> {
-    #[inline(always)]
+    #[device]
     fn number_cut_entries<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         // 1. Draw a tile.
         let marks = NumberedBits::<BLOCK, ITEMS>::take(&mut arena);
@@ -158,8 +155,7 @@ impl<K: RadixKey> NumberCutEntries<K> {
         self.store(&keys, |place| numbered + marks.count_to(place));
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn load<const BLOCK: usize, const ITEMS: usize>(self, tile: u32) -> TileKeys<K, ITEMS> {
         let first = tile as usize * BLOCK * ITEMS;
         let left = self.len - first as u32;
@@ -183,8 +179,7 @@ impl<K: RadixKey> NumberCutEntries<K> {
 
     /// Stores a thread's part of the outputs. `count_to` gives the number of distinct keys up to and including the one at a
     /// place in the tile.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn store<const ITEMS: usize>(self, keys: &TileKeys<K, ITEMS>, count_to: impl Fn(u32) -> u32) {
         let (origins, flags) = (self.origins.skip(keys.first), self.flags.skip(keys.first));
         let add = |row: u32, count: u32| {
@@ -248,7 +243,7 @@ kernel! {
 }
 
 impl<K: RadixKey> PlaceCutEntries<K> {
-    #[inline(always)]
+    #[device]
     fn place_cut_entries<const BLOCK: usize>(self, _: Arena) {
         let entry = thread::block() as usize * BLOCK + thread::index() as usize;
         if entry as u64 >= self.unique_count.load(0) {
@@ -284,7 +279,7 @@ kernel! {
 }
 
 impl<V: Element> PlaceCutValues<V> {
-    #[inline(always)]
+    #[device]
     fn place_cut_values<const BLOCK: usize>(self, _: Arena) {
         let entry = thread::block() as usize * BLOCK + thread::index() as usize;
         if (entry as u64) < self.unique_count.load(0) {

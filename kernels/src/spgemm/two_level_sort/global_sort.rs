@@ -1,7 +1,7 @@
 //! Global sort: all products are expanded in global memory and sorted there together. The publication compares with this
 //! method (expansion, sorting and compression: Bell, Dalton, Olson, SIAM J. Sci. Comput. 34, 2012).
 
-use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, Arena, Float, Global, GlobalMut};
 
 use super::expansion::ListedEntries;
 use crate::block::search::partition_point;
@@ -34,7 +34,7 @@ kernel! {
 }
 
 impl<V: Float, O: Offset> ExpandProducts<V, O> {
-    #[inline(always)]
+    #[device]
     fn expand_products<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let Self { entries, a_values, b, keys, products, column_bits } = self;
         let tile = entries.tile((BLOCK * ITEMS) as u32);
@@ -84,7 +84,7 @@ kernel! {
 }
 
 impl<C: Offset> SplitKeys<C> {
-    #[inline(always)]
+    #[device]
     fn split_keys<const BLOCK: usize>(self, _: Arena) {
         let index = thread::block() * BLOCK as u32 + thread::index();
         if index < self.len {

@@ -1,10 +1,7 @@
 //! Product compute: computes the products, adds them up in the order of the block sort, and stores each sum at its place in
 //! C or in the global sort.
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
 use evenpath_simt::{
-    kernel, parameters, thread, Aligned16, Arena, Element, Float, Global, GlobalMut, Shared,
+    device, kernel, parameters, thread, Aligned16, Arena, Element, Float, Global, GlobalMut, Shared,
 };
 
 use super::block_sort::{BEGINS_ENTRY, TILE_WORDS};
@@ -47,7 +44,7 @@ kernel! {
 }
 
 impl PlaceTiles {
-    #[inline(always)]
+    #[device]
     fn place_tiles<const BLOCK: usize>(self, _: Arena) {
         let SortedTiles { words, columns, tile_len } = self.tiles;
         let tile = thread::block() as usize;
@@ -114,7 +111,7 @@ kernel! {
 }
 
 impl<V: Float, O: Offset> AddProducts<V, O> {
-    #[inline(always)]
+    #[device]
     fn add_products<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         // 1. Compute the tile's products, in the order of A's entries.
         let block = ProductBlock::<V, BLOCK, ITEMS> {
@@ -156,8 +153,7 @@ impl<V: Float, O: Offset> AddProducts<V, O> {
 }
 
 /// The permutation's elements of this thread, which takes consecutive sorted products.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn load_order<const ITEMS: usize>(permutation: Global<u16, Aligned16>) -> [u16; ITEMS] {
     const { assert!(ITEMS.is_multiple_of(8)) };
     let own = permutation.skip_aligned(thread::index() as usize * ITEMS);
@@ -185,8 +181,7 @@ struct ProductBlock<V, const BLOCK: usize, const ITEMS: usize> {
 
 impl<V: Float, const BLOCK: usize, const ITEMS: usize> ProductBlock<V, BLOCK, ITEMS> {
     /// Writes the products in the order of A's entries, and zeros after the last product.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn compute<O: Offset>(
         self,
         tile: Tile,
@@ -220,8 +215,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> ProductBlock<V, BLOCK, IT
     }
 
     /// Replaces the products by the sums of the tile's entries. It has barriers, and ends with one.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn add_up(self, order: &[u16; ITEMS]) {
         let mut values = [V::ZERO; ITEMS];
         let mut heads = 0_u32;

@@ -1,7 +1,7 @@
 //! The sum as a thread sees it: both trees, the pool, and what becomes of a pair.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{thread, warp, Float, Shared};
+use evenpath_simt::{device, thread, warp, Float, Shared};
 
 use super::super::fill::Addend;
 use super::super::large::Bitmaps;
@@ -31,7 +31,7 @@ pub(super) struct Adder<V: Float, const BLOCK: usize> {
 
 impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
     /// Both trees, with references as slots.
-    #[inline(always)]
+    #[device]
     pub(super) fn inner_sides(&self) -> (Side<u32>, Side<u32>) {
         let (a, b) = self.leaf_sides();
         let side = |side: Side<V>| Side {
@@ -43,7 +43,7 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
     }
 
     /// Both trees, with values as slots.
-    #[inline(always)]
+    #[device]
     pub(super) fn leaf_sides(&self) -> (Side<V>, Side<V>) {
         let SumTrees { a, b, state, d_log2, .. } = self.trees;
         let is_transposed = state & state::B_TRANSPOSED != 0;
@@ -51,7 +51,7 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
     }
 
     /// How values are scaled.
-    #[inline(always)]
+    #[device]
     pub(super) fn addends(&self) -> (Addend<V>, Addend<V>) {
         let SumTrees { a_scale, b_scale, state, .. } = self.trees;
         (
@@ -61,8 +61,7 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
     }
 
     /// The pair in a slot of a merged inner node; none if the slot of a dense one is empty.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn child(&self, merged: QueuedPair, slot: u32) -> QueuedPair {
         let (pool, d_log2) = (self.sum.pool, self.trees.d_log2);
         let (first, kind) = (layout::unit(merged.sum) * UNIT_WORDS, layout::kind(merged.sum));
@@ -87,8 +86,7 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
 
     /// Takes units for a node of `count` entries for each lane of a warp, which call it together; none if `count` is 0. Writes the
     /// entry count, and the reference into the parent's slot. Returns the reference; null if there is no room.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn allocate(&mut self, pair: QueuedPair, count: u32) -> u32 {
         let SumPool { pool, units: capacity, results } = self.sum;
         let size = if pair.height == 0 { V::SIZE as u32 } else { 4 };
@@ -122,7 +120,7 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
     }
 
     /// What follows a pair that is merged into the node of `count` entries behind `reference`: an inner node's slots.
-    #[inline(always)]
+    #[device]
     pub(super) fn merged(&self, pair: QueuedPair, reference: u32, count: u32) -> Option<Found<QueuedPair>> {
         if pair.height == 0 || reference == NULL {
             return None;
@@ -135,8 +133,7 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
 }
 
 /// The child at coordinates in the sum; null if the node, which may be null too, has none.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn find(side: Side<u32>, reference: u32, coordinates: u32) -> u32 {
     if reference == NULL {
         return NULL;

@@ -1,7 +1,7 @@
 //! The kernel, and its operation for the queue scheduler.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Arena, Float, Shared};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Shared};
 
 use super::super::large::{self, Bitmaps};
 use super::super::marks::Marks;
@@ -50,7 +50,7 @@ pub const fn queued_shared_bytes(d_log2: u32) -> u32 {
 }
 
 impl<V: Float> HiSparseQueuedSum<V> {
-    #[inline(always)]
+    #[device]
     fn queued_sum<const BLOCK: usize>(self, mut arena: Arena) {
         const { assert!(BLOCK == BLOCK_SIZE as usize, "shared memory is for blocks of this size") };
         let d_log2 = self.trees.d_log2;
@@ -83,14 +83,13 @@ impl<V: Float, const BLOCK: usize> Operation for Adder<V, BLOCK> {
     // The coordinates of inner nodes.
     const READS_WHAT_WAS_WRITTEN: bool = true;
 
-    #[inline(always)]
+    #[device]
     fn root(&self) -> QueuedPair {
         let SumTrees { a_root, b_root, height, .. } = self.trees;
         QueuedPair { a: a_root, b: b_root, height, ..QueuedPair::NONE }
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn process(&mut self, queue: u32, pair: Option<QueuedPair>, lane: u32) -> Option<Found<QueuedPair>> {
         if queue == LARGE {
             return self.merge_by_block(pair.unwrap_or(QueuedPair::NONE));
@@ -108,8 +107,7 @@ impl<V: Float, const BLOCK: usize> Operation for Adder<V, BLOCK> {
         self.sort(found)
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn finish(&mut self) {
         let entries = warp::reduce_add(self.entries);
         if thread::lane() == 0 {
@@ -121,8 +119,7 @@ impl<V: Float, const BLOCK: usize> Operation for Adder<V, BLOCK> {
 impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
     /// Merges a pair with few entries, and finds the queue of any other. All lanes of a warp call it together, also those without a
     /// pair.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn sort(&mut self, pair: QueuedPair) -> Option<Found<QueuedPair>> {
         let (a, b) = self.inner_sides();
         let parts = Pair { a: a.part(pair.a), b: b.part(pair.b) };

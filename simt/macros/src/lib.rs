@@ -1,0 +1,16 @@
+//! The procedural macros of `evenpath-simt`, which re-exports them. They depend on nothing, because every build of a kernel for a
+//! GPU compiles them first.
+
+mod device;
+mod error;
+
+use proc_macro::TokenStream;
+
+/// Marks a function that runs on the GPU: it is always inlined, because a call costs a kernel its registers.
+///
+/// With `#[device(track_caller)]` the simulated GPU reports faults at the line that calls the function: for functions that access
+/// memory on behalf of their caller.
+#[proc_macro_attribute]
+pub fn device(arguments: TokenStream, function: TokenStream) -> TokenStream {
+    device::expand(arguments, function).unwrap_or_else(error::Error::into_tokens)
+}
