@@ -166,10 +166,7 @@ kernel! {
     }
     shared: SUMS * BlockReduce::<V, BLOCK>::BYTES;
     body: Norm::norm::<BLOCK>;
-    entries: {
-        vector_norm_f32 in vector: <V = f32>, 256 x 4;
-        vector_norm_f64 in vector: <V = f64>, 256 x 4;
-    }
+    entry: vector_norm_{V} in vector: V in [f32, f64], 256 x 4;
 }
 
 impl<V: NormScales> Norm<V> {
@@ -212,10 +209,7 @@ kernel! {
     }
     shared: SUMS * BlockReduce::<V, BLOCK>::BYTES;
     body: FinishNorm::finish::<BLOCK, ITEMS>;
-    entries: {
-        vector_finish_norm_f32 in vector: <V = f32>, 256 x 4;
-        vector_finish_norm_f64 in vector: <V = f64>, 256 x 4;
-    }
+    entry: vector_finish_norm_{V} in vector: V in [f32, f64], 256 x 4;
 }
 
 impl<V: NormScales> FinishNorm<V> {

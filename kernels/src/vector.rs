@@ -18,10 +18,7 @@ kernel! {
     }
     shared: 0;
     body: Scale::scale::<BLOCK>;
-    entries: {
-        vector_scale_f32 in vector: <V = f32>, 256 x 1;
-        vector_scale_f64 in vector: <V = f64>, 256 x 1;
-    }
+    entry: vector_scale_{V} in vector: V in [f32, f64], 256 x 1;
 }
 
 impl<V: Float> Scale<V> {
@@ -48,10 +45,7 @@ kernel! {
     }
     shared: 0;
     body: Gather::gather::<BLOCK>;
-    entries: {
-        vector_gather_f32 in vector: <V = f32>, 256 x 1;
-        vector_gather_f64 in vector: <V = f64>, 256 x 1;
-    }
+    entry: vector_gather_{V} in vector: V in [f32, f64], 256 x 1;
 }
 
 impl<V: Float> Gather<V> {
@@ -79,10 +73,7 @@ kernel! {
     }
     shared: 0;
     body: AddAt::add_at::<BLOCK>;
-    entries: {
-        vector_add_at_f32 in vector: <V = f32>, 256 x 1;
-        vector_add_at_f64 in vector: <V = f64>, 256 x 1;
-    }
+    entry: vector_add_at_{V} in vector: V in [f32, f64], 256 x 1;
 }
 
 impl<V: Float> AddAt<V> {
@@ -110,9 +101,7 @@ kernel! {
     }
     shared: 0;
     body: GatherIndices::gather_indices::<BLOCK>;
-    entries: {
-        vector_gather_indices in vector: 256 x 1;
-    }
+    entry: vector_gather_indices in vector: 256 x 1;
 }
 
 impl GatherIndices {
@@ -135,9 +124,7 @@ kernel! {
     }
     shared: 0;
     body: Iota::iota::<BLOCK>;
-    entries: {
-        vector_iota in vector: 256 x 1;
-    }
+    entry: vector_iota in vector: 256 x 1;
 }
 
 impl Iota {
@@ -166,10 +153,7 @@ kernel! {
     }
     shared: 0;
     body: Axpby::axpby::<BLOCK>;
-    entries: {
-        vector_axpby_f32 in vector: <V = f32>, 256 x 1;
-        vector_axpby_f64 in vector: <V = f64>, 256 x 1;
-    }
+    entry: vector_axpby_{V} in vector: V in [f32, f64], 256 x 1;
 }
 
 impl<V: Float> Axpby<V> {
@@ -197,10 +181,7 @@ kernel! {
     }
     shared: 0;
     body: MultiplyElements::multiply_elements::<BLOCK>;
-    entries: {
-        vector_multiply_f32 in vector: <V = f32>, 256 x 1;
-        vector_multiply_f64 in vector: <V = f64>, 256 x 1;
-    }
+    entry: vector_multiply_{V} in vector: V in [f32, f64], 256 x 1;
 }
 
 impl<V: Float> MultiplyElements<V> {
@@ -227,10 +208,7 @@ kernel! {
     }
     shared: 0;
     body: DivideElements::divide_elements::<BLOCK>;
-    entries: {
-        vector_divide_f32 in vector: <V = f32>, 256 x 1;
-        vector_divide_f64 in vector: <V = f64>, 256 x 1;
-    }
+    entry: vector_divide_{V} in vector: V in [f32, f64], 256 x 1;
 }
 
 impl<V: Float> DivideElements<V> {
@@ -260,10 +238,7 @@ kernel! {
     }
     shared: BlockReduce::<V, BLOCK>::BYTES;
     body: Dot::dot::<BLOCK>;
-    entries: {
-        vector_dot_f32 in vector: <V = f32>, 256 x 4;
-        vector_dot_f64 in vector: <V = f64>, 256 x 4;
-    }
+    entry: vector_dot_{V} in vector: V in [f32, f64], 256 x 4;
 }
 
 impl<V: Float> Dot<V> {
@@ -304,10 +279,7 @@ kernel! {
     }
     shared: BlockReduce::<V, BLOCK>::BYTES;
     body: FinishDot::finish::<BLOCK, ITEMS>;
-    entries: {
-        vector_finish_dot_f32 in vector: <V = f32>, 256 x 4;
-        vector_finish_dot_f64 in vector: <V = f64>, 256 x 4;
-    }
+    entry: vector_finish_dot_{V} in vector: V in [f32, f64], 256 x 4;
 }
 
 impl<V: Float> FinishDot<V> {

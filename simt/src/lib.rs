@@ -59,6 +59,8 @@ pub use cuda_std;
 pub use element::{Element, Float, Packet, ScalarType, Stored};
 pub use entry::EntryParameter;
 pub use evenpath_simt_macros::device;
+#[doc(hidden)]
+pub use evenpath_simt_macros::instances;
 pub use global::{Aligned16, Alignment, Global, GlobalMut, Natural};
 pub use half;
 pub use shared::{Arena, Shared};

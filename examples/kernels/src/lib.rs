@@ -24,9 +24,7 @@ kernel! {
     }
     shared: SHARED_BYTES;
     body: ColumnMaxima::run::<BLOCK>;
-    entries: {
-        column_maxima in column_maxima: 128 x 1 resident 8;
-    }
+    entry: column_maxima in column_maxima: 128 x 1 resident 8;
 }
 
 /// What is done with the entries.

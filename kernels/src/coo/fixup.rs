@@ -20,10 +20,7 @@ kernel! {
     }
     shared: fixup_bytes::<V>(BLOCK);
     body: CarryFixup::fixup::<BLOCK>;
-    entries: {
-        spmv_coo_fixup_f32 in coo_f32: <V = f32>, 256 x 1;
-        spmv_coo_fixup_f64 in coo_f64: <V = f64>, 256 x 1;
-    }
+    entry: spmv_coo_fixup_{V} in coo_{V}: V in [f32, f64], 256 x 1;
 }
 
 /// Shared memory of the fix-up: one partial sum per warp, the list of long runs, and their number.

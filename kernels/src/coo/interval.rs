@@ -27,10 +27,7 @@ kernel! {
     }
     shared: 0;
     body: CooInterval::interval::<BLOCK, ITEMS>;
-    entries: {
-        spmv_coo_interval_f32 in coo_f32: <V = f32>, 256 x 8;
-        spmv_coo_interval_f64 in coo_f64: <V = f64>, 256 x 8;
-    }
+    entry: spmv_coo_interval_{V} in coo_{V}: V in [f32, f64], 256 x 8;
 }
 
 /// The row that a warp has reached, and the sum of its part of it. Every lane knows both.

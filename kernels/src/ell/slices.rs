@@ -25,10 +25,7 @@ kernel! {
     }
     shared: RadixSort::<u32, BLOCK, ITEMS>::BYTES;
     body: SortWindows::sort_windows::<BLOCK, ITEMS>;
-    entries: {
-        ell_sort_windows_u32 in ell_slices: <O = u32>, 128 x 4;
-        ell_sort_windows_u64 in ell_slices: <O = u64>, 128 x 4;
-    }
+    entry: ell_sort_windows_{O} in ell_slices: O in [u32, u64], 128 x 4;
 }
 
 impl<O: Offset> SortWindows<O> {
@@ -70,10 +67,7 @@ kernel! {
     }
     shared: 0;
     body: SliceWidths::slice_widths::<BLOCK>;
-    entries: {
-        ell_slice_widths_u32 in ell_slices: <O = u32>, 256 x 1;
-        ell_slice_widths_u64 in ell_slices: <O = u64>, 256 x 1;
-    }
+    entry: ell_slice_widths_{O} in ell_slices: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> SliceWidths<O> {
@@ -114,12 +108,7 @@ kernel! {
     }
     shared: 0;
     body: FillSlices::fill_slices::<BLOCK, ITEMS>;
-    entries: {
-        ell_fill_slices_f32_u32 in ell_slices: <V = f32, O = u32>, 256 x 4;
-        ell_fill_slices_f32_u64 in ell_slices: <V = f32, O = u64>, 256 x 4;
-        ell_fill_slices_f64_u32 in ell_slices: <V = f64, O = u32>, 256 x 4;
-        ell_fill_slices_f64_u64 in ell_slices: <V = f64, O = u64>, 256 x 4;
-    }
+    entry: ell_fill_slices_{V}_{O} in ell_slices: V in [f32, f64], O in [u32, u64], 256 x 4;
 }
 
 impl<V: Float, O: Offset> FillSlices<V, O> {

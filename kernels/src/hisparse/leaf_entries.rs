@@ -30,10 +30,7 @@ kernel! {
     }
     shared: (6 * BLOCK) * 4 + CountScan::<u32, BLOCK>::BYTES + Numbers::BYTES;
     body: HiSparseFillLeaves::fill_leaves::<BLOCK>;
-    entries: {
-        hisparse_fill_leaves_f32 in hisparse_convert: <V = f32>, 128 x 1;
-        hisparse_fill_leaves_f64 in hisparse_convert: <V = f64>, 128 x 1;
-    }
+    entry: hisparse_fill_leaves_{V} in hisparse_convert: V in [f32, f64], 128 x 1;
 }
 
 /// A block's runs in shared memory.

@@ -15,9 +15,7 @@ kernel! {
     }
     shared: 0;
     body: HiSparseCountChildren::count_children::<BLOCK>;
-    entries: {
-        hisparse_count_children in hisparse_leaves: 256 x 1;
-    }
+    entry: hisparse_count_children in hisparse_leaves: 256 x 1;
 }
 
 /// The index of this warp, which is its node.
@@ -80,9 +78,7 @@ kernel! {
     }
     shared: 0;
     body: HiSparseListChildren::list_children::<BLOCK>;
-    entries: {
-        hisparse_list_children in hisparse_leaves: 256 x 1;
-    }
+    entry: hisparse_list_children in hisparse_leaves: 256 x 1;
 }
 
 impl HiSparseListChildren {

@@ -16,10 +16,7 @@ kernel! {
     }
     shared: 0;
     body: HiSparseCountEntries::count_entries::<BLOCK>;
-    entries: {
-        hisparse_count_entries_u32 in hisparse_entries: <T = u32>, 256 x 1;
-        hisparse_count_entries_u64 in hisparse_entries: <T = u64>, 256 x 1;
-    }
+    entry: hisparse_count_entries_{T} in hisparse_entries: T in [u32, u64], 256 x 1;
 }
 
 impl<T: Element> HiSparseCountEntries<T> {
@@ -73,10 +70,7 @@ kernel! {
     }
     shared: 0;
     body: HiSparseListEntries::list_entries::<BLOCK>;
-    entries: {
-        hisparse_list_entries_f32 in hisparse_entries: <V = f32>, 256 x 1;
-        hisparse_list_entries_f64 in hisparse_entries: <V = f64>, 256 x 1;
-    }
+    entry: hisparse_list_entries_{V} in hisparse_entries: V in [f32, f64], 256 x 1;
 }
 
 impl<V: Float> HiSparseListEntries<V> {

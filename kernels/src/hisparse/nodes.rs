@@ -172,10 +172,7 @@ kernel! {
     }
     shared: Scans::<BLOCK>::BYTES + (MAX_DEPTH + 2) * 4;
     body: HiSparseWriteNodes::write_nodes::<BLOCK, ITEMS>;
-    entries: {
-        hisparse_write_nodes_u32 in hisparse_convert: <K = u32>, 256 x 4;
-        hisparse_write_nodes_u64 in hisparse_convert: <K = u64>, 256 x 4;
-    }
+    entry: hisparse_write_nodes_{K} in hisparse_convert: K in [u32, u64], 256 x 4;
 }
 
 impl<K: Key> HiSparseWriteNodes<K> {

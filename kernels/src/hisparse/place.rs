@@ -30,9 +30,7 @@ kernel! {
     }
     shared: CountScan::<u64, BLOCK>::BYTES + Numbers::BYTES + 16;
     body: HiSparsePlaceNodes::place_nodes::<BLOCK, ITEMS>;
-    entries: {
-        hisparse_place_nodes in hisparse_tree: 256 x 4;
-    }
+    entry: hisparse_place_nodes in hisparse_tree: 256 x 4;
 }
 
 impl HiSparsePlaceNodes {
@@ -180,9 +178,7 @@ kernel! {
     }
     shared: Numbers::BYTES;
     body: HiSparseLinkNodes::link_nodes::<BLOCK>;
-    entries: {
-        hisparse_link_nodes in hisparse_tree: 256 x 1;
-    }
+    entry: hisparse_link_nodes in hisparse_tree: 256 x 1;
 }
 
 impl HiSparseLinkNodes {

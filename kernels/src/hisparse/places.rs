@@ -113,10 +113,7 @@ kernel! {
     }
     shared: Chunk::BYTES + CountScan::<u32, BLOCK>::BYTES;
     body: HiSparsePlaceProducts::place_products::<BLOCK>;
-    entries: {
-        hisparse_place_products_f32 in hisparse_schedule: <V = f32>, 256 x 1;
-        hisparse_place_products_f64 in hisparse_schedule: <V = f64>, 256 x 1;
-    }
+    entry: hisparse_place_products_{V} in hisparse_schedule: V in [f32, f64], 256 x 1;
 }
 
 /// No element: that of an absent entry.

@@ -142,10 +142,7 @@ kernel! {
     }
     shared: BLOCK * ITEMS * (8 + K::SIZE) + CountScan::<u32, BLOCK>::BYTES + 8;
     body: HiSparseWriteRuns::write_runs::<BLOCK, ITEMS>;
-    entries: {
-        hisparse_write_runs_u32 in hisparse_convert: <K = u32>, 256 x 8;
-        hisparse_write_runs_u64 in hisparse_convert: <K = u64>, 256 x 8;
-    }
+    entry: hisparse_write_runs_{K} in hisparse_convert: K in [u32, u64], 256 x 8;
 }
 
 impl<K: Key> HiSparseWriteRuns<K> {

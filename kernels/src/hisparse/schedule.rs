@@ -104,9 +104,7 @@ kernel! {
     }
     shared: 0;
     body: HiSparseCountQuads::count_quads::<BLOCK>;
-    entries: {
-        hisparse_count_quads in hisparse_schedule: 256 x 1;
-    }
+    entry: hisparse_count_quads in hisparse_schedule: 256 x 1;
 }
 
 impl HiSparseCountQuads {
@@ -137,9 +135,7 @@ kernel! {
     }
     shared: 0;
     body: HiSparseListLeaves::list_leaves::<BLOCK>;
-    entries: {
-        hisparse_list_leaves in hisparse_schedule: 256 x 1;
-    }
+    entry: hisparse_list_leaves in hisparse_schedule: 256 x 1;
 }
 
 impl HiSparseListLeaves {
@@ -177,9 +173,7 @@ kernel! {
     }
     shared: 0;
     body: HiSparseCountParts::count_parts::<BLOCK>;
-    entries: {
-        hisparse_count_parts in hisparse_schedule: 256 x 1;
-    }
+    entry: hisparse_count_parts in hisparse_schedule: 256 x 1;
 }
 
 impl HiSparseCountParts {
@@ -214,9 +208,7 @@ kernel! {
     }
     shared: 0;
     body: HiSparseListParts::list_parts::<BLOCK>;
-    entries: {
-        hisparse_list_parts in hisparse_schedule: 256 x 1;
-    }
+    entry: hisparse_list_parts in hisparse_schedule: 256 x 1;
 }
 
 /// The last index in `low..high` at which the ascending `numbers` are at most `number`; `low` if there is none.

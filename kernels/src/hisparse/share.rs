@@ -65,9 +65,7 @@ kernel! {
     }
     shared: 0;
     body: HiSparseRebaseChildren::rebase_children::<BLOCK>;
-    entries: {
-        hisparse_rebase_children in hisparse_share: 256 x 1;
-    }
+    entry: hisparse_rebase_children in hisparse_share: 256 x 1;
 }
 
 impl HiSparseRebaseChildren {
@@ -129,9 +127,7 @@ kernel! {
     }
     shared: 0;
     body: HiSparseReplaceChildren::replace_children::<BLOCK>;
-    entries: {
-        hisparse_replace_children in hisparse_share: 256 x 1;
-    }
+    entry: hisparse_replace_children in hisparse_share: 256 x 1;
 }
 
 impl HiSparseReplaceChildren {
@@ -161,9 +157,7 @@ kernel! {
     }
     shared: 0;
     body: HiSparseReplaceRoots::replace_roots::<BLOCK>;
-    entries: {
-        hisparse_replace_roots in hisparse_share: 256 x 1;
-    }
+    entry: hisparse_replace_roots in hisparse_share: 256 x 1;
 }
 
 impl HiSparseReplaceRoots {
@@ -274,9 +268,7 @@ kernel! {
     }
     shared: 0;
     body: HiSparseHashNodes::hash_nodes::<BLOCK>;
-    entries: {
-        hisparse_hash_nodes in hisparse_share: 256 x 1;
-    }
+    entry: hisparse_hash_nodes in hisparse_share: 256 x 1;
 }
 
 impl HiSparseHashNodes {
@@ -315,9 +307,7 @@ kernel! {
     }
     shared: 0;
     body: HiSparseCompareNodes::compare_nodes::<BLOCK>;
-    entries: {
-        hisparse_compare_nodes in hisparse_share: 256 x 1;
-    }
+    entry: hisparse_compare_nodes in hisparse_share: 256 x 1;
 }
 
 impl HiSparseCompareNodes {
@@ -360,9 +350,7 @@ kernel! {
     }
     shared: 0;
     body: HiSparseCopyKept::copy_kept::<BLOCK>;
-    entries: {
-        hisparse_copy_kept in hisparse_share: 256 x 1;
-    }
+    entry: hisparse_copy_kept in hisparse_share: 256 x 1;
 }
 
 impl HiSparseCopyKept {

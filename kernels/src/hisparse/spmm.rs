@@ -62,10 +62,7 @@ kernel! {
     }
     shared: 0;
     body: HiSparseSpmm::spmm;
-    entries: {
-        hisparse_spmm_f32 in hisparse_spmm: <V = f32>, 32 x 1;
-        hisparse_spmm_f64 in hisparse_spmm: <V = f64>, 32 x 1;
-    }
+    entry: hisparse_spmm_{V} in hisparse_spmm: V in [f32, f64], 32 x 1;
 }
 
 /// Bytes of launch-sized shared memory for the sums of a strip and 32 columns.

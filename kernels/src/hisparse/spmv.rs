@@ -39,10 +39,8 @@ kernel! {
     shared: places_len(BLOCK * ITEMS, V::SIZE) * V::SIZE + 4;
     body: HiSparseSpmv::spmv::<T, BLOCK, ITEMS>;
     entries: {
-        hisparse_spmv_f32 in hisparse_spmv_f32: <V = f32>, with T = Plain, 256 x 2 resident 4;
-        hisparse_spmv_f64 in hisparse_spmv_f64: <V = f64>, with T = Plain, 256 x 2 resident 3;
-        hisparse_spmv_transposed_f32 in hisparse_spmv_f32: <V = f32>, with T = Transposed, 256 x 2 resident 4;
-        hisparse_spmv_transposed_f64 in hisparse_spmv_f64: <V = f64>, with T = Transposed, 256 x 2 resident 3;
+        hisparse_spmv_{V} in hisparse_spmv_{V}: (V, R) in [(f32, 4), (f64, 3)], T = Plain, 256 x 2 resident R;
+        hisparse_spmv_transposed_{V} in hisparse_spmv_{V}: (V, R) in [(f32, 4), (f64, 3)], T = Transposed, 256 x 2 resident R;
     }
 }
 

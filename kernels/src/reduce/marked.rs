@@ -24,26 +24,10 @@ kernel! {
     shared: 0;
     body: ReduceByKey::by_key::<P, BLOCK, ITEMS>;
     entries: {
-        reduce_sum_u32_by_u32 in reduce_sum_u32: <V = u32, K = u32>, with P = Sum, 256 x 20;
-        reduce_sum_u32_by_u64 in reduce_sum_u32: <V = u32, K = u64>, with P = Sum, 256 x 12;
-        reduce_sum_i32_by_u32 in reduce_sum_i32: <V = i32, K = u32>, with P = Sum, 256 x 20;
-        reduce_sum_i32_by_u64 in reduce_sum_i32: <V = i32, K = u64>, with P = Sum, 256 x 12;
-        reduce_sum_u64_by_u32 in reduce_sum_u64: <V = u64, K = u32>, with P = Sum, 256 x 14;
-        reduce_sum_u64_by_u64 in reduce_sum_u64: <V = u64, K = u64>, with P = Sum, 256 x 10;
-        reduce_sum_f32_by_u32 in reduce_sum_f32: <V = f32, K = u32>, with P = Sum, 256 x 20;
-        reduce_sum_f32_by_u64 in reduce_sum_f32: <V = f32, K = u64>, with P = Sum, 256 x 12;
-        reduce_sum_f64_by_u32 in reduce_sum_f64: <V = f64, K = u32>, with P = Sum, 256 x 14;
-        reduce_sum_f64_by_u64 in reduce_sum_f64: <V = f64, K = u64>, with P = Sum, 256 x 10;
-        reduce_min_u32_by_u32 in reduce_min_u32: <V = u32, K = u32>, with P = Min, 256 x 20;
-        reduce_min_u32_by_u64 in reduce_min_u32: <V = u32, K = u64>, with P = Min, 256 x 12;
-        reduce_min_i32_by_u32 in reduce_min_i32: <V = i32, K = u32>, with P = Min, 256 x 20;
-        reduce_min_i32_by_u64 in reduce_min_i32: <V = i32, K = u64>, with P = Min, 256 x 12;
-        reduce_min_u64_by_u32 in reduce_min_u64: <V = u64, K = u32>, with P = Min, 256 x 14;
-        reduce_min_u64_by_u64 in reduce_min_u64: <V = u64, K = u64>, with P = Min, 256 x 10;
-        reduce_min_f32_by_u32 in reduce_min_f32: <V = f32, K = u32>, with P = Min, 256 x 20;
-        reduce_min_f32_by_u64 in reduce_min_f32: <V = f32, K = u64>, with P = Min, 256 x 12;
-        reduce_min_f64_by_u32 in reduce_min_f64: <V = f64, K = u32>, with P = Min, 256 x 14;
-        reduce_min_f64_by_u64 in reduce_min_f64: <V = f64, K = u64>, with P = Min, 256 x 10;
+        reduce_{P}_{V}_by_{K} in reduce_{P}_{V}:
+            P in [Sum as sum, Min as min], V in [u32, i32, f32], (K, N) in [(u32, 20), (u64, 12)], 256 x N;
+        reduce_{P}_{V}_by_{K} in reduce_{P}_{V}:
+            P in [Sum as sum, Min as min], V in [u64, f64], (K, N) in [(u32, 14), (u64, 10)], 256 x N;
     }
 }
 
@@ -125,18 +109,8 @@ kernel! {
     }
     shared: 0;
     body: ReduceByFlag::by_flag::<P, BLOCK, ITEMS>;
-    entries: {
-        reduce_sum_u32_by_flag in reduce_sum_u32: <V = u32>, with P = Sum, 256 x 20;
-        reduce_sum_i32_by_flag in reduce_sum_i32: <V = i32>, with P = Sum, 256 x 20;
-        reduce_sum_u64_by_flag in reduce_sum_u64: <V = u64>, with P = Sum, 256 x 14;
-        reduce_sum_f32_by_flag in reduce_sum_f32: <V = f32>, with P = Sum, 256 x 20;
-        reduce_sum_f64_by_flag in reduce_sum_f64: <V = f64>, with P = Sum, 256 x 14;
-        reduce_min_u32_by_flag in reduce_min_u32: <V = u32>, with P = Min, 256 x 20;
-        reduce_min_i32_by_flag in reduce_min_i32: <V = i32>, with P = Min, 256 x 20;
-        reduce_min_u64_by_flag in reduce_min_u64: <V = u64>, with P = Min, 256 x 14;
-        reduce_min_f32_by_flag in reduce_min_f32: <V = f32>, with P = Min, 256 x 20;
-        reduce_min_f64_by_flag in reduce_min_f64: <V = f64>, with P = Min, 256 x 14;
-    }
+    entry: reduce_{P}_{V}_by_flag in reduce_{P}_{V}:
+        P in [Sum as sum, Min as min], (V, N) in [(u32, 20), (i32, 20), (u64, 14), (f32, 20), (f64, 14)], 256 x N;
 }
 
 /// Sums alone.

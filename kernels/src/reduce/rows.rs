@@ -28,10 +28,7 @@ kernel! {
     }
     shared: numbering_bytes::<BLOCK>();
     body: MarkRows::mark_rows::<BLOCK>;
-    entries: {
-        reduce_mark_rows_u32 in reduce_rows: <O = u32>, 256 x 1;
-        reduce_mark_rows_u64 in reduce_rows: <O = u64>, 256 x 1;
-    }
+    entry: reduce_mark_rows_{O} in reduce_rows: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> MarkRows<O> {
@@ -62,18 +59,7 @@ kernel! {
     }
     shared: 0;
     body: FillEmptyRows::fill_empty_rows::<BLOCK>;
-    entries: {
-        reduce_fill_u32_u32 in reduce_rows: <V = u32, O = u32>, 256 x 1;
-        reduce_fill_u32_u64 in reduce_rows: <V = u32, O = u64>, 256 x 1;
-        reduce_fill_i32_u32 in reduce_rows: <V = i32, O = u32>, 256 x 1;
-        reduce_fill_i32_u64 in reduce_rows: <V = i32, O = u64>, 256 x 1;
-        reduce_fill_u64_u32 in reduce_rows: <V = u64, O = u32>, 256 x 1;
-        reduce_fill_u64_u64 in reduce_rows: <V = u64, O = u64>, 256 x 1;
-        reduce_fill_f32_u32 in reduce_rows: <V = f32, O = u32>, 256 x 1;
-        reduce_fill_f32_u64 in reduce_rows: <V = f32, O = u64>, 256 x 1;
-        reduce_fill_f64_u32 in reduce_rows: <V = f64, O = u32>, 256 x 1;
-        reduce_fill_f64_u64 in reduce_rows: <V = f64, O = u64>, 256 x 1;
-    }
+    entry: reduce_fill_{V}_{O} in reduce_rows: V in [u32, i32, u64, f32, f64], O in [u32, u64], 256 x 1;
 }
 
 impl<V: Number, O: Offset> FillEmptyRows<V, O> {
@@ -103,18 +89,8 @@ kernel! {
     }
     shared: 0;
     body: ReduceRows::reduce_rows::<P, BLOCK, ITEMS>;
-    entries: {
-        reduce_sum_u32_by_row in reduce_sum_u32: <V = u32>, with P = Sum, 256 x 28;
-        reduce_sum_i32_by_row in reduce_sum_i32: <V = i32>, with P = Sum, 256 x 28;
-        reduce_sum_u64_by_row in reduce_sum_u64: <V = u64>, with P = Sum, 256 x 14;
-        reduce_sum_f32_by_row in reduce_sum_f32: <V = f32>, with P = Sum, 256 x 28;
-        reduce_sum_f64_by_row in reduce_sum_f64: <V = f64>, with P = Sum, 256 x 14;
-        reduce_min_u32_by_row in reduce_min_u32: <V = u32>, with P = Min, 256 x 28;
-        reduce_min_i32_by_row in reduce_min_i32: <V = i32>, with P = Min, 256 x 28;
-        reduce_min_u64_by_row in reduce_min_u64: <V = u64>, with P = Min, 256 x 14;
-        reduce_min_f32_by_row in reduce_min_f32: <V = f32>, with P = Min, 256 x 28;
-        reduce_min_f64_by_row in reduce_min_f64: <V = f64>, with P = Min, 256 x 14;
-    }
+    entry: reduce_{P}_{V}_by_row in reduce_{P}_{V}:
+        P in [Sum as sum, Min as min], (V, N) in [(u32, 28), (i32, 28), (u64, 14), (f32, 28), (f64, 14)], 256 x N;
 }
 
 /// Sums at the places of their rows.

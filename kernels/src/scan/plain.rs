@@ -16,18 +16,9 @@ kernel! {
     }
     shared: 0;
     body: Scan::scan::<P, BLOCK, ITEMS>;
-    entries: {
-        scan_sum_u32 in scan_u32: <V = u32>, with P = Sum, 320 x 44;
-        scan_min_u32 in scan_u32: <V = u32>, with P = Min, 320 x 44;
-        scan_sum_i32 in scan_i32: <V = i32>, with P = Sum, 320 x 44;
-        scan_min_i32 in scan_i32: <V = i32>, with P = Min, 320 x 44;
-        scan_sum_u64 in scan_u64: <V = u64>, with P = Sum, 384 x 18;
-        scan_min_u64 in scan_u64: <V = u64>, with P = Min, 384 x 18;
-        scan_sum_f32 in scan_f32: <V = f32>, with P = Sum, 320 x 44;
-        scan_min_f32 in scan_f32: <V = f32>, with P = Min, 320 x 44;
-        scan_sum_f64 in scan_f64: <V = f64>, with P = Sum, 384 x 18;
-        scan_min_f64 in scan_f64: <V = f64>, with P = Min, 384 x 18;
-    }
+    entry: scan_{P}_{V} in scan_{V}:
+        (V, B, N) in [(u32, 320, 44), (i32, 320, 44), (u64, 384, 18), (f32, 320, 44), (f64, 384, 18)],
+        P in [Sum as sum, Min as min], B x N;
 }
 
 impl<V: Number> Scan<V> {

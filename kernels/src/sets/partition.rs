@@ -23,10 +23,7 @@ kernel! {
     }
     shared: 0;
     body: SetPartition::partition;
-    entries: {
-        sets_partition_u32 in sets_u32: <K = u32>, 128 x 1;
-        sets_partition_u64 in sets_u64: <K = u64>, 128 x 1;
-    }
+    entry: sets_partition_{K} in sets_{K}: K in [u32, u64], 128 x 1;
 }
 
 impl<K: Key> SetPartition<K> {

@@ -24,10 +24,7 @@ kernel! {
     }
     shared: max_passes::<K>() * BINS * 4;
     body: Histogram::histogram::<BLOCK, ITEMS>;
-    entries: {
-        sort_histogram_u32 in sort_keys_32: <K = u32>, 256 x 16;
-        sort_histogram_u64 in sort_keys_64: <K = u64>, 256 x 8;
-    }
+    entry: sort_histogram_{K} in sort_keys_{K bits}: (K, N) in [(u32, 16), (u64, 8)], 256 x N;
 }
 
 const fn max_passes<K: RadixKey>() -> usize {
@@ -115,9 +112,7 @@ kernel! {
     }
     shared: BLOCK / thread::WARP_SIZE as usize * 8;
     body: BinStarts::bin_starts::<BLOCK>;
-    entries: {
-        sort_bin_starts in sort_plan: 256 x 1;
-    }
+    entry: sort_bin_starts in sort_plan: 256 x 1;
 }
 
 impl BinStarts {

@@ -40,10 +40,7 @@ kernel! {
     }
     shared: TilePair::WORDS * 8 + staged_each_bytes::<K>(BLOCK, ITEMS);
     body: MergeRunKeys::merge_keys::<BLOCK, ITEMS>;
-    entries: {
-        sort_merge_run_keys_u32 in sort_segments_32: <K = u32>, 256 x 22;
-        sort_merge_run_keys_u64 in sort_segments_64: <K = u64>, 256 x 16;
-    }
+    entry: sort_merge_run_keys_{K} in sort_segments_{K bits}: (K, N) in [(u32, 22), (u64, 16)], 256 x N;
 }
 
 kernel! {
@@ -62,12 +59,8 @@ kernel! {
     }
     shared: TilePair::WORDS * 8 + staged_each_bytes::<K>(BLOCK, ITEMS) + BLOCK * ITEMS * 2;
     body: MergeRunPairs::merge_pairs::<BLOCK, ITEMS>;
-    entries: {
-        sort_merge_run_pairs_u32_u32 in sort_segments_32: <K = u32, V = u32>, 256 x 22;
-        sort_merge_run_pairs_u32_u64 in sort_segments_32: <K = u32, V = u64>, 256 x 22;
-        sort_merge_run_pairs_u64_u32 in sort_segments_64: <K = u64, V = u32>, 256 x 16 resident 2;
-        sort_merge_run_pairs_u64_u64 in sort_segments_64: <K = u64, V = u64>, 256 x 16 resident 2;
-    }
+    entry: sort_merge_run_pairs_{K}_{V} in sort_segments_{K bits}:
+        (K, N, R) in [(u32, 22, 0), (u64, 16, 2)], V in [u32, u64], 256 x N resident R;
 }
 
 /// The two runs of which a block merges a part, and where the part is written.

@@ -49,10 +49,7 @@ kernel! {
     }
     shared: 0;
     body: OnesweepKeys::keys_pass::<BLOCK, ITEMS>;
-    entries: {
-        sort_onesweep_keys_u32 in sort_keys_32: <K = u32>, 384 x 21 resident 3;
-        sort_onesweep_keys_u64 in sort_keys_64: <K = u64>, 384 x 14 resident 3;
-    }
+    entry: sort_onesweep_keys_{K} in sort_keys_{K bits}: (K, N) in [(u32, 21), (u64, 14)], 384 x N resident 3;
 }
 
 kernel! {
@@ -71,12 +68,8 @@ kernel! {
     }
     shared: 0;
     body: OnesweepPairs::pairs_pass::<BLOCK, ITEMS>;
-    entries: {
-        sort_onesweep_pairs_u32_u32 in sort_pairs_32: <K = u32, V = u32>, 384 x 22 resident 2;
-        sort_onesweep_pairs_u32_u64 in sort_pairs_32: <K = u32, V = u64>, 512 x 11 resident 2;
-        sort_onesweep_pairs_u64_u32 in sort_pairs_64: <K = u64, V = u32>, 384 x 17 resident 2;
-        sort_onesweep_pairs_u64_u64 in sort_pairs_64: <K = u64, V = u64>, 384 x 13 resident 2;
-    }
+    entry: sort_onesweep_pairs_{K}_{V} in sort_pairs_{K bits}:
+        (K, V, B, N) in [(u32, u32, 384, 22), (u32, u64, 512, 11), (u64, u32, 384, 17), (u64, u64, 384, 13)], B x N resident 2;
 }
 
 impl<K: RadixKey> OnesweepKeys<K> {

@@ -34,10 +34,7 @@ kernel! {
     }
     shared: shared_bytes::<K, BLOCK, ITEMS>();
     body: SortSegmentKeys::sort_keys::<BLOCK, ITEMS>;
-    entries: {
-        sort_segment_keys_u32 in sort_segments_32: <K = u32>, 256 x 11 resident 2;
-        sort_segment_keys_u64 in sort_segments_64: <K = u64>, 256 x 8 resident 2;
-    }
+    entry: sort_segment_keys_{K} in sort_segments_{K bits}: (K, N) in [(u32, 11), (u64, 8)], 256 x N resident 2;
 }
 
 kernel! {
@@ -56,12 +53,7 @@ kernel! {
     }
     shared: shared_bytes::<K, BLOCK, ITEMS>();
     body: SortSegmentPairs::sort_pairs::<BLOCK, ITEMS>;
-    entries: {
-        sort_segment_pairs_u32_u32 in sort_segments_32: <K = u32, V = u32>, 256 x 11;
-        sort_segment_pairs_u32_u64 in sort_segments_32: <K = u32, V = u64>, 256 x 11;
-        sort_segment_pairs_u64_u32 in sort_segments_64: <K = u64, V = u32>, 256 x 8;
-        sort_segment_pairs_u64_u64 in sort_segments_64: <K = u64, V = u64>, 256 x 8;
-    }
+    entry: sort_segment_pairs_{K}_{V} in sort_segments_{K bits}: (K, N) in [(u32, 11), (u64, 8)], V in [u32, u64], 256 x N;
 }
 
 parameters! {

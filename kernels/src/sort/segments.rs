@@ -48,10 +48,7 @@ kernel! {
     }
     shared: 0;
     body: MarkSegments::mark_segments::<BLOCK>;
-    entries: {
-        sort_mark_segments_u32 in sort_segments: <O = u32>, 256 x 1;
-        sort_mark_segments_u64 in sort_segments: <O = u64>, 256 x 1;
-    }
+    entry: sort_mark_segments_{O} in sort_segments: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> MarkSegments<O> {
@@ -99,10 +96,7 @@ kernel! {
     }
     shared: 0;
     body: CutSegments::cut_segments::<BLOCK>;
-    entries: {
-        sort_cut_segments_u32 in sort_segments: <O = u32>, 256 x 1;
-        sort_cut_segments_u64 in sort_segments: <O = u64>, 256 x 1;
-    }
+    entry: sort_cut_segments_{O} in sort_segments: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> CutSegments<O> {
@@ -183,9 +177,7 @@ kernel! {
     }
     shared: 0;
     body: ListRuns::list_runs::<BLOCK>;
-    entries: {
-        sort_list_runs in sort_segments: 256 x 1;
-    }
+    entry: sort_list_runs in sort_segments: 256 x 1;
 }
 
 impl ListRuns {

@@ -22,10 +22,7 @@ kernel! {
     }
     shared: RadixSort::<K, BLOCK, ITEMS>::BYTES;
     body: SortTileKeys::sort_keys::<BLOCK, ITEMS>;
-    entries: {
-        sort_tile_keys_u32 in sort_tile: <K = u32>, 128 x 11;
-        sort_tile_keys_u64 in sort_tile: <K = u64>, 128 x 11;
-    }
+    entry: sort_tile_keys_{K} in sort_tile: K in [u32, u64], 128 x 11;
 }
 
 kernel! {
@@ -50,10 +47,7 @@ kernel! {
     }
     shared: RadixSort::<K, BLOCK, ITEMS>::BYTES + RadixSort::<K, BLOCK, ITEMS>::LEN * V::SIZE + V::SIZE;
     body: SortTilePairs::sort_pairs::<BLOCK, ITEMS>;
-    entries: {
-        sort_tile_pairs_u32_u32 in sort_tile: <K = u32, V = u32>, 128 x 11;
-        sort_tile_pairs_u64_u32 in sort_tile: <K = u64, V = u32>, 128 x 11 resident 6;
-    }
+    entry: sort_tile_pairs_{K}_u32 in sort_tile: (K, R) in [(u32, 0), (u64, 6)], V = u32, 128 x 11 resident R;
 }
 
 kernel! {
@@ -74,10 +68,7 @@ kernel! {
     }
     shared: RadixSort::<K, BLOCK, ITEMS>::BYTES;
     body: SortTilePermutation::sort_permutation::<BLOCK, ITEMS>;
-    entries: {
-        sort_tile_permutation_u32 in sort_tile: <K = u32>, 128 x 11;
-        sort_tile_permutation_u64 in sort_tile: <K = u64>, 128 x 11;
-    }
+    entry: sort_tile_permutation_{K} in sort_tile: K in [u32, u64], 128 x 11;
 }
 
 /// A tile's part of an array, which is not empty, as its block loads and stores it.

@@ -29,10 +29,7 @@ kernel! {
     }
     shared: 0;
     body: CutPath::cut::<BLOCK>;
-    entries: {
-        spadd_cut_u32 in spadd: <O = u32>, 128 x 1;
-        spadd_cut_u64 in spadd: <O = u64>, 128 x 1;
-    }
+    entry: spadd_cut_{O} in spadd: O in [u32, u64], 128 x 1;
 }
 
 impl<O: Offset> CutPath<O> {

@@ -36,12 +36,7 @@ kernel! {
     }
     shared: BLOCK * ITEMS * 4 + CountScan::<u64, BLOCK>::BYTES + 4;
     body: FillTiles::fill::<BLOCK, ITEMS>;
-    entries: {
-        spadd_fill_f32_u32 in spadd_f32: <V = f32, O = u32>, 192 x 31;
-        spadd_fill_f32_u64 in spadd_f32: <V = f32, O = u64>, 192 x 31;
-        spadd_fill_f64_u32 in spadd_f64: <V = f64, O = u32>, 192 x 31 resident 5;
-        spadd_fill_f64_u64 in spadd_f64: <V = f64, O = u64>, 192 x 31 resident 5;
-    }
+    entry: spadd_fill_{V}_{O} in spadd_{V}: (V, R) in [(f32, 0), (f64, 5)], O in [u32, u64], 192 x 31 resident R;
 }
 
 impl<V: Float, O: Offset> FillTiles<V, O> {

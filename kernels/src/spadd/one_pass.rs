@@ -51,12 +51,7 @@ kernel! {
     shared: staged_len(BLOCK, ITEMS) * 4 + CountScan::<u64, BLOCK>::BYTES + Cuts::<BLOCK>::BYTES + BLOCK * ITEMS * 4
         + BLOCK * 4 + 12;
     body: OnePass::one_pass::<BLOCK, ITEMS>;
-    entries: {
-        spadd_one_pass_f32_u32 in spadd_f32: <V = f32, O = u32>, 256 x 8 resident 2;
-        spadd_one_pass_f32_u64 in spadd_f32: <V = f32, O = u64>, 256 x 8 resident 2;
-        spadd_one_pass_f64_u32 in spadd_f64: <V = f64, O = u32>, 256 x 8 resident 2;
-        spadd_one_pass_f64_u64 in spadd_f64: <V = f64, O = u64>, 256 x 8 resident 2;
-    }
+    entry: spadd_one_pass_{V}_{O} in spadd_{V}: V in [f32, f64], O in [u32, u64], 256 x 8 resident 2;
 }
 
 /// Words of state of [`OnePass`] for `tiles` tiles.

@@ -31,10 +31,7 @@ kernel! {
     }
     shared: staged_len(BLOCK, ITEMS) * 4 + CountScan::<u32, BLOCK>::BYTES + 4;
     body: WalkPath::walk::<BLOCK, ITEMS>;
-    entries: {
-        spadd_walk_u32 in spadd: <O = u32>, 96 x 62;
-        spadd_walk_u64 in spadd: <O = u64>, 96 x 62;
-    }
+    entry: spadd_walk_{O} in spadd: O in [u32, u64], 96 x 62;
 }
 
 /// The column after the last of a row.

@@ -26,12 +26,7 @@ kernel! {
     }
     shared: 0;
     body: SpmmCombine::combine::<BLOCK>;
-    entries: {
-        spmm_combine_f32 in spmm_f32: <T = f32>, 256 x 1;
-        spmm_combine_f64 in spmm_f64: <T = f64>, 256 x 1;
-        spmm_combine_f16 in spmm_f16: <T = f16>, 256 x 1;
-        spmm_combine_bf16 in spmm_bf16: <T = bf16>, 256 x 1;
-    }
+    entry: spmm_combine_{T} in spmm_{T}: T in [f32, f64, f16, bf16], 256 x 1;
 }
 
 impl<T: Stored> SpmmCombine<T> {

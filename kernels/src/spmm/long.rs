@@ -33,10 +33,7 @@ kernel! {
     }
     shared: 0;
     body: SpmmLongRows::list_long_rows::<BLOCK>;
-    entries: {
-        spmm_long_rows_u32 in spmm_plan: <O = u32>, 256 x 1;
-        spmm_long_rows_u64 in spmm_plan: <O = u64>, 256 x 1;
-    }
+    entry: spmm_long_rows_{O} in spmm_plan: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> SpmmLongRows<O> {

@@ -48,114 +48,27 @@ kernel! {
     shared: shared_bytes::<S, T, P>(BLOCK);
     body: SpmmRows::multiply::<P, BLOCK>;
     entries: {
-        spmm_rows_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = Packets, 128 x 1 resident 10;
-        spmm_rows_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = Packets, 128 x 1 resident 10;
-        spmm_rows_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = Packets, 128 x 1 resident 10;
-        spmm_rows_f64_u64 in spmm_f64: <S = f64, T = f64, O = u64>, with P = Packets, 128 x 1 resident 10;
-        spmm_rows_f16_u32 in spmm_f16: <S = f16, T = f16, O = u32>, with P = Packets, 128 x 1 resident 9;
-        spmm_rows_f16_u64 in spmm_f16: <S = f16, T = f16, O = u64>, with P = Packets, 128 x 1 resident 9;
-        spmm_rows_f16_f32_u32 in spmm_f16_f32: <S = f16, T = f32, O = u32>, with P = Packets, 128 x 1 resident 10;
-        spmm_rows_f16_f32_u64 in spmm_f16_f32: <S = f16, T = f32, O = u64>, with P = Packets, 128 x 1 resident 10;
-        spmm_rows_bf16_u32 in spmm_bf16: <S = bf16, T = bf16, O = u32>, with P = Packets, 128 x 1 resident 10;
-        spmm_rows_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = Packets, 128 x 1 resident 10;
-        spmm_rows_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = Packets, 128 x 1 resident 10;
-        spmm_rows_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = Packets, 128 x 1 resident 10;
-        spmm_passes_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = PacketPasses, 128 x 1 resident 10;
-        spmm_passes_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = PacketPasses, 128 x 1 resident 10;
-        spmm_passes_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = PacketPasses, 128 x 1 resident 10;
-        spmm_passes_f64_u64 in spmm_f64: <S = f64, T = f64, O = u64>, with P = PacketPasses, 128 x 1 resident 10;
-        spmm_passes_f16_u32 in spmm_f16: <S = f16, T = f16, O = u32>, with P = PacketPasses, 128 x 1 resident 10;
-        spmm_passes_f16_u64 in spmm_f16: <S = f16, T = f16, O = u64>, with P = PacketPasses, 128 x 1 resident 10;
-        spmm_passes_f16_f32_u32 in spmm_f16_f32: <S = f16, T = f32, O = u32>, with P = PacketPasses, 128 x 1 resident 10;
-        spmm_passes_f16_f32_u64 in spmm_f16_f32: <S = f16, T = f32, O = u64>, with P = PacketPasses, 128 x 1 resident 10;
-        spmm_passes_bf16_u32 in spmm_bf16: <S = bf16, T = bf16, O = u32>, with P = PacketPasses, 128 x 1 resident 10;
-        spmm_passes_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = PacketPasses, 128 x 1 resident 10;
-        spmm_passes_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = PacketPasses, 128 x 1 resident 10;
-        spmm_passes_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = PacketPasses, 128 x 1 resident 10;
-        spmm_pass_pieces_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = PacketPassPieces, 128 x 1 resident 8;
-        spmm_pass_pieces_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = PacketPassPieces, 128 x 1 resident 8;
-        spmm_pass_pieces_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = PacketPassPieces, 128 x 1 resident 8;
-        spmm_pass_pieces_f64_u64 in spmm_f64: <S = f64, T = f64, O = u64>, with P = PacketPassPieces, 128 x 1 resident 8;
-        spmm_pass_pieces_f16_u32 in spmm_f16: <S = f16, T = f16, O = u32>, with P = PacketPassPieces, 128 x 1 resident 8;
-        spmm_pass_pieces_f16_u64 in spmm_f16: <S = f16, T = f16, O = u64>, with P = PacketPassPieces, 128 x 1 resident 8;
-        spmm_pass_pieces_f16_f32_u32 in spmm_f16_f32: <S = f16, T = f32, O = u32>, with P = PacketPassPieces, 128 x 1 resident 8;
-        spmm_pass_pieces_f16_f32_u64 in spmm_f16_f32: <S = f16, T = f32, O = u64>, with P = PacketPassPieces, 128 x 1 resident 8;
-        spmm_pass_pieces_bf16_u32 in spmm_bf16: <S = bf16, T = bf16, O = u32>, with P = PacketPassPieces, 128 x 1 resident 8;
-        spmm_pass_pieces_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = PacketPassPieces, 128 x 1 resident 8;
-        spmm_pass_pieces_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = PacketPassPieces, 128 x 1 resident 8;
-        spmm_pass_pieces_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = PacketPassPieces, 128 x 1 resident 8;
-        spmm_stages_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = PacketStages, 128 x 1 resident 8;
-        spmm_stages_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = PacketStages, 128 x 1 resident 8;
-        spmm_stages_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = PacketStages, 128 x 1 resident 8;
-        spmm_stages_f64_u64 in spmm_f64: <S = f64, T = f64, O = u64>, with P = PacketStages, 128 x 1 resident 8;
-        spmm_stages_f16_u32 in spmm_f16: <S = f16, T = f16, O = u32>, with P = PacketStages, 128 x 1 resident 8;
-        spmm_stages_f16_u64 in spmm_f16: <S = f16, T = f16, O = u64>, with P = PacketStages, 128 x 1 resident 8;
-        spmm_stages_f16_f32_u32 in spmm_f16_f32: <S = f16, T = f32, O = u32>, with P = PacketStages, 128 x 1 resident 8;
-        spmm_stages_f16_f32_u64 in spmm_f16_f32: <S = f16, T = f32, O = u64>, with P = PacketStages, 128 x 1 resident 8;
-        spmm_stages_bf16_u32 in spmm_bf16: <S = bf16, T = bf16, O = u32>, with P = PacketStages, 128 x 1 resident 7;
-        spmm_stages_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = PacketStages, 128 x 1 resident 7;
-        spmm_stages_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = PacketStages, 128 x 1 resident 8;
-        spmm_stages_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = PacketStages, 128 x 1 resident 8;
-        spmm_stage_pieces_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = PacketStagePieces, 128 x 1 resident 8;
-        spmm_stage_pieces_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = PacketStagePieces, 128 x 1 resident 8;
-        spmm_stage_pieces_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = PacketStagePieces, 128 x 1 resident 8;
-        spmm_stage_pieces_f64_u64 in spmm_f64: <S = f64, T = f64, O = u64>, with P = PacketStagePieces, 128 x 1 resident 8;
-        spmm_stage_pieces_f16_u32 in spmm_f16: <S = f16, T = f16, O = u32>, with P = PacketStagePieces, 128 x 1 resident 8;
-        spmm_stage_pieces_f16_u64 in spmm_f16: <S = f16, T = f16, O = u64>, with P = PacketStagePieces, 128 x 1 resident 8;
-        spmm_stage_pieces_f16_f32_u32 in spmm_f16_f32: <S = f16, T = f32, O = u32>, with P = PacketStagePieces, 128 x 1 resident 8;
-        spmm_stage_pieces_f16_f32_u64 in spmm_f16_f32: <S = f16, T = f32, O = u64>, with P = PacketStagePieces, 128 x 1 resident 8;
-        spmm_stage_pieces_bf16_u32 in spmm_bf16: <S = bf16, T = bf16, O = u32>, with P = PacketStagePieces, 128 x 1 resident 7;
-        spmm_stage_pieces_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = PacketStagePieces, 128 x 1 resident 7;
-        spmm_stage_pieces_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = PacketStagePieces, 128 x 1 resident 8;
-        spmm_stage_pieces_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = PacketStagePieces, 128 x 1 resident 8;
-        spmm_row_elements_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = Elements, 128 x 1 resident 10;
-        spmm_row_elements_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = Elements, 128 x 1 resident 10;
-        spmm_row_elements_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = Elements, 128 x 1 resident 10;
-        spmm_row_elements_f64_u64 in spmm_f64: <S = f64, T = f64, O = u64>, with P = Elements, 128 x 1 resident 10;
-        spmm_row_elements_f16_u32 in spmm_f16: <S = f16, T = f16, O = u32>, with P = Elements, 128 x 1 resident 10;
-        spmm_row_elements_f16_u64 in spmm_f16: <S = f16, T = f16, O = u64>, with P = Elements, 128 x 1 resident 10;
-        spmm_row_elements_f16_f32_u32 in spmm_f16_f32: <S = f16, T = f32, O = u32>, with P = Elements, 128 x 1 resident 10;
-        spmm_row_elements_f16_f32_u64 in spmm_f16_f32: <S = f16, T = f32, O = u64>, with P = Elements, 128 x 1 resident 10;
-        spmm_row_elements_bf16_u32 in spmm_bf16: <S = bf16, T = bf16, O = u32>, with P = Elements, 128 x 1 resident 10;
-        spmm_row_elements_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = Elements, 128 x 1 resident 10;
-        spmm_row_elements_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = Elements, 128 x 1 resident 10;
-        spmm_row_elements_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = Elements, 128 x 1 resident 10;
-        spmm_pieces_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = PacketPieces, 128 x 1 resident 8;
-        spmm_pieces_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = PacketPieces, 128 x 1 resident 8;
-        spmm_pieces_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = PacketPieces, 128 x 1 resident 8;
-        spmm_pieces_f64_u64 in spmm_f64: <S = f64, T = f64, O = u64>, with P = PacketPieces, 128 x 1 resident 8;
-        spmm_pieces_f16_u32 in spmm_f16: <S = f16, T = f16, O = u32>, with P = PacketPieces, 128 x 1 resident 8;
-        spmm_pieces_f16_u64 in spmm_f16: <S = f16, T = f16, O = u64>, with P = PacketPieces, 128 x 1 resident 8;
-        spmm_pieces_f16_f32_u32 in spmm_f16_f32: <S = f16, T = f32, O = u32>, with P = PacketPieces, 128 x 1 resident 8;
-        spmm_pieces_f16_f32_u64 in spmm_f16_f32: <S = f16, T = f32, O = u64>, with P = PacketPieces, 128 x 1 resident 8;
-        spmm_pieces_bf16_u32 in spmm_bf16: <S = bf16, T = bf16, O = u32>, with P = PacketPieces, 128 x 1 resident 8;
-        spmm_pieces_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = PacketPieces, 128 x 1 resident 8;
-        spmm_pieces_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = PacketPieces, 128 x 1 resident 8;
-        spmm_pieces_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = PacketPieces, 128 x 1 resident 8;
-        spmm_pieces_elements_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = ElementPieces, 128 x 1 resident 8;
-        spmm_pieces_elements_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = ElementPieces, 128 x 1 resident 8;
-        spmm_pieces_elements_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = ElementPieces, 128 x 1 resident 8;
-        spmm_pieces_elements_f64_u64 in spmm_f64: <S = f64, T = f64, O = u64>, with P = ElementPieces, 128 x 1 resident 8;
-        spmm_pieces_elements_f16_u32 in spmm_f16: <S = f16, T = f16, O = u32>, with P = ElementPieces, 128 x 1 resident 8;
-        spmm_pieces_elements_f16_u64 in spmm_f16: <S = f16, T = f16, O = u64>, with P = ElementPieces, 128 x 1 resident 8;
-        spmm_pieces_elements_f16_f32_u32 in spmm_f16_f32: <S = f16, T = f32, O = u32>, with P = ElementPieces, 128 x 1 resident 8;
-        spmm_pieces_elements_f16_f32_u64 in spmm_f16_f32: <S = f16, T = f32, O = u64>, with P = ElementPieces, 128 x 1 resident 8;
-        spmm_pieces_elements_bf16_u32 in spmm_bf16: <S = bf16, T = bf16, O = u32>, with P = ElementPieces, 128 x 1 resident 8;
-        spmm_pieces_elements_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = ElementPieces, 128 x 1 resident 8;
-        spmm_pieces_elements_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = ElementPieces, 128 x 1 resident 8;
-        spmm_pieces_elements_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = ElementPieces, 128 x 1 resident 8;
-        spmm_pieces_strided_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = StridedPieces, 128 x 1 resident 8;
-        spmm_pieces_strided_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = StridedPieces, 128 x 1 resident 8;
-        spmm_pieces_strided_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = StridedPieces, 128 x 1 resident 8;
-        spmm_pieces_strided_f64_u64 in spmm_f64: <S = f64, T = f64, O = u64>, with P = StridedPieces, 128 x 1 resident 8;
-        spmm_pieces_strided_f16_u32 in spmm_f16: <S = f16, T = f16, O = u32>, with P = StridedPieces, 128 x 1 resident 8;
-        spmm_pieces_strided_f16_u64 in spmm_f16: <S = f16, T = f16, O = u64>, with P = StridedPieces, 128 x 1 resident 8;
-        spmm_pieces_strided_f16_f32_u32 in spmm_f16_f32: <S = f16, T = f32, O = u32>, with P = StridedPieces, 128 x 1 resident 8;
-        spmm_pieces_strided_f16_f32_u64 in spmm_f16_f32: <S = f16, T = f32, O = u64>, with P = StridedPieces, 128 x 1 resident 8;
-        spmm_pieces_strided_bf16_u32 in spmm_bf16: <S = bf16, T = bf16, O = u32>, with P = StridedPieces, 128 x 1 resident 8;
-        spmm_pieces_strided_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = StridedPieces, 128 x 1 resident 8;
-        spmm_pieces_strided_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = StridedPieces, 128 x 1 resident 8;
-        spmm_pieces_strided_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = StridedPieces, 128 x 1 resident 8;
+        spmm_{P}_{S}_{O} in spmm_{S}:
+            (S, T) in [(f32, f32), (f64, f64), (f16 as f16_f32, f32), (bf16 as bf16_f32, f32)],
+            (P, R) in [
+                (Packets as rows, 10), (PacketPasses as passes, 10), (PacketPassPieces as pass_pieces, 8),
+                (PacketStages as stages, 8), (PacketStagePieces as stage_pieces, 8), (Elements as row_elements, 10),
+                (PacketPieces as pieces, 8), (ElementPieces as pieces_elements, 8), (StridedPieces as pieces_strided, 8),
+            ], O in [u32, u64], 128 x 1 resident R;
+        spmm_{P}_{S}_{O} in spmm_{S}:
+            S = f16, T = f16,
+            (P, R) in [
+                (Packets as rows, 9), (PacketPasses as passes, 10), (PacketPassPieces as pass_pieces, 8),
+                (PacketStages as stages, 8), (PacketStagePieces as stage_pieces, 8), (Elements as row_elements, 10),
+                (PacketPieces as pieces, 8), (ElementPieces as pieces_elements, 8), (StridedPieces as pieces_strided, 8),
+            ], O in [u32, u64], 128 x 1 resident R;
+        spmm_{P}_{S}_{O} in spmm_{S}:
+            S = bf16, T = bf16,
+            (P, R) in [
+                (Packets as rows, 10), (PacketPasses as passes, 10), (PacketPassPieces as pass_pieces, 8),
+                (PacketStages as stages, 7), (PacketStagePieces as stage_pieces, 7), (Elements as row_elements, 10),
+                (PacketPieces as pieces, 8), (ElementPieces as pieces_elements, 8), (StridedPieces as pieces_strided, 8),
+            ], O in [u32, u64], 128 x 1 resident R;
     }
 }
 

@@ -53,10 +53,7 @@ kernel! {
     }
     shared: 0;
     body: CutRowBlocks::cut_row_blocks;
-    entries: {
-        spmv_cut_row_blocks_u32 in spmv_plan: <O = u32>, 256 x 1;
-        spmv_cut_row_blocks_u64 in spmv_plan: <O = u64>, 256 x 1;
-    }
+    entry: spmv_cut_row_blocks_{O} in spmv_plan: O in [u32, u64], 256 x 1;
 }
 
 /// Rows that count as one nonzero where [`CutRowBlocks`] cuts.
@@ -91,18 +88,8 @@ kernel! {
     shared: stream_bytes::<V>(BLOCK * ITEMS);
     body: AdaptiveRows::adaptive_rows::<BLOCK, ITEMS>;
     entries: {
-        spmv_adaptive_rows_f32_u32 in spmv_adaptive: <V = f32, O = u32>, 128 x 8;
-        spmv_adaptive_rows_f32_u64 in spmv_adaptive: <V = f32, O = u64>, 128 x 8;
-        spmv_adaptive_rows_f64_u32 in spmv_adaptive: <V = f64, O = u32>, 128 x 12 resident 8;
-        spmv_adaptive_rows_f64_u64 in spmv_adaptive: <V = f64, O = u64>, 128 x 12 resident 8;
-        spmv_adaptive_rows_f32_u32_128 in spmv_block_sizes: <V = f32, O = u32>, 128 x 1;
-        spmv_adaptive_rows_f32_u32_256 in spmv_block_sizes: <V = f32, O = u32>, 256 x 1;
-        spmv_adaptive_rows_f32_u32_512 in spmv_block_sizes: <V = f32, O = u32>, 512 x 1;
-        spmv_adaptive_rows_f32_u32_1024 in spmv_block_sizes: <V = f32, O = u32>, 1024 x 1;
-        spmv_adaptive_rows_f64_u32_128 in spmv_block_sizes: <V = f64, O = u32>, 128 x 1;
-        spmv_adaptive_rows_f64_u32_256 in spmv_block_sizes: <V = f64, O = u32>, 256 x 1;
-        spmv_adaptive_rows_f64_u32_512 in spmv_block_sizes: <V = f64, O = u32>, 512 x 1;
-        spmv_adaptive_rows_f64_u32_1024 in spmv_block_sizes: <V = f64, O = u32>, 1024 x 1;
+        spmv_adaptive_rows_{V}_{O} in spmv_adaptive: (V, N, R) in [(f32, 8, 0), (f64, 12, 8)], O in [u32, u64], 128 x N resident R;
+        spmv_adaptive_rows_{V}_u32_{B} in spmv_block_sizes: V in [f32, f64], O = u32, B in [128, 256, 512, 1024], B x 1;
     }
 }
 

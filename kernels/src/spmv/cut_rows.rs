@@ -29,10 +29,7 @@ kernel! {
     }
     shared: 0;
     body: FindCutRows::find::<BLOCK>;
-    entries: {
-        spmv_find_cut_rows_u32 in spmv_plan: <O = u32>, 256 x 1;
-        spmv_find_cut_rows_u64 in spmv_plan: <O = u64>, 256 x 1;
-    }
+    entry: spmv_find_cut_rows_{O} in spmv_plan: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> FindCutRows<O> {

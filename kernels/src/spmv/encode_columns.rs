@@ -98,10 +98,7 @@ kernel! {
     }
     shared: BLOCK / 32 * 8 + SegmentSet::BYTES;
     body: EncodeColumns::encode_columns::<BLOCK, ITEMS>;
-    entries: {
-        spmv_encode_columns_u32 in spmv_plan: <O = u32>, 256 x 4;
-        spmv_encode_columns_u64 in spmv_plan: <O = u64>, 256 x 4;
-    }
+    entry: spmv_encode_columns_{O} in spmv_plan: O in [u32, u64], 256 x 4;
 }
 
 /// A tile's nonzeros.
@@ -391,9 +388,7 @@ kernel! {
     }
     shared: 0;
     body: ShareCodes::share_codes::<BLOCK>;
-    entries: {
-        spmv_share_codes in spmv_plan: 128 x 1;
-    }
+    entry: spmv_share_codes in spmv_plan: 128 x 1;
 }
 
 impl ShareCodes {

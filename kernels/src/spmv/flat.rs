@@ -35,10 +35,7 @@ kernel! {
     }
     shared: numbering_bytes::<BLOCK>();
     body: FlatCompactRows::compact_rows::<BLOCK>;
-    entries: {
-        spmv_flat_compact_rows_u32 in spmv_flat_plan: <O = u32>, 256 x 1;
-        spmv_flat_compact_rows_u64 in spmv_flat_plan: <O = u64>, 256 x 1;
-    }
+    entry: spmv_flat_compact_rows_{O} in spmv_flat_plan: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> FlatCompactRows<O> {
@@ -72,10 +69,7 @@ kernel! {
     }
     shared: 0;
     body: FlatPartition::partition;
-    entries: {
-        spmv_flat_partition_u32 in spmv_flat_plan: <O = u32>, 256 x 1;
-        spmv_flat_partition_u64 in spmv_flat_plan: <O = u64>, 256 x 1;
-    }
+    entry: spmv_flat_partition_{O} in spmv_flat_plan: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> FlatPartition<O> {
@@ -107,12 +101,7 @@ kernel! {
     }
     shared: tile_bytes::<V, BLOCK>(BLOCK * ITEMS);
     body: FlatTile::tile::<BLOCK, ITEMS>;
-    entries: {
-        spmv_flat_tile_f32_u32 in spmv_flat_f32: <V = f32, O = u32>, 128 x 15;
-        spmv_flat_tile_f32_u64 in spmv_flat_f32: <V = f32, O = u64>, 128 x 15;
-        spmv_flat_tile_f64_u32 in spmv_flat_f64: <V = f64, O = u32>, 128 x 9;
-        spmv_flat_tile_f64_u64 in spmv_flat_f64: <V = f64, O = u64>, 128 x 9;
-    }
+    entry: spmv_flat_tile_{V}_{O} in spmv_flat_{V}: (V, N) in [(f32, 15), (f64, 9)], O in [u32, u64], 128 x N;
 }
 
 /// Shared memory of a tile: an element and a row's end for each of its `items`, and the scan's.
@@ -282,12 +271,7 @@ kernel! {
     }
     shared: 0;
     body: FlatFillEmptyRows::fill_empty_rows::<BLOCK>;
-    entries: {
-        spmv_flat_fill_empty_rows_f32_u32 in spmv_flat_f32: <V = f32, O = u32>, 256 x 1;
-        spmv_flat_fill_empty_rows_f32_u64 in spmv_flat_f32: <V = f32, O = u64>, 256 x 1;
-        spmv_flat_fill_empty_rows_f64_u32 in spmv_flat_f64: <V = f64, O = u32>, 256 x 1;
-        spmv_flat_fill_empty_rows_f64_u64 in spmv_flat_f64: <V = f64, O = u64>, 256 x 1;
-    }
+    entry: spmv_flat_fill_empty_rows_{V}_{O} in spmv_flat_{V}: V in [f32, f64], O in [u32, u64], 256 x 1;
 }
 
 impl<V: Float, O: Offset> FlatFillEmptyRows<V, O> {

@@ -19,9 +19,7 @@ kernel! {
     }
     shared: 0;
     body: CountColumns::count_columns::<BLOCK>;
-    entries: {
-        spmv_count_columns in spmv_hot_plan: 256 x 1;
-    }
+    entry: spmv_count_columns in spmv_hot_plan: 256 x 1;
 }
 
 impl CountColumns {
@@ -57,9 +55,7 @@ kernel! {
     }
     shared: 0;
     body: EncodeHotColumns::encode::<BLOCK>;
-    entries: {
-        spmv_encode_hot_columns in spmv_hot_plan: 256 x 1;
-    }
+    entry: spmv_encode_hot_columns in spmv_hot_plan: 256 x 1;
 }
 
 impl EncodeHotColumns {
@@ -87,10 +83,7 @@ kernel! {
     }
     shared: 0;
     body: MarkRowEnds::mark::<BLOCK>;
-    entries: {
-        spmv_mark_row_ends_u32 in spmv_hot_plan: <O = u32>, 256 x 1;
-        spmv_mark_row_ends_u64 in spmv_hot_plan: <O = u64>, 256 x 1;
-    }
+    entry: spmv_mark_row_ends_{O} in spmv_hot_plan: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> MarkRowEnds<O> {

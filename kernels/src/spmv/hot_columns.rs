@@ -46,12 +46,7 @@ kernel! {
     }
     shared: 0;
     body: GatherHotColumns::gather::<BLOCK>;
-    entries: {
-        spmv_gather_hot_columns_f32_u32 in spmv_hot_f32: <V = f32, O = u32>, 256 x 1;
-        spmv_gather_hot_columns_f32_u64 in spmv_hot_f32: <V = f32, O = u64>, 256 x 1;
-        spmv_gather_hot_columns_f64_u32 in spmv_hot_f64: <V = f64, O = u32>, 256 x 1;
-        spmv_gather_hot_columns_f64_u64 in spmv_hot_f64: <V = f64, O = u64>, 256 x 1;
-    }
+    entry: spmv_gather_hot_columns_{V}_{O} in spmv_hot_{V}: V in [f32, f64], O in [u32, u64], 256 x 1;
 }
 
 impl<V: Float, O: Offset> GatherHotColumns<V, O> {
@@ -98,12 +93,7 @@ kernel! {
     }
     shared: 0;
     body: HotColumns::hot_columns::<BLOCK, ITEMS>;
-    entries: {
-        spmv_hot_columns_f32_u32 in spmv_hot_f32: <V = f32, O = u32>, 1024 x 4 resident 1;
-        spmv_hot_columns_f32_u64 in spmv_hot_f32: <V = f32, O = u64>, 1024 x 4 resident 1;
-        spmv_hot_columns_f64_u32 in spmv_hot_f64: <V = f64, O = u32>, 1024 x 4 resident 1;
-        spmv_hot_columns_f64_u64 in spmv_hot_f64: <V = f64, O = u64>, 1024 x 4 resident 1;
-    }
+    entry: spmv_hot_columns_{V}_{O} in spmv_hot_{V}: V in [f32, f64], O in [u32, u64], 1024 x 4 resident 1;
 }
 
 /// Consecutive nonzeros of a lane. Those behind the matrix's last, which ends a row, are in no row, whatever their products.

@@ -32,16 +32,8 @@ kernel! {
     shared: 0;
     body: LightRows::light_rows;
     entries: {
-        spmv_light_rows_f32_u32 in spmv_light: <V = f32, O = u32>, 256 x 1;
-        spmv_light_rows_f32_u64 in spmv_light: <V = f32, O = u64>, 256 x 1;
-        spmv_light_rows_f64_u32 in spmv_light: <V = f64, O = u32>, 256 x 1;
-        spmv_light_rows_f64_u64 in spmv_light: <V = f64, O = u64>, 256 x 1;
-        spmv_light_rows_f32_u32_128 in spmv_block_sizes: <V = f32, O = u32>, 128 x 1;
-        spmv_light_rows_f32_u32_512 in spmv_block_sizes: <V = f32, O = u32>, 512 x 1;
-        spmv_light_rows_f32_u32_1024 in spmv_block_sizes: <V = f32, O = u32>, 1024 x 1;
-        spmv_light_rows_f64_u32_128 in spmv_block_sizes: <V = f64, O = u32>, 128 x 1;
-        spmv_light_rows_f64_u32_512 in spmv_block_sizes: <V = f64, O = u32>, 512 x 1;
-        spmv_light_rows_f64_u32_1024 in spmv_block_sizes: <V = f64, O = u32>, 1024 x 1;
+        spmv_light_rows_{V}_{O} in spmv_light: V in [f32, f64], O in [u32, u64], 256 x 1;
+        spmv_light_rows_{V}_u32_{B} in spmv_block_sizes: V in [f32, f64], O = u32, B in [128, 512, 1024], B x 1;
     }
 }
 

@@ -41,10 +41,7 @@ kernel! {
     }
     shared: 0;
     body: ListLongRows::list_long_rows::<BLOCK>;
-    entries: {
-        spmv_list_long_rows_u32 in spmv_plan: <O = u32>, 256 x 1;
-        spmv_list_long_rows_u64 in spmv_plan: <O = u64>, 256 x 1;
-    }
+    entry: spmv_list_long_rows_{O} in spmv_plan: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> ListLongRows<O> {
@@ -91,10 +88,7 @@ kernel! {
     }
     shared: 0;
     body: NumberPieces::number_pieces::<BLOCK>;
-    entries: {
-        spmv_number_pieces_u32 in spmv_plan: <O = u32>, 256 x 1;
-        spmv_number_pieces_u64 in spmv_plan: <O = u64>, 256 x 1;
-    }
+    entry: spmv_number_pieces_{O} in spmv_plan: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> NumberPieces<O> {

@@ -31,10 +31,7 @@ kernel! {
     }
     shared: 0;
     body: MergePartition::partition;
-    entries: {
-        spmv_merge_partition_u32 in spmv_plan: <O = u32>, 256 x 1;
-        spmv_merge_partition_u64 in spmv_plan: <O = u64>, 256 x 1;
-    }
+    entry: spmv_merge_partition_{O} in spmv_plan: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> MergePartition<O> {
@@ -65,12 +62,7 @@ kernel! {
     }
     shared: tile_bytes::<V, BLOCK>(BLOCK * ITEMS);
     body: MergeTile::tile::<BLOCK, ITEMS>;
-    entries: {
-        spmv_merge_tile_f32_u32 in spmv_f32: <V = f32, O = u32>, 128 x 9 resident 10;
-        spmv_merge_tile_f32_u64 in spmv_f32: <V = f32, O = u64>, 128 x 9 resident 10;
-        spmv_merge_tile_f64_u32 in spmv_f64: <V = f64, O = u32>, 128 x 9;
-        spmv_merge_tile_f64_u64 in spmv_f64: <V = f64, O = u64>, 128 x 9;
-    }
+    entry: spmv_merge_tile_{V}_{O} in spmv_{V}: (V, R) in [(f32, 10), (f64, 0)], O in [u32, u64], 128 x 9 resident R;
 }
 
 /// Shared memory of a tile: its row ends and one more; its products and its sums, together `items`.

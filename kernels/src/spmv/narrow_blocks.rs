@@ -24,10 +24,7 @@ kernel! {
     }
     shared: product_bytes::<V>(BLOCK * ITEMS);
     body: NarrowBlocks::narrow_blocks::<BLOCK, ITEMS>;
-    entries: {
-        spmv_narrow_blocks_f64_u32 in spmv_narrow: <V = f64, O = u32>, 128 x 12 resident 8;
-        spmv_narrow_blocks_f64_u64 in spmv_narrow: <V = f64, O = u64>, 128 x 12 resident 8;
-    }
+    entry: spmv_narrow_blocks_f64_{O} in spmv_narrow: V = f64, O in [u32, u64], 128 x 12 resident 8;
 }
 
 /// The columns of a row block, in one form of several.

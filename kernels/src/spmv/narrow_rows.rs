@@ -164,16 +164,11 @@ kernel! {
     }
     shared: product_bytes::<V>(BLOCK * ITEMS);
     body: NarrowRows::narrow_rows::<P, BLOCK, ITEMS>;
-    entries: {
-        spmv_narrow_rows_1x8_f32_u32 in spmv_narrow: <V = f32, O = u32>, with P = OneRow, 64 x 8 resident 16;
-        spmv_narrow_rows_2x12_f32_u32 in spmv_narrow: <V = f32, O = u32>, with P = TwoRows, 128 x 12;
-        spmv_narrow_rows_4x4_f32_u32 in spmv_narrow: <V = f32, O = u32>, with P = FourRows, 64 x 4;
-        spmv_narrow_rows_4x8_f32_u32 in spmv_narrow: <V = f32, O = u32>, with P = FourRows, 64 x 8 resident 16;
-        spmv_narrow_rows_1x8_f32_u64 in spmv_narrow: <V = f32, O = u64>, with P = OneRow, 64 x 8 resident 16;
-        spmv_narrow_rows_2x12_f32_u64 in spmv_narrow: <V = f32, O = u64>, with P = TwoRows, 128 x 12;
-        spmv_narrow_rows_4x4_f32_u64 in spmv_narrow: <V = f32, O = u64>, with P = FourRows, 64 x 4;
-        spmv_narrow_rows_4x8_f32_u64 in spmv_narrow: <V = f32, O = u64>, with P = FourRows, 64 x 8 resident 16;
-    }
+    entry: spmv_narrow_rows_{P}x{N}_{V}_{O} in spmv_narrow:
+        V = f32, O in [u32, u64],
+        (P, B, N, R) in [
+            (OneRow as 1, 64, 8, 16), (TwoRows as 2, 128, 12, 0), (FourRows as 4, 64, 4, 0), (FourRows as 4, 64, 8, 16),
+        ], B x N resident R;
 }
 
 impl<V: Float, O: Offset> NarrowRows<V, O> {

@@ -22,10 +22,7 @@ kernel! {
     }
     shared: BLOCK / 32 * LENGTH_TOTALS * 8;
     body: RowLengths::row_lengths::<BLOCK, ITEMS>;
-    entries: {
-        spmv_row_lengths_u32 in spmv_plan: <O = u32>, 256 x 8;
-        spmv_row_lengths_u64 in spmv_plan: <O = u64>, 256 x 8;
-    }
+    entry: spmv_row_lengths_{O} in spmv_plan: O in [u32, u64], 256 x 8;
 }
 
 impl<O: Offset> RowLengths<O> {

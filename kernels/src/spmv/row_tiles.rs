@@ -22,24 +22,17 @@ kernel! {
     shared: product_bytes::<V>(BLOCK * ITEMS);
     body: RowTiles::row_tiles::<P, BLOCK, ITEMS>;
     entries: {
-        spmv_row_tiles_1x8_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, with P = OneRow, 64 x 8 resident 16;
-        spmv_row_tiles_1x12_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, with P = OneRow, 128 x 12 resident 8;
-        spmv_row_tiles_2x12_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, with P = TwoRows, 128 x 12;
-        spmv_row_tiles_4x4_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, with P = FourRows, 64 x 4;
-        spmv_row_tiles_4x8_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, with P = FourRows, 64 x 8 resident 16;
-        spmv_row_tiles_1x8_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, with P = OneRow, 64 x 8 resident 16;
-        spmv_row_tiles_1x12_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, with P = OneRow, 128 x 12 resident 8;
-        spmv_row_tiles_2x12_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, with P = TwoRows, 128 x 12;
-        spmv_row_tiles_4x4_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, with P = FourRows, 64 x 4;
-        spmv_row_tiles_4x8_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, with P = FourRows, 64 x 8 resident 16;
-        spmv_row_tiles_1x5_f64_u32 in spmv_rows_f64: <V = f64, O = u32>, with P = OneRow, 128 x 5 resident 8;
-        spmv_row_tiles_1x6_f64_u32 in spmv_rows_f64: <V = f64, O = u32>, with P = OneRow, 128 x 6 resident 8;
-        spmv_row_tiles_2x6_f64_u32 in spmv_rows_f64: <V = f64, O = u32>, with P = TwoRows, 128 x 6 resident 8;
-        spmv_row_tiles_4x4_f64_u32 in spmv_rows_f64: <V = f64, O = u32>, with P = FourRows, 64 x 4 resident 16;
-        spmv_row_tiles_1x5_f64_u64 in spmv_rows_f64: <V = f64, O = u64>, with P = OneRow, 128 x 5 resident 8;
-        spmv_row_tiles_1x6_f64_u64 in spmv_rows_f64: <V = f64, O = u64>, with P = OneRow, 128 x 6 resident 8;
-        spmv_row_tiles_2x6_f64_u64 in spmv_rows_f64: <V = f64, O = u64>, with P = TwoRows, 128 x 6 resident 8;
-        spmv_row_tiles_4x4_f64_u64 in spmv_rows_f64: <V = f64, O = u64>, with P = FourRows, 64 x 4 resident 16;
+        spmv_row_tiles_{P}x{N}_{V}_{O} in spmv_rows_{V}:
+            V = f32, O in [u32, u64],
+            (P, B, N, R) in [
+                (OneRow as 1, 64, 8, 16), (OneRow as 1, 128, 12, 8), (TwoRows as 2, 128, 12, 0), (FourRows as 4, 64, 4, 0),
+                (FourRows as 4, 64, 8, 16),
+            ], B x N resident R;
+        spmv_row_tiles_{P}x{N}_{V}_{O} in spmv_rows_{V}:
+            V = f64, O in [u32, u64],
+            (P, B, N, R) in [
+                (OneRow as 1, 128, 5, 8), (OneRow as 1, 128, 6, 8), (TwoRows as 2, 128, 6, 8), (FourRows as 4, 64, 4, 16),
+            ], B x N resident R;
     }
 }
 

@@ -21,12 +21,7 @@ kernel! {
     }
     shared: 0;
     body: VectorRows::vector_rows::<BLOCK>;
-    entries: {
-        spmv_vector_rows_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, 256 x 1;
-        spmv_vector_rows_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, 256 x 1;
-        spmv_vector_rows_f64_u32 in spmv_rows_f64: <V = f64, O = u32>, 256 x 1;
-        spmv_vector_rows_f64_u64 in spmv_rows_f64: <V = f64, O = u64>, 256 x 1;
-    }
+    entry: spmv_vector_rows_{V}_{O} in spmv_rows_{V}: V in [f32, f64], O in [u32, u64], 256 x 1;
 }
 
 impl<V: Float, O: Offset> VectorRows<V, O> {
@@ -54,12 +49,7 @@ kernel! {
     }
     shared: BlockReduce::<V, BLOCK>::BYTES;
     body: BlockRows::block_rows::<BLOCK>;
-    entries: {
-        spmv_block_rows_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, 256 x 1;
-        spmv_block_rows_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, 256 x 1;
-        spmv_block_rows_f64_u32 in spmv_rows_f64: <V = f64, O = u32>, 256 x 1;
-        spmv_block_rows_f64_u64 in spmv_rows_f64: <V = f64, O = u64>, 256 x 1;
-    }
+    entry: spmv_block_rows_{V}_{O} in spmv_rows_{V}: V in [f32, f64], O in [u32, u64], 256 x 1;
 }
 
 impl<V: Float, O: Offset> BlockRows<V, O> {

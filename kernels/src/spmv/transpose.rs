@@ -18,10 +18,7 @@ kernel! {
     }
     shared: BLOCK * ITEMS * 4;
     body: RowIndices::write_row_indices::<BLOCK, ITEMS>;
-    entries: {
-        spmv_row_indices_u32 in spmv_transpose: <O = u32>, 256 x 8;
-        spmv_row_indices_u64 in spmv_transpose: <O = u64>, 256 x 8;
-    }
+    entry: spmv_row_indices_{O} in spmv_transpose: O in [u32, u64], 256 x 8;
 }
 
 impl<O: Offset> RowIndices<O> {
@@ -55,10 +52,7 @@ kernel! {
     }
     shared: 0;
     body: ColumnOffsets::find_column_offsets::<BLOCK>;
-    entries: {
-        spmv_column_offsets_u32 in spmv_transpose: <O = u32>, 256 x 1;
-        spmv_column_offsets_u64 in spmv_transpose: <O = u64>, 256 x 1;
-    }
+    entry: spmv_column_offsets_{O} in spmv_transpose: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> ColumnOffsets<O> {

@@ -44,12 +44,7 @@ kernel! {
     }
     shared: factor_bytes::<V>(BLOCK * ITEMS);
     body: AddTransposed::add_transposed::<BLOCK, ITEMS>;
-    entries: {
-        spmv_add_transposed_f32_u32 in spmv_transposed_f32: <V = f32, O = u32>, 256 x 8 resident 4;
-        spmv_add_transposed_f32_u64 in spmv_transposed_f32: <V = f32, O = u64>, 256 x 8 resident 4;
-        spmv_add_transposed_f64_u32 in spmv_transposed_f64: <V = f64, O = u32>, 256 x 7 resident 4;
-        spmv_add_transposed_f64_u64 in spmv_transposed_f64: <V = f64, O = u64>, 256 x 7 resident 4;
-    }
+    entry: spmv_add_transposed_{V}_{O} in spmv_transposed_{V}: (V, N) in [(f32, 8), (f64, 7)], O in [u32, u64], 256 x N resident 4;
 }
 
 /// Shared memory for one factor per nonzero of a tile.
@@ -174,12 +169,7 @@ kernel! {
     }
     shared: factor_bytes::<V>(BLOCK * ITEMS);
     body: TransposedProducts::transposed_products::<BLOCK, ITEMS>;
-    entries: {
-        spmv_transposed_products_f32_u32 in spmv_transposed_f32: <V = f32, O = u32>, 256 x 8 resident 4;
-        spmv_transposed_products_f32_u64 in spmv_transposed_f32: <V = f32, O = u64>, 256 x 8 resident 4;
-        spmv_transposed_products_f64_u32 in spmv_transposed_f64: <V = f64, O = u32>, 256 x 8 resident 4;
-        spmv_transposed_products_f64_u64 in spmv_transposed_f64: <V = f64, O = u64>, 256 x 8 resident 4;
-    }
+    entry: spmv_transposed_products_{V}_{O} in spmv_transposed_{V}: V in [f32, f64], O in [u32, u64], 256 x 8 resident 4;
 }
 
 impl<V: Float, O: Offset> TransposedProducts<V, O> {

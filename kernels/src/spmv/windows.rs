@@ -42,10 +42,7 @@ kernel! {
     }
     shared: BLOCK / 32 * 16;
     body: FindWindows::find_windows::<BLOCK, ITEMS>;
-    entries: {
-        spmv_find_windows_u32 in spmv_plan: <O = u32>, 256 x 4;
-        spmv_find_windows_u64 in spmv_plan: <O = u64>, 256 x 4;
-    }
+    entry: spmv_find_windows_{O} in spmv_plan: O in [u32, u64], 256 x 4;
 }
 
 /// Statistics of the columns that a thread, a warp or a block has seen.
@@ -159,12 +156,7 @@ kernel! {
     }
     shared: product_bytes::<V>(BLOCK * ITEMS);
     body: RowWindows::row_windows::<BLOCK, ITEMS>;
-    entries: {
-        spmv_row_windows_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, 512 x 6 resident 3;
-        spmv_row_windows_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, 512 x 6 resident 3;
-        spmv_row_windows_f64_u32 in spmv_rows_f64: <V = f64, O = u32>, 512 x 4 resident 3;
-        spmv_row_windows_f64_u64 in spmv_rows_f64: <V = f64, O = u64>, 512 x 4 resident 3;
-    }
+    entry: spmv_row_windows_{V}_{O} in spmv_rows_{V}: (V, N) in [(f32, 6), (f64, 4)], O in [u32, u64], 512 x N resident 3;
 }
 
 impl<V: Float, O: Offset> RowWindows<V, O> {

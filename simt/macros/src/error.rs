@@ -9,7 +9,7 @@ pub(crate) struct Error {
     message: String,
 }
 
-pub(crate) type Result<T> = std::result::Result<T, Error>;
+pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
     pub(crate) fn new(span: Span, message: impl Into<String>) -> Self {

@@ -3,6 +3,9 @@
 
 mod device;
 mod error;
+mod instances;
+mod parser;
+mod row;
 
 use proc_macro::TokenStream;
 
@@ -13,4 +16,14 @@ use proc_macro::TokenStream;
 #[proc_macro_attribute]
 pub fn device(arguments: TokenStream, function: TokenStream) -> TokenStream {
     device::expand(arguments, function).unwrap_or_else(error::Error::into_tokens)
+}
+
+/// The rows of `kernel!` as one row per instance, for a macro that takes them.
+///
+/// The tokens are the path of that macro; in brackets, the kernel's type parameters; in braces, what the macro takes before the
+/// rows; and the rows.
+#[doc(hidden)]
+#[proc_macro]
+pub fn instances(tokens: TokenStream) -> TokenStream {
+    instances::expand(tokens).unwrap_or_else(error::Error::into_tokens)
 }

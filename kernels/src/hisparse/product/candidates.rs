@@ -17,10 +17,7 @@ kernel! {
     }
     shared: 0;
     body: HiSparseMarkCandidates::mark_candidates::<BLOCK>;
-    entries: {
-        hisparse_mark_candidates_u32 in hisparse_product: <K = u32>, 256 x 1;
-        hisparse_mark_candidates_u64 in hisparse_product: <K = u64>, 256 x 1;
-    }
+    entry: hisparse_mark_candidates_{K} in hisparse_product: K in [u32, u64], 256 x 1;
 }
 
 impl<K: Key> HiSparseMarkCandidates<K> {
@@ -50,10 +47,7 @@ kernel! {
     }
     shared: 0;
     body: HiSparseListCandidates::list_candidates::<BLOCK>;
-    entries: {
-        hisparse_list_candidates_u32 in hisparse_product: <K = u32>, 256 x 1;
-        hisparse_list_candidates_u64 in hisparse_product: <K = u64>, 256 x 1;
-    }
+    entry: hisparse_list_candidates_{K} in hisparse_product: K in [u32, u64], 256 x 1;
 }
 
 impl<K: Key> HiSparseListCandidates<K> {
@@ -91,10 +85,7 @@ kernel! {
     }
     shared: 0;
     body: HiSparseListFilled::list_filled::<BLOCK>;
-    entries: {
-        hisparse_list_filled_u32 in hisparse_product: <K = u32>, 256 x 1;
-        hisparse_list_filled_u64 in hisparse_product: <K = u64>, 256 x 1;
-    }
+    entry: hisparse_list_filled_{K} in hisparse_product: K in [u32, u64], 256 x 1;
 }
 
 impl<K: Key> HiSparseListFilled<K> {

@@ -17,10 +17,7 @@ kernel! {
     }
     shared: CountScan::<u32, BLOCK>::BYTES;
     body: HiSparseCountProducts::count_products::<BLOCK>;
-    entries: {
-        hisparse_count_products_u32 in hisparse_product: <T = u32>, 128 x 1;
-        hisparse_count_products_u64 in hisparse_product: <T = u64>, 128 x 1;
-    }
+    entry: hisparse_count_products_{T} in hisparse_product: T in [u32, u64], 128 x 1;
 }
 
 impl<T: Element> HiSparseCountProducts<T> {

@@ -39,10 +39,7 @@ kernel! {
     }
     shared: CountScan::<u32, BLOCK>::BYTES;
     body: HiSparseMultiplyLeaves::multiply_leaves::<BLOCK>;
-    entries: {
-        hisparse_multiply_leaves_f32 in hisparse_product: <V = f32>, 256 x 1;
-        hisparse_multiply_leaves_f64 in hisparse_product: <V = f64>, 256 x 1 resident 5;
-    }
+    entry: hisparse_multiply_leaves_{V} in hisparse_product: (V, R) in [(f32, 0), (f64, 5)], 256 x 1 resident R;
 }
 
 impl<V: Float> HiSparseMultiplyLeaves<V> {

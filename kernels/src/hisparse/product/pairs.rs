@@ -24,9 +24,7 @@ kernel! {
     }
     shared: 0;
     body: HiSparseCountPairs::count_pairs::<BLOCK>;
-    entries: {
-        hisparse_count_pairs in hisparse_product: 256 x 1;
-    }
+    entry: hisparse_count_pairs in hisparse_product: 256 x 1;
 }
 
 impl HiSparseCountPairs {
@@ -74,10 +72,7 @@ kernel! {
     }
     shared: 0;
     body: HiSparseListPairs::list_pairs::<BLOCK>;
-    entries: {
-        hisparse_list_pairs_u32 in hisparse_product: <K = u32>, 256 x 1;
-        hisparse_list_pairs_u64 in hisparse_product: <K = u64>, 256 x 1;
-    }
+    entry: hisparse_list_pairs_{K} in hisparse_product: K in [u32, u64], 256 x 1;
 }
 
 impl<K: Key> HiSparseListPairs<K> {

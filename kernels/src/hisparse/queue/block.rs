@@ -70,10 +70,7 @@ kernel! {
     }
     shared: SHARED_BYTES;
     body: HiSparseBlockCounts::count::<BLOCK>;
-    entries: {
-        hisparse_block_counts_f32 in hisparse_queue_f32: <V = f32>, 128 x 1 resident 8;
-        hisparse_block_counts_f64 in hisparse_queue_f64: <V = f64>, 128 x 1 resident 6;
-    }
+    entry: hisparse_block_counts_{V} in hisparse_queue_{V}: (V, R) in [(f32, 8), (f64, 6)], 128 x 1 resident R;
 }
 
 /// Counts entries.
@@ -117,10 +114,7 @@ kernel! {
     }
     shared: SHARED_BYTES;
     body: HiSparseBlockEntries::list::<BLOCK>;
-    entries: {
-        hisparse_block_entries_f32 in hisparse_queue_f32: <V = f32>, 128 x 1 resident 7;
-        hisparse_block_entries_f64 in hisparse_queue_f64: <V = f64>, 128 x 1 resident 6;
-    }
+    entry: hisparse_block_entries_{V} in hisparse_queue_{V}: (V, R) in [(f32, 7), (f64, 6)], 128 x 1 resident R;
 }
 
 parameters! {

@@ -17,10 +17,7 @@ kernel! {
     }
     shared: SHARED_BYTES;
     body: HiSparseDiagonal::diagonal::<BLOCK>;
-    entries: {
-        hisparse_diagonal_f32 in hisparse_queue_f32: <V = f32>, 128 x 1 resident 7;
-        hisparse_diagonal_f64 in hisparse_queue_f64: <V = f64>, 128 x 1 resident 5;
-    }
+    entry: hisparse_diagonal_{V} in hisparse_queue_{V}: (V, R) in [(f32, 7), (f64, 5)], 128 x 1 resident R;
 }
 
 parameters! {

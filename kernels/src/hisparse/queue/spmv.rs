@@ -22,10 +22,7 @@ kernel! {
     }
     shared: SHARED_BYTES;
     body: HiSparseQueuedSpmv::queued_spmv::<BLOCK>;
-    entries: {
-        hisparse_queued_spmv_f32 in hisparse_queue_f32: <V = f32>, 128 x 1 resident 7;
-        hisparse_queued_spmv_f64 in hisparse_queue_f64: <V = f64>, 128 x 1 resident 5;
-    }
+    entry: hisparse_queued_spmv_{V} in hisparse_queue_{V}: (V, R) in [(f32, 7), (f64, 5)], 128 x 1 resident R;
 }
 
 impl<V: AtomicFloat> EntryOperation<V> for AddProducts<V> {

@@ -19,10 +19,7 @@ kernel! {
     }
     shared: SHARED_BYTES;
     body: HiSparseSquares::squares::<BLOCK>;
-    entries: {
-        hisparse_squares_f32 in hisparse_queue_f32: <V = f32>, 128 x 1 resident 8;
-        hisparse_squares_f64 in hisparse_queue_f64: <V = f64>, 128 x 1 resident 5;
-    }
+    entry: hisparse_squares_{V} in hisparse_queue_{V}: (V, R) in [(f32, 8), (f64, 5)], 128 x 1 resident R;
 }
 
 /// A thread's sums.

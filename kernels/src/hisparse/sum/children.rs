@@ -32,9 +32,7 @@ kernel! {
     }
     shared: Placing::<BLOCK>::BYTES + CountScan::<u32, BLOCK>::BYTES + BLOCK / 32 * 4;
     body: HiSparseAddChildren::add_children::<BLOCK>;
-    entries: {
-        hisparse_add_children in hisparse_sum: 512 x 1 resident 1;
-    }
+    entry: hisparse_add_children in hisparse_sum: 512 x 1 resident 1;
 }
 
 impl HiSparseAddChildren {

@@ -18,10 +18,7 @@ kernel! {
     }
     shared: Placing::<BLOCK>::BYTES + CountScan::<u32, BLOCK>::BYTES + BLOCK / 32 * 4;
     body: HiSparseCountSums::count_sums::<BLOCK>;
-    entries: {
-        hisparse_count_sums_u32 in hisparse_sum: <T = u32>, 128 x 1;
-        hisparse_count_sums_u64 in hisparse_sum: <T = u64>, 128 x 1 resident 7;
-    }
+    entry: hisparse_count_sums_{T} in hisparse_sum: (T, R) in [(u32, 0), (u64, 7)], 128 x 1 resident R;
 }
 
 impl<T: Element> HiSparseCountSums<T> {

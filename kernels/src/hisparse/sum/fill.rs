@@ -28,10 +28,7 @@ kernel! {
     }
     shared: CountScan::<u32, BLOCK>::BYTES + BLOCK / 32 * 4;
     body: HiSparseAddLeaves::add_leaves::<BLOCK>;
-    entries: {
-        hisparse_add_leaves_f32 in hisparse_sum: <V = f32>, 128 x 1 resident 7;
-        hisparse_add_leaves_f64 in hisparse_sum: <V = f64>, 128 x 1 resident 8;
-    }
+    entry: hisparse_add_leaves_{V} in hisparse_sum: (V, R) in [(f32, 7), (f64, 8)], 128 x 1 resident R;
 }
 
 impl<V: Float> HiSparseAddLeaves<V> {

@@ -46,10 +46,7 @@ kernel! {
     }
     shared: CountScan::<u64, BLOCK>::BYTES + BLOCK / thread::WARP_SIZE as usize * 8 + 8 + 4;
     body: CountProducts::count_products::<BLOCK>;
-    entries: {
-        spgemm_count_products_u32 in spgemm_row_tiles_plan: <O = u32>, 256 x 1 resident 4;
-        spgemm_count_products_u64 in spgemm_row_tiles_plan: <O = u64>, 256 x 1 resident 4;
-    }
+    entry: spgemm_count_products_{O} in spgemm_row_tiles_plan: O in [u32, u64], 256 x 1 resident 4;
 }
 
 /// Words of state of [`CountProducts`] for a grid of `blocks` blocks.

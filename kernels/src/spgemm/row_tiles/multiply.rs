@@ -45,16 +45,8 @@ kernel! {
     }
     shared: 0;
     body: MultiplyTiles::multiply_tiles::<BLOCK, ITEMS>;
-    entries: {
-        spgemm_multiply_tiles_f32_u32 in spgemm_row_tiles_f32: <V = f32, O = u32>, 256 x 8 resident 2;
-        spgemm_multiply_tiles_f32_u64 in spgemm_row_tiles_f32: <V = f32, O = u64>, 256 x 8 resident 2;
-        spgemm_multiply_tiles_f64_u32 in spgemm_row_tiles_f64: <V = f64, O = u32>, 256 x 8 resident 2;
-        spgemm_multiply_tiles_f64_u64 in spgemm_row_tiles_f64: <V = f64, O = u64>, 256 x 8 resident 2;
-        spgemm_multiply_large_tiles_f32_u32 in spgemm_row_tiles_f32: <V = f32, O = u32>, 512 x 8 resident 1;
-        spgemm_multiply_large_tiles_f32_u64 in spgemm_row_tiles_f32: <V = f32, O = u64>, 512 x 8 resident 1;
-        spgemm_multiply_large_tiles_f64_u32 in spgemm_row_tiles_f64: <V = f64, O = u32>, 512 x 8 resident 1;
-        spgemm_multiply_large_tiles_f64_u64 in spgemm_row_tiles_f64: <V = f64, O = u64>, 512 x 8 resident 1;
-    }
+    entry: spgemm_multiply_{B}_{V}_{O} in spgemm_row_tiles_{V}:
+        (B, R) in [(256 as tiles, 2), (512 as large_tiles, 1)], V in [f32, f64], O in [u32, u64], B x 8 resident R;
 }
 
 /// Words of state of [`MultiplyTiles`] for `tiles` tiles.

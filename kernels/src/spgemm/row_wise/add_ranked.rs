@@ -50,12 +50,7 @@ kernel! {
     }
     shared: 0;
     body: SpgemmAddRanked::add_ranked;
-    entries: {
-        spgemm_add_ranked_f32_u32 in spgemm_ranks: <V = f32, O = u32>, 32 x 1 resident 32;
-        spgemm_add_ranked_f32_u64 in spgemm_ranks: <V = f32, O = u64>, 32 x 1 resident 32;
-        spgemm_add_ranked_f64_u32 in spgemm_ranks: <V = f64, O = u32>, 32 x 1 resident 32;
-        spgemm_add_ranked_f64_u64 in spgemm_ranks: <V = f64, O = u64>, 32 x 1 resident 32;
-    }
+    entry: spgemm_add_ranked_{V}_{O} in spgemm_ranks: V in [f32, f64], O in [u32, u64], 32 x 1 resident 32;
 }
 
 impl<V: Float, O: Offset> SpgemmAddRanked<V, O> {

@@ -108,9 +108,7 @@ kernel! {
     }
     shared: CLASSES * 4;
     body: SpgemmClassify::classify::<BLOCK, ITEMS>;
-    entries: {
-        spgemm_classify in spgemm_plan: 256 x 8;
-    }
+    entry: spgemm_classify in spgemm_plan: 256 x 8;
 }
 
 /// The rows of a thread, `BLOCK` rows apart.
@@ -260,9 +258,7 @@ kernel! {
     }
     shared: CLASSES * 8;
     body: SpgemmListRows::list_rows::<BLOCK>;
-    entries: {
-        spgemm_list_rows in spgemm_plan: 256 x 1;
-    }
+    entry: spgemm_list_rows in spgemm_plan: 256 x 1;
 }
 
 impl SpgemmListRows {

@@ -36,10 +36,7 @@ kernel! {
     }
     shared: 0;
     body: SpgemmHashCount::count_rows::<BLOCK>;
-    entries: {
-        spgemm_hash_count_u32 in spgemm_count: <O = u32>, 256 x 1;
-        spgemm_hash_count_u64 in spgemm_count: <O = u64>, 256 x 1;
-    }
+    entry: spgemm_hash_count_{O} in spgemm_count: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> SpgemmHashCount<O> {
@@ -83,12 +80,7 @@ kernel! {
     }
     shared: 0;
     body: SpgemmHashFill::fill_rows::<BLOCK>;
-    entries: {
-        spgemm_hash_fill_f32_u32 in spgemm_fill_f32_u32: <V = f32, O = u32>, 256 x 1;
-        spgemm_hash_fill_f32_u64 in spgemm_fill_f32_u64: <V = f32, O = u64>, 256 x 1;
-        spgemm_hash_fill_f64_u32 in spgemm_fill_f64_u32: <V = f64, O = u32>, 256 x 1;
-        spgemm_hash_fill_f64_u64 in spgemm_fill_f64_u64: <V = f64, O = u64>, 256 x 1;
-    }
+    entry: spgemm_hash_fill_{V}_{O} in spgemm_fill_{V}_{O}: V in [f32, f64], O in [u32, u64], 256 x 1;
 }
 
 impl<V: Float, O: Offset> SpgemmHashFill<V, O> {

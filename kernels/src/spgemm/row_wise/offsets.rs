@@ -19,11 +19,8 @@ kernel! {
     }
     shared: 0;
     body: SpgemmConvertOffsets::convert::<BLOCK>;
-    entries: {
-        spgemm_offsets_to_u32 in spgemm_plan: <S = u64, T = u32>, 256 x 1;
-        spgemm_offsets_to_u64 in spgemm_plan: <S = u32, T = u64>, 256 x 1;
-        spgemm_offsets_of_u64 in spgemm_plan: <S = u64, T = u64>, 256 x 1;
-    }
+    entry: spgemm_offsets_{T} in spgemm_plan:
+        (S, T) in [(u64, u32 as to_u32), (u32, u64 as to_u64), (u64, u64 as of_u64)], 256 x 1;
 }
 
 impl<S: Offset, T: Offset> SpgemmConvertOffsets<S, T> {
@@ -53,10 +50,7 @@ kernel! {
     }
     shared: PairSearch::<BLOCK>::BYTES + NumberedBits::<BLOCK, ITEMS>::BYTES + CountScan::<u32, BLOCK>::BYTES;
     body: SpgemmExpandOffsets::expand::<BLOCK, ITEMS>;
-    entries: {
-        spgemm_expand_offsets_u32 in spgemm_plan: <O = u32>, 256 x 8;
-        spgemm_expand_offsets_u64 in spgemm_plan: <O = u64>, 256 x 8;
-    }
+    entry: spgemm_expand_offsets_{O} in spgemm_plan: O in [u32, u64], 256 x 8;
 }
 
 impl<O: Offset> SpgemmExpandOffsets<O> {

@@ -45,10 +45,7 @@ kernel! {
     }
     shared: 0;
     body: SpgemmPartWork::part_work::<BLOCK>;
-    entries: {
-        spgemm_part_work_u32 in spgemm_ranks: <O = u32>, 256 x 1;
-        spgemm_part_work_u64 in spgemm_ranks: <O = u64>, 256 x 1;
-    }
+    entry: spgemm_part_work_{O} in spgemm_ranks: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> SpgemmPartWork<O> {
@@ -120,12 +117,7 @@ kernel! {
     }
     shared: 0;
     body: SpgemmRankProducts::rank_products::<BLOCK>;
-    entries: {
-        spgemm_rank_products_u32_128 in spgemm_ranks: <O = u32>, 128 x 1 resident 10;
-        spgemm_rank_products_u64_128 in spgemm_ranks: <O = u64>, 128 x 1 resident 10;
-        spgemm_rank_products_u32_512 in spgemm_ranks: <O = u32>, 512 x 1 resident 2;
-        spgemm_rank_products_u64_512 in spgemm_ranks: <O = u64>, 512 x 1 resident 2;
-    }
+    entry: spgemm_rank_products_{O}_{B} in spgemm_ranks: (B, R) in [(128, 10), (512, 2)], O in [u32, u64], B x 1 resident R;
 }
 
 impl<O: Offset> SpgemmRankProducts<O> {
@@ -204,10 +196,7 @@ kernel! {
     }
     shared: 0;
     body: SpgemmCutByParts::cut_by_parts::<BLOCK>;
-    entries: {
-        spgemm_cut_by_parts_u32 in spgemm_ranks: <O = u32>, 128 x 1;
-        spgemm_cut_by_parts_u64 in spgemm_ranks: <O = u64>, 128 x 1;
-    }
+    entry: spgemm_cut_by_parts_{O} in spgemm_ranks: O in [u32, u64], 128 x 1;
 }
 
 impl<O: Offset> SpgemmCutByParts<O> {

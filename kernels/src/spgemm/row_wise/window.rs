@@ -49,14 +49,7 @@ kernel! {
     }
     shared: 0;
     body: SpgemmWindowCount::count_row::<BLOCK>;
-    entries: {
-        spgemm_window_count_u32_32 in spgemm_count: <O = u32>, 32 x 1;
-        spgemm_window_count_u64_32 in spgemm_count: <O = u64>, 32 x 1;
-        spgemm_window_count_u32_128 in spgemm_count: <O = u32>, 128 x 1;
-        spgemm_window_count_u64_128 in spgemm_count: <O = u64>, 128 x 1;
-        spgemm_window_count_u32_512 in spgemm_count: <O = u32>, 512 x 1;
-        spgemm_window_count_u64_512 in spgemm_count: <O = u64>, 512 x 1;
-    }
+    entry: spgemm_window_count_{O}_{B} in spgemm_count: B in [32, 128, 512], O in [u32, u64], B x 1;
 }
 
 impl<O: Offset> SpgemmWindowCount<O> {
@@ -109,20 +102,8 @@ kernel! {
     }
     shared: 0;
     body: SpgemmWindowFill::fill_row::<BLOCK>;
-    entries: {
-        spgemm_window_fill_f32_u32_32 in spgemm_fill_f32_u32: <V = f32, O = u32>, 32 x 1 resident 28;
-        spgemm_window_fill_f32_u64_32 in spgemm_fill_f32_u64: <V = f32, O = u64>, 32 x 1 resident 28;
-        spgemm_window_fill_f64_u32_32 in spgemm_fill_f64_u32: <V = f64, O = u32>, 32 x 1 resident 28;
-        spgemm_window_fill_f64_u64_32 in spgemm_fill_f64_u64: <V = f64, O = u64>, 32 x 1 resident 28;
-        spgemm_window_fill_f32_u32_128 in spgemm_fill_f32_u32: <V = f32, O = u32>, 128 x 1 resident 8;
-        spgemm_window_fill_f32_u64_128 in spgemm_fill_f32_u64: <V = f32, O = u64>, 128 x 1 resident 8;
-        spgemm_window_fill_f64_u32_128 in spgemm_fill_f64_u32: <V = f64, O = u32>, 128 x 1 resident 8;
-        spgemm_window_fill_f64_u64_128 in spgemm_fill_f64_u64: <V = f64, O = u64>, 128 x 1 resident 8;
-        spgemm_window_fill_f32_u32_512 in spgemm_fill_f32_u32: <V = f32, O = u32>, 512 x 1 resident 2;
-        spgemm_window_fill_f32_u64_512 in spgemm_fill_f32_u64: <V = f32, O = u64>, 512 x 1 resident 2;
-        spgemm_window_fill_f64_u32_512 in spgemm_fill_f64_u32: <V = f64, O = u32>, 512 x 1 resident 2;
-        spgemm_window_fill_f64_u64_512 in spgemm_fill_f64_u64: <V = f64, O = u64>, 512 x 1 resident 2;
-    }
+    entry: spgemm_window_fill_{V}_{O}_{B} in spgemm_fill_{V}_{O}:
+        (B, R) in [(32, 28), (128, 8), (512, 2)], V in [f32, f64], O in [u32, u64], B x 1 resident R;
 }
 
 impl<V: Float, O: Offset> SpgemmWindowFill<V, O> {

@@ -29,10 +29,7 @@ kernel! {
     }
     shared: 0;
     body: SpgemmRowWork::row_work::<BLOCK>;
-    entries: {
-        spgemm_row_work_u32 in spgemm_plan: <O = u32>, 256 x 1;
-        spgemm_row_work_u64 in spgemm_plan: <O = u64>, 256 x 1;
-    }
+    entry: spgemm_row_work_{O} in spgemm_plan: O in [u32, u64], 256 x 1;
 }
 
 /// Entries of A that a lane has in flight.
@@ -166,10 +163,7 @@ kernel! {
     }
     shared: 0;
     body: SpgemmLongRowWork::long_row_work::<BLOCK>;
-    entries: {
-        spgemm_long_row_work_u32 in spgemm_plan: <O = u32>, 256 x 1;
-        spgemm_long_row_work_u64 in spgemm_plan: <O = u64>, 256 x 1;
-    }
+    entry: spgemm_long_row_work_{O} in spgemm_plan: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> SpgemmLongRowWork<O> {
@@ -227,10 +221,7 @@ kernel! {
     }
     shared: 0;
     body: SpgemmMaskWork::mask_work::<BLOCK>;
-    entries: {
-        spgemm_mask_work_u32 in spgemm_plan: <O = u32>, 256 x 1;
-        spgemm_mask_work_u64 in spgemm_plan: <O = u64>, 256 x 1;
-    }
+    entry: spgemm_mask_work_{O} in spgemm_plan: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> SpgemmMaskWork<O> {

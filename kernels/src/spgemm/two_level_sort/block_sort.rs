@@ -48,10 +48,7 @@ kernel! {
     }
     shared: 0;
     body: SortProducts::sort_products::<BLOCK, ITEMS>;
-    entries: {
-        spgemm_sort_products_u32 in spgemm_two_level_sort: <O = u32>, 256 x 8 resident 4;
-        spgemm_sort_products_u64 in spgemm_two_level_sort: <O = u64>, 256 x 8;
-    }
+    entry: spgemm_sort_products_{O} in spgemm_two_level_sort: (O, R) in [(u32, 4), (u64, 0)], 256 x 8 resident R;
 }
 
 impl<O: Offset> SortProducts<O> {

@@ -30,10 +30,7 @@ kernel! {
     }
     shared: 0;
     body: CollectCutEntries::collect_cut_entries::<BLOCK>;
-    entries: {
-        spgemm_collect_cut_entries_u32 in spgemm_two_level_sort: <K = u32>, 256 x 1;
-        spgemm_collect_cut_entries_u64 in spgemm_two_level_sort: <K = u64>, 256 x 1;
-    }
+    entry: spgemm_collect_cut_entries_{K} in spgemm_two_level_sort: K in [u32, u64], 256 x 1;
 }
 
 impl<K: RadixKey> CollectCutEntries<K> {
@@ -93,10 +90,7 @@ kernel! {
     }
     shared: NumberedBits::<BLOCK, ITEMS>::BYTES + CountScan::<u32, BLOCK>::BYTES + 8;
     body: NumberCutEntries::number_cut_entries::<BLOCK, ITEMS>;
-    entries: {
-        spgemm_number_cut_entries_u32 in spgemm_two_level_sort: <K = u32>, 256 x 8;
-        spgemm_number_cut_entries_u64 in spgemm_two_level_sort: <K = u64>, 256 x 8;
-    }
+    entry: spgemm_number_cut_entries_{K} in spgemm_two_level_sort: K in [u32, u64], 256 x 8;
 }
 
 /// The keys of a thread in a tile, warp-striped.
@@ -236,10 +230,7 @@ kernel! {
     }
     shared: 0;
     body: PlaceCutEntries::place_cut_entries::<BLOCK>;
-    entries: {
-        spgemm_place_cut_entries_u32 in spgemm_two_level_sort: <K = u32>, 256 x 1;
-        spgemm_place_cut_entries_u64 in spgemm_two_level_sort: <K = u64>, 256 x 1;
-    }
+    entry: spgemm_place_cut_entries_{K} in spgemm_two_level_sort: K in [u32, u64], 256 x 1;
 }
 
 impl<K: RadixKey> PlaceCutEntries<K> {
@@ -272,10 +263,7 @@ kernel! {
     }
     shared: 0;
     body: PlaceCutValues::place_cut_values::<BLOCK>;
-    entries: {
-        spgemm_place_cut_values_f32 in spgemm_two_level_sort: <V = f32>, 256 x 1;
-        spgemm_place_cut_values_f64 in spgemm_two_level_sort: <V = f64>, 256 x 1;
-    }
+    entry: spgemm_place_cut_values_{V} in spgemm_two_level_sort: V in [f32, f64], 256 x 1;
 }
 
 impl<V: Element> PlaceCutValues<V> {

@@ -25,12 +25,7 @@ kernel! {
     }
     shared: 0;
     body: ExpandProducts::expand_products::<BLOCK, ITEMS>;
-    entries: {
-        spgemm_expand_products_f32_u32 in spgemm_global_sort: <V = f32, O = u32>, 256 x 8;
-        spgemm_expand_products_f32_u64 in spgemm_global_sort: <V = f32, O = u64>, 256 x 8;
-        spgemm_expand_products_f64_u32 in spgemm_global_sort: <V = f64, O = u32>, 256 x 8;
-        spgemm_expand_products_f64_u64 in spgemm_global_sort: <V = f64, O = u64>, 256 x 8;
-    }
+    entry: spgemm_expand_products_{V}_{O} in spgemm_global_sort: V in [f32, f64], O in [u32, u64], 256 x 8;
 }
 
 impl<V: Float, O: Offset> ExpandProducts<V, O> {
@@ -77,10 +72,7 @@ kernel! {
     }
     shared: 0;
     body: SplitKeys::split_keys::<BLOCK>;
-    entries: {
-        spgemm_split_keys_u32 in spgemm_global_sort: <C = u32>, 256 x 1;
-        spgemm_split_keys_u64 in spgemm_global_sort: <C = u64>, 256 x 1;
-    }
+    entry: spgemm_split_keys_{C} in spgemm_global_sort: C in [u32, u64], 256 x 1;
 }
 
 impl<C: Offset> SplitKeys<C> {

@@ -38,9 +38,7 @@ kernel! {
     }
     shared: 0;
     body: PlaceTiles::place_tiles::<BLOCK>;
-    entries: {
-        spgemm_place_tiles in spgemm_two_level_sort: 256 x 1;
-    }
+    entry: spgemm_place_tiles in spgemm_two_level_sort: 256 x 1;
 }
 
 impl PlaceTiles {
@@ -102,12 +100,7 @@ kernel! {
     }
     shared: product_bytes::<BLOCK, ITEMS>(V::SIZE);
     body: AddProducts::add_products::<BLOCK, ITEMS>;
-    entries: {
-        spgemm_add_products_f32_u32 in spgemm_two_level_sort: <V = f32, O = u32>, 256 x 8;
-        spgemm_add_products_f32_u64 in spgemm_two_level_sort: <V = f32, O = u64>, 256 x 8;
-        spgemm_add_products_f64_u32 in spgemm_two_level_sort: <V = f64, O = u32>, 256 x 8;
-        spgemm_add_products_f64_u64 in spgemm_two_level_sort: <V = f64, O = u64>, 256 x 8;
-    }
+    entry: spgemm_add_products_{V}_{O} in spgemm_two_level_sort: V in [f32, f64], O in [u32, u64], 256 x 8;
 }
 
 impl<V: Float, O: Offset> AddProducts<V, O> {

@@ -27,10 +27,7 @@ kernel! {
     }
     shared: 2 * BLOCK / thread::WARP_SIZE as usize * u64::SIZE;
     body: WeighEntries::weigh_entries::<BLOCK, ITEMS>;
-    entries: {
-        spgemm_weigh_entries_u32 in spgemm_two_level_sort: <O = u32>, 256 x 8;
-        spgemm_weigh_entries_u64 in spgemm_two_level_sort: <O = u64>, 256 x 8;
-    }
+    entry: spgemm_weigh_entries_{O} in spgemm_two_level_sort: O in [u32, u64], 256 x 8;
 }
 
 impl<O: Offset> WeighEntries<O> {
@@ -107,10 +104,7 @@ kernel! {
     }
     shared: 0;
     body: ListEntries::list_entries::<BLOCK>;
-    entries: {
-        spgemm_list_entries_u32 in spgemm_two_level_sort: <O = u32>, 256 x 1;
-        spgemm_list_entries_u64 in spgemm_two_level_sort: <O = u64>, 256 x 1;
-    }
+    entry: spgemm_list_entries_{O} in spgemm_two_level_sort: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> ListEntries<O> {

@@ -30,10 +30,7 @@ kernel! {
     }
     shared: run_shared_bytes::<SumQueues>(BLOCK as u32) + CountScan::<u32, BLOCK>::BYTES + 4;
     body: HiSparseQueuedSum::queued_sum::<BLOCK>;
-    entries: {
-        hisparse_queued_sum_f32 in hisparse_queued_sum: <V = f32>, 128 x 1 resident 4;
-        hisparse_queued_sum_f64 in hisparse_queued_sum: <V = f64>, 128 x 1 resident 4;
-    }
+    entry: hisparse_queued_sum_{V} in hisparse_queued_sum: V in [f32, f64], 128 x 1 resident 4;
 }
 
 /// Threads of a block.
