@@ -60,7 +60,7 @@ pub use element::{Element, Float, Packet, ScalarType, Stored};
 pub use entry::EntryParameter;
 pub use evenpath_simt_macros::device;
 #[doc(hidden)]
-pub use evenpath_simt_macros::instances;
+pub use evenpath_simt_macros::{declared_kernels, instances};
 pub use global::{Aligned16, Alignment, Global, GlobalMut, Natural};
 pub use half;
 pub use shared::{Arena, Shared};

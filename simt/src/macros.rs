@@ -142,6 +142,35 @@ macro_rules! kernel_arguments {
     };
 }
 
+/// Declares the functions `kernels` and `simulations` at the root of a crate: its kernels, in the order of its modules.
+///
+/// They are found in the sources, in the folder `src`: whatever [`kernel!`](crate::kernel!) declares in a module with a file of its
+/// own. A kernel's module, or one around it that re-exports the kernel, must be visible at the root, and the first types of a
+/// kernel must be those of every module, such as `f32`.
+#[macro_export]
+macro_rules! kernel_table {
+    () => {
+        $crate::declared_kernels! { $crate::kernel_table_of }
+    };
+}
+
+/// [`kernel_table!`](crate::kernel_table!) with the kernels.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! kernel_table_of {
+    ($($kernel:ty,)*) => {
+        /// Every kernel instance of the crate, in the order of its modules.
+        pub fn kernels() -> Vec<&'static $crate::kernel::KernelInfo> {
+            [$(<$kernel as $crate::kernel::Kernel>::INSTANCES),*].concat()
+        }
+
+        /// The body of every kernel instance for the simulated GPU, with the name of the instance.
+        pub fn simulations() -> Vec<(&'static str, $crate::kernel::Simulation)> {
+            [$($crate::kernel::simulations::<$kernel>()),*].concat()
+        }
+    };
+}
+
 /// Declares a struct that kernels take as a parameter, such as a view of a matrix.
 ///
 /// Its fields are parameters themselves. On the GPU it is one parameter, in which each field begins at a multiple of 8 bytes

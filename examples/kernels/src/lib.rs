@@ -12,6 +12,9 @@ use evenpath_kernels::hisparse::queue::{
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, Arena, GlobalMut};
 
+#[cfg(not(target_arch = "nvptx64"))]
+evenpath_simt::kernel_table!();
+
 kernel! {
     /// Computes the largest magnitude in each column of a tree.
     pub struct ColumnMaxima {

@@ -4,8 +4,10 @@
 mod device;
 mod error;
 mod instances;
+mod list;
 mod parser;
 mod row;
+mod sources;
 
 use proc_macro::TokenStream;
 
@@ -26,4 +28,11 @@ pub fn device(arguments: TokenStream, function: TokenStream) -> TokenStream {
 #[proc_macro]
 pub fn instances(tokens: TokenStream) -> TokenStream {
     instances::expand(tokens).unwrap_or_else(error::Error::into_tokens)
+}
+
+/// The kernels that a crate's sources declare, as types, for the macro whose path is given.
+#[doc(hidden)]
+#[proc_macro]
+pub fn declared_kernels(callback: TokenStream) -> TokenStream {
+    list::expand(callback).unwrap_or_else(error::Error::into_tokens)
 }

@@ -1,6 +1,6 @@
 //! The crates whose kernels are checked in as PTX.
 
-use evenpath_simt::kernel::{Kernel, KernelInfo};
+use evenpath_simt::kernel::KernelInfo;
 
 /// A crate with kernels, and where its PTX is.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +31,7 @@ pub const EXAMPLE: Set = Set {
     package: "evenpath-example-kernels",
     folder: "examples/kernels/ptx",
     crates: &["examples/kernels", "kernels", "simt", "simt/macros"],
-    kernels: || evenpath_example_kernels::ColumnMaxima::INSTANCES.to_vec(),
+    kernels: evenpath_example_kernels::kernels,
     has_index: false,
 };
 
