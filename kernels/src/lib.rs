@@ -30,7 +30,7 @@ pub mod spgemm;
 pub mod spmm;
 pub mod spmv;
 pub mod testing;
-pub mod unroll;
+mod unroll;
 pub mod update;
 pub mod vector;
 

@@ -4,7 +4,7 @@ use evenpath_simt::{device, thread, Shared};
 use super::balanced_path::Cut;
 use super::merge_path;
 use super::two_sequences::{Staged, TilePair};
-use crate::unroll::{unroll, Steps};
+use crate::unroll::unroll;
 use crate::{Bits, Key};
 
 /// What [`Share::stage_sources`] adds to indices of B. A tile has no more elements than this.
@@ -43,20 +43,34 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
         start: Cut<u32>,
         by: impl Fn(K) -> K,
     ) -> Self {
-        let (a, b) = (staged.a.skip(start.a as usize), staged.b.skip(start.b as usize));
-        let mut walk = Walk::<K, _, ITEMS, BOUNDED> {
-            by,
-            a,
-            b,
-            a_end: staged.a.skip(pair.a_len as usize).address(),
-            b_end: staged.b.skip(pair.b_len as usize).address(),
-            a_key: a.load(0),
-            b_key: b.load(0),
-            keys: [K::ZERO; ITEMS],
-            from_a: 0,
-        };
-        unroll::<ITEMS>(&mut walk);
-        Self { keys: walk.keys, from_a: walk.from_a, start }
+        // The elements to come, and where the tile's end.
+        let (mut a, mut b) = (staged.a.skip(start.a as usize), staged.b.skip(start.b as usize));
+        let a_end = staged.a.skip(pair.a_len as usize).address();
+        let b_end = staged.b.skip(pair.b_len as usize).address();
+        let (mut a_key, mut b_key) = (a.load(0), b.load(0));
+        let (mut keys, mut from_a) = ([K::ZERO; ITEMS], 0);
+        unroll!(for item in 0..ITEMS {
+            let mut take_a = by(a_key) <= by(b_key);
+            if BOUNDED {
+                take_a = a.address() < a_end && (take_a || b.address() >= b_end);
+            }
+            keys[item] = if take_a { a_key } else { b_key };
+            // At the end of both, the thread walks on in B: what it reads there is not used.
+            let rest = (if take_a { a } else { b }).skip(1);
+            if take_a {
+                from_a |= 1 << item;
+                a = rest;
+            } else {
+                b = rest;
+            }
+            let next = rest.load(0);
+            if take_a {
+                a_key = next;
+            } else {
+                b_key = next;
+            }
+        });
+        Self { keys, from_a, start }
     }
 
     /// Brings the keys, as `change` makes them, to shared memory in the order of the output, over the tile that was there.
@@ -95,48 +109,6 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
             sources.store(thread::index() as usize * ITEMS + item, if is_a { a } else { b });
             a += u16::from(is_a);
             b += u16::from(!is_a);
-        }
-    }
-}
-
-/// A thread's position in a tile.
-struct Walk<K, F, const ITEMS: usize, const BOUNDED: bool> {
-    /// What of a key is compared.
-    by: F,
-    /// The elements to come.
-    a: Shared<K>,
-    b: Shared<K>,
-    /// The addresses where the tile's elements end.
-    a_end: u32,
-    b_end: u32,
-    /// The first elements to come.
-    a_key: K,
-    b_key: K,
-    keys: [K; ITEMS],
-    from_a: u32,
-}
-
-impl<K: Key, F: Fn(K) -> K, const ITEMS: usize, const BOUNDED: bool> Steps for Walk<K, F, ITEMS, BOUNDED> {
-    #[device]
-    fn step(&mut self, item: usize) {
-        let mut take_a = (self.by)(self.a_key) <= (self.by)(self.b_key);
-        if BOUNDED {
-            take_a = self.a.address() < self.a_end && (take_a || self.b.address() >= self.b_end);
-        }
-        self.keys[item] = if take_a { self.a_key } else { self.b_key };
-        // At the end of both, the thread walks on in B: what it reads there is not used.
-        let rest = (if take_a { self.a } else { self.b }).skip(1);
-        if take_a {
-            self.from_a |= 1 << item;
-            self.a = rest;
-        } else {
-            self.b = rest;
-        }
-        let next = rest.load(0);
-        if take_a {
-            self.a_key = next;
-        } else {
-            self.b_key = next;
         }
     }
 }

@@ -5,7 +5,7 @@ use evenpath_simt::{device, parameters, thread, Aligned16, Arena, Element, Globa
 
 use super::balanced_path::Cut;
 use crate::key::packet_of;
-use crate::unroll::{unroll, Steps};
+use crate::unroll::unroll;
 
 parameters! {
     /// Two sequences in global memory.
@@ -171,10 +171,27 @@ impl TilePair {
         let packet = (16 / T::SIZE) as u32;
         let reach = (Fetched::<T, BLOCK, ITEMS>::ROUNDS * BLOCK) as u32 * packet;
         let (a_skew, b_start) = (a.skew, a.packets * packet + b.skew);
+        // Whether both views have as many elements as all threads load together.
         let both_reach = a.left >= reach && b.left >= reach;
-        let mut fetch = Fetch::<T, BLOCK, ITEMS> { a, b, both_reach, packets: [[0; 2]; ITEMS] };
-        unroll::<ITEMS>(&mut fetch);
-        Fetched { packets: fetch.packets, a: a_skew, b: b_start, element: PhantomData }
+        let mut packets = [[0; 2]; ITEMS];
+        unroll!(for round in 0..ITEMS {
+            if round < Fetched::<T, BLOCK, ITEMS>::ROUNDS {
+                let number = thread::index() + (round * BLOCK) as u32;
+                let in_a = number < a.packets;
+                let view = if in_a { a.view } else { b.view };
+                let first = (if in_a { number } else { number - a.packets }) * packet;
+                let is_last = round + 1 == Fetched::<T, BLOCK, ITEMS>::ROUNDS;
+                if both_reach {
+                    // The tile mostly has all rounds but the last.
+                    if !is_last || number < a.packets + b.packets {
+                        packets[round] = view.load_streaming_16(first as usize);
+                    }
+                } else if number < a.packets + b.packets {
+                    packets[round] = load_at_end(view, first, if in_a { a.left } else { b.left });
+                }
+            }
+        });
+        Fetched { packets, a: a_skew, b: b_start, element: PhantomData }
     }
 }
 
@@ -216,38 +233,6 @@ impl TilePair {
         }
         elements.store(thread::index() as usize + ITEMS * BLOCK, last);
         Staged { elements, a: elements, b: elements.skip(a_count) }
-    }
-}
-
-/// The loads of [`TilePair::fetch`].
-struct Fetch<T, const BLOCK: usize, const ITEMS: usize> {
-    a: Side<T>,
-    b: Side<T>,
-    /// Whether both views have as many elements as all threads load together.
-    both_reach: bool,
-    packets: [Packet; ITEMS],
-}
-
-impl<T: Element, const BLOCK: usize, const ITEMS: usize> Steps for Fetch<T, BLOCK, ITEMS> {
-    #[device]
-    fn step(&mut self, round: usize) {
-        if round >= Fetched::<T, BLOCK, ITEMS>::ROUNDS {
-            return;
-        }
-        let (a, b) = (&self.a, &self.b);
-        let number = thread::index() + (round * BLOCK) as u32;
-        let in_a = number < a.packets;
-        let view = if in_a { a.view } else { b.view };
-        let first = (if in_a { number } else { number - a.packets }) * (16 / T::SIZE) as u32;
-        let is_last = round + 1 == Fetched::<T, BLOCK, ITEMS>::ROUNDS;
-        if self.both_reach {
-            // The tile mostly has all rounds but the last.
-            if !is_last || number < a.packets + b.packets {
-                self.packets[round] = view.load_streaming_16(first as usize);
-            }
-        } else if number < a.packets + b.packets {
-            self.packets[round] = load_at_end(view, first, if in_a { a.left } else { b.left });
-        }
     }
 }
 

@@ -3,8 +3,6 @@
 //! The products of a chunk of quads go to shared memory, to the places that the schedule assigns to them: those of one element of
 //! the result side by side. Then a few lanes for each element add up its products. So rows and columns are treated alike, and the
 //! order of additions depends on the schedule alone.
-use core::marker::PhantomData;
-
 use evenpath_simt::{device, kernel, thread, warp, Arena, Element, Float, Global, Shared};
 
 use super::layout::{self, COORDINATES_BYTES, COUNT_BYTES, DENSE, UNIT_BYTES, UNIT_WORDS};
@@ -13,7 +11,7 @@ use super::places::{places_len, spread, Places, QuadPlaces};
 use super::schedule::{ListedLeaf, ListedPart, Schedule, QUAD};
 use super::strip::{self, StripParts};
 use crate::block::tagged_sums::TaggedWords;
-use crate::unroll::{unroll, Steps};
+use crate::unroll::unroll;
 use crate::update::Update;
 
 kernel! {
@@ -100,77 +98,6 @@ struct Quads<V: Element, const ITEMS: usize> {
     slots: [u32; ITEMS],
 }
 
-/// Starts to load the places of the products of a quad of the next chunk, in which the thread's first quad, counted from the part's,
-/// is given.
-struct Find<'a, V: Element, const ITEMS: usize, const BLOCK: usize>(&'a mut Quads<V, ITEMS>, u32);
-
-impl<V: Float, const ITEMS: usize, const BLOCK: usize> Steps for Find<'_, V, ITEMS, BLOCK> {
-    #[device]
-    fn step(&mut self, item: usize) {
-        let Self(quads, first) = self;
-        let quad = *first + (item * BLOCK) as u32;
-        let place = (quads.begin + u64::from(quad)) as usize;
-        quads.next_places[item] = QuadPlaces(quads.places.quads.load_if(place, quad < quads.len));
-    }
-}
-
-/// Starts to load the leaf of a quad of the next chunk.
-struct Locate<'a, V: Element, const ITEMS: usize>(&'a mut Quads<V, ITEMS>);
-
-impl<V: Float, const ITEMS: usize> Steps for Locate<'_, V, ITEMS> {
-    #[device]
-    fn step(&mut self, item: usize) {
-        let quads = &mut *self.0;
-        let places = quads.next_places[item];
-        let leaf = (quads.leaf + places.leaf()) as usize;
-        let list = quads.schedule.leaf_list;
-        quads.next_leaves[item] = list.load_16_if(2 * leaf, places.present() != 0);
-    }
-}
-
-/// Starts to load the values and coordinates of a quad of the next chunk, which becomes the present one. The thread's first quad in it,
-/// counted from the part's, is given.
-struct Load<'a, V: Element, const ITEMS: usize, const BLOCK: usize>(&'a mut Quads<V, ITEMS>, u32);
-
-impl<V: Float, const ITEMS: usize, const BLOCK: usize> Steps for Load<'_, V, ITEMS, BLOCK> {
-    #[device]
-    fn step(&mut self, item: usize) {
-        let Self(quads, first) = self;
-        quads.quad_places[item] = quads.next_places[item];
-        let present = quads.quad_places[item].present();
-        let (is_quad, has_second_half) = (present != 0, present >> (QUAD / 2) != 0);
-        let leaf = ListedLeaf::unpack(quads.next_leaves[item]);
-        let quad = quads.begin + u64::from(*first) + (item * BLOCK) as u64;
-        let slot = (quad.wrapping_sub(leaf.first) as u32).wrapping_mul(QUAD);
-        let (unit, kind) = (layout::unit(leaf.reference), layout::kind(leaf.reference));
-        let offset = if kind == DENSE { 0 } else { layout::slots_offset(kind, leaf.count, V::SIZE as u32) };
-        let first_value = (unit + offset / UNIT_BYTES).wrapping_mul(UNIT_BYTES / V::SIZE as u32);
-        let value = first_value.wrapping_add(slot) as usize;
-        let packet = quads.pool.slots.load_16_if(value, is_quad);
-        quads.values[item] = if V::SIZE == 8 {
-            let rest = quads.pool.slots.load_16_if(value + 2, has_second_half);
-            [packet[0], packet[1], rest[0], rest[1]].map(V::from_bits)
-        } else {
-            [packet[0], packet[0] >> 32, packet[1], packet[1] >> 32].map(V::from_bits)
-        };
-        let word = (unit * UNIT_WORDS + COUNT_BYTES / 4).wrapping_add(slot / 2) as usize;
-        let is_sparse = kind != DENSE;
-        quads.coordinates[item] = [
-            quads.pool.words.load_if(word, is_quad && is_sparse),
-            quads.pool.words.load_if(word + 1, has_second_half && is_sparse),
-        ];
-        quads.slots[item] = slot;
-        let form = if !is_sparse {
-            SQUARE
-        } else if offset.is_multiple_of(UNIT_BYTES) {
-            ALIGNED
-        } else {
-            HALF
-        };
-        quads.operand_firsts[item] = leaf.operand << quads.d_log2 | form;
-    }
-}
-
 /// A sparse leaf whose values begin with a vector load.
 const ALIGNED: u32 = 0;
 /// A sparse leaf, of one or two entries, whose values begin in the second half of one.
@@ -205,36 +132,95 @@ impl<V: Float, const ITEMS: usize> Quads<V, ITEMS> {
     }
 }
 
-/// Starts to load the elements of the operand that a quad's values are multiplied by.
-struct Gather<'a, V: Element, T, const ITEMS: usize>(&'a mut Quads<V, ITEMS>, PhantomData<T>);
-
-impl<V: Float, T: Orientation, const ITEMS: usize> Steps for Gather<'_, V, T, ITEMS> {
+impl<V: Float, const ITEMS: usize> Quads<V, ITEMS> {
+    /// Starts to load the places of the products of quads of the next chunk, of which `first` is the thread's first, counted from the
+    /// part's.
     #[device]
-    fn step(&mut self, item: usize) {
-        let quads = &mut *self.0;
-        let (present, coordinates) = (quads.quad_places[item].present(), quads.coordinates(item));
-        for slot in 0..QUAD as usize {
-            let (_, place) = T::places(coordinates[slot / 2] >> (16 * (slot % 2)));
-            let element = (quads.operand_firsts[item] & !FORMS | place) as usize;
-            quads.operands[item][slot] = quads.x.load_if(element, present >> slot & 1 != 0);
-        }
+    fn find<const BLOCK: usize>(&mut self, first: u32) {
+        unroll!(for item in 0..ITEMS {
+            let quad = first + (item * BLOCK) as u32;
+            let place = (self.begin + u64::from(quad)) as usize;
+            self.next_places[item] = QuadPlaces(self.places.quads.load_if(place, quad < self.len));
+        });
     }
-}
 
-/// Puts the products of a quad into their places.
-struct Put<'a, V: Element, const ITEMS: usize>(&'a Quads<V, ITEMS>, Shared<V>);
-
-impl<V: Float, const ITEMS: usize> Steps for Put<'_, V, ITEMS> {
+    /// Starts to load the leaves of quads of the next chunk.
     #[device]
-    fn step(&mut self, item: usize) {
-        let Self(quads, products) = self;
-        let (places, values) = (quads.quad_places[item], quads.values(item));
-        for slot in 0..QUAD {
-            if places.present() >> slot & 1 != 0 {
-                let product = values[slot as usize] * quads.operands[item][slot as usize];
-                products.store(places.place(slot) as usize, product);
+    fn locate(&mut self) {
+        unroll!(for item in 0..ITEMS {
+            let places = self.next_places[item];
+            let leaf = (self.leaf + places.leaf()) as usize;
+            let list = self.schedule.leaf_list;
+            self.next_leaves[item] = list.load_16_if(2 * leaf, places.present() != 0);
+        });
+    }
+
+    /// Starts to load the values and coordinates of quads of the next chunk, which becomes the present one. The thread's first quad in
+    /// it is `first`, counted from the part's.
+    #[device]
+    fn load<const BLOCK: usize>(&mut self, first: u32) {
+        unroll!(for item in 0..ITEMS {
+            self.quad_places[item] = self.next_places[item];
+            let present = self.quad_places[item].present();
+            let (is_quad, has_second_half) = (present != 0, present >> (QUAD / 2) != 0);
+            let leaf = ListedLeaf::unpack(self.next_leaves[item]);
+            let quad = self.begin + u64::from(first) + (item * BLOCK) as u64;
+            let slot = (quad.wrapping_sub(leaf.first) as u32).wrapping_mul(QUAD);
+            let (unit, kind) = (layout::unit(leaf.reference), layout::kind(leaf.reference));
+            let offset =
+                if kind == DENSE { 0 } else { layout::slots_offset(kind, leaf.count, V::SIZE as u32) };
+            let first_value = (unit + offset / UNIT_BYTES).wrapping_mul(UNIT_BYTES / V::SIZE as u32);
+            let value = first_value.wrapping_add(slot) as usize;
+            let packet = self.pool.slots.load_16_if(value, is_quad);
+            self.values[item] = if V::SIZE == 8 {
+                let rest = self.pool.slots.load_16_if(value + 2, has_second_half);
+                [packet[0], packet[1], rest[0], rest[1]].map(V::from_bits)
+            } else {
+                [packet[0], packet[0] >> 32, packet[1], packet[1] >> 32].map(V::from_bits)
+            };
+            let word = (unit * UNIT_WORDS + COUNT_BYTES / 4).wrapping_add(slot / 2) as usize;
+            let is_sparse = kind != DENSE;
+            self.coordinates[item] = [
+                self.pool.words.load_if(word, is_quad && is_sparse),
+                self.pool.words.load_if(word + 1, has_second_half && is_sparse),
+            ];
+            self.slots[item] = slot;
+            let form = if !is_sparse {
+                SQUARE
+            } else if offset.is_multiple_of(UNIT_BYTES) {
+                ALIGNED
+            } else {
+                HALF
+            };
+            self.operand_firsts[item] = leaf.operand << self.d_log2 | form;
+        });
+    }
+
+    /// Starts to load the elements of the operand that the quads' values are multiplied by.
+    #[device]
+    fn gather<T: Orientation>(&mut self) {
+        unroll!(for item in 0..ITEMS {
+            let (present, coordinates) = (self.quad_places[item].present(), self.coordinates(item));
+            for slot in 0..QUAD as usize {
+                let (_, place) = T::places(coordinates[slot / 2] >> (16 * (slot % 2)));
+                let element = (self.operand_firsts[item] & !FORMS | place) as usize;
+                self.operands[item][slot] = self.x.load_if(element, present >> slot & 1 != 0);
             }
-        }
+        });
+    }
+
+    /// Puts the products of the quads into their places.
+    #[device]
+    fn put(&self, products: Shared<V>) {
+        unroll!(for item in 0..ITEMS {
+            let (places, values) = (self.quad_places[item], self.values(item));
+            for slot in 0..QUAD {
+                if places.present() >> slot & 1 != 0 {
+                    let product = values[slot as usize] * self.operands[item][slot as usize];
+                    products.store(places.place(slot) as usize, product);
+                }
+            }
+        });
     }
 }
 
@@ -243,25 +229,25 @@ impl<V: Float, const ITEMS: usize> Quads<V, ITEMS> {
     #[device]
     fn begin<const BLOCK: usize>(&mut self) {
         let first = thread::index();
-        unroll::<ITEMS>(&mut Find::<V, ITEMS, BLOCK>(self, first));
-        unroll::<ITEMS>(&mut Locate(self));
-        unroll::<ITEMS>(&mut Load::<V, ITEMS, BLOCK>(self, first));
-        unroll::<ITEMS>(&mut Find::<V, ITEMS, BLOCK>(self, first + (ITEMS * BLOCK) as u32));
+        self.find::<BLOCK>(first);
+        self.locate();
+        self.load::<BLOCK>(first);
+        self.find::<BLOCK>(first + (ITEMS * BLOCK) as u32);
     }
 
     /// Puts the products of the thread's quads into their places.
     #[device]
     fn multiply<T: Orientation>(&mut self, products: Shared<V>) {
-        unroll::<ITEMS>(&mut Gather(self, PhantomData::<T>));
-        unroll::<ITEMS>(&mut Locate(self));
-        unroll::<ITEMS>(&mut Put(self, products));
+        self.gather::<T>();
+        self.locate();
+        self.put(products);
     }
 
     /// Goes on to the next chunk, of which `first` is the thread's first quad.
     #[device]
     fn advance<const BLOCK: usize>(&mut self, first: u32) {
-        unroll::<ITEMS>(&mut Load::<V, ITEMS, BLOCK>(self, first));
-        unroll::<ITEMS>(&mut Find::<V, ITEMS, BLOCK>(self, first + (ITEMS * BLOCK) as u32));
+        self.load::<BLOCK>(first);
+        self.find::<BLOCK>(first + (ITEMS * BLOCK) as u32);
     }
 }
 

@@ -3,7 +3,7 @@
 use evenpath_simt::{device, thread, Global, GlobalMut, Shared};
 
 use crate::key::Combine;
-use crate::unroll::{unroll, Steps};
+use crate::unroll::unroll;
 use crate::Bits;
 
 /// Where a result's value comes from: an element of A, one of B, or both, counted from the tile's first.
@@ -57,24 +57,6 @@ impl Origin {
 /// Values of B that are in flight at once: as many as there are registers for.
 const BATCH: usize = 5;
 
-/// The batches of [`Values::combined`]: fewer than items.
-struct CombineBatches<'v, V, const BLOCK: usize, const ITEMS: usize> {
-    values: &'v mut Values<V, BLOCK, ITEMS>,
-    b: Global<V>,
-    origins: Shared<u32>,
-    count: u32,
-    combine: Combine,
-}
-
-impl<V: Bits, const BLOCK: usize, const ITEMS: usize> Steps for CombineBatches<'_, V, BLOCK, ITEMS> {
-    #[device(track_caller)]
-    fn step(&mut self, batch: usize) {
-        if batch * BATCH < ITEMS {
-            self.values.combine_batch(batch * BATCH, self.b, self.origins, self.count, self.combine);
-        }
-    }
-}
-
 /// The values of a thread's share of a tile's results, every `BLOCK`th.
 pub(super) struct Values<V, const BLOCK: usize, const ITEMS: usize>([V; ITEMS]);
 
@@ -108,7 +90,11 @@ impl<V: Bits, const BLOCK: usize, const ITEMS: usize> Values<V, BLOCK, ITEMS> {
         combine: Combine,
     ) -> Self {
         if combine != Combine::First {
-            unroll::<ITEMS>(&mut CombineBatches { values: &mut self, b, origins, count, combine });
+            unroll!(for batch in 0..ITEMS {
+                if batch * BATCH < ITEMS {
+                    self.combine_batch(batch * BATCH, b, origins, count, combine);
+                }
+            });
         }
         self
     }

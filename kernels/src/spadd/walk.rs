@@ -8,7 +8,7 @@ use super::tile::Tile;
 use crate::block::count_scan::CountScan;
 use crate::block::merge_path;
 use crate::block::search::partition_point;
-use crate::unroll::{unroll, Steps};
+use crate::unroll::unroll;
 use crate::{Offset, Pattern};
 
 kernel! {
@@ -273,7 +273,27 @@ impl Walk {
     pub(super) fn next<const N: usize>(&mut self) -> Codes {
         const { assert!(N <= WORD_ITEMS as usize) };
         self.codes = Codes { takes_a: 0, joins: 0 };
-        unroll::<N>(self);
+        unroll!(for item in 0..N {
+            let takes_b = self.b_column < self.a_column;
+            let joins = self.a_column == self.b_column;
+            let ends_row = joins && self.a_column == NONE;
+            let takes_a = !takes_b && !ends_row;
+            if joins {
+                self.codes.joins |= 1 << item;
+            }
+            if takes_a {
+                self.codes.takes_a |= 1 << item;
+                self.a = self.a.skip(1);
+            }
+            if takes_b {
+                self.b = self.b.skip(1);
+            }
+            if ends_row {
+                self.ends = self.ends.skip(1);
+                (self.a_end, self.b_end) = unpack(self.ends.load(0));
+            }
+            self.load(!takes_b, !takes_a);
+        });
         self.codes
     }
 
@@ -288,30 +308,5 @@ impl Walk {
         if of_b {
             self.b_column = b.load(0);
         }
-    }
-}
-
-impl Steps for Walk {
-    #[device]
-    fn step(&mut self, item: usize) {
-        let takes_b = self.b_column < self.a_column;
-        let joins = self.a_column == self.b_column;
-        let ends_row = joins && self.a_column == NONE;
-        let takes_a = !takes_b && !ends_row;
-        if joins {
-            self.codes.joins |= 1 << item;
-        }
-        if takes_a {
-            self.codes.takes_a |= 1 << item;
-            self.a = self.a.skip(1);
-        }
-        if takes_b {
-            self.b = self.b.skip(1);
-        }
-        if ends_row {
-            self.ends = self.ends.skip(1);
-            (self.a_end, self.b_end) = unpack(self.ends.load(0));
-        }
-        self.load(!takes_b, !takes_a);
     }
 }

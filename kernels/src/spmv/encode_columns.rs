@@ -16,7 +16,7 @@ use evenpath_simt::{
 
 use crate::block::reduce::BlockReduce;
 use crate::block::search::partition_point;
-use crate::unroll::{unroll, Steps};
+use crate::unroll::unroll;
 use crate::{Offset, Pattern};
 
 /// Segments of a directory: one per lane.
@@ -109,25 +109,6 @@ struct Nonzeros<const BLOCK: usize, const ITEMS: usize> {
     end: usize,
 }
 
-/// A visit of a thread's nonzeros, one per step.
-struct Visit<'a, F, const ITEMS: usize> {
-    start: usize,
-    stride: usize,
-    end: usize,
-    columns: [u32; ITEMS],
-    with: &'a mut F,
-}
-
-impl<F: FnMut(usize, u32), const ITEMS: usize> Steps for Visit<'_, F, ITEMS> {
-    #[device]
-    fn step(&mut self, index: usize) {
-        let place = self.start + index * self.stride;
-        if place < self.end {
-            (self.with)(place, self.columns[index]);
-        }
-    }
-}
-
 impl<const BLOCK: usize, const ITEMS: usize> Nonzeros<BLOCK, ITEMS> {
     /// Calls `visit` with the places and columns of this thread's nonzeros.
     #[device]
@@ -142,7 +123,12 @@ impl<const BLOCK: usize, const ITEMS: usize> Nonzeros<BLOCK, ITEMS> {
                     columns[item] = column_indices.load(place);
                 }
             }
-            unroll::<ITEMS>(&mut Visit { start, stride: BLOCK, end, columns, with: &mut visit });
+            unroll!(for item in 0..ITEMS {
+                let place = start + item * BLOCK;
+                if place < end {
+                    visit(place, columns[item]);
+                }
+            });
             start += BLOCK * ITEMS;
         }
     }

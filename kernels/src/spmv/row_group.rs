@@ -6,7 +6,7 @@
 use evenpath_simt::{device, thread, warp, Aligned16, Float, Global, Shared};
 
 use crate::key::packet_of;
-use crate::unroll::{unroll, Steps};
+use crate::unroll::unroll;
 use crate::{CsrView, Offset};
 
 /// The columns of nonzeros, in some form. What is loaded is not used before all loads are issued, so loads return words,
@@ -201,12 +201,10 @@ impl<const ROWS: usize> RowGroup<ROWS> {
         let mut starts = [0_u32; ROWS];
         let mut ends = [0_u32; ROWS];
         let base = if L::EXACT { begin } else { begin & !7 };
-        unroll::<ROWS>(&mut LoadRows {
-            group: self,
-            base,
-            offset: &offset,
-            starts: &mut starts,
-            ends: &mut ends,
+        unroll!(for index in 0..ROWS {
+            let row = self.row(index);
+            starts[index] = (offset(row) - base) as u32;
+            ends[index] = (offset(row + 1) - base) as u32;
         });
         let mut sums = [V::ZERO; ROWS];
         let span = Span { end: (end - base) as u32 };
@@ -234,14 +232,20 @@ impl<const ROWS: usize> RowGroup<ROWS> {
             }
             warp::sync(warp::FULL);
             let chunk_end = span.end.min(chunk + chunk_len);
-            unroll::<ROWS>(&mut SumParts::<V, LIMITED, ROWS> {
-                group: self,
-                chunk,
-                chunk_end,
-                starts,
-                ends,
-                products,
-                sums: &mut sums,
+            unroll!(for index in 0..ROWS {
+                let lanes = 1 << self.lanes_log2;
+                let low = starts[index].max(chunk) - chunk;
+                let mut high = ends[index].min(chunk_end).saturating_sub(chunk);
+                if LIMITED && ends[index] - starts[index] > self.limit {
+                    high = 0;
+                }
+                let mut place = low + (thread::lane() & (lanes - 1));
+                let mut sum = sums[index];
+                while place < high {
+                    sum += products.load(place as usize);
+                    place += lanes;
+                }
+                sums[index] = sum;
             });
             chunk = next;
         }
@@ -254,15 +258,17 @@ impl<const ROWS: usize> RowGroup<ROWS> {
     /// The first row over the limit that does not end before `place`, rounded up; after all nonzeros if there is none.
     #[device]
     fn next_long_row(self, place: u32, starts: [u32; ROWS], ends: [u32; ROWS]) -> LongRow {
-        let mut next = NextLongRow {
-            group: self,
-            place,
-            starts,
-            ends,
-            found: LongRow { start: u32::MAX, end: u32::MAX },
-        };
-        unroll::<ROWS>(&mut next);
-        next.found
+        let mut found = LongRow { start: u32::MAX, end: u32::MAX };
+        unroll!(for index in 0..ROWS {
+            let (start, end) = (starts[index], ends[index]);
+            let long = warp::ballot(warp::FULL, end - start > self.limit && end & !7 > place);
+            if long != 0 && found.start == u32::MAX {
+                let lane = long.trailing_zeros();
+                found.start = warp::shuffle(warp::FULL, start, lane);
+                found.end = warp::shuffle(warp::FULL, end, lane);
+            }
+        });
+        found
     }
 }
 
@@ -271,76 +277,6 @@ impl<const ROWS: usize> RowGroup<ROWS> {
 struct LongRow {
     start: u32,
     end: u32,
-}
-
-/// The search for the next row over the limit, 32 rows per step.
-struct NextLongRow<const ROWS: usize> {
-    group: RowGroup<ROWS>,
-    place: u32,
-    starts: [u32; ROWS],
-    ends: [u32; ROWS],
-    found: LongRow,
-}
-
-impl<const ROWS: usize> Steps for NextLongRow<ROWS> {
-    #[device]
-    fn step(&mut self, index: usize) {
-        let (start, end) = (self.starts[index], self.ends[index]);
-        let long = warp::ballot(warp::FULL, end - start > self.group.limit && end & !7 > self.place);
-        if long != 0 && self.found.start == u32::MAX {
-            let lane = long.trailing_zeros();
-            self.found.start = warp::shuffle(warp::FULL, start, lane);
-            self.found.end = warp::shuffle(warp::FULL, end, lane);
-        }
-    }
-}
-
-/// Where this lane's rows begin and end, one row per step.
-struct LoadRows<'a, F, const ROWS: usize> {
-    group: RowGroup<ROWS>,
-    base: usize,
-    offset: &'a F,
-    starts: &'a mut [u32; ROWS],
-    ends: &'a mut [u32; ROWS],
-}
-
-impl<F: Fn(u32) -> usize, const ROWS: usize> Steps for LoadRows<'_, F, ROWS> {
-    #[device]
-    fn step(&mut self, index: usize) {
-        let row = self.group.row(index);
-        self.starts[index] = ((self.offset)(row) - self.base) as u32;
-        self.ends[index] = ((self.offset)(row + 1) - self.base) as u32;
-    }
-}
-
-/// The sums of a chunk's parts of this lane's rows, one row per step.
-struct SumParts<'a, V, const LIMITED: bool, const ROWS: usize> {
-    group: RowGroup<ROWS>,
-    chunk: u32,
-    chunk_end: u32,
-    starts: [u32; ROWS],
-    ends: [u32; ROWS],
-    products: Shared<V>,
-    sums: &'a mut [V; ROWS],
-}
-
-impl<V: Float, const LIMITED: bool, const ROWS: usize> Steps for SumParts<'_, V, LIMITED, ROWS> {
-    #[device]
-    fn step(&mut self, index: usize) {
-        let lanes = 1 << self.group.lanes_log2;
-        let low = self.starts[index].max(self.chunk) - self.chunk;
-        let mut high = self.ends[index].min(self.chunk_end).saturating_sub(self.chunk);
-        if LIMITED && self.ends[index] - self.starts[index] > self.group.limit {
-            high = 0;
-        }
-        let mut place = low + (thread::lane() & (lanes - 1));
-        let mut sum = self.sums[index];
-        while place < high {
-            sum += self.products.load(place as usize);
-            place += lanes;
-        }
-        self.sums[index] = sum;
-    }
 }
 
 /// A group's nonzeros, counted from where its loads begin.

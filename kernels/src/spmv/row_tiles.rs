@@ -7,7 +7,7 @@ use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Float, Global, Sha
 
 use super::product::Product;
 use super::row_group::{product_bytes, Columns, Packets, RowGroup, Strided};
-use crate::unroll::{unroll, Steps};
+use crate::unroll::unroll;
 use crate::{CsrView, Offset};
 
 kernel! {
@@ -163,33 +163,13 @@ impl<V: Float, O: Offset, C: ColumnSource, const LIMITED: bool, const ROWS: usiz
         } else {
             group.sums::<V, O, _, Strided, LIMITED, ITEMS>(matrix, columns, bounds, products, gather)
         };
-        unroll::<ROWS>(&mut StoreRows::<V, O, C, LIMITED, ROWS> { tile, group, sums });
-    }
-}
-
-/// Writes this lane's rows of y, one row per step.
-struct StoreRows<V: Float, O: Offset, C, const LIMITED: bool, const ROWS: usize> {
-    tile: Tile<V, O, C>,
-    group: RowGroup<ROWS>,
-    sums: [V; ROWS],
-}
-
-impl<V: Float, O: Offset, C: Copy, const LIMITED: bool, const ROWS: usize> Steps
-    for StoreRows<V, O, C, LIMITED, ROWS>
-{
-    #[device]
-    fn step(&mut self, index: usize) {
-        let row = self.group.row(index);
-        if self.group.stores() && row < self.group.end && !(LIMITED && self.is_long(row)) {
-            self.tile.product.update.store(row as usize, self.sums[index]);
-        }
-    }
-}
-
-impl<V: Float, O: Offset, C: Copy, const LIMITED: bool, const ROWS: usize> StoreRows<V, O, C, LIMITED, ROWS> {
-    #[device]
-    fn is_long(&self, row: u32) -> bool {
-        self.tile.product.matrix.pattern().row_len(row as usize) > u64::from(self.tile.limit)
+        let is_long = |row: u32| matrix.pattern().row_len(row as usize) > u64::from(tile.limit);
+        unroll!(for index in 0..ROWS {
+            let row = group.row(index);
+            if group.stores() && row < group.end && !(LIMITED && is_long(row)) {
+                tile.product.update.store(row as usize, sums[index]);
+            }
+        });
     }
 }
 

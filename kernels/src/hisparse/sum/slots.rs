@@ -2,7 +2,7 @@
 use evenpath_simt::{device, thread, Element};
 
 use super::side::{Pair, Part, Side};
-use crate::unroll::{unroll, Steps};
+use crate::unroll::unroll;
 
 /// Rows whose slots a warp has in flight. In a transposed node, this many consecutive slots are loaded together.
 const BATCH: usize = 4;
@@ -35,7 +35,9 @@ pub(super) fn for_each<T: Element, const BLOCK: usize>(
         let row = batch >> words_log2 << BATCH_LOG2;
         let col = (batch & ((1 << words_log2) - 1)) * thread::WARP_SIZE + thread::lane();
         let (of_a, of_b) = (load(a, pair.a, row, col), load(b, pair.b, row, col));
-        unroll::<BATCH>(&mut Visit { row, col, of_a, of_b, each: &visit });
+        unroll!(for index in 0..BATCH {
+            visit(Slots { row: row + index as u32, col, a: of_a[index], b: of_b[index] });
+        });
         batch += BLOCK as u32 / thread::WARP_SIZE;
     }
 }
@@ -63,20 +65,4 @@ fn load<T: Element>(side: Side<T>, part: Part, row: u32, col: u32) -> [T; BATCH]
         }
     }
     slots
-}
-
-struct Visit<'v, T, F> {
-    row: u32,
-    col: u32,
-    of_a: [T; BATCH],
-    of_b: [T; BATCH],
-    each: &'v F,
-}
-
-impl<T: Element, F: Fn(Slots<T>)> Steps for Visit<'_, T, F> {
-    #[device]
-    fn step(&mut self, index: usize) {
-        let row = self.row + index as u32;
-        (self.each)(Slots { row, col: self.col, a: self.of_a[index], b: self.of_b[index] });
-    }
 }
