@@ -24,7 +24,7 @@ kernel! {
 impl<V: Float> Scale<V> {
     #[device]
     fn scale<const BLOCK: usize>(self, _: Arena) {
-        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        let index = thread::global_index::<BLOCK>();
         if index < self.len as usize {
             self.y.store(index, self.beta * self.y.load(index));
         }
@@ -51,7 +51,7 @@ kernel! {
 impl<V: Float> Gather<V> {
     #[device]
     fn gather<const BLOCK: usize>(self, _: Arena) {
-        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        let index = thread::global_index::<BLOCK>();
         if index < self.len as usize {
             let position = self.positions.load_streaming(index) as usize;
             self.update.store(index, self.source.load(position));
@@ -79,7 +79,7 @@ kernel! {
 impl<V: Float> AddAt<V> {
     #[device]
     fn add_at<const BLOCK: usize>(self, _: Arena) {
-        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        let index = thread::global_index::<BLOCK>();
         if (index as u64) < self.count.load(0) {
             let position = self.positions.load_streaming(index) as usize;
             self.y.store(position, self.y.load(position) + self.addends.load_streaming(index));
@@ -107,7 +107,7 @@ kernel! {
 impl GatherIndices {
     #[device]
     fn gather_indices<const BLOCK: usize>(self, _: Arena) {
-        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        let index = thread::global_index::<BLOCK>();
         if index < self.len as usize {
             self.result.store(index, self.source.load(self.positions.load_streaming(index) as usize));
         }
@@ -130,7 +130,7 @@ kernel! {
 impl Iota {
     #[device]
     fn iota<const BLOCK: usize>(self, _: Arena) {
-        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        let index = thread::global_index::<BLOCK>();
         if index < self.len as usize {
             self.vector.store(index, index as u32);
         }
@@ -159,7 +159,7 @@ kernel! {
 impl<V: Float> Axpby<V> {
     #[device]
     fn axpby<const BLOCK: usize>(self, _: Arena) {
-        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        let index = thread::global_index::<BLOCK>();
         if index < self.len as usize {
             let update = Update { y: self.y, alpha: self.alpha.get(), beta: self.beta.get() };
             update.store(index, self.x.load(index));
@@ -187,7 +187,7 @@ kernel! {
 impl<V: Float> MultiplyElements<V> {
     #[device]
     fn multiply_elements<const BLOCK: usize>(self, _: Arena) {
-        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        let index = thread::global_index::<BLOCK>();
         if index < self.len as usize {
             self.z.store(index, self.x.load(index) * self.y.load(index));
         }
@@ -214,7 +214,7 @@ kernel! {
 impl<V: Float> DivideElements<V> {
     #[device]
     fn divide_elements<const BLOCK: usize>(self, _: Arena) {
-        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        let index = thread::global_index::<BLOCK>();
         if index < self.len as usize {
             self.z.store(index, self.x.load(index) / self.y.load(index));
         }

@@ -33,6 +33,12 @@ pub fn grid_size() -> u32 {
     machine::grid_size()
 }
 
+/// Index of this thread in the grid, whose blocks have `BLOCK` threads.
+#[device]
+pub fn global_index<const BLOCK: usize>() -> usize {
+    block() as usize * BLOCK + index() as usize
+}
+
 /// Index of this thread in its warp.
 #[device]
 pub fn lane() -> u32 {

@@ -52,11 +52,7 @@ pub fn number_filled_rows<O: Offset, const BLOCK: usize>(
     }
     let counted = scan.exclusive(u32::from(is_filled));
     if thread::warp() == 0 {
-        let lookback = Lookback::new(states.skip(1));
-        if thread::lane() == 0 {
-            lookback.publish(tile, counted.total);
-        }
-        let before = lookback.prefix(tile, counted.total);
+        let before = Lookback::new(states.skip(1)).publish_and_prefix(tile, counted.total);
         if thread::lane() == 0 {
             shared.store(1, before as u32);
         }

@@ -71,6 +71,15 @@ impl Lookback {
         before
     }
 
+    /// [`publish`](Self::publish) and [`prefix`](Self::prefix), one after the other: for one whole warp.
+    #[device(track_caller)]
+    pub fn publish_and_prefix(self, tile: u32, count: u32) -> u64 {
+        if thread::lane() == 0 {
+            self.publish(tile, count);
+        }
+        self.prefix(tile, count)
+    }
+
     #[device(track_caller)]
     fn sum_before(self, tile: u32) -> u64 {
         let lane = thread::lane();

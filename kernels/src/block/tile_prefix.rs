@@ -108,6 +108,18 @@ impl TilePrefix {
         before
     }
 
+    /// Stores the sum of all tiles before `tile`, whose own sum is `own`, in `word`, where the block's threads find it after a
+    /// barrier. Every thread calls it.
+    #[device(track_caller)]
+    pub fn store_exclusive<V: Number, P: Operator<V>>(self, tile: u32, own: Summary<V, P>, word: Shared<V>) {
+        if thread::warp() == 0 {
+            let before = self.exclusive(tile, own).value;
+            if thread::lane() == 0 {
+                word.store(0, before);
+            }
+        }
+    }
+
     #[device]
     fn word<V: Number, P: Operator<V>>(entry: u32) -> usize {
         1 + entry_words(V::SIZE, P::SEGMENTED) * entry as usize

@@ -43,7 +43,7 @@ impl<V: Float> CarryFixup<V> {
         thread::barrier();
 
         // 1. Each thread whose carry is a row's first sums a short run, or lists a long one.
-        let first = thread::block() * BLOCK as u32 + thread::index();
+        let first = thread::global_index::<BLOCK>() as u32;
         if first < self.count {
             let row = self.carry_rows.load(first as usize);
             if first == 0 || self.carry_rows.load(first as usize - 1) != row {

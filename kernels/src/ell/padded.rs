@@ -38,7 +38,7 @@ kernel! {
 impl<V: Float> Ell<V> {
     #[device]
     fn ell<X: XAccess, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
-        let row = thread::block() as usize * BLOCK + thread::index() as usize;
+        let row = thread::global_index::<BLOCK>();
         if row < self.rows as usize {
             let slots = RowSlots { slots: self.slots, first: row, stride: self.rows };
             self.update.store(row, slots.dot::<X, ITEMS>(self.x, self.width));
@@ -73,7 +73,7 @@ kernel! {
 impl<V: Float> SlicedEll<V> {
     #[device]
     fn sliced_ell<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
-        let position = thread::block() as usize * BLOCK + thread::index() as usize;
+        let position = thread::global_index::<BLOCK>();
         if position < self.rows as usize {
             // The height is not 0; without `max` the compiler leaves a trap for it.
             let slice = position as u32 / self.slice_height.max(1);

@@ -73,7 +73,7 @@ kernel! {
 impl<O: Offset> SliceWidths<O> {
     #[device]
     fn slice_widths<const BLOCK: usize>(self, _: Arena) {
-        let position = thread::block() * BLOCK as u32 + thread::index();
+        let position = thread::global_index::<BLOCK>() as u32;
         let rows = self.pattern.rows;
         let mut len = 0;
         if position < rows {
@@ -115,7 +115,7 @@ impl<V: Float, O: Offset> FillSlices<V, O> {
     #[device]
     fn fill_slices<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let Self { matrix, slice_offsets, .. } = self;
-        let position = thread::block() * BLOCK as u32 + thread::index();
+        let position = thread::global_index::<BLOCK>() as u32;
         let slice = position / SLICE_HEIGHT;
         if slice >= matrix.rows.div_ceil(SLICE_HEIGHT) {
             return;

@@ -41,7 +41,7 @@ kernel! {
 impl<V: Float> EllR<V> {
     #[device]
     fn ell_r<X: XAccess, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
-        let position = thread::block() as usize * BLOCK + thread::index() as usize;
+        let position = thread::global_index::<BLOCK>();
         if position < self.rows as usize {
             let length = self.row_lengths.load_streaming(position);
             let row = self.row_order.row(position);

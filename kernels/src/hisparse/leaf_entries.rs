@@ -52,7 +52,7 @@ impl<V: Float> HiSparseFillLeaves<V> {
         let TreeShape { runs: len, d_log2, .. } = self.nodes.levels.shape;
         // 1. Link the thread's node.
         let numbers = Numbers::take(&mut arena, self.nodes.levels);
-        self.nodes.link(numbers, thread::block() * BLOCK as u32 + thread::index(), self.pool.inner());
+        self.nodes.link(numbers, thread::global_index::<BLOCK>() as u32, self.pool.inner());
 
         // 2. Stage the block's runs in shared memory.
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);

@@ -243,11 +243,8 @@ impl<K: Key> HiSparseWriteNodes<K> {
         }
         let is_level = level < shape.depth;
         let total = if is_level { counted.total.get(shape.depth - 1 - level) } else { counted.entries };
-        let lookback = Lookback::new(self.state.skip((1 + level * tiles) as usize));
-        if thread::lane() == 0 {
-            lookback.publish(tile, total);
-        }
-        let before = lookback.prefix(tile, total);
+        let before =
+            Lookback::new(self.state.skip((1 + level * tiles) as usize)).publish_and_prefix(tile, total);
         if thread::lane() == 0 {
             if tile + 1 == tiles {
                 results.store(level as usize, before + u64::from(total));

@@ -96,11 +96,7 @@ impl HiSparsePlaceNodes {
     /// Stores the units of earlier tiles in `prefix`; the last tile reports all units. For one warp.
     #[device(track_caller)]
     fn look_back(&self, tile: u32, tiles: u32, total: u32, prefix: Shared<u64>) {
-        let lookback = Lookback::new(self.state.skip(1));
-        if thread::lane() == 0 {
-            lookback.publish(tile, total);
-        }
-        let before = lookback.prefix(tile, total);
+        let before = Lookback::new(self.state.skip(1)).publish_and_prefix(tile, total);
         if thread::lane() == 0 {
             prefix.store(0, before);
             if tile + 1 == tiles {
@@ -185,6 +181,6 @@ impl HiSparseLinkNodes {
     #[device]
     fn link_nodes<const BLOCK: usize>(self, mut arena: Arena) {
         let numbers = Numbers::take(&mut arena, self.nodes.levels);
-        self.nodes.link(numbers, thread::block() * BLOCK as u32 + thread::index(), self.pool);
+        self.nodes.link(numbers, thread::global_index::<BLOCK>() as u32, self.pool);
     }
 }

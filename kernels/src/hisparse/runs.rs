@@ -182,11 +182,7 @@ impl<K: Key> HiSparseWriteRuns<K> {
     /// The number of runs of earlier tiles; the last tile reports how many there are. For one warp.
     #[device(track_caller)]
     fn look_back(&self, tile: u32, total: u32) -> u64 {
-        let lookback = Lookback::new(self.state.skip(RUN_RESULTS + 1));
-        if thread::lane() == 0 {
-            lookback.publish(tile, total);
-        }
-        let earlier = lookback.prefix(tile, total);
+        let earlier = Lookback::new(self.state.skip(RUN_RESULTS + 1)).publish_and_prefix(tile, total);
         if thread::lane() == 0 && tile + 1 == thread::grid_size() {
             self.state.store(0, earlier + u64::from(total));
         }

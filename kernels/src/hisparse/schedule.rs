@@ -110,7 +110,7 @@ kernel! {
 impl HiSparseCountQuads {
     #[device]
     fn count_quads<const BLOCK: usize>(self, _: Arena) {
-        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        let index = thread::global_index::<BLOCK>();
         let NodeList { pool, len, d_log2, .. } = self.leaves;
         if index < len as usize {
             let count = pool.slot_count(self.leaves.reference(index), d_log2);
@@ -141,7 +141,7 @@ kernel! {
 impl HiSparseListLeaves {
     #[device]
     fn list_leaves<const BLOCK: usize>(self, _: Arena) {
-        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        let index = thread::global_index::<BLOCK>();
         let NodeList { pool, len, d_log2, .. } = self.leaves;
         if index < len as usize {
             let reference = self.leaves.reference(index);
@@ -179,7 +179,7 @@ kernel! {
 impl HiSparseCountParts {
     #[device]
     fn count_parts<const BLOCK: usize>(self, _: Arena) {
-        let strip = thread::block() as usize * BLOCK + thread::index() as usize;
+        let strip = thread::global_index::<BLOCK>();
         if strip < self.strips as usize {
             let quads = self.firsts.load(self.strip_leaves.load(strip + 1) as usize)
                 - self.firsts.load(self.strip_leaves.load(strip) as usize);
@@ -225,7 +225,7 @@ pub(super) fn last_not_above<T: Element + PartialOrd>(
 impl HiSparseListParts {
     #[device]
     fn list_parts<const BLOCK: usize>(self, _: Arena) {
-        let place = thread::block() as usize * BLOCK + thread::index() as usize;
+        let place = thread::global_index::<BLOCK>();
         if place > self.parts as usize {
             return;
         }

@@ -163,7 +163,7 @@ kernel! {
 impl HiSparseReplaceRoots {
     #[device]
     fn replace_roots<const BLOCK: usize>(self, _: Arena) {
-        let root = thread::block() as usize * BLOCK + thread::index() as usize;
+        let root = thread::global_index::<BLOCK>();
         if root < self.len as usize {
             self.roots.store(root, self.level.replacement(self.roots.load(root)));
         }

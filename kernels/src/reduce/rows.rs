@@ -65,7 +65,7 @@ kernel! {
 impl<V: Number, O: Offset> FillEmptyRows<V, O> {
     #[device]
     fn fill_empty_rows<const BLOCK: usize>(self, _: Arena) {
-        let row = thread::block() as usize * BLOCK + thread::index() as usize;
+        let row = thread::global_index::<BLOCK>();
         if row < self.rows as usize
             && self.row_offsets.load(row).to_usize() == self.row_offsets.load(row + 1).to_usize()
         {

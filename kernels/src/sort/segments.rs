@@ -54,7 +54,7 @@ kernel! {
 impl<O: Offset> MarkSegments<O> {
     #[device]
     fn mark_segments<const BLOCK: usize>(self, _: Arena) {
-        let row = thread::block() as usize * BLOCK + thread::index() as usize;
+        let row = thread::global_index::<BLOCK>();
         if row >= self.rows as usize {
             return;
         }
@@ -102,8 +102,7 @@ kernel! {
 impl<O: Offset> CutSegments<O> {
     #[device]
     fn cut_segments<const BLOCK: usize>(self, _: Arena) {
-        let index =
-            (thread::block() as usize * BLOCK + thread::index() as usize) / thread::WARP_SIZE as usize;
+        let index = (thread::global_index::<BLOCK>()) / thread::WARP_SIZE as usize;
         if index >= self.windows as usize {
             if index == self.windows as usize && thread::lane() == 0 {
                 self.long.store(index, 0);
@@ -183,7 +182,7 @@ kernel! {
 impl ListRuns {
     #[device]
     fn list_runs<const BLOCK: usize>(self, _: Arena) {
-        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        let index = thread::global_index::<BLOCK>();
         if index >= self.count as usize {
             return;
         }

@@ -41,7 +41,7 @@ impl<O: Offset> CutPath<O> {
             return;
         }
         // The state has fewer words than the grid has threads.
-        let number = thread::block() as usize * BLOCK + thread::index() as usize;
+        let number = thread::global_index::<BLOCK>();
         if number < state_words(self.tiles) {
             self.states.store(number, 0);
         }

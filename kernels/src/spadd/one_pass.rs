@@ -107,12 +107,7 @@ impl<V: Float, O: Offset> OnePass<V, O> {
         let inputs =
             Inputs::new((a, b), (tile.a_first - ahead, tile.b_first), self.keep, (self.alpha, self.beta));
         let batch = inputs.load::<BLOCK>(origins, counted.results);
-        if thread::warp() == 0 {
-            let before = prefix.exclusive(number, total).value;
-            if thread::lane() == 0 {
-                before_word.store(0, before);
-            }
-        }
+        prefix.store_exclusive(number, total, before_word);
         thread::barrier();
         let before = u64::from(before_word.load(0));
         let ends = origins.skip(counted.results as usize);

@@ -32,7 +32,7 @@ kernel! {
 impl<T: Stored> SpmmCombine<T> {
     #[device]
     fn combine<const BLOCK: usize>(self, _: Arena) {
-        let index = u64::from(thread::block()) * BLOCK as u64 + u64::from(thread::index());
+        let index = thread::global_index::<BLOCK>() as u64;
         if index < self.len {
             let line = index / self.line;
             let at = (line * self.c_stride + (index - line * self.line)) as usize;

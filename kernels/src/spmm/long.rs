@@ -39,7 +39,7 @@ kernel! {
 impl<O: Offset> SpmmLongRows<O> {
     #[device]
     fn list_long_rows<const BLOCK: usize>(self, _: Arena) {
-        let row = thread::block() as usize * BLOCK + thread::index() as usize;
+        let row = thread::global_index::<BLOCK>();
         let (mut pieces, mut begin) = (0, 0);
         if row < self.pattern.rows as usize {
             let bounds = self.pattern.row_bounds(row);

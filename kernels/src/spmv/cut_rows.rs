@@ -35,7 +35,7 @@ kernel! {
 impl<O: Offset> FindCutRows<O> {
     #[device]
     fn find<const BLOCK: usize>(self, _: Arena) {
-        let tile = thread::block() * BLOCK as u32 + thread::index();
+        let tile = thread::global_index::<BLOCK>() as u32;
         if tile > self.tiles {
             return;
         }

@@ -277,7 +277,7 @@ kernel! {
 impl<V: Float, O: Offset> FlatFillEmptyRows<V, O> {
     #[device]
     fn fill_empty_rows<const BLOCK: usize>(self, _: Arena) {
-        let row = thread::block() as usize * BLOCK + thread::index() as usize;
+        let row = thread::global_index::<BLOCK>();
         if row < self.pattern.rows as usize && self.pattern.row_len(row) == 0 {
             self.update.store(row, V::ZERO);
         }

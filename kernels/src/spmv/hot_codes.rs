@@ -25,7 +25,7 @@ kernel! {
 impl CountColumns {
     #[device]
     fn count_columns<const BLOCK: usize>(self, _: Arena) {
-        let nonzero = thread::block() as usize * BLOCK + thread::index() as usize;
+        let nonzero = thread::global_index::<BLOCK>();
         let is_inside = (nonzero as u64) < self.nonzeros;
         let lanes = warp::ballot(warp::FULL, is_inside);
         if is_inside {
@@ -61,7 +61,7 @@ kernel! {
 impl EncodeHotColumns {
     #[device]
     fn encode<const BLOCK: usize>(self, _: Arena) {
-        let nonzero = thread::block() as usize * BLOCK + thread::index() as usize;
+        let nonzero = thread::global_index::<BLOCK>();
         if nonzero as u64 >= self.nonzeros {
             return;
         }
@@ -89,7 +89,7 @@ kernel! {
 impl<O: Offset> MarkRowEnds<O> {
     #[device]
     fn mark<const BLOCK: usize>(self, _: Arena) {
-        let row = thread::block() as usize * BLOCK + thread::index() as usize;
+        let row = thread::global_index::<BLOCK>();
         if row >= self.pattern.rows as usize {
             return;
         }

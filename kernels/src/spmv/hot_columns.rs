@@ -52,7 +52,7 @@ kernel! {
 impl<V: Float, O: Offset> GatherHotColumns<V, O> {
     #[device]
     fn gather<const BLOCK: usize>(self, _: Arena) {
-        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        let index = thread::global_index::<BLOCK>();
         if index < self.hot as usize {
             self.hot_x.store(index, self.x.load(self.hot_columns.load(index) as usize));
         }
@@ -170,7 +170,7 @@ impl<V: Float, O: Offset> HotColumns<V, O> {
     fn fill_empty_rows<const BLOCK: usize>(self) {
         let rows = self.product.matrix.rows as usize;
         let stride = thread::grid_size() as usize * BLOCK;
-        let mut first = thread::block() as usize * BLOCK + thread::index() as usize;
+        let mut first = thread::global_index::<BLOCK>();
         while first < rows {
             let mut are_empty = [false; AT_ONCE];
             for item in 0..AT_ONCE {

@@ -47,7 +47,7 @@ kernel! {
 impl<O: Offset> ListLongRows<O> {
     #[device]
     fn list_long_rows<const BLOCK: usize>(self, _: Arena) {
-        let row = thread::block() as usize * BLOCK + thread::index() as usize;
+        let row = thread::global_index::<BLOCK>();
         let mut pieces = 0;
         if row < self.pattern.rows as usize {
             let len = self.pattern.row_len(row);

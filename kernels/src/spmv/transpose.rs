@@ -58,7 +58,7 @@ kernel! {
 impl<O: Offset> ColumnOffsets<O> {
     #[device]
     fn find_column_offsets<const BLOCK: usize>(self, _: Arena) {
-        let column = u64::from(thread::block()) * BLOCK as u64 + u64::from(thread::index());
+        let column = thread::global_index::<BLOCK>() as u64;
         if column > u64::from(self.cols) {
             return;
         }

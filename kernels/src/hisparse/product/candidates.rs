@@ -23,7 +23,7 @@ kernel! {
 impl<K: Key> HiSparseMarkCandidates<K> {
     #[device]
     fn mark_candidates<const BLOCK: usize>(self, _: Arena) {
-        let pair = (thread::block() * BLOCK as u32 + thread::index()) as usize;
+        let pair = thread::global_index::<BLOCK>();
         if pair < self.len as usize {
             let differs = pair == 0 || self.keys.load(pair) != self.keys.load(pair - 1);
             self.is_first.store(pair, u32::from(differs));
@@ -53,7 +53,7 @@ kernel! {
 impl<K: Key> HiSparseListCandidates<K> {
     #[device]
     fn list_candidates<const BLOCK: usize>(self, _: Arena) {
-        let pair = (thread::block() * BLOCK as u32 + thread::index()) as usize;
+        let pair = thread::global_index::<BLOCK>();
         if pair < self.len as usize {
             let number = self.numbers.load(pair) as usize;
             if self.numbers.load_if(pair.saturating_sub(1), pair > 0) as usize != number {
@@ -91,7 +91,7 @@ kernel! {
 impl<K: Key> HiSparseListFilled<K> {
     #[device]
     fn list_filled<const BLOCK: usize>(self, _: Arena) {
-        let candidate = thread::block() * BLOCK as u32 + thread::index();
+        let candidate = thread::global_index::<BLOCK>() as u32;
         if candidate < self.len {
             let count = self.counts.load(candidate as usize);
             if count > 0 {

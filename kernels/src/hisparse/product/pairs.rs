@@ -30,7 +30,7 @@ kernel! {
 impl HiSparseCountPairs {
     #[device]
     fn count_pairs<const BLOCK: usize>(self, _: Arena) {
-        let leaf = thread::block() * BLOCK as u32 + thread::index();
+        let leaf = thread::global_index::<BLOCK>() as u32;
         if leaf < self.a_len {
             let inner = self.a_columns.load(leaf as usize);
             let row = |leaf: u32| self.b_rows.load(leaf as usize);
@@ -78,7 +78,7 @@ kernel! {
 impl<K: Key> HiSparseListPairs<K> {
     #[device]
     fn list_pairs<const BLOCK: usize>(self, _: Arena) {
-        let pair = thread::block() * BLOCK as u32 + thread::index();
+        let pair = thread::global_index::<BLOCK>() as u32;
         if pair < self.len {
             let is_before = |leaf: u32| self.ends.load(leaf as usize) <= u64::from(pair);
             let a = partition_point(0, self.a_len, is_before) as usize;

@@ -217,11 +217,8 @@ impl<const BLOCK: usize> Placing<BLOCK> {
         let warp = thread::warp();
         if warp < 2 {
             let total = (totals >> (32 * warp)) as u32;
-            let lookback = Lookback::new(tiles.skip((1 + warp * thread::grid_size()) as usize));
-            if thread::lane() == 0 {
-                lookback.publish(tile.number, total);
-            }
-            let before = lookback.prefix(tile.number, total);
+            let before = Lookback::new(tiles.skip((1 + warp * thread::grid_size()) as usize))
+                .publish_and_prefix(tile.number, total);
             if thread::lane() == 0 {
                 let level = if warp == 0 { SUM_ENDS } else { SUM_LEVEL_UNITS } + levels.level as usize;
                 let before = levels.words.load(level) + before;

@@ -104,15 +104,10 @@ impl<O: Offset> CountProducts<O> {
 
         // 2. Find those of the rows before them.
         let total = Summary::<u64, SumAndGreatest>::new(counted.total | longest << SUM_BITS, 0);
-        if thread::warp() == 0 {
-            if thread::lane() == 0 {
-                prefix.publish_own(number, total);
-            }
-            let before = prefix.exclusive(number, total).value;
-            if thread::lane() == 0 {
-                before_word.store(0, before);
-            }
+        if thread::index() == 0 {
+            prefix.publish_own(number, total);
         }
+        prefix.store_exclusive(number, total, before_word);
         thread::barrier();
 
         // 3. Store both.

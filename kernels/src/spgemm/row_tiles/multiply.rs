@@ -142,12 +142,7 @@ impl<V: Float, O: Offset> MultiplyTiles<V, O> {
             prefix.publish_own(number, total);
         }
         block.stage(&sorted);
-        if thread::warp() == 0 {
-            let before = prefix.exclusive(number, total).value;
-            if thread::lane() == 0 {
-                block.before_word.store(0, before);
-            }
-        }
+        prefix.store_exclusive(number, total, block.before_word);
         thread::barrier();
 
         // 5. Add up the products of each entry, and store the tile.

@@ -26,7 +26,7 @@ kernel! {
 impl<S: Offset, T: Offset> SpgemmConvertOffsets<S, T> {
     #[device]
     fn convert<const BLOCK: usize>(self, _: Arena) {
-        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        let index = thread::global_index::<BLOCK>();
         if (index as u64) < self.len {
             self.target.store(index, T::from_bits(self.source.load_streaming(index).to_bits()));
         }

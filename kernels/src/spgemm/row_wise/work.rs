@@ -227,7 +227,7 @@ kernel! {
 impl<O: Offset> SpgemmMaskWork<O> {
     #[device]
     fn mask_work<const BLOCK: usize>(self, _: Arena) {
-        let row = thread::block() * BLOCK as u32 + thread::index();
+        let row = thread::global_index::<BLOCK>() as u32;
         let Self { mask, work } = self;
         if row >= mask.rows {
             return;

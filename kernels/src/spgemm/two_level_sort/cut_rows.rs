@@ -134,11 +134,7 @@ impl<K: RadixKey> NumberCutEntries<K> {
         // 3. Number these: within the block, then over the tiles before.
         let count = marks.number(scan);
         if thread::warp() == 0 {
-            let lookback = Lookback::new(self.state.skip(1));
-            if thread::lane() == 0 {
-                lookback.publish(tile, count);
-            }
-            let numbered = lookback.prefix(tile, count);
+            let numbered = Lookback::new(self.state.skip(1)).publish_and_prefix(tile, count);
             if thread::lane() == 0 {
                 shared.store(1, numbered as u32);
             }
@@ -236,7 +232,7 @@ kernel! {
 impl<K: RadixKey> PlaceCutEntries<K> {
     #[device]
     fn place_cut_entries<const BLOCK: usize>(self, _: Arena) {
-        let entry = thread::block() as usize * BLOCK + thread::index() as usize;
+        let entry = thread::global_index::<BLOCK>();
         if entry as u64 >= self.unique_count.load(0) {
             return;
         }
@@ -269,7 +265,7 @@ kernel! {
 impl<V: Element> PlaceCutValues<V> {
     #[device]
     fn place_cut_values<const BLOCK: usize>(self, _: Arena) {
-        let entry = thread::block() as usize * BLOCK + thread::index() as usize;
+        let entry = thread::global_index::<BLOCK>();
         if (entry as u64) < self.unique_count.load(0) {
             self.c_values
                 .store(self.c_places.load_streaming(entry) as usize, self.values.load_streaming(entry));

@@ -78,7 +78,7 @@ kernel! {
 impl<C: Offset> SplitKeys<C> {
     #[device]
     fn split_keys<const BLOCK: usize>(self, _: Arena) {
-        let index = thread::block() * BLOCK as u32 + thread::index();
+        let index = thread::global_index::<BLOCK>() as u32;
         if index < self.len {
             let column = self.keys.load(index as usize) & ((1 << self.column_bits) - 1);
             self.column_indices.store(index as usize, column as u32);

@@ -110,7 +110,7 @@ kernel! {
 impl<O: Offset> ListEntries<O> {
     #[device]
     fn list_entries<const BLOCK: usize>(self, _: Arena) {
-        let entry = thread::block() as usize * BLOCK + thread::index() as usize;
+        let entry = thread::global_index::<BLOCK>();
         if entry > self.len as usize {
             return;
         }
