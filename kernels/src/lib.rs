@@ -4,8 +4,6 @@
 //! [`block`] holds what the threads of a block do together; every other module is an operation and
 //! holds its kernels. Kernels know nothing of plans, policies and devices: they get views and numbers.
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
-// A call that is not inlined costs a kernel its registers.
-#![allow(clippy::inline_always)]
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 // Counts of bits that one of the compilers gets wrong: see clippy.toml.

@@ -26,8 +26,6 @@
     feature(asm_experimental_arch, link_llvm_intrinsics, stdarch_nvptx)
 )]
 #![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
-// A call that is not inlined costs a kernel its registers.
-#![allow(clippy::inline_always)]
 
 pub mod atomic;
 pub mod bits;

@@ -34,7 +34,7 @@ kernel! {
 }
 
 impl<V: Element, O: Element> Rows<V, O> {
-    fn nothing<A: Amount, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {}
+    fn nothing<A: Amount, const BLOCK: usize, const ITEMS: usize>(_: Self, _: Arena) {}
 }
 
 kernel! {

@@ -3,8 +3,6 @@
 //! One source for every machine, as evenpath's kernels: the simulated GPU runs it as it is, and `cargo xtask ptx` compiles it to
 //! `ptx/` for GPUs.
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
-// A call that is not inlined costs a kernel its registers.
-#![allow(clippy::inline_always)]
 
 use evenpath_kernels::hisparse::queue::{
     traverse, Entries, EntryOperation, Queues, Tree, BLOCK as THREADS, SHARED_BYTES,

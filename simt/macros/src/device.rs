@@ -4,7 +4,7 @@ use proc_macro::TokenStream;
 
 use crate::error::{Error, Result};
 
-const INLINE: &str = "#[inline(always)]";
+const INLINE: &str = "#[allow(clippy::inline_always)] #[inline(always)]";
 /// The GPU has no callers to report.
 const TRACK_CALLER: &str = "#[cfg_attr(not(target_arch = \"nvptx64\"), track_caller)]";
 

@@ -13,7 +13,7 @@ pub(crate) fn expand(tokens: TokenStream) -> Result<TokenStream> {
     let callback = parser.group(Delimiter::Brace, "the path of a macro")?;
     let generics = parser.group(Delimiter::Bracket, "type parameters")?;
     let before = parser.group(Delimiter::Brace, "the kernel")?;
-    let generics = idents(generics)?;
+    let generics = idents(&generics)?;
     let mut rows = before.stream();
     let mut names = HashSet::new();
     while !parser.is_empty() {
@@ -34,7 +34,7 @@ pub(crate) fn expand(tokens: TokenStream) -> Result<TokenStream> {
     Ok(call)
 }
 
-fn idents(group: Group) -> Result<Vec<Ident>> {
+fn idents(group: &Group) -> Result<Vec<Ident>> {
     let mut parser = Parser::new(group.stream(), group.span());
     let mut idents = Vec::new();
     while !parser.is_empty() {

@@ -25,7 +25,7 @@ pub(crate) fn expand(callback: TokenStream) -> Result<TokenStream> {
 }
 
 /// Adds the kernels of the innermost of nested modules, and of its children.
-fn list<'a>(modules: &mut Vec<&'a Module>, kernels: &mut Vec<String>) -> Result<(), String> {
+fn list(modules: &mut Vec<&Module>, kernels: &mut Vec<String>) -> Result<(), String> {
     let module = modules[modules.len() - 1];
     for kernel in &module.kernels {
         let path = public_path(modules, &kernel.name).ok_or_else(|| {
@@ -50,5 +50,5 @@ fn public_path(modules: &[&Module], kernel: &str) -> Option<String> {
     let depth = (0..=innermost).rev().find(|&depth| {
         is_visible(depth) && (depth == innermost || modules[depth].exports.iter().any(|name| name == kernel))
     })?;
-    Some(modules[1..=depth].iter().map(|module| format!("{}::", module.name)).collect())
+    Some(modules[1..=depth].iter().flat_map(|module| [&*module.name, "::"]).collect())
 }
