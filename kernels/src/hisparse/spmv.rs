@@ -1,8 +1,15 @@
 //! y = αAx + βy by the frozen schedule: one block per part, whose threads take a few quads each at a time.
 //!
-//! The products of a chunk of quads go to shared memory, to the places that the schedule assigns to them: those of one element of
-//! the result side by side. Then a few lanes for each element add up its products. So rows and columns are treated alike, and the
-//! order of additions depends on the schedule alone.
+//! 1. A block finds its part of a strip of leaves ([`HiSparseSpmv::spmv`]), and its threads start to load what is known of their first
+//!    quads ([`Quads::begin`]).
+//! 2. The products of a chunk of quads go to shared memory ([`Quads::multiply`]), to the places that the schedule assigns to them:
+//!    those of one element of the result side by side.
+//! 3. While the next chunk is on its way ([`Quads::advance`]), a few lanes for each element add up its products ([`sum_of`]). Steps 2
+//!    and 3 are repeated for each chunk.
+//! 4. The block updates y, or leaves its sums for the last part of the strip to arrive.
+//!
+//! So rows and columns are treated alike, and the order of additions depends on the schedule alone.
+
 use evenpath_simt::{device, kernel, thread, warp, Arena, Element, Float, Global, Shared};
 
 use super::layout::{self, COORDINATES_BYTES, COUNT_BYTES, DENSE, UNIT_BYTES, UNIT_WORDS};
@@ -42,32 +49,70 @@ kernel! {
     }
 }
 
-/// Which local coordinate of an entry indexes the result, and which the operand.
-pub trait Orientation {
-    /// Indices in the strip and in the operand's segment, from packed coordinates in the low half of a word.
-    fn places(coordinates: u32) -> (u32, u32);
-}
-
-/// The matrix is equal to its content.
-#[derive(Debug)]
-pub struct Plain;
-
-/// The matrix is the transpose of its content.
-#[derive(Debug)]
-pub struct Transposed;
-
-impl Orientation for Plain {
+impl<V: Float> HiSparseSpmv<V> {
     #[device]
-    fn places(coordinates: u32) -> (u32, u32) {
-        layout::unpack(coordinates)
-    }
-}
-
-impl Orientation for Transposed {
-    #[device]
-    fn places(coordinates: u32) -> (u32, u32) {
-        let (row, col) = layout::unpack(coordinates);
-        (col, row)
+    fn spmv<T: Orientation, const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        const { assert!(COUNT_BYTES == 4 && COORDINATES_BYTES == 2, "two coordinates per word, after one word") };
+        const { assert!(BLOCK == 1 << strip::BLOCK_LOG2, "a thread for each element of the largest strip") };
+        let Schedule { part_list, strip_parts, parts, .. } = self.schedule;
+        // 1. Find the block's part.
+        let part = thread::block();
+        let own_part = ListedPart::unpack(part_list.load_16(2 * part as usize));
+        let len = (part_list.load(2 * part as usize + 2) - own_part.begin) as u32;
+        let strip = own_part.strip as usize;
+        let (first, end) = (strip_parts.load(strip), strip_parts.load(strip + 1));
+        let strip_parts = StripParts { first, count: end - first, all: parts };
+        let products = arena.take::<V>(places_len(BLOCK * ITEMS, V::SIZE));
+        let element = strip::element(self.d_log2);
+        let mut quads = Quads::<V, ITEMS> {
+            pool: self.pool,
+            x: self.x,
+            schedule: self.schedule,
+            places: self.places,
+            d_log2: self.d_log2,
+            leaf: own_part.leaf,
+            begin: own_part.begin,
+            len,
+            quad_places: [QuadPlaces(0); ITEMS],
+            next_places: [QuadPlaces(0); ITEMS],
+            next_leaves: [[0; 2]; ITEMS],
+            values: [[V::ZERO; QUAD as usize]; ITEMS],
+            operands: [[V::ZERO; QUAD as usize]; ITEMS],
+            coordinates: [[0; 2]; ITEMS],
+            operand_firsts: [0; ITEMS],
+            slots: [0; ITEMS],
+        };
+        let mut total = V::ZERO;
+        let (mut begin, mut chunk) = (0, part as usize * self.places.chunks as usize);
+        quads.begin::<BLOCK>();
+        while begin < len {
+            // 2. Put the products of a chunk into their places.
+            let range = self.places.range(chunk, element, self.d_log2);
+            quads.multiply::<T>(products);
+            thread::barrier();
+            // 3. Add up those of each element, while the next chunk is on its way.
+            quads.advance::<BLOCK>(begin + (BLOCK * ITEMS) as u32 + thread::index());
+            total += sum_of(products, strip::share_of(range, self.d_log2));
+            thread::barrier();
+            begin += (BLOCK * ITEMS) as u32;
+            chunk += 1;
+        }
+        // 4. Update y, or leave the sums for the strip's last part.
+        let total = strip::exchange(products, self.d_log2, total);
+        strip::finish(
+            strip_parts,
+            part,
+            self.sums.sums(),
+            arena.take(1),
+            self.d_log2,
+            total,
+            |element, sum| {
+                let index = strip << self.d_log2 | element as usize;
+                if (index as u64) < self.elements {
+                    self.update.store(index, sum);
+                }
+            },
+        );
     }
 }
 
@@ -98,37 +143,30 @@ struct Quads<V: Element, const ITEMS: usize> {
     slots: [u32; ITEMS],
 }
 
-/// A sparse leaf whose values begin with a vector load.
-const ALIGNED: u32 = 0;
-/// A sparse leaf, of one or two entries, whose values begin in the second half of one.
-const HALF: u32 = 1;
-/// A dense leaf.
-const SQUARE: u32 = 2;
-const FORMS: u32 = 3;
-
 impl<V: Float, const ITEMS: usize> Quads<V, ITEMS> {
-    /// The coordinates of a quad, whatever its leaf's form.
+    /// Starts to load what is known of the thread's first quads.
     #[device]
-    fn coordinates(&self, item: usize) -> [u32; 2] {
-        let slot = self.slots[item];
-        let first = layout::pack(slot >> self.d_log2, slot & ((1 << self.d_log2) - 1));
-        let of_row = [first | (first + 1) << 16, (first + 2) | (first + 3) << 16];
-        if self.operand_firsts[item] & FORMS == SQUARE {
-            of_row
-        } else {
-            self.coordinates[item]
-        }
+    fn begin<const BLOCK: usize>(&mut self) {
+        let first = thread::index();
+        self.find::<BLOCK>(first);
+        self.locate();
+        self.load::<BLOCK>(first);
+        self.find::<BLOCK>(first + (ITEMS * BLOCK) as u32);
     }
 
-    /// The values of a quad, whatever its leaf's form.
+    /// Puts the products of the thread's quads into their places.
     #[device]
-    fn values(&self, item: usize) -> [V; QUAD as usize] {
-        let values = self.values[item];
-        if self.operand_firsts[item] & FORMS == HALF {
-            [if V::SIZE == 8 { values[1] } else { values[2] }, values[3], V::ZERO, V::ZERO]
-        } else {
-            values
-        }
+    fn multiply<T: Orientation>(&mut self, products: Shared<V>) {
+        self.gather::<T>();
+        self.locate();
+        self.put(products);
+    }
+
+    /// Goes on to the next chunk, of which `first` is the thread's first quad.
+    #[device]
+    fn advance<const BLOCK: usize>(&mut self, first: u32) {
+        self.load::<BLOCK>(first);
+        self.find::<BLOCK>(first + (ITEMS * BLOCK) as u32);
     }
 }
 
@@ -224,30 +262,37 @@ impl<V: Float, const ITEMS: usize> Quads<V, ITEMS> {
     }
 }
 
+/// A sparse leaf whose values begin with a vector load.
+const ALIGNED: u32 = 0;
+/// A sparse leaf, of one or two entries, whose values begin in the second half of one.
+const HALF: u32 = 1;
+/// A dense leaf.
+const SQUARE: u32 = 2;
+const FORMS: u32 = 3;
+
 impl<V: Float, const ITEMS: usize> Quads<V, ITEMS> {
-    /// Starts to load what is known of the thread's first quads.
+    /// The coordinates of a quad, whatever its leaf's form.
     #[device]
-    fn begin<const BLOCK: usize>(&mut self) {
-        let first = thread::index();
-        self.find::<BLOCK>(first);
-        self.locate();
-        self.load::<BLOCK>(first);
-        self.find::<BLOCK>(first + (ITEMS * BLOCK) as u32);
+    fn coordinates(&self, item: usize) -> [u32; 2] {
+        let slot = self.slots[item];
+        let first = layout::pack(slot >> self.d_log2, slot & ((1 << self.d_log2) - 1));
+        let of_row = [first | (first + 1) << 16, (first + 2) | (first + 3) << 16];
+        if self.operand_firsts[item] & FORMS == SQUARE {
+            of_row
+        } else {
+            self.coordinates[item]
+        }
     }
 
-    /// Puts the products of the thread's quads into their places.
+    /// The values of a quad, whatever its leaf's form.
     #[device]
-    fn multiply<T: Orientation>(&mut self, products: Shared<V>) {
-        self.gather::<T>();
-        self.locate();
-        self.put(products);
-    }
-
-    /// Goes on to the next chunk, of which `first` is the thread's first quad.
-    #[device]
-    fn advance<const BLOCK: usize>(&mut self, first: u32) {
-        self.load::<BLOCK>(first);
-        self.find::<BLOCK>(first + (ITEMS * BLOCK) as u32);
+    fn values(&self, item: usize) -> [V; QUAD as usize] {
+        let values = self.values[item];
+        if self.operand_firsts[item] & FORMS == HALF {
+            [if V::SIZE == 8 { values[1] } else { values[2] }, values[3], V::ZERO, V::ZERO]
+        } else {
+            values
+        }
     }
 }
 
@@ -291,69 +336,31 @@ fn sum_of<V: Float>(products: Shared<V>, (start, end): (u32, u32)) -> V {
     sum
 }
 
-impl<V: Float> HiSparseSpmv<V> {
+/// Which local coordinate of an entry indexes the result, and which the operand.
+pub trait Orientation {
+    /// Indices in the strip and in the operand's segment, from packed coordinates in the low half of a word.
+    fn places(coordinates: u32) -> (u32, u32);
+}
+
+/// The matrix is equal to its content.
+#[derive(Debug)]
+pub struct Plain;
+
+/// The matrix is the transpose of its content.
+#[derive(Debug)]
+pub struct Transposed;
+
+impl Orientation for Plain {
     #[device]
-    fn spmv<T: Orientation, const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
-        const { assert!(COUNT_BYTES == 4 && COORDINATES_BYTES == 2, "two coordinates per word, after one word") };
-        const { assert!(BLOCK == 1 << strip::BLOCK_LOG2, "a thread for each element of the largest strip") };
-        let Schedule { part_list, strip_parts, parts, .. } = self.schedule;
-        // 1. Find the block's part.
-        let part = thread::block();
-        let own_part = ListedPart::unpack(part_list.load_16(2 * part as usize));
-        let len = (part_list.load(2 * part as usize + 2) - own_part.begin) as u32;
-        let strip = own_part.strip as usize;
-        let (first, end) = (strip_parts.load(strip), strip_parts.load(strip + 1));
-        let strip_parts = StripParts { first, count: end - first, all: parts };
-        let products = arena.take::<V>(places_len(BLOCK * ITEMS, V::SIZE));
-        let element = strip::element(self.d_log2);
-        let mut quads = Quads::<V, ITEMS> {
-            pool: self.pool,
-            x: self.x,
-            schedule: self.schedule,
-            places: self.places,
-            d_log2: self.d_log2,
-            leaf: own_part.leaf,
-            begin: own_part.begin,
-            len,
-            quad_places: [QuadPlaces(0); ITEMS],
-            next_places: [QuadPlaces(0); ITEMS],
-            next_leaves: [[0; 2]; ITEMS],
-            values: [[V::ZERO; QUAD as usize]; ITEMS],
-            operands: [[V::ZERO; QUAD as usize]; ITEMS],
-            coordinates: [[0; 2]; ITEMS],
-            operand_firsts: [0; ITEMS],
-            slots: [0; ITEMS],
-        };
-        let mut total = V::ZERO;
-        let (mut begin, mut chunk) = (0, part as usize * self.places.chunks as usize);
-        quads.begin::<BLOCK>();
-        while begin < len {
-            // 2. Put the products of a chunk into their places.
-            let range = self.places.range(chunk, element, self.d_log2);
-            quads.multiply::<T>(products);
-            thread::barrier();
-            // 3. Add up those of each element, while the next chunk is on its way.
-            quads.advance::<BLOCK>(begin + (BLOCK * ITEMS) as u32 + thread::index());
-            total += sum_of(products, strip::share_of(range, self.d_log2));
-            thread::barrier();
-            begin += (BLOCK * ITEMS) as u32;
-            chunk += 1;
-        }
-        // 4. Update y, or leave the sums for the strip's last part.
-        let total = strip::exchange(products, self.d_log2, total);
-        strip::finish(
-            strip_parts,
-            part,
-            self.sums.sums(),
-            arena.take(1),
-            self.d_log2,
-            total,
-            |element, sum| {
-                let index = strip << self.d_log2 | element as usize;
-                if (index as u64) < self.elements {
-                    self.update.store(index, sum);
-                }
-            },
-        );
+    fn places(coordinates: u32) -> (u32, u32) {
+        layout::unpack(coordinates)
+    }
+}
+
+impl Orientation for Transposed {
+    #[device]
+    fn places(coordinates: u32) -> (u32, u32) {
+        let (row, col) = layout::unpack(coordinates);
+        (col, row)
     }
 }

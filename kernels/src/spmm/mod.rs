@@ -10,6 +10,7 @@
 mod combine;
 mod group;
 mod long;
+mod nonzeros;
 mod part;
 mod passes;
 mod piece_sums;
@@ -18,14 +19,16 @@ mod rows;
 mod stage;
 mod transpose;
 mod update;
+mod variant;
 mod width;
 
 pub use combine::SpmmCombine;
 pub use group::{DenseView, Group};
 pub use long::{SpmmLongRows, LONG_COUNTERS};
 pub use pieces::Pieces;
-pub use rows::{InPasses, InStages, SpmmRows, Variant, WithPieces};
+pub use rows::SpmmRows;
 pub use stage::STAGED_BY_THREAD;
 pub use transpose::{SpmmTranspose, TRANSPOSE_TILE};
 pub use update::DenseUpdate;
+pub use variant::{InPasses, InStages, Variant, WithPieces};
 pub use width::{width, Elements, Packets, Strided, Width};

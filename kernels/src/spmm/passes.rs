@@ -2,7 +2,8 @@
 
 use evenpath_simt::{device, thread, Arena, Shared, Stored};
 
-use super::group::{DenseView, InShared, Nonzeros};
+use super::group::DenseView;
+use super::nonzeros::{InShared, Nonzeros};
 use super::rows::{LaneColumns, SpmmRows};
 use super::stage::{stage, staged};
 use super::width::Width;

@@ -2,7 +2,8 @@
 
 use evenpath_simt::{device, thread, warp, Arena, Element, Shared, Stored};
 
-use super::group::{DenseView, Group, InGlobal, InShared, Nonzeros, Sums, IN_FLIGHT};
+use super::group::{DenseView, Group, Sums};
+use super::nonzeros::{InGlobal, InShared, Nonzeros, IN_FLIGHT};
 use super::width::{Width, MAX_WIDTH};
 
 /// Nonzeros that a thread copies to shared memory: a few, so that a block waits for them once instead of once in each round

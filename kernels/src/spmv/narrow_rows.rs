@@ -2,9 +2,10 @@
 
 use evenpath_simt::{device, kernel, thread, warp, Aligned16, Arena, Float, Global, Shared};
 
+use super::columns::Columns;
 use super::encode_columns::{CodedColumns, TileKind, PLACE_BITS, SEGMENTS};
 use super::product::Product;
-use super::row_group::{product_bytes, Columns};
+use super::row_group::product_bytes;
 use super::row_tiles::{ColumnSource, FourRows, OneRow, RowShare, SumRows, Tile, TwoRows};
 use crate::Offset;
 

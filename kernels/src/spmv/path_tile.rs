@@ -7,9 +7,10 @@ use crate::{Offset, Pattern};
 /// A tile's place in a matrix.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PathTile {
-    first_row: usize,
+    /// Number of the tile's first row.
+    pub(super) first_row: usize,
     /// Rows that end in the tile; the next one may have its first nonzeros here.
-    rows: u32,
+    pub(super) rows: u32,
     matrix_rows: u32,
     /// Number of the tile's first nonzero.
     pub(super) first_nonzero: usize,

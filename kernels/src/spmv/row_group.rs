@@ -1,107 +1,21 @@
 //! How a warp sums consecutive rows: their products go to shared memory in chunks, and 2^k lanes sum each row.
 //!
+//! 1. Each lane loads where its rows begin and end ([`RowGroup::sums`]).
+//! 2. The warp skips rows over the limit, if sums are limited ([`RowGroup::next_long_row`]).
+//! 3. It loads a chunk of nonzeros, multiplies them with x, and writes the products to shared memory: one nonzero per access
+//!    ([`Span::load_strided`]), or four ([`Span::load_packets`]).
+//! 4. The lanes of each row add up its part of the chunk. Steps 2 to 4 are repeated for the next chunk.
+//! 5. The lanes of a row add up their sums.
+//!
 //! Products are loaded in the order of the nonzeros, so loads are coalesced however short the rows are; only the sums
 //! depend on rows. No warp waits for another.
 
 use evenpath_simt::{device, thread, warp, Aligned16, Float, Global, Shared};
 
+use super::columns::{place_of_four, Columns};
 use crate::key::packet_of;
 use crate::unroll::unroll;
 use crate::{CsrView, Offset};
-
-/// The columns of nonzeros, in some form. What is loaded is not used before all loads are issued, so loads return words,
-/// from which columns are computed later.
-pub trait Columns: Copy {
-    /// The columns from nonzero `start` on, which is a multiple of eight unless loads are exact.
-    #[must_use]
-    fn skip(self, start: usize) -> Self;
-    /// Loads every 32nd nonzero from `first` on, those for which `is_wanted`.
-    fn load_strided<const ITEMS: usize>(
-        self,
-        first: usize,
-        is_wanted: impl Fn(usize) -> bool,
-    ) -> [u32; ITEMS];
-    /// The column of nonzero `item` of those. All lanes of the warp call it together.
-    fn strided<const ITEMS: usize>(self, words: [u32; ITEMS], first: usize, item: usize) -> u32;
-    /// Loads four nonzeros of every 128 from `first` on, a multiple of four: those fours for which `is_wanted`.
-    fn load_fours<const ITEMS: usize>(self, first: usize, is_wanted: impl Fn(usize) -> bool) -> [u32; ITEMS];
-    /// The same, but only the nonzeros at places for which `is_wanted`: for the last four of the matrix.
-    fn load_singles<const ITEMS: usize>(
-        self,
-        first: usize,
-        is_wanted: impl Fn(usize) -> bool,
-    ) -> [u32; ITEMS];
-    /// The column of nonzero `item` of those. All lanes of the warp call it together.
-    fn of_four<const ITEMS: usize>(self, words: [u32; ITEMS], item: usize) -> u32;
-}
-
-/// The place of nonzero `item` after the first, of those that are loaded in fours.
-#[device]
-pub(super) const fn place_of_four(item: usize) -> usize {
-    128 * (item / 4) + item % 4
-}
-
-impl Columns for Global<u32, Aligned16> {
-    #[device(track_caller)]
-    fn skip(self, start: usize) -> Self {
-        self.skip_aligned(start)
-    }
-
-    #[device]
-    fn load_strided<const ITEMS: usize>(
-        self,
-        first: usize,
-        is_wanted: impl Fn(usize) -> bool,
-    ) -> [u32; ITEMS] {
-        let mut words = [0; ITEMS];
-        for item in 0..ITEMS {
-            if is_wanted(item) {
-                words[item] = self.load_streaming(first + 32 * item);
-            }
-        }
-        words
-    }
-
-    #[device]
-    fn strided<const ITEMS: usize>(self, words: [u32; ITEMS], _: usize, item: usize) -> u32 {
-        words[item]
-    }
-
-    #[device]
-    fn load_fours<const ITEMS: usize>(self, first: usize, is_wanted: impl Fn(usize) -> bool) -> [u32; ITEMS] {
-        let mut words = [0; ITEMS];
-        for index in 0..ITEMS / 4 {
-            if is_wanted(index) {
-                let four = self.load_streaming_4(first + 128 * index);
-                for item in 0..4 {
-                    words[4 * index + item] = four[item];
-                }
-            }
-        }
-        words
-    }
-
-    #[device]
-    fn load_singles<const ITEMS: usize>(
-        self,
-        first: usize,
-        is_wanted: impl Fn(usize) -> bool,
-    ) -> [u32; ITEMS] {
-        let mut words = [0; ITEMS];
-        for item in 0..ITEMS {
-            let place = first + place_of_four(item);
-            if is_wanted(place) {
-                words[item] = self.load_streaming(place);
-            }
-        }
-        words
-    }
-
-    #[device]
-    fn of_four<const ITEMS: usize>(self, words: [u32; ITEMS], item: usize) -> u32 {
-        words[item]
-    }
-}
 
 /// Shared memory for `count` products.
 pub(super) const fn product_bytes<V: Float>(count: usize) -> usize {
@@ -196,6 +110,7 @@ impl<const ROWS: usize> RowGroup<ROWS> {
         gather: impl Fn(u32) -> V,
     ) -> [V; ROWS] {
         let (begin, end) = bounds;
+        // 1. Find where this lane's rows begin and end.
         let chunk_len = (32 * ITEMS) as u32;
         let offset = |row: u32| matrix.row_offsets.load(row.min(self.end) as usize).to_usize();
         let mut starts = [0_u32; ROWS];
@@ -215,7 +130,7 @@ impl<const ROWS: usize> RowGroup<ROWS> {
         while begin < end && chunk < span.end {
             let (mut span, mut next) = (span, chunk + chunk_len);
             if LIMITED {
-                // Only up to the next long row; then continue after it.
+                // 2. Only up to the next long row; then continue after it.
                 let long = self.next_long_row(chunk, starts, ends);
                 if long.start <= chunk {
                     chunk = long.end & !7;
@@ -225,12 +140,14 @@ impl<const ROWS: usize> RowGroup<ROWS> {
                     (span.end, next) = (long.start, long.end & !7);
                 }
             }
+            // 3. Write the products of a chunk to shared memory.
             if L::PACKETS {
                 span.load_packets::<V, C, ITEMS>(chunk, columns, values, whole, products, &gather);
             } else {
                 span.load_strided::<V, C, ITEMS>(chunk, columns, values.natural(), products, &gather);
             }
             warp::sync(warp::FULL);
+            // 4. Add up each row's part of the chunk.
             let chunk_end = span.end.min(chunk + chunk_len);
             unroll!(for index in 0..ROWS {
                 let lanes = 1 << self.lanes_log2;
@@ -249,6 +166,7 @@ impl<const ROWS: usize> RowGroup<ROWS> {
             });
             chunk = next;
         }
+        // 5. Add up the sums of a row's lanes.
         if ROWS == 1 {
             sums[0] = warp::reduce_groups(sums[0], 1 << self.lanes_log2, |a, b| a + b);
         }

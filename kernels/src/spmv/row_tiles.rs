@@ -5,8 +5,9 @@
 
 use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Float, Global, Shared};
 
+use super::columns::Columns;
 use super::product::Product;
-use super::row_group::{product_bytes, Columns, Packets, RowGroup, Strided};
+use super::row_group::{product_bytes, Packets, RowGroup, Strided};
 use crate::unroll::unroll;
 use crate::{CsrView, Offset};
 

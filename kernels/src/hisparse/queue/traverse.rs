@@ -1,12 +1,15 @@
 //! The traversal of a tree, for an operation on its entries.
 //!
 //! The first levels are divided into shares, which pass through no queue (`shares`). After them there are queues for pieces of
-//! inner nodes, by the number of their entries, and for pieces of large leaves. Each thread of a block takes a child of its
-//! share, or of a drawn piece. Inner children and large leaves are put into queues. Leaves of up to 128 entries stay
-//! with the block, which sorts them by kind and number of entries into lists in shared memory, and processes each list with one
-//! thread per four entries of a leaf. So most leaves never pass through global memory: the parent's slots are their queue.
+//! inner nodes, by the number of their entries, and for pieces of large leaves. A block repeats these steps until all is done:
 //!
-//! If a queue is full, the block walks the subtree itself (`walk`).
+//! 1. It draws a share (`Board::share`), or pieces of a queue; or it walks a subtree that found no place in a queue (`walk`).
+//! 2. Each thread takes a child of the share or of a drawn piece (`drawn_child`).
+//! 3. It processes a leaf of one or two entries at once, and counts any other child in its queue or list (`Board::sort`). Leaves of up
+//!    to 128 entries stay with the block, in lists by kind and number of entries. So most leaves never pass through global memory:
+//!    the parent's slots are their queue.
+//! 4. The block puts inner children and large leaves into queues (`Board::publish`). If a queue is full, it will walk the rest itself.
+//! 5. It processes each list, with one thread per four entries of a leaf (`Board::do_lists`).
 
 use evenpath_simt::{device, thread, Arena, Element, Shared};
 
@@ -32,12 +35,6 @@ impl Specification for TreeQueues {
 /// The queue of pieces of leaves.
 const LEAVES: u32 = 5;
 const QUEUES: u32 = TreeQueues::QUEUES;
-
-/// The queue of an inner node of `len` entries: more than 32, more than 8, more than 2, or at most 2.
-#[device]
-fn inner_queue(len: u32) -> u32 {
-    4 - u32::from(len > 2) - u32::from(len > 8) - u32::from(len > 32)
-}
 
 /// Lists of leaves in shared memory, for 2, 8 and 32 threads per leaf: of up to 8, up to 32, and more entries. They are numbered
 /// after the queues.
@@ -106,6 +103,7 @@ pub fn traverse<V: Element, F: EntryOperation<V>>(
         if thread::index() <= LAST_LIST {
             board.counts.store(thread::index() as usize, 0);
         }
+        // 1. Draw a share, or pieces, or walk on. 2. Take a child.
         let mut drawn = Draw { queue: ROOT, first: 0, count: 0 };
         let child = if is_walking {
             let leaf = walk.next(tree);
@@ -138,11 +136,14 @@ pub fn traverse<V: Element, F: EntryOperation<V>>(
         } else {
             SMALL_LEAF
         };
+        // 3. Sort the children.
         let (child, put) = board.sort(tree, &mut operation, child, largest);
         thread::barrier();
+        // 4. Put what is large into queues.
         if !is_walking && board.publish(queues, child, put, drawn.count, walk) {
             is_walking = true;
         }
+        // 5. Process what is small.
         board.do_lists(tree, &mut operation, is_walking && in_place);
         thread::barrier();
         if is_walking && !in_place && thread::index() == 0 {
@@ -180,6 +181,12 @@ fn drawn_child<V: Element>(tree: Tree<V>, queues: Queues, drawn: Draw) -> Work {
     } else {
         Work::NONE
     }
+}
+
+/// The queue of an inner node of `len` entries: more than 32, more than 8, more than 2, or at most 2.
+#[device]
+fn inner_queue(len: u32) -> u32 {
+    4 - u32::from(len > 2) - u32::from(len > 8) - u32::from(len > 32)
 }
 
 impl Board {

@@ -1,4 +1,11 @@
 //! A window of a row of C, which the threads of a block add up together.
+//!
+//! 1. Each thread brings an entry of A, and finds the entries in the window of the row of B that it names (`Stage::bring`).
+//! 2. To mark the window's columns, a few lanes for each staged entry set the bits of its row of B (`Stage::mark`).
+//! 3. To add up the products (`ValueStage::add`), the block goes through the staged entries step by step (`Stage::step`): rows of B that
+//!    fit their lanes side by side, any other alone (`Stage::is_alone`). The next step's products are loaded while those of this one
+//!    are added (`Stage::load`).
+//! 4. Rows of B side by side take turns, so that the products of a sum are added in the order of A's entries (`Stage::add_in_turn`).
 
 use evenpath_simt::{device, thread, warp, Arena, Float, GlobalMut, Shared};
 
@@ -10,35 +17,6 @@ use crate::{CsrView, Offset, Pattern};
 
 /// Columns of a long row of B that a lane has in flight.
 const IN_FLIGHT: usize = 4;
-
-/// The sums of a window.
-#[derive(Clone, Copy)]
-pub(super) struct Sums<V> {
-    pub(super) shared: Shared<V>,
-    pub(super) global: GlobalMut<V>,
-    pub(super) in_shared: bool,
-}
-
-impl<V: Float> Sums<V> {
-    #[device(track_caller)]
-    pub(super) fn clear(self, place: u32) {
-        if self.in_shared {
-            self.shared.store(place as usize, V::ZERO);
-        } else {
-            self.global.store(place as usize, V::ZERO);
-        }
-    }
-
-    #[device(track_caller)]
-    fn add(self, place: u32, left: V, right: V) {
-        let place = place as usize;
-        if self.in_shared {
-            self.shared.store(place, left.fma(right, self.shared.load(place)));
-        } else {
-            self.global.store(place, left.fma(right, self.global.load(place)));
-        }
-    }
-}
 
 /// Entries of A, one per thread, with the entries in a window of the rows of B that they name; in shared memory.
 #[derive(Clone, Copy)]
@@ -136,24 +114,6 @@ impl<O: Offset, const BLOCK: usize> Stage<O, BLOCK> {
         }
     }
 
-    /// The first of the staged entries whose rows of B would be processed side by side with an entry's.
-    #[device]
-    fn base(self, entry: u32) -> u32 {
-        entry & !(self.groups() - 1)
-    }
-
-    /// Whether the whole block takes an entry's row of B, because one of its neighbors' rows does not fit its lanes.
-    #[device(track_caller)]
-    fn is_alone(self, entry: u32) -> bool {
-        self.longest.load(self.base(entry) as usize) > 1 << self.lanes_log2
-    }
-
-    /// The thread's entry in a step.
-    #[device]
-    fn own_entry(self, at: Step, is_alone: bool) -> u32 {
-        at.entry + if is_alone { 0 } else { thread::index() >> self.lanes_log2 }
-    }
-
     /// The step after `at`: more of the same row of B, or the next rows.
     #[device(track_caller)]
     fn step(self, at: Step, staged: u32) -> Step {
@@ -210,6 +170,24 @@ impl<O: Offset, const BLOCK: usize> Stage<O, BLOCK> {
             thread::barrier();
             turn += in_warp;
         }
+    }
+
+    /// The first of the staged entries whose rows of B would be processed side by side with an entry's.
+    #[device]
+    fn base(self, entry: u32) -> u32 {
+        entry & !(self.groups() - 1)
+    }
+
+    /// Whether the whole block takes an entry's row of B, because one of its neighbors' rows does not fit its lanes.
+    #[device(track_caller)]
+    fn is_alone(self, entry: u32) -> bool {
+        self.longest.load(self.base(entry) as usize) > 1 << self.lanes_log2
+    }
+
+    /// The thread's entry in a step.
+    #[device]
+    fn own_entry(self, at: Step, is_alone: bool) -> u32 {
+        at.entry + if is_alone { 0 } else { thread::index() >> self.lanes_log2 }
     }
 }
 
@@ -286,6 +264,35 @@ struct InB<V> {
     column: u32,
     right: V,
     is_some: bool,
+}
+
+/// The sums of a window.
+#[derive(Clone, Copy)]
+pub(super) struct Sums<V> {
+    pub(super) shared: Shared<V>,
+    pub(super) global: GlobalMut<V>,
+    pub(super) in_shared: bool,
+}
+
+impl<V: Float> Sums<V> {
+    #[device(track_caller)]
+    pub(super) fn clear(self, place: u32) {
+        if self.in_shared {
+            self.shared.store(place as usize, V::ZERO);
+        } else {
+            self.global.store(place as usize, V::ZERO);
+        }
+    }
+
+    #[device(track_caller)]
+    fn add(self, place: u32, left: V, right: V) {
+        let place = place as usize;
+        if self.in_shared {
+            self.shared.store(place, left.fma(right, self.shared.load(place)));
+        } else {
+            self.global.store(place, left.fma(right, self.global.load(place)));
+        }
+    }
 }
 
 /// The number of entries with a column below `bound`.
