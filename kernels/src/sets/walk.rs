@@ -51,34 +51,23 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     /// most two elements each, need not check for the end.
     #[device]
     fn walk_to<const BOUNDED: bool>(pair: &TilePair, staged: Staged<K>, start: Cut<u32>, end: u32) -> Self {
-        // The elements to come, and where the tile's end.
-        let (mut a, mut b) = (staged.a.skip(start.a as usize), staged.b.skip(start.b as usize));
-        let a_end = staged.a.skip(pair.a_len as usize).address();
-        let b_end = staged.b.skip(pair.b_len as usize).address();
-        // The sum of both addresses where the walk ends.
-        let end = staged.a.address() + staged.b.address() + end * K::SIZE as u32;
-        let (mut a_key, mut b_key) = (a.load(0), b.load(0));
-        let (mut keys, mut takes_a, mut takes_b) = ([K::ZERO; ITEMS], 0, 0);
+        let (a, b) = (staged.a.skip(start.a as usize), staged.b.skip(start.b as usize));
+        let mut walk = Walk::<K, ITEMS, BOUNDED> {
+            a,
+            b,
+            a_end: staged.a.skip(pair.a_len as usize).address(),
+            b_end: staged.b.skip(pair.b_len as usize).address(),
+            end: staged.a.address() + staged.b.address() + end * K::SIZE as u32,
+            a_key: a.load(0),
+            b_key: b.load(0),
+            keys: [K::ZERO; ITEMS],
+            takes_a: 0,
+            takes_b: 0,
+        };
         unroll!(for step in 0..ITEMS {
-            let goes_on = (!BOUNDED && step < (ITEMS - 1) / 2) || a.address() + b.address() < end;
-            let (mut take_a, mut take_b) = (a_key <= b_key, b_key <= a_key);
-            if BOUNDED {
-                let (in_a, in_b) = (a.address() < a_end, b.address() < b_end);
-                (take_a, take_b) = (in_a && (take_a || !in_b), in_b && (take_b || !in_a));
-            }
-            keys[step] = if take_a { a_key } else { b_key };
-            if goes_on && take_a {
-                takes_a |= 1 << step;
-                a = a.skip(1);
-                a_key = a.load(0);
-            }
-            if goes_on && take_b {
-                takes_b |= 1 << step;
-                b = b.skip(1);
-                b_key = b.load(0);
-            }
+            walk.step(step);
         });
-        Self { keys, takes_a, takes_b, start }
+        Self { keys: walk.keys, takes_a: walk.takes_a, takes_b: walk.takes_b, start }
     }
 
     /// A bit for each step that an operation keeps.
@@ -115,6 +104,48 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
             }
             a += takes_a;
             b += takes_b;
+        }
+    }
+}
+
+/// A thread's position in a tile. With these as variables of the loop, sets of pairs would spill.
+struct Walk<K, const ITEMS: usize, const BOUNDED: bool> {
+    /// The elements to come.
+    a: Shared<K>,
+    b: Shared<K>,
+    /// The addresses where the tile's elements end.
+    a_end: u32,
+    b_end: u32,
+    /// The sum of both addresses where the walk ends.
+    end: u32,
+    /// The first elements to come.
+    a_key: K,
+    b_key: K,
+    keys: [K; ITEMS],
+    takes_a: u32,
+    takes_b: u32,
+}
+
+impl<K: Key, const ITEMS: usize, const BOUNDED: bool> Walk<K, ITEMS, BOUNDED> {
+    /// Takes the next element of A, of B, or of both.
+    #[device]
+    fn step(&mut self, step: usize) {
+        let goes_on = (!BOUNDED && step < (ITEMS - 1) / 2) || self.a.address() + self.b.address() < self.end;
+        let (mut take_a, mut take_b) = (self.a_key <= self.b_key, self.b_key <= self.a_key);
+        if BOUNDED {
+            let (in_a, in_b) = (self.a.address() < self.a_end, self.b.address() < self.b_end);
+            (take_a, take_b) = (in_a && (take_a || !in_b), in_b && (take_b || !in_a));
+        }
+        self.keys[step] = if take_a { self.a_key } else { self.b_key };
+        if goes_on && take_a {
+            self.takes_a |= 1 << step;
+            self.a = self.a.skip(1);
+            self.a_key = self.a.load(0);
+        }
+        if goes_on && take_b {
+            self.takes_b |= 1 << step;
+            self.b = self.b.skip(1);
+            self.b_key = self.b.load(0);
         }
     }
 }
