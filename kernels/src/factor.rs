@@ -1,6 +1,6 @@
 //! Factors that the host knows, or that device memory holds.
 
-use evenpath_simt::{parameters, Float, Global};
+use evenpath_simt::{device, parameters, Float, Global};
 
 parameters! {
     /// A factor such as α or β: `value` times `power`², times an element in device memory if there is one.
@@ -16,8 +16,7 @@ parameters! {
 
 impl<V: Float> Factor<V> {
     /// The factor, read and multiplied here and now: kernels ask for it where they use it.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn get(self) -> V {
         self.value.times_element_at(self.stored.address()) * self.power * self.power
     }

@@ -1,6 +1,6 @@
 //! Keys that merges, sets and sorts compare, and the values that go with them.
 
-use evenpath_simt::{Element, Packet};
+use evenpath_simt::{device, Element, Packet};
 
 /// A key: 32 or 64 bits, in the order of unsigned integers.
 pub trait Key: Element + Ord {}
@@ -37,7 +37,7 @@ impl Combine {
     }
 
     /// From a kernel's parameter.
-    #[inline(always)]
+    #[device]
     pub const fn from_code(code: u32) -> Self {
         match code {
             0 => Self::First,
@@ -50,7 +50,7 @@ impl Combine {
 macro_rules! bits {
     ($($type:ident as $float:ident),*) => {$(
         impl Bits for $type {
-            #[inline(always)]
+            #[device]
             fn combine(self, other: Self, how: Combine) -> Self {
                 match how {
                     Combine::First => self,
@@ -64,7 +64,7 @@ macro_rules! bits {
 bits!(u32 as f32, u64 as f64);
 
 /// The packet of the elements that `element` gives for 0, 1, …
-#[inline(always)]
+#[device]
 pub fn packet_of<T: Element>(element: impl Fn(usize) -> T) -> Packet {
     let mut packet = [0; 2];
     for index in 0..16 / T::SIZE {

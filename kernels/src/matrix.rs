@@ -1,6 +1,6 @@
 //! Views of sparse matrices, as kernels get them.
 
-use evenpath_simt::{parameters, Aligned16, Element, Global};
+use evenpath_simt::{device, parameters, Aligned16, Element, Global};
 
 use crate::Offset;
 
@@ -60,8 +60,7 @@ parameters! {
 
 impl RowMap {
     /// The row of the matrix at `position` of the list.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn row(self, position: usize) -> usize {
         if self.is_mapped == 0 {
             position
@@ -71,9 +70,7 @@ impl RowMap {
     }
 
     /// The rows at `position` and those behind it, one for each of `ITEMS` that `is_wanted`: one wait for memory.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    #[allow(clippy::needless_range_loop)] // Iterators over arrays leave registers for local memory.
+    #[device(track_caller)]
     pub fn next_rows<const ITEMS: usize>(
         self,
         mut position: u32,
@@ -95,15 +92,13 @@ impl RowMap {
 
 impl<O: Offset> Pattern<O> {
     /// The first nonzero of a row, and the first one after it.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn row_bounds(self, row: usize) -> (usize, usize) {
         (self.row_offsets.load(row).to_usize(), self.row_offsets.load(row + 1).to_usize())
     }
 
     /// Nonzeros of a row.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn row_len(self, row: usize) -> u64 {
         (self.row_offsets.load(row + 1).to_usize() - self.row_offsets.load(row).to_usize()) as u64
     }
@@ -111,7 +106,7 @@ impl<O: Offset> Pattern<O> {
 
 impl<V: Element, O: Offset> CsrView<V, O> {
     /// The matrix without its values.
-    #[inline(always)]
+    #[device]
     pub fn pattern(self) -> Pattern<O> {
         let Self { row_offsets, column_indices, nonzeros, rows, .. } = self;
         Pattern { row_offsets, column_indices, nonzeros, rows }

@@ -5,10 +5,7 @@
 //! of them (after Blue, "A portable Fortran program to find the Euclidean norm of a vector", 1978, which sorts the elements by
 //! magnitude instead). Powers of two round nothing, so the result is that of the squares as they are wherever these are in range.
 
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, Arena, Float, Global, GlobalMut};
 
 use crate::block::reduce::BlockReduce;
 
@@ -70,7 +67,7 @@ pub enum Magnitude {
 
 impl Magnitude {
     /// The magnitude of elements whose plain squares have this sum.
-    #[inline(always)]
+    #[device]
     pub fn of<V: NormScales>(sum: V) -> Self {
         if sum < V::LEAST {
             Self::Small
@@ -98,7 +95,7 @@ impl<V: NormScales> Squares<V> {
     pub const ZERO: Self = Self { plain: V::ZERO, large: V::ZERO, small: V::ZERO };
 
     /// Adds the squares of an element.
-    #[inline(always)]
+    #[device]
     pub fn add(&mut self, value: V) {
         let (large, small) = (value * V::LARGE.0, value * V::SMALL.0);
         self.plain = value.fma(value, self.plain);
@@ -107,7 +104,7 @@ impl<V: NormScales> Squares<V> {
     }
 
     /// The sums of both.
-    #[inline(always)]
+    #[device]
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -118,7 +115,7 @@ impl<V: NormScales> Squares<V> {
     }
 
     /// The norm, as two factors: a square root, and the power of two by which it is to be multiplied.
-    #[inline(always)]
+    #[device]
     pub fn scaled_root(self) -> (V, V) {
         match Magnitude::of(self.plain) {
             Magnitude::Ordinary => (self.plain.sqrt(), V::PLAIN),
@@ -137,8 +134,7 @@ struct BlockSquares<V, const BLOCK: usize> {
 }
 
 impl<V: NormScales, const BLOCK: usize> BlockSquares<V, BLOCK> {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn take(arena: &mut Arena) -> Self {
         Self {
             plain: BlockReduce::take(arena),
@@ -148,8 +144,7 @@ impl<V: NormScales, const BLOCK: usize> BlockSquares<V, BLOCK> {
     }
 
     /// The sums of what the block's threads have, in every thread.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn sum(self, own: Squares<V>) -> Squares<V> {
         Squares {
             plain: self.plain.sum(own.plain),
@@ -171,14 +166,11 @@ kernel! {
     }
     shared: SUMS * BlockReduce::<V, BLOCK>::BYTES;
     body: Norm::norm::<BLOCK>;
-    entries: {
-        vector_norm_f32 in vector: <V = f32>, 256 x 4;
-        vector_norm_f64 in vector: <V = f64>, 256 x 4;
-    }
+    entry: vector_norm_{V} in vector: V in [f32, f64], 256 x 4;
 }
 
 impl<V: NormScales> Norm<V> {
-    #[inline(always)]
+    #[device]
     fn norm<const BLOCK: usize>(self, mut arena: Arena) {
         let reduce = BlockSquares::<V, BLOCK>::take(&mut arena);
         let (len, stride) = (self.len as usize, thread::grid_size() as usize * BLOCK * IN_FLIGHT);
@@ -217,14 +209,11 @@ kernel! {
     }
     shared: SUMS * BlockReduce::<V, BLOCK>::BYTES;
     body: FinishNorm::finish::<BLOCK, ITEMS>;
-    entries: {
-        vector_finish_norm_f32 in vector: <V = f32>, 256 x 4;
-        vector_finish_norm_f64 in vector: <V = f64>, 256 x 4;
-    }
+    entry: vector_finish_norm_{V} in vector: V in [f32, f64], 256 x 4;
 }
 
 impl<V: NormScales> FinishNorm<V> {
-    #[inline(always)]
+    #[device]
     fn finish<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let reduce = BlockSquares::<V, BLOCK>::take(&mut arena);
         let part = |item: usize| {

@@ -1,6 +1,6 @@
 //! Row offsets, in both widths.
 
-use evenpath_simt::Element;
+use evenpath_simt::{device, Element};
 
 /// The type of row offsets: u32, or u64 for matrices with 2³² nonzeros and more.
 pub trait Offset: Element {
@@ -9,14 +9,14 @@ pub trait Offset: Element {
 }
 
 impl Offset for u32 {
-    #[inline(always)]
+    #[device]
     fn to_usize(self) -> usize {
         self as usize
     }
 }
 
 impl Offset for u64 {
-    #[inline(always)]
+    #[device]
     fn to_usize(self) -> usize {
         if size_of::<usize>() < 8 && self > usize::MAX as u64 {
             return usize::MAX;

@@ -19,9 +19,7 @@ kernel! {
     }
     shared: BLOCK * 4;
     body: ConditionalBarrier::conditional_barrier::<BLOCK>;
-    entries: {
-        testing_conditional_barrier in testing: 128 x 1;
-    }
+    entry: testing_conditional_barrier in testing: 128 x 1;
 }
 
 impl ConditionalBarrier {
@@ -49,9 +47,7 @@ kernel! {
     }
     shared: 0;
     body: FaultOutOfBounds::fault_out_of_bounds;
-    entries: {
-        testing_fault_out_of_bounds in testing: 32 x 1;
-    }
+    entry: testing_fault_out_of_bounds in testing: 32 x 1;
 }
 
 impl FaultOutOfBounds {
@@ -76,9 +72,7 @@ kernel! {
     }
     shared: 32 * 8;
     body: WarpCollectives::warp_collectives;
-    entries: {
-        testing_warp_collectives in testing: 32 x 1;
-    }
+    entry: testing_warp_collectives in testing: 32 x 1;
 }
 
 impl WarpCollectives {
@@ -124,10 +118,7 @@ kernel! {
     }
     shared: 2 * 64 * 16;
     body: Packets::packets;
-    entries: {
-        testing_packets_u32 in testing: <T = u32>, 64 x 1;
-        testing_packets_f64 in testing: <T = f64>, 64 x 1;
-    }
+    entry: testing_packets_{T} in testing: T in [u32, f64], 64 x 1;
 }
 
 impl<T: Element> Packets<T> {
@@ -160,9 +151,7 @@ kernel! {
     }
     shared: 4;
     body: Atomics::atomics;
-    entries: {
-        testing_atomics in testing: 64 x 1;
-    }
+    entry: testing_atomics in testing: 64 x 1;
 }
 
 impl Atomics {
@@ -206,10 +195,7 @@ kernel! {
     }
     shared: 0;
     body: BlockSum::block_sum::<BLOCK>;
-    entries: {
-        testing_block_sum_f32 in testing: <V = f32>, 128 x 1;
-        testing_block_sum_f64 in testing: <V = f64>, 128 x 1;
-    }
+    entry: testing_block_sum_{V} in testing: V in [f32, f64], 128 x 1;
 }
 
 impl<V: Float> BlockSum<V> {
@@ -242,11 +228,7 @@ kernel! {
     }
     shared: 0;
     body: VectorCopy::vector_copy;
-    entries: {
-        testing_vector_copy_u16 in testing: <V = u16>, 32 x 1;
-        testing_vector_copy_f32 in testing: <V = f32>, 32 x 1;
-        testing_vector_copy_u64 in testing: <V = u64>, 32 x 1;
-    }
+    entry: testing_vector_copy_{V} in testing: V in [u16, f32, u64], 32 x 1;
 }
 
 impl<V: Element> VectorCopy<V> {
@@ -270,9 +252,7 @@ kernel! {
     }
     shared: 4;
     body: MessagePassing::message_passing;
-    entries: {
-        testing_message_passing in testing: 32 x 1;
-    }
+    entry: testing_message_passing in testing: 32 x 1;
 }
 
 impl MessagePassing {
@@ -313,16 +293,7 @@ kernel! {
     }
     shared: 32 * T::SIZE;
     body: MemoryAccesses::memory_accesses;
-    entries: {
-        testing_memory_u8 in testing_types: <T = u8>, 32 x 1;
-        testing_memory_u16 in testing_types: <T = u16>, 32 x 1;
-        testing_memory_u32 in testing_types: <T = u32>, 32 x 1;
-        testing_memory_u64 in testing_types: <T = u64>, 32 x 1;
-        testing_memory_i32 in testing_types: <T = i32>, 32 x 1;
-        testing_memory_i64 in testing_types: <T = i64>, 32 x 1;
-        testing_memory_f32 in testing_types: <T = f32>, 32 x 1;
-        testing_memory_f64 in testing_types: <T = f64>, 32 x 1;
-    }
+    entry: testing_memory_{T} in testing_types: T in [u8, u16, u32, u64, i32, i64, f32, f64], 32 x 1;
 }
 
 impl<T: Element> MemoryAccesses<T> {
@@ -365,14 +336,7 @@ kernel! {
     }
     shared: T::SIZE;
     body: AtomicElements::atomic_elements;
-    entries: {
-        testing_atomic_u32 in testing_types: <T = u32>, 32 x 1;
-        testing_atomic_u64 in testing_types: <T = u64>, 32 x 1;
-        testing_atomic_i32 in testing_types: <T = i32>, 32 x 1;
-        testing_atomic_i64 in testing_types: <T = i64>, 32 x 1;
-        testing_atomic_f32 in testing_types: <T = f32>, 32 x 1;
-        testing_atomic_f64 in testing_types: <T = f64>, 32 x 1;
-    }
+    entry: testing_atomic_{T} in testing_types: T in [u32, u64, i32, i64, f32, f64], 32 x 1;
 }
 
 impl<T: AtomicElement> AtomicElements<T> {
@@ -408,12 +372,7 @@ kernel! {
     }
     shared: T::SIZE;
     body: AtomicIntegers::atomic_integers;
-    entries: {
-        testing_integer_u32 in testing_types: <T = u32>, 32 x 1;
-        testing_integer_u64 in testing_types: <T = u64>, 32 x 1;
-        testing_integer_i32 in testing_types: <T = i32>, 32 x 1;
-        testing_integer_i64 in testing_types: <T = i64>, 32 x 1;
-    }
+    entry: testing_integer_{T} in testing_types: T in [u32, u64, i32, i64], 32 x 1;
 }
 
 impl<T: AtomicInteger> AtomicIntegers<T> {
@@ -449,9 +408,7 @@ kernel! {
     }
     shared: 0;
     body: Clock::clock;
-    entries: {
-        testing_clock in testing: 64 x 1;
-    }
+    entry: testing_clock in testing: 64 x 1;
 }
 
 impl Clock {

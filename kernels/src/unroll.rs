@@ -3,22 +3,25 @@
 //! An array stays in registers only if every index is known when the kernel is compiled. For short loops the
 //! compiler sees to that by itself; long bodies it leaves a loop, and the array goes to local memory.
 
-/// The body of an unrolled loop.
-pub trait Steps {
-    /// Does step `index`. Must be `#[inline(always)]`.
-    fn step(&mut self, index: usize);
+/// Repeats a block as straight-line code: `unroll!(for index in 0..COUNT { … })`, where `COUNT` is a constant of at most 32.
+macro_rules! unroll {
+    (for $index:ident in 0..$count:ident $body:block) => {
+        $crate::unroll::unroll!(@steps $index $count $body
+            0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31)
+    };
+    (@steps $index:ident $count:ident $body:block $($step:literal)*) => {
+        const { assert!($count <= 32, "at most 32 steps are unrolled") };
+        $(
+            // What the last step leaves for the next is not used.
+            #[allow(unused_assignments)]
+            {
+                if $step < $count {
+                    let $index: usize = $step;
+                    $body
+                }
+            }
+        )*
+    };
 }
 
-/// Does the steps 0 to `N` − 1; `N` is at most 32.
-#[inline(always)]
-pub fn unroll<const N: usize>(steps: &mut impl Steps) {
-    const { assert!(N <= 32, "at most 32 steps are unrolled") };
-    macro_rules! each {
-        ($($index:literal)*) => {$(
-            if $index < N {
-                steps.step($index);
-            }
-        )*};
-    }
-    each!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31);
-}
+pub(crate) use unroll;

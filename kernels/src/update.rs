@@ -1,6 +1,6 @@
 //! How products are added to y.
 
-use evenpath_simt::{parameters, Float, GlobalMut};
+use evenpath_simt::{device, parameters, Float, GlobalMut};
 
 parameters! {
     /// A dense vector y, or the elements of a dense matrix, that a product is added to: y = αAx + βy.
@@ -16,8 +16,7 @@ parameters! {
 
 impl<V: Float> Update<V> {
     /// `y[row] = alpha * sum + beta * y[row]`; where `beta` is zero, y is not read.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn store(self, row: usize, sum: V) {
         let Self { y, alpha, beta } = self;
         let product = alpha * sum;

@@ -1,6 +1,6 @@
 //! Dense vectors: scaled, added, multiplied, divided, and put into another order.
 
-use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, Arena, Float, Global, GlobalMut};
 
 use crate::block::reduce::BlockReduce;
 use crate::factor::Factor;
@@ -18,16 +18,13 @@ kernel! {
     }
     shared: 0;
     body: Scale::scale::<BLOCK>;
-    entries: {
-        vector_scale_f32 in vector: <V = f32>, 256 x 1;
-        vector_scale_f64 in vector: <V = f64>, 256 x 1;
-    }
+    entry: vector_scale_{V} in vector: V in [f32, f64], 256 x 1;
 }
 
 impl<V: Float> Scale<V> {
-    #[inline(always)]
+    #[device]
     fn scale<const BLOCK: usize>(self, _: Arena) {
-        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        let index = thread::global_index::<BLOCK>();
         if index < self.len as usize {
             self.y.store(index, self.beta * self.y.load(index));
         }
@@ -48,16 +45,13 @@ kernel! {
     }
     shared: 0;
     body: Gather::gather::<BLOCK>;
-    entries: {
-        vector_gather_f32 in vector: <V = f32>, 256 x 1;
-        vector_gather_f64 in vector: <V = f64>, 256 x 1;
-    }
+    entry: vector_gather_{V} in vector: V in [f32, f64], 256 x 1;
 }
 
 impl<V: Float> Gather<V> {
-    #[inline(always)]
+    #[device]
     fn gather<const BLOCK: usize>(self, _: Arena) {
-        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        let index = thread::global_index::<BLOCK>();
         if index < self.len as usize {
             let position = self.positions.load_streaming(index) as usize;
             self.update.store(index, self.source.load(position));
@@ -79,16 +73,13 @@ kernel! {
     }
     shared: 0;
     body: AddAt::add_at::<BLOCK>;
-    entries: {
-        vector_add_at_f32 in vector: <V = f32>, 256 x 1;
-        vector_add_at_f64 in vector: <V = f64>, 256 x 1;
-    }
+    entry: vector_add_at_{V} in vector: V in [f32, f64], 256 x 1;
 }
 
 impl<V: Float> AddAt<V> {
-    #[inline(always)]
+    #[device]
     fn add_at<const BLOCK: usize>(self, _: Arena) {
-        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        let index = thread::global_index::<BLOCK>();
         if (index as u64) < self.count.load(0) {
             let position = self.positions.load_streaming(index) as usize;
             self.y.store(position, self.y.load(position) + self.addends.load_streaming(index));
@@ -110,15 +101,13 @@ kernel! {
     }
     shared: 0;
     body: GatherIndices::gather_indices::<BLOCK>;
-    entries: {
-        vector_gather_indices in vector: 256 x 1;
-    }
+    entry: vector_gather_indices in vector: 256 x 1;
 }
 
 impl GatherIndices {
-    #[inline(always)]
+    #[device]
     fn gather_indices<const BLOCK: usize>(self, _: Arena) {
-        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        let index = thread::global_index::<BLOCK>();
         if index < self.len as usize {
             self.result.store(index, self.source.load(self.positions.load_streaming(index) as usize));
         }
@@ -135,15 +124,13 @@ kernel! {
     }
     shared: 0;
     body: Iota::iota::<BLOCK>;
-    entries: {
-        vector_iota in vector: 256 x 1;
-    }
+    entry: vector_iota in vector: 256 x 1;
 }
 
 impl Iota {
-    #[inline(always)]
+    #[device]
     fn iota<const BLOCK: usize>(self, _: Arena) {
-        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        let index = thread::global_index::<BLOCK>();
         if index < self.len as usize {
             self.vector.store(index, index as u32);
         }
@@ -166,16 +153,13 @@ kernel! {
     }
     shared: 0;
     body: Axpby::axpby::<BLOCK>;
-    entries: {
-        vector_axpby_f32 in vector: <V = f32>, 256 x 1;
-        vector_axpby_f64 in vector: <V = f64>, 256 x 1;
-    }
+    entry: vector_axpby_{V} in vector: V in [f32, f64], 256 x 1;
 }
 
 impl<V: Float> Axpby<V> {
-    #[inline(always)]
+    #[device]
     fn axpby<const BLOCK: usize>(self, _: Arena) {
-        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        let index = thread::global_index::<BLOCK>();
         if index < self.len as usize {
             let update = Update { y: self.y, alpha: self.alpha.get(), beta: self.beta.get() };
             update.store(index, self.x.load(index));
@@ -197,16 +181,13 @@ kernel! {
     }
     shared: 0;
     body: MultiplyElements::multiply_elements::<BLOCK>;
-    entries: {
-        vector_multiply_f32 in vector: <V = f32>, 256 x 1;
-        vector_multiply_f64 in vector: <V = f64>, 256 x 1;
-    }
+    entry: vector_multiply_{V} in vector: V in [f32, f64], 256 x 1;
 }
 
 impl<V: Float> MultiplyElements<V> {
-    #[inline(always)]
+    #[device]
     fn multiply_elements<const BLOCK: usize>(self, _: Arena) {
-        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        let index = thread::global_index::<BLOCK>();
         if index < self.len as usize {
             self.z.store(index, self.x.load(index) * self.y.load(index));
         }
@@ -227,16 +208,13 @@ kernel! {
     }
     shared: 0;
     body: DivideElements::divide_elements::<BLOCK>;
-    entries: {
-        vector_divide_f32 in vector: <V = f32>, 256 x 1;
-        vector_divide_f64 in vector: <V = f64>, 256 x 1;
-    }
+    entry: vector_divide_{V} in vector: V in [f32, f64], 256 x 1;
 }
 
 impl<V: Float> DivideElements<V> {
-    #[inline(always)]
+    #[device]
     fn divide_elements<const BLOCK: usize>(self, _: Arena) {
-        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        let index = thread::global_index::<BLOCK>();
         if index < self.len as usize {
             self.z.store(index, self.x.load(index) / self.y.load(index));
         }
@@ -260,14 +238,11 @@ kernel! {
     }
     shared: BlockReduce::<V, BLOCK>::BYTES;
     body: Dot::dot::<BLOCK>;
-    entries: {
-        vector_dot_f32 in vector: <V = f32>, 256 x 4;
-        vector_dot_f64 in vector: <V = f64>, 256 x 4;
-    }
+    entry: vector_dot_{V} in vector: V in [f32, f64], 256 x 4;
 }
 
 impl<V: Float> Dot<V> {
-    #[inline(always)]
+    #[device]
     fn dot<const BLOCK: usize>(self, mut arena: Arena) {
         let reduce = BlockReduce::<V, BLOCK>::take(&mut arena);
         let (len, stride) = (self.len as usize, thread::grid_size() as usize * BLOCK * IN_FLIGHT);
@@ -304,15 +279,11 @@ kernel! {
     }
     shared: BlockReduce::<V, BLOCK>::BYTES;
     body: FinishDot::finish::<BLOCK, ITEMS>;
-    entries: {
-        vector_finish_dot_f32 in vector: <V = f32>, 256 x 4;
-        vector_finish_dot_f64 in vector: <V = f64>, 256 x 4;
-    }
+    entry: vector_finish_dot_{V} in vector: V in [f32, f64], 256 x 4;
 }
 
 impl<V: Float> FinishDot<V> {
-    #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // Iterators over arrays leave registers for local memory.
+    #[device]
     fn finish<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let reduce = BlockReduce::<V, BLOCK>::take(&mut arena);
         let mut parts = [V::ZERO; ITEMS];

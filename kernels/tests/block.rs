@@ -96,9 +96,7 @@ mod reduce {
                 maximum.store(0, reduce.total(u32::max));
             }
         };
-        entries: {
-            reductions in reduce: 128 x 1;
-        }
+        entry: reductions in reduce: 128 x 1;
     }
 
     #[test]

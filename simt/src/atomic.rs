@@ -3,6 +3,8 @@
 //! Each names its memory ordering and its scope: which threads it is atomic and ordered for.
 
 pub use crate::element::{AtomicElement, AtomicInteger};
+use evenpath_simt_macros::device;
+
 use crate::global::{Alignment, GlobalMut};
 use crate::machine;
 use crate::shared::Shared;
@@ -44,29 +46,25 @@ pub enum Operation {
 
 impl<T: AtomicElement, A: Alignment> GlobalMut<T, A> {
     /// Loads atomically; `ordering` is `Relaxed` or `Acquire` (the others count as `Acquire`).
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn atomic_load(self, index: usize, ordering: Ordering, scope: Scope) -> T {
         machine::atomic_load(self.atomic_address(index), ordering, scope)
     }
 
     /// Stores atomically; `ordering` is `Relaxed` or `Release` (the others count as `Release`).
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn atomic_store(self, index: usize, value: T, ordering: Ordering, scope: Scope) {
         machine::atomic_store(self.atomic_address(index), value, ordering, scope);
     }
 
     /// Adds `value` and returns what was there before. Integers wrap around.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn fetch_add(self, index: usize, value: T, ordering: Ordering, scope: Scope) -> T {
         machine::atomic(Operation::Add, self.atomic_address(index), value, ordering, scope)
     }
 
     /// Stores `value` and returns what was there before.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn exchange(self, index: usize, value: T, ordering: Ordering, scope: Scope) -> T {
         machine::atomic(Operation::Exchange, self.atomic_address(index), value, ordering, scope)
     }
@@ -74,22 +72,19 @@ impl<T: AtomicElement, A: Alignment> GlobalMut<T, A> {
 
 impl<T: AtomicInteger, A: Alignment> GlobalMut<T, A> {
     /// Stores the lesser of what is there and `value`; returns what was there before.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn fetch_min(self, index: usize, value: T, ordering: Ordering, scope: Scope) -> T {
         machine::atomic(Operation::Min, self.atomic_address(index), value, ordering, scope)
     }
 
     /// Stores the greater of what is there and `value`; returns what was there before.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn fetch_max(self, index: usize, value: T, ordering: Ordering, scope: Scope) -> T {
         machine::atomic(Operation::Max, self.atomic_address(index), value, ordering, scope)
     }
 
     /// Stores `new` where `expected` is; returns what was there before.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn compare_exchange(self, index: usize, expected: T, new: T, ordering: Ordering, scope: Scope) -> T {
         machine::atomic_compare_exchange(self.atomic_address(index), expected, new, ordering, scope)
     }
@@ -97,15 +92,13 @@ impl<T: AtomicInteger, A: Alignment> GlobalMut<T, A> {
 
 impl<T: AtomicElement> Shared<T> {
     /// Adds `value`, relaxed, for the block; returns what was there before. Integers wrap around.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn fetch_add(self, index: usize, value: T) -> T {
         machine::shared_fetch_add(self.at(index), value)
     }
 
     /// Loads atomically, relaxed, for the block: next to atomic operations of other threads.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn atomic_load(self, index: usize) -> T {
         machine::shared_atomic_load(self.at(index))
     }
@@ -113,22 +106,20 @@ impl<T: AtomicElement> Shared<T> {
 
 impl<T: AtomicInteger> Shared<T> {
     /// Stores `new` where `expected` is, relaxed, for the block; returns what was there before.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn compare_exchange(self, index: usize, expected: T, new: T) -> T {
         machine::shared_compare_exchange(self.at(index), expected, new)
     }
 
     /// Sets the bits that `bits` has set, relaxed, for the block; returns what was there before.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn fetch_or(self, index: usize, bits: T) -> T {
         machine::shared_fetch_or(self.at(index), bits)
     }
 }
 
 /// Orders this thread's accesses before it against those after it, as seen by `scope`.
-#[inline(always)]
+#[device]
 pub fn fence(scope: Scope) {
     machine::fence(scope);
 }

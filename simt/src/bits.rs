@@ -3,6 +3,8 @@
 //! Kernels call these in place of the methods of `u64`: `rustc_codegen_nvvm` leaves the results of those undefined, as
 //! of every integer that has not 32 bits. The methods of `u32` are right under both compilers.
 
+use evenpath_simt_macros::device;
+
 use crate::machine;
 
 /// Bits that are set.
@@ -10,7 +12,7 @@ use crate::machine;
 /// ```
 /// assert_eq!(evenpath_simt::bits::count_ones(0xf0 << 40), 4);
 /// ```
-#[inline(always)]
+#[device]
 #[must_use]
 pub fn count_ones(word: u64) -> u32 {
     machine::count_ones(word)
@@ -22,7 +24,7 @@ pub fn count_ones(word: u64) -> u32 {
 /// assert_eq!(evenpath_simt::bits::leading_zeros(1 << 40), 23);
 /// assert_eq!(evenpath_simt::bits::leading_zeros(0), 64);
 /// ```
-#[inline(always)]
+#[device]
 #[must_use]
 pub fn leading_zeros(word: u64) -> u32 {
     machine::leading_zeros(word)
@@ -34,7 +36,7 @@ pub fn leading_zeros(word: u64) -> u32 {
 /// assert_eq!(evenpath_simt::bits::trailing_zeros(0xf0 << 40), 44);
 /// assert_eq!(evenpath_simt::bits::trailing_zeros(0), 64);
 /// ```
-#[inline(always)]
+#[device]
 #[must_use]
 pub fn trailing_zeros(word: u64) -> u32 {
     machine::trailing_zeros(word)

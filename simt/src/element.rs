@@ -1,5 +1,7 @@
 //! The scalars that device memory holds.
 
+use evenpath_simt_macros::device;
+
 use crate::machine;
 use half::{bf16, f16};
 
@@ -75,11 +77,11 @@ macro_rules! integer_elements {
         impl Element for $type {
             const TYPE: ScalarType = ScalarType::$name;
             const ZERO: Self = 0;
-            #[inline(always)]
+            #[device]
             fn to_bits(self) -> u64 {
                 u64::from(self as $unsigned)
             }
-            #[inline(always)]
+            #[device]
             fn from_bits(bits: u64) -> Self {
                 bits as $type
             }
@@ -128,28 +130,27 @@ macro_rules! float_elements {
         impl Element for $type {
             const TYPE: ScalarType = ScalarType::$name;
             const ZERO: Self = 0.0;
-            #[inline(always)]
+            #[device]
             fn to_bits(self) -> u64 {
                 u64::from($type::to_bits(self))
             }
-            #[inline(always)]
+            #[device]
             fn from_bits(bits: u64) -> Self {
                 $type::from_bits(bits as $bits)
             }
         }
         impl Float for $type {
-            #[inline(always)]
+            #[device]
             fn fma(self, factor: Self, addend: Self) -> Self {
                 machine::$fma(self, factor, addend)
             }
 
-            #[inline(always)]
-            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+            #[device(track_caller)]
             fn times_element_at(self, address: u64) -> Self {
                 machine::$times(self, address)
             }
 
-            #[inline(always)]
+            #[device]
             fn sqrt(self) -> Self {
                 machine::$sqrt(self)
             }
@@ -175,11 +176,11 @@ macro_rules! stored_as_computed {
     ($($type:ident),*) => {$(
         impl Stored for $type {
             type Compute = Self;
-            #[inline(always)]
+            #[device]
             fn widen(self) -> Self {
                 self
             }
-            #[inline(always)]
+            #[device]
             fn narrow(value: Self) -> Self {
                 value
             }
@@ -193,22 +194,22 @@ macro_rules! half_elements {
         impl Element for $type {
             const TYPE: ScalarType = ScalarType::$name;
             const ZERO: Self = $type::ZERO;
-            #[inline(always)]
+            #[device]
             fn to_bits(self) -> u64 {
                 u64::from($type::to_bits(self))
             }
-            #[inline(always)]
+            #[device]
             fn from_bits(bits: u64) -> Self {
                 $type::from_bits(bits as u16)
             }
         }
         impl Stored for $type {
             type Compute = f32;
-            #[inline(always)]
+            #[device]
             fn widen(self) -> f32 {
                 $widen(self)
             }
-            #[inline(always)]
+            #[device]
             fn narrow(value: f32) -> Self {
                 $narrow(value)
             }
@@ -221,7 +222,7 @@ half_elements! {
 }
 
 /// By integers, because GPUs before `sm_80` have no such instruction.
-#[inline(always)]
+#[device]
 fn narrow_bf16(value: f32) -> bf16 {
     let bits = value.to_bits();
     // Half of the last place that stays, or a little less where that place is even; the carry may run into the

@@ -1,5 +1,7 @@
 //! How a parameter reaches a PTX entry.
 
+use evenpath_simt_macros::device;
+
 use crate::element::Element;
 use crate::global::{Alignment, Global, GlobalMut};
 
@@ -25,12 +27,12 @@ impl<T: Element> EntryParameter for T {
     type Passed = Self;
     type Field = u64;
 
-    #[inline(always)]
+    #[device]
     fn receive(passed: Self) -> Self {
         passed
     }
 
-    #[inline(always)]
+    #[device]
     fn receive_field(field: u64) -> Self {
         if T::SIZE <= 4 {
             T::from_bits(u64::from(low_half(field)))
@@ -44,12 +46,12 @@ impl<T: Element, A: Alignment> EntryParameter for Global<T, A> {
     type Passed = Self;
     type Field = Self;
 
-    #[inline(always)]
+    #[device]
     fn receive(passed: Self) -> Self {
         passed
     }
 
-    #[inline(always)]
+    #[device]
     fn receive_field(field: Self) -> Self {
         field
     }
@@ -59,12 +61,12 @@ impl<T: Element, A: Alignment> EntryParameter for GlobalMut<T, A> {
     type Passed = Self;
     type Field = Self;
 
-    #[inline(always)]
+    #[device]
     fn receive(passed: Self) -> Self {
         passed
     }
 
-    #[inline(always)]
+    #[device]
     fn receive_field(field: Self) -> Self {
         field
     }
@@ -72,7 +74,7 @@ impl<T: Element, A: Alignment> EntryParameter for GlobalMut<T, A> {
 
 /// The lower 32 bits. On the GPU one instruction that LLVM does not look into: it would compute with the 64 bits instead, and
 /// keep them in two registers, where the assembler reads 32 bits from the constant bank each time.
-#[inline(always)]
+#[device]
 fn low_half(word: u64) -> u32 {
     #[cfg(target_arch = "nvptx64")]
     {

@@ -6,6 +6,7 @@
 //! the view is the kernel's duty, which the simulated GPU verifies.
 
 use core::marker::PhantomData;
+use evenpath_simt_macros::device;
 
 use crate::element::{Element, Packet};
 use crate::machine;
@@ -37,7 +38,7 @@ macro_rules! views {
         }
 
         impl<T, A> Clone for $view<T, A> {
-            #[inline(always)]
+            #[device]
             fn clone(&self) -> Self {
                 *self
             }
@@ -72,7 +73,7 @@ macro_rules! views {
             }
 
             /// The same view, without what is known of its address.
-            #[inline(always)]
+            #[device]
             #[must_use]
             pub fn natural(self) -> $view<T> {
                 self.cast()
@@ -80,16 +81,15 @@ macro_rules! views {
 
             /// The rest of the view from element `start` on. Wherever several elements are accessed at once in it, that element is at a
             /// multiple of 16 bytes: the kernel's duty, which the simulated GPU verifies.
-            #[inline(always)]
+            #[device(track_caller)]
             #[must_use]
-            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
             pub fn skip_aligned(self, start: usize) -> Self {
                 self.skip(start).cast()
             }
         }
 
         impl<T: Element, A: Alignment> $view<T, A> {
-            #[inline(always)]
+            #[device]
             fn cast<B: Alignment>(self) -> $view<T, B> {
                 $view {
                     address: self.address,
@@ -113,7 +113,7 @@ macro_rules! views {
             }
 
             /// The view's device address.
-            #[inline(always)]
+            #[device]
             pub fn address(self) -> u64 {
                 self.address
             }
@@ -126,9 +126,8 @@ macro_rules! views {
             }
 
             /// The rest of the view from element `start` on.
-            #[inline(always)]
+            #[device(track_caller)]
             #[must_use]
-            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
             pub fn skip(self, start: usize) -> $view<T> {
                 #[cfg(not(target_arch = "nvptx64"))]
                 machine::check_view(self.address, self.len, start, 0, T::TYPE);
@@ -141,8 +140,7 @@ macro_rules! views {
             }
 
             /// The address of `count` elements from `index` on.
-            #[inline(always)]
-            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+            #[device(track_caller)]
             fn at(self, index: usize, count: usize) -> u64 {
                 #[cfg(not(target_arch = "nvptx64"))]
                 machine::check_view(self.address, self.len, index, count, T::TYPE);
@@ -163,43 +161,37 @@ views! {
 
 impl<T: Element, A: Alignment> Global<T, A> {
     /// Asks for the element's line in the second-level cache, for whoever loads it soon; waits for nothing.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn prefetch(self, index: usize) {
         machine::prefetch(self.at(index, 1));
     }
 
     /// Loads through the read-only cache: for data that is used again, by this thread or others.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn load(self, index: usize) -> T {
         machine::load_read_only(self.at(index, 1))
     }
 
     /// Loads by the path of memory that may be written: to measure what [`load`](Self::load) gains.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn load_plain(self, index: usize) -> T {
         machine::load(self.at(index, 1))
     }
 
     /// [`load`](Self::load) where `condition` holds, and zero without an access elsewhere.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn load_if(self, index: usize, condition: bool) -> T {
         machine::load_read_only_if(self.at_if(index, 1, condition), condition)
     }
 
     /// Loads without keeping the line in L1: for data that is read once.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn load_streaming(self, index: usize) -> T {
         machine::load_streaming(self.at(index, 1))
     }
 
     /// [`at`](Self::at), checked only where `condition` holds.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn at_if(self, index: usize, count: usize, condition: bool) -> u64 {
         #[cfg(not(target_arch = "nvptx64"))]
         if !condition {
@@ -213,46 +205,40 @@ impl<T: Element, A: Alignment> Global<T, A> {
 impl<T: Element> Global<T, Aligned16> {
     /// [`load`](Self::load) of 16 bytes of neighbours in one access; `index` must be a multiple of the
     /// elements in 16 bytes.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn load_16(self, index: usize) -> Packet {
         machine::load_read_only_16::<T>(self.packet_at(index))
     }
 
     /// [`load_16`](Self::load_16) where `condition` holds, and zeros without an access elsewhere.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn load_16_if(self, index: usize, condition: bool) -> Packet {
         machine::load_read_only_16_if::<T>(self.at_if(index, 16 / T::SIZE, condition), condition)
     }
 
     /// [`load_streaming`](Self::load_streaming) of two neighbours in one access; the address of the
     /// first must be a multiple of both elements' size.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn load_streaming_2(self, index: usize) -> [T; 2] {
         machine::load_streaming_2(self.at(index, 2))
     }
 
     /// [`load_streaming`](Self::load_streaming) of four neighbours in accesses of at most 16 bytes;
     /// the address of the first must be a multiple of the access's size.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn load_streaming_4(self, index: usize) -> [T; 4] {
         machine::load_streaming_4(self.at(index, 4))
     }
 
     /// [`load_streaming`](Self::load_streaming) of 16 bytes of neighbours in one access; the address of
     /// the first must be a multiple of 16.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn load_streaming_16(self, index: usize) -> Packet {
         machine::load_streaming_16::<T>(self.packet_at(index))
     }
 
     /// The address of the 16 bytes from element `index` on.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(crate) fn packet_at(self, index: usize) -> u64 {
         self.at(index, 16 / T::SIZE)
     }
@@ -260,29 +246,25 @@ impl<T: Element> Global<T, Aligned16> {
 
 impl<T: Element, A: Alignment> GlobalMut<T, A> {
     /// Loads what this block, or an earlier launch, wrote.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn load(self, index: usize) -> T {
         machine::load(self.at(index, 1))
     }
 
     /// Stores one element.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn store(self, index: usize, value: T) {
         machine::store(self.at(index, 1), value);
     }
 
     /// Stores one element that this kernel will not read again.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn store_streaming(self, index: usize, value: T) {
         machine::store_streaming(self.at(index, 1), value);
     }
 
     /// The address of one element, for atomics.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(crate) fn atomic_address(self, index: usize) -> u64 {
         self.at(index, 1)
     }
@@ -291,32 +273,28 @@ impl<T: Element, A: Alignment> GlobalMut<T, A> {
 impl<T: Element> GlobalMut<T, Aligned16> {
     /// [`load`](Self::load) of 16 bytes of neighbours in one access; `index` must be a multiple of the
     /// elements in 16 bytes.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn load_16(self, index: usize) -> Packet {
         machine::load_16::<T>(self.at(index, 16 / T::SIZE))
     }
 
     /// [`store_streaming`](Self::store_streaming) of 16 bytes of neighbours in one access; the address of
     /// the first must be a multiple of 16.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn store_streaming_16(self, index: usize, packet: Packet) {
         machine::store_streaming_16::<T>(self.at(index, 16 / T::SIZE), packet);
     }
 
     /// [`store_streaming`](Self::store_streaming) of two neighbours in one access; the address of the first must be a
     /// multiple of both elements' size.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn store_streaming_2(self, index: usize, values: [T; 2]) {
         machine::store_streaming_2(self.at(index, 2), values);
     }
 
     /// [`store_streaming`](Self::store_streaming) of four neighbours in accesses of at most 16 bytes; the address of
     /// the first must be a multiple of the access's size.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn store_streaming_4(self, index: usize, values: [T; 4]) {
         machine::store_streaming_4(self.at(index, 4), values);
     }

@@ -231,3 +231,9 @@ pub trait Kernel {
         Self::INSTANCES.iter().copied().find(|info| info.types == Self::TYPES)
     }
 }
+
+/// The body of every instance of a kernel for the simulated GPU, with the name of the instance.
+pub fn simulations<K: Kernel>() -> Vec<(&'static str, Simulation)> {
+    let names = K::INSTANCES.iter().map(|info| info.name);
+    names.zip(K::SIMULATIONS.iter().copied()).collect()
+}

@@ -18,6 +18,7 @@
 //! | [`bits`] | counts of the bits of 64-bit words |
 //! | [`element`] | the scalars that memory holds, and arithmetic on them |
 //! | [`entry`] | how a parameter reaches a kernel's PTX entry |
+//! | [`macro@device`] | marks the functions that run on the GPU |
 //! | [`mod@kernel`] | what the host knows of a kernel; [`kernel!`] declares one |
 #![cfg_attr(
     target_arch = "nvptx64",
@@ -25,8 +26,6 @@
     feature(asm_experimental_arch, link_llvm_intrinsics, stdarch_nvptx)
 )]
 #![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
-// A call that is not inlined costs a kernel its registers.
-#![allow(clippy::inline_always)]
 
 pub mod atomic;
 pub mod bits;
@@ -57,6 +56,9 @@ pub use cuda_std;
 
 pub use element::{Element, Float, Packet, ScalarType, Stored};
 pub use entry::EntryParameter;
+pub use evenpath_simt_macros::device;
+#[doc(hidden)]
+pub use evenpath_simt_macros::{declared_kernels, instances};
 pub use global::{Aligned16, Alignment, Global, GlobalMut, Natural};
 pub use half;
 pub use shared::{Arena, Shared};

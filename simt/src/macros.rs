@@ -11,26 +11,39 @@
 ///     }
 ///     shared: 0;
 ///     body: Scale::scale::<BLOCK, ITEMS>;
-///     entries: {
-///         scale_f32 in vector_f32: <V = f32>, 128 x 4;
-///         scale_f64 in vector_f64: <V = f64>, 128 x 4;
-///     }
+///     entry: scale_{V} in vector_{V}: V in [f32, f64], 128 x 4;
 /// }
 /// ```
 ///
 /// The struct's fields are the kernel's parameters: numbers, views, or structs of them (see
-/// [`parameters!`](crate::parameters!)). Each row of `entries` is one instance: the name
-/// of its PTX entry, the PTX module that holds it, its types, and its tile as threads × items, which
-/// `body` and `shared` (the bytes of statically sized shared memory) know as `BLOCK` and `ITEMS`.
-/// Types may be followed by `with P = Sum`, which names a variant: `body` knows the type `Sum` as `P`, and the
-/// host finds the instance by its types and that name.
-/// A tile may be followed by `resident` and the number of blocks that a multiprocessor is to hold at
-/// once, by which the compiler limits the registers per thread.
+/// [`parameters!`](crate::parameters!)).
+///
+/// An entry is a row of instances: the name of the PTX entry, the PTX module that holds it, variables with the values that each
+/// takes, and the tile as threads × items. There is an instance for each combination of values, in the order of the row; the last
+/// variable varies fastest. `body` and `shared` (the bytes of statically sized shared memory) know the types by their variables, and
+/// the tile as `BLOCK` and `ITEMS`. `entries: { … }` has several rows.
+///
+/// ```text
+/// entries: {
+///     merge_{K} in merge_{K}: (K, N) in [(u32, 23), (u64, 15)], 256 x N;
+///     scan_{P}_{V} in scan_{V}: V in [u32, f32], P in [Sum as sum, Min as min], 320 x 44 resident 2;
+/// }
+/// ```
+///
+/// * A variable that is a type parameter of the struct takes types. Each instance needs one for every parameter.
+/// * A variable of the tile takes numbers.
+/// * One more variable may take types: it names a variant. `body` knows the type `Sum` as `P`, and the host finds the instance by
+///   its types and that name.
+/// * Variables in parentheses take values together. `V = f32` is short for one value.
+/// * `{V}` in a name is the value's text, or what follows it after `as`; `{V bits}` is the number in it, 32 for `f32`.
+/// * A tile may be followed by `resident` and the number of blocks that a multiprocessor is to hold at once, by which the
+///   compiler limits the registers per thread; with 0 it is free.
+///
 /// The body is a method of the struct, called with the shared [`Arena`](crate::Arena).
 ///
-/// On the GPU every row becomes a PTX entry, unless the crate that declares the kernel has a feature `without-entries` which is
+/// On the GPU every instance becomes a PTX entry, unless the crate that declares the kernel has a feature `without-entries` which is
 /// on: then other crates use its functions in kernels of their own. Elsewhere the struct is declared, with
-/// [`Kernel`](crate::kernel::Kernel) for it: what the host packs for a launch, and the rows as
+/// [`Kernel`](crate::kernel::Kernel) for it: what the host packs for a launch, and the instances as
 /// [`KernelInfo`](crate::kernel::KernelInfo), each with its entry for the simulated GPU.
 #[macro_export]
 macro_rules! kernel {
@@ -41,15 +54,34 @@ macro_rules! kernel {
         body: $body:expr;
         entries: { $($rows:tt)+ }
     ) => {
-        $crate::kernel_rows! {
-            $(#[$doc])*
-            $kernel [$($($generic: $bound),+)?] [$($($generic),+)?], { $($fields)* }, $shared, [$kernel $body],
+        $crate::instances! {
+            { $crate::kernel_rows }
+            [$($($generic),+)?]
+            {
+                $(#[$doc])*
+                $kernel [$($($generic: $bound),+)?] [$($($generic),+)?], { $($fields)* }, $shared, [$kernel $body],
+            }
             $($rows)+
+        }
+    };
+    (
+        $(#[$doc:meta])*
+        pub struct $kernel:ident $(<$($generic:ident: $bound:ident),+>)? { $($fields:tt)* }
+        shared: $shared:expr;
+        body: $body:expr;
+        entry: $($row:tt)+
+    ) => {
+        $crate::kernel! {
+            $(#[$doc])*
+            pub struct $kernel $(<$($generic: $bound),+>)? { $($fields)* }
+            shared: $shared;
+            body: $body;
+            entries: { $($row)+ }
         }
     };
 }
 
-/// [`kernel!`] with its fields as one token tree, which every row can repeat.
+/// [`kernel!`] with one row per instance, and its fields as one token tree, which every row can repeat.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! kernel_rows {
@@ -110,6 +142,35 @@ macro_rules! kernel_arguments {
     };
 }
 
+/// Declares the functions `kernels` and `simulations` at the root of a crate: its kernels, in the order of its modules.
+///
+/// They are found in the sources, in the folder `src`: whatever [`kernel!`](crate::kernel!) declares in a module with a file of its
+/// own. A kernel's module, or one around it that re-exports the kernel, must be visible at the root, and the first types of a
+/// kernel must be those of every module, such as `f32`.
+#[macro_export]
+macro_rules! kernel_table {
+    () => {
+        $crate::declared_kernels! { $crate::kernel_table_of }
+    };
+}
+
+/// [`kernel_table!`](crate::kernel_table!) with the kernels.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! kernel_table_of {
+    ($($kernel:ty,)*) => {
+        /// Every kernel instance of the crate, in the order of its modules.
+        pub fn kernels() -> Vec<&'static $crate::kernel::KernelInfo> {
+            [$(<$kernel as $crate::kernel::Kernel>::INSTANCES),*].concat()
+        }
+
+        /// The body of every kernel instance for the simulated GPU, with the name of the instance.
+        pub fn simulations() -> Vec<(&'static str, $crate::kernel::Simulation)> {
+            [$($crate::kernel::simulations::<$kernel>()),*].concat()
+        }
+    };
+}
+
 /// Declares a struct that kernels take as a parameter, such as a view of a matrix.
 ///
 /// Its fields are parameters themselves. On the GPU it is one parameter, in which each field begins at a multiple of 8 bytes
@@ -151,12 +212,12 @@ macro_rules! parameters {
                 type Passed = Words $(<$($generic),+>)?;
                 type Field = Self::Passed;
 
-                #[inline(always)]
+                #[$crate::device]
                 fn receive(passed: Self::Passed) -> Self {
                     Self { $($field: $crate::EntryParameter::receive_field(passed.$field),)+ }
                 }
 
-                #[inline(always)]
+                #[$crate::device]
                 fn receive_field(field: Self::Field) -> Self {
                     Self::receive(field)
                 }

@@ -1,6 +1,7 @@
 //! The block's shared memory: one arena a kernel, typed views of it.
 
 use core::marker::PhantomData;
+use evenpath_simt_macros::device;
 
 use crate::element::{Element, Packet};
 use crate::global::{Aligned16, Global};
@@ -17,20 +18,19 @@ pub struct Arena {
 impl Arena {
     /// The statically sized arena of a kernel. Called once, by the entry that [`kernel!`](crate::kernel!) makes.
     #[doc(hidden)]
-    #[inline(always)]
+    #[device]
     pub fn fixed<const BYTES: usize>() -> Self {
         Self { address: machine::shared_arena::<BYTES>(), bytes: BYTES as u32 }
     }
 
     /// The arena whose size the launch chooses, `bytes` long: for kernels that need more than 48 KiB.
-    #[inline(always)]
+    #[device]
     pub fn dynamic(bytes: u32) -> Self {
         Self { address: machine::dynamic_shared_arena(), bytes }
     }
 
     /// Splits off `len` elements, aligned to their size.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn take<T: Element>(&mut self, len: usize) -> Shared<T> {
         let aligned = self.address.next_multiple_of(T::SIZE as u32);
         #[cfg(not(target_arch = "nvptx64"))]
@@ -51,7 +51,7 @@ pub struct Shared<T> {
 }
 
 impl<T> Clone for Shared<T> {
-    #[inline(always)]
+    #[device]
     fn clone(&self) -> Self {
         *self
     }
@@ -61,22 +61,21 @@ impl<T> Copy for Shared<T> {}
 
 impl<T: Element> Shared<T> {
     /// Elements in the view.
-    #[inline(always)]
+    #[device]
     #[allow(clippy::len_without_is_empty)]
     pub fn len(self) -> usize {
         self.len as usize
     }
 
     /// The view's address in shared memory, in bytes: to tell how far [`skip`](Self::skip) has come.
-    #[inline(always)]
+    #[device]
     pub fn address(self) -> u32 {
         self.address
     }
 
     /// The rest of the view from element `start` on.
-    #[inline(always)]
+    #[device(track_caller)]
     #[must_use]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn skip(self, start: usize) -> Self {
         #[cfg(not(target_arch = "nvptx64"))]
         if start > 0 {
@@ -89,8 +88,7 @@ impl<T: Element> Shared<T> {
         }
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(crate) fn at(self, index: usize) -> u32 {
         #[cfg(not(target_arch = "nvptx64"))]
         machine::check_shared_view(self.address, self.len, index, T::TYPE);
@@ -98,29 +96,25 @@ impl<T: Element> Shared<T> {
     }
 
     /// Loads one element.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn load(self, index: usize) -> T {
         machine::shared_load(self.at(index))
     }
 
     /// Stores one element.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn store(self, index: usize, value: T) {
         machine::shared_store(self.at(index), value);
     }
 
     /// Loads 16 bytes of neighbours in one access; the address of the first must be a multiple of 16.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn load_16(self, index: usize) -> Packet {
         machine::shared_load_16::<T>(self.packet_at(index))
     }
 
     /// Stores 16 bytes of neighbours in one access; the address of the first must be a multiple of 16.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn store_16(self, index: usize, packet: Packet) {
         machine::shared_store_16::<T>(self.packet_at(index), packet);
     }
@@ -130,14 +124,12 @@ impl<T: Element> Shared<T> {
     /// block after a barrier behind that.
     ///
     /// [`thread::await_copies`]: crate::thread::await_copies
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn copy_16(self, index: usize, source: Global<T, Aligned16>, from: usize) {
         machine::shared_copy_16::<T>(self.packet_at(index), source.packet_at(from));
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn packet_at(self, index: usize) -> u32 {
         #[cfg(not(target_arch = "nvptx64"))]
         self.at(index + 16 / T::SIZE - 1);

@@ -2,71 +2,78 @@
 //!
 //! Grids and blocks have one dimension.
 
+use evenpath_simt_macros::device;
+
 use crate::machine;
 
 /// Threads in a warp.
 pub const WARP_SIZE: u32 = 32;
 
 /// Index of this thread in its block.
-#[inline(always)]
+#[device]
 pub fn index() -> u32 {
     machine::thread_index()
 }
 
 /// Index of this block in the grid.
-#[inline(always)]
+#[device]
 pub fn block() -> u32 {
     machine::block_index()
 }
 
 /// Threads in a block.
-#[inline(always)]
+#[device]
 pub fn block_size() -> u32 {
     machine::block_size()
 }
 
 /// Blocks in the grid.
-#[inline(always)]
+#[device]
 pub fn grid_size() -> u32 {
     machine::grid_size()
 }
 
+/// Index of this thread in the grid, whose blocks have `BLOCK` threads.
+#[device]
+pub fn global_index<const BLOCK: usize>() -> usize {
+    block() as usize * BLOCK + index() as usize
+}
+
 /// Index of this thread in its warp.
-#[inline(always)]
+#[device]
 pub fn lane() -> u32 {
     index() % WARP_SIZE
 }
 
 /// Index of this warp in its block.
-#[inline(always)]
+#[device]
 pub fn warp() -> u32 {
     index() / WARP_SIZE
 }
 
 /// Waits for every thread of the block. What any of them wrote to shared or global memory before,
 /// all of them see after. Every thread of the block must reach the same barrier.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 pub fn barrier() {
     machine::barrier();
 }
 
 /// Says that this thread waits for another block: to be called in every turn of a loop that polls
 /// memory. The simulated GPU runs other blocks then; the GPU does nothing.
-#[inline(always)]
+#[device]
 pub fn spin_hint() {
     machine::spin_hint();
 }
 
 /// Waits until all that this thread copies with [`copy_16`](crate::Shared::copy_16) is there.
-#[inline(always)]
+#[device]
 pub fn await_copies() {
     machine::await_copies();
 }
 
 /// `value`, of which the compiler knows nothing: what is computed from it is computed anew, instead of
 /// being kept in registers since an earlier computation.
-#[inline(always)]
+#[device]
 #[must_use]
 pub fn opaque(value: u32) -> u32 {
     machine::opaque(value)
@@ -74,7 +81,7 @@ pub fn opaque(value: u32) -> u32 {
 
 /// A counter that only grows: the clock cycles of this thread's multiprocessor. The simulated GPU counts
 /// the calls of this function.
-#[inline(always)]
+#[device]
 pub fn clock() -> u64 {
     machine::clock()
 }

@@ -4,6 +4,8 @@
 //! collective with the same mask. Reductions and scans are for whole warps. Collectives order registers, not memory:
 //! lanes that exchange data through memory need [`sync`].
 
+use evenpath_simt_macros::device;
+
 use crate::element::Element;
 use crate::machine;
 use crate::thread::{lane, WARP_SIZE};
@@ -27,8 +29,7 @@ pub(crate) enum Shuffle {
 macro_rules! shuffles {
     ($($(#[$doc:meta])* $name:ident($argument:ident) = $kind:ident;)*) => {$(
         $(#[$doc])*
-        #[inline(always)]
-        #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+        #[device(track_caller)]
         pub fn $name<T: Element>(mask: u32, value: T, $argument: u32) -> T {
             T::from_bits(machine::shuffle(Shuffle::$kind, mask, value.to_bits(), $argument, T::SIZE))
         }
@@ -47,36 +48,31 @@ shuffles! {
 }
 
 /// The lanes of `mask` for which `predicate` holds, one bit per lane.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 pub fn ballot(mask: u32, predicate: bool) -> u32 {
     machine::ballot(mask, predicate)
 }
 
 /// Whether `predicate` holds for any lane of `mask`.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 pub fn any(mask: u32, predicate: bool) -> bool {
     machine::ballot(mask, predicate) != 0
 }
 
 /// Whether `predicate` holds for all lanes of `mask`.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 pub fn all(mask: u32, predicate: bool) -> bool {
     machine::ballot(mask, predicate) == mask
 }
 
 /// The lanes of `mask` whose `value` equals this lane's, one bit per lane.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 pub fn match_any(mask: u32, value: u32) -> u32 {
     machine::match_any(mask, value)
 }
 
 /// Waits for the lanes of `mask`. What any of them wrote to memory before, all of them see after.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 pub fn sync(mask: u32) {
     machine::warp_sync(mask);
 }
@@ -86,16 +82,14 @@ pub fn sync(mask: u32) {
 /// A butterfly with distances 16, 8, 4, 2, 1: each lane combines its own value, on the left, with that of the lane at
 /// that distance. So the order of operations is fixed, and where `op` is commutative, as sums are, all lanes have the
 /// same bits. All lanes of the warp call it.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 pub fn reduce<T: Element>(value: T, op: impl Fn(T, T) -> T) -> T {
     reduce_groups(value, WARP_SIZE, op)
 }
 
 /// As [`reduce`], but for each group of `lanes` neighboring lanes on its own; `lanes` is a power of two from 1 to 32,
 /// the same in all lanes. All lanes of the warp call it, also those whose group has nothing to combine.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 pub fn reduce_groups<T: Element>(value: T, lanes: u32, op: impl Fn(T, T) -> T) -> T {
     let mut result = value;
     let mut distance = lanes / 2;
@@ -108,8 +102,7 @@ pub fn reduce_groups<T: Element>(value: T, lanes: u32, op: impl Fn(T, T) -> T) -
 
 /// As [`reduce`], across groups of `lanes` neighboring lanes: combines the values of the lanes that have the same place
 /// in their groups. All lanes of the warp call it.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 pub fn reduce_across<T: Element>(value: T, lanes: u32, op: impl Fn(T, T) -> T) -> T {
     let mut result = value;
     let mut distance = WARP_SIZE / 2;
@@ -121,15 +114,13 @@ pub fn reduce_across<T: Element>(value: T, lanes: u32, op: impl Fn(T, T) -> T) -
 }
 
 /// The sum over the warp, in every lane, in the order of [`reduce`].
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 pub fn reduce_add<T: Element + core::ops::Add<Output = T>>(value: T) -> T {
     reduce(value, |a, b| a + b)
 }
 
 /// The sum of the values of the lanes up to and including this one. All lanes of the warp call it.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 pub fn inclusive_sum<T: Element + core::ops::Add<Output = T>>(value: T) -> T {
     let mut sum = value;
     let mut distance = 1;

@@ -20,9 +20,7 @@ kernel! {
             order.store(place as usize, thread::block());
         }
     };
-    entries: {
-        record in order: 32 x 1;
-    }
+    entry: record in order: 32 x 1;
 }
 
 fn order_of(blocks: u32, options: SimulatedOptions) -> Vec<u32> {
@@ -91,9 +89,7 @@ kernel! {
         warp::sync(warp::FULL);
         shared.load((thread::index() ^ 31) as usize);
     };
-    entries: {
-        partial_warps in order: 64 x 1;
-    }
+    entry: partial_warps in order: 64 x 1;
 }
 
 #[test]
@@ -124,9 +120,7 @@ kernel! {
         }
         thread::barrier();
     };
-    entries: {
-        grid_barrier in order: 1024 x 1;
-    }
+    entry: grid_barrier in order: 1024 x 1;
 }
 
 /// Blocks in flight need stacks for their threads, and the memory for stacks is limited.

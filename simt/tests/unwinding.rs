@@ -31,9 +31,7 @@ kernel! {
             thread::barrier();
         });
     };
-    entries: {
-        lends_its_stack in unwinding: 4 x 1;
-    }
+    entry: lends_its_stack in unwinding: 4 x 1;
 }
 
 #[test]

@@ -29,9 +29,7 @@ kernel! {
             results.store(thread::lane() as usize * RESULTS + index, result);
         }
     };
-    entries: {
-        warp_tools in warp: 32 x 1;
-    }
+    entry: warp_tools in warp: 32 x 1;
 }
 
 /// The values by one step of a butterfly.

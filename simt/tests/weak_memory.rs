@@ -62,9 +62,7 @@ kernel! {
         }
         store(flags, block, 1, release);
     };
-    entries: {
-        pass_message in weak: 32 x 1;
-    }
+    entry: pass_message in weak: 32 x 1;
 }
 
 struct Messages {
@@ -220,9 +218,7 @@ kernel! {
             await_value(words, 0, 20, RELAXED);
         }
     };
-    entries: {
-        count_up in weak: 32 x 1;
-    }
+    entry: count_up in weak: 32 x 1;
 }
 
 #[test]
@@ -260,9 +256,7 @@ kernel! {
             while flag.load(0) == 0 { thread::spin_hint(); }
         }
     };
-    entries: {
-        half_atomic in weak: 32 x 1;
-    }
+    entry: half_atomic in weak: 32 x 1;
 }
 
 #[test]
@@ -293,9 +287,7 @@ kernel! {
             store(flags, block, 1, RELAXED);
         }
     };
-    entries: {
-        vote_while_waiting in weak: 64 x 1;
-    }
+    entry: vote_while_waiting in weak: 64 x 1;
 }
 
 #[test]

@@ -65,9 +65,7 @@ mod tests {
         }
         shared: 0;
         body: Double::double;
-        entries: {
-            own_double in own: 32 x 1;
-        }
+        entry: own_double in own: 32 x 1;
     }
 
     impl Double {
@@ -85,9 +83,7 @@ mod tests {
         }
         shared: 0;
         body: Impostor::nothing;
-        entries: {
-            testing_fault_out_of_bounds in own: 32 x 1;
-        }
+        entry: testing_fault_out_of_bounds in own: 32 x 1;
     }
 
     impl Impostor {

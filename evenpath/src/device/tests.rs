@@ -23,9 +23,7 @@ kernel! {
     }
     shared: 0;
     body: Add::add::<BLOCK>;
-    entries: {
-        test_add in test: 64 x 1;
-    }
+    entry: test_add in test: 64 x 1;
 }
 
 impl Add {

@@ -3,14 +3,15 @@
 //! One source for every machine, as evenpath's kernels: the simulated GPU runs it as it is, and `cargo xtask ptx` compiles it to
 //! `ptx/` for GPUs.
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
-// A call that is not inlined costs a kernel its registers.
-#![allow(clippy::inline_always)]
 
 use evenpath_kernels::hisparse::queue::{
     traverse, Entries, EntryOperation, Queues, Tree, BLOCK as THREADS, SHARED_BYTES,
 };
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, Arena, GlobalMut};
+use evenpath_simt::{device, kernel, Arena, GlobalMut};
+
+#[cfg(not(target_arch = "nvptx64"))]
+evenpath_simt::kernel_table!();
 
 kernel! {
     /// Computes the largest magnitude in each column of a tree.
@@ -24,9 +25,7 @@ kernel! {
     }
     shared: SHARED_BYTES;
     body: ColumnMaxima::run::<BLOCK>;
-    entries: {
-        column_maxima in column_maxima: 128 x 1 resident 8;
-    }
+    entry: column_maxima in column_maxima: 128 x 1 resident 8;
 }
 
 /// What is done with the entries.
@@ -36,8 +35,7 @@ struct Maximum {
 }
 
 impl EntryOperation<f32> for Maximum {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn entries<const N: usize>(&mut self, _row: u32, col: u32, entries: Entries<f32, N>) {
         for k in 0..N {
             if entries.present[k] {
@@ -51,7 +49,7 @@ impl EntryOperation<f32> for Maximum {
 }
 
 impl ColumnMaxima {
-    #[inline(always)]
+    #[device]
     fn run<const BLOCK: usize>(self, arena: Arena) {
         const { assert!(BLOCK == THREADS as usize, "the traversal is for blocks of this size") };
         traverse(arena, self.tree, self.queues, Maximum { maxima: self.maxima });

@@ -8,6 +8,8 @@
 //! Path", IPDPS 2015, section III-B). On one side of a cut, ranks count on from where the other side
 //! left off: the copies before it are as many in both sequences, or one sequence has no more.
 
+use evenpath_simt::device;
+
 use super::search::partition_point;
 use super::{merge_path, Index};
 
@@ -25,7 +27,7 @@ pub struct Cut<T> {
 /// Runs of equal elements may have any length; a run costs two comparisons for each doubling of its
 /// length. Whatever order the elements are in, the cut lies inside both sequences, at the diagonal or
 /// one after it, and `a` and `b` are called for indices below the lengths only.
-#[inline(always)]
+#[device]
 pub fn search<T: Index, K: Copy + PartialOrd>(
     diagonal: T,
     a_len: T,
@@ -54,7 +56,7 @@ pub fn search<T: Index, K: Copy + PartialOrd>(
 }
 
 /// Moves the merge path's cut within the copies of `key` to where both sequences' copies are taken in turn.
-#[inline(always)]
+#[device]
 fn stairs<T: Index, K: Copy + PartialOrd>(
     cut: Cut<T>,
     b_len: T,
@@ -82,7 +84,7 @@ fn stairs<T: Index, K: Copy + PartialOrd>(
 
 /// The first of the elements before `end` that are equal to `key` without a gap: strides double until
 /// they leave the run, then bisection.
-#[inline(always)]
+#[device]
 fn run_start<T: Index, K: Copy + PartialOrd>(end: T, key: K, element: impl Fn(T) -> K) -> T {
     let (zero, one) = (T::from(0), T::from(1));
     let (mut low, mut high) = (zero, end);
@@ -100,7 +102,7 @@ fn run_start<T: Index, K: Copy + PartialOrd>(end: T, key: K, element: impl Fn(T)
 }
 
 /// The first of the elements in `start..limit` that is greater than `key`, or `limit`.
-#[inline(always)]
+#[device]
 fn run_end<T: Index, K: Copy + PartialOrd>(start: T, limit: T, key: K, element: impl Fn(T) -> K) -> T {
     partition_point(start, limit, |index| element(index) <= key)
 }

@@ -2,7 +2,7 @@
 
 use core::ops::{Add, AddAssign, Sub};
 
-use evenpath_simt::{thread, warp, Arena, Element, Shared};
+use evenpath_simt::{device, thread, warp, Arena, Element, Shared};
 
 /// The type of counts: `u32`, or `u64`, which may also pack several small counts.
 pub trait Count: Element + Add<Output = Self> + AddAssign + Sub<Output = Self> {}
@@ -32,7 +32,7 @@ impl<C: Count, const BLOCK: usize> CountScan<C, BLOCK> {
     pub const BYTES: usize = Self::WARPS * C::SIZE;
 
     /// Takes the scan's memory from an arena.
-    #[inline(always)]
+    #[device]
     pub fn take(arena: &mut Arena) -> Self {
         Self { totals: arena.take(Self::WARPS) }
     }
@@ -40,8 +40,7 @@ impl<C: Count, const BLOCK: usize> CountScan<C, BLOCK> {
     /// Sums the block's counts in order of threads. Every thread of the block calls it. It has one
     /// barrier, before which the scan's memory is written: a second scan in the same memory needs a
     /// barrier between.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn exclusive(self, count: C) -> Counted<C> {
         let inclusive = warp::inclusive_sum(count);
         let own_warp = thread::warp() as usize;

@@ -1,7 +1,7 @@
 //! Which rows of a CSR matrix have elements, and the rank of each among them.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{thread, Arena, Global, GlobalMut, Shared};
+use evenpath_simt::{device, thread, Arena, Global, GlobalMut, Shared};
 
 use super::count_scan::CountScan;
 use super::lookback::Lookback;
@@ -26,8 +26,7 @@ pub const fn numbering_bytes<const BLOCK: usize>() -> usize {
 /// Numbers the rows that have elements, by the look-back of counts: one thread per row, blocks in the order in which they
 /// start. `seen` is called with the beginning of each such row, before any block waits. `states` is a ticket and one word
 /// per block, all zero before the launch.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 pub fn number_filled_rows<O: Offset, const BLOCK: usize>(
     mut arena: Arena,
     row_offsets: Global<O>,
@@ -53,11 +52,7 @@ pub fn number_filled_rows<O: Offset, const BLOCK: usize>(
     }
     let counted = scan.exclusive(u32::from(is_filled));
     if thread::warp() == 0 {
-        let lookback = Lookback::new(states.skip(1));
-        if thread::lane() == 0 {
-            lookback.publish(tile, counted.total);
-        }
-        let before = lookback.prefix(tile, counted.total);
+        let before = Lookback::new(states.skip(1)).publish_and_prefix(tile, counted.total);
         if thread::lane() == 0 {
             shared.store(1, before as u32);
         }

@@ -11,7 +11,7 @@
 //! published. If its block waits, it is for the prefix of an earlier tile, and everything before that is published.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{thread, warp, GlobalMut};
+use evenpath_simt::{device, thread, warp, GlobalMut};
 
 /// The payload is the tile's own count.
 const PARTIAL: u64 = 1 << 62;
@@ -27,14 +27,13 @@ pub struct Tickets {
 
 impl Tickets {
     /// Tickets counted in the first word of a view.
-    #[inline(always)]
+    #[device]
     pub fn new(next: GlobalMut<u64>) -> Self {
         Self { next }
     }
 
     /// The next tile: for one thread of a block.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn draw(self) -> u32 {
         self.next.fetch_add(0, 1, Ordering::Relaxed, Scope::Device) as u32
     }
@@ -48,15 +47,14 @@ pub struct Lookback {
 
 impl Lookback {
     /// States that begin at the view's first word.
-    #[inline(always)]
+    #[device]
     pub fn new(states: GlobalMut<u64>) -> Self {
         Self { states }
     }
 
     /// Publishes a tile's own count, so that others need not wait for its prefix: for one thread, before
     /// [`prefix`](Self::prefix).
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn publish(self, tile: u32, count: u32) {
         let flag = if tile == 0 { WHOLE } else { PARTIAL };
         self.store(tile, flag | u64::from(count));
@@ -64,8 +62,7 @@ impl Lookback {
 
     /// The sum of the counts of all tiles before `tile`, in every lane; publishes it with the tile's own. For one whole
     /// warp.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn prefix(self, tile: u32, count: u32) -> u64 {
         let before = self.sum_before(tile);
         if tile > 0 && thread::lane() == 0 {
@@ -74,8 +71,16 @@ impl Lookback {
         before
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    /// [`publish`](Self::publish) and [`prefix`](Self::prefix), one after the other: for one whole warp.
+    #[device(track_caller)]
+    pub fn publish_and_prefix(self, tile: u32, count: u32) -> u64 {
+        if thread::lane() == 0 {
+            self.publish(tile, count);
+        }
+        self.prefix(tile, count)
+    }
+
+    #[device(track_caller)]
     fn sum_before(self, tile: u32) -> u64 {
         let lane = thread::lane();
         // The lane's share of the counts between the tiles polled and `tile`, which are in flight.
@@ -98,8 +103,7 @@ impl Lookback {
     }
 
     /// Waits until each lane's tile has published something; its word. What is before the first is whole, and nothing.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn wait(self, end: u32) -> u64 {
         let lane = thread::lane();
         loop {
@@ -116,8 +120,7 @@ impl Lookback {
         }
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn store(self, tile: u32, word: u64) {
         self.states.atomic_store(tile as usize, word, Ordering::Relaxed, Scope::Device);
     }

@@ -5,14 +5,16 @@
 //! diagonal, independently of every other cut (Green, McColl, Bader, "GPU Merge Path", ICS 2012;
 //! Merrill, Garland, "Merge-based Parallel Sparse Matrix-Vector Multiplication", SC 2016).
 
+use evenpath_simt::device;
+
+use super::index::Index;
 use super::search::partition_point;
-use super::Index;
 
 /// How many of the `rows` row ends lie before diagonal `diagonal` of their merge with the numbers
 /// 0, 1, … `nonzeros` − 1: row ends are consumed first where they equal the next nonzero's number.
 ///
 /// `row_end(i)` is the number of nonzeros in rows 0 to i, so it does not decrease with i.
-#[inline(always)]
+#[device]
 pub fn search_rows<T: Index>(diagonal: T, rows: T, nonzeros: T, row_end: impl Fn(T) -> T) -> T {
     let low = if diagonal > nonzeros { diagonal - nonzeros } else { T::from(0) };
     let high = if diagonal < rows { diagonal } else { rows };
@@ -24,7 +26,7 @@ pub fn search_rows<T: Index>(diagonal: T, rows: T, nonzeros: T, row_end: impl Fn
 ///
 /// Whatever order the elements are in, the result lies in `diagonal - b_len ..= a_len`, and `a` and `b`
 /// are called for indices below the lengths only.
-#[inline(always)]
+#[device]
 pub fn search<T: Index, K: PartialOrd>(
     diagonal: T,
     a_len: T,

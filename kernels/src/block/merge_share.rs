@@ -1,13 +1,10 @@
 //! A merge of a tile that is in shared memory, an equal share of the output per thread.
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{thread, Shared};
+use evenpath_simt::{device, thread, Shared};
 
 use super::balanced_path::Cut;
 use super::merge_path;
 use super::two_sequences::{Staged, TilePair};
-use crate::unroll::{unroll, Steps};
+use crate::unroll::unroll;
 use crate::{Bits, Key};
 
 /// What [`Share::stage_sources`] adds to indices of B. A tile has no more elements than this.
@@ -24,8 +21,7 @@ pub struct Share<K, const ITEMS: usize> {
 
 impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     /// Merges by what `by` makes of the keys; for every thread of a block.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn merge(pair: &TilePair, staged: Staged<K>, by: impl Fn(K) -> K + Copy) -> Self {
         let diagonal = (thread::index() * ITEMS as u32).min(pair.len());
         let (a, b) = (|i: u32| by(staged.a.load(i as usize)), |i: u32| by(staged.b.load(i as usize)));
@@ -40,32 +36,45 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
 
     /// Takes `ITEMS` steps. Where both sequences continue after the tile, the element there stops a thread that
     /// reaches the tile's end; elsewhere (`BOUNDED`) indices are compared.
-    #[inline(always)]
+    #[device]
     fn walk<const BOUNDED: bool>(
         pair: &TilePair,
         staged: Staged<K>,
         start: Cut<u32>,
         by: impl Fn(K) -> K,
     ) -> Self {
-        let (a, b) = (staged.a.skip(start.a as usize), staged.b.skip(start.b as usize));
-        let mut walk = Walk::<K, _, ITEMS, BOUNDED> {
-            by,
-            a,
-            b,
-            a_end: staged.a.skip(pair.a_len as usize).address(),
-            b_end: staged.b.skip(pair.b_len as usize).address(),
-            a_key: a.load(0),
-            b_key: b.load(0),
-            keys: [K::ZERO; ITEMS],
-            from_a: 0,
-        };
-        unroll::<ITEMS>(&mut walk);
-        Self { keys: walk.keys, from_a: walk.from_a, start }
+        // The elements to come, and where the tile's end.
+        let (mut a, mut b) = (staged.a.skip(start.a as usize), staged.b.skip(start.b as usize));
+        let a_end = staged.a.skip(pair.a_len as usize).address();
+        let b_end = staged.b.skip(pair.b_len as usize).address();
+        let (mut a_key, mut b_key) = (a.load(0), b.load(0));
+        let (mut keys, mut from_a) = ([K::ZERO; ITEMS], 0);
+        unroll!(for item in 0..ITEMS {
+            let mut take_a = by(a_key) <= by(b_key);
+            if BOUNDED {
+                take_a = a.address() < a_end && (take_a || b.address() >= b_end);
+            }
+            keys[item] = if take_a { a_key } else { b_key };
+            // At the end of both, the thread walks on in B: what it reads there is not used.
+            let rest = (if take_a { a } else { b }).skip(1);
+            if take_a {
+                from_a |= 1 << item;
+                a = rest;
+            } else {
+                b = rest;
+            }
+            let next = rest.load(0);
+            if take_a {
+                a_key = next;
+            } else {
+                b_key = next;
+            }
+        });
+        Self { keys, from_a, start }
     }
 
     /// Brings the keys, as `change` makes them, to shared memory in the order of the output, over the tile that was there.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn stage(&self, staged: Staged<K>, change: impl Fn(K) -> K) {
         for item in 0..ITEMS {
             staged.elements.store(thread::index() as usize * ITEMS + item, change(self.keys[item]));
@@ -73,8 +82,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     }
 
     /// The values of the thread's elements.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn gather<V: Bits>(&self, staged: Staged<V>) -> [V; ITEMS] {
         let (mut a, mut b) = (staged.a.skip(self.start.a as usize), staged.b.skip(self.start.b as usize));
         let mut values = [V::ZERO; ITEMS];
@@ -93,8 +101,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
 
     /// Writes where the elements come from to shared memory, in the order of the output: an index of the tile's A, or
     /// one of its B with [`FROM_B`] added.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn stage_sources(&self, sources: Shared<u16>) {
         let (mut a, mut b) = (self.start.a as u16, self.start.b as u16 | FROM_B);
         for item in 0..ITEMS {
@@ -102,48 +109,6 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
             sources.store(thread::index() as usize * ITEMS + item, if is_a { a } else { b });
             a += u16::from(is_a);
             b += u16::from(!is_a);
-        }
-    }
-}
-
-/// A thread's position in a tile.
-struct Walk<K, F, const ITEMS: usize, const BOUNDED: bool> {
-    /// What of a key is compared.
-    by: F,
-    /// The elements to come.
-    a: Shared<K>,
-    b: Shared<K>,
-    /// The addresses where the tile's elements end.
-    a_end: u32,
-    b_end: u32,
-    /// The first elements to come.
-    a_key: K,
-    b_key: K,
-    keys: [K; ITEMS],
-    from_a: u32,
-}
-
-impl<K: Key, F: Fn(K) -> K, const ITEMS: usize, const BOUNDED: bool> Steps for Walk<K, F, ITEMS, BOUNDED> {
-    #[inline(always)]
-    fn step(&mut self, item: usize) {
-        let mut take_a = (self.by)(self.a_key) <= (self.by)(self.b_key);
-        if BOUNDED {
-            take_a = self.a.address() < self.a_end && (take_a || self.b.address() >= self.b_end);
-        }
-        self.keys[item] = if take_a { self.a_key } else { self.b_key };
-        // At the end of both, the thread walks on in B: what it reads there is not used.
-        let rest = (if take_a { self.a } else { self.b }).skip(1);
-        if take_a {
-            self.from_a |= 1 << item;
-            self.a = rest;
-        } else {
-            self.b = rest;
-        }
-        let next = rest.load(0);
-        if take_a {
-            self.a_key = next;
-        } else {
-            self.b_key = next;
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Which places of a tile are marked, one bit per place, and the number of marks up to each.
 
-use evenpath_simt::{thread, Arena, Shared};
+use evenpath_simt::{device, thread, Arena, Shared};
 
 use super::count_scan::CountScan;
 
@@ -20,15 +20,14 @@ impl<const BLOCK: usize, const ITEMS: usize> NumberedBits<BLOCK, ITEMS> {
     pub const BYTES: usize = 2 * Self::WORDS * 4;
 
     /// Takes the marks' memory from an arena.
-    #[inline(always)]
+    #[device]
     pub fn take(arena: &mut Arena) -> Self {
         const { assert!(Self::WORDS <= BLOCK, "a thread has a word at most") };
         Self { words: arena.take(Self::WORDS), before: arena.take(Self::WORDS) }
     }
 
     /// Clears all marks: for every thread, before a barrier and the first [`set`](Self::set).
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn clear(self) {
         let word = thread::index() as usize;
         if word < Self::WORDS {
@@ -37,16 +36,14 @@ impl<const BLOCK: usize, const ITEMS: usize> NumberedBits<BLOCK, ITEMS> {
     }
 
     /// Marks a place that has no mark yet.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn set(self, place: u32) {
         self.words.fetch_add((place / thread::WARP_SIZE) as usize, 1 << (place % thread::WARP_SIZE));
     }
 
     /// Sets the marks of one item of a warp's lanes, which are a ballot's, instead of [`clear`](Self::clear) and
     /// [`set`](Self::set).
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn set_word(self, item: usize, marks: u32) {
         if thread::lane() == 0 {
             self.words.store(thread::warp() as usize * ITEMS + item, marks);
@@ -55,8 +52,7 @@ impl<const BLOCK: usize, const ITEMS: usize> NumberedBits<BLOCK, ITEMS> {
 
     /// Numbers the marks; how many there are. Every thread calls it. It has three barriers, the first of them before
     /// anything is read.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn number(self, scan: CountScan<u32, BLOCK>) -> u32 {
         thread::barrier();
         let word = thread::index() as usize;
@@ -71,9 +67,8 @@ impl<const BLOCK: usize, const ITEMS: usize> NumberedBits<BLOCK, ITEMS> {
     }
 
     /// Marks up to a place and on it, once they are numbered.
-    #[inline(always)]
+    #[device(track_caller)]
     #[must_use]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn count_to(self, place: u32) -> u32 {
         let word = (place / thread::WARP_SIZE) as usize;
         let up_to = u32::MAX >> (thread::WARP_SIZE - 1 - place % thread::WARP_SIZE);
@@ -81,9 +76,8 @@ impl<const BLOCK: usize, const ITEMS: usize> NumberedBits<BLOCK, ITEMS> {
     }
 
     /// The last marked place up to `place` and on it. There is one.
-    #[inline(always)]
+    #[device(track_caller)]
     #[must_use]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn last_to(self, place: u32) -> u32 {
         let mut word = place / thread::WARP_SIZE;
         let up_to = u32::MAX >> (thread::WARP_SIZE - 1 - place % thread::WARP_SIZE);
@@ -96,9 +90,8 @@ impl<const BLOCK: usize, const ITEMS: usize> NumberedBits<BLOCK, ITEMS> {
     }
 
     /// The first marked place after `place`, or `end`, past which nothing is marked.
-    #[inline(always)]
+    #[device(track_caller)]
     #[must_use]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn next_after(self, place: u32, end: u32) -> u32 {
         let mut word = place / thread::WARP_SIZE;
         let after = !(u32::MAX >> (thread::WARP_SIZE - 1 - place % thread::WARP_SIZE));
@@ -115,9 +108,8 @@ impl<const BLOCK: usize, const ITEMS: usize> NumberedBits<BLOCK, ITEMS> {
 
     /// Whether any marked place is more than `most` before the next one, or before `end`. `most` is not below the lanes of a
     /// warp. Every thread calls it after a barrier behind the marks; it has one barrier, as a scan does.
-    #[inline(always)]
+    #[device(track_caller)]
     #[must_use]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn has_gap_above(self, most: u32, end: u32, scan: CountScan<u32, BLOCK>) -> bool {
         let word = thread::index() as usize;
         let mut is_above = false;

@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use evenpath_simt::{warp, Element};
+use evenpath_simt::{device, warp, Element};
 
 /// Elements that scans work on.
 pub trait Number: Element + PartialOrd + core::ops::Add<Output = Self> {
@@ -24,12 +24,12 @@ macro_rules! numbers {
         impl Number for $type {
             const LEAST: Self = $least;
             const GREATEST: Self = $greatest;
-            #[inline(always)]
+            #[device]
             fn plus(self, other: Self) -> Self {
                 let ($a, $b) = (self, other);
                 $sum
             }
-            #[inline(always)]
+            #[device]
             fn flip(self) -> Self {
                 let $x = self;
                 $flip
@@ -70,7 +70,7 @@ pub struct Max;
 
 impl<V: Number> Operator<V> for Sum {
     const IDENTITY: V = V::ZERO;
-    #[inline(always)]
+    #[device]
     fn combine(before: V, after: V) -> V {
         before.plus(after)
     }
@@ -79,7 +79,7 @@ impl<V: Number> Operator<V> for Sum {
 impl<V: Number> Operator<V> for Min {
     const IDENTITY: V = V::GREATEST;
     const FLIPS: bool = true;
-    #[inline(always)]
+    #[device]
     #[allow(clippy::eq_op)] // Only NaN differs from itself.
     fn combine(before: V, after: V) -> V {
         if after < before || before != before {
@@ -92,7 +92,7 @@ impl<V: Number> Operator<V> for Min {
 
 impl<V: Number> Operator<V> for Max {
     const IDENTITY: V = V::LEAST;
-    #[inline(always)]
+    #[device]
     #[allow(clippy::eq_op)] // Only NaN differs from itself.
     fn combine(before: V, after: V) -> V {
         if after > before || before != before {
@@ -111,7 +111,7 @@ impl<V, P: Operator<V>> Operator<V> for Segmented<P> {
     const IDENTITY: V = P::IDENTITY;
     const SEGMENTED: bool = true;
     const FLIPS: bool = P::FLIPS;
-    #[inline(always)]
+    #[device]
     fn combine(before: V, after: V) -> V {
         P::combine(before, after)
     }
@@ -132,19 +132,19 @@ impl<V: Number, P: Operator<V>> Summary<V, P> {
     pub const IDENTITY: Self = Self { value: P::IDENTITY, heads: 0, operator: PhantomData };
 
     /// Of one element, which begins a segment or does not.
-    #[inline(always)]
+    #[device]
     pub fn new(value: V, heads: u32) -> Self {
         Self { value, heads, operator: PhantomData }
     }
 
     /// The value and the heads.
-    #[inline(always)]
+    #[device]
     pub fn into_parts(self) -> (V, u32) {
         (self.value, self.heads)
     }
 
     /// Of the elements of `self` and then those of `after`.
-    #[inline(always)]
+    #[device]
     #[must_use]
     pub fn then(self, after: Self) -> Self {
         let value =
@@ -153,27 +153,24 @@ impl<V: Number, P: Operator<V>> Summary<V, P> {
     }
 
     /// The argument of the lane `delta` below; a lane's own where there is none.
-    #[inline(always)]
+    #[device(track_caller)]
     #[must_use]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn shuffle_up(self, delta: u32) -> Self {
         let heads = if P::SEGMENTED { warp::shuffle_up(warp::FULL, self.heads, delta) } else { 0 };
         Self::new(warp::shuffle_up(warp::FULL, self.value, delta), heads)
     }
 
     /// The argument of the lane `delta` above; a lane's own where there is none.
-    #[inline(always)]
+    #[device(track_caller)]
     #[must_use]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn shuffle_down(self, delta: u32) -> Self {
         let heads = if P::SEGMENTED { warp::shuffle_down(warp::FULL, self.heads, delta) } else { 0 };
         Self::new(warp::shuffle_down(warp::FULL, self.value, delta), heads)
     }
 
     /// The argument of lane `source`.
-    #[inline(always)]
+    #[device(track_caller)]
     #[must_use]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn broadcast(self, source: u32) -> Self {
         let heads = if P::SEGMENTED { warp::shuffle(warp::FULL, self.heads, source) } else { 0 };
         Self::new(warp::shuffle(warp::FULL, self.value, source), heads)

@@ -1,9 +1,9 @@
 //! From shared memory to the output, with coalesced stores.
 
-use evenpath_simt::{thread, Aligned16, Element, GlobalMut, Shared};
+use evenpath_simt::{device, thread, Aligned16, Element, GlobalMut, Shared};
 
 /// Writes the first `count` elements, at most `BLOCK` × `ITEMS`, to the output from `start` on.
-#[inline(always)]
+#[device]
 pub fn store<T: Element, const BLOCK: usize, const ITEMS: usize>(
     elements: Shared<T>,
     output: GlobalMut<T>,
@@ -20,7 +20,7 @@ pub fn store<T: Element, const BLOCK: usize, const ITEMS: usize>(
 }
 
 /// [`store`] for a `start` that is a multiple of 16 bytes: whole tiles are stored 16 bytes per access.
-#[inline(always)]
+#[device]
 pub fn store_aligned<T: Element, const BLOCK: usize, const ITEMS: usize>(
     elements: Shared<T>,
     output: GlobalMut<T, Aligned16>,

@@ -1,6 +1,6 @@
 //! A search by a whole block, for two keys at once.
 
-use evenpath_simt::{thread, warp, Arena, Shared};
+use evenpath_simt::{device, thread, warp, Arena, Shared};
 
 /// Shared memory of a search over `BLOCK` threads.
 ///
@@ -20,7 +20,7 @@ impl<const BLOCK: usize> PairSearch<BLOCK> {
     pub const BYTES: usize = 2 * Self::WARPS * 4;
 
     /// Takes the search's memory from an arena.
-    #[inline(always)]
+    #[device]
     pub fn take(arena: &mut Arena) -> Self {
         const { assert!(Self::WARPS.is_multiple_of(2), "each key has half of the warps") };
         Self { counts: arena.take(2 * Self::WARPS) }
@@ -28,8 +28,7 @@ impl<const BLOCK: usize> PairSearch<BLOCK> {
 
     /// The position that the thread probes first, in a search among the numbers up to `end`: for [`first`](Self::first). It
     /// can be loaded before the keys are known.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn probe(end: u64, position: impl Fn(u64) -> u64) -> u64 {
         let probe = (u64::from(thread::index()) + 1) * end.div_ceil(BLOCK as u64);
         // No number is 0: `probe` is one past the last of the thread's share.
@@ -43,8 +42,7 @@ impl<const BLOCK: usize> PairSearch<BLOCK> {
     /// For each key, the first of the numbers in `0..end` whose position is not before it, or `end`. Positions do not
     /// decrease. Every thread of the block calls it, with the same numbers and keys and its own [`probe`](Self::probe). It has
     /// a barrier per round; a second search in the same memory needs one between.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn first(self, end: u64, keys: (u64, u64), probed: u64, position: impl Fn(u64) -> u64) -> (u64, u64) {
         let half = BLOCK as u64 / 2;
         let is_second = u64::from(thread::index()) >= half;
@@ -69,8 +67,7 @@ impl<const BLOCK: usize> PairSearch<BLOCK> {
 
     /// In how many threads of the block each of two conditions holds. Rounds take turns with the memory: who stores in one has
     /// passed the barrier of the one before, and so has everyone that loads in the second before it.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn count(self, (first, second): (bool, bool), round: usize) -> (u64, u64) {
         let counts = self.counts.skip(round % 2 * Self::WARPS);
         let own = warp::ballot(warp::FULL, first).count_ones()

@@ -7,10 +7,7 @@
 //! Radix Sort for GPUs", 2022). Then each warp takes its keys item by item: lanes with equal digits find each
 //! other by setting their bits in one word per digit, which costs the same for digits of any width. Ballots, one
 //! per bit, would keep the arithmetic units busy for longer than this keeps the shared memory.
-// Iterators over two arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{parameters, thread, warp, Arena, Shared};
+use evenpath_simt::{device, parameters, thread, warp, Arena, Shared};
 
 use crate::Key;
 
@@ -69,7 +66,7 @@ impl<K: RadixKey> KeyOrder<K> {
     pub const UNSIGNED: Self = Self { flip_negative: K::ZERO, flip: K::ZERO };
 
     /// Whether keys are sortable as they are.
-    #[inline(always)]
+    #[device]
     #[must_use]
     pub fn is_identity(self) -> bool {
         self.flip_negative == K::ZERO && self.flip == K::ZERO
@@ -81,28 +78,28 @@ macro_rules! radix_keys {
         impl RadixKey for $type {
             const BITS: u32 = $type::BITS;
             const ONES: Self = $type::MAX;
-            #[inline(always)]
+            #[device]
             fn bits_from(self, begin: u32) -> u32 {
                 (self >> begin) as u32
             }
-            #[inline(always)]
+            #[device]
             fn shifted_left(self, count: u32) -> Self {
                 self << count
             }
-            #[inline(always)]
+            #[device]
             fn with_bits(self, value: u32, begin: u32) -> Self {
                 self | $type::from(value) << begin
             }
-            #[inline(always)]
+            #[device]
             fn low_bits(self, count: u32) -> Self {
                 if count == Self::BITS { self } else { self & ((1 << count) - 1) }
             }
-            #[inline(always)]
+            #[device]
             fn to_sortable(self, order: KeyOrder<Self>) -> Self {
                 let sign = (self as $signed >> (Self::BITS - 1)) as $type;
                 self ^ (sign & order.flip_negative) ^ order.flip
             }
-            #[inline(always)]
+            #[device]
             fn into_key(self, order: KeyOrder<Self>) -> Self {
                 let key = self ^ order.flip;
                 let sign = (key as $signed >> (Self::BITS - 1)) as $type;
@@ -136,7 +133,7 @@ pub struct Passes {
 
 impl Passes {
     /// The passes over the bits `begin..end`; none where there are no bits.
-    #[inline(always)]
+    #[device]
     pub fn new(begin: u32, end: u32) -> Self {
         let bits = end - begin;
         let count = bits.div_ceil(DIGIT_BITS);
@@ -145,13 +142,13 @@ impl Passes {
     }
 
     /// How many there are.
-    #[inline(always)]
+    #[device]
     pub fn count(self) -> u32 {
         self.count
     }
 
     /// What pass `pass` sorts by.
-    #[inline(always)]
+    #[device]
     pub fn digit(self, pass: u32) -> Digit {
         let longer_before = if pass < self.longer { pass } else { self.longer };
         let begin = self.begin + pass * self.width + longer_before;
@@ -161,14 +158,14 @@ impl Passes {
 
 impl Digit {
     /// Values that the digit can have.
-    #[inline(always)]
+    #[device]
     #[must_use]
     pub fn bins(self) -> u32 {
         1 << self.bits
     }
 
     /// The digit's value in a key.
-    #[inline(always)]
+    #[device]
     #[must_use]
     pub fn of<K: RadixKey>(self, key: K) -> usize {
         (key.bits_from(self.begin) & (self.bins() - 1)) as usize
@@ -208,7 +205,7 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
     }
 
     /// Takes the memory from an arena whose rest begins at a multiple of 16 bytes.
-    #[inline(always)]
+    #[device]
     pub fn take(arena: &mut Arena) -> Self {
         const { assert!(Self::WARPS <= MAX_WARPS && Self::WARPS.is_multiple_of(4)) };
         const { assert!(Self::BINS_PER_THREAD <= MAX_BINS_PER_THREAD) };
@@ -220,21 +217,20 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
     }
 
     /// The first digit that this thread scans; the others follow it.
-    #[inline(always)]
+    #[device]
     pub fn first_bin() -> usize {
         thread::index() as usize * Self::BINS_PER_THREAD
     }
 
     /// The counter of a key's digit in this warp's row.
-    #[inline(always)]
+    #[device]
     fn counter<K: RadixKey>(key: K, digit: Digit) -> usize {
         (thread::warp() as usize * BINS) | digit.of(key)
     }
 
     /// Sets this warp's rows to zero. Every lane of the warp calls it, after a barrier or a warp
     /// barrier that follows the warp's last use of them.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn clear(self) {
         let first = thread::warp() as usize * BINS + 4 * thread::lane() as usize;
         for part in 0..BINS / 128 {
@@ -246,8 +242,7 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
 
     /// Counts the warp's keys by their digit, in counters that [`clear`](Self::clear) has set to zero. Whether all of the
     /// warp's keys have the same digit.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn count<K: RadixKey, const ITEMS: usize>(self, keys: &[K; ITEMS], digit: Digit) -> bool {
         for item in 0..ITEMS {
             self.counters.fetch_add(Self::counter(keys[item], digit), 1);
@@ -261,8 +256,7 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
     ///
     /// Every thread of the block calls it, after a barrier after [`count`](Self::count). `publish` gets each digit that
     /// this thread scans and its count in the block, as soon as it is known. It has one barrier.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn scan(self, digit: Digit, publish: impl Fn(usize, u32)) -> BinCounts {
         let first = Self::first_bin();
         let mut bins = BinCounts { count: [0; MAX_BINS_PER_THREAD], start: [0; MAX_BINS_PER_THREAD] };
@@ -296,8 +290,7 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
     }
 
     /// The sum of `value` over the threads before this one, of those that have digits to scan. One barrier.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn exclusive_sum(self, value: u32) -> u32 {
         let scanning = BINS.div_ceil(Self::BINS_PER_THREAD * thread::WARP_SIZE as usize);
         let inclusive = warp::inclusive_sum(value);
@@ -318,8 +311,7 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
     }
 
     /// The place of each key in the block's keys, stably sorted by the digit. `alike` is what [`count`](Self::count) said.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn rank<K: RadixKey, const ITEMS: usize>(
         self,
         keys: &[K; ITEMS],
@@ -333,8 +325,7 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
 
     /// [`rank`](Self::rank), where `each` gets every item and its place as soon as it is known: an array of places would
     /// take a register per item.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn rank_each<K: RadixKey, const ITEMS: usize>(
         self,
         keys: &[K; ITEMS],
@@ -359,8 +350,7 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
     }
 
     /// Up to `GROUP` places from item `first` on.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn rank_group<K: RadixKey, const ITEMS: usize>(
         self,
         keys: &[K; ITEMS],

@@ -1,8 +1,5 @@
 //! Radix sort of the keys of a block, by a range of their bits.
-// Iterators over two arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{thread, Arena, Element, Shared};
+use evenpath_simt::{device, thread, Arena, Element, Shared};
 
 use super::radix_rank::{Digit, Passes, RadixKey, RadixRank};
 
@@ -18,14 +15,14 @@ pub struct RadixSort<K, const BLOCK: usize, const ITEMS: usize> {
 }
 
 /// The place of an item of this thread in the block's warp-striped sequence.
-#[inline(always)]
+#[device]
 pub fn warp_striped<const ITEMS: usize>(item: usize) -> usize {
     let first = thread::warp() * (ITEMS as u32 * thread::WARP_SIZE) + thread::lane();
     (first + item as u32 * thread::WARP_SIZE) as usize
 }
 
 /// The number of bits of numbers up to `largest`.
-#[inline(always)]
+#[device]
 pub fn bits_of(largest: u32) -> u32 {
     u32::BITS - largest.leading_zeros()
 }
@@ -42,15 +39,14 @@ impl<K: RadixKey, const BLOCK: usize, const ITEMS: usize> RadixSort<K, BLOCK, IT
     pub const PLACE_BITS: u32 = (Self::LEN as u32 - 1).ilog2() + 1;
 
     /// Takes the sort's memory from an arena whose rest begins at a multiple of 16 bytes.
-    #[inline(always)]
+    #[device]
     pub fn take(arena: &mut Arena) -> Self {
         Self { rank: RadixRank::take(arena), exchange: arena.take(Self::LEN) }
     }
 
     /// Sorts the block's keys by their bits `begin..end`. Every thread of the block calls it; a second sort
     /// in the same memory needs a barrier between.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn sort_keys(self, keys: &mut [K; ITEMS], begin: u32, end: u32) {
         let passes = Passes::new(begin, end);
         let mut pass = 0;
@@ -66,21 +62,20 @@ impl<K: RadixKey, const BLOCK: usize, const ITEMS: usize> RadixSort<K, BLOCK, IT
 
     /// A sort of other keys in the same memory, except that these go through `exchange`, [`LEN`](Self::LEN) elements. A
     /// barrier is needed between the two sorts.
-    #[inline(always)]
+    #[device]
     pub fn of<L: RadixKey>(self, exchange: Shared<L>) -> RadixSort<L, BLOCK, ITEMS> {
         RadixSort { rank: self.rank, exchange }
     }
 
     /// Where a sort by at least one bit leaves the keys, in their order.
-    #[inline(always)]
+    #[device]
     pub fn sorted(self) -> Shared<K> {
         self.exchange
     }
 
     /// Sorts keys with values, which go through `value_exchange`, [`LEN`](Self::LEN) elements; otherwise as
     /// [`sort_keys`](Self::sort_keys).
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn sort_pairs<V: Element>(
         self,
         value_exchange: Shared<V>,
@@ -109,8 +104,7 @@ impl<K: RadixKey, const BLOCK: usize, const ITEMS: usize> RadixSort<K, BLOCK, IT
     ///
     /// `bits` + [`PLACE_BITS`](Self::PLACE_BITS) are at most the key's bits. Otherwise as
     /// [`sort_keys`](Self::sort_keys).
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn sort_permutation(self, keys: &mut [K; ITEMS], bits: u32) -> [u16; ITEMS] {
         for item in 0..ITEMS {
             keys[item] = keys[item].with_bits(warp_striped::<ITEMS>(item) as u32, bits);
@@ -126,8 +120,7 @@ impl<K: RadixKey, const BLOCK: usize, const ITEMS: usize> RadixSort<K, BLOCK, IT
 
     /// Calls `each` with the place of each key after a stable sort by one digit. Places of the pass before may be read until
     /// its first barrier.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn rank(self, keys: &[K; ITEMS], digit: Digit, each: impl FnMut(usize, u32)) {
         self.rank.clear();
         let alike = self.rank.count(keys, digit);
@@ -141,8 +134,7 @@ impl<K: RadixKey, const BLOCK: usize, const ITEMS: usize> RadixSort<K, BLOCK, IT
 }
 
 /// Loads the items at this thread's places.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn get<T: Element, const ITEMS: usize>(exchange: Shared<T>, items: &mut [T; ITEMS]) {
     for item in 0..ITEMS {
         items[item] = exchange.load(warp_striped::<ITEMS>(item));

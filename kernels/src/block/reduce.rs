@@ -1,6 +1,6 @@
 //! Reductions over the threads of a block.
 
-use evenpath_simt::{thread, warp, Arena, Element, Shared};
+use evenpath_simt::{device, thread, warp, Arena, Element, Shared};
 
 /// Shared memory of a reduction over `BLOCK` threads: one element per warp.
 #[derive(Debug, Clone, Copy)]
@@ -15,14 +15,13 @@ impl<V: Element, const BLOCK: usize> BlockReduce<V, BLOCK> {
     pub const BYTES: usize = Self::WARPS * V::SIZE;
 
     /// Takes the reduction's memory from an arena.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn take(arena: &mut Arena) -> Self {
         Self::new(arena.take(Self::WARPS))
     }
 
     /// A reduction through memory that holds an element per warp.
-    #[inline(always)]
+    #[device]
     pub fn new(partials: Shared<V>) -> Self {
         Self { partials }
     }
@@ -32,8 +31,7 @@ impl<V: Element, const BLOCK: usize> BlockReduce<V, BLOCK> {
     ///
     /// Every thread of the block calls it. It has one barrier, before which the memory is written: a second reduction in
     /// the same memory needs a barrier between.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn share(self, value: V, op: impl Fn(V, V) -> V) {
         let value = warp::reduce(value, op);
         if thread::lane() == 0 {
@@ -43,8 +41,7 @@ impl<V: Element, const BLOCK: usize> BlockReduce<V, BLOCK> {
     }
 
     /// Combines what the warps have [shared](Self::share), in order of warps. Any thread may call it.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn total(self, op: impl Fn(V, V) -> V) -> V {
         let mut total = self.partials.load(0);
         for warp in 1..Self::WARPS {
@@ -56,8 +53,7 @@ impl<V: Element, const BLOCK: usize> BlockReduce<V, BLOCK> {
 
 impl<V: Element + core::ops::Add<Output = V>, const BLOCK: usize> BlockReduce<V, BLOCK> {
     /// The sum over the block, in every thread; as [`share`](Self::share) and [`total`](Self::total).
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn sum(self, value: V) -> V {
         self.share(value, |a, b| a + b);
         self.total(|a, b| a + b)

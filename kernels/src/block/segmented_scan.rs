@@ -1,6 +1,6 @@
 //! Segmented scan over the threads of a block: one value per thread.
 
-use evenpath_simt::{thread, warp, Arena, Element, Shared};
+use evenpath_simt::{device, thread, warp, Arena, Element, Shared};
 
 /// Shared memory of a segmented scan over `BLOCK` threads.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +25,7 @@ impl<V: Element + core::ops::Add<Output = V>, const BLOCK: usize> SegmentedScan<
     pub const BYTES: usize = Self::WARPS * (V::SIZE + 4);
 
     /// Takes the scan's memory from an arena.
-    #[inline(always)]
+    #[device]
     pub fn take(arena: &mut Arena) -> Self {
         Self { sums: arena.take(Self::WARPS), heads: arena.take(Self::WARPS) }
     }
@@ -35,8 +35,7 @@ impl<V: Element + core::ops::Add<Output = V>, const BLOCK: usize> SegmentedScan<
     ///
     /// Every thread of the block calls it. It has one barrier, before which the scan's memory is
     /// written: a second scan in the same memory needs a barrier between.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn exclusive(self, value: V, head: bool) -> Scanned<V> {
         let lane = thread::lane();
         let heads = warp::ballot(warp::FULL, head);
@@ -75,8 +74,7 @@ impl<V: Element + core::ops::Add<Output = V>, const BLOCK: usize> SegmentedScan<
 }
 
 /// The inclusive segmented scan of a warp; `heads` has a bit for each lane that starts a segment.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 pub fn warp_inclusive<V: Element + core::ops::Add<Output = V>>(value: V, heads: u32, lane: u32) -> V {
     // How many lanes below belong to this lane's segment.
     let below_or_own = heads & (u32::MAX >> (thread::WARP_SIZE - 1 - lane));

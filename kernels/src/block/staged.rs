@@ -1,10 +1,7 @@
 //! A tile in shared memory, copied from and to global memory.
 //!
 //! Copies bypass the registers, so that as many tiles can be in flight as shared memory holds.
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{thread, Aligned16, Arena, Element, Global, GlobalMut, Packet, Shared};
+use evenpath_simt::{device, thread, Aligned16, Arena, Element, Global, GlobalMut, Packet, Shared};
 
 use crate::key::packet_of;
 
@@ -25,23 +22,21 @@ impl<T: Element, const BLOCK: usize, const ITEMS: usize> Staged<T, BLOCK, ITEMS>
     const ROUNDS: usize = Self::PACKETS.div_ceil(BLOCK);
 
     /// Takes the memory from an arena that is aligned to 16 bytes, and leaves it so.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn take(arena: &mut Arena) -> Self {
         const { assert!(BLOCK.is_multiple_of(32) && Self::LEN.is_multiple_of(Self::PACKET)) };
         Self { elements: arena.take(Self::LEN) }
     }
 
     /// The memory.
-    #[inline(always)]
+    #[device]
     pub fn elements(self) -> Shared<T> {
         self.elements
     }
 
     /// Starts to copy `len` elements from a source; the rest of the tile is `fill`. They are
     /// there after [`thread::await_copies`] and a barrier.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn fetch(self, source: Global<T, Aligned16>, len: u32, fill: T) {
         if len as usize == Self::LEN {
             for round in 0..Self::ROUNDS {
@@ -61,8 +56,7 @@ impl<T: Element, const BLOCK: usize, const ITEMS: usize> Staged<T, BLOCK, ITEMS>
     }
 
     /// This thread's elements.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn own(self) -> [T; ITEMS] {
         let first = thread::index() as usize * ITEMS;
         let mut items = [T::ZERO; ITEMS];
@@ -82,8 +76,7 @@ impl<T: Element, const BLOCK: usize, const ITEMS: usize> Staged<T, BLOCK, ITEMS>
     }
 
     /// Replaces this thread's elements, which fill whole packets.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn replace(self, items: [T; ITEMS]) {
         const { assert!(Self::ALIGNED) };
         let first = thread::index() as usize * ITEMS;
@@ -95,8 +88,7 @@ impl<T: Element, const BLOCK: usize, const ITEMS: usize> Staged<T, BLOCK, ITEMS>
 
     /// Stores the first `len` elements to a target, as `change` computes them from place and
     /// element.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn store(self, target: GlobalMut<T, Aligned16>, len: u32, change: impl Fn(u32, T) -> T) {
         if len as usize == Self::LEN {
             for round in 0..Self::ROUNDS {
@@ -119,7 +111,7 @@ impl<T: Element, const BLOCK: usize, const ITEMS: usize> Staged<T, BLOCK, ITEMS>
 }
 
 /// An element of a packet.
-#[inline(always)]
+#[device]
 fn element_of<T: Element>(packet: Packet, index: usize) -> T {
     T::from_bits(packet[index * T::SIZE / 8] >> (index * T::SIZE % 8 * 8))
 }

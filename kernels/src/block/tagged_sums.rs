@@ -8,7 +8,7 @@
 use core::marker::PhantomData;
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{parameters, thread, Float, GlobalMut};
+use evenpath_simt::{device, parameters, thread, Float, GlobalMut};
 
 parameters! {
     /// The memory of a launch's [`TaggedSums`].
@@ -24,7 +24,7 @@ parameters! {
 
 impl TaggedWords {
     /// Sums of values of type `V` in this memory.
-    #[inline(always)]
+    #[device]
     pub fn sums<V: Float>(self) -> TaggedSums<V> {
         TaggedSums::new(self.words, self.arrived, self.run)
     }
@@ -47,22 +47,20 @@ impl<V: Float> TaggedSums<V> {
     const WORDS: usize = V::SIZE / 4;
 
     /// Sums in the memory that [`TaggedWords`] describes.
-    #[inline(always)]
+    #[device]
     pub fn new(words: GlobalMut<u64>, arrived: GlobalMut<u32>, run: u32) -> Self {
         Self { words, arrived, run, of: PhantomData }
     }
 
     /// Leaves one of the `parts` of the sum `sum` at `place`; whether all are left, or about to be.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn leave(self, place: usize, part: V, sum: usize, parts: u32) -> bool {
         self.put(place, part);
         self.arrive(sum, parts)
     }
 
     /// Leaves a part at `place`, without counting it.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn put(self, place: usize, part: V) {
         for word in 0..Self::WORDS {
             let bits = part.to_bits() >> (32 * word) & u64::from(u32::MAX);
@@ -72,8 +70,7 @@ impl<V: Float> TaggedSums<V> {
     }
 
     /// Counts what was put of the sum, or sums, `sum` as one of the `parts`; whether all are left, or about to be.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn arrive(self, sum: usize, parts: u32) -> bool {
         let arrived = self.arrived.fetch_add(sum, 1, Ordering::Relaxed, Scope::Device);
         let is_last = arrived + 1 == parts;
@@ -84,8 +81,7 @@ impl<V: Float> TaggedSums<V> {
     }
 
     /// The words of a part as they are now.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn look(self, place: usize) -> Seen {
         let load =
             |word| self.words.atomic_load(Self::WORDS * place + word, Ordering::Relaxed, Scope::Device);
@@ -94,8 +90,7 @@ impl<V: Float> TaggedSums<V> {
 
     /// The part of which the words `seen` were seen, as soon as they are there: it must have been left already, or be
     /// counted in this run.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn part(self, place: usize, mut seen: Seen) -> V {
         let is_there = |seen: Seen| {
             let other = if Self::WORDS > 1 { seen[1] } else { seen[0] };

@@ -10,7 +10,7 @@
 //! Tiles are numbered in the order in which blocks start, so a tile only waits for tiles that are running or done.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{thread, GlobalMut, Shared};
+use evenpath_simt::{device, thread, GlobalMut, Shared};
 
 use super::operator::{Number, Operator, Summary};
 
@@ -32,8 +32,7 @@ pub const fn entry_words(value_bytes: usize, segmented: bool) -> usize {
 }
 
 /// Sets block `number`'s share of the words to zero: those that another launch has used.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 pub fn clear_stale<const BLOCK: usize>(stale: GlobalMut<u64>, words: u32, number: u32) {
     let mut index = number * BLOCK as u32 + thread::index();
     while index < words {
@@ -59,14 +58,13 @@ struct Polled {
 
 impl TilePrefix {
     /// The state in [`state_words`] words.
-    #[inline(always)]
+    #[device]
     pub fn new(words: GlobalMut<u64>, tiles: u32) -> Self {
         Self { words, tiles }
     }
 
     /// Draws the block's tile; `shared` has one element. Every thread calls it; it has one barrier.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn draw(self, shared: Shared<u32>) -> u32 {
         if thread::index() == 0 {
             shared.store(0, self.words.fetch_add(0, 1, Ordering::Relaxed, Scope::Device) as u32);
@@ -76,15 +74,13 @@ impl TilePrefix {
     }
 
     /// Publishes the sum of `tile` to the other tiles: for one thread, before [`exclusive`](Self::exclusive).
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn publish_own<V: Number, P: Operator<V>>(self, tile: u32, own: Summary<V, P>) {
         self.publish(tile, own);
     }
 
     /// The sum of all tiles before `tile`, whose own sum is `own`, in every lane. One whole warp of the block calls it.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn exclusive<V: Number, P: Operator<V>>(self, tile: u32, own: Summary<V, P>) -> Summary<V, P> {
         let lane = thread::lane();
         let (group, division) = (tile / FAN, tile / (FAN * FAN));
@@ -112,13 +108,24 @@ impl TilePrefix {
         before
     }
 
-    #[inline(always)]
+    /// Stores the sum of all tiles before `tile`, whose own sum is `own`, in `word`, where the block's threads find it after a
+    /// barrier. Every thread calls it.
+    #[device(track_caller)]
+    pub fn store_exclusive<V: Number, P: Operator<V>>(self, tile: u32, own: Summary<V, P>, word: Shared<V>) {
+        if thread::warp() == 0 {
+            let before = self.exclusive(tile, own).value;
+            if thread::lane() == 0 {
+                word.store(0, before);
+            }
+        }
+    }
+
+    #[device]
     fn word<V: Number, P: Operator<V>>(entry: u32) -> usize {
         1 + entry_words(V::SIZE, P::SEGMENTED) * entry as usize
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn publish<V: Number, P: Operator<V>>(self, entry: u32, sum: Summary<V, P>) {
         let store = |place: usize, half: u32| {
             let word = Self::word::<V, P>(entry) + place;
@@ -134,8 +141,7 @@ impl TilePrefix {
         }
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn poll_if<V: Number, P: Operator<V>>(self, wanted: bool, entry: u32) -> Polled {
         let load = |place: usize| {
             self.words.atomic_load(Self::word::<V, P>(entry) + place, Ordering::Relaxed, Scope::Device)
@@ -150,8 +156,7 @@ impl TilePrefix {
     }
 
     /// Waits until an entry is published, if it is wanted; the identity otherwise.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn wait_if<V: Number, P: Operator<V>>(
         self,
         wanted: bool,
@@ -172,8 +177,7 @@ impl TilePrefix {
 }
 
 /// The sum over the warp's lanes, in every lane: a tree of fixed shape.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn reduce<V: Number, P: Operator<V>>(own: Summary<V, P>, lane: u32) -> Summary<V, P> {
     let mut sum = own;
     let mut distance = 1;

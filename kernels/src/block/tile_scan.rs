@@ -1,6 +1,6 @@
 //! Scan over the threads of a block, and over the tiles before the block's.
 
-use evenpath_simt::{thread, warp, Arena, Shared};
+use evenpath_simt::{device, thread, warp, Arena, Shared};
 
 use super::operator::{Number, Operator, Summary};
 use super::tile_prefix::TilePrefix;
@@ -39,8 +39,7 @@ impl<V: Number, const BLOCK: usize> TileScan<V, BLOCK> {
     const WARPS: usize = BLOCK / thread::WARP_SIZE as usize;
 
     /// Takes [`scan_bytes`] from an arena that is aligned for the values.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn take(arena: &mut Arena) -> Self {
         Self {
             values: arena.take(Self::WARPS + 1),
@@ -52,8 +51,7 @@ impl<V: Number, const BLOCK: usize> TileScan<V, BLOCK> {
     /// Scans the sums of the threads' elements, with the place of each thread's first head or [`NOWHERE`].
     ///
     /// Every thread calls it. It has one barrier, before which the scan's memory is written.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn scan_threads<P: Operator<V>>(self, own: Summary<V, P>, first_head: u32) -> Surroundings<V, P> {
         let inclusive = warp_inclusive(own);
         let own_warp = thread::warp() as usize;
@@ -94,8 +92,7 @@ impl<V: Number, const BLOCK: usize> TileScan<V, BLOCK> {
 
     /// The sum before the tile, whose own sum is `total`. Every thread calls it; it has one barrier, after which all threads
     /// can read what was written to shared memory before it.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn look_back<P: Operator<V>>(
         self,
         prefix: TilePrefix,
@@ -115,8 +112,7 @@ impl<V: Number, const BLOCK: usize> TileScan<V, BLOCK> {
 }
 
 /// The inclusive scan of a warp, one summary per lane.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn warp_inclusive<V: Number, P: Operator<V>>(own: Summary<V, P>) -> Summary<V, P> {
     let mut sum = own;
     let mut distance = 1;

@@ -1,14 +1,11 @@
 //! A tile of two sequences in shared memory: what merges and set operations work on.
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
 use core::marker::PhantomData;
 
-use evenpath_simt::{parameters, thread, Aligned16, Arena, Element, Global, Packet, Shared};
+use evenpath_simt::{device, parameters, thread, Aligned16, Arena, Element, Global, Packet, Shared};
 
 use super::balanced_path::Cut;
 use crate::key::packet_of;
-use crate::unroll::{unroll, Steps};
+use crate::unroll::unroll;
 
 parameters! {
     /// Two sequences in global memory.
@@ -26,7 +23,7 @@ parameters! {
 
 impl<T: Element> Sequences<T> {
     /// Elements of both.
-    #[inline(always)]
+    #[device]
     #[allow(clippy::len_without_is_empty)]
     pub fn len(self) -> u64 {
         self.a_len + self.b_len
@@ -82,7 +79,7 @@ impl TilePair {
     /// The tile from `start` to `end` of sequences of the given lengths. Where the sequences are not
     /// sorted, a later cut can lie before an earlier one; the tile is then still inside both sequences, and
     /// no longer than from cut to cut.
-    #[inline(always)]
+    #[device]
     pub fn between(start: Cut<u64>, end: Cut<u64>, a_len: u64, b_len: u64) -> Self {
         let len = (end.a + end.b - start.a - start.b) as u32;
         let a_tile = if end.a <= start.a {
@@ -103,7 +100,7 @@ impl TilePair {
     }
 
     /// The same tile, of sequences that begin at the elements `a` and `b` of their views.
-    #[inline(always)]
+    #[device]
     #[must_use]
     pub fn of_views(self, a: usize, b: usize) -> Self {
         Self { a_first: self.a_first + a, b_first: self.b_first + b, ..self }
@@ -113,8 +110,7 @@ impl TilePair {
     pub const WORDS: usize = 4;
 
     /// Writes the tile to shared memory.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn store(&self, words: Shared<u64>) {
         let pack = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
         words.store(0, self.a_first as u64);
@@ -124,8 +120,7 @@ impl TilePair {
     }
 
     /// The tile that [`store`](Self::store) wrote.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn load(words: Shared<u64>) -> Self {
         let (lens, rests) = (words.load(2), words.load(3));
         Self {
@@ -139,33 +134,33 @@ impl TilePair {
     }
 
     /// The first element of A.
-    #[inline(always)]
+    #[device]
     pub fn a_first(&self) -> usize {
         self.a_first
     }
 
     /// The first element of B.
-    #[inline(always)]
+    #[device]
     pub fn b_first(&self) -> usize {
         self.b_first
     }
 
     /// Elements of the tile.
-    #[inline(always)]
+    #[device]
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> u32 {
         self.a_len + self.b_len
     }
 
     /// Whether both sequences continue after the tile, by `ahead` elements or more; `ahead` is not zero.
-    #[inline(always)]
+    #[device]
     pub fn is_inner(&self, ahead: usize) -> bool {
         let more = ahead as u32 - 1;
         self.a_len + more < self.a_rest && self.b_len + more < self.b_rest
     }
 
     /// Loads a thread's part of the tile, of at most `BLOCK` × `ITEMS` + 1 elements, 16 bytes per access.
-    #[inline(always)]
+    #[device]
     pub fn fetch<T: Element, const BLOCK: usize, const ITEMS: usize>(
         &self,
         a: Global<T, Aligned16>,
@@ -176,10 +171,27 @@ impl TilePair {
         let packet = (16 / T::SIZE) as u32;
         let reach = (Fetched::<T, BLOCK, ITEMS>::ROUNDS * BLOCK) as u32 * packet;
         let (a_skew, b_start) = (a.skew, a.packets * packet + b.skew);
+        // Whether both views have as many elements as all threads load together.
         let both_reach = a.left >= reach && b.left >= reach;
-        let mut fetch = Fetch::<T, BLOCK, ITEMS> { a, b, both_reach, packets: [[0; 2]; ITEMS] };
-        unroll::<ITEMS>(&mut fetch);
-        Fetched { packets: fetch.packets, a: a_skew, b: b_start, element: PhantomData }
+        let mut packets = [[0; 2]; ITEMS];
+        unroll!(for round in 0..ITEMS {
+            if round < Fetched::<T, BLOCK, ITEMS>::ROUNDS {
+                let number = thread::index() + (round * BLOCK) as u32;
+                let in_a = number < a.packets;
+                let view = if in_a { a.view } else { b.view };
+                let first = (if in_a { number } else { number - a.packets }) * packet;
+                let is_last = round + 1 == Fetched::<T, BLOCK, ITEMS>::ROUNDS;
+                if both_reach {
+                    // The tile mostly has all rounds but the last.
+                    if !is_last || number < a.packets + b.packets {
+                        packets[round] = view.load_streaming_16(first as usize);
+                    }
+                } else if number < a.packets + b.packets {
+                    packets[round] = load_at_end(view, first, if in_a { a.left } else { b.left });
+                }
+            }
+        });
+        Fetched { packets, a: a_skew, b: b_start, element: PhantomData }
     }
 }
 
@@ -191,8 +203,7 @@ pub const fn staged_each_bytes<T: Element>(block: usize, items: usize) -> usize 
 impl TilePair {
     /// Brings the tile to shared memory, of [`staged_each_bytes`]. It reads the tile alone, and one more element of each
     /// sequence that continues: what lies beside the sequences may be written meanwhile. The caller has the barrier after it.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn stage_each<T: Element, const BLOCK: usize, const ITEMS: usize>(
         &self,
         a: Global<T>,
@@ -225,38 +236,6 @@ impl TilePair {
     }
 }
 
-/// The loads of [`TilePair::fetch`].
-struct Fetch<T, const BLOCK: usize, const ITEMS: usize> {
-    a: Side<T>,
-    b: Side<T>,
-    /// Whether both views have as many elements as all threads load together.
-    both_reach: bool,
-    packets: [Packet; ITEMS],
-}
-
-impl<T: Element, const BLOCK: usize, const ITEMS: usize> Steps for Fetch<T, BLOCK, ITEMS> {
-    #[inline(always)]
-    fn step(&mut self, round: usize) {
-        if round >= Fetched::<T, BLOCK, ITEMS>::ROUNDS {
-            return;
-        }
-        let (a, b) = (&self.a, &self.b);
-        let number = thread::index() + (round * BLOCK) as u32;
-        let in_a = number < a.packets;
-        let view = if in_a { a.view } else { b.view };
-        let first = (if in_a { number } else { number - a.packets }) * (16 / T::SIZE) as u32;
-        let is_last = round + 1 == Fetched::<T, BLOCK, ITEMS>::ROUNDS;
-        if self.both_reach {
-            // The tile mostly has all rounds but the last.
-            if !is_last || number < a.packets + b.packets {
-                self.packets[round] = view.load_streaming_16(first as usize);
-            }
-        } else if number < a.packets + b.packets {
-            self.packets[round] = load_at_end(view, first, if in_a { a.left } else { b.left });
-        }
-    }
-}
-
 /// A thread's part of a tile, to be written to shared memory.
 #[derive(Debug)]
 pub struct Fetched<T, const BLOCK: usize, const ITEMS: usize> {
@@ -271,15 +250,13 @@ impl<T: Element, const BLOCK: usize, const ITEMS: usize> Fetched<T, BLOCK, ITEMS
     const ROUNDS: usize = (staged_bytes::<T>(BLOCK, ITEMS) / 16).div_ceil(BLOCK);
 
     /// Takes the memory for a tile, [`staged_bytes`], from an arena that is aligned to 16 bytes.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn take_memory(arena: &mut Arena) -> Shared<T> {
         arena.take(staged_len::<T>(BLOCK, ITEMS))
     }
 
     /// Writes the tile to shared memory, from [`take_memory`](Self::take_memory). The caller has the barrier after it.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn stage(&self, elements: Shared<T>) -> Staged<T> {
         for round in 0..Self::ROUNDS {
             let first = (thread::index() as usize + round * BLOCK) * (16 / T::SIZE);
@@ -303,7 +280,7 @@ struct Side<T> {
 }
 
 impl<T: Element> Side<T> {
-    #[inline(always)]
+    #[device]
     fn new(view: Global<T, Aligned16>, first: usize, len: u32, rest: u32) -> Self {
         let packet = 16 / T::SIZE;
         let skew = first % packet;
@@ -318,7 +295,7 @@ impl<T: Element> Side<T> {
 }
 
 /// The packet at `first`, of a view with `left` elements; its last element again where it has no more.
-#[inline(always)]
+#[device]
 fn load_at_end<T: Element>(view: Global<T, Aligned16>, first: u32, left: u32) -> Packet {
     if first + (16 / T::SIZE) as u32 <= left {
         view.load_streaming_16(first as usize)

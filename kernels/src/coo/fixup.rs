@@ -1,6 +1,6 @@
 //! The carries of rows that reach the end of an interval.
 
-use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, Arena, Float, Global, GlobalMut, Shared};
 
 use crate::block::reduce::BlockReduce;
 
@@ -20,10 +20,7 @@ kernel! {
     }
     shared: fixup_bytes::<V>(BLOCK);
     body: CarryFixup::fixup::<BLOCK>;
-    entries: {
-        spmv_coo_fixup_f32 in coo_f32: <V = f32>, 256 x 1;
-        spmv_coo_fixup_f64 in coo_f64: <V = f64>, 256 x 1;
-    }
+    entry: spmv_coo_fixup_{V} in coo_{V}: V in [f32, f64], 256 x 1;
 }
 
 /// Shared memory of the fix-up: one partial sum per warp, the list of long runs, and their number.
@@ -35,7 +32,7 @@ const fn fixup_bytes<V: Float>(block: usize) -> usize {
 const SHORT_RUN: u32 = 16;
 
 impl<V: Float> CarryFixup<V> {
-    #[inline(always)]
+    #[device]
     fn fixup<const BLOCK: usize>(self, mut arena: Arena) {
         let reduce = BlockReduce::<V, BLOCK>::take(&mut arena);
         let long_runs: Shared<u32> = arena.take(BLOCK);
@@ -46,7 +43,7 @@ impl<V: Float> CarryFixup<V> {
         thread::barrier();
 
         // 1. Each thread whose carry is a row's first sums a short run, or lists a long one.
-        let first = thread::block() * BLOCK as u32 + thread::index();
+        let first = thread::global_index::<BLOCK>() as u32;
         if first < self.count {
             let row = self.carry_rows.load(first as usize);
             if first == 0 || self.carry_rows.load(first as usize - 1) != row {
@@ -82,14 +79,14 @@ impl<V: Float> CarryFixup<V> {
         }
     }
 
-    #[inline(always)]
+    #[device]
     fn add(self, row: u32, sum: V) {
         self.y.store(row as usize, self.alpha.fma(sum, self.y.load(row as usize)));
     }
 
     /// The sum of the carries of `row`, which begin at `first`, by the whole block, in an order that only their number
     /// determines.
-    #[inline(always)]
+    #[device]
     fn sum_run<const BLOCK: usize>(self, first: usize, row: u32, reduce: BlockReduce<V, BLOCK>) -> V {
         let mut sum = V::ZERO;
         let mut index = first + thread::index() as usize;

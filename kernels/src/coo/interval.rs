@@ -1,6 +1,6 @@
 //! The intervals, one per warp.
 
-use evenpath_simt::{kernel, thread, warp, Aligned16, Arena, Float, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, warp, Aligned16, Arena, Float, Global, GlobalMut};
 
 use crate::block::segmented_scan::warp_inclusive;
 use crate::update::Update;
@@ -27,10 +27,7 @@ kernel! {
     }
     shared: 0;
     body: CooInterval::interval::<BLOCK, ITEMS>;
-    entries: {
-        spmv_coo_interval_f32 in coo_f32: <V = f32>, 256 x 8;
-        spmv_coo_interval_f64 in coo_f64: <V = f64>, 256 x 8;
-    }
+    entry: spmv_coo_interval_{V} in coo_{V}: V in [f32, f64], 256 x 8;
 }
 
 /// The row that a warp has reached, and the sum of its part of it. Every lane knows both.
@@ -50,7 +47,7 @@ struct Entries<V> {
 }
 
 impl<V: Float> CooInterval<V> {
-    #[inline(always)]
+    #[device]
     fn interval<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         const { assert!(ITEMS.is_multiple_of(VECTOR)) };
         let warps = BLOCK / thread::WARP_SIZE as usize;
@@ -82,9 +79,7 @@ impl<V: Float> CooInterval<V> {
 impl<V: Float> Entries<V> {
     /// Continues from `open` through the `32 * ITEMS` entries from `step` on; all loads are issued before the first is
     /// used. Every lane has `VECTOR` consecutive entries at a time.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
+    #[device(track_caller)]
     fn reduce_step<const ITEMS: usize>(
         self,
         step: u32,
@@ -138,16 +133,14 @@ impl<V: Float> Entries<V> {
 }
 
 /// Where this lane's part of a vector of the warp begins.
-#[inline(always)]
+#[device]
 fn place(vector: usize) -> u32 {
     (thread::lane() + vector as u32 * thread::WARP_SIZE) * VECTOR as u32
 }
 
 impl<V: Float> Open<V> {
     /// Continues through the warp's next entries, `VECTOR` consecutive ones per lane.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
+    #[device(track_caller)]
     fn reduce(self, rows: [u32; VECTOR], products: [V; VECTOR], update: Update<V>) -> Self {
         let lane = thread::lane();
         // 1. Rows that begin and end in the lane are the lane's alone.

@@ -1,6 +1,6 @@
 //! ELL and sliced ELL: padding is read, and recognized by its column.
 
-use evenpath_simt::{kernel, thread, Arena, Float, Global};
+use evenpath_simt::{device, kernel, thread, Arena, Float, Global};
 
 use super::row::{ByColumn, PlainByColumn, RowSlots, Slots, XAccess};
 use crate::update::Update;
@@ -24,22 +24,21 @@ kernel! {
     shared: 0;
     body: Ell::ell::<X, BLOCK, ITEMS>;
     entries: {
-        spmv_ell_f32 in ell_f32: <V = f32>, with X = ByColumn, 256 x 8;
-        spmv_ell_f64 in ell_f64: <V = f64>, with X = ByColumn, 256 x 8;
-        spmv_ell_f32_32 in ell_block_sizes: <V = f32>, with X = ByColumn, 32 x 8;
-        spmv_ell_f32_64 in ell_block_sizes: <V = f32>, with X = ByColumn, 64 x 8;
-        spmv_ell_f32_128 in ell_block_sizes: <V = f32>, with X = ByColumn, 128 x 8;
-        spmv_ell_f32_512 in ell_block_sizes: <V = f32>, with X = ByColumn, 512 x 8;
-        spmv_ell_f32_plain in ell_block_sizes: <V = f32>, with X = PlainByColumn, 256 x 8;
-        spmv_ell_f32_plain_32 in ell_block_sizes: <V = f32>, with X = PlainByColumn, 32 x 8;
-        spmv_ell_f64_plain in ell_block_sizes: <V = f64>, with X = PlainByColumn, 256 x 8;
+        spmv_ell_{V} in ell_{V}: V in [f32, f64], X = ByColumn, 256 x 8;
+        spmv_ell_{V} in ell_block_sizes:
+            (V, X, B) in [
+                (f32 as f32_32, ByColumn, 32), (f32 as f32_64, ByColumn, 64),
+                (f32 as f32_128, ByColumn, 128), (f32 as f32_512, ByColumn, 512),
+                (f32 as f32_plain, PlainByColumn, 256), (f32 as f32_plain_32, PlainByColumn, 32),
+                (f64 as f64_plain, PlainByColumn, 256),
+            ], B x 8;
     }
 }
 
 impl<V: Float> Ell<V> {
-    #[inline(always)]
+    #[device]
     fn ell<X: XAccess, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
-        let row = thread::block() as usize * BLOCK + thread::index() as usize;
+        let row = thread::global_index::<BLOCK>();
         if row < self.rows as usize {
             let slots = RowSlots { slots: self.slots, first: row, stride: self.rows };
             self.update.store(row, slots.dot::<X, ITEMS>(self.x, self.width));
@@ -68,16 +67,13 @@ kernel! {
     }
     shared: 0;
     body: SlicedEll::sliced_ell::<BLOCK, ITEMS>;
-    entries: {
-        spmv_sliced_ell_f32 in ell_f32: <V = f32>, 256 x 8;
-        spmv_sliced_ell_f64 in ell_f64: <V = f64>, 256 x 4;
-    }
+    entry: spmv_sliced_ell_{V} in ell_{V}: (V, N) in [(f32, 8), (f64, 4)], 256 x N;
 }
 
 impl<V: Float> SlicedEll<V> {
-    #[inline(always)]
+    #[device]
     fn sliced_ell<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
-        let position = thread::block() as usize * BLOCK + thread::index() as usize;
+        let position = thread::global_index::<BLOCK>();
         if position < self.rows as usize {
             // The height is not 0; without `max` the compiler leaves a trap for it.
             let slice = position as u32 / self.slice_height.max(1);

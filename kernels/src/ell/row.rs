@@ -1,6 +1,6 @@
 //! One row times x.
 
-use evenpath_simt::{parameters, thread, Float, Global};
+use evenpath_simt::{device, parameters, thread, Float, Global};
 
 /// The column of a slot that holds nothing. No matrix has that many columns.
 pub const PADDING: u32 = u32::MAX;
@@ -34,8 +34,7 @@ pub trait XAccess {
 pub struct ByColumn;
 
 impl XAccess for ByColumn {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn load<V: Float>(x: Global<V>, column: u32, _: u32) -> V {
         x.load(column as usize)
     }
@@ -46,8 +45,7 @@ impl XAccess for ByColumn {
 pub struct PlainByColumn;
 
 impl XAccess for PlainByColumn {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn load<V: Float>(x: Global<V>, column: u32, _: u32) -> V {
         x.load_plain(column as usize)
     }
@@ -60,8 +58,7 @@ impl XAccess for PlainByColumn {
 pub struct InSequence;
 
 impl XAccess for InSequence {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn load<V: Float>(x: Global<V>, column: u32, slot: u32) -> V {
         x.load(column.min(slot) as usize)
     }
@@ -72,9 +69,7 @@ impl<V: Float> RowSlots<V> {
     ///
     /// `ITEMS` columns, then as many values, then as many elements of x are loaded before the first is used. Their
     /// addresses are computed again in each round: kept in registers, they would cost half of the threads.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
+    #[device(track_caller)]
     pub(super) fn dot<X: XAccess, const ITEMS: usize>(self, x: Global<V>, count: u32) -> V {
         let mut sum = V::ZERO;
         let mut slot = 0;

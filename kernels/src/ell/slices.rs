@@ -1,8 +1,5 @@
 //! The conversion of CSR to sliced ELL with slices of a warp's rows.
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global, GlobalMut};
 
 use super::row::PADDING;
 use crate::block::radix_sort::{warp_striped, RadixSort};
@@ -28,14 +25,11 @@ kernel! {
     }
     shared: RadixSort::<u32, BLOCK, ITEMS>::BYTES;
     body: SortWindows::sort_windows::<BLOCK, ITEMS>;
-    entries: {
-        ell_sort_windows_u32 in ell_slices: <O = u32>, 128 x 4;
-        ell_sort_windows_u64 in ell_slices: <O = u64>, 128 x 4;
-    }
+    entry: ell_sort_windows_{O} in ell_slices: O in [u32, u64], 128 x 4;
 }
 
 impl<O: Offset> SortWindows<O> {
-    #[inline(always)]
+    #[device]
     fn sort_windows<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         const { assert!(BLOCK * ITEMS == WINDOW_ROWS as usize) };
         const { assert!(LENGTH_BITS + RadixSort::<u32, BLOCK, ITEMS>::PLACE_BITS <= u32::BITS) };
@@ -73,16 +67,13 @@ kernel! {
     }
     shared: 0;
     body: SliceWidths::slice_widths::<BLOCK>;
-    entries: {
-        ell_slice_widths_u32 in ell_slices: <O = u32>, 256 x 1;
-        ell_slice_widths_u64 in ell_slices: <O = u64>, 256 x 1;
-    }
+    entry: ell_slice_widths_{O} in ell_slices: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> SliceWidths<O> {
-    #[inline(always)]
+    #[device]
     fn slice_widths<const BLOCK: usize>(self, _: Arena) {
-        let position = thread::block() * BLOCK as u32 + thread::index();
+        let position = thread::global_index::<BLOCK>() as u32;
         let rows = self.pattern.rows;
         let mut len = 0;
         if position < rows {
@@ -117,19 +108,14 @@ kernel! {
     }
     shared: 0;
     body: FillSlices::fill_slices::<BLOCK, ITEMS>;
-    entries: {
-        ell_fill_slices_f32_u32 in ell_slices: <V = f32, O = u32>, 256 x 4;
-        ell_fill_slices_f32_u64 in ell_slices: <V = f32, O = u64>, 256 x 4;
-        ell_fill_slices_f64_u32 in ell_slices: <V = f64, O = u32>, 256 x 4;
-        ell_fill_slices_f64_u64 in ell_slices: <V = f64, O = u64>, 256 x 4;
-    }
+    entry: ell_fill_slices_{V}_{O} in ell_slices: V in [f32, f64], O in [u32, u64], 256 x 4;
 }
 
 impl<V: Float, O: Offset> FillSlices<V, O> {
-    #[inline(always)]
+    #[device]
     fn fill_slices<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let Self { matrix, slice_offsets, .. } = self;
-        let position = thread::block() * BLOCK as u32 + thread::index();
+        let position = thread::global_index::<BLOCK>() as u32;
         let slice = position / SLICE_HEIGHT;
         if slice >= matrix.rows.div_ceil(SLICE_HEIGHT) {
             return;

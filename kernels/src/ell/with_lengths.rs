@@ -1,6 +1,6 @@
 //! ELL-R: every thread stops at the end of its row.
 
-use evenpath_simt::{kernel, thread, Arena, Float, Global};
+use evenpath_simt::{device, kernel, thread, Arena, Float, Global};
 
 use super::row::{ByColumn, InSequence, PlainByColumn, RowSlots, Slots, XAccess};
 use crate::update::Update;
@@ -26,24 +26,22 @@ kernel! {
     shared: 0;
     body: EllR::ell_r::<X, BLOCK, ITEMS>;
     entries: {
-        spmv_ell_r_f32 in ell_f32: <V = f32>, with X = ByColumn, 256 x 8;
-        spmv_ell_r_f64 in ell_f64: <V = f64>, with X = ByColumn, 256 x 4;
-        spmv_ell_r_f32_x_in_sequence in ell_f32: <V = f32>, with X = InSequence, 256 x 8;
-        spmv_ell_r_f64_x_in_sequence in ell_f64: <V = f64>, with X = InSequence, 256 x 4;
-        spmv_ell_r_f32_32 in ell_block_sizes: <V = f32>, with X = ByColumn, 32 x 8;
-        spmv_ell_r_f32_64 in ell_block_sizes: <V = f32>, with X = ByColumn, 64 x 8;
-        spmv_ell_r_f32_128 in ell_block_sizes: <V = f32>, with X = ByColumn, 128 x 8;
-        spmv_ell_r_f32_512 in ell_block_sizes: <V = f32>, with X = ByColumn, 512 x 8;
-        spmv_ell_r_f32_plain in ell_block_sizes: <V = f32>, with X = PlainByColumn, 256 x 8;
-        spmv_ell_r_f32_plain_32 in ell_block_sizes: <V = f32>, with X = PlainByColumn, 32 x 8;
-        spmv_ell_r_f64_plain in ell_block_sizes: <V = f64>, with X = PlainByColumn, 256 x 4;
+        spmv_ell_r_{V} in ell_{V}: (V, N) in [(f32, 8), (f64, 4)], X = ByColumn, 256 x N;
+        spmv_ell_r_{V}_x_in_sequence in ell_{V}: (V, N) in [(f32, 8), (f64, 4)], X = InSequence, 256 x N;
+        spmv_ell_r_{V} in ell_block_sizes:
+            (V, X, B, N) in [
+                (f32 as f32_32, ByColumn, 32, 8), (f32 as f32_64, ByColumn, 64, 8),
+                (f32 as f32_128, ByColumn, 128, 8), (f32 as f32_512, ByColumn, 512, 8),
+                (f32 as f32_plain, PlainByColumn, 256, 8), (f32 as f32_plain_32, PlainByColumn, 32, 8),
+                (f64 as f64_plain, PlainByColumn, 256, 4),
+            ], B x N;
     }
 }
 
 impl<V: Float> EllR<V> {
-    #[inline(always)]
+    #[device]
     fn ell_r<X: XAccess, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
-        let position = thread::block() as usize * BLOCK + thread::index() as usize;
+        let position = thread::global_index::<BLOCK>();
         if position < self.rows as usize {
             let length = self.row_lengths.load_streaming(position);
             let row = self.row_order.row(position);

@@ -2,6 +2,8 @@
 //!
 //! A reference holds the node's offset in the pool in units of 16 bytes, and the node's kind in the two lowest bits.
 
+use evenpath_simt::device;
+
 /// Bytes of a unit: nodes are aligned to units, and references count them.
 pub const UNIT_BYTES: u32 = 16;
 /// Words of a unit.
@@ -24,26 +26,26 @@ pub const COUNT_BYTES: u32 = 4;
 pub const COORDINATES_BYTES: u32 = 2;
 
 /// A reference to the node at `unit`, which is below 2³⁰.
-#[inline(always)]
+#[device]
 pub const fn reference(unit: u32, kind: u32) -> u32 {
     unit << 2 | kind
 }
 
 /// The node's offset in the pool, in units.
-#[inline(always)]
+#[device]
 pub const fn unit(reference: u32) -> u32 {
     reference >> 2
 }
 
 /// The kind of the node.
-#[inline(always)]
+#[device]
 pub const fn kind(reference: u32) -> u32 {
     reference & 3
 }
 
 /// The kind of a node of `count` entries with slots of `size` bytes, and `1 << d_log2` rows and columns: the sparse kind
 /// for the count, or dense where that takes less memory.
-#[inline(always)]
+#[device]
 pub const fn kind_of(count: u32, d_log2: u32, size: u32) -> u32 {
     let sparse = if count < 2 {
         COO1
@@ -60,7 +62,7 @@ pub const fn kind_of(count: u32, d_log2: u32, size: u32) -> u32 {
 }
 
 /// Units that a node takes.
-#[inline(always)]
+#[device]
 pub const fn units(kind: u32, count: u32, d_log2: u32, size: u32) -> u32 {
     let bytes =
         if kind == DENSE { size << (2 * d_log2) } else { slots_offset(kind, count, size) + count * size };
@@ -68,7 +70,7 @@ pub const fn units(kind: u32, count: u32, d_log2: u32, size: u32) -> u32 {
 }
 
 /// Bytes from the start of a sparse node to its slots, which are aligned to the size of the kind's loads.
-#[inline(always)]
+#[device]
 pub const fn slots_offset(kind: u32, count: u32, size: u32) -> u32 {
     let width = if kind == COO4 {
         4 * size
@@ -83,19 +85,19 @@ pub const fn slots_offset(kind: u32, count: u32, size: u32) -> u32 {
 }
 
 /// Packs local coordinates: the row in the high byte, so that they ascend row by row. Swapping the bytes transposes.
-#[inline(always)]
+#[device]
 pub const fn pack(row: u32, col: u32) -> u32 {
     row << 8 | col
 }
 
 /// The row and column of packed coordinates.
-#[inline(always)]
+#[device]
 pub const fn unpack(coordinates: u32) -> (u32, u32) {
     (coordinates >> 8 & 0xff, coordinates & 0xff)
 }
 
 /// The slot of a dense node at packed coordinates.
-#[inline(always)]
+#[device]
 pub const fn place(coordinates: u32, d_log2: u32) -> u32 {
     let (row, col) = unpack(coordinates);
     row << d_log2 | col

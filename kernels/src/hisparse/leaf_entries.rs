@@ -1,6 +1,6 @@
 //! Writes the nodes of a tree: the entries of leaves from sorted runs, and the links of all nodes.
 
-use evenpath_simt::{kernel, thread, Arena, Float, Global, Shared};
+use evenpath_simt::{device, kernel, thread, Arena, Float, Global, Shared};
 
 use super::layout;
 use super::levels::{Numbers, TreeShape};
@@ -30,10 +30,7 @@ kernel! {
     }
     shared: (6 * BLOCK) * 4 + CountScan::<u32, BLOCK>::BYTES + Numbers::BYTES;
     body: HiSparseFillLeaves::fill_leaves::<BLOCK>;
-    entries: {
-        hisparse_fill_leaves_f32 in hisparse_convert: <V = f32>, 128 x 1;
-        hisparse_fill_leaves_f64 in hisparse_convert: <V = f64>, 128 x 1;
-    }
+    entry: hisparse_fill_leaves_{V} in hisparse_convert: V in [f32, f64], 128 x 1;
 }
 
 /// A block's runs in shared memory.
@@ -50,12 +47,12 @@ struct Staged {
 }
 
 impl<V: Float> HiSparseFillLeaves<V> {
-    #[inline(always)]
+    #[device]
     fn fill_leaves<const BLOCK: usize>(self, mut arena: Arena) {
         let TreeShape { runs: len, d_log2, .. } = self.nodes.levels.shape;
         // 1. Link the thread's node.
         let numbers = Numbers::take(&mut arena, self.nodes.levels);
-        self.nodes.link(numbers, thread::block() * BLOCK as u32 + thread::index(), self.pool.inner());
+        self.nodes.link(numbers, thread::global_index::<BLOCK>() as u32, self.pool.inner());
 
         // 2. Stage the block's runs in shared memory.
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
@@ -99,8 +96,7 @@ impl<V: Float> HiSparseFillLeaves<V> {
 }
 
 /// The last run that begins at or before `entry`. Threads without a run have one that begins at the end.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn run_of<const BLOCK: usize>(before: Shared<u32>, entry: u32) -> usize {
     let (mut run, mut step) = (0, BLOCK / 2);
     while step > 0 {

@@ -1,7 +1,7 @@
 //! The nodes of a level, from those of the level above: one warp per inner node, so that children come in the order of
 //! their parents' entries.
 
-use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Global, GlobalMut};
 
 use super::{layout, Node, NodeList};
 
@@ -15,20 +15,18 @@ kernel! {
     }
     shared: 0;
     body: HiSparseCountChildren::count_children::<BLOCK>;
-    entries: {
-        hisparse_count_children in hisparse_leaves: 256 x 1;
-    }
+    entry: hisparse_count_children in hisparse_leaves: 256 x 1;
 }
 
 /// The index of this warp, which is its node.
-#[inline(always)]
+#[device]
 pub(super) fn warp_node<const BLOCK: usize>() -> usize {
     thread::block() as usize * (BLOCK / thread::WARP_SIZE as usize) + thread::warp() as usize
 }
 
 /// Calls `child` with each slot and the reference in it, 32 neighbors at a time, in every lane. The reference is null where
 /// there is no child.
-#[inline(always)]
+#[device]
 fn for_each_slot(node: Node<u32>, mut child: impl FnMut(u32, u32)) {
     let mut base = 0;
     while base < node.len {
@@ -39,7 +37,7 @@ fn for_each_slot(node: Node<u32>, mut child: impl FnMut(u32, u32)) {
 }
 
 impl HiSparseCountChildren {
-    #[inline(always)]
+    #[device]
     fn count_children<const BLOCK: usize>(self, _: Arena) {
         let index = warp_node::<BLOCK>();
         let mut count = 0;
@@ -80,13 +78,11 @@ kernel! {
     }
     shared: 0;
     body: HiSparseListChildren::list_children::<BLOCK>;
-    entries: {
-        hisparse_list_children in hisparse_leaves: 256 x 1;
-    }
+    entry: hisparse_list_children in hisparse_leaves: 256 x 1;
 }
 
 impl HiSparseListChildren {
-    #[inline(always)]
+    #[device]
     fn list_children<const BLOCK: usize>(self, _: Arena) {
         let index = warp_node::<BLOCK>();
         if index >= self.nodes.len as usize {

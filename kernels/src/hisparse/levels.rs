@@ -2,7 +2,7 @@
 //! of paths. How many a level has is known to the device alone, so each level has numbers for as many as there may be, and some
 //! are not used.
 
-use evenpath_simt::{parameters, thread, Arena, GlobalMut, Shared};
+use evenpath_simt::{device, parameters, thread, Arena, GlobalMut, Shared};
 
 /// The largest number of levels of a tree.
 pub(super) const MAX_DEPTH: usize = 7;
@@ -33,7 +33,7 @@ parameters! {
 
 impl TreeShape {
     /// The largest number of nodes that a level can have.
-    #[inline(always)]
+    #[device]
     fn bound(self, level: u32) -> u64 {
         let below = self.d_log2 * (self.depth - 1 - level);
         let along = |leaves: u32| (u64::from(leaves) + (1 << below) - 1) >> below;
@@ -48,7 +48,7 @@ impl TreeShape {
 
     /// The number of the first node of a level. After the numbers of each level comes one that no node has. For the level below
     /// the leaves, how many numbers there are.
-    #[inline(always)]
+    #[device]
     pub fn first(self, level: u32) -> u64 {
         let mut first = 0;
         let mut above = 0;
@@ -85,8 +85,7 @@ impl Numbers {
     pub(super) const BYTES: usize = (2 * MAX_DEPTH + 1) * 4;
 
     /// The numbers, once all nodes are counted. It ends with a barrier.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn take(arena: &mut Arena, levels: TreeLevels) -> Self {
         let numbers = Self {
             above: arena.take(MAX_DEPTH + 1),
@@ -111,15 +110,13 @@ impl Numbers {
     }
 
     /// The number of nodes.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn len(self) -> u32 {
         self.above.load(self.depth as usize)
     }
 
     /// The number of the node that `before` others come before, and whether it is a leaf.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn of(self, before: u32) -> (u32, bool) {
         let mut level = 0;
         while level + 1 < self.depth && before >= self.above.load(level as usize + 1) {

@@ -1,5 +1,7 @@
 //! Links from nodes to their parents.
 
+use evenpath_simt::device;
+
 use super::layout;
 
 /// A node's parent, and which of the parent's entries the node is; meaningless for the root. As a word: the parent's number
@@ -13,18 +15,18 @@ pub(super) struct Link {
 
 impl Link {
     /// A link without the entry's number, from the lowest two digits of a path.
-    #[inline(always)]
+    #[device]
     pub(super) fn of_digits(parent: u32, digits: u32, d_log2: u32) -> Self {
         let mask = (1 << d_log2) - 1;
         Self { parent, at: 0, coordinates: layout::pack(digits >> d_log2 & mask, digits & mask) }
     }
 
-    #[inline(always)]
+    #[device]
     pub(super) fn word(self) -> u64 {
         u64::from(self.parent) << 32 | u64::from(self.at << 16 | self.coordinates)
     }
 
-    #[inline(always)]
+    #[device]
     pub(super) fn from_word(word: u64) -> Self {
         let lower = word as u32;
         Self { parent: (word >> 32) as u32, at: lower >> 16, coordinates: lower & 0xffff }

@@ -1,6 +1,6 @@
 //! The entries of leaves as coordinates, in the order of the tree: one warp per leaf.
 
-use evenpath_simt::{kernel, thread, warp, Arena, Element, Float, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Element, Float, Global, GlobalMut};
 
 use super::layout;
 use super::leaves::warp_node;
@@ -16,14 +16,11 @@ kernel! {
     }
     shared: 0;
     body: HiSparseCountEntries::count_entries::<BLOCK>;
-    entries: {
-        hisparse_count_entries_u32 in hisparse_entries: <T = u32>, 256 x 1;
-        hisparse_count_entries_u64 in hisparse_entries: <T = u64>, 256 x 1;
-    }
+    entry: hisparse_count_entries_{T} in hisparse_entries: T in [u32, u64], 256 x 1;
 }
 
 impl<T: Element> HiSparseCountEntries<T> {
-    #[inline(always)]
+    #[device]
     fn count_entries<const BLOCK: usize>(self, _: Arena) {
         let leaf = warp_node::<BLOCK>();
         if leaf >= self.leaves.len as usize {
@@ -73,14 +70,11 @@ kernel! {
     }
     shared: 0;
     body: HiSparseListEntries::list_entries::<BLOCK>;
-    entries: {
-        hisparse_list_entries_f32 in hisparse_entries: <V = f32>, 256 x 1;
-        hisparse_list_entries_f64 in hisparse_entries: <V = f64>, 256 x 1;
-    }
+    entry: hisparse_list_entries_{V} in hisparse_entries: V in [f32, f64], 256 x 1;
 }
 
 impl<V: Float> HiSparseListEntries<V> {
-    #[inline(always)]
+    #[device]
     fn list_entries<const BLOCK: usize>(self, _: Arena) {
         let leaf = warp_node::<BLOCK>();
         if leaf >= self.leaves.len as usize {

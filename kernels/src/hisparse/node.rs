@@ -1,6 +1,6 @@
 //! Views of a pool's nodes.
 
-use evenpath_simt::{parameters, Aligned16, Element, Global};
+use evenpath_simt::{device, parameters, Aligned16, Element, Global};
 
 use super::layout::{self, COORDINATES_BYTES, COUNT_BYTES, DENSE, UNIT_BYTES};
 
@@ -43,21 +43,19 @@ pub struct Node<T> {
 
 impl<T: Element> Pool<T> {
     /// The pool with references as slots.
-    #[inline(always)]
+    #[device]
     pub fn inner(self) -> Pool<u32> {
         Pool { words: self.words, coordinates: self.coordinates, slots: self.words }
     }
 
     /// The node behind a reference that is not null.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn node(self, reference: u32, d_log2: u32) -> Node<T> {
         self.node_of_len(reference, self.slot_count(reference, d_log2))
     }
 
     /// The number of slots of the node behind a reference that is not null.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn slot_count(self, reference: u32, d_log2: u32) -> u32 {
         if layout::kind(reference) == DENSE {
             1 << (2 * d_log2)
@@ -68,8 +66,7 @@ impl<T: Element> Pool<T> {
 
     /// The node behind a reference, whose [`slot_count`](Self::slot_count) is known. For a null reference `len` is 0, and
     /// nothing may be loaded from the views.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn node_of_len(self, reference: u32, len: u32) -> Node<T> {
         let (unit, kind) = (layout::unit(reference) as usize, layout::kind(reference));
         let size = T::SIZE as u32;
@@ -86,15 +83,13 @@ impl<T: Element> Pool<T> {
 
 impl<T: Element> NodeList<T> {
     /// The reference to a node of the list.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn reference(self, index: usize) -> u32 {
         self.references.load(index)
     }
 
     /// The node behind a reference of the list.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn node(self, reference: u32) -> Node<T> {
         self.pool.node(reference, self.d_log2)
     }

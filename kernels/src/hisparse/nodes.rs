@@ -4,10 +4,7 @@
 //! [Nodes are numbered](super::levels) level by level from the root, within a level in the order of paths; that is their order in
 //! the pool. Entries of leaves are numbered too. So the children of a node, and the entries of a leaf, are numbered from its first
 //! one up to the first one of the next node.
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{bits, kernel, parameters, thread, Arena, Global, GlobalMut, Shared};
+use evenpath_simt::{bits, device, kernel, parameters, thread, Arena, Global, GlobalMut, Shared};
 
 use super::levels::{TreeLevels, TreeShape, MAX_DEPTH};
 use super::link::Link;
@@ -27,14 +24,14 @@ impl LevelCounts {
     const FIELD: u32 = 16;
     const FIELDS: u32 = 4;
 
-    #[inline(always)]
+    #[device]
     fn get(self, height: u32) -> u32 {
         let word = if height < Self::FIELDS { self.lower } else { self.upper };
         (word >> (height % Self::FIELDS * Self::FIELD)) as u32 & 0xffff
     }
 
     /// Adds one to the count of a level.
-    #[inline(always)]
+    #[device]
     fn add(&mut self, height: u32) {
         let one = 1 << (height % Self::FIELDS * Self::FIELD);
         if height < Self::FIELDS {
@@ -67,8 +64,7 @@ struct Share<K, const ITEMS: usize> {
 }
 
 impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn load<const BLOCK: usize>(sorted: SortedRuns<K>, shape: TreeShape, tile: u32) -> Self {
         let SortedRuns { keys, runs } = sorted;
         let TreeShape { runs: len, d_log2, depth, .. } = shape;
@@ -109,7 +105,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
 }
 
 /// The number of levels on which a node begins, from the bitwise difference of two paths.
-#[inline(always)]
+#[device]
 fn begun(difference: u64, d_log2: u32) -> u32 {
     (u64::BITS - bits::leading_zeros(difference)).div_ceil(2 * d_log2)
 }
@@ -132,13 +128,12 @@ struct Scans<const BLOCK: usize> {
 impl<const BLOCK: usize> Scans<BLOCK> {
     const BYTES: usize = 2 * CountScan::<u64, BLOCK>::BYTES + CountScan::<u32, BLOCK>::BYTES;
 
-    #[inline(always)]
+    #[device]
     fn take(arena: &mut Arena) -> Self {
         Self { lower: CountScan::take(arena), upper: CountScan::take(arena), entries: CountScan::take(arena) }
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn exclusive(self, counts: LevelCounts, entries: u32) -> Counted {
         let lower = self.lower.exclusive(counts.lower);
         let upper = self.upper.exclusive(counts.upper);
@@ -177,14 +172,11 @@ kernel! {
     }
     shared: Scans::<BLOCK>::BYTES + (MAX_DEPTH + 2) * 4;
     body: HiSparseWriteNodes::write_nodes::<BLOCK, ITEMS>;
-    entries: {
-        hisparse_write_nodes_u32 in hisparse_convert: <K = u32>, 256 x 4;
-        hisparse_write_nodes_u64 in hisparse_convert: <K = u64>, 256 x 4;
-    }
+    entry: hisparse_write_nodes_{K} in hisparse_convert: K in [u32, u64], 256 x 4;
 }
 
 impl<K: Key> HiSparseWriteNodes<K> {
-    #[inline(always)]
+    #[device]
     fn write_nodes<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let TreeShape { runs: len, d_log2, depth, .. } = self.levels.shape;
         // 1. Draw a tile, and find the nodes that begin at the thread's runs.
@@ -242,8 +234,7 @@ impl<K: Key> HiSparseWriteNodes<K> {
     }
 
     /// Stores in `bases` the first number of a tile on each level, and that of its first entry: a warp for each.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn look_back(&self, counted: &Counted, tile: u32, bases: Shared<u32>) {
         let TreeLevels { shape, results } = self.levels;
         let (level, tiles) = (thread::warp(), thread::grid_size());
@@ -252,11 +243,8 @@ impl<K: Key> HiSparseWriteNodes<K> {
         }
         let is_level = level < shape.depth;
         let total = if is_level { counted.total.get(shape.depth - 1 - level) } else { counted.entries };
-        let lookback = Lookback::new(self.state.skip((1 + level * tiles) as usize));
-        if thread::lane() == 0 {
-            lookback.publish(tile, total);
-        }
-        let before = lookback.prefix(tile, total);
+        let before =
+            Lookback::new(self.state.skip((1 + level * tiles) as usize)).publish_and_prefix(tile, total);
         if thread::lane() == 0 {
             if tile + 1 == tiles {
                 results.store(level as usize, before + u64::from(total));

@@ -1,8 +1,5 @@
 //! Assigns nodes their places in the pool, and links them to their parents.
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{kernel, parameters, thread, Arena, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, parameters, thread, Arena, Global, GlobalMut, Shared};
 
 use super::layout;
 use super::levels::{Numbers, TreeLevels, TREE_ROOT, TREE_UNITS};
@@ -33,13 +30,11 @@ kernel! {
     }
     shared: CountScan::<u64, BLOCK>::BYTES + Numbers::BYTES + 16;
     body: HiSparsePlaceNodes::place_nodes::<BLOCK, ITEMS>;
-    entries: {
-        hisparse_place_nodes in hisparse_tree: 256 x 4;
-    }
+    entry: hisparse_place_nodes in hisparse_tree: 256 x 4;
 }
 
 impl HiSparsePlaceNodes {
-    #[inline(always)]
+    #[device]
     fn place_nodes<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         // 1. Draw a tile.
         let scan = CountScan::<u64, BLOCK>::take(&mut arena);
@@ -90,8 +85,7 @@ impl HiSparsePlaceNodes {
     }
 
     /// The number of a node, its units, and its kind.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn size(&self, node: u32, is_leaf: bool) -> (u32, u32, u32) {
         let count = count(self.firsts, node);
         let (d_log2, size) = (self.levels.shape.d_log2, if is_leaf { self.value_bytes } else { 4 });
@@ -100,14 +94,9 @@ impl HiSparsePlaceNodes {
     }
 
     /// Stores the units of earlier tiles in `prefix`; the last tile reports all units. For one warp.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn look_back(&self, tile: u32, tiles: u32, total: u32, prefix: Shared<u64>) {
-        let lookback = Lookback::new(self.state.skip(1));
-        if thread::lane() == 0 {
-            lookback.publish(tile, total);
-        }
-        let before = lookback.prefix(tile, total);
+        let before = Lookback::new(self.state.skip(1)).publish_and_prefix(tile, total);
         if thread::lane() == 0 {
             prefix.store(0, before);
             if tile + 1 == tiles {
@@ -118,15 +107,13 @@ impl HiSparsePlaceNodes {
 }
 
 /// The number of children or entries of a node.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 pub(super) fn count(firsts: Global<u32>, node: u32) -> u32 {
     firsts.load(node as usize + 1).wrapping_sub(firsts.load(node as usize))
 }
 
 /// Writes the count of a sparse node, and its reference into its parent, which is given by the link, the reference and the count.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 pub(super) fn link(
     pool: PoolMut<u32>,
     d_log2: u32,
@@ -157,8 +144,7 @@ parameters! {
 
 impl TreeNodes {
     /// Links the node that `before` others come before, if there is one.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn link(self, numbers: Numbers, before: u32, pool: PoolMut<u32>) {
         if before >= numbers.len() {
             return;
@@ -188,15 +174,13 @@ kernel! {
     }
     shared: Numbers::BYTES;
     body: HiSparseLinkNodes::link_nodes::<BLOCK>;
-    entries: {
-        hisparse_link_nodes in hisparse_tree: 256 x 1;
-    }
+    entry: hisparse_link_nodes in hisparse_tree: 256 x 1;
 }
 
 impl HiSparseLinkNodes {
-    #[inline(always)]
+    #[device]
     fn link_nodes<const BLOCK: usize>(self, mut arena: Arena) {
         let numbers = Numbers::take(&mut arena, self.nodes.levels);
-        self.nodes.link(numbers, thread::block() * BLOCK as u32 + thread::index(), self.pool);
+        self.nodes.link(numbers, thread::global_index::<BLOCK>() as u32, self.pool);
     }
 }

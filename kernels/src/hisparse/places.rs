@@ -4,7 +4,7 @@
 //! those of one element by their slots in the schedule's order. The place of a product is its position in this order, [spread] over
 //! the banks of shared memory.
 
-use evenpath_simt::{kernel, parameters, thread, warp, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, parameters, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
 use super::layout::{self, DENSE};
 use super::node::Pool;
@@ -31,7 +31,7 @@ const _: () = assert!(
 
 /// The place of the product at `position`: one place is left out after as many as there are banks for elements of `size` bytes, and
 /// one more after that number squared. Lanes that add up equally many products each would else read from the same bank.
-#[inline(always)]
+#[device]
 pub(super) const fn spread(position: u32, size: usize) -> u32 {
     // 16 banks of 8 bytes, or 32 of 4.
     let banks_log2 = if size == 8 { 4 } else { 5 };
@@ -49,19 +49,19 @@ pub(super) struct QuadPlaces(pub(super) u64);
 
 impl QuadPlaces {
     /// The index of the leaf.
-    #[inline(always)]
+    #[device]
     pub(super) fn leaf(self) -> u32 {
         (self.0 >> LEAF) as u32
     }
 
     /// A bit for each slot that holds an entry.
-    #[inline(always)]
+    #[device]
     pub(super) fn present(self) -> u32 {
         (self.0 >> PRESENT) as u32 & ((1 << QUAD) - 1)
     }
 
     /// The place of the product of a slot that holds an entry.
-    #[inline(always)]
+    #[device]
     pub(super) fn place(self, slot: u32) -> u32 {
         (self.0 >> (BITS * slot)) as u32 & ((1 << BITS) - 1)
     }
@@ -81,8 +81,7 @@ parameters! {
 
 impl Places {
     /// The positions of an element's products.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn range(self, chunk: usize, element: u32, d_log2: u32) -> (u32, u32) {
         let at = chunk << d_log2 | element as usize;
         let start = self.ends.load_if(at.wrapping_sub(1), element > 0);
@@ -114,10 +113,7 @@ kernel! {
     }
     shared: Chunk::BYTES + CountScan::<u32, BLOCK>::BYTES;
     body: HiSparsePlaceProducts::place_products::<BLOCK>;
-    entries: {
-        hisparse_place_products_f32 in hisparse_schedule: <V = f32>, 256 x 1;
-        hisparse_place_products_f64 in hisparse_schedule: <V = f64>, 256 x 1;
-    }
+    entry: hisparse_place_products_{V} in hisparse_schedule: V in [f32, f64], 256 x 1;
 }
 
 /// No element: that of an absent entry.
@@ -145,7 +141,7 @@ impl Chunk {
     const COUNTS: usize = MOST_ELEMENTS * WARPS as usize;
     const BYTES: usize = 2 * (2 * Self::SLOTS + MOST_CHUNK_QUADS as usize + Self::COUNTS);
 
-    #[inline(always)]
+    #[device]
     fn take(arena: &mut Arena) -> Self {
         Self {
             elements: arena.take(Self::SLOTS),
@@ -156,13 +152,13 @@ impl Chunk {
     }
 
     /// The count of an element in a warp's slots.
-    #[inline(always)]
+    #[device]
     fn count(warp: u32, element: u32) -> usize {
         warp as usize * MOST_ELEMENTS + element as usize
     }
 
     /// Sets this warp's counts to zero; the warp needs a barrier before it uses them.
-    #[inline(always)]
+    #[device]
     fn clear(self) {
         let mut element = thread::lane();
         while element < MOST_ELEMENTS as u32 {
@@ -172,7 +168,7 @@ impl Chunk {
     }
 
     /// Ranks the products of each element among those of this warp's slots, of `slots` in all, and counts them.
-    #[inline(always)]
+    #[device]
     fn rank(self, slots: u32) {
         let end = slots.min((thread::warp() + 1) * WARP_SLOTS);
         let mut begin = thread::warp() * WARP_SLOTS;
@@ -196,7 +192,7 @@ impl Chunk {
     }
 
     /// Replaces an element's counts by the number of its products in earlier warps, plus `before`; the number of all its products.
-    #[inline(always)]
+    #[device]
     fn start(self, element: u32, before: u32) -> u32 {
         let mut total = 0;
         for warp in 0..WARPS {
@@ -208,7 +204,7 @@ impl Chunk {
     }
 
     /// An element's number of products.
-    #[inline(always)]
+    #[device]
     fn total(self, element: u32) -> u32 {
         let mut total = 0;
         for warp in 0..WARPS {
@@ -218,7 +214,7 @@ impl Chunk {
     }
 
     /// The places of a quad's products, of elements of `size` bytes.
-    #[inline(always)]
+    #[device]
     fn places(self, quad: u32, size: usize) -> u64 {
         let mut places = u64::from(self.leaves.load(quad as usize)) << LEAF;
         for slot in 0..QUAD {
@@ -235,7 +231,7 @@ impl Chunk {
 }
 
 impl<V: Float> HiSparsePlaceProducts<V> {
-    #[inline(always)]
+    #[device]
     fn place_products<const BLOCK: usize>(self, mut arena: Arena) {
         const { assert!(BLOCK == MOST_ELEMENTS, "a thread for each element") };
         const { assert!(BLOCK as u32 == WARPS * thread::WARP_SIZE, "a share of the slots for each warp") };
@@ -276,8 +272,7 @@ impl<V: Float> HiSparsePlaceProducts<V> {
     }
 
     /// Writes the leaf and the elements of a quad, given by its number in the part and in the chunk.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn read_quad(self, part: ListedPart, of_part: u32, of_chunk: u32, chunk: Chunk) {
         // Every leaf has a quad.
         let quad = part.begin + u64::from(of_part);

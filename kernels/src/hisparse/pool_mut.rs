@@ -1,6 +1,6 @@
 //! Nodes that kernels write.
 
-use evenpath_simt::{parameters, Aligned16, Element, GlobalMut};
+use evenpath_simt::{device, parameters, Aligned16, Element, GlobalMut};
 
 use super::layout::{self, COORDINATES_BYTES, COUNT_BYTES, DENSE, UNIT_BYTES};
 
@@ -27,14 +27,13 @@ pub struct NodeMut<T> {
 
 impl<T: Element> PoolMut<T> {
     /// The pool with references as slots.
-    #[inline(always)]
+    #[device]
     pub fn inner(self) -> PoolMut<u32> {
         PoolMut { words: self.words, coordinates: self.coordinates, slots: self.words }
     }
 
     /// The node of `count` entries behind a reference.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn node(self, reference: u32, count: u32, d_log2: u32) -> NodeMut<T> {
         let (unit, kind) = (layout::unit(reference) as usize, layout::kind(reference));
         let is_dense = kind == DENSE;
@@ -52,14 +51,13 @@ impl<T: Element> PoolMut<T> {
 
 impl<T: Element> NodeMut<T> {
     /// Whether the node is dense: then the ranks of entries do not matter.
-    #[inline(always)]
+    #[device]
     pub fn is_dense(self) -> bool {
         self.is_dense
     }
 
     /// Writes the entry of rank `at` in the order of coordinates.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn put(self, at: u32, coordinates: u32, slot: T) {
         if self.is_dense {
             self.slots.store(self.place(at, coordinates), in_dense(slot));
@@ -70,8 +68,7 @@ impl<T: Element> NodeMut<T> {
     }
 
     /// Writes only the coordinates of the entry of rank `at`. A dense node has none.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn put_coordinates(self, at: u32, coordinates: u32) {
         if !self.is_dense {
             self.coordinates.store(at as usize, coordinates as u16);
@@ -79,27 +76,25 @@ impl<T: Element> NodeMut<T> {
     }
 
     /// Writes only the slot of an entry. In a dense node it may be zero until the entry is put.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn put_slot(self, at: u32, coordinates: u32, slot: T) {
         self.slots.store(self.place(at, coordinates), slot);
     }
 
     /// The slot of an entry that this block has written.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn slot(self, at: u32, coordinates: u32) -> T {
         self.slots.load(self.place(at, coordinates))
     }
 
-    #[inline(always)]
+    #[device]
     fn place(self, at: u32, coordinates: u32) -> usize {
         (if self.is_dense { layout::place(coordinates, self.d_log2) } else { at }) as usize
     }
 }
 
 /// A slot as dense nodes store it: all bits zero mean no entry, so zero is stored as −0.
-#[inline(always)]
+#[device]
 fn in_dense<T: Element>(slot: T) -> T {
     if slot.to_bits() == 0 {
         T::from_bits(1 << (8 * T::SIZE - 1))

@@ -1,10 +1,9 @@
 //! Entries by leaves. The entries of a row in one leaf are consecutive, a *run*. Runs are what is sorted: there are far fewer
 //! of them than entries where rows have neighboring columns.
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, parameters, thread, warp, Aligned16, Arena, Element, Global, GlobalMut, Shared};
+use evenpath_simt::{
+    device, kernel, parameters, thread, warp, Aligned16, Arena, Element, Global, GlobalMut, Shared,
+};
 
 use crate::block::count_scan::CountScan;
 use crate::block::lookback::{Lookback, Tickets};
@@ -21,12 +20,12 @@ pub(super) struct Run {
 }
 
 impl Run {
-    #[inline(always)]
+    #[device]
     pub(super) fn word(self) -> u64 {
         u64::from(self.first) | u64::from(self.row) << 32 | u64::from(self.len - 1) << 40
     }
 
-    #[inline(always)]
+    #[device]
     pub(super) fn from_word(word: u64) -> Self {
         let upper = (word >> 32) as u32;
         Self { first: word as u32, row: upper & 0xff, len: (upper >> 8) + 1 }
@@ -49,16 +48,14 @@ parameters! {
 
 impl Entries {
     /// Whether the entry at `place` is in the given row, and in the leaf of the given column.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn same_run(self, row: u32, col: u32, place: u32) -> bool {
         self.row_indices.load(place as usize) == row
             && self.column_indices.load(place as usize) >> self.d_log2 == col >> self.d_log2
     }
 
     /// The end of the run of the entry before `start`. A run is no longer than a leaf has columns.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn run_end(self, row: u32, col: u32, start: u32) -> u32 {
         if start >= self.len || !self.same_run(row, col, start) {
             return start;
@@ -81,8 +78,7 @@ struct Share<const ITEMS: usize> {
 }
 
 impl<const ITEMS: usize> Share<ITEMS> {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn load<const BLOCK: usize>(entries: Entries, tile: u32) -> Self {
         let Entries { row_indices: rows, column_indices: cols, len, d_log2 } = entries;
         let start = (tile * BLOCK as u32 + thread::index()) * ITEMS as u32;
@@ -146,14 +142,11 @@ kernel! {
     }
     shared: BLOCK * ITEMS * (8 + K::SIZE) + CountScan::<u32, BLOCK>::BYTES + 8;
     body: HiSparseWriteRuns::write_runs::<BLOCK, ITEMS>;
-    entries: {
-        hisparse_write_runs_u32 in hisparse_convert: <K = u32>, 256 x 8;
-        hisparse_write_runs_u64 in hisparse_convert: <K = u64>, 256 x 8;
-    }
+    entry: hisparse_write_runs_{K} in hisparse_convert: K in [u32, u64], 256 x 8;
 }
 
 impl<K: Key> HiSparseWriteRuns<K> {
-    #[inline(always)]
+    #[device]
     fn write_runs<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         // 1. Draw a tile, and find the runs that begin at the thread's entries.
         let staged_runs = arena.take(BLOCK * ITEMS);
@@ -187,14 +180,9 @@ impl<K: Key> HiSparseWriteRuns<K> {
     }
 
     /// The number of runs of earlier tiles; the last tile reports how many there are. For one warp.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn look_back(&self, tile: u32, total: u32) -> u64 {
-        let lookback = Lookback::new(self.state.skip(RUN_RESULTS + 1));
-        if thread::lane() == 0 {
-            lookback.publish(tile, total);
-        }
-        let earlier = lookback.prefix(tile, total);
+        let earlier = Lookback::new(self.state.skip(RUN_RESULTS + 1)).publish_and_prefix(tile, total);
         if thread::lane() == 0 && tile + 1 == thread::grid_size() {
             self.state.store(0, earlier + u64::from(total));
         }
@@ -202,8 +190,7 @@ impl<K: Key> HiSparseWriteRuns<K> {
     }
 
     /// Stages the thread's runs in shared memory, from `place` on.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn stage<const ITEMS: usize>(
         &self,
         share: &Share<ITEMS>,
@@ -242,7 +229,7 @@ impl<K: Key> HiSparseWriteRuns<K> {
 
 /// The path of a leaf from its row and column, counted in leaves: a digit of each per level above the leaves', the root's in
 /// the highest bits.
-#[inline(always)]
+#[device]
 pub(super) fn path(row: u32, col: u32, d_log2: u32, depth: u32) -> u64 {
     let mask = (1 << d_log2) - 1;
     let mut path = 0;

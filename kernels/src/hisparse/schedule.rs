@@ -7,7 +7,7 @@
 //! of quads of one strip, the work of a block. Strips of many quads have several parts, of equal length except for the last
 //! ones.
 
-use evenpath_simt::{kernel, parameters, thread, Aligned16, Arena, Element, Global, GlobalMut};
+use evenpath_simt::{device, kernel, parameters, thread, Aligned16, Arena, Element, Global, GlobalMut};
 
 use super::node::NodeList;
 use crate::block::search::partition_point;
@@ -33,14 +33,14 @@ pub(super) struct ListedLeaf {
 
 impl ListedLeaf {
     /// The stored words. Quads have numbers below 2⁴⁷, because there are at most 2³⁰ leaves.
-    #[inline(always)]
+    #[device]
     pub(super) fn pack(self) -> [u64; 2] {
         let Self { reference, operand, first, count } = self;
         [u64::from(reference) | u64::from(operand) << 32, first << COUNT_BITS | u64::from(count)]
     }
 
     /// The leaf of stored words.
-    #[inline(always)]
+    #[device]
     pub(super) fn unpack([low, high]: [u64; 2]) -> Self {
         Self {
             reference: low as u32,
@@ -64,13 +64,13 @@ pub(super) struct ListedPart {
 
 impl ListedPart {
     /// The stored words.
-    #[inline(always)]
+    #[device]
     pub(super) fn pack(self) -> [u64; 2] {
         [self.begin, u64::from(self.strip) | u64::from(self.leaf) << 32]
     }
 
     /// The leaf of stored words.
-    #[inline(always)]
+    #[device]
     pub(super) fn unpack([begin, rest]: [u64; 2]) -> Self {
         Self { begin, strip: rest as u32, leaf: (rest >> 32) as u32 }
     }
@@ -104,15 +104,13 @@ kernel! {
     }
     shared: 0;
     body: HiSparseCountQuads::count_quads::<BLOCK>;
-    entries: {
-        hisparse_count_quads in hisparse_schedule: 256 x 1;
-    }
+    entry: hisparse_count_quads in hisparse_schedule: 256 x 1;
 }
 
 impl HiSparseCountQuads {
-    #[inline(always)]
+    #[device]
     fn count_quads<const BLOCK: usize>(self, _: Arena) {
-        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        let index = thread::global_index::<BLOCK>();
         let NodeList { pool, len, d_log2, .. } = self.leaves;
         if index < len as usize {
             let count = pool.slot_count(self.leaves.reference(index), d_log2);
@@ -137,15 +135,13 @@ kernel! {
     }
     shared: 0;
     body: HiSparseListLeaves::list_leaves::<BLOCK>;
-    entries: {
-        hisparse_list_leaves in hisparse_schedule: 256 x 1;
-    }
+    entry: hisparse_list_leaves in hisparse_schedule: 256 x 1;
 }
 
 impl HiSparseListLeaves {
-    #[inline(always)]
+    #[device]
     fn list_leaves<const BLOCK: usize>(self, _: Arena) {
-        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        let index = thread::global_index::<BLOCK>();
         let NodeList { pool, len, d_log2, .. } = self.leaves;
         if index < len as usize {
             let reference = self.leaves.reference(index);
@@ -177,15 +173,13 @@ kernel! {
     }
     shared: 0;
     body: HiSparseCountParts::count_parts::<BLOCK>;
-    entries: {
-        hisparse_count_parts in hisparse_schedule: 256 x 1;
-    }
+    entry: hisparse_count_parts in hisparse_schedule: 256 x 1;
 }
 
 impl HiSparseCountParts {
-    #[inline(always)]
+    #[device]
     fn count_parts<const BLOCK: usize>(self, _: Arena) {
-        let strip = thread::block() as usize * BLOCK + thread::index() as usize;
+        let strip = thread::global_index::<BLOCK>();
         if strip < self.strips as usize {
             let quads = self.firsts.load(self.strip_leaves.load(strip + 1) as usize)
                 - self.firsts.load(self.strip_leaves.load(strip) as usize);
@@ -214,14 +208,11 @@ kernel! {
     }
     shared: 0;
     body: HiSparseListParts::list_parts::<BLOCK>;
-    entries: {
-        hisparse_list_parts in hisparse_schedule: 256 x 1;
-    }
+    entry: hisparse_list_parts in hisparse_schedule: 256 x 1;
 }
 
 /// The last index in `low..high` at which the ascending `numbers` are at most `number`; `low` if there is none.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 pub(super) fn last_not_above<T: Element + PartialOrd>(
     numbers: Global<T>,
     number: T,
@@ -232,9 +223,9 @@ pub(super) fn last_not_above<T: Element + PartialOrd>(
 }
 
 impl HiSparseListParts {
-    #[inline(always)]
+    #[device]
     fn list_parts<const BLOCK: usize>(self, _: Arena) {
-        let place = thread::block() as usize * BLOCK + thread::index() as usize;
+        let place = thread::global_index::<BLOCK>();
         if place > self.parts as usize {
             return;
         }

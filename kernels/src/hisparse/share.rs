@@ -5,7 +5,7 @@
 //! they are found by a hash of it, and compared.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, parameters, thread, warp, Aligned16, Arena, Global, GlobalMut};
+use evenpath_simt::{device, kernel, parameters, thread, warp, Aligned16, Arena, Global, GlobalMut};
 
 use super::layout;
 use super::leaves::warp_node;
@@ -29,8 +29,7 @@ parameters! {
 impl InnerNodes {
     /// Calls `visit` with the slots of a node, the index of each, and the reference in it, 32 neighbors at a time, in every
     /// lane. The reference is null where there is no child.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn for_each_slot(self, reference: u32, mut visit: impl FnMut(GlobalMut<u32>, usize, u32)) {
         let kind = layout::kind(reference);
         let node = self.words.skip((layout::unit(reference) * layout::UNIT_WORDS) as usize);
@@ -66,13 +65,11 @@ kernel! {
     }
     shared: 0;
     body: HiSparseRebaseChildren::rebase_children::<BLOCK>;
-    entries: {
-        hisparse_rebase_children in hisparse_share: 256 x 1;
-    }
+    entry: hisparse_rebase_children in hisparse_share: 256 x 1;
 }
 
 impl HiSparseRebaseChildren {
-    #[inline(always)]
+    #[device]
     fn rebase_children<const BLOCK: usize>(self, _: Arena) {
         let index = warp_node::<BLOCK>();
         if index >= self.nodes.len as usize {
@@ -112,8 +109,7 @@ parameters! {
 
 impl KeptNodes {
     /// The reference in the new pool in place of one to a node of the level.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn replacement(self, reference: u32) -> u32 {
         let node = partition_point(0, self.len, |node| self.references.load(node as usize) < reference);
         let kept = self.kept.load(node as usize);
@@ -131,13 +127,11 @@ kernel! {
     }
     shared: 0;
     body: HiSparseReplaceChildren::replace_children::<BLOCK>;
-    entries: {
-        hisparse_replace_children in hisparse_share: 256 x 1;
-    }
+    entry: hisparse_replace_children in hisparse_share: 256 x 1;
 }
 
 impl HiSparseReplaceChildren {
-    #[inline(always)]
+    #[device]
     fn replace_children<const BLOCK: usize>(self, _: Arena) {
         let index = warp_node::<BLOCK>();
         if index >= self.nodes.len as usize {
@@ -163,15 +157,13 @@ kernel! {
     }
     shared: 0;
     body: HiSparseReplaceRoots::replace_roots::<BLOCK>;
-    entries: {
-        hisparse_replace_roots in hisparse_share: 256 x 1;
-    }
+    entry: hisparse_replace_roots in hisparse_share: 256 x 1;
 }
 
 impl HiSparseReplaceRoots {
-    #[inline(always)]
+    #[device]
     fn replace_roots<const BLOCK: usize>(self, _: Arena) {
-        let root = thread::block() as usize * BLOCK + thread::index() as usize;
+        let root = thread::global_index::<BLOCK>();
         if root < self.len as usize {
             self.roots.store(root, self.level.replacement(self.roots.load(root)));
         }
@@ -202,8 +194,7 @@ struct NodeContent {
 
 impl LevelNodes {
     /// The content of the node with this number.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn content(self, node: u32) -> NodeContent {
         let reference = self.references.load(node as usize);
         let kind = layout::kind(reference);
@@ -215,8 +206,7 @@ impl LevelNodes {
 
 impl NodeContent {
     /// Whether another node is of the same kind and has the same bits: one warp.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn equals(self, other: Self) -> bool {
         if self.kind != other.kind || self.units != other.units {
             return false;
@@ -235,8 +225,7 @@ impl NodeContent {
     }
 
     /// A hash of all bits, the same in every lane: one warp. Which nodes collide depends on `seed`.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn hash(self, seed: u32) -> u32 {
         let mut sum = 0_u64;
         let mut unit = thread::lane();
@@ -254,7 +243,7 @@ impl NodeContent {
 const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Another number for each, whose bits depend on all bits (the output function of `SplitMix64`).
-#[inline(always)]
+#[device]
 fn mixed(number: u64) -> u64 {
     let number = (number ^ number >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let number = (number ^ number >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -279,13 +268,11 @@ kernel! {
     }
     shared: 0;
     body: HiSparseHashNodes::hash_nodes::<BLOCK>;
-    entries: {
-        hisparse_hash_nodes in hisparse_share: 256 x 1;
-    }
+    entry: hisparse_hash_nodes in hisparse_share: 256 x 1;
 }
 
 impl HiSparseHashNodes {
-    #[inline(always)]
+    #[device]
     fn hash_nodes<const BLOCK: usize>(self, _: Arena) {
         let index = warp_node::<BLOCK>();
         if index >= self.len as usize {
@@ -320,13 +307,11 @@ kernel! {
     }
     shared: 0;
     body: HiSparseCompareNodes::compare_nodes::<BLOCK>;
-    entries: {
-        hisparse_compare_nodes in hisparse_share: 256 x 1;
-    }
+    entry: hisparse_compare_nodes in hisparse_share: 256 x 1;
 }
 
 impl HiSparseCompareNodes {
-    #[inline(always)]
+    #[device]
     fn compare_nodes<const BLOCK: usize>(self, _: Arena) {
         let index = warp_node::<BLOCK>();
         if index >= self.len as usize {
@@ -365,13 +350,11 @@ kernel! {
     }
     shared: 0;
     body: HiSparseCopyKept::copy_kept::<BLOCK>;
-    entries: {
-        hisparse_copy_kept in hisparse_share: 256 x 1;
-    }
+    entry: hisparse_copy_kept in hisparse_share: 256 x 1;
 }
 
 impl HiSparseCopyKept {
-    #[inline(always)]
+    #[device]
     fn copy_kept<const BLOCK: usize>(self, _: Arena) {
         let index = warp_node::<BLOCK>();
         if index >= self.len as usize || self.kept.load(index) != index as u32 {

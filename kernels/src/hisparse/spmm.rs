@@ -2,7 +2,9 @@
 //!
 //! A lane has its own sums, in shared memory. The entries of a leaf are loaded 32 at a time and passed around by shuffles.
 
-use evenpath_simt::{kernel, parameters, thread, warp, Arena, Element, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{
+    device, kernel, parameters, thread, warp, Arena, Element, Float, Global, GlobalMut, Shared,
+};
 
 use super::layout::{self, DENSE};
 use super::schedule::{ListedLeaf, ListedPart, Schedule, QUAD};
@@ -60,10 +62,7 @@ kernel! {
     }
     shared: 0;
     body: HiSparseSpmm::spmm;
-    entries: {
-        hisparse_spmm_f32 in hisparse_spmm: <V = f32>, 32 x 1;
-        hisparse_spmm_f64 in hisparse_spmm: <V = f64>, 32 x 1;
-    }
+    entry: hisparse_spmm_{V} in hisparse_spmm: V in [f32, f64], 32 x 1;
 }
 
 /// Bytes of launch-sized shared memory for the sums of a strip and 32 columns.
@@ -85,7 +84,7 @@ struct Column<V> {
 
 impl<V: Float> Column<V> {
     /// Adds the products of a leaf, whose segment of B begins at row `first_row`.
-    #[inline(always)]
+    #[device]
     fn add_leaf(self, node: Node<V>, is_dense: bool, first_row: usize) {
         let mut base = 0;
         while base < node.len {
@@ -120,7 +119,7 @@ impl<V: Float> Column<V> {
 }
 
 impl<V: Float> HiSparseSpmm<V> {
-    #[inline(always)]
+    #[device]
     fn spmm(self, _: Arena) {
         // 1. Clear the sums of the warp's strip and columns.
         let Schedule { leaf_list, part_list, strip_parts, strips, .. } = self.schedule;

@@ -1,6 +1,6 @@
 //! The sums of a strip, of which each thread of a block has one in the end, and how those of its parts are added up.
 
-use evenpath_simt::{thread, warp, Float, Shared};
+use evenpath_simt::{device, thread, warp, Float, Shared};
 
 use crate::block::tagged_sums::{Seen, TaggedSums};
 
@@ -11,27 +11,27 @@ const GROUP: u32 = 32;
 pub(super) const BLOCK_LOG2: u32 = 8;
 
 /// log2 of the lanes that add up the products of one element.
-#[inline(always)]
+#[device]
 fn lanes_log2(d_log2: u32) -> u32 {
     BLOCK_LOG2 - d_log2
 }
 
 /// The number of this lane among those of its element.
-#[inline(always)]
+#[device]
 fn lane_of_element(d_log2: u32) -> u32 {
     thread::lane() & ((1 << lanes_log2(d_log2)) - 1)
 }
 
 /// The element of the strip whose products this lane adds up, with the lanes beside it. Neighbors belong to different warps,
 /// because they often have about as many products.
-#[inline(always)]
+#[device]
 pub(super) fn element(d_log2: u32) -> u32 {
     let warps = 1 << (BLOCK_LOG2 - thread::WARP_SIZE.ilog2());
     (thread::lane() >> lanes_log2(d_log2)) * warps + thread::warp()
 }
 
 /// This lane's share of the products of its element.
-#[inline(always)]
+#[device]
 pub(super) fn share_of((start, end): (u32, u32), d_log2: u32) -> (u32, u32) {
     let lanes_log2 = lanes_log2(d_log2);
     let share = (end - start + (1 << lanes_log2) - 1) >> lanes_log2;
@@ -42,7 +42,7 @@ pub(super) fn share_of((start, end): (u32, u32), d_log2: u32) -> (u32, u32) {
 /// Exchanges sums: each lane has added up some of the products of its [`element`], and gets the sum of the element whose number is
 /// that of the thread; zero if there is none. So what is stored of neighbors is stored side by side. The threads of a block call it
 /// together, when none uses `memory` any more; it has room for D sums.
-#[inline(always)]
+#[device]
 pub(super) fn exchange<V: Float>(memory: Shared<V>, d_log2: u32, sum: V) -> V {
     let sum = warp::reduce_groups(sum, 1 << lanes_log2(d_log2), |a, b| a + b);
     if lane_of_element(d_log2) == 0 {
@@ -68,7 +68,7 @@ pub(super) struct StripParts {
 /// Passes the block's sums, of which each thread has that of the element of its number in `total`, to `store` if the strip has no
 /// other part. Otherwise leaves them in `sums`; the last of the strip's parts adds up those of all in order, and passes the results
 /// to `store`. `sums` has room for D sums per part, twice, and two counters per part. All threads of the block call it together.
-#[inline(always)]
+#[device]
 pub(super) fn finish<V: Float>(
     strip: StripParts,
     part: u32,
@@ -118,7 +118,7 @@ pub(super) fn finish<V: Float>(
 }
 
 /// Counts this part, whose sums are written, at `counter`; whether it is the last of `count`.
-#[inline(always)]
+#[device]
 fn is_last<V: Float>(sums: TaggedSums<V>, flag: Shared<u32>, counter: u32, count: u32) -> bool {
     thread::barrier();
     if thread::index() == 0 {
@@ -135,7 +135,7 @@ const AHEAD: usize = 8;
 const NOTHING_SEEN: [Seen; AHEAD] = [[0; 2]; AHEAD];
 
 /// The words of some of `count` parts from `first` on, as they are now.
-#[inline(always)]
+#[device]
 fn look<V: Float>(
     sums: TaggedSums<V>,
     count: u32,
@@ -150,7 +150,7 @@ fn look<V: Float>(
 }
 
 /// The sum of `count` parts, in order, of which the first are loaded.
-#[inline(always)]
+#[device]
 fn add<V: Float>(
     sums: TaggedSums<V>,
     count: u32,

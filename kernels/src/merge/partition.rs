@@ -18,10 +18,7 @@ kernel! {
     }
     shared: 0;
     body: MergeKeysPartition::partition;
-    entries: {
-        merge_partition_u32 in merge_u32: <K = u32>, 128 x 1;
-        merge_partition_u64 in merge_u64: <K = u64>, 128 x 1;
-    }
+    entry: merge_partition_{K} in merge_{K}: K in [u32, u64], 128 x 1;
 }
 
 impl<K: Key> MergeKeysPartition<K> {

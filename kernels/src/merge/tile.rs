@@ -1,7 +1,4 @@
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{kernel, thread, Aligned16, Arena, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Global, GlobalMut};
 
 use crate::block::balanced_path::Cut;
 use crate::block::merge_share::Share;
@@ -21,10 +18,7 @@ kernel! {
     }
     shared: TilePair::WORDS * 8 + staged_bytes::<K>(BLOCK, ITEMS);
     body: MergeKeys::keys::<BLOCK, ITEMS>;
-    entries: {
-        merge_keys_u32 in merge_u32: <K = u32>, 256 x 23;
-        merge_keys_u64 in merge_u64: <K = u64>, 256 x 15;
-    }
+    entry: merge_keys_{K} in merge_{K}: (K, N) in [(u32, 23), (u64, 15)], 256 x N;
 }
 
 impl<K: Key> MergeKeys<K> {
@@ -60,12 +54,8 @@ kernel! {
     }
     shared: TilePair::WORDS * 8 + staged_bytes::<K>(BLOCK, ITEMS) + staged_bytes::<V>(BLOCK, ITEMS);
     body: MergePairs::pairs::<BLOCK, ITEMS>;
-    entries: {
-        merge_pairs_u32_32 in merge_pairs_u32: <K = u32, V = u32>, 256 x 15;
-        merge_pairs_u32_64 in merge_pairs_u32: <K = u32, V = u64>, 256 x 13;
-        merge_pairs_u64_32 in merge_pairs_u64: <K = u64, V = u32>, 256 x 13;
-        merge_pairs_u64_64 in merge_pairs_u64: <K = u64, V = u64>, 256 x 11;
-    }
+    entry: merge_pairs_{K}_{V bits} in merge_pairs_{K}:
+        (K, V, N) in [(u32, u32, 15), (u32, u64, 13), (u64, u32, 13), (u64, u64, 11)], 256 x N;
 }
 
 impl<K: Key, V: Bits> MergePairs<K, V> {
@@ -92,8 +82,7 @@ impl<K: Key, V: Bits> MergePairs<K, V> {
 }
 
 /// The block's tile, which one thread finds and shares with the others. Ends with a barrier.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn tile_pair<K: Key, const BLOCK: usize, const ITEMS: usize>(
     arena: &mut Arena,
     starts: Global<u64>,

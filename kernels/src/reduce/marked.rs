@@ -1,8 +1,5 @@
 //! Reduction by keys and by flags, in one pass over the data.
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{kernel, thread, Aligned16, Arena, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Global, GlobalMut, Shared};
 
 use super::reduce_tile::{reduce_tile, Output, ReduceArguments};
 use crate::block::operator::{Min, Number, Operator, Sum};
@@ -27,26 +24,10 @@ kernel! {
     shared: 0;
     body: ReduceByKey::by_key::<P, BLOCK, ITEMS>;
     entries: {
-        reduce_sum_u32_by_u32 in reduce_sum_u32: <V = u32, K = u32>, with P = Sum, 256 x 20;
-        reduce_sum_u32_by_u64 in reduce_sum_u32: <V = u32, K = u64>, with P = Sum, 256 x 12;
-        reduce_sum_i32_by_u32 in reduce_sum_i32: <V = i32, K = u32>, with P = Sum, 256 x 20;
-        reduce_sum_i32_by_u64 in reduce_sum_i32: <V = i32, K = u64>, with P = Sum, 256 x 12;
-        reduce_sum_u64_by_u32 in reduce_sum_u64: <V = u64, K = u32>, with P = Sum, 256 x 14;
-        reduce_sum_u64_by_u64 in reduce_sum_u64: <V = u64, K = u64>, with P = Sum, 256 x 10;
-        reduce_sum_f32_by_u32 in reduce_sum_f32: <V = f32, K = u32>, with P = Sum, 256 x 20;
-        reduce_sum_f32_by_u64 in reduce_sum_f32: <V = f32, K = u64>, with P = Sum, 256 x 12;
-        reduce_sum_f64_by_u32 in reduce_sum_f64: <V = f64, K = u32>, with P = Sum, 256 x 14;
-        reduce_sum_f64_by_u64 in reduce_sum_f64: <V = f64, K = u64>, with P = Sum, 256 x 10;
-        reduce_min_u32_by_u32 in reduce_min_u32: <V = u32, K = u32>, with P = Min, 256 x 20;
-        reduce_min_u32_by_u64 in reduce_min_u32: <V = u32, K = u64>, with P = Min, 256 x 12;
-        reduce_min_i32_by_u32 in reduce_min_i32: <V = i32, K = u32>, with P = Min, 256 x 20;
-        reduce_min_i32_by_u64 in reduce_min_i32: <V = i32, K = u64>, with P = Min, 256 x 12;
-        reduce_min_u64_by_u32 in reduce_min_u64: <V = u64, K = u32>, with P = Min, 256 x 14;
-        reduce_min_u64_by_u64 in reduce_min_u64: <V = u64, K = u64>, with P = Min, 256 x 10;
-        reduce_min_f32_by_u32 in reduce_min_f32: <V = f32, K = u32>, with P = Min, 256 x 20;
-        reduce_min_f32_by_u64 in reduce_min_f32: <V = f32, K = u64>, with P = Min, 256 x 12;
-        reduce_min_f64_by_u32 in reduce_min_f64: <V = f64, K = u32>, with P = Min, 256 x 14;
-        reduce_min_f64_by_u64 in reduce_min_f64: <V = f64, K = u64>, with P = Min, 256 x 10;
+        reduce_{P}_{V}_by_{K} in reduce_{P}_{V}:
+            P in [Sum as sum, Min as min], V in [u32, i32, f32], (K, N) in [(u32, 20), (u64, 12)], 256 x N;
+        reduce_{P}_{V}_by_{K} in reduce_{P}_{V}:
+            P in [Sum as sum, Min as min], V in [u64, f64], (K, N) in [(u32, 14), (u64, 10)], 256 x N;
     }
 }
 
@@ -62,8 +43,7 @@ struct KeysAndSums<V, K, const BLOCK: usize, const ITEMS: usize> {
 impl<V: Number, K: SegmentMark, const BLOCK: usize, const ITEMS: usize> Output<V>
     for KeysAndSums<V, K, BLOCK, ITEMS>
 {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn stage(&mut self, heads: u32, slot: u32) {
         let keys = self.staged.own();
         // All have read what is overwritten now.
@@ -78,8 +58,7 @@ impl<V: Number, K: SegmentMark, const BLOCK: usize, const ITEMS: usize> Output<V
         }
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn store_heads(&self, first: usize, count: u32) {
         let target = self.segment_keys.skip(first);
         let mut slot = thread::index();
@@ -89,21 +68,19 @@ impl<V: Number, K: SegmentMark, const BLOCK: usize, const ITEMS: usize> Output<V
         }
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn store_sum(&self, segment: usize, sum: V) {
         self.segment_sums.store_streaming(segment, sum);
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn store_count(&self, segments: usize) {
         self.segments.store(0, segments as u64);
     }
 }
 
 impl<V: Number, K: SegmentMark> ReduceByKey<V, K> {
-    #[inline(always)]
+    #[device]
     fn by_key<P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let mut arena = Arena::dynamic(shared_bytes(V::SIZE, K::SIZE, BLOCK, ITEMS));
         let mut marks = ElementMarks::<K, BLOCK, ITEMS>::new(&mut arena, self.keys);
@@ -132,18 +109,8 @@ kernel! {
     }
     shared: 0;
     body: ReduceByFlag::by_flag::<P, BLOCK, ITEMS>;
-    entries: {
-        reduce_sum_u32_by_flag in reduce_sum_u32: <V = u32>, with P = Sum, 256 x 20;
-        reduce_sum_i32_by_flag in reduce_sum_i32: <V = i32>, with P = Sum, 256 x 20;
-        reduce_sum_u64_by_flag in reduce_sum_u64: <V = u64>, with P = Sum, 256 x 14;
-        reduce_sum_f32_by_flag in reduce_sum_f32: <V = f32>, with P = Sum, 256 x 20;
-        reduce_sum_f64_by_flag in reduce_sum_f64: <V = f64>, with P = Sum, 256 x 14;
-        reduce_min_u32_by_flag in reduce_min_u32: <V = u32>, with P = Min, 256 x 20;
-        reduce_min_i32_by_flag in reduce_min_i32: <V = i32>, with P = Min, 256 x 20;
-        reduce_min_u64_by_flag in reduce_min_u64: <V = u64>, with P = Min, 256 x 14;
-        reduce_min_f32_by_flag in reduce_min_f32: <V = f32>, with P = Min, 256 x 20;
-        reduce_min_f64_by_flag in reduce_min_f64: <V = f64>, with P = Min, 256 x 14;
-    }
+    entry: reduce_{P}_{V}_by_flag in reduce_{P}_{V}:
+        P in [Sum as sum, Min as min], (V, N) in [(u32, 20), (i32, 20), (u64, 14), (f32, 20), (f64, 14)], 256 x N;
 }
 
 /// Sums alone.
@@ -153,21 +120,19 @@ struct Sums<V> {
 }
 
 impl<V: Number> Output<V> for Sums<V> {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn store_sum(&self, segment: usize, sum: V) {
         self.segment_sums.store_streaming(segment, sum);
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn store_count(&self, segments: usize) {
         self.segments.store(0, segments as u64);
     }
 }
 
 impl<V: Number> ReduceByFlag<V> {
-    #[inline(always)]
+    #[device]
     fn by_flag<P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let mut arena = Arena::dynamic(shared_bytes(V::SIZE, 0, BLOCK, ITEMS));
         let mut marks = WarpMarks::<u8, ITEMS>::new(self.flags);

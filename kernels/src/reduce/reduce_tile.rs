@@ -1,8 +1,5 @@
 //! What reductions by keys, flags and rows have in common.
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{parameters, thread, Aligned16, Arena, Global, GlobalMut, Shared};
+use evenpath_simt::{device, parameters, thread, Aligned16, Arena, Global, GlobalMut, Shared};
 
 use crate::block::operator::{Number, Operator, Segmented, Summary};
 use crate::block::tile_prefix::TilePrefix;
@@ -28,23 +25,22 @@ parameters! {
 pub(super) trait Output<V> {
     /// Prepares what is stored for each head, before the look-back: `heads` are this thread's, the first of them the
     /// `slot`-th of the tile. Every thread calls it; it may have barriers.
-    #[inline(always)]
+    #[device]
     fn stage(&mut self, _heads: u32, _slot: u32) {}
     /// Stores what was prepared for the tile's `count` heads, the first of which begins segment `first`.
-    #[inline(always)]
+    #[device]
     fn store_heads(&self, _first: usize, _count: u32) {}
     /// Stores a segment's sum.
     fn store_sum(&self, segment: usize, sum: V);
     /// Stores how many segments there are.
-    #[inline(always)]
+    #[device]
     fn store_count(&self, _segments: usize) {}
 }
 
 /// Reduces the segments of the tile that the block draws. A head closes the segment before its own: a thread writes the
 /// sums of the segments that its heads close to the tile's memory, one after the other. Only the first sum of the tile
 /// lacks what comes before the tile. The last tile also closes the segment that is open after the last element.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 pub(super) fn reduce_tile<V: Number, P: Operator<V>, M: Marks, const BLOCK: usize, const ITEMS: usize>(
     arena: &mut Arena,
     marks: &mut M,
@@ -90,8 +86,7 @@ pub(super) fn reduce_tile<V: Number, P: Operator<V>, M: Marks, const BLOCK: usiz
 }
 
 /// Replaces the tile's elements by the sums of the segments that its heads close, one a head, in order.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn close_segments<V: Number, P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(
     tile: &Tile<V, BLOCK, ITEMS>,
     heads: u32,

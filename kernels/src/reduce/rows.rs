@@ -3,7 +3,7 @@
 //! however many there are.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, Arena, Global, GlobalMut};
 
 use super::reduce_tile::{reduce_tile, Output, ReduceArguments};
 use crate::block::filled_rows::{number_filled_rows, numbering_bytes};
@@ -28,14 +28,11 @@ kernel! {
     }
     shared: numbering_bytes::<BLOCK>();
     body: MarkRows::mark_rows::<BLOCK>;
-    entries: {
-        reduce_mark_rows_u32 in reduce_rows: <O = u32>, 256 x 1;
-        reduce_mark_rows_u64 in reduce_rows: <O = u64>, 256 x 1;
-    }
+    entry: reduce_mark_rows_{O} in reduce_rows: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> MarkRows<O> {
-    #[inline(always)]
+    #[device]
     fn mark_rows<const BLOCK: usize>(self, arena: Arena) {
         let mark = |begin: usize| {
             // No other row with elements begins there: adding sets the bit.
@@ -62,24 +59,13 @@ kernel! {
     }
     shared: 0;
     body: FillEmptyRows::fill_empty_rows::<BLOCK>;
-    entries: {
-        reduce_fill_u32_u32 in reduce_rows: <V = u32, O = u32>, 256 x 1;
-        reduce_fill_u32_u64 in reduce_rows: <V = u32, O = u64>, 256 x 1;
-        reduce_fill_i32_u32 in reduce_rows: <V = i32, O = u32>, 256 x 1;
-        reduce_fill_i32_u64 in reduce_rows: <V = i32, O = u64>, 256 x 1;
-        reduce_fill_u64_u32 in reduce_rows: <V = u64, O = u32>, 256 x 1;
-        reduce_fill_u64_u64 in reduce_rows: <V = u64, O = u64>, 256 x 1;
-        reduce_fill_f32_u32 in reduce_rows: <V = f32, O = u32>, 256 x 1;
-        reduce_fill_f32_u64 in reduce_rows: <V = f32, O = u64>, 256 x 1;
-        reduce_fill_f64_u32 in reduce_rows: <V = f64, O = u32>, 256 x 1;
-        reduce_fill_f64_u64 in reduce_rows: <V = f64, O = u64>, 256 x 1;
-    }
+    entry: reduce_fill_{V}_{O} in reduce_rows: V in [u32, i32, u64, f32, f64], O in [u32, u64], 256 x 1;
 }
 
 impl<V: Number, O: Offset> FillEmptyRows<V, O> {
-    #[inline(always)]
+    #[device]
     fn fill_empty_rows<const BLOCK: usize>(self, _: Arena) {
-        let row = thread::block() as usize * BLOCK + thread::index() as usize;
+        let row = thread::global_index::<BLOCK>();
         if row < self.rows as usize
             && self.row_offsets.load(row).to_usize() == self.row_offsets.load(row + 1).to_usize()
         {
@@ -103,18 +89,8 @@ kernel! {
     }
     shared: 0;
     body: ReduceRows::reduce_rows::<P, BLOCK, ITEMS>;
-    entries: {
-        reduce_sum_u32_by_row in reduce_sum_u32: <V = u32>, with P = Sum, 256 x 28;
-        reduce_sum_i32_by_row in reduce_sum_i32: <V = i32>, with P = Sum, 256 x 28;
-        reduce_sum_u64_by_row in reduce_sum_u64: <V = u64>, with P = Sum, 256 x 14;
-        reduce_sum_f32_by_row in reduce_sum_f32: <V = f32>, with P = Sum, 256 x 28;
-        reduce_sum_f64_by_row in reduce_sum_f64: <V = f64>, with P = Sum, 256 x 14;
-        reduce_min_u32_by_row in reduce_min_u32: <V = u32>, with P = Min, 256 x 28;
-        reduce_min_i32_by_row in reduce_min_i32: <V = i32>, with P = Min, 256 x 28;
-        reduce_min_u64_by_row in reduce_min_u64: <V = u64>, with P = Min, 256 x 14;
-        reduce_min_f32_by_row in reduce_min_f32: <V = f32>, with P = Min, 256 x 28;
-        reduce_min_f64_by_row in reduce_min_f64: <V = f64>, with P = Min, 256 x 14;
-    }
+    entry: reduce_{P}_{V}_by_row in reduce_{P}_{V}:
+        P in [Sum as sum, Min as min], (V, N) in [(u32, 28), (i32, 28), (u64, 14), (f32, 28), (f64, 14)], 256 x N;
 }
 
 /// Sums at the places of their rows.
@@ -124,15 +100,14 @@ struct RowSums<V> {
 }
 
 impl<V: Number> Output<V> for RowSums<V> {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn store_sum(&self, segment: usize, sum: V) {
         self.sums.store(self.filled_rows.load(segment) as usize, sum);
     }
 }
 
 impl<V: Number> ReduceRows<V> {
-    #[inline(always)]
+    #[device]
     fn reduce_rows<P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let mut arena = Arena::dynamic(shared_bytes(V::SIZE, 0, BLOCK, ITEMS));
         let mut marks = BitMarks::<ITEMS>::new(self.bits);

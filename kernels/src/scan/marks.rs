@@ -1,8 +1,5 @@
 //! Marks of where segments begin.
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{thread, warp, Aligned16, Arena, Element, Global};
+use evenpath_simt::{device, thread, warp, Aligned16, Arena, Element, Global};
 
 use crate::block::staged::Staged;
 
@@ -14,7 +11,7 @@ pub trait SegmentMark: Element {
 
 /// A flag: not zero at a segment's first element.
 impl SegmentMark for u8 {
-    #[inline(always)]
+    #[device]
     fn begins(self, _: Self) -> bool {
         self != 0
     }
@@ -24,7 +21,7 @@ macro_rules! keys {
     ($($type:ident)*) => {$(
         /// A key: equal within a segment.
         impl SegmentMark for $type {
-            #[inline(always)]
+            #[device]
             fn begins(self, previous: Self) -> bool {
                 self != previous
             }
@@ -38,7 +35,7 @@ pub(crate) trait Marks {
     /// Starts to load the `len` marks of the tile that begins with element `first`.
     fn fetch(&mut self, first: usize, len: u32);
     /// Processes what was fetched: every thread calls it, before the barrier after which the tile is there.
-    #[inline(always)]
+    #[device]
     fn settle(&mut self) {}
     /// One bit per element of this thread, set if it begins a segment, once the marks are there. The very first element
     /// begins one whatever its mark.
@@ -49,9 +46,9 @@ pub(crate) trait Marks {
 pub(crate) struct Unmarked;
 
 impl Marks for Unmarked {
-    #[inline(always)]
+    #[device]
     fn fetch(&mut self, _: usize, _: u32) {}
-    #[inline(always)]
+    #[device]
     fn heads(&self, _: usize, _: u32) -> u32 {
         0
     }
@@ -69,15 +66,14 @@ pub(crate) struct WarpMarks<K, const ITEMS: usize> {
 }
 
 impl<K: SegmentMark, const ITEMS: usize> WarpMarks<K, ITEMS> {
-    #[inline(always)]
+    #[device]
     pub(crate) fn new(marks: Global<K>) -> Self {
         Self { marks, own: [K::ZERO; ITEMS], previous: K::ZERO, heads: 0 }
     }
 }
 
 impl<K: SegmentMark, const ITEMS: usize> Marks for WarpMarks<K, ITEMS> {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn fetch(&mut self, first: usize, len: u32) {
         let warp_first = thread::warp() * thread::WARP_SIZE * ITEMS as u32;
         let marks = self.marks.skip(first);
@@ -91,8 +87,7 @@ impl<K: SegmentMark, const ITEMS: usize> Marks for WarpMarks<K, ITEMS> {
         }
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn settle(&mut self) {
         let lane = thread::lane();
         let mut previous = self.previous;
@@ -114,7 +109,7 @@ impl<K: SegmentMark, const ITEMS: usize> Marks for WarpMarks<K, ITEMS> {
         self.heads = ((u64::from(high) << 32 | u64::from(low)) >> (start % 32)) as u32;
     }
 
-    #[inline(always)]
+    #[device]
     fn heads(&self, first: usize, len: u32) -> u32 {
         of_elements::<ITEMS>(self.heads, first, len)
     }
@@ -131,22 +126,20 @@ pub(crate) struct ElementMarks<K, const BLOCK: usize, const ITEMS: usize> {
 
 impl<K: SegmentMark, const BLOCK: usize, const ITEMS: usize> ElementMarks<K, BLOCK, ITEMS> {
     /// Takes memory for a tile's marks from an arena that is aligned to 16 bytes, and leaves it so.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(crate) fn new(arena: &mut Arena, marks: Global<K, Aligned16>) -> Self {
         Self { marks, staged: Staged::take(arena), previous: K::ZERO }
     }
 
     /// The memory of the tile's marks.
-    #[inline(always)]
+    #[device]
     pub(crate) fn staged(&self) -> Staged<K, BLOCK, ITEMS> {
         self.staged
     }
 }
 
 impl<K: SegmentMark, const BLOCK: usize, const ITEMS: usize> Marks for ElementMarks<K, BLOCK, ITEMS> {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn fetch(&mut self, first: usize, len: u32) {
         if len == 0 {
             return;
@@ -157,8 +150,7 @@ impl<K: SegmentMark, const BLOCK: usize, const ITEMS: usize> Marks for ElementMa
         }
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn heads(&self, first: usize, len: u32) -> u32 {
         let place = thread::index() * ITEMS as u32;
         let mut previous = self.previous;
@@ -183,15 +175,14 @@ pub(crate) struct BitMarks<const ITEMS: usize> {
 }
 
 impl<const ITEMS: usize> BitMarks<ITEMS> {
-    #[inline(always)]
+    #[device]
     pub(crate) fn new(bits: Global<u32>) -> Self {
         Self { bits, words: [0; 2] }
     }
 }
 
 impl<const ITEMS: usize> Marks for BitMarks<ITEMS> {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn fetch(&mut self, first: usize, len: u32) {
         let place = thread::index() * ITEMS as u32;
         if place < len {
@@ -200,7 +191,7 @@ impl<const ITEMS: usize> Marks for BitMarks<ITEMS> {
         }
     }
 
-    #[inline(always)]
+    #[device]
     fn heads(&self, first: usize, len: u32) -> u32 {
         let [low, high] = self.words;
         let shift = (first + thread::index() as usize * ITEMS) % 32;
@@ -211,7 +202,7 @@ impl<const ITEMS: usize> Marks for BitMarks<ITEMS> {
 }
 
 /// The bits of this thread's elements, with that of the very first element set.
-#[inline(always)]
+#[device]
 fn of_elements<const ITEMS: usize>(heads: u32, first: usize, len: u32) -> u32 {
     const { assert!(ITEMS < 32) };
     let place = thread::index() * ITEMS as u32;

@@ -1,6 +1,6 @@
 //! Plain scan, in one pass over the data.
 
-use evenpath_simt::{kernel, Arena};
+use evenpath_simt::{device, kernel, Arena};
 
 use super::marks::Unmarked;
 use super::scan_tile::{scan_tile, ScanArguments};
@@ -16,22 +16,13 @@ kernel! {
     }
     shared: 0;
     body: Scan::scan::<P, BLOCK, ITEMS>;
-    entries: {
-        scan_sum_u32 in scan_u32: <V = u32>, with P = Sum, 320 x 44;
-        scan_min_u32 in scan_u32: <V = u32>, with P = Min, 320 x 44;
-        scan_sum_i32 in scan_i32: <V = i32>, with P = Sum, 320 x 44;
-        scan_min_i32 in scan_i32: <V = i32>, with P = Min, 320 x 44;
-        scan_sum_u64 in scan_u64: <V = u64>, with P = Sum, 384 x 18;
-        scan_min_u64 in scan_u64: <V = u64>, with P = Min, 384 x 18;
-        scan_sum_f32 in scan_f32: <V = f32>, with P = Sum, 320 x 44;
-        scan_min_f32 in scan_f32: <V = f32>, with P = Min, 320 x 44;
-        scan_sum_f64 in scan_f64: <V = f64>, with P = Sum, 384 x 18;
-        scan_min_f64 in scan_f64: <V = f64>, with P = Min, 384 x 18;
-    }
+    entry: scan_{P}_{V} in scan_{V}:
+        (V, B, N) in [(u32, 320, 44), (i32, 320, 44), (u64, 384, 18), (f32, 320, 44), (f64, 384, 18)],
+        P in [Sum as sum, Min as min], B x N;
 }
 
 impl<V: Number> Scan<V> {
-    #[inline(always)]
+    #[device]
     fn scan<P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let arena = Arena::dynamic(shared_bytes(V::SIZE, 0, BLOCK, ITEMS));
         scan_tile::<V, P, Unmarked, BLOCK, ITEMS>(arena, Unmarked, self.scan);

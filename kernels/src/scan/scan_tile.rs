@@ -1,8 +1,5 @@
 //! What plain and segmented scans have in common: all but the marks.
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{parameters, thread, Aligned16, Arena, Global, GlobalMut};
+use evenpath_simt::{device, parameters, thread, Aligned16, Arena, Global, GlobalMut};
 
 use super::marks::Marks;
 use super::tile::{flipped, head, Tile};
@@ -32,8 +29,7 @@ parameters! {
 /// Scans the tile that the block draws. Each thread reads its `ITEMS` consecutive elements twice: to add them up, and,
 /// once it knows the sum before them in the tile, to replace them with results. Only the sum before the tile is then
 /// missing; it is combined with the results as they are written to global memory.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 pub(super) fn scan_tile<V: Number, P: Operator<V>, M: Marks, const BLOCK: usize, const ITEMS: usize>(
     mut arena: Arena,
     mut marks: M,

@@ -1,6 +1,6 @@
 //! Segmented scan, in one pass over the data: sums start over where a flag is set, the key changes, or a row begins.
 
-use evenpath_simt::{kernel, Arena, Global};
+use evenpath_simt::{device, kernel, Arena, Global};
 
 use super::marks::{BitMarks, SegmentMark, WarpMarks};
 use super::scan_tile::{scan_tile, ScanArguments};
@@ -18,41 +18,16 @@ kernel! {
     shared: 0;
     body: SegmentedScan::scan_by_marks::<P, BLOCK, ITEMS>;
     entries: {
-        segmented_sum_u32_by_flag in segmented_sum_u32: <V = u32, K = u8>, with P = Sum, 320 x 28;
-        segmented_sum_u32_by_u32 in segmented_sum_u32: <V = u32, K = u32>, with P = Sum, 320 x 28;
-        segmented_sum_u32_by_u64 in segmented_sum_u32: <V = u32, K = u64>, with P = Sum, 256 x 20;
-        segmented_sum_i32_by_flag in segmented_sum_i32: <V = i32, K = u8>, with P = Sum, 320 x 28;
-        segmented_sum_i32_by_u32 in segmented_sum_i32: <V = i32, K = u32>, with P = Sum, 320 x 28;
-        segmented_sum_i32_by_u64 in segmented_sum_i32: <V = i32, K = u64>, with P = Sum, 256 x 20;
-        segmented_sum_u64_by_flag in segmented_sum_u64: <V = u64, K = u8>, with P = Sum, 256 x 18;
-        segmented_sum_u64_by_u32 in segmented_sum_u64: <V = u64, K = u32>, with P = Sum, 256 x 18;
-        segmented_sum_u64_by_u64 in segmented_sum_u64: <V = u64, K = u64>, with P = Sum, 256 x 14;
-        segmented_sum_f32_by_flag in segmented_sum_f32: <V = f32, K = u8>, with P = Sum, 320 x 28;
-        segmented_sum_f32_by_u32 in segmented_sum_f32: <V = f32, K = u32>, with P = Sum, 320 x 28;
-        segmented_sum_f32_by_u64 in segmented_sum_f32: <V = f32, K = u64>, with P = Sum, 256 x 20;
-        segmented_sum_f64_by_flag in segmented_sum_f64: <V = f64, K = u8>, with P = Sum, 256 x 18;
-        segmented_sum_f64_by_u32 in segmented_sum_f64: <V = f64, K = u32>, with P = Sum, 256 x 18;
-        segmented_sum_f64_by_u64 in segmented_sum_f64: <V = f64, K = u64>, with P = Sum, 256 x 14;
-        segmented_min_u32_by_flag in segmented_min_u32: <V = u32, K = u8>, with P = Min, 320 x 28;
-        segmented_min_u32_by_u32 in segmented_min_u32: <V = u32, K = u32>, with P = Min, 320 x 28;
-        segmented_min_u32_by_u64 in segmented_min_u32: <V = u32, K = u64>, with P = Min, 256 x 20;
-        segmented_min_i32_by_flag in segmented_min_i32: <V = i32, K = u8>, with P = Min, 320 x 28;
-        segmented_min_i32_by_u32 in segmented_min_i32: <V = i32, K = u32>, with P = Min, 320 x 28;
-        segmented_min_i32_by_u64 in segmented_min_i32: <V = i32, K = u64>, with P = Min, 256 x 20;
-        segmented_min_u64_by_flag in segmented_min_u64: <V = u64, K = u8>, with P = Min, 256 x 18;
-        segmented_min_u64_by_u32 in segmented_min_u64: <V = u64, K = u32>, with P = Min, 256 x 18;
-        segmented_min_u64_by_u64 in segmented_min_u64: <V = u64, K = u64>, with P = Min, 256 x 14;
-        segmented_min_f32_by_flag in segmented_min_f32: <V = f32, K = u8>, with P = Min, 320 x 28;
-        segmented_min_f32_by_u32 in segmented_min_f32: <V = f32, K = u32>, with P = Min, 320 x 28;
-        segmented_min_f32_by_u64 in segmented_min_f32: <V = f32, K = u64>, with P = Min, 256 x 20;
-        segmented_min_f64_by_flag in segmented_min_f64: <V = f64, K = u8>, with P = Min, 256 x 18;
-        segmented_min_f64_by_u32 in segmented_min_f64: <V = f64, K = u32>, with P = Min, 256 x 18;
-        segmented_min_f64_by_u64 in segmented_min_f64: <V = f64, K = u64>, with P = Min, 256 x 14;
+        segmented_{P}_{V}_by_{K} in segmented_{P}_{V}:
+            P in [Sum as sum, Min as min], V in [u32, i32, f32],
+            (K, B, N) in [(u8 as flag, 320, 28), (u32, 320, 28), (u64, 256, 20)], B x N;
+        segmented_{P}_{V}_by_{K} in segmented_{P}_{V}:
+            P in [Sum as sum, Min as min], V in [u64, f64], (K, N) in [(u8 as flag, 18), (u32, 18), (u64, 14)], 256 x N;
     }
 }
 
 impl<V: Number, K: SegmentMark> SegmentedScan<V, K> {
-    #[inline(always)]
+    #[device]
     fn scan_by_marks<P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let arena = Arena::dynamic(shared_bytes(V::SIZE, 0, BLOCK, ITEMS));
         let marks = WarpMarks::<K, ITEMS>::new(self.marks);
@@ -70,22 +45,13 @@ kernel! {
     }
     shared: 0;
     body: SegmentedScanByBits::scan_by_bits::<P, BLOCK, ITEMS>;
-    entries: {
-        segmented_sum_u32_by_bit in segmented_sum_u32: <V = u32>, with P = Sum, 320 x 28;
-        segmented_sum_i32_by_bit in segmented_sum_i32: <V = i32>, with P = Sum, 320 x 28;
-        segmented_sum_u64_by_bit in segmented_sum_u64: <V = u64>, with P = Sum, 256 x 18;
-        segmented_sum_f32_by_bit in segmented_sum_f32: <V = f32>, with P = Sum, 320 x 28;
-        segmented_sum_f64_by_bit in segmented_sum_f64: <V = f64>, with P = Sum, 256 x 18;
-        segmented_min_u32_by_bit in segmented_min_u32: <V = u32>, with P = Min, 320 x 28;
-        segmented_min_i32_by_bit in segmented_min_i32: <V = i32>, with P = Min, 320 x 28;
-        segmented_min_u64_by_bit in segmented_min_u64: <V = u64>, with P = Min, 256 x 18;
-        segmented_min_f32_by_bit in segmented_min_f32: <V = f32>, with P = Min, 320 x 28;
-        segmented_min_f64_by_bit in segmented_min_f64: <V = f64>, with P = Min, 256 x 18;
-    }
+    entry: segmented_{P}_{V}_by_bit in segmented_{P}_{V}:
+        P in [Sum as sum, Min as min],
+        (V, B, N) in [(u32, 320, 28), (i32, 320, 28), (u64, 256, 18), (f32, 320, 28), (f64, 256, 18)], B x N;
 }
 
 impl<V: Number> SegmentedScanByBits<V> {
-    #[inline(always)]
+    #[device]
     fn scan_by_bits<P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let arena = Arena::dynamic(shared_bytes(V::SIZE, 0, BLOCK, ITEMS));
         scan_tile::<V, Segmented<P>, _, BLOCK, ITEMS>(arena, BitMarks::<ITEMS>::new(self.bits), self.scan);

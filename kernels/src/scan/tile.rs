@@ -1,8 +1,5 @@
 //! A block's tile, which waits in shared memory for the sum before it.
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{thread, Aligned16, Arena, Global, Shared};
+use evenpath_simt::{device, thread, Aligned16, Arena, Global, Shared};
 
 use crate::block::operator::{Number, Operator, Summary};
 use crate::block::staged::Staged;
@@ -33,8 +30,7 @@ pub(crate) struct Tile<V, const BLOCK: usize, const ITEMS: usize> {
 impl<V: Number, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
     /// Draws a tile of the `len` elements and starts to load it; the rest of a partial tile is `fill`. The arena is aligned
     /// to 16 bytes. One barrier.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(crate) fn draw(
         arena: &mut Arena,
         prefix: TilePrefix,
@@ -55,8 +51,7 @@ impl<V: Number, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
 
     /// Adds the tile up, once its elements are there, and publishes the sum to the other tiles. `heads` has a bit for each of this
     /// thread's elements that begins a segment. One barrier.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(crate) fn add_up<P: Operator<V>>(&self, heads: u32, flip: bool) -> Surroundings<V, P> {
         let items = self.elements.own();
         let mut own: Summary<V, P> = Summary::IDENTITY;
@@ -73,8 +68,7 @@ impl<V: Number, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
     }
 
     /// The sum before the tile. One barrier, after which all threads can read what was written to shared memory before it.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(crate) fn look_back<P: Operator<V>>(&self, total: Summary<V, P>) -> Summary<V, P> {
         self.scan.look_back(self.prefix, self.index, total)
     }
@@ -83,7 +77,7 @@ impl<V: Number, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
 pub(crate) use crate::block::tile_scan::Surroundings;
 
 /// 1 for an item that begins a segment, 0 for others. Where there are no segments, there may be more items than bits.
-#[inline(always)]
+#[device]
 pub(crate) fn head<V: Number, P: Operator<V>>(heads: u32, item: usize) -> u32 {
     if P::SEGMENTED {
         heads >> item & 1
@@ -93,7 +87,7 @@ pub(crate) fn head<V: Number, P: Operator<V>>(heads: u32, item: usize) -> u32 {
 }
 
 /// The element, or its flip if the operator has maxima as flipped minima and they are asked for.
-#[inline(always)]
+#[device]
 pub(crate) fn flipped<V: Number, P: Operator<V>>(element: V, flip: bool) -> V {
     if P::FLIPS && flip {
         element.flip()

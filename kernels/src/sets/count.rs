@@ -2,8 +2,8 @@ use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
 
 use super::schedule::{schedule_bytes, Schedule};
+use super::state::RESULT_SIZE;
 use super::walk::Share;
-use super::RESULT_SIZE;
 use crate::block::two_sequences::{staged_bytes, Fetched, Sequences};
 use crate::Key;
 
@@ -21,10 +21,7 @@ kernel! {
     }
     shared: staged_bytes::<K>(BLOCK, ITEMS) + schedule_bytes(BLOCK);
     body: SetCount::count::<BLOCK, ITEMS>;
-    entries: {
-        sets_count_u32 in sets_u32: <K = u32>, 256 x 23 resident 5;
-        sets_count_u64 in sets_u64: <K = u64>, 256 x 15 resident 5;
-    }
+    entry: sets_count_{K} in sets_{K}: (K, N) in [(u32, 23), (u64, 15)], 256 x N resident 5;
 }
 
 impl<K: Key> SetCount<K> {

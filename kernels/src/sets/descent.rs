@@ -15,10 +15,7 @@ kernel! {
     }
     shared: 0;
     body: FirstDescent::first_descent::<BLOCK, ITEMS>;
-    entries: {
-        sets_descent_u32 in sets_u32: <K = u32>, 256 x 8;
-        sets_descent_u64 in sets_u64: <K = u64>, 256 x 8;
-    }
+    entry: sets_descent_{K} in sets_{K}: K in [u32, u64], 256 x 8;
 }
 
 impl<K: Key> FirstDescent<K> {

@@ -9,8 +9,10 @@
 
 mod count;
 mod descent;
+pub mod keep;
 mod partition;
 mod schedule;
+mod state;
 mod tile;
 mod values;
 mod walk;
@@ -18,25 +20,5 @@ mod walk;
 pub use count::SetCount;
 pub use descent::FirstDescent;
 pub use partition::SetPartition;
+pub use state::{state_words, RESULT_SIZE};
 pub use tile::{keys_shared_bytes, pairs_shared_bytes, SetKeys, SetPairs};
-
-/// What an operation keeps, as bits of a kernel's parameter.
-pub mod keep {
-    /// Elements of A that match none of B.
-    pub const A_ONLY: u32 = 1;
-    /// Matches: A's element.
-    pub const MATCHES: u32 = 2;
-    /// Elements of B that match none of A.
-    pub const B_ONLY: u32 = 4;
-}
-
-/// Words of a set operation's state for a number of tiles: the next ticket, the size of the result, and
-/// the tiles' states of look-back. [`SetPartition`] sets them to zero.
-pub const fn state_words(tiles: u32) -> usize {
-    RESULT_STATES + tiles as usize
-}
-
-/// The word that holds the size of the result.
-pub const RESULT_SIZE: usize = 1;
-/// The first word of the tiles' states.
-const RESULT_STATES: usize = 2;

@@ -1,6 +1,6 @@
-use evenpath_simt::{kernel, thread, Arena, GlobalMut};
+use evenpath_simt::{device, kernel, thread, Arena, GlobalMut};
 
-use super::{RESULT_SIZE, RESULT_STATES};
+use super::state::{RESULT_SIZE, RESULT_STATES};
 use crate::block::balanced_path;
 use crate::block::balanced_path::Cut;
 use crate::block::two_sequences::Sequences;
@@ -23,10 +23,7 @@ kernel! {
     }
     shared: 0;
     body: SetPartition::partition;
-    entries: {
-        sets_partition_u32 in sets_u32: <K = u32>, 128 x 1;
-        sets_partition_u64 in sets_u64: <K = u64>, 128 x 1;
-    }
+    entry: sets_partition_{K} in sets_{K}: K in [u32, u64], 128 x 1;
 }
 
 impl<K: Key> SetPartition<K> {
@@ -50,13 +47,13 @@ impl<K: Key> SetPartition<K> {
 }
 
 /// A cut as one word; the diagonal says the rest.
-#[inline(always)]
+#[device]
 fn encode(cut: Cut<u64>, diagonal: u64) -> u64 {
     cut.a << 1 | (cut.a + cut.b - diagonal)
 }
 
 /// The cut of a diagonal from its word.
-#[inline(always)]
+#[device]
 pub(super) fn decode(word: u64, diagonal: u64) -> Cut<u64> {
     let a = word >> 1;
     Cut { a, b: diagonal - a + (word & 1) }

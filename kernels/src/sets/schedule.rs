@@ -1,9 +1,9 @@
 //! The tiles that a block processes, one after the other, and where their results go.
 
-use evenpath_simt::{thread, Arena, Global, GlobalMut, Shared};
+use evenpath_simt::{device, thread, Arena, Global, GlobalMut, Shared};
 
 use super::partition::decode;
-use super::{RESULT_SIZE, RESULT_STATES};
+use super::state::{RESULT_SIZE, RESULT_STATES};
 use crate::block::count_scan::{CountScan, Counted};
 use crate::block::lookback::{Lookback, Tickets};
 use crate::block::two_sequences::{Sequences, TilePair};
@@ -66,7 +66,7 @@ pub(super) const fn schedule_bytes(block: usize) -> usize {
 
 impl<K: Key, const BLOCK: usize, const ITEMS: usize> Schedule<K, BLOCK, ITEMS> {
     /// Takes the memory from the beginning of an arena, so that what is taken next is aligned to 16 bytes.
-    #[inline(always)]
+    #[device]
     pub(super) fn new(
         arena: &mut Arena,
         starts: Global<u64>,
@@ -83,14 +83,13 @@ impl<K: Key, const BLOCK: usize, const ITEMS: usize> Schedule<K, BLOCK, ITEMS> {
     }
 
     /// Whether there was a tile left.
-    #[inline(always)]
+    #[device]
     pub(super) fn has(&self, tile: Tile) -> bool {
         tile.number < self.tiles
     }
 
     /// The block's first tile. Has a barrier.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn first(&self) -> Tile {
         let ticket = self.draw();
         self.announce(ticket, self.look_up(ticket));
@@ -100,15 +99,13 @@ impl<K: Key, const BLOCK: usize, const ITEMS: usize> Schedule<K, BLOCK, ITEMS> {
 
     /// Draws the next tile. This, [`look_up`](Self::look_up) and [`announce`](Self::announce) are separate calls so that
     /// other work hides the latency of memory.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn draw(&self) -> Ticket {
         Ticket(if thread::index() == DRAWER { Tickets::new(self.states).draw() } else { 0 })
     }
 
     /// Where the partition says that a drawn tile begins and ends.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn look_up(&self, Ticket(tile): Ticket) -> [u64; 2] {
         if thread::index() == DRAWER && tile < self.tiles {
             [self.starts.load(tile as usize), self.starts.load(tile as usize + 1)]
@@ -118,8 +115,7 @@ impl<K: Key, const BLOCK: usize, const ITEMS: usize> Schedule<K, BLOCK, ITEMS> {
     }
 
     /// Shares the next tile with the block, which sees it after a barrier.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn announce(&self, Ticket(tile): Ticket, [start, end]: [u64; 2]) {
         if thread::index() == DRAWER {
             if tile < self.tiles {
@@ -133,8 +129,7 @@ impl<K: Key, const BLOCK: usize, const ITEMS: usize> Schedule<K, BLOCK, ITEMS> {
     }
 
     /// The next tile.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn announced(&self) -> Tile {
         let number = self.words.load(TILE) as u32;
         // Where there is no tile left, what the memory holds is not used.
@@ -143,8 +138,7 @@ impl<K: Key, const BLOCK: usize, const ITEMS: usize> Schedule<K, BLOCK, ITEMS> {
     }
 
     /// Counts a tile's results and publishes the count to the other blocks. Has a barrier.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn count(&self, tile: Tile, count: u32) -> Counted<u32> {
         let counted = self.scan.exclusive(count);
         if thread::index() == DRAWER {
@@ -154,15 +148,13 @@ impl<K: Key, const BLOCK: usize, const ITEMS: usize> Schedule<K, BLOCK, ITEMS> {
     }
 
     /// Sums a count over the block. Has a barrier.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn total(&self, count: u32) -> u32 {
         self.scan.exclusive(count).total
     }
 
     /// Finds where the waiting results go, for [`place`](Self::place) after a barrier.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn find_place(&self, waiting: Waiting) {
         if thread::warp() == 0 && waiting.tile < self.tiles {
             let before = self.lookback().prefix(waiting.tile, waiting.count);
@@ -176,8 +168,7 @@ impl<K: Key, const BLOCK: usize, const ITEMS: usize> Schedule<K, BLOCK, ITEMS> {
     }
 
     /// Where the waiting results go, and how many of them there is room for.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn place(&self, waiting: Waiting, capacity: u64) -> (usize, u32) {
         if waiting.tile >= self.tiles {
             return (0, 0);
@@ -186,7 +177,7 @@ impl<K: Key, const BLOCK: usize, const ITEMS: usize> Schedule<K, BLOCK, ITEMS> {
         (start as usize, u64::from(waiting.count).min(capacity - start) as u32)
     }
 
-    #[inline(always)]
+    #[device]
     fn lookback(&self) -> Lookback {
         Lookback::new(self.states.skip(RESULT_STATES))
     }

@@ -1,4 +1,4 @@
-use evenpath_simt::{kernel, thread, Arena, Element, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, Arena, Element, Global, GlobalMut, Shared};
 
 use super::schedule::{schedule_bytes, Schedule, Tile, Waiting};
 use super::values::Values;
@@ -30,10 +30,7 @@ kernel! {
     }
     shared: 0;
     body: SetKeys::keys::<BLOCK, ITEMS>;
-    entries: {
-        sets_keys_u32 in sets_u32: <K = u32>, 256 x 23 resident 4;
-        sets_keys_u64 in sets_u64: <K = u64>, 256 x 15 resident 3;
-    }
+    entry: sets_keys_{K} in sets_{K}: (K, N, R) in [(u32, 23, 4), (u64, 15, 3)], 256 x N resident R;
 }
 
 impl<K: Key> SetKeys<K> {
@@ -92,12 +89,8 @@ kernel! {
     }
     shared: 0;
     body: SetPairs::pairs::<BLOCK, ITEMS>;
-    entries: {
-        sets_pairs_u32_32 in sets_pairs_u32: <K = u32, V = u32>, 256 x 11 resident 4;
-        sets_pairs_u32_64 in sets_pairs_u32: <K = u32, V = u64>, 256 x 9 resident 4;
-        sets_pairs_u64_32 in sets_pairs_u64: <K = u64, V = u32>, 256 x 10 resident 3;
-        sets_pairs_u64_64 in sets_pairs_u64: <K = u64, V = u64>, 256 x 9 resident 3;
-    }
+    entry: sets_pairs_{K}_{V bits} in sets_pairs_{K}:
+        (K, V, N, R) in [(u32, u32, 11, 4), (u32, u64, 9, 4), (u64, u32, 10, 3), (u64, u64, 9, 3)], 256 x N resident R;
 }
 
 impl<K: Key, V: Bits> SetPairs<K, V> {
@@ -160,8 +153,7 @@ struct Selected<K, const ITEMS: usize> {
 
 /// Selects the results of a fetched tile; after a barrier, `memory` holds their keys. Also draws the next tile and finds the
 /// place of the waiting results.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn select<K: Key, const BLOCK: usize, const ITEMS: usize>(
     schedule: &Schedule<K, BLOCK, ITEMS>,
     tile: Tile,

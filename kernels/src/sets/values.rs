@@ -1,12 +1,9 @@
 //! The values of a tile's results: from the inputs straight to the output.
 
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{thread, Global, GlobalMut, Shared};
+use evenpath_simt::{device, thread, Global, GlobalMut, Shared};
 
 use crate::key::Combine;
-use crate::unroll::{unroll, Steps};
+use crate::unroll::unroll;
 use crate::Bits;
 
 /// Where a result's value comes from: an element of A, one of B, or both, counted from the tile's first.
@@ -24,34 +21,34 @@ impl Origin {
     const NONE: Self = Self(0);
 
     /// From element `a` of A if that is taken, and element `b` of B if that is.
-    #[inline(always)]
+    #[device]
     pub(super) fn new(takes_a: bool, a: u32, takes_b: bool, b: u32) -> Self {
         let flag = |taken: bool, flag: u32| if taken { flag } else { 0 };
         Self(flag(takes_a, FROM_A) | flag(takes_b, FROM_B) | b << INDEX_BITS | a)
     }
 
     /// As an element of shared memory.
-    #[inline(always)]
+    #[device]
     pub(super) fn word(self) -> u32 {
         self.0
     }
 
-    #[inline(always)]
+    #[device]
     fn is_of_a(self) -> bool {
         self.0 >= FROM_A
     }
 
-    #[inline(always)]
+    #[device]
     fn is_match(self) -> bool {
         self.0 >= FROM_A | FROM_B
     }
 
-    #[inline(always)]
+    #[device]
     fn a(self) -> usize {
         (self.0 & INDEX) as usize
     }
 
-    #[inline(always)]
+    #[device]
     fn b(self) -> usize {
         (self.0 >> INDEX_BITS & INDEX) as usize
     }
@@ -60,33 +57,13 @@ impl Origin {
 /// Values of B that are in flight at once: as many as there are registers for.
 const BATCH: usize = 5;
 
-/// The batches of [`Values::combined`]: fewer than items.
-struct CombineBatches<'v, V, const BLOCK: usize, const ITEMS: usize> {
-    values: &'v mut Values<V, BLOCK, ITEMS>,
-    b: Global<V>,
-    origins: Shared<u32>,
-    count: u32,
-    combine: Combine,
-}
-
-impl<V: Bits, const BLOCK: usize, const ITEMS: usize> Steps for CombineBatches<'_, V, BLOCK, ITEMS> {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn step(&mut self, batch: usize) {
-        if batch * BATCH < ITEMS {
-            self.values.combine_batch(batch * BATCH, self.b, self.origins, self.count, self.combine);
-        }
-    }
-}
-
 /// The values of a thread's share of a tile's results, every `BLOCK`th.
 pub(super) struct Values<V, const BLOCK: usize, const ITEMS: usize>([V; ITEMS]);
 
 impl<V: Bits, const BLOCK: usize, const ITEMS: usize> Values<V, BLOCK, ITEMS> {
     /// Loads the values of `count` results from their origins, which are in shared memory; of matches, A's. The inputs
     /// begin with the tile's first elements.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn fetch((a, b): (Global<V>, Global<V>), origins: Shared<u32>, count: u32) -> Self {
         let mut own = [Origin::NONE; ITEMS];
         for item in 0..ITEMS {
@@ -104,8 +81,7 @@ impl<V: Bits, const BLOCK: usize, const ITEMS: usize> Values<V, BLOCK, ITEMS> {
 
     /// The same with the values of matches combined, A's first. This is separate from [`fetch`](Self::fetch) so
     /// that other work hides the latency of memory.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn combined(
         mut self,
         (_, b): (Global<V>, Global<V>),
@@ -114,14 +90,17 @@ impl<V: Bits, const BLOCK: usize, const ITEMS: usize> Values<V, BLOCK, ITEMS> {
         combine: Combine,
     ) -> Self {
         if combine != Combine::First {
-            unroll::<ITEMS>(&mut CombineBatches { values: &mut self, b, origins, count, combine });
+            unroll!(for batch in 0..ITEMS {
+                if batch * BATCH < ITEMS {
+                    self.combine_batch(batch * BATCH, b, origins, count, combine);
+                }
+            });
         }
         self
     }
 
     /// Combines the matches among [`BATCH`] results.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn combine_batch(
         &mut self,
         first: usize,
@@ -146,8 +125,7 @@ impl<V: Bits, const BLOCK: usize, const ITEMS: usize> Values<V, BLOCK, ITEMS> {
     }
 
     /// The origin of one of the thread's results, of which the block has `count`.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn origin(origins: Shared<u32>, item: usize, count: u32) -> Origin {
         let place = thread::index() + (item * BLOCK) as u32;
         if place < count {
@@ -158,8 +136,7 @@ impl<V: Bits, const BLOCK: usize, const ITEMS: usize> Values<V, BLOCK, ITEMS> {
     }
 
     /// Writes the first `count` of the block's values to the output from `start` on.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn store(&self, output: GlobalMut<V>, start: usize, count: u32) {
         let output = output.skip(start);
         for item in 0..ITEMS {

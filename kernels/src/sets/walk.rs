@@ -1,15 +1,12 @@
 //! A thread's share of a tile's balanced path.
 
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{thread, Shared};
+use evenpath_simt::{device, thread, Shared};
 
 use super::keep;
 use super::values::Origin;
 use crate::block::balanced_path::{self, Cut};
 use crate::block::two_sequences::{Staged, TilePair};
-use crate::unroll::{unroll, Steps};
+use crate::unroll::unroll;
 use crate::Key;
 
 /// A thread's share: up to `ITEMS` steps, each an element of A, one of B, or a match of both.
@@ -26,7 +23,7 @@ pub(super) struct Share<K, const ITEMS: usize> {
 
 impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     /// Finds where the thread's share of a tile begins.
-    #[inline(always)]
+    #[device]
     pub(super) fn search(pair: &TilePair, staged: Staged<K>) -> Cut<u32> {
         let diagonal = (thread::index() * ITEMS as u32).min(pair.len());
         let (a, b) = (|index: u32| staged.a.load(index as usize), |index: u32| staged.b.load(index as usize));
@@ -34,7 +31,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     }
 
     /// Walks the thread's share of a tile, which begins at `start`.
-    #[inline(always)]
+    #[device]
     pub(super) fn walk(pair: &TilePair, staged: Staged<K>, start: Cut<u32>) -> Self {
         let end = ((thread::index() + 1) * ITEMS as u32).min(pair.len());
         // If keys are not sorted, the element after the tile does not stop the walk, which takes up to `ITEMS` of each
@@ -52,7 +49,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     /// tile's end too; elsewhere (`BOUNDED`) indices are compared. Then the share can also be empty; in
     /// the other case it has at least `ITEMS` − 2 elements, so the first `(ITEMS - 1) / 2` steps, of at
     /// most two elements each, need not check for the end.
-    #[inline(always)]
+    #[device]
     fn walk_to<const BOUNDED: bool>(pair: &TilePair, staged: Staged<K>, start: Cut<u32>, end: u32) -> Self {
         let (a, b) = (staged.a.skip(start.a as usize), staged.b.skip(start.b as usize));
         let mut walk = Walk::<K, ITEMS, BOUNDED> {
@@ -67,12 +64,14 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
             takes_a: 0,
             takes_b: 0,
         };
-        unroll::<ITEMS>(&mut walk);
+        unroll!(for step in 0..ITEMS {
+            walk.step(step);
+        });
         Self { keys: walk.keys, takes_a: walk.takes_a, takes_b: walk.takes_b, start }
     }
 
     /// A bit for each step that an operation keeps.
-    #[inline(always)]
+    #[device]
     pub(super) fn kept(&self, operation: u32) -> u32 {
         let all_if = |bit: u32| if operation & bit != 0 { u32::MAX } else { 0 };
         let (a, b) = (self.takes_a, self.takes_b);
@@ -80,7 +79,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     }
 
     /// Writes the keys of the kept steps from `place` on.
-    #[inline(always)]
+    #[device]
     pub(super) fn scatter_keys(&self, kept: u32, to: Shared<K>, place: u32) {
         let mut place = place;
         for step in 0..ITEMS {
@@ -92,7 +91,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     }
 
     /// Writes where the values of the kept steps come from, from `place` on.
-    #[inline(always)]
+    #[device]
     pub(super) fn scatter_origins(&self, kept: u32, to: Shared<u32>, place: u32) {
         let Cut { mut a, mut b } = self.start;
         let mut place = place;
@@ -109,7 +108,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     }
 }
 
-/// A thread's position in a tile.
+/// A thread's position in a tile. With these as variables of the loop, sets of pairs would spill.
 struct Walk<K, const ITEMS: usize, const BOUNDED: bool> {
     /// The elements to come.
     a: Shared<K>,
@@ -127,8 +126,9 @@ struct Walk<K, const ITEMS: usize, const BOUNDED: bool> {
     takes_b: u32,
 }
 
-impl<K: Key, const ITEMS: usize, const BOUNDED: bool> Steps for Walk<K, ITEMS, BOUNDED> {
-    #[inline(always)]
+impl<K: Key, const ITEMS: usize, const BOUNDED: bool> Walk<K, ITEMS, BOUNDED> {
+    /// Takes the next element of A, of B, or of both.
+    #[device]
     fn step(&mut self, step: usize) {
         let goes_on = (!BOUNDED && step < (ITEMS - 1) / 2) || self.a.address() + self.b.address() < self.end;
         let (mut take_a, mut take_b) = (self.a_key <= self.b_key, self.b_key <= self.a_key);

@@ -1,9 +1,6 @@
 //! What onesweep knows before its passes: how often each value of each digit occurs among all keys.
-// Iterators over two arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Aligned16, Arena, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, warp, Aligned16, Arena, Global, GlobalMut, Shared};
 
 use super::onesweep::BASES_PER_PASS;
 use crate::block::radix_rank::{KeyOrder, Passes, RadixKey, BINS, DIGIT_BITS};
@@ -27,10 +24,7 @@ kernel! {
     }
     shared: max_passes::<K>() * BINS * 4;
     body: Histogram::histogram::<BLOCK, ITEMS>;
-    entries: {
-        sort_histogram_u32 in sort_keys_32: <K = u32>, 256 x 16;
-        sort_histogram_u64 in sort_keys_64: <K = u64>, 256 x 8;
-    }
+    entry: sort_histogram_{K} in sort_keys_{K bits}: (K, N) in [(u32, 16), (u64, 8)], 256 x N;
 }
 
 const fn max_passes<K: RadixKey>() -> usize {
@@ -89,7 +83,7 @@ impl<K: RadixKey> Histogram<K> {
 }
 
 /// Counts the digits of some keys.
-#[inline(always)]
+#[device]
 fn count<K: RadixKey, const N: usize>(
     counters: Shared<u32>,
     passes: Passes,
@@ -118,9 +112,7 @@ kernel! {
     }
     shared: BLOCK / thread::WARP_SIZE as usize * 8;
     body: BinStarts::bin_starts::<BLOCK>;
-    entries: {
-        sort_bin_starts in sort_plan: 256 x 1;
-    }
+    entry: sort_bin_starts in sort_plan: 256 x 1;
 }
 
 impl BinStarts {

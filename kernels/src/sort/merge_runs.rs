@@ -2,7 +2,7 @@
 //! 2012), two at a time, from one buffer to another, until each segment is one run. Rounds are counted from the end, so
 //! that all segments are in the same buffer: those with fewer runs join later.
 
-use evenpath_simt::{kernel, parameters, thread, Arena, Element, Global, GlobalMut};
+use evenpath_simt::{device, kernel, parameters, thread, Arena, Element, Global, GlobalMut};
 
 use super::segments::{merge_rounds, Part};
 use crate::block::balanced_path::Cut;
@@ -40,10 +40,7 @@ kernel! {
     }
     shared: TilePair::WORDS * 8 + staged_each_bytes::<K>(BLOCK, ITEMS);
     body: MergeRunKeys::merge_keys::<BLOCK, ITEMS>;
-    entries: {
-        sort_merge_run_keys_u32 in sort_segments_32: <K = u32>, 256 x 22;
-        sort_merge_run_keys_u64 in sort_segments_64: <K = u64>, 256 x 16;
-    }
+    entry: sort_merge_run_keys_{K} in sort_segments_{K bits}: (K, N) in [(u32, 22), (u64, 16)], 256 x N;
 }
 
 kernel! {
@@ -62,12 +59,8 @@ kernel! {
     }
     shared: TilePair::WORDS * 8 + staged_each_bytes::<K>(BLOCK, ITEMS) + BLOCK * ITEMS * 2;
     body: MergeRunPairs::merge_pairs::<BLOCK, ITEMS>;
-    entries: {
-        sort_merge_run_pairs_u32_u32 in sort_segments_32: <K = u32, V = u32>, 256 x 22;
-        sort_merge_run_pairs_u32_u64 in sort_segments_32: <K = u32, V = u64>, 256 x 22;
-        sort_merge_run_pairs_u64_u32 in sort_segments_64: <K = u64, V = u32>, 256 x 16 resident 2;
-        sort_merge_run_pairs_u64_u64 in sort_segments_64: <K = u64, V = u64>, 256 x 16 resident 2;
-    }
+    entry: sort_merge_run_pairs_{K}_{V} in sort_segments_{K bits}:
+        (K, N, R) in [(u32, 22, 0), (u64, 16, 2)], V in [u32, u64], 256 x N resident R;
 }
 
 /// The two runs of which a block merges a part, and where the part is written.
@@ -82,8 +75,7 @@ struct Runs {
 
 impl<K: RadixKey> MergeRound<K> {
     /// The block's runs, or `None` if its segment is not merged yet.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn runs<const BLOCK: usize, const ITEMS: usize>(self) -> Option<Runs> {
         let block = thread::block() as usize;
         let segment = Part::unpack(self.pairs.load(2 * block));
@@ -104,22 +96,21 @@ impl<K: RadixKey> MergeRound<K> {
     }
 
     /// What of a sortable key is compared.
-    #[inline(always)]
+    #[device]
     fn compared(self) -> impl Fn(K) -> K + Copy {
         let mask = K::ONES.low_bits(self.end - self.begin).shifted_left(self.begin);
         move |key| key & mask
     }
 
     /// What a merged key is stored as.
-    #[inline(always)]
+    #[device]
     fn stored(self) -> impl Fn(K) -> K + Copy {
         let order = if self.left == 1 { self.order } else { KeyOrder::UNSIGNED };
         move |key: K| key.into_key(order)
     }
 
     /// The block's tile of two runs. Two warps find its ends. Ends with a barrier.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn tile(self, arena: &mut Arena, keys: Global<K>, runs: Runs) -> TilePair {
         let words = arena.take(TilePair::WORDS);
         if thread::warp() < 2 {

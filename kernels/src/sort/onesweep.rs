@@ -10,11 +10,8 @@
 //!
 //! Counts have 30 bits. Longer inputs are sorted in *portions*, one launch each: the last tile of a
 //! portion leaves the places where the next one goes on.
-// Iterators over two arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, parameters, thread, Arena, Element, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, parameters, thread, Arena, Element, Global, GlobalMut, Shared};
 
 use super::sorted_tile::{Places, SortedTile};
 use crate::block::radix_rank::{BinCounts, Digit, KeyOrder, RadixKey, RadixRank, BINS};
@@ -52,10 +49,7 @@ kernel! {
     }
     shared: 0;
     body: OnesweepKeys::keys_pass::<BLOCK, ITEMS>;
-    entries: {
-        sort_onesweep_keys_u32 in sort_keys_32: <K = u32>, 384 x 21 resident 3;
-        sort_onesweep_keys_u64 in sort_keys_64: <K = u64>, 384 x 14 resident 3;
-    }
+    entry: sort_onesweep_keys_{K} in sort_keys_{K bits}: (K, N) in [(u32, 21), (u64, 14)], 384 x N resident 3;
 }
 
 kernel! {
@@ -74,12 +68,8 @@ kernel! {
     }
     shared: 0;
     body: OnesweepPairs::pairs_pass::<BLOCK, ITEMS>;
-    entries: {
-        sort_onesweep_pairs_u32_u32 in sort_pairs_32: <K = u32, V = u32>, 384 x 22 resident 2;
-        sort_onesweep_pairs_u32_u64 in sort_pairs_32: <K = u32, V = u64>, 512 x 11 resident 2;
-        sort_onesweep_pairs_u64_u32 in sort_pairs_64: <K = u64, V = u32>, 384 x 17 resident 2;
-        sort_onesweep_pairs_u64_u64 in sort_pairs_64: <K = u64, V = u64>, 384 x 13 resident 2;
-    }
+    entry: sort_onesweep_pairs_{K}_{V} in sort_pairs_{K bits}:
+        (K, V, B, N) in [(u32, u32, 384, 22), (u32, u64, 512, 11), (u64, u32, 384, 17), (u64, u64, 384, 13)], B x N resident 2;
 }
 
 impl<K: RadixKey> OnesweepKeys<K> {
@@ -126,7 +116,7 @@ const AHEAD: usize = 100;
 const LINE_BYTES: usize = 128;
 
 impl<K: RadixKey> Pass<K> {
-    #[inline(always)]
+    #[device]
     fn run<V: Element, const BLOCK: usize, const ITEMS: usize>(
         self,
         mut arena: Arena,
@@ -207,7 +197,7 @@ impl<K: RadixKey> Pass<K> {
     }
 
     /// Prefetches the keys, or values, of a tile that a later block will load. `first` is this tile's first element.
-    #[inline(always)]
+    #[device]
     fn prefetch<T: Element, const BLOCK: usize, const ITEMS: usize>(self, from: Global<T>, first: usize) {
         let line_len = LINE_BYTES / T::SIZE;
         let ahead = first + AHEAD * BLOCK * ITEMS;
@@ -219,7 +209,7 @@ impl<K: RadixKey> Pass<K> {
     }
 
     /// The block's tile: the number of blocks that have drawn before. One barrier.
-    #[inline(always)]
+    #[device]
     fn draw_tile(self, ticket: Shared<u32>) -> u32 {
         if thread::index() == 0 {
             ticket.store(0, self.status.fetch_add(0, 1, Ordering::Relaxed, Scope::Device));
@@ -228,7 +218,7 @@ impl<K: RadixKey> Pass<K> {
         ticket.load(0)
     }
 
-    #[inline(always)]
+    #[device]
     fn publish(self, tile: u32, bin: usize, state: u32, count: u32) {
         let word = state << COUNT_BITS | count;
         self.status.atomic_store(word_of(tile, bin), word, Ordering::Relaxed, Scope::Device);
@@ -237,7 +227,7 @@ impl<K: RadixKey> Pass<K> {
     /// Finds where in the output the tile's keys of each digit go, one digit a thread: what is to be added
     /// to a key's place in the tile. In the last tile, which has `padding` places too many, leaves where
     /// the next portion goes on.
-    #[inline(always)]
+    #[device]
     fn place_bins(self, tile: u32, window: Window, bins: BinCounts, padding: u32, bin_bases: Shared<u64>) {
         let bin = thread::index();
         if bin >= self.digit.bins() {
@@ -261,7 +251,7 @@ impl<K: RadixKey> Pass<K> {
     }
 
     /// What a look-back sees first of this thread's digit, loaded ahead of it: it arrives while keys are exchanged.
-    #[inline(always)]
+    #[device]
     fn first_window(self, tile: u32) -> Window {
         if tile > 0 && thread::index() < self.digit.bins() {
             self.window(tile, thread::index() as usize)
@@ -271,7 +261,7 @@ impl<K: RadixKey> Pass<K> {
     }
 
     /// The words of the tiles before `tile`, the nearest first.
-    #[inline(always)]
+    #[device]
     fn window(self, tile: u32, bin: usize) -> Window {
         let window = self.status.skip(word_of(tile, bin) - WINDOW * BINS);
         let mut words = [0; WINDOW];
@@ -283,7 +273,7 @@ impl<K: RadixKey> Pass<K> {
     }
 
     /// How many keys with this digit the tiles before `tile` have.
-    #[inline(always)]
+    #[device]
     fn look_back(self, tile: u32, bin: usize, mut words: Window) -> u32 {
         let mut sum = 0_u32;
         // The tiles from `next` on, below `tile`, are in the sum. Tile 0 publishes nothing but a sum, so
@@ -312,7 +302,7 @@ impl<K: RadixKey> Pass<K> {
 }
 
 /// The word of status with a tile's count of a digit.
-#[inline(always)]
+#[device]
 fn word_of(tile: u32, bin: usize) -> usize {
     (tile as usize + WINDOW) * BINS + bin
 }
@@ -331,7 +321,7 @@ const OWN: u32 = 1;
 const SUM: u32 = 2;
 
 /// The state of a tile's own count: the first tile's count is the sum too.
-#[inline(always)]
+#[device]
 fn state_of(tile: u32) -> u32 {
     if tile == 0 {
         SUM
@@ -342,7 +332,7 @@ fn state_of(tile: u32) -> u32 {
 
 /// This thread's items of a tile, all loads issued before the first is used; `padding` after the last element of the
 /// last tile. There the last element is loaded again, which is cheaper than a branch around each load.
-#[inline(always)]
+#[device]
 fn load<T: Element, const ITEMS: usize>(
     from: Global<T>,
     len: u32,

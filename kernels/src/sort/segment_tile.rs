@@ -4,10 +4,7 @@
 //! needed bits only). Both sorts are stable, so every segment ends up in its place, sorted.
 //!
 //! The numbers of segments take one or two passes more; a tile of one segment needs none.
-// Iterators over two arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{kernel, parameters, thread, warp, Arena, Element, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, parameters, thread, warp, Arena, Element, Global, GlobalMut, Shared};
 
 use super::segments::{Part, TO_OTHER};
 use super::tile::Tile;
@@ -37,10 +34,7 @@ kernel! {
     }
     shared: shared_bytes::<K, BLOCK, ITEMS>();
     body: SortSegmentKeys::sort_keys::<BLOCK, ITEMS>;
-    entries: {
-        sort_segment_keys_u32 in sort_segments_32: <K = u32>, 256 x 11 resident 2;
-        sort_segment_keys_u64 in sort_segments_64: <K = u64>, 256 x 8 resident 2;
-    }
+    entry: sort_segment_keys_{K} in sort_segments_{K bits}: (K, N) in [(u32, 11), (u64, 8)], 256 x N resident 2;
 }
 
 kernel! {
@@ -59,12 +53,7 @@ kernel! {
     }
     shared: shared_bytes::<K, BLOCK, ITEMS>();
     body: SortSegmentPairs::sort_pairs::<BLOCK, ITEMS>;
-    entries: {
-        sort_segment_pairs_u32_u32 in sort_segments_32: <K = u32, V = u32>, 256 x 11;
-        sort_segment_pairs_u32_u64 in sort_segments_32: <K = u32, V = u64>, 256 x 11;
-        sort_segment_pairs_u64_u32 in sort_segments_64: <K = u64, V = u32>, 256 x 8;
-        sort_segment_pairs_u64_u64 in sort_segments_64: <K = u64, V = u64>, 256 x 8;
-    }
+    entry: sort_segment_pairs_{K}_{V} in sort_segments_{K bits}: (K, N) in [(u32, 11), (u64, 8)], V in [u32, u64], 256 x N;
 }
 
 parameters! {
@@ -78,7 +67,7 @@ parameters! {
 }
 
 impl<T: Element> Targets<T> {
-    #[inline(always)]
+    #[device]
     fn get(self, to_other: bool) -> GlobalMut<T> {
         if to_other {
             self.other
@@ -117,21 +106,19 @@ trait Values: Copy {
 }
 
 impl Values for () {
-    #[inline(always)]
+    #[device]
     fn move_one(self, _: usize, _: bool, _: usize, _: usize) {}
-    #[inline(always)]
+    #[device]
     fn move_tile<const ITEMS: usize>(self, _: Tile<ITEMS>, _: bool, _: &[u32; ITEMS]) {}
 }
 
 impl<V: Element> Values for (Global<V>, Targets<V>) {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn move_one(self, first: usize, to_other: bool, from: usize, to: usize) {
         self.1.get(to_other).store(first + to, self.0.load_streaming(first + from));
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn move_tile<const ITEMS: usize>(self, tile: Tile<ITEMS>, to_other: bool, origins: &[u32; ITEMS]) {
         // Values are loaded once, in their new order: their old places are all within the tile.
         let values = self.0.skip(tile.first);
@@ -169,7 +156,7 @@ struct Loaded<K, const BLOCK: usize, const ITEMS: usize> {
 
 impl<K: RadixKey> SegmentTiles<K> {
     /// Sorts the block's part.
-    #[inline(always)]
+    #[device]
     fn sort<const BLOCK: usize, const ITEMS: usize>(
         self,
         mut arena: Arena,
@@ -212,8 +199,7 @@ impl<K: RadixKey> SegmentTiles<K> {
 
     /// Stores each key at its place in its segment, which is the number of those before it there: the smaller ones, and of
     /// equal ones those that stand before it.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn sort_by_counting<const BLOCK: usize, const ITEMS: usize>(
         self,
         loaded: Loaded<K, BLOCK, ITEMS>,
@@ -245,8 +231,7 @@ impl<K: RadixKey> SegmentTiles<K> {
 
     /// Sorts the keys by radix, and then by segment, of which there are `count`. The place of each key of the thread before, in
     /// its low [`PLACE_BITS`] bits.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn sort_by_digits<const BLOCK: usize, const ITEMS: usize>(
         self,
         loaded: Loaded<K, BLOCK, ITEMS>,
@@ -269,7 +254,7 @@ impl<K: RadixKey> SegmentTiles<K> {
     }
 
     /// Whether an item of this thread is the first of a segment, or of the part.
-    #[inline(always)]
+    #[device]
     fn begins_segment<const ITEMS: usize>(self, tile: Tile<ITEMS>, item: usize) -> bool {
         let place = warp_striped::<ITEMS>(item);
         let element = tile.first + place.min(tile.len - 1);

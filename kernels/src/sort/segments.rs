@@ -1,7 +1,7 @@
 //! How segments are cut into parts that a block sorts: whole segments, or runs of those too long for a block.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, Arena, Global, GlobalMut};
 
 use crate::block::radix_sort::bits_of;
 use crate::block::search::partition_point;
@@ -16,12 +16,12 @@ pub(super) struct Part {
 }
 
 impl Part {
-    #[inline(always)]
+    #[device]
     pub(super) fn pack(self) -> u64 {
         self.first as u64 | (self.len as u64) << 32
     }
 
-    #[inline(always)]
+    #[device]
     pub(super) fn unpack(word: u64) -> Self {
         Self { first: word as u32 as usize, len: (word >> 32) as usize }
     }
@@ -31,7 +31,7 @@ impl Part {
 pub(super) const TO_OTHER: u64 = 1 << 63;
 
 /// How often a segment's runs of `run_len` elements are merged, two at a time, until there is one.
-#[inline(always)]
+#[device]
 pub fn merge_rounds(segment_len: usize, run_len: usize) -> u32 {
     bits_of(((segment_len - 1) / run_len) as u32)
 }
@@ -48,16 +48,13 @@ kernel! {
     }
     shared: 0;
     body: MarkSegments::mark_segments::<BLOCK>;
-    entries: {
-        sort_mark_segments_u32 in sort_segments: <O = u32>, 256 x 1;
-        sort_mark_segments_u64 in sort_segments: <O = u64>, 256 x 1;
-    }
+    entry: sort_mark_segments_{O} in sort_segments: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> MarkSegments<O> {
-    #[inline(always)]
+    #[device]
     fn mark_segments<const BLOCK: usize>(self, _: Arena) {
-        let row = thread::block() as usize * BLOCK + thread::index() as usize;
+        let row = thread::global_index::<BLOCK>();
         if row >= self.rows as usize {
             return;
         }
@@ -99,17 +96,13 @@ kernel! {
     }
     shared: 0;
     body: CutSegments::cut_segments::<BLOCK>;
-    entries: {
-        sort_cut_segments_u32 in sort_segments: <O = u32>, 256 x 1;
-        sort_cut_segments_u64 in sort_segments: <O = u64>, 256 x 1;
-    }
+    entry: sort_cut_segments_{O} in sort_segments: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> CutSegments<O> {
-    #[inline(always)]
+    #[device]
     fn cut_segments<const BLOCK: usize>(self, _: Arena) {
-        let index =
-            (thread::block() as usize * BLOCK + thread::index() as usize) / thread::WARP_SIZE as usize;
+        let index = (thread::global_index::<BLOCK>()) / thread::WARP_SIZE as usize;
         if index >= self.windows as usize {
             if index == self.windows as usize && thread::lane() == 0 {
                 self.long.store(index, 0);
@@ -131,8 +124,7 @@ impl<O: Offset> CutSegments<O> {
     }
 
     /// Stores the parts of a window in which the rows from `first_row` to before `next_row` begin.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn store_window(self, index: usize, first_row: usize, next_row: usize) {
         let offset = |row: usize| self.row_offsets.load(row).to_usize();
         let capacity = self.capacity as usize;
@@ -184,15 +176,13 @@ kernel! {
     }
     shared: 0;
     body: ListRuns::list_runs::<BLOCK>;
-    entries: {
-        sort_list_runs in sort_segments: 256 x 1;
-    }
+    entry: sort_list_runs in sort_segments: 256 x 1;
 }
 
 impl ListRuns {
-    #[inline(always)]
+    #[device]
     fn list_runs<const BLOCK: usize>(self, _: Arena) {
-        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        let index = thread::global_index::<BLOCK>();
         if index >= self.count as usize {
             return;
         }

@@ -1,8 +1,5 @@
 //! A tile that a block has sorted in shared memory, stored digit by digit.
-// Iterators over two arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{thread, Element, GlobalMut, Shared};
+use evenpath_simt::{device, thread, Element, GlobalMut, Shared};
 
 use crate::block::radix_rank::{Digit, KeyOrder, RadixKey};
 
@@ -22,20 +19,20 @@ pub(super) type Places = Packed<16>;
 impl<const BITS: usize> Packed<BITS> {
     const PER_WORD: usize = 32 / BITS;
 
-    #[inline(always)]
+    #[device]
     pub(super) fn new() -> Self {
         const { assert!(2 * GROUP * Self::PER_WORD >= MAX_ITEMS) };
         Self([0; 2 * GROUP])
     }
 
     /// Sets the number of an item that has none yet.
-    #[inline(always)]
+    #[device]
     pub(super) fn set(&mut self, item: usize, number: u32) {
         self.0[item / Self::PER_WORD] |= number << (item % Self::PER_WORD * BITS);
     }
 
     /// Without it the compiler sees through the packing, and keeps every number in a register of its own.
-    #[inline(always)]
+    #[device]
     pub(super) fn packed(mut self) -> Self {
         for word in 0..MAX_ITEMS / Self::PER_WORD {
             self.0[word] = thread::opaque(self.0[word]);
@@ -43,7 +40,7 @@ impl<const BITS: usize> Packed<BITS> {
         self
     }
 
-    #[inline(always)]
+    #[device]
     pub(super) fn get(&self, item: usize) -> usize {
         (self.0[item / Self::PER_WORD] >> (item % Self::PER_WORD * BITS) & ((1 << BITS) - 1)) as usize
     }
@@ -62,7 +59,7 @@ pub(super) struct SortedTile<const BLOCK: usize, const ITEMS: usize> {
 
 impl<const BLOCK: usize, const ITEMS: usize> SortedTile<BLOCK, ITEMS> {
     /// Stores the keys, and returns this thread's digits.
-    #[inline(always)]
+    #[device]
     pub(super) fn store_keys<K: RadixKey>(
         self,
         exchange: Shared<K>,
@@ -79,7 +76,7 @@ impl<const BLOCK: usize, const ITEMS: usize> SortedTile<BLOCK, ITEMS> {
         digits.packed()
     }
 
-    #[inline(always)]
+    #[device]
     fn store_group_of_keys<K: RadixKey>(
         self,
         first: usize,
@@ -104,7 +101,7 @@ impl<const BLOCK: usize, const ITEMS: usize> SortedTile<BLOCK, ITEMS> {
     }
 
     /// Stores the values, to where keys of these digits went.
-    #[inline(always)]
+    #[device]
     pub(super) fn store_values<V: Element>(self, exchange: Shared<V>, to: GlobalMut<V>, digits: &Digits) {
         self.store_group_of_values(0, exchange, to, digits);
         self.store_group_of_values(GROUP, exchange, to, digits);
@@ -112,7 +109,7 @@ impl<const BLOCK: usize, const ITEMS: usize> SortedTile<BLOCK, ITEMS> {
         self.store_group_of_values(3 * GROUP, exchange, to, digits);
     }
 
-    #[inline(always)]
+    #[device]
     fn store_group_of_values<V: Element>(
         self,
         first: usize,
@@ -130,7 +127,7 @@ impl<const BLOCK: usize, const ITEMS: usize> SortedTile<BLOCK, ITEMS> {
     }
 
     /// Stores up to `GROUP` of this thread's items from item `first` on.
-    #[inline(always)]
+    #[device]
     fn store_group<T: Element>(self, first: usize, to: GlobalMut<T>, items: &[T; GROUP], digits: &Digits) {
         let mut bases = [0; GROUP];
         for item in 0..GROUP {
@@ -154,12 +151,12 @@ impl<const BLOCK: usize, const ITEMS: usize> SortedTile<BLOCK, ITEMS> {
     }
 
     /// The place in the tile of an item of this thread.
-    #[inline(always)]
+    #[device]
     fn place(item: usize) -> usize {
         thread::index() as usize + item * BLOCK
     }
 
-    #[inline(always)]
+    #[device]
     fn store<T: Element>(item: usize, to: GlobalMut<T>, base: usize, value: T) {
         // First what differs between threads: the rest is part of the instruction.
         to.skip(thread::index() as usize).skip(base).store(item * BLOCK, value);

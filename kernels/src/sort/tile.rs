@@ -1,8 +1,5 @@
 //! Sorts of tiles, one block each: keys, keys with values, and keys with the permutation that sorted them.
-// Iterators over two arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{kernel, thread, Arena, Element, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, Arena, Element, Global, GlobalMut};
 
 use crate::block::radix_rank::RadixKey;
 use crate::block::radix_sort::{warp_striped, RadixSort};
@@ -25,10 +22,7 @@ kernel! {
     }
     shared: RadixSort::<K, BLOCK, ITEMS>::BYTES;
     body: SortTileKeys::sort_keys::<BLOCK, ITEMS>;
-    entries: {
-        sort_tile_keys_u32 in sort_tile: <K = u32>, 128 x 11;
-        sort_tile_keys_u64 in sort_tile: <K = u64>, 128 x 11;
-    }
+    entry: sort_tile_keys_{K} in sort_tile: K in [u32, u64], 128 x 11;
 }
 
 kernel! {
@@ -53,10 +47,7 @@ kernel! {
     }
     shared: RadixSort::<K, BLOCK, ITEMS>::BYTES + RadixSort::<K, BLOCK, ITEMS>::LEN * V::SIZE + V::SIZE;
     body: SortTilePairs::sort_pairs::<BLOCK, ITEMS>;
-    entries: {
-        sort_tile_pairs_u32_u32 in sort_tile: <K = u32, V = u32>, 128 x 11;
-        sort_tile_pairs_u64_u32 in sort_tile: <K = u64, V = u32>, 128 x 11 resident 6;
-    }
+    entry: sort_tile_pairs_{K}_u32 in sort_tile: (K, R) in [(u32, 0), (u64, 6)], V = u32, 128 x 11 resident R;
 }
 
 kernel! {
@@ -77,10 +68,7 @@ kernel! {
     }
     shared: RadixSort::<K, BLOCK, ITEMS>::BYTES;
     body: SortTilePermutation::sort_permutation::<BLOCK, ITEMS>;
-    entries: {
-        sort_tile_permutation_u32 in sort_tile: <K = u32>, 128 x 11;
-        sort_tile_permutation_u64 in sort_tile: <K = u64>, 128 x 11;
-    }
+    entry: sort_tile_permutation_{K} in sort_tile: K in [u32, u64], 128 x 11;
 }
 
 /// A tile's part of an array, which is not empty, as its block loads and stores it.
@@ -91,7 +79,7 @@ pub(super) struct Tile<const ITEMS: usize> {
 }
 
 impl<const ITEMS: usize> Tile<ITEMS> {
-    #[inline(always)]
+    #[device]
     fn new<const BLOCK: usize>(len: u64) -> Self {
         let first = thread::block() as usize * BLOCK * ITEMS;
         let left = len as usize - first;
@@ -99,7 +87,7 @@ impl<const ITEMS: usize> Tile<ITEMS> {
     }
 
     /// The thread's items; `padding` past the last element.
-    #[inline(always)]
+    #[device]
     pub(super) fn load<T: Element>(self, from: Global<T>, padding: T) -> [T; ITEMS] {
         let from = from.skip(self.first);
         let mut items = [padding; ITEMS];
@@ -111,7 +99,7 @@ impl<const ITEMS: usize> Tile<ITEMS> {
         items
     }
 
-    #[inline(always)]
+    #[device]
     pub(super) fn store<T: Element>(self, to: GlobalMut<T>, items: &[T; ITEMS]) {
         let to = to.skip(self.first);
         for item in 0..ITEMS {
@@ -124,7 +112,7 @@ impl<const ITEMS: usize> Tile<ITEMS> {
 }
 
 /// Runs `sort` and stores how long the block took for it.
-#[inline(always)]
+#[device]
 fn timed<R>(cycles: GlobalMut<u32>, sort: impl FnOnce() -> R) -> R {
     thread::barrier();
     let start = thread::clock();

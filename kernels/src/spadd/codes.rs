@@ -7,10 +7,17 @@
 //! | 0 | 0 | a nonzero of B |
 //! | 0 | 1 | the end of a row |
 
+use evenpath_simt::device;
+
 use super::keep;
 
 /// Items per word of codes.
 pub(super) const WORD_ITEMS: u32 = 31;
+
+/// Words of codes per tile of `tile_items` items, a multiple of 31.
+pub const fn code_words(tile_items: u32) -> usize {
+    (tile_items / WORD_ITEMS) as usize
+}
 
 /// The codes of up to 31 items, the first in the lowest bits.
 #[derive(Debug, Clone, Copy)]
@@ -20,24 +27,24 @@ pub(super) struct Codes {
 }
 
 impl Codes {
-    #[inline(always)]
+    #[device]
     pub(super) fn from_word(word: u64) -> Self {
         Self { takes_a: word as u32, joins: (word >> 32) as u32 }
     }
 
-    #[inline(always)]
+    #[device]
     pub(super) fn word(self) -> u64 {
         u64::from(self.joins) << 32 | u64::from(self.takes_a)
     }
 
     /// A bit for each of the first `items` items that is the end of a row.
-    #[inline(always)]
+    #[device]
     pub(super) fn row_ends(self, items: u32) -> u32 {
         self.joins & !self.takes_a & first(items)
     }
 
     /// A bit for each of the first `items` items at which there is a result.
-    #[inline(always)]
+    #[device]
     pub(super) fn results(self, keep: u32, items: u32) -> u32 {
         let all_if = |bit: u32| if keep & bit != 0 { u32::MAX } else { 0 };
         let Self { takes_a, joins } = self;
@@ -48,14 +55,14 @@ impl Codes {
     }
 
     /// Whether item `item` is a nonzero of A, and the next item the nonzero of B with the same column.
-    #[inline(always)]
+    #[device]
     pub(super) fn is_pair(self, item: u32) -> bool {
         self.takes_a & self.joins & 1 << item != 0
     }
 }
 
 /// A bit for each of the first `items` items, of which there are at most 31.
-#[inline(always)]
+#[device]
 pub(super) fn first(items: u32) -> u32 {
     (1 << items) - 1
 }

@@ -1,8 +1,15 @@
-use evenpath_simt::{kernel, thread, Arena, GlobalMut};
+use evenpath_simt::{device, kernel, thread, Arena, GlobalMut};
 
-use super::{path_items, state_words, tile};
+use super::state::state_words;
+use super::tile;
 use crate::block::warp_search;
 use crate::{Offset, Pattern};
+
+/// The number of items on the path of two matrices.
+#[device]
+pub fn path_items<O: Offset>(a: Pattern<O>, b: Pattern<O>) -> u64 {
+    a.nonzeros + b.nonzeros + u64::from(a.rows)
+}
 
 kernel! {
     /// Finds where each tile of the path begins, and clears the state: one warp per tile, and one for the end.
@@ -22,10 +29,7 @@ kernel! {
     }
     shared: 0;
     body: CutPath::cut::<BLOCK>;
-    entries: {
-        spadd_cut_u32 in spadd: <O = u32>, 128 x 1;
-        spadd_cut_u64 in spadd: <O = u64>, 128 x 1;
-    }
+    entry: spadd_cut_{O} in spadd: O in [u32, u64], 128 x 1;
 }
 
 impl<O: Offset> CutPath<O> {
@@ -37,7 +41,7 @@ impl<O: Offset> CutPath<O> {
             return;
         }
         // The state has fewer words than the grid has threads.
-        let number = thread::block() as usize * BLOCK + thread::index() as usize;
+        let number = thread::global_index::<BLOCK>();
         if number < state_words(self.tiles) {
             self.states.store(number, 0);
         }
@@ -51,15 +55,13 @@ impl<O: Offset> CutPath<O> {
     }
 }
 
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn offset<O: Offset>(pattern: Pattern<O>, row: u64) -> u64 {
     pattern.row_offsets.load(row as usize).to_usize() as u64
 }
 
 /// The position on the path of a row's end.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 pub(super) fn row_end<O: Offset>(a: Pattern<O>, b: Pattern<O>, row: u64) -> u64 {
     offset(a, row + 1) + offset(b, row + 1) + row
 }
@@ -77,8 +79,7 @@ pub(super) struct Cut {
 impl Cut {
     /// The cut of a diagonal in the first row whose end is not before it; for the path's end, that is one past the last row. For
     /// one whole warp.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn in_row<O: Offset>(a: Pattern<O>, b: Pattern<O>, row: u64, diagonal: u64) -> Self {
         let (a_start, b_start) = (offset(a, row), offset(b, row));
         if row >= u64::from(a.rows) {
@@ -99,8 +100,7 @@ impl Cut {
     }
 
     /// Whether it separates two nonzeros of the same row and column.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn separates_pair<O: Offset>(&self, a: Pattern<O>, b: Pattern<O>) -> bool {
         self.is_inside && a.column_indices.load(self.a as usize - 1) == b.column_indices.load(self.b as usize)
     }

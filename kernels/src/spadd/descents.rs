@@ -1,6 +1,3 @@
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, warp, Arena, GlobalMut};
 
@@ -17,10 +14,7 @@ kernel! {
     }
     shared: 0;
     body: CountDescents::count_descents::<BLOCK, ITEMS>;
-    entries: {
-        spadd_descents_u32 in spadd: <O = u32>, 256 x 8;
-        spadd_descents_u64 in spadd: <O = u64>, 256 x 8;
-    }
+    entry: spadd_descents_{O} in spadd: O in [u32, u64], 256 x 8;
 }
 
 impl<O: Offset> CountDescents<O> {

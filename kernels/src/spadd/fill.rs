@@ -1,14 +1,12 @@
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{kernel, thread, warp, Arena, Float, Global};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global};
 
 use super::codes::{Codes, WORD_ITEMS};
+use super::cut::path_items;
 use super::inputs::Inputs;
 use super::output::Output;
 use super::share::Share;
+use super::state::{GROUP, GROUPS};
 use super::tile::Tile;
-use super::{path_items, GROUP, GROUPS};
 use crate::block::count_scan::CountScan;
 use crate::{CsrView, Offset};
 
@@ -38,12 +36,7 @@ kernel! {
     }
     shared: BLOCK * ITEMS * 4 + CountScan::<u64, BLOCK>::BYTES + 4;
     body: FillTiles::fill::<BLOCK, ITEMS>;
-    entries: {
-        spadd_fill_f32_u32 in spadd_f32: <V = f32, O = u32>, 192 x 31;
-        spadd_fill_f32_u64 in spadd_f32: <V = f32, O = u64>, 192 x 31;
-        spadd_fill_f64_u32 in spadd_f64: <V = f64, O = u32>, 192 x 31 resident 5;
-        spadd_fill_f64_u64 in spadd_f64: <V = f64, O = u64>, 192 x 31 resident 5;
-    }
+    entry: spadd_fill_{V}_{O} in spadd_{V}: (V, R) in [(f32, 0), (f64, 5)], O in [u32, u64], 192 x 31 resident R;
 }
 
 impl<V: Float, O: Offset> FillTiles<V, O> {
@@ -79,8 +72,7 @@ impl<V: Float, O: Offset> FillTiles<V, O> {
 }
 
 /// The thread's codes in a tile, and whether its first item is paired with the one before it.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn load_codes<const BLOCK: usize>(words: Global<u64>, tile: u32) -> (Codes, bool) {
     let place = tile as usize * BLOCK + thread::index() as usize;
     let word = words.load(place);
@@ -89,8 +81,7 @@ fn load_codes<const BLOCK: usize>(words: Global<u64>, tile: u32) -> (Codes, bool
 }
 
 /// The number of results of all tiles before `tile`, in every thread.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn results_before(counts: Global<u32>, states: Global<u64>, tile: u32) -> u64 {
     let (group, rest) = (tile / GROUP, tile % GROUP);
     let counts = counts.skip((tile - rest) as usize);

@@ -1,8 +1,5 @@
 //! What the results of a tile are made of.
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{thread, Float, Global, Shared};
+use evenpath_simt::{device, thread, Float, Global, Shared};
 
 use super::keep;
 use super::origin::Origin;
@@ -34,8 +31,7 @@ pub(super) struct Batch<V, const BLOCK: usize> {
 
 impl<V: Float> Inputs<V> {
     /// The nonzeros of A and B from those numbers on, with their factors.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn new<O: Offset>(
         (a, b): (CsrView<V, O>, CsrView<V, O>),
         (a_first, b_first): (usize, usize),
@@ -59,8 +55,7 @@ impl<V: Float> Inputs<V> {
     }
 
     /// Writes what the output has of `total` results, of the given origins.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn write<O: Offset, const BLOCK: usize>(
         &self,
         origins: Shared<u32>,
@@ -102,8 +97,7 @@ impl<V: Float> Inputs<V> {
     }
 
     /// Loads what the first results of a tile are made of, of which there are `total`: [`BATCH`] for each thread of the block.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn load<const BLOCK: usize>(&self, origins: Shared<u32>, total: u32) -> Batch<V, BLOCK> {
         let origins = self.origins::<BLOCK>(origins, (thread::index(), total));
         let mut batch = Batch { total, origins, columns: [0; BATCH], values: [(V::ZERO, V::ZERO); BATCH] };
@@ -117,8 +111,7 @@ impl<V: Float> Inputs<V> {
     }
 
     /// Writes the results that [`load`](Self::load) has loaded.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn store<O: Offset, const BLOCK: usize>(&self, batch: &Batch<V, BLOCK>, output: Output<V, O>) {
         for item in 0..BATCH {
             let place = thread::index() + (item * BLOCK) as u32;
@@ -131,8 +124,7 @@ impl<V: Float> Inputs<V> {
     }
 
     /// The origins of the results `first`, `first` + `BLOCK`, … as far as there are `total`.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn origins<const BLOCK: usize>(
         &self,
         origins: Shared<u32>,
@@ -149,16 +141,14 @@ impl<V: Float> Inputs<V> {
         own
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn column(&self, origin: Origin) -> u32 {
         let of_a = self.a.0.load_if(origin.a(), origin.is_of_a());
         of_a | self.b.0.load_if(origin.b(), origin.is_of_b() && !origin.is_of_a())
     }
 
     /// The values of A and of B; zero if they are not read.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn values(&self, origin: Origin) -> (V, V) {
         (
             self.a.1.load_if(origin.a(), origin.is_of_a() && self.alpha != V::ZERO),
@@ -166,7 +156,7 @@ impl<V: Float> Inputs<V> {
         )
     }
 
-    #[inline(always)]
+    #[device]
     fn combine(&self, origin: Origin, (a, b): (V, V)) -> V {
         let (a, b) = (self.alpha * a, self.beta * b);
         if self.keep & keep::MULTIPLY != 0 {

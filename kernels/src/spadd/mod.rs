@@ -21,57 +21,20 @@ mod cut;
 mod descents;
 mod fill;
 mod inputs;
+pub mod keep;
 mod one_pass;
 mod origin;
 mod output;
 mod share;
+mod state;
 mod tile;
 mod walk;
 
-pub use cut::CutPath;
+pub use codes::code_words;
+pub use cut::{path_items, CutPath};
 pub use descents::CountDescents;
 pub use fill::FillTiles;
 pub use one_pass::{one_pass_state_words, OnePass};
 pub use output::Output;
+pub use state::{state_words, DESCENTS, RESULTS};
 pub use walk::WalkPath;
-
-use crate::{Offset, Pattern};
-
-/// Which items of the path make results, and their values, as bits of a kernel's parameter.
-pub mod keep {
-    /// Nonzeros of A without a nonzero of B in the same row and column.
-    pub const A_ONLY: u32 = 1;
-    /// Pairs of nonzeros of A and B in the same row and column; not together with [`B`].
-    pub const PAIRS: u32 = 2;
-    /// Nonzeros of B, each with the nonzero of A in the same row and column if there is one.
-    pub const B: u32 = 4;
-    /// The value of a pair is αa · βb; without it, αa + βb.
-    pub const MULTIPLY: u32 = 8;
-    /// The value of a pair is αa.
-    pub const FIRST: u32 = 16;
-}
-
-/// The number of items on the path of two matrices.
-#[inline(always)]
-pub fn path_items<O: Offset>(a: Pattern<O>, b: Pattern<O>) -> u64 {
-    a.nonzeros + b.nonzeros + u64::from(a.rows)
-}
-
-/// Words of codes per tile of `tile_items` items, a multiple of 31.
-pub const fn code_words(tile_items: u32) -> usize {
-    (tile_items / codes::WORD_ITEMS) as usize
-}
-
-/// Words of the state: [`CutPath`] sets them to zero.
-pub const fn state_words(tiles: u32) -> usize {
-    GROUPS + tiles.div_ceil(GROUP) as usize
-}
-
-/// The state's word that holds the number of results, once [`WalkPath`] has finished.
-pub const RESULTS: usize = 0;
-/// The state's words to which [`CountDescents`] adds for A and for B.
-pub const DESCENTS: [usize; 2] = [1, 2];
-/// The first word of the state with the results of a group of tiles.
-const GROUPS: usize = 3;
-/// Tiles in a group. With the groups' results, no block adds up those of more tiles.
-const GROUP: u32 = 256;

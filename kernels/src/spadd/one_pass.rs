@@ -1,12 +1,11 @@
 //! Both phases in one launch, for small matrices: what they cost is waiting, for launches and for memory.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, Arena, Float, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, Arena, Float, GlobalMut, Shared};
 
-use super::cut::{row_end, Cut};
+use super::cut::{path_items, row_end, Cut};
 use super::inputs::{Inputs, BATCH};
 use super::output::Output;
-use super::path_items;
 use super::share::Share;
 use super::tile::Tile;
 use super::walk::{stage, staged_len, Walk};
@@ -52,12 +51,7 @@ kernel! {
     shared: staged_len(BLOCK, ITEMS) * 4 + CountScan::<u64, BLOCK>::BYTES + Cuts::<BLOCK>::BYTES + BLOCK * ITEMS * 4
         + BLOCK * 4 + 12;
     body: OnePass::one_pass::<BLOCK, ITEMS>;
-    entries: {
-        spadd_one_pass_f32_u32 in spadd_f32: <V = f32, O = u32>, 256 x 8 resident 2;
-        spadd_one_pass_f32_u64 in spadd_f32: <V = f32, O = u64>, 256 x 8 resident 2;
-        spadd_one_pass_f64_u32 in spadd_f64: <V = f64, O = u32>, 256 x 8 resident 2;
-        spadd_one_pass_f64_u64 in spadd_f64: <V = f64, O = u64>, 256 x 8 resident 2;
-    }
+    entry: spadd_one_pass_{V}_{O} in spadd_{V}: V in [f32, f64], O in [u32, u64], 256 x 8 resident 2;
 }
 
 /// Words of state of [`OnePass`] for `tiles` tiles.
@@ -113,12 +107,7 @@ impl<V: Float, O: Offset> OnePass<V, O> {
         let inputs =
             Inputs::new((a, b), (tile.a_first - ahead, tile.b_first), self.keep, (self.alpha, self.beta));
         let batch = inputs.load::<BLOCK>(origins, counted.results);
-        if thread::warp() == 0 {
-            let before = prefix.exclusive(number, total).value;
-            if thread::lane() == 0 {
-                before_word.store(0, before);
-            }
-        }
+        prefix.store_exclusive(number, total, before_word);
         thread::barrier();
         let before = u64::from(before_word.load(0));
         let ends = origins.skip(counted.results as usize);
@@ -144,22 +133,20 @@ impl<const BLOCK: usize> Cuts<BLOCK> {
     const BYTES: usize = PairSearch::<BLOCK>::BYTES + 4 * 8;
 
     /// Takes its memory from an arena aligned to 8 bytes.
-    #[inline(always)]
+    #[device]
     fn take(arena: &mut Arena) -> Self {
         Self { found: arena.take(4), search: PairSearch::take(arena) }
     }
 
     /// The end of the row that the thread probes first, whatever the tile.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn probe<O: Offset>((a, b): (Pattern<O>, Pattern<O>)) -> u64 {
         PairSearch::<BLOCK>::probe(u64::from(a.rows), |row| row_end(a, b, row))
     }
 
     /// Finds a tile, by what [`probe`](Self::probe) returned. With it, the cut that the thread's half of the block has found: the
     /// first half that of the tile's begin, the second that of its end.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn find<O: Offset>(
         self,
         (a, b): (Pattern<O>, Pattern<O>),

@@ -1,5 +1,7 @@
 //! The nonzeros that a result comes from.
 
+use evenpath_simt::device;
+
 /// A nonzero of A, one of B, or both, relative to the tile's first: one [`STEP_A`](Self::STEP_A) or
 /// [`STEP_B`](Self::STEP_B) for each nonzero of the tile before it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -24,27 +26,27 @@ impl Origin {
     pub(super) const FROM: u32 = Self::FROM_A | Self::FROM_B;
 
     /// The origin that an element of shared memory stores.
-    #[inline(always)]
+    #[device]
     pub(super) fn from_word(word: u32) -> Self {
         Self(word)
     }
 
-    #[inline(always)]
+    #[device]
     pub(super) fn is_of_a(self) -> bool {
         self.0 & Self::FROM_A != 0
     }
 
-    #[inline(always)]
+    #[device]
     pub(super) fn is_of_b(self) -> bool {
         self.0 & Self::FROM_B != 0
     }
 
-    #[inline(always)]
+    #[device]
     pub(super) fn a(self) -> usize {
         (self.0 & INDEX) as usize
     }
 
-    #[inline(always)]
+    #[device]
     pub(super) fn b(self) -> usize {
         (self.0 >> INDEX_BITS & INDEX) as usize
     }

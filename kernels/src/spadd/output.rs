@@ -1,4 +1,4 @@
-use evenpath_simt::{parameters, Element, GlobalMut};
+use evenpath_simt::{device, parameters, Element, GlobalMut};
 
 use crate::Offset;
 
@@ -33,20 +33,19 @@ impl<V: Element, O: Offset> Output<V, O> {
     }
 
     /// Whether row offsets and column indices are written.
-    #[inline(always)]
+    #[device]
     pub(super) fn has_pattern(self) -> bool {
         self.written & PATTERN != 0
     }
 
     /// Whether values are written.
-    #[inline(always)]
+    #[device]
     pub(super) fn has_values(self) -> bool {
         self.written & VALUES != 0
     }
 
     /// The same from a result on, whose number is `first`; with all row offsets.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn skip(self, first: usize) -> Self {
         Self {
             column_indices: self.column_indices.skip(if self.has_pattern() { first } else { 0 }),

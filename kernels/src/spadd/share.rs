@@ -1,6 +1,6 @@
 //! A thread's share of a tile, once the codes of its items are known.
 
-use evenpath_simt::{thread, Shared};
+use evenpath_simt::{device, thread, Shared};
 
 use super::codes::{self, Codes};
 use super::origin::Origin;
@@ -33,7 +33,7 @@ pub(super) struct Counted {
 
 impl<const BLOCK: usize, const ITEMS: usize> Share<BLOCK, ITEMS> {
     /// The share with these codes in a tile of `tile_items` items.
-    #[inline(always)]
+    #[device]
     pub(super) fn new(codes: Codes, tile_items: u32, keep: u32) -> Self {
         let diagonal = (thread::index() * ITEMS as u32).min(tile_items);
         let items = (tile_items - diagonal).min(ITEMS as u32);
@@ -42,8 +42,7 @@ impl<const BLOCK: usize, const ITEMS: usize> Share<BLOCK, ITEMS> {
     }
 
     /// Counts what is in the shares before this one. It has a barrier.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn count(&self, scan: CountScan<u64, BLOCK>) -> Counted {
         // A tile's counts are below 2¹⁵, so three fit in a word side by side.
         let pack =
@@ -62,8 +61,7 @@ impl<const BLOCK: usize, const ITEMS: usize> Share<BLOCK, ITEMS> {
     /// Writes the origins of the tile's results to shared memory, and after them, for each row that ends in the tile, the number
     /// of results before its end. `is_paired` says whether the share's first item is paired with the one before it. A barrier
     /// must follow before the memory is read.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn scatter(&self, counted: Counted, ahead: u32, is_paired: bool, to: Shared<u32>) {
         let Codes { takes_a, joins } = self.codes;
         let takes_b = !takes_a & !joins & codes::first(self.items);

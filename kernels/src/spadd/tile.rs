@@ -1,6 +1,6 @@
 //! A tile of the path.
 
-use evenpath_simt::{thread, Global, GlobalMut, Shared};
+use evenpath_simt::{device, thread, Global, GlobalMut, Shared};
 
 use crate::Offset;
 
@@ -24,7 +24,7 @@ pub(super) struct Tile {
 }
 
 /// Writes where a tile begins: the nonzeros of A and the row ends before it. With its number, these give the nonzeros of B.
-#[inline(always)]
+#[device]
 pub(super) fn store_start(starts: GlobalMut<u64>, tile: u32, a: u64, row: u64) {
     starts.store(2 * tile as usize, a);
     starts.store(2 * tile as usize + 1, row);
@@ -32,8 +32,7 @@ pub(super) fn store_start(starts: GlobalMut<u64>, tile: u32, a: u64, row: u64) {
 
 impl Tile {
     /// Tile `number` of a path of `items` items, with `tile_items` per tile, which begins where [`store_start`] wrote.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn load(starts: Global<u64>, number: u32, items: u64, tile_items: u32) -> Self {
         let starts = starts.skip(2 * number as usize);
         let (start, end) = ((starts.load(0), starts.load(1)), (starts.load(2), starts.load(3)));
@@ -43,7 +42,7 @@ impl Tile {
     /// The tile from `diagonal` on, of a path of `items` items: at most `tile_items`. It begins after as many nonzeros of A and
     /// row ends as `start` says, and ends after as many as `end` says. If a row's columns are out of order, a later cut can lie
     /// before an earlier one; the tile is still inside both matrices.
-    #[inline(always)]
+    #[device]
     pub(super) fn between(
         (a, row): (u64, u64),
         (next_a, next_row): (u64, u64),
@@ -68,8 +67,7 @@ impl Tile {
 
     /// Writes the row offsets at the row ends in the tile, which follow `before` results in tiles before it and as many of its own as
     /// `ends` says; tile 0 also writes the first offset. Every thread of a block of `BLOCK` calls it.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn write_row_offsets<O: Offset, const BLOCK: usize>(
         &self,
         number: u32,

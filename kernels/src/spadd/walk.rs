@@ -1,16 +1,14 @@
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, Aligned16, Arena, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Global, GlobalMut, Shared};
 
 use super::codes::{Codes, WORD_ITEMS};
+use super::cut::path_items;
+use super::state::{GROUP, GROUPS, RESULTS};
 use super::tile::Tile;
-use super::{path_items, GROUP, GROUPS, RESULTS};
 use crate::block::count_scan::CountScan;
 use crate::block::merge_path;
 use crate::block::search::partition_point;
-use crate::unroll::{unroll, Steps};
+use crate::unroll::unroll;
 use crate::{Offset, Pattern};
 
 kernel! {
@@ -33,10 +31,7 @@ kernel! {
     }
     shared: staged_len(BLOCK, ITEMS) * 4 + CountScan::<u32, BLOCK>::BYTES + 4;
     body: WalkPath::walk::<BLOCK, ITEMS>;
-    entries: {
-        spadd_walk_u32 in spadd: <O = u32>, 96 x 62;
-        spadd_walk_u64 in spadd: <O = u64>, 96 x 62;
-    }
+    entry: spadd_walk_{O} in spadd: O in [u32, u64], 96 x 62;
 }
 
 /// The column after the last of a row.
@@ -88,8 +83,7 @@ impl<O: Offset> WalkPath<O> {
 
 /// Begins to stage a tile's columns and the ends of its rows, in [`staged_len`] words aligned to 16 bytes and one more. They are
 /// there after copies were awaited, and a barrier. Returns the columns and the rows' ends.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 pub(super) fn stage<O: Offset, const BLOCK: usize, const ITEMS: usize>(
     tile: &Tile,
     (a, b): (Pattern<O>, Pattern<O>),
@@ -123,7 +117,7 @@ struct Columns {
 impl Columns {
     const PACKET: u32 = 4;
 
-    #[inline(always)]
+    #[device]
     fn new(view: Global<u32, Aligned16>, first: usize, len: u32, nonzeros: u64) -> Self {
         let skew = first as u32 % Self::PACKET;
         let left = (nonzeros - first as u64 + u64::from(skew)).min(1 << 30) as u32;
@@ -136,14 +130,13 @@ impl Columns {
     }
 
     /// Words of shared memory that they take.
-    #[inline(always)]
+    #[device]
     fn room(&self) -> usize {
         (self.packets * Self::PACKET) as usize
     }
 
     /// Starts to copy the columns to shared memory.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn stage<const BLOCK: usize>(&self, to: Shared<u32>) {
         let whole = self.packets.min(self.left / Self::PACKET);
         let mut packet = thread::index();
@@ -166,8 +159,7 @@ const ROW_BATCH: usize = 4;
 /// Writes where the rows from the tile's first on end: the address past the last column of A in the lower half of a word, of
 /// B in the upper. Rows that end past the tile end past the one extra column that is staged. There are `ITEMS` more rows than
 /// the tile touches, so that a walk past its end finds rows; past the last row these are empty.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn stage_row_ends<O: Offset, const BLOCK: usize, const ITEMS: usize>(
     tile: &Tile,
     (a, b): (Pattern<O>, Pattern<O>),
@@ -234,15 +226,14 @@ pub(super) struct Walk {
 }
 
 /// The addresses where a row's columns end.
-#[inline(always)]
+#[device]
 fn unpack(word: u32) -> (u32, u32) {
     (word & 0xffff, word >> 16)
 }
 
 impl Walk {
     /// Finds where a tile's `diagonal` cuts the path: the row, and the position in the row.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn new(tile: &Tile, Staged { a, b, none }: Staged, ends: Shared<u32>, diagonal: u32) -> Self {
         let begin = (a.address(), b.address());
         // The first row whose end is not before the diagonal; the last that the tile touches is not.
@@ -278,18 +269,36 @@ impl Walk {
     }
 
     /// Continues the walk; the codes of the next `N` items, at most 31.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn next<const N: usize>(&mut self) -> Codes {
         const { assert!(N <= WORD_ITEMS as usize) };
         self.codes = Codes { takes_a: 0, joins: 0 };
-        unroll::<N>(self);
+        unroll!(for item in 0..N {
+            let takes_b = self.b_column < self.a_column;
+            let joins = self.a_column == self.b_column;
+            let ends_row = joins && self.a_column == NONE;
+            let takes_a = !takes_b && !ends_row;
+            if joins {
+                self.codes.joins |= 1 << item;
+            }
+            if takes_a {
+                self.codes.takes_a |= 1 << item;
+                self.a = self.a.skip(1);
+            }
+            if takes_b {
+                self.b = self.b.skip(1);
+            }
+            if ends_row {
+                self.ends = self.ends.skip(1);
+                (self.a_end, self.b_end) = unpack(self.ends.load(0));
+            }
+            self.load(!takes_b, !takes_a);
+        });
         self.codes
     }
 
     /// Loads the next column of A, of B, or of both.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn load(&mut self, of_a: bool, of_b: bool) {
         let a = if self.a.address() < self.a_end { self.a } else { self.none };
         let b = if self.b.address() < self.b_end { self.b } else { self.none };
@@ -299,30 +308,5 @@ impl Walk {
         if of_b {
             self.b_column = b.load(0);
         }
-    }
-}
-
-impl Steps for Walk {
-    #[inline(always)]
-    fn step(&mut self, item: usize) {
-        let takes_b = self.b_column < self.a_column;
-        let joins = self.a_column == self.b_column;
-        let ends_row = joins && self.a_column == NONE;
-        let takes_a = !takes_b && !ends_row;
-        if joins {
-            self.codes.joins |= 1 << item;
-        }
-        if takes_a {
-            self.codes.takes_a |= 1 << item;
-            self.a = self.a.skip(1);
-        }
-        if takes_b {
-            self.b = self.b.skip(1);
-        }
-        if ends_row {
-            self.ends = self.ends.skip(1);
-            (self.a_end, self.b_end) = unpack(self.ends.load(0));
-        }
-        self.load(!takes_b, !takes_a);
     }
 }

@@ -1,8 +1,5 @@
 //! Keys by which the products of a tile are sorted.
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{thread, warp, Shared};
+use evenpath_simt::{device, thread, warp, Shared};
 
 use crate::block::radix_rank::RadixKey;
 use crate::block::radix_sort::{bits_of, warp_striped};
@@ -27,8 +24,7 @@ impl ProductKeys {
 
     /// The keys of the block's first `len` products, of which this thread has `columns`, warp-striped. Every thread calls it; it has
     /// one barrier. `ranges` are [`range_len`](Self::range_len) elements.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn find<const BLOCK: usize, const ITEMS: usize>(
         ranges: Shared<u32>,
         len: u32,
@@ -62,8 +58,7 @@ impl ProductKeys {
 
     /// The keys of this thread's products, whose rows in the tile `row` knows by their places. Padding has the greatest key and comes
     /// last, so it stays after the products when they are sorted.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn of<K: RadixKey, const ITEMS: usize>(
         self,
         len: u32,

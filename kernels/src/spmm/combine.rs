@@ -1,7 +1,7 @@
 //! What is left to do of `C = αAB + βC` where a factor is in device memory: the kernels of the product take numbers.
 
 use evenpath_simt::half::{bf16, f16};
-use evenpath_simt::{kernel, thread, Aligned16, Arena, Global, GlobalMut, Stored};
+use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Global, GlobalMut, Stored};
 
 use super::update::DenseUpdate;
 use crate::factor::Factor;
@@ -26,18 +26,13 @@ kernel! {
     }
     shared: 0;
     body: SpmmCombine::combine::<BLOCK>;
-    entries: {
-        spmm_combine_f32 in spmm_f32: <T = f32>, 256 x 1;
-        spmm_combine_f64 in spmm_f64: <T = f64>, 256 x 1;
-        spmm_combine_f16 in spmm_f16: <T = f16>, 256 x 1;
-        spmm_combine_bf16 in spmm_bf16: <T = bf16>, 256 x 1;
-    }
+    entry: spmm_combine_{T} in spmm_{T}: T in [f32, f64, f16, bf16], 256 x 1;
 }
 
 impl<T: Stored> SpmmCombine<T> {
-    #[inline(always)]
+    #[device]
     fn combine<const BLOCK: usize>(self, _: Arena) {
-        let index = u64::from(thread::block()) * BLOCK as u64 + u64::from(thread::index());
+        let index = thread::global_index::<BLOCK>() as u64;
         if index < self.len {
             let line = index / self.line;
             let at = (line * self.c_stride + (index - line * self.line)) as usize;

@@ -1,162 +1,18 @@
 //! The lanes that sum one stretch of nonzeros together.
+//!
+//! 1. A lane loads the columns and values of a few of its nonzeros, those whose turn is its side's (`add`).
+//! 2. It loads its columns of the rows of B that they name, multiplies, and adds; then it goes on with the next few.
+//! 3. Lanes with the same columns add up their sums (`reduce`), and so do the warps of a group (`reduce_warps`).
 
-use evenpath_simt::{parameters, thread, warp, Aligned16, Arena, Element, Float, Global, Shared, Stored};
+use evenpath_simt::{
+    device, parameters, thread, warp, Aligned16, Arena, Element, Float, Global, Shared, Stored,
+};
 
+use super::nonzeros::{place, Nonzeros, IN_FLIGHT};
 use super::width::{Width, MAX_WIDTH};
-
-/// Nonzeros that a lane loads before it uses the first.
-pub(super) const IN_FLIGHT: usize = 4;
 
 /// A lane's sums, one per column that the lane has; the others are unused.
 pub(super) type Sums<V> = [V; MAX_WIDTH];
-
-/// A stretch of the matrix's nonzeros, fewer than 2³¹, each by its place in the stretch.
-pub(super) trait Nonzeros<S>: Copy {
-    /// How many there are.
-    fn len(self) -> u32;
-    /// The columns of those that a lane loads in a round: `1 << step_log2` places from one to the next.
-    fn columns(self, first: u32, step_log2: u32) -> [u32; IN_FLIGHT];
-    /// Their values.
-    fn values(self, first: u32, step_log2: u32) -> [S; IN_FLIGHT];
-    /// [`columns`](Self::columns) of those that there are, else any numbers; of a stretch that is not empty.
-    fn columns_inside(self, first: u32, step_log2: u32) -> [u32; IN_FLIGHT];
-    /// [`values`](Self::values) of those that there are, else zeros; of a stretch that is not empty.
-    fn values_inside(self, first: u32, step_log2: u32) -> [S; IN_FLIGHT];
-}
-
-/// Nonzeros in the matrix's own arrays.
-#[derive(Clone, Copy)]
-pub(super) struct InGlobal<S> {
-    pub(super) column_indices: Global<u32>,
-    pub(super) values: Global<S>,
-    pub(super) len: u32,
-}
-
-impl<S: Element> InGlobal<S> {
-    /// `len` of the nonzeros from `start` on.
-    #[inline(always)]
-    pub(super) fn part(self, start: u32, len: u32) -> Self {
-        // From the end of the matrix on, a stretch has no element to begin with.
-        let start = if len > 0 { start as usize } else { 0 };
-        Self { column_indices: self.column_indices.skip(start), values: self.values.skip(start), len }
-    }
-}
-
-/// The place of a lane's nonzero of a round.
-#[inline(always)]
-fn place(first: u32, step_log2: u32, round: usize) -> u32 {
-    first + ((round as u32) << step_log2)
-}
-
-impl<S: Element> Nonzeros<S> for InGlobal<S> {
-    #[inline(always)]
-    fn len(self) -> u32 {
-        self.len
-    }
-
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn columns(self, first: u32, step_log2: u32) -> [u32; IN_FLIGHT] {
-        let mut columns = [0; IN_FLIGHT];
-        for round in 0..IN_FLIGHT {
-            columns[round] = self.column_indices.load(place(first, step_log2, round) as usize);
-        }
-        columns
-    }
-
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn values(self, first: u32, step_log2: u32) -> [S; IN_FLIGHT] {
-        let mut values = [S::ZERO; IN_FLIGHT];
-        for round in 0..IN_FLIGHT {
-            values[round] = self.values.load(place(first, step_log2, round) as usize);
-        }
-        values
-    }
-
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn columns_inside(self, first: u32, step_log2: u32) -> [u32; IN_FLIGHT] {
-        let mut columns = [0; IN_FLIGHT];
-        for round in 0..IN_FLIGHT {
-            let place = place(first, step_log2, round);
-            columns[round] = self.column_indices.load_if(place as usize, place < self.len);
-        }
-        columns
-    }
-
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn values_inside(self, first: u32, step_log2: u32) -> [S; IN_FLIGHT] {
-        let mut values = [S::ZERO; IN_FLIGHT];
-        for round in 0..IN_FLIGHT {
-            let place = place(first, step_log2, round);
-            values[round] = self.values.load_if(place as usize, place < self.len);
-        }
-        values
-    }
-}
-
-/// Nonzeros that the block has copied to shared memory, from `first` on.
-#[derive(Clone, Copy)]
-pub(super) struct InShared<S> {
-    pub(super) column_indices: Shared<u32>,
-    pub(super) values: Shared<S>,
-    pub(super) first: u32,
-    pub(super) len: u32,
-}
-
-impl<S: Element> Nonzeros<S> for InShared<S> {
-    #[inline(always)]
-    fn len(self) -> u32 {
-        self.len
-    }
-
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn columns(self, first: u32, step_log2: u32) -> [u32; IN_FLIGHT] {
-        let mut columns = [0; IN_FLIGHT];
-        for round in 0..IN_FLIGHT {
-            columns[round] = self.column_indices.load((self.first + place(first, step_log2, round)) as usize);
-        }
-        columns
-    }
-
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn values(self, first: u32, step_log2: u32) -> [S; IN_FLIGHT] {
-        let mut values = [S::ZERO; IN_FLIGHT];
-        for round in 0..IN_FLIGHT {
-            values[round] = self.values.load((self.first + place(first, step_log2, round)) as usize);
-        }
-        values
-    }
-
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn columns_inside(self, first: u32, step_log2: u32) -> [u32; IN_FLIGHT] {
-        let mut columns = [0; IN_FLIGHT];
-        for round in 0..IN_FLIGHT {
-            let place = place(first, step_log2, round);
-            let inside = if place < self.len { place } else { 0 };
-            columns[round] = self.column_indices.load((self.first + inside) as usize);
-        }
-        columns
-    }
-
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn values_inside(self, first: u32, step_log2: u32) -> [S; IN_FLIGHT] {
-        let mut values = [S::ZERO; IN_FLIGHT];
-        for round in 0..IN_FLIGHT {
-            let place = place(first, step_log2, round);
-            let inside = if place < self.len { place } else { 0 };
-            let value = self.values.load((self.first + inside) as usize);
-            values[round] = if place < self.len { value } else { S::ZERO };
-        }
-        values
-    }
-}
 
 parameters! {
     /// How lanes are laid over nonzeros and columns: `1 << columns_log2` lanes over the columns of one nonzero,
@@ -185,15 +41,13 @@ parameters! {
 
 impl<T: Element> DenseView<T> {
     /// The matrix from a column on.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn skip_columns(self, columns: u32) -> Self {
         Self { values: self.values.skip_aligned(columns as usize * self.column_stride as usize), ..self }
     }
 
     /// A lane's columns, which the matrix begins with, of row `row`.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn load<W: Width>(self, row: u32) -> W::Moved<T>
     where
         T: Stored,
@@ -202,8 +56,7 @@ impl<T: Element> DenseView<T> {
     }
 
     /// [`load`](Self::load) where `condition` holds, else zeros.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn load_if<W: Width>(self, row: u32, condition: bool) -> W::Moved<T>
     where
         T: Stored,
@@ -219,32 +72,31 @@ impl<T: Element> DenseView<T> {
 
 impl Group {
     /// log2 of the lanes in the group.
-    #[inline(always)]
+    #[device]
     pub fn lanes_log2(self) -> u32 {
         self.columns_log2 + self.side_log2
     }
 
     /// Which group of the block the thread is in.
-    #[inline(always)]
+    #[device]
     pub fn index(self) -> u32 {
         thread::index() >> self.lanes_log2()
     }
 
     /// Which of the lanes over columns the thread is.
-    #[inline(always)]
+    #[device]
     pub fn column_lane(self) -> u32 {
         thread::index() & ((1 << self.columns_log2) - 1)
     }
 
     /// Which of the nonzeros side by side are the thread's.
-    #[inline(always)]
+    #[device]
     pub fn side(self) -> u32 {
         thread::index() >> self.columns_log2 & ((1 << self.side_log2) - 1)
     }
 
     /// Sums the lane's nonzeros of a stretch times its columns of B, which begins at the first of the lane's columns.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn sum<W: Width, S: Stored, T: Stored<Compute = S::Compute>>(
         self,
         nonzeros: impl Nonzeros<S>,
@@ -256,8 +108,7 @@ impl Group {
     }
 
     /// Adds the lane's nonzeros of a stretch times its columns of B. All loads of a round are issued before the first is used.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn add<W: Width, S: Stored, T: Stored<Compute = S::Compute>>(
         self,
         sums: &mut Sums<S::Compute>,
@@ -297,8 +148,7 @@ impl Group {
 
     /// Adds up the sums of the warp's lanes that are in one group and have the same columns; each of them has the result.
     /// Every lane of the warp calls it. Distances grow here, so that this is not [`warp::reduce_groups`].
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn reduce<W: Width, T: Stored>(self, sums: &mut Sums<T::Compute>) {
         let mut distance = 1 << self.columns_log2;
         while distance < 1 << self.lanes_log2() && distance < thread::WARP_SIZE {
@@ -311,8 +161,7 @@ impl Group {
 
     /// Adds up what [`reduce`](Self::reduce) left in the warps of a group of several, in the order of the warps; each lane has
     /// the result. Every thread of the block calls it.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn reduce_warps<W: Width, T: Stored, const BLOCK: usize>(
         self,
         mut arena: Arena,
@@ -347,7 +196,7 @@ impl Group {
     }
 }
 
-#[inline(always)]
+#[device]
 fn multiply_add<W: Width, S: Stored, T: Stored<Compute = S::Compute>>(
     sums: &mut Sums<S::Compute>,
     value: S,

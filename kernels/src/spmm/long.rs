@@ -1,7 +1,7 @@
 //! The rows that are too long for one group of lanes.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Arena, GlobalMut};
+use evenpath_simt::{device, kernel, thread, warp, Arena, GlobalMut};
 
 use crate::{Offset, Pattern};
 
@@ -33,16 +33,13 @@ kernel! {
     }
     shared: 0;
     body: SpmmLongRows::list_long_rows::<BLOCK>;
-    entries: {
-        spmm_long_rows_u32 in spmm_plan: <O = u32>, 256 x 1;
-        spmm_long_rows_u64 in spmm_plan: <O = u64>, 256 x 1;
-    }
+    entry: spmm_long_rows_{O} in spmm_plan: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> SpmmLongRows<O> {
-    #[inline(always)]
+    #[device]
     fn list_long_rows<const BLOCK: usize>(self, _: Arena) {
-        let row = thread::block() as usize * BLOCK + thread::index() as usize;
+        let row = thread::global_index::<BLOCK>();
         let (mut pieces, mut begin) = (0, 0);
         if row < self.pattern.rows as usize {
             let bounds = self.pattern.row_bounds(row);

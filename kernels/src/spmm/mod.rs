@@ -7,27 +7,28 @@
 //! [`SpmmRows`] is the product in one launch; [`SpmmLongRows`] lists the pieces once per plan. A B by columns is read where it
 //! is if few elements are read, and otherwise copied to rows by [`SpmmTranspose`]. [`SpmmCombine`] is for factors in device
 //! memory.
-// Iterators over two arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
 mod combine;
 mod group;
 mod long;
+mod nonzeros;
 mod part;
 mod passes;
+mod piece_sums;
 mod pieces;
 mod rows;
 mod stage;
 mod transpose;
 mod update;
+mod variant;
 mod width;
 
 pub use combine::SpmmCombine;
 pub use group::{DenseView, Group};
 pub use long::{SpmmLongRows, LONG_COUNTERS};
 pub use pieces::Pieces;
-pub use rows::{InPasses, InStages, SpmmRows, Variant, WithPieces};
+pub use rows::SpmmRows;
 pub use stage::STAGED_BY_THREAD;
 pub use transpose::{SpmmTranspose, TRANSPOSE_TILE};
 pub use update::DenseUpdate;
+pub use variant::{InPasses, InStages, Variant, WithPieces};
 pub use width::{width, Elements, Packets, Strided, Width};

@@ -1,6 +1,6 @@
 //! The way of a block's part of C through shared memory.
 
-use evenpath_simt::{thread, Arena, Float, Shared, Stored};
+use evenpath_simt::{device, thread, Arena, Float, Shared, Stored};
 
 use super::group::{Group, Sums};
 use super::update::DenseUpdate;
@@ -14,7 +14,7 @@ pub(super) struct Part<V> {
 }
 
 impl<V: Float> Part<V> {
-    #[inline(always)]
+    #[device]
     pub(super) fn take<T: Stored<Compute = V>, W: Width, const BLOCK: usize>(
         mut arena: Arena,
         group: Group,
@@ -24,12 +24,12 @@ impl<V: Float> Part<V> {
         Self { sums, is_kept, rows_log2: const { (BLOCK as u32).ilog2() } - group.lanes_log2() }
     }
 
-    #[inline(always)]
+    #[device]
     fn place(&self, column: u32, row: u32) -> usize {
         (column * ((1 << self.rows_log2) + 1) + row) as usize
     }
 
-    #[inline(always)]
+    #[device]
     pub(super) fn fill<W: Width, T: Stored<Compute = V>>(&self, group: Group, sums: &Sums<V>, is_kept: bool) {
         if group.side() == 0 {
             for at in 0..W::len::<T>() {
@@ -43,7 +43,7 @@ impl<V: Float> Part<V> {
     }
 
     /// Stores what lies within the `rows_left` rows and `columns_left` columns from the block's first element on.
-    #[inline(always)]
+    #[device]
     pub(super) fn store<W: Width, T: Stored<Compute = V>, const BLOCK: usize>(
         &self,
         group: Group,

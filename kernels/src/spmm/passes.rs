@@ -1,8 +1,9 @@
 //! Short rows: each group of lanes sums several, one after the other.
 
-use evenpath_simt::{thread, Arena, Shared, Stored};
+use evenpath_simt::{device, thread, Arena, Shared, Stored};
 
-use super::group::{DenseView, InShared, Nonzeros};
+use super::group::DenseView;
+use super::nonzeros::{InShared, Nonzeros};
 use super::rows::{LaneColumns, SpmmRows};
 use super::stage::{stage, staged};
 use super::width::Width;
@@ -11,7 +12,7 @@ use crate::Offset;
 impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
     /// Sums the block's rows in passes, each of a row for each group: from shared memory if the nonzeros of all of them fit there.
     /// So a block waits once for where its rows end, and once for their nonzeros, and not in each pass.
-    #[inline(always)]
+    #[device]
     pub(super) fn multiply_in_passes<W: Width, const BLOCK: usize>(
         self,
         mut arena: Arena,
@@ -62,7 +63,7 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
 
     /// Sums rows from B, of which `find` says the nonzeros, and whether they are no long row's, which others sum. It is called for rows
     /// beyond the last too.
-    #[inline(always)]
+    #[device]
     fn multiply_each<W: Width, N: Nonzeros<S>, const BLOCK: usize>(
         self,
         lane: LaneColumns,

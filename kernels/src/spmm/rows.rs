@@ -1,17 +1,30 @@
 //! The product: pieces of long rows, and one group of lanes for each other row.
+//!
+//! 1. A block finds its tile of columns, and whether it sums pieces or rows (`multiply`).
+//! 2. A group of lanes finds its row (`row`), or its piece of one.
+//! 3. It sums the row (`Group::sum`): each lane the columns that it has, of every nonzero that is its group's turn. Nonzeros come from
+//!    shared memory, where the block stages them all (`sum_with_block`), or each group a part at a time (`sum_in_stages`).
+//! 4. Lanes that have the same columns add up their sums (`Group::reduce`); so do warps, where a group has several.
+//! 5. The group stores the row: of a C by rows directly, of a C by columns by way of shared memory.
+//!
+//! Pieces are summed likewise (`piece_sums`), and several short rows at once in passes (`passes`).
 
-use core::marker::PhantomData;
 use core::ops::Range;
 
 use evenpath_simt::half::{bf16, f16};
-use evenpath_simt::{kernel, thread, Arena, Element, Stored};
+use evenpath_simt::{device, kernel, thread, Arena, Element, Stored};
 
-use super::group::{DenseView, Group, InGlobal, InShared, Sums};
+use super::group::{DenseView, Group, Sums};
+use super::nonzeros::{InGlobal, InShared};
 use super::part::Part;
 use super::pieces::{Pieces, FLAG_BYTES};
 use super::stage::{stage, staged, staged_apart, sum_in_stages};
 use super::update::DenseUpdate;
-use super::width::{width, Elements, Packets, Strided, Width};
+use super::variant::{
+    ElementPieces, PacketPassPieces, PacketPasses, PacketPieces, PacketStagePieces, PacketStages,
+    StridedPieces, Variant,
+};
+use super::width::{width, Elements, Packets, Width};
 use crate::{CsrView, Offset};
 
 kernel! {
@@ -48,169 +61,29 @@ kernel! {
     shared: shared_bytes::<S, T, P>(BLOCK);
     body: SpmmRows::multiply::<P, BLOCK>;
     entries: {
-        spmm_rows_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = Packets, 128 x 1 resident 10;
-        spmm_rows_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = Packets, 128 x 1 resident 10;
-        spmm_rows_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = Packets, 128 x 1 resident 10;
-        spmm_rows_f64_u64 in spmm_f64: <S = f64, T = f64, O = u64>, with P = Packets, 128 x 1 resident 10;
-        spmm_rows_f16_u32 in spmm_f16: <S = f16, T = f16, O = u32>, with P = Packets, 128 x 1 resident 9;
-        spmm_rows_f16_u64 in spmm_f16: <S = f16, T = f16, O = u64>, with P = Packets, 128 x 1 resident 9;
-        spmm_rows_f16_f32_u32 in spmm_f16_f32: <S = f16, T = f32, O = u32>, with P = Packets, 128 x 1 resident 10;
-        spmm_rows_f16_f32_u64 in spmm_f16_f32: <S = f16, T = f32, O = u64>, with P = Packets, 128 x 1 resident 10;
-        spmm_rows_bf16_u32 in spmm_bf16: <S = bf16, T = bf16, O = u32>, with P = Packets, 128 x 1 resident 10;
-        spmm_rows_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = Packets, 128 x 1 resident 10;
-        spmm_rows_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = Packets, 128 x 1 resident 10;
-        spmm_rows_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = Packets, 128 x 1 resident 10;
-        spmm_passes_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = PacketPasses, 128 x 1 resident 10;
-        spmm_passes_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = PacketPasses, 128 x 1 resident 10;
-        spmm_passes_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = PacketPasses, 128 x 1 resident 10;
-        spmm_passes_f64_u64 in spmm_f64: <S = f64, T = f64, O = u64>, with P = PacketPasses, 128 x 1 resident 10;
-        spmm_passes_f16_u32 in spmm_f16: <S = f16, T = f16, O = u32>, with P = PacketPasses, 128 x 1 resident 10;
-        spmm_passes_f16_u64 in spmm_f16: <S = f16, T = f16, O = u64>, with P = PacketPasses, 128 x 1 resident 10;
-        spmm_passes_f16_f32_u32 in spmm_f16_f32: <S = f16, T = f32, O = u32>, with P = PacketPasses, 128 x 1 resident 10;
-        spmm_passes_f16_f32_u64 in spmm_f16_f32: <S = f16, T = f32, O = u64>, with P = PacketPasses, 128 x 1 resident 10;
-        spmm_passes_bf16_u32 in spmm_bf16: <S = bf16, T = bf16, O = u32>, with P = PacketPasses, 128 x 1 resident 10;
-        spmm_passes_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = PacketPasses, 128 x 1 resident 10;
-        spmm_passes_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = PacketPasses, 128 x 1 resident 10;
-        spmm_passes_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = PacketPasses, 128 x 1 resident 10;
-        spmm_pass_pieces_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = PacketPassPieces, 128 x 1 resident 8;
-        spmm_pass_pieces_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = PacketPassPieces, 128 x 1 resident 8;
-        spmm_pass_pieces_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = PacketPassPieces, 128 x 1 resident 8;
-        spmm_pass_pieces_f64_u64 in spmm_f64: <S = f64, T = f64, O = u64>, with P = PacketPassPieces, 128 x 1 resident 8;
-        spmm_pass_pieces_f16_u32 in spmm_f16: <S = f16, T = f16, O = u32>, with P = PacketPassPieces, 128 x 1 resident 8;
-        spmm_pass_pieces_f16_u64 in spmm_f16: <S = f16, T = f16, O = u64>, with P = PacketPassPieces, 128 x 1 resident 8;
-        spmm_pass_pieces_f16_f32_u32 in spmm_f16_f32: <S = f16, T = f32, O = u32>, with P = PacketPassPieces, 128 x 1 resident 8;
-        spmm_pass_pieces_f16_f32_u64 in spmm_f16_f32: <S = f16, T = f32, O = u64>, with P = PacketPassPieces, 128 x 1 resident 8;
-        spmm_pass_pieces_bf16_u32 in spmm_bf16: <S = bf16, T = bf16, O = u32>, with P = PacketPassPieces, 128 x 1 resident 8;
-        spmm_pass_pieces_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = PacketPassPieces, 128 x 1 resident 8;
-        spmm_pass_pieces_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = PacketPassPieces, 128 x 1 resident 8;
-        spmm_pass_pieces_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = PacketPassPieces, 128 x 1 resident 8;
-        spmm_stages_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = PacketStages, 128 x 1 resident 8;
-        spmm_stages_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = PacketStages, 128 x 1 resident 8;
-        spmm_stages_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = PacketStages, 128 x 1 resident 8;
-        spmm_stages_f64_u64 in spmm_f64: <S = f64, T = f64, O = u64>, with P = PacketStages, 128 x 1 resident 8;
-        spmm_stages_f16_u32 in spmm_f16: <S = f16, T = f16, O = u32>, with P = PacketStages, 128 x 1 resident 8;
-        spmm_stages_f16_u64 in spmm_f16: <S = f16, T = f16, O = u64>, with P = PacketStages, 128 x 1 resident 8;
-        spmm_stages_f16_f32_u32 in spmm_f16_f32: <S = f16, T = f32, O = u32>, with P = PacketStages, 128 x 1 resident 8;
-        spmm_stages_f16_f32_u64 in spmm_f16_f32: <S = f16, T = f32, O = u64>, with P = PacketStages, 128 x 1 resident 8;
-        spmm_stages_bf16_u32 in spmm_bf16: <S = bf16, T = bf16, O = u32>, with P = PacketStages, 128 x 1 resident 7;
-        spmm_stages_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = PacketStages, 128 x 1 resident 7;
-        spmm_stages_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = PacketStages, 128 x 1 resident 8;
-        spmm_stages_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = PacketStages, 128 x 1 resident 8;
-        spmm_stage_pieces_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = PacketStagePieces, 128 x 1 resident 8;
-        spmm_stage_pieces_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = PacketStagePieces, 128 x 1 resident 8;
-        spmm_stage_pieces_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = PacketStagePieces, 128 x 1 resident 8;
-        spmm_stage_pieces_f64_u64 in spmm_f64: <S = f64, T = f64, O = u64>, with P = PacketStagePieces, 128 x 1 resident 8;
-        spmm_stage_pieces_f16_u32 in spmm_f16: <S = f16, T = f16, O = u32>, with P = PacketStagePieces, 128 x 1 resident 8;
-        spmm_stage_pieces_f16_u64 in spmm_f16: <S = f16, T = f16, O = u64>, with P = PacketStagePieces, 128 x 1 resident 8;
-        spmm_stage_pieces_f16_f32_u32 in spmm_f16_f32: <S = f16, T = f32, O = u32>, with P = PacketStagePieces, 128 x 1 resident 8;
-        spmm_stage_pieces_f16_f32_u64 in spmm_f16_f32: <S = f16, T = f32, O = u64>, with P = PacketStagePieces, 128 x 1 resident 8;
-        spmm_stage_pieces_bf16_u32 in spmm_bf16: <S = bf16, T = bf16, O = u32>, with P = PacketStagePieces, 128 x 1 resident 7;
-        spmm_stage_pieces_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = PacketStagePieces, 128 x 1 resident 7;
-        spmm_stage_pieces_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = PacketStagePieces, 128 x 1 resident 8;
-        spmm_stage_pieces_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = PacketStagePieces, 128 x 1 resident 8;
-        spmm_row_elements_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = Elements, 128 x 1 resident 10;
-        spmm_row_elements_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = Elements, 128 x 1 resident 10;
-        spmm_row_elements_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = Elements, 128 x 1 resident 10;
-        spmm_row_elements_f64_u64 in spmm_f64: <S = f64, T = f64, O = u64>, with P = Elements, 128 x 1 resident 10;
-        spmm_row_elements_f16_u32 in spmm_f16: <S = f16, T = f16, O = u32>, with P = Elements, 128 x 1 resident 10;
-        spmm_row_elements_f16_u64 in spmm_f16: <S = f16, T = f16, O = u64>, with P = Elements, 128 x 1 resident 10;
-        spmm_row_elements_f16_f32_u32 in spmm_f16_f32: <S = f16, T = f32, O = u32>, with P = Elements, 128 x 1 resident 10;
-        spmm_row_elements_f16_f32_u64 in spmm_f16_f32: <S = f16, T = f32, O = u64>, with P = Elements, 128 x 1 resident 10;
-        spmm_row_elements_bf16_u32 in spmm_bf16: <S = bf16, T = bf16, O = u32>, with P = Elements, 128 x 1 resident 10;
-        spmm_row_elements_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = Elements, 128 x 1 resident 10;
-        spmm_row_elements_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = Elements, 128 x 1 resident 10;
-        spmm_row_elements_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = Elements, 128 x 1 resident 10;
-        spmm_pieces_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = PacketPieces, 128 x 1 resident 8;
-        spmm_pieces_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = PacketPieces, 128 x 1 resident 8;
-        spmm_pieces_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = PacketPieces, 128 x 1 resident 8;
-        spmm_pieces_f64_u64 in spmm_f64: <S = f64, T = f64, O = u64>, with P = PacketPieces, 128 x 1 resident 8;
-        spmm_pieces_f16_u32 in spmm_f16: <S = f16, T = f16, O = u32>, with P = PacketPieces, 128 x 1 resident 8;
-        spmm_pieces_f16_u64 in spmm_f16: <S = f16, T = f16, O = u64>, with P = PacketPieces, 128 x 1 resident 8;
-        spmm_pieces_f16_f32_u32 in spmm_f16_f32: <S = f16, T = f32, O = u32>, with P = PacketPieces, 128 x 1 resident 8;
-        spmm_pieces_f16_f32_u64 in spmm_f16_f32: <S = f16, T = f32, O = u64>, with P = PacketPieces, 128 x 1 resident 8;
-        spmm_pieces_bf16_u32 in spmm_bf16: <S = bf16, T = bf16, O = u32>, with P = PacketPieces, 128 x 1 resident 8;
-        spmm_pieces_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = PacketPieces, 128 x 1 resident 8;
-        spmm_pieces_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = PacketPieces, 128 x 1 resident 8;
-        spmm_pieces_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = PacketPieces, 128 x 1 resident 8;
-        spmm_pieces_elements_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = ElementPieces, 128 x 1 resident 8;
-        spmm_pieces_elements_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = ElementPieces, 128 x 1 resident 8;
-        spmm_pieces_elements_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = ElementPieces, 128 x 1 resident 8;
-        spmm_pieces_elements_f64_u64 in spmm_f64: <S = f64, T = f64, O = u64>, with P = ElementPieces, 128 x 1 resident 8;
-        spmm_pieces_elements_f16_u32 in spmm_f16: <S = f16, T = f16, O = u32>, with P = ElementPieces, 128 x 1 resident 8;
-        spmm_pieces_elements_f16_u64 in spmm_f16: <S = f16, T = f16, O = u64>, with P = ElementPieces, 128 x 1 resident 8;
-        spmm_pieces_elements_f16_f32_u32 in spmm_f16_f32: <S = f16, T = f32, O = u32>, with P = ElementPieces, 128 x 1 resident 8;
-        spmm_pieces_elements_f16_f32_u64 in spmm_f16_f32: <S = f16, T = f32, O = u64>, with P = ElementPieces, 128 x 1 resident 8;
-        spmm_pieces_elements_bf16_u32 in spmm_bf16: <S = bf16, T = bf16, O = u32>, with P = ElementPieces, 128 x 1 resident 8;
-        spmm_pieces_elements_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = ElementPieces, 128 x 1 resident 8;
-        spmm_pieces_elements_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = ElementPieces, 128 x 1 resident 8;
-        spmm_pieces_elements_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = ElementPieces, 128 x 1 resident 8;
-        spmm_pieces_strided_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = StridedPieces, 128 x 1 resident 8;
-        spmm_pieces_strided_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = StridedPieces, 128 x 1 resident 8;
-        spmm_pieces_strided_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = StridedPieces, 128 x 1 resident 8;
-        spmm_pieces_strided_f64_u64 in spmm_f64: <S = f64, T = f64, O = u64>, with P = StridedPieces, 128 x 1 resident 8;
-        spmm_pieces_strided_f16_u32 in spmm_f16: <S = f16, T = f16, O = u32>, with P = StridedPieces, 128 x 1 resident 8;
-        spmm_pieces_strided_f16_u64 in spmm_f16: <S = f16, T = f16, O = u64>, with P = StridedPieces, 128 x 1 resident 8;
-        spmm_pieces_strided_f16_f32_u32 in spmm_f16_f32: <S = f16, T = f32, O = u32>, with P = StridedPieces, 128 x 1 resident 8;
-        spmm_pieces_strided_f16_f32_u64 in spmm_f16_f32: <S = f16, T = f32, O = u64>, with P = StridedPieces, 128 x 1 resident 8;
-        spmm_pieces_strided_bf16_u32 in spmm_bf16: <S = bf16, T = bf16, O = u32>, with P = StridedPieces, 128 x 1 resident 8;
-        spmm_pieces_strided_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = StridedPieces, 128 x 1 resident 8;
-        spmm_pieces_strided_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = StridedPieces, 128 x 1 resident 8;
-        spmm_pieces_strided_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = StridedPieces, 128 x 1 resident 8;
+        spmm_{P}_{S}_{O} in spmm_{S}:
+            (S, T) in [(f32, f32), (f64, f64), (f16 as f16_f32, f32), (bf16 as bf16_f32, f32)],
+            (P, R) in [
+                (Packets as rows, 10), (PacketPasses as passes, 10), (PacketPassPieces as pass_pieces, 8),
+                (PacketStages as stages, 8), (PacketStagePieces as stage_pieces, 8), (Elements as row_elements, 10),
+                (PacketPieces as pieces, 8), (ElementPieces as pieces_elements, 8), (StridedPieces as pieces_strided, 8),
+            ], O in [u32, u64], 128 x 1 resident R;
+        spmm_{P}_{S}_{O} in spmm_{S}:
+            S = f16, T = f16,
+            (P, R) in [
+                (Packets as rows, 9), (PacketPasses as passes, 10), (PacketPassPieces as pass_pieces, 8),
+                (PacketStages as stages, 8), (PacketStagePieces as stage_pieces, 8), (Elements as row_elements, 10),
+                (PacketPieces as pieces, 8), (ElementPieces as pieces_elements, 8), (StridedPieces as pieces_strided, 8),
+            ], O in [u32, u64], 128 x 1 resident R;
+        spmm_{P}_{S}_{O} in spmm_{S}:
+            S = bf16, T = bf16,
+            (P, R) in [
+                (Packets as rows, 10), (PacketPasses as passes, 10), (PacketPassPieces as pass_pieces, 8),
+                (PacketStages as stages, 7), (PacketStagePieces as stage_pieces, 7), (Elements as row_elements, 10),
+                (PacketPieces as pieces, 8), (ElementPieces as pieces_elements, 8), (StridedPieces as pieces_strided, 8),
+            ], O in [u32, u64], 128 x 1 resident R;
     }
 }
-
-/// What a variant of the kernel is for.
-pub trait Variant {
-    /// The columns of a lane.
-    type Width: Width;
-    /// Whether there may be pieces.
-    const HAS_PIECES: bool = false;
-    /// Whether each group stages its row a part at a time, instead of the block all of its nonzeros.
-    const IN_STAGES: bool = false;
-    /// Whether each group sums several rows.
-    const IN_PASSES: bool = false;
-}
-
-impl<W: Width> Variant for W {
-    type Width = W;
-}
-
-/// The [`Variant`] `P` for matrices that may have pieces.
-#[derive(Debug)]
-pub struct WithPieces<P>(PhantomData<P>);
-
-impl<P: Variant> Variant for WithPieces<P> {
-    type Width = P::Width;
-    const HAS_PIECES: bool = true;
-    const IN_STAGES: bool = P::IN_STAGES;
-    const IN_PASSES: bool = P::IN_PASSES;
-}
-
-/// A [`Variant`] for rows that a block does not stage at once.
-#[derive(Debug)]
-pub struct InStages<W>(PhantomData<W>);
-
-impl<W: Width> Variant for InStages<W> {
-    type Width = W;
-    const IN_STAGES: bool = true;
-}
-
-/// A [`Variant`] for short rows and a C by rows.
-#[derive(Debug)]
-pub struct InPasses<W>(PhantomData<W>);
-
-impl<W: Width> Variant for InPasses<W> {
-    type Width = W;
-    const IN_PASSES: bool = true;
-}
-
-type PacketPieces = WithPieces<Packets>;
-type ElementPieces = WithPieces<Elements>;
-type StridedPieces = WithPieces<Strided>;
-type PacketStages = InStages<Packets>;
-type PacketStagePieces = WithPieces<InStages<Packets>>;
-type PacketPasses = InPasses<Packets>;
-type PacketPassPieces = WithPieces<InPasses<Packets>>;
 
 /// Shared memory of a block: first its nonzeros, and the ends of its rows or, with pieces, a flag per piece; then its part of C, with
 /// one more row per column, against bank conflicts, and a flag per row, or the sums of the warps.
@@ -234,31 +107,10 @@ const fn shared_bytes<S: Stored, T: Stored, P: Variant>(block: usize) -> usize {
     }
 }
 
-/// Where a lane's columns are.
-#[derive(Clone, Copy)]
-pub(super) struct LaneColumns {
-    /// The number of the tile.
-    pub(super) tile: u32,
-    /// The first column of the tile.
-    pub(super) of_tile: u32,
-    /// The first of the lane, from that of the tile on.
-    pub(super) own: u32,
-    /// Whether the lane has any.
-    pub(super) is_inside: bool,
-}
-
-impl LaneColumns {
-    /// The first of the lane's columns; that of the tile for a lane that has none. Such lanes load what the first one does,
-    /// which is free, and store nothing.
-    #[inline(always)]
-    pub(super) fn first(self) -> u32 {
-        self.of_tile + if self.is_inside { self.own } else { 0 }
-    }
-}
-
 impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
-    #[inline(always)]
+    #[device]
     fn multiply<P: Variant, const BLOCK: usize>(self, arena: Arena) {
+        // 1. Find the block's tile of columns.
         let piece_blocks = if P::HAS_PIECES { self.pieces.blocks::<BLOCK>() } else { 0 };
         let tile_blocks = piece_blocks + self.row_blocks;
         let tile = thread::block() / tile_blocks;
@@ -277,17 +129,17 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
         }
     }
 
-    #[inline(always)]
+    #[device]
     fn multiply_row<P: Variant, const BLOCK: usize>(self, arena: Arena, lane: LaneColumns, block: u32) {
         let Self { matrix, group, .. } = self;
-        // 1. Find the group's row.
+        // 2. Find the group's row.
         let block_rows = BLOCK >> group.lanes_log2();
         let first_row = block as usize * block_rows;
         let row = first_row + group.index() as usize;
         let (begin, len, is_kept) = self.row(row);
         // B may have no rows.
         let lane_b = if len > 0 { self.b.skip_columns(lane.first()) } else { self.b };
-        // 2. Sum the row.
+        // 3. Sum the row.
         let rows_left = matrix.rows as usize - first_row;
         let mut sums = if P::IN_STAGES {
             sum_in_stages::<P::Width, S, T, BLOCK>(arena, group, self.stretch(begin, len), lane_b)
@@ -295,13 +147,14 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
             let end_row = first_row + if rows_left < block_rows { rows_left } else { block_rows };
             self.sum_with_block::<P::Width, BLOCK>(arena, first_row..end_row, (begin, len), lane_b)
         };
+        // 4. Add up the sums of lanes with the same columns.
         group.reduce::<P::Width, T>(&mut sums);
         if !P::IN_STAGES {
             // A group may be a block.
             group.reduce_warps::<P::Width, T, BLOCK>(arena, &mut sums);
         }
 
-        // 3. Store: rows of C directly, columns by way of shared memory.
+        // 5. Store: rows of C directly, columns by way of shared memory.
         if self.c_by_columns == 0 {
             if is_kept && lane.is_inside && group.side() == 0 {
                 self.store_by_rows::<P::Width>(row, lane, &sums);
@@ -318,9 +171,22 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
         }
     }
 
+    /// The first nonzero of a row and their number, none if the row is long or if there is no such row; and whether it is neither.
+    #[device]
+    pub(super) fn row(self, row: usize) -> (usize, u32, bool) {
+        let Self { matrix, .. } = self;
+        if row >= matrix.rows as usize {
+            return (0, 0, false);
+        }
+        let begin = matrix.row_offsets.load(row).to_usize();
+        let len = matrix.row_offsets.load(row + 1).to_usize() - begin;
+        let is_kept = len <= self.longest as usize;
+        (begin, if is_kept { len as u32 } else { 0 }, is_kept)
+    }
+
     /// Sums the row of a group, given the first of its nonzeros and their number: from shared memory if those of all the block's rows
     /// fit there.
-    #[inline(always)]
+    #[device]
     fn sum_with_block<W: Width, const BLOCK: usize>(
         self,
         arena: Arena,
@@ -339,29 +205,38 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
         self.group.sum::<W, S, T>(InShared { first, len, ..staged }, lane_b)
     }
 
-    /// The first nonzero of a row and their number, none if the row is long or if there is no such row; and whether it is neither.
-    #[inline(always)]
-    pub(super) fn row(self, row: usize) -> (usize, u32, bool) {
-        let Self { matrix, .. } = self;
-        if row >= matrix.rows as usize {
-            return (0, 0, false);
-        }
-        let begin = matrix.row_offsets.load(row).to_usize();
-        let len = matrix.row_offsets.load(row + 1).to_usize() - begin;
-        let is_kept = len <= self.longest as usize;
-        (begin, if is_kept { len as u32 } else { 0 }, is_kept)
-    }
-
     /// `len` nonzeros from `begin` on.
-    #[inline(always)]
+    #[device]
     pub(super) fn stretch(self, begin: usize, len: u32) -> InGlobal<S> {
         let CsrView { column_indices, values, .. } = self.matrix;
         InGlobal { column_indices: column_indices.skip(begin), values: values.skip(begin), len }
     }
 
     /// Stores a lane's columns of a row of C.
-    #[inline(always)]
+    #[device]
     pub(super) fn store_by_rows<W: Width>(self, row: usize, lane: LaneColumns, sums: &Sums<T::Compute>) {
         self.update.store_row::<W>(row * self.c_stride as usize + lane.first() as usize, sums);
+    }
+}
+
+/// Where a lane's columns are.
+#[derive(Clone, Copy)]
+pub(super) struct LaneColumns {
+    /// The number of the tile.
+    pub(super) tile: u32,
+    /// The first column of the tile.
+    pub(super) of_tile: u32,
+    /// The first of the lane, from that of the tile on.
+    pub(super) own: u32,
+    /// Whether the lane has any.
+    pub(super) is_inside: bool,
+}
+
+impl LaneColumns {
+    /// The first of the lane's columns; that of the tile for a lane that has none. Such lanes load what the first one does,
+    /// which is free, and store nothing.
+    #[device]
+    pub(super) fn first(self) -> u32 {
+        self.of_tile + if self.is_inside { self.own } else { 0 }
     }
 }

@@ -1,8 +1,9 @@
 //! Nonzeros copied to shared memory.
 
-use evenpath_simt::{thread, warp, Arena, Element, Shared, Stored};
+use evenpath_simt::{device, thread, warp, Arena, Element, Shared, Stored};
 
-use super::group::{DenseView, Group, InGlobal, InShared, Nonzeros, Sums, IN_FLIGHT};
+use super::group::{DenseView, Group, Sums};
+use super::nonzeros::{InGlobal, InShared, Nonzeros, IN_FLIGHT};
 use super::width::{Width, MAX_WIDTH};
 
 /// Nonzeros that a thread copies to shared memory: a few, so that a block waits for them once instead of once in each round
@@ -23,7 +24,7 @@ pub(super) const fn staged_apart(block: usize) -> usize {
 
 /// Copies stretches of nonzeros to shared memory, one for each `1 << lanes_log2` threads of the block, at most
 /// [`STAGED_BY_THREAD`] for each of them. Every thread of the block calls it, with the stretch that it helps to copy.
-#[inline(always)]
+#[device]
 pub(super) fn stage<S: Element, const BLOCK: usize>(
     mut arena: Arena,
     lanes_log2: u32,
@@ -47,7 +48,7 @@ pub(super) fn stage<S: Element, const BLOCK: usize>(
 
 /// Sums a row of any length for each group of lanes: the lanes copy [`STAGED_BY_THREAD`] nonzeros each, sum them, and go on with
 /// the next. Every lane of the warp calls it; groups are no wider than a warp.
-#[inline(always)]
+#[device]
 pub(super) fn sum_in_stages<W: Width, S: Stored, T: Stored<Compute = S::Compute>, const BLOCK: usize>(
     arena: Arena,
     group: Group,
@@ -87,19 +88,19 @@ struct Share<S> {
 }
 
 impl Copier {
-    #[inline(always)]
+    #[device]
     fn new(lanes_log2: u32) -> Self {
         Self { lane: thread::index() & ((1 << lanes_log2) - 1), lanes_log2 }
     }
 
     /// The place in the stretch of one of the thread's nonzeros.
-    #[inline(always)]
+    #[device]
     fn place(self, item: usize) -> u32 {
         self.lane + ((item as u32) << self.lanes_log2)
     }
 
     /// Loads the thread's share. All loads are issued before the first is used.
-    #[inline(always)]
+    #[device]
     fn load<S: Element>(self, stretch: InGlobal<S>) -> Share<S> {
         let InGlobal { column_indices, values, len } = stretch;
         let mut share = Share { columns: [0; STAGED_BY_THREAD], values: [S::ZERO; STAGED_BY_THREAD] };
@@ -128,7 +129,7 @@ struct InStage<S> {
 
 impl<S: Element> InStage<S> {
     /// Memory for the stretch of the thread's group, which has no nonzeros yet.
-    #[inline(always)]
+    #[device]
     fn take<const BLOCK: usize>(mut arena: Arena, group: Group) -> Self {
         let places = const { staged_apart(BLOCK) };
         let side_log2 = group.side_log2;
@@ -139,7 +140,7 @@ impl<S: Element> InStage<S> {
     }
 
     /// The same with `len` nonzeros, of which the thread stores its share.
-    #[inline(always)]
+    #[device]
     fn fill(self, copier: Copier, share: Share<S>, len: u32) -> Self {
         let round = (IN_FLIGHT as u32) << self.side_log2;
         let end = (len + round - 1) & !(round - 1);
@@ -157,7 +158,7 @@ impl<S: Element> InStage<S> {
     }
 
     /// Where the nonzeros of a round begin, of which `place` is the first.
-    #[inline(always)]
+    #[device]
     fn index(self, place: u32) -> usize {
         let side = place & ((1 << self.side_log2) - 1);
         (self.first + place - side + side * IN_FLIGHT as u32) as usize
@@ -165,39 +166,34 @@ impl<S: Element> InStage<S> {
 }
 
 impl<S: Element> Nonzeros<S> for InStage<S> {
-    #[inline(always)]
+    #[device]
     fn len(self) -> u32 {
         self.len
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn columns(self, first: u32, _: u32) -> [u32; IN_FLIGHT] {
         load_round(self.column_indices, self.index(first))
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn values(self, first: u32, _: u32) -> [S; IN_FLIGHT] {
         load_round(self.values, self.index(first))
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn columns_inside(self, first: u32, step_log2: u32) -> [u32; IN_FLIGHT] {
         self.columns(first, step_log2)
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn values_inside(self, first: u32, step_log2: u32) -> [S; IN_FLIGHT] {
         self.values(first, step_log2)
     }
 }
 
 /// Neighbors from element `first` on, a multiple of as many: 16 bytes in each access, if they have as many.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn load_round<T: Element>(source: Shared<T>, first: usize) -> [T; IN_FLIGHT] {
     let mut all = [T::ZERO; IN_FLIGHT];
     if T::SIZE * IN_FLIGHT < 16 {

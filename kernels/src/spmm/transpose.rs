@@ -1,7 +1,7 @@
 //! Dense matrices, from columns to rows.
 
 use evenpath_simt::half::{bf16, f16};
-use evenpath_simt::{kernel, thread, Arena, Element, Global, GlobalMut, Shared, Stored};
+use evenpath_simt::{device, kernel, thread, Arena, Element, Global, GlobalMut, Shared, Stored};
 
 /// Elements of a tile of [`SpmmTranspose`].
 pub const TRANSPOSE_TILE: u32 = 1024;
@@ -28,16 +28,11 @@ kernel! {
     }
     shared: (TRANSPOSE_TILE as usize + (1 << MAX_COLUMNS_LOG2)) * T::SIZE;
     body: SpmmTranspose::transpose::<BLOCK, ITEMS>;
-    entries: {
-        spmm_transpose_f32 in spmm_f32: <T = f32>, 256 x 4;
-        spmm_transpose_f64 in spmm_f64: <T = f64>, 256 x 4;
-        spmm_transpose_f16 in spmm_f16: <T = f16>, 256 x 4;
-        spmm_transpose_bf16 in spmm_bf16: <T = bf16>, 256 x 4;
-    }
+    entry: spmm_transpose_{T} in spmm_{T}: T in [f32, f64, f16, bf16], 256 x 4;
 }
 
 impl<T: Stored> SpmmTranspose<T> {
-    #[inline(always)]
+    #[device]
     fn transpose<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         const { assert!(BLOCK * ITEMS == TRANSPOSE_TILE as usize, "a tile is what the threads hold") };
         let shared: Shared<T> = arena.take(TRANSPOSE_TILE as usize + (1 << MAX_COLUMNS_LOG2));

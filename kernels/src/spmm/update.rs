@@ -1,6 +1,6 @@
 //! How products are added to C.
 
-use evenpath_simt::{parameters, Aligned16, Element, Float, GlobalMut, Stored};
+use evenpath_simt::{device, parameters, Aligned16, Element, Float, GlobalMut, Stored};
 
 use super::group::Sums;
 use super::width::Width;
@@ -19,15 +19,13 @@ parameters! {
 
 impl<T: Stored> DenseUpdate<T> {
     /// The elements from `start` on.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn skip(self, start: usize) -> Self {
         Self { c: self.c.skip_aligned(start), ..self }
     }
 
     /// What C holds at `index`; zero where `beta` is, and then C is not read.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn load(self, index: usize) -> T {
         if self.beta == T::Compute::ZERO {
             T::ZERO
@@ -37,14 +35,14 @@ impl<T: Stored> DenseUpdate<T> {
     }
 
     /// αsum + β·old as C holds it; where β is zero, `old` does not matter.
-    #[inline(always)]
+    #[device]
     pub(super) fn combine(self, sum: T::Compute, old: T) -> T {
         let product = self.alpha * sum;
         T::narrow(if self.beta == T::Compute::ZERO { product } else { self.beta.fma(old.widen(), product) })
     }
 
     /// Stores a lane's columns of one row of C.
-    #[inline(always)]
+    #[device]
     pub(super) fn store_row<W: Width>(self, index: usize, sums: &Sums<T::Compute>) {
         let old = if self.beta == T::Compute::ZERO { W::zeros::<T>() } else { W::load_mut(self.c, index) };
         let mut new = W::zeros::<T>();

@@ -1,6 +1,6 @@
 //! How many columns of a dense row a lane moves at once.
 
-use evenpath_simt::{Aligned16, Element, Global, GlobalMut, Packet, Stored};
+use evenpath_simt::{device, Aligned16, Element, Global, GlobalMut, Packet, Stored};
 
 /// The most columns of a lane: 16 bytes of the smallest type.
 pub(super) const MAX_WIDTH: usize = 8;
@@ -14,7 +14,7 @@ pub trait Width: Sized + 'static {
     /// Nothing but zeros.
     fn zeros<T: Stored>() -> Self::Moved<T>;
     /// Columns of a lane.
-    #[inline(always)]
+    #[device]
     fn len<T: Stored>() -> usize {
         const { width::<T, Self>() }
     }
@@ -60,7 +60,7 @@ pub const fn width<T: Stored, W: Width>() -> usize {
 }
 
 /// The place of element `at` in a packet: its word, and the shift in it.
-#[inline(always)]
+#[device]
 fn place<T: Element>(at: usize) -> (usize, usize) {
     (at * T::SIZE / 8, at * T::SIZE % 8 * 8)
 }
@@ -69,42 +69,38 @@ impl Width for Packets {
     type Moved<T: Stored> = Packet;
     const MOST: usize = MAX_WIDTH;
 
-    #[inline(always)]
+    #[device]
     fn zeros<T: Stored>() -> Packet {
         [0; 2]
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn load<T: Stored>(source: Global<T, Aligned16>, index: usize, _: usize) -> Packet {
         source.load_16(index)
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn load_if<T: Stored>(source: Global<T, Aligned16>, index: usize, _: usize, condition: bool) -> Packet {
         source.load_16_if(index, condition)
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn load_mut<T: Stored>(source: GlobalMut<T, Aligned16>, index: usize) -> Packet {
         source.load_16(index)
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn store<T: Stored>(target: GlobalMut<T, Aligned16>, index: usize, moved: Packet) {
         target.store_streaming_16(index, moved);
     }
 
-    #[inline(always)]
+    #[device]
     fn get<T: Stored>(moved: Packet, at: usize) -> T {
         let (word, shift) = place::<T>(at);
         T::from_bits(moved[word] >> shift)
     }
 
-    #[inline(always)]
+    #[device]
     fn set<T: Stored>(moved: &mut Packet, at: usize, value: T) {
         let (word, shift) = place::<T>(at);
         moved[word] |= value.to_bits() << shift;
@@ -118,13 +114,12 @@ impl Width for Strided {
     type Moved<T: Stored> = [T; MAX_STRIDED];
     const MOST: usize = MAX_STRIDED;
 
-    #[inline(always)]
+    #[device]
     fn zeros<T: Stored>() -> [T; MAX_STRIDED] {
         [T::ZERO; MAX_STRIDED]
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn load<T: Stored>(source: Global<T, Aligned16>, index: usize, stride: usize) -> [T; MAX_STRIDED] {
         let mut moved = Self::zeros::<T>();
         for at in 0..Self::len::<T>() {
@@ -133,8 +128,7 @@ impl Width for Strided {
         moved
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn load_if<T: Stored>(
         source: Global<T, Aligned16>,
         index: usize,
@@ -148,8 +142,7 @@ impl Width for Strided {
         moved
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn load_mut<T: Stored>(source: GlobalMut<T, Aligned16>, index: usize) -> [T; MAX_STRIDED] {
         let mut moved = Self::zeros::<T>();
         for at in 0..Self::len::<T>() {
@@ -158,20 +151,19 @@ impl Width for Strided {
         moved
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn store<T: Stored>(target: GlobalMut<T, Aligned16>, index: usize, moved: [T; MAX_STRIDED]) {
         for at in 0..Self::len::<T>() {
             target.store_streaming(index + at, moved[at]);
         }
     }
 
-    #[inline(always)]
+    #[device]
     fn get<T: Stored>(moved: [T; MAX_STRIDED], at: usize) -> T {
         moved[at]
     }
 
-    #[inline(always)]
+    #[device]
     fn set<T: Stored>(moved: &mut [T; MAX_STRIDED], at: usize, value: T) {
         moved[at] = value;
     }
@@ -181,41 +173,37 @@ impl Width for Elements {
     type Moved<T: Stored> = T;
     const MOST: usize = 1;
 
-    #[inline(always)]
+    #[device]
     fn zeros<T: Stored>() -> T {
         T::ZERO
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn load<T: Stored>(source: Global<T, Aligned16>, index: usize, _: usize) -> T {
         source.load(index)
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn load_if<T: Stored>(source: Global<T, Aligned16>, index: usize, _: usize, condition: bool) -> T {
         source.load_if(index, condition)
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn load_mut<T: Stored>(source: GlobalMut<T, Aligned16>, index: usize) -> T {
         source.load(index)
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn store<T: Stored>(target: GlobalMut<T, Aligned16>, index: usize, moved: T) {
         target.store_streaming(index, moved);
     }
 
-    #[inline(always)]
+    #[device]
     fn get<T: Stored>(moved: T, _: usize) -> T {
         moved
     }
 
-    #[inline(always)]
+    #[device]
     fn set<T: Stored>(moved: &mut T, _: usize, value: T) {
         *moved = value;
     }

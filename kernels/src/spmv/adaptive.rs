@@ -4,10 +4,7 @@
 //! The host cuts the rows into row blocks, consecutive rows whose nonzeros fit into shared memory together; a row that
 //! does not fit is a row block of its own. A block of threads takes a row block, and how depends on its rows alone
 //! ([`RowBlockKind`]).
-// Iterators over two arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
 use super::product::Product;
 use crate::block::reduce::BlockReduce;
@@ -28,7 +25,7 @@ pub enum RowBlockKind {
 
 impl RowBlockKind {
     /// The kind of a row block of `rows` rows, for a block of `threads` threads.
-    #[inline(always)]
+    #[device]
     pub const fn of(rows: u32, threads: u32) -> Self {
         if rows == 1 {
             Self::LongVector
@@ -56,17 +53,14 @@ kernel! {
     }
     shared: 0;
     body: CutRowBlocks::cut_row_blocks;
-    entries: {
-        spmv_cut_row_blocks_u32 in spmv_plan: <O = u32>, 256 x 1;
-        spmv_cut_row_blocks_u64 in spmv_plan: <O = u64>, 256 x 1;
-    }
+    entry: spmv_cut_row_blocks_{O} in spmv_plan: O in [u32, u64], 256 x 1;
 }
 
 /// Rows that count as one nonzero where [`CutRowBlocks`] cuts.
 pub const ROWS_PER_NONZERO: u64 = 4;
 
 impl<O: Offset> CutRowBlocks<O> {
-    #[inline(always)]
+    #[device]
     fn cut_row_blocks(self, _: Arena) {
         let block = u64::from(thread::block()) * u64::from(thread::block_size()) + u64::from(thread::index());
         if block > u64::from(self.blocks) {
@@ -94,18 +88,8 @@ kernel! {
     shared: stream_bytes::<V>(BLOCK * ITEMS);
     body: AdaptiveRows::adaptive_rows::<BLOCK, ITEMS>;
     entries: {
-        spmv_adaptive_rows_f32_u32 in spmv_adaptive: <V = f32, O = u32>, 128 x 8;
-        spmv_adaptive_rows_f32_u64 in spmv_adaptive: <V = f32, O = u64>, 128 x 8;
-        spmv_adaptive_rows_f64_u32 in spmv_adaptive: <V = f64, O = u32>, 128 x 12 resident 8;
-        spmv_adaptive_rows_f64_u64 in spmv_adaptive: <V = f64, O = u64>, 128 x 12 resident 8;
-        spmv_adaptive_rows_f32_u32_128 in spmv_block_sizes: <V = f32, O = u32>, 128 x 1;
-        spmv_adaptive_rows_f32_u32_256 in spmv_block_sizes: <V = f32, O = u32>, 256 x 1;
-        spmv_adaptive_rows_f32_u32_512 in spmv_block_sizes: <V = f32, O = u32>, 512 x 1;
-        spmv_adaptive_rows_f32_u32_1024 in spmv_block_sizes: <V = f32, O = u32>, 1024 x 1;
-        spmv_adaptive_rows_f64_u32_128 in spmv_block_sizes: <V = f64, O = u32>, 128 x 1;
-        spmv_adaptive_rows_f64_u32_256 in spmv_block_sizes: <V = f64, O = u32>, 256 x 1;
-        spmv_adaptive_rows_f64_u32_512 in spmv_block_sizes: <V = f64, O = u32>, 512 x 1;
-        spmv_adaptive_rows_f64_u32_1024 in spmv_block_sizes: <V = f64, O = u32>, 1024 x 1;
+        spmv_adaptive_rows_{V}_{O} in spmv_adaptive: (V, N, R) in [(f32, 8, 0), (f64, 12, 8)], O in [u32, u64], 128 x N resident R;
+        spmv_adaptive_rows_{V}_u32_{B} in spmv_block_sizes: V in [f32, f64], O = u32, B in [128, 256, 512, 1024], B x 1;
     }
 }
 
@@ -122,12 +106,12 @@ struct RowBlock<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> {
 }
 
 impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> RowBlock<V, O, BLOCK, ITEMS> {
-    #[inline(always)]
+    #[device]
     fn store(&self, row: usize, sum: V) {
         self.product.update.store(row, sum);
     }
 
-    #[inline(always)]
+    #[device]
     fn stream(&self, arena: &mut Arena) {
         let products: Shared<V> = arena.take(BLOCK * ITEMS);
         let rows = (self.end - self.first) as u32;
@@ -159,7 +143,7 @@ impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> RowBlock<V, O,
     }
 
     /// The range of a row's products, counted from the nonzero `start`; empty after the last row.
-    #[inline(always)]
+    #[device]
     fn local_bounds(&self, row: usize, start: usize) -> (u32, u32) {
         if row >= self.end {
             return (0, 0);
@@ -170,7 +154,7 @@ impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> RowBlock<V, O,
 
     /// Writes the products to shared memory. All loads of an array are issued before the first is used; those past the
     /// end repeat the last nonzero.
-    #[inline(always)]
+    #[device]
     fn store_products(&self, start: usize, nonzeros: u32, products: Shared<V>) {
         if nonzeros == 0 {
             return;
@@ -197,7 +181,7 @@ impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> RowBlock<V, O,
         }
     }
 
-    #[inline(always)]
+    #[device]
     fn vector(&self) {
         let row = self.first + thread::warp() as usize;
         let (begin, end) = self.product.bounds(row, self.end);
@@ -208,7 +192,7 @@ impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> RowBlock<V, O,
         }
     }
 
-    #[inline(always)]
+    #[device]
     fn long_vector(&self, arena: &mut Arena) {
         let reduce = BlockReduce::take(arena);
         let (begin, end) = self.product.bounds(self.first, self.end);
@@ -220,7 +204,7 @@ impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> RowBlock<V, O,
 }
 
 impl<V: Float, O: Offset> AdaptiveRows<V, O> {
-    #[inline(always)]
+    #[device]
     fn adaptive_rows<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let block = thread::block() as usize;
         let (first, end) = (self.block_rows.load(block), self.block_rows.load(block + 1));

@@ -1,7 +1,7 @@
 //! SpMV by row tiles, with long rows handled separately: one launch, in which the first blocks take pieces of long rows
 //! and the others take rows.
 
-use evenpath_simt::{kernel, thread, Aligned16, Arena, Float, Global, Shared};
+use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Float, Global, Shared};
 
 use super::long_rows::LongRows;
 use super::product::Product;
@@ -24,19 +24,15 @@ kernel! {
     shared: product_bytes::<V>(BLOCK * ITEMS);
     body: BinnedRows::binned_rows::<P, BLOCK, ITEMS>;
     entries: {
-        spmv_binned_rows_1x8_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, with P = OneRow, 64 x 8 resident 16;
-        spmv_binned_rows_2x12_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, with P = TwoRows, 128 x 12;
-        spmv_binned_rows_1x8_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, with P = OneRow, 64 x 8 resident 16;
-        spmv_binned_rows_2x12_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, with P = TwoRows, 128 x 12;
-        spmv_binned_rows_1x6_f64_u32 in spmv_rows_f64: <V = f64, O = u32>, with P = OneRow, 128 x 6 resident 8;
-        spmv_binned_rows_4x4_f64_u32 in spmv_rows_f64: <V = f64, O = u32>, with P = FourRows, 64 x 4 resident 16;
-        spmv_binned_rows_1x6_f64_u64 in spmv_rows_f64: <V = f64, O = u64>, with P = OneRow, 128 x 6 resident 8;
-        spmv_binned_rows_4x4_f64_u64 in spmv_rows_f64: <V = f64, O = u64>, with P = FourRows, 64 x 4 resident 16;
+        spmv_binned_rows_{P}x{N}_{V}_{O} in spmv_rows_{V}:
+            V = f32, O in [u32, u64], (P, B, N, R) in [(OneRow as 1, 64, 8, 16), (TwoRows as 2, 128, 12, 0)], B x N resident R;
+        spmv_binned_rows_{P}x{N}_{V}_{O} in spmv_rows_{V}:
+            V = f64, O in [u32, u64], (P, B, N, R) in [(OneRow as 1, 128, 6, 8), (FourRows as 4, 64, 4, 16)], B x N resident R;
     }
 }
 
 impl<V: Float, O: Offset> BinnedRows<V, O> {
-    #[inline(always)]
+    #[device]
     fn binned_rows<P: RowShare, const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let Self { product, long, .. } = self;
         let warps = (BLOCK / 32) as u32;

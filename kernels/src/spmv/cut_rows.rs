@@ -4,7 +4,7 @@
 //! order of tiles. There is no second launch, and sums depend only on the number of tiles, so results are the same from
 //! run to run.
 
-use evenpath_simt::{kernel, parameters, thread, warp, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, parameters, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
 use crate::block::reduce::BlockReduce;
 use crate::block::tagged_sums::TaggedWords;
@@ -29,16 +29,13 @@ kernel! {
     }
     shared: 0;
     body: FindCutRows::find::<BLOCK>;
-    entries: {
-        spmv_find_cut_rows_u32 in spmv_plan: <O = u32>, 256 x 1;
-        spmv_find_cut_rows_u64 in spmv_plan: <O = u64>, 256 x 1;
-    }
+    entry: spmv_find_cut_rows_{O} in spmv_plan: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> FindCutRows<O> {
-    #[inline(always)]
+    #[device]
     fn find<const BLOCK: usize>(self, _: Arena) {
-        let tile = thread::block() * BLOCK as u32 + thread::index();
+        let tile = thread::global_index::<BLOCK>() as u32;
         if tile > self.tiles {
             return;
         }
@@ -84,7 +81,7 @@ impl<V: Float, const BLOCK: usize> LongSpan<V, BLOCK> {
     /// Bytes of shared memory.
     pub(super) const BYTES: usize = 8 + BLOCK / thread::WARP_SIZE as usize * V::SIZE;
 
-    #[inline(always)]
+    #[device]
     pub(super) fn take(arena: &mut Arena) -> Self {
         Self { reduce: BlockReduce::take(arena), is_last: arena.take(1) }
     }
@@ -98,28 +95,28 @@ struct Span {
 }
 
 impl Span {
-    #[inline(always)]
+    #[device]
     fn new(packed: u64) -> Self {
         Self { first: packed as u32, last: (packed >> 32) as u32 }
     }
 
-    #[inline(always)]
+    #[device]
     fn is_cut(self) -> bool {
         self.first < self.last
     }
 
-    #[inline(always)]
+    #[device]
     fn is_finished_by(self, tile: u32) -> bool {
         self.is_cut() && self.last == tile
     }
 
-    #[inline(always)]
+    #[device]
     fn tiles(self) -> u32 {
         self.last - self.first + 1
     }
 
     /// The place of a tile's sum, tiles counted from the row's first.
-    #[inline(always)]
+    #[device]
     fn place(self, tile: u32) -> usize {
         2 * (self.first + tile) as usize + usize::from(self.first + tile < self.last)
     }
@@ -133,11 +130,9 @@ pub(super) struct CutRowsOfTile {
     /// The row in which the next tile begins.
     after: Span,
 }
-
-#[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
 impl CutRows {
     /// Whether `tile` is the last of a cut row, whose result it must not store itself.
-    #[inline(always)]
+    #[device]
     pub(super) fn is_finished_by(self, tile: u32) -> bool {
         Span::new(self.spans.load(tile as usize)).is_finished_by(tile)
     }
@@ -145,7 +140,7 @@ impl CutRows {
     /// Leaves the tile's sum of the row that it finishes but did not begin, `head`, and of the row after its end, `tail`,
     /// where these rows are cut. If the tile is the last of a row's to do so, the row's sum goes to `store_head` or
     /// `store_tail`, in one thread. Every thread of the block calls it.
-    #[inline(always)]
+    #[device]
     pub(super) fn leave<V: Float, const BLOCK: usize>(
         self,
         shared: LongSpan<V, BLOCK>,
@@ -166,7 +161,7 @@ impl CutRows {
     }
 
     /// The warp `by` sums a short row, the block a long one.
-    #[inline(always)]
+    #[device]
     fn leave_sum<V: Float, const BLOCK: usize>(
         self,
         shared: LongSpan<V, BLOCK>,
@@ -195,7 +190,7 @@ impl CutRows {
     }
 
     /// A warp leaves a tile's sum, and adds up the row if it is the last.
-    #[inline(always)]
+    #[device]
     fn leave_sum_by_warp<V: Float>(self, span: Span, tile: u32, sum: V, store: impl Fn(V)) {
         let is_last = thread::lane() == 0 && self.arrive(span, tile, sum);
         if warp::any(warp::FULL, is_last) {
@@ -204,21 +199,21 @@ impl CutRows {
     }
 
     /// What a tile that is one warp's work has to know of cut rows.
-    #[inline(always)]
+    #[device]
     pub(super) fn of_tile(self, tile: u32) -> CutRowsOfTile {
         let is_finished = self.is_finished_by(tile);
         CutRowsOfTile { is_finished, after: Span::new(self.spans.load(tile as usize + 1)) }
     }
 
     /// Leaves the tile's sum of the row that it finishes but did not begin; whether it is the row's last. One lane calls it.
-    #[inline(always)]
+    #[device]
     pub(super) fn leave_head<V: Float>(self, tile: u32, head: V) -> bool {
         self.arrive(Span::new(self.spans.load(tile as usize)), tile, head)
     }
 
     /// As [`leave`](Self::leave) for a tile that is one warp's work, whose lanes all call it with the same sum. `finishes_head` is
     /// what [`leave_head`](Self::leave_head) returned, in one lane.
-    #[inline(always)]
+    #[device]
     pub(super) fn leave_by_warp<V: Float>(
         self,
         tile: u32,
@@ -236,7 +231,7 @@ impl CutRows {
     }
 
     /// A warp adds up a row.
-    #[inline(always)]
+    #[device]
     fn sum_by_warp<V: Float>(self, span: Span, store: impl Fn(V)) {
         let total = warp::reduce_add(self.sum_by::<V, 2>(span, thread::lane(), thread::WARP_SIZE));
         if thread::lane() == 0 {
@@ -245,19 +240,19 @@ impl CutRows {
     }
 
     /// Leaves a tile's part; whether it is the row's last.
-    #[inline(always)]
+    #[device]
     fn arrive<V: Float>(self, span: Span, tile: u32, part: V) -> bool {
         self.sums.sums().leave(span.place(tile - span.first), part, span.last as usize, span.tiles())
     }
 
     /// The sum of a row over many tiles, in thread 0.
-    #[inline(always)]
+    #[device]
     fn sum_by_block<V: Float, const BLOCK: usize>(self, shared: LongSpan<V, BLOCK>, span: Span) -> V {
         shared.reduce.sum(self.sum_by::<V, 4>(span, thread::index(), BLOCK as u32))
     }
 
     /// The sum of every `stride`-th part of a row from the tile `first` on, counted from its own first: `UNROLLED` at once.
-    #[inline(always)]
+    #[device]
     fn sum_by<V: Float, const UNROLLED: usize>(self, span: Span, first: u32, stride: u32) -> V {
         let (parts, mut sums) = (self.sums.sums::<V>(), [V::ZERO; UNROLLED]);
         let mut base = first;

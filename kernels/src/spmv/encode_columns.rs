@@ -10,11 +10,13 @@
 //! bands, and of dense rows. Such tiles read the first one's codes, which then stay in cache ([`ShareCodes`]).
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, parameters, thread, warp, Aligned16, Arena, Element, Global, GlobalMut, Shared};
+use evenpath_simt::{
+    device, kernel, parameters, thread, warp, Aligned16, Arena, Element, Global, GlobalMut, Shared,
+};
 
 use crate::block::reduce::BlockReduce;
 use crate::block::search::partition_point;
-use crate::unroll::{unroll, Steps};
+use crate::unroll::unroll;
 use crate::{Offset, Pattern};
 
 /// Segments of a directory: one per lane.
@@ -42,12 +44,12 @@ pub(super) enum TileKind {
 
 impl TileKind {
     /// With the place of a tile's first code, which is below 2⁶².
-    #[inline(always)]
+    #[device]
     fn pack(self, place: usize) -> u64 {
         (place as u64) << 2 | self as u64
     }
 
-    #[inline(always)]
+    #[device]
     pub(super) fn unpack(word: u64) -> (Self, usize) {
         let kind = match word % 4 {
             0 => Self::Distances,
@@ -96,10 +98,7 @@ kernel! {
     }
     shared: BLOCK / 32 * 8 + SegmentSet::BYTES;
     body: EncodeColumns::encode_columns::<BLOCK, ITEMS>;
-    entries: {
-        spmv_encode_columns_u32 in spmv_plan: <O = u32>, 256 x 4;
-        spmv_encode_columns_u64 in spmv_plan: <O = u64>, 256 x 4;
-    }
+    entry: spmv_encode_columns_{O} in spmv_plan: O in [u32, u64], 256 x 4;
 }
 
 /// A tile's nonzeros.
@@ -110,29 +109,9 @@ struct Nonzeros<const BLOCK: usize, const ITEMS: usize> {
     end: usize,
 }
 
-/// A visit of a thread's nonzeros, one per step.
-struct Visit<'a, F, const ITEMS: usize> {
-    start: usize,
-    stride: usize,
-    end: usize,
-    columns: [u32; ITEMS],
-    with: &'a mut F,
-}
-
-impl<F: FnMut(usize, u32), const ITEMS: usize> Steps for Visit<'_, F, ITEMS> {
-    #[inline(always)]
-    fn step(&mut self, index: usize) {
-        let place = self.start + index * self.stride;
-        if place < self.end {
-            (self.with)(place, self.columns[index]);
-        }
-    }
-}
-
 impl<const BLOCK: usize, const ITEMS: usize> Nonzeros<BLOCK, ITEMS> {
     /// Calls `visit` with the places and columns of this thread's nonzeros.
-    #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
+    #[device]
     fn each(self, mut visit: impl FnMut(usize, u32)) {
         let Self { column_indices, begin, end } = self;
         let mut start = begin + thread::index() as usize;
@@ -144,13 +123,18 @@ impl<const BLOCK: usize, const ITEMS: usize> Nonzeros<BLOCK, ITEMS> {
                     columns[item] = column_indices.load(place);
                 }
             }
-            unroll::<ITEMS>(&mut Visit { start, stride: BLOCK, end, columns, with: &mut visit });
+            unroll!(for item in 0..ITEMS {
+                let place = start + item * BLOCK;
+                if place < end {
+                    visit(place, columns[item]);
+                }
+            });
             start += BLOCK * ITEMS;
         }
     }
 
     /// Calls `visit` with the segments, counted from column `least`, that this thread's nonzeros come to.
-    #[inline(always)]
+    #[device]
     fn each_segment(self, least: u32, mut visit: impl FnMut(u32)) {
         let mut last = FREE;
         self.each(|_, column| {
@@ -163,7 +147,7 @@ impl<const BLOCK: usize, const ITEMS: usize> Nonzeros<BLOCK, ITEMS> {
     }
 
     /// The least column and the greatest. Has a barrier; every thread of the block calls it.
-    #[inline(always)]
+    #[device]
     fn bounds(self, parts: Shared<u32>) -> (u32, u32) {
         let (mut least, mut greatest) = (u32::MAX, 0);
         self.each(|_, column| (least, greatest) = (column.min(least), column.max(greatest)));
@@ -199,14 +183,14 @@ const FREE: u32 = u32::MAX;
 impl SegmentSet {
     const BYTES: usize = (2 * SLOTS as usize + 1) * 4;
 
-    #[inline(always)]
+    #[device]
     fn take(arena: &mut Arena) -> Self {
         let slots = SLOTS as usize;
         Self { segments: arena.take(slots), numbers: arena.take(slots), count: arena.take(1) }
     }
 
     /// Every thread calls it; the set is empty after a barrier.
-    #[inline(always)]
+    #[device]
     fn clear(self) {
         if thread::index() < SLOTS {
             self.segments.store(thread::index() as usize, FREE);
@@ -217,13 +201,13 @@ impl SegmentSet {
     }
 
     /// The slot where a search for a segment begins.
-    #[inline(always)]
+    #[device]
     fn slot(segment: u32) -> u32 {
         segment.wrapping_mul(0x9e37_79b9) >> (u32::BITS - SLOTS.ilog2())
     }
 
     /// Inserts a segment, unless there are too many already.
-    #[inline(always)]
+    #[device]
     fn insert(self, segment: u32) {
         let mut slot = Self::slot(segment);
         // The count exceeds the limit before the table is full.
@@ -245,7 +229,7 @@ impl SegmentSet {
 
     /// Numbers the segments in ascending order, and returns this thread's with its number. Every thread calls it, after a
     /// barrier after the last insertion; the numbers can be found after another.
-    #[inline(always)]
+    #[device]
     fn number(self) -> Option<(u32, u32)> {
         if thread::index() >= SLOTS {
             return None;
@@ -260,7 +244,7 @@ impl SegmentSet {
     }
 
     /// The number of a segment that is in the set.
-    #[inline(always)]
+    #[device]
     fn find(self, segment: u32) -> u32 {
         let mut slot = Self::slot(segment);
         while self.segments.load(slot as usize) != segment {
@@ -271,7 +255,7 @@ impl SegmentSet {
 }
 
 impl<O: Offset> EncodeColumns<O> {
-    #[inline(always)]
+    #[device]
     fn encode_columns<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         const { assert!(BLOCK >= SLOTS as usize) };
         let parts: Shared<u32> = arena.take(BLOCK / 32 * 2);
@@ -347,7 +331,7 @@ impl<O: Offset> EncodeColumns<O> {
 }
 
 /// A hash of a code and its place in the tile.
-#[inline(always)]
+#[device]
 fn mixed(place: u32, code: u32) -> u32 {
     let mut hash = place.wrapping_mul(0x9e37_79b9) ^ code.wrapping_mul(0x85eb_ca6b);
     hash = (hash ^ hash >> 15).wrapping_mul(0x2c1b_3c6d);
@@ -355,7 +339,7 @@ fn mixed(place: u32, code: u32) -> u32 {
 }
 
 /// Stores the sum of all threads' hashes. Every thread of the block calls it.
-#[inline(always)]
+#[device]
 fn store_hash<const BLOCK: usize>(own: u32, parts: Shared<u32>, hashes: GlobalMut<u32>) {
     // The parts may still be read.
     thread::barrier();
@@ -390,13 +374,11 @@ kernel! {
     }
     shared: 0;
     body: ShareCodes::share_codes::<BLOCK>;
-    entries: {
-        spmv_share_codes in spmv_plan: 128 x 1;
-    }
+    entry: spmv_share_codes in spmv_plan: 128 x 1;
 }
 
 impl ShareCodes {
-    #[inline(always)]
+    #[device]
     fn share_codes<const BLOCK: usize>(self, _: Arena) {
         let place = thread::block() as usize * (BLOCK / 32) + thread::warp() as usize;
         if place >= self.tiles as usize {

@@ -9,10 +9,7 @@
 //! All three assume that every row has nonzeros: then rows end at different nonzeros, and a tile has no more rows than
 //! nonzeros. The empty rows of a matrix are left out ([`FlatCompactRows`], once per plan) and written by
 //! [`FlatFillEmptyRows`].
-// Iterators over two arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, Arena, Float, Global, GlobalMut, Shared};
 
 use super::cut_rows::{CutRows, LongSpan};
 use super::product::Product;
@@ -38,14 +35,11 @@ kernel! {
     }
     shared: numbering_bytes::<BLOCK>();
     body: FlatCompactRows::compact_rows::<BLOCK>;
-    entries: {
-        spmv_flat_compact_rows_u32 in spmv_flat_plan: <O = u32>, 256 x 1;
-        spmv_flat_compact_rows_u64 in spmv_flat_plan: <O = u64>, 256 x 1;
-    }
+    entry: spmv_flat_compact_rows_{O} in spmv_flat_plan: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> FlatCompactRows<O> {
-    #[inline(always)]
+    #[device]
     fn compact_rows<const BLOCK: usize>(self, arena: Arena) {
         let Pattern { row_offsets, rows, .. } = self.pattern;
         let numbered = number_filled_rows::<O, BLOCK>(arena, row_offsets, self.states, rows, |_| ());
@@ -75,14 +69,11 @@ kernel! {
     }
     shared: 0;
     body: FlatPartition::partition;
-    entries: {
-        spmv_flat_partition_u32 in spmv_flat_plan: <O = u32>, 256 x 1;
-        spmv_flat_partition_u64 in spmv_flat_plan: <O = u64>, 256 x 1;
-    }
+    entry: spmv_flat_partition_{O} in spmv_flat_plan: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> FlatPartition<O> {
-    #[inline(always)]
+    #[device]
     fn partition(self, _: Arena) {
         let tile = thread::block() as usize * thread::block_size() as usize + thread::index() as usize;
         if tile > self.tiles as usize {
@@ -110,12 +101,7 @@ kernel! {
     }
     shared: tile_bytes::<V, BLOCK>(BLOCK * ITEMS);
     body: FlatTile::tile::<BLOCK, ITEMS>;
-    entries: {
-        spmv_flat_tile_f32_u32 in spmv_flat_f32: <V = f32, O = u32>, 128 x 15;
-        spmv_flat_tile_f32_u64 in spmv_flat_f32: <V = f32, O = u64>, 128 x 15;
-        spmv_flat_tile_f64_u32 in spmv_flat_f64: <V = f64, O = u32>, 128 x 9;
-        spmv_flat_tile_f64_u64 in spmv_flat_f64: <V = f64, O = u64>, 128 x 9;
-    }
+    entry: spmv_flat_tile_{V}_{O} in spmv_flat_{V}: (V, N) in [(f32, 15), (f64, 9)], O in [u32, u64], 128 x N;
 }
 
 /// Shared memory of a tile: an element and a row's end for each of its `items`, and the scan's.
@@ -141,7 +127,7 @@ struct Tile<V, const BLOCK: usize, const ITEMS: usize> {
 impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
     const LEN: usize = BLOCK * ITEMS;
 
-    #[inline(always)]
+    #[device]
     fn new(mut arena: Arena, tile_rows: Global<u32>, nonzeros: u64) -> Self {
         let index = thread::block() as usize;
         let first_row = tile_rows.load(index);
@@ -160,20 +146,20 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
     }
 
     /// The place in the tile of a thread's item as it is loaded: consecutive threads, consecutive items.
-    #[inline(always)]
+    #[device]
     fn strided(item: usize) -> u32 {
         thread::index() + (item * BLOCK) as u32
     }
 
     /// The place in the tile of a thread's item as it is summed: a thread's items are consecutive.
-    #[inline(always)]
+    #[device]
     fn blocked(item: usize) -> usize {
         thread::index() as usize * ITEMS + item
     }
 
     /// Writes the products and the ends of rows to shared memory. All loads of an array are issued before the first is
     /// used; those past the last nonzero repeat it, and their products are zero.
-    #[inline(always)]
+    #[device]
     fn load<O: Offset>(&self, Product { matrix, x, .. }: Product<V, O>) {
         let inside = |item: usize| Self::strided(item).min(self.nonzeros - 1) as usize;
         let column_indices = matrix.column_indices.skip(self.first_nonzero);
@@ -197,7 +183,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
     }
 
     /// Expands the offsets of the rows that end in the tile to one word per nonzero. Has one barrier.
-    #[inline(always)]
+    #[device]
     fn expand_row_ends<O: Offset>(&self, row_offsets: Global<O>) {
         for item in 0..ITEMS {
             self.row_ends.store(Self::strided(item) as usize, 0);
@@ -214,7 +200,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
 
     /// Replaces the products by the sums of the rows that end in the tile, as far as they lie in it, and returns the
     /// tile's remainder. Has one barrier.
-    #[inline(always)]
+    #[device]
     fn sum_rows(&self) -> V {
         let mut sums = [V::ZERO; ITEMS];
         let mut row_ends = [0; ITEMS];
@@ -248,7 +234,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
 }
 
 impl<V: Float, O: Offset> FlatTile<V, O> {
-    #[inline(always)]
+    #[device]
     fn tile<const BLOCK: usize, const ITEMS: usize>(self, arena: Arena) {
         let Self { product, cut_rows, .. } = self;
         let tile = Tile::<V, BLOCK, ITEMS>::new(arena, self.tile_rows, product.matrix.nonzeros);
@@ -285,18 +271,13 @@ kernel! {
     }
     shared: 0;
     body: FlatFillEmptyRows::fill_empty_rows::<BLOCK>;
-    entries: {
-        spmv_flat_fill_empty_rows_f32_u32 in spmv_flat_f32: <V = f32, O = u32>, 256 x 1;
-        spmv_flat_fill_empty_rows_f32_u64 in spmv_flat_f32: <V = f32, O = u64>, 256 x 1;
-        spmv_flat_fill_empty_rows_f64_u32 in spmv_flat_f64: <V = f64, O = u32>, 256 x 1;
-        spmv_flat_fill_empty_rows_f64_u64 in spmv_flat_f64: <V = f64, O = u64>, 256 x 1;
-    }
+    entry: spmv_flat_fill_empty_rows_{V}_{O} in spmv_flat_{V}: V in [f32, f64], O in [u32, u64], 256 x 1;
 }
 
 impl<V: Float, O: Offset> FlatFillEmptyRows<V, O> {
-    #[inline(always)]
+    #[device]
     fn fill_empty_rows<const BLOCK: usize>(self, _: Arena) {
-        let row = thread::block() as usize * BLOCK + thread::index() as usize;
+        let row = thread::global_index::<BLOCK>();
         if row < self.pattern.rows as usize && self.pattern.row_len(row) == 0 {
             self.update.store(row, V::ZERO);
         }

@@ -1,7 +1,7 @@
 //! What [`super::HotColumns`] needs of a matrix's pattern: how many nonzeros columns have, and the codes.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Global, GlobalMut};
 
 use super::hot_columns::ROW_END;
 use crate::block::search::partition_point;
@@ -19,15 +19,13 @@ kernel! {
     }
     shared: 0;
     body: CountColumns::count_columns::<BLOCK>;
-    entries: {
-        spmv_count_columns in spmv_hot_plan: 256 x 1;
-    }
+    entry: spmv_count_columns in spmv_hot_plan: 256 x 1;
 }
 
 impl CountColumns {
-    #[inline(always)]
+    #[device]
     fn count_columns<const BLOCK: usize>(self, _: Arena) {
-        let nonzero = thread::block() as usize * BLOCK + thread::index() as usize;
+        let nonzero = thread::global_index::<BLOCK>();
         let is_inside = (nonzero as u64) < self.nonzeros;
         let lanes = warp::ballot(warp::FULL, is_inside);
         if is_inside {
@@ -57,15 +55,13 @@ kernel! {
     }
     shared: 0;
     body: EncodeHotColumns::encode::<BLOCK>;
-    entries: {
-        spmv_encode_hot_columns in spmv_hot_plan: 256 x 1;
-    }
+    entry: spmv_encode_hot_columns in spmv_hot_plan: 256 x 1;
 }
 
 impl EncodeHotColumns {
-    #[inline(always)]
+    #[device]
     fn encode<const BLOCK: usize>(self, _: Arena) {
-        let nonzero = thread::block() as usize * BLOCK + thread::index() as usize;
+        let nonzero = thread::global_index::<BLOCK>();
         if nonzero as u64 >= self.nonzeros {
             return;
         }
@@ -87,16 +83,13 @@ kernel! {
     }
     shared: 0;
     body: MarkRowEnds::mark::<BLOCK>;
-    entries: {
-        spmv_mark_row_ends_u32 in spmv_hot_plan: <O = u32>, 256 x 1;
-        spmv_mark_row_ends_u64 in spmv_hot_plan: <O = u64>, 256 x 1;
-    }
+    entry: spmv_mark_row_ends_{O} in spmv_hot_plan: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> MarkRowEnds<O> {
-    #[inline(always)]
+    #[device]
     fn mark<const BLOCK: usize>(self, _: Arena) {
-        let row = thread::block() as usize * BLOCK + thread::index() as usize;
+        let row = thread::global_index::<BLOCK>();
         if row >= self.pattern.rows as usize {
             return;
         }

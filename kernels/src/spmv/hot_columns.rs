@@ -9,10 +9,7 @@
 //! it takes chunks of nonzeros, and in them tiles with consecutive nonzeros for each lane. Rows that lie in several chunks are cut
 //! ([`super::FindCutRows`]). Sums depend on neither the number of hot columns nor that of blocks.
 
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{kernel, thread, warp, Aligned16, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, warp, Aligned16, Arena, Float, Global, GlobalMut, Shared};
 
 use super::cut_rows::{CutRows, CutRowsOfTile};
 use super::product::Product;
@@ -49,18 +46,13 @@ kernel! {
     }
     shared: 0;
     body: GatherHotColumns::gather::<BLOCK>;
-    entries: {
-        spmv_gather_hot_columns_f32_u32 in spmv_hot_f32: <V = f32, O = u32>, 256 x 1;
-        spmv_gather_hot_columns_f32_u64 in spmv_hot_f32: <V = f32, O = u64>, 256 x 1;
-        spmv_gather_hot_columns_f64_u32 in spmv_hot_f64: <V = f64, O = u32>, 256 x 1;
-        spmv_gather_hot_columns_f64_u64 in spmv_hot_f64: <V = f64, O = u64>, 256 x 1;
-    }
+    entry: spmv_gather_hot_columns_{V}_{O} in spmv_hot_{V}: V in [f32, f64], O in [u32, u64], 256 x 1;
 }
 
 impl<V: Float, O: Offset> GatherHotColumns<V, O> {
-    #[inline(always)]
+    #[device]
     fn gather<const BLOCK: usize>(self, _: Arena) {
-        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        let index = thread::global_index::<BLOCK>();
         if index < self.hot as usize {
             self.hot_x.store(index, self.x.load(self.hot_columns.load(index) as usize));
         }
@@ -101,12 +93,7 @@ kernel! {
     }
     shared: 0;
     body: HotColumns::hot_columns::<BLOCK, ITEMS>;
-    entries: {
-        spmv_hot_columns_f32_u32 in spmv_hot_f32: <V = f32, O = u32>, 1024 x 4 resident 1;
-        spmv_hot_columns_f32_u64 in spmv_hot_f32: <V = f32, O = u64>, 1024 x 4 resident 1;
-        spmv_hot_columns_f64_u32 in spmv_hot_f64: <V = f64, O = u32>, 1024 x 4 resident 1;
-        spmv_hot_columns_f64_u64 in spmv_hot_f64: <V = f64, O = u64>, 1024 x 4 resident 1;
-    }
+    entry: spmv_hot_columns_{V}_{O} in spmv_hot_{V}: V in [f32, f64], O in [u32, u64], 1024 x 4 resident 1;
 }
 
 /// Consecutive nonzeros of a lane. Those behind the matrix's last, which ends a row, are in no row, whatever their products.
@@ -144,7 +131,7 @@ struct Chunk<V> {
 }
 
 impl<V: Float, O: Offset> HotColumns<V, O> {
-    #[inline(always)]
+    #[device]
     fn hot_columns<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         const { assert!(ITEMS as u32 * thread::WARP_SIZE == HOT_TILE) };
         let window: Shared<V> = Arena::dynamic(self.hot * V::SIZE as u32).take(self.hot as usize);
@@ -159,7 +146,7 @@ impl<V: Float, O: Offset> HotColumns<V, O> {
     }
 
     /// Gathers the hot columns' elements of x.
-    #[inline(always)]
+    #[device]
     fn gather<const BLOCK: usize>(self, window: Shared<V>) {
         let mut first = thread::index();
         while first < self.hot {
@@ -179,11 +166,11 @@ impl<V: Float, O: Offset> HotColumns<V, O> {
     }
 
     /// Writes the rows that have no nonzeros.
-    #[inline(always)]
+    #[device]
     fn fill_empty_rows<const BLOCK: usize>(self) {
         let rows = self.product.matrix.rows as usize;
         let stride = thread::grid_size() as usize * BLOCK;
-        let mut first = thread::block() as usize * BLOCK + thread::index() as usize;
+        let mut first = thread::global_index::<BLOCK>();
         while first < rows {
             let mut are_empty = [false; AT_ONCE];
             for item in 0..AT_ONCE {
@@ -201,7 +188,7 @@ impl<V: Float, O: Offset> HotColumns<V, O> {
     }
 
     /// Sums the rows of every chunk of this warp.
-    #[inline(always)]
+    #[device]
     fn chunks<const BLOCK: usize, const ITEMS: usize>(self, window: Shared<V>) {
         let warps = thread::grid_size() * const { BLOCK as u32 / thread::WARP_SIZE };
         // Neighboring chunks are different blocks' work.
@@ -234,7 +221,7 @@ impl<V: Float, O: Offset> HotColumns<V, O> {
         }
     }
 
-    #[inline(always)]
+    #[device]
     fn begin(self, index: u32) -> Chunk<V> {
         let first_row = self.chunk_rows.load(index as usize);
         let cut_rows = self.cut_rows.of_tile(index);
@@ -242,7 +229,7 @@ impl<V: Float, O: Offset> HotColumns<V, O> {
     }
 
     /// Leaves what the chunk has of the row after its end.
-    #[inline(always)]
+    #[device]
     fn end(self, chunk: Chunk<V>) {
         let store = |row: u32, sum: V| self.product.update.store(self.filled_rows.row(row as usize), sum);
         self.cut_rows.leave_by_warp(
@@ -255,7 +242,7 @@ impl<V: Float, O: Offset> HotColumns<V, O> {
     }
 
     /// Loads this lane's nonzeros of a tile.
-    #[inline(always)]
+    #[device]
     fn load<const ITEMS: usize>(self, tile: u32) -> Nonzeros<V, ITEMS> {
         let first = tile as usize * HOT_TILE as usize + thread::lane() as usize * ITEMS;
         let (mut codes, mut values) = ([0; ITEMS], [V::ZERO; ITEMS]);
@@ -274,7 +261,7 @@ impl<V: Float, O: Offset> HotColumns<V, O> {
     }
 
     /// The rows that end at a lane's nonzeros.
-    #[inline(always)]
+    #[device]
     fn ends<const ITEMS: usize>(self, chunk: &Chunk<V>, codes: [u32; ITEMS]) -> Ends<ITEMS> {
         let (mut marks, mut before, mut all) = (0, 0, 0);
         for item in 0..ITEMS {
@@ -290,7 +277,7 @@ impl<V: Float, O: Offset> HotColumns<V, O> {
     }
 
     /// The products of a lane's nonzeros.
-    #[inline(always)]
+    #[device]
     fn products<const ITEMS: usize>(self, window: Shared<V>, nonzeros: Nonzeros<V, ITEMS>) -> [V; ITEMS] {
         let (mut near, mut far) = ([V::ZERO; ITEMS], [V::ZERO; ITEMS]);
         for item in 0..ITEMS {
@@ -310,7 +297,7 @@ impl<V: Float, O: Offset> HotColumns<V, O> {
     }
 
     /// Adds a tile's products to the sums of their rows, and stores those of the rows that end in it.
-    #[inline(always)]
+    #[device]
     fn sum<const ITEMS: usize>(self, chunk: &mut Chunk<V>, ends: Ends<ITEMS>, mut sums: [V; ITEMS]) {
         let is_end = |item: usize| ends.marks >> item & 1 != 0;
         // 1. Sum the lane's own products, up to each end.

@@ -12,7 +12,7 @@
 //! Which warp gets a row depends on timing; how it sums it does not, so results are the same from run to run.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Arena, Float, GlobalMut};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Float, GlobalMut};
 
 use super::product::Product;
 use crate::Offset;
@@ -32,21 +32,13 @@ kernel! {
     shared: 0;
     body: LightRows::light_rows;
     entries: {
-        spmv_light_rows_f32_u32 in spmv_light: <V = f32, O = u32>, 256 x 1;
-        spmv_light_rows_f32_u64 in spmv_light: <V = f32, O = u64>, 256 x 1;
-        spmv_light_rows_f64_u32 in spmv_light: <V = f64, O = u32>, 256 x 1;
-        spmv_light_rows_f64_u64 in spmv_light: <V = f64, O = u64>, 256 x 1;
-        spmv_light_rows_f32_u32_128 in spmv_block_sizes: <V = f32, O = u32>, 128 x 1;
-        spmv_light_rows_f32_u32_512 in spmv_block_sizes: <V = f32, O = u32>, 512 x 1;
-        spmv_light_rows_f32_u32_1024 in spmv_block_sizes: <V = f32, O = u32>, 1024 x 1;
-        spmv_light_rows_f64_u32_128 in spmv_block_sizes: <V = f64, O = u32>, 128 x 1;
-        spmv_light_rows_f64_u32_512 in spmv_block_sizes: <V = f64, O = u32>, 512 x 1;
-        spmv_light_rows_f64_u32_1024 in spmv_block_sizes: <V = f64, O = u32>, 1024 x 1;
+        spmv_light_rows_{V}_{O} in spmv_light: V in [f32, f64], O in [u32, u64], 256 x 1;
+        spmv_light_rows_{V}_u32_{B} in spmv_block_sizes: V in [f32, f64], O = u32, B in [128, 512, 1024], B x 1;
     }
 }
 
 impl<V: Float, O: Offset> LightRows<V, O> {
-    #[inline(always)]
+    #[device]
     fn light_rows(self, _: Arena) {
         let Self { product, .. } = self;
         let rows = product.matrix.rows as usize;
@@ -75,8 +67,7 @@ impl<V: Float, O: Offset> LightRows<V, O> {
 }
 
 /// The first of `count` rows that are the warp's from now on.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn draw(next_row: GlobalMut<u64>, count: u64) -> usize {
     let mut first = 0;
     if thread::lane() == 0 {

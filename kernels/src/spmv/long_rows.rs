@@ -4,7 +4,7 @@
 //! are added up, in order, by the warp of the row that happens to finish last.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, parameters, thread, warp, Arena, Float, Global, GlobalMut};
+use evenpath_simt::{device, kernel, parameters, thread, warp, Arena, Float, Global, GlobalMut};
 
 use super::product::Product;
 use crate::block::tagged_sums::TaggedWords;
@@ -41,16 +41,13 @@ kernel! {
     }
     shared: 0;
     body: ListLongRows::list_long_rows::<BLOCK>;
-    entries: {
-        spmv_list_long_rows_u32 in spmv_plan: <O = u32>, 256 x 1;
-        spmv_list_long_rows_u64 in spmv_plan: <O = u64>, 256 x 1;
-    }
+    entry: spmv_list_long_rows_{O} in spmv_plan: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> ListLongRows<O> {
-    #[inline(always)]
+    #[device]
     fn list_long_rows<const BLOCK: usize>(self, _: Arena) {
-        let row = thread::block() as usize * BLOCK + thread::index() as usize;
+        let row = thread::global_index::<BLOCK>();
         let mut pieces = 0;
         if row < self.pattern.rows as usize {
             let len = self.pattern.row_len(row);
@@ -91,14 +88,11 @@ kernel! {
     }
     shared: 0;
     body: NumberPieces::number_pieces::<BLOCK>;
-    entries: {
-        spmv_number_pieces_u32 in spmv_plan: <O = u32>, 256 x 1;
-        spmv_number_pieces_u64 in spmv_plan: <O = u64>, 256 x 1;
-    }
+    entry: spmv_number_pieces_{O} in spmv_plan: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> NumberPieces<O> {
-    #[inline(always)]
+    #[device]
     fn number_pieces<const BLOCK: usize>(self, _: Arena) {
         let place = thread::block() as usize * (BLOCK / 32) + thread::warp() as usize;
         if place >= self.count as usize {
@@ -135,7 +129,7 @@ parameters! {
 
 impl LongRows {
     /// Sums a piece. If it is the last of its row to arrive, sums the row and stores it. Every lane of the warp calls it.
-    #[inline(always)]
+    #[device]
     pub(super) fn sum_piece<V: Float, O: Offset, const ITEMS: usize>(
         self,
         product: Product<V, O>,
@@ -180,8 +174,7 @@ impl LongRows {
 }
 
 /// The sum of `count` products from `start` on, in every lane.
-#[inline(always)]
-#[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
+#[device]
 fn sum_products<V: Float, O: Offset, const ITEMS: usize>(
     Product { matrix, x, .. }: Product<V, O>,
     start: usize,

@@ -8,9 +8,10 @@
 //! [`MergePartition`] finds where tiles begin, once per plan; [`MergeTile`] computes. The paper adds the carries of tiles
 //! in a second launch; here the last tile of a row to arrive does it ([`super::FindCutRows`]).
 
-use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, Arena, Float, Global, GlobalMut, Shared};
 
 use super::cut_rows::{CutRows, LongSpan};
+use super::path_tile::PathTile;
 use super::product::Product;
 use crate::block::merge_path::search_rows;
 use crate::block::segmented_scan::SegmentedScan;
@@ -31,14 +32,11 @@ kernel! {
     }
     shared: 0;
     body: MergePartition::partition;
-    entries: {
-        spmv_merge_partition_u32 in spmv_plan: <O = u32>, 256 x 1;
-        spmv_merge_partition_u64 in spmv_plan: <O = u64>, 256 x 1;
-    }
+    entry: spmv_merge_partition_{O} in spmv_plan: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> MergePartition<O> {
-    #[inline(always)]
+    #[device]
     fn partition(self, _: Arena) {
         let Pattern { row_offsets, nonzeros, rows, .. } = self.pattern;
         let tile = thread::block() as usize * thread::block_size() as usize + thread::index() as usize;
@@ -65,12 +63,7 @@ kernel! {
     }
     shared: tile_bytes::<V, BLOCK>(BLOCK * ITEMS);
     body: MergeTile::tile::<BLOCK, ITEMS>;
-    entries: {
-        spmv_merge_tile_f32_u32 in spmv_f32: <V = f32, O = u32>, 128 x 9 resident 10;
-        spmv_merge_tile_f32_u64 in spmv_f32: <V = f32, O = u64>, 128 x 9 resident 10;
-        spmv_merge_tile_f64_u32 in spmv_f64: <V = f64, O = u32>, 128 x 9;
-        spmv_merge_tile_f64_u64 in spmv_f64: <V = f64, O = u64>, 128 x 9;
-    }
+    entry: spmv_merge_tile_{V}_{O} in spmv_{V}: (V, R) in [(f32, 10), (f64, 0)], O in [u32, u64], 128 x 9 resident R;
 }
 
 /// Shared memory of a tile: its row ends and one more; its products and its sums, together `items`.
@@ -80,10 +73,7 @@ const fn tile_bytes<V: Float, const BLOCK: usize>(items: usize) -> usize {
 
 /// A tile's place in the matrix, and what its threads share.
 struct Tile<V, const BLOCK: usize, const ITEMS: usize> {
-    first_row: usize,
-    first_nonzero: usize,
-    rows: u32,
-    nonzeros: u32,
+    path: PathTile,
     /// Nonzeros of the tile before each row end; after the last, more than there are.
     row_ends: Shared<u32>,
     /// As many as fill the tile; those after the last nonzero are zero.
@@ -97,88 +87,60 @@ struct Tile<V, const BLOCK: usize, const ITEMS: usize> {
 impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
     const LEN: usize = BLOCK * ITEMS;
 
-    #[inline(always)]
+    #[device]
     fn new<O: Offset>(mut arena: Arena, tile_rows: Global<u32>, pattern: Pattern<O>) -> Self {
-        let index = thread::block() as usize;
-        let first_row = tile_rows.load(index);
-        let last_row = tile_rows.load(index + 1);
-        let start = index * Self::LEN;
-        let left = pattern.rows as usize + pattern.nonzeros as usize - start;
-        let items = if left < Self::LEN { left as u32 } else { Self::LEN as u32 };
-        let tile_rows = last_row - first_row;
+        let path = PathTile::new(thread::block() as usize, Self::LEN, tile_rows, pattern);
         let scan = SegmentedScan::take(&mut arena);
         let long_span = LongSpan::take(&mut arena);
-        let row_ends = arena.take(tile_rows as usize + 1);
-        let products = arena.take(Self::LEN - tile_rows as usize);
-        let sums = arena.take(tile_rows as usize);
-        Self {
-            first_row: first_row as usize,
-            first_nonzero: start - first_row as usize,
-            rows: tile_rows,
-            nonzeros: items - tile_rows,
-            row_ends,
-            products,
-            sums,
-            scan,
-            long_span,
-        }
+        let row_ends = arena.take(path.rows as usize + 1);
+        let products = arena.take(Self::LEN - path.rows as usize);
+        let sums = arena.take(path.rows as usize);
+        Self { path, row_ends, products, sums, scan, long_span }
     }
 
     /// Writes the tile's row ends, relative to its first nonzero, and its products to shared memory.
     ///
     /// All column indices are loaded before the row ends are waited for, and all values and
-    /// elements of x before the first is used: three waits for memory instead of one per item. Threads past
-    /// the end repeat the last nonzero, which is cheaper than a branch around each load.
-    #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
+    /// elements of x before the first is used: three waits for memory instead of one per item.
+    #[device]
     fn load<O: Offset>(&self, Product { matrix, x, .. }: Product<V, O>) {
-        let place = |item: usize| thread::index() + (item * BLOCK) as u32;
-        let inside = |item: usize| place(item).min(self.nonzeros - 1) as usize;
-        let mut columns = [0; ITEMS];
-        let mut products = [V::ZERO; ITEMS];
-        if self.nonzeros > 0 {
-            let column_indices = matrix.column_indices.skip(self.first_nonzero);
-            for item in 0..ITEMS {
-                columns[item] = column_indices.load_streaming(inside(item)) as usize;
-            }
-        }
+        let path = self.path;
+        let columns = path.load::<u32, BLOCK, ITEMS>(matrix.column_indices.natural());
         self.load_row_ends(matrix.row_offsets);
-        if self.nonzeros > 0 {
-            let values = matrix.values.skip(self.first_nonzero);
+        let mut products = path.load::<V, BLOCK, ITEMS>(matrix.values.natural());
+        if path.nonzeros > 0 {
             for item in 0..ITEMS {
-                products[item] = values.load_streaming(inside(item));
-            }
-            for item in 0..ITEMS {
-                products[item] = products[item] * x.load(columns[item]);
+                products[item] = products[item] * x.load(columns[item] as usize);
             }
         }
         for item in 0..ITEMS {
-            if place(item) < Self::LEN as u32 - self.rows {
-                let product = if place(item) < self.nonzeros { products[item] } else { V::ZERO };
-                self.products.store(place(item) as usize, product);
+            let place = PathTile::place::<BLOCK>(item);
+            if place < Self::LEN as u32 - path.rows {
+                let product = if place < path.nonzeros { products[item] } else { V::ZERO };
+                self.products.store(place as usize, product);
             }
         }
     }
 
-    #[inline(always)]
+    #[device]
     fn load_row_ends<O: Offset>(&self, row_offsets: Global<O>) {
-        let ends = row_offsets.skip(self.first_row + 1);
+        let ends = row_offsets.skip(self.path.first_row + 1);
         let mut row = thread::index();
-        while row < self.rows {
-            let end = ends.load_streaming(row as usize).to_usize() - self.first_nonzero;
+        while row < self.path.rows {
+            let end = ends.load_streaming(row as usize).to_usize() - self.path.first_nonzero;
             self.row_ends.store(row as usize, end as u32);
             row += BLOCK as u32;
         }
-        if row == self.rows {
+        if row == self.path.rows {
             self.row_ends.store(row as usize, u32::MAX);
         }
     }
 
     /// Writes the rows that end in the tile from the row `from` on, with coalesced stores.
-    #[inline(always)]
+    #[device]
     fn store_rows(&self, from: u32, update: Update<V>) {
         let mut row = thread::index() + from;
-        while row < self.rows {
+        while row < self.path.rows {
             update.store(row as usize, self.sums.load(row as usize));
             row += BLOCK as u32;
         }
@@ -186,7 +148,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
 }
 
 impl<V: Float, O: Offset> MergeTile<V, O> {
-    #[inline(always)]
+    #[device]
     fn tile<const BLOCK: usize, const ITEMS: usize>(self, arena: Arena) {
         // 1. Write the tile's row ends and products to shared memory.
         let Self { product, cut_rows, .. } = self;
@@ -196,8 +158,8 @@ impl<V: Float, O: Offset> MergeTile<V, O> {
 
         // 2. Walk this thread's share of the tile's path, found as if the products filled the tile.
         let diagonal = thread::index() * ITEMS as u32;
-        let filled = Tile::<V, BLOCK, ITEMS>::LEN as u32 - tile.rows;
-        let first_row = search_rows(diagonal, tile.rows, filled, |row| tile.row_ends.load(row as usize));
+        let filled = Tile::<V, BLOCK, ITEMS>::LEN as u32 - tile.path.rows;
+        let first_row = search_rows(diagonal, tile.path.rows, filled, |row| tile.row_ends.load(row as usize));
         let mut row = first_row;
         let mut nonzero = diagonal - first_row;
         let mut end = tile.row_ends.load(row as usize);
@@ -224,7 +186,7 @@ impl<V: Float, O: Offset> MergeTile<V, O> {
 
         // 4. Store the rows that end in the tile; the rows that are cut meet with their other tiles.
         let from = u32::from(cut_rows.is_finished_by(thread::block()));
-        let update = Update { y: product.update.y.skip(tile.first_row), ..product.update };
+        let update = Update { y: product.update.y.skip(tile.path.first_row), ..product.update };
         tile.store_rows(from, update);
         cut_rows.leave(
             tile.long_span,
@@ -232,7 +194,7 @@ impl<V: Float, O: Offset> MergeTile<V, O> {
             || tile.sums.load(0),
             scanned.total,
             |sum| update.store(0, sum),
-            |sum| update.store(tile.rows as usize, sum),
+            |sum| update.store(tile.path.rows as usize, sum),
         );
     }
 }

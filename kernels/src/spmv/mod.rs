@@ -2,6 +2,7 @@
 
 mod adaptive;
 mod binned;
+mod columns;
 mod cut_rows;
 mod encode_columns;
 mod flat;

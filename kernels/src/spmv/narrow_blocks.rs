@@ -2,10 +2,7 @@
 //! bytes per nonzero for its column instead of 4.
 //!
 //! Everything that a block has to know about its rows is loaded at once, and so are all its nonzeros.
-// Iterators over two arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, Shared};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global, Shared};
 
 use super::encode_columns::{CodedColumns, TileKind, PLACE_BITS, SEGMENTS};
 use super::product::Product;
@@ -27,10 +24,7 @@ kernel! {
     }
     shared: product_bytes::<V>(BLOCK * ITEMS);
     body: NarrowBlocks::narrow_blocks::<BLOCK, ITEMS>;
-    entries: {
-        spmv_narrow_blocks_f64_u32 in spmv_narrow: <V = f64, O = u32>, 128 x 12 resident 8;
-        spmv_narrow_blocks_f64_u64 in spmv_narrow: <V = f64, O = u64>, 128 x 12 resident 8;
-    }
+    entry: spmv_narrow_blocks_f64_{O} in spmv_narrow: V = f64, O in [u32, u64], 128 x 12 resident 8;
 }
 
 /// The columns of a row block, in one form of several.
@@ -42,12 +36,12 @@ trait Columns: Copy {
 }
 
 impl Columns for Global<u32> {
-    #[inline(always)]
+    #[device]
     fn load(self, index: usize) -> u32 {
         self.load_streaming(index)
     }
 
-    #[inline(always)]
+    #[device]
     fn column(self, word: u32) -> u32 {
         word
     }
@@ -61,12 +55,12 @@ struct Distances {
 }
 
 impl Columns for Distances {
-    #[inline(always)]
+    #[device]
     fn load(self, index: usize) -> u32 {
         u32::from(self.codes.load_streaming(index))
     }
 
-    #[inline(always)]
+    #[device]
     fn column(self, word: u32) -> u32 {
         self.from + word
     }
@@ -81,12 +75,12 @@ struct Segments {
 }
 
 impl Columns for Segments {
-    #[inline(always)]
+    #[device]
     fn load(self, index: usize) -> u32 {
         u32::from(self.codes.load_streaming(index))
     }
 
-    #[inline(always)]
+    #[device]
     fn column(self, word: u32) -> u32 {
         let first = warp::shuffle(warp::FULL, self.own, word >> PLACE_BITS);
         first + (word & ((1 << PLACE_BITS) - 1))
@@ -104,7 +98,7 @@ struct Nonzeros<V> {
 impl<V: Float> Nonzeros<V> {
     /// The products of this thread's share of `BLOCK` × `ITEMS` nonzeros from `first` on, every `BLOCK`-th. Those after
     /// the last nonzero are meaningless.
-    #[inline(always)]
+    #[device]
     fn products<const BLOCK: usize, const ITEMS: usize>(
         self,
         columns: impl Columns,
@@ -134,7 +128,7 @@ impl<V: Float> Nonzeros<V> {
     }
 
     /// Writes the products of all nonzeros to shared memory, which has room for them.
-    #[inline(always)]
+    #[device]
     fn store_products<const BLOCK: usize, const ITEMS: usize>(self, columns: impl Columns, to: Shared<V>) {
         let products = self.products::<BLOCK, ITEMS>(columns, 0);
         for item in 0..ITEMS {
@@ -143,7 +137,7 @@ impl<V: Float> Nonzeros<V> {
     }
 
     /// The sum of this thread's products of all nonzeros.
-    #[inline(always)]
+    #[device]
     fn sum<const BLOCK: usize, const ITEMS: usize>(self, columns: impl Columns) -> V {
         let mut sum = V::ZERO;
         let mut first = 0;
@@ -160,7 +154,7 @@ impl<V: Float> Nonzeros<V> {
 }
 
 impl<V: Float, O: Offset> NarrowBlocks<V, O> {
-    #[inline(always)]
+    #[device]
     fn narrow_blocks<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let products: Shared<V> = arena.take(BLOCK * ITEMS);
         let block = thread::block() as usize;
@@ -225,13 +219,13 @@ struct RowsOfBlock<O, const BLOCK: usize> {
 
 impl<O: Offset, const BLOCK: usize> RowsOfBlock<O, BLOCK> {
     /// log2 of the lanes per row: the threads divided evenly among the rows, at most a warp.
-    #[inline(always)]
+    #[device]
     fn lanes_log2(self) -> u32 {
         (BLOCK as u32 / (self.end - self.first).max(1)).checked_ilog2().unwrap_or(0).min(5)
     }
 
     /// The range of a row's products; empty after the last row.
-    #[inline(always)]
+    #[device]
     fn bounds(self, row: u32) -> (u32, u32) {
         if row >= self.end {
             return (0, 0);
@@ -242,7 +236,7 @@ impl<O: Offset, const BLOCK: usize> RowsOfBlock<O, BLOCK> {
     }
 
     /// Sums the rows, this thread's first one being `row` with the given bounds. Every thread of the block calls it.
-    #[inline(always)]
+    #[device]
     fn sum<V: Float>(self, mut row: u32, mut bounds: (u32, u32), products: Shared<V>, update: Update<V>) {
         let lanes = 1 << self.lanes_log2();
         let lane = thread::index() & (lanes - 1);

@@ -1,10 +1,11 @@
 //! SpMV by row tiles of a matrix whose columns have codes of 16 bits ([`super::EncodeColumns`]).
 
-use evenpath_simt::{kernel, thread, warp, Aligned16, Arena, Float, Global, Shared};
+use evenpath_simt::{device, kernel, thread, warp, Aligned16, Arena, Float, Global, Shared};
 
+use super::columns::Columns;
 use super::encode_columns::{CodedColumns, TileKind, PLACE_BITS, SEGMENTS};
 use super::product::Product;
-use super::row_group::{product_bytes, Columns};
+use super::row_group::product_bytes;
 use super::row_tiles::{ColumnSource, FourRows, OneRow, RowShare, SumRows, Tile, TwoRows};
 use crate::Offset;
 
@@ -25,15 +26,13 @@ trait Decoder: Copy {
 }
 
 impl<D: Decoder> Columns for Codes<D> {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn skip(mut self, start: usize) -> Self {
         self.pairs = self.pairs.skip_aligned((start as u64).wrapping_add(self.shift) as usize / 2);
         self
     }
 
-    #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
+    #[device]
     fn load_strided<const ITEMS: usize>(
         self,
         first: usize,
@@ -48,13 +47,13 @@ impl<D: Decoder> Columns for Codes<D> {
         words
     }
 
-    #[inline(always)]
+    #[device]
     fn strided<const ITEMS: usize>(self, words: [u32; ITEMS], first: usize, item: usize) -> u32 {
         let half = 16 * (first as u32 % 2);
         self.decoder.column(words[item] >> half & 0xffff)
     }
 
-    #[inline(always)]
+    #[device]
     fn load_fours<const ITEMS: usize>(self, first: usize, is_wanted: impl Fn(usize) -> bool) -> [u32; ITEMS] {
         let mut words = [0; ITEMS];
         for index in 0..ITEMS / 4 {
@@ -67,7 +66,7 @@ impl<D: Decoder> Columns for Codes<D> {
         words
     }
 
-    #[inline(always)]
+    #[device]
     fn load_singles<const ITEMS: usize>(
         self,
         first: usize,
@@ -83,7 +82,7 @@ impl<D: Decoder> Columns for Codes<D> {
         words
     }
 
-    #[inline(always)]
+    #[device]
     fn of_four<const ITEMS: usize>(self, words: [u32; ITEMS], item: usize) -> u32 {
         let pair = words[item / 4 * 4 + item % 4 / 2];
         self.decoder.column(if item.is_multiple_of(2) { pair & 0xffff } else { pair >> 16 })
@@ -98,7 +97,7 @@ struct Distances {
 }
 
 impl Decoder for Distances {
-    #[inline(always)]
+    #[device]
     fn column(self, code: u32) -> u32 {
         self.from + code
     }
@@ -112,7 +111,7 @@ struct Segments {
 }
 
 impl Decoder for Segments {
-    #[inline(always)]
+    #[device]
     fn column(self, code: u32) -> u32 {
         let first = warp::shuffle(warp::FULL, self.own, code >> PLACE_BITS);
         first + (code & ((1 << PLACE_BITS) - 1))
@@ -130,7 +129,7 @@ struct NarrowColumns {
 }
 
 impl ColumnSource for NarrowColumns {
-    #[inline(always)]
+    #[device]
     fn with_columns(self, first: u32, bounds: impl FnOnce() -> (usize, usize), sums: impl SumRows) {
         let tile = (first >> self.tile_rows_log2) as usize;
         let CodedColumns { codes: pairs, directories, places, tile_nonzeros } = self.coded;
@@ -166,20 +165,15 @@ kernel! {
     }
     shared: product_bytes::<V>(BLOCK * ITEMS);
     body: NarrowRows::narrow_rows::<P, BLOCK, ITEMS>;
-    entries: {
-        spmv_narrow_rows_1x8_f32_u32 in spmv_narrow: <V = f32, O = u32>, with P = OneRow, 64 x 8 resident 16;
-        spmv_narrow_rows_2x12_f32_u32 in spmv_narrow: <V = f32, O = u32>, with P = TwoRows, 128 x 12;
-        spmv_narrow_rows_4x4_f32_u32 in spmv_narrow: <V = f32, O = u32>, with P = FourRows, 64 x 4;
-        spmv_narrow_rows_4x8_f32_u32 in spmv_narrow: <V = f32, O = u32>, with P = FourRows, 64 x 8 resident 16;
-        spmv_narrow_rows_1x8_f32_u64 in spmv_narrow: <V = f32, O = u64>, with P = OneRow, 64 x 8 resident 16;
-        spmv_narrow_rows_2x12_f32_u64 in spmv_narrow: <V = f32, O = u64>, with P = TwoRows, 128 x 12;
-        spmv_narrow_rows_4x4_f32_u64 in spmv_narrow: <V = f32, O = u64>, with P = FourRows, 64 x 4;
-        spmv_narrow_rows_4x8_f32_u64 in spmv_narrow: <V = f32, O = u64>, with P = FourRows, 64 x 8 resident 16;
-    }
+    entry: spmv_narrow_rows_{P}x{N}_{V}_{O} in spmv_narrow:
+        V = f32, O in [u32, u64],
+        (P, B, N, R) in [
+            (OneRow as 1, 64, 8, 16), (TwoRows as 2, 128, 12, 0), (FourRows as 4, 64, 4, 0), (FourRows as 4, 64, 8, 16),
+        ], B x N resident R;
 }
 
 impl<V: Float, O: Offset> NarrowRows<V, O> {
-    #[inline(always)]
+    #[device]
     fn narrow_rows<P: RowShare, const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let products: Shared<V> = arena.take(BLOCK * ITEMS);
         let products = products.skip(thread::warp() as usize * 32 * ITEMS);

@@ -1,18 +1,16 @@
 //! A tile of the merge of row ends and nonzeros, by its nonzeros: what each of them needs of its row.
 
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{thread, warp, Element, Global, Shared};
+use evenpath_simt::{device, thread, warp, Element, Global, Shared};
 
 use crate::{Offset, Pattern};
 
 /// A tile's place in a matrix.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PathTile {
-    first_row: usize,
+    /// Number of the tile's first row.
+    pub(super) first_row: usize,
     /// Rows that end in the tile; the next one may have its first nonzeros here.
-    rows: u32,
+    pub(super) rows: u32,
     matrix_rows: u32,
     /// Number of the tile's first nonzero.
     pub(super) first_nonzero: usize,
@@ -22,7 +20,7 @@ pub(super) struct PathTile {
 
 impl PathTile {
     /// Tile `index` of tiles that are `len` long; `tile_rows` is what `MergePartition` found for them.
-    #[inline(always)]
+    #[device]
     pub(super) fn new<O: Offset>(
         index: usize,
         len: usize,
@@ -45,7 +43,7 @@ impl PathTile {
 
     /// The `ITEMS` elements of this thread, every `BLOCK`th of the tile's: all are loaded before the first is used. Threads past the
     /// end repeat the last, which is cheaper than a branch around each load. Of a tile without nonzeros they are zero.
-    #[inline(always)]
+    #[device]
     pub(super) fn load<T: Element, const BLOCK: usize, const ITEMS: usize>(
         self,
         elements: Global<T>,
@@ -62,7 +60,7 @@ impl PathTile {
     }
 
     /// The place in the tile of this thread's nonzero number `item`; beyond `nonzeros` there is none.
-    #[inline(always)]
+    #[device]
     pub(super) fn place<const BLOCK: usize>(item: usize) -> u32 {
         thread::index() + (item * BLOCK) as u32
     }
@@ -71,7 +69,7 @@ impl PathTile {
     ///
     /// The threads are divided evenly among the rows of the tile; the rest of a row that is much longer than others is
     /// written by its whole warp.
-    #[inline(always)]
+    #[device]
     pub(super) fn spread<T: Element, O: Offset, const BLOCK: usize>(
         self,
         row_offsets: Global<O>,
@@ -97,7 +95,7 @@ impl PathTile {
     }
 
     /// The nonzeros of a row, counted from the tile's first; none if the row is not in the tile.
-    #[inline(always)]
+    #[device]
     fn run<T: Element, O: Offset>(
         self,
         row: u32,
@@ -137,7 +135,7 @@ struct Run<T> {
 
 impl<T: Element> Run<T> {
     /// Writes the run, by 2^`lanes_log2` threads. All threads of the warp call it.
-    #[inline(always)]
+    #[device]
     fn write(self, entries: Shared<T>, lanes_log2: u32) {
         let lanes = 1 << lanes_log2;
         let lane = thread::index() & (lanes - 1);

@@ -1,8 +1,5 @@
 //! What every SpMV kernel takes; and a row times x, by any number of threads.
-// Iterators over two arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{parameters, thread, Aligned16, Float, Global};
+use evenpath_simt::{device, parameters, thread, Aligned16, Float, Global};
 
 use crate::block::reduce::BlockReduce;
 use crate::update::Update;
@@ -37,8 +34,7 @@ const BATCH: usize = 2;
 
 impl<V: Float, O: Offset> Product<V, O> {
     /// The first nonzero of a row, and the first after it; an empty range unless `row` is below `rows`.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn bounds(&self, row: usize, rows: usize) -> (usize, usize) {
         if row < rows {
             self.matrix.pattern().row_bounds(row)
@@ -51,8 +47,7 @@ impl<V: Float, O: Offset> Product<V, O> {
     ///
     /// Loads past the end repeat the last nonzero, which is cheaper than a branch around each. They go through L1, so
     /// that the next turn finds the rest of a line there.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn strided_sum(&self, begin: usize, end: usize, thread: u32, threads: u32) -> V {
         let stride = threads as usize;
         let mut sum = V::ZERO;
@@ -81,8 +76,7 @@ impl<V: Float, O: Offset> Product<V, O> {
     }
 
     /// The sum of the products of the nonzeros `begin` to before `end` by the whole block, as [`BlockReduce::sum`].
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn block_sum<const BLOCK: usize>(
         &self,
         begin: usize,

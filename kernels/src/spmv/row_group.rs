@@ -1,111 +1,21 @@
 //! How a warp sums consecutive rows: their products go to shared memory in chunks, and 2^k lanes sum each row.
 //!
+//! 1. Each lane loads where its rows begin and end ([`RowGroup::sums`]).
+//! 2. The warp skips rows over the limit, if sums are limited ([`RowGroup::next_long_row`]).
+//! 3. It loads a chunk of nonzeros, multiplies them with x, and writes the products to shared memory: one nonzero per access
+//!    ([`Span::load_strided`]), or four ([`Span::load_packets`]).
+//! 4. The lanes of each row add up its part of the chunk. Steps 2 to 4 are repeated for the next chunk.
+//! 5. The lanes of a row add up their sums.
+//!
 //! Products are loaded in the order of the nonzeros, so loads are coalesced however short the rows are; only the sums
 //! depend on rows. No warp waits for another.
 
-// Iterators over two arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
+use evenpath_simt::{device, thread, warp, Aligned16, Float, Global, Shared};
 
-use evenpath_simt::{thread, warp, Aligned16, Float, Global, Shared};
-
+use super::columns::{place_of_four, Columns};
 use crate::key::packet_of;
-use crate::unroll::{unroll, Steps};
+use crate::unroll::unroll;
 use crate::{CsrView, Offset};
-
-/// The columns of nonzeros, in some form. What is loaded is not used before all loads are issued, so loads return words,
-/// from which columns are computed later.
-pub trait Columns: Copy {
-    /// The columns from nonzero `start` on, which is a multiple of eight unless loads are exact.
-    #[must_use]
-    fn skip(self, start: usize) -> Self;
-    /// Loads every 32nd nonzero from `first` on, those for which `is_wanted`.
-    fn load_strided<const ITEMS: usize>(
-        self,
-        first: usize,
-        is_wanted: impl Fn(usize) -> bool,
-    ) -> [u32; ITEMS];
-    /// The column of nonzero `item` of those. All lanes of the warp call it together.
-    fn strided<const ITEMS: usize>(self, words: [u32; ITEMS], first: usize, item: usize) -> u32;
-    /// Loads four nonzeros of every 128 from `first` on, a multiple of four: those fours for which `is_wanted`.
-    fn load_fours<const ITEMS: usize>(self, first: usize, is_wanted: impl Fn(usize) -> bool) -> [u32; ITEMS];
-    /// The same, but only the nonzeros at places for which `is_wanted`: for the last four of the matrix.
-    fn load_singles<const ITEMS: usize>(
-        self,
-        first: usize,
-        is_wanted: impl Fn(usize) -> bool,
-    ) -> [u32; ITEMS];
-    /// The column of nonzero `item` of those. All lanes of the warp call it together.
-    fn of_four<const ITEMS: usize>(self, words: [u32; ITEMS], item: usize) -> u32;
-}
-
-/// The place of nonzero `item` after the first, of those that are loaded in fours.
-#[inline(always)]
-pub(super) const fn place_of_four(item: usize) -> usize {
-    128 * (item / 4) + item % 4
-}
-
-impl Columns for Global<u32, Aligned16> {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn skip(self, start: usize) -> Self {
-        self.skip_aligned(start)
-    }
-
-    #[inline(always)]
-    fn load_strided<const ITEMS: usize>(
-        self,
-        first: usize,
-        is_wanted: impl Fn(usize) -> bool,
-    ) -> [u32; ITEMS] {
-        let mut words = [0; ITEMS];
-        for item in 0..ITEMS {
-            if is_wanted(item) {
-                words[item] = self.load_streaming(first + 32 * item);
-            }
-        }
-        words
-    }
-
-    #[inline(always)]
-    fn strided<const ITEMS: usize>(self, words: [u32; ITEMS], _: usize, item: usize) -> u32 {
-        words[item]
-    }
-
-    #[inline(always)]
-    fn load_fours<const ITEMS: usize>(self, first: usize, is_wanted: impl Fn(usize) -> bool) -> [u32; ITEMS] {
-        let mut words = [0; ITEMS];
-        for index in 0..ITEMS / 4 {
-            if is_wanted(index) {
-                let four = self.load_streaming_4(first + 128 * index);
-                for item in 0..4 {
-                    words[4 * index + item] = four[item];
-                }
-            }
-        }
-        words
-    }
-
-    #[inline(always)]
-    fn load_singles<const ITEMS: usize>(
-        self,
-        first: usize,
-        is_wanted: impl Fn(usize) -> bool,
-    ) -> [u32; ITEMS] {
-        let mut words = [0; ITEMS];
-        for item in 0..ITEMS {
-            let place = first + place_of_four(item);
-            if is_wanted(place) {
-                words[item] = self.load_streaming(place);
-            }
-        }
-        words
-    }
-
-    #[inline(always)]
-    fn of_four<const ITEMS: usize>(self, words: [u32; ITEMS], item: usize) -> u32 {
-        words[item]
-    }
-}
 
 /// Shared memory for `count` products.
 pub(super) const fn product_bytes<V: Float>(count: usize) -> usize {
@@ -159,19 +69,19 @@ impl Loading for Packets {
 
 impl<const ROWS: usize> RowGroup<ROWS> {
     /// The row of this lane's sum `index`; it may lie after the last.
-    #[inline(always)]
+    #[device]
     pub(super) fn row(self, index: usize) -> u32 {
         self.first + (thread::lane() >> self.lanes_log2) + index as u32 * thread::WARP_SIZE
     }
 
     /// Whether this lane is the one that stores its rows' sums.
-    #[inline(always)]
+    #[device]
     pub(super) fn stores(self) -> bool {
         thread::lane() & ((1 << self.lanes_log2) - 1) == 0
     }
 
     /// The first nonzero of the rows, and the first after them.
-    #[inline(always)]
+    #[device]
     pub(super) fn bounds<O: Offset>(self, row_offsets: Global<O>) -> (usize, usize) {
         let offset = |row: u32| row_offsets.load(row as usize).to_usize();
         (offset(self.first), offset(self.end))
@@ -183,7 +93,7 @@ impl<const ROWS: usize> RowGroup<ROWS> {
     ///
     /// The group has fewer than 2³² − 32 × `ITEMS` nonzeros. Every lane of the warp calls it. The order of additions
     /// depends on nothing but the rows' lengths and places.
-    #[inline(always)]
+    #[device]
     pub(super) fn sums<
         V: Float,
         O: Offset,
@@ -200,17 +110,16 @@ impl<const ROWS: usize> RowGroup<ROWS> {
         gather: impl Fn(u32) -> V,
     ) -> [V; ROWS] {
         let (begin, end) = bounds;
+        // 1. Find where this lane's rows begin and end.
         let chunk_len = (32 * ITEMS) as u32;
         let offset = |row: u32| matrix.row_offsets.load(row.min(self.end) as usize).to_usize();
         let mut starts = [0_u32; ROWS];
         let mut ends = [0_u32; ROWS];
         let base = if L::EXACT { begin } else { begin & !7 };
-        unroll::<ROWS>(&mut LoadRows {
-            group: self,
-            base,
-            offset: &offset,
-            starts: &mut starts,
-            ends: &mut ends,
+        unroll!(for index in 0..ROWS {
+            let row = self.row(index);
+            starts[index] = (offset(row) - base) as u32;
+            ends[index] = (offset(row + 1) - base) as u32;
         });
         let mut sums = [V::ZERO; ROWS];
         let span = Span { end: (end - base) as u32 };
@@ -221,7 +130,7 @@ impl<const ROWS: usize> RowGroup<ROWS> {
         while begin < end && chunk < span.end {
             let (mut span, mut next) = (span, chunk + chunk_len);
             if LIMITED {
-                // Only up to the next long row; then continue after it.
+                // 2. Only up to the next long row; then continue after it.
                 let long = self.next_long_row(chunk, starts, ends);
                 if long.start <= chunk {
                     chunk = long.end & !7;
@@ -231,24 +140,33 @@ impl<const ROWS: usize> RowGroup<ROWS> {
                     (span.end, next) = (long.start, long.end & !7);
                 }
             }
+            // 3. Write the products of a chunk to shared memory.
             if L::PACKETS {
                 span.load_packets::<V, C, ITEMS>(chunk, columns, values, whole, products, &gather);
             } else {
                 span.load_strided::<V, C, ITEMS>(chunk, columns, values.natural(), products, &gather);
             }
             warp::sync(warp::FULL);
+            // 4. Add up each row's part of the chunk.
             let chunk_end = span.end.min(chunk + chunk_len);
-            unroll::<ROWS>(&mut SumParts::<V, LIMITED, ROWS> {
-                group: self,
-                chunk,
-                chunk_end,
-                starts,
-                ends,
-                products,
-                sums: &mut sums,
+            unroll!(for index in 0..ROWS {
+                let lanes = 1 << self.lanes_log2;
+                let low = starts[index].max(chunk) - chunk;
+                let mut high = ends[index].min(chunk_end).saturating_sub(chunk);
+                if LIMITED && ends[index] - starts[index] > self.limit {
+                    high = 0;
+                }
+                let mut place = low + (thread::lane() & (lanes - 1));
+                let mut sum = sums[index];
+                while place < high {
+                    sum += products.load(place as usize);
+                    place += lanes;
+                }
+                sums[index] = sum;
             });
             chunk = next;
         }
+        // 5. Add up the sums of a row's lanes.
         if ROWS == 1 {
             sums[0] = warp::reduce_groups(sums[0], 1 << self.lanes_log2, |a, b| a + b);
         }
@@ -256,17 +174,19 @@ impl<const ROWS: usize> RowGroup<ROWS> {
     }
 
     /// The first row over the limit that does not end before `place`, rounded up; after all nonzeros if there is none.
-    #[inline(always)]
+    #[device]
     fn next_long_row(self, place: u32, starts: [u32; ROWS], ends: [u32; ROWS]) -> LongRow {
-        let mut next = NextLongRow {
-            group: self,
-            place,
-            starts,
-            ends,
-            found: LongRow { start: u32::MAX, end: u32::MAX },
-        };
-        unroll::<ROWS>(&mut next);
-        next.found
+        let mut found = LongRow { start: u32::MAX, end: u32::MAX };
+        unroll!(for index in 0..ROWS {
+            let (start, end) = (starts[index], ends[index]);
+            let long = warp::ballot(warp::FULL, end - start > self.limit && end & !7 > place);
+            if long != 0 && found.start == u32::MAX {
+                let lane = long.trailing_zeros();
+                found.start = warp::shuffle(warp::FULL, start, lane);
+                found.end = warp::shuffle(warp::FULL, end, lane);
+            }
+        });
+        found
     }
 }
 
@@ -275,76 +195,6 @@ impl<const ROWS: usize> RowGroup<ROWS> {
 struct LongRow {
     start: u32,
     end: u32,
-}
-
-/// The search for the next row over the limit, 32 rows per step.
-struct NextLongRow<const ROWS: usize> {
-    group: RowGroup<ROWS>,
-    place: u32,
-    starts: [u32; ROWS],
-    ends: [u32; ROWS],
-    found: LongRow,
-}
-
-impl<const ROWS: usize> Steps for NextLongRow<ROWS> {
-    #[inline(always)]
-    fn step(&mut self, index: usize) {
-        let (start, end) = (self.starts[index], self.ends[index]);
-        let long = warp::ballot(warp::FULL, end - start > self.group.limit && end & !7 > self.place);
-        if long != 0 && self.found.start == u32::MAX {
-            let lane = long.trailing_zeros();
-            self.found.start = warp::shuffle(warp::FULL, start, lane);
-            self.found.end = warp::shuffle(warp::FULL, end, lane);
-        }
-    }
-}
-
-/// Where this lane's rows begin and end, one row per step.
-struct LoadRows<'a, F, const ROWS: usize> {
-    group: RowGroup<ROWS>,
-    base: usize,
-    offset: &'a F,
-    starts: &'a mut [u32; ROWS],
-    ends: &'a mut [u32; ROWS],
-}
-
-impl<F: Fn(u32) -> usize, const ROWS: usize> Steps for LoadRows<'_, F, ROWS> {
-    #[inline(always)]
-    fn step(&mut self, index: usize) {
-        let row = self.group.row(index);
-        self.starts[index] = ((self.offset)(row) - self.base) as u32;
-        self.ends[index] = ((self.offset)(row + 1) - self.base) as u32;
-    }
-}
-
-/// The sums of a chunk's parts of this lane's rows, one row per step.
-struct SumParts<'a, V, const LIMITED: bool, const ROWS: usize> {
-    group: RowGroup<ROWS>,
-    chunk: u32,
-    chunk_end: u32,
-    starts: [u32; ROWS],
-    ends: [u32; ROWS],
-    products: Shared<V>,
-    sums: &'a mut [V; ROWS],
-}
-
-impl<V: Float, const LIMITED: bool, const ROWS: usize> Steps for SumParts<'_, V, LIMITED, ROWS> {
-    #[inline(always)]
-    fn step(&mut self, index: usize) {
-        let lanes = 1 << self.group.lanes_log2;
-        let low = self.starts[index].max(self.chunk) - self.chunk;
-        let mut high = self.ends[index].min(self.chunk_end).saturating_sub(self.chunk);
-        if LIMITED && self.ends[index] - self.starts[index] > self.group.limit {
-            high = 0;
-        }
-        let mut place = low + (thread::lane() & (lanes - 1));
-        let mut sum = self.sums[index];
-        while place < high {
-            sum += self.products.load(place as usize);
-            place += lanes;
-        }
-        self.sums[index] = sum;
-    }
 }
 
 /// A group's nonzeros, counted from where its loads begin.
@@ -356,7 +206,7 @@ struct Span {
 impl Span {
     /// Writes a chunk's products to shared memory once all lanes have used the last chunk's: one column index and one value
     /// per access, so that consecutive lanes gather for consecutive nonzeros, whose columns are often consecutive too.
-    #[inline(always)]
+    #[device]
     fn load_strided<V: Float, C: Columns, const ITEMS: usize>(
         self,
         chunk: u32,
@@ -392,7 +242,7 @@ impl Span {
 
     /// Writes a chunk's products to shared memory once all lanes have used the last chunk's, four nonzeros per access;
     /// `whole` says that the matrix does not end within the last four.
-    #[inline(always)]
+    #[device]
     fn load_packets<V: Float, C: Columns, const ITEMS: usize>(
         self,
         chunk: u32,

@@ -1,7 +1,7 @@
 //! Statistics of the row lengths, for plans.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Arena, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, warp, Arena, GlobalMut, Shared};
 
 use super::long_rows::piece_count;
 use crate::{Offset, Pattern};
@@ -22,15 +22,11 @@ kernel! {
     }
     shared: BLOCK / 32 * LENGTH_TOTALS * 8;
     body: RowLengths::row_lengths::<BLOCK, ITEMS>;
-    entries: {
-        spmv_row_lengths_u32 in spmv_plan: <O = u32>, 256 x 8;
-        spmv_row_lengths_u64 in spmv_plan: <O = u64>, 256 x 8;
-    }
+    entry: spmv_row_lengths_{O} in spmv_plan: O in [u32, u64], 256 x 8;
 }
 
 impl<O: Offset> RowLengths<O> {
-    #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
+    #[device]
     fn row_lengths<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let warps = BLOCK / 32;
         let parts: Shared<u64> = arena.take(LENGTH_TOTALS * warps);

@@ -3,11 +3,12 @@
 //! For matrices whose row lengths do not differ much. Only the lengths are analyzed, nothing is stored, and there is one
 //! launch.
 
-use evenpath_simt::{kernel, thread, Aligned16, Arena, Float, Global, Shared};
+use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Float, Global, Shared};
 
+use super::columns::Columns;
 use super::product::Product;
-use super::row_group::{product_bytes, Columns, Packets, RowGroup, Strided};
-use crate::unroll::{unroll, Steps};
+use super::row_group::{product_bytes, Packets, RowGroup, Strided};
+use crate::unroll::unroll;
 use crate::{CsrView, Offset};
 
 kernel! {
@@ -22,24 +23,17 @@ kernel! {
     shared: product_bytes::<V>(BLOCK * ITEMS);
     body: RowTiles::row_tiles::<P, BLOCK, ITEMS>;
     entries: {
-        spmv_row_tiles_1x8_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, with P = OneRow, 64 x 8 resident 16;
-        spmv_row_tiles_1x12_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, with P = OneRow, 128 x 12 resident 8;
-        spmv_row_tiles_2x12_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, with P = TwoRows, 128 x 12;
-        spmv_row_tiles_4x4_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, with P = FourRows, 64 x 4;
-        spmv_row_tiles_4x8_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, with P = FourRows, 64 x 8 resident 16;
-        spmv_row_tiles_1x8_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, with P = OneRow, 64 x 8 resident 16;
-        spmv_row_tiles_1x12_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, with P = OneRow, 128 x 12 resident 8;
-        spmv_row_tiles_2x12_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, with P = TwoRows, 128 x 12;
-        spmv_row_tiles_4x4_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, with P = FourRows, 64 x 4;
-        spmv_row_tiles_4x8_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, with P = FourRows, 64 x 8 resident 16;
-        spmv_row_tiles_1x5_f64_u32 in spmv_rows_f64: <V = f64, O = u32>, with P = OneRow, 128 x 5 resident 8;
-        spmv_row_tiles_1x6_f64_u32 in spmv_rows_f64: <V = f64, O = u32>, with P = OneRow, 128 x 6 resident 8;
-        spmv_row_tiles_2x6_f64_u32 in spmv_rows_f64: <V = f64, O = u32>, with P = TwoRows, 128 x 6 resident 8;
-        spmv_row_tiles_4x4_f64_u32 in spmv_rows_f64: <V = f64, O = u32>, with P = FourRows, 64 x 4 resident 16;
-        spmv_row_tiles_1x5_f64_u64 in spmv_rows_f64: <V = f64, O = u64>, with P = OneRow, 128 x 5 resident 8;
-        spmv_row_tiles_1x6_f64_u64 in spmv_rows_f64: <V = f64, O = u64>, with P = OneRow, 128 x 6 resident 8;
-        spmv_row_tiles_2x6_f64_u64 in spmv_rows_f64: <V = f64, O = u64>, with P = TwoRows, 128 x 6 resident 8;
-        spmv_row_tiles_4x4_f64_u64 in spmv_rows_f64: <V = f64, O = u64>, with P = FourRows, 64 x 4 resident 16;
+        spmv_row_tiles_{P}x{N}_{V}_{O} in spmv_rows_{V}:
+            V = f32, O in [u32, u64],
+            (P, B, N, R) in [
+                (OneRow as 1, 64, 8, 16), (OneRow as 1, 128, 12, 8), (TwoRows as 2, 128, 12, 0), (FourRows as 4, 64, 4, 0),
+                (FourRows as 4, 64, 8, 16),
+            ], B x N resident R;
+        spmv_row_tiles_{P}x{N}_{V}_{O} in spmv_rows_{V}:
+            V = f64, O in [u32, u64],
+            (P, B, N, R) in [
+                (OneRow as 1, 128, 5, 8), (OneRow as 1, 128, 6, 8), (TwoRows as 2, 128, 6, 8), (FourRows as 4, 64, 4, 16),
+            ], B x N resident R;
     }
 }
 
@@ -66,7 +60,7 @@ macro_rules! row_shares {
         pub struct $name;
 
         impl RowShare for $name {
-            #[inline(always)]
+            #[device]
             fn run<
                 V: Float,
                 O: Offset,
@@ -121,14 +115,14 @@ pub trait SumRows {
 }
 
 impl ColumnSource for Global<u32, Aligned16> {
-    #[inline(always)]
+    #[device]
     fn with_columns(self, _: u32, bounds: impl FnOnce() -> (usize, usize), sums: impl SumRows) {
         sums.run(self, bounds());
     }
 }
 
 impl<V: Float, O: Offset, C: ColumnSource> Tile<V, O, C> {
-    #[inline(always)]
+    #[device]
     fn run<const ROWS: usize, const LIMITED: bool, const BLOCK: usize, const ITEMS: usize>(
         self,
         products: Shared<V>,
@@ -159,7 +153,7 @@ struct GroupSums<V: Float, O: Offset, C, const LIMITED: bool, const ROWS: usize,
 impl<V: Float, O: Offset, C: ColumnSource, const LIMITED: bool, const ROWS: usize, const ITEMS: usize> SumRows
     for GroupSums<V, O, C, LIMITED, ROWS, ITEMS>
 {
-    #[inline(always)]
+    #[device]
     fn run(self, columns: impl Columns, bounds: (usize, usize)) {
         let Self { tile, group, products } = self;
         let Product { matrix, x, .. } = tile.product;
@@ -170,38 +164,18 @@ impl<V: Float, O: Offset, C: ColumnSource, const LIMITED: bool, const ROWS: usiz
         } else {
             group.sums::<V, O, _, Strided, LIMITED, ITEMS>(matrix, columns, bounds, products, gather)
         };
-        unroll::<ROWS>(&mut StoreRows::<V, O, C, LIMITED, ROWS> { tile, group, sums });
-    }
-}
-
-/// Writes this lane's rows of y, one row per step.
-struct StoreRows<V: Float, O: Offset, C, const LIMITED: bool, const ROWS: usize> {
-    tile: Tile<V, O, C>,
-    group: RowGroup<ROWS>,
-    sums: [V; ROWS],
-}
-
-impl<V: Float, O: Offset, C: Copy, const LIMITED: bool, const ROWS: usize> Steps
-    for StoreRows<V, O, C, LIMITED, ROWS>
-{
-    #[inline(always)]
-    fn step(&mut self, index: usize) {
-        let row = self.group.row(index);
-        if self.group.stores() && row < self.group.end && !(LIMITED && self.is_long(row)) {
-            self.tile.product.update.store(row as usize, self.sums[index]);
-        }
-    }
-}
-
-impl<V: Float, O: Offset, C: Copy, const LIMITED: bool, const ROWS: usize> StoreRows<V, O, C, LIMITED, ROWS> {
-    #[inline(always)]
-    fn is_long(&self, row: u32) -> bool {
-        self.tile.product.matrix.pattern().row_len(row as usize) > u64::from(self.tile.limit)
+        let is_long = |row: u32| matrix.pattern().row_len(row as usize) > u64::from(tile.limit);
+        unroll!(for index in 0..ROWS {
+            let row = group.row(index);
+            if group.stores() && row < group.end && !(LIMITED && is_long(row)) {
+                tile.product.update.store(row as usize, sums[index]);
+            }
+        });
     }
 }
 
 impl<V: Float, O: Offset> RowTiles<V, O> {
-    #[inline(always)]
+    #[device]
     fn row_tiles<P: RowShare, const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let products: Shared<V> = arena.take(BLOCK * ITEMS);
         let products = products.skip(thread::warp() as usize * 32 * ITEMS);

@@ -5,7 +5,7 @@
 //! Dalton, Baxter, Merrill, Olson, Garland, "Optimizing Sparse Matrix Operations on GPUs using Merge Path", IPDPS 2015,
 //! section III-A). Both are [`VectorRows`]; [`BlockRows`] gives a row to a whole block.
 
-use evenpath_simt::{kernel, thread, warp, Arena, Float};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Float};
 
 use super::product::Product;
 use crate::block::reduce::BlockReduce;
@@ -21,16 +21,11 @@ kernel! {
     }
     shared: 0;
     body: VectorRows::vector_rows::<BLOCK>;
-    entries: {
-        spmv_vector_rows_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, 256 x 1;
-        spmv_vector_rows_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, 256 x 1;
-        spmv_vector_rows_f64_u32 in spmv_rows_f64: <V = f64, O = u32>, 256 x 1;
-        spmv_vector_rows_f64_u64 in spmv_rows_f64: <V = f64, O = u64>, 256 x 1;
-    }
+    entry: spmv_vector_rows_{V}_{O} in spmv_rows_{V}: V in [f32, f64], O in [u32, u64], 256 x 1;
 }
 
 impl<V: Float, O: Offset> VectorRows<V, O> {
-    #[inline(always)]
+    #[device]
     fn vector_rows<const BLOCK: usize>(self, _: Arena) {
         let Self { product, .. } = self;
         let rows = product.matrix.rows as usize;
@@ -54,16 +49,11 @@ kernel! {
     }
     shared: BlockReduce::<V, BLOCK>::BYTES;
     body: BlockRows::block_rows::<BLOCK>;
-    entries: {
-        spmv_block_rows_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, 256 x 1;
-        spmv_block_rows_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, 256 x 1;
-        spmv_block_rows_f64_u32 in spmv_rows_f64: <V = f64, O = u32>, 256 x 1;
-        spmv_block_rows_f64_u64 in spmv_rows_f64: <V = f64, O = u64>, 256 x 1;
-    }
+    entry: spmv_block_rows_{V}_{O} in spmv_rows_{V}: V in [f32, f64], O in [u32, u64], 256 x 1;
 }
 
 impl<V: Float, O: Offset> BlockRows<V, O> {
-    #[inline(always)]
+    #[device]
     fn block_rows<const BLOCK: usize>(self, mut arena: Arena) {
         let Self { product, .. } = self;
         let rows = product.matrix.rows as usize;

@@ -1,9 +1,6 @@
 //! The transpose of a matrix, with its nonzeros sorted by column already: rows of its nonzeros, and where columns begin.
 
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, Arena, Global, GlobalMut, Shared};
 
 use super::path_tile::PathTile;
 use crate::block::search::partition_point;
@@ -21,14 +18,11 @@ kernel! {
     }
     shared: BLOCK * ITEMS * 4;
     body: RowIndices::write_row_indices::<BLOCK, ITEMS>;
-    entries: {
-        spmv_row_indices_u32 in spmv_transpose: <O = u32>, 256 x 8;
-        spmv_row_indices_u64 in spmv_transpose: <O = u64>, 256 x 8;
-    }
+    entry: spmv_row_indices_{O} in spmv_transpose: O in [u32, u64], 256 x 8;
 }
 
 impl<O: Offset> RowIndices<O> {
-    #[inline(always)]
+    #[device]
     fn write_row_indices<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let entries: Shared<u32> = arena.take(BLOCK * ITEMS);
         let tile = PathTile::new(thread::block() as usize, BLOCK * ITEMS, self.tile_rows, self.pattern);
@@ -58,16 +52,13 @@ kernel! {
     }
     shared: 0;
     body: ColumnOffsets::find_column_offsets::<BLOCK>;
-    entries: {
-        spmv_column_offsets_u32 in spmv_transpose: <O = u32>, 256 x 1;
-        spmv_column_offsets_u64 in spmv_transpose: <O = u64>, 256 x 1;
-    }
+    entry: spmv_column_offsets_{O} in spmv_transpose: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> ColumnOffsets<O> {
-    #[inline(always)]
+    #[device]
     fn find_column_offsets<const BLOCK: usize>(self, _: Arena) {
-        let column = u64::from(thread::block()) * BLOCK as u64 + u64::from(thread::index());
+        let column = thread::global_index::<BLOCK>() as u64;
         if column > u64::from(self.cols) {
             return;
         }

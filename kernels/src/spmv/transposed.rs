@@ -6,11 +6,8 @@
 //! Work is cut into tiles of the merge of row ends and nonzeros, found by
 //! [`MergePartition`](super::MergePartition).
 
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
 use evenpath_simt::atomic::{AtomicElement, Ordering, Scope};
-use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, Arena, Float, Global, GlobalMut, Shared};
 
 use super::path_tile::PathTile;
 use crate::{CsrView, Offset};
@@ -47,12 +44,7 @@ kernel! {
     }
     shared: factor_bytes::<V>(BLOCK * ITEMS);
     body: AddTransposed::add_transposed::<BLOCK, ITEMS>;
-    entries: {
-        spmv_add_transposed_f32_u32 in spmv_transposed_f32: <V = f32, O = u32>, 256 x 8 resident 4;
-        spmv_add_transposed_f32_u64 in spmv_transposed_f32: <V = f32, O = u64>, 256 x 8 resident 4;
-        spmv_add_transposed_f64_u32 in spmv_transposed_f64: <V = f64, O = u32>, 256 x 7 resident 4;
-        spmv_add_transposed_f64_u64 in spmv_transposed_f64: <V = f64, O = u64>, 256 x 7 resident 4;
-    }
+    entry: spmv_add_transposed_{V}_{O} in spmv_transposed_{V}: (V, N) in [(f32, 8), (f64, 7)], O in [u32, u64], 256 x N resident 4;
 }
 
 /// Shared memory for one factor per nonzero of a tile.
@@ -78,7 +70,7 @@ struct ColumnCache<V> {
 
 impl<V: AtomicFloat> ColumnCache<V> {
     /// An empty cache, which the block sees after a barrier.
-    #[inline(always)]
+    #[device]
     fn new<const BLOCK: usize>(slots_log2: u32) -> Self {
         let slots = 1 << slots_log2;
         let mut arena = Arena::dynamic(slots * slot_bytes::<V>());
@@ -93,14 +85,14 @@ impl<V: AtomicFloat> ColumnCache<V> {
     }
 
     /// The slot of a column.
-    #[inline(always)]
+    #[device]
     fn slot(self, column: u32) -> usize {
         (column & (self.slots - 1)) as usize
     }
 
     /// Adds to a column's sum here, or in y if another column owns its slot. `owner` is the slot's owner as it was seen
     /// last.
-    #[inline(always)]
+    #[device]
     fn add(self, y: GlobalMut<V>, column: u32, owner: u32, addend: V) {
         let mut owner = owner;
         if owner == NOBODY {
@@ -114,7 +106,7 @@ impl<V: AtomicFloat> ColumnCache<V> {
     }
 
     /// Adds all sums to y; called after a barrier.
-    #[inline(always)]
+    #[device]
     fn flush<const BLOCK: usize>(self, y: GlobalMut<V>) {
         let mut slot = thread::index();
         while slot < self.slots {
@@ -129,7 +121,7 @@ impl<V: AtomicFloat> ColumnCache<V> {
 }
 
 impl<V: AtomicFloat, O: Offset> AddTransposed<V, O> {
-    #[inline(always)]
+    #[device]
     fn add_transposed<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let Self { matrix, .. } = self;
         let factors: Shared<V> = arena.take(BLOCK * ITEMS);
@@ -177,16 +169,11 @@ kernel! {
     }
     shared: factor_bytes::<V>(BLOCK * ITEMS);
     body: TransposedProducts::transposed_products::<BLOCK, ITEMS>;
-    entries: {
-        spmv_transposed_products_f32_u32 in spmv_transposed_f32: <V = f32, O = u32>, 256 x 8 resident 4;
-        spmv_transposed_products_f32_u64 in spmv_transposed_f32: <V = f32, O = u64>, 256 x 8 resident 4;
-        spmv_transposed_products_f64_u32 in spmv_transposed_f64: <V = f64, O = u32>, 256 x 8 resident 4;
-        spmv_transposed_products_f64_u64 in spmv_transposed_f64: <V = f64, O = u64>, 256 x 8 resident 4;
-    }
+    entry: spmv_transposed_products_{V}_{O} in spmv_transposed_{V}: V in [f32, f64], O in [u32, u64], 256 x 8 resident 4;
 }
 
 impl<V: Float, O: Offset> TransposedProducts<V, O> {
-    #[inline(always)]
+    #[device]
     fn transposed_products<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let Self { matrix, .. } = self;
         let factors: Shared<V> = arena.take(BLOCK * ITEMS);

@@ -5,11 +5,8 @@
 //! mesh whose unknowns are numbered along it, and where their columns are scattered there. Windows are found once, from
 //! the column indices.
 
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Aligned16, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, warp, Aligned16, Arena, Float, Global, GlobalMut, Shared};
 
 use super::product::AlignedProduct;
 use super::row_group::{product_bytes, Exact, RowGroup};
@@ -45,10 +42,7 @@ kernel! {
     }
     shared: BLOCK / 32 * 16;
     body: FindWindows::find_windows::<BLOCK, ITEMS>;
-    entries: {
-        spmv_find_windows_u32 in spmv_plan: <O = u32>, 256 x 4;
-        spmv_find_windows_u64 in spmv_plan: <O = u64>, 256 x 4;
-    }
+    entry: spmv_find_windows_{O} in spmv_plan: O in [u32, u64], 256 x 4;
 }
 
 /// Statistics of the columns that a thread, a warp or a block has seen.
@@ -60,7 +54,7 @@ struct Seen {
 }
 
 impl Seen {
-    #[inline(always)]
+    #[device]
     fn with(self, other: Self) -> Self {
         Self {
             least: self.least.min(other.least),
@@ -69,7 +63,7 @@ impl Seen {
         }
     }
 
-    #[inline(always)]
+    #[device]
     fn by_warp(self) -> Self {
         Self {
             least: warp::reduce(self.least, u32::min),
@@ -80,7 +74,7 @@ impl Seen {
 }
 
 impl<O: Offset> FindWindows<O> {
-    #[inline(always)]
+    #[device]
     fn find_windows<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let warps = BLOCK / 32;
         let parts: Shared<u32> = arena.take(3 * warps);
@@ -162,16 +156,11 @@ kernel! {
     }
     shared: product_bytes::<V>(BLOCK * ITEMS);
     body: RowWindows::row_windows::<BLOCK, ITEMS>;
-    entries: {
-        spmv_row_windows_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, 512 x 6 resident 3;
-        spmv_row_windows_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, 512 x 6 resident 3;
-        spmv_row_windows_f64_u32 in spmv_rows_f64: <V = f64, O = u32>, 512 x 4 resident 3;
-        spmv_row_windows_f64_u64 in spmv_rows_f64: <V = f64, O = u64>, 512 x 4 resident 3;
-    }
+    entry: spmv_row_windows_{V}_{O} in spmv_rows_{V}: (V, N) in [(f32, 6), (f64, 4)], O in [u32, u64], 512 x N resident 3;
 }
 
 impl<V: Float, O: Offset> RowWindows<V, O> {
-    #[inline(always)]
+    #[device]
     fn row_windows<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let window: Shared<V> = Arena::dynamic(self.longest * V::SIZE as u32).take(self.longest as usize);
         let products: Shared<V> = arena.take(BLOCK * ITEMS);
@@ -213,7 +202,7 @@ impl<V: Float, O: Offset> RowWindows<V, O> {
 }
 
 /// Copies the window's elements of x; they are there after a barrier.
-#[inline(always)]
+#[device]
 pub(super) fn fill_window<V: Float, const BLOCK: usize>(
     window: Shared<V>,
     x: Global<V, Aligned16>,

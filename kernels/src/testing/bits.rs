@@ -13,9 +13,7 @@ kernel! {
     }
     shared: 0;
     body: BitCounts::bit_counts;
-    entries: {
-        testing_bit_counts in testing: 64 x 1;
-    }
+    entry: testing_bit_counts in testing: 64 x 1;
 }
 
 impl BitCounts {

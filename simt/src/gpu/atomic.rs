@@ -1,6 +1,7 @@
 //! Atomics and fences, one instruction each.
 
 use core::arch::asm;
+use evenpath_simt_macros::device;
 
 use crate::atomic::{Operation, Ordering, Scope};
 
@@ -64,7 +65,7 @@ macro_rules! by_ordering {
 macro_rules! atomic {
     ($type:ty, $suffix:literal, $bits:literal, $class:ident, [$($operation:ident: $ptx:literal),*]) => {
         impl Atomic for $type {
-            #[inline(always)]
+            #[device]
             unsafe fn fetch(operation: Operation, address: u64, value: Self, ordering: Ordering, scope: Scope) -> Self {
                 let old: $type;
                 match operation {
@@ -83,7 +84,7 @@ macro_rules! atomic {
                 old
             }
 
-            #[inline(always)]
+            #[device]
             unsafe fn compare_exchange(address: u64, expected: Self, new: Self, ordering: Ordering, scope: Scope) -> Self {
                 let old: $type;
                 macro_rules! emit {
@@ -96,7 +97,7 @@ macro_rules! atomic {
                 old
             }
 
-            #[inline(always)]
+            #[device]
             unsafe fn atomic_load(address: u64, ordering: Ordering, scope: Scope) -> Self {
                 let value: $type;
                 macro_rules! emit {
@@ -116,7 +117,7 @@ macro_rules! atomic {
                 value
             }
 
-            #[inline(always)]
+            #[device]
             unsafe fn atomic_store(address: u64, value: Self, ordering: Ordering, scope: Scope) {
                 macro_rules! emit {
                     ($how:literal) => {
@@ -134,7 +135,7 @@ macro_rules! atomic {
                 }
             }
 
-            #[inline(always)]
+            #[device]
             unsafe fn shared_fetch_add(address: u32, value: Self) -> Self {
                 let old: $type;
                 unsafe {
@@ -144,7 +145,7 @@ macro_rules! atomic {
                 old
             }
 
-            #[inline(always)]
+            #[device]
             unsafe fn shared_compare_exchange(address: u32, expected: Self, new: Self) -> Self {
                 let old: $type;
                 unsafe {
@@ -154,7 +155,7 @@ macro_rules! atomic {
                 old
             }
 
-            #[inline(always)]
+            #[device]
             unsafe fn shared_fetch_or(address: u32, bits: Self) -> Self {
                 let old: $type;
                 unsafe {
@@ -164,7 +165,7 @@ macro_rules! atomic {
                 old
             }
 
-            #[inline(always)]
+            #[device]
             unsafe fn shared_atomic_load(address: u32) -> Self {
                 let value: $type;
                 unsafe {
@@ -188,7 +189,7 @@ atomic!(f64, "f64", "b64", reg64, [Add: "add.f64", Exchange: "exch.b64"]);
 // Safety, for the functions below: views make addresses only from their own base, the kernel keeps
 // its indices inside, and the public methods offer minimum, maximum, compare-exchange and disjunction to integers only.
 
-#[inline(always)]
+#[device]
 pub(crate) fn atomic<T: Atomic>(
     operation: Operation,
     address: u64,
@@ -199,7 +200,7 @@ pub(crate) fn atomic<T: Atomic>(
     unsafe { T::fetch(operation, address, value, ordering, scope) }
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn atomic_compare_exchange<T: Atomic>(
     address: u64,
     expected: T,
@@ -210,37 +211,37 @@ pub(crate) fn atomic_compare_exchange<T: Atomic>(
     unsafe { T::compare_exchange(address, expected, new, ordering, scope) }
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn atomic_load<T: Atomic>(address: u64, ordering: Ordering, scope: Scope) -> T {
     unsafe { T::atomic_load(address, ordering, scope) }
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn atomic_store<T: Atomic>(address: u64, value: T, ordering: Ordering, scope: Scope) {
     unsafe { T::atomic_store(address, value, ordering, scope) }
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn shared_fetch_add<T: Atomic>(address: u32, value: T) -> T {
     unsafe { T::shared_fetch_add(address, value) }
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn shared_compare_exchange<T: Atomic>(address: u32, expected: T, new: T) -> T {
     unsafe { T::shared_compare_exchange(address, expected, new) }
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn shared_fetch_or<T: Atomic>(address: u32, bits: T) -> T {
     unsafe { T::shared_fetch_or(address, bits) }
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn shared_atomic_load<T: Atomic>(address: u32) -> T {
     unsafe { T::shared_atomic_load(address) }
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn fence(scope: Scope) {
     // Safety: orders memory, touches none.
     unsafe {

@@ -1,6 +1,7 @@
 //! Loads and stores, one instruction each.
 
 use core::arch::asm;
+use evenpath_simt_macros::device;
 
 use crate::element::{Element, Packet};
 
@@ -41,19 +42,19 @@ pub trait Access: Sized {
 macro_rules! access {
     ($type:ty, $suffix:literal, $class:ident, four: $four:ident) => {
         impl Access for $type {
-            #[inline(always)]
+            #[device]
             unsafe fn load(address: u64) -> Self {
                 let value: $type;
                 unsafe { asm!(concat!("ld.global.", $suffix, " {}, [{}];"), out($class) value, in(reg64) address, options(readonly, nostack)); }
                 value
             }
-            #[inline(always)]
+            #[device]
             unsafe fn load_read_only(address: u64) -> Self {
                 let value: $type;
                 unsafe { asm!(concat!("ld.global.nc.", $suffix, " {}, [{}];"), out($class) value, in(reg64) address, options(pure, readonly, nostack)); }
                 value
             }
-            #[inline(always)]
+            #[device]
             unsafe fn load_read_only_if(address: u64, condition: u32) -> Self {
                 let mut value = <$type as Element>::ZERO;
                 unsafe {
@@ -62,47 +63,47 @@ macro_rules! access {
                 }
                 value
             }
-            #[inline(always)]
+            #[device]
             unsafe fn load_streaming(address: u64) -> Self {
                 let value: $type;
                 unsafe { asm!(concat!("ld.global.nc.L1::no_allocate.", $suffix, " {}, [{}];"), out($class) value, in(reg64) address, options(pure, readonly, nostack)); }
                 value
             }
-            #[inline(always)]
+            #[device]
             unsafe fn load_streaming_2(address: u64) -> [Self; 2] {
                 let (a, b): ($type, $type);
                 unsafe { asm!(concat!("ld.global.nc.L1::no_allocate.v2.", $suffix, " {{{}, {}}}, [{}];"), out($class) a, out($class) b, in(reg64) address, options(pure, readonly, nostack)); }
                 [a, b]
             }
             access!($four, $type, $suffix, $class);
-            #[inline(always)]
+            #[device]
             unsafe fn store(address: u64, value: Self) {
                 unsafe { asm!(concat!("st.global.", $suffix, " [{}], {};"), in(reg64) address, in($class) value, options(nostack)); }
             }
-            #[inline(always)]
+            #[device]
             unsafe fn store_streaming(address: u64, value: Self) {
                 unsafe { asm!(concat!("st.global.cs.", $suffix, " [{}], {};"), in(reg64) address, in($class) value, options(nostack)); }
             }
-            #[inline(always)]
+            #[device]
             unsafe fn store_streaming_2(address: u64, [a, b]: [Self; 2]) {
                 unsafe {
                     asm!(concat!("st.global.cs.v2.", $suffix, " [{}], {{{}, {}}};"), in(reg64) address, in($class) a, in($class) b, options(nostack));
                 }
             }
-            #[inline(always)]
+            #[device]
             unsafe fn shared_load(address: u32) -> Self {
                 let value: $type;
                 unsafe { asm!(concat!("ld.shared.", $suffix, " {}, [{}];"), out($class) value, in(reg32) address, options(readonly, nostack)); }
                 value
             }
-            #[inline(always)]
+            #[device]
             unsafe fn shared_store(address: u32, value: Self) {
                 unsafe { asm!(concat!("st.shared.", $suffix, " [{}], {};"), in(reg32) address, in($class) value, options(nostack)); }
             }
         }
     };
     (one_load, $type:ty, $suffix:literal, $class:ident) => {
-        #[inline(always)]
+        #[device]
         unsafe fn load_streaming_4(address: u64) -> [Self; 4] {
             let (a, b, c, d): ($type, $type, $type, $type);
             unsafe {
@@ -111,7 +112,7 @@ macro_rules! access {
             }
             [a, b, c, d]
         }
-        #[inline(always)]
+        #[device]
         unsafe fn store_streaming_4(address: u64, [a, b, c, d]: [Self; 4]) {
             unsafe {
                 asm!(concat!("st.global.cs.v4.", $suffix, " [{}], {{{}, {}, {}, {}}};"),
@@ -120,13 +121,13 @@ macro_rules! access {
         }
     };
     (two_loads, $type:ty, $suffix:literal, $class:ident) => {
-        #[inline(always)]
+        #[device]
         unsafe fn load_streaming_4(address: u64) -> [Self; 4] {
             let [a, b] = unsafe { Self::load_streaming_2(address) };
             let [c, d] = unsafe { Self::load_streaming_2(address + 16) };
             [a, b, c, d]
         }
-        #[inline(always)]
+        #[device]
         unsafe fn store_streaming_4(address: u64, [a, b, c, d]: [Self; 4]) {
             unsafe { Self::store_streaming_2(address, [a, b]) };
             unsafe { Self::store_streaming_2(address + 16, [c, d]) };
@@ -151,38 +152,38 @@ macro_rules! access_as_u16 {
                 load(address: u64); load_read_only(address: u64); load_read_only_if(address: u64, condition: u32);
                 load_streaming(address: u64); shared_load(address: u32);
             }
-            #[inline(always)]
+            #[device]
             unsafe fn load_streaming_2(address: u64) -> [Self; 2] {
                 unsafe { u16::load_streaming_2(address) }.map(<$type>::from_bits)
             }
-            #[inline(always)]
+            #[device]
             unsafe fn load_streaming_4(address: u64) -> [Self; 4] {
                 unsafe { u16::load_streaming_4(address) }.map(<$type>::from_bits)
             }
-            #[inline(always)]
+            #[device]
             unsafe fn store(address: u64, value: Self) {
                 unsafe { u16::store(address, value.to_bits()) }
             }
-            #[inline(always)]
+            #[device]
             unsafe fn store_streaming(address: u64, value: Self) {
                 unsafe { u16::store_streaming(address, value.to_bits()) }
             }
-            #[inline(always)]
+            #[device]
             unsafe fn store_streaming_2(address: u64, values: [Self; 2]) {
                 unsafe { u16::store_streaming_2(address, values.map(<$type>::to_bits)) }
             }
-            #[inline(always)]
+            #[device]
             unsafe fn store_streaming_4(address: u64, values: [Self; 4]) {
                 unsafe { u16::store_streaming_4(address, values.map(<$type>::to_bits)) }
             }
-            #[inline(always)]
+            #[device]
             unsafe fn shared_store(address: u32, value: Self) {
                 unsafe { u16::shared_store(address, value.to_bits()) }
             }
         }
     )*};
     ($type:ty => $($name:ident($($argument:ident: $word:ty),*);)*) => {$(
-        #[inline(always)]
+        #[device]
         unsafe fn $name($($argument: $word),*) -> Self {
             <$type>::from_bits(unsafe { u16::$name($($argument),*) })
         }
@@ -192,7 +193,7 @@ access_as_u16!(half::f16, half::bf16);
 
 macro_rules! forward {
     ($($name:ident($address:ident: $word:ty $(, $value:ident: $stored:ty)?) $(-> $result:ty)?;)*) => {$(
-        #[inline(always)]
+        #[device]
         pub(crate) fn $name<T: Access>($address: $word $(, $value: $stored)?) $(-> $result)? {
             // Safety: views make addresses only from their own base, and the kernel keeps its indices inside.
             unsafe { T::$name($address $(, $value)?) }
@@ -214,13 +215,13 @@ forward! {
     shared_store(address: u32, value: T);
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn prefetch(address: u64) {
     // Safety: changes no memory that a program sees.
     unsafe { asm!("prefetch.global.L2 [{}];", in(reg64) address, options(nostack)) };
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn load_read_only_if<T: Access>(address: u64, condition: bool) -> T {
     // Safety: as for the loads above, where the condition holds.
     unsafe { T::load_read_only_if(address, u32::from(condition)) }
@@ -228,7 +229,7 @@ pub(crate) fn load_read_only_if<T: Access>(address: u64, condition: bool) -> T {
 
 // Safety, for the following: as for single elements, for 16 bytes at an aligned address.
 
-#[inline(always)]
+#[device]
 pub(crate) fn load_16<T: Access>(address: u64) -> Packet {
     let (low, high): (u64, u64);
     unsafe {
@@ -237,7 +238,7 @@ pub(crate) fn load_16<T: Access>(address: u64) -> Packet {
     [low, high]
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn load_read_only_16<T: Access>(address: u64) -> Packet {
     let (low, high): (u64, u64);
     unsafe {
@@ -246,7 +247,7 @@ pub(crate) fn load_read_only_16<T: Access>(address: u64) -> Packet {
     [low, high]
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn load_read_only_16_if<T: Access>(address: u64, condition: bool) -> Packet {
     let (mut low, mut high) = (0_u64, 0_u64);
     unsafe {
@@ -257,19 +258,19 @@ pub(crate) fn load_read_only_16_if<T: Access>(address: u64, condition: bool) -> 
     [low, high]
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn load_streaming_16<T: Access>(address: u64) -> Packet {
     load_streaming_2(address)
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn store_streaming_16<T: Access>(address: u64, packet: Packet) {
     store_streaming_2(address, packet);
 }
 
 // Safety, for those below: as above, for 16 bytes at an aligned address.
 
-#[inline(always)]
+#[device]
 pub(crate) fn shared_load_16<T: Access>(address: u32) -> Packet {
     let (low, high): (u64, u64);
     unsafe {
@@ -278,7 +279,7 @@ pub(crate) fn shared_load_16<T: Access>(address: u32) -> Packet {
     [low, high]
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn shared_store_16<T: Access>(address: u32, packet: Packet) {
     let [low, high] = packet;
     unsafe {
@@ -287,7 +288,7 @@ pub(crate) fn shared_store_16<T: Access>(address: u32, packet: Packet) {
 }
 
 /// Starts copying 16 bytes from global to shared memory; GPUs before sm_80 have finished when it returns.
-#[inline(always)]
+#[device]
 pub(crate) fn shared_copy_16<T: Access>(address: u32, from: u64) {
     #[cfg(evenpath_async_copy)]
     unsafe {
@@ -298,7 +299,7 @@ pub(crate) fn shared_copy_16<T: Access>(address: u32, from: u64) {
 }
 
 /// Waits for this thread's copies.
-#[inline(always)]
+#[device]
 pub(crate) fn await_copies() {
     #[cfg(evenpath_async_copy)]
     unsafe {
@@ -310,7 +311,7 @@ pub(crate) fn await_copies() {
 ///
 /// The arena is declared inside the block, so the block must be instantiated once a kernel: the
 /// entry calls it first, outside any branch or loop, and it is not `pure`, so nothing copies it.
-#[inline(always)]
+#[device]
 pub(crate) fn shared_arena<const BYTES: usize>() -> u32 {
     if BYTES == 0 {
         return 0;
@@ -327,7 +328,7 @@ pub(crate) fn shared_arena<const BYTES: usize>() -> u32 {
 core::arch::global_asm!(".extern .shared .align 16 .b8 dynamic_shared[];");
 
 /// The address of the shared memory that the launch sized.
-#[inline(always)]
+#[device]
 pub(crate) fn dynamic_shared_arena() -> u32 {
     let address: u32;
     // Safety: reads an address.

@@ -1,6 +1,7 @@
 //! Special registers, barriers, warp collectives, fused arithmetic, counts of bits.
 
 use core::arch::{asm, nvptx};
+use evenpath_simt_macros::device;
 
 use crate::warp::Shuffle;
 
@@ -38,35 +39,35 @@ extern "C" {
 // Safety, for every block of this file: the intrinsics and the assembly read registers, or wait for lanes
 // which the caller names and promises to bring.
 
-#[inline(always)]
+#[device]
 pub(crate) fn thread_index() -> u32 {
     unsafe { nvptx::_thread_idx_x() as u32 }
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn block_index() -> u32 {
     unsafe { nvptx::_block_idx_x() as u32 }
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn block_size() -> u32 {
     unsafe { nvptx::_block_dim_x() as u32 }
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn grid_size() -> u32 {
     unsafe { nvptx::_grid_dim_x() as u32 }
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn barrier() {
     unsafe { nvptx::_syncthreads() }
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn spin_hint() {}
 
-#[inline(always)]
+#[device]
 pub(crate) fn opaque(value: u32) -> u32 {
     let same: u32;
     // Grids have one dimension, so the second index is 0; neither compiler knows. A move would not do:
@@ -78,7 +79,7 @@ pub(crate) fn opaque(value: u32) -> u32 {
     same
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn clock() -> u64 {
     let cycles: u64;
     // Not `pure`, and it may touch memory: so it stays where it is among loads, stores and barriers.
@@ -86,7 +87,7 @@ pub(crate) fn clock() -> u64 {
     cycles
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn shuffle(kind: Shuffle, mask: u32, bits: u64, argument: u32, size: usize) -> u64 {
     let low = shuffle_word(kind, mask, bits as u32, argument);
     if size <= 4 {
@@ -96,7 +97,7 @@ pub(crate) fn shuffle(kind: Shuffle, mask: u32, bits: u64, argument: u32, size: 
     u64::from(high) << 32 | u64::from(low)
 }
 
-#[inline(always)]
+#[device]
 fn shuffle_word(kind: Shuffle, mask: u32, value: u32, argument: u32) -> u32 {
     let (mask, value, argument) = (mask as i32, value as i32, argument as i32);
     // The last operand: the lane that ends the segment, for all kinds but `up`, which ends at 0.
@@ -111,22 +112,22 @@ fn shuffle_word(kind: Shuffle, mask: u32, value: u32, argument: u32) -> u32 {
     word as u32
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn ballot(mask: u32, predicate: bool) -> u32 {
     unsafe { vote_ballot(mask as i32, predicate) as u32 }
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn match_any(mask: u32, value: u32) -> u32 {
     unsafe { match_any_sync(mask as i32, value as i32) as u32 }
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn warp_sync(mask: u32) {
     unsafe { bar_warp_sync(mask as i32) }
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn widen_f16(bits: u16) -> f32 {
     let value: f32;
     unsafe {
@@ -135,7 +136,7 @@ pub(crate) fn widen_f16(bits: u16) -> f32 {
     value
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn narrow_f16(value: f32) -> u16 {
     let bits: u16;
     unsafe {
@@ -144,19 +145,19 @@ pub(crate) fn narrow_f16(value: f32) -> u16 {
     bits
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
     unsafe { llvm_fma_f32(a, b, c) }
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
     unsafe { llvm_fma_f64(a, b, c) }
 }
 
 macro_rules! times_element {
     ($($name:ident: $type:ident, $suffix:literal, $class:ident;)*) => {$(
-        #[inline(always)]
+        #[device]
         pub(crate) fn $name(value: $type, address: u64) -> $type {
             let mut product = value;
             // Safety: the caller promises an element at the address, unless that is zero; nobody writes it while the kernel runs.
@@ -181,32 +182,32 @@ times_element! {
     times_f64: f64, "f64", reg64;
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn sqrt_f32(value: f32) -> f32 {
     unsafe { llvm_sqrt_f32(value) }
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn sqrt_f64(value: f64) -> f64 {
     unsafe { llvm_sqrt_f64(value) }
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn count_ones(word: u64) -> u32 {
     unsafe { llvm_ctpop(word as i64) as u32 }
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn leading_zeros(word: u64) -> u32 {
     unsafe { llvm_ctlz(word as i64, false) as u32 }
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn trailing_zeros(word: u64) -> u32 {
     unsafe { llvm_cttz(word as i64, false) as u32 }
 }
 
-#[inline(always)]
+#[device]
 pub(crate) fn low_half(word: u64) -> u32 {
     let half: u32;
     unsafe { asm!("cvt.u32.u64 {}, {};", out(reg32) half, in(reg64) word, options(pure, nomem, nostack)) };

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
 
-use super::mix;
+use super::mix::mix;
 use super::streams::Operation;
 use crate::atomic::{Ordering, Scope};
 

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use super::block::{Block, Launch, Progress};
 use super::fault::{Fault, FaultKind, Place};
-use super::mix;
+use super::mix::mix;
 use super::options::{BlockOrder, SimulatedOptions};
 
 /// A launch in progress: the blocks still to start, and the state shared by its CPU threads.

@@ -31,6 +31,7 @@ mod gpu;
 mod launch;
 pub(crate) mod machine;
 mod memory;
+mod mix;
 mod options;
 mod read_only;
 mod shared;
@@ -45,11 +46,3 @@ pub use gpu::SimulatedGpu;
 pub use memory::OutOfMemory;
 pub use options::{BlockOrder, MemoryOrder, SimulatedOptions};
 pub use stream::SimulatedStream;
-
-/// The finalizer of `SplitMix64`.
-fn mix(mut bits: u64) -> u64 {
-    bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ bits >> 31
-}

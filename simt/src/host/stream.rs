@@ -7,7 +7,7 @@ use super::block::Launch;
 use super::fault::{AccessKind, Fault, Place};
 use super::gpu::SimulatedGpu;
 use super::launch::Run;
-use super::mix;
+use super::mix::mix;
 use super::options::MemoryOrder;
 use super::read_only::ReadOnlyMemory;
 use super::streams::Operation;

@@ -22,7 +22,7 @@ use parking_lot::Mutex;
 use super::conflicts::{is_release, Observer, VectorClock};
 use super::fault::{AccessKind, FaultKind};
 use super::memory::Memory;
-use super::mix;
+use super::mix::mix;
 use crate::atomic::{Ordering, Scope};
 
 /// Number of locks, among which addresses are distributed.

@@ -130,9 +130,7 @@ kernel! {
             if write_first == 0 { to.fetch_add(index as usize, value, Ordering::Relaxed, Scope::Device); }
         }
     };
-    entries: {
-        copy_one in planted: 64 x 1;
-    }
+    entry: copy_one in planted: 64 x 1;
 }
 
 #[test]

@@ -150,9 +150,7 @@ kernel! {
         if how == 5 { data.store(4, 1); }
         if how == 6 { data.store(4, thread::block()); }
     };
-    entries: {
-        hand_over in planted: 64 x 1;
-    }
+    entry: hand_over in planted: 64 x 1;
 }
 
 #[test]

@@ -22,9 +22,7 @@ kernel! {
             data.store(at, data.load(at) + 1);
         }
     };
-    entries: {
-        streams_increment in planted: 64 x 1;
-    }
+    entry: streams_increment in planted: 64 x 1;
 }
 
 kernel! {
@@ -36,9 +34,7 @@ kernel! {
     body: |AtomicIncrement { data }: AtomicIncrement, _: Arena| {
         data.fetch_add(thread::index() as usize % 4, 1, Ordering::Relaxed, Scope::Device);
     };
-    entries: {
-        streams_atomic in planted: 64 x 1;
-    }
+    entry: streams_atomic in planted: 64 x 1;
 }
 
 kernel! {
@@ -57,9 +53,7 @@ kernel! {
             to.store(at, from.load(at));
         }
     };
-    entries: {
-        streams_copy in planted: 64 x 1;
-    }
+    entry: streams_copy in planted: 64 x 1;
 }
 
 fn launch<K: Kernel>(stream: SimulatedStream<'_>, kernel: K) -> Result<(), Fault> {

@@ -97,9 +97,7 @@ kernel! {
         while block < last && data.compare_exchange(block + 1, 1, 1, Ordering::Acquire, Scope::Device) == 0 {}
         if thread::index() == 0 { data.atomic_store(block, 1, Ordering::Release, Scope::Device); }
     };
-    entries: {
-        polls_without_hint in planted: 32 x 1;
-    }
+    entry: polls_without_hint in planted: 32 x 1;
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The crates whose kernels are checked in as PTX.
 
-use evenpath_simt::kernel::{Kernel, KernelInfo};
+use evenpath_simt::kernel::KernelInfo;
 
 /// A crate with kernels, and the location of its PTX.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +21,7 @@ pub struct Set {
 pub const LIBRARY: Set = Set {
     package: "evenpath-kernels",
     folder: "evenpath/ptx",
-    crates: &["kernels", "simt"],
+    crates: &["kernels", "simt", "simt/macros"],
     kernels: evenpath_kernels::kernels,
     has_index: true,
 };
@@ -30,8 +30,8 @@ pub const LIBRARY: Set = Set {
 pub const EXAMPLE: Set = Set {
     package: "evenpath-example-kernels",
     folder: "examples/kernels/ptx",
-    crates: &["examples/kernels", "kernels", "simt"],
-    kernels: || evenpath_example_kernels::ColumnMaxima::INSTANCES.to_vec(),
+    crates: &["examples/kernels", "kernels", "simt", "simt/macros"],
+    kernels: evenpath_example_kernels::kernels,
     has_index: false,
 };
 

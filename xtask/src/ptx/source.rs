@@ -86,12 +86,14 @@ mod tests {
 
     fn scratch() -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
-        for path in ["kernels/src/spmv", "simt/src/host", "simt/src/gpu"] {
+        for path in ["kernels/src/spmv", "simt/src/host", "simt/src/gpu", "simt/macros/src"] {
             fs::create_dir_all(root.path().join(path)).unwrap();
         }
         for path in [
             "kernels/Cargo.toml",
             "simt/Cargo.toml",
+            "simt/macros/Cargo.toml",
+            "simt/macros/src/lib.rs",
             "kernels/src/spmv/merge.rs",
             "simt/src/gpu/mod.rs",
             "simt/src/kernel.rs",
@@ -108,8 +110,14 @@ mod tests {
         let root = scratch();
         let files = files(root.path(), &LIBRARY).unwrap();
         let files: Vec<_> = files.iter().map(|path| path.to_str().unwrap()).collect();
-        let expected =
-            ["kernels/Cargo.toml", "kernels/src/spmv/merge.rs", "simt/Cargo.toml", "simt/src/gpu/mod.rs"];
+        let expected = [
+            "kernels/Cargo.toml",
+            "kernels/src/spmv/merge.rs",
+            "simt/Cargo.toml",
+            "simt/macros/Cargo.toml",
+            "simt/macros/src/lib.rs",
+            "simt/src/gpu/mod.rs",
+        ];
         assert_eq!(files, expected);
     }
 

@@ -1,4 +1,4 @@
-use evenpath_simt::{thread, Arena, Shared};
+use evenpath_simt::{device, thread, Arena, Shared};
 
 /// Words of a leaf's bitmap.
 pub(super) const fn leaf_words(d_log2: u32) -> u32 {
@@ -13,15 +13,13 @@ pub(super) struct Bits {
 }
 
 impl Bits {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn take(arena: &mut Arena, d_log2: u32) -> Self {
         Self { words: arena.take(leaf_words(d_log2) as usize), d_log2 }
     }
 
     /// Clears this thread's share of the words.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn clear<const BLOCK: usize>(self) {
         let mut word = thread::index();
         while word < leaf_words(self.d_log2) {
@@ -30,40 +28,36 @@ impl Bits {
         }
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn mark(self, row: u32, col: u32) {
         self.merge(self.place(row, col), 1 << (col % 32));
     }
 
     /// Sets bits of a word.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn merge(self, word: u32, bits: u32) {
         self.words.fetch_or(word as usize, bits);
     }
 
     /// Stores a word that no other thread writes.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn store(self, word: u32, bits: u32) {
         self.words.store(word as usize, bits);
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn load(self, word: u32) -> u32 {
         self.words.load(word as usize)
     }
 
     /// The word with the bit of a position.
-    #[inline(always)]
+    #[device]
     pub(super) fn place(self, row: u32, col: u32) -> u32 {
         (row << self.d_log2 | col) / 32
     }
 
     /// Words of a row.
-    #[inline(always)]
+    #[device]
     pub(super) fn row_words(self) -> u32 {
         1 << (self.d_log2 - 5)
     }

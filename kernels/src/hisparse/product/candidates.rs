@@ -1,6 +1,6 @@
 //! The leaves that C may have, from sorted pairs; and those that it has, because the leaves of a pair have matching entries.
 
-use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, Arena, Global, GlobalMut};
 
 use crate::hisparse::runs::Run;
 use crate::Key;
@@ -17,16 +17,13 @@ kernel! {
     }
     shared: 0;
     body: HiSparseMarkCandidates::mark_candidates::<BLOCK>;
-    entries: {
-        hisparse_mark_candidates_u32 in hisparse_product: <K = u32>, 256 x 1;
-        hisparse_mark_candidates_u64 in hisparse_product: <K = u64>, 256 x 1;
-    }
+    entry: hisparse_mark_candidates_{K} in hisparse_product: K in [u32, u64], 256 x 1;
 }
 
 impl<K: Key> HiSparseMarkCandidates<K> {
-    #[inline(always)]
+    #[device]
     fn mark_candidates<const BLOCK: usize>(self, _: Arena) {
-        let pair = (thread::block() * BLOCK as u32 + thread::index()) as usize;
+        let pair = thread::global_index::<BLOCK>();
         if pair < self.len as usize {
             let differs = pair == 0 || self.keys.load(pair) != self.keys.load(pair - 1);
             self.is_first.store(pair, u32::from(differs));
@@ -50,16 +47,13 @@ kernel! {
     }
     shared: 0;
     body: HiSparseListCandidates::list_candidates::<BLOCK>;
-    entries: {
-        hisparse_list_candidates_u32 in hisparse_product: <K = u32>, 256 x 1;
-        hisparse_list_candidates_u64 in hisparse_product: <K = u64>, 256 x 1;
-    }
+    entry: hisparse_list_candidates_{K} in hisparse_product: K in [u32, u64], 256 x 1;
 }
 
 impl<K: Key> HiSparseListCandidates<K> {
-    #[inline(always)]
+    #[device]
     fn list_candidates<const BLOCK: usize>(self, _: Arena) {
-        let pair = (thread::block() * BLOCK as u32 + thread::index()) as usize;
+        let pair = thread::global_index::<BLOCK>();
         if pair < self.len as usize {
             let number = self.numbers.load(pair) as usize;
             if self.numbers.load_if(pair.saturating_sub(1), pair > 0) as usize != number {
@@ -91,16 +85,13 @@ kernel! {
     }
     shared: 0;
     body: HiSparseListFilled::list_filled::<BLOCK>;
-    entries: {
-        hisparse_list_filled_u32 in hisparse_product: <K = u32>, 256 x 1;
-        hisparse_list_filled_u64 in hisparse_product: <K = u64>, 256 x 1;
-    }
+    entry: hisparse_list_filled_{K} in hisparse_product: K in [u32, u64], 256 x 1;
 }
 
 impl<K: Key> HiSparseListFilled<K> {
-    #[inline(always)]
+    #[device]
     fn list_filled<const BLOCK: usize>(self, _: Arena) {
-        let candidate = thread::block() * BLOCK as u32 + thread::index();
+        let candidate = thread::global_index::<BLOCK>() as u32;
         if candidate < self.len {
             let count = self.counts.load(candidate as usize);
             if count > 0 {

@@ -1,8 +1,8 @@
-use evenpath_simt::{kernel, thread, Arena, Element, GlobalMut};
+use evenpath_simt::{device, kernel, thread, Arena, Element, GlobalMut};
 
 use super::bits::leaf_words;
+use super::leaf_pairs::LeafPairs;
 use super::pattern::{pattern_shared_bytes, Pattern};
-use super::LeafPairs;
 use crate::block::count_scan::CountScan;
 
 kernel! {
@@ -17,14 +17,11 @@ kernel! {
     }
     shared: CountScan::<u32, BLOCK>::BYTES;
     body: HiSparseCountProducts::count_products::<BLOCK>;
-    entries: {
-        hisparse_count_products_u32 in hisparse_product: <T = u32>, 128 x 1;
-        hisparse_count_products_u64 in hisparse_product: <T = u64>, 128 x 1;
-    }
+    entry: hisparse_count_products_{T} in hisparse_product: T in [u32, u64], 128 x 1;
 }
 
 impl<T: Element> HiSparseCountProducts<T> {
-    #[inline(always)]
+    #[device]
     fn count_products<const BLOCK: usize>(self, mut arena: Arena) {
         let LeafPairs { starts, d_log2, .. } = self.pairs;
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);

@@ -1,10 +1,11 @@
-use evenpath_simt::{kernel, thread, Arena, Float, Global, Shared};
+use evenpath_simt::{device, kernel, thread, Arena, Float, Global, Shared};
 
 use super::bits::{leaf_words, Bits};
+use super::leaf_pairs::LeafPairs;
 use super::pattern::Pattern;
 use super::staged::{self, Stage, Staged};
+use super::state;
 use super::sums::Sums;
-use super::{state, LeafPairs};
 use crate::block::count_scan::CountScan;
 use crate::hisparse::layout;
 use crate::hisparse::pool_mut::{NodeMut, PoolMut};
@@ -38,14 +39,11 @@ kernel! {
     }
     shared: CountScan::<u32, BLOCK>::BYTES;
     body: HiSparseMultiplyLeaves::multiply_leaves::<BLOCK>;
-    entries: {
-        hisparse_multiply_leaves_f32 in hisparse_product: <V = f32>, 256 x 1;
-        hisparse_multiply_leaves_f64 in hisparse_product: <V = f64>, 256 x 1 resident 5;
-    }
+    entry: hisparse_multiply_leaves_{V} in hisparse_product: (V, R) in [(f32, 0), (f64, 5)], 256 x 1 resident R;
 }
 
 impl<V: Float> HiSparseMultiplyLeaves<V> {
-    #[inline(always)]
+    #[device]
     fn multiply_leaves<const BLOCK: usize>(self, mut arena: Arena) {
         // 1. Lay out shared memory.
         let LeafPairs { starts, state, d_log2, .. } = self.pairs;
@@ -109,8 +107,7 @@ struct Product<V: Float, const BLOCK: usize> {
 
 impl<V: Float, const BLOCK: usize> Product<V, BLOCK> {
     /// Counts the entries before each word.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn rank(self, scan: CountScan<u32, BLOCK>) {
         let words = leaf_words(self.d_log2);
         let share = words.div_ceil(BLOCK as u32);
@@ -131,8 +128,7 @@ impl<V: Float, const BLOCK: usize> Product<V, BLOCK> {
     }
 
     /// Adds up the products of all pairs. It ends with a barrier.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn add(self, sums: impl Sums<V>) {
         let mut pair = self.first;
         while pair < self.end {
@@ -151,8 +147,7 @@ impl<V: Float, const BLOCK: usize> Product<V, BLOCK> {
 
     /// Adds the products of a pair. The threads are divided evenly among the rows of C's leaf; those of one row take its
     /// columns in turn.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn add_pair(self, a: Staged<V>, b: Staged<V>, sums: impl Sums<V>) {
         let threads = BLOCK as u32 >> self.d_log2;
         let threads_log2 = if threads > 1 { threads.trailing_zeros() } else { 0 };
@@ -175,8 +170,7 @@ impl<V: Float, const BLOCK: usize> Product<V, BLOCK> {
     }
 
     /// Adds the products of an entry of A with a row of B, in the columns of each word that `own_columns` marks.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn add_row(self, row: u32, inner: u32, a_value: V, b: Staged<V>, own_columns: u32, sums: impl Sums<V>) {
         let mut word = 0;
         while word < self.c.row_words() {
@@ -198,8 +192,7 @@ impl<V: Float, const BLOCK: usize> Product<V, BLOCK> {
     }
 
     /// Writes the leaf's entries.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn write(self, sums: impl Sums<V>, node: NodeMut<V>, scale: impl Fn(V) -> V) {
         let mut word = thread::index();
         while word < leaf_words(self.d_log2) {
@@ -218,7 +211,7 @@ impl<V: Float, const BLOCK: usize> Product<V, BLOCK> {
 }
 
 /// One bit of every 2ⁿ bits.
-#[inline(always)]
+#[device]
 fn every(log2: u32) -> u32 {
     // For n up to 5, 2³² − 1 is (2^(2ⁿ) − 1) times that pattern.
     let one = (1_u64 << (1 << log2)) - 1;

@@ -1,6 +1,6 @@
 //! Finds the leaves of A and B that are multiplied.
 
-use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, Arena, Global, GlobalMut};
 
 use crate::block::search::partition_point;
 use crate::hisparse::runs::path;
@@ -24,15 +24,13 @@ kernel! {
     }
     shared: 0;
     body: HiSparseCountPairs::count_pairs::<BLOCK>;
-    entries: {
-        hisparse_count_pairs in hisparse_product: 256 x 1;
-    }
+    entry: hisparse_count_pairs in hisparse_product: 256 x 1;
 }
 
 impl HiSparseCountPairs {
-    #[inline(always)]
+    #[device]
     fn count_pairs<const BLOCK: usize>(self, _: Arena) {
-        let leaf = thread::block() * BLOCK as u32 + thread::index();
+        let leaf = thread::global_index::<BLOCK>() as u32;
         if leaf < self.a_len {
             let inner = self.a_columns.load(leaf as usize);
             let row = |leaf: u32| self.b_rows.load(leaf as usize);
@@ -74,16 +72,13 @@ kernel! {
     }
     shared: 0;
     body: HiSparseListPairs::list_pairs::<BLOCK>;
-    entries: {
-        hisparse_list_pairs_u32 in hisparse_product: <K = u32>, 256 x 1;
-        hisparse_list_pairs_u64 in hisparse_product: <K = u64>, 256 x 1;
-    }
+    entry: hisparse_list_pairs_{K} in hisparse_product: K in [u32, u64], 256 x 1;
 }
 
 impl<K: Key> HiSparseListPairs<K> {
-    #[inline(always)]
+    #[device]
     fn list_pairs<const BLOCK: usize>(self, _: Arena) {
-        let pair = thread::block() * BLOCK as u32 + thread::index();
+        let pair = thread::global_index::<BLOCK>() as u32;
         if pair < self.len {
             let is_before = |leaf: u32| self.ends.load(leaf as usize) <= u64::from(pair);
             let a = partition_point(0, self.a_len, is_before) as usize;

@@ -1,9 +1,9 @@
 //! The pattern of a leaf of C.
 
-use evenpath_simt::{thread, Arena, Element};
+use evenpath_simt::{device, thread, Arena, Element};
 
 use super::bits::{leaf_words, Bits};
-use super::LeafPairs;
+use super::leaf_pairs::LeafPairs;
 
 /// Bytes of shared memory that [`HiSparseCountProducts`](super::HiSparseCountProducts) is launched with.
 pub const fn pattern_shared_bytes(d_log2: u32) -> u32 {
@@ -20,15 +20,13 @@ pub(super) struct Pattern {
 
 impl Pattern {
     /// Takes [`pattern_shared_bytes`] from the arena.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn take(arena: &mut Arena, d_log2: u32) -> Self {
         Self { c: Bits::take(arena, d_log2), b: Bits::take(arena, d_log2) }
     }
 
     /// Marks the entries of the sum of the products of pairs `first..end`. It ends with a barrier.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn find<T: Element, const BLOCK: usize>(self, pairs: LeafPairs<T>, first: u32, end: u32) {
         let (a, b) = pairs.factors();
         self.c.clear::<BLOCK>();
@@ -46,8 +44,7 @@ impl Pattern {
     }
 
     /// Marks a row of B's leaf in a row of C's.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn add_row(self, row: u32, inner: u32) {
         let (from, to) = (self.b.place(inner, 0), self.c.place(row, 0));
         let mut word = 0;

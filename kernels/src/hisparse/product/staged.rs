@@ -1,9 +1,9 @@
 //! Leaves of A and B whose values are multiplied.
 
-use evenpath_simt::{thread, warp, Arena, Element, Shared};
+use evenpath_simt::{device, thread, warp, Arena, Element, Shared};
 
 use super::bits::{leaf_words, Bits};
-use super::Factor;
+use super::leaf_pairs::Factor;
 use crate::hisparse::layout;
 use crate::hisparse::node::Node;
 
@@ -33,8 +33,7 @@ pub(super) struct Staged<T: Element> {
 }
 
 impl<T: Element> Stage<T> {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn take(arena: &mut Arena, factor: Factor<T>) -> Self {
         let content = Bits::take(arena, factor.d_log2);
         let rows = if factor.is_transposed { Bits::take(arena, factor.d_log2) } else { content };
@@ -42,8 +41,7 @@ impl<T: Element> Stage<T> {
     }
 
     /// Clears this thread's share of the bits.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn clear<const BLOCK: usize>(self) {
         self.content.clear::<BLOCK>();
         if self.factor.is_transposed {
@@ -52,8 +50,7 @@ impl<T: Element> Stage<T> {
     }
 
     /// Marks a leaf's entries. All bits are cleared before.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn fill<const BLOCK: usize>(self, reference: u32) -> Staged<T> {
         let node = self.factor.node(reference);
         let is_dense = layout::kind(reference) == layout::DENSE;
@@ -90,14 +87,13 @@ impl<T: Element> Stage<T> {
 
 impl<T: Element> Staged<T> {
     /// Entries as bits, by rows of the factor.
-    #[inline(always)]
+    #[device]
     pub(super) fn rows(self) -> Bits {
         self.stage.rows
     }
 
     /// The value of an entry, by its row and column in the factor.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn value(self, row: u32, col: u32) -> T {
         let (row, col) = self.stage.factor.turned((row, col));
         let slot = if self.is_dense {

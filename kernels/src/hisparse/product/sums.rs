@@ -1,6 +1,6 @@
 //! Accumulators for a leaf's products.
 
-use evenpath_simt::{Float, Shared};
+use evenpath_simt::{device, Float, Shared};
 
 use crate::hisparse::layout;
 use crate::hisparse::pool_mut::NodeMut;
@@ -15,14 +15,12 @@ pub(super) trait Sums<V: Float>: Copy {
 
 /// In shared memory, which is zero before.
 impl<V: Float> Sums<V> for Shared<V> {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn add(self, rank: u32, _: u32, _: u32, (a, b): (V, V)) {
         self.store(rank as usize, a.fma(b, self.load(rank as usize)));
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn get(self, rank: u32, _: u32, _: u32) -> V {
         self.load(rank as usize)
     }
@@ -30,15 +28,13 @@ impl<V: Float> Sums<V> for Shared<V> {
 
 /// In the leaf itself, whose slots are zero before.
 impl<V: Float> Sums<V> for NodeMut<V> {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn add(self, rank: u32, row: u32, col: u32, (a, b): (V, V)) {
         let sum = a.fma(b, self.get(rank, row, col));
         self.put_slot(rank, layout::pack(row, col), sum);
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn get(self, rank: u32, row: u32, col: u32) -> V {
         self.slot(rank, layout::pack(row, col))
     }

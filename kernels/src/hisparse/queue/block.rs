@@ -1,10 +1,7 @@
 //! The entries of a block of a tree, by the queue scheduler.
 
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, parameters, Arena, GlobalMut};
+use evenpath_simt::{device, kernel, parameters, Arena, GlobalMut};
 
 use super::{traverse, Entries, EntryOperation, Queues, Region, Tree, BLOCK as THREADS, SHARED_BYTES};
 use crate::spmv::AtomicFloat;
@@ -27,7 +24,7 @@ parameters! {
 
 impl BlockRange {
     /// Whether a node of the stored matrix has rows and columns of the block.
-    #[inline(always)]
+    #[device]
     fn meets(self, region: Region) -> bool {
         let (row, col) =
             if self.is_transposed == 0 { (region.row, region.col) } else { (region.col, region.row) };
@@ -39,8 +36,7 @@ impl BlockRange {
     }
 
     /// Calls `visit` with row and column in the block, and the number in `entries`, of those entries of a leaf that the block has.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn for_each<V: AtomicFloat, const N: usize>(
         self,
         (leaf_row, leaf_col): (u32, u32),
@@ -74,10 +70,7 @@ kernel! {
     }
     shared: SHARED_BYTES;
     body: HiSparseBlockCounts::count::<BLOCK>;
-    entries: {
-        hisparse_block_counts_f32 in hisparse_queue_f32: <V = f32>, 128 x 1 resident 8;
-        hisparse_block_counts_f64 in hisparse_queue_f64: <V = f64>, 128 x 1 resident 6;
-    }
+    entry: hisparse_block_counts_{V} in hisparse_queue_{V}: (V, R) in [(f32, 8), (f64, 6)], 128 x 1 resident R;
 }
 
 /// Counts entries.
@@ -88,13 +81,12 @@ struct Counts {
 }
 
 impl<V: AtomicFloat> EntryOperation<V> for Counts {
-    #[inline(always)]
+    #[device]
     fn enters(&self, region: Region) -> bool {
         self.range.meets(region)
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn entries<const N: usize>(&mut self, row: u32, col: u32, entries: Entries<V, N>) {
         self.range.for_each((row, col), &entries, |row, _, _| {
             self.counts.fetch_add(row as usize, 1, Ordering::Relaxed, Scope::Device);
@@ -103,7 +95,7 @@ impl<V: AtomicFloat> EntryOperation<V> for Counts {
 }
 
 impl<V: AtomicFloat> HiSparseBlockCounts<V> {
-    #[inline(always)]
+    #[device]
     fn count<const BLOCK: usize>(self, arena: Arena) {
         const { assert!(BLOCK == THREADS as usize, "one thread per child") };
         traverse(arena, self.tree, self.queues, Counts { range: self.range, counts: self.counts });
@@ -122,10 +114,7 @@ kernel! {
     }
     shared: SHARED_BYTES;
     body: HiSparseBlockEntries::list::<BLOCK>;
-    entries: {
-        hisparse_block_entries_f32 in hisparse_queue_f32: <V = f32>, 128 x 1 resident 7;
-        hisparse_block_entries_f64 in hisparse_queue_f64: <V = f64>, 128 x 1 resident 6;
-    }
+    entry: hisparse_block_entries_{V} in hisparse_queue_{V}: (V, R) in [(f32, 7), (f64, 6)], 128 x 1 resident R;
 }
 
 parameters! {
@@ -147,13 +136,12 @@ parameters! {
 }
 
 impl<V: AtomicFloat> EntryOperation<V> for BlockEntries<V> {
-    #[inline(always)]
+    #[device]
     fn enters(&self, region: Region) -> bool {
         self.range.meets(region)
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn entries<const N: usize>(&mut self, row: u32, col: u32, entries: Entries<V, N>) {
         self.range.for_each((row, col), &entries, |row, col, k| {
             let place = self.places.fetch_add(row as usize, 1, Ordering::Relaxed, Scope::Device) as usize;
@@ -165,7 +153,7 @@ impl<V: AtomicFloat> EntryOperation<V> for BlockEntries<V> {
 }
 
 impl<V: AtomicFloat> HiSparseBlockEntries<V> {
-    #[inline(always)]
+    #[device]
     fn list<const BLOCK: usize>(self, arena: Arena) {
         const { assert!(BLOCK == THREADS as usize, "one thread per child") };
         traverse(arena, self.tree, self.queues, self.entries);

@@ -1,7 +1,7 @@
 //! The loop of an operation whose elements go through queues.
 
 use evenpath_simt::atomic::{fence, Scope};
-use evenpath_simt::{thread, Arena, Shared};
+use evenpath_simt::{device, thread, Arena, Shared};
 
 use super::queues::{Held, Queues, ROOT};
 use super::specification::{Payload, Specification};
@@ -38,7 +38,7 @@ pub trait Operation: Specification {
     ) -> Option<Found<Self::Element>>;
 
     /// Called once by all threads of a block together, after its last element.
-    #[inline(always)]
+    #[device]
     fn finish(&mut self) {}
 }
 
@@ -59,7 +59,7 @@ struct Board<P> {
 }
 
 /// Runs an operation; for any number of blocks of `BLOCK` threads, a power of two.
-#[inline(always)]
+#[device]
 pub fn run<O: Operation, const BLOCK: u32>(mut arena: Arena, queues: Queues, mut operation: O) {
     let board = Board {
         stack: Stack::take(&mut arena, BLOCK),
@@ -121,7 +121,7 @@ pub fn run<O: Operation, const BLOCK: u32>(mut arena: Arena, queues: Queues, mut
 
 impl<P: Payload> Board<P> {
     /// Draws a share; whether it is the root. All threads of the block call it together.
-    #[inline(always)]
+    #[device]
     fn takes_root(&self, queues: Queues) -> bool {
         if thread::index() == 0 {
             self.draw.store(0, queues.draw_share() as u32);
@@ -134,7 +134,7 @@ impl<P: Payload> Board<P> {
 
     /// Puts what the threads have found into queues, and what finds no place there onto the stack. Returns the number of places
     /// that were missing. The block needs a barrier before it goes on.
-    #[inline(always)]
+    #[device]
     fn put<O: Operation<Element = P>>(&self, queues: Queues, found: Option<Found<P>>) -> u32 {
         let (mut parts, mut offset) = (0, 0);
         if let Some(Found { queue, element }) = found {
@@ -184,7 +184,7 @@ impl<P: Payload> Board<P> {
     }
 
     /// The number of places of a queue from the promised ones' `offset` on, which may be none.
-    #[inline(always)]
+    #[device]
     fn room(&self, queues: Queues, queue: u32, offset: u32) -> u32 {
         let place = self.places.load(queue as usize).saturating_add(offset);
         queues.capacity.saturating_sub(place)

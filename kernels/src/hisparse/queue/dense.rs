@@ -3,13 +3,10 @@
 //!
 //! A lane takes four neighboring columns. So a warp takes a row of 128 columns, half of one of 256, or several shorter ones.
 
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
+use evenpath_simt::{device, thread, warp};
 
-use evenpath_simt::{thread, warp};
-
-use super::spmv::AddProducts;
-use super::DenseRows;
+use super::add_products::AddProducts;
+use super::tree::DenseRows;
 use crate::spmv::AtomicFloat;
 
 /// Steps whose slots are in flight.
@@ -29,7 +26,7 @@ struct Columns {
 }
 
 /// Calls `visit` with the lane's columns: twice if a row is twice as wide as a warp.
-#[inline(always)]
+#[device]
 fn for_each_columns<V: AtomicFloat>(rows: DenseRows<V>, visit: impl Fn(Columns)) {
     let (width, d) = (DenseRows::<V>::WIDTH, 1 << rows.d_log2);
     let mut offset = 0;
@@ -41,7 +38,7 @@ fn for_each_columns<V: AtomicFloat>(rows: DenseRows<V>, visit: impl Fn(Columns))
 }
 
 /// A bit for each of the lane's columns that has an entry.
-#[inline(always)]
+#[device]
 fn present_columns<V: AtomicFloat, const N: usize>(slots: [[V; 4]; N]) -> u32 {
     let mut present = 0;
     for step in 0..N {
@@ -53,8 +50,7 @@ fn present_columns<V: AtomicFloat, const N: usize>(slots: [[V; 4]; N]) -> u32 {
 }
 
 /// Adds products with the rows to y, row by row.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 pub(super) fn add_rows<V: AtomicFloat>(operation: AddProducts<V>, row: u32, col: u32, rows: DenseRows<V>) {
     for_each_columns(rows, |columns| {
         // An element of x is loaded at the first entry of its column: columns beyond the matrix have no entries.
@@ -94,8 +90,7 @@ pub(super) fn add_rows<V: AtomicFloat>(operation: AddProducts<V>, row: u32, col:
 }
 
 /// Adds products with the transposed rows to y: each lane sums its columns, then lanes with the same columns are combined.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 pub(super) fn add_columns<V: AtomicFloat>(operation: AddProducts<V>, row: u32, col: u32, rows: DenseRows<V>) {
     for_each_columns(rows, |columns| {
         let mut sums = [V::ZERO; 4];

@@ -1,9 +1,6 @@
 //! The diagonal of a tree, by the queue scheduler.
 
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{kernel, parameters, Arena, GlobalMut};
+use evenpath_simt::{device, kernel, parameters, Arena, GlobalMut};
 
 use super::{traverse, Entries, EntryOperation, Queues, Region, Tree, BLOCK as THREADS, SHARED_BYTES};
 use crate::spmv::AtomicFloat;
@@ -20,10 +17,7 @@ kernel! {
     }
     shared: SHARED_BYTES;
     body: HiSparseDiagonal::diagonal::<BLOCK>;
-    entries: {
-        hisparse_diagonal_f32 in hisparse_queue_f32: <V = f32>, 128 x 1 resident 7;
-        hisparse_diagonal_f64 in hisparse_queue_f64: <V = f64>, 128 x 1 resident 5;
-    }
+    entry: hisparse_diagonal_{V} in hisparse_queue_{V}: (V, R) in [(f32, 7), (f64, 5)], 128 x 1 resident R;
 }
 
 parameters! {
@@ -39,13 +33,12 @@ parameters! {
 }
 
 impl<V: AtomicFloat> EntryOperation<V> for Diagonal<V> {
-    #[inline(always)]
+    #[device]
     fn enters(&self, region: Region) -> bool {
         region.row == region.col
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn entries<const N: usize>(&mut self, row: u32, col: u32, entries: Entries<V, N>) {
         for k in 0..N {
             let (row, col) = (row + (entries.coordinates[k] >> 8), col + (entries.coordinates[k] & 0xff));
@@ -59,7 +52,7 @@ impl<V: AtomicFloat> EntryOperation<V> for Diagonal<V> {
 }
 
 impl<V: AtomicFloat> HiSparseDiagonal<V> {
-    #[inline(always)]
+    #[device]
     fn diagonal<const BLOCK: usize>(self, arena: Arena) {
         const { assert!(BLOCK == THREADS as usize, "one thread per child") };
         traverse(arena, self.tree, self.queues, self.diagonal);

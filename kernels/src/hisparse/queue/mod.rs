@@ -27,6 +27,7 @@
 //! | the entries of a block of rows and columns | [`HiSparseBlockCounts`], [`HiSparseBlockEntries`] | none |
 //! | C = A + B, with either transposed | [`HiSparseQueuedSum`](super::sum::HiSparseQueuedSum) | none |
 
+mod add_products;
 mod block;
 mod blocks;
 mod dense;
@@ -42,13 +43,14 @@ mod tree;
 mod walk;
 mod work;
 
+pub use add_products::AddProducts;
 pub use block::{BlockEntries, BlockRange, HiSparseBlockCounts, HiSparseBlockEntries};
 pub use blocks::{run, run_shared_bytes, Found, Operation};
 pub use diagonal::{Diagonal, HiSparseDiagonal};
 pub use queues::{places_words, state_words, Queues, ROOT, WIDE};
 pub use specification::{Payload, Specification, MAX_WORDS};
-pub use spmv::{AddProducts, HiSparseQueuedSpmv};
+pub use spmv::HiSparseQueuedSpmv;
 pub use squares::HiSparseSquares;
-pub use traverse::{traverse, TreeQueues, BLOCK, SHARED_BYTES};
+pub use traverse::{traverse, TreeQueues, SHARED_BYTES};
 pub use tree::{DenseRows, Entries, EntryOperation, Region, Tree};
-pub use work::{Work, PIECE_CHILDREN, PIECE_ENTRIES};
+pub use work::{Work, BLOCK, PIECE_CHILDREN, PIECE_ENTRIES};

@@ -18,11 +18,8 @@
 //!
 //! Runs use one of two states in turn, and each clears the one of the next run: no block need know that it is the last.
 
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{parameters, thread, warp, GlobalMut, Shared};
+use evenpath_simt::{device, parameters, thread, warp, GlobalMut, Shared};
 
 use super::specification::{Payload, Specification, MAX_WORDS};
 
@@ -80,7 +77,7 @@ pub(super) struct Draw {
 
 impl Draw {
     /// All work is done.
-    #[inline(always)]
+    #[device]
     fn nothing<S: Specification>() -> Self {
         Self { queue: S::QUEUES, first: 0, count: 0 }
     }
@@ -114,8 +111,7 @@ const POLLING_BLOCKS: u32 = 128;
 impl Queues {
     /// Draws elements for a block; called by one warp. Waits until there is work, or all is done. The run began with `shares`
     /// shares, and all are drawn.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn draw<S: Specification, const BLOCK: u32>(self, held: &mut Held, shares: u32) -> Draw {
         let lane = thread::lane();
         // Blocks take turns, so that only a few poll the shared words at a time.
@@ -157,8 +153,7 @@ impl Queues {
     }
 
     /// Whether all is done of a run that began with `shares` shares.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn is_done<S: Specification>(self, shares: u32) -> bool {
         // The word begins at 0, when only the shares are pending.
         self.load(pending_word::<S>()) == u64::from(shares).wrapping_neg()
@@ -166,7 +161,7 @@ impl Queues {
 
     /// [`draw`](Self::draw) by the first warp, for all threads of the block. `shared` has three words. There is a barrier between
     /// writing and reading them.
-    #[inline(always)]
+    #[device]
     pub(super) fn draw_for_block<S: Specification, const BLOCK: u32>(
         self,
         held: &mut Held,
@@ -188,8 +183,7 @@ impl Queues {
     /// Checks whether work has arrived in the held places of this lane's queue. If no places are held, takes some: of the queue
     /// for whole blocks always one, which only this block then polls; of other queues, if it is the block's turn and there is
     /// work, its share of that, at most as many elements as it has threads for.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn look<S: Specification, const BLOCK: u32>(self, held: &mut Held, is_turn: bool) {
         let queue = thread::lane();
         let capacity = self.capacity;
@@ -227,23 +221,20 @@ impl Queues {
     }
 
     /// Promises `count` places of a queue; the first of them.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn promise(self, queue: u32, count: u32) -> u32 {
         let word = self.add((queue * STRIDE) as usize, u64::from(count) << 32);
         (word >> 32) as u32
     }
 
     /// Adds to the number of pending elements, modulo 2⁶⁴; the previous number.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn add_pending<S: Specification>(self, count: u64) -> u64 {
         self.add(pending_word::<S>(), count)
     }
 
     /// Puts an element into a place below the capacity.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn put<P: Payload>(self, queue: u32, place: u32, element: P) {
         let (at, words) = (self.place::<P>(queue, place), element.to_words());
         for word in 0..P::WORDS {
@@ -253,8 +244,7 @@ impl Queues {
     }
 
     /// The element in a drawn place.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn take<P: Payload>(self, queue: u32, place: u32) -> P {
         let at = self.place::<P>(queue, place);
         loop {
@@ -273,15 +263,13 @@ impl Queues {
     }
 
     /// The number of the next share; numbers beyond the last are those of no share. By one thread of a block.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn draw_share(self) -> u64 {
         self.add(SHARES_WORD, 1)
     }
 
     /// Clears the state of the next run. All threads of a grid may call it, early or late.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn clear_next<S: Specification>(self) {
         if thread::block() == 0 && thread::index() <= S::QUEUES {
             let word = (thread::index() * STRIDE) as usize;
@@ -290,21 +278,18 @@ impl Queues {
     }
 
     /// A view of a queue's place.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn place<P: Payload>(self, queue: u32, place: u32) -> GlobalMut<u64> {
         let place = (queue - 1) as usize * self.capacity as usize + place as usize;
         self.places.skip(place * P::WORDS)
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn load(self, word: usize) -> u64 {
         self.state.atomic_load(word, Ordering::Relaxed, Scope::Device)
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn add(self, word: usize, addend: u64) -> u64 {
         self.state.fetch_add(word, addend, Ordering::Relaxed, Scope::Device)
     }

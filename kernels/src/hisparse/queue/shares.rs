@@ -4,12 +4,11 @@
 //! them, so that it knows their children without being told. A share is some consecutive children: as many as give each block
 //! one share, but at most one child for each thread.
 
-use evenpath_simt::{thread, Arena, Element, Shared};
+use evenpath_simt::{device, thread, Arena, Element, Shared};
 
 use super::super::layout::NULL;
-use super::traverse::BLOCK;
 use super::tree::{EntryOperation, Tree};
-use super::work::Work;
+use super::work::{Work, BLOCK};
 use crate::block::count_scan::CountScan;
 use crate::block::search::partition_point;
 
@@ -41,15 +40,14 @@ impl Parents {
     pub(super) const BYTES: usize = (16 + 4) * BLOCK as usize + CountScan::<u32, { BLOCK as usize }>::BYTES;
 
     /// The memory for parents. The arena begins at a multiple of 16.
-    #[inline(always)]
+    #[device]
     pub(super) fn take(arena: &mut Arena) -> Self {
         let (nodes, starts) = (arena.take(4 * BLOCK as usize), arena.take(BLOCK as usize));
         Self { nodes, starts, scan: CountScan::take(arena) }
     }
 
     /// Reads the parents and divides their children. All threads of the block call it together, once; it has barriers.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn find<V: Element, F: EntryOperation<V>>(self, tree: Tree<V>, operation: &F) -> Shares {
         let (root, _) = tree.with_len(tree.root());
         let (mut parent, mut len, mut parent_count) = (root, root.len, 1);
@@ -76,8 +74,7 @@ impl Parents {
 
 impl Shares {
     /// This thread's child of a share, its length unknown; no node if there is none for it.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn child<V: Element>(self, tree: Tree<V>, share: u32) -> Work {
         let child = share * self.len + thread::index();
         if thread::index() >= self.len || child >= self.children {

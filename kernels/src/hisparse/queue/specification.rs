@@ -1,5 +1,7 @@
 //! What an operation says of its queues.
 
+use evenpath_simt::device;
+
 /// The largest number of words of an element.
 pub const MAX_WORDS: usize = 8;
 
@@ -18,13 +20,13 @@ pub trait Payload: Copy {
     fn from_words(words: [u32; MAX_WORDS]) -> Self;
 
     /// The number of slots that lanes share; 1 for an element that is taken as a whole.
-    #[inline(always)]
+    #[device]
     fn slots(self) -> u32 {
         1
     }
 
     /// At most `count` of the slots, from the given one on. There is at least one.
-    #[inline(always)]
+    #[device]
     #[must_use]
     fn part(self, _first: u32, _count: u32) -> Self {
         self
@@ -48,7 +50,7 @@ pub trait Specification {
     const LANES_LOG2: u32;
 
     /// log2 of the lanes per element of a queue.
-    #[inline(always)]
+    #[device]
     fn lanes_log2(queue: u32) -> u32 {
         Self::LANES_LOG2 >> (4 * queue) & 15
     }

@@ -1,14 +1,13 @@
 //! SpMV by the queue scheduler: y += αAx, in no particular order.
 
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
+use evenpath_simt::{device, kernel, Arena};
 
-use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, parameters, Arena, Global, GlobalMut};
-
-use super::{
-    dense, traverse, DenseRows, Entries, EntryOperation, Queues, Tree, BLOCK as THREADS, SHARED_BYTES,
-};
+use super::add_products::AddProducts;
+use super::dense;
+use super::queues::Queues;
+use super::traverse::{traverse, SHARED_BYTES};
+use super::tree::{DenseRows, Entries, EntryOperation, Tree};
+use super::work::BLOCK as THREADS;
 use crate::spmv::AtomicFloat;
 
 kernel! {
@@ -23,42 +22,12 @@ kernel! {
     }
     shared: SHARED_BYTES;
     body: HiSparseQueuedSpmv::queued_spmv::<BLOCK>;
-    entries: {
-        hisparse_queued_spmv_f32 in hisparse_queue_f32: <V = f32>, 128 x 1 resident 7;
-        hisparse_queued_spmv_f64 in hisparse_queue_f64: <V = f64>, 128 x 1 resident 5;
-    }
-}
-
-parameters! {
-    /// A product that is added to y.
-    pub struct AddProducts<V: AtomicFloat> {
-        /// The dense vector.
-        pub x: Global<V>,
-        /// The vector that products are added to.
-        pub y: GlobalMut<V>,
-        /// Factor of the tree's values.
-        pub scale: V,
-        /// Factor of the product.
-        pub alpha: V,
-        /// 1 for the transpose of the tree's content, else 0.
-        pub transposed: u32,
-    }
-}
-
-impl<V: AtomicFloat> AddProducts<V> {
-    /// Adds a sum of products to the element of y at `base` plus a local index.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn add(self, base: u32, index: u32, sum: V) {
-        let product = self.alpha * (self.scale * sum);
-        self.y.fetch_add((base + index) as usize, product, Ordering::Relaxed, Scope::Device);
-    }
+    entry: hisparse_queued_spmv_{V} in hisparse_queue_{V}: (V, R) in [(f32, 7), (f64, 5)], 128 x 1 resident R;
 }
 
 impl<V: AtomicFloat> EntryOperation<V> for AddProducts<V> {
     /// Sums neighbors of one row first.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn entries<const N: usize>(&mut self, row: u32, col: u32, entries: Entries<V, N>) {
         // The row is in the high byte of coordinates; for the transpose in the low one.
         let (row_shift, col_shift) = (8 - 8 * self.transposed, 8 * self.transposed);
@@ -91,8 +60,7 @@ impl<V: AtomicFloat> EntryOperation<V> for AddProducts<V> {
         }
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn rows(&mut self, row: u32, col: u32, rows: DenseRows<V>) {
         if self.transposed == 0 {
             dense::add_rows(*self, row, col, rows);
@@ -103,7 +71,7 @@ impl<V: AtomicFloat> EntryOperation<V> for AddProducts<V> {
 }
 
 impl<V: AtomicFloat> HiSparseQueuedSpmv<V> {
-    #[inline(always)]
+    #[device]
     fn queued_spmv<const BLOCK: usize>(self, arena: Arena) {
         const { assert!(BLOCK == THREADS as usize, "one thread per child") };
         traverse(arena, self.tree, self.queues, self.product);

@@ -1,10 +1,7 @@
 //! The sum of the squares of a tree's entries, by the queue scheduler.
 
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Arena, GlobalMut};
+use evenpath_simt::{device, kernel, thread, warp, Arena, GlobalMut};
 
 use super::{traverse, Entries, EntryOperation, Queues, Tree, BLOCK as THREADS, SHARED_BYTES};
 use crate::norm::{Squares, SUMS};
@@ -22,10 +19,7 @@ kernel! {
     }
     shared: SHARED_BYTES;
     body: HiSparseSquares::squares::<BLOCK>;
-    entries: {
-        hisparse_squares_f32 in hisparse_queue_f32: <V = f32>, 128 x 1 resident 8;
-        hisparse_squares_f64 in hisparse_queue_f64: <V = f64>, 128 x 1 resident 5;
-    }
+    entry: hisparse_squares_{V} in hisparse_queue_{V}: (V, R) in [(f32, 8), (f64, 5)], 128 x 1 resident R;
 }
 
 /// A thread's sums.
@@ -36,15 +30,14 @@ struct AddSquares {
 }
 
 impl<V: AtomicFloat> EntryOperation<V> for AddSquares {
-    #[inline(always)]
+    #[device]
     fn entries<const N: usize>(&mut self, _row: u32, _col: u32, entries: Entries<V, N>) {
         for k in 0..N {
             self.sums.add(if entries.present[k] { wide(entries.values[k]) } else { 0.0 });
         }
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn finish(&mut self) {
         let Squares { plain, large, small } = self.sums;
         let sums = [warp::reduce_add(plain), warp::reduce_add(large), warp::reduce_add(small)];
@@ -57,7 +50,7 @@ impl<V: AtomicFloat> EntryOperation<V> for AddSquares {
 }
 
 /// The same number with 64 bits.
-#[inline(always)]
+#[device]
 fn wide<V: AtomicFloat>(value: V) -> f64 {
     if V::SIZE == 4 {
         f64::from(f32::from_bits(value.to_bits() as u32))
@@ -67,7 +60,7 @@ fn wide<V: AtomicFloat>(value: V) -> f64 {
 }
 
 impl<V: AtomicFloat> HiSparseSquares<V> {
-    #[inline(always)]
+    #[device]
     fn squares<const BLOCK: usize>(self, arena: Arena) {
         const { assert!(BLOCK == THREADS as usize, "one thread per child") };
         traverse(arena, self.tree, self.queues, AddSquares { sums: Squares::ZERO, totals: self.sums });

@@ -1,11 +1,8 @@
 //! Elements that found no place in a queue: the block that found them keeps them in shared memory.
 
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
 use core::marker::PhantomData;
 
-use evenpath_simt::{thread, Arena, Shared};
+use evenpath_simt::{device, thread, Arena, Shared};
 
 use super::specification::{Payload, MAX_WORDS};
 
@@ -35,7 +32,7 @@ pub(super) struct Stack<P> {
 
 impl<P: Payload> Stack<P> {
     /// An empty stack; the block needs a barrier before it uses it.
-    #[inline(always)]
+    #[device]
     pub(super) fn take(arena: &mut Arena, block_size: u32) -> Self {
         let words = arena.take(capacity(block_size) as usize * (P::WORDS + 1));
         let stack = Self { words, len: arena.take(1), element: PhantomData };
@@ -46,14 +43,13 @@ impl<P: Payload> Stack<P> {
     }
 
     /// The number of elements; after a barrier.
-    #[inline(always)]
+    #[device]
     pub(super) fn len(self) -> u32 {
         self.len.load(0)
     }
 
     /// Adds an element. A thread adds at most one between two barriers.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn push(self, queue: u32, element: P) {
         let at = self.len.fetch_add(0, 1);
         self.store(at, queue, element);
@@ -61,8 +57,7 @@ impl<P: Payload> Stack<P> {
 
     /// Takes up to [`SLOTS`] slots of the last of `len` elements, and its queue. All threads of the block call it together, after a
     /// barrier. It has a barrier, and the block needs another one before it uses the stack again.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn pop(self, len: u32) -> (u32, P) {
         let last = self.words.skip((len - 1) as usize * (P::WORDS + 1));
         let mut words = [0; MAX_WORDS];
@@ -82,8 +77,7 @@ impl<P: Payload> Stack<P> {
         (queue, element.part(0, slots.min(SLOTS)))
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn store(self, at: u32, queue: u32, element: P) {
         let place = self.words.skip(at as usize * (P::WORDS + 1));
         let words = element.to_words();

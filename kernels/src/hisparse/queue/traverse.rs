@@ -1,14 +1,17 @@
 //! The traversal of a tree, for an operation on its entries.
 //!
 //! The first levels are divided into shares, which pass through no queue (`shares`). After them there are queues for pieces of
-//! inner nodes, by the number of their entries, and for pieces of large leaves. Each thread of a block takes a child of its
-//! share, or of a drawn piece. Inner children and large leaves are put into queues. Leaves of up to 128 entries stay
-//! with the block, which sorts them by kind and number of entries into lists in shared memory, and processes each list with one
-//! thread per four entries of a leaf. So most leaves never pass through global memory: the parent's slots are their queue.
+//! inner nodes, by the number of their entries, and for pieces of large leaves. A block repeats these steps until all is done:
 //!
-//! If a queue is full, the block walks the subtree itself (`walk`).
+//! 1. It draws a share (`Board::share`), or pieces of a queue; or it walks a subtree that found no place in a queue (`walk`).
+//! 2. Each thread takes a child of the share or of a drawn piece (`drawn_child`).
+//! 3. It processes a leaf of one or two entries at once, and counts any other child in its queue or list (`Board::sort`). Leaves of up
+//!    to 128 entries stay with the block, in lists by kind and number of entries. So most leaves never pass through global memory:
+//!    the parent's slots are their queue.
+//! 4. The block puts inner children and large leaves into queues (`Board::publish`). If a queue is full, it will walk the rest itself.
+//! 5. It processes each list, with one thread per four entries of a leaf (`Board::do_lists`).
 
-use evenpath_simt::{thread, Arena, Element, Shared};
+use evenpath_simt::{device, thread, Arena, Element, Shared};
 
 use super::super::layout::{self, COO1, COO2, NULL};
 use super::queues::{Draw, Held, Queues, ROOT};
@@ -16,7 +19,7 @@ use super::shares::Parents;
 use super::specification::Specification;
 use super::tree::{EntryOperation, Tree};
 use super::walk::Walk;
-use super::work::{Work, PIECE_CHILDREN, PIECE_ENTRIES};
+use super::work::{Work, BLOCK, PIECE_ENTRIES};
 
 /// The queues of a traversal: that of shares, four of pieces of inner nodes, one of pieces of leaves. Leaves are processed by warps,
 /// several one after another.
@@ -32,15 +35,6 @@ impl Specification for TreeQueues {
 /// The queue of pieces of leaves.
 const LEAVES: u32 = 5;
 const QUEUES: u32 = TreeQueues::QUEUES;
-
-/// The queue of an inner node of `len` entries: more than 32, more than 8, more than 2, or at most 2.
-#[inline(always)]
-fn inner_queue(len: u32) -> u32 {
-    4 - u32::from(len > 2) - u32::from(len > 8) - u32::from(len > 32)
-}
-
-/// Threads of a block that traverses a tree.
-pub const BLOCK: u32 = PIECE_CHILDREN;
 
 /// Lists of leaves in shared memory, for 2, 8 and 32 threads per leaf: of up to 8, up to 32, and more entries. They are numbered
 /// after the queues.
@@ -84,7 +78,7 @@ struct Put {
 
 /// Applies the operation to every entry of the tree; for any number of blocks of [`BLOCK`] threads. The queues are
 /// [`TreeQueues`].
-#[inline(always)]
+#[device]
 pub fn traverse<V: Element, F: EntryOperation<V>>(
     mut arena: Arena,
     tree: Tree<V>,
@@ -109,6 +103,7 @@ pub fn traverse<V: Element, F: EntryOperation<V>>(
         if thread::index() <= LAST_LIST {
             board.counts.store(thread::index() as usize, 0);
         }
+        // 1. Draw a share, or pieces, or walk on. 2. Take a child.
         let mut drawn = Draw { queue: ROOT, first: 0, count: 0 };
         let child = if is_walking {
             let leaf = walk.next(tree);
@@ -141,11 +136,14 @@ pub fn traverse<V: Element, F: EntryOperation<V>>(
         } else {
             SMALL_LEAF
         };
+        // 3. Sort the children.
         let (child, put) = board.sort(tree, &mut operation, child, largest);
         thread::barrier();
+        // 4. Put what is large into queues.
         if !is_walking && board.publish(queues, child, put, drawn.count, walk) {
             is_walking = true;
         }
+        // 5. Process what is small.
         board.do_lists(tree, &mut operation, is_walking && in_place);
         thread::barrier();
         if is_walking && !in_place && thread::index() == 0 {
@@ -156,8 +154,7 @@ pub fn traverse<V: Element, F: EntryOperation<V>>(
 }
 
 /// The number of the next share, in the first thread of a block.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn draw_share(queues: Queues) -> u32 {
     if thread::index() == 0 {
         queues.draw_share().min(u64::from(u32::MAX)) as u32
@@ -167,8 +164,7 @@ fn draw_share(queues: Queues) -> u32 {
 }
 
 /// The child of the drawn pieces that a thread takes: at most one; for a piece of a leaf, one thread of a warp takes it.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn drawn_child<V: Element>(tree: Tree<V>, queues: Queues, drawn: Draw) -> Work {
     let lanes_log2 = TreeQueues::lanes_log2(drawn.queue);
     let (team, place) = (thread::index() >> lanes_log2, thread::index() & ((1 << lanes_log2) - 1));
@@ -187,9 +183,15 @@ fn drawn_child<V: Element>(tree: Tree<V>, queues: Queues, drawn: Draw) -> Work {
     }
 }
 
+/// The queue of an inner node of `len` entries: more than 32, more than 8, more than 2, or at most 2.
+#[device]
+fn inner_queue(len: u32) -> u32 {
+    4 - u32::from(len > 2) - u32::from(len > 8) - u32::from(len > 32)
+}
+
 impl Board {
     /// The share that the first thread has drawn, in all threads. It has a barrier.
-    #[inline(always)]
+    #[device]
     fn share(self, drawn: u32) -> u32 {
         if thread::index() == 0 {
             self.draw.store(3, drawn);
@@ -200,7 +202,7 @@ impl Board {
 
     /// Processes a leaf of one or two entries; counts any other child in its queue or list. Leaves of up to `largest` entries go to
     /// the lists. Returns the child with its length.
-    #[inline(always)]
+    #[device]
     fn sort<V: Element, F: EntryOperation<V>>(
         self,
         tree: Tree<V>,
@@ -238,7 +240,7 @@ impl Board {
 
     /// Puts the counted children into the queues, and leaves those that find no space to be walked; `done` pieces were drawn.
     /// Whether there is anything to walk.
-    #[inline(always)]
+    #[device]
     fn publish(self, queues: Queues, child: Work, put: Put, done: u32, walk: Walk) -> bool {
         let mut pieces = 0;
         for queue in 1..QUEUES {
@@ -283,7 +285,7 @@ impl Board {
     }
 
     /// Processes the leaves of the lists: from their piece on if `whole`, else their piece alone.
-    #[inline(always)]
+    #[device]
     fn do_lists<V: Element, F: EntryOperation<V>>(self, tree: Tree<V>, operation: &mut F, whole: bool) {
         self.do_list::<V, F, 2>(tree, operation, FIRST_LIST, whole);
         self.do_list::<V, F, 8>(tree, operation, FIRST_LIST + 1, whole);
@@ -291,7 +293,7 @@ impl Board {
     }
 
     /// Processes the leaves of a list, each with `LANES` threads.
-    #[inline(always)]
+    #[device]
     fn do_list<V: Element, F: EntryOperation<V>, const LANES: u32>(
         self,
         tree: Tree<V>,

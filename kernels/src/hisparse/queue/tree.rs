@@ -1,9 +1,6 @@
 //! The tree that is traversed, and the operation on its entries.
 
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{parameters, thread, Aligned16, Element, Global, Packet};
+use evenpath_simt::{device, parameters, thread, Aligned16, Element, Global, Packet};
 
 use super::super::layout::{self, COO1, COUNT_BYTES, DENSE, NULL, UNIT_WORDS};
 use super::super::node::Pool;
@@ -35,7 +32,7 @@ pub struct Region {
 /// given every entry once, in no particular order.
 pub trait EntryOperation<V: Element>: Copy {
     /// Whether there is anything to do for the entries of a node. If not, the node may be skipped.
-    #[inline(always)]
+    #[device]
     fn enters(&self, _region: Region) -> bool {
         true
     }
@@ -45,14 +42,13 @@ pub trait EntryOperation<V: Element>: Copy {
     fn entries<const N: usize>(&mut self, row: u32, col: u32, entries: Entries<V, N>);
 
     /// Processes some rows of a dense leaf whose first row and column in the content are given; called by a whole warp.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn rows(&mut self, row: u32, col: u32, rows: DenseRows<V>) {
         rows.for_each_four(|entries| self.entries(row, col, entries));
     }
 
     /// Called once by all threads of a block together, after its last entries.
-    #[inline(always)]
+    #[device]
     fn finish(&mut self) {}
 }
 
@@ -74,8 +70,7 @@ impl<V: Element> DenseRows<V> {
     pub const WIDTH: u32 = 128;
 
     /// Four consecutive slots, or zeros after the last.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn four(self, at: u32) -> [V; 4] {
         if at < self.end {
             four(self.slots, at, self.end)
@@ -85,8 +80,7 @@ impl<V: Element> DenseRows<V> {
     }
 
     /// Calls `visit` with all entries of the rows, by four slots per lane.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn for_each_four(self, mut visit: impl FnMut(Entries<V, 4>)) {
         let mut at = self.begin + 4 * thread::lane();
         while at < self.end {
@@ -120,28 +114,26 @@ parameters! {
 
 impl<V: Element> Tree<V> {
     /// The root.
-    #[inline(always)]
+    #[device]
     pub fn root(self) -> Work {
         Work { reference: self.root, height: self.height, ..Work::NONE }
     }
 
     /// The rows and columns of a node.
-    #[inline(always)]
+    #[device]
     pub fn region(self, work: Work) -> Region {
         let side_log2 = self.d_log2 * (work.height + 1);
         Region { row: u64::from(work.row) << side_log2, col: u64::from(work.col) << side_log2, side_log2 }
     }
 
     /// The words of a node.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn node(self, work: Work) -> Global<u32> {
         self.pool.words.skip(layout::unit(work.reference) as usize * UNIT_WORDS as usize)
     }
 
     /// The node in a slot of an inner node, its length unknown; no node if the slot is empty.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn child(self, work: Work, slot: u32) -> Work {
         let (node, kind) = (self.node(work), layout::kind(work.reference));
         let (reference, row, col);
@@ -164,8 +156,7 @@ impl<V: Element> Tree<V> {
     }
 
     /// A node with its length, and its first unit; zeros for a dense node or no node.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn with_len(self, work: Work) -> (Work, Packet) {
         let is_dense = layout::kind(work.reference) == DENSE;
         let at = layout::unit(work.reference) as usize * UNIT_WORDS as usize;
@@ -175,8 +166,7 @@ impl<V: Element> Tree<V> {
     }
 
     /// Processes the one or two entries of a COO₁ or COO₂ leaf, whose first unit is given.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn few<F: EntryOperation<V>>(self, operation: &mut F, leaf: Work, unit: Packet) {
         let has_two = layout::kind(leaf.reference) != COO1;
         let pair = (unit[0] >> 32) as u32;
@@ -194,8 +184,7 @@ impl<V: Element> Tree<V> {
 
     /// Processes slots `begin..end` of a COO₄ or dense leaf with `LANES` threads, of which this is one; `begin` is a multiple of
     /// 4. With fewer threads than a warp's, the leaf is a COO₄ one. The slots of a dense leaf are whole pieces.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub fn sweep<F: EntryOperation<V>, const LANES: u32>(
         self,
         operation: &mut F,
@@ -230,8 +219,7 @@ impl<V: Element> Tree<V> {
 }
 
 /// Four values from `at` on, of which those before `end` are valid. Nothing past the node is read.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn four<V: Element>(values: Global<V, Aligned16>, at: u32, end: u32) -> [V; 4] {
     if V::SIZE == 4 {
         return values.load_streaming_4(at as usize);

@@ -1,6 +1,6 @@
 //! Subtrees that found no space in a queue: the block that found them walks them, depth first.
 
-use evenpath_simt::{thread, Arena, Element, Packet, Shared};
+use evenpath_simt::{device, thread, Arena, Element, Packet, Shared};
 
 use super::tree::Tree;
 use super::work::{Work, PIECE_CHILDREN};
@@ -32,7 +32,7 @@ impl Walk {
     pub(super) const BYTES: usize = 4 * (4 * PIECE_CHILDREN as usize + 4 * FRAMES + FRAMES + 2);
 
     /// An empty walk; the block needs a barrier before it uses it. The arena begins at a multiple of 16.
-    #[inline(always)]
+    #[device]
     pub(super) fn new(arena: &mut Arena, children_log2: u32) -> Self {
         let nodes = arena.take(4 * PIECE_CHILDREN as usize);
         let frames = arena.take(4 * FRAMES);
@@ -43,7 +43,7 @@ impl Walk {
     }
 
     /// Empties the walk; the block needs a barrier before it uses it.
-    #[inline(always)]
+    #[device]
     fn clear(self) {
         if thread::index() < 2 {
             self.counts.store(thread::index() as usize, 0);
@@ -51,7 +51,7 @@ impl Walk {
     }
 
     /// Adds the pieces of a node from its `piece` on. A thread adds at most one node until all are walked.
-    #[inline(always)]
+    #[device]
     pub(super) fn add(self, work: Work) {
         let at = self.counts.fetch_add(0, 1);
         self.counts.fetch_add(1, work.pieces(self.children_log2) - work.piece);
@@ -59,14 +59,14 @@ impl Walk {
     }
 
     /// The number of pieces that were added; after a barrier, before the walk.
-    #[inline(always)]
+    #[device]
     pub(super) fn pieces(self) -> u32 {
         self.counts.load(1)
     }
 
     /// A leaf for each thread, or none; of a leaf that was added, from its piece on. `None` if all is walked. All threads of the
     /// block call it together, after a barrier.
-    #[inline(always)]
+    #[device]
     pub(super) fn next<V: Element>(&mut self, tree: Tree<V>) -> Option<Work> {
         loop {
             if self.depth == 0 {
@@ -110,7 +110,7 @@ impl Walk {
     }
 
     /// Continues with the children of a node, from those of its piece on.
-    #[inline(always)]
+    #[device]
     fn descend(&mut self, work: Work) {
         if thread::index() == 0 {
             let packet: Packet = work.packet();

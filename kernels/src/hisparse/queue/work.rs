@@ -1,12 +1,14 @@
 //! The work in queues: pieces of nodes.
 
-use evenpath_simt::Packet;
+use evenpath_simt::{device, Packet};
 
 use super::super::layout::NULL;
 use super::specification::{Payload, MAX_WORDS};
 
 /// The largest number of entries of a piece of an inner node: one per thread.
 pub const PIECE_CHILDREN: u32 = 128;
+/// Threads of a block that traverses a tree.
+pub const BLOCK: u32 = PIECE_CHILDREN;
 /// The largest number of entries of a piece of a leaf.
 pub const PIECE_ENTRIES: u32 = 1024;
 /// The largest number of pieces of a node: what 9 bits count.
@@ -35,38 +37,38 @@ impl Work {
 
     /// The number of pieces of the node, if pieces of inner nodes have up to 2 to the power of `children_log2` entries; nodes of
     /// many entries have larger ones.
-    #[inline(always)]
+    #[device]
     pub fn pieces(self, children_log2: u32) -> u32 {
         let piece_log2 = if self.height == 0 { PIECE_ENTRIES.ilog2() } else { children_log2 };
         ((self.len + (1 << piece_log2) - 1) >> piece_log2).min(MAX_PIECES)
     }
 
     /// Slots of each piece; the last may have fewer. A multiple of 4, for vector loads.
-    #[inline(always)]
+    #[device]
     fn piece_len(self, children_log2: u32) -> u32 {
         self.len.div_ceil(self.pieces(children_log2)).next_multiple_of(4)
     }
 
     /// The first slot of the piece.
-    #[inline(always)]
+    #[device]
     pub fn begin(self, children_log2: u32) -> u32 {
         self.piece * self.piece_len(children_log2)
     }
 
     /// One past the last slot of the piece.
-    #[inline(always)]
+    #[device]
     pub fn end(self, children_log2: u32) -> u32 {
         self.len.min((self.piece + 1) * self.piece_len(children_log2))
     }
 
     /// The piece as four words.
-    #[inline(always)]
+    #[device]
     fn words(self) -> [u32; 4] {
         [self.reference, self.row, self.col, self.height | self.piece << 3 | (self.len - 1) << 12]
     }
 
     /// The piece of [`words`](Self::words).
-    #[inline(always)]
+    #[device]
     fn of_words([reference, row, col, extent]: [u32; 4]) -> Self {
         Self {
             reference,
@@ -79,14 +81,14 @@ impl Work {
     }
 
     /// The piece as 16 bytes.
-    #[inline(always)]
+    #[device]
     pub fn packet(self) -> Packet {
         let [a, b, c, d] = self.words();
         [u64::from(a) | u64::from(b) << 32, u64::from(c) | u64::from(d) << 32]
     }
 
     /// The piece of a [`packet`](Self::packet).
-    #[inline(always)]
+    #[device]
     pub fn from_packet([low, high]: Packet) -> Self {
         Self::of_words([low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32])
     }
@@ -95,13 +97,13 @@ impl Work {
 impl Payload for Work {
     const WORDS: usize = 4;
 
-    #[inline(always)]
+    #[device]
     fn to_words(self) -> [u32; MAX_WORDS] {
         let [reference, row, col, extent] = self.words();
         [reference, row, col, extent, 0, 0, 0, 0]
     }
 
-    #[inline(always)]
+    #[device]
     fn from_words([reference, row, col, extent, ..]: [u32; MAX_WORDS]) -> Self {
         Self::of_words([reference, row, col, extent])
     }

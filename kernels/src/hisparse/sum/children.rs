@@ -1,12 +1,14 @@
-use evenpath_simt::{kernel, thread, Arena, GlobalMut};
+use evenpath_simt::{device, kernel, thread, Arena, GlobalMut};
 
 use super::count::count_pairs;
 use super::large::Bitmaps;
 use super::levels::{Placing, SumNodes};
 use super::marks::Marks;
+use super::memory::{count_shared_bytes, larger, merge_shared_bytes};
 use super::pairs::NodePairs;
+use super::sink::{Place, Sink};
 use super::small::{self, Keys};
-use super::{count_shared_bytes, larger, merge_shared_bytes, tiny, Place, Sink};
+use super::tiny;
 use crate::block::count_scan::CountScan;
 use crate::hisparse::layout;
 use crate::hisparse::link::Link;
@@ -30,13 +32,11 @@ kernel! {
     }
     shared: Placing::<BLOCK>::BYTES + CountScan::<u32, BLOCK>::BYTES + BLOCK / 32 * 4;
     body: HiSparseAddChildren::add_children::<BLOCK>;
-    entries: {
-        hisparse_add_children in hisparse_sum: 512 x 1 resident 1;
-    }
+    entry: hisparse_add_children in hisparse_sum: 512 x 1 resident 1;
 }
 
 impl HiSparseAddChildren {
-    #[inline(always)]
+    #[device]
     fn add_children<const BLOCK: usize>(self, mut arena: Arena) {
         let NodePairs { levels, d_log2, .. } = self.pairs;
         let placing = Placing::<BLOCK>::take(&mut arena);
@@ -88,13 +88,12 @@ struct Children {
 }
 
 impl Sink<u32> for Children {
-    #[inline(always)]
+    #[device]
     fn is_ordered(&self) -> bool {
         true
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn put(&self, Place { rank, coordinates }: Place, a: Option<u32>, b: Option<u32>) {
         let (a, b) = (a.unwrap_or(layout::NULL), b.unwrap_or(layout::NULL));
         if rank < self.room {
@@ -103,8 +102,7 @@ impl Sink<u32> for Children {
         }
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn join(&self, place: Place, slot: u32, is_of_b: bool) {
         if place.rank < self.room {
             let other = self.words.load(place.rank as usize);

@@ -1,10 +1,11 @@
-use evenpath_simt::{kernel, thread, Arena, Element, Shared};
+use evenpath_simt::{device, kernel, thread, Arena, Element, Shared};
 
 use super::large::Bitmaps;
 use super::levels::{Placing, SumNodes, Tile};
 use super::marks::{self, Marks};
+use super::memory::count_shared_bytes;
 use super::pairs::NodePairs;
-use super::{count_shared_bytes, tiny};
+use super::tiny;
 use crate::block::count_scan::CountScan;
 
 kernel! {
@@ -17,14 +18,11 @@ kernel! {
     }
     shared: Placing::<BLOCK>::BYTES + CountScan::<u32, BLOCK>::BYTES + BLOCK / 32 * 4;
     body: HiSparseCountSums::count_sums::<BLOCK>;
-    entries: {
-        hisparse_count_sums_u32 in hisparse_sum: <T = u32>, 128 x 1;
-        hisparse_count_sums_u64 in hisparse_sum: <T = u64>, 128 x 1 resident 7;
-    }
+    entry: hisparse_count_sums_{T} in hisparse_sum: (T, R) in [(u32, 0), (u64, 7)], 128 x 1 resident R;
 }
 
 impl<T: Element> HiSparseCountSums<T> {
-    #[inline(always)]
+    #[device]
     fn count_sums<const BLOCK: usize>(self, mut arena: Arena) {
         let NodePairs { levels, d_log2, .. } = self.pairs;
         let placing = Placing::<BLOCK>::take(&mut arena);
@@ -40,8 +38,7 @@ impl<T: Element> HiSparseCountSums<T> {
 }
 
 /// Counts the entries of the sums of a tile's pairs; `masks` has a word per warp.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 pub(super) fn count_pairs<T: Element, const BLOCK: usize>(
     pairs: NodePairs<T>,
     tile: Tile,

@@ -1,10 +1,12 @@
-use evenpath_simt::{kernel, thread, Arena, Float};
+use evenpath_simt::{device, kernel, thread, Arena, Float};
 
 use super::large::Bitmaps;
 use super::levels::{SumPlaces, Tile};
+use super::memory::merge_shared_bytes;
 use super::pairs::NodePairs;
+use super::sink::{Place, Sink};
 use super::small::{self, Keys};
-use super::{merge_shared_bytes, state, tiny, Place, Sink};
+use super::{state, tiny};
 use crate::block::count_scan::CountScan;
 use crate::hisparse::pool_mut::{NodeMut, PoolMut};
 
@@ -26,14 +28,11 @@ kernel! {
     }
     shared: CountScan::<u32, BLOCK>::BYTES + BLOCK / 32 * 4;
     body: HiSparseAddLeaves::add_leaves::<BLOCK>;
-    entries: {
-        hisparse_add_leaves_f32 in hisparse_sum: <V = f32>, 128 x 1 resident 7;
-        hisparse_add_leaves_f64 in hisparse_sum: <V = f64>, 128 x 1 resident 8;
-    }
+    entry: hisparse_add_leaves_{V} in hisparse_sum: (V, R) in [(f32, 7), (f64, 8)], 128 x 1 resident R;
 }
 
 impl<V: Float> HiSparseAddLeaves<V> {
-    #[inline(always)]
+    #[device]
     fn add_leaves<const BLOCK: usize>(self, mut arena: Arena) {
         let NodePairs { levels, state, d_log2, .. } = self.pairs;
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
@@ -64,8 +63,7 @@ impl<V: Float> HiSparseAddLeaves<V> {
     }
 
     /// Links the tile's leaves, and a share of the inner nodes, to their parents.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn link(&self, tile: Tile) {
         let (pool, d_log2) = (self.sum.inner(), self.pairs.d_log2);
         let mut node = thread::block() * thread::block_size() + thread::index();
@@ -88,7 +86,7 @@ pub(super) struct Addend<V> {
 }
 
 impl<V: Float> Addend<V> {
-    #[inline(always)]
+    #[device]
     pub(super) fn value(&self, value: V) -> V {
         // An unscaled value keeps its bits, including those of a NaN.
         if self.is_scaled {
@@ -107,13 +105,12 @@ pub(super) struct Leaf<V> {
 }
 
 impl<V: Float> Sink<V> for Leaf<V> {
-    #[inline(always)]
+    #[device]
     fn is_ordered(&self) -> bool {
         !self.sum.is_dense()
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn put(&self, Place { rank, coordinates }: Place, a: Option<V>, b: Option<V>) {
         let value = match (a, b) {
             (Some(a), Some(b)) => self.a.value(a) + self.b.value(b),
@@ -124,8 +121,7 @@ impl<V: Float> Sink<V> for Leaf<V> {
         self.sum.put(rank, coordinates, value);
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn join(&self, Place { rank, coordinates }: Place, slot: V, is_of_b: bool) {
         let value = if is_of_b { self.b.value(slot) } else { self.a.value(slot) };
         // A zero of the other operand that a dense leaf stores as −0 may be added as it is: the sum is this value, or a zero of

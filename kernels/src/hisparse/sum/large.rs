@@ -1,11 +1,9 @@
 //! Pairs with a large or dense node, merged by a block, with a bitmap of the union's entries in the order of the sum.
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
+use evenpath_simt::{device, thread, warp, Arena, Element, Shared};
 
-use evenpath_simt::{thread, warp, Arena, Element, Shared};
-
+use super::side::{Pair, Part, Side};
+use super::sink::{Place, Sink};
 use super::slots::{self, Slots};
-use super::{Pair, Part, Place, Side, Sink};
 use crate::block::count_scan::CountScan;
 use crate::hisparse::layout;
 
@@ -32,8 +30,7 @@ pub(super) struct Bitmaps<const BLOCK: usize> {
 
 impl<const BLOCK: usize> Bitmaps<BLOCK> {
     /// In an arena of [`bytes`].
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn take(mut arena: Arena, scan: CountScan<u32, BLOCK>, d_log2: u32) -> Self {
         let words = words(d_log2) as usize;
         Self { union: arena.take(words), b: arena.take(words), before: arena.take(words), scan, d_log2 }
@@ -41,8 +38,7 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
 
     /// Marks the entries of both, and counts those of the union. It has a barrier before the bitmaps are written, and ends with
     /// one.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn count<T: Element>(self, a: Side<T>, b: Side<T>, pair: Pair) -> u32 {
         thread::barrier();
         let are_sparse = !pair.a.is_dense() && !pair.b.is_dense();
@@ -78,8 +74,7 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
     }
 
     /// Counts the marks of the union before each word; the number of all marks.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn number(self) -> u32 {
         let words = words(self.d_log2);
         let share = words.div_ceil(BLOCK as u32);
@@ -103,8 +98,7 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
     }
 
     /// Passes all entries to the sink: first those of dense nodes, together; for two sparse nodes B's come first.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn merge<T: Element>(self, a: Side<T>, b: Side<T>, pair: Pair, sink: &impl Sink<T>) {
         let are_sparse = !pair.a.is_dense() && !pair.b.is_dense();
         let is_numbered = are_sparse || sink.is_ordered();
@@ -115,8 +109,7 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
     }
 
     /// As [`merge`](Self::merge), after [`count`](Self::count) of the same pair if ranks matter, that is, if `is_numbered`.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn merge_counted<T: Element>(
         self,
         a: Side<T>,
@@ -161,23 +154,20 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
         }
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn mark(self, bits: Shared<u32>, coordinates: u32) {
         let place = layout::place(coordinates, self.d_log2);
         bits.fetch_or((place / 32) as usize, 1 << (place % 32));
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn has_b(self, coordinates: u32) -> bool {
         let place = layout::place(coordinates, self.d_log2);
         self.b.load((place / 32) as usize) >> (place % 32) & 1 != 0
     }
 
     /// The position of coordinates in the sum, with their rank only if entries are numbered.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn find(self, coordinates: u32, is_numbered: bool) -> Place {
         let mut rank = 0;
         if is_numbered {
@@ -190,8 +180,7 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
 }
 
 /// Whether a dense node has an entry.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn has<T: Element>(side: Side<T>, part: Part, coordinates: u32) -> bool {
     let (row, col) = layout::unpack(coordinates);
     side.node(part).slots.load(side.slot_of(row, col) as usize).to_bits() != 0
@@ -202,8 +191,7 @@ const BATCH: usize = 2;
 
 /// Calls `visit` with the coordinates in the sum and the slot of each entry of a sparse node, over the block's threads; slots
 /// are zero unless `HAS_SLOTS`.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn for_each_entry<T: Element, const BLOCK: usize, const HAS_SLOTS: bool>(
     side: Side<T>,
     part: Part,

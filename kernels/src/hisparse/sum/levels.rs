@@ -2,7 +2,7 @@
 //! How many there are is known to the device alone: the kernel of a level writes it for that of the next, and the host waits for
 //! none of them.
 
-use evenpath_simt::{parameters, thread, Arena, Global, GlobalMut, Shared};
+use evenpath_simt::{device, parameters, thread, Arena, Global, GlobalMut, Shared};
 
 use crate::block::count_scan::CountScan;
 use crate::block::lookback::{Lookback, Tickets};
@@ -65,8 +65,7 @@ parameters! {
 
 impl SumPlaces {
     /// Links a node to its parent.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn link(self, node: u32, pool: PoolMut<u32>, d_log2: u32) {
         let of = |node: usize| (self.references.load(node), self.counts.load(node));
         let parent = if node > 0 {
@@ -96,8 +95,7 @@ pub(super) struct Tile {
 
 impl SumLevels {
     /// The number of the first node of the level; at most as many as there is room for.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn first_node(self) -> u32 {
         if self.level == 0 {
             0
@@ -107,14 +105,13 @@ impl SumLevels {
     }
 
     /// One past the number of the last node of the level.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn end(self) -> u32 {
         self.number(self.words.load(SUM_ENDS + self.level as usize))
     }
 
     /// The number of the node that `before` nodes other than the root come before.
-    #[inline(always)]
+    #[device]
     pub(super) fn number(self, before: u64) -> u32 {
         if before + 1 < u64::from(self.room) {
             before as u32 + 1
@@ -125,8 +122,7 @@ impl SumLevels {
 
     /// The tile of the given number, if the level has that many: at most a pair per thread, and few enough that no multiprocessor
     /// idles; the same number of pairs for each warp.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn tile<const BLOCK: usize>(self, number: u32) -> Option<Tile> {
         let warps = BLOCK as u32 / thread::WARP_SIZE;
         let len = self.end() - self.first_node();
@@ -157,7 +153,7 @@ impl<const BLOCK: usize> Placing<BLOCK> {
     /// Bytes that [`take`](Self::take) takes.
     pub(super) const BYTES: usize = CountScan::<u64, BLOCK>::BYTES + 2 * 8 + (BLOCK + 1) * 4;
 
-    #[inline(always)]
+    #[device]
     pub(super) fn take(arena: &mut Arena) -> Self {
         Self {
             scan: CountScan::take(arena),
@@ -168,8 +164,7 @@ impl<const BLOCK: usize> Placing<BLOCK> {
     }
 
     /// The block's tile; blocks beyond the last tile have none.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn draw(self, levels: SumLevels, tiles: GlobalMut<u64>) -> Option<Tile> {
         // As many blocks draw as there are tiles.
         levels.tile::<BLOCK>(thread::block())?;
@@ -181,15 +176,13 @@ impl<const BLOCK: usize> Placing<BLOCK> {
     }
 
     /// Sets the number of children or entries of a pair of the tile.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn set(self, tile: Tile, pair: u32, count: u32) {
         self.counts.store((pair - tile.first) as usize, count);
     }
 
     /// Places the tile's nodes, whose slots have `size` bytes, once all counts are set.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn place(self, levels: SumLevels, nodes: SumNodes, d_log2: u32, size: u32) {
         thread::barrier();
         // Loaded again, so that no register holds it while pairs are counted.
@@ -219,17 +212,13 @@ impl<const BLOCK: usize> Placing<BLOCK> {
     }
 
     /// Adds up what comes before the tile: one warp for children or entries, one for units.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn look_back(self, levels: SumLevels, tiles: GlobalMut<u64>, tile: Tile, totals: u64) {
         let warp = thread::warp();
         if warp < 2 {
             let total = (totals >> (32 * warp)) as u32;
-            let lookback = Lookback::new(tiles.skip((1 + warp * thread::grid_size()) as usize));
-            if thread::lane() == 0 {
-                lookback.publish(tile.number, total);
-            }
-            let before = lookback.prefix(tile.number, total);
+            let before = Lookback::new(tiles.skip((1 + warp * thread::grid_size()) as usize))
+                .publish_and_prefix(tile.number, total);
             if thread::lane() == 0 {
                 let level = if warp == 0 { SUM_ENDS } else { SUM_LEVEL_UNITS } + levels.level as usize;
                 let before = levels.words.load(level) + before;
@@ -242,8 +231,7 @@ impl<const BLOCK: usize> Placing<BLOCK> {
     }
 
     /// The number of the first child of a pair's sum among the nodes, after [`place`](Self::place).
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn first_child(self, tile: Tile, pair: u32) -> u32 {
         self.counts.load((pair - tile.first) as usize)
     }

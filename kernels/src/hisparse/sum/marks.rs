@@ -1,11 +1,9 @@
 //! Counts the entries of pairs of sparse nodes that are not large: a warp marks those of A in a bitmap, and looks up those
 //! of B.
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
+use evenpath_simt::{device, thread, warp, Arena, Element, Shared};
 
-use evenpath_simt::{thread, warp, Arena, Element, Shared};
-
-use super::{large, small, Pair, Part, Side};
+use super::side::{Pair, Part, Side};
+use super::{large, small};
 use crate::hisparse::layout;
 
 /// The largest size of a block's bitmaps in bytes: with larger ones, too few blocks would be resident.
@@ -22,7 +20,7 @@ pub(super) const fn bytes(d_log2: u32, block_size: u32) -> u32 {
 }
 
 /// Whether a warp counts this node.
-#[inline(always)]
+#[device]
 pub(super) fn takes(part: Part, d_log2: u32, block_size: u32) -> bool {
     bytes(d_log2, block_size) > 0 && small::takes(part, block_size)
 }
@@ -36,8 +34,7 @@ pub(super) struct Marks {
 
 impl Marks {
     /// This warp's part of an arena of [`bytes`].
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn take(mut arena: Arena, d_log2: u32, block_size: u32) -> Self {
         let bytes = bytes(d_log2, block_size);
         let all: Shared<u32> = arena.take((bytes / 4) as usize);
@@ -46,14 +43,13 @@ impl Marks {
     }
 
     /// In words of this warp's, as many as a bitmap has.
-    #[inline(always)]
+    #[device]
     pub(super) fn new(bits: Shared<u32>, d_log2: u32) -> Self {
         Self { bits, d_log2 }
     }
 
     /// The number of entries of the union.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn count<T: Element>(self, a: Side<T>, b: Side<T>, pair: Pair) -> u32 {
         if pair.a.len == 0 || pair.b.len == 0 {
             return pair.a.len + pair.b.len;
@@ -84,8 +80,7 @@ impl Marks {
 const BATCH: usize = 8;
 
 /// Calls `visit` with the coordinates in the sum of a sparse node's entries, over the lanes of a warp.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn for_each<T: Element>(side: Side<T>, part: Part, mut visit: impl FnMut(u32)) {
     let node = side.node(part);
     let mut first = thread::lane();

@@ -1,9 +1,10 @@
 //! How pairs are distributed over threads, warps and blocks.
 
-use evenpath_simt::{parameters, thread, warp, Element, Global, Shared};
+use evenpath_simt::{device, parameters, thread, warp, Element, Global, Shared};
 
 use super::levels::{SumLevels, Tile};
-use super::{state, tiny, Pair, Part, Side};
+use super::side::{Pair, Part, Side};
+use super::{state, tiny};
 use crate::hisparse::node::Pool;
 
 parameters! {
@@ -28,15 +29,14 @@ parameters! {
 
 impl<T: Element> NodePairs<T> {
     /// Both trees.
-    #[inline(always)]
+    #[device]
     pub(super) fn sides(self) -> (Side<T>, Side<T>) {
         let Self { a, b, state, d_log2, .. } = self;
         let is_transposed = state & state::B_TRANSPOSED != 0;
         (Side { pool: a, is_transposed: false, d_log2 }, Side { pool: b, is_transposed, d_log2 })
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn load(self, number: u32, is_pair: bool) -> Pair {
         let word = if self.root == 0 { self.words.load_if(number as usize, is_pair) } else { self.root };
         let word = if is_pair { word } else { 0 };
@@ -46,8 +46,7 @@ impl<T: Element> NodePairs<T> {
 
     /// Calls `tiny` in a thread, `small` in a warp, and then `large` in the block for each pair of the block's tile that is of
     /// that size, with its number. `is_small` says which nodes are for a warp; `masks` has a word per warp.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn for_each<const BLOCK: usize>(
         self,
         tile: Tile,

@@ -1,11 +1,8 @@
 //! A block reads the slots of dense nodes, in the order of the sum.
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
+use evenpath_simt::{device, thread, Element};
 
-use evenpath_simt::{thread, Element};
-
-use super::{Pair, Part, Side};
-use crate::unroll::{unroll, Steps};
+use super::side::{Pair, Part, Side};
+use crate::unroll::unroll;
 
 /// Rows whose slots a warp has in flight. In a transposed node, this many consecutive slots are loaded together.
 const BATCH: usize = 4;
@@ -23,8 +20,7 @@ pub(super) struct Slots<T> {
 }
 
 /// Calls `visit` in whole warps, which together cover every position.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 pub(super) fn for_each<T: Element, const BLOCK: usize>(
     a: Side<T>,
     b: Side<T>,
@@ -39,13 +35,14 @@ pub(super) fn for_each<T: Element, const BLOCK: usize>(
         let row = batch >> words_log2 << BATCH_LOG2;
         let col = (batch & ((1 << words_log2) - 1)) * thread::WARP_SIZE + thread::lane();
         let (of_a, of_b) = (load(a, pair.a, row, col), load(b, pair.b, row, col));
-        unroll::<BATCH>(&mut Visit { row, col, of_a, of_b, each: &visit });
+        unroll!(for index in 0..BATCH {
+            visit(Slots { row: row + index as u32, col, a: of_a[index], b: of_b[index] });
+        });
         batch += BLOCK as u32 / thread::WARP_SIZE;
     }
 }
 
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn load<T: Element>(side: Side<T>, part: Part, row: u32, col: u32) -> [T; BATCH] {
     let (node, is_dense) = (side.node(part), part.is_dense());
     let mut slots = [T::ZERO; BATCH];
@@ -68,20 +65,4 @@ fn load<T: Element>(side: Side<T>, part: Part, row: u32, col: u32) -> [T; BATCH]
         }
     }
     slots
-}
-
-struct Visit<'v, T, F> {
-    row: u32,
-    col: u32,
-    of_a: [T; BATCH],
-    of_b: [T; BATCH],
-    each: &'v F,
-}
-
-impl<T: Element, F: Fn(Slots<T>)> Steps for Visit<'_, T, F> {
-    #[inline(always)]
-    fn step(&mut self, index: usize) {
-        let row = self.row + index as u32;
-        (self.each)(Slots { row, col: self.col, a: self.of_a[index], b: self.of_b[index] });
-    }
 }

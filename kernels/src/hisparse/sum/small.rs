@@ -1,11 +1,9 @@
 //! Pairs of sparse nodes that are not large, merged by a warp, which counts for each entry how many of the other node come
 //! before it.
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
+use evenpath_simt::{device, thread, warp, Arena, Element, Shared};
 
-use evenpath_simt::{thread, warp, Arena, Element, Shared};
-
-use super::{Pair, Part, Place, Side, Sink};
+use super::side::{Pair, Part, Side};
+use super::sink::{Place, Sink};
 use crate::block::search::partition_point;
 use crate::hisparse::node::Node;
 
@@ -38,7 +36,7 @@ pub(super) const fn bytes(block_size: u32) -> u32 {
 }
 
 /// Whether a warp merges this node.
-#[inline(always)]
+#[device]
 pub(super) fn takes(part: Part, block_size: u32) -> bool {
     part.len <= limit(block_size) && !part.is_dense()
 }
@@ -54,24 +52,21 @@ pub(super) struct Keys {
 
 impl Keys {
     /// This warp's part of an arena of [`bytes`].
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn take(mut arena: Arena, block_size: u32) -> Self {
         let all: Shared<u32> = arena.take((bytes(block_size) / 4) as usize);
         Self::new(all.skip((thread::warp() * words(block_size)) as usize), block_size)
     }
 
     /// In [`words`] words of this warp's.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn new(own: Shared<u32>, block_size: u32) -> Self {
         let len = limit(block_size) as usize;
         Self { a: own, b: own.skip(len), rows: own.skip(2 * len) }
     }
 
     /// Passes all entries to the sink.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn merge<T: Element>(self, a: Side<T>, b: Side<T>, pair: Pair, sink: &impl Sink<T>) {
         if b.is_transposed {
             // A's keys are not there yet.
@@ -100,8 +95,7 @@ impl Keys {
 
     /// Passes on the entries of B that A lacks, keeps their keys, and returns their number. Records the slots of the others in
     /// A's keys.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn hand_on_new<T: Element>(self, pair: Pair, node_b: Node<T>, sink: &impl Sink<T>) -> u32 {
         let mut new = 0;
         let mut base = 0;
@@ -141,8 +135,7 @@ impl Keys {
     }
 
     /// Whether A has the coordinates of a key, given that `before` of its keys come before.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn in_a(self, pair: Pair, key: u32, before: u32) -> bool {
         before < pair.a.len && self.a.load(before as usize) >> SHIFT == key >> SHIFT
     }
@@ -152,8 +145,7 @@ impl Keys {
 const BATCH: usize = 4;
 
 /// Writes the keys of a node in the order of its slots, with their slots if asked for.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn stage<T: Element>(side: Side<T>, part: Part, keys: Shared<u32>, with_slots: bool) {
     let node = side.node(part);
     let mut first = thread::lane();
@@ -176,8 +168,7 @@ fn stage<T: Element>(side: Side<T>, part: Part, keys: Shared<u32>, with_slots: b
 
 /// Sorts keys by row, stably: counts the keys of each row, then places 32 consecutive keys at a time after the earlier keys of
 /// their rows. This brings the keys of a transposed node into the order of the sum. `rows` has a word per row of a node.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn sort_rows(from: Shared<u32>, len: u32, to: Shared<u32>, rows: Shared<u32>, d_log2: u32) {
     let lane = thread::lane();
     let row_of = |key: u32| key >> (SHIFT + 8);
@@ -222,7 +213,7 @@ fn sort_rows(from: Shared<u32>, len: u32, to: Shared<u32>, rows: Shared<u32>, d_
 }
 
 /// Calls `visit` with each of a lane's rows, which are consecutive.
-#[inline(always)]
+#[device]
 fn for_each_row(of_lane: u32, mut visit: impl FnMut(usize)) {
     let mut row = 0;
     while row < of_lane {
@@ -232,13 +223,12 @@ fn for_each_row(of_lane: u32, mut visit: impl FnMut(usize)) {
 }
 
 /// How many of `len` ascending keys have smaller coordinates than `key`; at least the first `passed` ones have.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn before_from(keys: Shared<u32>, passed: u32, len: u32, key: u32) -> u32 {
     partition_point(passed, len, |index| keys.load(index as usize) >> SHIFT < key >> SHIFT)
 }
 
-#[inline(always)]
+#[device]
 fn place(rank: u32, key: u32) -> Place {
     Place { rank, coordinates: key >> SHIFT }
 }

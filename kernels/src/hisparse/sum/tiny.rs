@@ -1,12 +1,10 @@
 //! Pairs of nodes with a few entries, merged by a thread, which compares each entry with all others.
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
+use evenpath_simt::{device, Element};
 
-use evenpath_simt::Element;
-
-use super::{Pair, Part, Place, Side, Sink};
+use super::side::{Pair, Part, Side};
+use super::sink::{Place, Sink};
 use crate::hisparse::layout;
-use crate::unroll::{unroll, Steps};
+use crate::unroll::unroll;
 
 /// The largest number of entries of a tiny node: all coordinates are in its first unit.
 const LIMIT: usize = 4;
@@ -14,13 +12,13 @@ const LIMIT: usize = 4;
 const NONE: [u32; 2] = [1 << 16, 1 << 17];
 
 /// Whether a thread merges this node.
-#[inline(always)]
+#[device]
 pub(super) fn takes(part: Part) -> bool {
     part.len <= LIMIT as u32
         && (part.reference == layout::NULL || layout::kind(part.reference) != layout::DENSE)
 }
 
-#[inline(always)]
+#[device]
 fn coordinates<T: Element>(side: Side<T>, part: Part, none: u32) -> [u32; LIMIT] {
     let mut all = [none; LIMIT];
     for entry in 0..LIMIT {
@@ -34,7 +32,7 @@ fn coordinates<T: Element>(side: Side<T>, part: Part, none: u32) -> [u32; LIMIT]
 }
 
 /// The number of entries of the union.
-#[inline(always)]
+#[device]
 pub(super) fn count<T: Element>(a: Side<T>, b: Side<T>, pair: Pair) -> u32 {
     let (of_a, of_b) = (coordinates(a, pair.a, NONE[0]), coordinates(b, pair.b, NONE[1]));
     let mut count = pair.a.len + pair.b.len;
@@ -47,8 +45,7 @@ pub(super) fn count<T: Element>(a: Side<T>, b: Side<T>, pair: Pair) -> u32 {
 }
 
 /// Passes all entries to the sink.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 pub(super) fn merge<T: Element>(a: Side<T>, b: Side<T>, pair: Pair, sink: &impl Sink<T>) {
     let nodes = (a.node(pair.a), b.node(pair.b));
     let (mut slots_a, mut slots_b) = ([T::ZERO; LIMIT], [T::ZERO; LIMIT]);
@@ -66,45 +63,26 @@ pub(super) fn merge<T: Element>(a: Side<T>, b: Side<T>, pair: Pair, sink: &impl 
             }
         }
     }
-    unroll::<LIMIT>(&mut Merge { a: of_a, b: of_b, new, slots_a, slots_b, sink });
-}
-
-struct Merge<'s, T, S> {
-    a: [u32; LIMIT],
-    b: [u32; LIMIT],
-    new: [u32; LIMIT],
-    slots_a: [T; LIMIT],
-    slots_b: [T; LIMIT],
-    sink: &'s S,
-}
-
-impl<T: Element, S: Sink<T>> Merge<'_, T, S> {
-    /// The position of coordinates in the union.
-    #[inline(always)]
-    fn place(&self, coordinates: u32) -> Place {
+    // The position of coordinates in the union.
+    let place = |coordinates: u32| {
         let mut rank = 0;
         for other in 0..LIMIT {
-            rank += u32::from(self.a[other] < coordinates) + u32::from(self.new[other] < coordinates);
+            rank += u32::from(of_a[other] < coordinates) + u32::from(new[other] < coordinates);
         }
         Place { rank, coordinates }
-    }
-}
-
-impl<T: Element, S: Sink<T>> Steps for Merge<'_, T, S> {
-    #[inline(always)]
-    fn step(&mut self, index: usize) {
-        let (of_a, of_b) = (self.a[index], self.new[index]);
-        if of_a != NONE[0] {
+    };
+    unroll!(for index in 0..LIMIT {
+        if of_a[index] != NONE[0] {
             let mut partner = None;
             for other in 0..LIMIT {
-                if self.b[other] == of_a {
-                    partner = Some(self.slots_b[other]);
+                if of_b[other] == of_a[index] {
+                    partner = Some(slots_b[other]);
                 }
             }
-            self.sink.put(self.place(of_a), Some(self.slots_a[index]), partner);
+            sink.put(place(of_a[index]), Some(slots_a[index]), partner);
         }
-        if of_b != NONE[1] {
-            self.sink.put(self.place(of_b), None, Some(self.slots_b[index]));
+        if new[index] != NONE[1] {
+            sink.put(place(new[index]), None, Some(slots_b[index]));
         }
-    }
+    });
 }

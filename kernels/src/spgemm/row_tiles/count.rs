@@ -1,7 +1,7 @@
 //! The products of each row of C.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Arena, GlobalMut};
+use evenpath_simt::{device, kernel, thread, warp, Arena, GlobalMut};
 
 use crate::block::count_scan::CountScan;
 use crate::block::operator::{Operator, Summary};
@@ -46,10 +46,7 @@ kernel! {
     }
     shared: CountScan::<u64, BLOCK>::BYTES + BLOCK / thread::WARP_SIZE as usize * 8 + 8 + 4;
     body: CountProducts::count_products::<BLOCK>;
-    entries: {
-        spgemm_count_products_u32 in spgemm_row_tiles_plan: <O = u32>, 256 x 1 resident 4;
-        spgemm_count_products_u64 in spgemm_row_tiles_plan: <O = u64>, 256 x 1 resident 4;
-    }
+    entry: spgemm_count_products_{O} in spgemm_row_tiles_plan: O in [u32, u64], 256 x 1 resident 4;
 }
 
 /// Words of state of [`CountProducts`] for a grid of `blocks` blocks.
@@ -65,14 +62,14 @@ struct SumAndGreatest;
 const SUM_BITS: u32 = 40;
 
 /// The sum in a word.
-#[inline(always)]
+#[device]
 fn sum(word: u64) -> u64 {
     word & ((1 << SUM_BITS) - 1)
 }
 
 impl Operator<u64> for SumAndGreatest {
     const IDENTITY: u64 = 0;
-    #[inline(always)]
+    #[device]
     fn combine(before: u64, after: u64) -> u64 {
         let greatest = (before >> SUM_BITS).max(after >> SUM_BITS);
         (sum(before) + sum(after)) | greatest << SUM_BITS
@@ -80,7 +77,7 @@ impl Operator<u64> for SumAndGreatest {
 }
 
 impl<O: Offset> CountProducts<O> {
-    #[inline(always)]
+    #[device]
     fn count_products<const BLOCK: usize>(self, mut arena: Arena) {
         let scan = CountScan::<u64, BLOCK>::take(&mut arena);
         let longest_words = arena.take::<u64>(BLOCK / thread::WARP_SIZE as usize);
@@ -107,15 +104,10 @@ impl<O: Offset> CountProducts<O> {
 
         // 2. Find those of the rows before them.
         let total = Summary::<u64, SumAndGreatest>::new(counted.total | longest << SUM_BITS, 0);
-        if thread::warp() == 0 {
-            if thread::lane() == 0 {
-                prefix.publish_own(number, total);
-            }
-            let before = prefix.exclusive(number, total).value;
-            if thread::lane() == 0 {
-                before_word.store(0, before);
-            }
+        if thread::index() == 0 {
+            prefix.publish_own(number, total);
         }
+        prefix.store_exclusive(number, total, before_word);
         thread::barrier();
 
         // 3. Store both.
@@ -133,8 +125,7 @@ impl<O: Offset> CountProducts<O> {
     }
 
     /// The products of a row, in each of its lanes; zero if there is no such row. The lanes of a warp call it together.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn of_row(&self, row: u32) -> u64 {
         let Self { a, b, lanes_log2, .. } = *self;
         let lane = thread::index() & ((1 << lanes_log2) - 1);

@@ -1,8 +1,5 @@
 //! The products of a tile of whole rows: which entries of A and B make them.
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{thread, Arena, Global, Shared};
+use evenpath_simt::{device, thread, Arena, Global, Shared};
 
 use crate::block::count_scan::CountScan;
 use crate::block::numbered_bits::NumberedBits;
@@ -27,16 +24,14 @@ pub(super) struct Tile {
 
 impl Tile {
     /// The products before the row that the thread probes first, whatever the tile: for [`find`](Self::find).
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn probe<const BLOCK: usize>(before: Global<u32>, rows: u32) -> u64 {
         PairSearch::<BLOCK>::probe(u64::from(rows), |row| u64::from(before.load(row as usize)))
     }
 
     /// The rows before which there are at least `bounds.0` products and fewer than `bounds.1`. Every thread calls it, with its
     /// own [`probe`](Self::probe).
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn find<const BLOCK: usize>(
         search: PairSearch<BLOCK>,
         before: Global<u32>,
@@ -71,7 +66,7 @@ pub(super) struct Expansion<const BLOCK: usize, const ITEMS: usize> {
 impl<const BLOCK: usize, const ITEMS: usize> Expansion<BLOCK, ITEMS> {
     /// Takes its memory from an arena aligned to 8 bytes. Its first `BLOCK` × `ITEMS` × 8 bytes are two lists, which
     /// [`factors`](Self::factors) reads.
-    #[inline(always)]
+    #[device]
     pub(super) fn take(arena: &mut Arena) -> Self {
         Self {
             a_entries: arena.take(BLOCK * ITEMS),
@@ -85,8 +80,7 @@ impl<const BLOCK: usize, const ITEMS: usize> Expansion<BLOCK, ITEMS> {
 
     /// Numbers the tile's entries of A that have products, and its rows that do. Returns the number of these rows. Every thread
     /// calls it.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn number<O: Offset>(
         self,
         tile: Tile,
@@ -110,8 +104,7 @@ impl<const BLOCK: usize, const ITEMS: usize> Expansion<BLOCK, ITEMS> {
     }
 
     /// Lists the entries of A that have products, and marks where they begin.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn list_entries<O: Offset>(self, tile: Tile, a: Pattern<O>, b: Pattern<O>) {
         let mut first = a.row_offsets.load(tile.first_row as usize).to_usize();
         let end = a.row_offsets.load(tile.end_row as usize).to_usize();
@@ -150,8 +143,7 @@ impl<const BLOCK: usize, const ITEMS: usize> Expansion<BLOCK, ITEMS> {
     }
 
     /// The entries of A and of B that make the product at a place of the tile.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn factors(self, place: u32) -> (usize, usize) {
         let entry = self.entries.count_to(place) as usize - 1;
         let b_entry = self.sources.load(entry).wrapping_add(place);
@@ -159,15 +151,13 @@ impl<const BLOCK: usize, const ITEMS: usize> Expansion<BLOCK, ITEMS> {
     }
 
     /// The row of a place, among the tile's rows that have products.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn row(self, place: u32) -> u32 {
         self.rows.count_to(place) - 1
     }
 
     /// The columns of this thread's products, warp-striped; 0 beyond the last.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn columns(self, tile: Tile, b_columns: Global<u32>) -> [u32; ITEMS] {
         let mut columns = [0; ITEMS];
         for item in 0..ITEMS {

@@ -1,9 +1,6 @@
 //! The entries of C, by tiles of whole rows.
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
 use super::expansion::{Expansion, Tile};
 use crate::block::count_scan::CountScan;
@@ -48,16 +45,8 @@ kernel! {
     }
     shared: 0;
     body: MultiplyTiles::multiply_tiles::<BLOCK, ITEMS>;
-    entries: {
-        spgemm_multiply_tiles_f32_u32 in spgemm_row_tiles_f32: <V = f32, O = u32>, 256 x 8 resident 2;
-        spgemm_multiply_tiles_f32_u64 in spgemm_row_tiles_f32: <V = f32, O = u64>, 256 x 8 resident 2;
-        spgemm_multiply_tiles_f64_u32 in spgemm_row_tiles_f64: <V = f64, O = u32>, 256 x 8 resident 2;
-        spgemm_multiply_tiles_f64_u64 in spgemm_row_tiles_f64: <V = f64, O = u64>, 256 x 8 resident 2;
-        spgemm_multiply_large_tiles_f32_u32 in spgemm_row_tiles_f32: <V = f32, O = u32>, 512 x 8 resident 1;
-        spgemm_multiply_large_tiles_f32_u64 in spgemm_row_tiles_f32: <V = f32, O = u64>, 512 x 8 resident 1;
-        spgemm_multiply_large_tiles_f64_u32 in spgemm_row_tiles_f64: <V = f64, O = u32>, 512 x 8 resident 1;
-        spgemm_multiply_large_tiles_f64_u64 in spgemm_row_tiles_f64: <V = f64, O = u64>, 512 x 8 resident 1;
-    }
+    entry: spgemm_multiply_{B}_{V}_{O} in spgemm_row_tiles_{V}:
+        (B, R) in [(256 as tiles, 2), (512 as large_tiles, 1)], V in [f32, f64], O in [u32, u64], B x 8 resident R;
 }
 
 /// Words of state of [`MultiplyTiles`] for `tiles` tiles.
@@ -99,7 +88,7 @@ struct Sorted<V, const ITEMS: usize> {
 }
 
 impl<V: Float, O: Offset> MultiplyTiles<V, O> {
-    #[inline(always)]
+    #[device]
     fn multiply_tiles<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         // 1. Lay out shared memory.
         let mut arena = Arena::dynamic(shared_bytes(BLOCK, ITEMS));
@@ -153,12 +142,7 @@ impl<V: Float, O: Offset> MultiplyTiles<V, O> {
             prefix.publish_own(number, total);
         }
         block.stage(&sorted);
-        if thread::warp() == 0 {
-            let before = prefix.exclusive(number, total).value;
-            if thread::lane() == 0 {
-                block.before_word.store(0, before);
-            }
-        }
+        prefix.store_exclusive(number, total, block.before_word);
         thread::barrier();
 
         // 5. Add up the products of each entry, and store the tile.
@@ -179,8 +163,7 @@ impl<V: Float, O: Offset> MultiplyTiles<V, O> {
     }
 
     /// Stores where the tile's rows begin in C. The products of a row keep their places among all when they are sorted.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn store_row_offsets<const BLOCK: usize, const ITEMS: usize>(
         &self,
         tile: Tile,
@@ -199,8 +182,7 @@ impl<V: Float, O: Offset> MultiplyTiles<V, O> {
 
 impl<V: Float, const BLOCK: usize, const ITEMS: usize> TileBlock<V, BLOCK, ITEMS> {
     /// Sorts the products, marks those that begin an entry, and loads the factors of all.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn sort<K: RadixKey>(
         self,
         sort: RadixSort<K, BLOCK, ITEMS>,
@@ -238,8 +220,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> TileBlock<V, BLOCK, ITEMS
 
     /// Puts the factors where the whole block finds them. A barrier is needed before, since the keys and the lists of entries
     /// were read, and after.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn stage(self, sorted: &Sorted<V, ITEMS>) {
         for item in 0..ITEMS {
             self.left.store(warp_striped::<ITEMS>(item), sorted.left[item]);
@@ -248,8 +229,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> TileBlock<V, BLOCK, ITEMS
     }
 
     /// Adds up the products of each entry in their order, and stores the entries.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn store(
         self,
         tile: Tile,

@@ -1,9 +1,6 @@
 //! Values of long rows of C whose products' ranks are known: one warp per part.
 
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
 use super::entries::{Entries, Operand};
 use super::ranked::{part_len, RowParts};
@@ -53,16 +50,11 @@ kernel! {
     }
     shared: 0;
     body: SpgemmAddRanked::add_ranked;
-    entries: {
-        spgemm_add_ranked_f32_u32 in spgemm_ranks: <V = f32, O = u32>, 32 x 1 resident 32;
-        spgemm_add_ranked_f32_u64 in spgemm_ranks: <V = f32, O = u64>, 32 x 1 resident 32;
-        spgemm_add_ranked_f64_u32 in spgemm_ranks: <V = f64, O = u32>, 32 x 1 resident 32;
-        spgemm_add_ranked_f64_u64 in spgemm_ranks: <V = f64, O = u64>, 32 x 1 resident 32;
-    }
+    entry: spgemm_add_ranked_{V}_{O} in spgemm_ranks: V in [f32, f64], O in [u32, u64], 32 x 1 resident 32;
 }
 
 impl<V: Float, O: Offset> SpgemmAddRanked<V, O> {
-    #[inline(always)]
+    #[device]
     fn add_ranked(self, _: Arena) {
         // 1. Find the warp's part, and clear its sums.
         let Self { a, b, parts: all_parts, sums: most_sums, .. } = self;
@@ -144,7 +136,7 @@ struct Staged {
 }
 
 impl<V: Float, O: Offset> Stage<V, O> {
-    #[inline(always)]
+    #[device]
     fn take(arena: &mut Arena) -> Self {
         Self {
             products: arena.take(STAGED),
@@ -157,8 +149,7 @@ impl<V: Float, O: Offset> Stage<V, O> {
 
     /// Stages the lane's entry of A, the `place`th of its row, if it has products in the part; adds all its products to
     /// `products`. The warp must synchronize afterwards.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn bring(
         self,
         (a, b): (CsrView<V, O>, CsrView<V, O>),
@@ -209,8 +200,7 @@ impl<V: Float, O: Offset> Stage<V, O> {
 
     /// Adds the staged products to the sums, those of each sum in the order of entries. Rows of B that fit their lanes are
     /// processed side by side and take turns; the whole warp takes others.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn add(self, ranks: Global<u16>, b_values: Global<V>, sums: Shared<V>, staged: Staged) {
         let mut next = Position { entry: 0, round: 0 };
         while next.entry < staged.entries {
@@ -242,8 +232,7 @@ impl<V: Float, O: Offset> Stage<V, O> {
 
     /// The step from a position on, the lane's place in its row of B, and the next position. After the last entry the step is
     /// empty.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn step(self, at: Position, staged: Staged) -> (Step, u32, Position) {
         let (lane, lanes) = (thread::lane(), 1 << staged.lanes_log2);
         let groups = thread::WARP_SIZE >> staged.lanes_log2;

@@ -1,6 +1,6 @@
 //! A window of columns in shared memory, one bit per column, and the rank of each set bit.
 
-use evenpath_simt::{bits, thread, Arena, Shared};
+use evenpath_simt::{bits, device, thread, Arena, Shared};
 
 use crate::block::count_scan::CountScan;
 
@@ -24,22 +24,20 @@ impl Bitmap {
     }
 
     /// Takes memory for `packets` packets, which begins at a multiple of 16 bytes.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn take(arena: &mut Arena, packets: u32) -> Self {
         let words = arena.take(packets as usize * 4);
         Self { words, ranks: arena.take(packets as usize), start: 0, packets: 0 }
     }
 
     /// The window of `len` columns from `start` on.
-    #[inline(always)]
+    #[device]
     pub(super) fn window(self, start: u32, len: u32) -> Self {
         Self { start, packets: (len - 1) / PACKET + 1, ..self }
     }
 
     /// Clears all bits; called by every thread of the block.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn clear<const BLOCK: usize>(self) {
         let mut packet = thread::index();
         while packet < self.packets {
@@ -49,16 +47,14 @@ impl Bitmap {
     }
 
     /// Sets the bit of a column of the window.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn set(self, column: u32) {
         let bit = column - self.start;
         self.words.fetch_or((bit / 32) as usize, 1 << (bit % 32));
     }
 
     /// The number of bits set in the thread's packets. A barrier must separate it from [`set`](Self::set).
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn count_own<const BLOCK: usize>(self) -> u32 {
         let mut count = 0;
         let mut packet = thread::index();
@@ -72,8 +68,7 @@ impl Bitmap {
 
     /// Computes the ranks, calls `visit` with the rank and column of each set bit, and returns the number of set bits. Called by
     /// every thread of the block. It begins with a barrier, after which all set bits are visible; another one must follow it.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn rank<const BLOCK: usize>(
         self,
         scan: CountScan<u32, BLOCK>,
@@ -111,8 +106,7 @@ impl Bitmap {
     }
 
     /// The number of bits set before a column's bit, and whether its own is set.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn place(self, column: u32) -> (u32, bool) {
         let bit = column - self.start;
         let [low, high] = self.words.load_16((bit / PACKET) as usize * 4);

@@ -1,12 +1,9 @@
 //! Classes of rows by their work.
 
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Global, GlobalMut, Shared};
 
-use super::rows::Spans;
+use super::spans::Spans;
 
 /// The largest sizes of rows whose columns are looked up in a hash table, one per class.
 pub const HASH_CLASSES: [u32; 4] = [32, 64, 128, 256];
@@ -64,7 +61,7 @@ pub struct ClassLimits {
 
 impl ClassLimits {
     /// The class of a row.
-    #[inline(always)]
+    #[device]
     fn class_of(self, size: u64, span: u32) -> u32 {
         if size == 0 {
             return EMPTY_CLASS;
@@ -111,9 +108,7 @@ kernel! {
     }
     shared: CLASSES * 4;
     body: SpgemmClassify::classify::<BLOCK, ITEMS>;
-    entries: {
-        spgemm_classify in spgemm_plan: 256 x 8;
-    }
+    entry: spgemm_classify in spgemm_plan: 256 x 8;
 }
 
 /// The rows of a thread, `BLOCK` rows apart.
@@ -127,7 +122,7 @@ struct Share<const ITEMS: usize> {
 }
 
 impl SpgemmClassify {
-    #[inline(always)]
+    #[device]
     fn classify<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         // 1. Clear the block's counts.
         let counts: Shared<u32> = arena.take(CLASSES);
@@ -163,8 +158,7 @@ impl SpgemmClassify {
     }
 
     /// Loads sizes and spans of the thread's rows; zeros where there is no row.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn load<const BLOCK: usize, const ITEMS: usize>(self) -> Share<ITEMS> {
         let first = thread::block() as usize * ITEMS * BLOCK + thread::index() as usize;
         let mut share = Share { first, sizes: [0; ITEMS], spans: [0; ITEMS], classes: [u32::MAX; ITEMS] };
@@ -180,8 +174,7 @@ impl SpgemmClassify {
     }
 
     /// Finds and stores the classes of the thread's rows. The class of the warp's rows if all have the same.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn store_classes<const BLOCK: usize, const ITEMS: usize>(self, share: &mut Share<ITEMS>) -> Option<u32> {
         let limits = ClassLimits { always_hash: self.always_hash, columns_an_entry: self.columns_an_entry };
         let mut is_alike = true;
@@ -209,8 +202,7 @@ impl SpgemmClassify {
 
 impl<const ITEMS: usize> Share<ITEMS> {
     /// Counts the rows of a warp that are all of one class, with one access per counter.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn count_alike(&self, counts: Shared<u32>, counters: GlobalMut<u64>, class: u32) {
         let (mut largest, mut widest) = (0, 0);
         for item in 0..ITEMS {
@@ -226,8 +218,7 @@ impl<const ITEMS: usize> Share<ITEMS> {
     }
 
     /// Counts the rows of a warp by class.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn count(&self, counts: Shared<u32>, counters: GlobalMut<u64>) {
         for item in 0..ITEMS {
             let mates = warp::match_any(warp::FULL, self.classes[item]);
@@ -244,8 +235,7 @@ impl<const ITEMS: usize> Share<ITEMS> {
 }
 
 /// Raises a counter to `value`. Usually it is as high already, and a load is cheaper than an atomic maximum.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn note_largest(counters: GlobalMut<u64>, index: usize, value: u64) {
     if counters.atomic_load(index, Ordering::Relaxed, Scope::Device) < value {
         counters.fetch_max(index, value, Ordering::Relaxed, Scope::Device);
@@ -268,13 +258,11 @@ kernel! {
     }
     shared: CLASSES * 8;
     body: SpgemmListRows::list_rows::<BLOCK>;
-    entries: {
-        spgemm_list_rows in spgemm_plan: 256 x 1;
-    }
+    entry: spgemm_list_rows in spgemm_plan: 256 x 1;
 }
 
 impl SpgemmListRows {
-    #[inline(always)]
+    #[device]
     fn list_rows<const BLOCK: usize>(self, mut arena: Arena) {
         let counts: Shared<u32> = arena.take(CLASSES);
         let starts: Shared<u32> = arena.take(CLASSES);

@@ -1,6 +1,6 @@
 //! The rows of the operands.
 
-use evenpath_simt::Element;
+use evenpath_simt::{device, Element};
 
 use crate::{CsrView, Offset, Pattern};
 
@@ -17,8 +17,7 @@ impl Entries {
 
 impl<O: Offset> Pattern<O> {
     /// The entries of a row if `wanted`, else none.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(in crate::spgemm) fn entries_if(self, row: u32, wanted: bool) -> Entries {
         let begin = self.row_offsets.load_if(row as usize, wanted);
         let end = self.row_offsets.load_if(row as usize + 1, wanted);
@@ -26,8 +25,7 @@ impl<O: Offset> Pattern<O> {
     }
 
     /// The column of an entry if `wanted`, else 0.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn column_if(self, entries: Entries, place: u32, wanted: bool) -> u32 {
         self.column_indices.load_if(entries.begin + place as usize, wanted)
     }
@@ -54,12 +52,12 @@ impl<O: Offset> Operand for Pattern<O> {
     type Value = ();
     const ZERO: Self::Value = ();
 
-    #[inline(always)]
+    #[device]
     fn pattern(self) -> Pattern<O> {
         self
     }
 
-    #[inline(always)]
+    #[device]
     fn value_if(self, _: Entries, _: u32, _: bool) {}
 }
 
@@ -68,13 +66,12 @@ impl<V: Element, O: Offset> Operand for CsrView<V, O> {
     type Value = V;
     const ZERO: V = V::ZERO;
 
-    #[inline(always)]
+    #[device]
     fn pattern(self) -> Pattern<O> {
         Self::pattern(self)
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn value_if(self, entries: Entries, place: u32, wanted: bool) -> V {
         self.values.load_if(entries.begin + place as usize, wanted)
     }

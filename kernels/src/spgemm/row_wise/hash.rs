@@ -1,9 +1,6 @@
 //! Rows of few columns: a group of lanes per row, with a hash table in shared memory.
 
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{kernel, thread, warp, Arena, Element, Float, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Element, Float, GlobalMut, Shared};
 
 use super::entries::{Entries, Operand};
 use super::hash_table::HashTable;
@@ -39,14 +36,11 @@ kernel! {
     }
     shared: 0;
     body: SpgemmHashCount::count_rows::<BLOCK>;
-    entries: {
-        spgemm_hash_count_u32 in spgemm_count: <O = u32>, 256 x 1;
-        spgemm_hash_count_u64 in spgemm_count: <O = u64>, 256 x 1;
-    }
+    entry: spgemm_hash_count_{O} in spgemm_count: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> SpgemmHashCount<O> {
-    #[inline(always)]
+    #[device]
     fn count_rows<const BLOCK: usize>(self, _: Arena) {
         let Self { a, b, .. } = self;
         let mut arena = Arena::dynamic(hash_shared_bytes(BLOCK as u32, self.lanes_log2, self.table_log2, 0));
@@ -86,16 +80,11 @@ kernel! {
     }
     shared: 0;
     body: SpgemmHashFill::fill_rows::<BLOCK>;
-    entries: {
-        spgemm_hash_fill_f32_u32 in spgemm_fill_f32_u32: <V = f32, O = u32>, 256 x 1;
-        spgemm_hash_fill_f32_u64 in spgemm_fill_f32_u64: <V = f32, O = u64>, 256 x 1;
-        spgemm_hash_fill_f64_u32 in spgemm_fill_f64_u32: <V = f64, O = u32>, 256 x 1;
-        spgemm_hash_fill_f64_u64 in spgemm_fill_f64_u64: <V = f64, O = u64>, 256 x 1;
-    }
+    entry: spgemm_hash_fill_{V}_{O} in spgemm_fill_{V}_{O}: V in [f32, f64], O in [u32, u64], 256 x 1;
 }
 
 impl<V: Float, O: Offset> SpgemmHashFill<V, O> {
-    #[inline(always)]
+    #[device]
     fn fill_rows<const BLOCK: usize>(self, _: Arena) {
         // 1. Clear the tables and sums of the block's rows.
         let Self { a, b, c, .. } = self;
@@ -154,15 +143,14 @@ struct Group<const BLOCK: usize> {
 }
 
 impl<const BLOCK: usize> Group<BLOCK> {
-    #[inline(always)]
+    #[device]
     fn new(lanes_log2: u32) -> Self {
         let lanes = 1 << lanes_log2;
         Self { lanes, lanes_log2, lane: thread::index() & (lanes - 1) }
     }
 
     /// The group's row of C, and whether it has one.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn row(self, rows: RowList) -> (u32, bool) {
         let groups = BLOCK as u32 >> self.lanes_log2;
         let index = thread::block() * groups + (thread::index() >> self.lanes_log2);
@@ -170,22 +158,20 @@ impl<const BLOCK: usize> Group<BLOCK> {
     }
 
     /// The group's part of an array with `1 << len_log2` elements per group.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn take<T: Element>(self, arena: &mut Arena, len_log2: u32) -> Shared<T> {
         let groups = BLOCK >> self.lanes_log2;
         let all: Shared<T> = arena.take(groups << len_log2);
         all.skip((thread::index() as usize >> self.lanes_log2) << len_log2)
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn table(self, arena: &mut Arena, len_log2: u32) -> HashTable {
         HashTable::new(self.take(arena, len_log2), len_log2)
     }
 
     /// Calls `visit` for 0 to `len` − 1, each in one lane.
-    #[inline(always)]
+    #[device]
     fn each(self, len: u32, mut visit: impl FnMut(u32)) {
         let mut place = self.lane;
         while place < len {
@@ -194,7 +180,7 @@ impl<const BLOCK: usize> Group<BLOCK> {
         }
     }
 
-    #[inline(always)]
+    #[device]
     fn each_slot(self, table: HashTable, visit: impl FnMut(u32)) {
         self.each(table.len(), visit);
     }
@@ -202,8 +188,7 @@ impl<const BLOCK: usize> Group<BLOCK> {
     /// Calls `visit` with the column, the value of A and the value of B of each product of a row of C, one row of B after the
     /// other, with its entries distributed over the lanes. Lanes without a product get arbitrary values and false, so that
     /// `visit` can use collectives of the warp.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn each_product<M: Operand>(
         self,
         a: M,
@@ -249,8 +234,7 @@ impl<const BLOCK: usize> Group<BLOCK> {
     }
 
     /// Moves the columns of a table, and their sums, to the front. Returns the columns.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn compact<V: Float>(self, table: HashTable, sums: Shared<V>) -> Shared<u32> {
         let columns = table.columns();
         let shift = thread::lane() - self.lane;
@@ -279,8 +263,7 @@ impl<const BLOCK: usize> Group<BLOCK> {
     }
 
     /// Stores columns and their sums to a row of C, each at its rank among the columns.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn store_sorted<V: Float>(
         self,
         columns: Shared<u32>,

@@ -1,6 +1,6 @@
 //! A hash table of columns in shared memory, by open addressing.
 
-use evenpath_simt::Shared;
+use evenpath_simt::{device, Shared};
 
 /// The content of a free slot: no column has this index.
 const FREE: u32 = u32::MAX;
@@ -20,46 +20,43 @@ pub(super) struct Slot {
 }
 
 impl HashTable {
-    #[inline(always)]
+    #[device]
     pub(super) fn new(columns: Shared<u32>, len_log2: u32) -> Self {
         Self { columns, len_log2 }
     }
 
-    #[inline(always)]
+    #[device]
     pub(super) fn len(self) -> u32 {
         1 << self.len_log2
     }
 
     /// The slots.
-    #[inline(always)]
+    #[device]
     pub(super) fn columns(self) -> Shared<u32> {
         self.columns
     }
 
     /// Frees a slot.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn clear(self, slot: u32) {
         self.columns.store(slot as usize, FREE);
     }
 
     /// The column in a slot, and whether there is one. Must be synchronized with insertions.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn get(self, slot: u32) -> (u32, bool) {
         let column = self.columns.load(slot as usize);
         (column, column != FREE)
     }
 
     /// The first slot to try for a column: the upper bits of its product with 2³² over the golden ratio.
-    #[inline(always)]
+    #[device]
     fn home(self, column: u32) -> u32 {
         column.wrapping_mul(0x9e37_79b9) >> (32 - self.len_log2)
     }
 
     /// Finds a column, or inserts it into a free slot.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn insert(self, column: u32) -> Slot {
         let mut index = self.home(column);
         loop {
@@ -78,8 +75,7 @@ impl HashTable {
     }
 
     /// The slot of a column, and whether it is there. Must be synchronized with insertions.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn find(self, column: u32) -> (u32, bool) {
         let mut index = self.home(column);
         loop {

@@ -28,6 +28,7 @@ mod hash_table;
 mod offsets;
 mod ranked;
 mod rows;
+mod spans;
 mod stage;
 mod window;
 mod work;
@@ -43,6 +44,7 @@ pub use offsets::{SpgemmConvertOffsets, SpgemmExpandOffsets};
 pub use ranked::{
     part_len, rank_shared_bytes, RowParts, SpgemmCutByParts, SpgemmPartWork, SpgemmRankProducts,
 };
-pub use rows::{ResultEntries, ResultPattern, RowList, RowWork, Spans};
+pub use rows::{ResultEntries, ResultPattern, RowList, RowWork};
+pub use spans::Spans;
 pub use window::{window_shared_bytes, SpgemmWindowCount, SpgemmWindowFill, WINDOW_COLUMNS};
 pub use work::{SpgemmLongRowWork, SpgemmMaskWork, SpgemmRowWork};

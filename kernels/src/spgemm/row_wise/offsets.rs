@@ -1,6 +1,6 @@
 //! Conversion of row offsets: to another type, and to more rows.
 
-use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, Arena, Global, GlobalMut};
 
 use crate::block::count_scan::CountScan;
 use crate::block::numbered_bits::NumberedBits;
@@ -19,17 +19,14 @@ kernel! {
     }
     shared: 0;
     body: SpgemmConvertOffsets::convert::<BLOCK>;
-    entries: {
-        spgemm_offsets_to_u32 in spgemm_plan: <S = u64, T = u32>, 256 x 1;
-        spgemm_offsets_to_u64 in spgemm_plan: <S = u32, T = u64>, 256 x 1;
-        spgemm_offsets_of_u64 in spgemm_plan: <S = u64, T = u64>, 256 x 1;
-    }
+    entry: spgemm_offsets_{T} in spgemm_plan:
+        (S, T) in [(u64, u32 as to_u32), (u32, u64 as to_u64), (u64, u64 as of_u64)], 256 x 1;
 }
 
 impl<S: Offset, T: Offset> SpgemmConvertOffsets<S, T> {
-    #[inline(always)]
+    #[device]
     fn convert<const BLOCK: usize>(self, _: Arena) {
-        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        let index = thread::global_index::<BLOCK>();
         if (index as u64) < self.len {
             self.target.store(index, T::from_bits(self.source.load_streaming(index).to_bits()));
         }
@@ -53,14 +50,11 @@ kernel! {
     }
     shared: PairSearch::<BLOCK>::BYTES + NumberedBits::<BLOCK, ITEMS>::BYTES + CountScan::<u32, BLOCK>::BYTES;
     body: SpgemmExpandOffsets::expand::<BLOCK, ITEMS>;
-    entries: {
-        spgemm_expand_offsets_u32 in spgemm_plan: <O = u32>, 256 x 8;
-        spgemm_expand_offsets_u64 in spgemm_plan: <O = u64>, 256 x 8;
-    }
+    entry: spgemm_expand_offsets_{O} in spgemm_plan: O in [u32, u64], 256 x 8;
 }
 
 impl<O: Offset> SpgemmExpandOffsets<O> {
-    #[inline(always)]
+    #[device]
     fn expand<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let search = PairSearch::<BLOCK>::take(&mut arena);
         let marks = NumberedBits::<BLOCK, ITEMS>::take(&mut arena);

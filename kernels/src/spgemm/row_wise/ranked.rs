@@ -4,15 +4,13 @@
 //! and B's rows, its *rank* is kept: the entry of its part that it is added to. For each entry of A, the places are kept
 //! where the parts cut the row of B. New values then need neither columns nor searches, and no warp waits for another.
 
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{kernel, parameters, thread, warp, Arena, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, parameters, thread, warp, Arena, Global, GlobalMut, Shared};
 
 use super::bitmap::Bitmap;
 use super::entries::Entries;
-use super::rows::{each, ResultPattern, RowList, Spans};
-use super::stage::{lower_bound, Windows};
+use super::rows::{each, ResultPattern, RowList};
+use super::spans::{Spans, Windows};
+use super::stage::lower_bound;
 use super::work::each_row_of_b;
 use crate::block::count_scan::CountScan;
 use crate::{Offset, Pattern};
@@ -47,14 +45,11 @@ kernel! {
     }
     shared: 0;
     body: SpgemmPartWork::part_work::<BLOCK>;
-    entries: {
-        spgemm_part_work_u32 in spgemm_ranks: <O = u32>, 256 x 1;
-        spgemm_part_work_u64 in spgemm_ranks: <O = u64>, 256 x 1;
-    }
+    entry: spgemm_part_work_{O} in spgemm_ranks: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> SpgemmPartWork<O> {
-    #[inline(always)]
+    #[device]
     fn part_work<const BLOCK: usize>(self, _: Arena) {
         let Self { a, b, rows, .. } = self;
         let index = thread::block() * (BLOCK as u32 / thread::WARP_SIZE) + thread::warp();
@@ -122,16 +117,11 @@ kernel! {
     }
     shared: 0;
     body: SpgemmRankProducts::rank_products::<BLOCK>;
-    entries: {
-        spgemm_rank_products_u32_128 in spgemm_ranks: <O = u32>, 128 x 1 resident 10;
-        spgemm_rank_products_u64_128 in spgemm_ranks: <O = u64>, 128 x 1 resident 10;
-        spgemm_rank_products_u32_512 in spgemm_ranks: <O = u32>, 512 x 1 resident 2;
-        spgemm_rank_products_u64_512 in spgemm_ranks: <O = u64>, 512 x 1 resident 2;
-    }
+    entry: spgemm_rank_products_{O}_{B} in spgemm_ranks: (B, R) in [(128, 10), (512, 2)], O in [u32, u64], B x 1 resident R;
 }
 
 impl<O: Offset> SpgemmRankProducts<O> {
-    #[inline(always)]
+    #[device]
     fn rank_products<const BLOCK: usize>(self, _: Arena) {
         // 1. Lay out shared memory, and find the block's row.
         let Self { a, b, c, before: RowParts { first_products, first_parts, .. }, .. } = self;
@@ -206,14 +196,11 @@ kernel! {
     }
     shared: 0;
     body: SpgemmCutByParts::cut_by_parts::<BLOCK>;
-    entries: {
-        spgemm_cut_by_parts_u32 in spgemm_ranks: <O = u32>, 128 x 1;
-        spgemm_cut_by_parts_u64 in spgemm_ranks: <O = u64>, 128 x 1;
-    }
+    entry: spgemm_cut_by_parts_{O} in spgemm_ranks: O in [u32, u64], 128 x 1;
 }
 
 impl<O: Offset> SpgemmCutByParts<O> {
-    #[inline(always)]
+    #[device]
     fn cut_by_parts<const BLOCK: usize>(self, _: Arena) {
         let Self { a, b, c, before: RowParts { first_parts, first_cuts, .. }, .. } = self;
         let index = self.part_rows.load(thread::block() as usize);
@@ -249,8 +236,7 @@ struct Products<const BLOCK: usize> {
 }
 
 impl<const BLOCK: usize> Products<BLOCK> {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn take(arena: &mut Arena) -> Self {
         Self {
             scan: CountScan::take(arena),
@@ -262,8 +248,7 @@ impl<const BLOCK: usize> Products<BLOCK> {
 
     /// Calls `visit` with the number of each product of a row of C, in the order of A's entries and B's rows, and its column.
     /// Called by every thread; it has barriers, and ends with one.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn each<O: Offset>(self, a: Pattern<O>, b: Pattern<O>, own: Entries, mut visit: impl FnMut(usize, u32)) {
         let mut products = 0;
         let mut first = 0;
@@ -295,8 +280,7 @@ impl<const BLOCK: usize> Products<BLOCK> {
 }
 
 /// Calls `visit` with the index and value of the first `len` columns, over the lanes of a warp.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn each_column(columns: Global<u32>, len: u32, mut visit: impl FnMut(u32, u32)) {
     let mut first = thread::lane();
     while first < len {

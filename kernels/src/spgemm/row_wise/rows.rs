@@ -1,9 +1,9 @@
 //! The rows of C that kernels compute, and the arrays that they read and write.
 
-use evenpath_simt::{parameters, thread, Element, Global, GlobalMut};
+use evenpath_simt::{device, parameters, thread, Element, Global, GlobalMut};
 
 use super::bitmap::Bitmap;
-use super::stage::Window;
+use super::spans::Window;
 
 parameters! {
     /// The rows of C that a launch computes.
@@ -19,23 +19,12 @@ parameters! {
 
 impl RowList {
     /// The `index`th of the rows, if `wanted`.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn nth(self, index: u32, wanted: bool) -> u32 {
         if self.is_listed == 0 {
             return index;
         }
         self.rows.load_if(index as usize, wanted)
-    }
-}
-
-parameters! {
-    /// The columns that rows of C span.
-    pub struct Spans {
-        /// The first column of each row.
-        pub firsts: Global<u32>,
-        /// The last column of each row; below the first if the row is empty.
-        pub lasts: Global<u32>,
     }
 }
 
@@ -53,8 +42,7 @@ parameters! {
 
 impl RowWork {
     /// Stores the work of a row.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn store(self, row: u32, products: u64, first: u32, last: u32) {
         self.products.store(row as usize, products);
         self.firsts.store(row as usize, first);
@@ -62,8 +50,7 @@ impl RowWork {
     }
 
     /// Stores what follows the last of the `rows` rows: for every thread of the grid, one of which does.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn end(self, rows: u32) {
         if thread::block() == 0 && thread::index() == 0 {
             self.products.store(rows as usize, 0);
@@ -106,8 +93,7 @@ pub(super) struct ResultRow {
 
 impl ResultPattern {
     /// Row `row` if `wanted`, else a row without entries.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn row_if(self, row: u32, wanted: bool) -> ResultRow {
         let begin = self.row_offsets.load_if(row as usize, wanted);
         let len = (self.row_offsets.load_if(row as usize + 1, wanted) - begin) as u32;
@@ -117,8 +103,7 @@ impl ResultPattern {
 
 impl ResultRow {
     /// Sets the bits of the row's known columns in a window.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn mark<const BLOCK: usize>(self, window: Window, bitmap: Bitmap) {
         each::<BLOCK>(self.len, |place| {
             let column = self.columns.load(place as usize);
@@ -130,7 +115,7 @@ impl ResultRow {
 }
 
 /// Calls `visit` with 0 to `len` − 1, each in one thread of the block.
-#[inline(always)]
+#[device]
 pub(super) fn each<const BLOCK: usize>(len: u32, mut visit: impl FnMut(u32)) {
     let mut place = thread::index();
     while place < len {

@@ -1,97 +1,22 @@
 //! A window of a row of C, which the threads of a block add up together.
+//!
+//! 1. Each thread brings an entry of A, and finds the entries in the window of the row of B that it names (`Stage::bring`).
+//! 2. To mark the window's columns, a few lanes for each staged entry set the bits of its row of B (`Stage::mark`).
+//! 3. To add up the products (`ValueStage::add`), the block goes through the staged entries step by step (`Stage::step`): rows of B that
+//!    fit their lanes side by side, any other alone (`Stage::is_alone`). The next step's products are loaded while those of this one
+//!    are added (`Stage::load`).
+//! 4. Rows of B side by side take turns, so that the products of a sum are added in the order of A's entries (`Stage::add_in_turn`).
 
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
+use evenpath_simt::{device, thread, warp, Arena, Float, GlobalMut, Shared};
 
-use evenpath_simt::{thread, warp, Arena, Float, GlobalMut, Shared};
-
-use super::bitmap::{Bitmap, PACKET};
+use super::bitmap::Bitmap;
 use super::entries::{Entries, Operand};
-use super::rows::Spans;
+use super::spans::Window;
 use crate::block::search::partition_point;
 use crate::{CsrView, Offset, Pattern};
 
 /// Columns of a long row of B that a lane has in flight.
 const IN_FLIGHT: usize = 4;
-
-/// The sums of a window.
-#[derive(Clone, Copy)]
-pub(super) struct Sums<V> {
-    pub(super) shared: Shared<V>,
-    pub(super) global: GlobalMut<V>,
-    pub(super) in_shared: bool,
-}
-
-impl<V: Float> Sums<V> {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn clear(self, place: u32) {
-        if self.in_shared {
-            self.shared.store(place as usize, V::ZERO);
-        } else {
-            self.global.store(place as usize, V::ZERO);
-        }
-    }
-
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn add(self, place: u32, left: V, right: V) {
-        let place = place as usize;
-        if self.in_shared {
-            self.shared.store(place, left.fma(right, self.shared.load(place)));
-        } else {
-            self.global.store(place, left.fma(right, self.global.load(place)));
-        }
-    }
-}
-
-/// Some columns of C.
-#[derive(Clone, Copy)]
-pub(super) struct Window {
-    pub(super) start: u32,
-    pub(super) len: u32,
-    /// Whether rows of B may have columns outside.
-    pub(super) is_part: bool,
-}
-
-impl Window {
-    #[inline(always)]
-    pub(super) fn has(self, column: u32) -> bool {
-        column.wrapping_sub(self.start) < self.len
-    }
-}
-
-/// The windows of a row of C, ascending.
-pub(super) struct Windows {
-    start: u32,
-    left: u32,
-    columns: u32,
-    is_part: bool,
-}
-
-impl Windows {
-    /// The windows of a row, of `packets` packets each; none if the row is empty.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn of_row(spans: Spans, row: u32, packets: u32) -> Self {
-        let (first, last) = (spans.firsts.load(row as usize), spans.lasts.load(row as usize));
-        let left = if first <= last { last - first + 1 } else { 0 };
-        let columns = packets * PACKET;
-        Self { start: first, left, columns, is_part: left > columns }
-    }
-
-    #[inline(always)]
-    pub(super) fn next(&mut self) -> Option<Window> {
-        if self.left == 0 {
-            return None;
-        }
-        let len = self.left.min(self.columns);
-        let window = Window { start: self.start, len, is_part: self.is_part };
-        self.start += len;
-        self.left -= len;
-        Some(window)
-    }
-}
 
 /// Entries of A, one per thread, with the entries in a window of the rows of B that they name; in shared memory.
 #[derive(Clone, Copy)]
@@ -111,21 +36,19 @@ pub(super) struct ValueStage<V, O, const BLOCK: usize> {
 }
 
 impl<O: Offset, const BLOCK: usize> Stage<O, BLOCK> {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn take(arena: &mut Arena, lanes_log2: u32) -> Self {
         Self { begins: arena.take(BLOCK), lens: arena.take(BLOCK), longest: arena.take(BLOCK), lanes_log2 }
     }
 
     /// The number of rows of B that are processed side by side.
-    #[inline(always)]
+    #[device]
     fn groups(self) -> u32 {
         BLOCK as u32 >> self.lanes_log2
     }
 
     /// Stages the thread's entry of A, the `place`th of its row. Called by every thread, with barriers before and after.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn bring(self, a: Pattern<O>, b: Pattern<O>, own: Entries, place: u32, window: Window) {
         let is_entry = place < own.len;
         let mut entries = b.entries_if(a.column_if(own, place, is_entry), is_entry);
@@ -141,21 +64,19 @@ impl<O: Offset, const BLOCK: usize> Stage<O, BLOCK> {
         self.longest.store(thread::index() as usize, longest);
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn staged(self, entry: u32) -> Entries {
         Entries { begin: self.begins.load(entry as usize).to_usize(), len: self.lens.load(entry as usize) }
     }
 
     /// The thread's number among the lanes of a row of B.
-    #[inline(always)]
+    #[device]
     fn lane(self) -> u32 {
         thread::index() & ((1 << self.lanes_log2) - 1)
     }
 
     /// Sets the bits of all columns of the row of C in a window. Called by every thread, with barriers before and after.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn mark(self, a: Pattern<O>, b: Pattern<O>, own: Entries, window: Window, bitmap: Bitmap) {
         let mut first = 0;
         while first < own.len {
@@ -193,28 +114,8 @@ impl<O: Offset, const BLOCK: usize> Stage<O, BLOCK> {
         }
     }
 
-    /// The first of the staged entries whose rows of B would be processed side by side with an entry's.
-    #[inline(always)]
-    fn base(self, entry: u32) -> u32 {
-        entry & !(self.groups() - 1)
-    }
-
-    /// Whether the whole block takes an entry's row of B, because one of its neighbors' rows does not fit its lanes.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn is_alone(self, entry: u32) -> bool {
-        self.longest.load(self.base(entry) as usize) > 1 << self.lanes_log2
-    }
-
-    /// The thread's entry in a step.
-    #[inline(always)]
-    fn own_entry(self, at: Step, is_alone: bool) -> u32 {
-        at.entry + if is_alone { 0 } else { thread::index() >> self.lanes_log2 }
-    }
-
     /// The step after `at`: more of the same row of B, or the next rows.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn step(self, at: Step, staged: u32) -> Step {
         let mut entry = self.base(at.entry) + self.groups();
         if self.is_alone(at.entry) {
@@ -232,8 +133,7 @@ impl<O: Offset, const BLOCK: usize> Stage<O, BLOCK> {
     }
 
     /// The thread's entry of B in a step; none after the last step.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn load<V: Float>(self, b: CsrView<V, O>, at: Step, staged: u32) -> InB<V> {
         if at.entry >= staged {
             return InB { column: 0, right: V::ZERO, is_some: false };
@@ -250,8 +150,7 @@ impl<O: Offset, const BLOCK: usize> Stage<O, BLOCK> {
     }
 
     /// Adds a step's products to their sums, one row of B after the other. Called by every thread; ends with a barrier.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn add_in_turn<V: Float>(self, sums: Sums<V>, slot: u32, (left, right): (V, V), is_there: bool) {
         let group = thread::index() >> self.lanes_log2;
         // Consecutive turns within a warp.
@@ -272,19 +171,35 @@ impl<O: Offset, const BLOCK: usize> Stage<O, BLOCK> {
             turn += in_warp;
         }
     }
+
+    /// The first of the staged entries whose rows of B would be processed side by side with an entry's.
+    #[device]
+    fn base(self, entry: u32) -> u32 {
+        entry & !(self.groups() - 1)
+    }
+
+    /// Whether the whole block takes an entry's row of B, because one of its neighbors' rows does not fit its lanes.
+    #[device(track_caller)]
+    fn is_alone(self, entry: u32) -> bool {
+        self.longest.load(self.base(entry) as usize) > 1 << self.lanes_log2
+    }
+
+    /// The thread's entry in a step.
+    #[device]
+    fn own_entry(self, at: Step, is_alone: bool) -> u32 {
+        at.entry + if is_alone { 0 } else { thread::index() >> self.lanes_log2 }
+    }
 }
 
 impl<V: Float, O: Offset, const BLOCK: usize> ValueStage<V, O, BLOCK> {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn take(arena: &mut Arena, lanes_log2: u32) -> Self {
         let lefts = arena.take(BLOCK);
         Self { stage: Stage::take(arena, lanes_log2), lefts }
     }
 
     /// As [`Stage::mark`].
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn mark(self, a: Pattern<O>, b: Pattern<O>, own: Entries, window: Window, bitmap: Bitmap) {
         self.stage.mark(a, b, own, window, bitmap);
     }
@@ -292,8 +207,7 @@ impl<V: Float, O: Offset, const BLOCK: usize> ValueStage<V, O, BLOCK> {
     /// Adds the products in a window to its sums, those of each sum in the order of A's entries. Rows of B that fit their lanes
     /// are processed side by side and take turns; the whole block takes others. Called by every thread, with a barrier before;
     /// ends with one.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn add(
         self,
         (a, b): (CsrView<V, O>, CsrView<V, O>),
@@ -352,9 +266,37 @@ struct InB<V> {
     is_some: bool,
 }
 
+/// The sums of a window.
+#[derive(Clone, Copy)]
+pub(super) struct Sums<V> {
+    pub(super) shared: Shared<V>,
+    pub(super) global: GlobalMut<V>,
+    pub(super) in_shared: bool,
+}
+
+impl<V: Float> Sums<V> {
+    #[device(track_caller)]
+    pub(super) fn clear(self, place: u32) {
+        if self.in_shared {
+            self.shared.store(place as usize, V::ZERO);
+        } else {
+            self.global.store(place as usize, V::ZERO);
+        }
+    }
+
+    #[device(track_caller)]
+    fn add(self, place: u32, left: V, right: V) {
+        let place = place as usize;
+        if self.in_shared {
+            self.shared.store(place, left.fma(right, self.shared.load(place)));
+        } else {
+            self.global.store(place, left.fma(right, self.global.load(place)));
+        }
+    }
+}
+
 /// The number of entries with a column below `bound`.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 pub(super) fn lower_bound<O: Offset>(matrix: Pattern<O>, entries: Entries, bound: u32) -> u32 {
     partition_point(0, entries.len, |place| matrix.column_if(entries, place, true) < bound)
 }

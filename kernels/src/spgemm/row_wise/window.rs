@@ -1,10 +1,11 @@
 //! Rows of any size: one block per row, one bit per column.
 
-use evenpath_simt::{kernel, thread, Arena, Float, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, Arena, Float, GlobalMut, Shared};
 
 use super::bitmap::{Bitmap, PACKET};
-use super::rows::{each, ResultEntries, RowList, Spans};
-use super::stage::{Stage, Sums, ValueStage, Windows};
+use super::rows::{each, ResultEntries, RowList};
+use super::spans::{Spans, Windows};
+use super::stage::{Stage, Sums, ValueStage};
 use crate::block::count_scan::CountScan;
 use crate::{CsrView, Offset, Pattern};
 
@@ -48,18 +49,11 @@ kernel! {
     }
     shared: 0;
     body: SpgemmWindowCount::count_row::<BLOCK>;
-    entries: {
-        spgemm_window_count_u32_32 in spgemm_count: <O = u32>, 32 x 1;
-        spgemm_window_count_u64_32 in spgemm_count: <O = u64>, 32 x 1;
-        spgemm_window_count_u32_128 in spgemm_count: <O = u32>, 128 x 1;
-        spgemm_window_count_u64_128 in spgemm_count: <O = u64>, 128 x 1;
-        spgemm_window_count_u32_512 in spgemm_count: <O = u32>, 512 x 1;
-        spgemm_window_count_u64_512 in spgemm_count: <O = u64>, 512 x 1;
-    }
+    entry: spgemm_window_count_{O}_{B} in spgemm_count: B in [32, 128, 512], O in [u32, u64], B x 1;
 }
 
 impl<O: Offset> SpgemmWindowCount<O> {
-    #[inline(always)]
+    #[device]
     fn count_row<const BLOCK: usize>(self, _: Arena) {
         let Self { a, b, spans, .. } = self;
         let mut arena = Arena::dynamic(window_shared_bytes(BLOCK as u32, self.packets, 0, 0, O::SIZE as u32));
@@ -108,24 +102,12 @@ kernel! {
     }
     shared: 0;
     body: SpgemmWindowFill::fill_row::<BLOCK>;
-    entries: {
-        spgemm_window_fill_f32_u32_32 in spgemm_fill_f32_u32: <V = f32, O = u32>, 32 x 1 resident 28;
-        spgemm_window_fill_f32_u64_32 in spgemm_fill_f32_u64: <V = f32, O = u64>, 32 x 1 resident 28;
-        spgemm_window_fill_f64_u32_32 in spgemm_fill_f64_u32: <V = f64, O = u32>, 32 x 1 resident 28;
-        spgemm_window_fill_f64_u64_32 in spgemm_fill_f64_u64: <V = f64, O = u64>, 32 x 1 resident 28;
-        spgemm_window_fill_f32_u32_128 in spgemm_fill_f32_u32: <V = f32, O = u32>, 128 x 1 resident 8;
-        spgemm_window_fill_f32_u64_128 in spgemm_fill_f32_u64: <V = f32, O = u64>, 128 x 1 resident 8;
-        spgemm_window_fill_f64_u32_128 in spgemm_fill_f64_u32: <V = f64, O = u32>, 128 x 1 resident 8;
-        spgemm_window_fill_f64_u64_128 in spgemm_fill_f64_u64: <V = f64, O = u64>, 128 x 1 resident 8;
-        spgemm_window_fill_f32_u32_512 in spgemm_fill_f32_u32: <V = f32, O = u32>, 512 x 1 resident 2;
-        spgemm_window_fill_f32_u64_512 in spgemm_fill_f32_u64: <V = f32, O = u64>, 512 x 1 resident 2;
-        spgemm_window_fill_f64_u32_512 in spgemm_fill_f64_u32: <V = f64, O = u32>, 512 x 1 resident 2;
-        spgemm_window_fill_f64_u64_512 in spgemm_fill_f64_u64: <V = f64, O = u64>, 512 x 1 resident 2;
-    }
+    entry: spgemm_window_fill_{V}_{O}_{B} in spgemm_fill_{V}_{O}:
+        (B, R) in [(32, 28), (128, 8), (512, 2)], V in [f32, f64], O in [u32, u64], B x 1 resident R;
 }
 
 impl<V: Float, O: Offset> SpgemmWindowFill<V, O> {
-    #[inline(always)]
+    #[device]
     fn fill_row<const BLOCK: usize>(self, _: Arena) {
         // 1. Lay out shared memory, and find the block's row.
         let Self { a, b, c, sums, .. } = self;

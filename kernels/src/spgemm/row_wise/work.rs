@@ -1,7 +1,7 @@
 //! The work of the rows of C: the number of their products, and the span of their columns.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Global, GlobalMut};
 
 use super::entries::Entries;
 use super::rows::RowWork;
@@ -29,10 +29,7 @@ kernel! {
     }
     shared: 0;
     body: SpgemmRowWork::row_work::<BLOCK>;
-    entries: {
-        spgemm_row_work_u32 in spgemm_plan: <O = u32>, 256 x 1;
-        spgemm_row_work_u64 in spgemm_plan: <O = u64>, 256 x 1;
-    }
+    entry: spgemm_row_work_{O} in spgemm_plan: O in [u32, u64], 256 x 1;
 }
 
 /// Entries of A that a lane has in flight.
@@ -42,7 +39,7 @@ const IN_FLIGHT: usize = 4;
 const LONG: u32 = 32;
 
 impl<O: Offset> SpgemmRowWork<O> {
-    #[inline(always)]
+    #[device]
     fn row_work<const BLOCK: usize>(self, _: Arena) {
         let Self { a, b, .. } = self;
         // 1. Load the group's row of A; list it if it is too long.
@@ -87,8 +84,7 @@ impl<O: Offset> SpgemmRowWork<O> {
 
 /// Calls `visit` with the lane and the entries of each row that a lane wants the whole warp to take, one after the other. The lanes
 /// of a warp call it together.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 pub(in crate::spgemm) fn each_long_row(own: Entries, is_wanted: bool, mut visit: impl FnMut(u32, Entries)) {
     let mut left = warp::ballot(warp::FULL, is_wanted);
     while left != 0 {
@@ -104,8 +100,7 @@ pub(in crate::spgemm) fn each_long_row(own: Entries, is_wanted: bool, mut visit:
 
 /// The number of products of some entries of a row of A, and the first and last column of the rows of B that they name;
 /// computed by a warp.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn warp_work<O: Offset>(a: Pattern<O>, b: Pattern<O>, entries: Entries) -> (u64, u32, u32) {
     let (mut all, mut least, mut greatest) = (0_u64, u32::MAX, 0);
     each_row_of_b(a, b, entries, thread::lane(), thread::WARP_SIZE.ilog2(), |entries| {
@@ -116,8 +111,7 @@ fn warp_work<O: Offset>(a: Pattern<O>, b: Pattern<O>, entries: Entries) -> (u64,
 }
 
 /// Widens a span of columns by a row of B.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn widen<O: Offset>(b: Pattern<O>, entries: Entries, first: &mut u32, last: &mut u32) {
     if entries.len > 0 {
         *first = (*first).min(b.column_if(entries, 0, true));
@@ -126,9 +120,7 @@ fn widen<O: Offset>(b: Pattern<O>, entries: Entries, first: &mut u32, last: &mut
 }
 
 /// Calls `visit` with the rows of B that a lane's entries of a row of A name, and with empty rows.
-#[inline(always)]
-#[allow(clippy::needless_range_loop)] // Iterators over arrays leave registers for local memory.
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 pub(in crate::spgemm) fn each_row_of_b<O: Offset>(
     a: Pattern<O>,
     b: Pattern<O>,
@@ -171,14 +163,11 @@ kernel! {
     }
     shared: 0;
     body: SpgemmLongRowWork::long_row_work::<BLOCK>;
-    entries: {
-        spgemm_long_row_work_u32 in spgemm_plan: <O = u32>, 256 x 1;
-        spgemm_long_row_work_u64 in spgemm_plan: <O = u64>, 256 x 1;
-    }
+    entry: spgemm_long_row_work_{O} in spgemm_plan: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> SpgemmLongRowWork<O> {
-    #[inline(always)]
+    #[device]
     fn long_row_work<const BLOCK: usize>(self, _: Arena) {
         let Self { a, b, .. } = self;
         let block_warps = BLOCK as u32 / thread::WARP_SIZE;
@@ -211,8 +200,7 @@ impl<O: Offset> SpgemmLongRowWork<O> {
     }
 
     /// Adds the work of a warp's piece to that of its row.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn add(self, row: u32, (count, first, last): (u64, u32, u32)) {
         if thread::lane() == 0 && count > 0 {
             let RowWork { products, firsts, lasts } = self.work;
@@ -233,16 +221,13 @@ kernel! {
     }
     shared: 0;
     body: SpgemmMaskWork::mask_work::<BLOCK>;
-    entries: {
-        spgemm_mask_work_u32 in spgemm_plan: <O = u32>, 256 x 1;
-        spgemm_mask_work_u64 in spgemm_plan: <O = u64>, 256 x 1;
-    }
+    entry: spgemm_mask_work_{O} in spgemm_plan: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> SpgemmMaskWork<O> {
-    #[inline(always)]
+    #[device]
     fn mask_work<const BLOCK: usize>(self, _: Arena) {
-        let row = thread::block() * BLOCK as u32 + thread::index();
+        let row = thread::global_index::<BLOCK>() as u32;
         let Self { mask, work } = self;
         if row >= mask.rows {
             return;

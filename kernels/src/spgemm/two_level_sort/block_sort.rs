@@ -1,8 +1,5 @@
 //! Block sort: sorts the products of each tile by row and column, and makes one entry of those that are equal.
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
-use evenpath_simt::{kernel, thread, warp, Arena, Element, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Element, Global, GlobalMut, Shared};
 
 use super::expansion::{ListedEntries, Tile};
 use crate::block::count_scan::CountScan;
@@ -51,14 +48,11 @@ kernel! {
     }
     shared: 0;
     body: SortProducts::sort_products::<BLOCK, ITEMS>;
-    entries: {
-        spgemm_sort_products_u32 in spgemm_two_level_sort: <O = u32>, 256 x 8 resident 4;
-        spgemm_sort_products_u64 in spgemm_two_level_sort: <O = u64>, 256 x 8;
-    }
+    entry: spgemm_sort_products_{O} in spgemm_two_level_sort: (O, R) in [(u32, 4), (u64, 0)], 256 x 8 resident R;
 }
 
 impl<O: Offset> SortProducts<O> {
-    #[inline(always)]
+    #[device]
     fn sort_products<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         const { assert!(BLOCK * ITEMS <= BEGINS_ENTRY as usize) };
         // Row starts use the memory of the sort's counts, before the keys.
@@ -113,8 +107,7 @@ struct Cut {
 }
 
 impl Cut {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn of<O: Offset>(tile: Tile, all: ListedEntries<O>) -> Self {
         let row = |entry: usize| all.rows.load(entry);
         let before = tile.first > 0
@@ -165,8 +158,7 @@ struct SortBlock<const BLOCK: usize, const ITEMS: usize> {
 
 impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
     /// Numbers the tile's entries of A and their rows. Returns the number of rows.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn number_entries<O: Offset>(self, tile: Tile, entries: ListedEntries<O>) -> u32 {
         self.rows.clear();
         tile.mark(entries.first_products, self.entries, |entry, place| {
@@ -179,8 +171,7 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
     }
 
     /// The columns of this thread's products, warp-striped.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn expand<O: Offset>(self, tile: Tile, sources: Global<O>, b_columns: Global<u32>) -> [u32; ITEMS] {
         let sources = sources.skip(tile.first_entry);
         let mut nonzeros = [O::ZERO; ITEMS];
@@ -201,8 +192,7 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
     }
 
     /// Sorts the products and stores the tile's outputs.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn sort<K: RadixKey>(
         self,
         sort: RadixSort<K, BLOCK, ITEMS>,
@@ -227,8 +217,7 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
 
     /// A bit for each of this thread's sorted products that begins an entry, and for each that begins a row. Marks the former,
     /// without numbering them, and stores the permutation.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn find_heads<K: RadixKey>(
         self,
         tile: Tile,
@@ -259,8 +248,7 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
     }
 
     /// Stores the columns of entries, and where rows begin.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn store_entries<K: RadixKey>(
         self,
         tile: Tile,
@@ -289,8 +277,7 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
     }
 
     /// Stores the numbers of entries of the tile and its rows.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn count_rows(self, tile: Tile, sorted: Sorted, output: Output, count: u32) {
         let Sorted { row_count, cut, .. } = sorted;
         let start = |row: u32| self.row_starts.load(row as usize) & 0xffff;

@@ -1,9 +1,6 @@
 //! Rows that tiles cut: their entries are collected for the global sort, and those that are equal become one.
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Arena, Element, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Element, Global, GlobalMut, Shared};
 
 use super::block_sort::TILE_WORDS;
 use super::products::SortedTiles;
@@ -33,14 +30,11 @@ kernel! {
     }
     shared: 0;
     body: CollectCutEntries::collect_cut_entries::<BLOCK>;
-    entries: {
-        spgemm_collect_cut_entries_u32 in spgemm_two_level_sort: <K = u32>, 256 x 1;
-        spgemm_collect_cut_entries_u64 in spgemm_two_level_sort: <K = u64>, 256 x 1;
-    }
+    entry: spgemm_collect_cut_entries_{K} in spgemm_two_level_sort: K in [u32, u64], 256 x 1;
 }
 
 impl<K: RadixKey> CollectCutEntries<K> {
-    #[inline(always)]
+    #[device]
     fn collect_cut_entries<const BLOCK: usize>(self, _: Arena) {
         let Self { keys, numbers, tiles: SortedTiles { words, columns, tile_len }, .. } = self;
         let tile = thread::block() as usize;
@@ -96,10 +90,7 @@ kernel! {
     }
     shared: NumberedBits::<BLOCK, ITEMS>::BYTES + CountScan::<u32, BLOCK>::BYTES + 8;
     body: NumberCutEntries::number_cut_entries::<BLOCK, ITEMS>;
-    entries: {
-        spgemm_number_cut_entries_u32 in spgemm_two_level_sort: <K = u32>, 256 x 8;
-        spgemm_number_cut_entries_u64 in spgemm_two_level_sort: <K = u64>, 256 x 8;
-    }
+    entry: spgemm_number_cut_entries_{K} in spgemm_two_level_sort: K in [u32, u64], 256 x 8;
 }
 
 /// The keys of a thread in a tile, warp-striped.
@@ -117,14 +108,14 @@ struct TileKeys<K, const ITEMS: usize> {
 
 impl<K: RadixKey, const ITEMS: usize> TileKeys<K, ITEMS> {
     /// Whether the key of an item exists.
-    #[inline(always)]
+    #[device]
     fn has(&self, item: usize) -> bool {
         (warp_striped::<ITEMS>(item) as u32) < self.left
     }
 }
 
 impl<K: RadixKey> NumberCutEntries<K> {
-    #[inline(always)]
+    #[device]
     fn number_cut_entries<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         // 1. Draw a tile.
         let marks = NumberedBits::<BLOCK, ITEMS>::take(&mut arena);
@@ -143,11 +134,7 @@ impl<K: RadixKey> NumberCutEntries<K> {
         // 3. Number these: within the block, then over the tiles before.
         let count = marks.number(scan);
         if thread::warp() == 0 {
-            let lookback = Lookback::new(self.state.skip(1));
-            if thread::lane() == 0 {
-                lookback.publish(tile, count);
-            }
-            let numbered = lookback.prefix(tile, count);
+            let numbered = Lookback::new(self.state.skip(1)).publish_and_prefix(tile, count);
             if thread::lane() == 0 {
                 shared.store(1, numbered as u32);
             }
@@ -158,8 +145,7 @@ impl<K: RadixKey> NumberCutEntries<K> {
         self.store(&keys, |place| numbered + marks.count_to(place));
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn load<const BLOCK: usize, const ITEMS: usize>(self, tile: u32) -> TileKeys<K, ITEMS> {
         let first = tile as usize * BLOCK * ITEMS;
         let left = self.len - first as u32;
@@ -183,8 +169,7 @@ impl<K: RadixKey> NumberCutEntries<K> {
 
     /// Stores a thread's part of the outputs. `count_to` gives the number of distinct keys up to and including the one at a
     /// place in the tile.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn store<const ITEMS: usize>(self, keys: &TileKeys<K, ITEMS>, count_to: impl Fn(u32) -> u32) {
         let (origins, flags) = (self.origins.skip(keys.first), self.flags.skip(keys.first));
         let add = |row: u32, count: u32| {
@@ -241,16 +226,13 @@ kernel! {
     }
     shared: 0;
     body: PlaceCutEntries::place_cut_entries::<BLOCK>;
-    entries: {
-        spgemm_place_cut_entries_u32 in spgemm_two_level_sort: <K = u32>, 256 x 1;
-        spgemm_place_cut_entries_u64 in spgemm_two_level_sort: <K = u64>, 256 x 1;
-    }
+    entry: spgemm_place_cut_entries_{K} in spgemm_two_level_sort: K in [u32, u64], 256 x 1;
 }
 
 impl<K: RadixKey> PlaceCutEntries<K> {
-    #[inline(always)]
+    #[device]
     fn place_cut_entries<const BLOCK: usize>(self, _: Arena) {
-        let entry = thread::block() as usize * BLOCK + thread::index() as usize;
+        let entry = thread::global_index::<BLOCK>();
         if entry as u64 >= self.unique_count.load(0) {
             return;
         }
@@ -277,16 +259,13 @@ kernel! {
     }
     shared: 0;
     body: PlaceCutValues::place_cut_values::<BLOCK>;
-    entries: {
-        spgemm_place_cut_values_f32 in spgemm_two_level_sort: <V = f32>, 256 x 1;
-        spgemm_place_cut_values_f64 in spgemm_two_level_sort: <V = f64>, 256 x 1;
-    }
+    entry: spgemm_place_cut_values_{V} in spgemm_two_level_sort: V in [f32, f64], 256 x 1;
 }
 
 impl<V: Element> PlaceCutValues<V> {
-    #[inline(always)]
+    #[device]
     fn place_cut_values<const BLOCK: usize>(self, _: Arena) {
-        let entry = thread::block() as usize * BLOCK + thread::index() as usize;
+        let entry = thread::global_index::<BLOCK>();
         if (entry as u64) < self.unique_count.load(0) {
             self.c_values
                 .store(self.c_places.load_streaming(entry) as usize, self.values.load_streaming(entry));

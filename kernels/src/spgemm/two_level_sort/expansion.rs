@@ -1,6 +1,6 @@
 //! Expansion: finds the entries of A and B whose products are in a tile.
 
-use evenpath_simt::{parameters, thread, Global};
+use evenpath_simt::{device, parameters, thread, Global};
 
 use crate::block::numbered_bits::NumberedBits;
 use crate::Offset;
@@ -40,8 +40,7 @@ pub(super) struct Tile {
 
 impl<O: Offset> ListedEntries<O> {
     /// The block's tile.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn tile(self, tile_len: u32) -> Tile {
         let tile = thread::block();
         let first = tile * tile_len;
@@ -59,8 +58,7 @@ impl<O: Offset> ListedEntries<O> {
 impl Tile {
     /// Marks where each entry's products begin in the tile, and calls `also` with each entry and that place. Called by every
     /// thread. It has a barrier after the marks are cleared, but none after they are set.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn mark<const BLOCK: usize, const ITEMS: usize>(
         self,
         first_products: Global<u32>,

@@ -1,7 +1,7 @@
 //! Global sort: all products are expanded in global memory and sorted there together. The publication compares with this
 //! method (expansion, sorting and compression: Bell, Dalton, Olson, SIAM J. Sci. Comput. 34, 2012).
 
-use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut};
+use evenpath_simt::{device, kernel, thread, Arena, Float, Global, GlobalMut};
 
 use super::expansion::ListedEntries;
 use crate::block::search::partition_point;
@@ -25,16 +25,11 @@ kernel! {
     }
     shared: 0;
     body: ExpandProducts::expand_products::<BLOCK, ITEMS>;
-    entries: {
-        spgemm_expand_products_f32_u32 in spgemm_global_sort: <V = f32, O = u32>, 256 x 8;
-        spgemm_expand_products_f32_u64 in spgemm_global_sort: <V = f32, O = u64>, 256 x 8;
-        spgemm_expand_products_f64_u32 in spgemm_global_sort: <V = f64, O = u32>, 256 x 8;
-        spgemm_expand_products_f64_u64 in spgemm_global_sort: <V = f64, O = u64>, 256 x 8;
-    }
+    entry: spgemm_expand_products_{V}_{O} in spgemm_global_sort: V in [f32, f64], O in [u32, u64], 256 x 8;
 }
 
 impl<V: Float, O: Offset> ExpandProducts<V, O> {
-    #[inline(always)]
+    #[device]
     fn expand_products<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let Self { entries, a_values, b, keys, products, column_bits } = self;
         let tile = entries.tile((BLOCK * ITEMS) as u32);
@@ -77,16 +72,13 @@ kernel! {
     }
     shared: 0;
     body: SplitKeys::split_keys::<BLOCK>;
-    entries: {
-        spgemm_split_keys_u32 in spgemm_global_sort: <C = u32>, 256 x 1;
-        spgemm_split_keys_u64 in spgemm_global_sort: <C = u64>, 256 x 1;
-    }
+    entry: spgemm_split_keys_{C} in spgemm_global_sort: C in [u32, u64], 256 x 1;
 }
 
 impl<C: Offset> SplitKeys<C> {
-    #[inline(always)]
+    #[device]
     fn split_keys<const BLOCK: usize>(self, _: Arena) {
-        let index = thread::block() * BLOCK as u32 + thread::index();
+        let index = thread::global_index::<BLOCK>() as u32;
         if index < self.len {
             let column = self.keys.load(index as usize) & ((1 << self.column_bits) - 1);
             self.column_indices.store(index as usize, column as u32);

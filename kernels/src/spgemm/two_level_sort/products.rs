@@ -1,10 +1,7 @@
 //! Product compute: computes the products, adds them up in the order of the block sort, and stores each sum at its place in
 //! C or in the global sort.
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
-
 use evenpath_simt::{
-    kernel, parameters, thread, Aligned16, Arena, Element, Float, Global, GlobalMut, Shared,
+    device, kernel, parameters, thread, Aligned16, Arena, Element, Float, Global, GlobalMut, Shared,
 };
 
 use super::block_sort::{BEGINS_ENTRY, TILE_WORDS};
@@ -41,13 +38,11 @@ kernel! {
     }
     shared: 0;
     body: PlaceTiles::place_tiles::<BLOCK>;
-    entries: {
-        spgemm_place_tiles in spgemm_two_level_sort: 256 x 1;
-    }
+    entry: spgemm_place_tiles in spgemm_two_level_sort: 256 x 1;
 }
 
 impl PlaceTiles {
-    #[inline(always)]
+    #[device]
     fn place_tiles<const BLOCK: usize>(self, _: Arena) {
         let SortedTiles { words, columns, tile_len } = self.tiles;
         let tile = thread::block() as usize;
@@ -105,16 +100,11 @@ kernel! {
     }
     shared: product_bytes::<BLOCK, ITEMS>(V::SIZE);
     body: AddProducts::add_products::<BLOCK, ITEMS>;
-    entries: {
-        spgemm_add_products_f32_u32 in spgemm_two_level_sort: <V = f32, O = u32>, 256 x 8;
-        spgemm_add_products_f32_u64 in spgemm_two_level_sort: <V = f32, O = u64>, 256 x 8;
-        spgemm_add_products_f64_u32 in spgemm_two_level_sort: <V = f64, O = u32>, 256 x 8;
-        spgemm_add_products_f64_u64 in spgemm_two_level_sort: <V = f64, O = u64>, 256 x 8;
-    }
+    entry: spgemm_add_products_{V}_{O} in spgemm_two_level_sort: V in [f32, f64], O in [u32, u64], 256 x 8;
 }
 
 impl<V: Float, O: Offset> AddProducts<V, O> {
-    #[inline(always)]
+    #[device]
     fn add_products<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         // 1. Compute the tile's products, in the order of A's entries.
         let block = ProductBlock::<V, BLOCK, ITEMS> {
@@ -156,8 +146,7 @@ impl<V: Float, O: Offset> AddProducts<V, O> {
 }
 
 /// The permutation's elements of this thread, which takes consecutive sorted products.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn load_order<const ITEMS: usize>(permutation: Global<u16, Aligned16>) -> [u16; ITEMS] {
     const { assert!(ITEMS.is_multiple_of(8)) };
     let own = permutation.skip_aligned(thread::index() as usize * ITEMS);
@@ -185,8 +174,7 @@ struct ProductBlock<V, const BLOCK: usize, const ITEMS: usize> {
 
 impl<V: Float, const BLOCK: usize, const ITEMS: usize> ProductBlock<V, BLOCK, ITEMS> {
     /// Writes the products in the order of A's entries, and zeros after the last product.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn compute<O: Offset>(
         self,
         tile: Tile,
@@ -220,8 +208,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> ProductBlock<V, BLOCK, IT
     }
 
     /// Replaces the products by the sums of the tile's entries. It has barriers, and ends with one.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn add_up(self, order: &[u16; ITEMS]) {
         let mut values = [V::ZERO; ITEMS];
         let mut heads = 0_u32;

@@ -1,7 +1,7 @@
 //! Setup: counts the products of A's entries, and lists the entries that make any.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Arena, Element, Global, GlobalMut, Shared};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Element, Global, GlobalMut, Shared};
 
 use crate::block::search::partition_point;
 use crate::{Offset, Pattern};
@@ -27,15 +27,11 @@ kernel! {
     }
     shared: 2 * BLOCK / thread::WARP_SIZE as usize * u64::SIZE;
     body: WeighEntries::weigh_entries::<BLOCK, ITEMS>;
-    entries: {
-        spgemm_weigh_entries_u32 in spgemm_two_level_sort: <O = u32>, 256 x 8;
-        spgemm_weigh_entries_u64 in spgemm_two_level_sort: <O = u64>, 256 x 8;
-    }
+    entry: spgemm_weigh_entries_{O} in spgemm_two_level_sort: O in [u32, u64], 256 x 8;
 }
 
 impl<O: Offset> WeighEntries<O> {
-    #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // Iterators over arrays leave registers for local memory.
+    #[device]
     fn weigh_entries<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         const WARP: usize = thread::WARP_SIZE as usize;
         let sums: Shared<u64> = arena.take(2 * BLOCK / WARP);
@@ -108,16 +104,13 @@ kernel! {
     }
     shared: 0;
     body: ListEntries::list_entries::<BLOCK>;
-    entries: {
-        spgemm_list_entries_u32 in spgemm_two_level_sort: <O = u32>, 256 x 1;
-        spgemm_list_entries_u64 in spgemm_two_level_sort: <O = u64>, 256 x 1;
-    }
+    entry: spgemm_list_entries_{O} in spgemm_two_level_sort: O in [u32, u64], 256 x 1;
 }
 
 impl<O: Offset> ListEntries<O> {
-    #[inline(always)]
+    #[device]
     fn list_entries<const BLOCK: usize>(self, _: Arena) {
-        let entry = thread::block() as usize * BLOCK + thread::index() as usize;
+        let entry = thread::global_index::<BLOCK>();
         if entry > self.len as usize {
             return;
         }
@@ -146,8 +139,7 @@ impl<O: Offset> ListEntries<O> {
 }
 
 /// The row of an entry: the last one that begins at or before it.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn row_of<O: Offset>(rows: Pattern<O>, entry: usize) -> u32 {
     let nonzero = rows.row_offsets.load(0).to_usize() + entry;
     let begin = |row: u32| rows.row_offsets.load(row as usize).to_usize();

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use super::checked;
+use super::checks::checked;
 use super::memory::{note_use, shared_access};
 use crate::atomic::{AtomicElement, Operation, Ordering, Scope};
 use crate::element::Element;

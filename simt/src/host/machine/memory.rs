@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use super::checked;
+use super::checks::checked;
 use crate::element::{Element, Packet};
 use crate::host::block::{with_lane, Copy16};
 use crate::host::fault::{AccessKind, FaultKind};

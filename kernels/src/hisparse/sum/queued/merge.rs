@@ -1,11 +1,13 @@
 //! How pairs are merged: by a thread, a warp or a block, with the tools of the sums by levels.
 
-use evenpath_simt::{thread, warp, Element, Float};
+use evenpath_simt::{device, thread, warp, Element, Float};
 
 use super::super::fill::Leaf;
-use super::super::{tiny, Pair, Part, Place, Side, Sink};
+use super::super::side::{Pair, Part, Side};
+use super::super::sink::{Place, Sink};
+use super::super::tiny;
+use super::adder::Adder;
 use super::pair::QueuedPair;
-use super::Adder;
 use crate::hisparse::layout::{self, NULL};
 use crate::hisparse::pool_mut::NodeMut;
 use crate::hisparse::queue::Found;
@@ -16,40 +18,36 @@ struct Inner {
 }
 
 impl Sink<u32> for Inner {
-    #[inline(always)]
+    #[device]
     fn is_ordered(&self) -> bool {
         !self.sum.is_dense()
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn put(&self, Place { rank, coordinates }: Place, _: Option<u32>, _: Option<u32>) {
         self.sum.put_coordinates(rank, coordinates);
     }
 
-    #[inline(always)]
+    #[device]
     fn join(&self, _: Place, _: u32, _: bool) {}
 }
 
 impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
     /// An inner node of the sum.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn inner(&self, reference: u32, count: u32) -> Inner {
         Inner { sum: self.sum.pool.inner().node(reference, count, self.trees.d_log2) }
     }
 
     /// A leaf of the sum.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn leaf(&self, reference: u32, count: u32) -> Leaf<V> {
         let (a, b) = self.addends();
         Leaf { a, b, sum: self.sum.pool.node(reference, count, self.trees.d_log2) }
     }
 
     /// Merges the pair of this thread if it `is_tiny`. All lanes of a warp call it together.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn merge_by_thread(
         &mut self,
         pair: QueuedPair,
@@ -73,8 +71,7 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
 
     /// Merges the pairs of each warp, one after another, or copies them. Lane 0 of the lanes that share a pair is given what
     /// follows.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn merge_by_warps(
         &mut self,
         pair: Option<QueuedPair>,
@@ -102,8 +99,7 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
         found
     }
 
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     fn merge_by_warp(&mut self, pair: QueuedPair, is_copy: bool) -> Option<Found<QueuedPair>> {
         let (a, b) = self.inner_sides();
         let parts = Pair { a: a.part(pair.a), b: b.part(pair.b) };
@@ -133,8 +129,7 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
     }
 
     /// Merges the pair of a block. Thread 0 is given what follows.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[device(track_caller)]
     pub(super) fn merge_by_block(&mut self, pair: QueuedPair) -> Option<Found<QueuedPair>> {
         let (a, b) = self.inner_sides();
         let parts = Pair { a: a.part(pair.a), b: b.part(pair.b) };
@@ -169,8 +164,7 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
 }
 
 /// Passes all entries of the only node of a pair to the sink, over the lanes of a warp. The node is sparse and not transposed.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn copy<T: Element>(a: Side<T>, b: Side<T>, Pair { a: of_a, b: of_b }: Pair, sink: &impl Sink<T>) {
     if of_b.reference == NULL {
         for_each_entry(a, of_a, |place, slot| sink.put(place, Some(slot), None));
@@ -180,8 +174,7 @@ fn copy<T: Element>(a: Side<T>, b: Side<T>, Pair { a: of_a, b: of_b }: Pair, sin
 }
 
 /// Calls `visit` with each entry of a sparse node, over the lanes of a warp.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[device(track_caller)]
 fn for_each_entry<T: Element>(side: Side<T>, part: Part, visit: impl Fn(Place, T)) {
     let node = side.node(part);
     let mut rank = thread::lane();

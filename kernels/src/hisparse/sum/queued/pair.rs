@@ -1,5 +1,7 @@
 //! What the queues of a sum hold.
 
+use evenpath_simt::device;
+
 use crate::hisparse::queue::{Payload, Specification, MAX_WORDS};
 
 /// A pair of nodes of A and B at the same position, of which one may be absent. First it is to be merged into a node of the sum.
@@ -29,24 +31,24 @@ impl QueuedPair {
 impl Payload for QueuedPair {
     const WORDS: usize = 5;
 
-    #[inline(always)]
+    #[device]
     fn to_words(self) -> [u32; MAX_WORDS] {
         let Self { a, b, sum, height, begin, end } = self;
         // A node has up to 2¹⁶ slots.
         [a, b, sum, height, begin | (end - 1) << 16, 0, 0, 0]
     }
 
-    #[inline(always)]
+    #[device]
     fn from_words([a, b, sum, height, slots, ..]: [u32; MAX_WORDS]) -> Self {
         Self { a, b, sum, height, begin: slots & 0xffff, end: (slots >> 16) + 1 }
     }
 
-    #[inline(always)]
+    #[device]
     fn slots(self) -> u32 {
         self.end - self.begin
     }
 
-    #[inline(always)]
+    #[device]
     fn part(self, first: u32, count: u32) -> Self {
         let begin = self.begin + first;
         Self { begin, end: begin + count, ..self }

@@ -1,0 +1,83 @@
+//! The trees of a sum, and the nodes of both at one position.
+
+use evenpath_simt::{device, Element, Packet};
+
+use crate::hisparse::layout;
+use crate::hisparse::node::{Node, Pool};
+
+/// One of the trees.
+#[derive(Clone, Copy)]
+pub(super) struct Side<T: Element> {
+    pub(super) pool: Pool<T>,
+    pub(super) is_transposed: bool,
+    pub(super) d_log2: u32,
+}
+
+/// A node of one tree.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Part {
+    /// Null if there is no node.
+    pub(super) reference: u32,
+    /// The number of slots: one per entry of a sparse node, D² of a dense one, none if there is no node.
+    pub(super) len: u32,
+    /// The first unit of a sparse node, with the count and the first coordinates.
+    pub(super) head: Packet,
+}
+
+/// The nodes of both trees at one position. At least one of them exists.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pair {
+    pub(super) a: Part,
+    pub(super) b: Part,
+}
+
+impl Part {
+    #[device]
+    pub(super) fn is_dense(self) -> bool {
+        self.reference != layout::NULL && layout::kind(self.reference) == layout::DENSE
+    }
+}
+
+impl<T: Element> Side<T> {
+    #[device(track_caller)]
+    pub(super) fn part(self, reference: u32) -> Part {
+        let is_dense = layout::kind(reference) == layout::DENSE;
+        let first = layout::unit(reference) as usize * layout::UNIT_WORDS as usize;
+        let head = self.pool.words.load_16_if(first, !is_dense);
+        let len = if !is_dense {
+            head[0] as u32
+        } else if reference == layout::NULL {
+            0
+        } else {
+            1 << (2 * self.d_log2)
+        };
+        Part { reference, len, head }
+    }
+
+    /// The node; without slots if the reference is null.
+    #[device(track_caller)]
+    pub(super) fn node(self, part: Part) -> Node<T> {
+        self.pool.node_of_len(part.reference, part.len)
+    }
+
+    /// Coordinates in the sum.
+    #[device]
+    pub(super) fn oriented(self, coordinates: u32) -> u32 {
+        if self.is_transposed {
+            let (row, col) = layout::unpack(coordinates);
+            layout::pack(col, row)
+        } else {
+            coordinates
+        }
+    }
+
+    /// The slot of a dense node at a position in the sum.
+    #[device]
+    pub(super) fn slot_of(self, row: u32, col: u32) -> u32 {
+        if self.is_transposed {
+            col << self.d_log2 | row
+        } else {
+            row << self.d_log2 | col
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Where the entries of a merged pair of nodes go.
+
+/// The position of an entry in the sum.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    /// Its rank in the union of both nodes' entries.
+    pub(super) rank: u32,
+    /// Its coordinates.
+    pub(super) coordinates: u32,
+}
+
+/// Takes a pair's entries.
+pub(super) trait Sink<T> {
+    /// Whether the ranks of entries matter.
+    fn is_ordered(&self) -> bool;
+
+    /// Takes an entry of the union, with its slots in the nodes that have it.
+    fn put(&self, place: Place, a: Option<T>, b: Option<T>);
+
+    /// Adds a slot of A's node, or of B's, to an entry that the block has put with the other one's slot alone.
+    fn join(&self, place: Place, slot: T, is_of_b: bool);
+}
