@@ -69,7 +69,9 @@ fn run(chore: Chore) -> Result<()> {
         }
         Chore::English => {
             let findings = english::check(&root())?;
-            findings.iter().for_each(|finding| println!("{finding}"));
+            for finding in &findings {
+                println!("{finding}");
+            }
             ensure!(findings.is_empty(), "{} phrases are not plain English", findings.len());
             Ok(())
         }
