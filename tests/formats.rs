@@ -73,7 +73,7 @@ fn padding_above_the_limit_is_refused() {
     for part in ["1000000 rows", "400000 nonzeros", "4800000000000 bytes", "14400000"] {
         assert!(text.contains(part), "no `{part}` in {text}");
     }
-    // As one slice it is refused, but in slices of normal height it is small.
+    // A single slice is refused; slices of normal height are small.
     let one_slice = SlicedEllOptions::default().with_slice_height(ROWS as u32);
     assert_eq!(a.to_sliced_ell(one_slice).expect_err("terabytes"), refused);
     let slices = a.to_sliced_ell(SlicedEllOptions::default().with_limit(UNLIMITED));

@@ -24,7 +24,7 @@ fn matrix() -> Csr<f64> {
     generate(Kind::PowerLaw { rows: SIDE }, 3).expect("a small matrix")
 }
 
-/// As many values as the matrix has, small numbers: sums of their products are exact in any order.
+/// `nonzeros` small numbers; sums of their products are exact in any order.
 fn values(nonzeros: usize, seed: usize) -> Vec<f64> {
     (0..nonzeros).map(|at| (1 + (at * 7 + seed * 5) % 11) as f64).collect()
 }

@@ -218,7 +218,7 @@ fn long_segments() {
     }
 }
 
-/// As many segments as elements, or more.
+/// The number of segments is at least the number of elements.
 #[test]
 fn many_short_segments() {
     for DeviceUnderTest { device, fast } in devices() {

@@ -68,7 +68,7 @@ fn rows_around_the_edges_of_tiles() {
                 let b: Csr<f64> = banded(5000, &[len, 1], 1);
                 check(&device, &banded(2, &[1], 1), &b, is_for);
                 check(&device, &banded(2, &[1, 2, 0, 1, 2, 1], 1), &b, len < MOST_IN_ROW[1]);
-                // As many products of one entry.
+                // `len` products of one entry.
                 let (a, b): (Csr<f32>, _) = (banded(len, &[len], 1), banded(3, &vec![1; len], 0));
                 check(&device, &a, &b, is_for);
             }

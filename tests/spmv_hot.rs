@@ -213,10 +213,10 @@ fn it_is_chosen_if_scattered_columns_are_hot() {
         if place % 4 == 0 { mixed(row, place) % 10_000 * 40 } else { mixed(row, place) % COLS }
     });
     assert_ne!(method(&others, may_copy), METHOD);
-    // As many in as few columns, which 64 rows share.
+    // The same numbers of nonzeros and columns, but 64 rows share columns.
     let near = with_columns(COLS, |row, place| (row / 64 * 70 + place) % 10_000 * 40);
     assert_ne!(method(&near, may_copy), METHOD);
-    // As many in as few columns, of an x that fits in a cache.
+    // The same numbers of nonzeros and columns, but x fits in a cache.
     let small = with_columns(10_000, |row, place| mixed(row, place) % 10_000);
     assert_ne!(method(&small, may_copy), METHOD);
 }

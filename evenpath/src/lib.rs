@@ -16,7 +16,7 @@
 //! }
 //! ```
 //!
-//! # Where things are
+//! # Modules
 //!
 //! The root has the names that most programs need: matrices, devices, value types and [`Error`]. [`prelude`]
 //! has these and the options of the common operations. Everything else is in the module of its format or

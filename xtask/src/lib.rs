@@ -2,6 +2,7 @@
 //!
 //! It is also a library, because the PTX tests and the program in `nvvm/` read and split PTX too.
 
+pub mod english;
 pub mod flags;
 pub mod mutants;
 pub mod ptx;

@@ -8,7 +8,7 @@ use clap::{Args, Parser};
 use xtask::ptx::set::{LIBRARY, SETS, Set};
 use xtask::ptx::{TARGETS, Target, assemble, build, folder};
 use xtask::toolchain::Toolchain;
-use xtask::{checked_in_ptx, mutants, root};
+use xtask::{checked_in_ptx, english, mutants, root};
 
 /// Maintenance tasks of the evenpath workspace.
 #[derive(Debug, Parser)]
@@ -27,6 +27,8 @@ enum Chore {
         /// Names of mutants. Default: all.
         names: Vec<String>,
     },
+    /// Checks that documentation avoids the phrases that CONTRIBUTING.md rules out.
+    English,
 }
 
 #[derive(Debug, Args)]
@@ -65,6 +67,14 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Mutants { names } => {
             mutants::run(&mutants::select(mutants::list(&root().join("xtask/mutants"))?, &names)?)
         }
+        Chore::English => {
+            let findings = english::check(&root())?;
+            for finding in &findings {
+                println!("{finding}");
+            }
+            ensure!(findings.is_empty(), "{} phrases are not plain English", findings.len());
+            Ok(())
+        }
     }
 }
 
@@ -96,7 +106,7 @@ fn ptx(mut options: PtxOptions) -> Result<()> {
     Ok(())
 }
 
-/// The crates whose kernels are to be built.
+/// The crates whose kernels are built.
 fn sets(options: &PtxOptions) -> Result<Vec<&'static Set>> {
     match &options.package {
         Some(name) => {

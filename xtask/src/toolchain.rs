@@ -27,7 +27,7 @@ const LLVM_TOOLS: [&str; 3] = ["llvm-link", "opt", "llc"];
 ///
 /// * Loops are unrolled, because otherwise the arrays that they index leave registers.
 /// * A panic becomes a trap: no messages, no source paths, no calls.
-/// The others are set explicitly, so that profiles of the workspace have no effect.
+/// * The others are set explicitly, so that profiles of the workspace have no effect.
 const FLAGS: [&str; 5] = [
     "-Cllvm-args=-unroll-threshold=2000",
     "-Zunstable-options",

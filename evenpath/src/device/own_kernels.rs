@@ -76,7 +76,7 @@ mod tests {
     }
 
     kernel! {
-        /// Has the name of one of the library's kernels.
+        /// The name is that of one of the library's kernels.
         pub struct Impostor {
             /// Some elements.
             pub data: GlobalMut<u32>,

@@ -173,7 +173,7 @@ impl<T: Pod> DeviceSlice<T> {
     ///
     /// # Errors
     ///
-    /// If the lengths differ, and as for [`download`](Self::download).
+    /// If the lengths differ; otherwise the same as for [`download`](Self::download).
     pub fn copy_to_slice(&self, values: &mut [T]) -> Result<(), DeviceError> {
         check_len(self.len(), values.len())?;
         self.read(0, values)
@@ -183,7 +183,7 @@ impl<T: Pod> DeviceSlice<T> {
     ///
     /// # Errors
     ///
-    /// If there are fewer, and as for [`download`](Self::download).
+    /// If there are fewer; otherwise the same as for [`download`](Self::download).
     pub(crate) fn first<const N: usize>(&self) -> Result<[T; N], DeviceError> {
         if self.len() < N {
             return Err(DeviceError::LengthMismatch { source_len: self.len(), destination_len: N });
@@ -197,7 +197,7 @@ impl<T: Pod> DeviceSlice<T> {
     ///
     /// # Errors
     ///
-    /// If there is no such element, and as for [`download`](Self::download).
+    /// If the index is out of bounds; otherwise the same as for [`download`](Self::download).
     pub fn get(&self, index: usize) -> Result<T, DeviceError> {
         if index >= self.len() {
             return Err(DeviceError::OutOfBounds { index, len: self.len() });

@@ -118,8 +118,9 @@ impl<T: Pod> DeviceVec<T> {
         Self { elements, owner }
     }
 
-    /// Shortens the vector to its first `len` elements; no effect if it has no more. Nothing is copied, and
-    /// the whole memory is kept until the vector is dropped: see [`shrink_to_fit`](Self::shrink_to_fit).
+    /// Shortens the vector to its first `len` elements; no effect on a vector with `len` or fewer elements.
+    /// Nothing is copied, and the whole memory is kept until the vector is dropped: see
+    /// [`shrink_to_fit`](Self::shrink_to_fit).
     pub fn truncate(&mut self, len: usize) {
         let len = len.min(self.len());
         self.elements.memory = self.elements.memory.part(0, len);

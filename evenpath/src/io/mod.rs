@@ -14,7 +14,7 @@
 //! # Ok::<(), io::MatrixMarketError>(())
 //! ```
 //!
-//! # What is accepted
+//! # Accepted files
 //!
 //! It is stricter than most readers, because a misread matrix is worse than a refused one:
 //! * the file must have exactly the announced number of entries, and nothing else on their lines;

@@ -34,8 +34,8 @@ pub struct WriteOptions {
     /// Listing of entries. Default: as coordinates. Array format cannot distinguish stored zeros from absent
     /// entries.
     pub format: Format,
-    /// Type of the values. Default: real numbers. As integers, all values must be integers; as a pattern,
-    /// values are omitted; as complex numbers, imaginary parts are 0.
+    /// Type of the values. Default: real numbers. With integers, all values must be integers; with a pattern,
+    /// values are omitted; with complex numbers, imaginary parts are 0.
     pub field: Field,
     /// The symmetry to use. Default: general. The matrix must have it exactly; only the lower triangle is written.
     pub symmetry: Symmetry,

@@ -152,8 +152,8 @@ pub fn dot_into<V: Value>(
     let mut sums = device.uninitialized(blocks)?;
     let kernel = Dot { x: x.as_global(), y: y.as_global(), sums: sums.as_global_mut(), len: len as u64 };
     let finish = FinishDot { sums: sums.as_global(), count: blocks as u32, result: result.as_global_mut() };
-    // SAFETY: the views are of vectors of `len` elements, of one sum per block, of which there are no more than one block takes, and of
-    // one element, on this device; buffers are freed in the stream's order.
+    // SAFETY: the views are of vectors of `len` elements, of one sum per block, at most the number that one
+    // block takes, and of one element, on this device; buffers are freed in the stream's order.
     unsafe {
         launch.launch(kernel)?;
         finish_launch.launch(finish)?;
@@ -197,8 +197,8 @@ pub fn norm2_into<V: Value>(x: &DeviceSlice<V>, result: &mut DeviceSlice<V>) -> 
     let mut sums = device.uninitialized(SUMS * blocks)?;
     let kernel = Norm { x: x.as_global(), sums: sums.as_global_mut(), len: len as u64 };
     let finish = FinishNorm { sums: sums.as_global(), count: blocks as u32, result: result.as_global_mut() };
-    // SAFETY: the views are of a vector of `len` elements, of three sums per block, of which there are no more than one block takes, and
-    // of one element, on this device; buffers are freed in the stream's order.
+    // SAFETY: the views are of a vector of `len` elements, of three sums per block, at most the number that
+    // one block takes, and of one element, on this device; buffers are freed in the stream's order.
     unsafe {
         launch.launch(kernel)?;
         finish_launch.launch(finish)?;
@@ -266,7 +266,7 @@ pub(crate) unsafe fn add_at<V: Value>(
     count: &DeviceSlice<u64>,
     y: &mut DeviceSlice<V>,
 ) -> Result<(), DeviceError> {
-    // There are no more distinct positions than elements.
+    // There are at most `y.len()` distinct positions.
     let launch = y.device().kernel().threads(positions.len().min(y.len()))?;
     let kernel = AddAt {
         positions: positions.as_global(),

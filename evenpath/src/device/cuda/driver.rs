@@ -204,7 +204,7 @@ macro_rules! trampolines {
         impl Functions {
             pub(super) fn find(library: &libloading::Library) -> Self {
                 Self {
-                    // SAFETY: the signatures are those of the driver's header, by way of `cust_raw`.
+                    // SAFETY: the signatures are those of the driver's header, through `cust_raw`.
                     $($name: unsafe { super::symbol(library, stringify!($name)) },)*
                 }
             }

@@ -9,7 +9,7 @@ const SAMPLES: usize = 1 << 12;
 /// Bisections until an interval is as small as f64 can represent.
 const BISECTIONS: u32 = 100;
 
-/// Lengths by rank: rows (or nodes) ordered by length, longest first. As v falls from 1 at the longest to 0 at the
+/// Lengths by rank: rows (or nodes) ordered by length, longest first. While v falls from 1 at the longest to 0 at the
 /// shortest, the length is `shortest + (longest - shortest)·vᵖ` or, if the deviation is too large for that, `longest -
 /// (longest - shortest)·(1 - v)ᵖ`. The mean and deviation determine p and the shortest.
 ///

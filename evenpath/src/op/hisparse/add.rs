@@ -16,9 +16,9 @@ use crate::operand::check::check_shape;
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// Returns the sum of two matrices, with their transpositions and scales applied: A and `A.transpose()`
-    /// give A + Aᵀ. The sum has an entry wherever either matrix has one, even if its value is 0. Its scale is
-    /// 1. Values of a matrix whose scale is 0 are ignored, including NaN. Except for NaN payloads, the result
-    /// is bitwise the same as that of [`HiSparse::add`](crate::HiSparse::add) on the host.
+    /// give A + Aᵀ. The sum has an entry wherever either matrix has one, even if its value is 0. The scale of the
+    /// sum is 1. Values of a matrix whose scale is 0 are ignored, including NaN. Except for NaN payloads, the
+    /// result is bitwise the same as that of [`HiSparse::add`](crate::HiSparse::add) on the host.
     ///
     /// Waits for the device once, to learn the size of the sum. The first sum of a tree that was uploaded, or
     /// that is a sum by queues, also waits once per level, to count the tree's nodes. Takes 24 bytes per node

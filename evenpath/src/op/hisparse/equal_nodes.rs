@@ -151,7 +151,7 @@ impl EqualNodes {
 
     /// The references, ascending, each once.
     fn distinct(&self, mut references: DeviceVec<u32>) -> Result<DeviceVec<u32>, OpError> {
-        // As many bits as the greatest reference has, including two for the kind.
+        // The bits of the greatest possible reference, including two for the kind.
         let bits = (4 * self.pool.len() as u64 - 1).ilog2() + 1;
         sort_in_place(&mut references, SortOptions::default().with_bits(0..bits))?;
         Ok(reduce::by_keys(&references, &references, Operator::Max)?.0)

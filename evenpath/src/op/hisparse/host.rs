@@ -36,8 +36,8 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     }
 
     /// Returns the sum of two matrices, with their transpositions and scales applied: A and `A.transpose()`
-    /// give A + Aᵀ. The sum has an entry wherever either matrix has one, even if its value is 0. Its scale is
-    /// 1. Values of a matrix whose scale is 0 are ignored, including NaN.
+    /// give A + Aᵀ. The sum has an entry wherever either matrix has one, even if its value is 0. The scale of the
+    /// sum is 1. Values of a matrix whose scale is 0 are ignored, including NaN.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Sums of COO matrices, by way of CSR: row offsets are found by search, columns and values are copied.
+//! Sums of COO matrices, through CSR: row offsets are found by search, columns and values are copied.
 
 use super::operands::countable;
 use crate::device::DeviceKind;
@@ -12,8 +12,8 @@ impl<V: Value> DeviceCoo<V> {
     /// Computes C = `alpha`·A + `beta`·B, a new COO matrix, sorted by row and column, with an entry wherever
     /// A or B has one. Otherwise like [`DeviceCsr::add`].
     ///
-    /// Operands and result are converted by way of CSR, which takes a copy of their columns and values and one offset per
-    /// row of temporary memory.
+    /// Operands and result are converted through CSR, which takes a copy of their columns and values and one
+    /// offset per row of temporary memory.
     ///
     /// ```
     /// use evenpath::{Coo, Device};
