@@ -41,6 +41,9 @@ struct Arguments {
     /// Method. The help text lists the names.
     #[arg(long, value_name = "NAME", default_value_t = SpmvMethod::Auto, help = method_help())]
     method: SpmvMethod,
+    /// Print the statistics of the matrix, the plan's figures, and rates as other programs count them.
+    #[arg(long)]
+    details: bool,
 }
 
 fn main() -> ExitCode {
@@ -58,7 +61,7 @@ fn method_help() -> String {
 }
 
 fn spmv<V: Value, O: Offset>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
-    let Arguments { input, run, method, .. } = arguments;
+    let Arguments { input, run, method, details, .. } = arguments;
     let start = Instant::now();
     let device = run.device.open()?;
     let opening = start.elapsed();
@@ -84,10 +87,13 @@ fn spmv<V: Value, O: Offset>(arguments: &Arguments) -> Result<Report, Box<dyn Er
     let info = plan.info()?;
 
     drop((a, plan, x, y)); // frees memory for the buffers of the copy rate
-    let mut report = Report::new(run.json, verdict);
+    let mut report = Report::new(run.json, verdict).brief(!details);
     report.matrix(&name, &matrix);
     report.device(&device);
-    report.line("plan", &info, plan_fields(&info));
+    let SpmvPlanInfo { method, reason, analysis_ms, .. } = &info;
+    let plan =
+        if *details { info.to_string() } else { format!("{method}, in {analysis_ms:.2} ms: {reason}") };
+    report.line("plan", plan, plan_fields(&info));
     report.measurement(&device, &Measurement::new(work(&matrix), &times), copy_rate(&device)?);
     report.first_result(opening, first_result);
     Ok(report)

@@ -4,11 +4,9 @@ use evenpath::device::SimulatedOptions;
 use evenpath::error::{DeviceError, OpError};
 use evenpath::key::{Key, PairValue, Pairs, coordinate};
 use evenpath::{Device, merge};
-use evenpath_tests::devices;
+use evenpath_kernels::merge::{MergeKeys, MergePairs};
+use evenpath_tests::{devices, tile_lens};
 use proptest::prelude::*;
-
-/// Tile sizes of all kernels, in elements.
-const TILES: [usize; 4] = [256 * 11, 256 * 13, 256 * 15, 256 * 23];
 
 /// Merges by a stable sort of both, A first.
 fn oracle<K: Key, V: PairValue>(a: &[(K, V)], b: &[(K, V)]) -> Vec<(K, V)> {
@@ -87,7 +85,7 @@ fn odd_inputs() {
 #[test]
 fn sizes_around_tile_edges() {
     for under_test in devices() {
-        for tile in TILES {
+        for tile in tile_lens::<MergeKeys<u32>>().union(&tile_lens::<MergePairs<u32, u32>>()).copied() {
             for len in [tile - 1, tile, tile + 1, 2 * tile, 2 * tile + 1] {
                 for a_len in [0, 1, len / 2, len - 1, len] {
                     let (a, b) = (sorted(a_len, 5000, 3), sorted(len - a_len, 5000, 4));

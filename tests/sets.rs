@@ -7,12 +7,10 @@ use evenpath::device::SimulatedOptions;
 use evenpath::error::{DeviceError, OpError};
 use evenpath::key::{Key, PairValue, Pairs};
 use evenpath::sets::{self, Combine, SetOperation};
+use evenpath_kernels::sets::{SetKeys, SetPairs};
 use evenpath_simt::host::BlockOrder;
-use evenpath_tests::{devices, kernel_devices};
+use evenpath_tests::{devices, kernel_devices, tile_lens};
 use proptest::prelude::*;
-
-/// Tile sizes of all kernels, in elements.
-const TILES: [usize; 5] = [256 * 9, 256 * 10, 256 * 11, 256 * 15, 256 * 23];
 
 /// The result by the definition of `std::set_union` and its family, for m copies of a key in A and n in B.
 fn oracle<K: Key, V: PairValue>(
@@ -154,7 +152,7 @@ fn disjoint_inputs() {
 #[test]
 fn sizes_around_tile_edges() {
     for under_test in devices() {
-        for tile in TILES {
+        for tile in tile_lens::<SetKeys<u32>>().union(&tile_lens::<SetPairs<u32, u32>>()).copied() {
             for len in [tile - 1, tile, tile + 1, 2 * tile + 1] {
                 for a_len in [1, len / 2, len - 1] {
                     check_keys(&under_test.device, &unique(a_len, 3), &unique(len - a_len, 4));

@@ -45,7 +45,23 @@ const COMPLEX: &str = "%%MatrixMarket matrix coordinate complex general\n2 2 1\n
 fn without_arguments_it_runs_on_the_best_device() {
     let text = spmv_passes(&[]);
     assert!(text.starts_with("matrix  stencil5:"), "{text}");
-    assert!(text.ends_with("\nPASS\n"), "{text}");
+    assert!(text.ends_with("\nPASS\n") && text.lines().count() <= 12, "{text}");
+    for part in [
+        "\nsize    ",
+        " nonzeros: ",
+        "\ndevice  ",
+        "\nplan    ",
+        "\ntime    ",
+        " GFLOP/s; ",
+        " ms to the first result",
+    ] {
+        assert!(text.contains(part), "no `{part}` in\n{text}");
+    }
+}
+
+#[test]
+fn details_are_printed_on_request() {
+    let text = spmv_passes(&["--details", "--generate", "stencil5:200"]);
     for part in [
         "\t num_nonzeros: ",
         "\tDegree 1e0: ",

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use evenpath::Device;
 use evenpath::device::{BlockOrder, DeviceError, MemoryOrder, SimulatedOptions};
 use evenpath_kernels::testing::FaultOutOfBounds;
@@ -104,6 +106,11 @@ pub fn unlike_devices() -> Vec<DeviceUnderTest> {
 pub fn tile_len<K: Kernel>() -> usize {
     let info = K::first().expect("an instance for these types");
     info.block_size as usize * info.items_per_thread as usize
+}
+
+/// Tile lengths of all instances of a kernel, whatever their types, in elements.
+pub fn tile_lens<K: Kernel>() -> BTreeSet<usize> {
+    K::INSTANCES.iter().map(|info| info.block_size as usize * info.items_per_thread as usize).collect()
 }
 
 /// Makes a simulated GPU fail with a kernel that writes out of bounds. Returns the name of the kernel.

@@ -16,6 +16,7 @@ use crate::measure::Measurement;
 #[derive(Debug, Clone)]
 pub struct Report {
     as_json: bool,
+    is_brief: bool,
     text: String,
     fields: Map<String, serde_json::Value>,
     remarks: Vec<String>,
@@ -25,7 +26,21 @@ pub struct Report {
 impl Report {
     /// Creates an empty report with the verdict of a check.
     pub fn new(as_json: bool, verdict: Result<(), String>) -> Self {
-        Self { as_json, text: String::new(), fields: Map::new(), remarks: Vec::new(), verdict }
+        Self {
+            as_json,
+            is_brief: false,
+            text: String::new(),
+            fields: Map::new(),
+            remarks: Vec::new(),
+            verdict,
+        }
+    }
+
+    /// Makes the text brief: the size of a matrix instead of its statistics, and one rate instead of three. JSON has
+    /// everything in any case.
+    #[must_use]
+    pub fn brief(self, is_brief: bool) -> Self {
+        Self { is_brief, ..self }
     }
 
     /// Adds the verdict of a check. The first failure is kept.
@@ -43,6 +58,11 @@ impl Report {
     /// Adds a line of text with a label, and the same content as fields of a JSON object.
     pub fn line(&mut self, label: &str, text: impl fmt::Display, fields: serde_json::Value) {
         self.text(format_args!("{label:<8}{text}\n"));
+        self.fields_only(fields);
+    }
+
+    /// Adds fields of the JSON object alone.
+    fn fields_only(&mut self, fields: serde_json::Value) {
         if let serde_json::Value::Object(fields) = fields {
             self.fields.extend(fields);
         }
@@ -58,7 +78,13 @@ impl Report {
         let fields = json!({ "matrix": name, "value": V::NAME, "offset": O::NAME });
         self.line("matrix", format_args!("{name}; {} values, {} row offsets", V::NAME, O::NAME), fields);
         let statistics = matrix.statistics();
-        self.text(format_args!("{statistics}\n"));
+        if self.is_brief {
+            let Statistics { rows, cols, nnz, row_length_mean, row_length_max, .. } = statistics;
+            let lengths = format!("{row_length_mean:.1} a row, {row_length_max} at most");
+            self.text(format_args!("{:<8}{rows} x {cols}, {nnz} nonzeros: {lengths}\n", "size"));
+        } else {
+            self.text(format_args!("{statistics}\n"));
+        }
         self.fields.insert("statistics".into(), statistics_fields(&statistics));
     }
 
@@ -89,20 +115,20 @@ impl Report {
             format_args!("{ms:.4} ms, median of {iterations} (shortest {shortest:.4}, longest {longest:.4})"),
             json!({ "iterations": iterations, "ms": ms, "shortest_ms": shortest, "longest_ms": longest }),
         );
-        self.line(
-            "rate",
-            format_args!(
-                "{gflops:.2} GFLOP/s, {effective_gbps:.2} effective GB/s, counted as by {counted_by}"
-            ),
-            json!({ "gflops": gflops, "effective_gbps": effective_gbps }),
-        );
-        self.line(
-            "memory",
-            format_args!(
-                "{gbps:.2} GB/s with each array counted once, {copy_share:.3} of the device's copy rate ({copy_gbps:.1} GB/s)"
-            ),
-            json!({ "bytes": bytes, "gbps": gbps, "copy_gbps": copy_gbps, "copy_share": copy_share }),
-        );
+        let rates = json!({ "gflops": gflops, "effective_gbps": effective_gbps });
+        let memory =
+            json!({ "bytes": bytes, "gbps": gbps, "copy_gbps": copy_gbps, "copy_share": copy_share });
+        if self.is_brief {
+            let text =
+                format!("{gflops:.1} GFLOP/s; {gbps:.0} GB/s, where a copy in memory has {copy_gbps:.0}");
+            self.line("rate", text, rates);
+            self.fields_only(memory);
+        } else {
+            let effective = format!("{effective_gbps:.2} effective GB/s, counted as by {counted_by}");
+            self.line("rate", format_args!("{gflops:.2} GFLOP/s, {effective}"), rates);
+            let share = format!("{copy_share:.3} of the device's copy rate ({copy_gbps:.1} GB/s)");
+            self.line("memory", format_args!("{gbps:.2} GB/s with each array counted once, {share}"), memory);
+        }
         let fits_l2 = measured.fits_l2(device);
         self.fields.insert("fits_l2".into(), json!(fits_l2));
         if let (Some(true), Some(l2)) = (fits_l2, device.properties().l2_bytes) {

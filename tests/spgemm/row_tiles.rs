@@ -6,7 +6,7 @@ use evenpath::{Csr, Device, DeviceCsr, Offset, Value};
 use evenpath_tests::kernel_devices;
 use proptest::prelude::*;
 
-use crate::spgemm::{banded, check_product};
+use crate::spgemm::products::{banded, check_product};
 
 /// Maximum number of products of a row in a tile of 2048 products, and in one of 4096.
 const MOST_IN_ROW: [usize; 2] = [1792, 3584];

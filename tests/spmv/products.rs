@@ -4,8 +4,9 @@ use evenpath::error::{DeviceError, OpError};
 use evenpath::generate::{Kind, generate};
 use evenpath::spmv::{SpmvMethod, SpmvOptions};
 use evenpath::{Csr, Device, Offset, Value};
+use evenpath_kernels::spmv::MergeTile;
 use evenpath_tests::{
-    DeviceUnderTest, check_spmv, devices, kernel_devices, unlike_devices, vector, with_row_lengths,
+    DeviceUnderTest, check_spmv, devices, kernel_devices, tile_len, unlike_devices, vector, with_row_lengths,
 };
 use proptest::prelude::*;
 
@@ -50,9 +51,9 @@ fn odd_shapes() {
 /// Numbers of row ends plus nonzeros around those at which one more tile, or one more thread, starts.
 #[test]
 fn sizes_around_tile_edges() {
-    const TILE: usize = 128 * 9;
+    let tile = tile_len::<MergeTile<f64, u32>>();
     for under_test in devices() {
-        for items in [6, 7, 8, TILE - 1, TILE, TILE + 1, 2 * TILE - 1, 2 * TILE, 2 * TILE + 1] {
+        for items in [6, 7, 8, tile - 1, tile, tile + 1, 2 * tile - 1, 2 * tile, 2 * tile + 1] {
             check_on(&under_test.device, &with_row_lengths::<f64, u32>(items, &[items - 1]), 1.0, 0.0);
             check_on(&under_test.device, &with_row_lengths::<f64, u32>(9, &vec![0; items]), 1.0, 0.0);
             let half = items / 2;
@@ -70,16 +71,16 @@ fn sizes_around_tile_edges() {
 /// Rows so long that the carries of many tiles are added to one row, by one thread and by a block.
 #[test]
 fn rows_over_many_tiles() {
-    const TILE: usize = 128 * 9;
+    let tile = tile_len::<MergeTile<f64, u32>>();
     for under_test in devices() {
         for tiles in [2, 15, 16, 17, 18, 40] {
-            let long = tiles * TILE;
+            let long = tiles * tile;
             check_on(&under_test.device, &with_row_lengths::<f64, u32>(long, &[3, long, 2]), 1.0, 0.5);
             check_on(&under_test.device, &with_row_lengths::<f32, u32>(long, &[long, 0, long, 0]), 1.0, 0.0);
             // A row that ends exactly at the end of a tile, and one that starts there.
             check_on(
                 &under_test.device,
-                &with_row_lengths::<f64, u32>(long, &[long - 1, TILE - 1, long]),
+                &with_row_lengths::<f64, u32>(long, &[long - 1, tile - 1, long]),
                 1.0,
                 0.5,
             );
@@ -103,7 +104,7 @@ fn rows_over_any_number_of_tiles() {
         let many: &[usize] = if under_test.fast { &[63, 65, 129, 384, 513, 5000] } else { &[63, 65, 385] };
         for &tiles in many {
             for method in [SpmvMethod::MergePath, SpmvMethod::Flat] {
-                let long = tiles * 128 * 9 - 5;
+                let long = tiles * tile_len::<MergeTile<f64, u32>>() - 5;
                 let matrix = with_row_lengths::<f64, u32>(long, &[9, 1300, 0, long, 1300, 0]);
                 check_spmv(&under_test.device, &matrix, method, 1.5, -0.5);
             }
@@ -145,13 +146,13 @@ fn nan_propagates() {
 /// the tile after its nonzeros.
 #[test]
 fn infinite_factors() {
-    const TILE: usize = 128 * 9;
+    let tile = tile_len::<MergeTile<f64, u32>>();
     for under_test in devices() {
-        let a: Csr<f64> = with_row_lengths(TILE, &[TILE, 2, TILE - 5, 3]);
+        let a: Csr<f64> = with_row_lengths(tile, &[tile, 2, tile - 5, 3]);
         let a = a.into_positive();
         let device = &under_test.device;
         let matrix = device.upload(&a).expect("upload");
-        let x = device.upload(&vec![1.0; TILE]).expect("upload");
+        let x = device.upload(&vec![1.0; tile]).expect("upload");
         let mut y = device.zeros(4).expect("zeros");
         let plan = matrix.plan_spmv(SpmvOptions::default().with_method(SpmvMethod::MergePath)).expect("plan");
         plan.run(f64::INFINITY, &x, 0.0, &mut y).expect("run");

@@ -4,7 +4,7 @@ use evenpath::spgemm::{SpgemmMethod, SpgemmOptions};
 use evenpath::{Csr, Device, Offset, Value};
 use evenpath_tests::devices;
 
-use crate::spgemm::{banded, check_product};
+use crate::spgemm::products::{banded, check_product};
 
 /// Number of rows for which one block expands row offsets.
 const BLOCK_ROWS: usize = 2048;

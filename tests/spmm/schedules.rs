@@ -4,7 +4,7 @@ use evenpath::spmm::{SpmmOperand, SpmmOptions};
 use evenpath::{Compute, Csr, Device, Layout, Offset, Storage, bf16, f16};
 use evenpath_tests::{devices, kernel_devices};
 
-use crate::spmm::{Case, LAYOUTS, PIECE, among_empty_rows, case, with_row_lengths};
+use crate::spmm::products::{Case, LAYOUTS, PIECE, among_empty_rows, case, with_row_lengths};
 
 /// Row lengths around those at which a lane takes one more step, a row is cut, or a piece is full.
 #[test]

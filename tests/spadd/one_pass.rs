@@ -6,7 +6,7 @@ use evenpath::{Csr, DeviceCsr, vector};
 use evenpath_kernels::spadd::OnePass;
 use evenpath_tests::{kernel_devices, tile_len};
 
-use crate::spadd::{bits, check, check_all, matrix, upload};
+use crate::spadd::sums::{bits, check, check_all, matrix, upload};
 
 /// Maximum number of entries of both operands for a single launch.
 const MOST: usize = 1 << 18;

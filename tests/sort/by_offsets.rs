@@ -12,7 +12,7 @@ use evenpath_kernels::sort::{SortSegmentKeys, SortSegmentPairs};
 use evenpath_tests::{DeviceUnderTest, devices, kernel_devices, tile_len};
 use proptest::prelude::*;
 
-use crate::sort::{Oracle, assert_bits, expected, random, random_keys};
+use crate::sort::radix_sort::{Oracle, assert_bits, expected, random, random_keys};
 
 /// Segments of keys, and the options of their sort.
 #[derive(Debug, Clone)]

@@ -1,0 +1,5 @@
+//! Sorts: whole sequences, segments, and tiles.
+
+mod by_offsets;
+mod radix_sort;
+mod tiles;

@@ -1,0 +1,4 @@
+//! Sums and other element-wise operations of sparse matrices.
+
+mod one_pass;
+mod sums;

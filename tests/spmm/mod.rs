@@ -1,0 +1,4 @@
+//! Sparse matrix times dense matrix.
+
+mod products;
+mod schedules;

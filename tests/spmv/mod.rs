@@ -1,0 +1,9 @@
+//! Sparse matrix times dense vector.
+
+mod hot_columns;
+mod methods;
+mod narrow_columns;
+mod products;
+mod sliced_ell;
+mod transposed;
+mod tuning;
