@@ -90,11 +90,7 @@ impl<V: Bits, const BLOCK: usize, const ITEMS: usize> Values<V, BLOCK, ITEMS> {
         combine: Combine,
     ) -> Self {
         if combine != Combine::First {
-            unroll!(for batch in 0..ITEMS {
-                if batch * BATCH < ITEMS {
-                    self.combine_batch(batch * BATCH, b, origins, count, combine);
-                }
-            });
+            for_batches::<ITEMS>(|first| self.combine_batch(first, b, origins, count, combine));
         }
         self
     }
@@ -146,4 +142,14 @@ impl<V: Bits, const BLOCK: usize, const ITEMS: usize> Values<V, BLOCK, ITEMS> {
             }
         }
     }
+}
+
+/// Calls `combine` with the first item of each batch. In place of the call, batches take registers that spill.
+#[device(track_caller)]
+fn for_batches<const ITEMS: usize>(mut combine: impl FnMut(usize)) {
+    unroll!(for batch in 0..ITEMS {
+        if batch * BATCH < ITEMS {
+            combine(batch * BATCH);
+        }
+    });
 }
