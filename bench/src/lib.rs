@@ -20,24 +20,22 @@
 //! * one module per operation, with its work and the check of its result; [`primitives`] has the operations on
 //!   sequences.
 
-pub mod cases;
-pub mod command;
-pub mod csrmv;
+mod cases;
+mod command;
+mod csrmv;
 mod distributed;
-pub mod hisparse;
-pub mod page;
-pub mod peers;
-pub mod plot;
-pub mod primitives;
-pub mod results;
-pub mod scale;
-pub mod sequences;
-pub mod spadd;
-pub mod spgemm;
-pub mod spmm;
-pub mod spmv;
-pub mod statistics;
-pub mod study;
-pub mod suite;
+mod operations;
+mod page;
+mod peers;
+mod plot;
+mod primitives;
+mod results;
+mod scale;
+mod sequences;
+mod statistics;
+mod study;
+mod suite;
 
-pub use evenpath_bench_support::{arguments, generated, input, measure, program, random, report};
+pub use command::main;
+
+use evenpath_bench_support::{arguments, generated, input, measure, program, random, report};

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::{Bench, Measured, Named, spmv};
-use crate::hisparse::{self, Case, Extent, Record};
+use crate::operations::hisparse::{self, Case, Extent, Record};
 use crate::peers::PeerValue;
 use crate::results::{Contender, Figures, OWN_NAME};
 

@@ -6,7 +6,7 @@ mod spgemm;
 mod spmm;
 mod spmv;
 
-pub use spmm::CaseValue;
+pub(crate) use spmm::CaseValue;
 
 use std::error::Error;
 use std::fmt;
@@ -18,14 +18,14 @@ use serde::{Deserialize, Serialize};
 use crate::measure::Repetitions;
 use crate::peers::PeerValue;
 use crate::results::{Figures, Key, Row, Shape};
-use crate::spmv::Peers;
+use crate::operations::spmv::Peers;
 
 /// An operation.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, clap::ValueEnum, Serialize, Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum Op {
+pub(crate) enum Op {
     /// y = Ax.
     Spmv,
     /// y = Aᵀx.
@@ -42,11 +42,11 @@ pub enum Op {
 
 impl Op {
     /// All operations.
-    pub const ALL: [Self; 6] =
+    pub(crate) const ALL: [Self; 6] =
         [Self::Spmv, Self::SpmvTransposed, Self::Spmm, Self::Spadd, Self::Spgemm, Self::Hisparse];
 
     /// Its name on the command line.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Spmv => "spmv",
             Self::SpmvTransposed => "spmv-transposed",
@@ -58,7 +58,7 @@ impl Op {
     }
 
     /// Its cases.
-    pub fn variants(self) -> &'static [&'static str] {
+    pub(crate) fn variants(self) -> &'static [&'static str] {
         match self {
             Self::Spmv | Self::SpmvTransposed | Self::Spgemm | Self::Hisparse => &[""],
             Self::Spmm => spmm::VARIANTS,
@@ -74,29 +74,29 @@ impl fmt::Display for Op {
 }
 
 /// Where and how to measure.
-pub struct Bench<'b> {
+pub(crate) struct Bench<'b> {
     /// The device.
-    pub device: &'b Device,
+    pub(crate) device: &'b Device,
     /// The copy rate of the device, in GB/s.
-    pub copy_gbps: f64,
+    pub(crate) copy_gbps: f64,
     /// The libraries to compare with.
-    pub peers: &'b Peers,
+    pub(crate) peers: &'b Peers,
     /// How many runs to time.
-    pub repetitions: Repetitions,
+    pub(crate) repetitions: Repetitions,
     /// The maximum number of products; larger sparse products are skipped.
-    pub most_products: u64,
+    pub(crate) most_products: u64,
 }
 
 /// A canonical matrix with its names for rows.
-pub struct Named<'m, V: PeerValue> {
+pub(crate) struct Named<'m, V: PeerValue> {
     /// The suite.
-    pub suite: &'m str,
+    pub(crate) suite: &'m str,
     /// Its name.
-    pub name: &'m str,
+    pub(crate) name: &'m str,
     /// Whether it is generated.
-    pub is_generated: bool,
+    pub(crate) is_generated: bool,
     /// The matrix.
-    pub matrix: &'m Csr<V>,
+    pub(crate) matrix: &'m Csr<V>,
 }
 
 /// The result of a case: figures, or why there are none.
@@ -104,7 +104,7 @@ type Measured = Result<Figures, Box<dyn Error>>;
 
 impl Bench<'_> {
     /// Measures a case of an operation. A failure, by an error or a panic, gives a row too.
-    pub fn measure<V: CaseValue>(&self, op: Op, variant: &str, named: &Named<'_, V>) -> Row {
+    pub(crate) fn measure<V: CaseValue>(&self, op: Op, variant: &str, named: &Named<'_, V>) -> Row {
         let key = Key {
             op,
             variant: variant.into(),

@@ -7,7 +7,7 @@ use crate::measure::median;
 use crate::peers::PeerValue;
 use crate::peers::cusparse::SpaddRun;
 use crate::results::{Contender, Figures, OWN_NAME};
-use crate::spadd::{self, Addend};
+use crate::operations::spadd::{self, Addend};
 
 /// What is added to each matrix.
 pub(super) const VARIANTS: &[&str] = &["itself", "shifted"];

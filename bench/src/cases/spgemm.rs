@@ -5,7 +5,7 @@ use evenpath::spgemm::SpgemmMethod;
 use super::{Bench, Measured, Named};
 use crate::peers::PeerValue;
 use crate::results::{Contender, Figures, OWN_NAME};
-use crate::spgemm::{self, Case, Outcome, PeerRecord};
+use crate::operations::spgemm::{self, Case, Outcome, PeerRecord};
 
 /// `C = AA` or `AAᵀ`, including the pattern, by the method that the library chooses.
 pub(super) fn measure<V: PeerValue>(bench: &Bench<'_>, named: &Named<'_, V>) -> Measured {

@@ -10,7 +10,7 @@ use crate::measure::{Measurement, Timing, median};
 use crate::peers::PeerValue;
 use crate::peers::cusparse::{self, Cusparse};
 use crate::results::{Contender, Figures, OWN_NAME};
-use crate::spmm;
+use crate::operations::spmm;
 
 /// Columns of B and C.
 pub(super) const VARIANTS: &[&str] = &["4 columns", "32 columns"];
@@ -19,7 +19,7 @@ const LAYOUTS: [(Layout, cusparse::Layout); 2] =
     [(Layout::RowMajor, cusparse::Layout::RowMajor), (Layout::ColumnMajor, cusparse::Layout::ColumnMajor)];
 
 /// A value type of the suite. Its method keeps the bounds of SpMM out of generic functions.
-pub trait CaseValue: PeerValue {
+pub(crate) trait CaseValue: PeerValue {
     /// Measures C = AB: times, the plan, and C.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use evenpath::spmv::{SpmvMethod, SpmvTransposedMethod};
 use super::{Bench, Measured, Named};
 use crate::peers::{Operation, PeerValue};
 use crate::results::{Contender, Figures, OWN_NAME};
-use crate::spmv::{self, Case, Outcome, PeerRecord, Way};
+use crate::operations::spmv::{self, Case, Outcome, PeerRecord, Way};
 
 /// y = Ax by the method that the library chooses, or y = Aᵀx in every mode.
 pub(super) fn measure<V: PeerValue>(

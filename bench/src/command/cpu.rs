@@ -10,10 +10,10 @@ use crate::arguments::ValueType;
 use crate::input::random_vector;
 use crate::measure::{Repetitions, Times, median, times_ms};
 use crate::peers::{PeerError, PeerValue, sprs};
-use crate::spgemm::{Check, other_factor, products};
-use crate::spmv::{PeerName, Peers};
+use crate::operations::spgemm::{Check, other_factor, products};
+use crate::operations::spmv::{PeerName, Peers};
 use crate::statistics::geometric_mean;
-use crate::{spadd, spmm};
+use crate::operations::{spadd, spmm};
 
 use super::selection::{MatrixSelection, Values};
 

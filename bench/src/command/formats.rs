@@ -6,7 +6,7 @@ use crate::arguments::{MatrixArguments, RunArguments, ValueType};
 use crate::input::random_vector;
 use crate::measure::{median, times_ms};
 use crate::report::Report;
-use crate::spmv::check;
+use crate::operations::spmv::check;
 use evenpath::device::DeviceKind;
 use evenpath::ell::{EllR, PaddingLimit, SlicedEllOptions};
 use evenpath::error::OpError;

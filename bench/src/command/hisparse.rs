@@ -3,7 +3,7 @@ use std::fmt::Write; // into strings, which does not fail
 use std::process::ExitCode;
 
 use crate::arguments::ValueType;
-use crate::hisparse::{Case, Extent, Product, Record, Summary, measure};
+use crate::operations::hisparse::{Case, Extent, Product, Record, Summary, measure};
 use crate::measure::copy_rate;
 use crate::peers::PeerValue;
 use crate::suite::SuiteError;

@@ -10,7 +10,7 @@ use crate::arguments::{MatrixArguments, RunArguments, ValueType};
 use crate::input::random_vector;
 use crate::measure::{median, times_ms};
 use crate::report::Report;
-use crate::spmv::check;
+use crate::operations::spmv::check;
 use evenpath::device::DeviceKind;
 use evenpath::error::DeviceError;
 use evenpath::generate::Kind;

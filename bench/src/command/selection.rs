@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::arguments::{DeviceChoice, ValueType};
 use crate::measure::Repetitions;
-use crate::spmv::{PeerName, Peers};
+use crate::operations::spmv::{PeerName, Peers};
 use crate::suite::{FOLDER_VARIABLE, RandomSuite, Source, Suite, SuiteOptions};
 use evenpath::Device;
 use evenpath::device::DeviceKind;

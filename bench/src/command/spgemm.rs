@@ -3,7 +3,7 @@ use std::process::ExitCode;
 
 use crate::arguments::ValueType;
 use crate::peers::full_name;
-use crate::spgemm::{Case, Figures, MethodRecord, Outcome, Record, Summary, measure, other_factor};
+use crate::operations::spgemm::{Case, Figures, MethodRecord, Outcome, Record, Summary, measure, other_factor};
 use evenpath::Csr;
 use evenpath::spgemm::SpgemmMethod;
 

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use crate::arguments::ValueType;
 use crate::measure::copy_rate;
 use crate::peers::{Operation, full_name};
-use crate::spmv::{Case, ChoiceError, MAY_COPY, Record, Summary, Way, measure};
+use crate::operations::spmv::{Case, ChoiceError, MAY_COPY, Record, Summary, Way, measure};
 use evenpath::device::DeviceKind;
 use evenpath::spmv::{SpmvMethod, SpmvTransposedMethod};
 

@@ -12,14 +12,14 @@ use super::{Figures, Peer, Record};
 use crate::input::random_vector;
 use crate::measure::{Measurement, Repetitions, Times, median, times_ms};
 use crate::peers::{PeerValue, SpmvOperands};
-use crate::spmv::{Reference, work};
+use crate::operations::spmv::{Reference, work};
 
 /// The number of plans made to time one.
 const PLANS: usize = 5;
 
 /// α and β of y = αAx + βy.
 #[derive(Debug, Clone, Copy)]
-pub struct Factors<V> {
+pub(crate) struct Factors<V> {
     alpha: V,
     beta: V,
 }
@@ -27,7 +27,7 @@ pub struct Factors<V> {
 /// A factor that the type of the values does not have.
 #[derive(Debug, Error)]
 #[error("{name} = {factor} is not a finite number of type {value}")]
-pub struct NotFinite {
+pub(crate) struct NotFinite {
     name: &'static str,
     factor: f64,
     value: &'static str,
@@ -39,7 +39,7 @@ impl<V: PeerValue> Factors<V> {
     /// # Errors
     ///
     /// If one is infinite or NaN, or too large for the type.
-    pub fn new(alpha: f64, beta: f64) -> Result<Self, NotFinite> {
+    pub(crate) fn new(alpha: f64, beta: f64) -> Result<Self, NotFinite> {
         let rounded = |name, factor| {
             let rounded = V::from_f64(factor);
             let is_finite = rounded.to_f64().is_finite();
@@ -50,17 +50,17 @@ impl<V: PeerValue> Factors<V> {
 }
 
 /// What to measure, and how.
-pub struct Case<'c, V> {
+pub(crate) struct Case<'c, V> {
     /// The device.
-    pub device: &'c Device,
+    pub(crate) device: &'c Device,
     /// The copy rate of the device, in GB/s.
-    pub copy_gbps: f64,
+    pub(crate) copy_gbps: f64,
     /// The library to compare with.
-    pub peer: Option<&'c Peer>,
+    pub(crate) peer: Option<&'c Peer>,
     /// α and β.
-    pub factors: Factors<V>,
+    pub(crate) factors: Factors<V>,
     /// How many runs to time.
-    pub repetitions: Repetitions,
+    pub(crate) repetitions: Repetitions,
 }
 
 /// Measures all methods, and the peer. What cannot run has its reason in the record.
@@ -68,7 +68,7 @@ pub struct Case<'c, V> {
 /// # Errors
 ///
 /// If there is not enough device memory for matrix and vectors, or the device was lost.
-pub fn measure<V: PeerValue>(case: &Case<'_, V>, file: String, matrix: &Csr<V>) -> Result<Record, OpError> {
+pub(crate) fn measure<V: PeerValue>(case: &Case<'_, V>, file: String, matrix: &Csr<V>) -> Result<Record, OpError> {
     let problem = Problem::new(case, matrix)?;
     let a = case.device.upload(matrix)?;
     let planned = |method| problem.planned(&a, method).map_err(|error| error.to_string());

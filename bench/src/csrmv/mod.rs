@@ -5,9 +5,9 @@ mod measure;
 mod peer;
 mod table;
 
-pub use measure::{Case, Factors, NotFinite, measure};
-pub use peer::Peer;
-pub use table::Table;
+pub(crate) use measure::{Case, Factors, NotFinite, measure};
+pub(crate) use peer::Peer;
+pub(crate) use table::Table;
 
 use std::fmt;
 
@@ -17,47 +17,47 @@ use evenpath::csr::Statistics;
 use crate::measure::Measurement;
 
 /// The methods side by side, as they are called in the header.
-pub const METHODS: [&str; 4] = ["merge", "default", "hyb", "peer"];
+pub(crate) const METHODS: [&str; 4] = ["merge", "default", "hyb", "peer"];
 
 /// The measurements of one matrix.
 #[derive(Debug, Clone)]
-pub struct Record {
+pub(crate) struct Record {
     /// The file, or the kind of matrix that was generated.
-    pub file: String,
+    pub(crate) file: String,
     /// Size and row lengths.
-    pub statistics: Statistics,
+    pub(crate) statistics: Statistics,
     /// The figures of each of [`METHODS`], or why there are none; `None` without a peer.
-    pub figures: [Option<Result<Figures, String>>; METHODS.len()],
+    pub(crate) figures: [Option<Result<Figures, String>>; METHODS.len()],
 }
 
 /// The figures of one method.
 #[derive(Debug, Clone)]
-pub struct Figures {
+pub(crate) struct Figures {
     /// What has run.
-    pub method: String,
+    pub(crate) method: String,
     /// The type of the values.
-    pub value: &'static str,
+    pub(crate) value: &'static str,
     /// Milliseconds of planning, conversion or analysis, once per matrix.
-    pub setup_ms: f64,
+    pub(crate) setup_ms: f64,
     /// The mean time of a run, and its rates.
-    pub measured: Measurement,
+    pub(crate) measured: Measurement,
     /// The effective rate in percent of the copy rate of the device.
-    pub copy_percent: f64,
+    pub(crate) copy_percent: f64,
     /// The largest absolute difference to the result in f64.
-    pub largest_difference: f64,
+    pub(crate) largest_difference: f64,
     /// How the result is wrong, if so.
-    pub wrong: Option<String>,
+    pub(crate) wrong: Option<String>,
 }
 
 impl Record {
     /// Whether every method of evenpath has run, with a correct result.
-    pub fn is_right(&self) -> bool {
+    pub(crate) fn is_right(&self) -> bool {
         let [own @ .., _peer] = &self.figures;
         own.iter().all(|figures| matches!(figures, Some(Ok(Figures { wrong: None, .. }))))
     }
 
     /// A line for each method that cannot run or is wrong.
-    pub fn failures(&self) -> impl Iterator<Item = String> {
+    pub(crate) fn failures(&self) -> impl Iterator<Item = String> {
         METHODS.iter().zip(&self.figures).filter_map(|(name, figures)| match figures {
             None | Some(Ok(Figures { wrong: None, .. })) => None,
             Some(Ok(Figures { method, wrong: Some(wrong), .. })) => {
@@ -97,6 +97,6 @@ impl fmt::Display for Figures {
 }
 
 /// Whether merge-spmv calls the matrix trivial: at most one row, column or nonzero.
-pub fn is_trivial(matrix: &Csr<f64>) -> bool {
+pub(crate) fn is_trivial(matrix: &Csr<f64>) -> bool {
     matrix.rows() <= 1 || matrix.cols() <= 1 || matrix.nnz() <= 1
 }

@@ -9,7 +9,7 @@ use crate::peers::mkl::Mkl;
 use crate::peers::{Operation, PeerError, PeerRun, PeerValue, SpmvOperands, full_name};
 
 /// A library that multiplies matrices in CSR on the same processor.
-pub enum Peer {
+pub(crate) enum Peer {
     /// NVIDIA's cuSPARSE, in all open versions.
     Cusparse(Cusparse),
     /// Intel's MKL.
@@ -19,7 +19,7 @@ pub enum Peer {
 impl Peer {
     /// Opens cuSPARSE on a GPU, and MKL on the CPU. The simulated GPU has no peer. Also returns why libraries cannot be used:
     /// they are not installed, or lack a function.
-    pub fn open(kind: DeviceKind) -> (Option<Self>, Vec<PeerError>) {
+    pub(crate) fn open(kind: DeviceKind) -> (Option<Self>, Vec<PeerError>) {
         match kind {
             DeviceKind::Cuda(ordinal) => {
                 let (opened, absent) = Cusparse::open(ordinal);
@@ -34,7 +34,7 @@ impl Peer {
     }
 
     /// Its name, with the versions of cuSPARSE.
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         match self {
             Self::Cusparse(library) => {
                 format!("cuSPARSE {}", library.versions().collect::<Vec<_>>().join(" and "))

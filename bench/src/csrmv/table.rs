@@ -29,7 +29,7 @@ const METHOD_COLUMNS: [&str; 8] = [
 ];
 
 /// A writer of records. Each row is flushed, so that an interrupted run leaves whole rows.
-pub struct Table<W: Write> {
+pub(crate) struct Table<W: Write> {
     writer: csv::Writer<W>,
 }
 
@@ -39,7 +39,7 @@ impl<W: Write> Table<W> {
     /// # Errors
     ///
     /// If it cannot be written.
-    pub fn new(out: W) -> csv::Result<Self> {
+    pub(crate) fn new(out: W) -> csv::Result<Self> {
         let mut table = Self { writer: csv::Writer::from_writer(out) };
         let of_method = |method| METHOD_COLUMNS.iter().map(move |column| format!("{method}_{column}"));
         table.line(
@@ -53,7 +53,7 @@ impl<W: Write> Table<W> {
     /// # Errors
     ///
     /// If it cannot be written.
-    pub fn row(&mut self, record: &Record) -> csv::Result<()> {
+    pub(crate) fn row(&mut self, record: &Record) -> csv::Result<()> {
         let statistics = &record.statistics;
         let matrix = [
             record.file.clone(),

@@ -24,16 +24,16 @@ use text::{Markdown, number};
 
 /// A page and its plots.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Page {
+pub(crate) struct Page {
     /// The page, in Markdown.
-    pub markdown: String,
+    pub(crate) markdown: String,
     /// Plots as SVG, each with the name of its file.
-    pub plots: Vec<(String, String)>,
+    pub(crate) plots: Vec<(String, String)>,
 }
 
 /// Why there is no page.
 #[derive(Debug, Error)]
-pub enum PageError {
+pub(crate) enum PageError {
     /// A file or folder cannot be read or written.
     #[error("{}: {source}", path.display())]
     File {
@@ -86,7 +86,7 @@ impl Page {
     /// # Errors
     ///
     /// If the folder or one of its files cannot be read, or if it has no result file.
-    pub fn of_folder(folder: &Path) -> Result<Self, PageError> {
+    pub(crate) fn of_folder(folder: &Path) -> Result<Self, PageError> {
         let mut paths: Vec<PathBuf> = fs::read_dir(folder)
             .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>())
             .map_err(|source| PageError::File { path: folder.into(), source })?;
@@ -108,7 +108,7 @@ impl Page {
     }
 
     /// Makes the page from results and studies.
-    pub fn new(files: &[Results], studies: &[StudyFile]) -> Self {
+    pub(crate) fn new(files: &[Results], studies: &[StudyFile]) -> Self {
         let mut page = Self { markdown: BEGINNING.into(), plots: Vec::new() };
         let rows: Vec<_> = files.iter().flat_map(Results::rows).flat_map(cases).collect();
         let places = places(&rows);
@@ -133,7 +133,7 @@ impl Page {
     /// # Errors
     ///
     /// If a file cannot be written.
-    pub fn write(&self, folder: &Path) -> Result<(), PageError> {
+    pub(crate) fn write(&self, folder: &Path) -> Result<(), PageError> {
         let failed = |path: &Path| {
             let path = path.to_owned();
             |source| PageError::File { path, source }

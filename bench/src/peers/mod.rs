@@ -2,11 +2,11 @@
 //! are reported.
 
 mod cuda;
-pub mod cusparse;
+pub(crate) mod cusparse;
 mod host;
 mod library;
-pub mod mkl;
-pub mod sprs;
+pub(crate) mod mkl;
+pub(crate) mod sprs;
 
 use ::sprs::MulAcc;
 use evenpath::{Csr, Value};
@@ -16,13 +16,13 @@ use thiserror::Error;
 use crate::measure::{Repetitions, Times};
 
 /// A library with its version, if it says so.
-pub fn full_name(library: &str, version: Option<&str>) -> String {
+pub(crate) fn full_name(library: &str, version: Option<&str>) -> String {
     version.map_or_else(|| library.to_owned(), |version| format!("{library} {version}"))
 }
 
 /// Why a comparison with a peer failed.
 #[derive(Debug, Error)]
-pub enum PeerError {
+pub(crate) enum PeerError {
     /// The library is not installed, or lacks a function.
     #[error("{library} cannot be used: {reason}")]
     Absent {
@@ -47,7 +47,7 @@ pub enum PeerError {
 }
 
 /// A peer's algorithm for y = αAx + βy, ready to run, so that it can take turns with others.
-pub trait Prepared<V> {
+pub(crate) trait Prepared<V> {
     /// Makes this many runs and returns their milliseconds.
     ///
     /// # Errors
@@ -64,30 +64,30 @@ pub trait Prepared<V> {
 }
 
 /// An algorithm that was prepared, and what that took.
-pub struct Ready<'p, V> {
+pub(crate) struct Ready<'p, V> {
     /// Milliseconds of the analysis, excluding its first, warm-up run; 0 if there is none.
-    pub preprocessing_ms: f64,
+    pub(crate) preprocessing_ms: f64,
     /// Bytes of workspace that the library requested.
-    pub workspace_bytes: usize,
+    pub(crate) workspace_bytes: usize,
     /// The algorithm.
-    pub prepared: Box<dyn Prepared<V> + 'p>,
+    pub(crate) prepared: Box<dyn Prepared<V> + 'p>,
 }
 
 /// An algorithm of a peer on one problem.
-pub struct PreparedPeer<'p, V> {
+pub(crate) struct PreparedPeer<'p, V> {
     /// The version of the library, if it says so.
-    pub version: Option<String>,
+    pub(crate) version: Option<String>,
     /// The algorithm, as named by the library; with `+ preprocess` if it has analyzed the matrix before.
-    pub algorithm: String,
+    pub(crate) algorithm: String,
     /// The format of the matrix: `csr`, or one that it was converted to.
-    pub format: &'static str,
+    pub(crate) format: &'static str,
     /// The algorithm, or why it cannot be run.
-    pub outcome: Result<Ready<'p, V>, PeerError>,
+    pub(crate) outcome: Result<Ready<'p, V>, PeerError>,
 }
 
 impl<V> PreparedPeer<'_, V> {
     /// Measures this algorithm by itself.
-    pub fn measure(self, repetitions: Repetitions) -> PeerRun<V> {
+    pub(crate) fn measure(self, repetitions: Repetitions) -> PeerRun<V> {
         let Self { version, algorithm, format, outcome } = self;
         let measure = |ready: Ready<'_, V>| {
             let Ready { preprocessing_ms, workspace_bytes, mut prepared } = ready;
@@ -100,33 +100,33 @@ impl<V> PreparedPeer<'_, V> {
 
 /// The run of a peer's algorithm on one problem.
 #[derive(Debug)]
-pub struct PeerRun<V> {
+pub(crate) struct PeerRun<V> {
     /// The version of the library, if it says so.
-    pub version: Option<String>,
+    pub(crate) version: Option<String>,
     /// The algorithm, as named by the library; with `+ preprocess` if it has analyzed the matrix before.
-    pub algorithm: String,
+    pub(crate) algorithm: String,
     /// The format of the matrix: `csr`, or one that it was converted to.
-    pub format: &'static str,
+    pub(crate) format: &'static str,
     /// Milliseconds of each timed run, or why there are none.
-    pub outcome: Result<PeerTimes<V>, PeerError>,
+    pub(crate) outcome: Result<PeerTimes<V>, PeerError>,
 }
 
 /// Times and result of a peer's algorithm.
 #[derive(Debug)]
-pub struct PeerTimes<V> {
+pub(crate) struct PeerTimes<V> {
     /// Milliseconds of a run.
-    pub times_ms: Times,
+    pub(crate) times_ms: Times,
     /// Milliseconds of the analysis, excluding its first, warm-up run; 0 if there is none.
-    pub preprocessing_ms: f64,
+    pub(crate) preprocessing_ms: f64,
     /// Bytes of workspace that the library requested.
-    pub workspace_bytes: usize,
+    pub(crate) workspace_bytes: usize,
     /// The result of a run. If y is updated, it is that of one run on the given y.
-    pub result: Vec<V>,
+    pub(crate) result: Vec<V>,
 }
 
 /// The operation on the sparse matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
+pub(crate) enum Operation {
     /// The matrix itself.
     Direct,
     /// Its transpose, which is not formed.
@@ -135,7 +135,7 @@ pub enum Operation {
 
 impl Operation {
     /// The shape that the operation sees, given that of the matrix.
-    pub fn shape(self, rows: usize, cols: usize) -> (usize, usize) {
+    pub(crate) fn shape(self, rows: usize, cols: usize) -> (usize, usize) {
         match self {
             Self::Direct => (rows, cols),
             Self::Transposed => (cols, rows),
@@ -162,19 +162,19 @@ impl Operation {
 
 /// The operands of y = αAx + βy beside the matrix.
 #[derive(Debug, Clone, Copy)]
-pub struct SpmvOperands<'o, V> {
+pub(crate) struct SpmvOperands<'o, V> {
     /// The factor of the product.
-    pub alpha: V,
+    pub(crate) alpha: V,
     /// One element per column of the matrix, or of its transpose if that is multiplied.
-    pub x: &'o [V],
+    pub(crate) x: &'o [V],
     /// The factor of y.
-    pub beta: V,
+    pub(crate) beta: V,
     /// y before the operation, one element per row.
-    pub y: &'o [V],
+    pub(crate) y: &'o [V],
 }
 
 /// A value type that the peers support.
-pub trait PeerValue: Value + MulAcc + Zero {
+pub(crate) trait PeerValue: Value + MulAcc + Zero {
     /// `cudaDataType` of NVIDIA's libraries, also the type that they compute in.
     const CUDA_TYPE: i32;
 }

@@ -12,7 +12,7 @@ use super::{Operation, PeerError, PeerValue, Prepared, PreparedPeer, Ready};
 use crate::measure::{Repetitions, Times, sampled, times_ms};
 
 /// Prepares y = Ax.
-pub fn spmv<'p, V: PeerValue>(matrix: &'p Csr<V>, x: &'p [V]) -> PreparedPeer<'p, V> {
+pub(crate) fn spmv<'p, V: PeerValue>(matrix: &'p Csr<V>, x: &'p [V]) -> PreparedPeer<'p, V> {
     PreparedPeer {
         version: None,
         algorithm: "mul_acc_mat_vec_csr".into(),
@@ -49,7 +49,7 @@ fn own<V: PeerValue>(matrix: &CsMatI<V, u32, u32>) -> Result<Csr<V>, PeerError> 
 /// # Errors
 ///
 /// If the crate does not take the matrices.
-pub fn measure_spgemm<V: PeerValue>(
+pub(crate) fn measure_spgemm<V: PeerValue>(
     a: &Csr<V>,
     b: &Csr<V>,
     repetitions: Repetitions,
@@ -64,7 +64,7 @@ pub fn measure_spgemm<V: PeerValue>(
 /// # Errors
 ///
 /// As [`measure_spgemm`].
-pub fn measure_spadd<V: PeerValue>(
+pub(crate) fn measure_spadd<V: PeerValue>(
     (alpha, a): (V, &Csr<V>),
     b: &Csr<V>,
     repetitions: Repetitions,
@@ -84,7 +84,7 @@ pub fn measure_spadd<V: PeerValue>(
 /// # Errors
 ///
 /// As [`measure_spgemm`]; if B does not have a row for each column of A.
-pub fn measure_spmm<V: PeerValue>(
+pub(crate) fn measure_spmm<V: PeerValue>(
     a: &Csr<V>,
     b: &[V],
     columns: usize,

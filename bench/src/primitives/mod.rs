@@ -3,8 +3,8 @@
 //! Inputs, counted bytes and names of cases are the same as in measurements of CUB and Thrust, so that they can be
 //! [compared](peers) by case. With several inputs, n counts the elements of all.
 
-pub mod check;
-pub mod peers;
+pub(crate) mod check;
+pub(crate) mod peers;
 mod scan;
 mod segmented_sort;
 mod segments;
@@ -22,19 +22,19 @@ use crate::measure::{Times, median, single_times_ms};
 
 /// What to measure.
 #[derive(Debug, Clone)]
-pub struct Selection {
+pub(crate) struct Selection {
     /// log2 of the sizes; `None` for the default of the device.
-    pub log2: Option<Vec<u32>>,
+    pub(crate) log2: Option<Vec<u32>>,
     /// Measure operations whose names contain one of these; all, if empty.
-    pub ops: Vec<String>,
+    pub(crate) ops: Vec<String>,
     /// Runs to time per measurement.
-    pub repetitions: usize,
+    pub(crate) repetitions: usize,
 }
 
 /// A case. Measurements with equal cases are compared.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Case {
+pub(crate) enum Case {
     /// An operation on a device's memory.
     Sequence {
         /// The operation.
@@ -57,7 +57,7 @@ pub enum Case {
 
 impl Case {
     /// The operation.
-    pub fn op(&self) -> &str {
+    pub(crate) fn op(&self) -> &str {
         let (Self::Sequence { op, .. } | Self::Tile { op, .. }) = self;
         op
     }
@@ -66,7 +66,7 @@ impl Case {
 /// The figures of a measurement.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Figures {
+pub(crate) enum Figures {
     /// For an operation on a device's memory.
     Sequence {
         /// Median time of one run.
@@ -95,20 +95,20 @@ pub enum Figures {
 
 /// A case and its figures.
 #[derive(Debug, Clone, Serialize)]
-pub struct Measurement {
+pub(crate) struct Measurement {
     /// The library: evenpath.
-    pub peer: &'static str,
+    pub(crate) peer: &'static str,
     /// What was measured.
     #[serde(flatten)]
-    pub case: Case,
+    pub(crate) case: Case,
     /// The figures.
     #[serde(flatten)]
-    pub figures: Figures,
+    pub(crate) figures: Figures,
     /// Whether the result was correct; `None` if there is none to check.
-    pub verified: Option<bool>,
+    pub(crate) verified: Option<bool>,
     /// How the result differs from the correct one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub difference: Option<String>,
+    pub(crate) difference: Option<String>,
 }
 
 impl Measurement {
@@ -121,7 +121,7 @@ impl Measurement {
 
 /// One outcome of [`measure`].
 #[derive(Debug, Clone)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// A measurement.
     Measured(Measurement),
     /// A case that could not be measured, and why.
@@ -134,7 +134,7 @@ pub enum Outcome {
 /// # Errors
 ///
 /// If an operation fails, or the device was lost.
-pub fn measure(
+pub(crate) fn measure(
     device: &Device,
     copy_gbps: f64,
     selection: &Selection,

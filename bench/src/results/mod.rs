@@ -6,42 +6,42 @@
 mod file;
 mod row;
 
-pub use file::{Results, ResultsError, ResultsFile};
+pub(crate) use file::{Results, ResultsError, ResultsFile};
 pub(crate) use file::{SettingLine, failed, open_locked, to_line, whole_lines};
 pub(crate) use row::OWN_NAME;
-pub use row::{Contender, Figures, Key, Outcome, Row, Shape};
+pub(crate) use row::{Contender, Figures, Key, Outcome, Row, Shape};
 
 use evenpath::Device;
 use evenpath::device::DeviceKind;
 use serde::{Deserialize, Serialize};
 
 /// The version of the format.
-pub const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 1;
 
 /// Where rows were measured, and beside which libraries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Setting {
+pub(crate) struct Setting {
     /// [`VERSION`].
-    pub version: u32,
+    pub(crate) version: u32,
     /// The version of evenpath.
-    pub evenpath: String,
+    pub(crate) evenpath: String,
     /// The device's name.
-    pub device: String,
+    pub(crate) device: String,
     /// Its driver; `None` if it has none.
-    pub driver: Option<String>,
+    pub(crate) driver: Option<String>,
     /// The rate of copies within its memory, in GB/s.
-    pub copy_gbps: f64,
+    pub(crate) copy_gbps: f64,
     /// Bytes of its L2 cache, if known.
-    pub l2_bytes: Option<u64>,
+    pub(crate) l2_bytes: Option<u64>,
     /// The libraries compared with, and their versions.
-    pub peers: Vec<String>,
+    pub(crate) peers: Vec<String>,
     /// The command line, without file names.
-    pub command: String,
+    pub(crate) command: String,
 }
 
 impl Setting {
     /// The setting of a device.
-    pub fn new(device: &Device, copy_gbps: f64, peers: &[String], command: String) -> Self {
+    pub(crate) fn new(device: &Device, copy_gbps: f64, peers: &[String], command: String) -> Self {
         Self {
             version: VERSION,
             evenpath: env!("CARGO_PKG_VERSION").into(),
@@ -59,7 +59,7 @@ impl Setting {
     /// # Errors
     ///
     /// What differs, as text.
-    pub fn agrees(&self, other: &Self) -> Result<(), String> {
+    pub(crate) fn agrees(&self, other: &Self) -> Result<(), String> {
         let none = || "none".to_owned();
         let list = |names: &[String]| if names.is_empty() { none() } else { names.join(", ") };
         let parts = [

@@ -10,51 +10,51 @@ use crate::peers::full_name;
 
 /// An operation on a matrix with one value type: its work, all times, and whether results are correct.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Row {
+pub(crate) struct Row {
     /// What was measured.
     #[serde(flatten)]
-    pub key: Key,
+    pub(crate) key: Key,
     /// The size of the matrix; `None` if it could not be read.
-    pub shape: Option<Shape>,
+    pub(crate) shape: Option<Shape>,
     /// The parameters that were drawn for the matrix, if its structure is random.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub structure: Option<String>,
+    pub(crate) structure: Option<String>,
     /// The outcome.
     #[serde(flatten)]
-    pub outcome: Outcome,
+    pub(crate) outcome: Outcome,
 }
 
 /// The identity of a row.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Key {
+pub(crate) struct Key {
     /// The operation.
-    pub op: Op,
+    pub(crate) op: Op,
     /// The case of the operation, such as `32 columns`; empty if there is only one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub variant: String,
+    pub(crate) variant: String,
     /// The suite.
-    pub suite: String,
+    pub(crate) suite: String,
     /// The matrix.
-    pub matrix: String,
+    pub(crate) matrix: String,
     /// The type of the values.
-    pub value: String,
+    pub(crate) value: String,
 }
 
 /// The size of a matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shape {
+pub(crate) struct Shape {
     /// Rows.
-    pub rows: usize,
+    pub(crate) rows: usize,
     /// Columns.
-    pub cols: usize,
+    pub(crate) cols: usize,
     /// Nonzeros.
-    pub nnz: usize,
+    pub(crate) nnz: usize,
 }
 
 /// The outcome of a measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// Success.
     Measured(Box<Figures>),
     /// Failure.
@@ -66,54 +66,54 @@ pub enum Outcome {
 
 /// Figures of a measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Figures {
+pub(crate) struct Figures {
     /// Whether all results of evenpath are correct; `None` if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub verified: Option<bool>,
+    pub(crate) verified: Option<bool>,
     /// The measure that time should be proportional to: nonzeros, nonzeros of A and B, nonzeros times
     /// columns of B, or products.
-    pub work: u64,
+    pub(crate) work: u64,
     /// Floating-point operations.
-    pub operations: u64,
+    pub(crate) operations: u64,
     /// Bytes of all operands and results, each counted once.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// The name of evenpath's fastest way with a correct result.
-    pub method: Option<String>,
+    pub(crate) method: Option<String>,
     /// Its milliseconds.
-    pub ms: Option<f64>,
+    pub(crate) ms: Option<f64>,
     /// The best time of each library, divided by `ms`; and that of each version if a library was measured in several.
-    pub ratio: BTreeMap<String, f64>,
+    pub(crate) ratio: BTreeMap<String, f64>,
     /// Evenpath's ways.
-    pub ours: Vec<Contender>,
+    pub(crate) ours: Vec<Contender>,
     /// The libraries' algorithms.
-    pub peers: Vec<Contender>,
+    pub(crate) peers: Vec<Contender>,
     /// Further figures of the operation, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub more: BTreeMap<String, f64>,
+    pub(crate) more: BTreeMap<String, f64>,
 }
 
 /// A way to compute the result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Contender {
+pub(crate) struct Contender {
     /// The library.
-    pub library: String,
+    pub(crate) library: String,
     /// Its version, if it says so; not in older files, whose settings have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
+    pub(crate) version: Option<String>,
     /// The method, or the algorithm as named by the library.
-    pub name: String,
+    pub(crate) name: String,
     /// Median milliseconds of a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ms: Option<f64>,
+    pub(crate) ms: Option<f64>,
     /// How the times were taken; not in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timing: Option<Timing>,
+    pub(crate) timing: Option<Timing>,
     /// Bytes of device memory, besides the operands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bytes: Option<u64>,
+    pub(crate) bytes: Option<u64>,
     /// Why there is no time, or how the result is wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
+    pub(crate) error: Option<String>,
 }
 
 /// The name of evenpath among libraries.
@@ -121,7 +121,7 @@ pub(crate) const OWN_NAME: &str = "evenpath";
 
 impl Contender {
     /// A contender that ran; `difference` is how its result is wrong, if so.
-    pub fn ran(
+    pub(crate) fn ran(
         library: &str,
         name: impl Into<String>,
         ms: f64,
@@ -140,30 +140,30 @@ impl Contender {
     }
 
     /// A contender that failed.
-    pub fn refused(library: &str, name: impl Into<String>, error: &str) -> Self {
+    pub(crate) fn refused(library: &str, name: impl Into<String>, error: &str) -> Self {
         let (library, name, error) = (library.into(), name.into(), Some(error.into()));
         Self { library, version: None, name, ms: None, timing: None, bytes: None, error }
     }
 
     /// With the version of the library, if it says so.
     #[must_use]
-    pub fn of_version(self, version: Option<&str>) -> Self {
+    pub(crate) fn of_version(self, version: Option<&str>) -> Self {
         Self { version: version.map(str::to_owned), ..self }
     }
 
     /// With what says how its times were taken.
     #[must_use]
-    pub fn with_timing(self, timing: Timing) -> Self {
+    pub(crate) fn with_timing(self, timing: Timing) -> Self {
         Self { timing: Some(timing), ..self }
     }
 
     /// Whether its times were spread widely.
-    pub fn is_wide(&self) -> bool {
+    pub(crate) fn is_wide(&self) -> bool {
         self.timing.is_some_and(|timing| timing.wide)
     }
 
     /// The library with its version, if it says so.
-    pub fn full_name(&self) -> String {
+    pub(crate) fn full_name(&self) -> String {
         full_name(&self.library, self.version.as_deref())
     }
 
@@ -173,12 +173,12 @@ impl Contender {
     }
 
     /// Its milliseconds, if its result is correct.
-    pub fn right_ms(&self) -> Option<f64> {
+    pub(crate) fn right_ms(&self) -> Option<f64> {
         if self.error.is_none() { self.ms } else { None }
     }
 
     /// Whether it ran with a wrong result.
-    pub fn is_wrong(&self) -> bool {
+    pub(crate) fn is_wrong(&self) -> bool {
         self.ms.is_some() && self.error.is_some()
     }
 }
@@ -191,7 +191,7 @@ fn best<'c>(contenders: impl IntoIterator<Item = &'c Contender>) -> Option<(&'c 
 
 impl Figures {
     /// Computes the figures from all contenders.
-    pub fn new(
+    pub(crate) fn new(
         (work, operations, bytes): (u64, u64, u64),
         ours: Vec<Contender>,
         peers: Vec<Contender>,
@@ -222,7 +222,7 @@ impl Figures {
     }
 
     /// The names of the libraries among the peers, and of each version of one that was measured in several.
-    pub fn libraries(&self) -> Vec<String> {
+    pub(crate) fn libraries(&self) -> Vec<String> {
         let mut libraries = BTreeSet::new();
         for peer in &self.peers {
             libraries.insert(peer.library.clone());
@@ -235,17 +235,17 @@ impl Figures {
     }
 
     /// The fastest algorithm with a correct result of a library, or of a version of it.
-    pub fn best_peer(&self, library: &str) -> Option<(&Contender, f64)> {
+    pub(crate) fn best_peer(&self, library: &str) -> Option<(&Contender, f64)> {
         best(self.peers.iter().filter(|peer| peer.is_of(library)))
     }
 
     /// Evenpath's fastest way with a correct result.
-    pub fn best_own(&self) -> Option<&Contender> {
+    pub(crate) fn best_own(&self) -> Option<&Contender> {
         best(&self.ours).map(|(own, _)| own)
     }
 
     /// Why a library, or a version of it, has no time: the distinct errors of its algorithms.
-    pub fn refusals(&self, library: &str) -> Vec<&str> {
+    pub(crate) fn refusals(&self, library: &str) -> Vec<&str> {
         let mut reasons: Vec<&str> = Vec::new();
         for peer in self.peers.iter().filter(|peer| peer.is_of(library)) {
             reasons.extend(peer.error.as_deref().filter(|reason| !reasons.contains(reason)));
@@ -256,23 +256,23 @@ impl Figures {
 
 impl Row {
     /// A row without figures.
-    pub fn failed(key: Key, shape: Option<Shape>, reason: impl Into<String>) -> Self {
+    pub(crate) fn failed(key: Key, shape: Option<Shape>, reason: impl Into<String>) -> Self {
         Self { key, shape, structure: None, outcome: Outcome::Failed { failed: reason.into() } }
     }
 
     /// A row with figures.
-    pub fn measured(key: Key, shape: Option<Shape>, figures: Figures) -> Self {
+    pub(crate) fn measured(key: Key, shape: Option<Shape>, figures: Figures) -> Self {
         Self { key, shape, structure: None, outcome: Outcome::Measured(Box::new(figures)) }
     }
 
     /// With the parameters of a random structure.
     #[must_use]
-    pub fn of_structure(self, structure: Option<String>) -> Self {
+    pub(crate) fn of_structure(self, structure: Option<String>) -> Self {
         Self { structure, ..self }
     }
 
     /// The figures, if there are any.
-    pub fn figures(&self) -> Option<&Figures> {
+    pub(crate) fn figures(&self) -> Option<&Figures> {
         match &self.outcome {
             Outcome::Measured(figures) => Some(figures),
             Outcome::Failed { .. } => None,
@@ -280,7 +280,7 @@ impl Row {
     }
 
     /// Why evenpath has no time; `None` if it has one.
-    pub fn failure(&self) -> Option<String> {
+    pub(crate) fn failure(&self) -> Option<String> {
         match &self.outcome {
             Outcome::Failed { failed } => Some(failed.clone()),
             Outcome::Measured(figures) if figures.ms.is_some() => None,
@@ -295,7 +295,7 @@ impl Row {
     }
 
     /// Whether a result of evenpath is wrong.
-    pub fn is_wrong(&self) -> bool {
+    pub(crate) fn is_wrong(&self) -> bool {
         self.figures().is_some_and(|figures| figures.verified == Some(false))
     }
 }

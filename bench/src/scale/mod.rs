@@ -4,7 +4,7 @@ mod model;
 mod problem;
 mod volumes;
 
-pub use model::{Machine, Prediction};
-pub use problem::{Points, Problem};
+pub(crate) use model::{Machine, Prediction};
+pub(crate) use problem::{Points, Problem};
 pub(crate) use volumes::row_offsets;
-pub use volumes::{RankVolume, Rows, Volumes};
+pub(crate) use volumes::{RankVolume, Rows, Volumes};

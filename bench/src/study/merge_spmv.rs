@@ -14,7 +14,7 @@ use super::{
 use crate::generated::Generated;
 use crate::input::random_vector;
 use crate::measure::{Repetitions, median, times_ms};
-use crate::spmv::check;
+use crate::operations::spmv::check;
 use crate::suite::{Source, Suite, SuiteOptions};
 
 const STUDY: Study = Study::MergeSpmv;

@@ -15,10 +15,10 @@ mod report;
 mod row_sorting;
 mod table;
 
-pub use file::{Case, StudyFile};
-pub use report::Report;
+pub(crate) use file::{Case, StudyFile};
+pub(crate) use report::Report;
 use table::Part;
-pub use table::{Cell, Table};
+pub(crate) use table::{Cell, Table};
 
 use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -31,13 +31,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::measure::Repetitions;
 use crate::peers::{Operation, PeerValue};
-use crate::spmv::{self, Peers, Way};
+use crate::operations::spmv::{self, Peers, Way};
 use crate::statistics::{self, MOST_ROUNDS, WIDE};
 
 /// A publication whose experiments are repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Study {
+pub(crate) enum Study {
     /// Dalton, Olson, Baxter, Merrill, Garland, "Optimizing sparse matrix operations on GPUs using merge path", 2015.
     MergePath,
     /// Pasandide, "Sparse matrix multiplication with two algorithms on GPU": CSR-Adaptive and LightSpMV.
@@ -52,7 +52,7 @@ pub enum Study {
 
 impl Study {
     /// Its name on the command line.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::MergePath => "merge-path",
             Self::CsrAdaptive => "csr-adaptive",
@@ -63,25 +63,25 @@ impl Study {
     }
 
     /// Whether it reports cases, and does not measure again what a file has.
-    pub fn is_resumed(self) -> bool {
+    pub(crate) fn is_resumed(self) -> bool {
         matches!(self, Self::Hisparse | Self::MergePath)
     }
 }
 
 /// Where and how to measure.
-pub struct Bench<'b> {
+pub(crate) struct Bench<'b> {
     /// The device.
-    pub device: &'b Device,
+    pub(crate) device: &'b Device,
     /// The copy rate of the device, in GB/s.
-    pub copy_gbps: f64,
+    pub(crate) copy_gbps: f64,
     /// The libraries to compare with.
-    pub peers: &'b Peers,
+    pub(crate) peers: &'b Peers,
     /// How many runs to time.
-    pub repetitions: Repetitions,
+    pub(crate) repetitions: Repetitions,
     /// The maximum number of nonzeros; larger matrices are skipped.
-    pub most_nonzeros: usize,
+    pub(crate) most_nonzeros: usize,
     /// The maximum number of products; larger sparse products are skipped.
-    pub most_products: u64,
+    pub(crate) most_products: u64,
 }
 
 /// Runs the experiments of the report's study. Experiments that the device does not support give a note or a cell with the
@@ -90,7 +90,7 @@ pub struct Bench<'b> {
 /// # Errors
 ///
 /// If a table or a case cannot be reported, or the device was lost.
-pub fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn Error>> {
+pub(crate) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn Error>> {
     match report.study() {
         Study::MergePath => merge_path::run(bench, report),
         Study::CsrAdaptive => csr_adaptive::run(bench, report),

@@ -17,7 +17,7 @@ type Print<'r> = dyn FnMut(&Table) -> Result<(), Box<dyn Error>> + 'r;
 
 /// Takes the tables of a study, each as soon as it is finished, and the cases of one that can be resumed, each before the
 /// next is measured.
-pub struct Report<'r> {
+pub(crate) struct Report<'r> {
     study: Study,
     contents: StudyFile,
     print: &'r mut Print<'r>,
@@ -38,7 +38,7 @@ impl Out {
 
 impl<'r> Report<'r> {
     /// A report without a file.
-    pub fn new(study: Study, setting: Setting, print: &'r mut Print<'r>) -> Self {
+    pub(crate) fn new(study: Study, setting: Setting, print: &'r mut Print<'r>) -> Self {
         Self { study, contents: StudyFile::new(setting), print, out: None }
     }
 
@@ -48,7 +48,7 @@ impl<'r> Report<'r> {
     ///
     /// If the file cannot be opened, another program has it open, a line is invalid, its setting differs, or it has results
     /// that the study does not continue. Then the file is unchanged.
-    pub fn to_file(mut self, path: &Path) -> Result<Self, ResultsError> {
+    pub(crate) fn to_file(mut self, path: &Path) -> Result<Self, ResultsError> {
         let failed = |source| failed(path, source);
         let (mut file, text) = open_locked(path)?;
         let mut kept = 0;
@@ -78,12 +78,12 @@ impl<'r> Report<'r> {
     }
 
     /// The study.
-    pub fn study(&self) -> Study {
+    pub(crate) fn study(&self) -> Study {
         self.study
     }
 
     /// Whether no table has wrong results.
-    pub fn is_right(&self) -> bool {
+    pub(crate) fn is_right(&self) -> bool {
         self.contents.tables.iter().all(|table| table.wrong.is_empty())
     }
 

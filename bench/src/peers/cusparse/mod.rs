@@ -12,10 +12,10 @@ mod spmv;
 mod spmv_op;
 mod transpose;
 
-pub use spadd::{SpaddRun, SpaddTimes};
-pub use spgemm::{PeerRows, SpgemmProblem, SpgemmRun, SpgemmTimes};
-pub use spmm::{Layout, SpmmProblem};
-pub use spmv::SpmvProblem;
+pub(crate) use spadd::{SpaddRun, SpaddTimes};
+pub(crate) use spgemm::{PeerRows, SpgemmProblem, SpgemmRun, SpgemmTimes};
+pub(crate) use spmm::{Layout, SpmmProblem};
+pub(crate) use spmv::SpmvProblem;
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -33,7 +33,7 @@ const FILES_VARIABLE: &str = "EVENPATH_CUSPARSE";
 const FIRST: &str = "libcusparse.so.12";
 
 /// The open versions of the library, on one GPU, in the primary context. They share memory and events.
-pub struct Cusparse {
+pub(crate) struct Cusparse {
     runtime: Runtime,
     versions: Vec<Version>,
 }
@@ -61,7 +61,7 @@ impl Cusparse {
     /// Opens the library on the GPU with this number: first the one in the folders of the loader, the toolkit or the
     /// variable `EVENPATH_CUDA_LIBRARIES`, then the files that `EVENPATH_CUSPARSE` lists. Also returns why others cannot be
     /// used: they are not found, lack a function, or have the version of one before; or there is no CUDA runtime or GPU.
-    pub fn open(ordinal: u32) -> (Option<Self>, Vec<PeerError>) {
+    pub(crate) fn open(ordinal: u32) -> (Option<Self>, Vec<PeerError>) {
         let runtime = match Runtime::open(ordinal) {
             Ok(runtime) => runtime,
             Err(error) => return (None, vec![error]),
@@ -91,7 +91,7 @@ impl Cusparse {
     }
 
     /// The names of the open versions, in the order in which they were opened.
-    pub fn versions(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn versions(&self) -> impl Iterator<Item = &str> {
         self.versions.iter().map(|version| version.name.as_str())
     }
 }

@@ -12,25 +12,25 @@ use crate::peers::cuda::{Buffer, Runtime};
 use crate::peers::{PeerError, PeerValue};
 
 /// The run of one algorithm for a sum.
-pub struct SpaddRun<V> {
+pub(crate) struct SpaddRun<V> {
     /// The version of the library.
-    pub version: String,
+    pub(crate) version: String,
     /// `csrgeam2` or `SpGEAM`.
-    pub algorithm: &'static str,
+    pub(crate) algorithm: &'static str,
     /// Times and result, or why there are none.
-    pub outcome: Result<SpaddTimes<V>, PeerError>,
+    pub(crate) outcome: Result<SpaddTimes<V>, PeerError>,
 }
 
 /// Times and result of a sum.
-pub struct SpaddTimes<V> {
+pub(crate) struct SpaddTimes<V> {
     /// Milliseconds of each run that computes pattern and values, in allocated memory.
-    pub whole_ms: Times,
+    pub(crate) whole_ms: Times,
     /// Milliseconds of each run that computes only columns and values, given the row offsets.
-    pub values_ms: Times,
+    pub(crate) values_ms: Times,
     /// Bytes of workspace that the library requested.
-    pub workspace_bytes: usize,
+    pub(crate) workspace_bytes: usize,
     /// The result.
-    pub result: Csr<V>,
+    pub(crate) result: Csr<V>,
 }
 
 /// The arrays of a matrix on the GPU.
@@ -70,7 +70,7 @@ struct Sum<'v, V: PeerValue> {
 impl Cusparse {
     /// Times `repetitions` runs of αA + βB by every algorithm of every version. Passes each result to `each`, which checks
     /// and drops it.
-    pub fn measure_spadd<V: PeerValue>(
+    pub(crate) fn measure_spadd<V: PeerValue>(
         &self,
         (alpha, a): (V, &Csr<V>),
         (beta, b): (V, &Csr<V>),

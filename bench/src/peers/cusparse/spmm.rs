@@ -13,7 +13,7 @@ use crate::peers::{PeerError, PeerRun, PeerTimes, PeerValue};
 
 /// The layout of the dense matrices, without gaps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Layout {
+pub(crate) enum Layout {
     /// By rows.
     RowMajor,
     /// By columns.
@@ -21,7 +21,7 @@ pub enum Layout {
 }
 
 /// C = AB on the GPU, ready to be measured.
-pub struct SpmmProblem<'l, V: PeerValue> {
+pub(crate) struct SpmmProblem<'l, V: PeerValue> {
     library: &'l Cusparse,
     formats: Formats<V>,
     /// Why there is no BSR, if so.
@@ -73,7 +73,7 @@ impl Cusparse {
     ///
     /// If B has the wrong size, there is not enough memory, or the matrix has more nonzeros than 32 bits can
     /// count.
-    pub fn spmm_problem<V: PeerValue>(
+    pub(crate) fn spmm_problem<V: PeerValue>(
         &self,
         matrix: &Csr<V>,
         b: &[V],
@@ -97,7 +97,7 @@ impl Cusparse {
 
 impl<V: PeerValue> SpmmProblem<'_, V> {
     /// Times every algorithm of every version, for CSR with and without preprocessing, `repetitions` runs each.
-    pub fn measure(&self, repetitions: Repetitions, mut each: impl FnMut(PeerRun<V>)) {
+    pub(crate) fn measure(&self, repetitions: Repetitions, mut each: impl FnMut(PeerRun<V>)) {
         for (name, format, code) in ALGORITHMS {
             for &preprocess in if format == Format::Csr { &[false, true][..] } else { &[false] } {
                 let algorithm = format!("{name}{}", if preprocess { " + preprocess" } else { "" });

@@ -12,7 +12,7 @@ use crate::peers::cuda::{Buffer, Runtime};
 use crate::peers::{Operation, PeerError, PeerValue, Prepared, PreparedPeer, Ready, SpmvOperands};
 
 /// y = αAx + βy, or with the transpose, on the GPU, ready to be measured.
-pub struct SpmvProblem<'l, V: PeerValue> {
+pub(crate) struct SpmvProblem<'l, V: PeerValue> {
     library: &'l Cusparse,
     pub(super) formats: Formats<V>,
     pub(super) operands: SpmvOperands<'l, V>,
@@ -47,7 +47,7 @@ impl Cusparse {
     ///
     /// If a vector has the wrong length, there is not enough memory, or the matrix has more nonzeros than 32 bits can
     /// count.
-    pub fn spmv_csr_problem<'l, V: PeerValue>(
+    pub(crate) fn spmv_csr_problem<'l, V: PeerValue>(
         &'l self,
         matrix: &Csr<V>,
         operation: Operation,
@@ -64,7 +64,7 @@ impl Cusparse {
     /// # Errors
     ///
     /// As for [`spmv_csr_problem`](Self::spmv_csr_problem); a failure of another format is reported when it is measured.
-    pub fn spmv_problem<'l, V: PeerValue>(
+    pub(crate) fn spmv_problem<'l, V: PeerValue>(
         &'l self,
         matrix: &Csr<V>,
         operation: Operation,
@@ -87,7 +87,7 @@ impl Cusparse {
 
 impl<V: PeerValue> SpmvProblem<'_, V> {
     /// Every algorithm of every version, for CSR with and without preprocessing.
-    pub fn prepare(&self) -> Vec<PreparedPeer<'_, V>> {
+    pub(crate) fn prepare(&self) -> Vec<PreparedPeer<'_, V>> {
         self.library.versions.iter().flat_map(|version| self.prepare_version(version)).collect()
     }
 

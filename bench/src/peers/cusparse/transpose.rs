@@ -24,7 +24,7 @@ impl Cusparse {
     ///
     /// If in every version the function is missing or fails, there is not enough memory, the matrix is too large for it, or
     /// the result is not the transpose.
-    pub fn measure_transpose<V: PeerValue>(
+    pub(crate) fn measure_transpose<V: PeerValue>(
         &self,
         matrix: &Csr<V>,
         repetitions: Repetitions,

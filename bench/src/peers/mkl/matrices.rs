@@ -55,7 +55,7 @@ impl Mkl {
     /// # Errors
     ///
     /// If the library lacks a function, or one fails.
-    pub fn measure_spgemm<V: PeerValue>(
+    pub(crate) fn measure_spgemm<V: PeerValue>(
         &self,
         a: &Csr<V>,
         b: &Csr<V>,
@@ -76,7 +76,7 @@ impl Mkl {
     /// # Errors
     ///
     /// As [`measure_spgemm`](Self::measure_spgemm).
-    pub fn measure_spadd<V: PeerValue>(
+    pub(crate) fn measure_spadd<V: PeerValue>(
         &self,
         (alpha, a): (V, &Csr<V>),
         b: &Csr<V>,
@@ -97,7 +97,7 @@ impl Mkl {
     /// # Errors
     ///
     /// As [`measure_spgemm`](Self::measure_spgemm).
-    pub fn measure_transpose<V: PeerValue>(
+    pub(crate) fn measure_transpose<V: PeerValue>(
         &self,
         a: &Csr<V>,
         repetitions: Repetitions,
@@ -117,7 +117,7 @@ impl Mkl {
     /// # Errors
     ///
     /// As [`measure_spgemm`](Self::measure_spgemm); if B does not have a row for each column of A.
-    pub fn measure_spmm<V: PeerValue>(
+    pub(crate) fn measure_spmm<V: PeerValue>(
         &self,
         a: &Csr<V>,
         b: &[V],

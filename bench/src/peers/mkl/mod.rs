@@ -62,7 +62,7 @@ type Create<V> = unsafe extern "C" fn(
 type Multiply<V> = unsafe extern "C" fn(c_int, V, Matrix, Description, *const V, V, *mut V) -> c_int;
 
 /// The open library.
-pub struct Mkl {
+pub(crate) struct Mkl {
     library: &'static Library,
     functions: Functions,
     /// How long its threads stay busy after their work, waiting for more.
@@ -120,7 +120,7 @@ impl Mkl {
     /// # Errors
     ///
     /// If it is not found by the loader, in the usual folders, or in those of the variable `EVENPATH_MKL`.
-    pub fn open() -> Result<Self, PeerError> {
+    pub(crate) fn open() -> Result<Self, PeerError> {
         let mut folders = paths_of(FOLDERS_VARIABLE);
         for variable in ["VIRTUAL_ENV", "CONDA_PREFIX"] {
             folders.extend(paths_of(variable).into_iter().map(|prefix| prefix.join("lib")));
@@ -147,7 +147,7 @@ impl Mkl {
     }
 
     /// Inspects a matrix.
-    pub fn spmv<'p, V: PeerValue>(
+    pub(crate) fn spmv<'p, V: PeerValue>(
         &'p self,
         matrix: &'p Csr<V>,
         operation: Operation,

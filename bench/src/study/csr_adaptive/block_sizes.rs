@@ -10,7 +10,7 @@ use super::{STUDY, nonzeros_per_row};
 use crate::input::random_vector;
 use crate::measure::{Measurement, times_ms};
 use crate::peers::PeerValue;
-use crate::spmv::{Reference, work};
+use crate::operations::spmv::{Reference, work};
 use crate::study::published::ADAPTIVE;
 use crate::study::{Bench, Cell, SPREAD, Table, quotient, widest_percent};
 
@@ -104,7 +104,7 @@ mod tests {
     use evenpath::generate::{Kind, generate};
 
     use super::*;
-    use crate::spmv::Peers;
+    use crate::operations::spmv::Peers;
 
     fn measured<V: PeerValue>(device: &Device, kind: Kind) -> Table {
         let peers = Peers::default();

@@ -10,7 +10,7 @@ use super::{STUDY, nonzeros_per_row};
 use crate::input::random_vector;
 use crate::measure::{Measurement, times_ms};
 use crate::peers::PeerValue;
-use crate::spmv::{Reference, work};
+use crate::operations::spmv::{Reference, work};
 use crate::study::cpu::on_threads;
 use crate::study::{Bench, Cell, SPREAD, Table, cusparse_ms, method_ms, quotient, spreads, widest_percent};
 
@@ -153,7 +153,7 @@ mod tests {
     use evenpath::generate::{Kind, generate};
 
     use super::*;
-    use crate::spmv::Peers;
+    use crate::operations::spmv::Peers;
 
     /// The table of a small matrix, whose results are right.
     fn measured<V: PeerValue>(device: &Device, kind: Kind) -> Table {

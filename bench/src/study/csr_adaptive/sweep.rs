@@ -13,7 +13,7 @@ use super::{STUDY, nonzeros_per_row};
 use crate::input::random_vector;
 use crate::measure::{Measurement, Times, times_ms};
 use crate::peers::PeerValue;
-use crate::spmv::{Reference, work};
+use crate::operations::spmv::{Reference, work};
 use crate::study::{Bench, Cell, SPREAD, Table, widest_percent};
 
 /// The limits on the nonzeros of a row block to measure, up to what fits in the memory of a block.
@@ -124,7 +124,7 @@ mod tests {
     use evenpath::generate::{Kind, generate};
 
     use super::*;
-    use crate::spmv::Peers;
+    use crate::operations::spmv::Peers;
 
     #[test]
     fn row_blocks_hold_what_they_may() {

@@ -3,7 +3,7 @@
 use evenpath::hisparse::{LevelStatistics, NodeKind};
 use serde::{Deserialize, Serialize};
 
-use crate::hisparse::{Product, Record, Sum};
+use crate::operations::hisparse::{Product, Record, Sum};
 
 /// The figures of a matrix in a type.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

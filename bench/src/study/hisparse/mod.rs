@@ -13,7 +13,7 @@ use self::figures::Figures;
 use self::tables::Tables;
 use super::{Bench, Report, Study};
 use crate::generated::Generated;
-use crate::hisparse::{Case, Extent, measure_tree};
+use crate::operations::hisparse::{Case, Extent, measure_tree};
 use crate::peers::PeerValue;
 use crate::suite::{self, Suite, SuiteOptions};
 
@@ -109,7 +109,7 @@ mod tests {
 
     use super::*;
     use crate::results::Setting;
-    use crate::spmv::Peers;
+    use crate::operations::spmv::Peers;
     use crate::study::{Cell, StudyFile, Table};
 
     /// Runs the study of some small matrices into a file. Returns its tables.

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::STUDY;
 use super::series::Series;
-use crate::spadd;
-use crate::spmv::work;
+use crate::operations::spadd;
+use crate::operations::spmv::work;
 use crate::study::{
     Bench, Part, Report, SPREAD, Source, Table, cusparse_ms, method_ms, spread_note, spreads, widest_percent,
 };
@@ -141,7 +141,7 @@ mod tests {
 
     use super::*;
     use crate::results::Setting;
-    use crate::spmv::Peers;
+    use crate::operations::spmv::Peers;
     use crate::study::Cell;
 
     #[test]

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use super::series::Series;
 use super::tables;
 use crate::measure::{Times, median, single_times_ms};
-use crate::spadd;
-use crate::spgemm::{self, Check, Phases, other_factor};
+use crate::operations::spadd;
+use crate::operations::spgemm::{self, Check, Phases, other_factor};
 use crate::statistics::spread;
 use crate::study::cpu::on_threads;
 use crate::study::{
@@ -269,7 +269,7 @@ mod tests {
     use evenpath::generate::{Kind, generate};
 
     use super::*;
-    use crate::spmv::Peers;
+    use crate::operations::spmv::Peers;
 
     #[test]
     fn a_gpu_has_every_method_and_phase() {

@@ -159,7 +159,7 @@ mod tests {
     use evenpath::generate::{Kind, generate};
 
     use super::*;
-    use crate::spmv::Peers;
+    use crate::operations::spmv::Peers;
     use crate::study::Bench;
     use crate::study::published::SORTED;
 

@@ -13,7 +13,7 @@ use evenpath::{Csr, DeviceVec};
 
 use crate::input::random_vector;
 use crate::measure::{Repetitions, Times, median, times_ms};
-use crate::spmv::Reference;
+use crate::operations::spmv::Reference;
 use crate::statistics::spread;
 use crate::study::cpu::on_threads;
 use crate::study::{Bench, widest_percent};

@@ -207,7 +207,7 @@ mod tests {
     use evenpath::device::SimulatedOptions;
 
     use super::*;
-    use crate::spmv::Peers;
+    use crate::operations::spmv::Peers;
 
     #[test]
     fn lengths_are_those_of_the_study() {

@@ -24,7 +24,7 @@ const ALGORITHMS: [(&str, c_int, Option<f32>); 4] =
     [("ALG1", 3, None), ("ALG2", 4, Some(1.0)), ("ALG3, 0.2", 5, Some(0.2)), ("ALG3, 0.05", 5, Some(0.05))];
 
 /// A product with A and B on the GPU.
-pub struct SpgemmProblem<'l, V: PeerValue> {
+pub(crate) struct SpgemmProblem<'l, V: PeerValue> {
     library: &'l Cusparse,
     a: Formats<V>,
     b: Formats<V>,
@@ -40,37 +40,37 @@ struct OfVersion<'p, V: PeerValue> {
 
 /// The run of one algorithm.
 #[derive(Debug)]
-pub struct SpgemmRun<V> {
+pub(crate) struct SpgemmRun<V> {
     /// The version of the library; `None` if none was tried.
-    pub version: Option<String>,
+    pub(crate) version: Option<String>,
     /// The name of the algorithm; `reuse` uses a known pattern.
-    pub algorithm: String,
+    pub(crate) algorithm: String,
     /// Its outcome.
-    pub outcome: Result<SpgemmTimes<V>, PeerError>,
+    pub(crate) outcome: Result<SpgemmTimes<V>, PeerError>,
 }
 
 /// Times and result of an algorithm.
 #[derive(Debug)]
-pub struct SpgemmTimes<V> {
+pub(crate) struct SpgemmTimes<V> {
     /// Milliseconds of each product: all calls, with allocated buffers.
-    pub times_ms: Times,
+    pub(crate) times_ms: Times,
     /// Milliseconds of each product with a known pattern.
-    pub numeric_ms: Times,
+    pub(crate) numeric_ms: Times,
     /// Bytes of buffers and result.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// The result.
-    pub result: PeerRows<V>,
+    pub(crate) result: PeerRows<V>,
 }
 
 /// A matrix as returned by the library, unchecked.
 #[derive(Debug)]
-pub struct PeerRows<V> {
+pub(crate) struct PeerRows<V> {
     /// Row offsets.
-    pub row_offsets: Vec<u32>,
+    pub(crate) row_offsets: Vec<u32>,
     /// Column indices.
-    pub column_indices: Vec<u32>,
+    pub(crate) column_indices: Vec<u32>,
     /// Values.
-    pub values: Vec<V>,
+    pub(crate) values: Vec<V>,
 }
 
 impl Cusparse {
@@ -79,7 +79,7 @@ impl Cusparse {
     /// # Errors
     ///
     /// If there is not enough memory, or a matrix has more nonzeros than 32 bits can count.
-    pub fn spgemm_problem<V: PeerValue>(
+    pub(crate) fn spgemm_problem<V: PeerValue>(
         &self,
         a: &Csr<V>,
         b: &Csr<V>,
@@ -130,7 +130,7 @@ struct ProductMatrix<V> {
 impl<V: PeerValue> SpgemmProblem<'_, V> {
     /// Times every algorithm, `repetitions` products each, and products with a known pattern, by one version after the other.
     /// Passes each result to `each`, which checks and drops it.
-    pub fn measure(&self, repetitions: Repetitions, mut each: impl FnMut(SpgemmRun<V>)) {
+    pub(crate) fn measure(&self, repetitions: Repetitions, mut each: impl FnMut(SpgemmRun<V>)) {
         let mut take = |version: &Version, algorithm: &str, outcome| {
             each(SpgemmRun { version: Some(version.name.clone()), algorithm: algorithm.into(), outcome });
         };

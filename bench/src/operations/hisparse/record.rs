@@ -3,104 +3,104 @@
 use evenpath::{Csr, Value};
 use serde::Serialize;
 
-use crate::spmv;
+use crate::operations::spmv;
 use crate::statistics::geometric_mean;
 
 /// All measurements of one matrix.
 #[derive(Debug, Clone, Serialize)]
-pub struct Record {
+pub(crate) struct Record {
     /// `hisparse`.
-    pub op: &'static str,
+    pub(crate) op: &'static str,
     /// The suite.
-    pub suite: String,
+    pub(crate) suite: String,
     /// The matrix.
-    pub matrix: String,
+    pub(crate) matrix: String,
     /// The type of the values.
-    pub value: &'static str,
+    pub(crate) value: &'static str,
     /// Rows and columns of a node.
-    pub node: usize,
+    pub(crate) node: usize,
     /// Rows.
-    pub rows: usize,
+    pub(crate) rows: usize,
     /// Columns.
-    pub cols: usize,
+    pub(crate) cols: usize,
     /// Nonzeros.
-    pub nnz: usize,
+    pub(crate) nnz: usize,
     /// Its bytes (Figure 3.2).
     #[serde(flatten)]
-    pub bytes: Bytes,
+    pub(crate) bytes: Bytes,
     /// Milliseconds to convert it from CSR on the device, if measured.
-    pub conversion_ms: Option<f64>,
+    pub(crate) conversion_ms: Option<f64>,
     /// Products with it and with its transpose (Figure 7.2).
-    pub products: Vec<Product>,
+    pub(crate) products: Vec<Product>,
     /// Sums with itself and with its transpose (Figure 7.3).
-    pub sums: Vec<Sum>,
+    pub(crate) sums: Vec<Sum>,
 }
 
 /// Bytes of a matrix by format.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Bytes {
+pub(crate) struct Bytes {
     /// The pool of HiSparse.
-    pub hisparse_bytes: u64,
+    pub(crate) hisparse_bytes: u64,
     /// CSR: values, column indices, row offsets.
-    pub csr_bytes: u64,
+    pub(crate) csr_bytes: u64,
     /// COO: values, row and column indices.
-    pub coo_bytes: u64,
+    pub(crate) coo_bytes: u64,
 }
 
 /// Products with a matrix, or with its transpose.
 #[derive(Debug, Clone, Serialize)]
-pub struct Product {
+pub(crate) struct Product {
     /// `spmv` or `spmv_transposed`.
-    pub op: &'static str,
+    pub(crate) op: &'static str,
     /// The products with the tree.
-    pub ways: Vec<Way>,
+    pub(crate) ways: Vec<Way>,
     /// The products in CSR and by the peers.
-    pub csr: spmv::Record,
+    pub(crate) csr: spmv::Record,
 }
 
 /// A way to multiply with a tree.
 #[derive(Debug, Clone, Serialize)]
-pub struct Way {
+pub(crate) struct Way {
     /// `frozen`: from the leaves, listed once; `copied`: from a CSR copy; `queue`; `spmm, 8`: with 8 columns, frozen.
-    pub schedule: &'static str,
+    pub(crate) schedule: &'static str,
     /// Median milliseconds.
-    pub ms: f64,
+    pub(crate) ms: f64,
     /// The shortest time, in milliseconds.
-    pub shortest_ms: f64,
+    pub(crate) shortest_ms: f64,
     /// Bytes of pool and vectors per second, as a fraction of the copy rate of the device.
-    pub copy_share: f64,
+    pub(crate) copy_share: f64,
     /// Bytes of device memory, besides the operands.
-    pub workspace_bytes: u64,
+    pub(crate) workspace_bytes: u64,
     /// How the result is wrong, if so.
-    pub difference: Option<String>,
+    pub(crate) difference: Option<String>,
 }
 
 /// A + A, or A + Aᵀ.
 #[derive(Debug, Clone, Serialize)]
-pub struct Sum {
+pub(crate) struct Sum {
     /// `add` or `add_transposed`.
-    pub op: &'static str,
+    pub(crate) op: &'static str,
     /// Median milliseconds with trees, whose transposition is a flag, level by level.
-    pub ms: f64,
+    pub(crate) ms: f64,
     /// The same by queues, if measured.
-    pub queued_ms: Option<f64>,
+    pub(crate) queued_ms: Option<f64>,
     /// Median milliseconds in CSR, given the transpose.
-    pub csr_ms: f64,
+    pub(crate) csr_ms: f64,
     /// Median milliseconds of cuSPARSE's fastest sum, given the transpose.
-    pub cusparse_ms: Option<f64>,
+    pub(crate) cusparse_ms: Option<f64>,
     /// Median milliseconds of `csr2csc`, which computes the transpose.
-    pub cusparse_transpose_ms: Option<f64>,
+    pub(crate) cusparse_transpose_ms: Option<f64>,
     /// Median milliseconds of MKL's sum on the CPU, given the transpose.
-    pub mkl_ms: Option<f64>,
+    pub(crate) mkl_ms: Option<f64>,
     /// Median milliseconds of MKL's transpose.
-    pub mkl_transpose_ms: Option<f64>,
+    pub(crate) mkl_transpose_ms: Option<f64>,
     /// How a sum of trees is wrong, if so.
-    pub difference: Option<String>,
+    pub(crate) difference: Option<String>,
 }
 
 impl Bytes {
     /// The bytes of one matrix.
-    pub fn new<V: Value>(csr: &Csr<V>, pool_bytes: u64) -> Self {
+    pub(crate) fn new<V: Value>(csr: &Csr<V>, pool_bytes: u64) -> Self {
         let (entry, index) = ((size_of::<V>() + size_of::<u32>()) as u64, size_of::<u32>() as u64);
         let nonzeros = csr.nnz() as u64;
         Self {
@@ -111,43 +111,43 @@ impl Bytes {
     }
 
     /// The bytes of HiSparse divided by those of CSR.
-    pub fn over_csr(&self) -> f64 {
+    pub(crate) fn over_csr(&self) -> f64 {
         self.hisparse_bytes as f64 / self.csr_bytes as f64
     }
 }
 
 impl Product {
     /// The way with this name.
-    pub fn way(&self, schedule: &str) -> Option<&Way> {
+    pub(crate) fn way(&self, schedule: &str) -> Option<&Way> {
         self.ways.iter().find(|way| way.schedule == schedule)
     }
 
     /// Milliseconds of evenpath's fastest method in CSR.
-    pub fn csr_ms(&self) -> Option<f64> {
+    pub(crate) fn csr_ms(&self) -> Option<f64> {
         let figures = self.csr.methods.iter().filter_map(|method| method.outcome.figures());
         figures.map(|figures| figures.measured.ms).min_by(f64::total_cmp)
     }
 
     /// Milliseconds of cuSPARSE's fastest algorithm for CSR.
-    pub fn cusparse_ms(&self) -> Option<f64> {
+    pub(crate) fn cusparse_ms(&self) -> Option<f64> {
         let is_csr = |peer: &spmv::PeerRecord| peer.library == "cusparse" && peer.format == "csr";
         self.csr.best_peer(|peer, _| is_csr(peer)).map(|(_, figures)| figures.ms)
     }
 
     /// Milliseconds of MKL on the CPU.
-    pub fn mkl_ms(&self) -> Option<f64> {
+    pub(crate) fn mkl_ms(&self) -> Option<f64> {
         self.csr.best_peer(|peer, _| peer.library == "mkl").map(|(_, figures)| figures.ms)
     }
 }
 
 impl Record {
     /// The product with this name.
-    pub fn product(&self, op: &str) -> Option<&Product> {
+    pub(crate) fn product(&self, op: &str) -> Option<&Product> {
         self.products.iter().find(|product| product.op == op)
     }
 
     /// Whether all results are correct.
-    pub fn is_right(&self) -> bool {
+    pub(crate) fn is_right(&self) -> bool {
         let is_right = |product: &Product| {
             product.csr.is_right() && product.ways.iter().all(|way| way.difference.is_none())
         };
@@ -155,40 +155,40 @@ impl Record {
     }
 
     /// The sum with this name.
-    pub fn sum(&self, op: &str) -> Option<&Sum> {
+    pub(crate) fn sum(&self, op: &str) -> Option<&Sum> {
         self.sums.iter().find(|sum| sum.op == op)
     }
 
     /// The time of conversion from CSR, divided by that of SpMV in CSR.
-    pub fn conversion_spmvs(&self) -> Option<f64> {
+    pub(crate) fn conversion_spmvs(&self) -> Option<f64> {
         Some(self.conversion_ms? / self.product("spmv")?.csr_ms()?)
     }
 }
 
 /// The summary of many matrices with the same value type and node size.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Summary {
+pub(crate) struct Summary {
     /// The type of the values.
-    pub value: &'static str,
+    pub(crate) value: &'static str,
     /// Rows and columns of a node.
-    pub node: usize,
+    pub(crate) node: usize,
     /// The number of matrices.
-    pub matrices: usize,
+    pub(crate) matrices: usize,
     /// The mean ratio of HiSparse's bytes to CSR's.
-    pub mean_bytes_over_csr: f64,
+    pub(crate) mean_bytes_over_csr: f64,
     /// Geometric means of CSR's time over that of a schedule, with the names of product and schedule.
-    pub csr_over: Vec<(String, f64)>,
+    pub(crate) csr_over: Vec<(String, f64)>,
     /// Geometric means of cuSPARSE's time over that of a schedule, or over that of a sum.
-    pub cusparse_over: Vec<(String, f64)>,
+    pub(crate) cusparse_over: Vec<(String, f64)>,
     /// Geometric mean of the queue scheduler's time over the frozen schedule's.
-    pub queue_over_frozen: Option<f64>,
+    pub(crate) queue_over_frozen: Option<f64>,
     /// Geometric mean of the conversion's time over that of SpMV in CSR.
-    pub conversion_spmvs: Option<f64>,
+    pub(crate) conversion_spmvs: Option<f64>,
 }
 
 impl Summary {
     /// The summaries for every value type and node size among the records, in order of appearance.
-    pub fn all(records: &[Record]) -> Vec<Self> {
+    pub(crate) fn all(records: &[Record]) -> Vec<Self> {
         let mut groups: Vec<(&'static str, usize)> = Vec::new();
         for record in records {
             if !groups.contains(&(record.value, record.node)) {

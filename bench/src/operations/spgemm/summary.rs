@@ -5,25 +5,25 @@ use crate::statistics::{correlation, geometric_mean};
 
 /// The summary of all products with one value type, for one method.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Summary {
+pub(crate) struct Summary {
     /// The method.
-    pub method: String,
+    pub(crate) method: String,
     /// The type of the values.
-    pub value: &'static str,
+    pub(crate) value: &'static str,
     /// The number of correct products.
-    pub right: usize,
+    pub(crate) right: usize,
     /// The number of those that cuSPARSE computed correctly too.
-    pub compared: usize,
+    pub(crate) compared: usize,
     /// Over those, the geometric mean of cuSPARSE's best time over this method's.
-    pub geometric_mean_ratio: Option<f64>,
+    pub(crate) geometric_mean_ratio: Option<f64>,
     /// The lowest ratio with ten million multiplications or more, and its matrix.
-    pub lowest_large: Option<(f64, String)>,
+    pub(crate) lowest_large: Option<(f64, String)>,
     /// Over those, the highest ratio of its bytes to those of cuSPARSE's fastest algorithm.
-    pub most_memory: Option<f64>,
+    pub(crate) most_memory: Option<f64>,
     /// Correlation of time with the number of multiplications.
-    pub correlation: Option<f64>,
+    pub(crate) correlation: Option<f64>,
     /// The highest ratio of the time with known pattern to the time of the whole product.
-    pub numeric_share: Option<f64>,
+    pub(crate) numeric_share: Option<f64>,
 }
 
 /// The number of multiplications from which a product is large.
@@ -31,7 +31,7 @@ const LARGE: u64 = 10_000_000;
 
 impl Summary {
     /// One summary per method and value type.
-    pub fn all(records: &[Record]) -> Vec<Self> {
+    pub(crate) fn all(records: &[Record]) -> Vec<Self> {
         let mut keys: Vec<(&str, &'static str)> = Vec::new();
         for record in records {
             for method in &record.methods {

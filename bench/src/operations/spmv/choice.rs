@@ -11,28 +11,28 @@ const GOOD: f64 = 1.05;
 
 /// The error of the automatic choice over the matrices of a suite or, if their structure is random, of a seed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ChoiceError {
+pub(crate) struct ChoiceError {
     /// `spmv` or `spmv_transposed`.
-    pub op: &'static str,
+    pub(crate) op: &'static str,
     /// The type of the values.
-    pub value: &'static str,
+    pub(crate) value: &'static str,
     /// The suite, or `random:SEED`.
-    pub group: String,
+    pub(crate) group: String,
     /// The number of matrices on which the choice and another method were measured.
-    pub matrices: usize,
+    pub(crate) matrices: usize,
     /// The number of those on which the chosen method takes at most 1.05 times as long as the best one.
-    pub good: usize,
+    pub(crate) good: usize,
     /// Geometric mean of the time of the chosen method over that of the best one.
-    pub geometric_mean: f64,
+    pub(crate) geometric_mean: f64,
     /// The largest such ratio.
-    pub worst: Named,
+    pub(crate) worst: Named,
     /// The number of matrices where the times of either are spread widely.
-    pub wide: usize,
+    pub(crate) wide: usize,
 }
 
 impl ChoiceError {
     /// One per operation, value type and group, in the order of the records.
-    pub fn all(records: &[Record]) -> Vec<Self> {
+    pub(crate) fn all(records: &[Record]) -> Vec<Self> {
         let key = |record: &Record| (record.op, record.value, group(record));
         let mut keys = Vec::new();
         for record in records {

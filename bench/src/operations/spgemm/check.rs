@@ -8,7 +8,7 @@ const SAMPLED_ROWS: usize = 256;
 
 /// Conditions for a result C of AB: C·v = A·(B·v) for a random v, computed in f64; and the columns of sampled rows match
 /// the definition, because products with v do not reveal missing or extra zeros.
-pub struct Check {
+pub(crate) struct Check {
     v: Vec<f64>,
     rows: Vec<Row>,
     /// Rows, ascending, with their columns.
@@ -25,7 +25,7 @@ struct Row {
 
 impl Check {
     /// Computes the expected result on the host.
-    pub fn new<V: Value>(a: &Csr<V>, b: &Csr<V>) -> Self {
+    pub(crate) fn new<V: Value>(a: &Csr<V>, b: &Csr<V>) -> Self {
         let v: Vec<f64> = random_vector(b.cols(), 2);
         let rows_of_b: Vec<Row> = (0..b.rows())
             .into_par_iter()
@@ -62,7 +62,7 @@ impl Check {
     /// # Errors
     ///
     /// The first wrong row found, as text.
-    pub fn check<V: Value>(
+    pub(crate) fn check<V: Value>(
         &self,
         row_offsets: &[u32],
         column_indices: &[u32],

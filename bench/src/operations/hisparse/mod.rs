@@ -5,8 +5,8 @@ mod products;
 mod record;
 mod sums;
 
-pub use products::{Case, Extent};
-pub use record::{Bytes, Product, Record, Sum, Summary, Way};
+pub(crate) use products::{Case, Extent};
+pub(crate) use record::{Bytes, Product, Record, Sum, Summary, Way};
 
 use evenpath::Csr;
 use evenpath::error::OpError;
@@ -20,7 +20,7 @@ use crate::peers::PeerValue;
 ///
 /// If there is not enough device memory for the matrix and vectors, the device was lost, or the matrix is too large for
 /// the format.
-pub fn measure<V: PeerValue, const D: usize>(
+pub(crate) fn measure<V: PeerValue, const D: usize>(
     case: &Case<'_>,
     matrix: &Csr<V>,
 ) -> Result<Record, Box<dyn std::error::Error>> {
@@ -33,7 +33,7 @@ pub fn measure<V: PeerValue, const D: usize>(
 /// # Errors
 ///
 /// As [`measure`].
-pub fn measure_tree<V: PeerValue, const D: usize>(
+pub(crate) fn measure_tree<V: PeerValue, const D: usize>(
     case: &Case<'_>,
     matrix: &Csr<V>,
     tree: &Tree<V, D>,

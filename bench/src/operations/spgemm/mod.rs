@@ -4,14 +4,14 @@ mod check;
 mod measure;
 mod summary;
 
-pub use check::Check;
-pub use measure::{Case, Figures, MethodRecord, Outcome, PeerRecord, Phases, Record, measure};
-pub use summary::Summary;
+pub(crate) use check::Check;
+pub(crate) use measure::{Case, Figures, MethodRecord, Outcome, PeerRecord, Phases, Record, measure};
+pub(crate) use summary::Summary;
 
 use evenpath::{Csr, Storage, Value};
 
 /// The number of products in C = AB, of two operations each.
-pub fn products<V: Storage>(a: &Csr<V>, b: &Csr<V>) -> u64 {
+pub(crate) fn products<V: Storage>(a: &Csr<V>, b: &Csr<V>) -> u64 {
     let lengths: Vec<u64> = b.row_offsets().windows(2).map(|pair| u64::from(pair[1] - pair[0])).collect();
     a.column_indices().iter().map(|&column| lengths[column as usize]).sum()
 }
@@ -21,7 +21,7 @@ pub fn products<V: Storage>(a: &Csr<V>, b: &Csr<V>) -> u64 {
 /// # Panics
 ///
 /// If there is no memory for the transpose.
-pub fn other_factor<V: Value>(a: &Csr<V>) -> Csr<V> {
+pub(crate) fn other_factor<V: Value>(a: &Csr<V>) -> Csr<V> {
     if a.rows() == a.cols() { a.clone() } else { a.transpose().expect("memory for a transpose") }
 }
 

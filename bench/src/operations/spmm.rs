@@ -12,7 +12,7 @@ const CHECKED: usize = 1 << 22;
 
 /// Two operations per nonzero and column; the bytes of the matrix, B and C. The effective bytes are a value, a column
 /// index and a row of B per nonzero, and an offset and a row of C per row.
-pub fn work<S: Storage, T: Storage, O: Offset>(matrix: &Csr<S, O>, columns: usize) -> Work {
+pub(crate) fn work<S: Storage, T: Storage, O: Offset>(matrix: &Csr<S, O>, columns: usize) -> Work {
     let (rows, cols, nnz) = (matrix.rows() as u64, matrix.cols() as u64, matrix.nnz() as u64);
     let entry = (size_of::<S>() + size_of::<u32>()) as u64;
     let (offset, dense_row) = (size_of::<O>() as u64, (size_of::<T>() * columns) as u64);
@@ -33,7 +33,7 @@ pub fn work<S: Storage, T: Storage, O: Offset>(matrix: &Csr<S, O>, columns: usiz
 /// # Panics
 ///
 /// If B does not have `columns` elements per column of the matrix.
-pub fn measure<S: Storage, T: SpmmOperand<S>, O: Offset>(
+pub(crate) fn measure<S: Storage, T: SpmmOperand<S>, O: Offset>(
     device: &Device,
     matrix: &Csr<S, O>,
     b: &[T],
@@ -64,7 +64,7 @@ where
 /// # Errors
 ///
 /// The first element found beyond the bound, or wrong sizes, as text.
-pub fn check<S: Storage, T: Storage, O: Offset>(
+pub(crate) fn check<S: Storage, T: Storage, O: Offset>(
     matrix: &Csr<S, O>,
     b: &[T],
     c: &[T],

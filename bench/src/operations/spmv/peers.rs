@@ -12,7 +12,7 @@ use crate::peers::{Operation, PeerError, PeerValue, PreparedPeer, Ready, SpmvOpe
 
 /// A library to compare with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum PeerName {
+pub(crate) enum PeerName {
     /// NVIDIA's cuSPARSE, on the same GPU.
     Cusparse,
     /// Intel's MKL, on the CPU.
@@ -23,7 +23,7 @@ pub enum PeerName {
 
 /// The open libraries.
 #[derive(Default)]
-pub struct Peers {
+pub(crate) struct Peers {
     cusparse: Option<Cusparse>,
     mkl: Option<Mkl>,
     has_sprs: bool,
@@ -32,7 +32,7 @@ pub struct Peers {
 
 impl Peers {
     /// Opens the requested libraries, and returns why the others cannot be used.
-    pub fn open(names: &[PeerName], device: DeviceKind) -> (Self, Vec<PeerError>) {
+    pub(crate) fn open(names: &[PeerName], device: DeviceKind) -> (Self, Vec<PeerError>) {
         let (mut peers, mut absent) = (Self::default(), Vec::new());
         for name in names {
             match name {
@@ -61,22 +61,22 @@ impl Peers {
     }
 
     /// The open libraries, with their versions if known.
-    pub fn versions(&self) -> &[String] {
+    pub(crate) fn versions(&self) -> &[String] {
         &self.versions
     }
 
     /// cuSPARSE in all open versions, if there is one.
-    pub fn cusparse(&self) -> Option<&Cusparse> {
+    pub(crate) fn cusparse(&self) -> Option<&Cusparse> {
         self.cusparse.as_ref()
     }
 
     /// MKL, if it is open.
-    pub fn mkl(&self) -> Option<&Mkl> {
+    pub(crate) fn mkl(&self) -> Option<&Mkl> {
         self.mkl.as_ref()
     }
 
     /// Whether sprs takes part.
-    pub fn sprs(&self) -> bool {
+    pub(crate) fn sprs(&self) -> bool {
         self.has_sprs
     }
 

@@ -10,49 +10,49 @@ const LARGE: usize = 1_000_000;
 
 /// The summary of many matrices with one value type, compared with one library.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Summary {
+pub(crate) struct Summary {
     /// `spmv` or `spmv_transposed`.
-    pub op: &'static str,
+    pub(crate) op: &'static str,
     /// The type of the values.
-    pub value: &'static str,
+    pub(crate) value: &'static str,
     /// The number of matrices measured.
-    pub matrices: usize,
+    pub(crate) matrices: usize,
     /// The library; `None` without comparison.
-    pub library: Option<&'static str>,
+    pub(crate) library: Option<&'static str>,
     /// The version of the library; `None` for the best of all that were measured.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
+    pub(crate) version: Option<String>,
     /// The format of the library's algorithms to compare with; `None` for all.
-    pub format: Option<&'static str>,
+    pub(crate) format: Option<&'static str>,
     /// The number of matrices that the library was measured on too.
-    pub compared: usize,
+    pub(crate) compared: usize,
     /// Geometric mean of the library's best time divided by evenpath's.
-    pub geometric_mean_ratio: Option<f64>,
+    pub(crate) geometric_mean_ratio: Option<f64>,
     /// The lowest ratio among matrices with a million nonzeros or more.
-    pub worst_large: Option<Named>,
+    pub(crate) worst_large: Option<Named>,
     /// The number of smaller matrices on which the library is faster.
-    pub small_slower: usize,
+    pub(crate) small_slower: usize,
     /// The number of smaller matrices compared.
-    pub small: usize,
+    pub(crate) small: usize,
     /// Correlation of evenpath's time with the number of nonzeros over the matrices of Table II.
-    pub correlation_table2: Option<f64>,
+    pub(crate) correlation_table2: Option<f64>,
     /// The longest plan, in runs of the same matrix.
-    pub longest_plan_runs: Option<Named>,
+    pub(crate) longest_plan_runs: Option<Named>,
 }
 
 /// A number and its matrix.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Named {
+pub(crate) struct Named {
     /// The matrix.
-    pub matrix: String,
+    pub(crate) matrix: String,
     /// The number.
-    pub value: f64,
+    pub(crate) value: f64,
 }
 
 impl Summary {
     /// One summary per operation, value type and library, and others for each version of a library that was measured in
     /// several, and for the CSR algorithms of one that has more; one without a library if there is no comparison.
-    pub fn all(records: &[Record]) -> Vec<Self> {
+    pub(crate) fn all(records: &[Record]) -> Vec<Self> {
         let mut summaries: Vec<Self> = Vec::new();
         for record in records {
             for against in Against::all(record) {

@@ -10,7 +10,7 @@ use crate::peers::cusparse::{Cusparse, SpaddRun};
 
 /// What is added to a matrix A.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Addend {
+pub(crate) enum Addend {
     /// A itself: every nonzero is one of a pair.
     Itself,
     /// Aᵀ, of square matrices.
@@ -21,10 +21,10 @@ pub enum Addend {
 
 impl Addend {
     /// All addends.
-    pub const ALL: [Self; 3] = [Self::Itself, Self::Transpose, Self::Shifted];
+    pub(crate) const ALL: [Self; 3] = [Self::Itself, Self::Transpose, Self::Shifted];
 
     /// Its name on the command line.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Itself => "itself",
             Self::Transpose => "transpose",
@@ -37,7 +37,7 @@ impl Addend {
     /// # Panics
     ///
     /// If there is no memory for the transpose.
-    pub fn of<V: Value, O: Offset>(self, a: &Csr<V, O>) -> Option<Csr<V, O>> {
+    pub(crate) fn of<V: Value, O: Offset>(self, a: &Csr<V, O>) -> Option<Csr<V, O>> {
         match self {
             Self::Itself => Some(a.clone()),
             Self::Transpose => (a.rows() == a.cols()).then(|| a.transpose().expect("memory for a transpose")),
@@ -63,17 +63,17 @@ fn shifted<V: Value, O: Offset>(a: &Csr<V, O>) -> Csr<V, O> {
 
 /// A library's figures for a sum.
 #[derive(Debug, Clone, Copy)]
-pub struct PeerSum {
+pub(crate) struct PeerSum {
     /// Median milliseconds of the whole sum, in allocated memory.
-    pub ms: f64,
+    pub(crate) ms: f64,
     /// The same for its columns and values, given the row offsets.
-    pub values_ms: f64,
+    pub(crate) values_ms: f64,
     /// Bytes of workspace that the library requested.
-    pub workspace_bytes: usize,
+    pub(crate) workspace_bytes: usize,
 }
 
 /// At most three operations per nonzero of the result; the bytes of all three matrices.
-pub fn work<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>, result_nonzeros: usize) -> Work {
+pub(crate) fn work<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>, result_nonzeros: usize) -> Work {
     let entry = (size_of::<V>() + size_of::<u32>()) as u64;
     let nonzeros = (a.nnz() + b.nnz() + result_nonzeros) as u64;
     let bytes = nonzeros * entry + 3 * (a.rows() as u64 + 1) * size_of::<O>() as u64;
@@ -86,15 +86,15 @@ pub fn work<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>, result_nonzeros: 
 }
 
 /// The measurements of a sum.
-pub struct Measured<V: Value, O: Offset> {
+pub(crate) struct Measured<V: Value, O: Offset> {
     /// The whole sum: pattern, allocation, values.
-    pub whole: Measurement,
+    pub(crate) whole: Measurement,
     /// Only the values, given the pattern.
-    pub values: Measurement,
+    pub(crate) values: Measurement,
     /// Bytes that a plan holds, besides the result.
-    pub workspace_bytes: u64,
+    pub(crate) workspace_bytes: u64,
     /// The result.
-    pub result: Csr<V, O>,
+    pub(crate) result: Csr<V, O>,
 }
 
 /// Measures αA + βB, including allocation.
@@ -102,7 +102,7 @@ pub struct Measured<V: Value, O: Offset> {
 /// # Errors
 ///
 /// If there is not enough device memory, the device was lost, or the matrices cannot be added.
-pub fn measure<V: Value, O: Offset>(
+pub(crate) fn measure<V: Value, O: Offset>(
     device: &Device,
     (alpha, a): (V, &Csr<V, O>),
     (beta, b): (V, &Csr<V, O>),
@@ -127,7 +127,7 @@ pub fn measure<V: Value, O: Offset>(
 /// # Errors
 ///
 /// The first wrong row, as text.
-pub fn check<V: Value, O: Offset>(
+pub(crate) fn check<V: Value, O: Offset>(
     (alpha, a): (V, &Csr<V, O>),
     (beta, b): (V, &Csr<V, O>),
     c: &Csr<V, O>,
@@ -160,7 +160,7 @@ pub fn check<V: Value, O: Offset>(
 
 /// The fastest sum with a correct result that cuSPARSE computes, of all its versions and algorithms. The reasons why others have
 /// none are added to `failures`.
-pub fn fastest_peer<V: PeerValue>(
+pub(crate) fn fastest_peer<V: PeerValue>(
     library: &Cusparse,
     a: (V, &Csr<V>),
     b: (V, &Csr<V>),

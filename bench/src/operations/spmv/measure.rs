@@ -22,11 +22,11 @@ const PLANS: usize = 5;
 const REPEATED_RUNS: usize = 3;
 
 /// The name of [`Way::MayCopy`].
-pub const MAY_COPY: &str = "may-copy";
+pub(crate) const MAY_COPY: &str = "may-copy";
 
 /// A way of evenpath to multiply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub(crate) enum Way {
     /// With the matrix, by a method.
     Direct(SpmvMethod),
     /// With the matrix, by the plan's own choice among methods that may copy.
@@ -103,27 +103,27 @@ impl<V: Value> Plan<V> {
 }
 
 /// What to measure, and how.
-pub struct Case<'c> {
+pub(crate) struct Case<'c> {
     /// The device.
-    pub device: &'c Device,
+    pub(crate) device: &'c Device,
     /// The copy rate of the device, in GB/s.
-    pub copy_gbps: f64,
+    pub(crate) copy_gbps: f64,
     /// The ways, either all with the matrix or all with its transpose.
-    pub ways: &'c [Way],
+    pub(crate) ways: &'c [Way],
     /// The libraries to compare with.
-    pub peers: &'c Peers,
+    pub(crate) peers: &'c Peers,
     /// The corresponding operation of the peers.
-    pub operation: Operation,
+    pub(crate) operation: Operation,
     /// How many runs to time.
-    pub repetitions: Repetitions,
+    pub(crate) repetitions: Repetitions,
     /// The suite.
-    pub suite: &'c str,
+    pub(crate) suite: &'c str,
     /// The matrix.
-    pub matrix: &'c str,
+    pub(crate) matrix: &'c str,
     /// The parameters that were drawn for it, if its structure is random.
-    pub structure: Option<String>,
+    pub(crate) structure: Option<String>,
     /// Whether it is generated.
-    pub generated: bool,
+    pub(crate) generated: bool,
 }
 
 /// Why a contender has no time.
@@ -137,7 +137,7 @@ enum Failure {
 /// # Errors
 ///
 /// If there is not enough device memory for matrix and vectors, or the device was lost.
-pub fn measure<V: PeerValue>(case: &Case<'_>, matrix: &Csr<V>) -> Result<Record, OpError> {
+pub(crate) fn measure<V: PeerValue>(case: &Case<'_>, matrix: &Csr<V>) -> Result<Record, OpError> {
     let (rows, cols) = case.operation.shape(matrix.rows(), matrix.cols());
     let x: Vec<V> = random_vector(cols, 1);
     let transposed = (case.operation == Operation::Transposed).then(|| matrix.transpose()).transpose()?;

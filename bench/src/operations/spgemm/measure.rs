@@ -12,58 +12,58 @@ use crate::statistics::spread;
 
 /// All methods, and all algorithms of a peer, for one product.
 #[derive(Debug, Clone, Serialize)]
-pub struct Record {
+pub(crate) struct Record {
     /// `spgemm`.
-    pub op: &'static str,
+    pub(crate) op: &'static str,
     /// The suite.
-    pub suite: String,
+    pub(crate) suite: String,
     /// The matrix A; B is the same, or its transpose if it is not square.
-    pub matrix: String,
+    pub(crate) matrix: String,
     /// The type of the values.
-    pub value: &'static str,
+    pub(crate) value: &'static str,
     /// Rows of A.
-    pub rows: usize,
+    pub(crate) rows: usize,
     /// Columns of A.
-    pub cols: usize,
+    pub(crate) cols: usize,
     /// Nonzeros of A.
-    pub nnz: usize,
+    pub(crate) nnz: usize,
     /// The number of products.
-    pub products: u64,
+    pub(crate) products: u64,
     /// The methods.
-    pub methods: Vec<MethodRecord>,
+    pub(crate) methods: Vec<MethodRecord>,
     /// The phases of two-level sort, if it was measured.
-    pub phases: Option<Phases>,
+    pub(crate) phases: Option<Phases>,
     /// cuSPARSE's algorithms.
-    pub cusparse: Vec<PeerRecord>,
+    pub(crate) cusparse: Vec<PeerRecord>,
 }
 
 /// A method of evenpath.
 #[derive(Debug, Clone, Serialize)]
-pub struct MethodRecord {
+pub(crate) struct MethodRecord {
     /// Its name.
-    pub method: String,
+    pub(crate) method: String,
     /// The outcome.
     #[serde(flatten)]
-    pub outcome: Outcome,
+    pub(crate) outcome: Outcome,
 }
 
 /// An algorithm of cuSPARSE.
 #[derive(Debug, Clone, Serialize)]
-pub struct PeerRecord {
+pub(crate) struct PeerRecord {
     /// The version of the library; `None` if none was tried.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
+    pub(crate) version: Option<String>,
     /// Its name.
-    pub algorithm: String,
+    pub(crate) algorithm: String,
     /// The outcome.
     #[serde(flatten)]
-    pub outcome: Outcome,
+    pub(crate) outcome: Outcome,
 }
 
 /// Figures, or why there are none.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// Success.
     Measured(Figures),
     /// Failure.
@@ -75,66 +75,66 @@ pub enum Outcome {
 
 /// The figures of a method or algorithm.
 #[derive(Debug, Clone, Serialize)]
-pub struct Figures {
+pub(crate) struct Figures {
     /// Median milliseconds of a product, from operands to complete result.
-    pub ms: f64,
+    pub(crate) ms: f64,
     /// The [spread](crate::statistics::spread) of these times.
-    pub spread: f64,
+    pub(crate) spread: f64,
     /// Median milliseconds of a product with known pattern, if supported.
-    pub numeric_ms: Option<f64>,
+    pub(crate) numeric_ms: Option<f64>,
     /// 10⁹ operations per second, two per product.
-    pub gflops: f64,
+    pub(crate) gflops: f64,
     /// The number of entries of the result.
-    pub nonzeros: usize,
+    pub(crate) nonzeros: usize,
     /// Peak bytes of device memory besides the operands, including the result.
-    pub peak_bytes: u64,
+    pub(crate) peak_bytes: u64,
     /// How the result is wrong, if so.
-    pub difference: Option<String>,
+    pub(crate) difference: Option<String>,
 }
 
 /// Milliseconds of the phases of two-level sort.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[allow(missing_docs)]
-pub struct Phases {
-    pub setup: f64,
-    pub block_sort: f64,
-    pub global_sort: f64,
-    pub placement: f64,
-    pub product_compute: f64,
-    pub reduce_by_key: f64,
+pub(crate) struct Phases {
+    pub(crate) setup: f64,
+    pub(crate) block_sort: f64,
+    pub(crate) global_sort: f64,
+    pub(crate) placement: f64,
+    pub(crate) product_compute: f64,
+    pub(crate) reduce_by_key: f64,
     /// The rest of the product: allocation, and what runs between the phases.
-    pub other: f64,
+    pub(crate) other: f64,
 }
 
 impl Phases {
     /// The whole product.
-    pub fn total(&self) -> f64 {
+    pub(crate) fn total(&self) -> f64 {
         let Self { setup, block_sort, global_sort, placement, product_compute, reduce_by_key, other } = self;
         setup + block_sort + global_sort + placement + product_compute + reduce_by_key + other
     }
 }
 
 /// What to measure, and how.
-pub struct Case<'c> {
+pub(crate) struct Case<'c> {
     /// The device.
-    pub device: &'c Device,
+    pub(crate) device: &'c Device,
     /// The methods.
-    pub methods: &'c [SpgemmMethod],
+    pub(crate) methods: &'c [SpgemmMethod],
     /// The library to compare with, in all its versions.
-    pub cusparse: Option<&'c Cusparse>,
+    pub(crate) cusparse: Option<&'c Cusparse>,
     /// Limit on the bytes of a product. Default: the memory of the device.
-    pub memory_limit: Option<u64>,
+    pub(crate) memory_limit: Option<u64>,
     /// How many products to time.
-    pub repetitions: Repetitions,
+    pub(crate) repetitions: Repetitions,
     /// The suite.
-    pub suite: &'c str,
+    pub(crate) suite: &'c str,
     /// The matrix.
-    pub matrix: &'c str,
+    pub(crate) matrix: &'c str,
 }
 
 impl Outcome {
     /// The figures, if the result is correct.
-    pub fn right(&self) -> Option<&Figures> {
+    pub(crate) fn right(&self) -> Option<&Figures> {
         match self {
             Self::Measured(figures) if figures.difference.is_none() => Some(figures),
             _ => None,
@@ -144,19 +144,19 @@ impl Outcome {
 
 impl Record {
     /// The fastest algorithm of cuSPARSE, of all its versions, with a correct result.
-    pub fn best_peer(&self) -> Option<(&str, &Figures)> {
+    pub(crate) fn best_peer(&self) -> Option<(&str, &Figures)> {
         let right =
             self.cusparse.iter().filter_map(|peer| Some((peer.algorithm.as_str(), peer.outcome.right()?)));
         right.min_by(|a, b| a.1.ms.total_cmp(&b.1.ms))
     }
 
     /// cuSPARSE's best time over that of a method.
-    pub fn ratio(&self, method: &MethodRecord) -> Option<f64> {
+    pub(crate) fn ratio(&self, method: &MethodRecord) -> Option<f64> {
         Some(self.best_peer()?.1.ms / method.outcome.right()?.ms)
     }
 
     /// Whether no result of evenpath is wrong.
-    pub fn is_right(&self) -> bool {
+    pub(crate) fn is_right(&self) -> bool {
         self.methods.iter().all(|method| match &method.outcome {
             Outcome::Measured(figures) => figures.difference.is_none(),
             Outcome::Failed { .. } => true,
@@ -169,7 +169,7 @@ impl Record {
 /// # Errors
 ///
 /// If there is not enough device memory for the operands, or the device was lost.
-pub fn measure<V: PeerValue>(case: &Case<'_>, a: &Csr<V>, b: &Csr<V>) -> Result<Record, OpError> {
+pub(crate) fn measure<V: PeerValue>(case: &Case<'_>, a: &Csr<V>, b: &Csr<V>) -> Result<Record, OpError> {
     let products = products(a, b);
     let check = Check::new(a, b);
     let mut record = Record {

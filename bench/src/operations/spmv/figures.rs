@@ -9,70 +9,70 @@ use crate::peers::full_name;
 
 /// All methods and peers on one matrix.
 #[derive(Debug, Clone, Serialize)]
-pub struct Record {
+pub(crate) struct Record {
     /// `spmv` or `spmv_transposed`.
-    pub op: &'static str,
+    pub(crate) op: &'static str,
     /// The suite.
-    pub suite: String,
+    pub(crate) suite: String,
     /// The matrix.
-    pub matrix: String,
+    pub(crate) matrix: String,
     /// The parameters that were drawn for it, if its structure is random.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub structure: Option<String>,
+    pub(crate) structure: Option<String>,
     /// Whether the matrix is generated rather than a published one.
-    pub generated: bool,
+    pub(crate) generated: bool,
     /// The type of the values.
-    pub value: &'static str,
+    pub(crate) value: &'static str,
     /// Rows.
-    pub rows: usize,
+    pub(crate) rows: usize,
     /// Columns.
-    pub cols: usize,
+    pub(crate) cols: usize,
     /// Nonzeros.
-    pub nnz: usize,
+    pub(crate) nnz: usize,
     /// Standard deviation of the row length.
-    pub row_length_std_dev: f64,
+    pub(crate) row_length_std_dev: f64,
     /// Nonzeros of the longest row.
-    pub row_length_max: usize,
+    pub(crate) row_length_max: usize,
     /// Whether matrix and vectors fit in the L2 cache of the device, where they then stay from run to run, for peers
     /// too. `None` if the size of L2 is unknown.
-    pub fits_l2: Option<bool>,
+    pub(crate) fits_l2: Option<bool>,
     /// The methods, in the requested order.
-    pub methods: Vec<MethodRecord>,
+    pub(crate) methods: Vec<MethodRecord>,
     /// The peers' algorithms.
-    pub peers: Vec<PeerRecord>,
+    pub(crate) peers: Vec<PeerRecord>,
 }
 
 /// A method of evenpath.
 #[derive(Debug, Clone, Serialize)]
-pub struct MethodRecord {
+pub(crate) struct MethodRecord {
     /// The requested method.
-    pub method: String,
+    pub(crate) method: String,
     /// The outcome.
     #[serde(flatten)]
-    pub outcome: Outcome<Figures>,
+    pub(crate) outcome: Outcome<Figures>,
 }
 
 /// An algorithm of a peer.
 #[derive(Debug, Clone, Serialize)]
-pub struct PeerRecord {
+pub(crate) struct PeerRecord {
     /// The library.
-    pub library: &'static str,
+    pub(crate) library: &'static str,
     /// Its version, if it says so.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
+    pub(crate) version: Option<String>,
     /// The algorithm, as named by the library.
-    pub algorithm: String,
+    pub(crate) algorithm: String,
     /// The format of the matrix: `csr`, or one that it was converted to.
-    pub format: &'static str,
+    pub(crate) format: &'static str,
     /// The outcome.
     #[serde(flatten)]
-    pub outcome: Outcome<PeerFigures>,
+    pub(crate) outcome: Outcome<PeerFigures>,
 }
 
 /// Figures, or why there are none.
 #[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
-pub enum Outcome<F> {
+pub(crate) enum Outcome<F> {
     /// Success.
     Measured(F),
     /// Failure.
@@ -84,59 +84,59 @@ pub enum Outcome<F> {
 
 /// The figures of a method.
 #[derive(Debug, Clone, Serialize)]
-pub struct Figures {
+pub(crate) struct Figures {
     /// What the plan chose.
-    pub chosen: String,
+    pub(crate) chosen: String,
     /// Why.
-    pub reason: String,
+    pub(crate) reason: String,
     /// Times and rates.
     #[serde(flatten)]
-    pub measured: Measurement,
+    pub(crate) measured: Measurement,
     /// The rate as a fraction of the copy rate of the device.
-    pub copy_share: f64,
+    pub(crate) copy_share: f64,
     /// Milliseconds to make a plan, after its code has been loaded.
-    pub plan_ms: f64,
+    pub(crate) plan_ms: f64,
     /// Bytes that the plan holds.
-    pub workspace_bytes: u64,
+    pub(crate) workspace_bytes: u64,
     /// The number of runs after which the plan has paid off, compared with the fastest peer without preprocessing.
     /// `None` without such a peer, or if it is not slower.
-    pub break_even: Option<u64>,
+    pub(crate) break_even: Option<u64>,
     /// Whether several runs, of this plan and of another one, gave bitwise identical results.
-    pub repeatable: bool,
+    pub(crate) repeatable: bool,
     /// Whether they should: false if additions are unordered.
-    pub ordered: bool,
+    pub(crate) ordered: bool,
     /// How the result is wrong, if so.
-    pub difference: Option<String>,
+    pub(crate) difference: Option<String>,
 }
 
 /// The figures of a peer.
 #[derive(Debug, Clone, Serialize)]
-pub struct PeerFigures {
+pub(crate) struct PeerFigures {
     /// Median milliseconds of a run.
-    pub ms: f64,
+    pub(crate) ms: f64,
     /// The shortest time in milliseconds, for comparisons on a shared machine.
-    pub shortest_ms: f64,
+    pub(crate) shortest_ms: f64,
     /// How the times were taken.
     #[serde(flatten)]
-    pub timing: Timing,
+    pub(crate) timing: Timing,
     /// Milliseconds of preprocessing, once per matrix; 0 if there is none.
-    pub preprocessing_ms: f64,
+    pub(crate) preprocessing_ms: f64,
     /// Bytes of workspace, besides the operands.
-    pub workspace_bytes: usize,
+    pub(crate) workspace_bytes: usize,
     /// How the result is wrong, if so.
-    pub difference: Option<String>,
+    pub(crate) difference: Option<String>,
 }
 
 impl PeerRecord {
     /// The library with its version, if it says so.
-    pub fn full_name(&self) -> String {
+    pub(crate) fn full_name(&self) -> String {
         full_name(self.library, self.version.as_deref())
     }
 }
 
 impl<F> Outcome<F> {
     /// The figures, if there are any.
-    pub fn figures(&self) -> Option<&F> {
+    pub(crate) fn figures(&self) -> Option<&F> {
         match self {
             Self::Measured(figures) => Some(figures),
             Self::Failed { .. } => None,
@@ -146,18 +146,18 @@ impl<F> Outcome<F> {
 
 impl Record {
     /// The figures of a method, by its requested name.
-    pub fn method(&self, name: &str) -> Option<&Figures> {
+    pub(crate) fn method(&self, name: &str) -> Option<&Figures> {
         self.methods.iter().find(|record| record.method == name)?.outcome.figures()
     }
 
     /// The method that represents evenpath: the automatic choice, or else the first requested one.
-    pub fn chosen(&self) -> Option<&Figures> {
+    pub(crate) fn chosen(&self) -> Option<&Figures> {
         self.method("auto").or_else(|| self.methods.iter().find_map(|record| record.outcome.figures()))
     }
 
     /// The fastest method with a correct result that the automatic choice could have taken: not itself, and none that keeps another
     /// form of the matrix.
-    pub fn best_method(&self) -> Option<(&str, f64)> {
+    pub(crate) fn best_method(&self) -> Option<(&str, f64)> {
         let copies = |name: &str| name.parse().is_ok_and(SpmvMethod::copies);
         let is_choice = |name: &str| name == "auto" || name == MAY_COPY;
         let explicit =
@@ -170,7 +170,7 @@ impl Record {
     }
 
     /// The fastest peer algorithm with a correct result that satisfies a condition.
-    pub fn best_peer(
+    pub(crate) fn best_peer(
         &self,
         condition: impl Fn(&PeerRecord, &PeerFigures) -> bool,
     ) -> Option<(&PeerRecord, &PeerFigures)> {
@@ -182,7 +182,7 @@ impl Record {
     }
 
     /// The time of a library's fastest algorithm, of one version or of all, for one format or for all, divided by evenpath's.
-    pub fn ratio(&self, library: &str, version: Option<&str>, format: Option<&str>) -> Option<f64> {
+    pub(crate) fn ratio(&self, library: &str, version: Option<&str>, format: Option<&str>) -> Option<f64> {
         let is_it = |record: &PeerRecord| {
             record.library == library
                 && (version.is_none() || record.version.as_deref() == version)
@@ -193,7 +193,7 @@ impl Record {
     }
 
     /// Whether all results of evenpath are correct and repeatable.
-    pub fn is_right(&self) -> bool {
+    pub(crate) fn is_right(&self) -> bool {
         let mut figures = self.methods.iter().filter_map(|record| record.outcome.figures());
         figures.all(|figures| figures.difference.is_none() && (figures.repeatable || !figures.ordered))
     }

@@ -12,11 +12,11 @@ use super::{Measured, Tree};
 use crate::input::random_vector;
 use crate::measure::{Repetitions, median, times_ms};
 use crate::peers::{Operation, PeerValue};
-use crate::spmv::{self, Peers, Reference};
+use crate::operations::spmv::{self, Peers, Reference};
 
 /// How much of a matrix to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Extent {
+pub(crate) enum Extent {
     /// Everything.
     Whole,
     /// What the figures of the thesis show: no conversion, no product with several columns, no sum by queues.
@@ -24,23 +24,23 @@ pub enum Extent {
 }
 
 /// What to measure, and how.
-pub struct Case<'c> {
+pub(crate) struct Case<'c> {
     /// The device.
-    pub device: &'c Device,
+    pub(crate) device: &'c Device,
     /// The copy rate of the device, in GB/s.
-    pub copy_gbps: f64,
+    pub(crate) copy_gbps: f64,
     /// The libraries to compare with.
-    pub peers: &'c Peers,
+    pub(crate) peers: &'c Peers,
     /// How many runs to time.
-    pub repetitions: Repetitions,
+    pub(crate) repetitions: Repetitions,
     /// The name of the suite.
-    pub suite: &'c str,
+    pub(crate) suite: &'c str,
     /// The name of the matrix.
-    pub matrix: &'c str,
+    pub(crate) matrix: &'c str,
     /// Whether the matrix is generated.
-    pub generated: bool,
+    pub(crate) generated: bool,
     /// How much to measure.
-    pub extent: Extent,
+    pub(crate) extent: Extent,
 }
 
 impl Case<'_> {

@@ -9,7 +9,7 @@ use super::record::Sum;
 use super::{Case, Tree};
 use crate::measure::{median, times_ms};
 use crate::peers::{PeerError, PeerValue};
-use crate::spadd::{Addend, check, fastest_peer};
+use crate::operations::spadd::{Addend, check, fastest_peer};
 
 /// A library's milliseconds for a sum.
 struct PeerSum {
