@@ -78,7 +78,7 @@ fn spmv<V: Value, O: Offset>(arguments: &Arguments) -> Result<Report, Box<dyn Er
     let mut verdict = reference.check(&first_y);
 
     // A plan serves any number of products.
-    let times = times_ms(&device, run.iterations(&device), || plan.run(V::ONE, &x, V::ZERO, &mut y))?;
+    let times = times_ms(&device, run.repetitions(&device), || plan.run(V::ONE, &x, V::ZERO, &mut y))?;
     let last_y = y.download()?;
     verdict = verdict.and_then(|()| reference.check(&last_y));
     let info = plan.info()?;

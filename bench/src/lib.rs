@@ -20,16 +20,17 @@
 //! * one module per operation, with its work and the check of its result; [`primitives`] has the operations on
 //!   sequences.
 
-mod cases;
 mod command;
 mod csrmv;
 mod distributed;
+mod markdown;
 mod operations;
 mod page;
 mod peers;
 mod plot;
 mod primitives;
 mod results;
+mod run;
 mod scale;
 mod sequences;
 mod statistics;

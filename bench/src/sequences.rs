@@ -37,6 +37,7 @@ pub(crate) fn sorted_unique<K: Small>(len: usize, seed: u64) -> Vec<K> {
 }
 
 /// `len` keys with random gaps of 0, 1 or 2; a third of them equal their predecessor.
+#[cfg(test)]
 pub(crate) fn sorted_with_duplicates<K: Small>(len: usize, seed: u64) -> Vec<K> {
     running_sums(len, seed, |bits| (bits >> 32) as u32 % 3)
 }

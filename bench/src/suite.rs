@@ -173,11 +173,6 @@ fn files(folder: &Path) -> Result<Vec<Source>, SuiteError> {
 }
 
 impl Source {
-    /// Whether the matrix is generated rather than a published one.
-    pub(crate) fn is_generated(&self) -> bool {
-        matches!(self, Self::Generated(_))
-    }
-
     /// The parameters that were drawn for the matrix, if its structure is random.
     pub(crate) fn structure(&self) -> Option<String> {
         match self {

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use crate::arguments::{MatrixArguments, RunArguments, ValueType};
 use crate::input::random_vector;
 use crate::measure::{median, times_ms};
-use crate::report::Report;
 use crate::operations::spmv::check;
+use crate::report::Report;
 use evenpath::device::DeviceKind;
 use evenpath::error::DeviceError;
 use evenpath::generate::Kind;
@@ -70,7 +70,8 @@ fn hisparse<V: Value, const D: usize>(arguments: &Arguments) -> Result<Report, B
     let on_device = device.upload(csr)?;
     let a: DeviceHiSparse<V, D> = on_device.to_hisparse(options)?;
     report.check(right("back to CSR", a.to_csr::<u32>()?.download()? == *csr));
-    let times = times_ms(&device, run.iterations(&device), || on_device.to_hisparse::<D>(options).map(drop))?;
+    let times =
+        times_ms(&device, run.repetitions(&device), || on_device.to_hisparse::<D>(options).map(drop))?;
     say_time(&mut report, ("conversion", "from CSR"), &times);
     let tree = a.download()?;
     say_statistics(&mut report, &tree.statistics());
@@ -80,7 +81,7 @@ fn hisparse<V: Value, const D: usize>(arguments: &Arguments) -> Result<Report, B
     for (name, label, csr, a) in products {
         let (x, mut y) = vectors(csr, &device, run.seed)?;
         let plan = a.plan_spmv(HiSparseSpmvOptions::default())?;
-        let times = times_ms(&device, run.iterations(&device), || plan.run(V::ONE, &x, V::ZERO, &mut y))?;
+        let times = times_ms(&device, run.repetitions(&device), || plan.run(V::ONE, &x, V::ZERO, &mut y))?;
         let verdict = check(csr, &x.download()?, &y.download()?);
         report.check(verdict.map_err(|difference| format!("{name}: {difference}")));
         say_time(&mut report, (name, label), &times);
@@ -88,7 +89,7 @@ fn hisparse<V: Value, const D: usize>(arguments: &Arguments) -> Result<Report, B
     if a.rows() == a.cols() {
         let sum = a.add(&a.transpose())?.to_csr::<u32>()?.download()?;
         report.check(right("A + Aᵀ", sum == sum_with_transpose(csr)?));
-        let times = times_ms(&device, run.iterations(&device), || a.add(&a.transpose()).map(drop))?;
+        let times = times_ms(&device, run.repetitions(&device), || a.add(&a.transpose()).map(drop))?;
         say_time(&mut report, ("spadd_transposed", "A + Aᵀ"), &times);
     } else {
         report.remark("no A + Aᵀ: the matrix is not square");

@@ -1,12 +1,15 @@
 //! C = αA + βB: the measured sums, their work, measurements and checks.
 
+use std::collections::BTreeMap;
+
 use evenpath::error::OpError;
-use evenpath::{Csr, Device, Offset, Value};
+use evenpath::{Csr, Device, Value};
 use rayon::prelude::*;
 
-use crate::measure::{Measurement, Repetitions, Work, median, times_ms};
+use super::bench::{Bench, Measured, contender};
+use crate::measure::{Repetitions, Work, median, times_ms};
 use crate::peers::PeerValue;
-use crate::peers::cusparse::{Cusparse, SpaddRun};
+use crate::results::{Contender, Figures, OWN_NAME};
 
 /// What is added to a matrix A.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -37,7 +40,7 @@ impl Addend {
     /// # Panics
     ///
     /// If there is no memory for the transpose.
-    pub(crate) fn of<V: Value, O: Offset>(self, a: &Csr<V, O>) -> Option<Csr<V, O>> {
+    pub(crate) fn of<V: Value>(self, a: &Csr<V>) -> Option<Csr<V>> {
         match self {
             Self::Itself => Some(a.clone()),
             Self::Transpose => (a.rows() == a.cols()).then(|| a.transpose().expect("memory for a transpose")),
@@ -46,7 +49,7 @@ impl Addend {
     }
 }
 
-fn shifted<V: Value, O: Offset>(a: &Csr<V, O>) -> Csr<V, O> {
+fn shifted<V: Value>(a: &Csr<V>) -> Csr<V> {
     let cols = a.cols();
     let (mut columns, mut values) = (Vec::with_capacity(a.nnz()), Vec::with_capacity(a.nnz()));
     for row in a.iter_rows() {
@@ -61,22 +64,11 @@ fn shifted<V: Value, O: Offset>(a: &Csr<V, O>) -> Csr<V, O> {
     }
 }
 
-/// A library's figures for a sum.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct PeerSum {
-    /// Median milliseconds of the whole sum, in allocated memory.
-    pub(crate) ms: f64,
-    /// The same for its columns and values, given the row offsets.
-    pub(crate) values_ms: f64,
-    /// Bytes of workspace that the library requested.
-    pub(crate) workspace_bytes: usize,
-}
-
 /// At most three operations per nonzero of the result; the bytes of all three matrices.
-pub(crate) fn work<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>, result_nonzeros: usize) -> Work {
+fn work<V: Value>(a: &Csr<V>, b: &Csr<V>, result_nonzeros: usize) -> Work {
     let entry = (size_of::<V>() + size_of::<u32>()) as u64;
     let nonzeros = (a.nnz() + b.nnz() + result_nonzeros) as u64;
-    let bytes = nonzeros * entry + 3 * (a.rows() as u64 + 1) * size_of::<O>() as u64;
+    let bytes = nonzeros * entry + 3 * (a.rows() as u64 + 1) * size_of::<u32>() as u64;
     Work {
         operations: (2 * a.nnz() + b.nnz()) as u64,
         bytes,
@@ -85,40 +77,47 @@ pub(crate) fn work<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>, result_non
     }
 }
 
-/// The measurements of a sum.
-pub(crate) struct Measured<V: Value, O: Offset> {
-    /// The whole sum: pattern, allocation, values.
-    pub(crate) whole: Measurement,
-    /// Only the values, given the pattern.
-    pub(crate) values: Measurement,
-    /// Bytes that a plan holds, besides the result.
-    pub(crate) workspace_bytes: u64,
-    /// The result.
-    pub(crate) result: Csr<V, O>,
-}
+/// A factor and its matrix.
+pub(crate) type Term<'t, V> = (V, &'t Csr<V>);
 
-/// Measures αA + βB, including allocation.
+/// Measures αA + βB, by evenpath and by the peers, including the pattern and memory for C.
 ///
 /// # Errors
 ///
 /// If there is not enough device memory, the device was lost, or the matrices cannot be added.
-pub(crate) fn measure<V: Value, O: Offset>(
+pub(crate) fn measure<V: PeerValue>(bench: &Bench<'_>, a: Term<'_, V>, b: Term<'_, V>) -> Measured {
+    let (own, nonzeros) = measure_on(bench.device, a, b, bench.repetitions)?;
+    let mut peers = Vec::new();
+    bench.peers.spadd(a, b, bench.repetitions, |run| peers.push(contender(run, |c| check(a, b, c))));
+    let work = work(a.1, b.1, nonzeros);
+    let more = BTreeMap::from([("nonzeros of C".to_owned(), nonzeros as f64)]);
+    let summands = (a.1.nnz() + b.1.nnz()) as u64;
+    Ok(Figures::new((summands, work.operations, work.bytes), vec![own], peers, more))
+}
+
+/// Measures αA + βB by evenpath alone, on any device. Also returns the nonzeros of C.
+///
+/// # Errors
+///
+/// As for [`measure`].
+pub(crate) fn measure_on<V: Value>(
     device: &Device,
-    (alpha, a): (V, &Csr<V, O>),
-    (beta, b): (V, &Csr<V, O>),
+    (alpha, a): Term<'_, V>,
+    (beta, b): Term<'_, V>,
     repetitions: Repetitions,
-) -> Result<Measured<V, O>, OpError> {
+) -> Result<(Contender, usize), OpError> {
     let (device_a, device_b) = (device.upload(a)?, device.upload(b)?);
     let whole = times_ms(device, repetitions, || device_a.add(alpha, &device_b, beta).map(drop))?;
     let plan = device_a.plan_add(&device_b)?;
     let values = times_ms(device, repetitions, || plan.run(alpha, beta).map(drop))?;
-    let work = work(a, b, plan.info()?.nnz);
-    Ok(Measured {
-        whole: Measurement::new(work, &whole),
-        values: Measurement::new(work, &values),
-        workspace_bytes: plan.info()?.workspace_bytes,
-        result: device_a.add(alpha, &device_b, beta)?.download()?,
-    })
+    let info = plan.info()?;
+    let checked = check((alpha, a), (beta, b), &device_a.add(alpha, &device_b, beta)?.download()?);
+    let contender = Contender {
+        values_ms: Some(median(&values)),
+        bytes: Some(info.workspace_bytes),
+        ..Contender::ran(OWN_NAME, "merge path", &whole, checked)
+    };
+    Ok((contender, info.nnz))
 }
 
 /// Checks that `c` is αA + βB, computed in f64: the pattern exactly, values within three roundings. The columns of the rows of A and
@@ -127,10 +126,10 @@ pub(crate) fn measure<V: Value, O: Offset>(
 /// # Errors
 ///
 /// The first wrong row, as text.
-pub(crate) fn check<V: Value, O: Offset>(
-    (alpha, a): (V, &Csr<V, O>),
-    (beta, b): (V, &Csr<V, O>),
-    c: &Csr<V, O>,
+pub(crate) fn check<V: Value>(
+    (alpha, a): (V, &Csr<V>),
+    (beta, b): (V, &Csr<V>),
+    c: &Csr<V>,
 ) -> Result<(), String> {
     if (c.rows(), c.cols()) != (a.rows(), a.cols()) {
         return Err(format!("C is {} x {}", c.rows(), c.cols()));
@@ -156,30 +155,6 @@ pub(crate) fn check<V: Value, O: Offset>(
         None => Ok(()),
         Some(row) => Err(format!("row {row} of C is not the sum of the rows of A and B")),
     }
-}
-
-/// The fastest sum with a correct result that cuSPARSE computes, of all its versions and algorithms. The reasons why others have
-/// none are added to `failures`.
-pub(crate) fn fastest_peer<V: PeerValue>(
-    library: &Cusparse,
-    a: (V, &Csr<V>),
-    b: (V, &Csr<V>),
-    repetitions: Repetitions,
-    failures: &mut Vec<String>,
-) -> Option<PeerSum> {
-    let mut sums = Vec::new();
-    library.measure_spadd(a, b, repetitions, |SpaddRun { version, algorithm, outcome }| {
-        let checked = outcome.map_err(|error| error.to_string()).and_then(|sum| {
-            check(a, b, &sum.result)?;
-            let (ms, values_ms) = (median(&sum.whole_ms), median(&sum.values_ms));
-            Ok(PeerSum { ms, values_ms, workspace_bytes: sum.workspace_bytes })
-        });
-        match checked {
-            Ok(sum) => sums.push(sum),
-            Err(reason) => failures.push(format!("cuSPARSE {version}, {algorithm}: {reason}")),
-        }
-    });
-    sums.into_iter().min_by(|a, b| a.ms.total_cmp(&b.ms))
 }
 
 #[cfg(test)]

@@ -1,21 +1,29 @@
 //! C = AB: work, measurements and checks.
 
+use std::collections::BTreeMap;
+
 use evenpath::error::OpError;
-use evenpath::spmm::{SpmmOperand, SpmmOptions, SpmmPlanInfo};
-use evenpath::{Compute, Csr, Device, DeviceDense, Layout, Offset, Storage};
+use evenpath::spmm::{SpmmOperand, SpmmOptions};
+use evenpath::{Compute, Csr, DeviceDense, Layout, Storage};
 use rayon::prelude::*;
 
-use crate::measure::{Measurement, Repetitions, Work, times_ms};
+use super::bench::{Bench, Measured, contender};
+use crate::input::random_vector;
+use crate::measure::{Work, times_ms};
+use crate::peers::PeerValue;
+use crate::results::{Contender, Figures, OWN_NAME};
 
 /// Approximate limit on the products that a check computes: for larger results it samples rows.
 const CHECKED: usize = 1 << 22;
 
+const LAYOUTS: [Layout; 2] = [Layout::RowMajor, Layout::ColumnMajor];
+
 /// Two operations per nonzero and column; the bytes of the matrix, B and C. The effective bytes are a value, a column
 /// index and a row of B per nonzero, and an offset and a row of C per row.
-pub(crate) fn work<S: Storage, T: Storage, O: Offset>(matrix: &Csr<S, O>, columns: usize) -> Work {
+fn work<S: Storage>(matrix: &Csr<S>, columns: usize) -> Work {
     let (rows, cols, nnz) = (matrix.rows() as u64, matrix.cols() as u64, matrix.nnz() as u64);
     let entry = (size_of::<S>() + size_of::<u32>()) as u64;
-    let (offset, dense_row) = (size_of::<O>() as u64, (size_of::<T>() * columns) as u64);
+    let (offset, dense_row) = (size_of::<u32>() as u64, (size_of::<S>() * columns) as u64);
     Work {
         operations: 2 * nnz * columns as u64,
         bytes: nnz * entry + (rows + 1) * offset + (rows + cols) * dense_row,
@@ -24,38 +32,75 @@ pub(crate) fn work<S: Storage, T: Storage, O: Offset>(matrix: &Csr<S, O>, column
     }
 }
 
-/// Measures C = AB with B and C in one layout, without gaps: times, the plan, and the result in that layout.
+/// Measures C = AB in both layouts, by evenpath and by the peers.
 ///
 /// # Errors
 ///
 /// If there is not enough device memory, or the device was lost.
+pub(crate) fn measure<V: PeerValue>(bench: &Bench<'_>, a: &Csr<V>, columns: usize) -> Measured {
+    let b: Vec<V> = random_vector(a.cols() * columns, 1);
+    let ours = both_layouts(bench, a, &b, columns)?;
+    let mut peers = Vec::new();
+    for layout in LAYOUTS {
+        bench.peers.spmm((a, &b), (columns, layout), bench.repetitions, |run| {
+            peers.push(contender(run, |c| check(a, &b, c, columns, layout)));
+        });
+    }
+    Ok(figures(a, columns, ours, peers))
+}
+
+/// The same for types that peers do not have.
 ///
-/// # Panics
+/// # Errors
 ///
-/// If B does not have `columns` elements per column of the matrix.
-pub(crate) fn measure<S: Storage, T: SpmmOperand<S>, O: Offset>(
-    device: &Device,
-    matrix: &Csr<S, O>,
+/// As for [`measure`].
+pub(crate) fn measure_own<S: Storage, T: SpmmOperand<S>>(
+    bench: &Bench<'_>,
+    a: &Csr<S>,
+    columns: usize,
+) -> Measured {
+    let b: Vec<T> = random_vector(a.cols() * columns, 1);
+    let ours = both_layouts(bench, a, &b, columns)?;
+    Ok(figures(a, columns, ours, Vec::new()))
+}
+
+fn figures<S: Storage>(a: &Csr<S>, columns: usize, ours: Vec<Contender>, peers: Vec<Contender>) -> Figures {
+    let (work, operands) = (work(a, columns), (a.nnz() * columns) as u64);
+    let more = BTreeMap::from([("effective bytes".to_owned(), work.effective_bytes as f64)]);
+    Figures::new((operands, work.operations, work.bytes), ours, peers, more)
+}
+
+/// Evenpath's products, with B and C in one layout, without gaps.
+fn both_layouts<S: Storage, T: SpmmOperand<S>>(
+    bench: &Bench<'_>,
+    matrix: &Csr<S>,
     b: &[T],
     columns: usize,
-    layout: Layout,
-    repetitions: Repetitions,
-) -> Result<(Measurement, SpmmPlanInfo, Vec<T>), OpError>
-where
-    Compute<S>: Storage,
-{
+) -> Result<Vec<Contender>, OpError> {
+    let device = bench.device;
     let a = device.upload(matrix)?;
-    let dense = |values: &[T], rows| {
-        let values = device.upload(values)?;
-        Ok::<_, OpError>(DeviceDense::try_new(values, rows, columns, layout).expect("B and C are as large"))
-    };
-    let b = dense(b, matrix.cols())?;
-    // Filled with NaN, which must not remain in the result.
-    let mut c = dense(&vec![T::from_f64(f64::NAN); matrix.rows() * columns], matrix.rows())?;
-    let plan = a.plan_spmm(SpmmOptions::default().with_columns(columns).with_layout(layout))?;
-    let (one, zero) = (<Compute<S> as Storage>::from_f64(1.0), Compute::<S>::default());
-    let times = times_ms(device, repetitions, || plan.run(one, &b, zero, &mut c))?;
-    Ok((Measurement::new(work::<S, T, O>(matrix, columns), &times), plan.info()?, c.into_vec().download()?))
+    let mut contenders = Vec::new();
+    for layout in LAYOUTS {
+        let dense = |values: &[T], rows| {
+            let values = device.upload(values)?;
+            let dense = DeviceDense::try_new(values, rows, columns, layout);
+            Ok::<_, OpError>(dense.unwrap_or_else(|_| unreachable!("there are {columns} elements a row")))
+        };
+        let b_dense = dense(b, matrix.cols())?;
+        // Filled with NaN, which must not remain in the result.
+        let mut c = dense(&vec![T::from_f64(f64::NAN); matrix.rows() * columns], matrix.rows())?;
+        let plan = a.plan_spmm(SpmmOptions::default().with_columns(columns).with_layout(layout))?;
+        let (one, zero) = (<Compute<S> as Storage>::from_f64(1.0), Compute::<S>::default());
+        let times = times_ms(device, bench.repetitions, || plan.run(one, &b_dense, zero, &mut c))?;
+        let info = plan.info()?;
+        let checked = check(matrix, b, &c.into_vec().download()?, columns, layout);
+        contenders.push(Contender {
+            setup_ms: Some(info.analysis_ms),
+            bytes: Some(info.workspace_bytes),
+            ..Contender::ran(OWN_NAME, layout.to_string(), &times, checked)
+        });
+    }
+    Ok(contenders)
 }
 
 /// Checks that `c` is AB, computed in f64. The error bound of an element in a row of n nonzeros is (n + 1)·ε·Σ|a||b|, for
@@ -64,8 +109,8 @@ where
 /// # Errors
 ///
 /// The first element found beyond the bound, or wrong sizes, as text.
-pub(crate) fn check<S: Storage, T: Storage, O: Offset>(
-    matrix: &Csr<S, O>,
+fn check<S: Storage, T: Storage>(
+    matrix: &Csr<S>,
     b: &[T],
     c: &[T],
     columns: usize,
@@ -125,7 +170,7 @@ mod tests {
 
     #[test]
     fn work_counts_every_array() {
-        let work = work::<f64, f64, u32>(&matrix(), 10);
+        let work = work(&matrix(), 10);
         assert_eq!(work.operations, 60);
         assert_eq!(work.bytes, 3 * 12 + 4 * 4 + (3 + 2) * 80);
         assert_eq!(work.effective_bytes, 3 * 92 + 3 * 84);

@@ -223,7 +223,7 @@ mod tests {
     use evenpath::Device;
 
     use super::*;
-    use crate::cases::Op;
+    use crate::results::Op;
 
     fn setting() -> Setting {
         Setting::new(&Device::cpu(), 10.0, &[], "suite".into())

@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::cases::Op;
-use crate::measure::Timing;
-use crate::peers::full_name;
+use super::Op;
+use crate::measure::{Times, Timing, median};
 
 /// An operation on a matrix with one value type: its work, all times, and whether results are correct.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -92,69 +91,92 @@ pub(crate) struct Figures {
     pub(crate) more: BTreeMap<String, f64>,
 }
 
-/// A way to compute the result.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// A way to compute the result. All but the library and the name is left out where there is none, and in older files.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(crate) struct Contender {
     /// The library.
     pub(crate) library: String,
-    /// Its version, if it says so; not in older files, whose settings have it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Its version, if it says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) version: Option<String>,
-    /// The method, or the algorithm as named by the library.
+    /// The method as requested, or the algorithm as named by the library.
     pub(crate) name: String,
+    /// The format of the matrix, if it is not CSR.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) format: Option<String>,
+    /// The method that the plan chose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) chosen: Option<String>,
+    /// Why it chose it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reason: Option<String>,
     /// Median milliseconds of a run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ms: Option<f64>,
-    /// How the times were taken; not in older files.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// How the times were taken.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) timing: Option<Timing>,
+    /// Milliseconds of planning, conversion or preprocessing, once per matrix.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) setup_ms: Option<f64>,
+    /// Median milliseconds of a run with a known pattern.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) values_ms: Option<f64>,
     /// Bytes of device memory, besides the operands.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) bytes: Option<u64>,
+    /// Bytes of the matrix in its format.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) matrix_bytes: Option<u64>,
+    /// Values stored in that format, with padding.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) slots: Option<u64>,
+    /// Whether several runs gave bitwise identical results.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) repeatable: Option<bool>,
+    /// The largest absolute difference to the result in f64.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) largest_difference: Option<f64>,
     /// Why there is no time, or how the result is wrong.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
 }
+
+/// The name of the automatic choice among methods.
+pub(crate) const AUTO: &str = "auto";
 
 /// The name of evenpath among libraries.
 pub(crate) const OWN_NAME: &str = "evenpath";
 
 impl Contender {
-    /// A contender that ran; `difference` is how its result is wrong, if so.
+    /// A contender that ran, with the verdict on its result.
     pub(crate) fn ran(
         library: &str,
         name: impl Into<String>,
-        ms: f64,
-        bytes: Option<u64>,
-        difference: Option<&str>,
+        times: &Times,
+        checked: Result<(), String>,
     ) -> Self {
         Self {
             library: library.into(),
-            version: None,
             name: name.into(),
-            ms: Some(ms),
-            timing: None,
-            bytes,
-            error: difference.map(|text| format!("wrong: {text}")),
+            ms: Some(median(times)),
+            timing: Some(Timing::new(times)),
+            error: checked.err().map(|text| format!("wrong: {text}")),
+            ..Self::default()
         }
     }
 
     /// A contender that failed.
-    pub(crate) fn refused(library: &str, name: impl Into<String>, error: &str) -> Self {
-        let (library, name, error) = (library.into(), name.into(), Some(error.into()));
-        Self { library, version: None, name, ms: None, timing: None, bytes: None, error }
+    pub(crate) fn refused(library: &str, name: impl Into<String>, error: impl ToString) -> Self {
+        let (library, name, error) = (library.into(), name.into(), Some(error.to_string()));
+        Self { library, name, error, ..Self::default() }
     }
 
     /// With the version of the library, if it says so.
     #[must_use]
     pub(crate) fn of_version(self, version: Option<&str>) -> Self {
         Self { version: version.map(str::to_owned), ..self }
-    }
-
-    /// With what says how its times were taken.
-    #[must_use]
-    pub(crate) fn with_timing(self, timing: Timing) -> Self {
-        Self { timing: Some(timing), ..self }
     }
 
     /// Whether its times were spread widely.
@@ -164,7 +186,15 @@ impl Contender {
 
     /// The library with its version, if it says so.
     pub(crate) fn full_name(&self) -> String {
-        full_name(&self.library, self.version.as_deref())
+        match &self.version {
+            None => self.library.clone(),
+            Some(version) => format!("{} {version}", self.library),
+        }
+    }
+
+    /// The method that ran: as chosen, or else as requested.
+    pub(crate) fn method(&self) -> &str {
+        self.chosen.as_deref().unwrap_or(&self.name)
     }
 
     /// Whether its library, with or without its version, has this name.
@@ -211,7 +241,7 @@ impl Figures {
             more,
         };
         if let Some((own, ms)) = best(&figures.ours) {
-            (figures.method, figures.ms) = (Some(own.name.clone()), Some(ms));
+            (figures.method, figures.ms) = (Some(own.method().to_owned()), Some(ms));
             for library in figures.libraries() {
                 if let Some((_, peer_ms)) = figures.best_peer(&library) {
                     figures.ratio.insert(library, peer_ms / ms);
@@ -244,6 +274,25 @@ impl Figures {
         best(&self.ours).map(|(own, _)| own)
     }
 
+    /// Evenpath's contender with this name.
+    pub(crate) fn own(&self, name: &str) -> Option<&Contender> {
+        self.ours.iter().find(|own| own.name == name)
+    }
+
+    /// The milliseconds of a library's fastest algorithm for CSR.
+    pub(crate) fn csr_ms(&self, library: &str) -> Option<f64> {
+        best(self.peers.iter().filter(|peer| peer.library == library && peer.format.is_none()))
+            .map(|(_, ms)| ms)
+    }
+
+    /// Runs until the setup of a contender is recovered, against the fastest peer without one. `None` without such a peer, or if
+    /// it is not slower.
+    pub(crate) fn break_even(&self, own: &Contender) -> Option<u64> {
+        let unprepared = self.peers.iter().filter(|peer| peer.setup_ms.is_none_or(|ms| ms == 0.0));
+        let (gain, setup) = (best(unprepared)?.1 - own.ms?, own.setup_ms?);
+        (gain > 0.0).then(|| (setup / gain).ceil() as u64)
+    }
+
     /// Why a library, or a version of it, has no time: the distinct errors of its algorithms.
     pub(crate) fn refusals(&self, library: &str) -> Vec<&str> {
         let mut reasons: Vec<&str> = Vec::new();
@@ -269,6 +318,12 @@ impl Row {
     #[must_use]
     pub(crate) fn of_structure(self, structure: Option<String>) -> Self {
         Self { structure, ..self }
+    }
+
+    /// Bytes of x and of y, for operations on vectors.
+    pub(crate) fn vector_bytes(&self) -> u64 {
+        let size = if self.key.value == "f64" { 8 } else { 4 };
+        self.shape.map_or(0, |shape| ((shape.rows + shape.cols) * size) as u64)
     }
 
     /// The figures, if there are any.
@@ -303,7 +358,11 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::Times;
+
+    fn ran(library: &str, name: &str, ms: f64, wrong: Option<&str>) -> Contender {
+        let checked = wrong.map_or(Ok(()), |text| Err(text.into()));
+        Contender::ran(library, name, &Times::of_runs(vec![ms]), checked)
+    }
 
     fn figures(ours: Vec<Contender>, peers: Vec<Contender>) -> Figures {
         Figures::new((1, 2, 3), ours, peers, BTreeMap::new())
@@ -316,13 +375,10 @@ mod tests {
 
     #[test]
     fn the_fastest_right_ones_are_compared() {
-        let ours = vec![
-            Contender::ran("evenpath", "slow", 3.0, None, None),
-            Contender::ran("evenpath", "fast", 2.0, None, None),
-        ];
+        let ours = vec![ran("evenpath", "slow", 3.0, None), ran("evenpath", "fast", 2.0, None)];
         let peers = vec![
-            Contender::ran("cusparse", "wrong", 0.5, None, Some("y[0]")),
-            Contender::ran("cusparse", "right", 5.0, Some(7), None),
+            ran("cusparse", "wrong", 0.5, Some("y[0]")),
+            ran("cusparse", "right", 5.0, None),
             Contender::refused("mkl", "all", "no"),
             Contender::refused("mkl", "other", "no"),
         ];
@@ -337,18 +393,17 @@ mod tests {
 
     #[test]
     fn versions_are_compared_together_and_alone() {
-        let peer = |version, name, ms, difference| {
-            Contender::ran("cusparse", name, ms, None, difference).of_version(Some(version))
-        };
+        let peer =
+            |version, name, ms, difference| ran("cusparse", name, ms, difference).of_version(Some(version));
         let refused = Contender::refused("cusparse", "SpGEAM", "no memory").of_version(Some("12.8.1"));
         let peers = vec![
             peer("12.6.3", "CSR_ALG1", 5.0, None),
             peer("12.9.4", "CSR_ALG1", 4.0, None),
             peer("12.9.4", "SPMV_OP", 1.0, Some("y[0]")),
             refused,
-            Contender::ran("sprs", "csr", 8.0, None, None),
+            ran("sprs", "csr", 8.0, None),
         ];
-        let figures = figures(vec![Contender::ran("evenpath", "auto", 2.0, None, None)], peers);
+        let figures = figures(vec![ran("evenpath", "auto", 2.0, None)], peers);
         let ratios: Vec<_> = figures.ratio.iter().map(|(name, ratio)| (name.as_str(), *ratio)).collect();
         let expected = [("cusparse", 2.0), ("cusparse 12.6.3", 2.5), ("cusparse 12.9.4", 2.0), ("sprs", 4.0)];
         assert_eq!(ratios, expected);
@@ -358,8 +413,22 @@ mod tests {
     }
 
     #[test]
+    fn a_plan_pays_for_itself_after_the_runs_that_win_its_time_back() {
+        let peers = |ms| {
+            let prepared = Contender { setup_ms: Some(1.0), ..ran("cusparse", "prepared", 0.1, None) };
+            vec![ran("cusparse", "plain", ms, None), prepared]
+        };
+        let runs = |setup_ms, peer_ms| {
+            let own = Contender { setup_ms: Some(setup_ms), ..ran("evenpath", "auto", 0.75, None) };
+            figures(vec![own.clone()], peers(peer_ms)).break_even(&own)
+        };
+        assert_eq!([runs(1.0, 1.0), runs(1.1, 1.0), runs(0.0, 1.0)], [4, 5, 0].map(Some));
+        assert_eq!(runs(1.0, 0.75), None);
+    }
+
+    #[test]
     fn a_wrong_result_is_no_time() {
-        let ours = vec![Contender::ran("evenpath", "auto", 1.0, None, Some("y[0] is 1"))];
+        let ours = vec![ran("evenpath", "auto", 1.0, Some("y[0] is 1"))];
         let row = Row::measured(key(), None, figures(ours, vec![]));
         assert!(row.is_wrong());
         assert_eq!(row.failure().as_deref(), Some("auto: wrong: y[0] is 1"));
@@ -368,14 +437,13 @@ mod tests {
     #[test]
     fn without_a_result_nothing_is_verified() {
         let refused = || Contender::refused("evenpath", "auto", "out of memory");
-        let peers = vec![Contender::ran("cusparse", "right", 5.0, None, None)];
+        let peers = vec![ran("cusparse", "right", 5.0, None)];
         let figures = figures(vec![refused(), refused()], peers);
         assert_eq!((figures.verified, figures.ms), (None, None));
         let row = Row::measured(key(), None, figures);
         assert!(!row.is_wrong() && row.failure().is_some());
         assert!(!serde_json::to_string(&row).unwrap().contains("verified"));
-        let some =
-            self::figures(vec![refused(), Contender::ran("evenpath", "slow", 3.0, None, None)], vec![]);
+        let some = self::figures(vec![refused(), ran("evenpath", "slow", 3.0, None)], vec![]);
         assert_eq!(some.verified, Some(true));
     }
 
@@ -384,9 +452,9 @@ mod tests {
         let shape = Some(Shape { rows: 1, cols: 2, nnz: 3 });
         let times = Times::of_runs(vec![0.1, 0.125, 0.2]);
         let ours = vec![
-            Contender::ran("evenpath", "auto", 0.125, Some(1), None).with_timing(Timing::new(&times)),
-            Contender::ran("evenpath", "as in older files", 0.125, None, None),
-            Contender::ran("evenpath", "of a version", 0.125, None, None).of_version(Some("0.2.0")),
+            Contender { bytes: Some(1), ..Contender::ran("evenpath", "auto", &times, Ok(())) },
+            Contender { timing: None, ..ran("evenpath", "as in older files", 0.125, None) },
+            ran("evenpath", "of a version", 0.125, None).of_version(Some("0.2.0")),
         ];
         assert!(ours[0].is_wide() && !ours[1].is_wide());
         let measured =

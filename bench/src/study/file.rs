@@ -4,8 +4,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Study, Table};
-use crate::results::{ResultsError, Setting, SettingLine, failed, to_line, whole_lines};
+use super::name::Study;
+use super::table::Table;
+use crate::results::{ResultsError, Setting, SettingLine, failed, whole_lines};
 
 /// The results of a study, and their setting.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,7 +43,9 @@ impl StudyFile {
     }
 
     /// The lines of the file: the setting, then one case per line, then one table per line.
-    pub(crate) fn to_lines(&self) -> String {
+    #[cfg(test)]
+    pub(super) fn to_lines(&self) -> String {
+        use crate::results::to_line;
         let setting = to_line(&SettingLine { setting: &self.setting });
         let cases = self.cases.iter().map(|case| to_line(&CaseLine { case }));
         let tables = self.tables.iter().map(to_line);

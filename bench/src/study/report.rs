@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::file::CaseLine;
-use super::{Case, Study, StudyFile, Table};
+use super::file::{Case, CaseLine, StudyFile};
+use super::name::Study;
+use super::table::Table;
 use crate::results::{ResultsError, Setting, SettingLine, failed, open_locked, to_line};
 
 /// A callback for finished tables.

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::Study;
-use crate::page::text::{Markdown, number};
+use super::name::Study;
+use crate::markdown::{Markdown, number};
 
 /// A table with evenpath's figures beside published ones.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

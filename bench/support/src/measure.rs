@@ -73,7 +73,7 @@ pub struct Work {
 }
 
 /// The time of an operation, and its rates in operations and bytes per second.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct Measurement {
     /// Timed samples.
     pub iterations: usize,
@@ -82,14 +82,12 @@ pub struct Measurement {
     /// The shortest and the longest time, in milliseconds.
     pub range_ms: (f64, f64),
     /// The [`spread`] of the times, and what else says how they were taken.
-    #[serde(flatten)]
     pub timing: Timing,
     /// 10⁹ operations per second.
     pub gflops: f64,
     /// [`Work::effective_bytes`] per second, in 10⁹.
     pub effective_gbps: f64,
     /// [`Work::counted_by`].
-    #[serde(skip)]
     pub counted_by: &'static str,
     /// [`Work::bytes`] per second, in 10⁹.
     pub gbps: f64,
@@ -104,6 +102,12 @@ pub struct Timing {
     pub quartiles_ms: (f64, f64),
     /// The interquartile range over the median.
     pub spread: f64,
+    /// The mean; not in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_ms: Option<f64>,
+    /// The shortest time; not in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shortest_ms: Option<f64>,
     /// Samples.
     pub samples: usize,
     /// Runs of a sample.
@@ -119,6 +123,8 @@ impl Timing {
         Self {
             quartiles_ms: (quantile(times, 0.25), quantile(times, 0.75)),
             spread: spread(times),
+            mean_ms: Some(times.iter().sum::<f64>() / times.len() as f64).filter(|mean| mean.is_finite()),
+            shortest_ms: times.iter().copied().min_by(f64::total_cmp),
             samples: times.len(),
             runs_per_sample: times.runs(),
             wide: times.is_wide(),

@@ -2,117 +2,68 @@
 
 use evenpath::error::OpError;
 use evenpath::hisparse::{
-    HiSparseQueuedOptions, HiSparseSpmmOptions, HiSparseSpmvMethod, HiSparseSpmvOptions,
+    DeviceHiSparse, HiSparseQueuedOptions, HiSparseSpmmOptions, HiSparseSpmvMethod, HiSparseSpmvOptions,
 };
 use evenpath::spmv::{SpmvMethod, SpmvTransposedMethod};
-use evenpath::{Csr, Device, DeviceDense, DeviceVec, Layout};
+use evenpath::{Csr, DeviceDense, DeviceVec, Layout};
 
-use super::record::{Product, Way};
-use super::{Measured, Tree};
+use super::measure::Extent;
 use crate::input::random_vector;
-use crate::measure::{Repetitions, median, times_ms};
+use crate::measure::{Times, times_ms};
+use crate::operations::bench::Bench;
+use crate::operations::spmv::{self, Reference, Way};
 use crate::peers::{Operation, PeerValue};
-use crate::operations::spmv::{self, Peers, Reference};
-
-/// How much of a matrix to measure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Extent {
-    /// Everything.
-    Whole,
-    /// What the figures of the thesis show: no conversion, no product with several columns, no sum by queues.
-    Figures,
-}
-
-/// What to measure, and how.
-pub(crate) struct Case<'c> {
-    /// The device.
-    pub(crate) device: &'c Device,
-    /// The copy rate of the device, in GB/s.
-    pub(crate) copy_gbps: f64,
-    /// The libraries to compare with.
-    pub(crate) peers: &'c Peers,
-    /// How many runs to time.
-    pub(crate) repetitions: Repetitions,
-    /// The name of the suite.
-    pub(crate) suite: &'c str,
-    /// The name of the matrix.
-    pub(crate) matrix: &'c str,
-    /// Whether the matrix is generated.
-    pub(crate) generated: bool,
-    /// How much to measure.
-    pub(crate) extent: Extent,
-}
-
-impl Case<'_> {
-    /// Whether to measure everything.
-    pub(super) fn is_whole(&self) -> bool {
-        self.extent == Extent::Whole
-    }
-
-    /// Measures products with a matrix and with its transpose, in both formats and by the peers.
-    pub(super) fn products<V: PeerValue, const D: usize>(
-        &self,
-        matrix: &Csr<V>,
-        tree: &Tree<V, D>,
-    ) -> Measured<Vec<Product>> {
-        [Operation::Direct, Operation::Transposed]
-            .into_iter()
-            .map(|operation| self.product(operation, matrix, tree))
-            .collect()
-    }
-
-    fn product<V: PeerValue, const D: usize>(
-        &self,
-        operation: Operation,
-        matrix: &Csr<V>,
-        tree: &Tree<V, D>,
-    ) -> Measured<Product> {
-        let is_transposed = operation == Operation::Transposed;
-        let ways: &[spmv::Way] = if is_transposed {
-            &[
-                spmv::Way::Transposed(SpmvTransposedMethod::Copied),
-                spmv::Way::Transposed(SpmvTransposedMethod::Unordered),
-            ]
-        } else {
-            &[spmv::Way::Direct(SpmvMethod::Auto)]
-        };
-        let csr = spmv::measure(
-            &spmv::Case {
-                structure: None,
-                device: self.device,
-                copy_gbps: self.copy_gbps,
-                ways,
-                peers: self.peers,
-                operation,
-                repetitions: self.repetitions,
-                suite: self.suite,
-                matrix: self.matrix,
-                generated: self.generated,
-            },
-            matrix,
-        )?;
-        let transpose = is_transposed.then(|| matrix.transpose()).transpose()?;
-        let matrix = transpose.as_ref().unwrap_or(matrix);
-        let tree = if is_transposed { tree.transpose() } else { tree.clone() };
-        let x: Vec<V> = random_vector(matrix.cols(), 1);
-        let Ok(reference) = Reference::new(matrix, &x) else { unreachable!("x has one element per column") };
-        let operands = Operands { case: self, tree, x: self.device.upload(&x)?, reference };
-        Ok(Product { op: csr.op, ways: operands.measure()?, csr })
-    }
-}
+use crate::results::{Contender, Figures, OWN_NAME};
 
 /// Columns of the dense matrices that a tree is multiplied with.
 const DENSE_COLUMNS: usize = 8;
 
+/// Products with a matrix, or with its transpose.
+pub(super) struct Product {
+    /// With the tree. `frozen`: from the leaves, listed once; `copied`: from a CSR copy; `queue`; `spmm, 8`: with 8 columns,
+    /// frozen.
+    pub(super) ways: Vec<Contender>,
+    /// In CSR and by the peers.
+    pub(super) csr: Figures,
+}
+
+/// Measures a product, in both formats and by the peers.
+pub(super) fn product<V: PeerValue, const D: usize>(
+    bench: &Bench<'_>,
+    operation: Operation,
+    (matrix, tree): (&Csr<V>, &DeviceHiSparse<V, D>),
+    extent: Extent,
+) -> Result<Product, Box<dyn std::error::Error>> {
+    let is_transposed = operation == Operation::Transposed;
+    let modes = [SpmvTransposedMethod::Copied, SpmvTransposedMethod::Unordered];
+    let in_csr = if is_transposed {
+        spmv::Product::transposed(modes.map(Way::transposed).to_vec())
+    } else {
+        spmv::Product::direct(vec![Way::method(SpmvMethod::Auto)])
+    };
+    let csr = spmv::measure(bench, matrix, &in_csr)?;
+    let transpose = is_transposed.then(|| matrix.transpose()).transpose()?;
+    let matrix = transpose.as_ref().unwrap_or(matrix);
+    let tree = if is_transposed { tree.transpose() } else { tree.clone() };
+    let x: Vec<V> = random_vector(matrix.cols(), 1);
+    let reference = Reference::new(matrix, &x)?;
+    let operands = Operands { bench, tree, x: bench.device.upload(&x)?, reference };
+    let mut ways = operands.ways()?;
+    if extent == Extent::Whole {
+        ways.push(operands.dense_way()?);
+    }
+    Ok(Product { ways, csr })
+}
+
 struct Operands<'c, V: PeerValue, const D: usize> {
-    case: &'c Case<'c>,
-    tree: Tree<V, D>,
+    bench: &'c Bench<'c>,
+    tree: DeviceHiSparse<V, D>,
     x: DeviceVec<V>,
     reference: Reference,
 }
 
 impl<V: PeerValue, const D: usize> Operands<'_, V, D> {
-    fn measure(&self) -> Measured<Vec<Way>> {
+    fn ways(&self) -> Result<Vec<Contender>, OpError> {
         let mut ways = Vec::new();
         for (name, method) in [("frozen", HiSparseSpmvMethod::Leaves), ("copied", HiSparseSpmvMethod::Copied)]
         {
@@ -123,69 +74,54 @@ impl<V: PeerValue, const D: usize> Operands<'_, V, D> {
         let queues = self.tree.plan_spmv_queued(HiSparseQueuedOptions::default())?;
         let queue_bytes = queues.info()?.workspace_bytes;
         ways.push(self.way("queue", queue_bytes, |y| queues.run(V::ONE, &self.x, V::ZERO, y))?);
-        if self.case.is_whole() {
-            ways.push(self.dense_way()?);
-        }
         Ok(ways)
     }
 
     /// The product with a dense matrix all of whose columns are x.
-    fn dense_way(&self) -> Measured<Way> {
-        let device = self.case.device;
+    fn dense_way(&self) -> Result<Contender, OpError> {
+        let device = self.bench.device;
         let (rows, cols) = (self.tree.rows(), self.tree.cols());
-        let dense = |values: &[V], rows| -> Measured<_> {
-            match DeviceDense::try_new(device.upload(values)?, rows, DENSE_COLUMNS, Layout::RowMajor) {
-                Ok(dense) => Ok(dense),
-                Err(_) => unreachable!("there are {DENSE_COLUMNS} elements per row"),
-            }
+        let dense = |values: &[V], rows| -> Result<_, OpError> {
+            let dense = DeviceDense::try_new(device.upload(values)?, rows, DENSE_COLUMNS, Layout::RowMajor);
+            Ok(dense.unwrap_or_else(|_| unreachable!("there are {DENSE_COLUMNS} elements per row")))
         };
         let b: Vec<V> = self.x.download()?.into_iter().flat_map(|x| [x; DENSE_COLUMNS]).collect();
         let b = dense(&b, cols)?;
         let mut c = dense(&vec![V::from_f64(f64::NAN); rows * DENSE_COLUMNS], rows)?;
         let plan = self.tree.plan_spmm(HiSparseSpmmOptions::default())?;
-        let times = times_ms(device, self.case.repetitions, || plan.run(V::ONE, &b, V::ZERO, &mut c))?;
+        let times = times_ms(device, self.bench.repetitions, || plan.run(V::ONE, &b, V::ZERO, &mut c))?;
         let result = c.as_vec().download()?;
-        let check = |column: usize| {
+        let checked = (0..DENSE_COLUMNS).try_for_each(|column| {
             let of_column: Vec<V> = result.iter().skip(column).step_by(DENSE_COLUMNS).copied().collect();
-            self.reference.check(&of_column).err()
-        };
-        let difference = (0..DENSE_COLUMNS).find_map(check);
-        Ok(self.figures("spmm, 8", plan.info()?.workspace_bytes, DENSE_COLUMNS, &times, difference))
+            self.reference.check(&of_column)
+        });
+        Ok(self.contender("spmm, 8", plan.info()?.workspace_bytes, &times, checked))
     }
 
     fn way(
         &self,
-        name: &'static str,
+        name: &str,
         workspace_bytes: u64,
         mut run: impl FnMut(&mut DeviceVec<V>) -> Result<(), OpError>,
-    ) -> Measured<Way> {
-        let Case { device, repetitions, .. } = *self.case;
+    ) -> Result<Contender, OpError> {
+        let device = self.bench.device;
         // Filled with NaN, which must not remain in the result.
         let mut y = device.upload(&vec![V::from_f64(f64::NAN); self.tree.rows()])?;
-        let times = times_ms(device, repetitions, || run(&mut y))?;
-        let difference = self.reference.check(&y.download()?).err();
-        Ok(self.figures(name, workspace_bytes, 1, &times, difference))
+        let times = times_ms(device, self.bench.repetitions, || run(&mut y))?;
+        Ok(self.contender(name, workspace_bytes, &times, self.reference.check(&y.download()?)))
     }
 
-    /// The figures for the times of a product with this many columns.
-    fn figures(
+    fn contender(
         &self,
-        schedule: &'static str,
+        name: &str,
         workspace_bytes: u64,
-        columns: usize,
-        times: &[f64],
-        difference: Option<String>,
-    ) -> Way {
-        let ms = median(times);
-        let vectors = columns * (self.tree.rows() + self.tree.cols()) * size_of::<V>();
-        let bytes = self.tree.pool_bytes() + vectors as u64;
-        Way {
-            schedule,
-            ms,
-            shortest_ms: times.iter().copied().fold(f64::INFINITY, f64::min),
-            copy_share: bytes as f64 / ms / 1e6 / self.case.copy_gbps,
-            workspace_bytes,
-            difference,
+        times: &Times,
+        checked: Result<(), String>,
+    ) -> Contender {
+        Contender {
+            bytes: Some(workspace_bytes),
+            matrix_bytes: Some(self.tree.pool_bytes()),
+            ..Contender::ran(OWN_NAME, name, times, checked)
         }
     }
 }

@@ -1,3 +1,5 @@
+//! Checks of a sparse product.
+
 use evenpath::{Csr, Value};
 use rayon::prelude::*;
 

@@ -1,14 +1,8 @@
-//! y = Ax: work, measurements beside other libraries, and checks.
+//! y = αAx + βy: ways, and measurements beside other libraries.
 
-mod choice;
-mod figures;
 mod measure;
-mod peers;
-mod summary;
+mod way;
 
-pub(crate) use choice::ChoiceError;
 pub(crate) use evenpath_bench_support::spmv::{Reference, check, work};
-pub(crate) use figures::{Figures, MethodRecord, Outcome, PeerFigures, PeerRecord, Record};
-pub(crate) use measure::{Case, MAY_COPY, Way, measure};
-pub(crate) use peers::{PeerName, Peers};
-pub(crate) use summary::{Named, Summary};
+pub(crate) use measure::{Product, measure};
+pub(crate) use way::Way;

@@ -1,5 +1,6 @@
 //! CSR-Adaptive by nonzeros per row block.
 
+use crate::study::name::Study;
 use std::error::Error;
 
 use evenpath::Csr;
@@ -9,12 +10,14 @@ use evenpath_kernels::spmv::{AdaptiveRows, Product};
 use evenpath_kernels::update::Update;
 use evenpath_simt::kernel::Kernel;
 
-use super::{STUDY, nonzeros_per_row};
 use crate::input::random_vector;
 use crate::measure::{Measurement, Times, times_ms};
-use crate::peers::PeerValue;
+use crate::operations::Bench;
 use crate::operations::spmv::{Reference, work};
-use crate::study::{Bench, Cell, SPREAD, Table, widest_percent};
+use crate::peers::PeerValue;
+use crate::study::figures::nonzeros_per_row;
+use crate::study::figures::{SPREAD, widest_percent};
+use crate::study::table::{Cell, Table};
 
 /// The limits on the nonzeros of a row block to measure, up to what fits in the memory of a block.
 const LIMITS: [usize; 4] = [128, 256, 512, 1024];
@@ -24,7 +27,7 @@ pub(super) fn table(value: &str) -> Table {
     let columns = ["matrix", "nonzeros per row"].into_iter().chain(limits.iter().map(String::as_str));
     let columns: Vec<&str> = columns.chain([SPREAD]).collect();
     Table::new(
-        STUDY,
+        Study::CsrAdaptive,
         &format!("CSR-Adaptive by nonzeros per row block, GB/s, {value}"),
         "With 128 threads per block. In the source, a block has as many threads as its row block has nonzeros: see the \
          table by threads per block.",
@@ -124,7 +127,7 @@ mod tests {
     use evenpath::generate::{Kind, generate};
 
     use super::*;
-    use crate::operations::spmv::Peers;
+    use crate::peers::Peers;
 
     #[test]
     fn row_blocks_hold_what_they_may() {
@@ -139,7 +142,7 @@ mod tests {
     fn every_limit_is_measured<V: PeerValue>(kind: Kind) {
         let device = Device::simulated(SimulatedOptions::default());
         let peers = Peers::default();
-        let bench = Bench::small(&device, &peers, 1);
+        let bench = Bench::unlimited(&device, &peers, 1);
         let matrix: Csr<V> = generate::<f64, u32>(kind, 1).unwrap().into_values();
         let mut table = table(V::NAME);
         measure(&bench, "a", &matrix, &mut table).unwrap();
