@@ -5,13 +5,14 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::arguments::{DeviceChoice, ValueType};
-use crate::plot::{Axis, Mark, Plot, Series};
-use crate::report::Report;
 use evenpath::error::OpError;
 use evenpath::spmv::SpmvOptions;
 use evenpath::{Csr, Device, DeviceVec, Value, vector};
 use serde_json::json;
+
+use crate::arguments::{DeviceChoice, ValueType};
+use crate::plot::{Axis, Mark, Plot, Series};
+use crate::report::Report;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {

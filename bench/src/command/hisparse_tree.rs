@@ -6,11 +6,6 @@ mod picture;
 use std::error::Error;
 use std::path::PathBuf;
 
-use crate::arguments::{MatrixArguments, RunArguments, ValueType};
-use crate::input::random_vector;
-use crate::measure::{median, times_ms};
-use crate::operations::spmv::check;
-use crate::report::Report;
 use evenpath::device::DeviceKind;
 use evenpath::error::DeviceError;
 use evenpath::generate::Kind;
@@ -19,6 +14,12 @@ use evenpath::hisparse::{
 };
 use evenpath::{Csr, Device, DeviceVec, Value};
 use serde_json::json;
+
+use crate::arguments::{MatrixArguments, RunArguments, ValueType};
+use crate::input::random_vector;
+use crate::measure::{median, times_ms};
+use crate::operations::spmv::check;
+use crate::report::Report;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {

@@ -7,14 +7,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use crate::arguments::ValueType;
-use crate::measure::median;
 use evenpath::generate::{Kind, generate};
 use evenpath::io::{
     Complex, MatrixMarketError, MatrixMarketReader, ReadOptions, Stage, WriteOptions, write_matrix_market_to,
 };
 use evenpath::{Csr, Value};
 use serde_json::json;
+
+use crate::arguments::ValueType;
+use crate::measure::median;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {

@@ -5,12 +5,13 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::arguments::DeviceChoice;
-use crate::plot::{Axis, Mark, Plot, Series};
-use crate::report::Report;
 use evenpath::spmv::SpmvOptions;
 use evenpath::{Csr, Device, vector};
 use serde_json::json;
+
+use crate::arguments::DeviceChoice;
+use crate::plot::{Axis, Mark, Plot, Series};
+use crate::report::Report;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {

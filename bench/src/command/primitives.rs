@@ -3,11 +3,12 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use serde::Serialize;
+
 use crate::arguments::DeviceChoice;
 use crate::measure::copy_rate;
 use crate::primitives::peers::{Means, Peer, Peers, Ratio, Times};
 use crate::primitives::{Case, Figures, Measurement, Outcome, Selection, measure};
-use serde::Serialize;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {

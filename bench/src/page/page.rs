@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 use std::fmt::Write;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use thiserror::Error;
 

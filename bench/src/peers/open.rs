@@ -6,8 +6,7 @@ use evenpath::{Csr, Layout};
 use super::cusparse::{Cusparse, SpmvProblem};
 use super::mkl::{self, Mkl};
 use super::peer::PeerRows;
-use super::sprs;
-use super::{Operation, PeerError, PeerRun, PeerTimes, PeerValue, PreparedPeer, SpmvOperands};
+use super::{Operation, PeerError, PeerRun, PeerTimes, PeerValue, PreparedPeer, SpmvOperands, sprs};
 use crate::measure::{Repetitions, Times};
 
 /// A library to compare with.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Case, Figures, Measurement};
+use super::case::{Case, Figures, Measurement};
 
 /// The fastest measurement of each case by another library, or by another evenpath.
 #[derive(Debug, Clone, Default)]

@@ -3,7 +3,8 @@ use evenpath::scan::{self, Element, Operator, Scan};
 use evenpath::{Device, DeviceVec, reduce};
 use rayon::prelude::*;
 
-use super::{Bench, Measured, check};
+use super::bench::{Bench, Measured};
+use super::check;
 use crate::measure::Times;
 use crate::sequences::{Small, segment_keys};
 

@@ -37,10 +37,11 @@ const ERROR: &str = "error";
 const MACHINES: [&str; 2] = ["gpu", "host"];
 
 /// The crates whose modules form no circles.
-const CRATES: [&str; 3] = ["src", "../simt/src", "../distributed/src"];
+const CRATES: [&str; 5] =
+    ["src", "../simt/src", "../distributed/src", "../bench/src", "../bench/support/src"];
 
 /// The crates whose folders only declare and re-export.
-const DECLARING: [&str; 2] = ["src", "../distributed/src"];
+const DECLARING: [&str; 4] = ["src", "../distributed/src", "../bench/src", "../bench/support/src"];
 
 fn uses_of(folder: &str) -> Uses {
     Uses::of_crate(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder))

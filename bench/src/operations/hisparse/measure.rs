@@ -6,21 +6,13 @@ use std::error::Error;
 use evenpath::Csr;
 use evenpath::hisparse::{DeviceHiSparse, HiSparseOptions};
 
+use super::extent::Extent;
 use super::products::{Product, product};
 use super::sums::sums;
 use crate::measure::{median, times_ms};
 use crate::operations::bench::{Bench, Measured};
 use crate::peers::{Operation, PeerValue};
 use crate::results::{Contender, Figures};
-
-/// How much of a matrix to measure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Extent {
-    /// Everything.
-    Whole,
-    /// What the figures of the thesis show: no conversion, no product with several columns, no sum by queues.
-    Figures,
-}
 
 /// Measures everything for one matrix, which must be canonical.
 ///

@@ -7,7 +7,7 @@ use evenpath::hisparse::{
 use evenpath::spmv::{SpmvMethod, SpmvTransposedMethod};
 use evenpath::{Csr, DeviceDense, DeviceVec, Layout};
 
-use super::measure::Extent;
+use super::extent::Extent;
 use crate::input::random_vector;
 use crate::measure::{Times, times_ms};
 use crate::operations::bench::Bench;

@@ -5,7 +5,7 @@ use std::error::Error;
 use evenpath::Csr;
 use evenpath::hisparse::{DeviceHiSparse, HiSparseSpaddMethod, HiSparseSpaddOptions};
 
-use super::measure::Extent;
+use super::extent::Extent;
 use crate::measure::times_ms;
 use crate::operations::bench::{Bench, contender};
 use crate::operations::spadd::{Addend, check};

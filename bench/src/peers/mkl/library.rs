@@ -2,9 +2,8 @@
 
 use std::ffi::c_int;
 use std::path::PathBuf;
-use std::ptr;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{ptr, thread};
 
 use evenpath::Csr;
 use libloading::Library;

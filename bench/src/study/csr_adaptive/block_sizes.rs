@@ -1,6 +1,5 @@
 //! CSR-Adaptive and LightSpMV by threads per block.
 
-use crate::study::name::Study;
 use std::error::Error;
 
 use evenpath::Csr;
@@ -10,8 +9,8 @@ use evenpath::spmv::{SpmvMethod, SpmvOptions};
 use crate::operations::Bench;
 use crate::operations::spmv::{self, Product, Way, work};
 use crate::peers::{PeerValue, Peers};
-use crate::study::figures::nonzeros_per_row;
-use crate::study::figures::{SPREAD, quotient, right_ms, spreads, widest_percent};
+use crate::study::figures::{SPREAD, nonzeros_per_row, quotient, right_ms, spreads, widest_percent};
+use crate::study::name::Study;
 use crate::study::published::ADAPTIVE;
 use crate::study::table::{Cell, Table};
 

@@ -1,6 +1,5 @@
 //! The methods beside each other, and beside the CPU.
 
-use crate::study::name::Study;
 use std::error::Error;
 
 use evenpath::Csr;
@@ -12,8 +11,10 @@ use crate::operations::spmv::{self, Product, Way};
 use crate::operations::threads::spmv_on_threads;
 use crate::peers::PeerValue;
 use crate::results::Figures;
-use crate::study::figures::nonzeros_per_row;
-use crate::study::figures::{SPREAD, cusparse_ms, method_ms, quotient, right_ms, spreads, widest_percent};
+use crate::study::figures::{
+    SPREAD, cusparse_ms, method_ms, nonzeros_per_row, quotient, right_ms, spreads, widest_percent,
+};
+use crate::study::name::Study;
 use crate::study::table::{Cell, Table};
 
 const METHODS: [SpmvMethod; 5] =

@@ -1,6 +1,5 @@
 //! CSR-Adaptive by nonzeros per row block.
 
-use crate::study::name::Study;
 use std::error::Error;
 
 use evenpath::Csr;
@@ -15,8 +14,8 @@ use crate::measure::{Measurement, Times, times_ms};
 use crate::operations::Bench;
 use crate::operations::spmv::{Reference, work};
 use crate::peers::PeerValue;
-use crate::study::figures::nonzeros_per_row;
-use crate::study::figures::{SPREAD, widest_percent};
+use crate::study::figures::{SPREAD, nonzeros_per_row, widest_percent};
+use crate::study::name::Study;
 use crate::study::table::{Cell, Table};
 
 /// The limits on the nonzeros of a row block to measure, up to what fits in the memory of a block.

@@ -1,6 +1,5 @@
 //! Correlation of time with work where caches do not hold the matrices.
 
-use crate::study::name::Study;
 use std::error::Error;
 
 use evenpath::Csr;
@@ -15,6 +14,7 @@ use crate::operations::spmv::work;
 use crate::study::figures::{
     SPREAD, cusparse_ms, measure_spmv, method_ms, spread_note, spreads, widest_percent,
 };
+use crate::study::name::Study;
 use crate::study::report::Report;
 use crate::study::source::Source;
 use crate::study::table::{Part, Table};

@@ -12,10 +12,9 @@ use super::series::Series;
 use super::sums::sum;
 use super::tables;
 use crate::measure::{Times, median, single_times_ms};
-use crate::operations::Bench;
-use crate::operations::spadd;
 use crate::operations::spgemm::{self, Check, Factors, PHASE};
 use crate::operations::threads::on_threads;
+use crate::operations::{Bench, spadd};
 use crate::results::Figures;
 use crate::statistics::spread;
 use crate::study::figures::{

@@ -1,9 +1,9 @@
 //! Correlation of time with work: Figures 6, 8 and 10.
 
-use crate::study::name::Study;
 use serde::{Deserialize, Serialize};
 
 use crate::study::figures::correlation;
+use crate::study::name::Study;
 use crate::study::published::MERGE_PATH_CORRELATION;
 use crate::study::table::{Cell, Table};
 

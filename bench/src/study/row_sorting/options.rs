@@ -1,12 +1,12 @@
 //! ELL and ELL-R by threads per block, and by how x is loaded.
 
-use crate::study::name::Study;
 use std::error::Error;
 
 use evenpath::ell::{EllOptions, XLoads};
 
 use crate::operations::row_sorting::{EllMatrices, Runs};
 use crate::study::figures::{SPREAD, spread_note};
+use crate::study::name::Study;
 use crate::study::published::SortedMatrix;
 use crate::study::table::{Cell, Table};
 

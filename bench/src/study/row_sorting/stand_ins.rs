@@ -1,6 +1,5 @@
 //! Stand-ins for the ten matrices of the study.
 
-use crate::study::name::Study;
 use std::error::Error;
 
 use evenpath::Csr;
@@ -13,6 +12,7 @@ use super::options::OptionTables;
 use crate::operations::Bench;
 use crate::operations::row_sorting::{EllTimes, Runs};
 use crate::study::figures::{SPREAD, quotient, spread_note};
+use crate::study::name::Study;
 use crate::study::published::{SORTED, SortedMatrix};
 use crate::study::report::Report;
 use crate::study::table::Table;

@@ -1,6 +1,5 @@
 //! Synthetic matrices: by density, and by the share of rows that are no longer than a warp.
 
-use crate::study::name::Study;
 use std::error::Error;
 
 use evenpath::Csr;
@@ -14,6 +13,7 @@ use crate::operations::Bench;
 use crate::operations::row_sorting::Runs;
 use crate::sequences::random;
 use crate::study::figures::{SPREAD, quotient, spread_note};
+use crate::study::name::Study;
 use crate::study::published::{SYNTHETIC_BY_DENSITY, SYNTHETIC_BY_SHORT_ROWS, SyntheticTimes};
 use crate::study::report::Report;
 use crate::study::source::Source;

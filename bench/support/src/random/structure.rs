@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use super::RandomMatrix;
 use super::stream::{Purpose, Seeds, Stream};
 
 /// The fewest nonzeros that a structure is drawn for; collisions of columns and empty parts may leave fewer.
@@ -146,10 +145,9 @@ pub struct Stretches {
 }
 
 impl Structure {
-    /// The structure of a matrix.
-    pub(super) fn draw(matrix: RandomMatrix) -> Self {
-        let RandomMatrix { seed, number, most_nonzeros } = matrix;
-        let stream = &mut Seeds { seed, number }.stream(Purpose::Structure, 0);
+    /// The structure of a matrix with at most so many nonzeros.
+    pub(super) fn draw(seeds: Seeds, most_nonzeros: usize) -> Self {
+        let stream = &mut seeds.stream(Purpose::Structure, 0);
         let nonzeros = stream.log_uniform(FEWEST_NONZEROS, LIMIT_FRACTION * most_nonzeros as f64);
         // Columns over rows.
         let (is_square, aspect) = match stream.below(10) {
