@@ -2,8 +2,8 @@
 //!
 //! ```sh
 //! cargo run --release --example spmv
-//! cargo run --release --example spmv -- --matrix a.mtx.gz --device cuda:0 --value f32
-//! cargo run --release --example spmv -- --generate power-law:2000000 --method flat
+//! cargo run --release --example spmv -- a.mtx.gz --device cuda:0 --value f32
+//! cargo run --release --example spmv -- power-law:2000000 --method flat
 //! ```
 
 use std::error::Error;
@@ -60,7 +60,7 @@ fn method_help() -> String {
 fn spmv<V: Value, O: Offset>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
     let Arguments { input, run, method, .. } = arguments;
     let start = Instant::now();
-    let device = run.device.open()?;
+    let device = run.common.device.open()?;
     let opening = start.elapsed();
     let Input { name, matrix } = input.load::<V, O>(default_matrix(&device), run.seed)?;
     let host_x: Vec<V> = random_vector(matrix.cols(), run.seed);
@@ -84,7 +84,7 @@ fn spmv<V: Value, O: Offset>(arguments: &Arguments) -> Result<Report, Box<dyn Er
     let info = plan.info()?;
 
     drop((a, plan, x, y)); // make room for the buffers of the copy rate
-    let mut report = Report::new(run.json, verdict);
+    let mut report = Report::new(run.common.json, verdict);
     report.matrix(&name, &matrix);
     report.device(&device);
     report.line("plan", &info, plan_fields(&info));

@@ -184,6 +184,13 @@ impl Scale {
 }
 
 impl Plot {
+    /// A line of values by step, from the first step's number on.
+    pub(crate) fn of_steps(title: &str, label: &str, name: String, (first, values): (usize, &[f64])) -> Self {
+        let points = values.iter().enumerate().map(|(step, &value)| ((first + step) as f64, value)).collect();
+        let series = vec![Series { name, mark: Mark::Line, points }];
+        Self { title: title.into(), x: Axis::linear("step"), y: Axis::log(label), series }
+    }
+
     /// The plot as an SVG document. The same plot gives the same text.
     ///
     /// # Panics

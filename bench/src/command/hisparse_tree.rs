@@ -59,11 +59,11 @@ fn of_value<V: Value>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
 
 fn hisparse<V: Value, const D: usize>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
     let run = &arguments.run;
-    let device = run.device.open()?;
+    let device = run.common.device.open()?;
     let mut input = arguments.input.load::<V, u32>(default_matrix(&device), run.seed)?;
     input.matrix.canonicalize();
     let csr = &input.matrix;
-    let mut report = Report::new(run.json, Ok(()));
+    let mut report = Report::new(run.common.json, Ok(()));
     report.matrix(&input.name, csr);
     report.device(&device);
 

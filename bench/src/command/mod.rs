@@ -1,5 +1,6 @@
 //! The commands of the program.
 
+mod calls;
 mod conjugate_gradients;
 mod csrmv;
 mod distributed;

@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
 
 fn row_sorting<V: PeerValue>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
     let Arguments { input, run, order, padding, .. } = arguments;
-    let device = run.device.open()?;
+    let device = run.common.device.open()?;
     let (name, a) = if input.is_given() {
         let input = input.load::<V, u32>(Kind::Fem { rows: 1000 }, run.seed)?;
         (input.name, input.matrix)
@@ -59,7 +59,7 @@ fn row_sorting<V: PeerValue>(arguments: &Arguments) -> Result<Report, Box<dyn Er
     let mut runs = Runs::new(&bench, &name, &a)?;
     let matrices = runs.ell_matrices(PaddingLimit::Times(*padding))?;
 
-    let mut report = Report::new(run.json, Ok(()));
+    let mut report = Report::new(run.common.json, Ok(()));
     report.matrix(&name, &a);
     report.device(&device);
     let sorting_ms = runs.sort_ms();

@@ -13,22 +13,30 @@ use thiserror::Error;
 
 use crate::generated::Generated;
 
-/// Where and how often to run, and how to print.
+/// Where to run, and how to print.
 #[derive(Debug, Clone, clap::Args)]
-pub struct RunArguments {
+pub struct CommonArguments {
     /// Where to run: best, cuda:0 (or another number), cpu, simulated. The best is the first NVIDIA GPU, or the CPU
     /// if there is none.
     #[arg(long, default_value_t = DeviceChoice::Best)]
     pub device: DeviceChoice,
+    /// Print JSON instead of text.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Where and how often to run, and how to print.
+#[derive(Debug, Clone, clap::Args)]
+pub struct RunArguments {
+    /// Where to run, and how to print.
+    #[command(flatten)]
+    pub common: CommonArguments,
     /// Maximum number of samples. [default: 100 on a GPU, 20 on the CPU, 3 on the simulated GPU]
     #[arg(long, value_name = "N", visible_alias = "iterations")]
     repetitions: Option<NonZeroUsize>,
     /// Seed of the random numbers.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Print one JSON object instead of text.
-    #[arg(long)]
-    pub json: bool,
 }
 
 impl RunArguments {
