@@ -1,6 +1,7 @@
 //! Rows of y = αAx + βy as CSV, with the columns of the tool of Merrill, Garland, "Merge-based parallel sparse matrix-vector
 //! multiplication", 2016.
 
+use std::fmt::Write as _;
 use std::io::Write;
 
 use evenpath::csr::Statistics;
@@ -138,9 +139,10 @@ pub(crate) fn notes(file: &str, statistics: &Statistics, row: &Row, copy_gbps: f
     for one in figures.ours.iter().chain(peer(figures)) {
         let Some([ms, gflops, effective, copy_percent]) = rates(figures, one, copy_gbps) else { continue };
         let verdict = if one.error.is_none() { "PASS" } else { "FAIL" };
-        text += &format!(
+        let _ = writeln!(
+            text,
             "\n{}, {verdict}\n{}: {:.4} setup ms, {ms:.4} avg ms, {gflops:.5} gflops, {effective:.3} effective GB/s \
-             ({copy_percent:.2}% of the copy rate)\n",
+             ({copy_percent:.2}% of the copy rate)",
             name(one),
             row.key.value,
             one.setup_ms.unwrap_or_default()

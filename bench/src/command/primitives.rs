@@ -120,7 +120,7 @@ impl Printer {
             if self.json {
                 println!("{}", to_json(mean));
             } else {
-                println!("{:<36} {:>14.3} {:>8.3} {:>6}", mean.op, mean.mean, mean.lowest, mean.cases);
+                println!("{:<36} {:>14.3} {:>8.3} {:>6}", mean.op, mean.ratio, mean.lowest, mean.cases);
             }
         }
         if self.is_wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS }

@@ -88,8 +88,11 @@ fn row_sorting<V: PeerValue>(arguments: &Arguments) -> Result<Report, Box<dyn Er
         ("ELL-R, x in sequence", times.in_sequence, times.sorted_in_sequence),
     ];
     for (method, unsorted, sorted) in pairs {
-        unsorted.into_iter().for_each(|ms| time(method, ms));
-        sorted.into_iter().for_each(|ms| time(&format!("{method}, sorted"), ms));
+        for (ms, order) in [(unsorted, ""), (sorted, ", sorted")] {
+            if let Some(ms) = ms {
+                time(&format!("{method}{order}"), ms);
+            }
+        }
     }
     report.line(
         "time",

@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     };
     let mut report = Report::new(arguments.study, setting, &mut print);
     if let Some(path) = &arguments.out {
-        report = report.to_file(path)?;
+        report = report.into_file(path)?;
     }
     study::run(&bench, &mut report)?;
     Ok(if report.is_right() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

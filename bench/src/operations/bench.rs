@@ -44,7 +44,7 @@ pub(crate) type Measured = Result<Figures, Box<dyn Error>>;
 pub(crate) fn contender<R>(run: PeerRun<R>, check: impl FnOnce(&R) -> Result<(), String>) -> Contender {
     let PeerRun { library, version, algorithm, format, outcome } = run;
     let contender = match outcome {
-        Err(error) => Contender::refused(library, algorithm, error),
+        Err(error) => Contender::refused(library, algorithm, &error),
         Ok(found) => Contender {
             setup_ms: Some(found.setup_ms),
             values_ms: found.values.as_deref().map(median),

@@ -174,14 +174,14 @@ pub(crate) struct Means {
     means: Vec<Mean>,
 }
 
-/// A geometric mean.
+/// The ratios of an operation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Mean {
     /// The operation.
     pub(crate) op: String,
-    /// The mean.
+    /// The geometric mean of the ratios.
     #[serde(rename = "geometric_mean_ratio")]
-    pub(crate) mean: f64,
+    pub(crate) ratio: f64,
     /// The lowest ratio.
     pub(crate) lowest: f64,
     /// The number of ratios.
@@ -202,10 +202,10 @@ impl Means {
 
     fn add_ratio(&mut self, op: String, ratio: f64) {
         let position = self.means.iter().position(|mean| mean.op == op).unwrap_or_else(|| {
-            self.means.push(Mean { op, mean: 1.0, lowest: f64::INFINITY, cases: 0 });
+            self.means.push(Mean { op, ratio: 1.0, lowest: f64::INFINITY, cases: 0 });
             self.means.len() - 1
         });
-        let Mean { mean, lowest, cases, .. } = &mut self.means[position];
+        let Mean { ratio: mean, lowest, cases, .. } = &mut self.means[position];
         let count = *cases as f64;
         *mean = ((mean.ln() * count + ratio.ln()) / (count + 1.0)).exp();
         *lowest = lowest.min(ratio);

@@ -168,7 +168,7 @@ impl Contender {
     }
 
     /// A contender that failed.
-    pub(crate) fn refused(library: &str, name: impl Into<String>, error: impl ToString) -> Self {
+    pub(crate) fn refused(library: &str, name: impl Into<String>, error: &impl ToString) -> Self {
         let (library, name, error) = (library.into(), name.into(), Some(error.to_string()));
         Self { library, name, error, ..Self::default() }
     }
@@ -379,8 +379,8 @@ mod tests {
         let peers = vec![
             ran("cusparse", "wrong", 0.5, Some("y[0]")),
             ran("cusparse", "right", 5.0, None),
-            Contender::refused("mkl", "all", "no"),
-            Contender::refused("mkl", "other", "no"),
+            Contender::refused("mkl", "all", &"no"),
+            Contender::refused("mkl", "other", &"no"),
         ];
         let figures = figures(ours, peers);
         assert_eq!(
@@ -395,7 +395,7 @@ mod tests {
     fn versions_are_compared_together_and_alone() {
         let peer =
             |version, name, ms, difference| ran("cusparse", name, ms, difference).of_version(Some(version));
-        let refused = Contender::refused("cusparse", "SpGEAM", "no memory").of_version(Some("12.8.1"));
+        let refused = Contender::refused("cusparse", "SpGEAM", &"no memory").of_version(Some("12.8.1"));
         let peers = vec![
             peer("12.6.3", "CSR_ALG1", 5.0, None),
             peer("12.9.4", "CSR_ALG1", 4.0, None),
@@ -436,7 +436,7 @@ mod tests {
 
     #[test]
     fn without_a_result_nothing_is_verified() {
-        let refused = || Contender::refused("evenpath", "auto", "out of memory");
+        let refused = || Contender::refused("evenpath", "auto", &"out of memory");
         let peers = vec![ran("cusparse", "right", 5.0, None)];
         let figures = figures(vec![refused(), refused()], peers);
         assert_eq!((figures.verified, figures.ms), (None, None));
@@ -459,7 +459,7 @@ mod tests {
         assert!(ours[0].is_wide() && !ours[1].is_wide());
         let measured =
             Row::measured(key(), shape, figures(ours, vec![])).of_structure(Some("block=1".into()));
-        let refused = figures(vec![Contender::refused("evenpath", "auto", "out of memory")], vec![]);
+        let refused = figures(vec![Contender::refused("evenpath", "auto", &"out of memory")], vec![]);
         let refused = Row::measured(key(), shape, refused);
         for row in [measured, refused, Row::failed(key(), None, "out of memory")] {
             let line = serde_json::to_string(&row).unwrap();

@@ -71,14 +71,11 @@ impl Printer {
             text += &self.line((row, figures), own, fastest.zip(own.ms).map(|(peer, ms)| peer / ms));
         }
         for library in figures.libraries() {
-            match figures.best_peer(&library) {
-                Some((peer, ms)) => {
-                    text += &self.line((row, figures), peer, figures.ms.map(|own| ms / own));
-                }
-                None => {
-                    let reasons = figures.refusals(&library).join("; ");
-                    let _ = writeln!(text, "  {library}: no correct result: {reasons}");
-                }
+            if let Some((peer, ms)) = figures.best_peer(&library) {
+                text += &self.line((row, figures), peer, figures.ms.map(|own| ms / own));
+            } else {
+                let reasons = figures.refusals(&library).join("; ");
+                let _ = writeln!(text, "  {library}: no correct result: {reasons}");
             }
         }
         if !figures.more.is_empty() {

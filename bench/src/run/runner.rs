@@ -80,7 +80,7 @@ impl Runner<'_> {
                 let key = case.key(suite, &name, value.name());
                 match self.known.get(&key) {
                     Some(row) if !(self.retry_failed && row.failure().is_some()) => {
-                        self.rows.push(row.clone())
+                        self.rows.push(row.clone());
                     }
                     _ => missing.push((value, index, key)),
                 }

@@ -49,7 +49,7 @@ impl<'r> Report<'r> {
     ///
     /// If the file cannot be opened, another program has it open, a line is invalid, its setting differs, or it has results
     /// that the study does not continue. Then the file is unchanged.
-    pub(crate) fn to_file(mut self, path: &Path) -> Result<Self, ResultsError> {
+    pub(crate) fn into_file(mut self, path: &Path) -> Result<Self, ResultsError> {
         let failed = |source| failed(path, source);
         let (mut file, text) = open_locked(path)?;
         let mut kept = 0;
@@ -141,7 +141,7 @@ mod tests {
         for study in [Study::MergePath, Study::Hisparse] {
             let path = folder.path().join(study.name());
             let mut print = |_: &Table| Ok(());
-            let mut report = Report::new(study, setting(), &mut print).to_file(&path).expect("a new file");
+            let mut report = Report::new(study, setting(), &mut print).into_file(&path).expect("a new file");
             report.record("a", &1.5).expect("written");
             assert_eq!(report.case::<f64>("a").expect("a number"), Some(1.5));
             assert!(report.case::<String>("a").unwrap_err().to_string().contains("`a`: invalid type"));
@@ -150,7 +150,7 @@ mod tests {
 
             let before = std::fs::read(&path).expect("a file");
             let mut print = |_: &Table| Ok(());
-            let again = Report::new(study, setting(), &mut print).to_file(&path);
+            let again = Report::new(study, setting(), &mut print).into_file(&path);
             if study.is_resumed() {
                 let report = again.expect("continued");
                 assert_eq!(report.case::<f64>("a").expect("a number"), Some(1.5));
@@ -171,7 +171,8 @@ mod tests {
         let text = StudyFile::new(other).to_lines() + "{\"torn";
         std::fs::write(&path, &text).expect("written");
         let mut print = |_: &Table| Ok(());
-        let error = Report::new(Study::Hisparse, setting(), &mut print).to_file(&path).map(drop).unwrap_err();
+        let error =
+            Report::new(Study::Hisparse, setting(), &mut print).into_file(&path).map(drop).unwrap_err();
         assert!(error.to_string().contains("the device is NVIDIA H200 there, but CPU here"), "{error}");
         assert_eq!(std::fs::read_to_string(&path).expect("a file"), text);
     }

@@ -49,7 +49,7 @@ pub(crate) fn measure<V: PeerValue>(
     for &method in methods {
         let own = match problem.measure(method) {
             Err(error @ OpError::Device(DeviceError::KernelFault { .. })) => return Err(error.into()),
-            Err(error) => Contender::refused(OWN_NAME, method.to_string(), error),
+            Err(error) => Contender::refused(OWN_NAME, method.to_string(), &error),
             Ok((own, found)) => {
                 nonzeros = found;
                 own

@@ -87,7 +87,7 @@ pub(crate) fn measure<V: PeerValue>(bench: &Bench<'_>, matrix: &Csr<V>, product:
         });
         ours.push(match measured {
             Err(OpError::Device(lost)) => return Err(lost.into()),
-            measured => measured.unwrap_or_else(|error| Contender::refused(OWN_NAME, way.name(), error)),
+            measured => measured.unwrap_or_else(|error| Contender::refused(OWN_NAME, way.name(), &error)),
         });
     }
     let work = work(matrix);

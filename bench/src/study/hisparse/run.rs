@@ -103,7 +103,7 @@ mod tests {
             tables.push(table.clone());
             Ok(())
         };
-        let mut report = Report::new(Study::Hisparse, setting, &mut print).to_file(path).expect("a file");
+        let mut report = Report::new(Study::Hisparse, setting, &mut print).into_file(path).expect("a file");
         run_all(&bench, kinds.iter().map(|&kind| kind.into()).collect(), &mut report).expect("measured");
         drop(report);
         tables
