@@ -4,6 +4,7 @@
 //! Of several rows with the same [`Key`], the last counts.
 
 mod comparison;
+mod contender;
 mod file;
 mod op;
 mod ratios;
@@ -11,10 +12,11 @@ mod row;
 mod setting;
 
 pub(crate) use comparison::Comparison;
+pub(crate) use contender::{AUTO, Contender, OWN_NAME};
 pub(crate) use file::{
     Results, ResultsError, ResultsFile, SettingLine, failed, open_locked, to_line, whole_lines,
 };
 pub(crate) use op::Op;
 pub(crate) use ratios::{OTHERS, Ratio, SUMS};
-pub(crate) use row::{AUTO, Contender, Figures, Key, OWN_NAME, Outcome, Row, Shape};
+pub(crate) use row::{Figures, Key, Outcome, Row, Shape};
 pub(crate) use setting::{Setting, VERSION};
