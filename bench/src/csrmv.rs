@@ -132,7 +132,7 @@ fn rate(rate: f64, decimals: usize) -> String {
     if rate.is_finite() { format!("{rate:.decimals$}") } else { String::new() }
 }
 
-/// What merge-spmv prints beside the table: the statistics of the rows, then two lines per method.
+/// Lines that merge-spmv prints beside the table: the statistics of the rows, then two lines per method.
 pub(crate) fn notes(file: &str, statistics: &Statistics, row: &Row, copy_gbps: f64) -> String {
     let mut text = format!("{file}\n{statistics}");
     let Some(figures) = row.figures() else { return text };

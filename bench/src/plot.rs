@@ -26,7 +26,7 @@ pub(crate) struct Axis {
     pub(crate) scale: Scale,
 }
 
-/// How a series is drawn.
+/// Style of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mark {
     /// A line from point to point.
@@ -40,7 +40,7 @@ pub(crate) enum Mark {
 pub(crate) struct Series {
     /// Its name in the legend.
     pub(crate) name: String,
-    /// How it is drawn.
+    /// Its style.
     pub(crate) mark: Mark,
     /// The points, x and y.
     pub(crate) points: Vec<(f64, f64)>,

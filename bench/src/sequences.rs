@@ -97,7 +97,7 @@ mod tests {
         keys.windows(2).map(|pair| pair[1] - pair[0]).collect()
     }
 
-    /// Whether `count` of `len` is within 5 standard deviations of the expectation.
+    /// Returns whether `count` of `len` is within 5 standard deviations of the expectation.
     fn is_likely(count: usize, len: usize, probability: f64) -> bool {
         let (mean, variance) = (len as f64 * probability, len as f64 * probability * (1.0 - probability));
         (count as f64 - mean).abs() <= 5.0 * variance.sqrt()

@@ -47,7 +47,7 @@ pub(crate) enum Suite {
     Random,
 }
 
-/// What some suites need to know.
+/// Settings of some suites.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SuiteOptions<'o> {
     /// The folder of the suite `folder`.
@@ -61,7 +61,7 @@ pub(crate) struct SuiteOptions<'o> {
 pub(crate) struct RandomSuite<'o> {
     /// The seeds.
     pub(crate) seeds: &'o [u64],
-    /// How many of each.
+    /// Number of each.
     pub(crate) count: u64,
     /// The largest number of nonzeros, or the default of [`RandomMatrix`].
     pub(crate) most_nonzeros: Option<usize>,

@@ -30,7 +30,7 @@ pub(crate) fn selected(filters: &[String]) -> impl Iterator<Item = &'static Oper
     OPERATIONS.iter().filter(move |(name, _)| is_wanted(name))
 }
 
-/// What the operations work on.
+/// Operands of the operations.
 pub(crate) struct Operands {
     pub(crate) device: Device,
     host: Csr<f64>,

@@ -113,7 +113,7 @@ fn measure(arguments: &Arguments, case: &Case, bench: &Bench<'_>, file: &str, ma
     }
 }
 
-/// Whether merge-spmv calls the matrix trivial: at most one row, column or nonzero.
+/// Returns whether merge-spmv calls the matrix trivial: at most one row, column or nonzero.
 fn is_trivial(matrix: &Csr<f64>) -> bool {
     matrix.rows() <= 1 || matrix.cols() <= 1 || matrix.nnz() <= 1
 }

@@ -1,4 +1,4 @@
-//! How long the first call of each operation takes on a new device, when the driver has to compile its kernels.
+//! Time of the first call of each operation on a new device, when the driver has to compile its kernels.
 
 use std::error::Error;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! What one call of each operation takes the host, beside what the driver takes of it, and what it takes in a graph.
+//! Time that one call of each operation takes the host, beside the driver's part of it, and the time in a graph.
 //!
 //! Operands are small, so that the device is done before the host has asked for the next.
 
@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
 /// Operations of a graph, and microseconds of a launch on the host and of a run.
 type GraphCost = (usize, f64, f64);
 
-/// What was measured of an operation.
+/// Measurements of an operation.
 struct Cost {
     /// Microseconds of a call on the host, of each round.
     host: Vec<f64>,

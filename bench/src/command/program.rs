@@ -34,7 +34,7 @@ enum Command {
     Hisparse(hisparse::Arguments),
     /// The HiSparse tree of one matrix: nodes and bytes by level, products and sums, and a picture.
     HisparseTree(hisparse_tree::Arguments),
-    /// What one call of each operation takes the host, and how much of that is in the driver; the same in a graph.
+    /// Time that one call of each operation takes the host, and the part of that in the driver; the same in a graph.
     LaunchCost(launch_cost::Arguments),
     /// The speed of reading Matrix Market files: bytes of text per second, on one thread and on all.
     MatrixMarket(matrix_market::Arguments),
@@ -46,7 +46,7 @@ enum Command {
     Report(report::Arguments),
     /// Sorting rows by length on one matrix: one thread per row with and without it, and the longest row of each warp.
     RowSorting(row_sorting::Arguments),
-    /// What y = Ax moves on 1 to 4096 ranks, and the time that a model predicts, without running it.
+    /// Elements that y = Ax moves on 1 to 4096 ranks, and the time that a model predicts, without running it.
     Scale(scale::Arguments),
     /// Sums of sparse matrices, beside cuSPARSE, over suites of matrices: A + A, A + Aᵀ, A + a shifted A.
     Spadd(spadd::Arguments),

@@ -9,7 +9,7 @@ use crate::operations::spadd::Addend;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// What is added to each matrix.
+    /// Matrix added to each matrix.
     #[arg(long, value_delimiter = ',', default_values = Addend::ALL.map(Addend::name))]
     addend: Vec<Addend>,
     #[command(flatten)]

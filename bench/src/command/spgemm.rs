@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     options: Options,
 }
 
-/// What is multiplied.
+/// Factors of the product.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum ProductKind {
     /// A·A.

@@ -17,7 +17,7 @@ pub(crate) struct Bench<'b> {
     pub(crate) copy_gbps: f64,
     /// The libraries to compare with.
     pub(crate) peers: &'b Peers,
-    /// How many runs to time.
+    /// Number of runs to time.
     pub(crate) repetitions: Repetitions,
     /// The maximum number of nonzeros; studies leave out larger matrices.
     pub(crate) most_nonzeros: usize,

@@ -1,4 +1,4 @@
-//! What is measured with a matrix: an operation with its options.
+//! Measurement with a matrix: an operation with its options.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -77,7 +77,7 @@ impl Case {
         }
     }
 
-    /// What tells it from other cases of the operation; empty for the one of the suite, if that has only one.
+    /// Name that tells it from other cases of the operation; empty for the one of the suite, if that has only one.
     pub(crate) fn variant(&self) -> String {
         match self {
             Self::Spmv(product) => {

@@ -11,7 +11,7 @@ use crate::measure::{Repetitions, Work, median, times_ms};
 use crate::peers::PeerValue;
 use crate::results::{Contender, Figures, OWN_NAME};
 
-/// What is added to a matrix A.
+/// Matrix added to a matrix A.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Addend {
     /// A itself: every nonzero is one of a pair.
@@ -99,7 +99,7 @@ pub(crate) fn measure<V: PeerValue>(bench: &Bench<'_>, a: Term<'_, V>, b: Term<'
 ///
 /// # Errors
 ///
-/// As for [`measure`].
+/// Those of [`measure`].
 pub(crate) fn measure_on<V: Value>(
     device: &Device,
     (alpha, a): Term<'_, V>,

@@ -53,7 +53,7 @@ pub(crate) fn measure<V: PeerValue>(bench: &Bench<'_>, a: &Csr<V>, columns: usiz
 ///
 /// # Errors
 ///
-/// As for [`measure`].
+/// Those of [`measure`].
 pub(crate) fn measure_own<S: Storage, T: SpmmOperand<S>>(
     bench: &Bench<'_>,
     a: &Csr<S>,

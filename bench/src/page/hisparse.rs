@@ -132,7 +132,7 @@ fn every(rows: &[&Row], ratios: &[Ratio]) -> Option<(String, usize)> {
     Some((table.finish(), rows.len()))
 }
 
-/// Whether a row belongs in the plots of a tree: the other ways have the same figures, or are of another format.
+/// Returns whether a row belongs in the plots of a tree: the other ways have the same figures, or are of another format.
 pub(super) fn is_of_tree(row: &Row) -> bool {
     row.key.op != Op::Hisparse || row.key.variant == TREE
 }

@@ -67,7 +67,7 @@ impl Peers {
         &self.versions
     }
 
-    /// Whether cuSPARSE is open.
+    /// Returns whether cuSPARSE is open.
     pub(crate) fn has_cusparse(&self) -> bool {
         self.cusparse.is_some()
     }

@@ -1,4 +1,4 @@
-//! What peers have in common: errors, runs, operands.
+//! Parts that peers have in common: errors, runs, operands.
 
 use ::sprs::MulAcc;
 use evenpath::{Csr, Value};

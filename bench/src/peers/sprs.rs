@@ -68,7 +68,7 @@ pub(super) fn measure_spgemm<V: PeerValue>(
 ///
 /// # Errors
 ///
-/// As [`measure_spgemm`].
+/// Those of [`measure_spgemm`].
 pub(super) fn measure_spadd<V: PeerValue>(
     (alpha, a): (V, &Csr<V>),
     (beta, b): (V, &Csr<V>),
@@ -88,7 +88,7 @@ pub(super) fn measure_spadd<V: PeerValue>(
 ///
 /// # Errors
 ///
-/// As [`measure_spgemm`]; if B does not have a row for each column of A.
+/// Those of [`measure_spgemm`]; if B does not have a row for each column of A.
 pub(super) fn measure_spmm<V: PeerValue>(
     a: &Csr<V>,
     b: &[V],

@@ -6,7 +6,7 @@ use evenpath::error::OpError;
 use super::case::{Case, Figures, Measurement, Outcome};
 use crate::measure::{Times, median, single_times_ms};
 
-/// What to measure.
+/// Measurements to take.
 #[derive(Debug, Clone)]
 pub(crate) struct Selection {
     /// log2 of the sizes; `None` for the default of the device.

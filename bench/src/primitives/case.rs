@@ -69,15 +69,15 @@ pub(crate) enum Figures {
 pub(crate) struct Measurement {
     /// The library: evenpath.
     pub(crate) peer: &'static str,
-    /// What was measured.
+    /// The case measured.
     #[serde(flatten)]
     pub(crate) case: Case,
     /// The figures.
     #[serde(flatten)]
     pub(crate) figures: Figures,
-    /// Whether the result was correct; `None` if there is none to check.
+    /// True if the result was correct; `None` if there is none to check.
     pub(crate) verified: Option<bool>,
-    /// How the result differs from the correct one.
+    /// Difference of the result from the correct one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) difference: Option<String>,
 }

@@ -79,7 +79,7 @@ pub(crate) enum PeersError {
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// Its fault.
         source: serde_json::Error,
     },
     /// The file has no measurements.
@@ -155,7 +155,7 @@ impl Peers {
         if is_empty { Err(PeersError::Empty { path: path.into() }) } else { Ok(()) }
     }
 
-    /// Whether there are no measurements.
+    /// Returns whether there are no measurements.
     pub(crate) fn is_empty(&self) -> bool {
         self.fastest.is_empty()
     }

@@ -11,7 +11,7 @@ use super::segments::{MEAN_LENGTHS, row_offsets};
 use crate::measure::Times;
 use crate::sequences::{random, random_keys};
 
-/// How long segments are.
+/// Lengths of segments.
 #[derive(Clone, Copy)]
 enum Lengths {
     /// Random, with this mean.

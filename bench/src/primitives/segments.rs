@@ -18,7 +18,7 @@ enum What {
     Reduce,
 }
 
-/// How the beginnings of segments are given.
+/// Form of the beginnings of segments.
 #[derive(Clone, Copy)]
 enum Marks {
     Keys,

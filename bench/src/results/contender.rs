@@ -27,7 +27,7 @@ pub(crate) struct Contender {
     /// Median milliseconds of a run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ms: Option<f64>,
-    /// How the times were taken.
+    /// Way in which the times were taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) timing: Option<Timing>,
     /// Milliseconds of planning, conversion or preprocessing, once per matrix.
@@ -45,7 +45,7 @@ pub(crate) struct Contender {
     /// Values stored in that format, with padding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) slots: Option<u64>,
-    /// Whether several runs gave bitwise identical results.
+    /// True if several runs gave bitwise identical results.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) repeatable: Option<bool>,
     /// The largest absolute difference to the result in f64.
@@ -92,7 +92,7 @@ impl Contender {
         Self { version: version.map(str::to_owned), ..self }
     }
 
-    /// Whether its times were spread widely.
+    /// Returns whether its times were spread widely.
     pub(crate) fn is_wide(&self) -> bool {
         self.timing.is_some_and(|timing| timing.wide)
     }
@@ -110,7 +110,7 @@ impl Contender {
         self.chosen.as_deref().unwrap_or(&self.name)
     }
 
-    /// Whether its library, with or without its version, has this name.
+    /// Returns whether its library, with or without its version, has this name.
     pub(crate) fn is_of(&self, library: &str) -> bool {
         self.library == library || self.full_name() == library
     }
@@ -120,7 +120,7 @@ impl Contender {
         if self.error.is_none() { self.ms } else { None }
     }
 
-    /// Whether it ran with a wrong result.
+    /// Returns whether it ran with a wrong result.
     pub(crate) fn is_wrong(&self) -> bool {
         self.ms.is_some() && self.error.is_some()
     }

@@ -31,7 +31,7 @@ pub(crate) enum ResultsError {
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// Its fault.
         reason: String,
     },
     /// The file has results of a study that this one does not continue.
@@ -49,7 +49,7 @@ pub(crate) enum ResultsError {
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What differs.
+        /// The difference.
         difference: String,
     },
 }
@@ -168,7 +168,7 @@ pub(crate) struct ResultsFile {
     path: PathBuf,
     file: File,
     setting: Setting,
-    /// Whether the setting has been written in this run.
+    /// True if the setting has been written in this run.
     has_setting: bool,
 }
 

@@ -9,7 +9,7 @@ use super::{Contender, Op};
 /// An operation on a matrix with one value type: its work, all times, and whether results are correct.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Row {
-    /// What was measured.
+    /// The case measured.
     #[serde(flatten)]
     pub(crate) key: Key,
     /// The size of the matrix; `None` if it could not be read.
@@ -65,7 +65,7 @@ pub(crate) enum Outcome {
 /// Figures of a measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Figures {
-    /// Whether all results of evenpath are correct; `None` if there is none.
+    /// True if all results of evenpath are correct; `None` if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) verified: Option<bool>,
     /// The measure that time should be proportional to: nonzeros, nonzeros of A and B, nonzeros times
@@ -226,7 +226,7 @@ impl Row {
         }
     }
 
-    /// Whether a result of evenpath is wrong.
+    /// Returns whether a result of evenpath is wrong.
     pub(crate) fn is_wrong(&self) -> bool {
         self.figures().is_some_and(|figures| figures.verified == Some(false))
     }

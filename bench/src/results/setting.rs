@@ -47,7 +47,7 @@ impl Setting {
     ///
     /// # Errors
     ///
-    /// What differs, as text.
+    /// Differences, as text.
     pub(crate) fn agrees(&self, other: &Self) -> Result<(), String> {
         let none = || "none".to_owned();
         let list = |names: &[String]| if names.is_empty() { none() } else { names.join(", ") };

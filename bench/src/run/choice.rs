@@ -1,4 +1,4 @@
-//! How far the automatic choice is from the best method.
+//! Distance of the automatic choice from the best method.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What a run is asked for.
+//! Request for a run.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -40,8 +40,8 @@ pub(crate) struct Request {
     pub(crate) out: Option<PathBuf>,
     /// The time after which no new case is started.
     pub(crate) limit: Option<Duration>,
-    /// Whether failed cases of the file are measured again.
+    /// True if failed cases of the file are measured again.
     pub(crate) retry_failed: bool,
-    /// Whether rows are printed as JSON, not as text.
+    /// True if rows are printed as JSON, not as text.
     pub(crate) json: bool,
 }

@@ -66,7 +66,7 @@ struct Runner<'b> {
     printer: Printer,
     /// The number of all cases.
     total: usize,
-    /// What was measured, now or before.
+    /// Measurements, now or before.
     rows: Vec<Row>,
 }
 

@@ -1,4 +1,4 @@
-//! What a product with a vector moves on any number of ranks, and how long that takes by a model, without running it.
+//! Elements that a product with a vector moves on any number of ranks, and the time of that by a model, without running it.
 
 mod model;
 mod problem;

@@ -17,7 +17,7 @@ use std::fmt;
 
 use super::{RankVolume, Volumes};
 
-/// What the model knows of a machine.
+/// Knowledge of the model about a machine.
 #[derive(Debug, Clone, Copy, PartialEq, clap::Args)]
 pub(crate) struct Machine {
     /// Time of a small message, in µs. The default: a ring exchange of 8 KB between two H200 by NCCL.
@@ -45,11 +45,11 @@ pub(crate) struct Machine {
 pub(crate) struct Prediction {
     /// Of the whole product.
     pub(crate) time: f64,
-    /// What the slowest rank takes for its local matrix.
+    /// Time of the slowest rank for its local matrix.
     pub(crate) local: f64,
-    /// What the slowest rank takes for its messages.
+    /// Time of the slowest rank for its messages.
     pub(crate) exchange: f64,
-    /// What the slowest rank takes for packing and its non-local matrix.
+    /// Time of the slowest rank for packing and its non-local matrix.
     pub(crate) boundary: f64,
 }
 

@@ -87,7 +87,7 @@ impl Problem {
         }
     }
 
-    /// Whether it is symmetric and positive definite.
+    /// Returns whether it is symmetric and positive definite.
     pub(crate) fn is_positive_definite(self) -> bool {
         matches!(self, Self::Stencil { .. })
     }

@@ -32,7 +32,7 @@ impl<V: Storage, O: Offset> Rows for Csr<V, O> {
     }
 }
 
-/// What one rank has and exchanges for one product.
+/// Elements that one rank has and exchanges for one product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct RankVolume {
     /// Its rows.
@@ -79,7 +79,7 @@ impl RankVolume {
     }
 }
 
-/// What all ranks have and exchange.
+/// Elements that all ranks have and exchange.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Volumes {
     /// By rank.
@@ -180,7 +180,7 @@ mod tests {
     use evenpath::generate::generate;
     use evenpath_distributed::{Cluster, Error};
 
-    /// What is computed is what ranks that run have.
+    /// Volumes computed are those of ranks that run.
     #[test]
     fn volumes_are_those_of_a_cluster() {
         for name in ["stencil5:20", "rmat:8", "uniform:300", "dense:20x35", "empty-rows:401"] {

@@ -39,7 +39,7 @@ pub(super) fn right_ms(own: &Contender, name: &str, table: &mut Table) -> Option
 /// The heading of the column of spreads.
 pub(super) const SPREAD: &str = "spread, %";
 
-/// What the column of spreads has.
+/// Contents of the column of spreads.
 pub(super) fn spread_note() -> String {
     format!(
         "spread: the widest interquartile range of evenpath's times in a row, in percent of the median; times with more than \

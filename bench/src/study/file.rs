@@ -19,14 +19,14 @@ pub(crate) struct StudyFile {
     pub(crate) tables: Vec<Table>,
 }
 
-/// What was measured in a case, of which the tables are made.
+/// Measurements of a case, of which the tables are made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Case {
     /// The study.
     pub(crate) study: Study,
     /// The case, such as matrix and type.
     pub(crate) name: String,
-    /// What the study needs of it.
+    /// Properties that the study needs of it.
     pub(crate) figures: serde_json::Value,
 }
 

@@ -30,7 +30,7 @@ impl Study {
         }
     }
 
-    /// Whether it reports cases, and does not measure again what a file has.
+    /// Returns whether it reports cases, and does not measure again what a file has.
     pub(crate) fn is_resumed(self) -> bool {
         matches!(self, Self::Hisparse | Self::MergePath)
     }

@@ -83,7 +83,7 @@ impl<'r> Report<'r> {
         self.study
     }
 
-    /// Whether no table has wrong results.
+    /// Returns whether no table has wrong results.
     pub(crate) fn is_right(&self) -> bool {
         self.contents.tables.iter().all(|table| table.wrong.is_empty())
     }
@@ -108,7 +108,7 @@ impl<'r> Report<'r> {
         Ok(())
     }
 
-    /// Whether there are figures of a case.
+    /// Returns whether there are figures of a case.
     pub(super) fn has(&self, name: &str) -> bool {
         self.contents.cases.iter().any(|case| case.name == name)
     }

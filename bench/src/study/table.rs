@@ -26,7 +26,7 @@ pub(crate) struct Table {
     pub(crate) wrong: Vec<String>,
 }
 
-/// What one case adds to a table.
+/// Cells that one case adds to a table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Part {
     rows: Vec<Vec<Cell>>,

@@ -78,7 +78,7 @@ pub enum MatrixSource {
 }
 
 impl MatrixArguments {
-    /// Whether a matrix is asked for.
+    /// Returns whether a matrix is asked for.
     pub fn is_given(&self) -> bool {
         self.input.is_some() || self.matrix.is_some() || self.generate.is_some()
     }

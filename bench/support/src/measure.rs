@@ -31,14 +31,14 @@ pub trait Clock {
     ///
     /// # Errors
     ///
-    /// As for [`record`](Self::record).
+    /// Those of [`record`](Self::record).
     fn synchronize(&self) -> Result<(), Self::Error>;
 
     /// Waits for both events and returns the milliseconds between them.
     ///
     /// # Errors
     ///
-    /// As for [`record`](Self::record).
+    /// Those of [`record`](Self::record).
     fn elapsed_ms(&self, start: &Self::Event, end: &Self::Event) -> Result<f64, Self::Error>;
 }
 
@@ -95,7 +95,7 @@ pub struct Measurement {
     pub bytes: u64,
 }
 
-/// How a median was obtained.
+/// Source of a median.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Timing {
     /// The lower and the upper quartile, in milliseconds of a run.
@@ -112,7 +112,7 @@ pub struct Timing {
     pub samples: usize,
     /// Runs of a sample.
     pub runs_per_sample: usize,
-    /// Whether the spread stayed wide when it was measured again.
+    /// True if the spread stayed wide when it was measured again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wide: bool,
 }
@@ -152,7 +152,7 @@ impl Measurement {
         }
     }
 
-    /// Whether all data fits in the L2 cache of the device, so that the rate is that of the cache. `None` if the size of L2
+    /// Returns whether all data fits in the L2 cache of the device, so that the rate is that of the cache. `None` if the size of L2
     /// is unknown.
     pub fn fits_l2(&self, device: &Device) -> Option<bool> {
         device.properties().l2_bytes.map(|l2| self.bytes <= l2)

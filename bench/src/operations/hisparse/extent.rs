@@ -1,10 +1,10 @@
-//! How much is measured.
+//! Extent of measurements.
 
-/// How much of a matrix to measure.
+/// Extent of the measurements of a matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
     /// Everything.
     Whole,
-    /// What the figures of the thesis show: no conversion, no product with several columns, no sum by queues.
+    /// Measurements that the figures of the thesis show: no conversion, no product with several columns, no sum by queues.
     Figures,
 }

@@ -29,7 +29,7 @@ pub(crate) fn measure<V: PeerValue, const D: usize>(bench: &Bench<'_>, matrix: &
 ///
 /// # Errors
 ///
-/// As [`measure`].
+/// Those of [`measure`].
 pub(crate) fn measure_tree<V: PeerValue, const D: usize>(
     bench: &Bench<'_>,
     matrix: &Csr<V>,

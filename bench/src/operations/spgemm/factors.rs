@@ -1,4 +1,4 @@
-//! What is multiplied.
+//! Factors of the product.
 
 use evenpath::{Csr, Value};
 

@@ -16,7 +16,7 @@ use crate::results::{Contender, Figures, OWN_NAME};
 /// The number of runs that are compared bitwise.
 const REPEATED_RUNS: usize = 3;
 
-/// What is computed.
+/// Operation computed.
 #[derive(Debug, Clone)]
 pub(crate) struct Product {
     /// The ways of evenpath, either all with the matrix or all with its transpose.

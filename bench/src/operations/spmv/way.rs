@@ -120,7 +120,7 @@ impl Way {
         &self.name
     }
 
-    /// Whether runs give the same bits: not if additions are unordered.
+    /// Returns whether runs give the same bits: not if additions are unordered.
     pub(super) fn is_ordered(&self) -> bool {
         !matches!(self.kind, Kind::Transposed(SpmvTransposedMethod::Unordered))
     }

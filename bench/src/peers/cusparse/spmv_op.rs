@@ -51,7 +51,7 @@ impl<V: PeerValue> SpmvProblem<'_, V> {
     }
 }
 
-/// What a plan is made for.
+/// Purpose of a plan.
 struct Operands<'p, V> {
     version: &'p Version,
     functions: SpmvOp,

@@ -65,11 +65,11 @@ type Multiply<V> = unsafe extern "C" fn(c_int, V, Matrix, Description, *const V,
 pub(crate) struct Mkl {
     library: &'static Library,
     pub(super) functions: Functions,
-    /// How long its threads stay busy after their work, waiting for more.
+    /// Time that its threads stay busy after their work, waiting for more.
     busy_after: Duration,
 }
 
-/// How long threads of Intel's OpenMP runtime wait for work before they sleep.
+/// Time that threads of Intel's OpenMP runtime wait for work before they sleep.
 fn block_time(runtime: &Library) -> Result<Duration, PeerError> {
     /// The longest that is waited for: threads may be told never to sleep.
     const MOST: Duration = Duration::from_secs(1);

@@ -75,7 +75,7 @@ impl Mkl {
     ///
     /// # Errors
     ///
-    /// As [`measure_spgemm`](Self::measure_spgemm).
+    /// Those of [`measure_spgemm`](Self::measure_spgemm).
     pub(in crate::peers) fn measure_spadd<V: PeerValue>(
         &self,
         (alpha, a): (V, &Csr<V>),
@@ -98,7 +98,7 @@ impl Mkl {
     ///
     /// # Errors
     ///
-    /// As [`measure_spgemm`](Self::measure_spgemm).
+    /// Those of [`measure_spgemm`](Self::measure_spgemm).
     pub(in crate::peers) fn measure_transpose<V: PeerValue>(
         &self,
         a: &Csr<V>,
@@ -118,7 +118,7 @@ impl Mkl {
     ///
     /// # Errors
     ///
-    /// As [`measure_spgemm`](Self::measure_spgemm); if B does not have a row for each column of A.
+    /// Those of [`measure_spgemm`](Self::measure_spgemm); if B does not have a row for each column of A.
     pub(in crate::peers) fn measure_spmm<V: PeerValue>(
         &self,
         a: &Csr<V>,

@@ -16,7 +16,7 @@ use crate::study::table::{Cell, Table};
 
 /// Threads per block, as in the source.
 const BLOCK_SIZES: [u32; 4] = [128, 256, 512, 1024];
-/// What the source uses for its other results.
+/// Choice of the source for its other results.
 const CHOSEN: usize = 2;
 
 const METHODS: [(SpmvMethod, &str); 2] =

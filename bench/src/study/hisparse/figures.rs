@@ -18,7 +18,7 @@ pub(super) struct Figures {
     pub(super) products: [ProductTimes; 2],
     /// A + A and A + Aᵀ, if the matrix has them.
     pub(super) sums: [Option<SumTimes>; 2],
-    /// Whether all results are right.
+    /// True if all results are right.
     pub(super) is_right: bool,
 }
 

@@ -162,7 +162,7 @@ impl Tables {
         tables
     }
 
-    /// Whether the thesis has figures of the type, and not only plots.
+    /// Returns whether the thesis has figures of the type, and not only plots.
     fn is_published(&self) -> bool {
         self.value == "f32"
     }

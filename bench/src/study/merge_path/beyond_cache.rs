@@ -42,7 +42,7 @@ fn kinds(l2_bytes: u64) -> impl Iterator<Item = Kind> {
     })
 }
 
-/// What a matrix adds to the tables.
+/// Rows that a matrix adds to the tables.
 #[derive(Serialize, Deserialize)]
 struct OfMatrix {
     times: Part,

@@ -42,7 +42,7 @@ pub(super) struct Operations {
     series: Series,
 }
 
-/// What a matrix adds to the tables.
+/// Rows that a matrix adds to the tables.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct OfMatrix {
     spmv: Part,

@@ -68,7 +68,7 @@ impl RandomMatrix {
         Ok(Self { most_nonzeros, ..self })
     }
 
-    /// Whether a name is that of a matrix of random structure, or is meant to be one.
+    /// Returns whether a name is that of a matrix of random structure, or is meant to be one.
     pub fn is_name(text: &str) -> bool {
         text.split(':').next() == Some(NAME)
     }
