@@ -137,7 +137,7 @@ fn say_time(report: &mut Report, (name, label): (&str, &str), times: &[f64]) {
     report.line(label, format_args!("{ms:.3} ms, median of {count}"), json!({ name: { "ms": ms } }));
 }
 
-/// Ranges of Figures 7.1 and 3.2 of the thesis.
+/// Adds the statistics of Figures 7.1 and 3.2 of the thesis.
 fn say_statistics(report: &mut Report, statistics: &HiSparseStatistics) {
     for (number, level) in statistics.levels.iter().enumerate() {
         let is_leaf = number + 1 == statistics.levels.len();

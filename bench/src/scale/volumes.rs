@@ -180,7 +180,7 @@ mod tests {
     use evenpath::generate::generate;
     use evenpath_distributed::{Cluster, Error};
 
-    /// Volumes computed are those of ranks that run.
+    /// Computed volumes are those of ranks that run.
     #[test]
     fn volumes_are_those_of_a_cluster() {
         for name in ["stencil5:20", "rmat:8", "uniform:300", "dense:20x35", "empty-rows:401"] {

@@ -51,7 +51,7 @@ impl<V: PeerValue> SpmvProblem<'_, V> {
     }
 }
 
-/// Purpose of a plan.
+/// Operands of a plan.
 struct Operands<'p, V> {
     version: &'p Version,
     functions: SpmvOp,
