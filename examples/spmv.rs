@@ -2,8 +2,8 @@
 //!
 //! ```sh
 //! cargo run --release --example spmv
-//! cargo run --release --example spmv -- --matrix a.mtx.gz --device cuda:0 --value f32
-//! cargo run --release --example spmv -- --generate power-law:2000000 --method flat
+//! cargo run --release --example spmv -- a.mtx.gz --device cuda:0 --value f32
+//! cargo run --release --example spmv -- power-law:2000000 --method flat
 //! ```
 
 use std::error::Error;
@@ -63,7 +63,7 @@ fn method_help() -> String {
 fn spmv<V: Value, O: Offset>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
     let Arguments { input, run, method, details, .. } = arguments;
     let start = Instant::now();
-    let device = run.device.open()?;
+    let device = run.common.device.open()?;
     let opening = start.elapsed();
     let Input { name, matrix } = input.load::<V, O>(default_matrix(&device), run.seed)?;
     let host_x: Vec<V> = random_vector(matrix.cols(), run.seed);
@@ -81,13 +81,13 @@ fn spmv<V: Value, O: Offset>(arguments: &Arguments) -> Result<Report, Box<dyn Er
     let mut verdict = reference.check(&first_y);
 
     // A plan serves any number of products.
-    let times = times_ms(&device, run.iterations(&device), || plan.run(V::ONE, &x, V::ZERO, &mut y))?;
+    let times = times_ms(&device, run.repetitions(&device), || plan.run(V::ONE, &x, V::ZERO, &mut y))?;
     let last_y = y.download()?;
     verdict = verdict.and_then(|()| reference.check(&last_y));
     let info = plan.info()?;
 
     drop((a, plan, x, y)); // frees memory for the buffers of the copy rate
-    let mut report = Report::new(run.json, verdict).brief(!details);
+    let mut report = Report::new(run.common.json, verdict).brief(!details);
     report.matrix(&name, &matrix);
     report.device(&device);
     let SpmvPlanInfo { method, reason, analysis_ms, .. } = &info;

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    evenpath_bench::command::main()
+    evenpath_bench::main()
 }

@@ -10,7 +10,7 @@ use plotters::prelude::*;
 
 /// The scale of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scale {
+pub(crate) enum Scale {
     /// Linear.
     Linear,
     /// Logarithmic; numbers that are not positive are left out.
@@ -19,16 +19,16 @@ pub enum Scale {
 
 /// An axis.
 #[derive(Debug, Clone)]
-pub struct Axis {
+pub(crate) struct Axis {
     /// Its label, with the unit.
-    pub label: String,
+    pub(crate) label: String,
     /// Its scale.
-    pub scale: Scale,
+    pub(crate) scale: Scale,
 }
 
-/// How a series is drawn.
+/// Style of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mark {
+pub(crate) enum Mark {
     /// A line from point to point.
     Line,
     /// A dot per point.
@@ -37,26 +37,26 @@ pub enum Mark {
 
 /// Points that belong together.
 #[derive(Debug, Clone)]
-pub struct Series {
+pub(crate) struct Series {
     /// Its name in the legend.
-    pub name: String,
-    /// How it is drawn.
-    pub mark: Mark,
+    pub(crate) name: String,
+    /// Its style.
+    pub(crate) mark: Mark,
     /// The points, x and y.
-    pub points: Vec<(f64, f64)>,
+    pub(crate) points: Vec<(f64, f64)>,
 }
 
 /// A plot.
 #[derive(Debug, Clone)]
-pub struct Plot {
+pub(crate) struct Plot {
     /// Its title.
-    pub title: String,
+    pub(crate) title: String,
     /// The horizontal axis.
-    pub x: Axis,
+    pub(crate) x: Axis,
     /// The vertical axis.
-    pub y: Axis,
+    pub(crate) y: Axis,
     /// The series; colors repeat after eight.
-    pub series: Vec<Series>,
+    pub(crate) series: Vec<Series>,
 }
 
 const WIDTH: u32 = 840;
@@ -85,12 +85,12 @@ const COLORS: [(RGBColor, &str); 8] = [
 
 impl Axis {
     /// A linear axis.
-    pub fn linear(label: impl Into<String>) -> Self {
+    pub(crate) fn linear(label: impl Into<String>) -> Self {
         Self { label: label.into(), scale: Scale::Linear }
     }
 
     /// A logarithmic axis.
-    pub fn log(label: impl Into<String>) -> Self {
+    pub(crate) fn log(label: impl Into<String>) -> Self {
         Self { label: label.into(), scale: Scale::Log }
     }
 }
@@ -184,12 +184,19 @@ impl Scale {
 }
 
 impl Plot {
+    /// A line of values by step, from the first step's number on.
+    pub(crate) fn of_steps(title: &str, label: &str, name: String, (first, values): (usize, &[f64])) -> Self {
+        let points = values.iter().enumerate().map(|(step, &value)| ((first + step) as f64, value)).collect();
+        let series = vec![Series { name, mark: Mark::Line, points }];
+        Self { title: title.into(), x: Axis::linear("step"), y: Axis::log(label), series }
+    }
+
     /// The plot as an SVG document. The same plot gives the same text.
     ///
     /// # Panics
     ///
     /// Never: only writing can fail, and the document is written to a string.
-    pub fn to_svg(&self) -> String {
+    pub(crate) fn to_svg(&self) -> String {
         let mut svg = String::new();
         let lines = self.series.len().div_ceil(LEGEND_COLUMNS) as u32;
         let backend = SVGBackend::with_string(&mut svg, (WIDTH, HEIGHT + LEGEND_LINE * lines + 8));

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 const CHUNK: usize = 1 << 16;
 
 /// A number type that small integers can be converted to.
-pub trait Small: Element + bytemuck::Pod {
+pub(crate) trait Small: Element + bytemuck::Pod {
     /// Converts the number, rounding if the type cannot represent it.
     fn from_small(number: u32) -> Self;
 }
@@ -26,29 +26,30 @@ macro_rules! small {
 small!(u32 i32 u64 i64 f32 f64);
 
 /// `len` keys whose lowest `bits` bits are random and whose others are zero.
-pub fn random_keys<K: SortKey>(len: usize, bits: u32, seed: u64) -> Vec<K> {
+pub(crate) fn random_keys<K: SortKey>(len: usize, bits: u32, seed: u64) -> Vec<K> {
     let mask = u64::MAX.checked_shr(u64::BITS - bits).unwrap_or(0);
     (0..len).into_par_iter().map(|index| K::from_bits(random(seed, index) & mask)).collect()
 }
 
 /// `len` keys with random gaps of 1 or 2; two such sequences share two thirds of their keys.
-pub fn sorted_unique<K: Small>(len: usize, seed: u64) -> Vec<K> {
+pub(crate) fn sorted_unique<K: Small>(len: usize, seed: u64) -> Vec<K> {
     running_sums(len, seed, |bits| 1 + (bits as u32 & 1))
 }
 
 /// `len` keys with random gaps of 0, 1 or 2; a third of them equal their predecessor.
-pub fn sorted_with_duplicates<K: Small>(len: usize, seed: u64) -> Vec<K> {
+#[cfg(test)]
+pub(crate) fn sorted_with_duplicates<K: Small>(len: usize, seed: u64) -> Vec<K> {
     running_sums(len, seed, |bits| (bits >> 32) as u32 % 3)
 }
 
 /// `len` keys in runs of equal ones: with probability 1/`mean_length`, a key is its predecessor plus 1,
 /// otherwise equal to it.
-pub fn segment_keys<K: Small>(len: usize, mean_length: u32, seed: u64) -> Vec<K> {
+pub(crate) fn segment_keys<K: Small>(len: usize, mean_length: u32, seed: u64) -> Vec<K> {
     running_sums(len, seed, |bits| u32::from(((bits >> 32) as u32).is_multiple_of(mean_length)))
 }
 
 /// `len` random numbers below `bound`, which is not zero.
-pub fn random_numbers<T: Small>(len: usize, bound: u32, seed: u64) -> Vec<T> {
+pub(crate) fn random_numbers<T: Small>(len: usize, bound: u32, seed: u64) -> Vec<T> {
     let number = |index| T::from_small((random(seed, index) >> 32) as u32 % bound);
     (0..len).into_par_iter().map(number).collect()
 }
@@ -96,7 +97,7 @@ mod tests {
         keys.windows(2).map(|pair| pair[1] - pair[0]).collect()
     }
 
-    /// Whether `count` of `len` is within 5 standard deviations of the expectation.
+    /// Returns whether `count` of `len` is within 5 standard deviations of the expectation.
     fn is_likely(count: usize, len: usize, probability: f64) -> bool {
         let (mean, variance) = (len as f64 * probability, len as f64 * probability * (1.0 - probability));
         (count as f64 - mean).abs() <= 5.0 * variance.sqrt()

@@ -1,9 +1,9 @@
 //! Summaries of many measurements.
 
-pub use evenpath_bench_support::statistics::{MOST_ROUNDS, WIDE, median, spread};
+pub(crate) use evenpath_bench_support::statistics::{MOST_ROUNDS, WIDE, median, spread};
 
 /// The geometric mean; `None` without values.
-pub fn geometric_mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+pub(crate) fn geometric_mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let (mut logarithms, mut count) = (0.0, 0);
     for value in values {
         logarithms += value.ln();
@@ -13,7 +13,7 @@ pub fn geometric_mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
 }
 
 /// The mean and the standard deviation (of all values, not of a sample); `None` without values.
-pub fn mean_and_deviation(values: &[f64]) -> Option<(f64, f64)> {
+pub(crate) fn mean_and_deviation(values: &[f64]) -> Option<(f64, f64)> {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
     let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count;
@@ -21,7 +21,7 @@ pub fn mean_and_deviation(values: &[f64]) -> Option<(f64, f64)> {
 }
 
 /// Pearson's correlation coefficient of pairs; `None` if either side is constant.
-pub fn correlation(pairs: &[(f64, f64)]) -> Option<f64> {
+pub(crate) fn correlation(pairs: &[(f64, f64)]) -> Option<f64> {
     let count = pairs.len() as f64;
     let mean = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>() / count;
     let (mean_a, mean_b) = (mean(|pair| pair.0), mean(|pair| pair.1));

@@ -13,7 +13,7 @@ use crate::generated::Generated;
 use crate::random::{ParseRandomError, RandomMatrix};
 
 /// The environment variable with a folder of Matrix Market files.
-pub const FOLDER_VARIABLE: &str = "EVENPATH_MATRICES";
+pub(crate) const FOLDER_VARIABLE: &str = "EVENPATH_MATRICES";
 
 /// The seed of generated matrices.
 const SEED: u64 = 1;
@@ -34,7 +34,7 @@ const GENERATED: [&str; 10] = [
 
 /// A set of matrices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Suite {
+pub(crate) enum Suite {
     /// Stand-ins for Table II of the IPDPS 2015 paper on merge path.
     Table2,
     /// Stand-ins for Figure 7.1 of the thesis on HiSparse.
@@ -47,29 +47,29 @@ pub enum Suite {
     Random,
 }
 
-/// What some suites need to know.
+/// Settings of some suites.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct SuiteOptions<'o> {
+pub(crate) struct SuiteOptions<'o> {
     /// The folder of the suite `folder`.
-    pub folder: Option<&'o Path>,
+    pub(crate) folder: Option<&'o Path>,
     /// The matrices of the suite `random`.
-    pub random: RandomSuite<'o>,
+    pub(crate) random: RandomSuite<'o>,
 }
 
 /// The first matrices of random structure of some seeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct RandomSuite<'o> {
+pub(crate) struct RandomSuite<'o> {
     /// The seeds.
-    pub seeds: &'o [u64],
-    /// How many of each.
-    pub count: u64,
+    pub(crate) seeds: &'o [u64],
+    /// Number of each.
+    pub(crate) count: u64,
     /// The largest number of nonzeros, or the default of [`RandomMatrix`].
-    pub most_nonzeros: Option<usize>,
+    pub(crate) most_nonzeros: Option<usize>,
 }
 
 /// A matrix of a suite, not loaded yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub(crate) enum Source {
     /// Generated.
     Generated(Generated),
     /// Read from a file.
@@ -78,7 +78,7 @@ pub enum Source {
 
 /// Why a suite, or a matrix of it, is not available.
 #[derive(Debug, Error)]
-pub enum SuiteError {
+pub(crate) enum SuiteError {
     /// The suite needs a folder, and none was given.
     #[error("the suite `folder` needs --folder or the variable {FOLDER_VARIABLE}")]
     NoFolder,
@@ -108,7 +108,7 @@ pub enum SuiteError {
 
 impl Suite {
     /// Its name on the command line.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Table2 => "table2",
             Self::Figure7 => "figure7",
@@ -123,7 +123,7 @@ impl Suite {
     /// # Errors
     ///
     /// If a folder is needed but not given, or cannot be read; if the limit of random matrices is too small.
-    pub fn sources(self, options: SuiteOptions<'_>) -> Result<Vec<Source>, SuiteError> {
+    pub(crate) fn sources(self, options: SuiteOptions<'_>) -> Result<Vec<Source>, SuiteError> {
         let like = |matrix| Source::Generated(Kind::Like { matrix }.into());
         Ok(match self {
             Self::Table2 => Published::table2().map(like).collect(),
@@ -173,13 +173,8 @@ fn files(folder: &Path) -> Result<Vec<Source>, SuiteError> {
 }
 
 impl Source {
-    /// Whether the matrix is generated rather than a published one.
-    pub fn is_generated(&self) -> bool {
-        matches!(self, Self::Generated(_))
-    }
-
     /// The parameters that were drawn for the matrix, if its structure is random.
-    pub fn structure(&self) -> Option<String> {
+    pub(crate) fn structure(&self) -> Option<String> {
         match self {
             Self::Generated(Generated::Random(matrix)) => Some(matrix.structure().to_string()),
             _ => None,
@@ -191,7 +186,7 @@ impl Source {
     /// # Errors
     ///
     /// If it cannot be read or generated.
-    pub fn load(&self) -> Result<Csr<f64>, SuiteError> {
+    pub(crate) fn load(&self) -> Result<Csr<f64>, SuiteError> {
         match self {
             Self::Generated(kind) => {
                 kind.generate(SEED).map_err(|source| SuiteError::Generate { kind: *kind, source })

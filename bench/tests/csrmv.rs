@@ -2,19 +2,13 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
+
+use super::{command, stderr};
 
 fn csrmv(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_evenpath-bench"))
-        .args(["csrmv", "--no-peers", "--repetitions", "2"])
-        .args(arguments)
-        .env_remove("EVENPATH_MATRICES")
-        .output()
-        .expect("the program starts")
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
+    let own = ["--no-peers", "--repetitions", "2"];
+    command("csrmv").args(own).args(arguments).output().expect("the program starts")
 }
 
 /// The rows, by column.
@@ -202,8 +196,8 @@ fn notes_are_those_of_merge_spmv() {
 /// MKL is measured where it is installed, and otherwise named.
 #[test]
 fn a_peer_that_is_absent_leaves_its_fields_empty() {
-    let output = Command::new(env!("CARGO_BIN_EXE_evenpath-bench"))
-        .args(["csrmv", "--device", "cpu", "--repetitions", "1", "--generate", "stencil5:9"])
+    let output = command("csrmv")
+        .args(["--device", "cpu", "--repetitions", "1", "--generate", "stencil5:9"])
         .args(["--alpha", "2", "--beta", "3"])
         .output()
         .expect("the program starts");

@@ -1,27 +1,13 @@
 //! `evenpath-bench scale` and `distributed`: tables and JSON.
 
-use std::process::{Command, Output};
-
 use serde_json::Value;
 
-fn run(command: &str, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_evenpath-bench"))
-        .arg(command)
-        .args(arguments)
-        .output()
-        .expect("the program starts")
-}
+use super::{objects, run, stderr};
 
 fn lines(command: &str, arguments: &[&str]) -> Vec<String> {
     let output = run(command, arguments);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert_eq!((output.status.code(), &*errors), (Some(0), ""), "{command} {arguments:?}");
+    assert_eq!((output.status.code(), &*stderr(&output)), (Some(0), ""), "{command} {arguments:?}");
     String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()
-}
-
-fn objects(command: &str, arguments: &[&str]) -> Vec<Value> {
-    let lines = lines(command, &[arguments, &["--json"]].concat());
-    lines.iter().map(|line| serde_json::from_str(line).expect("an object")).collect()
 }
 
 #[test]

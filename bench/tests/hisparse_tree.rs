@@ -1,8 +1,8 @@
 //! `evenpath-bench hisparse-tree`: its output and picture.
 
-use std::process::Command;
-
 use serde_json::Value;
+
+use super::passes;
 
 #[test]
 fn trees_are_described_and_drawn() {
@@ -14,29 +14,10 @@ fn trees_are_described_and_drawn() {
         ("128", "f64", "lp:8", "cpu"),
         ("256", "f32", "dense:300x300", "cpu"),
     ] {
-        let output = Command::new(env!("CARGO_BIN_EXE_evenpath-bench"))
-            .arg("hisparse-tree")
-            .args([
-                "--node",
-                node,
-                "--value",
-                value,
-                "--generate",
-                kind,
-                "--device",
-                device,
-                "--iterations",
-                "1",
-                "--json",
-                "--share",
-            ])
-            .arg("--picture")
-            .arg(&picture)
-            .output()
-            .expect("the program starts");
-        let (stdout, stderr) =
-            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        assert_eq!((output.status.code(), &*stderr), (Some(0), ""), "{kind} on {device}: {stdout}");
+        let file = picture.to_str().expect("text");
+        let options = ["--node", node, "--value", value, "--device", device, "--repetitions", "1", "--share"];
+        let own = ["--generate", kind, "--picture", file, "--json"];
+        let stdout = passes("hisparse-tree", &[&options[..], &own].concat());
         let json: Value = serde_json::from_str(&stdout).expect("an object");
         assert!(json["spmv"]["ms"].as_f64() > Some(0.0), "{json}");
         assert!(json["spmv_transposed"]["ms"].as_f64() > Some(0.0), "{json}");

@@ -1,20 +1,14 @@
-//! `evenpath-bench launch-cost`: output and exit codes.
-
-use std::process::Command;
+//! `evenpath-bench launch-cost` and `first-use`: output.
 
 use serde_json::Value;
 
+use super::{objects, positive};
+
 /// The lines of JSON, by operation.
 fn costs(device: &str, filters: &[&str]) -> Vec<Value> {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_evenpath-bench"));
-    command.args(["launch-cost", "--json", "--generate", "uniform:100", "--calls", "2", "--device", device]);
+    let own = ["--generate", "uniform:100", "--calls", "2", "--device", device];
     let filters = filters.iter().flat_map(|filter| ["--op", filter]);
-    let output = command.args(filters).output().expect("the program starts");
-    assert_eq!(output.status.code(), Some(0));
-    String::from_utf8_lossy(&output.stdout)
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("an object"))
-        .collect()
+    objects("launch-cost", &own.into_iter().chain(filters).collect::<Vec<_>>())
 }
 
 #[test]
@@ -32,4 +26,13 @@ fn graphs_are_measured_where_they_hold_the_operation() {
 fn the_cpu_has_what_it_has() {
     let costs = costs("cpu", &["spmv, flat", "axpby"]);
     assert_eq!((costs.len(), &costs[0]["op"]), (1, &Value::from("axpby")));
+}
+
+#[test]
+fn first_calls_are_those_of_a_new_device() {
+    let calls =
+        objects("first-use", &["--device", "cpu", "--op", "spmv, flat", "--op", "hyb", "--op", "dot"]);
+    let names: Vec<_> = calls.iter().filter_map(|call| call["op"].as_str()).collect();
+    assert_eq!(names, ["dot", "hyb"]);
+    assert!(calls.iter().all(|call| positive(call, "first_ms") > 0.0 && positive(call, "again_ms") > 0.0));
 }

@@ -1,8 +1,8 @@
 //! `evenpath-bench primitives` as a program: measurements, output, comparisons and exit codes.
 
-use std::process::{Command, Output};
-
 use serde_json::Value;
+
+use super::{objects, passes, positive, run, stderr};
 
 /// Sample output of another program.
 const PEERS: &str = r#"{"device":"another GPU","runtime":13000}
@@ -12,28 +12,11 @@ const PEERS: &str = r#"{"device":"another GPU","runtime":13000}
 {"peer":"cub","op":"cta_radix_sort_keys","bits":16,"threads":128,"items":11,"cycles_alone":5465,"cycles_full":21615}
 "#;
 
-fn primitives(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_evenpath-bench"))
-        .arg("primitives")
-        .args(arguments)
-        .output()
-        .expect("the program starts")
-}
-
-/// Its output; the exit code must be 0.
-fn passes(arguments: &[&str]) -> String {
-    let output = primitives(arguments);
-    let (text, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {stderr}{text}");
-    text.into_owned()
-}
-
 /// The objects that it prints: the device's, and the others.
 fn json(arguments: &[&str]) -> (Value, Vec<Value>) {
-    let text = passes(&[&["--json", "--repetitions", "1"], arguments].concat());
-    let mut lines = text.lines().map(|line| serde_json::from_str(line).expect("one object per line"));
-    let device = lines.next().expect("the device's line");
-    (device, lines.collect())
+    let mut lines = objects("primitives", &[&["--repetitions", "1"], arguments].concat());
+    let device = lines.remove(0);
+    (device, lines)
 }
 
 /// A file of a peer's measurements, with its folder, which goes when it is dropped.
@@ -43,12 +26,6 @@ fn peers() -> (tempfile::TempDir, String) {
     std::fs::write(&path, PEERS).expect("a file");
     let path = path.to_str().expect("text").to_owned();
     (folder, path)
-}
-
-fn positive(line: &Value, field: &str) -> f64 {
-    let value = line[field].as_f64().unwrap_or_else(|| panic!("no `{field}` in {line}"));
-    assert!(value > 0.0, "{field} in {line}");
-    value
 }
 
 #[test]
@@ -181,9 +158,9 @@ fn peers_are_compared_with_by_case() {
 fn the_table_has_peer_and_ratio() {
     let (_folder, path) = peers();
     let arguments = ["--device", "cpu", "--log2", "10", "--repetitions", "1", "--op", "set_union"];
-    let text = passes(&arguments);
+    let text = passes("primitives", &arguments);
     assert!(text.starts_with("CPU, copies at ") && !text.contains(" ratio"), "{text}");
-    let text = passes(&[&arguments[..], &["--peers", &path, &path]].concat());
+    let text = passes("primitives", &[&arguments[..], &["--peers", &path, &path]].concat());
     let heading = text.lines().nth(1).expect("a heading");
     for column in ["operation", "key", "value", " n ", " ms ", "of copy", "temp. bytes", "peer", "ratio"] {
         assert!(heading.contains(column), "{column} in\n{text}");
@@ -206,12 +183,12 @@ fn what_cannot_be_is_an_error_and_named() {
         (&["--repetitions", "0"], 2, "0"),
     ];
     for (arguments, code, part) in cases {
-        let output = primitives(arguments);
-        let stderr = String::from_utf8_lossy(&output.stderr);
+        let output = run("primitives", arguments);
+        let stderr = stderr(&output);
         assert_eq!((output.status.code(), output.stdout.len()), (Some(code), 0), "{arguments:?}: {stderr}");
         assert!(stderr.contains(part), "{arguments:?}: {stderr}");
     }
     std::fs::write(&path, "{\"op\":\"merge\"}\nnothing\n").expect("a file");
-    let output = primitives(&["--device", "cpu", "--peers", &path]);
-    assert!(String::from_utf8_lossy(&output.stderr).contains("peers.jsonl:2: "), "{output:?}");
+    let output = run("primitives", &["--device", "cpu", "--peers", &path]);
+    assert!(stderr(&output).contains("peers.jsonl:2: "), "{output:?}");
 }

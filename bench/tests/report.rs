@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
+
+use super::command;
 
 fn report(results: &Path, out: &Path) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_evenpath-bench"))
-        .arg("report")
+    command("report")
         .arg("--results")
         .arg(results)
         .arg("--out")

@@ -1,26 +1,15 @@
 //! `evenpath-bench conjugate-gradients` and `pagerank`: output and plots.
 
-use std::process::{Command, Output};
-
 use serde_json::Value;
 
-fn run(command: &str, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_evenpath-bench"))
-        .arg(command)
-        .args(arguments)
-        .output()
-        .expect("the program starts")
-}
+use super::{passes, run};
 
 /// The JSON object that it prints, and its plot; the exit code must be 0.
-fn passes(command: &str, arguments: &[&str]) -> (Value, String) {
+fn plotted(command: &str, arguments: &[&str]) -> (Value, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let plot = folder.path().join("plot.svg");
     let own = ["--json", "--plot", plot.to_str().expect("text")];
-    let output = run(command, &[arguments, &own].concat());
-    let text = String::from_utf8_lossy(&output.stderr);
-    assert_eq!((output.status.code(), text.as_ref()), (Some(0), ""), "{command} {arguments:?}");
-    let json = serde_json::from_slice(&output.stdout).expect("an object");
+    let json = passes(command, &[arguments, &own].concat()).parse().expect("an object");
     (json, std::fs::read_to_string(plot).expect("a plot"))
 }
 
@@ -29,11 +18,11 @@ fn conjugate_gradients_solve_without_a_gpu() {
     for arguments in [
         &["--device", "cpu"][..],
         &["--device", "cpu", "--value", "f32", "--tolerance", "1e-3"],
-        &["--device", "cpu", "--poisson", "40"],
-        &["--device", "simulated", "--poisson", "12"],
-        &["--device", "simulated", "--poisson", "1"],
+        &["--device", "cpu", "--generate", "stencil5:40"],
+        &["--device", "simulated", "--generate", "stencil7:5"],
+        &["--device", "simulated", "--generate", "stencil5:1"],
     ] {
-        let (json, plot) = passes("conjugate-gradients", arguments);
+        let (json, plot) = plotted("conjugate-gradients", arguments);
         let residuals: Vec<f64> =
             json["residuals"].as_array().unwrap().iter().filter_map(Value::as_f64).collect();
         assert_eq!(residuals.len() as u64, json["steps"].as_u64().unwrap() + 1);
@@ -58,7 +47,7 @@ fn pages_are_ranked_without_a_gpu() {
     std::fs::write(&path, web).expect("a file");
     for device in ["cpu", "simulated"] {
         let arguments = ["--device", device, "--matrix", path.to_str().expect("text"), "--top", "4"];
-        let (json, _) = passes("pagerank", &arguments);
+        let (json, _) = plotted("pagerank", &arguments);
         // By hand, where s is a quarter of the probability of jumps: r4 = s, r1 = s + 0.85 (r2 / 2 + r4), r2 = s + 0.85
         // r1 / 2, r3 = s + 0.85 (r1 + r2) / 2, and their sum is 1.
         let r1 = (1.0 + 0.425 + 0.85) / (1.0 - 0.425 * 0.425);
@@ -72,6 +61,6 @@ fn pages_are_ranked_without_a_gpu() {
             assert!((found[1].as_f64().unwrap() - expected.1).abs() < 1e-9, "{json}");
         }
     }
-    let (json, _) = passes("pagerank", &["--device", "cpu"]);
+    let (json, _) = plotted("pagerank", &["--device", "cpu"]);
     assert!(json["steps"].as_u64() > Some(20), "{json}");
 }

@@ -1,21 +1,16 @@
 //! `evenpath-bench study` on devices that every machine has.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 use std::sync::LazyLock;
 
 use serde_json::Value;
 
+use super::{command, objects};
+
 /// The tables of a study.
 fn tables(study: &str, arguments: &[&str]) -> Vec<Value> {
-    let output = Command::new(env!("CARGO_BIN_EXE_evenpath-bench"))
-        .args(["study", study, "--repetitions", "1", "--json"])
-        .args(arguments)
-        .output()
-        .expect("the program starts");
-    assert!(output.status.success(), "{study}: {output:?}");
-    let text = String::from_utf8(output.stdout).expect("text");
-    let tables: Vec<Value> = text.lines().map(|line| line.parse().expect("JSON")).collect();
+    let tables = objects("study", &[&[study, "--repetitions", "1"], arguments].concat());
     for table in &tables {
         assert_eq!((&table["study"], &table["wrong"]), (&study.into(), &Value::Array(vec![])), "{table}");
         let columns = table["columns"].as_array().expect("columns").len();
@@ -156,18 +151,8 @@ fn hisparse_has_bytes_and_means() {
 
 /// A study into a file.
 fn into_file(study: &str, path: &Path, most_nonzeros: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_evenpath-bench"))
-        .args([
-            "study",
-            study,
-            "--repetitions",
-            "1",
-            "--device",
-            "cpu",
-            "--most-nonzeros",
-            most_nonzeros,
-            "--out",
-        ])
+    command("study")
+        .args([study, "--repetitions", "1", "--device", "cpu", "--most-nonzeros", most_nonzeros, "--out"])
         .arg(path)
         .output()
         .expect("the program starts")

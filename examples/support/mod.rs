@@ -15,7 +15,7 @@ use lexopt::prelude::{Long, Short, Value, ValueExt};
 type Verdict = Result<bool, Box<dyn Error>>;
 
 /// Runs an example on the matrix given on the command line, or on `default`. A matrix is a Matrix Market file
-/// or a kind of matrix to generate, such as `stencil5:100`.
+/// or a kind of matrix to generate, such as `stencil5:100`, with or without `--matrix` or `--generate` before it.
 pub(crate) fn on_matrix(default: &str, example: impl FnOnce(&Device, &Csr<f64>) -> Verdict) -> ExitCode {
     on_matrix_and(Device::best, default, example)
 }
@@ -39,7 +39,9 @@ fn on_matrix_and(
     example: impl FnOnce(&Device, &Csr<f64>) -> Verdict,
 ) -> ExitCode {
     conclude(|| {
-        let Some(arguments) = parse("[FILE or KIND]")? else { return Ok(None) };
+        let Some(arguments) = parse("[FILE or KIND, or --matrix FILE, or --generate KIND]")? else {
+            return Ok(None);
+        };
         let device = arguments.device.map_or_else(default_device, Ok)?;
         example(&device, &matrix(arguments.input.as_deref().unwrap_or(default_matrix))?).map(Some)
     })
@@ -79,6 +81,9 @@ fn parse(input: &str) -> Result<Option<Arguments>, Box<dyn Error>> {
                 return Ok(None);
             }
             Long("device") => arguments.device = Some(open(&parser.value()?.string()?)?),
+            Long("matrix" | "generate") if arguments.input.is_none() => {
+                arguments.input = Some(parser.value()?.string()?);
+            }
             Value(text) if arguments.input.is_none() => arguments.input = Some(text.string()?),
             _ => return Err(argument.unexpected().into()),
         }

@@ -31,6 +31,16 @@ fn files_and_generated_matrices_pass_without_a_gpu() {
 }
 
 #[test]
+fn options_name_matrices_too() {
+    let file = File::new(SYMMETRIC);
+    for (option, matrix) in [("--matrix", file.path()), ("--generate", "stencil5:9")] {
+        let text = passes("spadd", &["--device", "cpu", option, matrix]);
+        assert!(text.starts_with(&format!("{matrix}: ")), "{text}");
+        assert_eq!(text, passes("spadd", &[matrix, "--device", "cpu"]));
+    }
+}
+
+#[test]
 fn every_format_is_multiplied() {
     let text = passes("ell", &["--device", "cpu", "stencil5:30"]);
     for format in ["COO: 4380 slots", "ELL: 4500 slots", "ELL-R: 4500 slots", "sliced ELL: ", "HYB: "] {

@@ -161,6 +161,16 @@ fn complex_files_need_a_word() {
 }
 
 #[test]
+fn matrices_are_named_with_and_without_an_option() {
+    let file = File::new(SYMMETRIC);
+    for (option, matrix) in [("--matrix", file.path()), ("--generate", "stencil5:9")] {
+        let json = spmv_json(&["--device", "cpu", option, matrix]);
+        let bare = spmv_json(&[matrix, "--device", "cpu"]);
+        assert_eq!((&json["matrix"], &json["statistics"]), (&bare["matrix"], &bare["statistics"]));
+    }
+}
+
+#[test]
 fn bad_files_are_named() {
     let message = spmv_refuses(["--matrix", "no/such/file.mtx"]);
     assert!(message.contains("no/such/file.mtx"), "{message}");

@@ -5,25 +5,24 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::arguments::{DeviceChoice, ValueType};
-use crate::plot::{Axis, Mark, Plot, Series};
-use crate::report::Report;
 use evenpath::error::OpError;
 use evenpath::spmv::SpmvOptions;
 use evenpath::{Csr, Device, DeviceVec, Value, vector};
 use serde_json::json;
+
+use crate::arguments::{CommonArguments, ValueType};
+use crate::plot::Plot;
+use crate::report::Report;
+use crate::scale::{Problem, Rows};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Read the matrix from a Matrix Market file; it must be symmetric and positive definite.
     #[arg(long, value_name = "FILE", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/data/bcsstk16.mtx.gz"))]
     matrix: PathBuf,
-    /// Use the 5-point Laplacian of a square of N by N points instead.
-    #[arg(long, value_name = "N", conflicts_with = "matrix", value_parser = clap::value_parser!(u32).range(1..=20_000))]
-    poisson: Option<u32>,
-    /// Where to run: best, cuda:0 (or another number), cpu, simulated.
-    #[arg(long, default_value_t = DeviceChoice::Best)]
-    device: DeviceChoice,
+    /// Use the Laplacian of a grid instead: stencil5:SIDE, stencil7:SIDE or stencil27:SIDE.
+    #[arg(long, value_name = "KIND", conflicts_with = "matrix")]
+    generate: Option<Problem>,
     /// Type of the values.
     #[arg(long, value_enum, default_value = "f64")]
     value: ValueType,
@@ -36,9 +35,8 @@ pub(crate) struct Arguments {
     /// Plot the residuals as SVG.
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
-    /// Print one JSON object instead of text.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    common: CommonArguments,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
@@ -49,8 +47,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
 }
 
 fn converge<V: Value>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
-    let (name, a): (String, Csr<V>) = match arguments.poisson {
-        Some(side) => (format!("5-point Laplacian, {side} x {side}"), laplacian(side as usize)?),
+    let (name, a): (String, Csr<V>) = match arguments.generate {
+        Some(problem) if !problem.is_positive_definite() => {
+            return Err(format!("{problem} is not positive definite").into());
+        }
+        Some(problem) => (problem.to_string(), laplacian(problem)?),
         None => {
             (arguments.matrix.display().to_string(), evenpath::io::read_matrix_market(&arguments.matrix)?)
         }
@@ -58,7 +59,7 @@ fn converge<V: Value>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
     if a.rows() != a.cols() {
         return Err(format!("the matrix must be square, but is {} x {}", a.rows(), a.cols()).into());
     }
-    let device = arguments.device.open()?;
+    let device = arguments.common.device.open()?;
     let b = (&a * &vec![V::ONE; a.cols()])?;
 
     let start = Instant::now();
@@ -66,7 +67,7 @@ fn converge<V: Value>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
     let seconds = start.elapsed().as_secs_f64();
 
     let residual = residual(&a, &solved.x, &b)?;
-    let mut report = Report::new(arguments.json, verdict(residual, arguments.tolerance));
+    let mut report = Report::new(arguments.common.json, verdict(residual, arguments.tolerance));
     report.matrix(&name, &a);
     report.device(&device);
     let steps = solved.residuals.len() - 1;
@@ -80,17 +81,9 @@ fn converge<V: Value>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
         json!({ "steps": steps, "ms": seconds * 1e3, "residual": residual, "residuals": solved.residuals }),
     );
     if let Some(path) = &arguments.plot {
-        let points = solved.residuals.iter().enumerate().map(|(step, &residual)| (step as f64, residual));
-        let plot = Plot {
-            title: "Conjugate gradients with Jacobi preconditioning".into(),
-            x: Axis::linear("step"),
-            y: Axis::log("residual, relative to b"),
-            series: vec![Series {
-                name: format!("{} x {}, {} nonzeros, {}", a.rows(), a.cols(), a.nnz(), V::NAME),
-                mark: Mark::Line,
-                points: points.collect(),
-            }],
-        };
+        let name = format!("{} x {}, {} nonzeros, {}", a.rows(), a.cols(), a.nnz(), V::NAME);
+        let title = "Conjugate gradients with Jacobi preconditioning";
+        let plot = Plot::of_steps(title, "residual, relative to b", name, (0, &solved.residuals));
         report.drawing("plot", path, &plot.to_svg())?;
     }
     Ok(report)
@@ -173,19 +166,13 @@ fn verdict(residual: f64, tolerance: f64) -> Result<(), String> {
     Err(format!("the residual is {residual:.2e} of b, more than ten times the tolerance {tolerance:.2e}"))
 }
 
-/// The 5-point Laplacian on a square of `side` by `side` points, zero on the boundary.
-fn laplacian<V: Value>(side: usize) -> Result<Csr<V>, evenpath::error::MatrixError> {
-    let entries = (0..side * side).flat_map(|row| {
-        let (i, j) = (row / side, row % side);
-        let neighbors = [
-            (i > 0, row.wrapping_sub(side)),
-            (j > 0, row.wrapping_sub(1)),
-            (j + 1 < side, row + 1),
-            (i + 1 < side, row + side),
-        ];
-        let neighbors = neighbors.into_iter().filter(|&(is_inside, _)| is_inside);
-        let neighbors = neighbors.map(move |(_, col)| (row, col, V::from_f64(-1.0)));
-        std::iter::once((row, row, V::from_f64(4.0))).chain(neighbors)
-    });
-    Csr::from_triplets(side * side, side * side, entries)
+/// The Laplacian of a grid, zero on the boundary.
+fn laplacian<V: Value>(grid: Problem) -> Result<Csr<V>, evenpath::error::MatrixError> {
+    let (rows, mut entries, mut of_row) = (grid.rows(), Vec::new(), Vec::new());
+    for row in 0..rows {
+        of_row.clear();
+        grid.row(row, &mut of_row);
+        entries.extend(of_row.iter().map(|&(col, value)| (row as usize, col as usize, value)));
+    }
+    Csr::from_triplets(rows as usize, rows as usize, entries)
 }

@@ -1,32 +1,27 @@
 //! y = αAx + βy by several methods, as CSV.
 
 use std::error::Error;
-use std::io::{StdoutLock, stdout};
+use std::io::stdout;
 use std::process::ExitCode;
 
-use evenpath::Device;
-use evenpath::device::DeviceKind;
+use evenpath::Csr;
+use evenpath::spmv::SpmvMethod;
 
-use super::selection::MatrixSelection;
-use crate::arguments::{DeviceChoice, ValueType};
-use crate::csrmv::{Case, Factors, Peer, Record, Table, is_trivial, measure};
-use crate::measure::{Repetitions, copy_rate};
-use crate::peers::PeerValue;
+use super::options::{MatrixSelection, Measuring};
+use crate::arguments::ValueType;
+use crate::csrmv::{Table, notes};
+use crate::operations::spmv::{Product, Way};
+use crate::operations::{Bench, Case};
+use crate::peers::PeerName;
+use crate::results::Row;
 use crate::suite::Source;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     matrices: MatrixSelection,
-    /// Where to run: best, cuda:0 (or another number), cpu, simulated.
-    #[arg(long, default_value_t = DeviceChoice::Best)]
-    device: DeviceChoice,
-    /// Do not compare with cuSPARSE, in any of its versions, or MKL.
-    #[arg(long)]
-    no_peers: bool,
-    /// Number of runs to time per method. [default: 100 on a GPU, 20 on the CPU, 3 on the simulated GPU]
-    #[arg(long, value_name = "N", visible_alias = "iterations")]
-    repetitions: Option<usize>,
+    #[command(flatten)]
+    measuring: Measuring,
     /// Type of the values.
     #[arg(long, value_enum, default_value = "f64")]
     value: ValueType,
@@ -45,15 +40,6 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    fn repetitions(&self, kind: DeviceKind) -> Repetitions {
-        let default = match kind {
-            DeviceKind::Cuda(_) => 100,
-            DeviceKind::Cpu => 20,
-            DeviceKind::Simulated => 3,
-        };
-        self.repetitions.unwrap_or(default).into()
-    }
-
     /// Prints a line on stderr, unless that is unwanted.
     fn note(&self, line: std::fmt::Arguments<'_>) {
         if !self.quiet {
@@ -61,82 +47,87 @@ impl Arguments {
         }
     }
 
-    fn open_peer(&self, device: &Device) -> Option<Peer> {
-        if self.no_peers {
-            return None;
+    /// Merge path, the default plan and HYB.
+    fn case(&self) -> Result<Case, String> {
+        let (limit, value) = match self.value {
+            ValueType::F32 => (f64::from(f32::MAX), "f32"),
+            ValueType::F64 => (f64::MAX, "f64"),
+        };
+        for (name, factor) in [("alpha", self.alpha), ("beta", self.beta)] {
+            let is_of_type = factor.abs() <= limit;
+            if !is_of_type {
+                return Err(format!("{name} = {factor} is not a finite number of type {value}"));
+            }
         }
-        let (peer, absent) = Peer::open(device.kind());
-        for reason in absent {
-            self.note(format_args!("note: {reason}"));
-        }
-        peer
+        let methods = [SpmvMethod::MergePath, SpmvMethod::Auto].map(Way::method);
+        let ways = methods.into_iter().chain([Way::hyb()]).collect();
+        Ok(Case::Spmv(Product { factors: (self.alpha, self.beta), ..Product::direct(ways) }))
     }
 }
 
 /// The exit code is 1 if a matrix could not be measured or a result of evenpath is wrong.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
-    match arguments.value {
-        ValueType::F32 => csrmv::<f32>(arguments),
-        ValueType::F64 => csrmv::<f64>(arguments),
-    }
-}
-
-fn csrmv<V: PeerValue>(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
-    let factors = Factors::<V>::new(arguments.alpha, arguments.beta)?;
-    let sources = arguments.matrices.sources()?;
-    let device = arguments.device.open()?;
-    let peer = arguments.open_peer(&device);
-    let copy_gbps = copy_rate(&device)?;
-    let beside = peer.as_ref().map_or(String::new(), |peer| format!(", beside {}", peer.name()));
-    arguments.note(format_args!("{device}, copies at {copy_gbps:.3} GB/s{beside}"));
-    let case = Case {
-        device: &device,
-        copy_gbps,
-        peer: peer.as_ref(),
-        factors,
-        repetitions: arguments.repetitions(device.kind()),
-    };
-    let mut table = Table::new(stdout().lock())?;
+    let case = arguments.case()?;
+    let sources = arguments.matrices.sources_or(&[])?;
+    let device = arguments.measuring.device.open()?;
+    let peers = arguments.measuring.open_peers(&device, &[PeerName::Mkl]);
+    let bench = arguments.measuring.bench(&device, &peers)?;
+    let names = peers.versions().join(" and ");
+    let beside = if names.is_empty() { String::new() } else { format!(", beside {names}") };
+    arguments.note(format_args!("{device}, copies at {:.3} GB/s{beside}", bench.copy_gbps));
+    let mut table = Table::new(stdout().lock(), bench.copy_gbps)?;
     let mut is_right = true;
     for (_, source) in &sources {
-        match measure_source(arguments, &case, source) {
-            Ok(None) => {}
-            Ok(Some(record)) => is_right &= print(arguments, &mut table, &record)?,
-            Err(reason) => {
-                eprintln!("error: {reason}");
+        let file = match source {
+            Source::Generated(kind) => kind.to_string(),
+            Source::File(path) => path.display().to_string(),
+        };
+        let matrix = match source.load() {
+            Ok(matrix) => matrix,
+            Err(error) => {
+                eprintln!("error: {error}");
                 is_right = false;
+                continue;
             }
+        };
+        let statistics = matrix.statistics();
+        if arguments.skip_trivial && is_trivial(&matrix) {
+            let (rows, cols, nnz) = (statistics.rows, statistics.cols, statistics.nnz);
+            arguments.note(format_args!("{file}: skipped, trivial: {rows} × {cols} with {nnz} nonzeros"));
+            continue;
+        }
+        let row = measure(arguments, &case, &bench, &file, matrix);
+        arguments.note(format_args!("{}", notes(&file, &statistics, &row, bench.copy_gbps)));
+        is_right &= print_errors(&file, &row);
+        if let Some(figures) = row.figures() {
+            table.row(&file, &statistics, figures)?;
         }
     }
     Ok(if is_right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Measures a matrix; `None` if it is skipped. The error names the matrix.
-fn measure_source<V: PeerValue>(
-    arguments: &Arguments,
-    case: &Case<'_, V>,
-    source: &Source,
-) -> Result<Option<Record>, String> {
-    let file = match source {
-        Source::Generated(kind) => kind.to_string(),
-        Source::File(path) => path.display().to_string(),
-    };
-    let matrix = source.load().map_err(|error| error.to_string())?;
-    if arguments.skip_trivial && is_trivial(&matrix) {
-        let (rows, cols, nnz) = (matrix.rows(), matrix.cols(), matrix.nnz());
-        arguments.note(format_args!("{file}: skipped, trivial: {rows} × {cols} with {nnz} nonzeros"));
-        return Ok(None);
+fn measure(arguments: &Arguments, case: &Case, bench: &Bench<'_>, file: &str, matrix: Csr<f64>) -> Row {
+    match arguments.value {
+        ValueType::F64 => case.measure(bench, case.key("-", file, "f64"), &matrix),
+        ValueType::F32 => case.measure(bench, case.key("-", file, "f32"), &matrix.into_values::<f32>()),
     }
-    let matrix = matrix.into_values::<V>();
-    measure(case, file.clone(), &matrix).map(Some).map_err(|error| format!("{file}: {error}"))
 }
 
-/// Prints the row of a record, and what went wrong. Returns whether the results of evenpath are correct.
-fn print(arguments: &Arguments, table: &mut Table<StdoutLock>, record: &Record) -> csv::Result<bool> {
-    arguments.note(format_args!("{record}"));
-    for failure in record.failures() {
-        eprintln!("error: {failure}");
+/// Returns whether merge-spmv calls the matrix trivial: at most one row, column or nonzero.
+fn is_trivial(matrix: &Csr<f64>) -> bool {
+    matrix.rows() <= 1 || matrix.cols() <= 1 || matrix.nnz() <= 1
+}
+
+/// Prints what cannot run or is wrong. Returns whether every method of evenpath has run, with a correct result.
+fn print_errors(file: &str, row: &Row) -> bool {
+    let Some(figures) = row.figures() else {
+        eprintln!("error: {file}: {}", row.failure().unwrap_or_default());
+        return false;
+    };
+    for one in figures.ours.iter().chain(figures.peers.iter().filter(|peer| peer.format.is_none())) {
+        if let Some(error) = &one.error {
+            eprintln!("error: {file}: {} {}: {error}", one.full_name(), one.name);
+        }
     }
-    table.row(record)?;
-    Ok(record.is_right())
+    figures.ours.iter().all(|own| own.error.is_none())
 }

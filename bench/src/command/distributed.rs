@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     /// Strong scaling: the same matrix for any number of ranks. Weak scaling: as many rows for each rank.
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Scaling::Strong, Scaling::Weak])]
     scaling: Vec<Scaling>,
-    /// What is measured: products, or steps of conjugate gradients, of which there is a fixed number.
+    /// Operation measured: products, or steps of conjugate gradients, of which there is a fixed number.
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Op::Spmv])]
     op: Vec<Op>,
     /// Numbers of ranks.
@@ -48,10 +48,10 @@ pub(crate) struct Arguments {
     /// Steps of conjugate gradients in a round.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     steps: u32,
-    /// How the matrix is stored and divided: its rows, or the subtrees of a HiSparse tree.
+    /// Storage and division of the matrix: its rows, or the subtrees of a HiSparse tree.
     #[arg(long, value_enum, default_value_t = Format::Csr)]
     format: Format,
-    /// What carries elements from GPU to GPU.
+    /// Engine that carries elements from GPU to GPU.
     #[arg(long, value_enum, default_value_t = EngineName::Auto)]
     engine: EngineName,
     /// Plot the times as SVG.
@@ -252,11 +252,11 @@ struct Point {
     ranks: f64,
     /// µs.
     time: f64,
-    /// What it would be if ranks cost nothing.
+    /// Value that it would have if ranks cost nothing.
     ideal: f64,
 }
 
-/// What was measured of a way of scaling, and the ideal.
+/// Measurements of a way of scaling, and the ideal.
 fn lines(scaling: Scaling, op: Op, points: &[Point]) -> [Series; 2] {
     let (name, op) = (scaling.name(), op.name());
     let line = |name: String, time: fn(&Point) -> f64| Series {

@@ -6,11 +6,6 @@ mod picture;
 use std::error::Error;
 use std::path::PathBuf;
 
-use crate::arguments::{MatrixArguments, RunArguments, ValueType};
-use crate::input::random_vector;
-use crate::measure::{median, times_ms};
-use crate::report::Report;
-use crate::spmv::check;
 use evenpath::device::DeviceKind;
 use evenpath::error::DeviceError;
 use evenpath::generate::Kind;
@@ -19,6 +14,12 @@ use evenpath::hisparse::{
 };
 use evenpath::{Csr, Device, DeviceVec, Value};
 use serde_json::json;
+
+use crate::arguments::{MatrixArguments, RunArguments, ValueType};
+use crate::input::random_vector;
+use crate::measure::{median, times_ms};
+use crate::operations::spmv::check;
+use crate::report::Report;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -58,11 +59,11 @@ fn of_value<V: Value>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
 
 fn hisparse<V: Value, const D: usize>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
     let run = &arguments.run;
-    let device = run.device.open()?;
+    let device = run.common.device.open()?;
     let mut input = arguments.input.load::<V, u32>(default_matrix(&device), run.seed)?;
     input.matrix.canonicalize();
     let csr = &input.matrix;
-    let mut report = Report::new(run.json, Ok(()));
+    let mut report = Report::new(run.common.json, Ok(()));
     report.matrix(&input.name, csr);
     report.device(&device);
 
@@ -70,7 +71,8 @@ fn hisparse<V: Value, const D: usize>(arguments: &Arguments) -> Result<Report, B
     let on_device = device.upload(csr)?;
     let a: DeviceHiSparse<V, D> = on_device.to_hisparse(options)?;
     report.check(right("back to CSR", a.to_csr::<u32>()?.download()? == *csr));
-    let times = times_ms(&device, run.iterations(&device), || on_device.to_hisparse::<D>(options).map(drop))?;
+    let times =
+        times_ms(&device, run.repetitions(&device), || on_device.to_hisparse::<D>(options).map(drop))?;
     say_time(&mut report, ("conversion", "from CSR"), &times);
     let tree = a.download()?;
     say_statistics(&mut report, &tree.statistics());
@@ -80,7 +82,7 @@ fn hisparse<V: Value, const D: usize>(arguments: &Arguments) -> Result<Report, B
     for (name, label, csr, a) in products {
         let (x, mut y) = vectors(csr, &device, run.seed)?;
         let plan = a.plan_spmv(HiSparseSpmvOptions::default())?;
-        let times = times_ms(&device, run.iterations(&device), || plan.run(V::ONE, &x, V::ZERO, &mut y))?;
+        let times = times_ms(&device, run.repetitions(&device), || plan.run(V::ONE, &x, V::ZERO, &mut y))?;
         let verdict = check(csr, &x.download()?, &y.download()?);
         report.check(verdict.map_err(|difference| format!("{name}: {difference}")));
         say_time(&mut report, (name, label), &times);
@@ -88,7 +90,7 @@ fn hisparse<V: Value, const D: usize>(arguments: &Arguments) -> Result<Report, B
     if a.rows() == a.cols() {
         let sum = a.add(&a.transpose())?.to_csr::<u32>()?.download()?;
         report.check(right("A + Aᵀ", sum == sum_with_transpose(csr)?));
-        let times = times_ms(&device, run.iterations(&device), || a.add(&a.transpose()).map(drop))?;
+        let times = times_ms(&device, run.repetitions(&device), || a.add(&a.transpose()).map(drop))?;
         say_time(&mut report, ("spadd_transposed", "A + Aᵀ"), &times);
     } else {
         report.remark("no A + Aᵀ: the matrix is not square");
@@ -135,7 +137,7 @@ fn say_time(report: &mut Report, (name, label): (&str, &str), times: &[f64]) {
     report.line(label, format_args!("{ms:.3} ms, median of {count}"), json!({ name: { "ms": ms } }));
 }
 
-/// As in Figures 7.1 and 3.2 of the thesis.
+/// Adds the statistics of Figures 7.1 and 3.2 of the thesis.
 fn say_statistics(report: &mut Report, statistics: &HiSparseStatistics) {
     for (number, level) in statistics.levels.iter().enumerate() {
         let is_leaf = number + 1 == statistics.levels.len();

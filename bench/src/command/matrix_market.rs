@@ -7,66 +7,59 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use crate::arguments::ValueType;
-use crate::measure::median;
-use evenpath::generate::{Kind, generate};
+use evenpath::generate::Kind;
 use evenpath::io::{
     Complex, MatrixMarketError, MatrixMarketReader, ReadOptions, Stage, WriteOptions, write_matrix_market_to,
 };
 use evenpath::{Csr, Value};
 use serde_json::json;
 
+use crate::arguments::{MatrixArguments, MatrixSource, ValueType};
+use crate::measure::median;
+
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The file to read. It is read once before, so that it is in the page cache.
-    file: Option<PathBuf>,
-    /// Megabytes of text to generate if there is no file: 16 entries per row at random columns, values with 17
-    /// digits.
-    #[arg(long, value_name = "MB", default_value_t = 200, conflicts_with = "file")]
-    generate: usize,
+    #[command(flatten)]
+    matrix: MatrixArguments,
+    /// Megabytes of text to write if no matrix is named: 16 entries per row at random columns, values with 17 digits.
+    #[arg(long, value_name = "MB", default_value_t = 200)]
+    megabytes: usize,
     /// Type of the values.
     #[arg(long, value_enum, default_value = "f64")]
     value: ValueType,
     /// Number of runs; the median is reported.
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, value_name = "N", default_value_t = 5)]
     repetitions: usize,
     /// Print one JSON object per line.
     #[arg(long)]
     json: bool,
 }
 
-/// The text to read.
+/// The text to read. A file is read once before, so that it is in the page cache.
 enum Input {
     File(PathBuf),
     Text(Vec<u8>),
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
-    let input = match &arguments.file {
-        Some(path) => Input::File(path.clone()),
-        None => Input::Text(generated_text(arguments.generate)?),
+    // About 36 bytes per entry.
+    let rows = arguments.megabytes * 1_000_000 / (16 * 36) + 1;
+    let (name, input) = match arguments.matrix.source(Kind::Uniform { rows }) {
+        MatrixSource::File(path) => (path.display().to_string(), Input::File(path)),
+        MatrixSource::Generated(kind) => {
+            let (a, mut text): (Csr<f64>, _) = (kind.generate(1)?, Vec::new());
+            write_matrix_market_to(&mut text, a.view(), WriteOptions::default())?;
+            (kind.to_string(), Input::Text(text))
+        }
     };
     match arguments.value {
-        ValueType::F32 => measure::<f32>(arguments, &input)?,
-        ValueType::F64 => measure::<f64>(arguments, &input)?,
+        ValueType::F32 => measure::<f32>(arguments, &name, &input)?,
+        ValueType::F64 => measure::<f64>(arguments, &name, &input)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn generated_text(megabytes: usize) -> Result<Vec<u8>, Box<dyn Error>> {
-    // About 36 bytes per entry.
-    let rows = megabytes * 1_000_000 / (16 * 36) + 1;
-    let a: Csr<f64> = generate(Kind::Uniform { rows }, 1)?;
-    let mut text = Vec::new();
-    write_matrix_market_to(&mut text, a.view(), WriteOptions::default())?;
-    Ok(text)
-}
-
-fn measure<V: Value>(arguments: &Arguments, input: &Input) -> Result<(), Box<dyn Error>> {
-    let name = match input {
-        Input::File(path) => path.display().to_string(),
-        Input::Text(_) => format!("generated, {} MB", arguments.generate),
-    };
+fn measure<V: Value>(arguments: &Arguments, name: &str, input: &Input) -> Result<(), Box<dyn Error>> {
     let bytes = text_bytes::<V>(input)?;
     let mut threads = vec![1, rayon::current_num_threads()];
     threads.dedup();

@@ -1,7 +1,7 @@
 //! The commands of the program.
 
+mod calls;
 mod conjugate_gradients;
-mod cpu;
 mod csrmv;
 mod distributed;
 mod first_use;
@@ -10,12 +10,13 @@ mod hisparse;
 mod hisparse_tree;
 mod launch_cost;
 mod matrix_market;
+mod options;
 mod pagerank;
 mod primitives;
+mod program;
 mod report;
 mod row_sorting;
 mod scale;
-mod selection;
 mod spadd;
 mod spgemm;
 mod spmm;
@@ -23,98 +24,4 @@ mod spmv;
 mod study;
 mod suite;
 
-use std::process::ExitCode;
-
-use clap::{Parser, Subcommand};
-
-use crate::program;
-
-/// Measures evenpath.
-#[derive(Parser)]
-#[command(version)]
-struct Arguments {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    /// Conjugate gradients with Jacobi preconditioning: steps, time per step, and a plot of the residuals.
-    ConjugateGradients(conjugate_gradients::Arguments),
-    /// Sums, sparse products and products with dense matrices on the CPU, beside MKL and sprs, over suites of matrices.
-    Cpu(cpu::Arguments),
-    /// y = αAx + βy by merge path, by the default plan and in HYB, beside cuSPARSE or MKL: one line of CSV per matrix.
-    Csrmv(csrmv::Arguments),
-    /// Products over ranks of this machine: strong and weak scaling.
-    Distributed(distributed::Arguments),
-    /// The first call of each operation on a new device: how long its kernels take to compile.
-    FirstUse(first_use::Arguments),
-    /// One matrix in every format: bytes, padding, and the time of y = Ax.
-    Formats(formats::Arguments),
-    /// HiSparse beside CSR and cuSPARSE, over suites of matrices: bytes, products, sums, conversion.
-    Hisparse(hisparse::Arguments),
-    /// The HiSparse tree of one matrix: nodes and bytes by level, products and sums, and a picture.
-    HisparseTree(hisparse_tree::Arguments),
-    /// What one call of each operation takes the host, and how much of that is in the driver; the same in a graph.
-    LaunchCost(launch_cost::Arguments),
-    /// The speed of reading Matrix Market files: bytes of text per second, on one thread and on all.
-    MatrixMarket(matrix_market::Arguments),
-    /// PageRank by the power method: steps, time per step, and a plot of how it converges.
-    Pagerank(pagerank::Arguments),
-    /// Scans, radix sorts, merges and set operations by size and type, beside other libraries' measurements.
-    Primitives(primitives::Arguments),
-    /// A page of tables and plots, generated from files of results.
-    Report(report::Arguments),
-    /// Sorting rows by length on one matrix: one thread per row with and without it, and the longest row of each warp.
-    RowSorting(row_sorting::Arguments),
-    /// What y = Ax moves on 1 to 4096 ranks, and the time that a model predicts, without running it.
-    Scale(scale::Arguments),
-    /// Sums of sparse matrices, beside cuSPARSE, over suites of matrices: A + A, A + Aᵀ, A + a shifted A.
-    Spadd(spadd::Arguments),
-    /// Sparse matrix times sparse matrix, beside cuSPARSE, over generated matrices, suites or a folder.
-    Spgemm(spgemm::Arguments),
-    /// Sparse matrix times dense matrix, beside cuSPARSE, over generated matrices, columns, layouts and types.
-    Spmm(spmm::Arguments),
-    /// Sparse matrix times dense vector, over generated matrices or a folder of Matrix Market files.
-    Spmv(spmv::Arguments),
-    /// The experiments of publications, with evenpath's figures beside the published ones.
-    Study(study::Arguments),
-    /// Every operation over suites of matrices, written to a file of results; an interrupted run can be resumed.
-    Suite(suite::Arguments),
-}
-
-/// Runs the program: parses the command line, measures, and returns the exit code.
-pub fn main() -> ExitCode {
-    let result = match Arguments::parse().command {
-        Command::ConjugateGradients(arguments) => {
-            return program::finish(conjugate_gradients::run(&arguments));
-        }
-        Command::Formats(arguments) => return program::finish(formats::run(&arguments)),
-        Command::HisparseTree(arguments) => return program::finish(hisparse_tree::run(&arguments)),
-        Command::Pagerank(arguments) => return program::finish(pagerank::run(&arguments)),
-        Command::RowSorting(arguments) => return program::finish(row_sorting::run(&arguments)),
-        Command::Cpu(arguments) => cpu::run(&arguments),
-        Command::Csrmv(arguments) => csrmv::run(&arguments),
-        Command::Distributed(arguments) => distributed::run(&arguments),
-        Command::FirstUse(arguments) => first_use::run(&arguments),
-        Command::LaunchCost(arguments) => launch_cost::run(&arguments),
-        Command::Hisparse(arguments) => hisparse::run(&arguments),
-        Command::MatrixMarket(arguments) => matrix_market::run(&arguments),
-        Command::Primitives(arguments) => primitives::run(&arguments),
-        Command::Report(arguments) => report::run(&arguments),
-        Command::Scale(arguments) => scale::run(&arguments),
-        Command::Spadd(arguments) => spadd::run(&arguments),
-        Command::Spgemm(arguments) => spgemm::run(&arguments),
-        Command::Spmm(arguments) => spmm::run(&arguments),
-        Command::Spmv(arguments) => spmv::run(&arguments),
-        Command::Study(arguments) => study::run(&arguments),
-        Command::Suite(arguments) => suite::run(&arguments),
-    };
-    match result {
-        Ok(code) => code,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
-}
+pub use program::main;

@@ -5,21 +5,19 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::arguments::DeviceChoice;
-use crate::plot::{Axis, Mark, Plot, Series};
-use crate::report::Report;
 use evenpath::spmv::SpmvOptions;
 use evenpath::{Csr, Device, vector};
 use serde_json::json;
+
+use crate::arguments::CommonArguments;
+use crate::plot::Plot;
+use crate::report::Report;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Read the graph from a Matrix Market file: an entry (i, j) is a link from i to j, regardless of its value.
     #[arg(long, value_name = "FILE", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/data/polblogs.mtx.gz"))]
     matrix: PathBuf,
-    /// Where to run: best, cuda:0 (or another number), cpu, simulated.
-    #[arg(long, default_value_t = DeviceChoice::Best)]
-    device: DeviceChoice,
     /// Damping: the probability of following a link instead of jumping to a random node, at least 0 and less than 1.
     #[arg(long, value_name = "D", default_value_t = 0.85, value_parser = damping)]
     damping: f64,
@@ -35,9 +33,8 @@ pub(crate) struct Arguments {
     /// Plot the norms of the steps as SVG.
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
-    /// Print one JSON object instead of text.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    common: CommonArguments,
 }
 
 fn damping(text: &str) -> Result<f64, String> {
@@ -57,14 +54,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
         )
         .into());
     }
-    let device = arguments.device.open()?;
+    let device = arguments.common.device.open()?;
     let chain = Chain::new(links, arguments.damping);
 
     let start = Instant::now();
     let ranked = rank(&device, &chain, arguments.tolerance, arguments.steps)?;
     let seconds = start.elapsed().as_secs_f64();
 
-    let mut report = Report::new(arguments.json, chain.check(&ranked.ranks, arguments.tolerance)?);
+    let mut report = Report::new(arguments.common.json, chain.check(&ranked.ranks, arguments.tolerance)?);
     report.matrix(&arguments.matrix.display().to_string(), &chain.incoming);
     report.device(&device);
     let (steps, ms) = (ranked.lengths.len(), seconds * 1e3);
@@ -81,17 +78,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
     let top: Vec<_> = nodes.iter().take(arguments.top).map(|&node| (node, ranked.ranks[node])).collect();
     report.line("sum", format_args!("{:.12}", ranked.ranks.iter().sum::<f64>()), json!({ "top": top }));
     if let Some(path) = &arguments.plot {
-        let points = ranked.lengths.iter().enumerate().map(|(step, &length)| ((step + 1) as f64, length));
-        let plot = Plot {
-            title: "PageRank by the power method".into(),
-            x: Axis::linear("step"),
-            y: Axis::log("length of the step"),
-            series: vec![Series {
-                name: format!("{} nodes, {} links", chain.incoming.rows(), chain.incoming.nnz()),
-                mark: Mark::Line,
-                points: points.collect(),
-            }],
-        };
+        let name = format!("{} nodes, {} links", chain.incoming.rows(), chain.incoming.nnz());
+        let plot =
+            Plot::of_steps("PageRank by the power method", "length of the step", name, (1, &ranked.lengths));
         report.drawing("plot", path, &plot.to_svg())?;
     }
     Ok(report)

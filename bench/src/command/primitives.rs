@@ -3,11 +3,12 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::arguments::DeviceChoice;
+use serde::Serialize;
+
+use crate::arguments::CommonArguments;
 use crate::measure::copy_rate;
 use crate::primitives::peers::{Means, Peer, Peers, Ratio, Times};
 use crate::primitives::{Case, Figures, Measurement, Outcome, Selection, measure};
-use serde::Serialize;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -25,20 +26,16 @@ pub(crate) struct Arguments {
     /// Files of measurements to compare with, as printed by programs of other libraries or by this one with --json.
     #[arg(long, value_name = "FILE", num_args = 1..)]
     peers: Vec<PathBuf>,
-    /// Where to run: best, cuda:0 (or another number), cpu, simulated.
-    #[arg(long, default_value_t = DeviceChoice::Best)]
-    device: DeviceChoice,
-    /// Print one JSON object per line, instead of a table.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    common: CommonArguments,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     let peers = Peers::read(&arguments.peers)?;
-    let device = arguments.device.open()?;
+    let device = arguments.common.device.open()?;
     let rate = copy_rate(&device)?;
-    let mut printer = Printer { json: arguments.json, peers, ..Printer::default() };
-    if arguments.json {
+    let mut printer = Printer { json: arguments.common.json, peers, ..Printer::default() };
+    if arguments.common.json {
         println!("{}", serde_json::json!({ "device": device.to_string(), "copy_gbps": rate }));
     } else {
         println!("{device}, copies at {rate:.0} GB/s");
@@ -123,7 +120,7 @@ impl Printer {
             if self.json {
                 println!("{}", to_json(mean));
             } else {
-                println!("{:<36} {:>14.3} {:>8.3} {:>6}", mean.op, mean.mean, mean.lowest, mean.cases);
+                println!("{:<36} {:>14.3} {:>8.3} {:>6}", mean.op, mean.ratio, mean.lowest, mean.cases);
             }
         }
         if self.is_wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS }

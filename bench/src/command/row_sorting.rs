@@ -3,21 +3,21 @@
 //! sequence, and the longest row of each warp. `study row-sorting` repeats it on the published matrices.
 
 use std::error::Error;
-use std::time::Instant;
+
+use evenpath::device::DeviceKind;
+use evenpath::ell::PaddingLimit;
+use evenpath::error::MatrixError;
+use evenpath::generate::Kind;
+use evenpath::row_order::LongestRows;
+use evenpath::{Csr, Device, Value};
+use serde_json::json;
 
 use crate::arguments::{MatrixArguments, RunArguments, ValueType};
 use crate::input::random_vector;
-use crate::measure::{median, times_ms};
+use crate::operations::Bench;
+use crate::operations::row_sorting::Runs;
+use crate::peers::{PeerValue, Peers};
 use crate::report::Report;
-use crate::spmv::check;
-use evenpath::device::DeviceKind;
-use evenpath::ell::{DeviceEllR, EllR, PaddingLimit};
-use evenpath::error::{MatrixError, OpError};
-use evenpath::generate::Kind;
-use evenpath::row_order::{DeviceRowOrder, LongestRows};
-use evenpath::spmv::{SpmvMethod, SpmvOptions};
-use evenpath::{Csr, Device, DeviceVec, Value};
-use serde_json::json;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -44,75 +44,74 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
     }
 }
 
-fn row_sorting<V: Value>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
+fn row_sorting<V: PeerValue>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
     let Arguments { input, run, order, padding, .. } = arguments;
-    let device = run.device.open()?;
-    let (name, a) = if input.matrix.is_some() || input.generate.is_some() {
+    let device = run.common.device.open()?;
+    let (name, a) = if input.is_given() {
         let input = input.load::<V, u32>(Kind::Fem { rows: 1000 }, run.seed)?;
         (input.name, input.matrix)
     } else {
         let order = order.map_or_else(|| default_order(&device), |order| order as usize);
         (format!("rows of 1% to 20% of {order} columns, from seed {}", run.seed), synthetic(order, run.seed)?)
     };
-    let limit = PaddingLimit::Times(*padding);
-    let ell = a.to_ell(limit)?;
+    let peers = Peers::default();
+    let bench = Bench::unlimited(&device, &peers, run.repetitions(&device));
+    let mut runs = Runs::new(&bench, &name, &a)?;
+    let matrices = runs.ell_matrices(PaddingLimit::Times(*padding))?;
 
-    let start = Instant::now();
-    let (sorted, order) = a.sort_rows_by_length();
-    let sorting_ms = start.elapsed().as_secs_f64() * 1e3;
-
-    let mut report = Report::new(run.json, Ok(()));
+    let mut report = Report::new(run.common.json, Ok(()));
     report.matrix(&name, &a);
     report.device(&device);
+    let sorting_ms = runs.sort_ms();
     report.line(
         "sorting",
         format_args!("{sorting_ms:.1} ms on the host"),
         json!({ "sorting_ms": sorting_ms }),
     );
-    longest_rows(&mut report, &order.longest_rows(&a)?);
+    longest_rows(&mut report, &runs.order().longest_rows(&a)?);
 
-    let x = random_vector(a.cols(), run.seed);
-    let order = device.upload(&order)?;
-    let mut experiment = Experiment {
-        matrix: &a,
-        device_x: device.upload(&x)?,
-        x,
-        iterations: run.iterations(&device),
-        report,
+    let [csr, sorted_csr] = runs.csr()?;
+    let restore_ms = runs.restore()?;
+    let times = runs.ell(Some(&matrices))?;
+    let mut time = |method: &str, ms: f64| {
+        let gflops = 2.0 * a.nnz() as f64 / ms / 1e6;
+        report.line(
+            "time",
+            format_args!("{ms:>9.4} ms, {gflops:>7.2} GFLOP/s: {method}"),
+            json!({ method: { "ms": ms, "gflops": gflops } }),
+        );
     };
-
-    let (one, zero) = (V::ONE, V::ZERO);
-    // One thread per row; on the CPU, rows in parallel.
-    let method = if device.kind() == DeviceKind::Cpu { SpmvMethod::RowParallel } else { SpmvMethod::Scalar };
-    let options = SpmvOptions::default().with_method(method);
-    let plan = device.upload(&a)?.plan_spmv(options)?;
-    let sorted_plan = device.upload(&sorted)?.plan_spmv(options)?;
-    experiment.compare(
-        &format!("CSR, {method}"),
-        |x, y| plan.run(one, x, zero, y),
-        |x, y| sorted_plan.run(one, x, zero, y),
-        Order::AsStored(&order),
-    )?;
-    drop((plan, sorted_plan));
-
-    let plain = device.upload(&ell)?;
-    let ell_r = device.upload(&EllR(&ell))?;
-    let sorted_ell = sorted.to_ell(limit)?;
-    let sorted_ell_r: DeviceEllR<V> = device.upload(&EllR(&sorted_ell))?.with_row_order(&order)?;
-    experiment.time("ELL", |x, y| plain.spmv(one, x, zero, y), Order::Original)?;
-    experiment.compare(
-        "ELL-R",
-        |x, y| ell_r.spmv(one, x, zero, y),
-        |x, y| sorted_ell_r.spmv(one, x, zero, y),
-        Order::Original,
-    )?;
-    experiment.compare(
-        "ELL-R, x in sequence",
-        |x, y| ell_r.spmv_with_x_in_sequence(one, x, zero, y),
-        |x, y| sorted_ell_r.spmv_with_x_in_sequence(one, x, zero, y),
-        Order::NoProduct,
-    )?;
-    Ok(experiment.report)
+    let pairs = [
+        ("CSR", Some(csr), Some(sorted_csr)),
+        ("ELL", times.ell, None),
+        ("ELL-R", times.ell_r, times.sorted),
+        ("ELL-R, x in sequence", times.in_sequence, times.sorted_in_sequence),
+    ];
+    for (method, unsorted, sorted) in pairs {
+        for (ms, order) in [(unsorted, ""), (sorted, ", sorted")] {
+            if let Some(ms) = ms {
+                time(&format!("{method}{order}"), ms);
+            }
+        }
+    }
+    report.line(
+        "time",
+        format_args!("{restore_ms:>9.4} ms to restore the order of y"),
+        json!({ "restore_ms": restore_ms }),
+    );
+    for (method, unsorted, sorted) in pairs {
+        let Some((unsorted, sorted)) = unsorted.zip(sorted) else { continue };
+        let ratio = sorted / unsorted;
+        report.line(
+            "ratio",
+            format_args!("{method}: sorted / unsorted {:.1}%", 100.0 * ratio),
+            json!({ format!("{method}: sorted / unsorted"): ratio }),
+        );
+    }
+    for wrong in runs.wrong {
+        report.check(Err(wrong));
+    }
+    Ok(report)
 }
 
 /// The study's 16384 on a GPU, less elsewhere.
@@ -149,81 +148,4 @@ fn longest_rows(report: &mut Report, rows: &LongestRows) {
         ),
         json!({ "longest_row_of_warp": { "before": before, "after": after, "ratio": ratio } }),
     );
-}
-
-/// The order of the elements of y.
-#[derive(Clone, Copy)]
-enum Order<'a> {
-    /// The order of the matrix.
-    Original,
-    /// The order of the sorted rows.
-    AsStored(&'a DeviceRowOrder),
-    /// The result is not a product, so it is not checked.
-    NoProduct,
-}
-
-/// A matrix, the vector x, and the report so far.
-struct Experiment<'a, V: Value> {
-    matrix: &'a Csr<V>,
-    x: Vec<V>,
-    device_x: DeviceVec<V>,
-    iterations: usize,
-    report: Report,
-}
-
-impl<V: Value> Experiment<'_, V> {
-    /// Times a method without and with sorted rows.
-    fn compare(
-        &mut self,
-        method: &str,
-        unsorted: impl Fn(&DeviceVec<V>, &mut DeviceVec<V>) -> Result<(), OpError>,
-        sorted: impl Fn(&DeviceVec<V>, &mut DeviceVec<V>) -> Result<(), OpError>,
-        order: Order<'_>,
-    ) -> Result<(), Box<dyn Error>> {
-        let unsorted_order = if let Order::AsStored(_) = order { Order::Original } else { order };
-        let before = self.time(method, unsorted, unsorted_order)?;
-        let after = self.time(&format!("{method}, sorted"), sorted, order)?;
-        let ratio = after / before;
-        self.report.line(
-            "ratio",
-            format_args!("{method}: sorted / unsorted {:.1}%", 100.0 * ratio),
-            json!({ format!("{method}: sorted / unsorted"): ratio }),
-        );
-        Ok(())
-    }
-
-    /// Times a method, and checks its result.
-    fn time(
-        &mut self,
-        method: &str,
-        spmv: impl Fn(&DeviceVec<V>, &mut DeviceVec<V>) -> Result<(), OpError>,
-        order: Order<'_>,
-    ) -> Result<f64, Box<dyn Error>> {
-        let device = self.device_x.device();
-        let mut y = device.upload(&vec![V::from_f64(f64::NAN); self.matrix.rows()])?; // an element that is not written stays NaN
-        let ms = median(&times_ms(device, self.iterations, || spmv(&self.device_x, &mut y))?);
-        let gflops = 2.0 * self.matrix.nnz() as f64 / ms / 1e6;
-        if let Order::AsStored(order) = order {
-            let permuted = y;
-            y = device.uninitialized(self.matrix.rows())?;
-            let restoring =
-                times_ms(device, self.iterations, || order.restore(V::ONE, &permuted, V::ZERO, &mut y))?;
-            let ms = median(&restoring);
-            self.report.line(
-                "time",
-                format_args!("{ms:>9.4} ms to restore the order of y"),
-                json!({ "restore_ms": ms }),
-            );
-        }
-        if !matches!(order, Order::NoProduct) {
-            let right = check(self.matrix, &self.x, &y.download()?);
-            self.report.check(right.map_err(|difference| format!("{method}: {difference}")));
-        }
-        self.report.line(
-            "time",
-            format_args!("{ms:>9.4} ms, {gflops:>7.2} GFLOP/s: {method}"),
-            json!({ method: { "ms": ms, "gflops": gflops } }),
-        );
-        Ok(ms)
-    }
 }

@@ -91,7 +91,7 @@ fn large(rank: &Rank) -> Result<(f64, f64)> {
     Ok((elements as f64, median(&times.us)))
 }
 
-/// As many elements as take a GPU long compared with the latency.
+/// A number of elements that takes a GPU long compared with the latency.
 fn elements(device: &Device) -> u64 {
     match device.kind() {
         DeviceKind::Cuda(_) => 1 << 24,

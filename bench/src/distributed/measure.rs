@@ -1,4 +1,4 @@
-//! What each rank measures.
+//! Measurement of each rank.
 
 use std::time::Instant;
 
@@ -9,7 +9,7 @@ use evenpath_distributed::{DistributedCsr, DistributedHiSparse, DistributedVec, 
 
 use crate::scale::{Problem, RankVolume, Rows};
 
-/// How a matrix is stored and divided.
+/// Storage and division of a matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
     Csr,
@@ -25,7 +25,7 @@ impl Format {
     }
 }
 
-/// What is measured, and how often.
+/// Measurement, and its number of repetitions.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Settings {
     pub(crate) format: Format,
@@ -37,10 +37,10 @@ pub(crate) struct Settings {
     pub(crate) steps: u32,
 }
 
-/// What one rank measured. Times are µs, round by round.
+/// Measurements of one rank. Times are µs, round by round.
 pub(crate) struct Measured {
     pub(crate) device: String,
-    /// What carried elements.
+    /// Engine that carried elements.
     pub(crate) engine: String,
     pub(crate) volume: RankVolume,
     /// Seconds to make the matrix, and to plan products.
@@ -53,7 +53,7 @@ pub(crate) struct Measured {
     pub(crate) step: Series,
     /// The product with the rank's own columns by the device alone: of one rank, that with the whole matrix.
     pub(crate) local: Series,
-    /// What is wrong about the product, and about the steps.
+    /// Faults of the product, and of the steps.
     pub(crate) wrong_product: Option<String>,
     pub(crate) wrong_steps: Option<String>,
 }

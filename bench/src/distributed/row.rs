@@ -9,7 +9,7 @@ use crate::statistics::{median, spread};
 /// Bytes of a value.
 const VALUE: u64 = 8;
 
-/// What is measured.
+/// The measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Op {
     /// y = Ax.
@@ -35,7 +35,7 @@ pub(crate) struct Row<'a> {
     pub(crate) format: Format,
     pub(crate) ranks: &'a [Measured],
     pub(crate) volumes: &'a Volumes,
-    /// What the model knows; nothing where it has no say.
+    /// Knowledge of the model; nothing where it has no say.
     pub(crate) machine: Option<Machine>,
 }
 
@@ -79,7 +79,7 @@ impl Row<'_> {
         self.volumes.ranks.iter().map(|rank| rank.local_nonzeros + rank.non_local_nonzeros).sum()
     }
 
-    /// What one rank found wrong.
+    /// Fault that one rank found.
     pub(crate) fn wrong(&self) -> Option<String> {
         let wrong = |rank: &Measured| match self.op {
             Op::Spmv => rank.wrong_product.clone(),
@@ -138,7 +138,7 @@ impl Row<'_> {
         )
     }
 
-    /// What is to be said below the line.
+    /// Remarks below the line.
     pub(crate) fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         if self.op == Op::Spmv {

@@ -3,11 +3,10 @@
 
 use std::fmt::Write;
 
-use super::distinct;
-use super::text::{Markdown, number};
-use crate::cases::Op;
+use super::rows::distinct;
+use crate::markdown::{Markdown, number};
 use crate::measure::median;
-use crate::results::{Figures, Outcome, Row, Setting};
+use crate::results::{Figures, OTHERS, Op, Outcome, Ratio, Row, SUMS, Setting};
 use crate::statistics::{geometric_mean, mean_and_deviation};
 
 /// The ways to multiply: as measurements and as the page call them. The first reads the tree with a schedule that is kept.
@@ -49,46 +48,6 @@ fn of_way(figures: &Figures, way: &str) -> Option<Outcome> {
     Some(Outcome::Measured(Box::new(figures)))
 }
 
-/// A ratio of figures of a measurement.
-struct Ratio {
-    name: &'static str,
-    /// Figures that are added.
-    above: &'static [&'static str],
-    below: &'static str,
-}
-
-const fn ratio(name: &'static str, above: &'static [&'static str], below: &'static str) -> Ratio {
-    Ratio { name, above, below }
-}
-
-const ADD: &str = "add ms";
-const ADD_TRANSPOSED: &str = "add_transposed ms";
-const TRANSPOSED_BY_CUSPARSE: &str = "add_transposed ms, cusparse";
-
-const SUMS: [Ratio; 7] = [
-    ratio("A + A: cuSPARSE over HiSparse", &["add ms, cusparse"], ADD),
-    ratio("A + A: cuSPARSE over HiSparse by queues", &["add ms, cusparse"], "add ms, queues"),
-    ratio("A + A: own CSR over HiSparse", &["add ms, csr"], ADD),
-    ratio("A + Aᵀ: cuSPARSE, given Aᵀ, over HiSparse", &[TRANSPOSED_BY_CUSPARSE], ADD_TRANSPOSED),
-    ratio(
-        "A + Aᵀ: cuSPARSE, given Aᵀ, over HiSparse by queues",
-        &[TRANSPOSED_BY_CUSPARSE],
-        "add_transposed ms, queues",
-    ),
-    ratio(
-        "A + Aᵀ: cuSPARSE with its transpose over HiSparse",
-        &[TRANSPOSED_BY_CUSPARSE, "add_transposed ms, cusparse's transpose"],
-        ADD_TRANSPOSED,
-    ),
-    ratio("A + Aᵀ: own CSR, given Aᵀ, over HiSparse", &["add_transposed ms, csr"], ADD_TRANSPOSED),
-];
-
-const OTHERS: [Ratio; 3] = [
-    ratio("bytes, HiSparse over CSR", &["hisparse bytes"], "csr bytes"),
-    ratio("bytes, HiSparse over COO", &["hisparse bytes"], "coo bytes"),
-    ratio("conversion over an SpMV from CSR", &["conversion ms"], "spmv ms, csr"),
-];
-
 /// Sums, bytes and conversion: real and generated matrices apart.
 pub(super) fn section(rows: &[(&Setting, &Row)]) -> String {
     let rows: Vec<&Row> = rows.iter().map(|(_, row)| *row).filter(|row| row.key.variant == TREE).collect();
@@ -104,13 +63,6 @@ pub(super) fn section(rows: &[(&Setting, &Row)]) -> String {
         }
     }
     text
-}
-
-/// The value of a ratio for a row.
-fn value(row: &Row, ratio: &Ratio) -> Option<f64> {
-    let figure = |name: &str| row.figures()?.more.get(name).copied();
-    let above: Option<f64> = ratio.above.iter().map(|name| figure(name)).sum();
-    Some(above? / figure(ratio.below)?).filter(|value| value.is_finite())
 }
 
 /// Means over the matrices: a row per ratio, type and suite.
@@ -134,7 +86,7 @@ fn summary(rows: &[&Row], ratios: &[Ratio]) -> Option<String> {
             let own =
                 rows.iter().filter(|row| (row.key.suite.as_str(), row.key.value.as_str()) == (suite, kind));
             let mut found: Vec<(f64, &str)> =
-                own.filter_map(|row| Some((value(row, ratio)?, row.key.matrix.as_str()))).collect();
+                own.filter_map(|row| Some((ratio.of(row)?, row.key.matrix.as_str()))).collect();
             found.sort_by(|a, b| a.0.total_cmp(&b.0));
             let (Some(lowest), Some(highest)) = (found.first(), found.last()) else { continue };
             let values: Vec<f64> = found.iter().map(|(value, _)| *value).collect();
@@ -180,7 +132,7 @@ fn every(rows: &[&Row], ratios: &[Ratio]) -> Option<(String, usize)> {
     Some((table.finish(), rows.len()))
 }
 
-/// Whether a row belongs in the plots of a tree: the other ways have the same figures, or are of another format.
+/// Returns whether a row belongs in the plots of a tree: the other ways have the same figures, or are of another format.
 pub(super) fn is_of_tree(row: &Row) -> bool {
     row.key.op != Op::Hisparse || row.key.variant == TREE
 }
@@ -190,6 +142,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::measure::Times;
     use crate::results::{Contender, Key};
 
     fn measured() -> Row {
@@ -201,8 +154,10 @@ mod tests {
             value: "f64".into(),
         };
         let ours = [("frozen", 2.0), ("queue", 4.0), ("copied", 1.0), ("spmm, 8", 0.5)];
-        let ours = ours.map(|(name, ms)| Contender::ran("evenpath", name, ms, None, None)).to_vec();
-        let peers = vec![Contender::ran("cusparse", "CSR", 1.0, None, None)];
+        let ours = ours
+            .map(|(name, ms)| Contender::ran("evenpath", name, &Times::of_runs(vec![ms]), Ok(())))
+            .to_vec();
+        let peers = vec![Contender::ran("cusparse", "CSR", &Times::of_runs(vec![1.0]), Ok(()))];
         let more = [
             ("hisparse bytes", 100.0),
             ("csr bytes", 150.0),

@@ -3,25 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::distinct;
-use super::summary::Comparison;
-use super::text::{Markdown, escaped, number};
-use crate::cases::Op;
-use crate::results::{Contender, Figures, Row, Setting};
-
-type Rows<'r> = [(&'r Setting, &'r Row)];
-
-/// The name in the summary.
-pub(super) fn name(op: Op) -> &'static str {
-    match op {
-        Op::Spmv => "SpMV",
-        Op::SpmvTransposed => "SpMV, transposed",
-        Op::Spmm => "SpMM",
-        Op::Spadd => "SpAdd",
-        Op::Spgemm => "SpGEMM",
-        Op::Hisparse => "SpMV with HiSparse",
-    }
-}
+use super::rows::{Rows, distinct, libraries, name, of_case};
+use crate::markdown::{Markdown, escaped, number};
+use crate::results::{Comparison, Contender, Op, Row, Setting, Shape};
 
 /// The heading: the name and what is computed.
 pub(super) fn title(op: Op) -> String {
@@ -34,16 +18,6 @@ pub(super) fn title(op: Op) -> String {
         Op::Hisparse => "y = Ax with nodes of 128 × 128, each way by itself",
     };
     format!("{}, {computed}", name(op))
-}
-
-/// The libraries that the rows are compared with.
-pub(super) fn libraries(rows: &Rows<'_>) -> Vec<String> {
-    distinct(rows.iter().filter_map(|(_, row)| row.figures()).flat_map(Figures::libraries))
-}
-
-/// The rows of one case.
-pub(super) fn of_case<'r>(rows: &Rows<'r>, variant: &str) -> Vec<(&'r Setting, &'r Row)> {
-    rows.iter().copied().filter(|(_, row)| row.key.variant == variant).collect()
 }
 
 /// The cases and value types.
@@ -120,7 +94,7 @@ pub(super) fn tables(rows: &Rows<'_>) -> String {
                 })
             };
             let shape = values.iter().find_map(|value| of_matrix(value)?.1.shape);
-            let size = |of: fn(&crate::results::Shape) -> usize| {
+            let size = |of: fn(&Shape) -> usize| {
                 shape.as_ref().map_or_else(|| "-".into(), |shape| of(shape).to_string())
             };
             let mut cells = vec![

@@ -1,14 +1,10 @@
 //! The plots of one operation.
 
-use super::distinct;
 use super::hisparse;
-use super::operation::{libraries, name, of_case};
-use crate::cases::Op;
+use super::rows::{Rows, distinct, libraries, name, of_case};
 use crate::plot::{Axis, Mark, Plot, Series};
-use crate::results::{Figures, Row, Setting};
+use crate::results::{Figures, Op, Row};
 use crate::statistics::correlation;
-
-type Rows<'r> = [(&'r Setting, &'r Row)];
 
 /// A plot and the end of its file name.
 pub(super) struct NamedPlot {

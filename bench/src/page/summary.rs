@@ -2,56 +2,12 @@
 
 use std::fmt::Write;
 
-use super::Place;
-use super::operation::{libraries, name, of_case};
-use super::plots::sorted;
-use super::text::Markdown;
-use super::{distinct, plots::NamedPlot};
-use crate::cases::Op;
+use super::places::Place;
+use super::plots::{NamedPlot, sorted};
+use super::rows::{distinct, libraries, name, of_case};
+use crate::markdown::Markdown;
 use crate::plot::{Axis, Mark, Plot, Series};
-use crate::results::{Row, Setting};
-use crate::statistics::geometric_mean;
-
-/// Rows of one case and type, compared with one library.
-pub(super) struct Comparison<'r> {
-    /// The library's time over evenpath's, for each matrix that both have.
-    ratios: Vec<(f64, &'r Row)>,
-}
-
-impl<'r> Comparison<'r> {
-    /// Of all rows that have a ratio to the library.
-    pub(super) fn new(rows: impl IntoIterator<Item = &'r Row>, library: &str) -> Self {
-        let ratio = |row: &'r Row| Some((*row.figures()?.ratio.get(library)?, row));
-        Self { ratios: rows.into_iter().filter_map(ratio).collect() }
-    }
-
-    /// Matrices that are compared.
-    pub(super) fn compared(&self) -> usize {
-        self.ratios.len()
-    }
-
-    /// Matrices for which evenpath takes no longer than the library.
-    pub(super) fn faster(&self) -> usize {
-        self.ratios.iter().filter(|(ratio, _)| *ratio >= 1.0).count()
-    }
-
-    /// Matrices for which it takes longer.
-    pub(super) fn slower(&self) -> usize {
-        self.compared() - self.faster()
-    }
-
-    /// The geometric mean of the ratios, as text.
-    pub(super) fn mean(&self) -> String {
-        let mean = geometric_mean(self.ratios.iter().map(|(ratio, _)| *ratio));
-        mean.map_or_else(|| "-".into(), |mean| format!("{mean:.3}"))
-    }
-
-    /// The lowest ratio with its matrix, as text.
-    pub(super) fn lowest(&self) -> String {
-        let lowest = self.ratios.iter().min_by(|a, b| a.0.total_cmp(&b.0));
-        lowest.map_or_else(|| "-".into(), |(ratio, row)| format!("{ratio:.2} ({})", row.key.matrix))
-    }
-}
+use crate::results::{Comparison, Op, Row, Setting};
 
 /// A table with a row per operation, case and library; `None` if no library was measured.
 pub(super) fn table(place: &Place<'_>) -> Option<String> {
@@ -134,33 +90,4 @@ pub(super) fn of_place(place: &Place<'_>) -> Option<(String, (String, String))> 
     // Writing to a String does not fail.
     let _ = writeln!(text, "\n![{}]({file})\n", plot.title);
     Some((text, (file, plot.to_svg())))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use super::*;
-    use crate::results::{Contender, Figures, Key};
-
-    fn row(matrix: &str, own_ms: f64, peer_ms: f64) -> Row {
-        let (variant, suite, value) = (String::new(), "folder".into(), "f64".into());
-        let key = Key { op: Op::Spmv, variant, suite, matrix: matrix.into(), value };
-        let ours = vec![Contender::ran("evenpath", "auto", own_ms, None, None)];
-        let peers = vec![Contender::ran("cusparse", "csr", peer_ms, None, None)];
-        let figures = Figures::new((1, 2, 3), ours, peers, BTreeMap::new());
-        Row::measured(key, None, figures)
-    }
-
-    #[test]
-    fn wins_losses_and_means_are_counted() {
-        // Ratios 4, 1, 1/2 and, of a row without figures, none: their product is 2.
-        let failed = Row::failed(row("d", 1.0, 1.0).key, None, "out of memory");
-        let rows = [row("a", 1.0, 4.0), row("b", 2.0, 2.0), row("c", 2.0, 1.0), failed];
-        let comparison = Comparison::new(&rows, "cusparse");
-        assert_eq!((comparison.compared(), comparison.faster(), comparison.slower()), (3, 2, 1));
-        assert_eq!((comparison.mean(), comparison.lowest()), ("1.260".into(), "0.50 (c)".into()));
-        let none = Comparison::new(&rows, "mkl");
-        assert_eq!((none.compared(), none.mean(), none.lowest()), (0, "-".into(), "-".into()));
-    }
 }

@@ -1,19 +1,24 @@
 //! The crate `sprs`, on one thread, with 32-bit indices like evenpath: products and sums.
 
+use ::sprs::binop::csmat_binop;
+use ::sprs::prod::{csr_mulacc_dense_rowmaj, mul_acc_mat_vec_csr};
+use ::sprs::smmp::mul_csr_csr;
+use ::sprs::{CsMatI, CsMatViewI};
 use evenpath::Csr;
 use ndarray::{ArrayView2, ArrayViewMut2};
-use sprs::binop::csmat_binop;
-use sprs::prod::{csr_mulacc_dense_rowmaj, mul_acc_mat_vec_csr};
-use sprs::smmp::mul_csr_csr;
-use sprs::{CsMatI, CsMatViewI};
 
 use super::host::{HostClock, times_and_result};
-use super::{Operation, PeerError, PeerValue, Prepared, PreparedPeer, Ready};
+use super::peer::Prepared;
+use super::{Operation, PeerError, PeerValue, PreparedPeer, Ready};
 use crate::measure::{Repetitions, Times, sampled, times_ms};
 
+/// Its name among peers.
+pub(super) const LIBRARY: &str = "sprs";
+
 /// Prepares y = Ax.
-pub fn spmv<'p, V: PeerValue>(matrix: &'p Csr<V>, x: &'p [V]) -> PreparedPeer<'p, V> {
+pub(super) fn spmv<'p, V: PeerValue>(matrix: &'p Csr<V>, x: &'p [V]) -> PreparedPeer<'p, V> {
     PreparedPeer {
+        library: LIBRARY,
         version: None,
         algorithm: "mul_acc_mat_vec_csr".into(),
         format: "csr",
@@ -49,7 +54,7 @@ fn own<V: PeerValue>(matrix: &CsMatI<V, u32, u32>) -> Result<Csr<V>, PeerError> 
 /// # Errors
 ///
 /// If the crate does not take the matrices.
-pub fn measure_spgemm<V: PeerValue>(
+pub(super) fn measure_spgemm<V: PeerValue>(
     a: &Csr<V>,
     b: &Csr<V>,
     repetitions: Repetitions,
@@ -59,19 +64,19 @@ pub fn measure_spgemm<V: PeerValue>(
     Ok((times, own(&c)?))
 }
 
-/// Times of C = αA + B, and C.
+/// Times of C = αA + βB, and C.
 ///
 /// # Errors
 ///
-/// As [`measure_spgemm`].
-pub fn measure_spadd<V: PeerValue>(
+/// Those of [`measure_spgemm`].
+pub(super) fn measure_spadd<V: PeerValue>(
     (alpha, a): (V, &Csr<V>),
-    b: &Csr<V>,
+    (beta, b): (V, &Csr<V>),
     repetitions: Repetitions,
 ) -> Result<(Times, Csr<V>), PeerError> {
     let (a, b) = (view(a)?, view(b)?);
     let add = |a: &V, b: &V| {
-        let mut sum = *b;
+        let mut sum = beta * *b;
         sum.mul_acc(&alpha, a);
         sum
     };
@@ -83,8 +88,8 @@ pub fn measure_spadd<V: PeerValue>(
 ///
 /// # Errors
 ///
-/// As [`measure_spgemm`]; if B does not have a row for each column of A.
-pub fn measure_spmm<V: PeerValue>(
+/// Those of [`measure_spgemm`]; if B does not have a row for each column of A.
+pub(super) fn measure_spmm<V: PeerValue>(
     a: &Csr<V>,
     b: &[V],
     columns: usize,

@@ -18,7 +18,7 @@ use crate::sequences::mix;
 /// # Errors
 ///
 /// The first difference.
-pub fn scan<T: Element>(
+pub(crate) fn scan<T: Element>(
     values: &[T],
     begins: impl Fn(usize) -> bool + Sync,
     operator: Operator,
@@ -45,7 +45,7 @@ pub fn scan<T: Element>(
 /// # Errors
 ///
 /// The first difference.
-pub fn reduce<T: Element>(
+pub(crate) fn reduce<T: Element>(
     values: &[T],
     row_offsets: &[u32],
     operator: Operator,
@@ -86,7 +86,7 @@ fn combine<T: Element>(operator: Operator, before: T, after: T) -> T {
 /// # Errors
 ///
 /// The first difference.
-pub fn sorted_keys<K: SortKey>(keys: &[K], sorted: &[K]) -> Result<(), String> {
+pub(crate) fn sorted_keys<K: SortKey>(keys: &[K], sorted: &[K]) -> Result<(), String> {
     same_len(sorted.len(), keys.len())?;
     let descends = |pair: &[K]| pair[0].to_bits() > pair[1].to_bits();
     if let Some(index) = sorted.par_windows(2).position_first(descends) {
@@ -102,7 +102,7 @@ pub fn sorted_keys<K: SortKey>(keys: &[K], sorted: &[K]) -> Result<(), String> {
 /// # Errors
 ///
 /// The first difference.
-pub fn sorted_places<K: SortKey>(keys: &[K], sorted: &[K], places: &[u32]) -> Result<(), String> {
+pub(crate) fn sorted_places<K: SortKey>(keys: &[K], sorted: &[K], places: &[u32]) -> Result<(), String> {
     same_len(sorted.len(), keys.len())?;
     same_len(places.len(), keys.len())?;
     // Strictly increasing pairs are distinct, so every index occurs once.
@@ -123,7 +123,7 @@ pub fn sorted_places<K: SortKey>(keys: &[K], sorted: &[K], places: &[u32]) -> Re
 /// # Errors
 ///
 /// The first difference.
-pub fn sorted_segments<K: SortKey>(
+pub(crate) fn sorted_segments<K: SortKey>(
     keys: &[K],
     row_offsets: &[u32],
     sorted: &[K],
@@ -151,7 +151,7 @@ pub fn sorted_segments<K: SortKey>(
 /// # Errors
 ///
 /// The first of the first segment that has one.
-pub fn each_segment(
+pub(crate) fn each_segment(
     row_offsets: &[u32],
     check: impl Fn(Range<usize>) -> Result<(), String> + Sync,
 ) -> Result<(), String> {
@@ -164,7 +164,7 @@ pub fn each_segment(
 
 /// An operation on two sorted sequences, A and B.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Combination {
+pub(crate) enum Combination {
     /// All elements; among equal ones, those of A first.
     Merge,
     /// The result of a set operation: the n-th copy of a key in A matches the n-th in B.
@@ -173,7 +173,7 @@ pub enum Combination {
 
 /// Where an element of the result comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub(crate) enum Source {
     /// The element of A with this index.
     A(usize),
     /// The element of B with this index.
@@ -184,7 +184,7 @@ pub enum Source {
 
 impl Combination {
     /// The number of elements of the result.
-    pub fn result_len<K: Key>(self, a: &[K], b: &[K]) -> usize {
+    pub(crate) fn result_len<K: Key>(self, a: &[K], b: &[K]) -> usize {
         let count = |part: &Part| {
             let mut count = 0;
             self.walk(a, b, part, |_| count += 1);
@@ -198,7 +198,7 @@ impl Combination {
     /// # Errors
     ///
     /// The first difference.
-    pub fn check<K: Key>(
+    pub(crate) fn check<K: Key>(
         self,
         a: &[K],
         b: &[K],

@@ -6,29 +6,29 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Case, Figures, Measurement};
+use super::case::{Case, Figures, Measurement};
 
 /// The fastest measurement of each case by another library, or by another evenpath.
 #[derive(Debug, Clone, Default)]
-pub struct Peers {
+pub(crate) struct Peers {
     fastest: HashMap<Case, Peer>,
 }
 
 /// A peer's measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Peer {
+pub(crate) struct Peer {
     /// Its name.
     #[serde(rename = "peer")]
-    pub name: String,
+    pub(crate) name: String,
     /// Its times.
     #[serde(flatten)]
-    pub times: Times,
+    pub(crate) times: Times,
 }
 
 /// The times of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Times {
+pub(crate) enum Times {
     /// An operation on a device's memory.
     Sequence {
         /// Milliseconds.
@@ -46,7 +46,7 @@ pub enum Times {
 /// The peer's time over evenpath's: above 1, evenpath is faster.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Ratio {
+pub(crate) enum Ratio {
     /// The ratio of milliseconds.
     Sequence {
         /// The ratio.
@@ -63,7 +63,7 @@ pub enum Ratio {
 
 /// Why a peer's measurements cannot be used.
 #[derive(Debug, Error)]
-pub enum PeersError {
+pub(crate) enum PeersError {
     /// The file cannot be read.
     #[error("{}: {source}", .path.display())]
     Read {
@@ -79,7 +79,7 @@ pub enum PeersError {
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// Its fault.
         source: serde_json::Error,
     },
     /// The file has no measurements.
@@ -129,7 +129,7 @@ impl Peers {
     /// # Errors
     ///
     /// If a file cannot be read, a line is not a JSON object, or a file has no measurements.
-    pub fn read(paths: &[PathBuf]) -> Result<Self, PeersError> {
+    pub(crate) fn read(paths: &[PathBuf]) -> Result<Self, PeersError> {
         let mut peers = Self::default();
         for path in paths {
             let text = std::fs::read_to_string(path)
@@ -155,13 +155,13 @@ impl Peers {
         if is_empty { Err(PeersError::Empty { path: path.into() }) } else { Ok(()) }
     }
 
-    /// Whether there are no measurements.
-    pub fn is_empty(&self) -> bool {
+    /// Returns whether there are no measurements.
+    pub(crate) fn is_empty(&self) -> bool {
         self.fastest.is_empty()
     }
 
     /// The fastest peer for the case of a measurement, and the ratio.
-    pub fn compare(&self, measurement: &Measurement) -> Option<(&Peer, Ratio)> {
+    pub(crate) fn compare(&self, measurement: &Measurement) -> Option<(&Peer, Ratio)> {
         let peer = self.fastest.get(&measurement.case)?;
         Some((peer, peer.times.over(&measurement.figures)?))
     }
@@ -169,28 +169,28 @@ impl Peers {
 
 /// The geometric means of ratios, by operation.
 #[derive(Debug, Clone, Default)]
-pub struct Means {
+pub(crate) struct Means {
     /// In order of the first ratio of each.
     means: Vec<Mean>,
 }
 
-/// A geometric mean.
+/// The ratios of an operation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Mean {
+pub(crate) struct Mean {
     /// The operation.
-    pub op: String,
-    /// The mean.
+    pub(crate) op: String,
+    /// The geometric mean of the ratios.
     #[serde(rename = "geometric_mean_ratio")]
-    pub mean: f64,
+    pub(crate) ratio: f64,
     /// The lowest ratio.
-    pub lowest: f64,
+    pub(crate) lowest: f64,
     /// The number of ratios.
-    pub cases: usize,
+    pub(crate) cases: usize,
 }
 
 impl Means {
     /// Adds a ratio.
-    pub fn add(&mut self, op: &str, ratio: Ratio) {
+    pub(crate) fn add(&mut self, op: &str, ratio: Ratio) {
         match ratio {
             Ratio::Sequence { ratio } => self.add_ratio(op.into(), ratio),
             Ratio::Tile { ratio_alone, ratio_full } => {
@@ -202,10 +202,10 @@ impl Means {
 
     fn add_ratio(&mut self, op: String, ratio: f64) {
         let position = self.means.iter().position(|mean| mean.op == op).unwrap_or_else(|| {
-            self.means.push(Mean { op, mean: 1.0, lowest: f64::INFINITY, cases: 0 });
+            self.means.push(Mean { op, ratio: 1.0, lowest: f64::INFINITY, cases: 0 });
             self.means.len() - 1
         });
-        let Mean { mean, lowest, cases, .. } = &mut self.means[position];
+        let Mean { ratio: mean, lowest, cases, .. } = &mut self.means[position];
         let count = *cases as f64;
         *mean = ((mean.ln() * count + ratio.ln()) / (count + 1.0)).exp();
         *lowest = lowest.min(ratio);
@@ -213,7 +213,7 @@ impl Means {
     }
 
     /// All means.
-    pub fn iter(&self) -> impl Iterator<Item = &Mean> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Mean> {
         self.means.iter()
     }
 }

@@ -1,7 +1,8 @@
 use evenpath::error::OpError;
 use evenpath::scan::{self, Element, Operator, Scan};
 
-use super::{Bench, Measured, check};
+use super::bench::{Bench, Measured};
+use super::check;
 use crate::sequences::{Small, random_numbers};
 
 /// Scans of `len` elements: sums of ones, minima and maxima of random numbers.

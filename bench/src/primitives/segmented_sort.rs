@@ -5,12 +5,13 @@ use evenpath::sort::{
 };
 use evenpath::{Csr, DeviceVec};
 
+use super::bench::{Bench, Measured};
+use super::check;
 use super::segments::{MEAN_LENGTHS, row_offsets};
-use super::{Bench, Measured, check};
 use crate::measure::Times;
 use crate::sequences::{random, random_keys};
 
-/// How long segments are.
+/// Lengths of segments.
 #[derive(Clone, Copy)]
 enum Lengths {
     /// Random, with this mean.

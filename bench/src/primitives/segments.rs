@@ -3,7 +3,8 @@ use evenpath::scan::{self, Element, Operator, Scan};
 use evenpath::{Device, DeviceVec, reduce};
 use rayon::prelude::*;
 
-use super::{Bench, Measured, check};
+use super::bench::{Bench, Measured};
+use super::check;
 use crate::measure::Times;
 use crate::sequences::{Small, segment_keys};
 
@@ -17,7 +18,7 @@ enum What {
     Reduce,
 }
 
-/// How the beginnings of segments are given.
+/// Form of the beginnings of segments.
 #[derive(Clone, Copy)]
 enum Marks {
     Keys,

@@ -3,8 +3,8 @@ use evenpath::key::{Key, PairValue, Pairs};
 use evenpath::merge;
 use evenpath::sets::{self, Combine, SetOperation};
 
+use super::bench::{Bench, Measured};
 use super::check::{Combination, Source};
-use super::{Bench, Measured};
 use crate::sequences::{Small, random_numbers, sorted_unique};
 
 /// The operation on keys.

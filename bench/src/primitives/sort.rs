@@ -1,7 +1,8 @@
 use evenpath::error::OpError;
 use evenpath::sort::{SortKey, SortOptions, sort, sort_pairs, temporary_bytes, temporary_bytes_pairs};
 
-use super::{Bench, Measured, check};
+use super::bench::{Bench, Measured};
+use super::check;
 use crate::sequences::random_keys;
 
 /// Radix sorts of `len` keys, and of as many pairs with 32-bit values. For each of `bits`, that many low bits of the

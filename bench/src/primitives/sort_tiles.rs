@@ -6,7 +6,9 @@ use evenpath_kernels::block::radix_rank::RadixKey;
 use evenpath_kernels::sort::{SortTileKeys, SortTilePairs, SortTilePermutation};
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
-use super::{Bench, Case, Figures, Measurement, Outcome, check};
+use super::bench::Bench;
+use super::case::{Case, Figures, Measurement, Outcome};
+use super::check;
 use crate::sequences::random_keys;
 
 /// Bits of the keys.

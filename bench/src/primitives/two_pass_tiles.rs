@@ -9,8 +9,9 @@ use evenpath::{Device, DeviceVec};
 use evenpath_kernels::sort::SortTilePairs;
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
+use super::bench::Bench;
+use super::case::{Measurement, Outcome};
 use super::sort_tiles::{BITS, LAUNCHES, measurement};
-use super::{Bench, Measurement, Outcome};
 use crate::sequences::random_keys;
 
 const OP: &str = "cta_radix_sort_two_passes";

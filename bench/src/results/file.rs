@@ -12,7 +12,7 @@ use super::{Key, Row, Setting, VERSION};
 
 /// Why a file of results cannot be read or written.
 #[derive(Debug, Error)]
-pub enum ResultsError {
+pub(crate) enum ResultsError {
     /// The file cannot be opened, read or written.
     #[error("{}: {source}", path.display())]
     File {
@@ -31,7 +31,7 @@ pub enum ResultsError {
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// Its fault.
         reason: String,
     },
     /// The file has results of a study that this one does not continue.
@@ -49,7 +49,7 @@ pub enum ResultsError {
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What differs.
+        /// The difference.
         difference: String,
     },
 }
@@ -62,9 +62,9 @@ pub(crate) struct SettingLine<S> {
 
 /// The contents of files: rows, each with the setting that it was measured in.
 #[derive(Debug, Clone, Default)]
-pub struct Results {
+pub(crate) struct Results {
     /// The distinct settings, in order of appearance.
-    pub settings: Vec<Setting>,
+    pub(crate) settings: Vec<Setting>,
     rows: Vec<(usize, Row)>,
     /// The index of each row in `rows`.
     places: BTreeMap<Key, usize>,
@@ -76,18 +76,18 @@ impl Results {
     /// # Errors
     ///
     /// If the file cannot be read, or a line is invalid.
-    pub fn read(path: &Path) -> Result<Self, ResultsError> {
+    pub(crate) fn read(path: &Path) -> Result<Self, ResultsError> {
         let text = std::fs::read_to_string(path).map_err(|source| failed(path, source))?;
         Ok(Self::parse(path, &text)?.0)
     }
 
     /// The rows in order of appearance, each with its setting.
-    pub fn rows(&self) -> impl Iterator<Item = (&Setting, &Row)> {
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (&Setting, &Row)> {
         self.rows.iter().map(|(setting, row)| (&self.settings[*setting], row))
     }
 
     /// The row with this key, if there is one.
-    pub fn get(&self, key: &Key) -> Option<&Row> {
+    pub(crate) fn get(&self, key: &Key) -> Option<&Row> {
         self.places.get(key).map(|&place| &self.rows[place].1)
     }
 
@@ -164,11 +164,11 @@ pub(crate) fn open_locked(path: &Path) -> Result<(File, String), ResultsError> {
 }
 
 /// A file to which rows are appended, each written before the next one is measured.
-pub struct ResultsFile {
+pub(crate) struct ResultsFile {
     path: PathBuf,
     file: File,
     setting: Setting,
-    /// Whether the setting has been written in this run.
+    /// True if the setting has been written in this run.
     has_setting: bool,
 }
 
@@ -180,7 +180,7 @@ impl ResultsFile {
     ///
     /// If it cannot be opened, another program has it open, or a line is invalid or of another setting. Then
     /// the file is unchanged.
-    pub fn open(path: &Path, setting: Setting) -> Result<(Self, Results), ResultsError> {
+    pub(crate) fn open(path: &Path, setting: Setting) -> Result<(Self, Results), ResultsError> {
         let failed = |source| failed(path, source);
         let (mut file, text) = open_locked(path)?;
         let (results, setting_lines) = Results::parse(path, &text)?;
@@ -201,7 +201,7 @@ impl ResultsFile {
     /// # Errors
     ///
     /// If it cannot be written.
-    pub fn append(&mut self, row: &Row) -> Result<(), ResultsError> {
+    pub(crate) fn append(&mut self, row: &Row) -> Result<(), ResultsError> {
         let mut line = String::new();
         if !self.has_setting {
             line += &to_line(&SettingLine { setting: &self.setting });
@@ -223,7 +223,7 @@ mod tests {
     use evenpath::Device;
 
     use super::*;
-    use crate::cases::Op;
+    use crate::results::Op;
 
     fn setting() -> Setting {
         Setting::new(&Device::cpu(), 10.0, &[], "suite".into())

@@ -4,57 +4,55 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::cases::Op;
-use crate::measure::Timing;
-use crate::peers::full_name;
+use super::{Contender, Op};
 
 /// An operation on a matrix with one value type: its work, all times, and whether results are correct.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Row {
-    /// What was measured.
+pub(crate) struct Row {
+    /// The case measured.
     #[serde(flatten)]
-    pub key: Key,
+    pub(crate) key: Key,
     /// The size of the matrix; `None` if it could not be read.
-    pub shape: Option<Shape>,
+    pub(crate) shape: Option<Shape>,
     /// The parameters that were drawn for the matrix, if its structure is random.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub structure: Option<String>,
+    pub(crate) structure: Option<String>,
     /// The outcome.
     #[serde(flatten)]
-    pub outcome: Outcome,
+    pub(crate) outcome: Outcome,
 }
 
 /// The identity of a row.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Key {
+pub(crate) struct Key {
     /// The operation.
-    pub op: Op,
+    pub(crate) op: Op,
     /// The case of the operation, such as `32 columns`; empty if there is only one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub variant: String,
+    pub(crate) variant: String,
     /// The suite.
-    pub suite: String,
+    pub(crate) suite: String,
     /// The matrix.
-    pub matrix: String,
+    pub(crate) matrix: String,
     /// The type of the values.
-    pub value: String,
+    pub(crate) value: String,
 }
 
 /// The size of a matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shape {
+pub(crate) struct Shape {
     /// Rows.
-    pub rows: usize,
+    pub(crate) rows: usize,
     /// Columns.
-    pub cols: usize,
+    pub(crate) cols: usize,
     /// Nonzeros.
-    pub nnz: usize,
+    pub(crate) nnz: usize,
 }
 
 /// The outcome of a measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// Success.
     Measured(Box<Figures>),
     /// Failure.
@@ -66,121 +64,30 @@ pub enum Outcome {
 
 /// Figures of a measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Figures {
-    /// Whether all results of evenpath are correct; `None` if there is none.
+pub(crate) struct Figures {
+    /// True if all results of evenpath are correct; `None` if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub verified: Option<bool>,
+    pub(crate) verified: Option<bool>,
     /// The measure that time should be proportional to: nonzeros, nonzeros of A and B, nonzeros times
     /// columns of B, or products.
-    pub work: u64,
+    pub(crate) work: u64,
     /// Floating-point operations.
-    pub operations: u64,
+    pub(crate) operations: u64,
     /// Bytes of all operands and results, each counted once.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// The name of evenpath's fastest way with a correct result.
-    pub method: Option<String>,
+    pub(crate) method: Option<String>,
     /// Its milliseconds.
-    pub ms: Option<f64>,
+    pub(crate) ms: Option<f64>,
     /// The best time of each library, divided by `ms`; and that of each version if a library was measured in several.
-    pub ratio: BTreeMap<String, f64>,
+    pub(crate) ratio: BTreeMap<String, f64>,
     /// Evenpath's ways.
-    pub ours: Vec<Contender>,
+    pub(crate) ours: Vec<Contender>,
     /// The libraries' algorithms.
-    pub peers: Vec<Contender>,
+    pub(crate) peers: Vec<Contender>,
     /// Further figures of the operation, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub more: BTreeMap<String, f64>,
-}
-
-/// A way to compute the result.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Contender {
-    /// The library.
-    pub library: String,
-    /// Its version, if it says so; not in older files, whose settings have it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
-    /// The method, or the algorithm as named by the library.
-    pub name: String,
-    /// Median milliseconds of a run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ms: Option<f64>,
-    /// How the times were taken; not in older files.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timing: Option<Timing>,
-    /// Bytes of device memory, besides the operands.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bytes: Option<u64>,
-    /// Why there is no time, or how the result is wrong.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-}
-
-/// The name of evenpath among libraries.
-pub(crate) const OWN_NAME: &str = "evenpath";
-
-impl Contender {
-    /// A contender that ran; `difference` is how its result is wrong, if so.
-    pub fn ran(
-        library: &str,
-        name: impl Into<String>,
-        ms: f64,
-        bytes: Option<u64>,
-        difference: Option<&str>,
-    ) -> Self {
-        Self {
-            library: library.into(),
-            version: None,
-            name: name.into(),
-            ms: Some(ms),
-            timing: None,
-            bytes,
-            error: difference.map(|text| format!("wrong: {text}")),
-        }
-    }
-
-    /// A contender that failed.
-    pub fn refused(library: &str, name: impl Into<String>, error: &str) -> Self {
-        let (library, name, error) = (library.into(), name.into(), Some(error.into()));
-        Self { library, version: None, name, ms: None, timing: None, bytes: None, error }
-    }
-
-    /// With the version of the library, if it says so.
-    #[must_use]
-    pub fn of_version(self, version: Option<&str>) -> Self {
-        Self { version: version.map(str::to_owned), ..self }
-    }
-
-    /// With what says how its times were taken.
-    #[must_use]
-    pub fn with_timing(self, timing: Timing) -> Self {
-        Self { timing: Some(timing), ..self }
-    }
-
-    /// Whether its times were spread widely.
-    pub fn is_wide(&self) -> bool {
-        self.timing.is_some_and(|timing| timing.wide)
-    }
-
-    /// The library with its version, if it says so.
-    pub fn full_name(&self) -> String {
-        full_name(&self.library, self.version.as_deref())
-    }
-
-    /// Whether its library, with or without its version, has this name.
-    fn is_of(&self, library: &str) -> bool {
-        self.library == library || self.full_name() == library
-    }
-
-    /// Its milliseconds, if its result is correct.
-    pub fn right_ms(&self) -> Option<f64> {
-        if self.error.is_none() { self.ms } else { None }
-    }
-
-    /// Whether it ran with a wrong result.
-    pub fn is_wrong(&self) -> bool {
-        self.ms.is_some() && self.error.is_some()
-    }
+    pub(crate) more: BTreeMap<String, f64>,
 }
 
 /// The fastest contender with a correct result.
@@ -191,7 +98,7 @@ fn best<'c>(contenders: impl IntoIterator<Item = &'c Contender>) -> Option<(&'c 
 
 impl Figures {
     /// Computes the figures from all contenders.
-    pub fn new(
+    pub(crate) fn new(
         (work, operations, bytes): (u64, u64, u64),
         ours: Vec<Contender>,
         peers: Vec<Contender>,
@@ -211,7 +118,7 @@ impl Figures {
             more,
         };
         if let Some((own, ms)) = best(&figures.ours) {
-            (figures.method, figures.ms) = (Some(own.name.clone()), Some(ms));
+            (figures.method, figures.ms) = (Some(own.method().to_owned()), Some(ms));
             for library in figures.libraries() {
                 if let Some((_, peer_ms)) = figures.best_peer(&library) {
                     figures.ratio.insert(library, peer_ms / ms);
@@ -222,7 +129,7 @@ impl Figures {
     }
 
     /// The names of the libraries among the peers, and of each version of one that was measured in several.
-    pub fn libraries(&self) -> Vec<String> {
+    pub(crate) fn libraries(&self) -> Vec<String> {
         let mut libraries = BTreeSet::new();
         for peer in &self.peers {
             libraries.insert(peer.library.clone());
@@ -235,17 +142,36 @@ impl Figures {
     }
 
     /// The fastest algorithm with a correct result of a library, or of a version of it.
-    pub fn best_peer(&self, library: &str) -> Option<(&Contender, f64)> {
+    pub(crate) fn best_peer(&self, library: &str) -> Option<(&Contender, f64)> {
         best(self.peers.iter().filter(|peer| peer.is_of(library)))
     }
 
     /// Evenpath's fastest way with a correct result.
-    pub fn best_own(&self) -> Option<&Contender> {
+    pub(crate) fn best_own(&self) -> Option<&Contender> {
         best(&self.ours).map(|(own, _)| own)
     }
 
+    /// Evenpath's contender with this name.
+    pub(crate) fn own(&self, name: &str) -> Option<&Contender> {
+        self.ours.iter().find(|own| own.name == name)
+    }
+
+    /// The milliseconds of a library's fastest algorithm for CSR.
+    pub(crate) fn csr_ms(&self, library: &str) -> Option<f64> {
+        best(self.peers.iter().filter(|peer| peer.library == library && peer.format.is_none()))
+            .map(|(_, ms)| ms)
+    }
+
+    /// Runs until the setup of a contender is recovered, against the fastest peer without one. `None` without such a peer, or if
+    /// it is not slower.
+    pub(crate) fn break_even(&self, own: &Contender) -> Option<u64> {
+        let unprepared = self.peers.iter().filter(|peer| peer.setup_ms.is_none_or(|ms| ms == 0.0));
+        let (gain, setup) = (best(unprepared)?.1 - own.ms?, own.setup_ms?);
+        (gain > 0.0).then(|| (setup / gain).ceil() as u64)
+    }
+
     /// Why a library, or a version of it, has no time: the distinct errors of its algorithms.
-    pub fn refusals(&self, library: &str) -> Vec<&str> {
+    pub(crate) fn refusals(&self, library: &str) -> Vec<&str> {
         let mut reasons: Vec<&str> = Vec::new();
         for peer in self.peers.iter().filter(|peer| peer.is_of(library)) {
             reasons.extend(peer.error.as_deref().filter(|reason| !reasons.contains(reason)));
@@ -256,23 +182,29 @@ impl Figures {
 
 impl Row {
     /// A row without figures.
-    pub fn failed(key: Key, shape: Option<Shape>, reason: impl Into<String>) -> Self {
+    pub(crate) fn failed(key: Key, shape: Option<Shape>, reason: impl Into<String>) -> Self {
         Self { key, shape, structure: None, outcome: Outcome::Failed { failed: reason.into() } }
     }
 
     /// A row with figures.
-    pub fn measured(key: Key, shape: Option<Shape>, figures: Figures) -> Self {
+    pub(crate) fn measured(key: Key, shape: Option<Shape>, figures: Figures) -> Self {
         Self { key, shape, structure: None, outcome: Outcome::Measured(Box::new(figures)) }
     }
 
     /// With the parameters of a random structure.
     #[must_use]
-    pub fn of_structure(self, structure: Option<String>) -> Self {
+    pub(crate) fn of_structure(self, structure: Option<String>) -> Self {
         Self { structure, ..self }
     }
 
+    /// Bytes of x and of y, for operations on vectors.
+    pub(crate) fn vector_bytes(&self) -> u64 {
+        let size = if self.key.value == "f64" { 8 } else { 4 };
+        self.shape.map_or(0, |shape| ((shape.rows + shape.cols) * size) as u64)
+    }
+
     /// The figures, if there are any.
-    pub fn figures(&self) -> Option<&Figures> {
+    pub(crate) fn figures(&self) -> Option<&Figures> {
         match &self.outcome {
             Outcome::Measured(figures) => Some(figures),
             Outcome::Failed { .. } => None,
@@ -280,7 +212,7 @@ impl Row {
     }
 
     /// Why evenpath has no time; `None` if it has one.
-    pub fn failure(&self) -> Option<String> {
+    pub(crate) fn failure(&self) -> Option<String> {
         match &self.outcome {
             Outcome::Failed { failed } => Some(failed.clone()),
             Outcome::Measured(figures) if figures.ms.is_some() => None,
@@ -294,8 +226,8 @@ impl Row {
         }
     }
 
-    /// Whether a result of evenpath is wrong.
-    pub fn is_wrong(&self) -> bool {
+    /// Returns whether a result of evenpath is wrong.
+    pub(crate) fn is_wrong(&self) -> bool {
         self.figures().is_some_and(|figures| figures.verified == Some(false))
     }
 }
@@ -304,6 +236,11 @@ impl Row {
 mod tests {
     use super::*;
     use crate::measure::Times;
+
+    fn ran(library: &str, name: &str, ms: f64, wrong: Option<&str>) -> Contender {
+        let checked = wrong.map_or(Ok(()), |text| Err(text.into()));
+        Contender::ran(library, name, &Times::of_runs(vec![ms]), checked)
+    }
 
     fn figures(ours: Vec<Contender>, peers: Vec<Contender>) -> Figures {
         Figures::new((1, 2, 3), ours, peers, BTreeMap::new())
@@ -316,15 +253,12 @@ mod tests {
 
     #[test]
     fn the_fastest_right_ones_are_compared() {
-        let ours = vec![
-            Contender::ran("evenpath", "slow", 3.0, None, None),
-            Contender::ran("evenpath", "fast", 2.0, None, None),
-        ];
+        let ours = vec![ran("evenpath", "slow", 3.0, None), ran("evenpath", "fast", 2.0, None)];
         let peers = vec![
-            Contender::ran("cusparse", "wrong", 0.5, None, Some("y[0]")),
-            Contender::ran("cusparse", "right", 5.0, Some(7), None),
-            Contender::refused("mkl", "all", "no"),
-            Contender::refused("mkl", "other", "no"),
+            ran("cusparse", "wrong", 0.5, Some("y[0]")),
+            ran("cusparse", "right", 5.0, None),
+            Contender::refused("mkl", "all", &"no"),
+            Contender::refused("mkl", "other", &"no"),
         ];
         let figures = figures(ours, peers);
         assert_eq!(
@@ -337,18 +271,17 @@ mod tests {
 
     #[test]
     fn versions_are_compared_together_and_alone() {
-        let peer = |version, name, ms, difference| {
-            Contender::ran("cusparse", name, ms, None, difference).of_version(Some(version))
-        };
-        let refused = Contender::refused("cusparse", "SpGEAM", "no memory").of_version(Some("12.8.1"));
+        let peer =
+            |version, name, ms, difference| ran("cusparse", name, ms, difference).of_version(Some(version));
+        let refused = Contender::refused("cusparse", "SpGEAM", &"no memory").of_version(Some("12.8.1"));
         let peers = vec![
             peer("12.6.3", "CSR_ALG1", 5.0, None),
             peer("12.9.4", "CSR_ALG1", 4.0, None),
             peer("12.9.4", "SPMV_OP", 1.0, Some("y[0]")),
             refused,
-            Contender::ran("sprs", "csr", 8.0, None, None),
+            ran("sprs", "csr", 8.0, None),
         ];
-        let figures = figures(vec![Contender::ran("evenpath", "auto", 2.0, None, None)], peers);
+        let figures = figures(vec![ran("evenpath", "auto", 2.0, None)], peers);
         let ratios: Vec<_> = figures.ratio.iter().map(|(name, ratio)| (name.as_str(), *ratio)).collect();
         let expected = [("cusparse", 2.0), ("cusparse 12.6.3", 2.5), ("cusparse 12.9.4", 2.0), ("sprs", 4.0)];
         assert_eq!(ratios, expected);
@@ -358,8 +291,22 @@ mod tests {
     }
 
     #[test]
+    fn a_plan_pays_for_itself_after_the_runs_that_win_its_time_back() {
+        let peers = |ms| {
+            let prepared = Contender { setup_ms: Some(1.0), ..ran("cusparse", "prepared", 0.1, None) };
+            vec![ran("cusparse", "plain", ms, None), prepared]
+        };
+        let runs = |setup_ms, peer_ms| {
+            let own = Contender { setup_ms: Some(setup_ms), ..ran("evenpath", "auto", 0.75, None) };
+            figures(vec![own.clone()], peers(peer_ms)).break_even(&own)
+        };
+        assert_eq!([runs(1.0, 1.0), runs(1.1, 1.0), runs(0.0, 1.0)], [4, 5, 0].map(Some));
+        assert_eq!(runs(1.0, 0.75), None);
+    }
+
+    #[test]
     fn a_wrong_result_is_no_time() {
-        let ours = vec![Contender::ran("evenpath", "auto", 1.0, None, Some("y[0] is 1"))];
+        let ours = vec![ran("evenpath", "auto", 1.0, Some("y[0] is 1"))];
         let row = Row::measured(key(), None, figures(ours, vec![]));
         assert!(row.is_wrong());
         assert_eq!(row.failure().as_deref(), Some("auto: wrong: y[0] is 1"));
@@ -367,15 +314,14 @@ mod tests {
 
     #[test]
     fn without_a_result_nothing_is_verified() {
-        let refused = || Contender::refused("evenpath", "auto", "out of memory");
-        let peers = vec![Contender::ran("cusparse", "right", 5.0, None, None)];
+        let refused = || Contender::refused("evenpath", "auto", &"out of memory");
+        let peers = vec![ran("cusparse", "right", 5.0, None)];
         let figures = figures(vec![refused(), refused()], peers);
         assert_eq!((figures.verified, figures.ms), (None, None));
         let row = Row::measured(key(), None, figures);
         assert!(!row.is_wrong() && row.failure().is_some());
         assert!(!serde_json::to_string(&row).unwrap().contains("verified"));
-        let some =
-            self::figures(vec![refused(), Contender::ran("evenpath", "slow", 3.0, None, None)], vec![]);
+        let some = self::figures(vec![refused(), ran("evenpath", "slow", 3.0, None)], vec![]);
         assert_eq!(some.verified, Some(true));
     }
 
@@ -384,14 +330,14 @@ mod tests {
         let shape = Some(Shape { rows: 1, cols: 2, nnz: 3 });
         let times = Times::of_runs(vec![0.1, 0.125, 0.2]);
         let ours = vec![
-            Contender::ran("evenpath", "auto", 0.125, Some(1), None).with_timing(Timing::new(&times)),
-            Contender::ran("evenpath", "as in older files", 0.125, None, None),
-            Contender::ran("evenpath", "of a version", 0.125, None, None).of_version(Some("0.2.0")),
+            Contender { bytes: Some(1), ..Contender::ran("evenpath", "auto", &times, Ok(())) },
+            Contender { timing: None, ..ran("evenpath", "as in older files", 0.125, None) },
+            ran("evenpath", "of a version", 0.125, None).of_version(Some("0.2.0")),
         ];
         assert!(ours[0].is_wide() && !ours[1].is_wide());
         let measured =
             Row::measured(key(), shape, figures(ours, vec![])).of_structure(Some("block=1".into()));
-        let refused = figures(vec![Contender::refused("evenpath", "auto", "out of memory")], vec![]);
+        let refused = figures(vec![Contender::refused("evenpath", "auto", &"out of memory")], vec![]);
         let refused = Row::measured(key(), shape, refused);
         for row in [measured, refused, Row::failed(key(), None, "out of memory")] {
             let line = serde_json::to_string(&row).unwrap();

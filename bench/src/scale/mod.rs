@@ -1,10 +1,10 @@
-//! What a product with a vector moves on any number of ranks, and how long that takes by a model, without running it.
+//! Elements that a product with a vector moves on any number of ranks, and the time of that by a model, without running it.
 
 mod model;
 mod problem;
 mod volumes;
 
-pub use model::{Machine, Prediction};
-pub use problem::{Points, Problem};
+pub(crate) use model::{Machine, Prediction};
+pub(crate) use problem::{Points, Problem};
 pub(crate) use volumes::row_offsets;
-pub use volumes::{RankVolume, Rows, Volumes};
+pub(crate) use volumes::{RankVolume, Rows, Volumes};

@@ -17,40 +17,40 @@ use std::fmt;
 
 use super::{RankVolume, Volumes};
 
-/// What the model knows of a machine.
+/// Knowledge of the model about a machine.
 #[derive(Debug, Clone, Copy, PartialEq, clap::Args)]
-pub struct Machine {
+pub(crate) struct Machine {
     /// Time of a small message, in µs. The default: a ring exchange of 8 KB between two H200 by NCCL.
     #[arg(long, value_name = "US", default_value_t = 10.7)]
-    pub latency: f64,
+    pub(crate) latency: f64,
     /// Rate of large messages, in GB/s one way. The default: 268 MB between two H200 by NVLink.
     #[arg(long, value_name = "GB/S", default_value_t = 305.0)]
-    pub bandwidth: f64,
+    pub(crate) bandwidth: f64,
     /// Rate of a copy within a device's memory, bytes read and bytes written, in GB/s. The default: H200.
     #[arg(long, value_name = "GB/S", default_value_t = 4166.0)]
-    pub memory_rate: f64,
+    pub(crate) memory_rate: f64,
     /// Rate of a product with a matrix on one device, where every array counts once, in GB/s. [default: that of a copy]
     #[arg(long, value_name = "GB/S")]
-    pub product_rate: Option<f64>,
+    pub(crate) product_rate: Option<f64>,
     /// Time of a kernel that has next to nothing to do, behind others on its stream, in µs.
     #[arg(long, value_name = "US", default_value_t = 2.5)]
-    pub launch: f64,
+    pub(crate) launch: f64,
     /// Time of an inner product of short vectors, from its launch until all ranks have it, in µs.
     #[arg(long, value_name = "US", default_value_t = 30.0)]
-    pub dot: f64,
+    pub(crate) dot: f64,
 }
 
 /// A predicted time, in µs.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Prediction {
+pub(crate) struct Prediction {
     /// Of the whole product.
-    pub time: f64,
-    /// What the slowest rank takes for its local matrix.
-    pub local: f64,
-    /// What the slowest rank takes for its messages.
-    pub exchange: f64,
-    /// What the slowest rank takes for packing and its non-local matrix.
-    pub boundary: f64,
+    pub(crate) time: f64,
+    /// Time of the slowest rank for its local matrix.
+    pub(crate) local: f64,
+    /// Time of the slowest rank for its messages.
+    pub(crate) exchange: f64,
+    /// Time of the slowest rank for packing and its non-local matrix.
+    pub(crate) boundary: f64,
 }
 
 /// Bytes of a column index, a row offset or a position.
@@ -61,28 +61,28 @@ const STEP_ELEMENTS: u64 = 3 * 3 + 2 + 1;
 
 impl RankVolume {
     /// The bytes of the product with the local matrix, every array once.
-    pub fn local_bytes(&self, value: u64) -> u64 {
+    pub(crate) fn local_bytes(&self, value: u64) -> u64 {
         self.local_nonzeros * (INDEX + value) + self.rows * (INDEX + value) + self.cols * value
     }
 }
 
 impl Machine {
     /// The time of a product with values of `value` bytes.
-    pub fn predict(&self, volumes: &Volumes, value: u64) -> Prediction {
+    pub(crate) fn predict(&self, volumes: &Volumes, value: u64) -> Prediction {
         let of_rank = |rank| self.predict_rank(rank, value);
         let slowest = |a: Prediction, b: Prediction| if b.time > a.time { b } else { a };
         volumes.ranks.iter().map(of_rank).fold(Prediction::default(), slowest)
     }
 
     /// The time of a step of conjugate gradients, in µs.
-    pub fn predict_step(&self, volumes: &Volumes, value: u64) -> f64 {
+    pub(crate) fn predict_step(&self, volumes: &Volumes, value: u64) -> f64 {
         let vectors = self.memory(volumes.most(|rank| rank.rows) * STEP_ELEMENTS * value);
         self.predict(volumes, value).time + vectors + 3.0 * self.launch + 2.0 * self.dot
     }
 
     /// The rate of products, in GB/s, if the product with these matrices took this many µs.
     #[must_use]
-    pub fn with_product(self, rank: &RankVolume, value: u64, us: f64) -> Self {
+    pub(crate) fn with_product(self, rank: &RankVolume, value: u64, us: f64) -> Self {
         let rate = rank.local_bytes(value) as f64 / 1e3 / (us - self.launch);
         let product_rate = (rate.is_finite() && rate > 0.0).then_some(rate);
         Self { product_rate, ..self }

@@ -15,7 +15,7 @@ const MOST_SCALE: u32 = 40;
 
 /// A matrix by its name.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Problem {
+pub(crate) enum Problem {
     /// A stencil on a grid.
     Stencil {
         /// Its points: 5, 7 or 27.
@@ -34,7 +34,7 @@ pub enum Problem {
 
 /// The points of a stencil.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Points {
+pub(crate) enum Points {
     /// In two dimensions.
     Five,
     /// In three, without diagonals.
@@ -69,7 +69,7 @@ impl Points {
 impl Problem {
     /// The same matrix with another seed, if it has one.
     #[must_use]
-    pub fn with_seed(self, seed: u64) -> Self {
+    pub(crate) fn with_seed(self, seed: u64) -> Self {
         match self {
             Self::Rmat { scale, .. } => Self::Rmat { scale, seed },
             stencil @ Self::Stencil { .. } => stencil,
@@ -77,7 +77,7 @@ impl Problem {
     }
 
     /// One with as many times the rows, about; `None` if there is none of this kind.
-    pub fn grown(self, times: f64) -> Option<Self> {
+    pub(crate) fn grown(self, times: f64) -> Option<Self> {
         match self {
             Self::Stencil { points, side } => {
                 let side = (f64::from(side) * times.powf(1.0 / points.dimensions())).round() as u32;
@@ -87,13 +87,13 @@ impl Problem {
         }
     }
 
-    /// Whether it is symmetric and positive definite.
-    pub fn is_positive_definite(self) -> bool {
+    /// Returns whether it is symmetric and positive definite.
+    pub(crate) fn is_positive_definite(self) -> bool {
         matches!(self, Self::Stencil { .. })
     }
 
     /// Appends the entries of a row.
-    pub fn row<V: evenpath::Value>(self, row: u64, entries: &mut Vec<(u64, V)>) {
+    pub(crate) fn row<V: evenpath::Value>(self, row: u64, entries: &mut Vec<(u64, V)>) {
         match self {
             Self::Stencil { points, side } => points.stencil(side).row(row, entries),
             Self::Rmat { scale, seed } => Rmat::new(scale, RMAT_EDGES, seed).row(row, entries),

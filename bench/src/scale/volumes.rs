@@ -4,7 +4,7 @@ use evenpath::{Csr, Offset, Storage, Value};
 use evenpath_distributed::{DistributedCsr, RowPartition};
 
 /// A matrix's pattern, row by row.
-pub trait Rows {
+pub(crate) trait Rows {
     /// Rows.
     fn rows(&self) -> u64;
 
@@ -32,32 +32,32 @@ impl<V: Storage, O: Offset> Rows for Csr<V, O> {
     }
 }
 
-/// What one rank has and exchanges for one product.
+/// Elements that one rank has and exchanges for one product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct RankVolume {
+pub(crate) struct RankVolume {
     /// Its rows.
-    pub rows: u64,
+    pub(crate) rows: u64,
     /// Its columns: elements of x.
-    pub cols: u64,
+    pub(crate) cols: u64,
     /// Nonzeros in its own columns.
-    pub local_nonzeros: u64,
+    pub(crate) local_nonzeros: u64,
     /// Nonzeros in columns of others.
-    pub non_local_nonzeros: u64,
+    pub(crate) non_local_nonzeros: u64,
     /// Rows that have such.
-    pub boundary_rows: u64,
+    pub(crate) boundary_rows: u64,
     /// Elements of x that it needs of others, its halo.
-    pub received: u64,
+    pub(crate) received: u64,
     /// Ranks that these come from.
-    pub sources: u64,
+    pub(crate) sources: u64,
     /// Elements of x that others need of it, counted once for each rank.
-    pub sent: u64,
+    pub(crate) sent: u64,
     /// Ranks that these go to.
-    pub destinations: u64,
+    pub(crate) destinations: u64,
 }
 
 impl RankVolume {
     /// That of a rank which has its part of the matrix.
-    pub fn of<V: Value>(a: &DistributedCsr<V>) -> Self {
+    pub(crate) fn of<V: Value>(a: &DistributedCsr<V>) -> Self {
         let rank = a.rank();
         let counts = |count: &dyn Fn(usize) -> usize| {
             let counts = (0..rank.size()).map(count);
@@ -79,11 +79,11 @@ impl RankVolume {
     }
 }
 
-/// What all ranks have and exchange.
+/// Elements that all ranks have and exchange.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Volumes {
+pub(crate) struct Volumes {
     /// By rank.
-    pub ranks: Vec<RankVolume>,
+    pub(crate) ranks: Vec<RankVolume>,
 }
 
 impl Volumes {
@@ -93,7 +93,7 @@ impl Volumes {
     /// # Panics
     ///
     /// If the ranks cannot be given rows.
-    pub fn new(matrix: &impl Rows, row_offsets: &[u64], ranks: usize) -> Self {
+    pub(crate) fn new(matrix: &impl Rows, row_offsets: &[u64], ranks: usize) -> Self {
         let rows = RowPartition::by_merge_path(row_offsets, ranks).expect("memory for a number of each rank");
         let cols = if matrix.rows() == matrix.cols() {
             rows.clone()
@@ -137,22 +137,22 @@ impl Volumes {
     }
 
     /// Messages of one product, from all ranks.
-    pub fn messages(&self) -> u64 {
+    pub(crate) fn messages(&self) -> u64 {
         self.ranks.iter().map(|rank| rank.sources).sum()
     }
 
     /// Elements that all ranks send.
-    pub fn elements(&self) -> u64 {
+    pub(crate) fn elements(&self) -> u64 {
         self.ranks.iter().map(|rank| rank.received).sum()
     }
 
     /// The largest value of any rank.
-    pub fn most(&self, value: impl Fn(&RankVolume) -> u64) -> u64 {
+    pub(crate) fn most(&self, value: impl Fn(&RankVolume) -> u64) -> u64 {
         self.ranks.iter().map(value).max().unwrap_or(0)
     }
 
     /// Rows and nonzeros of the rank with the most of both, over the mean.
-    pub fn imbalance(&self) -> f64 {
+    pub(crate) fn imbalance(&self) -> f64 {
         let work = |rank: &RankVolume| rank.rows + rank.local_nonzeros + rank.non_local_nonzeros;
         let total: u64 = self.ranks.iter().map(work).sum();
         self.most(work) as f64 * self.ranks.len() as f64 / total.max(1) as f64
@@ -180,7 +180,7 @@ mod tests {
     use evenpath::generate::generate;
     use evenpath_distributed::{Cluster, Error};
 
-    /// What is computed is what ranks that run have.
+    /// Computed volumes are those of ranks that run.
     #[test]
     fn volumes_are_those_of_a_cluster() {
         for name in ["stencil5:20", "rmat:8", "uniform:300", "dense:20x35", "empty-rows:401"] {

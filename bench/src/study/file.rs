@@ -4,29 +4,30 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Study, Table};
-use crate::results::{ResultsError, Setting, SettingLine, failed, to_line, whole_lines};
+use super::name::Study;
+use super::table::Table;
+use crate::results::{ResultsError, Setting, SettingLine, failed, whole_lines};
 
 /// The results of a study, and their setting.
 #[derive(Debug, Clone, PartialEq)]
-pub struct StudyFile {
+pub(crate) struct StudyFile {
     /// Where it was measured.
-    pub setting: Setting,
+    pub(crate) setting: Setting,
     /// The cases of a study that can be resumed.
-    pub cases: Vec<Case>,
+    pub(crate) cases: Vec<Case>,
     /// The tables.
-    pub tables: Vec<Table>,
+    pub(crate) tables: Vec<Table>,
 }
 
-/// What was measured in a case, of which the tables are made.
+/// Measurements of a case, of which the tables are made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Case {
+pub(crate) struct Case {
     /// The study.
-    pub study: Study,
+    pub(crate) study: Study,
     /// The case, such as matrix and type.
-    pub name: String,
-    /// What the study needs of it.
-    pub figures: serde_json::Value,
+    pub(crate) name: String,
+    /// Properties that the study needs of it.
+    pub(crate) figures: serde_json::Value,
 }
 
 /// A line with a case.
@@ -37,12 +38,14 @@ pub(super) struct CaseLine<C> {
 
 impl StudyFile {
     /// A file without results.
-    pub fn new(setting: Setting) -> Self {
+    pub(crate) fn new(setting: Setting) -> Self {
         Self { setting, cases: Vec::new(), tables: Vec::new() }
     }
 
     /// The lines of the file: the setting, then one case per line, then one table per line.
-    pub fn to_lines(&self) -> String {
+    #[cfg(test)]
+    pub(super) fn to_lines(&self) -> String {
+        use crate::results::to_line;
         let setting = to_line(&SettingLine { setting: &self.setting });
         let cases = self.cases.iter().map(|case| to_line(&CaseLine { case }));
         let tables = self.tables.iter().map(to_line);
@@ -54,7 +57,7 @@ impl StudyFile {
     /// # Errors
     ///
     /// If it cannot be read, or a line is not in the format of [`to_lines`](Self::to_lines).
-    pub fn read(path: &Path) -> Result<Self, ResultsError> {
+    pub(crate) fn read(path: &Path) -> Result<Self, ResultsError> {
         let text = std::fs::read_to_string(path).map_err(|source| failed(path, source))?;
         Ok(Self::parse(path, &text[..whole_lines(&text)])?.0)
     }

@@ -1,23 +1,23 @@
+//! Merge-based SpMV: consistency, circuit5M, and threads of the CPU.
+
 use std::error::Error;
 
-use evenpath::Csr;
 use evenpath::device::DeviceKind;
 use evenpath::generate::{Kind, Published};
-use evenpath::spmv::{SpmvMethod, SpmvOptions};
+use evenpath::spmv::SpmvMethod;
 
-use super::cpu::on_threads;
-use super::published::{CIRCUIT5M, CIRCUIT5M_NONZEROS};
-use super::{
-    Bench, Cell, Report, SPREAD, Study, Table, correlation, cusparse_ms, gflops, method_ms, spread_note,
-    spreads, widest_percent,
+use super::figures::{
+    SPREAD, correlation, cusparse_ms, gflops, measure_spmv, method_ms, right_ms, spread_note, spreads,
+    widest_percent,
 };
+use super::name::Study;
+use super::published::{CIRCUIT5M, CIRCUIT5M_NONZEROS};
+use super::report::Report;
+use super::table::{Cell, Table};
 use crate::generated::Generated;
-use crate::input::random_vector;
-use crate::measure::{Repetitions, median, times_ms};
-use crate::spmv::check;
+use crate::operations::Bench;
+use crate::operations::threads::spmv_on_threads;
 use crate::suite::{Source, Suite, SuiteOptions};
-
-const STUDY: Study = Study::MergeSpmv;
 
 pub(super) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn Error>> {
     consistency(bench, report)?;
@@ -38,7 +38,7 @@ fn consistency(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn
     let columns = ["matrix", "nonzeros and rows"].into_iter().chain(names.iter().map(String::as_str));
     let columns: Vec<&str> = columns.chain(["cuSPARSE CSR", SPREAD]).collect();
     let mut table = Table::new(
-        STUDY,
+        Study::MergeSpmv,
         "CsrMV: nanoseconds per thousand nonzeros and rows, f64",
         "The abstract: row-based methods vary by an order of magnitude over matrices of similar size; merging does not.",
         &columns,
@@ -52,10 +52,10 @@ fn consistency(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn
     let mut times: Vec<Vec<(f64, f64)>> = vec![Vec::new(); methods.len() + 1];
     let mut notes = Vec::new();
     bench.each_matrix(kinds, &mut notes, |name, matrix| {
-        let record = bench.spmv(name, &matrix, &methods)?;
+        let record = measure_spmv(bench, &matrix, &methods)?;
         let work = (matrix.nnz() + matrix.rows()) as f64;
         let mut found: Vec<Option<f64>> =
-            methods.iter().map(|&method| method_ms(&record, method, &mut table)).collect();
+            methods.iter().map(|&method| method_ms(&record, method, name, &mut table)).collect();
         found.push(cusparse_ms(&record));
         for (times, ms) in times.iter_mut().zip(&found) {
             times.extend(ms.map(|ms| (work, ms)));
@@ -69,7 +69,7 @@ fn consistency(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn
     table.note(spread_note());
     report.table(table)?;
     let mut summary = Table::new(
-        STUDY,
+        Study::MergeSpmv,
         "CsrMV: correlation of time with nonzeros and rows",
         "As above; the README has no numbers.",
         &["method", "matrices", "correlation", "longest over shortest time per nonzero or row"],
@@ -87,7 +87,7 @@ fn consistency(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn
 /// circuit5M, for which the README shows sample output.
 fn circuit(bench: &Bench<'_>) -> Result<Table, Box<dyn Error>> {
     let mut table = Table::new(
-        STUDY,
+        Study::MergeSpmv,
         "CsrMV with circuit5M, f64",
         "The sample output in the README. Evenpath's figures are for a stand-in.",
         &["", "ms", "GFLOP/s"],
@@ -100,12 +100,12 @@ fn circuit(bench: &Bench<'_>) -> Result<Table, Box<dyn Error>> {
     let kinds: Vec<Kind> = kinds.map(|matrix| Kind::Like { matrix }).collect();
     bench.each_matrix(kinds, &mut notes, |name, matrix| {
         let methods = methods(bench.device.kind());
-        let record = bench.spmv(name, &matrix, &methods)?;
+        let record = measure_spmv(bench, &matrix, &methods)?;
         for method in methods {
-            let ms = method_ms(&record, method, &mut table);
+            let ms = method_ms(&record, method, name, &mut table);
             row(format!("{method}, {}", bench.device.name()), matrix.nnz(), ms, &mut table);
         }
-        if bench.peers.cusparse().is_some() {
+        if bench.peers.has_cusparse() {
             let name = format!("cuSPARSE CSR, {}", bench.device.name());
             row(name, matrix.nnz(), cusparse_ms(&record), &mut table);
         }
@@ -125,7 +125,7 @@ fn threads(bench: &Bench<'_>) -> Result<Table, Box<dyn Error>> {
         std::iter::successors(Some(1), |count| Some(2 * count)).take_while(|&count| count < all).collect();
     counts.push(all);
     let mut table = Table::new(
-        STUDY,
+        Study::MergeSpmv,
         "CsrMV on the CPU by threads, f64, milliseconds",
         "The README runs 48 threads; it has no sweep.",
         &["matrix", "threads", "merge path", "one task per row"],
@@ -137,31 +137,15 @@ fn threads(bench: &Bench<'_>) -> Result<Table, Box<dyn Error>> {
     bench.each_matrix(kinds, &mut notes, |name, matrix| {
         let repetitions = bench.repetitions;
         for &count in &counts {
-            let merge = cpu_ms(repetitions, &matrix, SpmvMethod::MergePath, count)?;
-            let rows = cpu_ms(repetitions, &matrix, SpmvMethod::RowParallel, count)?;
+            let mut ms = |method| -> Result<Option<f64>, Box<dyn Error>> {
+                let own = spmv_on_threads(count, &matrix, method, repetitions)?;
+                Ok(right_ms(&own, &format!("{name}, {count} threads"), &mut table))
+            };
+            let (merge, rows) = (ms(SpmvMethod::MergePath)?, ms(SpmvMethod::RowParallel)?);
             table.row([name.into(), count.into(), merge.into(), rows.into()]);
         }
         Ok(())
     })?;
     table.notes = notes;
     Ok(table)
-}
-
-/// Milliseconds on this many threads.
-fn cpu_ms(
-    repetitions: Repetitions,
-    matrix: &Csr<f64>,
-    method: SpmvMethod,
-    threads: usize,
-) -> Result<f64, Box<dyn Error>> {
-    let x = random_vector::<f64>(matrix.cols(), 1);
-    let (ms, y) = on_threads(threads, |device| {
-        let plan = device.upload(matrix)?.plan_spmv(SpmvOptions::default().with_method(method))?;
-        let device_x = device.upload(&x)?;
-        let mut y = device.zeros::<f64>(matrix.rows())?;
-        let times = times_ms(device, repetitions, || plan.run(1.0, &device_x, 0.0, &mut y))?;
-        Ok((median(&times), y.download()?))
-    })?;
-    check(matrix, &x, &y)?;
-    Ok(ms)
 }

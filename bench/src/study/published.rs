@@ -57,7 +57,7 @@ pub(super) struct SortedMatrix {
     pub(super) name: &'static str,
     /// Nonzeros (Table 5).
     pub(super) nonzeros: usize,
-    /// Whether these are the stored half of a symmetric matrix.
+    /// True if these are the stored half of a symmetric matrix.
     pub(super) is_half: bool,
     /// Milliseconds to sort the rows (Table 5).
     pub(super) sort_ms: f64,

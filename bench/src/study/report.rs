@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::file::CaseLine;
-use super::{Case, Study, StudyFile, Table};
+use super::file::{Case, CaseLine, StudyFile};
+use super::name::Study;
+use super::table::Table;
 use crate::results::{ResultsError, Setting, SettingLine, failed, open_locked, to_line};
 
 /// A callback for finished tables.
@@ -17,7 +18,7 @@ type Print<'r> = dyn FnMut(&Table) -> Result<(), Box<dyn Error>> + 'r;
 
 /// Takes the tables of a study, each as soon as it is finished, and the cases of one that can be resumed, each before the
 /// next is measured.
-pub struct Report<'r> {
+pub(crate) struct Report<'r> {
     study: Study,
     contents: StudyFile,
     print: &'r mut Print<'r>,
@@ -38,7 +39,7 @@ impl Out {
 
 impl<'r> Report<'r> {
     /// A report without a file.
-    pub fn new(study: Study, setting: Setting, print: &'r mut Print<'r>) -> Self {
+    pub(crate) fn new(study: Study, setting: Setting, print: &'r mut Print<'r>) -> Self {
         Self { study, contents: StudyFile::new(setting), print, out: None }
     }
 
@@ -48,7 +49,7 @@ impl<'r> Report<'r> {
     ///
     /// If the file cannot be opened, another program has it open, a line is invalid, its setting differs, or it has results
     /// that the study does not continue. Then the file is unchanged.
-    pub fn to_file(mut self, path: &Path) -> Result<Self, ResultsError> {
+    pub(crate) fn into_file(mut self, path: &Path) -> Result<Self, ResultsError> {
         let failed = |source| failed(path, source);
         let (mut file, text) = open_locked(path)?;
         let mut kept = 0;
@@ -78,12 +79,12 @@ impl<'r> Report<'r> {
     }
 
     /// The study.
-    pub fn study(&self) -> Study {
+    pub(crate) fn study(&self) -> Study {
         self.study
     }
 
-    /// Whether no table has wrong results.
-    pub fn is_right(&self) -> bool {
+    /// Returns whether no table has wrong results.
+    pub(crate) fn is_right(&self) -> bool {
         self.contents.tables.iter().all(|table| table.wrong.is_empty())
     }
 
@@ -107,7 +108,7 @@ impl<'r> Report<'r> {
         Ok(())
     }
 
-    /// Whether there are figures of a case.
+    /// Returns whether there are figures of a case.
     pub(super) fn has(&self, name: &str) -> bool {
         self.contents.cases.iter().any(|case| case.name == name)
     }
@@ -140,7 +141,7 @@ mod tests {
         for study in [Study::MergePath, Study::Hisparse] {
             let path = folder.path().join(study.name());
             let mut print = |_: &Table| Ok(());
-            let mut report = Report::new(study, setting(), &mut print).to_file(&path).expect("a new file");
+            let mut report = Report::new(study, setting(), &mut print).into_file(&path).expect("a new file");
             report.record("a", &1.5).expect("written");
             assert_eq!(report.case::<f64>("a").expect("a number"), Some(1.5));
             assert!(report.case::<String>("a").unwrap_err().to_string().contains("`a`: invalid type"));
@@ -149,7 +150,7 @@ mod tests {
 
             let before = std::fs::read(&path).expect("a file");
             let mut print = |_: &Table| Ok(());
-            let again = Report::new(study, setting(), &mut print).to_file(&path);
+            let again = Report::new(study, setting(), &mut print).into_file(&path);
             if study.is_resumed() {
                 let report = again.expect("continued");
                 assert_eq!(report.case::<f64>("a").expect("a number"), Some(1.5));
@@ -170,7 +171,8 @@ mod tests {
         let text = StudyFile::new(other).to_lines() + "{\"torn";
         std::fs::write(&path, &text).expect("written");
         let mut print = |_: &Table| Ok(());
-        let error = Report::new(Study::Hisparse, setting(), &mut print).to_file(&path).map(drop).unwrap_err();
+        let error =
+            Report::new(Study::Hisparse, setting(), &mut print).into_file(&path).map(drop).unwrap_err();
         assert!(error.to_string().contains("the device is NVIDIA H200 there, but CPU here"), "{error}");
         assert_eq!(std::fs::read_to_string(&path).expect("a file"), text);
     }

@@ -4,29 +4,29 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::Study;
-use crate::page::text::{Markdown, number};
+use super::name::Study;
+use crate::markdown::{Markdown, number};
 
 /// A table with evenpath's figures beside published ones.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Table {
+pub(crate) struct Table {
     /// The study.
-    pub study: Study,
+    pub(crate) study: Study,
     /// The title.
-    pub title: String,
+    pub(crate) title: String,
     /// The table or figure of the publication.
-    pub source: String,
+    pub(crate) source: String,
     /// Headings.
-    pub columns: Vec<String>,
+    pub(crate) columns: Vec<String>,
     /// Rows, with one cell per column.
-    pub rows: Vec<Vec<Cell>>,
+    pub(crate) rows: Vec<Vec<Cell>>,
     /// Notes, including what was skipped and why.
-    pub notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
     /// Wrong results.
-    pub wrong: Vec<String>,
+    pub(crate) wrong: Vec<String>,
 }
 
-/// What one case adds to a table.
+/// Cells that one case adds to a table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Part {
     rows: Vec<Vec<Cell>>,
@@ -43,7 +43,7 @@ impl From<Table> for Part {
 /// A cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Cell {
+pub(crate) enum Cell {
     /// A figure.
     Number(f64),
     /// A name.
@@ -130,7 +130,7 @@ impl Table {
     }
 
     /// The table in Markdown, with its title, its source, and the notes.
-    pub fn to_markdown(&self) -> String {
+    pub(crate) fn to_markdown(&self) -> String {
         let mut table = Markdown::new(&self.columns);
         for row in &self.rows {
             table.row(row.iter().map(Cell::to_string));

@@ -13,48 +13,87 @@ use thiserror::Error;
 
 use crate::generated::Generated;
 
-/// Where and how often to run, and how to print.
+/// Where to run, and how to print.
 #[derive(Debug, Clone, clap::Args)]
-pub struct RunArguments {
+pub struct CommonArguments {
     /// Where to run: best, cuda:0 (or another number), cpu, simulated. The best is the first NVIDIA GPU, or the CPU
     /// if there is none.
     #[arg(long, default_value_t = DeviceChoice::Best)]
     pub device: DeviceChoice,
-    /// Number of runs to time. [default: 100 on a GPU, 20 on the CPU, 3 on the simulated GPU]
-    #[arg(long, value_name = "N")]
-    iterations: Option<NonZeroUsize>,
-    /// Seed of the random numbers.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
-    /// Print one JSON object instead of text.
+    /// Print JSON instead of text.
     #[arg(long)]
     pub json: bool,
 }
 
+/// Where and how often to run, and how to print.
+#[derive(Debug, Clone, clap::Args)]
+pub struct RunArguments {
+    /// Where to run, and how to print.
+    #[command(flatten)]
+    pub common: CommonArguments,
+    /// Maximum number of samples. [default: 100 on a GPU, 20 on the CPU, 3 on the simulated GPU]
+    #[arg(long, value_name = "N", visible_alias = "iterations")]
+    repetitions: Option<NonZeroUsize>,
+    /// Seed of the random numbers.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+}
+
 impl RunArguments {
-    /// The number of runs to time: as requested, or the default for the kind of device.
-    pub fn iterations(&self, device: &Device) -> usize {
+    /// The maximum number of samples: as requested, or the default for the kind of device.
+    pub fn repetitions(&self, device: &Device) -> usize {
         let default = match device.kind() {
             DeviceKind::Cuda(_) => 100,
             DeviceKind::Cpu => 20,
             DeviceKind::Simulated => 3,
         };
-        self.iterations.map_or(default, NonZeroUsize::get)
+        self.repetitions.map_or(default, NonZeroUsize::get)
     }
 }
 
 /// The matrix.
 #[derive(Debug, Clone, clap::Args)]
 pub struct MatrixArguments {
+    /// The matrix: a file as for `--matrix`, or a kind as for `--generate`.
+    #[arg(value_name = "FILE or KIND", conflicts_with_all = ["matrix", "generate"])]
+    input: Option<String>,
     /// Read a Matrix Market file: .mtx or .mtx.gz.
     #[arg(long, value_name = "FILE", conflicts_with = "generate")]
-    pub matrix: Option<PathBuf>,
+    matrix: Option<PathBuf>,
     /// Generate a matrix. The help text lists the kinds.
     #[arg(long, value_name = "KIND", help = generate_help())]
-    pub generate: Option<Generated>,
+    generate: Option<Generated>,
     /// Read the real part of a complex file.
-    #[arg(long, requires = "matrix")]
+    #[arg(long)]
     pub real_part: bool,
+}
+
+/// Where a matrix comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MatrixSource {
+    /// A Matrix Market file.
+    File(PathBuf),
+    /// A generator.
+    Generated(Generated),
+}
+
+impl MatrixArguments {
+    /// Returns whether a matrix is asked for.
+    pub fn is_given(&self) -> bool {
+        self.input.is_some() || self.matrix.is_some() || self.generate.is_some()
+    }
+
+    /// The matrix that is asked for, or `default`. What is not the name of a generator is that of a file.
+    pub fn source(&self, default: Kind) -> MatrixSource {
+        if let Some(path) = &self.matrix {
+            return MatrixSource::File(path.clone());
+        }
+        match self.input.as_deref().map(|input| (input, input.parse::<Generated>())) {
+            Some((_, Ok(kind))) => MatrixSource::Generated(kind),
+            Some((path, Err(_))) => MatrixSource::File(path.into()),
+            None => MatrixSource::Generated(self.generate.unwrap_or(Generated::Kind(default))),
+        }
+    }
 }
 
 fn generate_help() -> String {

@@ -36,7 +36,7 @@ impl Generated {
     ///
     /// # Errors
     ///
-    /// As for [`generate`].
+    /// Those of [`generate`].
     pub fn generate<V: Value, O: Offset>(&self, seed: u64) -> Result<Csr<V, O>, MatrixError> {
         match self {
             Self::Kind(kind) => generate(*kind, seed),

@@ -16,7 +16,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use thiserror::Error;
 
-use crate::arguments::MatrixArguments;
+use crate::arguments::{MatrixArguments, MatrixSource};
 use crate::generated::Generated;
 
 /// A matrix and its source.
@@ -54,14 +54,17 @@ impl MatrixArguments {
     ///
     /// If the file cannot be read, or the matrix would be too large.
     pub fn load<V: Value, O: Offset>(&self, default: Kind, seed: u64) -> Result<Input<V, O>, LoadError> {
-        if let Some(path) = &self.matrix {
-            let complex = if self.real_part { Complex::RealPart } else { Complex::Refuse };
-            let matrix = read(path, complex)?;
-            return Ok(Input { name: path.display().to_string(), matrix });
+        match self.source(default) {
+            MatrixSource::File(path) => {
+                let complex = if self.real_part { Complex::RealPart } else { Complex::Refuse };
+                let matrix = read(&path, complex)?;
+                Ok(Input { name: path.display().to_string(), matrix })
+            }
+            MatrixSource::Generated(kind) => {
+                let matrix = kind.generate(seed).map_err(|source| LoadError::Generate { kind, source })?;
+                Ok(Input { name: format!("{kind}, generated from seed {seed}"), matrix })
+            }
         }
-        let kind = self.generate.unwrap_or(Generated::Kind(default));
-        let matrix = kind.generate(seed).map_err(|source| LoadError::Generate { kind, source })?;
-        Ok(Input { name: format!("{kind}, generated from seed {seed}"), matrix })
     }
 }
 

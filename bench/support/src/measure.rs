@@ -31,14 +31,14 @@ pub trait Clock {
     ///
     /// # Errors
     ///
-    /// As for [`record`](Self::record).
+    /// Those of [`record`](Self::record).
     fn synchronize(&self) -> Result<(), Self::Error>;
 
     /// Waits for both events and returns the milliseconds between them.
     ///
     /// # Errors
     ///
-    /// As for [`record`](Self::record).
+    /// Those of [`record`](Self::record).
     fn elapsed_ms(&self, start: &Self::Event, end: &Self::Event) -> Result<f64, Self::Error>;
 }
 
@@ -73,7 +73,7 @@ pub struct Work {
 }
 
 /// The time of an operation, and its rates in operations and bytes per second.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct Measurement {
     /// Timed samples.
     pub iterations: usize,
@@ -82,14 +82,12 @@ pub struct Measurement {
     /// The shortest and the longest time, in milliseconds.
     pub range_ms: (f64, f64),
     /// The [`spread`] of the times, and what else says how they were taken.
-    #[serde(flatten)]
     pub timing: Timing,
     /// 10⁹ operations per second.
     pub gflops: f64,
     /// [`Work::effective_bytes`] per second, in 10⁹.
     pub effective_gbps: f64,
     /// [`Work::counted_by`].
-    #[serde(skip)]
     pub counted_by: &'static str,
     /// [`Work::bytes`] per second, in 10⁹.
     pub gbps: f64,
@@ -97,18 +95,24 @@ pub struct Measurement {
     pub bytes: u64,
 }
 
-/// How a median was obtained.
+/// Source of a median.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Timing {
     /// The lower and the upper quartile, in milliseconds of a run.
     pub quartiles_ms: (f64, f64),
     /// The interquartile range over the median.
     pub spread: f64,
+    /// The mean; not in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_ms: Option<f64>,
+    /// The shortest time; not in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shortest_ms: Option<f64>,
     /// Samples.
     pub samples: usize,
     /// Runs of a sample.
     pub runs_per_sample: usize,
-    /// Whether the spread stayed wide when it was measured again.
+    /// True if the spread stayed wide when it was measured again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wide: bool,
 }
@@ -119,6 +123,8 @@ impl Timing {
         Self {
             quartiles_ms: (quantile(times, 0.25), quantile(times, 0.75)),
             spread: spread(times),
+            mean_ms: Some(times.iter().sum::<f64>() / times.len() as f64).filter(|mean| mean.is_finite()),
+            shortest_ms: times.iter().copied().min_by(f64::total_cmp),
             samples: times.len(),
             runs_per_sample: times.runs(),
             wide: times.is_wide(),
@@ -146,7 +152,7 @@ impl Measurement {
         }
     }
 
-    /// Whether all data fits in the L2 cache of the device, so that the rate is that of the cache. `None` if the size of L2
+    /// Returns whether all data fits in the L2 cache of the device, so that the rate is that of the cache. `None` if the size of L2
     /// is unknown.
     pub fn fits_l2(&self, device: &Device) -> Option<bool> {
         device.properties().l2_bytes.map(|l2| self.bytes <= l2)

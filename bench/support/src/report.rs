@@ -50,7 +50,7 @@ impl Report {
         }
     }
 
-    /// Whether all checks passed.
+    /// Returns whether all checks passed.
     pub fn passed(&self) -> bool {
         self.verdict.is_ok()
     }

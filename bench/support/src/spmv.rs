@@ -22,7 +22,7 @@ pub fn work<V: Value, O: Offset>(matrix: &Csr<V, O>) -> Work {
 ///
 /// # Errors
 ///
-/// As for [`Reference::check`], or if x does not have one element per column.
+/// Those of [`Reference::check`], or if x does not have one element per column.
 pub fn check<V: Value, O: Offset>(matrix: &Csr<V, O>, x: &[V], y: &[V]) -> Result<(), String> {
     Reference::new(matrix, x)?.check(y)
 }

@@ -1,4 +1,4 @@
-//! How runs are timed: warmed up, in samples of many runs if they are short, contenders in turn, and again if the times
+//! Timing of runs: warmed up, in samples of many runs if they are short, contenders in turn, and again if the times
 //! are spread widely.
 //!
 //! Everything here is about a function that makes some runs and returns their milliseconds, so that the rules can be tested
@@ -48,7 +48,7 @@ impl Times {
         self.runs
     }
 
-    /// Whether the spread is [wide](WIDE), in spite of repeated measurements. The median may differ by some percent in
+    /// Returns whether the spread is [wide](WIDE), in spite of repeated measurements. The median may differ by some percent in
     /// another measurement.
     pub fn is_wide(&self) -> bool {
         spread(self) > WIDE
@@ -76,7 +76,7 @@ impl Repetitions {
     /// A run that takes longer than this many budgets is timed once.
     const LONG: f64 = 10.0;
 
-    /// As many samples as fit in a time budget, at least three; only one if a run takes ten times the budget.
+    /// Up to as many samples as fit in a time budget, at least three; only one if a run takes ten times the budget.
     #[must_use]
     pub fn within(self, budget_ms: f64) -> Self {
         Self { budget_ms, ..self }

@@ -3,8 +3,8 @@
 use evenpath::Csr;
 use rayon::prelude::*;
 
-use super::formats::{BASE_ZERO, INDEX_32};
-use super::{Descriptor, Version};
+use super::functions::{BASE_ZERO, INDEX_32};
+use super::version::{Descriptor, Version};
 use crate::peers::cuda::{Buffer, Runtime};
 use crate::peers::{PeerError, PeerValue};
 

@@ -6,14 +6,11 @@ use evenpath::Csr;
 use rayon::prelude::*;
 
 use super::blocks::Blocks;
-use super::{Descriptor, Version};
+use super::functions::{BASE_ZERO, INDEX_32};
+use super::version::{Descriptor, Version};
 use crate::peers::cuda::{Buffer, Runtime};
 use crate::peers::{PeerError, PeerValue};
 
-/// `CUSPARSE_INDEX_32I`.
-pub(super) const INDEX_32: i32 = 2;
-/// `CUSPARSE_INDEX_BASE_ZERO`.
-pub(super) const BASE_ZERO: i32 = 0;
 /// Rows per slice: the size of a warp.
 const SLICE_ROWS: usize = 32;
 /// The maximum number of elements that sliced ELL may store per nonzero.

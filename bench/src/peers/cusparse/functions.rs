@@ -10,6 +10,13 @@ type Handle = *mut c_void;
 pub(super) type Address = *mut c_void;
 type Number = *const c_void;
 
+/// `CUSPARSE_INDEX_32I`.
+pub(super) const INDEX_32: c_int = 2;
+/// `CUSPARSE_INDEX_BASE_ZERO`.
+pub(super) const BASE_ZERO: c_int = 0;
+/// `CUSPARSE_OPERATION_NON_TRANSPOSE`.
+pub(super) const DIRECT: c_int = 0;
+
 functions! {
     struct Functions of "cuSPARSE";
     fn cusparseCreate(*mut Handle) -> c_int;

@@ -2,9 +2,8 @@
 
 use std::ptr;
 
-use super::formats::{BASE_ZERO, INDEX_32};
-use super::functions::Address;
-use super::{Descriptor, Version};
+use super::functions::{Address, BASE_ZERO, INDEX_32};
+use super::version::{Descriptor, Version};
 use crate::peers::{PeerError, PeerValue};
 
 impl Version {

@@ -6,32 +6,10 @@ use std::ptr;
 use evenpath::Csr;
 
 use super::functions::{Address, Spadd, SumFunction};
-use super::{Cusparse, Descriptor, Version};
-use crate::measure::{Repetitions, Times, times_ms};
+use super::version::{Cusparse, Descriptor, Version};
+use crate::measure::{Repetitions, times_ms};
 use crate::peers::cuda::{Buffer, Runtime};
-use crate::peers::{PeerError, PeerValue};
-
-/// The run of one algorithm for a sum.
-pub struct SpaddRun<V> {
-    /// The version of the library.
-    pub version: String,
-    /// `csrgeam2` or `SpGEAM`.
-    pub algorithm: &'static str,
-    /// Times and result, or why there are none.
-    pub outcome: Result<SpaddTimes<V>, PeerError>,
-}
-
-/// Times and result of a sum.
-pub struct SpaddTimes<V> {
-    /// Milliseconds of each run that computes pattern and values, in allocated memory.
-    pub whole_ms: Times,
-    /// Milliseconds of each run that computes only columns and values, given the row offsets.
-    pub values_ms: Times,
-    /// Bytes of workspace that the library requested.
-    pub workspace_bytes: usize,
-    /// The result.
-    pub result: Csr<V>,
-}
+use crate::peers::{PeerError, PeerRun, PeerTimes, PeerValue};
 
 /// The arrays of a matrix on the GPU.
 pub(super) struct Arrays<V> {
@@ -70,17 +48,16 @@ struct Sum<'v, V: PeerValue> {
 impl Cusparse {
     /// Times `repetitions` runs of αA + βB by every algorithm of every version. Passes each result to `each`, which checks
     /// and drops it.
-    pub fn measure_spadd<V: PeerValue>(
+    pub(in crate::peers) fn measure_spadd<V: PeerValue>(
         &self,
         (alpha, a): (V, &Csr<V>),
         (beta, b): (V, &Csr<V>),
         repetitions: Repetitions,
-        mut each: impl FnMut(SpaddRun<V>),
+        mut each: impl FnMut(PeerRun<Csr<V>>),
     ) {
         let factors = Factors { alpha, beta };
-        let mut take = |version: &Version, algorithm, outcome| {
-            each(SpaddRun { version: version.name.clone(), algorithm, outcome });
-        };
+        let mut take =
+            |version: &Version, algorithm: &str, outcome| each(version.run(algorithm, "csr", outcome));
         for version in &self.versions {
             take(version, "csrgeam2", version.measure_csrgeam2(factors, (a, b), repetitions));
         }
@@ -116,7 +93,7 @@ impl Version {
         factors: Factors<V>,
         (a, b): (&Csr<V>, &Csr<V>),
         repetitions: Repetitions,
-    ) -> Result<SpaddTimes<V>, PeerError> {
+    ) -> Result<PeerTimes<Csr<V>>, PeerError> {
         let functions = Spadd::find(self.library)?;
         let too_large = |_| PeerError::Unsuitable("more rows or columns than 32 bits can count".into());
         let sum = Sum {
@@ -140,14 +117,14 @@ impl Version {
         let workspace = self.runtime.allocate(workspace_bytes)?;
         let nonzeros = sum.count(&workspace)? as usize;
         let (columns, values) = (self.runtime.allocate(nonzeros)?, self.runtime.allocate(nonzeros)?);
-        let whole_ms = times_ms(&self.runtime, repetitions, || {
+        let times = times_ms(&self.runtime, repetitions, || {
             sum.count(&workspace)?;
             sum.fill(&columns, &values, &workspace)
         })?;
         values.fill_with_ones()?;
-        let values_ms = times_ms(&self.runtime, repetitions, || sum.fill(&columns, &values, &workspace))?;
-        let result = valid_sum(a, &sum.row_offsets, &columns, &values)?;
-        Ok(SpaddTimes { whole_ms, values_ms, workspace_bytes, result })
+        let of_values = times_ms(&self.runtime, repetitions, || sum.fill(&columns, &values, &workspace))?;
+        let (values, result) = (Some(of_values), valid_sum(a, &sum.row_offsets, &columns, &values)?);
+        Ok(PeerTimes { times, values, setup_ms: 0.0, bytes: workspace_bytes as u64, result })
     }
 }
 

@@ -6,15 +6,13 @@ use std::ptr;
 use evenpath::Csr;
 
 use super::formats::{Format, Formats};
-use super::functions::Spgeam;
-use super::spadd::{Factors, SpaddTimes, valid_sum};
-use super::{Descriptor, Version};
+use super::functions::{DIRECT, Spgeam};
+use super::spadd::{Factors, valid_sum};
+use super::version::{Descriptor, Version};
 use crate::measure::{Repetitions, times_ms};
 use crate::peers::cuda::Buffer;
-use crate::peers::{PeerError, PeerValue};
+use crate::peers::{PeerError, PeerTimes, PeerValue};
 
-/// `CUSPARSE_OPERATION_NON_TRANSPOSE`.
-const DIRECT: c_int = 0;
 /// `CUSPARSE_SPGEAM_ALG1`.
 const ALGORITHM: c_int = 1;
 
@@ -36,7 +34,7 @@ impl Version {
         factors: Factors<V>,
         (a, b): (&Csr<V>, &Csr<V>),
         repetitions: Repetitions,
-    ) -> Result<SpaddTimes<V>, PeerError> {
+    ) -> Result<PeerTimes<Csr<V>>, PeerError> {
         let runtime = self.runtime;
         let sum = Sum {
             version: self,
@@ -54,7 +52,7 @@ impl Version {
         let (columns, values) = (runtime.allocate(nonzeros)?, runtime.allocate(nonzeros)?);
         // Its descriptors remember the pattern, so that each run has new ones.
         let mut last = None;
-        let whole_ms = times_ms(&runtime, repetitions, || {
+        let times = times_ms(&runtime, repetitions, || {
             let call = sum.call()?;
             call.workspace_bytes()?;
             call.count(&workspace)?;
@@ -64,9 +62,9 @@ impl Version {
         })?;
         let Some(call) = last else { unreachable!("there is at least one run") };
         values.fill_with_ones()?;
-        let values_ms = times_ms(&runtime, repetitions, || call.fill(&columns, &values, &workspace))?;
-        let result = valid_sum(a, &sum.row_offsets, &columns, &values)?;
-        Ok(SpaddTimes { whole_ms, values_ms, workspace_bytes, result })
+        let of_values = times_ms(&runtime, repetitions, || call.fill(&columns, &values, &workspace))?;
+        let (values, result) = (Some(of_values), valid_sum(a, &sum.row_offsets, &columns, &values)?);
+        Ok(PeerTimes { times, values, setup_ms: 0.0, bytes: workspace_bytes as u64, result })
     }
 }
 

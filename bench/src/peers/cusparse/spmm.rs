@@ -2,26 +2,17 @@
 
 use std::ffi::{c_int, c_void};
 
-use evenpath::Csr;
+use evenpath::{Csr, Layout};
 
 use super::formats::{Format, Formats};
-use super::functions::SpmmFunction;
-use super::{Cusparse, Descriptor, Version};
+use super::functions::{DIRECT, SpmmFunction};
+use super::version::{Cusparse, Descriptor, Version};
 use crate::measure::{Clock, Repetitions, times_ms};
 use crate::peers::cuda::Buffer;
 use crate::peers::{PeerError, PeerRun, PeerTimes, PeerValue};
 
-/// The layout of the dense matrices, without gaps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Layout {
-    /// By rows.
-    RowMajor,
-    /// By columns.
-    ColumnMajor,
-}
-
 /// C = AB on the GPU, ready to be measured.
-pub struct SpmmProblem<'l, V: PeerValue> {
+pub(in crate::peers) struct SpmmProblem<'l, V: PeerValue> {
     library: &'l Cusparse,
     formats: Formats<V>,
     /// Why there is no BSR, if so.
@@ -45,23 +36,12 @@ const ALGORITHMS: [(&str, Format, c_int); 9] = [
     ("COO_ALG4", Format::Coo, 5),
     ("BSR_ALG1", Format::Bsr, 14),
 ];
-/// `CUSPARSE_OPERATION_NON_TRANSPOSE`.
-const DIRECT: c_int = 0;
 
-impl Layout {
-    /// `cusparseOrder_t`.
-    fn order(self) -> c_int {
-        match self {
-            Self::ColumnMajor => 1,
-            Self::RowMajor => 2,
-        }
-    }
-
-    fn leading_dimension(self, rows: usize, cols: usize) -> usize {
-        match self {
-            Self::RowMajor => cols,
-            Self::ColumnMajor => rows,
-        }
+/// `cusparseOrder_t`, and the leading dimension of a matrix without gaps.
+fn order(layout: Layout, rows: usize, cols: usize) -> (c_int, usize) {
+    match layout {
+        Layout::ColumnMajor => (1, rows),
+        Layout::RowMajor => (2, cols),
     }
 }
 
@@ -73,7 +53,7 @@ impl Cusparse {
     ///
     /// If B has the wrong size, there is not enough memory, or the matrix has more nonzeros than 32 bits can
     /// count.
-    pub fn spmm_problem<V: PeerValue>(
+    pub(in crate::peers) fn spmm_problem<V: PeerValue>(
         &self,
         matrix: &Csr<V>,
         b: &[V],
@@ -97,14 +77,14 @@ impl Cusparse {
 
 impl<V: PeerValue> SpmmProblem<'_, V> {
     /// Times every algorithm of every version, for CSR with and without preprocessing, `repetitions` runs each.
-    pub fn measure(&self, repetitions: Repetitions, mut each: impl FnMut(PeerRun<V>)) {
+    pub(in crate::peers) fn measure(&self, repetitions: Repetitions, mut each: impl FnMut(PeerRun<Vec<V>>)) {
         for (name, format, code) in ALGORITHMS {
             for &preprocess in if format == Format::Csr { &[false, true][..] } else { &[false] } {
-                let algorithm = format!("{name}{}", if preprocess { " + preprocess" } else { "" });
+                let algorithm =
+                    format!("{name}{}, {}", if preprocess { " + preprocess" } else { "" }, self.layout);
                 for version in &self.library.versions {
                     let outcome = self.measure_algorithm(version, (format, code), preprocess, repetitions);
-                    let (version, algorithm) = (Some(version.name.clone()), algorithm.clone());
-                    each(PeerRun { version, algorithm, format: format.name(), outcome });
+                    each(version.run(&algorithm, format.name(), outcome));
                 }
             }
         }
@@ -116,7 +96,7 @@ impl<V: PeerValue> SpmmProblem<'_, V> {
         (format, algorithm): (Format, c_int),
         preprocess: bool,
         repetitions: Repetitions,
-    ) -> Result<PeerTimes<V>, PeerError> {
+    ) -> Result<PeerTimes<Vec<V>>, PeerError> {
         let Self { formats, b, c, width, layout, .. } = self;
         if let (Format::Bsr, Some(reason)) = (format, &self.no_bsr) {
             return Err(PeerError::Unsuitable(reason.clone()));
@@ -124,7 +104,7 @@ impl<V: PeerValue> SpmmProblem<'_, V> {
         let runtime = &version.runtime;
         let b = version.dense::<V>(formats.cols, *width, *layout, b.address())?;
         let described_c = version.dense::<V>(formats.rows, *width, *layout, c.address())?;
-        let mut preprocessing_ms = 0.0;
+        let mut setup_ms = 0.0;
         let mut prepared = None;
         // As for SpMV: each descriptor is preprocessed again, and the first time loads code.
         for _ in 0..if preprocess { 2 } else { 1 } {
@@ -136,15 +116,15 @@ impl<V: PeerValue> SpmmProblem<'_, V> {
                 runtime.synchronize()?;
                 let start = runtime.record()?;
                 call.preprocess(&buffer)?;
-                preprocessing_ms = runtime.elapsed_ms(&start, &runtime.record()?)?;
+                setup_ms = runtime.elapsed_ms(&start, &runtime.record()?)?;
             }
             prepared = Some((call, buffer));
         }
         c.fill_with_ones()?;
         let Some((call, buffer)) = prepared else { unreachable!("at least once") };
-        let times_ms = times_ms(runtime, repetitions, || call.run(&buffer))?;
-        let workspace_bytes = call.buffer_bytes()?;
-        Ok(PeerTimes { times_ms, preprocessing_ms, workspace_bytes, result: c.download()? })
+        let times = times_ms(runtime, repetitions, || call.run(&buffer))?;
+        let bytes = call.buffer_bytes()? as u64;
+        Ok(PeerTimes { times, values: None, setup_ms, bytes, result: c.download()? })
     }
 }
 
@@ -158,7 +138,7 @@ impl Version {
         layout: Layout,
         address: *mut c_void,
     ) -> Result<Descriptor, PeerError> {
-        let leading = layout.leading_dimension(rows, cols).max(1) as i64;
+        let (order, leading) = order(layout, rows, cols);
         let functions = &self.functions;
         Descriptor::new(self, "cusparseCreateDnMat", functions.cusparseDestroyDnMat, |descriptor| {
             // SAFETY: the descriptor is written to a valid location; the elements are not accessed.
@@ -167,10 +147,10 @@ impl Version {
                     descriptor,
                     rows as i64,
                     cols as i64,
-                    leading,
+                    leading.max(1) as i64,
                     address,
                     V::CUDA_TYPE,
-                    layout.order(),
+                    order,
                 )
             }
         })

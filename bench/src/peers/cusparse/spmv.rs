@@ -2,27 +2,14 @@
 
 use std::ffi::c_int;
 
-use evenpath::Csr;
-
-use super::formats::{Format, Formats};
+use super::formats::Format;
 use super::functions::SpmvFunction;
-use super::{Cusparse, Descriptor, Version, code, spmv_op};
-use crate::measure::{Clock, sampled};
-use crate::peers::cuda::{Buffer, Runtime};
-use crate::peers::{Operation, PeerError, PeerValue, Prepared, PreparedPeer, Ready, SpmvOperands};
-
-/// y = αAx + βy, or with the transpose, on the GPU, ready to be measured.
-pub struct SpmvProblem<'l, V: PeerValue> {
-    library: &'l Cusparse,
-    pub(super) formats: Formats<V>,
-    pub(super) operands: SpmvOperands<'l, V>,
-    pub(super) x: Buffer<V>,
-    pub(super) operation: Operation,
-    /// Whether only CSR is measured.
-    csr_only: bool,
-    /// The formats that could not be built, with the reasons.
-    unmade: Vec<(Format, PeerError)>,
-}
+use super::spmv_op;
+use super::spmv_problem::{Product, Run, SpmvProblem};
+use super::version::{Descriptor, LIBRARY, Version, code};
+use crate::measure::Clock;
+use crate::peers::cuda::Buffer;
+use crate::peers::{Operation, PeerError, PeerValue, PreparedPeer, Ready};
 
 /// An algorithm, with its name and number in the header.
 struct Algorithm {
@@ -40,54 +27,9 @@ const ALGORITHMS: [Algorithm; 6] = [
     Algorithm { name: "BSR_ALG1", format: Format::Bsr, code: 6 },
 ];
 
-impl Cusparse {
-    /// Copies a problem to the GPU, with the matrix in CSR only.
-    ///
-    /// # Errors
-    ///
-    /// If a vector has the wrong length, there is not enough memory, or the matrix has more nonzeros than 32 bits can
-    /// count.
-    pub fn spmv_csr_problem<'l, V: PeerValue>(
-        &'l self,
-        matrix: &Csr<V>,
-        operation: Operation,
-        operands: SpmvOperands<'l, V>,
-    ) -> Result<SpmvProblem<'l, V>, PeerError> {
-        operation.check(matrix, operands)?;
-        let formats = Formats::upload(self.runtime, matrix)?;
-        let x = self.runtime.upload(operands.x)?;
-        Ok(SpmvProblem { library: self, formats, operands, x, operation, csr_only: true, unmade: Vec::new() })
-    }
-
-    /// Copies a problem to the GPU: CSR, and for the direct operation also COO, sliced ELL and BSR.
-    ///
-    /// # Errors
-    ///
-    /// As for [`spmv_csr_problem`](Self::spmv_csr_problem); a failure of another format is reported when it is measured.
-    pub fn spmv_problem<'l, V: PeerValue>(
-        &'l self,
-        matrix: &Csr<V>,
-        operation: Operation,
-        operands: SpmvOperands<'l, V>,
-    ) -> Result<SpmvProblem<'l, V>, PeerError> {
-        let mut problem = self.spmv_csr_problem(matrix, operation, operands)?;
-        if operation == Operation::Direct {
-            let made = [
-                (Format::Coo, problem.formats.add_coo(self.runtime, matrix)),
-                (Format::SlicedEll, problem.formats.add_sliced_ell(self.runtime, matrix)),
-                (Format::Bsr, problem.formats.add_bsr(self.runtime, matrix)),
-            ];
-            problem.unmade =
-                made.into_iter().filter_map(|(format, made)| Some((format, made.err()?))).collect();
-            problem.csr_only = false;
-        }
-        Ok(problem)
-    }
-}
-
 impl<V: PeerValue> SpmvProblem<'_, V> {
     /// Every algorithm of every version, for CSR with and without preprocessing.
-    pub fn prepare(&self) -> Vec<PreparedPeer<'_, V>> {
+    pub(in crate::peers) fn prepare(&self) -> Vec<PreparedPeer<'_, V>> {
         self.library.versions.iter().flat_map(|version| self.prepare_version(version)).collect()
     }
 
@@ -95,10 +37,16 @@ impl<V: PeerValue> SpmvProblem<'_, V> {
         let mut prepared = Vec::new();
         let mut add = |algorithm: String, format: Format, outcome| {
             let version = Some(version.name.clone());
-            prepared.push(PreparedPeer { version, algorithm, format: format.name(), outcome });
+            prepared.push(PreparedPeer {
+                library: LIBRARY,
+                version,
+                algorithm,
+                format: format.name(),
+                outcome,
+            });
         };
         for &Algorithm { name, format, code } in &ALGORITHMS {
-            if self.csr_only && format != Format::Csr {
+            if self.operation == Operation::Transposed && format != Format::Csr {
                 continue;
             }
             if let Some((_, reason)) = self.unmade.iter().find(|(unmade, _)| *unmade == format) {
@@ -168,32 +116,6 @@ impl<V: PeerValue> SpmvProblem<'_, V> {
         };
         call.buffer = version.runtime.allocate(call.buffer_bytes()?)?;
         Ok(call)
-    }
-}
-
-/// A call that is ready to run.
-pub(super) trait Run {
-    fn run(&self) -> Result<(), PeerError>;
-}
-
-/// A product that is ready to run.
-pub(super) struct Product<C, V> {
-    pub(super) runtime: Runtime,
-    pub(super) call: C,
-    pub(super) y: Buffer<V>,
-    /// y before a run whose result is asked for.
-    pub(super) before: Vec<V>,
-}
-
-impl<C: Run, V: PeerValue> Prepared<V> for Product<C, V> {
-    fn time_ms(&mut self, runs: usize) -> Result<f64, PeerError> {
-        sampled(&self.runtime, || self.call.run())(runs)
-    }
-
-    fn result(&mut self) -> Result<Vec<V>, PeerError> {
-        self.y.write(&self.before)?;
-        self.call.run()?;
-        self.y.download()
     }
 }
 

@@ -5,8 +5,8 @@ use std::ptr;
 
 use super::formats::{Format, Formats};
 use super::functions::SpmvOp;
-use super::spmv::{Product, Run, SpmvProblem};
-use super::{Descriptor, Version, code};
+use super::spmv_problem::{Product, Run, SpmvProblem};
+use super::version::{Descriptor, Version, code};
 use crate::measure::Clock;
 use crate::peers::cuda::Buffer;
 use crate::peers::{PeerError, PeerValue, Ready};
@@ -51,7 +51,7 @@ impl<V: PeerValue> SpmvProblem<'_, V> {
     }
 }
 
-/// What a plan is made for.
+/// Operands of a plan.
 struct Operands<'p, V> {
     version: &'p Version,
     functions: SpmvOp,

@@ -5,7 +5,7 @@ use std::ptr;
 
 use evenpath::Csr;
 
-use super::{Description, GENERAL, Handle, Matrix, Mkl, check, code};
+use super::library::{Description, GENERAL, Handle, Matrix, Mkl, check, code};
 use crate::measure::{Repetitions, Times, times_ms};
 use crate::peers::host::{HostClock, times_and_result};
 use crate::peers::{Operation, PeerError, PeerValue};
@@ -55,7 +55,7 @@ impl Mkl {
     /// # Errors
     ///
     /// If the library lacks a function, or one fails.
-    pub fn measure_spgemm<V: PeerValue>(
+    pub(in crate::peers) fn measure_spgemm<V: PeerValue>(
         &self,
         a: &Csr<V>,
         b: &Csr<V>,
@@ -71,20 +71,22 @@ impl Mkl {
         })
     }
 
-    /// Times of C = αA + B, and C with sorted columns, whose sorting is not timed.
+    /// Times of C = αA + βB, and C with sorted columns, whose sorting is not timed. The library has no β: B is scaled before.
     ///
     /// # Errors
     ///
-    /// As [`measure_spgemm`](Self::measure_spgemm).
-    pub fn measure_spadd<V: PeerValue>(
+    /// Those of [`measure_spgemm`](Self::measure_spgemm).
+    pub(in crate::peers) fn measure_spadd<V: PeerValue>(
         &self,
         (alpha, a): (V, &Csr<V>),
-        b: &Csr<V>,
+        (beta, b): (V, &Csr<V>),
         repetitions: Repetitions,
     ) -> Result<(Times, Csr<V>), PeerError> {
+        let mut b = b.clone();
+        b.values_mut().iter_mut().for_each(|value| *value = *value * beta);
         // SAFETY: the type is that of the library's header, for values of this type.
         let add: Add<V> = unsafe { self.function(of_value::<V>("mkl_sparse_s_add", "mkl_sparse_d_add")) }?;
-        let (a, b) = (self.handle(a)?, self.handle(b)?);
+        let (a, b) = (self.handle(a)?, self.handle(&b)?);
         let direct = code(Operation::Direct);
         self.measure_matrix(repetitions, |c| {
             // SAFETY: as for a product.
@@ -96,8 +98,8 @@ impl Mkl {
     ///
     /// # Errors
     ///
-    /// As [`measure_spgemm`](Self::measure_spgemm).
-    pub fn measure_transpose<V: PeerValue>(
+    /// Those of [`measure_spgemm`](Self::measure_spgemm).
+    pub(in crate::peers) fn measure_transpose<V: PeerValue>(
         &self,
         a: &Csr<V>,
         repetitions: Repetitions,
@@ -116,8 +118,8 @@ impl Mkl {
     ///
     /// # Errors
     ///
-    /// As [`measure_spgemm`](Self::measure_spgemm); if B does not have a row for each column of A.
-    pub fn measure_spmm<V: PeerValue>(
+    /// Those of [`measure_spgemm`](Self::measure_spgemm); if B does not have a row for each column of A.
+    pub(in crate::peers) fn measure_spmm<V: PeerValue>(
         &self,
         a: &Csr<V>,
         b: &[V],

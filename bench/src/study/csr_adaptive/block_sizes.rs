@@ -2,21 +2,21 @@
 
 use std::error::Error;
 
+use evenpath::Csr;
 use evenpath::device::DeviceKind;
 use evenpath::spmv::{SpmvMethod, SpmvOptions};
-use evenpath::{Csr, DeviceVec};
 
-use super::{STUDY, nonzeros_per_row};
-use crate::input::random_vector;
-use crate::measure::{Measurement, times_ms};
-use crate::peers::PeerValue;
-use crate::spmv::{Reference, work};
+use crate::operations::Bench;
+use crate::operations::spmv::{self, Product, Way, work};
+use crate::peers::{PeerValue, Peers};
+use crate::study::figures::{SPREAD, nonzeros_per_row, quotient, right_ms, spreads, widest_percent};
+use crate::study::name::Study;
 use crate::study::published::ADAPTIVE;
-use crate::study::{Bench, Cell, SPREAD, Table, quotient, widest_percent};
+use crate::study::table::{Cell, Table};
 
 /// Threads per block, as in the source.
 const BLOCK_SIZES: [u32; 4] = [128, 256, 512, 1024];
-/// What the source uses for its other results.
+/// Choice of the source for its other results.
 const CHOSEN: usize = 2;
 
 const METHODS: [(SpmvMethod, &str); 2] =
@@ -32,7 +32,7 @@ pub(super) fn table(value: &str) -> Table {
         first.into_iter().chain(rates).chain(ratios).chain(published).chain([SPREAD.to_owned()]).collect();
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
     let mut table = Table::new(
-        STUDY,
+        Study::CsrAdaptive,
         &format!("Both methods by threads per block, GB/s, {value}"),
         "Figures 1 and 2, 128 to 1024 threads; the source has only plots, in which both methods are slower with 1024 threads \
          than with 512. Its rates with 512 follow from Table 2.",
@@ -54,26 +54,16 @@ pub(super) fn measure<V: PeerValue>(
     if bench.device.kind() == DeviceKind::Cpu {
         return Ok(());
     }
-    let uploaded = bench.device.upload(matrix)?;
-    let host_x = random_vector::<V>(matrix.cols(), 1);
-    let reference = Reference::new(matrix, &host_x)?;
-    let x = bench.device.upload(&host_x)?;
-    let (mut rates, mut spreads) = ([[None; BLOCK_SIZES.len()]; METHODS.len()], Vec::new());
-    for ((method, title), rates) in METHODS.into_iter().zip(&mut rates) {
-        for (threads, rate) in BLOCK_SIZES.into_iter().zip(rates) {
-            let options = SpmvOptions::default().with_method(method).with_block_size(threads);
-            let plan = uploaded.plan_spmv(options)?;
-            let mut y: DeviceVec<V> = bench.device.upload(&vec![V::from_f64(f64::NAN); matrix.rows()])?;
-            let run = || plan.run(V::ONE, &x, V::ZERO, &mut y);
-            let measured = Measurement::new(work(matrix), &times_ms(bench.device, bench.repetitions, run)?);
-            match reference.check(&y.download()?) {
-                Ok(()) => *rate = Some(measured.gbps),
-                Err(difference) => {
-                    table.wrong.push(format!("{name}, {title}, {threads} threads: {difference}"));
-                }
-            }
-            spreads.push(measured.timing.spread);
-        }
+    let way = |(method, title): (SpmvMethod, &str), threads| {
+        let options = SpmvOptions::default().with_method(method).with_block_size(threads);
+        Way::direct(format!("{title}, {threads} threads"), options)
+    };
+    let ways = METHODS.into_iter().flat_map(|method| BLOCK_SIZES.map(|threads| way(method, threads)));
+    let alone = Bench { peers: &Peers::default(), ..*bench };
+    let figures = spmv::measure(&alone, matrix, &Product::direct(ways.collect()))?;
+    let mut rates = [[None; BLOCK_SIZES.len()]; METHODS.len()];
+    for (rate, own) in rates.iter_mut().flatten().zip(&figures.ours) {
+        *rate = right_ms(own, name, table).map(|ms| figures.bytes as f64 / ms / 1e6);
     }
     let cells = rates.iter().flatten().map(|&rate| Cell::from(rate));
     let ratios = rates.map(|rates| Cell::from(quotient(rates[BLOCK_SIZES.len() - 1], rates[CHOSEN])));
@@ -83,7 +73,7 @@ pub(super) fn measure<V: PeerValue>(
             .chain(cells)
             .chain(ratios)
             .chain(published(name, index, work(matrix).bytes))
-            .chain([widest_percent(spreads).into()]),
+            .chain([widest_percent(spreads(&figures)).into()]),
     );
     Ok(())
 }
@@ -104,11 +94,10 @@ mod tests {
     use evenpath::generate::{Kind, generate};
 
     use super::*;
-    use crate::spmv::Peers;
 
     fn measured<V: PeerValue>(device: &Device, kind: Kind) -> Table {
         let peers = Peers::default();
-        let bench = Bench::small(device, &peers, 1);
+        let bench = Bench::unlimited(device, &peers, 1);
         let matrix: Csr<V> = generate::<f64, u32>(kind, 1).unwrap().into_values();
         let mut table = table(V::NAME);
         measure(&bench, "a", &matrix, 0, &mut table).unwrap();

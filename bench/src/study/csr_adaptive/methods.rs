@@ -2,24 +2,27 @@
 
 use std::error::Error;
 
+use evenpath::Csr;
 use evenpath::ell::PaddingLimit;
-use evenpath::spmv::{SpmvMethod, SpmvOptions};
-use evenpath::{Csr, DeviceVec};
+use evenpath::spmv::SpmvMethod;
 
-use super::{STUDY, nonzeros_per_row};
-use crate::input::random_vector;
-use crate::measure::{Measurement, times_ms};
+use crate::operations::Bench;
+use crate::operations::spmv::{self, Product, Way};
+use crate::operations::threads::spmv_on_threads;
 use crate::peers::PeerValue;
-use crate::spmv::{Reference, work};
-use crate::study::cpu::on_threads;
-use crate::study::{Bench, Cell, SPREAD, Table, cusparse_ms, method_ms, quotient, spreads, widest_percent};
+use crate::results::Figures;
+use crate::study::figures::{
+    SPREAD, cusparse_ms, method_ms, nonzeros_per_row, quotient, right_ms, spreads, widest_percent,
+};
+use crate::study::name::Study;
+use crate::study::table::{Cell, Table};
 
 const METHODS: [SpmvMethod; 5] =
     [SpmvMethod::CsrAdaptive, SpmvMethod::Light, SpmvMethod::Vector, SpmvMethod::Scalar, SpmvMethod::Auto];
 
 pub(super) fn table(value: &str) -> Table {
     Table::new(
-        STUDY,
+        Study::CsrAdaptive,
         &format!("Methods, milliseconds, {value}"),
         "Table 2, on a GTX 1050 Ti beside 8 threads; its figures are above.",
         &[
@@ -49,17 +52,19 @@ pub(super) fn measure<V: PeerValue>(
     matrix: &Csr<V>,
     table: &mut Table,
 ) -> Result<(), Box<dyn Error>> {
-    let record = bench.spmv(name, matrix, &METHODS)?;
-    let [adaptive, light, vector, scalar, auto] = METHODS.map(|method| method_ms(&record, method, table));
-    let x = random_vector::<V>(matrix.cols(), 1);
-    let reference = Reference::new(matrix, &x)?;
-    let differs = |method| largest_difference(bench, matrix, &x, &reference, method);
-    let (adaptive_differs, light_differs) = (differs(SpmvMethod::CsrAdaptive)?, differs(SpmvMethod::Light)?);
-    let case = Case { bench, name, matrix, x: &x, reference: &reference };
-    let (cpu, ell) = (case.cpu(table)?, case.ell(table)?);
-    let own_spreads = [Some(&cpu), ell.as_ref()].into_iter().flatten().map(|measured| measured.timing.spread);
-    let spread = widest_percent(spreads(&record).chain(own_spreads));
-    let cpu = Some(cpu.ms);
+    let methods = METHODS.into_iter().filter(|method| method.runs_on(bench.device.kind())).map(Way::method);
+    let ways = methods.chain([Way::ell(PaddingLimit::default())]).collect();
+    let figures = spmv::measure(bench, matrix, &Product::direct(ways))?;
+    let [adaptive, light, vector, scalar, auto] =
+        METHODS.map(|method| method_ms(&figures, method, name, table));
+    let ell = figures.own("ELL").and_then(|own| right_ms(own, name, table));
+    if let Some(own) = figures.own("ELL").filter(|own| own.ms.is_none()) {
+        table.note(format!("{name}: {}", own.error.as_deref().unwrap_or_default()));
+    }
+    let threads = std::thread::available_parallelism()?.get();
+    let on_cpu = spmv_on_threads(threads, matrix, SpmvMethod::Auto, bench.repetitions)?;
+    let cpu = right_ms(&on_cpu, &format!("{name}, CPU"), table);
+    let spread = widest_percent(spreads(&figures).chain(on_cpu.timing.map(|timing| timing.spread)));
     table.row([
         name.into(),
         nonzeros_per_row(matrix),
@@ -69,80 +74,23 @@ pub(super) fn measure<V: PeerValue>(
         cpu.into(),
         quotient(cpu, adaptive).into(),
         quotient(cpu, light).into(),
-        adaptive_differs,
-        light_differs,
+        largest_difference(&figures, SpmvMethod::CsrAdaptive),
+        largest_difference(&figures, SpmvMethod::Light),
         vector.into(),
         scalar.into(),
-        ell.map(|measured| measured.ms).into(),
+        ell.into(),
         auto.into(),
-        cusparse_ms(&record).into(),
+        cusparse_ms(&figures).into(),
         spread.into(),
     ]);
     Ok(())
 }
 
 /// The largest difference of a method's result to the product in f64; empty if the device does not have the method.
-fn largest_difference<V: PeerValue>(
-    bench: &Bench<'_>,
-    matrix: &Csr<V>,
-    x: &[V],
-    reference: &Reference,
-    method: SpmvMethod,
-) -> Result<Cell, Box<dyn Error>> {
-    if !method.runs_on(bench.device.kind()) {
-        return Ok(Cell::None);
-    }
-    let plan = bench.device.upload(matrix)?.plan_spmv(SpmvOptions::default().with_method(method))?;
-    let mut y: DeviceVec<V> = bench.device.zeros(matrix.rows())?;
-    plan.run(V::ONE, &bench.device.upload(x)?, V::ZERO, &mut y)?;
-    let difference = reference.largest_difference(&y.download()?);
-    Ok(if difference.is_finite() { difference.into() } else { "infinite".into() })
-}
-
-/// A product, with what its results are compared with.
-struct Case<'c, V: PeerValue> {
-    bench: &'c Bench<'c>,
-    name: &'c str,
-    matrix: &'c Csr<V>,
-    x: &'c [V],
-    reference: &'c Reference,
-}
-
-impl<V: PeerValue> Case<'_, V> {
-    fn check(&self, what: &str, y: &[V], table: &mut Table) {
-        if let Err(difference) = self.reference.check(y) {
-            table.wrong.push(format!("{}, {what}: {difference}", self.name));
-        }
-    }
-
-    /// CSR on all threads of the CPU.
-    fn cpu(&self, table: &mut Table) -> Result<Measurement, Box<dyn Error>> {
-        let (matrix, x, repetitions) = (self.matrix, self.x, self.bench.repetitions);
-        let threads = std::thread::available_parallelism()?.get();
-        let (times, y) = on_threads(threads, |device| {
-            let plan = device.upload(matrix)?.plan_spmv(SpmvOptions::default())?;
-            let (x, mut y) = (device.upload(x)?, device.zeros::<V>(matrix.rows())?);
-            let times = times_ms(device, repetitions, || plan.run(V::ONE, &x, V::ZERO, &mut y))?;
-            Ok((times, y.download()?))
-        })?;
-        self.check("CPU", &y, table);
-        Ok(Measurement::new(work(matrix), &times))
-    }
-
-    /// ELL; `None`, with a note, if padding exceeds the limit.
-    fn ell(&self, table: &mut Table) -> Result<Option<Measurement>, Box<dyn Error>> {
-        let device = self.bench.device;
-        let ell = match self.matrix.to_ell(PaddingLimit::default()) {
-            Ok(ell) => device.upload(&ell)?,
-            Err(error) => {
-                table.note(format!("{}: {error}", self.name));
-                return Ok(None);
-            }
-        };
-        let (x, mut y) = (device.upload(self.x)?, device.zeros::<V>(self.matrix.rows())?);
-        let times = times_ms(device, self.bench.repetitions, || ell.spmv(V::ONE, &x, V::ZERO, &mut y))?;
-        self.check("ELL", &y.download()?, table);
-        Ok(Some(Measurement::new(work(self.matrix), &times)))
+fn largest_difference(figures: &Figures, method: SpmvMethod) -> Cell {
+    match figures.own(&method.to_string()).filter(|own| own.ms.is_some()) {
+        None => Cell::None,
+        Some(own) => own.largest_difference.map_or_else(|| "infinite".into(), Cell::from),
     }
 }
 
@@ -153,12 +101,12 @@ mod tests {
     use evenpath::generate::{Kind, generate};
 
     use super::*;
-    use crate::spmv::Peers;
+    use crate::peers::Peers;
 
     /// The table of a small matrix, whose results are right.
     fn measured<V: PeerValue>(device: &Device, kind: Kind) -> Table {
         let peers = Peers::default();
-        let bench = Bench::small(device, &peers, 2);
+        let bench = Bench::unlimited(device, &peers, 2);
         let matrix: Csr<V> = generate::<f64, u32>(kind, 1).unwrap().into_values();
         let mut table = table(V::NAME);
         measure(&bench, "a", &matrix, &mut table).unwrap();

@@ -8,7 +8,7 @@ use evenpath::generate::{Kind, Published};
 use rayon::prelude::*;
 
 use crate::sequences::random;
-use crate::study::Source;
+use crate::study::source::Source;
 
 /// A matrix with the published rows and nonzeros. The source does not give row lengths, which are even here.
 #[derive(Debug, Clone, Copy)]

@@ -9,12 +9,14 @@ use evenpath_kernels::spmv::{AdaptiveRows, Product};
 use evenpath_kernels::update::Update;
 use evenpath_simt::kernel::Kernel;
 
-use super::{STUDY, nonzeros_per_row};
 use crate::input::random_vector;
 use crate::measure::{Measurement, Times, times_ms};
+use crate::operations::Bench;
+use crate::operations::spmv::{Reference, work};
 use crate::peers::PeerValue;
-use crate::spmv::{Reference, work};
-use crate::study::{Bench, Cell, SPREAD, Table, widest_percent};
+use crate::study::figures::{SPREAD, nonzeros_per_row, widest_percent};
+use crate::study::name::Study;
+use crate::study::table::{Cell, Table};
 
 /// The limits on the nonzeros of a row block to measure, up to what fits in the memory of a block.
 const LIMITS: [usize; 4] = [128, 256, 512, 1024];
@@ -24,7 +26,7 @@ pub(super) fn table(value: &str) -> Table {
     let columns = ["matrix", "nonzeros per row"].into_iter().chain(limits.iter().map(String::as_str));
     let columns: Vec<&str> = columns.chain([SPREAD]).collect();
     Table::new(
-        STUDY,
+        Study::CsrAdaptive,
         &format!("CSR-Adaptive by nonzeros per row block, GB/s, {value}"),
         "With 128 threads per block. In the source, a block has as many threads as its row block has nonzeros: see the \
          table by threads per block.",
@@ -124,7 +126,7 @@ mod tests {
     use evenpath::generate::{Kind, generate};
 
     use super::*;
-    use crate::spmv::Peers;
+    use crate::peers::Peers;
 
     #[test]
     fn row_blocks_hold_what_they_may() {
@@ -139,7 +141,7 @@ mod tests {
     fn every_limit_is_measured<V: PeerValue>(kind: Kind) {
         let device = Device::simulated(SimulatedOptions::default());
         let peers = Peers::default();
-        let bench = Bench::small(&device, &peers, 1);
+        let bench = Bench::unlimited(&device, &peers, 1);
         let matrix: Csr<V> = generate::<f64, u32>(kind, 1).unwrap().into_values();
         let mut table = table(V::NAME);
         measure(&bench, "a", &matrix, &mut table).unwrap();

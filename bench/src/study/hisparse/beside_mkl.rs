@@ -1,8 +1,8 @@
 //! Products and sums beside MKL, which runs on the CPU.
 
-use super::STUDY;
 use super::figures::{Figures, ProductTimes, SumTimes};
-use crate::study::{Cell, Table};
+use crate::study::name::Study;
+use crate::study::table::{Cell, Table};
 
 /// The table of a type, if MKL took part.
 pub(super) struct BesideMkl {
@@ -13,7 +13,7 @@ pub(super) struct BesideMkl {
 impl BesideMkl {
     pub(super) fn new(value: &str) -> Self {
         let mut table = Table::new(
-            STUDY,
+            Study::Hisparse,
             &format!("Products and sums beside MKL, milliseconds, {value}"),
             "Figures 7.2 and 7.3; the thesis has only plots.",
             &[

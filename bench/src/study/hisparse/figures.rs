@@ -3,7 +3,7 @@
 use evenpath::hisparse::{LevelStatistics, NodeKind};
 use serde::{Deserialize, Serialize};
 
-use crate::hisparse::{Product, Record, Sum};
+use crate::results;
 
 /// The figures of a matrix in a type.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -18,7 +18,7 @@ pub(super) struct Figures {
     pub(super) products: [ProductTimes; 2],
     /// A + A and A + Aᵀ, if the matrix has them.
     pub(super) sums: [Option<SumTimes>; 2],
-    /// Whether all results are right.
+    /// True if all results are right.
     pub(super) is_right: bool,
 }
 
@@ -58,20 +58,40 @@ pub(super) struct SumTimes {
 }
 
 impl Figures {
-    pub(super) fn new(levels: &[LevelStatistics], record: &Record) -> Self {
+    pub(super) fn new(levels: &[LevelStatistics], measured: &results::Figures) -> Self {
         let (inner, leaves) = levels.split_at(levels.len().saturating_sub(1));
-        let bytes = record.bytes;
+        let figure = |name: String| measured.more.get(&name).copied();
+        let bytes = |format: &str| figure(format!("{format} bytes")).unwrap_or_default() as u64;
         Self {
-            nonzeros: record.nnz,
+            nonzeros: measured.work as usize,
             inner: Nodes::count(inner),
             leaves: Nodes::count(leaves),
-            hisparse_bytes: bytes.hisparse_bytes,
-            csr_bytes: bytes.csr_bytes,
-            coo_bytes: bytes.coo_bytes,
-            products: ["spmv", "spmv_transposed"]
-                .map(|op| record.product(op).map(ProductTimes::of).unwrap_or_default()),
-            sums: ["add", "add_transposed"].map(|op| record.sum(op).map(SumTimes::of)),
-            is_right: record.is_right(),
+            hisparse_bytes: bytes("hisparse"),
+            csr_bytes: bytes("csr"),
+            coo_bytes: bytes("coo"),
+            products: ["spmv", "spmv_transposed"].map(|op| {
+                let ms = |way: &str| figure(format!("{op} ms, {way}"));
+                ProductTimes {
+                    queue: ms("queue"),
+                    frozen: ms("frozen"),
+                    copied: ms("copied"),
+                    csr: ms("csr"),
+                    cusparse: ms("cusparse csr"),
+                    mkl: ms("mkl"),
+                }
+            }),
+            sums: ["add", "add_transposed"].map(|op| {
+                let ms = |way: &str| figure(format!("{op} ms, {way}"));
+                Some(SumTimes {
+                    tree: figure(format!("{op} ms"))?,
+                    csr: ms("csr")?,
+                    cusparse: ms("cusparse"),
+                    cusparse_transpose: ms("cusparse's transpose"),
+                    mkl: ms("mkl"),
+                    mkl_transpose: ms("mkl's transpose"),
+                })
+            }),
+            is_right: measured.verified == Some(true),
         }
     }
 }
@@ -90,32 +110,5 @@ impl Nodes {
             }
         }
         nodes
-    }
-}
-
-impl ProductTimes {
-    fn of(product: &Product) -> Self {
-        let way = |schedule| Some(product.way(schedule)?.ms);
-        Self {
-            queue: way("queue"),
-            frozen: way("frozen"),
-            copied: way("copied"),
-            csr: product.csr_ms(),
-            cusparse: product.cusparse_ms(),
-            mkl: product.mkl_ms(),
-        }
-    }
-}
-
-impl SumTimes {
-    fn of(sum: &Sum) -> Self {
-        Self {
-            tree: sum.ms,
-            csr: sum.csr_ms,
-            cusparse: sum.cusparse_ms,
-            cusparse_transpose: sum.cusparse_transpose_ms,
-            mkl: sum.mkl_ms,
-            mkl_transpose: sum.mkl_transpose_ms,
-        }
     }
 }

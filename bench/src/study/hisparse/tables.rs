@@ -1,11 +1,12 @@
 //! Figures 7.1, 3.2, 7.2 and 7.3, and the means of Tables 7.1 and 7.2.
 
-use super::STUDY;
 use super::beside_mkl::BesideMkl;
 use super::figures::{Figures, Nodes, ProductTimes, SumTimes};
 use crate::statistics::mean_and_deviation;
+use crate::study::figures::quotient;
+use crate::study::name::Study;
 use crate::study::published::{HISPARSE_MEANS, HISPARSE_OVER_COO, HISPARSE_OVER_CSR, HisparseMean};
-use crate::study::{Cell, Table, quotient};
+use crate::study::table::{Cell, Table};
 
 /// The tables of a type.
 pub(super) struct Tables {
@@ -34,7 +35,7 @@ impl Tables {
         Self {
             value,
             nodes: Table::new(
-                STUDY,
+                Study::Hisparse,
                 &format!("Nodes of the trees, 128 x 128, {value}"),
                 "Figure 7.1 has the original matrices; these are stand-ins.",
                 &[
@@ -49,13 +50,13 @@ impl Tables {
                 ],
             ),
             bytes: Table::new(
-                STUDY,
+                Study::Hisparse,
                 &format!("Bytes per nonzero, {value}"),
                 "Figure 3.2; the thesis gives the average savings in single precision.",
                 &["matrix", "HiSparse", "CSR", "COO", "over CSR", "over COO"],
             ),
             products: Table::new(
-                STUDY,
+                Study::Hisparse,
                 &format!("SpMV, milliseconds, {value}"),
                 "Figure 7.2; the thesis has only a plot. The queue is the thesis's scheduler.",
                 &[
@@ -73,7 +74,7 @@ impl Tables {
                 ],
             ),
             sums: Table::new(
-                STUDY,
+                Study::Hisparse,
                 &format!("Sums, milliseconds, {value}"),
                 "Figure 7.3; the thesis has only a plot.",
                 &["matrix", "A + A", "CSR", "cuSPARSE", "A + Aᵀ", "CSR", "cuSPARSE", "csr2csc"],
@@ -161,7 +162,7 @@ impl Tables {
         tables
     }
 
-    /// Whether the thesis has figures of the type, and not only plots.
+    /// Returns whether the thesis has figures of the type, and not only plots.
     fn is_published(&self) -> bool {
         self.value == "f32"
     }
@@ -175,7 +176,7 @@ impl Tables {
     ) -> Table {
         let title = if library == "cuSPARSE" { String::new() } else { format!(" beside {library}") };
         let mut means = Table::new(
-            STUDY,
+            Study::Hisparse,
             &format!("Means over the matrices{title}, milliseconds, {}", self.value),
             "Tables 7.1 and 7.2, GTX 1080, single precision. Evenpath's products use the queue scheduler, as in the thesis.",
             &[

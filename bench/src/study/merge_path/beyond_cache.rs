@@ -7,13 +7,17 @@ use evenpath::generate::Kind;
 use evenpath::spmv::SpmvMethod;
 use serde::{Deserialize, Serialize};
 
-use super::STUDY;
 use super::series::Series;
-use crate::spadd;
-use crate::spmv::work;
-use crate::study::{
-    Bench, Part, Report, SPREAD, Source, Table, cusparse_ms, method_ms, spread_note, spreads, widest_percent,
+use super::sums::sum;
+use crate::operations::Bench;
+use crate::operations::spmv::work;
+use crate::study::figures::{
+    SPREAD, cusparse_ms, measure_spmv, method_ms, spread_note, spreads, widest_percent,
 };
+use crate::study::name::Study;
+use crate::study::report::Report;
+use crate::study::source::Source;
+use crate::study::table::{Part, Table};
 
 /// The least bytes of values and columns of each structure's matrices, in multiples of the second-level cache.
 const MULTIPLES: [u64; 3] = [3, 6, 12];
@@ -38,7 +42,7 @@ fn kinds(l2_bytes: u64) -> impl Iterator<Item = Kind> {
     })
 }
 
-/// What a matrix adds to the tables.
+/// Rows that a matrix adds to the tables.
 #[derive(Serialize, Deserialize)]
 struct OfMatrix {
     times: Part,
@@ -81,25 +85,13 @@ fn measure(
 ) -> Result<OfMatrix, Box<dyn Error>> {
     let (mut times, mut series) = (times_table(), Series::default());
     let nonzeros = matrix.nnz();
-    let record = bench.spmv(name, matrix, &METHODS)?;
-    let [flat, merge_path] = METHODS.map(|method| method_ms(&record, method, &mut times));
-    let peer = cusparse_ms(&record);
+    let figures = measure_spmv(bench, matrix, &METHODS)?;
+    let [flat, merge_path] = METHODS.map(|method| method_ms(&figures, method, name, &mut times));
+    let peer = cusparse_ms(&figures);
     series.spmv.take(nonzeros as f64, flat, peer);
     series.spmv_by_merge_path.take(nonzeros as f64, merge_path, peer);
-    let operand = (1.0, matrix);
-    let sum = spadd::measure(bench.device, operand, operand, bench.repetitions)?;
-    let own_sum = match spadd::check(operand, operand, &sum.result) {
-        Ok(()) => Some(sum.whole.ms),
-        Err(difference) => {
-            times.wrong.push(format!("{name}, sum: {difference}"));
-            None
-        }
-    };
-    let peer_sum = bench.peers.cusparse().and_then(|library| {
-        spadd::fastest_peer(library, operand, operand, bench.repetitions, &mut times.notes)
-    });
-    let peer_sum = peer_sum.map(|peer| peer.ms);
-    series.spadd.take(2.0 * nonzeros as f64, own_sum, peer_sum);
+    let sum = sum(bench, name, matrix, &mut times)?;
+    series.spadd.take(2.0 * nonzeros as f64, sum.ms, sum.cusparse_ms);
     times.row([
         name.into(),
         nonzeros.into(),
@@ -107,16 +99,16 @@ fn measure(
         flat.into(),
         merge_path.into(),
         peer.into(),
-        own_sum.into(),
-        peer_sum.into(),
-        widest_percent(spreads(&record).chain([sum.whole.timing.spread])).into(),
+        sum.ms.into(),
+        sum.cusparse_ms.into(),
+        widest_percent(spreads(&figures).chain(sum.own.timing.map(|timing| timing.spread))).into(),
     ]);
     Ok(OfMatrix { times: times.into(), series })
 }
 
 fn times_table() -> Table {
     Table::new(
-        STUDY,
+        Study::MergePath,
         "SpMV and SpAdd of matrices larger than the second-level cache, milliseconds, f64",
         "Not in the source, whose GPU has 1.5 MB of this cache: beside Figures 5 to 8.",
         &[
@@ -140,9 +132,9 @@ mod tests {
     use evenpath::generate::generate;
 
     use super::*;
+    use crate::peers::Peers;
     use crate::results::Setting;
-    use crate::spmv::Peers;
-    use crate::study::Cell;
+    use crate::study::table::Cell;
 
     #[test]
     fn every_matrix_is_larger_than_the_cache() {
@@ -161,9 +153,9 @@ mod tests {
         let peers = Peers::default();
         let setting = Setting::new(device, 1.0, &[], String::new());
         let mut print = |_: &Table| Ok(());
-        let mut report = Report::new(STUDY, setting, &mut print);
-        let tables = run(&Bench::small(device, &peers, 1), &mut report).unwrap();
-        let again = run(&Bench::small(device, &peers, 1), &mut report).unwrap();
+        let mut report = Report::new(Study::MergePath, setting, &mut print);
+        let tables = run(&Bench::unlimited(device, &peers, 1), &mut report).unwrap();
+        let again = run(&Bench::unlimited(device, &peers, 1), &mut report).unwrap();
         assert_eq!(again, tables, "nothing is measured again");
         tables
     }

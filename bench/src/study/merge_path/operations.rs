@@ -9,15 +9,18 @@ use evenpath::spmv::SpmvMethod;
 use serde::{Deserialize, Serialize};
 
 use super::series::Series;
+use super::sums::sum;
 use super::tables;
 use crate::measure::{Times, median, single_times_ms};
-use crate::spadd;
-use crate::spgemm::{self, Check, Phases, other_factor};
+use crate::operations::spgemm::{self, Check, Factors, PHASE};
+use crate::operations::threads::on_threads;
+use crate::operations::{Bench, spadd};
+use crate::results::Figures;
 use crate::statistics::spread;
-use crate::study::cpu::on_threads;
-use crate::study::{
-    Bench, Cell, Part, Table, cusparse_ms, gflops, method_ms, quotient, spread_note, spreads, widest_percent,
+use crate::study::figures::{
+    cusparse_ms, gflops, measure_spmv, method_ms, quotient, right_ms, spread_note, spreads, widest_percent,
 };
+use crate::study::table::{Cell, Part, Table};
 
 /// The methods of SpMV to measure. `Flat` is the publication's own.
 const METHODS: [SpmvMethod; 5] =
@@ -39,7 +42,7 @@ pub(super) struct Operations {
     series: Series,
 }
 
-/// What a matrix adds to the tables.
+/// Rows that a matrix adds to the tables.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct OfMatrix {
     spmv: Part,
@@ -95,10 +98,10 @@ impl Operations {
         matrix: &Csr<f64>,
     ) -> Result<(), Box<dyn Error>> {
         let nnz = matrix.nnz();
-        let record = bench.spmv(name, matrix, &METHODS)?;
+        let figures = measure_spmv(bench, matrix, &METHODS)?;
         let [flat, merge_path, vector, warp, auto] =
-            METHODS.map(|method| method_ms(&record, method, &mut self.spmv));
-        let peer = cusparse_ms(&record);
+            METHODS.map(|method| method_ms(&figures, method, name, &mut self.spmv));
+        let peer = cusparse_ms(&figures);
         self.series.spmv.take(nnz as f64, flat, peer);
         self.series.spmv_by_merge_path.take(nnz as f64, merge_path, peer);
         self.spmv.row([
@@ -116,26 +119,21 @@ impl Operations {
             gflops(nnz, peer).into(),
             quotient(vector, flat).into(),
             quotient(peer, flat).into(),
-            widest_percent(spreads(&record)).into(),
+            widest_percent(spreads(&figures)).into(),
         ]);
         Ok(())
     }
 
     fn add(&mut self, bench: &Bench<'_>, name: &str, matrix: &Csr<f64>) -> Result<(), Box<dyn Error>> {
+        let sum = sum(bench, name, matrix, &mut self.spadd)?;
         let (operand, repetitions) = ((1.0, matrix), bench.repetitions);
-        let sum = spadd::measure(bench.device, operand, operand, repetitions)?;
-        let sequential = on_threads(1, |device| spadd::measure(device, operand, operand, repetitions))?;
-        for (what, result) in [("merge path", &sum.result), ("one CPU thread", &sequential.result)] {
-            if let Err(difference) = spadd::check(operand, operand, result) {
-                self.spadd.wrong.push(format!("{name}, {what}: {difference}"));
-                return Ok(());
-            }
+        let (sequential, _) =
+            on_threads(1, |device| spadd::measure_on(device, operand, operand, repetitions))?;
+        let sequential_ms = right_ms(&sequential, &format!("{name}, one CPU thread"), &mut self.spadd);
+        if sum.ms.is_none() || sequential_ms.is_none() {
+            return Ok(());
         }
-        let (own, sequential_ms) = (Some(sum.whole.ms), Some(sequential.whole.ms));
-        let peer = bench.peers.cusparse().and_then(|library| {
-            spadd::fastest_peer(library, operand, operand, repetitions, &mut self.spadd.notes)
-        });
-        let peer = peer.map(|peer| peer.ms);
+        let (own, peer) = (sum.ms, sum.cusparse_ms);
         let work = 2 * matrix.nnz();
         self.series.spadd.take(work as f64, own, peer);
         self.spadd.row([
@@ -147,42 +145,30 @@ impl Operations {
             quotient(sequential_ms, own).into(),
             quotient(sequential_ms, peer).into(),
             quotient(peer, own).into(),
-            widest_percent([sum.whole.timing.spread, sequential.whole.timing.spread]).into(),
+            widest_percent([sum.own, sequential].into_iter().filter_map(|one| Some(one.timing?.spread)))
+                .into(),
         ]);
         Ok(())
     }
 
     fn multiply(&mut self, bench: &Bench<'_>, name: &str, matrix: &Csr<f64>) -> Result<(), Box<dyn Error>> {
-        let b = other_factor(matrix);
+        let (_, b) = Factors::SquareOrOuter.of(matrix)?;
         let products = spgemm::products(matrix, &b);
         if products > bench.most_products {
             self.spgemm.note(format!("{name} was left out: {products} products"));
             return Ok(());
         }
-        let case = spgemm::Case {
-            device: bench.device,
-            methods: &PRODUCTS,
-            cusparse: bench.peers.cusparse(),
-            memory_limit: None,
-            repetitions: bench.repetitions,
-            suite: "-",
-            matrix: name,
-        };
-        let record = spgemm::measure(&case, matrix, &b)?;
-        let mut times = record.methods.iter().map(|method| {
-            if let spgemm::Outcome::Failed { error } = &method.outcome {
-                self.spgemm.notes.push(format!("{name}, {}: {error}", method.method));
-            } else if method.outcome.right().is_none() {
-                self.spgemm.wrong.push(format!("{name}, {}", method.method));
-            }
-            method.outcome.right().map(|figures| figures.ms)
-        });
+        let figures = spgemm::measure(bench, (matrix, &b), &PRODUCTS, None)?;
+        for own in figures.ours.iter().filter(|own| own.ms.is_none()) {
+            let error = own.error.as_deref().unwrap_or_default();
+            self.spgemm.notes.push(format!("{name}, {}: {error}", own.name));
+        }
+        let mut times = figures.ours.iter().map(|own| right_ms(own, name, &mut self.spgemm));
         let [own, global, auto] = PRODUCTS.map(|_| times.next().flatten());
-        let peer = record.best_peer().map(|(_, figures)| figures.ms);
+        let peer = figures.best_peer("cusparse").map(|(_, ms)| ms);
         let sequential = self.sequential_product(bench, name, (matrix, &b))?;
         let sequential_ms = sequential.as_deref().map(median);
-        let spreads = record.methods.iter().filter_map(|method| Some(method.outcome.right()?.spread));
-        let spreads = spreads.chain(sequential.as_deref().map(spread));
+        let spreads = spreads(&figures).chain(sequential.as_deref().map(spread));
         self.series.spgemm.take(products as f64, own, peer);
         self.spgemm.row([
             name.into(),
@@ -201,9 +187,7 @@ impl Operations {
             quotient(peer, auto).into(),
             widest_percent(spreads).into(),
         ]);
-        if let Some(phases) = record.phases {
-            self.phases.row(phase_cells(name, &phases));
-        }
+        self.phases.rows.extend(phase_cells(name, &figures));
         Ok(())
     }
 
@@ -253,13 +237,17 @@ impl Operations {
     }
 }
 
-/// Percent of the whole product for each phase.
-fn phase_cells(name: &str, phases: &Phases) -> impl Iterator<Item = Cell> {
-    let &Phases { setup, block_sort, global_sort, placement, product_compute, reduce_by_key, other } = phases;
-    let total = phases.total();
-    let parts = [setup, block_sort, global_sort, placement, product_compute, reduce_by_key, other];
-    let percent = parts.map(|part| Cell::from(100.0 * part / total));
-    [Cell::from(name), total.into()].into_iter().chain(percent)
+/// The phases, in the order of the table.
+const PHASES: [&str; 7] =
+    ["setup", "block sort", "global sort", "placement", "product compute", "reduce by key", "other"];
+
+/// Percent of the whole product for each phase, if they were timed.
+fn phase_cells(name: &str, figures: &Figures) -> Option<Vec<Cell>> {
+    let ms = |phase: &str| figures.more.get(&format!("{PHASE}{phase}")).copied();
+    let parts = PHASES.into_iter().map(ms).collect::<Option<Vec<f64>>>()?;
+    let total: f64 = parts.iter().sum();
+    let percent = parts.into_iter().map(|part| Cell::from(100.0 * part / total));
+    Some([Cell::from(name), total.into()].into_iter().chain(percent).collect())
 }
 
 #[cfg(test)]
@@ -269,13 +257,13 @@ mod tests {
     use evenpath::generate::{Kind, generate};
 
     use super::*;
-    use crate::spmv::Peers;
+    use crate::peers::Peers;
 
     #[test]
     fn a_gpu_has_every_method_and_phase() {
         let device = Device::simulated(SimulatedOptions::default());
         let peers = Peers::default();
-        let bench = Bench::small(&device, &peers, 2);
+        let bench = Bench::unlimited(&device, &peers, 2);
         let matrix = generate(Kind::Stencil5 { side: 20 }, 1).unwrap();
         let mut operations = Operations::new();
         operations.take(Operations::measure(&bench, "a", &matrix).unwrap());

@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::STUDY;
+use crate::study::figures::correlation;
+use crate::study::name::Study;
 use crate::study::published::MERGE_PATH_CORRELATION;
-use crate::study::{Cell, Table, correlation};
+use crate::study::table::{Cell, Table};
 
 /// Work and time of an operation with each matrix, for evenpath and cuSPARSE.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -45,7 +46,7 @@ impl Series {
     /// The correlations, beside the published ones.
     pub(super) fn table(&self, title: &str) -> Table {
         let mut table = Table::new(
-            STUDY,
+            Study::MergePath,
             title,
             "Figures 6, 8 and 10, GTX Titan; work is nonzeros, nonzeros of both matrices, and products.",
             &["operation", "method", "evenpath", "published", "cuSPARSE, beside"],

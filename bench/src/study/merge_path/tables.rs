@@ -1,11 +1,12 @@
 //! The headings of the tables over Table II.
 
-use super::STUDY;
-use crate::study::{SPREAD, Table};
+use crate::study::figures::SPREAD;
+use crate::study::name::Study;
+use crate::study::table::Table;
 
 pub(super) fn spmv() -> Table {
     let mut table = Table::new(
-        STUDY,
+        Study::MergePath,
         "SpMV over Table II, f64",
         "Figure 5; the source has only a plot. Its own SpMV (section III-A) is the method flat; Cusp's is vectorized CSR.",
         &[
@@ -34,7 +35,7 @@ pub(super) fn spmv() -> Table {
 
 pub(super) fn spadd() -> Table {
     Table::new(
-        STUDY,
+        Study::MergePath,
         "SpAdd over Table II, A + A, f64",
         "Figure 7, speed-up over a sequential CPU; the source has only a plot, of the balanced path.",
         &[
@@ -53,7 +54,7 @@ pub(super) fn spadd() -> Table {
 
 pub(super) fn spgemm() -> Table {
     Table::new(
-        STUDY,
+        Study::MergePath,
         "SpGEMM over Table II, AA (lp: AAᵀ), f64",
         "Figure 9, speed-up over a sequential CPU; the source has only a plot, with Cusp's sort of all products for the \
          global sort. Its GPU did not have enough memory for the dense matrix.",
@@ -79,7 +80,7 @@ pub(super) fn spgemm() -> Table {
 
 pub(super) fn phases() -> Table {
     let mut table = Table::new(
-        STUDY,
+        Study::MergePath,
         "Two-level sort by phase, percent of the time",
         "Figure 11; the source has only a plot: the two sorts and the product are the bulk.",
         &[

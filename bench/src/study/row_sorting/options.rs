@@ -4,10 +4,11 @@ use std::error::Error;
 
 use evenpath::ell::{EllOptions, XLoads};
 
-use super::STUDY;
-use super::runs::{EllMatrices, Runs};
+use crate::operations::row_sorting::{EllMatrices, Runs};
+use crate::study::figures::{SPREAD, spread_note};
+use crate::study::name::Study;
 use crate::study::published::SortedMatrix;
-use crate::study::{Cell, SPREAD, Table, spread_note};
+use crate::study::table::{Cell, Table};
 
 /// Threads per block, as in the source.
 const BLOCK_SIZES: [u32; 5] = [32, 64, 128, 256, 512];
@@ -30,8 +31,8 @@ impl OptionTables {
     /// Measures a matrix on a device with kernels.
     pub(super) fn measure(
         &mut self,
-        runs: &mut Runs<'_>,
-        matrices: &EllMatrices,
+        runs: &mut Runs<'_, f32>,
+        matrices: &EllMatrices<f32>,
         published: &SortedMatrix,
     ) -> Result<(), Box<dyn Error>> {
         self.by_block_size(runs, matrices, published)?;
@@ -40,8 +41,8 @@ impl OptionTables {
 
     fn by_block_size(
         &mut self,
-        runs: &mut Runs<'_>,
-        matrices: &EllMatrices,
+        runs: &mut Runs<'_, f32>,
+        matrices: &EllMatrices<f32>,
         published: &SortedMatrix,
     ) -> Result<(), Box<dyn Error>> {
         let before = runs.count();
@@ -68,8 +69,8 @@ impl OptionTables {
 
     fn by_x_loads(
         &mut self,
-        runs: &mut Runs<'_>,
-        matrices: &EllMatrices,
+        runs: &mut Runs<'_, f32>,
+        matrices: &EllMatrices<f32>,
         published: &SortedMatrix,
     ) -> Result<(), Box<dyn Error>> {
         let before = runs.count();
@@ -122,7 +123,7 @@ fn block_size_table(format: &str) -> Table {
         SPREAD,
     ]);
     Table::new(
-        STUDY,
+        Study::RowSorting,
         &format!("{format} by threads per block, milliseconds, f32"),
         "Tables 6 (blocks of 32) and 7 (the block size with the best result), GTX 590.",
         &columns.collect::<Vec<_>>(),
@@ -141,7 +142,7 @@ fn x_loads_table() -> Table {
     columns.push(SPREAD.into());
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
     let mut table = Table::new(
-        STUDY,
+        Study::RowSorting,
         "ELL-R by loads of x, milliseconds, f32",
         "Table 4, GTX 295, blocks of 32: x in global memory, which that GPU does not cache, and in texture memory.",
         &columns,
@@ -159,19 +160,21 @@ mod tests {
     use evenpath::generate::{Kind, generate};
 
     use super::*;
-    use crate::spmv::Peers;
-    use crate::study::Bench;
+    use crate::operations::Bench;
+    use crate::peers::Peers;
     use crate::study::published::SORTED;
+    use crate::study::row_sorting::notes::PADDING;
 
     #[test]
     fn every_option_is_measured() {
         let device = Device::simulated(SimulatedOptions::default());
         let peers = Peers::default();
-        let bench = Bench::small(&device, &peers, 1);
-        let matrix = generate::<f64, u32>(Kind::PowerLaw { rows: 700 }, 1).unwrap().into_values();
+        let bench = Bench::unlimited(&device, &peers, 1);
+        let matrix: evenpath::Csr<f32> =
+            generate::<f64, u32>(Kind::PowerLaw { rows: 700 }, 1).unwrap().into_values();
         let mut runs = Runs::new(&bench, "a", &matrix).unwrap();
         let mut tables = OptionTables::new();
-        let matrices = runs.ell_matrices(&mut Vec::new()).unwrap().unwrap();
+        let matrices = runs.ell_matrices(PADDING).unwrap();
         tables.measure(&mut runs, &matrices, &SORTED[0]).unwrap();
         assert_eq!(runs.wrong, Vec::<String>::new());
         let tables: Vec<Table> = tables.finish().collect();

@@ -7,11 +7,15 @@ use evenpath::device::DeviceKind;
 use evenpath::error::MatrixError;
 use evenpath::generate::{Kind, Published};
 
+use super::notes::{BLOCK_SIZE_NOTE, CPU_NOTE, PADDING, noted};
 use super::options::OptionTables;
-use super::runs::{EllTimes, Runs};
-use super::{BLOCK_SIZE_NOTE, CPU_NOTE, STUDY};
+use crate::operations::Bench;
+use crate::operations::row_sorting::{EllTimes, Runs};
+use crate::study::figures::{SPREAD, quotient, spread_note};
+use crate::study::name::Study;
 use crate::study::published::{SORTED, SortedMatrix};
-use crate::study::{Bench, Report, SPREAD, Table, quotient, spread_note};
+use crate::study::report::Report;
+use crate::study::table::Table;
 
 /// The tables, by source.
 struct Tables {
@@ -100,7 +104,7 @@ impl Tables {
             sort_ms.into(),
             published.sort_ms.into(),
         ]);
-        let matrices = runs.ell_matrices(&mut self.times.notes)?;
+        let matrices = noted(runs.ell_matrices(PADDING), name, &mut self.times.notes);
         let ell = runs.ell(matrices.as_ref())?;
         self.times_row(&mut runs, &ell, published, sort_ms)?;
         let [in_sequence, sorted] = published.sequence_ms;
@@ -120,7 +124,7 @@ impl Tables {
 
     fn times_row(
         &mut self,
-        runs: &mut Runs<'_>,
+        runs: &mut Runs<'_, f32>,
         ell: &EllTimes,
         published: &SortedMatrix,
         sort_ms: f64,
@@ -178,7 +182,7 @@ impl Tables {
 
 fn longest_table() -> Table {
     Table::new(
-        STUDY,
+        Study::RowSorting,
         "Longest row of a warp, mean over warps",
         "Table 5. Stand-ins are not samples of the matrices; they have the same sizes and deviations.",
         &[
@@ -199,7 +203,7 @@ fn longest_table() -> Table {
 
 fn times_table() -> Table {
     Table::new(
-        STUDY,
+        Study::RowSorting,
         "One thread per row, with and without sorting, milliseconds, f32",
         "Tables 4 (GTX 295, blocks of 32) and 7 (GTX 590, best block size). The published columns are ratios; the CPU's is of \
          a Core 2 Quad.",
@@ -229,7 +233,7 @@ fn times_table() -> Table {
 
 fn in_sequence_table() -> Table {
     Table::new(
-        STUDY,
+        Study::RowSorting,
         "ELL-R reading x in sequence, milliseconds, f32",
         "Table 8, GTX 590, blocks of 256.",
         &["matrix", "ELL-R", "ELL-R sorted", "sorted over unsorted", "published"],

@@ -8,11 +8,16 @@ use evenpath::ell::EllOptions;
 use evenpath::error::MatrixError;
 use rayon::prelude::*;
 
-use super::runs::Runs;
-use super::{CPU_NOTE, STUDY};
+use super::notes::{CPU_NOTE, PADDING, noted};
+use crate::operations::Bench;
+use crate::operations::row_sorting::Runs;
 use crate::sequences::random;
+use crate::study::figures::{SPREAD, quotient, spread_note};
+use crate::study::name::Study;
 use crate::study::published::{SYNTHETIC_BY_DENSITY, SYNTHETIC_BY_SHORT_ROWS, SyntheticTimes};
-use crate::study::{Bench, Cell, Report, SPREAD, Source, Table, quotient, spread_note};
+use crate::study::report::Report;
+use crate::study::source::Source;
+use crate::study::table::{Cell, Table};
 
 /// Rows with up to this many nonzeros are short.
 const WARP: usize = 32;
@@ -129,7 +134,7 @@ fn sweep<'p>(
 
 fn table(title: &str, source: &str) -> Table {
     Table::new(
-        STUDY,
+        Study::RowSorting,
         &format!("{title}, milliseconds, f32"),
         source,
         &[
@@ -165,7 +170,7 @@ fn measure(
     table: &mut Table,
 ) -> Result<(), Box<dyn Error>> {
     let mut runs = Runs::new(bench, name, matrix)?;
-    let matrices = runs.ell_matrices(&mut table.notes)?;
+    let matrices = noted(runs.ell_matrices(PADDING), name, &mut table.notes);
     let ell = runs.ell(matrices.as_ref())?;
     let on_kernels = matrices.filter(|_| bench.device.kind() != DeviceKind::Cpu);
     let small = on_kernels
@@ -207,7 +212,7 @@ mod tests {
     use evenpath::device::SimulatedOptions;
 
     use super::*;
-    use crate::spmv::Peers;
+    use crate::peers::Peers;
 
     #[test]
     fn lengths_are_those_of_the_study() {

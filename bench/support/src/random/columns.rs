@@ -3,7 +3,7 @@
 use super::stream::{Purpose, Seeds, Stream};
 use super::structure::{ColumnLaw, Structure};
 
-/// How often columns that were drawn twice are replaced, at most. Rows for which that is not enough are shorter.
+/// Maximum number of times that columns drawn twice are replaced. Rows for which that is not enough are shorter.
 const ATTEMPTS: usize = 16;
 
 /// Replaces `columns` by about `count` distinct columns of a row of nodes, ascending.

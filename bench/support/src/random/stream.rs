@@ -1,7 +1,7 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// What a stream of random numbers is for. Streams for different purposes are independent.
+/// Purpose of a stream of random numbers. Streams for different purposes are independent.
 #[derive(Clone, Copy)]
 pub(super) enum Purpose {
     /// The parameters of the structure.
@@ -12,9 +12,9 @@ pub(super) enum Purpose {
     Columns,
     /// The centers of the clusters of neighboring rows.
     Centers,
-    /// Whether a stretch of rows is empty.
+    /// True if a stretch of rows is empty.
     EmptyRows,
-    /// Whether a stretch of columns is empty.
+    /// True if a stretch of columns is empty.
     EmptyColumns,
     /// The permutation of the rows, or of both rows and columns.
     RowOrder,
@@ -79,7 +79,7 @@ impl Stream {
         choices[self.below(choices.len())]
     }
 
-    /// Whether an event of this probability happens.
+    /// Returns whether an event of this probability happens.
     pub(super) fn happens(&mut self, probability: f64) -> bool {
         self.unit() < probability
     }

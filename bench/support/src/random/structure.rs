@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use super::RandomMatrix;
 use super::stream::{Purpose, Seeds, Stream};
 
 /// The fewest nonzeros that a structure is drawn for; collisions of columns and empty parts may leave fewer.
@@ -24,11 +23,11 @@ pub struct Structure {
     pub mean: f64,
     /// The distribution of the row lengths around their mean.
     pub lengths: LengthLaw,
-    /// How the mean changes along the matrix.
+    /// Change of the mean along the matrix.
     pub drift: Drift,
     /// Where the columns of a row are.
     pub columns: ColumnLaw,
-    /// Whether the pattern is the union of a drawn pattern, with half the entries, and its transpose.
+    /// True if the pattern is the union of a drawn pattern, with half the entries, and its transpose.
     pub symmetric: bool,
     /// The order of rows and columns.
     pub permutation: Permutation,
@@ -64,7 +63,7 @@ pub enum LengthLaw {
     },
 }
 
-/// How the mean of the row lengths changes along the matrix. The mean over all rows does not change.
+/// Change of the mean of the row lengths along the matrix. The mean over all rows does not change.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Drift {
     /// It does not.
@@ -78,14 +77,14 @@ pub enum Drift {
     Step {
         /// The share of these rows, in [0.02, 0.5).
         share: f64,
-        /// How many times longer, in [2, 30).
+        /// Factor of length, in [2, 30).
         ratio: f64,
     },
     /// One row in this many is longer.
     Periodic {
         /// The period, in [2, 100).
         period: usize,
-        /// How many times longer, in [2, 30).
+        /// Factor of length, in [2, 30).
         ratio: f64,
     },
 }
@@ -126,7 +125,7 @@ pub enum ColumnLaw {
 /// The order of rows and columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Permutation {
-    /// As drawn.
+    /// The order drawn.
     None,
     /// Rows in random order.
     Rows,
@@ -146,10 +145,9 @@ pub struct Stretches {
 }
 
 impl Structure {
-    /// The structure of a matrix.
-    pub(super) fn draw(matrix: RandomMatrix) -> Self {
-        let RandomMatrix { seed, number, most_nonzeros } = matrix;
-        let stream = &mut Seeds { seed, number }.stream(Purpose::Structure, 0);
+    /// The structure of a matrix with at most so many nonzeros.
+    pub(super) fn draw(seeds: Seeds, most_nonzeros: usize) -> Self {
+        let stream = &mut seeds.stream(Purpose::Structure, 0);
         let nonzeros = stream.log_uniform(FEWEST_NONZEROS, LIMIT_FRACTION * most_nonzeros as f64);
         // Columns over rows.
         let (is_square, aspect) = match stream.below(10) {

@@ -4,11 +4,9 @@ use std::ffi::c_int;
 use std::ptr;
 
 use super::functions::{Address, BufferFunction, Functions, PatternFunction, ProductFunction};
-use crate::peers::cusparse::{Descriptor, Version};
+use crate::peers::cusparse::functions::DIRECT;
+use crate::peers::cusparse::version::{Descriptor, Version};
 use crate::peers::{PeerError, PeerValue};
-
-/// `CUSPARSE_OPERATION_NON_TRANSPOSE`.
-const DIRECT: c_int = 0;
 
 /// The arguments that all calls of one product share.
 ///

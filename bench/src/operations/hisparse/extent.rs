@@ -1,0 +1,10 @@
+//! Extent of measurements.
+
+/// Extent of the measurements of a matrix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// Everything.
+    Whole,
+    /// Measurements that the figures of the thesis show: no conversion, no product with several columns, no sum by queues.
+    Figures,
+}

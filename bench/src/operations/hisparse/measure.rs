@@ -1,0 +1,107 @@
+//! Everything for one matrix, as figures: the ways of y = Ax are contenders, the rest has names.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+
+use evenpath::Csr;
+use evenpath::hisparse::{DeviceHiSparse, HiSparseOptions};
+
+use super::extent::Extent;
+use super::products::{Product, product};
+use super::sums::sums;
+use crate::measure::{median, times_ms};
+use crate::operations::bench::{Bench, Measured};
+use crate::peers::{Operation, PeerValue};
+use crate::results::{Contender, Figures};
+
+/// Measures everything for one matrix, which must be canonical.
+///
+/// # Errors
+///
+/// If there is not enough device memory for the matrix and vectors, the device was lost, or the matrix is too large for
+/// the format.
+pub(crate) fn measure<V: PeerValue, const D: usize>(bench: &Bench<'_>, matrix: &Csr<V>) -> Measured {
+    let tree = bench.device.upload(matrix)?.to_hisparse(HiSparseOptions::default())?;
+    measure_tree::<V, D>(bench, matrix, &tree, Extent::Whole)
+}
+
+/// [`measure`] for a matrix whose tree is there.
+///
+/// # Errors
+///
+/// Those of [`measure`].
+pub(crate) fn measure_tree<V: PeerValue, const D: usize>(
+    bench: &Bench<'_>,
+    matrix: &Csr<V>,
+    tree: &DeviceHiSparse<V, D>,
+    extent: Extent,
+) -> Measured {
+    let mut more = Further::default();
+    more.bytes(matrix, tree.pool_bytes());
+    let direct = product(bench, Operation::Direct, (matrix, tree), extent)?;
+    let transposed = product(bench, Operation::Transposed, (matrix, tree), extent)?;
+    more.product("spmv", &direct);
+    more.product("spmv_transposed", &transposed);
+    let wrong_sums = sums(bench, (matrix, tree), extent, |name, ms| more.add(name, ms))?;
+    if extent == Extent::Whole {
+        more.add("conversion ms".into(), Some(conversion_ms::<V, D>(bench, matrix)?));
+    }
+    let nonzeros = matrix.nnz() as u64;
+    let vectors = ((matrix.rows() + matrix.cols()) * size_of::<V>()) as u64;
+    let work = (nonzeros, 2 * nonzeros, tree.pool_bytes() + vectors);
+    let mut ours = direct.ways;
+    // What is wrong about the others has no time here.
+    let others = direct.csr.ours.into_iter().chain(transposed.ways).chain(transposed.csr.ours);
+    let wrong = others.filter(Contender::is_wrong).map(|wrong| Contender { ms: None, ..wrong });
+    let wrong: Vec<_> = wrong.chain(wrong_sums).collect();
+    let is_right = wrong.is_empty() && !ours.iter().any(Contender::is_wrong);
+    ours.extend(wrong);
+    Ok(Figures { verified: Some(is_right), ..Figures::new(work, ours, direct.csr.peers, more.figures) })
+}
+
+/// Milliseconds to convert a matrix from CSR on the device, including allocation.
+fn conversion_ms<V: PeerValue, const D: usize>(
+    bench: &Bench<'_>,
+    matrix: &Csr<V>,
+) -> Result<f64, Box<dyn Error>> {
+    let matrix = bench.device.upload(matrix)?;
+    let convert =
+        || matrix.to_hisparse::<D>(HiSparseOptions::default()).map(drop).map_err(Box::<dyn Error>::from);
+    Ok(median(&times_ms(bench.device, bench.repetitions, convert)?))
+}
+
+/// Further figures, by name.
+#[derive(Default)]
+struct Further {
+    figures: BTreeMap<String, f64>,
+}
+
+impl Further {
+    fn add(&mut self, name: String, value: Option<f64>) {
+        self.figures.extend(value.map(|value| (name, value)));
+    }
+
+    /// Bytes by format: the pool of HiSparse; values, column indices and row offsets; values and both indices.
+    fn bytes<V: PeerValue>(&mut self, csr: &Csr<V>, pool_bytes: u64) {
+        let (entry, index) = ((size_of::<V>() + size_of::<u32>()) as u64, size_of::<u32>() as u64);
+        let nonzeros = csr.nnz() as u64;
+        let formats = [
+            ("hisparse", pool_bytes),
+            ("csr", nonzeros * entry + (csr.rows() as u64 + 1) * index),
+            ("coo", nonzeros * (entry + index)),
+        ];
+        for (format, bytes) in formats {
+            self.add(format!("{format} bytes"), Some(bytes as f64));
+        }
+    }
+
+    /// Milliseconds of a product: in every way, in CSR, and by other libraries in CSR.
+    fn product(&mut self, op: &str, Product { ways, csr }: &Product) {
+        for way in ways {
+            self.add(format!("{op} ms, {}", way.name), way.ms);
+        }
+        self.add(format!("{op} ms, csr"), csr.ms);
+        self.add(format!("{op} ms, cusparse csr"), csr.csr_ms("cusparse"));
+        self.add(format!("{op} ms, mkl"), csr.csr_ms("mkl"));
+    }
+}

@@ -1,0 +1,214 @@
+//! Ways of evenpath to multiply a matrix with a vector: plans by methods, the transpose in its modes, and other formats.
+
+use std::time::Instant;
+
+use evenpath::ell::{EllR, PaddingLimit, SlicedEllOptions};
+use evenpath::error::OpError;
+use evenpath::hyb::HybOptions;
+use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
+use evenpath::{Csr, DeviceCsr, DeviceVec, Value};
+
+use crate::measure::median;
+use crate::peers::Operation;
+
+/// The number of plans made to time one.
+const PLANS: usize = 5;
+
+/// The name of the automatic choice among methods that may copy.
+const MAY_COPY: &str = "may-copy";
+
+/// A way to multiply, with its name.
+#[derive(Debug, Clone)]
+pub(crate) struct Way {
+    pub(super) name: String,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    /// With the matrix, by a plan.
+    Direct(SpmvOptions),
+    /// With its transpose, in a mode.
+    Transposed(SpmvTransposedMethod),
+    Coo,
+    Ell(PaddingLimit),
+    /// ELL with the lengths of the rows.
+    EllR(PaddingLimit),
+    SlicedEll(SlicedEllOptions),
+    Hyb(HybOptions),
+}
+
+/// y = αAx + βy, by way of what was prepared.
+type Run<V> = Box<dyn Fn((V, V), &DeviceVec<V>, &mut DeviceVec<V>) -> Result<(), OpError>>;
+
+/// A way that is ready to run, and what it reports.
+pub(super) struct Ready<V: Value> {
+    pub(super) run: Run<V>,
+    pub(super) chosen: Option<String>,
+    pub(super) reason: Option<String>,
+    /// Milliseconds of planning or conversion.
+    pub(super) setup_ms: f64,
+    pub(super) workspace_bytes: u64,
+    /// Bytes of a matrix in another format, and the values that are stored.
+    pub(super) stored: Option<(u64, u64)>,
+}
+
+impl Way {
+    /// By a plan with these options.
+    pub(crate) fn direct(name: impl Into<String>, options: SpmvOptions) -> Self {
+        Self { name: name.into(), kind: Kind::Direct(options) }
+    }
+
+    /// By a plan of this method.
+    pub(crate) fn method(method: SpmvMethod) -> Self {
+        Self::direct(method.to_string(), SpmvOptions::default().with_method(method))
+    }
+
+    /// With the transpose, in this mode.
+    pub(crate) fn transposed(mode: SpmvTransposedMethod) -> Self {
+        Self { name: mode.to_string(), kind: Kind::Transposed(mode) }
+    }
+
+    /// From HYB.
+    pub(crate) fn hyb() -> Self {
+        Self { name: "HYB".into(), kind: Kind::Hyb(HybOptions::default()) }
+    }
+
+    /// From ELL.
+    pub(crate) fn ell(limit: PaddingLimit) -> Self {
+        Self { name: "ELL".into(), kind: Kind::Ell(limit) }
+    }
+
+    /// From every format, with this limit on padding; CSR is multiplied by the default plan.
+    pub(crate) fn formats(limit: PaddingLimit) -> Vec<Self> {
+        let way = |name: &str, kind| Self { name: name.into(), kind };
+        let sliced = |sorting_scope| {
+            let options = SlicedEllOptions::default().with_slice_height(32).with_sorting_scope(sorting_scope);
+            Kind::SlicedEll(options.with_limit(limit))
+        };
+        vec![
+            way("CSR", Kind::Direct(SpmvOptions::default())),
+            way("COO", Kind::Coo),
+            Self::ell(limit),
+            way("ELL-R", Kind::EllR(limit)),
+            way("sliced ELL", sliced(1)),
+            way("SELL-32-512", sliced(512)),
+            way("SELL-32-all", sliced(usize::MAX)),
+            way("HYB", Kind::Hyb(HybOptions::default().with_limit(limit))),
+        ]
+    }
+
+    /// By its name on the command line: a method or `may-copy`; with the transpose, a mode.
+    ///
+    /// # Errors
+    ///
+    /// If there is none of this name, as text.
+    pub(crate) fn by_name(name: &str, operation: Operation) -> Result<Self, String> {
+        if operation == Operation::Transposed {
+            let mode: Result<SpmvTransposedMethod, _> = name.parse();
+            return mode.map(Self::transposed).map_err(|error| error.to_string());
+        }
+        if name == MAY_COPY {
+            return Ok(Self::direct(MAY_COPY, SpmvOptions::default().with_may_copy(true)));
+        }
+        let method: Result<SpmvMethod, _> = name.parse();
+        method.map(Self::method).map_err(|error| error.to_string())
+    }
+
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns whether runs give the same bits: not if additions are unordered.
+    pub(super) fn is_ordered(&self) -> bool {
+        !matches!(self.kind, Kind::Transposed(SpmvTransposedMethod::Unordered))
+    }
+
+    /// Plans, or converts the matrix.
+    pub(super) fn prepare<V: Value>(&self, host: &Csr<V>, a: &DeviceCsr<V>) -> Result<Ready<V>, OpError> {
+        match self.kind {
+            Kind::Direct(options) => planned(|| {
+                let plan = a.plan_spmv(options)?;
+                let info = plan.info()?;
+                Ok(Ready {
+                    run: Box::new(move |(alpha, beta), x, y| plan.run(alpha, x, beta, y)),
+                    chosen: Some(info.method.to_string()),
+                    reason: Some(info.reason),
+                    setup_ms: info.analysis_ms,
+                    workspace_bytes: info.workspace_bytes,
+                    stored: None,
+                })
+            }),
+            Kind::Transposed(mode) => planned(|| {
+                let plan = a.plan_spmv_transposed(SpmvTransposedOptions::default().with_method(mode))?;
+                let info = plan.info()?;
+                Ok(Ready {
+                    run: Box::new(move |(alpha, beta), x, y| plan.run(alpha, x, beta, y)),
+                    chosen: Some(info.method.to_string()),
+                    reason: None,
+                    setup_ms: info.analysis_ms,
+                    workspace_bytes: info.workspace_bytes + info.run_bytes,
+                    stored: None,
+                })
+            }),
+            other => other.convert(host, a),
+        }
+    }
+}
+
+/// The last of some plans, with the median time. The first also loads code.
+fn planned<V: Value>(plan: impl Fn() -> Result<Ready<V>, OpError>) -> Result<Ready<V>, OpError> {
+    let mut last = plan()?;
+    let mut setups_ms = Vec::new();
+    for _ in 0..PLANS {
+        last = plan()?;
+        setups_ms.push(last.setup_ms);
+    }
+    Ok(Ready { setup_ms: median(&setups_ms), ..last })
+}
+
+/// Makes a run of a matrix on the device, whose type depends on the format.
+macro_rules! multiply {
+    ($matrix:expr) => {{
+        let matrix = $matrix;
+        let run: Run<V> = Box::new(move |(alpha, beta), x, y| matrix.spmv(alpha, x, beta, y));
+        run
+    }};
+}
+
+impl Kind {
+    /// Converts the matrix on the host, and copies it to the device.
+    fn convert<V: Value>(self, host: &Csr<V>, a: &DeviceCsr<V>) -> Result<Ready<V>, OpError> {
+        let (device, start) = (a.device(), Instant::now());
+        let (run, bytes, slots) = match self {
+            Self::Coo => {
+                let bytes = host.nnz() * (2 * size_of::<u32>() + size_of::<V>());
+                (multiply!(device.upload(&host.to_coo()?)?), bytes as u64, host.nnz())
+            }
+            Self::Ell(limit) => {
+                let ell = host.to_ell(limit)?;
+                (multiply!(device.upload(&ell)?), ell.bytes(), ell.values().len())
+            }
+            Self::EllR(limit) => {
+                let ell = host.to_ell(limit)?;
+                let lengths = (host.rows() * size_of::<u32>()) as u64;
+                (multiply!(device.upload(&EllR(&ell))?), ell.bytes() + lengths, ell.values().len())
+            }
+            Self::SlicedEll(options) => {
+                let sliced = host.to_sliced_ell(options)?;
+                (multiply!(device.upload(&sliced)?), sliced.bytes(), sliced.values().len())
+            }
+            Self::Hyb(options) => {
+                let hyb = host.to_hyb(options)?;
+                let slots = hyb.ell().values().len() + hyb.coo().nnz();
+                (multiply!(device.upload(&hyb)?), hyb.bytes(), slots)
+            }
+            Self::Direct(_) | Self::Transposed(_) => unreachable!("plans are not converted"),
+        };
+        device.synchronize()?;
+        let setup_ms = start.elapsed().as_secs_f64() * 1e3;
+        let stored = Some((bytes, slots as u64));
+        Ok(Ready { run, chosen: None, reason: None, setup_ms, workspace_bytes: 0, stored })
+    }
+}

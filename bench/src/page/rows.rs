@@ -1,0 +1,35 @@
+//! Rows of one operation, and what is distinct among them.
+
+use std::collections::BTreeSet;
+
+use crate::results::{Figures, Op, Row, Setting};
+
+/// Rows, each with its setting.
+pub(super) type Rows<'r> = [(&'r Setting, &'r Row)];
+
+/// The distinct values, sorted.
+pub(super) fn distinct<T: Ord>(values: impl IntoIterator<Item = T>) -> Vec<T> {
+    values.into_iter().collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// The name in the summary.
+pub(super) fn name(op: Op) -> &'static str {
+    match op {
+        Op::Spmv => "SpMV",
+        Op::SpmvTransposed => "SpMV, transposed",
+        Op::Spmm => "SpMM",
+        Op::Spadd => "SpAdd",
+        Op::Spgemm => "SpGEMM",
+        Op::Hisparse => "SpMV with HiSparse",
+    }
+}
+
+/// The libraries that the rows are compared with.
+pub(super) fn libraries(rows: &Rows<'_>) -> Vec<String> {
+    distinct(rows.iter().filter_map(|(_, row)| row.figures()).flat_map(Figures::libraries))
+}
+
+/// The rows of one case.
+pub(super) fn of_case<'r>(rows: &Rows<'r>, variant: &str) -> Vec<(&'r Setting, &'r Row)> {
+    rows.iter().copied().filter(|(_, row)| row.key.variant == variant).collect()
+}

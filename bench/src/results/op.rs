@@ -1,0 +1,62 @@
+//! The measured operations.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// An operation.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, clap::ValueEnum, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Op {
+    /// y = Ax.
+    Spmv,
+    /// y = Aᵀx.
+    SpmvTransposed,
+    /// C = AB, B dense.
+    Spmm,
+    /// C = 1.5 A - 0.5 B of sparse matrices.
+    Spadd,
+    /// `C = AA`, or `AAᵀ` if A is not square.
+    Spgemm,
+    /// HiSparse: products, sums and conversion.
+    Hisparse,
+}
+
+impl Op {
+    /// All operations.
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Spmv, Self::SpmvTransposed, Self::Spmm, Self::Spadd, Self::Spgemm, Self::Hisparse];
+
+    /// Its name on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Spmv => "spmv",
+            Self::SpmvTransposed => "spmv-transposed",
+            Self::Spmm => "spmm",
+            Self::Spadd => "spadd",
+            Self::Spgemm => "spgemm",
+            Self::Hisparse => "hisparse",
+        }
+    }
+}
+
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_command_line_and_of_the_files() {
+        for op in Op::ALL {
+            let value = <Op as clap::ValueEnum>::to_possible_value(&op).unwrap();
+            assert_eq!((value.get_name(), serde_json::to_value(op).unwrap()), (op.name(), op.name().into()));
+        }
+    }
+}

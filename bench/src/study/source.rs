@@ -1,0 +1,65 @@
+//! Matrices to measure.
+
+use std::error::Error;
+
+use evenpath::Csr;
+use evenpath::generate::{Kind, generate};
+
+/// Makes a matrix.
+pub(super) type Make = dyn Fn() -> Result<Csr<f64>, Box<dyn Error>>;
+
+/// A matrix to measure.
+pub(super) struct Source {
+    pub(super) name: String,
+    /// Nonzeros that it has at least, by what is known before it is made.
+    pub(super) nonzeros: usize,
+    pub(super) make: Box<Make>,
+}
+
+impl From<Kind> for Source {
+    fn from(kind: Kind) -> Self {
+        let name = match kind {
+            Kind::Like { matrix } => matrix.name().to_owned(),
+            _ => kind.to_string(),
+        };
+        Self { name, nonzeros: least_nonzeros(kind), make: Box::new(move || Ok(generate(kind, 1)?)) }
+    }
+}
+
+/// Nonzeros that a matrix of a kind has at least, so that large ones need not be made to be left out. What is drawn at random is
+/// taken to be drawn twice no more often than once.
+fn least_nonzeros(kind: Kind) -> usize {
+    let (rows, columns) = kind.shape();
+    let of_a_row = match kind {
+        Kind::Like { matrix } => return matrix.nonzeros(),
+        Kind::EmptyRows { .. } => return rows / 4,
+        Kind::Stencil5 { side } => 2 * side.min(2) - side.min(1),
+        Kind::Stencil27 { side } => side.min(2).pow(3),
+        Kind::BlockFem { block, .. } => block,
+        Kind::Dense { .. } => columns,
+        Kind::Fem { .. } => columns.min(32) / 2,
+        Kind::Uniform { .. } => columns.min(16),
+        Kind::PowerLaw { .. } | Kind::Diagonal { .. } => 1,
+        _ => 0,
+    };
+    rows.saturating_mul(of_a_row)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn matrices_have_the_nonzeros_that_they_are_left_out_for() {
+        let sizes = [
+            "stencil5:1 stencil5:2 stencil5:30 stencil27:1 stencil27:2 stencil27:9 fem:1 fem:20 fem:40 fem:3000",
+            "block-fem:1x3 block-fem:50x2 uniform:3 uniform:500 power-law:1 power-law:300 lp:4 rmat:1 rmat:6",
+            "empty-rows:1 empty-rows:7 empty-rows:1000 dense:3x5 diagonal:4 like:circuit",
+        ];
+        for name in sizes.iter().flat_map(|names| names.split(' ')) {
+            let kind: Kind = name.parse().expect("a kind");
+            let matrix: Csr<f64> = generate(kind, 1).expect("a matrix");
+            assert!(least_nonzeros(kind) <= matrix.nnz(), "{name}: {}", matrix.nnz());
+        }
+    }
+}
