@@ -40,7 +40,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// As for [`multiply`](Self::multiply).
+    /// The same as for [`multiply`](Self::multiply).
     pub fn multiply_with(&self, b: &Self, options: SpgemmOptions) -> Result<Self, OpError> {
         plan::multiply(Operands::check(self, b)?, options)
     }
@@ -49,7 +49,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// As for [`multiply`](Self::multiply).
+    /// The same as for [`multiply`](Self::multiply).
     pub fn multiply_wide(&self, b: &Self, options: SpgemmOptions) -> Result<DeviceCsr<V, u64>, OpError> {
         plan::multiply(Operands::check(self, b)?, options)
     }
@@ -63,7 +63,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// As for [`multiply`](Self::multiply), and if the mask has not the product's shape, is not canonical, or is on
+    /// The same as for [`multiply`](Self::multiply), and if the mask has not the product's shape, is not canonical, or is on
     /// another device.
     pub fn multiply_masked<M: Value>(
         &self,
@@ -79,7 +79,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// As for [`multiply`](Self::multiply) and [`transpose`](Self::transpose).
+    /// The same as for [`multiply`](Self::multiply) and [`transpose`](Self::transpose).
     pub fn multiply_by_transpose(&self, options: SpgemmOptions) -> Result<Self, OpError> {
         self.multiply_with(&self.transpose()?, options)
     }
@@ -89,7 +89,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// As for [`multiply`](Self::multiply) and [`transpose`](Self::transpose).
+    /// The same as for [`multiply`](Self::multiply) and [`transpose`](Self::transpose).
     pub fn transpose_multiply(&self, options: SpgemmOptions) -> Result<Self, OpError> {
         self.transpose()?.multiply_with(self, options)
     }
@@ -99,7 +99,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// As for [`multiply`](Self::multiply).
+    /// The same as for [`multiply`](Self::multiply).
     pub fn plan_multiply(&self, b: &Self, options: SpgemmOptions) -> Result<SpgemmPlan<V, O>, OpError> {
         SpgemmPlan::new(Operands::check(self, b)?, options)
     }
@@ -108,7 +108,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// As for [`multiply`](Self::multiply).
+    /// The same as for [`multiply`](Self::multiply).
     pub fn plan_multiply_wide(
         &self,
         b: &Self,

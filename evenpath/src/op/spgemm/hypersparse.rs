@@ -12,7 +12,7 @@ use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
 use crate::{Offset, Value};
 
-/// Rows for each nonzero from which on a matrix is hypersparse. Rows without entries take as much time as others in all but the
+/// Minimum rows per nonzero of a hypersparse matrix. Rows without entries take as much time as others in all but the
 /// products themselves.
 const ROWS_A_NONZERO: usize = 2;
 
@@ -77,7 +77,7 @@ impl<V: Value, O: Offset, C: Offset, S: Strategy<V, O, C> + ?Sized> Strategy<V, 
 fn required<O: Offset>(rows: usize, nonzeros: usize) -> Requirement {
     let filled = rows.min(nonzeros) as u64;
     let columns = Requirement::of::<u32>(nonzeros as u64);
-    // What is found has room for as many rows as there may be, and is copied to what there are.
+    // The list has room for the most rows that there may be, and is then copied to its size.
     let found = Requirement::all_of([Requirement::of::<u32>(filled), Requirement::of::<O>(filled + 1)]);
     let states = Requirement::of::<u64>(rows as u64 / 256 + 2);
     Requirement::all_of([columns, found, found, states])

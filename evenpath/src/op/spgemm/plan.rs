@@ -51,7 +51,7 @@ pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
     options: SpgemmOptions,
 ) -> Result<DeviceCsr<V, C>, OpError> {
     let way = choose::once(operands, options, &Workspace::new(operands.device(), options))?;
-    // What was found on the way, it charges again.
+    // It charges again for the memory that it found on the way.
     let Found { arrays, .. } = way.multiply(operands, &Workspace::new(operands.device(), options))?;
     let (pattern, values) = arrays.into_pattern(operands.a.rows(), operands.b.cols());
     Ok(DeviceCsr::from_valid(pattern, values))

@@ -31,7 +31,7 @@ pub(super) trait Strategy<V: Value, O: Offset, C: Offset>: Multiply<V, O, C> {
 /// Result of a first run.
 pub(super) struct Found<V: Value, C: Offset> {
     pub(super) arrays: Arrays<V, C>,
-    /// Whether later runs need values only.
+    /// True if later runs need values only.
     pub(super) repeats: bool,
 }
 

@@ -77,7 +77,7 @@ fn automatic<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, copies: Copies) -> R
         }
     }
     let candidates = candidates(&features, &methods::all::<V, O>());
-    // What is not chosen is freed before more is built.
+    // Free the prepared methods that are not chosen before more are built.
     prepared.retain(|(method, _)| candidates.iter().any(|one| one.method == *method));
     for Candidate { method, reason } in candidates {
         let is_prepared = prepared.iter().position(|(one, _)| *one == method);

@@ -16,13 +16,14 @@ const CHUNK: f64 = 256.0;
 const NONZEROS_OF_LANE: f64 = 10.0;
 /// Bytes that memory delivers at once.
 const SECTOR: f64 = 32.0;
-/// The part of the shared memory of a block that x may take if the first-level cache is to hold it, and that from which on none is.
+/// Sizes of x, in parts of the shared memory of a block, up to which the first-level cache holds all of it, and from which it
+/// holds none.
 const NEAR: (f64, f64) = (0.6, 0.95);
 /// Additional steps that a step counts if its elements of x come from the second-level cache.
 const FAR_STEPS: f64 = 3.0;
 /// Multiprocessors of the device that the costs are of: others are taken to have as much bandwidth for each.
 const MULTIPROCESSORS: f64 = 132.0;
-/// The part of the second-level cache up to which nothing is read from memory, and that from which on everything is.
+/// Sizes of the data, in parts of the second-level cache, up to which nothing is read from memory, and from which everything is.
 const CACHED: (f64, f64) = (0.6, 1.2);
 
 impl Costs {

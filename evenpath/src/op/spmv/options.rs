@@ -35,7 +35,7 @@ pub struct SpmvOptions {
     /// [`Light`](SpmvMethod::Light) with row offsets of `u32`. A row block of CSR-Adaptive then has as many nonzeros as
     /// threads, as in the study of both methods. By default, the tile that is fastest.
     pub block_size: Option<u32>,
-    /// Whether the plan may keep another form of the matrix beside it where that makes products faster: by its own choice
+    /// True if the plan may keep another form of the matrix where that makes products faster: by its own choice
     /// [`NarrowColumns`](SpmvMethod::NarrowColumns), about 2 bytes per nonzero, [`HotColumns`](SpmvMethod::HotColumns), 4 bytes, or
     /// [`SlicedEll`](SpmvMethod::SlicedEll), 4 bytes and a value, and by [`tune`](crate::spmv::SpmvPlan::tune) any method that
     /// [`copies`](SpmvMethod::copies). On the CPU it keeps the column indices

@@ -20,7 +20,7 @@ pub(super) trait Strategy<V: Value, O: Offset>: Sync {
     /// The method by which users ask for it.
     fn method(&self) -> SpmvMethod;
 
-    /// What the method runs on, and which options it takes.
+    /// Devices and options of the method.
     fn abilities(&self) -> Abilities {
         Abilities::default()
     }
@@ -94,16 +94,16 @@ pub(super) struct Request {
     pub(super) copies: Copies,
 }
 
-/// What a method runs on, and which options it takes.
+/// Devices and options of a method.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Abilities {
     /// Devices that have the method.
     pub(super) devices: Devices,
-    /// Whether it takes a number of lanes per row.
+    /// True if the number of lanes per row can be given.
     pub(super) takes_lanes: bool,
-    /// Whether it takes a number of threads per block.
+    /// True if the number of threads per block can be given.
     pub(super) takes_block_size: bool,
-    /// Whether it keeps another form of the matrix.
+    /// True if plans keep another form of the matrix.
     pub(super) copies: bool,
 }
 

@@ -150,7 +150,7 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
         {
             let reason = format!("the fastest of {} that were timed", timings.len());
             self.choice = Choice { reason, ..fastest.choice };
-            // What was asked for of the method before does not hold for this one.
+            // The options were those of the method before.
             self.options = SpmvOptions { may_copy: self.options.may_copy, ..SpmvOptions::default() };
         }
         SpmvTuning { before, timings, cost_ms: begin.elapsed().as_secs_f64() * 1e3 }

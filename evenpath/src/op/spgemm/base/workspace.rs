@@ -62,7 +62,7 @@ impl Workspace {
                 let memory = self.device.memory()?;
                 let unused = memory.limit.map_or(u64::MAX, |limit| limit.saturating_sub(memory.in_use));
                 let free = memory.free.unwrap_or(u64::MAX).min(unused);
-                // What was taken before is not free any more.
+                // Memory that was taken before is no longer free.
                 let all = free.saturating_add(self.account.taken.load(Relaxed));
                 Ok(*self.limit.get_or_init(|| (all as f64 * DEFAULT_SHARE) as u64))
             }

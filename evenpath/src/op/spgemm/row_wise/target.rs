@@ -9,7 +9,7 @@ pub(in crate::op::spgemm) struct Target<'c, V: Value> {
     pub(in crate::op::spgemm) row_offsets: &'c DeviceSlice<u64>,
     pub(in crate::op::spgemm) column_indices: GlobalMut<u32>,
     pub(in crate::op::spgemm) values: &'c mut DeviceSlice<V>,
-    /// Whether the column indices are there already.
+    /// True if the column indices are there already.
     pub(in crate::op::spgemm) known: bool,
 }
 

@@ -21,7 +21,7 @@ pub(super) struct Cut<'a, O: Offset> {
     pub(super) tile_rows: &'a DeviceSlice<u32>,
     pub(super) tiles: u32,
     pub(super) tile_items: u32,
-    /// Whether a row's end counts as an item.
+    /// True if a row's end counts as an item.
     pub(super) counts_row_ends: bool,
 }
 

@@ -18,7 +18,7 @@ use crate::{Offset, Value};
 pub(super) enum LanesMethod {
     /// One.
     Scalar,
-    /// As many as suit the mean row length.
+    /// A number that suits the mean row length.
     Vector,
     /// A warp.
     Warp,
