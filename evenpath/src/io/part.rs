@@ -283,7 +283,7 @@ mod tests {
         let skew = "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 2 1.0\n";
         assert!(matches!(refused(skew, 0).kind(), Kind::SkewDiagonal { row: 2 }));
         let one = "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1.0\n";
-        assert!(refused(one, 2).to_string().contains("part 2 of 2"));
+        assert!(refused(one, 2).to_string().contains("part 2 does not exist: there are 2 parts"));
         let cut = "%%MatrixMarket matrix coordinate real general\n";
         assert!(refused(cut, 1).to_string().contains("the end of the file"));
     }
