@@ -258,5 +258,8 @@ fn what_cannot_be_is_an_error_and_named() {
     // The method exists, but not on the CPU: the row says so.
     let arguments = ["--device", "cpu", "--generate", "stencil5:3", "--method", "row-tiles,auto", "--json"];
     let text = passes("spmv", &arguments);
-    assert!(text.contains("CPU does not support SpMV by `row-tiles`; it supports auto, merge-path, row-parallel"), "{text}");
+    assert!(
+        text.contains("CPU does not support SpMV by `row-tiles`; it supports auto, merge-path, row-parallel"),
+        "{text}"
+    );
 }

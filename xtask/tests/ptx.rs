@@ -106,7 +106,8 @@ fn the_example_has_its_ptx() {
     let mut files = folder::read(&at).unwrap();
     folder::complete(&mut files);
     files.retain(|name, _| folder::is_ptx(name));
-    assert_eq!(files.len(), TARGETS.len() * modules.len());
+    let oldest = format!("{}/", TARGETS[0]);
+    assert_eq!(files.keys().filter(|name| name.starts_with(&oldest)).count(), modules.len());
     for (name, text) in files {
         let ptx = Ptx::parse(&text).unwrap();
         let (_, module) = name.trim_end_matches(".ptx").split_once('/').unwrap();

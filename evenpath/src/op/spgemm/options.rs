@@ -22,8 +22,8 @@ pub struct SpgemmOptions {
     /// The method; by default what suits the matrices.
     pub method: SpgemmMethod,
     /// Bytes of device memory that workspace and result may take together; if not given, nine tenths of what is free,
-    /// within the device's own limit. On the CPU: of the host's memory, without a limit if not given. What a plan keeps so
-    /// that new values take less time, about 2 bytes a product, is kept only if it fits in beside the result.
+    /// within the device's own limit. On the CPU: of the host's memory, without a limit if not given. A plan keeps memory that makes
+    /// new values faster, about 2 bytes a product, only if that fits in beside the result.
     pub memory_limit: Option<u64>,
 }
 

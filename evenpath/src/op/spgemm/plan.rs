@@ -79,8 +79,8 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
     /// values; only with [`SpgemmMethod::GlobalSort`](super::SpgemmMethod::GlobalSort), and where
     /// [`SpgemmMethod::TwoLevelSort`](super::SpgemmMethod::TwoLevelSort) works in parts, every run does everything.
     ///
-    /// A graph may be captured with runs that find only values, that is, after a run outside of it. What the second run keeps besides
-    /// ([`SpgemmPlanInfo::kept_bytes`]), a graph uses if it is there, and does not make.
+    /// A graph may be captured with runs that find only values, that is, after a run outside of it. The second run
+    /// keeps more memory ([`SpgemmPlanInfo::kept_bytes`]), which a graph uses if it is there, and does not allocate.
     ///
     /// # Errors
     ///

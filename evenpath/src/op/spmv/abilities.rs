@@ -1,8 +1,8 @@
-//! What methods run on and which options they take, by name.
+//! Devices and options of methods, by name.
 
 use super::method::SpmvMethod;
 use super::methods;
-use super::strategy::{Abilities, Devices};
+use super::strategy::{Abilities, Devices, Strategy};
 use crate::device::DeviceKind;
 
 impl SpmvMethod {
@@ -34,6 +34,6 @@ impl SpmvMethod {
     /// Abilities are those of the method whatever the types. The automatic choice takes what all have.
     fn abilities(self) -> Abilities {
         methods::find::<f32, u32>(self)
-            .map_or(Abilities { devices: Devices::All, ..Abilities::default() }, |method| method.abilities())
+            .map_or(Abilities { devices: Devices::All, ..Abilities::default() }, Strategy::abilities)
     }
 }

@@ -96,7 +96,7 @@ fn in_parts<V: Value, O: Offset, C: Offset>(
     Ok(Sorted { arrays, products: symbolic.products, order: None })
 }
 
-/// The longest range of rows from `start` on that fits, one row at least. What fits still does with fewer rows.
+/// The longest range of rows from `start` on that fits, one row at least. If a range fits, so does a shorter one.
 fn most_rows(start: usize, rows: usize, fits: impl Fn(&Range<usize>) -> bool) -> Range<usize> {
     let (mut low, mut high) = (start + 1, rows);
     while low < high {
