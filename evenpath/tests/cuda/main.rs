@@ -86,6 +86,7 @@ fn build_stand_in(folder: &Path) -> Result<(), String> {
     for (path, text) in [
         (&source, include_str!("stand_in.rs")),
         (&folder.join("order.rs"), include_str!("stand_in/order.rs")),
+        (&folder.join("state.rs"), include_str!("stand_in/state.rs")),
     ] {
         std::fs::write(path, text).map_err(|error| error.to_string())?;
     }

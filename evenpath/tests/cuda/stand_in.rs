@@ -10,17 +10,14 @@
 //! assertion ends its context only.
 
 mod order;
+mod state;
 
-use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
-use std::sync::{LazyLock, Mutex, MutexGuard};
 use std::time::Instant;
 
-use order::Order;
+use state::{Context, ILLEGAL_ADDRESS, STACK, SUCCESS, bytes, in_context, misused, state};
 
 const TOTAL: usize = 64 << 20;
-const SUCCESS: c_int = 0;
 const INVALID_VALUE: c_int = 1;
 const OUT_OF_MEMORY: c_int = 2;
 const INVALID_DEVICE: c_int = 101;
@@ -28,9 +25,7 @@ const INVALID_PTX: c_int = 218;
 const UNSUPPORTED_PTX_VERSION: c_int = 222;
 const NOT_FOUND: c_int = 500;
 const NOT_READY: c_int = 600;
-const ILLEGAL_ADDRESS: c_int = 700;
 const ASSERT: c_int = 710;
-const UNKNOWN: c_int = 999;
 /// A store at this index fails an assertion; one at another index outside its buffer faults.
 const ASSERT_INDEX: u64 = 1 << 45;
 /// After a store at this index, the next wait fails, and earlier work still completes.
@@ -39,116 +34,6 @@ const UNKNOWN_INDEX: u64 = 1 << 46;
 const CUDA: c_int = 11_080;
 const PTX: (u32, u32) = (7, 8);
 const KERNELS: [&str; 2] = ["testing_fault_out_of_bounds", "testing_conditional_barrier"];
-
-#[derive(Default)]
-struct Context {
-    /// Error with which a kernel ended the context.
-    error: c_int,
-    /// Allocations by address.
-    blocks: BTreeMap<u64, Vec<u32>>,
-    streams: Vec<usize>,
-    events: HashMap<usize, Option<Instant>>,
-    /// Page-locked memory of the host: addresses and bytes.
-    locked: BTreeMap<u64, usize>,
-    /// Copies to page-locked memory, which arrive at the next wait.
-    arriving: Vec<(usize, Vec<u8>)>,
-    /// Number of waits that will fail, and true if one did.
-    failing_waits: u32,
-    has_failed: bool,
-    order: Order,
-    /// PTX text by module.
-    modules: HashMap<usize, String>,
-}
-
-#[derive(Default)]
-struct State {
-    contexts: HashMap<usize, Context>,
-    handles: usize,
-    /// The primary context and its retain count.
-    primary: Option<(usize, usize)>,
-    used: usize,
-    /// True if a kernel of any context faulted.
-    faulted: bool,
-}
-
-static STATE: LazyLock<Mutex<State>> = LazyLock::new(Mutex::default);
-
-thread_local! {
-    static STACK: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
-}
-
-fn state() -> MutexGuard<'static, State> {
-    STATE.lock().unwrap_or_else(|_| misused("another thread"))
-}
-
-fn misused(what: &str) -> ! {
-    eprintln!("the stand-in driver was misused: {what}");
-    std::process::abort()
-}
-
-impl State {
-    fn handle(&mut self) -> usize {
-        self.handles += 1;
-        self.handles
-    }
-}
-
-/// Runs `body` on the current context, or returns the error of its fault.
-fn in_context(body: impl FnOnce(&mut Context, &mut usize, &mut usize) -> c_int) -> c_int {
-    let current = STACK.with_borrow(|stack| stack.last().copied());
-    let current = current.unwrap_or_else(|| misused("a call without a current context"));
-    let State { contexts, handles, used, faulted, .. } = &mut *state();
-    let context = contexts.get_mut(&current).unwrap_or_else(|| misused("the current context was destroyed"));
-    if *faulted {
-        return ILLEGAL_ADDRESS;
-    }
-    if context.error != SUCCESS {
-        return context.error;
-    }
-    let answer = body(context, handles, used);
-    *faulted = context.error == ILLEGAL_ADDRESS;
-    answer
-}
-
-impl Context {
-    /// Returns whether host memory is page-locked.
-    fn is_locked(&self, address: usize, len: usize) -> bool {
-        let range = self.locked.range(..=address as u64).next_back();
-        range.is_some_and(|(start, bytes)| address + len <= *start as usize + bytes)
-    }
-
-    /// Records an operation on ranges of memory: start, size in bytes, and true if written.
-    fn operate(&mut self, stream: usize, ranges: &[(u64, usize, bool)]) {
-        if !self.order.operate(stream, ranges) { misused("work of two streams on the same memory that nothing orders"); }
-    }
-
-    /// Completes all copies.
-    fn finish(&mut self) -> c_int {
-        if self.failing_waits > 0 {
-            self.failing_waits -= 1;
-            self.has_failed = true;
-            return UNKNOWN;
-        }
-        for (to, bytes) in self.arriving.drain(..) {
-            // SAFETY: the copy's caller keeps the memory until it is waited for.
-            unsafe { (to as *mut u8).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
-        }
-        SUCCESS
-    }
-}
-
-/// Returns the bytes of a range inside one allocation.
-fn bytes(context: &mut Context, address: u64, len: usize) -> &mut [u8] {
-    let block = context.blocks.range_mut(..=address).next_back();
-    let (start, words) = block.unwrap_or_else(|| misused("an address that was never allocated"));
-    let offset = (address - start) as usize;
-    if offset + len > words.len() * 4 {
-        misused("a range outside its allocation");
-    }
-    // SAFETY: the words are borrowed mutably, and any byte of them may be written.
-    let all = unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast::<u8>(), words.len() * 4) };
-    &mut all[offset..offset + len]
-}
 
 macro_rules! driver {
     ($(fn $name:ident($($argument:ident: $type:ty),*) $body:block)*) => {$(
