@@ -31,7 +31,7 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// What a command prints on stdout; the exit code must be 0.
+/// Returns the stdout of a command, whose exit code must be 0.
 fn passes(name: &str, arguments: &[&str]) -> String {
     let output = run(name, arguments);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();

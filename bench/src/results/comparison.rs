@@ -21,7 +21,7 @@ impl<'r> Comparison<'r> {
         Self { ratios: ratios.collect() }
     }
 
-    /// The rows of matrices with so many nonzeros.
+    /// Selects the rows of matrices by their number of nonzeros.
     pub(crate) fn of_nonzeros(&self, is_it: impl Fn(usize) -> bool) -> Self {
         let has = |row: &Row| row.shape.is_some_and(|shape| is_it(shape.nnz));
         Self::of(self.ratios.iter().copied().filter(|(_, row)| has(row)))

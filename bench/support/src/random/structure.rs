@@ -145,7 +145,7 @@ pub struct Stretches {
 }
 
 impl Structure {
-    /// The structure of a matrix with at most so many nonzeros.
+    /// Draws the structure of a matrix with at most `most_nonzeros` nonzeros.
     pub(super) fn draw(seeds: Seeds, most_nonzeros: usize) -> Self {
         let stream = &mut seeds.stream(Purpose::Structure, 0);
         let nonzeros = stream.log_uniform(FEWEST_NONZEROS, LIMIT_FRACTION * most_nonzeros as f64);

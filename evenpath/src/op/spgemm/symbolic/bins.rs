@@ -98,8 +98,8 @@ impl Bins {
 /// Rows for each multiprocessor up to which windows of several classes share a launch: four for each block that it runs at once.
 const SHARED_LAUNCH_ROWS: u32 = 32;
 
-/// The bins as they are launched on a device of so many multiprocessors: of windows with the same blocks, those with few rows are put
-/// together, so that the longest rows of one are not waited for before the next begins.
+/// The bins as they are launched on a device with this number of multiprocessors. Window bins of the same block size are joined
+/// if they have few rows, so that no bin waits for the longest rows of the one before.
 fn launches(bins: &[Bin], multiprocessors: u32) -> Vec<Bin> {
     let most_rows = SHARED_LAUNCH_ROWS.saturating_mul(multiprocessors);
     let mut launches: Vec<Bin> = Vec::new();

@@ -29,8 +29,8 @@ pub(super) struct RowsOfC<V: Value> {
 /// Products, and entries of A, at most: they are counted in 31 bits.
 pub(super) const MAX_PRODUCTS: u64 = 1 << 31;
 
-/// Device memory, at most, that [`rows`] takes while it runs, its result included, for so many rows of A with so many
-/// entries that make so many products. More than any device has where they are too many to be counted.
+/// Maximum device memory of [`rows`] while it runs, including its result, for this number of rows and entries of A and of
+/// products. If they cannot be counted, more than any device has.
 pub(in crate::op::spgemm) fn required<V: Value>(rows: u64, entries: u64, products: u64) -> Requirement {
     if products.max(entries).max(rows) >= MAX_PRODUCTS {
         return Requirement::new(u64::MAX);

@@ -7,7 +7,7 @@ use crate::generate::generate;
 use crate::op::spgemm::base::Operands;
 use crate::{Csr, Device};
 
-/// Checks parts of so many rows of A·A, taken by kernels, against those of the CPU.
+/// Compares parts of `rows_at_once` rows of A·A, found by kernels, with those of the CPU.
 fn check(a: &Csr<f64>, rows_at_once: usize) {
     let cpu = Device::cpu().upload(a).unwrap();
     let expected = cpu.multiply(&cpu).unwrap().download().unwrap();
