@@ -28,8 +28,8 @@ fn main() -> ExitCode {
 }
 
 fn conjugate_gradients(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
-    if a.rows() != a.cols() {
-        return Err(format!("the matrix is {} x {}, but must be square", a.rows(), a.cols()).into());
+    if a.nrows() != a.ncols() {
+        return Err(format!("the matrix is {} x {}, but must be square", a.nrows(), a.ncols()).into());
     }
     let b: Vec<f64> = a.iter_rows().map(|row| row.values().iter().sum()).collect(); // so that x is all ones
     let system = System::new(device, a, &b)?;
@@ -117,7 +117,7 @@ impl State {
 
 impl System {
     fn new(device: &Device, a: &Csr<f64>, b: &[f64]) -> Result<Self, Box<dyn Error>> {
-        let inverse_diagonal: Vec<f64> = (0..a.rows()).map(|i| 1.0 / a.get(i, i).unwrap_or(0.0)).collect();
+        let inverse_diagonal: Vec<f64> = (0..a.nrows()).map(|i| 1.0 / a.get(i, i).unwrap_or(0.0)).collect();
         if let Some(row) = inverse_diagonal.iter().position(|inverse| !inverse.is_finite() || *inverse < 0.0)
         {
             return Err(format!("row {row} has no positive entry on the diagonal").into());

@@ -29,10 +29,10 @@ fn product(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     let device = Device::cuda_primary(ordinal)?;
     let stream = CudaContext::new(ordinal as usize)?.new_stream()?;
 
-    let x: Vec<f64> = (0..a.cols()).map(|col| (col * 7 % 11) as f64 - 5.0).collect();
+    let x: Vec<f64> = (0..a.ncols()).map(|col| (col * 7 % 11) as f64 - 5.0).collect();
     let theirs = stream.clone_htod(&x)?;
     let ours = DeviceVec::from_cudarc(&device, theirs)?;
-    let mut y = device.zeros::<f64>(a.rows())?;
+    let mut y = device.zeros::<f64>(a.nrows())?;
     device.upload(a)?.plan_spmv(SpmvOptions::default())?.run(1.0, &ours, 0.0, &mut y)?;
 
     let lent = y.into_cudarc(&stream)?;
@@ -40,7 +40,7 @@ fn product(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     let y = lent.into_vec()?;
     println!("{device}: {} elements by cudarc's copy, {} by ours", result.len(), y.len());
 
-    let mut expected = vec![0.0; a.rows()];
+    let mut expected = vec![0.0; a.nrows()];
     a.spmv(1.0, &x, 0.0, &mut expected)?;
     let is_close = |(own, expected): (&f64, &f64)| (own - expected).abs() <= 1e-9 * expected.abs().max(1.0);
     Ok(result == y.download()? && result.iter().zip(&expected).all(is_close))

@@ -22,14 +22,14 @@ fn main() -> ExitCode {
 }
 
 fn formats(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
-    let x: Vec<f64> = (0..a.cols()).map(|col| 1.0 / (col + 1) as f64).collect();
+    let x: Vec<f64> = (0..a.ncols()).map(|col| 1.0 / (col + 1) as f64).collect();
     let device_x = device.upload(&x)?;
-    let mut y = device.zeros(a.rows())?;
+    let mut y = device.zeros(a.nrows())?;
     let mut is_right = true;
     let mut check = |format: &str, slots: usize, y: &mut DeviceVec<f64>| -> Result<bool, Box<dyn Error>> {
         println!("{device}, {format}: {slots} slots for {} nonzeros", a.nnz());
         is_right &= is_product(a, &x, &y.download()?);
-        y.copy_from_slice(&vec![f64::NAN; a.rows()])?; // so that the next format must write all of it
+        y.copy_from_slice(&vec![f64::NAN; a.nrows()])?; // so that the next format must write all of it
         Ok(is_right)
     };
 

@@ -49,16 +49,16 @@ impl Iteration {
 }
 
 fn power_iteration(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
-    if a.rows() != a.cols() {
-        return Err(format!("the matrix is {} x {}, but must be square", a.rows(), a.cols()).into());
+    if a.nrows() != a.ncols() {
+        return Err(format!("the matrix is {} x {}, but must be square", a.nrows(), a.ncols()).into());
     }
     let row_sum = |values: &[f64]| values.iter().map(|value| value.abs()).sum::<f64>();
     let bound = a.iter_rows().map(|row| row_sum(row.values())).fold(f64::MIN_POSITIVE, f64::max);
     let plan = device.upload(a)?.plan_spmv(SpmvOptions::default())?;
     let iteration = Iteration { plan, factor: 1.0 / bound };
-    let start: Vec<f64> = (0..a.rows()).map(|row| 1.0 + (row * 7 % 11) as f64).collect();
+    let start: Vec<f64> = (0..a.nrows()).map(|row| 1.0 + (row * 7 % 11) as f64).collect();
 
-    let mut plain = (device.upload(&start)?, device.zeros(a.rows())?);
+    let mut plain = (device.upload(&start)?, device.zeros(a.nrows())?);
     iteration.steps(&mut plain)?; // compiles the kernels
     plain.0.copy_from_slice(&start)?;
     let begin = Instant::now();
@@ -69,7 +69,7 @@ fn power_iteration(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>
     let elapsed = begin.elapsed();
     report("call by call", elapsed, iteration.eigenvalue(&mut plain)?);
 
-    let vectors = (device.upload(&start)?, device.zeros(a.rows())?);
+    let vectors = (device.upload(&start)?, device.zeros(a.nrows())?);
     let mut graph = device.capture(vectors, |vectors| iteration.steps(vectors))?;
     let begin = Instant::now();
     for _ in 0..LAUNCHES {

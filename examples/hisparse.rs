@@ -26,20 +26,20 @@ fn hisparse(device: &Device, csr: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     let transposed = multiply(&a.transpose())?;
     is_right &= is_row_sums(&csr.transpose()?, &transposed);
 
-    if a.rows() == a.cols() {
+    if a.nrows() == a.ncols() {
         let sum: Csr<f64> = a.add(&a.transpose())?.to_csr()?.download()?;
         println!("A + Aᵀ has {} nonzeros", sum.nnz());
         // If both have an entry, their sum rounds once.
         let both = csr.iter().flat_map(|(row, col, value)| [(row, col, value), (col, row, value)]);
-        is_right &= sum == Csr::from_triplets(csr.rows(), csr.cols(), both)?;
+        is_right &= sum == Csr::from_triplets(csr.nrows(), csr.ncols(), both)?;
     }
     Ok(is_right)
 }
 
 /// A times a vector of ones.
 fn multiply(a: &DeviceHiSparse<f64, 128>) -> Result<Vec<f64>, evenpath::error::OpError> {
-    let x = a.device().upload(&vec![1.0; a.cols()])?;
-    let mut y = a.device().zeros(a.rows())?;
+    let x = a.device().upload(&vec![1.0; a.ncols()])?;
+    let mut y = a.device().zeros(a.nrows())?;
     let plan = a.plan_spmv(HiSparseSpmvOptions::default())?; // once per matrix
     plan.run(1.0, &x, 0.0, &mut y)?;
     Ok(y.download()?)

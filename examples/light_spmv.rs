@@ -18,9 +18,9 @@ fn main() -> ExitCode {
 }
 
 fn light_spmv(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
-    let x: Vec<f64> = (0..a.cols()).map(|col| 1.0 / (col + 1) as f64).collect();
+    let x: Vec<f64> = (0..a.ncols()).map(|col| 1.0 / (col + 1) as f64).collect();
     let device_x = device.upload(&x)?;
-    let mut y = device.zeros(a.rows())?;
+    let mut y = device.zeros(a.nrows())?;
 
     // The plan chooses the lanes per row from the mean row length.
     let plan = device.upload(a)?.plan_spmv(SpmvOptions::default().with_method(SpmvMethod::Light))?;

@@ -24,9 +24,11 @@ fn main() -> ExitCode {
 }
 
 fn pagerank(device: &Device, links: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
-    let pages = links.rows();
-    if links.cols() != pages {
-        return Err(format!("the matrix is {pages} x {}, but that of a graph is square", links.cols()).into());
+    let pages = links.nrows();
+    if links.ncols() != pages {
+        return Err(
+            format!("the matrix is {pages} x {}, but that of a graph is square", links.ncols()).into()
+        );
     }
     // The surfer follows each link of a page with the same probability, and jumps from pages without links.
     let lengths: Vec<usize> = links.iter_rows().map(|row| row.len()).collect();

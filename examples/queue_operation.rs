@@ -26,11 +26,11 @@ fn main() -> ExitCode {
 
 fn column_maxima(device: &Device, csr: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     let entries = csr.iter().map(|(row, col, value)| (row, col, value as f32));
-    let csr: Csr<f32> = Csr::from_triplets(csr.rows(), csr.cols(), entries)?;
+    let csr: Csr<f32> = Csr::from_triplets(csr.nrows(), csr.ncols(), entries)?;
     let a: DeviceHiSparse<f32, 64> = device.upload(&csr)?.to_hisparse(HiSparseOptions::default())?;
 
     device.add_kernel::<ColumnMaxima>(&PTX)?; // once per device
-    let mut maxima = device.zeros::<u32>(a.cols())?;
+    let mut maxima = device.zeros::<u32>(a.ncols())?;
     let view = maxima.as_global_mut();
     let kernel = |tree, queues| ColumnMaxima { tree, queues, maxima: view };
     // SAFETY: there is an element for each column, and the vector is not used until the kernel has ended.
@@ -38,8 +38,8 @@ fn column_maxima(device: &Device, csr: &Csr<f64>) -> Result<bool, Box<dyn Error>
     let maxima: Vec<f32> = maxima.download()?.into_iter().map(f32::from_bits).collect();
 
     let largest = maxima.iter().copied().fold(0.0, f32::max);
-    println!("{device}: the largest magnitude of {} columns is {largest}", a.cols());
-    let mut expected = vec![0.0_f32; csr.cols()];
+    println!("{device}: the largest magnitude of {} columns is {largest}", a.ncols());
+    let mut expected = vec![0.0_f32; csr.ncols()];
     for (_, col, value) in csr.iter() {
         expected[col] = expected[col].max(value.abs());
     }

@@ -30,9 +30,9 @@ fn row_sorting(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     let ell = sorted.to_ell(PaddingLimit::Times(3))?;
     let order = device.upload(&order)?;
     let sorted = device.upload(&EllR(&ell))?.with_row_order(&order)?;
-    let x: Vec<f64> = (0..a.cols()).map(|col| 1.0 / (col + 1) as f64).collect();
+    let x: Vec<f64> = (0..a.ncols()).map(|col| 1.0 / (col + 1) as f64).collect();
     let device_x = device.upload(&x)?;
-    let mut y = device.zeros(a.rows())?;
+    let mut y = device.zeros(a.nrows())?;
     sorted.spmv(1.0, &device_x, 0.0, &mut y)?;
     println!("{device}: y = Ax by ELL-R of {} slots", ell.values().len());
 

@@ -17,7 +17,7 @@ fn main() -> ExitCode {
 }
 
 fn spadd(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
-    let b = if a.rows() == a.cols() { a.transpose()? } else { a.clone() };
+    let b = if a.nrows() == a.ncols() { a.transpose()? } else { a.clone() };
     let (device_a, device_b) = (device.upload(a)?, device.upload(&b)?);
 
     // A single sum.

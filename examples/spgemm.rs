@@ -47,5 +47,5 @@ fn spgemm(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
                 col == expected_col && (found - sum).abs() <= bound * magnitude
             })
     });
-    Ok(is_right && c.rows() == a.rows() && same.download()? == c)
+    Ok(is_right && c.nrows() == a.nrows() && same.download()? == c)
 }

@@ -20,9 +20,9 @@ fn main() -> ExitCode {
 }
 
 fn spmm(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
-    let b: Vec<f64> = (0..a.cols() * COLUMNS).map(|i| 1.0 / (i + 1) as f64).collect();
-    let device_b = DeviceDense::try_new(device.upload(&b)?, a.cols(), COLUMNS, Layout::RowMajor)?;
-    let mut c = device.zeros_dense(a.rows(), COLUMNS, Layout::RowMajor)?;
+    let b: Vec<f64> = (0..a.ncols() * COLUMNS).map(|i| 1.0 / (i + 1) as f64).collect();
+    let device_b = DeviceDense::try_new(device.upload(&b)?, a.ncols(), COLUMNS, Layout::RowMajor)?;
+    let mut c = device.zeros_dense(a.nrows(), COLUMNS, Layout::RowMajor)?;
 
     // The plan is made for a number of columns, and serves any number of products.
     let plan = device.upload(a)?.plan_spmm(SpmmOptions::default().with_columns(COLUMNS))?;

@@ -66,13 +66,13 @@ fn spmv<V: Value, O: Offset>(arguments: &Arguments) -> Result<Report, Box<dyn Er
     let device = run.common.device.open()?;
     let opening = start.elapsed();
     let Input { name, matrix } = input.load::<V, O>(default_matrix(&device), run.seed)?;
-    let host_x: Vec<V> = random_vector(matrix.cols(), run.seed);
+    let host_x: Vec<V> = random_vector(matrix.ncols(), run.seed);
 
     // Upload the matrix and the vectors, plan, multiply, download the result.
     let start = Instant::now();
     let a = device.upload(&matrix)?;
     let x = device.upload(&host_x)?;
-    let mut y = device.upload(&vec![V::from_f64(f64::NAN); matrix.rows()])?; // unwritten elements stay NaN
+    let mut y = device.upload(&vec![V::from_f64(f64::NAN); matrix.nrows()])?; // unwritten elements stay NaN
     let plan = a.plan_spmv(SpmvOptions::default().with_method(*method))?;
     plan.run(V::ONE, &x, V::ZERO, &mut y)?;
     let first_y = y.download()?;

@@ -37,7 +37,7 @@ struct Lane {
 impl Lane {
     fn new(device: &Device, a: &Csr<f64>) -> Result<Self, OpError> {
         let dense = |rows| device.zeros_dense(rows, COLUMNS, Layout::RowMajor);
-        Ok(Self { stream: device.stream()?, b: dense(a.cols())?, c: dense(a.rows())? })
+        Ok(Self { stream: device.stream()?, b: dense(a.ncols())?, c: dense(a.nrows())? })
     }
 
     /// Launches one product without waiting.
@@ -59,14 +59,14 @@ fn pipeline(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     let plan = device.upload(a)?.plan_spmm(SpmmOptions::default().with_columns(COLUMNS))?;
     let mut inputs = Vec::new();
     for matrix in 0..MATRICES {
-        let mut b = device.pinned::<f64>(a.cols() * COLUMNS)?;
+        let mut b = device.pinned::<f64>(a.ncols() * COLUMNS)?;
         for (at, value) in b.as_mut_slice()?.iter_mut().enumerate() {
             *value = ((at * 7 + matrix) % 11) as f64 - 5.0;
         }
         inputs.push(b);
     }
     let outputs =
-        || (0..MATRICES).map(|_| device.pinned::<f64>(a.rows() * COLUMNS)).collect::<Result<Vec<_>, _>>();
+        || (0..MATRICES).map(|_| device.pinned::<f64>(a.nrows() * COLUMNS)).collect::<Result<Vec<_>, _>>();
     let (mut one_by_one, mut at_once) = (outputs()?, outputs()?);
     let mut lanes: Vec<Lane> = (0..STREAMS).map(|_| Lane::new(device, a)).collect::<Result<_, _>>()?;
 

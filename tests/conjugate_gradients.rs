@@ -66,7 +66,7 @@ fn plain<V: Value>(
 
 /// Iterations in graphs of one and of three.
 fn check<V: Value>(device: &Device, a: &Csr<V>, options: SpmvOptions) {
-    let b: Vec<V> = (0..a.rows()).map(|row| V::from_f64((row as f64 * 0.7).sin())).collect();
+    let b: Vec<V> = (0..a.nrows()).map(|row| V::from_f64((row as f64 * 0.7).sin())).collect();
     let plan = device.upload(a).expect("memory").plan_spmv(options).expect("a plan");
     for steps in [1, 3] {
         let state = State::new(device, &b).expect("memory");

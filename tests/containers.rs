@@ -140,7 +140,7 @@ fn matrices_are_made_of_arrays_on_a_device() {
         assert_eq!((offsets.len(), columns.raw_address()), (4, address));
         assert_eq!(values.download().unwrap(), [1.0, 2.0, 3.0]);
         assert_eq!(try_new(0, 0, &[0], &[], &[]).unwrap().nnz(), 0);
-        assert_eq!(try_new(2, 0, &[0, 0, 0], &[], &[]).unwrap().rows(), 2);
+        assert_eq!(try_new(2, 0, &[0, 0, 0], &[], &[]).unwrap().nrows(), 2);
         let refused = |result: Result<DeviceCsr<f64>, OpError>, text: &str| {
             let error = result.expect_err(text).to_string();
             assert!(error.contains(text), "{error} on {device}");

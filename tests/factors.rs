@@ -75,17 +75,17 @@ fn whole(a: &Csr<f64>) -> Csr<f64> {
     let triplets = a.iter_rows().enumerate().flat_map(|(row, entries)| {
         entries.iter().map(move |(col, _)| (row, col as usize, ((row + col as usize) % 5) as f64 - 2.0))
     });
-    Csr::from_triplets(a.rows(), a.cols(), triplets.collect::<Vec<_>>()).expect("a matrix")
+    Csr::from_triplets(a.nrows(), a.ncols(), triplets.collect::<Vec<_>>()).expect("a matrix")
 }
 
 /// Runs every product with factors from the host, and from the device in several ways.
 fn check<V: Value>(device: &Device, a: &Csr<V>) {
-    let x = device.upload(&integers::<V>(a.cols(), 1)).expect("memory");
+    let x = device.upload(&integers::<V>(a.ncols(), 1)).expect("memory");
     for (name, product) in products(device, a).expect("plans") {
         for (alpha, beta) in [(2.0, 0.0), (-1.0, 1.0), (0.5, -2.0), (0.0, 1.0), (0.0, 0.0)] {
             let (alpha, beta) = (V::from_f64(alpha), V::from_f64(beta));
             let old =
-                if beta == V::ZERO { vec![V::from_f64(f64::NAN); a.rows()] } else { integers(a.rows(), 2) };
+                if beta == V::ZERO { vec![V::from_f64(f64::NAN); a.nrows()] } else { integers(a.nrows(), 2) };
             let run = |alpha: Factor<'_, V>, beta: Factor<'_, V>| {
                 let mut y = device.upload(&old).expect("memory");
                 product(alpha, &x, beta, &mut y).expect("the device works");
@@ -139,13 +139,13 @@ fn check_dense<S: Storage, T: SpmmOperand<S>>(device: &Device, a: &Csr<f64>) {
     let uploaded = device.upload(&a.clone().into_values::<S>()).expect("memory");
     for (layout, columns) in LAYOUTS.into_iter().zip([5, 40]) {
         let plan = uploaded.plan_spmm::<T>(SpmmOptions::default().with_columns(columns)).expect("a plan");
-        let b = dense::<T>(device, (a.cols(), columns), Layout::RowMajor, false);
+        let b = dense::<T>(device, (a.ncols(), columns), Layout::RowMajor, false);
         for (alpha, beta) in [(2.0, 0.0), (-1.0, 0.5)] {
             let is_zero = beta == 0.0;
             let (alpha, beta) =
                 (<Compute<S> as Storage>::from_f64(alpha), <Compute<S> as Storage>::from_f64(beta));
             let run = |alpha: Factor<'_, Compute<S>>, beta: Factor<'_, Compute<S>>| {
-                let mut c = dense::<T>(device, (a.rows(), columns), layout, is_zero);
+                let mut c = dense::<T>(device, (a.nrows(), columns), layout, is_zero);
                 plan.run(alpha, &b, beta, &mut c).expect("the device works");
                 c.as_vec().download().expect("the device works")
             };

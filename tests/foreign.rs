@@ -221,11 +221,11 @@ fn foreign_tensors_become_matrices() {
         let strides = tensor.strides();
         let matrix = tensor.into_dense::<f32>(&device).unwrap();
         assert_eq!((matrix.layout(), matrix.leading_dimension()), (layout, leading), "{shape:?} {strides:?}");
-        assert_eq!((matrix.rows() as i64, matrix.cols() as i64), (shape[0], shape[1]));
+        assert_eq!((matrix.nrows() as i64, matrix.ncols() as i64), (shape[0], shape[1]));
         let values = matrix.download().unwrap();
         let (to_row, to_col) = if layout == Layout::RowMajor { (leading, 1) } else { (1, leading) };
-        for row in 0..matrix.rows() {
-            for col in 0..matrix.cols() {
+        for row in 0..matrix.nrows() {
+            for col in 0..matrix.ncols() {
                 let expected = 4 + row as i64 * strides[0] + col as i64 * strides[1];
                 assert_eq!(values[row * to_row + col * to_col], expected as f32);
             }

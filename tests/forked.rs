@@ -96,20 +96,20 @@ impl Objects {
     }
 
     fn product(&self) -> Result<Vec<f64>, OpError> {
-        &self.a * &vec![1.0; self.a.cols()]
+        &self.a * &vec![1.0; self.a.ncols()]
     }
 }
 
 /// Every use of the CPU's threads is an error.
 fn check_refusals(objects: &Objects) -> Result<(), Box<dyn Error>> {
     let Objects { a, tree, device } = objects;
-    let mut y = vec![0.0; a.rows()];
+    let mut y = vec![0.0; a.nrows()];
     let is_forked = |error: &OpError| {
         matches!(error, OpError::Device(DeviceError::Forked) | OpError::Matrix(MatrixError::Forked))
     };
-    let x = vec![1.0; a.cols()];
+    let x = vec![1.0; a.ncols()];
     let on_device = || -> Result<(), OpError> {
-        let (a, x, mut y) = (device.upload(a)?, device.upload(&x)?, device.zeros(a.rows())?);
+        let (a, x, mut y) = (device.upload(a)?, device.upload(&x)?, device.zeros(a.nrows())?);
         a.plan_spmv(SpmvOptions::default())?.run(1.0, &x, 0.0, &mut y)
     };
     let results: [(&str, Result<(), OpError>); 10] = [

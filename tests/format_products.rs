@@ -81,8 +81,8 @@ fn products_with<'a, V: Value, O: Offset>(
 /// Runs y = αAx + βy in every format, with y filled with NaN if β is zero, and compares with the oracle.
 fn check_products<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, alpha: f64, beta: f64) {
     let (alpha, beta) = (V::from_f64(alpha), V::from_f64(beta));
-    let x: Vec<V> = vector(a.cols());
-    let mut y: Vec<V> = vector(a.rows());
+    let x: Vec<V> = vector(a.ncols());
+    let mut y: Vec<V> = vector(a.nrows());
     if beta == V::ZERO {
         y.fill(V::from_f64(f64::NAN));
     }
@@ -143,7 +143,7 @@ fn coordinates_around_edges() {
     let interval = evenpath::policy::COO_INTERVAL as usize;
     for DeviceUnderTest { device, fast } in devices() {
         let check = |a: &Csr<f64>| {
-            let (alpha, x, y) = (1.5, vector(a.cols()), vector(a.rows()));
+            let (alpha, x, y) = (1.5, vector(a.ncols()), vector(a.nrows()));
             let expected = oracle(a, alpha, &x, 0.5, &y);
             let coo = device.upload(&a.to_coo().expect("memory")).expect("upload");
             let (x, mut y) = (device.upload(&x).expect("upload"), device.upload(&y).expect("upload"));
@@ -205,10 +205,10 @@ fn results_are_bitwise_repeatable() {
         plan.info().expect("info").options()
     };
     let bits_on = |device: &Device, options: SpmvOptions| -> Vec<(&'static str, Vec<u32>)> {
-        let x = device.upload(&vector::<f32>(a.cols())).expect("upload");
+        let x = device.upload(&vector::<f32>(a.ncols())).expect("upload");
         let run = |(format, product): Product<'_, f32>| {
             let mut runs = (0..3).map(|_| {
-                let mut y = device.zeros(a.rows()).expect("zeros");
+                let mut y = device.zeros(a.nrows()).expect("zeros");
                 product(1.25, &x, 0.0, &mut y).expect("product");
                 y.download().expect("download").into_iter().map(f32::to_bits).collect()
             });
@@ -314,7 +314,7 @@ fn ell_with_other_blocks_and_loads_gives_the_same_bits() {
         let ell = a.to_ell(UNLIMITED).expect("ELL");
         let (ell, ell_r) =
             (device.upload(&ell).expect("upload"), device.upload(&EllR(&ell)).expect("upload"));
-        let (x, mut y): (Vec<V>, Vec<V>) = (vector(a.cols()), vector(a.rows()));
+        let (x, mut y): (Vec<V>, Vec<V>) = (vector(a.ncols()), vector(a.nrows()));
         let expected = oracle(&a, V::ONE, &x, V::ONE, &y);
         let (x, old) = (device.upload(&x).expect("upload"), y.clone());
         let mut run = |with: EllRun<'_, V>| {

@@ -23,25 +23,28 @@ fn sliced(slice_height: u32, sorting_scope: usize) -> SlicedEllOptions {
 /// Every format preserves the matrix: pattern, order, zeros and duplicates.
 fn check_round_trips<V: Value, O: Offset>(a: &Csr<V, O>) {
     let ell = a.to_ell(UNLIMITED).expect("ELL");
-    assert_eq!(&ell.to_csr::<O>().expect("CSR"), a, "{ell:?}");
+    assert_eq!(&ell.to_csr_with_offsets::<O>().expect("CSR"), a, "{ell:?}");
     assert_eq!(ell.nnz(), a.nnz());
     let (columns, values) = ell.clone().into_parts();
-    assert_eq!(Ell::try_new(a.rows(), a.cols(), ell.width(), columns, values).expect("its own arrays"), ell);
+    assert_eq!(
+        Ell::try_new(a.nrows(), a.ncols(), ell.width(), columns, values).expect("its own arrays"),
+        ell
+    );
     for options in [sliced(32, 1), sliced(32, 128), sliced(1, 1), sliced(5, 7), sliced(64, usize::MAX)] {
         let sliced = a.to_sliced_ell(options).expect("sliced ELL");
-        assert_eq!(&sliced.to_csr::<O>().expect("CSR"), a, "{sliced:?}");
+        assert_eq!(&sliced.to_csr_with_offsets::<O>().expect("CSR"), a, "{sliced:?}");
         assert_eq!(sliced.nnz(), a.nnz());
         let (height, (offsets, columns, values, order)) =
             (sliced.slice_height(), sliced.clone().into_parts());
-        let again = SlicedEll::try_new(a.rows(), a.cols(), height, offsets, columns, values, order);
+        let again = SlicedEll::try_new(a.nrows(), a.ncols(), height, offsets, columns, values, order);
         assert_eq!(again.expect("its own arrays"), sliced);
     }
     for width in hyb_widths() {
         let hyb = a.to_hyb(HybOptions::default().with_width(width).with_limit(UNLIMITED)).expect("HYB");
-        assert_eq!(&hyb.to_csr::<O>().expect("CSR"), a, "{hyb:?}");
+        assert_eq!(&hyb.to_csr_with_offsets::<O>().expect("CSR"), a, "{hyb:?}");
         assert_eq!(hyb.nnz(), a.nnz());
     }
-    assert_eq!(&a.to_coo().expect("memory").to_csr::<O>(Duplicates::Keep).expect("CSR"), a);
+    assert_eq!(&a.to_coo().expect("memory").to_csr_with_offsets::<O>(Duplicates::Keep).expect("CSR"), a);
     let (sorted, order) = a.sort_rows_by_length();
     let inverse = RowOrder::try_new(order.inverse().to_vec()).expect("a permutation");
     assert_eq!(&sorted.permute_rows(&inverse).expect("as many rows"), a);

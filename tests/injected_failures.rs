@@ -384,7 +384,7 @@ fn trees() {
     // The values are small integers, so the order of the additions does not matter.
     drive("norm", upload, held, |a| Ok(vec![a.frobenius_norm(HiSparseQueuedOptions::default())?]));
     let blocks = HiSparseQueuedOptions::default();
-    drive("block", upload, held, |a| values_of(&a.block(0..a.rows() / 2, 0..a.cols(), blocks)?));
+    drive("block", upload, held, |a| values_of(&a.block(0..a.nrows() / 2, 0..a.ncols(), blocks)?));
     drive("diagonal", upload, held, |a| Ok(a.diagonal(HiSparseQueuedOptions::default())?.download()?));
 }
 

@@ -19,7 +19,7 @@ fn device(seed: u64) -> Device {
 fn ones(cols: usize, lengths: &[usize]) -> Csr<f64> {
     let a: Csr<f64> = with_row_lengths(cols, lengths);
     let (offsets, columns, values) = (a.row_offsets(), a.column_indices(), vec![1.0; a.nnz()]);
-    Csr::try_new(a.rows(), cols, offsets.to_vec(), columns.to_vec(), values).expect("the same pattern")
+    Csr::try_new(a.nrows(), cols, offsets.to_vec(), columns.to_vec(), values).expect("the same pattern")
 }
 
 /// The prefix of a tile is published after its count, and may be late for many tiles: their counts alone must suffice.

@@ -93,7 +93,7 @@ fn plans_of_a_lost_device_report_it() {
     assert!(sums.iter().all(|plan| is_lost(plan.run(1.0, 1.0).map(drop))));
     assert!(products.iter().all(|plan| is_lost(plan.run().map(drop))));
     // Their properties on the host are still available.
-    assert_eq!((a.nnz(), tree.rows(), y.len()), (640, 200, 200));
+    assert_eq!((a.nnz(), tree.nrows(), y.len()), (640, 200, 200));
     event.elapsed_since(&event).expect("it was recorded before");
     // They are dropped in order of creation and in reverse.
     drop((spmv, transposed, queues, spmm));

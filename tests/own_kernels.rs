@@ -29,7 +29,7 @@ fn tree(device: &Device, entries: &Entries) -> DeviceHiSparse<f32, 32> {
 }
 
 fn run(a: &DeviceHiSparse<f32, 32>, options: HiSparseQueuedOptions) -> Result<Vec<f32>, OpError> {
-    let mut maxima = a.device().zeros::<u32>(a.cols())?;
+    let mut maxima = a.device().zeros::<u32>(a.ncols())?;
     let view = maxima.as_global_mut();
     let kernel = |tree, queues| ColumnMaxima { tree, queues, maxima: view };
     // SAFETY: there is an element for each column, and the vector is next used when the kernel has ended.

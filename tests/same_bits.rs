@@ -41,8 +41,8 @@ fn differ<P: PartialEq>(choices: &[P]) -> bool {
 }
 
 fn spmv<V: Value>(device: &Device, a: &Csr<V>, options: SpmvOptions) -> (Vec<V>, SpmvOptions) {
-    let x = device.upload(&vector::<V>(a.cols())).unwrap();
-    let mut y = device.upload(&vector::<V>(a.rows())).unwrap();
+    let x = device.upload(&vector::<V>(a.ncols())).unwrap();
+    let mut y = device.upload(&vector::<V>(a.nrows())).unwrap();
     let plan = device.upload(a).unwrap().plan_spmv(options).unwrap();
     plan.run(V::from_f64(1.25), &x, V::from_f64(0.5), &mut y).unwrap();
     (y.download().unwrap(), plan.info().unwrap().options())
@@ -83,7 +83,7 @@ fn spmv_repeats_another_devices_choices() {
 fn spmv_by_every_method_and_number_of_lanes() {
     let devices = unlike_devices();
     let a: Csr<f64> = generate(Kind::PowerLaw { rows: 1000 }, 4).unwrap();
-    let expected = oracle(&a, 1.25, &vector(a.cols()), 0.5, &vector(a.rows()));
+    let expected = oracle(&a, 1.25, &vector(a.ncols()), 0.5, &vector(a.nrows()));
     let kind = devices[0].device.kind();
     for method in
         SpmvMethod::ALL.into_iter().filter(|&method| method != SpmvMethod::Auto && method.runs_on(kind))
@@ -105,8 +105,8 @@ fn transposed_spmv_repeats_another_devices_choices() {
     let a: Csr<f64> = generate(Kind::PowerLaw { rows: 2000 }, 4).unwrap();
     for mode in [SpmvTransposedMethod::Ordered, SpmvTransposedMethod::Copied] {
         let choices = check(SpmvTransposedOptions::default().with_method(mode), |device, options| {
-            let x = device.upload(&vector::<f64>(a.rows())).unwrap();
-            let mut y = device.upload(&vector::<f64>(a.cols())).unwrap();
+            let x = device.upload(&vector::<f64>(a.nrows())).unwrap();
+            let mut y = device.upload(&vector::<f64>(a.ncols())).unwrap();
             let plan = device.upload(&a).unwrap().plan_spmv_transposed(options).unwrap();
             plan.run(1.25, &x, 0.5, &mut y).unwrap();
             (bits(&y.download().unwrap()), plan.info().unwrap().options())
@@ -133,8 +133,8 @@ fn spmm_repeats_another_devices_choices() {
         let choices =
             check(SpmmOptions::default().with_columns(16).with_layout(layout), |device, options| {
                 let plan = device.upload(&a).unwrap().plan_spmm::<T>(options).unwrap();
-                let mut c = device.zeros_dense::<T>(a.rows(), 16, layout).unwrap();
-                plan.run(alpha, &dense(device, a.cols(), 16), beta, &mut c).unwrap();
+                let mut c = device.zeros_dense::<T>(a.nrows(), 16, layout).unwrap();
+                plan.run(alpha, &dense(device, a.ncols(), 16), beta, &mut c).unwrap();
                 let chosen = options.with_multiprocessors(plan.info().unwrap().multiprocessors);
                 (bits(&c.as_vec().download().unwrap()), chosen)
             });
@@ -158,8 +158,8 @@ fn hisparse_spmv_repeats_another_devices_choices() {
         let tree: HiSparse<f32, 64> = a.to_hisparse(HiSparseOptions::default()).unwrap();
         let choices = check(HiSparseSpmvOptions::default().with_method(mode), |device, options| {
             let plan = device.upload(&tree).unwrap().plan_spmv(options).unwrap();
-            let x = device.upload(&vector::<f32>(a.cols())).unwrap();
-            let mut y = device.zeros(a.rows()).unwrap();
+            let x = device.upload(&vector::<f32>(a.ncols())).unwrap();
+            let mut y = device.zeros(a.nrows()).unwrap();
             plan.run(1.25, &x, 0.0, &mut y).unwrap();
             (bits(&y.download().unwrap()), plan.info().unwrap().options())
         });
@@ -174,8 +174,8 @@ fn hisparse_spmm_repeats_another_devices_choices() {
     for method in [HiSparseSpmvMethod::Leaves, HiSparseSpmvMethod::Copied] {
         check(HiSparseSpmmOptions::default().with_method(method), |device, options| {
             let plan = device.upload(&tree).unwrap().plan_spmm(options).unwrap();
-            let mut c = device.zeros_dense(a.rows(), 4, Layout::RowMajor).unwrap();
-            plan.run(1.25, &dense(device, a.cols(), 4), 0.0, &mut c).unwrap();
+            let mut c = device.zeros_dense(a.nrows(), 4, Layout::RowMajor).unwrap();
+            plan.run(1.25, &dense(device, a.ncols(), 4), 0.0, &mut c).unwrap();
             (bits(&c.download().unwrap()), plan.info().unwrap().options())
         });
     }

@@ -255,7 +255,7 @@ fn ask_for_too_much() {
     for entries in [vec![], vec![(0, 0, 1.0), (MOST - 1, 0, 2.0)], vec![(9, 0, 1.0), (0, 0, 2.0)]] {
         let tall = Coo::from_triplets(MOST, 1, entries).expect("few entries");
         for duplicates in [Duplicates::Sum, Duplicates::Keep, Duplicates::Refuse] {
-            names(rows, tall.to_csr::<u64>(duplicates));
+            names(rows, tall.to_csr_with_offsets::<u64>(duplicates));
         }
         let mut sorted = tall.clone();
         sorted.sort_by_row();
@@ -285,7 +285,7 @@ fn ask_for_too_much() {
         SlicedEllOptions::default().with_slice_height(u32::MAX).with_limit(PaddingLimit::Times(u32::MAX));
     names("1 rows with 2 nonzeros", wide.to_sliced_ell(slices));
     let tall = wide.to_hisparse::<256>(HiSparseOptions::default()).expect("few nodes").transpose();
-    names(rows, tall.to_csr::<u32>());
+    names(rows, tall.to_csr());
     names(rows, tall.to_coo());
     shared_leaves();
     let simulated = Device::simulated(SimulatedOptions::default().with_memory_bytes(1 << 40));
@@ -301,7 +301,7 @@ fn ask_for_too_much() {
         }
         let entries = Coo::from_triplets(MOST, 1, [(9, 0, 1.0), (0, 0, 2.0)]).expect("few entries");
         let entries = device.upload(&entries).expect("few entries");
-        assert!(entries.to_csr::<u32>().is_err());
+        assert!(entries.to_csr().is_err());
     }
 }
 
@@ -313,7 +313,7 @@ fn shared_leaves() {
     let side = 1 << 20;
     let tree = HiSparse::<f32, 32>::try_from_pool_with_limit(side, side, &pool, 4, 1 << 40).expect("a tree");
     let size = "1048576 rows with 1099511627776 nonzeros";
-    names(size, tree.to_csr::<u64>());
+    names(size, tree.to_csr_with_offsets::<u64>());
     names(size, tree.to_coo());
     let (x, mut y) = (vec![1.0; side], vec![7.0; side]);
     names(size, tree.spmv(1.0, &x, 0.0, &mut y));
@@ -321,5 +321,5 @@ fn shared_leaves() {
     names("the nodes do not fit into 17179869184 bytes", tree.add(&tree.transpose()));
     names(size, tree.multiply(&tree));
     let on_cpu = Device::cpu().upload(&tree).expect("16 KB");
-    assert!(on_cpu.to_csr::<u64>().is_err() && on_cpu.to_coo().is_err());
+    assert!(on_cpu.to_csr_with_offsets::<u64>().is_err() && on_cpu.to_coo().is_err());
 }

@@ -84,15 +84,15 @@ impl Shared {
         let device = self.a.device();
         let mut all = Vec::new();
         for plan in &self.spmv {
-            let mut y = device.zeros(self.a.rows())?;
+            let mut y = device.zeros(self.a.nrows())?;
             plan.run(2.0, &self.x, 0.0, &mut y)?;
             all.extend(y.download()?);
         }
-        let mut y = device.zeros(self.a.cols())?;
+        let mut y = device.zeros(self.a.ncols())?;
         self.transposed.run(2.0, &self.x, 0.0, &mut y)?;
         all.extend(y.download()?);
-        let c = device.zeros(self.a.rows() * 3)?;
-        let mut c = DeviceDense::try_new(c, self.a.rows(), 3, Layout::RowMajor).expect("its size");
+        let c = device.zeros(self.a.nrows() * 3)?;
+        let mut c = DeviceDense::try_new(c, self.a.nrows(), 3, Layout::RowMajor).expect("its size");
         self.spmm.run(1.0, &self.b, 0.0, &mut c)?;
         all.extend(c.as_vec().download()?);
         Ok(all)
@@ -112,11 +112,11 @@ impl Shared {
     }
 
     fn trees(&self) -> Result<Vec<f64>, OpError> {
-        let mut y = self.a.device().zeros(self.a.rows())?;
+        let mut y = self.a.device().zeros(self.a.nrows())?;
         self.leaves.run(1.0, &self.x, 0.0, &mut y)?;
         let sum = self.tree.add(&self.tree.transpose())?;
         let made = self.a.to_hisparse::<64>(HiSparseOptions::default())?;
-        Ok([y.download()?, numbers(&sum.to_csr::<u32>()?)?, numbers(&made.to_csr::<u32>()?)?].concat())
+        Ok([y.download()?, numbers(&sum.to_csr()?)?, numbers(&made.to_csr()?)?].concat())
     }
 }
 

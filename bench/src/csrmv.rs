@@ -64,8 +64,8 @@ impl<W: Write> Table<W> {
     pub(crate) fn row(&mut self, file: &str, statistics: &Statistics, figures: &Figures) -> csv::Result<()> {
         let matrix = [
             file.to_owned(),
-            statistics.rows.to_string(),
-            statistics.cols.to_string(),
+            statistics.nrows.to_string(),
+            statistics.ncols.to_string(),
             statistics.nnz.to_string(),
             format!("{:.5}", statistics.row_length_mean),
             format!("{:.5}", statistics.row_length_std_dev),

@@ -33,7 +33,7 @@ fn main() -> ExitCode {
 
 fn solve(rank: &Rank, side: u32) -> Result<bool, BoxedError> {
     let grid = Stencil::five_point(side);
-    let a = DistributedCsr::from_fn(rank, grid.rows(), grid.rows(), |row, entries| grid.row(row, entries))?;
+    let a = DistributedCsr::from_fn(rank, grid.nrows(), grid.nrows(), |row, entries| grid.row(row, entries))?;
     report_matrix(rank, &a)?;
     let mut plan = a.plan_spmv(SpmvOptions::default())?;
     let b = DistributedVec::from_fn(rank, a.row_partition(), |_| 1.0)?;
@@ -95,7 +95,7 @@ fn conjugate_gradients(
 fn report_matrix(rank: &Rank, a: &DistributedCsr<f64>) -> Result<(), BoxedError> {
     let own = [a.row_partition().len(rank.index()), a.local_nnz() as u64, a.halo().columns().len() as u64];
     let Some(all) = rank.gather(0, &own)? else { return Ok(()) };
-    let (rows, cols, size, device) = (a.rows(), a.cols(), rank.size(), rank.device());
+    let (rows, cols, size, device) = (a.nrows(), a.ncols(), rank.size(), rank.device());
     println!("{rows} x {cols}, {size} ranks on {device}, exchange by {}", rank.exchange());
     for (index, counts) in all.iter().enumerate() {
         println!(

@@ -31,7 +31,7 @@ fn main() -> ExitCode {
             } else {
                 let scale = arguments.size.unwrap_or(if arguments.is_simulated() { 6 } else { 12 });
                 let graph = Rmat::new(scale, 8.0, 1);
-                DistributedCsr::from_fn(rank, graph.rows(), graph.rows(), |row, entries| {
+                DistributedCsr::from_fn(rank, graph.nrows(), graph.nrows(), |row, entries| {
                     graph.row(row, entries);
                 })?
             };
@@ -42,13 +42,15 @@ fn main() -> ExitCode {
 }
 
 fn pagerank(rank: &Rank, links: &DistributedCsr<f64>) -> Result<bool, BoxedError> {
-    let (pages, partition) = (links.rows(), links.row_partition());
-    if links.cols() != pages {
-        return Err(format!("the matrix is {pages} x {}, but that of a graph is square", links.cols()).into());
+    let (pages, partition) = (links.nrows(), links.row_partition());
+    if links.ncols() != pages {
+        return Err(
+            format!("the matrix is {pages} x {}, but that of a graph is square", links.ncols()).into()
+        );
     }
     // The surfer follows each link of a page with the same probability, and jumps from pages without links.
     let own = links.download()?;
-    let lengths: Vec<f64> = (0..own.rows()).map(|page| own.row(page).0.len() as f64).collect();
+    let lengths: Vec<f64> = (0..own.nrows()).map(|page| own.row(page).0.len() as f64).collect();
     let follow: Vec<f64> = lengths.iter().map(|&len| if len == 0.0 { 0.0 } else { DAMPING / len }).collect();
     let jump: Vec<f64> = lengths.iter().map(|&len| if len == 0.0 { 1.0 } else { 1.0 - DAMPING }).collect();
     let follow = DistributedVec::from_local(rank, partition, &follow)?;

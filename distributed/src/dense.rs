@@ -42,7 +42,7 @@ impl<V: Value> DistributedDense<V> {
     ) -> Result<Self> {
         let mut matrix = Self::zeros(rank, partition, cols)?;
         let rows = partition.range(rank.index());
-        let mut values = reserved(matrix.local.rows().saturating_mul(cols))?;
+        let mut values = reserved(matrix.local.nrows().saturating_mul(cols))?;
         values.extend(
             rows.flat_map(|row| (0..cols).map(move |col| (row, col))).map(|(row, col)| value(row, col)),
         );
@@ -61,13 +61,18 @@ impl<V: Value> DistributedDense<V> {
     }
 
     /// Number of rows, on all ranks.
-    pub fn rows(&self) -> u64 {
-        self.partition.rows()
+    pub fn nrows(&self) -> u64 {
+        self.partition.nrows()
     }
 
     /// Number of columns.
-    pub fn cols(&self) -> usize {
-        self.local.cols()
+    pub fn ncols(&self) -> usize {
+        self.local.ncols()
+    }
+
+    /// Number of rows and number of columns.
+    pub fn shape(&self) -> (u64, usize) {
+        (self.nrows(), self.ncols())
     }
 
     /// This rank's rows.
@@ -99,14 +104,14 @@ impl<V: Value> DistributedDense<V> {
     ) -> Result<()> {
         rank.check_run(operand, &self.rank)?;
         partition.check_same(operand, &self.partition)?;
-        if self.cols() == cols {
+        if self.ncols() == cols {
             return Ok(());
         }
-        let (rows, needed_rows) = (self.local.rows(), self.local.rows());
+        let (rows, needed_rows) = (self.local.nrows(), self.local.nrows());
         let shape = evenpath::error::OpError::Shape {
             operand,
             rows,
-            cols: self.cols(),
+            cols: self.ncols(),
             needed_rows,
             needed_cols: cols,
         };
@@ -116,6 +121,6 @@ impl<V: Value> DistributedDense<V> {
 
 impl<V: Value> fmt::Debug for DistributedDense<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "DistributedDense<{}>({} x {}, {:?})", V::NAME, self.rows(), self.cols(), self.rank)
+        write!(f, "DistributedDense<{}>({} x {}, {:?})", V::NAME, self.nrows(), self.ncols(), self.rank)
     }
 }

@@ -8,7 +8,7 @@
 //! let mut cluster = Cluster::local([Device::cpu(), Device::cpu()])?;
 //! let grid = generate::Stencil::five_point(100);
 //! let nonzeros = cluster.run(|rank| {
-//!     DistributedCsr::<f64>::from_fn(rank, grid.rows(), grid.rows(), |row, entries| grid.row(row, entries))?.nnz()
+//!     DistributedCsr::<f64>::from_fn(rank, grid.nrows(), grid.nrows(), |row, entries| grid.row(row, entries))?.nnz()
 //! })?;
 //! assert_eq!(nonzeros, [5 * 10_000 - 4 * 100; 2]);
 //! # Ok::<(), Error>(())
@@ -48,7 +48,7 @@ impl Stencil {
     }
 
     /// Number of grid points: rows and columns of the matrix.
-    pub fn rows(&self) -> u64 {
+    pub fn nrows(&self) -> u64 {
         match self.shape {
             Shape::Five => self.side.pow(2),
             Shape::Seven | Shape::TwentySeven => self.side.pow(3),
@@ -57,7 +57,7 @@ impl Stencil {
 
     /// Appends the entries of a row, by ascending column; none if `row` is out of range.
     pub fn row<V: Value>(&self, row: u64, entries: &mut Vec<(u64, V)>) {
-        if row >= self.rows() {
+        if row >= self.nrows() {
             return;
         }
         let side = self.side;
@@ -113,20 +113,20 @@ impl Rmat {
     }
 
     /// Number of vertices: rows and columns of the matrix.
-    pub fn rows(&self) -> u64 {
+    pub fn nrows(&self) -> u64 {
         1 << self.scale
     }
 
     /// Appends the entries of a row; none if `row` is out of range.
     pub fn row<V: Value>(&self, row: u64, entries: &mut Vec<(u64, V)>) {
-        if row >= self.rows() {
+        if row >= self.nrows() {
             return;
         }
         let [a, b, c, d] = Self::QUADRANTS;
         let mut state = self.seed ^ row.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let ones = row.count_ones();
         let probability = (a + b).powi((self.scale - ones) as i32) * (c + d).powi(ones as i32);
-        let expected = self.edges_per_vertex * self.rows() as f64 * probability;
+        let expected = self.edges_per_vertex * self.nrows() as f64 * probability;
         let length = expected as u64 + u64::from(unit(&mut state) < expected.fract());
         for _ in 0..length {
             let mut column = 0;
@@ -167,12 +167,12 @@ mod tests {
         let columns = |stencil, number| row(stencil, number).iter().map(|entry| entry.0).collect::<Vec<_>>();
         let five = Stencil::five_point(4);
         assert_eq!(
-            (five.rows(), columns(five, 0), columns(five, 5)),
+            (five.nrows(), columns(five, 0), columns(five, 5)),
             (16, vec![0, 1, 4], vec![1, 4, 5, 6, 9])
         );
         assert_eq!(row(five, 15), [(11, -1.0), (14, -1.0), (15, 4.0)]);
         let seven = Stencil::seven_point(3);
-        assert_eq!((seven.rows(), columns(seven, 13)), (27, vec![4, 10, 12, 13, 14, 16, 22]));
+        assert_eq!((seven.nrows(), columns(seven, 13)), (27, vec![4, 10, 12, 13, 14, 16, 22]));
         let twenty_seven = Stencil::twenty_seven_point(3);
         assert_eq!(columns(twenty_seven, 13), (0..27).collect::<Vec<_>>());
         assert_eq!(columns(twenty_seven, 0), [0, 1, 3, 4, 9, 10, 12, 13]);
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn rows_out_of_range_are_empty() {
         for stencil in [Stencil::five_point(0), Stencil::seven_point(2), Stencil::twenty_seven_point(1)] {
-            assert!(row(stencil, stencil.rows()).is_empty() && row(stencil, u64::MAX).is_empty());
+            assert!(row(stencil, stencil.nrows()).is_empty() && row(stencil, u64::MAX).is_empty());
         }
         assert_eq!(row(Stencil::seven_point(1), 0), [(0, 6.0)]);
         let mut entries: Vec<(u64, f64)> = Vec::new();
@@ -194,13 +194,13 @@ mod tests {
     #[test]
     fn rmat_graphs_are_skewed_and_repeat() {
         let graph = Rmat::new(12, 8.0, 1);
-        let lengths: Vec<usize> = (0..graph.rows())
+        let lengths: Vec<usize> = (0..graph.nrows())
             .map(|row| {
                 let (mut entries, mut again): (Vec<(u64, f64)>, _) = (Vec::new(), Vec::new());
                 graph.row(row, &mut entries);
                 graph.row(row, &mut again);
                 assert_eq!(entries, again);
-                assert!(entries.iter().all(|entry| entry.0 < graph.rows()));
+                assert!(entries.iter().all(|entry| entry.0 < graph.nrows()));
                 entries.len()
             })
             .collect();

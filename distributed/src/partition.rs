@@ -145,7 +145,7 @@ impl RowPartition {
                 cuts.extend([boundary as u64, own.start + row as u64]);
             }
         }
-        let mut boundaries = Self::all_on(0, rows.rows(), rank.size())?.boundaries;
+        let mut boundaries = Self::all_on(0, rows.nrows(), rank.size())?.boundaries;
         for cut in rank.all_gather(&cuts)?.iter().flat_map(|cuts| cuts.chunks_exact(2)) {
             boundaries[cut[0] as usize] = cut[1];
         }
@@ -153,7 +153,7 @@ impl RowPartition {
     }
 
     /// Number of rows, on all ranks.
-    pub fn rows(&self) -> u64 {
+    pub fn nrows(&self) -> u64 {
         self.boundaries[self.boundaries.len() - 1]
     }
 
@@ -171,7 +171,7 @@ impl RowPartition {
     pub fn range(&self, rank: usize) -> Range<u64> {
         match self.boundaries.get(rank..rank.saturating_add(2)) {
             Some(&[start, end]) => start..end,
-            _ => self.rows()..self.rows(),
+            _ => self.nrows()..self.nrows(),
         }
     }
 
@@ -183,7 +183,7 @@ impl RowPartition {
 
     /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
-        self.rows() == 0
+        self.nrows() == 0
     }
 
     /// Rank that owns a row; the last rank if `row` is out of range.
@@ -236,7 +236,7 @@ fn nearest_row(rows: usize, path: impl Fn(usize) -> u64, at: u64) -> usize {
 
 impl fmt::Display for RowPartition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} rows over {} ranks", self.rows(), self.ranks())?;
+        write!(f, "{} rows over {} ranks", self.nrows(), self.ranks())?;
         if self.ranks() <= 8 { write!(f, " at {:?}", self.boundaries) } else { Ok(()) }
     }
 }
@@ -281,7 +281,7 @@ mod tests {
         }
         for ranks in [1, 2, 3, 7, 64] {
             let partition = RowPartition::by_merge_path(&offsets, ranks).unwrap();
-            assert_eq!((partition.rows(), partition.ranks()), (1000, ranks));
+            assert_eq!((partition.nrows(), partition.ranks()), (1000, ranks));
             let even = (1000 + offsets[1000]) / ranks as u64;
             for rank in 0..ranks {
                 let range = partition.range(rank);
@@ -296,8 +296,8 @@ mod tests {
         // Invalid offsets give some partition.
         let boundaries =
             RowPartition::by_merge_path(&[7_u32, 3, 9, 0, 1, u32::MAX, 2], 4).unwrap().boundaries().to_vec();
-        assert_eq!(RowPartition::from_boundaries(boundaries).unwrap().rows(), 6);
-        assert_eq!(RowPartition::by_merge_path(&[0, u64::MAX, u64::MAX], 2).unwrap().rows(), 2);
+        assert_eq!(RowPartition::from_boundaries(boundaries).unwrap().nrows(), 6);
+        assert_eq!(RowPartition::by_merge_path(&[0, u64::MAX, u64::MAX], 2).unwrap().nrows(), 2);
     }
 
     #[test]
@@ -322,7 +322,7 @@ mod tests {
             let mut cluster = Cluster::local(vec![Device::cpu(); 2]).unwrap();
             let found = cluster.run(|rank| {
                 let rows = RowPartition::even(4, 2)?;
-                RowPartition::by_merge_path_of(rank, &rows, &lengths).map(|partition| partition.rows())
+                RowPartition::by_merge_path_of(rank, &rows, &lengths).map(|partition| partition.nrows())
             });
             let is_counted = lengths == [1 << 61, 1 << 62];
             match found {

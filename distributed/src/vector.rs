@@ -89,7 +89,7 @@ impl<V: Value> DistributedVec<V> {
     ///
     /// If the root's vector does not have the partition's length; also the errors of [`zeros`](Self::zeros).
     pub fn scatter(rank: &Rank, partition: &RowPartition, root: usize, values: &[V]) -> Result<Self> {
-        let all = RowPartition::all_on(root, partition.rows(), rank.size())?;
+        let all = RowPartition::all_on(root, partition.nrows(), rank.size())?;
         let own = if rank.index() == root { values } else { &[] };
         check_len(all.len(rank.index()) as usize, own.len())?;
         let part = redistribute(rank, &column(own), &all, partition)?;
@@ -112,7 +112,7 @@ impl<V: Value> DistributedVec<V> {
 
     /// Number of elements, on all ranks.
     pub fn len(&self) -> u64 {
-        self.partition.rows()
+        self.partition.nrows()
     }
 
     /// Returns whether no rank has elements.
@@ -200,7 +200,7 @@ impl<V: Value> DistributedVec<V> {
     /// failed.
     pub fn repartition(&self, partition: &RowPartition) -> Result<Self> {
         local_len(&self.rank, partition)?;
-        if partition.rows() != self.len() {
+        if partition.nrows() != self.len() {
             self.partition.check_same("the new vector", partition)?;
         }
         let part = redistribute(&self.rank, &column(&self.local.download()?), &self.partition, partition)?;

@@ -14,7 +14,7 @@ proptest! {
     fn entries_go_to_their_ranks(matrix in matrices(), ranks in 1..8_usize, cuts in proptest::array::uniform4(0..60_u64)) {
         needs!("cpu");
         let a: Csr<f64> = matrix.csr();
-        let (rows, cols) = (any_partition(a.rows(), ranks, &cuts), any_partition(a.cols(), ranks, &cuts[2..]));
+        let (rows, cols) = (any_partition(a.nrows(), ranks, &cuts), any_partition(a.ncols(), ranks, &cuts[2..]));
         let found = on_cpu(ranks).run(|rank| {
             let own = matrix.entries.iter().enumerate().filter(|(at, _)| at % ranks == rank.index());
             let own = own.map(|(_, &(row, col, value))| (row as u64, col as u64, f64::from(value)));
@@ -69,7 +69,7 @@ proptest! {
 }
 
 fn stencil<V: Value>(grid: generate::Stencil) -> Csr<V> {
-    let rows = grid.rows() as usize;
+    let rows = grid.nrows() as usize;
     let mut entries = Vec::new();
     let triplets = (0..rows).flat_map(|row| {
         entries.clear();
@@ -90,7 +90,7 @@ fn generators_give_one_matrix_for_any_number_of_ranks() {
         let expected: Csr<f64, u64> = stencil::<f64>(grid).try_into_offsets().unwrap();
         for ranks in [1, 3, 4] {
             let results = on_cpu(ranks).run(|rank| {
-                let a = DistributedCsr::from_fn(rank, grid.rows(), grid.rows(), |row, entries| {
+                let a = DistributedCsr::from_fn(rank, grid.nrows(), grid.nrows(), |row, entries| {
                     grid.row(row, entries);
                 })?;
                 let works: Vec<_> =

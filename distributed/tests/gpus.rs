@@ -102,7 +102,7 @@ fn many_products_in_one_run() {
         let sums = cluster.run(|rank| {
             // Rows are shifted by half of the matrix, so every element is sent to another rank, and none
             // changes.
-            let rows = grid.rows();
+            let rows = grid.nrows();
             let a = DistributedCsr::from_fn(rank, rows, rows, |row, entries| {
                 entries.push(((row + rows / 2) % rows, 1.0));
             })?;
@@ -118,7 +118,7 @@ fn many_products_in_one_run() {
         sums.unwrap().swap_remove(0).unwrap()
     };
     for cluster in everywhere.clusters(1) {
-        assert_eq!(run(cluster), numbers::<f64>(grid.rows() as usize));
+        assert_eq!(run(cluster), numbers::<f64>(grid.nrows() as usize));
     }
 }
 
@@ -127,7 +127,7 @@ fn many_products_in_one_run() {
 fn builders_and_vectors() {
     let everywhere = everywhere();
     let grid = Stencil::twenty_seven_point(7);
-    let rows = grid.rows();
+    let rows = grid.nrows();
     let mut entries = Vec::new();
     let triplets: Vec<(usize, usize, f64)> = (0..rows)
         .flat_map(|row| {
@@ -137,7 +137,8 @@ fn builders_and_vectors() {
             entries.iter().map(triplet).collect::<Vec<_>>()
         })
         .collect();
-    let expected: Csr<f64, u64> = Csr::from_triplets(rows as usize, rows as usize, triplets).unwrap();
+    let expected = Csr::from_triplets(rows as usize, rows as usize, triplets).unwrap();
+    let expected: Csr<f64, u64> = expected.try_into_offsets().unwrap();
     let values: Vec<f64> = numbers(rows as usize);
     let squares: f64 = values.iter().map(|value| value * value).sum();
     for mut cluster in everywhere.clusters(1) {

@@ -52,8 +52,8 @@ pub(crate) fn check<V: Value>(mut cluster: Cluster, matrix: &Matrix, cuts: Optio
         let a: DistributedHiSparse<V, 32> = match cuts {
             None => DistributedHiSparse::scatter(rank, 0, Some(&a), HiSparseOptions::default())?,
             Some(cuts) => {
-                let rows = any_partition(a.rows(), ranks, cuts);
-                let cols = any_partition(a.cols(), ranks, &cuts[1..]);
+                let rows = any_partition(a.nrows(), ranks, cuts);
+                let cols = any_partition(a.ncols(), ranks, &cuts[1..]);
                 DistributedCsr::scatter_on(rank, ranks - 1, Some(&a), &rows, &cols)?
                     .to_hisparse(HiSparseOptions::default())?
             }
@@ -67,7 +67,7 @@ pub(crate) fn check<V: Value>(mut cluster: Cluster, matrix: &Matrix, cuts: Optio
     let (found, back, nnz) = found.unwrap().swap_remove(0);
     let wide: Csr<V, u64> = a.clone().try_into_offsets().unwrap();
     assert_eq!((back, nnz), (Some(wide), a.nnz() as u64));
-    let (x, z) = (numbers(a.cols()), numbers(a.rows()));
+    let (x, z) = (numbers(a.ncols()), numbers(a.nrows()));
     for ((alpha, beta), [y, w]) in factors.into_iter().zip(found) {
         assert_eq!(y, Some(expected(&a, alpha, &x, beta, &z)), "A, beta {beta}");
         assert_eq!(
@@ -156,7 +156,7 @@ fn large_matrices() {
         };
         let a = DistributedCsr::from_fn_on(rank, &rows, &cols, row)?;
         let a: DistributedHiSparse<f64, 256> = a.to_hisparse(HiSparseOptions::default())?;
-        assert!(a.local().cols() + a.non_local().cols() <= 7 * 256, "{a:?}");
+        assert!(a.local().ncols() + a.non_local().ncols() <= 7 * 256, "{a:?}");
         let back = a.to_csr()?.download()?;
         Ok::<_, Error>((a.nnz()?, back.row(4).0.to_vec()))
     });

@@ -22,9 +22,9 @@ fn wide<V: Value>(a: Csr<V>) -> Csr<V, u64> {
 pub(crate) fn check<V: Value>(mut cluster: Cluster, a: &Matrix, b: &Matrix, c: &Matrix, cuts: &[u64]) {
     let ranks = cluster.size();
     let (a, b, c): (Csr<V>, Csr<V>, Csr<V>) = (a.csr(), b.csr(), c.csr());
-    let rows = any_partition(a.rows(), ranks, cuts);
-    let inner = any_partition(a.cols(), ranks, &[cuts[1], cuts[3], 1]);
-    let cols = any_partition(c.cols(), ranks, &cuts[1..]);
+    let rows = any_partition(a.nrows(), ranks, cuts);
+    let inner = any_partition(a.ncols(), ranks, &[cuts[1], cuts[3], 1]);
+    let cols = any_partition(c.ncols(), ranks, &cuts[1..]);
     let (two, minus) = (V::from_f64(2.0), V::from_f64(-3.0));
 
     let found = gathered(&mut cluster, |rank| DistributedCsr::scatter(rank, 0, Some(&a)));

@@ -24,8 +24,8 @@ pub(crate) fn check<V: Value>(mut cluster: Cluster, matrix: &Matrix, cuts: Optio
         let distributed = match cuts {
             None => DistributedCsr::scatter(rank, ranks / 2, given)?,
             Some(cuts) => {
-                let rows = any_partition(a.rows(), ranks, cuts);
-                let cols = any_partition(a.cols(), ranks, &[cuts[1], cuts[0], 3]);
+                let rows = any_partition(a.nrows(), ranks, cuts);
+                let cols = any_partition(a.ncols(), ranks, &[cuts[1], cuts[0], 3]);
                 DistributedCsr::scatter_on(rank, 0, given, &rows, &cols)?
             }
         };
@@ -52,7 +52,7 @@ pub(crate) fn check<V: Value>(mut cluster: Cluster, matrix: &Matrix, cuts: Optio
         Ok::<_, Error>((first, second, transposed, c.gather(0)?))
     });
     let (first, second, transposed, c) = results.unwrap().swap_remove(0);
-    let (x, y) = (numbers(a.cols()), numbers(a.rows()));
+    let (x, y) = (numbers(a.ncols()), numbers(a.nrows()));
     assert_eq!(first.unwrap(), expected(&a, alpha, &x, V::ZERO, &y));
     assert_eq!(second.unwrap(), expected(&a, alpha, &x, beta, &y));
     assert_eq!(transposed.unwrap(), expected(&a.transpose().unwrap(), alpha, &y, beta, &x));
@@ -61,7 +61,7 @@ pub(crate) fn check<V: Value>(mut cluster: Cluster, matrix: &Matrix, cuts: Optio
         let column =
             |rows: usize| -> Vec<V> { (0..rows as u64).map(|row| number(row + 5 * col as u64)).collect() };
         let found: Vec<V> = c.iter().skip(col).step_by(3).copied().collect();
-        assert_eq!(found, expected(&a, alpha, &column(a.cols()), beta, &column(a.rows())), "column {col}");
+        assert_eq!(found, expected(&a, alpha, &column(a.ncols()), beta, &column(a.nrows())), "column {col}");
     }
 }
 
@@ -115,7 +115,7 @@ pub(crate) fn bits(cluster: &mut Cluster) -> Vec<u64> {
                 entry.1 *= rough(row + 31 * entry.0);
             }
         };
-        let a = DistributedCsr::from_fn(rank, grid.rows(), grid.rows(), row)?;
+        let a = DistributedCsr::from_fn(rank, grid.nrows(), grid.nrows(), row)?;
         let x = DistributedVec::from_fn(rank, a.col_partition(), rough)?;
         let (mut y, mut z) = (
             DistributedVec::zeros(rank, a.row_partition())?,

@@ -34,7 +34,7 @@ use crate::matrix::{InvalidCoo, InvalidCsr, InvalidEll, InvalidHyb, InvalidSlice
 /// fn product(text: &[u8], x: &[f64]) -> evenpath::Result<Vec<f64>> {
 ///     let a: Csr<f64> = evenpath::io::parse_matrix_market(text)?; // a MatrixMarketError
 ///     let device = Device::best()?; // a DeviceError
-///     let (x, mut y) = (device.upload(x)?, device.zeros(a.rows())?);
+///     let (x, mut y) = (device.upload(x)?, device.zeros(a.nrows())?);
 ///     device.upload(&a)?.plan_spmv(SpmvOptions::default())?.run(1.0, &x, 0.0, &mut y)?; // an OpError
 ///     Ok(y.download()?)
 /// }

@@ -4,11 +4,11 @@
 //! use evenpath::prelude::*;
 //!
 //! fn main() -> evenpath::Result<()> {
-//!     let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
+//!     let a = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
 //!     let device = Device::best()?; // the first NVIDIA GPU, or the CPU
 //!     let a = device.upload(&a)?;
 //!     let x = device.upload(&[1.0, 10.0, 100.0])?;
-//!     let mut y = device.zeros(a.rows())?;
+//!     let mut y = device.zeros(a.nrows())?;
 //!     let plan = a.plan_spmv(SpmvOptions::default())?; // once per matrix
 //!     plan.run(1.0, &x, 0.0, &mut y)?; // y = 1·Ax + 0·y, as often as needed
 //!     assert_eq!(y.download()?, [201.0, 30.0]);

@@ -135,8 +135,8 @@ impl SetOperation {
 /// use evenpath::{Csr, Device};
 ///
 /// let device = Device::best()?;
-/// let a: Csr<f64> = Csr::from_triplets(1, 3, [(0, 0, 1.0), (0, 1, 2.0)])?;
-/// let b: Csr<f64> = Csr::from_triplets(1, 3, [(0, 1, 10.0), (0, 2, 5.0)])?;
+/// let a = Csr::from_triplets(1, 3, [(0, 0, 1.0), (0, 1, 2.0)])?;
+/// let b = Csr::from_triplets(1, 3, [(0, 1, 10.0), (0, 2, 5.0)])?;
 /// let (a, b) = (device.upload(&a)?, device.upload(&b)?);
 /// let of = |operation| Ok::<_, evenpath::error::OpError>(a.elementwise(operation, 1.0, &b, 1.0)?.download()?.to_dense()?);
 /// assert_eq!(of(Elementwise::Sum)?, [1.0, 12.0, 5.0]);

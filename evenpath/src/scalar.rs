@@ -220,7 +220,7 @@ value!(f64);
 /// fn bytes<O: Offset>(a: &Csr<f64, O>) -> usize {
 ///     a.row_offsets().len() * size_of::<O>() + a.nnz() * 12
 /// }
-/// let a: Csr<f64> = Csr::from_triplets(1, 1, [(0, 0, 1.0)])?;
+/// let a = Csr::from_triplets(1, 1, [(0, 0, 1.0)])?;
 /// assert_eq!((bytes(&a), bytes(&a.try_into_offsets::<u64>()?)), (20, 28));
 /// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```

@@ -52,7 +52,7 @@ fn every_matrix_matches_its_index() {
         let options = ReadOptions::default().with_complex(Complex::RealPart);
         let a: Csr<f64> = MatrixMarketReader::open(&path, options).unwrap().read_csr().unwrap();
         let statistics = a.statistics();
-        let found = (a.rows(), a.cols(), a.nnz(), statistics.row_length_max, statistics.empty_rows);
+        let found = (a.nrows(), a.ncols(), a.nnz(), statistics.row_length_max, statistics.empty_rows);
         let columns = ["rows", "cols", "nnz_expanded", "max_nnz_per_row", "empty_rows"].map(number);
         assert_eq!(found, columns.into(), "{name}");
         a.check_canonical().unwrap();
@@ -109,7 +109,7 @@ fn every_reader_test_matches_its_index() {
             reader.read_csr::<f64, u64>()?;
             reader.read_coo::<f64>()
         });
-        let shape = |coo: Coo<f64>| format!("({}, {}) {}", coo.rows(), coo.cols(), coo.nnz());
+        let shape = |coo: Coo<f64>| format!("({}, {}) {}", coo.nrows(), coo.ncols(), coo.nnz());
         if let Some(words) = listed(&STRICTER, file) {
             met += 1;
             let error = found.unwrap_err().to_string();

@@ -112,7 +112,7 @@ fn matrix(name: &str) -> Result<Csr<f64>, Box<dyn Error>> {
         Err(_) => io::read_matrix_market(name)?,
     };
     matrix.canonicalize(); // columns in order, duplicates summed
-    println!("{name}: {} x {}, {} nonzeros", matrix.rows(), matrix.cols(), matrix.nnz());
+    println!("{name}: {} x {}, {} nonzeros", matrix.nrows(), matrix.ncols(), matrix.nnz());
     Ok(matrix)
 }
 

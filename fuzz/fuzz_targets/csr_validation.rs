@@ -68,12 +68,12 @@ fn exercise(csr: Csr<f64>) {
     assert_eq!(csr.iter().count(), csr.nnz());
     assert!(
         csr.iter()
-            .all(|(row, column, _)| row < csr.rows() && column < csr.cols())
+            .all(|(row, column, _)| row < csr.nrows() && column < csr.ncols())
     );
     let transpose = csr.transpose().expect("enough memory");
     assert_eq!(
-        (transpose.rows(), transpose.cols(), transpose.nnz()),
-        (csr.cols(), csr.rows(), csr.nnz())
+        (transpose.nrows(), transpose.ncols(), transpose.nnz()),
+        (csr.ncols(), csr.nrows(), csr.nnz())
     );
     assert!(csr.statistics().row_length_max <= csr.nnz());
 

@@ -30,7 +30,7 @@ fn check<const D: usize>(
     cols: usize,
     expected: &BTreeMap<(usize, usize), f64>,
 ) {
-    assert_eq!((matrix.rows(), matrix.cols(), matrix.nnz()), (rows, cols, expected.len()));
+    assert_eq!((matrix.nrows(), matrix.ncols(), matrix.nnz()), (rows, cols, expected.len()));
     assert_eq!(matrix.iter().count(), expected.len(), "every entry once");
     assert_eq!(&sums(matrix), expected);
     let csr: Csr<f64> = matrix.to_csr().unwrap();
@@ -293,15 +293,15 @@ fn products_of_arbitrary_numbers() {
         let matrix = convert::<_, D>(&csr);
         let scaled = V::from_f64(1.5);
         let by_hand = Csr::from_triplets(
-            csr.cols(),
-            csr.rows(),
+            csr.ncols(),
+            csr.nrows(),
             csr.iter().map(|(row, col, value)| (col, row, value * scaled)),
         )
         .unwrap();
         for (csr, matrix) in [(&csr, matrix.clone()), (&by_hand, matrix.transpose().scaled(scaled))] {
-            let x: Vec<V> = vector(csr.cols());
+            let x: Vec<V> = vector(csr.ncols());
             for beta in [V::ZERO, V::from_f64(0.5)] {
-                let mut y: Vec<V> = vector(csr.rows());
+                let mut y: Vec<V> = vector(csr.nrows());
                 if beta == V::ZERO {
                     y.fill(V::from_f64(f64::NAN));
                 }
@@ -311,8 +311,8 @@ fn products_of_arbitrary_numbers() {
                 expected.check(&y).unwrap();
             }
             for columns in [0, 1, 3, 8, 19] {
-                let b: Vec<V> = vector(csr.cols() * columns);
-                let old: Vec<V> = vector(csr.rows() * columns);
+                let b: Vec<V> = vector(csr.ncols() * columns);
+                let old: Vec<V> = vector(csr.nrows() * columns);
                 let mut c = old.clone();
                 matrix.spmm(columns, V::ONE, &b, scaled, &mut c).unwrap();
                 for column in 0..columns {
@@ -358,9 +358,9 @@ fn equal_subtrees_are_stored_once() {
     assert_eq!(matrix.statistics().levels, plain.statistics().levels);
     // One leaf and one inner node with 32 entries each, and a root with 16 references to the latter.
     assert_eq!(matrix.pool().len(), 16 + (48 + 64) + 2 * (80 + 128));
-    assert_eq!(matrix.to_csr::<u32>().unwrap(), csr);
+    assert_eq!(matrix.to_csr().unwrap(), csr);
     let sum = matrix.add(&matrix.transpose().scaled(2.0)).unwrap();
-    assert_eq!(sum.to_csr::<u32>().unwrap(), convert::<_, 32>(&csr).scaled(3.0).to_csr().unwrap());
+    assert_eq!(sum.to_csr().unwrap(), convert::<_, 32>(&csr).scaled(3.0).to_csr().unwrap());
 }
 
 #[test]
@@ -397,7 +397,7 @@ fn unsorted_rows_and_duplicates_are_accepted() {
     let csr = Csr::try_new(2, 3, vec![0_u32, 4, 4], vec![2, 0, 2, 0], vec![1.0, 2.0, 3.0, 4.0]).unwrap();
     let matrix = convert::<_, 128>(&csr);
     assert_eq!(matrix.iter().collect::<Vec<_>>(), [(0, 0, 6.0), (0, 2, 4.0)]);
-    assert_eq!(matrix.to_coo().unwrap().to_csr::<u32>(Duplicates::Refuse).unwrap(), matrix.to_csr().unwrap());
+    assert_eq!(matrix.to_coo().unwrap().to_csr(Duplicates::Refuse).unwrap(), matrix.to_csr().unwrap());
 }
 
 fn share() -> HiSparseOptions {

@@ -21,7 +21,7 @@ fn on_host<V: Value, const D: usize>(matrix: &Csr<V>, options: HiSparseOptions) 
 fn check_same<V: Value, const D: usize>(found: &DeviceHiSparse<V, D>, expected: &HiSparse<V, D>) {
     let device = found.device();
     let found = found.download().expect("download");
-    assert_eq!((found.rows(), found.cols()), (expected.rows(), expected.cols()), "{device}");
+    assert_eq!((found.nrows(), found.ncols()), (expected.nrows(), expected.ncols()), "{device}");
     assert_eq!(found.nnz(), expected.nnz(), "{device}");
     assert_eq!(found.is_transposed(), expected.is_transposed(), "{device}");
     assert_eq!(found.root_reference(), expected.root_reference(), "{device}, D = {D}, {expected:?}");
@@ -58,11 +58,11 @@ fn check_all_conversions(device: &Device, rows: usize, cols: usize, entries: &En
 /// Converts back from the tree, and compares with the host's result.
 fn check_back<V: Value, O: Offset, const D: usize>(device: &Device, matrix: &HiSparse<V, D>) {
     let uploaded = device.upload(matrix).expect("upload");
-    let expected: Csr<V, O> = matrix.to_csr().expect("CSR");
-    let found = uploaded.to_csr::<O>().expect("CSR");
+    let expected: Csr<V, O> = matrix.to_csr_with_offsets().expect("CSR");
+    let found = uploaded.to_csr_with_offsets::<O>().expect("CSR");
     assert_eq!(found.download().expect("download"), expected, "{device}, D = {D}, {matrix:?}");
     let coo = uploaded.to_coo().expect("coordinates");
-    assert_eq!(coo.to_csr::<O>().expect("CSR").download().expect("download"), expected);
+    assert_eq!(coo.to_csr_with_offsets::<O>().expect("CSR").download().expect("download"), expected);
     // It is known to be canonical.
     found.add(V::ONE, &found, V::ONE).expect("a canonical matrix");
 }
@@ -94,7 +94,7 @@ fn check_all_sums<V: Value, const D: usize>(device: &Device, a: &Csr<V>, b: &Csr
     for (a_turned, b_turned) in [(false, false), (false, true), (true, false), (true, true)] {
         check_sums(device, &stored(a, a_turned, plain()), &stored(b, b_turned, share()));
     }
-    if a.rows() == a.cols() {
+    if a.nrows() == a.ncols() {
         let a: HiSparse<V, D> = stored(a, false, plain());
         check_sums(device, &a, &a.transpose());
         let uploaded = device.upload(&a).expect("upload");
@@ -197,7 +197,7 @@ fn single_entries_at_every_corner() {
                 check_same(&tree, &expected);
                 let sum = expected.add(&expected.transpose()).expect("a sum");
                 check_same(&tree.add(&tree.transpose()).expect("a sum"), &sum);
-                let back = tree.transpose().to_csr::<u32>().expect("CSR").download().expect("download");
+                let back = tree.transpose().to_csr().expect("CSR").download().expect("download");
                 assert_eq!(back.iter().collect::<Vec<_>>(), [(col, row, 2.5)]);
             }
         }

@@ -168,7 +168,7 @@ fn entries_of_shared_nodes_are_limited() {
     let refused = limited((1 << 20) - 1).unwrap_err();
     assert_eq!(refused, MatrixError::TooManyEntries { entries: 1 << 20, limit: (1 << 20) - 1 });
     let full = limited(1 << 20).unwrap();
-    assert_eq!(full.to_csr::<u32>().unwrap().nnz(), 1 << 20);
+    assert_eq!(full.to_csr().unwrap().nnz(), 1 << 20);
     let mut y = vec![7.0; side];
     full.spmv(2.0, &vec![1.0; side], 0.0, &mut y).unwrap();
     assert_eq!(y, vec![2048.0; side]);
@@ -182,10 +182,10 @@ fn entries_of_shared_nodes_are_limited() {
 fn operations_on_immense_matrices_are_errors() {
     let (pool, side) = (full_levels(4), 1 << 20);
     let immense = Matrix::try_from_pool_with_limit(side, side, &pool, 4, u64::MAX).unwrap();
-    assert!(matches!(immense.to_csr::<u32>(), Err(MatrixError::OffsetOverflow { .. })));
+    assert!(matches!(immense.to_csr(), Err(MatrixError::OffsetOverflow { .. })));
     let simulated = Device::simulated(SimulatedOptions::default().with_memory_bytes(1 << 22));
     let on_device = simulated.upload(&immense).unwrap();
-    assert!(on_device.to_csr::<u32>().is_err() && on_device.to_csr::<u64>().is_err());
+    assert!(on_device.to_csr().is_err() && on_device.to_csr_with_offsets::<u64>().is_err());
     assert!(on_device.to_coo().is_err());
     assert!(on_device.plan_spmv(HiSparseSpmvOptions::default()).is_err());
     assert!(on_device.plan_spmm(HiSparseSpmmOptions::default()).is_err());
@@ -213,7 +213,7 @@ fn walk(rows: usize, cols: usize, pool: &[u8], root: u32) -> Result<(), TestCase
     }
     prop_assert_eq!(entries, matrix.nnz().min(100_000));
     if matrix.nnz() < 100_000 {
-        prop_assert_eq!(matrix.to_csr::<u32>().unwrap().nnz(), matrix.nnz());
+        prop_assert_eq!(matrix.to_csr().unwrap().nnz(), matrix.nnz());
         let mut y = vec![0.0; cols];
         matrix.transpose().spmv(1.0, &vec![1.0; rows], 0.0, &mut y).unwrap();
         prop_assert_eq!(matrix.add(&matrix).unwrap().nnz(), matrix.nnz());
@@ -236,7 +236,7 @@ proptest! {
         for (at, byte) in changes {
             pool[(at * len as f64) as usize] = byte;
         }
-        walk(a.rows(), a.cols(), &pool, matrix.root_reference())?;
+        walk(a.nrows(), a.ncols(), &pool, matrix.root_reference())?;
     }
 
     #[test]

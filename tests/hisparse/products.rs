@@ -43,8 +43,8 @@ fn check<V: Value, const D: usize>(found: &HiSparse<V, D>, expected: &Csr<V>, wh
 fn check_products<V: Value, const D: usize>(device: &Device, a: &Csr<V>, b: &Csr<V>) {
     let product = a.multiply(b).expect("a product");
     let scaled = Csr::try_new(
-        product.rows(),
-        product.cols(),
+        product.nrows(),
+        product.ncols(),
         product.row_offsets().to_vec(),
         product.column_indices().to_vec(),
         product.values().iter().map(|&value| V::from_f64(-1.0) * value).collect(),

@@ -64,8 +64,8 @@ fn check<V: Value, const D: usize>(
         } else {
             uploaded.transpose().scaled(number(-3)).transpose()
         };
-        let mut y: Vec<i64> = (0..a.rows()).map(|at| (at % 5) as i64).collect();
-        let x: Vec<i64> = (0..a.cols()).map(|at| (at % 13) as i64 - 6).collect();
+        let mut y: Vec<i64> = (0..a.nrows()).map(|at| (at % 5) as i64).collect();
+        let x: Vec<i64> = (0..a.ncols()).map(|at| (at % 13) as i64 - 6).collect();
         let vector = |from: &[i64]| -> Vec<V> { from.iter().map(|&value| number(value)).collect() };
         let queued = a.plan_spmv_queued(options).unwrap();
         let device_x = device.upload(&vector(&x)).unwrap();

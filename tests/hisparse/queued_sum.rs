@@ -55,7 +55,7 @@ fn check<V: Value, const D: usize>(
     let (left, right) = (upload(a), upload(b));
     let found = left.add_with(&right, queues(options)).expect("a sum").download().expect("a download");
     let of = format!("{device}, D = {D}, {options:?}, {a:?}, {b:?}");
-    assert_eq!((found.rows(), found.cols()), (a.rows(), a.cols()), "{of}");
+    assert_eq!((found.nrows(), found.ncols()), (a.nrows(), a.ncols()), "{of}");
     let entries = expected(a, b);
     assert_eq!(found.nnz(), entries.len(), "{of}");
     let mut count = 0;
@@ -71,7 +71,7 @@ fn check<V: Value, const D: usize>(
     };
     assert_eq!(bits(&found), bits(&a.add(b).expect("a sum")), "{of}");
     assert_eq!(bits(&found), bits(&left.add(&right).expect("a sum").download().expect("a download")), "{of}");
-    let (rows, cols) = if found.is_transposed() { (a.cols(), a.rows()) } else { (a.rows(), a.cols()) };
+    let (rows, cols) = if found.is_transposed() { (a.ncols(), a.nrows()) } else { (a.nrows(), a.ncols()) };
     let valid = HiSparse::<V, D>::try_from_pool(rows, cols, found.pool(), found.root_reference());
     assert_eq!(valid.expect("a valid pool").nnz(), entries.len(), "{of}");
 }
@@ -85,7 +85,7 @@ fn check_all_states<V: Value, const D: usize>(
 ) {
     let turned = |matrix: &HiSparse<V, D>| {
         let entries = matrix.iter().map(|(row, col, value)| (col, row, value.to_f64())).collect();
-        tree::<V, D>((matrix.cols(), matrix.rows()), &entries, share()).transpose()
+        tree::<V, D>((matrix.ncols(), matrix.nrows()), &entries, share()).transpose()
     };
     let (a_turned, b_turned) = (turned(a), turned(b));
     for (a, b) in [(a, b), (a, &b_turned), (&a_turned, b), (&a_turned, &b_turned)] {

@@ -37,7 +37,7 @@ fn results<V: Value>(a: &DeviceHiSparse<V, 64>) -> Vec<(&'static str, Box<dyn De
     let mut add = |name, result: Box<dyn Debug>| results.push((name, result));
     add("entries", Box::new(sorted(&host)));
     add("an entry", Box::new(host.get(2, 2)));
-    add("CSR on the host", Box::new(host.to_csr::<u32>().unwrap()));
+    add("CSR on the host", Box::new(host.to_csr().unwrap()));
     let csr: DeviceCsr<V> = a.to_csr().unwrap();
     add("CSR", Box::new(csr.download().unwrap()));
     add("COO", Box::new(a.to_coo().unwrap().download().unwrap()));

@@ -52,7 +52,10 @@ fn check_pool<V: Value, const D: usize>(before: &[HiSparse<V, D>], after: &[HiSp
     for (before, shared) in before.iter().zip(after) {
         let (after, pool) = (shared, after[0].pool());
         assert!(after.pool() == pool, "one pool");
-        assert_eq!((before.rows(), before.cols(), before.nnz()), (after.rows(), after.cols(), after.nnz()));
+        assert_eq!(
+            (before.nrows(), before.ncols(), before.nnz()),
+            (after.nrows(), after.ncols(), after.nnz())
+        );
         assert_eq!(
             (before.is_transposed(), before.scale()),
             (after.is_transposed(), after.scale()),
@@ -60,8 +63,11 @@ fn check_pool<V: Value, const D: usize>(before: &[HiSparse<V, D>], after: &[HiSp
         );
         assert_eq!(sorted(before), sorted(after));
         assert!(after.pool().len() <= 16 + bytes);
-        let (rows, cols) =
-            if after.is_transposed() { (after.cols(), after.rows()) } else { (after.rows(), after.cols()) };
+        let (rows, cols) = if after.is_transposed() {
+            (after.ncols(), after.nrows())
+        } else {
+            (after.nrows(), after.ncols())
+        };
         HiSparse::<V, D>::try_from_pool(rows, cols, after.pool(), after.root_reference()).expect("valid");
     }
 }
@@ -72,16 +78,16 @@ fn check_operations<V: Value, const D: usize>(
     plain: &DeviceHiSparse<V, D>,
     shared: &DeviceHiSparse<V, D>,
 ) {
-    let x: Vec<V> = (0..plain.cols()).map(|at| V::from_f64((at % 7) as f64 - 2.0)).collect();
+    let x: Vec<V> = (0..plain.ncols()).map(|at| V::from_f64((at % 7) as f64 - 2.0)).collect();
     let x = device.upload(&x).expect("upload");
     let queued = HiSparseQueuedOptions::default();
     let results = [plain, shared].map(|a| {
-        let mut y = device.zeros::<V>(a.rows()).expect("zeros");
+        let mut y = device.zeros::<V>(a.nrows()).expect("zeros");
         let plan = a.plan_spmv(HiSparseSpmvOptions::default()).expect("a plan");
         plan.run(V::ONE, &x, V::ZERO, &mut y).expect("a product");
         let sum = a.add(&a.scaled(V::from_f64(2.0))).expect("a sum").download().expect("download");
         let diagonal = a.diagonal(queued).expect("a diagonal").download().expect("download");
-        let csr = a.to_csr::<u32>().expect("a conversion").download().expect("download");
+        let csr = a.to_csr().expect("a conversion").download().expect("download");
         (y.download().expect("download"), sorted(&sum), diagonal, csr)
     });
     assert!(results[0] == results[1], "{plain:?} and {shared:?}");

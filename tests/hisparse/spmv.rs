@@ -26,8 +26,8 @@ fn check_product<V: Value, const D: usize>(
 ) {
     let device = matrix.device();
     let (alpha, beta) = (V::from_f64(alpha), V::from_f64(beta));
-    let x: Vec<V> = vector(expected.cols());
-    let mut y: Vec<V> = vector(expected.rows());
+    let x: Vec<V> = vector(expected.ncols());
+    let mut y: Vec<V> = vector(expected.nrows());
     if beta == V::ZERO {
         y.fill(V::from_f64(f64::NAN));
     }
@@ -138,7 +138,7 @@ fn leaves_of_all_sizes_at_all_places() {
     let a = leaves_of_all_sizes(70);
     for device in devices() {
         check_matrix::<f64, 32>(&device.device, &a);
-        let a: Csr<f32> = csr(a.rows(), a.cols(), &a.iter().collect());
+        let a: Csr<f32> = csr(a.nrows(), a.ncols(), &a.iter().collect());
         check_matrix::<f32, 32>(&device.device, &a);
     }
 }
@@ -267,7 +267,7 @@ fn check_copy(matrix: &DeviceHiSparse<f32, 32>, nnz: usize, options: HiSparseSpm
     assert_eq!((info.method, info.workspace_bytes), (HiSparseSpmvMethod::Copied, held));
     let method = info.copy.as_ref().expect("a copy").method;
     let column_bytes = if method == SpmvMethod::NarrowColumns { 2 } else { 4 };
-    let arrays = ((4 + column_bytes) * nnz + 4 * matrix.rows()) as u64;
+    let arrays = ((4 + column_bytes) * nnz + 4 * matrix.nrows()) as u64;
     assert!(held - arrays < nnz as u64, "{info}, of which {arrays} are a copy");
     method
 }
@@ -355,9 +355,9 @@ fn check_dense<V: Value, const D: usize>(
         let uploaded = DeviceDense::try_with_leading_dimension(uploaded, rows, columns, layout, stride);
         (uploaded.unwrap(), values, of_column)
     };
-    let (b, b_values, b_column) = dense(matrix.cols(), b_layout, None);
+    let (b, b_values, b_column) = dense(matrix.ncols(), b_layout, None);
     for mode in [HiSparseSpmvMethod::Leaves, HiSparseSpmvMethod::Copied] {
-        let (mut c, c_values, c_column) = dense(matrix.rows(), c_layout, (beta == 0.0).then_some(f64::NAN));
+        let (mut c, c_values, c_column) = dense(matrix.nrows(), c_layout, (beta == 0.0).then_some(f64::NAN));
         let before = device.memory().unwrap().in_use;
         let plan = matrix.plan_spmm(HiSparseSpmmOptions::default().with_method(mode)).unwrap();
         assert_eq!(device.memory().unwrap().in_use - before, plan.info().unwrap().workspace_bytes);
@@ -393,7 +393,7 @@ fn products_with_dense_matrices() {
                 check_dense(&matrix.transpose(), &transpose, columns, (RowMajor, ColumnMajor), (-1.0, 0.5));
             }
             check_dense(&matrix, a, 5, (ColumnMajor, RowMajor), (1.0, 1.0));
-            let single: Csr<f32> = csr(a.rows(), a.cols(), &a.iter().collect());
+            let single: Csr<f32> = csr(a.nrows(), a.ncols(), &a.iter().collect());
             let matrix: HiSparse<f32, 32> = single.to_hisparse(share()).unwrap();
             let matrix = device.device.upload(&matrix).unwrap();
             check_dense(&matrix, &single, 33, (RowMajor, RowMajor), (1.0, 0.0));

@@ -157,20 +157,20 @@ fn product<V: Value>(
 
 fn spmv<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let a = device.upload(&matrix::<V, O>()).expect("upload");
-    let x = device.upload(&numbers::<V>(a.cols())).expect("upload");
+    let x = device.upload(&numbers::<V>(a.ncols())).expect("upload");
     uploaded();
     let plan = a.plan_spmv(SpmvOptions::default()).expect("plan");
-    product(device, a.rows(), x, move |x, y| plan.run(V::ONE, x, V::ZERO, y))
+    product(device, a.nrows(), x, move |x, y| plan.run(V::ONE, x, V::ZERO, y))
 }
 
 macro_rules! without_plan {
     ($($name:ident: |$a:ident, $device:ident| $upload:expr;)*) => {$(
         fn $name<V: Value>($device: &Device, uploaded: &mut dyn FnMut()) -> Run {
             let $a = matrix::<V, u32>();
-            let x = $device.upload(&numbers::<V>($a.cols())).expect("upload");
+            let x = $device.upload(&numbers::<V>($a.ncols())).expect("upload");
             let a = $upload.expect("upload");
             uploaded();
-            product($device, $a.rows(), x, move |x, y| a.spmv(V::ONE, x, V::ZERO, y))
+            product($device, $a.nrows(), x, move |x, y| a.spmv(V::ONE, x, V::ZERO, y))
         }
     )*};
 }
@@ -190,10 +190,10 @@ pub(super) fn tree<V: Value>(device: &Device) -> DeviceHiSparse<V, 64> {
 
 fn spmv_tree<V: Value>(device: &Device, method: HiSparseSpmvMethod, uploaded: &mut dyn FnMut()) -> Run {
     let a = tree::<V>(device);
-    let x = device.upload(&numbers::<V>(a.cols())).expect("upload");
+    let x = device.upload(&numbers::<V>(a.ncols())).expect("upload");
     uploaded();
     let plan = a.plan_spmv(HiSparseSpmvOptions::default().with_method(method)).expect("plan");
-    product(device, a.rows(), x, move |x, y| plan.run(V::ONE, x, V::ZERO, y))
+    product(device, a.nrows(), x, move |x, y| plan.run(V::ONE, x, V::ZERO, y))
 }
 
 fn spmv_tree_copied<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
@@ -206,10 +206,10 @@ fn spmv_tree_leaves<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Ru
 
 fn spmv_tree_queued<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let a = tree::<V>(device);
-    let x = device.upload(&numbers::<V>(a.cols())).expect("upload");
+    let x = device.upload(&numbers::<V>(a.ncols())).expect("upload");
     uploaded();
     let plan = a.plan_spmv_queued(HiSparseQueuedOptions::default()).expect("plan");
-    product(device, a.rows(), x, move |x, y| plan.run(V::ONE, x, V::ZERO, y))
+    product(device, a.nrows(), x, move |x, y| plan.run(V::ONE, x, V::ZERO, y))
 }
 
 fn transposed<V: Value, O: Offset>(
@@ -218,11 +218,11 @@ fn transposed<V: Value, O: Offset>(
     uploaded: &mut dyn FnMut(),
 ) -> Run {
     let a = device.upload(&matrix::<V, O>()).expect("upload");
-    let x = device.upload(&numbers::<V>(a.rows())).expect("upload");
+    let x = device.upload(&numbers::<V>(a.nrows())).expect("upload");
     uploaded();
     let options = SpmvTransposedOptions::default().with_method(method);
     let plan = a.plan_spmv_transposed(options).expect("plan");
-    product(device, a.cols(), x, move |x, y| plan.run(V::ONE, x, V::ZERO, y))
+    product(device, a.ncols(), x, move |x, y| plan.run(V::ONE, x, V::ZERO, y))
 }
 
 fn transposed_ordered<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {

@@ -77,7 +77,7 @@ pub(super) fn spmm<S: Multiplied, O: Offset>(device: &Device, uploaded: &mut dyn
     let a = device.upload(&matrix::<f32, O>().into_values::<S>()).expect("upload");
     let options = SpmmOptions::default().with_columns(COLUMNS);
     let (one, zero) = (S::Computed::from_f64(1.0), S::Computed::from_f64(0.0));
-    product(device, (a.rows(), a.cols()), uploaded, || {
+    product(device, (a.nrows(), a.ncols()), uploaded, || {
         let plan = a.plan_spmm::<S::Operand>(options).expect("plan");
         Box::new(move |b, c| plan.run(one, b, zero, c))
     })
@@ -85,7 +85,7 @@ pub(super) fn spmm<S: Multiplied, O: Offset>(device: &Device, uploaded: &mut dyn
 
 pub(super) fn spmm_tree<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let a = tree::<V>(device);
-    product(device, (a.rows(), a.cols()), uploaded, || {
+    product(device, (a.nrows(), a.ncols()), uploaded, || {
         let plan = a.plan_spmm(HiSparseSpmmOptions::default()).expect("plan");
         Box::new(move |b, c| plan.run(V::ONE, b, V::ZERO, c))
     })
@@ -200,7 +200,7 @@ pub(super) fn block_of_tree<V: Value>(device: &Device, uploaded: &mut dyn FnMut(
     let a = tree::<V>(device);
     uploaded();
     Box::new(move || {
-        let (rows, columns) = (a.rows() / 3..a.rows(), 0..a.cols() / 2);
+        let (rows, columns) = (a.nrows() / 3..a.nrows(), 0..a.ncols() / 2);
         Ok(download_csr(a.block(rows, columns, HiSparseQueuedOptions::default())?))
     })
 }
@@ -215,7 +215,7 @@ pub(super) fn transpose<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn
 pub(super) fn sort_rows<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let (rows, cols, (offsets, mut columns, mut values)) = {
         let a = matrix::<V, O>();
-        (a.rows(), a.cols(), a.into_parts())
+        (a.nrows(), a.ncols(), a.into_parts())
     };
     for row in offsets.windows(2) {
         columns[row[0].to_usize()..row[1].to_usize()].reverse();

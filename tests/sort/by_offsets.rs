@@ -372,7 +372,7 @@ fn unsorted<V: Value, O: Offset>(lengths: &[usize], cols: usize) -> Csr<V, O> {
 fn check_rows<V: Value, O: Offset>(device: &Device, lengths: &[usize], cols: usize) {
     let matrix = unsorted::<V, O>(lengths, cols);
     let mut wanted = Vec::new();
-    for row in 0..matrix.rows() {
+    for row in 0..matrix.nrows() {
         let range = matrix.row_offsets()[row].to_usize()..matrix.row_offsets()[row + 1].to_usize();
         let mut entries: Vec<(u32, V)> =
             range.map(|index| (matrix.column_indices()[index], matrix.values()[index])).collect();
@@ -381,7 +381,7 @@ fn check_rows<V: Value, O: Offset>(device: &Device, lengths: &[usize], cols: usi
     }
     let (columns, values): (Vec<u32>, Vec<V>) = wanted.into_iter().unzip();
     let wanted =
-        Csr::try_new(matrix.rows(), cols, matrix.row_offsets().to_vec(), columns, values).expect("a matrix");
+        Csr::try_new(matrix.nrows(), cols, matrix.row_offsets().to_vec(), columns, values).expect("a matrix");
     let mut on_host = matrix.clone();
     on_host.sort_rows();
     assert_eq!(on_host, wanted);

@@ -133,7 +133,7 @@ fn the_limit() {
             let second = a.add(1.0, &a, 1.0).expect("a sum");
             let kept = device.memory().expect("a device").in_use - before;
             let room = if 2 * a.nnz() <= MOST { 2 * a.nnz() } else { a.nnz() };
-            assert_eq!(kept, (4 * (a.rows() + 1) + 8 * room) as u64, "{device}, {} entries", a.nnz());
+            assert_eq!(kept, (4 * (a.nrows() + 1) + 8 * room) as u64, "{device}, {} entries", a.nnz());
             let bits = |matrix: &DeviceCsr<f32>| bits(&matrix.download().expect("download"));
             assert!(bits(&first) == bits(&second), "{device}");
         }

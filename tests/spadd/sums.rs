@@ -271,9 +271,9 @@ fn coordinates() {
             let coordinates =
                 |matrix: &Csr<f64>| device.upload(&matrix.to_coo().expect("memory")).expect("upload");
             let c = coordinates(&a).add(1.5, &coordinates(&b), -2.0).expect("sum");
-            let c = c.to_csr::<u64>().expect("conversion").download().expect("download");
+            let c = c.to_csr_with_offsets::<u64>().expect("conversion").download().expect("download");
             compare(&c, &oracle(Elementwise::Sum, (1.5, &a), (-2.0, &b))).expect("equal");
-            let back = upload(&device, &a).to_coo().expect("conversion").to_csr::<u32>().expect("conversion");
+            let back = upload(&device, &a).to_coo().expect("conversion").to_csr().expect("conversion");
             assert!(back.download().expect("download") == a, "{device}");
         }
         let twice = Coo::from_triplets(2, 2, [(1, 0, 1.0), (1, 0, 2.0)]).expect("valid");

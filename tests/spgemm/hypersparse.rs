@@ -14,7 +14,7 @@ fn with_rows<V: Value, O: Offset>(rows: usize, cols: usize, filled: &[usize]) ->
     let entries = filled.iter().flat_map(|&row| {
         [(row, row % cols, V::from_f64(1.5 + row as f64)), (row, (row * 7 + 1) % cols, V::from_f64(-0.5))]
     });
-    Csr::from_triplets(rows, cols, entries).expect("a matrix")
+    Csr::from_triplets(rows, cols, entries).expect("a matrix").try_into_offsets().expect("few entries")
 }
 
 /// By every method, directly and by a plan, also after values have changed.
@@ -22,7 +22,7 @@ fn check<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, b: &Csr<V, O>) {
     let (left, right) = (device.upload(a).expect("upload"), device.upload(b).expect("upload"));
     let values: Vec<V> = (0..a.nnz()).map(|index| V::from_f64(index as f64 - 3.25)).collect();
     let (row_offsets, columns) = (a.row_offsets().to_vec(), a.column_indices().to_vec());
-    let changed = Csr::try_new(a.rows(), a.cols(), row_offsets, columns, values).expect("a matrix");
+    let changed = Csr::try_new(a.nrows(), a.ncols(), row_offsets, columns, values).expect("a matrix");
     for method in SpgemmMethod::ALL {
         let options = SpgemmOptions::default().with_method(method);
         left.set_values(a.values()).expect("upload");

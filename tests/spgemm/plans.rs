@@ -42,7 +42,10 @@ fn banded<V: Value, O: Offset>(cols: usize, lengths: &[usize], step: usize) -> C
             (row, (row * 7 + j * step) % cols, V::from_f64(value))
         })
     });
-    Csr::from_triplets(lengths.len(), cols, entries).expect("a valid matrix")
+    Csr::from_triplets(lengths.len(), cols, entries)
+        .expect("a valid matrix")
+        .try_into_offsets()
+        .expect("few entries")
 }
 
 /// Runs a plan three times with changing values. Compares each result with a product without a plan and, for

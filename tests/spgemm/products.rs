@@ -38,7 +38,7 @@ pub(crate) fn check_product<V: Value, O: Offset, C: Offset>(
     b: &Csr<V, O>,
     c: &Csr<V, C>,
 ) {
-    assert_eq!((c.rows(), c.cols()), (a.rows(), b.cols()), "{what}");
+    assert_eq!((c.nrows(), c.ncols()), (a.nrows(), b.ncols()), "{what}");
     c.check_canonical().expect("rows are sorted");
     let expected = oracle(a, b);
     assert_eq!(c.nnz(), expected.len(), "{what}: nonzeros of {a:?} times {b:?}");
@@ -68,7 +68,10 @@ pub(crate) fn banded<V: Value, O: Offset>(cols: usize, lengths: &[usize], step: 
             (row, (row * 7 + j * step) % cols, V::from_f64(value))
         })
     });
-    Csr::from_triplets(lengths.len(), cols, entries).expect("a valid matrix")
+    Csr::from_triplets(lengths.len(), cols, entries)
+        .expect("a valid matrix")
+        .try_into_offsets()
+        .expect("few entries")
 }
 
 #[test]
@@ -77,13 +80,17 @@ fn shapes_without_products() {
         for under_test in devices() {
             let device = &under_test.device;
             for (rows, inner, cols) in [(0, 0, 0), (0, 3, 2), (4, 0, 5), (3, 7, 0), (300, 5, 2), (1, 1, 1)] {
-                let a = Csr::<V, O>::from_triplets(rows, inner, []).unwrap();
-                let b = Csr::from_triplets(inner, cols, []).unwrap();
+                let a = Csr::<V, O>::empty(rows, inner).unwrap();
+                let b = Csr::empty(inner, cols).unwrap();
                 assert_eq!(check(device, &a, &b).nnz(), 0);
             }
             // Entries of A that select empty rows of B, and rows of B that no entry selects.
-            let a = Csr::<V, O>::from_triplets(3, 4, [(0, 1, V::ONE), (2, 3, V::ONE)]).unwrap();
-            let b = Csr::from_triplets(4, 9, [(0, 8, V::ONE), (2, 0, V::ONE)]).unwrap();
+            let a = Csr::from_triplets(3, 4, [(0, 1, V::ONE), (2, 3, V::ONE)]).unwrap();
+            let a: Csr<V, O> = a.try_into_offsets().unwrap();
+            let b = Csr::from_triplets(4, 9, [(0, 8, V::ONE), (2, 0, V::ONE)])
+                .unwrap()
+                .try_into_offsets()
+                .unwrap();
             assert_eq!(check(device, &a, &b).nnz(), 0);
         }
     }
@@ -240,7 +247,7 @@ fn products_of_products() {
         let device = &under_test.device;
         let side = if under_test.fast { 60 } else { 12 };
         let a: Csr<f64> = generate(format!("stencil5:{side}").parse().unwrap(), 3).unwrap();
-        let n = a.rows();
+        let n = a.nrows();
         let aggregates = n.div_ceil(4);
         let p: Csr<f64> =
             Csr::from_triplets(n, aggregates, (0..n).map(|row| (row, row / 4, 1.0 + (row % 3) as f64)))
@@ -259,7 +266,7 @@ fn products_of_products() {
         let options = SpgemmOptions::default();
         let outer = device_wide.multiply_by_transpose(options).unwrap();
         check_product(device, &wide, &transposed, &outer.download().unwrap());
-        if wide.cols() < 5000 {
+        if wide.ncols() < 5000 {
             let inner = device_wide.transpose_multiply(options).unwrap();
             check_product(device, &transposed, &wide, &inner.download().unwrap());
         }

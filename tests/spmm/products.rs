@@ -84,8 +84,8 @@ where
 
     pub(super) fn check_plan<T: SpmmOperand<S>>(&self, device: &Device, plan: &SpmmPlan<S, T, O>) -> Vec<T> {
         let &Self { a, columns, b_layout, c_layout, gap, alpha, beta } = self;
-        let b = HostDense::<T>::new(a.cols(), columns, b_layout, gap);
-        let mut c = HostDense::<T>::new(a.rows(), columns, c_layout, gap);
+        let b = HostDense::<T>::new(a.ncols(), columns, b_layout, gap);
+        let mut c = HostDense::<T>::new(a.nrows(), columns, c_layout, gap);
         if beta == 0.0 {
             c.values.fill(T::from_f64(f64::NAN));
         }
@@ -95,7 +95,7 @@ where
         let result = device_c.as_vec().download().expect("download");
         for column in 0..columns {
             let expected = oracle(a, alpha, &b.column(column), beta, &c.column(column));
-            let found: Vec<T> = (0..a.rows()).map(|row| result[c.place(row, column)]).collect();
+            let found: Vec<T> = (0..a.nrows()).map(|row| result[c.place(row, column)]).collect();
             if let Err(difference) = expected.check(&found) {
                 panic!(
                     "{device}, {a:?} times {b_layout} to {c_layout} of {}, {columns} columns, gap {gap}, alpha {alpha}, beta {beta}: column {column}: {difference}",
@@ -120,7 +120,8 @@ pub(super) fn with_row_lengths<S: Storage, O: Offset>(cols: usize, lengths: &[us
     let triplets = lengths.iter().enumerate().flat_map(|(row, &len)| {
         (0..len).map(move |i| (row, i * cols / len, ((row * 31 + i * 17) % 101) as f64 / 50.0 - 1.0))
     });
-    let matrix: Csr<f64, O> = Csr::from_triplets(lengths.len(), cols, triplets).expect("a valid matrix");
+    let matrix = Csr::from_triplets(lengths.len(), cols, triplets).expect("a valid matrix");
+    let matrix: Csr<f64, O> = matrix.try_into_offsets().expect("few entries");
     matrix.into_values()
 }
 
@@ -347,7 +348,7 @@ fn unsuitable_vectors_are_returned() {
         .expect_err("more than there is");
     let matrix = DeviceDense::try_with_leading_dimension(refused.into_vec(), 3, 2, Layout::RowMajor, 4)
         .expect("the last row needs no gap behind it");
-    assert_eq!((matrix.rows(), matrix.cols(), matrix.leading_dimension()), (3, 2, 4));
+    assert_eq!((matrix.nrows(), matrix.ncols(), matrix.leading_dimension()), (3, 2, 4));
 }
 
 #[test]

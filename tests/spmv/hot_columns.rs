@@ -141,7 +141,7 @@ fn infinite_elements_stay_in_their_rows() {
         for infinite in [0, 3, 50] {
             x.fill(1.0);
             x[infinite] = f64::INFINITY;
-            let mut y = device.upload(&vec![f64::NAN; a.rows()]).expect("upload");
+            let mut y = device.upload(&vec![f64::NAN; a.nrows()]).expect("upload");
             let plan = matrix.plan_spmv(SpmvOptions::default().with_method(METHOD)).expect("a plan");
             plan.run(1.0, &device.upload(&x).expect("upload"), 0.0, &mut y).expect("a product");
             let y = y.download().expect("download");

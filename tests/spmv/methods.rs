@@ -301,10 +301,10 @@ fn results_are_bitwise_repeatable() {
         let first = check_spmv(&under_test.device, &a, method, 1.0, 0.0);
         let device = &under_test.device;
         let matrix = device.upload(&a).expect("upload");
-        let x = device.upload(&vector::<f32>(a.cols())).expect("upload");
+        let x = device.upload(&vector::<f32>(a.ncols())).expect("upload");
         let plan = matrix.plan_spmv(SpmvOptions::default().with_method(method)).expect("plan");
         for _ in 0..4 {
-            let mut y = device.upload(&vec![f32::NAN; a.rows()]).expect("upload");
+            let mut y = device.upload(&vec![f32::NAN; a.nrows()]).expect("upload");
             plan.run(1.0, &x, 0.0, &mut y).expect("run");
             assert_eq!(bits(&y.download().expect("download")), bits(&first), "{device}, {method}");
         }
@@ -326,8 +326,8 @@ fn runs_of_a_plan_do_not_interfere() {
         let matrix = device.upload(&a).expect("upload");
         let plan = matrix.plan_spmv(SpmvOptions::default().with_method(method)).expect("plan");
         let run = |alpha: f64| {
-            let x = device.upload(&vector::<f64>(a.cols())).expect("upload");
-            let mut y = device.upload(&vec![f64::NAN; a.rows()]).expect("upload");
+            let x = device.upload(&vector::<f64>(a.ncols())).expect("upload");
+            let mut y = device.upload(&vec![f64::NAN; a.nrows()]).expect("upload");
             plan.run(alpha, &x, 0.0, &mut y).expect("run");
             bits(&y.download().expect("download"))
         };

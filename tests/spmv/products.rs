@@ -197,11 +197,11 @@ fn results_are_bitwise_repeatable() {
             generate(format!("power-law:{size}").parse().expect("a kind"), 3).expect("a matrix");
         let device = &under_test.device;
         let matrix = device.upload(&a).expect("upload");
-        let x = device.upload(&vector::<f32>(a.cols())).expect("upload");
+        let x = device.upload(&vector::<f32>(a.ncols())).expect("upload");
         let plan = matrix.plan_spmv(SpmvOptions::default()).expect("plan");
         let runs: Vec<Vec<u32>> = (0..5)
             .map(|_| {
-                let mut y = device.zeros(a.rows()).expect("zeros");
+                let mut y = device.zeros(a.nrows()).expect("zeros");
                 plan.run(1.0, &x, 0.0, &mut y).expect("run");
                 y.download().expect("download").into_iter().map(f32::to_bits).collect()
             })
@@ -324,7 +324,7 @@ fn a_plan_reports_its_choices() {
             let asked = method == SpmvMethod::Auto || (info.method == method && info.reason == "asked for");
             assert!(asked && info.to_string().starts_with(&info.method.to_string()), "{info}");
             if let (SpmvMethod::MergePath, Some(tile)) = (info.method, info.tile) {
-                assert_eq!(info.tiles, (a.rows() + a.nnz()).div_ceil(tile.items() as usize) as u64);
+                assert_eq!(info.tiles, (a.nrows() + a.nnz()).div_ceil(tile.items() as usize) as u64);
                 // A row and a span per tile, plus one; two sums and a counter per tile.
                 assert_eq!(info.workspace_bytes, (info.tiles + 1) * 12 + info.tiles * 20);
             }

@@ -20,7 +20,7 @@ fn check<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, is_sorted: bool) {
     let host = a.to_sliced_ell(options).expect("a matrix");
     let sliced = device.upload(&host).expect("upload");
     let (x, mut y) =
-        (device.upload(&vector::<V>(a.cols())).expect("upload"), device.zeros(a.rows()).expect("memory"));
+        (device.upload(&vector::<V>(a.ncols())).expect("upload"), device.zeros(a.nrows()).expect("memory"));
     sliced.spmv(V::ONE, &x, V::ZERO, &mut y).expect("a product");
     assert!(y.download().expect("download") == result, "{device}: {a:?}");
     let matrix = device.upload(a).expect("upload");

@@ -15,13 +15,16 @@ fn with_row_lengths<V: Value, O: Offset>(cols: usize, lengths: &[usize]) -> Csr<
         (0..len)
             .map(move |i| (row, i * cols / len, V::from_f64(((row * 31 + i * 17) % 101) as f64 / 50.0 - 1.0)))
     });
-    Csr::from_triplets(lengths.len(), cols, triplets).expect("a valid matrix")
+    Csr::from_triplets(lengths.len(), cols, triplets)
+        .expect("a valid matrix")
+        .try_into_offsets()
+        .expect("few entries")
 }
 
 /// The expected product, with the matrix of swapped triplets, independent of the library's transpose.
 fn expected<V: Value, O: Offset>(a: &Csr<V, O>, alpha: V, x: &[V], beta: V, y: &[V]) -> Expected {
     let turned = a.iter().map(|(row, col, value)| (col, row, value));
-    let turned: Csr<V, O> = Csr::from_triplets(a.cols(), a.rows(), turned).expect("a valid matrix");
+    let turned = Csr::from_triplets(a.ncols(), a.nrows(), turned).expect("a valid matrix");
     oracle(&turned, alpha, x, beta, y)
 }
 
@@ -37,8 +40,8 @@ fn plan<V: Value, O: Offset>(
 /// Runs y = αAᵀx + βy on a device by every method, with y filled with NaN if β is zero, and compares with the oracle.
 fn check_on<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, alpha: f64, beta: f64) {
     let (alpha, beta) = (V::from_f64(alpha), V::from_f64(beta));
-    let x: Vec<V> = vector(a.rows());
-    let mut y: Vec<V> = vector(a.cols());
+    let x: Vec<V> = vector(a.nrows());
+    let mut y: Vec<V> = vector(a.ncols());
     if beta == V::ZERO {
         y.fill(V::from_f64(f64::NAN));
     }
@@ -66,13 +69,13 @@ fn check_types(device: &Device, cols: usize, lengths: &[usize]) {
 fn check_transpose<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>) {
     let transpose = device.upload(a).expect("upload").transpose().expect("transpose");
     let transpose = transpose.download().expect("download");
-    assert_eq!((transpose.rows(), transpose.cols()), (a.cols(), a.rows()), "{device}");
+    assert_eq!((transpose.nrows(), transpose.ncols()), (a.ncols(), a.nrows()), "{device}");
     let mut turned: Vec<_> = a.iter().map(|(row, col, value)| (col, row, value)).collect();
     turned.sort_by_key(|&(row, col, _)| (row, col));
     assert!(transpose.iter().eq(turned), "{device}, {a:?}");
     let valid = Csr::<V, O>::try_new(
-        transpose.rows(),
-        transpose.cols(),
+        transpose.nrows(),
+        transpose.ncols(),
         transpose.row_offsets().to_vec(),
         transpose.column_indices().to_vec(),
         transpose.values().to_vec(),
@@ -193,7 +196,7 @@ fn results_are_bitwise_repeatable() {
         let size = if under_test.fast { 200_000 } else { 2_000 };
         let a: Csr<f32> =
             generate(format!("power-law:{size}").parse().expect("a kind"), 3).expect("a matrix");
-        let x = device.upload(&vector::<f32>(a.rows())).expect("upload");
+        let x = device.upload(&vector::<f32>(a.nrows())).expect("upload");
         for method in SpmvTransposedMethod::ALL {
             if method == SpmvTransposedMethod::Unordered && device.kind() != DeviceKind::Cpu {
                 continue;
@@ -201,7 +204,7 @@ fn results_are_bitwise_repeatable() {
             let plan = plan(device, &a, method);
             let runs: Vec<Vec<u32>> = (0..3)
                 .map(|_| {
-                    let mut y = device.zeros(a.cols()).expect("zeros");
+                    let mut y = device.zeros(a.ncols()).expect("zeros");
                     plan.run(1.25, &x, 0.0, &mut y).expect("run");
                     y.download().expect("download").into_iter().map(f32::to_bits).collect()
                 })

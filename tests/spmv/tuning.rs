@@ -37,8 +37,8 @@ fn check<V: Value, O: Offset>(device: &Device, host: &Csr<V, O>, options: SpmvOp
     assert!(tuning.timings.is_sorted_by_key(|timing| timing.ms), "{tuning:?}");
     assert_eq!(tuning.pays_after().is_none(), info.method == chosen, "{tuning:?}, {info}");
 
-    let x = device.upload(&vector::<V>(a.cols())).expect("upload");
-    let mut y = device.zeros(a.rows()).expect("memory");
+    let x = device.upload(&vector::<V>(a.ncols())).expect("upload");
+    let mut y = device.zeros(a.nrows()).expect("memory");
     plan.run(V::ONE, &x, V::ZERO, &mut y).expect("a product");
     let expected = check_spmv_with(device, host, info.options(), 1.0, 0.0);
     assert!(y.download().expect("download") == expected, "{device}: {info}");

@@ -11,9 +11,9 @@ pub struct Expected {
 /// Computes y = αAx + βy in f64, by definition. The bound is (n + 3)·ε·(|α|·Σ|a||x| + |β||y|) for a row of n
 /// nonzeros and the unit roundoff ε of `V`, times two, for the errors of both results.
 pub fn spmv<V: Value, O: Offset>(a: &Csr<V, O>, alpha: V, x: &[V], beta: V, y: &[V]) -> Expected {
-    let mut values = vec![0.0; a.rows()];
-    let mut magnitudes = vec![0.0; a.rows()];
-    let mut counts = vec![0_u64; a.rows()];
+    let mut values = vec![0.0; a.nrows()];
+    let mut magnitudes = vec![0.0; a.nrows()];
+    let mut counts = vec![0_u64; a.nrows()];
     for (row, col, value) in a.iter() {
         let product = value.to_f64() * x[col].to_f64();
         values[row] += product;
@@ -22,8 +22,8 @@ pub fn spmv<V: Value, O: Offset>(a: &Csr<V, O>, alpha: V, x: &[V], beta: V, y: &
     }
     let (alpha, beta) = (alpha.to_f64(), beta.to_f64());
     let epsilon = if size_of::<V>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON };
-    let mut bounds = vec![0.0; a.rows()];
-    for row in 0..a.rows() {
+    let mut bounds = vec![0.0; a.nrows()];
+    for row in 0..a.nrows() {
         let old = if beta == 0.0 { 0.0 } else { beta * y[row].to_f64() };
         values[row] = alpha * values[row] + old;
         bounds[row] = 2.0 * (counts[row] + 3) as f64 * epsilon * (alpha.abs() * magnitudes[row] + old.abs());
@@ -40,9 +40,9 @@ pub fn spmm<S: Storage, T: Storage, O: Offset>(
     beta: f64,
     c: &[T],
 ) -> Expected {
-    let mut values = vec![0.0; a.rows()];
-    let mut magnitudes = vec![0.0; a.rows()];
-    let mut counts = vec![0_u64; a.rows()];
+    let mut values = vec![0.0; a.nrows()];
+    let mut magnitudes = vec![0.0; a.nrows()];
+    let mut counts = vec![0_u64; a.nrows()];
     for (row, col, value) in a.iter() {
         let product = value.to_f64() * b[col].to_f64();
         values[row] += product;
@@ -56,8 +56,8 @@ pub fn spmm<S: Storage, T: Storage, O: Offset>(
         "bf16" => (2.0_f64.powi(-8), 0.0),
         _ => (0.0, 0.0),
     };
-    let mut bounds = vec![0.0; a.rows()];
-    for row in 0..a.rows() {
+    let mut bounds = vec![0.0; a.nrows()];
+    for row in 0..a.nrows() {
         let old = if beta == 0.0 { 0.0 } else { beta * c[row].to_f64() };
         values[row] = alpha * values[row] + old;
         let computing =

@@ -36,8 +36,8 @@ pub fn check_spmv_with<V: Value, O: Offset>(
     beta: f64,
 ) -> Vec<V> {
     let (alpha, beta) = (V::from_f64(alpha), V::from_f64(beta));
-    let x: Vec<V> = vector(a.cols());
-    let mut y: Vec<V> = vector(a.rows());
+    let x: Vec<V> = vector(a.ncols());
+    let mut y: Vec<V> = vector(a.nrows());
     if beta == V::ZERO {
         y.fill(V::from_f64(f64::NAN));
     }

@@ -50,9 +50,9 @@ impl Operands {
     /// If the matrix is not square, or there is not enough memory.
     pub(crate) fn new(device: &Device, kind: Kind) -> Result<Self, Box<dyn Error>> {
         let host: Csr<f64> = generate(kind, 1)?;
-        let rows = host.rows();
-        if host.cols() != rows {
-            return Err(format!("{kind} is {rows} x {}, and must be square", host.cols()).into());
+        let rows = host.nrows();
+        if host.ncols() != rows {
+            return Err(format!("{kind} is {rows} x {}, and must be square", host.ncols()).into());
         }
         let keys: Vec<u32> = (0..rows as u32).map(|index| index / 3).collect();
         Ok(Self {
@@ -70,7 +70,7 @@ impl Operands {
         &'o self,
         run: impl Fn(&DeviceVec<f64>, &mut DeviceVec<f64>) -> Result<(), OpError> + Send + 'o,
     ) -> Result<Call<'o>, OpError> {
-        let mut y = self.device.zeros(self.matrix.rows())?;
+        let mut y = self.device.zeros(self.matrix.nrows())?;
         Ok(Box::new(move || run(&self.x, &mut y)))
     }
 
@@ -94,7 +94,7 @@ impl Operands {
 
     fn spmm(&self, columns: usize) -> Result<Call<'_>, OpError> {
         let plan = self.matrix.plan_spmm::<f64>(SpmmOptions::default().with_columns(columns))?;
-        let (rows, layout) = (self.matrix.rows(), Layout::RowMajor);
+        let (rows, layout) = (self.matrix.nrows(), Layout::RowMajor);
         let b = self.device.zeros_dense::<f64>(rows, columns, layout)?;
         let mut c = self.device.zeros_dense::<f64>(rows, columns, layout)?;
         Ok(Box::new(move || plan.run(1.0, &b, 0.0, &mut c)))
@@ -210,7 +210,7 @@ const OPERATIONS: &[Operation] = &[
     ("hisparse, from the host and back to CSR", |o| {
         Ok(Box::new(|| {
             let tree = o.device.upload(&o.host.to_hisparse::<32>(HiSparseOptions::default())?)?;
-            tree.to_csr::<u32>().map(drop)
+            tree.to_csr().map(drop)
         }))
     }),
     ("hisparse, sum", |o| {

@@ -56,11 +56,11 @@ fn converge<V: Value>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
             (arguments.matrix.display().to_string(), evenpath::io::read_matrix_market(&arguments.matrix)?)
         }
     };
-    if a.rows() != a.cols() {
-        return Err(format!("the matrix must be square, but is {} x {}", a.rows(), a.cols()).into());
+    if a.nrows() != a.ncols() {
+        return Err(format!("the matrix must be square, but is {} x {}", a.nrows(), a.ncols()).into());
     }
     let device = arguments.common.device.open()?;
-    let b = (&a * &vec![V::ONE; a.cols()])?;
+    let b = (&a * &vec![V::ONE; a.ncols()])?;
 
     let start = Instant::now();
     let solved = solve(&device, &a, &b, arguments.tolerance, arguments.steps)?;
@@ -81,7 +81,7 @@ fn converge<V: Value>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
         json!({ "steps": steps, "ms": seconds * 1e3, "residual": residual, "residuals": solved.residuals }),
     );
     if let Some(path) = &arguments.plot {
-        let name = format!("{} x {}, {} nonzeros, {}", a.rows(), a.cols(), a.nnz(), V::NAME);
+        let name = format!("{} x {}, {} nonzeros, {}", a.nrows(), a.ncols(), a.nnz(), V::NAME);
         let title = "Conjugate gradients with Jacobi preconditioning";
         let plot = Plot::of_steps(title, "residual, relative to b", name, (0, &solved.residuals));
         report.drawing("plot", path, &plot.to_svg())?;
@@ -144,7 +144,7 @@ fn inverse_diagonal<V: Value>(a: &Csr<V>) -> Result<Vec<V>, String> {
             "row {row} has no positive entry on the diagonal: the matrix is not positive definite"
         )),
     };
-    (0..a.rows()).map(inverse).collect()
+    (0..a.nrows()).map(inverse).collect()
 }
 
 /// ‖b − Ax‖ / ‖b‖ in f64, row by row on the host.
@@ -168,7 +168,7 @@ fn verdict(residual: f64, tolerance: f64) -> Result<(), String> {
 
 /// The Laplacian of a grid, zero on the boundary.
 fn laplacian<V: Value>(grid: Problem) -> Result<Csr<V>, evenpath::error::MatrixError> {
-    let (rows, mut entries, mut of_row) = (grid.rows(), Vec::new(), Vec::new());
+    let (rows, mut entries, mut of_row) = (grid.nrows(), Vec::new(), Vec::new());
     for row in 0..rows {
         of_row.clear();
         grid.row(row, &mut of_row);

@@ -92,7 +92,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         };
         let statistics = matrix.statistics();
         if arguments.skip_trivial && is_trivial(&matrix) {
-            let (rows, cols, nnz) = (statistics.rows, statistics.cols, statistics.nnz);
+            let (rows, cols, nnz) = (statistics.nrows, statistics.ncols, statistics.nnz);
             arguments.note(format_args!("{file}: skipped, trivial: {rows} × {cols} with {nnz} nonzeros"));
             continue;
         }
@@ -115,7 +115,7 @@ fn measure(arguments: &Arguments, case: &Case, bench: &Bench<'_>, file: &str, ma
 
 /// Returns whether merge-spmv calls the matrix trivial: at most one row, column or nonzero.
 fn is_trivial(matrix: &Csr<f64>) -> bool {
-    matrix.rows() <= 1 || matrix.cols() <= 1 || matrix.nnz() <= 1
+    matrix.nrows() <= 1 || matrix.ncols() <= 1 || matrix.nnz() <= 1
 }
 
 /// Prints what cannot run or is wrong. Returns whether every method of evenpath has run, with a correct result.

@@ -70,7 +70,7 @@ fn hisparse<V: Value, const D: usize>(arguments: &Arguments) -> Result<Report, B
     let options = HiSparseOptions::default().with_share(arguments.share);
     let on_device = device.upload(csr)?;
     let a: DeviceHiSparse<V, D> = on_device.to_hisparse(options)?;
-    report.check(right("back to CSR", a.to_csr::<u32>()?.download()? == *csr));
+    report.check(right("back to CSR", a.to_csr()?.download()? == *csr));
     let times =
         times_ms(&device, run.repetitions(&device), || on_device.to_hisparse::<D>(options).map(drop))?;
     say_time(&mut report, ("conversion", "from CSR"), &times);
@@ -87,8 +87,8 @@ fn hisparse<V: Value, const D: usize>(arguments: &Arguments) -> Result<Report, B
         report.check(verdict.map_err(|difference| format!("{name}: {difference}")));
         say_time(&mut report, (name, label), &times);
     }
-    if a.rows() == a.cols() {
-        let sum = a.add(&a.transpose())?.to_csr::<u32>()?.download()?;
+    if a.nrows() == a.ncols() {
+        let sum = a.add(&a.transpose())?.to_csr()?.download()?;
         report.check(right("A + Aᵀ", sum == sum_with_transpose(csr)?));
         let times = times_ms(&device, run.repetitions(&device), || a.add(&a.transpose()).map(drop))?;
         say_time(&mut report, ("spadd_transposed", "A + Aᵀ"), &times);
@@ -118,8 +118,8 @@ fn vectors<V: Value>(
     device: &Device,
     seed: u64,
 ) -> Result<(DeviceVec<V>, DeviceVec<V>), DeviceError> {
-    let x: Vec<V> = random_vector(csr.cols(), seed);
-    Ok((device.upload(&x)?, device.upload(&vec![V::from_f64(f64::NAN); csr.rows()])?))
+    let x: Vec<V> = random_vector(csr.ncols(), seed);
+    Ok((device.upload(&x)?, device.upload(&vec![V::from_f64(f64::NAN); csr.nrows()])?))
 }
 
 fn right(what: &str, is_right: bool) -> Result<(), String> {
@@ -129,7 +129,7 @@ fn right(what: &str, is_right: bool) -> Result<(), String> {
 /// A + Aᵀ from the entries. If both have an entry, the sum rounds once, in either order.
 fn sum_with_transpose<V: Value>(a: &Csr<V>) -> Result<Csr<V>, evenpath::error::MatrixError> {
     let both = a.iter().flat_map(|(row, col, value)| [(row, col, value), (col, row, value)]);
-    Csr::from_triplets(a.rows(), a.cols(), both)
+    Csr::from_triplets(a.nrows(), a.ncols(), both)
 }
 
 fn say_time(report: &mut Report, (name, label): (&str, &str), times: &[f64]) {

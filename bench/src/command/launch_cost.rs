@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         println!(
             "{device}, {}: {} rows, {} nonzeros, microseconds",
             arguments.generate,
-            operands.matrix.rows(),
+            operands.matrix.nrows(),
             operands.matrix.nnz()
         );
         println!(

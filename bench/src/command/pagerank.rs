@@ -46,11 +46,11 @@ fn damping(text: &str) -> Result<f64, String> {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
     let links: Csr<f64> = evenpath::io::read_matrix_market(&arguments.matrix)?;
-    if links.rows() != links.cols() {
+    if links.nrows() != links.ncols() {
         return Err(format!(
             "the matrix of a graph must be square, but is {} x {}",
-            links.rows(),
-            links.cols()
+            links.nrows(),
+            links.ncols()
         )
         .into());
     }
@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
     let top: Vec<_> = nodes.iter().take(arguments.top).map(|&node| (node, ranked.ranks[node])).collect();
     report.line("sum", format_args!("{:.12}", ranked.ranks.iter().sum::<f64>()), json!({ "top": top }));
     if let Some(path) = &arguments.plot {
-        let name = format!("{} nodes, {} links", chain.incoming.rows(), chain.incoming.nnz());
+        let name = format!("{} nodes, {} links", chain.incoming.nrows(), chain.incoming.nnz());
         let plot =
             Plot::of_steps("PageRank by the power method", "length of the step", name, (1, &ranked.lengths));
         report.drawing("plot", path, &plot.to_svg())?;
@@ -132,7 +132,7 @@ impl Chain {
 
 /// The power method. All but two scalars per step stay on the device.
 fn rank(device: &Device, chain: &Chain, tolerance: f64, steps: usize) -> Result<Ranked, Box<dyn Error>> {
-    let pages = chain.incoming.rows();
+    let pages = chain.incoming.nrows();
     let incoming = device.upload(&chain.incoming)?;
     let anywhere = device.upload(&chain.anywhere)?;
     let ones = device.upload(&vec![1.0; pages])?;

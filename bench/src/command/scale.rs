@@ -56,7 +56,7 @@ fn report(arguments: &Arguments, name: &str, matrix: &impl Rows) -> Result<(), B
     let offsets = row_offsets(matrix);
     let mut out = io::stdout().lock();
     if !arguments.json {
-        let (rows, cols, nonzeros) = (matrix.rows(), matrix.cols(), offsets.last().copied().unwrap_or(0));
+        let (rows, cols, nonzeros) = (matrix.nrows(), matrix.ncols(), offsets.last().copied().unwrap_or(0));
         writeln!(out, "{name}: {rows} x {cols}, {nonzeros} nonzeros, values of {value} bytes")?;
         writeln!(out, "{machine}; a model, not a measurement")?;
         writeln!(

@@ -62,7 +62,7 @@ struct Small {
 /// With a grid of 32 x 32 points.
 fn small(rank: &Rank) -> Result<Small> {
     let problem = Problem::Stencil { points: Points::Five, side: 32 };
-    let rows = problem.rows();
+    let rows = problem.nrows();
     let a = DistributedCsr::from_fn(rank, rows, rows, |row, entries| problem.row(row, entries))?;
     let x = DistributedVec::from_fn(rank, a.col_partition(), |_| 1.0_f64)?;
     let mut y = DistributedVec::zeros(rank, a.row_partition())?;

@@ -78,7 +78,7 @@ fn element(index: u64) -> f64 {
 /// Makes a matrix on all ranks and measures it.
 pub(crate) fn measure(rank: &Rank, problem: Problem, settings: Settings) -> Result<Measured> {
     let Settings { rounds, products, steps, format } = settings;
-    let (rows, start) = (problem.rows(), Instant::now());
+    let (rows, start) = (problem.nrows(), Instant::now());
     let a = DistributedCsr::from_fn(rank, rows, rows, |row, entries| problem.row(row, entries))?;
     rank.barrier()?;
     let (build_s, start) = (start.elapsed().as_secs_f64(), Instant::now());

@@ -91,7 +91,7 @@ impl Row<'_> {
 
     /// The bytes of a product with the whole matrix on one device, every array once, per second.
     fn gb_s(&self) -> Option<f64> {
-        let bytes = self.nonzeros() * (4 + VALUE) + self.problem.rows() * (4 + 2 * VALUE);
+        let bytes = self.nonzeros() * (4 + VALUE) + self.problem.nrows() * (4 + 2 * VALUE);
         (self.op == Op::Spmv).then(|| bytes as f64 / 1e3 / self.us())
     }
 
@@ -124,7 +124,7 @@ impl Row<'_> {
             self.scaling,
             self.op.name(),
             self.ranks.len(),
-            self.problem.rows(),
+            self.problem.nrows(),
             self.nonzeros(),
             self.volumes.most(|rank| rank.received),
             self.most(|rank| rank.build_s),
@@ -182,7 +182,7 @@ impl Row<'_> {
             "engine": ranks[0].engine,
             "ranks": ranks.len(),
             "devices": ranks.iter().map(|rank| &*rank.device).collect::<Vec<_>>(),
-            "rows": self.problem.rows(),
+            "rows": self.problem.nrows(),
             "nonzeros": self.nonzeros(),
             "most_nonzeros": volumes.most(|rank| rank.local_nonzeros + rank.non_local_nonzeros),
             "non_local_nonzeros": volumes.ranks.iter().map(|rank| rank.non_local_nonzeros).sum::<u64>(),

@@ -156,7 +156,7 @@ impl Case {
 
 /// The row of what is measured, or of why it cannot be.
 fn row<S: Storage>(key: Key, matrix: &Csr<S>, measure: impl FnOnce() -> Measured) -> Row {
-    let shape = Some(Shape { rows: matrix.rows(), cols: matrix.cols(), nnz: matrix.nnz() });
+    let shape = Some(Shape { rows: matrix.nrows(), cols: matrix.ncols(), nnz: matrix.nnz() });
     // Unwind safe: the measuring functions keep no state that a panic could corrupt.
     match catch_unwind(AssertUnwindSafe(measure)) {
         Ok(Ok(figures)) => Row::measured(key, shape, figures),

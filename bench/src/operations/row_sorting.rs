@@ -58,7 +58,7 @@ impl<'b, V: PeerValue> Runs<'b, V> {
         matrix: &'b Csr<V>,
     ) -> Result<Self, Box<dyn Error>> {
         let (sorted, order) = matrix.sort_rows_by_length();
-        let host_x = random_vector::<V>(matrix.cols(), 1);
+        let host_x = random_vector::<V>(matrix.ncols(), 1);
         Ok(Self {
             bench,
             name,
@@ -101,7 +101,7 @@ impl<'b, V: PeerValue> Runs<'b, V> {
         is_product: bool,
         mut run: impl FnMut(&DeviceVec<V>, &mut DeviceVec<V>) -> Result<(), OpError>,
     ) -> Result<f64, Box<dyn Error>> {
-        let mut y = self.bench.device.upload(&vec![V::from_f64(f64::NAN); self.matrix.rows()])?;
+        let mut y = self.bench.device.upload(&vec![V::from_f64(f64::NAN); self.matrix.nrows()])?;
         let times = times_ms(self.bench.device, self.bench.repetitions, || run(&self.x, &mut y))?;
         if is_product && let Err(difference) = self.reference.check(&y.download()?) {
             self.wrong.push(format!("{}, {what}: {difference}", self.name));
@@ -207,7 +207,7 @@ impl<'b, V: PeerValue> Runs<'b, V> {
         let device = self.bench.device;
         let order = device.upload(&self.order)?;
         let sorted = device.upload(&self.sorted)?.plan_spmv(self.csr_options())?;
-        let mut permuted = device.zeros(self.matrix.rows())?;
+        let mut permuted = device.zeros(self.matrix.nrows())?;
         sorted.run(V::ONE, &self.x, V::ZERO, &mut permuted)?;
         self.ms("CSR, sorted and restored", true, |_, y| order.restore(V::ONE, &permuted, V::ZERO, y))
     }

@@ -43,14 +43,16 @@ impl Addend {
     pub(crate) fn of<V: Value>(self, a: &Csr<V>) -> Option<Csr<V>> {
         match self {
             Self::Itself => Some(a.clone()),
-            Self::Transpose => (a.rows() == a.cols()).then(|| a.transpose().expect("memory for a transpose")),
+            Self::Transpose => {
+                (a.nrows() == a.ncols()).then(|| a.transpose().expect("memory for a transpose"))
+            }
             Self::Shifted => Some(shifted(a)),
         }
     }
 }
 
 fn shifted<V: Value>(a: &Csr<V>) -> Csr<V> {
-    let cols = a.cols();
+    let cols = a.ncols();
     let (mut columns, mut values) = (Vec::with_capacity(a.nnz()), Vec::with_capacity(a.nnz()));
     for row in a.iter_rows() {
         let (before, last): (Vec<_>, Vec<_>) =
@@ -58,7 +60,7 @@ fn shifted<V: Value>(a: &Csr<V>) -> Csr<V> {
         columns.extend(last.iter().map(|_| 0).chain(before.iter().map(|&(column, _)| column + 1)));
         values.extend(last.iter().chain(&before).map(|&(_, value)| value));
     }
-    match Csr::try_new(a.rows(), cols, a.row_offsets().to_vec(), columns, values) {
+    match Csr::try_new(a.nrows(), cols, a.row_offsets().to_vec(), columns, values) {
         Ok(shifted) => shifted,
         Err(error) => unreachable!("the columns are below {cols}: {error}"),
     }
@@ -68,7 +70,7 @@ fn shifted<V: Value>(a: &Csr<V>) -> Csr<V> {
 fn work<V: Value>(a: &Csr<V>, b: &Csr<V>, result_nonzeros: usize) -> Work {
     let entry = (size_of::<V>() + size_of::<u32>()) as u64;
     let nonzeros = (a.nnz() + b.nnz() + result_nonzeros) as u64;
-    let bytes = nonzeros * entry + 3 * (a.rows() as u64 + 1) * size_of::<u32>() as u64;
+    let bytes = nonzeros * entry + 3 * (a.nrows() as u64 + 1) * size_of::<u32>() as u64;
     Work {
         operations: (2 * a.nnz() + b.nnz()) as u64,
         bytes,
@@ -131,8 +133,8 @@ pub(crate) fn check<V: Value>(
     (beta, b): (V, &Csr<V>),
     c: &Csr<V>,
 ) -> Result<(), String> {
-    if (c.rows(), c.cols()) != (a.rows(), a.cols()) {
-        return Err(format!("C is {} x {}", c.rows(), c.cols()));
+    if (c.nrows(), c.ncols()) != (a.nrows(), a.ncols()) {
+        return Err(format!("C is {} x {}", c.nrows(), c.ncols()));
     }
     let epsilon = if size_of::<V>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON };
     let wrong = |row: usize| {
@@ -151,7 +153,7 @@ pub(crate) fn check<V: Value>(
         });
         (!is_right || a.next().is_some() || b.next().is_some()).then_some(row)
     };
-    match (0..a.rows()).into_par_iter().with_min_len(1 << 10).find_map_first(wrong) {
+    match (0..a.nrows()).into_par_iter().with_min_len(1 << 10).find_map_first(wrong) {
         None => Ok(()),
         Some(row) => Err(format!("row {row} of C is not the sum of the rows of A and B")),
     }

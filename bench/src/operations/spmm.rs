@@ -21,7 +21,7 @@ const LAYOUTS: [Layout; 2] = [Layout::RowMajor, Layout::ColumnMajor];
 /// Two operations per nonzero and column; the bytes of the matrix, B and C. The effective bytes are a value, a column
 /// index and a row of B per nonzero, and an offset and a row of C per row.
 fn work<S: Storage>(matrix: &Csr<S>, columns: usize) -> Work {
-    let (rows, cols, nnz) = (matrix.rows() as u64, matrix.cols() as u64, matrix.nnz() as u64);
+    let (rows, cols, nnz) = (matrix.nrows() as u64, matrix.ncols() as u64, matrix.nnz() as u64);
     let entry = (size_of::<S>() + size_of::<u32>()) as u64;
     let (offset, dense_row) = (size_of::<u32>() as u64, (size_of::<S>() * columns) as u64);
     Work {
@@ -38,7 +38,7 @@ fn work<S: Storage>(matrix: &Csr<S>, columns: usize) -> Work {
 ///
 /// If there is not enough device memory, or the device was lost.
 pub(crate) fn measure<V: PeerValue>(bench: &Bench<'_>, a: &Csr<V>, columns: usize) -> Measured {
-    let b: Vec<V> = random_vector(a.cols() * columns, 1);
+    let b: Vec<V> = random_vector(a.ncols() * columns, 1);
     let ours = both_layouts(bench, a, &b, columns)?;
     let mut peers = Vec::new();
     for layout in LAYOUTS {
@@ -59,7 +59,7 @@ pub(crate) fn measure_own<S: Storage, T: SpmmOperand<S>>(
     a: &Csr<S>,
     columns: usize,
 ) -> Measured {
-    let b: Vec<T> = random_vector(a.cols() * columns, 1);
+    let b: Vec<T> = random_vector(a.ncols() * columns, 1);
     let ours = both_layouts(bench, a, &b, columns)?;
     Ok(figures(a, columns, ours, Vec::new()))
 }
@@ -86,9 +86,9 @@ fn both_layouts<S: Storage, T: SpmmOperand<S>>(
             let dense = DeviceDense::try_new(values, rows, columns, layout);
             Ok::<_, OpError>(dense.unwrap_or_else(|_| unreachable!("there are {columns} elements a row")))
         };
-        let b_dense = dense(b, matrix.cols())?;
+        let b_dense = dense(b, matrix.ncols())?;
         // Filled with NaN, which must not remain in the result.
-        let mut c = dense(&vec![T::from_f64(f64::NAN); matrix.rows() * columns], matrix.rows())?;
+        let mut c = dense(&vec![T::from_f64(f64::NAN); matrix.nrows() * columns], matrix.nrows())?;
         let plan = a.plan_spmm(SpmmOptions::default().with_columns(columns).with_layout(layout))?;
         let (one, zero) = (<Compute<S> as Storage>::from_f64(1.0), Compute::<S>::default());
         let times = times_ms(device, bench.repetitions, || plan.run(one, &b_dense, zero, &mut c))?;
@@ -116,7 +116,7 @@ fn check<S: Storage, T: Storage>(
     columns: usize,
     layout: Layout,
 ) -> Result<(), String> {
-    let (rows, cols) = (matrix.rows(), matrix.cols());
+    let (rows, cols) = (matrix.nrows(), matrix.ncols());
     if (b.len(), c.len()) != (cols * columns, rows * columns) {
         return Err(format!("{} elements of B and {} of C", b.len(), c.len()));
     }

@@ -148,7 +148,7 @@ impl Operation {
     }
 
     pub(super) fn check_x<V: Value>(self, matrix: &Csr<V>, x: &[V]) -> Result<(), PeerError> {
-        let (_, cols) = self.shape(matrix.rows(), matrix.cols());
+        let (_, cols) = self.shape(matrix.nrows(), matrix.ncols());
         if x.len() == cols {
             return Ok(());
         }
@@ -161,7 +161,7 @@ impl Operation {
         operands: SpmvOperands<'_, V>,
     ) -> Result<(), PeerError> {
         self.check_x(matrix, operands.x)?;
-        let (rows, _) = self.shape(matrix.rows(), matrix.cols());
+        let (rows, _) = self.shape(matrix.nrows(), matrix.ncols());
         if operands.y.len() == rows {
             return Ok(());
         }

@@ -28,13 +28,13 @@ pub(super) fn spmv<'p, V: PeerValue>(matrix: &'p Csr<V>, x: &'p [V]) -> Prepared
 
 fn prepare<'p, V: PeerValue>(matrix: &'p Csr<V>, x: &'p [V]) -> Result<Ready<'p, V>, PeerError> {
     Operation::Direct.check_x(matrix, x)?;
-    let prepared = Box::new(Product { matrix: view(matrix)?, x, y: vec![V::zero(); matrix.rows()] });
+    let prepared = Box::new(Product { matrix: view(matrix)?, x, y: vec![V::zero(); matrix.nrows()] });
     Ok(Ready { preprocessing_ms: 0.0, workspace_bytes: 0, prepared })
 }
 
 fn view<V: PeerValue>(matrix: &Csr<V>) -> Result<CsMatViewI<'_, V, u32, u32>, PeerError> {
     CsMatViewI::try_new(
-        (matrix.rows(), matrix.cols()),
+        (matrix.nrows(), matrix.ncols()),
         matrix.row_offsets(),
         matrix.column_indices(),
         matrix.values(),
@@ -96,8 +96,8 @@ pub(super) fn measure_spmm<V: PeerValue>(
     repetitions: Repetitions,
 ) -> Result<(Times, Vec<V>), PeerError> {
     let unsuitable = |error: ndarray::ShapeError| PeerError::Unsuitable(error.to_string());
-    let dense = ArrayView2::from_shape((a.cols(), columns), b).map_err(unsuitable)?;
-    let (rows, a) = (a.rows(), view(a)?);
+    let dense = ArrayView2::from_shape((a.ncols(), columns), b).map_err(unsuitable)?;
+    let (rows, a) = (a.nrows(), view(a)?);
     let mut c = vec![V::zero(); rows * columns];
     let times = times_ms(&HostClock, repetitions, || {
         c.fill(V::zero());

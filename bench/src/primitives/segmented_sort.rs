@@ -127,7 +127,7 @@ pub(super) fn rows(bench: &mut Bench<'_>, len: usize) -> Result<(), OpError> {
         let places: Vec<u32> = sorted.values().iter().map(|value| value.to_bits()).collect();
         let columns = (matrix.column_indices(), sorted.column_indices());
         let checked = check::sorted_segments(columns.0, matrix.row_offsets(), columns.1, &places);
-        let (rows, nonzeros) = (matrix.rows(), matrix.nnz());
+        let (rows, nonzeros) = (matrix.nrows(), matrix.nnz());
         let options = SortOptions::default();
         bench.report(Measured {
             op,
@@ -147,7 +147,7 @@ pub(super) fn rows(bench: &mut Bench<'_>, len: usize) -> Result<(), OpError> {
 /// A generated matrix with the columns of every row in random order. The bits of a value are its place.
 fn shuffled(kind: Kind) -> Result<Csr<f32>, OpError> {
     let matrix: Csr<f32> = generate(kind, 1)?;
-    let (rows, cols) = (matrix.rows(), matrix.cols());
+    let (rows, cols) = (matrix.nrows(), matrix.ncols());
     let (offsets, mut columns, _) = matrix.into_parts();
     for row in offsets.windows(2) {
         for index in row[0]..row[1] {

@@ -102,15 +102,15 @@ impl Problem {
 }
 
 impl Rows for Problem {
-    fn rows(&self) -> u64 {
+    fn nrows(&self) -> u64 {
         match *self {
-            Self::Stencil { points, side } => points.stencil(side).rows(),
-            Self::Rmat { scale, seed } => Rmat::new(scale, RMAT_EDGES, seed).rows(),
+            Self::Stencil { points, side } => points.stencil(side).nrows(),
+            Self::Rmat { scale, seed } => Rmat::new(scale, RMAT_EDGES, seed).nrows(),
         }
     }
 
-    fn cols(&self) -> u64 {
-        self.rows()
+    fn ncols(&self) -> u64 {
+        self.nrows()
     }
 
     fn columns(&self, row: u64, columns: &mut Vec<u64>) {
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn grids_grow_and_graphs_do_not() {
         let rows =
-            |name: &str, times| name.parse::<Problem>().unwrap().grown(times).map(|problem| problem.rows());
+            |name: &str, times| name.parse::<Problem>().unwrap().grown(times).map(|problem| problem.nrows());
         assert_eq!(rows("stencil5:100", 4.0), Some(40_000));
         assert_eq!(rows("stencil27:10", 8.0), Some(8000));
         assert_eq!(rows("stencil7:100", 2.0), Some(126_u64.pow(3)));

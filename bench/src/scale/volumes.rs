@@ -6,22 +6,22 @@ use evenpath_distributed::{DistributedCsr, RowPartition};
 /// A matrix's pattern, row by row.
 pub(crate) trait Rows {
     /// Rows.
-    fn rows(&self) -> u64;
+    fn nrows(&self) -> u64;
 
     /// Columns.
-    fn cols(&self) -> u64;
+    fn ncols(&self) -> u64;
 
     /// Replaces `columns` by those of a row.
     fn columns(&self, row: u64, columns: &mut Vec<u64>);
 }
 
 impl<V: Storage, O: Offset> Rows for Csr<V, O> {
-    fn rows(&self) -> u64 {
-        self.rows() as u64
+    fn nrows(&self) -> u64 {
+        self.nrows() as u64
     }
 
-    fn cols(&self) -> u64 {
-        self.cols() as u64
+    fn ncols(&self) -> u64 {
+        self.ncols() as u64
     }
 
     fn columns(&self, row: u64, columns: &mut Vec<u64>) {
@@ -70,7 +70,7 @@ impl RankVolume {
             cols: a.col_partition().len(rank.index()),
             local_nonzeros: a.local().nnz() as u64,
             non_local_nonzeros: a.non_local().nnz() as u64,
-            boundary_rows: a.non_local().rows() as u64,
+            boundary_rows: a.non_local().nrows() as u64,
             received,
             sources,
             sent,
@@ -95,14 +95,14 @@ impl Volumes {
     /// If the ranks cannot be given rows.
     pub(crate) fn new(matrix: &impl Rows, row_offsets: &[u64], ranks: usize) -> Self {
         let rows = RowPartition::by_merge_path(row_offsets, ranks).expect("memory for a number of each rank");
-        let cols = if matrix.rows() == matrix.cols() {
+        let cols = if matrix.nrows() == matrix.ncols() {
             rows.clone()
         } else {
-            RowPartition::even(matrix.cols(), ranks).expect("memory for a number of each rank")
+            RowPartition::even(matrix.ncols(), ranks).expect("memory for a number of each rank")
         };
         let mut volumes = vec![RankVolume::default(); ranks];
         // The last rank that was seen to need a column; ranks count from 1.
-        let mut seen = vec![0_u32; matrix.cols() as usize];
+        let mut seen = vec![0_u32; matrix.ncols() as usize];
         let mut from = vec![0_u64; ranks];
         let mut columns = Vec::new();
         for rank in 0..ranks {
@@ -164,7 +164,7 @@ pub(crate) fn row_offsets(matrix: &impl Rows) -> Vec<u64> {
     let mut columns = Vec::new();
     let mut offsets = vec![0];
     let mut end = 0;
-    for row in 0..matrix.rows() {
+    for row in 0..matrix.nrows() {
         matrix.columns(row, &mut columns);
         end += columns.len() as u64;
         offsets.push(end);

@@ -80,5 +80,5 @@ pub(super) fn quotient(above: Option<f64>, below: Option<f64>) -> Option<f64> {
 
 /// Nonzeros per row.
 pub(super) fn nonzeros_per_row<V: PeerValue>(matrix: &Csr<V>) -> Cell {
-    (matrix.nnz() as f64 / matrix.rows().max(1) as f64).into()
+    (matrix.nnz() as f64 / matrix.nrows().max(1) as f64).into()
 }

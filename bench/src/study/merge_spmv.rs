@@ -53,7 +53,7 @@ fn consistency(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn
     let mut notes = Vec::new();
     bench.each_matrix(kinds, &mut notes, |name, matrix| {
         let record = measure_spmv(bench, &matrix, &methods)?;
-        let work = (matrix.nnz() + matrix.rows()) as f64;
+        let work = (matrix.nnz() + matrix.nrows()) as f64;
         let mut found: Vec<Option<f64>> =
             methods.iter().map(|&method| method_ms(&record, method, name, &mut table)).collect();
         found.push(cusparse_ms(&record));

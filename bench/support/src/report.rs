@@ -79,7 +79,8 @@ impl Report {
         self.line("matrix", format_args!("{name}; {} values, {} row offsets", V::NAME, O::NAME), fields);
         let statistics = matrix.statistics();
         if self.is_brief {
-            let Statistics { rows, cols, nnz, row_length_mean, row_length_max, .. } = statistics;
+            let Statistics { nrows: rows, ncols: cols, nnz, row_length_mean, row_length_max, .. } =
+                statistics;
             let lengths = format!("{row_length_mean:.1} a row, {row_length_max} at most");
             self.text(format_args!("{:<8}{rows} x {cols}, {nnz} nonzeros: {lengths}\n", "size"));
         } else {
@@ -162,8 +163,8 @@ impl Report {
 
 fn statistics_fields(statistics: &Statistics) -> serde_json::Value {
     json!({
-        "rows": statistics.rows,
-        "cols": statistics.cols,
+        "rows": statistics.nrows,
+        "cols": statistics.ncols,
         "nnz": statistics.nnz,
         "row_length_mean": statistics.row_length_mean,
         "row_length_std_dev": statistics.row_length_std_dev,

@@ -8,7 +8,7 @@ use crate::measure::Work;
 /// Two operations per nonzero; the bytes of the matrix, x and y. The effective bytes are counted as by merge-spmv: a
 /// value, a column index and an element of x per nonzero, an offset and an element of y per row.
 pub fn work<V: Value, O: Offset>(matrix: &Csr<V, O>) -> Work {
-    let (rows, cols, nnz) = (matrix.rows() as u64, matrix.cols() as u64, matrix.nnz() as u64);
+    let (rows, cols, nnz) = (matrix.nrows() as u64, matrix.ncols() as u64, matrix.nnz() as u64);
     let (value, offset, column) = (size_of::<V>() as u64, size_of::<O>() as u64, size_of::<u32>() as u64);
     Work {
         operations: 2 * nnz,
@@ -54,8 +54,8 @@ impl Reference {
     ///
     /// If x does not have one element per column.
     pub fn new<V: Value, O: Offset>(matrix: &Csr<V, O>, x: &[V]) -> Result<Self, String> {
-        if x.len() != matrix.cols() {
-            return Err(format!("{} elements of x, not {}", x.len(), matrix.cols()));
+        if x.len() != matrix.ncols() {
+            return Err(format!("{} elements of x, not {}", x.len(), matrix.ncols()));
         }
         let (offsets, columns, values) = (matrix.row_offsets(), matrix.column_indices(), matrix.values());
         let multiply = |pair: &[O]| {

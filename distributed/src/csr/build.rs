@@ -34,11 +34,11 @@ impl<V: Value> DistributedCsr<V> {
         rows.check_ranks(rank)?;
         cols.check_ranks(rank)?;
         let own = rows.range(rank.index());
-        if block.rows() as u64 != own.end - own.start {
+        if block.nrows() as u64 != own.end - own.start {
             let reason = format!(
                 "it assigns {} rows to this rank, but {} were given",
                 own.end - own.start,
-                block.rows()
+                block.nrows()
             );
             return Err(Error::Partition { reason });
         }
@@ -70,7 +70,7 @@ impl<V: Value> DistributedCsr<V> {
         for (what, found) in [("rows", rows.len(rank.index())), ("columns", own.end - own.start)] {
             check_count(what, found)?;
         }
-        let made = divide(rows.range(rank.index()), &own, cols.rows(), Sizes::DEFAULT, row)?;
+        let made = divide(rows.range(rank.index()), &own, cols.nrows(), Sizes::DEFAULT, row)?;
         let Divided { local, other, boundary, needed } = made;
         let local = upload(rank, (own.end - own.start) as usize, local)?;
         check_count("columns", needed.len() as u64)?;
@@ -156,7 +156,7 @@ impl<V: Value> DistributedCsr<V> {
         let mut numbers = Vec::new();
         if let Some(matrix) = matrix {
             numbers = RowPartition::by_merge_path(matrix.row_offsets(), rank.size())?.boundaries().to_vec();
-            numbers.push(matrix.cols() as u64);
+            numbers.push(matrix.ncols() as u64);
         }
         let mut boundaries = rank.broadcast(root, &numbers)?;
         let cols = boundaries.pop().unwrap_or_default();
@@ -177,15 +177,15 @@ impl<V: Value> DistributedCsr<V> {
         cols: &RowPartition,
     ) -> Result<Self> {
         rows.check_ranks(rank)?;
-        let all = RowPartition::all_on(root, rows.rows(), rank.size())?;
+        let all = RowPartition::all_on(root, rows.nrows(), rank.size())?;
         let mut block = RowBlock::empty();
         if let Some(matrix) = matrix.filter(|_| rank.index() == root) {
             for row in matrix.iter_rows() {
                 block.push(row.iter().map(|(column, value)| (u64::from(column), value)));
             }
         }
-        if block.rows() as u64 != all.len(rank.index()) {
-            let reason = format!("it has {} rows, but the matrix has {}", rows.rows(), block.rows());
+        if block.nrows() as u64 != all.len(rank.index()) {
+            let reason = format!("it has {} rows, but the matrix has {}", rows.nrows(), block.nrows());
             return Err(Error::Partition { reason });
         }
         Self::from_rows(rank, rows, cols, redistribute(rank, &block, &all, rows)?)
@@ -211,7 +211,7 @@ impl<V: Value> DistributedCsr<V> {
 
 /// Default partition of columns: the rows' for a square matrix, otherwise even.
 pub(super) fn default_columns(rank: &Rank, rows: &RowPartition, cols: u64) -> Result<RowPartition> {
-    if rows.rows() == cols { Ok(rows.clone()) } else { RowPartition::even(cols, rank.size()) }
+    if rows.nrows() == cols { Ok(rows.clone()) } else { RowPartition::even(cols, rank.size()) }
 }
 
 /// Returns an error if a count on this rank does not fit into 32 bits.

@@ -30,7 +30,7 @@ impl<V: Value> DistributedCsr<V> {
         let path = path.as_ref();
         let part = read_matrix_market_part::<V>(path, options, rank.index(), rank.size())?;
         check_count(rank, &part)?;
-        let MatrixMarketHeader { rows, cols, symmetry, .. } = part.header;
+        let MatrixMarketHeader { nrows: rows, ncols: cols, symmetry, .. } = part.header;
         let (bytes, limit) = (part.text_bytes, options.row_limit);
         if rows > limit && rows as u64 > bytes {
             let kind = Kind::RowLimit { rows, bytes: bytes as usize, limit };
@@ -38,7 +38,7 @@ impl<V: Value> DistributedCsr<V> {
         }
         let even = RowPartition::even(rows as u64, rank.size())?;
         let block = expand(rank, &even, symmetry, &part)?;
-        let lengths = collected((0..block.rows()).map(|row| block.row(row).0.len() as u64))?;
+        let lengths = collected((0..block.nrows()).map(|row| block.row(row).0.len() as u64))?;
         let rows = RowPartition::by_merge_path_of(rank, &even, &lengths)?;
         let block = crate::rows::redistribute(rank, &block, &even, &rows)?;
         Self::from_rows(rank, &rows, &default_columns(rank, &rows, cols as u64)?, block)
@@ -88,7 +88,7 @@ fn check_triangles<V: Value>(
 ) -> Result<()> {
     let first = rows.range(rank.index()).start as usize;
     let mut columns = Vec::new();
-    for row in 0..stored.rows() {
+    for row in 0..stored.nrows() {
         columns.clear();
         columns.extend_from_slice(mirrored.row(row).0);
         columns.sort_unstable();

@@ -65,13 +65,18 @@ impl<V: Value> DistributedCsr<V> {
     }
 
     /// Number of rows, on all ranks.
-    pub fn rows(&self) -> u64 {
-        self.rows.rows()
+    pub fn nrows(&self) -> u64 {
+        self.rows.nrows()
     }
 
     /// Number of columns.
-    pub fn cols(&self) -> u64 {
-        self.cols.rows()
+    pub fn ncols(&self) -> u64 {
+        self.cols.nrows()
+    }
+
+    /// Number of rows and number of columns.
+    pub fn shape(&self) -> (u64, u64) {
+        (self.nrows(), self.ncols())
     }
 
     /// Number of entries on this rank.
@@ -133,7 +138,7 @@ impl<V: Value> DistributedCsr<V> {
         let first = self.cols.range(self.rank.index()).start;
         let mut block = RowBlock::empty();
         let mut boundary = self.non_local.rows.iter().copied().enumerate().peekable();
-        for row in 0..local.rows() {
+        for row in 0..local.nrows() {
             let own = local.row(row).into_iter().flat_map(|row| row.iter());
             let own = own.map(|(column, value)| (first + u64::from(column), value));
             let others = boundary.next_if(|&(_, number)| number as usize == row);
@@ -150,7 +155,7 @@ impl<V: Value> DistributedCsr<V> {
 
 impl<V: Value> fmt::Debug for DistributedCsr<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (rows, cols, nnz) = (self.rows(), self.cols(), self.local_nnz());
+        let (rows, cols, nnz) = (self.nrows(), self.ncols(), self.local_nnz());
         write!(f, "DistributedCsr<{}>({rows} x {cols}, {nnz} nonzeros on {:?})", V::NAME, self.rank)
     }
 }

@@ -18,7 +18,7 @@ impl<V: Value> DistributedCsr<V> {
     /// If the rank does not exist, the matrix exceeds the size limits of a [`Csr`], the host has too little
     /// memory, or a rank failed.
     pub fn gather(&self, root: usize) -> Result<Option<Csr<V, u64>>> {
-        let (rows, cols, limit) = (self.rows(), self.cols(), MAX_DIMENSION as u64);
+        let (rows, cols, limit) = (self.nrows(), self.ncols(), MAX_DIMENSION as u64);
         for (what, found) in [("rows of a gathered matrix", rows), ("columns of a gathered matrix", cols)] {
             if found > limit {
                 return Err(Error::TooLarge { what, found, limit });
@@ -45,7 +45,7 @@ impl<V: Value> DistributedCsr<V> {
         rows.check_ranks(&self.rank)?;
         cols.check_ranks(&self.rank)?;
         for (operand, old, new) in [("the rows", &*self.rows, rows), ("the columns", &*self.cols, cols)] {
-            if old.rows() != new.rows() {
+            if old.nrows() != new.nrows() {
                 old.check_same(operand, new)?;
             }
         }
@@ -62,7 +62,7 @@ impl<V: Value> DistributedCsr<V> {
     pub fn transpose(&self) -> Result<Self> {
         let block = self.download()?;
         let first = self.rows.range(self.rank.index()).start;
-        let entries = (0..block.rows()).flat_map(|row| {
+        let entries = (0..block.nrows()).flat_map(|row| {
             block.entries(row).map(move |(column, value)| (column, first + row as u64, value))
         });
         // Columns ascend, because the ranks and their rows do.

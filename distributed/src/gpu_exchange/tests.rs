@@ -44,7 +44,7 @@ fn rough<V: Value>(index: u64) -> V {
 
 fn matrix<V: Value>(rank: &Rank) -> Result<DistributedCsr<V>> {
     let grid = generate::Stencil::five_point(12);
-    DistributedCsr::from_fn(rank, grid.rows(), grid.rows(), |row, entries| {
+    DistributedCsr::from_fn(rank, grid.nrows(), grid.nrows(), |row, entries| {
         grid.row(row, entries);
         for entry in entries {
             entry.1 = entry.1 * rough(row + 31 * entry.0);

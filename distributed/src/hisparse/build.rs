@@ -28,7 +28,7 @@ impl<V: Value> DistributedCsr<V> {
         let block = self.download()?;
         let leaves = LeafPartition::even(rank, leaves::<V, D>(first, &block))?;
         let mut parts: Vec<Entries<V>> = filled(&Entries::default(), rank.size())?;
-        for row in 0..block.rows() {
+        for row in 0..block.nrows() {
             let number = first + row as u64;
             for (column, value) in block.entries(row) {
                 parts[leaves.owner(path::<D>(number, column))].push(number, column, value);
@@ -44,7 +44,7 @@ impl<V: Value> DistributedCsr<V> {
 /// every row.
 fn leaves<V: Value, const D: usize>(first: u64, block: &RowBlock<V>) -> Vec<(u128, u64)> {
     let mut leaves: Vec<(u128, u64)> = Vec::new();
-    for row in 0..block.rows() {
+    for row in 0..block.nrows() {
         for &column in block.row(row).0 {
             let path = path::<D>(first + row as u64, column);
             match leaves.last_mut() {
@@ -98,11 +98,11 @@ impl<V: Value, const D: usize> DistributedHiSparse<V, D> {
     ) -> Result<Self> {
         let rank = like.rank();
         for (row, column, _) in parts.iter().flat_map(Entries::iter) {
-            if row >= like.rows() {
-                return Err(Error::RowOutOfRange { row, first: 0, end: like.rows() });
+            if row >= like.nrows() {
+                return Err(Error::RowOutOfRange { row, first: 0, end: like.nrows() });
             }
-            if column >= like.cols() {
-                return Err(Error::ColumnOutOfRange { row, column, cols: like.cols() });
+            if column >= like.ncols() {
+                return Err(Error::ColumnOutOfRange { row, column, cols: like.ncols() });
             }
         }
         let all = |indices: fn(&Entries<V>) -> &Vec<u64>| -> Vec<u64> {

@@ -62,13 +62,18 @@ impl<V: Value, const D: usize> DistributedHiSparse<V, D> {
     }
 
     /// Number of rows of the whole matrix.
-    pub fn rows(&self) -> u64 {
-        self.row_partition.rows()
+    pub fn nrows(&self) -> u64 {
+        self.row_partition.nrows()
     }
 
     /// Number of columns of the whole matrix.
-    pub fn cols(&self) -> u64 {
-        self.col_partition.rows()
+    pub fn ncols(&self) -> u64 {
+        self.col_partition.nrows()
+    }
+
+    /// Number of rows and number of columns.
+    pub fn shape(&self) -> (u64, u64) {
+        (self.nrows(), self.ncols())
     }
 
     /// Number of entries on this rank.
@@ -126,7 +131,7 @@ impl<V: Value, const D: usize> DistributedHiSparse<V, D> {
 
 impl<V: Value, const D: usize> fmt::Debug for DistributedHiSparse<V, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (rows, cols, nnz) = (self.rows(), self.cols(), self.local_nnz());
+        let (rows, cols, nnz) = (self.nrows(), self.ncols(), self.local_nnz());
         write!(f, "DistributedHiSparse<{}, {D}>({rows} x {cols}, {nnz} nonzeros on {:?})", V::NAME, self.rank)
     }
 }

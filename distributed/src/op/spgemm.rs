@@ -152,7 +152,7 @@ fn multiply_panel<V: Value>(
 /// Selects the entries in the given ascending columns, and renumbers the columns by their positions.
 fn compress<V: Value>(block: &RowBlock<V>, columns: &[u64]) -> Result<Csr<V>> {
     let (mut row_offsets, mut column_indices, mut values) = (vec![0_u32], Vec::new(), Vec::new());
-    for row in 0..block.rows() {
+    for row in 0..block.nrows() {
         for (column, value) in block.entries(row) {
             if let Ok(number) = columns.binary_search(&column) {
                 column_indices.push(number as u32);
@@ -164,7 +164,7 @@ fn compress<V: Value>(block: &RowBlock<V>, columns: &[u64]) -> Result<Csr<V>> {
         let offset = u32::try_from(found).map_err(|_| Error::TooLarge { what: "nonzeros", found, limit })?;
         row_offsets.push(offset);
     }
-    Ok(Csr::try_new(block.rows(), columns.len(), row_offsets, column_indices, values)?)
+    Ok(Csr::try_new(block.nrows(), columns.len(), row_offsets, column_indices, values)?)
 }
 
 #[cfg(test)]

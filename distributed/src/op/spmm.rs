@@ -42,9 +42,9 @@ impl<V: Value> DistributedCsr<V> {
             columns,
             local: self.local().plan_spmm(options)?,
             non_local: parts.matrix.plan_spmm(options)?,
-            boundary: Positions::new(device, &boundary, self.local().rows().saturating_mul(columns))?,
+            boundary: Positions::new(device, &boundary, self.local().nrows().saturating_mul(columns))?,
             partial: device.zeros_dense(parts.rows.len(), columns, Layout::RowMajor)?,
-            exchange: HaloExchange::new(rank, self.shared_halo(), self.local().cols(), columns, false)?,
+            exchange: HaloExchange::new(rank, self.shared_halo(), self.local().ncols(), columns, false)?,
             matrix: self.clone(),
         })
     }

@@ -41,9 +41,9 @@ impl<V: Value> DistributedCsr<V> {
         Ok(SpmvPlan {
             local: self.local().plan_spmv(options)?,
             non_local: parts.matrix.plan_spmv(options)?,
-            boundary: Positions::new(device, &parts.rows, self.local().rows())?,
+            boundary: Positions::new(device, &parts.rows, self.local().nrows())?,
             partial: device.zeros(parts.rows.len())?,
-            exchange: HaloExchange::new(rank, self.shared_halo(), self.local().cols(), 1, false)?,
+            exchange: HaloExchange::new(rank, self.shared_halo(), self.local().ncols(), 1, false)?,
             matrix: self.clone(),
         })
     }

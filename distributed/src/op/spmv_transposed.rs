@@ -41,9 +41,9 @@ impl<V: Value> DistributedCsr<V> {
         Ok(SpmvTransposedPlan {
             local: self.local().plan_spmv_transposed(options)?,
             non_local: parts.matrix.plan_spmv_transposed(options)?,
-            boundary: Positions::new(device, &parts.rows, self.local().rows())?,
+            boundary: Positions::new(device, &parts.rows, self.local().nrows())?,
             gathered: device.zeros(parts.rows.len())?,
-            exchange: HaloExchange::new(rank, self.shared_halo(), self.local().cols(), 1, true)?,
+            exchange: HaloExchange::new(rank, self.shared_halo(), self.local().ncols(), 1, true)?,
             matrix: self.clone(),
         })
     }

@@ -68,7 +68,7 @@ impl<V: Value> RowBlock<V> {
     }
 
     /// Number of rows.
-    pub fn rows(&self) -> usize {
+    pub fn nrows(&self) -> usize {
         self.row_offsets.len() - 1
     }
 
@@ -109,12 +109,12 @@ impl<V: Value> RowBlock<V> {
     /// Sorts every row by column and sums entries of the same column, in storage order.
     pub fn canonicalize(&mut self) {
         let is_canonical = |row: usize| self.row(row).0.is_sorted_by(|a, b| a < b);
-        if (0..self.rows()).all(is_canonical) {
+        if (0..self.nrows()).all(is_canonical) {
             return;
         }
         let mut result = Self::empty();
         let mut entries: Vec<(u64, V)> = Vec::new();
-        for row in 0..self.rows() {
+        for row in 0..self.nrows() {
             entries.clear();
             entries.extend(self.entries(row));
             canonicalize(&mut entries);
@@ -134,7 +134,7 @@ impl<V: Value> RowBlock<V> {
     /// Concatenates the rows of two blocks, row by row, and makes them canonical.
     pub(crate) fn joined(&self, other: &Self) -> Self {
         let mut result = Self::empty();
-        for row in 0..self.rows() {
+        for row in 0..self.nrows() {
             result.push(self.entries(row).chain(other.entries(row)));
         }
         result.canonicalize();

@@ -155,8 +155,8 @@ pub(crate) fn assemble<V: Value>(
 ) -> Result<RowBlock<V>> {
     let mut parts: Vec<Entries<V>> = filled(&Entries::default(), rank.size())?;
     for (row, column, value) in entries {
-        if row >= partition.rows() {
-            return Err(Error::RowOutOfRange { row, first: 0, end: partition.rows() });
+        if row >= partition.nrows() {
+            return Err(Error::RowOutOfRange { row, first: 0, end: partition.nrows() });
         }
         parts[partition.owner(row)].push(row, column, value);
     }

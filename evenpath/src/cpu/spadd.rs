@@ -20,7 +20,7 @@ pub(crate) struct RowMerge<'m, O> {
 const LEAST_ROWS: usize = 1 << 10;
 
 impl<O: Offset> RowMerge<'_, O> {
-    fn rows(&self) -> usize {
+    fn nrows(&self) -> usize {
         self.a.0.len() - 1
     }
 
@@ -36,7 +36,7 @@ impl<O: Offset> RowMerge<'_, O> {
             let both = if operation.keeps_pairs() { pairs as u64 } else { 0 };
             of_one(operation.keeps_a(), a) + of_one(operation.keeps_b(), b) + both
         };
-        (0..self.rows()).into_par_iter().with_min_len(LEAST_ROWS).map(count).collect()
+        (0..self.nrows()).into_par_iter().with_min_len(LEAST_ROWS).map(count).collect()
     }
 
     /// Writes the column indices of the result, given its row offsets.

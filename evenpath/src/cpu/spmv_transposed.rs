@@ -39,17 +39,17 @@ pub(crate) fn spmv_transposed<V: Value, O: Offset>(
     beta: V,
     y: &mut [V],
 ) {
-    assert_eq!((x.len(), y.len()), (matrix.rows(), matrix.cols()), "shapes are checked by the caller");
+    assert_eq!((x.len(), y.len()), (matrix.nrows(), matrix.ncols()), "shapes are checked by the caller");
     let scale = |y: &mut V| *y = if beta == V::ZERO { V::ZERO } else { beta * *y };
-    let pieces = spmv_transposed_pieces(matrix.cols(), matrix.nnz());
+    let pieces = spmv_transposed_pieces(matrix.ncols(), matrix.nnz());
     if pieces == 1 {
         y.iter_mut().for_each(scale);
-        return add_rows(matrix, 0..matrix.rows(), alpha, x, y);
+        return add_rows(matrix, 0..matrix.nrows(), alpha, x, y);
     }
     let sums: Vec<Vec<V>> = (0..pieces)
         .into_par_iter()
         .map(|piece| {
-            let mut sums = vec![V::ZERO; matrix.cols()];
+            let mut sums = vec![V::ZERO; matrix.ncols()];
             let rows = piece_start(matrix, piece, pieces)..piece_start(matrix, piece + 1, pieces);
             add_rows(matrix, rows, alpha, x, &mut sums);
             sums
@@ -68,10 +68,10 @@ pub(crate) fn spmv_transposed<V: Value, O: Offset>(
 /// after all rows.
 fn piece_start<V: Value, O: Offset>(matrix: CsrView<'_, V, O>, piece: usize, pieces: usize) -> usize {
     if piece == pieces {
-        return matrix.rows();
+        return matrix.nrows();
     }
     let nonzero = matrix.nnz() / pieces * piece;
-    let begins = &matrix.row_offsets()[..matrix.rows()];
+    let begins = &matrix.row_offsets()[..matrix.nrows()];
     begins.partition_point(|offset| offset.to_usize() < nonzero)
 }
 
@@ -101,8 +101,8 @@ mod tests {
     use crate::generate::{Kind, generate};
 
     fn run(a: &Csr<f64>, threads: usize) -> Vec<u64> {
-        let x: Vec<f64> = (0..a.rows()).map(|i| (i as f64 * 0.754_877_666).fract() - 0.5).collect();
-        let mut y = vec![0.25; a.cols()];
+        let x: Vec<f64> = (0..a.nrows()).map(|i| (i as f64 * 0.754_877_666).fract() - 0.5).collect();
+        let mut y = vec![0.25; a.ncols()];
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| spmv_transposed(a.view(), 1.5, &x, 0.5, &mut y));
         y.into_iter().map(f64::to_bits).collect()
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn results_do_not_depend_on_threads() {
         let a: Csr<f64> = generate(Kind::Rmat { scale: 14 }, 2).unwrap();
-        assert!(spmv_transposed_pieces(a.cols(), a.nnz()) > 1);
+        assert!(spmv_transposed_pieces(a.ncols(), a.nnz()) > 1);
         let alone = run(&a, 1);
         for threads in [2, 3, 8] {
             assert_eq!(run(&a, threads), alone, "{threads} threads");
@@ -128,7 +128,7 @@ mod tests {
         let nnz = row_offsets[lengths.len()] as usize;
         let columns = (0..nnz).map(|at| (at * 7919 % 100) as u32).collect();
         let a = Csr::try_new(lengths.len(), 100, row_offsets, columns, vec![1.0_f64; nnz]).unwrap();
-        let pieces = spmv_transposed_pieces(a.cols(), a.nnz());
+        let pieces = spmv_transposed_pieces(a.ncols(), a.nnz());
         assert!(pieces > 1);
         let starts: Vec<usize> = (0..=pieces).map(|piece| piece_start(a.view(), piece, pieces)).collect();
         assert_eq!((starts[0], starts[pieces]), (0, lengths.len()));

@@ -33,7 +33,7 @@ use super::recording::{Kept, Recording};
 /// use evenpath::error::OpError;
 ///
 /// let device = Device::best()?;
-/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 1.0)])?;
+/// let a = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 1.0)])?;
 /// let plan = device.upload(&a)?.plan_spmv(Default::default())?;
 /// let vectors = (device.upload(&[1.0, 1.0])?, device.zeros(2)?);
 /// let mut graph = device.capture(vectors, |(x, y)| {

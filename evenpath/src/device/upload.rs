@@ -50,7 +50,7 @@ impl Device {
     /// let device = Device::best()?;
     /// let x = device.upload(&[1.0, 2.0])?;
     /// assert_eq!(x.download()?, [1.0, 2.0]);
-    /// let a: Csr<f64> = Csr::from_triplets(1, 2, [(0, 1, 3.0)])?;
+    /// let a = Csr::from_triplets(1, 2, [(0, 1, 3.0)])?;
     /// assert_eq!(device.upload(&a)?.download()?, a);
     /// # Ok::<(), evenpath::Error>(())
     /// ```

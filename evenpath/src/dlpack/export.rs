@@ -33,7 +33,7 @@ impl Tensor {
     ///
     /// The same as for [`from_vec`](Self::from_vec).
     pub fn from_dense<T: Element + Storage>(matrix: DeviceDense<T>) -> Result<Self, DlpackError> {
-        let shape = vec![matrix.rows() as i64, matrix.cols() as i64];
+        let shape = vec![matrix.nrows() as i64, matrix.ncols() as i64];
         let (row, col) = matrix.strides();
         own(matrix.into_vec(), shape, vec![row as i64, col as i64])
     }

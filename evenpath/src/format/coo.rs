@@ -79,7 +79,7 @@ impl<V: Value> Upload for Coo<V> {
             return sorted.upload_to(device);
         }
         DeviceCoo::from_valid(
-            (self.rows(), self.cols()),
+            (self.nrows(), self.ncols()),
             device.upload(self.row_indices())?,
             device.upload(self.column_indices())?,
             device.upload(self.values())?,
@@ -108,13 +108,18 @@ impl<V: Value> DeviceCoo<V> {
     }
 
     /// Number of rows.
-    pub fn rows(&self) -> usize {
+    pub fn nrows(&self) -> usize {
         self.arrays.rows
     }
 
     /// Number of columns.
-    pub fn cols(&self) -> usize {
+    pub fn ncols(&self) -> usize {
         self.arrays.cols
+    }
+
+    /// Number of rows and number of columns.
+    pub fn shape(&self) -> (usize, usize) {
+        (self.nrows(), self.ncols())
     }
 
     /// Number of stored entries.
@@ -135,8 +140,8 @@ impl<V: Value> DeviceCoo<V> {
     pub fn download(&self) -> Result<Coo<V>, DeviceError> {
         let (rows, columns, values) = self.arrays();
         Ok(Coo::from_valid(
-            self.rows(),
-            self.cols(),
+            self.nrows(),
+            self.ncols(),
             rows.download()?,
             columns.download()?,
             values.download()?,
@@ -170,7 +175,7 @@ impl<V: Value> DeviceCoo<V> {
 
     /// Checks the operands of [`spmv`](Self::spmv).
     pub(crate) fn check(&self, x: &DeviceSlice<V>, y: &DeviceSlice<V>) -> Result<(), OpError> {
-        check_product(self.device(), (self.rows(), self.cols()), x, y)?;
+        check_product(self.device(), (self.nrows(), self.ncols()), x, y)?;
         let limit = MAX_GRID as usize;
         if intervals(self.nnz()) > limit {
             let limit = limit.saturating_mul(COO_INTERVAL as usize);
@@ -231,7 +236,7 @@ impl<V: Value> DeviceCoo<V> {
 
 impl<V: Value> fmt::Debug for DeviceCoo<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (rows, cols, nnz, device) = (self.rows(), self.cols(), self.nnz(), self.device());
+        let (rows, cols, nnz, device) = (self.nrows(), self.ncols(), self.nnz(), self.device());
         write!(f, "DeviceCoo<{}>({rows} x {cols}, {nnz} entries, on {device})", V::NAME)
     }
 }

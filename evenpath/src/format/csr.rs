@@ -18,9 +18,9 @@ use crate::{Offset, Storage};
 /// ```
 /// use evenpath::{Csr, Device};
 ///
-/// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 2, 1.0), (1, 0, 2.0)])?;
+/// let a = Csr::from_triplets(2, 3, [(0, 2, 1.0), (1, 0, 2.0)])?;
 /// let on_device = Device::best()?.upload(&a)?;
-/// assert_eq!((on_device.rows(), on_device.cols(), on_device.nnz()), (2, 3, 2));
+/// assert_eq!((on_device.nrows(), on_device.ncols(), on_device.nnz()), (2, 3, 2));
 /// on_device.set_values(&[3.0, 4.0])?; // the pattern stays
 /// assert_eq!(on_device.download()?.values(), [3.0, 4.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -48,20 +48,25 @@ impl<V: Storage, O: Offset> Upload for Csr<V, O> {
         let row_offsets = device.upload(self.row_offsets())?;
         let column_indices = device.upload(self.column_indices())?;
         let values = device.upload(self.values())?;
-        let pattern = Pattern::new(self.rows(), self.cols(), row_offsets, column_indices);
+        let pattern = Pattern::new(self.nrows(), self.ncols(), row_offsets, column_indices);
         Ok(DeviceCsr::from_valid(pattern, values))
     }
 }
 
 impl<V: Storage, O: Offset> DeviceCsr<V, O> {
     /// Number of rows.
-    pub fn rows(&self) -> usize {
+    pub fn nrows(&self) -> usize {
         self.pattern.rows
     }
 
     /// Number of columns.
-    pub fn cols(&self) -> usize {
+    pub fn ncols(&self) -> usize {
         self.pattern.cols
+    }
+
+    /// Number of rows and number of columns.
+    pub fn shape(&self) -> (usize, usize) {
+        (self.nrows(), self.ncols())
     }
 
     /// Number of stored entries.
@@ -81,8 +86,8 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
     /// If the device was lost or the host has too little memory.
     pub fn download(&self) -> Result<Csr<V, O>, DeviceError> {
         Ok(Csr::from_valid(
-            self.rows(),
-            self.cols(),
+            self.nrows(),
+            self.ncols(),
             self.pattern.row_offsets.download()?,
             self.pattern.column_indices.download()?,
             self.values().download()?,
@@ -227,7 +232,7 @@ impl<O: Offset> Pattern<O> {
 
 impl<V: Storage, O: Offset> fmt::Debug for DeviceCsr<V, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (rows, cols, nnz) = (self.rows(), self.cols(), self.nnz());
+        let (rows, cols, nnz) = (self.nrows(), self.ncols(), self.nnz());
         write!(
             f,
             "DeviceCsr<{}, {}>({rows} x {cols}, {nnz} nonzeros, on {})",

@@ -63,7 +63,7 @@ named! {
 /// // [4 5 6]
 /// let values = device.upload(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])?;
 /// let matrix = DeviceDense::try_new(values, 2, 3, Layout::RowMajor)?;
-/// assert_eq!((matrix.rows(), matrix.cols(), matrix.leading_dimension()), (2, 3, 3));
+/// assert_eq!((matrix.nrows(), matrix.ncols(), matrix.leading_dimension()), (2, 3, 3));
 ///
 /// // A refusal says what is wrong and gives the vector back.
 /// let refused = DeviceDense::try_new(matrix.into_vec(), 2, 4, Layout::RowMajor).unwrap_err();
@@ -167,13 +167,18 @@ impl<T: Storage> DeviceDense<T> {
     }
 
     /// Number of rows.
-    pub fn rows(&self) -> usize {
+    pub fn nrows(&self) -> usize {
         self.rows
     }
 
     /// Number of columns.
-    pub fn cols(&self) -> usize {
+    pub fn ncols(&self) -> usize {
         self.cols
+    }
+
+    /// Number of rows and number of columns.
+    pub fn shape(&self) -> (usize, usize) {
+        (self.nrows(), self.ncols())
     }
 
     /// The memory layout.

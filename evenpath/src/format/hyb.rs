@@ -12,7 +12,7 @@ use crate::{Hyb, Value};
 /// use evenpath::hyb::HybOptions;
 /// use evenpath::{Csr, Device};
 ///
-/// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
+/// let a = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
 /// let device = Device::cpu();
 /// let a = device.upload(&a.to_hyb(HybOptions::default())?)?;
 /// let x = device.upload(&[1.0, 10.0, 100.0])?;
@@ -37,13 +37,18 @@ impl<V: Value> Upload for Hyb<V> {
 
 impl<V: Value> DeviceHyb<V> {
     /// Number of rows.
-    pub fn rows(&self) -> usize {
-        self.ell.rows()
+    pub fn nrows(&self) -> usize {
+        self.ell.nrows()
     }
 
     /// Number of columns.
-    pub fn cols(&self) -> usize {
-        self.ell.cols()
+    pub fn ncols(&self) -> usize {
+        self.ell.ncols()
+    }
+
+    /// Number of rows and number of columns.
+    pub fn shape(&self) -> (usize, usize) {
+        (self.nrows(), self.ncols())
     }
 
     /// Number of stored entries, without padding.

@@ -24,7 +24,7 @@ impl PathTiles {
     ) -> Result<(Self, Launch<K>), DeviceError> {
         let device = matrix.device();
         let tile_items = launcher.info().tile_items() as u32;
-        let tiles = launcher.items(matrix.rows() + matrix.nnz())?;
+        let tiles = launcher.items(matrix.nrows() + matrix.nnz())?;
         let count = tiles.grid();
         let launch = device.kernel().threads(count as usize + 1)?;
         let mut tile_rows = device.uninitialized(count as usize + 1)?;

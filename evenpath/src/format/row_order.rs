@@ -17,7 +17,7 @@ use crate::{MatrixError, RowOrder, Value, cpu};
 /// use evenpath::spmv::SpmvOptions;
 /// use evenpath::{Csr, Device};
 ///
-/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 0, 1.0), (1, 0, 2.0), (1, 1, 3.0)])?;
+/// let a = Csr::from_triplets(2, 2, [(0, 0, 1.0), (1, 0, 2.0), (1, 1, 3.0)])?;
 /// let (sorted, order) = a.sort_rows_by_length();
 /// let device = Device::best()?;
 /// let (sorted, order) = (device.upload(&sorted)?, device.upload(&order)?);
@@ -46,7 +46,7 @@ impl Upload for RowOrder {
 
 impl DeviceRowOrder {
     /// Number of rows.
-    pub fn rows(&self) -> usize {
+    pub fn nrows(&self) -> usize {
         self.order.len()
     }
 
@@ -72,7 +72,7 @@ impl DeviceRowOrder {
     /// use evenpath::spmv::SpmvOptions;
     /// use evenpath::{Csr, Device};
     ///
-    /// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 1, 3.0), (1, 0, 1.0), (1, 2, 2.0)])?;
+    /// let a = Csr::from_triplets(2, 3, [(0, 1, 3.0), (1, 0, 1.0), (1, 2, 2.0)])?;
     /// let (sorted, order) = a.sort_rows_by_length();
     /// let device = Device::cpu();
     /// let (sorted, order) = (device.upload(&sorted)?, device.upload(&order)?);
@@ -109,20 +109,20 @@ impl DeviceRowOrder {
         beta: V,
         y: &mut DeviceSlice<V>,
     ) -> Result<(), OpError> {
-        check_vector(self.device(), ("permuted", permuted), self.rows())?;
-        check_vector(self.device(), ("y", y), self.rows())?;
+        check_vector(self.device(), ("permuted", permuted), self.nrows())?;
+        check_vector(self.device(), ("y", y), self.nrows())?;
         if let (Some(positions), Some(permuted), Some(y)) =
             (self.inverse.host_slice(), permuted.host_slice(), y.host_slice_mut())
         {
             cpu::gather(permuted, positions, alpha, beta, y);
             return Ok(());
         }
-        let launch = self.device().kernel().threads(self.rows())?;
+        let launch = self.device().kernel().threads(self.nrows())?;
         let kernel = Gather {
             source: permuted.as_global(),
             positions: self.inverse.as_global(),
             update: update(alpha, beta, y),
-            len: self.rows() as u32,
+            len: self.nrows() as u32,
         };
         // SAFETY: all views have one element per row, and positions are a permutation of the rows, on this device.
         // Buffers are freed in the stream's order.
@@ -133,10 +133,10 @@ impl DeviceRowOrder {
     /// Checks that the order applies to a matrix of `rows` rows on `device`.
     pub(crate) fn check(&self, device: &Device, rows: usize) -> Result<(), OpError> {
         device.check_same(self.device())?;
-        if rows == self.rows() {
+        if rows == self.nrows() {
             return Ok(());
         }
-        Err(MatrixError::RowOrderLength { rows, found: self.rows() }.into())
+        Err(MatrixError::RowOrderLength { rows, found: self.nrows() }.into())
     }
 
     /// The order as a kernel argument; without one, rows are not permuted.

@@ -20,7 +20,7 @@ use crate::{SlicedEll, Value};
 /// use evenpath::ell::SlicedEllOptions;
 /// use evenpath::{Csr, Device};
 ///
-/// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 1, 3.0), (1, 0, 1.0), (1, 2, 2.0)])?;
+/// let a = Csr::from_triplets(2, 3, [(0, 1, 3.0), (1, 0, 1.0), (1, 2, 2.0)])?;
 /// let sell_32_512 = SlicedEllOptions::default().with_sorting_scope(512);
 /// let device = Device::cpu();
 /// let a = device.upload(&a.to_sliced_ell(sell_32_512)?)?;
@@ -56,8 +56,8 @@ impl<V: Value> Upload for SlicedEll<V> {
         let in_rows = |&offset: &u64| offset / u64::from(slice_height);
         let slice_offsets: Vec<u64> = self.slice_offsets().iter().map(in_rows).collect();
         let arrays = Arrays {
-            rows: self.rows(),
-            cols: self.cols(),
+            rows: self.nrows(),
+            cols: self.ncols(),
             nnz: self.nnz(),
             slice_height,
             slice_offsets: device.upload(&slice_offsets)?,
@@ -71,13 +71,18 @@ impl<V: Value> Upload for SlicedEll<V> {
 
 impl<V: Value> DeviceSlicedEll<V> {
     /// Number of rows.
-    pub fn rows(&self) -> usize {
+    pub fn nrows(&self) -> usize {
         self.arrays.rows
     }
 
     /// Number of columns.
-    pub fn cols(&self) -> usize {
+    pub fn ncols(&self) -> usize {
         self.arrays.cols
+    }
+
+    /// Number of rows and number of columns.
+    pub fn shape(&self) -> (usize, usize) {
+        (self.nrows(), self.ncols())
     }
 
     /// Number of stored entries, without padding.

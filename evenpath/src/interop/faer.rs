@@ -79,7 +79,7 @@ impl<V: Value> TryFrom<Csr<V, u32>> for SparseRowMat<u32, V> {
 
     fn try_from(matrix: Csr<V, u32>) -> Result<Self, Self::Error> {
         const LIMIT: usize = i32::MAX as usize;
-        let (rows, cols) = (matrix.rows(), matrix.cols());
+        let (rows, cols) = (matrix.nrows(), matrix.ncols());
         if rows.max(cols) > LIMIT {
             let error = MatrixError::TooLargeElsewhere { rows, cols, library: "faer", limit: LIMIT };
             return Err(InvalidCsr::new(matrix, error));
@@ -100,7 +100,7 @@ impl<V: Value> From<&Csr<V, u32>> for SparseRowMat<usize, V> {
         let (row_offsets, columns) = (to_usize(matrix.row_offsets()), to_usize(matrix.column_indices()));
         // SAFETY: the same as for the other conversion.
         let symbolic = unsafe {
-            SymbolicSparseRowMat::new_unchecked(matrix.rows(), matrix.cols(), row_offsets, None, columns)
+            SymbolicSparseRowMat::new_unchecked(matrix.nrows(), matrix.ncols(), row_offsets, None, columns)
         };
         Self::new(symbolic, matrix.into_parts().2)
     }

@@ -36,7 +36,7 @@ impl<V: Value, O: Offset> TryFrom<CsrMatrix<V>> for Csr<V, O> {
 impl<V: Value, O: Offset> From<Csr<V, O>> for CsrMatrix<V> {
     fn from(matrix: Csr<V, O>) -> Self {
         let matrix = canonical(matrix);
-        let (rows, cols) = (matrix.rows(), matrix.cols());
+        let (rows, cols) = (matrix.nrows(), matrix.ncols());
         let (row_offsets, columns) = (to_usize(matrix.row_offsets()), to_usize(matrix.column_indices()));
         let (_, _, values) = matrix.into_parts();
         // SAFETY: there is one offset more than rows; offsets run from 0 to the number of nonzeros without decreasing;
@@ -69,7 +69,7 @@ impl<V: Value> From<&Coo<V>> for CooMatrix<V> {
     fn from(matrix: &Coo<V>) -> Self {
         let (rows, cols) = (to_usize(matrix.row_indices()), to_usize(matrix.column_indices()));
         let values = matrix.values().to_vec();
-        let Ok(matrix) = Self::try_from_triplets(matrix.rows(), matrix.cols(), rows, cols, values) else {
+        let Ok(matrix) = Self::try_from_triplets(matrix.nrows(), matrix.ncols(), rows, cols, values) else {
             unreachable!("every entry is inside the matrix")
         };
         matrix

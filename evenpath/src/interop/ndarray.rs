@@ -11,7 +11,7 @@ use crate::{Csr, Device, DeviceDense, DeviceError, DeviceVec, Layout, Offset, Op
 /// use evenpath::{Csr, Device};
 /// use ndarray::{Array2, array};
 ///
-/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, 2.0), (1, 1, 3.0)])?;
+/// let a = Csr::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, 2.0), (1, 1, 3.0)])?;
 /// assert_eq!((&a * &array![10.0, 1.0])?, array![12.0, 3.0]);
 ///
 /// let device = Device::best()?;
@@ -82,7 +82,7 @@ impl<T: Storage> DeviceDense<T> {
     ///
     /// The same as for [`DeviceSlice::download`](crate::DeviceSlice::download).
     pub fn download_array2(&self) -> Result<Array2<T>, DeviceError> {
-        let (rows, cols, leading) = (self.rows(), self.cols(), self.leading_dimension());
+        let (rows, cols, leading) = (self.nrows(), self.ncols(), self.leading_dimension());
         let mut values = self.as_vec().download()?;
         let (line, lines) = match self.layout() {
             Layout::RowMajor => (cols, rows),

@@ -27,8 +27,8 @@ struct CsrArrays<'a, V: Storage, O: Clone> {
 impl<V: Storage + Serialize, O: Offset + Serialize> Serialize for Csr<V, O> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let arrays = CsrArrays {
-            rows: self.rows(),
-            cols: self.cols(),
+            rows: self.nrows(),
+            cols: self.ncols(),
             row_offsets: self.row_offsets().into(),
             column_indices: self.column_indices().into(),
             values: self.values().into(),
@@ -59,8 +59,8 @@ struct CooArrays<'a, V: Storage> {
 impl<V: Value + Serialize> Serialize for Coo<V> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let arrays = CooArrays {
-            rows: self.rows(),
-            cols: self.cols(),
+            rows: self.nrows(),
+            cols: self.ncols(),
             row_indices: self.row_indices().into(),
             column_indices: self.column_indices().into(),
             values: self.values().into(),
@@ -91,8 +91,8 @@ struct EllArrays<'a, V: Storage> {
 impl<V: Value + Serialize> Serialize for Ell<V> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let arrays = EllArrays {
-            rows: self.rows(),
-            cols: self.cols(),
+            rows: self.nrows(),
+            cols: self.ncols(),
             width: self.width(),
             column_indices: self.column_indices().into(),
             values: self.values().into(),
@@ -124,8 +124,8 @@ struct SlicedEllArrays<'a, V: Storage> {
 impl<V: Value + Serialize> Serialize for SlicedEll<V> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let arrays = SlicedEllArrays {
-            rows: self.rows(),
-            cols: self.cols(),
+            rows: self.nrows(),
+            cols: self.ncols(),
             slice_height: self.slice_height(),
             slice_offsets: self.slice_offsets().into(),
             column_indices: self.column_indices().into(),

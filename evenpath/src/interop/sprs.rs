@@ -70,7 +70,7 @@ impl<V: Value, O: Offset> TryFrom<&CsMatI<V, usize, usize>> for Csr<V, O> {
 impl<V: Value, O: Offset + SpIndex> From<Csr<V, O>> for CsMatI<V, u32, O> {
     fn from(matrix: Csr<V, O>) -> Self {
         let matrix = canonical(matrix);
-        let shape = (matrix.rows(), matrix.cols());
+        let shape = (matrix.nrows(), matrix.ncols());
         let (row_offsets, column_indices, values) = matrix.into_parts();
         // SAFETY: there is one offset more than rows; offsets run from 0 to the number of nonzeros without decreasing;
         // columns are in range and increase in every row.
@@ -82,7 +82,7 @@ impl<V: Value, O: Offset + SpIndex> From<Csr<V, O>> for CsMatI<V, u32, O> {
 impl<V: Value, O: Offset> From<&Csr<V, O>> for CsMatI<V, usize, usize> {
     fn from(matrix: &Csr<V, O>) -> Self {
         let matrix = canonical(matrix.clone());
-        let shape = (matrix.rows(), matrix.cols());
+        let shape = (matrix.nrows(), matrix.ncols());
         let (row_offsets, column_indices) =
             (to_usize(matrix.row_offsets()), to_usize(matrix.column_indices()));
         let (_, _, values) = matrix.into_parts();

@@ -56,7 +56,7 @@ impl Body<'_> {
 
     /// Like [`coordinates`](Self::coordinates), for a text with any number of entries.
     pub(super) fn coordinates_of_part<V: Value>(&self) -> Result<Stored<V>, MatrixMarketError> {
-        let MatrixMarketHeader { rows, cols, .. } = *self.header;
+        let MatrixMarketHeader { nrows: rows, ncols: cols, .. } = *self.header;
         self.parse(true, move |cursor, row, column| {
             *row = cursor.index("row", "a row", rows)?;
             *column = cursor.index("column", "a column", cols)?;
@@ -136,7 +136,7 @@ impl Body<'_> {
 
     /// Allocates memory for this many entries.
     fn allocate<V: Value>(&self, entries: usize, indexed: bool) -> Result<Stored<V>, MatrixError> {
-        let out_of_memory = |()| MatrixError::OutOfMemory { rows: self.header.rows, nnz: entries };
+        let out_of_memory = |()| MatrixError::OutOfMemory { rows: self.header.nrows, nnz: entries };
         let indices = || bytemuck::try_zeroed_vec(if indexed { entries } else { 0 }).map_err(out_of_memory);
         let (rows, columns) = (indices()?, indices()?);
         Ok(Stored { rows, columns, values: bytemuck::try_zeroed_vec(entries).map_err(out_of_memory)? })
@@ -176,7 +176,7 @@ impl Body<'_> {
 impl Body<'_> {
     /// Returns whether an array file of a skew-symmetric matrix has as many values as with the diagonal.
     fn lists_skew_diagonal(&self, found: usize) -> bool {
-        let MatrixMarketHeader { format, symmetry, rows, cols, .. } = *self.header;
+        let MatrixMarketHeader { format, symmetry, nrows: rows, ncols: cols, .. } = *self.header;
         let with_diagonal = array_entries(Symmetry::Symmetric, rows, cols);
         format == Format::Array && symmetry == Symmetry::SkewSymmetric && found as u128 == with_diagonal
     }

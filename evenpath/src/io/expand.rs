@@ -12,7 +12,7 @@ pub(super) fn coordinates<V: Value>(
     body: &Body<'_>,
     mut stored: Stored<V>,
 ) -> Result<Coo<V>, MatrixMarketError> {
-    let MatrixMarketHeader { rows, cols, symmetry, .. } = *body.header;
+    let MatrixMarketHeader { nrows: rows, ncols: cols, symmetry, .. } = *body.header;
     if symmetry != Symmetry::General {
         check_triangles(body, &stored)?;
         if symmetry == Symmetry::SkewSymmetric {
@@ -64,7 +64,7 @@ fn check_triangles<V: Value>(body: &Body<'_>, stored: &Stored<V>) -> Result<(), 
     let sorted =
         off_diagonal.map(|(entry, (&row, &column))| (row.max(column), row.min(column), row < column, entry));
     let mut sorted: Vec<(u32, u32, bool, usize)> =
-        try_collect(sorted).map_err(|_| out_of_memory(body.header.rows, stored))?;
+        try_collect(sorted).map_err(|_| out_of_memory(body.header.nrows, stored))?;
     sorted.par_sort_unstable();
     let both = sorted
         .par_windows(2)
@@ -93,7 +93,7 @@ pub(super) fn check_skew_diagonal<V: Value>(
 
 /// The nonzero entries of an array file. `values` has as many as the header announces.
 pub(super) fn array<V: Value>(header: &MatrixMarketHeader, values: &[V]) -> Result<Coo<V>, MatrixError> {
-    let MatrixMarketHeader { rows, cols, symmetry, .. } = *header;
+    let MatrixMarketHeader { nrows: rows, ncols: cols, symmetry, .. } = *header;
     let mut all = Stored { rows: Vec::new(), columns: Vec::new(), values: Vec::new() };
     // Skip columns without rows.
     let columns = if values.is_empty() { 0 } else { cols };

@@ -106,7 +106,7 @@ fn gzip_members_are_counted_together() {
 fn columns_without_rows_take_no_time() {
     let text = "%%MatrixMarket matrix array real general\n0 4294967295\n";
     let empty = at_once(|| parse_matrix_market::<f64, u32>(text.as_bytes())).unwrap();
-    assert_eq!((empty.rows(), empty.cols(), empty.nnz()), (0, 4_294_967_295, 0));
+    assert_eq!((empty.nrows(), empty.ncols(), empty.nnz()), (0, 4_294_967_295, 0));
     let mut written = Vec::new();
     let options = WriteOptions::default().with_format(Format::Array);
     at_once(|| write_matrix_market_to(&mut written, empty.view(), options.clone())).unwrap();

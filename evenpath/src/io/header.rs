@@ -70,7 +70,7 @@ words! {
 /// let file = b"%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n2 1 0.5\n";
 /// let reader = MatrixMarketReader::from_bytes(file, ReadOptions::default())?;
 /// let header = reader.header();
-/// assert_eq!((header.rows, header.entries, header.symmetry), (2, 1, Symmetry::Symmetric));
+/// assert_eq!((header.nrows, header.entries, header.symmetry), (2, 1, Symmetry::Symmetric));
 /// # Ok::<(), evenpath::io::MatrixMarketError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,9 +83,9 @@ pub struct MatrixMarketHeader {
     /// Implied entries.
     pub symmetry: Symmetry,
     /// Number of rows.
-    pub rows: usize,
+    pub nrows: usize,
     /// Number of columns.
-    pub cols: usize,
+    pub ncols: usize,
     /// The number of entries that the file must have, not counting those implied by symmetry.
     pub entries: u128,
 }
@@ -195,5 +195,5 @@ fn sizes(
     if symmetry != Symmetry::General && rows != cols {
         return Err(Kind::NotSquare { symmetry, rows, cols });
     }
-    Ok(MatrixMarketHeader { format, field, symmetry, rows, cols, entries })
+    Ok(MatrixMarketHeader { format, field, symmetry, nrows: rows, ncols: cols, entries })
 }

@@ -102,7 +102,7 @@ fn entries<V: Value>(
     if header.symmetry == Symmetry::SkewSymmetric {
         expand::check_skew_diagonal(&body, &stored)?;
     }
-    Ok(Coo::from_valid(header.rows, header.cols, stored.rows, stored.columns, stored.values))
+    Ok(Coo::from_valid(header.nrows, header.ncols, stored.rows, stored.columns, stored.values))
 }
 
 /// Text of a file: in memory, or read on demand.
@@ -237,7 +237,7 @@ mod tests {
             let (mut rows, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
             for number in 0..parts {
                 let part = part(&path, number, parts).unwrap();
-                assert_eq!((part.header.rows, part.header.entries), (50, 90));
+                assert_eq!((part.header.nrows, part.header.entries), (50, 90));
                 let (part_rows, part_columns, part_values) = part.stored.into_parts();
                 rows.extend(part_rows);
                 columns.extend(part_columns);

@@ -16,7 +16,7 @@ use crate::{Coo, Csr, Offset, Value};
 /// use evenpath::io::{MatrixMarketReader, ReadOptions};
 ///
 /// let reader = MatrixMarketReader::open("a.mtx.gz", ReadOptions::default())?;
-/// println!("{} rows", reader.header().rows);
+/// println!("{} rows", reader.header().nrows);
 /// let a: evenpath::Csr<f32, u64> = reader.read_csr()?;
 /// # Ok::<(), evenpath::io::MatrixMarketError>(())
 /// ```
@@ -124,7 +124,7 @@ impl<'a> MatrixMarketReader<'a> {
     pub fn read_csr<V: Value, O: Offset>(&self) -> Result<Csr<V, O>, MatrixMarketError> {
         let csr = self.coo().and_then(|coo| {
             self.check_rows()?;
-            Ok(coo.to_csr(self.options.duplicates)?)
+            Ok(coo.to_csr_with_offsets(self.options.duplicates)?)
         });
         csr.map_err(|error| error.in_file(self.path.as_deref()))
     }
@@ -142,7 +142,7 @@ impl<'a> MatrixMarketReader<'a> {
     }
 
     fn check_rows(&self) -> Result<(), MatrixMarketError> {
-        let (rows, bytes, limit) = (self.header.rows, self.text.len(), self.options.row_limit);
+        let (rows, bytes, limit) = (self.header.nrows, self.text.len(), self.options.row_limit);
         if rows > limit && rows > bytes {
             return Err(Kind::RowLimit { rows, bytes, limit }.into());
         }

@@ -158,7 +158,7 @@ impl<'a, V: Value, O: Offset> Plan<'a, V, O> {
         if options.field == Field::Integer {
             check_integers(matrix, options.symmetry)?;
         }
-        let (symmetry, rows, cols) = (options.symmetry, matrix.rows(), matrix.cols());
+        let (symmetry, rows, cols) = (options.symmetry, matrix.nrows(), matrix.ncols());
         if symmetry != Symmetry::General && rows != cols {
             return Err(Kind::NotSquare { symmetry, rows, cols }.into());
         }
@@ -182,7 +182,7 @@ impl<'a, V: Value, O: Offset> Plan<'a, V, O> {
         for line in comment.lines().flat_map(|line| line.split('\r')) {
             writeln!(writer, "% {line}")?;
         }
-        let (rows, cols) = (self.matrix.rows(), self.matrix.cols());
+        let (rows, cols) = (self.matrix.nrows(), self.matrix.ncols());
         if *format == Format::Array {
             writeln!(writer, "{rows} {cols}")?;
             let Some(transpose) = &self.transpose else { return Ok(()) };
@@ -235,7 +235,7 @@ impl<'a, V: Value, O: Offset> Plan<'a, V, O> {
 
     fn array_column(&self, transpose: CsrView<'_, V, O>, column: usize, text: &mut Vec<u8>) {
         let mut stored = transpose.row(column).into_iter().flat_map(|row| row.iter()).peekable();
-        for row in 0..self.matrix.rows() {
+        for row in 0..self.matrix.nrows() {
             let value = stored.next_if(|&(at, _)| at as usize == row).map_or(V::ZERO, |(_, value)| value);
             if self.is_stored(row, column) {
                 self.push_value(value, text);

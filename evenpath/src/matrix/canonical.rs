@@ -15,8 +15,8 @@ use crate::{Offset, Value};
 /// let twice = Coo::from_triplets(1, 2, [(0, 1, 1.0), (0, 1, 2.0)])?;
 /// let summed: Csr<f64> = twice.to_csr(Duplicates::Sum)?;
 /// assert_eq!((summed.nnz(), summed.get(0, 1)), (1, Some(3.0)));
-/// assert_eq!(twice.to_csr::<u32>(Duplicates::Keep)?.nnz(), 2);
-/// assert!(twice.to_csr::<u32>(Duplicates::Refuse).is_err());
+/// assert_eq!(twice.to_csr(Duplicates::Keep)?.nnz(), 2);
+/// assert!(twice.to_csr(Duplicates::Refuse).is_err());
 /// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -96,13 +96,18 @@ impl<V: Value> Coo<V> {
     }
 
     /// Number of rows.
-    pub fn rows(&self) -> usize {
+    pub fn nrows(&self) -> usize {
         self.rows
     }
 
     /// Number of columns.
-    pub fn cols(&self) -> usize {
+    pub fn ncols(&self) -> usize {
         self.cols
+    }
+
+    /// Number of rows and number of columns.
+    pub fn shape(&self) -> (usize, usize) {
+        (self.nrows(), self.ncols())
     }
 
     /// Number of stored entries.
@@ -138,7 +143,7 @@ impl<V: Value> Coo<V> {
     /// Sorts the entries by row, stably.
     pub fn sort_by_row(&mut self) {
         if self.rows <= self.nnz()
-            && let Ok(csr) = self.to_csr::<u64>(Duplicates::Keep)
+            && let Ok(csr) = self.to_csr_with_offsets::<u64>(Duplicates::Keep)
             && let Ok(sorted) = csr.to_coo()
         {
             *self = sorted;
@@ -161,7 +166,16 @@ impl<V: Value> Coo<V> {
     ///
     /// If `O` cannot count the entries, if `duplicates` is `Refuse` and there is one, or if there is
     /// not enough memory.
-    pub fn to_csr<O: Offset>(&self, duplicates: Duplicates) -> Result<Csr<V, O>, MatrixError> {
+    pub fn to_csr(&self, duplicates: Duplicates) -> Result<Csr<V>, MatrixError> {
+        self.to_csr_with_offsets(duplicates)
+    }
+
+    /// [`to_csr`](Self::to_csr) with row offsets of type `O`: `u64` counts more entries than `u32`.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`to_csr`](Self::to_csr).
+    pub fn to_csr_with_offsets<O: Offset>(&self, duplicates: Duplicates) -> Result<Csr<V, O>, MatrixError> {
         let nnz = self.nnz();
         if O::try_from_usize(nnz).is_none() {
             return Err(MatrixError::offset_overflow::<O>(nnz));

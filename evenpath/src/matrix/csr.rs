@@ -21,7 +21,7 @@ use crate::{Offset, Storage, Value};
 /// // [1 0 2]
 /// // [0 0 3]
 /// let a = Csr::try_new(2, 3, vec![0u32, 2, 3], vec![0, 2, 2], vec![1.0, 2.0, 3.0])?;
-/// assert_eq!((a.rows(), a.cols(), a.nnz()), (2, 3, 3));
+/// assert_eq!((a.nrows(), a.ncols(), a.nnz()), (2, 3, 3));
 /// assert_eq!(a.get(1, 2), Some(3.0));
 ///
 /// // An error says what is wrong and returns the buffers.
@@ -96,13 +96,18 @@ impl<V: Storage, O: Offset> Csr<V, O> {
     }
 
     /// Number of rows.
-    pub fn rows(&self) -> usize {
+    pub fn nrows(&self) -> usize {
         self.rows
     }
 
     /// Number of columns.
-    pub fn cols(&self) -> usize {
+    pub fn ncols(&self) -> usize {
         self.cols
+    }
+
+    /// Number of rows and number of columns.
+    pub fn shape(&self) -> (usize, usize) {
+        (self.nrows(), self.ncols())
     }
 
     /// Number of nonzeros, that is, of stored entries: a stored zero counts.
@@ -189,28 +194,31 @@ impl<V: Storage, O: Offset> Csr<V, O> {
     }
 }
 
-/// Methods that need arithmetic, which the 16-bit types lack.
-impl<V: Value, O: Offset> Csr<V, O> {
+impl<V: Value> Csr<V> {
     /// Builds a canonical matrix from (row, column, value) triplets in any order. Duplicates are summed in the order
     /// given.
     ///
     /// ```
-    /// let a: evenpath::Csr<f64> = evenpath::Csr::from_triplets(2, 2, [(1, 0, 1.0), (0, 1, 2.0), (1, 0, 3.0)])?;
+    /// let a = evenpath::Csr::from_triplets(2, 2, [(1, 0, 1.0), (0, 1, 2.0), (1, 0, 3.0)])?;
     /// assert_eq!(a.get(1, 0), Some(4.0));
     /// # Ok::<(), evenpath::error::MatrixError>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// If a row or column is outside the matrix, or there are more triplets than `O` can count.
+    /// If a row or column is outside the matrix, or there are more triplets than `u32` can count: for those, [`Coo::from_triplets`] and
+    /// [`Coo::to_csr_with_offsets`].
     pub fn from_triplets(
         rows: usize,
         cols: usize,
         triplets: impl IntoIterator<Item = (usize, usize, V)>,
-    ) -> Result<Self, MatrixError> {
+    ) -> Result<Csr<V>, MatrixError> {
         Coo::from_triplets(rows, cols, triplets)?.to_csr(Duplicates::Sum)
     }
+}
 
+/// Methods that need arithmetic, which the 16-bit types lack.
+impl<V: Value, O: Offset> Csr<V, O> {
     /// The value at (`row`, `col`), the sum of duplicates; `None` if nothing is stored there. Takes time linear in the
     /// row's length.
     pub fn get(&self, row: usize, col: usize) -> Option<V> {

@@ -94,13 +94,18 @@ impl<V: Value> Ell<V> {
     }
 
     /// Number of rows.
-    pub fn rows(&self) -> usize {
+    pub fn nrows(&self) -> usize {
         self.rows
     }
 
     /// Number of columns.
-    pub fn cols(&self) -> usize {
+    pub fn ncols(&self) -> usize {
         self.cols
+    }
+
+    /// Number of rows and number of columns.
+    pub fn shape(&self) -> (usize, usize) {
+        (self.nrows(), self.ncols())
     }
 
     /// Number of nonzeros, that is, of stored entries: a stored zero counts, padding does not.
@@ -138,7 +143,16 @@ impl<V: Value> Ell<V> {
     /// # Errors
     ///
     /// If `O` cannot count the nonzeros.
-    pub fn to_csr<O: Offset>(&self) -> Result<Csr<V, O>, MatrixError> {
+    pub fn to_csr(&self) -> Result<Csr<V>, MatrixError> {
+        self.to_csr_with_offsets()
+    }
+
+    /// [`to_csr`](Self::to_csr) with row offsets of type `O`: `u64` counts more entries than `u32`.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`to_csr`](Self::to_csr).
+    pub fn to_csr_with_offsets<O: Offset>(&self) -> Result<Csr<V, O>, MatrixError> {
         let slots = |row| RowSlots { first: row, stride: self.rows, width: self.width };
         padding::to_csr(self.cols, &self.row_lengths, slots, &self.column_indices, &self.values)
     }
@@ -149,7 +163,7 @@ impl<V: Value> Ell<V> {
         width: usize,
         slots: usize,
     ) -> Result<Self, MatrixError> {
-        let (rows, cols, nnz) = (matrix.rows(), matrix.cols(), matrix.nnz());
+        let (rows, cols, nnz) = (matrix.nrows(), matrix.ncols(), matrix.nnz());
         let (mut column_indices, mut values) = padded_arrays(rows, nnz, slots)?;
         let mut row_lengths = padding::zero_lengths(rows)?;
         let (column_slots, value_slots) = (Slots::new(&mut column_indices), Slots::new(&mut values));
@@ -215,7 +229,8 @@ impl<V: Value, O: Offset> Csr<V, O> {
     pub fn to_ell(&self, limit: PaddingLimit) -> Result<Ell<V>, MatrixError> {
         let matrix = self.view();
         let width = padding::longest_row(matrix)?;
-        let slots = limit.check::<V>(self.rows(), width, self.nnz(), self.rows() as u128 * width as u128)?;
+        let slots =
+            limit.check::<V>(self.nrows(), width, self.nnz(), self.nrows() as u128 * width as u128)?;
         Ell::of_first(matrix, width, slots)
     }
 }

@@ -8,7 +8,7 @@
 //!
 //! let kind: Kind = "stencil5:100".parse()?;
 //! let a: evenpath::Csr<f64> = generate(kind, 1)?;
-//! assert_eq!((a.rows(), a.nnz()), (10_000, 5 * 10_000 - 4 * 100));
+//! assert_eq!((a.nrows(), a.nnz()), (10_000, 5 * 10_000 - 4 * 100));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -104,7 +104,7 @@ mod tests {
         for name in SMALL {
             let kind: Kind = name.parse().unwrap();
             let a: Csr<f64> = generate(kind, 7).unwrap();
-            assert_eq!((a.rows(), a.cols()), kind.shape(), "{name}");
+            assert_eq!((a.nrows(), a.ncols()), kind.shape(), "{name}");
             a.check_canonical().unwrap();
             assert!(a.nnz() > 0, "{name}");
             assert!(a.values().iter().all(|value| (-1.0..1.0).contains(value)), "{name}");
@@ -147,7 +147,7 @@ mod tests {
         for matrix in Published::all().filter(|matrix| matrix.nonzeros() < 2_500_000) {
             let a: Csr<f32> = generate(Kind::Like { matrix }, 1).unwrap();
             let statistics = a.statistics();
-            assert_eq!((a.rows(), a.cols()), matrix.shape(), "{matrix}");
+            assert_eq!((a.nrows(), a.ncols()), matrix.shape(), "{matrix}");
             let off = a.nnz() as f64 / matrix.nonzeros() as f64 - 1.0;
             assert!(off.abs() < 0.01, "{matrix}: {} nonzeros", a.nnz());
             let off = statistics.row_length_std_dev - matrix.deviation();

@@ -15,7 +15,7 @@ use crate::{Offset, Value};
 /// use evenpath::hyb::{HybOptions, HybWidth};
 /// use evenpath::Csr;
 ///
-/// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 1, 2.0), (0, 2, 3.0), (1, 1, 4.0)])?;
+/// let a = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 1, 2.0), (0, 2, 3.0), (1, 1, 4.0)])?;
 /// let hyb = a.to_hyb(HybOptions::default().with_width(HybWidth::Slots(1)))?;
 /// assert_eq!((hyb.ell().nnz(), hyb.coo().nnz()), (2, 2));
 /// assert_eq!(hyb.to_csr()?, a);
@@ -33,7 +33,7 @@ pub struct Hyb<V> {
 /// use evenpath::hyb::{HybOptions, HybWidth};
 /// use evenpath::Csr;
 ///
-/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 0, 1.0), (1, 1, 2.0)])?;
+/// let a = Csr::from_triplets(2, 2, [(0, 0, 1.0), (1, 1, 2.0)])?;
 /// let hyb = a.to_hyb(HybOptions::default())?;
 /// assert_eq!(hyb.nnz(), 2);
 /// # Ok::<(), evenpath::error::MatrixError>(())
@@ -55,7 +55,7 @@ pub enum HybWidth {
 /// use evenpath::hyb::{HybOptions, HybWidth};
 /// use evenpath::Csr;
 ///
-/// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 0, 1.0), (1, 0, 2.0), (1, 1, 3.0), (1, 2, 4.0)])?;
+/// let a = Csr::from_triplets(2, 3, [(0, 0, 1.0), (1, 0, 2.0), (1, 1, 3.0), (1, 2, 4.0)])?;
 /// let hyb = a.to_hyb(HybOptions::default().with_width(HybWidth::Slots(1)))?;
 /// assert_eq!((hyb.ell().nnz(), hyb.coo().nnz()), (2, 2));
 /// # Ok::<(), evenpath::error::MatrixError>(())
@@ -91,7 +91,7 @@ impl<V: Value> Hyb<V> {
     ///
     /// If their shapes differ. The error returns the parts.
     pub fn try_new(ell: Ell<V>, coo: Coo<V>) -> Result<Self, InvalidHyb<V>> {
-        let (ell_shape, coo_shape) = ((ell.rows(), ell.cols()), (coo.rows(), coo.cols()));
+        let (ell_shape, coo_shape) = ((ell.nrows(), ell.ncols()), (coo.nrows(), coo.ncols()));
         if ell_shape == coo_shape {
             return Ok(Self { ell, coo });
         }
@@ -120,13 +120,18 @@ impl<V: Value> Hyb<V> {
     }
 
     /// Number of rows.
-    pub fn rows(&self) -> usize {
-        self.ell.rows()
+    pub fn nrows(&self) -> usize {
+        self.ell.nrows()
     }
 
     /// Number of columns.
-    pub fn cols(&self) -> usize {
-        self.ell.cols()
+    pub fn ncols(&self) -> usize {
+        self.ell.ncols()
+    }
+
+    /// Number of rows and number of columns.
+    pub fn shape(&self) -> (usize, usize) {
+        (self.nrows(), self.ncols())
     }
 
     /// Number of nonzeros, that is, of stored entries: a stored zero counts, padding does not.
@@ -144,17 +149,26 @@ impl<V: Value> Hyb<V> {
     /// # Errors
     ///
     /// If `O` cannot count the nonzeros.
-    pub fn to_csr<O: Offset>(&self) -> Result<Csr<V, O>, MatrixError> {
+    pub fn to_csr(&self) -> Result<Csr<V>, MatrixError> {
+        self.to_csr_with_offsets()
+    }
+
+    /// [`to_csr`](Self::to_csr) with row offsets of type `O`: `u64` counts more entries than `u32`.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`to_csr`](Self::to_csr).
+    pub fn to_csr_with_offsets<O: Offset>(&self) -> Result<Csr<V, O>, MatrixError> {
         let nnz = self.nnz();
         let overflow = || MatrixError::offset_overflow::<O>(nnz);
-        let ell: Csr<V, O> = self.ell.to_csr()?;
-        let coo: Csr<V, O> = self.coo.to_csr(Duplicates::Keep)?;
+        let ell: Csr<V, O> = self.ell.to_csr_with_offsets()?;
+        let coo: Csr<V, O> = self.coo.to_csr_with_offsets(Duplicates::Keep)?;
         if self.coo.nnz() == 0 {
             return Ok(ell);
         }
-        let out_of_memory = |_| MatrixError::OutOfMemory { rows: self.rows(), nnz };
+        let out_of_memory = |_| MatrixError::OutOfMemory { rows: self.nrows(), nnz };
         let mut offsets: Vec<O> = Vec::new();
-        offsets.try_reserve_exact(self.rows() + 1).map_err(out_of_memory)?;
+        offsets.try_reserve_exact(self.nrows() + 1).map_err(out_of_memory)?;
         for (a, b) in ell.row_offsets().iter().zip(coo.row_offsets()) {
             offsets.push(O::try_from_usize(a.to_usize() + b.to_usize()).ok_or_else(overflow)?);
         }
@@ -167,7 +181,7 @@ impl<V: Value> Hyb<V> {
                 values.extend_from_slice(row.values());
             }
         }
-        Ok(Csr::from_valid(self.rows(), self.cols(), offsets, columns, values))
+        Ok(Csr::from_valid(self.nrows(), self.ncols(), offsets, columns, values))
     }
 }
 
@@ -176,7 +190,7 @@ const MIN_ROWS: usize = 4096;
 
 /// The largest K such that at least max(4096, rows / 3) rows have K nonzeros or more.
 fn typical_width<V: Value, O: Offset>(matrix: CsrView<'_, V, O>) -> usize {
-    let rows = matrix.rows();
+    let rows = matrix.nrows();
     let needed = MIN_ROWS.max(rows.div_ceil(3));
     if rows < needed {
         return 0;
@@ -194,7 +208,7 @@ impl<V: Value, O: Offset> Csr<V, O> {
     /// If the ELL part exceeds the limit or the available memory, or its rows have 2³² slots or more.
     pub fn to_hyb(&self, options: HybOptions) -> Result<Hyb<V>, MatrixError> {
         let matrix = self.view();
-        let (rows, nnz) = (self.rows(), self.nnz());
+        let (rows, nnz) = (self.nrows(), self.nnz());
         let width = match options.width {
             HybWidth::Typical => typical_width(matrix),
             HybWidth::Slots(width) => {
@@ -217,14 +231,14 @@ impl<V: Value, O: Offset> Csr<V, O> {
             columns.extend_from_slice(&self.column_indices()[behind.clone()]);
             values.extend_from_slice(&self.values()[behind]);
         }
-        let coo = Coo::from_valid(rows, self.cols(), row_indices, columns, values);
+        let coo = Coo::from_valid(rows, self.ncols(), row_indices, columns, values);
         Ok(Hyb { ell, coo })
     }
 }
 
 impl<V: Value> fmt::Debug for Hyb<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (rows, cols, width) = (self.rows(), self.cols(), self.ell.width());
+        let (rows, cols, width) = (self.nrows(), self.ncols(), self.ell.width());
         let (ell, coo) = (self.ell.nnz(), self.coo.nnz());
         write!(f, "Hyb<{}> {rows} x {cols}, {ell} nonzeros in {width} slots per row, {coo} entries", V::NAME)
     }

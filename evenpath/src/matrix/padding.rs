@@ -24,7 +24,7 @@ pub(crate) const PADDING: u32 = evenpath_kernels::ell::PADDING;
 /// use evenpath::error::MatrixError;
 /// use evenpath::Csr;
 ///
-/// let uneven: Csr<f64> = Csr::from_triplets(1000, 1000, (0..1000).map(|col| (0, col, 1.0)))?;
+/// let uneven = Csr::from_triplets(1000, 1000, (0..1000).map(|col| (0, col, 1.0)))?;
 /// let refused = uneven.to_ell(PaddingLimit::Bytes(1 << 20)).unwrap_err(); // a million slots
 /// assert!(matches!(refused, MatrixError::PaddingTooLarge { width: 1000, .. }));
 /// # Ok::<(), evenpath::error::MatrixError>(())
@@ -101,11 +101,11 @@ pub(super) fn padded_arrays<V: Value>(
 /// Length of the longest row.
 pub(super) fn longest_row<V: Value, O: Offset>(matrix: CsrView<'_, V, O>) -> Result<usize, MatrixError> {
     let length = |row| matrix.range(row).len();
-    let width = (0..matrix.rows()).into_par_iter().map(length).max().unwrap_or(0);
+    let width = (0..matrix.nrows()).into_par_iter().map(length).max().unwrap_or(0);
     if u32::try_from(width).is_ok() {
         return Ok(width);
     }
-    let row = (0..matrix.rows()).find(|&row| length(row) == width).unwrap_or(0);
+    let row = (0..matrix.nrows()).find(|&row| length(row) == width).unwrap_or(0);
     Err(MatrixError::RowTooLong { row, nonzeros: width })
 }
 

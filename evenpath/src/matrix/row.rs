@@ -68,7 +68,7 @@ pub struct Rows<'a, V, O = u32> {
 
 impl<'a, V: Storage, O: Offset> Rows<'a, V, O> {
     pub(super) fn new(view: CsrView<'a, V, O>) -> Self {
-        Self { view, remaining: 0..view.rows() }
+        Self { view, remaining: 0..view.nrows() }
     }
 }
 

@@ -19,7 +19,7 @@ const WARP_SIZE: usize = evenpath_simt::thread::WARP_SIZE as usize;
 /// use evenpath::row_order::RowOrder;
 /// use evenpath::Csr;
 ///
-/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 0, 1.0), (1, 0, 2.0), (1, 1, 3.0)])?;
+/// let a = Csr::from_triplets(2, 2, [(0, 0, 1.0), (1, 0, 2.0), (1, 1, 3.0)])?;
 /// let (sorted, order) = a.sort_rows_by_length();
 /// assert_eq!(order.order(), [1, 0]); // the longest row first
 /// assert_eq!(sorted, a.permute_rows(&RowOrder::try_new(vec![1, 0])?)?);
@@ -57,7 +57,7 @@ impl RowOrder {
 
     /// Longest rows first, stably, within each window of `scope` rows: the σ of SELL-C-σ.
     pub(super) fn by_length<V: Value, O: Offset>(matrix: CsrView<'_, V, O>, scope: usize) -> Self {
-        let mut order: Vec<u32> = (0..matrix.rows() as u32).collect();
+        let mut order: Vec<u32> = (0..matrix.nrows() as u32).collect();
         let length = |&row: &u32| std::cmp::Reverse(matrix.range(row as usize).len());
         if scope >= order.len() {
             order.par_sort_by_key(length);
@@ -72,7 +72,7 @@ impl RowOrder {
     }
 
     /// Number of rows.
-    pub fn rows(&self) -> usize {
+    pub fn nrows(&self) -> usize {
         self.order.len()
     }
 
@@ -92,9 +92,9 @@ impl RowOrder {
     ///
     /// If the matrix has a different number of rows.
     pub fn longest_rows<V: Value, O: Offset>(&self, matrix: &Csr<V, O>) -> Result<LongestRows, MatrixError> {
-        self.check(matrix.rows())?;
+        self.check(matrix.nrows())?;
         let length = |row: u32| matrix.view().range(row as usize).len();
-        let identity: Vec<u32> = (0..matrix.rows() as u32).collect();
+        let identity: Vec<u32> = (0..matrix.nrows() as u32).collect();
         let longest = |order: &[u32]| {
             let warps = order.par_chunks(WARP_SIZE);
             warps.map(|rows| rows.iter().map(|&row| length(row)).max().unwrap_or(0)).collect()
@@ -103,10 +103,10 @@ impl RowOrder {
     }
 
     fn check(&self, rows: usize) -> Result<(), MatrixError> {
-        if rows == self.rows() {
+        if rows == self.nrows() {
             Ok(())
         } else {
-            Err(MatrixError::RowOrderLength { rows, found: self.rows() })
+            Err(MatrixError::RowOrderLength { rows, found: self.nrows() })
         }
     }
 }
@@ -117,7 +117,7 @@ impl RowOrder {
 /// ```
 /// use evenpath::Csr;
 ///
-/// let a: Csr<f64> = Csr::from_triplets(64, 64, (0..64).flat_map(|row| (0..1 + row % 2 * 5).map(move |col| (row, col, 1.0))))?;
+/// let a = Csr::from_triplets(64, 64, (0..64).flat_map(|row| (0..1 + row % 2 * 5).map(move |col| (row, col, 1.0))))?;
 /// let (_, order) = a.sort_rows_by_length();
 /// let warps = order.longest_rows(&a)?;
 /// assert_eq!((warps.before, warps.after), (vec![6, 6], vec![6, 1])); // 32 rows each
@@ -162,7 +162,7 @@ impl<V: Value, O: Offset> Csr<V, O> {
     /// ```
     /// use evenpath::Csr;
     ///
-    /// let a: Csr<f64> = Csr::from_triplets(3, 2, [(0, 0, 1.0), (2, 0, 2.0), (2, 1, 3.0)])?;
+    /// let a = Csr::from_triplets(3, 2, [(0, 0, 1.0), (2, 0, 2.0), (2, 1, 3.0)])?;
     /// let (sorted, order) = a.sort_rows_by_length();
     /// assert_eq!(order.order(), [2, 0, 1]);
     /// assert_eq!(order.inverse(), [1, 2, 0]);
@@ -181,13 +181,13 @@ impl<V: Value, O: Offset> Csr<V, O> {
     ///
     /// If the order has a different number of rows.
     pub fn permute_rows(&self, order: &RowOrder) -> Result<Self, MatrixError> {
-        order.check(self.rows())?;
+        order.check(self.nrows())?;
         Ok(self.in_order(order))
     }
 
     fn in_order(&self, order: &RowOrder) -> Self {
         let matrix = self.view();
-        let mut offsets: Vec<O> = Vec::with_capacity(self.rows() + 1);
+        let mut offsets: Vec<O> = Vec::with_capacity(self.nrows() + 1);
         let mut end = 0;
         offsets.push(O::ZERO);
         for &row in order.order() {
@@ -204,6 +204,6 @@ impl<V: Value, O: Offset> Csr<V, O> {
                 (*column, *value) = (self.column_indices()[nonzero], self.values()[nonzero]);
             }
         });
-        Self::from_valid(self.rows(), self.cols(), offsets, columns, values)
+        Self::from_valid(self.nrows(), self.ncols(), offsets, columns, values)
     }
 }

@@ -24,7 +24,7 @@ use crate::{Offset, Value};
 /// use evenpath::ell::SlicedEllOptions;
 /// use evenpath::Csr;
 ///
-/// let a: Csr<f64> = Csr::from_triplets(3, 2, [(0, 0, 1.0), (2, 0, 2.0), (2, 1, 3.0)])?;
+/// let a = Csr::from_triplets(3, 2, [(0, 0, 1.0), (2, 0, 2.0), (2, 1, 3.0)])?;
 /// let slices_of_two = SlicedEllOptions::default().with_slice_height(2);
 /// assert_eq!(a.to_sliced_ell(slices_of_two)?.slice_offsets(), [0, 2, 6]);
 /// let sorted = slices_of_two.with_sorting_scope(4);
@@ -51,7 +51,7 @@ pub struct SlicedEll<V> {
 /// use evenpath::ell::SlicedEllOptions;
 /// use evenpath::Csr;
 ///
-/// let a: Csr<f64> = Csr::from_triplets(64, 64, (0..64).map(|row| (row, row, 1.0)))?;
+/// let a = Csr::from_triplets(64, 64, (0..64).map(|row| (row, row, 1.0)))?;
 /// let options = SlicedEllOptions::default().with_slice_height(16);
 /// assert_eq!(a.to_sliced_ell(options)?.slice_offsets(), [0, 16, 32, 48, 64]);
 /// # Ok::<(), evenpath::error::MatrixError>(())
@@ -142,13 +142,18 @@ impl<V: Value> SlicedEll<V> {
     }
 
     /// Number of rows.
-    pub fn rows(&self) -> usize {
+    pub fn nrows(&self) -> usize {
         self.rows
     }
 
     /// Number of columns.
-    pub fn cols(&self) -> usize {
+    pub fn ncols(&self) -> usize {
         self.cols
+    }
+
+    /// Number of rows and number of columns.
+    pub fn shape(&self) -> (usize, usize) {
+        (self.nrows(), self.ncols())
     }
 
     /// Number of nonzeros, that is, of stored entries: a stored zero counts, padding does not.
@@ -183,7 +188,7 @@ impl<V: Value> SlicedEll<V> {
 
     /// Bytes of the column indices, values, slice offsets, and the row order if there is one.
     pub fn bytes(&self) -> u64 {
-        let order = self.row_order.as_ref().map_or(0, |order| 4 * order.rows());
+        let order = self.row_order.as_ref().map_or(0, |order| 4 * order.nrows());
         self.values.len() as u64 * slot_bytes::<V>() + (8 * self.slice_offsets.len() + order) as u64
     }
 
@@ -192,7 +197,16 @@ impl<V: Value> SlicedEll<V> {
     /// # Errors
     ///
     /// If `O` cannot count the nonzeros.
-    pub fn to_csr<O: Offset>(&self) -> Result<Csr<V, O>, MatrixError> {
+    pub fn to_csr(&self) -> Result<Csr<V>, MatrixError> {
+        self.to_csr_with_offsets()
+    }
+
+    /// [`to_csr`](Self::to_csr) with row offsets of type `O`: `u64` counts more entries than `u32`.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`to_csr`](Self::to_csr).
+    pub fn to_csr_with_offsets<O: Offset>(&self) -> Result<Csr<V, O>, MatrixError> {
         let Self { slice_height, slice_offsets, column_indices, .. } = self;
         let arrays = Arrays { slice_height: *slice_height, slice_offsets, column_indices };
         let Some(order) = &self.row_order else {
@@ -232,8 +246,8 @@ impl Arrays<'_> {
         row_order: Option<&RowOrder>,
     ) -> Result<(usize, Vec<u32>), MatrixError> {
         validate::dimensions(rows, cols)?;
-        if let Some(order) = row_order.filter(|order| order.rows() != rows) {
-            return Err(MatrixError::RowOrderLength { rows, found: order.rows() });
+        if let Some(order) = row_order.filter(|order| order.nrows() != rows) {
+            return Err(MatrixError::RowOrderLength { rows, found: order.nrows() });
         }
         let slots = self.column_indices.len();
         if slots != values {
@@ -347,19 +361,19 @@ impl<V: Value, O: Offset> Csr<V, O> {
             Some(order) => order.order()[position] as usize,
         };
         let row_lengths: Vec<u32> =
-            (0..self.rows()).into_par_iter().map(|at| matrix.range(row_of(at)).len() as u32).collect();
+            (0..self.nrows()).into_par_iter().map(|at| matrix.range(row_of(at)).len() as u32).collect();
         let widths = row_lengths.chunks(slice_height as usize).map(|slice| slice.iter().copied().max());
         let slot_counts = widths.map(|width| u128::from(width.unwrap_or(0)) * u128::from(slice_height));
-        let slots = limit.check::<V>(self.rows(), longest, self.nnz(), slot_counts.clone().sum())?;
+        let slots = limit.check::<V>(self.nrows(), longest, self.nnz(), slot_counts.clone().sum())?;
         let mut end = 0;
         let ends = slot_counts.map(|count| {
             end += count as u64;
             end
         });
         let slice_offsets: Vec<u64> = std::iter::once(0).chain(ends).collect();
-        let (mut column_indices, mut values) = padded_arrays(self.rows(), self.nnz(), slots)?;
+        let (mut column_indices, mut values) = padded_arrays(self.nrows(), self.nnz(), slots)?;
         fill(matrix, slice_height as usize, &slice_offsets, row_of, &mut column_indices, &mut values);
-        let (rows, cols) = (self.rows(), self.cols());
+        let (rows, cols) = (self.nrows(), self.ncols());
         Ok(SlicedEll {
             rows,
             cols,
@@ -392,7 +406,7 @@ fn fill<V: Value, O: Offset>(
     }
     slices.into_par_iter().for_each(|(slice, columns, values)| {
         let first = slice * height;
-        for position in first..matrix.rows().min(first + height) {
+        for position in first..matrix.nrows().min(first + height) {
             for (slot, nonzero) in matrix.range(row_of(position)).enumerate() {
                 let place = slot * height + position - first;
                 columns[place] = matrix.column_indices()[nonzero];

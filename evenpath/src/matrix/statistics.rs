@@ -25,9 +25,9 @@ const CLASSES: usize = 21;
 #[non_exhaustive]
 pub struct Statistics {
     /// Number of rows.
-    pub rows: usize,
+    pub nrows: usize,
     /// Number of columns.
-    pub cols: usize,
+    pub ncols: usize,
     /// Number of nonzeros.
     pub nnz: usize,
     /// Mean nonzeros per row.
@@ -99,8 +99,8 @@ impl Statistics {
         let std_dev = ratio(sums.square, rows as f64).sqrt();
         let classes = sums.classes.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);
         Self {
-            rows,
-            cols,
+            nrows: rows,
+            ncols: cols,
             nnz,
             row_length_mean: mean,
             row_length_std_dev: std_dev,
@@ -115,8 +115,8 @@ impl Statistics {
 
 impl fmt::Display for Statistics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "\t num_rows: {}", self.rows)?;
-        writeln!(f, "\t num_cols: {}", self.cols)?;
+        writeln!(f, "\t num_rows: {}", self.nrows)?;
+        writeln!(f, "\t num_cols: {}", self.ncols)?;
         writeln!(f, "\t num_nonzeros: {}", self.nnz)?;
         writeln!(f, "\t row_length_mean: {:.5}", self.row_length_mean)?;
         writeln!(f, "\t row_length_std_dev: {:.5}", self.row_length_std_dev)?;
@@ -125,11 +125,11 @@ impl fmt::Display for Statistics {
         writeln!(
             f,
             "\nCSR matrix ({} rows, {} columns, {} non-zeros, max-length {}):",
-            self.rows, self.cols, self.nnz, self.row_length_max
+            self.nrows, self.ncols, self.nnz, self.row_length_max
         )?;
         let counts = std::iter::once(&self.empty_rows).chain(&self.degree_histogram);
         for (degree, &count) in (-1..).zip(counts) {
-            let percent = 100.0 * count as f64 / self.rows.max(1) as f64;
+            let percent = 100.0 * count as f64 / self.nrows.max(1) as f64;
             writeln!(f, "\tDegree 1e{degree}: \t{count} ({percent:.2}%)")?;
         }
         Ok(())

@@ -35,7 +35,7 @@ fn entries<O: crate::Offset>(csr: &Csr<f64, O>) -> Vec<((usize, usize), f64)> {
 proptest! {
     #[test]
     fn from_triplets_sums_duplicates((rows, cols, triplets) in triplets()) {
-        let csr = Csr::<f64, u64>::from_triplets(rows, cols, triplets.clone()).unwrap();
+        let csr = Csr::from_triplets(rows, cols, triplets.clone()).unwrap();
         prop_assert!(csr.is_canonical());
         prop_assert_eq!(entries(&csr), sums(&triplets).into_iter().collect::<Vec<_>>());
         for row in 0..rows {
@@ -65,7 +65,7 @@ proptest! {
             *counts.entry((row, col)).or_default() += 1;
         }
         let first = counts.into_iter().find(|&(_, count)| count > 1).map(|(place, _)| place);
-        match (coo.to_csr::<u32>(Duplicates::Refuse), first) {
+        match (coo.to_csr(Duplicates::Refuse), first) {
             (Ok(csr), None) => prop_assert!(csr.is_canonical()),
             (Err(MatrixError::Duplicate { row, column }), Some(place)) => {
                 prop_assert_eq!((row, column as usize), place);
@@ -86,7 +86,7 @@ proptest! {
     #[test]
     fn dense_holds_every_sum((rows, cols, triplets) in triplets()) {
         let coo = Coo::from_triplets(rows, cols, triplets.clone()).unwrap();
-        let dense = coo.to_csr::<u32>(Duplicates::Keep).unwrap().to_dense().unwrap();
+        let dense = coo.to_csr(Duplicates::Keep).unwrap().to_dense().unwrap();
         let mut expected = vec![0.0; rows * cols];
         for (row, col, value) in triplets {
             expected[row * cols + col] += value;
@@ -106,19 +106,19 @@ proptest! {
         let coo = Coo::from_triplets(rows, cols, triplets).unwrap();
         let csr: Csr<f64> = coo.to_csr(Duplicates::Keep).unwrap();
         let ell = csr.to_ell(PaddingLimit::default()).unwrap();
-        prop_assert_eq!(ell.to_csr::<u32>().unwrap(), csr.clone());
+        prop_assert_eq!(ell.to_csr().unwrap(), csr.clone());
         let sliced = SlicedEllOptions::default().with_slice_height(4).with_sorting_scope(16);
-        prop_assert_eq!(csr.to_sliced_ell(sliced).unwrap().to_csr::<u32>().unwrap(), csr.clone());
+        prop_assert_eq!(csr.to_sliced_ell(sliced).unwrap().to_csr().unwrap(), csr.clone());
         for width in [HybWidth::Slots(0), HybWidth::Slots(3)] {
             let hyb = csr.to_hyb(HybOptions::default().with_width(width)).unwrap();
-            prop_assert_eq!(hyb.to_csr::<u32>().unwrap(), csr.clone());
+            prop_assert_eq!(hyb.to_csr().unwrap(), csr.clone());
         }
         let summed: Csr<f64> = coo.to_csr(Duplicates::Sum).unwrap();
         let tree = csr.to_hisparse::<32>(HiSparseOptions::default().with_share(true)).unwrap();
-        prop_assert_eq!(tree.to_csr::<u32>().unwrap(), summed);
+        prop_assert_eq!(tree.to_csr().unwrap(), summed);
         let (pool, root) = (tree.pool(), tree.root_reference());
         let again = HiSparse::<f64, 32>::try_from_pool(rows, cols, pool, root).unwrap();
-        prop_assert_eq!(again.to_csr::<u32>().unwrap(), tree.to_csr().unwrap());
+        prop_assert_eq!(again.to_csr().unwrap(), tree.to_csr().unwrap());
     }
 
     #[test]
@@ -147,7 +147,7 @@ fn large_conversions_are_stable() {
     let triplets: Vec<Triplet> = (0..count).map(|at| (next(rows), next(cols), f64::from(at))).collect();
     let coo = Coo::from_triplets(rows, cols, triplets.iter().copied()).unwrap();
 
-    let kept: Csr<f64, u64> = coo.to_csr(Duplicates::Keep).unwrap();
+    let kept: Csr<f64, u64> = coo.to_csr_with_offsets(Duplicates::Keep).unwrap();
     let mut sorted = triplets.clone();
     sorted.sort_by_key(|&(row, _, _)| row);
     assert!(kept.iter().eq(sorted.iter().copied()));
@@ -253,11 +253,11 @@ fn empty_shapes_are_ordinary() {
     for (rows, cols) in [(0, 0), (0, 7), (7, 0), (3, 4)] {
         let empty = Csr::<f32, u64>::empty(rows, cols).unwrap();
         assert!(empty.is_canonical());
-        assert_eq!((empty.rows(), empty.cols(), empty.nnz()), (rows, cols, 0));
+        assert_eq!((empty.nrows(), empty.ncols(), empty.nnz()), (rows, cols, 0));
         assert_eq!(empty.transpose().unwrap(), Csr::empty(cols, rows).unwrap());
         assert_eq!(empty.to_dense().unwrap(), vec![0.0; rows * cols]);
         assert_eq!(empty.iter_rows().len(), rows);
-        assert_eq!(empty.to_coo().unwrap().to_csr(Duplicates::Sum).unwrap(), empty);
+        assert_eq!(empty.to_coo().unwrap().to_csr_with_offsets(Duplicates::Sum).unwrap(), empty);
         assert!(empty.row(rows).is_none() && empty.get(rows, 0).is_none());
         assert_eq!(empty.statistics().row_length_skewness.to_bits(), 0);
     }
@@ -319,10 +319,10 @@ fn rows_without_slots_take_no_time() {
     let start = std::time::Instant::now();
     let shapes = [
         Ell::<f64>::try_new(rows, 2, 0, vec![], vec![])
-            .map(|a| (a.rows(), a.nnz()))
+            .map(|a| (a.nrows(), a.nnz()))
             .map_err(MatrixError::from),
         SlicedEll::<f64>::try_new(rows, 2, u32::MAX, vec![0, 0], vec![], vec![], None)
-            .map(|a| (a.rows(), a.nnz()))
+            .map(|a| (a.nrows(), a.nnz()))
             .map_err(MatrixError::from),
     ];
     // A machine that does not overcommit memory returns an error instead.
@@ -336,8 +336,5 @@ fn rows_without_slots_take_no_time() {
     // Empty slices next to one with slots.
     let columns = vec![0, 1, 0, Ell::<f64>::PADDING];
     let sliced = SlicedEll::try_new(6, 2, 2, vec![0, 0, 4, 4], columns, vec![1.0; 4], None).unwrap();
-    assert_eq!(
-        (sliced.nnz(), sliced.to_csr::<u32>().unwrap().row_offsets()),
-        (3, &[0, 0, 0, 2, 3, 3, 3][..])
-    );
+    assert_eq!((sliced.nnz(), sliced.to_csr().unwrap().row_offsets()), (3, &[0, 0, 0, 2, 3, 3, 3][..]));
 }

@@ -20,7 +20,7 @@ use crate::{Offset, Storage, Value};
 /// // [0 0 3]
 /// let view = CsrView::try_new(2, 3, &[0u32, 2, 3], &[0, 2, 2], &[1.0, 2.0, 3.0])?;
 /// assert_eq!(view.get(0, 2), Some(2.0));
-/// assert_eq!(view.transpose()?.rows(), 3);
+/// assert_eq!(view.transpose()?.nrows(), 3);
 /// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 pub struct CsrView<'a, V, O = u32> {
@@ -71,13 +71,18 @@ impl<'a, V: Storage, O: Offset> CsrView<'a, V, O> {
     }
 
     /// Number of rows.
-    pub fn rows(&self) -> usize {
+    pub fn nrows(&self) -> usize {
         self.rows
     }
 
     /// Number of columns.
-    pub fn cols(&self) -> usize {
+    pub fn ncols(&self) -> usize {
         self.cols
+    }
+
+    /// Number of rows and number of columns.
+    pub fn shape(&self) -> (usize, usize) {
+        (self.nrows(), self.ncols())
     }
 
     /// Number of nonzeros, that is, of stored entries: a stored zero counts.

@@ -20,7 +20,7 @@ use crate::{Csr, Offset, Value};
 /// ```
 /// use evenpath::Csr;
 ///
-/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, 2.0), (1, 1, 3.0)])?;
+/// let a = Csr::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, 2.0), (1, 1, 3.0)])?;
 /// assert_eq!((&a * &[10.0, 1.0])?, [12.0, 3.0]);
 /// let sum = (&a + &a.transpose()?)?;
 /// assert_eq!(sum.to_dense()?, [2.0, 2.0, 2.0, 6.0]);
@@ -39,7 +39,7 @@ impl<V: Value, O: Offset> Csr<V, O> {
     ///
     /// If a vector has the wrong length; then nothing is written.
     pub fn spmv(&self, alpha: V, x: &[V], beta: V, y: &mut [V]) -> Result<(), OpError> {
-        check_slices((self.rows(), self.cols()), x, y)?;
+        check_slices((self.nrows(), self.ncols()), x, y)?;
         let (cut, _) = SpmvCut::choose(self.row_offsets());
         let groups = SpmvGroups::Ignored;
         let tiles = SpmvTiles::new(self.row_offsets(), self.column_indices(), cut, groups);
@@ -55,8 +55,8 @@ impl<V: Value, O: Offset> Csr<V, O> {
     /// If the shapes differ, the columns of a row do not increase, `O` cannot count C's nonzeros, or there is
     /// too little memory.
     pub fn add(&self, alpha: V, b: &Self, beta: V) -> Result<Self, OpError> {
-        let (rows, cols) = (self.rows(), self.cols());
-        check_shape("B", (b.rows(), b.cols()), (rows, cols))?;
+        let (rows, cols) = (self.nrows(), self.ncols());
+        check_shape("B", (b.nrows(), b.ncols()), (rows, cols))?;
         check_canonical(self, b)?;
         let merge = RowMerge {
             operation: Elementwise::Sum,
@@ -81,13 +81,13 @@ impl<V: Value, O: Offset> Csr<V, O> {
     /// If B does not have one row per column of A, the columns of a row do not increase, `O` cannot count the
     /// product's nonzeros, or there is too little memory.
     pub fn multiply(&self, b: &Self) -> Result<Self, OpError> {
-        check_shape("B", (b.rows(), b.cols()), (self.cols(), b.cols()))?;
+        check_shape("B", (b.nrows(), b.ncols()), (self.ncols(), b.ncols()))?;
         check_canonical(self, b)?;
-        in_pool(self.rows(), || self.multiply_checked(b))
+        in_pool(self.nrows(), || self.multiply_checked(b))
     }
 
     fn multiply_checked(&self, b: &Self) -> Result<Self, OpError> {
-        let (a_rows, b_cols) = (self.rows(), b.cols());
+        let (a_rows, b_cols) = (self.nrows(), b.ncols());
         // SAFETY: both were checked.
         let product = unsafe { Spgemm::new(self.view(), b.view()) };
         if let Some(SpgemmArrays { row_offsets, column_indices, values }) = product.multiply() {

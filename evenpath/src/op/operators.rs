@@ -11,7 +11,7 @@ impl<V: Value, O: Offset> Mul<&[V]> for &Csr<V, O> {
 
     /// A·x: see [`Csr::spmv`].
     fn mul(self, x: &[V]) -> Self::Output {
-        let mut y = host_zeros(self.rows())?;
+        let mut y = host_zeros(self.nrows())?;
         self.spmv(V::ONE, x, V::ZERO, &mut y)?;
         Ok(y)
     }
@@ -49,7 +49,7 @@ impl<V: Value, const D: usize> Mul<&[V]> for &HiSparse<V, D> {
 
     /// A·x: see [`HiSparse::spmv`].
     fn mul(self, x: &[V]) -> Self::Output {
-        let mut y = host_zeros(self.rows())?;
+        let mut y = host_zeros(self.nrows())?;
         self.spmv(V::ONE, x, V::ZERO, &mut y)?;
         Ok(y)
     }

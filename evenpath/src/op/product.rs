@@ -42,7 +42,7 @@ impl<'a, V: Value, O: Offset> Product<'a, V, O> {
         (beta, y): (V, &'a mut DeviceSlice<V>),
     ) -> Result<Self, OpError> {
         let device = matrix.device();
-        check_product(device, (matrix.rows(), matrix.cols()), x, y)?;
+        check_product(device, (matrix.nrows(), matrix.ncols()), x, y)?;
         Ok(Self { matrix, alpha, x, beta, y, _checked: Checked })
     }
 
@@ -81,8 +81,8 @@ impl<'a, V: Value, O: Offset> Product<'a, V, O> {
         (beta, y): (V, &'a mut DeviceSlice<V>),
     ) -> Result<Self, OpError> {
         let device = matrix.device();
-        check_vector(device, ("x", x), matrix.rows())?;
-        check_vector(device, ("y", y), matrix.cols())?;
+        check_vector(device, ("x", x), matrix.nrows())?;
+        check_vector(device, ("y", y), matrix.ncols())?;
         Ok(Self { matrix, alpha, x, beta, y, _checked: Checked })
     }
 }

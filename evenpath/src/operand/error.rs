@@ -7,7 +7,7 @@ use crate::matrix::MatrixError;
 /// use evenpath::error::OpError;
 /// use evenpath::Csr;
 ///
-/// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 2, 1.0)])?;
+/// let a = Csr::from_triplets(2, 3, [(0, 2, 1.0)])?;
 /// let error = (&a * &[1.0, 2.0]).unwrap_err();
 /// assert!(matches!(error, OpError::Length { operand: "x", len: 2, needed: 3 }));
 /// # Ok::<(), evenpath::error::MatrixError>(())

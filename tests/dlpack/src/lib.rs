@@ -77,8 +77,8 @@ pub unsafe extern "C" fn multiply_matrix(
     let (device, b) = unsafe { (&*device, Tensor::from_raw(NonNull::new_unchecked(b))) };
     let product = || -> Result<_> {
         let b = b?.into_dense::<f32>(device)?;
-        let mut c = device.zeros_dense::<f32>(side * side, b.cols(), b.layout())?;
-        let options = SpmmOptions::default().with_columns(b.cols()).with_layout(b.layout());
+        let mut c = device.zeros_dense::<f32>(side * side, b.ncols(), b.layout())?;
+        let options = SpmmOptions::default().with_columns(b.ncols()).with_layout(b.layout());
         let a: Csr<f32> = matrix(side)?.into_values();
         device.upload(&a)?.plan_spmm(options)?.run(1.0, &b, 0.0, &mut c)?;
         Ok(Tensor::from_dense(c)?.into_raw().as_ptr())

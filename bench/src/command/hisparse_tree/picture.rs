@@ -36,7 +36,7 @@ text { fill: currentColor; }
 
 /// The picture of a matrix.
 pub(crate) fn draw<V: Value, const D: usize>(matrix: &HiSparse<V, D>) -> String {
-    let (rows, cols) = (matrix.rows().max(1) as f64, matrix.cols().max(1) as f64);
+    let (rows, cols) = (matrix.nrows().max(1) as f64, matrix.ncols().max(1) as f64);
     let longer = rows.max(cols);
     let scale = Scale {
         x: (SIZE * cols / longer).max(MIN_SIZE) / cols,
@@ -72,8 +72,8 @@ fn legend<V: Value, const D: usize>(matrix: &HiSparse<V, D>) -> Vec<String> {
     let statistics = matrix.statistics();
     let mut lines = vec![format!(
         "{} × {}, {} nonzeros; nodes of {D} × {D}; {:.2} bytes per nonzero, CSR {:.2}",
-        matrix.rows(),
-        matrix.cols(),
+        matrix.nrows(),
+        matrix.ncols(),
         statistics.nnz,
         statistics.bytes_per_nonzero(),
         statistics.csr_bytes_per_nonzero()
@@ -93,7 +93,7 @@ fn pattern<V: Value, const D: usize>(svg: &mut String, matrix: &HiSparse<V, D>, 
     let cell = |at: usize, len: usize| (at as u64 * CELLS as u64 / len as u64) as usize;
     let mut counts = vec![0_u64; CELLS * CELLS];
     for (row, col, _) in matrix {
-        counts[cell(row, matrix.rows()) * CELLS + cell(col, matrix.cols())] += 1;
+        counts[cell(row, matrix.nrows()) * CELLS + cell(col, matrix.ncols())] += 1;
     }
     let most = counts.iter().copied().max().unwrap_or(0).max(1) as f64;
     let (cell_width, cell_height) = (width / CELLS as f64, height / CELLS as f64);

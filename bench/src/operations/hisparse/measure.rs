@@ -47,7 +47,7 @@ pub(crate) fn measure_tree<V: PeerValue, const D: usize>(
         more.add("conversion ms".into(), Some(conversion_ms::<V, D>(bench, matrix)?));
     }
     let nonzeros = matrix.nnz() as u64;
-    let vectors = ((matrix.rows() + matrix.cols()) * size_of::<V>()) as u64;
+    let vectors = ((matrix.nrows() + matrix.ncols()) * size_of::<V>()) as u64;
     let work = (nonzeros, 2 * nonzeros, tree.pool_bytes() + vectors);
     let mut ours = direct.ways;
     // What is wrong about the others has no time here.
@@ -87,7 +87,7 @@ impl Further {
         let nonzeros = csr.nnz() as u64;
         let formats = [
             ("hisparse", pool_bytes),
-            ("csr", nonzeros * entry + (csr.rows() as u64 + 1) * index),
+            ("csr", nonzeros * entry + (csr.nrows() as u64 + 1) * index),
             ("coo", nonzeros * (entry + index)),
         ];
         for (format, bytes) in formats {

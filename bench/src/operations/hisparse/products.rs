@@ -45,7 +45,7 @@ pub(super) fn product<V: PeerValue, const D: usize>(
     let transpose = is_transposed.then(|| matrix.transpose()).transpose()?;
     let matrix = transpose.as_ref().unwrap_or(matrix);
     let tree = if is_transposed { tree.transpose() } else { tree.clone() };
-    let x: Vec<V> = random_vector(matrix.cols(), 1);
+    let x: Vec<V> = random_vector(matrix.ncols(), 1);
     let reference = Reference::new(matrix, &x)?;
     let operands = Operands { bench, tree, x: bench.device.upload(&x)?, reference };
     let mut ways = operands.ways()?;
@@ -80,7 +80,7 @@ impl<V: PeerValue, const D: usize> Operands<'_, V, D> {
     /// The product with a dense matrix all of whose columns are x.
     fn dense_way(&self) -> Result<Contender, OpError> {
         let device = self.bench.device;
-        let (rows, cols) = (self.tree.rows(), self.tree.cols());
+        let (rows, cols) = (self.tree.nrows(), self.tree.ncols());
         let dense = |values: &[V], rows| -> Result<_, OpError> {
             let dense = DeviceDense::try_new(device.upload(values)?, rows, DENSE_COLUMNS, Layout::RowMajor);
             Ok(dense.unwrap_or_else(|_| unreachable!("there are {DENSE_COLUMNS} elements per row")))
@@ -106,7 +106,7 @@ impl<V: PeerValue, const D: usize> Operands<'_, V, D> {
     ) -> Result<Contender, OpError> {
         let device = self.bench.device;
         // Filled with NaN, which must not remain in the result.
-        let mut y = device.upload(&vec![V::from_f64(f64::NAN); self.tree.rows()])?;
+        let mut y = device.upload(&vec![V::from_f64(f64::NAN); self.tree.nrows()])?;
         let times = times_ms(device, self.bench.repetitions, || run(&mut y))?;
         Ok(self.contender(name, workspace_bytes, &times, self.reference.check(&y.download()?)))
     }

@@ -28,8 +28,8 @@ struct Row {
 impl Check {
     /// Computes the expected result on the host.
     pub(crate) fn new<V: Value>(a: &Csr<V>, b: &Csr<V>) -> Self {
-        let v: Vec<f64> = random_vector(b.cols(), 2);
-        let rows_of_b: Vec<Row> = (0..b.rows())
+        let v: Vec<f64> = random_vector(b.ncols(), 2);
+        let rows_of_b: Vec<Row> = (0..b.nrows())
             .into_par_iter()
             .map(|row| {
                 let mut sums = Row { sum: 0.0, magnitude: 0.0, products: 0 };
@@ -42,7 +42,7 @@ impl Check {
                 sums
             })
             .collect();
-        let rows = (0..a.rows()).into_par_iter().map(|row| {
+        let rows = (0..a.nrows()).into_par_iter().map(|row| {
             let mut sums = Row { sum: 0.0, magnitude: 0.0, products: 0 };
             for (column, value) in entries(a, row) {
                 let factor = &rows_of_b[column as usize];
@@ -123,13 +123,13 @@ fn sampled_rows(rows: &[Row]) -> Vec<usize> {
 
 /// The columns of a row of AB.
 fn columns<V: Value>(a: &Csr<V>, b: &Csr<V>, row: usize) -> Vec<u32> {
-    let mut is_there = vec![false; b.cols()];
+    let mut is_there = vec![false; b.ncols()];
     for (k, _) in entries(a, row) {
         for (column, _) in entries(b, k as usize) {
             is_there[column as usize] = true;
         }
     }
-    (0..b.cols() as u32).filter(|&column| is_there[column as usize]).collect()
+    (0..b.ncols() as u32).filter(|&column| is_there[column as usize]).collect()
 }
 
 /// Compares the columns of a row, both ascending.

@@ -62,7 +62,7 @@ pub(crate) fn measure<V: PeerValue>(
     }
     more.insert("nonzeros of C".into(), nonzeros as f64);
     let entry = size_of::<V>() + size_of::<u32>();
-    let offsets = (2 * a.rows() + b.rows() + 3) * size_of::<u32>();
+    let offsets = (2 * a.nrows() + b.nrows() + 3) * size_of::<u32>();
     let bytes = ((a.nnz() + b.nnz() + nonzeros) * entry + offsets) as u64;
     Ok(Figures::new((products, 2 * products, bytes), ours, peers, more))
 }

@@ -52,7 +52,7 @@ enum Failure {
 /// If there is not enough device memory for matrix and vectors, or the device was lost.
 pub(crate) fn measure<V: PeerValue>(bench: &Bench<'_>, matrix: &Csr<V>, product: &Product) -> Measured {
     let Product { ways, operation, factors } = product;
-    let (rows, cols) = operation.shape(matrix.rows(), matrix.cols());
+    let (rows, cols) = operation.shape(matrix.nrows(), matrix.ncols());
     let (alpha, beta) = (V::from_f64(factors.0), V::from_f64(factors.1));
     let x: Vec<V> = random_vector(cols, 1);
     // An element that is not written stays NaN.

@@ -192,7 +192,7 @@ impl Kind {
             }
             Self::EllR(limit) => {
                 let ell = host.to_ell(limit)?;
-                let lengths = (host.rows() * size_of::<u32>()) as u64;
+                let lengths = (host.nrows() * size_of::<u32>()) as u64;
                 (multiply!(device.upload(&EllR(&ell))?), ell.bytes() + lengths, ell.values().len())
             }
             Self::SlicedEll(options) => {

@@ -30,8 +30,8 @@ impl<V: PeerValue> Blocks<V> {
     pub(super) fn upload(runtime: Runtime, matrix: &Csr<V>) -> Result<Self, PeerError> {
         let host = HostBlocks::new(matrix)?;
         Ok(Self {
-            block_rows: matrix.rows() / host.size,
-            block_cols: matrix.cols() / host.size,
+            block_rows: matrix.nrows() / host.size,
+            block_cols: matrix.ncols() / host.size,
             size: host.size,
             count: host.column_indices.len(),
             row_offsets: runtime.upload(&host.row_offsets)?,
@@ -80,7 +80,7 @@ struct HostBlocks<V> {
 
 impl<V: PeerValue> HostBlocks<V> {
     fn new(matrix: &Csr<V>) -> Result<Self, PeerError> {
-        let (rows, cols) = (matrix.rows(), matrix.cols());
+        let (rows, cols) = (matrix.nrows(), matrix.ncols());
         let bytes = |rows: usize, indices: usize, values: usize| {
             (rows + 1 + indices) * size_of::<u32>() + values * size_of::<V>()
         };
@@ -104,7 +104,7 @@ impl<V: PeerValue> HostBlocks<V> {
                 "{blocks} blocks have more elements than 32 bits can count"
             )));
         }
-        let block_rows = 0..matrix.rows() / size;
+        let block_rows = 0..matrix.nrows() / size;
         let parts: Vec<_> = block_rows.into_par_iter().map(|row| block_row(matrix, size, row)).collect();
         let mut row_offsets = vec![0];
         let (mut column_indices, mut values) = (Vec::with_capacity(blocks), Vec::new());

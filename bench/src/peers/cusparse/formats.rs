@@ -66,8 +66,8 @@ impl<V: PeerValue> Formats<V> {
             )));
         }
         Ok(Self {
-            rows: matrix.rows(),
-            cols: matrix.cols(),
+            rows: matrix.nrows(),
+            cols: matrix.ncols(),
             nonzeros: matrix.nnz(),
             row_offsets: runtime.upload(matrix.row_offsets())?,
             column_indices: runtime.upload(matrix.column_indices())?,
@@ -199,10 +199,10 @@ impl<V: PeerValue> SlicedRows<V> {
     fn new(matrix: &Csr<V>) -> Result<Self, PeerError> {
         let offsets = matrix.row_offsets();
         let width = |slice: usize| {
-            let rows = slice * SLICE_ROWS..matrix.rows().min((slice + 1) * SLICE_ROWS);
+            let rows = slice * SLICE_ROWS..matrix.nrows().min((slice + 1) * SLICE_ROWS);
             rows.map(|row| offsets[row + 1] - offsets[row]).max().unwrap_or(0) as usize
         };
-        let slices = matrix.rows().div_ceil(SLICE_ROWS);
+        let slices = matrix.nrows().div_ceil(SLICE_ROWS);
         let widths: Vec<usize> = (0..slices).into_par_iter().map(width).collect();
         let stored = widths.iter().sum::<usize>() * SLICE_ROWS;
         let limit = (MAX_PADDING * matrix.nnz().max(1)).min(i32::MAX as usize);
@@ -221,7 +221,7 @@ impl<V: PeerValue> SlicedRows<V> {
             column_indices: vec![-1; stored],
             values: vec![V::ZERO; stored],
         };
-        for row in 0..matrix.rows() {
+        for row in 0..matrix.nrows() {
             let first = sliced.slice_offsets[row / SLICE_ROWS] as usize + row % SLICE_ROWS;
             let nonzeros = offsets[row] as usize..offsets[row + 1] as usize;
             for (step, nonzero) in nonzeros.enumerate() {

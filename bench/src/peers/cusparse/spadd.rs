@@ -83,7 +83,7 @@ pub(super) fn valid_sum<V: PeerValue>(
     columns: &Buffer<u32>,
     values: &Buffer<V>,
 ) -> Result<Csr<V>, PeerError> {
-    Csr::try_new(a.rows(), a.cols(), row_offsets.download()?, columns.download()?, values.download()?)
+    Csr::try_new(a.nrows(), a.ncols(), row_offsets.download()?, columns.download()?, values.download()?)
         .map_err(|invalid| PeerError::Unsuitable(format!("the result is not a valid matrix: {invalid}")))
 }
 
@@ -99,8 +99,8 @@ impl Version {
         let sum = Sum {
             version: self,
             functions,
-            rows: c_int::try_from(a.rows()).map_err(too_large)?,
-            cols: c_int::try_from(a.cols()).map_err(too_large)?,
+            rows: c_int::try_from(a.nrows()).map_err(too_large)?,
+            cols: c_int::try_from(a.ncols()).map_err(too_large)?,
             factors,
             a: Arrays::upload(self.runtime, a)?,
             b: Arrays::upload(self.runtime, b)?,
@@ -111,7 +111,7 @@ impl Version {
                 // SAFETY: the descriptor is written to a valid location.
                 |address| unsafe { (functions.cusparseCreateMatDescr)(address) },
             )?,
-            row_offsets: self.runtime.allocate(a.rows() + 1)?,
+            row_offsets: self.runtime.allocate(a.nrows() + 1)?,
         };
         let workspace_bytes = sum.workspace_bytes()?;
         let workspace = self.runtime.allocate(workspace_bytes)?;

@@ -42,7 +42,7 @@ impl Version {
             factors,
             a: Formats::upload(runtime, a)?,
             b: Formats::upload(runtime, b)?,
-            row_offsets: runtime.allocate(a.rows() + 1)?,
+            row_offsets: runtime.allocate(a.nrows() + 1)?,
         };
         let call = sum.call()?;
         let workspace_bytes = call.workspace_bytes()?;

@@ -60,17 +60,17 @@ impl Cusparse {
         width: usize,
         layout: Layout,
     ) -> Result<SpmmProblem<'_, V>, PeerError> {
-        if b.len() != matrix.cols() * width {
+        if b.len() != matrix.ncols() * width {
             return Err(PeerError::Unsuitable(format!(
                 "B has {} elements, not {} rows of {width}",
                 b.len(),
-                matrix.cols()
+                matrix.ncols()
             )));
         }
         let mut formats = Formats::upload(self.runtime, matrix)?;
         formats.add_coo(self.runtime, matrix)?;
         let no_bsr = formats.add_bsr(self.runtime, matrix).err().map(|reason| reason.to_string());
-        let (b, c) = (self.runtime.upload(b)?, self.runtime.allocate(matrix.rows() * width)?);
+        let (b, c) = (self.runtime.upload(b)?, self.runtime.allocate(matrix.nrows() * width)?);
         Ok(SpmmProblem { library: self, formats, no_bsr, b, c, width, layout })
     }
 }

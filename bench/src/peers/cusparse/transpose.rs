@@ -43,10 +43,10 @@ impl Version {
     ) -> Result<(Times, Csr<V>), PeerError> {
         let functions = Transpose::find(self.library)?;
         let too_large = |_| PeerError::Unsuitable("more rows or columns than 32 bits can count".into());
-        let rows = c_int::try_from(matrix.rows()).map_err(too_large)?;
-        let cols = c_int::try_from(matrix.cols()).map_err(too_large)?;
+        let rows = c_int::try_from(matrix.nrows()).map_err(too_large)?;
+        let cols = c_int::try_from(matrix.ncols()).map_err(too_large)?;
         let a = Arrays::upload(self.runtime, matrix)?;
-        let row_offsets = self.runtime.allocate::<u32>(matrix.cols() + 1)?;
+        let row_offsets = self.runtime.allocate::<u32>(matrix.ncols() + 1)?;
         let column_indices = self.runtime.allocate::<u32>(matrix.nnz())?;
         let values = self.runtime.allocate::<V>(matrix.nnz())?;
         // Both functions take the same arguments except for the last: an output for the size, or the workspace.
@@ -81,7 +81,7 @@ impl Version {
         let workspace = self.runtime.allocate::<u8>(bytes)?;
         let times = times_ms(&self.runtime, repetitions, || call!(cusparseCsr2cscEx2, workspace.address()))?;
         let (offsets, columns) = (row_offsets.download()?, column_indices.download()?);
-        let transpose = Csr::try_new(matrix.cols(), matrix.rows(), offsets, columns, values.download()?)
+        let transpose = Csr::try_new(matrix.ncols(), matrix.nrows(), offsets, columns, values.download()?)
             .map_err(|invalid| {
                 PeerError::Unsuitable(format!("the transpose is not a valid matrix: {invalid}"))
             })?;

@@ -216,8 +216,8 @@ impl Mkl {
             create(
                 &raw mut address,
                 BASE_ZERO,
-                matrix.rows() as c_int,
-                matrix.cols() as c_int,
+                matrix.nrows() as c_int,
+                matrix.ncols() as c_int,
                 offsets.as_ptr(),
                 offsets[1.min(offsets.len() - 1)..].as_ptr(),
                 matrix.column_indices().as_ptr(),

@@ -126,13 +126,13 @@ impl Mkl {
         columns: usize,
         repetitions: Repetitions,
     ) -> Result<(Times, Vec<V>), PeerError> {
-        if b.len() != a.cols() * columns {
+        if b.len() != a.ncols() * columns {
             return Err(PeerError::Unsuitable(format!("B has {} elements", b.len())));
         }
         // SAFETY: the types are those of the library's header, for values of this type.
         let multiply: MultiplyDense<V> =
             unsafe { self.function(of_value::<V>("mkl_sparse_s_mm", "mkl_sparse_d_mm")) }?;
-        let mut c = vec![V::zero(); a.rows() * columns];
+        let mut c = vec![V::zero(); a.nrows() * columns];
         let a = self.handle(a)?;
         // SAFETY: the matrix exists.
         check("mkl_sparse_optimize", unsafe { (self.functions.mkl_sparse_optimize)(a.address) })?;

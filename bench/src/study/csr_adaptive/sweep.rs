@@ -71,9 +71,9 @@ fn row_blocks_ms<V: PeerValue>(
     let block_rows = cut_rows(matrix.row_offsets(), limit);
     let blocks = u32::try_from(block_rows.len() - 1)?;
     let block_rows = bench.device.upload(&block_rows)?;
-    let host_x = random_vector::<V>(matrix.cols(), 1);
+    let host_x = random_vector::<V>(matrix.ncols(), 1);
     let x = bench.device.upload(&host_x)?;
-    let mut y = bench.device.upload(&vec![V::from_f64(f64::NAN); matrix.rows()])?;
+    let mut y = bench.device.upload(&vec![V::from_f64(f64::NAN); matrix.nrows()])?;
     let row_offsets = bench.device.upload(matrix.row_offsets())?;
     let column_indices = bench.device.upload(matrix.column_indices())?;
     let values = bench.device.upload(matrix.values())?;

@@ -67,7 +67,7 @@ fn lower_triangle(matrix: &Csr<f64>) -> Result<Csr<f64>, MatrixError> {
         }
         offsets.push(columns.len() as u32);
     }
-    Ok(Csr::try_new(matrix.rows(), matrix.cols(), offsets, columns, values)?)
+    Ok(Csr::try_new(matrix.nrows(), matrix.ncols(), offsets, columns, values)?)
 }
 
 impl Tables {

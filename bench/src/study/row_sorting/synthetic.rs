@@ -179,7 +179,7 @@ fn measure(
     let (small, small_sorted) = small.map(|[_, plain, sorted]| (plain, sorted)).unzip();
     let [csr, sorted_csr] = runs.csr()?;
     let (warp, cpu, sort_ms) = (runs.warp()?, runs.cpu()?, runs.sort_ms());
-    let percent = 100.0 * matrix.nnz() as f64 / matrix.rows() as f64 / matrix.cols() as f64;
+    let percent = 100.0 * matrix.nnz() as f64 / matrix.nrows() as f64 / matrix.ncols() as f64;
     table.row([
         Cell::from(name),
         percent.into(),

@@ -97,7 +97,7 @@ impl RandomMatrix {
             let mut stream = seeds.stream(Purpose::Values, piece);
             values.fill_with(|| V::from_f64(2.0 * stream.unit() - 1.0));
         });
-        Ok(Csr::try_new(pattern.rows(), pattern.cols, offsets, pattern.columns, values)?
+        Ok(Csr::try_new(pattern.nrows(), pattern.cols, offsets, pattern.columns, values)?
             .try_into_offsets()?)
     }
 }
@@ -150,7 +150,7 @@ mod tests {
             let matrix = small(number);
             let a: Csr<f32> = matrix.generate().unwrap();
             let structure = matrix.structure();
-            assert_eq!((a.rows(), a.cols()), structure.shape(), "{matrix}: {structure}");
+            assert_eq!((a.nrows(), a.ncols()), structure.shape(), "{matrix}: {structure}");
             a.check_canonical().unwrap();
             assert!((1..=60_000).contains(&a.nnz()), "{matrix}: {} nonzeros, {structure}", a.nnz());
             if structure.symmetric {

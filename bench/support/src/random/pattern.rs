@@ -66,7 +66,7 @@ impl Pattern {
         pattern
     }
 
-    pub(super) fn rows(&self) -> usize {
+    pub(super) fn nrows(&self) -> usize {
         self.offsets.len() - 1
     }
 
@@ -83,18 +83,18 @@ impl Pattern {
             offsets[column + 1] += offsets[column];
         }
         let (mut ends, mut columns) = (offsets.clone(), vec![0; self.columns.len()]);
-        for row in 0..self.rows() {
+        for row in 0..self.nrows() {
             for &column in self.row(row) {
                 let end = &mut ends[column as usize];
                 columns[*end] = row as u32;
                 *end += 1;
             }
         }
-        Self { cols: self.rows(), offsets, columns }
+        Self { cols: self.nrows(), offsets, columns }
     }
 
     fn union(&self, other: &Self) -> Self {
-        Self::from_rows(self.rows(), self.cols, |row, found| {
+        Self::from_rows(self.nrows(), self.cols, |row, found| {
             found.clear();
             found.extend_from_slice(self.row(row));
             found.extend_from_slice(other.row(row));
@@ -104,7 +104,7 @@ impl Pattern {
     }
 
     fn permuted(self, permutation: Permutation, seeds: Seeds) -> Self {
-        let (rows, cols) = (self.rows(), self.cols);
+        let (rows, cols) = (self.nrows(), self.cols);
         let row_order = |len| order(len, seeds, Purpose::RowOrder);
         let same: fn(usize) -> Vec<u32> = |len| (0..len as u32).collect();
         let reversed = |len: usize| (0..len as u32).rev().collect();
@@ -137,7 +137,7 @@ impl Pattern {
         if block == 1 {
             return self;
         }
-        Self::from_rows(self.rows() * block, self.cols * block, |row, found| {
+        Self::from_rows(self.nrows() * block, self.cols * block, |row, found| {
             found.clear();
             for &column in self.row(row / block) {
                 found.extend((0..block).map(|unknown| column * block as u32 + unknown as u32));
@@ -186,7 +186,7 @@ mod tests {
 
     fn bandwidth(pattern: &Pattern) -> usize {
         let of_row = |row: usize| pattern.row(row).iter().map(move |&column| (column as usize).abs_diff(row));
-        (0..pattern.rows()).flat_map(of_row).max().unwrap()
+        (0..pattern.nrows()).flat_map(of_row).max().unwrap()
     }
 
     #[test]
@@ -240,9 +240,9 @@ mod tests {
     fn blocks_are_dense() {
         let nodes = pattern(&structure());
         let found = nodes.clone().expanded(4);
-        assert_eq!((found.rows(), found.cols), (4 * ROWS, 4 * ROWS));
+        assert_eq!((found.nrows(), found.cols), (4 * ROWS, 4 * ROWS));
         assert_eq!(found.columns.len(), 16 * nodes.columns.len());
-        for row in 0..found.rows() {
+        for row in 0..found.nrows() {
             assert_eq!(found.row(row), found.row(row / 4 * 4));
             assert!(found.row(row).chunks(4).all(|block| block[0] % 4 == 0 && block[3] == block[0] + 3));
         }

@@ -34,7 +34,7 @@ pub(crate) fn multiply<V: Value, const D: usize>(
     if c.is_empty() {
         return Ok(());
     }
-    let out_of_memory = || MatrixError::OutOfMemory { rows: matrix.rows(), nnz: matrix.nnz() };
+    let out_of_memory = || MatrixError::OutOfMemory { rows: matrix.nrows(), nnz: matrix.nnz() };
     let matrix = &*matrix.with_number_as_scale()?;
     let leaves = matrix.leaves_by_row()?;
     let tasks = tasks(matrix, &leaves)?;
@@ -62,7 +62,7 @@ fn tasks<V: Value, const D: usize>(
     matrix: &HiSparse<V, D>,
     leaves: &[PlacedNode],
 ) -> Result<Vec<Task>, MatrixError> {
-    let out_of_memory = || MatrixError::OutOfMemory { rows: matrix.rows(), nnz: matrix.nnz() };
+    let out_of_memory = || MatrixError::OutOfMemory { rows: matrix.nrows(), nnz: matrix.nnz() };
     let mut counts: Vec<u32> = bytemuck::try_zeroed_vec(leaves.len()).map_err(|()| out_of_memory())?;
     counts.par_iter_mut().zip(leaves).for_each(|(count, &leaf)| *count = matrix.leaf(leaf).work() as u32);
     let mut begin = 0;
@@ -161,13 +161,13 @@ mod tests {
     fn results_do_not_depend_on_threads() {
         let a: Csr<f64> = generate(Kind::Rmat { scale: 13 }, 2).unwrap();
         let a: HiSparse<f64, 256> = a.to_hisparse(HiSparseOptions::default()).unwrap();
-        let b: Vec<f64> = (0..a.cols() * 9).map(|at| (at as f64 * 0.754_877_666).fract() - 0.5).collect();
+        let b: Vec<f64> = (0..a.ncols() * 9).map(|at| (at as f64 * 0.754_877_666).fract() - 0.5).collect();
         for a in [a.clone(), a.transpose()] {
             let leaves = a.leaves_by_row().unwrap();
             let tasks = tasks(&a, &leaves).unwrap();
             assert!(tasks.windows(2).any(|pair| pair[0].row == pair[1].row), "no row of leaves is cut");
             let run = |threads| {
-                let mut c = vec![0.25; a.rows() * 9];
+                let mut c = vec![0.25; a.nrows() * 9];
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
                 pool.install(|| multiply(&a, 9, 1.5, &b, 0.5, &mut c)).unwrap();
                 c.into_iter().map(f64::to_bits).collect::<Vec<_>>()

@@ -44,7 +44,7 @@ pub(crate) fn product<V: Value, const D: usize>(
     let (a, b) = (&*a.with_number_as_scale()?, &*b.with_number_as_scale()?);
     let (a_leaves, b_leaves) = (a.leaves_by_row()?, b.leaves_by_row()?);
     let product = Product { a, b, a_leaves: &a_leaves, b_leaves: &b_leaves };
-    let (rows, cols) = (a.rows(), b.cols());
+    let (rows, cols) = (a.nrows(), b.ncols());
     let (pairs, mut leaves) = product.leaves()?;
     leaves.par_sort_unstable_by_key(|leaf| leaf.path);
     let out_of_memory = |_| MatrixError::OutOfMemory { rows, nnz: 0 };
@@ -92,7 +92,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
 
     /// All pairs, grouped by leaf of C and then by column of A, and the leaves of C.
     fn leaves(&self) -> Result<(Vec<Pair>, Vec<Leaf>), MatrixError> {
-        let (rows, nnz) = (self.a.rows(), self.a.nnz());
+        let (rows, nnz) = (self.a.nrows(), self.a.nnz());
         let out_of_memory = || MatrixError::OutOfMemory { rows, nnz };
         let a_rows = try_collect(self.a_leaves.chunk_by(|one, next| one.row == next.row));
         let a_rows = a_rows.map_err(|_| out_of_memory())?;
@@ -140,7 +140,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         pattern: &mut Pattern<D>,
         units: &AtomicUsize,
     ) -> Result<Vec<Leaf>, MatrixError> {
-        let depth = depth(self.a.rows(), self.b.cols(), D);
+        let depth = depth(self.a.nrows(), self.b.ncols(), D);
         let mut leaves = Vec::new();
         let col = |pair: &Pair| self.b_leaves[pair[1] as usize].col;
         for group in pairs.chunk_by(|one, next| col(one) == col(next)) {
@@ -157,7 +157,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
                 }
                 let row = self.a_leaves[group[0][0] as usize].row;
                 let path = path(u64::from(row), u64::from(col(&group[0])), depth, D);
-                let no_memory = |_| MatrixError::OutOfMemory { rows: self.a.rows(), nnz: self.a.nnz() };
+                let no_memory = |_| MatrixError::OutOfMemory { rows: self.a.nrows(), nnz: self.a.nnz() };
                 leaves.try_reserve(1).map_err(no_memory)?;
                 leaves.push(Leaf { path, first, pairs: group.len() as u32, entries: entries as u32 });
             }

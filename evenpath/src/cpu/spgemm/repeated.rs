@@ -35,15 +35,15 @@ impl Repeated {
         b: &CsrView<'_, V, O>,
         shifted: usize,
     ) -> Self {
-        if shifted == 0 || shifted * ROWS_A_SHIFTED_ONE < a.rows() {
+        if shifted == 0 || shifted * ROWS_A_SHIFTED_ONE < a.nrows() {
             return Self { b_is_shifted: Vec::new() };
         }
         let columns = |row| &b.column_indices()[b.range(row)];
         let is_shifted = |row: usize| row > 0 && is_shifted_by(1, columns(row - 1), columns(row));
-        if b.rows() <= LEAST_ROWS {
-            return Self { b_is_shifted: (0..b.rows()).map(is_shifted).collect() };
+        if b.nrows() <= LEAST_ROWS {
+            return Self { b_is_shifted: (0..b.nrows()).map(is_shifted).collect() };
         }
-        let rows = (0..b.rows()).into_par_iter().with_min_len(LEAST_ROWS);
+        let rows = (0..b.nrows()).into_par_iter().with_min_len(LEAST_ROWS);
         Self { b_is_shifted: rows.map(is_shifted).collect() }
     }
 

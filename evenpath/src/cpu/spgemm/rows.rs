@@ -49,7 +49,7 @@ impl<'a, V: Value, O: Offset> Rows<'a, V, O> {
 
     /// The number of rows.
     pub(super) fn len(&self) -> usize {
-        self.a.rows()
+        self.a.nrows()
     }
 
     /// The number of products of a row.

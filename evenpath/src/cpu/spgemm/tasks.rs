@@ -30,9 +30,10 @@ impl Tasks {
         a: &CsrView<'_, V, O>,
         b: &CsrView<'_, V, O>,
     ) -> (Self, Repeated) {
-        let chunks = a.rows().div_ceil(ROWS);
+        let chunks = a.nrows().div_ceil(ROWS);
         // SAFETY: guaranteed by the caller.
-        let of_chunk = |chunk| unsafe { Self::of_rows(a, b, chunk * ROWS..a.rows().min((chunk + 1) * ROWS)) };
+        let of_chunk =
+            |chunk| unsafe { Self::of_rows(a, b, chunk * ROWS..a.nrows().min((chunk + 1) * ROWS)) };
         let parts: Vec<(Self, usize)> =
             if chunks == 1 { vec![of_chunk(0)] } else { (0..chunks).into_par_iter().map(of_chunk).collect() };
         let (mut all, mut all_shifted) = (Self::default(), 0);
@@ -66,7 +67,7 @@ impl Tasks {
                 products += end.to_u64() - start.to_u64();
             }
             tasks.products += products;
-            tasks.most_entries += products.min(b.cols() as u64);
+            tasks.most_entries += products.min(b.ncols() as u64);
             shifted += usize::from(Repeated::seems_shifted(a, row));
             sum += products + 1;
             if sum >= TASK {

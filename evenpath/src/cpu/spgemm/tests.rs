@@ -16,7 +16,7 @@ fn bits_of<V: Value>(values: &[V]) -> Vec<u64> {
 /// Computes row by row in a map, in the order of A's entries.
 fn naive<V: Value>(a: &Csr<V>, b: &Csr<V>) -> Bits {
     let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-    for row in 0..a.rows() {
+    for row in 0..a.nrows() {
         let mut sums = std::collections::BTreeMap::new();
         for at in a.view().range(row) {
             for b_at in b.view().range(a.column_indices()[at] as usize) {

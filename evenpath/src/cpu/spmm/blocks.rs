@@ -16,7 +16,7 @@ pub(super) fn row_blocks<S: Storage, O: Offset>(
     let offsets = matrix.row_offsets();
     let mut blocks = Vec::new();
     let mut start = 0;
-    while start < matrix.rows() {
+    while start < matrix.nrows() {
         let base = offsets[start].to_usize() + start;
         let rest = &offsets[start + 2..];
         // The work up to the end of a row increases with the row.

@@ -24,11 +24,11 @@ pub(crate) fn spmm<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset>(
     if columns == 0 {
         return;
     }
-    let last = matrix.cols().saturating_sub(1) * b.strides.0 + (columns - 1) * b.strides.1;
+    let last = matrix.ncols().saturating_sub(1) * b.strides.0 + (columns - 1) * b.strides.1;
     assert!(matrix.nnz() == 0 || last < b.values.len(), "shapes are checked by the caller");
-    let b = ByRows::new(b, matrix.cols(), columns, matrix.nnz());
+    let b = ByRows::new(b, matrix.ncols(), columns, matrix.nnz());
     let blocks = row_blocks(matrix, columns);
-    let parts = c.split(&blocks, matrix.rows());
+    let parts = c.split(&blocks, matrix.nrows());
     let rows = Rows { matrix, alpha, b: &b, beta, columns };
     let instructions = Instructions::fastest();
     blocks.into_par_iter().zip(parts).for_each(|(block, part)| rows.compute(block, part, instructions));
@@ -43,14 +43,14 @@ mod tests {
     #[test]
     fn results_do_not_depend_on_threads() {
         let a: Csr<f32> = generate(Kind::PowerLaw { rows: 20_000 }, 2).unwrap();
-        let b: Vec<f32> = (0..a.cols() * 5).map(|at| (at as f32 * 0.618).fract() - 0.5).collect();
+        let b: Vec<f32> = (0..a.ncols() * 5).map(|at| (at as f32 * 0.618).fract() - 0.5).collect();
         let run = |threads| {
-            let mut c = vec![0.25_f32; a.rows() * 5];
+            let mut c = vec![0.25_f32; a.nrows() * 5];
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let b = Dense { values: &b[..], strides: (5, 1) };
             pool.install(|| {
                 let c =
-                    DenseMut { values: &mut c, columns: 5, by_columns: true, leading_dimension: a.rows() };
+                    DenseMut { values: &mut c, columns: 5, by_columns: true, leading_dimension: a.nrows() };
                 spmm(a.view(), 1.5, b, 0.5, c);
             });
             c.into_iter().map(f32::to_bits).collect::<Vec<_>>()

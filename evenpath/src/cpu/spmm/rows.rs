@@ -192,8 +192,8 @@ mod tests {
     {
         let rows = Rows { matrix: a.view(), alpha: Compute::<S>::ONE, b, beta: Compute::<S>::ZERO, columns };
         let with = |instructions| {
-            let mut c = vec![S::from_f64(f64::NAN); a.rows() * columns];
-            rows.compute(0..a.rows(), Part::Rows(&mut c, columns), instructions);
+            let mut c = vec![S::from_f64(f64::NAN); a.nrows() * columns];
+            rows.compute(0..a.nrows(), Part::Rows(&mut c, columns), instructions);
             (instructions, c)
         };
         Instructions::of_machine().into_iter().map(with).collect()
@@ -203,13 +203,14 @@ mod tests {
         let a: Csr<f64> = generate(Kind::PowerLaw { rows: 300 }, 2).expect("a matrix");
         let a = a.into_values::<S>();
         let values: Vec<S> =
-            (0..a.cols() * columns).map(|at| S::from_f64((at as f64 * 0.618).fract() - 0.5)).collect();
+            (0..a.ncols() * columns).map(|at| S::from_f64((at as f64 * 0.618).fract() - 0.5)).collect();
         let b = Dense { values: &values[..], strides: (columns, 1) };
-        let by_rows = products(&a, &ByRows::new(b, a.cols(), columns, a.nnz()), columns);
+        let by_rows = products(&a, &ByRows::new(b, a.ncols(), columns, a.nnz()), columns);
         let strided = products(&a, &ByRows::Strided(b), columns);
         assert!(by_rows == strided, "the way to B changes nothing, {columns} columns of {}", S::NAME);
         for (instructions, c) in by_rows {
-            for (row, column) in (0..a.rows()).flat_map(|row| (0..columns).map(move |column| (row, column))) {
+            for (row, column) in (0..a.nrows()).flat_map(|row| (0..columns).map(move |column| (row, column)))
+            {
                 let (mut sum, mut size) = (0.0, 1.0);
                 for at in a.view().range(row) {
                     let b = values[a.column_indices()[at] as usize * columns + column];

@@ -36,7 +36,7 @@ pub(super) struct Operands<'a, V, O> {
 impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
     /// Creates the operands for an x with one element per column.
     pub(super) fn new(matrix: CsrView<'a, V, O>, alpha: V, x: &'a [V], beta: V) -> Self {
-        assert_eq!(x.len(), matrix.cols(), "shapes are checked by the caller");
+        assert_eq!(x.len(), matrix.ncols(), "shapes are checked by the caller");
         let row_ends = &matrix.row_offsets()[1..];
         Self { row_ends, columns: matrix.column_indices(), values: matrix.values(), alpha, x, beta }
     }

@@ -40,9 +40,9 @@ fn check<V: Value, O: Offset>(a: &Csr<V, O>, alpha: f64, beta: f64, epsilon: f64
 }
 
 fn check_cut<V: Value, O: Offset>(a: &Csr<V, O>, cut: SpmvCut, alpha: f64, beta: f64, epsilon: f64) {
-    let x: Vec<V> = numbers(a.cols());
-    let before: Vec<V> = numbers(a.rows() + 7)[7..].to_vec();
-    let mut sums = vec![(0.0, 0.0, 4.0); a.rows()];
+    let x: Vec<V> = numbers(a.ncols());
+    let before: Vec<V> = numbers(a.nrows() + 7)[7..].to_vec();
+    let mut sums = vec![(0.0, 0.0, 4.0); a.nrows()];
     for (row, column, value) in a.iter() {
         let product = alpha * value.to_f64() * x[column].to_f64();
         let (sum, magnitude, count) = &mut sums[row];
@@ -92,7 +92,7 @@ fn ways<V: Value, O: Offset>(
         }),
     ];
     kernels.into_iter().flat_map(move |(name, kernel)| {
-        Instructions::of_machine(a.cols()).into_iter().map(move |instructions| {
+        Instructions::of_machine(a.ncols()).into_iter().map(move |instructions| {
             let tiles = SpmvTiles::with_kernels(a.row_offsets(), a.column_indices(), cut, kernel);
             (format!("{cut:?}, {name}, {instructions:?}"), tiles, instructions)
         })
@@ -194,7 +194,7 @@ fn entries_after_a_row_have_no_effect() {
     x[50] = f64::NAN;
     let operands = Operands::new(a.view(), 1.0, &x, 0.0);
     for (way, tiles, instructions) in ways(&a, SpmvCut::Rows) {
-        let mut y = vec![f64::NAN; a.rows()];
+        let mut y = vec![f64::NAN; a.nrows()];
         tiles.multiply_with(&operands, instructions, &mut y);
         for (row, y) in y.iter().enumerate() {
             assert_eq!(y.is_finite(), row % 3 == 1, "row {row}, {way}: {y}");
@@ -219,7 +219,7 @@ fn entries_after_equal_rows_have_no_effect() {
     x[50] = f64::NAN;
     let operands = Operands::new(a.view(), 1.0, &x, 0.0);
     for (way, tiles, instructions) in ways(&a, SpmvCut::Rows) {
-        let mut y = vec![f64::NAN; a.rows()];
+        let mut y = vec![f64::NAN; a.nrows()];
         tiles.multiply_with(&operands, instructions, &mut y);
         for (row, y) in y.iter().enumerate().filter(|(row, _)| row % 4 < 3) {
             let expected = a.row(row).map_or(0.0, |row| row.len() as f64);
@@ -259,9 +259,9 @@ fn unsorted_and_repeated_columns_are_right() {
 #[test]
 fn results_do_not_depend_on_threads() {
     let a: Csr<f32> = generate(Kind::PowerLaw { rows: 50_000 }, 2).unwrap();
-    let x: Vec<f32> = numbers(a.cols());
+    let x: Vec<f32> = numbers(a.ncols());
     let run = |cut, threads| {
-        let mut y = numbers(a.rows());
+        let mut y = numbers(a.nrows());
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| spmv(a.view(), cut, 1.5, &x, 0.5, &mut y));
         y.into_iter().map(f32::to_bits).collect::<Vec<_>>()
@@ -285,7 +285,7 @@ fn tiles_between_rows_cover_them_once() {
         assert!(path.end.row > at.row);
         at = path.end;
     }
-    assert_eq!(at, Coordinate { row: a.rows(), nonzero: a.nnz() });
+    assert_eq!(at, Coordinate { row: a.nrows(), nonzero: a.nnz() });
 }
 
 #[test]

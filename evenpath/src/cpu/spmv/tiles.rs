@@ -86,7 +86,7 @@ impl SpmvTiles {
         beta: V,
         y: &mut [V],
     ) {
-        assert_eq!((x.len(), y.len()), (matrix.cols(), matrix.rows()), "shapes are checked by the caller");
+        assert_eq!((x.len(), y.len()), (matrix.ncols(), matrix.nrows()), "shapes are checked by the caller");
         let operands = Operands::new(matrix, alpha, x, beta);
         self.multiply_with(&operands, Instructions::fastest(x.len()), y);
     }

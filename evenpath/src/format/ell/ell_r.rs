@@ -21,7 +21,7 @@ use crate::{Ell, Value, cpu};
 /// use evenpath::ell::{EllR, PaddingLimit};
 /// use evenpath::{Csr, Device};
 ///
-/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, 2.0), (1, 1, 3.0)])?;
+/// let a = Csr::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, 2.0), (1, 1, 3.0)])?;
 /// let ell = a.to_ell(PaddingLimit::default())?;
 /// assert_eq!(Device::best()?.upload(&EllR(&ell))?.download()?, ell);
 /// # Ok::<(), evenpath::Error>(())
@@ -45,7 +45,7 @@ impl<V: Value> Upload for EllR<'_, V> {
 /// use evenpath::ell::{EllR, PaddingLimit};
 /// use evenpath::{Csr, Device};
 ///
-/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, 2.0), (1, 1, 3.0)])?;
+/// let a = Csr::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, 2.0), (1, 1, 3.0)])?;
 /// let device = Device::best()?;
 /// let ell = device.upload(&EllR(&a.to_ell(PaddingLimit::default())?))?;
 /// let (x, mut y) = (device.upload(&[10.0, 1.0])?, device.zeros(2)?);
@@ -69,13 +69,18 @@ pub(super) enum XAccess {
 
 impl<V: Value> DeviceEllR<V> {
     /// Number of rows.
-    pub fn rows(&self) -> usize {
-        self.ell.rows()
+    pub fn nrows(&self) -> usize {
+        self.ell.nrows()
     }
 
     /// Number of columns.
-    pub fn cols(&self) -> usize {
-        self.ell.cols()
+    pub fn ncols(&self) -> usize {
+        self.ell.ncols()
+    }
+
+    /// Number of rows and number of columns.
+    pub fn shape(&self) -> (usize, usize) {
+        (self.nrows(), self.ncols())
     }
 
     /// Number of stored entries, without padding.
@@ -104,7 +109,7 @@ impl<V: Value> DeviceEllR<V> {
     /// use evenpath::ell::{EllR, PaddingLimit};
     /// use evenpath::{Csr, Device};
     ///
-    /// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 1, 3.0), (1, 0, 1.0), (1, 2, 2.0)])?;
+    /// let a = Csr::from_triplets(2, 3, [(0, 1, 3.0), (1, 0, 1.0), (1, 2, 2.0)])?;
     /// let (sorted, order) = a.sort_rows_by_length();
     /// let device = Device::cpu();
     /// let order = device.upload(&order)?;
@@ -120,7 +125,7 @@ impl<V: Value> DeviceEllR<V> {
     ///
     /// If the order has a different number of rows, or is on another device.
     pub fn with_row_order(self, order: &DeviceRowOrder) -> Result<Self, OpError> {
-        order.check(self.device(), self.rows())?;
+        order.check(self.device(), self.nrows())?;
         Ok(Self { row_order: Some(order.clone()), ..self })
     }
 

@@ -20,7 +20,7 @@ use crate::{Ell, Value, cpu};
 /// use evenpath::ell::PaddingLimit;
 /// use evenpath::{Csr, Device};
 ///
-/// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
+/// let a = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
 /// let device = Device::cpu();
 /// let a = device.upload(&a.to_ell(PaddingLimit::default())?)?;
 /// let x = device.upload(&[1.0, 10.0, 100.0])?;
@@ -39,8 +39,8 @@ impl<V: Value> Upload for Ell<V> {
 
     fn upload_to(&self, device: &Device) -> Result<DeviceEll<V>, DeviceError> {
         let arrays = Arrays {
-            rows: self.rows(),
-            cols: self.cols(),
+            rows: self.nrows(),
+            cols: self.ncols(),
             nnz: self.nnz(),
             width: self.width(),
             host_slice: [0, self.width() as u64],
@@ -53,13 +53,18 @@ impl<V: Value> Upload for Ell<V> {
 
 impl<V: Value> DeviceEll<V> {
     /// Number of rows.
-    pub fn rows(&self) -> usize {
+    pub fn nrows(&self) -> usize {
         self.arrays.rows
     }
 
     /// Number of columns.
-    pub fn cols(&self) -> usize {
+    pub fn ncols(&self) -> usize {
         self.arrays.cols
+    }
+
+    /// Number of rows and number of columns.
+    pub fn shape(&self) -> (usize, usize) {
+        (self.nrows(), self.ncols())
     }
 
     /// Number of stored entries, without padding.

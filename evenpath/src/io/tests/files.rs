@@ -63,7 +63,7 @@ fn a_header_alone_allocates_nothing() {
     let empty = header.replace("4000000000000", "0");
     assert!(refusal(&empty).contains("4000000000 rows in a file of"), "{}", refusal(&empty));
     let reader = MatrixMarketReader::from_bytes(empty.as_bytes(), ReadOptions::default()).unwrap();
-    assert_eq!(reader.read_coo::<f64>().unwrap().rows(), 4_000_000_000);
+    assert_eq!(reader.read_coo::<f64>().unwrap().nrows(), 4_000_000_000);
     let array = "%%MatrixMarket matrix array real general\n4000000000 4000000000\n1\n";
     assert!(refusal(array).contains("the file ends after 1 of 16000000000000000000 entries"));
     // Exactly as many rows as the limit allows.
@@ -72,7 +72,7 @@ fn a_header_alone_allocates_nothing() {
         let options = ReadOptions::default().with_row_limit(limit);
         MatrixMarketReader::from_bytes(tall.as_bytes(), options).unwrap().read_csr::<f64, u32>()
     };
-    assert_eq!(read(5000).unwrap().rows(), 5000);
+    assert_eq!(read(5000).unwrap().nrows(), 5000);
     assert!(matches!(read(4999).unwrap_err().kind(), MatrixMarketErrorKind::RowLimit { .. }));
 }
 

@@ -14,7 +14,7 @@ use super::{ParseKindError, Published};
 ///
 /// let kind: Kind = "stencil5:100".parse()?;
 /// let a: Csr<f64> = generate(kind, 1)?; // with seed 1
-/// assert_eq!((a.rows(), kind.shape()), (10_000, (10_000, 10_000)));
+/// assert_eq!((a.nrows(), kind.shape()), (10_000, (10_000, 10_000)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -39,8 +39,8 @@ impl<V: Value, O: Offset> CsrView<'_, V, O> {
             return canonical.view().to_hisparse(options);
         }
         let rows: Vec<LeafRow<V>> =
-            (0..self.rows().div_ceil(D)).into_par_iter().map(|row| bin_row::<_, _, D>(*self, row)).collect();
-        build(self.rows(), self.cols(), &rows, options)
+            (0..self.nrows().div_ceil(D)).into_par_iter().map(|row| bin_row::<_, _, D>(*self, row)).collect();
+        build(self.nrows(), self.ncols(), &rows, options)
     }
 }
 
@@ -68,7 +68,7 @@ impl<V: Value> Coo<V> {
         &self,
         options: HiSparseOptions,
     ) -> Result<HiSparse<V, D>, MatrixError> {
-        self.to_csr::<u64>(Duplicates::Sum)?.to_hisparse(options)
+        self.to_csr_with_offsets::<u64>(Duplicates::Sum)?.to_hisparse(options)
     }
 }
 
@@ -102,7 +102,7 @@ fn build<V: Value, const D: usize>(
 
 /// Bins the nonzeros of row `leaf_row` of leaves, D rows of the matrix, into leaves.
 fn bin_row<V: Value, O: Offset, const D: usize>(matrix: CsrView<'_, V, O>, leaf_row: usize) -> LeafRow<V> {
-    let rows = leaf_row * D..matrix.rows().min((leaf_row + 1) * D);
+    let rows = leaf_row * D..matrix.nrows().min((leaf_row + 1) * D);
     let nonzeros = matrix.range(rows.start).start..matrix.range(rows.end - 1).end;
     let columns = &matrix.column_indices()[nonzeros.clone()];
     // The leaf in the high bits, the position in the low ones, which makes the sort stable. D rows have at most D * 2³²
@@ -187,8 +187,17 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     /// # Errors
     ///
     /// If `O` cannot count the nonzeros, or there is not enough memory for them.
-    pub fn to_csr<O: Offset>(&self) -> Result<Csr<V, O>, MatrixError> {
-        let (rows, nnz) = (self.rows(), self.nnz());
+    pub fn to_csr(&self) -> Result<Csr<V>, MatrixError> {
+        self.to_csr_with_offsets()
+    }
+
+    /// [`to_csr`](Self::to_csr) with row offsets of type `O`: `u64` counts more entries than `u32`.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`to_csr`](Self::to_csr).
+    pub fn to_csr_with_offsets<O: Offset>(&self) -> Result<Csr<V, O>, MatrixError> {
+        let (rows, nnz) = (self.nrows(), self.nnz());
         if O::try_from_usize(nnz).is_none() {
             return Err(MatrixError::offset_overflow::<O>(nnz));
         }
@@ -225,7 +234,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
                 }
             }
         });
-        Ok(Csr::from_valid(rows, self.cols(), row_offsets, column_indices, values))
+        Ok(Csr::from_valid(rows, self.ncols(), row_offsets, column_indices, values))
     }
 
     /// Converts to COO, sorted by row, with transposition and scale applied. Runs on the CPU.
@@ -234,7 +243,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     ///
     /// If there is not enough memory for the entries.
     pub fn to_coo(&self) -> Result<Coo<V>, MatrixError> {
-        self.to_csr::<u64>()?.to_coo()
+        self.to_csr_with_offsets::<u64>()?.to_coo()
     }
 
     /// Returns the matrix with a nonzero number as scale: if it has none, a copy whose values are multiplied.
@@ -246,6 +255,6 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         if self.factor().is_nonzero_number() {
             return Ok(Cow::Borrowed(self));
         }
-        Ok(Cow::Owned(self.to_csr::<u64>()?.to_hisparse(HiSparseOptions::default())?))
+        Ok(Cow::Owned(self.to_csr_with_offsets::<u64>()?.to_hisparse(HiSparseOptions::default())?))
     }
 }

@@ -14,7 +14,7 @@ use crate::Value;
 /// use evenpath::hisparse::HiSparseOptions;
 /// use evenpath::{Csr, HiSparse};
 ///
-/// let a: Csr<f64> = Csr::from_triplets(200, 200, [(0, 199, 1.0), (150, 3, 2.0)])?;
+/// let a = Csr::from_triplets(200, 200, [(0, 199, 1.0), (150, 3, 2.0)])?;
 /// let tree: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
 /// let leaves: Vec<_> = tree.nodes().filter(|node| node.level + 1 == tree.depth()).collect();
 /// assert!(leaves.iter().any(|leaf| leaf.rows.contains(&150) && leaf.cols.contains(&3) && leaf.entries == 1));
@@ -39,7 +39,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     /// The value at (`row`, `col`); `None` if nothing is stored there. Takes at most one binary search per
     /// level.
     pub fn get(&self, row: usize, col: usize) -> Option<V> {
-        if row >= self.rows() || col >= self.cols() {
+        if row >= self.nrows() || col >= self.ncols() {
             return None;
         }
         let (row, col) = if self.is_transposed() { (col, row) } else { (row, col) };
@@ -88,7 +88,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         } else {
             Node::<Reference>::at(self.units(), node.reference, D).len()
         };
-        let (rows, cols) = (range(row, self.rows()), range(col, self.cols()));
+        let (rows, cols) = (range(row, self.nrows()), range(col, self.ncols()));
         HiSparseNode { level, rows, cols, kind: node.reference.kind(), entries }
     }
 }
@@ -159,7 +159,7 @@ impl<V: Value, const D: usize> Iterator for Nodes<'_, V, D> {
 /// use evenpath::hisparse::HiSparseOptions;
 /// use evenpath::{Csr, HiSparse};
 ///
-/// let a: Csr<f64> = Csr::from_triplets(200, 200, [(0, 199, 1.0), (150, 3, 2.0)])?;
+/// let a = Csr::from_triplets(200, 200, [(0, 199, 1.0), (150, 3, 2.0)])?;
 /// let tree: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
 /// let mut entries: Vec<_> = tree.iter().collect();
 /// entries.sort_by_key(|&(row, col, _)| (row, col));

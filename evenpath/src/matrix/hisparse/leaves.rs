@@ -57,7 +57,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
 
     /// The children of inner nodes, in order.
     fn next_level(&self, nodes: &[PlacedNode]) -> Result<Vec<PlacedNode>, MatrixError> {
-        let out_of_memory = || MatrixError::OutOfMemory { rows: self.rows(), nnz: self.nnz() };
+        let out_of_memory = || MatrixError::OutOfMemory { rows: self.nrows(), nnz: self.nnz() };
         let len = |node: &PlacedNode| Node::<Reference>::at(self.units(), node.reference, D).len();
         let mut counts: Vec<usize> =
             bytemuck::try_zeroed_vec(nodes.len().div_ceil(GRAIN)).map_err(|()| out_of_memory())?;

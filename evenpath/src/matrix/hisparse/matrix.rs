@@ -23,10 +23,10 @@ use crate::scale::Scale;
 /// use evenpath::hisparse::HiSparseOptions;
 /// use evenpath::{Csr, HiSparse};
 ///
-/// let a: Csr<f64> = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
+/// let a = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
 /// let a: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
 /// let b = a.transpose().scaled(10.0);
-/// assert_eq!((b.rows(), b.cols(), b.depth()), (300, 2, 2));
+/// assert_eq!((b.nrows(), b.ncols(), b.depth()), (300, 2, 2));
 /// assert_eq!((b.get(299, 1), b.get(0, 1)), (Some(30.0), None));
 /// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
@@ -53,13 +53,18 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     }
 
     /// Number of rows.
-    pub fn rows(&self) -> usize {
+    pub fn nrows(&self) -> usize {
         if self.is_transposed { self.cols } else { self.rows }
     }
 
     /// Number of columns.
-    pub fn cols(&self) -> usize {
+    pub fn ncols(&self) -> usize {
         if self.is_transposed { self.rows } else { self.cols }
+    }
+
+    /// Number of rows and number of columns.
+    pub fn shape(&self) -> (usize, usize) {
+        (self.nrows(), self.ncols())
     }
 
     /// Number of nonzeros, that is, of stored entries: a stored zero counts.
@@ -138,7 +143,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
 
 impl<V: Value, const D: usize> fmt::Debug for HiSparse<V, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (rows, cols, nnz) = (self.rows(), self.cols(), self.nnz);
+        let (rows, cols, nnz) = (self.nrows(), self.ncols(), self.nnz);
         let transposed = if self.is_transposed { ", transposed" } else { "" };
         write!(f, "HiSparse<{}, {D}> {rows} x {cols}, {nnz} nonzeros", V::NAME)?;
         write!(f, " in {} bytes{transposed}, times {}", self.pool().len(), self.scale())

@@ -7,7 +7,7 @@
 /// use evenpath::{Csr, HiSparse};
 ///
 /// // Two equal diagonal blocks are stored as one node.
-/// let a: Csr<f64> = Csr::from_triplets(256, 256, [(0, 0, 1.0), (128, 128, 1.0)])?;
+/// let a = Csr::from_triplets(256, 256, [(0, 0, 1.0), (128, 128, 1.0)])?;
 /// let shared: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default().with_share(true))?;
 /// let plain: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
 /// assert!(shared.pool().len() < plain.pool().len());

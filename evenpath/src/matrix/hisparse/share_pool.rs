@@ -21,8 +21,8 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     /// use evenpath::{Csr, HiSparse};
     ///
     /// // The second matrix is the first one with another entry, far from the others.
-    /// let a: Csr<f64> = Csr::from_triplets(256, 256, [(0, 0, 1.0), (9, 9, 1.0)])?;
-    /// let b: Csr<f64> = Csr::from_triplets(256, 256, [(0, 0, 1.0), (9, 9, 1.0), (200, 3, 2.0)])?;
+    /// let a = Csr::from_triplets(256, 256, [(0, 0, 1.0), (9, 9, 1.0)])?;
+    /// let b = Csr::from_triplets(256, 256, [(0, 0, 1.0), (9, 9, 1.0), (200, 3, 2.0)])?;
     /// let trees = [a, b].map(|matrix| matrix.to_hisparse(HiSparseOptions::default()));
     /// let trees: Vec<HiSparse<f64>> = trees.into_iter().collect::<Result<_, _>>()?;
     /// let shared = HiSparse::share_subtrees(&trees)?;

@@ -71,7 +71,7 @@ pub struct HiSparseStatistics {
     /// The levels from the root to the leaves; empty if there are no nonzeros.
     pub levels: Vec<LevelStatistics>,
     /// Rows of the matrix.
-    pub rows: usize,
+    pub nrows: usize,
     /// Nonzeros of the matrix.
     pub nnz: u64,
     /// Bytes per value.
@@ -124,7 +124,7 @@ impl HiSparseStatistics {
 
     /// Bytes per nonzero in CSR with u32 row offsets; NaN if there are no nonzeros.
     pub fn csr_bytes_per_nonzero(&self) -> f64 {
-        self.per_nonzero(self.nnz as f64 * (4 + self.value_bytes) as f64 + 4.0 * (self.rows as f64 + 1.0))
+        self.per_nonzero(self.nnz as f64 * (4 + self.value_bytes) as f64 + 4.0 * (self.nrows as f64 + 1.0))
     }
 
     /// Bytes per nonzero in COO; NaN if there are no nonzeros.
@@ -190,7 +190,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         }
         let tree_bytes = levels.iter().fold(0_u64, |sum, level| sum.saturating_add(level.all().bytes));
         HiSparseStatistics {
-            rows: self.rows(),
+            nrows: self.nrows(),
             nnz: levels.last().map_or(0, |leaves| leaves.all().entries),
             levels,
             value_bytes: size_of::<V>(),

@@ -29,7 +29,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// use evenpath::hisparse::HiSparseOptions;
     /// use evenpath::{Csr, Device};
     ///
-    /// let a: Csr<f64> = Csr::from_triplets(300, 300, [(0, 0, 1.0), (0, 299, 2.0)])?;
+    /// let a = Csr::from_triplets(300, 300, [(0, 0, 1.0), (0, 299, 2.0)])?;
     /// let a = Device::cpu().upload(&a)?.to_hisparse::<128>(HiSparseOptions::default())?;
     /// let sum = a.add(&a.transpose().scaled(-1.0))?.download()?;
     /// assert_eq!((sum.get(0, 0), sum.get(0, 299), sum.get(299, 0)), (Some(0.0), Some(2.0), Some(-2.0)));
@@ -51,7 +51,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// use evenpath::hisparse::{HiSparseOptions, HiSparseSpaddMethod, HiSparseSpaddOptions};
     /// use evenpath::{Csr, Device};
     ///
-    /// let a: Csr<f64> = Csr::from_triplets(300, 300, [(0, 0, 1.0), (0, 299, 2.0)])?;
+    /// let a = Csr::from_triplets(300, 300, [(0, 0, 1.0), (0, 299, 2.0)])?;
     /// let a = Device::best()?.upload(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
     /// let options = HiSparseSpaddOptions::default().with_method(HiSparseSpaddMethod::Queues);
     /// let sum = a.add_with(&a.transpose(), options)?;
@@ -63,8 +63,8 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     ///
     /// The same as for [`add`](Self::add).
     pub fn add_with(&self, other: &Self, options: HiSparseSpaddOptions) -> Result<Self, OpError> {
-        let (rows, cols) = (self.rows(), self.cols());
-        check_shape("B", (other.rows(), other.cols()), (rows, cols))?;
+        let (rows, cols) = (self.nrows(), self.ncols());
+        check_shape("B", (other.nrows(), other.ncols()), (rows, cols))?;
         self.device().check_same(other.device())?;
         self.device().refuse_in_graph("a sum of matrices waits for the size of its result")?;
         if let (Some(a), Some(b)) = (self.host(), other.host()) {

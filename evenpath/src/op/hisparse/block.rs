@@ -30,10 +30,10 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// use evenpath::hisparse::{HiSparseOptions, HiSparseQueuedOptions};
     /// use evenpath::{Csr, Device};
     ///
-    /// let a: Csr<f64> = Csr::from_triplets(200, 300, [(0, 299, 1.0), (150, 298, 2.0), (150, 299, 3.0)])?;
+    /// let a = Csr::from_triplets(200, 300, [(0, 299, 1.0), (150, 298, 2.0), (150, 299, 3.0)])?;
     /// let a = Device::best()?.upload(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
     /// let block = a.scaled(2.0).block(100..200, 299..300, HiSparseQueuedOptions::default())?.download()?;
-    /// assert_eq!((block.rows(), block.cols(), block.nnz()), (100, 1, 1));
+    /// assert_eq!((block.nrows(), block.ncols(), block.nnz()), (100, 1, 1));
     /// assert_eq!(block.get(50, 0), Some(6.0));
     /// # Ok::<(), evenpath::Error>(())
     /// ```
@@ -49,8 +49,8 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         options: HiSparseQueuedOptions,
     ) -> Result<DeviceCsr<V>, OpError> {
         self.device().refuse_in_graph("a block of a matrix waits for its size")?;
-        check_range("rows", &rows, self.rows())?;
-        check_range("columns", &columns, self.cols())?;
+        check_range("rows", &rows, self.nrows())?;
+        check_range("columns", &columns, self.ncols())?;
         let most = (rows.len() as u64).saturating_mul(columns.len() as u64).min(self.nnz() as u64);
         countable::<u32>(most, "smaller blocks have fewer entries")?;
         match self.content() {

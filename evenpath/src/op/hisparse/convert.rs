@@ -36,7 +36,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// use evenpath::hisparse::HiSparseOptions;
     /// use evenpath::{Csr, Device};
     ///
-    /// let a: Csr<f64> = Csr::from_triplets(300, 300, [(0, 0, 1.0), (0, 299, 2.0), (299, 299, 3.0)])?;
+    /// let a = Csr::from_triplets(300, 300, [(0, 0, 1.0), (0, 299, 2.0), (299, 299, 3.0)])?;
     /// let tree = Device::cpu().upload(&a)?.to_hisparse::<32>(HiSparseOptions::default())?;
     /// assert_eq!((tree.nnz(), tree.pool_bytes()), (3, 16 + 32 + 3 * 16));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -58,7 +58,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         if !options.share && self.nnz() <= MAX_ENTRIES {
             let rows = transpose::row_indices(self)?;
             let entries = Entries {
-                shape: (self.rows(), self.cols()),
+                shape: (self.nrows(), self.ncols()),
                 rows: &rows,
                 cols: &pattern.column_indices,
                 values: &values,
@@ -88,12 +88,12 @@ impl<V: Value> DeviceCoo<V> {
         device.refuse_in_graph("a matrix is converted")?;
         if device.kind() != DeviceKind::Cpu && !options.share && self.nnz() <= MAX_ENTRIES {
             let (rows, cols, values) = self.arrays();
-            let entries = Entries { shape: (self.rows(), self.cols()), rows, cols, values };
+            let entries = Entries { shape: (self.nrows(), self.ncols()), rows, cols, values };
             if let Some(nodes) = entries.convert::<D>(false)? {
                 return Ok(DeviceHiSparse::from_content(device, Content::Machine(nodes)));
             }
         }
-        Ok(device.upload(&self.to_csr::<u64>()?.download()?.to_hisparse::<D>(options)?)?)
+        Ok(device.upload(&self.to_csr_with_offsets::<u64>()?.download()?.to_hisparse::<D>(options)?)?)
     }
 }
 

@@ -18,10 +18,10 @@ use crate::{HiSparse, Value};
 /// use evenpath::hisparse::HiSparseOptions;
 /// use evenpath::{Csr, Device, HiSparse};
 ///
-/// let a: Csr<f64> = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
+/// let a = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
 /// let a: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
 /// let b = Device::cpu().upload(&a)?.transpose().scaled(10.0);
-/// assert_eq!((b.rows(), b.cols(), b.nnz()), (300, 2, 3));
+/// assert_eq!((b.nrows(), b.ncols(), b.nnz()), (300, 2, 3));
 /// assert_eq!(b.download()?.get(299, 1), Some(30.0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -78,13 +78,18 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     }
 
     /// Number of rows.
-    pub fn rows(&self) -> usize {
+    pub fn nrows(&self) -> usize {
         if self.is_transposed { self.content.shape().1 } else { self.content.shape().0 }
     }
 
     /// Number of columns.
-    pub fn cols(&self) -> usize {
+    pub fn ncols(&self) -> usize {
         if self.is_transposed { self.content.shape().0 } else { self.content.shape().1 }
+    }
+
+    /// Number of rows and number of columns.
+    pub fn shape(&self) -> (usize, usize) {
+        (self.nrows(), self.ncols())
     }
 
     /// Number of nonzeros, that is, of stored entries: a stored zero counts.
@@ -204,7 +209,7 @@ pub(super) fn pool_view_mut<T: Element>(pool: &mut DeviceSlice<Unit>) -> PoolMut
 
 impl<V: Value, const D: usize> fmt::Debug for DeviceHiSparse<V, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (rows, cols, nnz, bytes) = (self.rows(), self.cols(), self.nnz(), self.pool_bytes());
+        let (rows, cols, nnz, bytes) = (self.nrows(), self.ncols(), self.nnz(), self.pool_bytes());
         let transposed = if self.is_transposed { ", transposed" } else { "" };
         write!(f, "DeviceHiSparse<{}, {D}>({rows} x {cols}, {nnz} nonzeros in {bytes} bytes", V::NAME)?;
         write!(f, "{transposed}, times {}, on {})", self.scale(), self.device)

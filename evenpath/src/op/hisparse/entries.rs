@@ -31,7 +31,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// use evenpath::hisparse::HiSparseOptions;
     /// use evenpath::{Csr, Device, DeviceCsr};
     ///
-    /// let a: Csr<f64> = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
+    /// let a = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
     /// let tree = Device::cpu().upload(&a)?.to_hisparse::<64>(HiSparseOptions::default())?;
     /// let turned: DeviceCsr<f64> = tree.transpose().scaled(10.0).to_csr()?;
     /// assert_eq!(turned.download()?.get(299, 1), Some(30.0));
@@ -42,17 +42,28 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     ///
     /// If `O` cannot count the nonzeros, there are 2³² or more and the device is not the CPU, there is not enough memory,
     /// or the device was lost.
-    pub fn to_csr<O: Offset>(&self) -> Result<DeviceCsr<V, O>, OpError> {
+    pub fn to_csr(&self) -> Result<DeviceCsr<V>, OpError> {
+        self.to_csr_with_offsets()
+    }
+
+    /// [`to_csr`](Self::to_csr) with row offsets of type `O`: `u64` counts more entries than `u32`.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`to_csr`](Self::to_csr).
+    pub fn to_csr_with_offsets<O: Offset>(&self) -> Result<DeviceCsr<V, O>, OpError> {
         self.device().refuse_in_graph("a matrix is converted")?;
-        let remedy = "u64 row offsets (to_csr::<u64>) count them";
+        let remedy = "u64 row offsets (to_csr_with_offsets::<u64>) count them";
         countable::<O>(self.nnz() as u64, remedy)?;
         let nodes = match self.content() {
             Content::Machine(nodes) => nodes,
-            Content::Host(_) => return Ok(self.device().upload(&self.download()?.to_csr::<O>()?)?),
+            Content::Host(_) => {
+                return Ok(self.device().upload(&self.download()?.to_csr_with_offsets::<O>()?)?);
+            }
         };
         let (rows, columns, values) = self.coordinates(nodes)?;
-        let row_offsets = transpose::column_offsets(&rows, self.rows())?;
-        let pattern = Pattern::canonical(self.rows(), self.cols(), row_offsets, columns);
+        let row_offsets = transpose::column_offsets(&rows, self.nrows())?;
+        let pattern = Pattern::canonical(self.nrows(), self.ncols(), row_offsets, columns);
         Ok(DeviceCsr::from_valid(pattern, values))
     }
 
@@ -68,7 +79,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
             Content::Host(_) => return Ok(self.device().upload(&self.download()?.to_coo()?)?),
         };
         let (rows, columns, values) = self.coordinates(nodes)?;
-        Ok(DeviceCoo::from_valid((self.rows(), self.cols()), rows, columns, values)?)
+        Ok(DeviceCoo::from_valid((self.nrows(), self.ncols()), rows, columns, values)?)
     }
 
     /// Returns the matrix with a nonzero number as scale: if it has none, a copy whose values are multiplied.
@@ -80,7 +91,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         if self.factor().is_nonzero_number() {
             return Ok(Cow::Borrowed(self));
         }
-        Ok(Cow::Owned(self.to_csr::<u64>()?.to_hisparse(HiSparseOptions::default())?))
+        Ok(Cow::Owned(self.to_csr_with_offsets::<u64>()?.to_hisparse(HiSparseOptions::default())?))
     }
 
     /// Multiplies values, already multiplied by the number of the matrix's factor, by the rest of the factor.
@@ -106,7 +117,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         // Leaves are ordered by the digits of rows and columns. So those of one row are ordered by column,
         // and those of one column by row, with or without transposition, and so are the entries within a
         // leaf.
-        let (rows, order) = sort_pairs(&rows, &numbers, transpose::by_column(self.rows()))?;
+        let (rows, order) = sort_pairs(&rows, &numbers, transpose::by_column(self.nrows()))?;
         // SAFETY: the order is a permutation of the entries' indices, and each entry has a column and a value; all are on
         // this device.
         let (columns, values) =

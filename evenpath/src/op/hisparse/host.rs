@@ -15,7 +15,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     /// If a vector has the wrong length, or there is not enough memory for the list of leaves, 16 bytes each. Then nothing
     /// is written.
     pub fn spmv(&self, alpha: V, x: &[V], beta: V, y: &mut [V]) -> Result<(), OpError> {
-        check_slices((self.rows(), self.cols()), x, y)?;
+        check_slices((self.nrows(), self.ncols()), x, y)?;
         Ok(cpu::hisparse::multiply(self, 1, alpha, x, beta, y)?)
     }
 
@@ -29,7 +29,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     /// If B or C has the wrong number of elements, or there is not enough memory for the list of leaves, 16 bytes each.
     /// Then nothing is written.
     pub fn spmm(&self, columns: usize, alpha: V, b: &[V], beta: V, c: &mut [V]) -> Result<(), OpError> {
-        let (rows, cols) = (self.rows(), self.cols());
+        let (rows, cols) = (self.nrows(), self.ncols());
         check_len("B", b.len(), cols.saturating_mul(columns))?;
         check_len("C", c.len(), rows.saturating_mul(columns))?;
         Ok(cpu::hisparse::multiply(self, columns, alpha, b, beta, c)?)
@@ -43,7 +43,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     ///
     /// If the shapes differ, or there is not enough memory for the sum.
     pub fn add(&self, other: &Self) -> Result<Self, OpError> {
-        check_shape("B", (other.rows(), other.cols()), (self.rows(), self.cols()))?;
+        check_shape("B", (other.nrows(), other.ncols()), (self.nrows(), self.ncols()))?;
         Ok(cpu::hisparse::add(self, other)?)
     }
 
@@ -55,7 +55,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     /// use evenpath::hisparse::HiSparseOptions;
     /// use evenpath::{Csr, HiSparse};
     ///
-    /// let a: Csr<f64> = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
+    /// let a = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
     /// let a: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
     /// let product = a.multiply(&a.transpose())?;
     /// assert_eq!((product.get(0, 0), product.get(0, 1), product.get(1, 1)), (Some(5.0), Some(6.0), Some(9.0)));
@@ -67,7 +67,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     /// If B does not have a row for each column of A, the nodes take more than 16 GiB
     /// ([`MatrixError::PoolTooLarge`](crate::MatrixError::PoolTooLarge)), or there is not enough memory for the product.
     pub fn multiply(&self, b: &Self) -> Result<Self, OpError> {
-        check_product_shape((self.rows(), self.cols()), (b.rows(), b.cols()))?;
+        check_product_shape((self.nrows(), self.ncols()), (b.nrows(), b.ncols()))?;
         Ok(cpu::hisparse::product(self, b)?)
     }
 }

@@ -6,7 +6,7 @@ use crate::names::named;
 /// use evenpath::hisparse::{HiSparseOptions, HiSparseSpmvMethod, HiSparseSpmvOptions};
 /// use evenpath::{Csr, Device};
 ///
-/// let a: Csr<f64> = Csr::from_triplets(200, 200, [(0, 199, 1.0), (199, 0, 3.0)])?;
+/// let a = Csr::from_triplets(200, 200, [(0, 199, 1.0), (199, 0, 3.0)])?;
 /// let tree = Device::best()?.upload(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
 /// let plan = tree.plan_spmv(HiSparseSpmvOptions::default().with_method(HiSparseSpmvMethod::Copied))?;
 /// println!("{}", plan.info()?.method); // the CPU has only `leaves`
@@ -43,11 +43,11 @@ named! {
 /// use evenpath::hisparse::{HiSparseOptions, HiSparseSpgemmMethod, HiSparseSpgemmOptions};
 /// use evenpath::{Csr, Device};
 ///
-/// let a: Csr<f64> = Csr::from_triplets(200, 200, [(0, 199, 1.0), (199, 0, 3.0)])?;
+/// let a = Csr::from_triplets(200, 200, [(0, 199, 1.0), (199, 0, 3.0)])?;
 /// let tree = Device::best()?.upload(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
 /// let options = HiSparseSpgemmOptions::default().with_method(HiSparseSpgemmMethod::Leaves);
 /// let square = tree.multiply_with(&tree, options)?;
-/// assert_eq!(square.to_csr::<u32>()?.download()?.get(0, 0), Some(3.0));
+/// assert_eq!(square.to_csr()?.download()?.get(0, 0), Some(3.0));
 /// # Ok::<(), evenpath::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

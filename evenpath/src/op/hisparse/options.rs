@@ -143,7 +143,7 @@ impl HiSparseSpaddOptions {
 /// use evenpath::hisparse::{HiSparseOptions, HiSparseQueuedOptions};
 /// use evenpath::{Csr, Device};
 ///
-/// let a: Csr<f64> = Csr::from_triplets(200, 200, [(0, 199, 1.0)])?;
+/// let a = Csr::from_triplets(200, 200, [(0, 199, 1.0)])?;
 /// let device = Device::best()?;
 /// let tree = device.upload(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
 /// // Nodes that do not fit in a queue are processed at once.

@@ -48,7 +48,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// use evenpath::hisparse::HiSparseOptions;
     /// use evenpath::{Csr, Device};
     ///
-    /// let a: Csr<f64> = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
+    /// let a = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
     /// let a = Device::cpu().upload(&a)?.to_hisparse::<128>(HiSparseOptions::default())?;
     /// let product = a.multiply(&a.transpose())?.download()?;
     /// assert_eq!((product.get(0, 0), product.get(0, 1), product.get(1, 1)), (Some(5.0), Some(6.0), Some(9.0)));
@@ -71,7 +71,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// The same as for [`multiply`](Self::multiply); by leaves, also if there are 2³¹ or more matching pairs.
     pub fn multiply_with(&self, b: &Self, options: HiSparseSpgemmOptions) -> Result<Self, OpError> {
         let HiSparseSpgemmOptions { method } = options;
-        check_product_shape((self.rows(), self.cols()), (b.rows(), b.cols()))?;
+        check_product_shape((self.nrows(), self.ncols()), (b.nrows(), b.ncols()))?;
         let device = self.device();
         device.check_same(b.device())?;
         device.refuse_in_graph("a product of matrices waits for the size of its result")?;
@@ -95,7 +95,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
             state: if left.is_transposed() { state::A_TRANSPOSED } else { 0 }
                 | if right.is_transposed() { state::B_TRANSPOSED } else { 0 },
             scales: (left.scale(), right.scale()),
-            shape: (left.rows(), right.cols()),
+            shape: (left.nrows(), right.ncols()),
         };
         let meetings = product.meet()?;
         if method == HiSparseSpgemmMethod::Auto && product.suits_rows(&meetings)? {
@@ -107,8 +107,8 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
 
     /// Computes the product through CSR.
     fn multiply_rows(&self, b: &Self) -> Result<Self, OpError> {
-        let a = self.to_csr::<u64>()?;
-        let product = a.multiply_with(&b.to_csr::<u64>()?, SpgemmOptions::default())?;
+        let a = self.to_csr_with_offsets::<u64>()?;
+        let product = a.multiply_with(&b.to_csr_with_offsets::<u64>()?, SpgemmOptions::default())?;
         drop(a);
         product.to_hisparse(HiSparseOptions::default())
     }

@@ -25,7 +25,7 @@ use crate::sequence::vector::with_numbers;
 /// use evenpath::hisparse::{HiSparseOptions, HiSparseQueuedOptions};
 /// use evenpath::{Csr, Device, HiSparse};
 ///
-/// let a: Csr<f64> = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
+/// let a = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
 /// let a: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
 /// let device = Device::cpu();
 /// let a = device.upload(&a)?.transpose();
@@ -47,7 +47,7 @@ pub struct HiSparseQueuedPlan<V: Value, const D: usize = 128> {
 /// use evenpath::hisparse::{HiSparseOptions, HiSparseQueuedOptions};
 /// use evenpath::{Csr, Device};
 ///
-/// let a: Csr<f64> = Csr::from_triplets(200, 200, [(0, 199, 1.0)])?;
+/// let a = Csr::from_triplets(200, 200, [(0, 199, 1.0)])?;
 /// let tree = Device::best()?.upload(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
 /// println!("{}", tree.plan_spmv_queued(HiSparseQueuedOptions::default())?.info()?);
 /// # Ok::<(), evenpath::Error>(())
@@ -169,7 +169,7 @@ impl<V: Value, const D: usize> HiSparseQueuedPlan<V, D> {
 
     fn multiply(&self, alpha: V, x: &DeviceSlice<V>, beta: V, y: &mut DeviceSlice<V>) -> Result<(), OpError> {
         let matrix = &self.matrix;
-        check_product(matrix.device(), (matrix.rows(), matrix.cols()), x, y)?;
+        check_product(matrix.device(), (matrix.nrows(), matrix.ncols()), x, y)?;
         if let (Some(matrix), Some(x)) = (matrix.host(), x.host_slice()) {
             return y.host_slice_mut().map_or(Ok(()), |y| matrix.spmv(alpha, x, beta, y));
         }

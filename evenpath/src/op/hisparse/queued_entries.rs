@@ -75,7 +75,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// If there is not enough memory for the diagonal and the queues, or the device was lost.
     pub fn diagonal(&self, options: HiSparseQueuedOptions) -> Result<DeviceVec<V>, OpError> {
         let device = self.device();
-        let mut elements = device.zeros(self.rows().min(self.cols()))?;
+        let mut elements = device.zeros(self.nrows().min(self.ncols()))?;
         if let (Some(matrix), Some(elements)) = (self.host(), elements.host_slice_mut()) {
             for (at, element) in elements.iter_mut().enumerate() {
                 *element = matrix.get(at, at).unwrap_or(V::ZERO);

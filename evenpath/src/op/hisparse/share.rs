@@ -26,7 +26,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// use evenpath::hisparse::{DeviceHiSparse, HiSparseOptions};
     /// use evenpath::{Csr, Device};
     ///
-    /// let a: Csr<f64> = Csr::from_triplets(300, 300, [(0, 0, 1.0), (299, 299, 3.0)])?;
+    /// let a = Csr::from_triplets(300, 300, [(0, 0, 1.0), (299, 299, 3.0)])?;
     /// let a = Device::best()?.upload(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
     /// let shared = DeviceHiSparse::share_subtrees(&[a.clone(), a.scaled(2.0)])?;
     /// assert_eq!(shared[0].pool_bytes(), a.pool_bytes());

@@ -27,7 +27,7 @@ use crate::{DeviceError, Value, cpu};
 /// use evenpath::hisparse::{HiSparseOptions, HiSparseSpmmOptions};
 /// use evenpath::{Csr, Device, DeviceDense, HiSparse, Layout};
 ///
-/// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
+/// let a = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
 /// let a: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
 /// let device = Device::cpu();
 /// let b = device.upload(&[1.0, 2.0, 10.0, 20.0, 100.0, 200.0])?;
@@ -50,7 +50,7 @@ pub struct HiSparseSpmmPlan<V: Value, const D: usize = 128> {
 /// use evenpath::hisparse::{HiSparseOptions, HiSparseSpmmOptions};
 /// use evenpath::{Csr, Device};
 ///
-/// let a: Csr<f64> = Csr::from_triplets(200, 200, [(0, 199, 1.0), (199, 0, 3.0)])?;
+/// let a = Csr::from_triplets(200, 200, [(0, 199, 1.0), (199, 0, 3.0)])?;
 /// let tree = Device::best()?.upload(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
 /// let info = tree.plan_spmm(HiSparseSpmmOptions::default())?.info()?;
 /// println!("{info}");
@@ -159,9 +159,9 @@ impl<V: Value, const D: usize> HiSparseSpmmPlan<V, D> {
 
     fn multiply(&self, alpha: V, b: &DeviceDense<V>, beta: V, c: &mut DeviceDense<V>) -> Result<(), OpError> {
         let matrix = &self.matrix;
-        check_dense(matrix.device(), ("B", b), (matrix.cols(), b.cols()))?;
-        check_dense(matrix.device(), ("C", c), (matrix.rows(), b.cols()))?;
-        if c.rows() == 0 || c.cols() == 0 {
+        check_dense(matrix.device(), ("B", b), (matrix.ncols(), b.ncols()))?;
+        check_dense(matrix.device(), ("C", c), (matrix.nrows(), b.ncols()))?;
+        if c.nrows() == 0 || c.ncols() == 0 {
             return Ok(());
         }
         match (&self.schedule, matrix.content()) {
@@ -188,7 +188,7 @@ impl<V: Value, const D: usize> HiSparseSpmmPlan<V, D> {
         c: &mut DeviceDense<V>,
     ) -> Result<(), OpError> {
         let matrix = &self.matrix;
-        let blocks = frozen.strips as usize * b.cols().div_ceil(WARP_SIZE as usize);
+        let blocks = frozen.strips as usize * b.ncols().div_ceil(WARP_SIZE as usize);
         let shared = spmm_sums_bytes(D.ilog2(), V::SIZE as u32);
         let launch = matrix.device().kernel().shared_bytes(shared).blocks(blocks)?;
         let ((b_row_stride, b_column_stride), (c_row_stride, c_column_stride)) = (b.strides(), c.strides());
@@ -205,8 +205,8 @@ impl<V: Value, const D: usize> HiSparseSpmmPlan<V, D> {
                 row_stride: c_row_stride as u64,
                 column_stride: c_column_stride as u64,
             },
-            rows: matrix.rows() as u64,
-            columns: b.cols() as u32,
+            rows: matrix.nrows() as u64,
+            columns: b.ncols() as u32,
             d_log2: D.ilog2(),
             is_transposed: u32::from(matrix.is_transposed()),
             alpha,
@@ -226,8 +226,8 @@ impl<V: Value, const D: usize> HiSparseSpmmPlan<V, D> {
         beta: V,
         c: &mut DeviceDense<V>,
     ) -> Result<(), OpError> {
-        let (b_strides, c_strides, columns) = (b.strides(), c.strides(), b.cols());
-        let (b_rows, c_rows) = (b.rows(), c.rows());
+        let (b_strides, c_strides, columns) = (b.strides(), c.strides(), b.ncols());
+        let (b_rows, c_rows) = (b.nrows(), c.nrows());
         let (host, b) = (self.matrix.host(), b.as_vec().host_slice());
         if let (Some(host), Some(b), Some(c)) = (host, b, c.as_mut_slice().host_slice_mut()) {
             let places = |rows: usize, (row_stride, column_stride): (usize, usize)| {

@@ -28,7 +28,7 @@ use crate::{Value, cpu};
 /// use evenpath::hisparse::{HiSparseOptions, HiSparseSpmvOptions};
 /// use evenpath::{Csr, Device, HiSparse};
 ///
-/// let a: Csr<f64> = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
+/// let a = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
 /// let a: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
 /// let device = Device::cpu();
 /// let a = device.upload(&a)?;
@@ -50,7 +50,7 @@ pub struct HiSparseSpmvPlan<V: Value, const D: usize = 128> {
 /// use evenpath::hisparse::{HiSparseOptions, HiSparseSpmvOptions};
 /// use evenpath::{Csr, Device};
 ///
-/// let a: Csr<f64> = Csr::from_triplets(200, 200, [(0, 199, 1.0), (199, 0, 3.0)])?;
+/// let a = Csr::from_triplets(200, 200, [(0, 199, 1.0), (199, 0, 3.0)])?;
 /// let tree = Device::best()?.upload(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
 /// let info = tree.plan_spmv(HiSparseSpmvOptions::default())?.info()?;
 /// println!("{}: {} bytes besides the tree, {:.3} ms to plan", info.method, info.workspace_bytes, info.analysis_ms);
@@ -230,7 +230,7 @@ impl<V: Value, const D: usize> HiSparseSpmvPlan<V, D> {
 
     fn multiply(&self, alpha: V, x: &DeviceSlice<V>, beta: V, y: &mut DeviceSlice<V>) -> Result<(), OpError> {
         let matrix = &self.matrix;
-        check_product(matrix.device(), (matrix.rows(), matrix.cols()), x, y)?;
+        check_product(matrix.device(), (matrix.nrows(), matrix.ncols()), x, y)?;
         match (&self.schedule, matrix.content()) {
             (Schedule::Copied(plan), _) => plan.run(alpha, x, beta, y)?,
             (Schedule::Leaves(leaves), Content::Machine(nodes)) => {

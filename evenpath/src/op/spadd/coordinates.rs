@@ -22,7 +22,7 @@ impl<V: Value> DeviceCoo<V> {
     /// let a: Coo<f64> = Coo::from_triplets(2, 2, [(0, 1, 2.0), (1, 1, 3.0)])?;
     /// let b: Coo<f64> = Coo::from_triplets(2, 2, [(0, 0, 5.0), (0, 1, 1.0)])?;
     /// let c = device.upload(&a)?.add(1.0, &device.upload(&b)?, 1.0)?;
-    /// assert_eq!(c.to_csr::<u32>()?.download()?.to_dense()?, [5.0, 3.0, 0.0, 3.0]);
+    /// assert_eq!(c.to_csr()?.download()?.to_dense()?, [5.0, 3.0, 0.0, 3.0]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -31,13 +31,13 @@ impl<V: Value> DeviceCoo<V> {
     /// If there are duplicates, or the columns of a row do not increase ([`OpError::NotCanonical`]);
     /// otherwise the same as for [`DeviceCsr::add`].
     pub fn add(&self, alpha: V, b: &Self, beta: V) -> Result<Self, OpError> {
-        check_shape("B", (b.rows(), b.cols()), (self.rows(), self.cols()))?;
+        check_shape("B", (b.nrows(), b.ncols()), (self.nrows(), self.ncols()))?;
         self.device().check_same(b.device())?;
         self.device().refuse_in_graph("a sum of matrices waits for the size of its result")?;
         if u32::try_from(self.nnz() + b.nnz()).is_ok() {
-            self.to_csr::<u32>()?.add(alpha, &b.to_csr()?, beta)?.to_coo()
+            self.to_csr()?.add(alpha, &b.to_csr()?, beta)?.to_coo()
         } else {
-            self.to_csr::<u64>()?.add(alpha, &b.to_csr()?, beta)?.to_coo()
+            self.to_csr_with_offsets::<u64>()?.add(alpha, &b.to_csr_with_offsets()?, beta)?.to_coo()
         }
     }
 
@@ -46,19 +46,28 @@ impl<V: Value> DeviceCoo<V> {
     /// # Errors
     ///
     /// If `O` cannot count the entries, there is not enough memory, or the device was lost.
-    pub fn to_csr<O: Offset>(&self) -> Result<DeviceCsr<V, O>, OpError> {
+    pub fn to_csr(&self) -> Result<DeviceCsr<V>, OpError> {
+        self.to_csr_with_offsets()
+    }
+
+    /// [`to_csr`](Self::to_csr) with row offsets of type `O`: `u64` counts more entries than `u32`.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`to_csr`](Self::to_csr).
+    pub fn to_csr_with_offsets<O: Offset>(&self) -> Result<DeviceCsr<V, O>, OpError> {
         self.device().refuse_in_graph("a matrix is converted")?;
         countable::<O>(self.nnz() as u64)?;
         let (row_indices, column_indices, values) = self.arrays();
         let row_offsets = match row_indices.host_slice() {
             Some(rows) if self.device().kind() == DeviceKind::Cpu => {
-                let mut row_offsets = self.device().zeros(self.rows() + 1)?;
+                let mut row_offsets = self.device().zeros(self.nrows() + 1)?;
                 row_offsets.host_slice_mut().into_iter().for_each(|offsets| write_offsets(rows, offsets));
                 row_offsets
             }
-            _ => transpose::column_offsets(row_indices, self.rows())?,
+            _ => transpose::column_offsets(row_indices, self.nrows())?,
         };
-        let pattern = Pattern::new(self.rows(), self.cols(), row_offsets, column_indices.copied()?);
+        let pattern = Pattern::new(self.nrows(), self.ncols(), row_offsets, column_indices.copied()?);
         Ok(DeviceCsr::from_valid(pattern, values.copied()?))
     }
 }

@@ -40,7 +40,7 @@ impl<'m, V: Value, O: Offset> Operands<'m, V, O> {
     ) -> Result<(Pattern<O>, Option<DeviceVec<V>>), OpError> {
         let Some(path) = path else { return self.fill_on_host(factors) };
         let nonzeros = countable::<O>(path.results())?;
-        let (rows, device) = (self.a.rows(), self.device());
+        let (rows, device) = (self.a.nrows(), self.device());
         let mut row_offsets = if rows == 0 { device.zeros(1)? } else { device.uninitialized(rows + 1)? };
         let mut columns = device.uninitialized(nonzeros)?;
         let pattern = Some((&mut row_offsets, &mut columns));
@@ -49,7 +49,7 @@ impl<'m, V: Value, O: Offset> Operands<'m, V, O> {
             values = Some(device.uninitialized(nonzeros)?);
         }
         path.fill(self, Write { pattern, values: values.as_mut().zip(factors) })?;
-        Ok((Pattern::canonical(rows, self.a.cols(), row_offsets, columns), values))
+        Ok((Pattern::canonical(rows, self.a.ncols(), row_offsets, columns), values))
     }
 
     /// Only the values of the result, one per result on the path.
@@ -71,7 +71,7 @@ impl<'m, V: Value, O: Offset> Operands<'m, V, O> {
         let (merge, device) = (self.merge()?, self.device());
         let counts = merge.counts();
         let nonzeros = countable::<O>(counts.iter().sum())?;
-        let mut row_offsets = device.uninitialized(self.a.rows() + 1)?;
+        let mut row_offsets = device.uninitialized(self.a.nrows() + 1)?;
         let mut columns = device.uninitialized(nonzeros)?;
         let mut values = if factors.is_some() { Some(device.uninitialized(nonzeros)?) } else { None };
         let (a, b) = (self.a.values(), self.b.values());
@@ -85,7 +85,7 @@ impl<'m, V: Value, O: Offset> Operands<'m, V, O> {
                 _ => merge.write_columns(offsets, columns),
             }
         }
-        Ok((Pattern::canonical(self.a.rows(), self.a.cols(), row_offsets, columns), values))
+        Ok((Pattern::canonical(self.a.nrows(), self.a.ncols(), row_offsets, columns), values))
     }
 
     /// The values of the result on the CPU, given its row offsets.

@@ -9,7 +9,7 @@ use crate::operation::Elementwise;
 /// ```
 /// use evenpath::{Csr, Device};
 ///
-/// let a: Csr<f64> = Csr::from_triplets(1, 3, [(0, 0, 1.0), (0, 2, 2.0)])?;
+/// let a = Csr::from_triplets(1, 3, [(0, 0, 1.0), (0, 2, 2.0)])?;
 /// let a = Device::best()?.upload(&a)?;
 /// let info = a.plan_add(&a)?.info()?;
 /// assert_eq!(info.nnz, 2);

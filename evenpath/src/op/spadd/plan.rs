@@ -33,8 +33,8 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// // [1 2]   [. 10]
     /// // [. 3]   [5  .]
-    /// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, 2.0), (1, 1, 3.0)])?;
-    /// let b: Csr<f64> = Csr::from_triplets(2, 2, [(0, 1, 10.0), (1, 0, 5.0)])?;
+    /// let a = Csr::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, 2.0), (1, 1, 3.0)])?;
+    /// let b = Csr::from_triplets(2, 2, [(0, 1, 10.0), (1, 0, 5.0)])?;
     /// let device = Device::cpu();
     /// let (a, b) = (device.upload(&a)?, device.upload(&b)?);
     ///
@@ -63,7 +63,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// If A is not square; otherwise the same as for [`add`](Self::add) and [`transpose`](Self::transpose).
     pub fn add_transpose(&self, alpha: V, beta: V) -> Result<Self, OpError> {
-        let (rows, cols) = (self.rows(), self.cols());
+        let (rows, cols) = (self.nrows(), self.ncols());
         check_shape("the transpose", (cols, rows), (rows, cols))?;
         self.add(alpha, &self.transpose()?, beta)
     }
@@ -158,7 +158,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
 /// ```
 /// use evenpath::{Csr, Device};
 ///
-/// let a: Csr<f64> = Csr::from_triplets(1, 3, [(0, 0, 1.0), (0, 2, 2.0)])?;
+/// let a = Csr::from_triplets(1, 3, [(0, 0, 1.0), (0, 2, 2.0)])?;
 /// let device = Device::cpu();
 /// let a = device.upload(&a)?;
 /// let plan = a.plan_add(&a)?;

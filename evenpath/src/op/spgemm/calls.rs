@@ -18,7 +18,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// use evenpath::{Csr, Device};
     ///
     /// let device = Device::cpu();
-    /// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
+    /// let a = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
     /// let b = Csr::from_triplets(3, 2, [(0, 1, 10.0), (1, 0, 20.0), (2, 1, 30.0)])?;
     /// let c = device.upload(&a)?.multiply(&device.upload(&b)?)?.download()?;
     /// assert_eq!(c.row_offsets(), [0, 1, 2]);

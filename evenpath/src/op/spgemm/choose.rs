@@ -138,7 +138,7 @@ fn should_sort<V: Value, O: Offset>(
     rows: &Rows,
     workspace: &Workspace,
 ) -> bool {
-    let (a_rows, entries) = (operands.a.rows() as u64, operands.a.nnz() as u64);
+    let (a_rows, entries) = (operands.a.nrows() as u64, operands.a.nnz() as u64);
     let longest = rows.bins.filled.iter().map(|bin| bin.largest).max().unwrap_or(0);
     sorting_is_faster(rows)
         && !row_tiles::takes(operands, rows.bins.total, longest)

@@ -22,14 +22,14 @@ impl OnePass {
 impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for OnePass {
     fn multiply(&self, operands: Operands<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError> {
         let (device, product) = (operands.device(), operands.product());
-        let Some(arrays) = in_pool(operands.a.rows(), || product.on_cpu().multiply::<C>()) else {
+        let Some(arrays) = in_pool(operands.a.nrows(), || product.on_cpu().multiply::<C>()) else {
             // There is too little memory for it.
             return OnCpu::count(operands).multiply(operands, workspace);
         };
         let SpgemmArrays { row_offsets, column_indices, values } = arrays;
         let nonzeros = values.len() as u64;
         countable::<C>(nonzeros)?;
-        let _charge = workspace.take("the result", result_required::<V, C>(operands.a.rows(), nonzeros))?;
+        let _charge = workspace.take("the result", result_required::<V, C>(operands.a.nrows(), nonzeros))?;
         let arrays = Arrays {
             row_offsets: device.adopt(row_offsets)?,
             column_indices: device.adopt(column_indices)?,
@@ -50,7 +50,7 @@ impl OnCpu {
     /// Counts products and entries of C.
     pub(super) fn count<V: Value, O: Offset>(operands: Operands<'_, V, O>) -> Self {
         let product = operands.product();
-        in_pool(operands.a.rows(), || {
+        in_pool(operands.a.nrows(), || {
             let cpu = product.on_cpu();
             Self { row_offsets: cpu.row_offsets(), products: cpu.products() }
         })
@@ -64,7 +64,7 @@ impl OnCpu {
 impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for OnCpu {
     fn multiply(&self, operands: Operands<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError> {
         let (device, product) = (operands.device(), operands.product());
-        let rows = operands.a.rows();
+        let rows = operands.a.nrows();
         let (mut column_indices, mut values, _charge) =
             result_arrays::<V, C>(device, rows, self.nonzeros(), workspace)?;
         if let (Some(columns), Some(values)) = (column_indices.host_slice_mut(), values.host_slice_mut()) {
@@ -86,7 +86,7 @@ impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for OnCpu {
         let mut values = operands.device().uninitialized(pattern.column_indices.len())?;
         if let (Some(columns), Some(values)) = (pattern.column_indices.host_slice(), values.host_slice_mut())
         {
-            in_pool(operands.a.rows(), || {
+            in_pool(operands.a.nrows(), || {
                 product.on_cpu().fill_pattern(&self.row_offsets, columns, values);
             });
         }

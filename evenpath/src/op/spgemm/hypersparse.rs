@@ -89,7 +89,7 @@ impl<V: Value, O: Offset> Hypersparse<V, O> {
         a: &DeviceCsr<V, O>,
         workspace: &Workspace,
     ) -> Result<Option<(Self, Charge)>, OpError> {
-        let (rows, nonzeros) = (a.rows(), a.nnz());
+        let (rows, nonzeros) = (a.nrows(), a.nnz());
         let needed = required::<O>(rows, nonzeros);
         if nonzeros == 0 || rows < ROWS_A_NONZERO * nonzeros || !workspace.has_room(needed) {
             return Ok(None);
@@ -98,7 +98,7 @@ impl<V: Value, O: Offset> Hypersparse<V, O> {
         let FilledRows { count, compacted } = FilledRows::find(a.pattern())?;
         let Some((filled_rows, offsets)) = compacted else { return Ok(None) };
         let columns = a.pattern().column_indices.copied()?;
-        let matrix = a.with_pattern(Pattern::canonical(count as usize, a.cols(), offsets, columns));
+        let matrix = a.with_pattern(Pattern::canonical(count as usize, a.ncols(), offsets, columns));
         Ok(Some((Self { matrix, filled_rows, rows }, charge)))
     }
 

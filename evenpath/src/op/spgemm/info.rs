@@ -9,7 +9,7 @@ use super::options::SpgemmOptions;
 /// use evenpath::spgemm::SpgemmOptions;
 /// use evenpath::{Csr, Device};
 ///
-/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 3.0)])?;
+/// let a = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 3.0)])?;
 /// let a = Device::best()?.upload(&a)?;
 /// let info = a.plan_multiply(&a, SpgemmOptions::default())?.info()?;
 /// assert_eq!((info.products, info.nnz), (2, 2));

@@ -24,21 +24,21 @@ pub(super) fn multiply<V: Value, M: Value, O: Offset>(
     let Operands { a, b } = operands;
     let device = a.device();
     device.check_same(mask.device())?;
-    check_shape("the mask", (mask.rows(), mask.cols()), (a.rows(), b.cols()))?;
+    check_shape("the mask", (mask.nrows(), mask.ncols()), (a.nrows(), b.ncols()))?;
     check_canonical("the mask", mask.pattern())?;
     let (product, pattern) = (operands.product(), mask.pattern());
     let workspace = Workspace::new(device, options);
     let _values = workspace.take("the values of the result", Requirement::of::<V>(mask.nnz() as u64))?;
     let required = match device.kind() {
         DeviceKind::Cpu => Requirement::new(0),
-        _ => symbolic::required(mask.rows()),
+        _ => symbolic::required(mask.nrows()),
     };
     let _charge = workspace.take("the workspace", required)?;
     let mut values = device.uninitialized(mask.nnz())?;
     if device.kind() == DeviceKind::Cpu {
         let arrays = (pattern.row_offsets.host_slice(), pattern.column_indices.host_slice());
         if let ((Some(row_offsets), Some(columns)), Some(values)) = (arrays, values.host_slice_mut()) {
-            in_pool(a.rows(), || product.on_cpu().fill_pattern(row_offsets, columns, values));
+            in_pool(a.nrows(), || product.on_cpu().fill_pattern(row_offsets, columns, values));
         }
     } else {
         let rows = Rows::of_pattern(pattern, b.pattern())?;

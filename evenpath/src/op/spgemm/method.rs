@@ -9,7 +9,7 @@ use crate::names::named;
 /// use evenpath::spgemm::{SpgemmMethod, SpgemmOptions};
 /// use evenpath::{Csr, Device};
 ///
-/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 3.0)])?;
+/// let a = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 3.0)])?;
 /// let a = Device::best()?.upload(&a)?;
 /// for method in SpgemmMethod::ALL {
 ///     let square = a.multiply_with(&a, SpgemmOptions::default().with_method(method))?.download()?;

@@ -10,7 +10,7 @@ use super::method::SpgemmMethod;
 /// use evenpath::spgemm::SpgemmOptions;
 /// use evenpath::{Csr, Device};
 ///
-/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 3.0)])?;
+/// let a = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 3.0)])?;
 /// let a = Device::best()?.upload(&a)?;
 /// let square = a.multiply_with(&a, SpgemmOptions::default().with_memory_limit(64 << 20))?; // bytes beside operands and result
 /// assert_eq!(square.nnz(), 2);

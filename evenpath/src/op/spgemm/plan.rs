@@ -26,7 +26,7 @@ use crate::{Offset, Value};
 /// use evenpath::{Csr, Device};
 ///
 /// let device = Device::cpu();
-/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, 2.0), (1, 1, 3.0)])?;
+/// let a = Csr::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, 2.0), (1, 1, 3.0)])?;
 /// let a = device.upload(&a)?;
 /// let plan = a.plan_multiply(&a, SpgemmOptions::default())?;
 /// assert_eq!(plan.run()?.download()?.values(), [1.0, 8.0, 9.0]);
@@ -53,7 +53,7 @@ pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
     let way = choose::once(operands, options, &Workspace::new(operands.device(), options))?;
     // It charges again for the memory that it found on the way.
     let Found { arrays, .. } = way.multiply(operands, &Workspace::new(operands.device(), options))?;
-    let (pattern, values) = arrays.into_pattern(operands.a.rows(), operands.b.cols());
+    let (pattern, values) = arrays.into_pattern(operands.a.nrows(), operands.b.ncols());
     Ok(DeviceCsr::from_valid(pattern, values))
 }
 
@@ -96,7 +96,7 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
             return Ok(DeviceCsr::from_valid(Arc::clone(pattern), values));
         }
         let Found { arrays, repeats } = self.strategy.multiply(operands, &workspace)?;
-        let (pattern, values) = arrays.into_pattern(self.a.rows(), self.b.cols());
+        let (pattern, values) = arrays.into_pattern(self.a.nrows(), self.b.ncols());
         let pattern = Arc::new(pattern);
         if repeats {
             // If another run was first, its pattern is the same.

@@ -45,7 +45,7 @@ pub(super) fn takes<V: Value, O: Offset>(operands: Operands<'_, V, O>, total: u6
 
 /// Returns whether the operands may make a small product.
 fn is_small<V: Value, O: Offset>(Operands { a, b }: Operands<'_, V, O>) -> bool {
-    [a.rows(), a.nnz(), b.nnz()].iter().all(|&count| count <= MOST_NONZEROS)
+    [a.nrows(), a.nnz(), b.nnz()].iter().all(|&count| count <= MOST_NONZEROS)
 }
 
 /// The smallest tile that the device has room for and in which the longest row leaves an eighth to others.
@@ -78,13 +78,13 @@ impl RowTiles {
     ) -> Result<Option<Self>, OpError> {
         // The kernel writes row offsets of the operands' type.
         let is_for = matches!(method, SpgemmMethod::Auto | SpgemmMethod::RowTiles) && C::NAME == O::NAME;
-        let required = counting_required(operands.a.rows());
-        if !is_for || operands.a.rows() == 0 || !is_small(operands) || !workspace.has_room(required) {
+        let required = counting_required(operands.a.nrows());
+        if !is_for || operands.a.nrows() == 0 || !is_small(operands) || !workspace.has_room(required) {
             return Ok(None);
         }
         let _charge = workspace.take("the workspace", required)?;
         let counted = Counted::find(operands)?;
-        let most = result_required::<V, C>(operands.a.rows(), counted.total);
+        let most = result_required::<V, C>(operands.a.nrows(), counted.total);
         if counted.total > MOST_PRODUCTS || !workspace.has_room(most) {
             return Ok(None);
         }
@@ -95,7 +95,7 @@ impl RowTiles {
 
 impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for RowTiles {
     fn multiply(&self, operands: Operands<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError> {
-        let _charge = workspace.take("the workspace", counting_required(operands.a.rows()))?;
+        let _charge = workspace.take("the workspace", counting_required(operands.a.nrows()))?;
         let arrays = self.counted.multiply(&operands.product(), self.info, workspace)?;
         Ok(Found { arrays, repeats: false })
     }
@@ -122,7 +122,7 @@ impl Counted {
     fn find<V: Value, O: Offset>(operands: Operands<'_, V, O>) -> Result<Self, OpError> {
         let (device, (a, b)) = (operands.device(), operands.views());
         device.prepare(counting_kernels::<O>)?;
-        let rows = operands.a.rows();
+        let rows = operands.a.nrows();
         // Each lane has four loads in flight.
         let lanes_log2 = lanes_log2(operands.a.nnz() as f64 / rows as f64 / 4.0, 0, 5);
         let launch = device.kernel().threads(rows << lanes_log2)?;
@@ -155,7 +155,7 @@ impl Counted {
     ) -> Result<Arrays<V, C>, OpError> {
         let (device, (a, b)) = (product.operands.device(), product.views());
         device.prepare(kernels::<V, O>)?;
-        let rows = product.operands.a.rows();
+        let rows = product.operands.a.nrows();
         let tile_products = info.tile_items() as u64 + 1 - self.longest.max(1);
         let tiles = self.total / tile_products + 1;
         let launch = device.instance(info).shared_bytes(tile_bytes(info)).blocks(tiles as usize)?;

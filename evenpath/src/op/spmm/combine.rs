@@ -28,15 +28,15 @@ pub(in crate::op) fn dense_with_numbers<'a, 'b, T: Storage>(
         return product(alpha, beta, c);
     }
     device.check_same(c.device())?;
-    let (len, (row_stride, column_stride)) = (c.rows() * c.cols(), c.strides());
+    let (len, (row_stride, column_stride)) = (c.nrows() * c.ncols(), c.strides());
     let launch = device.kernel().threads(len)?;
     let elements = device.uninitialized(len)?;
-    let only_product = DeviceDense::try_new(elements, c.rows(), c.cols(), c.layout());
+    let only_product = DeviceDense::try_new(elements, c.nrows(), c.ncols(), c.layout());
     let mut only_product = only_product.map_err(MatrixError::from)?;
     product(Compute::<T>::ONE, Compute::<T>::ZERO, &mut only_product)?;
     let (line, c_stride) = match c.layout() {
-        Layout::RowMajor => (c.cols(), row_stride),
-        Layout::ColumnMajor => (c.rows(), column_stride),
+        Layout::RowMajor => (c.ncols(), row_stride),
+        Layout::ColumnMajor => (c.nrows(), column_stride),
     };
     let kernel = SpmmCombine {
         product: only_product.as_vec().as_global(),

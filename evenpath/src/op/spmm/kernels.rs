@@ -48,14 +48,14 @@ impl<T: Storage> Kernels<T> {
         options: SpmmOptions,
     ) -> Result<Self, OpError> {
         let device = matrix.device();
-        let columns = options.columns.clamp(1, most_columns(matrix.rows().max(matrix.cols())));
-        let mean = matrix.nnz() as f64 / matrix.rows().max(1) as f64;
+        let columns = options.columns.clamp(1, most_columns(matrix.nrows().max(matrix.ncols())));
+        let mean = matrix.nnz() as f64 / matrix.nrows().max(1) as f64;
         let multiprocessors = options.multiprocessors.unwrap_or(device.properties().multiprocessors);
         let copies = options.layout == Layout::ColumnMajor
-            && !reads_columns(matrix.nnz(), (matrix.cols(), columns), T::SIZE, multiprocessors);
+            && !reads_columns(matrix.nnz(), (matrix.ncols(), columns), T::SIZE, multiprocessors);
         // Operands may have to be moved by elements; then the group of a run is wider.
         let moves = Moves::new::<T>(options.layout == Layout::ColumnMajor && !copies, &[columns]);
-        let room = room(multiprocessors, matrix.rows());
+        let room = room(multiprocessors, matrix.nrows());
         let block_size =
             device.variant::<SpmmRows<T, T, O>>(moves.variant(Rows::AtOnce, false)).info().block_size;
         let most_lanes_log2 = most_lanes_log2(options.layout, block_size, T::SIZE);
@@ -63,7 +63,7 @@ impl<T: Storage> Kernels<T> {
         let long_rows =
             LongRows::find(matrix, multiprocessors, group, is_busy(columns as u32, moves.width, room))?;
         let sums = long_rows.sums::<Compute<T>>(device, columns, columns.div_ceil(LEAST_TILE))?;
-        let b_by_rows = Mutex::new(workspace(device, if copies { matrix.cols() } else { 0 }, columns)?);
+        let b_by_rows = Mutex::new(workspace(device, if copies { matrix.ncols() } else { 0 }, columns)?);
         Ok(Self { long_rows, mean, multiprocessors, room, columns, sums, b_by_rows })
     }
 
@@ -94,13 +94,13 @@ impl<T: Storage> Kernels<T> {
             return Err(OpError::TooLong { what: "rows of B", len: b.leading_dimension(), limit });
         }
         let mut b_by_rows = self.b_by_rows.lock().unwrap_or_else(PoisonError::into_inner);
-        let pass_columns = self.columns.min(b.cols());
+        let pass_columns = self.columns.min(b.ncols());
         let copies = b.layout() == Layout::ColumnMajor
-            && !reads_columns(product.matrix.nnz(), (b.rows(), pass_columns), T::SIZE, self.multiprocessors);
+            && !reads_columns(product.matrix.nnz(), (b.nrows(), pass_columns), T::SIZE, self.multiprocessors);
         if copies && b_by_rows.is_empty() {
-            *b_by_rows = workspace(device, b.rows(), self.columns)?;
+            *b_by_rows = workspace(device, b.nrows(), self.columns)?;
         }
-        for columns in passes(b.cols(), self.columns) {
+        for columns in passes(b.ncols(), self.columns) {
             let view = if copies {
                 transpose(b, &columns, &mut b_by_rows)?;
                 let row_stride = columns.len() as u32;
@@ -151,7 +151,7 @@ impl<T: Storage> Kernels<T> {
         let rows = Rows::new(group, self.mean, self.room, block_size, has_pieces);
         let rows = moves.rows(if by_columns { rows.in_one_pass() } else { rows });
         let block_rows = ((block_size >> group.lanes_log2()) as usize) << rows.passes_log2();
-        let row_blocks = matrix.rows().div_ceil(block_rows);
+        let row_blocks = matrix.nrows().div_ceil(block_rows);
         let piece_blocks = self.long_rows.blocks(block_size);
         let mut sums = self.sums.lock()?;
         let kernel = SpmmRows {
@@ -215,12 +215,12 @@ fn transpose<T: Storage>(
     let kernel = SpmmTranspose {
         source: b.as_vec().as_global().skip(start),
         target: target.as_global_mut(),
-        rows: b.rows() as u32,
+        rows: b.nrows() as u32,
         columns: columns.len() as u32,
         source_stride: b.leading_dimension() as u64,
         columns_log2: tile_columns.ilog2(),
     };
-    let blocks = b.rows().div_ceil(tile_rows as usize) * columns.len().div_ceil(tile_columns as usize);
+    let blocks = b.nrows().div_ceil(tile_rows as usize) * columns.len().div_ceil(tile_columns as usize);
     let launch = b.device().kernel().blocks(blocks)?;
     // SAFETY: the views are of B and of the workspace, which has room for as many columns as a pass has; both are freed
     // in the stream's order.

@@ -87,7 +87,7 @@ impl LongRows {
         group: Group,
         is_busy: bool,
     ) -> Result<Self, OpError> {
-        let (rows, nonzeros) = (matrix.rows(), matrix.nnz());
+        let (rows, nonzeros) = (matrix.nrows(), matrix.nnz());
         let mut found = Self {
             longest: longest_row((rows, nonzeros), multiprocessors, group, is_busy),
             count: 0,
@@ -118,7 +118,7 @@ impl LongRows {
         let mut first_columns = matrix.device().uninitialized(pieces as usize)?;
         found.launch(matrix, &mut first_columns)?;
         if !found.run_at_once(multiprocessors) {
-            let bits = SortOptions::default().with_bits(0..index_bits(matrix.cols()));
+            let bits = SortOptions::default().with_bits(0..index_bits(matrix.ncols()));
             sort_pairs_in_place(&mut first_columns, &mut found.order, bits)?;
         }
         Ok(found)
@@ -147,7 +147,7 @@ impl LongRows {
         first_columns: &mut DeviceVec<u32>,
     ) -> Result<DeviceVec<u32>, DeviceError> {
         let device = matrix.device();
-        let launch = device.kernel().threads(matrix.rows())?;
+        let launch = device.kernel().threads(matrix.nrows())?;
         let mut counters = device.zeros(LONG_COUNTERS)?;
         let kernel = SpmmLongRows {
             pattern: matrix.pattern().view(),

@@ -25,7 +25,7 @@ use crate::{Compute, Offset, Storage, cpu};
 /// use evenpath::spmm::SpmmOptions;
 /// use evenpath::{Csr, Device, DeviceDense, Layout};
 ///
-/// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
+/// let a = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
 /// let device = Device::cpu();
 /// let a = device.upload(&a)?;
 /// let b = device.upload(&[1.0, 2.0, 10.0, 20.0, 100.0, 200.0])?;
@@ -100,9 +100,9 @@ impl<S: Storage, T: SpmmOperand<S>, O: Offset> SpmmPlan<S, T, O> {
         c: &mut DeviceDense<T>,
     ) -> Result<(), OpError> {
         let matrix = &self.matrix;
-        check_dense(matrix.device(), ("B", b), (matrix.cols(), b.cols()))?;
-        check_dense(matrix.device(), ("C", c), (matrix.rows(), b.cols()))?;
-        if c.rows() == 0 || c.cols() == 0 {
+        check_dense(matrix.device(), ("B", b), (matrix.ncols(), b.ncols()))?;
+        check_dense(matrix.device(), ("C", c), (matrix.nrows(), b.ncols()))?;
+        if c.nrows() == 0 || c.ncols() == 0 {
             return Ok(());
         }
         let product = Product { matrix, alpha, b, beta, c };
@@ -136,7 +136,7 @@ pub(super) fn run_on_cpu<S: Storage, T: SpmmOperand<S>, O: Offset>(
     let values = matrix.values();
     let view = matrix.pattern().host_view(&values);
     let (b_strides, c_layout, leading_dimension) = (b.strides(), c.layout(), c.leading_dimension());
-    let columns = c.cols();
+    let columns = c.ncols();
     let (b, c) = (b.as_vec().host_slice(), c.as_mut_slice().host_slice_mut());
     if let (Some(view), Some(b), Some(c)) = (view, b, c) {
         let b = cpu::Dense { values: b, strides: b_strides };

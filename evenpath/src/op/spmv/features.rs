@@ -59,7 +59,7 @@ impl Features {
     ) -> Self {
         let properties = matrix.device().properties();
         Self {
-            rows: matrix.rows() as u64,
+            rows: matrix.nrows() as u64,
             nonzeros: matrix.nnz() as u64,
             lengths,
             windows: None,

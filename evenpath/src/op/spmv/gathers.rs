@@ -29,7 +29,7 @@ impl Gathers {
         Ok(Self {
             sectors: are_many.then(|| sectors_per_nonzero(matrix)).transpose()?,
             value_bytes: V::SIZE,
-            x_bytes: (matrix.cols() * V::SIZE) as u64,
+            x_bytes: (matrix.ncols() * V::SIZE) as u64,
             shared_bytes: u64::from(matrix.device().properties().shared_bytes()),
         })
     }

@@ -10,7 +10,7 @@ use crate::policy::Tile;
 /// use evenpath::spmv::SpmvOptions;
 /// use evenpath::{Csr, Device};
 ///
-/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 3.0)])?;
+/// let a = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 3.0)])?;
 /// let info = Device::best()?.upload(&a)?.plan_spmv(SpmvOptions::default())?.info()?;
 /// println!("by {}: {}", info.method, info.reason);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

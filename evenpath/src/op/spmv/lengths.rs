@@ -34,7 +34,7 @@ impl Lengths {
     /// Counts on a device with kernels, and waits for it.
     pub(super) fn count<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
         let device = matrix.device();
-        let (rows, nonzeros) = (matrix.rows(), matrix.nnz());
+        let (rows, nonzeros) = (matrix.nrows(), matrix.nnz());
         let mean = nonzeros as f64 / rows.max(1) as f64;
         let limit = (8.0 * mean).clamp(32.0, 2048.0) as u32;
         let launch = device.kernel().items(rows)?;

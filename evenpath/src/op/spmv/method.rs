@@ -7,7 +7,7 @@ use crate::names::{self, named};
 /// use evenpath::spmv::{SpmvMethod, SpmvOptions};
 /// use evenpath::{Csr, Device};
 ///
-/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 3.0)])?;
+/// let a = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 3.0)])?;
 /// let device = Device::best()?;
 /// let a = device.upload(&a)?;
 /// for method in SpmvMethod::ALL.into_iter().filter(|method| method.runs_on(device.kind())) {

@@ -16,7 +16,7 @@ use super::method::SpmvMethod;
 /// assert_eq!(SpmvOptions::default().method, SpmvMethod::Auto);
 /// assert_eq!(SpmvOptions::default().with_method("merge-path".parse()?).method, SpmvMethod::MergePath);
 ///
-/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 3.0)])?;
+/// let a = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 3.0)])?;
 /// let (first, second) = (Device::simulated(Default::default()), Device::simulated(Default::default()));
 /// let chosen = first.upload(&a)?.plan_spmv(SpmvOptions::default())?.info()?.options();
 /// let plan = second.upload(&a)?.plan_spmv(chosen)?; // the bits of the first

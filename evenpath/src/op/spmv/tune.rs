@@ -115,7 +115,7 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
         let begin = Instant::now();
         let device = self.matrix.device();
         device.refuse_in_graph("tuning waits for what it times")?;
-        let (x, y) = (device.zeros(self.matrix.cols())?, device.zeros(self.matrix.rows())?);
+        let (x, y) = (device.zeros(self.matrix.ncols())?, device.zeros(self.matrix.nrows())?);
         let mut trial = Trial { matrix: &self.matrix, x, y };
         let mut contenders = Vec::new();
         for options in self.contending() {

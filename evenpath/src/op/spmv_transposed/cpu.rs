@@ -11,9 +11,9 @@ pub(super) struct Cpu {
 
 impl Cpu {
     pub(super) fn new<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Self {
-        let pieces = cpu::spmv_transposed_pieces(matrix.cols(), matrix.nnz());
+        let pieces = cpu::spmv_transposed_pieces(matrix.ncols(), matrix.nnz());
         let accumulators = if pieces > 1 { pieces } else { 0 };
-        Self { run_bytes: (accumulators * matrix.cols() * V::SIZE) as u64 }
+        Self { run_bytes: (accumulators * matrix.ncols() * V::SIZE) as u64 }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::op::SpmvPlanInfo;
 /// use evenpath::spmv::{SpmvTransposedMethod, SpmvTransposedOptions};
 /// use evenpath::{Csr, Device};
 ///
-/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 1, 3.0)])?;
+/// let a = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 1, 3.0)])?;
 /// let plan = Device::best()?.upload(&a)?.plan_spmv_transposed(SpmvTransposedOptions::default().with_method(SpmvTransposedMethod::Copied))?;
 /// assert_eq!(plan.info()?.method, SpmvTransposedMethod::Copied);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

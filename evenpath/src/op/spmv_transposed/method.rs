@@ -8,7 +8,7 @@ use crate::names::named;
 /// use evenpath::spmv::{SpmvTransposedMethod, SpmvTransposedOptions};
 /// use evenpath::{Csr, Device};
 ///
-/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 1, 3.0)])?;
+/// let a = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 1, 3.0)])?;
 /// let device = Device::best()?;
 /// let a = device.upload(&a)?;
 /// for method in SpmvTransposedMethod::ALL {

@@ -29,7 +29,7 @@ impl<V: Value, O: Offset> Ordered<V, O> {
         check_countable(matrix)?;
         matrix.device().prepare(kernels::<V, O>)?;
         let (tiles, launch) = PathTiles::find(matrix, matrix.device().kernel())?;
-        let by_column = by_column(matrix.cols());
+        let by_column = by_column(matrix.ncols());
         let len = matrix.nnz();
         let products = Requirement::of::<V>(len as u64);
         let pairs = Requirement::all_of([Requirement::of::<u32>(len as u64), products]);

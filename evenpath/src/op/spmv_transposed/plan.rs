@@ -24,7 +24,7 @@ use crate::{Offset, Value};
 /// use evenpath::spmv::SpmvTransposedOptions;
 /// use evenpath::{Csr, Device};
 ///
-/// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 2, 3.0)])?;
+/// let a = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 2, 3.0)])?;
 /// let device = Device::cpu();
 /// let a = device.upload(&a)?;
 /// let x = device.upload(&[1.0, 10.0])?;

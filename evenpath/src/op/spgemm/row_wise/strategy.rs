@@ -70,7 +70,7 @@ impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for RowWise {
         let device = operands.device();
         let _kept = workspace.take("the workspace", symbolic.required())?;
         let (mut column_indices, mut values, _charge) =
-            result_arrays::<V, C>(device, operands.a.rows(), symbolic.nonzeros, workspace)?;
+            result_arrays::<V, C>(device, operands.a.nrows(), symbolic.nonzeros, workspace)?;
         let target = Target {
             row_offsets: &symbolic.row_offsets,
             column_indices: column_indices.as_global_mut(),

@@ -101,7 +101,7 @@ impl Analysis {
         let Rows { bins, firsts, lasts, mean } = rows;
         drop(bins);
         let row_offsets = Scan::exclusive(Operator::Sum).run(&sizes)?;
-        let rows = operands.a.rows();
+        let rows = operands.a.nrows();
         let bins = Bins::find(&sizes, spans(&firsts, &lasts), rows, zeroed.next_count())?;
         drop((zeroed, list));
         charge.shrink_to(kept(rows));

@@ -91,7 +91,7 @@ fn expand<V: Value, O: Offset>(
     column_bits: u32,
 ) -> Result<Option<Pairs<V>>, OpError> {
     let device = product.operands.a.device();
-    let Some(entries) = Entries::list(product, &(0..product.operands.a.rows()), weighed)? else {
+    let Some(entries) = Entries::list(product, &(0..product.operands.a.nrows()), weighed)? else {
         return Ok(None);
     };
     let mut keys = device.uninitialized(entries.products as usize)?;
@@ -130,8 +130,8 @@ impl GlobalSort {
         workspace: &Workspace,
     ) -> Result<(Arrays<V, C>, u64), OpError> {
         let (a, b) = (product.operands.a, product.operands.b);
-        let (device, rows, entries) = (a.device(), a.rows(), a.nnz() as u64);
-        let column_bits = index_bits(b.cols());
+        let (device, rows, entries) = (a.device(), a.nrows(), a.nnz() as u64);
+        let column_bits = index_bits(b.ncols());
         let bits = SortOptions::default().with_bits(0..column_bits + index_bits(rows));
         check_countable(entries.max(rows as u64))?;
         let charge = workspace.take("the workspace", Required::new::<V>(entries, 0, bits)?.listed)?;

@@ -28,10 +28,10 @@ pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
     recorder: &mut Recorder,
 ) -> Result<Sorted<V, O>, OpError> {
     let a = product.operands.a;
-    let required = |products| rows::required::<V>(a.rows() as u64, a.nnz() as u64, products);
+    let required = |products| rows::required::<V>(a.nrows() as u64, a.nnz() as u64, products);
     if workspace.has_room(required(0)) {
         recorder.begin(a.device())?;
-        let weighed = Weighed::new(product, &(0..a.rows()))?;
+        let weighed = Weighed::new(product, &(0..a.nrows()))?;
         let products = weighed.products;
         if workspace.has_room(required(products)) {
             return in_one::<V, O, C>(product, weighed, recorder);
@@ -46,7 +46,7 @@ fn in_one<V: Value, O: Offset, C: Offset>(
     weighed: Weighed,
     recorder: &mut Recorder,
 ) -> Result<Sorted<V, O>, OpError> {
-    let (all, products) = (0..product.operands.a.rows(), weighed.products);
+    let (all, products) = (0..product.operands.a.nrows(), weighed.products);
     let (RowsOfC { lengths, column_indices, values }, order) =
         rows::rows_of_weighed(product, all, weighed, recorder)?;
     let row_offsets = ends_to_offsets(&lengths)?;
@@ -75,7 +75,7 @@ fn in_parts<V: Value, O: Offset, C: Offset>(
     let symbolic = analysis.count(product.operands)?;
     let Symbolic { row_offsets, nonzeros, .. } = &symbolic;
     let (mut column_indices, mut values, _result) =
-        result_arrays::<V, C>(a.device(), a.rows(), *nonzeros, workspace)?;
+        result_arrays::<V, C>(a.device(), a.nrows(), *nonzeros, workspace)?;
     let (before, offsets) = (before.download()?, row_offsets.download()?);
     let a_offsets = a.pattern().row_offsets.download()?;
     let required = |part: &Range<usize>| {
@@ -83,8 +83,8 @@ fn in_parts<V: Value, O: Offset, C: Offset>(
         rows::required::<V>(part.len() as u64, entries, before[part.end] - before[part.start])
     };
     let mut start = 0;
-    while start < a.rows() {
-        let part = most_rows(start, a.rows(), |part| workspace.has_room(required(part)));
+    while start < a.nrows() {
+        let part = most_rows(start, a.nrows(), |part| workspace.has_room(required(part)));
         let _charge = workspace.take("a row's part", required(&part))?;
         let of_part = rows::rows(product, part.clone(), recorder)?;
         let place = offsets[start] as usize..offsets[part.end] as usize;

@@ -9,7 +9,7 @@ use crate::device::{Device, DeviceError, Event};
 /// use evenpath::{Csr, Device};
 ///
 /// let device = Device::simulated(SimulatedOptions::default()); // or a GPU
-/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 3.0)])?;
+/// let a = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 3.0)])?;
 /// let a = device.upload(&a)?;
 /// let phases = a.two_level_sort_phases(&a, SpgemmOptions::default())?;
 /// assert!(phases.numeric() <= phases.total()); // milliseconds

@@ -29,7 +29,7 @@ pub(super) struct RowsOfC<V: Value> {
 /// Products, and entries of A, at most: they are counted in 31 bits.
 pub(super) const MAX_PRODUCTS: u64 = 1 << 31;
 
-/// Maximum device memory of [`rows`] while it runs, including its result, for this number of rows and entries of A and of
+/// Maximum device memory of [`nrows`] while it runs, including its result, for this number of rows and entries of A and of
 /// products. If they cannot be counted, more than any device has.
 pub(in crate::op::spgemm) fn required<V: Value>(rows: u64, entries: u64, products: u64) -> Requirement {
     if products.max(entries).max(rows) >= MAX_PRODUCTS {
@@ -70,7 +70,7 @@ pub(super) fn rows<V: Value, O: Offset>(
     Ok(rows_of_weighed(product, rows, weighed, recorder)?.0)
 }
 
-/// [`rows`], whose entries are weighed already, and the order of their products; the recorder has begun.
+/// [`nrows`], whose entries are weighed already, and the order of their products; the recorder has begun.
 pub(super) fn rows_of_weighed<V: Value, O: Offset>(
     product: &Product<'_, V, O>,
     rows: Range<usize>,
@@ -129,7 +129,7 @@ impl<O: Offset> Symbolic<O> {
             SortedTiles::sort(device, &entries, product.operands.b.pattern(), &mut lengths)?;
         recorder.block_sort(device)?;
         let mut cut =
-            CutEntries::sort(device, &entries, &tiles, &columns, product.operands.b.cols(), &mut lengths)?;
+            CutEntries::sort(device, &entries, &tiles, &columns, product.operands.b.ncols(), &mut lengths)?;
         recorder.global_sort(device)?;
         let c_offsets = Scan::exclusive(Operator::Sum).run(&lengths)?;
         let mut column_indices = device.uninitialized(c_offsets.get(rows.len())? as usize)?;

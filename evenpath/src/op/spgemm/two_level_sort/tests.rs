@@ -16,8 +16,8 @@ fn check(a: &Csr<f64>, rows_at_once: usize) {
     let product = Operands { a: &uploaded, b: &uploaded }.product();
     let offsets = expected.row_offsets();
     let length = |row: usize| u64::from(a.row_offsets()[row + 1] - a.row_offsets()[row]);
-    for first in (0..a.rows()).step_by(rows_at_once) {
-        let range = first..(first + rows_at_once).min(a.rows());
+    for first in (0..a.nrows()).step_by(rows_at_once) {
+        let range = first..(first + rows_at_once).min(a.nrows());
         let before = device.memory().unwrap().in_use;
         device.reset_peak_memory();
         let part = rows(&product, range.clone(), &mut Recorder::default()).unwrap();
@@ -44,7 +44,7 @@ fn check(a: &Csr<f64>, rows_at_once: usize) {
 fn parts_are_those_of_the_whole() {
     for kind in ["stencil5:15", "rmat:8", "empty-rows:300", "dense:30", "power-law:150"] {
         let a: Csr<f64> = generate(kind.parse().unwrap(), 3).unwrap();
-        for rows_at_once in [a.rows(), a.rows() / 2 + 1, 7] {
+        for rows_at_once in [a.nrows(), a.nrows() / 2 + 1, 7] {
             check(&a, rows_at_once);
         }
     }

@@ -110,7 +110,7 @@ impl<V: Value, O: Offset> Adaptive<V, O> {
         gathers: Gathers,
     ) -> Result<Option<Self>, OpError> {
         match Self::on_device(matrix, lengths, gathers)? {
-            None if matrix.rows() <= MOST_ROWS_OF_HOST && lengths.mean >= ROW_BLOCK_MEAN => {
+            None if matrix.nrows() <= MOST_ROWS_OF_HOST && lengths.mean >= ROW_BLOCK_MEAN => {
                 Self::analyze(matrix, gathers, None).map(Some)
             }
             cut => Ok(cut),

@@ -59,7 +59,7 @@ struct Binned<V: Value, O: Offset> {
 impl<V: Value, O: Offset> Binned<V, O> {
     /// Lists the long rows. `None` if a group of rows is longer than a kernel counts, or there are too many pieces.
     fn new(matrix: &DeviceCsr<V, O>, lengths: Lengths, gathers: Gathers) -> Result<Option<Self>, OpError> {
-        let (rows, nonzeros) = (matrix.rows(), matrix.nnz());
+        let (rows, nonzeros) = (matrix.nrows(), matrix.nnz());
         let long = lengths.long;
         let mean = (nonzeros as u64 - long.nonzeros) as f64 / (rows as u64 - long.rows).max(1) as f64;
         let (info, group) = fit::<BinnedRows<V, O>>(mean);
@@ -85,7 +85,7 @@ impl<V: Value, O: Offset> Binned<V, O> {
     fn list(&mut self, matrix: &DeviceCsr<V, O>) -> Result<(), OpError> {
         let (device, pattern) = (matrix.device(), matrix.pattern().view());
         let count = self.lengths.long.rows as u32;
-        let list_launch = device.kernel().threads(matrix.rows())?;
+        let list_launch = device.kernel().threads(matrix.nrows())?;
         let number_launch = device.kernel().warps(count as usize)?;
         let mut listed = device.zeros::<u64>(1)?;
         let list = ListLongRows {

@@ -75,7 +75,7 @@ impl<V: Value, O: Offset> Flat<V, O> {
 
     /// Finds the row in which each tile begins, of a matrix whose rows all have nonzeros.
     fn of_filled_rows(matrix: &DeviceCsr<V, O>, gathers: Gathers) -> Result<Self, OpError> {
-        Self::cut(matrix, FilledRows { count: matrix.rows() as u32, compacted: None }, gathers)
+        Self::cut(matrix, FilledRows { count: matrix.nrows() as u32, compacted: None }, gathers)
     }
 
     fn cut(matrix: &DeviceCsr<V, O>, filled: FilledRows<O>, gathers: Gathers) -> Result<Self, OpError> {
@@ -86,7 +86,7 @@ impl<V: Value, O: Offset> Flat<V, O> {
             unreachable!("the kernels' tables have an instance for every tile of the policy")
         };
         let tile_launch = gathers.divide(device.instance(tile_kernel).items(matrix.nnz())?);
-        let fill_launch = device.kernel().threads(matrix.rows())?;
+        let fill_launch = device.kernel().threads(matrix.nrows())?;
         let (tile_rows, cut_rows) = cut_evenly(matrix, &filled, tile_launch.grid(), tile.items())?;
         Ok(Self { tile_launch, fill_launch, tile_rows, filled, cut_rows })
     }
@@ -115,7 +115,7 @@ pub(super) fn cut_evenly<V: Value, O: Offset>(
 
 impl<V: Value, O: Offset> Schedule<V, O> for Flat<V, O> {
     fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
-        let rows = product.matrix.rows();
+        let rows = product.matrix.nrows();
         let mut work = self.cut_rows.sums.lock()?;
         let (tile_rows, cut_rows) = (self.tile_rows.as_global(), self.cut_rows.view(&mut work));
         let tile = |product: kernels::Product<V, O>| {

@@ -55,7 +55,7 @@ impl<V: Value, O: Offset> Strategy<V, O> for HotColumnsMethod {
     fn build(&self, matrix: &DeviceCsr<V, O>, _: Request) -> Result<Boxed<V, O>, OpError> {
         boxed(Hot::with_columns(matrix, |_| true)?).ok_or_else(|| OpError::TooLong {
             what: "with the method hot-columns, an x",
-            len: matrix.cols(),
+            len: matrix.ncols(),
             limit: MOST_COLUMNS,
         })
     }
@@ -106,7 +106,7 @@ impl Columns {
     /// Finds them; waits for the device. There is at least one if the matrix has nonzeros.
     fn find<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
         let device = matrix.device();
-        let (cols, nonzeros) = (matrix.cols(), matrix.nnz());
+        let (cols, nonzeros) = (matrix.ncols(), matrix.nnz());
         if nonzeros == 0 {
             return Ok(Self { hot: device.zeros(0)?, covered: 0 });
         }
@@ -147,7 +147,7 @@ impl Columns {
         unsafe { device.kernel().threads(matrix.nnz())?.launch(encode) }?;
         let mark = MarkRowEnds { pattern, codes: codes.as_global_mut() };
         // SAFETY: as above.
-        unsafe { device.kernel().threads(matrix.rows())?.launch(mark) }?;
+        unsafe { device.kernel().threads(matrix.nrows())?.launch(mark) }?;
         Ok(codes)
     }
 
@@ -189,7 +189,7 @@ impl<V: Value, O: Offset> Hot<V, O> {
     ) -> Result<Option<Self>, OpError> {
         let device = matrix.device();
         let tiles = matrix.nnz().div_ceil(HOT_TILE as usize);
-        if matrix.cols() + most_hot::<V>(device) > MOST_COLUMNS || tiles > i32::MAX as usize {
+        if matrix.ncols() + most_hot::<V>(device) > MOST_COLUMNS || tiles > i32::MAX as usize {
             return Ok(None);
         }
         device.prepare(all_kernels::<V, O>)?;
@@ -203,7 +203,7 @@ impl<V: Value, O: Offset> Hot<V, O> {
         let codes = columns.encode(matrix)?;
         let filled = FilledRows::find(matrix.pattern())?;
         let (chunk_rows, cut_rows) = cut_evenly(matrix, &filled, chunks, chunk_tiles * HOT_TILE)?;
-        let empty_rows = if filled.count as usize == matrix.rows() { 0 } else { matrix.rows() };
+        let empty_rows = if filled.count as usize == matrix.nrows() { 0 } else { matrix.nrows() };
         // Without nonzeros there are no blocks that could gather, and the other launch writes the empty rows.
         let is_gathered = hot > GATHERED_BY_BLOCKS || chunks == 0;
         let gather = is_gathered.then(|| device.kernel().threads(hot.max(empty_rows))).transpose()?;
@@ -242,7 +242,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Hot<V, O> {
         let mut work = self.cut_rows.sums.lock()?;
         let hot_columns = self.columns.hot.as_global();
         let hot = hot_columns.len() as u32;
-        let has_empty_rows = self.filled.count as usize != product.matrix.rows();
+        let has_empty_rows = self.filled.count as usize != product.matrix.nrows();
         if let Some(gather) = &self.gather {
             let hot_x = elements.as_global_mut();
             // SAFETY: the hot columns are the matrix's, as many as there are elements for them, and there is a thread for each and,

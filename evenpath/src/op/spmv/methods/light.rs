@@ -27,7 +27,7 @@ impl<V: Value, O: Offset> Strategy<V, O> for LightMethod {
 
     fn build(&self, matrix: &DeviceCsr<V, O>, request: Request) -> Result<Boxed<V, O>, OpError> {
         // By the mean alone, as published.
-        let suitable = || policy::spmv_lanes(matrix.rows() as u64, matrix.nnz() as u64);
+        let suitable = || policy::spmv_lanes(matrix.nrows() as u64, matrix.nnz() as u64);
         let lanes = request.lanes.unwrap_or_else(suitable);
         Ok(Box::new(Light::new(matrix, lanes, request.block_size)?))
     }
@@ -57,7 +57,7 @@ impl<V: Value, O: Offset> Light<V, O> {
         };
         let vectors = u64::from(launcher.info().block_size / lanes);
         let resident = u64::from(launcher.resident_blocks()?);
-        let rows = matrix.rows() as u64;
+        let rows = matrix.nrows() as u64;
         let turns = (rows / (vectors * resident * DRAWS)).clamp(1, MAX_TURNS);
         // No more blocks than find a row.
         let launch = launcher.blocks(rows.div_ceil(vectors * turns).min(resident) as usize)?;

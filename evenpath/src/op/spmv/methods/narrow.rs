@@ -137,7 +137,7 @@ impl Codes {
             hashes: hashes.as_global_mut(),
             whole: whole.as_global_mut(),
             tile_rows: tile_rows.as_global(),
-            cols: matrix.cols() as u32,
+            cols: matrix.ncols() as u32,
         };
         // SAFETY: the views are of the matrix's pattern, of its tiles, of one code per nonzero, of one directory, place,
         // first nonzero and hash per tile, and of one word; buffers are freed in the stream's order.
@@ -211,7 +211,7 @@ impl<V: Value, O: Offset> Narrow<V, O> {
             return Ok(Some(Self { rows: Rows::Blocks { launch, block_rows }, codes }));
         }
         let (kernel, group) = fit::<NarrowRows<V, O>>(lengths.mean);
-        let (rows, nonzeros) = (matrix.rows(), matrix.nnz());
+        let (rows, nonzeros) = (matrix.nrows(), matrix.nnz());
         if !group.counts(nonzeros, lengths.longest) {
             return Ok(None);
         }

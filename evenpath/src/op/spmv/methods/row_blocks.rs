@@ -41,7 +41,7 @@ impl RowBlocks {
             return Ok(None);
         }
         let share = limit + 1 - (lengths.longest as u32).max(1);
-        let work = ROWS_PER_NONZERO * matrix.nnz() as u64 + matrix.rows() as u64;
+        let work = ROWS_PER_NONZERO * matrix.nnz() as u64 + matrix.nrows() as u64;
         let blocks = work.div_ceil(ROWS_PER_NONZERO * u64::from(share)) as usize;
         let launch = device.kernel().threads(blocks + 1)?;
         let mut block_rows = device.uninitialized(blocks + 1)?;

@@ -119,7 +119,7 @@ impl<V: Value, O: Offset> RowTiles<V, O> {
         if !group.counts(matrix.nnz(), lengths.longest) {
             return Ok(None);
         }
-        let launch = matrix.device().instance(info).warps(group.warps(matrix.rows()))?;
+        let launch = matrix.device().instance(info).warps(group.warps(matrix.nrows()))?;
         let launch = gathers.divide(launch);
         Ok(Some(Self { launch, group }))
     }

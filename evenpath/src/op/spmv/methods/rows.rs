@@ -51,7 +51,7 @@ impl<V: Value, O: Offset> Strategy<V, O> for LanesMethod {
     fn build(&self, matrix: &DeviceCsr<V, O>, request: Request) -> Result<Boxed<V, O>, OpError> {
         let suitable = request.lanes.unwrap_or_else(|| {
             let multiprocessors = u64::from(matrix.device().properties().multiprocessors);
-            features::lanes(matrix.rows() as u64, matrix.nnz() as u64, multiprocessors)
+            features::lanes(matrix.nrows() as u64, matrix.nnz() as u64, multiprocessors)
         });
         Ok(Box::new(Vector::new(matrix, self.lanes(suitable))?))
     }
@@ -71,7 +71,7 @@ struct Vector<V: Value, O: Offset> {
 impl<V: Value, O: Offset> Vector<V, O> {
     /// `lanes` is a power of two up to 32.
     fn new(matrix: &DeviceCsr<V, O>, lanes: u32) -> Result<Self, DeviceError> {
-        let launch = matrix.device().kernel().threads(matrix.rows() * lanes as usize)?;
+        let launch = matrix.device().kernel().threads(matrix.nrows() * lanes as usize)?;
         Ok(Self { launch, lanes })
     }
 }
@@ -123,8 +123,8 @@ struct Block<V: Value, O: Offset> {
 impl<V: Value, O: Offset> Block<V, O> {
     fn new(matrix: &DeviceCsr<V, O>) -> Result<Self, DeviceError> {
         // If the grid has fewer blocks than there are rows, blocks take several.
-        let launch = matrix.device().kernel().blocks(matrix.rows().min(MAX_GRID as usize))?;
-        Ok(Self { launch, rows: matrix.rows() as u64 })
+        let launch = matrix.device().kernel().blocks(matrix.nrows().min(MAX_GRID as usize))?;
+        Ok(Self { launch, rows: matrix.nrows() as u64 })
     }
 }
 

@@ -107,8 +107,8 @@ impl Layout {
             return Ok(unsorted);
         }
         let device = matrix.device();
-        let mut order = device.uninitialized(matrix.rows())?;
-        let launch = device.kernel().blocks(matrix.rows().div_ceil(WINDOW_ROWS as usize))?;
+        let mut order = device.uninitialized(matrix.nrows())?;
+        let launch = device.kernel().blocks(matrix.nrows().div_ceil(WINDOW_ROWS as usize))?;
         let kernel = SortWindows { pattern: matrix.pattern().view(), order: order.as_global_mut() };
         // SAFETY: the order has an element per row, and there is a block for each window; buffers are freed in the stream's order.
         unsafe { launch.launch(kernel) }?;
@@ -122,7 +122,7 @@ impl Layout {
         order: Option<DeviceVec<u32>>,
     ) -> Result<Self, OpError> {
         let device = matrix.device();
-        let slices = matrix.rows().div_ceil(SLICE_HEIGHT as usize);
+        let slices = matrix.nrows().div_ceil(SLICE_HEIGHT as usize);
         if slices == 0 {
             return Ok(Self { order: None, slice_offsets: device.zeros(1)?, slots: 0 });
         }
@@ -134,7 +134,7 @@ impl Layout {
         };
         // SAFETY: there is a width per slice and one more, and the order is one of the matrix's rows; buffers are freed in the
         // stream's order.
-        unsafe { device.kernel().threads(matrix.rows())?.launch(kernel) }?;
+        unsafe { device.kernel().threads(matrix.nrows())?.launch(kernel) }?;
         let slice_offsets = Scan::exclusive(Operator::Sum).run(&widths)?;
         let slots = slice_offsets.get(slices)?.saturating_mul(u64::from(SLICE_HEIGHT));
         Ok(Self { order, slice_offsets, slots })
@@ -189,7 +189,7 @@ impl<V: Value, O: Offset> Sliced<V, O> {
         if slots > SLOTS_OF_ANY && slots as f64 > most_slots * matrix.nnz() as f64 {
             return Ok(None);
         }
-        let fill = device.kernel().threads(matrix.rows().next_multiple_of(SLICE_HEIGHT as usize))?;
+        let fill = device.kernel().threads(matrix.nrows().next_multiple_of(SLICE_HEIGHT as usize))?;
         let mut column_indices = device.uninitialized(slots as usize)?;
         let values = matrix.values();
         let copied = Mutex::new((device.uninitialized(slots as usize)?, values.copy_state()));
@@ -198,7 +198,7 @@ impl<V: Value, O: Offset> Sliced<V, O> {
         let copy = Arc::new(copy);
         let weak: Weak<SlicedCopy<V, O>> = Arc::downgrade(&copy);
         matrix.shared_values().follow(weak);
-        let launch = device.kernel().threads(matrix.rows())?;
+        let launch = device.kernel().threads(matrix.nrows())?;
         Ok(Some(Self { launch, column_indices, copy }))
     }
 }
@@ -214,7 +214,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Sliced<V, O> {
             state.refreshed(&values, values.version());
         }
         let slots = Slots { column_indices: self.column_indices.as_global(), values: slots.as_global() };
-        let rows = matrix.rows() as u32;
+        let rows = matrix.nrows() as u32;
         // SAFETY: the layout and the slots are the matrix's; columns are below x's length, or padding.
         unsafe {
             product.launch(&self.launch, |product| SlicedEll {

@@ -73,7 +73,7 @@ impl<V: Value, O: Offset> Windows<V, O> {
         if !group.counts(matrix.nnz(), lengths.longest) {
             return Ok(None);
         }
-        let blocks = matrix.rows().div_ceil(BLOCK_ROWS as usize);
+        let blocks = matrix.nrows().div_ceil(BLOCK_ROWS as usize);
         let find = device.kernel().blocks(blocks)?;
         let mut firsts = device.uninitialized(blocks)?;
         let mut lens = device.uninitialized(blocks)?;
@@ -83,7 +83,7 @@ impl<V: Value, O: Offset> Windows<V, O> {
             firsts: firsts.as_global_mut(),
             lens: lens.as_global_mut(),
             totals: totals.as_global_mut(),
-            cols: matrix.cols() as u32,
+            cols: matrix.ncols() as u32,
             block_rows: BLOCK_ROWS,
             limit: (WINDOW_BYTES / V::SIZE) as u32,
         };
