@@ -22,11 +22,11 @@ fn spadd(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
 
     // A single sum.
     let (alpha, beta) = (2.0, -0.5);
-    let c = device_a.add(alpha, &device_b, beta)?;
+    let c = device_a.spadd(alpha, &device_b, beta)?;
     println!("{device}: {} + {} nonzeros make {}", a.nnz(), b.nnz(), c.nnz());
 
     // Many sums of matrices with the same patterns: a plan keeps the parts that do not depend on values.
-    let plan = device_a.plan_add(&device_b)?;
+    let plan = device_a.plan_spadd(&device_b)?;
     let same = plan.run(alpha, beta)?;
     println!("the plan takes {} bytes beside the result", plan.info()?.workspace_bytes);
 

@@ -22,10 +22,10 @@ fn spgemm(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     let (device_a, device_b) = (device.upload(a)?, device.upload(&b)?);
 
     // A single product.
-    let c = device_a.multiply(&device_b)?;
+    let c = device_a.spgemm(&device_b, SpgemmOptions::default())?;
 
     // Many products of matrices with the same patterns: a plan keeps the pattern of C.
-    let plan = device_a.plan_multiply(&device_b, SpgemmOptions::default())?;
+    let plan = device_a.plan_spgemm(&device_b, SpgemmOptions::default())?;
     let same = plan.run()?;
     println!("{device}: {}", plan.info()?);
 

@@ -57,7 +57,7 @@ fn entries(
 }
 
 fn spgemm(a: &DeviceCsr<f64>, method: SpgemmMethod) -> Result<Run, OpError> {
-    let plan = a.plan_multiply(a, SpgemmOptions::default().with_method(method))?;
+    let plan = a.plan_spgemm(a, SpgemmOptions::default().with_method(method))?;
     entries(move || plan.run())
 }
 
@@ -99,7 +99,7 @@ fn plans(device: &Device) -> Vec<(String, BoxedPlan)> {
         ("SpGEMM, row-wise", |a| spgemm(a, SpgemmMethod::RowWise)),
         ("SpGEMM, two-level sort", |a| spgemm(a, SpgemmMethod::TwoLevelSort)),
         ("SpAdd", |a| {
-            let plan = a.plan_add(a)?;
+            let plan = a.plan_spadd(a)?;
             entries(move || plan.run(2.0, 1.0))
         }),
     ];

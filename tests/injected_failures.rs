@@ -303,10 +303,10 @@ fn sparse_results() {
     let upload = |device: &Device| device.upload(&a).unwrap();
     let held = |_: &DeviceCsr<f64>| vec![];
     drive("a transpose", upload, held, |a| values_of(&a.transpose()?));
-    drive("A + Aᵀ", upload, held, |a| values_of(&a.add_transpose(1.0, 2.0)?));
+    drive("A + Aᵀ", upload, held, |a| values_of(&a.spadd(1.0, &a.transpose()?, 2.0)?));
     let checked = |device: &Device| {
         let a = upload(device);
-        values_of(&a.add(1.0, &a, 1.0).unwrap()).unwrap();
+        values_of(&a.spadd(1.0, &a, 1.0).unwrap()).unwrap();
         a
     };
     for operation in Elementwise::ALL {
@@ -323,15 +323,15 @@ fn sparse_results() {
     }
     for method in SpgemmMethod::ALL {
         let options = SpgemmOptions::default().with_method(method);
-        drive(&format!("A·A by {method}"), upload, held, |a| values_of(&a.multiply_with(a, options)?));
+        drive(&format!("A·A by {method}"), upload, held, |a| values_of(&a.spgemm(a, options)?));
         drive(&format!("A·A planned, by {method}"), upload, held, |a| {
-            let plan = a.plan_multiply(a, options)?;
+            let plan = a.plan_spgemm(a, options)?;
             plan.run()?;
             values_of(&plan.run()?)
         });
     }
     drive("A·A under a mask", upload, held, |a| {
-        values_of(&a.multiply_masked(a, a, SpgemmOptions::default())?)
+        values_of(&a.spgemm_masked(a, a, SpgemmOptions::default())?)
     });
     drive(
         "coordinates to CSR",

@@ -79,7 +79,7 @@ fn plans_of_a_lost_device_report_it() {
     let tree_spmm = tree.plan_spmm(HiSparseSpmmOptions::default()).expect("a plan");
     let sums = Elementwise::ALL.map(|operation| a.plan_elementwise(operation, &a).expect("a plan"));
     let products = [SpgemmMethod::RowWise, SpgemmMethod::TwoLevelSort, SpgemmMethod::GlobalSort]
-        .map(|method| a.plan_multiply(&a, SpgemmOptions::default().with_method(method)).expect("a plan"));
+        .map(|method| a.plan_spgemm(&a, SpgemmOptions::default().with_method(method)).expect("a plan"));
     let event = device.record().expect("an event");
 
     lose(&device);
@@ -188,5 +188,5 @@ fn out_of_memory_is_named_and_the_device_stays_usable() {
     let after = device.memory().expect("memory");
     assert_eq!((after.in_use, after.free), (before.in_use, before.free));
     let b = device.upload(&a.download().expect("a copy")).expect("as much as before");
-    assert_eq!(a.add(1.0, &b, 1.0).expect("a sum").nnz(), a.nnz());
+    assert_eq!(a.spadd(1.0, &b, 1.0).expect("a sum").nnz(), a.nnz());
 }

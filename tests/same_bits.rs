@@ -196,7 +196,7 @@ fn spgemm_by_a_given_method() {
     for options in [by_rows, at_once, sorted.with_memory_limit(4 << 20), sorted.with_memory_limit(1 << 20)] {
         let results = devices.iter().map(|DeviceUnderTest { device, .. }| {
             let a = device.upload(&a).unwrap();
-            let product = a.multiply_with(&a, options).unwrap_or_else(|error| panic!("{options:?}: {error}"));
+            let product = a.spgemm(&a, options).unwrap_or_else(|error| panic!("{options:?}: {error}"));
             bits(product.download().unwrap().values())
         });
         let results: Vec<_> = results.collect();

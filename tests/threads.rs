@@ -64,8 +64,8 @@ impl Shared {
     fn run(&self, first: usize) -> Result<Vec<Vec<f64>>, OpError> {
         let operations: [&dyn Fn() -> Result<Vec<f64>, OpError>; 8] = [
             &|| self.products(),
-            &|| numbers(&self.a.multiply_with(&self.a, SpgemmOptions::default())?),
-            &|| numbers(&self.a.add_transpose(2.0, -1.0)?),
+            &|| numbers(&self.a.spgemm(&self.a, SpgemmOptions::default())?),
+            &|| numbers(&self.a.spadd(2.0, &self.a.transpose()?, -1.0)?),
             &|| self.sequences(),
             &|| self.products(),
             &|| self.trees(),

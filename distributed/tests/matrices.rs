@@ -40,14 +40,14 @@ pub(crate) fn check<V: Value>(mut cluster: Cluster, a: &Matrix, b: &Matrix, c: &
         let b = DistributedCsr::scatter_on(rank, ranks - 1, Some(&b), &rows, &inner)?;
         a.add(two, &b, minus)
     });
-    assert_eq!(found, wide(a.add(two, &b, minus).unwrap()));
+    assert_eq!(found, wide(a.spadd(two, &b, minus).unwrap()));
     for limit in [None, Some(8 + 40 * 16)] {
         let found = gathered(&mut cluster, |rank| {
             let a = DistributedCsr::scatter_on(rank, 0, Some(&a), &rows, &inner)?;
             let c = DistributedCsr::scatter_on(rank, 0, Some(&c), &inner, &cols)?;
             a.multiply(&c, SpgemmOptions::default().with_panel_bytes(limit))
         });
-        assert_eq!(found, wide(a.multiply(&c).unwrap()), "{limit:?}");
+        assert_eq!(found, wide(a.spgemm(&c).unwrap()), "{limit:?}");
     }
 }
 
@@ -116,7 +116,7 @@ fn products_have_the_bits_of_one_device() {
     let entries = (0..900).map(|at: usize| (at * 7 % 40, at * 11 % 37, ((at * at) as f64).sin()));
     let a: Csr<f64> = Csr::from_triplets(40, 37, entries).unwrap();
     let b = a.transpose().unwrap();
-    let one = wide(a.multiply(&b).unwrap());
+    let one = wide(a.spgemm(&b).unwrap());
     for ranks in [1, 2, 3, 5] {
         let found = gathered(&mut on_cpu(ranks), |rank| {
             let a = DistributedCsr::scatter(rank, 0, Some(&a))?;

@@ -149,12 +149,12 @@ pub mod spmm {
     pub use crate::op::{SpmmOperand, SpmmOptions, SpmmPlan, SpmmPlanInfo};
 }
 
-/// Sparse matrix times sparse matrix: [`DeviceCsr::multiply`], [`DeviceCsr::plan_multiply`].
+/// Sparse matrix times sparse matrix: [`DeviceCsr::spgemm`], [`DeviceCsr::plan_spgemm`].
 pub mod spgemm {
     pub use crate::op::{SpgemmMethod, SpgemmOptions, SpgemmPhases, SpgemmPlan, SpgemmPlanInfo};
 }
 
-/// Sums, element-wise products and masks of sparse matrices: [`DeviceCsr::add`], [`DeviceCsr::plan_add`].
+/// Sums, element-wise products and masks of sparse matrices: [`DeviceCsr::spadd`], [`DeviceCsr::plan_spadd`].
 pub mod spadd {
     pub use crate::op::{ElementwisePlan, ElementwisePlanInfo};
     pub use crate::operation::Elementwise;

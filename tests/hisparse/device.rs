@@ -64,7 +64,7 @@ fn check_back<V: Value, O: Offset, const D: usize>(device: &Device, matrix: &HiS
     let coo = uploaded.to_coo().expect("coordinates");
     assert_eq!(coo.to_csr_with_offsets::<O>().expect("CSR").download().expect("download"), expected);
     // It is known to be canonical.
-    found.add(V::ONE, &found, V::ONE).expect("a canonical matrix");
+    found.spadd(V::ONE, &found, V::ONE).expect("a canonical matrix");
 }
 
 /// Both A + B and B + A, as stored and transposed; A + B with either scaled.

@@ -41,7 +41,7 @@ fn check<V: Value, const D: usize>(found: &HiSparse<V, D>, expected: &Csr<V>, wh
 /// The product of A and B, transposed or not, scaled or not, by every method. Values are small integers and factors
 /// powers of two, so that nothing is rounded.
 fn check_products<V: Value, const D: usize>(device: &Device, a: &Csr<V>, b: &Csr<V>) {
-    let product = a.multiply(b).expect("a product");
+    let product = a.spgemm(b).expect("a product");
     let scaled = Csr::try_new(
         product.nrows(),
         product.ncols(),

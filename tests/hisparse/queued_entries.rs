@@ -80,7 +80,7 @@ fn check_blocks<V: Value, const D: usize>(
             wanted,
             "{rows:?} and {cols:?} of {a:?}, {options:?}"
         );
-        block.add(V::ONE, &block, V::ONE).expect("a canonical matrix");
+        block.spadd(V::ONE, &block, V::ONE).expect("a canonical matrix");
     }
 }
 

@@ -94,7 +94,7 @@ pub(super) fn spmm_tree<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -
 fn spgemm<V: Value, O: Offset>(device: &Device, method: SpgemmMethod, uploaded: &mut dyn FnMut()) -> Run {
     let a = device.upload(&matrix::<V, O>()).expect("upload");
     uploaded();
-    let plan = a.plan_multiply(&a, SpgemmOptions::default().with_method(method)).expect("plan");
+    let plan = a.plan_spgemm(&a, SpgemmOptions::default().with_method(method)).expect("plan");
     Box::new(move || Ok(download_csr(plan.run()?)))
 }
 
@@ -102,7 +102,7 @@ pub(super) fn spgemm_row_tiles<V: Value, O: Offset>(device: &Device, uploaded: &
     let a = device.upload(&matrix::<V, O>()).expect("upload");
     uploaded();
     let options = SpgemmOptions::default().with_method(SpgemmMethod::RowTiles);
-    Box::new(move || Ok(download_csr(a.multiply_with(&a, options)?)))
+    Box::new(move || Ok(download_csr(a.spgemm(&a, options)?)))
 }
 
 pub(super) fn spgemm_row_wise<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
@@ -127,14 +127,14 @@ pub(super) fn add<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut
     let a = device.upload(&matrix::<V, O>()).expect("upload");
     let b = a.transpose().expect("a transpose");
     uploaded();
-    let plan = a.plan_add(&b).expect("plan");
+    let plan = a.plan_spadd(&b).expect("plan");
     Box::new(move || Ok(download_csr(plan.run(V::ONE, V::from_f64(0.3))?)))
 }
 
 pub(super) fn add_once<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let a = device.upload(&matrix::<V, O>()).expect("upload");
     uploaded();
-    Box::new(move || Ok(download_csr(a.add(V::ONE, &a, V::from_f64(0.3))?)))
+    Box::new(move || Ok(download_csr(a.spadd(V::ONE, &a, V::from_f64(0.3))?)))
 }
 
 pub(super) fn to_coo<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
@@ -165,7 +165,7 @@ pub(super) fn add_coo<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> 
         .upload(&matrix::<V, u32>().transpose().expect("memory").to_coo().expect("memory"))
         .expect("upload");
     uploaded();
-    Box::new(move || Ok(download_coo(a.add(V::ONE, &b, V::from_f64(0.3))?)))
+    Box::new(move || Ok(download_coo(a.spadd(V::ONE, &b, V::from_f64(0.3))?)))
 }
 
 pub(super) fn add_trees<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {

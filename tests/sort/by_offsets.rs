@@ -413,12 +413,12 @@ fn sorted_rows_are_canonical_copies() {
                 .expect("a matrix");
         let uploaded = device.upload(&matrix).expect("upload");
         assert!(matches!(
-            uploaded.add(1.0, &uploaded, 1.0),
+            uploaded.spadd(1.0, &uploaded, 1.0),
             Err(OpError::NotCanonical { operand: "A", row: 0, .. })
         ));
         let sorted = uploaded.sort_rows().expect("sorted");
         let again = {
-            sorted.add(1.0, &sorted, 1.0).expect("canonical rows");
+            sorted.spadd(1.0, &sorted, 1.0).expect("canonical rows");
             // Now known to be canonical.
             sorted.sort_rows().expect("sorted")
         };

@@ -102,7 +102,7 @@ fn sums_between_other_work() {
         let lengths = vec![9; 3 * tile() / 9];
         let a = upload(device, &matrix::<f64, u32>(300, &lengths, 1));
         let b = upload(device, &matrix::<f64, u32>(300, &lengths, 2));
-        let expected = a.add(2.0, &b, -1.0).expect("a sum").download().expect("a copy");
+        let expected = a.spadd(2.0, &b, -1.0).expect("a sum").download().expect("a copy");
         let len = if under_test.fast { 1 << 26 } else { 1 << 10 };
         let x = device.zeros::<f64>(len).expect("memory");
         let mut y = device.zeros::<f64>(len).expect("memory");
@@ -110,11 +110,11 @@ fn sums_between_other_work() {
             for _ in 0..5 {
                 vector::axpby(1.0, &x, 1.0, &mut y).expect("a sum of vectors");
             }
-            let sum = a.add(2.0, &b, -1.0).expect("a sum");
+            let sum = a.spadd(2.0, &b, -1.0).expect("a sum");
             // The next sum may start before this one ends, and uses the state that this one leaves.
-            let next = sum.add(1.0, &a, 0.0).expect("a sum");
+            let next = sum.spadd(1.0, &a, 0.0).expect("a sum");
             assert!(sum.download().expect("a copy") == expected, "{device}");
-            assert_eq!(next.nnz(), sum.add(0.0, &a, 1.0).expect("a sum").nnz(), "{device}");
+            assert_eq!(next.nnz(), sum.spadd(0.0, &a, 1.0).expect("a sum").nnz(), "{device}");
         }
     }
 }
@@ -128,9 +128,9 @@ fn the_limit() {
             let mut lengths = vec![16; MOST / 32];
             lengths[7] = last;
             let a = upload(&device, &matrix::<f32, u32>(300, &lengths, 1));
-            let first = a.add(1.0, &a, 1.0).expect("a sum");
+            let first = a.spadd(1.0, &a, 1.0).expect("a sum");
             let before = device.memory().expect("a device").in_use;
-            let second = a.add(1.0, &a, 1.0).expect("a sum");
+            let second = a.spadd(1.0, &a, 1.0).expect("a sum");
             let kept = device.memory().expect("a device").in_use - before;
             let room = if 2 * a.nnz() <= MOST { 2 * a.nnz() } else { a.nnz() };
             assert_eq!(kept, (4 * (a.nrows() + 1) + 8 * room) as u64, "{device}, {} entries", a.nnz());
@@ -149,7 +149,7 @@ fn results_without_entries() {
         let empty = upload(&device.device, &empty);
         for _ in 0..3 {
             for none in
-                [a.mask_out(&a), a.mask(&empty), empty.multiply_elements(&a), empty.add(1.0, &empty, 1.0)]
+                [a.mask_out(&a), a.mask(&empty), empty.multiply_elements(&a), empty.spadd(1.0, &empty, 1.0)]
             {
                 let none = none.expect("a result").download().expect("download");
                 assert_eq!((none.nnz(), none.row_offsets()), (0, &[0; 2001][..]), "{}", device.device);
@@ -182,7 +182,7 @@ fn sums_on_several_streams_and_threads() {
         let lengths: Vec<usize> = (0..1500).map(|row| row * 5 % 13).collect();
         let (a, b) = (upload(&device, &matrix::<f64, u32>(90, &lengths, 1)), matrix(90, &lengths, 2));
         let b = upload(&device, &b);
-        let sum = || bits(&a.add(0.5, &b, 2.0).expect("a sum").download().expect("download"));
+        let sum = || bits(&a.spadd(0.5, &b, 2.0).expect("a sum").download().expect("download"));
         let expected = sum();
         std::thread::scope(|scope| {
             for _ in 0..3 {
@@ -203,9 +203,9 @@ fn a_graph_has_no_sums() {
         let device = device.device;
         let a = upload(&device, &matrix::<f64, u32>(9, &[4; 30], 1));
         for _ in 0..2 {
-            let refused = device.capture((), |()| a.add(1.0, &a, 1.0).map(drop));
+            let refused = device.capture((), |()| a.spadd(1.0, &a, 1.0).map(drop));
             assert!(matches!(refused, Err(OpError::Device(DeviceError::Capture { .. }))), "{device}");
-            assert_eq!(a.add(1.0, &a, 1.0).expect("a sum").nnz(), a.nnz());
+            assert_eq!(a.spadd(1.0, &a, 1.0).expect("a sum").nnz(), a.nnz());
         }
     }
 }

@@ -208,17 +208,17 @@ fn a_factor_of_zero_keeps_the_pattern_and_hides_values() {
         let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 1, 2.0), (1, 2, 3.0)]).expect("valid");
         let b: Csr<f64> = Csr::from_triplets(2, 3, [(0, 1, nan), (1, 0, nan)]).expect("valid");
         let (device_a, device_b) = (upload(&device, &a), upload(&device, &b));
-        let c = device_a.add(2.0, &device_b, 0.0).expect("sum").download().expect("download");
+        let c = device_a.spadd(2.0, &device_b, 0.0).expect("sum").download().expect("download");
         assert_eq!(c.row_offsets(), [0, 2, 4], "{device}");
         assert_eq!(c.column_indices(), [0, 1, 0, 2]);
         assert_eq!(c.values(), [2.0, 4.0, 0.0, 6.0]);
-        let c = device_b.add(0.0, &device_a, 0.0).expect("sum").download().expect("download");
+        let c = device_b.spadd(0.0, &device_a, 0.0).expect("sum").download().expect("download");
         assert_eq!(c.values(), [0.0; 4]);
-        let c = device_a.add(1.0, &device_b, 1.0).expect("sum").download().expect("download");
+        let c = device_a.spadd(1.0, &device_b, 1.0).expect("sum").download().expect("download");
         assert!(c.values()[1].is_nan() && c.values()[2].is_nan());
         assert_eq!((c.values()[0], c.values()[3]), (1.0, 3.0));
         // Computed zeros are stored.
-        let zero = device_a.add(1.0, &device_a, -1.0).expect("sum").download().expect("download");
+        let zero = device_a.spadd(1.0, &device_a, -1.0).expect("sum").download().expect("download");
         assert_eq!((zero.nnz(), zero.values()), (3, &[0.0; 3][..]));
     }
 }
@@ -231,19 +231,19 @@ fn values_may_change_and_the_pattern_stays() {
         let mut a: Csr<f64> = matrix(50, &lengths, 1);
         let b: Csr<f64> = matrix(50, &lengths, 2);
         let (device_a, device_b) = (upload(&device, &a), upload(&device, &b));
-        let plan = device_a.plan_add(&device_b).expect("plan");
+        let plan = device_a.plan_spadd(&device_b).expect("plan");
         let before = plan.run(1.0, 1.0).expect("run");
         for value in a.values_mut() {
             *value = 3.0 - *value;
         }
         device_a.set_values(a.values()).expect("as many");
         let after = plan.run(1.0, 1.0).expect("run");
-        let fresh = upload(&device, &a).add(1.0, &device_b, 1.0).expect("sum");
+        let fresh = upload(&device, &a).spadd(1.0, &device_b, 1.0).expect("sum");
         let bits = |matrix: &DeviceCsr<f64>| bits(&matrix.download().expect("download"));
         assert!(bits(&after) == bits(&fresh), "{device}");
         assert!(bits(&after) != bits(&before), "earlier results keep their values");
         // Results can be operands.
-        let twice = after.add(1.0, &before, 1.0).expect("sum").download().expect("download");
+        let twice = after.spadd(1.0, &before, 1.0).expect("sum").download().expect("download");
         assert_eq!(twice.nnz(), plan.info().unwrap().nnz);
     }
 }
@@ -253,8 +253,9 @@ fn a_matrix_and_its_transpose() {
     for device in devices() {
         let lengths: Vec<usize> = (0..300).map(|row| if row == 17 { 300 } else { row * 13 % 9 }).collect();
         let a: Csr<f32> = matrix(300, &lengths, 3);
-        let c =
-            upload(&device.device, &a).add_transpose(1.5, -2.0).expect("sum").download().expect("download");
+        let on_device = upload(&device.device, &a);
+        let turned = on_device.transpose().expect("memory");
+        let c = on_device.spadd(1.5, &turned, -2.0).expect("sum").download().expect("download");
         compare(&c, &oracle(Elementwise::Sum, (1.5, &a), (-2.0, &a.transpose().expect("memory"))))
             .expect("equal");
     }
@@ -270,7 +271,7 @@ fn coordinates() {
             let (a, b): (Csr<f64>, Csr<f64>) = (matrix(cols, &of_a, 1), matrix(cols, &of_b, 2));
             let coordinates =
                 |matrix: &Csr<f64>| device.upload(&matrix.to_coo().expect("memory")).expect("upload");
-            let c = coordinates(&a).add(1.5, &coordinates(&b), -2.0).expect("sum");
+            let c = coordinates(&a).spadd(1.5, &coordinates(&b), -2.0).expect("sum");
             let c = c.to_csr_with_offsets::<u64>().expect("conversion").download().expect("download");
             compare(&c, &oracle(Elementwise::Sum, (1.5, &a), (-2.0, &b))).expect("equal");
             let back = upload(&device, &a).to_coo().expect("conversion").to_csr().expect("conversion");
@@ -278,7 +279,7 @@ fn coordinates() {
         }
         let twice = Coo::from_triplets(2, 2, [(1, 0, 1.0), (1, 0, 2.0)]).expect("valid");
         let twice = device.upload(&twice).expect("upload");
-        let refused = twice.add(1.0, &twice, 1.0);
+        let refused = twice.spadd(1.0, &twice, 1.0);
         assert!(matches!(refused, Err(OpError::NotCanonical { operand: "A", row: 1, .. })), "{refused:?}");
     }
 }
@@ -288,7 +289,7 @@ fn every_device_gives_the_same_bits() {
     let lengths: Vec<usize> = (0..2000).map(|row| row * 31 % 17).collect();
     let (a, b): (Csr<f32>, Csr<f32>) = (matrix(400, &lengths, 5), matrix(400, &lengths, 6));
     let sum = |device: &Device| {
-        let c = upload(device, &a).add(0.1, &upload(device, &b), 0.7).expect("sum");
+        let c = upload(device, &a).spadd(0.1, &upload(device, &b), 0.7).expect("sum");
         bits(&c.download().expect("download"))
     };
     let expected = sum(&Device::cpu());
@@ -324,17 +325,19 @@ fn rows_out_of_order_are_named() {
                 }
                 other => panic!("{device}: {other:?}"),
             };
-            assert!(is_right(bad.add(1.0, &good, 1.0), "A"));
-            assert!(is_right(good.add(1.0, &bad, 1.0), "B"));
+            assert!(is_right(bad.spadd(1.0, &good, 1.0), "A"));
+            assert!(is_right(good.spadd(1.0, &bad, 1.0), "B"));
             assert!(is_right(good.mask(&bad), "B"), "a failed check is repeated");
-            assert!(good.plan_add(&bad).is_err() && good.count_elementwise(Elementwise::Sum, &bad).is_err());
+            assert!(
+                good.plan_spadd(&bad).is_err() && good.count_elementwise(Elementwise::Sum, &bad).is_err()
+            );
         }
         // A single row with descending columns, over several tiles.
         let columns: Vec<u32> = (0..3 * tile as u32).rev().collect();
         let values = vec![1.0; columns.len()];
         let falling = Csr::try_new(1, columns.len(), vec![0_u32, columns.len() as u32], columns, values);
         let falling = upload(&device, &falling.expect("valid"));
-        let error = falling.add(1.0, &falling, 1.0).expect_err("not canonical").to_string();
+        let error = falling.spadd(1.0, &falling, 1.0).expect_err("not canonical").to_string();
         let last = 3 * tile - 1;
         let begin = format!("A is not canonical: in row 0, column {} comes after column {last};", last - 1);
         assert!(error.starts_with(&begin), "{error}");
@@ -349,17 +352,18 @@ fn operands_that_do_not_fit_are_refused() {
     for device in devices() {
         let device = device.device;
         for other in [&wider, &longer] {
-            let result = upload(&device, &a).add(1.0, &upload(&device, other), 1.0);
+            let result = upload(&device, &a).spadd(1.0, &upload(&device, other), 1.0);
             assert!(
                 matches!(result, Err(OpError::Shape { needed_rows: 3, needed_cols: 5, .. })),
                 "{result:?}"
             );
         }
-        let result = upload(&device, &wider).add_transpose(1.0, 1.0);
+        let wider = upload(&device, &wider);
+        let result = wider.spadd(1.0, &wider.transpose().expect("memory"), 1.0);
         assert!(matches!(result, Err(OpError::Shape { .. })), "{result:?}");
     }
     for device in kernel_devices() {
-        let result = upload(&device.device, &a).add(1.0, &upload(&Device::cpu(), &a), 1.0);
+        let result = upload(&device.device, &a).spadd(1.0, &upload(&Device::cpu(), &a), 1.0);
         assert!(matches!(result, Err(OpError::Device(_))), "{result:?}");
     }
 }

@@ -26,14 +26,14 @@ fn check<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, b: &Csr<V, O>) {
     for method in SpgemmMethod::ALL {
         let options = SpgemmOptions::default().with_method(method);
         left.set_values(a.values()).expect("upload");
-        let plan = left.plan_multiply(&right, options).expect("a plan");
+        let plan = left.plan_spgemm(&right, options).expect("a plan");
         let what = format!("{device}, {method}");
         for _ in 0..2 {
             check_product(&what, a, b, &plan.run().expect("a product").download().expect("download"));
         }
-        let at_once = left.multiply_with(&right, options).expect("a product");
+        let at_once = left.spgemm(&right, options).expect("a product");
         check_product(&what, a, b, &at_once.download().expect("download"));
-        let wide = left.multiply_wide(&right, options).expect("a product");
+        let wide = left.spgemm_with_offsets::<u64>(&right, options).expect("a product");
         check_product(&what, a, b, &wide.download().expect("download"));
         left.set_values(changed.values()).expect("upload");
         check_product(&what, &changed, b, &plan.run().expect("a product").download().expect("download"));
@@ -83,18 +83,18 @@ fn memory() {
         let a: Csr<f64> = with_rows(20_000, 100, &(0..800).map(|index| 25 * index).collect::<Vec<_>>());
         let (left, right) = (device.upload(&a).expect("upload"), device.upload(&banded(200, &[5; 100], 3)));
         let right = right.expect("upload");
-        let product = left.multiply(&right).expect("a product");
+        let product = left.spgemm(&right, SpgemmOptions::default()).expect("a product");
         let result = (12 * product.nnz() + 4 * 20_001) as u64;
         for limit in [result + 4_000, result + 60_000, result + 1_000_000] {
             let options =
                 SpgemmOptions::default().with_memory_limit(limit).with_method(SpgemmMethod::RowWise);
-            match left.multiply_with(&right, options) {
+            match left.spgemm(&right, options) {
                 Ok(limited) => assert_eq!(limited.nnz(), product.nnz()),
                 Err(error) => assert!(limit < result + 1_000_000, "{device}, {limit}: {error}"),
             }
         }
         let before = device.memory().expect("a device").in_use;
-        let plan = left.plan_multiply(&right, SpgemmOptions::default()).expect("a plan");
+        let plan = left.plan_spgemm(&right, SpgemmOptions::default()).expect("a plan");
         drop(plan.run().expect("a product"));
         let kept = plan.info().expect("figures").kept_bytes;
         // The plan also holds the pattern of the result.

@@ -57,11 +57,11 @@ fn check<V: Value, O: Offset>(
     options: SpgemmOptions,
 ) -> SpgemmPlanInfo {
     let (left, right) = (device.upload(a).expect("upload"), device.upload(b).expect("upload"));
-    let plan = left.plan_multiply(&right, options).expect("a plan");
+    let plan = left.plan_spgemm(&right, options).expect("a plan");
     let (mut a, mut b) = (a.clone(), b.clone());
     for run in 0..3 {
         let c = plan.run().expect("a product").download().expect("download");
-        let alone = left.multiply_with(&right, options).expect("a product").download().expect("download");
+        let alone = left.spgemm(&right, options).expect("a product").download().expect("download");
         assert_eq!(c.row_offsets(), alone.row_offsets(), "{device}");
         assert_eq!(c.column_indices(), alone.column_indices(), "{device}");
         assert_eq!(bits(c.values()), bits(alone.values()), "{device}, run {run}: {a:?} times {b:?}");
@@ -147,9 +147,9 @@ fn rows_that_are_ranked_at_once() {
             check(&device, &a, &b, options);
             // A product without a plan, with memory for its result and the analysis only.
             let (left, right) = (device.upload(&a).unwrap(), device.upload(&b).unwrap());
-            let c = left.multiply_with(&right, options).unwrap().download().unwrap();
+            let c = left.spgemm(&right, options).unwrap().download().unwrap();
             let bytes = ((4 + size_of::<V>()) * c.nnz()) as u64;
-            let short = left.multiply_with(&right, options.with_memory_limit(bytes + 6000)).unwrap();
+            let short = left.spgemm(&right, options.with_memory_limit(bytes + 6000)).unwrap();
             assert_eq!(bits(short.download().unwrap().values()), bits(c.values()));
         }
     }

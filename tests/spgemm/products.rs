@@ -55,7 +55,7 @@ pub(crate) fn check_product<V: Value, O: Offset, C: Offset>(
 fn check<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, b: &Csr<V, O>) -> DeviceCsr<V, O> {
     let (left, right) = (device.upload(a).expect("upload"), device.upload(b).expect("upload"));
     let options = SpgemmOptions::default().with_method(SpgemmMethod::RowWise);
-    let c = left.multiply_with(&right, options).expect("a product");
+    let c = left.spgemm(&right, options).expect("a product");
     check_product(device, a, b, &c.download().expect("download"));
     c
 }
@@ -212,8 +212,8 @@ fn the_automatic_choice_depends_on_rows_and_memory() {
         let device = &under_test.device;
         let method = |a: &Csr<f64>, b: &Csr<f64>| {
             let (a, b) = (device.upload(a).unwrap(), device.upload(b).unwrap());
-            let plan = a.plan_multiply(&b, SpgemmOptions::default()).unwrap();
-            let c = a.multiply(&b).unwrap().download().unwrap();
+            let plan = a.plan_spgemm(&b, SpgemmOptions::default()).unwrap();
+            let c = a.spgemm(&b, SpgemmOptions::default()).unwrap().download().unwrap();
             check_product(device, &a.download().unwrap(), &b.download().unwrap(), &c);
             plan.info().unwrap().method
         };
@@ -224,7 +224,7 @@ fn the_automatic_choice_depends_on_rows_and_memory() {
         assert_eq!(method(&row, &two), SpgemmMethod::TwoLevelSort);
         // Not if memory is short.
         let (a, b) = (device.upload(&row).unwrap(), device.upload(&two).unwrap());
-        let plan = a.plan_multiply(&b, SpgemmOptions::default().with_memory_limit(50_000)).unwrap();
+        let plan = a.plan_spgemm(&b, SpgemmOptions::default().with_memory_limit(50_000)).unwrap();
         assert_eq!(plan.info().unwrap().method, SpgemmMethod::RowWise);
     }
 }
@@ -253,10 +253,10 @@ fn products_of_products() {
             Csr::from_triplets(n, aggregates, (0..n).map(|row| (row, row / 4, 1.0 + (row % 3) as f64)))
                 .unwrap();
         let (device_a, device_p) = (device.upload(&a).unwrap(), device.upload(&p).unwrap());
-        let ap = device_a.multiply(&device_p).unwrap();
+        let ap = device_a.spgemm(&device_p, SpgemmOptions::default()).unwrap();
         let ap_host = ap.download().unwrap();
         check_product(device, &a, &p, &ap_host);
-        let coarse = device_p.transpose().unwrap().multiply(&ap).unwrap();
+        let coarse = device_p.transpose().unwrap().spgemm(&ap, SpgemmOptions::default()).unwrap();
         check_product(device, &p.transpose().unwrap(), &ap_host, &coarse.download().unwrap());
 
         let wide: Csr<f64> = generate("lp:12".parse().unwrap(), 5).unwrap();
@@ -264,10 +264,10 @@ fn products_of_products() {
         let device_wide = device.upload(&wide).unwrap();
         let transposed = wide.transpose().unwrap();
         let options = SpgemmOptions::default();
-        let outer = device_wide.multiply_by_transpose(options).unwrap();
+        let outer = device_wide.spgemm(&device_wide.transpose().unwrap(), options).unwrap();
         check_product(device, &wide, &transposed, &outer.download().unwrap());
         if wide.ncols() < 5000 {
-            let inner = device_wide.transpose_multiply(options).unwrap();
+            let inner = device_wide.transpose().unwrap().spgemm(&device_wide, options).unwrap();
             check_product(device, &transposed, &wide, &inner.download().unwrap());
         }
     }
@@ -285,7 +285,7 @@ fn plans() {
         let scale = if under_test.fast { 10 } else { 6 };
         let host: Csr<f32> = generate(format!("rmat:{scale}").parse().unwrap(), 3).unwrap();
         let a = device.upload(&host).unwrap();
-        let plan = a.plan_multiply(&a, SpgemmOptions::default()).unwrap();
+        let plan = a.plan_spgemm(&a, SpgemmOptions::default()).unwrap();
         let first = plan.run().unwrap().download().unwrap();
         check_product(device, &host, &host, &first);
         assert_eq!(bits(plan.run().unwrap().download().unwrap().values()), bits(first.values()), "{device}");
@@ -295,9 +295,9 @@ fn plans() {
         changed.values_mut().copy_from_slice(&values);
         let again = plan.run().unwrap().download().unwrap();
         check_product(device, &changed, &changed, &again);
-        let alone = a.multiply(&a).unwrap().download().unwrap();
+        let alone = a.spgemm(&a, SpgemmOptions::default()).unwrap().download().unwrap();
         assert_eq!(bits(again.values()), bits(alone.values()), "{device}");
-        let wide = a.multiply_wide(&a, SpgemmOptions::default()).unwrap().download().unwrap();
+        let wide = a.spgemm_with_offsets::<u64>(&a, SpgemmOptions::default()).unwrap().download().unwrap();
         assert_eq!(bits(wide.values()), bits(alone.values()), "{device}");
         let info = plan.info().unwrap();
         assert_eq!(info.nnz, first.nnz() as u64);
@@ -321,7 +321,7 @@ fn masks() {
         let (device_a, device_b) = (device.upload(&a).unwrap(), device.upload(&b).unwrap());
         for mask in masks {
             let c = device_a
-                .multiply_masked(&device_b, &device.upload(&mask).unwrap(), SpgemmOptions::default())
+                .spgemm_masked(&device_b, &device.upload(&mask).unwrap(), SpgemmOptions::default())
                 .unwrap()
                 .download()
                 .unwrap();
@@ -340,7 +340,7 @@ fn invalid_operands_are_refused() {
     for under_test in devices() {
         let device = &under_test.device;
         let a = device.upload(&banded::<f64, u32>(5, &[2, 3], 1)).unwrap();
-        let refused = a.multiply(&a).unwrap_err();
+        let refused = a.spgemm(&a, SpgemmOptions::default()).unwrap_err();
         assert!(matches!(
             refused,
             OpError::Shape { operand: "B", rows: 2, cols: 5, needed_rows: 5, needed_cols: 5 }
@@ -351,18 +351,18 @@ fn invalid_operands_are_refused() {
             Csr::try_new(4, 5, vec![0_u32, 2, 2, 4, 5], vec![0, 1, 3, 3, 2], vec![1.0; 5]).unwrap();
         let unsorted = device.upload(&unsorted).unwrap();
         let square = device.upload(&banded::<f64, u32>(4, &[1; 5], 1)).unwrap();
-        let refused = unsorted.multiply(&square).unwrap_err();
+        let refused = unsorted.spgemm(&square, SpgemmOptions::default()).unwrap_err();
         assert!(matches!(refused, OpError::NotCanonical { operand: "A", row: 2, .. }), "{refused}");
-        let refused = square.multiply(&unsorted).unwrap_err();
+        let refused = square.spgemm(&unsorted, SpgemmOptions::default()).unwrap_err();
         assert!(matches!(refused, OpError::NotCanonical { operand: "B", row: 2, .. }), "{refused}");
 
         let elsewhere = Device::simulated(SimulatedOptions::default());
         let other = elsewhere.upload(&banded::<f64, u32>(5, &[1; 5], 1)).unwrap();
-        assert!(matches!(a.multiply(&other), Err(OpError::Device(_))));
+        assert!(matches!(a.spgemm(&other, SpgemmOptions::default()), Err(OpError::Device(_))));
 
         let mask = device.upload(&banded::<f64, u32>(5, &[1; 3], 1)).unwrap();
         let b = device.upload(&banded::<f64, u32>(5, &[1; 5], 1)).unwrap();
-        let refused = a.multiply_masked(&b, &mask, SpgemmOptions::default()).unwrap_err();
+        let refused = a.spgemm_masked(&b, &mask, SpgemmOptions::default()).unwrap_err();
         assert!(
             matches!(refused, OpError::Shape { operand: "the mask", rows: 3, needed_rows: 2, .. }),
             "{refused}"
@@ -386,7 +386,7 @@ fn unsorted_rows_are_found_among_empty_ones() {
             let values = vec![1.0_f32; columns.len()];
             let a = device.upload(&Csr::try_new(rows, 5, offsets, columns, values).unwrap()).unwrap();
             let b = device.upload(&banded(2, &[1; 5], 1)).unwrap();
-            let refused = a.multiply(&b).unwrap_err();
+            let refused = a.spgemm(&b, SpgemmOptions::default()).unwrap_err();
             assert!(
                 matches!(refused, OpError::NotCanonical { operand: "A", row, .. } if row == bad),
                 "{refused}"
@@ -407,13 +407,13 @@ fn memory_limits() {
         let result_bytes = nonzeros * 12 + 301 * 4;
         for method in [SpgemmMethod::Auto, SpgemmMethod::RowWise] {
             let options = SpgemmOptions::default().with_method(method);
-            let refused = a.multiply_with(&a, options.with_memory_limit(result_bytes - 1)).unwrap_err();
+            let refused = a.spgemm(&a, options.with_memory_limit(result_bytes - 1)).unwrap_err();
             let OpError::ProductMemory { needed, limit, .. } = refused else { panic!("{refused}") };
             assert!(needed > limit && limit == result_bytes - 1, "{refused}");
             // The size in the error suffices, even if workspace and result are requested one after the other.
             let mut limit = needed;
             let c = loop {
-                match a.multiply_with(&a, options.with_memory_limit(limit)) {
+                match a.spgemm(&a, options.with_memory_limit(limit)) {
                     Ok(c) => break c,
                     Err(OpError::ProductMemory { needed, .. }) if needed > limit => limit = needed,
                     Err(error) => panic!("{error}"),
@@ -424,7 +424,7 @@ fn memory_limits() {
             drop(c);
             if device.kind() != DeviceKind::Cpu {
                 device.set_memory_limit(Some(before + limit));
-                let c = a.multiply_with(&a, options.with_memory_limit(limit)).expect("the limit is kept");
+                let c = a.spgemm(&a, options.with_memory_limit(limit)).expect("the limit is kept");
                 device.set_memory_limit(None);
                 drop(c);
             }
@@ -439,14 +439,14 @@ fn results_do_not_depend_on_the_order_of_blocks() {
     let a: Csr<f32> = generate("rmat:7".parse().unwrap(), 11).unwrap();
     let mut results = kernel_devices().into_iter().filter(|device| !device.fast).map(|under_test| {
         let a = under_test.device.upload(&a).unwrap();
-        bits(a.multiply(&a).unwrap().download().unwrap().values())
+        bits(a.spgemm(&a, SpgemmOptions::default()).unwrap().download().unwrap().values())
     });
     let first = results.next().expect("a simulated GPU");
     assert!(results.all(|other| other == first));
     let seeded = SimulatedOptions::default().with_block_order(BlockOrder::Seeded(99));
     let device = Device::simulated(seeded);
     let a = device.upload(&a).unwrap();
-    assert_eq!(bits(a.multiply(&a).unwrap().download().unwrap().values()), first);
+    assert_eq!(bits(a.spgemm(&a, SpgemmOptions::default()).unwrap().download().unwrap().values()), first);
 }
 
 /// Matrices of the kinds in the bench, large enough to fill a GPU.

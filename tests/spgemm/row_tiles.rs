@@ -42,10 +42,9 @@ fn held<V: Value, O: Offset>(
 /// products row by row.
 fn check<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, b: &Csr<V, O>, is_for: bool) {
     let (left, right) = (device.upload(a).expect("upload"), device.upload(b).expect("upload"));
-    let (tiled, held) =
-        held(device, || left.multiply_with(&right, by(SpgemmMethod::RowTiles)).expect("a product"));
+    let (tiled, held) = held(device, || left.spgemm(&right, by(SpgemmMethod::RowTiles)).expect("a product"));
     check_product(device, a, b, &tiled.download().expect("download"));
-    let rows = left.multiply_with(&right, by(SpgemmMethod::RowWise)).expect("a product");
+    let rows = left.spgemm(&right, by(SpgemmMethod::RowWise)).expect("a product");
     let all = products(a, b);
     assert!(bits(&tiled) == bits(&rows), "{device}: {a:?} times {b:?}");
     // The result keeps memory for all products.
@@ -172,12 +171,13 @@ fn the_default() {
         let host: Csr<f64> = banded(300, &[300, 2, 0, 7], 1);
         let (a, b) = (device.upload(&host), device.upload(&banded::<f64, u32>(400, &[2; 300], 5)));
         let (a, b) = (a.expect("upload"), b.expect("upload"));
-        let plan = a.plan_multiply(&b, SpgemmOptions::default()).expect("a plan");
-        let expected = bits(&a.multiply(&b).expect("a product"));
+        let plan = a.plan_spgemm(&b, SpgemmOptions::default()).expect("a plan");
+        let expected = bits(&a.spgemm(&b, SpgemmOptions::default()).expect("a product"));
         assert!(expected == bits(&plan.run().expect("a product")), "{device}");
         assert!(expected == bits(&plan.run().expect("a product")), "{device}");
         assert_eq!(plan.info().expect("figures").method, SpgemmMethod::RowWise);
-        let wide = a.multiply_wide(&b, by(SpgemmMethod::RowTiles)).expect("a product").download();
+        let wide =
+            a.spgemm_with_offsets::<u64>(&b, by(SpgemmMethod::RowTiles)).expect("a product").download();
         assert_eq!(wide.expect("download").column_indices(), expected.1);
     }
 }
@@ -192,7 +192,7 @@ fn products_of_different_sizes_take_turns() {
             let a: Csr<f32> = banded(50, &lengths, 1);
             check(&device.device, &a, &banded(60, &[30; 50], 1), true);
             let a = device.device.upload(&a).expect("upload");
-            let sum = a.add(1.0, &a, 1.0).expect("a sum");
+            let sum = a.spadd(1.0, &a, 1.0).expect("a sum");
             assert_eq!(sum.nnz(), a.nnz());
         }
     }
@@ -206,7 +206,7 @@ fn products_on_several_streams_and_threads() {
         let a: Csr<f64> = banded(90, &lengths, 1);
         let (a, b) = (device.upload(&a).expect("upload"), device.upload(&banded(200, &[11; 90], 3)));
         let b = b.expect("upload");
-        let product = || bits(&a.multiply(&b).expect("a product"));
+        let product = || bits(&a.spgemm(&b, SpgemmOptions::default()).expect("a product"));
         let expected = product();
         std::thread::scope(|scope| {
             for _ in 0..3 {
@@ -228,9 +228,9 @@ fn a_graph_has_no_products() {
         let a: Csr<f64> = banded(30, &[4; 30], 1);
         let a = device.upload(&a).expect("upload");
         for _ in 0..2 {
-            let refused = device.capture((), |()| a.multiply(&a).map(drop));
+            let refused = device.capture((), |()| a.spgemm(&a, SpgemmOptions::default()).map(drop));
             assert!(matches!(refused, Err(OpError::Device(DeviceError::Capture { .. }))), "{device}");
-            assert!(a.multiply(&a).expect("a product").nnz() > 0);
+            assert!(a.spgemm(&a, SpgemmOptions::default()).expect("a product").nnz() > 0);
         }
     }
 }

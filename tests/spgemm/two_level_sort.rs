@@ -49,7 +49,7 @@ fn assert_product<V: Value, O: Offset>(what: &Device, a: &Csr<V, O>, b: &Csr<V, 
 fn check_on<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, b: &Csr<V, O>) {
     let (left, right) = (device.upload(a).expect("A"), device.upload(b).expect("B"));
     for options in by_sorting() {
-        let c = left.multiply_with(&right, options).expect("a product").download().expect("C");
+        let c = left.spgemm(&right, options).expect("a product").download().expect("C");
         assert_product(device, a, b, &c);
     }
 }
@@ -156,7 +156,7 @@ fn cancelled_entries_stay() {
         let device = &under_test.device;
         let (a, b) = (device.upload(&a).expect("A"), device.upload(&b).expect("B"));
         for options in by_sorting() {
-            let c = a.multiply_with(&b, options).expect("a product").download().expect("C");
+            let c = a.spgemm(&b, options).expect("a product").download().expect("C");
             let found = (c.column_indices(), c.values());
             assert_eq!(found, ([1, 2].as_slice(), [0.0, -3.0].as_slice()), "{device}, {options:?}");
         }
@@ -175,7 +175,7 @@ fn sums_do_not_depend_on_the_order_of_blocks() {
     let bits = |device: &Device| {
         let a = device.upload(&a).expect("A");
         by_sorting().map(|options| {
-            let c = a.multiply_with(&a, options).expect("a product").download().expect("C");
+            let c = a.spgemm(&a, options).expect("a product").download().expect("C");
             c.values().iter().map(|value| value.to_bits()).collect::<Vec<_>>()
         })
     };
@@ -202,7 +202,7 @@ fn check_limits(device: &Device, options: SpgemmOptions) {
     let (mut whole, mut refused, mut products) = (0, 0, 0);
     for limit in (10..26).map(|log| 1_u64 << log) {
         device.reset_peak_memory();
-        match left.multiply_with(&left, options.with_memory_limit(limit)) {
+        match left.spgemm(&left, options.with_memory_limit(limit)) {
             Ok(c) => {
                 let peak = device.memory().expect("memory").peak - before;
                 assert!(peak <= limit, "{device}, {options:?}: {peak} bytes under a limit of {limit}");

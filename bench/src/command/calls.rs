@@ -102,7 +102,7 @@ impl Operands {
 
     fn spgemm(&self, method: SpgemmMethod) -> Call<'_> {
         let options = SpgemmOptions::default().with_method(method);
-        Box::new(move || self.matrix.multiply_with(&self.matrix, options).map(drop))
+        Box::new(move || self.matrix.spgemm(&self.matrix, options).map(drop))
     }
 
     fn pairs(&self) -> Pairs<'_, u32, u32> {
@@ -156,9 +156,9 @@ const OPERATIONS: &[Operation] = &[
     ("sort of pairs", |o| Ok(Box::new(|| sort::sort_pairs(&o.keys, &o.x, SortOptions::default()).map(drop)))),
     ("merge of keys", |o| Ok(Box::new(|| merge::keys(&o.keys, &o.keys).map(drop)))),
     ("union of keys", |o| Ok(Box::new(|| sets::keys(SetOperation::Union, &o.keys, &o.keys).map(drop)))),
-    ("spadd", |o| Ok(Box::new(|| o.matrix.add(1.0, &o.matrix, 2.0).map(drop)))),
+    ("spadd", |o| Ok(Box::new(|| o.matrix.spadd(1.0, &o.matrix, 2.0).map(drop)))),
     ("spadd, values", |o| {
-        let plan = o.matrix.plan_add(&o.matrix)?;
+        let plan = o.matrix.plan_spadd(&o.matrix)?;
         Ok(Box::new(move || plan.run(1.0, 2.0).map(drop)))
     }),
     ("spgemm", |o| Ok(o.spgemm(SpgemmMethod::Auto))),
@@ -182,7 +182,7 @@ const OPERATIONS: &[Operation] = &[
     ("spgemm, two-level-sort", |o| Ok(o.spgemm(SpgemmMethod::TwoLevelSort))),
     ("spgemm, global-sort", |o| Ok(o.spgemm(SpgemmMethod::GlobalSort))),
     ("spgemm, plan and run", |o| {
-        Ok(Box::new(|| o.matrix.plan_multiply(&o.matrix, SpgemmOptions::default())?.run().map(drop)))
+        Ok(Box::new(|| o.matrix.plan_spgemm(&o.matrix, SpgemmOptions::default())?.run().map(drop)))
     }),
     ("ell", |o| {
         let ell = o.device.upload(&o.even.to_ell(PaddingLimit::default())?)?;

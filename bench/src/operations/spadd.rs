@@ -109,11 +109,11 @@ pub(crate) fn measure_on<V: Value>(
     repetitions: Repetitions,
 ) -> Result<(Contender, usize), OpError> {
     let (device_a, device_b) = (device.upload(a)?, device.upload(b)?);
-    let whole = times_ms(device, repetitions, || device_a.add(alpha, &device_b, beta).map(drop))?;
-    let plan = device_a.plan_add(&device_b)?;
+    let whole = times_ms(device, repetitions, || device_a.spadd(alpha, &device_b, beta).map(drop))?;
+    let plan = device_a.plan_spadd(&device_b)?;
     let values = times_ms(device, repetitions, || plan.run(alpha, beta).map(drop))?;
     let info = plan.info()?;
-    let checked = check((alpha, a), (beta, b), &device_a.add(alpha, &device_b, beta)?.download()?);
+    let checked = check((alpha, a), (beta, b), &device_a.spadd(alpha, &device_b, beta)?.download()?);
     let contender = Contender {
         values_ms: Some(median(&values)),
         bytes: Some(info.workspace_bytes),

@@ -21,13 +21,13 @@ impl<V: Value> DistributedCsr<V> {
         self.rank().check_run("B", b.rank())?;
         self.row_partition().check_same("the rows of B", b.row_partition())?;
         self.col_partition().check_same("the columns of B", b.col_partition())?;
-        let local = self.local().add(alpha, b.local(), beta)?;
+        let local = self.local().spadd(alpha, b.local(), beta)?;
         // The halo and the boundary rows of the union, which the non-local matrices of A and B number
         // differently.
         let columns = union(self.halo().columns(), b.halo().columns());
         let rows = union(&self.non_local_parts().rows, &b.non_local_parts().rows);
         let (in_a, in_b) = (self.renumbered(&rows, &columns)?, b.renumbered(&rows, &columns)?);
-        let matrix = in_a.add(alpha, &in_b, beta)?;
+        let matrix = in_a.spadd(alpha, &in_b, beta)?;
         let halo = Halo::new(self.rank(), self.col_partition(), columns)?;
         Ok(Self::from_parts(self, local, NonLocal { rows: Arc::new(rows), matrix }, halo))
     }

@@ -143,7 +143,8 @@ fn multiply_panel<V: Value>(
     let left = compress(a, numbers)?;
     let right = compress(b, &columns)?;
     let device = rank.device();
-    let product = device.upload(&left)?.multiply_wide(&device.upload(&right)?, options)?.download()?;
+    let product =
+        device.upload(&left)?.spgemm_with_offsets::<u64>(&device.upload(&right)?, options)?.download()?;
     let row_offsets = product.row_offsets().iter().map(|&offset| offset as usize).collect();
     let product_columns = product.column_indices().iter().map(|&column| columns[column as usize]).collect();
     RowBlock::new(row_offsets, product_columns, product.values().to_vec())

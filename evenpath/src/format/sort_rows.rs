@@ -25,11 +25,11 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// let a: Csr<f64> = Csr::try_new(2, 3, vec![0, 2, 4], vec![2, 0, 1, 0], vec![1.0, 2.0, 3.0, 4.0])?;
     /// let a = Device::best()?.upload(&a)?;
-    /// assert!(a.add(1.0, &a, 1.0).is_err()); // not canonical
+    /// assert!(a.spadd(1.0, &a, 1.0).is_err()); // not canonical
     /// let sorted = a.sort_rows()?;
     /// assert_eq!(sorted.download()?.column_indices(), [0, 2, 0, 1]);
     /// assert_eq!(sorted.download()?.values(), [2.0, 1.0, 4.0, 3.0]);
-    /// assert_eq!(sorted.add(1.0, &sorted, 1.0)?.nnz(), 4);
+    /// assert_eq!(sorted.spadd(1.0, &sorted, 1.0)?.nnz(), 4);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

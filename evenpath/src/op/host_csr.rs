@@ -48,13 +48,13 @@ impl<V: Value, O: Offset> Csr<V, O> {
     }
 
     /// Returns C = `alpha`·A + `beta`·B, a new canonical matrix, with an entry wherever A or B has one, like
-    /// [`DeviceCsr::add`](crate::DeviceCsr::add).
+    /// [`DeviceCsr::spadd`](crate::DeviceCsr::spadd).
     ///
     /// # Errors
     ///
     /// If the shapes differ, the columns of a row do not increase, `O` cannot count C's nonzeros, or there is
     /// too little memory.
-    pub fn add(&self, alpha: V, b: &Self, beta: V) -> Result<Self, OpError> {
+    pub fn spadd(&self, alpha: V, b: &Self, beta: V) -> Result<Self, OpError> {
         let (rows, cols) = (self.nrows(), self.ncols());
         check_shape("B", (b.nrows(), b.ncols()), (rows, cols))?;
         check_canonical(self, b)?;
@@ -74,19 +74,19 @@ impl<V: Value, O: Offset> Csr<V, O> {
     }
 
     /// Returns the product A·B with rows sorted by column, like
-    /// [`DeviceCsr::multiply`](crate::DeviceCsr::multiply).
+    /// [`DeviceCsr::spgemm`](crate::DeviceCsr::spgemm).
     ///
     /// # Errors
     ///
     /// If B does not have one row per column of A, the columns of a row do not increase, `O` cannot count the
     /// product's nonzeros, or there is too little memory.
-    pub fn multiply(&self, b: &Self) -> Result<Self, OpError> {
+    pub fn spgemm(&self, b: &Self) -> Result<Self, OpError> {
         check_shape("B", (b.nrows(), b.ncols()), (self.ncols(), b.ncols()))?;
         check_canonical(self, b)?;
-        in_pool(self.nrows(), || self.multiply_checked(b))
+        in_pool(self.nrows(), || self.spgemm_checked(b))
     }
 
-    fn multiply_checked(&self, b: &Self) -> Result<Self, OpError> {
+    fn spgemm_checked(&self, b: &Self) -> Result<Self, OpError> {
         let (a_rows, b_cols) = (self.nrows(), b.ncols());
         // SAFETY: both were checked.
         let product = unsafe { Spgemm::new(self.view(), b.view()) };

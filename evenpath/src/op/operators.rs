@@ -20,27 +20,27 @@ impl<V: Value, O: Offset> Mul<&[V]> for &Csr<V, O> {
 impl<V: Value, O: Offset> Mul for &Csr<V, O> {
     type Output = Result<Csr<V, O>, OpError>;
 
-    /// A·B: see [`Csr::multiply`].
+    /// A·B: see [`Csr::spgemm`].
     fn mul(self, b: Self) -> Self::Output {
-        self.multiply(b)
+        self.spgemm(b)
     }
 }
 
 impl<V: Value, O: Offset> Add for &Csr<V, O> {
     type Output = Result<Csr<V, O>, OpError>;
 
-    /// A + B: see [`Csr::add`].
+    /// A + B: see [`Csr::spadd`].
     fn add(self, b: Self) -> Self::Output {
-        Csr::add(self, V::ONE, b, V::ONE)
+        self.spadd(V::ONE, b, V::ONE)
     }
 }
 
 impl<V: Value, O: Offset> Sub for &Csr<V, O> {
     type Output = Result<Csr<V, O>, OpError>;
 
-    /// A − B: see [`Csr::add`].
+    /// A − B: see [`Csr::spadd`].
     fn sub(self, b: Self) -> Self::Output {
-        Csr::add(self, V::ONE, b, -V::ONE)
+        self.spadd(V::ONE, b, -V::ONE)
     }
 }
 

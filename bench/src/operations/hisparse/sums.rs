@@ -42,7 +42,7 @@ pub(super) fn sums<V: PeerValue, const D: usize>(
             wrong.extend(own.is_wrong().then_some(Contender { ms: None, ..own }));
         }
         let (device_a, device_b) = (bench.device.upload(matrix)?, bench.device.upload(&other)?);
-        let in_csr = || device_a.add(V::ONE, &device_b, V::ONE).map(drop);
+        let in_csr = || device_a.spadd(V::ONE, &device_b, V::ONE).map(drop);
         let csr =
             Contender::ran(OWN_NAME, "csr", &times_ms(bench.device, bench.repetitions, in_csr)?, Ok(()));
         add(format!("{op} ms, csr"), csr.ms);

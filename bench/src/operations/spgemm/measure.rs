@@ -87,14 +87,14 @@ impl<V: PeerValue> Problem<'_, V> {
         let options = self.options(method);
         let before = device.memory()?.in_use;
         device.reset_peak_memory();
-        let c = self.a.multiply_with(&self.b, options)?.download()?;
+        let c = self.a.spgemm(&self.b, options)?.download()?;
         let bytes = device.memory()?.peak - before;
         let checked = self.check.check(c.row_offsets(), c.column_indices(), c.values());
         let nonzeros = c.nnz();
         drop(c);
-        let whole = || self.a.multiply_with(&self.b, options).map(drop);
+        let whole = || self.a.spgemm(&self.b, options).map(drop);
         let times = single_times_ms(device, repetitions, whole)?;
-        let plan = self.a.plan_multiply(&self.b, options)?;
+        let plan = self.a.plan_spgemm(&self.b, options)?;
         // The second run may compute data that later runs reuse.
         plan.run()?;
         plan.run()?;

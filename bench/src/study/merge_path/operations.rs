@@ -5,6 +5,7 @@ use std::error::Error;
 use evenpath::Csr;
 use evenpath::device::DeviceKind;
 use evenpath::spgemm::SpgemmMethod;
+use evenpath::spgemm::SpgemmOptions;
 use evenpath::spmv::SpmvMethod;
 use serde::{Deserialize, Serialize};
 
@@ -202,7 +203,9 @@ impl Operations {
         let (times, product) = on_threads(1, |device| {
             let (a, b) = (device.upload(a)?, device.upload(b)?);
             let mut product = None;
-            let times = single_times_ms(device, repetitions, || a.multiply(&b).map(|c| product = Some(c)))?;
+            let times = single_times_ms(device, repetitions, || {
+                a.spgemm(&b, SpgemmOptions::default()).map(|c| product = Some(c))
+            })?;
             Ok((times, product.map(|c| c.download()).transpose()?))
         })?;
         let check = Check::new(a, b);

@@ -108,7 +108,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// Computes the product through CSR.
     fn multiply_rows(&self, b: &Self) -> Result<Self, OpError> {
         let a = self.to_csr_with_offsets::<u64>()?;
-        let product = a.multiply_with(&b.to_csr_with_offsets::<u64>()?, SpgemmOptions::default())?;
+        let product = a.spgemm(&b.to_csr_with_offsets::<u64>()?, SpgemmOptions::default())?;
         drop(a);
         product.to_hisparse(HiSparseOptions::default())
     }

@@ -11,7 +11,7 @@ use crate::operation::Elementwise;
 ///
 /// let a = Csr::from_triplets(1, 3, [(0, 0, 1.0), (0, 2, 2.0)])?;
 /// let a = Device::best()?.upload(&a)?;
-/// let info = a.plan_add(&a)?.info()?;
+/// let info = a.plan_spadd(&a)?.info()?;
 /// assert_eq!(info.nnz, 2);
 /// println!("{info}");
 /// # Ok::<(), evenpath::Error>(())

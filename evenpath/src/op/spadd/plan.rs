@@ -38,7 +38,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// let device = Device::cpu();
     /// let (a, b) = (device.upload(&a)?, device.upload(&b)?);
     ///
-    /// let c = a.add(1.0, &b, 2.0)?.download()?;
+    /// let c = a.spadd(1.0, &b, 2.0)?.download()?;
     /// assert_eq!(c.to_dense()?, [1.0, 22.0, 10.0, 3.0]);
     /// let c = a.multiply_elements(&b)?.download()?;
     /// assert_eq!((c.nnz(), c.get(0, 1)), (1, Some(20.0)));
@@ -53,26 +53,15 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// pattern), `O` cannot count the nonzeros of C
     /// ([`MatrixError::OffsetOverflow`](crate::error::MatrixError::OffsetOverflow)), there is not enough memory, or the
     /// device was lost.
-    pub fn add(&self, alpha: V, b: &Self, beta: V) -> Result<Self, OpError> {
+    pub fn spadd(&self, alpha: V, b: &Self, beta: V) -> Result<Self, OpError> {
         self.elementwise(Elementwise::Sum, alpha, b, beta)
-    }
-
-    /// Computes C = `alpha`·A + `beta`·Aᵀ. The transpose is [built](Self::transpose) on the device.
-    ///
-    /// # Errors
-    ///
-    /// If A is not square; otherwise the same as for [`add`](Self::add) and [`transpose`](Self::transpose).
-    pub fn add_transpose(&self, alpha: V, beta: V) -> Result<Self, OpError> {
-        let (rows, cols) = (self.nrows(), self.ncols());
-        check_shape("the transpose", (cols, rows), (rows, cols))?;
-        self.add(alpha, &self.transpose()?, beta)
     }
 
     /// Computes C = A ∘ B, the element-wise product, with an entry wherever both have one.
     ///
     /// # Errors
     ///
-    /// The same as for [`add`](Self::add).
+    /// The same as for [`spadd`](Self::spadd).
     pub fn multiply_elements(&self, b: &Self) -> Result<Self, OpError> {
         self.elementwise(Elementwise::Product, V::ONE, b, V::ONE)
     }
@@ -81,7 +70,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// The same as for [`add`](Self::add).
+    /// The same as for [`spadd`](Self::spadd).
     pub fn mask(&self, b: &Self) -> Result<Self, OpError> {
         self.elementwise(Elementwise::Mask, V::ONE, b, V::ONE)
     }
@@ -90,7 +79,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// The same as for [`add`](Self::add).
+    /// The same as for [`spadd`](Self::spadd).
     pub fn mask_out(&self, b: &Self) -> Result<Self, OpError> {
         self.elementwise(Elementwise::MaskOut, V::ONE, b, V::ONE)
     }
@@ -99,7 +88,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// The same as for [`add`](Self::add).
+    /// The same as for [`spadd`](Self::spadd).
     pub fn elementwise(&self, operation: Elementwise, alpha: V, b: &Self, beta: V) -> Result<Self, OpError> {
         let operands = Operands::new(operation, self, b)?;
         let factors = (alpha, beta);
@@ -115,7 +104,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// The same as for [`add`](Self::add), but there may be more entries than `O` can count.
+    /// The same as for [`spadd`](Self::spadd), but there may be more entries than `O` can count.
     pub fn count_elementwise(&self, operation: Elementwise, b: &Self) -> Result<u64, OpError> {
         let operands = Operands::new(operation, self, b)?;
         Ok(match operands.walk()? {
@@ -128,16 +117,16 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// The same as for [`add`](Self::add).
-    pub fn plan_add(&self, b: &Self) -> Result<ElementwisePlan<V, O>, OpError> {
+    /// The same as for [`spadd`](Self::spadd).
+    pub fn plan_spadd(&self, b: &Self) -> Result<ElementwisePlan<V, O>, OpError> {
         self.plan_elementwise(Elementwise::Sum, b)
     }
 
-    /// Like [`plan_add`](Self::plan_add), for any element-wise operation.
+    /// Like [`plan_spadd`](Self::plan_spadd), for any element-wise operation.
     ///
     /// # Errors
     ///
-    /// The same as for [`add`](Self::add).
+    /// The same as for [`spadd`](Self::spadd).
     pub fn plan_elementwise(
         &self,
         operation: Elementwise,
@@ -153,7 +142,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     }
 }
 
-/// An element-wise operation on two matrices with a precomputed pattern of the result; created by [`DeviceCsr::plan_add`].
+/// An element-wise operation on two matrices with a precomputed pattern of the result; created by [`DeviceCsr::plan_spadd`].
 ///
 /// ```
 /// use evenpath::{Csr, Device};
@@ -161,7 +150,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
 /// let a = Csr::from_triplets(1, 3, [(0, 0, 1.0), (0, 2, 2.0)])?;
 /// let device = Device::cpu();
 /// let a = device.upload(&a)?;
-/// let plan = a.plan_add(&a)?;
+/// let plan = a.plan_spadd(&a)?;
 /// assert_eq!(plan.run(1.0, 1.0)?.download()?.values(), [2.0, 4.0]);
 /// a.set_values(&[10.0, 20.0])?;
 /// assert_eq!(plan.run(1.0, -1.0)?.download()?.values(), [0.0, 0.0]);

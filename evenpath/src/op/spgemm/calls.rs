@@ -15,12 +15,13 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// bitwise the same from run to run.
     ///
     /// ```
+    /// use evenpath::spgemm::SpgemmOptions;
     /// use evenpath::{Csr, Device};
     ///
     /// let device = Device::cpu();
     /// let a = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
     /// let b = Csr::from_triplets(3, 2, [(0, 1, 10.0), (1, 0, 20.0), (2, 1, 30.0)])?;
-    /// let c = device.upload(&a)?.multiply(&device.upload(&b)?)?.download()?;
+    /// let c = device.upload(&a)?.spgemm(&device.upload(&b)?, SpgemmOptions::default())?.download()?;
     /// assert_eq!(c.row_offsets(), [0, 1, 2]);
     /// assert_eq!(c.column_indices(), [1, 0]);
     /// assert_eq!(c.values(), [70.0, 60.0]);
@@ -30,27 +31,22 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// # Errors
     ///
     /// If B has not a row for each column of A or is on another device, a matrix is not canonical, or the product has more
-    /// nonzeros than `O` counts: [`multiply_wide`](Self::multiply_wide) takes those. If workspace and result would take
+    /// nonzeros than `O` counts: [`spgemm_with_offsets`](Self::spgemm_with_offsets) takes those. If workspace and result would take
     /// more memory than they may, and not even a part of the rows fits. If the device was lost.
-    pub fn multiply(&self, b: &Self) -> Result<Self, OpError> {
-        self.multiply_with(b, SpgemmOptions::default())
+    pub fn spgemm(&self, b: &Self, options: SpgemmOptions) -> Result<Self, OpError> {
+        self.spgemm_with_offsets(b, options)
     }
 
-    /// [`multiply`](Self::multiply) with a method and a limit on memory.
+    /// [`spgemm`](Self::spgemm) with row offsets of type `C` in the result: `u64` counts more nonzeros than `u32`.
     ///
     /// # Errors
     ///
-    /// The same as for [`multiply`](Self::multiply).
-    pub fn multiply_with(&self, b: &Self, options: SpgemmOptions) -> Result<Self, OpError> {
-        plan::multiply(Operands::check(self, b)?, options)
-    }
-
-    /// [`multiply`](Self::multiply) with row offsets of `u64` in the result, which count any number of nonzeros.
-    ///
-    /// # Errors
-    ///
-    /// The same as for [`multiply`](Self::multiply).
-    pub fn multiply_wide(&self, b: &Self, options: SpgemmOptions) -> Result<DeviceCsr<V, u64>, OpError> {
+    /// The same as for [`spgemm`](Self::spgemm).
+    pub fn spgemm_with_offsets<C: Offset>(
+        &self,
+        b: &Self,
+        options: SpgemmOptions,
+    ) -> Result<DeviceCsr<V, C>, OpError> {
         plan::multiply(Operands::check(self, b)?, options)
     }
 
@@ -63,9 +59,9 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// The same as for [`multiply`](Self::multiply), and if the mask has not the product's shape, is not canonical, or is on
+    /// The same as for [`spgemm`](Self::spgemm), and if the mask has not the product's shape, is not canonical, or is on
     /// another device.
-    pub fn multiply_masked<M: Value>(
+    pub fn spgemm_masked<M: Value>(
         &self,
         b: &Self,
         mask: &DeviceCsr<M, O>,
@@ -74,46 +70,26 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         masked::multiply(Operands::check(self, b)?, mask, options)
     }
 
-    /// A·Aᵀ, with the transpose built on the device; otherwise as [`multiply_with`](Self::multiply_with). The transpose
-    /// is not part of the memory that `options` limit.
-    ///
-    /// # Errors
-    ///
-    /// The same as for [`multiply`](Self::multiply) and [`transpose`](Self::transpose).
-    pub fn multiply_by_transpose(&self, options: SpgemmOptions) -> Result<Self, OpError> {
-        self.multiply_with(&self.transpose()?, options)
-    }
-
-    /// Aᵀ·A, with the transpose built on the device; otherwise as [`multiply_with`](Self::multiply_with). The transpose
-    /// is not part of the memory that `options` limit.
-    ///
-    /// # Errors
-    ///
-    /// The same as for [`multiply`](Self::multiply) and [`transpose`](Self::transpose).
-    pub fn transpose_multiply(&self, options: SpgemmOptions) -> Result<Self, OpError> {
-        self.transpose()?.multiply_with(self, options)
-    }
-
     /// Finds what of the product A·B only the patterns determine, for products with changing values
     /// ([`set_values`](Self::set_values)) of A and B.
     ///
     /// # Errors
     ///
-    /// The same as for [`multiply`](Self::multiply).
-    pub fn plan_multiply(&self, b: &Self, options: SpgemmOptions) -> Result<SpgemmPlan<V, O>, OpError> {
+    /// The same as for [`spgemm`](Self::spgemm).
+    pub fn plan_spgemm(&self, b: &Self, options: SpgemmOptions) -> Result<SpgemmPlan<V, O>, OpError> {
         SpgemmPlan::new(Operands::check(self, b)?, options)
     }
 
-    /// [`plan_multiply`](Self::plan_multiply) with row offsets of `u64` in the results.
+    /// [`plan_spgemm`](Self::plan_spgemm) with row offsets of type `C` in the results.
     ///
     /// # Errors
     ///
-    /// The same as for [`multiply`](Self::multiply).
-    pub fn plan_multiply_wide(
+    /// The same as for [`spgemm`](Self::spgemm).
+    pub fn plan_spgemm_with_offsets<C: Offset>(
         &self,
         b: &Self,
         options: SpgemmOptions,
-    ) -> Result<SpgemmPlan<V, O, u64>, OpError> {
+    ) -> Result<SpgemmPlan<V, O, C>, OpError> {
         SpgemmPlan::new(Operands::check(self, b)?, options)
     }
 }

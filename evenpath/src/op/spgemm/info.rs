@@ -11,7 +11,7 @@ use super::options::SpgemmOptions;
 ///
 /// let a = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 3.0)])?;
 /// let a = Device::best()?.upload(&a)?;
-/// let info = a.plan_multiply(&a, SpgemmOptions::default())?.info()?;
+/// let info = a.plan_spgemm(&a, SpgemmOptions::default())?.info()?;
 /// assert_eq!((info.products, info.nnz), (2, 2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -12,7 +12,7 @@ use crate::names::named;
 /// let a = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 3.0)])?;
 /// let a = Device::best()?.upload(&a)?;
 /// for method in SpgemmMethod::ALL {
-///     let square = a.multiply_with(&a, SpgemmOptions::default().with_method(method))?.download()?;
+///     let square = a.spgemm(&a, SpgemmOptions::default().with_method(method))?.download()?;
 ///     assert_eq!(square.to_dense()?, [6.0, 0.0, 0.0, 6.0]);
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -12,7 +12,7 @@ use super::method::SpgemmMethod;
 ///
 /// let a = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 3.0)])?;
 /// let a = Device::best()?.upload(&a)?;
-/// let square = a.multiply_with(&a, SpgemmOptions::default().with_memory_limit(64 << 20))?; // bytes beside operands and result
+/// let square = a.spgemm(&a, SpgemmOptions::default().with_memory_limit(64 << 20))?; // bytes beside operands and result
 /// assert_eq!(square.nnz(), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -16,10 +16,10 @@ use crate::{Offset, Value};
 
 /// `C = AB` for two sparse matrices, whose pattern is analyzed once, and which is computed as often as values change.
 ///
-/// Results are bitwise those of [`DeviceCsr::multiply_with`], and share one pattern in memory. On devices with kernels the
+/// Results are bitwise those of [`DeviceCsr::spgemm`], and share one pattern in memory. On devices with kernels the
 /// plan keeps, if `memory_limit` has room for it beside the result, where each product goes
 /// ([`SpgemmPlanInfo::kept_bytes`]), and later runs take less time. On the CPU it keeps only the pattern: rows are multiplied
-/// again, and a run may take as long as [`DeviceCsr::multiply_with`].
+/// again, and a run may take as long as [`DeviceCsr::spgemm`].
 ///
 /// ```
 /// use evenpath::spgemm::SpgemmOptions;
@@ -28,7 +28,7 @@ use crate::{Offset, Value};
 /// let device = Device::cpu();
 /// let a = Csr::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, 2.0), (1, 1, 3.0)])?;
 /// let a = device.upload(&a)?;
-/// let plan = a.plan_multiply(&a, SpgemmOptions::default())?;
+/// let plan = a.plan_spgemm(&a, SpgemmOptions::default())?;
 /// assert_eq!(plan.run()?.download()?.values(), [1.0, 8.0, 9.0]);
 /// a.set_values(&[1.0, 1.0, 1.0])?;
 /// assert_eq!(plan.run()?.download()?.values(), [1.0, 2.0, 1.0]);

@@ -26,7 +26,7 @@ impl<V: Value, C: Offset> Arrays<V, C> {
 
 /// The number of nonzeros of C, if its row offsets count them.
 pub(in crate::op::spgemm) fn countable<C: Offset>(nonzeros: u64) -> Result<usize, OpError> {
-    operand::countable::<C>(nonzeros, "multiply_wide gives it row offsets of u64")
+    operand::countable::<C>(nonzeros, "row offsets of u64 (spgemm_with_offsets::<u64>) count them")
 }
 
 /// Device memory of C.

@@ -15,7 +15,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// The same as for [`multiply_wide`](Self::multiply_wide).
+    /// The same as for [`spgemm_with_offsets`](Self::spgemm_with_offsets).
     pub fn two_level_sort_phases(&self, b: &Self, options: SpgemmOptions) -> Result<SpgemmPhases, OpError> {
         let operands = Operands::check(self, b)?;
         let mut recorder = Recorder::recording();

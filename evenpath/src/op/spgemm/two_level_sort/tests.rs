@@ -5,12 +5,13 @@ use super::rows::{required, rows};
 use crate::device::SimulatedOptions;
 use crate::generate::generate;
 use crate::op::spgemm::base::Operands;
+use crate::op::spgemm::options::SpgemmOptions;
 use crate::{Csr, Device};
 
 /// Compares parts of `rows_at_once` rows of A·A, found by kernels, with those of the CPU.
 fn check(a: &Csr<f64>, rows_at_once: usize) {
     let cpu = Device::cpu().upload(a).unwrap();
-    let expected = cpu.multiply(&cpu).unwrap().download().unwrap();
+    let expected = cpu.spgemm(&cpu, SpgemmOptions::default()).unwrap().download().unwrap();
     let device = Device::simulated(SimulatedOptions::default());
     let uploaded = device.upload(a).unwrap();
     let product = Operands { a: &uploaded, b: &uploaded }.product();
