@@ -12,6 +12,7 @@ use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvTransposedMethod, SpmvTranspos
 use evenpath::{
     Compute, Csr, Device, DeviceDense, DeviceVec, Factor, Layout, Storage, Value, bf16, f16, vector,
 };
+use evenpath_lab::XInSequence;
 use evenpath_tests::{UNLIMITED, devices, hyb_widths, with_row_lengths};
 
 /// A product y = αAx + βy, with its name.

@@ -15,6 +15,7 @@ use evenpath::dlpack::{
 };
 use evenpath::error::DeviceError;
 use evenpath::{Csr, Device, DeviceDense, DeviceVec, Layout, vector};
+use evenpath_lab::Diagnostics;
 use evenpath_tests::devices;
 
 #[test]

@@ -1,6 +1,6 @@
 //! SpMV with padded formats, COO and sorted rows, on every device.
 
-use evenpath::ell::{Ell, EllOptions, EllR, SlicedEllOptions, XLoads};
+use evenpath::ell::{Ell, EllR, SlicedEllOptions};
 use evenpath::error::{DeviceError, OpError};
 use evenpath::generate::{Kind, generate};
 use evenpath::hyb::{Hyb, HybOptions};
@@ -8,6 +8,7 @@ use evenpath::row_order::RowOrder;
 use evenpath::spmv::SpmvOptions;
 use evenpath::{Coo, Csr, Device, DeviceVec, Offset, Value};
 use evenpath_kernels::{coo, ell};
+use evenpath_lab::{EllOptions, EllVariants, XInSequence, XLoads};
 use evenpath_simt::kernel::Kernel;
 use evenpath_tests::{
     DeviceUnderTest, UNLIMITED, devices, hyb_widths, spmv as oracle, tile_len, unlike_devices,
@@ -140,7 +141,7 @@ fn rows_and_slots_around_edges() {
 #[test]
 fn coordinates_around_edges() {
     let step = tile_len::<coo::CooInterval<f64>>() / 8; // per warp
-    let interval = evenpath::policy::COO_INTERVAL as usize;
+    let interval = evenpath_lab::COO_INTERVAL as usize;
     for DeviceUnderTest { device, fast } in devices() {
         let check = |a: &Csr<f64>| {
             let (alpha, x, y) = (1.5, vector(a.ncols()), vector(a.nrows()));

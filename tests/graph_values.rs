@@ -7,6 +7,7 @@ use evenpath::spgemm::{SpgemmMethod, SpgemmOptions};
 use evenpath::spmm::SpmmOptions;
 use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
 use evenpath::{Csr, Device, DeviceCsr, DeviceDense, DeviceVec, Layout};
+use evenpath_lab::Diagnostics;
 use evenpath_tests::devices;
 
 const SIDE: usize = 200;

@@ -24,6 +24,7 @@ use evenpath::spgemm::{SpgemmMethod, SpgemmOptions};
 use evenpath::spmm::SpmmOptions;
 use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
 use evenpath::{Csr, Device, DeviceCsr, DeviceDense, DeviceVec, Layout, merge, vector};
+use evenpath_lab::Diagnostics;
 use evenpath_tests::lose;
 
 /// The result of an operation, as numbers.

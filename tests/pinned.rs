@@ -8,6 +8,7 @@ use evenpath::error::{DeviceError, OpError};
 use evenpath::generate::{Kind, generate};
 use evenpath::spmv::SpmvOptions;
 use evenpath::{Csr, Device, DeviceVec, vector};
+use evenpath_lab::Diagnostics;
 use evenpath_tests::devices;
 
 const LEN: usize = 3_000;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use evenpath::Csr;
 use evenpath::error::MatrixError;
-use evenpath::generate::{Kind, Published};
+use evenpath::generate::Kind;
 use evenpath::io::{Complex, MatrixMarketReader, ReadOptions};
 use thiserror::Error;
 
@@ -126,11 +126,12 @@ impl Suite {
     pub(crate) fn sources(self, options: SuiteOptions<'_>) -> Result<Vec<Source>, SuiteError> {
         let like = |matrix| Source::Generated(Kind::Like { matrix }.into());
         Ok(match self {
-            Self::Table2 => Published::table2().map(like).collect(),
+            Self::Table2 => evenpath_lab::table2().map(like).collect(),
             Self::Figure7 => {
                 let dense = Source::Generated(Kind::Dense { rows: 5000, cols: 5000 }.into());
-                let shared = Published::table2().filter(|matrix| ["webbase", "lp"].contains(&matrix.name()));
-                std::iter::once(dense).chain(Published::figure7().chain(shared).map(like)).collect()
+                let shared =
+                    evenpath_lab::table2().filter(|matrix| ["webbase", "lp"].contains(&matrix.name()));
+                std::iter::once(dense).chain(evenpath_lab::figure7().chain(shared).map(like)).collect()
             }
             Self::Generated => GENERATED
                 .iter()

@@ -11,6 +11,7 @@ use evenpath_distributed::error::{Cause, Failure, Operation};
 use evenpath_distributed::{
     Cluster, DistributedCsr, DistributedVec, Error, Rank, Result, RowPartition, generate,
 };
+use evenpath_lab::Diagnostics;
 
 use crate::support::on_cpu;
 

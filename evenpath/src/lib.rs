@@ -55,12 +55,15 @@ mod format;
 mod interop;
 pub mod io;
 mod keys;
+#[cfg(feature = "lab")]
+#[doc(hidden)]
+pub mod lab;
 mod matrix;
 mod names;
 mod op;
 mod operand;
 mod operation;
-pub mod policy;
+mod policy;
 pub mod prelude;
 mod scalar;
 mod scale;
@@ -91,7 +94,7 @@ pub mod coo {
 
 /// ELL, ELL-R and sliced ELL: rows padded to a common length.
 pub mod ell {
-    pub use crate::format::{DeviceEll, DeviceEllR, DeviceSlicedEll, EllOptions, EllR, XLoads};
+    pub use crate::format::{DeviceEll, DeviceEllR, DeviceSlicedEll, EllR};
     pub use crate::matrix::{Ell, InvalidEll, InvalidSlicedEll, PaddingLimit, SlicedEll, SlicedEllOptions};
 }
 
@@ -142,6 +145,7 @@ pub mod spmv {
         SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo, SpmvTiming, SpmvTransposedMethod,
         SpmvTransposedOptions, SpmvTransposedPlan, SpmvTransposedPlanInfo, SpmvTuning,
     };
+    pub use crate::policy::Tile;
 }
 
 /// Sparse matrix times dense matrix, `C = αAB + βC`: [`DeviceCsr::plan_spmm`].
@@ -151,7 +155,7 @@ pub mod spmm {
 
 /// Sparse matrix times sparse matrix: [`DeviceCsr::spgemm`], [`DeviceCsr::plan_spgemm`].
 pub mod spgemm {
-    pub use crate::op::{SpgemmMethod, SpgemmOptions, SpgemmPhases, SpgemmPlan, SpgemmPlanInfo};
+    pub use crate::op::{SpgemmMethod, SpgemmOptions, SpgemmPlan, SpgemmPlanInfo};
 }
 
 /// Sums, element-wise products and masks of sparse matrices: [`DeviceCsr::spadd`], [`DeviceCsr::plan_spadd`].

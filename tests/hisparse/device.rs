@@ -5,6 +5,7 @@ use evenpath::error::OpError;
 use evenpath::hisparse::{DeviceHiSparse, HiSparseOptions};
 use evenpath::{Csr, Device, HiSparse, Offset, Value};
 use evenpath_kernels::hisparse::{HiSparseFillLeaves, HiSparseWriteNodes, HiSparseWriteRuns};
+use evenpath_lab::Diagnostics;
 use evenpath_tests::{DeviceUnderTest, Entries, devices, kernel_devices, scattered_squares, tile_len};
 use proptest::prelude::*;
 

@@ -8,6 +8,7 @@ use evenpath::hisparse::{
     DeviceHiSparse, HiSparseOptions, HiSparseQueuedOptions, HiSparseSpaddMethod, HiSparseSpaddOptions,
 };
 use evenpath::{Csr, Device, HiSparse, Value};
+use evenpath_lab::Diagnostics;
 use evenpath_tests::{Entries, devices, kernel_devices, scattered_squares};
 use proptest::prelude::*;
 

@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 
 use evenpath::Device;
 use evenpath::device::{BlockOrder, MemoryOrder, SimulatedOptions};
+use evenpath_lab::Diagnostics;
 use evenpath_tests::devices;
 
 use operations::{Setup, operations};

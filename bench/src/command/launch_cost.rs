@@ -9,6 +9,7 @@ use std::time::Instant;
 use evenpath::Device;
 use evenpath::error::{DeviceError, OpError};
 use evenpath::generate::Kind;
+use evenpath_lab::measure_driver_calls;
 use serde_json::json;
 
 use super::calls::{Call, Operands, selected};
@@ -111,9 +112,9 @@ fn measure(
     let host = (0..ROUNDS).map(|_| round(&mut call)).collect::<Result<Vec<_>, _>>()?;
     // The clock takes its time too: the rounds above are without it. What they left to do is not waited for in this one.
     device.synchronize()?;
-    Device::measure_driver_calls(true);
+    measure_driver_calls(true);
     round(&mut call)?;
-    let (count, time) = Device::measure_driver_calls(false);
+    let (count, time) = measure_driver_calls(false);
     // The wait before the round is one of them.
     let driver = (count as f64 / calls, time.as_secs_f64() * 1e6 / calls);
     Ok(Cost { host, driver, graph: as_graph(device, call, arguments.calls)? })

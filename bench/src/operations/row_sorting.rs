@@ -4,12 +4,13 @@ use std::error::Error;
 use std::time::Instant;
 
 use evenpath::device::DeviceKind;
-use evenpath::ell::{DeviceEll, DeviceEllR, EllOptions, EllR, PaddingLimit};
+use evenpath::ell::{DeviceEll, DeviceEllR, EllR, PaddingLimit};
 use evenpath::error::OpError;
 use evenpath::hyb::HybOptions;
 use evenpath::row_order::RowOrder;
 use evenpath::spmv::{SpmvMethod, SpmvOptions};
 use evenpath::{Csr, DeviceVec};
+use evenpath_lab::{EllOptions, EllVariants, XInSequence};
 
 use super::bench::Bench;
 use super::spmv::Reference;

@@ -48,7 +48,7 @@ fn consistency(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn
             Source::Generated(Generated::Kind(kind)) => Some(kind),
             _ => None,
         });
-    let kinds = Published::table2().map(|matrix| Kind::Like { matrix }).chain(generated);
+    let kinds = evenpath_lab::table2().map(|matrix| Kind::Like { matrix }).chain(generated);
     let mut times: Vec<Vec<(f64, f64)>> = vec![Vec::new(); methods.len() + 1];
     let mut notes = Vec::new();
     bench.each_matrix(kinds, &mut notes, |name, matrix| {
@@ -131,7 +131,7 @@ fn threads(bench: &Bench<'_>) -> Result<Table, Box<dyn Error>> {
         &["matrix", "threads", "merge path", "one task per row"],
     );
     let wanted = ["economics", "webbase", "lp"];
-    let kinds = Published::table2().filter(|matrix| wanted.contains(&matrix.name()));
+    let kinds = evenpath_lab::table2().filter(|matrix| wanted.contains(&matrix.name()));
     let kinds: Vec<Kind> = kinds.map(|matrix| Kind::Like { matrix }).collect();
     let mut notes = Vec::new();
     bench.each_matrix(kinds, &mut notes, |name, matrix| {

@@ -118,7 +118,7 @@ pub enum DeviceError {
         /// Declaration found in the entry.
         found: String,
     },
-    /// The call failed on request: see [`inject_failure`](super::Device::inject_failure). The device stays
+    /// A call to a simulated GPU failed because a test asked for that. The device stays
     /// usable.
     #[error("{device} failed on request")]
     Injected {

@@ -197,6 +197,15 @@ impl Device {
         &self.shared.backend
     }
 
+    /// The machine, if the device runs kernels.
+    #[cfg(feature = "lab")]
+    pub(crate) fn machine(&self) -> Option<&Arc<dyn Machine>> {
+        match &self.shared.backend {
+            Backend::Cpu => None,
+            Backend::Machine(machine) => Some(machine),
+        }
+    }
+
     pub(super) fn budget(&self) -> &Arc<Budget> {
         &self.shared.budget
     }

@@ -164,14 +164,17 @@ pub(crate) trait Machine: Send + Sync {
     fn record(&self, stream: u32) -> Result<Moment, DeviceError>;
 
     /// Makes the call after `calls` others fail; `None` cancels this. Only simulated machines support it.
+    #[cfg(feature = "lab")]
     fn inject_failure(&self, _calls: Option<u64>) {}
 
     /// Number of calls that have waited for the machine, if it counts them.
+    #[cfg(feature = "lab")]
     fn waits(&self) -> u64 {
         0
     }
 
     /// Number of calls before the one that will fail, if any.
+    #[cfg(feature = "lab")]
     fn injected_failure(&self) -> Option<u64> {
         None
     }

@@ -29,7 +29,6 @@
 mod allocation;
 #[cfg(feature = "cuda")]
 mod cuda;
-mod diagnostics;
 mod error;
 mod event;
 mod foreign;
@@ -61,6 +60,8 @@ mod upload;
 mod vec;
 mod view;
 
+#[cfg(all(feature = "cuda", feature = "lab"))]
+pub(crate) use cuda::measure_calls as measure_driver_calls;
 pub use error::{DeviceError, Version};
 #[cfg(any(feature = "simulated", test))]
 #[doc(inline)]

@@ -253,15 +253,18 @@ impl Machine for Simulated {
         stream.copy(from, to, bytes).map_err(refused)
     }
 
+    #[cfg(feature = "lab")]
     fn inject_failure(&self, calls: Option<u64>) {
         let _guard = self.streams.lock();
         self.until_failure.store(calls.map_or(0, |calls| calls.saturating_add(1)), Relaxed);
     }
 
+    #[cfg(feature = "lab")]
     fn waits(&self) -> u64 {
         self.waits.load(Relaxed)
     }
 
+    #[cfg(feature = "lab")]
     fn injected_failure(&self) -> Option<u64> {
         let _guard = self.streams.lock();
         self.until_failure.load(Relaxed).checked_sub(1)

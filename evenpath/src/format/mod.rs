@@ -18,7 +18,9 @@ pub(crate) mod values;
 pub use coo::DeviceCoo;
 pub use csr::DeviceCsr;
 pub use dense::{DeviceDense, InvalidDense, Layout};
-pub use ell::{DeviceEll, DeviceEllR, EllOptions, EllR, XLoads};
+#[cfg(feature = "lab")]
+pub(crate) use ell::EllVariant;
+pub use ell::{DeviceEll, DeviceEllR, EllR};
 pub use hyb::DeviceHyb;
 pub use row_order::DeviceRowOrder;
 pub use sliced_ell::DeviceSlicedEll;

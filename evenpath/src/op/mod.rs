@@ -16,7 +16,11 @@ pub use hisparse::{
     HiSparseSpmmPlanInfo, HiSparseSpmvMethod, HiSparseSpmvOptions, HiSparseSpmvPlan, HiSparseSpmvPlanInfo,
 };
 pub use spadd::{ElementwisePlan, ElementwisePlanInfo};
-pub use spgemm::{SpgemmMethod, SpgemmOptions, SpgemmPhases, SpgemmPlan, SpgemmPlanInfo};
+#[cfg(feature = "lab")]
+pub use spgemm::SpgemmPhases;
+#[cfg(feature = "lab")]
+pub(crate) use spgemm::measure_two_level_sort;
+pub use spgemm::{SpgemmMethod, SpgemmOptions, SpgemmPlan, SpgemmPlanInfo};
 pub use spmm::{SpmmOperand, SpmmOptions, SpmmPlan, SpmmPlanInfo};
 pub use spmv::{SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo, SpmvTiming, SpmvTuning};
 pub use spmv_transposed::{

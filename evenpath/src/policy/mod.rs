@@ -5,7 +5,5 @@
 mod tables;
 mod tile;
 
-#[doc(inline)]
-pub use evenpath_simt::ScalarType;
-pub use tables::{COO_INTERVAL, spmv_adaptive, spmv_flat, spmv_lanes, spmv_merge};
+pub(crate) use tables::{COO_INTERVAL, spmv_adaptive, spmv_flat, spmv_lanes, spmv_merge};
 pub use tile::Tile;

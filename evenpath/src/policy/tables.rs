@@ -21,14 +21,7 @@ const SPMV_MERGE: &[Entry] = &[entry(ScalarType::F32, 0, 128, 9), entry(ScalarTy
 
 /// Tile of SpMV by merge path; `None` for values that SpMV does not take. Devices without a compute
 /// capability get the newest generation's.
-///
-/// ```
-/// use evenpath::policy::{self, ScalarType};
-///
-/// assert!(policy::spmv_merge(ScalarType::F64, Some((9, 0))).is_some());
-/// assert_eq!(policy::spmv_merge(ScalarType::U32, None), None);
-/// ```
-pub fn spmv_merge(value: ScalarType, compute_capability: Option<(u32, u32)>) -> Option<Tile> {
+pub(crate) fn spmv_merge(value: ScalarType, compute_capability: Option<(u32, u32)>) -> Option<Tile> {
     select(SPMV_MERGE, value, compute_capability)
 }
 
@@ -36,7 +29,7 @@ pub fn spmv_merge(value: ScalarType, compute_capability: Option<(u32, u32)>) -> 
 const SPMV_FLAT: &[Entry] = &[entry(ScalarType::F32, 0, 128, 15), entry(ScalarType::F64, 0, 128, 9)];
 
 /// Tile of SpMV by a flat split of the nonzeros, like [`spmv_merge`].
-pub fn spmv_flat(value: ScalarType, compute_capability: Option<(u32, u32)>) -> Option<Tile> {
+pub(crate) fn spmv_flat(value: ScalarType, compute_capability: Option<(u32, u32)>) -> Option<Tile> {
     select(SPMV_FLAT, value, compute_capability)
 }
 
@@ -44,7 +37,7 @@ pub fn spmv_flat(value: ScalarType, compute_capability: Option<(u32, u32)>) -> O
 const SPMV_ADAPTIVE: &[Entry] = &[entry(ScalarType::F32, 0, 128, 8), entry(ScalarType::F64, 0, 128, 12)];
 
 /// Row blocks of SpMV by CSR-Adaptive, like [`spmv_merge`].
-pub fn spmv_adaptive(value: ScalarType, compute_capability: Option<(u32, u32)>) -> Option<Tile> {
+pub(crate) fn spmv_adaptive(value: ScalarType, compute_capability: Option<(u32, u32)>) -> Option<Tile> {
     select(SPMV_ADAPTIVE, value, compute_capability)
 }
 
@@ -52,13 +45,13 @@ pub fn spmv_adaptive(value: ScalarType, compute_capability: Option<(u32, u32)>) 
 const SPMV_LANES: &[(u64, u32)] = &[(6, 2), (12, 4), (96, 8), (192, 16)];
 
 /// Number of lanes per row for `rows` rows with `nonzeros` nonzeros in total: a power of two from 2 to 32.
-pub fn spmv_lanes(rows: u64, nonzeros: u64) -> u32 {
+pub(crate) fn spmv_lanes(rows: u64, nonzeros: u64) -> u32 {
     let mean = nonzeros.div_ceil(rows.max(1));
     SPMV_LANES.iter().find(|&&(longest, _)| mean <= longest).map_or(32, |&(_, lanes)| lanes)
 }
 
 /// Number of entries per warp in SpMV of coordinates: one carry each, and enough warps for a GPU.
-pub const COO_INTERVAL: u32 = 512;
+pub(crate) const COO_INTERVAL: u32 = 512;
 
 fn select(table: &[Entry], value: ScalarType, compute_capability: Option<(u32, u32)>) -> Option<Tile> {
     let number = |(major, minor): (u32, u32)| major.saturating_mul(10).saturating_add(minor);

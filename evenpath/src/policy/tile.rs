@@ -5,7 +5,7 @@ use evenpath_simt::kernel::KernelInfo;
 /// Share of an operation's work that one block does.
 ///
 /// ```
-/// use evenpath::policy::Tile;
+/// use evenpath::spmv::Tile;
 ///
 /// assert_eq!(Tile { block_size: 256, items_per_thread: 7 }.items(), 1792);
 /// ```

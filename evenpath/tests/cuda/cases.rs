@@ -6,6 +6,7 @@ use std::time::Instant;
 use cust::sys::{self, CUresult::CUDA_SUCCESS as SUCCESS};
 use evenpath::device::{Device, DeviceError, DeviceKind};
 use evenpath_kernels::testing::FaultOutOfBounds;
+use evenpath_lab::measure_driver_calls;
 use evenpath_simt::kernel::Kernel;
 
 use crate::support::{STORE, assert_works, cases, gpu, store};
@@ -94,14 +95,14 @@ fn calls_of_the_driver_are_counted() {
     let device = gpu();
     let mut data = device.zeros::<u32>(1_000).expect("a buffer");
     store(&mut data, 0).expect("a launch");
-    Device::measure_driver_calls(true);
+    measure_driver_calls(true);
     store(&mut data, 1).expect("a launch");
-    let (calls, time) = Device::measure_driver_calls(false);
+    let (calls, time) = measure_driver_calls(false);
     println!("a launch: {calls} calls of the driver, {time:?}");
     // The context is entered and left, and the kernel launched.
     assert_eq!(calls, 3);
     store(&mut data, 2).expect("a launch");
-    assert_eq!(Device::measure_driver_calls(false).0, 0);
+    assert_eq!(measure_driver_calls(false).0, 0);
 }
 
 fn copies_to_pinned_memory_are_waited_for() {

@@ -22,7 +22,7 @@ const LAYERS: [&[&str]; 13] = [
     &["sequence"],
     &["format"],
     &["op"],
-    &["interop", "dlpack"],
+    &["interop", "dlpack", "lab"],
     &["error"],
     &["prelude"],
 ];

@@ -6,6 +6,7 @@ use evenpath::device::DeviceKind;
 use evenpath::error::{DeviceError, OpError};
 use evenpath::spgemm::{SpgemmMethod, SpgemmOptions};
 use evenpath::{Csr, DeviceCsr, Storage};
+use evenpath_lab::two_level_sort_phases;
 
 use super::check::Check;
 use crate::measure::{median, single_times_ms};
@@ -118,7 +119,7 @@ impl<V: PeerValue> Problem<'_, V> {
         for _ in 0..count {
             device.synchronize()?;
             let start = device.record()?;
-            let phases = self.a.two_level_sort_phases(&self.b, self.options(SpgemmMethod::TwoLevelSort))?;
+            let phases = two_level_sort_phases(&self.a, &self.b, self.options(SpgemmMethod::TwoLevelSort))?;
             let whole_ms = device.record()?.elapsed_since(&start)?;
             if best.as_ref().is_none_or(|best| whole_ms < best.0) {
                 let named = vec![

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 
 use evenpath::device::DeviceKind;
-use evenpath::generate::{Kind, Published};
+use evenpath::generate::Kind;
 
 use super::beyond_cache;
 use super::operations::Operations;
@@ -18,7 +18,7 @@ use crate::study::table::{Cell, Table};
 pub(in crate::study) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn Error>> {
     let unions = table(report, "unions", || unions(bench))?;
     let block_sorts = table(report, "block sorts", || block_sorts(bench))?;
-    let matrices = Published::table2().map(|matrix| Kind::Like { matrix }.into());
+    let matrices = evenpath_lab::table2().map(|matrix| Kind::Like { matrix }.into());
     let (measured, notes) =
         bench.each_case(matrices, report, |name, matrix| Operations::measure(bench, name, &matrix))?;
     let beyond_cache = beyond_cache::run(bench, report)?;

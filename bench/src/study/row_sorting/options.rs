@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use evenpath::ell::{EllOptions, XLoads};
+use evenpath_lab::{EllOptions, XLoads};
 
 use crate::operations::row_sorting::{EllMatrices, Runs};
 use crate::study::figures::{SPREAD, spread_note};

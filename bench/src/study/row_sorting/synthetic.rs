@@ -4,8 +4,8 @@ use std::error::Error;
 
 use evenpath::Csr;
 use evenpath::device::DeviceKind;
-use evenpath::ell::EllOptions;
 use evenpath::error::MatrixError;
+use evenpath_lab::EllOptions;
 use rayon::prelude::*;
 
 use super::notes::{CPU_NOTE, PADDING, noted};

@@ -108,7 +108,8 @@ static CALLS: Calls =
 
 /// Starts or stops measuring the driver calls of this process. Returns their number and duration since
 /// measuring started.
-pub(in crate::device) fn measure_calls(is_measured: bool) -> (u64, Duration) {
+#[cfg(feature = "lab")]
+pub(crate) fn measure_calls(is_measured: bool) -> (u64, Duration) {
     CALLS.is_measured.store(is_measured, Relaxed);
     (CALLS.count.swap(0, Relaxed), Duration::from_nanos(CALLS.nanoseconds.swap(0, Relaxed)))
 }

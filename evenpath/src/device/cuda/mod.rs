@@ -20,5 +20,6 @@ mod ptx;
 mod streams;
 
 pub(in crate::device) use context::ContextKind;
-pub(in crate::device) use driver::measure_calls;
+#[cfg(feature = "lab")]
+pub(crate) use driver::measure_calls;
 pub(in crate::device) use machine::Cuda;

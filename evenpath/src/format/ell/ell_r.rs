@@ -6,8 +6,8 @@ use std::sync::Arc;
 use evenpath_kernels::ell;
 
 use super::arrays::Arrays;
-use super::options::EllOptions;
 use super::plain::{DeviceEll, slots};
+use super::variant::Variant;
 use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Upload};
 use crate::format::DeviceRowOrder;
 use crate::operand::check::check_product;
@@ -58,13 +58,6 @@ pub struct DeviceEllR<V: Value> {
     ell: DeviceEll<V>,
     row_lengths: Arc<DeviceVec<u32>>,
     row_order: Option<DeviceRowOrder>,
-}
-
-/// Element of x by which a nonzero is multiplied.
-#[derive(Clone, Copy)]
-pub(super) enum XAccess {
-    ByColumn(EllOptions),
-    InSequence,
 }
 
 impl<V: Value> DeviceEllR<V> {
@@ -144,60 +137,34 @@ impl<V: Value> DeviceEllR<V> {
         beta: impl Into<Factor<'f, V>>,
         y: &mut DeviceSlice<V>,
     ) -> Result<(), OpError> {
-        self.spmv_with(EllOptions::default(), alpha, x, beta, y)
+        self.spmv_by(Variant::default(), alpha, x, beta, y)
     }
 
-    /// Like [`spmv`](Self::spmv), with a given number of threads per block and way to load `x`.
-    ///
-    /// # Errors
-    ///
-    /// The same as for [`spmv`](Self::spmv), and if there is no kernel for the options.
-    pub fn spmv_with<'f>(
+    /// [`spmv`](Self::spmv) by a variant of the kernel.
+    pub(crate) fn spmv_by<'f>(
         &self,
-        options: EllOptions,
+        variant: Variant,
         alpha: impl Into<Factor<'f, V>>,
         x: &DeviceSlice<V>,
         beta: impl Into<Factor<'f, V>>,
         y: &mut DeviceSlice<V>,
     ) -> Result<(), OpError> {
         with_numbers(self.device(), (alpha, beta), y, |alpha, beta, y| {
-            self.multiply(XAccess::ByColumn(options), (alpha, x), (beta, y))
-        })
-    }
-
-    /// Not the product, but its cost if reading `x` were free: like [`spmv`](Self::spmv), with the j-th
-    /// nonzero of each row multiplied by `x[min(j, column)]`, which is `x[j]` in canonical rows. Table 8 of
-    /// the row-sorting study thus measures the gain of sorting without its loss of locality in x.
-    ///
-    /// # Errors
-    ///
-    /// The same as for [`spmv`](Self::spmv).
-    pub fn spmv_with_x_in_sequence<'f>(
-        &self,
-        alpha: impl Into<Factor<'f, V>>,
-        x: &DeviceSlice<V>,
-        beta: impl Into<Factor<'f, V>>,
-        y: &mut DeviceSlice<V>,
-    ) -> Result<(), OpError> {
-        with_numbers(self.device(), (alpha, beta), y, |alpha, beta, y| {
-            self.multiply(XAccess::InSequence, (alpha, x), (beta, y))
+            self.multiply(variant, (alpha, x), (beta, y))
         })
     }
 
     fn multiply(
         &self,
-        x_access: XAccess,
+        variant: Variant,
         (alpha, x): (V, &DeviceSlice<V>),
         (beta, y): (V, &mut DeviceSlice<V>),
     ) -> Result<(), OpError> {
         let Arrays { rows, cols, column_indices, values, .. } = &*self.ell.arrays;
-        let launcher = match x_access {
-            XAccess::ByColumn(options) => options.launcher(self.device(), "ELL-R")?,
-            XAccess::InSequence => self.device().variant("InSequence"),
-        };
+        let launcher = variant.launcher(self.device(), "ELL-R")?;
         check_product(self.device(), (*rows, *cols), x, y)?;
         if let Some(rows) = self.ell.host_rows() {
-            let rows = rows.with_x_in_sequence(matches!(x_access, XAccess::InSequence));
+            let rows = rows.with_x_in_sequence(variant.x_in_sequence);
             if let (Some(x), Some(y)) = (x.host_slice(), y.host_slice_mut()) {
                 let positions = self.row_order.as_ref().and_then(DeviceRowOrder::host_positions);
                 cpu::spmv_padded(rows, positions, alpha, x, beta, y);

@@ -2,10 +2,11 @@
 
 mod arrays;
 mod ell_r;
-mod options;
 mod plain;
+mod variant;
 
 pub use ell_r::{DeviceEllR, EllR};
-pub use options::{EllOptions, XLoads};
 pub use plain::DeviceEll;
 pub(crate) use plain::slots;
+#[cfg(feature = "lab")]
+pub(crate) use variant::Variant as EllVariant;

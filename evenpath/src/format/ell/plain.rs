@@ -6,7 +6,7 @@ use std::sync::Arc;
 use evenpath_kernels::ell;
 
 use super::arrays::Arrays;
-use super::options::EllOptions;
+use super::variant::Variant;
 use crate::cpu::PaddedRows;
 use crate::device::{Device, DeviceError, DeviceSlice, Upload};
 use crate::operand::check::check_product;
@@ -104,35 +104,31 @@ impl<V: Value> DeviceEll<V> {
         beta: impl Into<Factor<'f, V>>,
         y: &mut DeviceSlice<V>,
     ) -> Result<(), OpError> {
-        self.spmv_with(EllOptions::default(), alpha, x, beta, y)
+        self.spmv_by(Variant::default(), alpha, x, beta, y)
     }
 
-    /// Like [`spmv`](Self::spmv), with a given number of threads per block and way to load `x`.
-    ///
-    /// # Errors
-    ///
-    /// The same as for [`spmv`](Self::spmv), and if there is no kernel for the options.
-    pub fn spmv_with<'f>(
+    /// [`spmv`](Self::spmv) by a variant of the kernel.
+    pub(crate) fn spmv_by<'f>(
         &self,
-        options: EllOptions,
+        variant: Variant,
         alpha: impl Into<Factor<'f, V>>,
         x: &DeviceSlice<V>,
         beta: impl Into<Factor<'f, V>>,
         y: &mut DeviceSlice<V>,
     ) -> Result<(), OpError> {
         with_numbers(self.device(), (alpha, beta), y, |alpha, beta, y| {
-            self.multiply(options, (alpha, x), (beta, y))
+            self.multiply(variant, (alpha, x), (beta, y))
         })
     }
 
     fn multiply(
         &self,
-        options: EllOptions,
+        variant: Variant,
         (alpha, x): (V, &DeviceSlice<V>),
         (beta, y): (V, &mut DeviceSlice<V>),
     ) -> Result<(), OpError> {
         let Arrays { rows, cols, width, column_indices, values, .. } = &*self.arrays;
-        let launcher = options.launcher(self.device(), "ELL")?;
+        let launcher = variant.launcher(self.device(), "ELL")?;
         check_product(self.device(), (*rows, *cols), x, y)?;
         if let Some(rows) = self.host_rows() {
             if let (Some(x), Some(y)) = (x.host_slice(), y.host_slice_mut()) {

@@ -129,17 +129,6 @@ impl Published {
         TABLE_2.iter().chain(FIGURE_7).map(Self)
     }
 
-    /// Table II of the IPDPS 2015 paper on merge path, all fourteen.
-    pub fn table2() -> impl Iterator<Item = Self> {
-        TABLE_2.iter().map(Self)
-    }
-
-    /// Figure 7.1 of the thesis on HiSparse, without its dense matrix, and without `webbase` and `lp`, which are in
-    /// Table II.
-    pub fn figure7() -> impl Iterator<Item = Self> {
-        FIGURE_7.iter().map(Self)
-    }
-
     /// The name.
     pub fn name(self) -> &'static str {
         self.0.name

@@ -10,7 +10,6 @@ use crate::device::{DeviceError, Event};
 use crate::format::DeviceCsr;
 use crate::format::csr::Pattern;
 use crate::operand::OpError;
-use crate::operand::check::check_shape;
 use crate::operation::Elementwise;
 use crate::{Offset, Value};
 

@@ -20,4 +20,7 @@ pub use info::SpgemmPlanInfo;
 pub use method::SpgemmMethod;
 pub use options::SpgemmOptions;
 pub use plan::SpgemmPlan;
+#[cfg(feature = "lab")]
 pub use two_level_sort::SpgemmPhases;
+#[cfg(feature = "lab")]
+pub(crate) use two_level_sort::measure as measure_two_level_sort;

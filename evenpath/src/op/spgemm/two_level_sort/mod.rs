@@ -3,9 +3,12 @@
 
 mod cut_rows;
 pub(super) mod global_sort;
+#[cfg(feature = "lab")]
 mod measure;
 mod parts;
+#[cfg(feature = "lab")]
 mod phases;
+mod recorder;
 mod rows;
 mod setup;
 mod strategy;
@@ -13,6 +16,9 @@ mod strategy;
 mod tests;
 mod tiles;
 
+#[cfg(feature = "lab")]
+pub(crate) use self::measure::measure;
+#[cfg(feature = "lab")]
 pub use self::phases::SpgemmPhases;
 pub(super) use self::rows::required;
 pub(super) use strategy::{TwoLevelSort, kernels};

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::phases::Recorder;
+use super::recorder::Recorder;
 use super::rows::{self, ProductOrder, RowsOfC};
 use super::setup::Weighed;
 use crate::device::{DeviceSlice, DeviceVec};

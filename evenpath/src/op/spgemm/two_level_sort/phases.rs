@@ -1,4 +1,7 @@
-use crate::device::{Device, DeviceError, Event};
+//! Times of the phases of a product.
+
+use super::recorder::{Mark, Recorder};
+use crate::device::DeviceError;
 
 /// Milliseconds that a device took for the phases of a product by two-level sorting (Dalton, Baxter, Merrill, Olson,
 /// Garland, "Optimizing Sparse Matrix Operations on GPUs using Merge Path", IPDPS 2015, figure 11).
@@ -7,11 +10,12 @@ use crate::device::{Device, DeviceError, Event};
 /// use evenpath::device::SimulatedOptions;
 /// use evenpath::spgemm::SpgemmOptions;
 /// use evenpath::{Csr, Device};
+/// use evenpath_lab::two_level_sort_phases;
 ///
 /// let device = Device::simulated(SimulatedOptions::default()); // or a GPU
 /// let a = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 3.0)])?;
 /// let a = device.upload(&a)?;
-/// let phases = a.two_level_sort_phases(&a, SpgemmOptions::default())?;
+/// let phases = two_level_sort_phases(&a, &a, SpgemmOptions::default())?;
 /// assert!(phases.numeric() <= phases.total()); // milliseconds
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -45,53 +49,10 @@ impl SpgemmPhases {
     }
 }
 
-/// Takes the time of phases, if it was asked to; they may come several times.
-#[derive(Debug, Default)]
-pub(in crate::op::spgemm) struct Recorder {
-    events: Option<Vec<(Mark, Event)>>,
-}
-
-/// Phase that ends at an event.
-#[derive(Debug, Clone, Copy)]
-enum Mark {
-    Begin,
-    Setup,
-    BlockSort,
-    GlobalSort,
-    Placement,
-    ProductCompute,
-    ReduceByKey,
-}
-
-macro_rules! marks {
-    ($($name:ident: $mark:ident;)*) => {$(
-        pub(in crate::op::spgemm) fn $name(&mut self, device: &Device) -> Result<(), DeviceError> {
-            self.mark(Mark::$mark, device)
-        }
-    )*};
-}
-
 impl Recorder {
     /// One that takes times.
     pub(in crate::op::spgemm) fn recording() -> Self {
         Self { events: Some(Vec::new()) }
-    }
-
-    marks! {
-        begin: Begin;
-        setup: Setup;
-        block_sort: BlockSort;
-        global_sort: GlobalSort;
-        placement: Placement;
-        product_compute: ProductCompute;
-        reduce_by_key: ReduceByKey;
-    }
-
-    fn mark(&mut self, mark: Mark, device: &Device) -> Result<(), DeviceError> {
-        if let Some(events) = &mut self.events {
-            events.push((mark, device.record()?));
-        }
-        Ok(())
     }
 
     /// The times; waits for the device.

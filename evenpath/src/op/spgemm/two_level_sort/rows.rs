@@ -5,7 +5,7 @@ use std::ops::Range;
 use evenpath_kernels::spgemm::two_level_sort::AddProducts;
 
 use super::cut_rows::CutEntries;
-use super::phases::Recorder;
+use super::recorder::Recorder;
 use super::setup::{Entries, Weighed, tile_len};
 use super::tiles::SortedTiles;
 use crate::device::{DeviceSlice, DeviceVec};

@@ -8,7 +8,7 @@ use evenpath_kernels::spgemm::two_level_sort::{
 };
 
 use super::parts::Sorted;
-use super::phases::Recorder;
+use super::recorder::Recorder;
 use super::rows::ProductOrder;
 use super::{cut_rows, parts};
 use crate::device::{DeviceVec, Kernels};

@@ -1,6 +1,6 @@
 //! Parts of a product, and the memory they take: what the public interface shows only in the whole.
 
-use super::phases::Recorder;
+use super::recorder::Recorder;
 use super::rows::{required, rows};
 use crate::device::SimulatedOptions;
 use crate::generate::generate;
