@@ -25,7 +25,10 @@ type Targets = &'static [(u32, &'static [Module])];
 #[derive(Debug)]
 pub(super) struct Ptx {
     origin: Origin,
+    /// The newest target that the GPU runs.
     target: u32,
+    /// The target and older ones, newest first.
+    targets: Vec<u32>,
 }
 
 #[derive(Debug)]
@@ -46,24 +49,21 @@ impl Ptx {
     }
 
     fn choose(origin: Origin, device: &str, capability: (u32, u32)) -> Result<Self, DeviceError> {
-        let targets = origin.targets()?;
-        let newest = capability.0 * 10 + capability.1;
-        let target = targets.iter().copied().filter(|&target| target <= newest).max();
-        match (target, targets.iter().copied().min()) {
-            (Some(target), _) => Ok(Self { origin, target }),
-            (None, Some(oldest)) => {
-                Err(DeviceError::UnsupportedGpu { device: device.to_owned(), capability, oldest })
-            }
-            (None, None) => Err(DeviceError::NoPtx { origin: origin.to_string() }),
+        let mut targets = origin.targets()?;
+        targets.sort_unstable_by_key(|&target| Reverse(target));
+        let Some(&oldest) = targets.last() else {
+            return Err(DeviceError::NoPtx { origin: origin.to_string() });
+        };
+        targets.retain(|&target| target <= capability.0 * 10 + capability.1);
+        match targets.first() {
+            Some(&target) => Ok(Self { origin, target, targets }),
+            None => Err(DeviceError::UnsupportedGpu { device: device.to_owned(), capability, oldest }),
         }
     }
 
     /// Returns the text of a module for the target, or for the newest older one that has it.
     pub(super) fn module(&self, name: &str) -> Result<String, DeviceError> {
-        let mut targets = self.origin.targets()?;
-        targets.retain(|&target| target <= self.target);
-        targets.sort_unstable();
-        for target in targets.into_iter().rev() {
+        for &target in &self.targets {
             if let Some(text) = self.module_of(target, name)? {
                 return Ok(text);
             }
@@ -299,7 +299,8 @@ mod tests {
     #[test]
     fn every_kernel_can_be_cut_out() {
         for &(target, _) in modules::TARGETS {
-            let ptx = Ptx { origin: Origin::BuiltIn(modules::TARGETS), target };
+            let capability = (target / 10, target % 10);
+            let ptx = Ptx::choose(Origin::BuiltIn(modules::TARGETS), "a GPU", capability).expect("a target");
             for kernel in evenpath_kernels::kernels() {
                 let text = ptx.kernel(kernel.module, kernel.name).expect("the module").expect("the kernel");
                 assert_eq!(text.matches(".entry").count(), 1, "{}", kernel.name);
@@ -313,7 +314,8 @@ mod tests {
     #[test]
     fn kernels_of_several_modules_make_one_text() {
         for &(target, _) in modules::TARGETS {
-            let ptx = Ptx { origin: Origin::BuiltIn(modules::TARGETS), target };
+            let capability = (target / 10, target % 10);
+            let ptx = Ptx::choose(Origin::BuiltIn(modules::TARGETS), "a GPU", capability).expect("a target");
             let kernels = evenpath_kernels::kernels();
             let text = ptx.kernels(&kernels).expect("all kernels");
             let names: HashSet<_> =
