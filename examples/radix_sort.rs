@@ -33,7 +33,8 @@ fn radix_sort(device: &Device, len: usize) -> Result<bool, Box<dyn Error>> {
     let host_values: Vec<u32> = (0..len as u32).collect();
     let values = device.upload(&host_values)?;
     let options = SortOptions::default().with_order(SortOrder::Descending);
-    let (sorted_keys, sorted_values) = sort::pairs(Pairs::new(&keys, &values), options)?;
+    let pairs = Pairs::new(&keys, &values);
+    let (sorted_keys, sorted_values) = sort::pairs(pairs, options)?;
     let mut expected: Vec<(u32, u32)> = host_keys.iter().copied().zip(host_values).collect();
     expected.sort_by_key(|&(key, _)| Reverse(key));
     is_right &=
@@ -41,8 +42,7 @@ fn radix_sort(device: &Device, len: usize) -> Result<bool, Box<dyn Error>> {
     println!("{device}: {len} keys with values sorted in descending order");
 
     // By some of the bits, like one pass of a larger sort.
-    let (_, sorted_values) =
-        sort::pairs(Pairs::new(&keys, &values), SortOptions::default().with_bits(4..12))?;
+    let (_, sorted_values) = sort::pairs(pairs, SortOptions::default().with_bits(4..12))?;
     expected.sort_by_key(|&(_, value)| value); // as they were
     expected.sort_by_key(|&(key, _)| key >> 4 & 0xFF);
     is_right &= sorted_values.download()?.into_iter().eq(expected.into_iter().map(|(_, value)| value));

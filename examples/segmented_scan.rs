@@ -45,13 +45,10 @@ fn segmented_scan(device: &Device, len: usize) -> Result<bool, Box<dyn Error>> {
     let device_offsets = device.upload(&offsets)?;
 
     // Running sums, by each of the three.
-    let by_key =
-        scan::by_keys(&device_keys, &device_values, ScanOptions::inclusive(Operator::Sum))?.download()?;
-    let by_flag =
-        scan::by_flags(&device_flags, &device_values, ScanOptions::inclusive(Operator::Sum))?.download()?;
-    let by_offsets =
-        scan::by_offsets(&device_offsets, &device_values, ScanOptions::inclusive(Operator::Sum))?
-            .download()?;
+    let sums = ScanOptions::inclusive(Operator::Sum);
+    let by_key = scan::by_keys(&device_keys, &device_values, sums)?.download()?;
+    let by_flag = scan::by_flags(&device_flags, &device_values, sums)?.download()?;
+    let by_offsets = scan::by_offsets(&device_offsets, &device_values, sums)?.download()?;
     println!("{device}: running sums of {len} values in {} rows", totals.len());
     let mut is_right = by_key == running && by_flag == running && by_offsets == running;
 

@@ -107,7 +107,7 @@ pub(super) fn operations() -> Vec<Operation> {
         "scan from a value", "`ScanOptions::with_initial`", scan_from [u32 i32 u64 f32 f64] [] true, true, true;
         "scan by keys", "`scan::by_keys`", scan_by_keys [u32 i32 u64 f32 f64] [u32 u64] true, true, true;
         "scan by offsets", "`scan::by_offsets`", scan_by_offsets [u32 i32 u64 f32 f64] [u32 u64] false, false, true;
-        "reduce by keys, in place", "`reduce::by_keys_into`", reduce_by_keys_into [u32 i32 u64 f32 f64] [u32 u64] true, true, true;
+        "reduce by keys, to given vectors", "`reduce::by_keys_into`", reduce_by_keys_into [u32 i32 u64 f32 f64] [u32 u64] true, true, true;
         "reduce by keys", "`reduce::by_keys`", reduce_by_keys [u32 i32 u64 f32 f64] [u32 u64] false, false, true;
         "sort keys", "`sort::keys`", sort_keys [u32 u64 i32 i64 f32 f64] [] false, true, true;
         "sort pairs", "`sort::pairs`", sort_pairs [u32 u64 i32 i64 f32 f64] [] false, true, true;

@@ -132,14 +132,11 @@ impl<T: Element + Small> Segments<T> {
     fn scan(&self, bench: &Bench<'_>, op: String, marks: Marks) -> Result<Measured, OpError> {
         let (values, sum) = (&self.values, Operator::Sum);
         let mut result = bench.device.uninitialized::<T>(self.len())?;
+        let options = ScanOptions::inclusive(sum);
         let times_ms = bench.times_ms(|| match marks {
-            Marks::Keys => scan::by_keys_into(&self.keys, values, ScanOptions::inclusive(sum), &mut result),
-            Marks::Flags => {
-                scan::by_flags_into(&self.flags, values, ScanOptions::inclusive(sum), &mut result)
-            }
-            Marks::Offsets => {
-                scan::by_offsets_into(&self.offsets, values, ScanOptions::inclusive(sum), &mut result)
-            }
+            Marks::Keys => scan::by_keys_into(&self.keys, values, options, &mut result),
+            Marks::Flags => scan::by_flags_into(&self.flags, values, options, &mut result),
+            Marks::Offsets => scan::by_offsets_into(&self.offsets, values, options, &mut result),
         })?;
         let begins = |index: usize| self.host_flags[index] != 0;
         let checked = check::scan(&self.host_values, begins, sum, false, &result.download()?);

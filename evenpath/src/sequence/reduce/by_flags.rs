@@ -80,7 +80,7 @@ pub fn by_flags_into<T: Element>(
     sums: &mut DeviceSlice<T>,
     segments: &mut DeviceSlice<u64>,
 ) -> Result<(), OpError> {
-    check_marks(flags, values)?;
+    check_marks(("flags", flags), values)?;
     check_output("sums", values, sums, values.len())?;
     check_output("the number of segments", values, segments, 1)?;
     let (device, len) = (values.device(), values.len());

@@ -86,7 +86,7 @@ pub fn by_keys_into<K: Key, T: Element>(
     sums: &mut DeviceSlice<T>,
     segments: &mut DeviceSlice<u64>,
 ) -> Result<(), OpError> {
-    check_marks(keys, values)?;
+    check_marks(("keys", keys), values)?;
     check_output("segment keys", values, segment_keys, values.len())?;
     check_output("sums", values, sums, values.len())?;
     check_output("the number of segments", values, segments, 1)?;

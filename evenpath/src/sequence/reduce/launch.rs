@@ -37,12 +37,12 @@ pub(super) fn arguments<T: Element>(
     }
 }
 
-/// Checks that there is a mark for each value, and that 32 bits count them.
+/// Checks that there is a mark, named in errors, for each value, and that 32 bits count them.
 pub(super) fn check_marks<M: Pod, T: Element>(
-    marks: &DeviceSlice<M>,
+    (name, marks): (&'static str, &DeviceSlice<M>),
     values: &DeviceSlice<T>,
 ) -> Result<(), OpError> {
-    check_vector(values.device(), ("marks", marks), values.len())?;
+    check_vector(values.device(), (name, marks), values.len())?;
     check_countable(REDUCTION, values.len())
 }
 

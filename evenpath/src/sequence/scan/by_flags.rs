@@ -64,7 +64,7 @@ pub fn by_flags_into<T: Element>(
     options: ScanOptions<T>,
     result: &mut DeviceSlice<T>,
 ) -> Result<(), OpError> {
-    scan_marked(flags, values, options, result)
+    scan_marked(("flags", flags), values, options, result)
 }
 
 /// Bytes of device memory that [`by_flags`] of `len` values takes on a GPU beside its operands: some words per

@@ -64,7 +64,7 @@ pub fn by_keys_into<K: Key, T: Element>(
     options: ScanOptions<T>,
     result: &mut DeviceSlice<T>,
 ) -> Result<(), OpError> {
-    scan_marked(keys, values, options, result)
+    scan_marked(("keys", keys), values, options, result)
 }
 
 /// Bytes of device memory that [`by_keys`] of `len` values takes on a GPU beside its operands: some words per tile

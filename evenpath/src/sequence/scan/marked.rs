@@ -18,15 +18,15 @@ use crate::operation::Operator;
 /// Name of a scan of too many values, for errors.
 pub(super) const SEGMENTED: &str = "a segmented scan";
 
-/// Scans the segments that begin at marks into a vector of the same length.
+/// Scans the segments that begin at marks, named in errors, into a vector of the same length.
 pub(super) fn scan_marked<M: SegmentMark + Pod, T: Element>(
-    marks: &DeviceSlice<M>,
+    (name, marks): (&'static str, &DeviceSlice<M>),
     values: &DeviceSlice<T>,
     options: ScanOptions<T>,
     result: &mut DeviceSlice<T>,
 ) -> Result<(), OpError> {
     options.check_initial(true)?;
-    check_vector(values.device(), ("marks", marks), values.len())?;
+    check_vector(values.device(), (name, marks), values.len())?;
     check_vector(values.device(), ("result", result), values.len())?;
     check_countable(SEGMENTED, values.len())?;
     if values.device().kind() == DeviceKind::Cpu {
