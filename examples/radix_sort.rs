@@ -11,6 +11,7 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use evenpath::Device;
+use evenpath::key::Pairs;
 use evenpath::sort::{self, SortOptions, SortOrder};
 
 fn main() -> ExitCode {
@@ -22,7 +23,7 @@ fn radix_sort(device: &Device, len: usize) -> Result<bool, Box<dyn Error>> {
     let host_keys: Vec<u32> = (0..len as u32).map(|i| i.wrapping_mul(0x9E37_79B1) >> 12).collect();
     let keys = device.upload(&host_keys)?;
 
-    let sorted = sort::sort(&keys, SortOptions::default())?.download()?;
+    let sorted = sort::keys(&keys, SortOptions::default())?.download()?;
     let mut expected = host_keys.clone();
     expected.sort_unstable();
     let mut is_right = sorted == expected;
@@ -32,7 +33,8 @@ fn radix_sort(device: &Device, len: usize) -> Result<bool, Box<dyn Error>> {
     let host_values: Vec<u32> = (0..len as u32).collect();
     let values = device.upload(&host_values)?;
     let options = SortOptions::default().with_order(SortOrder::Descending);
-    let (sorted_keys, sorted_values) = sort::sort_pairs(&keys, &values, options)?;
+    let pairs = Pairs::new(&keys, &values);
+    let (sorted_keys, sorted_values) = sort::pairs(pairs, options)?;
     let mut expected: Vec<(u32, u32)> = host_keys.iter().copied().zip(host_values).collect();
     expected.sort_by_key(|&(key, _)| Reverse(key));
     is_right &=
@@ -40,7 +42,7 @@ fn radix_sort(device: &Device, len: usize) -> Result<bool, Box<dyn Error>> {
     println!("{device}: {len} keys with values sorted in descending order");
 
     // By some of the bits, like one pass of a larger sort.
-    let (_, sorted_values) = sort::sort_pairs(&keys, &values, SortOptions::default().with_bits(4..12))?;
+    let (_, sorted_values) = sort::pairs(pairs, SortOptions::default().with_bits(4..12))?;
     expected.sort_by_key(|&(_, value)| value); // as they were
     expected.sort_by_key(|&(key, _)| key >> 4 & 0xFF);
     is_right &= sorted_values.download()?.into_iter().eq(expected.into_iter().map(|(_, value)| value));

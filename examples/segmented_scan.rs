@@ -9,7 +9,8 @@ mod support;
 use std::error::Error;
 use std::process::ExitCode;
 
-use evenpath::scan::{Operator, Scan};
+use evenpath::operator::Operator;
+use evenpath::scan::{self, ScanOptions};
 use evenpath::{Device, reduce};
 
 fn main() -> ExitCode {
@@ -44,10 +45,10 @@ fn segmented_scan(device: &Device, len: usize) -> Result<bool, Box<dyn Error>> {
     let device_offsets = device.upload(&offsets)?;
 
     // Running sums, by each of the three.
-    let by_key = Scan::inclusive(Operator::Sum).by_keys(&device_keys).run(&device_values)?.download()?;
-    let by_flag = Scan::inclusive(Operator::Sum).by_flags(&device_flags).run(&device_values)?.download()?;
-    let by_offsets =
-        Scan::inclusive(Operator::Sum).by_offsets(&device_offsets).run(&device_values)?.download()?;
+    let sums = ScanOptions::inclusive(Operator::Sum);
+    let by_key = scan::by_keys(&device_keys, &device_values, sums)?.download()?;
+    let by_flag = scan::by_flags(&device_flags, &device_values, sums)?.download()?;
+    let by_offsets = scan::by_offsets(&device_offsets, &device_values, sums)?.download()?;
     println!("{device}: running sums of {len} values in {} rows", totals.len());
     let mut is_right = by_key == running && by_flag == running && by_offsets == running;
 

@@ -25,11 +25,11 @@ fn set_operations(device: &Device, len: usize) -> Result<bool, Box<dyn Error>> {
 
     let mut is_right = true;
     for operation in SetOperation::ALL {
-        let result = sets::keys(operation, &device_a, &device_b)?;
+        let result = sets::keys(&device_a, &device_b, operation)?;
         println!("{device}: the {operation} of 2 sequences of {len} has {} keys", result.len());
         is_right &= result.download()? == expected(operation, &a, &b);
         // The size alone, without the keys.
-        is_right &= sets::count(operation, &device_a, &device_b)? == result.len();
+        is_right &= sets::count(&device_a, &device_b, operation)? == result.len();
     }
     Ok(is_right)
 }

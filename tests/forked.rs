@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use evenpath::error::{DeviceError, MatrixError, OpError};
 use evenpath::hisparse::HiSparseOptions;
 use evenpath::io::{MatrixMarketErrorKind, WriteOptions, parse_matrix_market, write_matrix_market_to};
-use evenpath::sort::{SortOptions, sort};
+use evenpath::sort::{self, SortOptions};
 use evenpath::spmv::SpmvOptions;
 use evenpath::{Csr, Device, HiSparse, vector};
 
@@ -127,7 +127,7 @@ fn check_refusals(objects: &Objects) -> Result<(), Box<dyn Error>> {
             device
                 .upload(&[1_u32])
                 .map_err(OpError::from)
-                .and_then(|keys| sort(&keys, SortOptions::default()).map(drop)),
+                .and_then(|keys| sort::keys(&keys, SortOptions::default()).map(drop)),
         ),
     ];
     for (name, result) in results {

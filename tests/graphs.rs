@@ -7,12 +7,12 @@ use evenpath::device::DeviceKind;
 use evenpath::error::{DeviceError, OpError};
 use evenpath::generate::{Kind, generate};
 use evenpath::hisparse::{HiSparseOptions, HiSparseQueuedOptions, HiSparseSpmvMethod, HiSparseSpmvOptions};
-use evenpath::reduce;
-use evenpath::scan::{Operator, Scan};
+use evenpath::operator::Operator;
+use evenpath::scan::{self, ScanOptions};
 use evenpath::sort::{self, SortOptions};
 use evenpath::spmm::SpmmOptions;
 use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
-use evenpath::{Csr, Device, DeviceCsr, DeviceDense, DeviceVec, Layout, vector};
+use evenpath::{Csr, Device, DeviceCsr, DeviceDense, DeviceVec, Layout, reduce, vector};
 use evenpath_kernels::testing::FaultOutOfBounds;
 use evenpath_simt::kernel::Kernel;
 use evenpath_tests::{UNLIMITED, devices};
@@ -126,8 +126,8 @@ fn other_operations_are_captured() {
             let run =
                 |(b, c, keys, (x, y)): &mut (DeviceDense<f64>, DeviceDense<f64>, DeviceVec<u32>, Vectors)| {
                     spmm.run(0.125, b, 0.5, c)?;
-                    *keys = Scan::inclusive(Operator::Max).run(keys)?;
-                    *keys = sort::sort(keys, SortOptions::default())?;
+                    *keys = scan::values(keys, ScanOptions::inclusive(Operator::Max))?;
+                    *keys = sort::keys(keys, SortOptions::default())?;
                     // The queues add in no particular order.
                     queue.run(1.0, x, 0.0, y)?;
                     Ok::<(), OpError>(())

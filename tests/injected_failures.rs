@@ -15,8 +15,9 @@ use evenpath::hisparse::{
 };
 use evenpath::hyb::HybOptions;
 use evenpath::key::Pairs;
+use evenpath::operator::Operator;
 use evenpath::reduce::by_offsets;
-use evenpath::scan::{Operator, Scan};
+use evenpath::scan::{self, ScanOptions};
 use evenpath::sets::{self, Combine, SetOperation};
 use evenpath::sort::{self, SortOptions};
 use evenpath::spadd::Elementwise;
@@ -436,21 +437,23 @@ fn sequences() {
     let held =
         |[keys, sorted]: &[DeviceVec<u32>; 2]| [values(keys).unwrap(), values(sorted).unwrap()].concat();
     let options = SortOptions::default();
-    drive("a scan", upload, held, |[keys, _]| values(&Scan::exclusive(Operator::Sum).run(keys)?));
-    drive("scan by key", upload, held, |[keys, by]| {
-        values(&Scan::inclusive(Operator::Max).by_keys(by).run(keys)?)
+    drive("a scan", upload, held, |[keys, _]| {
+        values(&scan::values(keys, ScanOptions::exclusive(Operator::Sum))?)
     });
-    drive("sort", upload, held, |[keys, _]| values(&sort::sort(keys, options)?));
+    drive("scan by key", upload, held, |[keys, by]| {
+        values(&scan::by_keys(by, keys, ScanOptions::inclusive(Operator::Max))?)
+    });
+    drive("sort", upload, held, |[keys, _]| values(&sort::keys(keys, options)?));
     drive("sort of pairs", upload, held, |[keys, by]| {
-        let (keys, by) = sort::sort_pairs(keys, by, options)?;
+        let (keys, by) = sort::pairs(Pairs::new(keys, by), options)?;
         Ok([values(&keys)?, values(&by)?].concat())
     });
     drive("merge", upload, held, |[_, sorted]| values(&merge::keys(sorted, sorted)?));
     for operation in SetOperation::ALL {
-        drive(&operation.to_string(), upload, held, |[_, keys]| values(&sets::keys(operation, keys, keys)?));
+        drive(&operation.to_string(), upload, held, |[_, keys]| values(&sets::keys(keys, keys, operation)?));
         drive(&format!("{operation} of pairs"), upload, held, |[own, keys]| {
             let (keys, own) =
-                sets::pairs(operation, Pairs::new(keys, own), Pairs::new(keys, own), Combine::Sum)?;
+                sets::pairs(Pairs::new(keys, own), Pairs::new(keys, own), operation, Combine::Sum)?;
             Ok([values(&keys)?, values(&own)?].concat())
         });
     }

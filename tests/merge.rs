@@ -1,5 +1,7 @@
 //! Merge of sorted sequences, on every device.
 
+use std::any::type_name;
+
 use evenpath::device::SimulatedOptions;
 use evenpath::error::{DeviceError, OpError};
 use evenpath::key::{Key, PairValue, Pairs, coordinate};
@@ -37,7 +39,7 @@ fn check_pairs<K: Key, V: PairValue>(device: &Device, a: &[K], b: &[K], value: i
     let ((a_keys, a_values), (b_keys, b_values)) = (upload(&a), upload(&b));
     let merged = merge::pairs(Pairs::new(&a_keys, &a_values), Pairs::new(&b_keys, &b_values));
     let (merged_keys, merged_values) = merged.expect("merge");
-    let what = format!("{device}, {} and {} pairs of {} and {}", a.len(), b.len(), K::NAME, V::NAME);
+    let what = format!("{device}, {} and {} pairs of {} and {}", a.len(), b.len(), K::NAME, type_name::<V>());
     assert!(merged_keys.download().expect("download") == keys, "keys: {what}");
     assert!(merged_values.download().expect("download") == values, "values: {what}");
 }

@@ -1,7 +1,8 @@
 //! Segmented reductions, and scans by row offsets, on every device.
 
 use evenpath::error::{MatrixError, OpError};
-use evenpath::scan::{Element, Operator, Scan};
+use evenpath::operator::{Element, Operator};
+use evenpath::scan::{self, ScanOptions};
 use evenpath::{Device, Offset, reduce};
 use evenpath_kernels::reduce::{ReduceByFlag, ReduceByKey, ReduceRows};
 use evenpath_kernels::scan::SegmentedScanByBits;
@@ -127,9 +128,11 @@ fn check<T: Small>(device: &Device, lengths: &[usize]) {
         assert!(sums.download().expect("download") == expected.sums, "by offsets: {what}");
         let sums = reduce::by_offsets(&wide_offsets, &input, operator).expect("reduced");
         assert!(sums.download().expect("download") == expected.sums, "by wide offsets: {what}");
-        let scanned = Scan::inclusive(operator).by_offsets(&narrow_offsets).run(&input).expect("scanned");
+        let scanned =
+            scan::by_offsets(&narrow_offsets, &input, ScanOptions::inclusive(operator)).expect("scanned");
         assert!(scanned.download().expect("download") == expected.inclusive, "inclusive: {what}");
-        let scanned = Scan::exclusive(operator).by_offsets(&wide_offsets).run(&input).expect("scanned");
+        let scanned =
+            scan::by_offsets(&wide_offsets, &input, ScanOptions::exclusive(operator)).expect("scanned");
         assert!(scanned.download().expect("download") == expected.exclusive, "exclusive: {what}");
     }
 }
@@ -230,8 +233,8 @@ fn operands_that_do_not_fit_are_refused() {
         let refused = |offsets: &[u32]| {
             let offsets = device.upload(offsets).expect("upload");
             let error = reduce::by_offsets(&offsets, &values, Operator::Sum).expect_err("bad offsets");
-            let other =
-                Scan::inclusive(Operator::Sum).by_offsets(&offsets).run(&values).expect_err("bad offsets");
+            let other = scan::by_offsets(&offsets, &values, ScanOptions::inclusive(Operator::Sum))
+                .expect_err("bad offsets");
             assert_eq!(error.to_string(), other.to_string());
             error
         };
@@ -254,7 +257,8 @@ fn the_first_value_starts_a_segment_whatever_its_flag() {
         let values = device.upload(&[1_u32, 2, 4, 8, 16]).expect("upload");
         let sums = reduce::by_flags(&flags, &values, Operator::Sum).expect("reduced");
         assert_eq!(sums.download().expect("download"), [3, 12, 16], "{device}");
-        let scanned = Scan::inclusive(Operator::Sum).by_flags(&flags).run(&values).expect("scanned");
+        let scanned =
+            scan::by_flags(&flags, &values, ScanOptions::inclusive(Operator::Sum)).expect("scanned");
         assert_eq!(scanned.download().expect("download"), [1, 3, 4, 12, 16], "{device}");
     }
 }

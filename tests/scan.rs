@@ -1,7 +1,8 @@
 //! Scans, on every device.
 
 use evenpath::error::OpError;
-use evenpath::scan::{self, Operator, Scan};
+use evenpath::operator::Operator;
+use evenpath::scan::{self, ScanOptions};
 use evenpath::{Device, DeviceVec};
 use evenpath_kernels::scan::{Scan as ScanKernel, SegmentedScan};
 use evenpath_tests::{devices, tile_len};
@@ -29,9 +30,15 @@ macro_rules! check_integers {
                     (before, running)
                 })
                 .unzip();
-            let result = Scan::inclusive(operator).run(&input).expect("scan").download().expect("download");
+            let result = scan::values(&input, ScanOptions::inclusive(operator))
+                .expect("scan")
+                .download()
+                .expect("download");
             assert!(result == inclusive, "{device}, inclusive {operator:?} of {} elements", values.len());
-            let result = Scan::exclusive(operator).run(&input).expect("scan").download().expect("download");
+            let result = scan::values(&input, ScanOptions::exclusive(operator))
+                .expect("scan")
+                .download()
+                .expect("download");
             assert!(result == exclusive, "{device}, exclusive {operator:?} of {} elements", values.len());
         }
     }};
@@ -42,10 +49,14 @@ macro_rules! check_floats {
     ($device:expr, $values:expr, $type:ident) => {{
         let (device, values): (&Device, &[$type]) = ($device, $values);
         let input = device.upload(values).expect("upload");
-        let inclusive =
-            Scan::inclusive(Operator::Sum).run(&input).expect("scan").download().expect("download");
-        let exclusive =
-            Scan::exclusive(Operator::Sum).run(&input).expect("scan").download().expect("download");
+        let inclusive = scan::values(&input, ScanOptions::inclusive(Operator::Sum))
+            .expect("scan")
+            .download()
+            .expect("download");
+        let exclusive = scan::values(&input, ScanOptions::exclusive(Operator::Sum))
+            .expect("scan")
+            .download()
+            .expect("download");
         let (mut sum, mut magnitude) = (0.0_f64, 0.0_f64);
         for (i, &value) in values.iter().enumerate() {
             let bound = |magnitude: f64| 2.0 * (i + 2) as f64 * f64::from($type::EPSILON) * magnitude;
@@ -56,7 +67,10 @@ macro_rules! check_floats {
             let with = (f64::from(inclusive[i]) - sum).abs();
             assert!(with <= bound(magnitude), "{device}: inclusive {i} of {}", values.len());
         }
-        let again = Scan::inclusive(Operator::Sum).run(&input).expect("scan").download().expect("download");
+        let again = scan::values(&input, ScanOptions::inclusive(Operator::Sum))
+            .expect("scan")
+            .download()
+            .expect("download");
         assert!(
             inclusive.iter().zip(&again).all(|(a, b)| a.to_bits() == b.to_bits()),
             "{device}: repeatable"
@@ -113,7 +127,10 @@ fn many_tiles() {
         let device = &under_test.device;
         let values: Vec<u64> = numbers(tile_len::<ScanKernel<u64>>() * 1060 + 7).collect();
         let input = device.upload(&values).expect("upload");
-        let result = Scan::inclusive(Operator::Sum).run(&input).expect("scan").download().expect("download");
+        let result = scan::values(&input, ScanOptions::inclusive(Operator::Sum))
+            .expect("scan")
+            .download()
+            .expect("download");
         let mut sum = 0_u64;
         for (value, result) in values.iter().zip(result) {
             sum = sum.wrapping_add(*value);
@@ -127,10 +144,15 @@ fn minimum_and_maximum_ignore_nan() {
     for under_test in devices() {
         let device = &under_test.device;
         let input = device.upload(&[2.0, f64::NAN, -1.0, 5.0]).expect("upload");
-        let least = Scan::inclusive(Operator::Min).run(&input).expect("scan").download().expect("download");
+        let least = scan::values(&input, ScanOptions::inclusive(Operator::Min))
+            .expect("scan")
+            .download()
+            .expect("download");
         assert_eq!(least, [2.0, 2.0, -1.0, -1.0], "{device}");
-        let greatest =
-            Scan::exclusive(Operator::Max).run(&input).expect("scan").download().expect("download");
+        let greatest = scan::values(&input, ScanOptions::exclusive(Operator::Max))
+            .expect("scan")
+            .download()
+            .expect("download");
         assert_eq!(greatest, [f64::NEG_INFINITY, 2.0, 2.0, 2.0], "{device}");
     }
 }
@@ -141,17 +163,19 @@ fn vectors_that_do_not_fit_are_refused() {
         let device = &under_test.device;
         let input = device.upload(&[1_u32, 2, 3]).expect("upload");
         let mut short = device.upload(&[7_u32, 7]).expect("upload");
-        let error = Scan::inclusive(Operator::Sum).run_into(&input, &mut short).expect_err("too short");
+        let error = scan::values_into(&input, ScanOptions::inclusive(Operator::Sum), &mut short)
+            .expect_err("too short");
         assert!(matches!(error, OpError::Length { operand: "result", len: 2, needed: 3 }), "{error}");
         assert_eq!(short.download().expect("download"), [7, 7]);
         let other = Device::simulated(evenpath::device::SimulatedOptions::default());
         let mut elsewhere = other.zeros::<u32>(3).expect("zeros");
-        assert!(Scan::exclusive(Operator::Sum).run_into(&input, &mut elsewhere).is_err());
+        assert!(scan::values_into(&input, ScanOptions::exclusive(Operator::Sum), &mut elsewhere).is_err());
         let mut right = device.zeros::<u32>(3).expect("zeros");
-        Scan::exclusive(Operator::Sum).run_into(&input, &mut right).expect("scan");
+        scan::values_into(&input, ScanOptions::exclusive(Operator::Sum), &mut right).expect("scan");
         assert_eq!(right.download().expect("download"), [0, 1, 3]);
     }
-    assert!(scan::temporary_bytes::<f32>(1 << 28) < 1 << 22);
+    let sums = ScanOptions::<f32>::inclusive(Operator::Sum);
+    assert!(scan::values_temporary_bytes(1 << 28, sums) < 1 << 22);
 }
 
 /// Compares segmented scans of integers, and exact sums of small integers as floats, with a plain loop.
@@ -192,22 +216,28 @@ fn check_segments(device: &Device, values: &[u32], begins: &[bool]) {
             })
             .unzip();
         let got = [
-            Scan::inclusive(operator)
-                .by_flags(&flags)
-                .run(&input)
+            scan::by_flags(&flags, &input, ScanOptions::inclusive(operator))
                 .expect("scan")
                 .download()
                 .expect("download"),
-            Scan::inclusive(operator).by_keys(&keys).run(&input).expect("scan").download().expect("download"),
-            Scan::inclusive(operator).by_keys(&wide).run(&input).expect("scan").download().expect("download"),
+            scan::by_keys(&keys, &input, ScanOptions::inclusive(operator))
+                .expect("scan")
+                .download()
+                .expect("download"),
+            scan::by_keys(&wide, &input, ScanOptions::inclusive(operator))
+                .expect("scan")
+                .download()
+                .expect("download"),
         ];
         assert!(
             got.iter().all(|got| *got == inclusive),
             "{device}, inclusive {operator:?} of {}",
             values.len()
         );
-        let got =
-            Scan::exclusive(operator).by_keys(&keys).run(&input).expect("scan").download().expect("download");
+        let got = scan::by_keys(&keys, &input, ScanOptions::exclusive(operator))
+            .expect("scan")
+            .download()
+            .expect("download");
         assert!(got == exclusive, "{device}, exclusive {operator:?} of {}", values.len());
     }
     check_float_segments(device, values, begins, (&flags, &wide));
@@ -233,19 +263,20 @@ fn check_float_segments(
             })
             .collect()
     };
-    let got = Scan::inclusive(Operator::Sum)
-        .by_keys(keys)
-        .run(&device.upload(&doubles).expect("upload"))
-        .expect("scan")
-        .download()
-        .expect("download");
+    let got =
+        scan::by_keys(keys, &device.upload(&doubles).expect("upload"), ScanOptions::inclusive(Operator::Sum))
+            .expect("scan")
+            .download()
+            .expect("download");
     assert!(got == sums(&doubles), "{device}, f64 of {}", values.len());
-    let got = Scan::inclusive(Operator::Sum)
-        .by_flags(flags)
-        .run(&device.upload(&floats).expect("upload"))
-        .expect("scan")
-        .download()
-        .expect("download");
+    let got = scan::by_flags(
+        flags,
+        &device.upload(&floats).expect("upload"),
+        ScanOptions::inclusive(Operator::Sum),
+    )
+    .expect("scan")
+    .download()
+    .expect("download");
     let expected = sums(&floats.iter().map(|&value| f64::from(value)).collect::<Vec<_>>());
     assert!(got.iter().map(|&got| f64::from(got)).eq(expected), "{device}, f32 of {}", values.len());
 }
@@ -273,7 +304,8 @@ fn segment_marks_that_do_not_fit_are_refused() {
         let device = &under_test.device;
         let values = device.upload(&[1.0, 2.0]).expect("upload");
         let marks = device.upload(&[1_u8]).expect("upload");
-        let error = Scan::inclusive(Operator::Sum).by_flags(&marks).run(&values).expect_err("one mark short");
+        let error = scan::by_flags(&marks, &values, ScanOptions::inclusive(Operator::Sum))
+            .expect_err("one mark short");
         assert!(matches!(error, OpError::Length { len: 1, needed: 2, .. }), "{error}");
     }
 }
@@ -308,24 +340,23 @@ fn scans_start_with_an_initial_value() {
         for len in [0, 1, 2, 300, 5000] {
             let values: Vec<u32> = numbers(len).map(|x| x as u32).collect();
             let input = device.upload(&values).expect("upload");
-            let plain =
-                Scan::exclusive(Operator::Sum).run(&input).expect("scan").download().expect("download");
+            let plain = scan::values(&input, ScanOptions::exclusive(Operator::Sum))
+                .expect("scan")
+                .download()
+                .expect("download");
             let expected: Vec<u32> = plain.iter().map(|sum| sum.wrapping_add(77)).collect();
-            let from = Scan::exclusive(Operator::Sum).with_initial(77);
-            assert_eq!(
-                from.run(&input).expect("scan").download().expect("download"),
-                expected,
-                "{device}, {len}"
-            );
+            let from = ScanOptions::exclusive(Operator::Sum).with_initial(77);
+            let found = scan::values(&input, from).expect("scan").download().expect("download");
+            assert_eq!(found, expected, "{device}, {len}");
 
-            let greatest = Scan::exclusive(Operator::Max).with_initial(1 << 20);
+            let greatest = ScanOptions::exclusive(Operator::Max).with_initial(1 << 20);
             let mut most = 1 << 20;
             let expected = values.iter().map(|&value| {
                 let before = most;
                 most = most.max(value);
                 before
             });
-            let found = greatest.run(&input).expect("scan").download().expect("download");
+            let found = scan::values(&input, greatest).expect("scan").download().expect("download");
             assert!(found.into_iter().eq(expected), "{device}, {len}");
         }
     }
@@ -338,19 +369,16 @@ fn unsupported_initial_values_are_refused() {
         let (values, flags) =
             (device.upload(&[1_u32, 2]).expect("upload"), device.upload(&[1_u8, 0]).expect("upload"));
         let mut result = device.upload(&[7_u32, 7]).expect("upload");
-        let inclusive = Scan::inclusive(Operator::Sum).with_initial(1);
-        let error = inclusive.run_into(&values, &mut result).expect_err("inclusive");
+        let inclusive = ScanOptions::inclusive(Operator::Sum).with_initial(1);
+        let error = scan::values_into(&values, inclusive, &mut result).expect_err("inclusive");
         assert!(matches!(error, OpError::InitialValue { is_segmented: false }), "{error}");
         assert!(error.to_string().ends_with("this one is inclusive"), "{error}");
-        let segmented = Scan::exclusive(Operator::Sum).with_initial(1).by_flags(&flags);
-        let error = segmented.run_into(&values, &mut result).expect_err("of segments");
+        let exclusive = ScanOptions::exclusive(Operator::Sum).with_initial(1);
+        let error = scan::by_flags_into(&flags, &values, exclusive, &mut result).expect_err("of segments");
         assert!(matches!(error, OpError::InitialValue { is_segmented: true }), "{error}");
         assert_eq!(result.download().expect("download"), [7, 7]);
         let long = device.zeros::<u32>(3).expect("zeros");
-        let error = Scan::exclusive(Operator::Sum)
-            .with_initial(1)
-            .run_into(&long, &mut result)
-            .expect_err("too short");
+        let error = scan::values_into(&long, exclusive, &mut result).expect_err("too short");
         assert!(matches!(error, OpError::Length { operand: "result", len: 2, needed: 3 }), "{error}");
     }
 }

@@ -1,5 +1,6 @@
 //! Set operations on sorted sequences, on every device.
 
+use std::any::type_name;
 use std::collections::BTreeMap;
 
 use evenpath::Device;
@@ -51,9 +52,9 @@ fn check_keys<K: Key>(device: &Device, a: &[K], b: &[K]) {
         let expected: Vec<K> =
             oracle(operation, &unit(a), &unit(b), Combine::First).into_iter().map(|pair| pair.0).collect();
         let what = format!("{operation} of {} and {} {} on {device}", a.len(), b.len(), K::NAME);
-        let count = sets::count(operation, &device_a, &device_b).expect("count");
+        let count = sets::count(&device_a, &device_b, operation).expect("count");
         assert_eq!(count, expected.len(), "count of {what}");
-        let result = sets::keys(operation, &device_a, &device_b).expect("keys");
+        let result = sets::keys(&device_a, &device_b, operation).expect("keys");
         assert!(result.download().expect("download") == expected, "{what}");
     }
 }
@@ -73,13 +74,13 @@ fn check_pairs<K: Key, V: PairValue>(device: &Device, a: &[K], b: &[K], value: i
     for operation in SetOperation::ALL {
         for combine in [Combine::First, Combine::Sum] {
             let (keys, values): (Vec<K>, Vec<V>) = oracle(operation, &a, &b, combine).into_iter().unzip();
-            let result = sets::pairs(operation, device_a, device_b, combine).expect("pairs");
+            let result = sets::pairs(device_a, device_b, operation, combine).expect("pairs");
             let what = format!(
                 "{operation} ({combine:?}) of {} and {} {} with {} on {device}",
                 a.len(),
                 b.len(),
                 K::NAME,
-                V::NAME
+                type_name::<V>()
             );
             assert!(result.0.download().expect("download") == keys, "keys: {what}");
             assert!(result.1.download().expect("download") == values, "values: {what}");
@@ -221,7 +222,7 @@ fn results_are_repeatable() {
         let values = device.upload(&(0..30_000).map(|i| i as f32 / 7.0).collect::<Vec<_>>()).expect("upload");
         let pairs = Pairs::new(&keys, &values);
         let run = || {
-            let (keys, values) = sets::pairs(SetOperation::Union, pairs, pairs, Combine::Sum).expect("union");
+            let (keys, values) = sets::pairs(pairs, pairs, SetOperation::Union, Combine::Sum).expect("union");
             let bits = values.download().expect("download").into_iter().map(f32::to_bits);
             (keys.download().expect("download"), bits.collect::<Vec<_>>())
         };
@@ -237,18 +238,18 @@ fn results_are_written_if_there_is_room() {
         let (a, b) = (unique(5000, 1), unique(4000, 2));
         let (a, b) = (device.upload(&a).expect("upload"), device.upload(&b).expect("upload"));
         for operation in SetOperation::ALL {
-            let expected = sets::keys(operation, &a, &b).expect("keys").download().expect("download");
+            let expected = sets::keys(&a, &b, operation).expect("keys").download().expect("download");
             let needed = expected.len();
             // Just enough, then one too few, then more than enough.
             let mut exact = device.upload(&vec![7; needed]).expect("upload");
-            assert_eq!(sets::keys_into(operation, &a, &b, &mut exact).expect("room"), needed);
+            assert_eq!(sets::keys_into(&a, &b, operation, &mut exact).expect("room"), needed);
             assert!(exact.download().expect("download") == expected);
             let mut short = device.upload(&vec![7; needed - 1]).expect("upload");
-            let error = sets::keys_into(operation, &a, &b, &mut short).expect_err("no room");
+            let error = sets::keys_into(&a, &b, operation, &mut short).expect_err("no room");
             assert!(matches!(error, OpError::Length { operand: "result", .. }), "{error}");
             assert!(short.download().expect("download").iter().all(|&key| key == 7));
             let mut ample = device.upload(&vec![7; 9003]).expect("upload");
-            assert_eq!(sets::keys_into(operation, &a, &b, &mut ample).expect("room"), needed);
+            assert_eq!(sets::keys_into(&a, &b, operation, &mut ample).expect("room"), needed);
             let ample = ample.download().expect("download");
             assert!(ample[..needed] == expected && ample[needed..].iter().all(|&key| key == 7));
         }
@@ -261,11 +262,11 @@ fn a_result_can_be_shrunk() {
         let device = &under_test.device;
         let (a, b) =
             (device.upload(&[1_u32, 2, 3]).expect("upload"), device.upload(&[2_u32, 3]).expect("upload"));
-        let mut result = sets::keys(SetOperation::Union, &a, &b).expect("union");
+        let mut result = sets::keys(&a, &b, SetOperation::Union).expect("union");
         result.shrink_to_fit().expect("memory");
         assert_eq!(result.download().expect("download"), [1, 2, 3]);
         assert_eq!(device.memory().expect("memory").in_use, 8 * 4);
-        let mut nothing = sets::keys(SetOperation::Difference, &b, &a).expect("difference");
+        let mut nothing = sets::keys(&b, &a, SetOperation::Difference).expect("difference");
         assert!(nothing.is_empty());
         nothing.shrink_to_fit().expect("memory");
         assert_eq!(nothing.download().expect("download"), [0_u32; 0]);
@@ -294,9 +295,9 @@ fn unsorted_input_is_detected_and_causes_no_fault() {
             for b in &inputs {
                 let device_b = device.upload(b).expect("upload");
                 for operation in SetOperation::ALL {
-                    let result = sets::keys(operation, &device_a, &device_b);
+                    let result = sets::keys(&device_a, &device_b, operation);
                     assert!(matches!(result, Ok(_) | Err(OpError::Unsorted { .. })), "{result:?}");
-                    sets::count(operation, &device_a, &device_b).expect("no fault");
+                    sets::count(&device_a, &device_b, operation).expect("no fault");
                 }
             }
         }
@@ -311,12 +312,12 @@ fn operands_that_do_not_fit_are_refused() {
         let a = device.upload(&[1_u32, 2]).expect("upload");
         let values = device.upload(&[1.0]).expect("upload");
         let pairs = Pairs::new(&a, &values);
-        let error = sets::pairs(SetOperation::Union, pairs, pairs, Combine::Sum).expect_err("one value");
+        let error = sets::pairs(pairs, pairs, SetOperation::Union, Combine::Sum).expect_err("one value");
         assert!(matches!(error, OpError::Length { len: 1, needed: 2, .. }), "{error}");
         let elsewhere = Device::simulated(SimulatedOptions::default()).upload(&[1]).expect("upload");
-        let error = sets::keys(SetOperation::Union, &a, &elsewhere).expect_err("elsewhere");
+        let error = sets::keys(&a, &elsewhere, SetOperation::Union).expect_err("elsewhere");
         assert!(matches!(error, OpError::Device(DeviceError::DifferentDevices { .. })), "{error}");
-        let error = sets::count(SetOperation::Union, &a, &elsewhere).expect_err("elsewhere");
+        let error = sets::count(&a, &elsewhere, SetOperation::Union).expect_err("elsewhere");
         assert!(matches!(error, OpError::Device(DeviceError::DifferentDevices { .. })), "{error}");
     }
 }
@@ -330,10 +331,10 @@ fn temporary_memory_is_as_documented() {
         let before = device.memory().expect("memory").in_use;
         let bytes = sets::keys_temporary_bytes::<u32>(20_000, 20_000);
         device.set_memory_limit(Some(before + bytes - 1));
-        let error = sets::keys_into(SetOperation::Union, &a, &a, &mut result).expect_err("one byte short");
+        let error = sets::keys_into(&a, &a, SetOperation::Union, &mut result).expect_err("one byte short");
         assert!(matches!(error, OpError::Device(DeviceError::MemoryLimit { .. })), "{error}");
         device.set_memory_limit(Some(before + bytes));
-        sets::keys_into(SetOperation::Union, &a, &a, &mut result).expect("enough");
+        sets::keys_into(&a, &a, SetOperation::Union, &mut result).expect("enough");
         assert_eq!(device.memory().expect("memory").in_use, before);
     }
 }

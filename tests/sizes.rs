@@ -10,7 +10,8 @@ use evenpath::error::{DeviceError, MatrixError, OpError};
 use evenpath::generate::{Kind, generate};
 use evenpath::hisparse::{HiSparseOptions, HiSparseSpmmOptions, HiSparseSpmvMethod};
 use evenpath::io::{MatrixMarketReader, ReadOptions};
-use evenpath::scan::{self, Operator, Scan};
+use evenpath::operator::Operator;
+use evenpath::scan::{self, ScanOptions};
 use evenpath::sets::{self, SetOperation};
 use evenpath::sort::{self, SortOptions};
 use evenpath::spmm::SpmmOptions;
@@ -203,20 +204,26 @@ fn columns_and_strides_of_dense_operands() {
 #[test]
 fn temporary_memory_of_sequences() {
     let options = SortOptions::default();
+    let sums = ScanOptions::exclusive(Operator::Sum);
     for len in [BEYOND, usize::MAX / 16, usize::MAX] {
         for bytes in [
-            scan::temporary_bytes::<f64>(len),
-            scan::temporary_bytes_by::<f64, u32>(len),
-            scan::temporary_bytes_by_offsets::<f64>(len, len),
-            reduce::temporary_bytes_by_keys::<u32, f64>(len),
-            reduce::temporary_bytes_by_flags::<f64>(len),
-            reduce::temporary_bytes_by_offsets::<f64>(len, len),
+            scan::values_temporary_bytes(len, sums),
+            scan::values_temporary_bytes(len, sums.with_initial(1.0)),
+            scan::by_flags_temporary_bytes::<f64>(len),
+            scan::by_keys_temporary_bytes::<u32, f64>(len),
+            scan::by_offsets_temporary_bytes::<f64>(len, len),
+            reduce::by_keys_temporary_bytes::<u32, f64>(len),
+            reduce::by_flags_temporary_bytes::<f64>(len),
+            reduce::by_offsets_temporary_bytes::<f64>(len, len),
             merge::keys_temporary_bytes::<u32>(len, len),
             merge::pairs_temporary_bytes::<u32, f64>(len, len),
             sets::keys_temporary_bytes::<u32>(len, len),
             sets::pairs_temporary_bytes::<u32, f64>(len, len),
-            sort::temporary_bytes::<u64>(len, options).expect("all bits"),
-            sort::temporary_bytes_pairs::<u64, f64>(len, options).expect("all bits"),
+            sets::count_temporary_bytes::<u32>(len, len),
+            sort::keys_temporary_bytes::<u64>(len, options).expect("all bits"),
+            sort::pairs_temporary_bytes::<u64, f64>(len, options).expect("all bits"),
+            sort::keys_by_offsets_temporary_bytes::<u64>(1, len, options).expect("all bits"),
+            sort::pairs_by_offsets_temporary_bytes::<u64, f64>(1, len, options).expect("all bits"),
         ] {
             assert!(bytes >= len as u64 / 4096, "{len}: {bytes}");
         }
@@ -225,8 +232,14 @@ fn temporary_memory_of_sequences() {
         }
     }
     let keys = Device::cpu().upload(&[1_u32]).expect("memory");
-    names("4294967295", sort::sort(&keys, SortOptions::default().with_bits(0..u32::MAX)));
-    assert_eq!(Scan::inclusive(Operator::Sum).run(&keys).expect("a sum").download().expect("memory"), [1]);
+    names("4294967295", sort::keys(&keys, SortOptions::default().with_bits(0..u32::MAX)));
+    assert_eq!(
+        scan::values(&keys, ScanOptions::inclusive(Operator::Sum))
+            .expect("a sum")
+            .download()
+            .expect("memory"),
+        [1]
+    );
 }
 
 /// A failed allocation is an error and does not abort the process. The test runs itself in a child process that is limited

@@ -3,11 +3,12 @@
 
 use evenpath::error::{DeviceError, OpError};
 use evenpath::key::Pairs;
-use evenpath::scan::{Operator, Scan};
-use evenpath::sets::{Combine, SetOperation};
-use evenpath::sort::SortOptions;
-use evenpath::vector::Positions;
-use evenpath::{Device, DeviceSlice, DeviceVec, merge, reduce, sets, sort, vector};
+use evenpath::operator::Operator;
+use evenpath::scan::{self, ScanOptions};
+use evenpath::sets::{self, Combine, SetOperation};
+use evenpath::sort::{self, SortOptions};
+use evenpath::vector::{self, Positions};
+use evenpath::{Device, DeviceSlice, DeviceVec, merge, reduce};
 use evenpath_tests::devices;
 
 /// More than the largest tile of any kernel, so that whole tiles are loaded and stored.
@@ -157,26 +158,34 @@ fn positions() {
 
 #[test]
 fn scans() {
-    reads("a scan", &numbers(1), |values| Scan::inclusive(Operator::Sum).run(values));
+    reads("a scan", &numbers(1), |values| scan::values(values, ScanOptions::inclusive(Operator::Sum)));
     reads("a scan of bytes", &[1_u8; LEN], |flags| {
-        Scan::inclusive(Operator::Sum).by_flags(flags).run(&flags.device().upload(&keys(1))?)
+        scan::by_flags(flags, &flags.device().upload(&keys(1))?, ScanOptions::inclusive(Operator::Sum))
     });
-    reads("a scan by keys", &sorted_keys(1), |keys| Scan::inclusive(Operator::Sum).by_keys(keys).run(keys));
+    reads("a scan by keys", &sorted_keys(1), |keys| {
+        scan::by_keys(keys, keys, ScanOptions::inclusive(Operator::Sum))
+    });
     reads("a scan by offsets", &offsets(), |offsets| {
-        Scan::inclusive(Operator::Sum).by_offsets(offsets).run(&offsets.device().upload(&numbers(1))?)
+        scan::by_offsets(
+            offsets,
+            &offsets.device().upload(&numbers(1))?,
+            ScanOptions::inclusive(Operator::Sum),
+        )
     });
-    for kind in [Scan::inclusive(Operator::Max), Scan::exclusive(Operator::Sum).with_initial(3_u32)] {
-        reads("a scan of integers", &keys(1), |values| kind.run(values));
+    for options in
+        [ScanOptions::inclusive(Operator::Max), ScanOptions::exclusive(Operator::Sum).with_initial(3_u32)]
+    {
+        reads("a scan of integers", &keys(1), |values| scan::values(values, options));
         writes("a scan of integers", LEN, 1, |device, result| {
-            kind.run_into(&device.upload(&keys(2))?, result)
+            scan::values_into(&device.upload(&keys(2))?, options, result)
         });
     }
     writes("a scan by keys", LEN, 1.0, |device, result| {
         let keys = device.upload(&sorted_keys(1))?;
-        Scan::inclusive(Operator::Sum).by_keys(&keys).run_into(&device.upload(&numbers(2))?, result)
+        scan::by_keys_into(&keys, &device.upload(&numbers(2))?, ScanOptions::inclusive(Operator::Sum), result)
     });
     writes("a scan", LEN, 1.0, |device, result| {
-        Scan::exclusive(Operator::Sum).run_into(&device.upload(&numbers(2))?, result)
+        scan::values_into(&device.upload(&numbers(2))?, ScanOptions::exclusive(Operator::Sum), result)
     });
 }
 
@@ -224,26 +233,26 @@ fn reductions() {
 #[test]
 fn sorts() {
     let options = SortOptions::default();
-    reads("a sort", &keys(1), |keys| sort::sort(keys, options));
-    reads("a sort of doubles", &numbers(1), |keys| sort::sort(keys, options));
-    reads("keys of sorted pairs", &keys(1), |keys| Ok(sort::sort_pairs(keys, keys, options)?.0));
+    reads("a sort", &keys(1), |keys| sort::keys(keys, options));
+    reads("a sort of doubles", &numbers(1), |keys| sort::keys(keys, options));
+    reads("keys of sorted pairs", &keys(1), |keys| Ok(sort::pairs(Pairs::new(keys, keys), options)?.0));
     reads("values of sorted pairs", &keys(1), |keys| {
         let values = keys.device().upload(&numbers(1))?;
         let values = within(keys.device(), 1, &values.download()?, 0.0);
-        Ok(sort::sort_pairs(keys, &*values.slice(1..=LEN)?, options)?.1)
+        Ok(sort::pairs(Pairs::new(keys, &*values.slice(1..=LEN)?), options)?.1)
     });
     reads("a sort by offsets", &keys(1), |keys| {
-        sort::sort_by_offsets(&keys.device().upload(&offsets())?, keys, options)
+        sort::keys_by_offsets(&keys.device().upload(&offsets())?, keys, options)
     });
     reads("offsets of a sort", &offsets(), |offsets| {
-        sort::sort_by_offsets(offsets, &offsets.device().upload(&keys(1))?, options)
+        sort::keys_by_offsets(offsets, &offsets.device().upload(&keys(1))?, options)
     });
     reads("values of pairs sorted by offsets", &numbers(1), |values| {
         let (offsets, keys) = (values.device().upload(&offsets())?, values.device().upload(&keys(1))?);
-        Ok(sort::sort_pairs_by_offsets(&offsets, &keys, values, options)?.1)
+        Ok(sort::pairs_by_offsets(&offsets, Pairs::new(&keys, values), options)?.1)
     });
     reads("a sort in two segments", &keys(1), |keys| {
-        sort::sort_by_offsets(&keys.device().upload(&[0_u32, 7, LEN as u32])?, keys, options)
+        sort::keys_by_offsets(&keys.device().upload(&[0_u32, 7, LEN as u32])?, keys, options)
     });
 }
 
@@ -267,19 +276,19 @@ fn merges_and_sets() {
         merge::pairs_into(Pairs::new(&a, &a), Pairs::new(&b, &b), &mut device.zeros(2 * LEN)?, values)
     });
     for operation in SetOperation::ALL {
-        reads("a set", &sorted_keys(1), |a| sets::keys(operation, a, &a.device().upload(&other)?));
+        reads("a set", &sorted_keys(1), |a| sets::keys(a, &a.device().upload(&other)?, operation));
         reads("values of a set", &sorted_keys(1), |a| {
             let (a, b) = (Pairs::new(a, a), a.device().upload(&other)?);
-            Ok(sets::pairs(operation, a, Pairs::new(&b, &b), Combine::Sum)?.1)
+            Ok(sets::pairs(a, Pairs::new(&b, &b), operation, Combine::Sum)?.1)
         });
         writes("values of a set", 2 * LEN, 1, |device, values| {
             let (a, b) = (device.upload(&sorted_keys(1))?, device.upload(&other)?);
             let (a, b) = (Pairs::new(&a, &a), Pairs::new(&b, &b));
             let mut keys = device.zeros(2 * LEN)?;
-            sets::pairs_into(operation, a, b, Combine::Sum, &mut keys, values).map(drop)
+            sets::pairs_into(a, b, operation, Combine::Sum, &mut keys, values).map(drop)
         });
         writes("a set", 2 * LEN, 1, |device, result| {
-            sets::keys_into(operation, &device.upload(&sorted_keys(1))?, &device.upload(&other)?, result)
+            sets::keys_into(&device.upload(&sorted_keys(1))?, &device.upload(&other)?, operation, result)
                 .map(drop)
         });
     }

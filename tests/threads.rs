@@ -8,7 +8,8 @@ use evenpath::generate::{Kind, generate};
 use evenpath::hisparse::{
     DeviceHiSparse, HiSparseOptions, HiSparseSpmvMethod, HiSparseSpmvOptions, HiSparseSpmvPlan,
 };
-use evenpath::scan::{Operator, Scan};
+use evenpath::operator::Operator;
+use evenpath::scan::{self, ScanOptions};
 use evenpath::sets::{self, SetOperation};
 use evenpath::sort::{self, SortOptions};
 use evenpath::spgemm::SpgemmOptions;
@@ -100,9 +101,9 @@ impl Shared {
 
     fn sequences(&self) -> Result<Vec<f64>, OpError> {
         let lists = [
-            Scan::inclusive(Operator::Sum).run(&self.keys)?,
-            sort::sort(&self.keys, SortOptions::default())?,
-            sets::keys(SetOperation::Union, &self.sorted, &self.sorted)?,
+            scan::values(&self.keys, ScanOptions::inclusive(Operator::Sum))?,
+            sort::keys(&self.keys, SortOptions::default())?,
+            sets::keys(&self.sorted, &self.sorted, SetOperation::Union)?,
         ];
         let mut all = Vec::new();
         for list in lists {

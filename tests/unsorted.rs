@@ -1,5 +1,7 @@
 //! Merges and set operations on unsorted keys, on every device: an unspecified result or an error, but no fault.
 
+use std::any::type_name;
+
 use evenpath::error::OpError;
 use evenpath::key::{Key, PairValue, Pairs};
 use evenpath::sets::{self, Combine, SetOperation};
@@ -71,7 +73,7 @@ fn check_pairs<K: Key, V: PairValue + Into<f64>>(
     let (a_keys, a_values) = upload(a, &values[..a.len()]);
     let (b_keys, b_values) = upload(b, &values[a.len()..]);
     let (a_pairs, b_pairs) = (Pairs::new(&a_keys, &a_values), Pairs::new(&b_keys, &b_values));
-    let what = format!("{} and {} {} with {} on {device}", a.len(), b.len(), K::NAME, V::NAME);
+    let what = format!("{} and {} {} with {} on {device}", a.len(), b.len(), K::NAME, type_name::<V>());
     let check_values = |values: &[V], least: f64, most: usize| {
         let is_own = |value: f64| value >= least && value <= most as f64 && value.fract() == 0.0;
         assert!(values.iter().all(|&value| is_own(value.into())), "values: {what}");
@@ -87,7 +89,7 @@ fn check_pairs<K: Key, V: PairValue + Into<f64>>(
         // The values have room for the largest result, the keys for more.
         let room = operation.largest_result(a.len(), b.len());
         let (mut keys, mut found) = upload(&vec![a[0]; room + 100], &vec![values[0]; room]);
-        let result = sets::pairs_into(operation, a_pairs, b_pairs, combine, &mut keys, &mut found);
+        let result = sets::pairs_into(a_pairs, b_pairs, operation, combine, &mut keys, &mut found);
         let keys = keys.download().expect("no fault");
         assert!(keys[room..].iter().all(|&key| key == a[0]), "{operation} of {what}");
         match result {

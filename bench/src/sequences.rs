@@ -1,6 +1,6 @@
 //! Sequences for measuring primitives, determined by length and seed, generated on all threads.
 
-use evenpath::sort::SortKey;
+use evenpath::key::SortKey;
 use evenpath_simt::Element;
 use rayon::prelude::*;
 

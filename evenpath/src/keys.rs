@@ -1,25 +1,37 @@
 //! Keys and their values.
 
+use bytemuck::Pod;
+use evenpath_kernels::block::radix_rank::{KeyOrder, Passes, RadixKey};
 use evenpath_kernels::key::Combine as KernelCombine;
 
 /// Requirements of kernels on keys and values. They cannot be named outside the crate, so the public traits
 /// are sealed.
 mod sealed {
+    use evenpath_kernels::block::radix_rank::{KeyOrder, RadixKey};
     use evenpath_kernels::key::Combine;
+    use evenpath_kernels::scan::SegmentMark;
 
-    pub trait KernelKey: evenpath_kernels::Key {}
+    pub trait KernelKey: evenpath_kernels::Key + SegmentMark {}
     impl KernelKey for u32 {}
     impl KernelKey for u64 {}
 
+    /// Conversion of keys to unsigned integers of the same order.
+    pub trait KernelSortKey: evenpath_simt::Element {
+        /// Unsigned integer of the key's size.
+        type Bits: RadixKey + bytemuck::Pod + Ord;
+        /// The order of the keys, ascending.
+        const ORDER: KeyOrder<Self::Bits>;
+    }
+
     pub trait KernelValue: evenpath_simt::Element {
         /// Representation in kernels, which move bits.
-        type Bits: evenpath_kernels::Bits;
+        type Bits: evenpath_kernels::Bits + bytemuck::Pod;
         /// Addition in kernels.
         const ADD: Combine;
     }
 }
 
-/// A key of a merge or a set operation: `u32` or `u64`, in their usual order. Sealed.
+/// A key of a merge, a set operation or a segment: `u32` or `u64`, in their usual order. Sealed.
 ///
 /// A (row, column) tuple is a `u64` key: [`coordinate`] keeps the order of tuples.
 ///
@@ -32,7 +44,7 @@ mod sealed {
 /// assert_eq!(merged.download()?, [1, 3, 5]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait Key: sealed::KernelKey + bytemuck::Pod + std::fmt::Display {
+pub trait Key: SortKey + sealed::KernelKey + std::fmt::Display {
     /// Name of the type in Rust.
     const NAME: &'static str;
 }
@@ -61,6 +73,55 @@ pub const fn row_and_column(key: u64) -> (u32, u32) {
     ((key >> 32) as u32, key as u32)
 }
 
+/// A sort key: `u32`, `u64`, `i32`, `i64`, `f32`, `f64`. Sealed.
+///
+/// Floats sort like [`f32::total_cmp`]: −0.0 before +0.0, NaNs with the sign bit set before all numbers and
+/// those without it after.
+///
+/// ```
+/// use evenpath::sort::{self, SortOptions};
+/// use evenpath::Device;
+///
+/// let keys = Device::cpu().upload(&[2.5_f32, -1.0, 0.0])?;
+/// assert_eq!(sort::keys(&keys, SortOptions::default())?.download()?, [-1.0, 0.0, 2.5]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait SortKey: sealed::KernelSortKey + Pod {}
+
+macro_rules! sort_keys {
+    ($($type:ident as $bits:ident: $flip_negative:expr, $flip:expr;)*) => {$(
+        impl sealed::KernelSortKey for $type {
+            type Bits = $bits;
+            const ORDER: KeyOrder<$bits> = KeyOrder { flip_negative: $flip_negative, flip: $flip };
+        }
+        impl SortKey for $type {}
+    )*};
+}
+sort_keys! {
+    u32 as u32: 0, 0;
+    u64 as u64: 0, 0;
+    i32 as u32: 0, 1 << 31;
+    i64 as u64: 0, 1 << 63;
+    // A larger magnitude is a smaller number where the sign bit is set.
+    f32 as u32: u32::MAX >> 1, 1 << 31;
+    f64 as u64: u64::MAX >> 1, 1 << 63;
+}
+
+/// Comparison of keys by the bits `begin..end` of the unsigned integers that `order` converts them to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Comparison<B: RadixKey> {
+    pub(crate) order: KeyOrder<B>,
+    pub(crate) begin: u32,
+    pub(crate) end: u32,
+}
+
+impl<B: RadixKey> Comparison<B> {
+    /// Passes of a radix sort by these bits.
+    pub(crate) fn passes(self) -> Passes {
+        Passes::new(self.begin, self.end)
+    }
+}
+
 /// A value that moves with its key: `u32`, `i32`, `f32`, `u64`, `i64` or `f64`. Sealed.
 ///
 /// ```
@@ -74,9 +135,7 @@ pub const fn row_and_column(key: u64) -> (u32, u32) {
 /// assert_eq!(values.download()?, [0.1, 0.3, 0.5]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait PairValue: sealed::KernelValue + bytemuck::Pod {
-    /// Name of the type in Rust.
-    const NAME: &'static str;
+pub trait PairValue: sealed::KernelValue + Pod {
     /// The sum; integers wrap around.
     #[must_use]
     fn add(self, other: Self) -> Self;
@@ -85,7 +144,6 @@ pub trait PairValue: sealed::KernelValue + bytemuck::Pod {
 macro_rules! pair_values {
     ($($type:ident as $bits:ident: $how:ident, |$a:ident, $b:ident| $sum:expr;)*) => {$(
         impl PairValue for $type {
-            const NAME: &'static str = stringify!($type);
             fn add(self, other: Self) -> Self {
                 let ($a, $b) = (self, other);
                 $sum

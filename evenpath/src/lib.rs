@@ -38,7 +38,7 @@
 //! | [`spmv`], [`spmm`] | sparse matrix times dense vector or matrix, also with the transpose |
 //! | [`spgemm`], [`spadd`] | products, sums and masks of sparse matrices |
 //! | [`vector`] | sums and inner products of dense vectors |
-//! | [`scan`], [`reduce`], [`sort`], [`merge`], [`sets`] | primitives on sequences |
+//! | [`scan`], [`reduce`], [`sort`], [`merge`], [`sets`] | primitives on sequences of [keys](key) and [elements](operator) |
 //! | [`io`], [`generate`] | Matrix Market files, and matrices to test with |
 //!
 //! A method named `plan_…` analyzes its operands once; the plan's `run` computes, as often as needed, and its
@@ -106,8 +106,14 @@ pub mod hyb {
 
 /// Keys and their values.
 pub mod key {
-    pub use crate::keys::*;
+    pub use crate::keys::{Key, PairValue, SortKey, coordinate, row_and_column};
     pub use crate::operand::Pairs;
+}
+
+/// Operators of scans and reductions, and the elements that they combine.
+pub mod operator {
+    pub use crate::element::Element;
+    pub use crate::operation::Operator;
 }
 
 /// Dense matrices on a device.

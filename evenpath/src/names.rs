@@ -79,7 +79,7 @@ mod tests {
     use super::ParseNameError;
     use crate::Layout;
     use crate::hisparse::{HiSparseSpgemmMethod, HiSparseSpmvMethod};
-    use crate::scan::Operator;
+    use crate::operator::Operator;
     use crate::sets::{Combine, SetOperation};
     use crate::sort::SortOrder;
     use crate::spadd::Elementwise;

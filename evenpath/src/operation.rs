@@ -6,15 +6,16 @@ use crate::Value;
 use crate::element::Element;
 use crate::names::named;
 
-/// Operation of a scan.
+/// Operator of a scan or a reduction.
 ///
 /// ```
-/// use evenpath::scan::{Operator, Scan};
+/// use evenpath::operator::Operator;
+/// use evenpath::scan::{self, ScanOptions};
 /// use evenpath::Device;
 ///
 /// let values = Device::cpu().upload(&[3_u32, 1, 4])?;
-/// assert_eq!(Scan::inclusive(Operator::Max).run(&values)?.download()?, [3, 3, 4]);
-/// assert_eq!(Scan::exclusive(Operator::Sum).run(&values)?.download()?, [0, 3, 4]);
+/// assert_eq!(scan::values(&values, ScanOptions::inclusive(Operator::Max))?.download()?, [3, 3, 4]);
+/// assert_eq!(scan::values(&values, ScanOptions::exclusive(Operator::Sum))?.download()?, [0, 3, 4]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -28,7 +29,7 @@ pub enum Operator {
 }
 
 named! {
-    Operator, "scan operator":
+    Operator, "operator":
     Sum = "sum",
     Min = "min",
     Max = "max",
@@ -61,12 +62,12 @@ impl Operator {
 /// An operation on two sets.
 ///
 /// ```
-/// use evenpath::sets::{SetOperation, keys};
+/// use evenpath::sets::{self, SetOperation};
 /// use evenpath::Device;
 ///
 /// let device = Device::cpu();
 /// let (a, b) = (device.upload(&[1_u32, 2, 2])?, device.upload(&[2_u32, 3])?);
-/// let of = |operation| Ok::<_, evenpath::error::OpError>(keys(operation, &a, &b)?.download()?);
+/// let of = |operation| Ok::<_, evenpath::error::OpError>(sets::keys(&a, &b, operation)?.download()?);
 /// assert_eq!(of(SetOperation::Union)?, [1, 2, 2, 3]);
 /// assert_eq!(of(SetOperation::Intersection)?, [2]);
 /// assert_eq!(of(SetOperation::Difference)?, [1, 2]);

@@ -95,7 +95,7 @@ pub trait Value:
     Storage<Computed = Self>
     + sealed::KernelValue
     + crate::element::Element
-    + crate::element::SortValue
+    + crate::keys::PairValue
     + Neg<Output = Self>
     + Sum
 {

@@ -2,10 +2,11 @@
 
 use bytemuck::Pod;
 use evenpath::error::OpError;
-use evenpath::key::{Key, PairValue, Pairs};
-use evenpath::scan::{Element, Mark, Operator, Scan};
+use evenpath::key::{Key, PairValue, Pairs, SortKey};
+use evenpath::operator::{Element, Operator};
+use evenpath::scan::{self, ScanOptions};
 use evenpath::sets::{self, Combine, SetOperation};
-use evenpath::sort::{self, SortKey, SortOptions};
+use evenpath::sort::{self, SortOptions};
 use evenpath::{Device, DeviceVec, Offset, Value, merge, reduce, vector};
 
 use super::operations::{Download, ELEMENTS, Run, bytes, download, numbers};
@@ -48,18 +49,18 @@ fn download_pairs<K: Pod, V: Pod>((keys, values): (DeviceVec<K>, DeviceVec<V>)) 
 pub(super) fn scan<T: Element + Sample>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let values = upload(device, &samples::<T>());
     uploaded();
-    Box::new(move || Ok(download(Scan::inclusive(Operator::Sum).run(&values)?)))
+    Box::new(move || Ok(download(scan::values(&values, ScanOptions::inclusive(Operator::Sum))?)))
 }
 
 pub(super) fn scan_from<T: Element + Sample>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let values = upload(device, &samples::<T>());
     uploaded();
-    let scan = Scan::exclusive(Operator::Sum).with_initial(T::sample(5));
-    Box::new(move || Ok(download(scan.run(&values)?)))
+    let options = ScanOptions::exclusive(Operator::Sum).with_initial(T::sample(5));
+    Box::new(move || Ok(download(scan::values(&values, options)?)))
 }
 
 /// Runs an operation on values and the keys of their segments.
-fn by_keys<T: Element + Sample, K: Key + Mark + Sample>(
+fn by_keys<T: Element + Sample, K: Key + Sample>(
     device: &Device,
     uploaded: &mut dyn FnMut(),
     run: impl Fn(&DeviceVec<T>, &DeviceVec<K>) -> Result<Download, OpError> + Send + 'static,
@@ -70,16 +71,16 @@ fn by_keys<T: Element + Sample, K: Key + Mark + Sample>(
     Box::new(move || run(&values, &keys))
 }
 
-pub(super) fn scan_by_keys<T: Element + Sample, K: Key + Mark + Sample>(
+pub(super) fn scan_by_keys<T: Element + Sample, K: Key + Sample>(
     device: &Device,
     uploaded: &mut dyn FnMut(),
 ) -> Run {
     by_keys::<T, K>(device, uploaded, |values, keys| {
-        Ok(download(Scan::exclusive(Operator::Sum).by_keys(keys).run(values)?))
+        Ok(download(scan::by_keys(keys, values, ScanOptions::exclusive(Operator::Sum))?))
     })
 }
 
-pub(super) fn reduce_by_keys<T: Element + Sample, K: Key + Mark + Sample>(
+pub(super) fn reduce_by_keys<T: Element + Sample, K: Key + Sample>(
     device: &Device,
     uploaded: &mut dyn FnMut(),
 ) -> Run {
@@ -88,7 +89,7 @@ pub(super) fn reduce_by_keys<T: Element + Sample, K: Key + Mark + Sample>(
     })
 }
 
-pub(super) fn reduce_by_keys_into<T: Element + Sample, K: Key + Mark + Sample>(
+pub(super) fn reduce_by_keys_into<T: Element + Sample, K: Key + Sample>(
     device: &Device,
     uploaded: &mut dyn FnMut(),
 ) -> Run {
@@ -109,19 +110,21 @@ pub(super) fn scan_by_offsets<T: Element + Sample, O: Offset>(
         (0..=ELEMENTS).step_by(250).filter_map(|offset| O::try_from_usize(offset)).collect();
     let (values, offsets) = (upload(device, &samples::<T>()), upload(device, &offsets));
     uploaded();
-    Box::new(move || Ok(download(Scan::inclusive(Operator::Sum).by_offsets(&offsets).run(&values)?)))
+    Box::new(move || {
+        Ok(download(scan::by_offsets(&offsets, &values, ScanOptions::inclusive(Operator::Sum))?))
+    })
 }
 
 pub(super) fn sort_keys<K: SortKey + Sample>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let keys = upload(device, &samples::<K>());
     uploaded();
-    Box::new(move || Ok(download(sort::sort(&keys, SortOptions::default())?)))
+    Box::new(move || Ok(download(sort::keys(&keys, SortOptions::default())?)))
 }
 
 pub(super) fn sort_pairs<K: SortKey + Sample>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let (keys, values) = (upload(device, &samples::<K>()), upload(device, &numbers::<f64>(ELEMENTS)));
     uploaded();
-    Box::new(move || Ok(download_pairs(sort::sort_pairs(&keys, &values, SortOptions::default())?)))
+    Box::new(move || Ok(download_pairs(sort::pairs(Pairs::new(&keys, &values), SortOptions::default())?)))
 }
 
 /// Row offsets of short segments, and of one that is too long for a tile.
@@ -137,7 +140,7 @@ pub(super) fn sort_keys_by_offsets<K: SortKey + Sample, O: Offset>(
 ) -> Run {
     let (keys, offsets) = (upload(device, &samples::<K>()), sort_offsets::<O>(device));
     uploaded();
-    Box::new(move || Ok(download(sort::sort_by_offsets(&offsets, &keys, SortOptions::default())?)))
+    Box::new(move || Ok(download(sort::keys_by_offsets(&offsets, &keys, SortOptions::default())?)))
 }
 
 pub(super) fn sort_pairs_by_offsets<K: SortKey + Sample, O: Offset>(
@@ -148,7 +151,11 @@ pub(super) fn sort_pairs_by_offsets<K: SortKey + Sample, O: Offset>(
     let offsets = sort_offsets::<O>(device);
     uploaded();
     Box::new(move || {
-        Ok(download_pairs(sort::sort_pairs_by_offsets(&offsets, &keys, &values, SortOptions::default())?))
+        Ok(download_pairs(sort::pairs_by_offsets(
+            &offsets,
+            Pairs::new(&keys, &values),
+            SortOptions::default(),
+        )?))
     })
 }
 
@@ -194,14 +201,14 @@ pub(super) fn merge_pairs<V: PairValue + Sample, K: Key + Sample>(
 }
 
 pub(super) fn union_keys<K: Key + Sample>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
-    of_keys::<K>(device, uploaded, |a, b| sets::keys(SetOperation::Union, a, b))
+    of_keys::<K>(device, uploaded, |a, b| sets::keys(a, b, SetOperation::Union))
 }
 
 pub(super) fn union_pairs<V: PairValue + Sample, K: Key + Sample>(
     device: &Device,
     uploaded: &mut dyn FnMut(),
 ) -> Run {
-    of_pairs::<K, V>(device, uploaded, |a, b| sets::pairs(SetOperation::Union, a, b, Combine::Sum))
+    of_pairs::<K, V>(device, uploaded, |a, b| sets::pairs(a, b, SetOperation::Union, Combine::Sum))
 }
 
 pub(super) fn axpby<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {

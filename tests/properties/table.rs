@@ -16,7 +16,7 @@ its types, and checks the claims of this table on simulated GPUs.
 - **Repeatable**: on the same device, with the same options and the same version, results are bitwise identical in every run,
   regardless of the order in which blocks run. Across devices, [some choices must be set](../architecture.md#reproducibility).
 - **Memory**: plans report what they hold, `info()?.workspace_bytes`; scans, reductions, sorts, merges and sets have functions
-  `temporary_bytes…` for the temporary memory of a call.
+  `…_temporary_bytes` for the temporary memory of a call.
 
 | operation | call | values | offsets, keys | asynchronous | in graphs | repeatable |
 |---|---|---|---|---|---|---|

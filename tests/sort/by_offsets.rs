@@ -3,10 +3,8 @@
 use std::ops::Range;
 
 use evenpath::error::{MatrixError, OpError};
-use evenpath::sort::{
-    SortOptions, SortOrder, SortValue, sort_by_offsets, sort_by_offsets_in_place, sort_pairs_by_offsets,
-    sort_pairs_by_offsets_in_place, temporary_bytes_by_offsets,
-};
+use evenpath::key::{PairValue, Pairs};
+use evenpath::sort::{self, SortOptions, SortOrder};
 use evenpath::{Csr, Device, DeviceVec, Offset, Value};
 use evenpath_kernels::sort::{SortSegmentKeys, SortSegmentPairs};
 use evenpath_tests::{DeviceUnderTest, devices, kernel_devices, tile_len};
@@ -77,18 +75,18 @@ fn check_keys<K: Oracle, O: Offset>(device: &Device, segments: &Segments, keys: 
     let sorted = || segments.permutation(keys).into_iter().map(|place| keys[place]);
     let row_offsets = segments.upload::<O>(device);
     let mut vector = device.upload(keys).expect("upload");
-    let result = sort_by_offsets(&row_offsets, &vector, segments.options()).expect("sort");
+    let result = sort::keys_by_offsets(&row_offsets, &vector, segments.options()).expect("sort");
     assert_bits(&result.download().expect("download"), sorted(), &what);
     assert_bits(&vector.download().expect("download"), keys.iter().copied(), &what);
     if keys.len() > FEW_KEYS {
         return;
     }
-    sort_by_offsets_in_place(&row_offsets, &mut vector, segments.options()).expect("sort");
+    sort::keys_by_offsets_in_place(&row_offsets, &mut vector, segments.options()).expect("sort");
     assert_bits(&vector.download().expect("download"), sorted(), &what);
 }
 
 /// Like [`check_keys`], with values that hold the original position of each key.
-fn check_pairs<K: Oracle, V: SortValue, O: Offset>(
+fn check_pairs<K: Oracle, V: PairValue, O: Offset>(
     device: &Device,
     segments: &Segments,
     keys: &[K],
@@ -102,13 +100,14 @@ fn check_pairs<K: Oracle, V: SortValue, O: Offset>(
     let mut vector = device.upload(keys).expect("upload");
     let mut values = device.upload(&(0..keys.len()).map(value).collect::<Vec<V>>()).expect("upload");
     let (sorted_keys, sorted_values) =
-        sort_pairs_by_offsets(&row_offsets, &vector, &values, segments.options()).expect("sort");
+        sort::pairs_by_offsets(&row_offsets, Pairs::new(&vector, &values), segments.options()).expect("sort");
     assert_bits(&sorted_keys.download().expect("download"), sorted(), &what);
     assert!(sorted_values.download().expect("download") == moved, "values of {what}");
     if keys.len() > FEW_KEYS {
         return;
     }
-    sort_pairs_by_offsets_in_place(&row_offsets, &mut vector, &mut values, segments.options()).expect("sort");
+    sort::pairs_by_offsets_in_place(&row_offsets, &mut vector, &mut values, segments.options())
+        .expect("sort");
     assert_bits(&vector.download().expect("download"), sorted(), &what);
     assert!(values.download().expect("download") == moved, "values of {what}, in place");
 }
@@ -280,7 +279,7 @@ fn floats_in_total_order() {
     for DeviceUnderTest { device, .. } in devices() {
         let row_offsets = device.upload(&[0_u32, 4, 4, 10]).expect("upload");
         let vector = device.upload(&keys).expect("upload");
-        let sorted = sort_by_offsets(&row_offsets, &vector, SortOptions::default()).expect("sort");
+        let sorted = sort::keys_by_offsets(&row_offsets, &vector, SortOptions::default()).expect("sort");
         let mut wanted = keys;
         wanted[..4].sort_by(f64::total_cmp);
         wanted[4..].sort_by(f64::total_cmp);
@@ -296,11 +295,11 @@ fn operands_that_do_not_fit_are_refused() {
         let options = SortOptions::default();
         let mut refused = |offsets: &[u64]| {
             let row_offsets = device.upload(offsets).expect("upload");
-            let error = sort_by_offsets(&row_offsets, &keys, options).expect_err("bad offsets");
+            let error = sort::keys_by_offsets(&row_offsets, &keys, options).expect_err("bad offsets");
             let others = [
-                sort_by_offsets_in_place(&row_offsets, &mut keys, options),
-                sort_pairs_by_offsets(&row_offsets, &keys, &values, options).map(drop),
-                sort_pairs_by_offsets_in_place(&row_offsets, &mut keys, &mut values, options),
+                sort::keys_by_offsets_in_place(&row_offsets, &mut keys, options),
+                sort::pairs_by_offsets(&row_offsets, Pairs::new(&keys, &values), options).map(drop),
+                sort::pairs_by_offsets_in_place(&row_offsets, &mut keys, &mut values, options),
             ];
             for other in others {
                 assert_eq!(other.expect_err("bad offsets").to_string(), error.to_string());
@@ -317,15 +316,17 @@ fn operands_that_do_not_fit_are_refused() {
 
         let row_offsets = device.upload(&[0_u64, 3]).expect("upload");
         let short = device.upload(&[1.0_f32]).expect("upload");
-        let error = sort_pairs_by_offsets(&row_offsets, &keys, &short, options).expect_err("values missing");
+        let error = sort::pairs_by_offsets(&row_offsets, Pairs::new(&keys, &short), options)
+            .expect_err("values missing");
         assert!(matches!(error, OpError::Length { operand: "values", len: 1, needed: 3 }), "{error}");
-        let error = sort_by_offsets(&row_offsets, &keys, options.with_bits(5..33)).expect_err("no such bits");
+        let error =
+            sort::keys_by_offsets(&row_offsets, &keys, options.with_bits(5..33)).expect_err("no such bits");
         assert!(matches!(error, OpError::BitRange { begin: 5, end: 33, width: 32 }), "{error}");
-        assert!(temporary_bytes_by_offsets::<u32>(1, 3, options.with_bits(5..33)).is_err());
+        assert!(sort::keys_by_offsets_temporary_bytes::<u32>(1, 3, options.with_bits(5..33)).is_err());
 
         let elsewhere = Device::simulated(evenpath::device::SimulatedOptions::default());
         let row_offsets = elsewhere.upload(&[0_u64, 3]).expect("upload");
-        assert!(matches!(sort_by_offsets(&row_offsets, &keys, options), Err(OpError::Device(_))));
+        assert!(matches!(sort::keys_by_offsets(&row_offsets, &keys, options), Err(OpError::Device(_))));
         assert_eq!(keys.download().expect("download"), [3, 1, 2]);
         assert_eq!(values.download().expect("download"), [7, 8, 9]);
     }
@@ -344,18 +345,22 @@ fn temporary_memory_is_as_documented() {
             let mut values = device.upload(&vec![1.0_f64; len]).expect("upload");
             let row_offsets = segments.upload::<u32>(&device);
             let in_use = device.memory().expect("memory").in_use;
-            let bytes = temporary_bytes_by_offsets::<u32>(lengths.len(), len, options).expect("bits");
+            let bytes = sort::pairs_by_offsets_temporary_bytes::<u32, f64>(lengths.len(), len, options)
+                .expect("bits");
             let limit = in_use + bytes + 12 * len as u64;
             if is_tight {
                 device.set_memory_limit(Some(limit - limit / 20));
-                sort_pairs_by_offsets_in_place(&row_offsets, &mut vector, &mut values, options)
+                sort::pairs_by_offsets_in_place(&row_offsets, &mut vector, &mut values, options)
                     .expect_err("too little memory");
                 assert_eq!(vector.download().expect("download"), keys);
             }
             device.set_memory_limit(Some(limit));
-            sort_pairs_by_offsets(&row_offsets, &vector, &values, options).expect("enough memory");
+            sort::pairs_by_offsets(&row_offsets, Pairs::new(&vector, &values), options)
+                .expect("enough memory");
+            let bytes =
+                sort::keys_by_offsets_temporary_bytes::<u32>(lengths.len(), len, options).expect("bits");
             device.set_memory_limit(Some(in_use + bytes + 4 * len as u64));
-            sort_by_offsets(&row_offsets, &vector, options).expect("enough memory");
+            sort::keys_by_offsets(&row_offsets, &vector, options).expect("enough memory");
             device.set_memory_limit(None);
         }
     }

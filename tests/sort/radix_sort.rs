@@ -5,10 +5,8 @@ use std::ops::Range;
 
 use evenpath::Device;
 use evenpath::error::OpError;
-use evenpath::sort::{
-    SortKey, SortOptions, SortOrder, SortValue, sort, sort_in_place, sort_pairs, sort_pairs_in_place,
-    temporary_bytes, temporary_bytes_pairs,
-};
+use evenpath::key::{PairValue, Pairs, SortKey};
+use evenpath::sort::{self, SortOptions, SortOrder};
 use evenpath_kernels::sort::{OnesweepKeys, OnesweepPairs};
 use evenpath_tests::{DeviceUnderTest, devices, tile_len};
 use proptest::prelude::*;
@@ -91,15 +89,15 @@ fn check_keys<K: Oracle>(device: &Device, keys: &[K], order: SortOrder, bits: Ra
     let places = expected(keys, order, bits.clone());
     let options = SortOptions::default().with_order(order).with_bits(bits);
     let mut vector = device.upload(keys).expect("upload");
-    let sorted = sort(&vector, options).expect("sort").download().expect("download");
+    let sorted = sort::keys(&vector, options).expect("sort").download().expect("download");
     assert_bits(&sorted, places.iter().map(|&place| keys[place]), &what);
     assert_bits(&vector.download().expect("download"), keys.iter().copied(), &what);
-    sort_in_place(&mut vector, options).expect("sort");
+    sort::keys_in_place(&mut vector, options).expect("sort");
     assert_bits(&vector.download().expect("download"), places.iter().map(|&place| keys[place]), &what);
 }
 
 /// Like [`check_keys`], with values that hold the original position of each key.
-fn check_pairs<K: Oracle, V: SortValue>(
+fn check_pairs<K: Oracle, V: PairValue>(
     device: &Device,
     keys: &[K],
     order: SortOrder,
@@ -112,10 +110,10 @@ fn check_pairs<K: Oracle, V: SortValue>(
     let options = SortOptions::default().with_order(order).with_bits(bits);
     let mut vector = device.upload(keys).expect("upload");
     let mut payload = device.upload(&(0..keys.len()).map(value).collect::<Vec<V>>()).expect("upload");
-    let (sorted, moved) = sort_pairs(&vector, &payload, options).expect("sort");
+    let (sorted, moved) = sort::pairs(Pairs::new(&vector, &payload), options).expect("sort");
     assert_bits(&sorted.download().expect("download"), places.iter().map(|&place| keys[place]), &what);
     assert!(moved.download().expect("download") == values, "values, {what:?}");
-    sort_pairs_in_place(&mut vector, &mut payload, options).expect("sort");
+    sort::pairs_in_place(&mut vector, &mut payload, options).expect("sort");
     assert_bits(&vector.download().expect("download"), places.iter().map(|&place| keys[place]), &what);
     assert!(payload.download().expect("download") == values, "values in place, {what:?}");
 }
@@ -225,11 +223,11 @@ fn floats_in_total_order() {
     ];
     for DeviceUnderTest { device, .. } in devices() {
         let vector = device.upload(&keys).expect("upload");
-        let sorted = sort(&vector, SortOptions::default()).expect("sort").download().expect("download");
+        let sorted = sort::keys(&vector, SortOptions::default()).expect("sort").download().expect("download");
         keys.sort_by(f32::total_cmp);
         assert_bits(&sorted, keys.iter().copied(), &device);
         let options = SortOptions::default().with_order(SortOrder::Descending);
-        let sorted = sort(&vector, options).expect("sort").download().expect("download");
+        let sorted = sort::keys(&vector, options).expect("sort").download().expect("download");
         assert_bits(&sorted, keys.iter().rev().copied(), &device);
     }
 }
@@ -240,21 +238,21 @@ fn operands_that_do_not_fit_are_refused() {
         let mut keys = device.upload(&[3_u32, 1, 2]).expect("upload");
         let mut values = device.upload(&[0_u64, 1]).expect("upload");
         let options = SortOptions::default();
-        let error = sort_pairs(&keys, &values, options).expect_err("one value too few");
+        let error = sort::pairs(Pairs::new(&keys, &values), options).expect_err("one value too few");
         assert!(matches!(error, OpError::Length { operand: "values", len: 2, needed: 3 }), "{error}");
-        let error = sort_pairs_in_place(&mut keys, &mut values, options).expect_err("one value too few");
+        let error = sort::pairs_in_place(&mut keys, &mut values, options).expect_err("one value too few");
         assert!(matches!(error, OpError::Length { .. }), "{error}");
         for (begin, end) in [(5, 4), (0, 33), (40, 41)] {
             let options = SortOptions::default().with_bits(begin..end);
-            let error = sort(&keys, options).expect_err("no such bits");
+            let error = sort::keys(&keys, options).expect_err("no such bits");
             assert!(matches!(error, OpError::BitRange { width: 32, .. }), "{error}");
-            assert!(sort_in_place(&mut keys, options).is_err());
-            assert!(temporary_bytes::<u32>(3, options).is_err());
+            assert!(sort::keys_in_place(&mut keys, options).is_err());
+            assert!(sort::keys_temporary_bytes::<u32>(3, options).is_err());
         }
         assert_eq!(keys.download().expect("download"), [3, 1, 2]);
         let elsewhere = Device::simulated(evenpath::device::SimulatedOptions::default());
         let values = elsewhere.upload(&[1_u32, 2, 3]).expect("upload");
-        assert!(matches!(sort_pairs(&keys, &values, options), Err(OpError::Device(_))));
+        assert!(matches!(sort::pairs(Pairs::new(&keys, &values), options), Err(OpError::Device(_))));
     }
 }
 
@@ -267,14 +265,14 @@ fn temporary_memory_is_as_documented() {
         let values = device.upload(&vec![1.0_f64; len]).expect("upload");
         let in_use = device.memory().expect("memory").in_use;
         for options in [SortOptions::default(), SortOptions::default().with_bits(4..10)] {
-            let pairs = temporary_bytes_pairs::<u32, f64>(len, options).expect("bits");
+            let pairs = sort::pairs_temporary_bytes::<u32, f64>(len, options).expect("bits");
             device.set_memory_limit(Some(in_use + pairs + 12 * len as u64));
-            sort_pairs(&keys, &values, options).expect("enough memory");
+            sort::pairs(Pairs::new(&keys, &values), options).expect("enough memory");
             device.set_memory_limit(Some(in_use + pairs + 12 * len as u64 - 1));
-            assert!(sort_pairs(&keys, &values, options).is_err());
-            let alone = temporary_bytes::<u32>(len, options).expect("bits");
+            assert!(sort::pairs(Pairs::new(&keys, &values), options).is_err());
+            let alone = sort::keys_temporary_bytes::<u32>(len, options).expect("bits");
             device.set_memory_limit(Some(in_use + alone + 4 * len as u64));
-            sort(&keys, options).expect("enough memory");
+            sort::keys(&keys, options).expect("enough memory");
             device.set_memory_limit(None);
         }
     }

@@ -8,7 +8,8 @@ use evenpath::generate::{Kind, generate};
 use evenpath::hisparse::{HiSparseOptions, HiSparseQueuedOptions, HiSparseSpmvMethod, HiSparseSpmvOptions};
 use evenpath::hyb::HybOptions;
 use evenpath::key::Pairs;
-use evenpath::scan::{Operator, Scan};
+use evenpath::operator::Operator;
+use evenpath::scan::{self, ScanOptions};
 use evenpath::sets::{self, SetOperation};
 use evenpath::sort::{self, SortOptions};
 use evenpath::spgemm::{SpgemmMethod, SpgemmOptions};
@@ -149,13 +150,17 @@ const OPERATIONS: &[Operation] = &[
         let plan = tree.plan_spmv_queued(HiSparseQueuedOptions::default())?;
         o.product(move |x, y| plan.run(1.0, x, 0.0, y))
     }),
-    ("scan", |o| Ok(Box::new(|| Scan::inclusive(Operator::Sum).run(&o.x).map(drop)))),
-    ("scan by key", |o| Ok(Box::new(|| Scan::inclusive(Operator::Sum).by_keys(&o.keys).run(&o.x).map(drop)))),
+    ("scan", |o| Ok(Box::new(|| scan::values(&o.x, ScanOptions::inclusive(Operator::Sum)).map(drop)))),
+    ("scan by key", |o| {
+        Ok(Box::new(|| scan::by_keys(&o.keys, &o.x, ScanOptions::inclusive(Operator::Sum)).map(drop)))
+    }),
     ("reduce by key", |o| Ok(Box::new(|| reduce::by_keys(&o.keys, &o.x, Operator::Sum).map(drop)))),
-    ("sort of keys", |o| Ok(Box::new(|| sort::sort(&o.keys, SortOptions::default()).map(drop)))),
-    ("sort of pairs", |o| Ok(Box::new(|| sort::sort_pairs(&o.keys, &o.x, SortOptions::default()).map(drop)))),
+    ("sort of keys", |o| Ok(Box::new(|| sort::keys(&o.keys, SortOptions::default()).map(drop)))),
+    ("sort of pairs", |o| {
+        Ok(Box::new(|| sort::pairs(Pairs::new(&o.keys, &o.x), SortOptions::default()).map(drop)))
+    }),
     ("merge of keys", |o| Ok(Box::new(|| merge::keys(&o.keys, &o.keys).map(drop)))),
-    ("union of keys", |o| Ok(Box::new(|| sets::keys(SetOperation::Union, &o.keys, &o.keys).map(drop)))),
+    ("union of keys", |o| Ok(Box::new(|| sets::keys(&o.keys, &o.keys, SetOperation::Union).map(drop)))),
     ("spadd", |o| Ok(Box::new(|| o.matrix.spadd(1.0, &o.matrix, 2.0).map(drop)))),
     ("spadd, values", |o| {
         let plan = o.matrix.plan_spadd(&o.matrix)?;
@@ -176,7 +181,7 @@ const OPERATIONS: &[Operation] = &[
     ("sort of rows", |o| Ok(Box::new(|| o.matrix.sort_rows().map(drop)))),
     ("merge of pairs", |o| Ok(Box::new(|| merge::pairs(o.pairs(), o.pairs()).map(drop)))),
     ("intersection of keys", |o| {
-        Ok(Box::new(|| sets::keys(SetOperation::Intersection, &o.keys, &o.keys).map(drop)))
+        Ok(Box::new(|| sets::keys(&o.keys, &o.keys, SetOperation::Intersection).map(drop)))
     }),
     ("spgemm, row-wise", |o| Ok(o.spgemm(SpgemmMethod::RowWise))),
     ("spgemm, two-level-sort", |o| Ok(o.spgemm(SpgemmMethod::TwoLevelSort))),

@@ -4,10 +4,9 @@
 
 use std::ops::Range;
 
-use evenpath::key::Key;
-use evenpath::scan::{Element, Operator};
+use evenpath::key::{Key, SortKey};
+use evenpath::operator::{Element, Operator};
 use evenpath::sets::SetOperation;
-use evenpath::sort::SortKey;
 use rayon::prelude::*;
 
 use crate::sequences::mix;

@@ -1,5 +1,6 @@
 use evenpath::error::OpError;
-use evenpath::scan::{self, Element, Operator, Scan};
+use evenpath::operator::{Element, Operator};
+use evenpath::scan::{self, ScanOptions};
 
 use super::bench::{Bench, Measured};
 use super::check;
@@ -26,13 +27,9 @@ pub(super) fn elements<T: Element + Small>(bench: &mut Bench<'_>, len: usize) ->
             values = random_numbers(len, u32::MAX, 21);
             input.copy_from_slice(&values)?;
         }
-        let times_ms = bench.times_ms(|| {
-            if exclusive {
-                Scan::exclusive(operator).run_into(&input, &mut result)
-            } else {
-                Scan::inclusive(operator).run_into(&input, &mut result)
-            }
-        })?;
+        let options =
+            if exclusive { ScanOptions::exclusive(operator) } else { ScanOptions::inclusive(operator) };
+        let times_ms = bench.times_ms(|| scan::values_into(&input, options, &mut result))?;
         result.copy_to_slice(&mut host_result)?;
         bench.report(Measured {
             op,
@@ -41,7 +38,7 @@ pub(super) fn elements<T: Element + Small>(bench: &mut Bench<'_>, len: usize) ->
             n: len,
             times_ms,
             bytes: 2 * len * T::SIZE,
-            temporary_bytes: scan::temporary_bytes::<T>(len),
+            temporary_bytes: scan::values_temporary_bytes(len, options),
             checked: Some(check::scan(&values, |_| false, operator, exclusive, &host_result)),
         });
     }

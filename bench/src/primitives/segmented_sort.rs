@@ -1,8 +1,7 @@
 use evenpath::error::OpError;
 use evenpath::generate::{Kind, generate};
-use evenpath::sort::{
-    SortKey, SortOptions, sort_by_offsets, sort_pairs_by_offsets, temporary_bytes_by_offsets,
-};
+use evenpath::key::{Pairs, SortKey};
+use evenpath::sort::{self, SortOptions};
 use evenpath::{Csr, DeviceVec};
 
 use super::bench::{Bench, Measured};
@@ -74,7 +73,7 @@ struct Input<'a, K: SortKey> {
 
 impl<K: SortKey> Input<'_, K> {
     fn sort_keys(&self, bench: &Bench<'_>, op: String) -> Result<Measured, OpError> {
-        let sort = || sort_by_offsets(self.row_offsets, self.keys, SortOptions::default());
+        let sort = || sort::keys_by_offsets(self.row_offsets, self.keys, SortOptions::default());
         let times_ms = bench.times_ms(|| sort().map(drop))?;
         let sorted = sort()?.download()?;
         let checked = check::each_segment(self.host_offsets, |segment| {
@@ -85,7 +84,9 @@ impl<K: SortKey> Input<'_, K> {
 
     fn sort_pairs(&self, bench: &Bench<'_>, op: String) -> Result<Measured, OpError> {
         let places = bench.device.upload(&(0..self.keys.len() as u32).collect::<Vec<_>>())?;
-        let sort = || sort_pairs_by_offsets(self.row_offsets, self.keys, &places, SortOptions::default());
+        let sort = || {
+            sort::pairs_by_offsets(self.row_offsets, Pairs::new(self.keys, &places), SortOptions::default())
+        };
         let times_ms = bench.times_ms(|| sort().map(drop))?;
         let (keys, places) = sort()?;
         let checked =
@@ -102,6 +103,7 @@ impl<K: SortKey> Input<'_, K> {
         checked: Result<(), String>,
     ) -> Result<Measured, OpError> {
         let (len, offsets) = (self.keys.len(), self.row_offsets.len());
+        let options = SortOptions::default();
         Ok(Measured {
             op,
             key: K::TYPE.name(),
@@ -109,7 +111,10 @@ impl<K: SortKey> Input<'_, K> {
             n: len,
             times_ms,
             bytes: 4 * offsets + 2 * len * (K::SIZE + value_bytes),
-            temporary_bytes: temporary_bytes_by_offsets::<K>(offsets - 1, len, SortOptions::default())?,
+            temporary_bytes: match value_bytes {
+                0 => sort::keys_by_offsets_temporary_bytes::<K>(offsets - 1, len, options)?,
+                _ => sort::pairs_by_offsets_temporary_bytes::<K, u32>(offsets - 1, len, options)?,
+            },
             checked: Some(checked),
         })
     }
@@ -137,7 +142,7 @@ pub(super) fn rows(bench: &mut Bench<'_>, len: usize) -> Result<(), OpError> {
             times_ms,
             // The row offsets are copied.
             bytes: 2 * (4 * (rows + 1) + 8 * nonzeros),
-            temporary_bytes: temporary_bytes_by_offsets::<u32>(rows, nonzeros, options)?,
+            temporary_bytes: sort::pairs_by_offsets_temporary_bytes::<u32, f32>(rows, nonzeros, options)?,
             checked: Some(checked),
         });
     }

@@ -1,5 +1,6 @@
 use evenpath::error::OpError;
-use evenpath::scan::{self, Element, Operator, Scan};
+use evenpath::operator::{Element, Operator};
+use evenpath::scan::{self, ScanOptions};
 use evenpath::{Device, DeviceVec, reduce};
 use rayon::prelude::*;
 
@@ -131,10 +132,11 @@ impl<T: Element + Small> Segments<T> {
     fn scan(&self, bench: &Bench<'_>, op: String, marks: Marks) -> Result<Measured, OpError> {
         let (values, sum) = (&self.values, Operator::Sum);
         let mut result = bench.device.uninitialized::<T>(self.len())?;
+        let options = ScanOptions::inclusive(sum);
         let times_ms = bench.times_ms(|| match marks {
-            Marks::Keys => Scan::inclusive(sum).by_keys(&self.keys).run_into(values, &mut result),
-            Marks::Flags => Scan::inclusive(sum).by_flags(&self.flags).run_into(values, &mut result),
-            Marks::Offsets => Scan::inclusive(sum).by_offsets(&self.offsets).run_into(values, &mut result),
+            Marks::Keys => scan::by_keys_into(&self.keys, values, options, &mut result),
+            Marks::Flags => scan::by_flags_into(&self.flags, values, options, &mut result),
+            Marks::Offsets => scan::by_offsets_into(&self.offsets, values, options, &mut result),
         })?;
         let begins = |index: usize| self.host_flags[index] != 0;
         let checked = check::scan(&self.host_values, begins, sum, false, &result.download()?);
@@ -147,9 +149,9 @@ impl<T: Element + Small> Segments<T> {
             times_ms,
             bytes: mark_bytes + 2 * self.len() * T::SIZE,
             temporary_bytes: match marks {
-                Marks::Keys => scan::temporary_bytes_by::<T, u32>(self.len()),
-                Marks::Flags => scan::temporary_bytes_by::<T, u8>(self.len()),
-                Marks::Offsets => scan::temporary_bytes_by_offsets::<T>(self.count(), self.len()),
+                Marks::Keys => scan::by_keys_temporary_bytes::<u32, T>(self.len()),
+                Marks::Flags => scan::by_flags_temporary_bytes::<T>(self.len()),
+                Marks::Offsets => scan::by_offsets_temporary_bytes::<T>(self.count(), self.len()),
             },
             checked: Some(checked),
         })
@@ -179,9 +181,9 @@ impl<T: Element + Small> Segments<T> {
             times_ms,
             bytes: mark_bytes + key_bytes + (self.len() + self.count()) * T::SIZE,
             temporary_bytes: match marks {
-                Marks::Keys => reduce::temporary_bytes_by_keys::<u32, T>(self.len()),
-                Marks::Flags => reduce::temporary_bytes_by_flags::<T>(self.len()),
-                Marks::Offsets => reduce::temporary_bytes_by_offsets::<T>(self.count(), self.len()),
+                Marks::Keys => reduce::by_keys_temporary_bytes::<u32, T>(self.len()),
+                Marks::Flags => reduce::by_flags_temporary_bytes::<T>(self.len()),
+                Marks::Offsets => reduce::by_offsets_temporary_bytes::<T>(self.count(), self.len()),
             },
             checked: Some(checked),
         })

@@ -47,8 +47,8 @@ pub(super) fn keys<K: Key + Small>(bench: &mut Bench<'_>, n: usize) -> Result<()
         let mut size = 0;
         let times_ms = bench.times_ms(|| {
             size = match case {
-                KeyCase::Set(operation) => sets::keys_into(operation, &a, &b, &mut result)?,
-                KeyCase::Count(operation) => sets::count(operation, &a, &b)?,
+                KeyCase::Set(operation) => sets::keys_into(&a, &b, operation, &mut result)?,
+                KeyCase::Count(operation) => sets::count(&a, &b, operation)?,
                 KeyCase::Merge => merge::keys_into(&a, &b, &mut result).map(|()| n)?,
             };
             Ok(())
@@ -121,7 +121,7 @@ pub(super) fn pairs<K: Key + Small, V: PairValue + Small>(
         let times_ms = bench.times_ms(|| {
             size = match case {
                 PairCase::Union(combine) => {
-                    sets::pairs_into(SetOperation::Union, a, b, combine, &mut keys, &mut values)?
+                    sets::pairs_into(a, b, SetOperation::Union, combine, &mut keys, &mut values)?
                 }
                 PairCase::Merge => merge::pairs_into(a, b, &mut keys, &mut values).map(|()| n)?,
             };
@@ -145,7 +145,7 @@ pub(super) fn pairs<K: Key + Small, V: PairValue + Small>(
         bench.report(Measured {
             op,
             key: <K as Key>::NAME,
-            value: <V as PairValue>::NAME,
+            value: V::TYPE.name(),
             n,
             times_ms,
             bytes: (n + size) * (K::SIZE + V::SIZE),

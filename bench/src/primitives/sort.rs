@@ -1,5 +1,6 @@
 use evenpath::error::OpError;
-use evenpath::sort::{SortKey, SortOptions, sort, sort_pairs, temporary_bytes, temporary_bytes_pairs};
+use evenpath::key::{Pairs, SortKey};
+use evenpath::sort::{self, SortOptions};
 
 use super::bench::{Bench, Measured};
 use super::check;
@@ -18,7 +19,7 @@ pub(super) fn by_bits<K: SortKey>(bench: &mut Bench<'_>, len: usize, bits: &[u32
         let keys = bench.device.upload(&host_keys)?;
         for (op, what) in cases {
             let measured = if what == "keys" {
-                let times_ms = bench.times_ms(|| sort(&keys, options).map(drop))?;
+                let times_ms = bench.times_ms(|| sort::keys(&keys, options).map(drop))?;
                 Measured {
                     op,
                     key: K::TYPE.name(),
@@ -26,13 +27,14 @@ pub(super) fn by_bits<K: SortKey>(bench: &mut Bench<'_>, len: usize, bits: &[u32
                     n: len,
                     times_ms,
                     bytes: 2 * len * K::SIZE,
-                    temporary_bytes: temporary_bytes::<K>(len, options)?,
-                    checked: Some(check::sorted_keys(&host_keys, &sort(&keys, options)?.download()?)),
+                    temporary_bytes: sort::keys_temporary_bytes::<K>(len, options)?,
+                    checked: Some(check::sorted_keys(&host_keys, &sort::keys(&keys, options)?.download()?)),
                 }
             } else {
                 let places = bench.device.upload(&(0..len as u32).collect::<Vec<_>>())?;
-                let times_ms = bench.times_ms(|| sort_pairs(&keys, &places, options).map(drop))?;
-                let (sorted, moved) = sort_pairs(&keys, &places, options)?;
+                let times_ms =
+                    bench.times_ms(|| sort::pairs(Pairs::new(&keys, &places), options).map(drop))?;
+                let (sorted, moved) = sort::pairs(Pairs::new(&keys, &places), options)?;
                 Measured {
                     op,
                     key: K::TYPE.name(),
@@ -40,7 +42,7 @@ pub(super) fn by_bits<K: SortKey>(bench: &mut Bench<'_>, len: usize, bits: &[u32
                     n: len,
                     times_ms,
                     bytes: 2 * len * (K::SIZE + 4),
-                    temporary_bytes: temporary_bytes_pairs::<K, u32>(len, options)?,
+                    temporary_bytes: sort::pairs_temporary_bytes::<K, u32>(len, options)?,
                     checked: Some(check::sorted_places(&host_keys, &sorted.download()?, &moved.download()?)),
                 }
             };

@@ -1,6 +1,6 @@
 use evenpath::device::DeviceKind;
 use evenpath::error::{DeviceError, OpError};
-use evenpath::sort::SortKey;
+use evenpath::key::SortKey;
 use evenpath::{Device, DeviceVec};
 use evenpath_kernels::block::radix_rank::RadixKey;
 use evenpath_kernels::sort::{SortTileKeys, SortTilePairs, SortTilePermutation};

@@ -5,29 +5,29 @@ use evenpath_simt::Element;
 use rayon::prelude::*;
 
 use crate::Offset;
-use crate::element::{Comparison, Key, SortKey, SortValue};
+use crate::keys::{Comparison, PairValue, SortKey};
 use crate::matrix::{grain, local_ranges, row_blocks, split};
 
 /// Minimum number of elements in a segment that several threads sort.
 const LONG_SEGMENT: usize = grain(1 << 14);
 
 /// Bits by which a key is compared.
-fn rank<K: SortKey>(key: K, comparison: Comparison<<K as Key>::Bits>) -> u64 {
+fn rank<K: SortKey>(key: K, comparison: Comparison<K::Bits>) -> u64 {
     let Comparison { order, begin, end } = comparison;
-    let bits = <K as Key>::Bits::from_bits(key.to_bits()).to_sortable(order).to_bits();
+    let bits = K::Bits::from_bits(key.to_bits()).to_sortable(order).to_bits();
     let count = end - begin;
     if count == u64::BITS { bits } else { bits.checked_shr(begin).unwrap_or(0) & ((1 << count) - 1) }
 }
 
-pub(crate) fn sort<K: SortKey>(keys: &mut [K], comparison: Comparison<<K as Key>::Bits>) {
+pub(crate) fn sort<K: SortKey>(keys: &mut [K], comparison: Comparison<K::Bits>) {
     keys.par_sort_by_key(|&key| rank(key, comparison));
 }
 
 /// Sorts keys with their values. Both have the same length.
-pub(crate) fn sort_pairs<K: SortKey, V: SortValue>(
+pub(crate) fn sort_pairs<K: SortKey, V: PairValue>(
     keys: &mut [K],
     values: &mut [V],
-    comparison: Comparison<<K as Key>::Bits>,
+    comparison: Comparison<K::Bits>,
 ) {
     assert_eq!(keys.len(), values.len(), "lengths are checked by the caller");
     let mut pairs: Vec<(K, V)> = keys.par_iter().copied().zip(values.par_iter().copied()).collect();
@@ -40,7 +40,7 @@ pub(crate) fn sort_pairs<K: SortKey, V: SortValue>(
 pub(crate) fn sort_by_offsets<K: SortKey, O: Offset>(
     row_offsets: &[O],
     keys: &mut [K],
-    comparison: Comparison<<K as Key>::Bits>,
+    comparison: Comparison<K::Bits>,
 ) {
     let blocks = row_blocks(row_offsets);
     split(&blocks, row_offsets, keys).into_par_iter().for_each(|(block, keys)| {
@@ -56,11 +56,11 @@ pub(crate) fn sort_by_offsets<K: SortKey, O: Offset>(
 }
 
 /// Sorts the keys of each segment with their values. There are as many values as keys.
-pub(crate) fn sort_pairs_by_offsets<K: SortKey, V: SortValue, O: Offset>(
+pub(crate) fn sort_pairs_by_offsets<K: SortKey, V: PairValue, O: Offset>(
     row_offsets: &[O],
     keys: &mut [K],
     values: &mut [V],
-    comparison: Comparison<<K as Key>::Bits>,
+    comparison: Comparison<K::Bits>,
 ) {
     let blocks = row_blocks(row_offsets);
     let keys = split(&blocks, row_offsets, keys);

@@ -7,9 +7,9 @@ use crate::device::{DeviceError, DeviceSlice, DeviceVec};
 use crate::format::csr::Pattern;
 use crate::matrix::{check_csr, check_dimensions};
 use crate::operand::OpError;
+use crate::operation::Operator;
 use crate::sequence::reduce;
 use crate::sequence::row_marks::check_row_offsets;
-use crate::sequence::scan::Operator;
 use crate::{MatrixError, Offset, Storage};
 
 /// Number of column indices in one reduction for the maximum.

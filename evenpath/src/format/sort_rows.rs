@@ -5,9 +5,8 @@ use std::sync::Arc;
 use super::DeviceCsr;
 use super::transpose::by_column;
 use crate::format::csr::Pattern;
-use crate::operand::OpError;
-use crate::sequence::radix_sort::Pairs;
-use crate::sequence::sort::sort_valid_pairs;
+use crate::operand::{OpError, Pairs};
+use crate::sequence::sort;
 use crate::{Offset, Value};
 
 impl<V: Value, O: Offset> DeviceCsr<V, O> {
@@ -17,7 +16,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// does the same on the host.
     ///
     /// Sorts only the bits that columns have, like
-    /// [`sort_pairs_by_offsets`](crate::sort::sort_pairs_by_offsets), and with its temporary memory. Waits
+    /// [`sort::pairs_by_offsets`](crate::sort::pairs_by_offsets), and with its temporary memory. Waits
     /// for the device.
     ///
     /// ```
@@ -45,7 +44,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         }
         let Pattern { rows, cols, row_offsets, column_indices, .. } = &**pattern;
         let entries = Pairs { keys: column_indices, values: &*values };
-        let (column_indices, values) = sort_valid_pairs(row_offsets, entries, by_column(*cols))?;
+        let (column_indices, values) = sort::pairs_by_valid_offsets(row_offsets, entries, by_column(*cols))?;
         let pattern = Pattern::new(*rows, *cols, row_offsets.copied()?, column_indices);
         Ok(Self::from_valid(pattern, values))
     }

@@ -7,9 +7,9 @@ use super::DeviceCsr;
 use crate::device::{DeviceKind, DeviceSlice, DeviceVec, Kernels};
 use crate::format::csr::Pattern;
 use crate::format::path_tiles::PathTiles;
-use crate::operand::OpError;
+use crate::operand::{OpError, Pairs};
 use crate::sequence::radix_sort::pair_kernels;
-use crate::sequence::sort::{SortOptions, sort_pairs};
+use crate::sequence::sort::{self, SortOptions};
 use crate::sequence::vector;
 use crate::{Offset, Value};
 
@@ -64,7 +64,8 @@ pub(crate) fn transpose<V: Value, O: Offset>(
     matrix.device().prepare(kernels::<V, O>)?;
     let (device, pattern) = (matrix.device(), matrix.pattern());
     let numbers = vector::iota(device, nonzeros)?;
-    let (columns, permutation) = sort_pairs(&pattern.column_indices, &numbers, by_column(pattern.cols))?;
+    let (columns, permutation) =
+        sort::pairs(Pairs::new(&pattern.column_indices, &numbers), by_column(pattern.cols))?;
     drop(numbers);
     let row_offsets = column_offsets(&columns, pattern.cols)?;
     drop(columns);

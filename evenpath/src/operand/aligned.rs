@@ -9,7 +9,7 @@ use super::OpError;
 use crate::device::{DeviceError, DeviceSlice, DeviceVec};
 
 /// An operand aligned to sixteen bytes: the given elements, or a copy of them.
-pub enum Aligned<'a, T: Pod> {
+pub(crate) enum Aligned<'a, T: Pod> {
     Own(&'a DeviceSlice<T>, Global<T, Aligned16>),
     Copied(DeviceVec<T>),
 }

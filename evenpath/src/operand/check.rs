@@ -40,6 +40,12 @@ pub(crate) fn check_len(operand: &'static str, len: usize, needed: usize) -> Res
     if len == needed { Ok(()) } else { Err(OpError::Length { operand, len, needed }) }
 }
 
+/// Checks that 32 bits count the elements of an operation, named in errors.
+pub(crate) fn check_countable(what: &'static str, len: usize) -> Result<(), OpError> {
+    let limit = u32::MAX as usize;
+    if len > limit { Err(OpError::TooLong { what, len, limit }) } else { Ok(()) }
+}
+
 /// Checks that an output, named in errors, has room for `needed` elements.
 pub(crate) fn check_room(operand: &'static str, len: usize, needed: usize) -> Result<(), OpError> {
     if len >= needed { Ok(()) } else { Err(OpError::Length { operand, len, needed }) }

@@ -4,10 +4,10 @@ use evenpath_simt::{Global, GlobalMut};
 
 use super::OpError;
 use crate::device::{Device, DeviceSlice};
-use crate::keys::{Key, PairValue};
+use crate::keys::{PairValue, SortKey};
 use crate::operand::check::check_len;
 
-/// Keys with one value each, on one device.
+/// Keys with one value each, on one device: `keys` and `values` have n elements each.
 ///
 /// ```
 /// use evenpath::key::{Pairs, coordinate};
@@ -23,14 +23,14 @@ use crate::operand::check::check_len;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
-pub struct Pairs<'a, K: Key, V: PairValue> {
+pub struct Pairs<'a, K: SortKey, V: PairValue> {
     /// The keys.
     pub keys: &'a DeviceSlice<K>,
     /// The values, one per key.
     pub values: &'a DeviceSlice<V>,
 }
 
-impl<'a, K: Key, V: PairValue> Pairs<'a, K, V> {
+impl<'a, K: SortKey, V: PairValue> Pairs<'a, K, V> {
     /// Keys with their values.
     pub fn new(keys: &'a DeviceSlice<K>, values: &'a DeviceSlice<V>) -> Self {
         Self { keys, values }

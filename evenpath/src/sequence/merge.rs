@@ -1,25 +1,31 @@
-//! Merge of two sorted sequences on a device.
+//! Merges of two sorted sequences.
 //!
-//! Stable: equal keys of A come before those of B, and each input's keys keep their order. Keys are [`Key`]s;
-//! (row, column) tuples are packed by [`coordinate`](crate::keys::coordinate). Method: merge path (Green,
-//! `McColl`, Bader, "GPU Merge Path", ICS 2012): tiles of equal work for any keys.
-//!
-//! The inputs must be sorted, which [`sets::check_sorted`](crate::sets::check_sorted) checks. If they are
-//! not, the result is an unspecified sequence of the same length, and no other memory is written.
+//! `a` has m elements and `b` n, keys with or without values; the result has m + n.
 //!
 //! ```
 //! use evenpath::key::Pairs;
 //! use evenpath::{Device, merge};
 //!
-//! let device = Device::cpu();
+//! let device = Device::best()?;
 //! let (a, b) = (device.upload(&[1_u32, 3, 3])?, device.upload(&[2_u32, 3])?);
 //! assert_eq!(merge::keys(&a, &b)?.download()?, [1, 2, 3, 3, 3]);
 //!
 //! let (x, y) = (device.upload(&[0.1, 0.2, 0.3])?, device.upload(&[1.1, 1.2])?);
 //! let (_, values) = merge::pairs(Pairs::new(&a, &x), Pairs::new(&b, &y))?;
 //! assert_eq!(values.download()?, [0.1, 1.1, 0.2, 0.3, 1.2]);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # Ok::<(), evenpath::Error>(())
 //! ```
+//!
+//! A function returns new vectors; with `_into` it writes to existing ones, and with `_temporary_bytes` it
+//! returns the memory that it takes beside its operands.
+//!
+//! Stable: equal keys of A come before those of B, and each input's keys keep their order. (row, column) tuples are
+//! packed into keys by [`coordinate`](crate::key::coordinate).
+//!
+//! The inputs must be sorted, which [`sets::check_sorted`](crate::sets::check_sorted) checks. If they are
+//! not, the result is an unspecified sequence of the same length, and no other memory is written.
+//!
+//! Method: merge path (Green, `McColl`, Bader, "GPU Merge Path", ICS 2012): tiles of equal work for any keys.
 
 use evenpath_kernels::block::two_sequences::Sequences;
 use evenpath_kernels::merge::{MergeKeys, MergeKeysPartition, MergePairs};
@@ -34,7 +40,16 @@ use crate::operand::aligned::{Aligned, write_aligned};
 use crate::operand::check::check_len;
 use crate::operand::pairs::Pairs;
 
-/// Merges the keys of `a` and `b` into a new vector. The call does not wait for the device.
+/// Merges keys: `a` has m sorted keys, `b` n, the result m + n. The call does not wait for the device.
+///
+/// ```
+/// use evenpath::{Device, merge};
+///
+/// let device = Device::cpu();
+/// let (a, b) = (device.upload(&[1_u32, 3])?, device.upload(&[2_u32, 3, 4])?);
+/// assert_eq!(merge::keys(&a, &b)?.download()?, [1, 2, 3, 3, 4]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 ///
@@ -47,11 +62,22 @@ pub fn keys<K: Key>(a: &DeviceSlice<K>, b: &DeviceSlice<K>) -> Result<DeviceVec<
     Ok(merged)
 }
 
-/// Merges the keys of `a` and `b` into `merged`, whose length is the sum of theirs.
+/// Merges keys like [`keys()`], into an existing vector: `a` has m sorted keys, `b` n, `merged` m + n.
+///
+/// ```
+/// use evenpath::{Device, merge};
+///
+/// let device = Device::cpu();
+/// let (a, b) = (device.upload(&[1_u32, 3])?, device.upload(&[2_u32, 3, 4])?);
+/// let mut merged = device.zeros(5)?;
+/// merge::keys_into(&a, &b, &mut merged)?;
+/// assert_eq!(merged.download()?, [1, 2, 3, 3, 4]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 ///
-/// If `merged` has a different length; then nothing is written. Otherwise the same as for [`keys`].
+/// If `merged` has a different length; then nothing is written. Otherwise the same as for [`keys()`].
 pub fn keys_into<K: Key>(
     a: &DeviceSlice<K>,
     b: &DeviceSlice<K>,
@@ -84,7 +110,20 @@ fn launch_keys<K: Key>(
     Ok(())
 }
 
-/// Merges the pairs of `a` and `b` by key into new vectors. The call does not wait for the device.
+/// Merges pairs by key: `a` has m pairs with sorted keys, `b` n, the results m + n elements each. The call does not wait
+/// for the device.
+///
+/// ```
+/// use evenpath::key::Pairs;
+/// use evenpath::{Device, merge};
+///
+/// let device = Device::cpu();
+/// let (a, x) = (device.upload(&[1_u32, 3])?, device.upload(&[0.1, 0.3])?);
+/// let (b, y) = (device.upload(&[2_u32, 3])?, device.upload(&[1.2, 1.3])?);
+/// let (keys, values) = merge::pairs(Pairs::new(&a, &x), Pairs::new(&b, &y))?;
+/// assert_eq!((keys.download()?, values.download()?), (vec![1, 2, 3, 3], vec![0.1, 1.2, 0.3, 1.3]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 ///
@@ -103,11 +142,25 @@ pub fn pairs<K: Key, V: PairValue>(
     Ok((keys, values))
 }
 
-/// Merges the pairs of `a` and `b` by key into `keys` and `values`, whose length is the sum of theirs.
+/// Merges pairs by key like [`pairs()`], into existing vectors: `a` has m pairs with sorted keys, `b` n, `keys` and
+/// `values` m + n elements each.
+///
+/// ```
+/// use evenpath::key::Pairs;
+/// use evenpath::{Device, merge};
+///
+/// let device = Device::cpu();
+/// let (a, x) = (device.upload(&[1_u32, 3])?, device.upload(&[0.1, 0.3])?);
+/// let (b, y) = (device.upload(&[2_u32, 3])?, device.upload(&[1.2, 1.3])?);
+/// let (mut keys, mut values) = (device.zeros(4)?, device.zeros(4)?);
+/// merge::pairs_into(Pairs::new(&a, &x), Pairs::new(&b, &y), &mut keys, &mut values)?;
+/// assert_eq!((keys.download()?, values.download()?), (vec![1, 2, 3, 3], vec![0.1, 1.2, 0.3, 1.3]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 ///
-/// If an output has a different length; then nothing is written. Otherwise the same as for [`pairs`].
+/// If an output has a different length; then nothing is written. Otherwise the same as for [`pairs()`].
 pub fn pairs_into<K: Key, V: PairValue>(
     a: Pairs<'_, K, V>,
     b: Pairs<'_, K, V>,
@@ -158,14 +211,22 @@ fn launch_pairs<K: Key, V: PairValue>(
     Ok(())
 }
 
-/// Bytes of device memory that [`keys`] uses beside inputs and output: 8 for each tile of some 3000 keys or more; none
-/// on the CPU.
+/// Bytes of device memory that [`keys()`] takes on a GPU beside its operands and result: 8 per tile of about 3000 keys or
+/// more.
+///
+/// ```
+/// assert!(evenpath::merge::keys_temporary_bytes::<u32>(1 << 20, 1000) < 1 << 20);
+/// ```
 pub fn keys_temporary_bytes<K: Key>(a_len: usize, b_len: usize) -> u64 {
     temporary_bytes(instance::<MergeKeys<K>>(), (a_len as u64).saturating_add(b_len as u64))
 }
 
-/// Bytes of device memory that [`pairs`] uses beside inputs and outputs: 8 for each tile of some 3000 pairs or more;
-/// none on the CPU.
+/// Bytes of device memory that [`pairs()`] takes on a GPU beside its operands and results: 8 per tile of about 3000 pairs
+/// or more.
+///
+/// ```
+/// assert!(evenpath::merge::pairs_temporary_bytes::<u32, f64>(1 << 20, 1000) < 1 << 20);
+/// ```
 pub fn pairs_temporary_bytes<K: Key, V: PairValue>(a_len: usize, b_len: usize) -> u64 {
     temporary_bytes(instance::<MergePairs<K, V::Bits>>(), (a_len as u64).saturating_add(b_len as u64))
 }

@@ -10,9 +10,9 @@ use evenpath_simt::kernel::{Kernel, KernelInfo};
 use evenpath_simt::{Aligned16, Element, Global, GlobalMut};
 
 use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Kernels, instance, read_only};
-use crate::element::{Comparison, Key, MovedValue, SortKey, SortValue};
-use crate::operand::OpError;
+use crate::keys::{Comparison, PairValue, SortKey};
 use crate::operand::aligned::Aligned;
+use crate::operand::{OpError, Pairs};
 
 /// Maximum number of keys that one launch sorts. A status word could count more; this keeps the status small.
 const PORTION_KEYS: usize = 1 << 28;
@@ -20,13 +20,6 @@ const _: () = assert!(PORTION_KEYS <= MAX_PORTION_KEYS);
 
 /// Number of blocks of the histogram for which a multiprocessor has threads.
 const HISTOGRAM_BLOCKS: usize = 8;
-
-/// Keys with values, of the same length.
-#[derive(Clone, Copy)]
-pub(crate) struct Pairs<'a, K: SortKey, V: SortValue> {
-    pub(crate) keys: &'a DeviceSlice<K>,
-    pub(crate) values: &'a DeviceSlice<V>,
-}
 
 /// Keys, and values if any, in their representation for kernels: as unsigned integers.
 #[derive(Clone, Copy)]
@@ -59,7 +52,7 @@ pub(crate) fn output<T: Pod + Element, B: Element>(vector: &mut DeviceSlice<T>) 
 
 pub(crate) fn sort_keys<K: SortKey>(
     keys: &DeviceSlice<K>,
-    comparison: Comparison<<K as Key>::Bits>,
+    comparison: Comparison<K::Bits>,
 ) -> Result<DeviceVec<K>, OpError> {
     let device = keys.device();
     let Some(mut sweep) = Sweep::<_, u32>::new(device, keys.len(), false, comparison)? else {
@@ -77,7 +70,7 @@ pub(crate) fn sort_keys<K: SortKey>(
 
 pub(crate) fn sort_keys_in_place<K: SortKey>(
     keys: &mut DeviceVec<K>,
-    comparison: Comparison<<K as Key>::Bits>,
+    comparison: Comparison<K::Bits>,
 ) -> Result<(), OpError> {
     let device = keys.device().clone();
     let Some(mut sweep) = Sweep::<_, u32>::new(&device, keys.len(), false, comparison)? else {
@@ -94,13 +87,13 @@ pub(crate) fn sort_keys_in_place<K: SortKey>(
     Ok(())
 }
 
-pub(crate) fn sort_pairs<K: SortKey, V: SortValue>(
+pub(crate) fn sort_pairs<K: SortKey, V: PairValue>(
     Pairs { keys, values }: Pairs<'_, K, V>,
-    comparison: Comparison<<K as Key>::Bits>,
+    comparison: Comparison<K::Bits>,
 ) -> Result<(DeviceVec<K>, DeviceVec<V>), OpError> {
     let device = keys.device();
     let len = keys.len();
-    let Some(mut sweep) = Sweep::<_, <V as MovedValue>::Bits>::new(device, len, true, comparison)? else {
+    let Some(mut sweep) = Sweep::<_, V::Bits>::new(device, len, true, comparison)? else {
         return Ok((keys.copied()?, values.copied()?));
     };
     let keys = Aligned::new(keys)?;
@@ -115,12 +108,12 @@ pub(crate) fn sort_pairs<K: SortKey, V: SortValue>(
     Ok(if sweep.ends_in_first() { first } else { second })
 }
 
-pub(crate) fn sort_pairs_in_place<K: SortKey, V: SortValue>(
+pub(crate) fn sort_pairs_in_place<K: SortKey, V: PairValue>(
     keys: &mut DeviceVec<K>,
     values: &mut DeviceVec<V>,
-    comparison: Comparison<<K as Key>::Bits>,
+    comparison: Comparison<K::Bits>,
 ) -> Result<(), OpError> {
-    sort_bits_in_place::<K, _, V, <V as MovedValue>::Bits>(keys, values, comparison)
+    sort_bits_in_place::<K, K::Bits, V, V::Bits>(keys, values, comparison)
 }
 
 /// Sorts keys and values that kernels treat as `B` and `W`, which have the same sizes.
@@ -153,12 +146,12 @@ pub(crate) fn sort_bits_in_place<K: Pod + Element, B: RadixKey, V: Pod + Element
 pub(crate) fn temporary_bytes<K: SortKey>(
     len: usize,
     value_bytes: Option<usize>,
-    comparison: Comparison<<K as Key>::Bits>,
+    comparison: Comparison<K::Bits>,
 ) -> u64 {
     let info = match value_bytes {
-        None => onesweep::<<K as Key>::Bits, u32>(false),
-        Some(4) => onesweep::<<K as Key>::Bits, u32>(true),
-        Some(_) => onesweep::<<K as Key>::Bits, u64>(true),
+        None => onesweep::<K::Bits, u32>(false),
+        Some(4) => onesweep::<K::Bits, u32>(true),
+        Some(_) => onesweep::<K::Bits, u64>(true),
     };
     let copied_bytes = if comparison.passes().count() > 1 { K::SIZE + value_bytes.unwrap_or(0) } else { 0 };
     bytes_with_copies(info, len, comparison.passes(), copied_bytes)
@@ -175,8 +168,8 @@ fn bytes_with_copies(info: &KernelInfo, len: usize, passes: Passes, copied_bytes
 }
 
 /// The kernels that sort pairs, to be compiled ahead.
-pub(crate) fn pair_kernels<K: SortKey, V: SortValue>() -> Kernels {
-    pass_kernels::<OnesweepPairs<<K as Key>::Bits, <V as MovedValue>::Bits>, <K as Key>::Bits>()
+pub(crate) fn pair_kernels<K: SortKey, V: PairValue>() -> Kernels {
+    pass_kernels::<OnesweepPairs<K::Bits, V::Bits>, K::Bits>()
 }
 
 /// The kernel of a pass over keys `B`, and the kernels that find its bins.

@@ -13,12 +13,13 @@ use evenpath_kernels::sort::{
 use evenpath_simt::kernel::Kernel;
 use evenpath_simt::{Element, GlobalMut};
 
-use super::radix_sort::{self, Pairs, input, output};
-use super::scan::{self, Operator, Scan, sum_kernel};
+use super::radix_sort::{self, input, output};
+use super::scan::{self, ScanOptions, sum_kernel};
 use crate::Offset;
 use crate::device::{Device, DeviceSlice, DeviceVec, Kernels, instance, read_only};
-use crate::element::{Comparison, Key, MovedValue, SortKey, SortValue};
-use crate::operand::OpError;
+use crate::keys::{Comparison, PairValue, SortKey};
+use crate::operand::{OpError, Pairs};
+use crate::operation::Operator;
 
 /// Length of a window in quarters of a tile. The rest is room for the last segment that starts in it.
 const WINDOW_QUARTERS: usize = 3;
@@ -30,14 +31,14 @@ const MOST_COUNTED: u32 = 32;
 pub(crate) fn sort_keys<K: SortKey, O: Offset>(
     row_offsets: &DeviceSlice<O>,
     keys: &DeviceSlice<K>,
-    comparison: Comparison<<K as Key>::Bits>,
+    comparison: Comparison<K::Bits>,
 ) -> Result<DeviceVec<K>, OpError> {
     let (device, len) = (keys.device(), keys.len());
     if len < 2 || comparison.passes().count() == 0 {
         return Ok(keys.copied()?);
     }
-    device.prepare(kernels::<SortSegmentKeys<<K as Key>::Bits>, O>)?;
-    let cut = Cut::new(row_offsets, len, tile_items::<<K as Key>::Bits>())?;
+    device.prepare(kernels::<SortSegmentKeys<K::Bits>, O>)?;
+    let cut = Cut::new(row_offsets, len, tile_items::<K::Bits>())?;
     if cut.longest == len {
         return radix_sort::sort_keys(keys, comparison);
     }
@@ -73,17 +74,17 @@ pub(crate) fn sort_keys<K: SortKey, O: Offset>(
 }
 
 /// Sorts the keys of each segment, with their values; otherwise like [`sort_keys`].
-pub(crate) fn sort_pairs<K: SortKey, V: SortValue, O: Offset>(
+pub(crate) fn sort_pairs<K: SortKey, V: PairValue, O: Offset>(
     row_offsets: &DeviceSlice<O>,
     Pairs { keys, values }: Pairs<'_, K, V>,
-    comparison: Comparison<<K as Key>::Bits>,
+    comparison: Comparison<K::Bits>,
 ) -> Result<(DeviceVec<K>, DeviceVec<V>), OpError> {
     let (device, len) = (keys.device(), keys.len());
     if len < 2 || comparison.passes().count() == 0 {
         return Ok((keys.copied()?, values.copied()?));
     }
-    device.prepare(kernels::<SortSegmentPairs<<K as Key>::Bits, <V as MovedValue>::Bits>, O>)?;
-    let cut = Cut::new(row_offsets, len, tile_items::<<K as Key>::Bits>())?;
+    device.prepare(kernels::<SortSegmentPairs<K::Bits, V::Bits>, O>)?;
+    let cut = Cut::new(row_offsets, len, tile_items::<K::Bits>())?;
     if cut.longest == len {
         return radix_sort::sort_pairs(Pairs { keys, values }, comparison);
     }
@@ -94,7 +95,7 @@ pub(crate) fn sort_pairs<K: SortKey, V: SortValue, O: Offset>(
     let value_buffers = [output(&mut sorted_values), output(&mut other_values)];
     let sort = |tiles: Tiles<'_>| {
         let launch = device.kernel().blocks(tiles.parts.len())?;
-        let kernel = SortSegmentPairs::<_, <V as MovedValue>::Bits> {
+        let kernel = SortSegmentPairs::<_, V::Bits> {
             keys: input(keys),
             sorted_keys: targets(key_buffers, cut.has_long()),
             values: input(values),
@@ -110,7 +111,7 @@ pub(crate) fn sort_pairs<K: SortKey, V: SortValue, O: Offset>(
         for left in (1..=runs.rounds).rev() {
             let (from, to) = (left as usize % 2, 1 - left as usize % 2);
             let launch = device.kernel().blocks(runs.tiles.len() / 2)?;
-            let kernel = MergeRunPairs::<_, <V as MovedValue>::Bits> {
+            let kernel = MergeRunPairs::<_, V::Bits> {
                 keys: read_only(key_buffers[from]),
                 merged_keys: key_buffers[to],
                 values: read_only(value_buffers[from]),
@@ -124,18 +125,19 @@ pub(crate) fn sort_pairs<K: SortKey, V: SortValue, O: Offset>(
     Ok((sorted_keys, sorted_values))
 }
 
-/// Maximum number of bytes of device memory that a sort of `len` keys, or pairs, in `segments` segments takes
-/// beside operands and results.
+/// Maximum number of bytes of device memory that a sort of `len` keys in `segments` segments, with values of
+/// `value_bytes` bytes if any, takes beside operands and results.
 pub(crate) fn temporary_bytes<K: SortKey>(
     segments: usize,
     len: usize,
-    comparison: Comparison<<K as Key>::Bits>,
+    value_bytes: Option<usize>,
+    comparison: Comparison<K::Bits>,
 ) -> u64 {
     let passes = comparison.passes().count();
     if len < 2 || passes == 0 {
         return 0;
     }
-    let capacity = tile_items::<<K as Key>::Bits>();
+    let capacity = tile_items::<K::Bits>();
     let windows = window_count(len, capacity);
     // Two parts and one word about a long segment for each window, totals, and marks.
     let cut = 8 * (3 * windows as u64 + 3) + 4 * len.div_ceil(32) as u64;
@@ -145,11 +147,12 @@ pub(crate) fn temporary_bytes<K: SortKey>(
     }
     // The sums of the words, four words per pair of tiles, and a second buffer.
     let tiles = len / (2 * capacity) + most_long;
-    let scan = scan::temporary_bytes::<u64>(windows + 1).max(32 * tiles as u64);
-    let other = (len as u64).saturating_mul(K::SIZE as u64 + 8);
+    let sums = ScanOptions::<u64>::exclusive(Operator::Sum);
+    let scan = scan::values_temporary_bytes(windows + 1, sums).max(32 * tiles as u64);
+    let other = (len as u64).saturating_mul((K::SIZE + value_bytes.unwrap_or(0)) as u64);
     let runs = (8 * (windows as u64 + 1) + scan).saturating_add(other);
     // A single segment of everything is sorted as a whole.
-    let whole = radix_sort::temporary_bytes::<K>(len, Some(8), comparison);
+    let whole = radix_sort::temporary_bytes::<K>(len, value_bytes, comparison);
     cut.saturating_add(runs.max(whole))
 }
 
@@ -283,7 +286,7 @@ impl Runs {
         [count, longest, capacity]: [usize; 3],
     ) -> Result<Self, OpError> {
         let device: &Device = parts.device();
-        let before = Scan::exclusive(Operator::Sum).run(long)?;
+        let before = scan::values(long, ScanOptions::exclusive(Operator::Sum))?;
         let launch = device.kernel().threads(count)?;
         let (mut tiles, mut pairs) = (device.uninitialized(2 * count)?, device.uninitialized(2 * count)?);
         let kernel = ListRuns {

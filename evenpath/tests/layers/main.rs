@@ -12,8 +12,8 @@ use uses::{Use, Uses};
 /// The top-level modules of the library, from the bottom up. A module may use modules of lower lines, but
 /// none of its own line. `docs/architecture.md` shows them.
 const LAYERS: [&[&str]; 13] = [
-    &["element", "names", "threads"],
-    &["scalar", "keys"],
+    &["element", "keys", "names", "threads"],
+    &["scalar"],
     &["operation", "scale"],
     &["matrix"],
     &["io", "policy", "device"],

@@ -12,10 +12,10 @@ use super::queues::{QueueMemory, grid};
 use crate::device::DeviceVec;
 use crate::format::csr::Pattern;
 use crate::format::{DeviceCsr, transpose};
-use crate::operand::{OpError, countable};
-use crate::sequence::radix_sort::Pairs;
-use crate::sequence::scan::{Operator, Scan};
-use crate::sequence::sort::sort_valid_pairs;
+use crate::operand::{OpError, Pairs, countable};
+use crate::operation::Operator;
+use crate::sequence::scan::{self, ScanOptions};
+use crate::sequence::sort;
 use crate::{Csr, HiSparse, MatrixError, Value};
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
@@ -90,7 +90,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
             // All are on this device, and buffers are freed in the stream's order.
             unsafe { launch.launch(kernel) }?;
         }
-        let row_offsets = Scan::exclusive(Operator::Sum).run(&counts)?;
+        let row_offsets = scan::values(&counts, ScanOptions::exclusive(Operator::Sum))?;
         let nnz = row_offsets.get(rows.len())? as usize;
         let mut column_indices = device.uninitialized(nnz)?;
         let mut values = device.uninitialized(nnz)?;
@@ -117,7 +117,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         }
         let entries = Pairs { keys: &column_indices, values: &values };
         let order = transpose::by_column(columns.len());
-        let (column_indices, values) = sort_valid_pairs(&row_offsets, entries, order)?;
+        let (column_indices, values) = sort::pairs_by_valid_offsets(&row_offsets, entries, order)?;
         let pattern = Pattern::canonical(rows.len(), columns.len(), row_offsets, column_indices);
         Ok(DeviceCsr::from_valid(pattern, values))
     }

@@ -13,10 +13,11 @@ use super::device::{Content, DeviceHiSparse, Nodes, pool_view_mut};
 use super::tree::{self, SortedRuns};
 use crate::device::{DeviceKind, DeviceSlice, DeviceVec, Kernels};
 use crate::format::{DeviceCoo, DeviceCsr, transpose};
+use crate::keys::SortKey;
 use crate::matrix::hisparse;
 use crate::operand::OpError;
 use crate::sequence::radix_sort::pair_kernels;
-use crate::sequence::sort::{SortKey, SortOptions, sort_pairs_in_place};
+use crate::sequence::sort::{self, SortOptions};
 use crate::{HiSparseOptions, Offset, Value};
 
 /// Maximum number of entries that the device converts. With more, the values alone exceed the range of
@@ -202,7 +203,7 @@ impl<V: Value> Entries<'_, V> {
         }
         keys.truncate(len as usize);
         runs.truncate(len as usize);
-        sort_pairs_in_place(&mut keys, &mut runs, SortOptions::default().with_bits(0..bits))?;
+        sort::pairs_in_place(&mut keys, &mut runs, SortOptions::default().with_bits(0..bits))?;
         Ok(Some(SortedRuns { keys, runs }))
     }
 }

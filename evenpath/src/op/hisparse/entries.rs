@@ -11,11 +11,11 @@ use super::leaves::{self, Leaves};
 use crate::device::{DeviceError, DeviceSlice, DeviceVec, Kernels};
 use crate::format::csr::Pattern;
 use crate::format::{DeviceCoo, DeviceCsr, transpose};
-use crate::operand::{OpError, countable};
+use crate::operand::{OpError, Pairs, countable};
+use crate::operation::Operator;
 use crate::sequence::radix_sort::pair_kernels;
-use crate::sequence::scan::{Operator, Scan};
-use crate::sequence::sort::sort_pairs;
-use crate::sequence::vector;
+use crate::sequence::scan::{self, ScanOptions};
+use crate::sequence::{sort, vector};
 use crate::{HiSparseOptions, Offset, Value};
 
 /// The arrays of a COO matrix: rows, columns, values.
@@ -117,7 +117,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         // Leaves are ordered by the digits of rows and columns. So those of one row are ordered by column,
         // and those of one column by row, with or without transposition, and so are the entries within a
         // leaf.
-        let (rows, order) = sort_pairs(&rows, &numbers, transpose::by_column(self.nrows()))?;
+        let (rows, order) = sort::pairs(Pairs::new(&rows, &numbers), transpose::by_column(self.nrows()))?;
         // SAFETY: the order is a permutation of the entries' indices, and each entry has a column and a value; all are on
         // this device.
         let (columns, values) =
@@ -134,7 +134,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         } else {
             count_entries::<u64, D>(nodes, &leaves)
         }?;
-        let ends = Scan::inclusive(Operator::Sum).run(&counts)?;
+        let ends = scan::values(&counts, ScanOptions::inclusive(Operator::Sum))?;
         let (mut rows, mut cols) = (device.uninitialized(len)?, device.uninitialized(len)?);
         let mut values = device.uninitialized::<V>(len)?;
         let launch = device.kernel().warps(leaves.len())?;

@@ -13,9 +13,10 @@ use super::leaves;
 use crate::device::{Device, DeviceSlice, DeviceVec, Kernels};
 use crate::matrix::hisparse::Unit;
 use crate::operand::OpError;
+use crate::operation::Operator;
 use crate::sequence::radix_sort::pair_kernels;
-use crate::sequence::scan::{Operator, Scan};
-use crate::sequence::sort::{SortOptions, sort_in_place, sort_pairs_in_place};
+use crate::sequence::scan::{self, ScanOptions};
+use crate::sequence::sort::{self, SortOptions};
 use crate::sequence::{reduce, vector};
 
 /// The kernels of a search, for compilation ahead of use.
@@ -132,7 +133,7 @@ impl EqualNodes {
         // SAFETY: the references are of inner nodes of valid trees, and there is a count for each and one more. All are on
         // this device, and buffers are freed in the stream's order.
         unsafe { device.kernel().warps(len + 1)?.launch(count) }?;
-        let starts = Scan::exclusive(Operator::Sum).run(&counts)?;
+        let starts = scan::values(&counts, ScanOptions::exclusive(Operator::Sum))?;
         let total = starts.get(len)? as usize;
         let mut references = device.uninitialized(total + roots.len())?;
         references.slice_mut(total..total + roots.len())?.copy_from(roots)?;
@@ -153,7 +154,7 @@ impl EqualNodes {
     fn distinct(&self, mut references: DeviceVec<u32>) -> Result<DeviceVec<u32>, OpError> {
         // The bits of the greatest possible reference, including two for the kind.
         let bits = (4 * self.pool.len() as u64 - 1).ilog2() + 1;
-        sort_in_place(&mut references, SortOptions::default().with_bits(0..bits))?;
+        sort::keys_in_place(&mut references, SortOptions::default().with_bits(0..bits))?;
         Ok(reduce::by_keys(&references, &references, Operator::Max)?.0)
     }
 
@@ -198,7 +199,8 @@ impl EqualNodes {
             numbers = self.compare(nodes, numbers, seed, &mut found)?;
             seed += 1;
         }
-        let units = Scan::exclusive(Operator::Sum).with_initial(first_unit).run(&found.sizes)?;
+        let units =
+            scan::values(&found.sizes, ScanOptions::exclusive(Operator::Sum).with_initial(first_unit))?;
         Ok(Level { references, kept: found.kept, units })
     }
 
@@ -225,9 +227,9 @@ impl EqualNodes {
         // the stream's order.
         unsafe { device.kernel().warps(len)?.launch(hash) }?;
         let options = SortOptions::default().with_bits(0..self.hash_bits);
-        sort_pairs_in_place(&mut hashes, &mut numbers, options)?;
+        sort::pairs_in_place(&mut hashes, &mut numbers, options)?;
         // The sort is stable, so numbers ascend among equal hashes.
-        let firsts = Scan::inclusive(Operator::Min).by_keys(&hashes).run(&numbers)?;
+        let firsts = scan::by_keys(&hashes, &numbers, ScanOptions::inclusive(Operator::Min))?;
         drop(hashes);
         let mut others = device.uninitialized(len)?;
         let mut other_count = device.zeros::<u32>(1)?;
@@ -244,7 +246,7 @@ impl EqualNodes {
         // SAFETY: as above; the first of each hash is among the numbers, and the outputs have an element for each node.
         unsafe { device.kernel().warps(len)?.launch(compare) }?;
         others.truncate(other_count.get(0)? as usize);
-        sort_in_place(&mut others, SortOptions::default())?;
+        sort::keys_in_place(&mut others, SortOptions::default())?;
         Ok(others)
     }
 

@@ -10,9 +10,10 @@ use super::device::Nodes;
 use super::leaves::{self, Leaves};
 use crate::device::{Device, DeviceSlice, DeviceVec, Kernels};
 use crate::format::transpose::{by_column, column_offsets};
-use crate::operand::OpError;
+use crate::operand::{OpError, Pairs};
+use crate::operation::Operator;
 use crate::sequence::radix_sort::pair_kernels;
-use crate::sequence::scan::{Operator, Scan, sum_kernel};
+use crate::sequence::scan::{self, ScanOptions, sum_kernel};
 use crate::sequence::{sort, vector};
 
 /// Maximum number of quads in a part of any schedule.
@@ -61,7 +62,7 @@ impl Frozen {
         let strips = elements.div_ceil(D);
         let leaves = references.len() as u32;
         let numbers = vector::iota(device, leaves)?;
-        let (lines, order) = sort::sort_pairs(&lines, &numbers, by_column(strips))?;
+        let (lines, order) = sort::pairs(Pairs::new(&lines, &numbers), by_column(strips))?;
         drop(numbers);
         let strip_leaves = column_offsets::<u32>(&lines, strips)?;
         // SAFETY: the order is a permutation of the leaves' numbers, and all are of one device.
@@ -125,7 +126,7 @@ fn first_quads(device: &Device, leaves: NodeList<u32>) -> Result<DeviceVec<u64>,
     let count = HiSparseCountQuads { leaves, quads: quads.as_global_mut() };
     // SAFETY: the tree is valid, the references are those of its leaves, and there is a word for each and one more.
     unsafe { launch.launch(count) }?;
-    Scan::exclusive(Operator::Sum).run(&quads)
+    scan::values(&quads, ScanOptions::exclusive(Operator::Sum))
 }
 
 /// Lists the leaves of a valid tree in the order of products.
@@ -168,5 +169,5 @@ fn strip_parts(
     let launch = device.kernel().threads(strips as usize + 1)?;
     // SAFETY: the strips' leaves are indices of `firsts`, and there is a count for each strip and one more.
     unsafe { launch.launch(count) }?;
-    Scan::exclusive(Operator::Sum).run(&counts)
+    scan::values(&counts, ScanOptions::exclusive(Operator::Sum))
 }

@@ -7,7 +7,8 @@ use super::device::Nodes;
 use crate::device::{Device, DeviceVec, Kernels};
 use crate::matrix::hisparse;
 use crate::operand::OpError;
-use crate::sequence::scan::{Operator, Scan, sum_kernel};
+use crate::operation::Operator;
+use crate::sequence::scan::{self, ScanOptions, sum_kernel};
 
 /// Nodes of one level with their positions, in the order of the tree: by the entries of the root, then by those of its
 /// children, and so on. A node with several references appears once for each of them.
@@ -74,7 +75,7 @@ impl Leaves {
         // SAFETY: the tree is valid, the references are of its nodes, and there is a count for each and one more; all are
         // on this device, and buffers are freed in the stream's order.
         unsafe { launch.launch(count) }?;
-        let starts = Scan::exclusive(Operator::Sum).run(&counts)?;
+        let starts = scan::values(&counts, ScanOptions::exclusive(Operator::Sum))?;
         let children = starts.get(len)? as usize;
         let mut level = Self {
             references: device.uninitialized(children)?,

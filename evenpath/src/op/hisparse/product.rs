@@ -20,11 +20,13 @@ use super::leaves::{self, Leaves};
 use super::tree::{self, SortedRuns};
 use super::{HiSparseSpgemmMethod, HiSparseSpgemmOptions};
 use crate::device::{Device, DeviceSlice, DeviceVec, Kernels};
+use crate::keys::SortKey;
 use crate::matrix::hisparse;
 use crate::op::SpgemmOptions;
-use crate::operand::OpError;
-use crate::sequence::scan::{Operator, Scan};
-use crate::sequence::sort::{SortKey, SortOptions, sort_pairs, sort_pairs_in_place};
+use crate::operand::{OpError, Pairs};
+use crate::operation::Operator;
+use crate::sequence::scan::{self, ScanOptions};
+use crate::sequence::sort::{self, SortOptions};
 use crate::sequence::vector;
 use crate::{HiSparseOptions, Value};
 
@@ -140,7 +142,7 @@ struct Meetings {
 }
 
 /// Pairs of leaves, sorted by the leaf of C.
-struct Pairs<K: SortKey> {
+struct SortedPairs<K: SortKey> {
     keys: DeviceVec<K>,
     /// Pairs of references, that of A in the lower half.
     words: DeviceVec<u64>,
@@ -193,7 +195,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         // SAFETY: there is a first and a count for each leaf of A; all are on this device, and buffers are freed in the
         // stream's order.
         unsafe { launch.launch(kernel) }?;
-        let ends = Scan::inclusive(Operator::Sum).run(&counts)?;
+        let ends = scan::values(&counts, ScanOptions::inclusive(Operator::Sum))?;
         let pairs = if a.len() == 0 { 0 } else { ends.get(a.len() - 1)? };
         Ok(Meetings { a, b, firsts, ends, pairs })
     }
@@ -207,7 +209,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         }
         // There are at most 2³⁰ leaves.
         let numbers = vector::iota(self.device, leaves.len() as u32)?;
-        let (rows, order) = sort_pairs(&leaves.rows, &numbers, SortOptions::default())?;
+        let (rows, order) = sort::pairs(Pairs::new(&leaves.rows, &numbers), SortOptions::default())?;
         // SAFETY: the order is a permutation of the leaves' numbers, and each leaf has a column and a reference; all are on
         // this device.
         let (cols, references) = unsafe {
@@ -255,7 +257,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
     fn multiply<K: SortKey + KernelKey>(&self, meetings: &Meetings, bits: u32) -> Result<Nodes, OpError> {
         let pairs = self.pairs::<K>(meetings, bits)?;
         let candidates = pairs.candidates()?;
-        let Pairs { words: pairs, keys } = pairs;
+        let SortedPairs { words: pairs, keys } = pairs;
         drop(keys);
         let leaves = if V::SIZE == 4 {
             self.leaves::<K, u32>(&pairs, &candidates)
@@ -270,7 +272,11 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
     }
 
     /// The pairs.
-    fn pairs<K: SortKey + KernelKey>(&self, meetings: &Meetings, bits: u32) -> Result<Pairs<K>, OpError> {
+    fn pairs<K: SortKey + KernelKey>(
+        &self,
+        meetings: &Meetings,
+        bits: u32,
+    ) -> Result<SortedPairs<K>, OpError> {
         let (device, len) = (self.device, meetings.pairs as usize);
         let mut keys = device.uninitialized::<K>(len)?;
         let mut words = device.uninitialized::<u64>(len)?;
@@ -293,8 +299,8 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         // SAFETY: the ends are sums of the counts of A's leaves for the same leaves of B, the last of them `len`; there is a
         // key and a word for each pair, and all are on this device.
         unsafe { launch.launch(kernel) }?;
-        sort_pairs_in_place(&mut keys, &mut words, SortOptions::default().with_bits(0..bits))?;
-        Ok(Pairs { keys, words })
+        sort::pairs_in_place(&mut keys, &mut words, SortOptions::default().with_bits(0..bits))?;
+        Ok(SortedPairs { keys, words })
     }
 
     /// The nonempty leaves, as runs; `None` if there are none. Waits for the device.
@@ -315,7 +321,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         // SAFETY: both trees are valid, the pairs are of their leaves, and there is a count and a mark for each leaf that
         // C may have; all are on this device.
         unsafe { launch.launch(kernel) }?;
-        let numbers = Scan::inclusive(Operator::Sum).run(&is_filled)?;
+        let numbers = scan::values(&is_filled, ScanOptions::inclusive(Operator::Sum))?;
         let filled = numbers.get(len - 1)? as usize;
         if filled == 0 {
             return Ok(None);
@@ -375,7 +381,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
     }
 }
 
-impl<K: SortKey + KernelKey> Pairs<K> {
+impl<K: SortKey + KernelKey> SortedPairs<K> {
     /// The leaves that C may have. Waits for the device.
     fn candidates(&self) -> Result<Candidates<K>, OpError> {
         let (device, len) = (self.keys.device(), self.keys.len());
@@ -388,7 +394,7 @@ impl<K: SortKey + KernelKey> Pairs<K> {
         };
         // SAFETY: there is a mark for each key, and both are on this device.
         unsafe { launch.launch(kernel) }?;
-        let numbers = Scan::inclusive(Operator::Sum).run(&is_first)?;
+        let numbers = scan::values(&is_first, ScanOptions::inclusive(Operator::Sum))?;
         let count = numbers.get(len - 1)? as usize;
         let mut candidates =
             Candidates { keys: device.uninitialized::<K>(count)?, starts: device.uninitialized(count + 1)? };

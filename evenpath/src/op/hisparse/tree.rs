@@ -12,11 +12,11 @@ use evenpath_simt::{Element, Global};
 
 use super::device::{Nodes, pool_view_mut};
 use crate::device::{Device, DeviceVec, Kernels};
+use crate::keys::SortKey;
 use crate::matrix::hisparse::node::MAX_UNITS;
 use crate::matrix::hisparse::tree::too_large;
 use crate::matrix::hisparse::{self, Reference, Unit};
 use crate::operand::OpError;
-use crate::sequence::sort::SortKey;
 
 /// Runs sorted by the paths of their leaves; at least one.
 pub(super) struct SortedRuns<K: SortKey> {

@@ -6,7 +6,7 @@ use crate::device::{Device, DeviceError, DeviceVec};
 use crate::format::DeviceCsr;
 use crate::operand::OpError;
 use crate::operand::tagged_sums::TaggedSums;
-use crate::sequence::sort::{SortOptions, index_bits, sort_pairs_in_place};
+use crate::sequence::sort::{self, SortOptions, index_bits};
 use crate::{Offset, Storage, Value};
 
 /// Limits on the maximum number of steps of a group of lanes in a row that is not cut. The maximum is large
@@ -119,7 +119,7 @@ impl LongRows {
         found.launch(matrix, &mut first_columns)?;
         if !found.run_at_once(multiprocessors) {
             let bits = SortOptions::default().with_bits(0..index_bits(matrix.ncols()));
-            sort_pairs_in_place(&mut first_columns, &mut found.order, bits)?;
+            sort::pairs_in_place(&mut first_columns, &mut found.order, bits)?;
         }
         Ok(found)
     }

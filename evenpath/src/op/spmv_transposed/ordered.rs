@@ -8,11 +8,11 @@ use crate::format::DeviceCsr;
 use crate::format::path_tiles::PathTiles;
 use crate::format::transpose::{by_column, check_countable};
 use crate::op::product::Product;
-use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
+use crate::operand::{OpError, Pairs};
+use crate::operation::Operator;
 use crate::sequence::radix_sort::pair_kernels;
-use crate::sequence::scan::Operator;
-use crate::sequence::sort::{SortOptions, sort_pairs, temporary_bytes_pairs};
+use crate::sequence::sort::{self, SortOptions};
 use crate::sequence::{reduce, vector};
 use crate::{Offset, Value};
 
@@ -35,8 +35,8 @@ impl<V: Value, O: Offset> Ordered<V, O> {
         let pairs = Requirement::all_of([Requirement::of::<u32>(len as u64), products]);
         // Sorted pairs, and beside them either the products and the memory of the sort, or the sums and the
         // memory of the reduction.
-        let sort = Requirement::new(temporary_bytes_pairs::<u32, V>(len, by_column)?);
-        let reduction = Requirement::new(reduce::temporary_bytes_by_keys::<u32, V>(len));
+        let sort = Requirement::new(sort::pairs_temporary_bytes::<u32, V>(len, by_column)?);
+        let reduction = Requirement::new(reduce::by_keys_temporary_bytes::<u32, V>(len));
         let sorting = Requirement::all_of([products, sort]);
         let summing = Requirement::all_of([pairs, Requirement::of::<u64>(1), reduction]);
         let run = Requirement::all_of([pairs, Requirement::any_of([sorting, summing])]);
@@ -80,7 +80,8 @@ impl<V: Value, O: Offset> Schedule<V, O> for Ordered<V, O> {
     fn run(&self, Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>) -> Result<(), OpError> {
         let device = matrix.device();
         let products = self.products(matrix, alpha, x)?;
-        let (columns, sorted) = sort_pairs(&matrix.pattern().column_indices, &products, self.by_column)?;
+        let (columns, sorted) =
+            sort::pairs(Pairs::new(&matrix.pattern().column_indices, &products), self.by_column)?;
         drop(products);
         let mut sum_columns = device.uninitialized(columns.len())?;
         let mut sums = device.uninitialized(columns.len())?;

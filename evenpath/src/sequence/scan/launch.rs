@@ -5,6 +5,7 @@ use evenpath_kernels::scan::{ScanArguments, shared_bytes};
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 use evenpath_simt::{Aligned16, GlobalMut};
 
+use super::options::ScanOptions;
 use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Launch};
 use crate::element::Element;
 use crate::operand::aligned::Aligned;
@@ -40,8 +41,7 @@ pub(crate) fn look_back_state<T: Element>(
 /// The parameters of a scan of vectors of the same length, with the state of its `tiles` tiles.
 pub(super) fn arguments<T: Element>(
     values: &Aligned<'_, T>,
-    operator: Operator,
-    exclusive: bool,
+    options: ScanOptions<T>,
     result: GlobalMut<T, Aligned16>,
     state: &mut DeviceSlice<u64>,
     tiles: u32,
@@ -52,7 +52,7 @@ pub(super) fn arguments<T: Element>(
         state: state.as_global_mut(),
         len: values.len() as u64,
         tiles,
-        flip: operator.flip(),
-        exclusive: u32::from(exclusive),
+        flip: options.operator.flip(),
+        exclusive: u32::from(options.is_exclusive),
     }
 }

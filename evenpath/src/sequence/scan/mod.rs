@@ -1,39 +1,46 @@
-//! Scans: for each element, the sum, minimum or maximum of all elements up to it, of all or of its segment.
+//! Scans: running sums, minimums or maximums of all values, or of each segment.
 //!
-//! [`Scan`] describes a scan, and its `run` executes it.
+//! `values` has n elements, and so has the result. Element i of an inclusive scan combines the values from the
+//! first of its segment to i; that of an exclusive scan, to i − 1. Segments are runs of equal keys
+//! ([`by_keys`]), begin at nonzero flags ([`by_flags`]), or are the rows of a matrix ([`by_offsets`]).
 //!
 //! ```
-//! use evenpath::scan::{Operator, Scan};
+//! use evenpath::operator::Operator;
+//! use evenpath::scan::{self, ScanOptions};
 //! use evenpath::Device;
 //!
 //! let device = Device::best()?;
 //! let lengths = device.upload(&[3_u32, 0, 2, 5])?;
-//! assert_eq!(Scan::inclusive(Operator::Sum).run(&lengths)?.download()?, [3, 3, 5, 10]);
-//! assert_eq!(Scan::exclusive(Operator::Sum).run(&lengths)?.download()?, [0, 3, 3, 5]);
-//! assert_eq!(Scan::exclusive(Operator::Sum).with_initial(100).run(&lengths)?.download()?, [100, 103, 103, 105]);
+//! assert_eq!(scan::values(&lengths, ScanOptions::inclusive(Operator::Sum))?.download()?, [3, 3, 5, 10]);
+//! assert_eq!(scan::values(&lengths, ScanOptions::exclusive(Operator::Sum))?.download()?, [0, 3, 3, 5]);
 //!
-//! let keys = device.upload(&[7_u32, 7, 8, 8])?; // a segment each
-//! assert_eq!(Scan::inclusive(Operator::Max).by_keys(&keys).run(&lengths)?.download()?, [3, 3, 2, 5]);
+//! let keys = device.upload(&[7_u32, 7, 8, 8])?;
+//! let greatest = scan::by_keys(&keys, &lengths, ScanOptions::inclusive(Operator::Max))?;
+//! assert_eq!(greatest.download()?, [3, 3, 2, 5]);
 //! # Ok::<(), evenpath::Error>(())
 //! ```
 //!
-//! One pass over the data: each element is read once and written once (Merrill and Garland, "Single-pass
-//! Parallel Prefix Scan with Decoupled Look-back", 2016). Floating-point sums are added in an order that
-//! depends only on the length and the kind of device, so results are bitwise the same in every run; they can
-//! differ between the CPU and GPUs by rounding. Integer sums wrap around. A minimum or maximum ignores NaN.
+//! A function returns a new vector; with `_into` it writes to an existing one, and with `_temporary_bytes` it
+//! returns the memory that it takes beside its operands.
+//!
+//! Method: one pass, in which each value is read once and each result written once (Merrill and Garland,
+//! "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016). Floating-point sums are added in an
+//! order that depends only on the length and the kind of device, so results are bitwise the same in every run;
+//! they can differ between the CPU and GPUs by rounding. Integer sums wrap around. A minimum or maximum ignores
+//! NaN.
 
-mod builder;
+mod by_flags;
+mod by_keys;
+mod by_offsets;
 mod launch;
-mod plain;
-mod sealed;
-mod segmented;
-mod segments;
+mod marked;
+mod options;
+mod values;
 
-pub use crate::element::Element;
-pub use crate::operation::Operator;
-pub use builder::Scan;
+pub use by_flags::{by_flags, by_flags_into, by_flags_temporary_bytes};
+pub use by_keys::{by_keys, by_keys_into, by_keys_temporary_bytes};
+pub use by_offsets::{by_offsets, by_offsets_into, by_offsets_temporary_bytes};
 pub(crate) use launch::{launch_over, look_back_state, state_bytes};
-pub(crate) use plain::sum_kernel;
-pub use plain::{Whole, temporary_bytes};
-pub(crate) use segmented::check_countable;
-pub use segmented::{Mark, Marked, Rows, temporary_bytes_by, temporary_bytes_by_offsets};
+pub use options::ScanOptions;
+pub(crate) use values::sum_kernel;
+pub use values::{values, values_into, values_temporary_bytes};

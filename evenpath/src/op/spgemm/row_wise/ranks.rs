@@ -12,8 +12,8 @@ use crate::op::spgemm::base::{Operands, Product, Workspace};
 use crate::op::spgemm::symbolic::{Bin, Rows, block_instance, sums_bytes};
 use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
-use crate::sequence::scan;
-use crate::sequence::scan::{Operator, Scan};
+use crate::operation::Operator;
+use crate::sequence::scan::{self, ScanOptions};
 use crate::{Offset, Value};
 
 /// The class of sizes whose rows use large blocks.
@@ -53,7 +53,8 @@ fn counting(rows: u32) -> Requirement {
     let rows = u64::from(rows) + 1;
     // Products, parts and cuts of each row, and their sums.
     let counts = Requirement::each(6 * rows, size_of::<u64>());
-    Requirement::all_of([counts, Requirement::new(scan::temporary_bytes::<u64>(rows as usize))])
+    let sums = scan::values_temporary_bytes(rows as usize, ScanOptions::<u64>::exclusive(Operator::Sum));
+    Requirement::all_of([counts, Requirement::new(sums)])
 }
 
 impl Ranks {
@@ -188,9 +189,9 @@ impl PartWork {
         unsafe { launch.launch(kernel) }?;
         Ok(Self {
             rows,
-            first_products: Scan::exclusive(Operator::Sum).run(&products)?,
-            first_parts: Scan::exclusive(Operator::Sum).run(&parts)?,
-            first_cuts: Scan::exclusive(Operator::Sum).run(&cuts)?,
+            first_products: scan::values(&products, ScanOptions::exclusive(Operator::Sum))?,
+            first_parts: scan::values(&parts, ScanOptions::exclusive(Operator::Sum))?,
+            first_cuts: scan::values(&cuts, ScanOptions::exclusive(Operator::Sum))?,
         })
     }
 

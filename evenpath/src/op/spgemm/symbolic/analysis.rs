@@ -10,8 +10,8 @@ use crate::device::{DeviceVec, Kernels};
 use crate::op::spgemm::base::{Charge, Operands, Workspace};
 use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
-use crate::sequence::scan;
-use crate::sequence::scan::{Operator, Scan, sum_kernel};
+use crate::operation::Operator;
+use crate::sequence::scan::{self, ScanOptions, sum_kernel};
 use crate::{Offset, Value};
 
 /// The kernels of the analysis, to be compiled ahead.
@@ -41,8 +41,8 @@ pub(in crate::op::spgemm) fn required(rows: usize) -> Requirement {
     let sizes = Requirement::of::<u64>(rows as u64 + 1);
     let classes = Requirement::of::<u8>(rows as u64 + 1);
     let counters = Zeroed::required(2, 0);
-    let scan = Requirement::new(scan::temporary_bytes::<u64>(rows + 1));
-    Requirement::all_of([kept(rows), sizes, classes, counters, scan])
+    let sums = scan::values_temporary_bytes(rows + 1, ScanOptions::<u64>::exclusive(Operator::Sum));
+    Requirement::all_of([kept(rows), sizes, classes, counters, Requirement::new(sums)])
 }
 
 /// The part of it that stays until C is computed.
@@ -86,7 +86,7 @@ impl Analysis {
         workspace: &Workspace,
     ) -> Result<(DeviceVec<u64>, Charge), OpError> {
         let charge = workspace.take("the workspace", Requirement::of::<u64>(self.sizes.len() as u64))?;
-        Ok((Scan::exclusive(Operator::Sum).run(&self.sizes)?, charge))
+        Ok((scan::values(&self.sizes, ScanOptions::exclusive(Operator::Sum))?, charge))
     }
 
     /// Counts the entries of C; waits for the device.
@@ -100,7 +100,7 @@ impl Analysis {
         rows.count(operands, &mut sizes)?;
         let Rows { bins, firsts, lasts, mean } = rows;
         drop(bins);
-        let row_offsets = Scan::exclusive(Operator::Sum).run(&sizes)?;
+        let row_offsets = scan::values(&sizes, ScanOptions::exclusive(Operator::Sum))?;
         let rows = operands.a.nrows();
         let bins = Bins::find(&sizes, spans(&firsts, &lasts), rows, zeroed.next_count())?;
         drop((zeroed, list));

@@ -7,11 +7,12 @@ use evenpath_kernels::spgemm::two_level_sort::{
 use super::setup::Entries;
 use super::tiles::SortedTiles;
 use crate::device::{Device, DeviceSlice, DeviceVec, Kernels};
-use crate::operand::OpError;
+use crate::keys::SortKey;
+use crate::operand::{OpError, Pairs};
+use crate::operation::Operator;
 use crate::sequence::radix_sort::pair_kernels;
 use crate::sequence::reduce;
-use crate::sequence::scan::Operator;
-use crate::sequence::sort::{SortKey, SortOptions, index_bits, sort_pairs};
+use crate::sequence::sort::{self, SortOptions, index_bits};
 use crate::{Offset, Value};
 
 /// The kernels of cut rows, to be compiled ahead. Those of 64-bit keys are left out: few products need them.
@@ -98,7 +99,7 @@ impl CutEntries {
         let (keys, numbers) = collected.collect::<K>(&device, column_bits)?;
         let bits = SortOptions::default().with_bits(0..column_bits + collected.row_bits);
         let (keys, origins) = {
-            let sorted = sort_pairs(&keys, &numbers, bits)?;
+            let sorted = sort::pairs(Pairs::new(&keys, &numbers), bits)?;
             drop((keys, numbers));
             sorted
         };

@@ -12,12 +12,13 @@ use crate::device::{DeviceVec, Kernels};
 use crate::format::csr::Pattern;
 use crate::op::spgemm::base::{Arrays, Operands, Product, Workspace, result_arrays};
 use crate::op::spgemm::strategy::{Found, Info, Multiply, Strategy};
-use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
+use crate::operand::{OpError, Pairs};
+use crate::operation::Operator;
 use crate::sequence::radix_sort::pair_kernels;
 use crate::sequence::reduce;
-use crate::sequence::scan::{Operator, sum_kernel};
-use crate::sequence::sort::{SortOptions, index_bits, sort_pairs, temporary_bytes_pairs};
+use crate::sequence::scan::sum_kernel;
+use crate::sequence::sort::{self, SortOptions, index_bits};
 use crate::{Offset, Value};
 
 /// The kernels of products by one sort, to be compiled ahead.
@@ -44,7 +45,7 @@ struct Counted {
 }
 
 /// Keys, the row above the column, and values.
-struct Pairs<V: Value> {
+struct KeyedProducts<V: Value> {
     keys: DeviceVec<u64>,
     values: DeviceVec<V>,
 }
@@ -73,8 +74,8 @@ impl Required {
         ]);
         let pairs = Requirement::each(products, size_of::<u64>() + V::SIZE);
         let len = products as usize;
-        let sorting = Requirement::new(temporary_bytes_pairs::<u64, V>(len, bits)?);
-        let reduction = Requirement::new(reduce::temporary_bytes_by_keys::<u64, V>(len));
+        let sorting = Requirement::new(sort::pairs_temporary_bytes::<u64, V>(len, bits)?);
+        let reduction = Requirement::new(reduce::by_keys_temporary_bytes::<u64, V>(len));
         let two = Requirement::all_of([pairs, pairs]);
         let all = Requirement::any_of([
             Requirement::all_of([listed, pairs]),
@@ -89,7 +90,7 @@ fn expand<V: Value, O: Offset>(
     product: &Product<'_, V, O>,
     weighed: Weighed,
     column_bits: u32,
-) -> Result<Option<Pairs<V>>, OpError> {
+) -> Result<Option<KeyedProducts<V>>, OpError> {
     let device = product.operands.a.device();
     let Some(entries) = Entries::list(product, &(0..product.operands.a.nrows()), weighed)? else {
         return Ok(None);
@@ -109,14 +110,14 @@ fn expand<V: Value, O: Offset>(
     // SAFETY: the entries are those of A that make the products, from entries of B; both outputs have an element per
     // product, and the grid has a block per tile of the list.
     unsafe { launch.launch(kernel) }?;
-    Ok(Some(Pairs { keys, values }))
+    Ok(Some(KeyedProducts { keys, values }))
 }
 
-impl<V: Value> Pairs<V> {
+impl<V: Value> KeyedProducts<V> {
     /// Sorts the products by row and column, and adds up those of each entry of C. The sort keeps the order of equal
     /// keys, so sums are the same from run to run.
     fn compress(self, bits: SortOptions) -> Result<Self, OpError> {
-        let (keys, values) = sort_pairs(&self.keys, &self.values, bits)?;
+        let (keys, values) = sort::pairs(Pairs::new(&self.keys, &self.values), bits)?;
         drop(self);
         let (keys, values) = reduce::by_keys(&keys, &values, Operator::Sum)?;
         Ok(Self { keys, values })
@@ -145,7 +146,7 @@ impl GlobalSort {
             let (column_indices, values, _charge) = result_arrays::<V, C>(device, rows, 0, workspace)?;
             return Ok((Arrays { row_offsets: device.zeros(rows + 1)?, column_indices, values }, 0));
         };
-        let Pairs { keys, values: sums } = pairs.compress(bits)?;
+        let KeyedProducts { keys, values: sums } = pairs.compress(bits)?;
         charge.shrink_to(Requirement::all_of([required.pairs, FEW_WORDS]));
         let (mut column_indices, mut values, _charge) =
             result_arrays::<V, C>(device, rows, keys.len() as u64, workspace)?;

@@ -9,7 +9,8 @@ use crate::device::{DeviceSlice, DeviceVec};
 use crate::op::spgemm::base::{Arrays, Product, Workspace, convert_offsets, countable, result_arrays};
 use crate::op::spgemm::symbolic::{Analysis, Symbolic};
 use crate::operand::OpError;
-use crate::sequence::scan::{Operator, Scan};
+use crate::operation::Operator;
+use crate::sequence::scan::{self, ScanOptions};
 use crate::{Offset, Value};
 
 /// C, with what later products of the same patterns can use.
@@ -60,7 +61,7 @@ fn ends_to_offsets(lengths: &DeviceSlice<u32>) -> Result<DeviceVec<u64>, OpError
     let mut longer = device.zeros::<u32>(lengths.len() + 1)?;
     longer.slice_mut(..lengths.len())?.copy_from(lengths)?;
     let wide: DeviceVec<u64> = convert_offsets(&longer)?;
-    Scan::exclusive(Operator::Sum).run(&wide)
+    scan::values(&wide, ScanOptions::exclusive(Operator::Sum))
 }
 
 /// The result is counted first, row by row, so that parts are copied to where they belong.

@@ -12,8 +12,9 @@ use crate::device::{DeviceSlice, DeviceVec};
 use crate::op::spgemm::base::Product;
 use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
+use crate::operation::Operator;
 use crate::sequence::reduce;
-use crate::sequence::scan::{Operator, Scan};
+use crate::sequence::scan::{self, ScanOptions};
 use crate::{Offset, Value};
 
 /// Some rows of C, ascending by column, without duplicates.
@@ -131,7 +132,7 @@ impl<O: Offset> Symbolic<O> {
         let mut cut =
             CutEntries::sort(device, &entries, &tiles, &columns, product.operands.b.ncols(), &mut lengths)?;
         recorder.global_sort(device)?;
-        let c_offsets = Scan::exclusive(Operator::Sum).run(&lengths)?;
+        let c_offsets = scan::values(&lengths, ScanOptions::exclusive(Operator::Sum))?;
         let mut column_indices = device.uninitialized(c_offsets.get(rows.len())? as usize)?;
         let tile_places = tiles.place(&columns, &c_offsets, &mut column_indices)?;
         cut.place(&c_offsets, &mut column_indices)?;
@@ -174,7 +175,7 @@ impl<O: Offset> ProductOrder<O> {
         let cut = self.sorted.as_ref().map_or(0, |sorted| sorted.cut.len());
         // Values of cut entries, and their sums and number.
         let values = Requirement::each(2 * cut as u64, V::SIZE);
-        let reduction = Requirement::new(reduce::temporary_bytes_by_flags::<V>(cut));
+        let reduction = Requirement::new(reduce::by_flags_temporary_bytes::<V>(cut));
         Requirement::all_of([values, Requirement::of::<u64>(1), reduction])
     }
 }

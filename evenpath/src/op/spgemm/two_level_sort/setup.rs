@@ -6,7 +6,8 @@ use crate::device::{DeviceError, DeviceVec, instance};
 use crate::format::csr::Pattern;
 use crate::op::spgemm::base::Product;
 use crate::operand::OpError;
-use crate::sequence::scan::{Operator, Scan};
+use crate::operation::Operator;
+use crate::sequence::scan::{self, ScanOptions};
 use crate::{Offset, Value};
 
 /// Products of a tile of the block sort.
@@ -115,7 +116,7 @@ impl<O: Offset> Entries<O> {
             return Ok(None);
         }
         let (products, len) = (products as u32, nonzeros.len());
-        let sums = Scan::exclusive(Operator::Sum).run(&weights)?;
+        let sums = scan::values(&weights, ScanOptions::exclusive(Operator::Sum))?;
         drop(weights);
         let tile_len = tile_len::<O>();
         let tiles = products.div_ceil(tile_len);

@@ -7,7 +7,8 @@ use crate::Offset;
 use crate::device::{Device, DeviceSlice, DeviceVec};
 use crate::format::csr::Pattern;
 use crate::operand::OpError;
-use crate::sequence::scan::{Operator, Scan};
+use crate::operation::Operator;
+use crate::sequence::scan::{self, ScanOptions};
 
 /// Tiles of products, each sorted.
 pub(super) struct SortedTiles {
@@ -51,7 +52,7 @@ impl SortedTiles {
         // SAFETY: the entries make the products from entries of B, and their rows are below the number of lengths; the outputs
         // have elements for every product or tile.
         unsafe { launch.launch(kernel) }?;
-        let cut_begins = Scan::exclusive(Operator::Sum).run(&cut_counts)?;
+        let cut_begins = scan::values(&cut_counts, ScanOptions::exclusive(Operator::Sum))?;
         Ok((Self { count, tile_len, permutation, words, cut_begins }, columns))
     }
 

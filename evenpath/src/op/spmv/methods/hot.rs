@@ -21,10 +21,10 @@ use crate::op::spmv::reason::Reason;
 use crate::op::spmv::schedule::{Schedule, Shape};
 use crate::op::spmv::strategy::{Abilities, Boxed, Request, Strategy, boxed};
 use crate::op::spmv::thresholds::{COPY_MEAN, HOT_NONZEROS, HOT_TENTHS, HOT_X_TENTHS};
-use crate::operand::OpError;
+use crate::operand::{OpError, Pairs};
 use crate::policy::Tile;
 use crate::sequence::radix_sort::pair_kernels;
-use crate::sequence::sort::{SortOptions, SortOrder, sort_pairs};
+use crate::sequence::sort::{self, SortOptions, SortOrder};
 use crate::sequence::vector;
 use crate::{Offset, Value};
 
@@ -119,7 +119,8 @@ impl Columns {
         // SAFETY: there is a count for each column; buffers are freed in the stream's order.
         unsafe { device.kernel().threads(nonzeros)?.launch(kernel) }?;
         let descending = SortOptions::default().with_order(SortOrder::Descending);
-        let (counts, columns) = sort_pairs(&counts, &vector::iota(device, cols as u32)?, descending)?;
+        let (counts, columns) =
+            sort::pairs(Pairs::new(&counts, &vector::iota(device, cols as u32)?), descending)?;
         let most = most_hot::<V>(device).min(cols);
         let counts = counts.slice(..most)?.download()?;
         // An element is copied to every block. That must be less than what its gathers take.

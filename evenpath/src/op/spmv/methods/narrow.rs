@@ -17,10 +17,10 @@ use crate::op::spmv::reason::Reason;
 use crate::op::spmv::schedule::{Schedule, Shape};
 use crate::op::spmv::strategy::{Abilities, Boxed, Request, Strategy, boxed, or_too_long};
 use crate::op::spmv::thresholds::{NARROW_HUNDREDTHS, ROW_BLOCK_MEAN};
-use crate::operand::OpError;
+use crate::operand::{OpError, Pairs};
 use crate::policy::Tile;
 use crate::sequence::radix_sort::pair_kernels;
-use crate::sequence::sort::{SortOptions, sort_pairs};
+use crate::sequence::sort::{self, SortOptions};
 use crate::sequence::vector;
 use crate::{Offset, Value};
 
@@ -143,7 +143,8 @@ impl Codes {
         // first nonzero and hash per tile, and of one word; buffers are freed in the stream's order.
         unsafe { encode_launch.launch(encode) }?;
 
-        let (hashes, order) = sort_pairs(&hashes, &vector::iota(device, tiles)?, SortOptions::default())?;
+        let (hashes, order) =
+            sort::pairs(Pairs::new(&hashes, &vector::iota(device, tiles)?), SortOptions::default())?;
         let mut places = device.uninitialized(blocks)?;
         let mut shared = device.zeros::<u64>(1)?;
         let share = ShareCodes {

@@ -23,8 +23,9 @@ use crate::op::spmv::schedule::{Schedule, Shape};
 use crate::op::spmv::strategy::{Abilities, Boxed, Request, Strategy, boxed, or_too_long};
 use crate::op::spmv::thresholds::{COPY_MEAN, SLICED_QUARTERS, SLICED_SLOTS};
 use crate::operand::OpError;
+use crate::operation::Operator;
 use crate::policy::Tile;
-use crate::sequence::scan::{Operator, Scan, sum_kernel};
+use crate::sequence::scan::{self, ScanOptions, sum_kernel};
 use crate::{Offset, Value};
 
 /// Slots for each nonzero up to which rows are not sorted.
@@ -135,7 +136,7 @@ impl Layout {
         // SAFETY: there is a width per slice and one more, and the order is one of the matrix's rows; buffers are freed in the
         // stream's order.
         unsafe { device.kernel().threads(matrix.nrows())?.launch(kernel) }?;
-        let slice_offsets = Scan::exclusive(Operator::Sum).run(&widths)?;
+        let slice_offsets = scan::values(&widths, ScanOptions::exclusive(Operator::Sum))?;
         let slots = slice_offsets.get(slices)?.saturating_mul(u64::from(SLICE_HEIGHT));
         Ok(Self { order, slice_offsets, slots })
     }
