@@ -120,15 +120,13 @@ pub mod row_order {
 
 /// HiSparse: a tree of small nodes, each dense or sparse, and its operations.
 pub mod hisparse {
-    pub use crate::matrix::{
-        HiSparse, HiSparseEntries, HiSparseNode, HiSparseOptions, HiSparseStatistics, InvalidNode,
-        LevelStatistics, NodeFault, NodeKind, NodeStatistics,
+    pub use crate::matrix::hisparse::{
+        Entries, HiSparse, InvalidNode, LevelStatistics, Node, NodeFault, NodeKind, NodeStatistics, Options,
+        Statistics,
     };
-    pub use crate::op::{
-        DeviceHiSparse, HiSparseQueuedOptions, HiSparseQueuedPlan, HiSparseQueuedPlanInfo,
-        HiSparseSpaddMethod, HiSparseSpaddOptions, HiSparseSpgemmMethod, HiSparseSpgemmOptions,
-        HiSparseSpmmOptions, HiSparseSpmmPlan, HiSparseSpmmPlanInfo, HiSparseSpmvMethod, HiSparseSpmvOptions,
-        HiSparseSpmvPlan, HiSparseSpmvPlanInfo,
+    pub use crate::op::hisparse::{
+        DeviceHiSparse, QueuedOptions, QueuedPlan, QueuedPlanInfo, SpaddMethod, SpaddOptions, SpgemmMethod,
+        SpgemmOptions, SpmmOptions, SpmmPlan, SpmmPlanInfo, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo,
     };
 }
 
@@ -162,5 +160,5 @@ pub mod spadd {
 
 // Names that modules of this crate import from each other.
 pub(crate) use device::{DeviceError, DeviceKind};
-pub(crate) use matrix::{CsrView, Duplicates, Ell, HiSparseOptions, Hyb, MatrixError, RowOrder, SlicedEll};
+pub(crate) use matrix::{CsrView, Duplicates, Ell, Hyb, MatrixError, RowOrder, SlicedEll};
 pub(crate) use operand::OpError;
