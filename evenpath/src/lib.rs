@@ -119,6 +119,11 @@ pub mod row_order {
 }
 
 /// HiSparse: a tree of small nodes, each dense or sparse, and its operations.
+///
+/// Options and plans have the names of those for CSR: import the module, and write `hisparse::SpmvOptions`. By
+/// default products with vectors and dense matrices run from a copy in CSR
+/// ([`SpmvMethod::Copied`](hisparse::SpmvMethod::Copied)). The product of the publication, by queues, is
+/// [`DeviceHiSparse::plan_spmv_queued`](hisparse::DeviceHiSparse::plan_spmv_queued).
 pub mod hisparse {
     pub use crate::matrix::hisparse::{
         Entries, HiSparse, InvalidNode, LevelStatistics, Node, NodeFault, NodeKind, NodeStatistics, Options,

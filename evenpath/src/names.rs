@@ -107,6 +107,7 @@ mod tests {
         check(&SpgemmMethod::ALL);
         check(&hisparse::SpmvMethod::ALL);
         check(&hisparse::SpgemmMethod::ALL);
+        check(&hisparse::SpaddMethod::ALL);
         check(&Elementwise::ALL);
         check(&SetOperation::ALL);
         check(&Combine::ALL);

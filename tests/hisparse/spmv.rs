@@ -264,6 +264,7 @@ fn check_copy(matrix: &DeviceHiSparse<f32, 32>, nnz: usize, options: hisparse::S
     let held = matrix.device().memory().unwrap().in_use - before;
     let info = info.info().unwrap();
     assert_eq!((info.method, info.workspace_bytes), (hisparse::SpmvMethod::Copied, held));
+    assert!(info.to_string().starts_with("copied: products run from a copy in CSR, "), "{info}");
     let method = info.copy.as_ref().expect("a copy").method;
     let column_bytes = if method == SpmvMethod::NarrowColumns { 2 } else { 4 };
     let arrays = ((4 + column_bytes) * nnz + 4 * matrix.nrows()) as u64;

@@ -87,12 +87,12 @@ pub(super) fn operations() -> Vec<Operation> {
         "SpGEMM, row-wise", "`DeviceCsr::plan_multiply`", spgemm_row_wise [f32 f64] [u32 u64] false, true, true;
         "SpGEMM, two-level sort", "`DeviceCsr::plan_multiply`", spgemm_sorted [f32 f64] [u32 u64] false, true, true;
         "SpGEMM, global sort", "`DeviceCsr::plan_multiply`", spgemm_sorted_at_once [f32 f64] [u32 u64] false, false, true;
-        "SpGEMM, HiSparse", "`DeviceHiSparse::multiply`", multiply_trees [f32 f64] [] false, false, true;
+        "SpGEMM, HiSparse", "`DeviceHiSparse::spgemm`", multiply_trees [f32 f64] [] false, false, true;
         "SpAdd, CSR, once", "`DeviceCsr::add`", add_once [f32 f64] [u32 u64] false, false, true;
         "SpAdd, CSR", "`DeviceCsr::plan_add`", add [f32 f64] [u32 u64] true, true, true;
         "SpAdd, COO", "`DeviceCoo::add`", add_coo [f32 f64] [] false, false, true;
-        "SpAdd, HiSparse", "`DeviceHiSparse::add`", add_trees [f32 f64] [] false, false, true;
-        "SpAdd, HiSparse, queues", "`DeviceHiSparse::add_with`", add_trees_queued [f32 f64] [] false, false, false;
+        "SpAdd, HiSparse", "`DeviceHiSparse::spadd`", add_trees [f32 f64] [] false, false, true;
+        "SpAdd, HiSparse, queues", "`DeviceHiSparse::spadd`", add_trees_queued [f32 f64] [] false, false, false;
         "Frobenius norm, HiSparse", "`DeviceHiSparse::frobenius_norm`", norm_of_tree [f32 f64] [] false, false, false;
         "diagonal, HiSparse", "`DeviceHiSparse::diagonal`", diagonal_of_tree [f32 f64] [] true, true, true;
         "block, HiSparse", "`DeviceHiSparse::block`", block_of_tree [f32 f64] [] false, false, true;

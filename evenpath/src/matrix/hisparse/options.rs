@@ -16,8 +16,7 @@
 #[non_exhaustive]
 pub struct Options {
     /// True to store equal subtrees once; off by default.
-    /// [`Statistics::saved_bytes`](crate::hisparse::Statistics::saved_bytes) reports the
-    /// savings.
+    /// [`Statistics::saved_bytes`](crate::hisparse::Statistics::saved_bytes) reports the savings.
     pub share: bool,
 }
 

@@ -16,9 +16,9 @@ use crate::operand::check::check_shape;
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// Returns the sum A + B of two m x n matrices, with their transpositions and scales applied: A and
-    /// `A.transpose()` give A + Aᵀ. The sum has an entry wherever either matrix has one, even if its value is 0. The
-    /// scale of the sum is 1. Values of a matrix whose scale is 0 are ignored, including NaN. All methods give the same
-    /// content, and except for NaN payloads it is bitwise the same as that of
+    /// `A.transpose()` give A + Aᵀ. The sum has an entry wherever either matrix has one, even if its value is 0.
+    /// The scale of the sum is 1. Values of a matrix whose scale is 0 are ignored, including NaN. All methods give
+    /// the same content, and except for NaN payloads it is bitwise the same as that of
     /// [`HiSparse::spadd`](crate::HiSparse::spadd) on the host.
     ///
     /// By default, waits for the device once, to learn the size of the sum, and takes 24 bytes per node of both operands

@@ -24,8 +24,8 @@ use crate::{Offset, Value};
 const MAX_ENTRIES: usize = (1 << 32) - (1 << 16);
 
 impl<V: Value, O: Offset> DeviceCsr<V, O> {
-    /// Converts an m x n matrix to an m x n [`DeviceHiSparse`] with D × D nodes. Duplicates are summed. The result is bitwise the same as that of
-    /// [`Csr::to_hisparse`](crate::Csr::to_hisparse) on the host.
+    /// Converts an m x n matrix to an m x n [`DeviceHiSparse`] with D × D nodes. Duplicates are summed. The result
+    /// is bitwise the same as that of [`Csr::to_hisparse`](crate::Csr::to_hisparse) on the host.
     ///
     /// The device converts canonical matrices (Derler, *HiSparse: A Hierarchical Sparse Matrix Format for the GPU*, 2016,
     /// chapter 3, from sorted runs of a row's entries in a leaf). Other matrices, and conversions that

@@ -23,11 +23,12 @@ pub enum SpmvMethod {
     /// warps in advance. The list is not in the thesis, which traverses the tree in each product by queues (Derler 2016,
     /// chapters 4 and 5): [`plan_spmv_queued`](super::DeviceHiSparse::plan_spmv_queued).
     Leaves,
-    /// `copied`: from a CSR copy that the plan holds, and not from the tree. If row lengths are even and columns clustered, the copy has 16-bit
-    /// columns ([`SpmvMethod::NarrowColumns`](crate::spmv::SpmvMethod::NarrowColumns)) and takes 2 bytes and a value per
-    /// nonzero. Otherwise it takes 4 bytes and a value, and has its own [plan](crate::DeviceCsr::plan_spmv). On a GPU it is faster
-    /// than the leaves, by a quarter to a half if leaves are large, and by more if they have few entries. On the CPU there is no copy:
-    /// products go from leaf to leaf.
+    /// `copied`: from a CSR copy that the plan holds, and not from the tree. If row lengths are even and columns
+    /// clustered, the copy has 16-bit columns
+    /// ([`spmv::SpmvMethod::NarrowColumns`](crate::spmv::SpmvMethod::NarrowColumns)) and takes 2 bytes and a value per
+    /// nonzero. Otherwise it takes 4 bytes and a value, and has its own [plan](crate::DeviceCsr::plan_spmv). On a
+    /// GPU it is faster than the leaves, by a quarter to a half if leaves are large, and by more if they have few
+    /// entries. On the CPU there is no copy: products go from leaf to leaf.
     Copied,
 }
 
@@ -61,7 +62,7 @@ pub enum SpgemmMethod {
     /// `leaves`: leaf by leaf, for leaves with many entries. Takes up to 40 bytes per matching pair of leaves.
     Leaves,
     /// `rows`: converts to CSR and back, for leaves with few entries. The method of the CSR product depends on the free
-    /// memory, as with [`SpgemmMethod::Auto`](crate::spgemm::SpgemmMethod::Auto).
+    /// memory, as with [`spgemm::SpgemmMethod::Auto`](crate::spgemm::SpgemmMethod::Auto).
     Rows,
 }
 

@@ -61,7 +61,7 @@ pub struct SpmmOptions {
     /// Source of the entries. Default: a CSR copy ([`SpmvMethod::Copied`]). The CPU reads the leaves.
     pub method: SpmvMethod,
     /// Number of multiprocessors for which products with a copy are divided, like
-    /// [`SpmmOptions::multiprocessors`](crate::spmm::SpmmOptions::multiprocessors). Default: that of the
+    /// [`spmm::SpmmOptions::multiprocessors`](crate::spmm::SpmmOptions::multiprocessors). Default: that of the
     /// device.
     pub multiprocessors: Option<u32>,
 }

@@ -159,8 +159,9 @@ impl<V: Value> Queues<V> {
 }
 
 impl<V: Value, const D: usize> QueuedPlan<V, D> {
-    /// Computes y = `alpha`·A·`x` + `beta`·y, with transposition and scale of A applied: A is m x n, `x` has n elements,
-    /// and y has m. The launch is asynchronous, ordered on the device's stream. If `beta` is 0, y is overwritten without being read.
+    /// Computes y = `alpha`·A·`x` + `beta`·y, with transposition and scale of A applied: A is m x n, `x` has n
+    /// elements, and y has m. The launch is asynchronous, ordered on the device's stream. If `beta` is 0, y is
+    /// overwritten without being read.
     ///
     /// # Errors
     ///

@@ -113,10 +113,10 @@ impl QueueMemory<TreeQueues> {
 }
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
-    /// Traverses the stored tree with a program's own kernel, added by [`Device::add_kernel`]: `kernel`
-    /// creates it from the tree and from queues for it. Its body calls `hisparse::queue::traverse` of the
+    /// Traverses the stored tree of an m x n matrix with a program's own kernel, added by [`Device::add_kernel`]:
+    /// `kernel` creates it from the tree and from queues for it. Its body calls `hisparse::queue::traverse` of the
     /// crate evenpath-kernels. Transposition and scale are left to the kernel. The launch is asynchronous; a
-    /// matrix without nonzeros needs none.
+    /// matrix without nonzeros needs none. `examples/queue_operation.rs` is a program with such a kernel.
     ///
     /// # Errors
     ///

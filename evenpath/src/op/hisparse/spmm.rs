@@ -153,9 +153,10 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
 }
 
 impl<V: Value, const D: usize> SpmmPlan<V, D> {
-    /// Computes C = `alpha`·A·B + `beta`·C: A is m x n, B n x k, and C m x k. The launch is asynchronous, ordered on the device's stream. B and
-    /// C may have different layouts; row-major B is fastest. If `beta` is 0, C is overwritten without being
-    /// read. If `alpha` is 0, the product is still computed: infinity and NaN in A or B propagate to C.
+    /// Computes C = `alpha`·A·B + `beta`·C: A is m x n, B n x k, and C m x k. The launch is asynchronous, ordered
+    /// on the device's stream. B and C may have different layouts; row-major B is fastest. If `beta` is 0, C is
+    /// overwritten without being read. If `alpha` is 0, the product is still computed: infinity and NaN in A or B
+    /// propagate to C.
     ///
     /// # Errors
     ///

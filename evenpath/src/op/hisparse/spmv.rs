@@ -224,9 +224,9 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
 }
 
 impl<V: Value, const D: usize> SpmvPlan<V, D> {
-    /// Computes y = `alpha`·A·`x` + `beta`·y: A is m x n, `x` has n elements, and y has m. The launch is asynchronous, ordered on the device's stream. If
-    /// `beta` is 0, y is overwritten without being read. If `alpha` is 0, the product is still computed:
-    /// infinity and NaN in A or `x` propagate to y.
+    /// Computes y = `alpha`·A·`x` + `beta`·y: A is m x n, `x` has n elements, and y has m. The launch is
+    /// asynchronous, ordered on the device's stream. If `beta` is 0, y is overwritten without being read. If
+    /// `alpha` is 0, the product is still computed: infinity and NaN in A or `x` propagate to y.
     ///
     /// # Errors
     ///
