@@ -9,7 +9,7 @@ mod support;
 use std::error::Error;
 use std::process::ExitCode;
 
-use evenpath::hisparse::{DeviceHiSparse, HiSparseOptions, HiSparseSpmvOptions};
+use evenpath::hisparse::{self, DeviceHiSparse};
 use evenpath::{Csr, Device};
 
 fn main() -> ExitCode {
@@ -18,7 +18,7 @@ fn main() -> ExitCode {
 
 fn hisparse(device: &Device, csr: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     // Nodes of 128 x 128 entries or children; the device builds the tree.
-    let a: DeviceHiSparse<f64, 128> = device.upload(csr)?.to_hisparse(HiSparseOptions::default())?;
+    let a: DeviceHiSparse<f64, 128> = device.upload(csr)?.to_hisparse(hisparse::Options::default())?;
     println!("{device}: {}", a.download()?.statistics());
 
     let ax = multiply(&a)?;
@@ -27,7 +27,8 @@ fn hisparse(device: &Device, csr: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     is_right &= is_row_sums(&csr.transpose()?, &transposed);
 
     if a.nrows() == a.ncols() {
-        let sum: Csr<f64> = a.add(&a.transpose())?.to_csr()?.download()?;
+        let sum: Csr<f64> =
+            a.spadd(&a.transpose(), hisparse::SpaddOptions::default())?.to_csr()?.download()?;
         println!("A + Aᵀ has {} nonzeros", sum.nnz());
         // If both have an entry, their sum rounds once.
         let both = csr.iter().flat_map(|(row, col, value)| [(row, col, value), (col, row, value)]);
@@ -40,7 +41,7 @@ fn hisparse(device: &Device, csr: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
 fn multiply(a: &DeviceHiSparse<f64, 128>) -> Result<Vec<f64>, evenpath::error::OpError> {
     let x = a.device().upload(&vec![1.0; a.ncols()])?;
     let mut y = a.device().zeros(a.nrows())?;
-    let plan = a.plan_spmv(HiSparseSpmvOptions::default())?; // once per matrix
+    let plan = a.plan_spmv(hisparse::SpmvOptions::default())?; // once per matrix
     plan.run(1.0, &x, 0.0, &mut y)?;
     Ok(y.download()?)
 }

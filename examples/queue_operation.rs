@@ -13,7 +13,7 @@ mod support;
 use std::error::Error;
 use std::process::ExitCode;
 
-use evenpath::hisparse::{DeviceHiSparse, HiSparseOptions, HiSparseQueuedOptions};
+use evenpath::hisparse::{self, DeviceHiSparse};
 use evenpath::{Csr, Device};
 use evenpath_example_kernels::ColumnMaxima;
 
@@ -27,14 +27,14 @@ fn main() -> ExitCode {
 fn column_maxima(device: &Device, csr: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     let entries = csr.iter().map(|(row, col, value)| (row, col, value as f32));
     let csr: Csr<f32> = Csr::from_triplets(csr.nrows(), csr.ncols(), entries)?;
-    let a: DeviceHiSparse<f32, 64> = device.upload(&csr)?.to_hisparse(HiSparseOptions::default())?;
+    let a: DeviceHiSparse<f32, 64> = device.upload(&csr)?.to_hisparse(hisparse::Options::default())?;
 
     device.add_kernel::<ColumnMaxima>(&PTX)?; // once per device
     let mut maxima = device.zeros::<u32>(a.ncols())?;
     let view = maxima.as_global_mut();
     let kernel = |tree, queues| ColumnMaxima { tree, queues, maxima: view };
     // SAFETY: there is an element for each column, and the vector is not used until the kernel has ended.
-    unsafe { a.traverse(HiSparseQueuedOptions::default(), kernel) }?;
+    unsafe { a.traverse(hisparse::QueuedOptions::default(), kernel) }?;
     let maxima: Vec<f32> = maxima.download()?.into_iter().map(f32::from_bits).collect();
 
     let largest = maxima.iter().copied().fold(0.0, f32::max);

@@ -6,7 +6,7 @@ use evenpath::coo::Coo;
 use evenpath::device::Upload;
 use evenpath::ell::{EllR, SlicedEllOptions};
 use evenpath::error::OpError;
-use evenpath::hisparse::{HiSparse, HiSparseOptions};
+use evenpath::hisparse::{self, HiSparse};
 use evenpath::hyb::HybOptions;
 use evenpath::{Csr, Device, DeviceCsr, DeviceDense, Layout};
 use evenpath_tests::{UNLIMITED, devices, hyb_widths, odd_row_lengths, with_row_lengths};
@@ -69,7 +69,7 @@ fn coordinates_round_trip_sorted_by_row() {
 fn trees_round_trip_with_transposition_and_scale() {
     let a: Csr<f64> =
         Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)]).expect("inside");
-    let tree: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default()).expect("a tree");
+    let tree: HiSparse<f64> = a.to_hisparse(hisparse::Options::default()).expect("a tree");
     let tree = tree.transpose().scaled(-2.0);
     for under_test in devices() {
         let returned = under_test.device.upload(&tree).expect("upload").download().expect("download");

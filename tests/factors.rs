@@ -3,9 +3,7 @@
 use evenpath::ell::{EllR, SlicedEllOptions};
 use evenpath::error::{DeviceError, OpError};
 use evenpath::generate::{Kind, generate};
-use evenpath::hisparse::{
-    HiSparseOptions, HiSparseQueuedOptions, HiSparseSpmmOptions, HiSparseSpmvMethod, HiSparseSpmvOptions,
-};
+use evenpath::hisparse;
 use evenpath::hyb::HybOptions;
 use evenpath::spmm::{SpmmOperand, SpmmOptions};
 use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
@@ -43,12 +41,13 @@ fn products<V: Value>(device: &Device, host: &Csr<V>) -> Result<Vec<Product<V>>,
         let plan = a.plan_spmv_transposed(SpmvTransposedOptions::default().with_method(method))?;
         add!(format!("transposed, {method:?}"), plan.run);
     }
-    let tree = device.upload(&host.to_hisparse::<32>(HiSparseOptions::default())?)?.scaled(V::from_f64(-2.0));
-    for method in [HiSparseSpmvMethod::Leaves, HiSparseSpmvMethod::Copied] {
-        let plan = tree.plan_spmv(HiSparseSpmvOptions::default().with_method(method))?;
+    let tree =
+        device.upload(&host.to_hisparse::<32>(hisparse::Options::default())?)?.scaled(V::from_f64(-2.0));
+    for method in [hisparse::SpmvMethod::Leaves, hisparse::SpmvMethod::Copied] {
+        let plan = tree.plan_spmv(hisparse::SpmvOptions::default().with_method(method))?;
         add!(format!("HiSparse, {method:?}"), plan.run);
     }
-    let plan = tree.plan_spmv_queued(HiSparseQueuedOptions::default())?;
+    let plan = tree.plan_spmv_queued(hisparse::QueuedOptions::default())?;
     add!("HiSparse, queued".into(), plan.run);
     let coo = device.upload(&host.to_coo()?)?;
     add!("COO".into(), coo.spmv);
@@ -169,11 +168,12 @@ fn every_product_with_a_dense_matrix() {
         check_dense::<f32, f32>(&device, &a);
         check_dense::<f16, f16>(&device, &a);
         check_dense::<bf16, f32>(&device, &a);
-        let tree =
-            device.upload(&a.to_hisparse::<32>(HiSparseOptions::default()).expect("a tree")).expect("memory");
+        let tree = device
+            .upload(&a.to_hisparse::<32>(hisparse::Options::default()).expect("a tree"))
+            .expect("memory");
         let tree = tree.scaled(-3.0);
-        for method in [HiSparseSpmvMethod::Leaves, HiSparseSpmvMethod::Copied] {
-            let plan = tree.plan_spmm(HiSparseSpmmOptions::default().with_method(method)).expect("a plan");
+        for method in [hisparse::SpmvMethod::Leaves, hisparse::SpmvMethod::Copied] {
+            let plan = tree.plan_spmm(hisparse::SpmmOptions::default().with_method(method)).expect("a plan");
             let b = dense::<f64>(&device, (400, 3), Layout::RowMajor, false);
             for (alpha, beta) in [(2.0, 0.0), (-1.0, 0.5)] {
                 let run = |alpha: Factor<'_, f64>, factor: Factor<'_, f64>| {

@@ -9,11 +9,10 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use evenpath::error::{DeviceError, MatrixError, OpError};
-use evenpath::hisparse::HiSparseOptions;
 use evenpath::io::{MatrixMarketErrorKind, WriteOptions, parse_matrix_market, write_matrix_market_to};
 use evenpath::sort::{self, SortOptions};
 use evenpath::spmv::SpmvOptions;
-use evenpath::{Csr, Device, HiSparse, vector};
+use evenpath::{Csr, Device, HiSparse, hisparse, vector};
 
 const VARIABLE: &str = "EVENPATH_TEST_FORK";
 const NAME: &str = "forked::operations_report_missing_threads";
@@ -91,7 +90,7 @@ struct Objects {
 impl Objects {
     fn new() -> Self {
         let a = matrix();
-        let tree = a.to_hisparse(HiSparseOptions::default()).unwrap();
+        let tree = a.to_hisparse(hisparse::Options::default()).unwrap();
         Self { a, tree, device: Device::cpu() }
     }
 
@@ -119,7 +118,7 @@ fn check_refusals(objects: &Objects) -> Result<(), Box<dyn Error>> {
         ("a sum", (a + a).map(drop)),
         ("a transpose", a.transpose().map(drop).map_err(OpError::from)),
         ("a tree's product", tree.spmv(1.0, &x, 0.0, &mut y)),
-        ("a tree's sum", tree.add(tree).map(drop)),
+        ("a tree's sum", tree.spadd(tree).map(drop)),
         ("a matrix", Csr::<f64>::from_triplets(1, 1, [(0, 0, 1.0)]).map(drop).map_err(OpError::from)),
         ("the device", on_device()),
         (

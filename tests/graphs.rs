@@ -6,13 +6,12 @@ use std::sync::{Arc, Mutex};
 use evenpath::device::DeviceKind;
 use evenpath::error::{DeviceError, OpError};
 use evenpath::generate::{Kind, generate};
-use evenpath::hisparse::{HiSparseOptions, HiSparseQueuedOptions, HiSparseSpmvMethod, HiSparseSpmvOptions};
 use evenpath::operator::Operator;
 use evenpath::scan::{self, ScanOptions};
 use evenpath::sort::{self, SortOptions};
 use evenpath::spmm::SpmmOptions;
 use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
-use evenpath::{Csr, Device, DeviceCsr, DeviceDense, DeviceVec, Layout, reduce, vector};
+use evenpath::{Csr, Device, DeviceCsr, DeviceDense, DeviceVec, Layout, hisparse, reduce, vector};
 use evenpath_kernels::testing::FaultOutOfBounds;
 use evenpath_simt::kernel::Kernel;
 use evenpath_tests::{UNLIMITED, devices};
@@ -47,9 +46,9 @@ fn products(device: &Device) -> Result<Vec<Product<'static>>, OpError> {
             products.push(Box::new(move |alpha, x, beta, y| plan.run(alpha, x, beta, y)));
         }
     }
-    let tree = device.upload(&host.to_hisparse::<32>(HiSparseOptions::default()).expect("a tree"))?;
-    for method in [HiSparseSpmvMethod::Leaves, HiSparseSpmvMethod::Copied] {
-        let plan = tree.plan_spmv(HiSparseSpmvOptions::default().with_method(method))?;
+    let tree = device.upload(&host.to_hisparse::<32>(hisparse::Options::default()).expect("a tree"))?;
+    for method in [hisparse::SpmvMethod::Leaves, hisparse::SpmvMethod::Copied] {
+        let plan = tree.plan_spmv(hisparse::SpmvOptions::default().with_method(method))?;
         products.push(Box::new(move |alpha, x, beta, y| plan.run(alpha, x, beta, y)));
     }
     let coo = device.upload(&host.to_coo()?)?;
@@ -111,8 +110,8 @@ fn other_operations_are_captured() {
         let device = device.device;
         let a = device.upload(&matrix()).expect("memory");
         let spmm = a.plan_spmm(SpmmOptions::default().with_columns(2)).expect("a plan");
-        let tree = a.to_hisparse::<32>(HiSparseOptions::default()).expect("a tree");
-        let queue = tree.plan_spmv_queued(HiSparseQueuedOptions::default()).expect("queues");
+        let tree = a.to_hisparse::<32>(hisparse::Options::default()).expect("a tree");
+        let queue = tree.plan_spmv_queued(hisparse::QueuedOptions::default()).expect("queues");
         let ones = device.upload(&[1.0; SIDE]).expect("memory");
         queue.run(1.0, &ones, 0.0, &mut device.zeros(SIDE).expect("memory")).expect("the device works");
         let keys: Vec<u32> = (0..3_000).map(|at| at * 7919 % 1001).collect();

@@ -4,8 +4,7 @@
 #![allow(clippy::float_cmp)]
 
 use evenpath::error::OpError;
-use evenpath::hisparse::HiSparseOptions;
-use evenpath::{Csr, HiSparse};
+use evenpath::{Csr, HiSparse, hisparse};
 use proptest::prelude::*;
 
 /// Matrices with shapes for A·B and A + C, and small integers as values, whose sums are exact.
@@ -60,8 +59,8 @@ proptest! {
         a.spmv(2.0, &x, -1.0, &mut y).unwrap();
         prop_assert_eq!(y, ax.iter().map(|ax| 2.0 * ax - 3.0).collect::<Vec<f64>>());
 
-        let tree: HiSparse<f64, 32> = a.to_hisparse(HiSparseOptions::default()).unwrap();
-        let other = c.to_hisparse(HiSparseOptions::default()).unwrap();
+        let tree: HiSparse<f64, 32> = a.to_hisparse(hisparse::Options::default()).unwrap();
+        let other = c.to_hisparse(hisparse::Options::default()).unwrap();
         prop_assert_eq!((&tree * &x).unwrap(), ax);
         prop_assert_eq!((&tree + &other).unwrap().to_csr().unwrap(), (&a + &c).unwrap());
         prop_assert_eq!(dense(&(&tree - &other).unwrap().to_csr().unwrap()), dense(&(&a - &c).unwrap()));
@@ -87,7 +86,7 @@ fn operands_that_do_not_fit_are_refused() {
     assert!(matches!(&unsorted * &square, Err(OpError::NotCanonical { operand: "A", row: 0, .. })));
     assert!(matches!(&a + &unsorted, Err(OpError::NotCanonical { operand: "B", row: 0, .. })));
 
-    let tree = a.to_hisparse::<32>(HiSparseOptions::default()).unwrap();
+    let tree = a.to_hisparse::<32>(hisparse::Options::default()).unwrap();
     assert!(matches!(&tree - &tree.transpose(), Err(OpError::Shape { .. })));
     assert!(matches!(&tree * &[1.0], Err(OpError::Length { .. })));
 }

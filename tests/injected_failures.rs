@@ -9,10 +9,7 @@ use evenpath::device::{DeviceKind, SimulatedOptions};
 use evenpath::ell::{EllR, PaddingLimit, SlicedEllOptions};
 use evenpath::error::{DeviceError, OpError};
 use evenpath::generate::{Kind, generate};
-use evenpath::hisparse::{
-    DeviceHiSparse, HiSparseOptions, HiSparseQueuedOptions, HiSparseSpaddMethod, HiSparseSpaddOptions,
-    HiSparseSpgemmMethod, HiSparseSpgemmOptions, HiSparseSpmvMethod, HiSparseSpmvOptions,
-};
+use evenpath::hisparse::{self, DeviceHiSparse};
 use evenpath::hyb::HybOptions;
 use evenpath::key::Pairs;
 use evenpath::operator::Operator;
@@ -344,7 +341,7 @@ fn sparse_results() {
 }
 
 fn to_tree<const D: usize>(device: &Device, a: &Csr<f64>) -> DeviceHiSparse<f64, D> {
-    device.upload(a).unwrap().to_hisparse(HiSparseOptions::default()).unwrap()
+    device.upload(a).unwrap().to_hisparse(hisparse::Options::default()).unwrap()
 }
 
 fn values_of_tree<const D: usize>(matrix: &DeviceHiSparse<f64, D>) -> Numbers {
@@ -368,26 +365,30 @@ fn trees() {
             "CSR to HiSparse",
             |device| device.upload(&a).unwrap(),
             |a| values_of(a).unwrap(),
-            |a| values_of_tree::<32>(&a.to_hisparse(HiSparseOptions::default().with_share(share))?),
+            |a| values_of_tree::<32>(&a.to_hisparse(hisparse::Options::default().with_share(share))?),
         );
     }
     drive(
         "COO to HiSparse",
         |device| device.upload(&a.to_coo().unwrap()).unwrap(),
         |_| vec![],
-        |a| values_of_tree::<32>(&a.to_hisparse(HiSparseOptions::default())?),
+        |a| values_of_tree::<32>(&a.to_hisparse(hisparse::Options::default())?),
     );
     drive("HiSparse to CSR", upload, held, |a| values_of(&a.to_csr()?));
     drive("HiSparse to COO", upload, held, |a| values_of(&a.to_coo()?.to_csr()?));
-    drive("A + A of trees", upload, held, |a| values_of_tree(&a.add(&a.scaled(2.0))?));
-    drive("A + Aᵀ of trees", upload, held, |a| values_of_tree(&a.add(&a.transpose())?));
-    let queues = HiSparseSpaddOptions::default().with_method(HiSparseSpaddMethod::Queues);
-    drive("A + Aᵀ by queues", upload, held, |a| values_of_tree(&a.add_with(&a.transpose(), queues)?));
+    drive("A + A of trees", upload, held, |a| {
+        values_of_tree(&a.spadd(&a.scaled(2.0), hisparse::SpaddOptions::default())?)
+    });
+    drive("A + Aᵀ of trees", upload, held, |a| {
+        values_of_tree(&a.spadd(&a.transpose(), hisparse::SpaddOptions::default())?)
+    });
+    let queues = hisparse::SpaddOptions::default().with_method(hisparse::SpaddMethod::Queues);
+    drive("A + Aᵀ by queues", upload, held, |a| values_of_tree(&a.spadd(&a.transpose(), queues)?));
     // The values are small integers, so the order of the additions does not matter.
-    drive("norm", upload, held, |a| Ok(vec![a.frobenius_norm(HiSparseQueuedOptions::default())?]));
-    let blocks = HiSparseQueuedOptions::default();
+    drive("norm", upload, held, |a| Ok(vec![a.frobenius_norm(hisparse::QueuedOptions::default())?]));
+    let blocks = hisparse::QueuedOptions::default();
     drive("block", upload, held, |a| values_of(&a.block(0..a.nrows() / 2, 0..a.ncols(), blocks)?));
-    drive("diagonal", upload, held, |a| Ok(a.diagonal(HiSparseQueuedOptions::default())?.download()?));
+    drive("diagonal", upload, held, |a| Ok(a.diagonal(hisparse::QueuedOptions::default())?.download()?));
 }
 
 #[test]
@@ -395,7 +396,7 @@ fn shared_subtrees() {
     let a = tree_matrix();
     let upload = |device: &Device| {
         let a = to_tree::<32>(device, &a);
-        let sum = a.add(&a.transpose()).unwrap();
+        let sum = a.spadd(&a.transpose(), hisparse::SpaddOptions::default()).unwrap();
         [a, sum]
     };
     let values = |matrices: &[DeviceHiSparse<f64, 32>]| -> Numbers {
@@ -411,20 +412,20 @@ fn shared_subtrees() {
 fn products_of_trees() {
     let a = matrix();
     let upload = |device: &Device| to_tree::<128>(device, &a);
-    for mode in [HiSparseSpmvMethod::Auto, HiSparseSpmvMethod::Leaves, HiSparseSpmvMethod::Copied] {
+    for mode in [hisparse::SpmvMethod::Auto, hisparse::SpmvMethod::Leaves, hisparse::SpmvMethod::Copied] {
         drive_product(&format!("SpMV of trees, {mode:?}"), false, upload, |a, x, beta, y| {
-            a.plan_spmv(HiSparseSpmvOptions::default().with_method(mode))?.run(2.0, x, beta, y)
+            a.plan_spmv(hisparse::SpmvOptions::default().with_method(mode))?.run(2.0, x, beta, y)
         });
     }
     drive_product("SpMV by queues", true, upload, |a, x, beta, y| {
-        a.plan_spmv_queued(HiSparseQueuedOptions::default())?.run(2.0, x, beta, y)
+        a.plan_spmv_queued(hisparse::QueuedOptions::default())?.run(2.0, x, beta, y)
     });
-    for method in [HiSparseSpgemmMethod::Leaves, HiSparseSpgemmMethod::Rows] {
+    for method in [hisparse::SpgemmMethod::Leaves, hisparse::SpgemmMethod::Rows] {
         drive(
             &format!("A·A of trees, {method:?}"),
             upload,
             |a| values_of_tree(a).unwrap(),
-            |a| values_of_tree(&a.multiply_with(a, HiSparseSpgemmOptions::default().with_method(method))?),
+            |a| values_of_tree(&a.spgemm(a, hisparse::SpgemmOptions::default().with_method(method))?),
         );
     }
 }

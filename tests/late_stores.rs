@@ -2,9 +2,8 @@
 //! stores, differently for each seed.
 
 use evenpath::device::{DeviceKind, MemoryOrder, SimulatedOptions};
-use evenpath::hisparse::{HiSparseOptions, HiSparseSpmvMethod, HiSparseSpmvOptions};
 use evenpath::spmv::{SpmvMethod, SpmvOptions};
-use evenpath::{Csr, Device};
+use evenpath::{Csr, Device, hisparse};
 use evenpath_kernels::spmv::FlatCompactRows;
 use evenpath_tests::{tile_len, with_row_lengths};
 
@@ -67,11 +66,11 @@ fn parts_of_cut_rows_belong_to_their_run() {
 #[test]
 fn parts_of_leaves_belong_to_their_run() {
     let (rows, cols) = (40, 6000);
-    let a = ones(cols, &vec![4000; rows]).to_hisparse::<32>(HiSparseOptions::default()).expect("a tree");
+    let a = ones(cols, &vec![4000; rows]).to_hisparse::<32>(hisparse::Options::default()).expect("a tree");
     for seed in 0..6 {
         let device = device(seed);
         let matrix = device.upload(&a).expect("upload");
-        let options = HiSparseSpmvOptions::default().with_method(HiSparseSpmvMethod::Leaves);
+        let options = hisparse::SpmvOptions::default().with_method(hisparse::SpmvMethod::Leaves);
         let plan = matrix.plan_spmv(options).expect("plan");
         let mut y = device.zeros(rows).expect("zeros");
         for factor in FACTORS {

@@ -3,9 +3,7 @@
 
 use evenpath::device::SimulatedOptions;
 use evenpath::error::{DeviceError, OpError};
-use evenpath::hisparse::{
-    HiSparseOptions, HiSparseQueuedOptions, HiSparseSpmmOptions, HiSparseSpmvMethod, HiSparseSpmvOptions,
-};
+use evenpath::hisparse;
 use evenpath::spadd::Elementwise;
 use evenpath::spgemm::{SpgemmMethod, SpgemmOptions};
 use evenpath::spmm::SpmmOptions;
@@ -54,7 +52,7 @@ fn work_in_flight_of_a_lost_device_fails() {
 fn plans_of_a_lost_device_report_it() {
     let device = device(64 << 20);
     let a = device.upload(&matrix()).expect("memory");
-    let tree = a.to_hisparse::<32>(HiSparseOptions::default()).expect("a tree");
+    let tree = a.to_hisparse::<32>(hisparse::Options::default()).expect("a tree");
     let (x, mut y) = (ones(&device), ones(&device));
     let dense = |device| DeviceDense::try_new(ones(device), 200, 1, Layout::RowMajor).expect("200 numbers");
     let (b, mut c) = (dense(&device), dense(&device));
@@ -72,11 +70,11 @@ fn plans_of_a_lost_device_report_it() {
             a.plan_spmv_transposed(SpmvTransposedOptions::default().with_method(mode)).expect("a plan")
         })
         .collect();
-    let trees = [HiSparseSpmvMethod::Leaves, HiSparseSpmvMethod::Copied]
-        .map(|mode| tree.plan_spmv(HiSparseSpmvOptions::default().with_method(mode)).expect("a plan"));
-    let queues = tree.plan_spmv_queued(HiSparseQueuedOptions::default()).expect("queues");
+    let trees = [hisparse::SpmvMethod::Leaves, hisparse::SpmvMethod::Copied]
+        .map(|mode| tree.plan_spmv(hisparse::SpmvOptions::default().with_method(mode)).expect("a plan"));
+    let queues = tree.plan_spmv_queued(hisparse::QueuedOptions::default()).expect("queues");
     let spmm = a.plan_spmm(SpmmOptions::default().with_columns(1)).expect("a plan");
-    let tree_spmm = tree.plan_spmm(HiSparseSpmmOptions::default()).expect("a plan");
+    let tree_spmm = tree.plan_spmm(hisparse::SpmmOptions::default()).expect("a plan");
     let sums = Elementwise::ALL.map(|operation| a.plan_elementwise(operation, &a).expect("a plan"));
     let products = [SpgemmMethod::RowWise, SpgemmMethod::TwoLevelSort, SpgemmMethod::GlobalSort]
         .map(|method| a.plan_spgemm(&a, SpgemmOptions::default().with_method(method)).expect("a plan"));

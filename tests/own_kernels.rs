@@ -2,7 +2,7 @@
 
 use evenpath::device::{BlockOrder, DeviceKind, SimulatedOptions};
 use evenpath::error::{DeviceError, OpError};
-use evenpath::hisparse::{DeviceHiSparse, HiSparseOptions, HiSparseQueuedOptions};
+use evenpath::hisparse::{self, DeviceHiSparse};
 use evenpath::{Csr, Device};
 use evenpath_example_kernels::ColumnMaxima;
 use evenpath_tests::{Entries, kernel_devices};
@@ -25,10 +25,10 @@ fn entries() -> Entries {
 fn tree(device: &Device, entries: &Entries) -> DeviceHiSparse<f32, 32> {
     let entries = entries.iter().map(|&(row, col, value)| (row, col, value as f32));
     let csr: Csr<f32> = Csr::from_triplets(SHAPE.0, SHAPE.1, entries).expect("inside");
-    device.upload(&csr.to_hisparse::<32>(HiSparseOptions::default()).expect("a tree")).expect("upload")
+    device.upload(&csr.to_hisparse::<32>(hisparse::Options::default()).expect("a tree")).expect("upload")
 }
 
-fn run(a: &DeviceHiSparse<f32, 32>, options: HiSparseQueuedOptions) -> Result<Vec<f32>, OpError> {
+fn run(a: &DeviceHiSparse<f32, 32>, options: hisparse::QueuedOptions) -> Result<Vec<f32>, OpError> {
     let mut maxima = a.device().zeros::<u32>(a.ncols())?;
     let view = maxima.as_global_mut();
     let kernel = |tree, queues| ColumnMaxima { tree, queues, maxima: view };
@@ -52,11 +52,11 @@ fn own_kernels_run_on_every_device() {
         let a = tree(&device.device, &entries);
         device.device.add_kernel::<ColumnMaxima>(&PTX).expect("a new kernel");
         for capacity in [None, Some(0), Some(3)] {
-            let options = HiSparseQueuedOptions::default().with_capacity(capacity);
+            let options = hisparse::QueuedOptions::default().with_capacity(capacity);
             assert_eq!(run(&a, options).expect("a run"), expected(&entries), "{}", device.device);
         }
         let empty = tree(&device.device, &vec![]);
-        assert_eq!(run(&empty, HiSparseQueuedOptions::default()).expect("a run"), vec![0.0; SHAPE.1]);
+        assert_eq!(run(&empty, hisparse::QueuedOptions::default()).expect("a run"), vec![0.0; SHAPE.1]);
     }
 }
 
@@ -70,14 +70,14 @@ fn any_schedule_works() {
             .with_resident_blocks(1 + seed as usize);
         let device = Device::simulated(options);
         device.add_kernel::<ColumnMaxima>(&[]).expect("no PTX is needed");
-        let options = HiSparseQueuedOptions::default().with_blocks(1 + 7 * seed as u32);
+        let options = hisparse::QueuedOptions::default().with_blocks(1 + 7 * seed as u32);
         assert_eq!(run(&tree(&device, &entries), options).expect("a run"), expected(&entries));
     }
 }
 
 #[test]
 fn unknown_kernels_and_the_cpu_are_refused() {
-    let options = HiSparseQueuedOptions::default();
+    let options = hisparse::QueuedOptions::default();
     let refused = run(&tree(&Device::cpu(), &entries()), options).expect_err("the CPU runs no kernels");
     assert!(refused.to_string().contains("the CPU runs no kernels"), "{refused}");
     for device in kernel_devices() {

@@ -5,11 +5,10 @@ use std::fmt::Debug;
 
 use evenpath::device::SimulatedOptions;
 use evenpath::generate::{Kind, generate};
-use evenpath::hisparse::{HiSparseOptions, HiSparseSpmmOptions, HiSparseSpmvMethod, HiSparseSpmvOptions};
 use evenpath::spgemm::{SpgemmMethod, SpgemmOptions};
 use evenpath::spmm::{SpmmOperand, SpmmOptions};
 use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
-use evenpath::{Compute, Csr, Device, DeviceDense, HiSparse, Layout, Storage, Value, bf16, f16};
+use evenpath::{Compute, Csr, Device, DeviceDense, HiSparse, Layout, Storage, Value, bf16, f16, hisparse};
 use evenpath_tests::{DeviceUnderTest, spmv as oracle, unlike_devices, vector, with_row_lengths};
 
 /// The bits of a result, and the options that repeat it.
@@ -154,9 +153,9 @@ fn hisparse_spmv_repeats_another_devices_choices() {
     let entries = (0..120_000).map(|at| (at % 3, at / 3, ((at % 19) as f32 - 9.0) / 7.0));
     let long: Csr<f32> = Csr::from_triplets(3, 40_000, entries).unwrap();
     let grid = generate::<f64, u32>(Kind::Stencil5 { side: 60 }, 1).unwrap().into_values();
-    for (mode, a) in [(HiSparseSpmvMethod::Leaves, &long), (HiSparseSpmvMethod::Copied, &grid)] {
-        let tree: HiSparse<f32, 64> = a.to_hisparse(HiSparseOptions::default()).unwrap();
-        let choices = check(HiSparseSpmvOptions::default().with_method(mode), |device, options| {
+    for (mode, a) in [(hisparse::SpmvMethod::Leaves, &long), (hisparse::SpmvMethod::Copied, &grid)] {
+        let tree: HiSparse<f32, 64> = a.to_hisparse(hisparse::Options::default()).unwrap();
+        let choices = check(hisparse::SpmvOptions::default().with_method(mode), |device, options| {
             let plan = device.upload(&tree).unwrap().plan_spmv(options).unwrap();
             let x = device.upload(&vector::<f32>(a.ncols())).unwrap();
             let mut y = device.zeros(a.nrows()).unwrap();
@@ -170,9 +169,9 @@ fn hisparse_spmv_repeats_another_devices_choices() {
 #[test]
 fn hisparse_spmm_repeats_another_devices_choices() {
     let a: Csr<f32> = generate(Kind::Rmat { scale: 9 }, 5).unwrap();
-    let tree: HiSparse<f32, 64> = a.to_hisparse(HiSparseOptions::default()).unwrap();
-    for method in [HiSparseSpmvMethod::Leaves, HiSparseSpmvMethod::Copied] {
-        check(HiSparseSpmmOptions::default().with_method(method), |device, options| {
+    let tree: HiSparse<f32, 64> = a.to_hisparse(hisparse::Options::default()).unwrap();
+    for method in [hisparse::SpmvMethod::Leaves, hisparse::SpmvMethod::Copied] {
+        check(hisparse::SpmmOptions::default().with_method(method), |device, options| {
             let plan = device.upload(&tree).unwrap().plan_spmm(options).unwrap();
             let mut c = device.zeros_dense(a.nrows(), 4, Layout::RowMajor).unwrap();
             plan.run(1.25, &dense(device, a.ncols(), 4), 0.0, &mut c).unwrap();

@@ -8,14 +8,13 @@ use evenpath::device::SimulatedOptions;
 use evenpath::ell::{Ell, PaddingLimit, SlicedEll, SlicedEllOptions};
 use evenpath::error::{DeviceError, MatrixError, OpError};
 use evenpath::generate::{Kind, generate};
-use evenpath::hisparse::{HiSparseOptions, HiSparseSpmmOptions, HiSparseSpmvMethod};
 use evenpath::io::{MatrixMarketReader, ReadOptions};
 use evenpath::operator::Operator;
 use evenpath::scan::{self, ScanOptions};
 use evenpath::sets::{self, SetOperation};
 use evenpath::sort::{self, SortOptions};
 use evenpath::spmm::SpmmOptions;
-use evenpath::{Coo, Csr, Device, DeviceDense, HiSparse, Layout, merge, reduce};
+use evenpath::{Coo, Csr, Device, DeviceDense, HiSparse, Layout, hisparse, merge, reduce};
 
 /// One more than the largest 32-bit number.
 const BEYOND: usize = 1 << 32;
@@ -179,9 +178,10 @@ fn columns_and_strides_of_dense_operands() {
                 Ok(()) => assert_eq!(c.as_vec().download().expect("memory"), [2.0, 4.0], "{device}"),
                 refused => names(&far.to_string(), refused),
             }
-            let tree = one_column.to_hisparse::<32>(HiSparseOptions::default()).expect("a tree");
-            for mode in [HiSparseSpmvMethod::Leaves, HiSparseSpmvMethod::Copied] {
-                let plan = tree.plan_spmm(HiSparseSpmmOptions::default().with_method(mode)).expect("a plan");
+            let tree = one_column.to_hisparse::<32>(hisparse::Options::default()).expect("a tree");
+            for mode in [hisparse::SpmvMethod::Leaves, hisparse::SpmvMethod::Copied] {
+                let plan =
+                    tree.plan_spmm(hisparse::SpmmOptions::default().with_method(mode)).expect("a plan");
                 match plan.run(1.0, &b, 0.0, &mut c) {
                     Ok(()) => assert_eq!(c.as_vec().download().expect("memory"), [2.0, 4.0], "{device}"),
                     refused => names(&far.to_string(), refused),
@@ -195,7 +195,7 @@ fn columns_and_strides_of_dense_operands() {
                 refused => names(&far.to_string(), refused),
             }
         }
-        let tree = a.to_hisparse::<32>(HiSparseOptions::default()).expect("a tree");
+        let tree = a.to_hisparse::<32>(hisparse::Options::default()).expect("a tree");
         names("18446744073709551615", tree.spmm(usize::MAX, 1.0, &[0.0; 3], 0.0, &mut [0.0; 3]));
     }
 }
@@ -297,7 +297,7 @@ fn ask_for_too_much() {
     let slices =
         SlicedEllOptions::default().with_slice_height(u32::MAX).with_limit(PaddingLimit::Times(u32::MAX));
     names("1 rows with 2 nonzeros", wide.to_sliced_ell(slices));
-    let tall = wide.to_hisparse::<256>(HiSparseOptions::default()).expect("few nodes").transpose();
+    let tall = wide.to_hisparse::<256>(hisparse::Options::default()).expect("few nodes").transpose();
     names(rows, tall.to_csr());
     names(rows, tall.to_coo());
     shared_leaves();
@@ -331,8 +331,8 @@ fn shared_leaves() {
     let (x, mut y) = (vec![1.0; side], vec![7.0; side]);
     names(size, tree.spmv(1.0, &x, 0.0, &mut y));
     assert_eq!(y, vec![7.0; side]);
-    names("the nodes do not fit into 17179869184 bytes", tree.add(&tree.transpose()));
-    names(size, tree.multiply(&tree));
+    names("the nodes do not fit into 17179869184 bytes", tree.spadd(&tree.transpose()));
+    names(size, tree.spgemm(&tree));
     let on_cpu = Device::cpu().upload(&tree).expect("16 KB");
     assert!(on_cpu.to_csr_with_offsets::<u64>().is_err() && on_cpu.to_coo().is_err());
 }

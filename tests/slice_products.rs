@@ -4,10 +4,9 @@
 use evenpath::device::DeviceKind;
 use evenpath::ell::{EllR, SlicedEllOptions};
 use evenpath::error::OpError;
-use evenpath::hisparse::{HiSparseOptions, HiSparseQueuedOptions, HiSparseSpmvMethod, HiSparseSpmvOptions};
 use evenpath::hyb::HybOptions;
 use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
-use evenpath::{Csr, Device, DeviceSlice, Factor, Value};
+use evenpath::{Csr, Device, DeviceSlice, Factor, Value, hisparse};
 use evenpath_tests::{UNLIMITED, devices};
 
 const ROWS: usize = 1_603;
@@ -70,7 +69,7 @@ fn other_products<V: Value>(device: &Device, a: &Csr<V>) -> Vec<Product<V>> {
     let ell_r = device.upload(&EllR(&ell)).expect("memory");
     let (ell, sliced) = (device.upload(&ell).expect("memory"), device.upload(&sliced).expect("memory"));
     let tree =
-        device.upload(&a.to_hisparse::<32>(HiSparseOptions::default()).expect("a tree")).expect("memory");
+        device.upload(&a.to_hisparse::<32>(hisparse::Options::default()).expect("a tree")).expect("memory");
     let mut runs: Vec<(String, Run<V>)> = vec![
         ("COO".into(), Box::new(move |x, y| coo.spmv(two, x, half, y))),
         ("HYB".into(), Box::new(move |x, y| hyb.spmv(two, x, half, y))),
@@ -78,11 +77,11 @@ fn other_products<V: Value>(device: &Device, a: &Csr<V>) -> Vec<Product<V>> {
         ("ELL-R".into(), Box::new(move |x, y| ell_r.spmv(two, x, half, y))),
         ("sliced ELL".into(), Box::new(move |x, y| sliced.spmv(two, x, half, y))),
     ];
-    for method in HiSparseSpmvMethod::ALL {
-        let plan = tree.plan_spmv(HiSparseSpmvOptions::default().with_method(method)).expect("a plan");
+    for method in hisparse::SpmvMethod::ALL {
+        let plan = tree.plan_spmv(hisparse::SpmvOptions::default().with_method(method)).expect("a plan");
         runs.push((format!("HiSparse, {method}"), Box::new(move |x, y| plan.run(two, x, half, y))));
     }
-    let queued = tree.plan_spmv_queued(HiSparseQueuedOptions::default()).expect("queues");
+    let queued = tree.plan_spmv_queued(hisparse::QueuedOptions::default()).expect("queues");
     runs.push(("HiSparse, queued".into(), Box::new(move |x, y| queued.run(two, x, half, y))));
     runs.into_iter().map(|(name, run)| Product { name, is_transposed: false, run }).collect()
 }

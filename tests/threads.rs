@@ -5,9 +5,7 @@ use std::sync::Barrier;
 use evenpath::device::DeviceKind;
 use evenpath::error::OpError;
 use evenpath::generate::{Kind, generate};
-use evenpath::hisparse::{
-    DeviceHiSparse, HiSparseOptions, HiSparseSpmvMethod, HiSparseSpmvOptions, HiSparseSpmvPlan,
-};
+use evenpath::hisparse::{self, DeviceHiSparse};
 use evenpath::operator::Operator;
 use evenpath::scan::{self, ScanOptions};
 use evenpath::sets::{self, SetOperation};
@@ -31,7 +29,7 @@ struct Shared {
     spmv: Vec<SpmvPlan<f64, u32>>,
     transposed: SpmvTransposedPlan<f64, u32>,
     spmm: SpmmPlan<f64, f64>,
-    leaves: HiSparseSpmvPlan<f64, 32>,
+    leaves: hisparse::SpmvPlan<f64, 32>,
 }
 
 impl Shared {
@@ -42,7 +40,7 @@ impl Shared {
         let keys: Vec<u32> = (0..5000).map(|at| at * 7919 % 3001).collect();
         let sorted: Vec<u32> = (0..5000).map(|at| at / 3).collect();
         let b: Vec<f64> = (0..side * 3).map(|at| (at % 5) as f64 - 2.0).collect();
-        let tree = a.to_hisparse(HiSparseOptions::default()).expect("a small tree");
+        let tree = a.to_hisparse(hisparse::Options::default()).expect("a small tree");
         let (a, tree) = (device.upload(&a)?, device.upload(&tree)?);
         let methods = SpmvMethod::ALL.into_iter().filter(|method| method.runs_on(device.kind()));
         Ok(Self {
@@ -51,7 +49,8 @@ impl Shared {
                 .collect::<Result<_, _>>()?,
             transposed: a.plan_spmv_transposed(SpmvTransposedOptions::default())?,
             spmm: a.plan_spmm(SpmmOptions::default().with_columns(3))?,
-            leaves: tree.plan_spmv(HiSparseSpmvOptions::default().with_method(HiSparseSpmvMethod::Leaves))?,
+            leaves: tree
+                .plan_spmv(hisparse::SpmvOptions::default().with_method(hisparse::SpmvMethod::Leaves))?,
             x: device.upload(&numbers)?,
             b: DeviceDense::try_new(device.upload(&b)?, side, 3, Layout::RowMajor).expect("its size"),
             keys: device.upload(&keys)?,
@@ -115,8 +114,8 @@ impl Shared {
     fn trees(&self) -> Result<Vec<f64>, OpError> {
         let mut y = self.a.device().zeros(self.a.nrows())?;
         self.leaves.run(1.0, &self.x, 0.0, &mut y)?;
-        let sum = self.tree.add(&self.tree.transpose())?;
-        let made = self.a.to_hisparse::<64>(HiSparseOptions::default())?;
+        let sum = self.tree.spadd(&self.tree.transpose(), hisparse::SpaddOptions::default())?;
+        let made = self.a.to_hisparse::<64>(hisparse::Options::default())?;
         Ok([y.download()?, numbers(&sum.to_csr()?)?, numbers(&made.to_csr()?)?].concat())
     }
 }

@@ -1,7 +1,6 @@
 //! Distributed trees: products compared with one device, the partition of leaves, and faults.
 
-use evenpath::hisparse::{HiSparseOptions, HiSparseSpmvMethod, HiSparseSpmvOptions};
-use evenpath::{Csr, Value};
+use evenpath::{Csr, Value, hisparse};
 use evenpath_distributed::error::{Cause, Failure};
 use evenpath_distributed::{
     Cluster, DistributedCsr, DistributedHiSparse, DistributedVec, Error, Rank, Result, RowPartition, generate,
@@ -19,9 +18,9 @@ fn matrices() -> impl Strategy<Value = Matrix> {
     matrices_of(sides(), sides())
 }
 
-fn plan_options() -> [HiSparseSpmvOptions; 2] {
-    [HiSparseSpmvMethod::Leaves, HiSparseSpmvMethod::Copied]
-        .map(|method| HiSparseSpmvOptions::default().with_method(method))
+fn plan_options() -> [hisparse::SpmvOptions; 2] {
+    [hisparse::SpmvMethod::Leaves, hisparse::SpmvMethod::Copied]
+        .map(|method| hisparse::SpmvOptions::default().with_method(method))
 }
 
 /// Both products with a distributed tree, on this rank's device; y is NaN where `beta` is zero.
@@ -29,7 +28,7 @@ fn products<V: Value>(
     rank: &Rank,
     a: &DistributedHiSparse<V, 32>,
     (alpha, beta): (V, V),
-    options: HiSparseSpmvOptions,
+    options: hisparse::SpmvOptions,
 ) -> Result<[Option<Vec<V>>; 2]> {
     let x = DistributedVec::from_fn(rank, a.col_partition(), number::<V>)?;
     let z = DistributedVec::from_fn(rank, a.row_partition(), number::<V>)?;
@@ -50,12 +49,12 @@ pub(crate) fn check<V: Value>(mut cluster: Cluster, matrix: &Matrix, cuts: Optio
     let factors = [(2.0, 0.0), (-1.0, 3.0)].map(|(alpha, beta)| (V::from_f64(alpha), V::from_f64(beta)));
     let found = cluster.run(|rank| {
         let a: DistributedHiSparse<V, 32> = match cuts {
-            None => DistributedHiSparse::scatter(rank, 0, Some(&a), HiSparseOptions::default())?,
+            None => DistributedHiSparse::scatter(rank, 0, Some(&a), hisparse::Options::default())?,
             Some(cuts) => {
                 let rows = any_partition(a.nrows(), ranks, cuts);
                 let cols = any_partition(a.ncols(), ranks, &cuts[1..]);
                 DistributedCsr::scatter_on(rank, ranks - 1, Some(&a), &rows, &cols)?
-                    .to_hisparse(HiSparseOptions::default())?
+                    .to_hisparse(hisparse::Options::default())?
             }
         };
         let mut all = Vec::new();
@@ -133,7 +132,7 @@ fn one_dense_row_and_one_dense_column() {
         let a: Csr<f64> = matrix.csr();
         let counts = on_cpu(4).run(|rank| {
             let a: DistributedHiSparse<f64, 32> =
-                DistributedHiSparse::scatter(rank, 0, Some(&a), HiSparseOptions::default())?;
+                DistributedHiSparse::scatter(rank, 0, Some(&a), hisparse::Options::default())?;
             Ok::<_, Error>((a.local_nnz(), a.row_halo().columns().len(), a.col_halo().columns().len()))
         });
         for (nnz, rows, cols) in counts.unwrap() {
@@ -155,7 +154,7 @@ fn large_matrices() {
             entries.extend([(row, 1.0), (side / 2 + row * 1000, 10.0), (side - 1, 100.0)]);
         };
         let a = DistributedCsr::from_fn_on(rank, &rows, &cols, row)?;
-        let a: DistributedHiSparse<f64, 256> = a.to_hisparse(HiSparseOptions::default())?;
+        let a: DistributedHiSparse<f64, 256> = a.to_hisparse(hisparse::Options::default())?;
         assert!(a.local().ncols() + a.non_local().ncols() <= 7 * 256, "{a:?}");
         let back = a.to_csr()?.download()?;
         Ok::<_, Error>((a.nnz()?, back.row(4).0.to_vec()))
@@ -175,7 +174,7 @@ fn unused_elements_do_not_matter() {
         for options in plan_options() {
             let found = cluster.run(|rank| {
                 let a: DistributedHiSparse<f64, 32> =
-                    DistributedHiSparse::scatter(rank, 0, Some(&a), HiSparseOptions::default())?;
+                    DistributedHiSparse::scatter(rank, 0, Some(&a), hisparse::Options::default())?;
                 let value = |index| if [1, 40, 95].contains(&index) { 1.0 } else { f64::NAN };
                 let x = DistributedVec::from_fn(rank, a.col_partition(), value)?;
                 let mut y = DistributedVec::zeros(rank, a.row_partition())?;
@@ -200,12 +199,12 @@ pub(crate) fn bits(cluster: &mut Cluster) -> Vec<u64> {
             );
         };
         let a = DistributedCsr::from_fn(rank, 40, 300, row)?;
-        let a: DistributedHiSparse<f64, 32> = a.to_hisparse(HiSparseOptions::default())?;
+        let a: DistributedHiSparse<f64, 32> = a.to_hisparse(hisparse::Options::default())?;
         let x = DistributedVec::from_fn(rank, a.col_partition(), rough)?;
         let mut y = DistributedVec::zeros(rank, a.row_partition())?;
         let mut z = DistributedVec::zeros(rank, a.col_partition())?;
-        a.plan_spmv(HiSparseSpmvOptions::default())?.run(1.1, &x, 0.0, &mut y)?;
-        a.plan_spmv_transposed(HiSparseSpmvOptions::default())?.run(0.9, &y, 0.0, &mut z)?;
+        a.plan_spmv(hisparse::SpmvOptions::default())?.run(1.1, &x, 0.0, &mut y)?;
+        a.plan_spmv_transposed(hisparse::SpmvOptions::default())?.run(0.9, &y, 0.0, &mut z)?;
         Ok::<_, Error>([y.gather(0)?.unwrap_or_default(), z.gather(0)?.unwrap_or_default()].concat())
     });
     found.unwrap()[0].iter().map(|value| value.to_bits()).collect()
@@ -223,11 +222,11 @@ fn operands_that_do_not_fit_are_refused() {
     let a: Csr<f64> = Csr::from_triplets(6, 4, [(0, 3, 1.0), (5, 0, 2.0)]).unwrap();
     let errors = on_cpu(3).run(|rank| {
         let a: DistributedHiSparse<f64, 32> =
-            DistributedHiSparse::scatter(rank, 0, Some(&a), HiSparseOptions::default())?;
+            DistributedHiSparse::scatter(rank, 0, Some(&a), hisparse::Options::default())?;
         let x = DistributedVec::from_fn(rank, a.col_partition(), number::<f64>)?;
         let mut y = DistributedVec::from_fn(rank, a.row_partition(), number::<f64>)?;
-        let mut plan = a.plan_spmv(HiSparseSpmvOptions::default())?;
-        let mut transposed = a.plan_spmv_transposed(HiSparseSpmvOptions::default())?;
+        let mut plan = a.plan_spmv(hisparse::SpmvOptions::default())?;
+        let mut transposed = a.plan_spmv_transposed(hisparse::SpmvOptions::default())?;
         let before = y.local().download()?;
         let mut like_x = DistributedVec::zeros(rank, a.col_partition())?;
         let errors = [
@@ -245,7 +244,7 @@ fn operands_that_do_not_fit_are_refused() {
         assert!(errors[2].starts_with("y is divided as 6 rows"), "{}", errors[2]);
     }
     let nothing = on_cpu(2)
-        .run(|rank| DistributedHiSparse::<f64>::scatter::<u32>(rank, 1, None, HiSparseOptions::default()));
+        .run(|rank| DistributedHiSparse::<f64>::scatter::<u32>(rank, 1, None, hisparse::Options::default()));
     assert!(matches!(nothing, Err(Error::NothingGiven { rank: 1, .. })), "{nothing:?}");
 }
 
@@ -255,10 +254,10 @@ fn a_failing_rank_ends_a_product() {
     let results = results(on_cpu(4), |rank| {
         let grid = generate::Stencil::five_point(16);
         let a = DistributedCsr::from_fn(rank, 256, 256, |row, entries| grid.row(row, entries))?;
-        let a: DistributedHiSparse<f64, 32> = a.to_hisparse(HiSparseOptions::default())?;
+        let a: DistributedHiSparse<f64, 32> = a.to_hisparse(hisparse::Options::default())?;
         let x = DistributedVec::from_fn(rank, a.col_partition(), |_| 1.0)?;
         let mut y = DistributedVec::zeros(rank, a.row_partition())?;
-        let mut plan = a.plan_spmv(HiSparseSpmvOptions::default())?;
+        let mut plan = a.plan_spmv(hisparse::SpmvOptions::default())?;
         if rank.index() == 2 {
             return Err(Error::Empty);
         }
@@ -280,13 +279,13 @@ fn a_device_that_fails() {
     let prepare = |rank: &Rank| {
         let grid = generate::Stencil::five_point(8);
         let a = DistributedCsr::from_fn(rank, 64, 64, |row, entries| grid.row(row, entries))?;
-        a.to_hisparse::<32>(HiSparseOptions::default())
+        a.to_hisparse::<32>(hisparse::Options::default())
     };
     fail_each_call(40, |rank, start| {
         let a = prepare(rank)?;
         let x = DistributedVec::from_fn(rank, a.col_partition(), |_| 1.0_f64)?;
         let mut y = DistributedVec::zeros(rank, a.row_partition())?;
-        let mut plan = a.plan_spmv(HiSparseSpmvOptions::default())?;
+        let mut plan = a.plan_spmv(hisparse::SpmvOptions::default())?;
         start()?;
         plan.run(1.0, &x, 0.0, &mut y)?;
         y.dot(&x).map(|_| ())
@@ -295,7 +294,7 @@ fn a_device_that_fails() {
         let a = prepare(rank)?;
         let x = DistributedVec::from_fn(rank, a.row_partition(), |_| 1.0_f64)?;
         let mut y = DistributedVec::zeros(rank, a.col_partition())?;
-        let mut plan = a.plan_spmv_transposed(HiSparseSpmvOptions::default())?;
+        let mut plan = a.plan_spmv_transposed(hisparse::SpmvOptions::default())?;
         start()?;
         plan.run(1.0, &x, 0.0, &mut y)?;
         y.dot(&x).map(|_| ())

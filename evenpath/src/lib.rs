@@ -128,16 +128,19 @@ pub mod row_order {
 }
 
 /// HiSparse: a tree of small nodes, each dense or sparse, and its operations.
+///
+/// Options and plans have the names of those for CSR: import the module, and write `hisparse::SpmvOptions`. By
+/// default products with vectors and dense matrices run from a copy in CSR
+/// ([`SpmvMethod::Copied`](hisparse::SpmvMethod::Copied)). The product of the publication, by queues, is
+/// [`DeviceHiSparse::plan_spmv_queued`](hisparse::DeviceHiSparse::plan_spmv_queued).
 pub mod hisparse {
-    pub use crate::matrix::{
-        HiSparse, HiSparseEntries, HiSparseNode, HiSparseOptions, HiSparseStatistics, InvalidNode,
-        LevelStatistics, NodeFault, NodeKind, NodeStatistics,
+    pub use crate::matrix::hisparse::{
+        Entries, HiSparse, InvalidNode, LevelStatistics, Node, NodeFault, NodeKind, NodeStatistics, Options,
+        Statistics,
     };
-    pub use crate::op::{
-        DeviceHiSparse, HiSparseQueuedOptions, HiSparseQueuedPlan, HiSparseQueuedPlanInfo,
-        HiSparseSpaddMethod, HiSparseSpaddOptions, HiSparseSpgemmMethod, HiSparseSpgemmOptions,
-        HiSparseSpmmOptions, HiSparseSpmmPlan, HiSparseSpmmPlanInfo, HiSparseSpmvMethod, HiSparseSpmvOptions,
-        HiSparseSpmvPlan, HiSparseSpmvPlanInfo,
+    pub use crate::op::hisparse::{
+        DeviceHiSparse, QueuedOptions, QueuedPlan, QueuedPlanInfo, SpaddMethod, SpaddOptions, SpgemmMethod,
+        SpgemmOptions, SpmmOptions, SpmmPlan, SpmmPlanInfo, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo,
     };
 }
 
@@ -172,5 +175,5 @@ pub mod spadd {
 
 // Names that modules of this crate import from each other.
 pub(crate) use device::{DeviceError, DeviceKind};
-pub(crate) use matrix::{CsrView, Duplicates, Ell, HiSparseOptions, Hyb, MatrixError, RowOrder, SlicedEll};
+pub(crate) use matrix::{CsrView, Duplicates, Ell, Hyb, MatrixError, RowOrder, SlicedEll};
 pub(crate) use operand::OpError;

@@ -78,7 +78,7 @@ mod tests {
 
     use super::ParseNameError;
     use crate::Layout;
-    use crate::hisparse::{HiSparseSpgemmMethod, HiSparseSpmvMethod};
+    use crate::hisparse;
     use crate::operator::Operator;
     use crate::sets::{Combine, SetOperation};
     use crate::sort::SortOrder;
@@ -105,8 +105,9 @@ mod tests {
         check(&SpmvMethod::ALL);
         check(&SpmvTransposedMethod::ALL);
         check(&SpgemmMethod::ALL);
-        check(&HiSparseSpmvMethod::ALL);
-        check(&HiSparseSpgemmMethod::ALL);
+        check(&hisparse::SpmvMethod::ALL);
+        check(&hisparse::SpgemmMethod::ALL);
+        check(&hisparse::SpaddMethod::ALL);
         check(&Elementwise::ALL);
         check(&SetOperation::ALL);
         check(&Combine::ALL);

@@ -7,7 +7,7 @@ pub use crate::coo::Coo;
 pub use crate::csr::{Csr, DeviceCsr};
 pub use crate::dense::{DeviceDense, Layout};
 pub use crate::device::{Device, DeviceKind, DeviceSlice, DeviceVec};
-pub use crate::hisparse::{DeviceHiSparse, HiSparse, HiSparseOptions};
+pub use crate::hisparse::{DeviceHiSparse, HiSparse};
 pub use crate::scalar::{Compute, Offset, Storage, Value};
 pub use crate::spgemm::{SpgemmMethod, SpgemmOptions};
 pub use crate::spmm::SpmmOptions;

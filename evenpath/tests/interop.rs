@@ -3,9 +3,8 @@
 use evenpath::coo::Duplicates;
 use evenpath::ell::{Ell, PaddingLimit, SlicedEll, SlicedEllOptions};
 use evenpath::error::MatrixError;
-use evenpath::hisparse::HiSparseOptions;
 use evenpath::hyb::HybOptions;
-use evenpath::{Coo, Csr, Device, DeviceDense, HiSparse, Layout, Storage};
+use evenpath::{Coo, Csr, Device, DeviceDense, HiSparse, Layout, Storage, hisparse};
 use faer::sparse::{SparseRowMat, SymbolicSparseRowMat};
 use nalgebra_sparse::{CooMatrix, CsrMatrix};
 use ndarray::{Array2, ShapeBuilder, array, s};
@@ -143,7 +142,7 @@ fn every_format_round_trips() -> Result<(), MatrixError> {
     assert!(sliced.row_order().is_some() && round_trip(&sliced) == sliced);
     let hyb = a.to_hyb(HybOptions::default())?;
     assert!(round_trip(&hyb).to_csr_with_offsets::<u64>()? == a);
-    let tree: HiSparse<f64, 32> = a.to_hisparse(HiSparseOptions::default())?;
+    let tree: HiSparse<f64, 32> = a.to_hisparse(hisparse::Options::default())?;
     let back = round_trip(&tree.transpose().scaled(-2.0));
     assert_eq!((back.pool(), back.is_transposed(), back.scale()), (tree.pool(), true, -2.0));
     Ok(())
@@ -177,7 +176,7 @@ fn infinite_and_nan_values_round_trip() -> Result<(), MatrixError> {
     assert!(serde_json::to_string(&finite).unwrap().contains(r#""values":[7.038531e-26]"#));
     assert!(round_trip(&single).values()[1].is_nan());
 
-    let tree: HiSparse<f64, 32> = a.to_hisparse(HiSparseOptions::default())?;
+    let tree: HiSparse<f64, 32> = a.to_hisparse(hisparse::Options::default())?;
     assert_eq!(round_trip(&tree).pool(), tree.pool());
     let error = serde_json::to_string(&tree.scaled(f64::INFINITY)).unwrap_err().to_string();
     assert!(error.starts_with("the scale inf is not finite"), "{error}");

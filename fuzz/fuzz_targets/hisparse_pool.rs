@@ -55,14 +55,14 @@ fn check<const D: usize>(input: &Input) {
         entries += 1;
     }
     assert_eq!(entries, matrix.nnz());
-    let sum = matrix.add(&matrix.transpose().transpose()).expect("the shapes are equal");
+    let sum = matrix.spadd(&matrix.transpose().transpose()).expect("the shapes are equal");
     assert_eq!(sum.nnz(), entries);
     if rows == cols {
-        assert!(matrix.add(&matrix.transpose()).expect("a square matrix").nnz() >= entries);
+        assert!(matrix.spadd(&matrix.transpose()).expect("a square matrix").nnz() >= entries);
     }
     if entries <= MAX_FACTOR {
         // Every entry is multiplied by itself on the diagonal.
-        let product = matrix.multiply(&matrix.transpose()).expect("the shapes match");
+        let product = matrix.spgemm(&matrix.transpose()).expect("the shapes match");
         assert!(matrix.iter().all(|(row, _, _)| product.get(row, row).is_some()));
     }
     if rows.max(cols) > MAX_DENSE {

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use evenpath::coo::Duplicates;
 use evenpath::error::OpError;
 use evenpath::generate::{Kind, generate};
-use evenpath::hisparse::{HiSparseOptions, NodeKind};
+use evenpath::hisparse::{self, NodeKind};
 use evenpath::{Csr, HiSparse, Value};
 use evenpath_tests::{Entries, scattered_squares, spmm, spmv, vector};
 use proptest::prelude::*;
 
 fn convert<V: Value, const D: usize>(a: &Csr<V>) -> HiSparse<V, D> {
-    a.to_hisparse(HiSparseOptions::default()).expect("a small matrix")
+    a.to_hisparse(hisparse::Options::default()).expect("a small matrix")
 }
 
 fn sums(entries: impl IntoIterator<Item = (usize, usize, f64)>) -> BTreeMap<(usize, usize), f64> {
@@ -134,7 +134,7 @@ fn check_sums<const D: usize>(rows: usize, cols: usize, a: &Entries, b: &Entries
     };
     for (a_transposed, b_transposed) in [(false, false), (false, true), (true, false), (true, true)] {
         for (a_factor, b_factor) in [(1.0, 1.0), (2.0, -1.0)] {
-            let sum = stored(a, a_transposed, a_factor).add(&stored(b, b_transposed, b_factor)).unwrap();
+            let sum = stored(a, a_transposed, a_factor).spadd(&stored(b, b_transposed, b_factor)).unwrap();
             let expected = sums(times(a, a_factor).into_iter().chain(times(b, b_factor)));
             check(&sum, rows, cols, &expected);
             if !sum.is_transposed() && (a_factor, b_factor) == (1.0, 1.0) {
@@ -151,7 +151,7 @@ fn check_sums<const D: usize>(rows: usize, cols: usize, a: &Entries, b: &Entries
     }
     if rows == cols {
         let a_matrix = stored(a, false, 1.0);
-        let sum = a_matrix.add(&a_matrix.transpose()).unwrap();
+        let sum = a_matrix.spadd(&a_matrix.transpose()).unwrap();
         check(
             &sum,
             rows,
@@ -192,11 +192,11 @@ fn single_entries_at_every_corner() {
                 assert_eq!(matrix.get(col, row).is_some(), row == col);
                 let levels: Vec<usize> = matrix.nodes().map(|node| node.level).collect();
                 assert!(levels.into_iter().eq(0..depth));
-                let sum = matrix.add(&matrix.transpose()).unwrap();
+                let sum = matrix.spadd(&matrix.transpose()).unwrap();
                 assert_eq!(sum.nnz(), if row == col { 1 } else { 2 });
                 if span < 1 << 20 {
                     let coo = evenpath::Coo::from_triplets(span, span, [(row, col, 2.5_f32)]).unwrap();
-                    let converted: HiSparse<f32, D> = coo.to_hisparse(HiSparseOptions::default()).unwrap();
+                    let converted: HiSparse<f32, D> = coo.to_hisparse(hisparse::Options::default()).unwrap();
                     assert_eq!(
                         (converted.pool(), converted.root_reference()),
                         (&pool[..], matrix.root_reference())
@@ -359,7 +359,7 @@ fn equal_subtrees_are_stored_once() {
     // One leaf and one inner node with 32 entries each, and a root with 16 references to the latter.
     assert_eq!(matrix.pool().len(), 16 + (48 + 64) + 2 * (80 + 128));
     assert_eq!(matrix.to_csr().unwrap(), csr);
-    let sum = matrix.add(&matrix.transpose().scaled(2.0)).unwrap();
+    let sum = matrix.spadd(&matrix.transpose().scaled(2.0)).unwrap();
     assert_eq!(sum.to_csr().unwrap(), convert::<_, 32>(&csr).scaled(3.0).to_csr().unwrap());
 }
 
@@ -385,7 +385,7 @@ fn wrong_shapes_are_refused() {
         Err(OpError::Length { operand: "B", .. })
     ));
     assert_eq!(y.map(f64::to_bits), [7.0_f64.to_bits(); 3]);
-    let refused = matrix.add(&matrix.transpose()).unwrap_err();
+    let refused = matrix.spadd(&matrix.transpose()).unwrap_err();
     assert!(matches!(refused, OpError::Shape { rows: 2, cols: 3, needed_rows: 3, needed_cols: 2, .. }));
     let empty = HiSparse::<f64>::try_from_pool(0, 5, &[0; 16], 0).unwrap();
     empty.spmm(usize::MAX / 8, 1.0, &[], 0.0, &mut []).unwrap_err();
@@ -400,6 +400,6 @@ fn unsorted_rows_and_duplicates_are_accepted() {
     assert_eq!(matrix.to_coo().unwrap().to_csr(Duplicates::Refuse).unwrap(), matrix.to_csr().unwrap());
 }
 
-fn share() -> HiSparseOptions {
-    HiSparseOptions::default().with_share(true)
+fn share() -> hisparse::Options {
+    hisparse::Options::default().with_share(true)
 }

@@ -2,7 +2,7 @@
 
 use evenpath::device::SimulatedOptions;
 use evenpath::error::OpError;
-use evenpath::hisparse::{DeviceHiSparse, HiSparseOptions};
+use evenpath::hisparse::{self, DeviceHiSparse};
 use evenpath::{Csr, Device, HiSparse, Offset, Value};
 use evenpath_kernels::hisparse::{HiSparseFillLeaves, HiSparseWriteNodes, HiSparseWriteRuns};
 use evenpath_lab::Diagnostics;
@@ -14,7 +14,7 @@ fn csr<V: Value>(rows: usize, cols: usize, entries: &Entries) -> Csr<V> {
     Csr::from_triplets(rows, cols, entries).expect("entries inside")
 }
 
-fn on_host<V: Value, const D: usize>(matrix: &Csr<V>, options: HiSparseOptions) -> HiSparse<V, D> {
+fn on_host<V: Value, const D: usize>(matrix: &Csr<V>, options: hisparse::Options) -> HiSparse<V, D> {
     matrix.to_hisparse(options).expect("a small matrix")
 }
 
@@ -68,6 +68,14 @@ fn check_back<V: Value, O: Offset, const D: usize>(device: &Device, matrix: &HiS
     found.spadd(V::ONE, &found, V::ONE).expect("a canonical matrix");
 }
 
+/// The sum on a device, by the default method.
+fn add<V: Value, const D: usize>(
+    a: &DeviceHiSparse<V, D>,
+    b: &DeviceHiSparse<V, D>,
+) -> Result<DeviceHiSparse<V, D>, OpError> {
+    a.spadd(b, hisparse::SpaddOptions::default())
+}
+
 /// Both A + B and B + A, as stored and transposed; A + B with either scaled.
 fn check_sums<V: Value, const D: usize>(device: &Device, a: &HiSparse<V, D>, b: &HiSparse<V, D>) {
     let upload = |matrix: &HiSparse<V, D>| device.upload(matrix).expect("upload");
@@ -77,15 +85,15 @@ fn check_sums<V: Value, const D: usize>(device: &Device, a: &HiSparse<V, D>, b: 
     });
     let as_given = [(a.clone(), b.clone()), (b.clone(), a.clone())];
     for (a, b) in as_given.into_iter().chain(scaled) {
-        check_same(&upload(&a).add(&upload(&b)).expect("a sum"), &a.add(&b).expect("a sum"));
+        check_same(&add(&upload(&a), &upload(&b)).expect("a sum"), &a.spadd(&b).expect("a sum"));
     }
     let same = upload(a);
-    check_same(&same.add(&same).expect("a sum"), &a.add(a).expect("a sum"));
+    check_same(&add(&same, &same).expect("a sum"), &a.spadd(a).expect("a sum"));
 }
 
 /// Sums of A and B, stored as given or transposed, and of A and its transpose if it is square.
 fn check_all_sums<V: Value, const D: usize>(device: &Device, a: &Csr<V>, b: &Csr<V>) {
-    let stored = |matrix: &Csr<V>, is_turned: bool, options: HiSparseOptions| -> HiSparse<V, D> {
+    let stored = |matrix: &Csr<V>, is_turned: bool, options: hisparse::Options| -> HiSparse<V, D> {
         if is_turned {
             on_host::<V, D>(&matrix.transpose().expect("memory"), options).transpose()
         } else {
@@ -101,12 +109,12 @@ fn check_all_sums<V: Value, const D: usize>(device: &Device, a: &Csr<V>, b: &Csr
         let uploaded = device.upload(&a).expect("upload");
         let chain = |a: &DeviceHiSparse<V, D>| {
             let turned = a.transpose().scaled(V::from_f64(2.0));
-            let sum = a.add(&turned).expect("a sum").transpose();
-            sum.add(&turned.add(a).expect("a sum").transpose()).expect("a sum")
+            let sum = add(a, &turned).expect("a sum").transpose();
+            add(&sum, &add(&turned, a).expect("a sum").transpose()).expect("a sum")
         };
         let turned = a.transpose().scaled(V::from_f64(2.0));
-        let sum = a.add(&turned).expect("a sum").transpose();
-        let expected = sum.add(&turned.add(&a).expect("a sum").transpose()).expect("a sum");
+        let sum = a.spadd(&turned).expect("a sum").transpose();
+        let expected = sum.spadd(&turned.spadd(&a).expect("a sum").transpose()).expect("a sum");
         check_same(&chain(&uploaded), &expected);
     }
 }
@@ -196,8 +204,8 @@ fn single_entries_at_every_corner() {
                 let expected = on_host::<f32, D>(&matrix, plain());
                 let tree = device.upload(&matrix).expect("upload").to_hisparse::<D>(plain()).expect("a tree");
                 check_same(&tree, &expected);
-                let sum = expected.add(&expected.transpose()).expect("a sum");
-                check_same(&tree.add(&tree.transpose()).expect("a sum"), &sum);
+                let sum = expected.spadd(&expected.transpose()).expect("a sum");
+                check_same(&add(&tree, &tree.transpose()).expect("a sum"), &sum);
                 let back = tree.transpose().to_csr().expect("CSR").download().expect("download");
                 assert_eq!(back.iter().collect::<Vec<_>>(), [(col, row, 2.5)]);
             }
@@ -235,8 +243,8 @@ fn the_deepest_trees() {
         expected.sort_unstable_by_key(|&(row, col, _)| (row, col));
         assert_eq!(sorted(&again), expected);
         let tree = device.device.upload(&again).expect("upload");
-        let sum = again.add(&again.transpose()).expect("a sum");
-        check_same(&tree.add(&tree.transpose()).expect("a sum"), &sum);
+        let sum = again.spadd(&again.transpose()).expect("a sum");
+        check_same(&add(&tree, &tree.transpose()).expect("a sum"), &sum);
     }
 }
 
@@ -250,8 +258,8 @@ fn full_and_empty_matrices() {
             let tree = device.upload(&matrix).expect("upload").to_hisparse::<D>(plain()).expect("a tree");
             let expected = on_host::<f64, D>(&matrix, plain());
             check_same(&tree, &expected);
-            let sum = expected.add(&expected.transpose()).expect("a sum");
-            check_same(&tree.add(&tree.transpose()).expect("a sum"), &sum);
+            let sum = expected.spadd(&expected.transpose()).expect("a sum");
+            check_same(&add(&tree, &tree.transpose()).expect("a sum"), &sum);
         }
     }
     for device in devices() {
@@ -288,7 +296,7 @@ fn operands_that_do_not_fit_are_refused() {
     for device in devices() {
         let device = &device.device;
         let a = device.upload(&on_host::<f64, 128>(&csr(3, 2, &vec![(0, 1, 1.0)]), plain())).expect("upload");
-        let refused = a.add(&a.transpose()).expect_err("shapes differ");
+        let refused = add(&a, &a.transpose()).expect_err("shapes differ");
         assert!(
             matches!(
                 refused,
@@ -298,7 +306,7 @@ fn operands_that_do_not_fit_are_refused() {
         );
         let other = Device::simulated(evenpath::device::SimulatedOptions::default());
         let elsewhere = other.upload(&a.download().expect("download")).expect("upload");
-        assert!(matches!(a.add(&elsewhere), Err(OpError::Device(_))));
+        assert!(matches!(add(&a, &elsewhere), Err(OpError::Device(_))));
     }
 }
 
@@ -321,12 +329,12 @@ fn tiles_have_edges() {
     }
 }
 
-fn plain() -> HiSparseOptions {
-    HiSparseOptions::default().with_share(false)
+fn plain() -> hisparse::Options {
+    hisparse::Options::default().with_share(false)
 }
 
-fn share() -> HiSparseOptions {
-    HiSparseOptions::default().with_share(true)
+fn share() -> hisparse::Options {
+    hisparse::Options::default().with_share(true)
 }
 
 /// The host waits for the number of runs and for the size of the pool, for any number of levels.
@@ -337,7 +345,7 @@ fn conversion_waits_twice() {
         Csr::from_triplets(40_000, 40_000, [(3, 5, 1.0), (39_999, 1, 2.0)]).expect("a matrix");
     let matrix = device.upload(&matrix).expect("upload");
     let before = device.waits();
-    let tree: DeviceHiSparse<f64, 32> = matrix.to_hisparse(HiSparseOptions::default()).expect("a tree");
+    let tree: DeviceHiSparse<f64, 32> = matrix.to_hisparse(hisparse::Options::default()).expect("a tree");
     assert_eq!((tree.nnz(), device.waits() - before), (2, 2));
     assert_eq!(tree.download().expect("a download").get(39_999, 1), Some(2.0));
 }

@@ -3,14 +3,14 @@
 use evenpath::device::SimulatedOptions;
 use evenpath::error::MatrixError;
 use evenpath::generate::{Kind, generate};
-use evenpath::hisparse::{HiSparseOptions, HiSparseSpmmOptions, HiSparseSpmvOptions, NodeFault, NodeKind};
+use evenpath::hisparse::{self, NodeFault, NodeKind};
 use evenpath::{Csr, Device, HiSparse};
 use proptest::prelude::*;
 
 type Matrix = HiSparse<f32, 32>;
 
 fn convert(a: &Csr<f32>) -> Matrix {
-    a.to_hisparse(HiSparseOptions::default()).expect("a small matrix")
+    a.to_hisparse(hisparse::Options::default()).expect("a small matrix")
 }
 
 /// Three entries in one leaf of a 40 x 40 matrix: root at unit 1, leaf at units 2 and 3.
@@ -97,7 +97,7 @@ fn dense_leaves_are_checked() {
 #[test]
 fn shared_nodes_are_checked_at_the_edge() {
     let a: Csr<f32> = Csr::from_triplets(64, 64, [(20, 0, 1.0), (52, 32, 1.0)]).unwrap();
-    let shared: Matrix = a.to_hisparse(HiSparseOptions::default().with_share(true)).unwrap();
+    let shared: Matrix = a.to_hisparse(hisparse::Options::default().with_share(true)).unwrap();
     assert_eq!(shared.pool().len(), 16 + 16 + 16);
     let (pool, root) = (shared.pool(), shared.root_reference());
     assert_eq!(Matrix::try_from_pool(64, 64, pool, root).unwrap().nnz(), 2);
@@ -172,7 +172,7 @@ fn entries_of_shared_nodes_are_limited() {
     let mut y = vec![7.0; side];
     full.spmv(2.0, &vec![1.0; side], 0.0, &mut y).unwrap();
     assert_eq!(y, vec![2048.0; side]);
-    let sum = full.add(&full.transpose()).unwrap();
+    let sum = full.spadd(&full.transpose()).unwrap();
     assert_eq!((sum.nnz(), sum.get(5, 1000)), (1 << 20, Some(2.0)));
 }
 
@@ -187,10 +187,10 @@ fn operations_on_immense_matrices_are_errors() {
     let on_device = simulated.upload(&immense).unwrap();
     assert!(on_device.to_csr().is_err() && on_device.to_csr_with_offsets::<u64>().is_err());
     assert!(on_device.to_coo().is_err());
-    assert!(on_device.plan_spmv(HiSparseSpmvOptions::default()).is_err());
-    assert!(on_device.plan_spmm(HiSparseSpmmOptions::default()).is_err());
-    assert!(on_device.add(&on_device.transpose()).is_err());
-    assert!(on_device.multiply(&on_device).is_err());
+    assert!(on_device.plan_spmv(hisparse::SpmvOptions::default()).is_err());
+    assert!(on_device.plan_spmm(hisparse::SpmmOptions::default()).is_err());
+    assert!(on_device.spadd(&on_device.transpose(), hisparse::SpaddOptions::default()).is_err());
+    assert!(on_device.spgemm(&on_device, hisparse::SpgemmOptions::default()).is_err());
 }
 
 fn shape() -> impl Strategy<Value = Csr<f32>> {
@@ -216,7 +216,7 @@ fn walk(rows: usize, cols: usize, pool: &[u8], root: u32) -> Result<(), TestCase
         prop_assert_eq!(matrix.to_csr().unwrap().nnz(), matrix.nnz());
         let mut y = vec![0.0; cols];
         matrix.transpose().spmv(1.0, &vec![1.0; rows], 0.0, &mut y).unwrap();
-        prop_assert_eq!(matrix.add(&matrix).unwrap().nnz(), matrix.nnz());
+        prop_assert_eq!(matrix.spadd(&matrix).unwrap().nnz(), matrix.nnz());
     }
     Ok(())
 }

@@ -2,14 +2,14 @@
 
 use evenpath::device::SimulatedOptions;
 use evenpath::error::OpError;
-use evenpath::hisparse::{DeviceHiSparse, HiSparseOptions, HiSparseSpgemmMethod, HiSparseSpgemmOptions};
+use evenpath::hisparse::{self, DeviceHiSparse};
 use evenpath::{Csr, Device, HiSparse, Value};
 use evenpath_kernels::hisparse::product::{HiSparseCountPairs, HiSparseListPairs};
 use evenpath_tests::{Entries, devices, kernel_devices, tile_len};
 use proptest::prelude::*;
 
-const METHODS: [HiSparseSpgemmMethod; 3] =
-    [HiSparseSpgemmMethod::Leaves, HiSparseSpgemmMethod::Rows, HiSparseSpgemmMethod::Auto];
+const METHODS: [hisparse::SpgemmMethod; 3] =
+    [hisparse::SpgemmMethod::Leaves, hisparse::SpgemmMethod::Rows, hisparse::SpgemmMethod::Auto];
 
 fn csr<V: Value>(rows: usize, cols: usize, entries: &Entries) -> Csr<V> {
     let entries = entries.iter().map(|&(row, col, value)| (row, col, V::from_f64(value)));
@@ -20,7 +20,7 @@ fn csr<V: Value>(rows: usize, cols: usize, entries: &Entries) -> Csr<V> {
 fn tree<V: Value, const D: usize>(
     matrix: &Csr<V>,
     is_turned: bool,
-    options: HiSparseOptions,
+    options: hisparse::Options,
 ) -> HiSparse<V, D> {
     let stored = |matrix: &Csr<V>| matrix.to_hisparse(options).expect("a small matrix");
     if is_turned { stored(&matrix.transpose().expect("memory")).transpose() } else { stored(matrix) }
@@ -54,7 +54,7 @@ fn check_products<V: Value, const D: usize>(device: &Device, a: &Csr<V>, b: &Csr
         let a = tree::<V, D>(a, a_turned, plain());
         let b = tree::<V, D>(b, b_turned, share());
         let what = format!("{device}, {a:?} times {b:?}");
-        check(&a.multiply(&b).expect("a product"), &product, &what);
+        check(&a.spgemm(&b).expect("a product"), &product, &what);
         let upload = |matrix: &HiSparse<V, D>| device.upload(matrix).expect("upload");
         let (a, b) = (upload(&a), upload(&b));
         let download = |product: DeviceHiSparse<V, D>| product.download().expect("download");
@@ -62,15 +62,15 @@ fn check_products<V: Value, const D: usize>(device: &Device, a: &Csr<V>, b: &Csr
         let methods = if a_turned || b_turned { &METHODS[..1] } else { &METHODS };
         for &method in methods {
             let found = download(
-                a.multiply_with(&b, HiSparseSpgemmOptions::default().with_method(method)).expect("a product"),
+                a.spgemm(&b, hisparse::SpgemmOptions::default().with_method(method)).expect("a product"),
             );
             check(&found, &product, &format!("{what}, {method:?}"));
         }
         let (a, b) = (a.scaled(V::from_f64(-2.0)), b.scaled(V::from_f64(0.5)));
-        let method = HiSparseSpgemmMethod::Leaves;
+        let method = hisparse::SpgemmMethod::Leaves;
         check(
             &download(
-                a.multiply_with(&b, HiSparseSpgemmOptions::default().with_method(method)).expect("a product"),
+                a.spgemm(&b, hisparse::SpgemmOptions::default().with_method(method)).expect("a product"),
             ),
             &scaled,
             &what,
@@ -226,8 +226,12 @@ fn the_deepest_trees() {
             device.device.upload(&coo).expect("upload").to_hisparse(plain()).expect("a tree");
         let host = a.download().expect("download");
         for (a, host) in [(a.clone(), host.clone()), (a.transpose(), host.transpose())] {
-            let found = a.multiply(&a).expect("a product").download().expect("download");
-            let by_host = host.multiply(&host).expect("a product");
+            let found = a
+                .spgemm(&a, hisparse::SpgemmOptions::default())
+                .expect("a product")
+                .download()
+                .expect("download");
+            let by_host = host.spgemm(&host).expect("a product");
             let sorted = |matrix: &HiSparse<f64, 32>| {
                 let mut entries: Vec<_> =
                     matrix.iter().map(|(row, col, value)| (row, col, value as i64)).collect();
@@ -253,7 +257,14 @@ fn products_are_the_same_in_every_run() {
         let a: Entries = (0..6000).map(|at| (at * 37 % 400, at * 61 % 400, value(at))).collect();
         let a = device.device.upload(&tree::<f32, 128>(&csr(400, 400, &a), false, plain())).expect("upload");
         for b in [a.clone(), a.transpose()] {
-            let run = || a.multiply(&b).expect("a product").download().expect("download").pool().to_vec();
+            let run = || {
+                a.spgemm(&b, hisparse::SpgemmOptions::default())
+                    .expect("a product")
+                    .download()
+                    .expect("download")
+                    .pool()
+                    .to_vec()
+            };
             assert_eq!(run(), run(), "{}", device.device);
         }
     }
@@ -262,7 +273,7 @@ fn products_are_the_same_in_every_run() {
 #[test]
 fn operands_that_do_not_fit_are_refused() {
     let a = tree::<f64, 128>(&csr(3, 2, &vec![(0, 1, 1.0)]), false, plain());
-    let refused = a.multiply(&a).expect_err("shapes differ");
+    let refused = a.spgemm(&a).expect_err("shapes differ");
     assert!(
         matches!(refused, OpError::Shape { operand: "B", rows: 3, cols: 2, needed_rows: 2, needed_cols: 2 }),
         "{refused}"
@@ -271,17 +282,23 @@ fn operands_that_do_not_fit_are_refused() {
     assert_eq!((&a * &a.transpose()).expect("a product").get(0, 0), Some(1.0));
     for device in devices() {
         let uploaded = device.device.upload(&a).expect("upload");
-        assert!(matches!(uploaded.multiply(&uploaded), Err(OpError::Shape { .. })));
+        assert!(matches!(
+            uploaded.spgemm(&uploaded, hisparse::SpgemmOptions::default()),
+            Err(OpError::Shape { .. })
+        ));
         let other = Device::simulated(SimulatedOptions::default());
         let elsewhere = other.upload(&a.transpose()).expect("upload");
-        assert!(matches!(uploaded.multiply(&elsewhere), Err(OpError::Device(_))));
+        assert!(matches!(
+            uploaded.spgemm(&elsewhere, hisparse::SpgemmOptions::default()),
+            Err(OpError::Device(_))
+        ));
     }
 }
 
-fn plain() -> HiSparseOptions {
-    HiSparseOptions::default().with_share(false)
+fn plain() -> hisparse::Options {
+    hisparse::Options::default().with_share(false)
 }
 
-fn share() -> HiSparseOptions {
-    HiSparseOptions::default().with_share(true)
+fn share() -> hisparse::Options {
+    hisparse::Options::default().with_share(true)
 }

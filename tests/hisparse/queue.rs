@@ -3,7 +3,7 @@
 
 use evenpath::device::{BlockOrder, SimulatedOptions};
 use evenpath::error::OpError;
-use evenpath::hisparse::{DeviceHiSparse, HiSparseOptions, HiSparseQueuedOptions};
+use evenpath::hisparse::{self, DeviceHiSparse};
 use evenpath::{Csr, Device, HiSparse, Value};
 use evenpath_tests::{Entries, devices, kernel_devices, scattered_squares};
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ impl Matrix {
         Self { rows, cols, entries: entries.into_iter().enumerate().map(value).collect() }
     }
 
-    fn tree<V: Value, const D: usize>(&self, options: HiSparseOptions) -> HiSparse<V, D> {
+    fn tree<V: Value, const D: usize>(&self, options: hisparse::Options) -> HiSparse<V, D> {
         let number = |value: f64| (0..value.abs() as usize).map(|_| V::ONE).sum::<V>();
         let entries = self
             .entries
@@ -34,14 +34,14 @@ impl Matrix {
     }
 }
 
-fn capacity(places: u32) -> HiSparseQueuedOptions {
-    let mut options = HiSparseQueuedOptions::default();
+fn capacity(places: u32) -> hisparse::QueuedOptions {
+    let mut options = hisparse::QueuedOptions::default();
     options.capacity = Some(places);
     options
 }
 
-fn blocks(blocks: u32) -> HiSparseQueuedOptions {
-    let mut options = HiSparseQueuedOptions::default();
+fn blocks(blocks: u32) -> hisparse::QueuedOptions {
+    let mut options = hisparse::QueuedOptions::default();
     options.blocks = Some(blocks);
     options
 }
@@ -51,7 +51,7 @@ fn check<V: Value, const D: usize>(
     matrix: &Matrix,
     tree: &HiSparse<V, D>,
     device: &Device,
-    options: HiSparseQueuedOptions,
+    options: hisparse::QueuedOptions,
 ) {
     let number = |value: i64| {
         let one = if value < 0 { -V::ONE } else { V::ONE };
@@ -89,12 +89,12 @@ fn check<V: Value, const D: usize>(
     }
 }
 
-fn check_all_ways<const D: usize>(matrix: &Matrix, device: &Device, options: HiSparseQueuedOptions) {
-    check::<f32, D>(matrix, &matrix.tree(HiSparseOptions::default()), device, options);
-    check::<f64, D>(matrix, &matrix.tree(HiSparseOptions::default().with_share(true)), device, options);
+fn check_all_ways<const D: usize>(matrix: &Matrix, device: &Device, options: hisparse::QueuedOptions) {
+    check::<f32, D>(matrix, &matrix.tree(hisparse::Options::default()), device, options);
+    check::<f64, D>(matrix, &matrix.tree(hisparse::Options::default().with_share(true)), device, options);
 }
 
-fn check_all_sizes(matrix: &Matrix, device: &Device, options: HiSparseQueuedOptions) {
+fn check_all_sizes(matrix: &Matrix, device: &Device, options: hisparse::QueuedOptions) {
     check_all_ways::<32>(matrix, device, options);
     check_all_ways::<64>(matrix, device, options);
     check_all_ways::<128>(matrix, device, options);
@@ -137,7 +137,7 @@ proptest! {
     ) {
         let matrix = Matrix::new(rows, cols, entries.into_iter().map(|(row, col, _)| (row, col)));
         let simulated = SimulatedOptions::default().with_block_order(BlockOrder::Seeded(seed)).with_threads(threads).with_resident_blocks(resident_blocks);
-        let mut options = HiSparseQueuedOptions::default();
+        let mut options = hisparse::QueuedOptions::default();
         options.capacity = capacity;
         options.blocks = blocks;
         check_all_sizes(&matrix, &Device::simulated(simulated), options);
@@ -153,7 +153,7 @@ proptest! {
 fn every_mix_of_nodes() {
     let matrix = mixed();
     for device in devices() {
-        check_all_sizes(&matrix, &device.device, HiSparseQueuedOptions::default());
+        check_all_sizes(&matrix, &device.device, hisparse::QueuedOptions::default());
     }
 }
 
@@ -200,7 +200,7 @@ fn roots_of_many_inner_children() {
         });
         let matrix = Matrix::new(32_768, 32_768, places);
         for device in devices() {
-            check_all_ways::<32>(&matrix, &device.device, HiSparseQueuedOptions::default());
+            check_all_ways::<32>(&matrix, &device.device, hisparse::QueuedOptions::default());
             check_all_ways::<32>(&matrix, &device.device, blocks(3));
         }
     }
@@ -236,7 +236,7 @@ fn deep_trees() {
 fn empty_matrices_scale_y() {
     for device in devices() {
         for (rows, cols) in [(0, 0), (0, 5), (5, 0), (300, 40)] {
-            check_all_sizes(&Matrix::new(rows, cols, []), &device.device, HiSparseQueuedOptions::default());
+            check_all_sizes(&Matrix::new(rows, cols, []), &device.device, hisparse::QueuedOptions::default());
         }
     }
 }
@@ -246,15 +246,15 @@ fn vectors_that_do_not_fit_are_refused() {
     let matrix = Matrix::new(40, 50, [(3, 4), (39, 49)]);
     for device in devices() {
         let device = device.device;
-        let a = device.upload(&matrix.tree::<f32, 32>(HiSparseOptions::default())).unwrap();
+        let a = device.upload(&matrix.tree::<f32, 32>(hisparse::Options::default())).unwrap();
         let (x, mut y) = (device.zeros(50).unwrap(), device.upload(&[7.0; 40]).unwrap());
         let refused = a
             .transpose()
-            .plan_spmv_queued(HiSparseQueuedOptions::default())
+            .plan_spmv_queued(hisparse::QueuedOptions::default())
             .unwrap()
             .run(1.0, &x, 0.0, &mut y);
         assert!(matches!(refused, Err(OpError::Length { operand: "x", len: 50, needed: 40 })));
-        let queued = a.plan_spmv_queued(HiSparseQueuedOptions::default()).unwrap();
+        let queued = a.plan_spmv_queued(hisparse::QueuedOptions::default()).unwrap();
         assert!(queued.run(1.0, &device.zeros(49).unwrap(), 0.0, &mut y).is_err());
         let elsewhere = Device::simulated(SimulatedOptions::default()).zeros(50).unwrap();
         assert!(matches!(queued.run(1.0, &elsewhere, 0.0, &mut y), Err(OpError::Device(_))));
@@ -270,11 +270,11 @@ fn absent_entries_are_not_multiplied_by_infinity() {
     let matrix = Matrix::new(32, 32, places);
     for device in devices() {
         let device = device.device;
-        let a = device.upload(&matrix.tree::<f64, 32>(HiSparseOptions::default())).unwrap();
+        let a = device.upload(&matrix.tree::<f64, 32>(hisparse::Options::default())).unwrap();
         let mut x = vec![0.0; 32];
         x[6] = f64::INFINITY;
         let (x, mut y) = (device.upload(&x).unwrap(), device.zeros(32).unwrap());
-        a.plan_spmv_queued(HiSparseQueuedOptions::default()).unwrap().run(1.0, &x, 0.0, &mut y).unwrap();
+        a.plan_spmv_queued(hisparse::QueuedOptions::default()).unwrap().run(1.0, &x, 0.0, &mut y).unwrap();
         let y = y.download().unwrap();
         assert_eq!(y[5].to_bits(), 0);
         let meets = |&&(_, col, _): &&(usize, usize, f64)| col == 6;

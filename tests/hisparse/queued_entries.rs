@@ -5,7 +5,7 @@
 use approx::assert_relative_eq;
 use evenpath::device::{BlockOrder, SimulatedOptions};
 use evenpath::error::OpError;
-use evenpath::hisparse::{DeviceHiSparse, HiSparseOptions, HiSparseQueuedOptions};
+use evenpath::hisparse::{self, DeviceHiSparse};
 use evenpath::{Csr, Device, HiSparse, Value};
 use evenpath_tests::{Entries, devices, kernel_devices, scattered_squares};
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ fn tree<V: Value, const D: usize>(
     entries: &Entries,
     is_shared: bool,
 ) -> HiSparse<V, D> {
-    let options = HiSparseOptions::default().with_share(is_shared);
+    let options = hisparse::Options::default().with_share(is_shared);
     let entries = entries.iter().map(|&(row, col, value)| (row, col, V::from_f64(value)));
     Csr::<V>::from_triplets(rows, cols, entries)
         .expect("entries inside")
@@ -27,7 +27,7 @@ fn check<V: Value, const D: usize>(
     device: &Device,
     shape: (usize, usize),
     entries: &Entries,
-    options: HiSparseQueuedOptions,
+    options: hisparse::QueuedOptions,
 ) {
     // Duplicates are summed.
     let stored: Vec<(usize, usize, V)> = tree::<V, D>(shape, entries, false).iter().collect();
@@ -55,7 +55,7 @@ fn check_blocks<V: Value, const D: usize>(
     a: &DeviceHiSparse<V, D>,
     stored: &[(usize, usize, V)],
     scale: V,
-    options: HiSparseQueuedOptions,
+    options: hisparse::QueuedOptions,
 ) {
     let (rows, cols) = (a.nrows(), a.ncols());
     let blocks = [
@@ -88,7 +88,7 @@ fn check_all_sizes(
     device: &Device,
     shape: (usize, usize),
     entries: &Entries,
-    options: HiSparseQueuedOptions,
+    options: hisparse::QueuedOptions,
 ) {
     check::<f32, 32>(device, shape, entries, options);
     check::<f64, 64>(device, shape, entries, options);
@@ -113,7 +113,7 @@ fn mixed() -> Entries {
 fn every_mix_of_nodes() {
     for device in devices() {
         for shape in [(1100, 1400), (1400, 1100), (40_000, 40_000)] {
-            check_all_sizes(&device.device, shape, &mixed(), HiSparseQueuedOptions::default());
+            check_all_sizes(&device.device, shape, &mixed(), hisparse::QueuedOptions::default());
         }
     }
 }
@@ -122,7 +122,7 @@ fn every_mix_of_nodes() {
 fn queues_may_overflow() {
     for device in kernel_devices() {
         for capacity in [0, 1, 5] {
-            let options = HiSparseQueuedOptions::default().with_capacity(capacity);
+            let options = hisparse::QueuedOptions::default().with_capacity(capacity);
             check::<f64, 32>(&device.device, (1100, 1400), &mixed(), options);
             check::<f32, 64>(&device.device, (40_000, 40_000), &mixed(), options.with_blocks(3));
         }
@@ -136,7 +136,7 @@ fn any_schedule_works() {
             .with_block_order(BlockOrder::Seeded(seed))
             .with_threads(1)
             .with_resident_blocks(1 + seed as usize % 2);
-        let queued = HiSparseQueuedOptions::default().with_blocks(1 + 6 * seed as u32);
+        let queued = hisparse::QueuedOptions::default().with_blocks(1 + 6 * seed as u32);
         check::<f32, 32>(&Device::simulated(options), (1100, 1400), &mixed(), queued);
     }
 }
@@ -144,7 +144,7 @@ fn any_schedule_works() {
 #[test]
 fn small_and_empty_matrices() {
     for device in devices() {
-        let options = HiSparseQueuedOptions::default();
+        let options = hisparse::QueuedOptions::default();
         for shape in [(0, 0), (0, 5), (300, 0), (1, 1), (40, 700)] {
             check_all_sizes(&device.device, shape, &vec![], options);
         }
@@ -156,7 +156,7 @@ fn small_and_empty_matrices() {
 fn blocks_outside_are_refused() {
     for device in devices() {
         let a = device.device.upload(&tree::<f32, 32>((40, 700), &vec![(3, 5, 1.0)], false)).expect("upload");
-        let options = HiSparseQueuedOptions::default();
+        let options = hisparse::QueuedOptions::default();
         let refused = |a: &DeviceHiSparse<f32, 32>, rows, columns| {
             a.block(rows, columns, options).expect_err("outside")
         };
@@ -184,7 +184,7 @@ fn squares_neither_overflow_nor_underflow_in_norms() {
         for value in [1e30, 1e-30] {
             let a = tree::<f32, 32>((40, 40), &vec![(0, 0, 3.0 * value), (39, 39, 4.0 * value)], false);
             let norm = device.device.upload(&a).expect("upload");
-            let norm = norm.frobenius_norm(HiSparseQueuedOptions::default()).expect("a norm");
+            let norm = norm.frobenius_norm(hisparse::QueuedOptions::default()).expect("a norm");
             assert_relative_eq!(norm, 5.0 * value, max_relative = 1e-6);
         }
         for value in [1e300, 1e-300, 1e-320, 1e160, 1e-160] {
@@ -195,23 +195,24 @@ fn squares_neither_overflow_nor_underflow_in_norms() {
             );
             let a = device.device.upload(&a).expect("upload");
             for scale in [1.0, 1e-5, -2.0, 1e-290, 1e290] {
-                let norm = a.scaled(scale).frobenius_norm(HiSparseQueuedOptions::default()).expect("a norm");
+                let norm =
+                    a.scaled(scale).frobenius_norm(hisparse::QueuedOptions::default()).expect("a norm");
                 let (expected, smallest) = (5.0 * value * scale.abs(), 2.0 * f64::from_bits(1));
                 let error = (norm - expected).abs();
                 // The values themselves are rounded where they are subnormal.
                 let bound = expected * if value < 1e-308 { 1e-3 } else { 1e-14 };
                 assert!(norm == expected || error <= bound + smallest, "{value} times {scale}: {norm}");
             }
-            let norm = a.scaled(0.0).frobenius_norm(HiSparseQueuedOptions::default()).expect("a norm");
+            let norm = a.scaled(0.0).frobenius_norm(hisparse::QueuedOptions::default()).expect("a norm");
             assert_eq!(norm.to_bits(), 0);
         }
         let infinite = tree::<f64, 32>((40, 40), &vec![(0, 7, f64::INFINITY), (9, 9, 1.0)], false);
         let infinite = device.device.upload(&infinite).expect("upload");
-        let norm = infinite.frobenius_norm(HiSparseQueuedOptions::default()).expect("a norm");
+        let norm = infinite.frobenius_norm(hisparse::QueuedOptions::default()).expect("a norm");
         assert_eq!(norm.to_bits(), f64::INFINITY.to_bits());
         let a = tree::<f64, 32>((40, 40), &vec![(0, 7, f64::NAN)], false);
         let a = device.device.upload(&a).expect("upload");
-        assert!(a.frobenius_norm(HiSparseQueuedOptions::default()).expect("a norm").is_nan());
+        assert!(a.frobenius_norm(hisparse::QueuedOptions::default()).expect("a norm").is_nan());
     }
 }
 
@@ -224,7 +225,7 @@ proptest! {
         capacity in prop_oneof![Just(None), (0..60_u32).prop_map(Some)],
         blocks in prop_oneof![Just(None), (1..12_u32).prop_map(Some)],
     ) {
-        let options = HiSparseQueuedOptions::default().with_capacity(capacity).with_blocks(blocks);
+        let options = hisparse::QueuedOptions::default().with_capacity(capacity).with_blocks(blocks);
         for device in devices() {
             check_all_sizes(&device.device, (rows, cols), &entries, options);
         }

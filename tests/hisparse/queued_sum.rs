@@ -4,26 +4,24 @@ use std::collections::BTreeMap;
 
 use evenpath::device::{BlockOrder, MemoryOrder, SimulatedOptions};
 use evenpath::error::OpError;
-use evenpath::hisparse::{
-    DeviceHiSparse, HiSparseOptions, HiSparseQueuedOptions, HiSparseSpaddMethod, HiSparseSpaddOptions,
-};
+use evenpath::hisparse::{self, DeviceHiSparse};
 use evenpath::{Csr, Device, HiSparse, Value};
 use evenpath_lab::Diagnostics;
 use evenpath_tests::{Entries, devices, kernel_devices, scattered_squares};
 use proptest::prelude::*;
 
-fn plain() -> HiSparseOptions {
-    HiSparseOptions::default().with_share(false)
+fn plain() -> hisparse::Options {
+    hisparse::Options::default().with_share(false)
 }
 
-fn share() -> HiSparseOptions {
-    HiSparseOptions::default().with_share(true)
+fn share() -> hisparse::Options {
+    hisparse::Options::default().with_share(true)
 }
 
 fn tree<V: Value, const D: usize>(
     (rows, cols): (usize, usize),
     entries: &Entries,
-    options: HiSparseOptions,
+    options: hisparse::Options,
 ) -> HiSparse<V, D> {
     let entries = entries.iter().map(|&(row, col, value)| (row, col, V::from_f64(value)));
     Csr::<V>::from_triplets(rows, cols, entries)
@@ -32,8 +30,8 @@ fn tree<V: Value, const D: usize>(
         .expect("a tree")
 }
 
-fn queues(options: HiSparseQueuedOptions) -> HiSparseSpaddOptions {
-    HiSparseSpaddOptions::default().with_method(HiSparseSpaddMethod::Queues).with_queues(options)
+fn queues(options: hisparse::QueuedOptions) -> hisparse::SpaddOptions {
+    hisparse::SpaddOptions::default().with_method(hisparse::SpaddMethod::Queues).with_queues(options)
 }
 
 /// Every entry of A and B, and the sums of common entries.
@@ -50,11 +48,11 @@ fn check<V: Value, const D: usize>(
     device: &Device,
     a: &HiSparse<V, D>,
     b: &HiSparse<V, D>,
-    options: HiSparseQueuedOptions,
+    options: hisparse::QueuedOptions,
 ) {
     let upload = |matrix: &HiSparse<V, D>| device.upload(matrix).expect("upload");
     let (left, right) = (upload(a), upload(b));
-    let found = left.add_with(&right, queues(options)).expect("a sum").download().expect("a download");
+    let found = left.spadd(&right, queues(options)).expect("a sum").download().expect("a download");
     let of = format!("{device}, D = {D}, {options:?}, {a:?}, {b:?}");
     assert_eq!((found.nrows(), found.ncols()), (a.nrows(), a.ncols()), "{of}");
     let entries = expected(a, b);
@@ -70,8 +68,18 @@ fn check<V: Value, const D: usize>(
     let bits = |matrix: &HiSparse<V, D>| -> Vec<_> {
         matrix.iter().map(|(row, col, value)| (row, col, value.to_bits())).collect()
     };
-    assert_eq!(bits(&found), bits(&a.add(b).expect("a sum")), "{of}");
-    assert_eq!(bits(&found), bits(&left.add(&right).expect("a sum").download().expect("a download")), "{of}");
+    assert_eq!(bits(&found), bits(&a.spadd(b).expect("a sum")), "{of}");
+    assert_eq!(
+        bits(&found),
+        bits(
+            &left
+                .spadd(&right, hisparse::SpaddOptions::default())
+                .expect("a sum")
+                .download()
+                .expect("a download")
+        ),
+        "{of}"
+    );
     let (rows, cols) = if found.is_transposed() { (a.ncols(), a.nrows()) } else { (a.nrows(), a.ncols()) };
     let valid = HiSparse::<V, D>::try_from_pool(rows, cols, found.pool(), found.root_reference());
     assert_eq!(valid.expect("a valid pool").nnz(), entries.len(), "{of}");
@@ -82,7 +90,7 @@ fn check_all_states<V: Value, const D: usize>(
     device: &Device,
     a: &HiSparse<V, D>,
     b: &HiSparse<V, D>,
-    options: HiSparseQueuedOptions,
+    options: hisparse::QueuedOptions,
 ) {
     let turned = |matrix: &HiSparse<V, D>| {
         let entries = matrix.iter().map(|(row, col, value)| (col, row, value.to_f64())).collect();
@@ -126,12 +134,12 @@ fn every_pair_of_nodes() {
         for (at, a) in matrices.iter().enumerate() {
             for b in &matrices[at..] {
                 let (a, b) = (tree::<f64, 32>(shape, a, plain()), tree(shape, b, share()));
-                check(&device.device, &a, &b, HiSparseQueuedOptions::default());
-                check(&device.device, &b, &a.transpose().scaled(0.1), HiSparseQueuedOptions::default());
+                check(&device.device, &a, &b, hisparse::QueuedOptions::default());
+                check(&device.device, &b, &a.transpose().scaled(0.1), hisparse::QueuedOptions::default());
             }
         }
         let (a, b) = (&matrices[1], &matrices[3]);
-        let options = HiSparseQueuedOptions::default();
+        let options = hisparse::QueuedOptions::default();
         check_all_states::<f32, 32>(
             &device.device,
             &tree(shape, a, plain()),
@@ -178,7 +186,7 @@ fn leaves_of_every_size() {
     };
     for device in devices() {
         let (a, b) = (leaves(0), leaves(2));
-        let options = HiSparseQueuedOptions::default();
+        let options = hisparse::QueuedOptions::default();
         check_all_states::<f32, 64>(
             &device.device,
             &tree(shape, &a, plain()),
@@ -201,7 +209,7 @@ fn queues_may_overflow() {
     let (shape, matrices) = ((1100, 1100), kinds());
     for device in kernel_devices() {
         for capacity in [0, 1, 2, 7, 40] {
-            let options = HiSparseQueuedOptions::default().with_capacity(capacity);
+            let options = hisparse::QueuedOptions::default().with_capacity(capacity);
             for (a, b) in [(0, 3), (1, 5), (2, 0)] {
                 let (a, b) =
                     (tree::<f64, 32>(shape, &matrices[a], plain()), tree(shape, &matrices[b], plain()));
@@ -226,7 +234,7 @@ fn any_schedule_works() {
             .with_threads(1 + seed as usize % 2)
             .with_resident_blocks(1 + seed as usize % 3);
         let device = Device::simulated(options);
-        let queued = HiSparseQueuedOptions::default().with_blocks(1 + 5 * seed as u32);
+        let queued = hisparse::QueuedOptions::default().with_blocks(1 + 5 * seed as u32);
         check(&device, &a, &b.transpose(), queued);
         check(&device, &a, &b.transpose(), queued.with_capacity(9));
     }
@@ -242,11 +250,11 @@ fn a_small_pool_is_replaced() {
     let single: Entries = (0..64).map(|at| (at * 32 + at % 31, at * 32 + at * 7 % 32, at as f64)).collect();
     let (a, b) = (tree::<f32, 32>(shape, &full, share()), tree::<f32, 32>(shape, &single, plain()));
     for device in devices() {
-        check(&device.device, &a, &b, HiSparseQueuedOptions::default());
-        check(&device.device, &b.transpose(), &a, HiSparseQueuedOptions::default().with_capacity(3));
+        check(&device.device, &a, &b, hisparse::QueuedOptions::default());
+        check(&device.device, &b.transpose(), &a, hisparse::QueuedOptions::default().with_capacity(3));
         let uploaded = device.device.upload(&a).expect("upload");
         let sum = uploaded
-            .add_with(&device.device.upload(&b).expect("upload"), queues(HiSparseQueuedOptions::default()))
+            .spadd(&device.device.upload(&b).expect("upload"), queues(hisparse::QueuedOptions::default()))
             .expect("a sum");
         // The pool was enlarged more than once.
         assert!(sum.pool_bytes() > 2 * (a.pool().len() + b.pool().len()) as u64);
@@ -264,14 +272,14 @@ fn a_pool_larger_than_memory_is_refused() {
     for device in kernel_devices() {
         let device = device.device;
         let (left, right) = (device.upload(&a).expect("upload"), device.upload(&b).expect("upload"));
-        let options = queues(HiSparseQueuedOptions::default());
+        let options = queues(hisparse::QueuedOptions::default());
         let in_use = device.memory().expect("memory").in_use;
         device.set_memory_limit(Some(in_use + (400 << 10)));
-        let refused = left.add_with(&right, options).expect_err("64 dense leaves take 512 KB");
+        let refused = left.spadd(&right, options).expect_err("64 dense leaves take 512 KB");
         assert!(matches!(refused, OpError::Device(_)), "{refused}");
         device.set_memory_limit(None);
         assert_eq!(device.memory().expect("memory").in_use, in_use);
-        check(&device, &a, &b, HiSparseQueuedOptions::default());
+        check(&device, &a, &b, hisparse::QueuedOptions::default());
     }
 }
 
@@ -279,7 +287,7 @@ fn a_pool_larger_than_memory_is_refused() {
 fn small_and_empty_matrices() {
     for device in devices() {
         let device = &device.device;
-        let options = HiSparseQueuedOptions::default();
+        let options = hisparse::QueuedOptions::default();
         for shape in [(0, 0), (0, 9), (300, 0), (1, 1), (5, 700), (33, 2)] {
             let empty = tree::<f32, 64>(shape, &vec![], plain());
             check(device, &empty, &empty, options);
@@ -304,7 +312,7 @@ fn dense_nodes() {
         (0..side * side).step_by(step).map(|at| (at / side, at % side, (at % 5) as f64 - 2.0)).collect()
     };
     for device in devices() {
-        let options = HiSparseQueuedOptions::default();
+        let options = hisparse::QueuedOptions::default();
         for side in [31, 32, 33, 70] {
             let dense = tree::<f64, 32>((side, side), &full(side, 1), plain());
             check(&device.device, &dense, &dense.transpose(), options);
@@ -329,7 +337,9 @@ fn deep_trees() {
             coo.to_hisparse::<32>(plain()).expect("a tree").download().expect("a download")
         };
         let (a, b) = (upload(spread(47_001)), upload(spread(31_007)));
-        for options in [HiSparseQueuedOptions::default(), HiSparseQueuedOptions::default().with_capacity(1)] {
+        for options in
+            [hisparse::QueuedOptions::default(), hisparse::QueuedOptions::default().with_capacity(1)]
+        {
             check(&device.device, &a, &b, options);
             check(&device.device, &a, &a.transpose(), options);
         }
@@ -344,10 +354,10 @@ fn infinities_and_nan() {
     let a: Entries = (0..25).map(|at| (at, at, values[at / 5])).collect();
     let b: Entries = (0..25).map(|at| (at, at, values[at % 5])).collect();
     let (a, b) = (tree::<f64, 32>(shape, &a, plain()), tree::<f64, 32>(shape, &b, plain()));
-    let sum = a.add(&b).expect("a sum");
+    let sum = a.spadd(&b).expect("a sum");
     for device in kernel_devices() {
         let (a, b) = (device.device.upload(&a).expect("upload"), device.device.upload(&b).expect("upload"));
-        let found = a.add_with(&b, queues(HiSparseQueuedOptions::default())).expect("a sum");
+        let found = a.spadd(&b, queues(hisparse::QueuedOptions::default())).expect("a sum");
         for ((row, col, found), expected) in found.download().expect("a download").iter().zip(sum.iter()) {
             assert_eq!((row, col), (expected.0, expected.1));
             let is_same = found.to_bits() == expected.2.to_bits() || found.is_nan() && expected.2.is_nan();
@@ -362,17 +372,17 @@ fn sums_do_not_wait_for_levels() {
     let a = tree::<f64, 32>((40_000, 40_000), &vec![(3, 5, 1.0), (39_999, 1, 2.0)], plain());
     let device = Device::simulated(SimulatedOptions::default());
     let a = device.upload(&a).expect("upload");
-    let waits = |method: HiSparseSpaddMethod| {
+    let waits = |method: hisparse::SpaddMethod| {
         let before = device.waits();
         let sum: DeviceHiSparse<f64, 32> =
-            a.add_with(&a.transpose(), HiSparseSpaddOptions::default().with_method(method)).expect("a sum");
+            a.spadd(&a.transpose(), hisparse::SpaddOptions::default().with_method(method)).expect("a sum");
         assert_eq!(sum.nnz(), 4);
         device.waits() - before
     };
-    assert_eq!(waits(HiSparseSpaddMethod::Queues), 1);
+    assert_eq!(waits(hisparse::SpaddMethod::Queues), 1);
     // The first sum by levels also waits for the number of nodes per level.
-    assert!(waits(HiSparseSpaddMethod::Levels) > 1);
-    assert_eq!(waits(HiSparseSpaddMethod::Levels), 1);
+    assert!(waits(hisparse::SpaddMethod::Levels) > 1);
+    assert_eq!(waits(hisparse::SpaddMethod::Levels), 1);
 }
 
 #[test]
@@ -380,12 +390,12 @@ fn operands_that_do_not_fit_are_refused() {
     for device in devices() {
         let device = &device.device;
         let a = device.upload(&tree::<f32, 128>((3, 2), &vec![(0, 1, 1.0)], plain())).expect("upload");
-        let options = queues(HiSparseQueuedOptions::default());
-        let refused = a.add_with(&a.transpose(), options).expect_err("shapes differ");
+        let options = queues(hisparse::QueuedOptions::default());
+        let refused = a.spadd(&a.transpose(), options).expect_err("shapes differ");
         assert!(matches!(refused, OpError::Shape { operand: "B", .. }), "{refused}");
         let other = Device::simulated(SimulatedOptions::default());
         let elsewhere = other.upload(&a.download().expect("a download")).expect("upload");
-        assert!(matches!(a.add_with(&elsewhere, options), Err(OpError::Device(_))));
+        assert!(matches!(a.spadd(&elsewhere, options), Err(OpError::Device(_))));
     }
 }
 
@@ -408,7 +418,7 @@ proptest! {
                 b.extend((first_col..cols.min(first_col + side)).map(|col| (row, col, 5.0)));
             }
         }
-        let (shape, options) = ((rows, cols), HiSparseQueuedOptions::default());
+        let (shape, options) = ((rows, cols), hisparse::QueuedOptions::default());
         let options = options.with_capacity(capacity).with_blocks(blocks);
         for device in devices() {
             let device = &device.device;

@@ -5,11 +5,7 @@
 
 use std::fmt::Debug;
 
-use evenpath::hisparse::{
-    DeviceHiSparse, HiSparseOptions, HiSparseQueuedOptions, HiSparseSpaddMethod, HiSparseSpaddOptions,
-    HiSparseSpgemmMethod, HiSparseSpgemmOptions, HiSparseSpmmOptions, HiSparseSpmvMethod,
-    HiSparseSpmvOptions,
-};
+use evenpath::hisparse::{self, DeviceHiSparse};
 use evenpath::{Csr, Device, DeviceCsr, HiSparse, Layout, Value};
 use evenpath_tests::devices;
 
@@ -19,7 +15,7 @@ const SIDE: usize = 150;
 fn tree<V: Value>(factor: V) -> HiSparse<V, 64> {
     let place = |at: usize| (at * 7 % SIDE, at * 13 % SIDE, V::from_f64((at % 5) as f64) * factor);
     let entries = (0..300).map(place).chain([(2, 2, factor)]);
-    Csr::<V>::from_triplets(SIDE, SIDE, entries).unwrap().to_hisparse(HiSparseOptions::default()).unwrap()
+    Csr::<V>::from_triplets(SIDE, SIDE, entries).unwrap().to_hisparse(hisparse::Options::default()).unwrap()
 }
 
 fn sorted<V: Value>(a: &HiSparse<V, 64>) -> Vec<(usize, usize, f64)> {
@@ -31,7 +27,7 @@ fn sorted<V: Value>(a: &HiSparse<V, 64>) -> Vec<(usize, usize, f64)> {
 /// The results of all operations with a matrix, each with its name.
 fn results<V: Value>(a: &DeviceHiSparse<V, 64>) -> Vec<(&'static str, Box<dyn Debug>)> {
     let device = a.device();
-    let (queued, host) = (HiSparseQueuedOptions::default(), a.download().unwrap());
+    let (queued, host) = (hisparse::QueuedOptions::default(), a.download().unwrap());
     let other = device.upload(&tree::<V>(V::ONE)).unwrap();
     let mut results: Vec<(&'static str, Box<dyn Debug>)> = Vec::new();
     let mut add = |name, result: Box<dyn Debug>| results.push((name, result));
@@ -44,20 +40,17 @@ fn results<V: Value>(a: &DeviceHiSparse<V, 64>) -> Vec<(&'static str, Box<dyn De
     add("diagonal", Box::new(a.diagonal(queued).unwrap().download().unwrap()));
     add("norm", Box::new(a.frobenius_norm(queued).unwrap()));
     add("block", Box::new(a.block(10..90, 3..140, queued).unwrap().download().unwrap()));
-    add("sum on the host", Box::new(sorted(&host.add(&host.transpose()).unwrap())));
-    for method in [HiSparseSpaddMethod::Levels, HiSparseSpaddMethod::Queues] {
-        let options = HiSparseSpaddOptions::default().with_method(method);
-        add("sum", Box::new(sorted(&a.add_with(&other, options).unwrap().download().unwrap())));
-        add("sum, right", Box::new(sorted(&other.add_with(a, options).unwrap().download().unwrap())));
+    add("sum on the host", Box::new(sorted(&host.spadd(&host.transpose()).unwrap())));
+    for method in [hisparse::SpaddMethod::Levels, hisparse::SpaddMethod::Queues] {
+        let options = hisparse::SpaddOptions::default().with_method(method);
+        add("sum", Box::new(sorted(&a.spadd(&other, options).unwrap().download().unwrap())));
+        add("sum, right", Box::new(sorted(&other.spadd(a, options).unwrap().download().unwrap())));
     }
-    add("product on the host", Box::new(sorted(&host.multiply(&tree(V::ONE)).unwrap())));
-    for method in [HiSparseSpgemmMethod::Leaves, HiSparseSpgemmMethod::Rows] {
-        let options = HiSparseSpgemmOptions::default().with_method(method);
-        add("product", Box::new(sorted(&a.multiply_with(&other, options).unwrap().download().unwrap())));
-        add(
-            "product, right",
-            Box::new(sorted(&other.multiply_with(a, options).unwrap().download().unwrap())),
-        );
+    add("product on the host", Box::new(sorted(&host.spgemm(&tree(V::ONE)).unwrap())));
+    for method in [hisparse::SpgemmMethod::Leaves, hisparse::SpgemmMethod::Rows] {
+        let options = hisparse::SpgemmOptions::default().with_method(method);
+        add("product", Box::new(sorted(&a.spgemm(&other, options).unwrap().download().unwrap())));
+        add("product, right", Box::new(sorted(&other.spgemm(a, options).unwrap().download().unwrap())));
     }
     let x: Vec<V> = (0..SIDE).map(|at| V::from_f64((at % 3) as f64)).collect();
     let mut y = vec![V::ONE; SIDE];
@@ -70,11 +63,11 @@ fn results<V: Value>(a: &DeviceHiSparse<V, 64>) -> Vec<(&'static str, Box<dyn De
         (device.zeros_dense(SIDE, 3, Layout::RowMajor), device.zeros_dense(SIDE, 3, Layout::RowMajor));
     let (mut b, c) = (b.unwrap(), c.as_mut().unwrap());
     b.as_mut_slice().copy_from_slice(&[V::ONE; SIDE * 3]).unwrap();
-    for method in [HiSparseSpmvMethod::Leaves, HiSparseSpmvMethod::Copied] {
-        let plan = a.plan_spmv(HiSparseSpmvOptions::default().with_method(method)).unwrap();
+    for method in [hisparse::SpmvMethod::Leaves, hisparse::SpmvMethod::Copied] {
+        let plan = a.plan_spmv(hisparse::SpmvOptions::default().with_method(method)).unwrap();
         plan.run(V::ONE, &x, V::ZERO, &mut y).unwrap();
         add("SpMV", Box::new(y.download().unwrap()));
-        let plan = a.plan_spmm(HiSparseSpmmOptions::default().with_method(method)).unwrap();
+        let plan = a.plan_spmm(hisparse::SpmmOptions::default().with_method(method)).unwrap();
         plan.run(V::ONE, &b, V::ZERO, c).unwrap();
         add("SpMM", Box::new(c.download().unwrap()));
     }
@@ -123,8 +116,8 @@ fn scales_and_alpha() {
         let a = device.device.upload(&tree::<f64>(power(900)).scaled(power(-600))).unwrap();
         let (x, mut y) = (device.device.upload(&[1.0; SIDE]).unwrap(), device.device.zeros(SIDE).unwrap());
         let one = device.device.upload(&tree::<f64>(power(-300))).unwrap();
-        for method in [HiSparseSpmvMethod::Leaves, HiSparseSpmvMethod::Copied] {
-            let options = HiSparseSpmvOptions::default().with_method(method);
+        for method in [hisparse::SpmvMethod::Leaves, hisparse::SpmvMethod::Copied] {
+            let options = hisparse::SpmvOptions::default().with_method(method);
             one.plan_spmv(options).unwrap().run(1.0, &x, 0.0, &mut y).unwrap();
             let expected = y.download().unwrap();
             a.plan_spmv(options).unwrap().run(power::<f64>(-600), &x, 0.0, &mut y).unwrap();

@@ -2,7 +2,7 @@
 
 use evenpath::error::OpError;
 use evenpath::generate::{Kind, generate};
-use evenpath::hisparse::{DeviceHiSparse, HiSparseOptions, HiSparseQueuedOptions, HiSparseSpmvOptions};
+use evenpath::hisparse::{self, DeviceHiSparse};
 use evenpath::{Csr, Device, HiSparse, Value};
 use evenpath_tests::{DeviceUnderTest, Entries, devices, scattered_squares};
 use proptest::prelude::*;
@@ -16,7 +16,7 @@ fn tree<V: Value, const D: usize>(
 ) -> HiSparse<V, D> {
     let entries = entries.iter().map(|&(row, col, value)| (row, col, V::from_f64(value)));
     let matrix = Csr::<V>::from_triplets(rows, cols, entries).expect("entries inside");
-    matrix.to_hisparse(HiSparseOptions::default().with_share(is_shared)).expect("a tree")
+    matrix.to_hisparse(hisparse::Options::default().with_share(is_shared)).expect("a tree")
 }
 
 fn sorted<V: Value, const D: usize>(matrix: &HiSparse<V, D>) -> Triplets<V> {
@@ -80,12 +80,16 @@ fn check_operations<V: Value, const D: usize>(
 ) {
     let x: Vec<V> = (0..plain.ncols()).map(|at| V::from_f64((at % 7) as f64 - 2.0)).collect();
     let x = device.upload(&x).expect("upload");
-    let queued = HiSparseQueuedOptions::default();
+    let queued = hisparse::QueuedOptions::default();
     let results = [plain, shared].map(|a| {
         let mut y = device.zeros::<V>(a.nrows()).expect("zeros");
-        let plan = a.plan_spmv(HiSparseSpmvOptions::default()).expect("a plan");
+        let plan = a.plan_spmv(hisparse::SpmvOptions::default()).expect("a plan");
         plan.run(V::ONE, &x, V::ZERO, &mut y).expect("a product");
-        let sum = a.add(&a.scaled(V::from_f64(2.0))).expect("a sum").download().expect("download");
+        let sum = a
+            .spadd(&a.scaled(V::from_f64(2.0)), hisparse::SpaddOptions::default())
+            .expect("a sum")
+            .download()
+            .expect("download");
         let diagonal = a.diagonal(queued).expect("a diagonal").download().expect("download");
         let csr = a.to_csr().expect("a conversion").download().expect("download");
         (y.download().expect("download"), sorted(&sum), diagonal, csr)
@@ -250,7 +254,7 @@ fn generated_matrices_share() {
 
 fn generated<V: Value, const D: usize>(kind: Kind, seed: u64) -> HiSparse<V, D> {
     let matrix: Csr<V> = generate(kind, seed).expect("a small matrix");
-    matrix.to_hisparse(HiSparseOptions::default()).expect("a tree")
+    matrix.to_hisparse(hisparse::Options::default()).expect("a tree")
 }
 
 #[test]

@@ -2,9 +2,7 @@
 
 use evenpath::error::OpError;
 use evenpath::generate::{Kind, generate};
-use evenpath::hisparse::{
-    DeviceHiSparse, HiSparseOptions, HiSparseSpmmOptions, HiSparseSpmvMethod, HiSparseSpmvOptions,
-};
+use evenpath::hisparse::{self, DeviceHiSparse};
 use evenpath::spmv::{SpmvMethod, SpmvOptions};
 use evenpath::{Csr, Device, DeviceDense, HiSparse, Layout, Value};
 use evenpath_tests::{
@@ -21,7 +19,7 @@ fn csr<V: Value>(rows: usize, cols: usize, entries: &Entries) -> Csr<V> {
 fn check_product<V: Value, const D: usize>(
     matrix: &DeviceHiSparse<V, D>,
     expected: &Csr<V>,
-    options: HiSparseSpmvOptions,
+    options: hisparse::SpmvOptions,
     (alpha, beta): (f64, f64),
 ) {
     let device = matrix.device();
@@ -46,7 +44,7 @@ fn check_product<V: Value, const D: usize>(
     let bits = |values: Vec<V>| values.into_iter().map(|value| value.to_f64().to_bits()).collect::<Vec<_>>();
     assert_eq!(bits(run()), bits(result), "bitwise equal");
     let copied =
-        matrix.plan_spmv(HiSparseSpmvOptions::default().with_method(HiSparseSpmvMethod::Copied)).unwrap();
+        matrix.plan_spmv(hisparse::SpmvOptions::default().with_method(hisparse::SpmvMethod::Copied)).unwrap();
     let mut device_y = device.upload(&y).unwrap();
     copied.run(alpha, &device_x, beta, &mut device_y).unwrap();
     if let Err(difference) = oracle.check(&device_y.download().unwrap()) {
@@ -57,14 +55,14 @@ fn check_product<V: Value, const D: usize>(
 /// The matrix and its transpose, with and without shared subtrees, scaled and not.
 fn check_matrix<V: Value, const D: usize>(device: &Device, a: &Csr<V>) {
     let transpose = a.transpose().unwrap();
-    for options in [HiSparseOptions::default(), share()] {
+    for options in [hisparse::Options::default(), share()] {
         let matrix: HiSparse<V, D> = a.to_hisparse(options).unwrap();
         let matrix = device.upload(&matrix).unwrap();
         check_product(&matrix, a, leaves(), (1.0, 0.0));
         check_product(&matrix, a, short_parts(), (-1.0, 1.0));
         check_product(&matrix.transpose(), &transpose, leaves(), (-2.0, 0.5));
     }
-    let matrix: HiSparse<V, D> = transpose.to_hisparse(HiSparseOptions::default()).unwrap();
+    let matrix: HiSparse<V, D> = transpose.to_hisparse(hisparse::Options::default()).unwrap();
     let matrix = device.upload(&matrix.scaled(V::from_f64(4.0))).unwrap();
     let matrix =
         matrix.transpose().scaled(V::from_f64(-0.5)).transpose().transpose().scaled(V::from_f64(-0.5));
@@ -197,7 +195,7 @@ fn absent_entries_of_dense_leaves_are_not_multiplied() {
     // All but one column of a leaf, and an operand that is infinite there and NaN beyond.
     let entries: Entries = (0..32 * 32).filter(|at| at % 32 != 5).map(|at| (at / 32, at % 32, 1.0)).collect();
     for device in devices() {
-        let a: HiSparse<f32, 32> = csr(32, 32, &entries).to_hisparse(HiSparseOptions::default()).unwrap();
+        let a: HiSparse<f32, 32> = csr(32, 32, &entries).to_hisparse(hisparse::Options::default()).unwrap();
         let a = device.device.upload(&a).unwrap();
         let x: Vec<f32> = (0..32).map(|col| if col == 5 { f32::INFINITY } else { 2.0 }).collect();
         let x = device.device.upload(&x).unwrap();
@@ -213,7 +211,7 @@ fn absent_entries_of_dense_leaves_are_not_multiplied() {
 
 #[test]
 fn refused_products_write_nothing() {
-    let a: HiSparse<f64> = csr(3, 5, &vec![(1, 1, 2.0)]).to_hisparse(HiSparseOptions::default()).unwrap();
+    let a: HiSparse<f64> = csr(3, 5, &vec![(1, 1, 2.0)]).to_hisparse(hisparse::Options::default()).unwrap();
     for device in devices() {
         let device = device.device;
         let plan = device.upload(&a).unwrap().plan_spmv(leaves()).unwrap();
@@ -234,7 +232,7 @@ fn refused_products_write_nothing() {
 #[test]
 fn plans_report_their_size() {
     let a: Csr<f32> = generate(Kind::Stencil5 { side: 40 }, 1).unwrap();
-    let a: HiSparse<f32, 32> = a.to_hisparse(HiSparseOptions::default()).unwrap();
+    let a: HiSparse<f32, 32> = a.to_hisparse(hisparse::Options::default()).unwrap();
     for device in kernel_devices() {
         let matrix = device.device.upload(&a).unwrap();
         let before = device.device.memory().unwrap().in_use;
@@ -245,8 +243,9 @@ fn plans_report_their_size() {
             assert!(info.leaves > 0 && info.parts == parts, "{info}");
             assert_eq!(device.device.memory().unwrap().in_use - before, info.workspace_bytes);
         }
-        let plan =
-            matrix.plan_spmv(HiSparseSpmvOptions::default().with_method(HiSparseSpmvMethod::Copied)).unwrap();
+        let plan = matrix
+            .plan_spmv(hisparse::SpmvOptions::default().with_method(hisparse::SpmvMethod::Copied))
+            .unwrap();
         let held = device.device.memory().unwrap().in_use - before;
         assert_eq!(held, plan.info().unwrap().workspace_bytes);
     }
@@ -259,12 +258,13 @@ fn grid(side: usize) -> Csr<f32> {
 
 /// Makes a plan, and checks that it holds as many bytes as it reports: a copy with 16-bit or full columns,
 /// depending on its method. Returns the method.
-fn check_copy(matrix: &DeviceHiSparse<f32, 32>, nnz: usize, options: HiSparseSpmvOptions) -> SpmvMethod {
+fn check_copy(matrix: &DeviceHiSparse<f32, 32>, nnz: usize, options: hisparse::SpmvOptions) -> SpmvMethod {
     let before = matrix.device().memory().unwrap().in_use;
     let info = matrix.plan_spmv(options).unwrap();
     let held = matrix.device().memory().unwrap().in_use - before;
     let info = info.info().unwrap();
-    assert_eq!((info.method, info.workspace_bytes), (HiSparseSpmvMethod::Copied, held));
+    assert_eq!((info.method, info.workspace_bytes), (hisparse::SpmvMethod::Copied, held));
+    assert!(info.to_string().starts_with("copied: products run from a copy in CSR, "), "{info}");
     let method = info.copy.as_ref().expect("a copy").method;
     let column_bytes = if method == SpmvMethod::NarrowColumns { 2 } else { 4 };
     let arrays = ((4 + column_bytes) * nnz + 4 * matrix.nrows()) as u64;
@@ -280,9 +280,9 @@ fn the_automatic_choice_is_a_copy() {
         .unwrap();
     for DeviceUnderTest { device, .. } in unlike_devices() {
         for (a, is_far) in [(grid(90), false), (far.clone(), true)] {
-            let tree: HiSparse<f32, 32> = a.to_hisparse(HiSparseOptions::default()).unwrap();
+            let tree: HiSparse<f32, 32> = a.to_hisparse(hisparse::Options::default()).unwrap();
             let matrix = device.upload(&tree).unwrap();
-            let method = check_copy(&matrix, a.nnz(), HiSparseSpmvOptions::default());
+            let method = check_copy(&matrix, a.nnz(), hisparse::SpmvOptions::default());
             let is_in_cache = device.properties().l2_bytes.is_some_and(|l2| l2 > 512 << 10);
             let is_narrow = method == SpmvMethod::NarrowColumns;
             assert!(if is_far { !is_narrow } else { is_narrow || is_in_cache }, "{device}: {method}");
@@ -302,9 +302,9 @@ fn a_copy_larger_than_the_cache_has_narrow_columns() {
         }
         // About 50 bytes per row.
         let a = grid(l2_bytes.map_or(90, |l2| (l2 / 40).isqrt() as usize));
-        let tree: HiSparse<f32, 32> = a.to_hisparse(HiSparseOptions::default()).unwrap();
+        let tree: HiSparse<f32, 32> = a.to_hisparse(hisparse::Options::default()).unwrap();
         let matrix = device.upload(&tree).unwrap();
-        let method = check_copy(&matrix, a.nnz(), HiSparseSpmvOptions::default());
+        let method = check_copy(&matrix, a.nnz(), hisparse::SpmvOptions::default());
         assert_eq!(method, SpmvMethod::NarrowColumns, "{device}");
     }
 }
@@ -312,11 +312,12 @@ fn a_copy_larger_than_the_cache_has_narrow_columns() {
 #[test]
 fn a_copy_is_multiplied_by_the_requested_method() {
     let a = grid(90);
-    let tree: HiSparse<f32, 32> = a.to_hisparse(HiSparseOptions::default()).unwrap();
+    let tree: HiSparse<f32, 32> = a.to_hisparse(hisparse::Options::default()).unwrap();
     for DeviceUnderTest { device, .. } in unlike_devices() {
         let matrix = device.upload(&tree).unwrap();
         for asked in [SpmvMethod::NarrowColumns, SpmvMethod::Vector, SpmvMethod::MergePath] {
-            let options = HiSparseSpmvOptions::default().with_spmv(SpmvOptions::default().with_method(asked));
+            let options =
+                hisparse::SpmvOptions::default().with_spmv(SpmvOptions::default().with_method(asked));
             if asked == SpmvMethod::MergePath {
                 let copy = matrix.plan_spmv(options).unwrap().info().unwrap().copy;
                 assert_eq!(copy.expect("a copy").method, asked);
@@ -325,7 +326,7 @@ fn a_copy_is_multiplied_by_the_requested_method() {
             }
         }
         let lanes = SpmvOptions::default().with_method(SpmvMethod::Warp).with_lanes(2);
-        let refused = matrix.plan_spmv(HiSparseSpmvOptions::default().with_spmv(lanes)).unwrap_err();
+        let refused = matrix.plan_spmv(hisparse::SpmvOptions::default().with_spmv(lanes)).unwrap_err();
         assert!(matches!(refused, OpError::Lanes { lanes: 2, .. }), "{refused}");
     }
 }
@@ -356,10 +357,10 @@ fn check_dense<V: Value, const D: usize>(
         (uploaded.unwrap(), values, of_column)
     };
     let (b, b_values, b_column) = dense(matrix.ncols(), b_layout, None);
-    for mode in [HiSparseSpmvMethod::Leaves, HiSparseSpmvMethod::Copied] {
+    for mode in [hisparse::SpmvMethod::Leaves, hisparse::SpmvMethod::Copied] {
         let (mut c, c_values, c_column) = dense(matrix.nrows(), c_layout, (beta == 0.0).then_some(f64::NAN));
         let before = device.memory().unwrap().in_use;
-        let plan = matrix.plan_spmm(HiSparseSpmmOptions::default().with_method(mode)).unwrap();
+        let plan = matrix.plan_spmm(hisparse::SpmmOptions::default().with_method(mode)).unwrap();
         assert_eq!(device.memory().unwrap().in_use - before, plan.info().unwrap().workspace_bytes);
         plan.run(V::from_f64(alpha), &b, V::from_f64(beta), &mut c).unwrap();
         let result = c.as_vec().download().unwrap();
@@ -385,7 +386,7 @@ fn products_with_dense_matrices() {
     let empty: Csr<f64> = csr(70, 9, &vec![]);
     for device in devices() {
         for a in [&mesh, &square, &empty] {
-            let matrix: HiSparse<f64, 64> = a.to_hisparse(HiSparseOptions::default()).unwrap();
+            let matrix: HiSparse<f64, 64> = a.to_hisparse(hisparse::Options::default()).unwrap();
             let matrix = device.device.upload(&matrix).unwrap();
             let transpose = a.transpose().unwrap();
             for columns in [0, 1, 31, 32, 33, 70] {
@@ -397,12 +398,13 @@ fn products_with_dense_matrices() {
             let matrix: HiSparse<f32, 32> = single.to_hisparse(share()).unwrap();
             let matrix = device.device.upload(&matrix).unwrap();
             check_dense(&matrix, &single, 33, (RowMajor, RowMajor), (1.0, 0.0));
-            let matrix: HiSparse<f64, 256> = a.to_hisparse(HiSparseOptions::default()).unwrap();
+            let matrix: HiSparse<f64, 256> = a.to_hisparse(hisparse::Options::default()).unwrap();
             let matrix = device.device.upload(&matrix).unwrap();
             check_dense(&matrix, a, 3, (ColumnMajor, ColumnMajor), (2.0, 0.0));
         }
-        let matrix: HiSparse<f64> = mesh.to_hisparse(HiSparseOptions::default()).unwrap();
-        let plan = device.device.upload(&matrix).unwrap().plan_spmm(HiSparseSpmmOptions::default()).unwrap();
+        let matrix: HiSparse<f64> = mesh.to_hisparse(hisparse::Options::default()).unwrap();
+        let plan =
+            device.device.upload(&matrix).unwrap().plan_spmm(hisparse::SpmmOptions::default()).unwrap();
         let (b, mut c) = (
             device.device.zeros_dense::<f64>(289, 2, RowMajor).unwrap(),
             device.device.zeros_dense(289, 3, RowMajor).unwrap(),
@@ -412,20 +414,20 @@ fn products_with_dense_matrices() {
     }
 }
 
-fn share() -> HiSparseOptions {
-    HiSparseOptions::default().with_share(true)
+fn share() -> hisparse::Options {
+    hisparse::Options::default().with_share(true)
 }
 
-fn leaves() -> HiSparseSpmvOptions {
-    HiSparseSpmvOptions::default().with_method(HiSparseSpmvMethod::Leaves)
+fn leaves() -> hisparse::SpmvOptions {
+    hisparse::SpmvOptions::default().with_method(hisparse::SpmvMethod::Leaves)
 }
 
 /// Enough warps that a block processes all quads of a part at once.
-fn short_parts() -> HiSparseSpmvOptions {
+fn short_parts() -> hisparse::SpmvOptions {
     leaves().with_warps(1 << 14)
 }
 
 /// Few enough warps that a block processes the quads of a part in several chunks, if a strip has enough.
-fn long_parts() -> HiSparseSpmvOptions {
+fn long_parts() -> hisparse::SpmvOptions {
     leaves().with_warps(1)
 }

@@ -4,9 +4,7 @@ use bytemuck::Pod;
 use evenpath::ell::{EllR, PaddingLimit, SlicedEllOptions};
 use evenpath::error::OpError;
 use evenpath::generate::{Kind, generate};
-use evenpath::hisparse::{
-    DeviceHiSparse, HiSparse, HiSparseOptions, HiSparseQueuedOptions, HiSparseSpmvMethod, HiSparseSpmvOptions,
-};
+use evenpath::hisparse::{self, DeviceHiSparse, HiSparse};
 use evenpath::hyb::HybOptions;
 use evenpath::spmv::{SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
 use evenpath::{Csr, Device, DeviceVec, Offset, Value, bf16, f16};
@@ -89,12 +87,12 @@ pub(super) fn operations() -> Vec<Operation> {
         "SpGEMM, row-wise", "`DeviceCsr::plan_spgemm`", spgemm_row_wise [f32 f64] [u32 u64] false, true, true;
         "SpGEMM, two-level sort", "`DeviceCsr::plan_spgemm`", spgemm_sorted [f32 f64] [u32 u64] false, true, true;
         "SpGEMM, global sort", "`DeviceCsr::plan_spgemm`", spgemm_sorted_at_once [f32 f64] [u32 u64] false, false, true;
-        "SpGEMM, HiSparse", "`DeviceHiSparse::multiply`", multiply_trees [f32 f64] [] false, false, true;
+        "SpGEMM, HiSparse", "`DeviceHiSparse::spgemm`", multiply_trees [f32 f64] [] false, false, true;
         "SpAdd, CSR, once", "`DeviceCsr::spadd`", add_once [f32 f64] [u32 u64] false, false, true;
         "SpAdd, CSR", "`DeviceCsr::plan_spadd`", add [f32 f64] [u32 u64] true, true, true;
-        "SpAdd, COO", "`DeviceCoo::add`", add_coo [f32 f64] [] false, false, true;
-        "SpAdd, HiSparse", "`DeviceHiSparse::add`", add_trees [f32 f64] [] false, false, true;
-        "SpAdd, HiSparse, queues", "`DeviceHiSparse::add_with`", add_trees_queued [f32 f64] [] false, false, false;
+        "SpAdd, COO", "`DeviceCoo::spadd`", add_coo [f32 f64] [] false, false, true;
+        "SpAdd, HiSparse", "`DeviceHiSparse::spadd`", add_trees [f32 f64] [] false, false, true;
+        "SpAdd, HiSparse, queues", "`DeviceHiSparse::spadd`", add_trees_queued [f32 f64] [] false, false, false;
         "Frobenius norm, HiSparse", "`DeviceHiSparse::frobenius_norm`", norm_of_tree [f32 f64] [] false, false, false;
         "diagonal, HiSparse", "`DeviceHiSparse::diagonal`", diagonal_of_tree [f32 f64] [] true, true, true;
         "block, HiSparse", "`DeviceHiSparse::block`", block_of_tree [f32 f64] [] false, false, true;
@@ -184,31 +182,31 @@ without_plan! {
 }
 
 pub(super) fn tree<V: Value>(device: &Device) -> DeviceHiSparse<V, 64> {
-    let tree: HiSparse<V, 64> = matrix::<V, u32>().to_hisparse(HiSparseOptions::default()).expect("a tree");
+    let tree: HiSparse<V, 64> = matrix::<V, u32>().to_hisparse(hisparse::Options::default()).expect("a tree");
     device.upload(&tree).expect("upload")
 }
 
-fn spmv_tree<V: Value>(device: &Device, method: HiSparseSpmvMethod, uploaded: &mut dyn FnMut()) -> Run {
+fn spmv_tree<V: Value>(device: &Device, method: hisparse::SpmvMethod, uploaded: &mut dyn FnMut()) -> Run {
     let a = tree::<V>(device);
     let x = device.upload(&numbers::<V>(a.ncols())).expect("upload");
     uploaded();
-    let plan = a.plan_spmv(HiSparseSpmvOptions::default().with_method(method)).expect("plan");
+    let plan = a.plan_spmv(hisparse::SpmvOptions::default().with_method(method)).expect("plan");
     product(device, a.nrows(), x, move |x, y| plan.run(V::ONE, x, V::ZERO, y))
 }
 
 fn spmv_tree_copied<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
-    spmv_tree::<V>(device, HiSparseSpmvMethod::Copied, uploaded)
+    spmv_tree::<V>(device, hisparse::SpmvMethod::Copied, uploaded)
 }
 
 fn spmv_tree_leaves<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
-    spmv_tree::<V>(device, HiSparseSpmvMethod::Leaves, uploaded)
+    spmv_tree::<V>(device, hisparse::SpmvMethod::Leaves, uploaded)
 }
 
 fn spmv_tree_queued<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let a = tree::<V>(device);
     let x = device.upload(&numbers::<V>(a.ncols())).expect("upload");
     uploaded();
-    let plan = a.plan_spmv_queued(HiSparseQueuedOptions::default()).expect("plan");
+    let plan = a.plan_spmv_queued(hisparse::QueuedOptions::default()).expect("plan");
     product(device, a.nrows(), x, move |x, y| plan.run(V::ONE, x, V::ZERO, y))
 }
 

@@ -3,10 +3,7 @@
 use evenpath::coo::DeviceCoo;
 use evenpath::dense::Layout;
 use evenpath::error::OpError;
-use evenpath::hisparse::{
-    DeviceHiSparse, HiSparseOptions, HiSparseQueuedOptions, HiSparseSpaddMethod, HiSparseSpaddOptions,
-    HiSparseSpmmOptions,
-};
+use evenpath::hisparse::{self, DeviceHiSparse};
 use evenpath::spgemm::{SpgemmMethod, SpgemmOptions};
 use evenpath::spmm::{SpmmOperand, SpmmOptions};
 use evenpath::{Csr, Device, DeviceCsr, DeviceDense, Offset, Storage, Value, bf16, f16};
@@ -86,7 +83,7 @@ pub(super) fn spmm<S: Multiplied, O: Offset>(device: &Device, uploaded: &mut dyn
 pub(super) fn spmm_tree<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let a = tree::<V>(device);
     product(device, (a.nrows(), a.ncols()), uploaded, || {
-        let plan = a.plan_spmm(HiSparseSpmmOptions::default()).expect("plan");
+        let plan = a.plan_spmm(hisparse::SpmmOptions::default()).expect("plan");
         Box::new(move |b, c| plan.run(V::ONE, b, V::ZERO, c))
     })
 }
@@ -120,7 +117,7 @@ pub(super) fn spgemm_sorted_at_once<V: Value, O: Offset>(device: &Device, upload
 pub(super) fn multiply_trees<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let a = tree::<V>(device);
     uploaded();
-    Box::new(move || Ok(download_tree(a.multiply(&a.transpose())?)))
+    Box::new(move || Ok(download_tree(a.spgemm(&a.transpose(), hisparse::SpgemmOptions::default())?)))
 }
 
 pub(super) fn add<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
@@ -146,7 +143,7 @@ pub(super) fn to_coo<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn Fn
 pub(super) fn to_tree<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let a = device.upload(&matrix::<V, O>()).expect("upload");
     uploaded();
-    Box::new(move || Ok(download_tree(a.to_hisparse(HiSparseOptions::default())?)))
+    Box::new(move || Ok(download_tree(a.to_hisparse(hisparse::Options::default())?)))
 }
 
 pub(super) fn set_values<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
@@ -171,21 +168,21 @@ pub(super) fn add_coo<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> 
 pub(super) fn add_trees<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let a = tree::<V>(device);
     uploaded();
-    Box::new(move || Ok(download_tree(a.add(&a.transpose())?)))
+    Box::new(move || Ok(download_tree(a.spadd(&a.transpose(), hisparse::SpaddOptions::default())?)))
 }
 
 pub(super) fn add_trees_queued<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let a = tree::<V>(device);
     uploaded();
-    let options = HiSparseSpaddOptions::default().with_method(HiSparseSpaddMethod::Queues);
-    Box::new(move || Ok(download_tree(a.add_with(&a.transpose(), options)?)))
+    let options = hisparse::SpaddOptions::default().with_method(hisparse::SpaddMethod::Queues);
+    Box::new(move || Ok(download_tree(a.spadd(&a.transpose(), options)?)))
 }
 
 pub(super) fn norm_of_tree<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let a = tree::<V>(device);
     uploaded();
     Box::new(move || {
-        let norm = a.frobenius_norm(HiSparseQueuedOptions::default())?;
+        let norm = a.frobenius_norm(hisparse::QueuedOptions::default())?;
         Ok(Box::new(move || bytes(&[norm])))
     })
 }
@@ -193,7 +190,7 @@ pub(super) fn norm_of_tree<V: Value>(device: &Device, uploaded: &mut dyn FnMut()
 pub(super) fn diagonal_of_tree<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let a = tree::<V>(device);
     uploaded();
-    Box::new(move || Ok(download(a.diagonal(HiSparseQueuedOptions::default())?)))
+    Box::new(move || Ok(download(a.diagonal(hisparse::QueuedOptions::default())?)))
 }
 
 pub(super) fn block_of_tree<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
@@ -201,7 +198,7 @@ pub(super) fn block_of_tree<V: Value>(device: &Device, uploaded: &mut dyn FnMut(
     uploaded();
     Box::new(move || {
         let (rows, columns) = (a.nrows() / 3..a.nrows(), 0..a.ncols() / 2);
-        Ok(download_csr(a.block(rows, columns, HiSparseQueuedOptions::default())?))
+        Ok(download_csr(a.block(rows, columns, hisparse::QueuedOptions::default())?))
     })
 }
 

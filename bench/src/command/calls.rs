@@ -5,7 +5,6 @@ use std::error::Error;
 use evenpath::ell::{EllR, PaddingLimit, SlicedEllOptions};
 use evenpath::error::OpError;
 use evenpath::generate::{Kind, generate};
-use evenpath::hisparse::{HiSparseOptions, HiSparseQueuedOptions, HiSparseSpmvMethod, HiSparseSpmvOptions};
 use evenpath::hyb::HybOptions;
 use evenpath::key::Pairs;
 use evenpath::operator::Operator;
@@ -15,7 +14,7 @@ use evenpath::sort::{self, SortOptions};
 use evenpath::spgemm::{SpgemmMethod, SpgemmOptions};
 use evenpath::spmm::SpmmOptions;
 use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
-use evenpath::{Csr, Device, DeviceCsr, DeviceVec, Layout, merge, reduce, vector};
+use evenpath::{Csr, Device, DeviceCsr, DeviceVec, Layout, hisparse, merge, reduce, vector};
 
 use crate::input::random_vector;
 
@@ -141,13 +140,14 @@ const OPERATIONS: &[Operation] = &[
     ("spmv transposed", |o| o.spmv_transposed(SpmvTransposedMethod::default())),
     ("spmm, 8 columns", |o| o.spmm(8)),
     ("hisparse spmv, leaves", |o| {
-        let tree = o.matrix.to_hisparse::<32>(HiSparseOptions::default())?;
-        let plan = tree.plan_spmv(HiSparseSpmvOptions::default().with_method(HiSparseSpmvMethod::Leaves))?;
+        let tree = o.matrix.to_hisparse::<32>(hisparse::Options::default())?;
+        let plan =
+            tree.plan_spmv(hisparse::SpmvOptions::default().with_method(hisparse::SpmvMethod::Leaves))?;
         o.product(move |x, y| plan.run(1.0, x, 0.0, y))
     }),
     ("hisparse spmv, queues", |o| {
-        let tree = o.matrix.to_hisparse::<32>(HiSparseOptions::default())?;
-        let plan = tree.plan_spmv_queued(HiSparseQueuedOptions::default())?;
+        let tree = o.matrix.to_hisparse::<32>(hisparse::Options::default())?;
+        let plan = tree.plan_spmv_queued(hisparse::QueuedOptions::default())?;
         o.product(move |x, y| plan.run(1.0, x, 0.0, y))
     }),
     ("scan", |o| Ok(Box::new(|| scan::values(&o.x, ScanOptions::inclusive(Operator::Sum)).map(drop)))),
@@ -210,20 +210,20 @@ const OPERATIONS: &[Operation] = &[
         o.product(move |x, y| coo.spmv(1.0, x, 0.0, y))
     }),
     ("hisparse, from CSR", |o| {
-        Ok(Box::new(|| o.matrix.to_hisparse::<32>(HiSparseOptions::default()).map(drop)))
+        Ok(Box::new(|| o.matrix.to_hisparse::<32>(hisparse::Options::default()).map(drop)))
     }),
     ("hisparse, from the host and back to CSR", |o| {
         Ok(Box::new(|| {
-            let tree = o.device.upload(&o.host.to_hisparse::<32>(HiSparseOptions::default())?)?;
+            let tree = o.device.upload(&o.host.to_hisparse::<32>(hisparse::Options::default())?)?;
             tree.to_csr().map(drop)
         }))
     }),
     ("hisparse, sum", |o| {
-        let tree = o.matrix.to_hisparse::<32>(HiSparseOptions::default())?;
-        Ok(Box::new(move || tree.add(&tree).map(drop)))
+        let tree = o.matrix.to_hisparse::<32>(hisparse::Options::default())?;
+        Ok(Box::new(move || tree.spadd(&tree, hisparse::SpaddOptions::default()).map(drop)))
     }),
     ("hisparse, product", |o| {
-        let tree = o.matrix.to_hisparse::<32>(HiSparseOptions::default())?;
-        Ok(Box::new(move || tree.multiply(&tree).map(drop)))
+        let tree = o.matrix.to_hisparse::<32>(hisparse::Options::default())?;
+        Ok(Box::new(move || tree.spgemm(&tree, hisparse::SpgemmOptions::default()).map(drop)))
     }),
 ];

@@ -9,9 +9,7 @@ use std::path::PathBuf;
 use evenpath::device::DeviceKind;
 use evenpath::error::DeviceError;
 use evenpath::generate::Kind;
-use evenpath::hisparse::{
-    DeviceHiSparse, HiSparseOptions, HiSparseSpmvOptions, HiSparseStatistics, NodeKind,
-};
+use evenpath::hisparse::{self, DeviceHiSparse, NodeKind};
 use evenpath::{Csr, Device, DeviceVec, Value};
 use serde_json::json;
 
@@ -67,7 +65,7 @@ fn hisparse<V: Value, const D: usize>(arguments: &Arguments) -> Result<Report, B
     report.matrix(&input.name, csr);
     report.device(&device);
 
-    let options = HiSparseOptions::default().with_share(arguments.share);
+    let options = hisparse::Options::default().with_share(arguments.share);
     let on_device = device.upload(csr)?;
     let a: DeviceHiSparse<V, D> = on_device.to_hisparse(options)?;
     report.check(right("back to CSR", a.to_csr()?.download()? == *csr));
@@ -81,16 +79,18 @@ fn hisparse<V: Value, const D: usize>(arguments: &Arguments) -> Result<Report, B
     let products = [("spmv", "Ax", csr, a.clone()), ("spmv_transposed", "Aᵀx", &transposed, a.transpose())];
     for (name, label, csr, a) in products {
         let (x, mut y) = vectors(csr, &device, run.seed)?;
-        let plan = a.plan_spmv(HiSparseSpmvOptions::default())?;
+        let plan = a.plan_spmv(hisparse::SpmvOptions::default())?;
         let times = times_ms(&device, run.repetitions(&device), || plan.run(V::ONE, &x, V::ZERO, &mut y))?;
         let verdict = check(csr, &x.download()?, &y.download()?);
         report.check(verdict.map_err(|difference| format!("{name}: {difference}")));
         say_time(&mut report, (name, label), &times);
     }
     if a.nrows() == a.ncols() {
-        let sum = a.add(&a.transpose())?.to_csr()?.download()?;
+        let sum = a.spadd(&a.transpose(), hisparse::SpaddOptions::default())?.to_csr()?.download()?;
         report.check(right("A + Aᵀ", sum == sum_with_transpose(csr)?));
-        let times = times_ms(&device, run.repetitions(&device), || a.add(&a.transpose()).map(drop))?;
+        let times = times_ms(&device, run.repetitions(&device), || {
+            a.spadd(&a.transpose(), hisparse::SpaddOptions::default()).map(drop)
+        })?;
         say_time(&mut report, ("spadd_transposed", "A + Aᵀ"), &times);
     } else {
         report.remark("no A + Aᵀ: the matrix is not square");
@@ -138,7 +138,7 @@ fn say_time(report: &mut Report, (name, label): (&str, &str), times: &[f64]) {
 }
 
 /// Adds the statistics of Figures 7.1 and 3.2 of the thesis.
-fn say_statistics(report: &mut Report, statistics: &HiSparseStatistics) {
+fn say_statistics(report: &mut Report, statistics: &hisparse::Statistics) {
     for (number, level) in statistics.levels.iter().enumerate() {
         let is_leaf = number + 1 == statistics.levels.len();
         let (sparse, dense, all) = (level.sparse(), level.kind(NodeKind::Dense), level.all());

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use evenpath::hisparse::{HiSparseOptions, HiSparseSpmvOptions};
+use evenpath::hisparse;
 use evenpath::spmv::SpmvOptions;
 use evenpath_distributed::error::Result;
 use evenpath_distributed::{DistributedCsr, DistributedHiSparse, DistributedVec, Rank};
@@ -159,8 +159,8 @@ fn product(a: &DistributedCsr<f64>, format: Format) -> Result<Product> {
             Ok(Box::new(move |x, y| plan.run(1.0, x, 0.0, y)))
         }
         Format::Hisparse => {
-            let a: DistributedHiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
-            let mut plan = a.plan_spmv(HiSparseSpmvOptions::default())?;
+            let a: DistributedHiSparse<f64> = a.to_hisparse(hisparse::Options::default())?;
+            let mut plan = a.plan_spmv(hisparse::SpmvOptions::default())?;
             Ok(Box::new(move |x, y| plan.run(1.0, x, 0.0, y)))
         }
     }

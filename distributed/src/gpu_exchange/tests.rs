@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use evenpath::hisparse::{HiSparseOptions, HiSparseSpmvOptions};
 use evenpath::spmm::SpmmOptions;
 use evenpath::spmv::{SpmvOptions, SpmvTransposedOptions};
-use evenpath::{Device, Value};
+use evenpath::{Device, Value, hisparse};
 
 use super::start::{Offer, join};
 use crate::error::{Cause, Error, Failure, Operation, Result};
@@ -55,7 +54,7 @@ fn matrix<V: Value>(rank: &Rank) -> Result<DistributedCsr<V>> {
 /// All products, three times each. Returns this rank's results.
 fn products<V: Value>(rank: &Rank) -> Result<Vec<V>> {
     let a = matrix::<V>(rank)?;
-    let tree: DistributedHiSparse<V, 32> = a.to_hisparse(HiSparseOptions::default())?;
+    let tree: DistributedHiSparse<V, 32> = a.to_hisparse(hisparse::Options::default())?;
     let x = DistributedVec::from_fn(rank, a.col_partition(), rough)?;
     let b = DistributedDense::from_fn(rank, a.col_partition(), 3, |row, col| rough(row + 7 * col as u64))?;
     let mut y = DistributedVec::zeros(rank, a.row_partition())?;
@@ -63,8 +62,8 @@ fn products<V: Value>(rank: &Rank) -> Result<Vec<V>> {
     let mut spmv = a.plan_spmv(SpmvOptions::default())?;
     let mut transposed = a.plan_spmv_transposed(SpmvTransposedOptions::default())?;
     let mut spmm = a.plan_spmm(SpmmOptions::default().with_columns(3))?;
-    let mut by_tree = tree.plan_spmv(HiSparseSpmvOptions::default())?;
-    let mut by_tree_transposed = tree.plan_spmv_transposed(HiSparseSpmvOptions::default())?;
+    let mut by_tree = tree.plan_spmv(hisparse::SpmvOptions::default())?;
+    let mut by_tree_transposed = tree.plan_spmv_transposed(hisparse::SpmvOptions::default())?;
     let half = V::from_f64(0.5);
     for _ in 0..3 {
         spmv.run(V::ONE, &x, half, &mut y)?;

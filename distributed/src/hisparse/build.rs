@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use evenpath::hisparse::{DeviceHiSparse, HiSparseOptions};
+use evenpath::hisparse::{self, DeviceHiSparse};
 use evenpath::{Csr, Offset, Value};
 
 use super::cut::{LeafPartition, path};
@@ -22,7 +22,10 @@ impl<V: Value> DistributedCsr<V> {
     ///
     /// If a rank's share has 2³² or more entries, or rows or columns including those of their strips; also
     /// the errors of [`to_hisparse`](evenpath::DeviceCsr::to_hisparse) on one device. If a rank failed.
-    pub fn to_hisparse<const D: usize>(&self, options: HiSparseOptions) -> Result<DistributedHiSparse<V, D>> {
+    pub fn to_hisparse<const D: usize>(
+        &self,
+        options: hisparse::Options,
+    ) -> Result<DistributedHiSparse<V, D>> {
         let rank = self.rank();
         let first = self.row_partition().range(rank.index()).start;
         let block = self.download()?;
@@ -67,7 +70,7 @@ impl<V: Value, const D: usize> DistributedHiSparse<V, D> {
         rank: &Rank,
         root: usize,
         matrix: Option<&Csr<V, O>>,
-        options: HiSparseOptions,
+        options: hisparse::Options,
     ) -> Result<Self> {
         DistributedCsr::scatter(rank, root, matrix)?.to_hisparse(options)
     }
@@ -94,7 +97,7 @@ impl<V: Value, const D: usize> DistributedHiSparse<V, D> {
     fn from_entries(
         like: &DistributedCsr<V>,
         parts: &[Entries<V>],
-        options: HiSparseOptions,
+        options: hisparse::Options,
     ) -> Result<Self> {
         let rank = like.rank();
         for (row, column, _) in parts.iter().flat_map(Entries::iter) {
@@ -142,7 +145,7 @@ fn upload<V: Value, const D: usize>(
     rank: &Rank,
     (rows, cols): (usize, usize),
     entries: impl Iterator<Item = (u32, u32, V)>,
-    options: HiSparseOptions,
+    options: hisparse::Options,
 ) -> Result<DeviceHiSparse<V, D>> {
     let entries: Vec<(usize, usize, V)> =
         entries.map(|(row, column, value)| (row as usize, column as usize, value)).collect();

@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use evenpath::hisparse::{self, HiSparseSpmvOptions};
 use evenpath::vector::{self, Positions};
-use evenpath::{DeviceSlice, DeviceVec, Value};
+use evenpath::{DeviceSlice, DeviceVec, Value, hisparse};
 
 use crate::error::Result;
 use crate::halo::{HaloExchange, Sent};
@@ -20,8 +19,8 @@ use crate::{DistributedHiSparse, DistributedVec, Rank};
 /// in every run with the same partitions, options and devices.
 pub struct HiSparseSpmvPlan<V: Value, const D: usize = 128> {
     matrix: DistributedHiSparse<V, D>,
-    local: hisparse::HiSparseSpmvPlan<V, D>,
-    non_local: hisparse::HiSparseSpmvPlan<V, D>,
+    local: hisparse::SpmvPlan<V, D>,
+    non_local: hisparse::SpmvPlan<V, D>,
     x: Operand<V>,
     y: Sums<V>,
 }
@@ -34,8 +33,8 @@ pub struct HiSparseSpmvPlan<V: Value, const D: usize = 128> {
 /// like [`HiSparseSpmvPlan`].
 pub struct HiSparseSpmvTransposedPlan<V: Value, const D: usize = 128> {
     matrix: DistributedHiSparse<V, D>,
-    local: hisparse::HiSparseSpmvPlan<V, D>,
-    non_local: hisparse::HiSparseSpmvPlan<V, D>,
+    local: hisparse::SpmvPlan<V, D>,
+    non_local: hisparse::SpmvPlan<V, D>,
     x: Operand<V>,
     y: Sums<V>,
 }
@@ -46,7 +45,7 @@ impl<V: Value, const D: usize> DistributedHiSparse<V, D> {
     /// # Errors
     ///
     /// The same as for [`plan_spmv`](hisparse::DeviceHiSparse::plan_spmv) on one device.
-    pub fn plan_spmv(&self, options: HiSparseSpmvOptions) -> Result<HiSparseSpmvPlan<V, D>> {
+    pub fn plan_spmv(&self, options: hisparse::SpmvOptions) -> Result<HiSparseSpmvPlan<V, D>> {
         Ok(HiSparseSpmvPlan {
             local: self.local().plan_spmv(options)?,
             non_local: self.non_local().plan_spmv(options)?,
@@ -63,7 +62,7 @@ impl<V: Value, const D: usize> DistributedHiSparse<V, D> {
     /// The same as for [`plan_spmv`](Self::plan_spmv).
     pub fn plan_spmv_transposed(
         &self,
-        options: HiSparseSpmvOptions,
+        options: hisparse::SpmvOptions,
     ) -> Result<HiSparseSpmvTransposedPlan<V, D>> {
         Ok(HiSparseSpmvTransposedPlan {
             local: self.local().transpose().plan_spmv(options)?,

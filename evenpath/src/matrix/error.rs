@@ -6,7 +6,8 @@ use thiserror::Error;
 
 #[cfg(feature = "faer")]
 use super::Csr;
-use super::{Coo, Ell, InvalidNode, MAX_DIMENSION, RowOrder};
+use super::hisparse::InvalidNode;
+use super::{Coo, Ell, MAX_DIMENSION, RowOrder};
 use crate::Offset;
 #[cfg(feature = "faer")]
 use crate::Storage;

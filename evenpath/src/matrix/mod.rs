@@ -28,10 +28,7 @@ pub use coo::Coo;
 pub use csr::Csr;
 pub use ell::Ell;
 pub use error::{InvalidCoo, InvalidCsr, InvalidEll, InvalidHyb, InvalidSlicedEll, MatrixError};
-pub use hisparse::{
-    HiSparse, HiSparseEntries, HiSparseNode, HiSparseOptions, HiSparseStatistics, InvalidNode,
-    LevelStatistics, NodeFault, NodeKind, NodeStatistics,
-};
+pub use hisparse::HiSparse;
 pub use hyb::{Hyb, HybOptions, HybWidth};
 pub(crate) use padding::PADDING;
 pub use padding::PaddingLimit;

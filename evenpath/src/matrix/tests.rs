@@ -114,7 +114,7 @@ proptest! {
             prop_assert_eq!(hyb.to_csr().unwrap(), csr.clone());
         }
         let summed: Csr<f64> = coo.to_csr(Duplicates::Sum).unwrap();
-        let tree = csr.to_hisparse::<32>(HiSparseOptions::default().with_share(true)).unwrap();
+        let tree = csr.to_hisparse::<32>(hisparse::Options::default().with_share(true)).unwrap();
         prop_assert_eq!(tree.to_csr().unwrap(), summed);
         let (pool, root) = (tree.pool(), tree.root_reference());
         let again = HiSparse::<f64, 32>::try_from_pool(rows, cols, pool, root).unwrap();

@@ -1,6 +1,6 @@
 //! Operations on matrices in a device's memory: plan, launch, result.
 
-mod hisparse;
+pub(crate) mod hisparse;
 mod host_csr;
 mod operators;
 mod product;
@@ -10,11 +10,6 @@ mod spmm;
 mod spmv;
 mod spmv_transposed;
 
-pub use hisparse::{
-    DeviceHiSparse, HiSparseQueuedOptions, HiSparseQueuedPlan, HiSparseQueuedPlanInfo, HiSparseSpaddMethod,
-    HiSparseSpaddOptions, HiSparseSpgemmMethod, HiSparseSpgemmOptions, HiSparseSpmmOptions, HiSparseSpmmPlan,
-    HiSparseSpmmPlanInfo, HiSparseSpmvMethod, HiSparseSpmvOptions, HiSparseSpmvPlan, HiSparseSpmvPlanInfo,
-};
 pub use spadd::{ElementwisePlan, ElementwisePlanInfo};
 #[cfg(feature = "lab")]
 pub use spgemm::SpgemmPhases;

@@ -58,27 +58,27 @@ impl<V: Value, const D: usize> Mul<&[V]> for &HiSparse<V, D> {
 impl<V: Value, const D: usize> Mul for &HiSparse<V, D> {
     type Output = Result<HiSparse<V, D>, OpError>;
 
-    /// A·B: see [`HiSparse::multiply`].
+    /// A·B: see [`HiSparse::spgemm`].
     fn mul(self, b: Self) -> Self::Output {
-        self.multiply(b)
+        self.spgemm(b)
     }
 }
 
 impl<V: Value, const D: usize> Add for &HiSparse<V, D> {
     type Output = Result<HiSparse<V, D>, OpError>;
 
-    /// A + B: see [`HiSparse::add`].
+    /// A + B: see [`HiSparse::spadd`].
     fn add(self, b: Self) -> Self::Output {
-        HiSparse::add(self, b)
+        self.spadd(b)
     }
 }
 
 impl<V: Value, const D: usize> Sub for &HiSparse<V, D> {
     type Output = Result<HiSparse<V, D>, OpError>;
 
-    /// A − B: see [`HiSparse::add`].
+    /// A − B: see [`HiSparse::spadd`].
     fn sub(self, b: Self) -> Self::Output {
-        HiSparse::add(self, &b.scaled(-V::ONE))
+        self.spadd(&b.scaled(-V::ONE))
     }
 }
 

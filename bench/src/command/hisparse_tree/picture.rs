@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::ops::Range;
 
-use evenpath::hisparse::{HiSparseNode, NodeKind};
+use evenpath::hisparse::{self, NodeKind};
 use evenpath::{HiSparse, Value};
 
 /// The longer side of the matrix in the picture, and the minimum of the shorter.
@@ -124,7 +124,7 @@ fn nodes<V: Value, const D: usize>(svg: &mut String, matrix: &HiSparse<V, D>, sc
     }
 }
 
-fn place(node: &HiSparseNode, scale: &Scale) -> (f64, f64, f64, f64) {
+fn place(node: &hisparse::Node, scale: &Scale) -> (f64, f64, f64, f64) {
     let len = |range: &Range<usize>| (range.end - range.start) as f64;
     (
         node.cols.start as f64 * scale.x,

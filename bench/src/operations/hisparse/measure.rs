@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 
 use evenpath::Csr;
-use evenpath::hisparse::{DeviceHiSparse, HiSparseOptions};
+use evenpath::hisparse::{self, DeviceHiSparse};
 
 use super::extent::Extent;
 use super::products::{Product, product};
@@ -21,7 +21,7 @@ use crate::results::{Contender, Figures};
 /// If there is not enough device memory for the matrix and vectors, the device was lost, or the matrix is too large for
 /// the format.
 pub(crate) fn measure<V: PeerValue, const D: usize>(bench: &Bench<'_>, matrix: &Csr<V>) -> Measured {
-    let tree = bench.device.upload(matrix)?.to_hisparse(HiSparseOptions::default())?;
+    let tree = bench.device.upload(matrix)?.to_hisparse(hisparse::Options::default())?;
     measure_tree::<V, D>(bench, matrix, &tree, Extent::Whole)
 }
 
@@ -66,7 +66,7 @@ fn conversion_ms<V: PeerValue, const D: usize>(
 ) -> Result<f64, Box<dyn Error>> {
     let matrix = bench.device.upload(matrix)?;
     let convert =
-        || matrix.to_hisparse::<D>(HiSparseOptions::default()).map(drop).map_err(Box::<dyn Error>::from);
+        || matrix.to_hisparse::<D>(hisparse::Options::default()).map(drop).map_err(Box::<dyn Error>::from);
     Ok(median(&times_ms(bench.device, bench.repetitions, convert)?))
 }
 

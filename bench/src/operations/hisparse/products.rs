@@ -1,9 +1,7 @@
 //! Products with a matrix and with its transpose.
 
 use evenpath::error::OpError;
-use evenpath::hisparse::{
-    DeviceHiSparse, HiSparseQueuedOptions, HiSparseSpmmOptions, HiSparseSpmvMethod, HiSparseSpmvOptions,
-};
+use evenpath::hisparse::{self, DeviceHiSparse};
 use evenpath::spmv::{SpmvMethod, SpmvTransposedMethod};
 use evenpath::{Csr, DeviceDense, DeviceVec, Layout};
 
@@ -65,13 +63,14 @@ struct Operands<'c, V: PeerValue, const D: usize> {
 impl<V: PeerValue, const D: usize> Operands<'_, V, D> {
     fn ways(&self) -> Result<Vec<Contender>, OpError> {
         let mut ways = Vec::new();
-        for (name, method) in [("frozen", HiSparseSpmvMethod::Leaves), ("copied", HiSparseSpmvMethod::Copied)]
+        for (name, method) in
+            [("frozen", hisparse::SpmvMethod::Leaves), ("copied", hisparse::SpmvMethod::Copied)]
         {
-            let plan = self.tree.plan_spmv(HiSparseSpmvOptions::default().with_method(method))?;
+            let plan = self.tree.plan_spmv(hisparse::SpmvOptions::default().with_method(method))?;
             let plan_bytes = plan.info()?.workspace_bytes;
             ways.push(self.way(name, plan_bytes, |y| plan.run(V::ONE, &self.x, V::ZERO, y))?);
         }
-        let queues = self.tree.plan_spmv_queued(HiSparseQueuedOptions::default())?;
+        let queues = self.tree.plan_spmv_queued(hisparse::QueuedOptions::default())?;
         let queue_bytes = queues.info()?.workspace_bytes;
         ways.push(self.way("queue", queue_bytes, |y| queues.run(V::ONE, &self.x, V::ZERO, y))?);
         Ok(ways)
@@ -88,7 +87,7 @@ impl<V: PeerValue, const D: usize> Operands<'_, V, D> {
         let b: Vec<V> = self.x.download()?.into_iter().flat_map(|x| [x; DENSE_COLUMNS]).collect();
         let b = dense(&b, cols)?;
         let mut c = dense(&vec![V::from_f64(f64::NAN); rows * DENSE_COLUMNS], rows)?;
-        let plan = self.tree.plan_spmm(HiSparseSpmmOptions::default())?;
+        let plan = self.tree.plan_spmm(hisparse::SpmmOptions::default())?;
         let times = times_ms(device, self.bench.repetitions, || plan.run(V::ONE, &b, V::ZERO, &mut c))?;
         let result = c.as_vec().download()?;
         let checked = (0..DENSE_COLUMNS).try_for_each(|column| {

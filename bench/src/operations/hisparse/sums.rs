@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use evenpath::Csr;
-use evenpath::hisparse::{DeviceHiSparse, HiSparseSpaddMethod, HiSparseSpaddOptions};
+use evenpath::hisparse::{self, DeviceHiSparse};
 
 use super::extent::Extent;
 use crate::measure::times_ms;
@@ -26,15 +26,15 @@ pub(super) fn sums<V: PeerValue, const D: usize>(
         let other_tree = if addend == Addend::Transpose { tree.transpose() } else { tree.clone() };
         let (a, b) = ((V::ONE, matrix), (V::ONE, &other));
         let sum = |name: &str, method| -> Result<Contender, Box<dyn Error>> {
-            let options = HiSparseSpaddOptions::default().with_method(method);
-            let sum = || tree.add_with(&other_tree, options);
+            let options = hisparse::SpaddOptions::default().with_method(method);
+            let sum = || tree.spadd(&other_tree, options);
             let times = times_ms(bench.device, bench.repetitions, || sum().map(drop))?;
             let result = sum()?.to_csr()?.download()?;
             Ok(Contender::ran(OWN_NAME, name, &times, check(a, b, &result)))
         };
-        let mut ours = vec![(format!("{op} ms"), sum(op, HiSparseSpaddMethod::Levels)?)];
+        let mut ours = vec![(format!("{op} ms"), sum(op, hisparse::SpaddMethod::Levels)?)];
         if extent == Extent::Whole {
-            let queued = sum(&format!("{op}, queues"), HiSparseSpaddMethod::Queues)?;
+            let queued = sum(&format!("{op}, queues"), hisparse::SpaddMethod::Queues)?;
             ours.push((format!("{op} ms, queues"), queued));
         }
         for (name, own) in ours {

@@ -2,8 +2,7 @@
 
 use std::error::Error;
 
-use evenpath::Csr;
-use evenpath::hisparse::HiSparseOptions;
+use evenpath::{Csr, hisparse};
 
 use super::figures::Figures;
 use super::tables::Tables;
@@ -72,7 +71,7 @@ fn take<V: PeerValue>(
     if report.has(&case) {
         return Ok(());
     }
-    let tree = bench.device.upload(matrix)?.to_hisparse::<128>(HiSparseOptions::default())?;
+    let tree = bench.device.upload(matrix)?.to_hisparse::<128>(hisparse::Options::default())?;
     let levels = tree.download()?.statistics().levels;
     let measured = measure_tree(bench, matrix, &tree, Extent::Figures)?;
     report.record(&case, &Figures::new(&levels, &measured))

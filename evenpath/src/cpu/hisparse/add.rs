@@ -6,7 +6,7 @@
 
 use rayon::prelude::*;
 
-use crate::matrix::hisparse::node::{self, MAX_UNITS, Node, Reference, Slot, Unit};
+use crate::matrix::hisparse::node::{self, MAX_UNITS, Reference, Slot, StoredNode, Unit};
 use crate::matrix::hisparse::tree::{Level, Shape, check_entries, too_large};
 use crate::matrix::memory::{split_by, try_collect};
 use crate::{HiSparse, MatrixError, Value};
@@ -155,7 +155,7 @@ impl<T: Slot> Merge<T> {
             if reference.is_null() {
                 continue;
             }
-            entries.extend(Node::at(side.pool, reference, D).entries(D));
+            entries.extend(StoredNode::at(side.pool, reference, D).entries(D));
             if side.is_transposed {
                 for (coordinates, _) in entries.iter_mut() {
                     *coordinates = coordinates.swap_bytes();

@@ -9,7 +9,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::matrix::hisparse::leaves::PlacedNode;
-use crate::matrix::hisparse::node::{Node, Slot, unpack};
+use crate::matrix::hisparse::node::{Slot, StoredNode, unpack};
 use crate::matrix::memory::try_collect;
 use crate::{HiSparse, MatrixError, Value};
 
@@ -124,7 +124,7 @@ impl<V: Value, const D: usize> Operands<'_, V, D> {
     #[inline]
     fn add_products<const W: usize>(
         &self,
-        leaf: Node<'_, V>,
+        leaf: StoredNode<'_, V>,
         oriented: impl Fn(u16) -> (usize, usize),
         begin: usize,
         sums: &mut [[V; W]],
@@ -137,10 +137,10 @@ impl<V: Value, const D: usize> Operands<'_, V, D> {
             }
         };
         match leaf {
-            Node::Sparse(coordinates, values) => {
+            StoredNode::Sparse(coordinates, values) => {
                 coordinates.iter().zip(values).for_each(|(&coordinates, &value)| add(coordinates, value));
             }
-            Node::Dense(values) => {
+            StoredNode::Dense(values) => {
                 for (row, values) in values.chunks_exact(D).enumerate() {
                     for (col, &value) in values.iter().enumerate().filter(|(_, value)| !value.is_absent()) {
                         add((row << 8 | col) as u16, value);
@@ -154,13 +154,14 @@ impl<V: Value, const D: usize> Operands<'_, V, D> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Csr;
     use crate::generate::{Kind, generate};
-    use crate::{Csr, HiSparseOptions};
+    use crate::matrix::hisparse;
 
     #[test]
     fn results_do_not_depend_on_threads() {
         let a: Csr<f64> = generate(Kind::Rmat { scale: 13 }, 2).unwrap();
-        let a: HiSparse<f64, 256> = a.to_hisparse(HiSparseOptions::default()).unwrap();
+        let a: HiSparse<f64, 256> = a.to_hisparse(hisparse::Options::default()).unwrap();
         let b: Vec<f64> = (0..a.ncols() * 9).map(|at| (at as f64 * 0.754_877_666).fract() - 0.5).collect();
         for a in [a.clone(), a.transpose()] {
             let leaves = a.leaves_by_row().unwrap();
@@ -180,7 +181,7 @@ mod tests {
     #[test]
     fn tasks_have_every_leaf_once() {
         let a: Csr<f32> = generate(Kind::PowerLaw { rows: 3000 }, 2).unwrap();
-        let a: HiSparse<f32, 32> = a.to_hisparse(HiSparseOptions::default()).unwrap();
+        let a: HiSparse<f32, 32> = a.to_hisparse(hisparse::Options::default()).unwrap();
         let leaves = a.leaves_by_row().unwrap();
         let mut next = 0;
         for task in tasks(&a, &leaves).unwrap() {

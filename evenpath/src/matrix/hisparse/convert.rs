@@ -14,7 +14,7 @@ use super::leaf_rows::{Leaf, LeafRow};
 use super::leaves::PlacedNode;
 use super::matrix::HiSparse;
 use super::node::{self, MAX_UNITS, pack};
-use super::options::HiSparseOptions;
+use super::options::Options;
 use super::share::share;
 use super::tree::{self, Level, Shape, depth};
 use crate::matrix::blocks::split;
@@ -24,15 +24,21 @@ use crate::matrix::{Coo, Csr, CsrView, Duplicates, MatrixError};
 use crate::{Offset, Value};
 
 impl<V: Value, O: Offset> CsrView<'_, V, O> {
-    /// Converts to [`HiSparse`] with D × D nodes. Duplicates are summed. Runs on the CPU.
+    /// Converts an m x n matrix to an m x n [`HiSparse`] with D × D nodes. Duplicates are summed. Runs on the CPU.
+    ///
+    /// ```
+    /// use evenpath::{Csr, HiSparse, hisparse};
+    ///
+    /// let a = Csr::from_triplets(2, 300, [(0, 0, 1.0), (1, 299, 3.0)])?;
+    /// let tree: HiSparse<f64, 64> = a.view().to_hisparse(hisparse::Options::default())?;
+    /// assert_eq!((tree.shape(), tree.get(1, 299)), ((2, 300), Some(3.0)));
+    /// # Ok::<(), evenpath::error::MatrixError>(())
+    /// ```
     ///
     /// # Errors
     ///
     /// If the nodes take more than 16 GiB, or there is not enough memory for them.
-    pub fn to_hisparse<const D: usize>(
-        &self,
-        options: HiSparseOptions,
-    ) -> Result<HiSparse<V, D>, MatrixError> {
+    pub fn to_hisparse<const D: usize>(&self, options: Options) -> Result<HiSparse<V, D>, MatrixError> {
         if !self.is_canonical() {
             let mut canonical = self.to_owned();
             canonical.canonicalize();
@@ -45,29 +51,41 @@ impl<V: Value, O: Offset> CsrView<'_, V, O> {
 }
 
 impl<V: Value, O: Offset> Csr<V, O> {
-    /// Converts to [`HiSparse`] with D × D nodes. Duplicates are summed. Runs on the CPU.
+    /// Converts an m x n matrix to an m x n [`HiSparse`] with D × D nodes. Duplicates are summed. Runs on the CPU.
+    ///
+    /// ```
+    /// use evenpath::{Csr, HiSparse, hisparse};
+    ///
+    /// let a = Csr::from_triplets(2, 300, [(0, 0, 1.0), (1, 299, 3.0)])?;
+    /// let tree: HiSparse<f64, 64> = a.to_hisparse(hisparse::Options::default())?;
+    /// assert_eq!((tree.shape(), tree.get(1, 299)), ((2, 300), Some(3.0)));
+    /// # Ok::<(), evenpath::error::MatrixError>(())
+    /// ```
     ///
     /// # Errors
     ///
     /// If the nodes take more than 16 GiB, or there is not enough memory for them.
-    pub fn to_hisparse<const D: usize>(
-        &self,
-        options: HiSparseOptions,
-    ) -> Result<HiSparse<V, D>, MatrixError> {
+    pub fn to_hisparse<const D: usize>(&self, options: Options) -> Result<HiSparse<V, D>, MatrixError> {
         self.view().to_hisparse(options)
     }
 }
 
 impl<V: Value> Coo<V> {
-    /// Converts to [`HiSparse`] with D × D nodes. Duplicates are summed. Runs on the CPU.
+    /// Converts an m x n matrix to an m x n [`HiSparse`] with D × D nodes. Duplicates are summed. Runs on the CPU.
+    ///
+    /// ```
+    /// use evenpath::{Coo, HiSparse, hisparse};
+    ///
+    /// let a = Coo::from_triplets(2, 300, [(0, 0, 1.0), (1, 299, 3.0)])?;
+    /// let tree: HiSparse<f64, 64> = a.to_hisparse(hisparse::Options::default())?;
+    /// assert_eq!((tree.shape(), tree.get(1, 299)), ((2, 300), Some(3.0)));
+    /// # Ok::<(), evenpath::error::MatrixError>(())
+    /// ```
     ///
     /// # Errors
     ///
     /// If the nodes take more than 16 GiB, or there is not enough memory for them.
-    pub fn to_hisparse<const D: usize>(
-        &self,
-        options: HiSparseOptions,
-    ) -> Result<HiSparse<V, D>, MatrixError> {
+    pub fn to_hisparse<const D: usize>(&self, options: Options) -> Result<HiSparse<V, D>, MatrixError> {
         self.to_csr_with_offsets::<u64>(Duplicates::Sum)?.to_hisparse(options)
     }
 }
@@ -77,7 +95,7 @@ fn build<V: Value, const D: usize>(
     rows: usize,
     cols: usize,
     leaf_rows: &[LeafRow<V>],
-    options: HiSparseOptions,
+    options: Options,
 ) -> Result<HiSparse<V, D>, MatrixError> {
     let depth = depth(rows, cols, D);
     let mut leaves = sorted_leaves(leaf_rows, depth, D);
@@ -182,7 +200,17 @@ pub(crate) fn levels(mut paths: Vec<u64>, depth: usize, d: usize) -> Result<Vec<
 }
 
 impl<V: Value, const D: usize> HiSparse<V, D> {
-    /// Converts to CSR, with transposition and scale applied. The result is canonical. Runs on the CPU.
+    /// Converts an m x n matrix to m x n CSR, with transposition and scale applied. The result is canonical. Runs on the
+    /// CPU.
+    ///
+    /// ```
+    /// use evenpath::{Csr, HiSparse, hisparse};
+    ///
+    /// let a = Csr::from_triplets(2, 300, [(0, 0, 1.0), (1, 299, 3.0)])?;
+    /// let tree: HiSparse<f64> = a.to_hisparse(hisparse::Options::default())?;
+    /// assert_eq!(tree.to_csr()?, a);
+    /// # Ok::<(), evenpath::error::MatrixError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -191,7 +219,16 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         self.to_csr_with_offsets()
     }
 
-    /// [`to_csr`](Self::to_csr) with row offsets of type `O`: `u64` counts more entries than `u32`.
+    /// Converts an m x n matrix to m x n CSR like [`to_csr`](Self::to_csr), with row offsets of type `O`: `u64` counts more
+    /// entries than `u32`.
+    ///
+    /// ```
+    /// use evenpath::{Csr, HiSparse, hisparse};
+    ///
+    /// let a: HiSparse<f64> = Csr::from_triplets(2, 300, [(1, 299, 3.0)])?.to_hisparse(hisparse::Options::default())?;
+    /// assert_eq!(a.to_csr_with_offsets::<u64>()?.row_offsets(), [0, 0, 1]);
+    /// # Ok::<(), evenpath::error::MatrixError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -237,7 +274,15 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         Ok(Csr::from_valid(rows, self.ncols(), row_offsets, column_indices, values))
     }
 
-    /// Converts to COO, sorted by row, with transposition and scale applied. Runs on the CPU.
+    /// Converts an m x n matrix to m x n COO, sorted by row, with transposition and scale applied. Runs on the CPU.
+    ///
+    /// ```
+    /// use evenpath::{Csr, HiSparse, hisparse};
+    ///
+    /// let a: HiSparse<f64> = Csr::from_triplets(2, 300, [(1, 299, 3.0)])?.to_hisparse(hisparse::Options::default())?;
+    /// assert_eq!(a.transpose().to_coo()?.shape(), (300, 2));
+    /// # Ok::<(), evenpath::error::MatrixError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -255,6 +300,6 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         if self.factor().is_nonzero_number() {
             return Ok(Cow::Borrowed(self));
         }
-        Ok(Cow::Owned(self.to_csr_with_offsets::<u64>()?.to_hisparse(HiSparseOptions::default())?))
+        Ok(Cow::Owned(self.to_csr_with_offsets::<u64>()?.to_hisparse(Options::default())?))
     }
 }

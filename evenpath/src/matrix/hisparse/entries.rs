@@ -4,25 +4,24 @@ use std::ops::Range;
 
 use super::leaves::PlacedNode;
 use super::matrix::HiSparse;
-use super::node::{Node, NodeEntries, NodeKind, Reference, pack, unpack};
+use super::node::{NodeEntries, NodeKind, Reference, StoredNode, pack, unpack};
 use super::tree::level_span;
 use crate::Value;
 
 /// A node of a [`HiSparse`] at its position in the matrix.
 ///
 /// ```
-/// use evenpath::hisparse::HiSparseOptions;
-/// use evenpath::{Csr, HiSparse};
+/// use evenpath::{Csr, HiSparse, hisparse};
 ///
 /// let a = Csr::from_triplets(200, 200, [(0, 199, 1.0), (150, 3, 2.0)])?;
-/// let tree: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
+/// let tree: HiSparse<f64> = a.to_hisparse(hisparse::Options::default())?;
 /// let leaves: Vec<_> = tree.nodes().filter(|node| node.level + 1 == tree.depth()).collect();
 /// assert!(leaves.iter().any(|leaf| leaf.rows.contains(&150) && leaf.cols.contains(&3) && leaf.entries == 1));
 /// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct HiSparseNode {
+pub struct Node {
     /// The level, 0 for the root.
     pub level: usize,
     /// The rows that the node covers.
@@ -36,8 +35,16 @@ pub struct HiSparseNode {
 }
 
 impl<V: Value, const D: usize> HiSparse<V, D> {
-    /// The value at (`row`, `col`); `None` if nothing is stored there. Takes at most one binary search per
-    /// level.
+    /// The value at (`row`, `col`) of an m x n matrix; `None` if nothing is stored there. Takes at most one binary search
+    /// per level.
+    ///
+    /// ```
+    /// use evenpath::{Csr, HiSparse, hisparse};
+    ///
+    /// let a: HiSparse<f64> = Csr::from_triplets(2, 300, [(1, 299, 3.0)])?.to_hisparse(hisparse::Options::default())?;
+    /// assert_eq!((a.get(1, 299), a.get(0, 0)), (Some(3.0), None));
+    /// # Ok::<(), evenpath::error::MatrixError>(())
+    /// ```
     pub fn get(&self, row: usize, col: usize) -> Option<V> {
         if row >= self.nrows() || col >= self.ncols() {
             return None;
@@ -47,15 +54,15 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         for levels in (1..self.depth()).rev() {
             let span = level_span(levels, D) as usize;
             let coordinates = pack(row / span % D, col / span % D);
-            node = Node::<Reference>::at(self.units(), node, D).get(coordinates, D)?;
+            node = StoredNode::<Reference>::at(self.units(), node, D).get(coordinates, D)?;
         }
-        let value = Node::<V>::at(self.units(), node, D).get(pack(row % D, col % D), D)?;
+        let value = StoredNode::<V>::at(self.units(), node, D).get(pack(row % D, col % D), D)?;
         Some(self.factor().apply(value))
     }
 
     /// Row, column and value of every entry, leaf by leaf.
-    pub fn iter(&self) -> HiSparseEntries<'_, V, D> {
-        HiSparseEntries { matrix: self, nodes: Nodes::new(self), leaf: None }
+    pub fn iter(&self) -> Entries<'_, V, D> {
+        Entries { matrix: self, nodes: Nodes::new(self), leaf: None }
     }
 
     /// The entries in these rows and columns, which are in the matrix, with their positions there. Only the
@@ -72,11 +79,11 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     }
 
     /// Every node, parents before children. A shared node appears at every position that it has in the matrix.
-    pub fn nodes(&self) -> impl Iterator<Item = HiSparseNode> + '_ {
+    pub fn nodes(&self) -> impl Iterator<Item = Node> + '_ {
         Nodes::new(self).map(|(level, node)| self.describe(level, node))
     }
 
-    fn describe(&self, level: usize, node: PlacedNode) -> HiSparseNode {
+    fn describe(&self, level: usize, node: PlacedNode) -> Node {
         let span = level_span(self.depth() - level, D);
         let (row, col) = if self.is_transposed() { (node.col, node.row) } else { (node.row, node.col) };
         let range = |at: u32, len: usize| {
@@ -86,10 +93,10 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         let entries = if level + 1 == self.depth() {
             self.leaf(node).len()
         } else {
-            Node::<Reference>::at(self.units(), node.reference, D).len()
+            StoredNode::<Reference>::at(self.units(), node.reference, D).len()
         };
         let (rows, cols) = (range(row, self.nrows()), range(col, self.ncols()));
-        HiSparseNode { level, rows, cols, kind: node.reference.kind(), entries }
+        Node { level, rows, cols, kind: node.reference.kind(), entries }
     }
 }
 
@@ -146,7 +153,7 @@ impl<V: Value, const D: usize> Iterator for Nodes<'_, V, D> {
         let node = self.next_placed()?;
         let level = self.parents.len();
         if level + 1 < self.matrix.depth() {
-            let children = Node::at(self.matrix.units(), node.reference, D).entries(D);
+            let children = StoredNode::at(self.matrix.units(), node.reference, D).entries(D);
             self.parents.push((node, children));
         }
         Some((level, node))
@@ -156,24 +163,23 @@ impl<V: Value, const D: usize> Iterator for Nodes<'_, V, D> {
 /// Iterator over the entries of a [`HiSparse`]: row, column and value of each.
 ///
 /// ```
-/// use evenpath::hisparse::HiSparseOptions;
-/// use evenpath::{Csr, HiSparse};
+/// use evenpath::{Csr, HiSparse, hisparse};
 ///
 /// let a = Csr::from_triplets(200, 200, [(0, 199, 1.0), (150, 3, 2.0)])?;
-/// let tree: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
+/// let tree: HiSparse<f64> = a.to_hisparse(hisparse::Options::default())?;
 /// let mut entries: Vec<_> = tree.iter().collect();
 /// entries.sort_by_key(|&(row, col, _)| (row, col));
 /// assert_eq!(entries, [(0, 199, 1.0), (150, 3, 2.0)]);
 /// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 #[derive(Clone)]
-pub struct HiSparseEntries<'a, V, const D: usize> {
+pub struct Entries<'a, V, const D: usize> {
     matrix: &'a HiSparse<V, D>,
     nodes: Nodes<'a, V, D>,
     leaf: Option<(PlacedNode, NodeEntries<'a, V>)>,
 }
 
-impl<V: Value, const D: usize> Iterator for HiSparseEntries<'_, V, D> {
+impl<V: Value, const D: usize> Iterator for Entries<'_, V, D> {
     type Item = (usize, usize, V);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -193,17 +199,17 @@ impl<V: Value, const D: usize> Iterator for HiSparseEntries<'_, V, D> {
     }
 }
 
-impl<V: Value, const D: usize> std::iter::FusedIterator for HiSparseEntries<'_, V, D> {}
+impl<V: Value, const D: usize> std::iter::FusedIterator for Entries<'_, V, D> {}
 
-impl<V: Value, const D: usize> std::fmt::Debug for HiSparseEntries<'_, V, D> {
+impl<V: Value, const D: usize> std::fmt::Debug for Entries<'_, V, D> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "HiSparseEntries of {:?}", self.matrix)
+        write!(f, "Entries of {:?}", self.matrix)
     }
 }
 
 impl<'a, V: Value, const D: usize> IntoIterator for &'a HiSparse<V, D> {
     type Item = (usize, usize, V);
-    type IntoIter = HiSparseEntries<'a, V, D>;
+    type IntoIter = Entries<'a, V, D>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter()

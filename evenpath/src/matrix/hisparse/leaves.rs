@@ -4,7 +4,7 @@ use bytemuck::Zeroable;
 use rayon::prelude::*;
 
 use super::matrix::HiSparse;
-use super::node::{Node, Reference, unpack};
+use super::node::{Reference, StoredNode, unpack};
 use crate::Value;
 use crate::matrix::MatrixError;
 use crate::matrix::check_threads;
@@ -58,7 +58,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     /// The children of inner nodes, in order.
     fn next_level(&self, nodes: &[PlacedNode]) -> Result<Vec<PlacedNode>, MatrixError> {
         let out_of_memory = || MatrixError::OutOfMemory { rows: self.nrows(), nnz: self.nnz() };
-        let len = |node: &PlacedNode| Node::<Reference>::at(self.units(), node.reference, D).len();
+        let len = |node: &PlacedNode| StoredNode::<Reference>::at(self.units(), node.reference, D).len();
         let mut counts: Vec<usize> =
             bytemuck::try_zeroed_vec(nodes.len().div_ceil(GRAIN)).map_err(|()| out_of_memory())?;
         let chunks = || nodes.par_chunks(GRAIN);
@@ -75,15 +75,15 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
 
     /// The children of an inner node, at their positions in the content.
     fn children(&self, node: PlacedNode) -> impl Iterator<Item = PlacedNode> + '_ {
-        let entries = Node::<Reference>::at(self.units(), node.reference, D).entries(D);
+        let entries = StoredNode::<Reference>::at(self.units(), node.reference, D).entries(D);
         entries.map(move |(coordinates, reference)| {
             let (row, col) = unpack(coordinates);
             node.child(reference, row, col, D)
         })
     }
 
-    pub(crate) fn leaf(&self, leaf: PlacedNode) -> Node<'_, V> {
-        Node::at(self.units(), leaf.reference, D)
+    pub(crate) fn leaf(&self, leaf: PlacedNode) -> StoredNode<'_, V> {
+        StoredNode::at(self.units(), leaf.reference, D)
     }
 
     /// Local row and column of packed coordinates, with transposition applied.

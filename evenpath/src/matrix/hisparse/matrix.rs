@@ -20,11 +20,10 @@ use crate::scale::Scale;
 /// [`transpose`](Self::transpose) and [`scaled`](Self::scaled) take O(1).
 ///
 /// ```
-/// use evenpath::hisparse::HiSparseOptions;
-/// use evenpath::{Csr, HiSparse};
+/// use evenpath::{Csr, HiSparse, hisparse};
 ///
 /// let a = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
-/// let a: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
+/// let a: HiSparse<f64> = a.to_hisparse(hisparse::Options::default())?;
 /// let b = a.transpose().scaled(10.0);
 /// assert_eq!((b.nrows(), b.ncols(), b.depth()), (300, 2, 2));
 /// assert_eq!((b.get(299, 1), b.get(0, 1)), (Some(30.0), None));
@@ -88,15 +87,31 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         self.scale.rounded()
     }
 
-    /// Returns the transpose, in O(1). It shares this matrix's content.
+    /// Returns the n x m transpose of an m x n matrix, in O(1). It shares this matrix's content.
+    ///
+    /// ```
+    /// use evenpath::{Csr, HiSparse, hisparse};
+    ///
+    /// let a: HiSparse<f64> = Csr::from_triplets(2, 300, [(0, 299, 2.0)])?.to_hisparse(hisparse::Options::default())?;
+    /// assert_eq!((a.transpose().shape(), a.transpose().get(299, 0)), ((300, 2), Some(2.0)));
+    /// # Ok::<(), evenpath::error::MatrixError>(())
+    /// ```
     #[must_use]
     pub fn transpose(&self) -> Self {
         Self { is_transposed: !self.is_transposed, ..self.clone() }
     }
 
-    /// Returns the matrix times `factor`, in O(1). It shares this matrix's content. Factors are multiplied
+    /// Returns the m x n matrix times `factor`, in O(1). It shares this matrix's content. Factors are multiplied
     /// together before they are applied to values; their product may leave the range of `V`. Times 0, every
     /// entry is 0, even if the stored value is not a number.
+    ///
+    /// ```
+    /// use evenpath::{Csr, HiSparse, hisparse};
+    ///
+    /// let a: HiSparse<f64> = Csr::from_triplets(2, 300, [(0, 299, 2.0)])?.to_hisparse(hisparse::Options::default())?;
+    /// assert_eq!((a.scaled(10.0).get(0, 299), a.scaled(10.0).scale()), (Some(20.0), 10.0));
+    /// # Ok::<(), evenpath::error::MatrixError>(())
+    /// ```
     #[must_use]
     pub fn scaled(&self, factor: V) -> Self {
         Self { scale: self.scale.times(factor), ..self.clone() }

@@ -13,11 +13,11 @@ mod statistics;
 pub(crate) mod tree;
 mod validate;
 
-pub use entries::{HiSparseEntries, HiSparseNode};
+pub use entries::{Entries, Node};
 pub use matrix::HiSparse;
 pub use node::NodeKind;
 pub(crate) use node::{Reference, Unit};
-pub use options::HiSparseOptions;
-pub use statistics::{HiSparseStatistics, LevelStatistics, NodeStatistics};
+pub use options::Options;
+pub use statistics::{LevelStatistics, NodeStatistics, Statistics};
 pub(crate) use tree::{Tree, depth};
 pub use validate::{InvalidNode, NodeFault};

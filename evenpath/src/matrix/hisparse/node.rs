@@ -23,11 +23,11 @@ const COUNT_BYTES: usize = layout::COUNT_BYTES as usize;
 /// references.
 ///
 /// ```
-/// use evenpath::hisparse::{HiSparseOptions, NodeKind};
+/// use evenpath::hisparse::{self, NodeKind};
 /// use evenpath::{Csr, HiSparse};
 ///
 /// let a: Csr<f32> = Csr::from_triplets(200, 200, [(0, 0, 1.0), (0, 1, 2.0), (150, 3, 2.0)])?;
-/// let tree: HiSparse<f32> = a.to_hisparse(HiSparseOptions::default())?;
+/// let tree: HiSparse<f32> = a.to_hisparse(hisparse::Options::default())?;
 ///
 /// assert!(tree.nodes().all(|node| node.kind != NodeKind::Dense)); // they have few entries
 /// # Ok::<(), evenpath::error::MatrixError>(())
@@ -156,14 +156,14 @@ impl<V: Value> Slot for V {
 
 /// A node of a valid pool.
 #[derive(Clone, Copy)]
-pub(crate) enum Node<'a, T> {
+pub(crate) enum StoredNode<'a, T> {
     /// The d² slots.
     Dense(&'a [T]),
     /// Packed coordinates and slots, of equal length.
     Sparse(&'a [u16], &'a [T]),
 }
 
-impl<'a, T: Slot> Node<'a, T> {
+impl<'a, T: Slot> StoredNode<'a, T> {
     /// The node at a valid reference.
     pub(crate) fn at(pool: &'a [Unit], reference: Reference, d: usize) -> Self {
         let units = &pool[reference.unit()..];
@@ -245,7 +245,7 @@ pub(crate) fn write<T: Slot>(
 /// Iterator over a node's entries.
 #[derive(Clone)]
 pub(crate) struct NodeEntries<'a, T> {
-    node: Node<'a, T>,
+    node: StoredNode<'a, T>,
     at: usize,
     d: usize,
 }
@@ -255,12 +255,12 @@ impl<T: Slot> Iterator for NodeEntries<'_, T> {
 
     fn next(&mut self) -> Option<Self::Item> {
         match self.node {
-            Node::Sparse(coordinates, slots) => {
+            StoredNode::Sparse(coordinates, slots) => {
                 let entry = (*coordinates.get(self.at)?, slots[self.at]);
                 self.at += 1;
                 Some(entry)
             }
-            Node::Dense(slots) => {
+            StoredNode::Dense(slots) => {
                 let at = self.at + slots[self.at..].iter().position(|slot| !slot.is_absent())?;
                 self.at = at + 1;
                 Some((pack(at / self.d, at % self.d), slots[at]))

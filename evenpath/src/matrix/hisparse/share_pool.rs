@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytemuck::Zeroable;
 
 use super::matrix::HiSparse;
-use super::node::{MAX_UNITS, Node, NodeKind, Reference, Unit};
+use super::node::{MAX_UNITS, NodeKind, Reference, StoredNode, Unit};
 use super::tree::too_large;
 use crate::Value;
 use crate::matrix::MatrixError;
@@ -17,13 +17,12 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     /// scale are kept, but are not part of a tree. The pool lives as long as any of the matrices.
     ///
     /// ```
-    /// use evenpath::hisparse::HiSparseOptions;
-    /// use evenpath::{Csr, HiSparse};
+    /// use evenpath::{Csr, HiSparse, hisparse};
     ///
     /// // The second matrix is the first one with another entry, far from the others.
     /// let a = Csr::from_triplets(256, 256, [(0, 0, 1.0), (9, 9, 1.0)])?;
     /// let b = Csr::from_triplets(256, 256, [(0, 0, 1.0), (9, 9, 1.0), (200, 3, 2.0)])?;
-    /// let trees = [a, b].map(|matrix| matrix.to_hisparse(HiSparseOptions::default()));
+    /// let trees = [a, b].map(|matrix| matrix.to_hisparse(hisparse::Options::default()));
     /// let trees: Vec<HiSparse<f64>> = trees.into_iter().collect::<Result<_, _>>()?;
     /// let shared = HiSparse::share_subtrees(&trees)?;
     /// assert!(shared[0].pool().len() < trees[0].pool().len() + trees[1].pool().len());
@@ -85,10 +84,10 @@ impl<V: Value, const D: usize> SharedPool<V, D> {
         }
         let (units, kind, is_leaf) = (source.matrix.units(), old.kind(), levels == 1);
         let content = if is_leaf {
-            let len = kind.units::<V>(Node::<V>::at(units, old, D).len(), D);
+            let len = kind.units::<V>(StoredNode::<V>::at(units, old, D).len(), D);
             units[old.unit()..old.unit() + len].to_vec()
         } else {
-            let count = Node::<Reference>::at(units, old, D).len();
+            let count = StoredNode::<Reference>::at(units, old, D).len();
             let len = kind.units::<Reference>(count, D);
             let mut content = units[old.unit()..old.unit() + len].to_vec();
             let slots = if kind == NodeKind::Dense {

@@ -5,17 +5,16 @@ use std::fmt;
 use rayon::prelude::*;
 
 use super::matrix::HiSparse;
-use super::node::{Node, NodeKind, Reference, Slot, UNIT_BYTES, Unit};
+use super::node::{NodeKind, Reference, Slot, StoredNode, UNIT_BYTES, Unit};
 use crate::Value;
 
 /// Nodes of one kind.
 ///
 /// ```
-/// use evenpath::hisparse::HiSparseOptions;
-/// use evenpath::{Csr, HiSparse};
+/// use evenpath::{Csr, HiSparse, hisparse};
 ///
 /// let a: Csr<f32> = Csr::from_triplets(200, 200, [(0, 0, 1.0), (0, 1, 2.0), (150, 3, 2.0)])?;
-/// let tree: HiSparse<f32> = a.to_hisparse(HiSparseOptions::default())?;
+/// let tree: HiSparse<f32> = a.to_hisparse(hisparse::Options::default())?;
 /// let statistics = tree.statistics();
 ///
 /// let leaves = statistics.levels[1].sparse(); // below the root's level
@@ -35,11 +34,10 @@ pub struct NodeStatistics {
 /// The nodes of one level.
 ///
 /// ```
-/// use evenpath::hisparse::HiSparseOptions;
-/// use evenpath::{Csr, HiSparse};
+/// use evenpath::{Csr, HiSparse, hisparse};
 ///
 /// let a: Csr<f32> = Csr::from_triplets(200, 200, [(0, 0, 1.0), (0, 1, 2.0), (150, 3, 2.0)])?;
-/// let tree: HiSparse<f32> = a.to_hisparse(HiSparseOptions::default())?;
+/// let tree: HiSparse<f32> = a.to_hisparse(hisparse::Options::default())?;
 /// let statistics = tree.statistics();
 ///
 /// assert_eq!(statistics.levels.len(), tree.depth());
@@ -55,11 +53,11 @@ pub struct LevelStatistics {
 /// formats (Figure 3.2). A shared node counts once for every position that it has in the matrix.
 ///
 /// ```
-/// use evenpath::hisparse::{HiSparseOptions, NodeKind};
+/// use evenpath::hisparse::{self, NodeKind};
 /// use evenpath::{Csr, HiSparse};
 ///
 /// let a: Csr<f32> = Csr::from_triplets(200, 200, (0..200).map(|i| (i, i, 1.0)))?;
-/// let a: HiSparse<f32> = a.to_hisparse(HiSparseOptions::default())?;
+/// let a: HiSparse<f32> = a.to_hisparse(hisparse::Options::default())?;
 /// let statistics = a.statistics();
 /// assert_eq!(statistics.levels[0].kind(NodeKind::Coo2).nodes, 1);
 /// assert_eq!(statistics.levels[1].kind(NodeKind::Coo4).entries, 200);
@@ -67,7 +65,7 @@ pub struct LevelStatistics {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct HiSparseStatistics {
+pub struct Statistics {
     /// The levels from the root to the leaves; empty if there are no nonzeros.
     pub levels: Vec<LevelStatistics>,
     /// Rows of the matrix.
@@ -116,7 +114,7 @@ impl NodeStatistics {
     }
 }
 
-impl HiSparseStatistics {
+impl Statistics {
     /// Bytes of the pool per nonzero; NaN if there are no nonzeros.
     pub fn bytes_per_nonzero(&self) -> f64 {
         self.per_nonzero(self.pool_bytes as f64)
@@ -137,7 +135,7 @@ impl HiSparseStatistics {
     }
 }
 
-impl fmt::Display for HiSparseStatistics {
+impl fmt::Display for Statistics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "level        dense       COO1       COO2       COO4     entries/node          bytes")?;
         for (number, level) in self.levels.iter().enumerate() {
@@ -169,8 +167,16 @@ impl fmt::Display for HiSparseStatistics {
 type Distinct = Vec<(Reference, u64)>;
 
 impl<V: Value, const D: usize> HiSparse<V, D> {
-    /// Statistics of the tree. Visits every node once.
-    pub fn statistics(&self) -> HiSparseStatistics {
+    /// Statistics of the tree of an m x n matrix. Visits every node once.
+    ///
+    /// ```
+    /// use evenpath::{Csr, HiSparse, hisparse};
+    ///
+    /// let a: HiSparse<f64> = Csr::from_triplets(2, 300, [(1, 299, 3.0)])?.to_hisparse(hisparse::Options::default())?;
+    /// assert_eq!((a.statistics().nnz, a.statistics().levels.len()), (1, 2));
+    /// # Ok::<(), evenpath::error::MatrixError>(())
+    /// ```
+    pub fn statistics(&self) -> Statistics {
         let mut nodes: Distinct = if self.root().is_null() { Vec::new() } else { vec![(self.root(), 1)] };
         let (mut levels, mut stored_bytes) = (Vec::new(), 0);
         for level in 0..self.depth() {
@@ -189,7 +195,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
             }
         }
         let tree_bytes = levels.iter().fold(0_u64, |sum, level| sum.saturating_add(level.all().bytes));
-        HiSparseStatistics {
+        Statistics {
             nrows: self.nrows(),
             nnz: levels.last().map_or(0, |leaves| leaves.all().entries),
             levels,
@@ -207,7 +213,7 @@ fn level_statistics<T: Slot + Send + Sync>(
     d: usize,
 ) -> (LevelStatistics, u64) {
     let one = |&(reference, places): &(Reference, u64)| {
-        let entries = Node::<T>::at(pool, reference, d).len();
+        let entries = StoredNode::<T>::at(pool, reference, d).len();
         let bytes = (reference.kind().units::<T>(entries, d) * UNIT_BYTES) as u64;
         let mut level = LevelStatistics::default();
         level.kinds[reference.kind() as usize] = NodeStatistics {
@@ -227,7 +233,7 @@ fn level_statistics<T: Slot + Send + Sync>(
 /// The distinct children of inner nodes, with their number of positions.
 fn next_level(pool: &[Unit], nodes: &Distinct, d: usize) -> Distinct {
     let children = |&(reference, places): &(Reference, u64)| {
-        Node::<Reference>::at(pool, reference, d).entries(d).map(move |(_, child)| (child, places))
+        StoredNode::<Reference>::at(pool, reference, d).entries(d).map(move |(_, child)| (child, places))
     };
     let mut next: Distinct = nodes.par_iter().flat_map_iter(children).collect();
     next.par_sort_unstable_by_key(|&(child, _)| child);

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use thiserror::Error;
 
 use super::matrix::HiSparse;
-use super::node::{self, MAX_UNITS, Node, NodeKind, Reference, Slot, UNIT_BYTES, Unit, unpack};
+use super::node::{self, MAX_UNITS, NodeKind, Reference, Slot, StoredNode, UNIT_BYTES, Unit, unpack};
 use super::tree::{self, Tree, depth, level_span};
 use crate::Value;
 use crate::matrix::{MatrixError, validate};
@@ -258,10 +258,12 @@ impl Pool<'_> {
     /// Checks the contents of nodes, which are known to be inside the pool.
     fn check_level<T: Slot + Send + Sync>(&self, level: Level, visits: &[Visit]) -> Result<(), MatrixError> {
         let fault = |visit: &Visit| {
-            let content = Node::<T>::at(self.units, visit.reference, self.d);
+            let content = StoredNode::<T>::at(self.units, visit.reference, self.d);
             let checked = match content {
-                Node::Dense(_) => check_kind::<T>(NodeKind::Dense, content.len(), self.d),
-                Node::Sparse(coordinates, slots) => self.check_sparse(visit.reference, coordinates, slots),
+                StoredNode::Dense(_) => check_kind::<T>(NodeKind::Dense, content.len(), self.d),
+                StoredNode::Sparse(coordinates, slots) => {
+                    self.check_sparse(visit.reference, coordinates, slots)
+                }
             };
             let checked = checked.and_then(|()| self.check_inside(level, visit, content));
             checked.err().map(|fault| self.fault(level, visit, fault))
@@ -306,7 +308,7 @@ impl Pool<'_> {
         &self,
         level: Level,
         visit: &Visit,
-        content: Node<'_, T>,
+        content: StoredNode<'_, T>,
     ) -> Result<(), NodeFault> {
         if visit.is_cut == (false, false) {
             return Ok(());
@@ -324,7 +326,7 @@ impl Pool<'_> {
     fn next_level(&self, level: Level, visits: &[Visit]) -> Vec<Visit> {
         let children = |visit: &Visit| {
             let visit = *visit;
-            Node::<Reference>::at(self.units, visit.reference, self.d).entries(self.d).map(
+            StoredNode::<Reference>::at(self.units, visit.reference, self.d).entries(self.d).map(
                 move |(coordinates, reference)| {
                     let (row, col) = unpack(coordinates);
                     let (row, col) =

@@ -7,7 +7,7 @@
 use evenpath_kernels::hisparse::sum::state;
 
 use super::device::{Content, DeviceHiSparse, Nodes};
-use super::{HiSparseSpaddMethod, HiSparseSpaddOptions};
+use super::{SpaddMethod, SpaddOptions};
 use crate::Value;
 use crate::device::Device;
 use crate::matrix::hisparse::tree::check_entries;
@@ -15,25 +15,28 @@ use crate::operand::OpError;
 use crate::operand::check::check_shape;
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
-    /// Returns the sum of two matrices, with their transpositions and scales applied: A and `A.transpose()`
-    /// give A + Aᵀ. The sum has an entry wherever either matrix has one, even if its value is 0. The scale of the
-    /// sum is 1. Values of a matrix whose scale is 0 are ignored, including NaN. Except for NaN payloads, the
-    /// result is bitwise the same as that of [`HiSparse::add`](crate::HiSparse::add) on the host.
+    /// Returns the sum A + B of two m x n matrices, with their transpositions and scales applied: A and
+    /// `A.transpose()` give A + Aᵀ. The sum has an entry wherever either matrix has one, even if its value is 0.
+    /// The scale of the sum is 1. Values of a matrix whose scale is 0 are ignored, including NaN. All methods give
+    /// the same content, and except for NaN payloads it is bitwise the same as that of
+    /// [`HiSparse::spadd`](crate::HiSparse::spadd) on the host.
     ///
-    /// Waits for the device once, to learn the size of the sum. The first sum of a tree that was uploaded, or
-    /// that is a sum by queues, also waits once per level, to count the tree's nodes. Takes 24 bytes per node
-    /// of both operands of temporary memory, besides the sum. [`add_with`](Self::add_with) supports another
-    /// method.
+    /// By default, waits for the device once, to learn the size of the sum, and takes 24 bytes per node of both operands
+    /// of temporary memory, besides the sum. The first sum of a tree that was uploaded, or that is a sum by queues, also
+    /// waits once per level, to count the tree's nodes. [`SpaddMethod::Queues`] has no such wait.
     ///
     /// ```
-    /// use evenpath::hisparse::HiSparseOptions;
-    /// use evenpath::{Csr, Device};
+    /// use evenpath::{Csr, Device, hisparse};
     ///
     /// let a = Csr::from_triplets(300, 300, [(0, 0, 1.0), (0, 299, 2.0)])?;
-    /// let a = Device::cpu().upload(&a)?.to_hisparse::<128>(HiSparseOptions::default())?;
-    /// let sum = a.add(&a.transpose().scaled(-1.0))?.download()?;
-    /// assert_eq!((sum.get(0, 0), sum.get(0, 299), sum.get(299, 0)), (Some(0.0), Some(2.0), Some(-2.0)));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// let a = Device::best()?.upload(&a)?.to_hisparse::<128>(hisparse::Options::default())?;
+    /// let difference = a.spadd(&a.transpose().scaled(-1.0), hisparse::SpaddOptions::default())?.download()?;
+    /// assert_eq!((difference.get(0, 0), difference.get(299, 0)), (Some(0.0), Some(-2.0)));
+    ///
+    /// // One kernel instead of one per level.
+    /// let options = hisparse::SpaddOptions::default().with_method(hisparse::SpaddMethod::Queues);
+    /// assert_eq!(a.spadd(&a.transpose(), options)?.download()?.get(299, 0), Some(2.0));
+    /// # Ok::<(), evenpath::Error>(())
     /// ```
     ///
     /// # Errors
@@ -41,34 +44,13 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// If the shapes or devices differ, the nodes take more than 16 GiB
     /// ([`MatrixError::PoolTooLarge`](crate::MatrixError::PoolTooLarge)), there is not enough memory, or the device was
     /// lost.
-    pub fn add(&self, other: &Self) -> Result<Self, OpError> {
-        self.add_with(other, HiSparseSpaddOptions::default())
-    }
-
-    /// Like [`add`](Self::add), with options. All methods give the same content, bit for bit.
-    ///
-    /// ```
-    /// use evenpath::hisparse::{HiSparseOptions, HiSparseSpaddMethod, HiSparseSpaddOptions};
-    /// use evenpath::{Csr, Device};
-    ///
-    /// let a = Csr::from_triplets(300, 300, [(0, 0, 1.0), (0, 299, 2.0)])?;
-    /// let a = Device::best()?.upload(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
-    /// let options = HiSparseSpaddOptions::default().with_method(HiSparseSpaddMethod::Queues);
-    /// let sum = a.add_with(&a.transpose(), options)?;
-    /// assert_eq!(sum.download()?.get(299, 0), Some(2.0));
-    /// # Ok::<(), evenpath::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// The same as for [`add`](Self::add).
-    pub fn add_with(&self, other: &Self, options: HiSparseSpaddOptions) -> Result<Self, OpError> {
+    pub fn spadd(&self, other: &Self, options: SpaddOptions) -> Result<Self, OpError> {
         let (rows, cols) = (self.nrows(), self.ncols());
         check_shape("B", (other.nrows(), other.ncols()), (rows, cols))?;
         self.device().check_same(other.device())?;
         self.device().refuse_in_graph("a sum of matrices waits for the size of its result")?;
         if let (Some(a), Some(b)) = (self.host(), other.host()) {
-            return Ok(self.device().upload(&a.add(&b)?)?);
+            return Ok(self.device().upload(&a.spadd(&b)?)?);
         }
         let (this, other) = (self.with_number_as_scale()?, other.with_number_as_scale()?);
         let (this, other) = (&*this, &*other);
@@ -96,8 +78,8 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         };
         let (rows, cols) = if is_transposed { (cols, rows) } else { (rows, cols) };
         let sum = match options.method {
-            HiSparseSpaddMethod::Levels => sum.run(rows, cols)?,
-            HiSparseSpaddMethod::Queues => sum.run_queued(rows, cols, options.queues)?,
+            SpaddMethod::Levels => sum.run(rows, cols)?,
+            SpaddMethod::Queues => sum.run_queued(rows, cols, options.queues)?,
         };
         let sum = Self::from_content(self.device(), Content::Machine(sum));
         Ok(if is_transposed { sum.transpose() } else { sum })

@@ -6,7 +6,7 @@ use evenpath_kernels::hisparse::queue::{
     BlockEntries, BlockRange, HiSparseBlockCounts, HiSparseBlockEntries,
 };
 
-use super::HiSparseQueuedOptions;
+use super::QueuedOptions;
 use super::device::{Content, DeviceHiSparse, Nodes};
 use super::queues::{QueueMemory, grid};
 use crate::device::DeviceVec;
@@ -19,20 +19,19 @@ use crate::sequence::sort;
 use crate::{Csr, HiSparse, MatrixError, Value};
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
-    /// Returns the entries in a block of rows and columns, as a matrix of the block's shape, with
-    /// transposition and scale applied. The result is canonical.
+    /// Returns the entries in a block of p rows and q columns as a p x q matrix, with transposition and scale applied.
+    /// The result is canonical.
     ///
     /// The tree is traversed twice, to count the entries of each row and to list them; nodes outside the block are not visited.
     /// Then rows are sorted. Takes 4 bytes per row and a copy of the block's entries of temporary memory, besides queues and
     /// result. Waits for the device.
     ///
     /// ```
-    /// use evenpath::hisparse::{HiSparseOptions, HiSparseQueuedOptions};
-    /// use evenpath::{Csr, Device};
+    /// use evenpath::{Csr, Device, hisparse};
     ///
     /// let a = Csr::from_triplets(200, 300, [(0, 299, 1.0), (150, 298, 2.0), (150, 299, 3.0)])?;
-    /// let a = Device::best()?.upload(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
-    /// let block = a.scaled(2.0).block(100..200, 299..300, HiSparseQueuedOptions::default())?.download()?;
+    /// let a = Device::best()?.upload(&a.to_hisparse::<128>(hisparse::Options::default())?)?;
+    /// let block = a.scaled(2.0).block(100..200, 299..300, hisparse::QueuedOptions::default())?.download()?;
     /// assert_eq!((block.nrows(), block.ncols(), block.nnz()), (100, 1, 1));
     /// assert_eq!(block.get(50, 0), Some(6.0));
     /// # Ok::<(), evenpath::Error>(())
@@ -46,7 +45,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         &self,
         rows: Range<usize>,
         columns: Range<usize>,
-        options: HiSparseQueuedOptions,
+        options: QueuedOptions,
     ) -> Result<DeviceCsr<V>, OpError> {
         self.device().refuse_in_graph("a block of a matrix waits for its size")?;
         check_range("rows", &rows, self.nrows())?;
@@ -66,7 +65,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         &self,
         nodes: &Nodes,
         [rows, columns]: [Range<usize>; 2],
-        options: HiSparseQueuedOptions,
+        options: QueuedOptions,
     ) -> Result<DeviceCsr<V>, OpError> {
         let device = self.device();
         let range = BlockRange {

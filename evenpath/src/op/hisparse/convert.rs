@@ -14,31 +14,30 @@ use super::tree::{self, SortedRuns};
 use crate::device::{DeviceKind, DeviceSlice, DeviceVec, Kernels};
 use crate::format::{DeviceCoo, DeviceCsr, transpose};
 use crate::keys::SortKey;
-use crate::matrix::hisparse;
+use crate::matrix::hisparse::{self, Options};
 use crate::operand::OpError;
 use crate::sequence::radix_sort::pair_kernels;
 use crate::sequence::sort::{self, SortOptions};
-use crate::{HiSparseOptions, Offset, Value};
+use crate::{Offset, Value};
 
 /// Maximum number of entries that the device converts. With more, the values alone exceed the range of
 /// references.
 const MAX_ENTRIES: usize = (1 << 32) - (1 << 16);
 
 impl<V: Value, O: Offset> DeviceCsr<V, O> {
-    /// Converts to [`DeviceHiSparse`] with D × D nodes. Duplicates are summed. The result is bitwise the same as that of
-    /// [`Csr::to_hisparse`](crate::Csr::to_hisparse) on the host.
+    /// Converts an m x n matrix to an m x n [`DeviceHiSparse`] with D × D nodes. Duplicates are summed. The result
+    /// is bitwise the same as that of [`Csr::to_hisparse`](crate::Csr::to_hisparse) on the host.
     ///
     /// The device converts canonical matrices (Derler, *HiSparse: A Hierarchical Sparse Matrix Format for the GPU*, 2016,
     /// chapter 3, from sorted runs of a row's entries in a leaf). Other matrices, and conversions that
-    /// [share](HiSparseOptions::share) equal subtrees, go through the host. Takes up to 20 bytes per
+    /// [share](Options::share) equal subtrees, go through the host. Takes up to 20 bytes per
     /// nonzero, and 24 bytes per run of a row's entries in a leaf, of temporary memory, besides the matrix and the tree.
     ///
     /// ```
-    /// use evenpath::hisparse::HiSparseOptions;
-    /// use evenpath::{Csr, Device};
+    /// use evenpath::{Csr, Device, hisparse};
     ///
     /// let a = Csr::from_triplets(300, 300, [(0, 0, 1.0), (0, 299, 2.0), (299, 299, 3.0)])?;
-    /// let tree = Device::cpu().upload(&a)?.to_hisparse::<32>(HiSparseOptions::default())?;
+    /// let tree = Device::cpu().upload(&a)?.to_hisparse::<32>(hisparse::Options::default())?;
     /// assert_eq!((tree.nnz(), tree.pool_bytes()), (3, 16 + 32 + 3 * 16));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -47,10 +46,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// If the nodes take more than 16 GiB ([`MatrixError::PoolTooLarge`](crate::MatrixError::PoolTooLarge)), there is not
     /// enough memory, or the device was lost.
-    pub fn to_hisparse<const D: usize>(
-        &self,
-        options: HiSparseOptions,
-    ) -> Result<DeviceHiSparse<V, D>, OpError> {
+    pub fn to_hisparse<const D: usize>(&self, options: Options) -> Result<DeviceHiSparse<V, D>, OpError> {
         self.device().refuse_in_graph("a matrix is converted")?;
         let (device, pattern, values) = (self.device(), self.pattern(), self.values());
         if let (DeviceKind::Cpu, Some(view)) = (device.kind(), pattern.host_view(&values)) {
@@ -76,15 +72,22 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
 }
 
 impl<V: Value> DeviceCoo<V> {
-    /// Converts to [`DeviceHiSparse`] with D × D nodes. Duplicates are summed. Otherwise as [`DeviceCsr::to_hisparse`].
+    /// Converts an m x n matrix to an m x n [`DeviceHiSparse`] with D × D nodes. Duplicates are summed. Otherwise like
+    /// [`DeviceCsr::to_hisparse`].
+    ///
+    /// ```
+    /// use evenpath::{Coo, Device, hisparse};
+    ///
+    /// let a = Coo::from_triplets(2, 300, [(0, 299, 1.0), (0, 299, 2.0)])?;
+    /// let tree = Device::best()?.upload(&a)?.to_hisparse::<32>(hisparse::Options::default())?;
+    /// assert_eq!((tree.shape(), tree.nnz()), ((2, 300), 1));
+    /// # Ok::<(), evenpath::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
     /// The same as for [`DeviceCsr::to_hisparse`].
-    pub fn to_hisparse<const D: usize>(
-        &self,
-        options: HiSparseOptions,
-    ) -> Result<DeviceHiSparse<V, D>, OpError> {
+    pub fn to_hisparse<const D: usize>(&self, options: Options) -> Result<DeviceHiSparse<V, D>, OpError> {
         let device = self.device();
         device.refuse_in_graph("a matrix is converted")?;
         if device.kind() != DeviceKind::Cpu && !options.share && self.nnz() <= MAX_ENTRIES {

@@ -15,11 +15,10 @@ use crate::{HiSparse, Value};
 /// [`transpose`](Self::transpose) and [`scaled`](Self::scaled) take O(1).
 ///
 /// ```
-/// use evenpath::hisparse::HiSparseOptions;
-/// use evenpath::{Csr, Device, HiSparse};
+/// use evenpath::{Csr, Device, HiSparse, hisparse};
 ///
 /// let a = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
-/// let a: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
+/// let a: HiSparse<f64> = a.to_hisparse(hisparse::Options::default())?;
 /// let b = Device::cpu().upload(&a)?.transpose().scaled(10.0);
 /// assert_eq!((b.nrows(), b.ncols(), b.nnz()), (300, 2, 3));
 /// assert_eq!(b.download()?.get(299, 1), Some(30.0));
@@ -123,13 +122,13 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         self.scale.rounded()
     }
 
-    /// Returns the transpose, in O(1). It shares this matrix's content.
+    /// Returns the n x m transpose of an m x n matrix, in O(1). It shares this matrix's content.
     #[must_use]
     pub fn transpose(&self) -> Self {
         Self { is_transposed: !self.is_transposed, ..self.clone() }
     }
 
-    /// Returns the matrix times `factor`, in O(1). It shares this matrix's content. Factors are multiplied
+    /// Returns the m x n matrix times `factor`, in O(1). It shares this matrix's content. Factors are multiplied
     /// together before they are applied to values; their product may leave the range of `V`. Times 0, every
     /// entry is 0, even if the stored value is not a number.
     #[must_use]

@@ -11,28 +11,28 @@ use super::leaves::{self, Leaves};
 use crate::device::{DeviceError, DeviceSlice, DeviceVec, Kernels};
 use crate::format::csr::Pattern;
 use crate::format::{DeviceCoo, DeviceCsr, transpose};
+use crate::matrix::hisparse::Options;
 use crate::operand::{OpError, Pairs, countable};
 use crate::operation::Operator;
 use crate::sequence::radix_sort::pair_kernels;
 use crate::sequence::scan::{self, ScanOptions};
 use crate::sequence::{sort, vector};
-use crate::{HiSparseOptions, Offset, Value};
+use crate::{Offset, Value};
 
 /// The arrays of a COO matrix: rows, columns, values.
 type Coordinates<V> = (DeviceVec<u32>, DeviceVec<u32>, DeviceVec<V>);
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
-    /// Converts to CSR, with transposition and scale applied. The result is canonical.
+    /// Converts an m x n matrix to m x n CSR, with transposition and scale applied. The result is canonical.
     ///
     /// In the order of the tree, the entries of a row are sorted by column, so a stable radix sort by row suffices. Takes
     /// 24 bytes per nonzero and a copy of the values of temporary memory, besides the result.
     ///
     /// ```
-    /// use evenpath::hisparse::HiSparseOptions;
-    /// use evenpath::{Csr, Device, DeviceCsr};
+    /// use evenpath::{Csr, Device, DeviceCsr, hisparse};
     ///
     /// let a = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
-    /// let tree = Device::cpu().upload(&a)?.to_hisparse::<64>(HiSparseOptions::default())?;
+    /// let tree = Device::cpu().upload(&a)?.to_hisparse::<64>(hisparse::Options::default())?;
     /// let turned: DeviceCsr<f64> = tree.transpose().scaled(10.0).to_csr()?;
     /// assert_eq!(turned.download()?.get(299, 1), Some(30.0));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -46,7 +46,17 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         self.to_csr_with_offsets()
     }
 
-    /// [`to_csr`](Self::to_csr) with row offsets of type `O`: `u64` counts more entries than `u32`.
+    /// Converts an m x n matrix to m x n CSR like [`to_csr`](Self::to_csr), with row offsets of type `O`: `u64` counts more
+    /// entries than `u32`.
+    ///
+    /// ```
+    /// use evenpath::{Csr, Device, hisparse};
+    ///
+    /// let a = Csr::from_triplets(2, 300, [(0, 0, 1.0), (1, 299, 3.0)])?;
+    /// let tree = Device::best()?.upload(&a)?.to_hisparse::<64>(hisparse::Options::default())?;
+    /// assert_eq!(tree.to_csr_with_offsets::<u64>()?.download()?.get(1, 299), Some(3.0));
+    /// # Ok::<(), evenpath::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -67,7 +77,17 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         Ok(DeviceCsr::from_valid(pattern, values))
     }
 
-    /// Converts to COO, sorted by row, with transposition and scale applied. Otherwise like [`to_csr`](Self::to_csr).
+    /// Converts an m x n matrix to m x n COO, sorted by row, with transposition and scale applied. Otherwise like
+    /// [`to_csr`](Self::to_csr).
+    ///
+    /// ```
+    /// use evenpath::{Csr, Device, hisparse};
+    ///
+    /// let a = Csr::from_triplets(2, 300, [(0, 0, 1.0), (1, 299, 3.0)])?;
+    /// let tree = Device::best()?.upload(&a)?.to_hisparse::<64>(hisparse::Options::default())?;
+    /// assert_eq!(tree.transpose().to_coo()?.download()?.shape(), (300, 2));
+    /// # Ok::<(), evenpath::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -91,7 +111,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         if self.factor().is_nonzero_number() {
             return Ok(Cow::Borrowed(self));
         }
-        Ok(Cow::Owned(self.to_csr_with_offsets::<u64>()?.to_hisparse(HiSparseOptions::default())?))
+        Ok(Cow::Owned(self.to_csr_with_offsets::<u64>()?.to_hisparse(Options::default())?))
     }
 
     /// Multiplies values, already multiplied by the number of the matrix's factor, by the rest of the factor.

@@ -126,12 +126,13 @@ mod tests {
     use super::*;
     use crate::device::SimulatedOptions;
     use crate::generate::{Kind, generate};
+    use crate::matrix::hisparse::Options;
     use crate::matrix::hisparse::leaves::PlacedNode;
     use crate::op::hisparse::device::Content;
-    use crate::{Csr, HiSparse, HiSparseOptions};
+    use crate::{Csr, HiSparse};
 
     /// Compares the leaves found on a simulated GPU with those found on the host.
-    fn check<const D: usize>(matrix: &Csr<f32>, options: HiSparseOptions) {
+    fn check<const D: usize>(matrix: &Csr<f32>, options: Options) {
         let matrix: HiSparse<f32, D> = matrix.to_hisparse(options).unwrap();
         let uploaded = Device::simulated(SimulatedOptions::default()).upload(&matrix).unwrap();
         let Content::Machine(nodes) = uploaded.content() else { panic!("not on a machine") };
@@ -149,7 +150,7 @@ mod tests {
 
     #[test]
     fn leaves_are_those_of_the_host() {
-        let shared = HiSparseOptions::default().with_share(true);
+        let shared = Options::default().with_share(true);
         let empty = Csr::from_triplets(9, 700, []).unwrap();
         // A full square of leaves, whose parent is dense, and single entries far away.
         let square = (0..2048_usize)
@@ -160,10 +161,10 @@ mod tests {
         let square = Csr::from_triplets(70_000, 70_000, entries).unwrap();
         let scattered = generate(Kind::Rmat { scale: 12 }, 3).unwrap();
         for matrix in [empty, square, scattered] {
-            check::<32>(&matrix, HiSparseOptions::default());
+            check::<32>(&matrix, Options::default());
             check::<32>(&matrix, shared);
             check::<64>(&matrix, shared);
-            check::<128>(&matrix, HiSparseOptions::default());
+            check::<128>(&matrix, Options::default());
             check::<256>(&matrix, shared);
         }
     }

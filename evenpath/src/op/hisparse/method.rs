@@ -1,35 +1,39 @@
 use crate::names::named;
 
-/// Source of the entries in a plan for products with a HiSparse matrix.
+/// Source of the entries in a plan for products with a HiSparse matrix: a CSR copy by default. Neither is the method of
+/// the thesis, which is [`plan_spmv_queued`](super::DeviceHiSparse::plan_spmv_queued).
 ///
 /// ```
-/// use evenpath::hisparse::{HiSparseOptions, HiSparseSpmvMethod, HiSparseSpmvOptions};
-/// use evenpath::{Csr, Device};
+/// use evenpath::{Csr, Device, hisparse};
 ///
 /// let a = Csr::from_triplets(200, 200, [(0, 199, 1.0), (199, 0, 3.0)])?;
-/// let tree = Device::best()?.upload(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
-/// let plan = tree.plan_spmv(HiSparseSpmvOptions::default().with_method(HiSparseSpmvMethod::Copied))?;
+/// let tree = Device::best()?.upload(&a.to_hisparse::<128>(hisparse::Options::default())?)?;
+/// let plan = tree.plan_spmv(hisparse::SpmvOptions::default().with_method(hisparse::SpmvMethod::Copied))?;
 /// println!("{}", plan.info()?.method); // the CPU has only `leaves`
 /// # Ok::<(), evenpath::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
-pub enum HiSparseSpmvMethod {
-    /// `auto`: a copy, which is faster, for up to 2³² − 1 nonzeros; otherwise the leaves.
+pub enum SpmvMethod {
+    /// `auto`: [`Copied`](Self::Copied), which is faster, for up to 2³² − 1 nonzeros; otherwise [`Leaves`](Self::Leaves).
+    /// On the CPU always the leaves.
     #[default]
     Auto,
-    /// `leaves`: from the leaves. The plan stores a list of them, 16 bytes per leaf.
+    /// `leaves`: from the leaves of the tree. The plan stores a list of them, 16 bytes per leaf, and divides it among
+    /// warps in advance. The list is not in the thesis, which traverses the tree in each product by queues (Derler 2016,
+    /// chapters 4 and 5): [`plan_spmv_queued`](super::DeviceHiSparse::plan_spmv_queued).
     Leaves,
-    /// `copied`: from a CSR copy that the plan holds. If row lengths are even and columns clustered, the copy has 16-bit
-    /// columns ([`SpmvMethod::NarrowColumns`](crate::spmv::SpmvMethod::NarrowColumns)) and takes 2 bytes and a value per
-    /// nonzero. Otherwise it takes 4 bytes and a value, and has its own [plan](crate::DeviceCsr::plan_spmv). On a GPU it is faster
-    /// than the leaves, by a quarter to a half if leaves are large, and by more if they have few entries. On the CPU there is no copy:
-    /// products go from leaf to leaf.
+    /// `copied`: from a CSR copy that the plan holds, and not from the tree. If row lengths are even and columns
+    /// clustered, the copy has 16-bit columns
+    /// ([`spmv::SpmvMethod::NarrowColumns`](crate::spmv::SpmvMethod::NarrowColumns)) and takes 2 bytes and a value per
+    /// nonzero. Otherwise it takes 4 bytes and a value, and has its own [plan](crate::DeviceCsr::plan_spmv). On a
+    /// GPU it is faster than the leaves, by a quarter to a half if leaves are large, and by more if they have few
+    /// entries. On the CPU there is no copy: products go from leaf to leaf.
     Copied,
 }
 
 named! {
-    HiSparseSpmvMethod, "method for products with HiSparse matrices":
+    SpmvMethod, "method for products with HiSparse matrices":
     Auto = "auto",
     Leaves = "leaves",
     Copied = "copied",
@@ -40,31 +44,30 @@ named! {
 /// All give the same pattern. Values differ by rounding.
 ///
 /// ```
-/// use evenpath::hisparse::{HiSparseOptions, HiSparseSpgemmMethod, HiSparseSpgemmOptions};
-/// use evenpath::{Csr, Device};
+/// use evenpath::{Csr, Device, hisparse};
 ///
 /// let a = Csr::from_triplets(200, 200, [(0, 199, 1.0), (199, 0, 3.0)])?;
-/// let tree = Device::best()?.upload(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
-/// let options = HiSparseSpgemmOptions::default().with_method(HiSparseSpgemmMethod::Leaves);
-/// let square = tree.multiply_with(&tree, options)?;
+/// let tree = Device::best()?.upload(&a.to_hisparse::<128>(hisparse::Options::default())?)?;
+/// let options = hisparse::SpgemmOptions::default().with_method(hisparse::SpgemmMethod::Leaves);
+/// let square = tree.spgemm(&tree, options)?;
 /// assert_eq!(square.to_csr()?.download()?.get(0, 0), Some(3.0));
 /// # Ok::<(), evenpath::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
-pub enum HiSparseSpgemmMethod {
+pub enum SpgemmMethod {
     /// `auto`: depends on the matrices.
     #[default]
     Auto,
     /// `leaves`: leaf by leaf, for leaves with many entries. Takes up to 40 bytes per matching pair of leaves.
     Leaves,
     /// `rows`: converts to CSR and back, for leaves with few entries. The method of the CSR product depends on the free
-    /// memory, as with [`SpgemmMethod::Auto`](crate::spgemm::SpgemmMethod::Auto).
+    /// memory, as with [`spgemm::SpgemmMethod::Auto`](crate::spgemm::SpgemmMethod::Auto).
     Rows,
 }
 
 named! {
-    HiSparseSpgemmMethod, "SpGEMM method for HiSparse matrices":
+    SpgemmMethod, "SpGEMM method for HiSparse matrices":
     Auto = "auto",
     Leaves = "leaves",
     Rows = "rows",
@@ -75,14 +78,14 @@ named! {
 /// All give the same entries with the same bits, but the nodes of the sum may be in a different order.
 ///
 /// ```
-/// use evenpath::hisparse::HiSparseSpaddMethod;
+/// use evenpath::hisparse;
 ///
-/// assert_eq!("queues".parse(), Ok(HiSparseSpaddMethod::Queues));
-/// assert_eq!(HiSparseSpaddMethod::default().to_string(), "levels");
+/// assert_eq!("queues".parse(), Ok(hisparse::SpaddMethod::Queues));
+/// assert_eq!(hisparse::SpaddMethod::default().to_string(), "levels");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
-pub enum HiSparseSpaddMethod {
+pub enum SpaddMethod {
     /// `levels`: one kernel per level. The host waits once, and equal matrices have equal pools.
     #[default]
     Levels,
@@ -95,7 +98,7 @@ pub enum HiSparseSpaddMethod {
 }
 
 named! {
-    HiSparseSpaddMethod, "method for sums of HiSparse matrices":
+    SpaddMethod, "method for sums of HiSparse matrices":
     Levels = "levels",
     Queues = "queues",
 }

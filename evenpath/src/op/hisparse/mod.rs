@@ -24,11 +24,8 @@ mod spmv;
 mod tree;
 
 pub use device::DeviceHiSparse;
-pub use method::{HiSparseSpaddMethod, HiSparseSpgemmMethod, HiSparseSpmvMethod};
-pub use options::{
-    HiSparseQueuedOptions, HiSparseSpaddOptions, HiSparseSpgemmOptions, HiSparseSpmmOptions,
-    HiSparseSpmvOptions,
-};
-pub use queue::{HiSparseQueuedPlan, HiSparseQueuedPlanInfo};
-pub use spmm::{HiSparseSpmmPlan, HiSparseSpmmPlanInfo};
-pub use spmv::{HiSparseSpmvPlan, HiSparseSpmvPlanInfo};
+pub use method::{SpaddMethod, SpgemmMethod, SpmvMethod};
+pub use options::{QueuedOptions, SpaddOptions, SpgemmOptions, SpmmOptions, SpmvOptions};
+pub use queue::{QueuedPlan, QueuedPlanInfo};
+pub use spmm::{SpmmPlan, SpmmPlanInfo};
+pub use spmv::{SpmvPlan, SpmvPlanInfo};

@@ -1,41 +1,41 @@
 //! Options of the operations on HiSparse matrices.
 
-use super::{HiSparseSpaddMethod, HiSparseSpgemmMethod, HiSparseSpmvMethod};
-use crate::op::SpmvOptions;
+use super::{SpaddMethod, SpgemmMethod, SpmvMethod};
+use crate::op::spmv;
 
 /// Options of [`DeviceHiSparse::plan_spmv`](super::DeviceHiSparse::plan_spmv).
 ///
 /// Options that are not set depend on the device. If all options that the method uses are set, results are bitwise identical
-/// on all GPUs, real and simulated. [`HiSparseSpmvPlanInfo::options`](super::HiSparseSpmvPlanInfo::options) returns the
+/// on all GPUs, real and simulated. [`SpmvPlanInfo::options`](super::SpmvPlanInfo::options) returns the
 /// choices of a plan, to repeat them on another GPU.
 ///
 /// ```
-/// use evenpath::hisparse::{HiSparseSpmvMethod, HiSparseSpmvOptions};
+/// use evenpath::hisparse;
 ///
-/// let options = HiSparseSpmvOptions::default().with_method(HiSparseSpmvMethod::Leaves); // no copy of the matrix
-/// assert_ne!(options.method, HiSparseSpmvOptions::default().method);
+/// let options = hisparse::SpmvOptions::default().with_method(hisparse::SpmvMethod::Leaves); // no copy of the matrix
+/// assert_ne!(options.method, hisparse::SpmvOptions::default().method);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct HiSparseSpmvOptions {
-    /// Source of the entries. Default: a copy. The CPU reads the leaves.
-    pub method: HiSparseSpmvMethod,
+pub struct SpmvOptions {
+    /// Source of the entries. Default: a CSR copy ([`SpmvMethod::Copied`]). The CPU reads the leaves.
+    pub method: SpmvMethod,
     /// Options for products with a copy. Default: its plan chooses among all methods.
-    pub spmv: SpmvOptions,
+    pub spmv: spmv::SpmvOptions,
     /// Number of warps among which leaves are divided. Default: as many as the device runs at once.
     pub warps: Option<u32>,
 }
 
-impl HiSparseSpmvOptions {
+impl SpmvOptions {
     /// Sets the method.
     #[must_use]
-    pub fn with_method(self, method: HiSparseSpmvMethod) -> Self {
+    pub fn with_method(self, method: SpmvMethod) -> Self {
         Self { method, ..self }
     }
 
     /// Sets the options for products with a copy.
     #[must_use]
-    pub fn with_spmv(self, spmv: SpmvOptions) -> Self {
+    pub fn with_spmv(self, spmv: spmv::SpmvOptions) -> Self {
         Self { spmv, ..self }
     }
 
@@ -49,27 +49,27 @@ impl HiSparseSpmvOptions {
 /// Options of [`DeviceHiSparse::plan_spmm`](super::DeviceHiSparse::plan_spmm).
 ///
 /// ```
-/// use evenpath::hisparse::HiSparseSpmmOptions;
+/// use evenpath::hisparse;
 ///
 /// // The same bits on every GPU.
-/// let options = HiSparseSpmmOptions::default().with_multiprocessors(132);
+/// let options = hisparse::SpmmOptions::default().with_multiprocessors(132);
 /// assert_eq!(options.multiprocessors, Some(132));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct HiSparseSpmmOptions {
-    /// Source of the entries. Default: a copy. The CPU reads the leaves.
-    pub method: HiSparseSpmvMethod,
+pub struct SpmmOptions {
+    /// Source of the entries. Default: a CSR copy ([`SpmvMethod::Copied`]). The CPU reads the leaves.
+    pub method: SpmvMethod,
     /// Number of multiprocessors for which products with a copy are divided, like
-    /// [`SpmmOptions::multiprocessors`](crate::spmm::SpmmOptions::multiprocessors). Default: that of the
+    /// [`spmm::SpmmOptions::multiprocessors`](crate::spmm::SpmmOptions::multiprocessors). Default: that of the
     /// device.
     pub multiprocessors: Option<u32>,
 }
 
-impl HiSparseSpmmOptions {
+impl SpmmOptions {
     /// Sets the method.
     #[must_use]
-    pub fn with_method(self, method: HiSparseSpmvMethod) -> Self {
+    pub fn with_method(self, method: SpmvMethod) -> Self {
         Self { method, ..self }
     }
 
@@ -80,58 +80,58 @@ impl HiSparseSpmmOptions {
     }
 }
 
-/// Options of [`DeviceHiSparse::multiply_with`](super::DeviceHiSparse::multiply_with).
+/// Options of [`DeviceHiSparse::spgemm`](super::DeviceHiSparse::spgemm).
 ///
 /// ```
-/// use evenpath::hisparse::{HiSparseSpgemmMethod, HiSparseSpgemmOptions};
+/// use evenpath::hisparse;
 ///
-/// let options = HiSparseSpgemmOptions::default().with_method(HiSparseSpgemmMethod::Leaves);
-/// assert_eq!(options.method, HiSparseSpgemmMethod::Leaves);
+/// let options = hisparse::SpgemmOptions::default().with_method(hisparse::SpgemmMethod::Leaves);
+/// assert_eq!(options.method, hisparse::SpgemmMethod::Leaves);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct HiSparseSpgemmOptions {
+pub struct SpgemmOptions {
     /// The method. Default: depends on the matrices.
-    pub method: HiSparseSpgemmMethod,
+    pub method: SpgemmMethod,
 }
 
-impl HiSparseSpgemmOptions {
+impl SpgemmOptions {
     /// Sets the method.
     #[must_use]
-    pub fn with_method(self, method: HiSparseSpgemmMethod) -> Self {
+    pub fn with_method(self, method: SpgemmMethod) -> Self {
         Self { method }
     }
 }
 
-/// Options of [`DeviceHiSparse::add_with`](super::DeviceHiSparse::add_with).
+/// Options of [`DeviceHiSparse::spadd`](super::DeviceHiSparse::spadd).
 ///
 /// ```
-/// use evenpath::hisparse::{HiSparseQueuedOptions, HiSparseSpaddMethod, HiSparseSpaddOptions};
+/// use evenpath::hisparse;
 ///
-/// let options = HiSparseSpaddOptions::default()
-///     .with_method(HiSparseSpaddMethod::Queues)
-///     .with_queues(HiSparseQueuedOptions::default().with_capacity(1 << 16));
+/// let options = hisparse::SpaddOptions::default()
+///     .with_method(hisparse::SpaddMethod::Queues)
+///     .with_queues(hisparse::QueuedOptions::default().with_capacity(1 << 16));
 /// assert_eq!(options.queues.capacity, Some(1 << 16));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct HiSparseSpaddOptions {
+pub struct SpaddOptions {
     /// The method. Default: level by level.
-    pub method: HiSparseSpaddMethod,
+    pub method: SpaddMethod,
     /// Options of the queues, for methods that use them.
-    pub queues: HiSparseQueuedOptions,
+    pub queues: QueuedOptions,
 }
 
-impl HiSparseSpaddOptions {
+impl SpaddOptions {
     /// Sets the method.
     #[must_use]
-    pub fn with_method(self, method: HiSparseSpaddMethod) -> Self {
+    pub fn with_method(self, method: SpaddMethod) -> Self {
         Self { method, ..self }
     }
 
     /// Sets the options of the queues.
     #[must_use]
-    pub fn with_queues(self, queues: HiSparseQueuedOptions) -> Self {
+    pub fn with_queues(self, queues: QueuedOptions) -> Self {
         Self { queues, ..self }
     }
 }
@@ -140,14 +140,13 @@ impl HiSparseSpaddOptions {
 /// [`DeviceHiSparse::plan_spmv_queued`](super::DeviceHiSparse::plan_spmv_queued).
 ///
 /// ```
-/// use evenpath::hisparse::{HiSparseOptions, HiSparseQueuedOptions};
-/// use evenpath::{Csr, Device};
+/// use evenpath::{Csr, Device, hisparse};
 ///
 /// let a = Csr::from_triplets(200, 200, [(0, 199, 1.0)])?;
 /// let device = Device::best()?;
-/// let tree = device.upload(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
+/// let tree = device.upload(&a.to_hisparse::<128>(hisparse::Options::default())?)?;
 /// // Nodes that do not fit in a queue are processed at once.
-/// let plan = tree.plan_spmv_queued(HiSparseQueuedOptions::default().with_capacity(1000))?;
+/// let plan = tree.plan_spmv_queued(hisparse::QueuedOptions::default().with_capacity(1000))?;
 /// let (x, mut y) = (device.upload(&[2.0; 200])?, device.zeros(200)?);
 /// plan.run(1.0, &x, 0.0, &mut y)?;
 /// assert_eq!(y.get(0)?, 2.0);
@@ -155,7 +154,7 @@ impl HiSparseSpaddOptions {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct HiSparseQueuedOptions {
+pub struct QueuedOptions {
     /// The capacity of each queue, in nodes. Default: depends on the size of the matrix. Nodes that do not fit are processed by
     /// the block that finds them.
     pub capacity: Option<u32>,
@@ -163,7 +162,7 @@ pub struct HiSparseQueuedOptions {
     pub blocks: Option<u32>,
 }
 
-impl HiSparseQueuedOptions {
+impl QueuedOptions {
     /// Sets the capacity of each queue, in nodes.
     #[must_use]
     pub fn with_capacity(self, capacity: impl Into<Option<u32>>) -> Self {

@@ -18,17 +18,17 @@ use super::device::{Content, DeviceHiSparse, Nodes, pool_view_mut};
 use super::host::check_product_shape;
 use super::leaves::{self, Leaves};
 use super::tree::{self, SortedRuns};
-use super::{HiSparseSpgemmMethod, HiSparseSpgemmOptions};
+use super::{SpgemmMethod, SpgemmOptions};
+use crate::Value;
 use crate::device::{Device, DeviceSlice, DeviceVec, Kernels};
 use crate::keys::SortKey;
-use crate::matrix::hisparse;
-use crate::op::SpgemmOptions;
+use crate::matrix::hisparse::{self, Options};
+use crate::op::spgemm;
 use crate::operand::{OpError, Pairs};
 use crate::operation::Operator;
 use crate::sequence::scan::{self, ScanOptions};
 use crate::sequence::sort::{self, SortOptions};
 use crate::sequence::vector;
-use crate::{HiSparseOptions, Value};
 
 /// Bytes of shared memory for the sums of one leaf of C.
 const SUM_BYTES: u32 = 1 << 14;
@@ -40,19 +40,18 @@ const MAX_PAIRS: u64 = (1 << 31) - 1;
 const PAIR_PRODUCTS: f64 = 900.0;
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
-    /// Returns the product A·B, with both transpositions and scales applied. Its scale is 1. It has an entry
-    /// wherever entries of A and B are multiplied, even if their sum is 0. Results are bitwise identical in
-    /// every run.
+    /// Returns the product A·B, m x k, of A, m x n, and B, n x k, with both transpositions and scales applied. Its
+    /// scale is 1. It has an entry wherever entries of A and B are multiplied, even if their sum is 0. Results are
+    /// bitwise identical in every run. On the CPU all methods are the same.
     ///
     /// Waits for the device several times, to learn the sizes of intermediate results.
     ///
     /// ```
-    /// use evenpath::hisparse::HiSparseOptions;
-    /// use evenpath::{Csr, Device};
+    /// use evenpath::{Csr, Device, hisparse};
     ///
     /// let a = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
-    /// let a = Device::cpu().upload(&a)?.to_hisparse::<128>(HiSparseOptions::default())?;
-    /// let product = a.multiply(&a.transpose())?.download()?;
+    /// let a = Device::cpu().upload(&a)?.to_hisparse::<128>(hisparse::Options::default())?;
+    /// let product = a.spgemm(&a.transpose(), hisparse::SpgemmOptions::default())?.download()?;
     /// assert_eq!((product.get(0, 0), product.get(0, 1), product.get(1, 1)), (Some(5.0), Some(6.0), Some(9.0)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -61,29 +60,20 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     ///
     /// If B does not have one row per column of A or is on another device, the nodes take more than 16 GiB
     /// ([`MatrixError::PoolTooLarge`](crate::MatrixError::PoolTooLarge)), there is not enough memory, or the device was
-    /// lost.
-    pub fn multiply(&self, b: &Self) -> Result<Self, OpError> {
-        self.multiply_with(b, HiSparseSpgemmOptions::default())
-    }
-
-    /// Like [`multiply`](Self::multiply), with options. On the CPU all methods are the same.
-    ///
-    /// # Errors
-    ///
-    /// The same as for [`multiply`](Self::multiply); by leaves, also if there are 2³¹ or more matching pairs.
-    pub fn multiply_with(&self, b: &Self, options: HiSparseSpgemmOptions) -> Result<Self, OpError> {
-        let HiSparseSpgemmOptions { method } = options;
+    /// lost. By leaves, also if there are 2³¹ or more matching pairs.
+    pub fn spgemm(&self, b: &Self, options: SpgemmOptions) -> Result<Self, OpError> {
+        let SpgemmOptions { method } = options;
         check_product_shape((self.nrows(), self.ncols()), (b.nrows(), b.ncols()))?;
         let device = self.device();
         device.check_same(b.device())?;
         device.refuse_in_graph("a product of matrices waits for the size of its result")?;
         if self.is_transposed() && b.is_transposed() {
-            return Ok(b.transpose().multiply_with(&self.transpose(), options)?.transpose());
+            return Ok(b.transpose().spgemm(&self.transpose(), options)?.transpose());
         }
         if let (Some(a), Some(b)) = (self.host(), b.host()) {
-            return Ok(device.upload(&a.multiply(&b)?)?);
+            return Ok(device.upload(&a.spgemm(&b)?)?);
         }
-        if method == HiSparseSpgemmMethod::Rows {
+        if method == SpgemmMethod::Rows {
             return self.multiply_rows(b);
         }
         let (left, right) = (self.with_number_as_scale()?, b.with_number_as_scale()?);
@@ -100,7 +90,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
             shape: (left.nrows(), right.ncols()),
         };
         let meetings = product.meet()?;
-        if method == HiSparseSpgemmMethod::Auto && product.suits_rows(&meetings)? {
+        if method == SpgemmMethod::Auto && product.suits_rows(&meetings)? {
             drop(meetings);
             return self.multiply_rows(b);
         }
@@ -110,9 +100,9 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// Computes the product through CSR.
     fn multiply_rows(&self, b: &Self) -> Result<Self, OpError> {
         let a = self.to_csr_with_offsets::<u64>()?;
-        let product = a.spgemm(&b.to_csr_with_offsets::<u64>()?, SpgemmOptions::default())?;
+        let product = a.spgemm(&b.to_csr_with_offsets::<u64>()?, spgemm::SpgemmOptions::default())?;
         drop(a);
-        product.to_hisparse(HiSparseOptions::default())
+        product.to_hisparse(Options::default())
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use evenpath_kernels::hisparse::queue::{AddProducts, HiSparseQueuedSpmv, TreeQueues};
 
-use super::HiSparseQueuedOptions;
+use super::QueuedOptions;
 use super::device::{Content, DeviceHiSparse, Nodes};
 use super::queues::{QueueMemory, grid};
 use crate::Value;
@@ -15,27 +15,26 @@ use crate::operand::{Factor, OpError};
 use crate::sequence::vector;
 use crate::sequence::vector::with_numbers;
 
-/// A plan for y = αAx + βy with the queue scheduler: the tree is traversed in every run, without analysis (Derler 2016,
-/// chapters 4 and 5). The plan holds the queues.
+/// A plan for y = αAx + βy with the queue scheduler, the method of the thesis (Derler 2016, chapters 4 and 5): the tree is
+/// traversed in every run, without analysis. The plan holds the queues.
 ///
 /// On GPUs, products are added to y by atomic operations in no particular order, so rounding differs from run to run. On
 /// the CPU it is the same as [`HiSparse::spmv`](crate::HiSparse::spmv).
 ///
 /// ```
-/// use evenpath::hisparse::{HiSparseOptions, HiSparseQueuedOptions};
-/// use evenpath::{Csr, Device, HiSparse};
+/// use evenpath::{Csr, Device, HiSparse, hisparse};
 ///
 /// let a = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
-/// let a: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
+/// let a: HiSparse<f64> = a.to_hisparse(hisparse::Options::default())?;
 /// let device = Device::cpu();
 /// let a = device.upload(&a)?.transpose();
 /// let x = device.upload(&[1.0, 10.0])?;
 /// let mut y = device.zeros(300)?;
-/// a.plan_spmv_queued(HiSparseQueuedOptions::default())?.run(1.0, &x, 0.0, &mut y)?;
+/// a.plan_spmv_queued(hisparse::QueuedOptions::default())?.run(1.0, &x, 0.0, &mut y)?;
 /// assert_eq!(y.get(299)?, 32.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct HiSparseQueuedPlan<V: Value, const D: usize = 128> {
+pub struct QueuedPlan<V: Value, const D: usize = 128> {
     matrix: DeviceHiSparse<V, D>,
     /// `None` on the CPU, and if there is nothing to traverse.
     queues: Option<Queues<V>>,
@@ -44,17 +43,16 @@ pub struct HiSparseQueuedPlan<V: Value, const D: usize = 128> {
 /// The choices and costs of a plan with the queue scheduler.
 ///
 /// ```
-/// use evenpath::hisparse::{HiSparseOptions, HiSparseQueuedOptions};
-/// use evenpath::{Csr, Device};
+/// use evenpath::{Csr, Device, hisparse};
 ///
 /// let a = Csr::from_triplets(200, 200, [(0, 199, 1.0)])?;
-/// let tree = Device::best()?.upload(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
-/// println!("{}", tree.plan_spmv_queued(HiSparseQueuedOptions::default())?.info()?);
+/// let tree = Device::best()?.upload(&a.to_hisparse::<128>(hisparse::Options::default())?)?;
+/// println!("{}", tree.plan_spmv_queued(hisparse::QueuedOptions::default())?.info()?);
 /// # Ok::<(), evenpath::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct HiSparseQueuedPlanInfo {
+pub struct QueuedPlanInfo {
     /// The capacity of each queue, in nodes.
     pub capacity: u32,
     /// The number of blocks in the grid.
@@ -63,15 +61,15 @@ pub struct HiSparseQueuedPlanInfo {
     pub workspace_bytes: u64,
 }
 
-impl HiSparseQueuedPlanInfo {
+impl QueuedPlanInfo {
     /// The options that repeat the choices of the plan. Sums remain unordered.
-    pub fn options(&self) -> HiSparseQueuedOptions {
+    pub fn options(&self) -> QueuedOptions {
         let given = |value: u32| (value > 0).then_some(value);
-        HiSparseQueuedOptions { capacity: given(self.capacity), blocks: given(self.blocks) }
+        QueuedOptions { capacity: given(self.capacity), blocks: given(self.blocks) }
     }
 }
 
-impl fmt::Display for HiSparseQueuedPlanInfo {
+impl fmt::Display for QueuedPlanInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { capacity, blocks, workspace_bytes } = self;
         write!(f, "queues of {capacity} nodes, {blocks} blocks, {workspace_bytes} bytes of workspace")
@@ -86,26 +84,39 @@ struct Queues<V: Value> {
 }
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
-    /// Prepares for [`HiSparseQueuedPlan::run`]: allocates queues, without reading the tree.
+    /// Prepares products y = αAx + βy by the method of the thesis: A is m x n, `x` has n elements, and `y` has m. Each run
+    /// traverses the tree, and blocks share its nodes through queues (Derler, *HiSparse*, 2016: chapter 4 has the scheduler,
+    /// chapter 5 the product). The methods of [`plan_spmv`](Self::plan_spmv) are not in the thesis.
+    ///
+    /// Allocates the queues, without reading the tree.
+    ///
+    /// ```
+    /// use evenpath::{Csr, Device, hisparse};
+    ///
+    /// let a = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
+    /// let device = Device::best()?;
+    /// let a = device.upload(&a)?.to_hisparse::<128>(hisparse::Options::default())?;
+    /// let (x, mut y) = (device.upload(&[1.0, 10.0, 100.0])?, device.zeros(2)?);
+    /// a.plan_spmv_queued(hisparse::QueuedOptions::default())?.run(1.0, &x, 0.0, &mut y)?;
+    /// assert_eq!(y.download()?, [201.0, 30.0]);
+    /// # Ok::<(), evenpath::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
     /// If there is not enough memory for the queues, or the device was lost.
-    pub fn plan_spmv_queued(
-        &self,
-        options: HiSparseQueuedOptions,
-    ) -> Result<HiSparseQueuedPlan<V, D>, OpError> {
+    pub fn plan_spmv_queued(&self, options: QueuedOptions) -> Result<QueuedPlan<V, D>, OpError> {
         let matrix = self.with_number_as_scale()?;
         let queues = match matrix.content() {
             Content::Machine(nodes) if !nodes.root.is_null() => Some(Queues::new(nodes, options)?),
             _ => None,
         };
-        Ok(HiSparseQueuedPlan { matrix: matrix.into_owned(), queues })
+        Ok(QueuedPlan { matrix: matrix.into_owned(), queues })
     }
 }
 
 impl<V: Value> Queues<V> {
-    fn new(nodes: &Nodes, options: HiSparseQueuedOptions) -> Result<Self, OpError> {
+    fn new(nodes: &Nodes, options: QueuedOptions) -> Result<Self, OpError> {
         let launch = grid(nodes.pool.device().kernel(), options, nodes.nnz)?;
         Ok(Self { launch, memory: Mutex::new(QueueMemory::for_tree(nodes, options)?) })
     }
@@ -147,9 +158,10 @@ impl<V: Value> Queues<V> {
     }
 }
 
-impl<V: Value, const D: usize> HiSparseQueuedPlan<V, D> {
-    /// Computes y = `alpha`·A·`x` + `beta`·y, with transposition and scale of A applied. The launch is
-    /// asynchronous, ordered on the device's stream. If `beta` is 0, y is overwritten without being read.
+impl<V: Value, const D: usize> QueuedPlan<V, D> {
+    /// Computes y = `alpha`·A·`x` + `beta`·y, with transposition and scale of A applied: A is m x n, `x` has n
+    /// elements, and y has m. The launch is asynchronous, ordered on the device's stream. If `beta` is 0, y is
+    /// overwritten without being read.
     ///
     /// # Errors
     ///
@@ -185,20 +197,20 @@ impl<V: Value, const D: usize> HiSparseQueuedPlan<V, D> {
     /// # Errors
     ///
     /// Currently never. It returns a [`Result`] like `info` of every plan.
-    pub fn info(&self) -> Result<HiSparseQueuedPlanInfo, DeviceError> {
+    pub fn info(&self) -> Result<QueuedPlanInfo, DeviceError> {
         let Some(queues) = &self.queues else {
-            return Ok(HiSparseQueuedPlanInfo::default());
+            return Ok(QueuedPlanInfo::default());
         };
         let memory = queues.memory();
         let (capacity, workspace_bytes) = (memory.capacity(), memory.bytes());
-        Ok(HiSparseQueuedPlanInfo { capacity, blocks: queues.launch.grid(), workspace_bytes })
+        Ok(QueuedPlanInfo { capacity, blocks: queues.launch.grid(), workspace_bytes })
     }
 }
 
-impl<V: Value, const D: usize> fmt::Debug for HiSparseQueuedPlan<V, D> {
+impl<V: Value, const D: usize> fmt::Debug for QueuedPlan<V, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (capacity, blocks) =
             self.queues.as_ref().map_or((0, 0), |queues| (queues.memory().capacity(), queues.launch.grid()));
-        write!(f, "HiSparseQueuedPlan({:?}, {blocks} blocks, queues of {capacity} nodes)", self.matrix)
+        write!(f, "QueuedPlan({:?}, {blocks} blocks, queues of {capacity} nodes)", self.matrix)
     }
 }

@@ -3,7 +3,7 @@
 use evenpath_kernels::hisparse::queue::{Diagonal, HiSparseDiagonal, HiSparseSquares};
 use evenpath_kernels::norm::{SUMS, Squares};
 
-use super::HiSparseQueuedOptions;
+use super::QueuedOptions;
 use super::device::{Content, DeviceHiSparse};
 use super::queues::{QueueMemory, grid};
 use crate::device::DeviceVec;
@@ -12,26 +12,25 @@ use crate::scale::Scale;
 use crate::{HiSparse, Value};
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
-    /// Returns the Frobenius norm: the square root of the sum of all squares, with the scale applied. Waits
-    /// for the device.
+    /// Returns the Frobenius norm of an m x n matrix: the square root of the sum of all squares, with the scale applied.
+    /// Waits for the device.
     ///
     /// It is computed in `f64`, and the squares neither overflow nor underflow. On GPUs they are added in no particular order, so rounding
     /// differs from run to run.
     ///
     /// ```
-    /// use evenpath::hisparse::{HiSparseOptions, HiSparseQueuedOptions};
-    /// use evenpath::{Csr, Device};
+    /// use evenpath::{Csr, Device, hisparse};
     ///
     /// let a: Csr<f32> = Csr::from_triplets(200, 300, [(0, 299, 3.0), (199, 1, 4.0)])?;
-    /// let a = Device::best()?.upload(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
-    /// assert_eq!(a.scaled(-2.0).frobenius_norm(HiSparseQueuedOptions::default())?, 10.0);
+    /// let a = Device::best()?.upload(&a.to_hisparse::<128>(hisparse::Options::default())?)?;
+    /// assert_eq!(a.scaled(-2.0).frobenius_norm(hisparse::QueuedOptions::default())?, 10.0);
     /// # Ok::<(), evenpath::Error>(())
     /// ```
     ///
     /// # Errors
     ///
     /// If there is not enough memory for the queues, or the device was lost.
-    pub fn frobenius_norm(&self, options: HiSparseQueuedOptions) -> Result<f64, OpError> {
+    pub fn frobenius_norm(&self, options: QueuedOptions) -> Result<f64, OpError> {
         self.device().refuse_in_graph("the norm of a matrix is given to the host")?;
         let nodes = match self.content() {
             Content::Host(matrix) => return Ok(norm(squares_of(matrix), self.factor())),
@@ -57,23 +56,22 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         Ok(norm(squares, self.factor()))
     }
 
-    /// Returns the diagonal, with the scale applied: an element per row or column, whichever are fewer, and 0
-    /// where nothing is stored. Only the nodes on the diagonal are visited. The launch is asynchronous.
+    /// Returns the diagonal of an m x n matrix, with the scale applied: min(m, n) elements, and 0 where nothing is
+    /// stored. Only the nodes on the diagonal are visited. The launch is asynchronous.
     ///
     /// ```
-    /// use evenpath::hisparse::{HiSparseOptions, HiSparseQueuedOptions};
-    /// use evenpath::{Csr, Device};
+    /// use evenpath::{Csr, Device, hisparse};
     ///
     /// let a: Csr<f32> = Csr::from_triplets(2, 300, [(0, 0, 3.0), (1, 299, 4.0)])?;
-    /// let a = Device::best()?.upload(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
-    /// assert_eq!(a.diagonal(HiSparseQueuedOptions::default())?.download()?, [3.0, 0.0]);
+    /// let a = Device::best()?.upload(&a.to_hisparse::<128>(hisparse::Options::default())?)?;
+    /// assert_eq!(a.diagonal(hisparse::QueuedOptions::default())?.download()?, [3.0, 0.0]);
     /// # Ok::<(), evenpath::Error>(())
     /// ```
     ///
     /// # Errors
     ///
     /// If there is not enough memory for the diagonal and the queues, or the device was lost.
-    pub fn diagonal(&self, options: HiSparseQueuedOptions) -> Result<DeviceVec<V>, OpError> {
+    pub fn diagonal(&self, options: QueuedOptions) -> Result<DeviceVec<V>, OpError> {
         let device = self.device();
         let mut elements = device.zeros(self.nrows().min(self.ncols()))?;
         if let (Some(matrix), Some(elements)) = (self.host(), elements.host_slice_mut()) {

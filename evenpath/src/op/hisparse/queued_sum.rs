@@ -9,7 +9,7 @@ use evenpath_kernels::hisparse::sum::{
 use super::add::Sum;
 use super::device::{Nodes, pool_view_mut};
 use super::queues::{QueueMemory, UNITS_PER_LEAF, capacity, grid};
-use super::{HiSparseQueuedOptions, tree};
+use super::{QueuedOptions, tree};
 use crate::Value;
 use crate::device::DeviceSlice;
 use crate::matrix::hisparse::node::MAX_UNITS;
@@ -27,7 +27,7 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
         &self,
         rows: usize,
         cols: usize,
-        options: HiSparseQueuedOptions,
+        options: QueuedOptions,
     ) -> Result<Nodes, OpError> {
         if self.a.root.is_null() && self.b.root.is_null() {
             return tree::empty(self.device, rows, cols);
@@ -66,7 +66,7 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
         &self,
         rows: usize,
         cols: usize,
-        options: HiSparseQueuedOptions,
+        options: QueuedOptions,
         queues: &mut QueueMemory<SumQueues>,
         pool: &mut DeviceSlice<Unit>,
     ) -> Result<[u64; SUM_RESULTS], OpError> {

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use evenpath_kernels::hisparse::queue::{self, Specification, Tree, TreeQueues};
 use evenpath_simt::kernel::Kernel;
 
-use super::HiSparseQueuedOptions;
+use super::QueuedOptions;
 use super::device::{Content, DeviceHiSparse, Nodes};
 use crate::Value;
 use crate::device::{Device, DeviceError, DeviceVec, Launch, Launcher, prefix};
@@ -27,7 +27,7 @@ const FEW_NONZEROS: usize = 1 << 8;
 const CHILDREN_LOG2: (u32, u32) = (7, 4);
 
 /// Capacity of each queue, for trees whose pools have `units` units in total.
-pub(super) fn capacity(options: HiSparseQueuedOptions, units: usize, units_per_place: usize) -> u32 {
+pub(super) fn capacity(options: QueuedOptions, units: usize, units_per_place: usize) -> u32 {
     let (least, most) = CAPACITY;
     options.capacity.unwrap_or((units / units_per_place).clamp(least, most) as u32)
 }
@@ -36,7 +36,7 @@ pub(super) fn capacity(options: HiSparseQueuedOptions, units: usize, units_per_p
 /// options request.
 pub(super) fn grid<K: Kernel>(
     launcher: Launcher<K>,
-    options: HiSparseQueuedOptions,
+    options: QueuedOptions,
     nnz: usize,
 ) -> Result<Launch<K>, DeviceError> {
     if let Some(blocks) = options.blocks {
@@ -106,17 +106,17 @@ impl<S: Specification> QueueMemory<S> {
 
 impl QueueMemory<TreeQueues> {
     /// Creates the queues for traversals of a tree.
-    pub(super) fn for_tree(nodes: &Nodes, options: HiSparseQueuedOptions) -> Result<Self, DeviceError> {
+    pub(super) fn for_tree(nodes: &Nodes, options: QueuedOptions) -> Result<Self, DeviceError> {
         let units = nodes.pool.len();
         Self::new(nodes.pool.device(), capacity(options, units, UNITS_PER_LARGE_LEAF))
     }
 }
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
-    /// Traverses the stored tree with a program's own kernel, added by [`Device::add_kernel`]: `kernel`
-    /// creates it from the tree and from queues for it. Its body calls `hisparse::queue::traverse` of the
+    /// Traverses the stored tree of an m x n matrix with a program's own kernel, added by [`Device::add_kernel`]:
+    /// `kernel` creates it from the tree and from queues for it. Its body calls `hisparse::queue::traverse` of the
     /// crate evenpath-kernels. Transposition and scale are left to the kernel. The launch is asynchronous; a
-    /// matrix without nonzeros needs none.
+    /// matrix without nonzeros needs none. `examples/queue_operation.rs` is a program with such a kernel.
     ///
     /// # Errors
     ///
@@ -129,7 +129,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// this device, which have the elements that it accesses and are not otherwise used while it runs.
     pub unsafe fn traverse<K: Kernel>(
         &self,
-        options: HiSparseQueuedOptions,
+        options: QueuedOptions,
         kernel: impl FnOnce(Tree<V>, queue::Queues) -> K,
     ) -> Result<(), OpError> {
         let device = self.device();

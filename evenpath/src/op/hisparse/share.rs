@@ -23,11 +23,11 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// pool. Pools of more than 16 GiB in total go through the host.
     ///
     /// ```
-    /// use evenpath::hisparse::{DeviceHiSparse, HiSparseOptions};
+    /// use evenpath::hisparse::{self, DeviceHiSparse};
     /// use evenpath::{Csr, Device};
     ///
     /// let a = Csr::from_triplets(300, 300, [(0, 0, 1.0), (299, 299, 3.0)])?;
-    /// let a = Device::best()?.upload(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
+    /// let a = Device::best()?.upload(&a.to_hisparse::<128>(hisparse::Options::default())?)?;
     /// let shared = DeviceHiSparse::share_subtrees(&[a.clone(), a.scaled(2.0)])?;
     /// assert_eq!(shared[0].pool_bytes(), a.pool_bytes());
     /// assert_eq!(shared[1].download()?.get(299, 299), Some(6.0));
@@ -162,8 +162,9 @@ impl<'a, const D: usize> Sources<'a, D> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Csr;
     use crate::device::SimulatedOptions;
-    use crate::{Csr, HiSparseOptions};
+    use crate::matrix::hisparse::Options;
 
     /// Matrices of one to three levels whose leaves are dense and sparse, some of them equal. One is a dense leaf that has the
     /// bits of a sparse one.
@@ -176,7 +177,7 @@ mod tests {
         let one = vec![(5, 6, 2.0)];
         let tree = |(rows, cols, entries): (usize, usize, Vec<(usize, usize, f64)>)| {
             let matrix: Csr<f64> = Csr::from_triplets(rows, cols, entries).unwrap();
-            matrix.to_hisparse(HiSparseOptions::default()).unwrap()
+            matrix.to_hisparse(Options::default()).unwrap()
         };
         let sparse: HiSparse<f64, 32> =
             tree((32, 32, (0..818).map(|at| (at / 32, at % 32, 1.0 + at as f64)).collect()));

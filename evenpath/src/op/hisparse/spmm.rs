@@ -7,38 +7,36 @@ use evenpath_simt::thread::WARP_SIZE;
 
 use super::device::{Content, Nodes};
 use super::frozen::{Frozen, MOST_QUADS};
-use super::{DeviceHiSparse, HiSparseSpmmOptions, HiSparseSpmvMethod};
+use super::{DeviceHiSparse, SpmmOptions, SpmvMethod};
 use crate::device::Event;
 use crate::format::dense::check_dense;
 use crate::format::{DeviceCsr, DeviceDense};
-use crate::op::spmm::dense_with_numbers;
-use crate::op::{SpmmOptions, SpmmPlan, SpmmPlanInfo};
+use crate::op::spmm;
 use crate::operand::{Factor, OpError};
 use crate::{DeviceError, Value, cpu};
 
 /// A plan for `C = αAB + βC` with one matrix, its transposition and scale applied, and dense B and C with any number of
-/// columns. Uses a CSR copy that the plan makes, or the leaves, which are found once and traversed by each run once per 32
-/// columns.
+/// columns. By default it runs from a CSR copy that the plan makes ([`SpmvMethod::Copied`]), and on request from the leaves,
+/// which are found once and traversed by each run once per 32 columns ([`SpmvMethod::Leaves`]).
 ///
-/// Results are bitwise identical from run to run. [`HiSparseSpmmOptions::multiprocessors`] makes results with a copy bitwise
+/// Results are bitwise identical from run to run. [`SpmmOptions::multiprocessors`] makes results with a copy bitwise
 /// identical on different GPUs.
 ///
 /// ```
-/// use evenpath::hisparse::{HiSparseOptions, HiSparseSpmmOptions};
-/// use evenpath::{Csr, Device, DeviceDense, HiSparse, Layout};
+/// use evenpath::{Csr, Device, DeviceDense, HiSparse, Layout, hisparse};
 ///
 /// let a = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
-/// let a: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
+/// let a: HiSparse<f64> = a.to_hisparse(hisparse::Options::default())?;
 /// let device = Device::cpu();
 /// let b = device.upload(&[1.0, 2.0, 10.0, 20.0, 100.0, 200.0])?;
 /// let b = DeviceDense::try_new(b, 3, 2, Layout::RowMajor)?;
 /// let mut c = device.zeros_dense(2, 2, Layout::RowMajor)?;
-/// let plan = device.upload(&a)?.plan_spmm(HiSparseSpmmOptions::default())?;
+/// let plan = device.upload(&a)?.plan_spmm(hisparse::SpmmOptions::default())?;
 /// plan.run(1.0, &b, 0.0, &mut c)?;
 /// assert_eq!(c.as_vec().download()?, [201.0, 402.0, 30.0, 60.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct HiSparseSpmmPlan<V: Value, const D: usize = 128> {
+pub struct SpmmPlan<V: Value, const D: usize = 128> {
     matrix: DeviceHiSparse<V, D>,
     schedule: Schedule<V>,
     analysis: (Event, Event),
@@ -47,20 +45,20 @@ pub struct HiSparseSpmmPlan<V: Value, const D: usize = 128> {
 /// The choices and costs of a plan for products with dense matrices.
 ///
 /// ```
-/// use evenpath::hisparse::{HiSparseOptions, HiSparseSpmmOptions};
-/// use evenpath::{Csr, Device};
+/// use evenpath::{Csr, Device, hisparse};
 ///
 /// let a = Csr::from_triplets(200, 200, [(0, 199, 1.0), (199, 0, 3.0)])?;
-/// let tree = Device::best()?.upload(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
-/// let info = tree.plan_spmm(HiSparseSpmmOptions::default())?.info()?;
+/// let tree = Device::best()?.upload(&a.to_hisparse::<128>(hisparse::Options::default())?)?;
+/// let info = tree.plan_spmm(hisparse::SpmmOptions::default())?.info()?;
 /// println!("{info}");
 /// # Ok::<(), evenpath::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct HiSparseSpmmPlanInfo {
-    /// Source of the entries; never [`Auto`](HiSparseSpmvMethod::Auto).
-    pub method: HiSparseSpmvMethod,
+pub struct SpmmPlanInfo {
+    /// Source of the entries: [`Copied`](SpmvMethod::Copied) if products run from a CSR copy, otherwise
+    /// [`Leaves`](SpmvMethod::Leaves); never [`Auto`](SpmvMethod::Auto).
+    pub method: SpmvMethod,
     /// The number of leaves, counting shared ones at every position; 0 for a copy and on the CPU.
     pub leaves: u64,
     /// Bytes of device memory that the plan holds, besides the matrix.
@@ -68,25 +66,26 @@ pub struct HiSparseSpmmPlanInfo {
     /// Milliseconds that the analysis took on the device.
     pub analysis_ms: f64,
     /// The choices of the plan for the copy, if there is one.
-    pub copy: Option<SpmmPlanInfo>,
+    pub copy: Option<spmm::SpmmPlanInfo>,
 }
 
-impl HiSparseSpmmPlanInfo {
+impl SpmmPlanInfo {
     /// The options that repeat the choices of the plan. With them, a plan for the same matrix on any other GPU, real or
     /// simulated, gives bitwise identical results.
-    pub fn options(&self) -> HiSparseSpmmOptions {
+    pub fn options(&self) -> SpmmOptions {
         let multiprocessors = self.copy.as_ref().and_then(|copy| copy.options().multiprocessors);
-        HiSparseSpmmOptions { method: self.method, multiprocessors }
+        SpmmOptions { method: self.method, multiprocessors }
     }
 }
 
-impl fmt::Display for HiSparseSpmmPlanInfo {
+impl fmt::Display for SpmmPlanInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { method, leaves, workspace_bytes, analysis_ms, copy } = self;
-        write!(
-            f,
-            "{method}, {leaves} leaves, {workspace_bytes} bytes of workspace, analyzed in {analysis_ms:.4} ms"
-        )?;
+        match copy {
+            Some(_) => write!(f, "{method}: products run from a copy in CSR")?,
+            None => write!(f, "{method}: {leaves} leaves")?,
+        }
+        write!(f, ", {workspace_bytes} bytes of workspace, analyzed in {analysis_ms:.4} ms")?;
         copy.as_ref().map_or(Ok(()), |copy| write!(f, ", multiplied by {copy}"))
     }
 }
@@ -96,23 +95,40 @@ enum Schedule<V: Value> {
     Cpu,
     Leaves(Frozen),
     /// A plan for the copy, and the copy's size in bytes.
-    Copied(SpmmPlan<V, V>, u64),
+    Copied(spmm::SpmmPlan<V, V>, u64),
 }
 
 /// The number of columns that a copy has workspace for; more are processed in several passes.
 const PASS_COLUMNS: usize = 32;
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
-    /// Copies the matrix, or finds its leaves, for [`HiSparseSpmmPlan::run`]; the methods are those of
-    /// [`plan_spmv`](Self::plan_spmv); products by leaves are slow. Waits for the device once per level of the tree, and a
-    /// few more times.
+    /// Prepares products C = αAB + βC with dense B and C: A is m x n, B n x k, and C m x k, for any k. By default copies
+    /// the matrix to CSR, and [`SpmmPlan::run`] does not read the tree ([`SpmvMethod::Copied`]); on request finds the
+    /// leaves ([`SpmvMethod::Leaves`]), from which products are slow. [`SpmmPlan::info`] reports which. Waits for the
+    /// device once per level of the tree, and a few more times.
+    ///
+    /// ```
+    /// use evenpath::{Csr, Device, DeviceDense, Layout, hisparse};
+    ///
+    /// let a = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
+    /// let device = Device::best()?;
+    /// let a = device.upload(&a)?.to_hisparse::<128>(hisparse::Options::default())?;
+    /// let b = device.upload(&[1.0, 2.0, 10.0, 20.0, 100.0, 200.0])?;
+    /// let b = DeviceDense::try_new(b, 3, 2, Layout::RowMajor)?;
+    /// let mut c = device.zeros_dense(2, 2, Layout::RowMajor)?;
+    /// let plan = a.plan_spmm(hisparse::SpmmOptions::default())?;
+    /// plan.run(1.0, &b, 0.0, &mut c)?;
+    /// assert_eq!(c.as_vec().download()?, [201.0, 402.0, 30.0, 60.0]);
+    /// println!("{}", plan.info()?); // on a GPU: copied: products run from a copy in CSR, …
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
     /// If there is not enough memory for a copy (as for [`to_csr`](Self::to_csr)) or for the list of leaves (16 bytes each,
     /// 40 while they are sorted), the matrix is too large for one launch, a copy is requested and there are 2³² nonzeros or
     /// more, or the device was lost.
-    pub fn plan_spmm(&self, options: HiSparseSpmmOptions) -> Result<HiSparseSpmmPlan<V, D>, OpError> {
+    pub fn plan_spmm(&self, options: SpmmOptions) -> Result<SpmmPlan<V, D>, OpError> {
         let start = self.device().record()?;
         let matrix = self.with_number_as_scale()?;
         let schedule = match matrix.content() {
@@ -125,21 +141,22 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
             Content::Machine(_) => {
                 let copy: DeviceCsr<V> = matrix.to_csr()?;
                 let bytes = copy.bytes();
-                let spmm = SpmmOptions::default()
+                let spmm = spmm::SpmmOptions::default()
                     .with_columns(PASS_COLUMNS)
                     .with_multiprocessors(options.multiprocessors);
                 Schedule::Copied(copy.plan_spmm(spmm)?, bytes)
             }
         };
         let analysis = (start, self.device().record()?);
-        Ok(HiSparseSpmmPlan { matrix: matrix.into_owned(), schedule, analysis })
+        Ok(SpmmPlan { matrix: matrix.into_owned(), schedule, analysis })
     }
 }
 
-impl<V: Value, const D: usize> HiSparseSpmmPlan<V, D> {
-    /// Computes C = `alpha`·A·B + `beta`·C. The launch is asynchronous, ordered on the device's stream. B and
-    /// C may have different layouts; row-major B is fastest. If `beta` is 0, C is overwritten without being
-    /// read. If `alpha` is 0, the product is still computed: infinity and NaN in A or B propagate to C.
+impl<V: Value, const D: usize> SpmmPlan<V, D> {
+    /// Computes C = `alpha`·A·B + `beta`·C: A is m x n, B n x k, and C m x k. The launch is asynchronous, ordered
+    /// on the device's stream. B and C may have different layouts; row-major B is fastest. If `beta` is 0, C is
+    /// overwritten without being read. If `alpha` is 0, the product is still computed: infinity and NaN in A or B
+    /// propagate to C.
     ///
     /// # Errors
     ///
@@ -154,7 +171,7 @@ impl<V: Value, const D: usize> HiSparseSpmmPlan<V, D> {
         c: &mut DeviceDense<V>,
     ) -> Result<(), OpError> {
         let device = self.matrix.device();
-        dense_with_numbers(device, (alpha, beta), c, |alpha, beta, c| self.multiply(alpha, b, beta, c))
+        spmm::dense_with_numbers(device, (alpha, beta), c, |alpha, beta, c| self.multiply(alpha, b, beta, c))
     }
 
     fn multiply(&self, alpha: V, b: &DeviceDense<V>, beta: V, c: &mut DeviceDense<V>) -> Result<(), OpError> {
@@ -248,31 +265,28 @@ impl<V: Value, const D: usize> HiSparseSpmmPlan<V, D> {
     /// # Errors
     ///
     /// If the device was lost.
-    pub fn info(&self) -> Result<HiSparseSpmmPlanInfo, DeviceError> {
+    pub fn info(&self) -> Result<SpmmPlanInfo, DeviceError> {
         let (start, end) = &self.analysis;
         let analysis_ms = end.elapsed_since(start)?;
-        let leaves = HiSparseSpmvMethod::Leaves;
-        let info =
-            HiSparseSpmmPlanInfo { method: leaves, leaves: 0, workspace_bytes: 0, analysis_ms, copy: None };
+        let leaves = SpmvMethod::Leaves;
+        let info = SpmmPlanInfo { method: leaves, leaves: 0, workspace_bytes: 0, analysis_ms, copy: None };
         Ok(match &self.schedule {
             Schedule::Cpu => info,
-            Schedule::Leaves(frozen) => HiSparseSpmmPlanInfo {
-                leaves: u64::from(frozen.leaves),
-                workspace_bytes: frozen.bytes(),
-                ..info
-            },
+            Schedule::Leaves(frozen) => {
+                SpmmPlanInfo { leaves: u64::from(frozen.leaves), workspace_bytes: frozen.bytes(), ..info }
+            }
             Schedule::Copied(plan, bytes) => {
                 let copy = plan.info()?;
                 let workspace_bytes = bytes + copy.workspace_bytes;
-                let method = HiSparseSpmvMethod::Copied;
-                HiSparseSpmmPlanInfo { method, workspace_bytes, copy: Some(copy), ..info }
+                let method = SpmvMethod::Copied;
+                SpmmPlanInfo { method, workspace_bytes, copy: Some(copy), ..info }
             }
         })
     }
 }
 
-impl<V: Value, const D: usize> fmt::Debug for HiSparseSpmmPlan<V, D> {
+impl<V: Value, const D: usize> fmt::Debug for SpmmPlan<V, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "HiSparseSpmmPlan({:?})", self.matrix)
+        write!(f, "SpmmPlan({:?})", self.matrix)
     }
 }

@@ -8,37 +8,37 @@ use evenpath_simt::thread::WARP_SIZE;
 use super::device::{Content, Nodes};
 use super::frozen::Frozen;
 use super::places::{self, Places};
-use super::{DeviceHiSparse, HiSparseSpmvMethod, HiSparseSpmvOptions};
+use super::{DeviceHiSparse, SpmvMethod, SpmvOptions};
 use crate::device::{DeviceError, DeviceSlice, Event, Launch};
 use crate::format::DeviceCsr;
-use crate::op::{SpmvOptions, SpmvPlan, SpmvPlanInfo};
+use crate::op::spmv;
 use crate::operand::check::check_product;
 use crate::operand::tagged_sums::TaggedSums;
 use crate::operand::{Factor, OpError};
 use crate::sequence::vector::{update, with_numbers};
 use crate::{Value, cpu};
 
-/// A plan for y = αAx + βy with one matrix, its transposition and scale applied. Uses a CSR copy that the plan makes, or
-/// the leaves, which are found once and traversed by each run.
+/// A plan for y = αAx + βy with one matrix, its transposition and scale applied. By default it runs from a CSR copy that
+/// the plan makes ([`SpmvMethod::Copied`]), and on request from the leaves, which are found once and traversed by each run
+/// ([`SpmvMethod::Leaves`]).
 ///
-/// Results are bitwise identical from run to run; [`HiSparseSpmvOptions`] can make them so on different GPUs. For
+/// Results are bitwise identical from run to run; [`SpmvOptions`] can make them so on different GPUs. For
 /// products with the transpose, plan with `matrix.transpose()`, which shares the content and takes the same time.
 ///
 /// ```
-/// use evenpath::hisparse::{HiSparseOptions, HiSparseSpmvOptions};
-/// use evenpath::{Csr, Device, HiSparse};
+/// use evenpath::{Csr, Device, HiSparse, hisparse};
 ///
 /// let a = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
-/// let a: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
+/// let a: HiSparse<f64> = a.to_hisparse(hisparse::Options::default())?;
 /// let device = Device::cpu();
 /// let a = device.upload(&a)?;
 /// let x = device.upload(&[1.0, 10.0])?;
 /// let mut y = device.zeros(300)?;
-/// a.transpose().plan_spmv(HiSparseSpmvOptions::default())?.run(1.0, &x, 0.0, &mut y)?;
+/// a.transpose().plan_spmv(hisparse::SpmvOptions::default())?.run(1.0, &x, 0.0, &mut y)?;
 /// assert_eq!((y.get(0)?, y.get(299)?), (1.0, 32.0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct HiSparseSpmvPlan<V: Value, const D: usize = 128> {
+pub struct SpmvPlan<V: Value, const D: usize = 128> {
     matrix: DeviceHiSparse<V, D>,
     schedule: Schedule<V>,
     analysis: (Event, Event),
@@ -47,21 +47,21 @@ pub struct HiSparseSpmvPlan<V: Value, const D: usize = 128> {
 /// The choices and costs of a plan for products with vectors.
 ///
 /// ```
-/// use evenpath::hisparse::{HiSparseOptions, HiSparseSpmvOptions};
-/// use evenpath::{Csr, Device};
+/// use evenpath::{Csr, Device, hisparse};
 ///
 /// let a = Csr::from_triplets(200, 200, [(0, 199, 1.0), (199, 0, 3.0)])?;
-/// let tree = Device::best()?.upload(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
-/// let info = tree.plan_spmv(HiSparseSpmvOptions::default())?.info()?;
+/// let tree = Device::best()?.upload(&a.to_hisparse::<128>(hisparse::Options::default())?)?;
+/// let info = tree.plan_spmv(hisparse::SpmvOptions::default())?.info()?;
 /// println!("{}: {} bytes besides the tree, {:.3} ms to plan", info.method, info.workspace_bytes, info.analysis_ms);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
-pub struct HiSparseSpmvPlanInfo {
-    /// Source of the entries; never [`Auto`](HiSparseSpmvMethod::Auto).
-    pub method: HiSparseSpmvMethod,
-    /// The number of leaves, counting shared ones at every position.
+pub struct SpmvPlanInfo {
+    /// Source of the entries: [`Copied`](SpmvMethod::Copied) if products run from a CSR copy, otherwise
+    /// [`Leaves`](SpmvMethod::Leaves); never [`Auto`](SpmvMethod::Auto).
+    pub method: SpmvMethod,
+    /// The number of leaves, counting shared ones at every position; 0 for a copy and on the CPU.
     pub leaves: u64,
     /// The number of parts: consecutive leaves in one row of leaves, the work of one block each.
     pub parts: u64,
@@ -73,31 +73,31 @@ pub struct HiSparseSpmvPlanInfo {
     /// Number of warps among which leaves are divided; 0 on the CPU and for a copy.
     pub warps: u32,
     /// The choices of the plan for the copy, if there is one.
-    pub copy: Option<SpmvPlanInfo>,
+    pub copy: Option<spmv::SpmvPlanInfo>,
 }
 
-impl HiSparseSpmvPlanInfo {
+impl SpmvPlanInfo {
     /// The options that repeat the choices of the plan. With them, a plan for the same matrix on any other GPU, real or
     /// simulated, gives bitwise identical results.
-    pub fn options(&self) -> HiSparseSpmvOptions {
+    pub fn options(&self) -> SpmvOptions {
         let warps = (self.warps > 0).then_some(self.warps);
-        let spmv = self.copy.as_ref().map_or_else(SpmvOptions::default, SpmvPlanInfo::options);
-        HiSparseSpmvOptions { method: self.method, spmv, warps }
+        let spmv = self.copy.as_ref().map_or_else(spmv::SpmvOptions::default, spmv::SpmvPlanInfo::options);
+        SpmvOptions { method: self.method, spmv, warps }
     }
 }
 
-impl fmt::Display for HiSparseSpmvPlanInfo {
+impl fmt::Display for SpmvPlanInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { leaves, parts, workspace_bytes, analysis_ms, copy, .. } = self;
+        let Self { method, leaves, parts, workspace_bytes, analysis_ms, copy, .. } = self;
         if let Some(copy) = copy {
             return write!(
                 f,
-                "a CSR copy, {workspace_bytes} bytes of workspace, analyzed in {analysis_ms:.4} ms, multiplied by {copy}"
+                "{method}: products run from a copy in CSR, {workspace_bytes} bytes of workspace, analyzed in {analysis_ms:.4} ms, multiplied by {copy}"
             );
         }
         write!(
             f,
-            "{leaves} leaves in {parts} parts, {workspace_bytes} bytes of workspace, analyzed in {analysis_ms:.4} ms"
+            "{method}: {leaves} leaves in {parts} parts, {workspace_bytes} bytes of workspace, analyzed in {analysis_ms:.4} ms"
         )
     }
 }
@@ -106,7 +106,7 @@ impl fmt::Display for HiSparseSpmvPlanInfo {
 enum Schedule<V: Value> {
     Cpu,
     Leaves(Box<Leaves<V>>),
-    Copied(SpmvPlan<V>),
+    Copied(spmv::SpmvPlan<V>),
 }
 
 struct Leaves<V: Value> {
@@ -171,16 +171,32 @@ impl<V: Value> Leaves<V> {
 }
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
-    /// Finds the leaves of the matrix, or copies it, for [`HiSparseSpmvPlan::run`]. Waits for the device once per level
-    /// of the tree, and a few more times.
+    /// Prepares products y = αAx + βy: A is m x n, `x` has n elements, and `y` has m. By default copies the matrix to CSR,
+    /// and [`SpmvPlan::run`] does not read the tree ([`SpmvMethod::Copied`]); on request finds the leaves
+    /// ([`SpmvMethod::Leaves`]). [`SpmvPlan::info`] reports which. Waits for the device once per level of the tree, and a
+    /// few more times.
+    ///
+    /// ```
+    /// use evenpath::{Csr, Device, hisparse};
+    ///
+    /// let a = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
+    /// let device = Device::best()?;
+    /// let a = device.upload(&a)?.to_hisparse::<128>(hisparse::Options::default())?;
+    /// let (x, mut y) = (device.upload(&[1.0, 10.0, 100.0])?, device.zeros(2)?);
+    /// let plan = a.plan_spmv(hisparse::SpmvOptions::default())?;
+    /// plan.run(1.0, &x, 0.0, &mut y)?;
+    /// assert_eq!(y.download()?, [201.0, 30.0]);
+    /// println!("{}", plan.info()?); // on a GPU: copied: products run from a copy in CSR, …
+    /// # Ok::<(), evenpath::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// If there is not enough memory for the workspace ([`HiSparseSpmvPlanInfo::workspace_bytes`]; temporarily 40 bytes
+    /// If there is not enough memory for the workspace ([`SpmvPlanInfo::workspace_bytes`]; temporarily 40 bytes
     /// per leaf while leaves are sorted, and for a copy as for [`to_csr`](Self::to_csr)), the matrix is too large for one
     /// launch, a copy is requested and there are 2³² nonzeros or more, or the device was lost. With a copy, also as for
     /// [`DeviceCsr::plan_spmv`].
-    pub fn plan_spmv(&self, options: HiSparseSpmvOptions) -> Result<HiSparseSpmvPlan<V, D>, OpError> {
+    pub fn plan_spmv(&self, options: SpmvOptions) -> Result<SpmvPlan<V, D>, OpError> {
         let start = self.device().record()?;
         let matrix = self.with_number_as_scale()?;
         let schedule = match matrix.content() {
@@ -188,16 +204,16 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
             Content::Machine(nodes) => matrix.schedule(nodes, options)?,
         };
         let analysis = (start, self.device().record()?);
-        Ok(HiSparseSpmvPlan { matrix: matrix.into_owned(), schedule, analysis })
+        Ok(SpmvPlan { matrix: matrix.into_owned(), schedule, analysis })
     }
 
     /// Returns whether a plan with this method uses the leaves: if they are requested, or if a copy could not count its nonzeros.
-    pub(super) fn is_by_leaves(&self, method: HiSparseSpmvMethod) -> bool {
+    pub(super) fn is_by_leaves(&self, method: SpmvMethod) -> bool {
         let is_countable = u32::try_from(self.nnz()).is_ok();
-        method == HiSparseSpmvMethod::Leaves || method == HiSparseSpmvMethod::Auto && !is_countable
+        method == SpmvMethod::Leaves || method == SpmvMethod::Auto && !is_countable
     }
 
-    fn schedule(&self, nodes: &Nodes, options: HiSparseSpmvOptions) -> Result<Schedule<V>, OpError> {
+    fn schedule(&self, nodes: &Nodes, options: SpmvOptions) -> Result<Schedule<V>, OpError> {
         if self.is_by_leaves(options.method) {
             let leaves = Leaves::new::<D>(nodes, self.is_transposed(), options.warps)?;
             return Ok(Schedule::Leaves(Box::new(leaves)));
@@ -207,10 +223,10 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     }
 }
 
-impl<V: Value, const D: usize> HiSparseSpmvPlan<V, D> {
-    /// Computes y = `alpha`·A·`x` + `beta`·y. The launch is asynchronous, ordered on the device's stream. If
-    /// `beta` is 0, y is overwritten without being read. If `alpha` is 0, the product is still computed:
-    /// infinity and NaN in A or `x` propagate to y.
+impl<V: Value, const D: usize> SpmvPlan<V, D> {
+    /// Computes y = `alpha`·A·`x` + `beta`·y: A is m x n, `x` has n elements, and y has m. The launch is
+    /// asynchronous, ordered on the device's stream. If `beta` is 0, y is overwritten without being read. If
+    /// `alpha` is 0, the product is still computed: infinity and NaN in A or `x` propagate to y.
     ///
     /// # Errors
     ///
@@ -254,20 +270,20 @@ impl<V: Value, const D: usize> HiSparseSpmvPlan<V, D> {
     /// # Errors
     ///
     /// If the device was lost.
-    pub fn info(&self) -> Result<HiSparseSpmvPlanInfo, DeviceError> {
+    pub fn info(&self) -> Result<SpmvPlanInfo, DeviceError> {
         let (start, end) = &self.analysis;
         let analysis_ms = end.elapsed_since(start)?;
-        let info = HiSparseSpmvPlanInfo { analysis_ms, ..HiSparseSpmvPlanInfo::default() };
+        let info = SpmvPlanInfo { analysis_ms, ..SpmvPlanInfo::default() };
         Ok(match &self.schedule {
-            Schedule::Cpu => HiSparseSpmvPlanInfo { method: HiSparseSpmvMethod::Leaves, ..info },
-            Schedule::Copied(plan) => HiSparseSpmvPlanInfo {
-                method: HiSparseSpmvMethod::Copied,
+            Schedule::Cpu => SpmvPlanInfo { method: SpmvMethod::Leaves, ..info },
+            Schedule::Copied(plan) => SpmvPlanInfo {
+                method: SpmvMethod::Copied,
                 workspace_bytes: plan.bytes(),
                 copy: Some(plan.info()?),
                 ..info
             },
-            Schedule::Leaves(leaves) => HiSparseSpmvPlanInfo {
-                method: HiSparseSpmvMethod::Leaves,
+            Schedule::Leaves(leaves) => SpmvPlanInfo {
+                method: SpmvMethod::Leaves,
                 leaves: u64::from(leaves.frozen.leaves),
                 parts: u64::from(leaves.frozen.parts),
                 warps: leaves.warps,
@@ -278,8 +294,8 @@ impl<V: Value, const D: usize> HiSparseSpmvPlan<V, D> {
     }
 }
 
-impl<V: Value, const D: usize> fmt::Debug for HiSparseSpmvPlan<V, D> {
+impl<V: Value, const D: usize> fmt::Debug for SpmvPlan<V, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "HiSparseSpmvPlan({:?})", self.matrix)
+        write!(f, "SpmvPlan({:?})", self.matrix)
     }
 }
