@@ -75,6 +75,13 @@ pub enum Error {
         /// The operand's name.
         operand: &'static str,
     },
+    /// A plan was run while another thread of the rank runs it. Ranks match their operations by their order,
+    /// so a rank has one at a time.
+    #[error("rank {rank} is running this plan on another thread, but can run it once at a time")]
+    PlanInUse {
+        /// The rank.
+        rank: usize,
+    },
     /// A column is outside the matrix.
     #[error("row {row} has column {column}, but the matrix has {cols} columns")]
     ColumnOutOfRange {

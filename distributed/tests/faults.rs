@@ -97,7 +97,7 @@ pub(crate) fn wait_in_a_chain(rank: &Rank, is_over: impl Fn() -> bool) -> Result
     })?;
     let x = DistributedVec::from_fn(rank, &even, |_| 1.0)?;
     let mut y = DistributedVec::zeros(rank, &even)?;
-    let mut plan = a.plan_spmv(SpmvOptions::default())?;
+    let plan = a.plan_spmv(SpmvOptions::default())?;
     rank.barrier()?;
     let start = Instant::now();
     if rank.index() == 0 {
@@ -258,7 +258,7 @@ fn a_device_that_fails() {
         let a = DistributedCsr::from_fn(rank, 36, 36, |row, entries| grid.row(row, entries))?;
         let x = DistributedVec::from_fn(rank, a.col_partition(), |_| 1.0_f64)?;
         let mut y = DistributedVec::zeros(rank, a.row_partition())?;
-        let mut plan = a.plan_spmv(SpmvOptions::default())?;
+        let plan = a.plan_spmv(SpmvOptions::default())?;
         start()?;
         plan.run(1.0, &x, 0.0, &mut y)?;
         y.dot(&x).map(|_| ())

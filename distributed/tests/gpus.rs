@@ -106,7 +106,7 @@ fn many_products_in_one_run() {
             let a = DistributedCsr::from_fn(rank, rows, rows, |row, entries| {
                 entries.push(((row + rows / 2) % rows, 1.0));
             })?;
-            let mut plan = a.plan_spmv(SpmvOptions::default())?;
+            let plan = a.plan_spmv(SpmvOptions::default())?;
             let mut x = DistributedVec::from_fn(rank, a.col_partition(), number::<f64>)?;
             let mut y = DistributedVec::zeros(rank, a.row_partition())?;
             for _ in 0..steps / 2 {

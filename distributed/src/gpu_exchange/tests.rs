@@ -60,11 +60,11 @@ fn products<V: Value>(rank: &Rank) -> Result<Vec<V>> {
     let b = DistributedDense::from_fn(rank, a.col_partition(), 3, |row, col| rough(row + 7 * col as u64))?;
     let mut y = DistributedVec::zeros(rank, a.row_partition())?;
     let mut c = DistributedDense::zeros(rank, a.row_partition(), 3)?;
-    let mut spmv = a.plan_spmv(SpmvOptions::default())?;
-    let mut transposed = a.plan_spmv_transposed(SpmvTransposedOptions::default())?;
-    let mut spmm = a.plan_spmm(SpmmOptions::default().with_columns(3))?;
-    let mut by_tree = tree.plan_spmv(HiSparseSpmvOptions::default())?;
-    let mut by_tree_transposed = tree.plan_spmv_transposed(HiSparseSpmvOptions::default())?;
+    let spmv = a.plan_spmv(SpmvOptions::default())?;
+    let transposed = a.plan_spmv_transposed(SpmvTransposedOptions::default())?;
+    let spmm = a.plan_spmm(SpmmOptions::default().with_columns(3))?;
+    let by_tree = tree.plan_spmv(HiSparseSpmvOptions::default())?;
+    let by_tree_transposed = tree.plan_spmv_transposed(HiSparseSpmvOptions::default())?;
     let half = V::from_f64(0.5);
     for _ in 0..3 {
         spmv.run(V::ONE, &x, half, &mut y)?;
@@ -238,7 +238,7 @@ fn product_after(rank: &Rank, before: usize) -> Result<impl FnMut() -> Result<()
     let a = matrix::<f64>(rank)?;
     let x = DistributedVec::from_fn(rank, a.col_partition(), rough)?;
     let mut y = DistributedVec::zeros(rank, a.row_partition())?;
-    let mut plan = a.plan_spmv(SpmvOptions::default())?;
+    let plan = a.plan_spmv(SpmvOptions::default())?;
     let mut product = move || plan.run(1.0, &x, 0.0, &mut y);
     (0..before).try_for_each(|_| product())?;
     rank.barrier()?;
