@@ -10,7 +10,7 @@ use evenpath_distributed::{Cluster, DistributedCsr, DistributedVec, Error, RowPa
 use proptest::prelude::*;
 
 use crate::support::{Matrix, everywhere, gpus, matrices_of, number, numbers};
-use crate::{hisparse, matrices, products};
+use crate::{factors, hisparse, matrices, products};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2, max_shrink_iters: 4, ..ProptestConfig::default() })]
@@ -66,6 +66,18 @@ fn tiny_shapes() {
     }
     if let Some(cluster) = gpus.by_nccl() {
         products::check::<f64>(cluster, &Matrix { rows: 3, cols: 1, entries: vec![(2, 0, 1)] }, None);
+    }
+}
+
+/// Factors in the GPUs' memory, with exchanges by the host and by NCCL.
+#[test]
+fn factors_on_the_device_give_the_bits_of_numbers() {
+    let everywhere = everywhere();
+    for cluster in everywhere.clusters(1) {
+        factors::check::<f64>(cluster, &factors::matrix(300, 400));
+    }
+    for cluster in everywhere.clusters(1) {
+        factors::check::<f32>(cluster, &factors::matrix(400, 300));
     }
 }
 

@@ -61,7 +61,6 @@ impl<V: Value, const D: usize> DistributedHiSparseSpmvPlan<V, D> {
     /// collective operation: factors must be equal on all ranks, each on the rank's own device if it is in
     /// device memory.
     ///
-    ///
     /// # Errors
     ///
     /// If `x` is not divided like the matrix's columns, or `y` like its rows, a factor is not one element on

@@ -64,7 +64,6 @@ impl<V: Value, const D: usize> DistributedHiSparseSpmvTransposedPlan<V, D> {
     /// collective operation: factors must be equal on all ranks, each on the rank's own device if it is in
     /// device memory.
     ///
-    ///
     /// # Errors
     ///
     /// If `x` is not divided like the matrix's rows, or `y` like its columns, a factor is not one element on
