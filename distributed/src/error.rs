@@ -75,9 +75,9 @@ pub enum Error {
         /// The operand's name.
         operand: &'static str,
     },
-    /// A plan was run while another thread of the rank runs it. Ranks match their operations by their order,
-    /// so a rank has one at a time.
-    #[error("rank {rank} is running this plan on another thread, but can run it once at a time")]
+    /// A plan was run while another thread of the rank was running it. Ranks match their operations by their
+    /// order, so the second run does not wait.
+    #[error("rank {rank} is running the plan on another thread already, and the limit is one run at a time")]
     PlanInUse {
         /// The rank.
         rank: usize,

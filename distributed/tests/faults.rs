@@ -105,7 +105,8 @@ fn a_plan_in_use_is_refused() {
             Ok(y.local().get(0)?)
         };
         if rank.index() == 1 {
-            while refused.load(Ordering::Relaxed) == 0 {
+            let start = Instant::now();
+            while refused.load(Ordering::Relaxed) == 0 && start.elapsed() < Duration::from_secs(10) {
                 std::thread::sleep(Duration::from_millis(1));
             }
             return run();

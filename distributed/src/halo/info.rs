@@ -8,9 +8,10 @@ use super::Halo;
 use crate::nccl::ExchangeEngine;
 use crate::rank::Rank;
 
-/// Exchange of elements between one rank and others in each run of a plan.
+/// Exchange of elements between one rank and others in each run of a plan: part of the plan's information,
+/// such as [`DistributedPlanInfo::exchange`](crate::DistributedPlanInfo::exchange).
 ///
-/// Elements are those of a vector, or of the rows of a dense matrix.
+/// Elements are numbers: those of a vector, or of the rows of a dense matrix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ExchangeInfo {
