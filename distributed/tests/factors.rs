@@ -1,5 +1,6 @@
 //! α and β in the ranks' device memory: results equal those with the same numbers, to the last bit.
 
+use evenpath::device::{DeviceKind, SimulatedOptions};
 use evenpath::error::OpError;
 use evenpath::hisparse::{HiSparseOptions, HiSparseSpmvOptions};
 use evenpath::spmm::SpmmOptions;
@@ -151,7 +152,11 @@ fn factors_that_do_not_fit_are_refused() {
         let refused = cluster.run(|rank| {
             let plans = Plans::new(rank, &a)?;
             let two = rank.device().upload(&[1.0, 2.0])?;
-            let foreign = Device::cpu().upload(&[1.0])?;
+            let foreign = match rank.device().kind() {
+                DeviceKind::Cpu => Device::simulated(SimulatedOptions::default()),
+                _ => Device::cpu(),
+            };
+            let foreign = foreign.upload(&[1.0])?;
             let x = DistributedVec::from_fn(rank, plans.matrix.col_partition(), number)?;
             let mut y = DistributedVec::from_fn(rank, plans.matrix.row_partition(), number::<f64>)?;
             let before = y.local().download()?;
