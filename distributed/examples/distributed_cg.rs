@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use evenpath::spmv::SpmvOptions;
 use evenpath_distributed::generate::Stencil;
-use evenpath_distributed::{DistributedCsr, DistributedVec, Rank, SpmvPlan};
+use evenpath_distributed::{DistributedCsr, DistributedSpmvPlan, DistributedVec, Rank};
 use support::{Arguments, BoxedError};
 
 /// Residual relative to b at which the solver stops.
@@ -35,12 +35,12 @@ fn solve(rank: &Rank, side: u32) -> Result<bool, BoxedError> {
     let grid = Stencil::five_point(side);
     let a = DistributedCsr::from_fn(rank, grid.nrows(), grid.nrows(), |row, entries| grid.row(row, entries))?;
     report_matrix(rank, &a)?;
-    let mut plan = a.plan_spmv(SpmvOptions::default())?;
+    let plan = a.plan_spmv(SpmvOptions::default())?;
     let b = DistributedVec::from_fn(rank, a.row_partition(), |_| 1.0)?;
     let mut x = DistributedVec::zeros(rank, a.col_partition())?;
     rank.barrier()?;
     let start = Instant::now();
-    let steps = conjugate_gradients(&mut plan, &b, &mut x, 10 * side as usize + 100)?;
+    let steps = conjugate_gradients(&plan, &b, &mut x, 10 * side as usize + 100)?;
     let seconds = start.elapsed().as_secs_f64();
 
     // The true residual, b − Ax. It differs by rounding from the one that the steps update.
@@ -61,7 +61,7 @@ fn solve(rank: &Rank, side: u32) -> Result<bool, BoxedError> {
 /// Solves by the method of Hestenes and Stiefel (J. Res. Nat. Bur. Standards 49, 1952), from x = 0. Returns
 /// the number of steps.
 fn conjugate_gradients(
-    plan: &mut SpmvPlan<f64>,
+    plan: &DistributedSpmvPlan<f64>,
     b: &DistributedVec<f64>,
     x: &mut DistributedVec<f64>,
     most_steps: usize,

@@ -56,7 +56,7 @@ fn pagerank(rank: &Rank, links: &DistributedCsr<f64>) -> Result<bool, BoxedError
     let follow = DistributedVec::from_local(rank, partition, &follow)?;
     let jump = DistributedVec::from_local(rank, partition, &jump)?;
     let pattern = DistributedCsr::from_rows(rank, partition, links.col_partition(), ones(&own)?)?;
-    let mut plan = pattern.plan_spmv_transposed(SpmvTransposedOptions::default())?;
+    let plan = pattern.plan_spmv_transposed(SpmvTransposedOptions::default())?;
 
     let ones = DistributedVec::from_fn(rank, partition, |_| 1.0)?;
     let mut ranks = DistributedVec::from_fn(rank, partition, |_| 1.0 / pages as f64)?;

@@ -75,6 +75,13 @@ pub enum Error {
         /// The operand's name.
         operand: &'static str,
     },
+    /// A plan was run while another thread of the rank was running it. Ranks match their operations by their
+    /// order, so the second run does not wait.
+    #[error("rank {rank} is running the plan on another thread already, and the limit is one run at a time")]
+    PlanInUse {
+        /// The rank.
+        rank: usize,
+    },
     /// A column is outside the matrix.
     #[error("row {row} has column {column}, but the matrix has {cols} columns")]
     ColumnOutOfRange {

@@ -11,7 +11,7 @@
 //!     let a = DistributedCsr::from_fn(rank, 900, 900, |row, entries| grid.row(row, entries))?;
 //!     let x = DistributedVec::from_fn(rank, a.col_partition(), |_| 1.0)?;
 //!     let mut y = DistributedVec::zeros(rank, a.row_partition())?;
-//!     let mut plan = a.plan_spmv(Default::default())?; // once per matrix
+//!     let plan = a.plan_spmv(Default::default())?; // once per matrix
 //!     plan.run(1.0, &x, 0.0, &mut y)?; // as often as needed
 //!     y.dot(&x)
 //! })?;
@@ -66,11 +66,14 @@ pub use cluster::{Cluster, DEFAULT_TIMEOUT};
 pub use csr::DistributedCsr;
 pub use dense::DistributedDense;
 pub use error::{Error, Result};
-pub use halo::Halo;
+pub use halo::{ExchangeInfo, Halo};
 pub use hisparse::DistributedHiSparse;
 pub use nccl::{Engine, ExchangeEngine};
 pub use op::{
-    HiSparseSpmvPlan, HiSparseSpmvTransposedPlan, SpgemmOptions, SpmmPlan, SpmvPlan, SpmvTransposedPlan,
+    DistributedHiSparseSpmvPlan, DistributedHiSparseSpmvPlanInfo, DistributedHiSparseSpmvTransposedPlan,
+    DistributedPlanInfo, DistributedSpgemmOptions, DistributedSpmmPlan, DistributedSpmmPlanInfo,
+    DistributedSpmvPlan, DistributedSpmvPlanInfo, DistributedSpmvTransposedPlan,
+    DistributedSpmvTransposedPlanInfo,
 };
 pub use partition::RowPartition;
 pub use rank::{Rank, Traffic};

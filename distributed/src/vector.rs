@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use evenpath::{DeviceSlice, DeviceVec, Value, vector};
+use evenpath::{DeviceSlice, DeviceVec, Factor, Value, vector};
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
@@ -134,8 +134,14 @@ impl<V: Value> DistributedVec<V> {
     ///
     /// # Errors
     ///
-    /// If the vectors have different partitions; then nothing is written. If the device was lost.
-    pub fn axpby(&mut self, alpha: V, x: &Self, beta: V) -> Result<()> {
+    /// If the vectors have different partitions, or a factor is not one element on the rank's device; then
+    /// nothing is written. If the device was lost.
+    pub fn axpby<'f>(
+        &mut self,
+        alpha: impl Into<Factor<'f, V>>,
+        x: &Self,
+        beta: impl Into<Factor<'f, V>>,
+    ) -> Result<()> {
         self.check_like("x", x)?;
         Ok(vector::axpby(alpha, &x.local, beta, &mut self.local)?)
     }
@@ -144,7 +150,7 @@ impl<V: Value> DistributedVec<V> {
     ///
     /// # Errors
     ///
-    /// The same as for [`axpby`](Self::axpby).
+    /// If the vectors have different partitions; then nothing is written. If the device was lost.
     pub fn copy_from(&mut self, x: &Self) -> Result<()> {
         self.check_like("x", x)?;
         Ok(self.local.copy_from(&x.local)?)
@@ -154,7 +160,7 @@ impl<V: Value> DistributedVec<V> {
     ///
     /// # Errors
     ///
-    /// The same as for [`axpby`](Self::axpby).
+    /// If the vectors have different partitions; then nothing is written. If the device was lost.
     pub fn multiply_elements(&mut self, x: &Self, y: &Self) -> Result<()> {
         self.check_like("x", x)?;
         self.check_like("y", y)?;

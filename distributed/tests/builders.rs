@@ -2,7 +2,7 @@
 
 use evenpath::{Csr, Value};
 use evenpath_distributed::{
-    DistributedCsr, DistributedVec, Error, RowBlock, RowPartition, SpgemmOptions, generate,
+    DistributedCsr, DistributedSpgemmOptions, DistributedVec, Error, RowBlock, RowPartition, generate,
 };
 use proptest::prelude::*;
 
@@ -116,8 +116,8 @@ fn global_indices_have_64_bits() {
             entries.extend([(cols - 1 - row, 2.0), (row, 1.0)]);
         })?;
         let a = DistributedCsr::from_fn_on(rank, &rows, &rows, |row, entries| entries.push((5 - row, 1.0)))?;
-        let c = a.multiply(&b, SpgemmOptions::default())?;
-        let sum = c.add(1.0, &b, 1.0)?;
+        let c = a.spgemm(&b, DistributedSpgemmOptions::default())?;
+        let sum = c.spadd(1.0, &b, 1.0)?;
         Ok::<_, Error>((rows.range(rank.index()), c.download()?, sum.download()?))
     });
     for (own, c, sum) in results.unwrap() {

@@ -88,6 +88,49 @@ fn a_missing_rank_times_out() {
     }
 }
 
+/// Plans are shared by the threads of a rank, but one runs at a time: a second run must not wait, since the
+/// ranks could then pair the operands of different threads.
+#[test]
+fn a_plan_in_use_is_refused() {
+    needs!("cpu");
+    let refused = AtomicUsize::new(0);
+    let sums = on_cpu(2).run(|rank| {
+        let even = RowPartition::even(2, 2)?;
+        // Each rank needs the other's element.
+        let a = DistributedCsr::from_fn_on(rank, &even, &even, |row, entries| entries.push((1 - row, 2.0)))?;
+        let x = DistributedVec::from_fn(rank, &even, |_| 1.0)?;
+        let plan = a.plan_spmv(SpmvOptions::default())?;
+        let run = || -> Result<f64> {
+            let mut y = DistributedVec::zeros(rank, &even)?;
+            plan.run(1.0, &x, 0.0, &mut y)?;
+            Ok(y.local().get(0)?)
+        };
+        if rank.index() == 1 {
+            let start = Instant::now();
+            while refused.load(Ordering::Relaxed) == 0 && start.elapsed() < Duration::from_secs(10) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            return run();
+        }
+        // One of the two waits for rank 1, which waits until the other is refused.
+        let run = || {
+            let result = run();
+            if let Err(Error::PlanInUse { rank: 0 }) = result {
+                refused.fetch_add(1, Ordering::Relaxed);
+            }
+            result
+        };
+        let (first, second) = std::thread::scope(|scope| {
+            let other = scope.spawn(run);
+            (run(), other.join().expect("no panic"))
+        });
+        assert!(first.is_ok() != second.is_ok(), "{first:?} and {second:?}");
+        first.or(second)
+    });
+    assert_eq!(sums.unwrap(), [2.0, 2.0]);
+    assert_eq!(refused.into_inner(), 1);
+}
+
 /// Products in which each rank needs an element of the previous one. Rank 0 is late; higher ranks start to
 /// wait earlier, so that they time out before the rank that they wait for.
 pub(crate) fn wait_in_a_chain(rank: &Rank, is_over: impl Fn() -> bool) -> Result<()> {
@@ -98,7 +141,7 @@ pub(crate) fn wait_in_a_chain(rank: &Rank, is_over: impl Fn() -> bool) -> Result
     })?;
     let x = DistributedVec::from_fn(rank, &even, |_| 1.0)?;
     let mut y = DistributedVec::zeros(rank, &even)?;
-    let mut plan = a.plan_spmv(SpmvOptions::default())?;
+    let plan = a.plan_spmv(SpmvOptions::default())?;
     rank.barrier()?;
     let start = Instant::now();
     if rank.index() == 0 {
@@ -259,7 +302,7 @@ fn a_device_that_fails() {
         let a = DistributedCsr::from_fn(rank, 36, 36, |row, entries| grid.row(row, entries))?;
         let x = DistributedVec::from_fn(rank, a.col_partition(), |_| 1.0_f64)?;
         let mut y = DistributedVec::zeros(rank, a.row_partition())?;
-        let mut plan = a.plan_spmv(SpmvOptions::default())?;
+        let plan = a.plan_spmv(SpmvOptions::default())?;
         start()?;
         plan.run(1.0, &x, 0.0, &mut y)?;
         y.dot(&x).map(|_| ())

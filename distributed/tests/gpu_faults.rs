@@ -9,7 +9,7 @@ use evenpath::spmv::SpmvOptions;
 use evenpath_distributed::error::{Cause, Failure, Operation};
 use evenpath_distributed::generate::Stencil;
 use evenpath_distributed::{
-    Cluster, DistributedCsr, DistributedVec, Engine, Error, Rank, Result, RowPartition, SpmvPlan,
+    Cluster, DistributedCsr, DistributedSpmvPlan, DistributedVec, Engine, Error, Rank, Result, RowPartition,
 };
 
 use crate::support::{Gpus, everywhere, gpus};
@@ -25,7 +25,7 @@ fn several() -> Option<Gpus> {
 
 /// Products with one matrix.
 struct Products {
-    plan: SpmvPlan<f64>,
+    plan: DistributedSpmvPlan<f64>,
     x: DistributedVec<f64>,
     y: DistributedVec<f64>,
 }

@@ -10,7 +10,7 @@ use evenpath_distributed::{Cluster, DistributedCsr, DistributedVec, Error, RowPa
 use proptest::prelude::*;
 
 use crate::support::{Matrix, everywhere, gpus, matrices_of, number, numbers};
-use crate::{hisparse, matrices, products};
+use crate::{factors, hisparse, matrices, products};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2, max_shrink_iters: 4, ..ProptestConfig::default() })]
@@ -69,6 +69,18 @@ fn tiny_shapes() {
     }
 }
 
+/// Factors in the GPUs' memory, with exchanges by the host and by NCCL.
+#[test]
+fn factors_on_the_device_give_the_bits_of_numbers() {
+    let everywhere = everywhere();
+    for cluster in everywhere.clusters(1) {
+        factors::check::<f64>(cluster, &factors::matrix(300, 400));
+    }
+    for cluster in everywhere.clusters(1) {
+        factors::check::<f32>(cluster, &factors::matrix(400, 300));
+    }
+}
+
 /// One GPU is a cluster too.
 #[test]
 fn one_rank() {
@@ -106,7 +118,7 @@ fn many_products_in_one_run() {
             let a = DistributedCsr::from_fn(rank, rows, rows, |row, entries| {
                 entries.push(((row + rows / 2) % rows, 1.0));
             })?;
-            let mut plan = a.plan_spmv(SpmvOptions::default())?;
+            let plan = a.plan_spmv(SpmvOptions::default())?;
             let mut x = DistributedVec::from_fn(rank, a.col_partition(), number::<f64>)?;
             let mut y = DistributedVec::zeros(rank, a.row_partition())?;
             for _ in 0..steps / 2 {

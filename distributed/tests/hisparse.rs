@@ -35,8 +35,8 @@ fn products<V: Value>(
     let before = |index| if beta == V::ZERO { V::from_f64(f64::NAN) } else { number(index) };
     let mut y = DistributedVec::from_fn(rank, a.row_partition(), before)?;
     let mut w = DistributedVec::from_fn(rank, a.col_partition(), before)?;
-    let mut plan = a.plan_spmv(options)?;
-    let mut transposed = a.plan_spmv_transposed(options)?;
+    let plan = a.plan_spmv(options)?;
+    let transposed = a.plan_spmv_transposed(options)?;
     plan.run(alpha, &x, V::ZERO, &mut DistributedVec::zeros(rank, a.row_partition())?)?;
     plan.run(alpha, &x, beta, &mut y)?;
     transposed.run(alpha, &z, beta, &mut w)?;
@@ -225,8 +225,8 @@ fn operands_that_do_not_fit_are_refused() {
             DistributedHiSparse::scatter(rank, 0, Some(&a), hisparse::Options::default())?;
         let x = DistributedVec::from_fn(rank, a.col_partition(), number::<f64>)?;
         let mut y = DistributedVec::from_fn(rank, a.row_partition(), number::<f64>)?;
-        let mut plan = a.plan_spmv(hisparse::SpmvOptions::default())?;
-        let mut transposed = a.plan_spmv_transposed(hisparse::SpmvOptions::default())?;
+        let plan = a.plan_spmv(hisparse::SpmvOptions::default())?;
+        let transposed = a.plan_spmv_transposed(hisparse::SpmvOptions::default())?;
         let before = y.local().download()?;
         let mut like_x = DistributedVec::zeros(rank, a.col_partition())?;
         let errors = [
@@ -257,7 +257,7 @@ fn a_failing_rank_ends_a_product() {
         let a: DistributedHiSparse<f64, 32> = a.to_hisparse(hisparse::Options::default())?;
         let x = DistributedVec::from_fn(rank, a.col_partition(), |_| 1.0)?;
         let mut y = DistributedVec::zeros(rank, a.row_partition())?;
-        let mut plan = a.plan_spmv(hisparse::SpmvOptions::default())?;
+        let plan = a.plan_spmv(hisparse::SpmvOptions::default())?;
         if rank.index() == 2 {
             return Err(Error::Empty);
         }
@@ -285,7 +285,7 @@ fn a_device_that_fails() {
         let a = prepare(rank)?;
         let x = DistributedVec::from_fn(rank, a.col_partition(), |_| 1.0_f64)?;
         let mut y = DistributedVec::zeros(rank, a.row_partition())?;
-        let mut plan = a.plan_spmv(hisparse::SpmvOptions::default())?;
+        let plan = a.plan_spmv(hisparse::SpmvOptions::default())?;
         start()?;
         plan.run(1.0, &x, 0.0, &mut y)?;
         y.dot(&x).map(|_| ())
@@ -294,7 +294,7 @@ fn a_device_that_fails() {
         let a = prepare(rank)?;
         let x = DistributedVec::from_fn(rank, a.row_partition(), |_| 1.0_f64)?;
         let mut y = DistributedVec::zeros(rank, a.col_partition())?;
-        let mut plan = a.plan_spmv_transposed(hisparse::SpmvOptions::default())?;
+        let plan = a.plan_spmv_transposed(hisparse::SpmvOptions::default())?;
         start()?;
         plan.run(1.0, &x, 0.0, &mut y)?;
         y.dot(&x).map(|_| ())

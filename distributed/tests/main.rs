@@ -7,10 +7,12 @@
 mod support;
 
 mod builders;
+mod factors;
 mod faults;
 mod gpu_faults;
 mod gpus;
 mod hisparse;
+mod infos;
 mod market;
 mod matrices;
 #[cfg(feature = "mpi")]

@@ -1,7 +1,7 @@
 //! Sums, products, transposes and other partitions of matrices, compared with one device.
 
 use evenpath::{Csr, Value};
-use evenpath_distributed::{Cluster, DistributedCsr, Error, SpgemmOptions};
+use evenpath_distributed::{Cluster, DistributedCsr, DistributedSpgemmOptions, Error};
 use proptest::prelude::*;
 
 use crate::support::{Matrix, any_partition, matrices, matrices_of, on_cpu, simulated};
@@ -38,14 +38,14 @@ pub(crate) fn check<V: Value>(mut cluster: Cluster, a: &Matrix, b: &Matrix, c: &
     let found = gathered(&mut cluster, |rank| {
         let a = DistributedCsr::scatter_on(rank, 0, Some(&a), &rows, &inner)?;
         let b = DistributedCsr::scatter_on(rank, ranks - 1, Some(&b), &rows, &inner)?;
-        a.add(two, &b, minus)
+        a.spadd(two, &b, minus)
     });
     assert_eq!(found, wide(a.spadd(two, &b, minus).unwrap()));
     for limit in [None, Some(8 + 40 * 16)] {
         let found = gathered(&mut cluster, |rank| {
             let a = DistributedCsr::scatter_on(rank, 0, Some(&a), &rows, &inner)?;
             let c = DistributedCsr::scatter_on(rank, 0, Some(&c), &inner, &cols)?;
-            a.multiply(&c, SpgemmOptions::default().with_panel_bytes(limit))
+            a.spgemm(&c, DistributedSpgemmOptions::default().with_panel_bytes(limit))
         });
         assert_eq!(found, wide(a.spgemm(&c).unwrap()), "{limit:?}");
     }
@@ -120,7 +120,7 @@ fn products_have_the_bits_of_one_device() {
     for ranks in [1, 2, 3, 5] {
         let found = gathered(&mut on_cpu(ranks), |rank| {
             let a = DistributedCsr::scatter(rank, 0, Some(&a))?;
-            a.multiply(&a.transpose()?, SpgemmOptions::default())
+            a.spgemm(&a.transpose()?, DistributedSpgemmOptions::default())
         });
         assert_eq!(found, one, "{ranks} ranks");
     }
@@ -132,7 +132,7 @@ fn a_row_beyond_the_limit_is_named() {
     let a: Csr<f64> = Csr::from_triplets(3, 3, (0..3).flat_map(|i| [(i, 1, 1.0), (1, i, 1.0)])).unwrap();
     let error = on_cpu(2).run(|rank| {
         let a = DistributedCsr::scatter(rank, 0, Some(&a))?;
-        a.multiply(&a, SpgemmOptions::default().with_panel_bytes(50))
+        a.spgemm(&a, DistributedSpgemmOptions::default().with_panel_bytes(50))
     });
     let error = error.unwrap_err();
     assert!(matches!(error, Error::PanelMemory { row: 1, needed: 56, limit: 50 }), "{error}");

@@ -7,7 +7,7 @@ use evenpath::spmm::SpmmOptions;
 use evenpath::spmv::{SpmvOptions, SpmvTransposedOptions};
 use evenpath::{Csr, Value};
 use evenpath_distributed::{
-    Cluster, DistributedCsr, DistributedDense, DistributedVec, Error, Result, SpgemmOptions,
+    Cluster, DistributedCsr, DistributedDense, DistributedSpgemmOptions, DistributedVec, Error, Result,
 };
 use proptest::prelude::*;
 
@@ -31,7 +31,7 @@ pub(crate) fn check<V: Value>(mut cluster: Cluster, matrix: &Matrix, cuts: Optio
         };
         let x = DistributedVec::from_fn(rank, distributed.col_partition(), number)?;
         let mut y = DistributedVec::from_fn(rank, distributed.row_partition(), |_| V::from_f64(f64::NAN))?;
-        let mut plan = distributed.plan_spmv(SpmvOptions::default())?;
+        let plan = distributed.plan_spmv(SpmvOptions::default())?;
         plan.run(alpha, &x, V::ZERO, &mut y)?;
         let first = y.gather(0)?;
         let mut y = DistributedVec::from_fn(rank, distributed.row_partition(), number)?;
@@ -155,7 +155,7 @@ fn operands_that_do_not_fit_are_refused() {
         let a = DistributedCsr::scatter(rank, 0, Some(&a))?;
         let x = DistributedVec::from_fn(rank, a.col_partition(), number::<f64>)?;
         let mut y = DistributedVec::from_fn(rank, a.row_partition(), number::<f64>)?;
-        let mut plan = a.plan_spmv(SpmvOptions::default())?;
+        let plan = a.plan_spmv(SpmvOptions::default())?;
         let before = y.local().download()?;
         let errors = [
             plan.run(1.0, &y, 0.0, &mut DistributedVec::zeros(rank, a.row_partition())?)
@@ -165,8 +165,8 @@ fn operands_that_do_not_fit_are_refused() {
                 .unwrap_err()
                 .to_string(),
             y.axpby(1.0, &x, 1.0).unwrap_err().to_string(),
-            a.add(1.0, &a.transpose()?, 1.0).unwrap_err().to_string(),
-            a.multiply(&a, SpgemmOptions::default()).unwrap_err().to_string(),
+            a.spadd(1.0, &a.transpose()?, 1.0).unwrap_err().to_string(),
+            a.spgemm(&a, DistributedSpgemmOptions::default()).unwrap_err().to_string(),
             rank.broadcast(3, &[1_u8]).unwrap_err().to_string(),
         ];
         assert_eq!(y.local().download()?, before);

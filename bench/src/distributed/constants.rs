@@ -66,7 +66,7 @@ fn small(rank: &Rank) -> Result<Small> {
     let a = DistributedCsr::from_fn(rank, rows, rows, |row, entries| problem.row(row, entries))?;
     let x = DistributedVec::from_fn(rank, a.col_partition(), |_| 1.0_f64)?;
     let mut y = DistributedVec::zeros(rank, a.row_partition())?;
-    let mut plan = a.plan_spmv(SpmvOptions::default())?;
+    let plan = a.plan_spmv(SpmvOptions::default())?;
     // Rounds, and runs in each.
     let repeated = if rank.device().kind() == DeviceKind::Simulated { (3, 3) } else { (9, 50) };
     let product = timed(rank, repeated, |_| plan.run(1.0, &x, 0.0, &mut y))?;
@@ -86,7 +86,7 @@ fn large(rank: &Rank) -> Result<(f64, f64)> {
     })?;
     let x = DistributedVec::from_fn(rank, &even, |_| 1.0)?;
     let mut y = DistributedVec::zeros(rank, &even)?;
-    let mut plan = a.plan_spmv(SpmvOptions::default())?;
+    let plan = a.plan_spmv(SpmvOptions::default())?;
     let times = timed(rank, (5, 4), |_| plan.run(1.0, &x, 0.0, &mut y))?;
     Ok((elements as f64, median(&times.us)))
 }

@@ -82,7 +82,7 @@ pub(crate) fn measure(rank: &Rank, problem: Problem, settings: Settings) -> Resu
     let a = DistributedCsr::from_fn(rank, rows, rows, |row, entries| problem.row(row, entries))?;
     rank.barrier()?;
     let (build_s, start) = (start.elapsed().as_secs_f64(), Instant::now());
-    let mut multiply = product(&a, format)?;
+    let multiply = product(&a, format)?;
     rank.barrier()?;
     let plan_s = start.elapsed().as_secs_f64();
     let x = DistributedVec::from_fn(rank, a.col_partition(), element)?;
@@ -149,18 +149,18 @@ pub(super) fn timed(
 }
 
 /// Computes y = Ax.
-type Product = Box<dyn FnMut(&DistributedVec<f64>, &mut DistributedVec<f64>) -> Result<()>>;
+type Product = Box<dyn Fn(&DistributedVec<f64>, &mut DistributedVec<f64>) -> Result<()>>;
 
 /// The product with a matrix in a format.
 fn product(a: &DistributedCsr<f64>, format: Format) -> Result<Product> {
     match format {
         Format::Csr => {
-            let mut plan = a.plan_spmv(SpmvOptions::default())?;
+            let plan = a.plan_spmv(SpmvOptions::default())?;
             Ok(Box::new(move |x, y| plan.run(1.0, x, 0.0, y)))
         }
         Format::Hisparse => {
             let a: DistributedHiSparse<f64> = a.to_hisparse(hisparse::Options::default())?;
-            let mut plan = a.plan_spmv(hisparse::SpmvOptions::default())?;
+            let plan = a.plan_spmv(hisparse::SpmvOptions::default())?;
             Ok(Box::new(move |x, y| plan.run(1.0, x, 0.0, y)))
         }
     }

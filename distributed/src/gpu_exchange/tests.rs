@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use evenpath::spmm::SpmmOptions;
 use evenpath::spmv::{SpmvOptions, SpmvTransposedOptions};
-use evenpath::{Device, Value, hisparse};
+use evenpath::{Device, Factor, Value, hisparse};
 
 use super::start::{Offer, join};
 use crate::error::{Cause, Error, Failure, Operation, Result};
@@ -51,20 +51,23 @@ fn matrix<V: Value>(rank: &Rank) -> Result<DistributedCsr<V>> {
     })
 }
 
-/// All products, three times each. Returns this rank's results.
-fn products<V: Value>(rank: &Rank) -> Result<Vec<V>> {
+/// All products, three times each, with one factor in device memory if `is_stored`. Returns this rank's
+/// results.
+fn products<V: Value>(rank: &Rank, is_stored: bool) -> Result<Vec<V>> {
     let a = matrix::<V>(rank)?;
     let tree: DistributedHiSparse<V, 32> = a.to_hisparse(hisparse::Options::default())?;
     let x = DistributedVec::from_fn(rank, a.col_partition(), rough)?;
     let b = DistributedDense::from_fn(rank, a.col_partition(), 3, |row, col| rough(row + 7 * col as u64))?;
     let mut y = DistributedVec::zeros(rank, a.row_partition())?;
     let mut c = DistributedDense::zeros(rank, a.row_partition(), 3)?;
-    let mut spmv = a.plan_spmv(SpmvOptions::default())?;
-    let mut transposed = a.plan_spmv_transposed(SpmvTransposedOptions::default())?;
-    let mut spmm = a.plan_spmm(SpmmOptions::default().with_columns(3))?;
-    let mut by_tree = tree.plan_spmv(hisparse::SpmvOptions::default())?;
-    let mut by_tree_transposed = tree.plan_spmv_transposed(hisparse::SpmvOptions::default())?;
+    let spmv = a.plan_spmv(SpmvOptions::default())?;
+    let transposed = a.plan_spmv_transposed(SpmvTransposedOptions::default())?;
+    let spmm = a.plan_spmm(SpmmOptions::default().with_columns(3))?;
+    let by_tree = tree.plan_spmv(hisparse::SpmvOptions::default())?;
+    let by_tree_transposed = tree.plan_spmv_transposed(hisparse::SpmvOptions::default())?;
     let half = V::from_f64(0.5);
+    let stored = rank.device().upload(&[half])?;
+    let half = if is_stored { Factor::from(&stored) } else { half.into() };
     for _ in 0..3 {
         spmv.run(V::ONE, &x, half, &mut y)?;
         transposed.run(V::ONE, &x, half, &mut y)?;
@@ -77,13 +80,14 @@ fn products<V: Value>(rank: &Rank) -> Result<Vec<V>> {
 
 fn check_products<V: Value>(functions: Functions) {
     let _turn = turn(None);
-    let by_host = cluster().run(|rank| Ok::<_, Error>((products::<V>(rank)?, rank.traffic()))).unwrap();
+    let by_host =
+        cluster().run(|rank| Ok::<_, Error>((products::<V>(rank, false)?, rank.traffic()))).unwrap();
     assert!(calls().is_empty());
     let by_nccl = cluster().run(|rank| {
         choose_from(rank, Engine::Nccl, functions)?;
         assert_eq!(rank.exchange(), ExchangeEngine::Nccl { version: 22_803 });
         assert_eq!(rank.exchange().to_string(), "nccl 2.28.3");
-        Ok::<_, Error>((products::<V>(rank)?, rank.traffic()))
+        Ok::<_, Error>((products::<V>(rank, true)?, rank.traffic()))
     });
     for (rank, ((host, host_traffic), (nccl, traffic))) in by_host.iter().zip(by_nccl.unwrap()).enumerate() {
         assert_eq!(bytemuck::cast_slice::<V, u8>(host), bytemuck::cast_slice::<V, u8>(&nccl), "rank {rank}");
@@ -127,7 +131,7 @@ fn fail(fault: (usize, Fault), engine: Engine) -> (Turn, Vec<Result<ExchangeEngi
     let start = Instant::now();
     let results = cluster().with_timeout(Duration::from_millis(300)).run_each(|rank| {
         choose(rank, engine)?;
-        products::<f64>(rank)?;
+        products::<f64>(rank, false)?;
         Ok(rank.exchange())
     });
     assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
@@ -237,7 +241,7 @@ fn product_after(rank: &Rank, before: usize) -> Result<impl FnMut() -> Result<()
     let a = matrix::<f64>(rank)?;
     let x = DistributedVec::from_fn(rank, a.col_partition(), rough)?;
     let mut y = DistributedVec::zeros(rank, a.row_partition())?;
-    let mut plan = a.plan_spmv(SpmvOptions::default())?;
+    let plan = a.plan_spmv(SpmvOptions::default())?;
     let mut product = move || plan.run(1.0, &x, 0.0, &mut y);
     (0..before).try_for_each(|_| product())?;
     rank.barrier()?;

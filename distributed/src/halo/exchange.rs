@@ -101,6 +101,18 @@ impl<V: Value> HaloExchange<V> {
         })
     }
 
+    /// Bytes of device memory, and of page-locked host memory.
+    pub(crate) fn bytes(&self) -> (u64, u64) {
+        let of = |len: usize| (len * size_of::<V>()) as u64;
+        let by_rank: u64 = self.positions_by_rank.iter().flatten().map(Positions::bytes).sum();
+        let positions = self.positions.bytes() + by_rank;
+        let pinned = match &self.way {
+            Way::Host { packed, needed } => of(packed.len()) + of(needed.len()),
+            Way::Nccl { .. } => 0,
+        };
+        (positions + of(self.packed.len()) + of(self.needed.as_vec().len()), pinned)
+    }
+
     /// Packs the elements that others need, and starts copying them to the send buffer.
     pub(crate) fn pack(&mut self, x: &DeviceSlice<V>) -> Result<()> {
         let Self { stream, positions, packed, way, .. } = self;

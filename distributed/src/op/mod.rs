@@ -1,14 +1,21 @@
 //! Operations on distributed matrices. Each is collective.
 
 mod hisparse;
+mod info;
+mod run;
 mod spadd;
 mod spgemm;
 mod spmm;
 mod spmv;
 mod spmv_transposed;
 
-pub use hisparse::{HiSparseSpmvPlan, HiSparseSpmvTransposedPlan};
-pub use spgemm::SpgemmOptions;
-pub use spmm::SpmmPlan;
-pub use spmv::SpmvPlan;
-pub use spmv_transposed::SpmvTransposedPlan;
+pub use hisparse::{
+    DistributedHiSparseSpmvPlan, DistributedHiSparseSpmvPlanInfo, DistributedHiSparseSpmvTransposedPlan,
+};
+pub use info::{
+    DistributedPlanInfo, DistributedSpmmPlanInfo, DistributedSpmvPlanInfo, DistributedSpmvTransposedPlanInfo,
+};
+pub use spgemm::DistributedSpgemmOptions;
+pub use spmm::DistributedSpmmPlan;
+pub use spmv::DistributedSpmvPlan;
+pub use spmv_transposed::DistributedSpmvTransposedPlan;

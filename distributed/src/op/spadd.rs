@@ -17,7 +17,7 @@ impl<V: Value> DistributedCsr<V> {
     /// # Errors
     ///
     /// If the matrices have different partitions, there is too little memory, or a rank failed.
-    pub fn add(&self, alpha: V, b: &Self, beta: V) -> Result<Self> {
+    pub fn spadd(&self, alpha: V, b: &Self, beta: V) -> Result<Self> {
         self.rank().check_run("B", b.rank())?;
         self.row_partition().check_same("the rows of B", b.row_partition())?;
         self.col_partition().check_same("the columns of B", b.col_partition())?;

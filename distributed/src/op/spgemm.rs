@@ -6,17 +6,17 @@ use crate::error::{Error, Operation, Result};
 use crate::rows::{RowBlock, fetch};
 use crate::{DistributedCsr, Rank, RowPartition};
 
-/// Options of [`DistributedCsr::multiply`].
+/// Options of [`DistributedCsr::spgemm`].
 ///
 /// ```
-/// use evenpath_distributed::SpgemmOptions;
+/// use evenpath_distributed::DistributedSpgemmOptions;
 ///
-/// let options = SpgemmOptions::default().with_panel_bytes(1 << 30); // at most 1 GiB of B at once
+/// let options = DistributedSpgemmOptions::default().with_panel_bytes(1 << 30); // at most 1 GiB of B at once
 /// assert_eq!(options.panel_bytes, Some(1 << 30));
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
-pub struct SpgemmOptions {
+pub struct DistributedSpgemmOptions {
     /// Maximum bytes of B's rows that a rank holds at once: 8 per row, and 8 and a value per nonzero.
     /// Unlimited by default.
     pub panel_bytes: Option<u64>,
@@ -24,7 +24,7 @@ pub struct SpgemmOptions {
     pub device: spgemm::SpgemmOptions,
 }
 
-impl SpgemmOptions {
+impl DistributedSpgemmOptions {
     /// Limits the bytes of B's rows that a rank holds at once.
     #[must_use]
     pub fn with_panel_bytes(self, bytes: impl Into<Option<u64>>) -> Self {
@@ -50,7 +50,7 @@ impl<V: Value> DistributedCsr<V> {
     ///
     /// If B's rows are not divided like A's columns; [`Error::PanelMemory`] if one row of B exceeds the
     /// limit; if there is too little memory, or a rank failed.
-    pub fn multiply(&self, b: &Self, options: SpgemmOptions) -> Result<Self> {
+    pub fn spgemm(&self, b: &Self, options: DistributedSpgemmOptions) -> Result<Self> {
         let rank = self.rank();
         rank.check_run("B", b.rank())?;
         self.col_partition().check_same("B", b.row_partition())?;

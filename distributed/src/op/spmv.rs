@@ -4,10 +4,12 @@ use std::fmt;
 
 use evenpath::spmv::SpmvOptions;
 use evenpath::vector::Positions;
-use evenpath::{DeviceVec, Value, spmv};
+use evenpath::{DeviceVec, Factor, Value, spmv};
 
+use super::info::{Costs, DistributedSpmvPlanInfo};
+use super::run::{Exclusive, factors};
 use crate::error::Result;
-use crate::halo::HaloExchange;
+use crate::halo::{ExchangeInfo, HaloExchange};
 use crate::{DistributedCsr, DistributedVec};
 
 /// Plan of y = αAx + βy for one matrix, which can run any number of times. Created by
@@ -17,12 +19,17 @@ use crate::{DistributedCsr, DistributedVec};
 /// adds the product of the non-local matrix with the received elements. Results are the same to the last bit
 /// in every run with the same partitions, options and devices. With other partitions they differ by rounding:
 /// the sum of a row is that of its local part plus that of the other.
-pub struct SpmvPlan<V: Value> {
+pub struct DistributedSpmvPlan<V: Value> {
     matrix: DistributedCsr<V>,
     local: spmv::SpmvPlan<V>,
     non_local: spmv::SpmvPlan<V>,
     /// Positions in y of the non-local matrix's rows.
     boundary: Positions,
+    buffers: Exclusive<Buffers<V>>,
+    costs: Costs,
+}
+
+struct Buffers<V: Value> {
     /// Product of the non-local matrix.
     partial: DeviceVec<V>,
     exchange: HaloExchange<V>,
@@ -35,54 +42,73 @@ impl<V: Value> DistributedCsr<V> {
     /// # Errors
     ///
     /// The same as for [`plan_spmv`](evenpath::DeviceCsr::plan_spmv) on one device.
-    pub fn plan_spmv(&self, options: SpmvOptions) -> Result<SpmvPlan<V>> {
+    pub fn plan_spmv(&self, options: SpmvOptions) -> Result<DistributedSpmvPlan<V>> {
         let parts = self.non_local_parts();
         let (device, rank) = (self.rank().device(), self.rank());
-        Ok(SpmvPlan {
-            local: self.local().plan_spmv(options)?,
-            non_local: parts.matrix.plan_spmv(options)?,
-            boundary: Positions::new(device, &parts.rows, self.local().nrows())?,
-            partial: device.zeros(parts.rows.len())?,
-            exchange: HaloExchange::new(rank, self.shared_halo(), self.local().ncols(), 1, false)?,
+        let start = device.record()?;
+        let (local, non_local) = (self.local().plan_spmv(options)?, parts.matrix.plan_spmv(options)?);
+        let boundary = Positions::new(device, &parts.rows, self.local().nrows())?;
+        let partial = device.zeros(parts.rows.len())?;
+        let exchange = HaloExchange::new(rank, self.shared_halo(), self.local().ncols(), 1, false)?;
+        let (bytes, pinned) = exchange.bytes();
+        let buffer_bytes = bytes + boundary.bytes() + (partial.len() * size_of::<V>()) as u64;
+        Ok(DistributedSpmvPlan {
             matrix: self.clone(),
+            local,
+            non_local,
+            boundary,
+            buffers: Exclusive::new(Buffers { partial, exchange }),
+            costs: Costs::new(rank, start, (buffer_bytes, pinned))?,
         })
     }
 }
 
-impl<V: Value> SpmvPlan<V> {
+impl<V: Value> DistributedSpmvPlan<V> {
     /// Computes y = `alpha`·A·`x` + `beta`·y. If `beta` is zero, y is overwritten without being read. A
-    /// collective operation.
+    /// collective operation: factors must be equal on all ranks, each on the rank's own device if it is in
+    /// device memory.
     ///
     /// # Errors
     ///
-    /// If `x` is not divided like the matrix's columns, or `y` like its rows; then nothing is written on this
+    /// If `x` is not divided like the matrix's columns, or `y` like its rows, a factor is not one element on
+    /// the rank's device, or another thread of the rank is running the plan; then nothing is written on this
     /// rank. If a rank failed.
-    pub fn run(&mut self, alpha: V, x: &DistributedVec<V>, beta: V, y: &mut DistributedVec<V>) -> Result<()> {
+    pub fn run<'f>(
+        &self,
+        alpha: impl Into<Factor<'f, V>>,
+        x: &DistributedVec<V>,
+        beta: impl Into<Factor<'f, V>>,
+        y: &mut DistributedVec<V>,
+    ) -> Result<()> {
         let rank = self.matrix.rank();
         x.check_operand("x", rank, self.matrix.col_partition())?;
         y.check_operand("y", rank, self.matrix.row_partition())?;
-        self.exchange.pack(x.local())?;
-        let sent = self
-            .exchange
+        let (alpha, beta) = factors(rank, alpha, beta)?;
+        let Buffers { partial, exchange } = &mut *self.buffers.take(rank)?;
+        exchange.pack(x.local())?;
+        let sent = exchange
             .beside(HaloExchange::send, || Ok(self.local.run(alpha, x.local(), beta, y.local_mut())?))?;
-        let halo = self.exchange.receive(&sent)?;
-        self.non_local.run(alpha, halo.as_vec(), V::ZERO, &mut self.partial)?;
-        self.boundary.add(&self.partial, y.local_mut())?;
-        self.exchange.finish(&sent)
+        let halo = exchange.receive(&sent)?;
+        self.non_local.run(alpha, halo.as_vec(), V::ZERO, partial)?;
+        self.boundary.add(partial, y.local_mut())?;
+        exchange.finish(&sent)
     }
 
-    /// Choices of the plans of the local matrix and of the non-local one.
+    /// Returns the choices and costs of the plan on this rank. Waits for the analysis.
     ///
     /// # Errors
     ///
     /// If the device was lost.
-    pub fn info(&self) -> Result<(spmv::SpmvPlanInfo, spmv::SpmvPlanInfo)> {
-        Ok((self.local.info()?, self.non_local.info()?))
+    pub fn info(&self) -> Result<DistributedSpmvPlanInfo> {
+        let exchange = ExchangeInfo::forward::<V>(self.matrix.rank(), self.matrix.halo(), 1);
+        let parts = [self.local.info()?, self.non_local.info()?];
+        let parts = parts.map(|part| (part.workspace_bytes, part));
+        self.costs.info(&self.matrix, exchange, parts)
     }
 }
 
-impl<V: Value> fmt::Debug for SpmvPlan<V> {
+impl<V: Value> fmt::Debug for DistributedSpmvPlan<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SpmvPlan({:?})", self.matrix)
+        write!(f, "DistributedSpmvPlan({:?})", self.matrix)
     }
 }

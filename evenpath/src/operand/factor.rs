@@ -50,8 +50,13 @@ impl<V: Value> Factor<'_, V> {
         Self { scale: self.scale.times(by), ..self }
     }
 
-    /// Checks a factor of an operation on `device`, named in errors: it is on the device, and one element.
-    fn check(self, device: &Device, name: &'static str) -> Result<Self, OpError> {
+    /// Returns the factor if an operation on `device` can use it: it is a number, or one element on the
+    /// device. Operations check their factors themselves; this is for code that must know before it begins.
+    ///
+    /// # Errors
+    ///
+    /// If the factor is on another device, or does not have one element; the error names it `name`.
+    pub fn check(self, device: &Device, name: &'static str) -> Result<Self, OpError> {
         if let Some(stored) = self.stored {
             check_vector(device, (name, stored), 1)?;
         }

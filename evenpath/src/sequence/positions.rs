@@ -68,6 +68,11 @@ impl Positions {
         self.len
     }
 
+    /// Bytes of device memory.
+    pub fn bytes(&self) -> u64 {
+        self.elements.bytes() + self.count.bytes()
+    }
+
     /// The device that stores it.
     pub fn device(&self) -> &Device {
         self.elements.device()
