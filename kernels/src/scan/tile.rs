@@ -4,7 +4,7 @@ use evenpath_simt::{device, thread, Aligned16, Arena, Global, Shared};
 use crate::block::operator::{Number, Operator, Summary};
 use crate::block::staged::Staged;
 use crate::block::tile_prefix::TilePrefix;
-use crate::block::tile_scan::{scan_bytes, TileScan, NOWHERE};
+use crate::block::tile_scan::{scan_bytes, Surroundings, TileScan, NOWHERE};
 
 /// Bytes of launch-sized shared memory of a tile; `mark_bytes` is 0 if marks are not in shared memory. No kernel needs more than
 /// 64 KiB, which every GPU has.
@@ -73,8 +73,6 @@ impl<V: Number, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
         self.scan.look_back(self.prefix, self.index, total)
     }
 }
-
-pub(crate) use crate::block::tile_scan::Surroundings;
 
 /// 1 for an item that begins a segment, 0 for others. Where there are no segments, there may be more items than bits.
 #[device]

@@ -10,7 +10,7 @@
 //! Products are loaded in the order of the nonzeros, so loads are coalesced however short the rows are; only the sums
 //! depend on rows. No warp waits for another.
 
-use evenpath_simt::{device, thread, warp, Aligned16, Float, Global, Shared};
+use evenpath_simt::{device, thread, warp, Aligned16, Arena, Float, Global, Shared};
 
 use super::columns::{place_of_four, Columns};
 use crate::key::packet_of;
@@ -20,6 +20,15 @@ use crate::{CsrView, Offset};
 /// Shared memory for `count` products.
 pub(super) const fn product_bytes<V: Float>(count: usize) -> usize {
     count * V::SIZE
+}
+
+/// Takes a block's memory for `ITEMS` products per thread, and returns the part of the warp.
+#[device]
+pub(super) fn warp_products<V: Float, const BLOCK: usize, const ITEMS: usize>(
+    arena: &mut Arena,
+) -> Shared<V> {
+    let products: Shared<V> = arena.take(BLOCK * ITEMS);
+    products.skip(thread::warp() as usize * 32 * ITEMS)
 }
 
 /// The rows that a warp sums together; `ROWS` per lane if there are more rows than lanes.

@@ -7,7 +7,7 @@ use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Float, Global, Sha
 
 use super::columns::Columns;
 use super::product::Product;
-use super::row_group::{product_bytes, Packets, RowGroup, Strided};
+use super::row_group::{product_bytes, warp_products, Packets, RowGroup, Strided};
 use crate::unroll::unroll;
 use crate::{CsrView, Offset};
 
@@ -49,7 +49,7 @@ pub trait RowShare {
         const ITEMS: usize,
     >(
         tile: Tile<V, O, C>,
-        products: Shared<V>,
+        arena: Arena,
     );
 }
 
@@ -70,9 +70,9 @@ macro_rules! row_shares {
                 const ITEMS: usize,
             >(
                 tile: Tile<V, O, C>,
-                products: Shared<V>,
+                arena: Arena,
             ) {
-                tile.run::<$rows, LIMITED, BLOCK, ITEMS>(products);
+                tile.run::<$rows, LIMITED, BLOCK, ITEMS>(arena);
             }
         }
     )*};
@@ -125,9 +125,10 @@ impl<V: Float, O: Offset, C: ColumnSource> Tile<V, O, C> {
     #[device]
     fn run<const ROWS: usize, const LIMITED: bool, const BLOCK: usize, const ITEMS: usize>(
         self,
-        products: Shared<V>,
+        mut arena: Arena,
     ) {
         const { assert!(BLOCK.is_multiple_of(32)) };
+        let products = warp_products::<V, BLOCK, ITEMS>(&mut arena);
         let count = (32 * ROWS as u32) >> self.lanes_log2;
         let warp = u64::from(self.block) * (BLOCK / 32) as u64 + u64::from(thread::warp());
         let CsrView { row_offsets, rows, .. } = self.product.matrix;
@@ -176,9 +177,7 @@ impl<V: Float, O: Offset, C: ColumnSource, const LIMITED: bool, const ROWS: usiz
 
 impl<V: Float, O: Offset> RowTiles<V, O> {
     #[device]
-    fn row_tiles<P: RowShare, const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
-        let products: Shared<V> = arena.take(BLOCK * ITEMS);
-        let products = products.skip(thread::warp() as usize * 32 * ITEMS);
+    fn row_tiles<P: RowShare, const BLOCK: usize, const ITEMS: usize>(self, arena: Arena) {
         let tile = Tile {
             product: self.product,
             columns: self.product.matrix.column_indices,
@@ -186,6 +185,6 @@ impl<V: Float, O: Offset> RowTiles<V, O> {
             lanes_log2: self.lanes_log2,
             limit: u32::MAX,
         };
-        P::run::<V, O, Global<u32, Aligned16>, false, BLOCK, ITEMS>(tile, products);
+        P::run::<V, O, Global<u32, Aligned16>, false, BLOCK, ITEMS>(tile, arena);
     }
 }

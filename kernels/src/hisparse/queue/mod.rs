@@ -51,6 +51,6 @@ pub use queues::{places_words, state_words, Queues, ROOT, WIDE};
 pub use specification::{Payload, Specification, MAX_WORDS};
 pub use spmv::HiSparseQueuedSpmv;
 pub use squares::HiSparseSquares;
-pub use traverse::{traverse, TreeQueues, SHARED_BYTES};
+pub use traverse::{traverse, traverse_shared_bytes, TreeQueues};
 pub use tree::{DenseRows, Entries, EntryOperation, Region, Tree};
 pub use work::{Work, BLOCK, PIECE_CHILDREN, PIECE_ENTRIES};

@@ -46,11 +46,16 @@ const SMALL_LEAF: u32 = 128;
 /// The largest number of children of a share whose leaves stay with the block if they are one piece each: two for each warp.
 const FEW_CHILDREN: u32 = 8;
 
-/// Bytes of shared memory that [`traverse`] takes from its arena.
-pub const SHARED_BYTES: usize = 16 * BLOCK as usize
-    + Walk::BYTES
-    + Parents::BYTES
-    + 4 * (LISTS * BLOCK + (FIRST_LIST + LISTS) + QUEUES + 4) as usize;
+/// Bytes of shared memory that [`traverse`] takes from its arena in a block of [`BLOCK`] threads.
+///
+/// # Panics
+///
+/// If the block has another size.
+pub const fn traverse_shared_bytes(block: usize) -> usize {
+    assert!(block == BLOCK as usize, "a traversal needs one thread per child");
+    let words = 4 * BLOCK + LISTS * BLOCK + (FIRST_LIST + LISTS) + QUEUES + 4;
+    Walk::BYTES + Parents::BYTES + 4 * words as usize
+}
 
 /// A block's work, in shared memory.
 #[derive(Clone, Copy)]
