@@ -39,6 +39,32 @@ pub fn global_index<const BLOCK: usize>() -> usize {
     block() as usize * BLOCK + index() as usize
 }
 
+/// Index of this warp in the grid, whose blocks have `BLOCK` threads.
+#[device]
+pub fn global_warp<const BLOCK: usize>() -> usize {
+    block() as usize * (BLOCK / WARP_SIZE as usize) + warp() as usize
+}
+
+/// Calls `visit` with every `BLOCK`-th number below `len`, starting at the index of this thread in its block of `BLOCK` threads.
+#[device]
+pub fn block_stride<const BLOCK: usize>(len: u32, mut visit: impl FnMut(u32)) {
+    let mut place = index();
+    while place < len {
+        visit(place);
+        place += BLOCK as u32;
+    }
+}
+
+/// Calls `visit` with every 32nd number below `len`, starting at the index of this thread in its warp.
+#[device]
+pub fn warp_stride(len: u32, mut visit: impl FnMut(u32)) {
+    let mut place = lane();
+    while place < len {
+        visit(place);
+        place += WARP_SIZE;
+    }
+}
+
 /// Index of this thread in its warp.
 #[device]
 pub fn lane() -> u32 {

@@ -71,6 +71,12 @@ pub fn match_any(mask: u32, value: u32) -> u32 {
     machine::match_any(mask, value)
 }
 
+/// Counts those of `lanes` that are below this lane.
+#[device]
+pub fn count_below(lanes: u32) -> u32 {
+    (lanes & ((1 << lane()) - 1)).count_ones()
+}
+
 /// Waits for the lanes of `mask`. What any of them wrote to memory before, all of them see after.
 #[device(track_caller)]
 pub fn sync(mask: u32) {

@@ -11,7 +11,7 @@
 //! published. If its block waits, it is for the prefix of an earlier tile, and everything before that is published.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{device, thread, warp, GlobalMut};
+use evenpath_simt::{device, thread, warp, GlobalMut, Shared};
 
 /// The payload is the tile's own count.
 const PARTIAL: u64 = 1 << 62;
@@ -36,6 +36,16 @@ impl Tickets {
     #[device(track_caller)]
     pub fn draw(self) -> u32 {
         self.next.fetch_add(0, 1, Ordering::Relaxed, Scope::Device) as u32
+    }
+
+    /// Draws the next tile for a block, by way of `word`. Every thread calls it; it has a barrier.
+    #[device(track_caller)]
+    pub fn draw_for_block(self, word: Shared<u32>) -> u32 {
+        if thread::index() == 0 {
+            word.store(0, self.draw());
+        }
+        thread::barrier();
+        word.load(0)
     }
 }
 
@@ -78,6 +88,18 @@ impl Lookback {
             self.publish(tile, count);
         }
         self.prefix(tile, count)
+    }
+
+    /// [`publish_and_prefix`](Self::publish_and_prefix) by the block's first warp, which stores the prefix in `word`. The other
+    /// warps do nothing. Another barrier is needed before it is read.
+    #[device(track_caller)]
+    pub fn store_prefix(self, tile: u32, count: u32, word: Shared<u32>) {
+        if thread::warp() == 0 {
+            let before = self.publish_and_prefix(tile, count);
+            if thread::lane() == 0 {
+                word.store(0, before as u32);
+            }
+        }
     }
 
     #[device(track_caller)]

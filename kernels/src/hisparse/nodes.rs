@@ -183,11 +183,7 @@ impl<K: Key> HiSparseWriteNodes<K> {
         let scans = Scans::<BLOCK>::take(&mut arena);
         let bases: Shared<u32> = arena.take(MAX_DEPTH + 1);
         let ticket: Shared<u32> = arena.take(1);
-        if thread::index() == 0 {
-            ticket.store(0, Tickets::new(self.state).draw());
-        }
-        thread::barrier();
-        let tile = ticket.load(0);
+        let tile = Tickets::new(self.state).draw_for_block(ticket);
         let share = Share::<K, ITEMS>::load::<BLOCK>(self.runs, self.levels.shape, tile);
         let counted = scans.exclusive(share.counts, share.entries);
         // 2. Find the tile's first number on each level, and that of its first entry.

@@ -45,11 +45,7 @@ impl HiSparsePlaceNodes {
         if thread::block() >= tiles {
             return;
         }
-        if thread::index() == 0 {
-            ticket.store(0, Tickets::new(self.state).draw());
-        }
-        thread::barrier();
-        let tile = ticket.load(0);
+        let tile = Tickets::new(self.state).draw_for_block(ticket);
         // 2. Add up the units of the thread's nodes.
         let start = (tile * BLOCK as u32 + thread::index()) * ITEMS as u32;
         let mut own = [(0, 0, 0); ITEMS];

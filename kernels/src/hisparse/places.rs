@@ -160,11 +160,9 @@ impl Chunk {
     /// Sets this warp's counts to zero; the warp needs a barrier before it uses them.
     #[device]
     fn clear(self) {
-        let mut element = thread::lane();
-        while element < MOST_ELEMENTS as u32 {
-            self.counts.store(Self::count(thread::warp(), element), 0);
-            element += thread::WARP_SIZE;
-        }
+        thread::warp_stride(MOST_ELEMENTS as u32, |element| {
+            self.counts.store(Self::count(thread::warp(), element), 0)
+        });
     }
 
     /// Ranks the products of each element among those of this warp's slots, of `slots` in all, and counts them.
@@ -176,7 +174,7 @@ impl Chunk {
             let slot = (begin + thread::lane()) as usize;
             let element = if (slot as u32) < end { self.elements.load(slot) } else { NONE };
             let peers = warp::match_any(warp::FULL, u32::from(element));
-            let earlier = (peers & ((1 << thread::lane()) - 1)).count_ones();
+            let earlier = warp::count_below(peers);
             let count = Self::count(thread::warp(), u32::from(element));
             let before = if element == NONE { 0 } else { self.counts.load(count) };
             warp::sync(warp::FULL);

@@ -153,11 +153,7 @@ impl<K: Key> HiSparseWriteRuns<K> {
         let staged_keys = arena.take(BLOCK * ITEMS);
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
         let (ticket, before): (Shared<u32>, Shared<u32>) = (arena.take(1), arena.take(1));
-        if thread::index() == 0 {
-            ticket.store(0, Tickets::new(self.state.skip(RUN_RESULTS)).draw());
-        }
-        thread::barrier();
-        let tile = ticket.load(0);
+        let tile = Tickets::new(self.state.skip(RUN_RESULTS)).draw_for_block(ticket);
         let share = Share::<ITEMS>::load::<BLOCK>(self.entries, tile);
         let counted = scan.exclusive(share.heads.count_ones());
         // 2. Count the runs of earlier tiles, while the other warps stage theirs.

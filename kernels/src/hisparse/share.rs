@@ -8,7 +8,6 @@ use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, parameters, thread, warp, Aligned16, Arena, Global, GlobalMut};
 
 use super::layout;
-use super::leaves::warp_node;
 use super::schedule::last_not_above;
 use crate::block::search::partition_point;
 
@@ -71,7 +70,7 @@ kernel! {
 impl HiSparseRebaseChildren {
     #[device]
     fn rebase_children<const BLOCK: usize>(self, _: Arena) {
-        let index = warp_node::<BLOCK>();
+        let index = thread::global_warp::<BLOCK>();
         if index >= self.nodes.len as usize {
             return;
         }
@@ -85,8 +84,7 @@ impl HiSparseRebaseChildren {
             if is_child {
                 let child = layout::reference(base + layout::unit(child), layout::kind(child));
                 slots.store(slot, child);
-                let below = children & ((1 << thread::lane()) - 1);
-                self.children.store((start + below.count_ones()) as usize, child);
+                self.children.store((start + warp::count_below(children)) as usize, child);
             }
             start += children.count_ones();
         });
@@ -133,7 +131,7 @@ kernel! {
 impl HiSparseReplaceChildren {
     #[device]
     fn replace_children<const BLOCK: usize>(self, _: Arena) {
-        let index = warp_node::<BLOCK>();
+        let index = thread::global_warp::<BLOCK>();
         if index >= self.nodes.len as usize {
             return;
         }
@@ -228,13 +226,11 @@ impl NodeContent {
     #[device(track_caller)]
     fn hash(self, seed: u32) -> u32 {
         let mut sum = 0_u64;
-        let mut unit = thread::lane();
-        while unit < self.units {
+        thread::warp_stride(self.units, |unit| {
             let [lower, upper] = self.words.load_16((unit * layout::UNIT_WORDS) as usize);
             let place = (u64::from(seed) << 32 | u64::from(unit + 1)).wrapping_mul(ODD);
             sum = sum.wrapping_add(mixed(lower ^ place)).wrapping_add(mixed(upper ^ place.rotate_left(32)));
-            unit += thread::WARP_SIZE;
-        }
+        });
         (mixed(warp::reduce(sum, u64::wrapping_add) ^ u64::from(self.kind)) >> 32) as u32
     }
 }
@@ -274,7 +270,7 @@ kernel! {
 impl HiSparseHashNodes {
     #[device]
     fn hash_nodes<const BLOCK: usize>(self, _: Arena) {
-        let index = warp_node::<BLOCK>();
+        let index = thread::global_warp::<BLOCK>();
         if index >= self.len as usize {
             return;
         }
@@ -313,7 +309,7 @@ kernel! {
 impl HiSparseCompareNodes {
     #[device]
     fn compare_nodes<const BLOCK: usize>(self, _: Arena) {
-        let index = warp_node::<BLOCK>();
+        let index = thread::global_warp::<BLOCK>();
         if index >= self.len as usize {
             return;
         }
@@ -356,17 +352,15 @@ kernel! {
 impl HiSparseCopyKept {
     #[device]
     fn copy_kept<const BLOCK: usize>(self, _: Arena) {
-        let index = warp_node::<BLOCK>();
+        let index = thread::global_warp::<BLOCK>();
         if index >= self.len as usize || self.kept.load(index) != index as u32 {
             return;
         }
         let content = self.nodes.content(index as u32);
         let target = self.pool.skip_aligned((self.units.load(index) * layout::UNIT_WORDS) as usize);
-        let mut unit = thread::lane();
-        while unit < content.units {
+        thread::warp_stride(content.units, |unit| {
             let word = (unit * layout::UNIT_WORDS) as usize;
             target.store_streaming_16(word, content.words.load_streaming_16(word));
-            unit += thread::WARP_SIZE;
-        }
+        });
     }
 }

@@ -61,11 +61,9 @@ impl<V: Number, K: SegmentMark, const BLOCK: usize, const ITEMS: usize> Output<V
     #[device(track_caller)]
     fn store_heads(&self, first: usize, count: u32) {
         let target = self.segment_keys.skip(first);
-        let mut slot = thread::index();
-        while slot < count {
-            target.store_streaming(slot as usize, self.staged.elements().load(slot as usize));
-            slot += BLOCK as u32;
-        }
+        thread::block_stride::<BLOCK>(count, |slot| {
+            target.store_streaming(slot as usize, self.staged.elements().load(slot as usize))
+        });
     }
 
     #[device(track_caller)]

@@ -130,12 +130,8 @@ impl<K: RadixKey> Pass<K> {
         // Four words, of which three keep what follows aligned.
         let ticket: Shared<u32> = arena.take(4);
         // Keys, and then values, are exchanged through the ranking's memory, once every place is known.
-        let mut before_exchange = arena;
-        let rank: RadixRank<BLOCK> = RadixRank::take(&mut before_exchange);
-        let key_exchange: Shared<K> = {
-            let mut for_keys = arena;
-            for_keys.take(tile_len)
-        };
+        let rank: RadixRank<BLOCK> = RadixRank::take(&mut { arena });
+        let key_exchange: Shared<K> = { arena }.take(tile_len);
 
         // 1. Draw a tile.
         rank.clear();

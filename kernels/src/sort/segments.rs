@@ -102,7 +102,7 @@ kernel! {
 impl<O: Offset> CutSegments<O> {
     #[device]
     fn cut_segments<const BLOCK: usize>(self, _: Arena) {
-        let index = (thread::global_index::<BLOCK>()) / thread::WARP_SIZE as usize;
+        let index = thread::global_warp::<BLOCK>();
         if index >= self.windows as usize {
             if index == self.windows as usize && thread::lane() == 0 {
                 self.long.store(index, 0);

@@ -94,10 +94,8 @@ fn results_before(counts: Global<u32>, states: Global<u64>, tile: u32) -> u64 {
     for round in 0..own.len() {
         sum += u64::from(own[round]);
     }
-    let mut index = thread::lane();
-    while index < group {
+    thread::warp_stride(group, |index| {
         sum += states.load(GROUPS + index as usize);
-        index += thread::WARP_SIZE;
-    }
+    });
     warp::reduce_add(sum)
 }

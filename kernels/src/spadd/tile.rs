@@ -79,10 +79,8 @@ impl Tile {
             row_offsets.store(0, O::ZERO);
         }
         let row_offsets = row_offsets.skip(self.first_row + 1);
-        let mut row = thread::index();
-        while row < self.rows {
-            row_offsets.store(row as usize, O::from_bits(before + u64::from(ends.load(row as usize))));
-            row += BLOCK as u32;
-        }
+        thread::block_stride::<BLOCK>(self.rows, |row| {
+            row_offsets.store(row as usize, O::from_bits(before + u64::from(ends.load(row as usize))))
+        });
     }
 }

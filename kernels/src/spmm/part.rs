@@ -53,15 +53,13 @@ impl<V: Float> Part<V> {
         columns_left: u32,
     ) {
         let len = (W::len::<T>() as u32) << (group.columns_log2 + self.rows_log2);
-        let mut at = thread::index();
-        while at < len {
+        thread::block_stride::<BLOCK>(len, |at| {
             let (row, column) = (at & ((1 << self.rows_log2) - 1), at >> self.rows_log2);
             if (row as usize) < rows_left && column < columns_left && self.is_kept.load(row as usize) != 0 {
                 let index = column as usize * c_stride as usize + row as usize;
                 let old = update.load(index);
                 update.c.store_streaming(index, update.combine(self.sums.load(self.place(column, row)), old));
             }
-            at += BLOCK as u32;
-        }
+        });
     }
 }

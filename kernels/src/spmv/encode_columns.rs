@@ -318,7 +318,7 @@ kernel! {
 impl ShareCodes {
     #[device]
     fn share_codes<const BLOCK: usize>(self, _: Arena) {
-        let place = thread::block() as usize * (BLOCK / 32) + thread::warp() as usize;
+        let place = thread::global_warp::<BLOCK>();
         if place >= self.tiles as usize {
             return;
         }

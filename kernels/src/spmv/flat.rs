@@ -190,12 +190,10 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
         }
         thread::barrier();
         let ends = row_offsets.skip(self.first_row + 1);
-        let mut row = thread::index();
-        while row < self.rows {
+        thread::block_stride::<BLOCK>(self.rows, |row| {
             let end = ends.load_streaming(row as usize).to_usize() - self.first_nonzero;
             self.row_ends.store(end - 1, row + 1);
-            row += BLOCK as u32;
-        }
+        });
     }
 
     /// Replaces the products by the sums of the rows that end in the tile, as far as they lie in it, and returns the

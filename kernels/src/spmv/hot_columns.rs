@@ -268,7 +268,7 @@ impl<V: Float, O: Offset> HotColumns<V, O> {
             let is_end = codes[item] & ROW_END != 0;
             marks |= u32::from(is_end) << item;
             let of_warp = warp::ballot(warp::FULL, is_end);
-            before += (of_warp & ((1 << thread::lane()) - 1)).count_ones();
+            before += warp::count_below(of_warp);
             all += of_warp.count_ones();
         }
         let rows = self.filled_rows.next_rows(chunk.row + before, |item| marks >> item & 1 != 0);

@@ -94,7 +94,7 @@ kernel! {
 impl<O: Offset> NumberPieces<O> {
     #[device]
     fn number_pieces<const BLOCK: usize>(self, _: Arena) {
-        let place = thread::block() as usize * (BLOCK / 32) + thread::warp() as usize;
+        let place = thread::global_warp::<BLOCK>();
         if place >= self.count as usize {
             return;
         }
@@ -160,12 +160,10 @@ impl LongRows {
             return;
         }
         let mut total = V::ZERO;
-        let mut other = thread::lane();
-        while other < pieces {
+        thread::warp_stride(pieces, |other| {
             let place = (first_piece + other) as usize;
             total += sums.part(place, sums.look(place));
-            other += thread::WARP_SIZE;
-        }
+        });
         let total = warp::reduce_add(total);
         if thread::lane() == 0 {
             product.update.store(row as usize, total);

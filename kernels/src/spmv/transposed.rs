@@ -75,12 +75,10 @@ impl<V: AtomicFloat> ColumnCache<V> {
         let slots = 1 << slots_log2;
         let mut arena = Arena::dynamic(slots * slot_bytes::<V>());
         let cache = Self { sums: arena.take(slots as usize), owners: arena.take(slots as usize), slots };
-        let mut slot = thread::index();
-        while slot < slots {
+        thread::block_stride::<BLOCK>(slots, |slot| {
             cache.sums.store(slot as usize, V::ZERO);
             cache.owners.store(slot as usize, NOBODY);
-            slot += BLOCK as u32;
-        }
+        });
         cache
     }
 
@@ -108,15 +106,13 @@ impl<V: AtomicFloat> ColumnCache<V> {
     /// Adds all sums to y; called after a barrier.
     #[device]
     fn flush<const BLOCK: usize>(self, y: GlobalMut<V>) {
-        let mut slot = thread::index();
-        while slot < self.slots {
+        thread::block_stride::<BLOCK>(self.slots, |slot| {
             let owner = self.owners.load(slot as usize);
             if owner != NOBODY {
                 let sum = self.sums.load(slot as usize);
                 y.fetch_add(owner as usize, sum, Ordering::Relaxed, Scope::Device);
             }
-            slot += BLOCK as u32;
-        }
+        });
     }
 }
 

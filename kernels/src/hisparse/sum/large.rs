@@ -43,12 +43,10 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
         thread::barrier();
         let are_sparse = !pair.a.is_dense() && !pair.b.is_dense();
         if are_sparse {
-            let mut word = thread::index();
-            while word < words(self.d_log2) {
+            thread::block_stride::<BLOCK>(words(self.d_log2), |word| {
                 self.union.store(word as usize, 0);
                 self.b.store(word as usize, 0);
-                word += BLOCK as u32;
-            }
+            });
         } else {
             slots::for_each::<T, BLOCK>(a, b, pair, |slots| {
                 let marks = warp::ballot(warp::FULL, slots.a.to_bits() | slots.b.to_bits() != 0);

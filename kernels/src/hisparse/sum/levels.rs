@@ -168,11 +168,7 @@ impl<const BLOCK: usize> Placing<BLOCK> {
     pub(super) fn draw(self, levels: SumLevels, tiles: GlobalMut<u64>) -> Option<Tile> {
         // As many blocks draw as there are tiles.
         levels.tile::<BLOCK>(thread::block())?;
-        if thread::index() == 0 {
-            self.ticket.store(0, Tickets::new(tiles).draw());
-        }
-        thread::barrier();
-        levels.tile::<BLOCK>(self.ticket.load(0))
+        levels.tile::<BLOCK>(Tickets::new(tiles).draw_for_block(self.ticket))
     }
 
     /// Sets the number of children or entries of a pair of the tile.

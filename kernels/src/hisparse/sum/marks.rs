@@ -9,6 +9,9 @@ use crate::hisparse::layout;
 /// The largest size of a block's bitmaps in bytes: with larger ones, too few blocks would be resident.
 const MOST_BYTES: u32 = 32 << 10;
 
+/// Coordinates that a lane has in flight.
+const BATCH: usize = 8;
+
 /// Bytes of shared memory of a block's warps; 0 if that would be too much.
 pub(super) const fn bytes(d_log2: u32, block_size: u32) -> u32 {
     let bytes = block_size / thread::WARP_SIZE * 4 * large::words(d_log2);
@@ -60,41 +63,18 @@ impl Marks {
             word += 4 * thread::WARP_SIZE;
         }
         warp::sync(warp::FULL);
-        for_each(a, pair.a, |coordinates| {
+        a.each_entry::<BATCH>(pair.a, |_, coordinates| {
             let place = layout::place(coordinates, self.d_log2);
             self.bits.fetch_or((place / 32) as usize, 1 << (place % 32));
         });
         warp::sync(warp::FULL);
         let mut both = 0;
-        for_each(b, pair.b, |coordinates| {
+        b.each_entry::<BATCH>(pair.b, |_, coordinates| {
             let place = layout::place(coordinates, self.d_log2);
             both += self.bits.load((place / 32) as usize) >> (place % 32) & 1;
         });
         // The next pair's marks use the same memory.
         warp::sync(warp::FULL);
         pair.a.len + pair.b.len - warp::reduce_add(both)
-    }
-}
-
-/// Coordinates that a lane has in flight.
-const BATCH: usize = 8;
-
-/// Calls `visit` with the coordinates in the sum of a sparse node's entries, over the lanes of a warp.
-#[device(track_caller)]
-fn for_each<T: Element>(side: Side<T>, part: Part, mut visit: impl FnMut(u32)) {
-    let node = side.node(part);
-    let mut first = thread::lane();
-    while first < part.len {
-        let mut coordinates = [0; BATCH];
-        for item in 0..BATCH {
-            let at = first + item as u32 * thread::WARP_SIZE;
-            coordinates[item] = u32::from(node.coordinates.load_if(at as usize, at < part.len));
-        }
-        for item in 0..BATCH {
-            if first + item as u32 * thread::WARP_SIZE < part.len {
-                visit(side.oriented(coordinates[item]));
-            }
-        }
-        first += BATCH as u32 * thread::WARP_SIZE;
     }
 }

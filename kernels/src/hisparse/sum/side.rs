@@ -1,6 +1,6 @@
 //! The trees of a sum, and the nodes of both at one position.
 
-use evenpath_simt::{device, Element, Packet};
+use evenpath_simt::{device, thread, Element, Packet};
 
 use crate::hisparse::layout;
 use crate::hisparse::node::{Node, Pool};
@@ -68,6 +68,28 @@ impl<T: Element> Side<T> {
             layout::pack(col, row)
         } else {
             coordinates
+        }
+    }
+
+    /// Calls `visit` with the index of each entry of a sparse node, and its coordinates in the sum, over the lanes of a warp. A lane
+    /// has `BATCH` entries in flight.
+    #[device(track_caller)]
+    pub(super) fn each_entry<const BATCH: usize>(self, part: Part, mut visit: impl FnMut(u32, u32)) {
+        let node = self.node(part);
+        let mut first = thread::lane();
+        while first < part.len {
+            let mut coordinates = [0; BATCH];
+            for item in 0..BATCH {
+                let at = first + item as u32 * thread::WARP_SIZE;
+                coordinates[item] = u32::from(node.coordinates.load_if(at as usize, at < part.len));
+            }
+            for item in 0..BATCH {
+                let at = first + item as u32 * thread::WARP_SIZE;
+                if at < part.len {
+                    visit(at, self.oriented(coordinates[item]));
+                }
+            }
+            first += BATCH as u32 * thread::WARP_SIZE;
         }
     }
 

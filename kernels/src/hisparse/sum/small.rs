@@ -80,16 +80,14 @@ impl Keys {
         warp::sync(warp::FULL);
         let (node_a, node_b) = (a.node(pair.a), b.node(pair.b));
         let new = self.hand_on_new(pair, node_b, sink);
-        let mut at = thread::lane();
-        while at < pair.a.len {
+        thread::warp_stride(pair.a.len, |at| {
             let key = self.a.load(at as usize);
             let partner = key & SLOT;
             let slot_a = node_a.slots.load(at as usize);
             let slot_b = node_b.slots.load_if((partner as usize).wrapping_sub(1), partner > 0);
             let slot_b = if partner > 0 { Some(slot_b) } else { None };
             sink.put(place(at + before_from(self.b, 0, new, key), key), Some(slot_a), slot_b);
-            at += thread::WARP_SIZE;
-        }
+        });
         warp::sync(warp::FULL);
     }
 
@@ -115,7 +113,7 @@ impl Keys {
             passed = warp::shuffle(warp::FULL, before + u32::from(in_a), last);
             let is_new = is_entry && !in_a;
             let new_ones = warp::ballot(warp::FULL, is_new);
-            let own = new + (new_ones & ((1 << thread::lane()) - 1)).count_ones();
+            let own = new + warp::count_below(new_ones);
             if is_new {
                 let slot = node_b.slots.load((key & SLOT) as usize);
                 sink.put(place(before + own, key), None, Some(slot));
@@ -147,23 +145,10 @@ const BATCH: usize = 4;
 /// Writes the keys of a node in the order of its slots, with their slots if asked for.
 #[device(track_caller)]
 fn stage<T: Element>(side: Side<T>, part: Part, keys: Shared<u32>, with_slots: bool) {
-    let node = side.node(part);
-    let mut first = thread::lane();
-    while first < part.len {
-        let mut coordinates = [0; BATCH];
-        for item in 0..BATCH {
-            let at = first + item as u32 * thread::WARP_SIZE;
-            coordinates[item] = u32::from(node.coordinates.load_if(at as usize, at < part.len));
-        }
-        for item in 0..BATCH {
-            let at = first + item as u32 * thread::WARP_SIZE;
-            if at < part.len {
-                let slot = if with_slots { at } else { 0 };
-                keys.store(at as usize, side.oriented(coordinates[item]) << SHIFT | slot);
-            }
-        }
-        first += BATCH as u32 * thread::WARP_SIZE;
-    }
+    side.each_entry::<BATCH>(part, |at, coordinates| {
+        let slot = if with_slots { at } else { 0 };
+        keys.store(at as usize, coordinates << SHIFT | slot);
+    });
 }
 
 /// Sorts keys by row, stably: counts the keys of each row, then places 32 consecutive keys at a time after the earlier keys of
@@ -200,7 +185,7 @@ fn sort_rows(from: Shared<u32>, len: u32, to: Shared<u32>, rows: Shared<u32>, d_
         let peers = warp::match_any(warp::FULL, row);
         let first = if is_key { rows.load(row as usize) } else { 0 };
         warp::sync(warp::FULL);
-        let earlier = (peers & ((1 << lane) - 1)).count_ones();
+        let earlier = warp::count_below(peers);
         if is_key {
             to.store((first + earlier) as usize, key);
             if earlier == 0 {

@@ -104,10 +104,7 @@ impl<V: Float, O: Offset> MultiplyTiles<V, O> {
             scan: CountScan::take(&mut arena),
             ranges: arena.take(ProductKeys::range_len(BLOCK)),
             before_word: arena.take(1),
-            left: {
-                let mut again = sort_memory;
-                again.take(BLOCK * ITEMS)
-            },
+            left: { sort_memory }.take(BLOCK * ITEMS),
             right: lists.take(BLOCK * ITEMS),
         };
 
@@ -126,10 +123,7 @@ impl<V: Float, O: Offset> MultiplyTiles<V, O> {
         // 3. Sort them, with 32-bit keys if these suffice, and find their factors.
         let values = (self.a.values.natural(), self.b.values.natural());
         let sorted = if keys.bits + RadixSort::<u32, BLOCK, ITEMS>::PLACE_BITS <= u32::BITS {
-            let narrow = {
-                let mut again = sort_memory;
-                RadixSort::<u32, BLOCK, ITEMS>::take(&mut again)
-            };
+            let narrow = RadixSort::<u32, BLOCK, ITEMS>::take(&mut { sort_memory });
             block.sort(narrow, tile, &columns, keys, values)
         } else {
             block.sort(wide, tile, &columns, keys, values)

@@ -39,11 +39,9 @@ impl Bitmap {
     /// Clears all bits; called by every thread of the block.
     #[device(track_caller)]
     pub(super) fn clear<const BLOCK: usize>(self) {
-        let mut packet = thread::index();
-        while packet < self.packets {
-            self.words.store_16(packet as usize * 4, [0, 0]);
-            packet += BLOCK as u32;
-        }
+        thread::block_stride::<BLOCK>(self.packets, |packet| {
+            self.words.store_16(packet as usize * 4, [0, 0])
+        });
     }
 
     /// Sets the bit of a column of the window.
@@ -57,12 +55,10 @@ impl Bitmap {
     #[device(track_caller)]
     pub(super) fn count_own<const BLOCK: usize>(self) -> u32 {
         let mut count = 0;
-        let mut packet = thread::index();
-        while packet < self.packets {
+        thread::block_stride::<BLOCK>(self.packets, |packet| {
             let [low, high] = self.words.load_16(packet as usize * 4);
             count += bits::count_ones(low) + bits::count_ones(high);
-            packet += BLOCK as u32;
-        }
+        });
         count
     }
 

@@ -280,7 +280,7 @@ impl SpgemmListRows {
         if is_row && thread::lane() == first {
             place = counts.fetch_add(class as usize, alike.count_ones());
         }
-        place = warp::shuffle(warp::FULL, place, first) + (alike & ((1 << thread::lane()) - 1)).count_ones();
+        place = warp::shuffle(warp::FULL, place, first) + warp::count_below(alike);
         thread::barrier();
         if thread < CLASSES {
             let count = counts.load(thread);

@@ -117,9 +117,7 @@ impl ResultRow {
 /// Calls `visit` with 0 to `len` − 1, each in one thread of the block.
 #[device]
 pub(super) fn each<const BLOCK: usize>(len: u32, mut visit: impl FnMut(u32)) {
-    let mut place = thread::index();
-    while place < len {
+    thread::block_stride::<BLOCK>(len, |place| {
         visit(place);
-        place += BLOCK as u32;
-    }
+    });
 }

@@ -67,10 +67,7 @@ impl<O: Offset> SortProducts<O> {
             rows: NumberedBits::take(&mut arena),
             heads: NumberedBits::take(&mut arena),
             scan: CountScan::take(&mut arena),
-            row_starts: {
-                let mut again = sort_memory;
-                again.take(BLOCK * ITEMS + 1)
-            },
+            row_starts: { sort_memory }.take(BLOCK * ITEMS + 1),
         };
         // 2. Expand the tile's products, and find how many bits tell them apart.
         let tile = self.entries.tile((BLOCK * ITEMS) as u32);
@@ -88,10 +85,7 @@ impl<O: Offset> SortProducts<O> {
         let sorted = Sorted { keys, row_count, cut: Cut::of(tile, self.entries) };
         // 3. Sort them, with 32-bit keys if these suffice, and store the entries.
         if keys.bits + RadixSort::<u32, BLOCK, ITEMS>::PLACE_BITS <= u32::BITS {
-            let narrow = {
-                let mut again = sort_memory;
-                RadixSort::<u32, BLOCK, ITEMS>::take(&mut again)
-            };
+            let narrow = RadixSort::<u32, BLOCK, ITEMS>::take(&mut { sort_memory });
             block.sort(narrow, tile, &own_columns, sorted, output);
         } else {
             block.sort(wide, tile, &own_columns, sorted, output);

@@ -58,11 +58,9 @@ impl PlaceTiles {
             return;
         }
         let c_columns = self.c_column_indices.skip(place as usize);
-        let mut entry = thread::index();
-        while entry < whole {
-            c_columns.store(entry as usize, columns.load_streaming(entry as usize));
-            entry += BLOCK as u32;
-        }
+        thread::block_stride::<BLOCK>(whole, |entry| {
+            c_columns.store(entry as usize, columns.load_streaming(entry as usize))
+        });
     }
 }
 
@@ -129,8 +127,7 @@ impl<V: Float, O: Offset> AddProducts<V, O> {
         let (count, head, tail) = (words.load(0), words.load(1), words.load(2));
         let cut_places = self.cut_places.skip(self.cut_begins.load(index) as usize);
         let c_values = self.c_values.skip(self.tile_places.load(index) as usize);
-        let mut entry = thread::index();
-        while entry < count {
+        thread::block_stride::<BLOCK>(count, |entry| {
             let sum = block.values.load(entry as usize);
             if entry < head {
                 self.cut_values.store(cut_places.load(entry as usize) as usize, sum);
@@ -140,8 +137,7 @@ impl<V: Float, O: Offset> AddProducts<V, O> {
                 let cut = entry - (count - tail) + head;
                 self.cut_values.store(cut_places.load(cut as usize) as usize, sum);
             }
-            entry += BLOCK as u32;
-        }
+        });
     }
 }
 

@@ -177,10 +177,8 @@ fn copy<T: Element>(a: Side<T>, b: Side<T>, Pair { a: of_a, b: of_b }: Pair, sin
 #[device(track_caller)]
 fn for_each_entry<T: Element>(side: Side<T>, part: Part, visit: impl Fn(Place, T)) {
     let node = side.node(part);
-    let mut rank = thread::lane();
-    while rank < part.len {
+    thread::warp_stride(part.len, |rank| {
         let coordinates = u32::from(node.coordinates.load(rank as usize));
         visit(Place { rank, coordinates }, node.slots.load(rank as usize));
-        rank += thread::WARP_SIZE;
-    }
+    });
 }
