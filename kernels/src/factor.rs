@@ -5,7 +5,7 @@ use evenpath_simt::{device, parameters, Float, Global};
 parameters! {
     /// A factor such as α or β: `value` times `power`², times an element in device memory if there is one.
     pub struct Factor<V: Float> {
-        /// What the host knows.
+        /// Factor known to the host.
         pub value: V,
         /// One element, or a view of none at address zero.
         pub stored: Global<V>,
@@ -15,7 +15,7 @@ parameters! {
 }
 
 impl<V: Float> Factor<V> {
-    /// The factor, read and multiplied here and now: kernels ask for it where they use it.
+    /// Returns the factor, read and multiplied here and now: kernels ask for it where they use it.
     #[device(track_caller)]
     pub fn get(self) -> V {
         self.value.times_element_at(self.stored.address()) * self.power * self.power

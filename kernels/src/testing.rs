@@ -1,5 +1,5 @@
-//! Kernels that test the machine rather than compute: what compilers have got wrong before, one use
-//! of every operation of the machine, and a deliberate mistake.
+//! Kernels that test the machine: code that compilers have got wrong, one use of every operation, and a deliberate
+//! mistake.
 
 mod bits;
 
@@ -14,7 +14,7 @@ kernel! {
     pub struct ConditionalBarrier {
         /// `len` elements.
         pub data: GlobalMut<u32>,
-        /// At most 128.
+        /// Length of `data`, at most 128.
         pub len: u32,
     }
     shared: BLOCK * 4;

@@ -66,9 +66,9 @@ pub trait Element: Copy + PartialEq + core::fmt::Debug + Send + Sync + 'static +
     const SIZE: usize = Self::TYPE.size();
     /// The all-zero element.
     const ZERO: Self;
-    /// The element's bits, in the low bytes of a word.
+    /// Returns the element's bits, in the low bytes of a word.
     fn to_bits(self) -> u64;
-    /// The element with the given bits; the word's upper bytes are ignored.
+    /// Returns the element with the given bits; the word's upper bytes are ignored.
     fn from_bits(bits: u64) -> Self;
 }
 
@@ -120,7 +120,7 @@ pub trait Float:
     #[must_use]
     fn times_element_at(self, address: u64) -> Self;
 
-    /// The square root, rounded once.
+    /// Returns the square root, rounded once.
     #[must_use]
     fn sqrt(self) -> Self;
 }
@@ -162,12 +162,12 @@ float_elements!(f32: F32, u32, fma_f32, times_f32, sqrt_f32; f64: F64, u64, fma_
 /// An element as memory holds it, and the type that it is computed with: `f32` and `f64` are both, the
 /// 16-bit `f16` and `bf16` are computed with as `f32`.
 pub trait Stored: Element {
-    /// What it is computed with.
+    /// Type of computations with it.
     type Compute: Float + Stored<Compute = Self::Compute>;
 
-    /// The same number; exact.
+    /// Returns the same number; exact.
     fn widen(self) -> Self::Compute;
-    /// The nearest number of this type, of two the even one; infinite beyond its range.
+    /// Returns the nearest number of this type, of two the even one; infinite beyond its range.
     #[must_use]
     fn narrow(value: Self::Compute) -> Self;
 }
@@ -221,7 +221,7 @@ half_elements! {
     bf16: BF16, |half: bf16| f32::from_bits(u32::from(half.to_bits()) << 16), narrow_bf16;
 }
 
-/// By integers, because GPUs before `sm_80` have no such instruction.
+/// Rounds by integer operations, because GPUs before `sm_80` have no such instruction.
 #[device]
 fn narrow_bf16(value: f32) -> bf16 {
     let bits = value.to_bits();

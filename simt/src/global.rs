@@ -11,14 +11,14 @@ use evenpath_simt_macros::device;
 use crate::element::{Element, Packet};
 use crate::machine;
 
-/// Where the first element of a view may be: [`Natural`] or [`Aligned16`].
+/// Alignment of the first element of a view: [`Natural`] or [`Aligned16`].
 pub trait Alignment: Copy + core::fmt::Debug + Send + Sync + 'static {}
 
-/// At any multiple of the element's size, as part of a vector may begin.
+/// Alignment to the element's size, as for part of a vector.
 #[derive(Debug, Clone, Copy)]
 pub struct Natural;
 
-/// At a multiple of 16 bytes, as every allocation begins. Only such views have accesses of several elements at once.
+/// Alignment to 16 bytes, as for every allocation. Only such views have accesses of several elements at once.
 #[derive(Debug, Clone, Copy)]
 pub struct Aligned16;
 
@@ -47,13 +47,14 @@ macro_rules! views {
         impl<T, A> Copy for $view<T, A> {}
 
         impl<T: Element> $view<T> {
-            /// A view of `len` elements at a device address.
+            /// Returns a view of `len` elements at a device address.
             #[cfg(not(target_arch = "nvptx64"))]
             pub fn from_device(address: u64, len: u64) -> Self {
                 Self { address, len, element: PhantomData }
             }
 
-            /// The same view for accesses of several elements at once; `None` unless it begins at a multiple of 16 bytes.
+            /// Returns the same view for accesses of several elements at once; `None` unless it begins at a multiple of
+            /// 16 bytes.
             #[cfg(not(target_arch = "nvptx64"))]
             pub fn aligned(self) -> Option<$view<T, Aligned16>> {
                 self.address.is_multiple_of(16).then(|| self.cast())
@@ -61,7 +62,7 @@ macro_rules! views {
         }
 
         impl<T: Element> $view<T, Aligned16> {
-            /// A view of `len` elements at a device address, which is a multiple of 16.
+            /// Returns a view of `len` elements at a device address, which is a multiple of 16.
             ///
             /// # Panics
             ///
@@ -72,15 +73,15 @@ macro_rules! views {
                 Self { address, len, element: PhantomData }
             }
 
-            /// The same view, without what is known of its address.
+            /// Returns the same view, without what is known of its address.
             #[device]
             #[must_use]
             pub fn natural(self) -> $view<T> {
                 self.cast()
             }
 
-            /// The rest of the view from element `start` on. Wherever several elements are accessed at once in it, that element is at a
-            /// multiple of 16 bytes: the kernel's duty, which the simulated GPU verifies.
+            /// Returns the rest of the view starting at element `start`. Wherever several elements are accessed at once
+            /// in it, that element is at a multiple of 16 bytes: the kernel's duty, which the simulated GPU verifies.
             #[device(track_caller)]
             #[must_use]
             pub fn skip_aligned(self, start: usize) -> Self {
@@ -99,20 +100,20 @@ macro_rules! views {
                 }
             }
 
-            /// The same memory as elements of another type, which are no larger.
+            /// Returns the same memory as elements of another type, which are no larger.
             #[cfg(not(target_arch = "nvptx64"))]
             pub fn reinterpret<B: Element>(self) -> $view<B, A> {
                 const { assert!(B::SIZE <= T::SIZE && T::SIZE.is_multiple_of(B::SIZE)) };
                 $view { address: self.address, len: self.len * (T::SIZE / B::SIZE) as u64, element: PhantomData }
             }
 
-            /// The view that a launch was given, in a lane of the simulated GPU.
+            /// Returns the view that a launch was given, in a lane of the simulated GPU.
             #[cfg(not(target_arch = "nvptx64"))]
             pub(crate) fn unpacked(address: u64, len: u64) -> Self {
                 Self { address, len, element: PhantomData }
             }
 
-            /// The view's device address.
+            /// Returns the view's device address.
             #[device]
             pub fn address(self) -> u64 {
                 self.address
@@ -125,7 +126,7 @@ macro_rules! views {
                 self.len
             }
 
-            /// The rest of the view from element `start` on.
+            /// Returns the rest of the view starting at element `start`.
             #[device(track_caller)]
             #[must_use]
             pub fn skip(self, start: usize) -> $view<T> {
@@ -139,7 +140,7 @@ macro_rules! views {
                 }
             }
 
-            /// The address of `count` elements from `index` on.
+            /// Returns the address of `count` elements starting at `index`.
             #[device(track_caller)]
             fn at(self, index: usize, count: usize) -> u64 {
                 #[cfg(not(target_arch = "nvptx64"))]
@@ -237,7 +238,7 @@ impl<T: Element> Global<T, Aligned16> {
         machine::load_streaming_16::<T>(self.packet_at(index))
     }
 
-    /// The address of the 16 bytes from element `index` on.
+    /// Returns the address of the 16 bytes starting at element `index`.
     #[device(track_caller)]
     pub(crate) fn packet_at(self, index: usize) -> u64 {
         self.at(index, 16 / T::SIZE)
@@ -263,7 +264,7 @@ impl<T: Element, A: Alignment> GlobalMut<T, A> {
         machine::store_streaming(self.at(index, 1), value);
     }
 
-    /// The address of one element, for atomics.
+    /// Returns the address of one element, for atomics.
     #[device(track_caller)]
     pub(crate) fn atomic_address(self, index: usize) -> u64 {
         self.at(index, 1)

@@ -164,7 +164,7 @@ macro_rules! kernel_table_of {
             [$(<$kernel as $crate::kernel::Kernel>::INSTANCES),*].concat()
         }
 
-        /// The body of every kernel instance for the simulated GPU, with the name of the instance.
+        /// Returns the body of every kernel instance for the simulated GPU, with the name of the instance.
         pub fn simulations() -> Vec<(&'static str, $crate::kernel::Simulation)> {
             [$($crate::kernel::simulations::<$kernel>()),*].concat()
         }

@@ -1,4 +1,4 @@
-//! Who runs: the thread, its block, its warp; and the block's barrier.
+//! Indices of the thread, its block and its warp; and the block's barrier.
 //!
 //! Grids and blocks have one dimension.
 
@@ -77,8 +77,8 @@ pub fn warp() -> u32 {
     index() / WARP_SIZE
 }
 
-/// Waits for every thread of the block. What any of them wrote to shared or global memory before,
-/// all of them see after. Every thread of the block must reach the same barrier.
+/// Waits for every thread of the block. All of them then see what any of them wrote to shared or global memory before.
+/// Every thread of the block must reach the same barrier.
 #[device(track_caller)]
 pub fn barrier() {
     machine::barrier();
@@ -105,8 +105,8 @@ pub fn opaque(value: u32) -> u32 {
     machine::opaque(value)
 }
 
-/// A counter that only grows: the clock cycles of this thread's multiprocessor. The simulated GPU counts
-/// the calls of this function.
+/// Returns a counter that only grows: the clock cycles of this thread's multiprocessor. The simulated GPU counts the
+/// calls of this function.
 #[device]
 pub fn clock() -> u64 {
     machine::clock()

@@ -1,4 +1,4 @@
-//! Which rows of a CSR matrix have elements, and the rank of each among them.
+//! Rows of a CSR matrix that have elements, and the rank of each among them.
 
 use evenpath_simt::{device, thread, Arena, Global, GlobalMut, Shared};
 
@@ -11,7 +11,7 @@ use crate::Offset;
 pub struct NumberedRow {
     /// Its index; threads past the last row have one too.
     pub row: usize,
-    /// Whether it has elements.
+    /// True if it has elements.
     pub is_filled: bool,
     /// Rows before it that have elements.
     pub before: usize,

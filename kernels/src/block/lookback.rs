@@ -32,13 +32,13 @@ impl Tickets {
         Self { next }
     }
 
-    /// The next tile: for one thread of a block.
+    /// Returns the next tile: for one thread of a block.
     #[device(track_caller)]
     pub fn draw(self) -> u32 {
         self.next.fetch_add(0, 1, Ordering::Relaxed, Scope::Device) as u32
     }
 
-    /// Draws the next tile for a block, by way of `word`. Every thread calls it; it has a barrier.
+    /// Draws the next tile for a block, through `word`. Every thread calls it; it has a barrier.
     #[device(track_caller)]
     pub fn draw_for_block(self, word: Shared<u32>) -> u32 {
         if thread::index() == 0 {
@@ -70,8 +70,8 @@ impl Lookback {
         self.store(tile, flag | u64::from(count));
     }
 
-    /// The sum of the counts of all tiles before `tile`, in every lane; publishes it with the tile's own. For one whole
-    /// warp.
+    /// Returns the sum of the counts of all tiles before `tile`, in every lane; publishes it with the tile's own. For
+    /// one whole warp.
     #[device(track_caller)]
     pub fn prefix(self, tile: u32, count: u32) -> u64 {
         let before = self.sum_before(tile);
@@ -124,7 +124,8 @@ impl Lookback {
         }
     }
 
-    /// Waits until each lane's tile has published something; its word. What is before the first is whole, and nothing.
+    /// Waits until each lane's tile has published a word, and returns it. Lanes before the first tile get a whole
+    /// prefix of zero.
     #[device(track_caller)]
     fn wait(self, end: u32) -> u64 {
         let lane = thread::lane();

@@ -7,7 +7,7 @@ use super::two_sequences::{Staged, TilePair};
 use crate::unroll::unroll;
 use crate::{Bits, Key};
 
-/// What [`Share::stage_sources`] adds to indices of B. A tile has no more elements than this.
+/// Number that [`Share::stage_sources`] adds to indices of B: at least the elements of a tile.
 pub const FROM_B: u16 = 1 << 15;
 
 /// A thread's share of a tile's output: up to `ITEMS` elements in order.
@@ -81,7 +81,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
         }
     }
 
-    /// The values of the thread's elements.
+    /// Returns the values of the thread's elements.
     #[device(track_caller)]
     pub fn gather<V: Bits>(&self, staged: Staged<V>) -> [V; ITEMS] {
         let (mut a, mut b) = (staged.a.skip(self.start.a as usize), staged.b.skip(self.start.b as usize));

@@ -1,5 +1,5 @@
-//! What the threads of a block do together, through shared memory; what blocks tell each other; and
-//! where a block's share of the whole begins.
+//! Operations of the threads of a block through shared memory, of blocks through global memory, and the search for a
+//! block's share of the work.
 
 pub mod balanced_path;
 pub mod count_scan;

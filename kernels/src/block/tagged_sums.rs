@@ -80,7 +80,7 @@ impl<V: Float> TaggedSums<V> {
         is_last
     }
 
-    /// The words of a part as they are now.
+    /// Returns the words of a part as they are now.
     #[device(track_caller)]
     pub fn look(self, place: usize) -> Seen {
         let load =
@@ -88,8 +88,8 @@ impl<V: Float> TaggedSums<V> {
         [load(0), if Self::WORDS > 1 { load(1) } else { 0 }]
     }
 
-    /// The part of which the words `seen` were seen, as soon as they are there: it must have been left already, or be
-    /// counted in this run.
+    /// Returns the part of which the words `seen` were seen, as soon as they are there: it must have been left already,
+    /// or be counted in this run.
     #[device(track_caller)]
     pub fn part(self, place: usize, mut seen: Seen) -> V {
         let is_there = |seen: Seen| {

@@ -93,7 +93,7 @@ impl<V: Float> HiSparseFillLeaves<V> {
     }
 }
 
-/// The last run that begins at or before `entry`. Threads without a run have one that begins at the end.
+/// Returns the last run that begins at or before `entry`. Threads without a run have one that begins at the end.
 #[device(track_caller)]
 fn run_of<const BLOCK: usize>(before: Shared<u32>, entry: u32) -> usize {
     let (mut run, mut step) = (0, BLOCK / 2);

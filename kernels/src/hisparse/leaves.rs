@@ -61,7 +61,7 @@ kernel! {
         pub rows: Global<u32>,
         /// The column of each, counted in nodes.
         pub columns: Global<u32>,
-        /// Where the children of each begin in the outputs.
+        /// Start of each node's children in the outputs.
         pub starts: Global<u32>,
         /// Output: references to the children.
         pub child_references: GlobalMut<u32>,

@@ -104,7 +104,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     }
 }
 
-/// The number of levels on which a node begins, from the bitwise difference of two paths.
+/// Returns the number of levels on which a node begins, from the bitwise difference of two paths.
 #[device]
 fn begun(difference: u64, d_log2: u32) -> u32 {
     (u64::BITS - bits::leading_zeros(difference)).div_ceil(2 * d_log2)

@@ -14,8 +14,8 @@ pub const fn place_state_words(tiles: usize) -> usize {
 }
 
 kernel! {
-    /// Computes references to the nodes, which lie in the pool in the order of their numbers, from the second unit on. There may
-    /// be more blocks than tiles of nodes.
+    /// Computes references to the nodes, which lie in the pool in the order of their numbers, starting at the second
+    /// unit. There may be more blocks than tiles of nodes.
     pub struct HiSparsePlaceNodes {
         /// The levels, whose nodes are counted. Output: the units of the pool and the reference to the root.
         pub levels: TreeLevels,
@@ -80,7 +80,7 @@ impl HiSparsePlaceNodes {
         }
     }
 
-    /// The number of a node, its units, and its kind.
+    /// Returns the number of a node, its units, and its kind.
     #[device(track_caller)]
     fn size(&self, node: u32, is_leaf: bool) -> (u32, u32, u32) {
         let count = count(self.firsts, node);
@@ -102,7 +102,7 @@ impl HiSparsePlaceNodes {
     }
 }
 
-/// The number of children or entries of a node.
+/// Returns the number of children or entries of a node.
 #[device(track_caller)]
 pub(super) fn count(firsts: Global<u32>, node: u32) -> u32 {
     firsts.load(node as usize + 1).wrapping_sub(firsts.load(node as usize))

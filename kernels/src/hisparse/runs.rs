@@ -47,14 +47,14 @@ parameters! {
 }
 
 impl Entries {
-    /// Whether the entry at `place` is in the given row, and in the leaf of the given column.
+    /// Returns whether the entry at `place` is in the given row, and in the leaf of the given column.
     #[device(track_caller)]
     fn same_run(self, row: u32, col: u32, place: u32) -> bool {
         self.row_indices.load(place as usize) == row
             && self.column_indices.load(place as usize) >> self.d_log2 == col >> self.d_log2
     }
 
-    /// The end of the run of the entry before `start`. A run is no longer than a leaf has columns.
+    /// Returns the end of the run of the entry before `start`. A run is no longer than a leaf has columns.
     #[device(track_caller)]
     fn run_end(self, row: u32, col: u32, start: u32) -> u32 {
         if start >= self.len || !self.same_run(row, col, start) {
@@ -175,7 +175,7 @@ impl<K: Key> HiSparseWriteRuns<K> {
         output::store::<u64, BLOCK, ITEMS>(staged_runs, self.runs, before, counted.total);
     }
 
-    /// The number of runs of earlier tiles; the last tile reports how many there are. For one warp.
+    /// Returns the number of runs of earlier tiles; the last tile reports how many there are. For one warp.
     #[device(track_caller)]
     fn look_back(&self, tile: u32, total: u32) -> u64 {
         let earlier = Lookback::new(self.state.skip(RUN_RESULTS + 1)).publish_and_prefix(tile, total);
@@ -185,7 +185,7 @@ impl<K: Key> HiSparseWriteRuns<K> {
         earlier
     }
 
-    /// Stages the thread's runs in shared memory, from `place` on.
+    /// Stages the thread's runs in shared memory, starting at `place`.
     #[device(track_caller)]
     fn stage<const ITEMS: usize>(
         &self,
@@ -223,8 +223,8 @@ impl<K: Key> HiSparseWriteRuns<K> {
     }
 }
 
-/// The path of a leaf from its row and column, counted in leaves: a digit of each per level above the leaves', the root's in
-/// the highest bits.
+/// Returns the path of a leaf from its row and column, counted in leaves: a digit of each per level above the leaves',
+/// the root's in the highest bits.
 #[device]
 pub(super) fn path(row: u32, col: u32, d_log2: u32, depth: u32) -> u64 {
     let mask = (1 << d_log2) - 1;

@@ -57,7 +57,7 @@ kernel! {
         pub bases: Global<u32>,
         /// The number of pools.
         pub pools: u32,
-        /// Where the children of each node begin in the output.
+        /// Start of each node's children in the output.
         pub starts: Global<u32>,
         /// Output: references to the children.
         pub children: GlobalMut<u32>,
@@ -98,15 +98,15 @@ parameters! {
         pub references: Global<u32>,
         /// The number of nodes.
         pub len: u32,
-        /// For each node, the number of the equal one that is kept.
+        /// Number of the equal node that is kept, for each node.
         pub kept: Global<u32>,
-        /// For each node that is kept, the unit at which it begins in the new pool.
+        /// First unit in the new pool of each node that is kept.
         pub units: Global<u32>,
     }
 }
 
 impl KeptNodes {
-    /// The reference in the new pool in place of one to a node of the level.
+    /// Returns the reference in the new pool in place of one to a node of the level.
     #[device(track_caller)]
     fn replacement(self, reference: u32) -> u32 {
         let node = partition_point(0, self.len, |node| self.references.load(node as usize) < reference);
@@ -191,7 +191,7 @@ struct NodeContent {
 }
 
 impl LevelNodes {
-    /// The content of the node with this number.
+    /// Returns the content of the node with this number.
     #[device(track_caller)]
     fn content(self, node: u32) -> NodeContent {
         let reference = self.references.load(node as usize);
@@ -203,7 +203,7 @@ impl LevelNodes {
 }
 
 impl NodeContent {
-    /// Whether another node is of the same kind and has the same bits: one warp.
+    /// Returns whether another node is of the same kind and has the same bits: one warp.
     #[device(track_caller)]
     fn equals(self, other: Self) -> bool {
         if self.kind != other.kind || self.units != other.units {
@@ -222,7 +222,7 @@ impl NodeContent {
         true
     }
 
-    /// A hash of all bits, the same in every lane: one warp. Which nodes collide depends on `seed`.
+    /// Returns a hash of all bits, the same in every lane: one warp. `seed` determines which nodes collide.
     #[device(track_caller)]
     fn hash(self, seed: u32) -> u32 {
         let mut sum = 0_u64;
@@ -253,9 +253,9 @@ kernel! {
         pub nodes: LevelNodes,
         /// The numbers of the nodes that are hashed.
         pub numbers: Global<u32>,
-        /// How many these are.
+        /// Number of these nodes.
         pub len: u32,
-        /// Which hash function is taken.
+        /// Seed of the hash function.
         pub seed: u32,
         /// The bits of hashes that are used.
         pub mask: u32,
@@ -288,9 +288,9 @@ kernel! {
         pub nodes: LevelNodes,
         /// The numbers of the nodes that are compared.
         pub numbers: Global<u32>,
-        /// For each of them, the lowest number of those with its hash.
+        /// Lowest number of the nodes with the same hash, for each of them.
         pub firsts: Global<u32>,
-        /// How many these are.
+        /// Number of these nodes.
         pub len: u32,
         /// Output, by number: for the first node of a hash and those that equal it, the number of the first.
         pub kept: GlobalMut<u32>,
@@ -298,7 +298,7 @@ kernel! {
         pub sizes: GlobalMut<u32>,
         /// Output: the numbers of the other nodes, in any order.
         pub others: GlobalMut<u32>,
-        /// Output: how many these are; zero before.
+        /// Output: the number of other nodes; zero before.
         pub other_count: GlobalMut<u32>,
     }
     shared: 0;
@@ -337,9 +337,9 @@ kernel! {
         pub nodes: LevelNodes,
         /// The number of nodes.
         pub len: u32,
-        /// For each node, the number of the equal one that is kept.
+        /// Number of the equal node that is kept, for each node.
         pub kept: Global<u32>,
-        /// For each node that is kept, the unit at which it begins in the new pool.
+        /// First unit in the new pool of each node that is kept.
         pub units: Global<u32>,
         /// Output: the new pool, as words.
         pub pool: GlobalMut<u32, Aligned16>,

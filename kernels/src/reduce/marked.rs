@@ -10,7 +10,7 @@ kernel! {
     /// Reduces the values of consecutive equal keys: one block per tile, tiles in the order in which blocks start. Its
     /// variants are the operators.
     pub struct ReduceByKey<V: Number, K: SegmentMark> {
-        /// What is reduced, and how.
+        /// Parameters of the reduction.
         pub reduction: ReduceArguments<V>,
         /// One key per value.
         pub keys: Global<K, Aligned16>,
@@ -96,7 +96,7 @@ kernel! {
     /// Reduces the values from each flagged one to the next: one block per tile, tiles in the order in which blocks start.
     /// Its variants are the operators.
     pub struct ReduceByFlag<V: Number> {
-        /// What is reduced, and how.
+        /// Parameters of the reduction.
         pub reduction: ReduceArguments<V>,
         /// One flag per value: not zero where a segment begins.
         pub flags: Global<u8>,

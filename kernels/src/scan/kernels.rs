@@ -11,7 +11,7 @@ kernel! {
     /// Scans in one pass over the data: one block per tile, tiles in the order in which blocks start. Its variants
     /// are the operators.
     pub struct Scan<V: Number> {
-        /// What is scanned, and how.
+        /// Parameters of the scan.
         pub scan: ScanArguments<V>,
     }
     shared: 0;
@@ -31,7 +31,7 @@ impl<V: Number> Scan<V> {
 kernel! {
     /// Scans each segment: one block per tile, tiles in the order in which blocks start. Its variants are the operators.
     pub struct SegmentedScan<V: Number, K: SegmentMark> {
-        /// What is scanned, and how: fewer than 2³² elements.
+        /// Parameters of the scan, of fewer than 2³² elements.
         pub scan: ScanArguments<V>,
         /// One mark per element.
         pub marks: Global<K>,
@@ -57,7 +57,7 @@ impl<V: Number, K: SegmentMark> SegmentedScan<V, K> {
 kernel! {
     /// [`SegmentedScan`] with one bit per element for a mark, set where the element begins a segment.
     pub struct SegmentedScanByBits<V: Number> {
-        /// What is scanned, and how: fewer than 2³² elements.
+        /// Parameters of the scan, of fewer than 2³² elements.
         pub scan: ScanArguments<V>,
         /// One bit per element, 32 per word, the lowest first.
         pub bits: Global<u32>,

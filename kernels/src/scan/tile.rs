@@ -67,7 +67,8 @@ impl<V: Number, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
         around
     }
 
-    /// The sum before the tile. One barrier, after which all threads can read what was written to shared memory before it.
+    /// Returns the sum before the tile. One barrier, after which all threads can read what was written to shared memory
+    /// before it.
     #[device(track_caller)]
     pub(crate) fn look_back<P: Operator<V>>(&self, total: Summary<V, P>) -> Summary<V, P> {
         self.scan.look_back(self.prefix, self.index, total)
@@ -84,7 +85,7 @@ pub(crate) fn head<V: Number, P: Operator<V>>(heads: u32, item: usize) -> u32 {
     }
 }
 
-/// The element, or its flip if the operator has maxima as flipped minima and they are asked for.
+/// Returns the element, or its flip if the operator has maxima as flipped minima and they are asked for.
 #[device]
 pub(crate) fn flipped<V: Number, P: Operator<V>>(element: V, flip: bool) -> V {
     if P::FLIPS && flip {

@@ -91,25 +91,25 @@ impl<K: RadixKey, V: Element> OnesweepPairs<K, V> {
 parameters! {
     /// One pass over a portion: what its blocks share.
     pub struct Pass<K: RadixKey> {
-        /// Where the keys of each digit go in this portion.
+        /// First place for the keys of each digit in this portion.
         pub bases: Global<u64>,
-        /// Output: where they go in the next.
+        /// Output: the same for the next portion.
         pub next_bases: GlobalMut<u64>,
         /// [`status_words`], zero before.
         pub status: GlobalMut<u32>,
-        /// How the keys that are read become sortable: the identity after the first pass.
+        /// Conversion of keys that are read to sortable ones: the identity after the first pass.
         pub order_in: KeyOrder<K>,
-        /// How the keys that are written were made sortable: the identity before the last pass.
+        /// Conversion that made the written keys sortable: the identity before the last pass.
         pub order_out: KeyOrder<K>,
         /// Keys of the portion, up to [`MAX_PORTION_KEYS`]; the grid is one block per tile.
         pub len: u32,
-        /// What the keys are sorted by.
+        /// Digit by which the keys are sorted.
         pub digit: Digit,
     }
 }
 
-/// How many tiles ahead of the one that is loaded the prefetched one lies: about a third of the tiles that a large GPU
-/// has in flight, which measures best. What is prefetched much earlier has left the cache before it is loaded.
+/// Distance in tiles from the loaded tile to the prefetched one: about a third of the tiles that a large GPU has in
+/// flight, which is the fastest. A tile that is prefetched much earlier has left the cache before it is loaded.
 const AHEAD: usize = 100;
 
 /// Bytes of a line of the second-level cache.
@@ -204,7 +204,7 @@ impl<K: RadixKey> Pass<K> {
         }
     }
 
-    /// The block's tile: the number of blocks that have drawn before. One barrier.
+    /// Returns the block's tile: the number of blocks that have drawn before. One barrier.
     #[device]
     fn draw_tile(self, ticket: Shared<u32>) -> u32 {
         if thread::index() == 0 {
@@ -246,7 +246,7 @@ impl<K: RadixKey> Pass<K> {
         }
     }
 
-    /// What a look-back sees first of this thread's digit, loaded ahead of it: it arrives while keys are exchanged.
+    /// Loads the first words that a look-back reads of this thread's digit. They arrive while keys are exchanged.
     #[device]
     fn first_window(self, tile: u32) -> Window {
         if tile > 0 && thread::index() < self.digit.bins() {
@@ -256,7 +256,7 @@ impl<K: RadixKey> Pass<K> {
         }
     }
 
-    /// The words of the tiles before `tile`, the nearest first.
+    /// Returns the words of the tiles before `tile`, the nearest first.
     #[device]
     fn window(self, tile: u32, bin: usize) -> Window {
         let window = self.status.skip(word_of(tile, bin) - WINDOW * BINS);
@@ -268,12 +268,12 @@ impl<K: RadixKey> Pass<K> {
         words
     }
 
-    /// How many keys with this digit the tiles before `tile` have.
+    /// Returns the number of keys with this digit in the tiles before `tile`.
     #[device]
     fn look_back(self, tile: u32, bin: usize, mut words: Window) -> u32 {
         let mut sum = 0_u32;
-        // The tiles from `next` on, below `tile`, are in the sum. Tile 0 publishes nothing but a sum, so
-        // the search ends there; what lies before it is read, but not used.
+        // The tiles starting at `next`, below `tile`, are in the sum. Tile 0 publishes nothing but a sum, so the search
+        // ends there; what lies before it is read, but not used.
         let mut next = tile;
         loop {
             let mut known = true;
@@ -297,7 +297,7 @@ impl<K: RadixKey> Pass<K> {
     }
 }
 
-/// The word of status with a tile's count of a digit.
+/// Returns the word of status with a tile's count of a digit.
 #[device]
 fn word_of(tile: u32, bin: usize) -> usize {
     (tile as usize + WINDOW) * BINS + bin
@@ -316,7 +316,7 @@ const UNKNOWN: u32 = 0;
 const OWN: u32 = 1;
 const SUM: u32 = 2;
 
-/// The state of a tile's own count: the first tile's count is the sum too.
+/// Returns the state of a tile's own count: the first tile's count is the sum too.
 #[device]
 fn state_of(tile: u32) -> u32 {
     if tile == 0 {
@@ -326,8 +326,8 @@ fn state_of(tile: u32) -> u32 {
     }
 }
 
-/// This thread's items of a tile, all loads issued before the first is used; `padding` after the last element of the
-/// last tile. There the last element is loaded again, which is cheaper than a branch around each load.
+/// Returns this thread's items of a tile, all loads issued before the first is used; `padding` after the last element
+/// of the last tile. There the last element is loaded again, which is cheaper than a branch around each load.
 #[device]
 fn load<T: Element, const ITEMS: usize>(
     from: Global<T>,

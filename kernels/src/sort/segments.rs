@@ -1,4 +1,4 @@
-//! How segments are cut into parts that a block sorts: whole segments, or runs of those too long for a block.
+//! Cuts segments into parts that a block sorts: whole segments, or runs of those too long for a block.
 
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, thread, Arena, Global, GlobalMut};
@@ -30,7 +30,8 @@ impl Part {
 /// A bit of a packed part of up to a tile: the block that sorts it writes to the other one of two buffers.
 pub(super) const TO_OTHER: u64 = 1 << 63;
 
-/// How often a segment's runs of `run_len` elements are merged, two at a time, until there is one.
+/// Returns the number of rounds in which a segment's runs of `run_len` elements are merged, two at a time, until there
+/// is one.
 #[device]
 pub fn merge_rounds(segment_len: usize, run_len: usize) -> u32 {
     bits_of(((segment_len - 1) / run_len) as u32)
@@ -158,9 +159,9 @@ kernel! {
     /// Lists the pairs of tiles of the segments that are in no part: one thread per pair. A tile of such a segment becomes
     /// a *run* when it is sorted.
     pub struct ListRuns {
-        /// The sums of what [`CutSegments`] left in `long`, of the windows before each, and of all.
+        /// Sums of `long` from [`CutSegments`]: of the windows before each, and of all.
         pub before: Global<u64>,
-        /// As [`CutSegments`] left them.
+        /// Parts from [`CutSegments`].
         pub parts: Global<u64>,
         /// Output: the two tiles of each pair, as parts. A segment whose runs are merged an odd number of times is sorted
         /// into the other buffer. The last tile of a segment may be empty.

@@ -18,7 +18,7 @@ pub(super) struct Share<const BLOCK: usize, const ITEMS: usize> {
     results: u32,
 }
 
-/// What is in the tile and before a thread's share.
+/// Counts of a tile, and before a thread's share.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Counted {
     /// Results of the tile.
@@ -32,7 +32,7 @@ pub(super) struct Counted {
 }
 
 impl<const BLOCK: usize, const ITEMS: usize> Share<BLOCK, ITEMS> {
-    /// The share with these codes in a tile of `tile_items` items.
+    /// Returns the share with these codes in a tile of `tile_items` items.
     #[device]
     pub(super) fn new(codes: Codes, tile_items: u32, keep: u32) -> Self {
         let diagonal = (thread::index() * ITEMS as u32).min(tile_items);

@@ -39,9 +39,9 @@ impl Tile {
         Self::between(start, end, u64::from(number) * u64::from(tile_items), items, tile_items)
     }
 
-    /// The tile from `diagonal` on, of a path of `items` items: at most `tile_items`. It begins after as many nonzeros of A and
-    /// row ends as `start` says, and ends after as many as `end` says. If a row's columns are out of order, a later cut can lie
-    /// before an earlier one; the tile is still inside both matrices.
+    /// Returns the tile starting at `diagonal`, of a path of `items` items: at most `tile_items`. It begins after as
+    /// many nonzeros of A and row ends as `start` says, and ends after as many as `end` says. If a row's columns are
+    /// out of order, a later cut can lie before an earlier one; the tile is still inside both matrices.
     #[device]
     pub(super) fn between(
         (a, row): (u64, u64),

@@ -31,7 +31,7 @@ fn round<T: Element>(first: u32, step_log2: u32, load: impl Fn(u32) -> T) -> [T;
     loaded
 }
 
-/// The place of a lane's nonzero of a round.
+/// Returns the place of a lane's nonzero of a round.
 #[device]
 pub(super) fn place(first: u32, step_log2: u32, index: usize) -> u32 {
     first + ((index as u32) << step_log2)
@@ -92,7 +92,7 @@ pub(super) struct InShared<S> {
 }
 
 impl<S: Element> InShared<S> {
-    /// The index in shared memory of a nonzero, or of the first one after the end.
+    /// Returns the index in shared memory of a nonzero, or of the first one after the end.
     #[device]
     fn inside(self, place: u32) -> usize {
         (self.first + if place < self.len { place } else { 0 }) as usize

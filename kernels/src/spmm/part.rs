@@ -42,7 +42,7 @@ impl<V: Float> Part<V> {
         }
     }
 
-    /// Stores what lies within the `rows_left` rows and `columns_left` columns from the block's first element on.
+    /// Stores what lies within the `rows_left` rows and `columns_left` columns starting at the block's first element.
     #[device]
     pub(super) fn store<W: Width, T: Stored<Compute = V>, const BLOCK: usize>(
         &self,

@@ -31,7 +31,7 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
         let fits = len <= const { staged(BLOCK) };
         let ends: Shared<u32> = arena.take(BLOCK);
         if thread::index() < rows {
-            // What does not fit into 32 bits is not used.
+            // Ends that do not fit into 32 bits are not used.
             let end = offset(first_row + 1 + thread::index() as usize) - begin;
             ends.store(thread::index() as usize, end as u32);
         }

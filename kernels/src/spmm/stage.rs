@@ -80,7 +80,7 @@ struct Copier {
     lanes_log2: u32,
 }
 
-/// What a thread copies of a stretch; zeros beyond its end.
+/// Nonzeros that a thread copies from a stretch; zeros beyond its end.
 #[derive(Clone, Copy)]
 struct Share<S> {
     columns: [u32; STAGED_BY_THREAD],
@@ -93,7 +93,7 @@ impl Copier {
         Self { lane: thread::index() & ((1 << lanes_log2) - 1), lanes_log2 }
     }
 
-    /// The place in the stretch of one of the thread's nonzeros.
+    /// Returns the place in the stretch of one of the thread's nonzeros.
     #[device]
     fn place(self, item: usize) -> u32 {
         self.lane + ((item as u32) << self.lanes_log2)
@@ -121,7 +121,7 @@ impl Copier {
 struct InStage<S> {
     column_indices: Shared<u32>,
     values: Shared<S>,
-    /// Where those of the group begin, a multiple of [`IN_FLIGHT`].
+    /// Start of the group's nonzeros, a multiple of [`IN_FLIGHT`].
     first: u32,
     len: u32,
     side_log2: u32,
@@ -139,7 +139,7 @@ impl<S: Element> InStage<S> {
         Self { column_indices, values, first: group.index() * (of_group + apart), len: 0, side_log2 }
     }
 
-    /// The same with `len` nonzeros, of which the thread stores its share.
+    /// Returns the same with `len` nonzeros, of which the thread stores its share.
     #[device]
     fn fill(self, copier: Copier, share: Share<S>, len: u32) -> Self {
         let round = (IN_FLIGHT as u32) << self.side_log2;
@@ -157,7 +157,7 @@ impl<S: Element> InStage<S> {
         Self { len, ..self }
     }
 
-    /// Where the nonzeros of a round begin, of which `place` is the first.
+    /// Returns the index of the nonzeros of a round, of which `place` is the first.
     #[device]
     fn index(self, place: u32) -> usize {
         let side = place & ((1 << self.side_log2) - 1);
@@ -192,7 +192,7 @@ impl<S: Element> Nonzeros<S> for InStage<S> {
     }
 }
 
-/// Neighbors from element `first` on, a multiple of as many: 16 bytes in each access, if they have as many.
+/// Neighbors starting at element `first`, a multiple of as many: 16 bytes in each access, if they have as many.
 #[device(track_caller)]
 fn load_round<T: Element>(source: Shared<T>, first: usize) -> [T; IN_FLIGHT] {
     let mut all = [T::ZERO; IN_FLIGHT];

@@ -1,11 +1,11 @@
-//! How many columns of a dense row a lane moves at once.
+//! Widths: the columns of a dense row that a lane moves at once.
 
 use evenpath_simt::{device, Aligned16, Element, Global, GlobalMut, Packet, Stored};
 
 /// The most columns of a lane: 16 bytes of the smallest type.
 pub(super) const MAX_WIDTH: usize = 8;
 
-/// How a lane moves its columns, which follow each other, and how many they are.
+/// Number of consecutive columns of a lane, and the accesses that move them.
 pub trait Width: Sized + 'static {
     /// The columns of a lane as they are moved.
     type Moved<T: Stored>: Copy;
@@ -18,7 +18,7 @@ pub trait Width: Sized + 'static {
     fn len<T: Stored>() -> usize {
         const { width::<T, Self>() }
     }
-    /// Loads the columns from element `index` on, `stride` elements from one to the next.
+    /// Loads the columns starting at element `index`, `stride` elements from one to the next.
     fn load<T: Stored>(source: Global<T, Aligned16>, index: usize, stride: usize) -> Self::Moved<T>;
     /// [`load`](Self::load) where `condition` holds, else zeros.
     fn load_if<T: Stored>(
@@ -29,7 +29,7 @@ pub trait Width: Sized + 'static {
     ) -> Self::Moved<T>;
     /// Loads neighboring columns, which the kernel may write.
     fn load_mut<T: Stored>(source: GlobalMut<T, Aligned16>, index: usize) -> Self::Moved<T>;
-    /// Stores neighboring columns from element `index` on, which the kernel does not read again.
+    /// Stores neighboring columns starting at element `index`, which the kernel does not read again.
     fn store<T: Stored>(target: GlobalMut<T, Aligned16>, index: usize, moved: Self::Moved<T>);
     /// Column `at`.
     fn get<T: Stored>(moved: Self::Moved<T>, at: usize) -> T;
@@ -59,7 +59,7 @@ pub const fn width<T: Stored, W: Width>() -> usize {
     }
 }
 
-/// The place of element `at` in a packet: its word, and the shift in it.
+/// Returns the place of element `at` in a packet: its word, and the shift in it.
 #[device]
 fn place<T: Element>(at: usize) -> (usize, usize) {
     (at * T::SIZE / 8, at * T::SIZE % 8 * 8)

@@ -2,8 +2,8 @@
 //! CSR Storage Format", SC 2014, sections IV and V).
 //!
 //! The host cuts the rows into row blocks, consecutive rows whose nonzeros fit into shared memory together; a row that
-//! does not fit is a row block of its own. A block of threads takes a row block, and how depends on its rows alone
-//! ([`RowBlockKind`]).
+//! does not fit is a row block of its own. A block of threads takes a row block, by a method that depends on its rows
+//! alone ([`RowBlockKind`]).
 use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
 use super::product::Product;
@@ -11,11 +11,11 @@ use crate::block::reduce::BlockReduce;
 use crate::block::search::partition_point;
 use crate::{Offset, Pattern};
 
-/// How a row block is multiplied.
+/// Method that multiplies a row block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowBlockKind {
-    /// CSR-Stream: the products are written to shared memory, with coalesced loads, whichever rows they belong to;
-    /// then each row is summed there, by as many lanes as there are for it.
+    /// CSR-Stream: products are written to shared memory, with coalesced loads in the order of nonzeros; then lanes sum
+    /// the rows there.
     Stream,
     /// CSR-Vector: no more rows than warps, one warp per row.
     Vector,
@@ -24,7 +24,7 @@ pub enum RowBlockKind {
 }
 
 impl RowBlockKind {
-    /// The kind of a row block of `rows` rows, for a block of `threads` threads.
+    /// Returns the kind of a row block of `rows` rows, for a block of `threads` threads.
     #[device]
     pub const fn of(rows: u32, threads: u32) -> Self {
         if rows == 1 {
@@ -142,7 +142,7 @@ impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> RowBlock<V, O,
         }
     }
 
-    /// The range of a row's products, counted from the nonzero `start`; empty after the last row.
+    /// Returns the range of a row's products, counted from the nonzero `start`; empty after the last row.
     #[device]
     fn local_bounds(&self, row: usize, start: usize) -> (u32, u32) {
         if row >= self.end {

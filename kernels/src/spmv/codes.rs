@@ -56,7 +56,7 @@ parameters! {
         pub codes: Global<W, Aligned16>,
         /// The first column of each segment, [`SEGMENTS`] per tile, likewise.
         pub directories: Global<u32>,
-        /// Where each tile's codes are, and what they stand for, from [`super::ShareCodes`].
+        /// Place and kind of each tile's codes, from [`super::ShareCodes`].
         pub places: Global<u64>,
         /// The first nonzero of each tile, and the number of nonzeros, from [`super::EncodeColumns`].
         pub tile_nonzeros: Global<u64>,

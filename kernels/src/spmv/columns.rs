@@ -8,7 +8,7 @@ pub trait Columns: Copy {
     /// Nonzeros per word: 1 or 2.
     const PER_WORD: usize;
 
-    /// The columns starting at nonzero `start`, which is a multiple of eight unless loads are exact.
+    /// Returns the columns starting at nonzero `start`, which is a multiple of eight unless loads are exact.
     #[must_use]
     fn skip(self, start: usize) -> Self;
     /// Loads the word of nonzero `first` + `distance`; `distance` is a multiple of [`PER_WORD`](Self::PER_WORD).
@@ -74,7 +74,7 @@ pub trait Columns: Copy {
     fn of_four<const ITEMS: usize>(self, words: [u32; ITEMS], item: usize) -> u32;
 }
 
-/// The distance of nonzero `item` from the first, of those that are loaded in fours.
+/// Returns the distance of nonzero `item` from the first, of those that are loaded in fours.
 #[device]
 pub(super) const fn place_of_four(item: usize) -> usize {
     128 * (item / 4) + item % 4

@@ -84,7 +84,7 @@ impl<const BLOCK: usize, const ITEMS: usize> Nonzeros<BLOCK, ITEMS> {
         });
     }
 
-    /// The least column and the greatest. Has a barrier; every thread of the block calls it.
+    /// Returns the least column and the greatest. It has a barrier; every thread of the block calls it.
     #[device]
     fn bounds(self, parts: Shared<u32>) -> (u32, u32) {
         let (mut least, mut greatest) = (u32::MAX, 0);
@@ -115,7 +115,7 @@ struct SegmentSet {
 /// Slots of the table: twice as many as there may be segments.
 const SLOTS: u32 = 2 * SEGMENTS;
 
-/// What a slot without a segment holds.
+/// Content of a slot without a segment.
 const FREE: u32 = u32::MAX;
 
 impl SegmentSet {
@@ -138,7 +138,7 @@ impl SegmentSet {
         }
     }
 
-    /// The slot where a search for a segment begins.
+    /// Returns the slot where a search for a segment begins.
     #[device]
     fn slot(segment: u32) -> u32 {
         segment.wrapping_mul(0x9e37_79b9) >> (u32::BITS - SLOTS.ilog2())
@@ -181,7 +181,7 @@ impl SegmentSet {
         (own != FREE).then_some((own, number))
     }
 
-    /// The number of a segment that is in the set.
+    /// Returns the number of a segment that is in the set.
     #[device]
     fn find(self, segment: u32) -> u32 {
         let mut slot = Self::slot(segment);
@@ -268,7 +268,7 @@ impl<O: Offset> EncodeColumns<O> {
     }
 }
 
-/// A hash of a code and its place in the tile.
+/// Returns a hash of a code and its place in the tile.
 #[device]
 fn mixed(place: u32, code: u32) -> u32 {
     let mut hash = place.wrapping_mul(0x9e37_79b9) ^ code.wrapping_mul(0x85eb_ca6b);

@@ -87,7 +87,7 @@ impl<O: Offset> FlatPartition<O> {
 }
 
 kernel! {
-    /// Reduction: sums the products of each tile by rows, one block per tile. What follows the last row's end is the
+    /// Reduction: sums the products of each tile by rows, one block per tile. The sum after the last row's end is the
     /// tile's remainder. Update: adds up the rows that are cut.
     pub struct FlatTile<V: Float, O: Offset> {
         /// The matrix, as the offsets of its rows that have nonzeros, and the vectors.
@@ -145,13 +145,13 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
         }
     }
 
-    /// The place in the tile of a thread's item as it is loaded: consecutive threads, consecutive items.
+    /// Returns the place in the tile of a thread's item as it is loaded: consecutive threads, consecutive items.
     #[device]
     fn strided(item: usize) -> u32 {
         thread::index() + (item * BLOCK) as u32
     }
 
-    /// The place in the tile of a thread's item as it is summed: a thread's items are consecutive.
+    /// Returns the place in the tile of a thread's item as it is summed: a thread's items are consecutive.
     #[device]
     fn blocked(item: usize) -> usize {
         thread::index() as usize * ITEMS + item
@@ -182,7 +182,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
         }
     }
 
-    /// Expands the offsets of the rows that end in the tile to one word per nonzero. Has one barrier.
+    /// Expands the offsets of the rows that end in the tile to one word per nonzero. It has one barrier.
     #[device]
     fn expand_row_ends<O: Offset>(&self, row_offsets: Global<O>) {
         for item in 0..ITEMS {
@@ -197,7 +197,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
     }
 
     /// Replaces the products by the sums of the rows that end in the tile, as far as they lie in it, and returns the
-    /// tile's remainder. Has one barrier.
+    /// tile's remainder. It has one barrier.
     #[device]
     fn sum_rows(&self) -> V {
         let mut sums = [V::ZERO; ITEMS];

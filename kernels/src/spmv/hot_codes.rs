@@ -1,4 +1,4 @@
-//! What [`super::HotColumns`] needs of a matrix's pattern: how many nonzeros columns have, and the codes.
+//! Kernels that analyze a pattern for [`super::HotColumns`]: they count the nonzeros of columns, and encode them.
 
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, thread, warp, Arena, Global, GlobalMut};

@@ -1,8 +1,8 @@
 //! SpMV with the *hot* columns' elements of x in shared memory: those of the columns that have the most nonzeros.
 //!
-//! Where few columns have most of the nonzeros, as in graphs of the web or of people, most gathers from x go to few elements,
-//! but from all over x. Blocks stay on their multiprocessors, and each copies these elements once. What is left for the caches
-//! are the other columns.
+//! If few columns have most of the nonzeros, as in graphs of the web or of people, most gathers from x go to few
+//! elements, scattered over x. Blocks stay on their multiprocessors, and each copies these elements once. Only the
+//! other columns are left for the caches.
 //!
 //! A *code* stands for a nonzero's column ([`super::EncodeHotColumns`]): the place of a hot column's element, or a column behind
 //! those; and it says whether the nonzero is the last of its row. So the kernel reads no row offsets, and a warp works by itself:
@@ -110,7 +110,7 @@ struct Ends<const ITEMS: usize> {
     marks: u32,
     /// The elements of y of these rows.
     rows: [u32; ITEMS],
-    /// Whether the first row is one that an earlier chunk began.
+    /// True if the first row is one that an earlier chunk began.
     has_head: bool,
     /// Rows that end in the whole tile.
     all: u32,
@@ -123,7 +123,7 @@ struct Chunk<V> {
     /// The row of the first nonzero, among the rows that have some.
     first_row: u32,
     cut_rows: CutRowsOfTile,
-    /// In one lane, whether the chunk was the last to leave its part of a row that it finishes but did not begin.
+    /// True in one lane if the chunk was the last to leave its part of a row that it finishes but did not begin.
     finishes_head: bool,
     /// The row of the next nonzero, and its sum so far.
     row: u32,
@@ -260,7 +260,7 @@ impl<V: Float, O: Offset> HotColumns<V, O> {
         Nonzeros { codes, values }
     }
 
-    /// The rows that end at a lane's nonzeros.
+    /// Returns the rows that end at a lane's nonzeros.
     #[device]
     fn ends<const ITEMS: usize>(self, chunk: &Chunk<V>, codes: [u32; ITEMS]) -> Ends<ITEMS> {
         let (mut marks, mut before, mut all) = (0, 0, 0);
@@ -276,7 +276,7 @@ impl<V: Float, O: Offset> HotColumns<V, O> {
         Ends { marks, rows, has_head, all }
     }
 
-    /// The products of a lane's nonzeros.
+    /// Returns the products of a lane's nonzeros.
     #[device]
     fn products<const ITEMS: usize>(self, window: Shared<V>, nonzeros: Nonzeros<V, ITEMS>) -> [V; ITEMS] {
         let (mut near, mut far) = ([V::ZERO; ITEMS], [V::ZERO; ITEMS]);

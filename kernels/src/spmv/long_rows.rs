@@ -1,7 +1,7 @@
 //! Long rows, cut into pieces, one warp per piece.
 //!
-//! Where row lengths differ much, the long rows are listed once, and their pieces are numbered. The sums of a row's pieces
-//! are added up, in order, by the warp of the row that happens to finish last.
+//! The long rows are listed once, and their pieces are numbered. The sums of a row's pieces are added up, in order, by
+//! the warp of the row that happens to finish last.
 
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, parameters, thread, warp, Arena, Float, Global, GlobalMut};
@@ -171,7 +171,7 @@ impl LongRows {
     }
 }
 
-/// The sum of `count` products from `start` on, in every lane.
+/// Returns the sum of `count` products starting at `start`, in every lane.
 #[device]
 fn sum_products<V: Float, O: Offset, const ITEMS: usize>(
     Product { matrix, x, .. }: Product<V, O>,

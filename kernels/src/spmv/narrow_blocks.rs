@@ -29,9 +29,10 @@ kernel! {
 
 /// The columns of a row block, in one form of several.
 trait Columns: Copy {
-    /// The word of a nonzero, counted from the row block's first.
+    /// Returns the word of a nonzero, counted from the row block's first.
     fn load(self, index: usize) -> u32;
-    /// The column that it stands for; some column of the matrix if the word is zero. All lanes of the warp call it.
+    /// Returns the column that it stands for; some column of the matrix if the word is zero. All lanes of the warp call
+    /// it.
     fn column(self, word: u32) -> u32;
 }
 
@@ -75,8 +76,8 @@ struct Nonzeros<V> {
 }
 
 impl<V: Float> Nonzeros<V> {
-    /// The products of this thread's share of `BLOCK` × `ITEMS` nonzeros from `first` on, every `BLOCK`-th. Those after
-    /// the last nonzero are meaningless.
+    /// Returns the products of this thread's share of `BLOCK` × `ITEMS` nonzeros starting at `first`, every `BLOCK`-th.
+    /// Those after the last nonzero are meaningless.
     #[device]
     fn products<const BLOCK: usize, const ITEMS: usize>(
         self,
@@ -115,7 +116,7 @@ impl<V: Float> Nonzeros<V> {
         }
     }
 
-    /// The sum of this thread's products of all nonzeros.
+    /// Returns the sum of this thread's products of all nonzeros.
     #[device]
     fn sum<const BLOCK: usize, const ITEMS: usize>(self, columns: impl Columns) -> V {
         let mut sum = V::ZERO;
@@ -195,7 +196,7 @@ impl<O: Offset, const BLOCK: usize> RowsOfBlock<O, BLOCK> {
         (BLOCK as u32 / (self.end - self.first).max(1)).checked_ilog2().unwrap_or(0).min(5)
     }
 
-    /// The range of a row's products; empty after the last row.
+    /// Returns the range of a row's products; empty after the last row.
     #[device]
     fn bounds(self, row: u32) -> (u32, u32) {
         if row >= self.end {

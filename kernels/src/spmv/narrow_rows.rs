@@ -14,7 +14,7 @@ use crate::Offset;
 struct Codes<D> {
     /// Two codes per word.
     pairs: Global<u32, Aligned16>,
-    /// How far from their own place the tile's codes are, modulo 2⁶⁴: a multiple of eight.
+    /// Distance of the tile's codes from its nonzeros, modulo 2⁶⁴: a multiple of eight.
     shift: u64,
     decoder: D,
 }

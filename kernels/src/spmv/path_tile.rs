@@ -41,8 +41,9 @@ impl PathTile {
         }
     }
 
-    /// The `ITEMS` elements of this thread, every `BLOCK`th of the tile's: all are loaded before the first is used. Threads past the
-    /// end repeat the last, which is cheaper than a branch around each load. Of a tile without nonzeros they are zero.
+    /// Returns the `ITEMS` elements of this thread, every `BLOCK`th of the tile's: all are loaded before the first is
+    /// used. Threads past the end repeat the last, which is cheaper than a branch around each load. Of a tile without
+    /// nonzeros they are zero.
     #[device]
     pub(super) fn load<T: Element, const BLOCK: usize, const ITEMS: usize>(
         self,
@@ -59,7 +60,7 @@ impl PathTile {
         own
     }
 
-    /// The place in the tile of this thread's nonzero number `item`; beyond `nonzeros` there is none.
+    /// Returns the place in the tile of this thread's nonzero number `item`; beyond `nonzeros` there is none.
     #[device]
     pub(super) fn place<const BLOCK: usize>(item: usize) -> u32 {
         thread::index() + (item * BLOCK) as u32
@@ -94,7 +95,7 @@ impl PathTile {
         }
     }
 
-    /// The nonzeros of a row, counted from the tile's first; none if the row is not in the tile.
+    /// Returns the nonzeros of a row, counted from the tile's first; none if the row is not in the tile.
     #[device]
     fn run<T: Element, O: Offset>(
         self,

@@ -1,6 +1,6 @@
 //! SpMV by row tiles: every warp takes the same number of consecutive rows.
 //!
-//! For matrices whose row lengths do not differ much. Only the lengths are analyzed, nothing is stored, and there is one
+//! Suits matrices whose row lengths differ little. Only the lengths are analyzed, nothing is stored, and there is one
 //! launch.
 
 use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Float, Global, Shared};
@@ -37,7 +37,7 @@ kernel! {
     }
 }
 
-/// How many rows a lane sums.
+/// Number of rows that a lane sums.
 pub trait RowShare {
     /// Computes the rows of this thread's warp; those over the tile's limit are left out if `LIMITED`.
     fn run<
@@ -87,12 +87,12 @@ row_shares! {
     FourRows = 4;
 }
 
-/// What a kernel of row tiles is given.
+/// Operands of a kernel of row tiles.
 #[derive(Clone, Copy)]
 #[allow(missing_debug_implementations, missing_docs)]
 pub struct Tile<V: Float, O: Offset, C> {
     pub(super) product: Product<V, O>,
-    /// Where the matrix's columns are.
+    /// Columns of the matrix.
     pub(super) columns: C,
     /// Number of the block among those that take rows.
     pub(super) block: u32,
@@ -101,16 +101,16 @@ pub struct Tile<V: Float, O: Offset, C> {
     pub(super) limit: u32,
 }
 
-/// Where the columns of a matrix are, which may have a different form in each tile.
+/// Columns of a matrix, which may have a different form in each tile.
 pub trait ColumnSource: Copy {
-    /// Runs `sums` with the columns of the rows from `first` on. What that takes is loaded before `bounds`, and used after
-    /// them, so that there is only one wait for memory.
+    /// Runs `sums` with the columns of the rows starting at `first`. Data about columns is loaded before `bounds` and
+    /// used after them, so that there is one wait for memory.
     fn with_columns(self, first: u32, bounds: impl FnOnce() -> (usize, usize), sums: impl SumRows);
 }
 
-/// What is done with rows whose columns are known.
+/// Work on rows whose columns are known.
 pub trait SumRows {
-    /// Does it.
+    /// Does the work.
     fn run(self, columns: impl Columns, bounds: (usize, usize));
 }
 

@@ -69,7 +69,7 @@ struct ColumnCache<V> {
 }
 
 impl<V: AtomicFloat> ColumnCache<V> {
-    /// An empty cache, which the block sees after a barrier.
+    /// Returns an empty cache, which the block sees after a barrier.
     #[device]
     fn new<const BLOCK: usize>(slots_log2: u32) -> Self {
         let slots = 1 << slots_log2;
@@ -82,7 +82,7 @@ impl<V: AtomicFloat> ColumnCache<V> {
         cache
     }
 
-    /// The slot of a column.
+    /// Returns the slot of a column.
     #[device]
     fn slot(self, column: u32) -> usize {
         (column & (self.slots - 1)) as usize

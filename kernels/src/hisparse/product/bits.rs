@@ -46,7 +46,7 @@ impl Bits {
         self.words.load(word as usize)
     }
 
-    /// The word with the bit of a position.
+    /// Returns the word with the bit of a position.
     #[device]
     pub(super) fn place(self, row: u32, col: u32) -> u32 {
         (row << self.d_log2 | col) / 32

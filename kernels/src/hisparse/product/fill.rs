@@ -24,7 +24,7 @@ kernel! {
     pub struct HiSparseMultiplyLeaves<V: Float> {
         /// The pairs.
         pub pairs: LeafPairs<V>,
-        /// For each leaf that C has, as a run, its number among those that it may have, and the number of its entries.
+        /// Leaves of C, as runs: the number of each among those that C may have, and the number of its entries.
         pub leaves: Global<u64>,
         /// References to C's leaves.
         pub references: Global<u32>,

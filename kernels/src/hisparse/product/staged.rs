@@ -90,7 +90,7 @@ impl<T: Element> Staged<T> {
         self.stage.rows
     }
 
-    /// The value of an entry, by its row and column in the factor.
+    /// Returns the value of an entry, by its row and column in the factor.
     #[device(track_caller)]
     pub(super) fn value(self, row: u32, col: u32) -> T {
         let (row, col) = self.stage.factor.turned((row, col));

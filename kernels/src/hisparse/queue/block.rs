@@ -23,7 +23,7 @@ parameters! {
 }
 
 impl BlockRange {
-    /// Whether a node of the stored matrix has rows and columns of the block.
+    /// Returns whether a node of the stored matrix has rows and columns of the block.
     #[device]
     fn meets(self, region: Region) -> bool {
         let (row, col) =
@@ -121,7 +121,7 @@ parameters! {
     pub struct BlockEntries<V: AtomicFloat> {
         /// The block.
         pub range: BlockRange,
-        /// Where the entries of each row of the block begin; afterwards, where they end.
+        /// Start of the entries of each row of the block; afterwards their end.
         pub places: GlobalMut<u32>,
         /// Output: the entries' columns in the block.
         pub column_indices: GlobalMut<u32>,

@@ -49,7 +49,7 @@ impl<V: AtomicFloat> EntryOperation<V> for AddSquares {
     }
 }
 
-/// The same number with 64 bits.
+/// Returns the same number with 64 bits.
 #[device]
 fn wide<V: AtomicFloat>(value: V) -> f64 {
     if V::SIZE == 4 {

@@ -29,7 +29,7 @@ pub(super) struct Bitmaps<const BLOCK: usize> {
 }
 
 impl<const BLOCK: usize> Bitmaps<BLOCK> {
-    /// In an arena of [`bytes`].
+    /// Takes its memory from an arena of [`bytes`].
     #[device(track_caller)]
     pub(super) fn take(mut arena: Arena, scan: CountScan<u32, BLOCK>, d_log2: u32) -> Self {
         let words = words(d_log2) as usize;
@@ -106,7 +106,8 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
         self.merge_counted(a, b, pair, sink, is_numbered);
     }
 
-    /// As [`merge`](Self::merge), after [`count`](Self::count) of the same pair if ranks matter, that is, if `is_numbered`.
+    /// [`merge`](Self::merge) after [`count`](Self::count) of the same pair, which is needed if `is_numbered`: then
+    /// ranks matter.
     #[device(track_caller)]
     pub(super) fn merge_counted<T: Element>(
         self,
@@ -164,7 +165,7 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
         self.b.load((place / 32) as usize) >> (place % 32) & 1 != 0
     }
 
-    /// The position of coordinates in the sum, with their rank only if entries are numbered.
+    /// Returns the position of coordinates in the sum, with their rank only if entries are numbered.
     #[device(track_caller)]
     fn find(self, coordinates: u32, is_numbered: bool) -> Place {
         let mut rank = 0;
@@ -177,7 +178,7 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
     }
 }
 
-/// Whether a dense node has an entry.
+/// Returns whether a dense node has an entry.
 #[device(track_caller)]
 fn has<T: Element>(side: Side<T>, part: Part, coordinates: u32) -> bool {
     let (row, col) = layout::unpack(coordinates);

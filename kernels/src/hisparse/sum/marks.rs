@@ -22,7 +22,7 @@ pub(super) const fn bytes(d_log2: u32, block_size: u32) -> u32 {
     }
 }
 
-/// Whether a warp counts this node.
+/// Returns whether a warp counts this node.
 #[device]
 pub(super) fn takes(part: Part, d_log2: u32, block_size: u32) -> bool {
     bytes(d_log2, block_size) > 0 && small::takes(part, block_size)
@@ -36,7 +36,7 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    /// This warp's part of an arena of [`bytes`].
+    /// Returns this warp's part of an arena of [`bytes`].
     #[device(track_caller)]
     pub(super) fn take(mut arena: Arena, d_log2: u32, block_size: u32) -> Self {
         let bytes = bytes(d_log2, block_size);
@@ -45,13 +45,13 @@ impl Marks {
         Self::new(all.skip(own as usize), d_log2)
     }
 
-    /// In words of this warp's, as many as a bitmap has.
+    /// Uses words of this warp for the bitmap.
     #[device]
     pub(super) fn new(bits: Shared<u32>, d_log2: u32) -> Self {
         Self { bits, d_log2 }
     }
 
-    /// The number of entries of the union.
+    /// Returns the number of entries of the union.
     #[device(track_caller)]
     pub(super) fn count<T: Element>(self, a: Side<T>, b: Side<T>, pair: Pair) -> u32 {
         if pair.a.len == 0 || pair.b.len == 0 {

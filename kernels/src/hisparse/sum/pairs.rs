@@ -1,4 +1,4 @@
-//! How pairs are distributed over threads, warps and blocks.
+//! Distribution of pairs over threads, warps and blocks.
 
 use evenpath_simt::{device, parameters, thread, warp, Element, Global, Shared};
 
@@ -84,7 +84,7 @@ impl<T: Element> NodePairs<T> {
         }
         thread::barrier();
         let mut warp = 0;
-        // Where the compiler knows the number of warps, it repeats all of `large` for each.
+        // If the compiler knew the number of warps, it would repeat all of `large` for each.
         while warp < thread::opaque(warps) {
             let mut left = masks.load(warp as usize);
             while left != 0 {

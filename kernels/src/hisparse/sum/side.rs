@@ -54,7 +54,7 @@ impl<T: Element> Side<T> {
         Part { reference, len, head }
     }
 
-    /// The node; without slots if the reference is null.
+    /// Returns the node; without slots if the reference is null.
     #[device(track_caller)]
     pub(super) fn node(self, part: Part) -> Node<T> {
         self.pool.node_of_len(part.reference, part.len)
@@ -93,7 +93,7 @@ impl<T: Element> Side<T> {
         }
     }
 
-    /// The slot of a dense node at a position in the sum.
+    /// Returns the slot of a dense node at a position in the sum.
     #[device]
     pub(super) fn slot_of(self, row: u32, col: u32) -> u32 {
         if self.is_transposed {

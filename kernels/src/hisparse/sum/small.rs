@@ -7,8 +7,8 @@ use super::sink::{Place, Sink};
 use crate::block::search::partition_point;
 use crate::hisparse::node::Node;
 
-/// The largest number of entries of a node that a warp merges, in a block of `block_size` threads: at least a node's rows, and
-/// few enough that a block needs at most 36 KB.
+/// Returns the largest number of entries of a node that a warp merges, in a block of `block_size` threads: at least a
+/// node's rows, and few enough that a block needs at most 36 KB.
 const fn limit(block_size: u32) -> u32 {
     if block_size > 256 {
         256
@@ -35,7 +35,7 @@ pub(super) const fn bytes(block_size: u32) -> u32 {
     block_size / thread::WARP_SIZE * words(block_size) * 4
 }
 
-/// Whether a warp merges this node.
+/// Returns whether a warp merges this node.
 #[device]
 pub(super) fn takes(part: Part, block_size: u32) -> bool {
     part.len <= limit(block_size) && !part.is_dense()
@@ -51,14 +51,14 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// This warp's part of an arena of [`bytes`].
+    /// Returns this warp's part of an arena of [`bytes`].
     #[device(track_caller)]
     pub(super) fn take(mut arena: Arena, block_size: u32) -> Self {
         let all: Shared<u32> = arena.take((bytes(block_size) / 4) as usize);
         Self::new(all.skip((thread::warp() * words(block_size)) as usize), block_size)
     }
 
-    /// In [`words`] words of this warp's.
+    /// Uses [`words`] words of this warp.
     #[device(track_caller)]
     pub(super) fn new(own: Shared<u32>, block_size: u32) -> Self {
         let len = limit(block_size) as usize;
@@ -132,7 +132,7 @@ impl Keys {
         new
     }
 
-    /// Whether A has the coordinates of a key, given that `before` of its keys come before.
+    /// Returns whether A has the coordinates of a key, given that `before` of its keys come before.
     #[device(track_caller)]
     fn in_a(self, pair: Pair, key: u32, before: u32) -> bool {
         before < pair.a.len && self.a.load(before as usize) >> SHIFT == key >> SHIFT
@@ -207,7 +207,7 @@ fn for_each_row(of_lane: u32, mut visit: impl FnMut(usize)) {
     }
 }
 
-/// How many of `len` ascending keys have smaller coordinates than `key`; at least the first `passed` ones have.
+/// Counts those of `len` ascending keys whose coordinates are smaller than those of `key`: at least `passed`.
 #[device(track_caller)]
 fn before_from(keys: Shared<u32>, passed: u32, len: u32, key: u32) -> u32 {
     partition_point(passed, len, |index| keys.load(index as usize) >> SHIFT < key >> SHIFT)

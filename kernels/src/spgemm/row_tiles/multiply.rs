@@ -70,7 +70,7 @@ struct TileBlock<V, const BLOCK: usize, const ITEMS: usize> {
     /// Sorted places where an entry of C begins.
     heads: NumberedBits<BLOCK, ITEMS>,
     scan: CountScan<u32, BLOCK>,
-    /// For [`ProductKeys::find`].
+    /// Memory for [`ProductKeys::find`].
     ranges: Shared<u32>,
     before_word: Shared<u32>,
     /// The factors of the sorted products, in the memory of the sort and of the lists of entries.
@@ -78,7 +78,7 @@ struct TileBlock<V, const BLOCK: usize, const ITEMS: usize> {
     right: Shared<V>,
 }
 
-/// What a thread knows of its sorted products.
+/// Sorted products of a thread.
 struct Sorted<V, const ITEMS: usize> {
     columns: [u32; ITEMS],
     left: [V; ITEMS],
@@ -199,7 +199,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> TileBlock<V, BLOCK, ITEMS
             self.heads.set_word(item, warp::ballot(warp::FULL, is_head));
             sorted.heads |= u32::from(is_head) << item;
             let distance = key.low_bits(keys.column_bits).to_bits() as u32;
-            // That of padding may wrap around.
+            // The distance of padding may wrap around.
             sorted.columns[item] = keys.least.wrapping_add(distance);
         }
         for item in 0..ITEMS {

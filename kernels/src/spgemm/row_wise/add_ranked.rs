@@ -171,7 +171,7 @@ impl<V: Float, O: Offset> Stage<V, O> {
         // Entries without products come last.
         let before = warp::count_below(has_some);
         let slot = (if len > 0 { before } else { count + thread::lane() - before }) as usize;
-        // As many lanes as the mean.
+        // A row of mean length gets one lane per entry.
         let mean = warp::reduce_add(len) / if count > 0 { count } else { 1 };
         let mut lanes_log2 = LEAST_LANES_LOG2;
         while lanes_log2 < thread::WARP_SIZE.ilog2() && mean > 1 << lanes_log2 {
@@ -222,8 +222,8 @@ impl<V: Float, O: Offset> Stage<V, O> {
         }
     }
 
-    /// The step from a position on, the lane's place in its row of B, and the next position. After the last entry the step is
-    /// empty.
+    /// Returns the step starting at a position, the lane's place in its row of B, and the next position. After the last
+    /// entry the step is empty.
     #[device(track_caller)]
     fn step(self, at: Position, staged: Staged) -> (Step, u32, Position) {
         let (lane, lanes) = (thread::lane(), 1 << staged.lanes_log2);
@@ -253,7 +253,7 @@ struct Position {
     round: u32,
 }
 
-/// What a warp processes at once: 32 entries of the row of B of one staged entry, or the rows of several.
+/// Work of a warp at a time: 32 entries of the row of B of one staged entry, or the rows of several.
 #[derive(Clone, Copy)]
 struct Step {
     /// The lane's entry.
@@ -262,6 +262,6 @@ struct Step {
     turn: u32,
     /// The number of turns.
     turns: u32,
-    /// Whether the lane has a product.
+    /// True if the lane has a product.
     is_some: bool,
 }

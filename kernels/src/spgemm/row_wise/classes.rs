@@ -22,17 +22,17 @@ pub const CLASSES: usize =
 /// Words of counters: for each class its number of rows, the largest size and the widest span; then the sum of all sizes.
 pub const COUNTERS: usize = 3 * CLASSES + 1;
 
-/// How the rows of a class are computed.
+/// Method that computes the rows of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
     /// They need no work.
     Empty,
-    /// By a group of lanes with a hash table of columns.
+    /// A group of lanes with a hash table of columns.
     Hash {
         /// The largest size, of [`HASH_CLASSES`].
         size: u32,
     },
-    /// By a block with windows of columns.
+    /// A block with windows of columns.
     Window {
         /// The class of sizes, from 0 for the smallest to 3 for the largest.
         size_class: usize,
@@ -40,7 +40,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// The class of a number below [`CLASSES`].
+    /// Returns the class of a number below [`CLASSES`].
     pub fn from_index(index: usize) -> Self {
         match index.checked_sub(FIRST_HASH_CLASS) {
             None => Self::Empty,
@@ -60,7 +60,7 @@ pub struct ClassLimits {
 }
 
 impl ClassLimits {
-    /// The class of a row.
+    /// Returns the class of a row.
     #[device]
     fn class_of(self, size: u64, span: u32) -> u32 {
         if size == 0 {

@@ -18,7 +18,7 @@ parameters! {
 }
 
 impl RowList {
-    /// The `index`th of the rows, if `wanted`.
+    /// Returns the `index`th of the rows, if `wanted`.
     #[device(track_caller)]
     pub(super) fn nth(self, index: u32, wanted: bool) -> u32 {
         if self.is_listed == 0 {
@@ -73,7 +73,7 @@ parameters! {
 parameters! {
     /// The entries of C.
     pub struct ResultEntries<V: Element> {
-        /// Where they are.
+        /// Places of the entries.
         pub pattern: ResultPattern,
         /// Output: values.
         pub values: GlobalMut<V>,

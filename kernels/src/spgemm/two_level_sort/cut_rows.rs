@@ -95,7 +95,7 @@ kernel! {
 struct TileKeys<K, const ITEMS: usize> {
     /// The tile's first key.
     first: usize,
-    /// The number of keys from there on.
+    /// The number of keys starting there.
     left: u32,
     own: [K; ITEMS],
     /// The key before each.
@@ -105,7 +105,7 @@ struct TileKeys<K, const ITEMS: usize> {
 }
 
 impl<K: RadixKey, const ITEMS: usize> TileKeys<K, ITEMS> {
-    /// Whether the key of an item exists.
+    /// Returns whether the key of an item exists.
     #[device]
     fn has(&self, item: usize) -> bool {
         (warp_striped::<ITEMS>(item) as u32) < self.left

@@ -39,7 +39,7 @@ pub(super) struct Tile {
 }
 
 impl<O: Offset> ListedEntries<O> {
-    /// The block's tile.
+    /// Returns the block's tile.
     #[device(track_caller)]
     pub(super) fn tile(self, tile_len: u32) -> Tile {
         let tile = thread::block();

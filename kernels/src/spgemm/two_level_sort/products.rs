@@ -17,7 +17,7 @@ parameters! {
     pub struct SortedTiles {
         /// [`TILE_WORDS`] words per tile.
         pub words: Global<u32>,
-        /// The columns of each tile's entries, from the tile's first product on.
+        /// The columns of each tile's entries, starting at the tile's first product.
         pub columns: Global<u32>,
         /// Products per tile.
         pub tile_len: u32,
@@ -77,7 +77,7 @@ kernel! {
     pub struct AddProducts<V: Float, O: Offset> {
         /// The listed entries of A.
         pub entries: ListedEntries<O>,
-        /// Values of A, from the first multiplied row on.
+        /// Values of A, starting at the first multiplied row.
         pub a_values: Global<V>,
         /// Values of B.
         pub b_values: Global<V>,
@@ -141,7 +141,7 @@ impl<V: Float, O: Offset> AddProducts<V, O> {
     }
 }
 
-/// The permutation's elements of this thread, which takes consecutive sorted products.
+/// Returns the permutation's elements of this thread, which takes consecutive sorted products.
 #[device(track_caller)]
 fn load_order<const ITEMS: usize>(permutation: Global<u16, Aligned16>) -> [u16; ITEMS] {
     const { assert!(ITEMS.is_multiple_of(8)) };
@@ -212,7 +212,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> ProductBlock<V, BLOCK, IT
             values[item] = self.values.load(usize::from(order[item] & (BEGINS_ENTRY - 1)));
             heads |= u32::from(order[item] / BEGINS_ENTRY) << item;
         }
-        // The sum of the products from the thread's last head on.
+        // The sum of the products starting at the thread's last head.
         let mut open = V::ZERO;
         for item in 0..ITEMS {
             let begins = item == 0 || heads >> item & 1 != 0;
