@@ -18,6 +18,7 @@ pub mod reduce;
 pub mod search;
 pub mod segmented_scan;
 pub mod staged;
+pub mod strided;
 pub mod tagged_sums;
 pub mod tile_prefix;
 pub mod tile_scan;

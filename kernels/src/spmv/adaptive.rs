@@ -9,6 +9,7 @@ use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global, GlobalMu
 use super::product::Product;
 use crate::block::reduce::BlockReduce;
 use crate::block::search::partition_point;
+use crate::block::strided::{self, load_repeating};
 use crate::{Offset, Pattern};
 
 /// Method that multiplies a row block.
@@ -159,24 +160,16 @@ impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> RowBlock<V, O,
         if nonzeros == 0 {
             return;
         }
-        let place = |item: usize| thread::index() + (item * BLOCK) as u32;
-        let inside = |item: usize| place(item).min(nonzeros - 1) as usize;
-        let column_indices = self.product.matrix.column_indices.skip(start);
-        let values = self.product.matrix.values.skip(start);
-        let mut columns = [0; ITEMS];
-        let mut own = [V::ZERO; ITEMS];
+        let Product { matrix, x, .. } = self.product;
+        let columns = load_repeating::<u32, BLOCK, ITEMS>(matrix.column_indices.skip(start), nonzeros);
+        let mut own = load_repeating::<V, BLOCK, ITEMS>(matrix.values.skip(start), nonzeros);
         for item in 0..ITEMS {
-            columns[item] = column_indices.load_streaming(inside(item)) as usize;
+            own[item] = own[item] * x.load(columns[item] as usize);
         }
         for item in 0..ITEMS {
-            own[item] = values.load_streaming(inside(item));
-        }
-        for item in 0..ITEMS {
-            own[item] = own[item] * self.product.x.load(columns[item]);
-        }
-        for item in 0..ITEMS {
-            if place(item) < nonzeros {
-                products.store(place(item) as usize, own[item]);
+            let place = strided::place::<BLOCK>(item);
+            if place < nonzeros {
+                products.store(place as usize, own[item]);
             }
         }
     }

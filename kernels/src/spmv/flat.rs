@@ -16,6 +16,7 @@ use super::product::Product;
 use crate::block::filled_rows::{number_filled_rows, numbering_bytes};
 use crate::block::search::partition_point;
 use crate::block::segmented_scan::SegmentedScan;
+use crate::block::strided::{self, load_repeating};
 use crate::update::Update;
 use crate::{Offset, Pattern, RowMap};
 
@@ -148,7 +149,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
     /// Returns the place in the tile of a thread's item as it is loaded: consecutive threads, consecutive items.
     #[device]
     fn strided(item: usize) -> u32 {
-        thread::index() + (item * BLOCK) as u32
+        strided::place::<BLOCK>(item)
     }
 
     /// Returns the place in the tile of a thread's item as it is summed: a thread's items are consecutive.
@@ -161,20 +162,13 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
     /// used; those past the last nonzero repeat it, and their products are zero.
     #[device]
     fn load<O: Offset>(&self, Product { matrix, x, .. }: Product<V, O>) {
-        let inside = |item: usize| Self::strided(item).min(self.nonzeros - 1) as usize;
         let column_indices = matrix.column_indices.skip(self.first_nonzero);
         let values = matrix.values.skip(self.first_nonzero);
-        let mut columns = [0; ITEMS];
-        let mut products = [V::ZERO; ITEMS];
-        for item in 0..ITEMS {
-            columns[item] = column_indices.load_streaming(inside(item)) as usize;
-        }
-        for item in 0..ITEMS {
-            products[item] = values.load_streaming(inside(item));
-        }
+        let columns = load_repeating::<u32, BLOCK, ITEMS>(column_indices, self.nonzeros);
+        let mut products = load_repeating::<V, BLOCK, ITEMS>(values, self.nonzeros);
         self.expand_row_ends(matrix.row_offsets);
         for item in 0..ITEMS {
-            products[item] = products[item] * x.load(columns[item]);
+            products[item] = products[item] * x.load(columns[item] as usize);
         }
         for item in 0..ITEMS {
             let product = if Self::strided(item) < self.nonzeros { products[item] } else { V::ZERO };

@@ -2,6 +2,7 @@
 
 use evenpath_simt::{device, thread, warp, Element, Global, Shared};
 
+use crate::block::strided::{self, load_repeating};
 use crate::{Offset, Pattern};
 
 /// A tile's place in a matrix.
@@ -49,21 +50,16 @@ impl PathTile {
         self,
         elements: Global<T>,
     ) -> [T; ITEMS] {
-        let mut own = [T::ZERO; ITEMS];
-        if self.nonzeros > 0 {
-            let elements = elements.skip(self.first_nonzero);
-            for item in 0..ITEMS {
-                let place = Self::place::<BLOCK>(item).min(self.nonzeros - 1);
-                own[item] = elements.load_streaming(place as usize);
-            }
+        if self.nonzeros == 0 {
+            return [T::ZERO; ITEMS];
         }
-        own
+        load_repeating::<T, BLOCK, ITEMS>(elements.skip(self.first_nonzero), self.nonzeros)
     }
 
     /// Returns the place in the tile of this thread's nonzero number `item`; beyond `nonzeros` there is none.
     #[device]
     pub(super) fn place<const BLOCK: usize>(item: usize) -> u32 {
-        thread::index() + (item * BLOCK) as u32
+        strided::place::<BLOCK>(item)
     }
 
     /// Writes to `entries`, for each nonzero, the value of `of_row` for its row. The block sees them after a barrier.

@@ -5,6 +5,7 @@ use super::side::{Pair, Part, Side};
 use super::sink::{Place, Sink};
 use super::slots::{self, Slots};
 use crate::block::count_scan::CountScan;
+use crate::block::strided::each_loaded;
 use crate::hisparse::layout;
 
 /// Words of a bitmap.
@@ -197,22 +198,13 @@ fn for_each_entry<T: Element, const BLOCK: usize, const HAS_SLOTS: bool>(
     visit: impl Fn(u32, T),
 ) {
     let node = side.node(part);
-    let mut first = thread::index();
-    while first < part.len {
-        let mut coordinates = [0; BATCH];
-        let mut slots = [T::ZERO; BATCH];
-        for item in 0..BATCH {
-            let at = first + (item * BLOCK) as u32;
-            coordinates[item] = u32::from(node.coordinates.load_if(at as usize, at < part.len));
-            if HAS_SLOTS {
-                slots[item] = node.slots.load_if(at as usize, at < part.len);
-            }
-        }
-        for item in 0..BATCH {
-            if first + ((item * BLOCK) as u32) < part.len {
-                visit(side.oriented(coordinates[item]), slots[item]);
-            }
-        }
-        first += (BATCH * BLOCK) as u32;
-    }
+    each_loaded::<(u16, T), BATCH>(
+        (thread::index(), BLOCK as u32, part.len),
+        |at, is_entry| {
+            let coordinates = node.coordinates.load_if(at, is_entry);
+            let slot = if HAS_SLOTS { node.slots.load_if(at, is_entry) } else { T::ZERO };
+            (coordinates, slot)
+        },
+        |_, (coordinates, slot)| visit(side.oriented(u32::from(coordinates)), slot),
+    );
 }

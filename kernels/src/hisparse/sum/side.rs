@@ -2,6 +2,7 @@
 
 use evenpath_simt::{device, thread, Element, Packet};
 
+use crate::block::strided::each_loaded;
 use crate::hisparse::layout;
 use crate::hisparse::node::{Node, Pool};
 
@@ -76,21 +77,11 @@ impl<T: Element> Side<T> {
     #[device(track_caller)]
     pub(super) fn each_entry<const BATCH: usize>(self, part: Part, mut visit: impl FnMut(u32, u32)) {
         let node = self.node(part);
-        let mut first = thread::lane();
-        while first < part.len {
-            let mut coordinates = [0; BATCH];
-            for item in 0..BATCH {
-                let at = first + item as u32 * thread::WARP_SIZE;
-                coordinates[item] = u32::from(node.coordinates.load_if(at as usize, at < part.len));
-            }
-            for item in 0..BATCH {
-                let at = first + item as u32 * thread::WARP_SIZE;
-                if at < part.len {
-                    visit(at, self.oriented(coordinates[item]));
-                }
-            }
-            first += BATCH as u32 * thread::WARP_SIZE;
-        }
+        each_loaded::<u16, BATCH>(
+            (thread::lane(), thread::WARP_SIZE, part.len),
+            |at, is_entry| node.coordinates.load_if(at, is_entry),
+            |at, coordinates| visit(at, self.oriented(u32::from(coordinates))),
+        );
     }
 
     /// Returns the slot of a dense node at a position in the sum.
