@@ -69,8 +69,8 @@ impl RowMap {
         }
     }
 
-    /// Returns the rows at `position` and those behind it, one for each of `ITEMS` that `is_wanted`: one wait for
-    /// memory.
+    /// Returns the rows at `position` and after it, one for each of the `ITEMS` items that is wanted. All are loaded
+    /// together.
     #[device(track_caller)]
     pub fn next_rows<const ITEMS: usize>(
         self,

@@ -1,9 +1,10 @@
 //! The Euclidean norm, whose squares neither overflow nor underflow.
 //!
-//! Squares are added up at three scales: of the elements as they are, of the elements times a small power of two, and of the elements
-//! times a large one. The first sum is used unless it is so large or so small that squares were lost; then one of the others has all
-//! of them (after Blue, "A portable Fortran program to find the Euclidean norm of a vector", 1978, which sorts the elements by
-//! magnitude instead). Powers of two round nothing, so the result is that of the squares as they are wherever these are in range.
+//! Squares are added up at three scales: of the elements as they are, of the elements times a small power of two, and
+//! of the elements times a large one. The first sum is used unless it is so large or so small that squares were lost;
+//! then one of the others has all of them (after Blue, "A portable Fortran program to find the Euclidean norm of a
+//! vector", 1978, which sorts the elements by magnitude instead). Scaling by powers of two is exact, so the result is
+//! that of plain squares if these are in range.
 
 use evenpath_simt::{device, kernel, thread, Arena, Float, Global, GlobalMut};
 

@@ -72,8 +72,8 @@ impl<T: Element, A: Alignment> EntryParameter for GlobalMut<T, A> {
     }
 }
 
-/// Returns the lower 32 bits. On the GPU one instruction that LLVM does not look into: it would compute with the 64
-/// bits instead, and keep them in two registers, where the assembler reads 32 bits from the constant bank each time.
+/// Returns the lower 32 bits. The GPU has one instruction that is opaque to LLVM, which otherwise computes with 64 bits
+/// and keeps them in two registers, while the assembler reads 32 bits from the constant bank each time.
 #[device]
 fn low_half(word: u64) -> u32 {
     #[cfg(target_arch = "nvptx64")]

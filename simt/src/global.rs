@@ -1,9 +1,8 @@
 //! Typed views of global memory.
 //!
-//! A view is a kernel's parameter: on the GPU a 64-bit address and nothing else; on the simulated
-//! GPU it also carries its length, and every access is checked against it. Kernels get views only
-//! from their parameters, and the host makes them only from live buffers; that an index lies inside
-//! the view is the kernel's duty, which the simulated GPU verifies.
+//! A view is a kernel's parameter: on the GPU a 64-bit address and nothing else; on the simulated GPU it also carries
+//! its length, and every access is checked against it. Kernels get views only from their parameters, and the host makes
+//! them only from live buffers; the kernel must keep indices inside the view, which the simulated GPU verifies.
 
 use core::marker::PhantomData;
 use evenpath_simt_macros::device;
@@ -73,15 +72,15 @@ macro_rules! views {
                 Self { address, len, element: PhantomData }
             }
 
-            /// Returns the same view, without what is known of its address.
+            /// Returns the same view without its alignment.
             #[device]
             #[must_use]
             pub fn natural(self) -> $view<T> {
                 self.cast()
             }
 
-            /// Returns the rest of the view starting at element `start`. Wherever several elements are accessed at once
-            /// in it, that element is at a multiple of 16 bytes: the kernel's duty, which the simulated GPU verifies.
+            /// Returns the rest of the view starting at element `start`. If several elements are accessed at once in
+            /// it, that element must be at a multiple of 16 bytes, which the simulated GPU verifies.
             #[device(track_caller)]
             #[must_use]
             pub fn skip_aligned(self, start: usize) -> Self {
@@ -154,14 +153,14 @@ macro_rules! views {
 }
 
 views! {
-    /// Global memory that nobody writes while the kernel runs.
+    /// Global memory that is not written while the kernel runs.
     Global;
     /// Global memory that the kernel may write.
     GlobalMut;
 }
 
 impl<T: Element, A: Alignment> Global<T, A> {
-    /// Asks for the element's line in the second-level cache, for whoever loads it soon; waits for nothing.
+    /// Prefetches the element's line into the second-level cache, without waiting for it.
     #[device(track_caller)]
     pub fn prefetch(self, index: usize) {
         machine::prefetch(self.at(index, 1));
@@ -204,7 +203,7 @@ impl<T: Element, A: Alignment> Global<T, A> {
 }
 
 impl<T: Element> Global<T, Aligned16> {
-    /// [`load`](Self::load) of 16 bytes of neighbours in one access; `index` must be a multiple of the
+    /// [`load`](Self::load) of 16 bytes of neighbors in one access; `index` must be a multiple of the
     /// elements in 16 bytes.
     #[device(track_caller)]
     pub fn load_16(self, index: usize) -> Packet {
@@ -217,21 +216,21 @@ impl<T: Element> Global<T, Aligned16> {
         machine::load_read_only_16_if::<T>(self.at_if(index, 16 / T::SIZE, condition), condition)
     }
 
-    /// [`load_streaming`](Self::load_streaming) of two neighbours in one access; the address of the
+    /// [`load_streaming`](Self::load_streaming) of two neighbors in one access; the address of the
     /// first must be a multiple of both elements' size.
     #[device(track_caller)]
     pub fn load_streaming_2(self, index: usize) -> [T; 2] {
         machine::load_streaming_2(self.at(index, 2))
     }
 
-    /// [`load_streaming`](Self::load_streaming) of four neighbours in accesses of at most 16 bytes;
+    /// [`load_streaming`](Self::load_streaming) of four neighbors in accesses of at most 16 bytes;
     /// the address of the first must be a multiple of the access's size.
     #[device(track_caller)]
     pub fn load_streaming_4(self, index: usize) -> [T; 4] {
         machine::load_streaming_4(self.at(index, 4))
     }
 
-    /// [`load_streaming`](Self::load_streaming) of 16 bytes of neighbours in one access; the address of
+    /// [`load_streaming`](Self::load_streaming) of 16 bytes of neighbors in one access; the address of
     /// the first must be a multiple of 16.
     #[device(track_caller)]
     pub fn load_streaming_16(self, index: usize) -> Packet {
@@ -272,28 +271,28 @@ impl<T: Element, A: Alignment> GlobalMut<T, A> {
 }
 
 impl<T: Element> GlobalMut<T, Aligned16> {
-    /// [`load`](Self::load) of 16 bytes of neighbours in one access; `index` must be a multiple of the
+    /// [`load`](Self::load) of 16 bytes of neighbors in one access; `index` must be a multiple of the
     /// elements in 16 bytes.
     #[device(track_caller)]
     pub fn load_16(self, index: usize) -> Packet {
         machine::load_16::<T>(self.at(index, 16 / T::SIZE))
     }
 
-    /// [`store_streaming`](Self::store_streaming) of 16 bytes of neighbours in one access; the address of
+    /// [`store_streaming`](Self::store_streaming) of 16 bytes of neighbors in one access; the address of
     /// the first must be a multiple of 16.
     #[device(track_caller)]
     pub fn store_streaming_16(self, index: usize, packet: Packet) {
         machine::store_streaming_16::<T>(self.at(index, 16 / T::SIZE), packet);
     }
 
-    /// [`store_streaming`](Self::store_streaming) of two neighbours in one access; the address of the first must be a
+    /// [`store_streaming`](Self::store_streaming) of two neighbors in one access; the address of the first must be a
     /// multiple of both elements' size.
     #[device(track_caller)]
     pub fn store_streaming_2(self, index: usize, values: [T; 2]) {
         machine::store_streaming_2(self.at(index, 2), values);
     }
 
-    /// [`store_streaming`](Self::store_streaming) of four neighbours in accesses of at most 16 bytes; the address of
+    /// [`store_streaming`](Self::store_streaming) of four neighbors in accesses of at most 16 bytes; the address of
     /// the first must be a multiple of the access's size.
     #[device(track_caller)]
     pub fn store_streaming_4(self, index: usize, values: [T; 4]) {

@@ -15,14 +15,13 @@ pub struct KernelInfo {
     pub module: &'static str,
     /// The types that the generic kernel is instantiated for, in order of its parameters.
     pub types: &'static [ScalarType],
-    /// The name of the variant, where the kernel has several for the same types; else empty.
+    /// Name of the variant if the kernel has several for the same types, else empty.
     pub variant: &'static str,
     /// Threads in a block; every launch uses exactly this many.
     pub block_size: u32,
     /// Items that one thread handles; 1 where a kernel has no such parameter.
     pub items_per_thread: u32,
-    /// Blocks that a multiprocessor shall hold at once, which bounds a thread's registers; 0 where the
-    /// compiler is free.
+    /// Number of blocks that a multiprocessor is to hold at once, which limits a thread's registers; 0 for no limit.
     pub resident_blocks: u32,
     /// Bytes of statically sized shared memory.
     pub shared_bytes: u32,
@@ -192,8 +191,8 @@ impl<T: Element, A: Alignment> Parameter for GlobalMut<T, A> {
 pub trait Kernel {
     /// Every instance of the kernel, in the order of its table.
     const INSTANCES: &'static [&'static KernelInfo];
-    /// The body of each instance for the simulated GPU. Apart from [`INSTANCES`](Self::INSTANCES), so that a program that
-    /// simulates nothing does not link them.
+    /// The body of each instance for the simulated GPU. They are separate from [`INSTANCES`](Self::INSTANCES), so that
+    /// a program that simulates nothing does not link them.
     const SIMULATIONS: &'static [Simulation];
     /// The types of this instantiation, to find its instances.
     const TYPES: &'static [ScalarType];

@@ -7,8 +7,8 @@ use crate::element::{Element, Packet};
 use crate::global::{Aligned16, Global};
 use crate::machine;
 
-/// A kernel's shared memory, or what is left of it. Taking from a copy of an arena gives views that
-/// overlap: memory that is used again once a barrier has ended its first use.
+/// A kernel's shared memory, or the rest of it. Taking from a copy of an arena gives views that overlap: memory that is
+/// used again after a barrier has ended its first use.
 #[derive(Debug, Clone, Copy)]
 pub struct Arena {
     address: u32,
@@ -108,19 +108,19 @@ impl<T: Element> Shared<T> {
         machine::shared_store(self.at(index), value);
     }
 
-    /// Loads 16 bytes of neighbours in one access; the address of the first must be a multiple of 16.
+    /// Loads 16 bytes of neighbors in one access; the address of the first must be a multiple of 16.
     #[device(track_caller)]
     pub fn load_16(self, index: usize) -> Packet {
         machine::shared_load_16::<T>(self.packet_at(index))
     }
 
-    /// Stores 16 bytes of neighbours in one access; the address of the first must be a multiple of 16.
+    /// Stores 16 bytes of neighbors in one access; the address of the first must be a multiple of 16.
     #[device(track_caller)]
     pub fn store_16(self, index: usize, packet: Packet) {
         machine::shared_store_16::<T>(self.packet_at(index), packet);
     }
 
-    /// Starts to copy 16 bytes of neighbours from global memory, past the registers; both addresses must be multiples
+    /// Starts to copy 16 bytes of neighbors from global memory, past the registers; both addresses must be multiples
     /// of 16. The copy is visible to this thread after [`thread::await_copies`], and to the block after a barrier that
     /// follows.
     ///

@@ -84,8 +84,8 @@ pub fn barrier() {
     machine::barrier();
 }
 
-/// Says that this thread waits for another block: to be called in every turn of a loop that polls
-/// memory. The simulated GPU runs other blocks then; the GPU does nothing.
+/// Tells that this thread waits for another block. Every loop that polls memory must call it. The simulated GPU then
+/// runs other blocks; the GPU does nothing.
 #[device]
 pub fn spin_hint() {
     machine::spin_hint();
@@ -97,8 +97,8 @@ pub fn await_copies() {
     machine::await_copies();
 }
 
-/// `value`, of which the compiler knows nothing: what is computed from it is computed anew, instead of
-/// being kept in registers since an earlier computation.
+/// Returns `value`, hidden from the compiler: results that depend on it are computed again, instead of being kept in
+/// registers since an earlier computation.
 #[device]
 #[must_use]
 pub fn opaque(value: u32) -> u32 {

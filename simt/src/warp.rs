@@ -86,8 +86,8 @@ pub fn sync(mask: u32) {
 /// Combines the values of the warp's 32 lanes with `op`; every lane has the result.
 ///
 /// A butterfly with distances 16, 8, 4, 2, 1: each lane combines its own value, on the left, with that of the lane at
-/// that distance. So the order of operations is fixed, and where `op` is commutative, as sums are, all lanes have the
-/// same bits. All lanes of the warp call it.
+/// that distance. So the order of operations is fixed, and if `op` is commutative, as sums are, all lanes have the same
+/// bits. All lanes of the warp call it.
 #[device(track_caller)]
 pub fn reduce<T: Element>(value: T, op: impl Fn(T, T) -> T) -> T {
     reduce_groups(value, WARP_SIZE, op)

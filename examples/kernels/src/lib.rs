@@ -28,7 +28,7 @@ kernel! {
     entry: column_maxima in column_maxima: 128 x 1 resident 8;
 }
 
-/// What is done with the entries.
+/// Operation on the entries.
 #[derive(Clone, Copy)]
 struct Maximum {
     maxima: GlobalMut<u32>,

@@ -5,10 +5,10 @@
 //! whole prefix; and publishes its own whole prefix. Flag and count share a 64-bit word, so neither is ever seen without
 //! the other, and no fence is needed: nothing else is passed on.
 //!
-//! Tiles must be drawn by [`Tickets`], not taken from the block's index: only then has every tile that another waits
-//! for a running block. A block may draw tiles ahead, and wait for the prefix of one while later ones of its are not yet
-//! published; never the other way round. Then no block waits forever: take the first tile that is drawn and not
-//! published. If its block waits, it is for the prefix of an earlier tile, and everything before that is published.
+//! Tiles must be drawn by [`Tickets`], not taken from the block's index: only then does every tile that another waits
+//! for have a running block. A block may draw tiles ahead, and wait for the prefix of one before it has published later
+//! ones, but not the reverse. Then no block waits forever: take the first tile that is drawn and not published. If its
+//! block waits, it waits for the prefix of an earlier tile, and all tiles before that are published.
 
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, thread, warp, GlobalMut, Shared};

@@ -50,8 +50,8 @@ impl<const BLOCK: usize, const ITEMS: usize> NumberedBits<BLOCK, ITEMS> {
         }
     }
 
-    /// Numbers the marks; how many there are. Every thread calls it. It has three barriers, the first of them before
-    /// anything is read.
+    /// Numbers the marks, and returns their number. Every thread calls it. It has three barriers, the first of them
+    /// before anything is read.
     #[device(track_caller)]
     pub fn number(self, scan: CountScan<u32, BLOCK>) -> u32 {
         thread::barrier();

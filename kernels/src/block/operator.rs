@@ -6,9 +6,9 @@ use evenpath_simt::{device, warp, Element};
 
 /// Elements that scans work on.
 pub trait Number: Element + PartialOrd + core::ops::Add<Output = Self> {
-    /// No element is less.
+    /// Least element.
     const LEAST: Self;
-    /// No element is greater.
+    /// Greatest element.
     const GREATEST: Self;
     /// Returns the sum; integers wrap around.
     #[must_use]
@@ -48,7 +48,7 @@ numbers! {
 
 /// An associative operator with an identity.
 pub trait Operator<V>: Copy {
-    /// Combining with it changes nothing.
+    /// Identity: combining with it changes nothing.
     const IDENTITY: V;
     /// True if sums start over at heads.
     const SEGMENTED: bool = false;
@@ -117,10 +117,10 @@ impl<V, P: Operator<V>> Operator<V> for Segmented<P> {
     }
 }
 
-/// The state of a scan: the sum so far, and how many segments began in it. A plain scan has no segments.
+/// State of a scan: the sum so far, and the number of segments that began in it. A plain scan has no segments.
 #[derive(Debug, Clone, Copy)]
 pub struct Summary<V, P> {
-    /// The sum of the elements starting at the last head; of all, where there is none.
+    /// Sum of the elements starting at the last head, or of all if there is none.
     pub value: V,
     /// Heads.
     pub heads: u32,

@@ -310,8 +310,8 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
         before
     }
 
-    /// Returns the place of each key in the block's keys, stably sorted by the digit. `alike` is what
-    /// [`count`](Self::count) said.
+    /// Returns the place of each key in the block's keys, stably sorted by the digit. `alike` is the result of
+    /// [`count`](Self::count).
     #[device(track_caller)]
     pub fn rank<K: RadixKey, const ITEMS: usize>(
         self,
@@ -324,7 +324,7 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
         places
     }
 
-    /// [`rank`](Self::rank), where `each` gets every item and its place as soon as it is known: an array of places would
+    /// [`rank`](Self::rank), but `each` gets every item and its place as soon as it is known: an array of places would
     /// take a register per item.
     #[device(track_caller)]
     pub fn rank_each<K: RadixKey, const ITEMS: usize>(
@@ -336,7 +336,7 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
     ) {
         const { assert!(ITEMS <= 4 * GROUP) };
         if alike {
-            // Nothing to search for; and this is where the search would take longest, all lanes meeting in one word.
+            // There is nothing to search for, and a search would be slowest here, with all lanes in one word.
             let first = self.counters.load(Self::counter(keys[0], digit)) + thread::lane();
             for item in 0..ITEMS {
                 each(item, first + item as u32 * thread::WARP_SIZE);

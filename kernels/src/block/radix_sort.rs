@@ -73,7 +73,7 @@ impl<K: RadixKey, const BLOCK: usize, const ITEMS: usize> RadixSort<K, BLOCK, IT
         self.exchange
     }
 
-    /// Sorts keys with values, which go through `value_exchange`, [`LEN`](Self::LEN) elements; otherwise as
+    /// Sorts keys with values, which go through `value_exchange`, [`LEN`](Self::LEN) elements; otherwise like
     /// [`sort_keys`](Self::sort_keys).
     #[device(track_caller)]
     pub fn sort_pairs<V: Element>(
@@ -102,7 +102,7 @@ impl<K: RadixKey, const BLOCK: usize, const ITEMS: usize> RadixSort<K, BLOCK, IT
     /// unused upper bits, so that only keys are moved (Dalton, Baxter, Merrill, Olson, Garland,
     /// "Optimizing Sparse Matrix Operations on GPUs using Merge Path", IPDPS 2015, section III-C).
     ///
-    /// `bits` + [`PLACE_BITS`](Self::PLACE_BITS) are at most the key's bits. Otherwise as
+    /// `bits` + [`PLACE_BITS`](Self::PLACE_BITS) are at most the key's bits. Otherwise it is like
     /// [`sort_keys`](Self::sort_keys).
     #[device(track_caller)]
     pub fn sort_permutation(self, keys: &mut [K; ITEMS], bits: u32) -> [u16; ITEMS] {

@@ -201,8 +201,9 @@ pub const fn staged_each_bytes<T: Element>(block: usize, items: usize) -> usize 
 }
 
 impl TilePair {
-    /// Brings the tile to shared memory, of [`staged_each_bytes`]. It reads the tile alone, and one more element of each
-    /// sequence that continues: what lies beside the sequences may be written meanwhile. The caller has the barrier after it.
+    /// Copies the tile to shared memory, of [`staged_each_bytes`]. It reads only the tile, and one more element of each
+    /// sequence that continues: other kernels may write beside the sequences meanwhile. The caller has the barrier
+    /// after it.
     #[device(track_caller)]
     pub fn stage_each<T: Element, const BLOCK: usize, const ITEMS: usize>(
         &self,

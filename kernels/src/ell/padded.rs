@@ -7,7 +7,7 @@ use crate::update::Update;
 use crate::RowMap;
 
 kernel! {
-    /// y = αAx + βy for a matrix in ELL: one thread per row. Its variants are how x is read; the study of row sorting
+    /// y = αAx + βy for a matrix in ELL: one thread per row. Its variants are the loads of x; the study of row sorting
     /// compares blocks of several sizes.
     pub struct Ell<V: Float> {
         /// Slot j of row i is at `j * rows + i`.

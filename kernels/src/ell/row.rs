@@ -65,7 +65,7 @@ impl XAccess for InSequence {
 }
 
 impl<V: Float> RowSlots<V> {
-    /// Returns the sum of the first `count` slots' products, in order. Padding adds nothing, whatever x holds.
+    /// Returns the sum of the first `count` slots' products, in order. Padding adds nothing.
     ///
     /// `ITEMS` columns, then as many values, then as many elements of x are loaded before the first is used. Their
     /// addresses are computed again in each round: kept in registers, they would cost half of the threads.

@@ -15,9 +15,9 @@ pub const WINDOW_ROWS: u32 = 512;
 const LENGTH_BITS: u32 = 20;
 
 kernel! {
-    /// Sorts the rows of each window of [`WINDOW_ROWS`] by length, the longest first, and equally long ones as they
-    /// were: one block per window (SELL-C-σ; Kreutzer et al., SIAM J. Sci. Comput. 36, 2014). Rows of 2²⁰ − 1 nonzeros
-    /// and more count as equally long.
+    /// Sorts the rows of each window of [`WINDOW_ROWS`] by length, the longest first, and keeps the order of equally
+    /// long ones: one block per window (SELL-C-σ; Kreutzer et al., SIAM J. Sci. Comput. 36, 2014). Rows of 2²⁰ − 1
+    /// nonzeros and more count as equally long.
     pub struct SortWindows<O: Offset> {
         /// The matrix.
         pub pattern: Pattern<O>,

@@ -1,6 +1,6 @@
 //! The numbers of a tree's nodes while it is made. Nodes are numbered level by level from the root, within a level in
-//! the order of paths. Only the device knows the number of a level's nodes, so each level has numbers for as many as
-//! there may be, and some are not used.
+//! the order of paths. Only the device knows the number of a level's nodes, so each level has numbers for the largest
+//! possible number of nodes, and some are not used.
 
 use evenpath_simt::{device, parameters, thread, Arena, GlobalMut, Shared};
 
@@ -46,8 +46,8 @@ impl TreeShape {
         }
     }
 
-    /// Returns the number of the first node of a level. After the numbers of each level comes one that no node has. For
-    /// the level below the leaves, how many numbers there are.
+    /// Returns the number of the first node of a level. After the numbers of each level comes one that no node has. The
+    /// first number of the level below the leaves is the number of all numbers.
     #[device]
     pub fn first(self, level: u32) -> u64 {
         let mut first = 0;

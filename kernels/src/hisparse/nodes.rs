@@ -1,5 +1,5 @@
-//! The nodes of a tree, from runs sorted by their leaves' paths. A run begins a node on every level from the first digit
-//! downwards in which its path differs from that of the run before.
+//! The nodes of a tree, from runs sorted by their leaves' paths. A run begins a node on each level at and below the
+//! first digit in which its path differs from that of the run before.
 //!
 //! [Nodes are numbered](super::levels) level by level from the root, within a level in the order of paths; that is their order in
 //! the pool. Entries of leaves are numbered too. So the children of a node, and the entries of a leaf, are numbered from its first
@@ -153,7 +153,7 @@ pub const fn node_state_words(depth: usize, tiles: usize) -> usize {
 }
 
 kernel! {
-    /// Writes the nodes that begin in a tile of sorted runs, and where each run's entries go: one block per tile.
+    /// Writes the nodes that begin in a tile of sorted runs, and the places of the runs' entries: one block per tile.
     pub struct HiSparseWriteNodes<K: Key> {
         /// The runs.
         pub runs: SortedRuns<K>,

@@ -69,7 +69,7 @@ impl HiSparsePlaceNodes {
         for item in 0..ITEMS {
             if start + (item as u32) < numbers.len() {
                 let (node, units, kind) = own[item];
-                // A pool beyond the reach of references is refused by the host, which sees the total; these are then not read.
+                // The host sees the total, and refuses a pool beyond the reach of references; these are then not read.
                 let reference = layout::reference(unit as u32, kind);
                 self.references.store(node as usize, reference);
                 if node == 0 {

@@ -29,8 +29,8 @@ const _: () = assert!(
         && MOST_PART_QUADS == 1 << BITS
 );
 
-/// Returns the place of the product at `position`: one place is left out after as many as there are banks for elements
-/// of `size` bytes, and one more after that number squared. Lanes that add up equally many products each would else
+/// Returns the place of the product at `position`: one place is left out after n products, where n is the number of
+/// banks for elements of `size` bytes, and one more after n². Otherwise, lanes with equal numbers of products would
 /// read from the same bank.
 #[device]
 pub(super) const fn spread(position: u32, size: usize) -> u32 {
@@ -190,7 +190,8 @@ impl Chunk {
         }
     }
 
-    /// Replaces an element's counts by the number of its products in earlier warps, plus `before`; the number of all its products.
+    /// Replaces an element's counts by the number of its products in earlier warps, plus `before`. Returns the number
+    /// of all its products.
     #[device]
     fn start(self, element: u32, before: u32) -> u32 {
         let mut total = 0;

@@ -1,5 +1,5 @@
-//! Entries by leaves. The entries of a row in one leaf are consecutive, a *run*. Runs are what is sorted: there are far fewer
-//! of them than entries where rows have neighboring columns.
+//! Entries by leaves. The entries of a row in one leaf are consecutive, a *run*. Runs are sorted instead of entries:
+//! there are far fewer of them if rows have neighboring columns.
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{
     device, kernel, parameters, thread, warp, Aligned16, Arena, Element, Global, GlobalMut, Shared,
@@ -175,7 +175,7 @@ impl<K: Key> HiSparseWriteRuns<K> {
         output::store::<u64, BLOCK, ITEMS>(staged_runs, self.runs, before, counted.total);
     }
 
-    /// Returns the number of runs of earlier tiles; the last tile reports how many there are. For one warp.
+    /// Returns the number of runs of earlier tiles; the last tile writes the number of all runs. For one warp.
     #[device(track_caller)]
     fn look_back(&self, tile: u32, total: u32) -> u64 {
         let earlier = Lookback::new(self.state.skip(RUN_RESULTS + 1)).publish_and_prefix(tile, total);

@@ -48,8 +48,8 @@ impl InnerNodes {
 }
 
 kernel! {
-    /// Lists the children of inner nodes. References to them, which count from the start of the node's own pool, count from
-    /// the start of all afterwards: one warp per node.
+    /// Lists the children of inner nodes. Changes the references to them from units of the node's own pool to units of
+    /// all pools: one warp per node.
     pub struct HiSparseRebaseChildren {
         /// The inner nodes.
         pub nodes: InnerNodes,

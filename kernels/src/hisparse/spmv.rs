@@ -1,7 +1,7 @@
 //! y = αAx + βy by the frozen schedule: one block per part, whose threads take a few quads each at a time.
 //!
-//! 1. A block finds its part of a strip of leaves ([`HiSparseSpmv::spmv`]), and its threads start to load what is known of their first
-//!    quads ([`Quads::begin`]).
+//! 1. A block finds its part of a strip of leaves ([`HiSparseSpmv::spmv`]), and its threads start to load data of their
+//!    first quads ([`Quads::begin`]).
 //! 2. The products of a chunk of quads go to shared memory ([`Quads::multiply`]), to the places that the schedule assigns to them:
 //!    those of one element of the result side by side.
 //! 3. While the next chunk is on its way ([`Quads::advance`]), a few lanes for each element add up its products ([`sum_of`]). Steps 2
@@ -144,7 +144,7 @@ struct Quads<V: Element, const ITEMS: usize> {
 }
 
 impl<V: Float, const ITEMS: usize> Quads<V, ITEMS> {
-    /// Starts to load what is known of the thread's first quads.
+    /// Starts to load data of the thread's first quads.
     #[device]
     fn begin<const BLOCK: usize>(&mut self) {
         let first = thread::index();

@@ -1,4 +1,4 @@
-//! The sums of a strip, of which each thread of a block has one in the end, and how those of its parts are added up.
+//! The sums of a strip, one per thread of a block, and the addition of the sums of its parts.
 
 use evenpath_simt::{device, thread, warp, Float, Shared};
 
@@ -39,9 +39,9 @@ pub(super) fn share_of((start, end): (u32, u32), d_log2: u32) -> (u32, u32) {
     (first, end.min(first + share))
 }
 
-/// Exchanges sums: each lane has added up some of the products of its [`element`], and gets the sum of the element whose number is
-/// that of the thread; zero if there is none. So what is stored of neighbors is stored side by side. The threads of a block call it
-/// together, when none uses `memory` any more; it has room for D sums.
+/// Exchanges sums: each lane has added up some of the products of its [`element`], and gets the sum of the element
+/// whose number is that of the thread; zero if there is none. So neighbors are stored side by side. The threads of a
+/// block call it together, when none uses `memory` any more; it has room for D sums.
 #[device]
 pub(super) fn exchange<V: Float>(memory: Shared<V>, d_log2: u32, sum: V) -> V {
     let sum = warp::reduce_groups(sum, 1 << lanes_log2(d_log2), |a, b| a + b);
@@ -117,7 +117,7 @@ pub(super) fn finish<V: Float>(
     }
 }
 
-/// Counts this part, whose sums are written, at `counter`; whether it is the last of `count`.
+/// Counts this part, whose sums are written, at `counter`. Returns whether it is the last of `count`.
 #[device]
 fn is_last<V: Float>(sums: TaggedSums<V>, flag: Shared<u32>, counter: u32, count: u32) -> bool {
     thread::barrier();

@@ -1,6 +1,6 @@
-//! Reduction by CSR rows: where rows begin becomes one bit per element, and the rows with elements are numbered; then
-//! their sums are those of the segments. Rows without elements take part in the first step only, so work is even
-//! however many there are.
+//! Reduction by CSR rows: each row sets the bit of its first element, and the rows with elements are numbered; then
+//! their sums are those of the segments. Rows without elements take part in the first step only, so work is even with
+//! any number of them.
 
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, thread, Arena, Global, GlobalMut};

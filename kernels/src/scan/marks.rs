@@ -34,11 +34,11 @@ keys!(u32 u64);
 pub(crate) trait Marks {
     /// Starts to load the `len` marks of the tile that begins with element `first`.
     fn fetch(&mut self, first: usize, len: u32);
-    /// Processes what was fetched: every thread calls it, before the barrier after which the tile is there.
+    /// Processes the fetched marks. Every thread calls it, before the barrier that follows the tile's loads.
     #[device]
     fn settle(&mut self) {}
     /// One bit per element of this thread, set if it begins a segment, once the marks are there. The very first element
-    /// begins one whatever its mark.
+    /// begins one with any mark.
     fn heads(&self, first: usize, len: u32) -> u32;
 }
 

@@ -85,7 +85,7 @@ pub(crate) fn head<V: Number, P: Operator<V>>(heads: u32, item: usize) -> u32 {
     }
 }
 
-/// Returns the element, or its flip if the operator has maxima as flipped minima and they are asked for.
+/// Returns the element, or its flip if `flip` and the operator has maxima as flipped minima.
 #[device]
 pub(crate) fn flipped<V: Number, P: Operator<V>>(element: V, flip: bool) -> V {
     if P::FLIPS && flip {

@@ -65,7 +65,7 @@ pub(super) const fn schedule_bytes(block: usize) -> usize {
 }
 
 impl<K: Key, const BLOCK: usize, const ITEMS: usize> Schedule<K, BLOCK, ITEMS> {
-    /// Takes the memory from the beginning of an arena, so that what is taken next is aligned to 16 bytes.
+    /// Takes the memory from the beginning of an arena, so that the next array is aligned to 16 bytes.
     #[device]
     pub(super) fn new(
         arena: &mut Arena,

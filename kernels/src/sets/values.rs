@@ -144,7 +144,7 @@ impl<V: Bits, const BLOCK: usize, const ITEMS: usize> Values<V, BLOCK, ITEMS> {
     }
 }
 
-/// Calls `combine` with the first item of each batch. In place of the call, batches take registers that spill.
+/// Calls `combine` with the first item of each batch. Without the call, batches take registers that spill.
 #[device(track_caller)]
 fn for_batches<const ITEMS: usize>(mut combine: impl FnMut(usize)) {
     unroll!(for batch in 0..ITEMS {

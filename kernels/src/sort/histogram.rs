@@ -6,7 +6,7 @@ use super::onesweep::BASES_PER_PASS;
 use crate::block::radix_rank::{KeyOrder, Passes, RadixKey, BINS, DIGIT_BITS};
 
 kernel! {
-    /// Counts the digits of all passes in one read of the keys. Any grid will do; each block takes every
+    /// Counts the digits of all passes in one read of the keys. The grid may have any size; each block takes every
     /// grid-th share of `BLOCK` × `ITEMS` keys and counts in its shared memory.
     pub struct Histogram<K: RadixKey> {
         /// The keys, `len`.

@@ -1,15 +1,15 @@
 //! Onesweep: a pass of the device's radix sort reads and writes the data once (Adinets, Merrill,
 //! "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs", 2022).
 //!
-//! The histogram of every digit is known before. A block draws a tile by an atomic ticket, ranks the
-//! tile's keys by the pass's digit, and learns by *decoupled look-back* how many keys with each digit the
-//! tiles before have: every tile publishes one word per digit, first its own count, then the sum up to and
-//! including it, and reads its predecessors' words back to the nearest sum. Tickets are drawn in order, so
-//! a block only waits for blocks that already run, and no order of blocks can stall the grid. Count and state
-//! share a word, which is loaded and stored whole, so relaxed accesses suffice: they publish no other data.
+//! The histogram of every digit is known before the pass. A block draws a tile by an atomic ticket, ranks the tile's
+//! keys by the pass's digit, and finds by *decoupled look-back* the number of keys with each digit in the tiles before:
+//! every tile publishes one word per digit, first its own count, then the sum up to and including it, and reads its
+//! predecessors' words back to the nearest sum. Tickets are drawn in order, so a block only waits for blocks that
+//! already run, and no order of blocks can stall the grid. Count and state share a word, which is loaded and stored
+//! whole, so relaxed accesses suffice: they publish no other data.
 //!
-//! Counts have 30 bits. Longer inputs are sorted in *portions*, one launch each: the last tile of a
-//! portion leaves the places where the next one goes on.
+//! Counts have 30 bits. Longer inputs are sorted in *portions*, one launch each: the last tile of a portion writes the
+//! places at which the next one continues.
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, parameters, thread, Arena, Element, Global, GlobalMut, Shared};
 
@@ -23,8 +23,8 @@ pub const MAX_PORTION_KEYS: usize = (1 << COUNT_BITS) - 1;
 /// Words per pass in the array of bases: two rows, which portions read and write in turn.
 pub const BASES_PER_PASS: usize = 2 * BINS;
 
-/// Words of status that a launch over `tiles` tiles needs: one per tile and digit; before them the ticket, and what a
-/// look-back reads before the first tile.
+/// Words of status that a launch over `tiles` tiles needs: one per tile and digit; before them the ticket, and the
+/// words that a look-back reads before the first tile.
 pub const fn status_words(tiles: usize) -> usize {
     (WINDOW + tiles) * BINS
 }
@@ -220,9 +220,9 @@ impl<K: RadixKey> Pass<K> {
         self.status.atomic_store(word_of(tile, bin), word, Ordering::Relaxed, Scope::Device);
     }
 
-    /// Finds where in the output the tile's keys of each digit go, one digit a thread: what is to be added
-    /// to a key's place in the tile. In the last tile, which has `padding` places too many, leaves where
-    /// the next portion goes on.
+    /// Finds the places in the output for the tile's keys of each digit, one digit per thread: the difference to a
+    /// key's place in the tile. The last tile, which has `padding` places too many, also writes the places at which the
+    /// next portion continues.
     #[device]
     fn place_bins(self, tile: u32, window: Window, bins: BinCounts, padding: u32, bin_bases: Shared<u64>) {
         let bin = thread::index();
@@ -273,7 +273,7 @@ impl<K: RadixKey> Pass<K> {
     fn look_back(self, tile: u32, bin: usize, mut words: Window) -> u32 {
         let mut sum = 0_u32;
         // The tiles starting at `next`, below `tile`, are in the sum. Tile 0 publishes nothing but a sum, so the search
-        // ends there; what lies before it is read, but not used.
+        // ends there; words before it are read, but not used.
         let mut next = tile;
         loop {
             let mut known = true;
@@ -303,8 +303,7 @@ fn word_of(tile: u32, bin: usize) -> usize {
     (tile as usize + WINDOW) * BINS + bin
 }
 
-/// Predecessors that a look-back reads at once: loads from the second-level cache have a long latency, which several
-/// in flight share.
+/// Predecessors that a look-back reads at once, to hide the latency of the second-level cache.
 const WINDOW: usize = 4;
 
 type Window = [u32; WINDOW];
@@ -326,8 +325,9 @@ fn state_of(tile: u32) -> u32 {
     }
 }
 
-/// Returns this thread's items of a tile, all loads issued before the first is used; `padding` after the last element
-/// of the last tile. There the last element is loaded again, which is cheaper than a branch around each load.
+/// Returns this thread's items of a tile, and `padding` after the last element of the last tile. All loads are issued
+/// before the first is used. Items after the last element load it again, which is cheaper than a branch around each
+/// load.
 #[device]
 fn load<T: Element, const ITEMS: usize>(
     from: Global<T>,

@@ -101,7 +101,7 @@ parameters! {
 trait Values: Copy {
     /// Moves the value at place `from` of the tile to place `to`.
     fn move_one(self, first: usize, to_other: bool, from: usize, to: usize);
-    /// Moves all values to where their keys are. Of each key the place before is in the low [`PLACE_BITS`] bits.
+    /// Moves all values to their keys. The low [`PLACE_BITS`] bits of an origin are the key's previous place.
     fn move_tile<const ITEMS: usize>(self, tile: Tile<ITEMS>, to_other: bool, origins: &[u32; ITEMS]);
 }
 
@@ -197,8 +197,7 @@ impl<K: RadixKey> SegmentTiles<K> {
         }
     }
 
-    /// Stores each key at its place in its segment, which is the number of those before it there: the smaller ones, and of
-    /// equal ones those that stand before it.
+    /// Stores each key at its place in its segment: the number of smaller keys there, and of equal keys before it.
     #[device(track_caller)]
     fn sort_by_counting<const BLOCK: usize, const ITEMS: usize>(
         self,
@@ -229,8 +228,8 @@ impl<K: RadixKey> SegmentTiles<K> {
         }
     }
 
-    /// Sorts the keys by radix, and then by segment, of which there are `count`. The place of each key of the thread before, in
-    /// its low [`PLACE_BITS`] bits.
+    /// Sorts the keys by radix, and then by segment, of which there are `count`. Returns the origins of the thread's
+    /// keys: the low [`PLACE_BITS`] bits are the previous place.
     #[device(track_caller)]
     fn sort_by_digits<const BLOCK: usize, const ITEMS: usize>(
         self,

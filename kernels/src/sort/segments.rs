@@ -27,7 +27,7 @@ impl Part {
     }
 }
 
-/// A bit of a packed part of up to a tile: the block that sorts it writes to the other one of two buffers.
+/// Flag of a packed part of up to a tile: the block that sorts it writes to the other one of two buffers.
 pub(super) const TO_OTHER: u64 = 1 << 63;
 
 /// Returns the number of rounds in which a segment's runs of `run_len` elements are merged, two at a time, until there
@@ -79,8 +79,8 @@ kernel! {
         pub row_offsets: Global<O>,
         /// Output: two words per window.
         pub parts: GlobalMut<u64>,
-        /// Output: one word per window, of a segment that is in no part: its length in the high half, and in the low one
-        /// how many pairs of tiles it fills; zero without such a segment. One more word is zero.
+        /// Output: one word per window, of a segment that is in no part: its length in the high half, and the number of
+        /// pairs of tiles that it fills in the low one; zero without such a segment. One more word is zero.
         pub long: GlobalMut<u64>,
         /// Output: the pairs of tiles of all such segments, and the length of the longest; zero before.
         pub totals: GlobalMut<u64>,

@@ -31,7 +31,7 @@ impl<const BITS: usize> Packed<BITS> {
         self.0[item / Self::PER_WORD] |= number << (item % Self::PER_WORD * BITS);
     }
 
-    /// Without it the compiler sees through the packing, and keeps every number in a register of its own.
+    /// Hides the packing from the compiler, which otherwise keeps every number in a register of its own.
     #[device]
     pub(super) fn packed(mut self) -> Self {
         for word in 0..MAX_ITEMS / Self::PER_WORD {

@@ -96,7 +96,8 @@ impl<V: Float> Inputs<V> {
         }
     }
 
-    /// Loads what the first results of a tile are made of, of which there are `total`: [`BATCH`] for each thread of the block.
+    /// Loads the operands of a tile's first results, of which there are `total`: [`BATCH`] for each thread of the
+    /// block.
     #[device(track_caller)]
     pub(super) fn load<const BLOCK: usize>(&self, origins: Shared<u32>, total: u32) -> Batch<V, BLOCK> {
         let origins = self.origins::<BLOCK>(origins, (thread::index(), total));

@@ -144,8 +144,8 @@ impl<const BLOCK: usize> Cuts<BLOCK> {
         PairSearch::<BLOCK>::probe(u64::from(a.rows), |row| row_end(a, b, row))
     }
 
-    /// Finds a tile, by what [`probe`](Self::probe) returned. With it, the cut that the thread's half of the block has found: the
-    /// first half that of the tile's begin, the second that of its end.
+    /// Finds a tile by the result of [`probe`](Self::probe). Returns it with the cut that the thread's half of the
+    /// block has found: the first half finds the tile's begin, the second its end.
     #[device(track_caller)]
     fn find<O: Offset>(
         self,

@@ -58,9 +58,9 @@ impl<const BLOCK: usize, const ITEMS: usize> Share<BLOCK, ITEMS> {
         }
     }
 
-    /// Writes the origins of the tile's results to shared memory, and after them, for each row that ends in the tile, the number
-    /// of results before its end. `is_paired` says whether the share's first item is paired with the one before it. A barrier
-    /// must follow before the memory is read.
+    /// Writes the origins of the tile's results to shared memory, and after them, for each row that ends in the tile,
+    /// the number of results before its end. `is_paired` is true if the share's first item is paired with the one
+    /// before it. A barrier must follow before the memory is read.
     #[device(track_caller)]
     pub(super) fn scatter(&self, counted: Counted, ahead: u32, is_paired: bool, to: Shared<u32>) {
         let Codes { takes_a, joins } = self.codes;

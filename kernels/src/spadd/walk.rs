@@ -81,8 +81,8 @@ impl<O: Offset> WalkPath<O> {
     }
 }
 
-/// Begins to stage a tile's columns and the ends of its rows, in [`staged_len`] words aligned to 16 bytes and one more. They are
-/// there after copies were awaited, and a barrier. Returns the columns and the rows' ends.
+/// Begins to stage a tile's columns and the ends of its rows, in [`staged_len`] words aligned to 16 bytes and one more.
+/// They are there after [`thread::await_copies`] and a barrier. Returns the columns and the rows' ends.
 #[device(track_caller)]
 pub(super) fn stage<O: Offset, const BLOCK: usize, const ITEMS: usize>(
     tile: &Tile,

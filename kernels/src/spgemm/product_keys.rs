@@ -56,8 +56,8 @@ impl ProductKeys {
         Self { least, column_bits, bits }
     }
 
-    /// Returns the keys of this thread's products, whose rows in the tile `row` knows by their places. Padding has the
-    /// greatest key and comes last, so it stays after the products when they are sorted.
+    /// Returns the keys of this thread's products. `row` returns the row in the tile of a product's place. Padding has
+    /// the greatest key and comes last, so it stays after the products when they are sorted.
     #[device(track_caller)]
     pub(super) fn of<K: RadixKey, const ITEMS: usize>(
         self,

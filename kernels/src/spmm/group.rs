@@ -159,8 +159,8 @@ impl Group {
         }
     }
 
-    /// Adds up what [`reduce`](Self::reduce) left in the warps of a group of several, in the order of the warps; each lane has
-    /// the result. Every thread of the block calls it.
+    /// Adds up the sums of the warps of a group after [`reduce`](Self::reduce), in the order of the warps. Each lane
+    /// has the result. Every thread of the block calls it.
     #[device(track_caller)]
     pub(super) fn reduce_warps<W: Width, T: Stored, const BLOCK: usize>(
         self,

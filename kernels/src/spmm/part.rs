@@ -1,4 +1,4 @@
-//! The way of a block's part of C through shared memory.
+//! A block's part of C in shared memory.
 
 use evenpath_simt::{device, thread, Arena, Float, Shared, Stored};
 
@@ -42,7 +42,8 @@ impl<V: Float> Part<V> {
         }
     }
 
-    /// Stores what lies within the `rows_left` rows and `columns_left` columns starting at the block's first element.
+    /// Stores the elements within the `rows_left` rows and `columns_left` columns starting at the block's first
+    /// element.
     #[device]
     pub(super) fn store<W: Width, T: Stored<Compute = V>, const BLOCK: usize>(
         &self,

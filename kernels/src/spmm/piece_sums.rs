@@ -107,7 +107,7 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
         }
     }
 
-    /// Returns the lane's share of the sums of a row's pieces: with n pieces side by side, those of every nth.
+    /// Returns the lane's share of the sums of a row's pieces: every nth piece, with n pieces side by side.
     #[device]
     fn add_up<W: Width>(self, piece: Piece, lane: LaneColumns) -> Sums<S::Compute> {
         let group = self.pieces.group;

@@ -15,9 +15,9 @@ pub(super) const fn staged(block: usize) -> usize {
     block * STAGED_BY_THREAD
 }
 
-/// Places for the nonzeros of a block that [sums in stages](sum_in_stages). Behind those of each group are as many that are not used
-/// as the group reads at the same time, so that all groups of a warp use different banks. Groups have at least four lanes over the
-/// columns.
+/// Places for the nonzeros of a block that [sums in stages](sum_in_stages). The places of a group are followed by
+/// unused ones, one for each nonzero that the group reads at a time, so that all groups of a warp use different banks.
+/// Groups have at least four lanes over the columns.
 pub(super) const fn staged_apart(block: usize) -> usize {
     block * (STAGED_BY_THREAD + 1)
 }
@@ -114,9 +114,8 @@ impl Copier {
     }
 }
 
-/// Nonzeros of a group's row in shared memory, in an order in which those of a lane for one round are neighbors: each round is as
-/// many as the group has sides, times [`IN_FLIGHT`], and of these the ones of a side come one after the other. A round that is not full
-/// ends with zeros.
+/// Nonzeros of a group's row in shared memory, ordered so that those of a lane for one round are neighbors. A round has
+/// [`IN_FLIGHT`] nonzeros for each side of the group, side by side. A round that is not full ends with zeros.
 #[derive(Clone, Copy)]
 struct InStage<S> {
     column_indices: Shared<u32>,
@@ -192,7 +191,7 @@ impl<S: Element> Nonzeros<S> for InStage<S> {
     }
 }
 
-/// Neighbors starting at element `first`, a multiple of as many: 16 bytes in each access, if they have as many.
+/// Loads neighbors starting at element `first`, a multiple of their number, with 16 bytes per access if possible.
 #[device(track_caller)]
 fn load_round<T: Element>(source: Shared<T>, first: usize) -> [T; IN_FLIGHT] {
     let mut all = [T::ZERO; IN_FLIGHT];

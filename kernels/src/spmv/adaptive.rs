@@ -77,9 +77,9 @@ impl<O: Offset> CutRowBlocks<O> {
 }
 
 kernel! {
-    /// Multiplies row blocks by x: a block of threads each. A row block of more than one row has at most
-    /// threads × items nonzeros. With one item per thread, blocks of several sizes, as the study of CSR-Adaptive and
-    /// LightSpMV compares them.
+    /// Multiplies row blocks by x: a block of threads each. A row block of more than one row has at most threads ×
+    /// items nonzeros. The instances with one item per thread are for the study of CSR-Adaptive and LightSpMV, which
+    /// compares block sizes.
     pub struct AdaptiveRows<V: Float, O: Offset> {
         /// The matrix and the vectors.
         pub product: Product<V, O>,

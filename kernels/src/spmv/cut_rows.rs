@@ -1,8 +1,8 @@
 //! Rows that lie over several tiles: rows that are *cut*.
 //!
-//! A tile leaves its part of a cut row's sum, and the tile of the row that happens to finish last adds all parts up, in
-//! order of tiles. There is no second launch, and sums depend only on the number of tiles, so results are the same from
-//! run to run.
+//! A tile leaves its part of a cut row's sum, and the tile of the row that finishes last adds all parts up, in order of
+//! tiles. There is no second launch, and sums depend only on the number of tiles, so results are the same from run to
+//! run.
 
 use evenpath_simt::{device, kernel, parameters, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
@@ -205,7 +205,8 @@ impl CutRows {
         CutRowsOfTile { is_finished, after: Span::new(self.spans.load(tile as usize + 1)) }
     }
 
-    /// Leaves the tile's sum of the row that it finishes but did not begin; whether it is the row's last. One lane calls it.
+    /// Leaves the tile's sum of the row that it finishes but did not begin. Returns whether it is the last tile of the
+    /// row to do so. One lane calls it.
     #[device]
     pub(super) fn leave_head<V: Float>(self, tile: u32, head: V) -> bool {
         self.arrive(Span::new(self.spans.load(tile as usize)), tile, head)

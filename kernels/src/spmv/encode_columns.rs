@@ -1,4 +1,4 @@
-//! Narrow columns are found: a directory and codes for each tile of rows ([the codes](super::codes)).
+//! Encodes narrow columns: finds a directory and codes for each tile of rows ([the codes](super::codes)).
 
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, thread, warp, Arena, Global, GlobalMut, Shared};
@@ -165,8 +165,8 @@ impl SegmentSet {
         }
     }
 
-    /// Numbers the segments in ascending order, and returns this thread's with its number. Every thread calls it, after a
-    /// barrier after the last insertion; the numbers can be found after another.
+    /// Numbers the segments in ascending order, and returns this thread's with its number. Every thread calls it, after
+    /// a barrier that follows the last insertion. Another barrier is needed before [`find`](Self::find).
     #[device]
     fn number(self) -> Option<(u32, u32)> {
         if thread::index() >= SLOTS {

@@ -1,5 +1,5 @@
 //! SpMV by a flat split of the nonzeros (Dalton, Baxter, Merrill, Olson, Garland, "Optimizing Sparse Matrix Operations
-//! on GPUs using Merge Path", IPDPS 2015, section III-A): the same number of nonzeros per block, whatever their rows.
+//! on GPUs using Merge Path", IPDPS 2015, section III-A): the same number of nonzeros per block, in any rows.
 //!
 //! Three phases. The *partition* ([`FlatPartition`], once per plan) finds the row of each tile's first nonzero; the
 //! *reduction* ([`FlatTile`]) sums the products of each tile by rows; the *update* adds to the first sum of a tile the

@@ -96,7 +96,8 @@ kernel! {
     entry: spmv_hot_columns_{V}_{O} in spmv_hot_{V}: V in [f32, f64], O in [u32, u64], 1024 x 4 resident 1;
 }
 
-/// Consecutive nonzeros of a lane. Those behind the matrix's last, which ends a row, are in no row, whatever their products.
+/// Consecutive nonzeros of a lane. The ones after the matrix's last, which ends a row, are in no row, and their
+/// products are not used.
 #[derive(Clone, Copy)]
 struct Nonzeros<V, const ITEMS: usize> {
     codes: [u32; ITEMS],

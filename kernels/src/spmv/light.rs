@@ -18,7 +18,7 @@ use super::product::Product;
 use crate::Offset;
 
 kernel! {
-    /// Multiplies rows by x: `lanes` lanes per row, rows drawn from a counter. Any number of blocks will do.
+    /// Multiplies rows by x: `lanes` lanes per row, rows drawn from a counter. The grid may have any size.
     pub struct LightRows<V: Float, O: Offset> {
         /// The matrix and the vectors.
         pub product: Product<V, O>,

@@ -1,7 +1,7 @@
 //! Long rows, cut into pieces, one warp per piece.
 //!
 //! The long rows are listed once, and their pieces are numbered. The sums of a row's pieces are added up, in order, by
-//! the warp of the row that happens to finish last.
+//! the warp of the row that finishes last.
 
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, parameters, thread, warp, Arena, Float, Global, GlobalMut};

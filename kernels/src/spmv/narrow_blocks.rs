@@ -1,7 +1,7 @@
-//! SpMV by row blocks of a matrix whose columns have codes of 16 bits ([`super::EncodeColumns`]): as CSR-Adaptive, with 2
-//! bytes per nonzero for its column instead of 4.
+//! SpMV by row blocks of a matrix whose columns have codes of 16 bits ([`super::EncodeColumns`]): like CSR-Adaptive,
+//! with 2 bytes per column index instead of 4.
 //!
-//! Everything that a block has to know about its rows is loaded at once, and so are all its nonzeros.
+//! A block loads all data on its rows at once, and then all nonzeros.
 use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global, Shared};
 
 use super::codes::{CodedColumns, Decoder, Distances, Segments, TileKind, SEGMENTS};

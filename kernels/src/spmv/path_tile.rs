@@ -1,4 +1,4 @@
-//! A tile of the merge of row ends and nonzeros, by its nonzeros: what each of them needs of its row.
+//! Nonzeros of a tile of the merge of row ends and nonzeros, and the data that each needs of its row.
 
 use evenpath_simt::{device, thread, warp, Element, Global, Shared};
 
@@ -43,8 +43,7 @@ impl PathTile {
     }
 
     /// Returns the `ITEMS` elements of this thread, every `BLOCK`th of the tile's: all are loaded before the first is
-    /// used. Threads past the end repeat the last, which is cheaper than a branch around each load. Of a tile without
-    /// nonzeros they are zero.
+    /// used. Threads past the end repeat the last. A tile without nonzeros gives zeros.
     #[device]
     pub(super) fn load<T: Element, const BLOCK: usize, const ITEMS: usize>(
         self,
@@ -56,7 +55,7 @@ impl PathTile {
         load_repeating::<T, BLOCK, ITEMS>(elements.skip(self.first_nonzero), self.nonzeros)
     }
 
-    /// Returns the place in the tile of this thread's nonzero number `item`; beyond `nonzeros` there is none.
+    /// Returns the place in the tile of this thread's nonzero `item`, which exists if the place is below `nonzeros`.
     #[device]
     pub(super) fn place<const BLOCK: usize>(item: usize) -> u32 {
         strided::place::<BLOCK>(item)

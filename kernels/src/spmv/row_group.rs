@@ -7,7 +7,7 @@
 //! 4. The lanes of each row add up its part of the chunk. Steps 2 to 4 are repeated for the next chunk.
 //! 5. The lanes of a row add up their sums.
 //!
-//! Products are loaded in the order of the nonzeros, so loads are coalesced however short the rows are; only the sums
+//! Products are loaded in the order of the nonzeros, so loads are coalesced for rows of any length; only the sums
 //! depend on rows. No warp waits for another.
 
 use evenpath_simt::{device, thread, warp, Aligned16, Arena, Float, Global, Shared};
@@ -101,7 +101,7 @@ impl<const ROWS: usize> RowGroup<ROWS> {
     /// columns of the group's rows if the loading is exact.
     ///
     /// The group has fewer than 2³² − 32 × `ITEMS` nonzeros. Every lane of the warp calls it. The order of additions
-    /// depends on nothing but the rows' lengths and places.
+    /// depends only on the lengths and places of rows.
     #[device]
     pub(super) fn sums<
         V: Float,

@@ -17,7 +17,7 @@ pub trait AtomicFloat: Float + AtomicElement {}
 impl<V: Float + AtomicElement> AtomicFloat for V {}
 
 kernel! {
-    /// Adds αAᵀx to y with atomic operations, in no order. A block takes `block_tiles` tiles, and first adds up their
+    /// Adds αAᵀx to y with atomic operations, in any order. A block takes `block_tiles` tiles, and first adds up their
     /// products of the same column in shared memory.
     ///
     /// The launch-sized shared memory is a cache of the sums of 2^`slots_log2` columns, [`slot_bytes`] each: a column has

@@ -16,7 +16,8 @@ use crate::{Offset, Pattern};
 pub const WINDOW_STEP: u32 = 4;
 
 /// Words of [`FindWindows`]' totals, in this order: the nonzeros of the blocks with a window, the elements of all
-/// windows, the elements of the longest window, and how many nonzeros have a column at most [`NEAR`] after the one before.
+/// windows, the elements of the longest window, and the number of nonzeros whose column is at most [`NEAR`] after the
+/// one before.
 pub const WINDOW_TOTALS: usize = 4;
 
 /// Columns this close count as near: nearly always in the same 32 bytes of x.

@@ -22,8 +22,8 @@ pub fn device(arguments: TokenStream, function: TokenStream) -> TokenStream {
 
 /// Returns the rows of `kernel!` as one row per instance, for a macro that takes them.
 ///
-/// The tokens are the path of that macro; in brackets, the kernel's type parameters; in braces, what the macro takes before the
-/// rows; and the rows.
+/// The tokens are the path of that macro; in brackets, the kernel's type parameters; in braces, the macro's tokens
+/// before the rows; and the rows.
 #[doc(hidden)]
 #[proc_macro]
 pub fn instances(tokens: TokenStream) -> TokenStream {

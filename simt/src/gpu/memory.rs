@@ -37,8 +37,8 @@ pub trait Access: Sized {
     unsafe fn shared_store(address: u32, value: Self);
 }
 
-// Safety, for every block: the address is the caller's promise, and the instruction reads or writes
-// only there. Loads of memory that nobody writes may be repeated or dropped (`pure`, `readonly`).
+// Safety, for every block: the address is the caller's promise, and the instruction reads or writes only there. Loads
+// of memory that is not written may be repeated or dropped (`pure`, `readonly`).
 macro_rules! access {
     ($type:ty, $suffix:literal, $class:ident, four: $four:ident) => {
         impl Access for $type {

@@ -35,7 +35,8 @@ impl BlockRange {
         meets(row, self.first_row, self.rows) && meets(col, self.first_col, self.cols)
     }
 
-    /// Calls `visit` with row and column in the block, and the number in `entries`, of those entries of a leaf that the block has.
+    /// Calls `visit` for those entries of a leaf that are in the block, with row and column in the block and the number
+    /// in `entries`.
     #[device(track_caller)]
     fn for_each<V: AtomicFloat, const N: usize>(
         self,

@@ -18,8 +18,8 @@ pub struct Found<P> {
 
 /// An operation whose elements go through queues. Each thread has a copy of it.
 ///
-/// The lanes that an element of n slots is processed by find at most n elements, each lane at most one. Elements of several slots
-/// may nest up to eight deep: what a tree's nodes need.
+/// The lanes that process an element of n slots find at most n elements, each lane at most one. Elements of several
+/// slots may nest up to eight deep, enough for the nodes of a tree.
 pub trait Operation: Specification {
     /// True if the lanes that take an element read memory that those who found it have written. Then it is released and
     /// acquired with each element. Otherwise elements pass between blocks without any order.
@@ -73,8 +73,8 @@ pub fn run<O: Operation, const BLOCK: u32>(mut arena: Arena, queues: Queues, mut
     let mut has_drawn_share = false;
     // Elements on the stack.
     let mut stacked = 0;
-    // Elements that are counted as pending, and no longer in a queue: drawn ones until all that they led to is done or put into
-    // queues, and those that found no place.
+    // Elements that are counted as pending, and no longer in a queue: drawn ones until everything found in them is done
+    // or put into queues, and those that found no place.
     let mut owed = 0;
     loop {
         if thread::index() < O::QUEUES {
@@ -132,8 +132,8 @@ impl<P: Payload> Board<P> {
         share == 0
     }
 
-    /// Puts what the threads have found into queues, and what finds no place there onto the stack. Returns the number of places
-    /// that were missing. The block needs a barrier before it goes on.
+    /// Puts the elements that threads have found into queues, and those that find no place there onto the stack.
+    /// Returns the number of places that were missing. The block needs a barrier before it goes on.
     #[device]
     fn put<O: Operation<Element = P>>(&self, queues: Queues, found: Option<Found<P>>) -> u32 {
         let (mut parts, mut offset) = (0, 0);

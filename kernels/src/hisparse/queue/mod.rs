@@ -1,8 +1,9 @@
 //! The queue scheduler: blocks share work through queues in global memory (Derler 2016, chapter 4).
 //!
-//! A grid of any number of blocks, usually as many as are resident, draws elements from queues until none are left. A block
-//! draws as many elements of a queue at once as it has lanes for, processes them, and puts what it finds into queues. In the
-//! thesis a controller launches a kernel for each queue that is filled well enough; `docs/kernels.md` says why there is none here.
+//! A grid of any number of blocks, usually as many as are resident, draws elements from queues until none are left. A
+//! block draws as many elements of a queue at once as it has lanes for, processes them, and puts the elements that it
+//! finds into queues. In the thesis a controller launches a kernel for each queue that is filled well enough;
+//! `docs/kernels.md` says why there is none here.
 //!
 //! | part | is |
 //! |---|---|

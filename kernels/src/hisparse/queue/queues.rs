@@ -5,9 +5,8 @@
 //! and holds them until work arrives; it may hold places of several queues. Each word of a place carries the number of the run,
 //! so that no memory ordering is needed: the holder polls the place until all words are there.
 //!
-//! A block that holds places is running, and looks at them again when it has done what it drew: so all work is done, whichever
-//! blocks run. More places may be promised than exist. Those are given to no block: a producer that was promised
-//! one does the work itself.
+//! A block that holds places is running, and looks at them again after its drawn work, so all work is done. More places
+//! may be promised than exist. Those are given to no block: a producer that was promised one does the work itself.
 //!
 //! A run begins with *shares*, which every block knows how to find and which pass through no queue: blocks draw their numbers
 //! from a counter. A block draws from queues when no share is left, so each share is with a block that is running.
@@ -16,7 +15,8 @@
 //! block that did some work subtracts it no earlier than it adds what it put in. When `pending` is 0, nothing is left, nothing
 //! will come, and held places stay empty.
 //!
-//! Runs use one of two states in turn, and each clears the one of the next run: no block need know that it is the last.
+//! Runs use two states in turn, and each clears that of the next run, so that no block needs to know that it is the
+//! last.
 
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, parameters, thread, warp, GlobalMut, Shared};

@@ -1,8 +1,8 @@
 //! Shares: how the blocks of a traversal divide the first levels of a tree without queues.
 //!
-//! The *parents* are the root alone or, if it has no more children than a block has threads, its children. Every block reads
-//! them, so that it knows their children without being told. A share is some consecutive children: as many as give each block
-//! one share, but at most one child for each thread.
+//! The *parents* are the root alone or, if it has no more children than a block has threads, its children. Every block
+//! reads them, so that it knows their children without being told. A share is some consecutive children: enough that
+//! each block gets one share, but at most one child for each thread.
 
 use evenpath_simt::{device, thread, Arena, Element, Shared};
 

@@ -290,7 +290,7 @@ impl Board {
         !has_room
     }
 
-    /// Processes the leaves of the lists: from their piece on if `whole`, else their piece alone.
+    /// Processes the leaves of the lists: starting at their piece if `whole`, else only their piece.
     #[device]
     fn do_lists<V: Element, F: EntryOperation<V>>(self, tree: Tree<V>, operation: &mut F, whole: bool) {
         self.do_list::<V, F, 2>(tree, operation, FIRST_LIST, whole);

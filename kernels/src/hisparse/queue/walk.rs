@@ -50,7 +50,7 @@ impl Walk {
         }
     }
 
-    /// Adds the pieces of a node from its `piece` on. A thread adds at most one node until all are walked.
+    /// Adds the pieces of a node, starting at its `piece`. A thread adds at most one node until all are walked.
     #[device]
     pub(super) fn add(self, work: Work) {
         let at = self.counts.fetch_add(0, 1);

@@ -195,7 +195,7 @@ impl<const BLOCK: usize> Placing<BLOCK> {
             let first_child = levels.number(self.before.load(0) + u64::from(counted.before as u32));
             self.counts.store(own as usize, first_child);
             let node = (levels.first_node() + tile.first + own) as usize;
-            // A pool beyond the reach of references is refused by the host, which sees the total; these are then not read.
+            // The host sees the total, and refuses a pool beyond the reach of references; these are then not read.
             let unit = 1 + self.before.load(1) as u32 + (counted.before >> 32) as u32;
             let reference = layout::reference(unit, kind);
             nodes.counts.store(node, count);

@@ -44,8 +44,8 @@ impl<T: Element> NodePairs<T> {
         Pair { a: a.part(word as u32), b: b.part((word >> 32) as u32) }
     }
 
-    /// Calls `tiny` in a thread, `small` in a warp, and then `large` in the block for each pair of the block's tile that is of
-    /// that size, with its number. `is_small` says which nodes are for a warp; `masks` has a word per warp.
+    /// Calls `tiny` in a thread, `small` in a warp, and then `large` in the block for each pair of the block's tile
+    /// that is of that size, with its number. `is_small` selects the nodes for a warp; `masks` has a word per warp.
     #[device(track_caller)]
     pub(super) fn for_each<const BLOCK: usize>(
         self,

@@ -1,5 +1,5 @@
-//! Pairs of sparse nodes that are not large, merged by a warp, which counts for each entry how many of the other node come
-//! before it.
+//! Pairs of sparse nodes that are not large, merged by a warp, which counts the entries of the other node before each
+//! entry.
 use evenpath_simt::{device, thread, warp, Arena, Element, Shared};
 
 use super::side::{Pair, Part, Side};
@@ -103,7 +103,7 @@ impl Keys {
             let at = base + thread::lane();
             let is_entry = at < pair.b.len;
             let key = if is_entry { self.b.load(at as usize) } else { 0 };
-            // Where both have the same entries for a while, as with equal or symmetric patterns, no search is needed.
+            // No search is needed while both have the same entries, as in equal or symmetric patterns.
             let mut before = passed + thread::lane();
             if !warp::all(warp::FULL, !is_entry || self.in_a(pair, key, before)) {
                 before = before_from(self.a, passed, pair.a.len, key);

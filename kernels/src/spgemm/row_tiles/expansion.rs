@@ -23,7 +23,7 @@ pub(super) struct Tile {
 }
 
 impl Tile {
-    /// Returns the products before the row that the thread probes first, whatever the tile: for [`find`](Self::find).
+    /// Returns the products before the row that the thread probes first in any tile, for [`find`](Self::find).
     #[device(track_caller)]
     pub(super) fn probe<const BLOCK: usize>(before: Global<u32>, rows: u32) -> u64 {
         PairSearch::<BLOCK>::probe(u64::from(rows), |row| u64::from(before.load(row as usize)))

@@ -212,8 +212,8 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> TileBlock<V, BLOCK, ITEMS
         sorted
     }
 
-    /// Puts the factors where the whole block finds them. A barrier is needed before, since the keys and the lists of entries
-    /// were read, and after.
+    /// Puts the factors into shared memory, where the keys and lists of entries were. It needs a barrier before it and
+    /// one after it.
     #[device(track_caller)]
     fn stage(self, sorted: &Sorted<V, ITEMS>) {
         for item in 0..ITEMS {

@@ -173,7 +173,7 @@ impl SpgemmClassify {
         share
     }
 
-    /// Finds and stores the classes of the thread's rows. The class of the warp's rows if all have the same.
+    /// Finds and stores the classes of the thread's rows. Returns the class of the warp's rows if all have the same.
     #[device(track_caller)]
     fn store_classes<const BLOCK: usize, const ITEMS: usize>(self, share: &mut Share<ITEMS>) -> Option<u32> {
         let limits = ClassLimits { always_hash: self.always_hash, columns_an_entry: self.columns_an_entry };
@@ -234,7 +234,7 @@ impl<const ITEMS: usize> Share<ITEMS> {
     }
 }
 
-/// Raises a counter to `value`. Usually it is as high already, and a load is cheaper than an atomic maximum.
+/// Raises a counter to `value`. Usually it is high enough already, and a load is cheaper than an atomic maximum.
 #[device(track_caller)]
 fn note_largest(counters: GlobalMut<u64>, index: usize, value: u64) {
     if counters.atomic_load(index, Ordering::Relaxed, Scope::Device) < value {

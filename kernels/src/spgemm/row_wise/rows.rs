@@ -49,7 +49,7 @@ impl RowWork {
         self.lasts.store(row as usize, last);
     }
 
-    /// Stores what follows the last of the `rows` rows: for every thread of the grid, one of which does.
+    /// Stores the offset after the last of the `rows` rows. Every thread of the grid calls it, and one stores.
     #[device(track_caller)]
     pub(super) fn end(self, rows: u32) {
         if thread::block() == 0 && thread::index() == 0 {
