@@ -162,7 +162,7 @@ impl Chunk {
     #[device]
     fn clear(self) {
         thread::warp_stride(MOST_ELEMENTS as u32, |element| {
-            self.counts.store(Self::count(thread::warp(), element), 0)
+            self.counts.store(Self::count(thread::warp(), element), 0);
         });
     }
 

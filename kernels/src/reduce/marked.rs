@@ -62,7 +62,7 @@ impl<V: Number, K: SegmentMark, const BLOCK: usize, const ITEMS: usize> Output<V
     fn store_heads(&self, first: usize, count: u32) {
         let target = self.segment_keys.skip(first);
         thread::block_stride::<BLOCK>(count, |slot| {
-            target.store_streaming(slot as usize, self.staged.elements().load(slot as usize))
+            target.store_streaming(slot as usize, self.staged.elements().load(slot as usize));
         });
     }
 

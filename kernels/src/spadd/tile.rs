@@ -80,7 +80,7 @@ impl Tile {
         }
         let row_offsets = row_offsets.skip(self.first_row + 1);
         thread::block_stride::<BLOCK>(self.rows, |row| {
-            row_offsets.store(row as usize, O::from_bits(before + u64::from(ends.load(row as usize))))
+            row_offsets.store(row as usize, O::from_bits(before + u64::from(ends.load(row as usize))));
         });
     }
 }

@@ -40,7 +40,7 @@ impl Bitmap {
     #[device(track_caller)]
     pub(super) fn clear<const BLOCK: usize>(self) {
         thread::block_stride::<BLOCK>(self.packets, |packet| {
-            self.words.store_16(packet as usize * 4, [0, 0])
+            self.words.store_16(packet as usize * 4, [0, 0]);
         });
     }
 

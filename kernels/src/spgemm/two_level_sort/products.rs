@@ -59,7 +59,7 @@ impl PlaceTiles {
         }
         let c_columns = self.c_column_indices.skip(place as usize);
         thread::block_stride::<BLOCK>(whole, |entry| {
-            c_columns.store(entry as usize, columns.load_streaming(entry as usize))
+            c_columns.store(entry as usize, columns.load_streaming(entry as usize));
         });
     }
 }
