@@ -5,17 +5,18 @@ use evenpath_simt::{device, parameters, Float, Global};
 parameters! {
     /// A factor such as α or β: `value` times `power`², times an element in device memory if there is one.
     pub struct Factor<V: Float> {
-        /// What the host knows.
+        /// Factor known to the host.
         pub value: V,
         /// One element, or a view of none at address zero.
         pub stored: Global<V>,
-        /// A power of two, and 1 unless `value` times its square is out of range: then the product with the element need not be.
+        /// Power of two: 1 unless `value` times its square is out of range. The product with the element may still be
+        /// in range.
         pub power: V,
     }
 }
 
 impl<V: Float> Factor<V> {
-    /// The factor, read and multiplied here and now: kernels ask for it where they use it.
+    /// Returns the factor. It is read and multiplied by each call, so kernels call this where they use it.
     #[device(track_caller)]
     pub fn get(self) -> V {
         self.value.times_element_at(self.stored.address()) * self.power * self.power

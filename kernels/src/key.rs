@@ -10,12 +10,12 @@ impl Key for u64 {}
 
 /// A value that travels with a key: 32 or 64 bits of any type.
 pub trait Bits: Element {
-    /// The sum of two, taken for what `how` says; the first unless it says sum.
+    /// Returns the sum of two, taken for what `how` says; the first unless it says sum.
     #[must_use]
     fn combine(self, other: Self, how: Combine) -> Self;
 }
 
-/// What becomes of the values of two equal keys.
+/// Treatment of the values of two equal keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Combine {
     /// The first input's is kept.
@@ -27,7 +27,7 @@ pub enum Combine {
 }
 
 impl Combine {
-    /// As a kernel's parameter.
+    /// Returns the code that kernels take as a parameter.
     pub const fn code(self) -> u32 {
         match self {
             Self::First => 0,
@@ -36,7 +36,7 @@ impl Combine {
         }
     }
 
-    /// From a kernel's parameter.
+    /// Returns the variant of a code.
     #[device]
     pub const fn from_code(code: u32) -> Self {
         match code {
@@ -63,7 +63,7 @@ macro_rules! bits {
 }
 bits!(u32 as f32, u64 as f64);
 
-/// The packet of the elements that `element` gives for 0, 1, …
+/// Returns the packet of the elements that `element` gives for 0, 1, …
 #[device]
 pub fn packet_of<T: Element>(element: impl Fn(usize) -> T) -> Packet {
     let mut packet = [0; 2];

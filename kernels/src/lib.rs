@@ -1,8 +1,8 @@
 //! Every GPU kernel of evenpath: one source, compiled to PTX for the GPU and, unchanged, for the
 //! simulated GPU.
 //!
-//! [`block`] holds what the threads of a block do together; every other module is an operation and
-//! holds its kernels. Kernels know nothing of plans, policies and devices: they get views and numbers.
+//! [`block`] has operations of a block of threads; every other module is an operation and has its kernels. Kernels know
+//! nothing of plans, policies and devices: they get views and numbers.
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
@@ -42,6 +42,6 @@ evenpath_simt::kernel_table!();
 #[cfg(all(target_arch = "nvptx64", not(feature = "nvvm")))]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
-    // Kernels do not panic: nothing in them is checked. What remains of unreachable branches ends here.
+    // Kernels do not panic: they check nothing. Unreachable branches that remain end here.
     loop {}
 }

@@ -49,7 +49,7 @@ parameters! {
 }
 
 parameters! {
-    /// Which row of the matrix each of a list of rows is.
+    /// Rows of the matrix that a list of rows stands for.
     pub struct RowMap {
         /// The rows of the matrix, in the order of the list; not read if the list has all rows in their own order.
         pub rows: Global<u32>,
@@ -59,7 +59,7 @@ parameters! {
 }
 
 impl RowMap {
-    /// The row of the matrix at `position` of the list.
+    /// Returns the row of the matrix at `position` of the list.
     #[device(track_caller)]
     pub fn row(self, position: usize) -> usize {
         if self.is_mapped == 0 {
@@ -69,7 +69,8 @@ impl RowMap {
         }
     }
 
-    /// The rows at `position` and those behind it, one for each of `ITEMS` that `is_wanted`: one wait for memory.
+    /// Returns the rows at `position` and after it, one for each of the `ITEMS` items that is wanted. All are loaded
+    /// together.
     #[device(track_caller)]
     pub fn next_rows<const ITEMS: usize>(
         self,
@@ -91,7 +92,7 @@ impl RowMap {
 }
 
 impl<O: Offset> Pattern<O> {
-    /// The first nonzero of a row, and the first one after it.
+    /// Returns the first nonzero of a row, and the first one after it.
     #[device(track_caller)]
     pub fn row_bounds(self, row: usize) -> (usize, usize) {
         (self.row_offsets.load(row).to_usize(), self.row_offsets.load(row + 1).to_usize())
@@ -105,7 +106,7 @@ impl<O: Offset> Pattern<O> {
 }
 
 impl<V: Element, O: Offset> CsrView<V, O> {
-    /// The matrix without its values.
+    /// Returns the matrix without its values.
     #[device]
     pub fn pattern(self) -> Pattern<O> {
         let Self { row_offsets, column_indices, nonzeros, rows, .. } = self;

@@ -1,9 +1,10 @@
 //! The Euclidean norm, whose squares neither overflow nor underflow.
 //!
-//! Squares are added up at three scales: of the elements as they are, of the elements times a small power of two, and of the elements
-//! times a large one. The first sum is used unless it is so large or so small that squares were lost; then one of the others has all
-//! of them (after Blue, "A portable Fortran program to find the Euclidean norm of a vector", 1978, which sorts the elements by
-//! magnitude instead). Powers of two round nothing, so the result is that of the squares as they are wherever these are in range.
+//! Squares are added up at three scales: of the elements as they are, of the elements times a small power of two, and
+//! of the elements times a large one. The first sum is used unless it is so large or so small that squares were lost;
+//! then one of the others has all of them (after Blue, "A portable Fortran program to find the Euclidean norm of a
+//! vector", 1978, which sorts the elements by magnitude instead). Scaling by powers of two is exact, so the result is
+//! that of plain squares if these are in range.
 
 use evenpath_simt::{device, kernel, thread, Arena, Float, Global, GlobalMut};
 
@@ -54,19 +55,19 @@ norm_scales! {
     f64: least -900, large -600, small 600;
 }
 
-/// Which sum of squares has all of them.
+/// Sum of squares that lost none of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Magnitude {
-    /// The plain one.
+    /// The plain sum.
     Ordinary,
-    /// That of elements times [`NormScales::LARGE`]. Also where there is an infinity or a NaN, which it has too.
+    /// The sum for elements times [`NormScales::LARGE`]. Also used if there is an infinity or a NaN, which it keeps.
     Large,
-    /// That of elements times [`NormScales::SMALL`]. Also where all are zero.
+    /// The sum for elements times [`NormScales::SMALL`]. Also used if all elements are zero.
     Small,
 }
 
 impl Magnitude {
-    /// The magnitude of elements whose plain squares have this sum.
+    /// Returns the magnitude of elements whose plain squares have this sum.
     #[device]
     pub fn of<V: NormScales>(sum: V) -> Self {
         if sum < V::LEAST {
@@ -82,11 +83,11 @@ impl Magnitude {
 /// Sums of squares at the three scales.
 #[derive(Debug, Clone, Copy)]
 pub struct Squares<V> {
-    /// Of elements as they are.
+    /// Sum for the elements themselves.
     pub plain: V,
-    /// Of elements times [`NormScales::LARGE`].
+    /// Sum for elements times [`NormScales::LARGE`].
     pub large: V,
-    /// Of elements times [`NormScales::SMALL`].
+    /// Sum for elements times [`NormScales::SMALL`].
     pub small: V,
 }
 
@@ -103,7 +104,7 @@ impl<V: NormScales> Squares<V> {
         self.small = small.fma(small, self.small);
     }
 
-    /// The sums of both.
+    /// Returns the sums of both.
     #[device]
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
@@ -114,7 +115,7 @@ impl<V: NormScales> Squares<V> {
         }
     }
 
-    /// The norm, as two factors: a square root, and the power of two by which it is to be multiplied.
+    /// Returns the norm, as two factors: a square root, and the power of two by which it is to be multiplied.
     #[device]
     pub fn scaled_root(self) -> (V, V) {
         match Magnitude::of(self.plain) {
@@ -143,7 +144,7 @@ impl<V: NormScales, const BLOCK: usize> BlockSquares<V, BLOCK> {
         }
     }
 
-    /// The sums of what the block's threads have, in every thread.
+    /// Returns the sums of what the block's threads have, in every thread.
     #[device(track_caller)]
     fn sum(self, own: Squares<V>) -> Squares<V> {
         Squares {
@@ -198,11 +199,12 @@ impl<V: NormScales> Norm<V> {
 }
 
 kernel! {
-    /// The norm, from what the blocks of [`Norm`] left, added up in an order that only their number determines: one block.
+    /// Computes the norm from the sums of the blocks of [`Norm`], in an order that depends only on their number: one
+    /// block.
     pub struct FinishNorm<V: NormScales> {
         /// The sums of the blocks, three each.
         pub sums: Global<V>,
-        /// How many blocks there are.
+        /// Number of blocks.
         pub count: u32,
         /// Output: one element.
         pub result: GlobalMut<V>,

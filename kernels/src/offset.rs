@@ -4,7 +4,7 @@ use evenpath_simt::{device, Element};
 
 /// The type of row offsets: u32, or u64 for matrices with 2³² nonzeros and more.
 pub trait Offset: Element {
-    /// As an index. Saturates where `usize` is narrower, so that validation sees an offset out of range.
+    /// Converts to an index. Saturates if `usize` is narrower, so that validation finds an offset that is out of range.
     fn to_usize(self) -> usize;
 }
 

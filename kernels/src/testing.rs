@@ -1,5 +1,5 @@
-//! Kernels that test the machine rather than compute: what compilers have got wrong before, one use
-//! of every operation of the machine, and a deliberate mistake.
+//! Kernels that test the machine: code that compilers have got wrong, one use of every operation, and a deliberate
+//! mistake.
 
 mod bits;
 
@@ -14,7 +14,7 @@ kernel! {
     pub struct ConditionalBarrier {
         /// `len` elements.
         pub data: GlobalMut<u32>,
-        /// At most 128.
+        /// Length of `data`, at most 128.
         pub len: u32,
     }
     shared: BLOCK * 4;
@@ -330,8 +330,8 @@ kernel! {
         pub word: GlobalMut<T>,
         /// Three operands, a, b and c.
         pub operands: Global<T>,
-        /// Output, 7 elements: what was there before adding a, adding b, and exchanging for c; what was
-        /// loaded then, and after storing a; and in shared memory, what was there before adding b to a, and after.
+        /// Output, 7 elements: the element before adding a, before adding b, and before exchanging it for c; loaded
+        /// then, and loaded after storing a; and in shared memory, before and after adding b to a.
         pub results: GlobalMut<T>,
     }
     shared: T::SIZE;
@@ -365,9 +365,9 @@ kernel! {
         pub word: GlobalMut<T>,
         /// Three operands, a, b and c.
         pub operands: Global<T>,
-        /// Output, 10 elements: what was there before the minimum with a, the maximum with b, the exchange of
-        /// b for c, and that of b for a; and in the end. Then in shared memory, from b: what was there before the
-        /// exchange of b for c, and that of b for a; after that; and before and after the disjunction with a.
+        /// Output, 10 elements: the element before the minimum with a, the maximum with b, the exchange of b for c, and
+        /// that of b for a; and in the end. Then in shared memory, which holds b: the element before the exchange of b
+        /// for c, and that of b for a; after that; and before and after the disjunction with a.
         pub results: GlobalMut<T>,
     }
     shared: T::SIZE;

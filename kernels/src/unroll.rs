@@ -1,7 +1,7 @@
 //! Loops that must become straight-line code.
 //!
-//! An array stays in registers only if every index is known when the kernel is compiled. For short loops the
-//! compiler sees to that by itself; long bodies it leaves a loop, and the array goes to local memory.
+//! An array stays in registers only if every index is known when the kernel is compiled. The compiler unrolls short
+//! loops by itself. It leaves loops with long bodies, and their arrays go to local memory.
 
 /// Repeats a block as straight-line code: `unroll!(for index in 0..COUNT { … })`, where `COUNT` is a constant of at most 32.
 macro_rules! unroll {
@@ -12,7 +12,7 @@ macro_rules! unroll {
     (@steps $index:ident $count:ident $body:block $($step:literal)*) => {
         const { assert!($count <= 32, "at most 32 steps are unrolled") };
         $(
-            // What the last step leaves for the next is not used.
+            // The last step may assign what only a next one would read.
             #[allow(unused_assignments)]
             {
                 if $step < $count {

@@ -1,4 +1,4 @@
-//! How products are added to y.
+//! Addition of products to y.
 
 use evenpath_simt::{device, parameters, Float, GlobalMut};
 

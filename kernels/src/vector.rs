@@ -36,7 +36,7 @@ kernel! {
     pub struct Gather<V: Float> {
         /// The vector that is read.
         pub source: Global<V>,
-        /// Which of its elements each element of y takes.
+        /// Index in the source for each element of y.
         pub positions: Global<u32>,
         /// The vector that is written.
         pub update: Update<V>,
@@ -62,11 +62,11 @@ impl<V: Float> Gather<V> {
 kernel! {
     /// `y[positions[i]] += addends[i]`, no two positions the same: one thread per addend.
     pub struct AddAt<V: Float> {
-        /// Which element of y each addend belongs to.
+        /// Index in y for each addend.
         pub positions: Global<u32>,
-        /// What is added.
+        /// Addends.
         pub addends: Global<V>,
-        /// One element: how many addends there are.
+        /// One element: the number of addends.
         pub count: Global<u64>,
         /// The vector that is added to.
         pub y: GlobalMut<V>,
@@ -92,7 +92,7 @@ kernel! {
     pub struct GatherIndices {
         /// The indices that are read.
         pub source: Global<u32>,
-        /// Which of them each element of the result takes.
+        /// Index in the source for each element of the result.
         pub positions: Global<u32>,
         /// Output: those indices.
         pub result: GlobalMut<u32>,
@@ -268,11 +268,11 @@ impl<V: Float> Dot<V> {
 }
 
 kernel! {
-    /// Adds up what the blocks of [`Dot`] left, in an order that only their number determines: one block.
+    /// Adds up the sums of the blocks of [`Dot`], in an order that depends only on their number: one block.
     pub struct FinishDot<V: Float> {
         /// The sums of the blocks.
         pub sums: Global<V>,
-        /// How many there are.
+        /// Number of sums.
         pub count: u32,
         /// Output: one element.
         pub result: GlobalMut<V>,

@@ -1,10 +1,11 @@
-//! What the threads of a block do together. Beside the crate, not in it: its own tests would compile all kernels once more.
+//! Tests of the operations of a block. They are beside the crate because its own tests would compile all kernels once
+//! more.
 #![allow(missing_docs)]
 
 mod balanced_path {
     use evenpath_kernels::block::balanced_path::{search, Cut};
 
-    /// The path by walking it: the cut of every diagonal.
+    /// Returns the path by walking it: the cut of every diagonal.
     fn walk(a: &[u32], b: &[u32]) -> Vec<Cut<u32>> {
         let (mut i, mut j) = (0, 0);
         let mut cuts = vec![Cut { a: 0, b: 0 }];

@@ -9,14 +9,14 @@ use crate::global::{Alignment, GlobalMut};
 use crate::machine;
 use crate::shared::Shared;
 
-/// How an atomic operation orders the accesses around it.
+/// Order of an atomic operation and the accesses around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ordering {
     /// Not at all.
     Relaxed,
-    /// What the writer released before is visible after.
+    /// Accesses after it see what the writer released.
     Acquire,
-    /// What came before is visible to whoever acquires.
+    /// Accesses before it are visible to a reader that acquires.
     Release,
     /// Both.
     AcquireRelease,

@@ -1,7 +1,7 @@
-//! How many bits of a 64-bit word are set, and where its first and last are.
+//! Counts of the set bits of a 64-bit word, and of the zeros above and below them.
 //!
-//! Kernels call these in place of the methods of `u64`: `rustc_codegen_nvvm` leaves the results of those undefined, as
-//! of every integer that has not 32 bits. The methods of `u32` are right under both compilers.
+//! Kernels call these in place of the methods of `u64`: `rustc_codegen_nvvm` leaves their results undefined for every
+//! integer that does not have 32 bits. The methods of `u32` are right under both compilers.
 
 use evenpath_simt_macros::device;
 

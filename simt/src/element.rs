@@ -66,9 +66,9 @@ pub trait Element: Copy + PartialEq + core::fmt::Debug + Send + Sync + 'static +
     const SIZE: usize = Self::TYPE.size();
     /// The all-zero element.
     const ZERO: Self;
-    /// The element's bits, in the low bytes of a word.
+    /// Returns the element's bits, in the low bytes of a word.
     fn to_bits(self) -> u64;
-    /// The element with the given bits; the word's upper bytes are ignored.
+    /// Returns the element with the given bits; the word's upper bytes are ignored.
     fn from_bits(bits: u64) -> Self;
 }
 
@@ -115,12 +115,12 @@ pub trait Float:
     #[must_use]
     fn fma(self, factor: Self, addend: Self) -> Self;
 
-    /// `self` times the element at an address, or `self` alone where the address is zero. On the GPU one block of instructions without
-    /// a branch, which the compiler neither moves nor looks into, so that the result takes a register only where it is asked for.
+    /// Returns `self` times the element at an address, or `self` if the address is zero. The GPU has one opaque block
+    /// of instructions without a branch, so that the result takes a register only where it is used.
     #[must_use]
     fn times_element_at(self, address: u64) -> Self;
 
-    /// The square root, rounded once.
+    /// Returns the square root, rounded once.
     #[must_use]
     fn sqrt(self) -> Self;
 }
@@ -159,15 +159,15 @@ macro_rules! float_elements {
 }
 float_elements!(f32: F32, u32, fma_f32, times_f32, sqrt_f32; f64: F64, u64, fma_f64, times_f64, sqrt_f64);
 
-/// An element as memory holds it, and the type that it is computed with: `f32` and `f64` are both, the
-/// 16-bit `f16` and `bf16` are computed with as `f32`.
+/// An element as memory holds it, and the type of computations with it: `f32` and `f64` are both, and `f32` is that of
+/// the 16-bit `f16` and `bf16`.
 pub trait Stored: Element {
-    /// What it is computed with.
+    /// Type of computations with it.
     type Compute: Float + Stored<Compute = Self::Compute>;
 
-    /// The same number; exact.
+    /// Returns the same number; exact.
     fn widen(self) -> Self::Compute;
-    /// The nearest number of this type, of two the even one; infinite beyond its range.
+    /// Returns the nearest number of this type, of two the even one; infinite beyond its range.
     #[must_use]
     fn narrow(value: Self::Compute) -> Self;
 }
@@ -221,11 +221,11 @@ half_elements! {
     bf16: BF16, |half: bf16| f32::from_bits(u32::from(half.to_bits()) << 16), narrow_bf16;
 }
 
-/// By integers, because GPUs before `sm_80` have no such instruction.
+/// Rounds by integer operations, because GPUs before `sm_80` have no such instruction.
 #[device]
 fn narrow_bf16(value: f32) -> bf16 {
     let bits = value.to_bits();
-    // Half of the last place that stays, or a little less where that place is even; the carry may run into the
+    // Adds half of the last place that stays, or a little less if that place is even; the carry may run into the
     // exponent, and up to infinity.
     let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16;
     // Rounding could make infinity, or zero, of what is no number.

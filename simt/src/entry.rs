@@ -1,4 +1,4 @@
-//! How a parameter reaches a PTX entry.
+//! Parameters of PTX entries.
 
 use evenpath_simt_macros::device;
 
@@ -7,19 +7,19 @@ use crate::global::{Alignment, Global, GlobalMut};
 
 /// A type that a PTX entry takes as a parameter, by itself or as a field of a struct.
 ///
-/// By themselves, scalars and views are passed as they are. A struct is passed with each of its fields in words of its own,
-/// because the compiler loads a struct in words of 8 bytes: two fields in one word would stay in registers for as long as
+/// Scalars and views are passed as they are. A struct is passed with each of its fields in words of its own, because
+/// the compiler loads a struct in words of 8 bytes: two fields in one word would stay in registers for as long as
 /// either is used.
 pub trait EntryParameter: Copy {
-    /// What the entry takes.
+    /// Type of the entry's parameter.
     type Passed: Copy;
-    /// What a struct has that the entry takes: a multiple of 8 bytes.
+    /// Type of a field of a struct parameter: a multiple of 8 bytes.
     type Field: Copy;
 
-    /// The value that was passed by itself.
+    /// Returns the value that was passed by itself.
     fn receive(passed: Self::Passed) -> Self;
 
-    /// The value that was passed as a field of a struct.
+    /// Returns the value that was passed as a field of a struct.
     fn receive_field(field: Self::Field) -> Self;
 }
 
@@ -72,8 +72,8 @@ impl<T: Element, A: Alignment> EntryParameter for GlobalMut<T, A> {
     }
 }
 
-/// The lower 32 bits. On the GPU one instruction that LLVM does not look into: it would compute with the 64 bits instead, and
-/// keep them in two registers, where the assembler reads 32 bits from the constant bank each time.
+/// Returns the lower 32 bits. The GPU has one instruction that is opaque to LLVM, which otherwise computes with 64 bits
+/// and keeps them in two registers, while the assembler reads 32 bits from the constant bank each time.
 #[device]
 fn low_half(word: u64) -> u32 {
     #[cfg(target_arch = "nvptx64")]

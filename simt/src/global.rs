@@ -1,9 +1,8 @@
 //! Typed views of global memory.
 //!
-//! A view is a kernel's parameter: on the GPU a 64-bit address and nothing else; on the simulated
-//! GPU it also carries its length, and every access is checked against it. Kernels get views only
-//! from their parameters, and the host makes them only from live buffers; that an index lies inside
-//! the view is the kernel's duty, which the simulated GPU verifies.
+//! A view is a kernel's parameter: on the GPU a 64-bit address and nothing else; on the simulated GPU it also carries
+//! its length, and every access is checked against it. Kernels get views only from their parameters, and the host makes
+//! them only from live buffers; the kernel must keep indices inside the view, which the simulated GPU verifies.
 
 use core::marker::PhantomData;
 use evenpath_simt_macros::device;
@@ -11,14 +10,14 @@ use evenpath_simt_macros::device;
 use crate::element::{Element, Packet};
 use crate::machine;
 
-/// Where the first element of a view may be: [`Natural`] or [`Aligned16`].
+/// Alignment of the first element of a view: [`Natural`] or [`Aligned16`].
 pub trait Alignment: Copy + core::fmt::Debug + Send + Sync + 'static {}
 
-/// At any multiple of the element's size, as part of a vector may begin.
+/// Alignment to the element's size, as for part of a vector.
 #[derive(Debug, Clone, Copy)]
 pub struct Natural;
 
-/// At a multiple of 16 bytes, as every allocation begins. Only such views have accesses of several elements at once.
+/// Alignment to 16 bytes, as for every allocation. Only such views have accesses of several elements at once.
 #[derive(Debug, Clone, Copy)]
 pub struct Aligned16;
 
@@ -47,13 +46,14 @@ macro_rules! views {
         impl<T, A> Copy for $view<T, A> {}
 
         impl<T: Element> $view<T> {
-            /// A view of `len` elements at a device address.
+            /// Returns a view of `len` elements at a device address.
             #[cfg(not(target_arch = "nvptx64"))]
             pub fn from_device(address: u64, len: u64) -> Self {
                 Self { address, len, element: PhantomData }
             }
 
-            /// The same view for accesses of several elements at once; `None` unless it begins at a multiple of 16 bytes.
+            /// Returns the same view for accesses of several elements at once; `None` unless it begins at a multiple of
+            /// 16 bytes.
             #[cfg(not(target_arch = "nvptx64"))]
             pub fn aligned(self) -> Option<$view<T, Aligned16>> {
                 self.address.is_multiple_of(16).then(|| self.cast())
@@ -61,7 +61,7 @@ macro_rules! views {
         }
 
         impl<T: Element> $view<T, Aligned16> {
-            /// A view of `len` elements at a device address, which is a multiple of 16.
+            /// Returns a view of `len` elements at a device address, which is a multiple of 16.
             ///
             /// # Panics
             ///
@@ -72,15 +72,15 @@ macro_rules! views {
                 Self { address, len, element: PhantomData }
             }
 
-            /// The same view, without what is known of its address.
+            /// Returns the same view without its alignment.
             #[device]
             #[must_use]
             pub fn natural(self) -> $view<T> {
                 self.cast()
             }
 
-            /// The rest of the view from element `start` on. Wherever several elements are accessed at once in it, that element is at a
-            /// multiple of 16 bytes: the kernel's duty, which the simulated GPU verifies.
+            /// Returns the rest of the view starting at element `start`. If several elements are accessed at once in
+            /// it, that element must be at a multiple of 16 bytes, which the simulated GPU verifies.
             #[device(track_caller)]
             #[must_use]
             pub fn skip_aligned(self, start: usize) -> Self {
@@ -99,20 +99,20 @@ macro_rules! views {
                 }
             }
 
-            /// The same memory as elements of another type, which are no larger.
+            /// Returns the same memory as elements of another type, which are no larger.
             #[cfg(not(target_arch = "nvptx64"))]
             pub fn reinterpret<B: Element>(self) -> $view<B, A> {
                 const { assert!(B::SIZE <= T::SIZE && T::SIZE.is_multiple_of(B::SIZE)) };
                 $view { address: self.address, len: self.len * (T::SIZE / B::SIZE) as u64, element: PhantomData }
             }
 
-            /// The view that a launch was given, in a lane of the simulated GPU.
+            /// Returns the view that a launch was given, in a lane of the simulated GPU.
             #[cfg(not(target_arch = "nvptx64"))]
             pub(crate) fn unpacked(address: u64, len: u64) -> Self {
                 Self { address, len, element: PhantomData }
             }
 
-            /// The view's device address.
+            /// Returns the view's device address.
             #[device]
             pub fn address(self) -> u64 {
                 self.address
@@ -125,7 +125,7 @@ macro_rules! views {
                 self.len
             }
 
-            /// The rest of the view from element `start` on.
+            /// Returns the rest of the view starting at element `start`.
             #[device(track_caller)]
             #[must_use]
             pub fn skip(self, start: usize) -> $view<T> {
@@ -139,7 +139,7 @@ macro_rules! views {
                 }
             }
 
-            /// The address of `count` elements from `index` on.
+            /// Returns the address of `count` elements starting at `index`.
             #[device(track_caller)]
             fn at(self, index: usize, count: usize) -> u64 {
                 #[cfg(not(target_arch = "nvptx64"))]
@@ -153,14 +153,14 @@ macro_rules! views {
 }
 
 views! {
-    /// Global memory that nobody writes while the kernel runs.
+    /// Global memory that is not written while the kernel runs.
     Global;
     /// Global memory that the kernel may write.
     GlobalMut;
 }
 
 impl<T: Element, A: Alignment> Global<T, A> {
-    /// Asks for the element's line in the second-level cache, for whoever loads it soon; waits for nothing.
+    /// Prefetches the element's line into the second-level cache, without waiting for it.
     #[device(track_caller)]
     pub fn prefetch(self, index: usize) {
         machine::prefetch(self.at(index, 1));
@@ -203,7 +203,7 @@ impl<T: Element, A: Alignment> Global<T, A> {
 }
 
 impl<T: Element> Global<T, Aligned16> {
-    /// [`load`](Self::load) of 16 bytes of neighbours in one access; `index` must be a multiple of the
+    /// [`load`](Self::load) of 16 bytes of neighbors in one access; `index` must be a multiple of the
     /// elements in 16 bytes.
     #[device(track_caller)]
     pub fn load_16(self, index: usize) -> Packet {
@@ -216,28 +216,28 @@ impl<T: Element> Global<T, Aligned16> {
         machine::load_read_only_16_if::<T>(self.at_if(index, 16 / T::SIZE, condition), condition)
     }
 
-    /// [`load_streaming`](Self::load_streaming) of two neighbours in one access; the address of the
+    /// [`load_streaming`](Self::load_streaming) of two neighbors in one access; the address of the
     /// first must be a multiple of both elements' size.
     #[device(track_caller)]
     pub fn load_streaming_2(self, index: usize) -> [T; 2] {
         machine::load_streaming_2(self.at(index, 2))
     }
 
-    /// [`load_streaming`](Self::load_streaming) of four neighbours in accesses of at most 16 bytes;
+    /// [`load_streaming`](Self::load_streaming) of four neighbors in accesses of at most 16 bytes;
     /// the address of the first must be a multiple of the access's size.
     #[device(track_caller)]
     pub fn load_streaming_4(self, index: usize) -> [T; 4] {
         machine::load_streaming_4(self.at(index, 4))
     }
 
-    /// [`load_streaming`](Self::load_streaming) of 16 bytes of neighbours in one access; the address of
+    /// [`load_streaming`](Self::load_streaming) of 16 bytes of neighbors in one access; the address of
     /// the first must be a multiple of 16.
     #[device(track_caller)]
     pub fn load_streaming_16(self, index: usize) -> Packet {
         machine::load_streaming_16::<T>(self.packet_at(index))
     }
 
-    /// The address of the 16 bytes from element `index` on.
+    /// Returns the address of the 16 bytes starting at element `index`.
     #[device(track_caller)]
     pub(crate) fn packet_at(self, index: usize) -> u64 {
         self.at(index, 16 / T::SIZE)
@@ -263,7 +263,7 @@ impl<T: Element, A: Alignment> GlobalMut<T, A> {
         machine::store_streaming(self.at(index, 1), value);
     }
 
-    /// The address of one element, for atomics.
+    /// Returns the address of one element, for atomics.
     #[device(track_caller)]
     pub(crate) fn atomic_address(self, index: usize) -> u64 {
         self.at(index, 1)
@@ -271,28 +271,28 @@ impl<T: Element, A: Alignment> GlobalMut<T, A> {
 }
 
 impl<T: Element> GlobalMut<T, Aligned16> {
-    /// [`load`](Self::load) of 16 bytes of neighbours in one access; `index` must be a multiple of the
+    /// [`load`](Self::load) of 16 bytes of neighbors in one access; `index` must be a multiple of the
     /// elements in 16 bytes.
     #[device(track_caller)]
     pub fn load_16(self, index: usize) -> Packet {
         machine::load_16::<T>(self.at(index, 16 / T::SIZE))
     }
 
-    /// [`store_streaming`](Self::store_streaming) of 16 bytes of neighbours in one access; the address of
+    /// [`store_streaming`](Self::store_streaming) of 16 bytes of neighbors in one access; the address of
     /// the first must be a multiple of 16.
     #[device(track_caller)]
     pub fn store_streaming_16(self, index: usize, packet: Packet) {
         machine::store_streaming_16::<T>(self.at(index, 16 / T::SIZE), packet);
     }
 
-    /// [`store_streaming`](Self::store_streaming) of two neighbours in one access; the address of the first must be a
+    /// [`store_streaming`](Self::store_streaming) of two neighbors in one access; the address of the first must be a
     /// multiple of both elements' size.
     #[device(track_caller)]
     pub fn store_streaming_2(self, index: usize, values: [T; 2]) {
         machine::store_streaming_2(self.at(index, 2), values);
     }
 
-    /// [`store_streaming`](Self::store_streaming) of four neighbours in accesses of at most 16 bytes; the address of
+    /// [`store_streaming`](Self::store_streaming) of four neighbors in accesses of at most 16 bytes; the address of
     /// the first must be a multiple of the access's size.
     #[device(track_caller)]
     pub fn store_streaming_4(self, index: usize, values: [T; 4]) {

@@ -1,4 +1,4 @@
-//! What the host knows of a kernel: its entry, its parameters, and how to pack them.
+//! A kernel for the host: its entry, its parameters, and their packing.
 
 use core::ops::Range;
 
@@ -15,14 +15,13 @@ pub struct KernelInfo {
     pub module: &'static str,
     /// The types that the generic kernel is instantiated for, in order of its parameters.
     pub types: &'static [ScalarType],
-    /// The name of the variant, where the kernel has several for the same types; else empty.
+    /// Name of the variant if the kernel has several for the same types, else empty.
     pub variant: &'static str,
     /// Threads in a block; every launch uses exactly this many.
     pub block_size: u32,
     /// Items that one thread handles; 1 where a kernel has no such parameter.
     pub items_per_thread: u32,
-    /// Blocks that a multiprocessor shall hold at once, which bounds a thread's registers; 0 where the
-    /// compiler is free.
+    /// Number of blocks that a multiprocessor is to hold at once, which limits a thread's registers; 0 for no limit.
     pub resident_blocks: u32,
     /// Bytes of statically sized shared memory.
     pub shared_bytes: u32,
@@ -56,7 +55,7 @@ impl ParameterKind {
         }
     }
 
-    /// The alignment of the parameter in bytes.
+    /// Returns the alignment of the parameter in bytes.
     pub fn align(self) -> usize {
         match self {
             Self::Struct(_) => 8,
@@ -110,7 +109,7 @@ impl KernelInfo {
         }
     }
 
-    /// The kinds of the scalars and views among the parameters, one for each [`Argument`].
+    /// Returns the kinds of the scalars and views among the parameters, one for each [`Argument`].
     pub fn scalars(&self) -> Vec<ParameterKind> {
         let mut scalars = Vec::new();
         for (_, kind) in self.parameters {
@@ -134,7 +133,7 @@ pub type Arguments<'a> = std::slice::Iter<'a, Argument>;
 
 /// A type that can be a kernel's parameter.
 pub trait Parameter: Copy {
-    /// How the parameter is passed.
+    /// Kind of the parameter.
     const KIND: ParameterKind;
     /// Packs the value for a launch.
     fn pack(self, arguments: &mut Vec<Argument>);
@@ -142,7 +141,7 @@ pub trait Parameter: Copy {
     fn unpack(arguments: &mut Arguments<'_>) -> Self;
 }
 
-/// The next argument of a lane of the simulated GPU, which has checked their number.
+/// Returns the next argument of a lane of the simulated GPU, which has checked their number.
 fn next(arguments: &mut Arguments<'_>) -> Argument {
     match arguments.next() {
         Some(&argument) => argument,
@@ -192,15 +191,15 @@ impl<T: Element, A: Alignment> Parameter for GlobalMut<T, A> {
 pub trait Kernel {
     /// Every instance of the kernel, in the order of its table.
     const INSTANCES: &'static [&'static KernelInfo];
-    /// The body of each instance for the simulated GPU. Apart from [`INSTANCES`](Self::INSTANCES), so that a program that
-    /// simulates nothing does not link them.
+    /// The body of each instance for the simulated GPU. They are separate from [`INSTANCES`](Self::INSTANCES), so that
+    /// a program that simulates nothing does not link them.
     const SIMULATIONS: &'static [Simulation];
     /// The types of this instantiation, to find its instances.
     const TYPES: &'static [ScalarType];
     /// Packs the arguments in the order of the parameters.
     fn pack(self) -> Vec<Argument>;
 
-    /// The instance for these types with the given tile, if the table has it.
+    /// Returns the instance for these types with the given tile, if the table has it.
     fn instance(block_size: u32, items_per_thread: u32) -> Option<&'static KernelInfo> {
         Self::INSTANCES.iter().copied().find(|info| {
             info.types == Self::TYPES
@@ -209,30 +208,30 @@ pub trait Kernel {
         })
     }
 
-    /// The instances for these types that are the named variant, in the order of the table.
+    /// Returns the instances for these types that are the named variant, in the order of the table.
     fn variants(name: &str) -> impl Iterator<Item = &'static KernelInfo> {
         let instances = Self::INSTANCES.iter().copied();
         instances.filter(move |info| info.types == Self::TYPES && info.variant == name)
     }
 
-    /// The first instance for these types that is the named variant.
+    /// Returns the first instance for these types that is the named variant.
     fn variant(name: &str) -> Option<&'static KernelInfo> {
         Self::variants(name).next()
     }
 
-    /// The body of an instance for the simulated GPU, if it is one of this kernel.
+    /// Returns the body of an instance for the simulated GPU, if it is one of this kernel.
     fn simulation(instance: &KernelInfo) -> Option<Simulation> {
         let index = Self::INSTANCES.iter().position(|info| info.name == instance.name)?;
         Some(Self::SIMULATIONS[index])
     }
 
-    /// The first instance for these types: the only one where a kernel has one tile.
+    /// Returns the first instance for these types: the only one where a kernel has one tile.
     fn first() -> Option<&'static KernelInfo> {
         Self::INSTANCES.iter().copied().find(|info| info.types == Self::TYPES)
     }
 }
 
-/// The body of every instance of a kernel for the simulated GPU, with the name of the instance.
+/// Returns the body of every instance of a kernel for the simulated GPU, with the name of the instance.
 pub fn simulations<K: Kernel>() -> Vec<(&'static str, Simulation)> {
     let names = K::INSTANCES.iter().map(|info| info.name);
     names.zip(K::SIMULATIONS.iter().copied()).collect()

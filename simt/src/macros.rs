@@ -18,10 +18,10 @@
 /// The struct's fields are the kernel's parameters: numbers, views, or structs of them (see
 /// [`parameters!`](crate::parameters!)).
 ///
-/// An entry is a row of instances: the name of the PTX entry, the PTX module that holds it, variables with the values that each
-/// takes, and the tile as threads × items. There is an instance for each combination of values, in the order of the row; the last
-/// variable varies fastest. `body` and `shared` (the bytes of statically sized shared memory) know the types by their variables, and
-/// the tile as `BLOCK` and `ITEMS`. `entries: { … }` has several rows.
+/// An entry is a row of instances: the name of the PTX entry, the PTX module that holds it, variables with the values
+/// that each takes, and the tile as threads × items. There is an instance for each combination of values, in the order
+/// of the row; the last variable varies fastest. `body` and `shared` (the bytes of statically sized shared memory)
+/// refer to types by their variables, and to the tile as `BLOCK` and `ITEMS`. `entries: { … }` has several rows.
 ///
 /// ```text
 /// entries: {
@@ -32,8 +32,8 @@
 ///
 /// * A variable that is a type parameter of the struct takes types. Each instance needs one for every parameter.
 /// * A variable of the tile takes numbers.
-/// * One more variable may take types: it names a variant. `body` knows the type `Sum` as `P`, and the host finds the instance by
-///   its types and that name.
+/// * One more variable may take types: it names a variant. `body` refers to the type `Sum` as `P`, and the host finds
+///   the instance by its types and that name.
 /// * Variables in parentheses take values together. `V = f32` is short for one value.
 /// * `{V}` in a name is the value's text, or what follows it after `as`; `{V bits}` is the number in it, 32 for `f32`.
 /// * A tile may be followed by `resident` and the number of blocks that a multiprocessor is to hold at once, by which the
@@ -41,10 +41,10 @@
 ///
 /// The body is a method of the struct, called with the shared [`Arena`](crate::Arena).
 ///
-/// On the GPU every instance becomes a PTX entry, unless the crate that declares the kernel has a feature `without-entries` which is
-/// on: then other crates use its functions in kernels of their own. Elsewhere the struct is declared, with
-/// [`Kernel`](crate::kernel::Kernel) for it: what the host packs for a launch, and the instances as
-/// [`KernelInfo`](crate::kernel::KernelInfo), each with its entry for the simulated GPU.
+/// On the GPU every instance becomes a PTX entry, unless the crate that declares the kernel has a feature
+/// `without-entries` which is on: then other crates use its functions in kernels of their own. Elsewhere the struct is
+/// declared, with [`Kernel`](crate::kernel::Kernel) for it: the parameters that the host packs for a launch, and the
+/// instances as [`KernelInfo`](crate::kernel::KernelInfo), each with its entry for the simulated GPU.
 #[macro_export]
 macro_rules! kernel {
     (
@@ -144,9 +144,9 @@ macro_rules! kernel_arguments {
 
 /// Declares the functions `kernels` and `simulations` at the root of a crate: its kernels, in the order of its modules.
 ///
-/// They are found in the sources, in the folder `src`: whatever [`kernel!`](crate::kernel!) declares in a module with a file of its
-/// own. A kernel's module, or one around it that re-exports the kernel, must be visible at the root, and the first types of a
-/// kernel must be those of every module, such as `f32`.
+/// They are found in the sources, in the folder `src`: every [`kernel!`](crate::kernel!) in a module with a file of its
+/// own. A kernel's module, or one around it that re-exports the kernel, must be visible at the root, and the first
+/// types of a kernel must be those of every module, such as `f32`.
 #[macro_export]
 macro_rules! kernel_table {
     () => {
@@ -164,7 +164,7 @@ macro_rules! kernel_table_of {
             [$(<$kernel as $crate::kernel::Kernel>::INSTANCES),*].concat()
         }
 
-        /// The body of every kernel instance for the simulated GPU, with the name of the instance.
+        /// Returns the body of every kernel instance for the simulated GPU, with the name of the instance.
         pub fn simulations() -> Vec<(&'static str, $crate::kernel::Simulation)> {
             [$($crate::kernel::simulations::<$kernel>()),*].concat()
         }

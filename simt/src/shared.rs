@@ -7,8 +7,8 @@ use crate::element::{Element, Packet};
 use crate::global::{Aligned16, Global};
 use crate::machine;
 
-/// A kernel's shared memory, or what is left of it. Taking from a copy of an arena gives views that
-/// overlap: memory that is used again once a barrier has ended its first use.
+/// A kernel's shared memory, or the rest of it. Taking from a copy of an arena gives views that overlap: memory that is
+/// used again after a barrier has ended its first use.
 #[derive(Debug, Clone, Copy)]
 pub struct Arena {
     address: u32,
@@ -16,14 +16,15 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// The statically sized arena of a kernel. Called once, by the entry that [`kernel!`](crate::kernel!) makes.
+    /// Returns the statically sized arena of a kernel. Called once, by the entry that [`kernel!`](crate::kernel!)
+    /// makes.
     #[doc(hidden)]
     #[device]
     pub fn fixed<const BYTES: usize>() -> Self {
         Self { address: machine::shared_arena::<BYTES>(), bytes: BYTES as u32 }
     }
 
-    /// The arena whose size the launch chooses, `bytes` long: for kernels that need more than 48 KiB.
+    /// Returns the arena whose size the launch chooses, `bytes` long: for kernels that need more than 48 KiB.
     #[device]
     pub fn dynamic(bytes: u32) -> Self {
         Self { address: machine::dynamic_shared_arena(), bytes }
@@ -67,13 +68,13 @@ impl<T: Element> Shared<T> {
         self.len as usize
     }
 
-    /// The view's address in shared memory, in bytes: to tell how far [`skip`](Self::skip) has come.
+    /// Returns the view's address in shared memory, in bytes: to tell how far [`skip`](Self::skip) has come.
     #[device]
     pub fn address(self) -> u32 {
         self.address
     }
 
-    /// The rest of the view from element `start` on.
+    /// Returns the rest of the view starting at element `start`.
     #[device(track_caller)]
     #[must_use]
     pub fn skip(self, start: usize) -> Self {
@@ -107,21 +108,21 @@ impl<T: Element> Shared<T> {
         machine::shared_store(self.at(index), value);
     }
 
-    /// Loads 16 bytes of neighbours in one access; the address of the first must be a multiple of 16.
+    /// Loads 16 bytes of neighbors in one access; the address of the first must be a multiple of 16.
     #[device(track_caller)]
     pub fn load_16(self, index: usize) -> Packet {
         machine::shared_load_16::<T>(self.packet_at(index))
     }
 
-    /// Stores 16 bytes of neighbours in one access; the address of the first must be a multiple of 16.
+    /// Stores 16 bytes of neighbors in one access; the address of the first must be a multiple of 16.
     #[device(track_caller)]
     pub fn store_16(self, index: usize, packet: Packet) {
         machine::shared_store_16::<T>(self.packet_at(index), packet);
     }
 
-    /// Starts to copy 16 bytes of neighbours from global memory, past the registers; both addresses must be
-    /// multiples of 16. What was copied is there for this thread after [`thread::await_copies`], and for the
-    /// block after a barrier behind that.
+    /// Starts to copy 16 bytes of neighbors from global memory, past the registers; both addresses must be multiples
+    /// of 16. The copy is visible to this thread after [`thread::await_copies`], and to the block after a barrier that
+    /// follows.
     ///
     /// [`thread::await_copies`]: crate::thread::await_copies
     #[device(track_caller)]

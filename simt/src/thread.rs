@@ -1,4 +1,4 @@
-//! Who runs: the thread, its block, its warp; and the block's barrier.
+//! Indices of the thread, its block and its warp; and the block's barrier.
 //!
 //! Grids and blocks have one dimension.
 
@@ -39,6 +39,32 @@ pub fn global_index<const BLOCK: usize>() -> usize {
     block() as usize * BLOCK + index() as usize
 }
 
+/// Index of this warp in the grid, whose blocks have `BLOCK` threads.
+#[device]
+pub fn global_warp<const BLOCK: usize>() -> usize {
+    block() as usize * (BLOCK / WARP_SIZE as usize) + warp() as usize
+}
+
+/// Calls `visit` with every `BLOCK`-th number below `len`, starting at the index of this thread in its block of `BLOCK` threads.
+#[device]
+pub fn block_stride<const BLOCK: usize>(len: u32, mut visit: impl FnMut(u32)) {
+    let mut place = index();
+    while place < len {
+        visit(place);
+        place += BLOCK as u32;
+    }
+}
+
+/// Calls `visit` with every 32nd number below `len`, starting at the index of this thread in its warp.
+#[device]
+pub fn warp_stride(len: u32, mut visit: impl FnMut(u32)) {
+    let mut place = lane();
+    while place < len {
+        visit(place);
+        place += WARP_SIZE;
+    }
+}
+
 /// Index of this thread in its warp.
 #[device]
 pub fn lane() -> u32 {
@@ -51,15 +77,15 @@ pub fn warp() -> u32 {
     index() / WARP_SIZE
 }
 
-/// Waits for every thread of the block. What any of them wrote to shared or global memory before,
-/// all of them see after. Every thread of the block must reach the same barrier.
+/// Waits for every thread of the block. All of them then see what any of them wrote to shared or global memory before.
+/// Every thread of the block must reach the same barrier.
 #[device(track_caller)]
 pub fn barrier() {
     machine::barrier();
 }
 
-/// Says that this thread waits for another block: to be called in every turn of a loop that polls
-/// memory. The simulated GPU runs other blocks then; the GPU does nothing.
+/// Tells that this thread waits for another block. Every loop that polls memory must call it. The simulated GPU then
+/// runs other blocks; the GPU does nothing.
 #[device]
 pub fn spin_hint() {
     machine::spin_hint();
@@ -71,16 +97,16 @@ pub fn await_copies() {
     machine::await_copies();
 }
 
-/// `value`, of which the compiler knows nothing: what is computed from it is computed anew, instead of
-/// being kept in registers since an earlier computation.
+/// Returns `value`, hidden from the compiler: results that depend on it are computed again, instead of being kept in
+/// registers since an earlier computation.
 #[device]
 #[must_use]
 pub fn opaque(value: u32) -> u32 {
     machine::opaque(value)
 }
 
-/// A counter that only grows: the clock cycles of this thread's multiprocessor. The simulated GPU counts
-/// the calls of this function.
+/// Returns a counter that only grows: the clock cycles of this thread's multiprocessor. The simulated GPU counts the
+/// calls of this function.
 #[device]
 pub fn clock() -> u64 {
     machine::clock()

@@ -13,7 +13,7 @@ use crate::thread::{lane, WARP_SIZE};
 /// All lanes of a warp.
 pub const FULL: u32 = u32::MAX;
 
-/// Which lane a shuffle reads from.
+/// Lane from which a shuffle reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shuffle {
     /// The lane with an index lower by the argument; itself where there is none.
@@ -47,31 +47,37 @@ shuffles! {
     shuffle(source) = Index;
 }
 
-/// The lanes of `mask` for which `predicate` holds, one bit per lane.
+/// Returns the lanes of `mask` for which `predicate` holds, one bit per lane.
 #[device(track_caller)]
 pub fn ballot(mask: u32, predicate: bool) -> u32 {
     machine::ballot(mask, predicate)
 }
 
-/// Whether `predicate` holds for any lane of `mask`.
+/// Returns whether `predicate` holds for any lane of `mask`.
 #[device(track_caller)]
 pub fn any(mask: u32, predicate: bool) -> bool {
     machine::ballot(mask, predicate) != 0
 }
 
-/// Whether `predicate` holds for all lanes of `mask`.
+/// Returns whether `predicate` holds for all lanes of `mask`.
 #[device(track_caller)]
 pub fn all(mask: u32, predicate: bool) -> bool {
     machine::ballot(mask, predicate) == mask
 }
 
-/// The lanes of `mask` whose `value` equals this lane's, one bit per lane.
+/// Returns the lanes of `mask` whose `value` equals this lane's, one bit per lane.
 #[device(track_caller)]
 pub fn match_any(mask: u32, value: u32) -> u32 {
     machine::match_any(mask, value)
 }
 
-/// Waits for the lanes of `mask`. What any of them wrote to memory before, all of them see after.
+/// Counts those of `lanes` that are below this lane.
+#[device]
+pub fn count_below(lanes: u32) -> u32 {
+    (lanes & ((1 << lane()) - 1)).count_ones()
+}
+
+/// Waits for the lanes of `mask`. All of them then see what any of them wrote to memory before.
 #[device(track_caller)]
 pub fn sync(mask: u32) {
     machine::warp_sync(mask);
@@ -80,15 +86,15 @@ pub fn sync(mask: u32) {
 /// Combines the values of the warp's 32 lanes with `op`; every lane has the result.
 ///
 /// A butterfly with distances 16, 8, 4, 2, 1: each lane combines its own value, on the left, with that of the lane at
-/// that distance. So the order of operations is fixed, and where `op` is commutative, as sums are, all lanes have the
-/// same bits. All lanes of the warp call it.
+/// that distance. So the order of operations is fixed, and if `op` is commutative, as sums are, all lanes have the same
+/// bits. All lanes of the warp call it.
 #[device(track_caller)]
 pub fn reduce<T: Element>(value: T, op: impl Fn(T, T) -> T) -> T {
     reduce_groups(value, WARP_SIZE, op)
 }
 
-/// As [`reduce`], but for each group of `lanes` neighboring lanes on its own; `lanes` is a power of two from 1 to 32,
-/// the same in all lanes. All lanes of the warp call it, also those whose group has nothing to combine.
+/// [`reduce`] within each group of `lanes` neighboring lanes; `lanes` is a power of two from 1 to 32, the same in all
+/// lanes. All lanes of the warp call it, also those whose group has nothing to combine.
 #[device(track_caller)]
 pub fn reduce_groups<T: Element>(value: T, lanes: u32, op: impl Fn(T, T) -> T) -> T {
     let mut result = value;
@@ -100,8 +106,8 @@ pub fn reduce_groups<T: Element>(value: T, lanes: u32, op: impl Fn(T, T) -> T) -
     result
 }
 
-/// As [`reduce`], across groups of `lanes` neighboring lanes: combines the values of the lanes that have the same place
-/// in their groups. All lanes of the warp call it.
+/// [`reduce`] across groups of `lanes` neighboring lanes: combines the values of the lanes that have the same place in
+/// their groups. All lanes of the warp call it.
 #[device(track_caller)]
 pub fn reduce_across<T: Element>(value: T, lanes: u32, op: impl Fn(T, T) -> T) -> T {
     let mut result = value;
@@ -113,13 +119,13 @@ pub fn reduce_across<T: Element>(value: T, lanes: u32, op: impl Fn(T, T) -> T) -
     result
 }
 
-/// The sum over the warp, in every lane, in the order of [`reduce`].
+/// Returns the sum over the warp, in every lane, in the order of [`reduce`].
 #[device(track_caller)]
 pub fn reduce_add<T: Element + core::ops::Add<Output = T>>(value: T) -> T {
     reduce(value, |a, b| a + b)
 }
 
-/// The sum of the values of the lanes up to and including this one. All lanes of the warp call it.
+/// Returns the sum of the values of the lanes up to and including this one. All lanes of the warp call it.
 #[device(track_caller)]
 pub fn inclusive_sum<T: Element + core::ops::Add<Output = T>>(value: T) -> T {
     let mut sum = value;

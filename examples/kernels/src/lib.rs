@@ -5,7 +5,7 @@
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
 
 use evenpath_kernels::hisparse::queue::{
-    traverse, Entries, EntryOperation, Queues, Tree, BLOCK as THREADS, SHARED_BYTES,
+    traverse, traverse_shared_bytes, Entries, EntryOperation, Queues, Tree,
 };
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, Arena, GlobalMut};
@@ -23,12 +23,12 @@ kernel! {
         /// The bits of the largest magnitude of each column, 0 before: those of positive numbers ascend as the numbers do.
         pub maxima: GlobalMut<u32>,
     }
-    shared: SHARED_BYTES;
-    body: ColumnMaxima::run::<BLOCK>;
+    shared: traverse_shared_bytes(BLOCK);
+    body: ColumnMaxima::run;
     entry: column_maxima in column_maxima: 128 x 1 resident 8;
 }
 
-/// What is done with the entries.
+/// Operation on the entries.
 #[derive(Clone, Copy)]
 struct Maximum {
     maxima: GlobalMut<u32>,
@@ -50,8 +50,7 @@ impl EntryOperation<f32> for Maximum {
 
 impl ColumnMaxima {
     #[device]
-    fn run<const BLOCK: usize>(self, arena: Arena) {
-        const { assert!(BLOCK == THREADS as usize, "the traversal is for blocks of this size") };
+    fn run(self, arena: Arena) {
         traverse(arena, self.tree, self.queues, Maximum { maxima: self.maxima });
     }
 }

@@ -1,19 +1,19 @@
 //! Balanced path: where an equal share of a set operation begins.
 //!
-//! The copies of a key in a sequence are ranked 0, 1, …; a copy in A and one in B *match* if their keys
-//! and ranks are equal. The path takes keys in order, and within a key's copies one of A and one of B
-//! in turn, then what is left of the longer run. A diagonal that would come between two that match is
-//! *starred*: it takes one element of B more, so that no match is ever cut (Baxter, "Modern GPU", 2013;
-//! Dalton, Baxter, Merrill, Olson, Garland, "Optimizing Sparse Matrix Operations on GPUs using Merge
-//! Path", IPDPS 2015, section III-B). On one side of a cut, ranks count on from where the other side
-//! left off: the copies before it are as many in both sequences, or one sequence has no more.
+//! The copies of a key in a sequence are ranked 0, 1, …; a copy in A and one in B *match* if their keys and ranks are
+//! equal. The path takes keys in order, and within a key's copies one of A and one of B in turn, then what is left of
+//! the longer run. A diagonal that would come between two that match is *starred*: it takes one element of B more, so
+//! that no match is ever cut (Baxter, "Modern GPU", 2013; Dalton, Baxter, Merrill, Olson, Garland, "Optimizing Sparse
+//! Matrix Operations on GPUs using Merge Path", IPDPS 2015, section III-B). On one side of a cut, ranks count on from
+//! where the other side left off: either both sequences have the same number of copies before it, or one has none after
+//! it.
 
 use evenpath_simt::device;
 
 use super::search::partition_point;
 use super::{merge_path, Index};
 
-/// Where a diagonal cuts the path.
+/// Cut of the path by a diagonal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cut<T> {
     /// Elements of A before the cut.
@@ -22,11 +22,11 @@ pub struct Cut<T> {
     pub b: T,
 }
 
-/// Where `diagonal` cuts the balanced path of A, `a_len` long, and B, `b_len` long.
+/// Finds the cut of the balanced path of A, `a_len` long, and B, `b_len` long, by `diagonal`.
 ///
-/// Runs of equal elements may have any length; a run costs two comparisons for each doubling of its
-/// length. Whatever order the elements are in, the cut lies inside both sequences, at the diagonal or
-/// one after it, and `a` and `b` are called for indices below the lengths only.
+/// Runs of equal elements may have any length; a run costs two comparisons for each doubling of its length. Even if
+/// elements are not sorted, the cut lies inside both sequences, at the diagonal or one after it, and `a` and `b` are
+/// called for indices below the lengths only.
 #[device]
 pub fn search<T: Index, K: Copy + PartialOrd>(
     diagonal: T,
@@ -68,7 +68,7 @@ fn stairs<T: Index, K: Copy + PartialOrd>(
     let a_start = run_start(cut.a, key, &a);
     let b_start = run_start(cut.b, key, &b);
     let taken = (cut.a - a_start) + (cut.b - b_start);
-    // As merge path takes all of A's copies first, B has taken more than half only where A has no more.
+    // Merge path takes all of A's copies first, so B has taken more than half only if A has none left.
     let b_taken = cut.b - b_start;
     let half = taken >> 1;
     let wanted = if half > b_taken { half } else { b_taken };
@@ -82,8 +82,8 @@ fn stairs<T: Index, K: Copy + PartialOrd>(
     Cut { a: a_start + a_advance, b: if starred { b_cut + one } else { b_cut } }
 }
 
-/// The first of the elements before `end` that are equal to `key` without a gap: strides double until
-/// they leave the run, then bisection.
+/// Returns the first of the elements before `end` that are equal to `key` without a gap: strides double until they
+/// leave the run, then bisection.
 #[device]
 fn run_start<T: Index, K: Copy + PartialOrd>(end: T, key: K, element: impl Fn(T) -> K) -> T {
     let (zero, one) = (T::from(0), T::from(1));
@@ -101,7 +101,7 @@ fn run_start<T: Index, K: Copy + PartialOrd>(end: T, key: K, element: impl Fn(T)
     partition_point(low, high, |index| element(index) < key)
 }
 
-/// The first of the elements in `start..limit` that is greater than `key`, or `limit`.
+/// Returns the first of the elements in `start..limit` that is greater than `key`, or `limit`.
 #[device]
 fn run_end<T: Index, K: Copy + PartialOrd>(start: T, limit: T, key: K, element: impl Fn(T) -> K) -> T {
     partition_point(start, limit, |index| element(index) <= key)

@@ -16,7 +16,7 @@ pub struct CountScan<C, const BLOCK: usize> {
     totals: Shared<C>,
 }
 
-/// What a thread learns from a scan of counts.
+/// Result of a scan of counts for a thread.
 #[derive(Debug, Clone, Copy)]
 pub struct Counted<C> {
     /// The counts of the threads before this one.

@@ -1,10 +1,9 @@
-//! Which rows of a CSR matrix have elements, and the rank of each among them.
+//! Rows of a CSR matrix that have elements, and the rank of each among them.
 
-use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, thread, Arena, Global, GlobalMut, Shared};
 
 use super::count_scan::CountScan;
-use super::lookback::Lookback;
+use super::lookback::{Lookback, Tickets};
 use crate::Offset;
 
 /// A thread's row.
@@ -12,7 +11,7 @@ use crate::Offset;
 pub struct NumberedRow {
     /// Its index; threads past the last row have one too.
     pub row: usize,
-    /// Whether it has elements.
+    /// True if it has elements.
     pub is_filled: bool,
     /// Rows before it that have elements.
     pub before: usize,
@@ -36,11 +35,7 @@ pub fn number_filled_rows<O: Offset, const BLOCK: usize>(
 ) -> NumberedRow {
     let scan = CountScan::<u32, BLOCK>::take(&mut arena);
     let shared: Shared<u32> = arena.take(2);
-    if thread::index() == 0 {
-        shared.store(0, states.fetch_add(0, 1, Ordering::Relaxed, Scope::Device) as u32);
-    }
-    thread::barrier();
-    let tile = shared.load(0);
+    let tile = Tickets::new(states).draw_for_block(shared);
     let row = tile as usize * BLOCK + thread::index() as usize;
     let mut is_filled = false;
     if row < rows as usize {
@@ -51,12 +46,7 @@ pub fn number_filled_rows<O: Offset, const BLOCK: usize>(
         }
     }
     let counted = scan.exclusive(u32::from(is_filled));
-    if thread::warp() == 0 {
-        let before = Lookback::new(states.skip(1)).publish_and_prefix(tile, counted.total);
-        if thread::lane() == 0 {
-            shared.store(1, before as u32);
-        }
-    }
+    Lookback::new(states.skip(1)).store_prefix(tile, counted.total, shared.skip(1));
     thread::barrier();
     NumberedRow { row, is_filled, before: (shared.load(1) + counted.before) as usize }
 }

@@ -5,13 +5,13 @@
 //! whole prefix; and publishes its own whole prefix. Flag and count share a 64-bit word, so neither is ever seen without
 //! the other, and no fence is needed: nothing else is passed on.
 //!
-//! Tiles must be drawn by [`Tickets`], not taken from the block's index: only then has every tile that another waits
-//! for a running block. A block may draw tiles ahead, and wait for the prefix of one while later ones of its are not yet
-//! published; never the other way round. Then no block waits forever: take the first tile that is drawn and not
-//! published. If its block waits, it is for the prefix of an earlier tile, and everything before that is published.
+//! Tiles must be drawn by [`Tickets`], not taken from the block's index: only then does every tile that another waits
+//! for have a running block. A block may draw tiles ahead, and wait for the prefix of one before it has published later
+//! ones, but not the reverse. Then no block waits forever: take the first tile that is drawn and not published. If its
+//! block waits, it waits for the prefix of an earlier tile, and all tiles before that are published.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{device, thread, warp, GlobalMut};
+use evenpath_simt::{device, thread, warp, GlobalMut, Shared};
 
 /// The payload is the tile's own count.
 const PARTIAL: u64 = 1 << 62;
@@ -32,10 +32,20 @@ impl Tickets {
         Self { next }
     }
 
-    /// The next tile: for one thread of a block.
+    /// Returns the next tile: for one thread of a block.
     #[device(track_caller)]
     pub fn draw(self) -> u32 {
         self.next.fetch_add(0, 1, Ordering::Relaxed, Scope::Device) as u32
+    }
+
+    /// Draws the next tile for a block, through `word`. Every thread calls it; it has a barrier.
+    #[device(track_caller)]
+    pub fn draw_for_block(self, word: Shared<u32>) -> u32 {
+        if thread::index() == 0 {
+            word.store(0, self.draw());
+        }
+        thread::barrier();
+        word.load(0)
     }
 }
 
@@ -60,8 +70,8 @@ impl Lookback {
         self.store(tile, flag | u64::from(count));
     }
 
-    /// The sum of the counts of all tiles before `tile`, in every lane; publishes it with the tile's own. For one whole
-    /// warp.
+    /// Returns the sum of the counts of all tiles before `tile`, in every lane; publishes it with the tile's own. For
+    /// one whole warp.
     #[device(track_caller)]
     pub fn prefix(self, tile: u32, count: u32) -> u64 {
         let before = self.sum_before(tile);
@@ -78,6 +88,18 @@ impl Lookback {
             self.publish(tile, count);
         }
         self.prefix(tile, count)
+    }
+
+    /// [`publish_and_prefix`](Self::publish_and_prefix) by the block's first warp, which stores the prefix in `word`. The other
+    /// warps do nothing. Another barrier is needed before it is read.
+    #[device(track_caller)]
+    pub fn store_prefix(self, tile: u32, count: u32, word: Shared<u32>) {
+        if thread::warp() == 0 {
+            let before = self.publish_and_prefix(tile, count);
+            if thread::lane() == 0 {
+                word.store(0, before as u32);
+            }
+        }
     }
 
     #[device(track_caller)]
@@ -102,7 +124,8 @@ impl Lookback {
         }
     }
 
-    /// Waits until each lane's tile has published something; its word. What is before the first is whole, and nothing.
+    /// Waits until each lane's tile has published a word, and returns it. Lanes before the first tile get a whole
+    /// prefix of zero.
     #[device(track_caller)]
     fn wait(self, end: u32) -> u64 {
         let lane = thread::lane();

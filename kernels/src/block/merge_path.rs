@@ -10,8 +10,8 @@ use evenpath_simt::device;
 use super::index::Index;
 use super::search::partition_point;
 
-/// How many of the `rows` row ends lie before diagonal `diagonal` of their merge with the numbers
-/// 0, 1, … `nonzeros` − 1: row ends are consumed first where they equal the next nonzero's number.
+/// Returns the number of the `rows` row ends before diagonal `diagonal` of their merge with the numbers 0, 1, …
+/// `nonzeros` − 1: row ends are consumed first where they equal the next nonzero's number.
 ///
 /// `row_end(i)` is the number of nonzeros in rows 0 to i, so it does not decrease with i.
 #[device]
@@ -21,11 +21,11 @@ pub fn search_rows<T: Index>(diagonal: T, rows: T, nonzeros: T, row_end: impl Fn
     partition_point(low, high, |row| row_end(row) + row < diagonal)
 }
 
-/// How many elements of A, `a_len` long, lie before diagonal `diagonal` of its merge with B, `b_len`
-/// long; the others before it are B's. An element of A comes before those of B that equal it.
+/// Returns the number of elements of A, `a_len` long, before diagonal `diagonal` of its merge with B, `b_len` long; the
+/// others before it are B's. An element of A comes before those of B that equal it.
 ///
-/// Whatever order the elements are in, the result lies in `diagonal - b_len ..= a_len`, and `a` and `b`
-/// are called for indices below the lengths only.
+/// Even if elements are not sorted, the result lies in `diagonal - b_len ..= a_len`, and `a` and `b` are called for
+/// indices below the lengths only.
 #[device]
 pub fn search<T: Index, K: PartialOrd>(
     diagonal: T,

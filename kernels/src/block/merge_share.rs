@@ -7,7 +7,7 @@ use super::two_sequences::{Staged, TilePair};
 use crate::unroll::unroll;
 use crate::{Bits, Key};
 
-/// What [`Share::stage_sources`] adds to indices of B. A tile has no more elements than this.
+/// Number that [`Share::stage_sources`] adds to indices of B: at least the elements of a tile.
 pub const FROM_B: u16 = 1 << 15;
 
 /// A thread's share of a tile's output: up to `ITEMS` elements in order.
@@ -55,7 +55,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
                 take_a = a.address() < a_end && (take_a || b.address() >= b_end);
             }
             keys[item] = if take_a { a_key } else { b_key };
-            // At the end of both, the thread walks on in B: what it reads there is not used.
+            // At the end of both, the thread walks on in B, but does not use what it reads.
             let rest = (if take_a { a } else { b }).skip(1);
             if take_a {
                 from_a |= 1 << item;
@@ -73,7 +73,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
         Self { keys, from_a, start }
     }
 
-    /// Brings the keys, as `change` makes them, to shared memory in the order of the output, over the tile that was there.
+    /// Writes the keys, changed by `change`, to shared memory in the order of the output. They replace the tile.
     #[device(track_caller)]
     pub fn stage(&self, staged: Staged<K>, change: impl Fn(K) -> K) {
         for item in 0..ITEMS {
@@ -81,7 +81,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
         }
     }
 
-    /// The values of the thread's elements.
+    /// Returns the values of the thread's elements.
     #[device(track_caller)]
     pub fn gather<V: Bits>(&self, staged: Staged<V>) -> [V; ITEMS] {
         let (mut a, mut b) = (staged.a.skip(self.start.a as usize), staged.b.skip(self.start.b as usize));
@@ -99,8 +99,8 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
         values
     }
 
-    /// Writes where the elements come from to shared memory, in the order of the output: an index of the tile's A, or
-    /// one of its B with [`FROM_B`] added.
+    /// Writes the origins of elements to shared memory, in the order of the output: an index in the tile's A, or one in
+    /// its B plus [`FROM_B`].
     #[device(track_caller)]
     pub fn stage_sources(&self, sources: Shared<u16>) {
         let (mut a, mut b) = (self.start.a as u16, self.start.b as u16 | FROM_B);

@@ -1,5 +1,5 @@
-//! What the threads of a block do together, through shared memory; what blocks tell each other; and
-//! where a block's share of the whole begins.
+//! Operations of the threads of a block through shared memory, of blocks through global memory, and the search for a
+//! block's share of the work.
 
 pub mod balanced_path;
 pub mod count_scan;
@@ -18,6 +18,7 @@ pub mod reduce;
 pub mod search;
 pub mod segmented_scan;
 pub mod staged;
+pub mod strided;
 pub mod tagged_sums;
 pub mod tile_prefix;
 pub mod tile_scan;

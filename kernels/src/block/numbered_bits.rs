@@ -1,4 +1,4 @@
-//! Which places of a tile are marked, one bit per place, and the number of marks up to each.
+//! Marked places of a tile, one bit per place, and the number of marks up to each.
 
 use evenpath_simt::{device, thread, Arena, Shared};
 
@@ -50,8 +50,8 @@ impl<const BLOCK: usize, const ITEMS: usize> NumberedBits<BLOCK, ITEMS> {
         }
     }
 
-    /// Numbers the marks; how many there are. Every thread calls it. It has three barriers, the first of them before
-    /// anything is read.
+    /// Numbers the marks, and returns their number. Every thread calls it. It has three barriers, the first of them
+    /// before anything is read.
     #[device(track_caller)]
     pub fn number(self, scan: CountScan<u32, BLOCK>) -> u32 {
         thread::barrier();
@@ -75,7 +75,7 @@ impl<const BLOCK: usize, const ITEMS: usize> NumberedBits<BLOCK, ITEMS> {
         self.before.load(word) + (self.words.load(word) & up_to).count_ones()
     }
 
-    /// The last marked place up to `place` and on it. There is one.
+    /// Returns the last marked place up to `place` and on it. There is one.
     #[device(track_caller)]
     #[must_use]
     pub fn last_to(self, place: u32) -> u32 {
@@ -89,7 +89,7 @@ impl<const BLOCK: usize, const ITEMS: usize> NumberedBits<BLOCK, ITEMS> {
         word * thread::WARP_SIZE + (u32::BITS - 1 - marks.leading_zeros())
     }
 
-    /// The first marked place after `place`, or `end`, past which nothing is marked.
+    /// Returns the first marked place after `place`, or `end`, past which nothing is marked.
     #[device(track_caller)]
     #[must_use]
     pub fn next_after(self, place: u32, end: u32) -> u32 {
@@ -106,8 +106,8 @@ impl<const BLOCK: usize, const ITEMS: usize> NumberedBits<BLOCK, ITEMS> {
         word * thread::WARP_SIZE + marks.trailing_zeros()
     }
 
-    /// Whether any marked place is more than `most` before the next one, or before `end`. `most` is not below the lanes of a
-    /// warp. Every thread calls it after a barrier behind the marks; it has one barrier, as a scan does.
+    /// Returns whether any marked place is more than `most` before the next one, or before `end`. `most` is not below
+    /// the lanes of a warp. Every thread calls it after a barrier behind the marks; it has one barrier, as a scan does.
     #[device(track_caller)]
     #[must_use]
     pub fn has_gap_above(self, most: u32, end: u32, scan: CountScan<u32, BLOCK>) -> bool {

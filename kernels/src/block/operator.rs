@@ -6,15 +6,15 @@ use evenpath_simt::{device, warp, Element};
 
 /// Elements that scans work on.
 pub trait Number: Element + PartialOrd + core::ops::Add<Output = Self> {
-    /// No element is less.
+    /// Least element.
     const LEAST: Self;
-    /// No element is greater.
+    /// Greatest element.
     const GREATEST: Self;
-    /// The sum; integers wrap around.
+    /// Returns the sum; integers wrap around.
     #[must_use]
     fn plus(self, other: Self) -> Self;
-    /// The element's counterpart in the reverse order; its own inverse. The maximum of elements is the flip of the
-    /// minimum of their flips.
+    /// Returns the element's counterpart in the reverse order; its own inverse. The maximum of elements is the flip of
+    /// the minimum of their flips.
     #[must_use]
     fn flip(self) -> Self;
 }
@@ -48,11 +48,11 @@ numbers! {
 
 /// An associative operator with an identity.
 pub trait Operator<V>: Copy {
-    /// Combining with it changes nothing.
+    /// Identity: combining with it changes nothing.
     const IDENTITY: V;
-    /// Whether sums start over at heads.
+    /// True if sums start over at heads.
     const SEGMENTED: bool = false;
-    /// Whether it has a mirror image, the same operator on [flipped](Number::flip) elements.
+    /// True if it has a mirror image, the same operator on [flipped](Number::flip) elements.
     const FLIPS: bool = false;
     /// Combines what comes before with what comes after.
     fn combine(before: V, after: V) -> V;
@@ -117,10 +117,10 @@ impl<V, P: Operator<V>> Operator<V> for Segmented<P> {
     }
 }
 
-/// The state of a scan: the sum so far, and how many segments began in it. A plain scan has no segments.
+/// State of a scan: the sum so far, and the number of segments that began in it. A plain scan has no segments.
 #[derive(Debug, Clone, Copy)]
 pub struct Summary<V, P> {
-    /// The sum of the elements from the last head on; of all, where there is none.
+    /// Sum of the elements starting at the last head, or of all if there is none.
     pub value: V,
     /// Heads.
     pub heads: u32,
@@ -128,22 +128,22 @@ pub struct Summary<V, P> {
 }
 
 impl<V: Number, P: Operator<V>> Summary<V, P> {
-    /// Of no elements.
+    /// Summary of no elements.
     pub const IDENTITY: Self = Self { value: P::IDENTITY, heads: 0, operator: PhantomData };
 
-    /// Of one element, which begins a segment or does not.
+    /// Returns the summary of an element, which begins a segment or does not.
     #[device]
     pub fn new(value: V, heads: u32) -> Self {
         Self { value, heads, operator: PhantomData }
     }
 
-    /// The value and the heads.
+    /// Returns the value and the heads.
     #[device]
     pub fn into_parts(self) -> (V, u32) {
         (self.value, self.heads)
     }
 
-    /// Of the elements of `self` and then those of `after`.
+    /// Returns the summary of the elements of `self` and then those of `after`.
     #[device]
     #[must_use]
     pub fn then(self, after: Self) -> Self {
@@ -152,7 +152,7 @@ impl<V: Number, P: Operator<V>> Summary<V, P> {
         Self::new(value, self.heads.wrapping_add(after.heads))
     }
 
-    /// The argument of the lane `delta` below; a lane's own where there is none.
+    /// Returns the argument of the lane `delta` below; a lane's own where there is none.
     #[device(track_caller)]
     #[must_use]
     pub fn shuffle_up(self, delta: u32) -> Self {
@@ -160,7 +160,7 @@ impl<V: Number, P: Operator<V>> Summary<V, P> {
         Self::new(warp::shuffle_up(warp::FULL, self.value, delta), heads)
     }
 
-    /// The argument of the lane `delta` above; a lane's own where there is none.
+    /// Returns the argument of the lane `delta` above; a lane's own where there is none.
     #[device(track_caller)]
     #[must_use]
     pub fn shuffle_down(self, delta: u32) -> Self {
@@ -168,7 +168,7 @@ impl<V: Number, P: Operator<V>> Summary<V, P> {
         Self::new(warp::shuffle_down(warp::FULL, self.value, delta), heads)
     }
 
-    /// The argument of lane `source`.
+    /// Returns the argument of lane `source`.
     #[device(track_caller)]
     #[must_use]
     pub fn broadcast(self, source: u32) -> Self {

@@ -1,8 +1,8 @@
-//! From shared memory to the output, with coalesced stores.
+//! Copies from shared memory to the output, with coalesced stores.
 
 use evenpath_simt::{device, thread, Aligned16, Element, GlobalMut, Shared};
 
-/// Writes the first `count` elements, at most `BLOCK` × `ITEMS`, to the output from `start` on.
+/// Writes the first `count` elements, at most `BLOCK` × `ITEMS`, to the output starting at `start`.
 #[device]
 pub fn store<T: Element, const BLOCK: usize, const ITEMS: usize>(
     elements: Shared<T>,

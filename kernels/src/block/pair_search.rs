@@ -9,7 +9,7 @@ use evenpath_simt::{device, thread, warp, Arena, Shared};
 /// three; a thread alone takes 15 and 22, a [warp](super::warp_search) 3 and 5.
 #[derive(Debug, Clone, Copy)]
 pub struct PairSearch<const BLOCK: usize> {
-    /// For each warp, how many of its probes lie before each key; those of the next round beside them.
+    /// Number of probes of each warp that lie before each key; those of the next round beside them.
     counts: Shared<u32>,
 }
 
@@ -26,8 +26,8 @@ impl<const BLOCK: usize> PairSearch<BLOCK> {
         Self { counts: arena.take(2 * Self::WARPS) }
     }
 
-    /// The position that the thread probes first, in a search among the numbers up to `end`: for [`first`](Self::first). It
-    /// can be loaded before the keys are known.
+    /// Returns the position that the thread probes first, in a search among the numbers up to `end`: for
+    /// [`first`](Self::first). It can be loaded before the keys are known.
     #[device(track_caller)]
     pub fn probe(end: u64, position: impl Fn(u64) -> u64) -> u64 {
         let probe = (u64::from(thread::index()) + 1) * end.div_ceil(BLOCK as u64);
@@ -39,9 +39,9 @@ impl<const BLOCK: usize> PairSearch<BLOCK> {
         }
     }
 
-    /// For each key, the first of the numbers in `0..end` whose position is not before it, or `end`. Positions do not
-    /// decrease. Every thread of the block calls it, with the same numbers and keys and its own [`probe`](Self::probe). It has
-    /// a barrier per round; a second search in the same memory needs one between.
+    /// Returns for each key the first of the numbers in `0..end` whose position is not before it, or `end`. Positions
+    /// do not decrease. Every thread of the block calls it, with the same numbers and keys and its own
+    /// [`probe`](Self::probe). It has a barrier per round; a second search in the same memory needs one between.
     #[device(track_caller)]
     pub fn first(self, end: u64, keys: (u64, u64), probed: u64, position: impl Fn(u64) -> u64) -> (u64, u64) {
         let half = BLOCK as u64 / 2;
@@ -65,8 +65,9 @@ impl<const BLOCK: usize> PairSearch<BLOCK> {
         low
     }
 
-    /// In how many threads of the block each of two conditions holds. Rounds take turns with the memory: who stores in one has
-    /// passed the barrier of the one before, and so has everyone that loads in the second before it.
+    /// Counts the threads of the block in which each of two conditions holds. Rounds take turns with the memory: a
+    /// thread that stores in one has passed the barrier of the one before, and so have all threads that load in the
+    /// second before it.
     #[device(track_caller)]
     fn count(self, (first, second): (bool, bool), round: usize) -> (u64, u64) {
         let counts = self.counts.skip(round % 2 * Self::WARPS);

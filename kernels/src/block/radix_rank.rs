@@ -24,35 +24,35 @@ const MAX_BINS_PER_THREAD: usize = 2;
 /// Items that one piece of straight code ranks.
 const GROUP: usize = 6;
 
-/// What is sorted by: the bits of an unsigned integer.
+/// Key of a radix sort: the bits of an unsigned integer.
 pub trait RadixKey: Key + core::ops::BitAnd<Output = Self> {
     /// Bits of the key.
     const BITS: u32;
     /// The key with all bits one.
     const ONES: Self;
-    /// The low 32 bits of the key shifted right by `begin`, which is below [`BITS`](Self::BITS).
+    /// Returns the low 32 bits of the key shifted right by `begin`, which is below [`BITS`](Self::BITS).
     fn bits_from(self, begin: u32) -> u32;
-    /// The key shifted left by `count`, which is below [`BITS`](Self::BITS).
+    /// Returns the key shifted left by `count`, which is below [`BITS`](Self::BITS).
     #[must_use]
     fn shifted_left(self, count: u32) -> Self;
-    /// `value` in the bits from `begin` on, beside the key's own.
+    /// `value` in the bits starting at `begin`, beside the key's own.
     #[must_use]
     fn with_bits(self, value: u32, begin: u32) -> Self;
-    /// The bits below `count`, which may be [`BITS`](Self::BITS).
+    /// Returns the bits below `count`, which may be [`BITS`](Self::BITS).
     #[must_use]
     fn low_bits(self, count: u32) -> Self;
-    /// The bits that sort as unsigned integers as the keys do; see [`KeyOrder`].
+    /// Returns the bits that sort as unsigned integers as the keys do; see [`KeyOrder`].
     #[must_use]
     fn to_sortable(self, order: KeyOrder<Self>) -> Self;
-    /// The inverse of [`to_sortable`](Self::to_sortable).
+    /// Returns the inverse of [`to_sortable`](Self::to_sortable).
     #[must_use]
     fn into_key(self, order: KeyOrder<Self>) -> Self;
 }
 
 parameters! {
-    /// How the bits of a key type become unsigned integers of the same order: first the bits of
-    /// `flip_negative` are flipped where the sign bit is set, then those of `flip` in all keys. The sign bit
-    /// is not part of `flip_negative`. Both are zero for unsigned keys in ascending order.
+    /// Conversion of a key type's bits to unsigned integers of the same order: first the bits of `flip_negative` are
+    /// flipped where the sign bit is set, then those of `flip` in all keys. The sign bit is not part of
+    /// `flip_negative`. Both are zero for unsigned keys in ascending order.
     pub struct KeyOrder<K: RadixKey> {
         /// Bits that are flipped in negative keys.
         pub flip_negative: K,
@@ -65,7 +65,7 @@ impl<K: RadixKey> KeyOrder<K> {
     /// Unsigned integers in ascending order, which are sortable as they are.
     pub const UNSIGNED: Self = Self { flip_negative: K::ZERO, flip: K::ZERO };
 
-    /// Whether keys are sortable as they are.
+    /// Returns whether keys are sortable as they are.
     #[device]
     #[must_use]
     pub fn is_identity(self) -> bool {
@@ -115,7 +115,7 @@ parameters! {
     pub struct Digit {
         /// The lowest.
         pub begin: u32,
-        /// How many: 1 to [`DIGIT_BITS`].
+        /// Number of bits, 1 to [`DIGIT_BITS`].
         pub bits: u32,
     }
 }
@@ -132,7 +132,7 @@ pub struct Passes {
 }
 
 impl Passes {
-    /// The passes over the bits `begin..end`; none where there are no bits.
+    /// Returns the passes over the bits `begin..end`; none where there are no bits.
     #[device]
     pub fn new(begin: u32, end: u32) -> Self {
         let bits = end - begin;
@@ -141,13 +141,13 @@ impl Passes {
         Self { begin, count, width: bits / divisor, longer: bits % divisor }
     }
 
-    /// How many there are.
+    /// Returns the number of passes.
     #[device]
     pub fn count(self) -> u32 {
         self.count
     }
 
-    /// What pass `pass` sorts by.
+    /// Returns the digit by which pass `pass` sorts.
     #[device]
     pub fn digit(self, pass: u32) -> Digit {
         let longer_before = if pass < self.longer { pass } else { self.longer };
@@ -164,7 +164,7 @@ impl Digit {
         1 << self.bits
     }
 
-    /// The digit's value in a key.
+    /// Returns the digit's value in a key.
     #[device]
     #[must_use]
     pub fn of<K: RadixKey>(self, key: K) -> usize {
@@ -182,7 +182,7 @@ pub struct RadixRank<const BLOCK: usize> {
     warp_sums: Shared<u32>,
 }
 
-/// How many keys of the block have the digits that one thread scans, and how many smaller digits.
+/// Number of keys of the block with the digits that one thread scans, and with smaller digits.
 #[derive(Debug, Clone, Copy)]
 pub struct BinCounts {
     /// Keys with each digit.
@@ -216,13 +216,13 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
         }
     }
 
-    /// The first digit that this thread scans; the others follow it.
+    /// Returns the first digit that this thread scans; the others follow it.
     #[device]
     pub fn first_bin() -> usize {
         thread::index() as usize * Self::BINS_PER_THREAD
     }
 
-    /// The counter of a key's digit in this warp's row.
+    /// Returns the counter of a key's digit in this warp's row.
     #[device]
     fn counter<K: RadixKey>(key: K, digit: Digit) -> usize {
         (thread::warp() as usize * BINS) | digit.of(key)
@@ -240,8 +240,8 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
         warp::sync(warp::FULL);
     }
 
-    /// Counts the warp's keys by their digit, in counters that [`clear`](Self::clear) has set to zero. Whether all of the
-    /// warp's keys have the same digit.
+    /// Counts the warp's keys by their digit, in counters that [`clear`](Self::clear) has set to zero. Returns whether
+    /// all of the warp's keys have the same digit.
     #[device(track_caller)]
     pub fn count<K: RadixKey, const ITEMS: usize>(self, keys: &[K; ITEMS], digit: Digit) -> bool {
         for item in 0..ITEMS {
@@ -289,7 +289,7 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
         bins
     }
 
-    /// The sum of `value` over the threads before this one, of those that have digits to scan. One barrier.
+    /// Returns the sum of `value` over the threads before this one, of those that have digits to scan. One barrier.
     #[device(track_caller)]
     fn exclusive_sum(self, value: u32) -> u32 {
         let scanning = BINS.div_ceil(Self::BINS_PER_THREAD * thread::WARP_SIZE as usize);
@@ -310,7 +310,8 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
         before
     }
 
-    /// The place of each key in the block's keys, stably sorted by the digit. `alike` is what [`count`](Self::count) said.
+    /// Returns the place of each key in the block's keys, stably sorted by the digit. `alike` is the result of
+    /// [`count`](Self::count).
     #[device(track_caller)]
     pub fn rank<K: RadixKey, const ITEMS: usize>(
         self,
@@ -323,7 +324,7 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
         places
     }
 
-    /// [`rank`](Self::rank), where `each` gets every item and its place as soon as it is known: an array of places would
+    /// [`rank`](Self::rank), but `each` gets every item and its place as soon as it is known: an array of places would
     /// take a register per item.
     #[device(track_caller)]
     pub fn rank_each<K: RadixKey, const ITEMS: usize>(
@@ -335,7 +336,7 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
     ) {
         const { assert!(ITEMS <= 4 * GROUP) };
         if alike {
-            // Nothing to search for; and this is where the search would take longest, all lanes meeting in one word.
+            // There is nothing to search for, and a search would be slowest here, with all lanes in one word.
             let first = self.counters.load(Self::counter(keys[0], digit)) + thread::lane();
             for item in 0..ITEMS {
                 each(item, first + item as u32 * thread::WARP_SIZE);
@@ -349,7 +350,7 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
         }
     }
 
-    /// Up to `GROUP` places from item `first` on.
+    /// Up to `GROUP` places starting at item `first`.
     #[device(track_caller)]
     fn rank_group<K: RadixKey, const ITEMS: usize>(
         self,

@@ -14,14 +14,14 @@ pub struct RadixSort<K, const BLOCK: usize, const ITEMS: usize> {
     exchange: Shared<K>,
 }
 
-/// The place of an item of this thread in the block's warp-striped sequence.
+/// Returns the place of an item of this thread in the block's warp-striped sequence.
 #[device]
 pub fn warp_striped<const ITEMS: usize>(item: usize) -> usize {
     let first = thread::warp() * (ITEMS as u32 * thread::WARP_SIZE) + thread::lane();
     (first + item as u32 * thread::WARP_SIZE) as usize
 }
 
-/// The number of bits of numbers up to `largest`.
+/// Returns the number of bits of numbers up to `largest`.
 #[device]
 pub fn bits_of(largest: u32) -> u32 {
     u32::BITS - largest.leading_zeros()
@@ -60,20 +60,20 @@ impl<K: RadixKey, const BLOCK: usize, const ITEMS: usize> RadixSort<K, BLOCK, IT
         }
     }
 
-    /// A sort of other keys in the same memory, except that these go through `exchange`, [`LEN`](Self::LEN) elements. A
-    /// barrier is needed between the two sorts.
+    /// Returns a sort of other keys in the same memory, except that these go through `exchange`, [`LEN`](Self::LEN)
+    /// elements. A barrier is needed between the two sorts.
     #[device]
     pub fn of<L: RadixKey>(self, exchange: Shared<L>) -> RadixSort<L, BLOCK, ITEMS> {
         RadixSort { rank: self.rank, exchange }
     }
 
-    /// Where a sort by at least one bit leaves the keys, in their order.
+    /// Returns the memory in which a sort by at least one bit leaves the keys, in their order.
     #[device]
     pub fn sorted(self) -> Shared<K> {
         self.exchange
     }
 
-    /// Sorts keys with values, which go through `value_exchange`, [`LEN`](Self::LEN) elements; otherwise as
+    /// Sorts keys with values, which go through `value_exchange`, [`LEN`](Self::LEN) elements; otherwise like
     /// [`sort_keys`](Self::sort_keys).
     #[device(track_caller)]
     pub fn sort_pairs<V: Element>(
@@ -102,7 +102,7 @@ impl<K: RadixKey, const BLOCK: usize, const ITEMS: usize> RadixSort<K, BLOCK, IT
     /// unused upper bits, so that only keys are moved (Dalton, Baxter, Merrill, Olson, Garland,
     /// "Optimizing Sparse Matrix Operations on GPUs using Merge Path", IPDPS 2015, section III-C).
     ///
-    /// `bits` + [`PLACE_BITS`](Self::PLACE_BITS) are at most the key's bits. Otherwise as
+    /// `bits` + [`PLACE_BITS`](Self::PLACE_BITS) are at most the key's bits. Otherwise it is like
     /// [`sort_keys`](Self::sort_keys).
     #[device(track_caller)]
     pub fn sort_permutation(self, keys: &mut [K; ITEMS], bits: u32) -> [u16; ITEMS] {

@@ -20,7 +20,7 @@ impl<V: Element, const BLOCK: usize> BlockReduce<V, BLOCK> {
         Self::new(arena.take(Self::WARPS))
     }
 
-    /// A reduction through memory that holds an element per warp.
+    /// Returns a reduction through memory that holds an element per warp.
     #[device]
     pub fn new(partials: Shared<V>) -> Self {
         Self { partials }
@@ -52,7 +52,7 @@ impl<V: Element, const BLOCK: usize> BlockReduce<V, BLOCK> {
 }
 
 impl<V: Element + core::ops::Add<Output = V>, const BLOCK: usize> BlockReduce<V, BLOCK> {
-    /// The sum over the block, in every thread; as [`share`](Self::share) and [`total`](Self::total).
+    /// Returns the sum over the block, in every thread; as [`share`](Self::share) and [`total`](Self::total).
     #[device(track_caller)]
     pub fn sum(self, value: V) -> V {
         self.share(value, |a, b| a + b);

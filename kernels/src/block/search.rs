@@ -4,11 +4,12 @@ use evenpath_simt::device;
 
 use super::index::Index;
 
-/// The first index in `start..end` for which `is_before` does not hold, or `end`, as `slice::partition_point` finds it:
-/// with `|index| array.load(index) < key` the lower bound of a key in an ascending array, with `<=` its upper bound.
+/// Returns the first index in `start..end` for which `is_before` does not hold, or `end`, as `slice::partition_point`
+/// finds it: with `|index| array.load(index) < key` the lower bound of a key in an ascending array, with `<=` its upper
+/// bound.
 ///
-/// `start` is at most `end`, and `is_before` holds for no index after one for which it does not. Where that is not so the
-/// result is some index in `start..=end`. `is_before` is called for indices in `start..end` only.
+/// `start` is at most `end`, and `is_before` holds for no index after one for which it does not. Otherwise the result
+/// is some index in `start..=end`. `is_before` is called for indices in `start..end` only.
 #[device(track_caller)]
 pub fn partition_point<T: Index>(start: T, end: T, is_before: impl Fn(T) -> bool) -> T {
     let one = T::from(1);

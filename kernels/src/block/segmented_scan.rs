@@ -9,12 +9,12 @@ pub struct SegmentedScan<V, const BLOCK: usize> {
     heads: Shared<u32>,
 }
 
-/// What a thread learns from a segmented scan.
+/// Result of a segmented scan for a thread.
 #[derive(Debug, Clone, Copy)]
 pub struct Scanned<V> {
     /// Sum of the values before this thread's, back to the last head.
     pub before: V,
-    /// The sum at the end of the block: all values from the last head on.
+    /// The sum at the end of the block: all values starting at the last head.
     pub total: V,
 }
 
@@ -73,10 +73,10 @@ impl<V: Element + core::ops::Add<Output = V>, const BLOCK: usize> SegmentedScan<
     }
 }
 
-/// The inclusive segmented scan of a warp; `heads` has a bit for each lane that starts a segment.
+/// Returns the inclusive segmented scan of a warp; `heads` has a bit for each lane that starts a segment.
 #[device(track_caller)]
 pub fn warp_inclusive<V: Element + core::ops::Add<Output = V>>(value: V, heads: u32, lane: u32) -> V {
-    // How many lanes below belong to this lane's segment.
+    // The number of lanes below that belong to this lane's segment.
     let below_or_own = heads & (u32::MAX >> (thread::WARP_SIZE - 1 - lane));
     let start = below_or_own.checked_ilog2().unwrap_or(0);
     let reach = lane - start;

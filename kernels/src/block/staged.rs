@@ -15,7 +15,7 @@ impl<T: Element, const BLOCK: usize, const ITEMS: usize> Staged<T, BLOCK, ITEMS>
     const LEN: usize = BLOCK * ITEMS;
     /// Elements in 16 bytes.
     const PACKET: usize = 16 / T::SIZE;
-    /// Whether each thread's elements begin at a multiple of 16 bytes.
+    /// True if each thread's elements begin at a multiple of 16 bytes.
     const ALIGNED: bool = ITEMS.is_multiple_of(Self::PACKET);
     /// Packets of the tile.
     const PACKETS: usize = Self::LEN / Self::PACKET;
@@ -28,7 +28,7 @@ impl<T: Element, const BLOCK: usize, const ITEMS: usize> Staged<T, BLOCK, ITEMS>
         Self { elements: arena.take(Self::LEN) }
     }
 
-    /// The memory.
+    /// Returns the memory.
     #[device]
     pub fn elements(self) -> Shared<T> {
         self.elements
@@ -55,7 +55,7 @@ impl<T: Element, const BLOCK: usize, const ITEMS: usize> Staged<T, BLOCK, ITEMS>
         }
     }
 
-    /// This thread's elements.
+    /// Returns this thread's elements.
     #[device(track_caller)]
     pub fn own(self) -> [T; ITEMS] {
         let first = thread::index() as usize * ITEMS;
@@ -110,7 +110,7 @@ impl<T: Element, const BLOCK: usize, const ITEMS: usize> Staged<T, BLOCK, ITEMS>
     }
 }
 
-/// An element of a packet.
+/// Returns an element of a packet.
 #[device]
 fn element_of<T: Element>(packet: Packet, index: usize) -> T {
     T::from_bits(packet[index * T::SIZE / 8] >> (index * T::SIZE % 8 * 8))

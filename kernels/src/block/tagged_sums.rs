@@ -69,7 +69,7 @@ impl<V: Float> TaggedSums<V> {
         }
     }
 
-    /// Counts what was put of the sum, or sums, `sum` as one of the `parts`; whether all are left, or about to be.
+    /// Counts the parts that were put for `sum` as one of `parts`. Returns whether all parts are there, or about to be.
     #[device(track_caller)]
     pub fn arrive(self, sum: usize, parts: u32) -> bool {
         let arrived = self.arrived.fetch_add(sum, 1, Ordering::Relaxed, Scope::Device);
@@ -80,7 +80,7 @@ impl<V: Float> TaggedSums<V> {
         is_last
     }
 
-    /// The words of a part as they are now.
+    /// Returns the words of a part as they are now.
     #[device(track_caller)]
     pub fn look(self, place: usize) -> Seen {
         let load =
@@ -88,8 +88,8 @@ impl<V: Float> TaggedSums<V> {
         [load(0), if Self::WORDS > 1 { load(1) } else { 0 }]
     }
 
-    /// The part of which the words `seen` were seen, as soon as they are there: it must have been left already, or be
-    /// counted in this run.
+    /// Returns the part whose words are `seen`, or waits for them. The part must be stored already, or be counted in this
+    /// run.
     #[device(track_caller)]
     pub fn part(self, place: usize, mut seen: Seen) -> V {
         let is_there = |seen: Seen| {

@@ -57,7 +57,7 @@ struct Polled {
 }
 
 impl TilePrefix {
-    /// The state in [`state_words`] words.
+    /// Returns the state in [`state_words`] words.
     #[device]
     pub fn new(words: GlobalMut<u64>, tiles: u32) -> Self {
         Self { words, tiles }
@@ -79,7 +79,8 @@ impl TilePrefix {
         self.publish(tile, own);
     }
 
-    /// The sum of all tiles before `tile`, whose own sum is `own`, in every lane. One whole warp of the block calls it.
+    /// Returns the sum of all tiles before `tile`, whose own sum is `own`, in every lane. One whole warp of the block
+    /// calls it.
     #[device(track_caller)]
     pub fn exclusive<V: Number, P: Operator<V>>(self, tile: u32, own: Summary<V, P>) -> Summary<V, P> {
         let lane = thread::lane();
@@ -176,7 +177,7 @@ impl TilePrefix {
     }
 }
 
-/// The sum over the warp's lanes, in every lane: a tree of fixed shape.
+/// Returns the sum over the warp's lanes, in every lane: a tree of fixed shape.
 #[device(track_caller)]
 fn reduce<V: Number, P: Operator<V>>(own: Summary<V, P>, lane: u32) -> Summary<V, P> {
     let mut sum = own;

@@ -90,8 +90,8 @@ impl<V: Number, const BLOCK: usize> TileScan<V, BLOCK> {
         Surroundings { before, total, first_head }
     }
 
-    /// The sum before the tile, whose own sum is `total`. Every thread calls it; it has one barrier, after which all threads
-    /// can read what was written to shared memory before it.
+    /// Returns the sum before the tile, whose own sum is `total`. Every thread calls it; it has one barrier, after
+    /// which all threads can read what was written to shared memory before it.
     #[device(track_caller)]
     pub fn look_back<P: Operator<V>>(
         self,
@@ -111,7 +111,7 @@ impl<V: Number, const BLOCK: usize> TileScan<V, BLOCK> {
     }
 }
 
-/// The inclusive scan of a warp, one summary per lane.
+/// Returns the inclusive scan of a warp, one summary per lane.
 #[device(track_caller)]
 fn warp_inclusive<V: Number, P: Operator<V>>(own: Summary<V, P>) -> Summary<V, P> {
     let mut sum = own;

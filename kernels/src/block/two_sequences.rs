@@ -54,9 +54,9 @@ const MANY: u32 = 1 << 30;
 pub struct Staged<T> {
     /// The memory, aligned to 16 bytes.
     pub elements: Shared<T>,
-    /// From the tile's first element of A on.
+    /// Elements of A, starting at the tile's first.
     pub a: Shared<T>,
-    /// From the tile's first element of B on.
+    /// Elements of B, starting at the tile's first.
     pub b: Shared<T>,
 }
 
@@ -76,9 +76,9 @@ impl TilePair {
     /// A tile without elements, of empty sequences.
     pub const EMPTY: Self = Self { a_first: 0, b_first: 0, a_len: 0, b_len: 0, a_rest: 0, b_rest: 0 };
 
-    /// The tile from `start` to `end` of sequences of the given lengths. Where the sequences are not
-    /// sorted, a later cut can lie before an earlier one; the tile is then still inside both sequences, and
-    /// no longer than from cut to cut.
+    /// Returns the tile from `start` to `end` of sequences of the given lengths. Where the sequences are not sorted, a
+    /// later cut can lie before an earlier one; the tile is then still inside both sequences, and no longer than from
+    /// cut to cut.
     #[device]
     pub fn between(start: Cut<u64>, end: Cut<u64>, a_len: u64, b_len: u64) -> Self {
         let len = (end.a + end.b - start.a - start.b) as u32;
@@ -99,7 +99,7 @@ impl TilePair {
         }
     }
 
-    /// The same tile, of sequences that begin at the elements `a` and `b` of their views.
+    /// Returns the same tile, of sequences that begin at the elements `a` and `b` of their views.
     #[device]
     #[must_use]
     pub fn of_views(self, a: usize, b: usize) -> Self {
@@ -119,7 +119,7 @@ impl TilePair {
         words.store(3, pack(self.a_rest, self.b_rest));
     }
 
-    /// The tile that [`store`](Self::store) wrote.
+    /// Returns the tile that [`store`](Self::store) wrote.
     #[device(track_caller)]
     pub fn load(words: Shared<u64>) -> Self {
         let (lens, rests) = (words.load(2), words.load(3));
@@ -133,13 +133,13 @@ impl TilePair {
         }
     }
 
-    /// The first element of A.
+    /// Returns the first element of A.
     #[device]
     pub fn a_first(&self) -> usize {
         self.a_first
     }
 
-    /// The first element of B.
+    /// Returns the first element of B.
     #[device]
     pub fn b_first(&self) -> usize {
         self.b_first
@@ -152,7 +152,7 @@ impl TilePair {
         self.a_len + self.b_len
     }
 
-    /// Whether both sequences continue after the tile, by `ahead` elements or more; `ahead` is not zero.
+    /// Returns whether both sequences continue after the tile, by `ahead` elements or more; `ahead` is not zero.
     #[device]
     pub fn is_inner(&self, ahead: usize) -> bool {
         let more = ahead as u32 - 1;
@@ -171,7 +171,7 @@ impl TilePair {
         let packet = (16 / T::SIZE) as u32;
         let reach = (Fetched::<T, BLOCK, ITEMS>::ROUNDS * BLOCK) as u32 * packet;
         let (a_skew, b_start) = (a.skew, a.packets * packet + b.skew);
-        // Whether both views have as many elements as all threads load together.
+        // True if both views have the elements that all threads load together.
         let both_reach = a.left >= reach && b.left >= reach;
         let mut packets = [[0; 2]; ITEMS];
         unroll!(for round in 0..ITEMS {
@@ -201,8 +201,9 @@ pub const fn staged_each_bytes<T: Element>(block: usize, items: usize) -> usize 
 }
 
 impl TilePair {
-    /// Brings the tile to shared memory, of [`staged_each_bytes`]. It reads the tile alone, and one more element of each
-    /// sequence that continues: what lies beside the sequences may be written meanwhile. The caller has the barrier after it.
+    /// Copies the tile to shared memory, of [`staged_each_bytes`]. It reads only the tile, and one more element of each
+    /// sequence that continues: other kernels may write beside the sequences meanwhile. The caller has the barrier
+    /// after it.
     #[device(track_caller)]
     pub fn stage_each<T: Element, const BLOCK: usize, const ITEMS: usize>(
         &self,
@@ -239,7 +240,7 @@ impl TilePair {
 /// A thread's part of a tile, to be written to shared memory.
 #[derive(Debug)]
 pub struct Fetched<T, const BLOCK: usize, const ITEMS: usize> {
-    /// At most as many as items; the rest is never used.
+    /// At most one packet per item is used.
     packets: [Packet; ITEMS],
     a: u32,
     b: u32,
@@ -268,9 +269,9 @@ impl<T: Element, const BLOCK: usize, const ITEMS: usize> Fetched<T, BLOCK, ITEMS
     }
 }
 
-/// What the tile takes of one sequence.
+/// A tile's part of one sequence.
 struct Side<T> {
-    /// From the packet on that holds the tile's first element.
+    /// Elements, starting at the packet that holds the tile's first.
     view: Global<T, Aligned16>,
     /// Elements of the view before the tile's first.
     skew: u32,
@@ -294,7 +295,7 @@ impl<T: Element> Side<T> {
     }
 }
 
-/// The packet at `first`, of a view with `left` elements; its last element again where it has no more.
+/// Returns the packet at `first`, of a view with `left` elements; beyond its end, the last element is repeated.
 #[device]
 fn load_at_end<T: Element>(view: Global<T, Aligned16>, first: u32, left: u32) -> Packet {
     if first + (16 / T::SIZE) as u32 <= left {

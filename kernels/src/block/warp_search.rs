@@ -2,8 +2,8 @@
 
 use evenpath_simt::{device, thread, warp};
 
-/// The first of the numbers in `start..end` for which `holds`, or `end`. If it holds for a number, it holds for all after
-/// it; where that is not so, the result is some number in `start..=end`. For one whole warp; `holds` is called for
+/// Returns the first of the numbers in `start..end` for which `holds`, or `end`. If it holds for a number, it holds for
+/// all after it; otherwise the result is some number in `start..=end`. For one whole warp; `holds` is called for
 /// numbers in `start..end` only.
 #[device(track_caller)]
 pub fn first(start: u64, end: u64, holds: impl Fn(u64) -> bool) -> u64 {

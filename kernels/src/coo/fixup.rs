@@ -84,8 +84,8 @@ impl<V: Float> CarryFixup<V> {
         self.y.store(row as usize, self.alpha.fma(sum, self.y.load(row as usize)));
     }
 
-    /// The sum of the carries of `row`, which begin at `first`, by the whole block, in an order that only their number
-    /// determines.
+    /// Returns the sum of the carries of `row`, which begin at `first`, by the whole block, in an order that depends
+    /// only on their number.
     #[device]
     fn sum_run<const BLOCK: usize>(self, first: usize, row: u32, reduce: BlockReduce<V, BLOCK>) -> V {
         let mut sum = V::ZERO;

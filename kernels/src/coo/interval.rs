@@ -77,8 +77,8 @@ impl<V: Float> CooInterval<V> {
 }
 
 impl<V: Float> Entries<V> {
-    /// Continues from `open` through the `32 * ITEMS` entries from `step` on; all loads are issued before the first is
-    /// used. Every lane has `VECTOR` consecutive entries at a time.
+    /// Continues from `open` through the `32 * ITEMS` entries starting at `step`; all loads are issued before the first
+    /// is used. Every lane has `VECTOR` consecutive entries at a time.
     #[device(track_caller)]
     fn reduce_step<const ITEMS: usize>(
         self,
@@ -132,7 +132,7 @@ impl<V: Float> Entries<V> {
     }
 }
 
-/// Where this lane's part of a vector of the warp begins.
+/// Returns the start of this lane's part of a vector of the warp.
 #[device]
 fn place(vector: usize) -> u32 {
     (thread::lane() + vector as u32 * thread::WARP_SIZE) * VECTOR as u32

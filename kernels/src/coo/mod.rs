@@ -1,4 +1,4 @@
-//! SpMV of coordinates that are sorted by row: every thread has the same number of entries, whatever the rows' lengths
+//! SpMV of coordinates that are sorted by row: every thread has the same number of entries, for rows of any length
 //! (Bell, Garland, SC 2009).
 //!
 //! A warp has an *interval* of consecutive entries and goes through it from front to back, by a segmented reduction in

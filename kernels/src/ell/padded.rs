@@ -7,7 +7,7 @@ use crate::update::Update;
 use crate::RowMap;
 
 kernel! {
-    /// y = αAx + βy for a matrix in ELL: one thread per row. Its variants are how x is read; the study of row sorting
+    /// y = αAx + βy for a matrix in ELL: one thread per row. Its variants are the loads of x; the study of row sorting
     /// compares blocks of several sizes.
     pub struct Ell<V: Float> {
         /// Slot j of row i is at `j * rows + i`.
@@ -49,8 +49,8 @@ impl<V: Float> Ell<V> {
 kernel! {
     /// y = αAx + βy for a matrix in sliced ELL: one thread per row.
     pub struct SlicedEll<V: Float> {
-        /// Where each slice begins, and where the last one ends, in units of `slice_height` slots; the difference is
-        /// the slice's width.
+        /// Start of each slice, and the end of the last one, in units of `slice_height` slots; the difference is the
+        /// slice's width.
         pub slice_offsets: Global<u64>,
         /// Slot j of a slice's row i is at `j * slice_height + i` of the slice.
         pub slots: Slots<V>,

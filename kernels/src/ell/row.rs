@@ -23,9 +23,9 @@ pub(super) struct RowSlots<V: Float> {
     pub(super) stride: u32,
 }
 
-/// Which element of x a nonzero is multiplied by, and how it is loaded.
+/// Choice of the element of x for a nonzero, and the load.
 pub trait XAccess {
-    /// The element for the nonzero in slot `slot` of its row. `column` is below the number of columns.
+    /// Returns the element for the nonzero in slot `slot` of its row. `column` is below the number of columns.
     fn load<V: Float>(x: Global<V>, column: u32, slot: u32) -> V;
 }
 
@@ -65,7 +65,7 @@ impl XAccess for InSequence {
 }
 
 impl<V: Float> RowSlots<V> {
-    /// The sum of the first `count` slots' products, in order. Padding adds nothing, whatever x holds.
+    /// Returns the sum of the first `count` slots' products, in order. Padding adds nothing.
     ///
     /// `ITEMS` columns, then as many values, then as many elements of x are loaded before the first is used. Their
     /// addresses are computed again in each round: kept in registers, they would cost half of the threads.

@@ -15,8 +15,9 @@ pub const WINDOW_ROWS: u32 = 512;
 const LENGTH_BITS: u32 = 20;
 
 kernel! {
-    /// Sorts the rows of each window of [`WINDOW_ROWS`] by length, the longest first, and equally long ones as they were: one block
-    /// per window (SELL-C-σ; Kreutzer et al., SIAM J. Sci. Comput. 36, 2014). Rows from 2²⁰ − 1 nonzeros on count as equally long.
+    /// Sorts the rows of each window of [`WINDOW_ROWS`] by length, the longest first, and keeps the order of equally
+    /// long ones: one block per window (SELL-C-σ; Kreutzer et al., SIAM J. Sci. Comput. 36, 2014). Rows of 2²⁰ − 1
+    /// nonzeros and more count as equally long.
     pub struct SortWindows<O: Offset> {
         /// The matrix.
         pub pattern: Pattern<O>,
@@ -36,7 +37,7 @@ impl<O: Offset> SortWindows<O> {
         let sort = RadixSort::<u32, BLOCK, ITEMS>::take(&mut arena);
         let (first, rows) = (thread::block() * WINDOW_ROWS, self.pattern.rows);
         let most = (1 << LENGTH_BITS) - 1;
-        // What is no row is shorter than any.
+        // Absent rows are shorter than any other.
         let mut keys = [most; ITEMS];
         for item in 0..ITEMS {
             let row = first + warp_striped::<ITEMS>(item) as u32;
@@ -97,13 +98,13 @@ kernel! {
         pub matrix: CsrView<V, O>,
         /// The order in which its rows are stored.
         pub row_order: RowMap,
-        /// Where each slice begins, and where the last one ends, in units of [`SLICE_HEIGHT`] slots.
+        /// Start of each slice, and the end of the last one, in units of [`SLICE_HEIGHT`] slots.
         pub slice_offsets: Global<u64>,
         /// Output: column indices; [`PADDING`] where a slot holds nothing.
         pub column_indices: GlobalMut<u32>,
         /// Output: values; zero where a slot holds nothing.
         pub values: GlobalMut<V>,
-        /// Whether only values are read and written: not 0.
+        /// Not zero if only values are read and written.
         pub are_columns_known: u32,
     }
     shared: 0;

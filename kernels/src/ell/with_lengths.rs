@@ -7,8 +7,8 @@ use crate::update::Update;
 use crate::RowMap;
 
 kernel! {
-    /// y = αAx + βy for a matrix in ELL-R: one thread per row. Its variants are how x is read; the study of row sorting
-    /// compares blocks of several sizes.
+    /// y = αAx + βy for a matrix in ELL-R: one thread per row. Its variants are the loads of x; the study of row
+    /// sorting compares blocks of several sizes.
     pub struct EllR<V: Float> {
         /// Nonzeros of each row.
         pub row_lengths: Global<u32>,

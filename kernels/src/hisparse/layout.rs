@@ -25,26 +25,26 @@ pub const COUNT_BYTES: u32 = 4;
 /// Bytes of an entry's coordinates.
 pub const COORDINATES_BYTES: u32 = 2;
 
-/// A reference to the node at `unit`, which is below 2³⁰.
+/// Returns a reference to the node at `unit`, which is below 2³⁰.
 #[device]
 pub const fn reference(unit: u32, kind: u32) -> u32 {
     unit << 2 | kind
 }
 
-/// The node's offset in the pool, in units.
+/// Returns the node's offset in the pool, in units.
 #[device]
 pub const fn unit(reference: u32) -> u32 {
     reference >> 2
 }
 
-/// The kind of the node.
+/// Returns the kind of the node.
 #[device]
 pub const fn kind(reference: u32) -> u32 {
     reference & 3
 }
 
-/// The kind of a node of `count` entries with slots of `size` bytes, and `1 << d_log2` rows and columns: the sparse kind
-/// for the count, or dense where that takes less memory.
+/// Returns the kind of a node of `count` entries with slots of `size` bytes, and `1 << d_log2` rows and columns: the
+/// sparse kind for the count, or dense where that takes less memory.
 #[device]
 pub const fn kind_of(count: u32, d_log2: u32, size: u32) -> u32 {
     let sparse = if count < 2 {
@@ -90,13 +90,13 @@ pub const fn pack(row: u32, col: u32) -> u32 {
     row << 8 | col
 }
 
-/// The row and column of packed coordinates.
+/// Returns the row and column of packed coordinates.
 #[device]
 pub const fn unpack(coordinates: u32) -> (u32, u32) {
     (coordinates >> 8 & 0xff, coordinates & 0xff)
 }
 
-/// The slot of a dense node at packed coordinates.
+/// Returns the slot of a dense node at packed coordinates.
 #[device]
 pub const fn place(coordinates: u32, d_log2: u32) -> u32 {
     let (row, col) = unpack(coordinates);

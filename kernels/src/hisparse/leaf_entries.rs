@@ -82,20 +82,18 @@ impl<V: Float> HiSparseFillLeaves<V> {
 
         // 3. Write the runs' entries, one per thread.
         let mask = (1 << d_log2) - 1;
-        let mut entry = thread::index();
-        while entry < entries.total {
+        thread::block_stride::<BLOCK>(entries.total, |entry| {
             let run = run_of::<BLOCK>(staged.before, entry);
             let offset = entry - staged.before.load(run);
             let source = (staged.first.load(run) + offset) as usize;
             let (col, value) = (self.column_indices.load(source), self.values.load(source));
             let node = self.pool.node(staged.reference.load(run), staged.count.load(run), d_log2);
             node.put(staged.at.load(run) + offset, layout::pack(staged.row.load(run), col & mask), value);
-            entry += BLOCK as u32;
-        }
+        });
     }
 }
 
-/// The last run that begins at or before `entry`. Threads without a run have one that begins at the end.
+/// Returns the last run that begins at or before `entry`. Threads without a run have one that begins at the end.
 #[device(track_caller)]
 fn run_of<const BLOCK: usize>(before: Shared<u32>, entry: u32) -> usize {
     let (mut run, mut step) = (0, BLOCK / 2);

@@ -18,12 +18,6 @@ kernel! {
     entry: hisparse_count_children in hisparse_leaves: 256 x 1;
 }
 
-/// The index of this warp, which is its node.
-#[device]
-pub(super) fn warp_node<const BLOCK: usize>() -> usize {
-    thread::block() as usize * (BLOCK / thread::WARP_SIZE as usize) + thread::warp() as usize
-}
-
 /// Calls `child` with each slot and the reference in it, 32 neighbors at a time, in every lane. The reference is null where
 /// there is no child.
 #[device]
@@ -39,7 +33,7 @@ fn for_each_slot(node: Node<u32>, mut child: impl FnMut(u32, u32)) {
 impl HiSparseCountChildren {
     #[device]
     fn count_children<const BLOCK: usize>(self, _: Arena) {
-        let index = warp_node::<BLOCK>();
+        let index = thread::global_warp::<BLOCK>();
         let mut count = 0;
         if index < self.nodes.len as usize {
             let reference = self.nodes.reference(index);
@@ -67,7 +61,7 @@ kernel! {
         pub rows: Global<u32>,
         /// The column of each, counted in nodes.
         pub columns: Global<u32>,
-        /// Where the children of each begin in the outputs.
+        /// Start of each node's children in the outputs.
         pub starts: Global<u32>,
         /// Output: references to the children.
         pub child_references: GlobalMut<u32>,
@@ -84,7 +78,7 @@ kernel! {
 impl HiSparseListChildren {
     #[device]
     fn list_children<const BLOCK: usize>(self, _: Arena) {
-        let index = warp_node::<BLOCK>();
+        let index = thread::global_warp::<BLOCK>();
         if index >= self.nodes.len as usize {
             return;
         }
@@ -103,8 +97,7 @@ impl HiSparseListChildren {
                 } else {
                     layout::unpack(u32::from(node.coordinates.load(slot as usize)))
                 };
-                let below = children & ((1 << thread::lane()) - 1);
-                let place = (start + below.count_ones()) as usize;
+                let place = (start + warp::count_below(children)) as usize;
                 self.child_references.store(place, child);
                 self.child_rows.store(place, row << d_log2 | local_row);
                 self.child_columns.store(place, col << d_log2 | local_col);

@@ -1,14 +1,14 @@
-//! The numbers of a tree's nodes while it is made. Nodes are numbered level by level from the root, within a level in the order
-//! of paths. How many a level has is known to the device alone, so each level has numbers for as many as there may be, and some
-//! are not used.
+//! The numbers of a tree's nodes while it is made. Nodes are numbered level by level from the root, within a level in
+//! the order of paths. Only the device knows the number of a level's nodes, so each level has numbers for the largest
+//! possible number of nodes, and some are not used.
 
 use evenpath_simt::{device, parameters, thread, Arena, GlobalMut, Shared};
 
 /// The largest number of levels of a tree.
 pub(super) const MAX_DEPTH: usize = 7;
 
-/// Words of results, which come first in the state: the number of nodes of each level from the root on, and then of entries;
-/// the units of the pool; the reference to the root.
+/// Words of results, which come first in the state: the number of nodes of each level starting at the root, and then of
+/// entries; the units of the pool; the reference to the root.
 pub const TREE_RESULTS: usize = TREE_ROOT + 1;
 /// The word with the units of the pool, without the first, which belongs to no node.
 pub const TREE_UNITS: usize = MAX_DEPTH + 1;
@@ -16,7 +16,7 @@ pub const TREE_UNITS: usize = MAX_DEPTH + 1;
 pub const TREE_ROOT: usize = TREE_UNITS + 1;
 
 parameters! {
-    /// What bounds the number of a tree's nodes.
+    /// Bounds of the number of a tree's nodes.
     pub struct TreeShape {
         /// Rows of the matrix, counted in leaves.
         pub leaf_rows: u32,
@@ -32,7 +32,7 @@ parameters! {
 }
 
 impl TreeShape {
-    /// The largest number of nodes that a level can have.
+    /// Returns the largest number of nodes that a level can have.
     #[device]
     fn bound(self, level: u32) -> u64 {
         let below = self.d_log2 * (self.depth - 1 - level);
@@ -46,8 +46,8 @@ impl TreeShape {
         }
     }
 
-    /// The number of the first node of a level. After the numbers of each level comes one that no node has. For the level below
-    /// the leaves, how many numbers there are.
+    /// Returns the number of the first node of a level. After the numbers of each level comes one that no node has. The
+    /// first number of the level below the leaves is the number of all numbers.
     #[device]
     pub fn first(self, level: u32) -> u64 {
         let mut first = 0;
@@ -63,7 +63,7 @@ impl TreeShape {
 parameters! {
     /// The levels of a tree that is being made, whose nodes' numbers fit in 32 bits.
     pub struct TreeLevels {
-        /// What bounds their nodes.
+        /// Bounds of their nodes.
         pub shape: TreeShape,
         /// The [results](TREE_RESULTS), zero before.
         pub results: GlobalMut<u64>,
@@ -73,7 +73,7 @@ parameters! {
 /// The numbers of all nodes, in a block's shared memory.
 #[derive(Clone, Copy)]
 pub(super) struct Numbers {
-    /// How many nodes there are above each level, and at the end how many there are.
+    /// Number of nodes above each level, and at the end the number of all nodes.
     above: Shared<u32>,
     /// The number of each level's first node.
     firsts: Shared<u32>,
@@ -84,7 +84,7 @@ impl Numbers {
     /// Bytes that [`take`](Self::take) takes.
     pub(super) const BYTES: usize = (2 * MAX_DEPTH + 1) * 4;
 
-    /// The numbers, once all nodes are counted. It ends with a barrier.
+    /// Returns the numbers, once all nodes are counted. It ends with a barrier.
     #[device(track_caller)]
     pub(super) fn take(arena: &mut Arena, levels: TreeLevels) -> Self {
         let numbers = Self {
@@ -109,13 +109,13 @@ impl Numbers {
         numbers
     }
 
-    /// The number of nodes.
+    /// Returns the number of nodes.
     #[device(track_caller)]
     pub(super) fn len(self) -> u32 {
         self.above.load(self.depth as usize)
     }
 
-    /// The number of the node that `before` others come before, and whether it is a leaf.
+    /// Returns the number of the node that `before` others come before, and whether it is a leaf.
     #[device(track_caller)]
     pub(super) fn of(self, before: u32) -> (u32, bool) {
         let mut level = 0;

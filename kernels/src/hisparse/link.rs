@@ -4,8 +4,8 @@ use evenpath_simt::device;
 
 use super::layout;
 
-/// A node's parent, and which of the parent's entries the node is; meaningless for the root. As a word: the parent's number
-/// in the upper half, then 16 bits each for the entry's number and its coordinates.
+/// A node's parent, and the node's number among the parent's entries; meaningless for the root. The word has the
+/// parent's number in the upper half, then 16 bits each for the entry's number and its coordinates.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Link {
     pub(super) parent: u32,
@@ -14,7 +14,7 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// A link without the entry's number, from the lowest two digits of a path.
+    /// Returns a link without the entry's number, from the lowest two digits of a path.
     #[device]
     pub(super) fn of_digits(parent: u32, digits: u32, d_log2: u32) -> Self {
         let mask = (1 << d_log2) - 1;

@@ -3,7 +3,6 @@
 use evenpath_simt::{device, kernel, thread, warp, Arena, Element, Float, Global, GlobalMut};
 
 use super::layout;
-use super::leaves::warp_node;
 use super::node::NodeList;
 
 kernel! {
@@ -22,7 +21,7 @@ kernel! {
 impl<T: Element> HiSparseCountEntries<T> {
     #[device]
     fn count_entries<const BLOCK: usize>(self, _: Arena) {
-        let leaf = warp_node::<BLOCK>();
+        let leaf = thread::global_warp::<BLOCK>();
         if leaf >= self.leaves.len as usize {
             return;
         }
@@ -31,11 +30,9 @@ impl<T: Element> HiSparseCountEntries<T> {
         let mut count = node.len;
         if layout::kind(reference) == layout::DENSE {
             count = 0;
-            let mut slot = thread::lane();
-            while slot < node.len {
+            thread::warp_stride(node.len, |slot| {
                 count += u32::from(node.slots.load(slot as usize).to_bits() != 0);
-                slot += thread::WARP_SIZE;
-            }
+            });
             count = warp::reduce_add(count);
         }
         if thread::lane() == 0 {
@@ -76,7 +73,7 @@ kernel! {
 impl<V: Float> HiSparseListEntries<V> {
     #[device]
     fn list_entries<const BLOCK: usize>(self, _: Arena) {
-        let leaf = warp_node::<BLOCK>();
+        let leaf = thread::global_warp::<BLOCK>();
         if leaf >= self.leaves.len as usize {
             return;
         }
@@ -101,7 +98,7 @@ impl<V: Float> HiSparseListEntries<V> {
                 };
                 let (row, col) = (first_row + row, first_col + col);
                 let (row, col) = if self.is_transposed != 0 { (col, row) } else { (row, col) };
-                let own = place + (entries & ((1 << thread::lane()) - 1)).count_ones() as usize;
+                let own = place + warp::count_below(entries) as usize;
                 self.row_indices.store(own, row);
                 self.column_indices.store(own, col);
                 // An unscaled value keeps its bits, including those of a NaN.

@@ -7,11 +7,11 @@ use super::layout::{self, COORDINATES_BYTES, COUNT_BYTES, DENSE, UNIT_BYTES};
 parameters! {
     /// A pool of nodes, as three views of the same memory.
     pub struct Pool<T: Element> {
-        /// As words: the entry counts of sparse nodes.
+        /// The pool as words: the entry counts of sparse nodes.
         pub words: Global<u32, Aligned16>,
-        /// As coordinates.
+        /// The pool as coordinates.
         pub coordinates: Global<u16>,
-        /// As slots: references, or values.
+        /// The pool as slots: references, or values.
         pub slots: Global<T, Aligned16>,
     }
 }
@@ -42,19 +42,19 @@ pub struct Node<T> {
 }
 
 impl<T: Element> Pool<T> {
-    /// The pool with references as slots.
+    /// Returns the pool with references as slots.
     #[device]
     pub fn inner(self) -> Pool<u32> {
         Pool { words: self.words, coordinates: self.coordinates, slots: self.words }
     }
 
-    /// The node behind a reference that is not null.
+    /// Returns the node behind a reference that is not null.
     #[device(track_caller)]
     pub fn node(self, reference: u32, d_log2: u32) -> Node<T> {
         self.node_of_len(reference, self.slot_count(reference, d_log2))
     }
 
-    /// The number of slots of the node behind a reference that is not null.
+    /// Returns the number of slots of the node behind a reference that is not null.
     #[device(track_caller)]
     pub fn slot_count(self, reference: u32, d_log2: u32) -> u32 {
         if layout::kind(reference) == DENSE {
@@ -64,8 +64,8 @@ impl<T: Element> Pool<T> {
         }
     }
 
-    /// The node behind a reference, whose [`slot_count`](Self::slot_count) is known. For a null reference `len` is 0, and
-    /// nothing may be loaded from the views.
+    /// Returns the node behind a reference, whose [`slot_count`](Self::slot_count) is known. For a null reference `len`
+    /// is 0, and nothing may be loaded from the views.
     #[device(track_caller)]
     pub fn node_of_len(self, reference: u32, len: u32) -> Node<T> {
         let (unit, kind) = (layout::unit(reference) as usize, layout::kind(reference));
@@ -82,13 +82,13 @@ impl<T: Element> Pool<T> {
 }
 
 impl<T: Element> NodeList<T> {
-    /// The reference to a node of the list.
+    /// Returns the reference to a node of the list.
     #[device(track_caller)]
     pub fn reference(self, index: usize) -> u32 {
         self.references.load(index)
     }
 
-    /// The node behind a reference of the list.
+    /// Returns the node behind a reference of the list.
     #[device(track_caller)]
     pub fn node(self, reference: u32) -> Node<T> {
         self.pool.node(reference, self.d_log2)

@@ -1,5 +1,5 @@
-//! The nodes of a tree, from runs sorted by their leaves' paths. A run begins a node on every level from the first digit
-//! downwards in which its path differs from that of the run before.
+//! The nodes of a tree, from runs sorted by their leaves' paths. A run begins a node on each level at and below the
+//! first digit in which its path differs from that of the run before.
 //!
 //! [Nodes are numbered](super::levels) level by level from the root, within a level in the order of paths; that is their order in
 //! the pool. Entries of leaves are numbered too. So the children of a node, and the entries of a leaf, are numbered from its first
@@ -104,7 +104,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     }
 }
 
-/// The number of levels on which a node begins, from the bitwise difference of two paths.
+/// Returns the number of levels on which a node begins, from the bitwise difference of two paths.
 #[device]
 fn begun(difference: u64, d_log2: u32) -> u32 {
     (u64::BITS - bits::leading_zeros(difference)).div_ceil(2 * d_log2)
@@ -153,7 +153,7 @@ pub const fn node_state_words(depth: usize, tiles: usize) -> usize {
 }
 
 kernel! {
-    /// Writes the nodes that begin in a tile of sorted runs, and where each run's entries go: one block per tile.
+    /// Writes the nodes that begin in a tile of sorted runs, and the places of the runs' entries: one block per tile.
     pub struct HiSparseWriteNodes<K: Key> {
         /// The runs.
         pub runs: SortedRuns<K>,
@@ -183,11 +183,7 @@ impl<K: Key> HiSparseWriteNodes<K> {
         let scans = Scans::<BLOCK>::take(&mut arena);
         let bases: Shared<u32> = arena.take(MAX_DEPTH + 1);
         let ticket: Shared<u32> = arena.take(1);
-        if thread::index() == 0 {
-            ticket.store(0, Tickets::new(self.state).draw());
-        }
-        thread::barrier();
-        let tile = ticket.load(0);
+        let tile = Tickets::new(self.state).draw_for_block(ticket);
         let share = Share::<K, ITEMS>::load::<BLOCK>(self.runs, self.levels.shape, tile);
         let counted = scans.exclusive(share.counts, share.entries);
         // 2. Find the tile's first number on each level, and that of its first entry.

@@ -14,8 +14,8 @@ pub const fn place_state_words(tiles: usize) -> usize {
 }
 
 kernel! {
-    /// Computes references to the nodes, which lie in the pool in the order of their numbers, from the second unit on. There may
-    /// be more blocks than tiles of nodes.
+    /// Computes references to the nodes, which lie in the pool in the order of their numbers, starting at the second
+    /// unit. There may be more blocks than tiles of nodes.
     pub struct HiSparsePlaceNodes {
         /// The levels, whose nodes are counted. Output: the units of the pool and the reference to the root.
         pub levels: TreeLevels,
@@ -45,11 +45,7 @@ impl HiSparsePlaceNodes {
         if thread::block() >= tiles {
             return;
         }
-        if thread::index() == 0 {
-            ticket.store(0, Tickets::new(self.state).draw());
-        }
-        thread::barrier();
-        let tile = ticket.load(0);
+        let tile = Tickets::new(self.state).draw_for_block(ticket);
         // 2. Add up the units of the thread's nodes.
         let start = (tile * BLOCK as u32 + thread::index()) * ITEMS as u32;
         let mut own = [(0, 0, 0); ITEMS];
@@ -73,7 +69,7 @@ impl HiSparsePlaceNodes {
         for item in 0..ITEMS {
             if start + (item as u32) < numbers.len() {
                 let (node, units, kind) = own[item];
-                // A pool beyond the reach of references is refused by the host, which sees the total; these are then not read.
+                // The host sees the total, and refuses a pool beyond the reach of references; these are then not read.
                 let reference = layout::reference(unit as u32, kind);
                 self.references.store(node as usize, reference);
                 if node == 0 {
@@ -84,7 +80,7 @@ impl HiSparsePlaceNodes {
         }
     }
 
-    /// The number of a node, its units, and its kind.
+    /// Returns the number of a node, its units, and its kind.
     #[device(track_caller)]
     fn size(&self, node: u32, is_leaf: bool) -> (u32, u32, u32) {
         let count = count(self.firsts, node);
@@ -106,7 +102,7 @@ impl HiSparsePlaceNodes {
     }
 }
 
-/// The number of children or entries of a node.
+/// Returns the number of children or entries of a node.
 #[device(track_caller)]
 pub(super) fn count(firsts: Global<u32>, node: u32) -> u32 {
     firsts.load(node as usize + 1).wrapping_sub(firsts.load(node as usize))

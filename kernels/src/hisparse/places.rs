@@ -1,4 +1,4 @@
-//! Where products go: a part of the frozen schedule.
+//! Places of products: a part of the frozen schedule.
 //!
 //! A part is processed in *chunks* of quads. In a chunk, products are ordered by the element of the result that they add to, and
 //! those of one element by their slots in the schedule's order. The place of a product is its position in this order, [spread] over
@@ -29,8 +29,9 @@ const _: () = assert!(
         && MOST_PART_QUADS == 1 << BITS
 );
 
-/// The place of the product at `position`: one place is left out after as many as there are banks for elements of `size` bytes, and
-/// one more after that number squared. Lanes that add up equally many products each would else read from the same bank.
+/// Returns the place of the product at `position`: one place is left out after n products, where n is the number of
+/// banks for elements of `size` bytes, and one more after n². Otherwise, lanes with equal numbers of products would
+/// read from the same bank.
 #[device]
 pub(super) const fn spread(position: u32, size: usize) -> u32 {
     // 16 banks of 8 bytes, or 32 of 4.
@@ -48,19 +49,19 @@ pub(super) const fn places_len(quads: usize, size: usize) -> usize {
 pub(super) struct QuadPlaces(pub(super) u64);
 
 impl QuadPlaces {
-    /// The index of the leaf.
+    /// Returns the index of the leaf.
     #[device]
     pub(super) fn leaf(self) -> u32 {
         (self.0 >> LEAF) as u32
     }
 
-    /// A bit for each slot that holds an entry.
+    /// Returns a bit for each slot that holds an entry.
     #[device]
     pub(super) fn present(self) -> u32 {
         (self.0 >> PRESENT) as u32 & ((1 << QUAD) - 1)
     }
 
-    /// The place of the product of a slot that holds an entry.
+    /// Returns the place of the product of a slot that holds an entry.
     #[device]
     pub(super) fn place(self, slot: u32) -> u32 {
         (self.0 >> (BITS * slot)) as u32 & ((1 << BITS) - 1)
@@ -72,7 +73,7 @@ parameters! {
     pub struct Places {
         /// A word per quad: its leaf, and the places of its products.
         pub quads: Global<u64>,
-        /// For each chunk, the end of the positions of the products of each of the strip's D elements.
+        /// End of the positions of the products of each of the strip's D elements, for each chunk.
         pub ends: Global<u16>,
         /// Chunks of a part; the last ones may have no quads.
         pub chunks: u32,
@@ -80,7 +81,7 @@ parameters! {
 }
 
 impl Places {
-    /// The positions of an element's products.
+    /// Returns the positions of an element's products.
     #[device(track_caller)]
     pub(super) fn range(self, chunk: usize, element: u32, d_log2: u32) -> (u32, u32) {
         let at = chunk << d_log2 | element as usize;
@@ -132,7 +133,7 @@ struct Chunk {
     ranks: Shared<u16>,
     /// The index of each quad's leaf, counted from the part's first.
     leaves: Shared<u16>,
-    /// For each warp and element the number of products; in the end the place of the first one.
+    /// Number of products for each warp and element; in the end the place of the first one.
     counts: Shared<u16>,
 }
 
@@ -151,7 +152,7 @@ impl Chunk {
         }
     }
 
-    /// The count of an element in a warp's slots.
+    /// Returns the count of an element in a warp's slots.
     #[device]
     fn count(warp: u32, element: u32) -> usize {
         warp as usize * MOST_ELEMENTS + element as usize
@@ -160,11 +161,9 @@ impl Chunk {
     /// Sets this warp's counts to zero; the warp needs a barrier before it uses them.
     #[device]
     fn clear(self) {
-        let mut element = thread::lane();
-        while element < MOST_ELEMENTS as u32 {
+        thread::warp_stride(MOST_ELEMENTS as u32, |element| {
             self.counts.store(Self::count(thread::warp(), element), 0);
-            element += thread::WARP_SIZE;
-        }
+        });
     }
 
     /// Ranks the products of each element among those of this warp's slots, of `slots` in all, and counts them.
@@ -176,7 +175,7 @@ impl Chunk {
             let slot = (begin + thread::lane()) as usize;
             let element = if (slot as u32) < end { self.elements.load(slot) } else { NONE };
             let peers = warp::match_any(warp::FULL, u32::from(element));
-            let earlier = (peers & ((1 << thread::lane()) - 1)).count_ones();
+            let earlier = warp::count_below(peers);
             let count = Self::count(thread::warp(), u32::from(element));
             let before = if element == NONE { 0 } else { self.counts.load(count) };
             warp::sync(warp::FULL);
@@ -191,7 +190,8 @@ impl Chunk {
         }
     }
 
-    /// Replaces an element's counts by the number of its products in earlier warps, plus `before`; the number of all its products.
+    /// Replaces an element's counts by the number of its products in earlier warps, plus `before`. Returns the number
+    /// of all its products.
     #[device]
     fn start(self, element: u32, before: u32) -> u32 {
         let mut total = 0;
@@ -203,7 +203,7 @@ impl Chunk {
         total
     }
 
-    /// An element's number of products.
+    /// Returns an element's number of products.
     #[device]
     fn total(self, element: u32) -> u32 {
         let mut total = 0;
@@ -213,7 +213,7 @@ impl Chunk {
         total
     }
 
-    /// The places of a quad's products, of elements of `size` bytes.
+    /// Returns the places of a quad's products, of elements of `size` bytes.
     #[device]
     fn places(self, quad: u32, size: usize) -> u64 {
         let mut places = u64::from(self.leaves.load(quad as usize)) << LEAF;

@@ -7,11 +7,11 @@ use super::layout::{self, COORDINATES_BYTES, COUNT_BYTES, DENSE, UNIT_BYTES};
 parameters! {
     /// A pool of nodes to be written, as three views of the same memory, which is zero before.
     pub struct PoolMut<T: Element> {
-        /// As words: the entry counts of sparse nodes.
+        /// The pool as words: the entry counts of sparse nodes.
         pub words: GlobalMut<u32, Aligned16>,
-        /// As coordinates.
+        /// The pool as coordinates.
         pub coordinates: GlobalMut<u16>,
-        /// As slots: references, or values.
+        /// The pool as slots: references, or values.
         pub slots: GlobalMut<T, Aligned16>,
     }
 }
@@ -26,13 +26,13 @@ pub struct NodeMut<T> {
 }
 
 impl<T: Element> PoolMut<T> {
-    /// The pool with references as slots.
+    /// Returns the pool with references as slots.
     #[device]
     pub fn inner(self) -> PoolMut<u32> {
         PoolMut { words: self.words, coordinates: self.coordinates, slots: self.words }
     }
 
-    /// The node of `count` entries behind a reference.
+    /// Returns the node of `count` entries behind a reference.
     #[device(track_caller)]
     pub fn node(self, reference: u32, count: u32, d_log2: u32) -> NodeMut<T> {
         let (unit, kind) = (layout::unit(reference) as usize, layout::kind(reference));
@@ -50,7 +50,7 @@ impl<T: Element> PoolMut<T> {
 }
 
 impl<T: Element> NodeMut<T> {
-    /// Whether the node is dense: then the ranks of entries do not matter.
+    /// Returns whether the node is dense: then the ranks of entries do not matter.
     #[device]
     pub fn is_dense(self) -> bool {
         self.is_dense
@@ -81,7 +81,7 @@ impl<T: Element> NodeMut<T> {
         self.slots.store(self.place(at, coordinates), slot);
     }
 
-    /// The slot of an entry that this block has written.
+    /// Returns the slot of an entry that this block has written.
     #[device(track_caller)]
     pub fn slot(self, at: u32, coordinates: u32) -> T {
         self.slots.load(self.place(at, coordinates))
@@ -93,7 +93,7 @@ impl<T: Element> NodeMut<T> {
     }
 }
 
-/// A slot as dense nodes store it: all bits zero mean no entry, so zero is stored as −0.
+/// Returns a slot as dense nodes store it: all bits zero mean no entry, so zero is stored as −0.
 #[device]
 fn in_dense<T: Element>(slot: T) -> T {
     if slot.to_bits() == 0 {

@@ -1,5 +1,5 @@
-//! Entries by leaves. The entries of a row in one leaf are consecutive, a *run*. Runs are what is sorted: there are far fewer
-//! of them than entries where rows have neighboring columns.
+//! Entries by leaves. The entries of a row in one leaf are consecutive, a *run*. Runs are sorted instead of entries:
+//! there are far fewer of them if rows have neighboring columns.
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{
     device, kernel, parameters, thread, warp, Aligned16, Arena, Element, Global, GlobalMut, Shared,
@@ -47,14 +47,14 @@ parameters! {
 }
 
 impl Entries {
-    /// Whether the entry at `place` is in the given row, and in the leaf of the given column.
+    /// Returns whether the entry at `place` is in the given row, and in the leaf of the given column.
     #[device(track_caller)]
     fn same_run(self, row: u32, col: u32, place: u32) -> bool {
         self.row_indices.load(place as usize) == row
             && self.column_indices.load(place as usize) >> self.d_log2 == col >> self.d_log2
     }
 
-    /// The end of the run of the entry before `start`. A run is no longer than a leaf has columns.
+    /// Returns the end of the run of the entry before `start`. A run is no longer than a leaf has columns.
     #[device(track_caller)]
     fn run_end(self, row: u32, col: u32, start: u32) -> u32 {
         if start >= self.len || !self.same_run(row, col, start) {
@@ -153,11 +153,7 @@ impl<K: Key> HiSparseWriteRuns<K> {
         let staged_keys = arena.take(BLOCK * ITEMS);
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
         let (ticket, before): (Shared<u32>, Shared<u32>) = (arena.take(1), arena.take(1));
-        if thread::index() == 0 {
-            ticket.store(0, Tickets::new(self.state.skip(RUN_RESULTS)).draw());
-        }
-        thread::barrier();
-        let tile = ticket.load(0);
+        let tile = Tickets::new(self.state.skip(RUN_RESULTS)).draw_for_block(ticket);
         let share = Share::<ITEMS>::load::<BLOCK>(self.entries, tile);
         let counted = scan.exclusive(share.heads.count_ones());
         // 2. Count the runs of earlier tiles, while the other warps stage theirs.
@@ -179,7 +175,7 @@ impl<K: Key> HiSparseWriteRuns<K> {
         output::store::<u64, BLOCK, ITEMS>(staged_runs, self.runs, before, counted.total);
     }
 
-    /// The number of runs of earlier tiles; the last tile reports how many there are. For one warp.
+    /// Returns the number of runs of earlier tiles; the last tile writes the number of all runs. For one warp.
     #[device(track_caller)]
     fn look_back(&self, tile: u32, total: u32) -> u64 {
         let earlier = Lookback::new(self.state.skip(RUN_RESULTS + 1)).publish_and_prefix(tile, total);
@@ -189,7 +185,7 @@ impl<K: Key> HiSparseWriteRuns<K> {
         earlier
     }
 
-    /// Stages the thread's runs in shared memory, from `place` on.
+    /// Stages the thread's runs in shared memory, starting at `place`.
     #[device(track_caller)]
     fn stage<const ITEMS: usize>(
         &self,
@@ -227,8 +223,8 @@ impl<K: Key> HiSparseWriteRuns<K> {
     }
 }
 
-/// The path of a leaf from its row and column, counted in leaves: a digit of each per level above the leaves', the root's in
-/// the highest bits.
+/// Returns the path of a leaf from its row and column, counted in leaves: a digit of each per level above the leaves',
+/// the root's in the highest bits.
 #[device]
 pub(super) fn path(row: u32, col: u32, d_log2: u32, depth: u32) -> u64 {
     let mask = (1 << d_log2) - 1;

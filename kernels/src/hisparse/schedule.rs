@@ -32,14 +32,14 @@ pub(super) struct ListedLeaf {
 }
 
 impl ListedLeaf {
-    /// The stored words. Quads have numbers below 2⁴⁷, because there are at most 2³⁰ leaves.
+    /// Returns the stored words. Quads have numbers below 2⁴⁷, because there are at most 2³⁰ leaves.
     #[device]
     pub(super) fn pack(self) -> [u64; 2] {
         let Self { reference, operand, first, count } = self;
         [u64::from(reference) | u64::from(operand) << 32, first << COUNT_BITS | u64::from(count)]
     }
 
-    /// The leaf of stored words.
+    /// Returns the leaf of stored words.
     #[device]
     pub(super) fn unpack([low, high]: [u64; 2]) -> Self {
         Self {
@@ -63,13 +63,13 @@ pub(super) struct ListedPart {
 }
 
 impl ListedPart {
-    /// The stored words.
+    /// Returns the stored words.
     #[device]
     pub(super) fn pack(self) -> [u64; 2] {
         [self.begin, u64::from(self.strip) | u64::from(self.leaf) << 32]
     }
 
-    /// The leaf of stored words.
+    /// Returns the leaf of stored words.
     #[device]
     pub(super) fn unpack([begin, rest]: [u64; 2]) -> Self {
         Self { begin, strip: rest as u32, leaf: (rest >> 32) as u32 }
@@ -211,7 +211,7 @@ kernel! {
     entry: hisparse_list_parts in hisparse_schedule: 256 x 1;
 }
 
-/// The last index in `low..high` at which the ascending `numbers` are at most `number`; `low` if there is none.
+/// Returns the last index in `low..high` at which the ascending `numbers` are at most `number`; `low` if there is none.
 #[device(track_caller)]
 pub(super) fn last_not_above<T: Element + PartialOrd>(
     numbers: Global<T>,

@@ -8,7 +8,6 @@ use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, parameters, thread, warp, Aligned16, Arena, Global, GlobalMut};
 
 use super::layout;
-use super::leaves::warp_node;
 use super::schedule::last_not_above;
 use crate::block::search::partition_point;
 
@@ -49,8 +48,8 @@ impl InnerNodes {
 }
 
 kernel! {
-    /// Lists the children of inner nodes. References to them, which count from the start of the node's own pool, count from
-    /// the start of all afterwards: one warp per node.
+    /// Lists the children of inner nodes. Changes the references to them from units of the node's own pool to units of
+    /// all pools: one warp per node.
     pub struct HiSparseRebaseChildren {
         /// The inner nodes.
         pub nodes: InnerNodes,
@@ -58,7 +57,7 @@ kernel! {
         pub bases: Global<u32>,
         /// The number of pools.
         pub pools: u32,
-        /// Where the children of each node begin in the output.
+        /// Start of each node's children in the output.
         pub starts: Global<u32>,
         /// Output: references to the children.
         pub children: GlobalMut<u32>,
@@ -71,7 +70,7 @@ kernel! {
 impl HiSparseRebaseChildren {
     #[device]
     fn rebase_children<const BLOCK: usize>(self, _: Arena) {
-        let index = warp_node::<BLOCK>();
+        let index = thread::global_warp::<BLOCK>();
         if index >= self.nodes.len as usize {
             return;
         }
@@ -85,8 +84,7 @@ impl HiSparseRebaseChildren {
             if is_child {
                 let child = layout::reference(base + layout::unit(child), layout::kind(child));
                 slots.store(slot, child);
-                let below = children & ((1 << thread::lane()) - 1);
-                self.children.store((start + below.count_ones()) as usize, child);
+                self.children.store((start + warp::count_below(children)) as usize, child);
             }
             start += children.count_ones();
         });
@@ -100,15 +98,15 @@ parameters! {
         pub references: Global<u32>,
         /// The number of nodes.
         pub len: u32,
-        /// For each node, the number of the equal one that is kept.
+        /// Number of the equal node that is kept, for each node.
         pub kept: Global<u32>,
-        /// For each node that is kept, the unit at which it begins in the new pool.
+        /// First unit in the new pool of each node that is kept.
         pub units: Global<u32>,
     }
 }
 
 impl KeptNodes {
-    /// The reference in the new pool in place of one to a node of the level.
+    /// Returns the reference in the new pool in place of one to a node of the level.
     #[device(track_caller)]
     fn replacement(self, reference: u32) -> u32 {
         let node = partition_point(0, self.len, |node| self.references.load(node as usize) < reference);
@@ -133,7 +131,7 @@ kernel! {
 impl HiSparseReplaceChildren {
     #[device]
     fn replace_children<const BLOCK: usize>(self, _: Arena) {
-        let index = warp_node::<BLOCK>();
+        let index = thread::global_warp::<BLOCK>();
         if index >= self.nodes.len as usize {
             return;
         }
@@ -193,7 +191,7 @@ struct NodeContent {
 }
 
 impl LevelNodes {
-    /// The content of the node with this number.
+    /// Returns the content of the node with this number.
     #[device(track_caller)]
     fn content(self, node: u32) -> NodeContent {
         let reference = self.references.load(node as usize);
@@ -205,7 +203,7 @@ impl LevelNodes {
 }
 
 impl NodeContent {
-    /// Whether another node is of the same kind and has the same bits: one warp.
+    /// Returns whether another node is of the same kind and has the same bits: one warp.
     #[device(track_caller)]
     fn equals(self, other: Self) -> bool {
         if self.kind != other.kind || self.units != other.units {
@@ -224,17 +222,15 @@ impl NodeContent {
         true
     }
 
-    /// A hash of all bits, the same in every lane: one warp. Which nodes collide depends on `seed`.
+    /// Returns a hash of all bits, the same in every lane: one warp. `seed` determines which nodes collide.
     #[device(track_caller)]
     fn hash(self, seed: u32) -> u32 {
         let mut sum = 0_u64;
-        let mut unit = thread::lane();
-        while unit < self.units {
+        thread::warp_stride(self.units, |unit| {
             let [lower, upper] = self.words.load_16((unit * layout::UNIT_WORDS) as usize);
             let place = (u64::from(seed) << 32 | u64::from(unit + 1)).wrapping_mul(ODD);
             sum = sum.wrapping_add(mixed(lower ^ place)).wrapping_add(mixed(upper ^ place.rotate_left(32)));
-            unit += thread::WARP_SIZE;
-        }
+        });
         (mixed(warp::reduce(sum, u64::wrapping_add) ^ u64::from(self.kind)) >> 32) as u32
     }
 }
@@ -257,9 +253,9 @@ kernel! {
         pub nodes: LevelNodes,
         /// The numbers of the nodes that are hashed.
         pub numbers: Global<u32>,
-        /// How many these are.
+        /// Number of these nodes.
         pub len: u32,
-        /// Which hash function is taken.
+        /// Seed of the hash function.
         pub seed: u32,
         /// The bits of hashes that are used.
         pub mask: u32,
@@ -274,7 +270,7 @@ kernel! {
 impl HiSparseHashNodes {
     #[device]
     fn hash_nodes<const BLOCK: usize>(self, _: Arena) {
-        let index = warp_node::<BLOCK>();
+        let index = thread::global_warp::<BLOCK>();
         if index >= self.len as usize {
             return;
         }
@@ -292,9 +288,9 @@ kernel! {
         pub nodes: LevelNodes,
         /// The numbers of the nodes that are compared.
         pub numbers: Global<u32>,
-        /// For each of them, the lowest number of those with its hash.
+        /// Lowest number of the nodes with the same hash, for each of them.
         pub firsts: Global<u32>,
-        /// How many these are.
+        /// Number of these nodes.
         pub len: u32,
         /// Output, by number: for the first node of a hash and those that equal it, the number of the first.
         pub kept: GlobalMut<u32>,
@@ -302,7 +298,7 @@ kernel! {
         pub sizes: GlobalMut<u32>,
         /// Output: the numbers of the other nodes, in any order.
         pub others: GlobalMut<u32>,
-        /// Output: how many these are; zero before.
+        /// Output: the number of other nodes; zero before.
         pub other_count: GlobalMut<u32>,
     }
     shared: 0;
@@ -313,7 +309,7 @@ kernel! {
 impl HiSparseCompareNodes {
     #[device]
     fn compare_nodes<const BLOCK: usize>(self, _: Arena) {
-        let index = warp_node::<BLOCK>();
+        let index = thread::global_warp::<BLOCK>();
         if index >= self.len as usize {
             return;
         }
@@ -341,9 +337,9 @@ kernel! {
         pub nodes: LevelNodes,
         /// The number of nodes.
         pub len: u32,
-        /// For each node, the number of the equal one that is kept.
+        /// Number of the equal node that is kept, for each node.
         pub kept: Global<u32>,
-        /// For each node that is kept, the unit at which it begins in the new pool.
+        /// First unit in the new pool of each node that is kept.
         pub units: Global<u32>,
         /// Output: the new pool, as words.
         pub pool: GlobalMut<u32, Aligned16>,
@@ -356,17 +352,15 @@ kernel! {
 impl HiSparseCopyKept {
     #[device]
     fn copy_kept<const BLOCK: usize>(self, _: Arena) {
-        let index = warp_node::<BLOCK>();
+        let index = thread::global_warp::<BLOCK>();
         if index >= self.len as usize || self.kept.load(index) != index as u32 {
             return;
         }
         let content = self.nodes.content(index as u32);
         let target = self.pool.skip_aligned((self.units.load(index) * layout::UNIT_WORDS) as usize);
-        let mut unit = thread::lane();
-        while unit < content.units {
+        thread::warp_stride(content.units, |unit| {
             let word = (unit * layout::UNIT_WORDS) as usize;
             target.store_streaming_16(word, content.words.load_streaming_16(word));
-            unit += thread::WARP_SIZE;
-        }
+        });
     }
 }

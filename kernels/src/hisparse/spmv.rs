@@ -1,7 +1,7 @@
 //! y = αAx + βy by the frozen schedule: one block per part, whose threads take a few quads each at a time.
 //!
-//! 1. A block finds its part of a strip of leaves ([`HiSparseSpmv::spmv`]), and its threads start to load what is known of their first
-//!    quads ([`Quads::begin`]).
+//! 1. A block finds its part of a strip of leaves ([`HiSparseSpmv::spmv`]), and its threads start to load data of their
+//!    first quads ([`Quads::begin`]).
 //! 2. The products of a chunk of quads go to shared memory ([`Quads::multiply`]), to the places that the schedule assigns to them:
 //!    those of one element of the result side by side.
 //! 3. While the next chunk is on its way ([`Quads::advance`]), a few lanes for each element add up its products ([`sum_of`]). Steps 2
@@ -127,15 +127,15 @@ struct Quads<V: Element, const ITEMS: usize> {
     leaf: u32,
     begin: u64,
     len: u32,
-    /// Where the products belong; no places for an absent quad.
+    /// Places of the products; none for an absent quad.
     quad_places: [QuadPlaces; ITEMS],
     /// The same for the next chunk, and the leaves of its quads as the list has them.
     next_places: [QuadPlaces; ITEMS],
     next_leaves: [[u64; 2]; ITEMS],
     values: [[V; QUAD as usize]; ITEMS],
     operands: [[V; QUAD as usize]; ITEMS],
-    /// Packed coordinates, two per word, of quads of sparse leaves. They and the values are taken as they come from memory: what is
-    /// computed of them waits for them.
+    /// Packed coordinates, two per word, of quads of sparse leaves. They and the values are kept as they come from
+    /// memory, because any computation would wait for them.
     coordinates: [[u32; 2]; ITEMS],
     /// The index of the operand's first element, and in the lowest bits how the leaf is stored.
     operand_firsts: [u32; ITEMS],
@@ -144,7 +144,7 @@ struct Quads<V: Element, const ITEMS: usize> {
 }
 
 impl<V: Float, const ITEMS: usize> Quads<V, ITEMS> {
-    /// Starts to load what is known of the thread's first quads.
+    /// Starts to load data of the thread's first quads.
     #[device]
     fn begin<const BLOCK: usize>(&mut self) {
         let first = thread::index();
@@ -271,7 +271,7 @@ const SQUARE: u32 = 2;
 const FORMS: u32 = 3;
 
 impl<V: Float, const ITEMS: usize> Quads<V, ITEMS> {
-    /// The coordinates of a quad, whatever its leaf's form.
+    /// Returns the coordinates of a quad, whatever its leaf's form.
     #[device]
     fn coordinates(&self, item: usize) -> [u32; 2] {
         let slot = self.slots[item];
@@ -284,7 +284,7 @@ impl<V: Float, const ITEMS: usize> Quads<V, ITEMS> {
         }
     }
 
-    /// The values of a quad, whatever its leaf's form.
+    /// Returns the values of a quad, whatever its leaf's form.
     #[device]
     fn values(&self, item: usize) -> [V; QUAD as usize] {
         let values = self.values[item];
@@ -299,7 +299,7 @@ impl<V: Float, const ITEMS: usize> Quads<V, ITEMS> {
 /// Products that a lane adds up alone; more are added up by its warp.
 const SHORT: u32 = 32;
 
-/// The sum of the products in `range`. All lanes of a warp call it together.
+/// Returns the sum of the products in `range`. All lanes of a warp call it together.
 #[device]
 fn sum_of<V: Float>(products: Shared<V>, (start, end): (u32, u32)) -> V {
     let is_short = end - start <= SHORT;
@@ -336,7 +336,7 @@ fn sum_of<V: Float>(products: Shared<V>, (start, end): (u32, u32)) -> V {
     sum
 }
 
-/// Which local coordinate of an entry indexes the result, and which the operand.
+/// Roles of an entry's local coordinates: one indexes the result, the other the operand.
 pub trait Orientation {
     /// Indices in the strip and in the operand's segment, from packed coordinates in the low half of a word.
     fn places(coordinates: u32) -> (u32, u32);

@@ -1,4 +1,4 @@
-//! The sums of a strip, of which each thread of a block has one in the end, and how those of its parts are added up.
+//! The sums of a strip, one per thread of a block, and the addition of the sums of its parts.
 
 use evenpath_simt::{device, thread, warp, Float, Shared};
 
@@ -16,21 +16,21 @@ fn lanes_log2(d_log2: u32) -> u32 {
     BLOCK_LOG2 - d_log2
 }
 
-/// The number of this lane among those of its element.
+/// Returns the number of this lane among those of its element.
 #[device]
 fn lane_of_element(d_log2: u32) -> u32 {
     thread::lane() & ((1 << lanes_log2(d_log2)) - 1)
 }
 
-/// The element of the strip whose products this lane adds up, with the lanes beside it. Neighbors belong to different warps,
-/// because they often have about as many products.
+/// Returns the element of the strip whose products this lane adds up, with the lanes beside it. Neighbors belong to
+/// different warps, because they often have about as many products.
 #[device]
 pub(super) fn element(d_log2: u32) -> u32 {
     let warps = 1 << (BLOCK_LOG2 - thread::WARP_SIZE.ilog2());
     (thread::lane() >> lanes_log2(d_log2)) * warps + thread::warp()
 }
 
-/// This lane's share of the products of its element.
+/// Returns this lane's share of the products of its element.
 #[device]
 pub(super) fn share_of((start, end): (u32, u32), d_log2: u32) -> (u32, u32) {
     let lanes_log2 = lanes_log2(d_log2);
@@ -39,9 +39,9 @@ pub(super) fn share_of((start, end): (u32, u32), d_log2: u32) -> (u32, u32) {
     (first, end.min(first + share))
 }
 
-/// Exchanges sums: each lane has added up some of the products of its [`element`], and gets the sum of the element whose number is
-/// that of the thread; zero if there is none. So what is stored of neighbors is stored side by side. The threads of a block call it
-/// together, when none uses `memory` any more; it has room for D sums.
+/// Exchanges sums: each lane has added up some of the products of its [`element`], and gets the sum of the element
+/// whose number is that of the thread; zero if there is none. So neighbors are stored side by side. The threads of a
+/// block call it together, when none uses `memory` any more; it has room for D sums.
 #[device]
 pub(super) fn exchange<V: Float>(memory: Shared<V>, d_log2: u32, sum: V) -> V {
     let sum = warp::reduce_groups(sum, 1 << lanes_log2(d_log2), |a, b| a + b);
@@ -61,7 +61,7 @@ pub(super) fn exchange<V: Float>(memory: Shared<V>, d_log2: u32, sum: V) -> V {
 pub(super) struct StripParts {
     pub(super) first: u32,
     pub(super) count: u32,
-    /// Those of all strips.
+    /// Number of the parts of all strips.
     pub(super) all: u32,
 }
 
@@ -94,7 +94,7 @@ pub(super) fn finish<V: Float>(
     let group = (part - first) / GROUP;
     let group_first = first + group * GROUP;
     let group_parts = (count - group * GROUP).min(GROUP);
-    // What other parts have left is loaded while this one is counted, in case it is the last.
+    // The sums of other parts are loaded while this one is counted, in case it is the last.
     let group_place = |part: u32| place(group_first + part);
     let seen = if has_element { look(sums, group_parts, 0, group_place) } else { NOTHING_SEEN };
     if !is_last(sums, flag, group_first, group_parts) {
@@ -117,7 +117,7 @@ pub(super) fn finish<V: Float>(
     }
 }
 
-/// Counts this part, whose sums are written, at `counter`; whether it is the last of `count`.
+/// Counts this part, whose sums are written, at `counter`. Returns whether it is the last of `count`.
 #[device]
 fn is_last<V: Float>(sums: TaggedSums<V>, flag: Shared<u32>, counter: u32, count: u32) -> bool {
     thread::barrier();
@@ -134,7 +134,7 @@ const AHEAD: usize = 8;
 /// Words of no run.
 const NOTHING_SEEN: [Seen; AHEAD] = [[0; 2]; AHEAD];
 
-/// The words of some of `count` parts from `first` on, as they are now.
+/// Returns the words of some of `count` parts starting at `first`, as they are now.
 #[device]
 fn look<V: Float>(
     sums: TaggedSums<V>,
@@ -149,7 +149,7 @@ fn look<V: Float>(
     seen
 }
 
-/// The sum of `count` parts, in order, of which the first are loaded.
+/// Returns the sum of `count` parts, in order, of which the first are loaded.
 #[device]
 fn add<V: Float>(
     sums: TaggedSums<V>,

@@ -81,7 +81,7 @@ impl<K: Key, V: Bits> MergePairs<K, V> {
     }
 }
 
-/// The block's tile, which one thread finds and shares with the others. Ends with a barrier.
+/// Returns the block's tile, which one thread finds and shares with the others. Ends with a barrier.
 #[device(track_caller)]
 fn tile_pair<K: Key, const BLOCK: usize, const ITEMS: usize>(
     arena: &mut Arena,

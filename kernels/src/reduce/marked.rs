@@ -10,7 +10,7 @@ kernel! {
     /// Reduces the values of consecutive equal keys: one block per tile, tiles in the order in which blocks start. Its
     /// variants are the operators.
     pub struct ReduceByKey<V: Number, K: SegmentMark> {
-        /// What is reduced, and how.
+        /// Parameters of the reduction.
         pub reduction: ReduceArguments<V>,
         /// One key per value.
         pub keys: Global<K, Aligned16>,
@@ -61,11 +61,9 @@ impl<V: Number, K: SegmentMark, const BLOCK: usize, const ITEMS: usize> Output<V
     #[device(track_caller)]
     fn store_heads(&self, first: usize, count: u32) {
         let target = self.segment_keys.skip(first);
-        let mut slot = thread::index();
-        while slot < count {
+        thread::block_stride::<BLOCK>(count, |slot| {
             target.store_streaming(slot as usize, self.staged.elements().load(slot as usize));
-            slot += BLOCK as u32;
-        }
+        });
     }
 
     #[device(track_caller)]
@@ -98,7 +96,7 @@ kernel! {
     /// Reduces the values from each flagged one to the next: one block per tile, tiles in the order in which blocks start.
     /// Its variants are the operators.
     pub struct ReduceByFlag<V: Number> {
-        /// What is reduced, and how.
+        /// Parameters of the reduction.
         pub reduction: ReduceArguments<V>,
         /// One flag per value: not zero where a segment begins.
         pub flags: Global<u8>,

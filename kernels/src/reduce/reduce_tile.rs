@@ -1,4 +1,4 @@
-//! What reductions by keys, flags and rows have in common.
+//! A block's part of a reduction by keys, flags or rows.
 use evenpath_simt::{device, parameters, thread, Aligned16, Arena, Global, GlobalMut, Shared};
 
 use crate::block::operator::{Number, Operator, Segmented, Summary};
@@ -6,7 +6,7 @@ use crate::block::tile_prefix::TilePrefix;
 use crate::scan::{flipped, Marks, Tile};
 
 parameters! {
-    /// What every reduction takes.
+    /// Parameters of every reduction.
     pub struct ReduceArguments<V: Number> {
         /// The values.
         pub source: Global<V, Aligned16>,
@@ -21,25 +21,25 @@ parameters! {
     }
 }
 
-/// Where the sums of segments go, and their heads and the number of segments where these are wanted.
+/// Destination of the sums of segments, and of their heads and number if these are wanted.
 pub(super) trait Output<V> {
-    /// Prepares what is stored for each head, before the look-back: `heads` are this thread's, the first of them the
-    /// `slot`-th of the tile. Every thread calls it; it may have barriers.
+    /// Prepares the data that is stored for each head, before the look-back: `heads` are this thread's, the first of
+    /// them the `slot`-th of the tile. Every thread calls it; it may have barriers.
     #[device]
     fn stage(&mut self, _heads: u32, _slot: u32) {}
-    /// Stores what was prepared for the tile's `count` heads, the first of which begins segment `first`.
+    /// Stores the data prepared for the tile's `count` heads, the first of which begins segment `first`.
     #[device]
     fn store_heads(&self, _first: usize, _count: u32) {}
     /// Stores a segment's sum.
     fn store_sum(&self, segment: usize, sum: V);
-    /// Stores how many segments there are.
+    /// Stores the number of segments.
     #[device]
     fn store_count(&self, _segments: usize) {}
 }
 
 /// Reduces the segments of the tile that the block draws. A head closes the segment before its own: a thread writes the
 /// sums of the segments that its heads close to the tile's memory, one after the other. Only the first sum of the tile
-/// lacks what comes before the tile. The last tile also closes the segment that is open after the last element.
+/// lacks its part before the tile. The last tile also closes the segment that is open after the last element.
 #[device(track_caller)]
 pub(super) fn reduce_tile<V: Number, P: Operator<V>, M: Marks, const BLOCK: usize, const ITEMS: usize>(
     arena: &mut Arena,

@@ -1,6 +1,6 @@
-//! Reduction by CSR rows: where rows begin becomes one bit per element, and the rows with elements are numbered; then
-//! their sums are those of the segments. Rows without elements take part in the first step only, so work is even
-//! however many there are.
+//! Reduction by CSR rows: each row sets the bit of its first element, and the rows with elements are numbered; then
+//! their sums are those of the segments. Rows without elements take part in the first step only, so work is even with
+//! any number of them.
 
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, thread, Arena, Global, GlobalMut};
@@ -54,7 +54,7 @@ kernel! {
         pub sums: GlobalMut<V>,
         /// Rows.
         pub rows: u32,
-        /// What is written.
+        /// Element that is written.
         pub identity: V,
     }
     shared: 0;
@@ -78,7 +78,7 @@ kernel! {
     /// Reduces the values of each row that has any: one block per tile, tiles in the order in which blocks start. Its
     /// variants are the operators.
     pub struct ReduceRows<V: Number> {
-        /// What is reduced, and how.
+        /// Parameters of the reduction.
         pub reduction: ReduceArguments<V>,
         /// One bit per value, set where a row begins, from [`MarkRows`].
         pub bits: Global<u32>,

@@ -5,7 +5,7 @@ use crate::block::staged::Staged;
 
 /// One mark per element.
 pub trait SegmentMark: Element {
-    /// Whether an element begins a segment, by its own mark and the one before.
+    /// Returns whether an element begins a segment, by its own mark and the one before.
     fn begins(self, previous: Self) -> bool;
 }
 
@@ -34,11 +34,11 @@ keys!(u32 u64);
 pub(crate) trait Marks {
     /// Starts to load the `len` marks of the tile that begins with element `first`.
     fn fetch(&mut self, first: usize, len: u32);
-    /// Processes what was fetched: every thread calls it, before the barrier after which the tile is there.
+    /// Processes the fetched marks. Every thread calls it, before the barrier that follows the tile's loads.
     #[device]
     fn settle(&mut self) {}
     /// One bit per element of this thread, set if it begins a segment, once the marks are there. The very first element
-    /// begins one whatever its mark.
+    /// begins one with any mark.
     fn heads(&self, first: usize, len: u32) -> u32;
 }
 
@@ -58,7 +58,7 @@ impl Marks for Unmarked {
 /// thread gets the bits of its elements from the ballots. Marks never reach shared memory.
 pub(crate) struct WarpMarks<K, const ITEMS: usize> {
     marks: Global<K>,
-    /// The marks of every 32nd element of the warp, from the lane's on.
+    /// The marks of every 32nd element of the warp, starting at the lane's.
     own: [K; ITEMS],
     /// The mark before the warp's first: lane 0 has it, where there is one.
     previous: K,
@@ -131,7 +131,7 @@ impl<K: SegmentMark, const BLOCK: usize, const ITEMS: usize> ElementMarks<K, BLO
         Self { marks, staged: Staged::take(arena), previous: K::ZERO }
     }
 
-    /// The memory of the tile's marks.
+    /// Returns the memory of the tile's marks.
     #[device]
     pub(crate) fn staged(&self) -> Staged<K, BLOCK, ITEMS> {
         self.staged
@@ -201,7 +201,7 @@ impl<const ITEMS: usize> Marks for BitMarks<ITEMS> {
     }
 }
 
-/// The bits of this thread's elements, with that of the very first element set.
+/// Returns the bits of this thread's elements, with that of the very first element set.
 #[device]
 fn of_elements<const ITEMS: usize>(heads: u32, first: usize, len: u32) -> u32 {
     const { assert!(ITEMS < 32) };

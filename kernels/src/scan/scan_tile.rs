@@ -1,13 +1,14 @@
-//! What plain and segmented scans have in common: all but the marks.
+//! A block's part of a scan, with any marks.
+
 use evenpath_simt::{device, parameters, thread, Aligned16, Arena, Global, GlobalMut};
 
 use super::marks::Marks;
-use super::tile::{flipped, head, Tile};
+use super::tile::{flipped, head, shared_bytes, Tile};
 use crate::block::operator::{Number, Operator, Summary};
 use crate::block::tile_prefix::TilePrefix;
 
 parameters! {
-    /// What every scan takes.
+    /// Parameters of every scan.
     pub struct ScanArguments<V: Number> {
         /// The elements.
         pub source: Global<V, Aligned16>,
@@ -31,11 +32,11 @@ parameters! {
 /// missing; it is combined with the results as they are written to global memory.
 #[device(track_caller)]
 pub(super) fn scan_tile<V: Number, P: Operator<V>, M: Marks, const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
     mut marks: M,
     arguments: ScanArguments<V>,
 ) {
     let ScanArguments { source, target, state, len, tiles, flip, exclusive } = arguments;
+    let mut arena = Arena::dynamic(shared_bytes(V::SIZE, 0, BLOCK, ITEMS));
     let (flip, exclusive) = (flip != 0, exclusive != 0);
     let fill = flipped::<V, P>(P::IDENTITY, flip);
     let tile = Tile::<V, BLOCK, ITEMS>::draw(&mut arena, TilePrefix::new(state, tiles), source, len, fill);

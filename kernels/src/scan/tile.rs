@@ -4,7 +4,7 @@ use evenpath_simt::{device, thread, Aligned16, Arena, Global, Shared};
 use crate::block::operator::{Number, Operator, Summary};
 use crate::block::staged::Staged;
 use crate::block::tile_prefix::TilePrefix;
-use crate::block::tile_scan::{scan_bytes, TileScan, NOWHERE};
+use crate::block::tile_scan::{scan_bytes, Surroundings, TileScan, NOWHERE};
 
 /// Bytes of launch-sized shared memory of a tile; `mark_bytes` is 0 if marks are not in shared memory. No kernel needs more than
 /// 64 KiB, which every GPU has.
@@ -67,14 +67,13 @@ impl<V: Number, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
         around
     }
 
-    /// The sum before the tile. One barrier, after which all threads can read what was written to shared memory before it.
+    /// Returns the sum before the tile. One barrier, after which all threads can read what was written to shared memory
+    /// before it.
     #[device(track_caller)]
     pub(crate) fn look_back<P: Operator<V>>(&self, total: Summary<V, P>) -> Summary<V, P> {
         self.scan.look_back(self.prefix, self.index, total)
     }
 }
-
-pub(crate) use crate::block::tile_scan::Surroundings;
 
 /// 1 for an item that begins a segment, 0 for others. Where there are no segments, there may be more items than bits.
 #[device]
@@ -86,7 +85,7 @@ pub(crate) fn head<V: Number, P: Operator<V>>(heads: u32, item: usize) -> u32 {
     }
 }
 
-/// The element, or its flip if the operator has maxima as flipped minima and they are asked for.
+/// Returns the element, or its flip if `flip` and the operator has maxima as flipped minima.
 #[device]
 pub(crate) fn flipped<V: Number, P: Operator<V>>(element: V, flip: bool) -> V {
     if P::FLIPS && flip {

@@ -12,11 +12,11 @@ kernel! {
     pub struct SetCount<K: Key> {
         /// The two sequences, sorted.
         pub inputs: Sequences<K>,
-        /// Where the tiles begin, from [`SetPartition`](super::SetPartition).
+        /// Starts of the tiles, from [`SetPartition`](super::SetPartition).
         pub starts: Global<u64>,
         /// The state that [`SetPartition`](super::SetPartition) prepared; in it the size of the result.
         pub states: GlobalMut<u64>,
-        /// What is kept: bits of [`keep`](super::keep).
+        /// Elements that are kept: bits of [`keep`](super::keep).
         pub operation: u32,
     }
     shared: staged_bytes::<K>(BLOCK, ITEMS) + schedule_bytes(BLOCK);

@@ -1,11 +1,11 @@
-//! Set operations on two sorted sequences by balanced path (Baxter, "Modern GPU", 2013; Dalton et al.,
-//! IPDPS 2015, section III-B): the rank-th copy of a key in A matches the rank-th in B, and an operation
-//! keeps what matches, what is left of A, what is left of B, or some of these.
+//! Set operations on two sorted sequences by balanced path (Baxter, "Modern GPU", 2013; Dalton et al., IPDPS 2015,
+//! section III-B): the rank-th copy of a key in A matches the rank-th in B, and an operation keeps matches, the rest of
+//! A, the rest of B, or some of these.
 //!
-//! One pass over the data: [`SetPartition`] finds where tiles begin; [`SetKeys`] and [`SetPairs`] walk
-//! each tile's path, find by look-back how many results the tiles before have, and write. Their blocks process
-//! many tiles: a tile's results wait in shared memory while the block walks the next. [`SetCount`]
-//! only counts. [`FirstDescent`] checks an input.
+//! One pass over the data: [`SetPartition`] finds where tiles begin; [`SetKeys`] and [`SetPairs`] walk each tile's
+//! path, find by look-back the number of results of the tiles before, and write. Their blocks process many tiles: a
+//! tile's results wait in shared memory while the block walks the next. [`SetCount`] only counts. [`FirstDescent`]
+//! checks an input.
 
 mod count;
 mod descent;

@@ -46,13 +46,13 @@ impl<K: Key> SetPartition<K> {
     }
 }
 
-/// A cut as one word; the diagonal says the rest.
+/// Returns a cut as one word; the diagonal says the rest.
 #[device]
 fn encode(cut: Cut<u64>, diagonal: u64) -> u64 {
     cut.a << 1 | (cut.a + cut.b - diagonal)
 }
 
-/// The cut of a diagonal from its word.
+/// Returns the cut of a diagonal from its word.
 #[device]
 pub(super) fn decode(word: u64, diagonal: u64) -> Cut<u64> {
     let a = word >> 1;

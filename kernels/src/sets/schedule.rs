@@ -9,7 +9,7 @@ use crate::block::lookback::{Lookback, Tickets};
 use crate::block::two_sequences::{Sequences, TilePair};
 use crate::Key;
 
-/// What the threads of a block share.
+/// Shared state of a block.
 ///
 /// A block draws its next tile while it works on one, so that the next tile's loads are issued early. It publishes a
 /// tile's number of results at once, but asks for their place one tile later, when it rarely has to wait for it.
@@ -65,7 +65,7 @@ pub(super) const fn schedule_bytes(block: usize) -> usize {
 }
 
 impl<K: Key, const BLOCK: usize, const ITEMS: usize> Schedule<K, BLOCK, ITEMS> {
-    /// Takes the memory from the beginning of an arena, so that what is taken next is aligned to 16 bytes.
+    /// Takes the memory from the beginning of an arena, so that the next array is aligned to 16 bytes.
     #[device]
     pub(super) fn new(
         arena: &mut Arena,
@@ -82,13 +82,13 @@ impl<K: Key, const BLOCK: usize, const ITEMS: usize> Schedule<K, BLOCK, ITEMS> {
         Self { starts, states, inputs, tiles, pair, words, scan }
     }
 
-    /// Whether there was a tile left.
+    /// Returns whether there was a tile left.
     #[device]
     pub(super) fn has(&self, tile: Tile) -> bool {
         tile.number < self.tiles
     }
 
-    /// The block's first tile. Has a barrier.
+    /// Returns the block's first tile. It has a barrier.
     #[device(track_caller)]
     pub(super) fn first(&self) -> Tile {
         let ticket = self.draw();
@@ -104,7 +104,7 @@ impl<K: Key, const BLOCK: usize, const ITEMS: usize> Schedule<K, BLOCK, ITEMS> {
         Ticket(if thread::index() == DRAWER { Tickets::new(self.states).draw() } else { 0 })
     }
 
-    /// Where the partition says that a drawn tile begins and ends.
+    /// Returns the bounds of a drawn tile, from the partition.
     #[device(track_caller)]
     pub(super) fn look_up(&self, Ticket(tile): Ticket) -> [u64; 2] {
         if thread::index() == DRAWER && tile < self.tiles {
@@ -128,16 +128,16 @@ impl<K: Key, const BLOCK: usize, const ITEMS: usize> Schedule<K, BLOCK, ITEMS> {
         }
     }
 
-    /// The next tile.
+    /// Returns the next tile.
     #[device(track_caller)]
     pub(super) fn announced(&self) -> Tile {
         let number = self.words.load(TILE) as u32;
-        // Where there is no tile left, what the memory holds is not used.
+        // If there is no tile left, the memory is not used.
         let pair = if number < self.tiles { TilePair::load(self.pair) } else { TilePair::EMPTY };
         Tile { number, pair }
     }
 
-    /// Counts a tile's results and publishes the count to the other blocks. Has a barrier.
+    /// Counts a tile's results and publishes the count to the other blocks. It has a barrier.
     #[device(track_caller)]
     pub(super) fn count(&self, tile: Tile, count: u32) -> Counted<u32> {
         let counted = self.scan.exclusive(count);
@@ -147,7 +147,7 @@ impl<K: Key, const BLOCK: usize, const ITEMS: usize> Schedule<K, BLOCK, ITEMS> {
         counted
     }
 
-    /// Sums a count over the block. Has a barrier.
+    /// Sums a count over the block. It has a barrier.
     #[device(track_caller)]
     pub(super) fn total(&self, count: u32) -> u32 {
         self.scan.exclusive(count).total
@@ -167,7 +167,7 @@ impl<K: Key, const BLOCK: usize, const ITEMS: usize> Schedule<K, BLOCK, ITEMS> {
         }
     }
 
-    /// Where the waiting results go, and how many of them there is room for.
+    /// Returns the place of the waiting results, and the number for which there is room.
     #[device(track_caller)]
     pub(super) fn place(&self, waiting: Waiting, capacity: u64) -> (usize, u32) {
         if waiting.tile >= self.tiles {

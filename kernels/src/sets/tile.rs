@@ -15,7 +15,7 @@ kernel! {
     pub struct SetKeys<K: Key> {
         /// The two sequences, sorted.
         pub inputs: Sequences<K>,
-        /// Where the tiles begin, from [`SetPartition`](super::SetPartition).
+        /// Starts of the tiles, from [`SetPartition`](super::SetPartition).
         pub starts: Global<u64>,
         /// The state that [`SetPartition`](super::SetPartition) prepared; in it the size of the result.
         pub states: GlobalMut<u64>,
@@ -23,7 +23,7 @@ kernel! {
         pub result: GlobalMut<K>,
         /// The most elements of the result that are written.
         pub capacity: u64,
-        /// What is kept: bits of [`keep`](super::keep).
+        /// Elements that are kept: bits of [`keep`](super::keep).
         pub operation: u32,
         /// Tiles.
         pub tiles: u32,
@@ -70,7 +70,7 @@ kernel! {
         pub a_values: Global<V>,
         /// Values of the second.
         pub b_values: Global<V>,
-        /// Where the tiles begin, from [`SetPartition`](super::SetPartition).
+        /// Starts of the tiles, from [`SetPartition`](super::SetPartition).
         pub starts: Global<u64>,
         /// The state that [`SetPartition`](super::SetPartition) prepared; in it the size of the result.
         pub states: GlobalMut<u64>,
@@ -80,7 +80,7 @@ kernel! {
         pub values: GlobalMut<V>,
         /// The most elements of the result that are written.
         pub capacity: u64,
-        /// What is kept: bits of [`keep`](super::keep).
+        /// Elements that are kept: bits of [`keep`](super::keep).
         pub operation: u32,
         /// The value of a match: the code of a [`Combine`].
         pub combine: u32,
@@ -142,12 +142,12 @@ impl<K: Key, V: Bits> SetPairs<K, V> {
     }
 }
 
-/// What a block selects from a tile, in one of its threads.
+/// A thread's part of the selection from a tile.
 struct Selected<K, const ITEMS: usize> {
     share: Share<K, ITEMS>,
     /// A bit for each step of the share that is kept.
     kept: u32,
-    /// How many are kept.
+    /// Number of steps that are kept.
     counted: Counted<u32>,
 }
 

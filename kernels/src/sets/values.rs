@@ -6,7 +6,7 @@ use crate::key::Combine;
 use crate::unroll::unroll;
 use crate::Bits;
 
-/// Where a result's value comes from: an element of A, one of B, or both, counted from the tile's first.
+/// Origin of a result's value: an element of A, one of B, or both, counted from the tile's first.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Origin(u32);
 
@@ -17,17 +17,17 @@ const INDEX_BITS: u32 = 15;
 const INDEX: u32 = (1 << INDEX_BITS) - 1;
 
 impl Origin {
-    /// From nowhere.
+    /// No origin.
     const NONE: Self = Self(0);
 
-    /// From element `a` of A if that is taken, and element `b` of B if that is.
+    /// Returns the origin in element `a` of A if that is taken, and element `b` of B if that is.
     #[device]
     pub(super) fn new(takes_a: bool, a: u32, takes_b: bool, b: u32) -> Self {
         let flag = |taken: bool, flag: u32| if taken { flag } else { 0 };
         Self(flag(takes_a, FROM_A) | flag(takes_b, FROM_B) | b << INDEX_BITS | a)
     }
 
-    /// As an element of shared memory.
+    /// Returns the word that shared memory holds.
     #[device]
     pub(super) fn word(self) -> u32 {
         self.0
@@ -79,7 +79,7 @@ impl<V: Bits, const BLOCK: usize, const ITEMS: usize> Values<V, BLOCK, ITEMS> {
         Self(values)
     }
 
-    /// The same with the values of matches combined, A's first. This is separate from [`fetch`](Self::fetch) so
+    /// Returns the same with the values of matches combined, A's first. This is separate from [`fetch`](Self::fetch) so
     /// that other work hides the latency of memory.
     #[device(track_caller)]
     pub(super) fn combined(
@@ -120,7 +120,7 @@ impl<V: Bits, const BLOCK: usize, const ITEMS: usize> Values<V, BLOCK, ITEMS> {
         }
     }
 
-    /// The origin of one of the thread's results, of which the block has `count`.
+    /// Returns the origin of one of the thread's results, of which the block has `count`.
     #[device(track_caller)]
     fn origin(origins: Shared<u32>, item: usize, count: u32) -> Origin {
         let place = thread::index() + (item * BLOCK) as u32;
@@ -131,7 +131,7 @@ impl<V: Bits, const BLOCK: usize, const ITEMS: usize> Values<V, BLOCK, ITEMS> {
         }
     }
 
-    /// Writes the first `count` of the block's values to the output from `start` on.
+    /// Writes the first `count` of the block's values to the output starting at `start`.
     #[device(track_caller)]
     pub(super) fn store(&self, output: GlobalMut<V>, start: usize, count: u32) {
         let output = output.skip(start);
@@ -144,7 +144,7 @@ impl<V: Bits, const BLOCK: usize, const ITEMS: usize> Values<V, BLOCK, ITEMS> {
     }
 }
 
-/// Calls `combine` with the first item of each batch. In place of the call, batches take registers that spill.
+/// Calls `combine` with the first item of each batch. Without the call, batches take registers that spill.
 #[device(track_caller)]
 fn for_batches<const ITEMS: usize>(mut combine: impl FnMut(usize)) {
     unroll!(for batch in 0..ITEMS {

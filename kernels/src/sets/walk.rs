@@ -45,10 +45,9 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
 
     /// Walks from `start` to the diagonal `end`; a match that the diagonal would cut is taken whole.
     ///
-    /// Where both sequences continue after the tile, comparing with the element there is right at the
-    /// tile's end too; elsewhere (`BOUNDED`) indices are compared. Then the share can also be empty; in
-    /// the other case it has at least `ITEMS` − 2 elements, so the first `(ITEMS - 1) / 2` steps, of at
-    /// most two elements each, need not check for the end.
+    /// If both sequences continue after the tile, the elements there stop the walk; otherwise (`BOUNDED`) indices are
+    /// compared. A bounded share can be empty; any other has at least `ITEMS` − 2 elements, so the first `(ITEMS - 1) /
+    /// 2` steps, of at most two elements each, need not check for the end.
     #[device]
     fn walk_to<const BOUNDED: bool>(pair: &TilePair, staged: Staged<K>, start: Cut<u32>, end: u32) -> Self {
         let (a, b) = (staged.a.skip(start.a as usize), staged.b.skip(start.b as usize));
@@ -70,7 +69,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
         Self { keys: walk.keys, takes_a: walk.takes_a, takes_b: walk.takes_b, start }
     }
 
-    /// A bit for each step that an operation keeps.
+    /// Returns a bit for each step that an operation keeps.
     #[device]
     pub(super) fn kept(&self, operation: u32) -> u32 {
         let all_if = |bit: u32| if operation & bit != 0 { u32::MAX } else { 0 };
@@ -78,7 +77,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
         (a & !b & all_if(keep::A_ONLY)) | (a & b & all_if(keep::MATCHES)) | (b & !a & all_if(keep::B_ONLY))
     }
 
-    /// Writes the keys of the kept steps from `place` on.
+    /// Writes the keys of the kept steps starting at `place`.
     #[device]
     pub(super) fn scatter_keys(&self, kept: u32, to: Shared<K>, place: u32) {
         let mut place = place;
@@ -90,7 +89,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
         }
     }
 
-    /// Writes where the values of the kept steps come from, from `place` on.
+    /// Writes where the values of the kept steps come from, starting at `place`.
     #[device]
     pub(super) fn scatter_origins(&self, kept: u32, to: Shared<u32>, place: u32) {
         let Cut { mut a, mut b } = self.start;
@@ -108,7 +107,8 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     }
 }
 
-/// A thread's position in a tile. As variables of the loop, these cost counts of 64-bit keys a twentieth more instructions.
+/// A thread's position in a tile. It is a struct because variables of a loop cost counts of 64-bit keys a twentieth
+/// more instructions.
 struct Walk<K, const ITEMS: usize, const BOUNDED: bool> {
     /// The elements to come.
     a: Shared<K>,

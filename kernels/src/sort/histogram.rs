@@ -1,4 +1,4 @@
-//! What onesweep knows before its passes: how often each value of each digit occurs among all keys.
+//! Histograms for onesweep: the number of keys with each value of each digit, counted before its passes.
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, thread, warp, Aligned16, Arena, Global, GlobalMut, Shared};
 
@@ -6,7 +6,7 @@ use super::onesweep::BASES_PER_PASS;
 use crate::block::radix_rank::{KeyOrder, Passes, RadixKey, BINS, DIGIT_BITS};
 
 kernel! {
-    /// Counts the digits of all passes in one read of the keys. Any grid will do; each block takes every
+    /// Counts the digits of all passes in one read of the keys. The grid may have any size; each block takes every
     /// grid-th share of `BLOCK` × `ITEMS` keys and counts in its shared memory.
     pub struct Histogram<K: RadixKey> {
         /// The keys, `len`.
@@ -19,7 +19,7 @@ kernel! {
         pub begin: u32,
         /// One more than the highest.
         pub end: u32,
-        /// How keys become sortable.
+        /// Conversion of keys to sortable ones.
         pub order: KeyOrder<K>,
     }
     shared: max_passes::<K>() * BINS * 4;
@@ -107,7 +107,7 @@ fn count<K: RadixKey, const N: usize>(
 kernel! {
     /// Turns each pass's counts into the places where its digits' keys begin: one block per pass.
     pub struct BinStarts {
-        /// As [`Histogram`] left them; the counts are replaced by the sums of those before.
+        /// Counts from [`Histogram`]; replaced by the sums of those before.
         pub bases: GlobalMut<u64>,
     }
     shared: BLOCK / thread::WARP_SIZE as usize * 8;

@@ -15,9 +15,9 @@ use crate::block::warp_search;
 parameters! {
     /// One round of merges, of all pairs of tiles.
     pub struct MergeRound<K: RadixKey> {
-        /// For each pair of tiles its segment and number there: see [`ListRuns`](super::ListRuns).
+        /// Segment of each pair of tiles, and the pair's number in it: see [`ListRuns`](super::ListRuns).
         pub pairs: Global<u64>,
-        /// What sortable keys become again in the last round.
+        /// Conversion of sortable keys back, in the last round.
         pub order: KeyOrder<K>,
         /// The lowest bit to compare by.
         pub begin: u32,
@@ -74,7 +74,7 @@ struct Runs {
 }
 
 impl<K: RadixKey> MergeRound<K> {
-    /// The block's runs, or `None` if its segment is not merged yet.
+    /// Returns the block's runs, or `None` if its segment is not merged yet.
     #[device(track_caller)]
     fn runs<const BLOCK: usize, const ITEMS: usize>(self) -> Option<Runs> {
         let block = thread::block() as usize;
@@ -95,21 +95,21 @@ impl<K: RadixKey> MergeRound<K> {
         Some(Runs { a, b, begin, end: (begin + tile).min(a.len + b.len) })
     }
 
-    /// What of a sortable key is compared.
+    /// Returns the function that masks the compared bits of a sortable key.
     #[device]
     fn compared(self) -> impl Fn(K) -> K + Copy {
         let mask = K::ONES.low_bits(self.end - self.begin).shifted_left(self.begin);
         move |key| key & mask
     }
 
-    /// What a merged key is stored as.
+    /// Returns the function that converts a merged key to the stored one.
     #[device]
     fn stored(self) -> impl Fn(K) -> K + Copy {
         let order = if self.left == 1 { self.order } else { KeyOrder::UNSIGNED };
         move |key: K| key.into_key(order)
     }
 
-    /// The block's tile of two runs. Two warps find its ends. Ends with a barrier.
+    /// Returns the block's tile of two runs. Two warps find its ends. Ends with a barrier.
     #[device(track_caller)]
     fn tile(self, arena: &mut Arena, keys: Global<K>, runs: Runs) -> TilePair {
         let words = arena.take(TilePair::WORDS);

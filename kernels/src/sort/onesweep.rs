@@ -1,15 +1,15 @@
 //! Onesweep: a pass of the device's radix sort reads and writes the data once (Adinets, Merrill,
 //! "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs", 2022).
 //!
-//! The histogram of every digit is known before. A block draws a tile by an atomic ticket, ranks the
-//! tile's keys by the pass's digit, and learns by *decoupled look-back* how many keys with each digit the
-//! tiles before have: every tile publishes one word per digit, first its own count, then the sum up to and
-//! including it, and reads its predecessors' words back to the nearest sum. Tickets are drawn in order, so
-//! a block only waits for blocks that already run, and no order of blocks can stall the grid. Count and state
-//! share a word, which is loaded and stored whole, so relaxed accesses suffice: they publish no other data.
+//! The histogram of every digit is known before the pass. A block draws a tile by an atomic ticket, ranks the tile's
+//! keys by the pass's digit, and finds by *decoupled look-back* the number of keys with each digit in the tiles before:
+//! every tile publishes one word per digit, first its own count, then the sum up to and including it, and reads its
+//! predecessors' words back to the nearest sum. Tickets are drawn in order, so a block only waits for blocks that
+//! already run, and no order of blocks can stall the grid. Count and state share a word, which is loaded and stored
+//! whole, so relaxed accesses suffice: they publish no other data.
 //!
-//! Counts have 30 bits. Longer inputs are sorted in *portions*, one launch each: the last tile of a
-//! portion leaves the places where the next one goes on.
+//! Counts have 30 bits. Longer inputs are sorted in *portions*, one launch each: the last tile of a portion writes the
+//! places at which the next one continues.
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, parameters, thread, Arena, Element, Global, GlobalMut, Shared};
 
@@ -23,8 +23,8 @@ pub const MAX_PORTION_KEYS: usize = (1 << COUNT_BITS) - 1;
 /// Words per pass in the array of bases: two rows, which portions read and write in turn.
 pub const BASES_PER_PASS: usize = 2 * BINS;
 
-/// Words of status that a launch over `tiles` tiles needs: one per tile and digit; before them the ticket, and what a
-/// look-back reads before the first tile.
+/// Words of status that a launch over `tiles` tiles needs: one per tile and digit; before them the ticket, and the
+/// words that a look-back reads before the first tile.
 pub const fn status_words(tiles: usize) -> usize {
     (WINDOW + tiles) * BINS
 }
@@ -91,25 +91,25 @@ impl<K: RadixKey, V: Element> OnesweepPairs<K, V> {
 parameters! {
     /// One pass over a portion: what its blocks share.
     pub struct Pass<K: RadixKey> {
-        /// Where the keys of each digit go in this portion.
+        /// First place for the keys of each digit in this portion.
         pub bases: Global<u64>,
-        /// Output: where they go in the next.
+        /// Output: the same for the next portion.
         pub next_bases: GlobalMut<u64>,
         /// [`status_words`], zero before.
         pub status: GlobalMut<u32>,
-        /// How the keys that are read become sortable: the identity after the first pass.
+        /// Conversion of keys that are read to sortable ones: the identity after the first pass.
         pub order_in: KeyOrder<K>,
-        /// How the keys that are written were made sortable: the identity before the last pass.
+        /// Conversion that made the written keys sortable: the identity before the last pass.
         pub order_out: KeyOrder<K>,
         /// Keys of the portion, up to [`MAX_PORTION_KEYS`]; the grid is one block per tile.
         pub len: u32,
-        /// What the keys are sorted by.
+        /// Digit by which the keys are sorted.
         pub digit: Digit,
     }
 }
 
-/// How many tiles ahead of the one that is loaded the prefetched one lies: about a third of the tiles that a large GPU
-/// has in flight, which measures best. What is prefetched much earlier has left the cache before it is loaded.
+/// Distance in tiles from the loaded tile to the prefetched one: about a third of the tiles that a large GPU has in
+/// flight, which is the fastest. A tile that is prefetched much earlier has left the cache before it is loaded.
 const AHEAD: usize = 100;
 
 /// Bytes of a line of the second-level cache.
@@ -130,12 +130,8 @@ impl<K: RadixKey> Pass<K> {
         // Four words, of which three keep what follows aligned.
         let ticket: Shared<u32> = arena.take(4);
         // Keys, and then values, are exchanged through the ranking's memory, once every place is known.
-        let mut before_exchange = arena;
-        let rank: RadixRank<BLOCK> = RadixRank::take(&mut before_exchange);
-        let key_exchange: Shared<K> = {
-            let mut for_keys = arena;
-            for_keys.take(tile_len)
-        };
+        let rank: RadixRank<BLOCK> = RadixRank::take(&mut { arena });
+        let key_exchange: Shared<K> = { arena }.take(tile_len);
 
         // 1. Draw a tile.
         rank.clear();
@@ -208,7 +204,7 @@ impl<K: RadixKey> Pass<K> {
         }
     }
 
-    /// The block's tile: the number of blocks that have drawn before. One barrier.
+    /// Returns the block's tile: the number of blocks that have drawn before. One barrier.
     #[device]
     fn draw_tile(self, ticket: Shared<u32>) -> u32 {
         if thread::index() == 0 {
@@ -224,9 +220,9 @@ impl<K: RadixKey> Pass<K> {
         self.status.atomic_store(word_of(tile, bin), word, Ordering::Relaxed, Scope::Device);
     }
 
-    /// Finds where in the output the tile's keys of each digit go, one digit a thread: what is to be added
-    /// to a key's place in the tile. In the last tile, which has `padding` places too many, leaves where
-    /// the next portion goes on.
+    /// Finds the places in the output for the tile's keys of each digit, one digit per thread: the difference to a
+    /// key's place in the tile. The last tile, which has `padding` places too many, also writes the places at which the
+    /// next portion continues.
     #[device]
     fn place_bins(self, tile: u32, window: Window, bins: BinCounts, padding: u32, bin_bases: Shared<u64>) {
         let bin = thread::index();
@@ -250,7 +246,7 @@ impl<K: RadixKey> Pass<K> {
         }
     }
 
-    /// What a look-back sees first of this thread's digit, loaded ahead of it: it arrives while keys are exchanged.
+    /// Loads the first words that a look-back reads of this thread's digit. They arrive while keys are exchanged.
     #[device]
     fn first_window(self, tile: u32) -> Window {
         if tile > 0 && thread::index() < self.digit.bins() {
@@ -260,7 +256,7 @@ impl<K: RadixKey> Pass<K> {
         }
     }
 
-    /// The words of the tiles before `tile`, the nearest first.
+    /// Returns the words of the tiles before `tile`, the nearest first.
     #[device]
     fn window(self, tile: u32, bin: usize) -> Window {
         let window = self.status.skip(word_of(tile, bin) - WINDOW * BINS);
@@ -272,12 +268,12 @@ impl<K: RadixKey> Pass<K> {
         words
     }
 
-    /// How many keys with this digit the tiles before `tile` have.
+    /// Returns the number of keys with this digit in the tiles before `tile`.
     #[device]
     fn look_back(self, tile: u32, bin: usize, mut words: Window) -> u32 {
         let mut sum = 0_u32;
-        // The tiles from `next` on, below `tile`, are in the sum. Tile 0 publishes nothing but a sum, so
-        // the search ends there; what lies before it is read, but not used.
+        // The tiles starting at `next`, below `tile`, are in the sum. Tile 0 publishes nothing but a sum, so the search
+        // ends there; words before it are read, but not used.
         let mut next = tile;
         loop {
             let mut known = true;
@@ -301,14 +297,13 @@ impl<K: RadixKey> Pass<K> {
     }
 }
 
-/// The word of status with a tile's count of a digit.
+/// Returns the word of status with a tile's count of a digit.
 #[device]
 fn word_of(tile: u32, bin: usize) -> usize {
     (tile as usize + WINDOW) * BINS + bin
 }
 
-/// Predecessors that a look-back reads at once: loads from the second-level cache have a long latency, which several
-/// in flight share.
+/// Predecessors that a look-back reads at once, to hide the latency of the second-level cache.
 const WINDOW: usize = 4;
 
 type Window = [u32; WINDOW];
@@ -320,7 +315,7 @@ const UNKNOWN: u32 = 0;
 const OWN: u32 = 1;
 const SUM: u32 = 2;
 
-/// The state of a tile's own count: the first tile's count is the sum too.
+/// Returns the state of a tile's own count: the first tile's count is the sum too.
 #[device]
 fn state_of(tile: u32) -> u32 {
     if tile == 0 {
@@ -330,8 +325,9 @@ fn state_of(tile: u32) -> u32 {
     }
 }
 
-/// This thread's items of a tile, all loads issued before the first is used; `padding` after the last element of the
-/// last tile. There the last element is loaded again, which is cheaper than a branch around each load.
+/// Returns this thread's items of a tile, and `padding` after the last element of the last tile. All loads are issued
+/// before the first is used. Items after the last element load it again, which is cheaper than a branch around each
+/// load.
 #[device]
 fn load<T: Element, const ITEMS: usize>(
     from: Global<T>,

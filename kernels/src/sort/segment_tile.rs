@@ -29,7 +29,7 @@ kernel! {
         pub keys: Global<K>,
         /// Output: each part's keys, sorted.
         pub sorted_keys: Targets<K>,
-        /// The segments, and what they are sorted by.
+        /// The segments, and the bits by which they are sorted.
         pub segments: SegmentTiles<K>,
     }
     shared: shared_bytes::<K, BLOCK, ITEMS>();
@@ -48,7 +48,7 @@ kernel! {
         pub values: Global<V>,
         /// Output: the keys' values.
         pub sorted_values: Targets<V>,
-        /// The segments, and what they are sorted by.
+        /// The segments, and the bits by which they are sorted.
         pub segments: SegmentTiles<K>,
     }
     shared: shared_bytes::<K, BLOCK, ITEMS>();
@@ -57,11 +57,11 @@ kernel! {
 }
 
 parameters! {
-    /// Where sorted parts are written.
+    /// Buffers for sorted parts.
     pub struct Targets<T: Element> {
-        /// Most of them.
+        /// Buffer of most parts.
         pub usual: GlobalMut<T>,
-        /// Those that [`ListRuns`](super::ListRuns) says.
+        /// Buffer of the parts that [`ListRuns`](super::ListRuns) marks.
         pub other: GlobalMut<T>,
     }
 }
@@ -78,15 +78,15 @@ impl<T: Element> Targets<T> {
 }
 
 parameters! {
-    /// Segments that fit tiles, and what they are sorted by.
+    /// Segments that fit tiles, and the bits by which they are sorted.
     pub struct SegmentTiles<K: RadixKey> {
-        /// What each block sorts: see [`CutSegments`](super::CutSegments) and [`ListRuns`](super::ListRuns).
+        /// Part of each block: see [`CutSegments`](super::CutSegments) and [`ListRuns`](super::ListRuns).
         pub parts: Global<u64>,
         /// One bit per element, set where a segment begins.
         pub heads: Global<u32>,
-        /// How keys become sortable.
+        /// Conversion of keys to sortable ones.
         pub order: KeyOrder<K>,
-        /// What sortable keys become again.
+        /// Conversion of sortable keys back.
         pub stored_order: KeyOrder<K>,
         /// The lowest bit to sort by.
         pub begin: u32,
@@ -101,7 +101,7 @@ parameters! {
 trait Values: Copy {
     /// Moves the value at place `from` of the tile to place `to`.
     fn move_one(self, first: usize, to_other: bool, from: usize, to: usize);
-    /// Moves all values to where their keys are. Of each key the place before is in the low [`PLACE_BITS`] bits.
+    /// Moves all values to their keys. The low [`PLACE_BITS`] bits of an origin are the key's previous place.
     fn move_tile<const ITEMS: usize>(self, tile: Tile<ITEMS>, to_other: bool, origins: &[u32; ITEMS]);
 }
 
@@ -197,8 +197,7 @@ impl<K: RadixKey> SegmentTiles<K> {
         }
     }
 
-    /// Stores each key at its place in its segment, which is the number of those before it there: the smaller ones, and of
-    /// equal ones those that stand before it.
+    /// Stores each key at its place in its segment: the number of smaller keys there, and of equal keys before it.
     #[device(track_caller)]
     fn sort_by_counting<const BLOCK: usize, const ITEMS: usize>(
         self,
@@ -229,8 +228,8 @@ impl<K: RadixKey> SegmentTiles<K> {
         }
     }
 
-    /// Sorts the keys by radix, and then by segment, of which there are `count`. The place of each key of the thread before, in
-    /// its low [`PLACE_BITS`] bits.
+    /// Sorts the keys by radix, and then by segment, of which there are `count`. Returns the origins of the thread's
+    /// keys: the low [`PLACE_BITS`] bits are the previous place.
     #[device(track_caller)]
     fn sort_by_digits<const BLOCK: usize, const ITEMS: usize>(
         self,
@@ -253,7 +252,7 @@ impl<K: RadixKey> SegmentTiles<K> {
         origins
     }
 
-    /// Whether an item of this thread is the first of a segment, or of the part.
+    /// Returns whether an item of this thread is the first of a segment, or of the part.
     #[device]
     fn begins_segment<const ITEMS: usize>(self, tile: Tile<ITEMS>, item: usize) -> bool {
         let place = warp_striped::<ITEMS>(item);

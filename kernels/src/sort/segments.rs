@@ -1,4 +1,4 @@
-//! How segments are cut into parts that a block sorts: whole segments, or runs of those too long for a block.
+//! Cuts segments into parts that a block sorts: whole segments, or runs of those too long for a block.
 
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, thread, Arena, Global, GlobalMut};
@@ -27,10 +27,11 @@ impl Part {
     }
 }
 
-/// A bit of a packed part of up to a tile: the block that sorts it writes to the other one of two buffers.
+/// Flag of a packed part of up to a tile: the block that sorts it writes to the other one of two buffers.
 pub(super) const TO_OTHER: u64 = 1 << 63;
 
-/// How often a segment's runs of `run_len` elements are merged, two at a time, until there is one.
+/// Returns the number of rounds in which a segment's runs of `run_len` elements are merged, two at a time, until there
+/// is one.
 #[device]
 pub fn merge_rounds(segment_len: usize, run_len: usize) -> u32 {
     bits_of(((segment_len - 1) / run_len) as u32)
@@ -78,8 +79,8 @@ kernel! {
         pub row_offsets: Global<O>,
         /// Output: two words per window.
         pub parts: GlobalMut<u64>,
-        /// Output: one word per window, of a segment that is in no part: its length in the high half, and in the low one
-        /// how many pairs of tiles it fills; zero without such a segment. One more word is zero.
+        /// Output: one word per window, of a segment that is in no part: its length in the high half, and the number of
+        /// pairs of tiles that it fills in the low one; zero without such a segment. One more word is zero.
         pub long: GlobalMut<u64>,
         /// Output: the pairs of tiles of all such segments, and the length of the longest; zero before.
         pub totals: GlobalMut<u64>,
@@ -102,7 +103,7 @@ kernel! {
 impl<O: Offset> CutSegments<O> {
     #[device]
     fn cut_segments<const BLOCK: usize>(self, _: Arena) {
-        let index = (thread::global_index::<BLOCK>()) / thread::WARP_SIZE as usize;
+        let index = thread::global_warp::<BLOCK>();
         if index >= self.windows as usize {
             if index == self.windows as usize && thread::lane() == 0 {
                 self.long.store(index, 0);
@@ -158,9 +159,9 @@ kernel! {
     /// Lists the pairs of tiles of the segments that are in no part: one thread per pair. A tile of such a segment becomes
     /// a *run* when it is sorted.
     pub struct ListRuns {
-        /// The sums of what [`CutSegments`] left in `long`, of the windows before each, and of all.
+        /// Sums of `long` from [`CutSegments`]: of the windows before each, and of all.
         pub before: Global<u64>,
-        /// As [`CutSegments`] left them.
+        /// Parts from [`CutSegments`].
         pub parts: Global<u64>,
         /// Output: the two tiles of each pair, as parts. A segment whose runs are merged an odd number of times is sorted
         /// into the other buffer. The last tile of a segment may be empty.

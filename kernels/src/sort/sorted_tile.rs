@@ -31,7 +31,7 @@ impl<const BITS: usize> Packed<BITS> {
         self.0[item / Self::PER_WORD] |= number << (item % Self::PER_WORD * BITS);
     }
 
-    /// Without it the compiler sees through the packing, and keeps every number in a register of its own.
+    /// Hides the packing from the compiler, which otherwise keeps every number in a register of its own.
     #[device]
     pub(super) fn packed(mut self) -> Self {
         for word in 0..MAX_ITEMS / Self::PER_WORD {
@@ -53,7 +53,7 @@ pub(super) struct SortedTile<const BLOCK: usize, const ITEMS: usize> {
     /// Items, without padding.
     pub(super) len: u32,
     pub(super) digit: Digit,
-    /// For each digit, the difference between a key's place in the output and in the tile.
+    /// Difference between a key's place in the output and in the tile, for each digit.
     pub(super) bin_bases: Shared<u64>,
 }
 
@@ -126,7 +126,7 @@ impl<const BLOCK: usize, const ITEMS: usize> SortedTile<BLOCK, ITEMS> {
         self.store_group(first, to, &values, digits);
     }
 
-    /// Stores up to `GROUP` of this thread's items from item `first` on.
+    /// Stores up to `GROUP` of this thread's items starting at item `first`.
     #[device]
     fn store_group<T: Element>(self, first: usize, to: GlobalMut<T>, items: &[T; GROUP], digits: &Digits) {
         let mut bases = [0; GROUP];
@@ -150,7 +150,7 @@ impl<const BLOCK: usize, const ITEMS: usize> SortedTile<BLOCK, ITEMS> {
         }
     }
 
-    /// The place in the tile of an item of this thread.
+    /// Returns the place in the tile of an item of this thread.
     #[device]
     fn place(item: usize) -> usize {
         thread::index() as usize + item * BLOCK

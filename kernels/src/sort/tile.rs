@@ -86,7 +86,7 @@ impl<const ITEMS: usize> Tile<ITEMS> {
         Self { first, len: if left < BLOCK * ITEMS { left } else { BLOCK * ITEMS } }
     }
 
-    /// The thread's items; `padding` past the last element.
+    /// Returns the thread's items; `padding` past the last element.
     #[device]
     pub(super) fn load<T: Element>(self, from: Global<T>, padding: T) -> [T; ITEMS] {
         let from = from.skip(self.first);

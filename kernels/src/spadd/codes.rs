@@ -37,13 +37,13 @@ impl Codes {
         u64::from(self.joins) << 32 | u64::from(self.takes_a)
     }
 
-    /// A bit for each of the first `items` items that is the end of a row.
+    /// Returns a bit for each of the first `items` items that is the end of a row.
     #[device]
     pub(super) fn row_ends(self, items: u32) -> u32 {
         self.joins & !self.takes_a & first(items)
     }
 
-    /// A bit for each of the first `items` items at which there is a result.
+    /// Returns a bit for each of the first `items` items at which there is a result.
     #[device]
     pub(super) fn results(self, keep: u32, items: u32) -> u32 {
         let all_if = |bit: u32| if keep & bit != 0 { u32::MAX } else { 0 };
@@ -54,14 +54,14 @@ impl Codes {
         kept & first(items)
     }
 
-    /// Whether item `item` is a nonzero of A, and the next item the nonzero of B with the same column.
+    /// Returns whether item `item` is a nonzero of A, and the next item the nonzero of B with the same column.
     #[device]
     pub(super) fn is_pair(self, item: u32) -> bool {
         self.takes_a & self.joins & 1 << item != 0
     }
 }
 
-/// A bit for each of the first `items` items, of which there are at most 31.
+/// Returns a bit for each of the first `items` items, of which there are at most 31.
 #[device]
 pub(super) fn first(items: u32) -> u32 {
     (1 << items) - 1

@@ -5,7 +5,7 @@ use super::tile;
 use crate::block::warp_search;
 use crate::{Offset, Pattern};
 
-/// The number of items on the path of two matrices.
+/// Returns the number of items on the path of two matrices.
 #[device]
 pub fn path_items<O: Offset>(a: Pattern<O>, b: Pattern<O>) -> u64 {
     a.nonzeros + b.nonzeros + u64::from(a.rows)
@@ -60,25 +60,26 @@ fn offset<O: Offset>(pattern: Pattern<O>, row: u64) -> u64 {
     pattern.row_offsets.load(row as usize).to_usize() as u64
 }
 
-/// The position on the path of a row's end.
+/// Returns the position on the path of a row's end.
 #[device(track_caller)]
 pub(super) fn row_end<O: Offset>(a: Pattern<O>, b: Pattern<O>, row: u64) -> u64 {
     offset(a, row + 1) + offset(b, row + 1) + row
 }
 
-/// Where a diagonal cuts the path in a row.
+/// Cut of the path by a diagonal in a row.
 pub(super) struct Cut {
     /// Nonzeros of A before it.
     pub(super) a: u64,
     /// Nonzeros of B before it.
     b: u64,
-    /// Whether both matrices have nonzeros in the row where it may separate a pair: one of A before it, one of B after it.
+    /// True if both matrices have nonzeros in the row where it may separate a pair: one of A before it, one of B after
+    /// it.
     is_inside: bool,
 }
 
 impl Cut {
-    /// The cut of a diagonal in the first row whose end is not before it; for the path's end, that is one past the last row. For
-    /// one whole warp.
+    /// Returns the cut of a diagonal in the first row whose end is not before it; for the path's end, that is one past
+    /// the last row. For one whole warp.
     #[device(track_caller)]
     pub(super) fn in_row<O: Offset>(a: Pattern<O>, b: Pattern<O>, row: u64, diagonal: u64) -> Self {
         let (a_start, b_start) = (offset(a, row), offset(b, row));
@@ -99,7 +100,7 @@ impl Cut {
         Self { a: a_start + a_taken, b: before, is_inside: a_taken > 0 && before < b_end }
     }
 
-    /// Whether it separates two nonzeros of the same row and column.
+    /// Returns whether it separates two nonzeros of the same row and column.
     #[device(track_caller)]
     pub(super) fn separates_pair<O: Offset>(&self, a: Pattern<O>, b: Pattern<O>) -> bool {
         self.is_inside && a.column_indices.load(self.a as usize - 1) == b.column_indices.load(self.b as usize)

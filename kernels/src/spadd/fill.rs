@@ -17,7 +17,7 @@ kernel! {
         pub a: CsrView<V, O>,
         /// B.
         pub b: CsrView<V, O>,
-        /// Where the tiles begin, from [`CutPath`](super::CutPath).
+        /// Starts of the tiles, from [`CutPath`](super::CutPath).
         pub starts: Global<u64>,
         /// The codes of the path's items.
         pub codes: Global<u64>,
@@ -27,7 +27,7 @@ kernel! {
         pub states: Global<u64>,
         /// The result.
         pub output: Output<V, O>,
-        /// Which items make results, and their values: bits of [`keep`](super::keep).
+        /// Items that make results, and their values: bits of [`keep`](super::keep).
         pub keep: u32,
         /// The factor of A; if it is zero, A's values are not read.
         pub alpha: V,
@@ -71,7 +71,7 @@ impl<V: Float, O: Offset> FillTiles<V, O> {
     }
 }
 
-/// The thread's codes in a tile, and whether its first item is paired with the one before it.
+/// Returns the thread's codes in a tile, and whether its first item is paired with the one before it.
 #[device(track_caller)]
 fn load_codes<const BLOCK: usize>(words: Global<u64>, tile: u32) -> (Codes, bool) {
     let place = tile as usize * BLOCK + thread::index() as usize;
@@ -80,7 +80,7 @@ fn load_codes<const BLOCK: usize>(words: Global<u64>, tile: u32) -> (Codes, bool
     (Codes::from_word(word), Codes::from_word(word_before).is_pair(WORD_ITEMS - 1))
 }
 
-/// The number of results of all tiles before `tile`, in every thread.
+/// Returns the number of results of all tiles before `tile`, in every thread.
 #[device(track_caller)]
 fn results_before(counts: Global<u32>, states: Global<u64>, tile: u32) -> u64 {
     let (group, rest) = (tile / GROUP, tile % GROUP);
@@ -94,10 +94,8 @@ fn results_before(counts: Global<u32>, states: Global<u64>, tile: u32) -> u64 {
     for round in 0..own.len() {
         sum += u64::from(own[round]);
     }
-    let mut index = thread::lane();
-    while index < group {
+    thread::warp_stride(group, |index| {
         sum += states.load(GROUPS + index as usize);
-        index += thread::WARP_SIZE;
-    }
+    });
     warp::reduce_add(sum)
 }

@@ -1,4 +1,4 @@
-//! What the results of a tile are made of.
+//! Operands of the results of a tile.
 use evenpath_simt::{device, thread, Float, Global, Shared};
 
 use super::keep;
@@ -9,7 +9,7 @@ use crate::{CsrView, Offset};
 /// Results that a thread has in flight.
 pub(super) const BATCH: usize = 8;
 
-/// Both matrices from the tile's first nonzeros on; A's from the one before, if there is one.
+/// Both matrices starting at the tile's first nonzeros; A's from the one before, if there is one.
 pub(super) struct Inputs<V> {
     a: (Global<u32>, Global<V>),
     b: (Global<u32>, Global<V>),
@@ -21,7 +21,7 @@ pub(super) struct Inputs<V> {
     fixed_bits: u32,
 }
 
-/// What results of a thread are made of: up to [`BATCH`] of the `total` results of a tile, `BLOCK` apart.
+/// Operands of a thread's results: up to [`BATCH`] of the `total` results of a tile, `BLOCK` apart.
 pub(super) struct Batch<V, const BLOCK: usize> {
     total: u32,
     origins: [Origin; BATCH],
@@ -30,7 +30,7 @@ pub(super) struct Batch<V, const BLOCK: usize> {
 }
 
 impl<V: Float> Inputs<V> {
-    /// The nonzeros of A and B from those numbers on, with their factors.
+    /// Returns the nonzeros of A and B, starting at those numbers, with their factors.
     #[device(track_caller)]
     pub(super) fn new<O: Offset>(
         (a, b): (CsrView<V, O>, CsrView<V, O>),
@@ -96,7 +96,8 @@ impl<V: Float> Inputs<V> {
         }
     }
 
-    /// Loads what the first results of a tile are made of, of which there are `total`: [`BATCH`] for each thread of the block.
+    /// Loads the operands of a tile's first results, of which there are `total`: [`BATCH`] for each thread of the
+    /// block.
     #[device(track_caller)]
     pub(super) fn load<const BLOCK: usize>(&self, origins: Shared<u32>, total: u32) -> Batch<V, BLOCK> {
         let origins = self.origins::<BLOCK>(origins, (thread::index(), total));
@@ -123,7 +124,7 @@ impl<V: Float> Inputs<V> {
         }
     }
 
-    /// The origins of the results `first`, `first` + `BLOCK`, … as far as there are `total`.
+    /// Returns the origins of the results `first`, `first` + `BLOCK`, … as far as there are `total`.
     #[device(track_caller)]
     fn origins<const BLOCK: usize>(
         &self,
@@ -147,7 +148,7 @@ impl<V: Float> Inputs<V> {
         of_a | self.b.0.load_if(origin.b(), origin.is_of_b() && !origin.is_of_a())
     }
 
-    /// The values of A and of B; zero if they are not read.
+    /// Returns the values of A and of B; zero if they are not read.
     #[device(track_caller)]
     fn values(&self, origin: Origin) -> (V, V) {
         (

@@ -13,8 +13,8 @@
 //! or both; it follows the codes and does not compare columns again. An item has the same code wherever the path is cut. So
 //! a pair of equal columns may lie on both sides of a cut, and no diagonal needs the balanced path's star.
 //!
-//! [`OnePass`] is both phases in one launch, for small matrices: the result has room for as many entries as both have, and a
-//! block learns by look-back where its results go. It shares the walk, and what follows it, with the kernels of two phases.
+//! [`OnePass`] is both phases in one launch, for small matrices: the result has room for the entries of both, and a
+//! block finds the place of its results by look-back. It shares the walk and the output with the kernels of two phases.
 
 mod codes;
 mod cut;

@@ -1,4 +1,4 @@
-//! Both phases in one launch, for small matrices: what they cost is waiting, for launches and for memory.
+//! Both phases in one launch, for small matrices, whose time is waits for launches and for memory.
 
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, thread, Arena, Float, GlobalMut, Shared};
@@ -41,7 +41,7 @@ kernel! {
         pub stale_words: u32,
         /// The result: pattern and values, with room for as many entries as there are.
         pub output: Output<V, O>,
-        /// Which items make results, and their values: bits of [`keep`](super::keep).
+        /// Items that make results, and their values: bits of [`keep`](super::keep).
         pub keep: u32,
         /// The factor of A; if it is zero, A's values are not read.
         pub alpha: V,
@@ -138,14 +138,14 @@ impl<const BLOCK: usize> Cuts<BLOCK> {
         Self { found: arena.take(4), search: PairSearch::take(arena) }
     }
 
-    /// The end of the row that the thread probes first, whatever the tile.
+    /// Returns the end of the row that the thread probes first, whatever the tile.
     #[device(track_caller)]
     fn probe<O: Offset>((a, b): (Pattern<O>, Pattern<O>)) -> u64 {
         PairSearch::<BLOCK>::probe(u64::from(a.rows), |row| row_end(a, b, row))
     }
 
-    /// Finds a tile, by what [`probe`](Self::probe) returned. With it, the cut that the thread's half of the block has found: the
-    /// first half that of the tile's begin, the second that of its end.
+    /// Finds a tile by the result of [`probe`](Self::probe). Returns it with the cut that the thread's half of the
+    /// block has found: the first half finds the tile's begin, the second its end.
     #[device(track_caller)]
     fn find<O: Offset>(
         self,

@@ -25,7 +25,7 @@ impl Origin {
     /// Both bits.
     pub(super) const FROM: u32 = Self::FROM_A | Self::FROM_B;
 
-    /// The origin that an element of shared memory stores.
+    /// Returns the origin that an element of shared memory stores.
     #[device]
     pub(super) fn from_word(word: u32) -> Self {
         Self(word)

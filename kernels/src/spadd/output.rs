@@ -11,7 +11,7 @@ parameters! {
         pub column_indices: GlobalMut<u32>,
         /// Values, one per result.
         pub values: GlobalMut<V>,
-        /// Which of them are written: bits.
+        /// Bits for the arrays that are written.
         pub written: u32,
     }
 }
@@ -22,7 +22,7 @@ const PATTERN: u32 = 1;
 const VALUES: u32 = 2;
 
 impl<V: Element, O: Offset> Output<V, O> {
-    /// What is `None` is not written.
+    /// Arrays that are `None` are not written.
     #[cfg(not(target_arch = "nvptx64"))]
     pub fn new(pattern: Option<(GlobalMut<O>, GlobalMut<u32>)>, values: Option<GlobalMut<V>>) -> Self {
         let written = if pattern.is_some() { PATTERN } else { 0 } | if values.is_some() { VALUES } else { 0 };
@@ -32,19 +32,19 @@ impl<V: Element, O: Offset> Output<V, O> {
         Self { row_offsets, column_indices, values, written }
     }
 
-    /// Whether row offsets and column indices are written.
+    /// Returns whether row offsets and column indices are written.
     #[device]
     pub(super) fn has_pattern(self) -> bool {
         self.written & PATTERN != 0
     }
 
-    /// Whether values are written.
+    /// Returns whether values are written.
     #[device]
     pub(super) fn has_values(self) -> bool {
         self.written & VALUES != 0
     }
 
-    /// The same from a result on, whose number is `first`; with all row offsets.
+    /// Returns the same starting at a result, whose number is `first`; with all row offsets.
     #[device(track_caller)]
     pub(super) fn skip(self, first: usize) -> Self {
         Self {

@@ -18,7 +18,7 @@ pub(super) struct Share<const BLOCK: usize, const ITEMS: usize> {
     results: u32,
 }
 
-/// What is in the tile and before a thread's share.
+/// Counts of a tile, and before a thread's share.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Counted {
     /// Results of the tile.
@@ -32,7 +32,7 @@ pub(super) struct Counted {
 }
 
 impl<const BLOCK: usize, const ITEMS: usize> Share<BLOCK, ITEMS> {
-    /// The share with these codes in a tile of `tile_items` items.
+    /// Returns the share with these codes in a tile of `tile_items` items.
     #[device]
     pub(super) fn new(codes: Codes, tile_items: u32, keep: u32) -> Self {
         let diagonal = (thread::index() * ITEMS as u32).min(tile_items);
@@ -58,9 +58,9 @@ impl<const BLOCK: usize, const ITEMS: usize> Share<BLOCK, ITEMS> {
         }
     }
 
-    /// Writes the origins of the tile's results to shared memory, and after them, for each row that ends in the tile, the number
-    /// of results before its end. `is_paired` says whether the share's first item is paired with the one before it. A barrier
-    /// must follow before the memory is read.
+    /// Writes the origins of the tile's results to shared memory, and after them, for each row that ends in the tile,
+    /// the number of results before its end. `is_paired` is true if the share's first item is paired with the one
+    /// before it. A barrier must follow before the memory is read.
     #[device(track_caller)]
     pub(super) fn scatter(&self, counted: Counted, ahead: u32, is_paired: bool, to: Shared<u32>) {
         let Codes { takes_a, joins } = self.codes;

@@ -39,9 +39,9 @@ impl Tile {
         Self::between(start, end, u64::from(number) * u64::from(tile_items), items, tile_items)
     }
 
-    /// The tile from `diagonal` on, of a path of `items` items: at most `tile_items`. It begins after as many nonzeros of A and
-    /// row ends as `start` says, and ends after as many as `end` says. If a row's columns are out of order, a later cut can lie
-    /// before an earlier one; the tile is still inside both matrices.
+    /// Returns the tile starting at `diagonal`, of a path of `items` items: at most `tile_items`. It begins after the
+    /// nonzeros of A and row ends in `start`, and ends after those in `end`. If a row's columns are out of order, a
+    /// later cut can lie before an earlier one; the tile is still inside both matrices.
     #[device]
     pub(super) fn between(
         (a, row): (u64, u64),
@@ -65,8 +65,8 @@ impl Tile {
         }
     }
 
-    /// Writes the row offsets at the row ends in the tile, which follow `before` results in tiles before it and as many of its own as
-    /// `ends` says; tile 0 also writes the first offset. Every thread of a block of `BLOCK` calls it.
+    /// Writes the row offsets at the row ends in the tile, which follow `before` results of earlier tiles and the
+    /// number of its own in `ends`; tile 0 also writes the first offset. Every thread of a block of `BLOCK` calls it.
     #[device(track_caller)]
     pub(super) fn write_row_offsets<O: Offset, const BLOCK: usize>(
         &self,
@@ -79,10 +79,8 @@ impl Tile {
             row_offsets.store(0, O::ZERO);
         }
         let row_offsets = row_offsets.skip(self.first_row + 1);
-        let mut row = thread::index();
-        while row < self.rows {
+        thread::block_stride::<BLOCK>(self.rows, |row| {
             row_offsets.store(row as usize, O::from_bits(before + u64::from(ends.load(row as usize))));
-            row += BLOCK as u32;
-        }
+        });
     }
 }

@@ -18,7 +18,7 @@ kernel! {
         pub a: Pattern<O>,
         /// B, with as many rows.
         pub b: Pattern<O>,
-        /// Where the tiles begin, from [`CutPath`](super::CutPath).
+        /// Starts of the tiles, from [`CutPath`](super::CutPath).
         pub starts: Global<u64>,
         /// Output: the codes of the path's items, a word per 31 items of a tile.
         pub codes: GlobalMut<u64>,
@@ -26,7 +26,7 @@ kernel! {
         pub counts: GlobalMut<u32>,
         /// The state that [`CutPath`](super::CutPath) cleared; output: the number of results in it.
         pub states: GlobalMut<u64>,
-        /// Which items make results: bits of [`keep`](super::keep).
+        /// Items that make results: bits of [`keep`](super::keep).
         pub keep: u32,
     }
     shared: staged_len(BLOCK, ITEMS) * 4 + CountScan::<u32, BLOCK>::BYTES + 4;
@@ -81,8 +81,8 @@ impl<O: Offset> WalkPath<O> {
     }
 }
 
-/// Begins to stage a tile's columns and the ends of its rows, in [`staged_len`] words aligned to 16 bytes and one more. They are
-/// there after copies were awaited, and a barrier. Returns the columns and the rows' ends.
+/// Begins to stage a tile's columns and the ends of its rows, in [`staged_len`] words aligned to 16 bytes and one more.
+/// They are there after [`thread::await_copies`] and a barrier. Returns the columns and the rows' ends.
 #[device(track_caller)]
 pub(super) fn stage<O: Offset, const BLOCK: usize, const ITEMS: usize>(
     tile: &Tile,
@@ -105,7 +105,7 @@ pub(super) fn stage<O: Offset, const BLOCK: usize, const ITEMS: usize>(
 
 /// The columns of one matrix that a tile stages: its own, and the next one if there is one.
 struct Columns {
-    /// The columns, from the packet on that holds the tile's first one.
+    /// The columns, starting at the packet that holds the tile's first one.
     view: Global<u32, Aligned16>,
     /// The number of columns in the view before the tile's first.
     skew: u32,
@@ -156,9 +156,9 @@ impl Columns {
 /// Rows whose offsets a thread has in flight.
 const ROW_BATCH: usize = 4;
 
-/// Writes where the rows from the tile's first on end: the address past the last column of A in the lower half of a word, of
-/// B in the upper. Rows that end past the tile end past the one extra column that is staged. There are `ITEMS` more rows than
-/// the tile touches, so that a walk past its end finds rows; past the last row these are empty.
+/// Writes the ends of the rows that follow the tile's first: the address past the last column of A in the lower half of
+/// a word, of B in the upper. Rows that end past the tile end past the one extra column that is staged. There are
+/// `ITEMS` more rows than the tile touches, so that a walk past its end finds rows; past the last row these are empty.
 #[device(track_caller)]
 fn stage_row_ends<O: Offset, const BLOCK: usize, const ITEMS: usize>(
     tile: &Tile,
@@ -198,7 +198,7 @@ fn stage_row_ends<O: Offset, const BLOCK: usize, const ITEMS: usize>(
     }
 }
 
-/// A tile's columns in shared memory, from the first of each matrix on.
+/// A tile's columns in shared memory, starting at the first of each matrix.
 #[derive(Clone, Copy)]
 pub(super) struct Staged {
     a: Shared<u32>,
@@ -225,7 +225,7 @@ pub(super) struct Walk {
     codes: Codes,
 }
 
-/// The addresses where a row's columns end.
+/// Returns the addresses where a row's columns end.
 #[device]
 fn unpack(word: u32) -> (u32, u32) {
     (word & 0xffff, word >> 16)

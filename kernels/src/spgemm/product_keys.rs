@@ -4,7 +4,7 @@ use evenpath_simt::{device, thread, warp, Shared};
 use crate::block::radix_rank::RadixKey;
 use crate::block::radix_sort::{bits_of, warp_striped};
 
-/// How a product's row and column make its key: as many bits as the tile's columns differ in, as many as its rows do above them,
+/// Layout of the keys of a tile's products: the bits in which columns differ, above them those in which rows differ,
 /// and the product's place above both.
 #[derive(Clone, Copy)]
 pub(super) struct ProductKeys {
@@ -22,8 +22,8 @@ impl ProductKeys {
         2 * block / thread::WARP_SIZE as usize
     }
 
-    /// The keys of the block's first `len` products, of which this thread has `columns`, warp-striped. Every thread calls it; it has
-    /// one barrier. `ranges` are [`range_len`](Self::range_len) elements.
+    /// Returns the keys of the block's first `len` products, of which this thread has `columns`, warp-striped. Every
+    /// thread calls it; it has one barrier. `ranges` are [`range_len`](Self::range_len) elements.
     #[device(track_caller)]
     pub(super) fn find<const BLOCK: usize, const ITEMS: usize>(
         ranges: Shared<u32>,
@@ -56,8 +56,8 @@ impl ProductKeys {
         Self { least, column_bits, bits }
     }
 
-    /// The keys of this thread's products, whose rows in the tile `row` knows by their places. Padding has the greatest key and comes
-    /// last, so it stays after the products when they are sorted.
+    /// Returns the keys of this thread's products. `row` returns the row in the tile of a product's place. Padding has
+    /// the greatest key and comes last, so it stays after the products when they are sorted.
     #[device(track_caller)]
     pub(super) fn of<K: RadixKey, const ITEMS: usize>(
         self,

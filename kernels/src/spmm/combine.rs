@@ -1,4 +1,4 @@
-//! What is left to do of `C = αAB + βC` where a factor is in device memory: the kernels of the product take numbers.
+//! The rest of `C = αAB + βC` if a factor is in device memory: the kernels of the product take numbers.
 
 use evenpath_simt::half::{bf16, f16};
 use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Global, GlobalMut, Stored};

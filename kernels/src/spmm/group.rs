@@ -15,8 +15,8 @@ use super::width::{Width, MAX_WIDTH};
 pub(super) type Sums<V> = [V; MAX_WIDTH];
 
 parameters! {
-    /// How lanes are laid over nonzeros and columns: `1 << columns_log2` lanes over the columns of one nonzero,
-    /// `1 << side_log2` nonzeros side by side. Together they are a group: a warp has one or more, or a group is several warps
+    /// Arrangement of lanes over nonzeros and columns: `1 << columns_log2` lanes over the columns of one nonzero, `1 <<
+    /// side_log2` nonzeros side by side. Together they are a group: a warp has one or more, or a group is several warps
     /// of a block.
     #[derive(PartialEq, Eq)]
     pub struct Group {
@@ -40,13 +40,13 @@ parameters! {
 }
 
 impl<T: Element> DenseView<T> {
-    /// The matrix from a column on.
+    /// Returns the matrix starting at a column.
     #[device(track_caller)]
     pub(super) fn skip_columns(self, columns: u32) -> Self {
         Self { values: self.values.skip_aligned(columns as usize * self.column_stride as usize), ..self }
     }
 
-    /// A lane's columns, which the matrix begins with, of row `row`.
+    /// Returns a lane's columns, which the matrix begins with, of row `row`.
     #[device(track_caller)]
     fn load<W: Width>(self, row: u32) -> W::Moved<T>
     where
@@ -77,19 +77,19 @@ impl Group {
         self.columns_log2 + self.side_log2
     }
 
-    /// Which group of the block the thread is in.
+    /// Returns the number of the thread's group in the block.
     #[device]
     pub fn index(self) -> u32 {
         thread::index() >> self.lanes_log2()
     }
 
-    /// Which of the lanes over columns the thread is.
+    /// Returns the thread's number among the lanes over columns.
     #[device]
     pub fn column_lane(self) -> u32 {
         thread::index() & ((1 << self.columns_log2) - 1)
     }
 
-    /// Which of the nonzeros side by side are the thread's.
+    /// Returns the thread's number among the sides, which take nonzeros in turn.
     #[device]
     pub fn side(self) -> u32 {
         thread::index() >> self.columns_log2 & ((1 << self.side_log2) - 1)
@@ -139,7 +139,7 @@ impl Group {
             for round in 0..IN_FLIGHT {
                 moved[round] = b.load_if::<W>(columns[round], place(first, side_log2, round) < len);
             }
-            // What was not loaded is zero times zero.
+            // Absent nonzeros are zero times zero.
             for round in 0..IN_FLIGHT {
                 multiply_add::<W, S, T>(sums, values[round], moved[round]);
             }
@@ -159,8 +159,8 @@ impl Group {
         }
     }
 
-    /// Adds up what [`reduce`](Self::reduce) left in the warps of a group of several, in the order of the warps; each lane has
-    /// the result. Every thread of the block calls it.
+    /// Adds up the sums of the warps of a group after [`reduce`](Self::reduce), in the order of the warps. Each lane
+    /// has the result. Every thread of the block calls it.
     #[device(track_caller)]
     pub(super) fn reduce_warps<W: Width, T: Stored, const BLOCK: usize>(
         self,

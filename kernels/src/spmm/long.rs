@@ -9,8 +9,8 @@ use crate::{Offset, Pattern};
 pub const LONG_COUNTERS: usize = 2;
 
 kernel! {
-    /// Lists the pieces that long rows are cut into, one thread per row; where the lists are too short, only counts them. The
-    /// pieces of a row are consecutive; the rows come in any order.
+    /// Lists the pieces of long rows, one thread per row. If the lists are too short, it only counts them. The pieces
+    /// of a row are consecutive; the rows come in any order.
     pub struct SpmmLongRows<O: Offset> {
         /// The matrix.
         pub pattern: Pattern<O>,

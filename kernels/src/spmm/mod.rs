@@ -4,9 +4,9 @@
 //! Principles for Sparse Matrix Multiplication on the GPU", Euro-Par 2018, section 4). A group of lanes sums a row;
 //! rows that are too long for one group are cut into pieces, which are summed separately and then added up in order.
 //!
-//! [`SpmmRows`] is the product in one launch; [`SpmmLongRows`] lists the pieces once per plan. A B by columns is read where it
-//! is if few elements are read, and otherwise copied to rows by [`SpmmTranspose`]. [`SpmmCombine`] is for factors in device
-//! memory.
+//! [`SpmmRows`] is the product in one launch; [`SpmmLongRows`] lists the pieces once per plan. A B by columns is read
+//! directly if few elements are read, and otherwise copied to rows by [`SpmmTranspose`]. [`SpmmCombine`] is for factors
+//! in device memory.
 mod combine;
 mod group;
 mod long;

@@ -1,4 +1,4 @@
-//! The way of a block's part of C through shared memory.
+//! A block's part of C in shared memory.
 
 use evenpath_simt::{device, thread, Arena, Float, Shared, Stored};
 
@@ -42,7 +42,8 @@ impl<V: Float> Part<V> {
         }
     }
 
-    /// Stores what lies within the `rows_left` rows and `columns_left` columns from the block's first element on.
+    /// Stores the elements within the `rows_left` rows and `columns_left` columns starting at the block's first
+    /// element.
     #[device]
     pub(super) fn store<W: Width, T: Stored<Compute = V>, const BLOCK: usize>(
         &self,
@@ -53,15 +54,13 @@ impl<V: Float> Part<V> {
         columns_left: u32,
     ) {
         let len = (W::len::<T>() as u32) << (group.columns_log2 + self.rows_log2);
-        let mut at = thread::index();
-        while at < len {
+        thread::block_stride::<BLOCK>(len, |at| {
             let (row, column) = (at & ((1 << self.rows_log2) - 1), at >> self.rows_log2);
             if (row as usize) < rows_left && column < columns_left && self.is_kept.load(row as usize) != 0 {
                 let index = column as usize * c_stride as usize + row as usize;
                 let old = update.load(index);
                 update.c.store_streaming(index, update.combine(self.sums.load(self.place(column, row)), old));
             }
-            at += BLOCK as u32;
-        }
+        });
     }
 }

@@ -10,8 +10,8 @@ use super::width::Width;
 use crate::Offset;
 
 impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
-    /// Sums the block's rows in passes, each of a row for each group: from shared memory if the nonzeros of all of them fit there.
-    /// So a block waits once for where its rows end, and once for their nonzeros, and not in each pass.
+    /// Sums the block's rows in passes, each of a row for each group: from shared memory if the nonzeros of all of them
+    /// fit there. So a block waits once for the ends of its rows and once for their nonzeros, not in each pass.
     #[device]
     pub(super) fn multiply_in_passes<W: Width, const BLOCK: usize>(
         self,
@@ -31,7 +31,7 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
         let fits = len <= const { staged(BLOCK) };
         let ends: Shared<u32> = arena.take(BLOCK);
         if thread::index() < rows {
-            // What does not fit into 32 bits is not used.
+            // Ends that do not fit into 32 bits are not used.
             let end = offset(first_row + 1 + thread::index() as usize) - begin;
             ends.store(thread::index() as usize, end as u32);
         }
@@ -61,8 +61,8 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
         }
     }
 
-    /// Sums rows from B, of which `find` says the nonzeros, and whether they are no long row's, which others sum. It is called for rows
-    /// beyond the last too.
+    /// Sums rows. `find` returns the nonzeros of a row, and whether it is summed here, which long rows are not. It is
+    /// also called for rows beyond the last.
     #[device]
     fn multiply_each<W: Width, N: Nonzeros<S>, const BLOCK: usize>(
         self,

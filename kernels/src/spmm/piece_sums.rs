@@ -92,7 +92,7 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
         }
     }
 
-    /// Where the lane's part of a piece's sums is.
+    /// Returns the place of the lane's part of a piece's sums.
     #[device]
     fn place(self, piece: u32, lane: LaneColumns) -> usize {
         piece as usize * self.columns as usize + lane.first() as usize
@@ -107,7 +107,7 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
         }
     }
 
-    /// The lane's share of the sums of a row's pieces: with n pieces side by side, those of every nth.
+    /// Returns the lane's share of the sums of a row's pieces: every nth piece, with n pieces side by side.
     #[device]
     fn add_up<W: Width>(self, piece: Piece, lane: LaneColumns) -> Sums<S::Compute> {
         let group = self.pieces.group;

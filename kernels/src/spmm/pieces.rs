@@ -1,4 +1,4 @@
-//! Long rows are cut into pieces. The sums of a row's pieces are added up, in order, by the lanes that happen to finish last.
+//! Long rows are cut into pieces. The sums of a row's pieces are added up, in order, by the lanes that finish last.
 
 use evenpath_simt::{device, parameters, Global};
 

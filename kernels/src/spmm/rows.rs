@@ -2,10 +2,11 @@
 //!
 //! 1. A block finds its tile of columns, and whether it sums pieces or rows (`multiply`).
 //! 2. A group of lanes finds its row (`row`), or its piece of one.
-//! 3. It sums the row (`Group::sum`): each lane the columns that it has, of every nonzero that is its group's turn. Nonzeros come from
-//!    shared memory, where the block stages them all (`sum_with_block`), or each group a part at a time (`sum_in_stages`).
+//! 3. It sums the row (`Group::sum`). Each lane sums its columns over the nonzeros of its side. Nonzeros come from
+//!    shared memory, where the block stages them all (`sum_with_block`), or each group a part at a time
+//!    (`sum_in_stages`).
 //! 4. Lanes that have the same columns add up their sums (`Group::reduce`); so do warps, where a group has several.
-//! 5. The group stores the row: of a C by rows directly, of a C by columns by way of shared memory.
+//! 5. The group stores the row: of a C by rows directly, of a C by columns through shared memory.
 //!
 //! Pieces are summed likewise (`piece_sums`), and several short rows at once in passes (`passes`).
 
@@ -28,12 +29,12 @@ use super::width::{width, Elements, Packets, Width};
 use crate::{CsrView, Offset};
 
 kernel! {
-    /// C = αAB + βC: one group of lanes per row and tile of columns, and for each piece of a long row. The blocks of one tile
-    /// of columns come after those of another; in each, those of the pieces come first. Its variants are the widths:
-    /// [`Packets`] where rows of B and C begin at multiples of 16 bytes and `columns` is as many bytes, [`Strided`] for a B by
-    /// columns where their number is a multiple of a lane's, [`Elements`] elsewhere; each for a matrix that may have pieces, which
-    /// costs registers, and the first and the last also for one that has none. [`InStages`] is the first for blocks whose nonzeros
-    /// may be too many for their shared memory, [`InPasses`] for short rows.
+    /// C = αAB + βC: one group of lanes per row and tile of columns, and for each piece of a long row. Blocks are
+    /// ordered by tile of columns, and those of the pieces come first in each. Its variants are the widths: [`Packets`]
+    /// where rows of B and C begin at multiples of 16 bytes and `columns` is as many bytes, [`Strided`] for a B by
+    /// columns where their number is a multiple of a lane's, [`Elements`] elsewhere; each for a matrix that may have
+    /// pieces, which costs registers, and the first and the last also for one that has none. [`InStages`] is the first
+    /// for blocks whose nonzeros may be too many for their shared memory, [`InPasses`] for short rows.
     pub struct SpmmRows<S: Stored, T: Stored, O: Offset> {
         /// A.
         pub matrix: CsrView<S, O>,
@@ -45,7 +46,7 @@ kernel! {
         pub columns: u32,
         /// Elements from a row of C to the next; where C is stored by columns, from a column to the next.
         pub c_stride: u64,
-        /// Whether C is stored by columns.
+        /// Not zero if C is stored by columns.
         pub c_by_columns: u32,
         /// The most nonzeros of a row that is not long.
         pub longest: u32,
@@ -154,7 +155,7 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
             group.reduce_warps::<P::Width, T, BLOCK>(arena, &mut sums);
         }
 
-        // 5. Store: rows of C directly, columns by way of shared memory.
+        // 5. Store: rows of C directly, columns through shared memory.
         if self.c_by_columns == 0 {
             if is_kept && lane.is_inside && group.side() == 0 {
                 self.store_by_rows::<P::Width>(row, lane, &sums);
@@ -171,7 +172,8 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
         }
     }
 
-    /// The first nonzero of a row and their number, none if the row is long or if there is no such row; and whether it is neither.
+    /// Returns the first nonzero of a row, their number, and whether the row is summed here. A long or absent row is
+    /// not, and has no nonzeros.
     #[device]
     pub(super) fn row(self, row: usize) -> (usize, u32, bool) {
         let Self { matrix, .. } = self;
@@ -205,7 +207,7 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
         self.group.sum::<W, S, T>(InShared { first, len, ..staged }, lane_b)
     }
 
-    /// `len` nonzeros from `begin` on.
+    /// `len` nonzeros starting at `begin`.
     #[device]
     pub(super) fn stretch(self, begin: usize, len: u32) -> InGlobal<S> {
         let CsrView { column_indices, values, .. } = self.matrix;
@@ -219,7 +221,7 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
     }
 }
 
-/// Where a lane's columns are.
+/// Columns of a lane.
 #[derive(Clone, Copy)]
 pub(super) struct LaneColumns {
     /// The number of the tile.
@@ -228,13 +230,13 @@ pub(super) struct LaneColumns {
     pub(super) of_tile: u32,
     /// The first of the lane, from that of the tile on.
     pub(super) own: u32,
-    /// Whether the lane has any.
+    /// True if the lane has any.
     pub(super) is_inside: bool,
 }
 
 impl LaneColumns {
-    /// The first of the lane's columns; that of the tile for a lane that has none. Such lanes load what the first one does,
-    /// which is free, and store nothing.
+    /// Returns the first of the lane's columns; that of the tile for a lane that has none. Such lanes repeat the loads
+    /// of the first one, which is free, and store nothing.
     #[device]
     pub(super) fn first(self) -> u32 {
         self.of_tile + if self.is_inside { self.own } else { 0 }

@@ -15,9 +15,9 @@ pub(super) const fn staged(block: usize) -> usize {
     block * STAGED_BY_THREAD
 }
 
-/// Places for the nonzeros of a block that [sums in stages](sum_in_stages). Behind those of each group are as many that are not used
-/// as the group reads at the same time, so that all groups of a warp use different banks. Groups have at least four lanes over the
-/// columns.
+/// Places for the nonzeros of a block that [sums in stages](sum_in_stages). The places of a group are followed by
+/// unused ones, one for each nonzero that the group reads at a time, so that all groups of a warp use different banks.
+/// Groups have at least four lanes over the columns.
 pub(super) const fn staged_apart(block: usize) -> usize {
     block * (STAGED_BY_THREAD + 1)
 }
@@ -80,7 +80,7 @@ struct Copier {
     lanes_log2: u32,
 }
 
-/// What a thread copies of a stretch; zeros beyond its end.
+/// Nonzeros that a thread copies from a stretch; zeros beyond its end.
 #[derive(Clone, Copy)]
 struct Share<S> {
     columns: [u32; STAGED_BY_THREAD],
@@ -93,7 +93,7 @@ impl Copier {
         Self { lane: thread::index() & ((1 << lanes_log2) - 1), lanes_log2 }
     }
 
-    /// The place in the stretch of one of the thread's nonzeros.
+    /// Returns the place in the stretch of one of the thread's nonzeros.
     #[device]
     fn place(self, item: usize) -> u32 {
         self.lane + ((item as u32) << self.lanes_log2)
@@ -114,14 +114,13 @@ impl Copier {
     }
 }
 
-/// Nonzeros of a group's row in shared memory, in an order in which those of a lane for one round are neighbors: each round is as
-/// many as the group has sides, times [`IN_FLIGHT`], and of these the ones of a side come one after the other. A round that is not full
-/// ends with zeros.
+/// Nonzeros of a group's row in shared memory, ordered so that those of a lane for one round are neighbors. A round has
+/// [`IN_FLIGHT`] nonzeros for each side of the group, side by side. A round that is not full ends with zeros.
 #[derive(Clone, Copy)]
 struct InStage<S> {
     column_indices: Shared<u32>,
     values: Shared<S>,
-    /// Where those of the group begin, a multiple of [`IN_FLIGHT`].
+    /// Start of the group's nonzeros, a multiple of [`IN_FLIGHT`].
     first: u32,
     len: u32,
     side_log2: u32,
@@ -139,7 +138,7 @@ impl<S: Element> InStage<S> {
         Self { column_indices, values, first: group.index() * (of_group + apart), len: 0, side_log2 }
     }
 
-    /// The same with `len` nonzeros, of which the thread stores its share.
+    /// Returns the same with `len` nonzeros, of which the thread stores its share.
     #[device]
     fn fill(self, copier: Copier, share: Share<S>, len: u32) -> Self {
         let round = (IN_FLIGHT as u32) << self.side_log2;
@@ -157,7 +156,7 @@ impl<S: Element> InStage<S> {
         Self { len, ..self }
     }
 
-    /// Where the nonzeros of a round begin, of which `place` is the first.
+    /// Returns the index of the nonzeros of a round, of which `place` is the first.
     #[device]
     fn index(self, place: u32) -> usize {
         let side = place & ((1 << self.side_log2) - 1);
@@ -192,7 +191,7 @@ impl<S: Element> Nonzeros<S> for InStage<S> {
     }
 }
 
-/// Neighbors from element `first` on, a multiple of as many: 16 bytes in each access, if they have as many.
+/// Loads neighbors starting at element `first`, a multiple of their number, with 16 bytes per access if possible.
 #[device(track_caller)]
 fn load_round<T: Element>(source: Shared<T>, first: usize) -> [T; IN_FLIGHT] {
     let mut all = [T::ZERO; IN_FLIGHT];

@@ -1,4 +1,4 @@
-//! How products are added to C.
+//! Addition of products to C.
 
 use evenpath_simt::{device, parameters, Aligned16, Element, Float, GlobalMut, Stored};
 
@@ -18,13 +18,13 @@ parameters! {
 }
 
 impl<T: Stored> DenseUpdate<T> {
-    /// The elements from `start` on.
+    /// Returns the elements starting at `start`.
     #[device(track_caller)]
     pub(super) fn skip(self, start: usize) -> Self {
         Self { c: self.c.skip_aligned(start), ..self }
     }
 
-    /// What C holds at `index`; zero where `beta` is, and then C is not read.
+    /// Returns the element of C at `index`. If `beta` is zero, it is zero and C is not read.
     #[device(track_caller)]
     pub(super) fn load(self, index: usize) -> T {
         if self.beta == T::Compute::ZERO {

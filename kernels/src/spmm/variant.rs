@@ -8,11 +8,11 @@ use super::width::{Elements, Packets, Strided, Width};
 pub trait Variant {
     /// The columns of a lane.
     type Width: Width;
-    /// Whether there may be pieces.
+    /// True if there may be pieces.
     const HAS_PIECES: bool = false;
-    /// Whether each group stages its row a part at a time, instead of the block all of its nonzeros.
+    /// True if each group stages its row a part at a time, instead of the block all of its nonzeros.
     const IN_STAGES: bool = false;
-    /// Whether each group sums several rows.
+    /// True if each group sums several rows.
     const IN_PASSES: bool = false;
 }
 

@@ -1,11 +1,11 @@
-//! How many columns of a dense row a lane moves at once.
+//! Widths: the columns of a dense row that a lane moves at once.
 
 use evenpath_simt::{device, Aligned16, Element, Global, GlobalMut, Packet, Stored};
 
 /// The most columns of a lane: 16 bytes of the smallest type.
 pub(super) const MAX_WIDTH: usize = 8;
 
-/// How a lane moves its columns, which follow each other, and how many they are.
+/// Number of consecutive columns of a lane, and the accesses that move them.
 pub trait Width: Sized + 'static {
     /// The columns of a lane as they are moved.
     type Moved<T: Stored>: Copy;
@@ -18,7 +18,7 @@ pub trait Width: Sized + 'static {
     fn len<T: Stored>() -> usize {
         const { width::<T, Self>() }
     }
-    /// Loads the columns from element `index` on, `stride` elements from one to the next.
+    /// Loads the columns starting at element `index`, `stride` elements from one to the next.
     fn load<T: Stored>(source: Global<T, Aligned16>, index: usize, stride: usize) -> Self::Moved<T>;
     /// [`load`](Self::load) where `condition` holds, else zeros.
     fn load_if<T: Stored>(
@@ -29,7 +29,7 @@ pub trait Width: Sized + 'static {
     ) -> Self::Moved<T>;
     /// Loads neighboring columns, which the kernel may write.
     fn load_mut<T: Stored>(source: GlobalMut<T, Aligned16>, index: usize) -> Self::Moved<T>;
-    /// Stores neighboring columns from element `index` on, which the kernel does not read again.
+    /// Stores neighboring columns starting at element `index`, which the kernel does not read again.
     fn store<T: Stored>(target: GlobalMut<T, Aligned16>, index: usize, moved: Self::Moved<T>);
     /// Column `at`.
     fn get<T: Stored>(moved: Self::Moved<T>, at: usize) -> T;
@@ -41,13 +41,15 @@ pub trait Width: Sized + 'static {
 #[derive(Debug)]
 pub struct Packets;
 
-/// Up to 4 columns of any stride, one access each: for a B by columns whose number is a multiple.
+/// Up to `MOST` columns of any stride, one access each.
 #[derive(Debug)]
-pub struct Strided;
+pub struct Separate<const MOST: usize>;
+
+/// Up to 4 columns: for a B by columns whose number is a multiple.
+pub type Strided = Separate<4>;
 
 /// One column: for any matrix.
-#[derive(Debug)]
-pub struct Elements;
+pub type Elements = Separate<1>;
 
 /// Columns of a lane, for constants.
 pub const fn width<T: Stored, W: Width>() -> usize {
@@ -59,7 +61,7 @@ pub const fn width<T: Stored, W: Width>() -> usize {
     }
 }
 
-/// The place of element `at` in a packet: its word, and the shift in it.
+/// Returns the place of element `at` in a packet: its word, and the shift in it.
 #[device]
 fn place<T: Element>(at: usize) -> (usize, usize) {
     (at * T::SIZE / 8, at * T::SIZE % 8 * 8)
@@ -107,20 +109,17 @@ impl Width for Packets {
     }
 }
 
-/// The most columns of a [`Strided`] lane.
-const MAX_STRIDED: usize = 4;
-
-impl Width for Strided {
-    type Moved<T: Stored> = [T; MAX_STRIDED];
-    const MOST: usize = MAX_STRIDED;
+impl<const MOST: usize> Width for Separate<MOST> {
+    type Moved<T: Stored> = [T; MOST];
+    const MOST: usize = MOST;
 
     #[device]
-    fn zeros<T: Stored>() -> [T; MAX_STRIDED] {
-        [T::ZERO; MAX_STRIDED]
+    fn zeros<T: Stored>() -> [T; MOST] {
+        [T::ZERO; MOST]
     }
 
     #[device(track_caller)]
-    fn load<T: Stored>(source: Global<T, Aligned16>, index: usize, stride: usize) -> [T; MAX_STRIDED] {
+    fn load<T: Stored>(source: Global<T, Aligned16>, index: usize, stride: usize) -> [T; MOST] {
         let mut moved = Self::zeros::<T>();
         for at in 0..Self::len::<T>() {
             moved[at] = source.load(index + at * stride);
@@ -134,7 +133,7 @@ impl Width for Strided {
         index: usize,
         stride: usize,
         condition: bool,
-    ) -> [T; MAX_STRIDED] {
+    ) -> [T; MOST] {
         let mut moved = Self::zeros::<T>();
         for at in 0..Self::len::<T>() {
             moved[at] = source.load_if(index + at * stride, condition);
@@ -143,7 +142,7 @@ impl Width for Strided {
     }
 
     #[device(track_caller)]
-    fn load_mut<T: Stored>(source: GlobalMut<T, Aligned16>, index: usize) -> [T; MAX_STRIDED] {
+    fn load_mut<T: Stored>(source: GlobalMut<T, Aligned16>, index: usize) -> [T; MOST] {
         let mut moved = Self::zeros::<T>();
         for at in 0..Self::len::<T>() {
             moved[at] = source.load(index + at);
@@ -152,59 +151,19 @@ impl Width for Strided {
     }
 
     #[device(track_caller)]
-    fn store<T: Stored>(target: GlobalMut<T, Aligned16>, index: usize, moved: [T; MAX_STRIDED]) {
+    fn store<T: Stored>(target: GlobalMut<T, Aligned16>, index: usize, moved: [T; MOST]) {
         for at in 0..Self::len::<T>() {
             target.store_streaming(index + at, moved[at]);
         }
     }
 
     #[device]
-    fn get<T: Stored>(moved: [T; MAX_STRIDED], at: usize) -> T {
+    fn get<T: Stored>(moved: [T; MOST], at: usize) -> T {
         moved[at]
     }
 
     #[device]
-    fn set<T: Stored>(moved: &mut [T; MAX_STRIDED], at: usize, value: T) {
+    fn set<T: Stored>(moved: &mut [T; MOST], at: usize, value: T) {
         moved[at] = value;
-    }
-}
-
-impl Width for Elements {
-    type Moved<T: Stored> = T;
-    const MOST: usize = 1;
-
-    #[device]
-    fn zeros<T: Stored>() -> T {
-        T::ZERO
-    }
-
-    #[device(track_caller)]
-    fn load<T: Stored>(source: Global<T, Aligned16>, index: usize, _: usize) -> T {
-        source.load(index)
-    }
-
-    #[device(track_caller)]
-    fn load_if<T: Stored>(source: Global<T, Aligned16>, index: usize, _: usize, condition: bool) -> T {
-        source.load_if(index, condition)
-    }
-
-    #[device(track_caller)]
-    fn load_mut<T: Stored>(source: GlobalMut<T, Aligned16>, index: usize) -> T {
-        source.load(index)
-    }
-
-    #[device(track_caller)]
-    fn store<T: Stored>(target: GlobalMut<T, Aligned16>, index: usize, moved: T) {
-        target.store_streaming(index, moved);
-    }
-
-    #[device]
-    fn get<T: Stored>(moved: T, _: usize) -> T {
-        moved
-    }
-
-    #[device]
-    fn set<T: Stored>(moved: &mut T, _: usize, value: T) {
-        *moved = value;
     }
 }

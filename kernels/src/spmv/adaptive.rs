@@ -2,20 +2,21 @@
 //! CSR Storage Format", SC 2014, sections IV and V).
 //!
 //! The host cuts the rows into row blocks, consecutive rows whose nonzeros fit into shared memory together; a row that
-//! does not fit is a row block of its own. A block of threads takes a row block, and how depends on its rows alone
-//! ([`RowBlockKind`]).
+//! does not fit is a row block of its own. A block of threads takes a row block, by a method that depends on its rows
+//! alone ([`RowBlockKind`]).
 use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
 use super::product::Product;
 use crate::block::reduce::BlockReduce;
 use crate::block::search::partition_point;
+use crate::block::strided::{self, load_repeating};
 use crate::{Offset, Pattern};
 
-/// How a row block is multiplied.
+/// Method that multiplies a row block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowBlockKind {
-    /// CSR-Stream: the products are written to shared memory, with coalesced loads, whichever rows they belong to;
-    /// then each row is summed there, by as many lanes as there are for it.
+    /// CSR-Stream: products are written to shared memory, with coalesced loads in the order of nonzeros; then lanes sum
+    /// the rows there.
     Stream,
     /// CSR-Vector: no more rows than warps, one warp per row.
     Vector,
@@ -24,7 +25,7 @@ pub enum RowBlockKind {
 }
 
 impl RowBlockKind {
-    /// The kind of a row block of `rows` rows, for a block of `threads` threads.
+    /// Returns the kind of a row block of `rows` rows, for a block of `threads` threads.
     #[device]
     pub const fn of(rows: u32, threads: u32) -> Self {
         if rows == 1 {
@@ -76,9 +77,9 @@ impl<O: Offset> CutRowBlocks<O> {
 }
 
 kernel! {
-    /// Multiplies row blocks by x: a block of threads each. A row block of more than one row has at most
-    /// threads × items nonzeros. With one item per thread, blocks of several sizes, as the study of CSR-Adaptive and
-    /// LightSpMV compares them.
+    /// Multiplies row blocks by x: a block of threads each. A row block of more than one row has at most threads ×
+    /// items nonzeros. The instances with one item per thread are for the study of CSR-Adaptive and LightSpMV, which
+    /// compares block sizes.
     pub struct AdaptiveRows<V: Float, O: Offset> {
         /// The matrix and the vectors.
         pub product: Product<V, O>,
@@ -142,7 +143,7 @@ impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> RowBlock<V, O,
         }
     }
 
-    /// The range of a row's products, counted from the nonzero `start`; empty after the last row.
+    /// Returns the range of a row's products, counted from the nonzero `start`; empty after the last row.
     #[device]
     fn local_bounds(&self, row: usize, start: usize) -> (u32, u32) {
         if row >= self.end {
@@ -159,24 +160,16 @@ impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> RowBlock<V, O,
         if nonzeros == 0 {
             return;
         }
-        let place = |item: usize| thread::index() + (item * BLOCK) as u32;
-        let inside = |item: usize| place(item).min(nonzeros - 1) as usize;
-        let column_indices = self.product.matrix.column_indices.skip(start);
-        let values = self.product.matrix.values.skip(start);
-        let mut columns = [0; ITEMS];
-        let mut own = [V::ZERO; ITEMS];
+        let Product { matrix, x, .. } = self.product;
+        let columns = load_repeating::<u32, BLOCK, ITEMS>(matrix.column_indices.skip(start), nonzeros);
+        let mut own = load_repeating::<V, BLOCK, ITEMS>(matrix.values.skip(start), nonzeros);
         for item in 0..ITEMS {
-            columns[item] = column_indices.load_streaming(inside(item)) as usize;
+            own[item] = own[item] * x.load(columns[item] as usize);
         }
         for item in 0..ITEMS {
-            own[item] = values.load_streaming(inside(item));
-        }
-        for item in 0..ITEMS {
-            own[item] = own[item] * self.product.x.load(columns[item]);
-        }
-        for item in 0..ITEMS {
-            if place(item) < nonzeros {
-                products.store(place(item) as usize, own[item]);
+            let place = strided::place::<BLOCK>(item);
+            if place < nonzeros {
+                products.store(place as usize, own[item]);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! SpMV by row tiles, with long rows handled separately: one launch, in which the first blocks take pieces of long rows
 //! and the others take rows.
 
-use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Float, Global, Shared};
+use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Float, Global};
 
 use super::long_rows::LongRows;
 use super::product::Product;
@@ -33,7 +33,7 @@ kernel! {
 
 impl<V: Float, O: Offset> BinnedRows<V, O> {
     #[device]
-    fn binned_rows<P: RowShare, const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+    fn binned_rows<P: RowShare, const BLOCK: usize, const ITEMS: usize>(self, arena: Arena) {
         let Self { product, long, .. } = self;
         let warps = (BLOCK / 32) as u32;
         let piece_blocks = long.pieces.div_ceil(warps);
@@ -44,8 +44,6 @@ impl<V: Float, O: Offset> BinnedRows<V, O> {
             }
             return;
         }
-        let products: Shared<V> = arena.take(BLOCK * ITEMS);
-        let products = products.skip(thread::warp() as usize * 32 * ITEMS);
         let tile = Tile {
             product,
             columns: product.matrix.column_indices,
@@ -53,6 +51,6 @@ impl<V: Float, O: Offset> BinnedRows<V, O> {
             lanes_log2: self.lanes_log2,
             limit: long.limit,
         };
-        P::run::<V, O, Global<u32, Aligned16>, true, BLOCK, ITEMS>(tile, products);
+        P::run::<V, O, Global<u32, Aligned16>, true, BLOCK, ITEMS>(tile, arena);
     }
 }

@@ -1,8 +1,8 @@
 //! Rows that lie over several tiles: rows that are *cut*.
 //!
-//! A tile leaves its part of a cut row's sum, and the tile of the row that happens to finish last adds all parts up, in
-//! order of tiles. There is no second launch, and sums depend only on the number of tiles, so results are the same from
-//! run to run.
+//! A tile leaves its part of a cut row's sum, and the tile of the row that finishes last adds all parts up, in order of
+//! tiles. There is no second launch, and sums depend only on the number of tiles, so results are the same from run to
+//! run.
 
 use evenpath_simt::{device, kernel, parameters, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
@@ -70,7 +70,7 @@ parameters! {
 /// Rows over up to this many tiles are summed by a warp, longer ones by the block.
 const SHORT_SPAN: u32 = 64;
 
-/// What the threads of a block share to sum a row over many tiles.
+/// Shared memory in which a block sums a row over many tiles.
 #[derive(Clone, Copy)]
 pub(super) struct LongSpan<V, const BLOCK: usize> {
     is_last: Shared<u32>,
@@ -115,23 +115,23 @@ impl Span {
         self.last - self.first + 1
     }
 
-    /// The place of a tile's sum, tiles counted from the row's first.
+    /// Returns the place of a tile's sum, tiles counted from the row's first.
     #[device]
     fn place(self, tile: u32) -> usize {
         2 * (self.first + tile) as usize + usize::from(self.first + tile < self.last)
     }
 }
 
-/// What a tile has to know of cut rows.
+/// Cut rows of a tile.
 #[derive(Clone, Copy)]
 pub(super) struct CutRowsOfTile {
-    /// Whether it is the last of a row that it did not begin.
+    /// True if it is the last of a row that it did not begin.
     pub(super) is_finished: bool,
     /// The row in which the next tile begins.
     after: Span,
 }
 impl CutRows {
-    /// Whether `tile` is the last of a cut row, whose result it must not store itself.
+    /// Returns whether `tile` is the last of a cut row, whose result it must not store itself.
     #[device]
     pub(super) fn is_finished_by(self, tile: u32) -> bool {
         Span::new(self.spans.load(tile as usize)).is_finished_by(tile)
@@ -198,21 +198,22 @@ impl CutRows {
         }
     }
 
-    /// What a tile that is one warp's work has to know of cut rows.
+    /// Returns the cut rows of a tile that is one warp's work.
     #[device]
     pub(super) fn of_tile(self, tile: u32) -> CutRowsOfTile {
         let is_finished = self.is_finished_by(tile);
         CutRowsOfTile { is_finished, after: Span::new(self.spans.load(tile as usize + 1)) }
     }
 
-    /// Leaves the tile's sum of the row that it finishes but did not begin; whether it is the row's last. One lane calls it.
+    /// Leaves the tile's sum of the row that it finishes but did not begin. Returns whether it is the last tile of the
+    /// row to do so. One lane calls it.
     #[device]
     pub(super) fn leave_head<V: Float>(self, tile: u32, head: V) -> bool {
         self.arrive(Span::new(self.spans.load(tile as usize)), tile, head)
     }
 
-    /// As [`leave`](Self::leave) for a tile that is one warp's work, whose lanes all call it with the same sum. `finishes_head` is
-    /// what [`leave_head`](Self::leave_head) returned, in one lane.
+    /// [`leave`](Self::leave) for a tile that is one warp's work, whose lanes all call it with the same sum.
+    /// `finishes_head` is what [`leave_head`](Self::leave_head) returned, in one lane.
     #[device]
     pub(super) fn leave_by_warp<V: Float>(
         self,
@@ -245,13 +246,14 @@ impl CutRows {
         self.sums.sums().leave(span.place(tile - span.first), part, span.last as usize, span.tiles())
     }
 
-    /// The sum of a row over many tiles, in thread 0.
+    /// Returns the sum of a row over many tiles, in thread 0.
     #[device]
     fn sum_by_block<V: Float, const BLOCK: usize>(self, shared: LongSpan<V, BLOCK>, span: Span) -> V {
         shared.reduce.sum(self.sum_by::<V, 4>(span, thread::index(), BLOCK as u32))
     }
 
-    /// The sum of every `stride`-th part of a row from the tile `first` on, counted from its own first: `UNROLLED` at once.
+    /// Returns the sum of every `stride`-th part of a row starting at the tile `first`, counted from its own first:
+    /// `UNROLLED` at once.
     #[device]
     fn sum_by<V: Float, const UNROLLED: usize>(self, span: Span, first: u32, stride: u32) -> V {
         let (parts, mut sums) = (self.sums.sums::<V>(), [V::ZERO; UNROLLED]);

@@ -1,78 +1,16 @@
-//! Narrow columns: 16 bits per nonzero, relative to a directory of the columns that a tile of rows has.
-//!
-//! The rows of a matrix that comes from a mesh have their columns in a few places, near the diagonal and at some distances
-//! from it. A *directory* lists up to 32 *segments* of 2048 columns, one per lane of a warp; a *code* is the number of a
-//! segment and a place in it. Where all columns of a tile lie within 2¹⁶, segments are consecutive and a code is the
-//! distance from the least column. Tiles that need more segments have no codes. Every code, in any directory, stands for
-//! a column of the matrix, so that wide loads may decode the codes of neighboring tiles.
-//!
-//! Codes do not depend on where a tile is, so tiles that look alike have the same codes: those of a structured grid, of
-//! bands, and of dense rows. Such tiles read the first one's codes, which then stay in cache ([`ShareCodes`]).
+//! Encodes narrow columns: finds a directory and codes for each tile of rows ([the codes](super::codes)).
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{
-    device, kernel, parameters, thread, warp, Aligned16, Arena, Element, Global, GlobalMut, Shared,
-};
+use evenpath_simt::{device, kernel, thread, warp, Arena, Global, GlobalMut, Shared};
 
+use super::codes::{TileKind, PLACE_BITS, SEGMENTS, SEGMENT_LEN};
 use crate::block::reduce::BlockReduce;
 use crate::block::search::partition_point;
 use crate::unroll::unroll;
 use crate::{Offset, Pattern};
 
-/// Segments of a directory: one per lane.
-pub const SEGMENTS: u32 = thread::WARP_SIZE;
-
-/// Bits of a code that say where in its segment a column is.
-pub(super) const PLACE_BITS: u32 = 11;
-
-/// Columns of a segment.
-const SEGMENT_LEN: u32 = 1 << PLACE_BITS;
-
 /// Columns that codes of distances reach.
 const REACH: u32 = 1 << u16::BITS;
-
-/// What the codes of a tile stand for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TileKind {
-    /// Distances from the one column that fills the directory.
-    Distances,
-    /// Places in segments.
-    Segments,
-    /// There are no codes: the column indices are read.
-    Whole,
-}
-
-impl TileKind {
-    /// With the place of a tile's first code, which is below 2⁶².
-    #[device]
-    fn pack(self, place: usize) -> u64 {
-        (place as u64) << 2 | self as u64
-    }
-
-    #[device]
-    pub(super) fn unpack(word: u64) -> (Self, usize) {
-        let kind = match word % 4 {
-            0 => Self::Distances,
-            1 => Self::Segments,
-            _ => Self::Whole,
-        };
-        (kind, (word >> 2) as usize)
-    }
-}
-
-parameters! {
-    /// The columns of a matrix as codes, for tiles of rows. The codes are 16 bits, two per word where `W` has 32.
-    pub struct CodedColumns<W: Element> {
-        /// The codes, from [`EncodeColumns`].
-        pub codes: Global<W, Aligned16>,
-        /// The first column of each segment, [`SEGMENTS`] per tile, likewise.
-        pub directories: Global<u32>,
-        /// Where each tile's codes are, and what they stand for, from [`ShareCodes`].
-        pub places: Global<u64>,
-        /// The first nonzero of each tile, and the number of nonzeros, from [`EncodeColumns`].
-        pub tile_nonzeros: Global<u64>,
-    }
-}
 
 kernel! {
     /// Finds the directory of each tile of rows, and codes its columns: one block each.
@@ -146,7 +84,7 @@ impl<const BLOCK: usize, const ITEMS: usize> Nonzeros<BLOCK, ITEMS> {
         });
     }
 
-    /// The least column and the greatest. Has a barrier; every thread of the block calls it.
+    /// Returns the least column and the greatest. It has a barrier; every thread of the block calls it.
     #[device]
     fn bounds(self, parts: Shared<u32>) -> (u32, u32) {
         let (mut least, mut greatest) = (u32::MAX, 0);
@@ -177,7 +115,7 @@ struct SegmentSet {
 /// Slots of the table: twice as many as there may be segments.
 const SLOTS: u32 = 2 * SEGMENTS;
 
-/// What a slot without a segment holds.
+/// Content of a slot without a segment.
 const FREE: u32 = u32::MAX;
 
 impl SegmentSet {
@@ -200,7 +138,7 @@ impl SegmentSet {
         }
     }
 
-    /// The slot where a search for a segment begins.
+    /// Returns the slot where a search for a segment begins.
     #[device]
     fn slot(segment: u32) -> u32 {
         segment.wrapping_mul(0x9e37_79b9) >> (u32::BITS - SLOTS.ilog2())
@@ -227,8 +165,8 @@ impl SegmentSet {
         }
     }
 
-    /// Numbers the segments in ascending order, and returns this thread's with its number. Every thread calls it, after a
-    /// barrier after the last insertion; the numbers can be found after another.
+    /// Numbers the segments in ascending order, and returns this thread's with its number. Every thread calls it, after
+    /// a barrier that follows the last insertion. Another barrier is needed before [`find`](Self::find).
     #[device]
     fn number(self) -> Option<(u32, u32)> {
         if thread::index() >= SLOTS {
@@ -243,7 +181,7 @@ impl SegmentSet {
         (own != FREE).then_some((own, number))
     }
 
-    /// The number of a segment that is in the set.
+    /// Returns the number of a segment that is in the set.
     #[device]
     fn find(self, segment: u32) -> u32 {
         let mut slot = Self::slot(segment);
@@ -330,7 +268,7 @@ impl<O: Offset> EncodeColumns<O> {
     }
 }
 
-/// A hash of a code and its place in the tile.
+/// Returns a hash of a code and its place in the tile.
 #[device]
 fn mixed(place: u32, code: u32) -> u32 {
     let mut hash = place.wrapping_mul(0x9e37_79b9) ^ code.wrapping_mul(0x85eb_ca6b);
@@ -380,7 +318,7 @@ kernel! {
 impl ShareCodes {
     #[device]
     fn share_codes<const BLOCK: usize>(self, _: Arena) {
-        let place = thread::block() as usize * (BLOCK / 32) + thread::warp() as usize;
+        let place = thread::global_warp::<BLOCK>();
         if place >= self.tiles as usize {
             return;
         }

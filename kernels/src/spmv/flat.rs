@@ -1,5 +1,5 @@
 //! SpMV by a flat split of the nonzeros (Dalton, Baxter, Merrill, Olson, Garland, "Optimizing Sparse Matrix Operations
-//! on GPUs using Merge Path", IPDPS 2015, section III-A): the same number of nonzeros per block, whatever their rows.
+//! on GPUs using Merge Path", IPDPS 2015, section III-A): the same number of nonzeros per block, in any rows.
 //!
 //! Three phases. The *partition* ([`FlatPartition`], once per plan) finds the row of each tile's first nonzero; the
 //! *reduction* ([`FlatTile`]) sums the products of each tile by rows; the *update* adds to the first sum of a tile the
@@ -16,6 +16,7 @@ use super::product::Product;
 use crate::block::filled_rows::{number_filled_rows, numbering_bytes};
 use crate::block::search::partition_point;
 use crate::block::segmented_scan::SegmentedScan;
+use crate::block::strided::{self, load_repeating};
 use crate::update::Update;
 use crate::{Offset, Pattern, RowMap};
 
@@ -87,7 +88,7 @@ impl<O: Offset> FlatPartition<O> {
 }
 
 kernel! {
-    /// Reduction: sums the products of each tile by rows, one block per tile. What follows the last row's end is the
+    /// Reduction: sums the products of each tile by rows, one block per tile. The sum after the last row's end is the
     /// tile's remainder. Update: adds up the rows that are cut.
     pub struct FlatTile<V: Float, O: Offset> {
         /// The matrix, as the offsets of its rows that have nonzeros, and the vectors.
@@ -145,13 +146,13 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
         }
     }
 
-    /// The place in the tile of a thread's item as it is loaded: consecutive threads, consecutive items.
+    /// Returns the place in the tile of a thread's item as it is loaded: consecutive threads, consecutive items.
     #[device]
     fn strided(item: usize) -> u32 {
-        thread::index() + (item * BLOCK) as u32
+        strided::place::<BLOCK>(item)
     }
 
-    /// The place in the tile of a thread's item as it is summed: a thread's items are consecutive.
+    /// Returns the place in the tile of a thread's item as it is summed: a thread's items are consecutive.
     #[device]
     fn blocked(item: usize) -> usize {
         thread::index() as usize * ITEMS + item
@@ -161,20 +162,13 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
     /// used; those past the last nonzero repeat it, and their products are zero.
     #[device]
     fn load<O: Offset>(&self, Product { matrix, x, .. }: Product<V, O>) {
-        let inside = |item: usize| Self::strided(item).min(self.nonzeros - 1) as usize;
         let column_indices = matrix.column_indices.skip(self.first_nonzero);
         let values = matrix.values.skip(self.first_nonzero);
-        let mut columns = [0; ITEMS];
-        let mut products = [V::ZERO; ITEMS];
-        for item in 0..ITEMS {
-            columns[item] = column_indices.load_streaming(inside(item)) as usize;
-        }
-        for item in 0..ITEMS {
-            products[item] = values.load_streaming(inside(item));
-        }
+        let columns = load_repeating::<u32, BLOCK, ITEMS>(column_indices, self.nonzeros);
+        let mut products = load_repeating::<V, BLOCK, ITEMS>(values, self.nonzeros);
         self.expand_row_ends(matrix.row_offsets);
         for item in 0..ITEMS {
-            products[item] = products[item] * x.load(columns[item]);
+            products[item] = products[item] * x.load(columns[item] as usize);
         }
         for item in 0..ITEMS {
             let product = if Self::strided(item) < self.nonzeros { products[item] } else { V::ZERO };
@@ -182,7 +176,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
         }
     }
 
-    /// Expands the offsets of the rows that end in the tile to one word per nonzero. Has one barrier.
+    /// Expands the offsets of the rows that end in the tile to one word per nonzero. It has one barrier.
     #[device]
     fn expand_row_ends<O: Offset>(&self, row_offsets: Global<O>) {
         for item in 0..ITEMS {
@@ -190,16 +184,14 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
         }
         thread::barrier();
         let ends = row_offsets.skip(self.first_row + 1);
-        let mut row = thread::index();
-        while row < self.rows {
+        thread::block_stride::<BLOCK>(self.rows, |row| {
             let end = ends.load_streaming(row as usize).to_usize() - self.first_nonzero;
             self.row_ends.store(end - 1, row + 1);
-            row += BLOCK as u32;
-        }
+        });
     }
 
     /// Replaces the products by the sums of the rows that end in the tile, as far as they lie in it, and returns the
-    /// tile's remainder. Has one barrier.
+    /// tile's remainder. It has one barrier.
     #[device]
     fn sum_rows(&self) -> V {
         let mut sums = [V::ZERO; ITEMS];

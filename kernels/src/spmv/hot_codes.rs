@@ -1,4 +1,4 @@
-//! What [`super::HotColumns`] needs of a matrix's pattern: how many nonzeros columns have, and the codes.
+//! Kernels that analyze a pattern for [`super::HotColumns`]: they count the nonzeros of columns, and encode them.
 
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, thread, warp, Arena, Global, GlobalMut};
@@ -30,7 +30,8 @@ impl CountColumns {
         let lanes = warp::ballot(warp::FULL, is_inside);
         if is_inside {
             let column = self.column_indices.load_streaming(nonzero);
-            // One lane adds for all that have its column: a dense column would be as many additions to one word.
+            // One lane adds for all that have its column: a dense column would mean one addition per nonzero to one
+            // word.
             let mates = warp::match_any(lanes, column);
             if mates.trailing_zeros() == thread::lane() {
                 self.counts.fetch_add(column as usize, mates.count_ones(), Ordering::Relaxed, Scope::Device);

@@ -1,8 +1,8 @@
 //! SpMV with the *hot* columns' elements of x in shared memory: those of the columns that have the most nonzeros.
 //!
-//! Where few columns have most of the nonzeros, as in graphs of the web or of people, most gathers from x go to few elements,
-//! but from all over x. Blocks stay on their multiprocessors, and each copies these elements once. What is left for the caches
-//! are the other columns.
+//! If few columns have most of the nonzeros, as in graphs of the web or of people, most gathers from x go to few
+//! elements, scattered over x. Blocks stay on their multiprocessors, and each copies these elements once. Only the
+//! other columns are left for the caches.
 //!
 //! A *code* stands for a nonzero's column ([`super::EncodeHotColumns`]): the place of a hot column's element, or a column behind
 //! those; and it says whether the nonzero is the last of its row. So the kernel reads no row offsets, and a warp works by itself:
@@ -96,7 +96,8 @@ kernel! {
     entry: spmv_hot_columns_{V}_{O} in spmv_hot_{V}: V in [f32, f64], O in [u32, u64], 1024 x 4 resident 1;
 }
 
-/// Consecutive nonzeros of a lane. Those behind the matrix's last, which ends a row, are in no row, whatever their products.
+/// Consecutive nonzeros of a lane. The ones after the matrix's last, which ends a row, are in no row, and their
+/// products are not used.
 #[derive(Clone, Copy)]
 struct Nonzeros<V, const ITEMS: usize> {
     codes: [u32; ITEMS],
@@ -110,7 +111,7 @@ struct Ends<const ITEMS: usize> {
     marks: u32,
     /// The elements of y of these rows.
     rows: [u32; ITEMS],
-    /// Whether the first row is one that an earlier chunk began.
+    /// True if the first row is one that an earlier chunk began.
     has_head: bool,
     /// Rows that end in the whole tile.
     all: u32,
@@ -123,7 +124,7 @@ struct Chunk<V> {
     /// The row of the first nonzero, among the rows that have some.
     first_row: u32,
     cut_rows: CutRowsOfTile,
-    /// In one lane, whether the chunk was the last to leave its part of a row that it finishes but did not begin.
+    /// True in one lane if the chunk was the last to leave its part of a row that it finishes but did not begin.
     finishes_head: bool,
     /// The row of the next nonzero, and its sum so far.
     row: u32,
@@ -260,7 +261,7 @@ impl<V: Float, O: Offset> HotColumns<V, O> {
         Nonzeros { codes, values }
     }
 
-    /// The rows that end at a lane's nonzeros.
+    /// Returns the rows that end at a lane's nonzeros.
     #[device]
     fn ends<const ITEMS: usize>(self, chunk: &Chunk<V>, codes: [u32; ITEMS]) -> Ends<ITEMS> {
         let (mut marks, mut before, mut all) = (0, 0, 0);
@@ -268,7 +269,7 @@ impl<V: Float, O: Offset> HotColumns<V, O> {
             let is_end = codes[item] & ROW_END != 0;
             marks |= u32::from(is_end) << item;
             let of_warp = warp::ballot(warp::FULL, is_end);
-            before += (of_warp & ((1 << thread::lane()) - 1)).count_ones();
+            before += warp::count_below(of_warp);
             all += of_warp.count_ones();
         }
         let rows = self.filled_rows.next_rows(chunk.row + before, |item| marks >> item & 1 != 0);
@@ -276,7 +277,7 @@ impl<V: Float, O: Offset> HotColumns<V, O> {
         Ends { marks, rows, has_head, all }
     }
 
-    /// The products of a lane's nonzeros.
+    /// Returns the products of a lane's nonzeros.
     #[device]
     fn products<const ITEMS: usize>(self, window: Shared<V>, nonzeros: Nonzeros<V, ITEMS>) -> [V; ITEMS] {
         let (mut near, mut far) = ([V::ZERO; ITEMS], [V::ZERO; ITEMS]);

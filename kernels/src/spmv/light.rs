@@ -1,15 +1,15 @@
 //! SpMV with rows handed out while the kernel runs (Liu, Schmidt, "LightSpMV: Faster CSR-based Sparse Matrix-Vector
 //! Multiplication on CUDA-enabled GPUs", ASAP 2015; the distribution at warp level, section IV).
 //!
-//! As many blocks as the GPU holds at once stay until there are no rows left. A warp is cut into vectors of `lanes`
-//! lanes; its first lane draws rows for all of them from one counter in global memory, and they draw again together. So a
-//! warp that gets short rows gets more of them, and all lanes that a shuffle names take part in it: vectors that drew for
-//! themselves would be in different turns of the loop when the others shuffle.
+//! The grid has one wave of blocks, which stay until there are no rows left. A warp is cut into vectors of `lanes`
+//! lanes; its first lane draws rows for all of them from one counter in global memory, and they draw again together. So
+//! a warp that gets short rows gets more of them, and all lanes that a shuffle names take part in it: vectors that drew
+//! for themselves would be in different turns of the loop when the others shuffle.
 //!
-//! In the source a warp takes one row for each vector. The counter serializes draws, some 1.3 · 10⁹ per second on an H200;
-//! so here a draw is of several `turns`.
+//! A warp of the source takes one row for each vector. The counter serializes draws, some 1.3 · 10⁹ per second on an
+//! H200; so here a draw is of several `turns`.
 //!
-//! Which warp gets a row depends on timing; how it sums it does not, so results are the same from run to run.
+//! Timing determines which warp gets a row, but not how it sums the row, so results are the same from run to run.
 
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, thread, warp, Arena, Float, GlobalMut};
@@ -18,7 +18,7 @@ use super::product::Product;
 use crate::Offset;
 
 kernel! {
-    /// Multiplies rows by x: `lanes` lanes per row, rows drawn from a counter. Any number of blocks will do.
+    /// Multiplies rows by x: `lanes` lanes per row, rows drawn from a counter. The grid may have any size.
     pub struct LightRows<V: Float, O: Offset> {
         /// The matrix and the vectors.
         pub product: Product<V, O>,
@@ -66,7 +66,7 @@ impl<V: Float, O: Offset> LightRows<V, O> {
     }
 }
 
-/// The first of `count` rows that are the warp's from now on.
+/// Returns the first of `count` rows that are the warp's from now on.
 #[device(track_caller)]
 fn draw(next_row: GlobalMut<u64>, count: u64) -> usize {
     let mut first = 0;

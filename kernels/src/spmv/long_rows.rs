@@ -1,7 +1,7 @@
 //! Long rows, cut into pieces, one warp per piece.
 //!
-//! Where row lengths differ much, the long rows are listed once, and their pieces are numbered. The sums of a row's pieces
-//! are added up, in order, by the warp of the row that happens to finish last.
+//! The long rows are listed once, and their pieces are numbered. The sums of a row's pieces are added up, in order, by
+//! the warp of the row that finishes last.
 
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, parameters, thread, warp, Arena, Float, Global, GlobalMut};
@@ -94,7 +94,7 @@ kernel! {
 impl<O: Offset> NumberPieces<O> {
     #[device]
     fn number_pieces<const BLOCK: usize>(self, _: Arena) {
-        let place = thread::block() as usize * (BLOCK / 32) + thread::warp() as usize;
+        let place = thread::global_warp::<BLOCK>();
         if place >= self.count as usize {
             return;
         }
@@ -160,12 +160,10 @@ impl LongRows {
             return;
         }
         let mut total = V::ZERO;
-        let mut other = thread::lane();
-        while other < pieces {
+        thread::warp_stride(pieces, |other| {
             let place = (first_piece + other) as usize;
             total += sums.part(place, sums.look(place));
-            other += thread::WARP_SIZE;
-        }
+        });
         let total = warp::reduce_add(total);
         if thread::lane() == 0 {
             product.update.store(row as usize, total);
@@ -173,7 +171,7 @@ impl LongRows {
     }
 }
 
-/// The sum of `count` products from `start` on, in every lane.
+/// Returns the sum of `count` products starting at `start`, in every lane.
 #[device]
 fn sum_products<V: Float, O: Offset, const ITEMS: usize>(
     Product { matrix, x, .. }: Product<V, O>,

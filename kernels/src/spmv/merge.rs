@@ -76,7 +76,7 @@ struct Tile<V, const BLOCK: usize, const ITEMS: usize> {
     path: PathTile,
     /// Nonzeros of the tile before each row end; after the last, more than there are.
     row_ends: Shared<u32>,
-    /// As many as fill the tile; those after the last nonzero are zero.
+    /// Products of the whole tile; those after the last nonzero are zero.
     products: Shared<V>,
     /// The sums of the rows that end in the tile.
     sums: Shared<V>,
@@ -136,7 +136,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
         }
     }
 
-    /// Writes the rows that end in the tile from the row `from` on, with coalesced stores.
+    /// Writes the rows that end in the tile starting at the row `from`, with coalesced stores.
     #[device]
     fn store_rows(&self, from: u32, update: Update<V>) {
         let mut row = thread::index() + from;

@@ -2,6 +2,7 @@
 
 mod adaptive;
 mod binned;
+mod codes;
 mod columns;
 mod cut_rows;
 mod encode_columns;
@@ -25,8 +26,9 @@ mod windows;
 
 pub use adaptive::{AdaptiveRows, CutRowBlocks, RowBlockKind, ROWS_PER_NONZERO};
 pub use binned::BinnedRows;
+pub use codes::{CodedColumns, SEGMENTS};
 pub use cut_rows::{CutRows, FindCutRows};
-pub use encode_columns::{CodedColumns, EncodeColumns, ShareCodes, SEGMENTS};
+pub use encode_columns::{EncodeColumns, ShareCodes};
 pub use flat::{FlatCompactRows, FlatFillEmptyRows, FlatPartition, FlatTile};
 pub use hot_codes::{CountColumns, EncodeHotColumns, MarkRowEnds};
 pub use hot_columns::{GatherHotColumns, HotColumns, HOT_TILE};

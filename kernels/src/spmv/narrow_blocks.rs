@@ -1,10 +1,10 @@
-//! SpMV by row blocks of a matrix whose columns have codes of 16 bits ([`super::EncodeColumns`]): as CSR-Adaptive, with 2
-//! bytes per nonzero for its column instead of 4.
+//! SpMV by row blocks of a matrix whose columns have codes of 16 bits ([`super::EncodeColumns`]): like CSR-Adaptive,
+//! with 2 bytes per column index instead of 4.
 //!
-//! Everything that a block has to know about its rows is loaded at once, and so are all its nonzeros.
+//! A block loads all data on its rows at once, and then all nonzeros.
 use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global, Shared};
 
-use super::encode_columns::{CodedColumns, TileKind, PLACE_BITS, SEGMENTS};
+use super::codes::{CodedColumns, Decoder, Distances, Segments, TileKind, SEGMENTS};
 use super::product::Product;
 use super::row_group::product_bytes;
 use crate::block::reduce::BlockReduce;
@@ -29,9 +29,10 @@ kernel! {
 
 /// The columns of a row block, in one form of several.
 trait Columns: Copy {
-    /// The word of a nonzero, counted from the row block's first.
+    /// Returns the word of a nonzero, counted from the row block's first.
     fn load(self, index: usize) -> u32;
-    /// The column that it stands for; some column of the matrix if the word is zero. All lanes of the warp call it.
+    /// Returns the column that it stands for; some column of the matrix if the word is zero. All lanes of the warp call
+    /// it.
     fn column(self, word: u32) -> u32;
 }
 
@@ -47,14 +48,14 @@ impl Columns for Global<u32> {
     }
 }
 
-/// Codes that are distances from a column.
+/// Codes of 16 bits.
 #[derive(Clone, Copy)]
-struct Distances {
+struct Codes<D> {
     codes: Global<u16>,
-    from: u32,
+    decoder: D,
 }
 
-impl Columns for Distances {
+impl<D: Decoder> Columns for Codes<D> {
     #[device]
     fn load(self, index: usize) -> u32 {
         u32::from(self.codes.load_streaming(index))
@@ -62,28 +63,7 @@ impl Columns for Distances {
 
     #[device]
     fn column(self, word: u32) -> u32 {
-        self.from + word
-    }
-}
-
-/// Codes that are places in segments.
-#[derive(Clone, Copy)]
-struct Segments {
-    codes: Global<u16>,
-    /// The first column of this lane's segment.
-    own: u32,
-}
-
-impl Columns for Segments {
-    #[device]
-    fn load(self, index: usize) -> u32 {
-        u32::from(self.codes.load_streaming(index))
-    }
-
-    #[device]
-    fn column(self, word: u32) -> u32 {
-        let first = warp::shuffle(warp::FULL, self.own, word >> PLACE_BITS);
-        first + (word & ((1 << PLACE_BITS) - 1))
+        self.decoder.column(word)
     }
 }
 
@@ -96,8 +76,8 @@ struct Nonzeros<V> {
 }
 
 impl<V: Float> Nonzeros<V> {
-    /// The products of this thread's share of `BLOCK` × `ITEMS` nonzeros from `first` on, every `BLOCK`-th. Those after
-    /// the last nonzero are meaningless.
+    /// Returns the products of this thread's share of `BLOCK` × `ITEMS` nonzeros starting at `first`, every `BLOCK`-th.
+    /// Those after the last nonzero are meaningless.
     #[device]
     fn products<const BLOCK: usize, const ITEMS: usize>(
         self,
@@ -136,7 +116,7 @@ impl<V: Float> Nonzeros<V> {
         }
     }
 
-    /// The sum of this thread's products of all nonzeros.
+    /// Returns the sum of this thread's products of all nonzeros.
     #[device]
     fn sum<const BLOCK: usize, const ITEMS: usize>(self, columns: impl Columns) -> V {
         let mut sum = V::ZERO;
@@ -166,6 +146,9 @@ impl<V: Float, O: Offset> NarrowBlocks<V, O> {
         let (first, end) = (self.block_rows.load(block), self.block_rows.load(block + 1));
         let own = directories.load(block * SEGMENTS as usize + thread::lane() as usize);
         let (kind, code) = TileKind::unpack(place);
+        let distances = || Codes { codes: codes.skip(code), decoder: Distances { from: own } };
+        let segments = || Codes { codes: codes.skip(code), decoder: Segments { own } };
+        let whole = || matrix.column_indices.skip(start as usize);
         let nonzeros = Nonzeros { values: matrix.values.skip(start as usize), x, count: stop - start };
         // 2. Rows that fit: write their products to shared memory, and sum them there.
         if nonzeros.count <= (BLOCK * ITEMS) as u64 {
@@ -174,18 +157,9 @@ impl<V: Float, O: Offset> NarrowBlocks<V, O> {
             let bounds = rows.bounds(own_row);
             if nonzeros.count > 0 {
                 match kind {
-                    TileKind::Distances => {
-                        let columns = Distances { codes: codes.skip(code), from: own };
-                        nonzeros.store_products::<BLOCK, ITEMS>(columns, products);
-                    }
-                    TileKind::Segments => {
-                        let columns = Segments { codes: codes.skip(code), own };
-                        nonzeros.store_products::<BLOCK, ITEMS>(columns, products);
-                    }
-                    TileKind::Whole => {
-                        let columns = matrix.column_indices.skip(start as usize);
-                        nonzeros.store_products::<BLOCK, ITEMS>(columns, products);
-                    }
+                    TileKind::Distances => nonzeros.store_products::<BLOCK, ITEMS>(distances(), products),
+                    TileKind::Segments => nonzeros.store_products::<BLOCK, ITEMS>(segments(), products),
+                    TileKind::Whole => nonzeros.store_products::<BLOCK, ITEMS>(whole(), products),
                 }
             }
             thread::barrier();
@@ -193,11 +167,9 @@ impl<V: Float, O: Offset> NarrowBlocks<V, O> {
         }
         // 3. A single long row: each thread sums its share, then the block.
         let sum = match kind {
-            TileKind::Distances => {
-                nonzeros.sum::<BLOCK, ITEMS>(Distances { codes: codes.skip(code), from: own })
-            }
-            TileKind::Segments => nonzeros.sum::<BLOCK, ITEMS>(Segments { codes: codes.skip(code), own }),
-            TileKind::Whole => nonzeros.sum::<BLOCK, ITEMS>(matrix.column_indices.skip(start as usize)),
+            TileKind::Distances => nonzeros.sum::<BLOCK, ITEMS>(distances()),
+            TileKind::Segments => nonzeros.sum::<BLOCK, ITEMS>(segments()),
+            TileKind::Whole => nonzeros.sum::<BLOCK, ITEMS>(whole()),
         };
         let reduce = BlockReduce::<V, BLOCK>::new(products);
         reduce.share(sum, |a, b| a + b);
@@ -224,7 +196,7 @@ impl<O: Offset, const BLOCK: usize> RowsOfBlock<O, BLOCK> {
         (BLOCK as u32 / (self.end - self.first).max(1)).checked_ilog2().unwrap_or(0).min(5)
     }
 
-    /// The range of a row's products; empty after the last row.
+    /// Returns the range of a row's products; empty after the last row.
     #[device]
     fn bounds(self, row: u32) -> (u32, u32) {
         if row >= self.end {

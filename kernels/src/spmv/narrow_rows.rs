@@ -1,9 +1,9 @@
 //! SpMV by row tiles of a matrix whose columns have codes of 16 bits ([`super::EncodeColumns`]).
 
-use evenpath_simt::{device, kernel, thread, warp, Aligned16, Arena, Float, Global, Shared};
+use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Float, Global};
 
+use super::codes::{CodedColumns, Decoder, Distances, Segments, TileKind, SEGMENTS};
 use super::columns::Columns;
-use super::encode_columns::{CodedColumns, TileKind, PLACE_BITS, SEGMENTS};
 use super::product::Product;
 use super::row_group::product_bytes;
 use super::row_tiles::{ColumnSource, FourRows, OneRow, RowShare, SumRows, Tile, TwoRows};
@@ -14,18 +14,14 @@ use crate::Offset;
 struct Codes<D> {
     /// Two codes per word.
     pairs: Global<u32, Aligned16>,
-    /// How far from their own place the tile's codes are, modulo 2⁶⁴: a multiple of eight.
+    /// Distance of the tile's codes from its nonzeros, modulo 2⁶⁴: a multiple of eight.
     shift: u64,
     decoder: D,
 }
 
-/// What the codes of a tile stand for: columns of the matrix, whatever the code.
-trait Decoder: Copy {
-    /// The column of a code. All lanes of the warp call it together.
-    fn column(self, code: u32) -> u32;
-}
-
 impl<D: Decoder> Columns for Codes<D> {
+    const PER_WORD: usize = 2;
+
     #[device(track_caller)]
     fn skip(mut self, start: usize) -> Self {
         self.pairs = self.pairs.skip_aligned((start as u64).wrapping_add(self.shift) as usize / 2);
@@ -33,18 +29,14 @@ impl<D: Decoder> Columns for Codes<D> {
     }
 
     #[device]
-    fn load_strided<const ITEMS: usize>(
-        self,
-        first: usize,
-        is_wanted: impl Fn(usize) -> bool,
-    ) -> [u32; ITEMS] {
-        let mut words = [0; ITEMS];
-        for item in 0..ITEMS {
-            if is_wanted(item) {
-                words[item] = self.pairs.load_streaming(first / 2 + 16 * item);
-            }
-        }
-        words
+    fn load(self, first: usize, distance: usize) -> u32 {
+        self.pairs.load_streaming(first / 2 + distance / 2)
+    }
+
+    #[device]
+    fn load_four(self, first: usize, distance: usize) -> [u32; 4] {
+        let [low, high] = self.pairs.load_streaming_2(first / 2 + distance / 2);
+        [low, high, 0, 0]
     }
 
     #[device]
@@ -54,67 +46,9 @@ impl<D: Decoder> Columns for Codes<D> {
     }
 
     #[device]
-    fn load_fours<const ITEMS: usize>(self, first: usize, is_wanted: impl Fn(usize) -> bool) -> [u32; ITEMS] {
-        let mut words = [0; ITEMS];
-        for index in 0..ITEMS / 4 {
-            if is_wanted(index) {
-                let pairs = self.pairs.load_streaming_2(first / 2 + 64 * index);
-                words[4 * index] = pairs[0];
-                words[4 * index + 1] = pairs[1];
-            }
-        }
-        words
-    }
-
-    #[device]
-    fn load_singles<const ITEMS: usize>(
-        self,
-        first: usize,
-        is_wanted: impl Fn(usize) -> bool,
-    ) -> [u32; ITEMS] {
-        let mut words = [0; ITEMS];
-        for pair in 0..ITEMS / 2 {
-            let place = first + 128 * (pair / 2) + 2 * (pair % 2);
-            if is_wanted(place) {
-                words[4 * (pair / 2) + pair % 2] = self.pairs.load_streaming(place / 2);
-            }
-        }
-        words
-    }
-
-    #[device]
     fn of_four<const ITEMS: usize>(self, words: [u32; ITEMS], item: usize) -> u32 {
         let pair = words[item / 4 * 4 + item % 4 / 2];
         self.decoder.column(if item.is_multiple_of(2) { pair & 0xffff } else { pair >> 16 })
-    }
-}
-
-/// Codes that are distances from a column.
-#[derive(Clone, Copy)]
-struct Distances {
-    /// The column.
-    from: u32,
-}
-
-impl Decoder for Distances {
-    #[device]
-    fn column(self, code: u32) -> u32 {
-        self.from + code
-    }
-}
-
-/// Codes that are places in segments.
-#[derive(Clone, Copy)]
-struct Segments {
-    /// The first column of this lane's segment.
-    own: u32,
-}
-
-impl Decoder for Segments {
-    #[device]
-    fn column(self, code: u32) -> u32 {
-        let first = warp::shuffle(warp::FULL, self.own, code >> PLACE_BITS);
-        first + (code & ((1 << PLACE_BITS) - 1))
     }
 }
 
@@ -174,9 +108,7 @@ kernel! {
 
 impl<V: Float, O: Offset> NarrowRows<V, O> {
     #[device]
-    fn narrow_rows<P: RowShare, const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
-        let products: Shared<V> = arena.take(BLOCK * ITEMS);
-        let products = products.skip(thread::warp() as usize * 32 * ITEMS);
+    fn narrow_rows<P: RowShare, const BLOCK: usize, const ITEMS: usize>(self, arena: Arena) {
         let columns = NarrowColumns {
             coded: self.columns,
             whole: self.product.matrix.column_indices,
@@ -189,6 +121,6 @@ impl<V: Float, O: Offset> NarrowRows<V, O> {
             lanes_log2: self.lanes_log2,
             limit: u32::MAX,
         };
-        P::run::<V, O, NarrowColumns, false, BLOCK, ITEMS>(tile, products);
+        P::run::<V, O, NarrowColumns, false, BLOCK, ITEMS>(tile, arena);
     }
 }

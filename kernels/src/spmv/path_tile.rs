@@ -1,7 +1,8 @@
-//! A tile of the merge of row ends and nonzeros, by its nonzeros: what each of them needs of its row.
+//! Nonzeros of a tile of the merge of row ends and nonzeros, and the data that each needs of its row.
 
 use evenpath_simt::{device, thread, warp, Element, Global, Shared};
 
+use crate::block::strided::{self, load_repeating};
 use crate::{Offset, Pattern};
 
 /// A tile's place in a matrix.
@@ -41,28 +42,23 @@ impl PathTile {
         }
     }
 
-    /// The `ITEMS` elements of this thread, every `BLOCK`th of the tile's: all are loaded before the first is used. Threads past the
-    /// end repeat the last, which is cheaper than a branch around each load. Of a tile without nonzeros they are zero.
+    /// Returns the `ITEMS` elements of this thread, every `BLOCK`th of the tile's: all are loaded before the first is
+    /// used. Threads past the end repeat the last. A tile without nonzeros gives zeros.
     #[device]
     pub(super) fn load<T: Element, const BLOCK: usize, const ITEMS: usize>(
         self,
         elements: Global<T>,
     ) -> [T; ITEMS] {
-        let mut own = [T::ZERO; ITEMS];
-        if self.nonzeros > 0 {
-            let elements = elements.skip(self.first_nonzero);
-            for item in 0..ITEMS {
-                let place = Self::place::<BLOCK>(item).min(self.nonzeros - 1);
-                own[item] = elements.load_streaming(place as usize);
-            }
+        if self.nonzeros == 0 {
+            return [T::ZERO; ITEMS];
         }
-        own
+        load_repeating::<T, BLOCK, ITEMS>(elements.skip(self.first_nonzero), self.nonzeros)
     }
 
-    /// The place in the tile of this thread's nonzero number `item`; beyond `nonzeros` there is none.
+    /// Returns the place in the tile of this thread's nonzero `item`, which exists if the place is below `nonzeros`.
     #[device]
     pub(super) fn place<const BLOCK: usize>(item: usize) -> u32 {
-        thread::index() + (item * BLOCK) as u32
+        strided::place::<BLOCK>(item)
     }
 
     /// Writes to `entries`, for each nonzero, the value of `of_row` for its row. The block sees them after a barrier.
@@ -94,7 +90,7 @@ impl PathTile {
         }
     }
 
-    /// The nonzeros of a row, counted from the tile's first; none if the row is not in the tile.
+    /// Returns the nonzeros of a row, counted from the tile's first; none if the row is not in the tile.
     #[device]
     fn run<T: Element, O: Offset>(
         self,

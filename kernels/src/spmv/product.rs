@@ -1,4 +1,4 @@
-//! What every SpMV kernel takes; and a row times x, by any number of threads.
+//! Operands of SpMV kernels; and a row times x, by any number of threads.
 use evenpath_simt::{device, parameters, thread, Aligned16, Float, Global};
 
 use crate::block::reduce::BlockReduce;
@@ -33,7 +33,7 @@ parameters! {
 const BATCH: usize = 2;
 
 impl<V: Float, O: Offset> Product<V, O> {
-    /// The first nonzero of a row, and the first after it; an empty range unless `row` is below `rows`.
+    /// Returns the first nonzero of a row, and the first after it; an empty range unless `row` is below `rows`.
     #[device(track_caller)]
     pub(super) fn bounds(&self, row: usize, rows: usize) -> (usize, usize) {
         if row < rows {
@@ -43,7 +43,7 @@ impl<V: Float, O: Offset> Product<V, O> {
         }
     }
 
-    /// The sum of the products of every `threads`-th nonzero, from `begin` + `thread` to before `end`.
+    /// Returns the sum of the products of every `threads`-th nonzero, from `begin` + `thread` to before `end`.
     ///
     /// Loads past the end repeat the last nonzero, which is cheaper than a branch around each. They go through L1, so
     /// that the next turn finds the rest of a line there.
@@ -75,7 +75,8 @@ impl<V: Float, O: Offset> Product<V, O> {
         sum
     }
 
-    /// The sum of the products of the nonzeros `begin` to before `end` by the whole block, as [`BlockReduce::sum`].
+    /// Returns the sum of the products of the nonzeros `begin` to before `end` by the whole block, as
+    /// [`BlockReduce::sum`].
     #[device(track_caller)]
     pub(super) fn block_sum<const BLOCK: usize>(
         &self,

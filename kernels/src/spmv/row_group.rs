@@ -1,4 +1,4 @@
-//! How a warp sums consecutive rows: their products go to shared memory in chunks, and 2^k lanes sum each row.
+//! Sums of consecutive rows by a warp: products go to shared memory in chunks, and 2^k lanes sum each row.
 //!
 //! 1. Each lane loads where its rows begin and end ([`RowGroup::sums`]).
 //! 2. The warp skips rows over the limit, if sums are limited ([`RowGroup::next_long_row`]).
@@ -7,10 +7,10 @@
 //! 4. The lanes of each row add up its part of the chunk. Steps 2 to 4 are repeated for the next chunk.
 //! 5. The lanes of a row add up their sums.
 //!
-//! Products are loaded in the order of the nonzeros, so loads are coalesced however short the rows are; only the sums
+//! Products are loaded in the order of the nonzeros, so loads are coalesced for rows of any length; only the sums
 //! depend on rows. No warp waits for another.
 
-use evenpath_simt::{device, thread, warp, Aligned16, Float, Global, Shared};
+use evenpath_simt::{device, thread, warp, Aligned16, Arena, Float, Global, Shared};
 
 use super::columns::{place_of_four, Columns};
 use crate::key::packet_of;
@@ -20,6 +20,15 @@ use crate::{CsrView, Offset};
 /// Shared memory for `count` products.
 pub(super) const fn product_bytes<V: Float>(count: usize) -> usize {
     count * V::SIZE
+}
+
+/// Takes a block's memory for `ITEMS` products per thread, and returns the part of the warp.
+#[device]
+pub(super) fn warp_products<V: Float, const BLOCK: usize, const ITEMS: usize>(
+    arena: &mut Arena,
+) -> Shared<V> {
+    let products: Shared<V> = arena.take(BLOCK * ITEMS);
+    products.skip(thread::warp() as usize * 32 * ITEMS)
 }
 
 /// The rows that a warp sums together; `ROWS` per lane if there are more rows than lanes.
@@ -35,15 +44,15 @@ pub(super) struct RowGroup<const ROWS: usize> {
     pub(super) limit: u32,
 }
 
-/// How a group's products are loaded.
+/// Order in which a group's products are loaded.
 pub(super) trait Loading {
     /// Four nonzeros per access instead of one.
     const PACKETS: bool;
-    /// Whether x is gathered only for columns of the group's rows.
+    /// True if x is gathered only for columns of the group's rows.
     const EXACT: bool;
 }
 
-/// One nonzero per access, from a multiple of 32 bytes on.
+/// One nonzero per access, starting at a multiple of 32 bytes.
 pub(super) struct Strided;
 
 impl Loading for Strided {
@@ -51,7 +60,7 @@ impl Loading for Strided {
     const EXACT: bool = false;
 }
 
-/// One nonzero per access, from the first on.
+/// One nonzero per access, starting at the first.
 pub(super) struct Exact;
 
 impl Loading for Exact {
@@ -59,7 +68,7 @@ impl Loading for Exact {
     const EXACT: bool = true;
 }
 
-/// Four nonzeros per access, from a multiple of four on.
+/// Four nonzeros per access, starting at a multiple of four.
 pub(super) struct Packets;
 
 impl Loading for Packets {
@@ -68,31 +77,31 @@ impl Loading for Packets {
 }
 
 impl<const ROWS: usize> RowGroup<ROWS> {
-    /// The row of this lane's sum `index`; it may lie after the last.
+    /// Returns the row of this lane's sum `index`; it may lie after the last.
     #[device]
     pub(super) fn row(self, index: usize) -> u32 {
         self.first + (thread::lane() >> self.lanes_log2) + index as u32 * thread::WARP_SIZE
     }
 
-    /// Whether this lane is the one that stores its rows' sums.
+    /// Returns whether this lane is the one that stores its rows' sums.
     #[device]
     pub(super) fn stores(self) -> bool {
         thread::lane() & ((1 << self.lanes_log2) - 1) == 0
     }
 
-    /// The first nonzero of the rows, and the first after them.
+    /// Returns the first nonzero of the rows, and the first after them.
     #[device]
     pub(super) fn bounds<O: Offset>(self, row_offsets: Global<O>) -> (usize, usize) {
         let offset = |row: u32| row_offsets.load(row as usize).to_usize();
         (offset(self.first), offset(self.end))
     }
 
-    /// The sums of this lane's rows; every lane of a row has its sum. `bounds` are those of the rows; `products` has room
-    /// for 32 × `ITEMS`; `gather` returns the element of x of a column, and is called only for columns of the group's rows
-    /// if the loading is exact.
+    /// Returns the sums of this lane's rows; every lane of a row has its sum. `bounds` are those of the rows;
+    /// `products` has room for 32 × `ITEMS`; `gather` returns the element of x of a column, and is called only for
+    /// columns of the group's rows if the loading is exact.
     ///
     /// The group has fewer than 2³² − 32 × `ITEMS` nonzeros. Every lane of the warp calls it. The order of additions
-    /// depends on nothing but the rows' lengths and places.
+    /// depends only on the lengths and places of rows.
     #[device]
     pub(super) fn sums<
         V: Float,
@@ -173,7 +182,8 @@ impl<const ROWS: usize> RowGroup<ROWS> {
         sums
     }
 
-    /// The first row over the limit that does not end before `place`, rounded up; after all nonzeros if there is none.
+    /// Returns the first row over the limit that does not end before `place`, rounded up; after all nonzeros if there
+    /// is none.
     #[device]
     fn next_long_row(self, place: u32, starts: [u32; ROWS], ends: [u32; ROWS]) -> LongRow {
         let mut found = LongRow { start: u32::MAX, end: u32::MAX };
@@ -190,7 +200,7 @@ impl<const ROWS: usize> RowGroup<ROWS> {
     }
 }
 
-/// Where a row begins and ends.
+/// Bounds of a row.
 #[derive(Clone, Copy)]
 struct LongRow {
     start: u32,

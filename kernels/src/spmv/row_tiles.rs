@@ -1,13 +1,13 @@
 //! SpMV by row tiles: every warp takes the same number of consecutive rows.
 //!
-//! For matrices whose row lengths do not differ much. Only the lengths are analyzed, nothing is stored, and there is one
+//! Suits matrices whose row lengths differ little. Only the lengths are analyzed, nothing is stored, and there is one
 //! launch.
 
 use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Float, Global, Shared};
 
 use super::columns::Columns;
 use super::product::Product;
-use super::row_group::{product_bytes, Packets, RowGroup, Strided};
+use super::row_group::{product_bytes, warp_products, Packets, RowGroup, Strided};
 use crate::unroll::unroll;
 use crate::{CsrView, Offset};
 
@@ -37,7 +37,7 @@ kernel! {
     }
 }
 
-/// How many rows a lane sums.
+/// Number of rows that a lane sums.
 pub trait RowShare {
     /// Computes the rows of this thread's warp; those over the tile's limit are left out if `LIMITED`.
     fn run<
@@ -49,7 +49,7 @@ pub trait RowShare {
         const ITEMS: usize,
     >(
         tile: Tile<V, O, C>,
-        products: Shared<V>,
+        arena: Arena,
     );
 }
 
@@ -70,9 +70,9 @@ macro_rules! row_shares {
                 const ITEMS: usize,
             >(
                 tile: Tile<V, O, C>,
-                products: Shared<V>,
+                arena: Arena,
             ) {
-                tile.run::<$rows, LIMITED, BLOCK, ITEMS>(products);
+                tile.run::<$rows, LIMITED, BLOCK, ITEMS>(arena);
             }
         }
     )*};
@@ -87,12 +87,12 @@ row_shares! {
     FourRows = 4;
 }
 
-/// What a kernel of row tiles is given.
+/// Operands of a kernel of row tiles.
 #[derive(Clone, Copy)]
 #[allow(missing_debug_implementations, missing_docs)]
 pub struct Tile<V: Float, O: Offset, C> {
     pub(super) product: Product<V, O>,
-    /// Where the matrix's columns are.
+    /// Columns of the matrix.
     pub(super) columns: C,
     /// Number of the block among those that take rows.
     pub(super) block: u32,
@@ -101,16 +101,16 @@ pub struct Tile<V: Float, O: Offset, C> {
     pub(super) limit: u32,
 }
 
-/// Where the columns of a matrix are, which may have a different form in each tile.
+/// Columns of a matrix, which may have a different form in each tile.
 pub trait ColumnSource: Copy {
-    /// Runs `sums` with the columns of the rows from `first` on. What that takes is loaded before `bounds`, and used after
-    /// them, so that there is only one wait for memory.
+    /// Runs `sums` with the columns of the rows starting at `first`. Data about columns is loaded before `bounds` and
+    /// used after them, so that there is one wait for memory.
     fn with_columns(self, first: u32, bounds: impl FnOnce() -> (usize, usize), sums: impl SumRows);
 }
 
-/// What is done with rows whose columns are known.
+/// Work on rows whose columns are known.
 pub trait SumRows {
-    /// Does it.
+    /// Does the work.
     fn run(self, columns: impl Columns, bounds: (usize, usize));
 }
 
@@ -125,9 +125,10 @@ impl<V: Float, O: Offset, C: ColumnSource> Tile<V, O, C> {
     #[device]
     fn run<const ROWS: usize, const LIMITED: bool, const BLOCK: usize, const ITEMS: usize>(
         self,
-        products: Shared<V>,
+        mut arena: Arena,
     ) {
         const { assert!(BLOCK.is_multiple_of(32)) };
+        let products = warp_products::<V, BLOCK, ITEMS>(&mut arena);
         let count = (32 * ROWS as u32) >> self.lanes_log2;
         let warp = u64::from(self.block) * (BLOCK / 32) as u64 + u64::from(thread::warp());
         let CsrView { row_offsets, rows, .. } = self.product.matrix;
@@ -176,9 +177,7 @@ impl<V: Float, O: Offset, C: ColumnSource, const LIMITED: bool, const ROWS: usiz
 
 impl<V: Float, O: Offset> RowTiles<V, O> {
     #[device]
-    fn row_tiles<P: RowShare, const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
-        let products: Shared<V> = arena.take(BLOCK * ITEMS);
-        let products = products.skip(thread::warp() as usize * 32 * ITEMS);
+    fn row_tiles<P: RowShare, const BLOCK: usize, const ITEMS: usize>(self, arena: Arena) {
         let tile = Tile {
             product: self.product,
             columns: self.product.matrix.column_indices,
@@ -186,6 +185,6 @@ impl<V: Float, O: Offset> RowTiles<V, O> {
             lanes_log2: self.lanes_log2,
             limit: u32::MAX,
         };
-        P::run::<V, O, Global<u32, Aligned16>, false, BLOCK, ITEMS>(tile, products);
+        P::run::<V, O, Global<u32, Aligned16>, false, BLOCK, ITEMS>(tile, arena);
     }
 }

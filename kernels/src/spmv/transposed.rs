@@ -17,7 +17,7 @@ pub trait AtomicFloat: Float + AtomicElement {}
 impl<V: Float + AtomicElement> AtomicFloat for V {}
 
 kernel! {
-    /// Adds αAᵀx to y with atomic operations, in no order. A block takes `block_tiles` tiles, and first adds up their
+    /// Adds αAᵀx to y with atomic operations, in any order. A block takes `block_tiles` tiles, and first adds up their
     /// products of the same column in shared memory.
     ///
     /// The launch-sized shared memory is a cache of the sums of 2^`slots_log2` columns, [`slot_bytes`] each: a column has
@@ -69,22 +69,20 @@ struct ColumnCache<V> {
 }
 
 impl<V: AtomicFloat> ColumnCache<V> {
-    /// An empty cache, which the block sees after a barrier.
+    /// Returns an empty cache, which the block sees after a barrier.
     #[device]
     fn new<const BLOCK: usize>(slots_log2: u32) -> Self {
         let slots = 1 << slots_log2;
         let mut arena = Arena::dynamic(slots * slot_bytes::<V>());
         let cache = Self { sums: arena.take(slots as usize), owners: arena.take(slots as usize), slots };
-        let mut slot = thread::index();
-        while slot < slots {
+        thread::block_stride::<BLOCK>(slots, |slot| {
             cache.sums.store(slot as usize, V::ZERO);
             cache.owners.store(slot as usize, NOBODY);
-            slot += BLOCK as u32;
-        }
+        });
         cache
     }
 
-    /// The slot of a column.
+    /// Returns the slot of a column.
     #[device]
     fn slot(self, column: u32) -> usize {
         (column & (self.slots - 1)) as usize
@@ -108,15 +106,13 @@ impl<V: AtomicFloat> ColumnCache<V> {
     /// Adds all sums to y; called after a barrier.
     #[device]
     fn flush<const BLOCK: usize>(self, y: GlobalMut<V>) {
-        let mut slot = thread::index();
-        while slot < self.slots {
+        thread::block_stride::<BLOCK>(self.slots, |slot| {
             let owner = self.owners.load(slot as usize);
             if owner != NOBODY {
                 let sum = self.sums.load(slot as usize);
                 y.fetch_add(owner as usize, sum, Ordering::Relaxed, Scope::Device);
             }
-            slot += BLOCK as u32;
-        }
+        });
     }
 }
 

@@ -9,14 +9,15 @@ use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, thread, warp, Aligned16, Arena, Float, Global, GlobalMut, Shared};
 
 use super::product::AlignedProduct;
-use super::row_group::{product_bytes, Exact, RowGroup};
+use super::row_group::{product_bytes, warp_products, Exact, RowGroup};
 use crate::{Offset, Pattern};
 
 /// Windows begin and end at multiples of this, where the vector does not end before.
 pub const WINDOW_STEP: u32 = 4;
 
 /// Words of [`FindWindows`]' totals, in this order: the nonzeros of the blocks with a window, the elements of all
-/// windows, the elements of the longest window, and how many nonzeros have a column at most [`NEAR`] after the one before.
+/// windows, the elements of the longest window, and the number of nonzeros whose column is at most [`NEAR`] after the
+/// one before.
 pub const WINDOW_TOTALS: usize = 4;
 
 /// Columns this close count as near: nearly always in the same 32 bytes of x.
@@ -163,8 +164,7 @@ impl<V: Float, O: Offset> RowWindows<V, O> {
     #[device]
     fn row_windows<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let window: Shared<V> = Arena::dynamic(self.longest * V::SIZE as u32).take(self.longest as usize);
-        let products: Shared<V> = arena.take(BLOCK * ITEMS);
-        let products = products.skip(thread::warp() as usize * 32 * ITEMS);
+        let products = warp_products::<V, BLOCK, ITEMS>(&mut arena);
         let block = thread::block() as usize;
         let (window_first, window_len) = (self.firsts.load(block), self.lens.load(block));
         let AlignedProduct { matrix, x, update } = self.product;

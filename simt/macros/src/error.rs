@@ -16,7 +16,7 @@ impl Error {
         Self { span, message: message.into() }
     }
 
-    /// A call of `compile_error!` at the place of the mistake.
+    /// Returns a call of `compile_error!` at the place of the mistake.
     pub(crate) fn into_tokens(self) -> TokenStream {
         let message = TokenTree::from(Literal::string(&self.message));
         let tokens = [

@@ -72,7 +72,8 @@ fn instance(row: &Row, name: Ident, generics: &[Ident], bindings: &Bindings<'_>)
     Ok(tokens.0)
 }
 
-/// The variable that names a variant, and its type: the one that is neither a parameter of the kernel nor a number of the tile.
+/// Returns the variable that names a variant, and its type: the one that is neither a parameter of the kernel nor a
+/// number of the tile.
 fn variant<'a>(
     row: &Row,
     generics: &[Ident],

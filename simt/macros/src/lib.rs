@@ -20,17 +20,17 @@ pub fn device(arguments: TokenStream, function: TokenStream) -> TokenStream {
     device::expand(arguments, function).unwrap_or_else(error::Error::into_tokens)
 }
 
-/// The rows of `kernel!` as one row per instance, for a macro that takes them.
+/// Returns the rows of `kernel!` as one row per instance, for a macro that takes them.
 ///
-/// The tokens are the path of that macro; in brackets, the kernel's type parameters; in braces, what the macro takes before the
-/// rows; and the rows.
+/// The tokens are the path of that macro; in brackets, the kernel's type parameters; in braces, the macro's tokens
+/// before the rows; and the rows.
 #[doc(hidden)]
 #[proc_macro]
 pub fn instances(tokens: TokenStream) -> TokenStream {
     instances::expand(tokens).unwrap_or_else(error::Error::into_tokens)
 }
 
-/// The kernels that a crate's sources declare, as types, for the macro whose path is given.
+/// Returns the kernels that a crate's sources declare, as types, for the macro whose path is given.
 #[doc(hidden)]
 #[proc_macro]
 pub fn declared_kernels(callback: TokenStream) -> TokenStream {

@@ -41,8 +41,8 @@ fn list(modules: &mut Vec<&Module>, kernels: &mut Vec<String>) -> Result<(), Str
     Ok(())
 }
 
-/// The path, from the root of the crate, of the module by which the crate can name a kernel of the innermost of nested modules:
-/// that module, or one around it that re-exports the kernel.
+/// Returns the path, from the root of the crate, of the module by which the crate can name a kernel of the innermost of
+/// nested modules: that module, or one around it that re-exports the kernel.
 fn public_path(modules: &[&Module], kernel: &str) -> Option<String> {
     // The root sees its own modules, whether or not they are public.
     let is_visible = |depth: usize| modules[1..=depth].iter().skip(1).all(|module| module.is_public);

@@ -13,12 +13,12 @@ pub(crate) struct Parser {
 }
 
 impl Parser {
-    /// The tokens of a group or of a call at `span`.
+    /// Returns the tokens of a group or of a call at `span`.
     pub(crate) fn new(tokens: TokenStream, span: Span) -> Self {
         Self { tokens: tokens.into_iter().peekable(), last: span }
     }
 
-    /// The next token, without taking it.
+    /// Returns the next token, without taking it.
     pub(crate) fn peek(&mut self) -> Option<&TokenTree> {
         self.tokens.peek()
     }
@@ -33,7 +33,7 @@ impl Parser {
         Some(token)
     }
 
-    /// The error that something else was expected here.
+    /// Returns the error that something else was expected here.
     pub(crate) fn expected(&mut self, what: &str) -> Error {
         match self.peek() {
             Some(found) => Error::new(found.span(), format!("expected {what}, found `{found}`")),
@@ -105,7 +105,7 @@ impl Parser {
         }
     }
 
-    /// The tokens up to a comma, which it takes, or to the end; at least one.
+    /// Returns the tokens up to a comma, which it takes, or to the end; at least one.
     pub(crate) fn until_comma(&mut self, what: &str) -> Result<Vec<TokenTree>> {
         let mut tokens = Vec::new();
         while !self.at_mark(',') {

@@ -48,7 +48,7 @@ pub(crate) struct Number(pub(crate) TokenTree);
 /// The variables of one instance.
 pub(crate) type Bindings<'a> = [(&'a Ident, &'a Value)];
 
-/// The value of a variable.
+/// Returns the value of a variable.
 pub(crate) fn value_of<'a>(bindings: &Bindings<'a>, name: &Ident) -> Option<&'a Value> {
     let name = name.to_string();
     bindings.iter().find(|(variable, _)| variable.to_string() == name).map(|&(_, value)| value)
@@ -83,7 +83,7 @@ impl Row {
         Ok(Self { entry, module, choices, block, items, resident })
     }
 
-    /// The variables of each instance; the last choice varies fastest.
+    /// Returns the variables of each instance; the last choice varies fastest.
     pub(crate) fn instances(&self) -> Vec<Vec<(&Ident, &Value)>> {
         let mut instances = vec![Vec::new()];
         for Choice { variables, values } in &self.choices {
@@ -101,7 +101,7 @@ impl Row {
         instances
     }
 
-    /// Whether a variable is a number of the tile.
+    /// Returns whether a variable is a number of the tile.
     pub(crate) fn tile_has(&self, variable: &Ident) -> bool {
         [Some(&self.block), Some(&self.items), self.resident.as_ref()]
             .into_iter()
@@ -143,7 +143,7 @@ impl Template {
         }
     }
 
-    /// The name for an instance.
+    /// Returns the name for an instance.
     pub(crate) fn name(&self, bindings: &Bindings<'_>) -> Result<Ident> {
         let mut name = String::new();
         for part in &self.parts {
@@ -233,7 +233,7 @@ impl Value {
         Ok(Self { tokens, text })
     }
 
-    /// Whether it is a number.
+    /// Returns whether it is a number.
     pub(crate) fn is_number(&self) -> bool {
         matches!(self.tokens[..], [TokenTree::Literal(_)])
     }
@@ -247,7 +247,7 @@ impl Number {
         }
     }
 
-    /// The number for an instance.
+    /// Returns the number for an instance.
     pub(crate) fn value(&self, bindings: &Bindings<'_>) -> Result<TokenTree> {
         match &self.0 {
             TokenTree::Ident(variable) => match value_of(bindings, variable) {

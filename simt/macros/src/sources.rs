@@ -1,4 +1,4 @@
-//! What the sources of a crate declare: modules, re-exports and kernels.
+//! Declarations in the sources of a crate: modules, re-exports and kernels.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub(crate) struct Kernel {
 }
 
 impl Module {
-    /// The root of a crate, given the folder of its sources.
+    /// Returns the root of a crate, given the folder of its sources.
     pub(crate) fn read_crate(folder: &Path) -> Result<Self, String> {
         let mut root = Self { file: folder.join("lib.rs"), ..Self::default() };
         root.read(folder)?;
@@ -64,7 +64,7 @@ impl Module {
         Ok(())
     }
 
-    /// A module that is declared here and has a file of its own.
+    /// Returns a module that is declared here and has a file of its own.
     fn module(&mut self, parser: &mut Parser, folder: &Path, is_public: bool) -> Result<(), String> {
         let Ok(name) = parser.ident("a module") else { return Ok(()) };
         if !parser.take_mark(';') {
@@ -97,7 +97,7 @@ impl Module {
 }
 
 impl Kernel {
-    /// The kernel that `kernel!` declares; none if it is wrong, which `kernel!` reports itself.
+    /// Returns the kernel that `kernel!` declares; none if it is wrong, which `kernel!` reports itself.
     fn parse(body: &Group) -> Option<Self> {
         let mut parser = Parser::new(body.stream(), body.span());
         while !parser.take_word("struct") {

@@ -42,7 +42,7 @@ pub trait Atomic: Sized {
     unsafe fn shared_atomic_load(address: u32) -> Self;
 }
 
-/// Expands `$emit!` once for each ordering and scope; which one is known when the kernel is compiled.
+/// Expands `$emit!` once for each ordering and scope, which are known when the kernel is compiled.
 macro_rules! by_ordering {
     ($ordering:expr, $scope:expr, $emit:ident) => {
         match ($ordering, $scope) {

@@ -37,8 +37,8 @@ pub trait Access: Sized {
     unsafe fn shared_store(address: u32, value: Self);
 }
 
-// Safety, for every block: the address is the caller's promise, and the instruction reads or writes
-// only there. Loads of memory that nobody writes may be repeated or dropped (`pure`, `readonly`).
+// Safety, for every block: the address is the caller's promise, and the instruction reads or writes only there. Loads
+// of memory that is not written may be repeated or dropped (`pure`, `readonly`).
 macro_rules! access {
     ($type:ty, $suffix:literal, $class:ident, four: $four:ident) => {
         impl Access for $type {
@@ -307,7 +307,7 @@ pub(crate) fn await_copies() {
     }
 }
 
-/// The address of the kernel's statically sized shared memory.
+/// Returns the address of the kernel's statically sized shared memory.
 ///
 /// The arena is declared inside the block, so the block must be instantiated once a kernel: the
 /// entry calls it first, outside any branch or loop, and it is not `pure`, so nothing copies it.
@@ -327,7 +327,7 @@ pub(crate) fn shared_arena<const BYTES: usize>() -> u32 {
 
 core::arch::global_asm!(".extern .shared .align 16 .b8 dynamic_shared[];");
 
-/// The address of the shared memory that the launch sized.
+/// Returns the address of the shared memory that the launch sized.
 #[device]
 pub(crate) fn dynamic_shared_arena() -> u32 {
     let address: u32;

@@ -36,8 +36,8 @@ extern "C" {
     fn llvm_cttz(word: i64, is_never_zero: bool) -> i64;
 }
 
-// Safety, for every block of this file: the intrinsics and the assembly read registers, or wait for lanes
-// which the caller names and promises to bring.
+// Safety, for every block of this file: the intrinsics and the assembly read registers, or wait for lanes that the
+// caller names and guarantees.
 
 #[device]
 pub(crate) fn thread_index() -> u32 {
@@ -160,7 +160,8 @@ macro_rules! times_element {
         #[device]
         pub(crate) fn $name(value: $type, address: u64) -> $type {
             let mut product = value;
-            // Safety: the caller promises an element at the address, unless that is zero; nobody writes it while the kernel runs.
+            // Safety: the caller promises an element at the address, unless that is zero, which is not written while
+            // the kernel runs.
             unsafe {
                 asm!(
                     "{{",

@@ -103,7 +103,7 @@ impl Allocation {
         }
     }
 
-    /// The first of `len` bytes that was never written, counted from `offset`.
+    /// Returns the first of `len` bytes that was never written, counted from `offset`.
     pub(super) fn first_unwritten(&self, offset: usize, len: usize) -> Option<usize> {
         parts_of_words(offset, len).find_map(|(at, len)| {
             let missing = !self.written[at / 8].load(Relaxed) & ((u8::MAX >> (8 - len)) << (at % 8));
@@ -120,7 +120,7 @@ fn parts_of_words(offset: usize, len: usize) -> impl Iterator<Item = (usize, usi
     parts.filter(|(first, last)| first < last).map(|(first, last)| (first, last - first))
 }
 
-/// The 4-byte words of a range of bytes, and the bytes of each, one bit per byte.
+/// Returns the 4-byte words of a range of bytes, and the bytes of each, one bit per byte.
 fn words_of(offset: usize, len: usize) -> impl Iterator<Item = (usize, u8)> {
     let end = offset + len;
     (offset / 4..end.div_ceil(4)).map(move |word| {

@@ -150,7 +150,7 @@ fn take_stacks(count: usize) -> Option<Vec<DefaultStack>> {
     Some(unused.split_off(rest))
 }
 
-/// The lane that runs on this CPU thread.
+/// Returns the lane that runs on this CPU thread.
 ///
 /// # Panics
 ///

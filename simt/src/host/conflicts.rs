@@ -155,7 +155,7 @@ impl Observer {
         clock
     }
 
-    /// The block that wrote some of the bytes and is not ordered before this access.
+    /// Returns the block that wrote some of the bytes and is not ordered before this access.
     #[inline]
     pub(crate) fn racing(&self, note: &AtomicU64, how: How, bytes: u8) -> Option<u32> {
         let note = Note(note.load(Relaxed));
@@ -186,7 +186,7 @@ pub(crate) fn note_host_write(note: &AtomicU64, operation: &Operation, bytes: u8
     note.store(Note::new(operation.number, How::Plain, LAST_EPOCH, u32::MAX, bytes).0, Relaxed);
 }
 
-/// The stream of the operation that wrote some of the bytes, if it is not ordered before `operation`, and not
+/// Returns the stream of the operation that wrote some of the bytes, if it is not ordered before `operation`, and not
 /// both are atomic.
 #[inline]
 pub(crate) fn unordered_writer(note: &AtomicU64, operation: &Operation, how: How, bytes: u8) -> Option<u32> {

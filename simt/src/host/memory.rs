@@ -396,7 +396,7 @@ impl Cell<'_> {
         })
     }
 
-    /// The bytes of each word of 4 bytes that the element covers, one bit each.
+    /// Returns the bytes of each word of 4 bytes that the element covers, one bit each.
     fn bytes_of_word(&self) -> u8 {
         (0xf >> (4 - self.size.min(4))) << (self.byte % 4)
     }

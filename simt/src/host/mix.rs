@@ -1,6 +1,6 @@
 //! A hash that makes random numbers of counters.
 
-/// The finalizer of `SplitMix64`.
+/// Returns the finalizer of `SplitMix64`.
 pub(super) fn mix(mut bits: u64) -> u64 {
     bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

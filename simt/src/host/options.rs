@@ -3,10 +3,10 @@
 /// Order in which blocks start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BlockOrder {
-    /// By index.
+    /// Order of indices.
     #[default]
     Ascending,
-    /// In a random order determined by the seed and the grid's size.
+    /// A random order determined by the seed and the grid's size.
     Seeded(u64),
 }
 

@@ -25,7 +25,7 @@ struct StreamClock {
     forgotten: u64,
     /// Later operations: the number of each, and the operations before it.
     operations: Vec<(u64, Arc<[u64]>)>,
-    /// For each stream, the number of its operations that happen before this stream's next.
+    /// Number of each stream's operations that happen before this stream's next.
     seen: Vec<u64>,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Unordered(HashMap<u64, u32>);
 /// An operation of a stream.
 #[derive(Debug, Clone)]
 pub(crate) struct Operation {
-    /// From 1 to [`OPERATIONS`] − 1.
+    /// Number from 1 to [`OPERATIONS`] − 1.
     pub(crate) number: u64,
     pub(crate) stream: u32,
     /// `None` on a device with one stream.
@@ -44,7 +44,7 @@ pub(crate) struct Operation {
 }
 
 impl Unordered {
-    /// The stream of an operation, if it is one of these.
+    /// Returns the stream of an operation, if it is one of these.
     #[inline]
     pub(crate) fn stream(&self, number: u64) -> Option<u32> {
         if self.0.is_empty() {

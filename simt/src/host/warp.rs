@@ -27,7 +27,7 @@ pub(crate) struct Collective {
     pub(crate) line: &'static Location<'static>,
 }
 
-/// The lanes of a mask.
+/// Returns the lanes of a mask.
 pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = u32> + Clone {
     (0..WARP_SIZE).filter(move |lane| mask >> lane & 1 == 1)
 }
@@ -91,7 +91,7 @@ impl Collective {
     }
 }
 
-/// The lane that a shuffle reads; the calling lane if that would be outside the warp.
+/// Returns the lane that a shuffle reads; the calling lane if that would be outside the warp.
 fn source_lane(shuffle: Shuffle, lane: u32, argument: u32) -> u32 {
     // The hardware uses the argument's low five bits.
     let argument = argument % WARP_SIZE;

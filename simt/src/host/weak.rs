@@ -209,7 +209,7 @@ impl<'a> WeakMemory<'a> {
         Ok(old)
     }
 
-    /// A fence for the whole device.
+    /// Returns a fence for the whole device.
     pub(crate) fn fence(&self, by: &Observer) -> Result<(), FaultKind> {
         self.show_stores_of(by.block)?;
         by.fence(self.time.load(Relaxed));

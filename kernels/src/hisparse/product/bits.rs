@@ -21,11 +21,7 @@ impl Bits {
     /// Clears this thread's share of the words.
     #[device(track_caller)]
     pub(super) fn clear<const BLOCK: usize>(self) {
-        let mut word = thread::index();
-        while word < leaf_words(self.d_log2) {
-            self.words.store(word as usize, 0);
-            word += BLOCK as u32;
-        }
+        thread::block_stride::<BLOCK>(leaf_words(self.d_log2), |word| self.words.store(word as usize, 0));
     }
 
     #[device(track_caller)]
@@ -50,7 +46,7 @@ impl Bits {
         self.words.load(word as usize)
     }
 
-    /// The word with the bit of a position.
+    /// Returns the word with the bit of a position.
     #[device]
     pub(super) fn place(self, row: u32, col: u32) -> u32 {
         (row << self.d_log2 | col) / 32

@@ -29,11 +29,9 @@ impl<T: Element> HiSparseCountProducts<T> {
         let leaf = thread::block() as usize;
         pattern.find::<T, BLOCK>(self.pairs, starts.load(leaf), starts.load(leaf + 1));
         let mut count = 0;
-        let mut word = thread::index();
-        while word < leaf_words(d_log2) {
+        thread::block_stride::<BLOCK>(leaf_words(d_log2), |word| {
             count += pattern.c.load(word).count_ones();
-            word += BLOCK as u32;
-        }
+        });
         let total = scan.exclusive(count).total;
         if thread::index() == 0 {
             self.counts.store(leaf, total);

@@ -24,7 +24,7 @@ kernel! {
     pub struct HiSparseMultiplyLeaves<V: Float> {
         /// The pairs.
         pub pairs: LeafPairs<V>,
-        /// For each leaf that C has, as a run, its number among those that it may have, and the number of its entries.
+        /// Leaves of C, as runs: the number of each among those that C may have, and the number of its entries.
         pub leaves: Global<u64>,
         /// References to C's leaves.
         pub references: Global<u32>,
@@ -75,11 +75,7 @@ impl<V: Float> HiSparseMultiplyLeaves<V> {
         let node = self.c.node(self.references.load(leaf), run.len, d_log2);
         let scale = |sum| self.a_scale * (self.b_scale * sum);
         if run.len <= self.room {
-            let mut sum = thread::index();
-            while sum < run.len {
-                sums.store(sum as usize, V::ZERO);
-                sum += BLOCK as u32;
-            }
+            thread::block_stride::<BLOCK>(run.len, |sum| sums.store(sum as usize, V::ZERO));
             product.add(sums);
             product.write(sums, node, scale);
         } else {
@@ -194,8 +190,7 @@ impl<V: Float, const BLOCK: usize> Product<V, BLOCK> {
     /// Writes the leaf's entries.
     #[device(track_caller)]
     fn write(self, sums: impl Sums<V>, node: NodeMut<V>, scale: impl Fn(V) -> V) {
-        let mut word = thread::index();
-        while word < leaf_words(self.d_log2) {
+        thread::block_stride::<BLOCK>(leaf_words(self.d_log2), |word| {
             let mut bits = self.c.load(word);
             let mut rank = u32::from(self.ranks.load(word as usize));
             while bits != 0 {
@@ -205,8 +200,7 @@ impl<V: Float, const BLOCK: usize> Product<V, BLOCK> {
                 node.put(rank, layout::pack(row, col), scale(sums.get(rank, row, col)));
                 rank += 1;
             }
-            word += BLOCK as u32;
-        }
+        });
     }
 }
 

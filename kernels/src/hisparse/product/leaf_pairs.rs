@@ -63,8 +63,7 @@ impl<T: Element> Factor<T> {
     pub(super) fn for_each_entry<const BLOCK: usize>(self, reference: u32, visit: impl Fn(u32, u32)) {
         let node = self.node(reference);
         let is_dense = layout::kind(reference) == layout::DENSE;
-        let mut slot = thread::index();
-        while slot < node.len {
+        thread::block_stride::<BLOCK>(node.len, |slot| {
             if !is_dense {
                 let (row, col) = self.turned(layout::unpack(u32::from(node.coordinates.load(slot as usize))));
                 visit(row, col);
@@ -72,7 +71,6 @@ impl<T: Element> Factor<T> {
                 let (row, col) = self.turned((slot >> self.d_log2, slot & ((1 << self.d_log2) - 1)));
                 visit(row, col);
             }
-            slot += BLOCK as u32;
-        }
+        });
     }
 }

@@ -54,8 +54,7 @@ impl<T: Element> Stage<T> {
     pub(super) fn fill<const BLOCK: usize>(self, reference: u32) -> Staged<T> {
         let node = self.factor.node(reference);
         let is_dense = layout::kind(reference) == layout::DENSE;
-        let mut slot = thread::index();
-        while slot < node.len {
+        thread::block_stride::<BLOCK>(node.len, |slot| {
             if is_dense {
                 // A warp reads a word's slots.
                 let is_entry = node.slots.load(slot as usize).to_bits() != 0;
@@ -79,8 +78,7 @@ impl<T: Element> Stage<T> {
                     self.rows.mark(col, row);
                 }
             }
-            slot += BLOCK as u32;
-        }
+        });
         Staged { stage: self, node, is_dense }
     }
 }
@@ -92,7 +90,7 @@ impl<T: Element> Staged<T> {
         self.stage.rows
     }
 
-    /// The value of an entry, by its row and column in the factor.
+    /// Returns the value of an entry, by its row and column in the factor.
     #[device(track_caller)]
     pub(super) fn value(self, row: u32, col: u32) -> T {
         let (row, col) = self.stage.factor.turned((row, col));

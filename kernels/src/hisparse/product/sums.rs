@@ -13,7 +13,7 @@ pub(super) trait Sums<V: Float>: Copy {
     fn get(self, rank: u32, row: u32, col: u32) -> V;
 }
 
-/// In shared memory, which is zero before.
+/// Sums in shared memory, which is zero before.
 impl<V: Float> Sums<V> for Shared<V> {
     #[device(track_caller)]
     fn add(self, rank: u32, _: u32, _: u32, (a, b): (V, V)) {
@@ -26,7 +26,7 @@ impl<V: Float> Sums<V> for Shared<V> {
     }
 }
 
-/// In the leaf itself, whose slots are zero before.
+/// Sums in the leaf itself, whose slots are zero before.
 impl<V: Float> Sums<V> for NodeMut<V> {
     #[device(track_caller)]
     fn add(self, rank: u32, row: u32, col: u32, (a, b): (V, V)) {

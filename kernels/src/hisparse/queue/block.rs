@@ -3,7 +3,7 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, parameters, Arena, GlobalMut};
 
-use super::{traverse, Entries, EntryOperation, Queues, Region, Tree, BLOCK as THREADS, SHARED_BYTES};
+use super::{traverse, traverse_shared_bytes, Entries, EntryOperation, Queues, Region, Tree};
 use crate::spmv::AtomicFloat;
 
 parameters! {
@@ -23,7 +23,7 @@ parameters! {
 }
 
 impl BlockRange {
-    /// Whether a node of the stored matrix has rows and columns of the block.
+    /// Returns whether a node of the stored matrix has rows and columns of the block.
     #[device]
     fn meets(self, region: Region) -> bool {
         let (row, col) =
@@ -35,7 +35,8 @@ impl BlockRange {
         meets(row, self.first_row, self.rows) && meets(col, self.first_col, self.cols)
     }
 
-    /// Calls `visit` with row and column in the block, and the number in `entries`, of those entries of a leaf that the block has.
+    /// Calls `visit` for those entries of a leaf that are in the block, with row and column in the block and the number
+    /// in `entries`.
     #[device(track_caller)]
     fn for_each<V: AtomicFloat, const N: usize>(
         self,
@@ -68,8 +69,8 @@ kernel! {
         /// Output: a count for each row of the block, zero before.
         pub counts: GlobalMut<u32>,
     }
-    shared: SHARED_BYTES;
-    body: HiSparseBlockCounts::count::<BLOCK>;
+    shared: traverse_shared_bytes(BLOCK);
+    body: HiSparseBlockCounts::count;
     entry: hisparse_block_counts_{V} in hisparse_queue_{V}: (V, R) in [(f32, 8), (f64, 6)], 128 x 1 resident R;
 }
 
@@ -96,8 +97,7 @@ impl<V: AtomicFloat> EntryOperation<V> for Counts {
 
 impl<V: AtomicFloat> HiSparseBlockCounts<V> {
     #[device]
-    fn count<const BLOCK: usize>(self, arena: Arena) {
-        const { assert!(BLOCK == THREADS as usize, "one thread per child") };
+    fn count(self, arena: Arena) {
         traverse(arena, self.tree, self.queues, Counts { range: self.range, counts: self.counts });
     }
 }
@@ -112,8 +112,8 @@ kernel! {
         /// The output.
         pub entries: BlockEntries<V>,
     }
-    shared: SHARED_BYTES;
-    body: HiSparseBlockEntries::list::<BLOCK>;
+    shared: traverse_shared_bytes(BLOCK);
+    body: HiSparseBlockEntries::list;
     entry: hisparse_block_entries_{V} in hisparse_queue_{V}: (V, R) in [(f32, 7), (f64, 6)], 128 x 1 resident R;
 }
 
@@ -122,7 +122,7 @@ parameters! {
     pub struct BlockEntries<V: AtomicFloat> {
         /// The block.
         pub range: BlockRange,
-        /// Where the entries of each row of the block begin; afterwards, where they end.
+        /// Start of the entries of each row of the block; afterwards their end.
         pub places: GlobalMut<u32>,
         /// Output: the entries' columns in the block.
         pub column_indices: GlobalMut<u32>,
@@ -154,8 +154,7 @@ impl<V: AtomicFloat> EntryOperation<V> for BlockEntries<V> {
 
 impl<V: AtomicFloat> HiSparseBlockEntries<V> {
     #[device]
-    fn list<const BLOCK: usize>(self, arena: Arena) {
-        const { assert!(BLOCK == THREADS as usize, "one thread per child") };
+    fn list(self, arena: Arena) {
         traverse(arena, self.tree, self.queues, self.entries);
     }
 }

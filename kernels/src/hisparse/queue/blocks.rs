@@ -18,14 +18,14 @@ pub struct Found<P> {
 
 /// An operation whose elements go through queues. Each thread has a copy of it.
 ///
-/// The lanes that an element of n slots is processed by find at most n elements, each lane at most one. Elements of several slots
-/// may nest up to eight deep: what a tree's nodes need.
+/// The lanes that process an element of n slots find at most n elements, each lane at most one. Elements of several
+/// slots may nest up to eight deep, enough for the nodes of a tree.
 pub trait Operation: Specification {
-    /// Whether the lanes that take an element read memory that those who found it have written. Then it is released and
+    /// True if the lanes that take an element read memory that those who found it have written. Then it is released and
     /// acquired with each element. Otherwise elements pass between blocks without any order.
     const READS_WHAT_WAS_WRITTEN: bool;
 
-    /// The element that a run begins with.
+    /// Returns the element that a run begins with.
     fn root(&self) -> Self::Element;
 
     /// Processes the element of this thread's lanes, of which this is number `lane`; they may be more than the element has slots.
@@ -47,13 +47,13 @@ pub const fn run_shared_bytes<S: Specification>(block_size: u32) -> usize {
     stack::bytes::<S::Element>(block_size) + 4 * (2 * S::QUEUES + 3) as usize
 }
 
-/// What a block shares.
+/// Shared memory of a block.
 struct Board<P> {
     /// The number of places that each queue needs.
     counts: Shared<u32>,
-    /// For each queue, the first of the promised places.
+    /// First of the promised places of each queue.
     places: Shared<u32>,
-    /// What was drawn.
+    /// The elements that were drawn.
     draw: Shared<u32>,
     stack: Stack<P>,
 }
@@ -73,8 +73,8 @@ pub fn run<O: Operation, const BLOCK: u32>(mut arena: Arena, queues: Queues, mut
     let mut has_drawn_share = false;
     // Elements on the stack.
     let mut stacked = 0;
-    // Elements that are counted as pending, and no longer in a queue: drawn ones until all that they led to is done or put into
-    // queues, and those that found no place.
+    // Elements that are counted as pending, and no longer in a queue: drawn ones until everything found in them is done
+    // or put into queues, and those that found no place.
     let mut owed = 0;
     loop {
         if thread::index() < O::QUEUES {
@@ -132,8 +132,8 @@ impl<P: Payload> Board<P> {
         share == 0
     }
 
-    /// Puts what the threads have found into queues, and what finds no place there onto the stack. Returns the number of places
-    /// that were missing. The block needs a barrier before it goes on.
+    /// Puts the elements that threads have found into queues, and those that find no place there onto the stack.
+    /// Returns the number of places that were missing. The block needs a barrier before it goes on.
     #[device]
     fn put<O: Operation<Element = P>>(&self, queues: Queues, found: Option<Found<P>>) -> u32 {
         let (mut parts, mut offset) = (0, 0);
@@ -183,7 +183,7 @@ impl<P: Payload> Board<P> {
         missing
     }
 
-    /// The number of places of a queue from the promised ones' `offset` on, which may be none.
+    /// Returns the number of places of a queue from the promised ones' `offset` on, which may be none.
     #[device]
     fn room(&self, queues: Queues, queue: u32, offset: u32) -> u32 {
         let place = self.places.load(queue as usize).saturating_add(offset);

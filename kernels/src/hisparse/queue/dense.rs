@@ -37,7 +37,7 @@ fn for_each_columns<V: AtomicFloat>(rows: DenseRows<V>, visit: impl Fn(Columns))
     }
 }
 
-/// A bit for each of the lane's columns that has an entry.
+/// Returns a bit for each of the lane's columns that has an entry.
 #[device]
 fn present_columns<V: AtomicFloat, const N: usize>(slots: [[V; 4]; N]) -> u32 {
     let mut present = 0;

@@ -2,7 +2,7 @@
 
 use evenpath_simt::{device, kernel, parameters, Arena, GlobalMut};
 
-use super::{traverse, Entries, EntryOperation, Queues, Region, Tree, BLOCK as THREADS, SHARED_BYTES};
+use super::{traverse, traverse_shared_bytes, Entries, EntryOperation, Queues, Region, Tree};
 use crate::spmv::AtomicFloat;
 
 kernel! {
@@ -15,8 +15,8 @@ kernel! {
         /// The output.
         pub diagonal: Diagonal<V>,
     }
-    shared: SHARED_BYTES;
-    body: HiSparseDiagonal::diagonal::<BLOCK>;
+    shared: traverse_shared_bytes(BLOCK);
+    body: HiSparseDiagonal::diagonal;
     entry: hisparse_diagonal_{V} in hisparse_queue_{V}: (V, R) in [(f32, 7), (f64, 5)], 128 x 1 resident R;
 }
 
@@ -53,8 +53,7 @@ impl<V: AtomicFloat> EntryOperation<V> for Diagonal<V> {
 
 impl<V: AtomicFloat> HiSparseDiagonal<V> {
     #[device]
-    fn diagonal<const BLOCK: usize>(self, arena: Arena) {
-        const { assert!(BLOCK == THREADS as usize, "one thread per child") };
+    fn diagonal(self, arena: Arena) {
         traverse(arena, self.tree, self.queues, self.diagonal);
     }
 }

@@ -1,8 +1,9 @@
 //! The queue scheduler: blocks share work through queues in global memory (Derler 2016, chapter 4).
 //!
-//! A grid of any number of blocks, usually as many as are resident, draws elements from queues until none are left. A block
-//! draws as many elements of a queue at once as it has lanes for, processes them, and puts what it finds into queues. In the
-//! thesis a controller launches a kernel for each queue that is filled well enough; `docs/kernels.md` says why there is none here.
+//! A grid of any number of blocks, usually as many as are resident, draws elements from queues until none are left. A
+//! block draws as many elements of a queue at once as it has lanes for, processes them, and puts the elements that it
+//! finds into queues. In the thesis a controller launches a kernel for each queue that is filled well enough;
+//! `docs/kernels.md` says why there is none here.
 //!
 //! | part | is |
 //! |---|---|
@@ -51,6 +52,6 @@ pub use queues::{places_words, state_words, Queues, ROOT, WIDE};
 pub use specification::{Payload, Specification, MAX_WORDS};
 pub use spmv::HiSparseQueuedSpmv;
 pub use squares::HiSparseSquares;
-pub use traverse::{traverse, TreeQueues, SHARED_BYTES};
+pub use traverse::{traverse, traverse_shared_bytes, TreeQueues};
 pub use tree::{DenseRows, Entries, EntryOperation, Region, Tree};
 pub use work::{Work, BLOCK, PIECE_CHILDREN, PIECE_ENTRIES};

@@ -5,9 +5,8 @@
 //! and holds them until work arrives; it may hold places of several queues. Each word of a place carries the number of the run,
 //! so that no memory ordering is needed: the holder polls the place until all words are there.
 //!
-//! A block that holds places is running, and looks at them again when it has done what it drew: so all work is done, whichever
-//! blocks run. More places may be promised than exist. Those are given to no block: a producer that was promised
-//! one does the work itself.
+//! A block that holds places is running, and looks at them again after its drawn work, so all work is done. More places
+//! may be promised than exist. Those are given to no block: a producer that was promised one does the work itself.
 //!
 //! A run begins with *shares*, which every block knows how to find and which pass through no queue: blocks draw their numbers
 //! from a counter. A block draws from queues when no share is left, so each share is with a block that is running.
@@ -16,7 +15,8 @@
 //! block that did some work subtracts it no earlier than it adds what it put in. When `pending` is 0, nothing is left, nothing
 //! will come, and held places stay empty.
 //!
-//! Runs use one of two states in turn, and each clears the one of the next run: no block need know that it is the last.
+//! Runs use two states in turn, and each clears that of the next run, so that no block needs to know that it is the
+//! last.
 
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, parameters, thread, warp, GlobalMut, Shared};
@@ -55,7 +55,7 @@ parameters! {
         pub places: GlobalMut<u64>,
         /// [`state_words`] words, all zero before the run.
         pub state: GlobalMut<u64>,
-        /// As many words of the next run, which this one clears.
+        /// The same number of words of the next run, which this one clears.
         pub next_state: GlobalMut<u64>,
         /// Places per queue.
         pub capacity: u32,
@@ -90,11 +90,11 @@ pub(super) struct Held {
     first: u32,
     /// The number of places.
     count: u32,
-    /// How many of them are known to be promised.
+    /// Number of them that are known to be promised.
     promised: u32,
     /// The queue's word before a place was taken ahead of need; not examined yet.
     ahead: u64,
-    /// Whether there is such a place.
+    /// True if there is such a place.
     is_ahead: bool,
 }
 
@@ -152,7 +152,7 @@ impl Queues {
         }
     }
 
-    /// Whether all is done of a run that began with `shares` shares.
+    /// Returns whether all is done of a run that began with `shares` shares.
     #[device(track_caller)]
     fn is_done<S: Specification>(self, shares: u32) -> bool {
         // The word begins at 0, when only the shares are pending.
@@ -243,7 +243,7 @@ impl Queues {
         }
     }
 
-    /// The element in a drawn place.
+    /// Returns the element in a drawn place.
     #[device(track_caller)]
     pub(super) fn take<P: Payload>(self, queue: u32, place: u32) -> P {
         let at = self.place::<P>(queue, place);
@@ -262,7 +262,7 @@ impl Queues {
         }
     }
 
-    /// The number of the next share; numbers beyond the last are those of no share. By one thread of a block.
+    /// Returns the number of the next share; numbers beyond the last are those of no share. By one thread of a block.
     #[device(track_caller)]
     pub(super) fn draw_share(self) -> u64 {
         self.add(SHARES_WORD, 1)
@@ -277,7 +277,7 @@ impl Queues {
         }
     }
 
-    /// A view of a queue's place.
+    /// Returns a view of a queue's place.
     #[device(track_caller)]
     fn place<P: Payload>(self, queue: u32, place: u32) -> GlobalMut<u64> {
         let place = (queue - 1) as usize * self.capacity as usize + place as usize;

@@ -1,8 +1,8 @@
 //! Shares: how the blocks of a traversal divide the first levels of a tree without queues.
 //!
-//! The *parents* are the root alone or, if it has no more children than a block has threads, its children. Every block reads
-//! them, so that it knows their children without being told. A share is some consecutive children: as many as give each block
-//! one share, but at most one child for each thread.
+//! The *parents* are the root alone or, if it has no more children than a block has threads, its children. Every block
+//! reads them, so that it knows their children without being told. A share is some consecutive children: enough that
+//! each block gets one share, but at most one child for each thread.
 
 use evenpath_simt::{device, thread, Arena, Element, Shared};
 
@@ -39,7 +39,7 @@ impl Parents {
     /// Bytes of shared memory.
     pub(super) const BYTES: usize = (16 + 4) * BLOCK as usize + CountScan::<u32, { BLOCK as usize }>::BYTES;
 
-    /// The memory for parents. The arena begins at a multiple of 16.
+    /// Returns the memory for parents. The arena begins at a multiple of 16.
     #[device]
     pub(super) fn take(arena: &mut Arena) -> Self {
         let (nodes, starts) = (arena.take(4 * BLOCK as usize), arena.take(BLOCK as usize));
@@ -73,7 +73,7 @@ impl Parents {
 }
 
 impl Shares {
-    /// This thread's child of a share, its length unknown; no node if there is none for it.
+    /// Returns this thread's child of a share, its length unknown; no node if there is none for it.
     #[device(track_caller)]
     pub(super) fn child<V: Element>(self, tree: Tree<V>, share: u32) -> Work {
         let child = share * self.len + thread::index();

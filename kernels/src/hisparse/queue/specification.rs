@@ -1,4 +1,4 @@
-//! What an operation says of its queues.
+//! The queues of an operation.
 
 use evenpath_simt::device;
 
@@ -13,19 +13,19 @@ pub trait Payload: Copy {
     /// Words of an element, 1 to [`MAX_WORDS`].
     const WORDS: usize;
 
-    /// The element as words, of which the first [`WORDS`](Self::WORDS) count.
+    /// Returns the element as words, of which the first [`WORDS`](Self::WORDS) count.
     fn to_words(self) -> [u32; MAX_WORDS];
 
-    /// The element of [`to_words`](Self::to_words).
+    /// Returns the element of [`to_words`](Self::to_words).
     fn from_words(words: [u32; MAX_WORDS]) -> Self;
 
-    /// The number of slots that lanes share; 1 for an element that is taken as a whole.
+    /// Returns the number of slots that lanes share; 1 for an element that is taken as a whole.
     #[device]
     fn slots(self) -> u32 {
         1
     }
 
-    /// At most `count` of the slots, from the given one on. There is at least one.
+    /// Returns at most `count` of the slots, starting at the given one. There is at least one.
     #[device]
     #[must_use]
     fn part(self, _first: u32, _count: u32) -> Self {
@@ -39,7 +39,7 @@ pub trait Payload: Copy {
 /// whole block each. The others are free. An operation has queues for elements that take similar work, so that the lanes of a
 /// warp diverge little (Derler 2016, Figure 4.1).
 pub trait Specification {
-    /// What the queues hold.
+    /// Element of the queues.
     type Element: Payload;
 
     /// The number of queues, 2 to 8.

@@ -5,9 +5,8 @@ use evenpath_simt::{device, kernel, Arena};
 use super::add_products::AddProducts;
 use super::dense;
 use super::queues::Queues;
-use super::traverse::{traverse, SHARED_BYTES};
+use super::traverse::{traverse, traverse_shared_bytes};
 use super::tree::{DenseRows, Entries, EntryOperation, Tree};
-use super::work::BLOCK as THREADS;
 use crate::spmv::AtomicFloat;
 
 kernel! {
@@ -20,8 +19,8 @@ kernel! {
         /// The product.
         pub product: AddProducts<V>,
     }
-    shared: SHARED_BYTES;
-    body: HiSparseQueuedSpmv::queued_spmv::<BLOCK>;
+    shared: traverse_shared_bytes(BLOCK);
+    body: HiSparseQueuedSpmv::queued_spmv;
     entry: hisparse_queued_spmv_{V} in hisparse_queue_{V}: (V, R) in [(f32, 7), (f64, 5)], 128 x 1 resident R;
 }
 
@@ -72,8 +71,7 @@ impl<V: AtomicFloat> EntryOperation<V> for AddProducts<V> {
 
 impl<V: AtomicFloat> HiSparseQueuedSpmv<V> {
     #[device]
-    fn queued_spmv<const BLOCK: usize>(self, arena: Arena) {
-        const { assert!(BLOCK == THREADS as usize, "one thread per child") };
+    fn queued_spmv(self, arena: Arena) {
         traverse(arena, self.tree, self.queues, self.product);
     }
 }

@@ -3,7 +3,7 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, thread, warp, Arena, GlobalMut};
 
-use super::{traverse, Entries, EntryOperation, Queues, Tree, BLOCK as THREADS, SHARED_BYTES};
+use super::{traverse, traverse_shared_bytes, Entries, EntryOperation, Queues, Tree};
 use crate::norm::{Squares, SUMS};
 use crate::spmv::AtomicFloat;
 
@@ -17,8 +17,8 @@ kernel! {
         /// The sums: of plain values, and of values times powers of two for large and for small ones.
         pub sums: GlobalMut<f64>,
     }
-    shared: SHARED_BYTES;
-    body: HiSparseSquares::squares::<BLOCK>;
+    shared: traverse_shared_bytes(BLOCK);
+    body: HiSparseSquares::squares;
     entry: hisparse_squares_{V} in hisparse_queue_{V}: (V, R) in [(f32, 8), (f64, 5)], 128 x 1 resident R;
 }
 
@@ -49,7 +49,7 @@ impl<V: AtomicFloat> EntryOperation<V> for AddSquares {
     }
 }
 
-/// The same number with 64 bits.
+/// Returns the same number with 64 bits.
 #[device]
 fn wide<V: AtomicFloat>(value: V) -> f64 {
     if V::SIZE == 4 {
@@ -61,8 +61,7 @@ fn wide<V: AtomicFloat>(value: V) -> f64 {
 
 impl<V: AtomicFloat> HiSparseSquares<V> {
     #[device]
-    fn squares<const BLOCK: usize>(self, arena: Arena) {
-        const { assert!(BLOCK == THREADS as usize, "one thread per child") };
+    fn squares(self, arena: Arena) {
         traverse(arena, self.tree, self.queues, AddSquares { sums: Squares::ZERO, totals: self.sums });
     }
 }

@@ -9,10 +9,10 @@ use super::specification::{Payload, MAX_WORDS};
 /// Slots of an element that are taken at once. So an element on the path to the current one leaves at most this many others,
 /// its own rest included.
 pub(super) const SLOTS: u32 = 8;
-/// How deep elements of several slots may nest: more than any tree has levels.
+/// Maximum depth of nested elements of several slots: more than any tree has levels.
 const LEVELS: u32 = 8;
 
-/// The largest number of elements: one for each thread of a draw, and those of each level below.
+/// Returns the largest number of elements: one for each thread of a draw, and those of each level below.
 const fn capacity(block_size: u32) -> u32 {
     block_size + LEVELS * SLOTS
 }
@@ -31,7 +31,7 @@ pub(super) struct Stack<P> {
 }
 
 impl<P: Payload> Stack<P> {
-    /// An empty stack; the block needs a barrier before it uses it.
+    /// Returns an empty stack; the block needs a barrier before it uses it.
     #[device]
     pub(super) fn take(arena: &mut Arena, block_size: u32) -> Self {
         let words = arena.take(capacity(block_size) as usize * (P::WORDS + 1));
@@ -42,7 +42,7 @@ impl<P: Payload> Stack<P> {
         stack
     }
 
-    /// The number of elements; after a barrier.
+    /// Returns the number of elements; after a barrier.
     #[device]
     pub(super) fn len(self) -> u32 {
         self.len.load(0)

@@ -46,28 +46,33 @@ const SMALL_LEAF: u32 = 128;
 /// The largest number of children of a share whose leaves stay with the block if they are one piece each: two for each warp.
 const FEW_CHILDREN: u32 = 8;
 
-/// Bytes of shared memory that [`traverse`] takes from its arena.
-pub const SHARED_BYTES: usize = 16 * BLOCK as usize
-    + Walk::BYTES
-    + Parents::BYTES
-    + 4 * (LISTS * BLOCK + (FIRST_LIST + LISTS) + QUEUES + 4) as usize;
+/// Bytes of shared memory that [`traverse`] takes from its arena in a block of [`BLOCK`] threads.
+///
+/// # Panics
+///
+/// If the block has another size.
+pub const fn traverse_shared_bytes(block: usize) -> usize {
+    assert!(block == BLOCK as usize, "a traversal needs one thread per child");
+    let words = 4 * BLOCK + LISTS * BLOCK + (FIRST_LIST + LISTS) + QUEUES + 4;
+    Walk::BYTES + Parents::BYTES + 4 * words as usize
+}
 
 /// A block's work, in shared memory.
 #[derive(Clone, Copy)]
 struct Board {
     /// The leaf of each thread.
     leaves: Shared<u32>,
-    /// For each list, the threads that hold its leaves.
+    /// Threads that hold the leaves of each list.
     lists: Shared<u32>,
     /// The number of pieces for each queue, and of leaves in each list.
     counts: Shared<u32>,
-    /// For each queue, the first of the promised places.
+    /// First of the promised places of each queue.
     places: Shared<u32>,
     /// The drawn pieces, and after them the drawn share.
     draw: Shared<u32>,
 }
 
-/// Where a thread has put its child.
+/// Place in which a thread has put its child.
 #[derive(Clone, Copy)]
 struct Put {
     /// A queue or a list; [`ROOT`] if there is nothing to put.
@@ -153,7 +158,7 @@ pub fn traverse<V: Element, F: EntryOperation<V>>(
     operation.finish();
 }
 
-/// The number of the next share, in the first thread of a block.
+/// Returns the number of the next share, in the first thread of a block.
 #[device(track_caller)]
 fn draw_share(queues: Queues) -> u32 {
     if thread::index() == 0 {
@@ -163,7 +168,8 @@ fn draw_share(queues: Queues) -> u32 {
     }
 }
 
-/// The child of the drawn pieces that a thread takes: at most one; for a piece of a leaf, one thread of a warp takes it.
+/// Returns the child of the drawn pieces that a thread takes: at most one; for a piece of a leaf, one thread of a warp
+/// takes it.
 #[device(track_caller)]
 fn drawn_child<V: Element>(tree: Tree<V>, queues: Queues, drawn: Draw) -> Work {
     let lanes_log2 = TreeQueues::lanes_log2(drawn.queue);
@@ -183,14 +189,14 @@ fn drawn_child<V: Element>(tree: Tree<V>, queues: Queues, drawn: Draw) -> Work {
     }
 }
 
-/// The queue of an inner node of `len` entries: more than 32, more than 8, more than 2, or at most 2.
+/// Returns the queue of an inner node of `len` entries: more than 32, more than 8, more than 2, or at most 2.
 #[device]
 fn inner_queue(len: u32) -> u32 {
     4 - u32::from(len > 2) - u32::from(len > 8) - u32::from(len > 32)
 }
 
 impl Board {
-    /// The share that the first thread has drawn, in all threads. It has a barrier.
+    /// Returns the share that the first thread has drawn, in all threads. It has a barrier.
     #[device]
     fn share(self, drawn: u32) -> u32 {
         if thread::index() == 0 {
@@ -238,8 +244,8 @@ impl Board {
         (child, put)
     }
 
-    /// Puts the counted children into the queues, and leaves those that find no space to be walked; `done` pieces were drawn.
-    /// Whether there is anything to walk.
+    /// Puts the counted children into the queues, and leaves those that find no space to be walked; `done` pieces were
+    /// drawn. Returns whether there is anything to walk.
     #[device]
     fn publish(self, queues: Queues, child: Work, put: Put, done: u32, walk: Walk) -> bool {
         let mut pieces = 0;
@@ -284,7 +290,7 @@ impl Board {
         !has_room
     }
 
-    /// Processes the leaves of the lists: from their piece on if `whole`, else their piece alone.
+    /// Processes the leaves of the lists: starting at their piece if `whole`, else only their piece.
     #[device]
     fn do_lists<V: Element, F: EntryOperation<V>>(self, tree: Tree<V>, operation: &mut F, whole: bool) {
         self.do_list::<V, F, 2>(tree, operation, FIRST_LIST, whole);

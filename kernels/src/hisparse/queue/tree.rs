@@ -13,7 +13,7 @@ pub struct Entries<V, const N: usize> {
     pub coordinates: [u32; N],
     /// Values.
     pub values: [V; N],
-    /// Which of them exist.
+    /// True for the entries that exist.
     pub present: [bool; N],
 }
 
@@ -31,7 +31,7 @@ pub struct Region {
 /// An operation on the entries of a tree. Each thread has a copy of it, which is given some of the entries; together they are
 /// given every entry once, in no particular order.
 pub trait EntryOperation<V: Element>: Copy {
-    /// Whether there is anything to do for the entries of a node. If not, the node may be skipped.
+    /// Returns whether there is anything to do for the entries of a node. If not, the node may be skipped.
     #[device]
     fn enters(&self, _region: Region) -> bool {
         true
@@ -113,26 +113,26 @@ parameters! {
 }
 
 impl<V: Element> Tree<V> {
-    /// The root.
+    /// Returns the root.
     #[device]
     pub fn root(self) -> Work {
         Work { reference: self.root, height: self.height, ..Work::NONE }
     }
 
-    /// The rows and columns of a node.
+    /// Returns the rows and columns of a node.
     #[device]
     pub fn region(self, work: Work) -> Region {
         let side_log2 = self.d_log2 * (work.height + 1);
         Region { row: u64::from(work.row) << side_log2, col: u64::from(work.col) << side_log2, side_log2 }
     }
 
-    /// The words of a node.
+    /// Returns the words of a node.
     #[device(track_caller)]
     fn node(self, work: Work) -> Global<u32> {
         self.pool.words.skip(layout::unit(work.reference) as usize * UNIT_WORDS as usize)
     }
 
-    /// The node in a slot of an inner node, its length unknown; no node if the slot is empty.
+    /// Returns the node in a slot of an inner node, its length unknown; no node if the slot is empty.
     #[device(track_caller)]
     pub fn child(self, work: Work, slot: u32) -> Work {
         let (node, kind) = (self.node(work), layout::kind(work.reference));
@@ -155,7 +155,7 @@ impl<V: Element> Tree<V> {
         }
     }
 
-    /// A node with its length, and its first unit; zeros for a dense node or no node.
+    /// Returns a node with its length, and its first unit; zeros for a dense node or no node.
     #[device(track_caller)]
     pub fn with_len(self, work: Work) -> (Work, Packet) {
         let is_dense = layout::kind(work.reference) == DENSE;
@@ -218,7 +218,7 @@ impl<V: Element> Tree<V> {
     }
 }
 
-/// Four values from `at` on, of which those before `end` are valid. Nothing past the node is read.
+/// Four values starting at `at`, of which those before `end` are valid. Nothing past the node is read.
 #[device(track_caller)]
 fn four<V: Element>(values: Global<V, Aligned16>, at: u32, end: u32) -> [V; 4] {
     if V::SIZE == 4 {

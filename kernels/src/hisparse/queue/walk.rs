@@ -11,7 +11,7 @@ const FRAMES: usize = 6;
 /// The subtrees that a block has to walk, in shared memory. All of its threads know its progress.
 #[derive(Clone, Copy)]
 pub(super) struct Walk {
-    /// Nodes of which all pieces from a certain one on are left.
+    /// Nodes of which all pieces starting at a certain one are left.
     nodes: Shared<u32>,
     /// The number of these nodes, and of pieces that they have left.
     counts: Shared<u32>,
@@ -31,7 +31,7 @@ impl Walk {
     /// Bytes of shared memory, without padding for alignment.
     pub(super) const BYTES: usize = 4 * (4 * PIECE_CHILDREN as usize + 4 * FRAMES + FRAMES + 2);
 
-    /// An empty walk; the block needs a barrier before it uses it. The arena begins at a multiple of 16.
+    /// Returns an empty walk; the block needs a barrier before it uses it. The arena begins at a multiple of 16.
     #[device]
     pub(super) fn new(arena: &mut Arena, children_log2: u32) -> Self {
         let nodes = arena.take(4 * PIECE_CHILDREN as usize);
@@ -50,7 +50,7 @@ impl Walk {
         }
     }
 
-    /// Adds the pieces of a node from its `piece` on. A thread adds at most one node until all are walked.
+    /// Adds the pieces of a node, starting at its `piece`. A thread adds at most one node until all are walked.
     #[device]
     pub(super) fn add(self, work: Work) {
         let at = self.counts.fetch_add(0, 1);
@@ -58,14 +58,14 @@ impl Walk {
         self.nodes.store_16(4 * at as usize, work.packet());
     }
 
-    /// The number of pieces that were added; after a barrier, before the walk.
+    /// Returns the number of pieces that were added; after a barrier, before the walk.
     #[device]
     pub(super) fn pieces(self) -> u32 {
         self.counts.load(1)
     }
 
-    /// A leaf for each thread, or none; of a leaf that was added, from its piece on. `None` if all is walked. All threads of the
-    /// block call it together, after a barrier.
+    /// Returns a leaf for each thread, or none; of a leaf that was added, starting at its piece. `None` if all is
+    /// walked. All threads of the block call it together, after a barrier.
     #[device]
     pub(super) fn next<V: Element>(&mut self, tree: Tree<V>) -> Option<Work> {
         loop {
@@ -109,7 +109,7 @@ impl Walk {
         }
     }
 
-    /// Continues with the children of a node, from those of its piece on.
+    /// Continues with the children of a node, starting at those of its piece.
     #[device]
     fn descend(&mut self, work: Work) {
         if thread::index() == 0 {

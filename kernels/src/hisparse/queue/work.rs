@@ -35,8 +35,8 @@ impl Work {
     /// No node.
     pub const NONE: Self = Self { reference: NULL, row: 0, col: 0, height: 0, len: 1, piece: 0 };
 
-    /// The number of pieces of the node, if pieces of inner nodes have up to 2 to the power of `children_log2` entries; nodes of
-    /// many entries have larger ones.
+    /// Returns the number of pieces of the node, if pieces of inner nodes have up to 2 to the power of `children_log2`
+    /// entries; nodes of many entries have larger ones.
     #[device]
     pub fn pieces(self, children_log2: u32) -> u32 {
         let piece_log2 = if self.height == 0 { PIECE_ENTRIES.ilog2() } else { children_log2 };
@@ -49,7 +49,7 @@ impl Work {
         self.len.div_ceil(self.pieces(children_log2)).next_multiple_of(4)
     }
 
-    /// The first slot of the piece.
+    /// Returns the first slot of the piece.
     #[device]
     pub fn begin(self, children_log2: u32) -> u32 {
         self.piece * self.piece_len(children_log2)
@@ -61,13 +61,13 @@ impl Work {
         self.len.min((self.piece + 1) * self.piece_len(children_log2))
     }
 
-    /// The piece as four words.
+    /// Returns the piece as four words.
     #[device]
     fn words(self) -> [u32; 4] {
         [self.reference, self.row, self.col, self.height | self.piece << 3 | (self.len - 1) << 12]
     }
 
-    /// The piece of [`words`](Self::words).
+    /// Returns the piece of [`words`](Self::words).
     #[device]
     fn of_words([reference, row, col, extent]: [u32; 4]) -> Self {
         Self {
@@ -80,14 +80,14 @@ impl Work {
         }
     }
 
-    /// The piece as 16 bytes.
+    /// Returns the piece as 16 bytes.
     #[device]
     pub fn packet(self) -> Packet {
         let [a, b, c, d] = self.words();
         [u64::from(a) | u64::from(b) << 32, u64::from(c) | u64::from(d) << 32]
     }
 
-    /// The piece of a [`packet`](Self::packet).
+    /// Returns the piece of a [`packet`](Self::packet).
     #[device]
     pub fn from_packet([low, high]: Packet) -> Self {
         Self::of_words([low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32])

@@ -82,7 +82,7 @@ impl HiSparseAddChildren {
 struct Children {
     words: GlobalMut<u64>,
     links: GlobalMut<u64>,
-    /// How many of them there is room for; more are refused by the host, which sees their number.
+    /// Maximum number of them. The host refuses more, since it sees their number.
     room: u32,
     parent: u32,
 }

@@ -5,6 +5,7 @@ use super::side::{Pair, Part, Side};
 use super::sink::{Place, Sink};
 use super::slots::{self, Slots};
 use crate::block::count_scan::CountScan;
+use crate::block::strided::each_loaded;
 use crate::hisparse::layout;
 
 /// Words of a bitmap.
@@ -29,7 +30,7 @@ pub(super) struct Bitmaps<const BLOCK: usize> {
 }
 
 impl<const BLOCK: usize> Bitmaps<BLOCK> {
-    /// In an arena of [`bytes`].
+    /// Takes its memory from an arena of [`bytes`].
     #[device(track_caller)]
     pub(super) fn take(mut arena: Arena, scan: CountScan<u32, BLOCK>, d_log2: u32) -> Self {
         let words = words(d_log2) as usize;
@@ -43,12 +44,10 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
         thread::barrier();
         let are_sparse = !pair.a.is_dense() && !pair.b.is_dense();
         if are_sparse {
-            let mut word = thread::index();
-            while word < words(self.d_log2) {
+            thread::block_stride::<BLOCK>(words(self.d_log2), |word| {
                 self.union.store(word as usize, 0);
                 self.b.store(word as usize, 0);
-                word += BLOCK as u32;
-            }
+            });
         } else {
             slots::for_each::<T, BLOCK>(a, b, pair, |slots| {
                 let marks = warp::ballot(warp::FULL, slots.a.to_bits() | slots.b.to_bits() != 0);
@@ -108,7 +107,8 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
         self.merge_counted(a, b, pair, sink, is_numbered);
     }
 
-    /// As [`merge`](Self::merge), after [`count`](Self::count) of the same pair if ranks matter, that is, if `is_numbered`.
+    /// [`merge`](Self::merge) after [`count`](Self::count) of the same pair, which is needed if `is_numbered`: then
+    /// ranks matter.
     #[device(track_caller)]
     pub(super) fn merge_counted<T: Element>(
         self,
@@ -166,7 +166,7 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
         self.b.load((place / 32) as usize) >> (place % 32) & 1 != 0
     }
 
-    /// The position of coordinates in the sum, with their rank only if entries are numbered.
+    /// Returns the position of coordinates in the sum, with their rank only if entries are numbered.
     #[device(track_caller)]
     fn find(self, coordinates: u32, is_numbered: bool) -> Place {
         let mut rank = 0;
@@ -179,7 +179,7 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
     }
 }
 
-/// Whether a dense node has an entry.
+/// Returns whether a dense node has an entry.
 #[device(track_caller)]
 fn has<T: Element>(side: Side<T>, part: Part, coordinates: u32) -> bool {
     let (row, col) = layout::unpack(coordinates);
@@ -198,22 +198,13 @@ fn for_each_entry<T: Element, const BLOCK: usize, const HAS_SLOTS: bool>(
     visit: impl Fn(u32, T),
 ) {
     let node = side.node(part);
-    let mut first = thread::index();
-    while first < part.len {
-        let mut coordinates = [0; BATCH];
-        let mut slots = [T::ZERO; BATCH];
-        for item in 0..BATCH {
-            let at = first + (item * BLOCK) as u32;
-            coordinates[item] = u32::from(node.coordinates.load_if(at as usize, at < part.len));
-            if HAS_SLOTS {
-                slots[item] = node.slots.load_if(at as usize, at < part.len);
-            }
-        }
-        for item in 0..BATCH {
-            if first + ((item * BLOCK) as u32) < part.len {
-                visit(side.oriented(coordinates[item]), slots[item]);
-            }
-        }
-        first += (BATCH * BLOCK) as u32;
-    }
+    each_loaded::<(u16, T), BATCH>(
+        (thread::index(), BLOCK as u32, part.len),
+        |at, is_entry| {
+            let coordinates = node.coordinates.load_if(at, is_entry);
+            let slot = if HAS_SLOTS { node.slots.load_if(at, is_entry) } else { T::ZERO };
+            (coordinates, slot)
+        },
+        |_, (coordinates, slot)| visit(side.oriented(u32::from(coordinates)), slot),
+    );
 }

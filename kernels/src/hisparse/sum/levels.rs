@@ -1,6 +1,6 @@
-//! The levels of a sum that is made level by level. Nodes are numbered from the root on, so those of a level follow those above.
-//! How many there are is known to the device alone: the kernel of a level writes it for that of the next, and the host waits for
-//! none of them.
+//! The levels of a sum that is made level by level. Nodes are numbered starting at the root, so those of a level follow
+//! those above. Only the device knows their number: the kernel of a level writes it for that of the next, and the host
+//! waits for neither.
 
 use evenpath_simt::{device, parameters, thread, Arena, Global, GlobalMut, Shared};
 
@@ -14,10 +14,10 @@ use crate::hisparse::pool_mut::PoolMut;
 
 /// The word with the reference to the root of a sum.
 pub const SUM_ROOT: usize = 0;
-/// From this word on: for each level, the number of nodes on it and all above, the root not counted. Below the leaves' level,
+/// First of the words with the number of nodes on a level and all above, the root not counted. Below the leaves' level,
 /// their entries count.
 pub const SUM_ENDS: usize = 1;
-/// From this word on: for each level, the units of all nodes above it.
+/// First of the words with the units of all nodes above a level.
 pub const SUM_LEVEL_UNITS: usize = SUM_ENDS + MAX_DEPTH + 1;
 /// The number of these words.
 pub const SUM_LEVEL_WORDS: usize = SUM_LEVEL_UNITS + MAX_DEPTH + 1;
@@ -94,7 +94,7 @@ pub(super) struct Tile {
 }
 
 impl SumLevels {
-    /// The number of the first node of the level; at most as many as there is room for.
+    /// Returns the number of the first node of the level; at most as many as there is room for.
     #[device(track_caller)]
     pub(super) fn first_node(self) -> u32 {
         if self.level == 0 {
@@ -110,7 +110,7 @@ impl SumLevels {
         self.number(self.words.load(SUM_ENDS + self.level as usize))
     }
 
-    /// The number of the node that `before` nodes other than the root come before.
+    /// Returns the number of the node that `before` nodes other than the root come before.
     #[device]
     pub(super) fn number(self, before: u64) -> u32 {
         if before + 1 < u64::from(self.room) {
@@ -120,8 +120,8 @@ impl SumLevels {
         }
     }
 
-    /// The tile of the given number, if the level has that many: at most a pair per thread, and few enough that no multiprocessor
-    /// idles; the same number of pairs for each warp.
+    /// Returns the tile of the given number, if the level has that many: at most a pair per thread, and few enough that
+    /// no multiprocessor idles; the same number of pairs for each warp.
     #[device(track_caller)]
     pub(super) fn tile<const BLOCK: usize>(self, number: u32) -> Option<Tile> {
         let warps = BLOCK as u32 / thread::WARP_SIZE;
@@ -163,16 +163,12 @@ impl<const BLOCK: usize> Placing<BLOCK> {
         }
     }
 
-    /// The block's tile; blocks beyond the last tile have none.
+    /// Returns the block's tile; blocks beyond the last tile have none.
     #[device(track_caller)]
     pub(super) fn draw(self, levels: SumLevels, tiles: GlobalMut<u64>) -> Option<Tile> {
-        // As many blocks draw as there are tiles.
+        // One block draws per tile.
         levels.tile::<BLOCK>(thread::block())?;
-        if thread::index() == 0 {
-            self.ticket.store(0, Tickets::new(tiles).draw());
-        }
-        thread::barrier();
-        levels.tile::<BLOCK>(self.ticket.load(0))
+        levels.tile::<BLOCK>(Tickets::new(tiles).draw_for_block(self.ticket))
     }
 
     /// Sets the number of children or entries of a pair of the tile.
@@ -199,7 +195,7 @@ impl<const BLOCK: usize> Placing<BLOCK> {
             let first_child = levels.number(self.before.load(0) + u64::from(counted.before as u32));
             self.counts.store(own as usize, first_child);
             let node = (levels.first_node() + tile.first + own) as usize;
-            // A pool beyond the reach of references is refused by the host, which sees the total; these are then not read.
+            // The host sees the total, and refuses a pool beyond the reach of references; these are then not read.
             let unit = 1 + self.before.load(1) as u32 + (counted.before >> 32) as u32;
             let reference = layout::reference(unit, kind);
             nodes.counts.store(node, count);
@@ -230,7 +226,7 @@ impl<const BLOCK: usize> Placing<BLOCK> {
         }
     }
 
-    /// The number of the first child of a pair's sum among the nodes, after [`place`](Self::place).
+    /// Returns the number of the first child of a pair's sum among the nodes, after [`place`](Self::place).
     #[device(track_caller)]
     pub(super) fn first_child(self, tile: Tile, pair: u32) -> u32 {
         self.counts.load((pair - tile.first) as usize)

@@ -9,6 +9,9 @@ use crate::hisparse::layout;
 /// The largest size of a block's bitmaps in bytes: with larger ones, too few blocks would be resident.
 const MOST_BYTES: u32 = 32 << 10;
 
+/// Coordinates that a lane has in flight.
+const BATCH: usize = 8;
+
 /// Bytes of shared memory of a block's warps; 0 if that would be too much.
 pub(super) const fn bytes(d_log2: u32, block_size: u32) -> u32 {
     let bytes = block_size / thread::WARP_SIZE * 4 * large::words(d_log2);
@@ -19,7 +22,7 @@ pub(super) const fn bytes(d_log2: u32, block_size: u32) -> u32 {
     }
 }
 
-/// Whether a warp counts this node.
+/// Returns whether a warp counts this node.
 #[device]
 pub(super) fn takes(part: Part, d_log2: u32, block_size: u32) -> bool {
     bytes(d_log2, block_size) > 0 && small::takes(part, block_size)
@@ -33,7 +36,7 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    /// This warp's part of an arena of [`bytes`].
+    /// Returns this warp's part of an arena of [`bytes`].
     #[device(track_caller)]
     pub(super) fn take(mut arena: Arena, d_log2: u32, block_size: u32) -> Self {
         let bytes = bytes(d_log2, block_size);
@@ -42,13 +45,13 @@ impl Marks {
         Self::new(all.skip(own as usize), d_log2)
     }
 
-    /// In words of this warp's, as many as a bitmap has.
+    /// Uses words of this warp for the bitmap.
     #[device]
     pub(super) fn new(bits: Shared<u32>, d_log2: u32) -> Self {
         Self { bits, d_log2 }
     }
 
-    /// The number of entries of the union.
+    /// Returns the number of entries of the union.
     #[device(track_caller)]
     pub(super) fn count<T: Element>(self, a: Side<T>, b: Side<T>, pair: Pair) -> u32 {
         if pair.a.len == 0 || pair.b.len == 0 {
@@ -60,41 +63,18 @@ impl Marks {
             word += 4 * thread::WARP_SIZE;
         }
         warp::sync(warp::FULL);
-        for_each(a, pair.a, |coordinates| {
+        a.each_entry::<BATCH>(pair.a, |_, coordinates| {
             let place = layout::place(coordinates, self.d_log2);
             self.bits.fetch_or((place / 32) as usize, 1 << (place % 32));
         });
         warp::sync(warp::FULL);
         let mut both = 0;
-        for_each(b, pair.b, |coordinates| {
+        b.each_entry::<BATCH>(pair.b, |_, coordinates| {
             let place = layout::place(coordinates, self.d_log2);
             both += self.bits.load((place / 32) as usize) >> (place % 32) & 1;
         });
         // The next pair's marks use the same memory.
         warp::sync(warp::FULL);
         pair.a.len + pair.b.len - warp::reduce_add(both)
-    }
-}
-
-/// Coordinates that a lane has in flight.
-const BATCH: usize = 8;
-
-/// Calls `visit` with the coordinates in the sum of a sparse node's entries, over the lanes of a warp.
-#[device(track_caller)]
-fn for_each<T: Element>(side: Side<T>, part: Part, mut visit: impl FnMut(u32)) {
-    let node = side.node(part);
-    let mut first = thread::lane();
-    while first < part.len {
-        let mut coordinates = [0; BATCH];
-        for item in 0..BATCH {
-            let at = first + item as u32 * thread::WARP_SIZE;
-            coordinates[item] = u32::from(node.coordinates.load_if(at as usize, at < part.len));
-        }
-        for item in 0..BATCH {
-            if first + item as u32 * thread::WARP_SIZE < part.len {
-                visit(side.oriented(coordinates[item]));
-            }
-        }
-        first += BATCH as u32 * thread::WARP_SIZE;
     }
 }

@@ -12,7 +12,7 @@ pub const fn count_shared_bytes(d_log2: u32, block_size: u32) -> u32 {
     larger(marks::bytes(d_log2, block_size), large::bytes(d_log2))
 }
 
-/// The larger of two numbers.
+/// Returns the larger of two numbers.
 pub(super) const fn larger(a: u32, b: u32) -> u32 {
     if a > b {
         a

@@ -1,6 +1,6 @@
-//! Sums of two trees (Derler 2016, chapter 6): the nodes of A and B at the same position are merged, and the sum's node has the
-//! union of their entries. Either level by level, by a kernel per level, or by [queues](HiSparseQueuedSum), by one kernel
-//! for all levels.
+//! Sums of two trees (Derler 2016, chapter 6): the nodes of A and B at the same position are merged, and the sum's node
+//! has the union of their entries. This is done level by level, by a kernel per level, or by
+//! [queues](HiSparseQueuedSum), by one kernel for all levels.
 //!
 //! A pair of nodes is merged by a thread if both have a few entries, by a warp if both are sparse and small, and by a block if
 //! one is large or dense. The block scans dense nodes slot by slot, and marks the entries of sparse nodes in bitmaps, so that

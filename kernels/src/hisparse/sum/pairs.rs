@@ -1,4 +1,4 @@
-//! How pairs are distributed over threads, warps and blocks.
+//! Distribution of pairs over threads, warps and blocks.
 
 use evenpath_simt::{device, parameters, thread, warp, Element, Global, Shared};
 
@@ -44,8 +44,8 @@ impl<T: Element> NodePairs<T> {
         Pair { a: a.part(word as u32), b: b.part((word >> 32) as u32) }
     }
 
-    /// Calls `tiny` in a thread, `small` in a warp, and then `large` in the block for each pair of the block's tile that is of
-    /// that size, with its number. `is_small` says which nodes are for a warp; `masks` has a word per warp.
+    /// Calls `tiny` in a thread, `small` in a warp, and then `large` in the block for each pair of the block's tile
+    /// that is of that size, with its number. `is_small` selects the nodes for a warp; `masks` has a word per warp.
     #[device(track_caller)]
     pub(super) fn for_each<const BLOCK: usize>(
         self,
@@ -84,7 +84,7 @@ impl<T: Element> NodePairs<T> {
         }
         thread::barrier();
         let mut warp = 0;
-        // Where the compiler knows the number of warps, it repeats all of `large` for each.
+        // If the compiler knew the number of warps, it would repeat all of `large` for each.
         while warp < thread::opaque(warps) {
             let mut left = masks.load(warp as usize);
             while left != 0 {

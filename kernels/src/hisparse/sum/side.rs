@@ -1,7 +1,8 @@
 //! The trees of a sum, and the nodes of both at one position.
 
-use evenpath_simt::{device, Element, Packet};
+use evenpath_simt::{device, thread, Element, Packet};
 
+use crate::block::strided::each_loaded;
 use crate::hisparse::layout;
 use crate::hisparse::node::{Node, Pool};
 
@@ -54,7 +55,7 @@ impl<T: Element> Side<T> {
         Part { reference, len, head }
     }
 
-    /// The node; without slots if the reference is null.
+    /// Returns the node; without slots if the reference is null.
     #[device(track_caller)]
     pub(super) fn node(self, part: Part) -> Node<T> {
         self.pool.node_of_len(part.reference, part.len)
@@ -71,7 +72,19 @@ impl<T: Element> Side<T> {
         }
     }
 
-    /// The slot of a dense node at a position in the sum.
+    /// Calls `visit` with the index of each entry of a sparse node, and its coordinates in the sum, over the lanes of a warp. A lane
+    /// has `BATCH` entries in flight.
+    #[device(track_caller)]
+    pub(super) fn each_entry<const BATCH: usize>(self, part: Part, mut visit: impl FnMut(u32, u32)) {
+        let node = self.node(part);
+        each_loaded::<u16, BATCH>(
+            (thread::lane(), thread::WARP_SIZE, part.len),
+            |at, is_entry| node.coordinates.load_if(at, is_entry),
+            |at, coordinates| visit(at, self.oriented(u32::from(coordinates))),
+        );
+    }
+
+    /// Returns the slot of a dense node at a position in the sum.
     #[device]
     pub(super) fn slot_of(self, row: u32, col: u32) -> u32 {
         if self.is_transposed {

@@ -1,4 +1,4 @@
-//! Where the entries of a merged pair of nodes go.
+//! Destinations for the entries of a merged pair of nodes.
 
 /// The position of an entry in the sum.
 #[derive(Debug, Clone, Copy)]
@@ -11,7 +11,7 @@ pub(super) struct Place {
 
 /// Takes a pair's entries.
 pub(super) trait Sink<T> {
-    /// Whether the ranks of entries matter.
+    /// Returns whether the ranks of entries matter.
     fn is_ordered(&self) -> bool;
 
     /// Takes an entry of the union, with its slots in the nodes that have it.

@@ -1,5 +1,5 @@
-//! Pairs of sparse nodes that are not large, merged by a warp, which counts for each entry how many of the other node come
-//! before it.
+//! Pairs of sparse nodes that are not large, merged by a warp, which counts the entries of the other node before each
+//! entry.
 use evenpath_simt::{device, thread, warp, Arena, Element, Shared};
 
 use super::side::{Pair, Part, Side};
@@ -7,8 +7,8 @@ use super::sink::{Place, Sink};
 use crate::block::search::partition_point;
 use crate::hisparse::node::Node;
 
-/// The largest number of entries of a node that a warp merges, in a block of `block_size` threads: at least a node's rows, and
-/// few enough that a block needs at most 36 KB.
+/// Returns the largest number of entries of a node that a warp merges, in a block of `block_size` threads: at least a
+/// node's rows, and few enough that a block needs at most 36 KB.
 const fn limit(block_size: u32) -> u32 {
     if block_size > 256 {
         256
@@ -35,7 +35,7 @@ pub(super) const fn bytes(block_size: u32) -> u32 {
     block_size / thread::WARP_SIZE * words(block_size) * 4
 }
 
-/// Whether a warp merges this node.
+/// Returns whether a warp merges this node.
 #[device]
 pub(super) fn takes(part: Part, block_size: u32) -> bool {
     part.len <= limit(block_size) && !part.is_dense()
@@ -51,14 +51,14 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// This warp's part of an arena of [`bytes`].
+    /// Returns this warp's part of an arena of [`bytes`].
     #[device(track_caller)]
     pub(super) fn take(mut arena: Arena, block_size: u32) -> Self {
         let all: Shared<u32> = arena.take((bytes(block_size) / 4) as usize);
         Self::new(all.skip((thread::warp() * words(block_size)) as usize), block_size)
     }
 
-    /// In [`words`] words of this warp's.
+    /// Uses [`words`] words of this warp.
     #[device(track_caller)]
     pub(super) fn new(own: Shared<u32>, block_size: u32) -> Self {
         let len = limit(block_size) as usize;
@@ -80,16 +80,14 @@ impl Keys {
         warp::sync(warp::FULL);
         let (node_a, node_b) = (a.node(pair.a), b.node(pair.b));
         let new = self.hand_on_new(pair, node_b, sink);
-        let mut at = thread::lane();
-        while at < pair.a.len {
+        thread::warp_stride(pair.a.len, |at| {
             let key = self.a.load(at as usize);
             let partner = key & SLOT;
             let slot_a = node_a.slots.load(at as usize);
             let slot_b = node_b.slots.load_if((partner as usize).wrapping_sub(1), partner > 0);
             let slot_b = if partner > 0 { Some(slot_b) } else { None };
             sink.put(place(at + before_from(self.b, 0, new, key), key), Some(slot_a), slot_b);
-            at += thread::WARP_SIZE;
-        }
+        });
         warp::sync(warp::FULL);
     }
 
@@ -105,7 +103,7 @@ impl Keys {
             let at = base + thread::lane();
             let is_entry = at < pair.b.len;
             let key = if is_entry { self.b.load(at as usize) } else { 0 };
-            // Where both have the same entries for a while, as with equal or symmetric patterns, no search is needed.
+            // No search is needed while both have the same entries, as in equal or symmetric patterns.
             let mut before = passed + thread::lane();
             if !warp::all(warp::FULL, !is_entry || self.in_a(pair, key, before)) {
                 before = before_from(self.a, passed, pair.a.len, key);
@@ -115,7 +113,7 @@ impl Keys {
             passed = warp::shuffle(warp::FULL, before + u32::from(in_a), last);
             let is_new = is_entry && !in_a;
             let new_ones = warp::ballot(warp::FULL, is_new);
-            let own = new + (new_ones & ((1 << thread::lane()) - 1)).count_ones();
+            let own = new + warp::count_below(new_ones);
             if is_new {
                 let slot = node_b.slots.load((key & SLOT) as usize);
                 sink.put(place(before + own, key), None, Some(slot));
@@ -134,7 +132,7 @@ impl Keys {
         new
     }
 
-    /// Whether A has the coordinates of a key, given that `before` of its keys come before.
+    /// Returns whether A has the coordinates of a key, given that `before` of its keys come before.
     #[device(track_caller)]
     fn in_a(self, pair: Pair, key: u32, before: u32) -> bool {
         before < pair.a.len && self.a.load(before as usize) >> SHIFT == key >> SHIFT
@@ -147,23 +145,10 @@ const BATCH: usize = 4;
 /// Writes the keys of a node in the order of its slots, with their slots if asked for.
 #[device(track_caller)]
 fn stage<T: Element>(side: Side<T>, part: Part, keys: Shared<u32>, with_slots: bool) {
-    let node = side.node(part);
-    let mut first = thread::lane();
-    while first < part.len {
-        let mut coordinates = [0; BATCH];
-        for item in 0..BATCH {
-            let at = first + item as u32 * thread::WARP_SIZE;
-            coordinates[item] = u32::from(node.coordinates.load_if(at as usize, at < part.len));
-        }
-        for item in 0..BATCH {
-            let at = first + item as u32 * thread::WARP_SIZE;
-            if at < part.len {
-                let slot = if with_slots { at } else { 0 };
-                keys.store(at as usize, side.oriented(coordinates[item]) << SHIFT | slot);
-            }
-        }
-        first += BATCH as u32 * thread::WARP_SIZE;
-    }
+    side.each_entry::<BATCH>(part, |at, coordinates| {
+        let slot = if with_slots { at } else { 0 };
+        keys.store(at as usize, coordinates << SHIFT | slot);
+    });
 }
 
 /// Sorts keys by row, stably: counts the keys of each row, then places 32 consecutive keys at a time after the earlier keys of
@@ -200,7 +185,7 @@ fn sort_rows(from: Shared<u32>, len: u32, to: Shared<u32>, rows: Shared<u32>, d_
         let peers = warp::match_any(warp::FULL, row);
         let first = if is_key { rows.load(row as usize) } else { 0 };
         warp::sync(warp::FULL);
-        let earlier = (peers & ((1 << lane) - 1)).count_ones();
+        let earlier = warp::count_below(peers);
         if is_key {
             to.store((first + earlier) as usize, key);
             if earlier == 0 {
@@ -222,7 +207,7 @@ fn for_each_row(of_lane: u32, mut visit: impl FnMut(usize)) {
     }
 }
 
-/// How many of `len` ascending keys have smaller coordinates than `key`; at least the first `passed` ones have.
+/// Counts those of `len` ascending keys whose coordinates are smaller than those of `key`: at least `passed`.
 #[device(track_caller)]
 fn before_from(keys: Shared<u32>, passed: u32, len: u32, key: u32) -> u32 {
     partition_point(passed, len, |index| keys.load(index as usize) >> SHIFT < key >> SHIFT)

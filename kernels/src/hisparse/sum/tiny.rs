@@ -11,7 +11,7 @@ const LIMIT: usize = 4;
 /// The coordinates of absent entries of A and of B: greater than all valid ones.
 const NONE: [u32; 2] = [1 << 16, 1 << 17];
 
-/// Whether a thread merges this node.
+/// Returns whether a thread merges this node.
 #[device]
 pub(super) fn takes(part: Part) -> bool {
     part.len <= LIMIT as u32
@@ -31,7 +31,7 @@ fn coordinates<T: Element>(side: Side<T>, part: Part, none: u32) -> [u32; LIMIT]
     all
 }
 
-/// The number of entries of the union.
+/// Returns the number of entries of the union.
 #[device]
 pub(super) fn count<T: Element>(a: Side<T>, b: Side<T>, pair: Pair) -> u32 {
     let (of_a, of_b) = (coordinates(a, pair.a, NONE[0]), coordinates(b, pair.b, NONE[1]));

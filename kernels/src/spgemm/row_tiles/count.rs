@@ -61,7 +61,7 @@ struct SumAndGreatest;
 /// Bits of the sum, below the greatest.
 const SUM_BITS: u32 = 40;
 
-/// The sum in a word.
+/// Returns the sum in a word.
 #[device]
 fn sum(word: u64) -> u64 {
     word & ((1 << SUM_BITS) - 1)
@@ -124,7 +124,8 @@ impl<O: Offset> CountProducts<O> {
         clear_stale::<BLOCK>(self.stale, self.stale_words, number);
     }
 
-    /// The products of a row, in each of its lanes; zero if there is no such row. The lanes of a warp call it together.
+    /// Returns the products of a row, in each of its lanes; zero if there is no such row. The lanes of a warp call it
+    /// together.
     #[device(track_caller)]
     fn of_row(&self, row: u32) -> u64 {
         let Self { a, b, lanes_log2, .. } = *self;

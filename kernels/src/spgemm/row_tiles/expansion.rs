@@ -23,14 +23,14 @@ pub(super) struct Tile {
 }
 
 impl Tile {
-    /// The products before the row that the thread probes first, whatever the tile: for [`find`](Self::find).
+    /// Returns the products before the row that the thread probes first in any tile, for [`find`](Self::find).
     #[device(track_caller)]
     pub(super) fn probe<const BLOCK: usize>(before: Global<u32>, rows: u32) -> u64 {
         PairSearch::<BLOCK>::probe(u64::from(rows), |row| u64::from(before.load(row as usize)))
     }
 
-    /// The rows before which there are at least `bounds.0` products and fewer than `bounds.1`. Every thread calls it, with its
-    /// own [`probe`](Self::probe).
+    /// Returns the rows before which there are at least `bounds.0` products and fewer than `bounds.1`. Every thread
+    /// calls it, with its own [`probe`](Self::probe).
     #[device(track_caller)]
     pub(super) fn find<const BLOCK: usize>(
         search: PairSearch<BLOCK>,
@@ -51,8 +51,8 @@ impl Tile {
 /// Shared memory in which a block expands the products of a tile.
 #[derive(Clone, Copy)]
 pub(super) struct Expansion<const BLOCK: usize, const ITEMS: usize> {
-    /// For each entry of A with products, its index, and the index of its first entry of B less the place of its first product,
-    /// which may wrap around.
+    /// Index of each entry of A that has products. `sources` has the index of its first entry of B less the place of
+    /// its first product, which may wrap around.
     a_entries: Shared<u32>,
     sources: Shared<u32>,
     /// Places where an entry of A begins.
@@ -142,7 +142,7 @@ impl<const BLOCK: usize, const ITEMS: usize> Expansion<BLOCK, ITEMS> {
         }
     }
 
-    /// The entries of A and of B that make the product at a place of the tile.
+    /// Returns the entries of A and of B that make the product at a place of the tile.
     #[device(track_caller)]
     pub(super) fn factors(self, place: u32) -> (usize, usize) {
         let entry = self.entries.count_to(place) as usize - 1;
@@ -150,13 +150,13 @@ impl<const BLOCK: usize, const ITEMS: usize> Expansion<BLOCK, ITEMS> {
         (self.a_entries.load(entry) as usize, b_entry as usize)
     }
 
-    /// The row of a place, among the tile's rows that have products.
+    /// Returns the row of a place, among the tile's rows that have products.
     #[device(track_caller)]
     pub(super) fn row(self, place: u32) -> u32 {
         self.rows.count_to(place) - 1
     }
 
-    /// The columns of this thread's products, warp-striped; 0 beyond the last.
+    /// Returns the columns of this thread's products, warp-striped; 0 beyond the last.
     #[device(track_caller)]
     pub(super) fn columns(self, tile: Tile, b_columns: Global<u32>) -> [u32; ITEMS] {
         let mut columns = [0; ITEMS];

@@ -70,7 +70,7 @@ struct TileBlock<V, const BLOCK: usize, const ITEMS: usize> {
     /// Sorted places where an entry of C begins.
     heads: NumberedBits<BLOCK, ITEMS>,
     scan: CountScan<u32, BLOCK>,
-    /// For [`ProductKeys::find`].
+    /// Memory for [`ProductKeys::find`].
     ranges: Shared<u32>,
     before_word: Shared<u32>,
     /// The factors of the sorted products, in the memory of the sort and of the lists of entries.
@@ -78,7 +78,7 @@ struct TileBlock<V, const BLOCK: usize, const ITEMS: usize> {
     right: Shared<V>,
 }
 
-/// What a thread knows of its sorted products.
+/// Sorted products of a thread.
 struct Sorted<V, const ITEMS: usize> {
     columns: [u32; ITEMS],
     left: [V; ITEMS],
@@ -104,10 +104,7 @@ impl<V: Float, O: Offset> MultiplyTiles<V, O> {
             scan: CountScan::take(&mut arena),
             ranges: arena.take(ProductKeys::range_len(BLOCK)),
             before_word: arena.take(1),
-            left: {
-                let mut again = sort_memory;
-                again.take(BLOCK * ITEMS)
-            },
+            left: { sort_memory }.take(BLOCK * ITEMS),
             right: lists.take(BLOCK * ITEMS),
         };
 
@@ -126,10 +123,7 @@ impl<V: Float, O: Offset> MultiplyTiles<V, O> {
         // 3. Sort them, with 32-bit keys if these suffice, and find their factors.
         let values = (self.a.values.natural(), self.b.values.natural());
         let sorted = if keys.bits + RadixSort::<u32, BLOCK, ITEMS>::PLACE_BITS <= u32::BITS {
-            let narrow = {
-                let mut again = sort_memory;
-                RadixSort::<u32, BLOCK, ITEMS>::take(&mut again)
-            };
+            let narrow = RadixSort::<u32, BLOCK, ITEMS>::take(&mut { sort_memory });
             block.sort(narrow, tile, &columns, keys, values)
         } else {
             block.sort(wide, tile, &columns, keys, values)
@@ -205,7 +199,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> TileBlock<V, BLOCK, ITEMS
             self.heads.set_word(item, warp::ballot(warp::FULL, is_head));
             sorted.heads |= u32::from(is_head) << item;
             let distance = key.low_bits(keys.column_bits).to_bits() as u32;
-            // That of padding may wrap around.
+            // The distance of padding may wrap around.
             sorted.columns[item] = keys.least.wrapping_add(distance);
         }
         for item in 0..ITEMS {
@@ -218,8 +212,8 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> TileBlock<V, BLOCK, ITEMS
         sorted
     }
 
-    /// Puts the factors where the whole block finds them. A barrier is needed before, since the keys and the lists of entries
-    /// were read, and after.
+    /// Puts the factors into shared memory, where the keys and lists of entries were. It needs a barrier before it and
+    /// one after it.
     #[device(track_caller)]
     fn stage(self, sorted: &Sorted<V, ITEMS>) {
         for item in 0..ITEMS {

@@ -72,11 +72,7 @@ impl<V: Float, O: Offset> SpgemmAddRanked<V, O> {
         let c_left = self.c_row_offsets.load(row + 1) - c_begin;
         let c_values = self.c_values.skip(c_begin as usize);
         let len = if c_left < u64::from(part_len(V::SIZE)) { c_left as u32 } else { part_len(V::SIZE) };
-        let mut place = thread::lane();
-        while place < len {
-            sums.store(place as usize, V::ZERO);
-            place += thread::WARP_SIZE;
-        }
+        thread::warp_stride(len, |place| sums.store(place as usize, V::ZERO));
         let cuts =
             if parts > 1 { self.cuts.skip(first_cuts.load(index as usize) as usize) } else { self.cuts };
         let part = Part {
@@ -95,11 +91,7 @@ impl<V: Float, O: Offset> SpgemmAddRanked<V, O> {
             first += thread::WARP_SIZE;
         }
         // 3. Store the sums.
-        let mut place = thread::lane();
-        while place < len {
-            c_values.store_streaming(place as usize, sums.load(place as usize));
-            place += thread::WARP_SIZE;
-        }
+        thread::warp_stride(len, |place| c_values.store_streaming(place as usize, sums.load(place as usize)));
     }
 }
 
@@ -177,9 +169,9 @@ impl<V: Float, O: Offset> Stage<V, O> {
         let has_some = warp::ballot(warp::FULL, len > 0);
         let count = has_some.count_ones();
         // Entries without products come last.
-        let before = (has_some & ((1 << thread::lane()) - 1)).count_ones();
+        let before = warp::count_below(has_some);
         let slot = (if len > 0 { before } else { count + thread::lane() - before }) as usize;
-        // As many lanes as the mean.
+        // A row of mean length gets one lane per entry.
         let mean = warp::reduce_add(len) / if count > 0 { count } else { 1 };
         let mut lanes_log2 = LEAST_LANES_LOG2;
         while lanes_log2 < thread::WARP_SIZE.ilog2() && mean > 1 << lanes_log2 {
@@ -230,8 +222,8 @@ impl<V: Float, O: Offset> Stage<V, O> {
         }
     }
 
-    /// The step from a position on, the lane's place in its row of B, and the next position. After the last entry the step is
-    /// empty.
+    /// Returns the step starting at a position, the lane's place in its row of B, and the next position. After the last
+    /// entry the step is empty.
     #[device(track_caller)]
     fn step(self, at: Position, staged: Staged) -> (Step, u32, Position) {
         let (lane, lanes) = (thread::lane(), 1 << staged.lanes_log2);
@@ -261,7 +253,7 @@ struct Position {
     round: u32,
 }
 
-/// What a warp processes at once: 32 entries of the row of B of one staged entry, or the rows of several.
+/// Work of a warp at a time: 32 entries of the row of B of one staged entry, or the rows of several.
 #[derive(Clone, Copy)]
 struct Step {
     /// The lane's entry.
@@ -270,6 +262,6 @@ struct Step {
     turn: u32,
     /// The number of turns.
     turns: u32,
-    /// Whether the lane has a product.
+    /// True if the lane has a product.
     is_some: bool,
 }

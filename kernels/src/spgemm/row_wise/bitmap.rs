@@ -7,7 +7,7 @@ use crate::block::count_scan::CountScan;
 /// Columns of a packet, which one access to shared memory moves.
 pub(super) const PACKET: u32 = 128;
 
-/// The bits of `packets` packets, from column `start` on.
+/// The bits of `packets` packets, starting at column `start`.
 #[derive(Clone, Copy)]
 pub(super) struct Bitmap {
     words: Shared<u32>,
@@ -30,7 +30,7 @@ impl Bitmap {
         Self { words, ranks: arena.take(packets as usize), start: 0, packets: 0 }
     }
 
-    /// The window of `len` columns from `start` on.
+    /// Returns the window of `len` columns starting at `start`.
     #[device]
     pub(super) fn window(self, start: u32, len: u32) -> Self {
         Self { start, packets: (len - 1) / PACKET + 1, ..self }
@@ -39,11 +39,9 @@ impl Bitmap {
     /// Clears all bits; called by every thread of the block.
     #[device(track_caller)]
     pub(super) fn clear<const BLOCK: usize>(self) {
-        let mut packet = thread::index();
-        while packet < self.packets {
+        thread::block_stride::<BLOCK>(self.packets, |packet| {
             self.words.store_16(packet as usize * 4, [0, 0]);
-            packet += BLOCK as u32;
-        }
+        });
     }
 
     /// Sets the bit of a column of the window.
@@ -53,16 +51,14 @@ impl Bitmap {
         self.words.fetch_or((bit / 32) as usize, 1 << (bit % 32));
     }
 
-    /// The number of bits set in the thread's packets. A barrier must separate it from [`set`](Self::set).
+    /// Returns the number of bits set in the thread's packets. A barrier must separate it from [`set`](Self::set).
     #[device(track_caller)]
     pub(super) fn count_own<const BLOCK: usize>(self) -> u32 {
         let mut count = 0;
-        let mut packet = thread::index();
-        while packet < self.packets {
+        thread::block_stride::<BLOCK>(self.packets, |packet| {
             let [low, high] = self.words.load_16(packet as usize * 4);
             count += bits::count_ones(low) + bits::count_ones(high);
-            packet += BLOCK as u32;
-        }
+        });
         count
     }
 
@@ -105,7 +101,7 @@ impl Bitmap {
         before
     }
 
-    /// The number of bits set before a column's bit, and whether its own is set.
+    /// Returns the number of bits set before a column's bit, and whether its own is set.
     #[device(track_caller)]
     pub(super) fn place(self, column: u32) -> (u32, bool) {
         let bit = column - self.start;

@@ -22,17 +22,17 @@ pub const CLASSES: usize =
 /// Words of counters: for each class its number of rows, the largest size and the widest span; then the sum of all sizes.
 pub const COUNTERS: usize = 3 * CLASSES + 1;
 
-/// How the rows of a class are computed.
+/// Method that computes the rows of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
     /// They need no work.
     Empty,
-    /// By a group of lanes with a hash table of columns.
+    /// A group of lanes with a hash table of columns.
     Hash {
         /// The largest size, of [`HASH_CLASSES`].
         size: u32,
     },
-    /// By a block with windows of columns.
+    /// A block with windows of columns.
     Window {
         /// The class of sizes, from 0 for the smallest to 3 for the largest.
         size_class: usize,
@@ -40,7 +40,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// The class of a number below [`CLASSES`].
+    /// Returns the class of a number below [`CLASSES`].
     pub fn from_index(index: usize) -> Self {
         match index.checked_sub(FIRST_HASH_CLASS) {
             None => Self::Empty,
@@ -60,7 +60,7 @@ pub struct ClassLimits {
 }
 
 impl ClassLimits {
-    /// The class of a row.
+    /// Returns the class of a row.
     #[device]
     fn class_of(self, size: u64, span: u32) -> u32 {
         if size == 0 {
@@ -173,7 +173,7 @@ impl SpgemmClassify {
         share
     }
 
-    /// Finds and stores the classes of the thread's rows. The class of the warp's rows if all have the same.
+    /// Finds and stores the classes of the thread's rows. Returns the class of the warp's rows if all have the same.
     #[device(track_caller)]
     fn store_classes<const BLOCK: usize, const ITEMS: usize>(self, share: &mut Share<ITEMS>) -> Option<u32> {
         let limits = ClassLimits { always_hash: self.always_hash, columns_an_entry: self.columns_an_entry };
@@ -234,7 +234,7 @@ impl<const ITEMS: usize> Share<ITEMS> {
     }
 }
 
-/// Raises a counter to `value`. Usually it is as high already, and a load is cheaper than an atomic maximum.
+/// Raises a counter to `value`. Usually it is high enough already, and a load is cheaper than an atomic maximum.
 #[device(track_caller)]
 fn note_largest(counters: GlobalMut<u64>, index: usize, value: u64) {
     if counters.atomic_load(index, Ordering::Relaxed, Scope::Device) < value {
@@ -280,7 +280,7 @@ impl SpgemmListRows {
         if is_row && thread::lane() == first {
             place = counts.fetch_add(class as usize, alike.count_ones());
         }
-        place = warp::shuffle(warp::FULL, place, first) + (alike & ((1 << thread::lane()) - 1)).count_ones();
+        place = warp::shuffle(warp::FULL, place, first) + warp::count_below(alike);
         thread::barrier();
         if thread < CLASSES {
             let count = counts.load(thread);

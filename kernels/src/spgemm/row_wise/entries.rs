@@ -16,7 +16,7 @@ impl Entries {
 }
 
 impl<O: Offset> Pattern<O> {
-    /// The entries of a row if `wanted`, else none.
+    /// Returns the entries of a row if `wanted`, else none.
     #[device(track_caller)]
     pub(in crate::spgemm) fn entries_if(self, row: u32, wanted: bool) -> Entries {
         let begin = self.row_offsets.load_if(row as usize, wanted);
@@ -24,7 +24,7 @@ impl<O: Offset> Pattern<O> {
         Entries { begin: begin.to_usize(), len: (end.to_usize() - begin.to_usize()) as u32 }
     }
 
-    /// The column of an entry if `wanted`, else 0.
+    /// Returns the column of an entry if `wanted`, else 0.
     #[device(track_caller)]
     pub(super) fn column_if(self, entries: Entries, place: u32, wanted: bool) -> u32 {
         self.column_indices.load_if(entries.begin + place as usize, wanted)
@@ -40,10 +40,10 @@ pub(super) trait Operand: Copy {
     /// Zero.
     const ZERO: Self::Value;
 
-    /// The pattern.
+    /// Returns the pattern.
     fn pattern(self) -> Pattern<Self::Offset>;
 
-    /// The value of an entry if `wanted`, else zero.
+    /// Returns the value of an entry if `wanted`, else zero.
     fn value_if(self, entries: Entries, place: u32, wanted: bool) -> Self::Value;
 }
 

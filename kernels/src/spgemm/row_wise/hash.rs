@@ -149,7 +149,7 @@ impl<const BLOCK: usize> Group<BLOCK> {
         Self { lanes, lanes_log2, lane: thread::index() & (lanes - 1) }
     }
 
-    /// The group's row of C, and whether it has one.
+    /// Returns the group's row of C, and whether it has one.
     #[device(track_caller)]
     fn row(self, rows: RowList) -> (u32, bool) {
         let groups = BLOCK as u32 >> self.lanes_log2;
@@ -157,7 +157,7 @@ impl<const BLOCK: usize> Group<BLOCK> {
         (rows.nth(index, index < rows.len), index < rows.len)
     }
 
-    /// The group's part of an array with `1 << len_log2` elements per group.
+    /// Returns the group's part of an array with `1 << len_log2` elements per group.
     #[device(track_caller)]
     fn take<T: Element>(self, arena: &mut Arena, len_log2: u32) -> Shared<T> {
         let groups = BLOCK >> self.lanes_log2;

@@ -30,7 +30,7 @@ impl HashTable {
         1 << self.len_log2
     }
 
-    /// The slots.
+    /// Returns the slots.
     #[device]
     pub(super) fn columns(self) -> Shared<u32> {
         self.columns
@@ -42,14 +42,14 @@ impl HashTable {
         self.columns.store(slot as usize, FREE);
     }
 
-    /// The column in a slot, and whether there is one. Must be synchronized with insertions.
+    /// Returns the column in a slot, and whether there is one. Must be synchronized with insertions.
     #[device(track_caller)]
     pub(super) fn get(self, slot: u32) -> (u32, bool) {
         let column = self.columns.load(slot as usize);
         (column, column != FREE)
     }
 
-    /// The first slot to try for a column: the upper bits of its product with 2³² over the golden ratio.
+    /// Returns the first slot to try for a column: the upper bits of its product with 2³² over the golden ratio.
     #[device]
     fn home(self, column: u32) -> u32 {
         column.wrapping_mul(0x9e37_79b9) >> (32 - self.len_log2)
@@ -74,7 +74,7 @@ impl HashTable {
         }
     }
 
-    /// The slot of a column, and whether it is there. Must be synchronized with insertions.
+    /// Returns the slot of a column, and whether it is there. Must be synchronized with insertions.
     #[device(track_caller)]
     pub(super) fn find(self, column: u32) -> (u32, bool) {
         let mut index = self.home(column);

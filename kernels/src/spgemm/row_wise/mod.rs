@@ -12,7 +12,7 @@
 //! Hash tables have room for the largest row of their class. Windows handle any row, with as many windows as it needs; sums
 //! that do not fit in shared memory are in global memory.
 //!
-//! For repeated products with new values, [`SpgemmRankProducts`] records where the products of windows go, and
+//! [`SpgemmRankProducts`] records the places of the products of windows for repeated products with new values, and
 //! [`SpgemmAddRanked`] adds them up by these ranks: a warp per part of a row.
 //!
 //! All of these add the products of a sum in the order of A's entries, so sums are bitwise the same from run to run and from

@@ -34,8 +34,7 @@ impl<S: Offset, T: Offset> SpgemmConvertOffsets<S, T> {
 }
 
 kernel! {
-    /// Gives each row of a matrix its offset, where the offsets of those that have entries are known: one thread for `ITEMS`
-    /// offsets.
+    /// Computes the row offsets of a matrix from those of the rows that have entries: one thread for `ITEMS` offsets.
     pub struct SpgemmExpandOffsets<O: Offset> {
         /// The rows that have entries, in order.
         pub filled_rows: Global<u32>,

@@ -13,6 +13,7 @@ use super::spans::{Spans, Windows};
 use super::stage::lower_bound;
 use super::work::each_row_of_b;
 use crate::block::count_scan::CountScan;
+use crate::block::strided::each_loaded;
 use crate::{Offset, Pattern};
 
 /// Bytes of the sums of a part.
@@ -266,9 +267,12 @@ impl<const BLOCK: usize> Products<BLOCK> {
             while entry < staged {
                 let product = self.firsts.load(entry as usize) as usize;
                 let begin = self.begins.load(entry as usize) as usize;
-                each_column(b.column_indices.skip(begin), self.lens.load(entry as usize), |place, column| {
-                    visit(product + place as usize, column);
-                });
+                let columns = b.column_indices.skip(begin);
+                each_loaded::<u32, IN_FLIGHT>(
+                    (thread::lane(), thread::WARP_SIZE, self.lens.load(entry as usize)),
+                    |place, is_column| columns.load_if(place, is_column),
+                    |place, column| visit(product + place as usize, column),
+                );
                 entry += BLOCK as u32 / thread::WARP_SIZE;
             }
             products += counted.total;
@@ -276,25 +280,5 @@ impl<const BLOCK: usize> Products<BLOCK> {
             // The next round overwrites the memory.
             thread::barrier();
         }
-    }
-}
-
-/// Calls `visit` with the index and value of the first `len` columns, over the lanes of a warp.
-#[device(track_caller)]
-fn each_column(columns: Global<u32>, len: u32, mut visit: impl FnMut(u32, u32)) {
-    let mut first = thread::lane();
-    while first < len {
-        let mut column = [0; IN_FLIGHT];
-        for at in 0..IN_FLIGHT {
-            let place = first + at as u32 * thread::WARP_SIZE;
-            column[at] = columns.load_if(place as usize, place < len);
-        }
-        for at in 0..IN_FLIGHT {
-            let place = first + at as u32 * thread::WARP_SIZE;
-            if place < len {
-                visit(place, column[at]);
-            }
-        }
-        first += IN_FLIGHT as u32 * thread::WARP_SIZE;
     }
 }

@@ -18,7 +18,7 @@ parameters! {
 }
 
 impl RowList {
-    /// The `index`th of the rows, if `wanted`.
+    /// Returns the `index`th of the rows, if `wanted`.
     #[device(track_caller)]
     pub(super) fn nth(self, index: u32, wanted: bool) -> u32 {
         if self.is_listed == 0 {
@@ -49,7 +49,7 @@ impl RowWork {
         self.lasts.store(row as usize, last);
     }
 
-    /// Stores what follows the last of the `rows` rows: for every thread of the grid, one of which does.
+    /// Stores the offset after the last of the `rows` rows. Every thread of the grid calls it, and one stores.
     #[device(track_caller)]
     pub(super) fn end(self, rows: u32) {
         if thread::block() == 0 && thread::index() == 0 {
@@ -73,7 +73,7 @@ parameters! {
 parameters! {
     /// The entries of C.
     pub struct ResultEntries<V: Element> {
-        /// Where they are.
+        /// Places of the entries.
         pub pattern: ResultPattern,
         /// Output: values.
         pub values: GlobalMut<V>,
@@ -117,9 +117,7 @@ impl ResultRow {
 /// Calls `visit` with 0 to `len` − 1, each in one thread of the block.
 #[device]
 pub(super) fn each<const BLOCK: usize>(len: u32, mut visit: impl FnMut(u32)) {
-    let mut place = thread::index();
-    while place < len {
+    thread::block_stride::<BLOCK>(len, |place| {
         visit(place);
-        place += BLOCK as u32;
-    }
+    });
 }

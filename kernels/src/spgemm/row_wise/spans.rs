@@ -19,7 +19,7 @@ parameters! {
 pub(super) struct Window {
     pub(super) start: u32,
     pub(super) len: u32,
-    /// Whether rows of B may have columns outside.
+    /// True if rows of B may have columns outside.
     pub(super) is_part: bool,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Windows {
 }
 
 impl Windows {
-    /// The windows of a row, of `packets` packets each; none if the row is empty.
+    /// Returns the windows of a row, of `packets` packets each; none if the row is empty.
     #[device(track_caller)]
     pub(super) fn of_row(spans: Spans, row: u32, packets: u32) -> Self {
         let (first, last) = (spans.firsts.load(row as usize), spans.lasts.load(row as usize));

@@ -41,7 +41,7 @@ impl<O: Offset, const BLOCK: usize> Stage<O, BLOCK> {
         Self { begins: arena.take(BLOCK), lens: arena.take(BLOCK), longest: arena.take(BLOCK), lanes_log2 }
     }
 
-    /// The number of rows of B that are processed side by side.
+    /// Returns the number of rows of B that are processed side by side.
     #[device]
     fn groups(self) -> u32 {
         BLOCK as u32 >> self.lanes_log2
@@ -69,7 +69,7 @@ impl<O: Offset, const BLOCK: usize> Stage<O, BLOCK> {
         Entries { begin: self.begins.load(entry as usize).to_usize(), len: self.lens.load(entry as usize) }
     }
 
-    /// The thread's number among the lanes of a row of B.
+    /// Returns the thread's number among the lanes of a row of B.
     #[device]
     fn lane(self) -> u32 {
         thread::index() & ((1 << self.lanes_log2) - 1)
@@ -114,7 +114,7 @@ impl<O: Offset, const BLOCK: usize> Stage<O, BLOCK> {
         }
     }
 
-    /// The step after `at`: more of the same row of B, or the next rows.
+    /// Returns the step after `at`: more of the same row of B, or the next rows.
     #[device(track_caller)]
     fn step(self, at: Step, staged: u32) -> Step {
         let mut entry = self.base(at.entry) + self.groups();
@@ -132,7 +132,7 @@ impl<O: Offset, const BLOCK: usize> Stage<O, BLOCK> {
         Step { entry, round: 0 }
     }
 
-    /// The thread's entry of B in a step; none after the last step.
+    /// Returns the thread's entry of B in a step; none after the last step.
     #[device(track_caller)]
     fn load<V: Float>(self, b: CsrView<V, O>, at: Step, staged: u32) -> InB<V> {
         if at.entry >= staged {
@@ -172,19 +172,20 @@ impl<O: Offset, const BLOCK: usize> Stage<O, BLOCK> {
         }
     }
 
-    /// The first of the staged entries whose rows of B would be processed side by side with an entry's.
+    /// Returns the first of the staged entries whose rows of B would be processed side by side with an entry's.
     #[device]
     fn base(self, entry: u32) -> u32 {
         entry & !(self.groups() - 1)
     }
 
-    /// Whether the whole block takes an entry's row of B, because one of its neighbors' rows does not fit its lanes.
+    /// Returns whether the whole block takes an entry's row of B, because one of its neighbors' rows does not fit its
+    /// lanes.
     #[device(track_caller)]
     fn is_alone(self, entry: u32) -> bool {
         self.longest.load(self.base(entry) as usize) > 1 << self.lanes_log2
     }
 
-    /// The thread's entry in a step.
+    /// Returns the thread's entry in a step.
     #[device]
     fn own_entry(self, at: Step, is_alone: bool) -> u32 {
         at.entry + if is_alone { 0 } else { thread::index() >> self.lanes_log2 }
@@ -198,7 +199,7 @@ impl<V: Float, O: Offset, const BLOCK: usize> ValueStage<V, O, BLOCK> {
         Self { stage: Stage::take(arena, lanes_log2), lefts }
     }
 
-    /// As [`Stage::mark`].
+    /// [`Stage::mark`] of the stage without values.
     #[device(track_caller)]
     pub(super) fn mark(self, a: Pattern<O>, b: Pattern<O>, own: Entries, window: Window, bitmap: Bitmap) {
         self.stage.mark(a, b, own, window, bitmap);
@@ -250,8 +251,8 @@ impl<V: Float, O: Offset, const BLOCK: usize> ValueStage<V, O, BLOCK> {
     }
 }
 
-/// Rows of B that are processed together: that of one staged entry, from its `round`th nonzero in the window on, or those of
-/// this entry and its neighbors.
+/// Rows of B that are processed together: that of one staged entry, starting at its `round`th nonzero in the window, or
+/// those of this entry and its neighbors.
 #[derive(Clone, Copy)]
 struct Step {
     entry: u32,
@@ -295,7 +296,7 @@ impl<V: Float> Sums<V> {
     }
 }
 
-/// The number of entries with a column below `bound`.
+/// Returns the number of entries with a column below `bound`.
 #[device(track_caller)]
 pub(super) fn lower_bound<O: Offset>(matrix: Pattern<O>, entries: Entries, bound: u32) -> u32 {
     partition_point(0, entries.len, |place| matrix.column_if(entries, place, true) < bound)

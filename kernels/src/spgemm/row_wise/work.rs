@@ -98,8 +98,8 @@ pub(in crate::spgemm) fn each_long_row(own: Entries, is_wanted: bool, mut visit:
     }
 }
 
-/// The number of products of some entries of a row of A, and the first and last column of the rows of B that they name;
-/// computed by a warp.
+/// Returns the number of products of some entries of a row of A, and the first and last column of the rows of B that
+/// they name; computed by a warp.
 #[device(track_caller)]
 fn warp_work<O: Offset>(a: Pattern<O>, b: Pattern<O>, entries: Entries) -> (u64, u32, u32) {
     let (mut all, mut least, mut greatest) = (0_u64, u32::MAX, 0);

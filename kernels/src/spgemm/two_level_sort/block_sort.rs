@@ -37,7 +37,7 @@ kernel! {
         pub b: Pattern<O>,
         /// Output: the original place of each sorted product in its tile, and [`BEGINS_ENTRY`]; whole tiles.
         pub permutation: GlobalMut<u16>,
-        /// Output: the columns of each tile's entries, from the tile's first place on.
+        /// Output: the columns of each tile's entries, starting at the tile's first place.
         pub columns: GlobalMut<u32>,
         /// Output: [`TILE_WORDS`] words per tile.
         pub tiles: GlobalMut<u32>,
@@ -67,10 +67,7 @@ impl<O: Offset> SortProducts<O> {
             rows: NumberedBits::take(&mut arena),
             heads: NumberedBits::take(&mut arena),
             scan: CountScan::take(&mut arena),
-            row_starts: {
-                let mut again = sort_memory;
-                again.take(BLOCK * ITEMS + 1)
-            },
+            row_starts: { sort_memory }.take(BLOCK * ITEMS + 1),
         };
         // 2. Expand the tile's products, and find how many bits tell them apart.
         let tile = self.entries.tile((BLOCK * ITEMS) as u32);
@@ -88,10 +85,7 @@ impl<O: Offset> SortProducts<O> {
         let sorted = Sorted { keys, row_count, cut: Cut::of(tile, self.entries) };
         // 3. Sort them, with 32-bit keys if these suffice, and store the entries.
         if keys.bits + RadixSort::<u32, BLOCK, ITEMS>::PLACE_BITS <= u32::BITS {
-            let narrow = {
-                let mut again = sort_memory;
-                RadixSort::<u32, BLOCK, ITEMS>::take(&mut again)
-            };
+            let narrow = RadixSort::<u32, BLOCK, ITEMS>::take(&mut { sort_memory });
             block.sort(narrow, tile, &own_columns, sorted, output);
         } else {
             block.sort(wide, tile, &own_columns, sorted, output);
@@ -99,7 +93,7 @@ impl<O: Offset> SortProducts<O> {
     }
 }
 
-/// Whether the first and the last row of a tile are also in the neighboring tiles.
+/// Continuation of a tile's first and last rows in the neighboring tiles.
 #[derive(Clone, Copy)]
 struct Cut {
     before: bool,
@@ -142,7 +136,7 @@ struct Output {
 /// Shared memory of a block.
 #[derive(Clone, Copy)]
 struct SortBlock<const BLOCK: usize, const ITEMS: usize> {
-    /// For [`ProductKeys::find`].
+    /// Memory for [`ProductKeys::find`].
     ranges: Shared<u32>,
     /// Places where an entry of A begins.
     entries: NumberedBits<BLOCK, ITEMS>,
@@ -151,8 +145,8 @@ struct SortBlock<const BLOCK: usize, const ITEMS: usize> {
     /// Sorted places that begin a new entry.
     heads: NumberedBits<BLOCK, ITEMS>,
     scan: CountScan<u32, BLOCK>,
-    /// For each row of the tile its first entry, and an entry of A that makes a product of it, 16 bits each; the number of
-    /// entries at the end. In the memory of the sort's counts.
+    /// First entry of each row of the tile, and an entry of A that makes a product of it, 16 bits each; at the end the
+    /// number of entries. They use the memory of the sort's counts.
     row_starts: Shared<u32>,
 }
 
@@ -170,7 +164,7 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
         self.rows.number(self.scan)
     }
 
-    /// The columns of this thread's products, warp-striped.
+    /// Returns the columns of this thread's products, warp-striped.
     #[device(track_caller)]
     fn expand<O: Offset>(self, tile: Tile, sources: Global<O>, b_columns: Global<u32>) -> [u32; ITEMS] {
         let sources = sources.skip(tile.first_entry);
@@ -215,8 +209,8 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
         self.count_rows(tile, sorted, output, count);
     }
 
-    /// A bit for each of this thread's sorted products that begins an entry, and for each that begins a row. Marks the former,
-    /// without numbering them, and stores the permutation.
+    /// Returns a bit for each of this thread's sorted products that begins an entry, and for each that begins a row.
+    /// Marks the former, without numbering them, and stores the permutation.
     #[device(track_caller)]
     fn find_heads<K: RadixKey>(
         self,

@@ -48,16 +48,14 @@ impl<K: RadixKey> CollectCutEntries<K> {
         let begin = self.cut_begins.load(tile);
         let columns = columns.skip(tile * tile_len as usize);
         let (keys, numbers) = (keys.skip(begin as usize), numbers.skip(begin as usize));
-        let mut cut = thread::index();
-        while cut < head + tail {
+        thread::block_stride::<BLOCK>(head + tail, |cut| {
             let is_head = cut < head;
             let entry = if is_head { cut } else { count - tail + cut - head };
             let column = K::from_bits(u64::from(columns.load(entry as usize)));
             let row = if is_head { first_row } else { last_row };
             keys.store(cut as usize, column.with_bits(row, self.column_bits));
             numbers.store(cut as usize, begin + cut);
-            cut += BLOCK as u32;
-        }
+        });
     }
 }
 
@@ -97,7 +95,7 @@ kernel! {
 struct TileKeys<K, const ITEMS: usize> {
     /// The tile's first key.
     first: usize,
-    /// The number of keys from there on.
+    /// The number of keys starting there.
     left: u32,
     own: [K; ITEMS],
     /// The key before each.
@@ -107,7 +105,7 @@ struct TileKeys<K, const ITEMS: usize> {
 }
 
 impl<K: RadixKey, const ITEMS: usize> TileKeys<K, ITEMS> {
-    /// Whether the key of an item exists.
+    /// Returns whether the key of an item exists.
     #[device]
     fn has(&self, item: usize) -> bool {
         (warp_striped::<ITEMS>(item) as u32) < self.left
@@ -121,11 +119,7 @@ impl<K: RadixKey> NumberCutEntries<K> {
         let marks = NumberedBits::<BLOCK, ITEMS>::take(&mut arena);
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
         let shared: Shared<u32> = arena.take(2);
-        if thread::index() == 0 {
-            shared.store(0, Tickets::new(self.state).draw());
-        }
-        thread::barrier();
-        let tile = shared.load(0);
+        let tile = Tickets::new(self.state).draw_for_block(shared);
         // 2. Load its keys, and mark those that differ from the one before.
         let keys = self.load::<BLOCK, ITEMS>(tile);
         for item in 0..ITEMS {
@@ -133,12 +127,7 @@ impl<K: RadixKey> NumberCutEntries<K> {
         }
         // 3. Number these: within the block, then over the tiles before.
         let count = marks.number(scan);
-        if thread::warp() == 0 {
-            let numbered = Lookback::new(self.state.skip(1)).publish_and_prefix(tile, count);
-            if thread::lane() == 0 {
-                shared.store(1, numbered as u32);
-            }
-        }
+        Lookback::new(self.state.skip(1)).store_prefix(tile, count, shared.skip(1));
         thread::barrier();
         // 4. Store the distinct keys, and count them by row.
         let numbered = shared.load(1);

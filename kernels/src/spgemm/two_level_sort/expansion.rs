@@ -39,7 +39,7 @@ pub(super) struct Tile {
 }
 
 impl<O: Offset> ListedEntries<O> {
-    /// The block's tile.
+    /// Returns the block's tile.
     #[device(track_caller)]
     pub(super) fn tile(self, tile_len: u32) -> Tile {
         let tile = thread::block();
@@ -68,13 +68,11 @@ impl Tile {
         marks.clear();
         thread::barrier();
         let first_products = first_products.skip(self.first_entry);
-        let mut entry = thread::index();
-        while entry < self.entries {
+        thread::block_stride::<BLOCK>(self.entries, |entry| {
             let product = first_products.load(entry as usize);
             let place = if entry == 0 { 0 } else { product - self.first };
             marks.set(place);
             also(self.first_entry + entry as usize, place);
-            entry += BLOCK as u32;
-        }
+        });
     }
 }

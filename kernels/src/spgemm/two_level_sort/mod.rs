@@ -1,7 +1,7 @@
 //! C = A·B by sorting products on two levels (Dalton, Baxter, Merrill, Olson, Garland, "Optimizing Sparse Matrix
 //! Operations on GPUs using Merge Path", IPDPS 2015, section III-C).
 //!
-//! Products are numbered in the order of A's entries and cut into tiles of equal length, whatever the rows' lengths are:
+//! Products are numbered in the order of A's entries and cut into tiles of equal length, for rows of any length:
 //!
 //! 1. [`WeighEntries`] and [`ListEntries`], with a scan between: which entry of A makes each tile's first product.
 //! 2. [`SortProducts`]: each block expands a tile's products and sorts them; those with equal row and column become one

@@ -17,7 +17,7 @@ parameters! {
     pub struct SortedTiles {
         /// [`TILE_WORDS`] words per tile.
         pub words: Global<u32>,
-        /// The columns of each tile's entries, from the tile's first product on.
+        /// The columns of each tile's entries, starting at the tile's first product.
         pub columns: Global<u32>,
         /// Products per tile.
         pub tile_len: u32,
@@ -58,11 +58,9 @@ impl PlaceTiles {
             return;
         }
         let c_columns = self.c_column_indices.skip(place as usize);
-        let mut entry = thread::index();
-        while entry < whole {
+        thread::block_stride::<BLOCK>(whole, |entry| {
             c_columns.store(entry as usize, columns.load_streaming(entry as usize));
-            entry += BLOCK as u32;
-        }
+        });
     }
 }
 
@@ -79,7 +77,7 @@ kernel! {
     pub struct AddProducts<V: Float, O: Offset> {
         /// The listed entries of A.
         pub entries: ListedEntries<O>,
-        /// Values of A, from the first multiplied row on.
+        /// Values of A, starting at the first multiplied row.
         pub a_values: Global<V>,
         /// Values of B.
         pub b_values: Global<V>,
@@ -129,8 +127,7 @@ impl<V: Float, O: Offset> AddProducts<V, O> {
         let (count, head, tail) = (words.load(0), words.load(1), words.load(2));
         let cut_places = self.cut_places.skip(self.cut_begins.load(index) as usize);
         let c_values = self.c_values.skip(self.tile_places.load(index) as usize);
-        let mut entry = thread::index();
-        while entry < count {
+        thread::block_stride::<BLOCK>(count, |entry| {
             let sum = block.values.load(entry as usize);
             if entry < head {
                 self.cut_values.store(cut_places.load(entry as usize) as usize, sum);
@@ -140,12 +137,11 @@ impl<V: Float, O: Offset> AddProducts<V, O> {
                 let cut = entry - (count - tail) + head;
                 self.cut_values.store(cut_places.load(cut as usize) as usize, sum);
             }
-            entry += BLOCK as u32;
-        }
+        });
     }
 }
 
-/// The permutation's elements of this thread, which takes consecutive sorted products.
+/// Returns the permutation's elements of this thread, which takes consecutive sorted products.
 #[device(track_caller)]
 fn load_order<const ITEMS: usize>(permutation: Global<u16, Aligned16>) -> [u16; ITEMS] {
     const { assert!(ITEMS.is_multiple_of(8)) };
@@ -216,7 +212,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> ProductBlock<V, BLOCK, IT
             values[item] = self.values.load(usize::from(order[item] & (BEGINS_ENTRY - 1)));
             heads |= u32::from(order[item] / BEGINS_ENTRY) << item;
         }
-        // The sum of the products from the thread's last head on.
+        // The sum of the products starting at the thread's last head.
         let mut open = V::ZERO;
         for item in 0..ITEMS {
             let begins = item == 0 || heads >> item & 1 != 0;

@@ -138,7 +138,7 @@ impl<O: Offset> ListEntries<O> {
     }
 }
 
-/// The row of an entry: the last one that begins at or before it.
+/// Returns the row of an entry: the last one that begins at or before it.
 #[device(track_caller)]
 fn row_of<O: Offset>(rows: Pattern<O>, entry: usize) -> u32 {
     let nonzero = rows.row_offsets.load(0).to_usize() + entry;

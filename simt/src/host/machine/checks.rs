@@ -6,7 +6,7 @@ use crate::element::ScalarType;
 use crate::host::block::{with_lane, LaneContext};
 use crate::host::fault::FaultKind;
 
-/// The value of an operation; ends the lane with a report if it failed.
+/// Returns the value of an operation; ends the lane with a report if it failed.
 #[inline]
 pub(super) fn checked<T>(
     lane: &LaneContext<'_>,

@@ -14,6 +14,7 @@ use std::arch::x86_64::{
 
 use evenpath_simt::ScalarType;
 
+use super::values::add_values;
 use crate::Value;
 use crate::cpu::spgemm::instructions::{FLAGS, POSITION_BITS, Sorter, Vectors};
 
@@ -217,7 +218,6 @@ fn add_sorted<V: Value>(
     let mut before = _mm256_set1_epi32(-1);
     // Number of entries so far, minus one.
     let mut last = usize::MAX;
-    let product = |key: u32| sorter.products[(key & ((1 << POSITION_BITS) - 1)) as usize];
     for (at, keys) in sorter.keys[..count.next_multiple_of(LANES)].as_chunks::<LANES>().0.iter().enumerate() {
         let left = (count - at * LANES).min(LANES);
         // SAFETY: the keys fill a register.
@@ -232,21 +232,7 @@ fn add_sorted<V: Value>(
         let next = last.wrapping_add(1);
         let own = _mm256_add_epi32(distances, _mm256_set1_epi32(first as i32));
         store(&mut columns[next..], _mm256_permutevar8x32_epi32(own, side_by_side(new)));
-        if new == valid {
-            for (value, &key) in values[next..][..left].iter_mut().zip(keys) {
-                *value = product(key);
-            }
-            last = last.wrapping_add(left);
-        } else {
-            for (lane, &key) in keys[..left].iter().enumerate() {
-                if new >> lane & 1 == 1 {
-                    last = last.wrapping_add(1);
-                    values[last] = product(key);
-                } else {
-                    values[last] += product(key);
-                }
-            }
-        }
+        last = add_values(sorter, &keys[..left], u32::from(new), values, last);
     }
     last.wrapping_add(1)
 }

@@ -13,6 +13,7 @@ use std::arch::x86_64::{
 
 use evenpath_simt::ScalarType;
 
+use super::values::add_values;
 use crate::Value;
 use crate::cpu::spgemm::instructions::{FLAGS, POSITION_BITS, Sorter, Vectors};
 
@@ -216,7 +217,6 @@ fn add_sorted<V: Value>(
     let mut before = _mm512_set1_epi32(-1);
     // Number of entries so far, minus one.
     let mut last = usize::MAX;
-    let product = |key: u32| sorter.products[(key & ((1 << POSITION_BITS) - 1)) as usize];
     for (at, keys) in sorter.keys[..count.next_multiple_of(LANES)].as_chunks::<LANES>().0.iter().enumerate() {
         let left = (count - at * LANES).min(LANES);
         // SAFETY: the keys fill a register.
@@ -231,21 +231,7 @@ fn add_sorted<V: Value>(
         let to = columns[next..][..LANES].as_mut_ptr();
         // SAFETY: there is room for a register.
         unsafe { _mm512_storeu_si512(to.cast(), _mm512_maskz_compress_epi32(new, own)) };
-        if new == valid {
-            for (value, &key) in values[next..][..left].iter_mut().zip(keys) {
-                *value = product(key);
-            }
-            last = last.wrapping_add(left);
-        } else {
-            for (lane, &key) in keys[..left].iter().enumerate() {
-                if new >> lane & 1 == 1 {
-                    last = last.wrapping_add(1);
-                    values[last] = product(key);
-                } else {
-                    values[last] += product(key);
-                }
-            }
-        }
+        last = add_values(sorter, &keys[..left], u32::from(new), values, last);
     }
     last.wrapping_add(1)
 }

@@ -1,4 +1,4 @@
-//! The sum as a thread sees it: both trees, the pool, and what becomes of a pair.
+//! The sum as a thread sees it: both trees, the pool, and the pairs that follow a merged one.
 
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, thread, warp, Float, Shared};
@@ -15,7 +15,7 @@ use crate::block::search::partition_point;
 use crate::hisparse::layout::{self, DENSE, NULL, UNIT_WORDS};
 use crate::hisparse::queue::{Found, WIDE};
 
-/// What a thread knows.
+/// State of a thread.
 #[derive(Clone, Copy)]
 pub(super) struct Adder<V: Float, const BLOCK: usize> {
     pub(super) trees: SumTrees<V>,
@@ -50,7 +50,7 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
         (Side { pool: a, is_transposed: false, d_log2 }, Side { pool: b, is_transposed, d_log2 })
     }
 
-    /// How values are scaled.
+    /// Returns the factors of values.
     #[device]
     pub(super) fn addends(&self) -> (Addend<V>, Addend<V>) {
         let SumTrees { a_scale, b_scale, state, .. } = self.trees;
@@ -60,7 +60,7 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
         )
     }
 
-    /// The pair in a slot of a merged inner node; none if the slot of a dense one is empty.
+    /// Returns the pair in a slot of a merged inner node; none if the slot of a dense one is empty.
     #[device(track_caller)]
     pub(super) fn child(&self, merged: QueuedPair, slot: u32) -> QueuedPair {
         let (pool, d_log2) = (self.sum.pool, self.trees.d_log2);
@@ -119,7 +119,7 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
         reference
     }
 
-    /// What follows a pair that is merged into the node of `count` entries behind `reference`: an inner node's slots.
+    /// Returns the slots of an inner node that a pair was merged into: the node of `count` entries behind `reference`.
     #[device]
     pub(super) fn merged(&self, pair: QueuedPair, reference: u32, count: u32) -> Option<Found<QueuedPair>> {
         if pair.height == 0 || reference == NULL {
@@ -132,7 +132,7 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
     }
 }
 
-/// The child at coordinates in the sum; null if the node, which may be null too, has none.
+/// Returns the child at coordinates in the sum; null if the node, which may be null too, has none.
 #[device(track_caller)]
 fn find(side: Side<u32>, reference: u32, coordinates: u32) -> u32 {
     if reference == NULL {

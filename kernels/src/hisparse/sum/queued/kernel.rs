@@ -23,7 +23,7 @@ kernel! {
     pub struct HiSparseQueuedSum<V: Float> {
         /// The trees.
         pub trees: SumTrees<V>,
-        /// Where the sum goes.
+        /// The sum.
         pub sum: SumPool<V>,
         /// The queues, which are [`SumQueues`].
         pub queues: Queues,

@@ -1,4 +1,4 @@
-//! How pairs are merged: by a thread, a warp or a block, with the tools of the sums by levels.
+//! Merges pairs by a thread, a warp or a block, with the functions of the sums by levels.
 
 use evenpath_simt::{device, thread, warp, Element, Float};
 
@@ -33,13 +33,13 @@ impl Sink<u32> for Inner {
 }
 
 impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
-    /// An inner node of the sum.
+    /// Returns an inner node of the sum.
     #[device(track_caller)]
     fn inner(&self, reference: u32, count: u32) -> Inner {
         Inner { sum: self.sum.pool.inner().node(reference, count, self.trees.d_log2) }
     }
 
-    /// A leaf of the sum.
+    /// Returns a leaf of the sum.
     #[device(track_caller)]
     fn leaf(&self, reference: u32, count: u32) -> Leaf<V> {
         let (a, b) = self.addends();
@@ -69,8 +69,8 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
         self.merged(pair, reference, count)
     }
 
-    /// Merges the pairs of each warp, one after another, or copies them. Lane 0 of the lanes that share a pair is given what
-    /// follows.
+    /// Merges the pairs of each warp, one after another, or copies them. Lane 0 of the lanes that share a pair gets the
+    /// slots that follow.
     #[device(track_caller)]
     pub(super) fn merge_by_warps(
         &mut self,
@@ -128,7 +128,7 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
         self.merged(pair, reference, count)
     }
 
-    /// Merges the pair of a block. Thread 0 is given what follows.
+    /// Merges the pair of a block. Thread 0 gets the slots that follow.
     #[device(track_caller)]
     pub(super) fn merge_by_block(&mut self, pair: QueuedPair) -> Option<Found<QueuedPair>> {
         let (a, b) = self.inner_sides();
@@ -177,10 +177,8 @@ fn copy<T: Element>(a: Side<T>, b: Side<T>, Pair { a: of_a, b: of_b }: Pair, sin
 #[device(track_caller)]
 fn for_each_entry<T: Element>(side: Side<T>, part: Part, visit: impl Fn(Place, T)) {
     let node = side.node(part);
-    let mut rank = thread::lane();
-    while rank < part.len {
+    thread::warp_stride(part.len, |rank| {
         let coordinates = u32::from(node.coordinates.load(rank as usize));
         visit(Place { rank, coordinates }, node.slots.load(rank as usize));
-        rank += thread::WARP_SIZE;
-    }
+    });
 }

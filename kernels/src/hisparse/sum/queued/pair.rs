@@ -1,4 +1,4 @@
-//! What the queues of a sum hold.
+//! Elements of the queues of a sum.
 
 use evenpath_simt::device;
 
@@ -12,8 +12,7 @@ pub struct QueuedPair {
     pub(super) a: u32,
     /// Reference to B's node; null if there is none.
     pub(super) b: u32,
-    /// Of a pair that is to be merged: the word of the sum's pool for the reference to the sum; 0 for the root. Of a merged pair: the
-    /// reference to the sum.
+    /// The word of the sum's pool for the reference to the sum, 0 for the root; after the merge, the reference itself.
     pub(super) sum: u32,
     /// The number of levels below the nodes: 0 for leaves.
     pub(super) height: u32,

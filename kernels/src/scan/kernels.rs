@@ -1,16 +1,37 @@
-//! Segmented scan, in one pass over the data: sums start over where a flag is set, the key changes, or a row begins.
+//! Plain and segmented scans, in one pass over the data. Segmented sums start over where a flag is set, the key changes, or a
+//! row begins.
 
 use evenpath_simt::{device, kernel, Arena, Global};
 
-use super::marks::{BitMarks, SegmentMark, WarpMarks};
+use super::marks::{BitMarks, SegmentMark, Unmarked, WarpMarks};
 use super::scan_tile::{scan_tile, ScanArguments};
-use super::tile::shared_bytes;
 use crate::block::operator::{Min, Number, Operator, Segmented, Sum};
+
+kernel! {
+    /// Scans in one pass over the data: one block per tile, tiles in the order in which blocks start. Its variants
+    /// are the operators.
+    pub struct Scan<V: Number> {
+        /// Parameters of the scan.
+        pub scan: ScanArguments<V>,
+    }
+    shared: 0;
+    body: Scan::scan::<P, BLOCK, ITEMS>;
+    entry: scan_{P}_{V} in scan_{V}:
+        (V, B, N) in [(u32, 320, 44), (i32, 320, 44), (u64, 384, 18), (f32, 320, 44), (f64, 384, 18)],
+        P in [Sum as sum, Min as min], B x N;
+}
+
+impl<V: Number> Scan<V> {
+    #[device]
+    fn scan<P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
+        scan_tile::<V, P, Unmarked, BLOCK, ITEMS>(Unmarked, self.scan);
+    }
+}
 
 kernel! {
     /// Scans each segment: one block per tile, tiles in the order in which blocks start. Its variants are the operators.
     pub struct SegmentedScan<V: Number, K: SegmentMark> {
-        /// What is scanned, and how: fewer than 2³² elements.
+        /// Parameters of the scan, of fewer than 2³² elements.
         pub scan: ScanArguments<V>,
         /// One mark per element.
         pub marks: Global<K>,
@@ -29,16 +50,14 @@ kernel! {
 impl<V: Number, K: SegmentMark> SegmentedScan<V, K> {
     #[device]
     fn scan_by_marks<P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
-        let arena = Arena::dynamic(shared_bytes(V::SIZE, 0, BLOCK, ITEMS));
-        let marks = WarpMarks::<K, ITEMS>::new(self.marks);
-        scan_tile::<V, Segmented<P>, _, BLOCK, ITEMS>(arena, marks, self.scan);
+        scan_tile::<V, Segmented<P>, _, BLOCK, ITEMS>(WarpMarks::<K, ITEMS>::new(self.marks), self.scan);
     }
 }
 
 kernel! {
     /// [`SegmentedScan`] with one bit per element for a mark, set where the element begins a segment.
     pub struct SegmentedScanByBits<V: Number> {
-        /// What is scanned, and how: fewer than 2³² elements.
+        /// Parameters of the scan, of fewer than 2³² elements.
         pub scan: ScanArguments<V>,
         /// One bit per element, 32 per word, the lowest first.
         pub bits: Global<u32>,
@@ -53,7 +72,6 @@ kernel! {
 impl<V: Number> SegmentedScanByBits<V> {
     #[device]
     fn scan_by_bits<P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
-        let arena = Arena::dynamic(shared_bytes(V::SIZE, 0, BLOCK, ITEMS));
-        scan_tile::<V, Segmented<P>, _, BLOCK, ITEMS>(arena, BitMarks::<ITEMS>::new(self.bits), self.scan);
+        scan_tile::<V, Segmented<P>, _, BLOCK, ITEMS>(BitMarks::<ITEMS>::new(self.bits), self.scan);
     }
 }
