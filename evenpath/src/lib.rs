@@ -139,7 +139,7 @@ pub mod hisparse {
 /// their own.
 pub mod spmv {
     pub use crate::op::{
-        SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo, SpmvTiming, SpmvTransposedMethod,
+        SpmvDetails, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo, SpmvTiming, SpmvTransposedMethod,
         SpmvTransposedOptions, SpmvTransposedPlan, SpmvTransposedPlanInfo, SpmvTuning,
     };
 }

@@ -74,9 +74,7 @@ pub enum OpError {
         usable: String,
     },
     /// The method does not support this number of lanes per row.
-    #[error(
-        "method `{method}` does not support {lanes} lanes per row: `vector` and `light` take 1, 2, 4, 8, 16 or 32, other methods none"
-    )]
+    #[error("method `{method}` does not support {lanes} lanes per row; it supports 1, 2, 4, 8, 16 and 32")]
     Lanes {
         /// The requested number of lanes.
         lanes: u32,

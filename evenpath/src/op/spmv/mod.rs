@@ -5,6 +5,7 @@ mod build;
 mod choose;
 mod cost;
 mod costs;
+mod details;
 mod features;
 mod found_windows;
 mod gathers;
@@ -21,6 +22,7 @@ mod strategy;
 mod thresholds;
 mod tune;
 
+pub use details::SpmvDetails;
 pub use info::SpmvPlanInfo;
 pub use method::SpmvMethod;
 pub use options::SpmvOptions;

@@ -37,7 +37,7 @@ use crate::{Offset, Value};
 pub struct SpmvPlan<V: Value, O: Offset = u32> {
     pub(super) matrix: DeviceCsr<V, O>,
     pub(super) choice: Choice<V, O>,
-    pub(super) options: SpmvOptions,
+    pub(super) may_copy: bool,
     analysis: (Event, Event),
 }
 
@@ -55,7 +55,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         let start = self.device().record()?;
         let choice = build::build(self, options)?;
         let analysis = (start, self.device().record()?);
-        Ok(SpmvPlan { matrix: self.clone(), choice, options, analysis })
+        Ok(SpmvPlan { matrix: self.clone(), choice, may_copy: options.may_copy, analysis })
     }
 
     /// The plan of a matrix that is only multiplied: its own choice has narrow or hot columns where these may be faster, and arrays
@@ -65,7 +65,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         let choice = build::build_with(&self, options, Copies::Columns)?;
         let analysis = (start, self.device().record()?);
         let matrix = if choice.schedule.reads_columns() { self } else { self.without_columns()? };
-        Ok(SpmvPlan { matrix, choice, options, analysis })
+        Ok(SpmvPlan { matrix, choice, may_copy: options.may_copy, analysis })
     }
 }
 
@@ -97,7 +97,7 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
     /// If the device was lost.
     pub fn info(&self) -> Result<SpmvPlanInfo, DeviceError> {
         let (start, end) = &self.analysis;
-        let Shape { tile, tiles, lanes, figures, workspace_bytes } = self.choice.schedule.shape();
+        let Shape { tile, tiles, details, workspace_bytes } = self.choice.schedule.shape();
         let Choice { method, reason, .. } = &self.choice;
         let analysis_ms = end.elapsed_since(start)?;
         Ok(SpmvPlanInfo {
@@ -105,9 +105,7 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
             reason: reason.clone(),
             tile,
             tiles,
-            lanes,
-            block_size: self.options.block_size,
-            figures,
+            details,
             workspace_bytes,
             analysis_ms,
         })

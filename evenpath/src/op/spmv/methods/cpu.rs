@@ -45,7 +45,7 @@ pub(in crate::op::spmv) fn automatic<V: Value, O: Offset>(
         SpmvCut::MergePath => (SpmvMethod::MergePath, "too much"),
     };
     let reason = format!("the longest row has {longest} nonzeros: {part} for one thread");
-    Choice { method, reason, schedule: build(matrix, cut, copies) }
+    Choice::new(method, reason, build(matrix, cut, copies))
 }
 
 /// Cuts the matrix.

@@ -9,6 +9,7 @@ use crate::format::filled_rows::FilledRows;
 use crate::op::product::Product;
 use crate::op::spmv::cost::Matrix;
 use crate::op::spmv::costs::FLAT;
+use crate::op::spmv::details::SpmvDetails;
 use crate::op::spmv::features::{ByWindows, Features};
 use crate::op::spmv::gathers::Gathers;
 use crate::op::spmv::method::SpmvMethod;
@@ -140,11 +141,10 @@ impl<V: Value, O: Offset> Schedule<V, O> for Flat<V, O> {
 
     fn shape(&self) -> Shape {
         let tiles = u64::from(self.tile_launch.grid());
-        let count = u64::from(self.filled.count);
         Shape {
             tile: Some(Tile::of(self.tile_launch.info())),
             tiles,
-            figures: vec![("rows with nonzeros", count)],
+            details: Some(SpmvDetails::Flat { filled_rows: self.filled.count }),
             workspace_bytes: self.tile_rows.bytes() + self.cut_rows.bytes() + self.filled.bytes(),
             ..Shape::default()
         }

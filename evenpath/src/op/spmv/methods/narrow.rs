@@ -9,6 +9,7 @@ use super::row_tiles::{Group, fit};
 use crate::device::{DeviceError, DeviceSlice, DeviceVec, Kernels, Launch};
 use crate::format::DeviceCsr;
 use crate::op::product::Product;
+use crate::op::spmv::details::SpmvDetails;
 use crate::op::spmv::features::Features;
 use crate::op::spmv::gathers::Gathers;
 use crate::op::spmv::lengths::Lengths;
@@ -255,10 +256,10 @@ impl<V: Value, O: Offset> Schedule<V, O> for Narrow<V, O> {
     }
 
     fn shape(&self) -> Shape {
-        let figures = vec![
-            ("columns without a code", self.codes.whole),
-            ("columns with others' codes", self.codes.shared),
-        ];
+        let details = SpmvDetails::NarrowColumns {
+            without_code: self.codes.whole,
+            with_others_codes: self.codes.shared,
+        };
         let (info, tiles, bytes) = match &self.rows {
             Rows::Blocks { launch, block_rows } => (launch.info(), launch.grid(), block_rows.bytes()),
             Rows::Tiles { launch, .. } => (launch.info(), launch.grid(), 0),
@@ -266,7 +267,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Narrow<V, O> {
         Shape {
             tile: Some(Tile::of(info)),
             tiles: u64::from(tiles),
-            figures,
+            details: Some(details),
             workspace_bytes: self.codes.bytes() + bytes,
             ..Shape::default()
         }

@@ -6,6 +6,7 @@ use crate::format::DeviceCsr;
 use crate::op::product::Product;
 use crate::op::spmv::cost::Matrix;
 use crate::op::spmv::costs::ROW_TILES;
+use crate::op::spmv::details::SpmvDetails;
 use crate::op::spmv::features::Features;
 use crate::op::spmv::gathers::Gathers;
 use crate::op::spmv::lengths::Lengths;
@@ -133,12 +134,10 @@ impl<V: Value, O: Offset> Schedule<V, O> for RowTiles<V, O> {
     }
 
     fn shape(&self) -> Shape {
-        let figures = vec![("rows a warp", u64::from(self.group.rows))];
         Shape {
             tile: Some(Tile::of(self.launch.info())),
             tiles: u64::from(self.launch.grid()),
-            lanes: None,
-            figures,
+            details: Some(SpmvDetails::RowTiles { rows_per_warp: self.group.rows }),
             workspace_bytes: 0,
         }
     }
