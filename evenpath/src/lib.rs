@@ -144,9 +144,9 @@ pub mod spmv {
     };
 }
 
-/// Sparse matrix times dense matrix, `C = αAB + βC`: [`DeviceCsr::plan_spmm`].
+/// Sparse matrix times dense matrix, `C = αAB + βC`: [`DeviceCsr::plan_spmm`], [`DeviceCsr::plan_spmm_mixed`].
 pub mod spmm {
-    pub use crate::op::{SpmmOperand, SpmmOptions, SpmmPlan, SpmmPlanInfo};
+    pub use crate::op::{SpmmOptions, SpmmPlan, SpmmPlanInfo};
 }
 
 /// Sparse matrix times sparse matrix: [`DeviceCsr::multiply`], [`DeviceCsr::plan_multiply`].

@@ -14,6 +14,28 @@ mod sealed {
     pub trait KernelStored<C>: evenpath_simt::Stored<Compute = C> {}
     impl<S: evenpath_simt::Stored> KernelStored<S::Compute> for S {}
 
+    /// Type of arithmetic, or type that is only stored.
+    pub trait Kind: Sized {
+        /// Calls the form of an operation for this type.
+        fn by_kind<F: ForKind<Self>>(operation: F) -> F::Output
+        where
+            Self: super::Storage;
+    }
+
+    /// Operation on any type, in two forms: for types of arithmetic, and for 16-bit types.
+    pub trait ForKind<S: super::Storage> {
+        /// Result of both.
+        type Output;
+
+        /// The operation for a type of arithmetic.
+        fn value(self) -> Self::Output
+        where
+            S: super::Value;
+
+        /// The operation for a 16-bit type.
+        fn half(self) -> Self::Output;
+    }
+
     /// Type of arithmetic in kernels.
     pub trait KernelValue:
         Decimal + evenpath_kernels::norm::NormScales + evenpath_kernels::spmv::AtomicFloat
@@ -38,7 +60,7 @@ mod sealed {
     }
 }
 
-pub(crate) use sealed::Decimal;
+pub(crate) use sealed::{Decimal, ForKind};
 
 /// An element of a matrix or a dense operand: [`struct@f16`], [`struct@bf16`], `f32` or `f64`. Sealed.
 ///
@@ -57,7 +79,12 @@ pub(crate) use sealed::Decimal;
 /// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 pub trait Storage:
-    sealed::KernelStored<<Self as Storage>::Computed> + bytemuck::Pod + Default + Display + PartialOrd
+    sealed::KernelStored<<Self as Storage>::Computed>
+    + sealed::Kind
+    + bytemuck::Pod
+    + Default
+    + Display
+    + PartialOrd
 {
     /// Type of arithmetic: `f32`, or `f64` for `f64`.
     type Computed: Value;
@@ -129,6 +156,12 @@ macro_rules! value {
             }
         }
 
+        impl sealed::Kind for $type {
+            fn by_kind<F: ForKind<Self>>(operation: F) -> F::Output {
+                operation.value()
+            }
+        }
+
         impl Value for $type {
             const ONE: Self = 1.0;
 
@@ -163,6 +196,12 @@ macro_rules! half {
 
             fn from_f64(value: f64) -> Self {
                 $type::from_f32(round_to_odd(value))
+            }
+        }
+
+        impl sealed::Kind for $type {
+            fn by_kind<F: ForKind<Self>>(operation: F) -> F::Output {
+                operation.half()
             }
         }
     };

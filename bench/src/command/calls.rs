@@ -93,7 +93,7 @@ impl Operands {
     }
 
     fn spmm(&self, columns: usize) -> Result<Call<'_>, OpError> {
-        let plan = self.matrix.plan_spmm::<f64>(SpmmOptions::default().with_columns(columns))?;
+        let plan = self.matrix.plan_spmm(SpmmOptions::default().with_columns(columns))?;
         let (rows, layout) = (self.matrix.nrows(), Layout::RowMajor);
         let b = self.device.zeros_dense::<f64>(rows, columns, layout)?;
         let mut c = self.device.zeros_dense::<f64>(rows, columns, layout)?;

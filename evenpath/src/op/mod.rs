@@ -17,7 +17,7 @@ pub use hisparse::{
 };
 pub use spadd::{ElementwisePlan, ElementwisePlanInfo};
 pub use spgemm::{SpgemmMethod, SpgemmOptions, SpgemmPhases, SpgemmPlan, SpgemmPlanInfo};
-pub use spmm::{SpmmOperand, SpmmOptions, SpmmPlan, SpmmPlanInfo};
+pub use spmm::{SpmmOptions, SpmmPlan, SpmmPlanInfo};
 pub use spmv::{SpmvDetails, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo, SpmvTiming, SpmvTuning};
 pub use spmv_transposed::{
     SpmvTransposedMethod, SpmvTransposedOptions, SpmvTransposedPlan, SpmvTransposedPlanInfo,

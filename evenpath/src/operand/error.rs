@@ -73,6 +73,16 @@ pub enum OpError {
         /// The supported methods.
         usable: String,
     },
+    /// The method does not support the type of the matrix's values.
+    #[error("SpMV by `{method}` does not support values of {value}; {usable} does")]
+    MethodOfType {
+        /// The name of the method.
+        method: &'static str,
+        /// The type.
+        value: &'static str,
+        /// The name of the method for this type.
+        usable: &'static str,
+    },
     /// The method does not support this number of lanes per row.
     #[error("method `{method}` does not support {lanes} lanes per row; it supports 1, 2, 4, 8, 16 and 32")]
     Lanes {

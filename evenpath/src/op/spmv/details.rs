@@ -39,6 +39,17 @@ pub enum SpmvDetails {
         /// Number of row blocks of one row, which a whole block sums.
         by_long_vector: u64,
     },
+    /// `one-column`, on GPUs.
+    OneColumn {
+        /// Number of rows that are cut into pieces.
+        long_rows: u64,
+        /// Number of their pieces.
+        pieces: u64,
+        /// Number of nonzeros up to which a row is not cut.
+        longest: u32,
+        /// Number of nonzeros of the longest piece.
+        longest_piece: u32,
+    },
     /// `row-tiles`.
     RowTiles {
         /// Number of rows of each warp.
@@ -95,6 +106,12 @@ impl SpmvDetails {
             Self::RowBlocks { by_stream, by_vector, by_long_vector } => {
                 vec![("by stream", by_stream), ("by vector", by_vector), ("by long vector", by_long_vector)]
             }
+            Self::OneColumn { long_rows, pieces, longest, longest_piece } => vec![
+                ("long rows", long_rows),
+                ("pieces", pieces),
+                ("nonzeros up to which a row is not cut", longest.into()),
+                ("nonzeros of the longest piece", longest_piece.into()),
+            ],
             Self::RowTiles { rows_per_warp } => vec![("rows a warp", rows_per_warp.into())],
             Self::Binned { rows_per_warp, long_rows, pieces } => {
                 vec![("rows a warp", rows_per_warp.into()), ("long rows", long_rows), ("pieces", pieces)]

@@ -56,6 +56,12 @@ pub enum SpmvMethod {
         /// Threads per block: 128, 256, 512 or 1024, for row offsets of `u32`.
         block_size: Option<u32>,
     },
+    /// `one-column`: a product with a dense matrix of one column, by the kernels of [SpMM](crate::spmm). The only method for 16-bit
+    /// values. The plan waits for the device, which lists the rows that are long enough to be cut.
+    OneColumn {
+        /// Number of multiprocessors for which the work is divided, which determines the order of sums on GPUs.
+        multiprocessors: Option<u32>,
+    },
     /// `row-parallel`, on the CPU: every thread takes whole rows, of equal shares of row ends and nonzeros.
     RowParallel,
     /// `row-blocks`: as `csr-adaptive`, with row blocks that the device makes; the host does where a row is longer than
@@ -97,6 +103,7 @@ named! {
     MergePath = "merge-path",
     CsrAdaptive { block_size } = "csr-adaptive",
     Light { lanes, block_size } = "light",
+    OneColumn { multiprocessors } = "one-column",
     RowParallel = "row-parallel",
     RowBlocks = "row-blocks",
     RowTiles = "row-tiles",
@@ -123,6 +130,7 @@ impl SpmvMethod {
             Self::Vector { .. } => Self::Vector { lanes: None },
             Self::CsrAdaptive { .. } => Self::CsrAdaptive { block_size: None },
             Self::Light { .. } => Self::Light { lanes: None, block_size: None },
+            Self::OneColumn { .. } => Self::OneColumn { multiprocessors: None },
             plain => plain,
         }
     }

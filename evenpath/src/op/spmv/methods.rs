@@ -11,6 +11,7 @@ mod lanes;
 mod light;
 mod merge;
 mod narrow;
+mod one_column;
 mod row_blocks;
 mod row_tiles;
 mod rows;
@@ -25,6 +26,7 @@ use self::hot::HotColumnsMethod;
 use self::light::LightMethod;
 use self::merge::MergePathMethod;
 use self::narrow::NarrowColumnsMethod;
+use self::one_column::OneColumnMethod;
 use self::row_tiles::RowTilesMethod;
 use self::rows::{BlockMethod, LanesMethod};
 use self::sliced::SlicedEllMethod;
@@ -34,9 +36,10 @@ use super::strategy::Strategy;
 use crate::{Offset, Value};
 
 pub(super) use self::cpu::automatic as automatic_on_cpu;
+pub(super) use self::one_column::build as one_column;
 
 /// All methods. The choice asks them in this order: of two rules, and of two equal estimates, the first is taken.
-pub(super) fn all<V: Value, O: Offset>() -> [&'static dyn Strategy<V, O>; 16] {
+pub(super) fn all<V: Value, O: Offset>() -> [&'static dyn Strategy<V, O>; 17] {
     [
         &SlicedEllMethod,
         &HotColumnsMethod,
@@ -53,6 +56,7 @@ pub(super) fn all<V: Value, O: Offset>() -> [&'static dyn Strategy<V, O>; 16] {
         &BinnedMethod,
         &CsrAdaptiveMethod,
         &LightMethod,
+        &OneColumnMethod,
         &RowParallelMethod,
     ]
 }

@@ -4,13 +4,10 @@ use super::features::{Copies, Features};
 use super::lengths::Lengths;
 use super::method::SpmvMethod;
 use super::reason::Reason;
-use super::schedule::Schedule;
+use super::schedule::{Boxed, Schedule};
 use crate::format::DeviceCsr;
 use crate::operand::OpError;
 use crate::{Offset, Value};
-
-/// A method, prepared for a matrix.
-pub(super) type Boxed<V, O> = Box<dyn Schedule<V, O>>;
 
 /// One of the methods: what it can do, which matrices it suits, and how it is prepared for one.
 ///
