@@ -12,7 +12,7 @@ mod schedule;
 mod shape;
 
 pub(super) use column::Column;
-pub(super) use combine::{dense_with_numbers, vector_with_numbers};
+pub(super) use combine::dense_with_numbers;
 pub use info::SpmmPlanInfo;
 pub use options::SpmmOptions;
 pub use plan::SpmmPlan;

@@ -2,6 +2,7 @@
 
 mod abilities;
 mod build;
+mod by_type;
 mod choose;
 mod cost;
 mod costs;

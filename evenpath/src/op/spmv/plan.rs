@@ -2,16 +2,16 @@
 
 use std::fmt;
 
-use super::build;
 use super::features::Copies;
 use super::info::SpmvPlanInfo;
 use super::options::SpmvOptions;
 use super::schedule::{Choice, Shape};
+use super::{build, by_type};
 use crate::device::{DeviceError, DeviceSlice, Event};
 use crate::format::DeviceCsr;
 use crate::op::product::Product;
-use crate::op::spmm::vector_with_numbers;
 use crate::operand::{Factor, OpError};
+use crate::sequence::vector::with_numbers;
 use crate::{Compute, Offset, Storage, Value};
 
 /// y = αAx + βy for one matrix, analyzed once and run as often as needed.
@@ -55,7 +55,7 @@ impl<S: Storage, O: Offset> DeviceCsr<S, O> {
     /// value for each tile of about a thousand nonzeros; for `flat`, and rows that are empty, an offset and 4 bytes per row
     /// besides), the matrix is too large for one launch, or the device was lost.
     pub fn plan_spmv(&self, options: SpmvOptions) -> Result<SpmvPlan<S, O>, OpError> {
-        SpmvPlan::analyze(self, options, build::build)
+        SpmvPlan::analyze(self, options, by_type::build)
     }
 
     /// Analyzes the matrix like [`plan_spmv`](Self::plan_spmv), for x and y of the type in which sums are computed: `f32` if the
@@ -78,7 +78,7 @@ impl<S: Storage, O: Offset> DeviceCsr<S, O> {
     ///
     /// The same as for [`plan_spmv`](Self::plan_spmv).
     pub fn plan_spmv_mixed(&self, options: SpmvOptions) -> Result<SpmvPlan<S, O, Compute<S>>, OpError> {
-        SpmvPlan::analyze(self, options, build::build_mixed)
+        SpmvPlan::analyze(self, options, by_type::build_mixed)
     }
 }
 
@@ -122,7 +122,7 @@ impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> SpmvPlan<S, O, T>
         beta: impl Into<Factor<'f, Compute<S>>>,
         y: &mut DeviceSlice<T>,
     ) -> Result<(), OpError> {
-        vector_with_numbers(self.matrix.device(), (alpha, beta), y, |alpha, beta, y| {
+        with_numbers(self.matrix.device(), (alpha, beta), y, |alpha, beta, y| {
             Ok(self.choice.schedule.run(Product::new(&self.matrix, (alpha, x), (beta, y))?)?)
         })
     }
