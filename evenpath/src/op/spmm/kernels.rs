@@ -125,7 +125,6 @@ impl<T: Storage> Kernels<T> {
     where
         T: Storage<Computed = Compute<S>>,
     {
-        let mut product = product;
         let (device, b) = (product.matrix.device(), product.b);
         let limit = u32::MAX as usize;
         if b.leading_dimension() > limit {
@@ -138,6 +137,7 @@ impl<T: Storage> Kernels<T> {
         if copies && b_by_rows.is_empty() {
             *b_by_rows = workspace(device, b.nrows(), self.columns)?;
         }
+        let Product { matrix, alpha, beta, .. } = product;
         let by_columns = product.c.layout() == Layout::ColumnMajor;
         let (c_row_stride, c_column_stride) = product.c.strides();
         let c_stride = if by_columns { c_column_stride } else { c_row_stride };
@@ -158,7 +158,6 @@ impl<T: Storage> Kernels<T> {
                 stride: c_stride,
                 by_columns,
             };
-            let &mut Product { matrix, alpha, beta, .. } = &mut product;
             self.pass(Pass { matrix, alpha, b: view, beta, c, columns })?;
         }
         Ok(())
