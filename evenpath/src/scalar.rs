@@ -66,7 +66,8 @@ pub(crate) use sealed::{Decimal, ForKind};
 ///
 /// The 16-bit types are storage: what is computed from them is computed in `f32`. They halve the memory, and the time of a product
 /// that is bound by it on a GPU; on the CPU, conversions make a product take longer than in `f32`. A matrix of them is multiplied by
-/// [`DeviceCsr::plan_spmm`](crate::DeviceCsr::plan_spmm), with vectors too, which are dense matrices of one column.
+/// [`DeviceCsr::plan_spmv`](crate::DeviceCsr::plan_spmv) and [`plan_spmm`](crate::DeviceCsr::plan_spmm), and with operands of `f32`
+/// by [`plan_spmv_mixed`](crate::DeviceCsr::plan_spmv_mixed) and [`plan_spmm_mixed`](crate::DeviceCsr::plan_spmm_mixed).
 ///
 /// ```
 /// use evenpath::{Csr, Storage, f16};
