@@ -23,7 +23,8 @@ fn csr_adaptive(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     let mut y = device.zeros(a.nrows())?;
 
     // The plan divides the rows into blocks by their lengths. It serves any number of products.
-    let plan = device.upload(a)?.plan_spmv(SpmvOptions::default().with_method(SpmvMethod::CsrAdaptive))?;
+    let method = SpmvMethod::CsrAdaptive { block_size: None };
+    let plan = device.upload(a)?.plan_spmv(SpmvOptions::default().with_method(method))?;
     plan.run(1.0, &device_x, 0.0, &mut y)?;
     println!("{device}: {}", plan.info()?);
 

@@ -23,7 +23,8 @@ fn light_spmv(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     let mut y = device.zeros(a.nrows())?;
 
     // The plan chooses the lanes per row from the mean row length.
-    let plan = device.upload(a)?.plan_spmv(SpmvOptions::default().with_method(SpmvMethod::Light))?;
+    let method = SpmvMethod::Light { lanes: None, block_size: None };
+    let plan = device.upload(a)?.plan_spmv(SpmvOptions::default().with_method(method))?;
     plan.run(1.0, &device_x, 0.0, &mut y)?;
     println!("{device}: {}", plan.info()?);
 

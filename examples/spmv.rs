@@ -13,7 +13,7 @@ use std::time::Instant;
 use clap::Parser;
 use evenpath::device::DeviceKind;
 use evenpath::generate::Kind;
-use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvPlanInfo};
+use evenpath::spmv::{SpmvDetails, SpmvMethod, SpmvOptions, SpmvPlanInfo};
 use evenpath::{Device, Offset, Value};
 use evenpath_bench_support::arguments::{MatrixArguments, OffsetType, RunArguments, ValueType};
 use evenpath_bench_support::input::{Input, random_vector};
@@ -41,7 +41,7 @@ struct Arguments {
     /// Method. The help text lists the names.
     #[arg(long, value_name = "NAME", default_value_t = SpmvMethod::Auto, help = method_help())]
     method: SpmvMethod,
-    /// Print the statistics of the matrix, the plan's figures, and rates as other programs count them.
+    /// Print the statistics of the matrix, the plan's details, and rates as other programs count them.
     #[arg(long)]
     details: bool,
 }
@@ -113,15 +113,15 @@ fn plan_fields(info: &SpmvPlanInfo) -> serde_json::Value {
     let tile = info
         .tile
         .map(|tile| json!({ "block_size": tile.block_size, "items_per_thread": tile.items_per_thread }));
-    let figures: serde_json::Map<_, _> =
-        info.figures.iter().map(|&(name, figure)| (name.to_string(), json!(figure))).collect();
+    let figures = info.details.iter().flat_map(SpmvDetails::figures);
+    let details: serde_json::Map<_, _> =
+        figures.map(|(name, figure)| (name.to_string(), json!(figure))).collect();
     json!({ "plan": {
         "method": info.method.to_string(),
         "reason": info.reason,
         "tile": tile,
         "tiles": info.tiles,
-        "figures": figures,
-        "lanes": info.lanes,
+        "details": details,
         "workspace_bytes": info.workspace_bytes,
         "analysis_ms": info.analysis_ms,
     } })

@@ -43,7 +43,7 @@ impl Lane {
     /// Launches one product without waiting.
     fn product(
         &mut self,
-        plan: &SpmmPlan<f64, f64>,
+        plan: &SpmmPlan<f64>,
         b: &PinnedVec<f64>,
         c: &mut PinnedVec<f64>,
     ) -> Result<(), OpError> {

@@ -5,13 +5,13 @@ use evenpath::error::{DeviceError, OpError};
 use evenpath::generate::{Kind, generate};
 use evenpath::hisparse;
 use evenpath::hyb::HybOptions;
-use evenpath::spmm::{SpmmOperand, SpmmOptions};
+use evenpath::spmm::SpmmOptions;
 use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
 use evenpath::{
     Compute, Csr, Device, DeviceDense, DeviceVec, Factor, Layout, Storage, Value, bf16, f16, vector,
 };
 use evenpath_lab::XInSequence;
-use evenpath_tests::{UNLIMITED, devices, hyb_widths, with_row_lengths};
+use evenpath_tests::{SpmmOperand, UNLIMITED, devices, hyb_widths, with_row_lengths};
 
 /// A product y = αAx + βy, with its name.
 type Product<V> = (
@@ -138,7 +138,7 @@ const LAYOUTS: [Layout; 2] = [Layout::RowMajor, Layout::ColumnMajor];
 fn check_dense<S: Storage, T: SpmmOperand<S>>(device: &Device, a: &Csr<f64>) {
     let uploaded = device.upload(&a.clone().into_values::<S>()).expect("memory");
     for (layout, columns) in LAYOUTS.into_iter().zip([5, 40]) {
-        let plan = uploaded.plan_spmm::<T>(SpmmOptions::default().with_columns(columns)).expect("a plan");
+        let plan = T::plan_spmm(&uploaded, SpmmOptions::default().with_columns(columns)).expect("a plan");
         let b = dense::<T>(device, (a.ncols(), columns), Layout::RowMajor, false);
         for (alpha, beta) in [(2.0, 0.0), (-1.0, 0.5)] {
             let is_zero = beta == 0.0;

@@ -151,7 +151,7 @@ fn columns_and_strides_of_dense_operands() {
         let is_cpu = device.kind() == evenpath::device::DeviceKind::Cpu;
         for columns in [usize::MAX, usize::MAX / 2, 1 << 61] {
             let options = SpmmOptions::default().with_columns(columns).with_layout(Layout::ColumnMajor);
-            let plan = on_device.plan_spmm::<f64>(options);
+            let plan = on_device.plan_spmm(options);
             // The CPU needs no workspace. Other devices copy B, in passes of as many columns as a launch
             // supports.
             assert_eq!(plan.is_ok(), is_cpu);
@@ -171,7 +171,7 @@ fn columns_and_strides_of_dense_operands() {
             };
             let one_column: Csr<f64> = Csr::from_triplets(1, 1, [(0, 0, 2.0)]).expect("one entry");
             let one_column = device.upload(&one_column).expect("memory");
-            let plan = one_column.plan_spmm::<f64>(SpmmOptions::default().with_columns(2)).expect("a plan");
+            let plan = one_column.plan_spmm(SpmmOptions::default().with_columns(2)).expect("a plan");
             let b = line(&[1.0, 2.0], 1, 2, Layout::RowMajor);
             let mut c = line(&[0.0, 0.0], 1, 2, Layout::RowMajor);
             match plan.run(1.0, &b, 0.0, &mut c) {
@@ -187,7 +187,7 @@ fn columns_and_strides_of_dense_operands() {
                     refused => names(&far.to_string(), refused),
                 }
             }
-            let plan = on_device.plan_spmm::<f64>(SpmmOptions::default().with_columns(1)).expect("a plan");
+            let plan = on_device.plan_spmm(SpmmOptions::default().with_columns(1)).expect("a plan");
             let b = line(&[1.0, 2.0, 3.0], 3, 1, Layout::ColumnMajor);
             let mut c = line(&[0.0; 3], 3, 1, Layout::ColumnMajor);
             match plan.run(1.0, &b, 0.0, &mut c) {

@@ -28,7 +28,7 @@ struct Shared {
     sorted: DeviceVec<u32>,
     spmv: Vec<SpmvPlan<f64, u32>>,
     transposed: SpmvTransposedPlan<f64, u32>,
-    spmm: SpmmPlan<f64, f64>,
+    spmm: SpmmPlan<f64>,
     leaves: hisparse::SpmvPlan<f64, 32>,
 }
 

@@ -151,15 +151,15 @@ pub mod hisparse {
 /// their own.
 pub mod spmv {
     pub use crate::op::{
-        SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo, SpmvTiming, SpmvTransposedMethod,
+        SpmvDetails, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo, SpmvTiming, SpmvTransposedMethod,
         SpmvTransposedOptions, SpmvTransposedPlan, SpmvTransposedPlanInfo, SpmvTuning,
     };
     pub use crate::policy::Tile;
 }
 
-/// Sparse matrix times dense matrix, `C = αAB + βC`: [`DeviceCsr::plan_spmm`].
+/// Sparse matrix times dense matrix, `C = αAB + βC`: [`DeviceCsr::plan_spmm`], [`DeviceCsr::plan_spmm_mixed`].
 pub mod spmm {
-    pub use crate::op::{SpmmOperand, SpmmOptions, SpmmPlan, SpmmPlanInfo};
+    pub use crate::op::{SpmmOptions, SpmmPlan, SpmmPlanInfo};
 }
 
 /// Sparse matrix times sparse matrix: [`DeviceCsr::spgemm`], [`DeviceCsr::plan_spgemm`].

@@ -36,16 +36,17 @@ pub(crate) fn list<T: Copy>(
     wanted.join(", ")
 }
 
-/// Names every variant of an enum, for `Display` and `FromStr`, and lists them in `ALL`.
+/// Names every variant of an enum, for `Display` and `FromStr`, and lists them in `ALL`. Fields of a variant are options,
+/// and `None` in both.
 macro_rules! named {
-    ($type:ident, $kind:literal: $($variant:ident = $name:literal),+ $(,)?) => {
+    ($type:ident, $kind:literal: $($variant:ident $({ $($field:ident),+ })? = $name:literal),+ $(,)?) => {
         impl $type {
             /// All values, the default first.
-            pub const ALL: [Self; [$(Self::$variant),+].len()] = [$(Self::$variant),+];
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant $({ $($field: None),+ })?),+];
 
             /// Name of the value, used by [`Display`](std::fmt::Display) and [`FromStr`](std::str::FromStr).
             pub const fn name(self) -> &'static str {
-                match self { $(Self::$variant => $name),+ }
+                match self { $(Self::$variant $({ $($field: _),+ })? => $name),+ }
             }
         }
 

@@ -14,6 +14,28 @@ mod sealed {
     pub trait KernelStored<C>: evenpath_simt::Stored<Compute = C> {}
     impl<S: evenpath_simt::Stored> KernelStored<S::Compute> for S {}
 
+    /// Type of arithmetic, or type that is only stored.
+    pub trait Kind: Sized {
+        /// Calls the form of an operation for this type.
+        fn by_kind<F: ForKind<Self>>(operation: F) -> F::Output
+        where
+            Self: super::Storage;
+    }
+
+    /// Operation on any type, in two forms: for types of arithmetic, and for 16-bit types.
+    pub trait ForKind<S: super::Storage> {
+        /// Result of both.
+        type Output;
+
+        /// The operation for a type of arithmetic.
+        fn value(self) -> Self::Output
+        where
+            S: super::Value;
+
+        /// The operation for a 16-bit type.
+        fn half(self) -> Self::Output;
+    }
+
     /// Type of arithmetic in kernels.
     pub trait KernelValue:
         Decimal + evenpath_kernels::norm::NormScales + evenpath_kernels::spmv::AtomicFloat
@@ -38,13 +60,14 @@ mod sealed {
     }
 }
 
-pub(crate) use sealed::Decimal;
+pub(crate) use sealed::{Decimal, ForKind};
 
 /// An element of a matrix or a dense operand: [`struct@f16`], [`struct@bf16`], `f32` or `f64`. Sealed.
 ///
 /// The 16-bit types are storage: what is computed from them is computed in `f32`. They halve the memory, and the time of a product
 /// that is bound by it on a GPU; on the CPU, conversions make a product take longer than in `f32`. A matrix of them is multiplied by
-/// [`DeviceCsr::plan_spmm`](crate::DeviceCsr::plan_spmm), with vectors too, which are dense matrices of one column.
+/// [`DeviceCsr::plan_spmv`](crate::DeviceCsr::plan_spmv) and [`plan_spmm`](crate::DeviceCsr::plan_spmm), and with operands of `f32`
+/// by [`plan_spmv_mixed`](crate::DeviceCsr::plan_spmv_mixed) and [`plan_spmm_mixed`](crate::DeviceCsr::plan_spmm_mixed).
 ///
 /// ```
 /// use evenpath::{Csr, Storage, f16};
@@ -57,7 +80,12 @@ pub(crate) use sealed::Decimal;
 /// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 pub trait Storage:
-    sealed::KernelStored<<Self as Storage>::Computed> + bytemuck::Pod + Default + Display + PartialOrd
+    sealed::KernelStored<<Self as Storage>::Computed>
+    + sealed::Kind
+    + bytemuck::Pod
+    + Default
+    + Display
+    + PartialOrd
 {
     /// Type of arithmetic: `f32`, or `f64` for `f64`.
     type Computed: Value;
@@ -129,6 +157,12 @@ macro_rules! value {
             }
         }
 
+        impl sealed::Kind for $type {
+            fn by_kind<F: ForKind<Self>>(operation: F) -> F::Output {
+                operation.value()
+            }
+        }
+
         impl Value for $type {
             const ONE: Self = 1.0;
 
@@ -163,6 +197,12 @@ macro_rules! half {
 
             fn from_f64(value: f64) -> Self {
                 $type::from_f32(round_to_odd(value))
+            }
+        }
+
+        impl sealed::Kind for $type {
+            fn by_kind<F: ForKind<Self>>(operation: F) -> F::Output {
+                operation.half()
             }
         }
     };

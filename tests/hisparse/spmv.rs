@@ -315,9 +315,8 @@ fn a_copy_is_multiplied_by_the_requested_method() {
     let tree: HiSparse<f32, 32> = a.to_hisparse(hisparse::Options::default()).unwrap();
     for DeviceUnderTest { device, .. } in unlike_devices() {
         let matrix = device.upload(&tree).unwrap();
-        for asked in [SpmvMethod::NarrowColumns, SpmvMethod::Vector, SpmvMethod::MergePath] {
-            let options =
-                hisparse::SpmvOptions::default().with_spmv(SpmvOptions::default().with_method(asked));
+        for asked in [SpmvMethod::NarrowColumns, SpmvMethod::Scalar, SpmvMethod::MergePath] {
+            let options = hisparse::SpmvOptions::default().with_spmv(SpmvOptions::default().with_method(asked));
             if asked == SpmvMethod::MergePath {
                 let copy = matrix.plan_spmv(options).unwrap().info().unwrap().copy;
                 assert_eq!(copy.expect("a copy").method, asked);
@@ -325,9 +324,9 @@ fn a_copy_is_multiplied_by_the_requested_method() {
                 assert_eq!(check_copy(&matrix, a.nnz(), options), asked);
             }
         }
-        let lanes = SpmvOptions::default().with_method(SpmvMethod::Warp).with_lanes(2);
+        let lanes = SpmvOptions::default().with_method(SpmvMethod::Vector { lanes: Some(3) });
         let refused = matrix.plan_spmv(hisparse::SpmvOptions::default().with_spmv(lanes)).unwrap_err();
-        assert!(matches!(refused, OpError::Lanes { lanes: 2, .. }), "{refused}");
+        assert!(matches!(refused, OpError::Lanes { lanes: 3, .. }), "{refused}");
     }
 }
 

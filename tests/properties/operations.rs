@@ -7,7 +7,7 @@ use evenpath::generate::{Kind, generate};
 use evenpath::hisparse::{self, DeviceHiSparse, HiSparse};
 use evenpath::hyb::HybOptions;
 use evenpath::spmv::{SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
-use evenpath::{Csr, Device, DeviceVec, Offset, Value, bf16, f16};
+use evenpath::{Csr, Device, DeviceVec, Offset, Storage, Value, bf16, f16};
 
 use super::products::{
     add, add_coo, add_once, add_trees, add_trees_queued, block_of_tree, diagonal_of_tree, multiply_trees,
@@ -69,7 +69,7 @@ macro_rules! operations {
 
 pub(super) fn operations() -> Vec<Operation> {
     operations! {
-        "SpMV, CSR", "`DeviceCsr::plan_spmv`", spmv [f32 f64] [u32 u64] true, true, true;
+        "SpMV, CSR", "`DeviceCsr::plan_spmv`", spmv [f16 bf16 f32 f64] [u32 u64] true, true, true;
         "SpMV, COO", "`DeviceCoo::spmv`", spmv_coo [f32 f64] [] true, true, true;
         "SpMV, ELL", "`DeviceEll::spmv`", spmv_ell [f32 f64] [] true, true, true;
         "SpMV, ELL-R", "`DeviceEllR::spmv`", spmv_ell_r [f32 f64] [] true, true, true;
@@ -126,8 +126,8 @@ pub(super) fn matrix<V: Value, O: Offset>() -> Csr<V, O> {
 }
 
 /// Values whose sums depend on the order.
-pub(super) fn numbers<V: Value>(len: usize) -> Vec<V> {
-    (0..len).map(|index| V::from_f64(1.0 / (3 + index % 1009) as f64)).collect()
+pub(super) fn numbers<T: Storage>(len: usize) -> Vec<T> {
+    (0..len).map(|index| T::from_f64(1.0 / (3 + index % 1009) as f64)).collect()
 }
 
 pub(super) fn bytes<T: Pod>(values: &[T]) -> Vec<u8> {
@@ -139,11 +139,11 @@ pub(super) fn download<T: Pod + 'static>(vector: DeviceVec<T>) -> Download {
 }
 
 /// Computes y = Ax, by the given function.
-fn product<V: Value>(
+fn product<T: Storage>(
     device: &Device,
     rows: usize,
-    x: DeviceVec<V>,
-    run: impl Fn(&DeviceVec<V>, &mut DeviceVec<V>) -> Result<(), OpError> + Send + 'static,
+    x: DeviceVec<T>,
+    run: impl Fn(&DeviceVec<T>, &mut DeviceVec<T>) -> Result<(), OpError> + Send + 'static,
 ) -> Run {
     let device = device.clone();
     Box::new(move || {
@@ -153,12 +153,13 @@ fn product<V: Value>(
     })
 }
 
-fn spmv<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
-    let a = device.upload(&matrix::<V, O>()).expect("upload");
-    let x = device.upload(&numbers::<V>(a.ncols())).expect("upload");
+fn spmv<S: Storage, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let a = device.upload(&matrix::<f64, O>().into_values::<S>()).expect("upload");
+    let x = device.upload(&numbers::<S>(a.ncols())).expect("upload");
     uploaded();
     let plan = a.plan_spmv(SpmvOptions::default()).expect("plan");
-    product(device, a.nrows(), x, move |x, y| plan.run(V::ONE, x, V::ZERO, y))
+    let (one, zero) = (S::Computed::from_f64(1.0), S::Computed::from_f64(0.0));
+    product(device, a.nrows(), x, move |x, y| plan.run(one, x, zero, y))
 }
 
 macro_rules! without_plan {

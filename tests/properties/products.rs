@@ -5,8 +5,8 @@ use evenpath::dense::Layout;
 use evenpath::error::OpError;
 use evenpath::hisparse::{self, DeviceHiSparse};
 use evenpath::spgemm::{SpgemmMethod, SpgemmOptions};
-use evenpath::spmm::{SpmmOperand, SpmmOptions};
-use evenpath::{Csr, Device, DeviceCsr, DeviceDense, Offset, Storage, Value, bf16, f16};
+use evenpath::spmm::SpmmOptions;
+use evenpath::{Csr, Device, DeviceCsr, DeviceDense, Offset, Storage, Value};
 
 use super::operations::{Download, Run, bytes, download, matrix, numbers, tree};
 
@@ -56,26 +56,12 @@ fn product<T: Storage>(
     })
 }
 
-/// A value type, with the type of dense operands: the same type.
-pub(super) trait Multiplied: Storage {
-    type Operand: SpmmOperand<Self>;
-}
-
-macro_rules! multiplied {
-    ($($type:ident)*) => {$(
-        impl Multiplied for $type {
-            type Operand = $type;
-        }
-    )*};
-}
-multiplied!(f16 bf16 f32 f64);
-
-pub(super) fn spmm<S: Multiplied, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+pub(super) fn spmm<S: Storage, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let a = device.upload(&matrix::<f32, O>().into_values::<S>()).expect("upload");
     let options = SpmmOptions::default().with_columns(COLUMNS);
     let (one, zero) = (S::Computed::from_f64(1.0), S::Computed::from_f64(0.0));
     product(device, (a.nrows(), a.ncols()), uploaded, || {
-        let plan = a.plan_spmm::<S::Operand>(options).expect("plan");
+        let plan = a.plan_spmm(options).expect("plan");
         Box::new(move |b, c| plan.run(one, b, zero, c))
     })
 }

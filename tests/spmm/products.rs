@@ -2,9 +2,9 @@
 
 use evenpath::error::{DeviceError, OpError};
 use evenpath::generate::generate;
-use evenpath::spmm::{SpmmOperand, SpmmOptions, SpmmPlan};
+use evenpath::spmm::{SpmmOptions, SpmmPlan};
 use evenpath::{Compute, Csr, Device, DeviceDense, Layout, Offset, Storage, bf16, f16};
-use evenpath_tests::{devices, kernel_devices, spmm as oracle};
+use evenpath_tests::{SpmmOperand, devices, kernel_devices, spmm as oracle};
 use proptest::prelude::*;
 
 pub(super) const LAYOUTS: [Layout; 2] = [Layout::RowMajor, Layout::ColumnMajor];
@@ -78,11 +78,11 @@ where
     /// Makes a plan and runs the product on a device, with C filled with NaN if β is zero, and checks it.
     pub(super) fn check<T: SpmmOperand<S>>(&self, device: &Device) -> Vec<T> {
         let options = SpmmOptions::default().with_columns(self.columns).with_layout(self.b_layout);
-        let plan = device.upload(self.a).expect("upload").plan_spmm(options).expect("plan");
+        let plan = T::plan_spmm(&device.upload(self.a).expect("upload"), options).expect("plan");
         self.check_plan(device, &plan)
     }
 
-    pub(super) fn check_plan<T: SpmmOperand<S>>(&self, device: &Device, plan: &SpmmPlan<S, T, O>) -> Vec<T> {
+    pub(super) fn check_plan<T: SpmmOperand<S>>(&self, device: &Device, plan: &SpmmPlan<S, O, T>) -> Vec<T> {
         let &Self { a, columns, b_layout, c_layout, gap, alpha, beta } = self;
         let b = HostDense::<T>::new(a.ncols(), columns, b_layout, gap);
         let mut c = HostDense::<T>::new(a.nrows(), columns, c_layout, gap);
@@ -217,7 +217,7 @@ fn plans_accept_other_operands_than_they_were_made_for() {
         let a: Csr<f32> = with_row_lengths(600, &among_empty_rows(&[3, 600, 0, 40]));
         let matrix = device.upload(&a).expect("upload");
         for planned in [0, 1, 3, 8, 12, 1000] {
-            let plan = matrix.plan_spmm::<f32>(SpmmOptions::default().with_columns(planned)).expect("plan");
+            let plan = matrix.plan_spmm(SpmmOptions::default().with_columns(planned)).expect("plan");
             for columns in [1, 5, 8, 29] {
                 for layout in LAYOUTS {
                     Case { beta: 1.5, ..case(&a, columns, layout) }.check_plan(device, &plan);
@@ -363,7 +363,7 @@ fn too_little_memory_is_an_error() {
     let error = plan.run(1.0, &b, 0.0, &mut c).expect_err("no room for B by rows");
     assert!(matches!(error, OpError::Device(DeviceError::MemoryLimit { .. })), "{error}");
     let options = SpmmOptions::default().with_columns(16).with_layout(Layout::ColumnMajor);
-    assert!(matrix.plan_spmm::<f64>(options).is_err());
+    assert!(matrix.plan_spmm(options).is_err());
     device.set_memory_limit(None);
     plan.run(1.0, &b, 0.0, &mut c).expect("there is room now");
 }
@@ -375,7 +375,7 @@ fn a_plan_reports_its_choices() {
         let matrix = under_test.device.upload(&a).expect("upload");
         let options =
             SpmmOptions::default().with_columns(8).with_layout(Layout::ColumnMajor).with_multiprocessors(1);
-        let info = matrix.plan_spmm::<f32>(options).expect("plan").info().expect("info");
+        let info = matrix.plan_spmm(options).expect("plan").info().expect("info");
         assert_eq!((info.long_rows, info.pieces, info.longest), (3, 10, 32));
         assert_eq!(info.longest_piece, PIECE as u32);
         assert_eq!(info.workspace_bytes, 10 * (12 + 8 * 8 + 4) + 600 * 8 * 4);
@@ -391,7 +391,7 @@ fn a_plan_reports_its_choices() {
             let a: Csr<f32> = with_row_lengths(600, &lengths);
             let matrix = under_test.device.upload(&a).expect("upload");
             let options = SpmmOptions::default().with_columns(8).with_multiprocessors(1);
-            let info = matrix.plan_spmm::<f32>(options).expect("plan").info().expect("info");
+            let info = matrix.plan_spmm(options).expect("plan").info().expect("info");
             assert_eq!((info.pieces, info.longest), (0, longest));
         }
     }

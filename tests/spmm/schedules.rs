@@ -1,8 +1,8 @@
 //! Sparse matrix times dense matrix: the kernels' division of rows among blocks, groups of lanes and pieces.
 
-use evenpath::spmm::{SpmmOperand, SpmmOptions};
+use evenpath::spmm::SpmmOptions;
 use evenpath::{Compute, Csr, Device, Layout, Offset, Storage, bf16, f16};
-use evenpath_tests::{devices, kernel_devices};
+use evenpath_tests::{SpmmOperand, devices, kernel_devices};
 
 use crate::spmm::products::{Case, LAYOUTS, PIECE, among_empty_rows, case, with_row_lengths};
 
@@ -77,7 +77,7 @@ fn check_types<S: Storage, T: SpmmOperand<S>, O: Offset>(
     let a = with_row_lengths::<S, O>(cols, lengths);
     for &(columns, b_layout, c_layout) in products {
         let options = SpmmOptions::default().with_columns(columns).with_multiprocessors(1);
-        let plan = device.upload(&a).expect("upload").plan_spmm(options).expect("plan");
+        let plan = T::plan_spmm(&device.upload(&a).expect("upload"), options).expect("plan");
         for beta in [0.0, -0.5] {
             let case = Case { a: &a, columns, b_layout, c_layout, gap: 0, alpha: 1.5, beta };
             case.check_plan::<T>(device, &plan);

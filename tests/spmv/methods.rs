@@ -3,7 +3,7 @@
 use evenpath::device::DeviceKind;
 use evenpath::error::OpError;
 use evenpath::generate::generate;
-use evenpath::spmv::{SpmvMethod, SpmvOptions};
+use evenpath::spmv::{SpmvDetails, SpmvMethod, SpmvOptions};
 use evenpath::{Csr, Device, Offset, Value};
 use evenpath_kernels::spmv::{AdaptiveRows, BlockRows, FlatTile, LightRows, VectorRows};
 use evenpath_tests::{
@@ -96,11 +96,15 @@ fn light_draws_of_several_rows() {
         let rows = tile_len::<LightRows<f32, u32>>() / 2 * blocks * 4 * 2 + 1;
         for (cols, length) in [(9, 0), (9, 1)] {
             let a = with_row_lengths::<f32, u32>(cols, &vec![length; rows]);
-            check_spmv(&device, &a, SpmvMethod::Light, 1.0, 0.5);
+            let method = SpmvMethod::Light { lanes: None, block_size: None };
+            check_spmv(&device, &a, method, 1.0, 0.5);
             let matrix = device.upload(&a).expect("upload");
-            let plan = matrix.plan_spmv(SpmvOptions::default().with_method(SpmvMethod::Light)).expect("plan");
-            let (_, turns) = plan.info().expect("info").figures[0];
-            assert!(turns > 1, "{device}: {turns}");
+            let plan = matrix.plan_spmv(SpmvOptions::default().with_method(method)).expect("plan");
+            let info = plan.info().expect("info");
+            assert!(
+                matches!(info.details, Some(SpmvDetails::Light { rows_per_draw: 2.., .. })),
+                "{device}: {info}"
+            );
         }
     }
 }
@@ -142,7 +146,13 @@ fn flat_tiles_around_their_edges() {
 fn adaptive_row_blocks_around_their_edges() {
     fn check_types<V: Value, O: Offset>(device: &Device, items: usize) {
         let check = |lengths: &[usize]| {
-            check_spmv(device, &with_row_lengths::<V, O>(9000, lengths), SpmvMethod::CsrAdaptive, 1.0, 0.5);
+            check_spmv(
+                device,
+                &with_row_lengths::<V, O>(9000, lengths),
+                SpmvMethod::CsrAdaptive { block_size: None },
+                1.0,
+                0.5,
+            );
         };
         for edge in [items - 1, items, items + 1] {
             check(&[edge]);
@@ -167,8 +177,8 @@ fn adaptive_row_blocks_around_their_edges() {
 /// warps gives each row a warp.
 #[test]
 fn blocks_of_every_size_multiply() {
-    fn check<V: Value>(device: &Device, options: SpmvOptions) {
-        let threads = options.block_size.expect("given") as usize;
+    fn check<V: Value>(device: &Device, method: SpmvMethod, threads: usize) {
+        let options = SpmvOptions::default().with_method(method);
         let (warps, cols) = (threads / 32, 4 * threads);
         let lengths = [
             vec![threads - 1, threads, threads + 1, 3 * threads, 0, 1],
@@ -185,14 +195,20 @@ fn blocks_of_every_size_multiply() {
         let info = plan.info().expect("info");
         let tile = info.tile.expect("a tile");
         assert_eq!((tile.block_size, tile.items_per_thread), (threads as u32, 1));
-        assert_eq!(info.options().block_size, options.block_size);
+        let block_size = match info.options().method {
+            SpmvMethod::CsrAdaptive { block_size } | SpmvMethod::Light { block_size, .. } => block_size,
+            other => panic!("{other}"),
+        };
+        assert_eq!(block_size, Some(threads as u32));
     }
     for DeviceUnderTest { device, .. } in kernel_devices() {
-        for method in [SpmvMethod::CsrAdaptive, SpmvMethod::Light] {
-            for threads in [128, 256, 512, 1024] {
-                let options = SpmvOptions::default().with_method(method).with_block_size(threads);
-                check::<f32>(&device, options);
-                check::<f64>(&device, options);
+        for threads in [128, 256, 512, 1024] {
+            let block_size = Some(threads);
+            for method in
+                [SpmvMethod::CsrAdaptive { block_size }, SpmvMethod::Light { lanes: None, block_size }]
+            {
+                check::<f32>(&device, method, threads as usize);
+                check::<f64>(&device, method, threads as usize);
             }
         }
     }
@@ -204,12 +220,15 @@ fn adaptive_plans_count_their_row_blocks() {
     for DeviceUnderTest { device, .. } in kernel_devices() {
         let lengths = [vec![items + 1], vec![items / 2; 2], vec![4; items / 4]].concat();
         let matrix = device.upload(&with_row_lengths::<f64, u32>(items + 1, &lengths)).expect("upload");
-        let plan =
-            matrix.plan_spmv(SpmvOptions::default().with_method(SpmvMethod::CsrAdaptive)).expect("plan");
+        let method = SpmvMethod::CsrAdaptive { block_size: None };
+        let plan = matrix.plan_spmv(SpmvOptions::default().with_method(method)).expect("plan");
         let info = plan.info().expect("info");
-        assert_eq!(info.figures, [("by stream", 1), ("by vector", 1), ("by long vector", 1)]);
-        assert_eq!((info.tiles, info.workspace_bytes), (3, 16));
-        assert!(info.to_string().starts_with("csr-adaptive (asked for), 3 tiles"), "{info}");
+        let each = SpmvDetails::RowBlocks { by_stream: 1, by_vector: 1, by_long_vector: 1 };
+        assert_eq!(info.details, Some(each));
+        assert_eq!((info.method, info.tiles, info.workspace_bytes), (method, 3, 16));
+        let text = info.to_string();
+        assert!(text.starts_with("csr-adaptive (asked for), 3 tiles"), "{text}");
+        assert!(text.contains(" items, 1 by stream, 1 by vector, 1 by long vector, 16 bytes"), "{text}");
     }
 }
 
@@ -230,15 +249,24 @@ fn row_blocks_bound_their_rows() {
 #[test]
 fn plans_report_the_lanes_per_row() {
     for (DeviceUnderTest { device, .. }, method) in devices_and_methods() {
-        let expected = match method {
-            SpmvMethod::Scalar => 1,
-            SpmvMethod::Vector | SpmvMethod::Light => 4,
-            SpmvMethod::Warp => 32,
+        let (lanes, expected) = match method {
+            SpmvMethod::Scalar => (1, method),
+            SpmvMethod::Vector { .. } => (4, SpmvMethod::Vector { lanes: Some(4) }),
+            SpmvMethod::Light { .. } => (4, SpmvMethod::Light { lanes: Some(4), block_size: None }),
+            SpmvMethod::Warp => (32, method),
             _ => continue,
         };
         let matrix = device.upload(&with_row_lengths::<f32, u32>(9, &[5, 9, 6])).expect("upload");
         let plan = matrix.plan_spmv(SpmvOptions::default().with_method(method)).expect("plan");
-        assert_eq!(plan.info().expect("info").lanes, Some(expected), "{method}");
+        let info = plan.info().expect("info");
+        assert_eq!(info.method, expected);
+        match info.details {
+            Some(SpmvDetails::Lanes { lanes: found } | SpmvDetails::Light { lanes: found, .. }) => {
+                assert_eq!(found, lanes, "{method}");
+            }
+            other => panic!("{method}: {other:?}"),
+        }
+        assert!(info.to_string().contains(&format!(", {lanes} lanes per row, ")), "{info}");
     }
 }
 
@@ -250,8 +278,8 @@ fn flat_plans_compact_empty_rows() {
             let matrix = device.upload(&with_row_lengths::<f64, u32>(3, lengths)).expect("upload");
             let plan = matrix.plan_spmv(SpmvOptions::default().with_method(SpmvMethod::Flat)).expect("plan");
             let info = plan.info().expect("info");
-            let filled = lengths.iter().filter(|&&length| length > 0).count() as u64;
-            assert_eq!(info.figures, [("rows with nonzeros", filled)]);
+            let filled = lengths.iter().filter(|&&length| length > 0).count() as u32;
+            assert_eq!(info.details, Some(SpmvDetails::Flat { filled_rows: filled }));
             let copied = if filled == 0 { 0 } else { copied };
             // A row and a span per tile, plus one; two sums and a counter per tile.
             let cut = (info.tiles + 1) * 12 + info.tiles * 36;

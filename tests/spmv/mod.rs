@@ -1,5 +1,6 @@
 //! Sparse matrix times dense vector.
 
+mod half;
 mod hot_columns;
 mod methods;
 mod narrow_columns;

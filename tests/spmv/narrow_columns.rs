@@ -1,7 +1,7 @@
 //! SpMV with narrow columns: edge cases of column directories.
 
 use evenpath::generate::generate;
-use evenpath::spmv::{SpmvMethod, SpmvOptions};
+use evenpath::spmv::{SpmvDetails, SpmvMethod, SpmvOptions, SpmvPlanInfo};
 use evenpath::{Csr, Device, Offset, Value};
 use evenpath_tests::{DeviceUnderTest, check_spmv, kernel_devices, with_row_lengths};
 use proptest::prelude::*;
@@ -22,6 +22,16 @@ fn with_columns<V: Value, O: Offset>(cols: usize, rows: &[Vec<usize>]) -> Csr<V,
     Csr::try_new(rows.len(), cols, offsets, columns, values).expect("a valid matrix")
 }
 
+/// Nonzeros of a plan without a code of their own: those without any, and those with others' codes.
+fn uncoded(info: &SpmvPlanInfo) -> (u64, u64) {
+    match info.details {
+        Some(SpmvDetails::NarrowColumns { without_code, with_others_codes }) => {
+            (without_code, with_others_codes)
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
 /// Checks the product, and the number of columns without a code.
 fn check<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, without_code: usize) {
     check_spmv(device, a, SpmvMethod::NarrowColumns, 1.0, 0.0);
@@ -29,8 +39,7 @@ fn check<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, without_code: usiz
     let matrix = device.upload(a).expect("upload");
     let plan = matrix.plan_spmv(SpmvOptions::default().with_method(SpmvMethod::NarrowColumns)).expect("plan");
     let info = plan.info().expect("info");
-    let figure = ("columns without a code", without_code as u64);
-    assert!(info.figures.contains(&figure), "{device}: {info} instead of {without_code}");
+    assert_eq!(uncoded(&info).0, without_code as u64, "{device}: {info}");
 }
 
 fn check_types(device: &Device, cols: usize, rows: &[Vec<usize>], without_code: usize) {
@@ -78,7 +87,7 @@ fn columns_at_the_end_of_their_type() {
         let matrix = device.upload(&with_columns::<f32, u32>(COLS, &rows)).expect("upload");
         let plan =
             matrix.plan_spmv(SpmvOptions::default().with_method(SpmvMethod::NarrowColumns)).expect("plan");
-        assert!(plan.info().expect("info").figures.contains(&("columns without a code", 0)));
+        assert_eq!(uncoded(&plan.info().expect("info")).0, 0);
     }
 }
 
@@ -132,9 +141,7 @@ fn row_blocks_that_look_alike_share_codes() {
             let plan = matrix
                 .plan_spmv(SpmvOptions::default().with_method(SpmvMethod::NarrowColumns))
                 .expect("plan");
-            let figures = plan.info().expect("info").figures;
-            let figure = figures.iter().find(|(name, _)| *name == "columns with others' codes");
-            figure.expect("a figure of the plan").1 as f64 / a.nnz() as f64
+            uncoded(&plan.info().expect("info")).1 as f64 / a.nnz() as f64
         };
         assert!(shared("diagonal:100000") > 0.2);
         assert!(shared("dense:12x9000") > 0.9);

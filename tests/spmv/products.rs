@@ -213,23 +213,18 @@ fn results_are_bitwise_repeatable() {
 #[test]
 fn unsupported_lanes_are_refused() {
     let a: Csr<f64> = with_row_lengths(5, &[3, 0, 5]);
-    for DeviceUnderTest { device, .. } in devices() {
+    for DeviceUnderTest { device, .. } in kernel_devices() {
         let matrix = device.upload(&a).expect("upload");
-        let merge = SpmvOptions::default().with_method(SpmvMethod::MergePath).with_lanes(4);
-        let mut refused = vec![merge, SpmvOptions::default().with_lanes(2)];
-        if SpmvMethod::Vector.runs_on(device.kind()) {
-            refused.extend(
-                [0, 3, 64]
-                    .map(|lanes| SpmvOptions::default().with_method(SpmvMethod::Vector).with_lanes(lanes)),
-            );
-        }
-        for options in refused {
-            let error = matrix.plan_spmv(options).expect_err("no such lanes");
-            let SpmvOptions { method: asked, lanes: wanted, .. } = options;
-            assert!(
-                matches!(error, OpError::Lanes { lanes, method } if (method, Some(lanes)) == (asked.name(), wanted)),
-                "{error}"
-            );
+        for wanted in [0, 3, 64] {
+            let lanes = Some(wanted);
+            for asked in [SpmvMethod::Vector { lanes }, SpmvMethod::Light { lanes, block_size: None }] {
+                let options = SpmvOptions::default().with_method(asked);
+                let error = matrix.plan_spmv(options).expect_err("no such lanes");
+                assert!(
+                    matches!(error, OpError::Lanes { lanes, method } if (method, lanes) == (asked.name(), wanted)),
+                    "{error}"
+                );
+            }
         }
     }
 }
@@ -246,16 +241,14 @@ fn unsupported_block_sizes_are_refused() {
             error => panic!("{error}"),
         }
     }
-    for DeviceUnderTest { device, .. } in devices() {
-        let merge = SpmvOptions::default().with_method(SpmvMethod::MergePath).with_block_size(128);
-        let (_, supported, text) = refused::<u32>(&device, merge);
-        assert!(supported.is_empty() && text.starts_with("merge-path "), "{text}");
-        refused::<u32>(&device, SpmvOptions::default().with_block_size(256));
-    }
     for DeviceUnderTest { device, .. } in kernel_devices() {
-        for (method, wide) in [(SpmvMethod::CsrAdaptive, &[][..]), (SpmvMethod::Light, &[256])] {
-            for threads in [0, 96, 2048] {
-                let options = SpmvOptions::default().with_method(method).with_block_size(threads);
+        for threads in [0, 96, 2048] {
+            let block_size = Some(threads);
+            for (method, wide) in [
+                (SpmvMethod::CsrAdaptive { block_size }, &[][..]),
+                (SpmvMethod::Light { lanes: None, block_size }, &[256]),
+            ] {
+                let options = SpmvOptions::default().with_method(method);
                 let (asked, mut supported, text) = refused::<u32>(&device, options);
                 supported.sort_unstable();
                 assert_eq!((asked, &supported[..]), (threads, &[128, 256, 512, 1024][..]), "{text}");
@@ -341,13 +334,14 @@ fn a_plan_follows_the_rows() {
         let device = &under_test.device;
         let choice = |a: &Csr<f32>| {
             let plan = device.upload(a).expect("upload").plan_spmv(SpmvOptions::default()).expect("plan");
-            plan.info().expect("info").method
+            plan.info().expect("info").method.without_parameters()
         };
         let multiprocessors = device.properties().multiprocessors as usize;
         let of_rows = |lengths: &[usize]| choice(&with_row_lengths(3000, lengths));
+        let vector = SpmvMethod::Vector { lanes: None };
         let few = of_rows(&[5; 400]);
-        assert!([SpmvMethod::Vector, SpmvMethod::Warp].contains(&few), "{device}: {few}");
-        assert_eq!(of_rows(&vec![80; multiprocessors * 8]), SpmvMethod::Vector);
+        assert!([vector, SpmvMethod::Warp].contains(&few), "{device}: {few}");
+        assert_eq!(of_rows(&vec![80; multiprocessors * 8]), vector);
         assert_eq!(of_rows(&[1000; 40]), SpmvMethod::Block);
         // A warp per row, for few rows, one of which is longer than the others by more than eight times.
         assert_eq!(of_rows(&[vec![5; multiprocessors * 8], vec![150]].concat()), SpmvMethod::Warp);
@@ -356,8 +350,8 @@ fn a_plan_follows_the_rows() {
             assert_eq!(of_rows(&[5].repeat(40_000)), SpmvMethod::RowTiles);
             assert_eq!(of_rows(&vec![30; multiprocessors * 700]), SpmvMethod::RowBlocks);
         } else {
-            assert_eq!(of_rows(&[5].repeat(40_000)), SpmvMethod::Vector);
-            assert_eq!(of_rows(&[30].repeat(20_000)), SpmvMethod::Vector);
+            assert_eq!(of_rows(&[5].repeat(40_000)), vector);
+            assert_eq!(of_rows(&[30].repeat(20_000)), vector);
         }
         assert_eq!(of_rows(&[vec![5; 4000], vec![2500]].concat()), SpmvMethod::Flat);
         assert_eq!(of_rows(&[vec![5; 4000], vec![0, 2500]].concat()), SpmvMethod::MergePath);

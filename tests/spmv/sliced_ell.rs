@@ -3,7 +3,7 @@
 use evenpath::device::{DeviceKind, SimulatedOptions};
 use evenpath::ell::{PaddingLimit, SlicedEllOptions};
 use evenpath::error::OpError;
-use evenpath::spmv::{SpmvMethod, SpmvOptions};
+use evenpath::spmv::{SpmvDetails, SpmvMethod, SpmvOptions};
 use evenpath::{Csr, Device, Offset, Value};
 use evenpath_tests::{check_spmv, kernel_devices, vector, with_row_lengths};
 
@@ -26,8 +26,8 @@ fn check<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, is_sorted: bool) {
     let matrix = device.upload(a).expect("upload");
     let plan = matrix.plan_spmv(SpmvOptions::default().with_method(SLICED)).expect("a plan");
     let info = plan.info().expect("figures");
-    let figures = [("slots", host.values().len() as u64), ("rows sorted in windows", u64::from(is_sorted))];
-    assert_eq!(info.figures, figures, "{device}: {info}");
+    let details = SpmvDetails::SlicedEll { slots: host.values().len() as u64, is_sorted };
+    assert_eq!(info.details, Some(details), "{device}: {info}");
 }
 
 fn check_types(device: &Device, cols: usize, lengths: &[usize], is_sorted: bool) {

@@ -65,8 +65,8 @@ fn requested_methods_stay_contenders() {
     for device in devices() {
         let a: Csr<f64> = with_row_lengths(90, &[9, 30, 2].repeat(40));
         for options in [
-            SpmvOptions::default().with_method(SpmvMethod::Vector).with_lanes(16),
-            SpmvOptions::default().with_method(SpmvMethod::CsrAdaptive).with_block_size(256),
+            SpmvOptions::default().with_method(SpmvMethod::Vector { lanes: Some(16) }),
+            SpmvOptions::default().with_method(SpmvMethod::CsrAdaptive { block_size: Some(256) }),
             SpmvOptions::default().with_method(SpmvMethod::MergePath),
         ] {
             if options.method.runs_on(device.device.kind()) {

@@ -5,6 +5,7 @@ mod devices;
 mod guide;
 mod matrices;
 mod oracle;
+mod spmm_operand;
 mod spmv_check;
 
 pub use devices::{DeviceUnderTest, devices, kernel_devices, lose, tile_len, tile_lens, unlike_devices};
@@ -12,4 +13,5 @@ pub use matrices::{
     Entries, UNLIMITED, hyb_widths, odd_row_lengths, row_lengths, scattered_squares, with_row_lengths,
 };
 pub use oracle::{Expected, spmm, spmv};
+pub use spmm_operand::SpmmOperand;
 pub use spmv_check::{check_spmv, check_spmv_with, vector};

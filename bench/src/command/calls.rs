@@ -79,7 +79,7 @@ impl Operands {
     }
 
     fn spmv_lanes(&self, lanes: u32) -> Result<Call<'_>, OpError> {
-        self.spmv_with(SpmvOptions::default().with_method(SpmvMethod::Vector).with_lanes(lanes))
+        self.spmv_with(SpmvOptions::default().with_method(SpmvMethod::Vector { lanes: Some(lanes) }))
     }
 
     fn spmv_with(&self, options: SpmvOptions) -> Result<Call<'_>, OpError> {
@@ -93,7 +93,7 @@ impl Operands {
     }
 
     fn spmm(&self, columns: usize) -> Result<Call<'_>, OpError> {
-        let plan = self.matrix.plan_spmm::<f64>(SpmmOptions::default().with_columns(columns))?;
+        let plan = self.matrix.plan_spmm(SpmmOptions::default().with_columns(columns))?;
         let (rows, layout) = (self.matrix.nrows(), Layout::RowMajor);
         let b = self.device.zeros_dense::<f64>(rows, columns, layout)?;
         let mut c = self.device.zeros_dense::<f64>(rows, columns, layout)?;
@@ -128,7 +128,7 @@ const OPERATIONS: &[Operation] = &[
     ("dot", |o| Ok(Box::new(|| vector::dot(&o.x, &o.x).map(drop)))),
     ("spmv, auto", |o| o.spmv(SpmvMethod::Auto)),
     ("spmv, scalar", |o| o.spmv(SpmvMethod::Scalar)),
-    ("spmv, vector", |o| o.spmv(SpmvMethod::Vector)),
+    ("spmv, vector", |o| o.spmv(SpmvMethod::Vector { lanes: None })),
     ("spmv, vector, 4 lanes", |o| o.spmv_lanes(4)),
     ("spmv, vector, 8 lanes", |o| o.spmv_lanes(8)),
     ("spmv, warp", |o| o.spmv(SpmvMethod::Warp)),
@@ -168,8 +168,8 @@ const OPERATIONS: &[Operation] = &[
     }),
     ("spgemm", |o| Ok(o.spgemm(SpgemmMethod::Auto))),
     ("transpose", |o| Ok(Box::new(|| o.matrix.transpose().map(drop)))),
-    ("spmv, csr-adaptive", |o| o.spmv(SpmvMethod::CsrAdaptive)),
-    ("spmv, light", |o| o.spmv(SpmvMethod::Light)),
+    ("spmv, csr-adaptive", |o| o.spmv(SpmvMethod::CsrAdaptive { block_size: None })),
+    ("spmv, light", |o| o.spmv(SpmvMethod::Light { lanes: None, block_size: None })),
     ("spmv, binned", |o| o.spmv(SpmvMethod::Binned)),
     ("spmv, narrow-columns", |o| o.spmv(SpmvMethod::NarrowColumns)),
     ("spmv, hot-columns", |o| o.spmv(SpmvMethod::HotColumns)),

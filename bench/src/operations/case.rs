@@ -4,7 +4,6 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use evenpath::spgemm::SpgemmMethod;
-use evenpath::spmm::SpmmOperand;
 use evenpath::spmv::{SpmvMethod, SpmvTransposedMethod};
 use evenpath::{Csr, Storage};
 
@@ -141,14 +140,9 @@ impl Case {
     }
 
     /// The same for types that only products with dense matrices have, and that peers do not have.
-    pub(crate) fn measure_half<S: Storage, T: SpmmOperand<S>>(
-        &self,
-        bench: &Bench<'_>,
-        key: Key,
-        matrix: &Csr<S>,
-    ) -> Row {
+    pub(crate) fn measure_half<S: Storage>(&self, bench: &Bench<'_>, key: Key, matrix: &Csr<S>) -> Row {
         row(key, matrix, || match self {
-            Self::Spmm(columns) => spmm::measure_own::<S, T>(bench, matrix, *columns),
+            Self::Spmm(columns) => spmm::measure_own(bench, matrix, *columns),
             _ => Err(format!("{} takes no values of {}", self.op(), S::NAME).into()),
         })
     }

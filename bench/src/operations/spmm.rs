@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use evenpath::error::OpError;
-use evenpath::spmm::{SpmmOperand, SpmmOptions};
+use evenpath::spmm::SpmmOptions;
 use evenpath::{Compute, Csr, DeviceDense, Layout, Storage};
 use rayon::prelude::*;
 
@@ -54,12 +54,8 @@ pub(crate) fn measure<V: PeerValue>(bench: &Bench<'_>, a: &Csr<V>, columns: usiz
 /// # Errors
 ///
 /// Those of [`measure`].
-pub(crate) fn measure_own<S: Storage, T: SpmmOperand<S>>(
-    bench: &Bench<'_>,
-    a: &Csr<S>,
-    columns: usize,
-) -> Measured {
-    let b: Vec<T> = random_vector(a.ncols() * columns, 1);
+pub(crate) fn measure_own<S: Storage>(bench: &Bench<'_>, a: &Csr<S>, columns: usize) -> Measured {
+    let b: Vec<S> = random_vector(a.ncols() * columns, 1);
     let ours = both_layouts(bench, a, &b, columns)?;
     Ok(figures(a, columns, ours, Vec::new()))
 }
@@ -71,24 +67,24 @@ fn figures<S: Storage>(a: &Csr<S>, columns: usize, ours: Vec<Contender>, peers: 
 }
 
 /// Evenpath's products, with B and C in one layout, without gaps.
-fn both_layouts<S: Storage, T: SpmmOperand<S>>(
+fn both_layouts<S: Storage>(
     bench: &Bench<'_>,
     matrix: &Csr<S>,
-    b: &[T],
+    b: &[S],
     columns: usize,
 ) -> Result<Vec<Contender>, OpError> {
     let device = bench.device;
     let a = device.upload(matrix)?;
     let mut contenders = Vec::new();
     for layout in LAYOUTS {
-        let dense = |values: &[T], rows| {
+        let dense = |values: &[S], rows| {
             let values = device.upload(values)?;
             let dense = DeviceDense::try_new(values, rows, columns, layout);
             Ok::<_, OpError>(dense.unwrap_or_else(|_| unreachable!("there are {columns} elements a row")))
         };
         let b_dense = dense(b, matrix.ncols())?;
         // Filled with NaN, which must not remain in the result.
-        let mut c = dense(&vec![T::from_f64(f64::NAN); matrix.nrows() * columns], matrix.nrows())?;
+        let mut c = dense(&vec![S::from_f64(f64::NAN); matrix.nrows() * columns], matrix.nrows())?;
         let plan = a.plan_spmm(SpmmOptions::default().with_columns(columns).with_layout(layout))?;
         let (one, zero) = (<Compute<S> as Storage>::from_f64(1.0), Compute::<S>::default());
         let times = times_ms(device, bench.repetitions, || plan.run(one, &b_dense, zero, &mut c))?;

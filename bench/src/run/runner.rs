@@ -133,14 +133,12 @@ impl Runner<'_> {
             }
             ValueName::F16 => {
                 let matrix: Csr<f16> = matrix.clone().into_values();
-                let measure =
-                    |case: &Case, bench: &Bench<'_>, key| case.measure_half::<_, f16>(bench, key, &matrix);
+                let measure = |case: &Case, bench: &Bench<'_>, key| case.measure_half(bench, key, &matrix);
                 self.cases(cases, source, measure)
             }
             ValueName::Bf16 => {
                 let matrix: Csr<bf16> = matrix.clone().into_values();
-                let measure =
-                    |case: &Case, bench: &Bench<'_>, key| case.measure_half::<_, bf16>(bench, key, &matrix);
+                let measure = |case: &Case, bench: &Bench<'_>, key| case.measure_half(bench, key, &matrix);
                 self.cases(cases, source, measure)
             }
         }

@@ -27,7 +27,12 @@ pub(super) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<
 
 /// The merge method, and the row-based methods of the device.
 fn methods(kind: DeviceKind) -> Vec<SpmvMethod> {
-    let all = [SpmvMethod::MergePath, SpmvMethod::Scalar, SpmvMethod::Vector, SpmvMethod::RowParallel];
+    let all = [
+        SpmvMethod::MergePath,
+        SpmvMethod::Scalar,
+        SpmvMethod::Vector { lanes: None },
+        SpmvMethod::RowParallel,
+    ];
     all.into_iter().filter(|method| method.runs_on(kind)).collect()
 }
 

@@ -19,8 +19,8 @@ use crate::{DistributedCsr, DistributedDense};
 pub struct DistributedSpmmPlan<V: Value> {
     matrix: DistributedCsr<V>,
     columns: usize,
-    local: spmm::SpmmPlan<V, V>,
-    non_local: spmm::SpmmPlan<V, V>,
+    local: spmm::SpmmPlan<V>,
+    non_local: spmm::SpmmPlan<V>,
     /// Positions in C of the elements of the non-local matrix's rows.
     boundary: Positions,
     buffers: Exclusive<Buffers<V>>,

@@ -31,6 +31,27 @@ impl<T: Pod + Element> DeviceSlice<T> {
         self.as_global_mut().aligned()
     }
 
+    /// The elements as part of a view that begins at a multiple of 16 bytes, for kernels that load one element of it at once.
+    pub(crate) fn as_part_of_aligned(&self) -> Global<T, Aligned16> {
+        self.keep(false);
+        let before = self.elements_before();
+        let address = self.address() - (before * T::SIZE) as u64;
+        Global::from_aligned_device(address, (before + self.len()) as u64).skip_aligned(before)
+    }
+
+    /// [`as_part_of_aligned`](Self::as_part_of_aligned) for kernels that also store one element at once.
+    pub(crate) fn as_part_of_aligned_mut(&mut self) -> GlobalMut<T, Aligned16> {
+        self.keep(true);
+        let before = self.elements_before();
+        let address = self.address() - (before * T::SIZE) as u64;
+        GlobalMut::from_aligned_device(address, (before + self.len()) as u64).skip_aligned(before)
+    }
+
+    /// Number of elements between the last multiple of 16 bytes and the first element.
+    fn elements_before(&self) -> usize {
+        (self.address() % 16) as usize / T::SIZE
+    }
+
     /// The elements for a kernel that declares them as output but does not write them.
     pub(crate) fn as_global_unwritten(&self) -> GlobalMut<T> {
         self.keep(false);

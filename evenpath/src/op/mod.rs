@@ -16,8 +16,8 @@ pub use spgemm::SpgemmPhases;
 #[cfg(feature = "lab")]
 pub(crate) use spgemm::measure_two_level_sort;
 pub use spgemm::{SpgemmMethod, SpgemmOptions, SpgemmPlan, SpgemmPlanInfo};
-pub use spmm::{SpmmOperand, SpmmOptions, SpmmPlan, SpmmPlanInfo};
-pub use spmv::{SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo, SpmvTiming, SpmvTuning};
+pub use spmm::{SpmmOptions, SpmmPlan, SpmmPlanInfo};
+pub use spmv::{SpmvDetails, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo, SpmvTiming, SpmvTuning};
 pub use spmv_transposed::{
     SpmvTransposedMethod, SpmvTransposedOptions, SpmvTransposedPlan, SpmvTransposedPlanInfo,
 };

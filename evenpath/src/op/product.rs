@@ -8,7 +8,7 @@ use crate::format::DeviceCsr;
 use crate::operand::OpError;
 use crate::operand::check::{check_product, check_vector};
 use crate::sequence::vector::update;
-use crate::{Offset, Value};
+use crate::{Compute, Offset, Storage, Value};
 
 /// The operands of y = αAx + βy, or of y = αAᵀx + βy.
 ///
@@ -18,34 +18,36 @@ use crate::{Offset, Value};
 /// * x has as many elements as A, or Aᵀ, has columns, and y as many as it has rows.
 /// * All are on one device. Buffers are freed in the order of its stream, so a launch may outlive their
 ///   owners.
-pub(super) struct Product<'a, V: Value, O: Offset> {
-    pub(super) matrix: &'a DeviceCsr<V, O>,
-    pub(super) alpha: V,
-    pub(super) x: &'a DeviceSlice<V>,
-    pub(super) beta: V,
-    pub(super) y: &'a mut DeviceSlice<V>,
+pub(super) struct Product<'a, S: Storage, O: Offset, T: Storage = S> {
+    pub(super) matrix: &'a DeviceCsr<S, O>,
+    pub(super) alpha: Compute<S>,
+    pub(super) x: &'a DeviceSlice<T>,
+    pub(super) beta: Compute<S>,
+    pub(super) y: &'a mut DeviceSlice<T>,
     _checked: Checked,
 }
 
 /// Prevents other modules from creating a product.
 struct Checked;
 
-impl<'a, V: Value, O: Offset> Product<'a, V, O> {
+impl<'a, S: Storage, O: Offset, T: Storage> Product<'a, S, O, T> {
     /// The operands of y = αAx + βy.
     ///
     /// # Errors
     ///
     /// If a vector has the wrong length, or is on another device.
     pub(super) fn new(
-        matrix: &'a DeviceCsr<V, O>,
-        (alpha, x): (V, &'a DeviceSlice<V>),
-        (beta, y): (V, &'a mut DeviceSlice<V>),
+        matrix: &'a DeviceCsr<S, O>,
+        (alpha, x): (Compute<S>, &'a DeviceSlice<T>),
+        (beta, y): (Compute<S>, &'a mut DeviceSlice<T>),
     ) -> Result<Self, OpError> {
         let device = matrix.device();
         check_product(device, (matrix.nrows(), matrix.ncols()), x, y)?;
         Ok(Self { matrix, alpha, x, beta, y, _checked: Checked })
     }
+}
 
+impl<'a, V: Value, O: Offset> Product<'a, V, O> {
     /// Launches the kernel that `kernel` creates from the product y = αAx + βy.
     ///
     /// # Errors

@@ -3,16 +3,15 @@
 use bytemuck::Pod;
 
 use super::OpError;
-use crate::Value;
 use crate::device::{Device, DeviceSlice};
 use crate::matrix::check_threads;
 
 /// Checks x and y of y = αAx + βy, for A of `rows` x `cols` on `device`.
-pub(crate) fn check_product<V: Value>(
+pub(crate) fn check_product<T: Pod>(
     device: &Device,
     (rows, cols): (usize, usize),
-    x: &DeviceSlice<V>,
-    y: &DeviceSlice<V>,
+    x: &DeviceSlice<T>,
+    y: &DeviceSlice<T>,
 ) -> Result<(), OpError> {
     check_vector(device, ("x", x), cols)?;
     check_vector(device, ("y", y), rows)

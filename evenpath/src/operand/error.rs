@@ -73,10 +73,18 @@ pub enum OpError {
         /// The supported methods.
         usable: String,
     },
+    /// The method does not support the type of the matrix's values.
+    #[error("SpMV by `{method}` does not support values of {value}; {usable} does")]
+    MethodOfType {
+        /// The name of the method.
+        method: &'static str,
+        /// The type.
+        value: &'static str,
+        /// The name of the method for this type.
+        usable: &'static str,
+    },
     /// The method does not support this number of lanes per row.
-    #[error(
-        "method `{method}` does not support {lanes} lanes per row: `vector` and `light` take 1, 2, 4, 8, 16 or 32, other methods none"
-    )]
+    #[error("method `{method}` does not support {lanes} lanes per row; it supports 1, 2, 4, 8, 16 and 32")]
     Lanes {
         /// The requested number of lanes.
         lanes: u32,

@@ -19,8 +19,13 @@ const BLOCK_SIZES: [u32; 4] = [128, 256, 512, 1024];
 /// Choice of the source for its other results.
 const CHOSEN: usize = 2;
 
-const METHODS: [(SpmvMethod, &str); 2] =
-    [(SpmvMethod::CsrAdaptive, "CSR-Adaptive"), (SpmvMethod::Light, "LightSpMV")];
+/// A method with a number of threads per block, and the name in the source.
+type Method = (fn(Option<u32>) -> SpmvMethod, &'static str);
+
+const METHODS: [Method; 2] = [
+    (|block_size| SpmvMethod::CsrAdaptive { block_size }, "CSR-Adaptive"),
+    (|block_size| SpmvMethod::Light { lanes: None, block_size }, "LightSpMV"),
+];
 
 pub(super) fn table(value: &str) -> Table {
     let rates = METHODS.iter().flat_map(|(_, name)| BLOCK_SIZES.map(|threads| format!("{name}, {threads}")));
@@ -54,8 +59,8 @@ pub(super) fn measure<V: PeerValue>(
     if bench.device.kind() == DeviceKind::Cpu {
         return Ok(());
     }
-    let way = |(method, title): (SpmvMethod, &str), threads| {
-        let options = SpmvOptions::default().with_method(method).with_block_size(threads);
+    let way = |(method, title): Method, threads| {
+        let options = SpmvOptions::default().with_method(method(Some(threads)));
         Way::direct(format!("{title}, {threads} threads"), options)
     };
     let ways = METHODS.into_iter().flat_map(|method| BLOCK_SIZES.map(|threads| way(method, threads)));

@@ -17,8 +17,10 @@ use crate::study::figures::{
 use crate::study::name::Study;
 use crate::study::table::{Cell, Table};
 
+const ADAPTIVE_METHOD: SpmvMethod = SpmvMethod::CsrAdaptive { block_size: None };
+const LIGHT: SpmvMethod = SpmvMethod::Light { lanes: None, block_size: None };
 const METHODS: [SpmvMethod; 5] =
-    [SpmvMethod::CsrAdaptive, SpmvMethod::Light, SpmvMethod::Vector, SpmvMethod::Scalar, SpmvMethod::Auto];
+    [ADAPTIVE_METHOD, LIGHT, SpmvMethod::Vector { lanes: None }, SpmvMethod::Scalar, SpmvMethod::Auto];
 
 pub(super) fn table(value: &str) -> Table {
     Table::new(
@@ -74,8 +76,8 @@ pub(super) fn measure<V: PeerValue>(
         cpu.into(),
         quotient(cpu, adaptive).into(),
         quotient(cpu, light).into(),
-        largest_difference(&figures, SpmvMethod::CsrAdaptive),
-        largest_difference(&figures, SpmvMethod::Light),
+        largest_difference(&figures, ADAPTIVE_METHOD),
+        largest_difference(&figures, LIGHT),
         vector.into(),
         scalar.into(),
         ell.into(),

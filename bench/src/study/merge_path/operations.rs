@@ -24,8 +24,13 @@ use crate::study::figures::{
 use crate::study::table::{Cell, Part, Table};
 
 /// The methods of SpMV to measure. `Flat` is the publication's own.
-const METHODS: [SpmvMethod; 5] =
-    [SpmvMethod::Flat, SpmvMethod::MergePath, SpmvMethod::Vector, SpmvMethod::Warp, SpmvMethod::Auto];
+const METHODS: [SpmvMethod; 5] = [
+    SpmvMethod::Flat,
+    SpmvMethod::MergePath,
+    SpmvMethod::Vector { lanes: None },
+    SpmvMethod::Warp,
+    SpmvMethod::Auto,
+];
 
 /// The methods of SpGEMM to measure: the publication's own, the one that it compares with, and the choice.
 const PRODUCTS: [SpgemmMethod; 3] =

@@ -10,4 +10,4 @@ mod sums;
 mod x86;
 
 pub(crate) use dense::{Dense, DenseMut};
-pub(crate) use product::spmm;
+pub(crate) use product::{spmm, spmm_tasks};

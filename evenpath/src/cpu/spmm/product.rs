@@ -34,6 +34,11 @@ pub(crate) fn spmm<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset>(
     blocks.into_par_iter().zip(parts).for_each(|(block, part)| rows.compute(block, part, instructions));
 }
 
+/// Number of tasks of a product with `columns` columns.
+pub(crate) fn spmm_tasks<S: Storage, O: Offset>(matrix: CsrView<'_, S, O>, columns: usize) -> usize {
+    row_blocks(matrix, columns).len()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

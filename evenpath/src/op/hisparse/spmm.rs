@@ -95,7 +95,7 @@ enum Schedule<V: Value> {
     Cpu,
     Leaves(Frozen),
     /// A plan for the copy, and the copy's size in bytes.
-    Copied(spmm::SpmmPlan<V, V>, u64),
+    Copied(spmm::SpmmPlan<V>, u64),
 }
 
 /// The number of columns that a copy has workspace for; more are processed in several passes.

@@ -62,12 +62,8 @@ pub(super) fn once<V: Value, O: Offset, C: Offset>(
         }
         return Ok(Box::new(OnCpu::count(operands)));
     }
-    let Some((hypersparse, _charge)) = Hypersparse::find(operands.a, workspace)? else {
-        return once_of_filled(operands, options.method, workspace);
-    };
-    let filled = Operands { a: &hypersparse.matrix, b: operands.b };
-    let inner = once_of_filled(filled, options.method, workspace)?;
-    Ok(Box::new(OfFilledRows::new(hypersparse, inner)))
+    let find = |operands: Operands<'_, V, O>| once_of_filled(operands, options.method, workspace);
+    without_empty_rows(operands, workspace, find, |all_rows| Box::new(all_rows))
 }
 
 /// The way to multiply once, on devices with kernels, where A is not hypersparse.
@@ -91,12 +87,22 @@ pub(super) fn strategy<V: Value, O: Offset, C: Offset>(
     if operands.device().kind() == DeviceKind::Cpu {
         return Ok(Box::new(OnCpu::count(operands)));
     }
-    let Some((hypersparse, _charge)) = Hypersparse::find(operands.a, workspace)? else {
-        return of_filled(operands, method, workspace);
+    let find = |operands: Operands<'_, V, O>| of_filled(operands, method, workspace);
+    without_empty_rows(operands, workspace, find, |all_rows| Box::new(all_rows))
+}
+
+/// The way to multiply that `find` finds: where A is hypersparse, for the rows that have entries, boxed with all rows.
+fn without_empty_rows<V: Value, O: Offset, W: ?Sized>(
+    operands: Operands<'_, V, O>,
+    workspace: &Workspace,
+    find: impl FnOnce(Operands<'_, V, O>) -> Result<Box<W>, OpError>,
+    boxed: impl FnOnce(OfFilledRows<V, O, W>) -> Box<W>,
+) -> Result<Box<W>, OpError> {
+    let Some((a, _charge)) = Hypersparse::find(operands.a, workspace)? else {
+        return find(operands);
     };
-    let filled = Operands { a: &hypersparse.matrix, b: operands.b };
-    let inner = of_filled(filled, method, workspace)?;
-    Ok(Box::new(OfFilledRows::new(hypersparse, inner)))
+    let inner = find(Operands { a: &a.matrix, b: operands.b })?;
+    Ok(boxed(OfFilledRows::new(a, inner)))
 }
 
 /// The strategy on devices with kernels, where A is not hypersparse.

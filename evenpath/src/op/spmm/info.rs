@@ -10,7 +10,7 @@ use crate::format::Layout;
 /// use evenpath::{Csr, Device};
 ///
 /// let a = Csr::from_triplets(1, 2, [(0, 0, 1.0), (0, 1, 0.5)])?;
-/// let plan = Device::best()?.upload(&a)?.plan_spmm::<f64>(SpmmOptions::default().with_columns(4))?;
+/// let plan = Device::best()?.upload(&a)?.plan_spmm(SpmmOptions::default().with_columns(4))?;
 /// println!("{} bytes of workspace", plan.info()?.workspace_bytes);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

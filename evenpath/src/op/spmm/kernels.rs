@@ -1,14 +1,15 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use evenpath_kernels::spmm::{DenseUpdate, DenseView, SpmmRows, SpmmTranspose, TRANSPOSE_TILE};
+use evenpath_kernels::spmm::{DenseUpdate, DenseView, Group, SpmmRows, SpmmTranspose, TRANSPOSE_TILE};
+use evenpath_simt::{Aligned16, GlobalMut};
 
 use super::info::SpmmPlanInfo;
 use super::long_rows::LongRows;
 use super::options::SpmmOptions;
 use super::product::Product;
 use super::shape::{Moves, Rows, group, is_busy, most_lanes_log2, reads_columns, room};
-use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, MAX_GRID};
+use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Launch, MAX_GRID};
 use crate::format::{DeviceCsr, DeviceDense, Layout};
 use crate::operand::OpError;
 use crate::operand::tagged_sums::TaggedSums;
@@ -36,6 +37,43 @@ pub(super) struct Kernels<T: Storage> {
     sums: TaggedSums,
     /// B by rows, for the columns of a pass; empty until needed. Locked during the launches of a run.
     b_by_rows: Mutex<DeviceVec<T>>,
+}
+
+/// Some columns of a product, as kernels take them. The shapes match, and all is on one device.
+pub(super) struct Pass<'a, S: Storage, T: Storage, O: Offset> {
+    pub(super) matrix: &'a DeviceCsr<S, O>,
+    pub(super) alpha: Compute<S>,
+    /// These columns of B.
+    pub(super) b: DenseView<T>,
+    pub(super) beta: Compute<S>,
+    pub(super) c: Output<T>,
+    /// Their numbers in B and C.
+    pub(super) columns: Range<usize>,
+}
+
+/// Columns of C.
+pub(super) struct Output<T: Storage> {
+    pub(super) values: GlobalMut<T, Aligned16>,
+    /// Distance in elements between consecutive rows or columns, depending on the layout.
+    pub(super) stride: usize,
+    pub(super) by_columns: bool,
+}
+
+/// Distances in elements: in B from one row and one column to the next, and in C between rows or columns, depending on the layout.
+#[derive(Clone, Copy)]
+pub(super) struct Strides {
+    pub(super) b_row: usize,
+    pub(super) b_column: usize,
+    pub(super) c: usize,
+    pub(super) c_by_columns: bool,
+}
+
+/// Blocks of a pass.
+pub(super) struct Cut<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> {
+    pub(super) launch: Launch<SpmmRows<S, T, O>>,
+    group: Group,
+    rows: Rows,
+    row_blocks: usize,
 }
 
 /// Minimum number of columns in a tile, if a pass has several.
@@ -87,7 +125,6 @@ impl<T: Storage> Kernels<T> {
     where
         T: Storage<Computed = Compute<S>>,
     {
-        let mut product = product;
         let (device, b) = (product.matrix.device(), product.b);
         let limit = u32::MAX as usize;
         if b.leading_dimension() > limit {
@@ -100,6 +137,10 @@ impl<T: Storage> Kernels<T> {
         if copies && b_by_rows.is_empty() {
             *b_by_rows = workspace(device, b.nrows(), self.columns)?;
         }
+        let Product { matrix, alpha, beta, .. } = product;
+        let by_columns = product.c.layout() == Layout::ColumnMajor;
+        let (c_row_stride, c_column_stride) = product.c.strides();
+        let c_stride = if by_columns { c_column_stride } else { c_row_stride };
         for columns in passes(b.ncols(), self.columns) {
             let view = if copies {
                 transpose(b, &columns, &mut b_by_rows)?;
@@ -112,68 +153,85 @@ impl<T: Storage> Kernels<T> {
                 let (row_stride, column_stride) = (row_stride as u32, column_stride as u32);
                 DenseView { values: b.as_vec().as_aligned().skip_aligned(start), row_stride, column_stride }
             };
-            self.pass(&mut product, &columns, view)?;
+            let c = Output {
+                values: product.c.as_aligned_mut().skip_aligned(columns.start * c_column_stride),
+                stride: c_stride,
+                by_columns,
+            };
+            self.pass(Pass { matrix, alpha, b: view, beta, c, columns })?;
         }
         Ok(())
     }
 
     /// Launches the kernels that compute some columns of C.
-    fn pass<S: Storage, O: Offset>(
-        &self,
-        product: &mut Product<'_, S, T, O>,
-        columns: &Range<usize>,
-        b: DenseView<T>,
-    ) -> Result<(), DeviceError>
+    pub(super) fn pass<S: Storage, O: Offset>(&self, pass: Pass<'_, S, T, O>) -> Result<(), DeviceError>
     where
         T: Storage<Computed = Compute<S>>,
     {
-        let &mut Product { matrix, alpha, beta, .. } = product;
-        let device = matrix.device();
+        let Pass { matrix, alpha, b, beta, c, columns } = pass;
+        let (b_row, b_column) = (b.row_stride as usize, b.column_stride as usize);
+        let strides = Strides { b_row, b_column, c: c.stride, c_by_columns: c.by_columns };
+        // The grid is checked before C is written.
+        let Cut { launch, group, rows, row_blocks } = self.cut(matrix, &columns, strides)?;
         let values = matrix.values();
-        let by_columns = product.c.layout() == Layout::ColumnMajor;
-        let (c_row_stride, c_column_stride) = product.c.strides();
-        let c_stride = if by_columns { c_column_stride } else { c_row_stride };
-        let c = product.c.as_aligned_mut().skip_aligned(columns.start * c_column_stride);
-
-        // A B by columns is read by elements, and a C by columns is stored by elements, for any width.
-        let is_strided = b.column_stride != 1;
-        let loaded = if is_strided { [0, 0] } else { [b.row_stride as usize, columns.start] };
-        let stored = if by_columns { [0, 0] } else { [c_stride, columns.start] };
-        let multiples = [columns.len(), loaded[0], loaded[1], stored[0], stored[1]];
-        let moves = Moves::new::<T>(is_strided, &multiples);
-        let pass_columns = columns.len() as u32;
-        let variant = |rows, has_pieces| device.variant::<SpmmRows<S, T, O>>(moves.variant(rows, has_pieces));
-        let has_pieces = self.long_rows.pieces() > 0;
-        let block_size = variant(Rows::AtOnce, true).info().block_size;
-        let most_lanes_log2 = most_lanes_log2(product.c.layout(), block_size, T::SIZE);
-        let group = group(pass_columns, moves.width, self.mean, self.room, most_lanes_log2);
-        let tiles = pass_columns.div_ceil(moves.width << group.columns_log2) as usize;
-        let rows = Rows::new(group, self.mean, self.room, block_size, has_pieces);
-        let rows = moves.rows(if by_columns { rows.in_one_pass() } else { rows });
-        let block_rows = ((block_size >> group.lanes_log2()) as usize) << rows.passes_log2();
-        let row_blocks = matrix.nrows().div_ceil(block_rows);
-        let piece_blocks = self.long_rows.blocks(block_size);
         let mut sums = self.sums.lock()?;
         let kernel = SpmmRows {
             matrix: matrix.pattern().with_values(&values),
             b,
-            update: DenseUpdate { c, alpha, beta },
-            columns: pass_columns,
-            c_stride: c_stride as u64,
-            c_by_columns: u32::from(by_columns),
+            update: DenseUpdate { c: c.values, alpha, beta },
+            columns: columns.len() as u32,
+            c_stride: c.stride as u64,
+            c_by_columns: u32::from(c.by_columns),
             longest: self.long_rows.longest,
             group,
             passes_log2: rows.passes_log2(),
             row_blocks: row_blocks as u32,
             pieces: self.long_rows.view(sums.view(), group.columns_log2),
         };
-        // The grid is checked before C is written.
-        let launch = variant(rows, has_pieces).blocks((row_blocks + piece_blocks) * tiles)?;
-        // SAFETY: the views are of the matrix, of dense matrices whose shapes were checked, and of the plan's own
+        // SAFETY: the views are of the matrix, of dense operands whose shapes were checked, and of the plan's own
         // buffers; all are on this device, and buffers are freed in the stream's order. The matrix is valid, so every
         // column index is below B's rows. The sums have a part per piece and column of a pass, and no tile but the last has less
         // than `LEAST_TILE` columns. The locks on B by rows and on the sums keep other runs of the plan from coming between.
         unsafe { launch.launch(kernel) }
+    }
+
+    /// Cuts the work of a pass into blocks.
+    ///
+    /// # Errors
+    ///
+    /// If they are too many for a grid.
+    pub(super) fn cut<S: Storage, O: Offset>(
+        &self,
+        matrix: &DeviceCsr<S, O>,
+        columns: &Range<usize>,
+        strides: Strides,
+    ) -> Result<Cut<S, T, O>, DeviceError>
+    where
+        T: Storage<Computed = Compute<S>>,
+    {
+        // A B by columns is read by elements, and a C by columns is stored by elements, for any width.
+        let Strides { b_row, b_column, c, c_by_columns } = strides;
+        let is_strided = b_column != 1;
+        let loaded = if is_strided { [0, 0] } else { [b_row, columns.start] };
+        let stored = if c_by_columns { [0, 0] } else { [c, columns.start] };
+        let multiples = [columns.len(), loaded[0], loaded[1], stored[0], stored[1]];
+        let moves = Moves::new::<T>(is_strided, &multiples);
+        let pass_columns = columns.len() as u32;
+        let device = matrix.device();
+        let variant = |rows, has_pieces| device.variant::<SpmmRows<S, T, O>>(moves.variant(rows, has_pieces));
+        let has_pieces = self.long_rows.pieces() > 0;
+        let block_size = variant(Rows::AtOnce, true).info().block_size;
+        let c_layout = if c_by_columns { Layout::ColumnMajor } else { Layout::RowMajor };
+        let most_lanes_log2 = most_lanes_log2(c_layout, block_size, T::SIZE);
+        let group = group(pass_columns, moves.width, self.mean, self.room, most_lanes_log2);
+        let tiles = pass_columns.div_ceil(moves.width << group.columns_log2) as usize;
+        let rows = Rows::new(group, self.mean, self.room, block_size, has_pieces);
+        let rows = moves.rows(if c_by_columns { rows.in_one_pass() } else { rows });
+        let block_rows = ((block_size >> group.lanes_log2()) as usize) << rows.passes_log2();
+        let row_blocks = matrix.nrows().div_ceil(block_rows);
+        let piece_blocks = self.long_rows.blocks(block_size);
+        let launch = variant(rows, has_pieces).blocks((row_blocks + piece_blocks) * tiles)?;
+        Ok(Cut { launch, group, rows, row_blocks })
     }
 }
 

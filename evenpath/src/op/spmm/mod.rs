@@ -1,17 +1,18 @@
 //! Sparse matrix times dense matrix.
 
+mod column;
 mod combine;
 mod info;
 mod kernels;
 mod long_rows;
-mod operand;
 mod options;
 mod plan;
 mod product;
+mod schedule;
 mod shape;
 
+pub(super) use column::Column;
 pub(super) use combine::dense_with_numbers;
 pub use info::SpmmPlanInfo;
-pub use operand::SpmmOperand;
 pub use options::SpmmOptions;
 pub use plan::SpmmPlan;

@@ -2,7 +2,8 @@
 
 use crate::format::Layout;
 
-/// Options of [`DeviceCsr::plan_spmm`](crate::DeviceCsr::plan_spmm).
+/// Options of [`DeviceCsr::plan_spmm`](crate::DeviceCsr::plan_spmm) and
+/// [`plan_spmm_mixed`](crate::DeviceCsr::plan_spmm_mixed).
 ///
 /// ```
 /// use evenpath::spmm::SpmmOptions;

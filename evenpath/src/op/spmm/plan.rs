@@ -4,11 +4,10 @@ use std::fmt;
 
 use super::combine::dense_with_numbers;
 use super::info::SpmmPlanInfo;
-use super::kernels::Kernels;
-use super::operand::SpmmOperand;
 use super::options::SpmmOptions;
 use super::product::Product;
-use crate::device::{DeviceError, DeviceKind, Event};
+use super::schedule::Schedule;
+use crate::device::{DeviceError, Event};
 use crate::format::dense::check_dense;
 use crate::format::{DeviceCsr, DeviceDense, Layout};
 use crate::operand::{Factor, OpError};
@@ -20,6 +19,8 @@ use crate::{Compute, Offset, Storage, cpu};
 /// The result is bitwise the same in every run; [`SpmmOptions::multiprocessors`] makes it so on different
 /// GPUs. The matrix's values may change ([`DeviceCsr::set_values`]); its pattern cannot. Values of 16 bits
 /// are multiplied and summed in `f32`; each element of C is rounded once at the end.
+///
+/// `S` is the type of A, and `T` that of B and C: the same, or with [`DeviceCsr::plan_spmm_mixed`] the one in which sums are computed.
 ///
 /// ```
 /// use evenpath::spmm::SpmmOptions;
@@ -36,21 +37,15 @@ use crate::{Compute, Offset, Storage, cpu};
 /// assert_eq!(c.as_vec().download()?, [201.0, 402.0, 30.0, 60.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct SpmmPlan<S: Storage, T: SpmmOperand<S>, O: Offset = u32> {
+pub struct SpmmPlan<S: Storage, O: Offset = u32, T: Storage<Computed = Compute<S>> = S> {
     matrix: DeviceCsr<S, O>,
     options: SpmmOptions,
     schedule: Schedule<T>,
     analysis: (Event, Event),
 }
 
-/// Implementation on a device.
-pub(super) enum Schedule<T: Storage> {
-    Cpu,
-    Kernels(Box<Kernels<T>>),
-}
-
 impl<S: Storage, O: Offset> DeviceCsr<S, O> {
-    /// Analyzes the matrix for [`SpmmPlan::run`]. It need not be canonical: duplicates are summed, in order.
+    /// Analyzes the matrix for [`SpmmPlan::run`], with B and C of its type. It need not be canonical: duplicates are summed, in order.
     /// Waits for the analysis, which determines the size of the workspace.
     ///
     /// # Errors
@@ -58,20 +53,44 @@ impl<S: Storage, O: Offset> DeviceCsr<S, O> {
     /// If there is too little memory for the workspace (12 bytes and `columns` sums, twice as long as an
     /// element, per piece of a long row, which mostly has 128 nonzeros or more, and B once more if it is
     /// column-major), or the device was lost.
-    pub fn plan_spmm<T: SpmmOperand<S>>(&self, options: SpmmOptions) -> Result<SpmmPlan<S, T, O>, OpError> {
-        let start = self.device().record()?;
-        let schedule = match self.device().kind() {
-            DeviceKind::Cpu => Schedule::Cpu,
-            DeviceKind::Cuda(_) | DeviceKind::Simulated => {
-                Schedule::Kernels(Box::new(Kernels::analyze(self, options)?))
-            }
-        };
-        let analysis = (start, self.device().record()?);
-        Ok(SpmmPlan { matrix: self.clone(), options, schedule, analysis })
+    pub fn plan_spmm(&self, options: SpmmOptions) -> Result<SpmmPlan<S, O>, OpError> {
+        SpmmPlan::analyze(self, options)
+    }
+
+    /// Analyzes the matrix like [`plan_spmm`](Self::plan_spmm), for B and C of the type in which sums are computed: `f32` if the
+    /// matrix has 16-bit values, and otherwise the type of the matrix.
+    ///
+    /// ```
+    /// use evenpath::spmm::SpmmOptions;
+    /// use evenpath::{Csr, Device, DeviceDense, Layout, bf16};
+    ///
+    /// // A in bf16, B and C in f32.
+    /// let a: Csr<bf16> = Csr::<f32>::from_triplets(1, 2, [(0, 0, 1.0), (0, 1, 0.5)])?.into_values();
+    /// let device = Device::best()?;
+    /// let b = DeviceDense::try_new(device.upload(&[2.0_f32, 4.0])?, 2, 1, Layout::RowMajor)?;
+    /// let mut c = device.zeros_dense(1, 1, Layout::RowMajor)?;
+    /// let plan = device.upload(&a)?.plan_spmm_mixed(SpmmOptions::default().with_columns(1))?;
+    /// plan.run(1.0, &b, 0.0, &mut c)?;
+    /// assert_eq!(c.download()?, [4.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`plan_spmm`](Self::plan_spmm).
+    pub fn plan_spmm_mixed(&self, options: SpmmOptions) -> Result<SpmmPlan<S, O, Compute<S>>, OpError> {
+        SpmmPlan::analyze(self, options)
     }
 }
 
-impl<S: Storage, T: SpmmOperand<S>, O: Offset> SpmmPlan<S, T, O> {
+impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> SpmmPlan<S, O, T> {
+    fn analyze(matrix: &DeviceCsr<S, O>, options: SpmmOptions) -> Result<Self, OpError> {
+        let start = matrix.device().record()?;
+        let schedule = Schedule::analyze(matrix, options)?;
+        let analysis = (start, matrix.device().record()?);
+        Ok(Self { matrix: matrix.clone(), options, schedule, analysis })
+    }
+
     /// Computes C = `alpha`·A·B + `beta`·C, in the order of the device's stream; the call does not wait. B
     /// and C may have different layouts. If `beta` is zero, C is overwritten without being read. If `alpha`
     /// is zero, the product is still computed: infinity and NaN in A or B propagate to C.
@@ -122,15 +141,11 @@ impl<S: Storage, T: SpmmOperand<S>, O: Offset> SpmmPlan<S, T, O> {
         let (start, end) = &self.analysis;
         let analysis_ms = end.elapsed_since(start)?;
         let SpmmOptions { columns, layout, .. } = self.options;
-        let info = match &self.schedule {
-            Schedule::Cpu => SpmmPlanInfo::default(),
-            Schedule::Kernels(kernels) => kernels.info(),
-        };
-        Ok(SpmmPlanInfo { columns, layout, analysis_ms, ..info })
+        Ok(SpmmPlanInfo { columns, layout, analysis_ms, ..self.schedule.info() })
     }
 }
 
-pub(super) fn run_on_cpu<S: Storage, T: SpmmOperand<S>, O: Offset>(
+fn run_on_cpu<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>>(
     Product { matrix, alpha, b, beta, c }: Product<'_, S, T, O>,
 ) {
     let values = matrix.values();
@@ -145,7 +160,7 @@ pub(super) fn run_on_cpu<S: Storage, T: SpmmOperand<S>, O: Offset>(
     }
 }
 
-impl<S: Storage, T: SpmmOperand<S>, O: Offset> fmt::Debug for SpmmPlan<S, T, O> {
+impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> fmt::Debug for SpmmPlan<S, O, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SpmmPlan({:?}, B and C of {})", self.matrix, T::NAME)
     }

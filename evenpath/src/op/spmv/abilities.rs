@@ -1,4 +1,4 @@
-//! Devices and options of methods, by name.
+//! Devices of methods and their memory, by name.
 
 use super::method::SpmvMethod;
 use super::methods;
@@ -13,17 +13,6 @@ impl SpmvMethod {
             Devices::Cpu => kind == DeviceKind::Cpu,
             Devices::All => true,
         }
-    }
-
-    /// Returns whether the number of lanes per row can be given ([`SpmvOptions::lanes`](crate::spmv::SpmvOptions::lanes)).
-    pub fn takes_lanes(self) -> bool {
-        self.abilities().takes_lanes
-    }
-
-    /// Returns whether the number of threads per block can be given
-    /// ([`SpmvOptions::block_size`](crate::spmv::SpmvOptions::block_size)).
-    pub fn takes_block_size(self) -> bool {
-        self.abilities().takes_block_size
     }
 
     /// Returns whether plans keep another form of the matrix beside it.

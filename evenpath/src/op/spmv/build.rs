@@ -7,8 +7,8 @@ use super::lengths::Lengths;
 use super::method::SpmvMethod;
 use super::methods;
 use super::options::SpmvOptions;
-use super::schedule::Choice;
-use super::strategy::{Boxed, Request};
+use super::schedule::{Boxed, Choice};
+use super::strategy::Request;
 use crate::device::DeviceKind;
 use crate::format::DeviceCsr;
 use crate::operand::OpError;
@@ -29,42 +29,20 @@ pub(super) fn build_with<V: Value, O: Offset>(
     options: SpmvOptions,
     copies: Copies,
 ) -> Result<Choice<V, O>, OpError> {
-    let request = request(matrix, options, copies)?;
-    let method = options.method;
-    if let Some(strategy) = methods::find(method) {
-        let schedule = strategy.build(matrix, request)?;
-        return Ok(Choice { method, reason: "asked for".into(), schedule });
+    let (method, kind) = (options.method, matrix.device().kind());
+    if !method.runs_on(kind) {
+        let usable = SpmvMethod::names(|method| method.runs_on(kind));
+        let device = matrix.device().to_string();
+        return Err(OpError::UnsupportedMethod { method: method.name(), device, usable });
     }
-    if matrix.device().kind() == DeviceKind::Cpu {
+    if let Some(strategy) = methods::find(method) {
+        let schedule = strategy.build(matrix, Request { method, copies })?;
+        return Ok(Choice::new(method, "asked for".into(), schedule));
+    }
+    if kind == DeviceKind::Cpu {
         return Ok(methods::automatic_on_cpu(matrix, copies));
     }
     automatic(matrix, copies)
-}
-
-/// The options that reach the method, once it is known that the device has it and it takes them.
-fn request<V: Value, O: Offset>(
-    matrix: &DeviceCsr<V, O>,
-    options: SpmvOptions,
-    copies: Copies,
-) -> Result<Request, OpError> {
-    let SpmvOptions { method, lanes, block_size, .. } = options;
-    let (device, name) = (matrix.device(), method.name());
-    let kind = device.kind();
-    if !method.runs_on(kind) {
-        let usable = SpmvMethod::names(|method| method.runs_on(kind));
-        return Err(OpError::UnsupportedMethod { method: name, device: device.to_string(), usable });
-    }
-    if let Some(lanes) = lanes
-        && !(method.takes_lanes() && matches!(lanes, 1 | 2 | 4 | 8 | 16 | 32))
-    {
-        return Err(OpError::Lanes { lanes, method: name });
-    }
-    if let Some(block_size) = block_size
-        && !method.takes_block_size()
-    {
-        return Err(OpError::BlockSize { name, block_size, supported: Vec::new() });
-    }
-    Ok(Request { lanes, block_size, copies })
 }
 
 /// Measures the matrix, and builds the best method that it can be built for.
@@ -87,7 +65,7 @@ fn automatic<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, copies: Copies) -> R
             (None, None) => None,
         };
         if let Some(schedule) = schedule {
-            return Ok(Choice { method, reason: reason.explain(&features), schedule });
+            return Ok(Choice::new(method, reason.explain(&features), schedule));
         }
     }
     unreachable!("the last candidate can always be built")

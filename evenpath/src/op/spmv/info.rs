@@ -1,5 +1,6 @@
 use std::fmt;
 
+use super::details::SpmvDetails;
 use super::method::SpmvMethod;
 use super::options::SpmvOptions;
 use crate::policy::Tile;
@@ -18,7 +19,7 @@ use crate::policy::Tile;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SpmvPlanInfo {
-    /// The method.
+    /// The method, with the parameters that runs have. [`SpmvMethod::without_parameters`] is only the method.
     pub method: SpmvMethod,
     /// Why it was chosen.
     pub reason: String,
@@ -26,12 +27,8 @@ pub struct SpmvPlanInfo {
     pub tile: Option<Tile>,
     /// Tiles that the matrix is cut into.
     pub tiles: u64,
-    /// Lanes per row, where every row has as many.
-    pub lanes: Option<u32>,
-    /// Threads per block, where the options gave them; [`tile`](Self::tile) has them in any case.
-    pub block_size: Option<u32>,
-    /// Figures of the method, each with its name: such as rows per warp, or row blocks of each kind.
-    pub figures: Vec<(&'static str, u64)>,
+    /// Details of the method, such as rows per warp or row blocks of each kind, if it has any.
+    pub details: Option<SpmvDetails>,
     /// Bytes of device memory that the plan holds beside the matrix.
     pub workspace_bytes: u64,
     /// Milliseconds that the analysis took on the device.
@@ -42,8 +39,7 @@ impl SpmvPlanInfo {
     /// The options that ask for what the plan chose. With them, a plan of the same matrix on any other GPU, real or
     /// simulated, gives the same bits.
     pub fn options(&self) -> SpmvOptions {
-        let lanes = self.lanes.filter(|_| self.method.takes_lanes());
-        SpmvOptions { method: self.method, lanes, block_size: self.block_size, may_copy: false }
+        SpmvOptions { method: self.method, may_copy: false }
     }
 }
 
@@ -53,10 +49,7 @@ impl fmt::Display for SpmvPlanInfo {
         if let Some(tile) = self.tile {
             write!(f, " of {} threads x {} items", tile.block_size, tile.items_per_thread)?;
         }
-        if let Some(lanes) = self.lanes {
-            write!(f, ", {lanes} lanes per row")?;
-        }
-        for (name, figure) in &self.figures {
+        for (name, figure) in self.details.iter().flat_map(SpmvDetails::figures) {
             write!(f, ", {figure} {name}")?;
         }
         write!(f, ", {} bytes of workspace, analyzed in {:.4} ms", self.workspace_bytes, self.analysis_ms)

@@ -1,7 +1,8 @@
 use crate::names::{self, named};
 
 /// Methods of SpMV, which sum in different orders: with the same one, GPUs agree to the last bit.
-/// Each has a [name](Self::name).
+/// Each has a [name](Self::name). Some have parameters; `None` is a value that suits the matrix, as in [`ALL`](Self::ALL) and in
+/// methods parsed from names.
 ///
 /// ```
 /// use evenpath::spmv::{SpmvMethod, SpmvOptions};
@@ -27,7 +28,10 @@ pub enum SpmvMethod {
     Scalar,
     /// `vector`: 2, 4, 8, 16 or 32 lanes of a warp per row, by the mean row length (Bell, Garland, SC 2009; Dalton et al.,
     /// IPDPS 2015, section III-A).
-    Vector,
+    Vector {
+        /// Lanes per row: 1, 2, 4, 8, 16 or 32.
+        lanes: Option<u32>,
+    },
     /// `warp`: a warp per row (Bell, Garland, SC 2009).
     Warp,
     /// `block`: a block per row, for few and long rows.
@@ -40,9 +44,24 @@ pub enum SpmvMethod {
     MergePath,
     /// `csr-adaptive`: row blocks that fit into shared memory together, and long rows alone (Greathouse, Daga, SC 2014).
     /// The plan makes the row blocks on the host, to which it copies the row offsets, once.
-    CsrAdaptive,
+    CsrAdaptive {
+        /// Threads per block, and nonzeros of a row block: 128, 256, 512 or 1024, for row offsets of `u32`, as in the study of this
+        /// method and `light`. `None` is the fastest tile, which may have several nonzeros for each thread.
+        block_size: Option<u32>,
+    },
     /// `light`: rows handed out from a counter to vectors of 2, 4, 8, 16 or 32 lanes (Liu, Schmidt, ASAP 2015).
-    Light,
+    Light {
+        /// Lanes per row: 1, 2, 4, 8, 16 or 32.
+        lanes: Option<u32>,
+        /// Threads per block: 128, 256, 512 or 1024, for row offsets of `u32`.
+        block_size: Option<u32>,
+    },
+    /// `one-column`: a product with a dense matrix of one column, by the kernels of [SpMM](crate::spmm). The only method for 16-bit
+    /// values. The plan waits for the device, which lists the rows that are long enough to be cut.
+    OneColumn {
+        /// Number of multiprocessors for which the work is divided, which determines the order of sums on GPUs.
+        multiprocessors: Option<u32>,
+    },
     /// `row-parallel`, on the CPU: every thread takes whole rows, of equal shares of row ends and nonzeros.
     RowParallel,
     /// `row-blocks`: as `csr-adaptive`, with row blocks that the device makes; the host does where a row is longer than
@@ -77,13 +96,14 @@ named! {
     SpmvMethod, "SpMV method":
     Auto = "auto",
     Scalar = "scalar",
-    Vector = "vector",
+    Vector { lanes } = "vector",
     Warp = "warp",
     Block = "block",
     Flat = "flat",
     MergePath = "merge-path",
-    CsrAdaptive = "csr-adaptive",
-    Light = "light",
+    CsrAdaptive { block_size } = "csr-adaptive",
+    Light { lanes, block_size } = "light",
+    OneColumn { multiprocessors } = "one-column",
     RowParallel = "row-parallel",
     RowBlocks = "row-blocks",
     RowTiles = "row-tiles",
@@ -95,6 +115,26 @@ named! {
 }
 
 impl SpmvMethod {
+    /// The method with `None` for its parameters, to compare methods whatever their parameters.
+    ///
+    /// ```
+    /// use evenpath::spmv::SpmvMethod;
+    ///
+    /// let with_lanes = SpmvMethod::Vector { lanes: Some(8) };
+    /// assert_eq!(with_lanes.without_parameters(), "vector".parse()?);
+    /// # Ok::<(), evenpath::error::ParseNameError>(())
+    /// ```
+    #[must_use]
+    pub const fn without_parameters(self) -> Self {
+        match self {
+            Self::Vector { .. } => Self::Vector { lanes: None },
+            Self::CsrAdaptive { .. } => Self::CsrAdaptive { block_size: None },
+            Self::Light { .. } => Self::Light { lanes: None, block_size: None },
+            Self::OneColumn { .. } => Self::OneColumn { multiprocessors: None },
+            plain => plain,
+        }
+    }
+
     /// The names of the methods for which `is_wanted` holds, with commas between.
     pub(super) fn names(is_wanted: impl Fn(Self) -> bool) -> String {
         names::list(&Self::ALL, is_wanted, Self::name)

@@ -2,9 +2,11 @@
 
 mod abilities;
 mod build;
+mod by_type;
 mod choose;
 mod cost;
 mod costs;
+mod details;
 mod features;
 mod found_windows;
 mod gathers;
@@ -21,6 +23,7 @@ mod strategy;
 mod thresholds;
 mod tune;
 
+pub use details::SpmvDetails;
 pub use info::SpmvPlanInfo;
 pub use method::SpmvMethod;
 pub use options::SpmvOptions;

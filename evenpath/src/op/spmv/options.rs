@@ -28,13 +28,6 @@ use super::method::SpmvMethod;
 pub struct SpmvOptions {
     /// The method; by default the plan chooses.
     pub method: SpmvMethod,
-    /// Lanes per row, 1, 2, 4, 8, 16 or 32, for [`Vector`](SpmvMethod::Vector) and [`Light`](SpmvMethod::Light); by default
-    /// what suits the mean row length.
-    pub lanes: Option<u32>,
-    /// Threads per block, 128, 256, 512 or 1024, for [`CsrAdaptive`](SpmvMethod::CsrAdaptive) and
-    /// [`Light`](SpmvMethod::Light) with row offsets of `u32`. A row block of CSR-Adaptive then has as many nonzeros as
-    /// threads, as in the study of both methods. By default, the tile that is fastest.
-    pub block_size: Option<u32>,
     /// True if the plan may keep another form of the matrix where that makes products faster: by its own choice
     /// [`NarrowColumns`](SpmvMethod::NarrowColumns), about 2 bytes per nonzero, [`HotColumns`](SpmvMethod::HotColumns), 4 bytes, or
     /// [`SlicedEll`](SpmvMethod::SlicedEll), 4 bytes and a value, and by [`tune`](crate::spmv::SpmvPlan::tune) any method that
@@ -50,21 +43,9 @@ impl SpmvOptions {
         Self { method, ..self }
     }
 
-    /// Sets the number of lanes per row.
-    #[must_use]
-    pub fn with_lanes(self, lanes: impl Into<Option<u32>>) -> Self {
-        Self { lanes: lanes.into(), ..self }
-    }
-
     /// Sets whether the plan's own choice may keep another form of the matrix.
     #[must_use]
     pub fn with_may_copy(self, may_copy: bool) -> Self {
         Self { may_copy, ..self }
-    }
-
-    /// Sets the number of threads per block.
-    #[must_use]
-    pub fn with_block_size(self, threads: impl Into<Option<u32>>) -> Self {
-        Self { block_size: threads.into(), ..self }
     }
 }

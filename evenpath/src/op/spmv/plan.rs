@@ -2,23 +2,26 @@
 
 use std::fmt;
 
-use super::build;
 use super::features::Copies;
 use super::info::SpmvPlanInfo;
 use super::options::SpmvOptions;
 use super::schedule::{Choice, Shape};
+use super::{build, by_type};
 use crate::device::{DeviceError, DeviceSlice, Event};
 use crate::format::DeviceCsr;
 use crate::op::product::Product;
 use crate::operand::{Factor, OpError};
 use crate::sequence::vector::with_numbers;
-use crate::{Offset, Value};
+use crate::{Compute, Offset, Storage, Value};
 
 /// y = αAx + βy for one matrix, analyzed once and run as often as needed.
 ///
 /// The result is bitwise the same from run to run, and from plan to plan with the same options on the same device;
 /// [`SpmvOptions`] describes what that takes across devices. The matrix's values may change ([`DeviceCsr::set_values`]); its
 /// pattern cannot.
+///
+/// `S` is the type of A, and `T` that of x and y: the same, or with [`DeviceCsr::plan_spmv_mixed`] the one in which sums are
+/// computed. Values of 16 bits are multiplied and summed in `f32`, and each element of y is rounded once.
 ///
 /// ```
 /// use evenpath::spmv::SpmvOptions;
@@ -34,30 +37,52 @@ use crate::{Offset, Value};
 /// assert_eq!(y.download()?, [201.0, 30.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct SpmvPlan<V: Value, O: Offset = u32> {
-    pub(super) matrix: DeviceCsr<V, O>,
-    pub(super) choice: Choice<V, O>,
-    pub(super) options: SpmvOptions,
+pub struct SpmvPlan<S: Storage, O: Offset = u32, T: Storage<Computed = Compute<S>> = S> {
+    pub(super) matrix: DeviceCsr<S, O>,
+    pub(super) choice: Choice<S, O, T>,
+    pub(super) may_copy: bool,
     analysis: (Event, Event),
 }
 
-impl<V: Value, O: Offset> DeviceCsr<V, O> {
-    /// Analyzes the matrix for [`SpmvPlan::run`]. The matrix need not be canonical: duplicates are summed, in order.
-    /// Matrices of 16-bit values are multiplied with vectors by [`DeviceCsr::plan_spmm`], as matrices of one column.
+impl<S: Storage, O: Offset> DeviceCsr<S, O> {
+    /// Analyzes the matrix for [`SpmvPlan::run`], with x and y of its type. The matrix need not be canonical: duplicates are summed,
+    /// in order. For 16-bit values there is one method, [`OneColumn`](crate::spmv::SpmvMethod::OneColumn).
     ///
     /// # Errors
     ///
-    /// If the device does not have the method that is asked for ([`SpmvMethod::runs_on`](crate::spmv::SpmvMethod::runs_on)), or the method does not take the
+    /// If the device or the type of the values does not have the method that is asked for ([`SpmvMethod::runs_on`](crate::spmv::SpmvMethod::runs_on)), or the method does not take the
     /// lanes per row or threads per block that are asked for. If there is no memory for the workspace (some 4 bytes plus a
     /// value for each tile of about a thousand nonzeros; for `flat`, and rows that are empty, an offset and 4 bytes per row
     /// besides), the matrix is too large for one launch, or the device was lost.
-    pub fn plan_spmv(&self, options: SpmvOptions) -> Result<SpmvPlan<V, O>, OpError> {
-        let start = self.device().record()?;
-        let choice = build::build(self, options)?;
-        let analysis = (start, self.device().record()?);
-        Ok(SpmvPlan { matrix: self.clone(), choice, options, analysis })
+    pub fn plan_spmv(&self, options: SpmvOptions) -> Result<SpmvPlan<S, O>, OpError> {
+        SpmvPlan::analyze(self, options, by_type::build)
     }
 
+    /// Analyzes the matrix like [`plan_spmv`](Self::plan_spmv), for x and y of the type in which sums are computed: `f32` if the
+    /// matrix has 16-bit values, and otherwise the type of the matrix.
+    ///
+    /// ```
+    /// use evenpath::spmv::SpmvOptions;
+    /// use evenpath::{Csr, Device, f16};
+    ///
+    /// // A in f16, x and y in f32.
+    /// let a: Csr<f16> = Csr::<f32>::from_triplets(1, 2, [(0, 0, 1.0), (0, 1, 0.5)])?.into_values();
+    /// let device = Device::best()?;
+    /// let (x, mut y) = (device.upload(&[2.0_f32, 4.0])?, device.zeros(1)?);
+    /// device.upload(&a)?.plan_spmv_mixed(SpmvOptions::default())?.run(1.0, &x, 0.0, &mut y)?;
+    /// assert_eq!(y.download()?, [4.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`plan_spmv`](Self::plan_spmv).
+    pub fn plan_spmv_mixed(&self, options: SpmvOptions) -> Result<SpmvPlan<S, O, Compute<S>>, OpError> {
+        SpmvPlan::analyze(self, options, by_type::build_mixed)
+    }
+}
+
+impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// The plan of a matrix that is only multiplied: its own choice has narrow or hot columns where these may be faster, and arrays
     /// that the plan does not read are freed.
     pub(in crate::op) fn into_plan(self, options: SpmvOptions) -> Result<SpmvPlan<V, O>, OpError> {
@@ -65,14 +90,26 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         let choice = build::build_with(&self, options, Copies::Columns)?;
         let analysis = (start, self.device().record()?);
         let matrix = if choice.schedule.reads_columns() { self } else { self.without_columns()? };
-        Ok(SpmvPlan { matrix, choice, options, analysis })
+        Ok(SpmvPlan { matrix, choice, may_copy: options.may_copy, analysis })
     }
 }
 
-impl<V: Value, O: Offset> SpmvPlan<V, O> {
+impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> SpmvPlan<S, O, T> {
+    /// The plan with the choice that `build` makes.
+    fn analyze(
+        matrix: &DeviceCsr<S, O>,
+        options: SpmvOptions,
+        build: impl FnOnce(&DeviceCsr<S, O>, SpmvOptions) -> Result<Choice<S, O, T>, OpError>,
+    ) -> Result<Self, OpError> {
+        let start = matrix.device().record()?;
+        let choice = build(matrix, options)?;
+        let analysis = (start, matrix.device().record()?);
+        Ok(Self { matrix: matrix.clone(), choice, may_copy: options.may_copy, analysis })
+    }
+
     /// y = `alpha`·A·`x` + `beta`·y, ordered on the device's stream; launches are asynchronous. With `beta` zero, y
     /// is overwritten, whatever it held. With `alpha` zero the product is still computed: infinity and NaN in A or `x`
-    /// propagate to y.
+    /// propagate to y. With a [`Factor`] on the device, the product is rounded to the type of y before it is added.
     ///
     /// # Errors
     ///
@@ -80,10 +117,10 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
     /// device, or there is no memory for what a [`Factor`] on the device takes; then nothing is written. If the device was lost.
     pub fn run<'f>(
         &self,
-        alpha: impl Into<Factor<'f, V>>,
-        x: &DeviceSlice<V>,
-        beta: impl Into<Factor<'f, V>>,
-        y: &mut DeviceSlice<V>,
+        alpha: impl Into<Factor<'f, Compute<S>>>,
+        x: &DeviceSlice<T>,
+        beta: impl Into<Factor<'f, Compute<S>>>,
+        y: &mut DeviceSlice<T>,
     ) -> Result<(), OpError> {
         with_numbers(self.matrix.device(), (alpha, beta), y, |alpha, beta, y| {
             Ok(self.choice.schedule.run(Product::new(&self.matrix, (alpha, x), (beta, y))?)?)
@@ -97,7 +134,7 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
     /// If the device was lost.
     pub fn info(&self) -> Result<SpmvPlanInfo, DeviceError> {
         let (start, end) = &self.analysis;
-        let Shape { tile, tiles, lanes, figures, workspace_bytes } = self.choice.schedule.shape();
+        let Shape { tile, tiles, details, workspace_bytes } = self.choice.schedule.shape();
         let Choice { method, reason, .. } = &self.choice;
         let analysis_ms = end.elapsed_since(start)?;
         Ok(SpmvPlanInfo {
@@ -105,9 +142,7 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
             reason: reason.clone(),
             tile,
             tiles,
-            lanes,
-            block_size: self.options.block_size,
-            figures,
+            details,
             workspace_bytes,
             analysis_ms,
         })
@@ -124,7 +159,7 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> fmt::Debug for SpmvPlan<V, O> {
+impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> fmt::Debug for SpmvPlan<S, O, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SpmvPlan({:?}, {})", self.matrix, self.choice.method)
     }

@@ -4,23 +4,20 @@ use super::features::{Copies, Features};
 use super::lengths::Lengths;
 use super::method::SpmvMethod;
 use super::reason::Reason;
-use super::schedule::Schedule;
+use super::schedule::{Boxed, Schedule};
 use crate::format::DeviceCsr;
 use crate::operand::OpError;
 use crate::{Offset, Value};
 
-/// A method, prepared for a matrix.
-pub(super) type Boxed<V, O> = Box<dyn Schedule<V, O>>;
-
 /// One of the methods: what it can do, which matrices it suits, and how it is prepared for one.
 ///
 /// A new method is a variant of [`SpmvMethod`], a file of `methods` that implements this trait, and a line of the list in
-/// `methods/list.rs`. Without the functions of the choice it runs only where it is asked for.
+/// `methods.rs`. Without the functions of the choice it runs only where it is asked for.
 pub(super) trait Strategy<V: Value, O: Offset>: Sync {
-    /// The method by which users ask for it.
+    /// The method by which users ask for it, without parameters.
     fn method(&self) -> SpmvMethod;
 
-    /// Devices and options of the method.
+    /// Devices of the method, and its memory.
     fn abilities(&self) -> Abilities {
         Abilities::default()
     }
@@ -63,7 +60,7 @@ pub(super) trait Strategy<V: Value, O: Offset>: Sync {
         matrix: &DeviceCsr<V, O>,
         features: &Features,
     ) -> Result<Option<Boxed<V, O>>, OpError> {
-        self.build(matrix, Request { copies: features.copies, ..Request::default() }).map(Some)
+        self.build(matrix, Request { method: self.method(), copies: features.copies }).map(Some)
     }
 }
 
@@ -80,29 +77,28 @@ pub(super) fn or_too_long<V: Value, O: Offset>(
     method: SpmvMethod,
     lengths: Lengths,
 ) -> Result<Boxed<V, O>, OpError> {
-    boxed(schedule).ok_or_else(|| OpError::RowTooLong { method: method.to_string(), len: lengths.longest })
+    boxed(schedule).ok_or_else(|| too_long(method, lengths))
+}
+
+/// The error that the matrix has a row that is too long for a method.
+pub(super) fn too_long(method: SpmvMethod, lengths: Lengths) -> OpError {
+    OpError::RowTooLong { method: method.to_string(), len: lengths.longest }
 }
 
 /// Options that reach a method that is asked for.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Request {
-    /// Lanes per row, for methods that take the number.
-    pub(super) lanes: Option<u32>,
-    /// Threads per block, for methods that take the number.
-    pub(super) block_size: Option<u32>,
+    /// The method, with its parameters.
+    pub(super) method: SpmvMethod,
     /// Copies that the plan may keep.
     pub(super) copies: Copies,
 }
 
-/// Devices and options of a method.
+/// Devices of a method, and its memory.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Abilities {
     /// Devices that have the method.
     pub(super) devices: Devices,
-    /// True if the number of lanes per row can be given.
-    pub(super) takes_lanes: bool,
-    /// True if the number of threads per block can be given.
-    pub(super) takes_block_size: bool,
     /// True if plans keep another form of the matrix.
     pub(super) copies: bool,
 }

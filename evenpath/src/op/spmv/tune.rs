@@ -150,8 +150,6 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
         {
             let reason = format!("the fastest of {} that were timed", timings.len());
             self.choice = Choice { reason, ..fastest.choice };
-            // The options were those of the method before.
-            self.options = SpmvOptions { may_copy: self.options.may_copy, ..SpmvOptions::default() };
         }
         SpmvTuning { before, timings, cost_ms: begin.elapsed().as_secs_f64() * 1e3 }
     }
@@ -159,12 +157,12 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
     /// The options of the methods that take part: the plan's own first.
     fn contending(&self) -> impl Iterator<Item = SpmvOptions> {
         let own = self.choice.method;
-        let lanes = self.choice.schedule.shape().lanes.filter(|_| own.takes_lanes());
-        let own_options = SpmvOptions { method: own, lanes, ..self.options };
-        let (kind, may_copy) = (self.matrix.device().kind(), self.options.may_copy);
+        let (kind, may_copy) = (self.matrix.device().kind(), self.may_copy);
+        let own_options = SpmvOptions { method: own, may_copy };
         let others = SpmvMethod::ALL.into_iter().filter(move |&method| {
             let is_allowed = may_copy || !method.copies();
-            method != SpmvMethod::Auto && method != own && method.runs_on(kind) && is_allowed
+            let is_other = method != SpmvMethod::Auto && method != own.without_parameters();
+            is_other && method.runs_on(kind) && is_allowed
         });
         let others = others.map(|method| SpmvOptions::default().with_method(method));
         [own_options].into_iter().chain(others)

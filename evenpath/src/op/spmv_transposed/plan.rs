@@ -52,8 +52,9 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// [`plan_spmv`](Self::plan_spmv).
     pub fn plan_spmv_transposed(
         &self,
-        SpmvTransposedOptions { method, spmv }: SpmvTransposedOptions,
+        options: SpmvTransposedOptions,
     ) -> Result<SpmvTransposedPlan<V, O>, OpError> {
+        let SpmvTransposedOptions { method, spmv } = options;
         let start = self.device().record()?;
         let schedule: Box<dyn Schedule<V, O>> = if self.device().kind() == DeviceKind::Cpu {
             Box::new(cpu::Cpu::new(self))

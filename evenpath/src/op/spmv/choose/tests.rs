@@ -192,7 +192,7 @@ fn check_estimates(features: &Features, candidates: &[Candidate]) -> SpmvMethod 
     assert!(estimated.iter().all(|one| matches!(one.reason, Reason::Estimate { .. })), "{estimated:?}");
     assert!(estimated.is_sorted_by(|left, right| time(left) <= time(right)), "{features:?}: {estimated:?}");
     let has = |method| estimated.iter().any(|one| one.method == method);
-    assert!(has(SpmvMethod::MergePath) && has(SpmvMethod::Vector), "they suit all matrices");
+    assert!(has(SpmvMethod::MergePath) && has(SpmvMethod::Vector { lanes: None }), "they suit all matrices");
     assert_eq!(has(SpmvMethod::Flat), empty == 0);
     assert_eq!(has(SpmvMethod::Binned), long.rows > 0 && (features.rows - empty) * 5 >= features.rows);
     assert_eq!(has(SpmvMethod::RowTiles), (features.rows - empty) * 5 >= features.rows);
@@ -321,7 +321,7 @@ fn the_fastest_method_of_clear_cases() {
         Features { lengths: Lengths { empty, long, ..matrix.lengths }, ..matrix }
     };
     for (features, method) in [
-        (matrix(27_992, 38.0, 38), SpmvMethod::Vector),
+        (matrix(27_992, 38.0, 38), SpmvMethod::Vector { lanes: None }),
         (uneven(723_638, 1.3, 4, 320_088, (0, 0)), SpmvMethod::Scalar),
         (uneven(3207, 15.6, 84, 1163, (0, 0)), SpmvMethod::Warp),
         (matrix(1390, 362.8, 1296), SpmvMethod::Block),

@@ -8,12 +8,13 @@ use crate::format::DeviceCsr;
 use crate::op::product::Product;
 use crate::op::spmv::cost::Matrix;
 use crate::op::spmv::costs::ROW_BLOCKS;
+use crate::op::spmv::details::SpmvDetails;
 use crate::op::spmv::features::Features;
 use crate::op::spmv::gathers::Gathers;
 use crate::op::spmv::lengths::Lengths;
 use crate::op::spmv::method::SpmvMethod;
-use crate::op::spmv::schedule::{Schedule, Shape};
-use crate::op::spmv::strategy::{Abilities, Boxed, Request, Strategy, boxed};
+use crate::op::spmv::schedule::{Boxed, Schedule, Shape};
+use crate::op::spmv::strategy::{Request, Strategy, boxed};
 use crate::op::spmv::thresholds::ROW_BLOCK_MEAN;
 use crate::operand::OpError;
 use crate::policy::{self, Tile};
@@ -27,15 +28,15 @@ pub(super) struct CsrAdaptiveMethod;
 
 impl<V: Value, O: Offset> Strategy<V, O> for CsrAdaptiveMethod {
     fn method(&self) -> SpmvMethod {
-        SpmvMethod::CsrAdaptive
-    }
-
-    fn abilities(&self) -> Abilities {
-        Abilities { takes_block_size: true, ..Abilities::default() }
+        SpmvMethod::CsrAdaptive { block_size: None }
     }
 
     fn build(&self, matrix: &DeviceCsr<V, O>, request: Request) -> Result<Boxed<V, O>, OpError> {
-        Ok(Box::new(Adaptive::analyze(matrix, Gathers::of(matrix)?, request.block_size)?))
+        let block_size = match request.method {
+            SpmvMethod::CsrAdaptive { block_size } => block_size,
+            _ => None,
+        };
+        Ok(Box::new(Adaptive::analyze(matrix, Gathers::of(matrix)?, block_size)?))
     }
 }
 
@@ -91,7 +92,9 @@ impl<V: Value, O: Offset> Adaptive<V, O> {
     /// Copies the row offsets to the host, and cuts the rows there, for blocks of `block_size` threads or the policy's.
     fn analyze(matrix: &DeviceCsr<V, O>, gathers: Gathers, block_size: Option<u32>) -> Result<Self, OpError> {
         let launcher = match block_size {
-            Some(threads) => with_block_size(matrix.device(), SpmvMethod::CsrAdaptive, threads)?,
+            Some(threads) => {
+                with_block_size(matrix.device(), SpmvMethod::CsrAdaptive { block_size }, threads)?
+            }
             None => launcher(matrix),
         };
         let info = launcher.info();
@@ -164,16 +167,15 @@ impl<V: Value, O: Offset> Schedule<V, O> for Adaptive<V, O> {
     }
 
     fn shape(&self) -> Shape {
-        let figures = match self.kinds {
-            Some(Kinds { stream, vector, long_vector }) => {
-                vec![("by stream", stream), ("by vector", vector), ("by long vector", long_vector)]
-            }
-            None => Vec::new(),
+        let details = |Kinds { stream, vector, long_vector }| SpmvDetails::RowBlocks {
+            by_stream: stream,
+            by_vector: vector,
+            by_long_vector: long_vector,
         };
         Shape {
             tile: Some(Tile::of(self.launch.info())),
             tiles: u64::from(self.launch.grid()),
-            figures,
+            details: self.kinds.map(details),
             workspace_bytes: self.block_rows.bytes(),
             ..Shape::default()
         }

@@ -6,12 +6,13 @@ use crate::format::DeviceCsr;
 use crate::op::product::Product;
 use crate::op::spmv::cost::Matrix;
 use crate::op::spmv::costs::BINNED;
+use crate::op::spmv::details::SpmvDetails;
 use crate::op::spmv::features::Features;
 use crate::op::spmv::gathers::Gathers;
 use crate::op::spmv::lengths::Lengths;
 use crate::op::spmv::method::SpmvMethod;
-use crate::op::spmv::schedule::{Schedule, Shape};
-use crate::op::spmv::strategy::{Boxed, Request, Strategy, boxed, or_too_long};
+use crate::op::spmv::schedule::{Boxed, Schedule, Shape};
+use crate::op::spmv::strategy::{Request, Strategy, boxed, or_too_long};
 use crate::operand::OpError;
 use crate::operand::tagged_sums::TaggedSums;
 use crate::policy::Tile;
@@ -133,15 +134,12 @@ impl<V: Value, O: Offset> Schedule<V, O> for Binned<V, O> {
         let long = self.lengths.long;
         let workspace_bytes =
             self.long_rows.bytes() + self.first_pieces.bytes() + self.piece_rows.bytes() + self.sums.bytes();
-        let figures = vec![
-            ("rows a warp", u64::from(self.group.rows)),
-            ("long rows", long.rows),
-            ("pieces", long.pieces),
-        ];
+        let details =
+            SpmvDetails::Binned { rows_per_warp: self.group.rows, long_rows: long.rows, pieces: long.pieces };
         Shape {
             tile: Some(Tile::of(self.launch.info())),
             tiles: u64::from(self.launch.grid()),
-            figures,
+            details: Some(details),
             workspace_bytes,
             ..Shape::default()
         }

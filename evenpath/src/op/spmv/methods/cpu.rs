@@ -6,8 +6,8 @@ use crate::format::DeviceCsr;
 use crate::op::product::Product;
 use crate::op::spmv::features::Copies;
 use crate::op::spmv::method::SpmvMethod;
-use crate::op::spmv::schedule::{Choice, Schedule, Shape};
-use crate::op::spmv::strategy::{Abilities, Boxed, Devices, Request, Strategy};
+use crate::op::spmv::schedule::{Boxed, Choice, Schedule, Shape};
+use crate::op::spmv::strategy::{Abilities, Devices, Request, Strategy};
 use crate::operand::OpError;
 use crate::{Offset, Value};
 
@@ -45,7 +45,7 @@ pub(in crate::op::spmv) fn automatic<V: Value, O: Offset>(
         SpmvCut::MergePath => (SpmvMethod::MergePath, "too much"),
     };
     let reason = format!("the longest row has {longest} nonzeros: {part} for one thread");
-    Choice { method, reason, schedule: build(matrix, cut, copies) }
+    Choice::new(method, reason, build(matrix, cut, copies))
 }
 
 /// Cuts the matrix.

@@ -9,12 +9,13 @@ use crate::format::filled_rows::FilledRows;
 use crate::op::product::Product;
 use crate::op::spmv::cost::Matrix;
 use crate::op::spmv::costs::FLAT;
+use crate::op::spmv::details::SpmvDetails;
 use crate::op::spmv::features::{ByWindows, Features};
 use crate::op::spmv::gathers::Gathers;
 use crate::op::spmv::method::SpmvMethod;
 use crate::op::spmv::reason::Reason;
-use crate::op::spmv::schedule::{Schedule, Shape};
-use crate::op::spmv::strategy::{Boxed, Request, Strategy};
+use crate::op::spmv::schedule::{Boxed, Schedule, Shape};
+use crate::op::spmv::strategy::{Request, Strategy};
 use crate::operand::OpError;
 use crate::policy::{self, Tile};
 use crate::{Offset, Value};
@@ -140,11 +141,10 @@ impl<V: Value, O: Offset> Schedule<V, O> for Flat<V, O> {
 
     fn shape(&self) -> Shape {
         let tiles = u64::from(self.tile_launch.grid());
-        let count = u64::from(self.filled.count);
         Shape {
             tile: Some(Tile::of(self.tile_launch.info())),
             tiles,
-            figures: vec![("rows with nonzeros", count)],
+            details: Some(SpmvDetails::Flat { filled_rows: self.filled.count }),
             workspace_bytes: self.tile_rows.bytes() + self.cut_rows.bytes() + self.filled.bytes(),
             ..Shape::default()
         }

@@ -14,12 +14,13 @@ use crate::device::{Device, DeviceError, DeviceVec, Kernels, Launch};
 use crate::format::DeviceCsr;
 use crate::format::filled_rows::FilledRows;
 use crate::op::product::Product;
+use crate::op::spmv::details::SpmvDetails;
 use crate::op::spmv::features::Features;
 use crate::op::spmv::gathers::Gathers;
 use crate::op::spmv::method::SpmvMethod;
 use crate::op::spmv::reason::Reason;
-use crate::op::spmv::schedule::{Schedule, Shape};
-use crate::op::spmv::strategy::{Abilities, Boxed, Request, Strategy, boxed};
+use crate::op::spmv::schedule::{Boxed, Schedule, Shape};
+use crate::op::spmv::strategy::{Abilities, Request, Strategy, boxed};
 use crate::op::spmv::thresholds::{COPY_MEAN, HOT_NONZEROS, HOT_TENTHS, HOT_X_TENTHS};
 use crate::operand::{OpError, Pairs};
 use crate::policy::Tile;
@@ -286,10 +287,10 @@ impl<V: Value, O: Offset> Schedule<V, O> for Hot<V, O> {
         Shape {
             tile: Some(Tile::of(self.launch.info())),
             tiles: u64::from(self.chunks),
-            figures: vec![
-                ("hot columns", self.columns.hot.len() as u64),
-                ("nonzeros in hot columns", self.columns.covered),
-            ],
+            details: Some(SpmvDetails::HotColumns {
+                columns: self.columns.hot.len() as u64,
+                nonzeros: self.columns.covered,
+            }),
             workspace_bytes: lists + self.codes.bytes() + self.cut_rows.bytes() + elements,
             ..Shape::default()
         }

@@ -3,12 +3,14 @@ use std::sync::{Mutex, PoisonError};
 use evenpath_kernels::spmv::LightRows;
 
 use super::block_size::with_block_size;
+use super::lanes::checked_lanes;
 use crate::device::{DeviceError, DeviceVec, Launch};
 use crate::format::DeviceCsr;
 use crate::op::product::Product;
+use crate::op::spmv::details::SpmvDetails;
 use crate::op::spmv::method::SpmvMethod;
-use crate::op::spmv::schedule::{Schedule, Shape};
-use crate::op::spmv::strategy::{Abilities, Boxed, Request, Strategy};
+use crate::op::spmv::schedule::{Boxed, Schedule, Shape};
+use crate::op::spmv::strategy::{Request, Strategy};
 use crate::operand::OpError;
 use crate::policy::{self, Tile};
 use crate::{Offset, Value};
@@ -18,18 +20,20 @@ pub(super) struct LightMethod;
 
 impl<V: Value, O: Offset> Strategy<V, O> for LightMethod {
     fn method(&self) -> SpmvMethod {
-        SpmvMethod::Light
-    }
-
-    fn abilities(&self) -> Abilities {
-        Abilities { takes_lanes: true, takes_block_size: true, ..Abilities::default() }
+        SpmvMethod::Light { lanes: None, block_size: None }
     }
 
     fn build(&self, matrix: &DeviceCsr<V, O>, request: Request) -> Result<Boxed<V, O>, OpError> {
-        // By the mean alone, as published.
-        let suitable = || policy::spmv_lanes(matrix.nrows() as u64, matrix.nnz() as u64);
-        let lanes = request.lanes.unwrap_or_else(suitable);
-        Ok(Box::new(Light::new(matrix, lanes, request.block_size)?))
+        let (lanes, block_size) = match request.method {
+            SpmvMethod::Light { lanes, block_size } => (lanes, block_size),
+            _ => (None, None),
+        };
+        let lanes = match lanes {
+            Some(lanes) => checked_lanes(lanes, request.method)?,
+            // By the mean alone, as published.
+            None => policy::spmv_lanes(matrix.nrows() as u64, matrix.nnz() as u64),
+        };
+        Ok(Box::new(Light::new(matrix, lanes, block_size)?))
     }
 }
 
@@ -37,6 +41,8 @@ impl<V: Value, O: Offset> Strategy<V, O> for LightMethod {
 struct Light<V: Value, O: Offset> {
     launch: Launch<LightRows<V, O>>,
     lanes: u32,
+    /// As it was asked for.
+    block_size: Option<u32>,
     turns: u32,
     /// One word. The lock is held from where it is set to zero to the launch that counts with it.
     next_row: Mutex<DeviceVec<u64>>,
@@ -52,7 +58,9 @@ impl<V: Value, O: Offset> Light<V, O> {
     fn new(matrix: &DeviceCsr<V, O>, lanes: u32, block_size: Option<u32>) -> Result<Self, OpError> {
         let device = matrix.device();
         let launcher = match block_size {
-            Some(threads) => with_block_size(device, SpmvMethod::Light, threads)?,
+            Some(threads) => {
+                with_block_size(device, SpmvMethod::Light { lanes: Some(lanes), block_size }, threads)?
+            }
             None => device.kernel::<LightRows<V, O>>(),
         };
         let vectors = u64::from(launcher.info().block_size / lanes);
@@ -62,7 +70,7 @@ impl<V: Value, O: Offset> Light<V, O> {
         // No more blocks than find a row.
         let launch = launcher.blocks(rows.div_ceil(vectors * turns).min(resident) as usize)?;
         let next_row = Mutex::new(device.uninitialized(1)?);
-        Ok(Self { launch, lanes, turns: turns as u32, next_row })
+        Ok(Self { launch, lanes, block_size, turns: turns as u32, next_row })
     }
 }
 
@@ -75,13 +83,16 @@ impl<V: Value, O: Offset> Schedule<V, O> for Light<V, O> {
         unsafe { product.launch(&self.launch, |product| LightRows { product, next_row, lanes, turns }) }
     }
 
+    fn method(&self, _: SpmvMethod) -> SpmvMethod {
+        SpmvMethod::Light { lanes: Some(self.lanes), block_size: self.block_size }
+    }
+
     fn shape(&self) -> Shape {
-        let Self { launch, lanes, turns, next_row } = self;
+        let Self { launch, next_row, .. } = self;
         Shape {
             tile: Some(Tile::of(launch.info())),
             tiles: u64::from(launch.grid()),
-            lanes: Some(*lanes),
-            figures: vec![("rows per draw of each vector", u64::from(*turns))],
+            details: Some(SpmvDetails::Light { lanes: self.lanes, rows_per_draw: self.turns }),
             workspace_bytes: next_row.lock().unwrap_or_else(PoisonError::into_inner).bytes(),
         }
     }

@@ -9,13 +9,14 @@ use super::row_tiles::{Group, fit};
 use crate::device::{DeviceError, DeviceSlice, DeviceVec, Kernels, Launch};
 use crate::format::DeviceCsr;
 use crate::op::product::Product;
+use crate::op::spmv::details::SpmvDetails;
 use crate::op::spmv::features::Features;
 use crate::op::spmv::gathers::Gathers;
 use crate::op::spmv::lengths::Lengths;
 use crate::op::spmv::method::SpmvMethod;
 use crate::op::spmv::reason::Reason;
-use crate::op::spmv::schedule::{Schedule, Shape};
-use crate::op::spmv::strategy::{Abilities, Boxed, Request, Strategy, boxed, or_too_long};
+use crate::op::spmv::schedule::{Boxed, Schedule, Shape};
+use crate::op::spmv::strategy::{Abilities, Request, Strategy, boxed, or_too_long};
 use crate::op::spmv::thresholds::{NARROW_HUNDREDTHS, ROW_BLOCK_MEAN};
 use crate::operand::{OpError, Pairs};
 use crate::policy::Tile;
@@ -256,10 +257,10 @@ impl<V: Value, O: Offset> Schedule<V, O> for Narrow<V, O> {
     }
 
     fn shape(&self) -> Shape {
-        let figures = vec![
-            ("columns without a code", self.codes.whole),
-            ("columns with others' codes", self.codes.shared),
-        ];
+        let details = SpmvDetails::NarrowColumns {
+            without_code: self.codes.whole,
+            with_others_codes: self.codes.shared,
+        };
         let (info, tiles, bytes) = match &self.rows {
             Rows::Blocks { launch, block_rows } => (launch.info(), launch.grid(), block_rows.bytes()),
             Rows::Tiles { launch, .. } => (launch.info(), launch.grid(), 0),
@@ -267,7 +268,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Narrow<V, O> {
         Shape {
             tile: Some(Tile::of(info)),
             tiles: u64::from(tiles),
-            figures,
+            details: Some(details),
             workspace_bytes: self.codes.bytes() + bytes,
             ..Shape::default()
         }

@@ -6,12 +6,13 @@ use crate::format::DeviceCsr;
 use crate::op::product::Product;
 use crate::op::spmv::cost::Matrix;
 use crate::op::spmv::costs::ROW_TILES;
+use crate::op::spmv::details::SpmvDetails;
 use crate::op::spmv::features::Features;
 use crate::op::spmv::gathers::Gathers;
 use crate::op::spmv::lengths::Lengths;
 use crate::op::spmv::method::SpmvMethod;
-use crate::op::spmv::schedule::{Schedule, Shape};
-use crate::op::spmv::strategy::{Boxed, Request, Strategy, boxed, or_too_long};
+use crate::op::spmv::schedule::{Boxed, Schedule, Shape};
+use crate::op::spmv::strategy::{Request, Strategy, boxed, or_too_long};
 use crate::operand::OpError;
 use crate::policy::Tile;
 use crate::{Offset, Value};
@@ -133,12 +134,10 @@ impl<V: Value, O: Offset> Schedule<V, O> for RowTiles<V, O> {
     }
 
     fn shape(&self) -> Shape {
-        let figures = vec![("rows a warp", u64::from(self.group.rows))];
         Shape {
             tile: Some(Tile::of(self.launch.info())),
             tiles: u64::from(self.launch.grid()),
-            lanes: None,
-            figures,
+            details: Some(SpmvDetails::RowTiles { rows_per_warp: self.group.rows }),
             workspace_bytes: 0,
         }
     }

@@ -1,15 +1,17 @@
 use evenpath_kernels::spmv::{BlockRows, VectorRows};
 
+use super::lanes::checked_lanes;
 use crate::device::{DeviceError, Launch, MAX_GRID};
 use crate::format::DeviceCsr;
 use crate::op::product::Product;
 use crate::op::spmv::cost::Matrix;
 use crate::op::spmv::costs::{BLOCK, LANES};
+use crate::op::spmv::details::SpmvDetails;
 use crate::op::spmv::features::{self, Features};
 use crate::op::spmv::method::SpmvMethod;
 use crate::op::spmv::reason::Reason;
-use crate::op::spmv::schedule::{Schedule, Shape};
-use crate::op::spmv::strategy::{Abilities, Boxed, Request, Strategy};
+use crate::op::spmv::schedule::{Boxed, Schedule, Shape};
+use crate::op::spmv::strategy::{Request, Strategy};
 use crate::operand::OpError;
 use crate::policy::Tile;
 use crate::{Offset, Value};
@@ -39,20 +41,18 @@ impl<V: Value, O: Offset> Strategy<V, O> for LanesMethod {
     fn method(&self) -> SpmvMethod {
         match self {
             Self::Scalar => SpmvMethod::Scalar,
-            Self::Vector => SpmvMethod::Vector,
+            Self::Vector => SpmvMethod::Vector { lanes: None },
             Self::Warp => SpmvMethod::Warp,
         }
     }
 
-    fn abilities(&self) -> Abilities {
-        Abilities { takes_lanes: matches!(self, Self::Vector), ..Abilities::default() }
-    }
-
     fn build(&self, matrix: &DeviceCsr<V, O>, request: Request) -> Result<Boxed<V, O>, OpError> {
-        let suitable = request.lanes.unwrap_or_else(|| {
+        let suitable = if let SpmvMethod::Vector { lanes: Some(lanes) } = request.method {
+            checked_lanes(lanes, request.method)?
+        } else {
             let multiprocessors = u64::from(matrix.device().properties().multiprocessors);
             features::lanes(matrix.nrows() as u64, matrix.nnz() as u64, multiprocessors)
-        });
+        };
         Ok(Box::new(Vector::new(matrix, self.lanes(suitable))?))
     }
 
@@ -83,11 +83,18 @@ impl<V: Value, O: Offset> Schedule<V, O> for Vector<V, O> {
         unsafe { product.launch(&self.launch, |product| VectorRows { product, lanes }) }
     }
 
+    fn method(&self, method: SpmvMethod) -> SpmvMethod {
+        match method {
+            SpmvMethod::Vector { .. } => SpmvMethod::Vector { lanes: Some(self.lanes) },
+            fixed => fixed,
+        }
+    }
+
     fn shape(&self) -> Shape {
         Shape {
             tile: Some(Tile::of(self.launch.info())),
             tiles: u64::from(self.launch.grid()),
-            lanes: Some(self.lanes),
+            details: Some(SpmvDetails::Lanes { lanes: self.lanes }),
             ..Shape::default()
         }
     }

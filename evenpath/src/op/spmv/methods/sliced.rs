@@ -15,12 +15,13 @@ use crate::format::csr::Pattern;
 use crate::format::row_order::row_map;
 use crate::format::values::{CopyState, ValueCopy};
 use crate::op::product::Product;
+use crate::op::spmv::details::SpmvDetails;
 use crate::op::spmv::features::{Copies, Features};
 use crate::op::spmv::lengths::Lengths;
 use crate::op::spmv::method::SpmvMethod;
 use crate::op::spmv::reason::Reason;
-use crate::op::spmv::schedule::{Schedule, Shape};
-use crate::op::spmv::strategy::{Abilities, Boxed, Request, Strategy, boxed, or_too_long};
+use crate::op::spmv::schedule::{Boxed, Schedule, Shape};
+use crate::op::spmv::strategy::{Abilities, Request, Strategy, boxed, too_long};
 use crate::op::spmv::thresholds::{COPY_MEAN, SLICED_QUARTERS, SLICED_SLOTS};
 use crate::operand::OpError;
 use crate::operation::Operator;
@@ -48,7 +49,7 @@ impl<V: Value, O: Offset> Strategy<V, O> for SlicedEllMethod {
 
     fn build(&self, matrix: &DeviceCsr<V, O>, _: Request) -> Result<Boxed<V, O>, OpError> {
         match Sliced::of_most_slots(matrix, MOST_SLOTS)? {
-            None => or_too_long(None::<Sliced<V, O>>, SpmvMethod::SlicedEll, Lengths::count(matrix)?),
+            None => Err(too_long(SpmvMethod::SlicedEll, Lengths::count(matrix)?)),
             Some(sliced) => Ok(Box::new(sliced)),
         }
     }
@@ -239,10 +240,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Sliced<V, O> {
         Shape {
             tile: Some(Tile::of(self.launch.info())),
             tiles: u64::from(self.launch.grid()),
-            figures: vec![
-                ("slots", layout.slots),
-                ("rows sorted in windows", u64::from(layout.order.is_some())),
-            ],
+            details: Some(SpmvDetails::SlicedEll { slots: layout.slots, is_sorted: layout.order.is_some() }),
             workspace_bytes: layout.bytes() + self.column_indices.bytes() + values.lock().0.bytes(),
             ..Shape::default()
         }

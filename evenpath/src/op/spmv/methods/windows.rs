@@ -4,13 +4,14 @@ use super::row_tiles::{Group, fit};
 use crate::device::{DeviceError, DeviceVec, Launch};
 use crate::format::DeviceCsr;
 use crate::op::product::Product;
+use crate::op::spmv::details::SpmvDetails;
 use crate::op::spmv::features::Features;
 use crate::op::spmv::found_windows::Found;
 use crate::op::spmv::lengths::Lengths;
 use crate::op::spmv::method::SpmvMethod;
 use crate::op::spmv::reason::Reason;
-use crate::op::spmv::schedule::{Schedule, Shape};
-use crate::op::spmv::strategy::{Boxed, Request, Strategy, boxed, or_too_long};
+use crate::op::spmv::schedule::{Boxed, Schedule, Shape};
+use crate::op::spmv::strategy::{Request, Strategy, boxed, or_too_long};
 use crate::operand::OpError;
 use crate::operand::aligned::Aligned;
 use crate::policy::Tile;
@@ -115,14 +116,12 @@ impl<V: Value, O: Offset> Schedule<V, O> for Windows<V, O> {
 
     fn shape(&self) -> Shape {
         let workspace_bytes = self.firsts.bytes() + self.lens.bytes();
-        let figures = vec![
-            ("rows a warp", u64::from(self.group.rows)),
-            ("elements of the longest window", self.found.longest),
-        ];
+        let details =
+            SpmvDetails::Windows { rows_per_warp: self.group.rows, longest_window: self.found.longest };
         Shape {
             tile: Some(Tile::of(self.launch.info())),
             tiles: u64::from(self.launch.grid()),
-            figures,
+            details: Some(details),
             workspace_bytes,
             ..Shape::default()
         }

@@ -1,0 +1,38 @@
+//! Implementation of a plan on its device.
+
+use super::info::SpmmPlanInfo;
+use super::kernels::Kernels;
+use super::options::SpmmOptions;
+use crate::device::DeviceKind;
+use crate::format::DeviceCsr;
+use crate::operand::OpError;
+use crate::{Offset, Storage};
+
+/// Implementation on a device.
+pub(super) enum Schedule<T: Storage> {
+    Cpu,
+    Kernels(Box<Kernels<T>>),
+}
+
+impl<T: Storage> Schedule<T> {
+    /// Analyzes the matrix for kernels, if its device runs them.
+    pub(super) fn analyze<S: Storage, O: Offset>(
+        matrix: &DeviceCsr<S, O>,
+        options: SpmmOptions,
+    ) -> Result<Self, OpError> {
+        match matrix.device().kind() {
+            DeviceKind::Cpu => Ok(Self::Cpu),
+            DeviceKind::Cuda(_) | DeviceKind::Simulated => {
+                Ok(Self::Kernels(Box::new(Kernels::analyze(matrix, options)?)))
+            }
+        }
+    }
+
+    /// The choices and the workspace, without what the options say.
+    pub(super) fn info(&self) -> SpmmPlanInfo {
+        match self {
+            Self::Cpu => SpmmPlanInfo::default(),
+            Self::Kernels(kernels) => kernels.info(),
+        }
+    }
+}

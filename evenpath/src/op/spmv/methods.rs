@@ -1,0 +1,82 @@
+//! The methods of SpMV, a file each: abilities, part in the choice, analysis and launches. This file lists them.
+
+mod adaptive;
+mod binned;
+mod block_size;
+mod cpu;
+mod cut_rows;
+mod flat;
+mod hot;
+mod lanes;
+mod light;
+mod merge;
+mod narrow;
+mod one_column;
+mod row_blocks;
+mod row_tiles;
+mod rows;
+mod sliced;
+mod windows;
+
+use self::adaptive::{CsrAdaptiveMethod, RowBlocksMethod};
+use self::binned::BinnedMethod;
+use self::cpu::RowParallelMethod;
+use self::flat::FlatMethod;
+use self::hot::HotColumnsMethod;
+use self::light::LightMethod;
+use self::merge::MergePathMethod;
+use self::narrow::NarrowColumnsMethod;
+use self::one_column::OneColumnMethod;
+use self::row_tiles::RowTilesMethod;
+use self::rows::{BlockMethod, LanesMethod};
+use self::sliced::SlicedEllMethod;
+use self::windows::WindowsMethod;
+use super::method::SpmvMethod;
+use super::strategy::Strategy;
+use crate::{Offset, Value};
+
+pub(super) use self::cpu::automatic as automatic_on_cpu;
+pub(super) use self::one_column::build as one_column;
+
+/// All methods. The choice asks them in this order: of two rules, and of two equal estimates, the first is taken.
+pub(super) fn all<V: Value, O: Offset>() -> [&'static dyn Strategy<V, O>; 17] {
+    [
+        &SlicedEllMethod,
+        &HotColumnsMethod,
+        &NarrowColumnsMethod,
+        &WindowsMethod,
+        &LanesMethod::Vector,
+        &LanesMethod::Warp,
+        &LanesMethod::Scalar,
+        &RowBlocksMethod,
+        &RowTilesMethod,
+        &FlatMethod,
+        &MergePathMethod,
+        &BlockMethod,
+        &BinnedMethod,
+        &CsrAdaptiveMethod,
+        &LightMethod,
+        &OneColumnMethod,
+        &RowParallelMethod,
+    ]
+}
+
+/// A method, whatever its parameters; `None` for the automatic choice.
+pub(super) fn find<V: Value, O: Offset>(method: SpmvMethod) -> Option<&'static dyn Strategy<V, O>> {
+    all().into_iter().find(|strategy| strategy.method() == method.without_parameters())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_method_is_listed_once() {
+        let listed = all::<f64, u64>().map(Strategy::method);
+        for method in SpmvMethod::ALL {
+            let count = listed.iter().filter(|one| **one == method).count();
+            assert_eq!(count, usize::from(method != SpmvMethod::Auto), "{method}");
+        }
+        assert_eq!(listed.len() + 1, SpmvMethod::ALL.len());
+    }
+}

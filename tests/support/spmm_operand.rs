@@ -1,0 +1,37 @@
+//! Plans of SpMM by the type of the dense operands.
+
+use evenpath::error::OpError;
+use evenpath::spmm::{SpmmOptions, SpmmPlan};
+use evenpath::{Compute, DeviceCsr, Offset, Storage, bf16, f16};
+
+/// Types of the dense operands of a matrix of values `S`.
+pub trait SpmmOperand<S: Storage>: Storage<Computed = Compute<S>> {
+    /// Plans a product with matrices of this type.
+    fn plan_spmm<O: Offset>(
+        matrix: &DeviceCsr<S, O>,
+        options: SpmmOptions,
+    ) -> Result<SpmmPlan<S, O, Self>, OpError>;
+}
+
+impl<S: Storage> SpmmOperand<S> for S {
+    fn plan_spmm<O: Offset>(
+        matrix: &DeviceCsr<S, O>,
+        options: SpmmOptions,
+    ) -> Result<SpmmPlan<S, O>, OpError> {
+        matrix.plan_spmm(options)
+    }
+}
+
+macro_rules! mixed {
+    ($($half:ident)*) => {$(
+        impl SpmmOperand<$half> for f32 {
+            fn plan_spmm<O: Offset>(
+                matrix: &DeviceCsr<$half, O>,
+                options: SpmmOptions,
+            ) -> Result<SpmmPlan<$half, O, f32>, OpError> {
+                matrix.plan_spmm_mixed(options)
+            }
+        }
+    )*};
+}
+mixed!(f16 bf16);
