@@ -23,4 +23,4 @@ pub(crate) use file::StudyFile;
 pub(crate) use name::Study;
 pub(crate) use report::Report;
 pub(crate) use run::run;
-pub(crate) use table::Table;
+pub(crate) use table::{Cell, Table};

@@ -129,17 +129,22 @@ impl Table {
         self.wrong.extend(wrong);
     }
 
-    /// The table in Markdown, with its title, its source, and the notes.
-    pub(crate) fn to_markdown(&self) -> String {
+    /// The headings and rows in Markdown.
+    pub(crate) fn cells(&self) -> String {
         let mut table = Markdown::new(&self.columns);
         for row in &self.rows {
             table.row(row.iter().map(Cell::to_string));
         }
+        table.finish()
+    }
+
+    /// The table in Markdown, with its title, its source, and the notes.
+    pub(crate) fn to_markdown(&self) -> String {
         let notes = self.notes.iter().map(|note| format!("- {note}\n"));
         let wrong = self.wrong.iter().map(|wrong| format!("- **wrong**: {wrong}\n"));
         let notes: String = notes.chain(wrong).collect();
         let space = if notes.is_empty() { "" } else { "\n" };
-        format!("### {}\n\n{}\n\n{}{space}{notes}", self.title, self.source, table.finish())
+        format!("### {}\n\n{}\n\n{}{space}{notes}", self.title, self.source, self.cells())
     }
 }
 
