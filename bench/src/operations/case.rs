@@ -65,6 +65,11 @@ impl Case {
         }
     }
 
+    /// The case of products before and after rows are sorted, which a command and a study measure in their own way.
+    pub(crate) fn of_row_sorting() -> Self {
+        Self::Spmv(Product::direct(Vec::new()))
+    }
+
     /// The operation.
     pub(crate) fn op(&self) -> Op {
         match self {
@@ -155,7 +160,7 @@ impl Case {
 }
 
 /// The row of what is measured, or of why it cannot be.
-fn row<S: Storage>(key: Key, matrix: &Csr<S>, measure: impl FnOnce() -> Measured) -> Row {
+pub(crate) fn row<S: Storage>(key: Key, matrix: &Csr<S>, measure: impl FnOnce() -> Measured) -> Row {
     let shape = Some(Shape { rows: matrix.nrows(), cols: matrix.ncols(), nnz: matrix.nnz() });
     // Unwind safe: the measuring functions keep no state that a panic could corrupt.
     match catch_unwind(AssertUnwindSafe(measure)) {

@@ -34,8 +34,8 @@ pub(crate) enum ResultsError {
         /// Its fault.
         reason: String,
     },
-    /// The file has results of a study that this one does not continue.
-    #[error("{}: there are results of the study `{study}`, which cannot be continued here; name another file", path.display())]
+    /// The file has results of another study.
+    #[error("{}: there are results of the study `{study}`, which another study cannot continue; name another file", path.display())]
     Study {
         /// The file.
         path: PathBuf,

@@ -211,6 +211,26 @@ impl Row {
         }
     }
 
+    /// The contenders of evenpath.
+    pub(crate) fn ours(&self) -> &[Contender] {
+        self.figures().map_or(&[], |figures| &figures.ours)
+    }
+
+    /// Milliseconds of evenpath's contender with this name, if it ran with a correct result.
+    pub(crate) fn own_ms(&self, name: &str) -> Option<f64> {
+        self.figures()?.own(name)?.right_ms()
+    }
+
+    /// A further figure.
+    pub(crate) fn more(&self, name: &str) -> Option<f64> {
+        self.figures()?.more.get(name).copied()
+    }
+
+    /// The number of nonzeros.
+    pub(crate) fn nonzeros(&self) -> usize {
+        self.shape.map_or(0, |shape| shape.nnz)
+    }
+
     /// Why evenpath has no time; `None` if it has one.
     pub(crate) fn failure(&self) -> Option<String> {
         match &self.outcome {

@@ -16,8 +16,7 @@ use crate::results::{ResultsError, Setting, SettingLine, failed, open_locked, to
 /// A callback for finished tables.
 type Print<'r> = dyn FnMut(&Table) -> Result<(), Box<dyn Error>> + 'r;
 
-/// Takes the tables of a study, each as soon as it is finished, and the cases of one that can be resumed, each before the
-/// next is measured.
+/// Takes the cases of a study, each before the next is measured, and its tables, each as soon as it is finished.
 pub(crate) struct Report<'r> {
     study: Study,
     contents: StudyFile,
@@ -47,8 +46,8 @@ impl<'r> Report<'r> {
     ///
     /// # Errors
     ///
-    /// If the file cannot be opened, another program has it open, a line is invalid, its setting differs, or it has results
-    /// that the study does not continue. Then the file is unchanged.
+    /// If the file cannot be opened, another program has it open, a line is invalid, or it has results of another setting or
+    /// study. Then the file is unchanged.
     pub(crate) fn into_file(mut self, path: &Path) -> Result<Self, ResultsError> {
         let failed = |source| failed(path, source);
         let (mut file, text) = open_locked(path)?;
@@ -62,7 +61,7 @@ impl<'r> Report<'r> {
             })?;
             let studies = contents.cases.iter().map(|case| case.study);
             let mut studies = studies.chain(contents.tables.iter().map(|table| table.study));
-            if let Some(study) = studies.find(|&study| study != self.study || !study.is_resumed()) {
+            if let Some(study) = studies.find(|&study| study != self.study) {
                 return Err(ResultsError::Study { path: path.into(), study: study.name() });
             }
             self.contents = StudyFile { tables: Vec::new(), ..contents };
@@ -136,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_study_with_cases_is_continued() {
+    fn a_study_continues_its_own_file() {
         let folder = tempfile::tempdir().expect("a folder");
         for study in [Study::MergePath, Study::Hisparse] {
             let path = folder.path().join(study.name());
@@ -150,16 +149,13 @@ mod tests {
 
             let before = std::fs::read(&path).expect("a file");
             let mut print = |_: &Table| Ok(());
-            let again = Report::new(study, setting(), &mut print).into_file(&path);
-            if study.is_resumed() {
-                let report = again.expect("continued");
-                assert_eq!(report.case::<f64>("a").expect("a number"), Some(1.5));
-                assert!(!report.has("b") && report.contents.tables.is_empty());
-            } else {
-                let error = again.map(drop).unwrap_err().to_string();
-                assert!(error.contains("results of the study `merge-path`"), "{error}");
-                assert_eq!(std::fs::read(&path).expect("a file"), before);
-            }
+            let other = Report::new(Study::RowSorting, setting(), &mut print).into_file(&path);
+            let error = other.map(drop).unwrap_err().to_string();
+            assert!(error.contains(&format!("results of the study `{}`", study.name())), "{error}");
+            assert_eq!(std::fs::read(&path).expect("a file"), before);
+            let report = Report::new(study, setting(), &mut print).into_file(&path).expect("continued");
+            assert_eq!(report.case::<f64>("a").expect("a number"), Some(1.5));
+            assert!(!report.has("b") && report.contents.tables.is_empty());
         }
     }
 

@@ -11,7 +11,7 @@ use libloading::Library;
 use crate::measure::sampled;
 use crate::peers::host::{HostClock, elapsed_ms};
 use crate::peers::library::{functions, open_for_all, paths_of};
-use crate::peers::peer::Prepared;
+use crate::peers::peer::{Peer, Prepared};
 use crate::peers::{Operation, PeerError, PeerValue, PreparedPeer, Ready, SpmvOperands};
 
 /// Folders with MKL libraries and the OpenMP runtime, searched after those of the loader.
@@ -153,14 +153,7 @@ impl Mkl {
         operation: Operation,
         operands: SpmvOperands<'p, V>,
     ) -> PreparedPeer<'p, V> {
-        let algorithm = "inspector-executor".into();
-        PreparedPeer {
-            library: LIBRARY,
-            version: None,
-            algorithm,
-            format: "csr",
-            outcome: self.prepare(matrix, operation, operands),
-        }
+        Peer::of_csr(LIBRARY, "inspector-executor", self.prepare(matrix, operation, operands))
     }
 
     fn prepare<'p, V: PeerValue>(

@@ -1,16 +1,16 @@
-//! Every algorithm, timed.
+//! Sparse matrix times sparse matrix, by every algorithm.
 
 use std::ffi::c_int;
 use std::ptr;
 
 use evenpath::Csr;
 
-use super::call::Call;
-use super::functions::{Address, Functions};
+use super::call::{Descriptor, call, describe, factor};
+use super::formats::{Format, Formats};
+use super::functions::{Address, DIRECT, NOWHERE, Spgemm};
+use super::version::{Cusparse, Version};
 use crate::measure::{Clock, Repetitions, Times, times_ms};
 use crate::peers::cuda::{Buffer, Runtime};
-use crate::peers::cusparse::formats::{Format, Formats};
-use crate::peers::cusparse::version::{Cusparse, Descriptor, Version};
 use crate::peers::peer::PeerRows;
 use crate::peers::{PeerError, PeerRun, PeerTimes, PeerValue};
 
@@ -31,7 +31,7 @@ pub(in crate::peers) struct SpgemmProblem<'l, V: PeerValue> {
 /// The problem for one version of the library.
 struct OfVersion<'p, V: PeerValue> {
     version: &'p Version,
-    functions: Functions,
+    functions: Spgemm,
     a: &'p Formats<V>,
     b: &'p Formats<V>,
 }
@@ -90,6 +90,51 @@ struct ProductMatrix<V> {
     nonzeros: usize,
 }
 
+/// The arguments that all calls of one product share.
+///
+/// Every call is sound for the same reasons: handle and descriptors are valid, of matrices on this GPU with matching
+/// sizes; C has room for its nonzeros where it is written; the factors are on the host, where the library expects them by
+/// default; sizes are written to valid locations; and a buffer has as many bytes as the call requested when called without
+/// one.
+struct Call<'p, V> {
+    version: &'p Version,
+    functions: &'p Spgemm,
+    alpha: V,
+    beta: V,
+    a: Descriptor,
+    b: Descriptor,
+    c: Descriptor,
+    description: Descriptor,
+    algorithm: c_int,
+}
+
+/// Calls a function of a product with values.
+macro_rules! product {
+    ($call:expr, $function:ident $(, $last:expr)*) => {{
+        let Call { version, functions, alpha, beta, a, b, c, description, algorithm } = &$call;
+        // SAFETY: see `Call`.
+        unsafe {
+            call! {
+                version, functions, $function(
+                    DIRECT, DIRECT, factor(alpha), a, b, factor(beta), c, V::CUDA_TYPE, *algorithm, description
+                    $(, $last)*
+                )
+            }
+        }
+    }};
+}
+
+/// Calls a function on the pattern of a product.
+macro_rules! pattern {
+    ($call:expr, $function:ident $(, $last:expr)*) => {{
+        let Call { version, functions, a, b, c, description, algorithm, .. } = &$call;
+        // SAFETY: see `Call`.
+        unsafe {
+            call! { version, functions, $function(DIRECT, DIRECT, a, b, c, *algorithm, description $(, $last)*) }
+        }
+    }};
+}
+
 impl<V: PeerValue> SpgemmProblem<'_, V> {
     /// Times every algorithm, `repetitions` products each, and products with a known pattern, by one version after the other.
     /// Passes each result to `each`, which checks and drops it.
@@ -99,10 +144,10 @@ impl<V: PeerValue> SpgemmProblem<'_, V> {
         mut each: impl FnMut(PeerRun<PeerRows<V>>),
     ) {
         let mut take =
-            |version: &Version, algorithm: &str, outcome| each(version.run(algorithm, "csr", outcome));
+            |version: &Version, algorithm: &str, outcome| each(version.peer(algorithm, "csr", outcome));
         let mut problems = Vec::new();
         for version in &self.library.versions {
-            match Functions::find(version.library) {
+            match Spgemm::find(version.library) {
                 Ok(functions) => problems.push(OfVersion { version, functions, a: &self.a, b: &self.b }),
                 Err(error) => take(version, "all", Err(error)),
             }
@@ -164,36 +209,32 @@ impl<V: PeerValue> OfVersion<'_, V> {
         buffers: &mut Buffers,
         c: &mut ProductMatrix<V>,
     ) -> Result<(), PeerError> {
-        let Self { version, functions, .. } = self;
+        let version = self.version;
         let call = self.call(algorithm, c)?;
-        let estimate = |bytes: &mut usize, address| {
-            call.with_buffer(
-                "cusparseSpGEMM_workEstimation",
-                functions.cusparseSpGEMM_workEstimation,
-                bytes,
-                address,
-            )
+        let estimate = |bytes: *mut usize, address: Address| {
+            product!(call, cusparseSpGEMM_workEstimation, bytes, address)
         };
-        let compute = |bytes: &mut usize, address| {
-            call.with_buffer("cusparseSpGEMM_compute", functions.cusparseSpGEMM_compute, bytes, address)
-        };
+        let compute =
+            |bytes: *mut usize, address: Address| product!(call, cusparseSpGEMM_compute, bytes, address);
         let mut bytes = 0;
-        estimate(&mut bytes, ptr::null_mut())?;
-        let address = buffers.at_least(0, bytes, version.runtime)?;
-        estimate(&mut bytes, address)?;
+        estimate(&raw mut bytes, NOWHERE)?;
+        estimate(&raw mut bytes, buffers.at_least(0, bytes, version.runtime)?)?;
         let mut compute_bytes = 0;
         if let Some(share) = share {
+            let next = &raw mut compute_bytes;
+            let estimate = |bytes: *mut usize, address: Address| {
+                product!(call, cusparseSpGEMM_estimateMemory, share, bytes, address, next)
+            };
             let mut bytes = 0;
-            call.estimate_memory(share, &mut bytes, ptr::null_mut(), &mut compute_bytes)?;
-            let address = buffers.at_least(2, bytes, version.runtime)?;
-            call.estimate_memory(share, &mut bytes, address, &mut compute_bytes)?;
+            estimate(&raw mut bytes, NOWHERE)?;
+            estimate(&raw mut bytes, buffers.at_least(2, bytes, version.runtime)?)?;
         } else {
-            compute(&mut compute_bytes, ptr::null_mut())?;
+            compute(&raw mut compute_bytes, NOWHERE)?;
         }
         let address = buffers.at_least(1, compute_bytes, version.runtime)?;
-        compute(&mut compute_bytes, address)?;
+        compute(&raw mut compute_bytes, address)?;
         self.make_room(&call.c, c)?;
-        call.product("cusparseSpGEMM_copy", functions.cusparseSpGEMM_copy)
+        product!(call, cusparseSpGEMM_copy)
     }
 
     fn measure_reuse(
@@ -201,12 +242,10 @@ impl<V: PeerValue> OfVersion<'_, V> {
         algorithm: c_int,
         repetitions: Repetitions,
     ) -> Result<PeerTimes<PeerRows<V>>, PeerError> {
-        let Self { version, functions, .. } = self;
+        let version = self.version;
         let mut buffers = Buffers::new(5, version.runtime)?;
         let mut c = self.nothing()?;
-        let compute = |call: &Call<'_, V>| {
-            call.product("cusparseSpGEMMreuse_compute", functions.cusparseSpGEMMreuse_compute)
-        };
+        let compute = |call: &Call<'_, V>| product!(call, cusparseSpGEMMreuse_compute);
         // The descriptor holds the known pattern and its buffers.
         let (times, call) = self.time_products(repetitions, || {
             let call = self.call(algorithm, &c)?;
@@ -225,28 +264,25 @@ impl<V: PeerValue> OfVersion<'_, V> {
         buffers: &mut Buffers,
         c: &mut ProductMatrix<V>,
     ) -> Result<(), PeerError> {
-        let Self { version, functions, .. } = self;
-        let with_buffer = |buffers: &mut Buffers, index, name, function| {
-            let mut bytes = 0;
-            call.with_pattern(name, function, &mut bytes, ptr::null_mut())?;
-            let address = buffers.at_least(index, bytes, version.runtime)?;
-            call.with_pattern(name, function, &mut bytes, address)
-        };
-        with_buffer(
-            buffers,
-            0,
-            "cusparseSpGEMMreuse_workEstimation",
-            functions.cusparseSpGEMMreuse_workEstimation,
-        )?;
+        let runtime = self.version.runtime;
         let mut bytes = [0; 3];
-        let mut addresses = [ptr::null_mut(); 3];
-        call.count_nonzeros(&mut bytes, addresses)?;
+        pattern!(call, cusparseSpGEMMreuse_workEstimation, &raw mut bytes[0], NOWHERE)?;
+        let address = buffers.at_least(0, bytes[0], runtime)?;
+        pattern!(call, cusparseSpGEMMreuse_workEstimation, &raw mut bytes[0], address)?;
+        let count = |bytes: &mut [usize; 3], [second, third, fourth]: [Address; 3]| {
+            let [of_second, of_third, of_fourth] = bytes.each_mut().map(ptr::from_mut);
+            pattern!(call, cusparseSpGEMMreuse_nnz, of_second, second, of_third, third, of_fourth, fourth)
+        };
+        let mut addresses: [Address; 3] = [NOWHERE; 3];
+        count(&mut bytes, addresses)?;
         for (index, address) in addresses.iter_mut().enumerate() {
-            *address = buffers.at_least(1 + index, bytes[index], version.runtime)?;
+            *address = buffers.at_least(1 + index, bytes[index], runtime)?;
         }
-        call.count_nonzeros(&mut bytes, addresses)?;
+        count(&mut bytes, addresses)?;
         self.make_room(&call.c, c)?;
-        with_buffer(buffers, 4, "cusparseSpGEMMreuse_copy", functions.cusparseSpGEMMreuse_copy)
+        pattern!(call, cusparseSpGEMMreuse_copy, &raw mut bytes[0], NOWHERE)?;
+        let address = buffers.at_least(4, bytes[0], runtime)?;
+        pattern!(call, cusparseSpGEMMreuse_copy, &raw mut bytes[0], address)
     }
 
     /// C without nonzeros.
@@ -271,18 +307,16 @@ impl<V: PeerValue> OfVersion<'_, V> {
             c.values = version.runtime.allocate(c.nonzeros)?;
             c.capacity = c.nonzeros;
         }
-        let arrays = [c.row_offsets.address(), c.column_indices.address(), c.values.address()];
-        version.set_arrays(description, arrays)
+        version.set_arrays(description, (&c.row_offsets, &c.column_indices, &c.values))
     }
 
     fn call(&self, algorithm: c_int, c: &ProductMatrix<V>) -> Result<Call<'_, V>, PeerError> {
         let Self { version, functions, a, b } = self;
-        let described = version.describe_result::<V>((a.rows, b.cols), c.row_offsets.address())?;
-        let destroy = functions.cusparseSpGEMM_destroyDescr;
-        let description = Descriptor::new(version, "cusparseSpGEMM_createDescr", destroy, |descriptor| {
-            // SAFETY: the descriptor is written to a valid location.
-            unsafe { (functions.cusparseSpGEMM_createDescr)(descriptor) }
-        })?;
+        let described = version.describe_result::<V>((a.rows, b.cols), &c.row_offsets)?;
+        // SAFETY: the descriptor is written to a valid location.
+        let description = unsafe {
+            describe! { version, functions, cusparseSpGEMM_createDescr(), cusparseSpGEMM_destroyDescr }
+        }?;
         Ok(Call {
             version,
             functions,
