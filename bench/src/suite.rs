@@ -76,7 +76,7 @@ pub(crate) enum Source {
     File(PathBuf),
 }
 
-/// Why a suite, or a matrix of it, is not available.
+/// Errors in listing a suite or loading a matrix.
 #[derive(Debug, Error)]
 pub(crate) enum SuiteError {
     /// The suite needs a folder, and none was given.
@@ -87,7 +87,7 @@ pub(crate) enum SuiteError {
     Folder {
         /// The folder.
         folder: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// The file cannot be read.
@@ -98,7 +98,7 @@ pub(crate) enum SuiteError {
     Generate {
         /// The kind of matrix.
         kind: Generated,
-        /// Why it cannot be.
+        /// The reason.
         source: MatrixError,
     },
     /// The suite `random` cannot be drawn.

@@ -145,7 +145,7 @@ impl Case {
         })
     }
 
-    /// The same for types that only products with dense matrices have, and that peers do not have.
+    /// Measures types that only products with dense matrices have, and that peers do not have.
     pub(crate) fn measure_half<S: Storage, T: SpmmOperand<S>>(
         &self,
         bench: &Bench<'_>,

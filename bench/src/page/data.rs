@@ -63,7 +63,7 @@ fn fields(setting: &Setting, row: &Row) -> Vec<String> {
     fields
 }
 
-/// Why evenpath or a library has no time.
+/// The reasons why evenpath or a library has no time.
 fn missing(row: &Row) -> String {
     let mut reasons: Vec<String> =
         row.failure().into_iter().map(|reason| format!("evenpath: {reason}")).collect();

@@ -21,7 +21,7 @@ pub(crate) struct Page {
     pub(crate) files: Vec<(String, String)>,
 }
 
-/// Why there is no page.
+/// Errors in making or writing the pages.
 #[derive(Debug, Error)]
 pub(crate) enum PageError {
     /// A file or folder cannot be read or written.
@@ -29,7 +29,7 @@ pub(crate) enum PageError {
     File {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// A file is not a file of results.

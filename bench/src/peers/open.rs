@@ -171,7 +171,7 @@ impl Peers {
         self.on_cpu(["mkl_sparse_spmm", "mul_csr_csr"], of_mkl, of_sprs, each);
     }
 
-    /// Aᵀ, which the libraries compute explicitly.
+    /// Measures Aᵀ, which the libraries compute explicitly.
     pub(crate) fn transpose<V: PeerValue>(
         &self,
         a: &Csr<V>,

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::measure::Times;
 
-/// Why a comparison with a peer failed.
+/// Errors in measuring a peer.
 #[derive(Debug, Error)]
 pub(crate) enum PeerError {
     /// The library is not installed, or lacks a function.
@@ -15,7 +15,7 @@ pub(crate) enum PeerError {
     Absent {
         /// The library.
         library: &'static str,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// A function of the library failed.
@@ -110,7 +110,7 @@ pub(crate) struct PeerTimes<R> {
 }
 
 impl<R> PeerTimes<R> {
-    /// Of an algorithm without analysis and workspace.
+    /// Creates the times of an algorithm without analysis and workspace.
     pub(super) fn plain((times, result): (Times, R)) -> Self {
         Self { times, values: None, setup_ms: 0.0, bytes: 0, result }
     }

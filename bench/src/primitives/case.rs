@@ -64,6 +64,18 @@ pub(crate) enum Figures {
     },
 }
 
+impl Figures {
+    /// The times that can be compared, in the order of [`TIMES`](super::peers::TIMES).
+    pub(crate) fn times(&self) -> [Option<f64>; 3] {
+        match *self {
+            Self::Sequence { ms, .. } => [Some(ms), None, None],
+            Self::Tile { cycles_alone, cycles_full, .. } => {
+                [None, Some(f64::from(cycles_alone)), Some(f64::from(cycles_full))]
+            }
+        }
+    }
+}
+
 /// A case and its figures.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Measurement {

@@ -57,7 +57,7 @@ pub(crate) enum Outcome {
     Measured(Box<Figures>),
     /// Failure.
     Failed {
-        /// Why.
+        /// The reason.
         failed: String,
     },
 }
@@ -170,7 +170,7 @@ impl Figures {
         (gain > 0.0).then(|| (setup / gain).ceil() as u64)
     }
 
-    /// Why a library, or a version of it, has no time: the distinct errors of its algorithms.
+    /// The distinct errors of the algorithms of a library, or of a version of it.
     pub(crate) fn refusals(&self, library: &str) -> Vec<&str> {
         let mut reasons: Vec<&str> = Vec::new();
         for peer in self.peers.iter().filter(|peer| peer.is_of(library)) {
@@ -191,7 +191,7 @@ impl Row {
         Self { key, shape, structure: None, outcome: Outcome::Measured(Box::new(figures)) }
     }
 
-    /// With the parameters of a random structure.
+    /// Adds the parameters of a random structure.
     #[must_use]
     pub(crate) fn of_structure(self, structure: Option<String>) -> Self {
         Self { structure, ..self }
@@ -231,7 +231,7 @@ impl Row {
         self.shape.map_or(0, |shape| shape.nnz)
     }
 
-    /// Why evenpath has no time; `None` if it has one.
+    /// The reason why evenpath has no time; `None` if it has one.
     pub(crate) fn failure(&self) -> Option<String> {
         match &self.outcome {
             Outcome::Failed { failed } => Some(failed.clone()),

@@ -11,7 +11,7 @@ use crate::results::{ResultsError, Setting, SettingLine, failed, whole_lines};
 /// The results of a study, and their setting.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct StudyFile {
-    /// Where it was measured.
+    /// The setting of the measurements.
     pub(crate) setting: Setting,
     /// The cases.
     pub(crate) cases: Vec<Case>,

@@ -39,8 +39,8 @@ pub(super) fn of_suite(suite: Suite) -> Result<Vec<Source>, SuiteError> {
     Ok(generated.collect())
 }
 
-/// Nonzeros that a matrix of a kind has at least, so that large ones need not be made to be left out. What is drawn at random is
-/// taken to be drawn twice no more often than once.
+/// Nonzeros that a matrix of a kind has at least, so that large ones need not be made to be left out. Columns drawn at random are
+/// assumed to be drawn twice at most as often as once.
 fn least_nonzeros(kind: Kind) -> usize {
     let (rows, columns) = kind.shape();
     let of_a_row = match kind {

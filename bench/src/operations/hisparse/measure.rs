@@ -53,7 +53,7 @@ pub(crate) fn measure_tree<V: PeerValue, const D: usize>(
     let vectors = ((matrix.nrows() + matrix.ncols()) * size_of::<V>()) as u64;
     let work = (nonzeros, 2 * nonzeros, tree.pool_bytes() + vectors);
     let mut ours = direct.ways;
-    // What is wrong about the others has no time here.
+    // Wrong results of the others have no time here.
     let others = direct.csr.ours.into_iter().chain(transposed.ways).chain(transposed.csr.ours);
     let wrong = others.filter(Contender::is_wrong).map(|wrong| Contender { ms: None, ..wrong });
     let wrong: Vec<_> = wrong.chain(wrong_sums).collect();

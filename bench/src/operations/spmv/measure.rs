@@ -39,7 +39,7 @@ impl Product {
     }
 }
 
-/// Why a contender has no time.
+/// Errors of contenders.
 enum Failure {
     Own(OpError),
     Peer(PeerError),

@@ -62,7 +62,7 @@ functions! {
 
 functions! {
     struct SpmvPreprocess of "cuSPARSE's SpMV_preprocess";
-    // As cusparseSpMV.
+    // The arguments of cusparseSpMV.
     fn cusparseSpMV_preprocess(
         Handle, c_int, Number, Address, Address, Number, Address, c_int, c_int, Address,
     ) -> c_int;
@@ -135,7 +135,7 @@ pub(super) struct Optional {
 }
 
 impl Optional {
-    /// Those of a library, whose version is major * 1000 + minor * 100 + patch.
+    /// Looks up the functions in a library, whose version is major * 1000 + minor * 100 + patch.
     pub(super) fn find(library: &'static Library, version: c_int) -> Self {
         let has_spmv_op = version >= SPMV_OP_WITH_ALGORITHM;
         Self {
@@ -206,7 +206,7 @@ functions! {
     fn cusparseSpGEMM_copy(
         Handle, c_int, c_int, Number, Address, Address, Number, Address, c_int, c_int, Address,
     ) -> c_int;
-    // As before; fraction of the products per chunk, bytes and address of the buffer for this call, bytes of the one for
+    // The same; fraction of the products per chunk, bytes and address of the buffer for this call, bytes of the one for
     // the next.
     fn cusparseSpGEMM_estimateMemory(
         Handle, c_int, c_int, Number, Address, Address, Number, Address, c_int, c_int, Address, f32, *mut usize,

@@ -16,7 +16,7 @@ use crate::peers::{PeerError, PeerRun, PeerTimes, PeerValue};
 pub(in crate::peers) struct SpmmProblem<'l, V: PeerValue> {
     library: &'l Cusparse,
     formats: Formats<V>,
-    /// Why there is no BSR, if so.
+    /// The reason why there is no BSR, if there is none.
     no_bsr: Option<String>,
     b: Buffer<V>,
     c: Buffer<V>,
@@ -107,7 +107,7 @@ impl<V: PeerValue> SpmmProblem<'_, V> {
         let described_c = version.dense((formats.rows, *width), *layout, c)?;
         let mut setup_ms = 0.0;
         let mut prepared = None;
-        // As for SpMV: each descriptor is preprocessed again, and the first time loads code.
+        // Each descriptor is preprocessed again, like those of SpMV, and the first time loads code.
         for _ in 0..if preprocess { 2 } else { 1 } {
             let matrix = formats.describe(version, format)?;
             let call = Call { version, matrix, b: &b, c: &described_c, algorithm };

@@ -38,7 +38,7 @@ pub(super) struct Results {
     pub(super) methods: Row,
     /// On all threads of the CPU.
     pub(super) cpu: Contender,
-    /// By threads per block, and by nonzeros per row block. The CPU has neither.
+    /// Results by threads per block, and by nonzeros per row block. The CPU has neither.
     pub(super) blocks: Option<[Row; 2]>,
 }
 

@@ -34,7 +34,7 @@ const METHODS: [SpmvMethod; 5] =
 const PRODUCTS: [SpgemmMethod; 3] =
     [SpgemmMethod::TwoLevelSort, SpgemmMethod::GlobalSort, SpgemmMethod::Auto];
 
-/// Milliseconds for the products of one CPU thread. What takes ten times as long is timed once.
+/// Milliseconds for the products of one CPU thread. A product that takes ten times as long is timed once.
 const SEQUENTIAL_MS: f64 = 100.0;
 
 /// The name of the CPU's contender, and the heading of its column.
