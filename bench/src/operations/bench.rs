@@ -11,7 +11,6 @@ use crate::results::{Contender, Figures};
 /// Settings of measurements.
 #[derive(Clone, Copy)]
 pub(crate) struct Bench<'b> {
-    /// The device.
     pub(crate) device: &'b Device,
     /// The copy rate of the device, in GB/s.
     pub(crate) copy_gbps: f64,

@@ -36,7 +36,6 @@ pub(crate) enum Case {
 pub(crate) struct SparseProduct {
     /// A and B.
     pub(crate) factors: Factors,
-    /// The methods.
     pub(crate) methods: Vec<SpgemmMethod>,
     /// Limit on the bytes of a product.
     pub(crate) memory_limit: Option<u64>,
@@ -63,11 +62,6 @@ impl Case {
             })],
             Op::Hisparse => vec![Self::Hisparse(NODE)],
         }
-    }
-
-    /// The case of products before and after rows are sorted, which a command and a study measure in their own way.
-    pub(crate) fn of_row_sorting() -> Self {
-        Self::Spmv(Product::direct(Vec::new()))
     }
 
     /// The operation.

@@ -115,7 +115,11 @@ pub(super) fn failures(rows: &Rows<'_>) -> String {
     }
     let mut text = "\n## Measurements without a time\n\n".to_owned();
     for (reason, (count, first)) in reasons.iter().take(REASONS) {
-        let others = if *count == 1 { String::new() } else { format!(" and {} others", count - 1) };
+        let others = match count - 1 {
+            0 => String::new(),
+            1 => " and another".into(),
+            others => format!(" and {others} others"),
+        };
         // Writing to a String does not fail.
         let _ = writeln!(text, "- {}, for {}{others}", escaped(reason), escaped(first));
     }

@@ -29,7 +29,6 @@ pub(crate) enum PageError {
     File {
         /// The file or folder.
         path: PathBuf,
-        /// The reason.
         source: io::Error,
     },
     /// A file is not a file of results.
@@ -179,8 +178,8 @@ impl Page {
         let (device, evenpath, title) = (&study.setting.device, &study.setting.evenpath, first.study.name());
         let name = format!("{}-{STUDY_PREFIX}{title}", file_name(device));
         let text = format!(
-            "# The study `{title}`\n\n{device}, evenpath {evenpath}. Generated: [the summary](../README.md) says how; \
-             [{name}.csv]({name}.csv) has all cells.\n"
+            "# The study `{title}`\n\n{device}, evenpath {evenpath}. Generated; [the summary](../README.md) says how. \
+             All cells: [{name}.csv]({name}.csv).\n"
         );
         self.add(format_args!("{name}.md"), text + &study::tables(study));
         self.add(format_args!("{name}.csv"), data::study(study));
@@ -190,12 +189,19 @@ impl Page {
     }
 }
 
-/// The settings of all files.
+/// The settings of all files; those of resumed runs count once.
 fn commands<'s>(settings: impl Iterator<Item = &'s Setting>) -> String {
+    let mut distinct: Vec<&Setting> = Vec::new();
+    for setting in settings {
+        let is_it = |known: &&Setting| known.agrees(setting).is_ok() && known.command == setting.command;
+        if !distinct.iter().any(is_it) {
+            distinct.push(setting);
+        }
+    }
     let headings = ["device", "driver", "copy rate, GB/s", "L2, MB", "compared with", "evenpath", "command"]
         .map(str::to_owned);
     let mut table = Markdown::new(&headings);
-    for setting in settings {
+    for setting in distinct {
         let none = || "-".to_owned();
         table.row([
             setting.device.clone(),

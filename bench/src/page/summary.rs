@@ -72,12 +72,11 @@ pub(super) fn plot(place: &Place<'_>) -> Plot {
     }
 }
 
-/// Links to the pages of a place's operations and to their rows.
+/// Links to the pages of a place's operations.
 pub(super) fn links<'s>(pages: impl Iterator<Item = (Op, String, &'s Setting)>) -> String {
     let mut text = String::new();
     for (op, page, setting) in pages {
-        let all = format!("[all rows](measurements/{page}.csv)");
-        text += &format!("- [{}](measurements/{page}.md), evenpath {}; {all}\n", title(op), setting.evenpath);
+        text += &format!("- [{}](measurements/{page}.md), evenpath {}\n", title(op), setting.evenpath);
     }
     text
 }

@@ -12,16 +12,10 @@ use crate::measure::Times;
 pub(crate) enum PeerError {
     /// The library is not installed, or lacks a function.
     #[error("{library} cannot be used: {reason}")]
-    Absent {
-        /// The library.
-        library: &'static str,
-        /// The reason.
-        reason: String,
-    },
+    Absent { library: &'static str, reason: String },
     /// A function of the library failed.
     #[error("{function}: {reason} ({code})")]
     Call {
-        /// The function.
         function: &'static str,
         /// Its error code.
         code: i32,
@@ -63,7 +57,6 @@ pub(crate) struct Ready<'p, V> {
 /// An algorithm of a peer on one problem.
 #[derive(Debug)]
 pub(crate) struct Peer<O> {
-    /// The library.
     pub(crate) library: &'static str,
     /// The version of the library, if it reports one.
     pub(crate) version: Option<String>,
@@ -105,7 +98,6 @@ pub(crate) struct PeerTimes<R> {
     pub(crate) setup_ms: f64,
     /// Bytes of workspace that the library requested; for a sparse product, of the result too.
     pub(crate) bytes: u64,
-    /// The result.
     pub(crate) result: R,
 }
 
@@ -119,11 +111,8 @@ impl<R> PeerTimes<R> {
 /// A sparse matrix as returned by a library, unchecked.
 #[derive(Debug)]
 pub(crate) struct PeerRows<V> {
-    /// Row offsets.
     pub(crate) row_offsets: Vec<u32>,
-    /// Column indices.
     pub(crate) column_indices: Vec<u32>,
-    /// Values.
     pub(crate) values: Vec<V>,
 }
 

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 pub(crate) enum Case {
     /// An operation on a device's memory.
     Sequence {
-        /// The operation.
         op: String,
         /// The type of the keys, or of the elements if there are no keys.
         key: String,
@@ -19,7 +18,6 @@ pub(crate) enum Case {
     },
     /// An operation of a block on its tile.
     Tile {
-        /// The operation.
         op: String,
         /// The bits of the keys.
         bits: u32,

@@ -38,7 +38,6 @@ pub(crate) const TIMES: [Time; 3] = [
 /// A peer's measurement.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Peer {
-    /// Its name.
     pub(crate) name: String,
     /// The [`TIMES`] that it has.
     pub(crate) times: [Option<f64>; 3],
@@ -47,7 +46,6 @@ pub(crate) struct Peer {
 /// A measurement beside that of a peer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Comparison<'p> {
-    /// The peer.
     pub(crate) peer: &'p Peer,
     /// The peer's times over evenpath's: above 1, evenpath is faster.
     pub(crate) ratios: [Option<f64>; 3],
@@ -58,28 +56,18 @@ pub(crate) struct Comparison<'p> {
 pub(crate) enum PeersError {
     /// The file cannot be read.
     #[error("{}: {source}", .path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: std::io::Error,
-    },
+    Read { path: PathBuf, source: std::io::Error },
     /// A line is not a JSON object.
     #[error("{}:{line}: {source}", .path.display())]
     Line {
-        /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// The reason.
         source: serde_json::Error,
     },
     /// The file has no measurements.
     #[error("{}: no measurements of primitives", .path.display())]
-    Empty {
-        /// The file.
-        path: PathBuf,
-    },
+    Empty { path: PathBuf },
 }
 
 impl Peer {
@@ -177,7 +165,6 @@ pub(crate) struct Means {
 /// The ratios of an operation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Mean {
-    /// The operation.
     pub(crate) op: String,
     /// The geometric mean of the ratios.
     #[serde(rename = "geometric_mean_ratio")]

@@ -8,7 +8,6 @@ use crate::measure::{Times, Timing, median};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Contender {
-    /// The library.
     pub(crate) library: String,
     /// Its version, if known.
     #[serde(skip_serializing_if = "Option::is_none")]

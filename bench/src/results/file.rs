@@ -15,29 +15,21 @@ use super::{Key, Row, Setting, VERSION};
 pub(crate) enum ResultsError {
     /// The file cannot be opened, read or written.
     #[error("{}: {source}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: io::Error,
-    },
+    File { path: PathBuf, source: io::Error },
     /// Another program is writing to it.
     #[error("{}: another program is writing to it", .0.display())]
     Locked(PathBuf),
     /// A line is not a result or setting.
     #[error("{}, line {line}: {reason}", path.display())]
     Line {
-        /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// The reason.
         reason: String,
     },
     /// The file has results of another study.
     #[error("{}: there are results of the study `{study}`, which another study cannot continue; name another file", path.display())]
     Study {
-        /// The file.
         path: PathBuf,
         /// The name of the study.
         study: &'static str,
@@ -45,7 +37,6 @@ pub(crate) enum ResultsError {
     /// The results in the file were measured elsewhere, or beside other libraries.
     #[error("{}, line {line}: results of another setting: {difference}; name another file", path.display())]
     Setting {
-        /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,

@@ -25,14 +25,11 @@ pub(crate) struct Row {
 /// The identity of a row.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct Key {
-    /// The operation.
     pub(crate) op: Op,
     /// The case of the operation, such as `32 columns`; empty if there is only one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) variant: String,
-    /// The suite.
     pub(crate) suite: String,
-    /// The matrix.
     pub(crate) matrix: String,
     /// The type of the values.
     pub(crate) value: String,
@@ -41,11 +38,8 @@ pub(crate) struct Key {
 /// The size of a matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Shape {
-    /// Rows.
     pub(crate) rows: usize,
-    /// Columns.
     pub(crate) cols: usize,
-    /// Nonzeros.
     pub(crate) nnz: usize,
 }
 
@@ -56,10 +50,7 @@ pub(crate) enum Outcome {
     /// Success.
     Measured(Box<Figures>),
     /// Failure.
-    Failed {
-        /// The reason.
-        failed: String,
-    },
+    Failed { failed: String },
 }
 
 /// Figures of a measurement.

@@ -35,7 +35,6 @@ impl<V: Storage, O: Offset> Rows for Csr<V, O> {
 /// Elements that one rank has and exchanges for one product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct RankVolume {
-    /// Its rows.
     pub(crate) rows: u64,
     /// Its columns: elements of x.
     pub(crate) cols: u64,

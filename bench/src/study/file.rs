@@ -13,16 +13,13 @@ use crate::results::{ResultsError, Setting, SettingLine, failed, whole_lines};
 pub(crate) struct StudyFile {
     /// The setting of the measurements.
     pub(crate) setting: Setting,
-    /// The cases.
     pub(crate) cases: Vec<Case>,
-    /// The tables.
     pub(crate) tables: Vec<Table>,
 }
 
 /// Measurements of a case, from which the tables are made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Case {
-    /// The study.
     pub(crate) study: Study,
     /// The matrix and the part of the study.
     pub(crate) name: String,

@@ -11,13 +11,10 @@ use crate::results::{Contender, Row};
 /// A table with evenpath's figures beside published ones.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Table {
-    /// The study.
     pub(crate) study: Study,
-    /// The title.
     pub(crate) title: String,
     /// The table or figure of the publication.
     pub(crate) source: String,
-    /// Headings.
     pub(crate) columns: Vec<String>,
     /// Rows, with one cell per column.
     pub(crate) rows: Vec<Vec<Cell>>,

@@ -6,8 +6,8 @@ use evenpath::ell::PaddingLimit;
 
 use super::{stand_ins, synthetic, tables};
 use crate::operations::row_sorting::{self, NamedOptions};
-use crate::operations::{Bench, Case, row};
-use crate::results::Row;
+use crate::operations::{Bench, row};
+use crate::results::{Key, Op, Row};
 use crate::study::each::All;
 use crate::study::published::{SYNTHETIC_BY_DENSITY, SYNTHETIC_BY_SHORT_ROWS};
 use crate::study::report::Report;
@@ -55,7 +55,8 @@ pub(super) fn measure(
 ) -> Result<All<Row>, Box<dyn Error>> {
     bench.each("f32", sources, report, |name, matrix| {
         let matrix = stand_ins::stored(name, matrix)?.into_values::<f32>();
-        let key = Case::of_row_sorting().key("-", name, "f32");
+        let (variant, suite, matrix_name) = ("row sorting".into(), "-".into(), name.into());
+        let key = Key { op: Op::Spmv, variant, suite, matrix: matrix_name, value: "f32".into() };
         Ok(row(key, &matrix, || row_sorting::measure(bench, &matrix, PADDING, options)))
     })
 }
