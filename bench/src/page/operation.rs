@@ -8,7 +8,7 @@ use crate::markdown::{Markdown, escaped};
 use crate::results::{Comparison, Op, Row};
 
 /// The number of ratios that are listed, from the lowest.
-const LOWEST: usize = 10;
+const LOWEST: usize = 8;
 
 /// The number of reasons that are listed.
 const REASONS: usize = 20;

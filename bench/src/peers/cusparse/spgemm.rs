@@ -280,6 +280,7 @@ impl<V: PeerValue> OfVersion<'_, V> {
         }
         count(&mut bytes, addresses)?;
         self.make_room(&call.c, c)?;
+        bytes[0] = 0;
         pattern!(call, cusparseSpGEMMreuse_copy, &raw mut bytes[0], NOWHERE)?;
         let address = buffers.at_least(4, bytes[0], runtime)?;
         pattern!(call, cusparseSpGEMMreuse_copy, &raw mut bytes[0], address)
