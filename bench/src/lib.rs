@@ -5,7 +5,8 @@
 //! * `peers`: other libraries, opened at run time;
 //! * `results`: rows, and files of them; `run`: all cases over all matrices, printed and written; `page`: the page generated
 //!   from the files;
-//! * `suite`: sets of matrices; `statistics`: summaries of measurements; `plot`: plots as SVG; `markdown`: tables as text;
+//! * `suite`: sets of matrices; `statistics`: summaries of measurements; `plot`: plots as SVG; `markdown` and `columns`: tables as
+//!   text;
 //! * `study`: the experiments of publications;
 //! * `csrmv`: y = αAx + βy by a few methods side by side, as CSV, after the tool of a publication;
 //! * `primitives`: operations on sequences; `sequences`: what they are measured with;
@@ -14,6 +15,7 @@
 //!
 //! `evenpath-bench-support` has what the main example needs too: arguments, input, times and reports.
 
+mod columns;
 mod command;
 mod csrmv;
 mod distributed;

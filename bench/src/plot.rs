@@ -49,7 +49,6 @@ pub(crate) struct Series {
 /// A plot.
 #[derive(Debug, Clone)]
 pub(crate) struct Plot {
-    /// Its title.
     pub(crate) title: String,
     /// The horizontal axis.
     pub(crate) x: Axis,

@@ -59,7 +59,6 @@ pub(crate) struct SuiteOptions<'o> {
 /// The first matrices of random structure of some seeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct RandomSuite<'o> {
-    /// The seeds.
     pub(crate) seeds: &'o [u64],
     /// Number of each.
     pub(crate) count: u64,
@@ -76,7 +75,7 @@ pub(crate) enum Source {
     File(PathBuf),
 }
 
-/// Why a suite, or a matrix of it, is not available.
+/// Errors in listing a suite or loading a matrix.
 #[derive(Debug, Error)]
 pub(crate) enum SuiteError {
     /// The suite needs a folder, and none was given.
@@ -84,23 +83,13 @@ pub(crate) enum SuiteError {
     NoFolder,
     /// The folder cannot be read.
     #[error("{}: {source}", folder.display())]
-    Folder {
-        /// The folder.
-        folder: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    Folder { folder: PathBuf, source: std::io::Error },
     /// The file cannot be read.
     #[error(transparent)]
     Read(#[from] evenpath::io::MatrixMarketError),
     /// The matrix cannot be generated.
     #[error("{kind}: {source}")]
-    Generate {
-        /// The kind of matrix.
-        kind: Generated,
-        /// Why it cannot be.
-        source: MatrixError,
-    },
+    Generate { kind: Generated, source: MatrixError },
     /// The suite `random` cannot be drawn.
     #[error("--most-nonzeros: {0}")]
     Random(#[from] ParseRandomError),

@@ -6,6 +6,11 @@ use std::process::Output;
 
 use super::command;
 
+/// Limit on the bytes of all pages together, without tables and plots.
+const MOST_BYTES: usize = 60_000;
+/// Limit on the lines of a page.
+const MOST_LINES: usize = 150;
+
 fn report(results: &Path, out: &Path) -> Output {
     command("report")
         .arg("--results")
@@ -16,31 +21,30 @@ fn report(results: &Path, out: &Path) -> Output {
         .expect("the program starts")
 }
 
-/// The page and the plots of a folder.
-fn pages(folder: &Path) -> BTreeMap<String, String> {
-    let mut pages = BTreeMap::new();
-    for entry in std::fs::read_dir(folder).expect("the folder") {
+/// The summary, and the files that it links to.
+fn files(folder: &Path) -> BTreeMap<String, String> {
+    let read = |path: &Path| std::fs::read_to_string(path).expect("the file");
+    let mut files = BTreeMap::from([("README.md".to_owned(), read(&folder.join("README.md")))]);
+    for entry in std::fs::read_dir(folder.join("measurements")).expect("the folder") {
         let path = entry.expect("an entry").path();
         let name = path.file_name().and_then(|name| name.to_str()).expect("text").to_owned();
-        if name == "README.md" || path.extension().is_some_and(|extension| extension == "svg") {
-            pages.insert(name, std::fs::read_to_string(&path).expect("the file"));
-        }
+        files.insert(name, read(&path));
     }
-    pages
+    files
 }
 
 fn is_up_to_date(folder: &Path) {
     let made = tempfile::tempdir().expect("a folder");
     let output = report(&folder.join("results"), made.path());
     assert!(output.status.success(), "{output:?}");
-    let (expected, found) = (pages(folder), pages(made.path()));
-    let names = |pages: &BTreeMap<String, String>| pages.keys().cloned().collect::<Vec<_>>();
+    let (expected, found) = (files(folder), files(made.path()));
+    let names = |files: &BTreeMap<String, String>| files.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(&expected), names(&found), "{}", folder.display());
     for (name, text) in &found {
         // Not assert_eq, which would print both in full.
         assert!(
             text == &expected[name],
-            "{}/{name} differs from what `evenpath-bench report` generates from the results",
+            "{}: {name} differs from what `evenpath-bench report` generates from the results",
             folder.display()
         );
     }
@@ -50,52 +54,63 @@ fn fixture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/report")
 }
 
+fn checked_in() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/performance")
+}
+
 #[test]
-fn the_fixture_gives_the_page_beside_it() {
+fn the_fixture_gives_the_pages_beside_it() {
     is_up_to_date(&fixture());
 }
 
 #[test]
-fn the_checked_in_page_is_that_of_the_checked_in_results() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/performance");
-    if folder.join("results").exists() {
-        is_up_to_date(&folder);
-    } else {
-        // Nothing was measured yet; then nothing may be claimed.
-        assert!(!folder.exists(), "{} has a page without results", folder.display());
-    }
+fn the_checked_in_pages_are_those_of_the_checked_in_results() {
+    is_up_to_date(&checked_in());
 }
 
 #[test]
-fn the_page_has_every_row_of_the_results() {
-    let page = std::fs::read_to_string(fixture().join("README.md")).expect("the page");
+fn pages_are_short() {
+    let is_page = |(name, _): &(String, String)| name.ends_with(".md");
+    let pages: Vec<_> = files(&checked_in()).into_iter().filter(is_page).collect();
+    for (name, text) in &pages {
+        assert!(text.lines().count() < MOST_LINES, "{name} has {} lines", text.lines().count());
+    }
+    let bytes: usize = pages.iter().map(|(_, text)| text.len()).sum();
+    assert!(pages.len() > 10 && bytes <= MOST_BYTES, "{} pages have {bytes} bytes", pages.len());
+}
+
+#[test]
+fn tables_have_every_row_of_the_results() {
+    let files = files(&fixture());
+    let tables: String =
+        files.iter().filter(|(name, _)| name.ends_with(".csv")).map(|(_, text)| text.as_str()).collect();
     let mut matrices = 0;
     for entry in std::fs::read_dir(fixture().join("results")).expect("the results") {
         let text = std::fs::read_to_string(entry.expect("an entry").path()).expect("a file");
         for line in text.lines() {
             let row: serde_json::Value = serde_json::from_str(line).expect("JSON");
             let Some(matrix) = row["matrix"].as_str() else { continue };
-            assert!(page.contains(&format!("| {matrix} | ")), "{matrix}");
+            assert!(tables.contains(&format!(",{matrix},")), "{matrix}");
             if let Some(reason) = row["failed"].as_str() {
-                assert!(page.contains(&format!(": {reason}\n")), "{reason}");
+                assert!(tables.contains(&format!("evenpath: {reason}")), "{reason}");
             }
             matrices += 1;
         }
     }
     assert!(matrices > 20, "{matrices}");
-    assert!(page.contains("**0.") && page.contains("sprs"), "wins and losses");
+    assert!(files["README.md"].contains("sprs") && files["cpu-spmv.md"].contains("sprs: 1.05"));
 }
 
 #[test]
-fn plots_of_an_earlier_page_are_removed_and_nothing_else() {
+fn files_of_an_earlier_report_are_removed_and_nothing_else() {
     let folder = tempfile::tempdir().expect("a folder");
-    for name in ["old.svg", "notes.txt"] {
-        std::fs::write(folder.path().join(name), "x").expect("written");
+    let (old, notes) = (folder.path().join("measurements/old.svg"), folder.path().join("notes.txt"));
+    std::fs::create_dir(folder.path().join("measurements")).expect("a folder");
+    for path in [&old, &notes] {
+        std::fs::write(path, "x").expect("written");
     }
     assert!(report(&fixture().join("results"), folder.path()).status.success());
-    assert!(!folder.path().join("old.svg").exists() && folder.path().join("notes.txt").exists());
-    let sizes = pages(folder.path()).into_iter().map(|(name, text)| (text.len(), name)).max();
-    assert!(sizes.as_ref().is_some_and(|(bytes, _)| *bytes < 60_000), "{sizes:?}");
+    assert!(!old.exists() && notes.exists());
 }
 
 #[test]

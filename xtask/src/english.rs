@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 
 /// Files and folders that are checked, relative to the workspace.
-pub const CHECKED: [&str; 13] = [
+pub const CHECKED: [&str; 14] = [
     "CONTRIBUTING.md",
     "README.md",
+    "bench",
     "distributed",
     "docs",
     "evenpath/build.rs",
@@ -27,7 +28,7 @@ pub const CHECKED: [&str; 13] = [
 ];
 
 /// Parts of [`CHECKED`] that are not checked: pages of results, and builds.
-const EXCLUDED: [&str; 2] = ["docs/performance", "fuzz/target"];
+const EXCLUDED: [&str; 3] = ["bench/tests/report", "docs/performance", "fuzz/target"];
 
 /// Beginnings of sentences that put a relative clause before the subject.
 const BEGINNINGS: [&str; 8] =

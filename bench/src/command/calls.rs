@@ -18,7 +18,7 @@ use evenpath::{Csr, Device, DeviceCsr, DeviceVec, Layout, hisparse, merge, reduc
 
 use crate::input::random_vector;
 
-/// A call that is ready to be made as often as needed.
+/// A call that can be repeated.
 pub(crate) type Call<'o> = Box<dyn FnMut() -> Result<(), OpError> + Send + 'o>;
 
 /// An operation's name, and how its call is made ready.
@@ -43,7 +43,7 @@ pub(crate) struct Operands {
 }
 
 impl Operands {
-    /// With a square matrix of this kind. Vectors have as many elements as it has rows.
+    /// Creates operands with a square matrix of this kind. Vectors have an element per row.
     ///
     /// # Errors
     ///

@@ -12,6 +12,7 @@ use evenpath::Device;
 use evenpath::device::SimulatedOptions;
 use evenpath_distributed::{Cluster, Engine};
 
+use crate::columns::{head, line};
 use crate::distributed::{Format, Measured, Op, Row, Settings, measure, measure_constants};
 use crate::plot::{Axis, Mark, Plot, Series};
 use crate::scale::{Machine, Problem, Volumes};
@@ -36,7 +37,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1, 2, 4],
         value_parser = clap::value_parser!(u32).range(1..=1024))]
     ranks: Vec<u32>,
-    /// Where each rank runs: cpu, simulated, or cuda, where rank i has GPU i.
+    /// Device of each rank: cpu, simulated, or cuda, where rank i has GPU i.
     #[arg(long, value_enum, default_value_t = RankDevice::Cpu)]
     device: RankDevice,
     /// Rounds that are timed, after one that is not.
@@ -60,7 +61,7 @@ pub(crate) struct Arguments {
     /// Append one JSON object per line to a file.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// One JSON object per line, instead of a table.
+    /// Print one JSON object per line, instead of a table.
     #[arg(long)]
     json: bool,
 }
@@ -115,11 +116,12 @@ impl RankDevice {
     }
 }
 
-/// Where rows go.
+/// The outputs for rows.
 struct Output {
     table: io::Stdout,
     file: Option<File>,
     is_json: bool,
+    has_head: bool,
     has_wrong: bool,
 }
 
@@ -172,7 +174,7 @@ impl Arguments {
     }
 }
 
-/// Measures all numbers of ranks; what there is to plot.
+/// Measures all numbers of ranks. Returns the series of the plot.
 fn measure_all(
     arguments: &Arguments,
     scaling: Scaling,
@@ -220,17 +222,16 @@ impl Output {
             file.map_err(|error| named(path, &error))
         };
         let file = arguments.out.as_ref().map(append).transpose()?;
-        Ok(Self { table: io::stdout(), file, is_json: arguments.json, has_wrong: false })
+        Ok(Self { table: io::stdout(), file, is_json: arguments.json, has_head: false, has_wrong: false })
     }
 
-    /// Says what was measured for the model, and begins the table.
+    /// Prints the measured constants of the model.
     fn begin(&mut self, [one, several]: &[Machine; 2]) -> io::Result<()> {
         if self.is_json {
             return Ok(());
         }
         writeln!(self.table, "the model, on one rank: {one}")?;
-        writeln!(self.table, "the model, on several:  {several}")?;
-        writeln!(self.table, "{}", Row::head())
+        writeln!(self.table, "the model, on several:  {several}")
     }
 
     fn write(&mut self, row: &Row<'_>, first: (f64, f64)) -> io::Result<()> {
@@ -242,7 +243,11 @@ impl Output {
         if self.is_json {
             return writeln!(self.table, "{object}");
         }
-        writeln!(self.table, "{}", row.line(first))?;
+        let cells = row.cells(first);
+        if !std::mem::replace(&mut self.has_head, true) {
+            writeln!(self.table, "{}", head(&cells))?;
+        }
+        writeln!(self.table, "{}", line(&cells))?;
         row.remarks().iter().try_for_each(|remark| writeln!(self.table, "{remark}"))
     }
 }

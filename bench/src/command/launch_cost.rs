@@ -14,6 +14,7 @@ use serde_json::json;
 
 use super::calls::{Call, Operands, selected};
 use crate::arguments::CommonArguments;
+use crate::columns::{Cell, decimal, head, line};
 use crate::statistics::{median, spread};
 
 /// Rounds that are timed, after one that is not.
@@ -43,7 +44,7 @@ struct Cost {
     host: Vec<f64>,
     /// Calls of the driver, and microseconds in them.
     driver: (f64, f64),
-    /// None where no graph holds it.
+    /// `None` where no graph holds it.
     graph: Option<GraphCost>,
 }
 
@@ -57,14 +58,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
             operands.matrix.nrows(),
             operands.matrix.nnz()
         );
-        println!(
-            "{:<26} {:>8} {:>8} {:>8} {:>8} {:>8} {:>6} {:>9} {:>8}",
-            "operation", "host", "spread", "calls", "driver", "ours", "nodes", "as graph", "a run"
-        );
     }
+    let mut has_head = arguments.common.json;
     for (name, prepare) in selected(&arguments.op) {
         match measure(arguments, &operands, *prepare) {
-            Ok(cost) => print(name, &cost, arguments.common.json),
+            Ok(cost) if arguments.common.json => println!("{}", json(name, &cost)),
+            Ok(cost) => {
+                let cells = cells(name, &cost);
+                if !std::mem::replace(&mut has_head, true) {
+                    println!("{}", head(&cells));
+                }
+                println!("{}", line(&cells));
+            }
             // The CPU does not have every method.
             Err(error) => eprintln!("{name}: {error}"),
         }
@@ -72,24 +77,28 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(name: &str, cost: &Cost, as_json: bool) {
+fn json(name: &str, cost: &Cost) -> serde_json::Value {
     let (host, (calls, driver)) = (median(&cost.host), cost.driver);
-    let (spread, ours) = (spread(&cost.host), host - driver);
-    if as_json {
-        let graph = cost
-            .graph
-            .map(|(nodes, launch, run)| json!({ "nodes": nodes, "launch_us": launch, "run_us": run }));
-        println!(
-            "{}",
-            json!({ "op": name, "host_us": host, "spread": spread, "driver_calls": calls, "driver_us": driver,
-                    "own_us": ours, "graph": graph })
-        );
-        return;
-    }
-    let graph = cost
-        .graph
-        .map_or_else(String::new, |(nodes, launch, run)| format!("{nodes:>6} {launch:>9.2} {run:>8.2}"));
-    println!("{name:<26} {host:>8.2} {spread:>8.2} {calls:>8.1} {driver:>8.2} {ours:>8.2} {graph}");
+    let graph =
+        cost.graph.map(|(nodes, launch, run)| json!({ "nodes": nodes, "launch_us": launch, "run_us": run }));
+    json!({ "op": name, "host_us": host, "spread": spread(&cost.host), "driver_calls": calls, "driver_us": driver,
+            "own_us": host - driver, "graph": graph })
+}
+
+fn cells(name: &'static str, cost: &Cost) -> Vec<Cell> {
+    let (host, (calls, driver)) = (median(&cost.host), cost.driver);
+    let nodes = cost.graph.map_or_else(|| "-".into(), |(nodes, ..)| nodes.to_string());
+    vec![
+        ("operation", -26, name.into()),
+        ("host", 8, decimal(host, 2)),
+        ("spread", 8, decimal(spread(&cost.host), 2)),
+        ("calls", 8, decimal(calls, 1)),
+        ("driver", 8, decimal(driver, 2)),
+        ("ours", 8, decimal(host - driver, 2)),
+        ("nodes", 6, nodes),
+        ("as graph", 9, decimal(cost.graph.map(|(_, launch, _)| launch), 2)),
+        ("a run", 8, decimal(cost.graph.map(|(.., run)| run), 2)),
+    ]
 }
 
 fn measure(
@@ -110,7 +119,7 @@ fn measure(
     };
     round(&mut call)?;
     let host = (0..ROUNDS).map(|_| round(&mut call)).collect::<Result<Vec<_>, _>>()?;
-    // The clock takes its time too: the rounds above are without it. What they left to do is not waited for in this one.
+    // The clock takes its time too: the rounds above are without it. Their work that is still running is not waited for here.
     device.synchronize()?;
     measure_driver_calls(true);
     round(&mut call)?;

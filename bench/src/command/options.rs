@@ -138,10 +138,10 @@ impl MatrixSelection {
     }
 }
 
-/// Where to run, what to compare with, and how often.
+/// Device, peers, and number of runs.
 #[derive(clap::Args)]
 pub(crate) struct Measuring {
-    /// Where to run: best, cuda:0 (or another number), cpu, simulated.
+    /// Device: best, cuda:0 (or another number), cpu, simulated.
     #[arg(long, default_value_t = DeviceChoice::Best)]
     pub(crate) device: DeviceChoice,
     /// Libraries to compare with, if installed. `EVENPATH_CUSPARSE` lists files of further versions of cuSPARSE, separated as in

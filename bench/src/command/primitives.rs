@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use serde::Serialize;
 
 use crate::arguments::CommonArguments;
+use crate::columns::{Cell, decimal, head, line};
 use crate::measure::copy_rate;
-use crate::primitives::peers::{Means, Peer, Peers, Ratio, Times};
+use crate::primitives::peers::{Comparison, Means, Peers};
 use crate::primitives::{Case, Figures, Measurement, Outcome, Selection, measure};
 
 #[derive(clap::Args)]
@@ -69,42 +70,31 @@ struct Line<'m> {
     #[serde(flatten)]
     measurement: &'m Measurement,
     #[serde(skip_serializing_if = "Option::is_none")]
-    against: Option<Against<'m>>,
-}
-
-#[derive(Serialize)]
-struct Against<'m> {
-    #[serde(flatten)]
-    peer: &'m Peer,
-    #[serde(flatten)]
-    ratio: Ratio,
+    against: Option<serde_json::Map<String, serde_json::Value>>,
 }
 
 impl Printer {
     fn measured(&mut self, measurement: &Measurement) {
         self.is_wrong |= measurement.verified == Some(false);
         let compared = self.peers.compare(measurement);
-        if let Some((_, ratio)) = compared {
-            self.means.add(measurement.case.op(), ratio);
+        if let Some(found) = compared {
+            self.means.add(measurement.case.op(), found.ratios);
         }
         if self.json {
-            let against = compared.map(|(peer, ratio)| Against { peer, ratio });
+            let against = compared.map(|found| found.fields());
             return println!("{}", to_json(&Line { measurement, against }));
         }
-        let (mut heading, mut line) = columns(&measurement.case, &measurement.figures);
+        let mut cells = cells(&measurement.case, &measurement.figures);
         if !self.peers.is_empty() {
-            let (peer_heading, peer_line) = peer_columns(&measurement.figures, compared);
-            heading += &peer_heading;
-            line += &peer_line;
+            cells.extend(Comparison::cells(&measurement.figures, compared));
         }
+        let heading = head(&cells);
         if self.heading.as_ref() != Some(&heading) {
             println!("{heading}");
             self.heading = Some(heading);
         }
-        if let Some(difference) = &measurement.difference {
-            line = format!("{line}  FAIL: {difference}");
-        }
-        println!("{}", line.trim_end());
+        let failure = measurement.difference.as_ref().map(|difference| format!("  FAIL: {difference}"));
+        println!("{}{}", line(&cells), failure.unwrap_or_default());
     }
 
     /// Prints the means and returns the exit code.
@@ -127,55 +117,30 @@ impl Printer {
     }
 }
 
-/// The headings and cells of a measurement.
-fn columns(case: &Case, figures: &Figures) -> (String, String) {
-    let operation = "operation";
-    let (heading, line) = match case {
-        Case::Sequence { op, key, value, n } => (
-            format!("{operation:<30} {:>4} {:>5} {:>5}", "key", "value", "n"),
-            format!("{op:<30} {key:>4} {value:>5} {:>5}", power_of_two(*n)),
-        ),
-        Case::Tile { op, bits } => (format!("{operation:<30} {:>4}", "bits"), format!("{op:<30} {bits:>4}")),
-    };
-    match figures {
-        Figures::Sequence { ms, gkeys_s, gb_s, copy_share, temporary_bytes } => (
-            format!(
-                "{heading} {:>10} {:>8} {:>8} {:>8} {:>11}",
-                "ms", "Gkeys/s", "GB/s", "of copy", "temp. bytes"
-            ),
-            format!("{line} {ms:>10.4} {gkeys_s:>8.2} {gb_s:>8.1} {copy_share:>8.3} {temporary_bytes:>11}"),
-        ),
-        Figures::Tile { threads, items, cycles_alone, cycles_full } => (
-            format!("{heading} {:>9} {:>12} {:>11}", "block", "cycles alone", "cycles full"),
-            format!("{line} {:>9} {cycles_alone:>12} {cycles_full:>11}", format!("{threads} x {items}")),
-        ),
+/// The cells of a measurement.
+fn cells(case: &Case, figures: &Figures) -> Vec<Cell> {
+    let mut cells: Vec<Cell> = vec![("operation", -30, case.op().into())];
+    match case {
+        Case::Sequence { key, value, n, .. } => {
+            cells.extend([("key", 4, key.clone()), ("value", 5, value.clone()), ("n", 5, power_of_two(*n))]);
+        }
+        Case::Tile { bits, .. } => cells.push(("bits", 4, bits.to_string())),
     }
-}
-
-/// The headings and cells of the peer that a measurement is compared with.
-fn peer_columns(figures: &Figures, compared: Option<(&Peer, Ratio)>) -> (String, String) {
-    let heading = match figures {
-        Figures::Sequence { .. } => format!("  {:<8} {:>10} {:>6}", "peer", "peer ms", "ratio"),
-        Figures::Tile { .. } => {
-            format!(
-                "  {:<8} {:>9} {:>8} {:>11} {:>10}",
-                "peer", "p. alone", "p. full", "ratio alone", "ratio full"
-            )
-        }
-    };
-    let line = match compared {
-        Some((Peer { name, times: Times::Sequence { ms } }, Ratio::Sequence { ratio })) => {
-            format!("  {name:<8} {ms:>10.4} {ratio:>6.3}")
-        }
-        Some((
-            Peer { name, times: Times::Tile { cycles_alone, cycles_full } },
-            Ratio::Tile { ratio_alone, ratio_full },
-        )) => {
-            format!("  {name:<8} {cycles_alone:>9} {cycles_full:>8} {ratio_alone:>11.3} {ratio_full:>10.3}")
-        }
-        _ => String::new(),
-    };
-    (heading, line)
+    match *figures {
+        Figures::Sequence { ms, gkeys_s, gb_s, copy_share, temporary_bytes } => cells.extend([
+            ("ms", 10, decimal(ms, 4)),
+            ("Gkeys/s", 8, decimal(gkeys_s, 2)),
+            ("GB/s", 8, decimal(gb_s, 1)),
+            ("of copy", 8, decimal(copy_share, 3)),
+            ("temp. bytes", 11, temporary_bytes.to_string()),
+        ]),
+        Figures::Tile { threads, items, cycles_alone, cycles_full } => cells.extend([
+            ("block", 9, format!("{threads} x {items}")),
+            ("cycles alone", 12, cycles_alone.to_string()),
+            ("cycles full", 11, cycles_full.to_string()),
+        ]),
+    }
+    cells
 }
 
 fn power_of_two(n: u64) -> String {

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use super::{
-    conjugate_gradients, csrmv, distributed, first_use, formats, hisparse, hisparse_tree, launch_cost,
-    matrix_market, pagerank, primitives, report, row_sorting, scale, spadd, spgemm, spmm, spmv, study, suite,
+    conjugate_gradients, csrmv, distributed, first_use, hisparse_tree, launch_cost, matrix_market,
+    operations, pagerank, primitives, report, row_sorting, scale, study,
 };
 use crate::program;
 
@@ -29,9 +29,9 @@ enum Command {
     /// The first call of each operation on a new device: how long its kernels take to compile.
     FirstUse(first_use::Arguments),
     /// One matrix in every format: bytes, padding, and the time of y = Ax.
-    Formats(formats::Arguments),
+    Formats(operations::Formats),
     /// HiSparse beside CSR and cuSPARSE, over suites of matrices: bytes, products, sums, conversion.
-    Hisparse(hisparse::Arguments),
+    Hisparse(operations::Hisparse),
     /// The HiSparse tree of one matrix: nodes and bytes by level, products and sums, and a picture.
     HisparseTree(hisparse_tree::Arguments),
     /// Time that one call of each operation takes the host, and the part of that in the driver; the same in a graph.
@@ -49,17 +49,17 @@ enum Command {
     /// Elements that y = Ax moves on 1 to 4096 ranks, and the time that a model predicts, without running it.
     Scale(scale::Arguments),
     /// Sums of sparse matrices, beside cuSPARSE, over suites of matrices: A + A, A + Aᵀ, A + a shifted A.
-    Spadd(spadd::Arguments),
+    Spadd(operations::Spadd),
     /// Sparse matrix times sparse matrix, beside cuSPARSE, over generated matrices, suites or a folder.
-    Spgemm(spgemm::Arguments),
+    Spgemm(operations::Spgemm),
     /// Sparse matrix times dense matrix, beside cuSPARSE, over generated matrices, columns, layouts and types.
-    Spmm(spmm::Arguments),
+    Spmm(operations::Spmm),
     /// Sparse matrix times dense vector, over generated matrices or a folder of Matrix Market files.
-    Spmv(spmv::Arguments),
+    Spmv(operations::Spmv),
     /// The experiments of publications, with evenpath's figures beside the published ones.
     Study(study::Arguments),
     /// Every operation over suites of matrices, written to a file of results; an interrupted run can be resumed.
-    Suite(suite::Arguments),
+    Suite(operations::Suite),
 }
 
 /// Runs the program: parses the command line, measures, and returns the exit code.
@@ -74,19 +74,19 @@ pub fn main() -> ExitCode {
         Command::Csrmv(arguments) => csrmv::run(&arguments),
         Command::Distributed(arguments) => distributed::run(&arguments),
         Command::FirstUse(arguments) => first_use::run(&arguments),
-        Command::Formats(arguments) => formats::run(&arguments),
+        Command::Formats(arguments) => operations::run(&arguments),
         Command::LaunchCost(arguments) => launch_cost::run(&arguments),
-        Command::Hisparse(arguments) => hisparse::run(&arguments),
+        Command::Hisparse(arguments) => operations::run(&arguments),
         Command::MatrixMarket(arguments) => matrix_market::run(&arguments),
         Command::Primitives(arguments) => primitives::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Scale(arguments) => scale::run(&arguments),
-        Command::Spadd(arguments) => spadd::run(&arguments),
-        Command::Spgemm(arguments) => spgemm::run(&arguments),
-        Command::Spmm(arguments) => spmm::run(&arguments),
-        Command::Spmv(arguments) => spmv::run(&arguments),
+        Command::Spadd(arguments) => operations::run(&arguments),
+        Command::Spgemm(arguments) => operations::run(&arguments),
+        Command::Spmm(arguments) => operations::run(&arguments),
+        Command::Spmv(arguments) => operations::run(&arguments),
         Command::Study(arguments) => study::run(&arguments),
-        Command::Suite(arguments) => suite::run(&arguments),
+        Command::Suite(arguments) => operations::run(&arguments),
     };
     match result {
         Ok(code) => code,

@@ -9,7 +9,7 @@ pub(crate) struct Arguments {
     /// The folder with files of results (*.jsonl), as written by `suite`; they are read in the order of their names.
     #[arg(long, value_name = "FOLDER", default_value = "docs/performance/results")]
     results: PathBuf,
-    /// The output folder for the page, README.md, and its plots.
+    /// The output folder for the summary, README.md, and the folder `measurements` with all other pages, tables and plots.
     #[arg(long, value_name = "FOLDER", default_value = "docs/performance")]
     out: PathBuf,
 }
@@ -17,6 +17,6 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     let page = Page::of_folder(&arguments.results)?;
     page.write(&arguments.out)?;
-    eprintln!("{}: README.md and {} plots", arguments.out.display(), page.plots.len());
+    eprintln!("{}: {} files", arguments.out.display(), page.files.len());
     Ok(ExitCode::SUCCESS)
 }

@@ -8,16 +8,23 @@ use evenpath::device::DeviceKind;
 use evenpath::ell::PaddingLimit;
 use evenpath::error::MatrixError;
 use evenpath::generate::Kind;
-use evenpath::row_order::LongestRows;
 use evenpath::{Csr, Device, Value};
 use serde_json::json;
 
 use crate::arguments::{MatrixArguments, RunArguments, ValueType};
 use crate::input::random_vector;
 use crate::operations::Bench;
-use crate::operations::row_sorting::Runs;
+use crate::operations::row_sorting::{self, LONGEST_AFTER, LONGEST_BEFORE, SORTING_MS};
 use crate::peers::{PeerValue, Peers};
 use crate::report::Report;
+
+/// Methods without and with sorting.
+const PAIRS: [(&str, &str); 4] = [
+    ("CSR", "CSR sorted"),
+    ("HYB", "HYB sorted"),
+    ("ELL-R", "ELL-R sorted"),
+    ("ELL-R, x in sequence", "ELL-R sorted, x in sequence"),
+];
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -56,60 +63,49 @@ fn row_sorting<V: PeerValue>(arguments: &Arguments) -> Result<Report, Box<dyn Er
     };
     let peers = Peers::default();
     let bench = Bench::unlimited(&device, &peers, run.repetitions(&device));
-    let mut runs = Runs::new(&bench, &name, &a)?;
-    let matrices = runs.ell_matrices(PaddingLimit::Times(*padding))?;
+    let figures = row_sorting::measure(&bench, &a, PaddingLimit::Times(*padding), &[])?;
+    if let Some(error) = figures.own("ELL").and_then(|ell| ell.error.as_ref().filter(|_| ell.ms.is_none())) {
+        return Err(error.clone().into());
+    }
 
     let mut report = Report::new(run.common.json, Ok(()));
     report.matrix(&name, &a);
     report.device(&device);
-    let sorting_ms = runs.sort_ms();
+    let further = |name: &str| figures.more.get(name).copied().unwrap_or(f64::NAN);
+    let sorting_ms = further(SORTING_MS);
     report.line(
         "sorting",
         format_args!("{sorting_ms:.1} ms on the host"),
         json!({ "sorting_ms": sorting_ms }),
     );
-    longest_rows(&mut report, &runs.order().longest_rows(&a)?);
-
-    let [csr, sorted_csr] = runs.csr()?;
-    let restore_ms = runs.restore()?;
-    let times = runs.ell(Some(&matrices))?;
-    let mut time = |method: &str, ms: f64| {
+    let (before, after) = (further(LONGEST_BEFORE), further(LONGEST_AFTER));
+    report.line(
+        "warps",
+        format_args!(
+            "longest row of a warp, on average {before:.2} before sorting, {after:.2} after: {:.1}%",
+            100.0 * after / before
+        ),
+        json!({ "longest_row_of_warp": { "before": before, "after": after, "ratio": after / before } }),
+    );
+    for own in &figures.ours {
+        let Some(ms) = own.ms else { continue };
         let gflops = 2.0 * a.nnz() as f64 / ms / 1e6;
         report.line(
             "time",
-            format_args!("{ms:>9.4} ms, {gflops:>7.2} GFLOP/s: {method}"),
-            json!({ method: { "ms": ms, "gflops": gflops } }),
+            format_args!("{ms:>9.4} ms, {gflops:>7.2} GFLOP/s: {}", own.name),
+            json!({ &own.name: { "ms": ms, "gflops": gflops } }),
         );
-    };
-    let pairs = [
-        ("CSR", Some(csr), Some(sorted_csr)),
-        ("ELL", times.ell, None),
-        ("ELL-R", times.ell_r, times.sorted),
-        ("ELL-R, x in sequence", times.in_sequence, times.sorted_in_sequence),
-    ];
-    for (method, unsorted, sorted) in pairs {
-        for (ms, order) in [(unsorted, ""), (sorted, ", sorted")] {
-            if let Some(ms) = ms {
-                time(&format!("{method}{order}"), ms);
-            }
-        }
+        report.check(own.error.as_ref().map_or(Ok(()), |wrong| Err(format!("{}: {wrong}", own.name))));
     }
-    report.line(
-        "time",
-        format_args!("{restore_ms:>9.4} ms to restore the order of y"),
-        json!({ "restore_ms": restore_ms }),
-    );
-    for (method, unsorted, sorted) in pairs {
-        let Some((unsorted, sorted)) = unsorted.zip(sorted) else { continue };
+    for (method, sorted) in PAIRS {
+        let ms = |name| figures.own(name).and_then(|own| own.ms);
+        let Some((unsorted, sorted)) = ms(method).zip(ms(sorted)) else { continue };
         let ratio = sorted / unsorted;
         report.line(
             "ratio",
             format_args!("{method}: sorted / unsorted {:.1}%", 100.0 * ratio),
             json!({ format!("{method}: sorted / unsorted"): ratio }),
         );
-    }
-    for wrong in runs.wrong {
-        report.check(Err(wrong));
     }
     Ok(report)
 }
@@ -136,16 +132,4 @@ fn synthetic<V: Value>(order: usize, seed: u64) -> Result<Csr<V>, MatrixError> {
         })
     });
     Csr::from_triplets(order, order, triplets)
-}
-
-fn longest_rows(report: &mut Report, rows: &LongestRows) {
-    let (before, after, ratio) = (rows.mean_before(), rows.mean_after(), rows.ratio());
-    report.line(
-        "warps",
-        format_args!(
-            "longest row of a warp, on average {before:.2} before sorting, {after:.2} after: {:.1}%",
-            100.0 * ratio
-        ),
-        json!({ "longest_row_of_warp": { "before": before, "after": after, "ratio": ratio } }),
-    );
 }

@@ -9,6 +9,7 @@ use evenpath::generate::Kind;
 use serde_json::json;
 
 use crate::arguments::{MatrixArguments, ValueType};
+use crate::columns::{Cell, decimal, head, line};
 use crate::scale::{Machine, Prediction, Problem, Rows, Volumes, row_offsets};
 
 #[derive(clap::Args)]
@@ -30,7 +31,7 @@ pub(crate) struct Arguments {
     /// Seed of a generated matrix.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// One JSON object per line, instead of a table.
+    /// Print one JSON object per line, instead of a table.
     #[arg(long)]
     json: bool,
 }
@@ -59,46 +60,39 @@ fn report(arguments: &Arguments, name: &str, matrix: &impl Rows) -> Result<(), B
         let (rows, cols, nonzeros) = (matrix.nrows(), matrix.ncols(), offsets.last().copied().unwrap_or(0));
         writeln!(out, "{name}: {rows} x {cols}, {nonzeros} nonzeros, values of {value} bytes")?;
         writeln!(out, "{machine}; a model, not a measurement")?;
-        writeln!(
-            out,
-            "{:>6} {:>10} {:>10} {:>9} {:>9} {:>9} {:>10} {:>9} {:>9} {:>9} {:>6}",
-            "ranks",
-            "most rows",
-            "imbalance",
-            "most halo",
-            "neighbors",
-            "messages",
-            "sent MB",
-            "local µs",
-            "exch. µs",
-            "total µs",
-            "eff."
-        )?;
     }
     let alone = machine.predict(&Volumes::new(matrix, &offsets, 1), value).time;
-    for &ranks in &arguments.ranks {
+    for (index, &ranks) in arguments.ranks.iter().enumerate() {
         let volumes = Volumes::new(matrix, &offsets, ranks as usize);
         let prediction = machine.predict(&volumes, value);
         let efficiency = alone / (prediction.time * f64::from(ranks));
         if arguments.json {
             writeln!(out, "{}", record(name, &volumes, value, &prediction, efficiency))?;
-        } else {
-            writeln!(
-                out,
-                "{ranks:>6} {:>10} {:>10.3} {:>9} {:>9} {:>9} {:>10.3} {:>9.1} {:>9.1} {:>9.1} {efficiency:>6.2}",
-                volumes.most(|rank| rank.rows),
-                volumes.imbalance(),
-                volumes.most(|rank| rank.received),
-                volumes.most(|rank| rank.sources.max(rank.destinations)),
-                volumes.messages(),
-                (volumes.elements() * value) as f64 / 1e6,
-                prediction.local,
-                prediction.exchange,
-                prediction.time,
-            )?;
+            continue;
         }
+        let cells = cells(&volumes, value, &prediction, efficiency);
+        if index == 0 {
+            writeln!(out, "{}", head(&cells))?;
+        }
+        writeln!(out, "{}", line(&cells))?;
     }
     Ok(())
+}
+
+fn cells(volumes: &Volumes, value: u64, prediction: &Prediction, efficiency: f64) -> Vec<Cell> {
+    vec![
+        ("ranks", 6, volumes.ranks.len().to_string()),
+        ("most rows", 10, volumes.most(|rank| rank.rows).to_string()),
+        ("imbalance", 10, decimal(volumes.imbalance(), 3)),
+        ("most halo", 9, volumes.most(|rank| rank.received).to_string()),
+        ("neighbors", 9, volumes.most(|rank| rank.sources.max(rank.destinations)).to_string()),
+        ("messages", 9, volumes.messages().to_string()),
+        ("sent MB", 10, decimal((volumes.elements() * value) as f64 / 1e6, 3)),
+        ("local µs", 9, decimal(prediction.local, 1)),
+        ("exch. µs", 9, decimal(prediction.exchange, 1)),
+        ("total µs", 9, decimal(prediction.time, 1)),
+        ("eff.", 6, decimal(efficiency, 2)),
+    ]
 }
 
 fn record(

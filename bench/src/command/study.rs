@@ -21,8 +21,8 @@ pub(crate) struct Arguments {
     /// Skip matrices with more nonzeros. [default: none on a GPU, 3 million on the CPU, 20000 on the simulated GPU]
     #[arg(long, value_name = "N")]
     most_nonzeros: Option<usize>,
-    /// Write the tables to a file, which `report` turns into a section if its name is `study-*.jsonl`. The studies `hisparse` and
-    /// `merge-path` also write each case, and continue a file of the same setting; the others take a new file.
+    /// Write cases and tables to a file, which `report` turns into a page if its name is `study-*.jsonl`. A file of the same
+    /// study and setting is continued.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Print one JSON object per line, instead of tables.

@@ -59,7 +59,7 @@ struct Small {
     plain: f64,
 }
 
-/// With a grid of 32 x 32 points.
+/// Measures with a grid of 32 x 32 points.
 fn small(rank: &Rank) -> Result<Small> {
     let problem = Problem::Stencil { points: Points::Five, side: 32 };
     let rows = problem.nrows();

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::measure::{Format, Measured, Series};
+use crate::columns::{Cell, decimal};
 use crate::scale::{Machine, Problem, Rows, Volumes};
 use crate::statistics::{median, spread};
 
@@ -40,28 +41,6 @@ pub(crate) struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// The head of the table of [`line`](Self::line).
-    pub(crate) fn head() -> String {
-        format!(
-            "{:>7} {:>5} {:>5} {:>11} {:>12} {:>9} {:>7} {:>10} {:>6} {:>8} {:>8} {:>5} {:>6} {:>10} {:>9}  engine",
-            "scaling",
-            "op",
-            "ranks",
-            "rows",
-            "nonzeros",
-            "most halo",
-            "build s",
-            "µs",
-            "spread",
-            "GB/s",
-            "speed-up",
-            "eff.",
-            "waited",
-            "model µs",
-            "model/µs"
-        )
-    }
-
     fn series(&self) -> &Series {
         match self.op {
             Op::Spmv => &self.ranks[0].product,
@@ -113,29 +92,28 @@ impl Row<'_> {
     }
 
     /// A line of the table. `(first_ranks, rate)`: the first row of the series, and its nonzeros per µs.
-    pub(crate) fn line(&self, first: (f64, f64)) -> String {
-        let or_dash = |value: Option<f64>, digits: usize| {
-            value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
-        };
+    pub(crate) fn cells(&self, first: (f64, f64)) -> Vec<Cell> {
         let (speed_up, efficiency) = self.scaling_from(first);
         let predicted = self.predicted();
-        format!(
-            "{:>7} {:>5} {:>5} {:>11} {:>12} {:>9} {:>7.2} {:>10.1} {:>5.1}% {:>8} {speed_up:>8.2} {efficiency:>5.2} {:>5.1}% {:>10} {:>9}  {}",
-            self.scaling,
-            self.op.name(),
-            self.ranks.len(),
-            self.problem.nrows(),
-            self.nonzeros(),
-            self.volumes.most(|rank| rank.received),
-            self.most(|rank| rank.build_s),
-            self.us(),
-            spread(&self.series().us) * 1e2,
-            or_dash(self.gb_s(), 0),
-            self.waited() * 1e2,
-            or_dash(predicted, 1),
-            or_dash(predicted.map(|predicted| predicted / self.us()), 2),
-            self.ranks[0].engine,
-        )
+        let percent = |share: f64| format!("{:.1}%", share * 1e2);
+        vec![
+            ("scaling", 7, self.scaling.into()),
+            ("op", 5, self.op.name().into()),
+            ("ranks", 5, self.ranks.len().to_string()),
+            ("rows", 11, self.problem.nrows().to_string()),
+            ("nonzeros", 12, self.nonzeros().to_string()),
+            ("most halo", 9, self.volumes.most(|rank| rank.received).to_string()),
+            ("build s", 7, decimal(self.most(|rank| rank.build_s), 2)),
+            ("µs", 10, decimal(self.us(), 1)),
+            ("spread", 6, percent(spread(&self.series().us))),
+            ("GB/s", 8, decimal(self.gb_s(), 0)),
+            ("speed-up", 8, decimal(speed_up, 2)),
+            ("eff.", 5, decimal(efficiency, 2)),
+            ("waited", 6, percent(self.waited())),
+            ("model µs", 10, decimal(predicted, 1)),
+            ("model/µs", 9, decimal(predicted.map(|predicted| predicted / self.us()), 2)),
+            ("engine", -6, self.ranks[0].engine.clone()),
+        ]
     }
 
     /// Remarks below the line.

@@ -1,4 +1,4 @@
-//! Where and how operations are measured, and the contenders that peers are.
+//! Settings of measurements, and the contenders of peers.
 
 use std::error::Error;
 
@@ -8,10 +8,9 @@ use crate::measure::{Repetitions, median};
 use crate::peers::{PeerRun, Peers};
 use crate::results::{Contender, Figures};
 
-/// Where and how to measure.
+/// Settings of measurements.
 #[derive(Clone, Copy)]
 pub(crate) struct Bench<'b> {
-    /// The device.
     pub(crate) device: &'b Device,
     /// The copy rate of the device, in GB/s.
     pub(crate) copy_gbps: f64,

@@ -35,7 +35,6 @@ pub(crate) enum Case {
 pub(crate) struct SparseProduct {
     /// A and B.
     pub(crate) factors: Factors,
-    /// The methods.
     pub(crate) methods: Vec<SpgemmMethod>,
     /// Limit on the bytes of a product.
     pub(crate) memory_limit: Option<u64>,
@@ -139,8 +138,13 @@ impl Case {
         })
     }
 
-    /// The same for types that only products with dense matrices have, and that peers do not have.
-    pub(crate) fn measure_half<S: Storage>(&self, bench: &Bench<'_>, key: Key, matrix: &Csr<S>) -> Row {
+    /// Measures types that only products with dense matrices have, and that peers do not have.
+    pub(crate) fn measure_half<S: Storage, T: SpmmOperand<S>>(
+        &self,
+        bench: &Bench<'_>,
+        key: Key,
+        matrix: &Csr<S>,
+    ) -> Row {
         row(key, matrix, || match self {
             Self::Spmm(columns) => spmm::measure_own(bench, matrix, *columns),
             _ => Err(format!("{} takes no values of {}", self.op(), S::NAME).into()),
@@ -149,7 +153,7 @@ impl Case {
 }
 
 /// The row of what is measured, or of why it cannot be.
-fn row<S: Storage>(key: Key, matrix: &Csr<S>, measure: impl FnOnce() -> Measured) -> Row {
+pub(crate) fn row<S: Storage>(key: Key, matrix: &Csr<S>, measure: impl FnOnce() -> Measured) -> Row {
     let shape = Some(Shape { rows: matrix.nrows(), cols: matrix.ncols(), nnz: matrix.nnz() });
     // Unwind safe: the measuring functions keep no state that a panic could corrupt.
     match catch_unwind(AssertUnwindSafe(measure)) {

@@ -10,5 +10,5 @@ mod spmm;
 pub(crate) mod spmv;
 pub(crate) mod threads;
 
-pub(crate) use bench::Bench;
-pub(crate) use case::{Case, SparseProduct};
+pub(crate) use bench::{Bench, Measured};
+pub(crate) use case::{Case, SparseProduct, row};

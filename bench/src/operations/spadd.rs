@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use evenpath::error::OpError;
-use evenpath::{Csr, Device, Value};
+use evenpath::{Csr, Value};
 use rayon::prelude::*;
 
 use super::bench::{Bench, Measured, contender};
-use crate::measure::{Repetitions, Work, median, times_ms};
+use crate::measure::{Work, median, times_ms};
 use crate::peers::PeerValue;
 use crate::results::{Contender, Figures, OWN_NAME};
 
@@ -82,44 +81,34 @@ fn work<V: Value>(a: &Csr<V>, b: &Csr<V>, result_nonzeros: usize) -> Work {
 /// A factor and its matrix.
 pub(crate) type Term<'t, V> = (V, &'t Csr<V>);
 
+/// The name of evenpath's method.
+pub(crate) const MERGE_PATH: &str = "merge path";
+
 /// Measures αA + βB, by evenpath and by the peers, including the pattern and memory for C.
 ///
 /// # Errors
 ///
 /// If there is not enough device memory, the device was lost, or the matrices cannot be added.
 pub(crate) fn measure<V: PeerValue>(bench: &Bench<'_>, a: Term<'_, V>, b: Term<'_, V>) -> Measured {
-    let (own, nonzeros) = measure_on(bench.device, a, b, bench.repetitions)?;
-    let mut peers = Vec::new();
-    bench.peers.spadd(a, b, bench.repetitions, |run| peers.push(contender(run, |c| check(a, b, c))));
-    let work = work(a.1, b.1, nonzeros);
-    let more = BTreeMap::from([("nonzeros of C".to_owned(), nonzeros as f64)]);
-    let summands = (a.1.nnz() + b.1.nnz()) as u64;
-    Ok(Figures::new((summands, work.operations, work.bytes), vec![own], peers, more))
-}
-
-/// Measures αA + βB by evenpath alone, on any device. Also returns the nonzeros of C.
-///
-/// # Errors
-///
-/// Those of [`measure`].
-pub(crate) fn measure_on<V: Value>(
-    device: &Device,
-    (alpha, a): Term<'_, V>,
-    (beta, b): Term<'_, V>,
-    repetitions: Repetitions,
-) -> Result<(Contender, usize), OpError> {
-    let (device_a, device_b) = (device.upload(a)?, device.upload(b)?);
-    let whole = times_ms(device, repetitions, || device_a.spadd(alpha, &device_b, beta).map(drop))?;
+    let Bench { device, repetitions, .. } = *bench;
+    let ((alpha, host_a), (beta, host_b)) = (a, b);
+    let (device_a, device_b) = (device.upload(host_a)?, device.upload(host_b)?);
+    let add = || device_a.add(alpha, &device_b, beta);
+    let whole = times_ms(device, repetitions, || add().map(drop))?;
     let plan = device_a.plan_spadd(&device_b)?;
     let values = times_ms(device, repetitions, || plan.run(alpha, beta).map(drop))?;
     let info = plan.info()?;
-    let checked = check((alpha, a), (beta, b), &device_a.spadd(alpha, &device_b, beta)?.download()?);
-    let contender = Contender {
+    let own = Contender {
         values_ms: Some(median(&values)),
         bytes: Some(info.workspace_bytes),
-        ..Contender::ran(OWN_NAME, "merge path", &whole, checked)
+        ..Contender::ran(OWN_NAME, MERGE_PATH, &whole, check(a, b, &add()?.download()?))
     };
-    Ok((contender, info.nnz))
+    let mut peers = Vec::new();
+    bench.peers.spadd(a, b, repetitions, |run| peers.push(contender(run, |c| check(a, b, c))));
+    let work = work(host_a, host_b, info.nnz);
+    let more = BTreeMap::from([("nonzeros of C".to_owned(), info.nnz as f64)]);
+    let summands = (host_a.nnz() + host_b.nnz()) as u64;
+    Ok(Figures::new((summands, work.operations, work.bytes), vec![own], peers, more))
 }
 
 /// Checks that `c` is αA + βB, computed in f64: the pattern exactly, values within three roundings. The columns of the rows of A and

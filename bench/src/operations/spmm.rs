@@ -49,7 +49,7 @@ pub(crate) fn measure<V: PeerValue>(bench: &Bench<'_>, a: &Csr<V>, columns: usiz
     Ok(figures(a, columns, ours, peers))
 }
 
-/// The same for types that peers do not have.
+/// Measures types that peers do not have.
 ///
 /// # Errors
 ///

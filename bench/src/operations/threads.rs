@@ -2,28 +2,32 @@
 
 use std::error::Error;
 
-use evenpath::error::OpError;
 use evenpath::spmv::SpmvMethod;
 use evenpath::{Csr, Device};
 use rayon::ThreadPoolBuilder;
 
-use super::bench::Bench;
+use super::bench::{Bench, Measured};
 use super::spmv::{self, Product, Way};
 use crate::measure::Repetitions;
 use crate::peers::{PeerValue, Peers};
-use crate::results::Contender;
+use crate::results::{Contender, Figures};
 
-/// Runs on this many threads of the CPU.
+/// Measures on this many threads of the CPU, without peers.
 ///
 /// # Errors
 ///
-/// If the threads cannot be started, or the run fails.
-pub(crate) fn on_threads<T: Send>(
+/// If the threads cannot be started, or the measurement fails.
+pub(crate) fn on_threads(
     count: usize,
-    run: impl FnOnce(&Device) -> Result<T, OpError> + Send,
-) -> Result<T, Box<dyn Error>> {
+    repetitions: Repetitions,
+    measure: impl FnOnce(&Bench<'_>) -> Measured + Send,
+) -> Result<Figures, Box<dyn Error>> {
     let pool = ThreadPoolBuilder::new().num_threads(count).build()?;
-    Ok(pool.install(|| run(&Device::cpu()))?)
+    let measured = pool.install(|| {
+        let (device, peers) = (Device::cpu(), Peers::default());
+        measure(&Bench::unlimited(&device, &peers, repetitions)).map_err(|error| error.to_string())
+    });
+    Ok(measured?)
 }
 
 /// y = Ax by a method on this many threads of the CPU.
@@ -37,12 +41,7 @@ pub(crate) fn spmv_on_threads<V: PeerValue>(
     method: SpmvMethod,
     repetitions: Repetitions,
 ) -> Result<Contender, Box<dyn Error>> {
-    let pool = ThreadPoolBuilder::new().num_threads(count).build()?;
-    let measured = pool.install(|| {
-        let (device, peers) = (Device::cpu(), Peers::default());
-        let bench = Bench::unlimited(&device, &peers, repetitions);
-        let product = Product::direct(vec![Way::method(method)]);
-        spmv::measure(&bench, matrix, &product).map_err(|error| error.to_string())
-    });
-    Ok(measured?.ours.pop().ok_or("a product has one way")?)
+    let product = Product::direct(vec![Way::method(method)]);
+    let mut figures = on_threads(count, repetitions, |bench| spmv::measure(bench, matrix, &product))?;
+    Ok(figures.ours.pop().ok_or("a product has one way")?)
 }

@@ -1,7 +1,9 @@
-//! The page that `evenpath-bench report` generates from results: a summary, tables of all results, and plots.
+//! The pages that `evenpath-bench report` generates from results: a summary, a page for each operation and study, plots, and
+//! tables of all rows as CSV.
 //!
 //! The same results give the same bytes.
 
+mod data;
 mod hisparse;
 mod operation;
 #[allow(clippy::module_inception)]
@@ -9,6 +11,7 @@ mod page;
 mod places;
 mod plots;
 mod rows;
+mod study;
 mod summary;
 
 pub(crate) use page::Page;

@@ -1,59 +1,109 @@
-//! Rows by the place where they were measured.
+//! Rows by the device on which they were measured.
 
 use std::borrow::Cow;
 
-use crate::results::{Row, Setting};
+use crate::results::{Op, Row, Setting};
 
-/// The rows measured on one device, beside one set of libraries.
+/// The rows measured on one device with one driver. Each operation has those of the newest version of evenpath only.
 pub(crate) struct Place<'r> {
-    /// The first of its settings: all have the same device, driver and peers.
-    pub(crate) setting: &'r Setting,
-    /// A short name for file names.
+    /// The device's name.
+    pub(crate) device: &'r str,
+    driver: Option<&'r str>,
+    /// The name at the beginning of file names.
     pub(crate) name: String,
-    pub(crate) rows: Vec<(&'r Setting, &'r Row)>,
+    rows: Vec<(&'r Setting, &'r Row)>,
 }
 
-impl Place<'_> {
-    /// The device and the version that was measured on it: a device may have results of several.
-    pub(crate) fn title(&self) -> String {
-        format!("{}, evenpath {}", self.setting.device, self.setting.evenpath)
+impl<'r> Place<'r> {
+    /// The rows of an operation.
+    pub(super) fn operation(&self, op: Op) -> Vec<(&'r Setting, &'r Row)> {
+        self.rows.iter().copied().filter(|(_, row)| row.key.op == op).collect()
+    }
+
+    /// Adds a row. It replaces one with the same key, and all of the operation that an older version measured.
+    fn add(&mut self, setting: &'r Setting, row: &'r Row) {
+        let new = version(setting);
+        let of_op = |known: &Row| known.key.op == row.key.op;
+        if self.rows.iter().any(|(known, other)| of_op(other) && version(known) > new) {
+            return;
+        }
+        self.rows.retain(|(known, other)| !of_op(other) || version(known) == new);
+        match self.rows.iter().position(|(_, known)| known.key == row.key) {
+            Some(known) => self.rows[known] = (setting, row),
+            None => self.rows.push((setting, row)),
+        }
     }
 }
 
-/// The rows grouped by device and peers, in their order; of rows with the same key the last counts.
+/// The numbers of a version, which compare as versions do.
+fn version(setting: &Setting) -> Vec<u64> {
+    setting.evenpath.split('.').map(|part| part.parse().unwrap_or(0)).collect()
+}
+
+/// The rows grouped by device and driver, in their order.
 pub(super) fn places<'r>(all: &'r [(&'r Setting, Cow<'r, Row>)]) -> Vec<Place<'r>> {
     let mut places: Vec<Place<'_>> = Vec::new();
     for (setting, row) in all.iter().map(|(setting, row)| (*setting, row.as_ref())) {
-        let index =
-            places.iter().position(|place| place.setting.agrees(setting).is_ok()).unwrap_or_else(|| {
-                let same = places.iter().filter(|place| place.setting.device == setting.device).count();
-                let number = if same == 0 { String::new() } else { format!("-{}", same + 1) };
-                let name = format!("{}{number}", file_name(&setting.device));
-                places.push(Place { setting, name, rows: Vec::new() });
-                places.len() - 1
+        let (device, driver) = (setting.device.as_str(), setting.driver.as_deref());
+        let is_it = |place: &Place<'_>| (place.device, place.driver) == (device, driver);
+        let index = places.iter().position(is_it).unwrap_or_else(|| {
+            let same = places.iter().filter(|place| place.device == device).count();
+            let number = if same == 0 { String::new() } else { format!("-{}", same + 1) };
+            places.push(Place {
+                device,
+                driver,
+                name: format!("{}{number}", file_name(device)),
+                rows: Vec::new(),
             });
-        let rows = &mut places[index].rows;
-        match rows.iter().position(|(_, known)| known.key == row.key) {
-            Some(known) => rows[known] = (setting, row),
-            None => rows.push((setting, row)),
-        }
+            places.len() - 1
+        });
+        places[index].add(setting, row);
     }
     places
 }
 
 /// A device's name as part of a file name.
-fn file_name(device: &str) -> String {
+pub(super) fn file_name(device: &str) -> String {
     let words = device.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-")
 }
 
 #[cfg(test)]
 mod tests {
+    use evenpath::Device;
+
     use super::*;
+    use crate::results::Key;
+
+    fn row(op: Op, matrix: &str) -> Row {
+        let (variant, suite, value) = (String::new(), "-".into(), "f64".into());
+        Row::failed(Key { op, variant, suite, matrix: matrix.into(), value }, None, "out of memory")
+    }
 
     #[test]
     fn devices_name_files() {
         assert_eq!(file_name("NVIDIA H200"), "nvidia-h200");
         assert_eq!(file_name("CPU"), "cpu");
+    }
+
+    #[test]
+    fn each_operation_has_the_rows_of_its_newest_version() {
+        let setting = |evenpath: &str| Setting {
+            evenpath: evenpath.into(),
+            ..Setting::new(&Device::cpu(), 1.0, &[], "".into())
+        };
+        let (old, new) = (setting("0.9.1"), setting("0.10.0"));
+        let all = [
+            (&old, row(Op::Spmv, "a")),
+            (&old, row(Op::Spmm, "a")),
+            (&new, row(Op::Spmv, "b")),
+            (&old, row(Op::Spmv, "c")),
+            (&new, row(Op::Spmv, "b")),
+        ];
+        let all = all.map(|(setting, row)| (setting, Cow::Owned(row)));
+        let [place] = &places(&all)[..] else { panic!("one device") };
+        let matrices =
+            |op| place.operation(op).iter().map(|(_, row)| row.key.matrix.clone()).collect::<Vec<_>>();
+        assert_eq!((matrices(Op::Spmv), matrices(Op::Spmm)), (vec!["b".to_owned()], vec!["a".to_owned()]));
     }
 }

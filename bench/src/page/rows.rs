@@ -24,9 +24,19 @@ pub(super) fn name(op: Op) -> &'static str {
     }
 }
 
+/// Joins the parts of a name that are not empty.
+pub(super) fn joined(parts: &[&str]) -> String {
+    parts.iter().copied().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
 /// The libraries that the rows are compared with.
 pub(super) fn libraries(rows: &Rows<'_>) -> Vec<String> {
     distinct(rows.iter().filter_map(|(_, row)| row.figures()).flat_map(Figures::libraries))
+}
+
+/// The versions of evenpath that measured the rows.
+pub(super) fn versions(rows: &Rows<'_>) -> String {
+    distinct(rows.iter().map(|(setting, _)| setting.evenpath.as_str())).join(", ")
 }
 
 /// The rows of one case.

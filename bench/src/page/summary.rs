@@ -1,18 +1,18 @@
-//! The beginning of the page: every operation in a few figures, and a plot.
+//! The first page: every operation in a few figures, and a plot for each device.
 
-use std::fmt::Write;
-
+use super::operation::title;
 use super::places::Place;
-use super::plots::{NamedPlot, sorted};
-use super::rows::{distinct, libraries, name, of_case};
+use super::plots::sorted;
+use super::rows::{distinct, joined, libraries, name, of_case, versions};
 use crate::markdown::Markdown;
 use crate::plot::{Axis, Mark, Plot, Series};
 use crate::results::{Comparison, Op, Row, Setting};
 
 /// A table with a row per operation, case and library; `None` if no library was measured.
 pub(super) fn table(place: &Place<'_>) -> Option<String> {
-    let values = distinct(place.rows.iter().map(|(_, row)| row.key.value.as_str()));
-    let mut headings = vec!["operation".to_owned(), "compared with".to_owned()];
+    let of_ops = Op::ALL.map(|op| (op, place.operation(op)));
+    let values = distinct(of_ops.iter().flat_map(|(_, rows)| rows).map(|(_, row)| row.key.value.as_str()));
+    let mut headings = ["operation", "evenpath", "compared with"].map(str::to_owned).to_vec();
     for value in &values {
         headings.extend([
             format!("{value}: geometric mean"),
@@ -23,13 +23,10 @@ pub(super) fn table(place: &Place<'_>) -> Option<String> {
     }
     let mut table = Markdown::new(&headings);
     let mut count = 0;
-    for op in Op::ALL {
-        let rows = of_operation(place, op);
+    for (op, rows) in &of_ops {
         for variant in distinct(rows.iter().map(|(_, row)| row.key.variant.as_str())) {
-            for library in libraries(&of_case(&rows, variant)) {
-                let title =
-                    if variant.is_empty() { name(op).into() } else { format!("{}, {variant}", name(op)) };
-                let mut cells = vec![title, library.clone()];
+            for library in libraries(&of_case(rows, variant)) {
+                let mut cells = vec![joined(&[name(*op), variant]), versions(rows), library.clone()];
                 for value in &values {
                     let of_case = rows.iter().map(|(_, row)| *row);
                     let of_case = of_case.filter(|row| row.key.variant == variant && row.key.value == *value);
@@ -48,17 +45,16 @@ pub(super) fn table(place: &Place<'_>) -> Option<String> {
 }
 
 /// Every operation's ratios, sorted, in one plot: types and cases together, beside the fastest library of each.
-pub(super) fn plot(place: &Place<'_>) -> NamedPlot {
+pub(super) fn plot(place: &Place<'_>) -> Plot {
     let mut series = Vec::new();
     for op in Op::ALL {
-        let rows = of_operation(place, op);
+        let rows = place.operation(op);
         let fastest = |row: &Row| row.figures()?.ratio.values().copied().min_by(f64::total_cmp);
         // The ways of HiSparse are lines of their own: one is a copy in another format.
         let mut groups = vec![(name(op).to_owned(), rows.clone())];
         if op == Op::Hisparse {
             let cases = distinct(rows.iter().map(|(_, row)| row.key.variant.as_str()));
-            groups =
-                cases.iter().map(|case| (format!("{}, {case}", name(op)), of_case(&rows, case))).collect();
+            groups = cases.iter().map(|case| (joined(&[name(op), case]), of_case(&rows, case))).collect();
         }
         for (name, rows) in groups {
             let ratios: Vec<f64> = rows.iter().filter_map(|(_, row)| fastest(row)).collect();
@@ -68,26 +64,19 @@ pub(super) fn plot(place: &Place<'_>) -> NamedPlot {
         }
     }
     series.push(Series { name: "equal".into(), mark: Mark::Line, points: vec![(0.0, 1.0), (100.0, 1.0)] });
-    let plot = Plot {
-        title: format!("{}: the fastest library's time over evenpath's, sorted", place.title()),
+    Plot {
+        title: format!("{}: the fastest library's time over evenpath's, sorted", place.device),
         x: Axis::linear("percent of the measurements"),
         y: Axis::log("ratio, above 1 evenpath is faster"),
         series,
-    };
-    NamedPlot { name: "summary", plot }
+    }
 }
 
-fn of_operation<'r>(place: &Place<'r>, op: Op) -> Vec<(&'r Setting, &'r Row)> {
-    place.rows.iter().copied().filter(|(_, row)| row.key.op == op).collect()
-}
-
-/// The summary of a device, with its plot as a file's name and contents.
-pub(super) fn of_place(place: &Place<'_>) -> Option<(String, (String, String))> {
-    let table = table(place)?;
-    let NamedPlot { name, plot } = plot(place);
-    let file = format!("{}-{name}.svg", place.name);
-    let mut text = format!("## Summary: {}\n\n{table}", place.title());
-    // Writing to a String does not fail.
-    let _ = writeln!(text, "\n![{}]({file})\n", plot.title);
-    Some((text, (file, plot.to_svg())))
+/// Links to the pages of a place's operations.
+pub(super) fn links<'s>(pages: impl Iterator<Item = (Op, String, &'s Setting)>) -> String {
+    let mut text = String::new();
+    for (op, page, setting) in pages {
+        text += &format!("- [{}](measurements/{page}.md), evenpath {}\n", title(op), setting.evenpath);
+    }
+    text
 }

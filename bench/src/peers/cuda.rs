@@ -140,12 +140,14 @@ pub(super) struct Buffer<T> {
     element: PhantomData<T>,
 }
 
-impl<T: Pod> Buffer<T> {
+impl<T> Buffer<T> {
     /// The address on the GPU. Never null.
     pub(super) fn address(&self) -> *mut c_void {
         self.address
     }
+}
 
+impl<T: Pod> Buffer<T> {
     /// Replaces the elements, after all work so far.
     ///
     /// # Panics

@@ -5,7 +5,7 @@ use evenpath::{Csr, Layout};
 
 use super::cusparse::{Cusparse, SpmvProblem};
 use super::mkl::{self, Mkl};
-use super::peer::PeerRows;
+use super::peer::{Peer, PeerRows};
 use super::{Operation, PeerError, PeerRun, PeerTimes, PeerValue, PreparedPeer, SpmvOperands, sprs};
 use crate::measure::{Repetitions, Times};
 
@@ -96,8 +96,7 @@ impl Peers {
             Some(Ok(problem)) => prepared.extend(problem.prepare()),
             Some(Err(error)) => {
                 let outcome = Err(PeerError::Unsuitable(error.to_string()));
-                let (library, algorithm) = ("cusparse", "all".into());
-                prepared.push(PreparedPeer { library, version: None, algorithm, format: "csr", outcome });
+                prepared.push(Peer::of_csr("cusparse", "all", outcome));
             }
             None => {}
         }
@@ -122,7 +121,7 @@ impl Peers {
         if let Some(library) = &self.cusparse {
             match library.spmm_problem(a, b, columns, layout) {
                 Ok(problem) => problem.measure(repetitions, &mut each),
-                Err(error) => each(run("cusparse", &format!("all, {layout}"), Err(error))),
+                Err(error) => each(Peer::of_csr("cusparse", &format!("all, {layout}"), Err(error))),
             }
         }
         if layout == Layout::RowMajor {
@@ -163,7 +162,7 @@ impl Peers {
         if let Some(library) = &self.cusparse {
             match library.spgemm_problem(a, b) {
                 Ok(problem) => problem.measure(repetitions, &mut each),
-                Err(error) => each(run("cusparse", "all", Err(error))),
+                Err(error) => each(Peer::of_csr("cusparse", "all", Err(error))),
             }
         }
         let rows = |(times, c): (Times, Csr<V>)| (times, PeerRows::from(c));
@@ -172,7 +171,7 @@ impl Peers {
         self.on_cpu(["mkl_sparse_spmm", "mul_csr_csr"], of_mkl, of_sprs, each);
     }
 
-    /// Aᵀ, which the libraries compute explicitly.
+    /// Measures Aᵀ, which the libraries compute explicitly.
     pub(crate) fn transpose<V: PeerValue>(
         &self,
         a: &Csr<V>,
@@ -181,11 +180,11 @@ impl Peers {
     ) {
         if let Some(library) = &self.cusparse {
             let times = library.measure_transpose(a, repetitions).map(PeerTimes::plain);
-            each(run("cusparse", "csr2csc", times));
+            each(Peer::of_csr("cusparse", "csr2csc", times));
         }
         if let Some(mkl) = &self.mkl {
             let times = mkl.measure_transpose(a, repetitions).map(PeerTimes::plain);
-            each(run(mkl::LIBRARY, "mkl_sparse_convert_csr", times));
+            each(Peer::of_csr(mkl::LIBRARY, "mkl_sparse_convert_csr", times));
         }
     }
 
@@ -198,15 +197,10 @@ impl Peers {
         mut each: impl FnMut(PeerRun<R>),
     ) {
         if let Some(mkl) = &self.mkl {
-            each(run(mkl::LIBRARY, of_mkl, measure_mkl(mkl).map(PeerTimes::plain)));
+            each(Peer::of_csr(mkl::LIBRARY, of_mkl, measure_mkl(mkl).map(PeerTimes::plain)));
         }
         if self.has_sprs {
-            each(run(sprs::LIBRARY, of_sprs, measure_sprs().map(PeerTimes::plain)));
+            each(Peer::of_csr(sprs::LIBRARY, of_sprs, measure_sprs().map(PeerTimes::plain)));
         }
     }
-}
-
-/// A run of a library that does not say its version.
-fn run<R>(library: &'static str, algorithm: &str, outcome: Result<PeerTimes<R>, PeerError>) -> PeerRun<R> {
-    PeerRun { library, version: None, algorithm: algorithm.into(), format: "csr", outcome }
 }

@@ -7,21 +7,15 @@ use thiserror::Error;
 
 use crate::measure::Times;
 
-/// Why a comparison with a peer failed.
+/// Errors in measuring a peer.
 #[derive(Debug, Error)]
 pub(crate) enum PeerError {
     /// The library is not installed, or lacks a function.
     #[error("{library} cannot be used: {reason}")]
-    Absent {
-        /// The library.
-        library: &'static str,
-        /// Why.
-        reason: String,
-    },
+    Absent { library: &'static str, reason: String },
     /// A function of the library failed.
     #[error("{function}: {reason} ({code})")]
     Call {
-        /// The function.
         function: &'static str,
         /// Its error code.
         code: i32,
@@ -61,32 +55,36 @@ pub(crate) struct Ready<'p, V> {
 }
 
 /// An algorithm of a peer on one problem.
-pub(crate) struct PreparedPeer<'p, V> {
-    /// The library.
+#[derive(Debug)]
+pub(crate) struct Peer<O> {
     pub(crate) library: &'static str,
-    /// The version of the library, if it says so.
+    /// The version of the library, if it reports one.
     pub(crate) version: Option<String>,
     /// The algorithm, as named by the library; with `+ preprocess` if it has analyzed the matrix before.
     pub(crate) algorithm: String,
     /// The format of the matrix: `csr`, or one that it was converted to.
     pub(crate) format: &'static str,
-    /// The algorithm, or why it cannot be run.
-    pub(crate) outcome: Result<Ready<'p, V>, PeerError>,
+    /// The algorithm that is ready, or its times and result; or why there is none.
+    pub(crate) outcome: Result<O, PeerError>,
 }
 
-/// The run of a peer's algorithm on one problem.
-#[derive(Debug)]
-pub(crate) struct PeerRun<R> {
-    /// The library.
-    pub(crate) library: &'static str,
-    /// Its version, if it says so.
-    pub(crate) version: Option<String>,
-    /// The algorithm, as named by the library; with `+ preprocess` if it has analyzed the matrix before.
-    pub(crate) algorithm: String,
-    /// The format of the matrix: `csr`, or one that it was converted to.
-    pub(crate) format: &'static str,
-    /// Times and a result, or why there are none.
-    pub(crate) outcome: Result<PeerTimes<R>, PeerError>,
+/// An algorithm that can take turns with others.
+pub(crate) type PreparedPeer<'p, V> = Peer<Ready<'p, V>>;
+
+/// The run of an algorithm.
+pub(crate) type PeerRun<R> = Peer<PeerTimes<R>>;
+
+impl<O> Peer<O> {
+    /// An algorithm for CSR, of a library that does not report a version.
+    pub(super) fn of_csr(library: &'static str, algorithm: &str, outcome: Result<O, PeerError>) -> Self {
+        Self { library, version: None, algorithm: algorithm.into(), format: "csr", outcome }
+    }
+
+    /// The same algorithm with the outcome of a next step.
+    pub(crate) fn and_then<P>(self, next: impl FnOnce(O) -> Result<P, PeerError>) -> Peer<P> {
+        let Self { library, version, algorithm, format, outcome } = self;
+        Peer { library, version, algorithm, format, outcome: outcome.and_then(next) }
+    }
 }
 
 /// Times and result of a peer's algorithm.
@@ -100,12 +98,11 @@ pub(crate) struct PeerTimes<R> {
     pub(crate) setup_ms: f64,
     /// Bytes of workspace that the library requested; for a sparse product, of the result too.
     pub(crate) bytes: u64,
-    /// The result.
     pub(crate) result: R,
 }
 
 impl<R> PeerTimes<R> {
-    /// Of an algorithm without analysis and workspace.
+    /// Creates the times of an algorithm without analysis and workspace.
     pub(super) fn plain((times, result): (Times, R)) -> Self {
         Self { times, values: None, setup_ms: 0.0, bytes: 0, result }
     }
@@ -114,11 +111,8 @@ impl<R> PeerTimes<R> {
 /// A sparse matrix as returned by a library, unchecked.
 #[derive(Debug)]
 pub(crate) struct PeerRows<V> {
-    /// Row offsets.
     pub(crate) row_offsets: Vec<u32>,
-    /// Column indices.
     pub(crate) column_indices: Vec<u32>,
-    /// Values.
     pub(crate) values: Vec<V>,
 }
 

@@ -8,7 +8,7 @@ use evenpath::Csr;
 use ndarray::{ArrayView2, ArrayViewMut2};
 
 use super::host::{HostClock, times_and_result};
-use super::peer::Prepared;
+use super::peer::{Peer, Prepared};
 use super::{Operation, PeerError, PeerValue, PreparedPeer, Ready};
 use crate::measure::{Repetitions, Times, sampled, times_ms};
 
@@ -17,13 +17,7 @@ pub(super) const LIBRARY: &str = "sprs";
 
 /// Prepares y = Ax.
 pub(super) fn spmv<'p, V: PeerValue>(matrix: &'p Csr<V>, x: &'p [V]) -> PreparedPeer<'p, V> {
-    PreparedPeer {
-        library: LIBRARY,
-        version: None,
-        algorithm: "mul_acc_mat_vec_csr".into(),
-        format: "csr",
-        outcome: prepare(matrix, x),
-    }
+    Peer::of_csr(LIBRARY, "mul_acc_mat_vec_csr", prepare(matrix, x))
 }
 
 fn prepare<'p, V: PeerValue>(matrix: &'p Csr<V>, x: &'p [V]) -> Result<Ready<'p, V>, PeerError> {

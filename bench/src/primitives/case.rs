@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 pub(crate) enum Case {
     /// An operation on a device's memory.
     Sequence {
-        /// The operation.
         op: String,
         /// The type of the keys, or of the elements if there are no keys.
         key: String,
@@ -19,7 +18,6 @@ pub(crate) enum Case {
     },
     /// An operation of a block on its tile.
     Tile {
-        /// The operation.
         op: String,
         /// The bits of the keys.
         bits: u32,
@@ -62,6 +60,18 @@ pub(crate) enum Figures {
         /// Median clock cycles per block, with eight blocks per multiprocessor.
         cycles_full: u32,
     },
+}
+
+impl Figures {
+    /// The times that can be compared, in the order of [`TIMES`](super::peers::TIMES).
+    pub(crate) fn times(&self) -> [Option<f64>; 3] {
+        match *self {
+            Self::Sequence { ms, .. } => [Some(ms), None, None],
+            Self::Tile { cycles_alone, cycles_full, .. } => {
+                [None, Some(f64::from(cycles_alone)), Some(f64::from(cycles_full))]
+            }
+        }
+    }
 }
 
 /// A case and its figures.

@@ -170,7 +170,7 @@ pub(crate) enum Combination {
     Set(SetOperation),
 }
 
-/// Where an element of the result comes from.
+/// The origin of an element of the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
     /// The element of A with this index.

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use thiserror::Error;
 
 use super::case::{Case, Figures, Measurement};
+use crate::columns::{Cell, decimal};
 
 /// The fastest measurement of each case by another library, or by another evenpath.
 #[derive(Debug, Clone, Default)]
@@ -14,112 +15,97 @@ pub(crate) struct Peers {
     fastest: HashMap<Case, Peer>,
 }
 
+/// A time that is compared, by its fields in files, the end of its operation's name among means, and the headings of both.
+pub(crate) struct Time {
+    field: &'static str,
+    ratio: &'static str,
+    end: &'static str,
+    headings: [&'static str; 2],
+}
+
+/// Milliseconds of an operation on a device's memory; clock cycles of a block that has the device to itself, and of one of many.
+pub(crate) const TIMES: [Time; 3] = [
+    Time { field: "ms", ratio: "ratio", end: "", headings: ["peer ms", "ratio"] },
+    Time {
+        field: "cycles_alone",
+        ratio: "ratio_alone",
+        end: " alone",
+        headings: ["peer alone", "ratio alone"],
+    },
+    Time { field: "cycles_full", ratio: "ratio_full", end: " full", headings: ["peer full", "ratio full"] },
+];
+
 /// A peer's measurement.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Peer {
-    /// Its name.
-    #[serde(rename = "peer")]
     pub(crate) name: String,
-    /// Its times.
-    #[serde(flatten)]
-    pub(crate) times: Times,
+    /// The [`TIMES`] that it has.
+    pub(crate) times: [Option<f64>; 3],
 }
 
-/// The times of an operation.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub(crate) enum Times {
-    /// An operation on a device's memory.
-    Sequence {
-        /// Milliseconds.
-        ms: f64,
-    },
-    /// An operation of a block on its tile.
-    Tile {
-        /// Clock cycles of a block that has the device to itself.
-        cycles_alone: f64,
-        /// Clock cycles of one of many blocks.
-        cycles_full: f64,
-    },
+/// A measurement beside that of a peer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Comparison<'p> {
+    pub(crate) peer: &'p Peer,
+    /// The peer's times over evenpath's: above 1, evenpath is faster.
+    pub(crate) ratios: [Option<f64>; 3],
 }
 
-/// The peer's time over evenpath's: above 1, evenpath is faster.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[serde(untagged)]
-pub(crate) enum Ratio {
-    /// The ratio of milliseconds.
-    Sequence {
-        /// The ratio.
-        ratio: f64,
-    },
-    /// The ratios of clock cycles.
-    Tile {
-        /// For a block that has the device to itself.
-        ratio_alone: f64,
-        /// For one of many blocks.
-        ratio_full: f64,
-    },
-}
-
-/// Why a peer's measurements cannot be used.
+/// Errors in reading a peer's measurements.
 #[derive(Debug, Error)]
 pub(crate) enum PeersError {
     /// The file cannot be read.
     #[error("{}: {source}", .path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: std::io::Error,
-    },
+    Read { path: PathBuf, source: std::io::Error },
     /// A line is not a JSON object.
     #[error("{}:{line}: {source}", .path.display())]
     Line {
-        /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// Its fault.
         source: serde_json::Error,
     },
     /// The file has no measurements.
     #[error("{}: no measurements of primitives", .path.display())]
-    Empty {
-        /// The file.
-        path: PathBuf,
-    },
+    Empty { path: PathBuf },
 }
 
-/// A line of a peer's output that is a measurement.
-#[derive(Deserialize)]
-struct PeerLine {
-    #[serde(flatten)]
-    case: Case,
-    #[serde(flatten)]
-    peer: Peer,
-}
-
-impl Times {
-    /// The time by which peers are compared.
-    fn decisive(self) -> f64 {
-        let (Self::Sequence { ms: time } | Self::Tile { cycles_full: time, .. }) = self;
-        time
+impl Peer {
+    /// The peer of a line of output, unless it has no times.
+    fn new(line: &serde_json::Map<String, serde_json::Value>) -> Option<Self> {
+        let times = TIMES.each_ref().map(|time| line.get(time.field).and_then(serde_json::Value::as_f64));
+        let peer = Self { name: line.get("peer")?.as_str()?.into(), times };
+        peer.decisive().is_some().then_some(peer)
     }
 
-    fn over(self, figures: &Figures) -> Option<Ratio> {
-        match (self, figures) {
-            (Self::Sequence { ms: peer }, Figures::Sequence { ms, .. }) => {
-                Some(Ratio::Sequence { ratio: peer / ms })
-            }
-            (
-                Self::Tile { cycles_alone: peer_alone, cycles_full: peer_full },
-                &Figures::Tile { cycles_alone, cycles_full, .. },
-            ) => Some(Ratio::Tile {
-                ratio_alone: peer_alone / f64::from(cycles_alone),
-                ratio_full: peer_full / f64::from(cycles_full),
-            }),
-            _ => None,
+    /// The time by which peers are compared.
+    fn decisive(&self) -> Option<f64> {
+        self.times[0].or(self.times[2])
+    }
+}
+
+impl Comparison<'_> {
+    /// The fields of the peer and of the ratios.
+    pub(crate) fn fields(&self) -> serde_json::Map<String, serde_json::Value> {
+        let times = TIMES.iter().zip(self.peer.times).filter_map(|(time, value)| Some((time.field, value?)));
+        let ratios = TIMES.iter().zip(self.ratios).filter_map(|(time, value)| Some((time.ratio, value?)));
+        let numbers = times.chain(ratios).map(|(field, value)| (field.to_owned(), value.into()));
+        std::iter::once(("peer".to_owned(), self.peer.name.as_str().into())).chain(numbers).collect()
+    }
+
+    /// The cells of the peer: its name, each time and each ratio.
+    pub(crate) fn cells(figures: &Figures, found: Option<Self>) -> Vec<Cell> {
+        let name = found.map_or_else(String::new, |found| found.peer.name.clone());
+        let mut cells = vec![(" peer", -9, format!(" {name}"))];
+        for (at, time) in TIMES.iter().enumerate().filter(|(at, _)| figures.times()[*at].is_some()) {
+            let [of_peer, ratio] = time.headings;
+            let text = |value: Option<f64>, decimals| {
+                value.map_or_else(String::new, |value| decimal(value, decimals))
+            };
+            cells.push((of_peer, 10, text(found.and_then(|found| found.peer.times[at]), 4)));
+            cells.push((ratio, 11, text(found.and_then(|found| found.ratios[at]), 3)));
         }
+        cells
     }
 }
 
@@ -144,10 +130,11 @@ impl Peers {
         for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(line)
                 .map_err(|source| PeersError::Line { path: path.into(), line: index + 1, source })?;
-            if let Ok(PeerLine { case, peer }) = serde_json::from_value(object.into()) {
+            let peer = Peer::new(&object);
+            if let Some((case, peer)) = serde_json::from_value::<Case>(object.into()).ok().zip(peer) {
                 is_empty = false;
                 let fastest = self.fastest.entry(case).or_insert_with(|| peer.clone());
-                if peer.times.decisive() < fastest.times.decisive() {
+                if peer.decisive() < fastest.decisive() {
                     *fastest = peer;
                 }
             }
@@ -160,24 +147,24 @@ impl Peers {
         self.fastest.is_empty()
     }
 
-    /// The fastest peer for the case of a measurement, and the ratio.
-    pub(crate) fn compare(&self, measurement: &Measurement) -> Option<(&Peer, Ratio)> {
-        let peer = self.fastest.get(&measurement.case)?;
-        Some((peer, peer.times.over(&measurement.figures)?))
+    /// The fastest peer for the case of a measurement, and the ratios.
+    pub(crate) fn compare(&self, measurement: &Measurement) -> Option<Comparison<'_>> {
+        let (peer, own) = (self.fastest.get(&measurement.case)?, measurement.figures.times());
+        let ratio = |at: usize| Some(peer.times[at]? / own[at]?);
+        Some(Comparison { peer, ratios: [ratio(0), ratio(1), ratio(2)] })
     }
 }
 
 /// The geometric means of ratios, by operation.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Means {
-    /// In order of the first ratio of each.
+    /// The means, in order of the first ratio of each.
     means: Vec<Mean>,
 }
 
 /// The ratios of an operation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Mean {
-    /// The operation.
     pub(crate) op: String,
     /// The geometric mean of the ratios.
     #[serde(rename = "geometric_mean_ratio")]
@@ -189,13 +176,11 @@ pub(crate) struct Mean {
 }
 
 impl Means {
-    /// Adds a ratio.
-    pub(crate) fn add(&mut self, op: &str, ratio: Ratio) {
-        match ratio {
-            Ratio::Sequence { ratio } => self.add_ratio(op.into(), ratio),
-            Ratio::Tile { ratio_alone, ratio_full } => {
-                self.add_ratio(format!("{op} alone"), ratio_alone);
-                self.add_ratio(format!("{op} full"), ratio_full);
+    /// Adds the ratios of an operation.
+    pub(crate) fn add(&mut self, op: &str, ratios: [Option<f64>; 3]) {
+        for (Time { end, .. }, ratio) in TIMES.iter().zip(ratios) {
+            if let Some(ratio) = ratio {
+                self.add_ratio(format!("{op}{end}"), ratio);
             }
         }
     }
@@ -245,8 +230,8 @@ mod tests {
     #[test]
     fn the_fastest_peer_of_the_same_case_is_compared_with() {
         let peers = peers();
-        let (peer, ratio) = peers.compare(&merge("u32", 1024, 0.5)).unwrap();
-        assert_eq!((peer.name.as_str(), ratio), ("fast", Ratio::Sequence { ratio: 4.0 }));
+        let found = peers.compare(&merge("u32", 1024, 0.5)).unwrap();
+        assert_eq!((found.peer.name.as_str(), found.ratios), ("fast", [Some(4.0), None, None]));
         assert!(peers.compare(&merge("u32", 2048, 0.5)).is_none());
         assert!(peers.compare(&merge("f32", 1024, 0.5)).is_none());
     }
@@ -262,8 +247,8 @@ mod tests {
             )
         };
         let peers = peers();
-        let (peer, ratio) = peers.compare(&tile(12)).unwrap();
-        assert_eq!((peer.name.as_str(), ratio), ("cub", Ratio::Tile { ratio_alone: 3.0, ratio_full: 1.5 }));
+        let found = peers.compare(&tile(12)).unwrap();
+        assert_eq!((found.peer.name.as_str(), found.ratios), ("cub", [None, Some(3.0), Some(1.5)]));
         assert!(peers.compare(&tile(16)).is_none());
     }
 
@@ -272,8 +257,8 @@ mod tests {
         let measurement = merge("f64", 64, 0.25);
         let mut peers = Peers::default();
         peers.add(Path::new("before"), &serde_json::to_string(&measurement).unwrap()).unwrap();
-        let (peer, ratio) = peers.compare(&measurement).unwrap();
-        assert_eq!((peer.name.as_str(), ratio), ("evenpath", Ratio::Sequence { ratio: 1.0 }));
+        let found = peers.compare(&measurement).unwrap();
+        assert_eq!((found.peer.name.as_str(), found.ratios), ("evenpath", [Some(1.0), None, None]));
     }
 
     #[test]
@@ -291,9 +276,9 @@ mod tests {
     fn means_are_geometric_and_by_operation() {
         let mut means = Means::default();
         for ratio in [1.0, 4.0, 0.5] {
-            means.add("merge", Ratio::Sequence { ratio });
+            means.add("merge", [Some(ratio), None, None]);
         }
-        means.add("sort", Ratio::Tile { ratio_alone: 2.0, ratio_full: 3.0 });
+        means.add("sort", [None, Some(2.0), Some(3.0)]);
         let means: Vec<_> = means.iter().map(|mean| (mean.op.as_str(), mean.cases, mean.lowest)).collect();
         assert_eq!(means, [("merge", 3, 0.5), ("sort alone", 1, 2.0), ("sort full", 1, 3.0)]);
     }

@@ -189,7 +189,7 @@ impl<T: Element + Small> Segments<T> {
         })
     }
 
-    /// With room for one segment per element; the number of segments stays on the device.
+    /// Measures with room for one segment per element; the number of segments stays on the device.
     fn reduce_by_key(&self, bench: &Bench<'_>) -> Result<(Times, Result<(), String>), OpError> {
         let mut keys = bench.device.zeros::<u32>(self.len())?;
         let mut totals = bench.device.zeros::<T>(self.len())?;

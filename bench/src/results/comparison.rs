@@ -10,13 +10,13 @@ pub(crate) struct Comparison<'r> {
 }
 
 impl<'r> Comparison<'r> {
-    /// Of all rows that have a ratio to the library.
+    /// Compares all rows that have a ratio to the library.
     pub(crate) fn new(rows: impl IntoIterator<Item = &'r Row>, library: &str) -> Self {
         let ratio = |row: &'r Row| Some((*row.figures()?.ratio.get(library)?, row));
         Self::of(rows.into_iter().filter_map(ratio))
     }
 
-    /// Of these ratios.
+    /// Creates a comparison from ratios.
     pub(crate) fn of(ratios: impl Iterator<Item = (f64, &'r Row)>) -> Self {
         Self { ratios: ratios.collect() }
     }

@@ -1,4 +1,4 @@
-//! One of those that a case compares: a method of evenpath, or an algorithm of another library.
+//! Contenders of a case: methods of evenpath, and algorithms of other libraries.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,9 +8,8 @@ use crate::measure::{Times, Timing, median};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Contender {
-    /// The library.
     pub(crate) library: String,
-    /// Its version, if it says so.
+    /// Its version, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) version: Option<String>,
     /// The method as requested, or the algorithm as named by the library.
@@ -21,7 +20,7 @@ pub(crate) struct Contender {
     /// The method that the plan chose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) chosen: Option<String>,
-    /// Why it chose it.
+    /// The reason of the choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<String>,
     /// Median milliseconds of a run.
@@ -51,7 +50,7 @@ pub(crate) struct Contender {
     /// The largest absolute difference to the result in f64.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) largest_difference: Option<f64>,
-    /// Why there is no time, or how the result is wrong.
+    /// The reason why there is no time, or the error in the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
 }
@@ -86,7 +85,7 @@ impl Contender {
         Self { library, name, error, ..Self::default() }
     }
 
-    /// With the version of the library, if it says so.
+    /// Adds the version of the library, if known.
     #[must_use]
     pub(crate) fn of_version(self, version: Option<&str>) -> Self {
         Self { version: version.map(str::to_owned), ..self }
@@ -97,7 +96,7 @@ impl Contender {
         self.timing.is_some_and(|timing| timing.wide)
     }
 
-    /// The library with its version, if it says so.
+    /// Returns the library with its version, if known.
     pub(crate) fn full_name(&self) -> String {
         match &self.version {
             None => self.library.clone(),

@@ -10,34 +10,26 @@ use thiserror::Error;
 
 use super::{Key, Row, Setting, VERSION};
 
-/// Why a file of results cannot be read or written.
+/// Errors in reading or writing a file of results.
 #[derive(Debug, Error)]
 pub(crate) enum ResultsError {
     /// The file cannot be opened, read or written.
     #[error("{}: {source}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    File { path: PathBuf, source: io::Error },
     /// Another program is writing to it.
     #[error("{}: another program is writing to it", .0.display())]
     Locked(PathBuf),
     /// A line is not a result or setting.
     #[error("{}, line {line}: {reason}", path.display())]
     Line {
-        /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// Its fault.
         reason: String,
     },
-    /// The file has results of a study that this one does not continue.
-    #[error("{}: there are results of the study `{study}`, which cannot be continued here; name another file", path.display())]
+    /// The file has results of another study.
+    #[error("{}: there are results of the study `{study}`, which another study cannot continue; name another file", path.display())]
     Study {
-        /// The file.
         path: PathBuf,
         /// The name of the study.
         study: &'static str,
@@ -45,7 +37,6 @@ pub(crate) enum ResultsError {
     /// The results in the file were measured elsewhere, or beside other libraries.
     #[error("{}, line {line}: results of another setting: {difference}; name another file", path.display())]
     Setting {
-        /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
@@ -142,31 +133,62 @@ pub(crate) fn failed(path: &Path, source: io::Error) -> ResultsError {
     ResultsError::File { path: path.into(), source }
 }
 
-/// Opens or creates a file that no other program has open. Returns its complete lines too; the file is unchanged.
-pub(crate) fn open_locked(path: &Path) -> Result<(File, String), ResultsError> {
-    let failed = |source| failed(path, source);
-    let mut file =
-        OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(failed)?;
-    match file.try_lock() {
-        // Without support for locks, other programs are not excluded.
-        Ok(()) => {}
-        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
-        Err(TryLockError::Error(error)) => return Err(failed(error)),
-        Err(TryLockError::WouldBlock) => return Err(ResultsError::Locked(path.into())),
+/// A file to which lines are appended, and that no other program has open.
+pub(crate) struct AppendFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl AppendFile {
+    /// Opens or creates a file. Returns its complete lines too; the file is unchanged.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be opened or read, or another program has it open.
+    pub(crate) fn open(path: &Path) -> Result<(Self, String), ResultsError> {
+        let failed = |source| failed(path, source);
+        let mut options = OpenOptions::new();
+        let mut file =
+            options.read(true).write(true).create(true).truncate(false).open(path).map_err(failed)?;
+        match file.try_lock() {
+            // Without support for locks, other programs are not excluded.
+            Ok(()) => {}
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+            Err(TryLockError::WouldBlock) => return Err(ResultsError::Locked(path.into())),
+        }
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(failed)?;
+        // An interruption may have split a UTF-8 character.
+        bytes.truncate(bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1));
+        let text = String::from_utf8(bytes)
+            .map_err(|error| failed(io::Error::new(io::ErrorKind::InvalidData, error)))?;
+        Ok((Self { path: path.into(), file }, text))
     }
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(failed)?;
-    // An interruption may have split a UTF-8 character.
-    bytes.truncate(bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1));
-    let text = String::from_utf8(bytes)
-        .map_err(|error| failed(io::Error::new(io::ErrorKind::InvalidData, error)))?;
-    Ok((file, text))
+
+    /// Removes all but the first bytes.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be changed.
+    pub(crate) fn keep(&mut self, bytes: usize) -> Result<(), ResultsError> {
+        let kept = self.file.set_len(bytes as u64).and_then(|()| self.file.seek(SeekFrom::End(0)));
+        kept.map(drop).map_err(|source| failed(&self.path, source))
+    }
+
+    /// Appends complete lines.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be written.
+    pub(crate) fn append(&mut self, lines: &str) -> Result<(), ResultsError> {
+        self.file.write_all(lines.as_bytes()).map_err(|source| failed(&self.path, source))
+    }
 }
 
 /// A file to which rows are appended, each written before the next one is measured.
 pub(crate) struct ResultsFile {
-    path: PathBuf,
-    file: File,
+    file: AppendFile,
     setting: Setting,
     /// True if the setting has been written in this run.
     has_setting: bool,
@@ -181,19 +203,13 @@ impl ResultsFile {
     /// If it cannot be opened, another program has it open, or a line is invalid or of another setting. Then
     /// the file is unchanged.
     pub(crate) fn open(path: &Path, setting: Setting) -> Result<(Self, Results), ResultsError> {
-        let failed = |source| failed(path, source);
-        let (mut file, text) = open_locked(path)?;
+        let (mut file, text) = AppendFile::open(path)?;
         let (results, setting_lines) = Results::parse(path, &text)?;
-        for (index, other) in results.settings.iter().enumerate() {
-            setting.agrees(other).map_err(|difference| ResultsError::Setting {
-                path: path.into(),
-                line: setting_lines[index],
-                difference,
-            })?;
+        for (other, line) in results.settings.iter().zip(setting_lines) {
+            check_setting(path, line, &setting, other)?;
         }
-        file.set_len(text.len() as u64).map_err(failed)?;
-        file.seek(SeekFrom::End(0)).map_err(failed)?;
-        Ok((Self { path: path.into(), file, setting, has_setting: false }, results))
+        file.keep(text.len())?;
+        Ok((Self { file, setting, has_setting: false }, results))
     }
 
     /// Appends a row.
@@ -207,9 +223,23 @@ impl ResultsFile {
             line += &to_line(&SettingLine { setting: &self.setting });
             self.has_setting = true;
         }
-        line += &to_line(row);
-        self.file.write_all(line.as_bytes()).map_err(|source| failed(&self.path, source))
+        self.file.append(&(line + &to_line(row)))
     }
+}
+
+/// Checks that the setting of a file, in this line, is that of the run.
+///
+/// # Errors
+///
+/// If results of both may not be in one file.
+pub(crate) fn check_setting(
+    path: &Path,
+    line: usize,
+    setting: &Setting,
+    other: &Setting,
+) -> Result<(), ResultsError> {
+    let path = path.into();
+    setting.agrees(other).map_err(|difference| ResultsError::Setting { path, line, difference })
 }
 
 pub(crate) fn to_line(value: &impl Serialize) -> String {

@@ -1,7 +1,7 @@
 //! Results: one line of JSON per measurement, in the same form for every operation, on stdout and in files.
 //!
 //! A file has a [`Setting`] and the [`Row`]s measured in it, possibly followed by the setting and rows of a resumed run.
-//! Of several rows with the same [`Key`], the last counts.
+//! If several rows have the same [`Key`], the last counts.
 
 mod comparison;
 mod contender;
@@ -14,7 +14,7 @@ mod setting;
 pub(crate) use comparison::Comparison;
 pub(crate) use contender::{AUTO, Contender, OWN_NAME};
 pub(crate) use file::{
-    Results, ResultsError, ResultsFile, SettingLine, failed, open_locked, to_line, whole_lines,
+    AppendFile, Results, ResultsError, ResultsFile, SettingLine, check_setting, failed, to_line, whole_lines,
 };
 pub(crate) use op::Op;
 pub(crate) use ratios::{OTHERS, Ratio, SUMS};

@@ -25,14 +25,11 @@ pub(crate) struct Row {
 /// The identity of a row.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct Key {
-    /// The operation.
     pub(crate) op: Op,
     /// The case of the operation, such as `32 columns`; empty if there is only one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) variant: String,
-    /// The suite.
     pub(crate) suite: String,
-    /// The matrix.
     pub(crate) matrix: String,
     /// The type of the values.
     pub(crate) value: String,
@@ -41,11 +38,8 @@ pub(crate) struct Key {
 /// The size of a matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Shape {
-    /// Rows.
     pub(crate) rows: usize,
-    /// Columns.
     pub(crate) cols: usize,
-    /// Nonzeros.
     pub(crate) nnz: usize,
 }
 
@@ -56,10 +50,7 @@ pub(crate) enum Outcome {
     /// Success.
     Measured(Box<Figures>),
     /// Failure.
-    Failed {
-        /// Why.
-        failed: String,
-    },
+    Failed { failed: String },
 }
 
 /// Figures of a measurement.
@@ -170,7 +161,7 @@ impl Figures {
         (gain > 0.0).then(|| (setup / gain).ceil() as u64)
     }
 
-    /// Why a library, or a version of it, has no time: the distinct errors of its algorithms.
+    /// The distinct errors of the algorithms of a library, or of a version of it.
     pub(crate) fn refusals(&self, library: &str) -> Vec<&str> {
         let mut reasons: Vec<&str> = Vec::new();
         for peer in self.peers.iter().filter(|peer| peer.is_of(library)) {
@@ -191,7 +182,7 @@ impl Row {
         Self { key, shape, structure: None, outcome: Outcome::Measured(Box::new(figures)) }
     }
 
-    /// With the parameters of a random structure.
+    /// Adds the parameters of a random structure.
     #[must_use]
     pub(crate) fn of_structure(self, structure: Option<String>) -> Self {
         Self { structure, ..self }
@@ -211,7 +202,27 @@ impl Row {
         }
     }
 
-    /// Why evenpath has no time; `None` if it has one.
+    /// The contenders of evenpath.
+    pub(crate) fn ours(&self) -> &[Contender] {
+        self.figures().map_or(&[], |figures| &figures.ours)
+    }
+
+    /// Milliseconds of evenpath's contender with this name, if it ran with a correct result.
+    pub(crate) fn own_ms(&self, name: &str) -> Option<f64> {
+        self.figures()?.own(name)?.right_ms()
+    }
+
+    /// A further figure.
+    pub(crate) fn more(&self, name: &str) -> Option<f64> {
+        self.figures()?.more.get(name).copied()
+    }
+
+    /// The number of nonzeros.
+    pub(crate) fn nonzeros(&self) -> usize {
+        self.shape.map_or(0, |shape| shape.nnz)
+    }
+
+    /// The reason why evenpath has no time; `None` if it has one.
     pub(crate) fn failure(&self) -> Option<String> {
         match &self.outcome {
             Outcome::Failed { failed } => Some(failed.clone()),

@@ -1,4 +1,4 @@
-//! Where and beside what rows were measured.
+//! The setting of rows: device, driver, libraries and command.
 
 use evenpath::Device;
 use evenpath::device::DeviceKind;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The version of the format.
 pub(crate) const VERSION: u32 = 1;
 
-/// Where rows were measured, and beside which libraries.
+/// The device of measurements, and the libraries beside evenpath.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Setting {
     /// [`VERSION`].

@@ -1,4 +1,4 @@
-//! From sources of matrices to rows on stdout and in a file: the way of every command that measures matrices.
+//! Runs cases over matrices, and writes their rows to stdout and to a file.
 
 mod choice;
 mod printer;

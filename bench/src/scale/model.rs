@@ -43,7 +43,7 @@ pub(crate) struct Machine {
 /// A predicted time, in µs.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Prediction {
-    /// Of the whole product.
+    /// Time of the whole product.
     pub(crate) time: f64,
     /// Time of the slowest rank for its local matrix.
     pub(crate) local: f64,
@@ -166,7 +166,7 @@ mod tests {
         let prediction = MACHINE.predict(&Volumes { ranks: vec![idle, sending] }, 8);
         assert_near(prediction.exchange, 30.0 + 80.0);
         assert_near(prediction.time, 200.0 + 110.0);
-        // As long as the product hides them, they cost nothing.
+        // Messages that the product hides cost nothing.
         let few = RankVolume { sent: 10, destinations: 1, ..BUSY };
         assert_near(MACHINE.predict(&Volumes { ranks: vec![few] }, 8).time, 14.0);
     }

@@ -35,11 +35,11 @@ pub(crate) enum Problem {
 /// The points of a stencil.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Points {
-    /// In two dimensions.
+    /// Five points in two dimensions.
     Five,
-    /// In three, without diagonals.
+    /// Seven points in three dimensions, without diagonals.
     Seven,
-    /// In three, with all neighbors.
+    /// All 27 neighbors in three dimensions.
     TwentySeven,
 }
 
@@ -76,7 +76,7 @@ impl Problem {
         }
     }
 
-    /// One with as many times the rows, about; `None` if there is none of this kind.
+    /// Returns a problem of the same kind with about this many times the rows; `None` if the kind does not grow.
     pub(crate) fn grown(self, times: f64) -> Option<Self> {
         match self {
             Self::Stencil { points, side } => {

@@ -35,7 +35,6 @@ impl<V: Storage, O: Offset> Rows for Csr<V, O> {
 /// Elements that one rank has and exchanges for one product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct RankVolume {
-    /// Its rows.
     pub(crate) rows: u64,
     /// Its columns: elements of x.
     pub(crate) cols: u64,
@@ -56,7 +55,7 @@ pub(crate) struct RankVolume {
 }
 
 impl RankVolume {
-    /// That of a rank which has its part of the matrix.
+    /// Counts the elements of a rank that has its part of the matrix.
     pub(crate) fn of<V: Value>(a: &DistributedCsr<V>) -> Self {
         let rank = a.rank();
         let counts = |count: &dyn Fn(usize) -> usize| {
@@ -82,12 +81,13 @@ impl RankVolume {
 /// Elements that all ranks have and exchange.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Volumes {
-    /// By rank.
+    /// The elements of each rank.
     pub(crate) ranks: Vec<RankVolume>,
 }
 
 impl Volumes {
-    /// Of a matrix whose rows are cut by a merge path, with columns divided like the rows of a square matrix, and evenly of others.
+    /// Counts the elements of a matrix whose rows are cut by a merge path. Columns of square matrices are divided like rows, those of
+    /// others evenly.
     /// `row_offsets` are the matrix's. Takes 4 bytes of memory per column.
     ///
     /// # Panics
@@ -159,7 +159,7 @@ impl Volumes {
     }
 }
 
-/// Where each row begins.
+/// Returns the offset of each row.
 pub(crate) fn row_offsets(matrix: &impl Rows) -> Vec<u64> {
     let mut columns = Vec::new();
     let mut offsets = vec![0];

@@ -1,39 +1,41 @@
-//! Figures of rows in tables.
-
-use std::error::Error;
+//! Measurements as rows, and figures of rows in tables.
 
 use evenpath::Csr;
 use evenpath::spmv::SpmvMethod;
 
-use super::table::{Cell, Table};
-use crate::operations::Bench;
-use crate::operations::spmv::{self, Product, Way};
+use crate::operations::spmv::{Product, Way};
+use crate::operations::{Bench, Case};
 use crate::peers::PeerValue;
-use crate::results::{Contender, Figures};
+use crate::results::{Contender, Row};
 use crate::statistics::{self, MOST_ROUNDS, WIDE};
 
-/// y = Ax by the methods that the device has, beside the peers.
-pub(super) fn measure_spmv<V: PeerValue>(
-    bench: &Bench<'_>,
-    matrix: &Csr<V>,
-    methods: &[SpmvMethod],
-) -> Result<Figures, Box<dyn Error>> {
-    let on_device = methods.iter().filter(|method| method.runs_on(bench.device.kind()));
-    spmv::measure(bench, matrix, &Product::direct(on_device.map(|&method| Way::method(method)).collect()))
-}
-
-/// Milliseconds of a method, if it ran with a correct result; wrong results are listed with the name of the matrix.
-pub(super) fn method_ms(figures: &Figures, method: SpmvMethod, name: &str, table: &mut Table) -> Option<f64> {
-    right_ms(figures.own(&method.to_string())?, name, table)
-}
-
-/// Milliseconds of a contender, if it ran with a correct result; wrong results are listed with the name of the matrix.
-pub(super) fn right_ms(own: &Contender, name: &str, table: &mut Table) -> Option<f64> {
-    if own.is_wrong() {
-        let error = own.error.as_deref().unwrap_or_default();
-        table.wrong.push(format!("{name}, {}: {error}", own.name));
+impl Bench<'_> {
+    /// Measures a case with a matrix.
+    pub(super) fn row<V: PeerValue>(&self, case: &Case, name: &str, matrix: &Csr<V>) -> Row {
+        case.measure(self, case.key("-", name, V::NAME), matrix)
     }
-    own.right_ms()
+
+    /// y = Ax by the methods that the device has, beside the peers.
+    pub(super) fn spmv<V: PeerValue>(&self, name: &str, matrix: &Csr<V>, methods: &[SpmvMethod]) -> Row {
+        let on_device = methods.iter().filter(|method| method.runs_on(self.device.kind()));
+        let ways = on_device.map(|&method| Way::method(method)).collect();
+        self.row(&Case::Spmv(Product::direct(ways)), name, matrix)
+    }
+}
+
+/// Milliseconds of a method, if it ran with a correct result.
+pub(super) fn method_ms(row: &Row, method: SpmvMethod) -> Option<f64> {
+    row.own_ms(&method.to_string())
+}
+
+/// Milliseconds of cuSPARSE's best algorithm for CSR.
+pub(super) fn cusparse_ms(row: &Row) -> Option<f64> {
+    row.figures()?.csr_ms("cusparse")
+}
+
+/// Milliseconds of cuSPARSE's best algorithm.
+pub(super) fn best_cusparse_ms(row: &Row) -> Option<f64> {
+    row.figures()?.best_peer("cusparse").map(|(_, ms)| ms)
 }
 
 /// The heading of the column of spreads.
@@ -48,19 +50,15 @@ pub(super) fn spread_note() -> String {
     )
 }
 
-/// The widest of several spreads, in percent; `None` without any.
-pub(super) fn widest_percent(spreads: impl IntoIterator<Item = f64>) -> Option<f64> {
-    spreads.into_iter().map(|spread| 100.0 * spread).max_by(f64::total_cmp)
+/// The widest spread of evenpath's times in some rows, in percent; `None` without any.
+pub(super) fn spread<'r>(rows: impl IntoIterator<Item = &'r Row>) -> Option<f64> {
+    widest(rows.into_iter().flat_map(Row::ours))
 }
 
-/// The spreads of evenpath's times.
-pub(super) fn spreads(figures: &Figures) -> impl Iterator<Item = f64> {
-    figures.ours.iter().filter_map(|own| Some(own.timing?.spread))
-}
-
-/// Milliseconds of cuSPARSE's best algorithm for CSR.
-pub(super) fn cusparse_ms(figures: &Figures) -> Option<f64> {
-    figures.csr_ms("cusparse")
+/// The widest spread of some contenders, in percent; `None` without any.
+pub(super) fn widest<'c>(contenders: impl IntoIterator<Item = &'c Contender>) -> Option<f64> {
+    let spreads = contenders.into_iter().filter_map(|one| Some(100.0 * one.timing?.spread));
+    spreads.max_by(f64::total_cmp)
 }
 
 /// 10⁹ operations per second, two per nonzero.
@@ -79,6 +77,6 @@ pub(super) fn quotient(above: Option<f64>, below: Option<f64>) -> Option<f64> {
 }
 
 /// Nonzeros per row.
-pub(super) fn nonzeros_per_row<V: PeerValue>(matrix: &Csr<V>) -> Cell {
-    (matrix.nnz() as f64 / matrix.nrows().max(1) as f64).into()
+pub(super) fn nonzeros_per_row(row: &Row) -> Option<f64> {
+    row.shape.map(|shape| shape.nnz as f64 / shape.rows.max(1) as f64)
 }

@@ -1,4 +1,4 @@
-//! The files that store tables, and cases of studies that are resumed.
+//! The files that store cases of studies, which are resumed, and tables.
 
 use std::path::Path;
 
@@ -11,22 +11,19 @@ use crate::results::{ResultsError, Setting, SettingLine, failed, whole_lines};
 /// The results of a study, and their setting.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct StudyFile {
-    /// Where it was measured.
+    /// The setting of the measurements.
     pub(crate) setting: Setting,
-    /// The cases of a study that can be resumed.
     pub(crate) cases: Vec<Case>,
-    /// The tables.
     pub(crate) tables: Vec<Table>,
 }
 
-/// Measurements of a case, of which the tables are made.
+/// Measurements of a case, from which the tables are made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Case {
-    /// The study.
     pub(crate) study: Study,
-    /// The case, such as matrix and type.
+    /// The matrix and the part of the study.
     pub(crate) name: String,
-    /// Properties that the study needs of it.
+    /// Results that the study needs.
     pub(crate) figures: serde_json::Value,
 }
 

@@ -6,23 +6,25 @@ use evenpath::device::DeviceKind;
 use evenpath::generate::{Kind, Published};
 use evenpath::spmv::SpmvMethod;
 
-use super::figures::{
-    SPREAD, correlation, cusparse_ms, gflops, measure_spmv, method_ms, right_ms, spread_note, spreads,
-    widest_percent,
-};
+use super::each::Measured;
+use super::figures::{SPREAD, correlation, cusparse_ms, gflops, method_ms, spread, spread_note};
 use super::name::Study;
 use super::published::{CIRCUIT5M, CIRCUIT5M_NONZEROS};
 use super::report::Report;
+use super::source::of_suite;
 use super::table::{Cell, Table};
-use crate::generated::Generated;
 use crate::operations::Bench;
 use crate::operations::threads::spmv_on_threads;
-use crate::suite::{Source, Suite, SuiteOptions};
+use crate::results::{Contender, Row};
+use crate::suite::Suite;
+
+/// The methods on the CPU.
+const ON_CPU: [SpmvMethod; 2] = [SpmvMethod::MergePath, SpmvMethod::RowParallel];
 
 pub(super) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn Error>> {
     consistency(bench, report)?;
-    report.table(circuit(bench)?)?;
-    report.table(threads(bench)?)
+    circuit(bench, report)?;
+    threads(bench, report)
 }
 
 /// The merge method, and the row-based methods of the device.
@@ -36,95 +38,97 @@ fn methods(kind: DeviceKind) -> Vec<SpmvMethod> {
     all.into_iter().filter(|method| method.runs_on(kind)).collect()
 }
 
+/// Stand-ins for published matrices, by their names.
+fn like(names: &[&str]) -> Vec<Kind> {
+    let wanted = Published::all().filter(|matrix| names.contains(&matrix.name()));
+    wanted.map(|matrix| Kind::Like { matrix }).collect()
+}
+
+/// Nonzeros and rows.
+fn work(row: &Row) -> f64 {
+    row.shape.map_or(0.0, |shape| (shape.nnz + shape.rows) as f64)
+}
+
 /// Time per nonzero and row, over Table II and the generated matrices.
 fn consistency(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn Error>> {
     let methods = methods(bench.device.kind());
-    let names: Vec<String> = methods.iter().map(SpmvMethod::to_string).collect();
-    let columns = ["matrix", "nonzeros and rows"].into_iter().chain(names.iter().map(String::as_str));
-    let columns: Vec<&str> = columns.chain(["cuSPARSE CSR", SPREAD]).collect();
-    let mut table = Table::new(
+    let sources = of_suite(Suite::Table2)?.into_iter().chain(of_suite(Suite::Generated)?);
+    let (rows, notes): (Vec<Measured<Row>>, _) =
+        bench.each("consistency", sources, report, |name, matrix| Ok(bench.spmv(name, &matrix, &methods)))?;
+    let series = |of: &dyn Fn(&Row) -> Option<f64>| -> Vec<(f64, f64)> {
+        rows.iter().filter_map(|row| Some((work(row), of(row)?))).collect()
+    };
+    let mut table = Table::over(
         Study::MergeSpmv,
         "CsrMV: nanoseconds per thousand nonzeros and rows, f64",
         "The abstract: row-based methods vary by an order of magnitude over matrices of similar size; merging does not.",
-        &columns,
-    );
-    let generated =
-        Suite::Generated.sources(SuiteOptions::default())?.into_iter().filter_map(|source| match source {
-            Source::Generated(Generated::Kind(kind)) => Some(kind),
-            _ => None,
-        });
-    let kinds = evenpath_lab::table2().map(|matrix| Kind::Like { matrix }).chain(generated);
-    let mut times: Vec<Vec<(f64, f64)>> = vec![Vec::new(); methods.len() + 1];
-    let mut notes = Vec::new();
-    bench.each_matrix(kinds, &mut notes, |name, matrix| {
-        let record = measure_spmv(bench, &matrix, &methods)?;
-        let work = (matrix.nnz() + matrix.nrows()) as f64;
-        let mut found: Vec<Option<f64>> =
-            methods.iter().map(|&method| method_ms(&record, method, name, &mut table)).collect();
-        found.push(cusparse_ms(&record));
-        for (times, ms) in times.iter_mut().zip(&found) {
-            times.extend(ms.map(|ms| (work, ms)));
-        }
-        let cells = found.into_iter().map(|ms| Cell::from(ms.map(|ms| ms * 1e9 / work)));
-        let spread = Cell::from(widest_percent(spreads(&record)));
-        table.row([Cell::from(name), work.into()].into_iter().chain(cells).chain([spread]));
-        Ok(())
-    })?;
-    table.notes = notes;
-    table.note(spread_note());
-    report.table(table)?;
+        &rows,
+    )
+    .column("matrix", |row| row.name.as_str())
+    .column("nonzeros and rows", |row| work(row));
     let mut summary = Table::new(
         Study::MergeSpmv,
         "CsrMV: correlation of time with nonzeros and rows",
         "As above; the README has no numbers.",
         &["method", "matrices", "correlation", "longest over shortest time per nonzero or row"],
     );
-    let peers = ["cuSPARSE CSR".to_owned()];
-    for (name, times) in names.iter().chain(&peers).zip(&times) {
+    let mut add = |name: &str, times: &[(f64, f64)]| {
         let of_one = || times.iter().map(|(work, ms)| ms / work);
         let (least, most) = (of_one().fold(f64::INFINITY, f64::min), of_one().fold(0.0, f64::max));
         let spread = (!times.is_empty()).then_some(most / least);
-        summary.row([name.as_str().into(), times.len().into(), correlation(times).into(), spread.into()]);
+        summary.row([name.into(), times.len().into(), correlation(times).into(), spread.into()]);
+    };
+    let per_work = |row: &Row, ms: Option<f64>| ms.map(|ms| ms * 1e9 / work(row));
+    for &method in &methods {
+        let name = method.to_string();
+        add(&name, &series(&|row| method_ms(row, method)));
+        table = table.column(name, |row| per_work(row, method_ms(row, method)));
     }
+    add("cuSPARSE CSR", &series(&cusparse_ms));
+    table = table.column("cuSPARSE CSR", |row| per_work(row, cusparse_ms(row)));
+    let mut table = table.column(SPREAD, |row| spread([&**row])).done();
+    table.check(rows.iter().map(|row| &**row));
+    table.notes.extend(notes);
+    table.note(spread_note());
+    report.table(table)?;
     report.table(summary)
 }
 
 /// circuit5M, for which the README shows sample output.
-fn circuit(bench: &Bench<'_>) -> Result<Table, Box<dyn Error>> {
+fn circuit(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn Error>> {
     let mut table = Table::new(
         Study::MergeSpmv,
         "CsrMV with circuit5M, f64",
         "The sample output in the README. Evenpath's figures are for a stand-in.",
         &["", "ms", "GFLOP/s"],
     );
-    let row = |name: String, nonzeros: usize, ms: Option<f64>, table: &mut Table| {
+    let methods = methods(bench.device.kind());
+    let (rows, notes): (Vec<Measured<Row>>, _) =
+        bench.each("circuit", like(&["circuit5m"]), report, |name, matrix| {
+            Ok(bench.spmv(name, &matrix, &methods))
+        })?;
+    let device = bench.device.name();
+    let mut add = |name: String, nonzeros: usize, ms: Option<f64>| {
         table.row([Cell::Text(name), ms.into(), gflops(nonzeros, ms).into()]);
     };
-    let mut notes = Vec::new();
-    let kinds = Published::all().filter(|matrix| matrix.name() == "circuit5m");
-    let kinds: Vec<Kind> = kinds.map(|matrix| Kind::Like { matrix }).collect();
-    bench.each_matrix(kinds, &mut notes, |name, matrix| {
-        let methods = methods(bench.device.kind());
-        let record = measure_spmv(bench, &matrix, &methods)?;
-        for method in methods {
-            let ms = method_ms(&record, method, name, &mut table);
-            row(format!("{method}, {}", bench.device.name()), matrix.nnz(), ms, &mut table);
+    for row in &rows {
+        for &method in &methods {
+            add(format!("{method}, {device}"), row.nonzeros(), method_ms(row, method));
         }
         if bench.peers.has_cusparse() {
-            let name = format!("cuSPARSE CSR, {}", bench.device.name());
-            row(name, matrix.nnz(), cusparse_ms(&record), &mut table);
+            add(format!("cuSPARSE CSR, {device}"), row.nonzeros(), cusparse_ms(row));
         }
-        Ok(())
-    })?;
-    for (name, ms) in CIRCUIT5M {
-        row(format!("published: {name}"), CIRCUIT5M_NONZEROS, Some(ms), &mut table);
     }
-    table.notes = notes;
-    Ok(table)
+    for (name, ms) in CIRCUIT5M {
+        add(format!("published: {name}"), CIRCUIT5M_NONZEROS, Some(ms));
+    }
+    table.check(rows.iter().map(|row| &**row));
+    table.notes.extend(notes);
+    report.table(table)
 }
 
 /// The merge method on the CPU, by number of threads.
-fn threads(bench: &Bench<'_>) -> Result<Table, Box<dyn Error>> {
+fn threads(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn Error>> {
     let all = std::thread::available_parallelism()?.get();
     let mut counts: Vec<usize> =
         std::iter::successors(Some(1), |count| Some(2 * count)).take_while(|&count| count < all).collect();
@@ -135,22 +139,24 @@ fn threads(bench: &Bench<'_>) -> Result<Table, Box<dyn Error>> {
         "The README runs 48 threads; it has no sweep.",
         &["matrix", "threads", "merge path", "one task per row"],
     );
-    let wanted = ["economics", "webbase", "lp"];
-    let kinds = evenpath_lab::table2().filter(|matrix| wanted.contains(&matrix.name()));
-    let kinds: Vec<Kind> = kinds.map(|matrix| Kind::Like { matrix }).collect();
-    let mut notes = Vec::new();
-    bench.each_matrix(kinds, &mut notes, |name, matrix| {
-        let repetitions = bench.repetitions;
+    let kinds = like(&["economics", "webbase", "lp"]);
+    let (found, notes) = bench.each("threads", kinds, report, |_, matrix| {
+        let mut found: Vec<(usize, [Contender; ON_CPU.len()])> = Vec::new();
         for &count in &counts {
-            let mut ms = |method| -> Result<Option<f64>, Box<dyn Error>> {
-                let own = spmv_on_threads(count, &matrix, method, repetitions)?;
-                Ok(right_ms(&own, &format!("{name}, {count} threads"), &mut table))
-            };
-            let (merge, rows) = (ms(SpmvMethod::MergePath)?, ms(SpmvMethod::RowParallel)?);
-            table.row([name.into(), count.into(), merge.into(), rows.into()]);
+            let [merge, rows] =
+                ON_CPU.map(|method| spmv_on_threads(count, &matrix, method, bench.repetitions));
+            found.push((count, [merge?, rows?]));
         }
-        Ok(())
+        Ok(found)
     })?;
+    for matrix in &found {
+        for (count, contenders) in matrix.iter() {
+            let wrong = contenders.iter().filter(|one| one.is_wrong());
+            table.wrong.extend(wrong.map(|one| format!("{}, {count} threads: {}", matrix.name, one.name)));
+            let [merge, rows] = contenders.each_ref().map(Contender::right_ms);
+            table.row([matrix.name.as_str().into(), (*count).into(), merge.into(), rows.into()]);
+        }
+    }
     table.notes = notes;
-    Ok(table)
+    report.table(table)
 }

@@ -1,8 +1,8 @@
 //! The experiments of publications, with evenpath's figures beside the published ones.
 //!
-//! A study reports [`Table`]s, each as soon as it is measured. One that takes long also reports each case, and is resumed
-//! from these. Published figures are in `published`; only those printed as numbers are included. The published matrices are replaced by stand-ins of the same shape
-//! ([`Published`](evenpath::generate::Published)).
+//! A study measures cases, mostly rows as other commands have them, is resumed from these, and reports [`Table`]s of them.
+//! Published figures are in `published`; only those printed as numbers are included. The published matrices are replaced by
+//! stand-ins of the same shape ([`Published`](evenpath::generate::Published)).
 
 mod csr_adaptive;
 mod each;
@@ -23,4 +23,4 @@ pub(crate) use file::StudyFile;
 pub(crate) use name::Study;
 pub(crate) use report::Report;
 pub(crate) use run::run;
-pub(crate) use table::Table;
+pub(crate) use table::{Cell, Table};

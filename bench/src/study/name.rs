@@ -29,9 +29,4 @@ impl Study {
             Self::Hisparse => "hisparse",
         }
     }
-
-    /// Returns whether it reports cases, and does not measure again what a file has.
-    pub(crate) fn is_resumed(self) -> bool {
-        matches!(self, Self::Hisparse | Self::MergePath)
-    }
 }

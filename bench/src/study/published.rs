@@ -8,7 +8,7 @@ pub(super) const MERGE_PATH_CORRELATION: [(&str, f64); 3] =
 /// A matrix of the study of CSR-Adaptive and LightSpMV.
 pub(super) struct AdaptiveMatrix {
     pub(super) name: &'static str,
-    /// From Table 1.
+    /// Rows and nonzeros per row of Table 1.
     pub(super) rows: usize,
     pub(super) nonzeros_per_row: f64,
     /// The CPU's time over that of CSR-Adaptive and that of LightSpMV (Table 2), in single and double precision.
@@ -71,7 +71,7 @@ pub(super) struct SortedMatrix {
     pub(super) small_ms: [f64; 3],
     /// GTX 590, best block size (Table 7), milliseconds: ELL, ELL-R, ELL-R sorted.
     pub(super) best_ms: [f64; 3],
-    /// That block size.
+    /// The best block size.
     pub(super) best_threads: u32,
     /// The same, reading x in sequence (Table 8): ELL-R, ELL-R sorted.
     pub(super) sequence_ms: [f64; 2],

@@ -1,9 +1,7 @@
-//! Where a study reports what it has measured.
+//! The report of a study: cases and tables, printed and written to a file.
 
 use std::error::Error;
-use std::fs::File;
-use std::io::{Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -11,30 +9,17 @@ use serde::de::DeserializeOwned;
 use super::file::{Case, CaseLine, StudyFile};
 use super::name::Study;
 use super::table::Table;
-use crate::results::{ResultsError, Setting, SettingLine, failed, open_locked, to_line};
+use crate::results::{AppendFile, ResultsError, Setting, SettingLine, check_setting, to_line};
 
 /// A callback for finished tables.
 type Print<'r> = dyn FnMut(&Table) -> Result<(), Box<dyn Error>> + 'r;
 
-/// Takes the tables of a study, each as soon as it is finished, and the cases of one that can be resumed, each before the
-/// next is measured.
+/// Takes the cases of a study, each before the next is measured, and its tables, each as soon as it is finished.
 pub(crate) struct Report<'r> {
     study: Study,
     contents: StudyFile,
     print: &'r mut Print<'r>,
-    out: Option<Out>,
-}
-
-/// A file to which lines are appended.
-struct Out {
-    path: PathBuf,
-    file: File,
-}
-
-impl Out {
-    fn append(&mut self, line: &str) -> Result<(), ResultsError> {
-        self.file.write_all(line.as_bytes()).map_err(|source| failed(&self.path, source))
-    }
+    out: Option<AppendFile>,
 }
 
 impl<'r> Report<'r> {
@@ -47,30 +32,23 @@ impl<'r> Report<'r> {
     ///
     /// # Errors
     ///
-    /// If the file cannot be opened, another program has it open, a line is invalid, its setting differs, or it has results
-    /// that the study does not continue. Then the file is unchanged.
+    /// If the file cannot be opened, another program has it open, a line is invalid, or it has results of another setting or
+    /// study. Then the file is unchanged.
     pub(crate) fn into_file(mut self, path: &Path) -> Result<Self, ResultsError> {
-        let failed = |source| failed(path, source);
-        let (mut file, text) = open_locked(path)?;
+        let (mut out, text) = AppendFile::open(path)?;
         let mut kept = 0;
         if !text.is_empty() {
             let (contents, before_tables) = StudyFile::parse(path, &text)?;
-            self.contents.setting.agrees(&contents.setting).map_err(|difference| ResultsError::Setting {
-                path: path.into(),
-                line: 1,
-                difference,
-            })?;
+            check_setting(path, 1, &self.contents.setting, &contents.setting)?;
             let studies = contents.cases.iter().map(|case| case.study);
             let mut studies = studies.chain(contents.tables.iter().map(|table| table.study));
-            if let Some(study) = studies.find(|&study| study != self.study || !study.is_resumed()) {
+            if let Some(study) = studies.find(|&study| study != self.study) {
                 return Err(ResultsError::Study { path: path.into(), study: study.name() });
             }
             self.contents = StudyFile { tables: Vec::new(), ..contents };
             kept = before_tables;
         }
-        file.set_len(kept as u64).map_err(failed)?;
-        file.seek(SeekFrom::End(0)).map_err(failed)?;
-        let mut out = Out { path: path.into(), file };
+        out.keep(kept)?;
         if kept == 0 {
             out.append(&to_line(&SettingLine { setting: &self.contents.setting }))?;
         }
@@ -136,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_study_with_cases_is_continued() {
+    fn a_study_continues_its_own_file() {
         let folder = tempfile::tempdir().expect("a folder");
         for study in [Study::MergePath, Study::Hisparse] {
             let path = folder.path().join(study.name());
@@ -150,16 +128,13 @@ mod tests {
 
             let before = std::fs::read(&path).expect("a file");
             let mut print = |_: &Table| Ok(());
-            let again = Report::new(study, setting(), &mut print).into_file(&path);
-            if study.is_resumed() {
-                let report = again.expect("continued");
-                assert_eq!(report.case::<f64>("a").expect("a number"), Some(1.5));
-                assert!(!report.has("b") && report.contents.tables.is_empty());
-            } else {
-                let error = again.map(drop).unwrap_err().to_string();
-                assert!(error.contains("results of the study `merge-path`"), "{error}");
-                assert_eq!(std::fs::read(&path).expect("a file"), before);
-            }
+            let other = Report::new(Study::RowSorting, setting(), &mut print).into_file(&path);
+            let error = other.map(drop).unwrap_err().to_string();
+            assert!(error.contains(&format!("results of the study `{}`", study.name())), "{error}");
+            assert_eq!(std::fs::read(&path).expect("a file"), before);
+            let report = Report::new(study, setting(), &mut print).into_file(&path).expect("continued");
+            assert_eq!(report.case::<f64>("a").expect("a number"), Some(1.5));
+            assert!(!report.has("b") && report.contents.tables.is_empty());
         }
     }
 

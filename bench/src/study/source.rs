@@ -5,6 +5,9 @@ use std::error::Error;
 use evenpath::Csr;
 use evenpath::generate::{Kind, generate};
 
+use crate::generated::Generated;
+use crate::suite::{self, Suite, SuiteError, SuiteOptions};
+
 /// Makes a matrix.
 pub(super) type Make = dyn Fn() -> Result<Csr<f64>, Box<dyn Error>>;
 
@@ -26,8 +29,18 @@ impl From<Kind> for Source {
     }
 }
 
-/// Nonzeros that a matrix of a kind has at least, so that large ones need not be made to be left out. What is drawn at random is
-/// taken to be drawn twice no more often than once.
+/// The generated matrices of a suite.
+pub(super) fn of_suite(suite: Suite) -> Result<Vec<Source>, SuiteError> {
+    let sources = suite.sources(SuiteOptions::default())?.into_iter();
+    let generated = sources.filter_map(|source| match source {
+        suite::Source::Generated(Generated::Kind(kind)) => Some(kind.into()),
+        _ => None,
+    });
+    Ok(generated.collect())
+}
+
+/// Nonzeros that a matrix of a kind has at least, so that large ones need not be made to be left out. Columns drawn at random are
+/// assumed to be drawn twice at most as often as once.
 fn least_nonzeros(kind: Kind) -> usize {
     let (rows, columns) = kind.shape();
     let of_a_row = match kind {

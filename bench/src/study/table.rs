@@ -6,17 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use super::name::Study;
 use crate::markdown::{Markdown, number};
+use crate::results::{Contender, Row};
 
 /// A table with evenpath's figures beside published ones.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Table {
-    /// The study.
     pub(crate) study: Study,
-    /// The title.
     pub(crate) title: String,
     /// The table or figure of the publication.
     pub(crate) source: String,
-    /// Headings.
     pub(crate) columns: Vec<String>,
     /// Rows, with one cell per column.
     pub(crate) rows: Vec<Vec<Cell>>,
@@ -24,20 +22,6 @@ pub(crate) struct Table {
     pub(crate) notes: Vec<String>,
     /// Wrong results.
     pub(crate) wrong: Vec<String>,
-}
-
-/// Cells that one case adds to a table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Part {
-    rows: Vec<Vec<Cell>>,
-    notes: Vec<String>,
-    wrong: Vec<String>,
-}
-
-impl From<Table> for Part {
-    fn from(Table { rows, notes, wrong, .. }: Table) -> Self {
-        Self { rows, notes, wrong }
-    }
 }
 
 /// A cell.
@@ -93,6 +77,12 @@ impl fmt::Display for Cell {
 }
 
 impl Table {
+    /// Begins a table with a row per case.
+    pub(super) fn over<'c, C>(study: Study, title: &str, source: &str, cases: &'c [C]) -> Over<'c, C> {
+        let rows = cases.iter().map(|_| Vec::new()).collect();
+        Over { cases, table: Self { rows, ..Self::new(study, title, source, &[]) } }
+    }
+
     /// Creates an empty table.
     pub(super) fn new(study: Study, title: &str, source: &str, columns: &[&str]) -> Self {
         Self {
@@ -116,30 +106,76 @@ impl Table {
         self.notes.push(note.into());
     }
 
-    /// Adds what a case has: notes that several cases share, once.
-    pub(super) fn extend(&mut self, Part { rows, notes, wrong }: Part) {
+    /// Adds wrong results of some rows, and notes on methods and matrices without a time.
+    pub(super) fn check<'r>(&mut self, rows: impl IntoIterator<Item = &'r Row>) {
         for row in rows {
-            self.row(row);
-        }
-        for note in notes {
-            if !self.notes.contains(&note) {
-                self.notes.push(note);
+            let name = &row.key.matrix;
+            if row.figures().is_none() {
+                self.note(format!("{name}: {}", row.failure().unwrap_or_default()));
+            }
+            self.check_contenders(row.ours().iter().map(|own| (name.as_str(), own)));
+            if row.is_wrong() && !row.ours().iter().any(Contender::is_wrong) {
+                self.wrong.push(name.clone());
             }
         }
-        self.wrong.extend(wrong);
     }
 
-    /// The table in Markdown, with its title, its source, and the notes.
-    pub(crate) fn to_markdown(&self) -> String {
+    /// Adds wrong results of contenders with the names of their matrices, and notes on those without a time.
+    pub(super) fn check_contenders<'r>(&mut self, all: impl IntoIterator<Item = (&'r str, &'r Contender)>) {
+        for (name, own) in all {
+            let Some(error) = &own.error else { continue };
+            let text = format!("{name}, {}: {error}", own.name);
+            if own.is_wrong() {
+                self.wrong.push(text);
+            } else {
+                self.note(text);
+            }
+        }
+    }
+
+    /// The headings and rows in Markdown.
+    pub(crate) fn cells(&self) -> String {
         let mut table = Markdown::new(&self.columns);
         for row in &self.rows {
             table.row(row.iter().map(Cell::to_string));
         }
+        table.finish()
+    }
+
+    /// The table in Markdown, with its title, its source, and the notes.
+    pub(crate) fn to_markdown(&self) -> String {
         let notes = self.notes.iter().map(|note| format!("- {note}\n"));
         let wrong = self.wrong.iter().map(|wrong| format!("- **wrong**: {wrong}\n"));
         let notes: String = notes.chain(wrong).collect();
         let space = if notes.is_empty() { "" } else { "\n" };
-        format!("### {}\n\n{}\n\n{}{space}{notes}", self.title, self.source, table.finish())
+        format!("### {}\n\n{}\n\n{}{space}{notes}", self.title, self.source, self.cells())
+    }
+}
+
+/// A table with a row per case, to which columns are added.
+pub(super) struct Over<'c, C> {
+    cases: &'c [C],
+    table: Table,
+}
+
+impl<'c, C> Over<'c, C> {
+    /// Adds a column: the heading, and the cell of each case.
+    #[must_use]
+    pub(super) fn column<R: Into<Cell>>(
+        mut self,
+        heading: impl Into<String>,
+        cell: impl Fn(&'c C) -> R,
+    ) -> Self {
+        self.table.columns.push(heading.into());
+        for (row, case) in self.table.rows.iter_mut().zip(self.cases) {
+            row.push(cell(case).into());
+        }
+        self
+    }
+
+    /// The finished table.
+    pub(super) fn done(self) -> Table {
+        self.table
     }
 }
 

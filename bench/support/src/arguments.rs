@@ -13,10 +13,10 @@ use thiserror::Error;
 
 use crate::generated::Generated;
 
-/// Where to run, and how to print.
+/// Device and output.
 #[derive(Debug, Clone, clap::Args)]
 pub struct CommonArguments {
-    /// Where to run: best, cuda:0 (or another number), cpu, simulated. The best is the first NVIDIA GPU, or the CPU
+    /// Device: best, cuda:0 (or another number), cpu, simulated. The best is the first NVIDIA GPU, or the CPU
     /// if there is none.
     #[arg(long, default_value_t = DeviceChoice::Best)]
     pub device: DeviceChoice,
@@ -25,10 +25,10 @@ pub struct CommonArguments {
     pub json: bool,
 }
 
-/// Where and how often to run, and how to print.
+/// Device, number of runs, and output.
 #[derive(Debug, Clone, clap::Args)]
 pub struct RunArguments {
-    /// Where to run, and how to print.
+    /// Device and output.
     #[command(flatten)]
     pub common: CommonArguments,
     /// Maximum number of samples. [default: 100 on a GPU, 20 on the CPU, 3 on the simulated GPU]
@@ -68,7 +68,7 @@ pub struct MatrixArguments {
     pub real_part: bool,
 }
 
-/// Where a matrix comes from.
+/// The source of a matrix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MatrixSource {
     /// A Matrix Market file.
@@ -83,7 +83,7 @@ impl MatrixArguments {
         self.input.is_some() || self.matrix.is_some() || self.generate.is_some()
     }
 
-    /// The matrix that is asked for, or `default`. What is not the name of a generator is that of a file.
+    /// The matrix that is asked for, or `default`. Names that are not those of generators name files.
     pub fn source(&self, default: Kind) -> MatrixSource {
         if let Some(path) = &self.matrix {
             return MatrixSource::File(path.clone());
@@ -133,7 +133,7 @@ pub enum DeviceChoice {
     Simulated,
 }
 
-/// Why a device cannot be used.
+/// Error in opening a device.
 #[derive(Debug, Error)]
 #[error("device {choice}: {source}")]
 pub struct OpenDeviceError {

@@ -14,19 +14,19 @@ use crate::random::{ParseRandomError, RandomMatrix};
 /// `random:1:7`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Generated {
-    /// Of a kind.
+    /// A kind and size.
     Kind(Kind),
-    /// Of random structure.
+    /// A random structure.
     Random(RandomMatrix),
 }
 
-/// A string that is the name of neither.
+/// Text that is not the name of a generated matrix.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ParseGeneratedError {
-    /// Of a kind.
+    /// A kind and size.
     #[error(transparent)]
     Kind(#[from] ParseKindError),
-    /// Of random structure.
+    /// A random structure.
     #[error(transparent)]
     Random(#[from] ParseRandomError),
 }

@@ -28,7 +28,7 @@ pub struct Input<V: Value, O: Offset> {
     pub matrix: Csr<V, O>,
 }
 
-/// Why there is no matrix.
+/// Errors in loading a matrix.
 #[derive(Debug, Error)]
 pub enum LoadError {
     /// The file cannot be read.
@@ -42,7 +42,7 @@ pub enum LoadError {
     Generate {
         /// The kind of matrix.
         kind: Generated,
-        /// Why it cannot be.
+        /// The reason.
         source: MatrixError,
     },
 }

@@ -17,7 +17,7 @@ const COPY_BYTES: usize = 512 << 20;
 pub trait Clock {
     /// A point in the stream.
     type Event;
-    /// Why the time cannot be measured.
+    /// The error of a measurement.
     type Error;
 
     /// Records an event after the work so far.
@@ -118,7 +118,7 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Of these times.
+    /// Summarizes times.
     pub fn new(times: &Times) -> Self {
         Self {
             quartiles_ms: (quantile(times, 0.25), quantile(times, 0.75)),
@@ -276,7 +276,7 @@ mod tests {
         let clock = FakeClock::default();
         let mut runs = 0;
         let mut sample = sampled(&clock, || {
-            // As if every fourth run had to load its operands.
+            // Every fourth run takes longer, like one that loads its operands.
             clock.now_ms.set(clock.now_ms.get() + if runs % 4 == 0 { 100.0 } else { 1.0 });
             runs += 1;
             Ok::<_, String>(())

@@ -38,7 +38,7 @@ pub struct Times {
 }
 
 impl Times {
-    /// From milliseconds of single runs.
+    /// Creates times from milliseconds of single runs.
     pub fn of_runs(samples_ms: Vec<f64>) -> Self {
         Self { samples_ms, runs: 1 }
     }

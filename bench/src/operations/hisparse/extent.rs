@@ -5,6 +5,7 @@
 pub(crate) enum Extent {
     /// Everything.
     Whole,
-    /// Measurements that the figures of the thesis show: no conversion, no product with several columns, no sum by queues.
+    /// Measurements that the figures of the thesis show: the nodes too, but no conversion, no product with several columns,
+    /// no sum by queues.
     Figures,
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 
 use evenpath::Csr;
-use evenpath::hisparse::{self, DeviceHiSparse};
+use evenpath::hisparse;
 
 use super::extent::Extent;
 use super::products::{Product, product};
@@ -46,11 +46,14 @@ pub(crate) fn measure_tree<V: PeerValue, const D: usize>(
     if extent == Extent::Whole {
         more.add("conversion ms".into(), Some(conversion_ms::<V, D>(bench, matrix)?));
     }
+    if extent == Extent::Figures {
+        more.nodes(&tree.download()?.statistics().levels);
+    }
     let nonzeros = matrix.nnz() as u64;
     let vectors = ((matrix.nrows() + matrix.ncols()) * size_of::<V>()) as u64;
     let work = (nonzeros, 2 * nonzeros, tree.pool_bytes() + vectors);
     let mut ours = direct.ways;
-    // What is wrong about the others has no time here.
+    // Wrong results of the others have no time here.
     let others = direct.csr.ours.into_iter().chain(transposed.ways).chain(transposed.csr.ours);
     let wrong = others.filter(Contender::is_wrong).map(|wrong| Contender { ms: None, ..wrong });
     let wrong: Vec<_> = wrong.chain(wrong_sums).collect();
@@ -69,6 +72,20 @@ fn conversion_ms<V: PeerValue, const D: usize>(
         || matrix.to_hisparse::<D>(hisparse::Options::default()).map(drop).map_err(Box::<dyn Error>::from);
     Ok(median(&times_ms(bench.device, bench.repetitions, convert)?))
 }
+
+/// The names of figures of nodes: their number, that of dense ones, and their entries.
+#[derive(Clone, Copy)]
+pub(crate) struct Nodes {
+    pub(crate) all: &'static str,
+    pub(crate) dense: &'static str,
+    pub(crate) entries: &'static str,
+}
+
+/// Inner nodes and leaves.
+pub(crate) const NODES: [Nodes; 2] = [
+    Nodes { all: "inner nodes", dense: "dense inner nodes", entries: "children" },
+    Nodes { all: "leaves", dense: "dense leaves", entries: "entries of leaves" },
+];
 
 /// Further figures, by name.
 #[derive(Default)]
@@ -92,6 +109,17 @@ impl Further {
         ];
         for (format, bytes) in formats {
             self.add(format!("{format} bytes"), Some(bytes as f64));
+        }
+    }
+
+    /// Nodes of the tree, which its copy on the host counts.
+    fn nodes(&mut self, levels: &[LevelStatistics]) {
+        let (inner, leaves) = levels.split_at(levels.len().saturating_sub(1));
+        for (names, levels) in NODES.into_iter().zip([inner, leaves]) {
+            let sum = |of: &dyn Fn(&LevelStatistics) -> u64| levels.iter().map(of).sum::<u64>() as f64;
+            self.add(names.all.into(), Some(sum(&|level| level.all().nodes)));
+            self.add(names.dense.into(), Some(sum(&|level| level.kind(NodeKind::Dense).nodes)));
+            self.add(names.entries.into(), Some(sum(&|level| level.all().entries)));
         }
     }
 

@@ -7,4 +7,4 @@ mod products;
 mod sums;
 
 pub(crate) use extent::Extent;
-pub(crate) use measure::{measure, measure_tree};
+pub(crate) use measure::{NODES, measure, measure_tree};

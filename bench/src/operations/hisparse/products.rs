@@ -18,10 +18,10 @@ const DENSE_COLUMNS: usize = 8;
 
 /// Products with a matrix, or with its transpose.
 pub(super) struct Product {
-    /// With the tree. `frozen`: from the leaves, listed once; `copied`: from a CSR copy; `queue`; `spmm, 8`: with 8 columns,
+    /// Products with the tree. `frozen`: from the leaves, listed once; `copied`: from a CSR copy; `queue`; `spmm, 8`: with 8 columns,
     /// frozen.
     pub(super) ways: Vec<Contender>,
-    /// In CSR and by the peers.
+    /// Products in CSR and by the peers.
     pub(super) csr: Figures,
 }
 

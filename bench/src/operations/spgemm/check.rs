@@ -146,9 +146,7 @@ fn check_columns(row: usize, found: &[u32], expected: &[u32]) -> Result<(), Stri
 }
 
 fn entries<V: Value>(matrix: &Csr<V>, row: usize) -> impl Iterator<Item = (u32, V)> {
-    let range = matrix.row_offsets()[row] as usize..matrix.row_offsets()[row + 1] as usize;
-    let columns = matrix.column_indices()[range.clone()].iter().copied();
-    columns.zip(matrix.values()[range].iter().copied())
+    matrix.row(row).into_iter().flat_map(|row| row.iter())
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ impl Product {
     }
 }
 
-/// Why a contender has no time.
+/// Errors of contenders.
 enum Failure {
     Own(OpError),
     Peer(PeerError),
@@ -106,13 +106,11 @@ fn run_of<V: PeerValue>(
     peer: PreparedPeer<'_, V>,
     times: impl FnOnce() -> Result<Times, PeerError>,
 ) -> PeerRun<Vec<V>> {
-    let PreparedPeer { library, version, algorithm, format, outcome } = peer;
-    let outcome = outcome.and_then(|mut ready| {
+    peer.and_then(|mut ready| {
         let times = times()?;
         let (setup_ms, bytes) = (ready.preprocessing_ms, ready.workspace_bytes as u64);
         Ok(PeerTimes { times, values: None, setup_ms, bytes, result: ready.prepared.result()? })
-    });
-    PeerRun { library, version, algorithm, format, outcome }
+    })
 }
 
 /// Operands on the device.

@@ -26,9 +26,9 @@ pub(crate) struct Way {
 
 #[derive(Debug, Clone, Copy)]
 enum Kind {
-    /// With the matrix, by a plan.
+    /// A plan of a product with the matrix.
     Direct(SpmvOptions),
-    /// With its transpose, in a mode.
+    /// A mode of a product with the transpose.
     Transposed(SpmvTransposedMethod),
     Coo,
     Ell(PaddingLimit),
@@ -38,7 +38,7 @@ enum Kind {
     Hyb(HybOptions),
 }
 
-/// y = αAx + βy, by way of what was prepared.
+/// Computes y = αAx + βy with a prepared matrix.
 type Run<V> = Box<dyn Fn((V, V), &DeviceVec<V>, &mut DeviceVec<V>) -> Result<(), OpError>>;
 
 /// A way that is ready to run, and what it reports.
@@ -54,32 +54,32 @@ pub(super) struct Ready<V: Value> {
 }
 
 impl Way {
-    /// By a plan with these options.
+    /// A plan with these options.
     pub(crate) fn direct(name: impl Into<String>, options: SpmvOptions) -> Self {
         Self { name: name.into(), kind: Kind::Direct(options) }
     }
 
-    /// By a plan of this method.
+    /// A plan of this method.
     pub(crate) fn method(method: SpmvMethod) -> Self {
         Self::direct(method.to_string(), SpmvOptions::default().with_method(method))
     }
 
-    /// With the transpose, in this mode.
+    /// A product with the transpose, in this mode.
     pub(crate) fn transposed(mode: SpmvTransposedMethod) -> Self {
         Self { name: mode.to_string(), kind: Kind::Transposed(mode) }
     }
 
-    /// From HYB.
+    /// A product from HYB.
     pub(crate) fn hyb() -> Self {
         Self { name: "HYB".into(), kind: Kind::Hyb(HybOptions::default()) }
     }
 
-    /// From ELL.
+    /// A product from ELL.
     pub(crate) fn ell(limit: PaddingLimit) -> Self {
         Self { name: "ELL".into(), kind: Kind::Ell(limit) }
     }
 
-    /// From every format, with this limit on padding; CSR is multiplied by the default plan.
+    /// Products from every format, with this limit on padding; CSR is multiplied by the default plan.
     pub(crate) fn formats(limit: PaddingLimit) -> Vec<Self> {
         let way = |name: &str, kind| Self { name: name.into(), kind };
         let sliced = |sorting_scope| {
@@ -98,7 +98,7 @@ impl Way {
         ]
     }
 
-    /// By its name on the command line: a method or `may-copy`; with the transpose, a mode.
+    /// Parses a name on the command line: a method or `may-copy`; with the transpose, a mode.
     ///
     /// # Errors
     ///

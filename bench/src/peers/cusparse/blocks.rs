@@ -3,8 +3,9 @@
 use evenpath::Csr;
 use rayon::prelude::*;
 
+use super::call::{Descriptor, describe};
 use super::functions::{BASE_ZERO, INDEX_32};
-use super::version::{Descriptor, Version};
+use super::version::Version;
 use crate::peers::cuda::{Buffer, Runtime};
 use crate::peers::{PeerError, PeerValue};
 
@@ -41,32 +42,21 @@ impl<V: PeerValue> Blocks<V> {
     }
 
     pub(super) fn describe(&self, version: &Version) -> Result<Descriptor, PeerError> {
-        let create = version.optional.create_bsr.ok_or_else(|| PeerError::Absent {
+        let functions = version.optional.bsr.ok_or_else(|| PeerError::Absent {
             library: "cuSPARSE",
             reason: "this version has no BSR".into(),
         })?;
-        let destroy = version.functions.cusparseDestroySpMat;
-        Descriptor::new(version, "cusparseCreateBsr", destroy, |descriptor| {
-            // SAFETY: the arrays are those of a valid matrix of this size and outlive the descriptor.
-            unsafe {
-                create(
-                    descriptor,
-                    self.block_rows as i64,
-                    self.block_cols as i64,
-                    self.count as i64,
-                    self.size as i64,
-                    self.size as i64,
-                    self.row_offsets.address(),
-                    self.column_indices.address(),
-                    self.values.address(),
-                    INDEX_32,
-                    INDEX_32,
-                    BASE_ZERO,
-                    V::CUDA_TYPE,
-                    ROW_ORDER,
-                )
+        let Self { block_rows, block_cols, size, count, row_offsets, column_indices, values } = self;
+        let [rows, cols, count, size] = [*block_rows, *block_cols, *count, *size].map(|number| number as i64);
+        // SAFETY: the arrays are those of a valid matrix of this size and outlive the descriptor.
+        unsafe {
+            describe! {
+                version, functions, cusparseCreateBsr(
+                    rows, cols, count, size, size, row_offsets, column_indices, values,
+                    INDEX_32, INDEX_32, BASE_ZERO, V::CUDA_TYPE, ROW_ORDER
+                ), cusparseDestroySpMat
             }
-        })
+        }
     }
 }
 

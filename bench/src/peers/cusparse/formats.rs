@@ -1,13 +1,12 @@
 //! Matrices on the GPU, in the formats of cuSPARSE.
 
-use std::ffi::c_void;
-
 use evenpath::Csr;
 use rayon::prelude::*;
 
 use super::blocks::Blocks;
+use super::call::{Descriptor, describe};
 use super::functions::{BASE_ZERO, INDEX_32};
-use super::version::{Descriptor, Version};
+use super::version::Version;
 use crate::peers::cuda::{Buffer, Runtime};
 use crate::peers::{PeerError, PeerValue};
 
@@ -109,79 +108,48 @@ impl<V: PeerValue> Formats<V> {
     /// Describes the matrix in a format.
     pub(super) fn describe(&self, version: &Version, format: Format) -> Result<Descriptor, PeerError> {
         let functions = &version.functions;
-        let (rows, cols, nonzeros) = (self.rows as i64, self.cols as i64, self.nonzeros as i64);
-        let (columns, values) = (self.column_indices.address(), self.values.address());
-        let new = |function, create: &dyn Fn(*mut *mut c_void) -> i32| {
-            Descriptor::new(version, function, functions.cusparseDestroySpMat, create)
-        };
+        let [rows, cols, nonzeros] = [self.rows, self.cols, self.nonzeros].map(|number| number as i64);
+        let Self { row_offsets, column_indices, values, .. } = self;
         let unmade = || PeerError::Unsuitable(format!("the matrix was not uploaded as {format:?}"));
         match format {
-            Format::Csr => new("cusparseCreateCsr", &|descriptor| {
-                let offsets = self.row_offsets.address();
-                // SAFETY: the arrays are those of a valid matrix of this size and outlive the descriptor.
-                unsafe {
-                    (functions.cusparseCreateCsr)(
-                        descriptor,
-                        rows,
-                        cols,
-                        nonzeros,
-                        offsets,
-                        columns,
-                        values,
-                        INDEX_32,
-                        INDEX_32,
-                        BASE_ZERO,
-                        V::CUDA_TYPE,
-                    )
+            // SAFETY: the arrays are those of a valid matrix of this size and outlive the descriptor.
+            Format::Csr => unsafe {
+                describe! {
+                    version, functions, cusparseCreateCsr(
+                        rows, cols, nonzeros, row_offsets, column_indices, values,
+                        INDEX_32, INDEX_32, BASE_ZERO, V::CUDA_TYPE
+                    ), cusparseDestroySpMat
                 }
-            }),
+            },
             Format::Coo => {
-                let row_indices = self.row_indices.as_ref().ok_or_else(unmade)?.address();
-                new("cusparseCreateCoo", &|descriptor| {
-                    // SAFETY: as above.
-                    unsafe {
-                        (functions.cusparseCreateCoo)(
-                            descriptor,
-                            rows,
-                            cols,
-                            nonzeros,
-                            row_indices,
-                            columns,
-                            values,
-                            INDEX_32,
-                            BASE_ZERO,
-                            V::CUDA_TYPE,
-                        )
+                let row_indices = self.row_indices.as_ref().ok_or_else(unmade)?;
+                // SAFETY: as above.
+                unsafe {
+                    describe! {
+                        version, functions, cusparseCreateCoo(
+                            rows, cols, nonzeros, row_indices, column_indices, values,
+                            INDEX_32, BASE_ZERO, V::CUDA_TYPE
+                        ), cusparseDestroySpMat
                     }
-                })
+                }
             }
             Format::Bsr => self.blocks.as_ref().ok_or_else(unmade)?.describe(version),
             Format::SlicedEll => {
-                let sliced = self.sliced.as_ref().ok_or_else(unmade)?;
-                let create = version.optional.create_sliced_ell.ok_or_else(|| PeerError::Absent {
+                let Sliced { stored, slice_offsets, column_indices, values } =
+                    self.sliced.as_ref().ok_or_else(unmade)?;
+                let functions = version.optional.sliced_ell.ok_or_else(|| PeerError::Absent {
                     library: "cuSPARSE",
                     reason: "this version has no sliced ELL".into(),
                 })?;
-                new("cusparseCreateSlicedEll", &|descriptor| {
-                    // SAFETY: as above; slices are padded with columns of -1.
-                    unsafe {
-                        create(
-                            descriptor,
-                            rows,
-                            cols,
-                            nonzeros,
-                            sliced.stored as i64,
-                            SLICE_ROWS as i64,
-                            sliced.slice_offsets.address(),
-                            sliced.column_indices.address(),
-                            sliced.values.address(),
-                            INDEX_32,
-                            INDEX_32,
-                            BASE_ZERO,
-                            V::CUDA_TYPE,
-                        )
+                // SAFETY: as above; slices are padded with columns of -1.
+                unsafe {
+                    describe! {
+                        version, functions, cusparseCreateSlicedEll(
+                            rows, cols, nonzeros, *stored as i64, SLICE_ROWS as i64,
+                            slice_offsets, column_indices, values, INDEX_32, INDEX_32, BASE_ZERO, V::CUDA_TYPE
+                        ), cusparseDestroySpMat
                     }
-                })
+                }
             }
         }
     }

@@ -6,9 +6,12 @@ use libloading::Library;
 
 use crate::peers::library::functions;
 
-type Handle = *mut c_void;
+pub(super) type Handle = *mut c_void;
 pub(super) type Address = *mut c_void;
-type Number = *const c_void;
+pub(super) type Number = *const c_void;
+
+/// The address of an array that is not there.
+pub(super) const NOWHERE: Address = std::ptr::null_mut();
 
 /// `CUSPARSE_INDEX_32I`.
 pub(super) const INDEX_32: c_int = 2;
@@ -57,71 +60,33 @@ functions! {
     ) -> c_int;
 }
 
-/// `cusparseSpMV` and `cusparseSpMV_preprocess`.
-pub(super) type SpmvFunction = unsafe extern "C" fn(
-    Handle,
-    c_int,
-    Number,
-    Address,
-    Address,
-    Number,
-    Address,
-    c_int,
-    c_int,
-    Address,
-) -> c_int;
+functions! {
+    struct SpmvPreprocess of "cuSPARSE's SpMV_preprocess";
+    // The arguments of cusparseSpMV.
+    fn cusparseSpMV_preprocess(
+        Handle, c_int, Number, Address, Address, Number, Address, c_int, c_int, Address,
+    ) -> c_int;
+}
 
-/// `cusparseSpMM` and `cusparseSpMM_preprocess`.
-pub(super) type SpmmFunction = unsafe extern "C" fn(
-    Handle,
-    c_int,
-    c_int,
-    Number,
-    Address,
-    Address,
-    Number,
-    Address,
-    c_int,
-    c_int,
-    Address,
-) -> c_int;
+functions! {
+    struct SlicedEll of "cuSPARSE's sliced ELL";
+    // Rows, columns, nonzeros, elements stored, rows per slice, slice offsets, columns, values, types of offsets and
+    // columns, base, type of values.
+    fn cusparseCreateSlicedEll(
+        *mut Address, i64, i64, i64, i64, i64, Address, Address, Address, c_int, c_int, c_int, c_int,
+    ) -> c_int;
+    fn cusparseDestroySpMat(Address) -> c_int;
+}
 
-/// Rows, columns, nonzeros, elements stored, rows per slice, slice offsets, columns, values, types of offsets and
-/// columns, base, type of values.
-pub(super) type CreateSlicedEll = unsafe extern "C" fn(
-    *mut Address,
-    i64,
-    i64,
-    i64,
-    i64,
-    i64,
-    Address,
-    Address,
-    Address,
-    c_int,
-    c_int,
-    c_int,
-    c_int,
-) -> c_int;
-
-/// Rows, columns and number of blocks, rows and columns of a block, row offsets, columns, values, types of offsets and columns,
-/// base, type of values, order within a block.
-pub(super) type CreateBsr = unsafe extern "C" fn(
-    *mut Address,
-    i64,
-    i64,
-    i64,
-    i64,
-    i64,
-    Address,
-    Address,
-    Address,
-    c_int,
-    c_int,
-    c_int,
-    c_int,
-    c_int,
-) -> c_int;
+functions! {
+    struct Bsr of "cuSPARSE's BSR";
+    // Rows, columns and number of blocks, rows and columns of a block, row offsets, columns, values, types of offsets and
+    // columns, base, type of values, order within a block.
+    fn cusparseCreateBsr(
+        *mut Address, i64, i64, i64, i64, i64, Address, Address, Address, c_int, c_int, c_int, c_int, c_int,
+    ) -> c_int;
+    fn cusparseDestroySpMat(Address) -> c_int;
+}
 
 functions! {
     struct SpmvOp of "cuSPARSE's SpMVOp";
@@ -162,26 +127,21 @@ functions! {
 /// Functions that older versions lack.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Optional {
-    pub(super) spmv_preprocess: Option<SpmvFunction>,
-    pub(super) create_sliced_ell: Option<CreateSlicedEll>,
-    pub(super) create_bsr: Option<CreateBsr>,
+    pub(super) spmv_preprocess: Option<SpmvPreprocess>,
+    pub(super) sliced_ell: Option<SlicedEll>,
+    pub(super) bsr: Option<Bsr>,
     pub(super) spmv_op: Option<SpmvOp>,
     pub(super) spgeam: Option<Spgeam>,
 }
 
 impl Optional {
-    /// Those of a library, whose version is major * 1000 + minor * 100 + patch.
+    /// Looks up the functions in a library, whose version is major * 1000 + minor * 100 + patch.
     pub(super) fn find(library: &'static Library, version: c_int) -> Self {
         let has_spmv_op = version >= SPMV_OP_WITH_ALGORITHM;
         Self {
-            // SAFETY: the type is that of the header.
-            spmv_preprocess: unsafe { library.get(b"cusparseSpMV_preprocess\0") }.ok().map(|symbol| *symbol),
-            // SAFETY: the type is that of the header.
-            create_sliced_ell: unsafe { library.get(b"cusparseCreateSlicedEll\0") }
-                .ok()
-                .map(|symbol| *symbol),
-            // SAFETY: the type is that of the header.
-            create_bsr: unsafe { library.get(b"cusparseCreateBsr\0") }.ok().map(|symbol| *symbol),
+            spmv_preprocess: SpmvPreprocess::find(library).ok(),
+            sliced_ell: SlicedEll::find(library).ok(),
+            bsr: Bsr::find(library).ok(),
             spmv_op: has_spmv_op.then(|| SpmvOp::find(library).ok()).flatten(),
             spgeam: Spgeam::find(library).ok(),
         }
@@ -202,11 +162,11 @@ functions! {
     // the description, values, row offsets and columns; the output for the size, or the workspace.
     fn cusparseScsrgeam2_bufferSizeExt(
         Handle, c_int, c_int, Number, Address, c_int, Address, Address, Address, Number, Address, c_int, Address,
-        Address, Address, Address, Address, Address, Address, Address,
+        Address, Address, Address, Address, Address, Address, *mut usize,
     ) -> c_int;
     fn cusparseDcsrgeam2_bufferSizeExt(
         Handle, c_int, c_int, Number, Address, c_int, Address, Address, Address, Number, Address, c_int, Address,
-        Address, Address, Address, Address, Address, Address, Address,
+        Address, Address, Address, Address, Address, Address, *mut usize,
     ) -> c_int;
     fn cusparseScsrgeam2(
         Handle, c_int, c_int, Number, Address, c_int, Address, Address, Address, Number, Address, c_int, Address,
@@ -217,30 +177,6 @@ functions! {
         Address, Address, Address, Address, Address, Address, Address,
     ) -> c_int;
 }
-
-/// `csrgeam2_bufferSizeExt` and `csrgeam2`, whose last argument is the output for the size, or the workspace.
-pub(super) type SumFunction = unsafe extern "C" fn(
-    Handle,
-    c_int,
-    c_int,
-    Number,
-    Address,
-    c_int,
-    Address,
-    Address,
-    Address,
-    Number,
-    Address,
-    c_int,
-    Address,
-    Address,
-    Address,
-    Address,
-    Address,
-    Address,
-    Address,
-    Address,
-) -> c_int;
 
 functions! {
     struct Transpose of "cuSPARSE";
@@ -253,5 +189,41 @@ functions! {
     fn cusparseCsr2cscEx2(
         Handle, c_int, c_int, c_int, Address, Address, Address, Address, Address, Address, c_int, c_int, c_int, c_int,
         Address,
+    ) -> c_int;
+}
+
+functions! {
+    struct Spgemm of "cuSPARSE's SpGEMM";
+    fn cusparseSpGEMM_createDescr(*mut Address) -> c_int;
+    fn cusparseSpGEMM_destroyDescr(Address) -> c_int;
+    // Operations on A and B, alpha, A, B, beta, C, type to compute in, algorithm, description; bytes and address of a buffer.
+    fn cusparseSpGEMM_workEstimation(
+        Handle, c_int, c_int, Number, Address, Address, Number, Address, c_int, c_int, Address, *mut usize, Address,
+    ) -> c_int;
+    fn cusparseSpGEMM_compute(
+        Handle, c_int, c_int, Number, Address, Address, Number, Address, c_int, c_int, Address, *mut usize, Address,
+    ) -> c_int;
+    fn cusparseSpGEMM_copy(
+        Handle, c_int, c_int, Number, Address, Address, Number, Address, c_int, c_int, Address,
+    ) -> c_int;
+    // The same; fraction of the products per chunk, bytes and address of the buffer for this call, bytes of the one for
+    // the next.
+    fn cusparseSpGEMM_estimateMemory(
+        Handle, c_int, c_int, Number, Address, Address, Number, Address, c_int, c_int, Address, f32, *mut usize,
+        Address, *mut usize,
+    ) -> c_int;
+    // Operations, A, B, C, algorithm, description; bytes and address of a buffer.
+    fn cusparseSpGEMMreuse_workEstimation(
+        Handle, c_int, c_int, Address, Address, Address, c_int, Address, *mut usize, Address,
+    ) -> c_int;
+    fn cusparseSpGEMMreuse_nnz(
+        Handle, c_int, c_int, Address, Address, Address, c_int, Address, *mut usize, Address, *mut usize, Address,
+        *mut usize, Address,
+    ) -> c_int;
+    fn cusparseSpGEMMreuse_copy(
+        Handle, c_int, c_int, Address, Address, Address, c_int, Address, *mut usize, Address,
+    ) -> c_int;
+    fn cusparseSpGEMMreuse_compute(
+        Handle, c_int, c_int, Number, Address, Address, Number, Address, c_int, c_int, Address,
     ) -> c_int;
 }

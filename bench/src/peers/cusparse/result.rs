@@ -1,9 +1,9 @@
 //! Sparse results, in CSR: described with row offsets alone, then with the nonzeros that the library counted.
 
-use std::ptr;
-
-use super::functions::{Address, BASE_ZERO, INDEX_32};
-use super::version::{Descriptor, Version};
+use super::call::{Argument, Descriptor, describe};
+use super::functions::{BASE_ZERO, INDEX_32, NOWHERE};
+use super::version::Version;
+use crate::peers::cuda::Buffer;
 use crate::peers::{PeerError, PeerValue};
 
 impl Version {
@@ -11,52 +11,38 @@ impl Version {
     pub(super) fn describe_result<V: PeerValue>(
         &self,
         (rows, cols): (usize, usize),
-        row_offsets: Address,
+        row_offsets: &Buffer<u32>,
     ) -> Result<Descriptor, PeerError> {
-        let functions = &self.functions;
-        Descriptor::new(self, "cusparseCreateCsr", functions.cusparseDestroySpMat, |descriptor| {
-            let nowhere = ptr::null_mut();
-            // SAFETY: the row offsets are as the caller says, and there are no nonzeros.
-            unsafe {
-                (functions.cusparseCreateCsr)(
-                    descriptor,
-                    rows as i64,
-                    cols as i64,
-                    0,
-                    row_offsets,
-                    nowhere,
-                    nowhere,
-                    INDEX_32,
-                    INDEX_32,
-                    BASE_ZERO,
-                    V::CUDA_TYPE,
-                )
+        // SAFETY: the row offsets are as the caller says, and there are no nonzeros.
+        unsafe {
+            describe! {
+                self, self.functions, cusparseCreateCsr(
+                    rows as i64, cols as i64, 0_i64, row_offsets, NOWHERE, NOWHERE,
+                    INDEX_32, INDEX_32, BASE_ZERO, V::CUDA_TYPE
+                ), cusparseDestroySpMat
             }
-        })
+        }
     }
 
     /// The nonzeros in a descriptor.
     pub(super) fn count_nonzeros(&self, result: &Descriptor) -> Result<usize, PeerError> {
         let (mut rows, mut cols, mut nonzeros) = (0, 0, 0);
+        let (result, function) = (result.raw(), self.functions.cusparseSpMatGetSize);
         // SAFETY: the descriptor is valid; numbers are written to valid locations.
-        let code = unsafe {
-            (self.functions.cusparseSpMatGetSize)(
-                result.address,
-                &raw mut rows,
-                &raw mut cols,
-                &raw mut nonzeros,
-            )
-        };
+        let code = unsafe { function(result, &raw mut rows, &raw mut cols, &raw mut nonzeros) };
         self.check("cusparseSpMatGetSize", code)?;
         Ok(nonzeros as usize)
     }
 
     /// Gives a result its row offsets, columns and values, which must be as long as its descriptor says and outlive it.
-    pub(super) fn set_arrays(&self, result: &Descriptor, arrays: [Address; 3]) -> Result<(), PeerError> {
-        let [row_offsets, columns, values] = arrays;
+    pub(super) fn set_arrays<V: PeerValue>(
+        &self,
+        result: &Descriptor,
+        (row_offsets, columns, values): (&Buffer<u32>, &Buffer<u32>, &Buffer<V>),
+    ) -> Result<(), PeerError> {
+        let (result, function) = (result.raw(), self.functions.cusparseCsrSetPointers);
         // SAFETY: the arrays are as the caller says.
-        let code =
-            unsafe { (self.functions.cusparseCsrSetPointers)(result.address, row_offsets, columns, values) };
+        let code = unsafe { function(result, row_offsets.raw(), columns.raw(), values.raw()) };
         self.check("cusparseCsrSetPointers", code)
     }
 }

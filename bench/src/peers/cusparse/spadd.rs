@@ -1,12 +1,12 @@
 //! Sums of sparse matrices.
 
 use std::ffi::c_int;
-use std::ptr;
 
 use evenpath::Csr;
 
-use super::functions::{Address, Spadd, SumFunction};
-use super::version::{Cusparse, Descriptor, Version};
+use super::call::{Descriptor, call, describe, factor};
+use super::functions::{NOWHERE, Spadd};
+use super::version::{Cusparse, Version};
 use crate::measure::{Repetitions, times_ms};
 use crate::peers::cuda::{Buffer, Runtime};
 use crate::peers::{PeerError, PeerRun, PeerTimes, PeerValue};
@@ -21,10 +21,8 @@ pub(super) struct Arrays<V> {
 
 impl<V: PeerValue> Arrays<V> {
     pub(super) fn upload(runtime: Runtime, matrix: &Csr<V>) -> Result<Self, PeerError> {
-        let too_many =
-            || PeerError::Unsuitable(format!("{} nonzeros are more than 32 bits can count", matrix.nnz()));
         Ok(Self {
-            nonzeros: c_int::try_from(matrix.nnz()).map_err(|_| too_many())?,
+            nonzeros: count(matrix.nnz())?,
             row_offsets: runtime.upload(matrix.row_offsets())?,
             column_indices: runtime.upload(matrix.column_indices())?,
             values: runtime.upload(matrix.values())?,
@@ -32,7 +30,17 @@ impl<V: PeerValue> Arrays<V> {
     }
 }
 
+/// A number of rows, columns or nonzeros, as older functions have it.
+pub(super) fn count(number: usize) -> Result<c_int, PeerError> {
+    c_int::try_from(number)
+        .map_err(|_| PeerError::Unsuitable(format!("{number} is more than 32 bits can count")))
+}
+
 /// αA + βB by `csrgeam2`, with operands on the GPU.
+///
+/// Every call is sound for the same reasons: handle and descriptor are valid, the arrays are those of valid matrices on this
+/// GPU, with a row offset of C more than rows, and as many columns and values as counted; the factors are on the host, where
+/// the library expects them by default; and the workspace has the requested size.
 struct Sum<'v, V: PeerValue> {
     version: &'v Version,
     functions: Spadd,
@@ -57,7 +65,7 @@ impl Cusparse {
     ) {
         let factors = Factors { alpha, beta };
         let mut take =
-            |version: &Version, algorithm: &str, outcome| each(version.run(algorithm, "csr", outcome));
+            |version: &Version, algorithm: &str, outcome| each(version.peer(algorithm, "csr", outcome));
         for version in &self.versions {
             take(version, "csrgeam2", version.measure_csrgeam2(factors, (a, b), repetitions));
         }
@@ -95,22 +103,18 @@ impl Version {
         repetitions: Repetitions,
     ) -> Result<PeerTimes<Csr<V>>, PeerError> {
         let functions = Spadd::find(self.library)?;
-        let too_large = |_| PeerError::Unsuitable("more rows or columns than 32 bits can count".into());
         let sum = Sum {
             version: self,
             functions,
-            rows: c_int::try_from(a.nrows()).map_err(too_large)?,
-            cols: c_int::try_from(a.ncols()).map_err(too_large)?,
+            rows: count(a.nrows())?,
+            cols: count(a.ncols())?,
             factors,
             a: Arrays::upload(self.runtime, a)?,
             b: Arrays::upload(self.runtime, b)?,
-            description: Descriptor::new(
-                self,
-                "cusparseCreateMatDescr",
-                functions.cusparseDestroyMatDescr,
-                // SAFETY: the descriptor is written to a valid location.
-                |address| unsafe { (functions.cusparseCreateMatDescr)(address) },
-            )?,
+            // SAFETY: the descriptor is written to a valid location.
+            description: unsafe {
+                describe! { self, functions, cusparseCreateMatDescr(), cusparseDestroyMatDescr }
+            }?,
             row_offsets: self.runtime.allocate(a.nrows() + 1)?,
         };
         let workspace_bytes = sum.workspace_bytes()?;
@@ -128,16 +132,37 @@ impl Version {
     }
 }
 
+/// Calls the function for the type of the values, with columns and values of C and the last argument.
+macro_rules! sum {
+    ($sum:expr, $single:ident or $double:ident, $columns:expr, $values:expr, $last:expr) => {{
+        let Sum { version, functions, rows, cols, factors, a, b, description, row_offsets } = $sum;
+        macro_rules! of_type {
+            ($function:ident) => {
+                call! {
+                    version, functions, $function(
+                        *rows, *cols,
+                        factor(&factors.alpha), description, a.nonzeros, &a.values, &a.row_offsets, &a.column_indices,
+                        factor(&factors.beta), description, b.nonzeros, &b.values, &b.row_offsets, &b.column_indices,
+                        description, $values, row_offsets, $columns, $last
+                    )
+                }
+            };
+        }
+        // SAFETY: see `Sum`.
+        unsafe { if V::CUDA_TYPE == f32::CUDA_TYPE { of_type!($single) } else { of_type!($double) } }
+    }};
+}
+
 impl<V: PeerValue> Sum<'_, V> {
     fn workspace_bytes(&self) -> Result<usize, PeerError> {
-        let function = if V::CUDA_TYPE == f32::CUDA_TYPE {
-            self.functions.cusparseScsrgeam2_bufferSizeExt
-        } else {
-            self.functions.cusparseDcsrgeam2_bufferSizeExt
-        };
-        let mut bytes = 0_usize;
-        let nowhere = (ptr::null_mut(), ptr::null_mut());
-        self.call("cusparseXcsrgeam2_bufferSizeExt", function, nowhere, ptr::from_mut(&mut bytes).cast())?;
+        let mut bytes = 0;
+        sum!(
+            self,
+            cusparseScsrgeam2_bufferSizeExt or cusparseDcsrgeam2_bufferSizeExt,
+            NOWHERE,
+            NOWHERE,
+            &raw mut bytes
+        )?;
         Ok(bytes)
     }
 
@@ -145,27 +170,17 @@ impl<V: PeerValue> Sum<'_, V> {
     fn count(&self, workspace: &Buffer<u8>) -> Result<c_int, PeerError> {
         let Self { version, functions, rows, cols, a, b, description, row_offsets, .. } = self;
         let mut nonzeros = 0;
-        // SAFETY: as for the other call; there is one row offset more than rows.
-        let code = unsafe {
-            (functions.cusparseXcsrgeam2Nnz)(
-                version.handle,
-                *rows,
-                *cols,
-                description.address,
-                a.nonzeros,
-                a.row_offsets.address(),
-                a.column_indices.address(),
-                description.address,
-                b.nonzeros,
-                b.row_offsets.address(),
-                b.column_indices.address(),
-                description.address,
-                row_offsets.address(),
-                &raw mut nonzeros,
-                workspace.address(),
-            )
-        };
-        version.check("cusparseXcsrgeam2Nnz", code)?;
+        // SAFETY: see `Sum`.
+        unsafe {
+            call! {
+                version, functions, cusparseXcsrgeam2Nnz(
+                    *rows, *cols,
+                    description, a.nonzeros, &a.row_offsets, &a.column_indices,
+                    description, b.nonzeros, &b.row_offsets, &b.column_indices,
+                    description, row_offsets, &raw mut nonzeros, workspace
+                )
+            }
+        }?;
         Ok(nonzeros)
     }
 
@@ -175,51 +190,6 @@ impl<V: PeerValue> Sum<'_, V> {
         values: &Buffer<V>,
         workspace: &Buffer<u8>,
     ) -> Result<(), PeerError> {
-        let function = if V::CUDA_TYPE == f32::CUDA_TYPE {
-            self.functions.cusparseScsrgeam2
-        } else {
-            self.functions.cusparseDcsrgeam2
-        };
-        let arrays = (columns.address(), values.address());
-        self.call("cusparseXcsrgeam2", function, arrays, workspace.address())
-    }
-
-    /// Calls a function with columns and values of C, which the size query ignores, and its last argument.
-    fn call(
-        &self,
-        name: &'static str,
-        function: SumFunction,
-        (columns, values): (Address, Address),
-        last: Address,
-    ) -> Result<(), PeerError> {
-        let Self { version, rows, cols, factors, a, b, description, row_offsets, .. } = self;
-        // SAFETY: handle and descriptors are valid, the arrays are those of valid matrices on this GPU; the factors are on
-        // the host, where the library expects them by default; there are as many columns and values as counted; the last
-        // argument is an output for the size, or has as many bytes as the library requested.
-        let code = unsafe {
-            function(
-                version.handle,
-                *rows,
-                *cols,
-                ptr::from_ref(&factors.alpha).cast(),
-                description.address,
-                a.nonzeros,
-                a.values.address(),
-                a.row_offsets.address(),
-                a.column_indices.address(),
-                ptr::from_ref(&factors.beta).cast(),
-                description.address,
-                b.nonzeros,
-                b.values.address(),
-                b.row_offsets.address(),
-                b.column_indices.address(),
-                description.address,
-                values,
-                row_offsets.address(),
-                columns,
-                last,
-            )
-        };
-        version.check(name, code)
+        sum!(self, cusparseScsrgeam2 or cusparseDcsrgeam2, columns, values, workspace)
     }
 }

@@ -1,14 +1,14 @@
 //! Sums of sparse matrices by `SpGEAM`, the generic successor of `csrgeam2`.
 
 use std::ffi::c_int;
-use std::ptr;
 
 use evenpath::Csr;
 
+use super::call::{Descriptor, call, describe, factor};
 use super::formats::{Format, Formats};
 use super::functions::{DIRECT, Spgeam};
 use super::spadd::{Factors, valid_sum};
-use super::version::{Descriptor, Version};
+use super::version::Version;
 use crate::measure::{Repetitions, times_ms};
 use crate::peers::cuda::Buffer;
 use crate::peers::{PeerError, PeerTimes, PeerValue};
@@ -71,16 +71,15 @@ impl Version {
 impl<V: PeerValue> Sum<'_, V> {
     fn call(&self) -> Result<Call<'_, V>, PeerError> {
         let Self { version, functions, a, b, row_offsets, .. } = self;
-        let destroy = functions.cusparseSpGEAM_destroyDescr;
-        let description = Descriptor::new(version, "cusparseSpGEAM_createDescr", destroy, |address| {
-            // SAFETY: the descriptor is written to a valid location.
-            unsafe { (functions.cusparseSpGEAM_createDescr)(address) }
-        })?;
+        // SAFETY: the descriptor is written to a valid location.
+        let description = unsafe {
+            describe! { version, functions, cusparseSpGEAM_createDescr(), cusparseSpGEAM_destroyDescr }
+        }?;
         Ok(Call {
             sum: self,
             a: a.describe(version, Format::Csr)?,
             b: b.describe(version, Format::Csr)?,
-            c: version.describe_result::<V>((a.rows, a.cols), row_offsets.address())?,
+            c: version.describe_result::<V>((a.rows, a.cols), row_offsets)?,
             description,
         })
     }
@@ -99,40 +98,31 @@ struct Call<'s, V: PeerValue> {
 }
 
 /// Calls a function with the arguments that all share, and its last.
-macro_rules! call {
+macro_rules! sum {
     ($call:expr, $function:ident, $last:expr) => {{
         let Call { sum: Sum { version, functions, factors, .. }, a, b, c, description } = $call;
+        let (alpha, beta) = (factor(&factors.alpha), factor(&factors.beta));
         // SAFETY: see `Call`.
-        let code = unsafe {
-            (functions.$function)(
-                version.handle,
-                DIRECT,
-                DIRECT,
-                ptr::from_ref(&factors.alpha).cast(),
-                a.address,
-                ptr::from_ref(&factors.beta).cast(),
-                b.address,
-                c.address,
-                V::CUDA_TYPE,
-                ALGORITHM,
-                description.address,
-                $last,
-            )
-        };
-        version.check(stringify!($function), code)
+        unsafe {
+            call! {
+                version, functions, $function(
+                    DIRECT, DIRECT, alpha, a, beta, b, c, V::CUDA_TYPE, ALGORITHM, description, $last
+                )
+            }
+        }
     }};
 }
 
 impl<V: PeerValue> Call<'_, V> {
     fn workspace_bytes(&self) -> Result<usize, PeerError> {
         let mut bytes = 0;
-        call!(self, cusparseSpGEAM_bufferSize, &raw mut bytes)?;
+        sum!(self, cusparseSpGEAM_bufferSize, &raw mut bytes)?;
         Ok(bytes)
     }
 
     /// Computes the row offsets of C and returns its number of nonzeros.
     fn count(&self, workspace: &Buffer<u8>) -> Result<usize, PeerError> {
-        call!(self, cusparseSpGEAM_nnz, workspace.address())?;
+        sum!(self, cusparseSpGEAM_nnz, workspace)?;
         self.sum.version.count_nonzeros(&self.c)
     }
 
@@ -143,8 +133,7 @@ impl<V: PeerValue> Call<'_, V> {
         values: &Buffer<V>,
         workspace: &Buffer<u8>,
     ) -> Result<(), PeerError> {
-        let arrays = [self.sum.row_offsets.address(), columns.address(), values.address()];
-        self.sum.version.set_arrays(&self.c, arrays)?;
-        call!(self, cusparseSpGEAM, workspace.address())
+        self.sum.version.set_arrays(&self.c, (&self.sum.row_offsets, columns, values))?;
+        sum!(self, cusparseSpGEAM, workspace)
     }
 }

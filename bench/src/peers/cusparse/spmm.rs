@@ -1,12 +1,13 @@
 //! Sparse matrix times dense matrix.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 
 use evenpath::{Csr, Layout};
 
+use super::call::{Descriptor, call, describe, factor};
 use super::formats::{Format, Formats};
-use super::functions::{DIRECT, SpmmFunction};
-use super::version::{Cusparse, Descriptor, Version};
+use super::functions::DIRECT;
+use super::version::{Cusparse, Version};
 use crate::measure::{Clock, Repetitions, times_ms};
 use crate::peers::cuda::Buffer;
 use crate::peers::{PeerError, PeerRun, PeerTimes, PeerValue};
@@ -15,7 +16,7 @@ use crate::peers::{PeerError, PeerRun, PeerTimes, PeerValue};
 pub(in crate::peers) struct SpmmProblem<'l, V: PeerValue> {
     library: &'l Cusparse,
     formats: Formats<V>,
-    /// Why there is no BSR, if so.
+    /// The reason why there is no BSR, if there is none.
     no_bsr: Option<String>,
     b: Buffer<V>,
     c: Buffer<V>,
@@ -84,7 +85,7 @@ impl<V: PeerValue> SpmmProblem<'_, V> {
                     format!("{name}{}, {}", if preprocess { " + preprocess" } else { "" }, self.layout);
                 for version in &self.library.versions {
                     let outcome = self.measure_algorithm(version, (format, code), preprocess, repetitions);
-                    each(version.run(&algorithm, format.name(), outcome));
+                    each(version.peer(&algorithm, format.name(), outcome));
                 }
             }
         }
@@ -102,123 +103,89 @@ impl<V: PeerValue> SpmmProblem<'_, V> {
             return Err(PeerError::Unsuitable(reason.clone()));
         }
         let runtime = &version.runtime;
-        let b = version.dense::<V>(formats.cols, *width, *layout, b.address())?;
-        let described_c = version.dense::<V>(formats.rows, *width, *layout, c.address())?;
+        let b = version.dense((formats.cols, *width), *layout, b)?;
+        let described_c = version.dense((formats.rows, *width), *layout, c)?;
         let mut setup_ms = 0.0;
         let mut prepared = None;
-        // As for SpMV: each descriptor is preprocessed again, and the first time loads code.
+        // Each descriptor is preprocessed again, like those of SpMV, and the first time loads code.
         for _ in 0..if preprocess { 2 } else { 1 } {
             let matrix = formats.describe(version, format)?;
-            let call =
-                Call { version, alpha: V::ONE, matrix, b: &b, beta: V::ZERO, c: &described_c, algorithm };
-            let buffer = runtime.allocate::<u8>(call.buffer_bytes()?)?;
+            let call = Call { version, matrix, b: &b, c: &described_c, algorithm };
+            let buffer = runtime.allocate::<u8>(call.buffer_bytes::<V>()?)?;
             if preprocess {
                 runtime.synchronize()?;
                 let start = runtime.record()?;
-                call.preprocess(&buffer)?;
+                call.preprocess::<V>(&buffer)?;
                 setup_ms = runtime.elapsed_ms(&start, &runtime.record()?)?;
             }
             prepared = Some((call, buffer));
         }
         c.fill_with_ones()?;
         let Some((call, buffer)) = prepared else { unreachable!("at least once") };
-        let times = times_ms(runtime, repetitions, || call.run(&buffer))?;
-        let bytes = call.buffer_bytes()? as u64;
+        let times = times_ms(runtime, repetitions, || call.run::<V>(&buffer))?;
+        let bytes = call.buffer_bytes::<V>()? as u64;
         Ok(PeerTimes { times, values: None, setup_ms, bytes, result: c.download()? })
     }
 }
 
 impl Version {
-    /// A descriptor of a dense matrix at an address, which must have all of its elements and outlive the
-    /// descriptor.
+    /// A descriptor of a dense matrix, which must have all of its elements and outlive the descriptor.
     fn dense<V: PeerValue>(
         &self,
-        rows: usize,
-        cols: usize,
+        (rows, cols): (usize, usize),
         layout: Layout,
-        address: *mut c_void,
+        elements: &Buffer<V>,
     ) -> Result<Descriptor, PeerError> {
         let (order, leading) = order(layout, rows, cols);
-        let functions = &self.functions;
-        Descriptor::new(self, "cusparseCreateDnMat", functions.cusparseDestroyDnMat, |descriptor| {
-            // SAFETY: the descriptor is written to a valid location; the elements are not accessed.
-            unsafe {
-                (functions.cusparseCreateDnMat)(
-                    descriptor,
-                    rows as i64,
-                    cols as i64,
-                    leading.max(1) as i64,
-                    address,
-                    V::CUDA_TYPE,
-                    order,
-                )
+        let (rows, cols, leading) = (rows as i64, cols as i64, leading.max(1) as i64);
+        // SAFETY: the descriptor is written to a valid location; the elements are not accessed.
+        unsafe {
+            describe! {
+                self, self.functions, cusparseCreateDnMat(rows, cols, leading, elements, V::CUDA_TYPE, order),
+                cusparseDestroyDnMat
             }
-        })
+        }
     }
 }
 
 /// The arguments that the three functions share.
-struct Call<'p, V> {
+struct Call<'p> {
     version: &'p Version,
-    alpha: V,
     matrix: Descriptor,
     b: &'p Descriptor,
-    beta: V,
     c: &'p Descriptor,
     algorithm: c_int,
 }
 
-impl<V: PeerValue> Call<'_, V> {
-    fn buffer_bytes(&self) -> Result<usize, PeerError> {
-        let Self { version, alpha, matrix, b, beta, c, algorithm } = self;
+/// Calls a function with the arguments that all share, and its last: an output for the size, or a buffer.
+macro_rules! product {
+    ($call:expr, $value:ident, $function:ident, $last:expr) => {{
+        let Call { version, matrix, b, c, algorithm } = $call;
+        let (one, zero) = ($value::ONE, $value::ZERO);
+        // SAFETY: handle and descriptors are valid, of operands on this GPU with matching sizes; the factors are on the
+        // host, where the library expects them by default; and the buffer has the requested size.
+        unsafe {
+            call! {
+                version, version.functions, $function(
+                    DIRECT, DIRECT, factor(&one), matrix, *b, factor(&zero), *c, $value::CUDA_TYPE, *algorithm, $last
+                )
+            }
+        }
+    }};
+}
+
+impl Call<'_> {
+    fn buffer_bytes<V: PeerValue>(&self) -> Result<usize, PeerError> {
         let mut bytes = 0;
-        // SAFETY: handle and descriptors are valid, of operands on this GPU with matching sizes; the factors are
-        // on the host, where the library expects them by default.
-        let code = unsafe {
-            (version.functions.cusparseSpMM_bufferSize)(
-                version.handle,
-                DIRECT,
-                DIRECT,
-                std::ptr::from_ref(alpha).cast(),
-                matrix.address,
-                b.address,
-                std::ptr::from_ref(beta).cast(),
-                c.address,
-                V::CUDA_TYPE,
-                *algorithm,
-                &raw mut bytes,
-            )
-        };
-        version.check("cusparseSpMM_bufferSize", code)?;
+        product!(self, V, cusparseSpMM_bufferSize, &raw mut bytes)?;
         Ok(bytes)
     }
 
-    fn preprocess(&self, buffer: &Buffer<u8>) -> Result<(), PeerError> {
-        self.call("cusparseSpMM_preprocess", self.version.functions.cusparseSpMM_preprocess, buffer)
+    fn preprocess<V: PeerValue>(&self, buffer: &Buffer<u8>) -> Result<(), PeerError> {
+        product!(self, V, cusparseSpMM_preprocess, buffer)
     }
 
-    fn run(&self, buffer: &Buffer<u8>) -> Result<(), PeerError> {
-        self.call("cusparseSpMM", self.version.functions.cusparseSpMM, buffer)
-    }
-
-    fn call(&self, name: &'static str, function: SpmmFunction, buffer: &Buffer<u8>) -> Result<(), PeerError> {
-        let Self { version, alpha, matrix, b, beta, c, algorithm } = self;
-        // SAFETY: as for the size query; the buffer has the requested size.
-        let code = unsafe {
-            function(
-                version.handle,
-                DIRECT,
-                DIRECT,
-                std::ptr::from_ref(alpha).cast(),
-                matrix.address,
-                b.address,
-                std::ptr::from_ref(beta).cast(),
-                c.address,
-                V::CUDA_TYPE,
-                *algorithm,
-                buffer.address(),
-            )
-        };
-        version.check(name, code)
+    fn run<V: PeerValue>(&self, buffer: &Buffer<u8>) -> Result<(), PeerError> {
+        product!(self, V, cusparseSpMM, buffer)
     }
 }

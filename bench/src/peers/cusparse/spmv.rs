@@ -2,29 +2,24 @@
 
 use std::ffi::c_int;
 
+use super::call::{Descriptor, call, factor};
 use super::formats::Format;
-use super::functions::SpmvFunction;
+use super::functions::SpmvPreprocess;
 use super::spmv_op;
 use super::spmv_problem::{Product, Run, SpmvProblem};
-use super::version::{Descriptor, LIBRARY, Version, code};
+use super::version::{Version, code};
 use crate::measure::Clock;
 use crate::peers::cuda::Buffer;
 use crate::peers::{Operation, PeerError, PeerValue, PreparedPeer, Ready};
 
-/// An algorithm, with its name and number in the header.
-struct Algorithm {
-    name: &'static str,
-    format: Format,
-    code: c_int,
-}
-
-const ALGORITHMS: [Algorithm; 6] = [
-    Algorithm { name: "CSR_ALG1", format: Format::Csr, code: 2 },
-    Algorithm { name: "CSR_ALG2", format: Format::Csr, code: 3 },
-    Algorithm { name: "COO_ALG1", format: Format::Coo, code: 1 },
-    Algorithm { name: "COO_ALG2", format: Format::Coo, code: 4 },
-    Algorithm { name: "SELL_ALG1", format: Format::SlicedEll, code: 5 },
-    Algorithm { name: "BSR_ALG1", format: Format::Bsr, code: 6 },
+/// The algorithms: name, format and number in the header.
+const ALGORITHMS: [(&str, Format, c_int); 6] = [
+    ("CSR_ALG1", Format::Csr, 2),
+    ("CSR_ALG2", Format::Csr, 3),
+    ("COO_ALG1", Format::Coo, 1),
+    ("COO_ALG2", Format::Coo, 4),
+    ("SELL_ALG1", Format::SlicedEll, 5),
+    ("BSR_ALG1", Format::Bsr, 6),
 ];
 
 impl<V: PeerValue> SpmvProblem<'_, V> {
@@ -35,33 +30,26 @@ impl<V: PeerValue> SpmvProblem<'_, V> {
 
     fn prepare_version<'p>(&'p self, version: &'p Version) -> Vec<PreparedPeer<'p, V>> {
         let mut prepared = Vec::new();
-        let mut add = |algorithm: String, format: Format, outcome| {
-            let version = Some(version.name.clone());
-            prepared.push(PreparedPeer {
-                library: LIBRARY,
-                version,
-                algorithm,
-                format: format.name(),
-                outcome,
-            });
+        let mut add = |algorithm: &str, format: Format, outcome| {
+            prepared.push(version.peer(algorithm, format.name(), outcome));
         };
-        for &Algorithm { name, format, code } in &ALGORITHMS {
+        for (name, format, code) in ALGORITHMS {
             if self.operation == Operation::Transposed && format != Format::Csr {
                 continue;
             }
             if let Some((_, reason)) = self.unmade.iter().find(|(unmade, _)| *unmade == format) {
-                add(name.into(), format, Err(PeerError::Unsuitable(reason.to_string())));
+                add(name, format, Err(PeerError::Unsuitable(reason.to_string())));
                 continue;
             }
-            add(name.into(), format, self.prepare_algorithm(version, format, code, None));
+            add(name, format, self.prepare_algorithm(version, format, code, None));
             if let (Format::Csr, Some(preprocess)) = (format, version.optional.spmv_preprocess) {
                 let outcome = self.prepare_algorithm(version, format, code, Some(preprocess));
-                add(format!("{name} + preprocess"), format, outcome);
+                add(&format!("{name} + preprocess"), format, outcome);
             }
         }
         if let Some(functions) = version.optional.spmv_op {
             for (name, code) in spmv_op::ALGORITHMS {
-                add(name.into(), Format::Csr, self.prepare_op(version, functions, code));
+                add(name, Format::Csr, self.prepare_op(version, functions, code));
             }
         }
         prepared
@@ -72,7 +60,7 @@ impl<V: PeerValue> SpmvProblem<'_, V> {
         version: &'p Version,
         format: Format,
         algorithm: c_int,
-        preprocess: Option<SpmvFunction>,
+        preprocess: Option<SpmvPreprocess>,
     ) -> Result<Ready<'p, V>, PeerError> {
         let (runtime, before) = (version.runtime, self.operands.y.to_vec());
         let y = runtime.upload(&before)?;
@@ -108,9 +96,9 @@ impl<V: PeerValue> SpmvProblem<'_, V> {
             operation: code(*operation),
             alpha: operands.alpha,
             matrix: formats.describe(version, format)?,
-            x: version.vector::<V>(cols, x.address())?,
+            x: version.vector(cols, x)?,
             beta: operands.beta,
-            y: version.vector::<V>(rows, y.address())?,
+            y: version.vector(rows, y)?,
             algorithm,
             buffer: version.runtime.allocate(0)?,
         };
@@ -132,57 +120,36 @@ struct Call<'p, V> {
     buffer: Buffer<u8>,
 }
 
+/// Calls a function with the arguments that all share, and its last: an output for the size, or the buffer.
+macro_rules! product {
+    ($call:expr, $functions:expr, $function:ident, $last:expr) => {{
+        let Call { version, operation, alpha, matrix, x, beta, y, algorithm, .. } = $call;
+        // SAFETY: handle and descriptors are valid, of operands on this GPU with matching sizes; the factors are on the
+        // host, where the library expects them by default; and the buffer has the requested size.
+        unsafe {
+            call! {
+                version, $functions, $function(
+                    *operation, factor(alpha), matrix, x, factor(beta), y, V::CUDA_TYPE, *algorithm, $last
+                )
+            }
+        }
+    }};
+}
+
 impl<V: PeerValue> Call<'_, V> {
     fn buffer_bytes(&self) -> Result<usize, PeerError> {
-        let Self { version, operation, alpha, matrix, x, beta, y, algorithm, .. } = self;
         let mut bytes = 0;
-        // SAFETY: handle and descriptors are valid, of operands on this GPU with matching sizes; the factors are on the
-        // host, where the library expects them by default.
-        let code = unsafe {
-            (version.functions.cusparseSpMV_bufferSize)(
-                version.handle,
-                *operation,
-                std::ptr::from_ref(alpha).cast(),
-                matrix.address,
-                x.address,
-                std::ptr::from_ref(beta).cast(),
-                y.address,
-                V::CUDA_TYPE,
-                *algorithm,
-                &raw mut bytes,
-            )
-        };
-        version.check("cusparseSpMV_bufferSize", code)?;
+        product!(self, self.version.functions, cusparseSpMV_bufferSize, &raw mut bytes)?;
         Ok(bytes)
     }
 
-    fn preprocess(&self, function: SpmvFunction) -> Result<(), PeerError> {
-        self.call("cusparseSpMV_preprocess", function)
-    }
-
-    fn call(&self, name: &'static str, function: SpmvFunction) -> Result<(), PeerError> {
-        let Self { version, operation, alpha, matrix, x, beta, y, algorithm, buffer } = self;
-        // SAFETY: as for the size query; the buffer has the requested size.
-        let code = unsafe {
-            function(
-                version.handle,
-                *operation,
-                std::ptr::from_ref(alpha).cast(),
-                matrix.address,
-                x.address,
-                std::ptr::from_ref(beta).cast(),
-                y.address,
-                V::CUDA_TYPE,
-                *algorithm,
-                buffer.address(),
-            )
-        };
-        version.check(name, code)
+    fn preprocess(&self, functions: SpmvPreprocess) -> Result<(), PeerError> {
+        product!(self, functions, cusparseSpMV_preprocess, &self.buffer)
     }
 }
 
 impl<V: PeerValue> Run for Call<'_, V> {
     fn run(&self) -> Result<(), PeerError> {
-        self.call("cusparseSpMV", self.version.functions.cusparseSpMV)
+        product!(self, self.version.functions, cusparseSpMV, &self.buffer)
     }
 }

@@ -3,10 +3,11 @@
 use std::ffi::c_int;
 use std::ptr;
 
+use super::call::{Argument, Descriptor, call, factor};
 use super::formats::{Format, Formats};
 use super::functions::SpmvOp;
 use super::spmv_problem::{Product, Run, SpmvProblem};
-use super::version::{Descriptor, Version, code};
+use super::version::{Version, code};
 use crate::measure::Clock;
 use crate::peers::cuda::Buffer;
 use crate::peers::{PeerError, PeerValue, Ready};
@@ -94,9 +95,9 @@ impl<'p, V: PeerValue> Operands<'p, V> {
             operation: code(*operation),
             alpha: operands.alpha,
             matrix: formats.describe(version, Format::Csr)?,
-            x: version.vector::<V>(cols, x.address())?,
+            x: version.vector(cols, x)?,
             beta: operands.beta,
-            y: version.vector::<V>(rows, y.address())?,
+            y: version.vector(rows, y)?,
             algorithm,
         })
     }
@@ -106,57 +107,32 @@ impl<'p, V: PeerValue> Operands<'p, V> {
         let mut bytes = 0;
         // SAFETY: handle and descriptors are valid, of operands on this GPU with matching sizes; the number is written to a
         // valid location.
-        let code = unsafe {
-            (functions.cusparseSpMVOp_bufferSize)(
-                version.handle,
-                *operation,
-                matrix.address,
-                x.address,
-                y.address,
-                y.address,
-                V::CUDA_TYPE,
-                *algorithm,
-                &raw mut bytes,
-            )
-        };
-        version.check("cusparseSpMVOp_bufferSize", code)?;
+        unsafe {
+            call! {
+                version, functions, cusparseSpMVOp_bufferSize(
+                    *operation, matrix, x, y, y, V::CUDA_TYPE, *algorithm, &raw mut bytes
+                )
+            }
+        }?;
         Ok(bytes)
     }
 
     /// A plan without an operation of the caller's on the result. The buffer, of the requested size, must outlive it.
     fn plan(&self, buffer: &Buffer<u8>) -> Result<Planned, PeerError> {
         let Self { version, functions, operation, matrix, x, y, algorithm, .. } = self;
+        let (handle, [matrix, x, y]) = (version.handle, [matrix, x, y].map(Argument::raw));
         let destroy = functions.cusparseSpMVOp_destroyDescr;
+        let create = functions.cusparseSpMVOp_createDescr;
         let description = Descriptor::new(version, "cusparseSpMVOp_createDescr", destroy, |address| {
+            let (kind, buffer) = (V::CUDA_TYPE, buffer.address());
             // SAFETY: as for the size query; the buffer has the requested size.
-            unsafe {
-                (functions.cusparseSpMVOp_createDescr)(
-                    version.handle,
-                    address,
-                    *operation,
-                    matrix.address,
-                    x.address,
-                    y.address,
-                    y.address,
-                    V::CUDA_TYPE,
-                    *algorithm,
-                    buffer.address(),
-                )
-            }
+            unsafe { create(handle, address, *operation, matrix, x, y, y, kind, *algorithm, buffer) }
         })?;
         let destroy = functions.cusparseSpMVOp_destroyPlan;
         let plan = Descriptor::new(version, "cusparseSpMVOp_createPlan", destroy, |address| {
-            let (code, bytes) = (ptr::null(), 0);
+            let (code, bytes, description) = (ptr::null(), 0, description.raw());
             // SAFETY: the description is valid, the plan is written to a valid location, and there is no code.
-            unsafe {
-                (functions.cusparseSpMVOp_createPlan)(
-                    version.handle,
-                    description.address,
-                    address,
-                    code,
-                    bytes,
-                )
-            }
+            unsafe { (functions.cusparseSpMVOp_createPlan)(handle, description, address, code, bytes) }
         })?;
         Ok(Planned { plan, _description: description })
     }
@@ -167,17 +143,8 @@ impl<V: PeerValue> Run for Call<'_, V> {
         let Operands { version, functions, alpha, x, beta, y, .. } = &self.operands;
         // SAFETY: plan and descriptors are valid, of operands on this GPU; the factors are on the host, where the library
         // expects them by default.
-        let code = unsafe {
-            (functions.cusparseSpMVOp)(
-                version.handle,
-                self.planned.plan.address,
-                ptr::from_ref(alpha).cast(),
-                ptr::from_ref(beta).cast(),
-                x.address,
-                y.address,
-                y.address,
-            )
-        };
-        version.check("cusparseSpMVOp", code)
+        unsafe {
+            call! { version, functions, cusparseSpMVOp(&self.planned.plan, factor(alpha), factor(beta), x, y, y) }
+        }
     }
 }

@@ -4,8 +4,9 @@ use std::ffi::c_int;
 
 use evenpath::Csr;
 
+use super::call::call;
 use super::functions::{BASE_ZERO, Transpose};
-use super::spadd::Arrays;
+use super::spadd::{Arrays, count};
 use super::version::{Cusparse, Version};
 use crate::measure::{Repetitions, Times, median, times_ms};
 use crate::peers::{PeerError, PeerValue};
@@ -42,44 +43,31 @@ impl Version {
         repetitions: Repetitions,
     ) -> Result<(Times, Csr<V>), PeerError> {
         let functions = Transpose::find(self.library)?;
-        let too_large = |_| PeerError::Unsuitable("more rows or columns than 32 bits can count".into());
-        let rows = c_int::try_from(matrix.nrows()).map_err(too_large)?;
-        let cols = c_int::try_from(matrix.ncols()).map_err(too_large)?;
+        let (rows, cols) = (count(matrix.nrows())?, count(matrix.ncols())?);
         let a = Arrays::upload(self.runtime, matrix)?;
         let row_offsets = self.runtime.allocate::<u32>(matrix.ncols() + 1)?;
         let column_indices = self.runtime.allocate::<u32>(matrix.nnz())?;
         let values = self.runtime.allocate::<V>(matrix.nnz())?;
         // Both functions take the same arguments except for the last: an output for the size, or the workspace.
-        macro_rules! call {
-            ($function:ident, $last:expr) => {{
+        macro_rules! transpose {
+            ($function:ident, $last:expr) => {
                 // SAFETY: the handle is valid, the arrays are those of a valid matrix on this GPU, with equal lengths
                 // for its transpose; the last argument is a valid output, or memory of the requested size.
-                let code = unsafe {
-                    (functions.$function)(
-                        self.handle,
-                        rows,
-                        cols,
-                        a.nonzeros,
-                        a.values.address(),
-                        a.row_offsets.address(),
-                        a.column_indices.address(),
-                        values.address(),
-                        row_offsets.address(),
-                        column_indices.address(),
-                        V::CUDA_TYPE,
-                        WITH_VALUES,
-                        BASE_ZERO,
-                        ALGORITHM,
-                        $last,
-                    )
-                };
-                self.check(stringify!($function), code)
-            }};
+                unsafe {
+                    call! {
+                        self, functions, $function(
+                            rows, cols, a.nonzeros, &a.values, &a.row_offsets, &a.column_indices,
+                            &values, &row_offsets, &column_indices,
+                            V::CUDA_TYPE, WITH_VALUES, BASE_ZERO, ALGORITHM, $last
+                        )
+                    }
+                }
+            };
         }
         let mut bytes = 0;
-        call!(cusparseCsr2cscEx2_bufferSize, &raw mut bytes)?;
+        transpose!(cusparseCsr2cscEx2_bufferSize, &raw mut bytes)?;
         let workspace = self.runtime.allocate::<u8>(bytes)?;
-        let times = times_ms(&self.runtime, repetitions, || call!(cusparseCsr2cscEx2, workspace.address()))?;
+        let times = times_ms(&self.runtime, repetitions, || transpose!(cusparseCsr2cscEx2, &workspace))?;
         let (offsets, columns) = (row_offsets.download()?, column_indices.download()?);
         let transpose = Csr::try_new(matrix.ncols(), matrix.nrows(), offsets, columns, values.download()?)
             .map_err(|invalid| {

@@ -5,10 +5,12 @@ use std::ptr;
 
 use libloading::Library;
 
+use super::call::{Descriptor, describe};
 use super::functions::{Functions, Optional};
-use crate::peers::cuda::{Runtime, library_folders, text_of};
+use crate::peers::cuda::{Buffer, Runtime, library_folders, text_of};
 use crate::peers::library::{open, open_file, paths_of};
-use crate::peers::{Operation, PeerError, PeerRun, PeerTimes, PeerValue};
+use crate::peers::peer::Peer;
+use crate::peers::{Operation, PeerError, PeerValue};
 
 /// Further libraries to open, by file.
 const FILES_VARIABLE: &str = "EVENPATH_CUSPARSE";
@@ -113,29 +115,28 @@ impl Version {
         Err(PeerError::Call { function, code, reason })
     }
 
-    /// A run of an algorithm of this version.
-    pub(super) fn run<R>(
+    /// An algorithm of this version.
+    pub(super) fn peer<O>(
         &self,
         algorithm: &str,
         format: &'static str,
-        outcome: Result<PeerTimes<R>, PeerError>,
-    ) -> PeerRun<R> {
-        let (version, algorithm) = (Some(self.name.clone()), algorithm.to_owned());
-        PeerRun { library: LIBRARY, version, algorithm, format, outcome }
+        outcome: Result<O, PeerError>,
+    ) -> Peer<O> {
+        Peer { version: Some(self.name.clone()), format, ..Peer::of_csr(LIBRARY, algorithm, outcome) }
     }
 
-    /// A descriptor of a dense vector at an address, which must have `len` elements and outlive the
-    /// descriptor.
+    /// A descriptor of a dense vector, which must have `len` elements and outlive the descriptor.
     pub(super) fn vector<V: PeerValue>(
         &self,
         len: usize,
-        address: *mut c_void,
+        vector: &Buffer<V>,
     ) -> Result<Descriptor, PeerError> {
-        let destroy = self.functions.cusparseDestroyDnVec;
-        Descriptor::new(self, "cusparseCreateDnVec", destroy, |descriptor| {
-            // SAFETY: the descriptor is written to a valid location; the elements are not accessed.
-            unsafe { (self.functions.cusparseCreateDnVec)(descriptor, len as i64, address, V::CUDA_TYPE) }
-        })
+        // SAFETY: the descriptor is written to a valid location; the elements are not accessed.
+        unsafe {
+            describe! {
+                self, self.functions, cusparseCreateDnVec(len as i64, vector, V::CUDA_TYPE), cusparseDestroyDnVec
+            }
+        }
     }
 }
 
@@ -145,32 +146,6 @@ impl Drop for Version {
             // SAFETY: this object owns the handle. A failure cannot be handled.
             unsafe { (self.functions.cusparseDestroy)(self.handle) };
         }
-    }
-}
-
-/// The library's descriptor of an operand.
-pub(super) struct Descriptor {
-    pub(super) address: *mut c_void,
-    destroy: unsafe extern "C" fn(*mut c_void) -> c_int,
-}
-
-impl Descriptor {
-    pub(super) fn new(
-        version: &Version,
-        function: &'static str,
-        destroy: unsafe extern "C" fn(*mut c_void) -> c_int,
-        create: impl FnOnce(*mut *mut c_void) -> c_int,
-    ) -> Result<Self, PeerError> {
-        let mut address = ptr::null_mut();
-        version.check(function, create(&raw mut address))?;
-        Ok(Self { address, destroy })
-    }
-}
-
-impl Drop for Descriptor {
-    fn drop(&mut self) {
-        // SAFETY: this object owns the descriptor. A failure cannot be handled.
-        unsafe { (self.destroy)(self.address) };
     }
 }
 
@@ -191,8 +166,8 @@ mod tests {
         let text = error.to_string();
         assert!(text.starts_with("cuSPARSE cannot be used: ") && text.contains("cusparseCreate"), "{text}");
         let found = Optional::find(library, 12_904);
-        let Optional { spmv_preprocess, create_sliced_ell, create_bsr, spmv_op, spgeam } = found;
-        assert!(spmv_preprocess.is_none() && create_sliced_ell.is_none() && create_bsr.is_none());
+        let Optional { spmv_preprocess, sliced_ell, bsr, spmv_op, spgeam } = found;
+        assert!(spmv_preprocess.is_none() && sliced_ell.is_none() && bsr.is_none());
         assert!(spmv_op.is_none() && spgeam.is_none());
     }
 }

@@ -11,7 +11,7 @@ use libloading::Library;
 use crate::measure::sampled;
 use crate::peers::host::{HostClock, elapsed_ms};
 use crate::peers::library::{functions, open_for_all, paths_of};
-use crate::peers::peer::Prepared;
+use crate::peers::peer::{Peer, Prepared};
 use crate::peers::{Operation, PeerError, PeerValue, PreparedPeer, Ready, SpmvOperands};
 
 /// Folders with MKL libraries and the OpenMP runtime, searched after those of the loader.
@@ -44,22 +44,54 @@ functions! {
     fn mkl_sparse_optimize(Matrix) -> c_int;
     fn mkl_sparse_order(Matrix) -> c_int;
     fn mkl_sparse_destroy(Matrix) -> c_int;
+    // Operation, A, B, C.
+    fn mkl_sparse_spmm(c_int, Matrix, Matrix, *mut Matrix) -> c_int;
+    // A, operation, its result.
+    fn mkl_sparse_convert_csr(Matrix, c_int, *mut Matrix) -> c_int;
 }
 
-/// Matrix, base, rows, columns, starts and ends of rows, columns, values.
-type Create<V> = unsafe extern "C" fn(
-    *mut Matrix,
-    c_int,
-    c_int,
-    c_int,
-    *const u32,
-    *const u32,
-    *const u32,
-    *const V,
-) -> c_int;
+/// Declares functions that the library has for each type of values, and `find`, which looks them up for one.
+macro_rules! functions_of_value {
+    ($(fn $name:ident($($argument:ty),* $(,)?);)*) => {
+        #[derive(Clone, Copy)]
+        pub(super) struct OfValue<V> {
+            $(pub(super) $name: unsafe extern "C" fn($($argument),*) -> c_int,)*
+        }
 
-/// Operation, alpha, matrix, its description, x, beta, y.
-type Multiply<V> = unsafe extern "C" fn(c_int, V, Matrix, Description, *const V, V, *mut V) -> c_int;
+        impl<V: PeerValue> OfValue<V> {
+            fn find(library: &'static Library) -> Result<Self, PeerError> {
+                let kind = if V::NAME == "f32" { 's' } else { 'd' };
+                Ok(Self {
+                    $($name: {
+                        let name = format!("mkl_sparse_{kind}_{}", stringify!($name));
+                        // SAFETY: the type is that of the library's header, for values of this type.
+                        let found = unsafe { library.get(name.as_bytes()) };
+                        *found.map_err(|error| absent(&error))?
+                    },)*
+                })
+            }
+        }
+    };
+}
+
+functions_of_value! {
+    // Matrix, base, rows, columns, starts and ends of rows, columns, values.
+    fn create_csr(*mut Matrix, c_int, c_int, c_int, *const u32, *const u32, *const u32, *const V);
+    // Operation, alpha, matrix, its description, x, beta, y.
+    fn mv(c_int, V, Matrix, Description, *const V, V, *mut V);
+    // Operation, A, alpha, B, C.
+    fn add(c_int, Matrix, V, Matrix, *mut Matrix);
+    // Operation, alpha, A, its description, layout, B, columns, its leading dimension, beta, C, its leading dimension.
+    fn mm(c_int, V, Matrix, Description, c_int, *const V, c_int, c_int, V, *mut V, c_int);
+    // Matrix, base, rows, columns, starts and ends of rows, columns, values.
+    fn export_csr(
+        Matrix, *mut c_int, *mut c_int, *mut c_int, *mut *mut c_int, *mut *mut c_int, *mut *mut c_int, *mut *mut V,
+    );
+}
+
+fn absent(error: &libloading::Error) -> PeerError {
+    PeerError::Absent { library: "MKL", reason: error.to_string() }
+}
 
 /// The open library.
 pub(crate) struct Mkl {
@@ -75,7 +107,7 @@ fn block_time(runtime: &Library) -> Result<Duration, PeerError> {
     const MOST: Duration = Duration::from_secs(1);
     // SAFETY: the type is that of the runtime's header.
     let found = unsafe { runtime.get::<unsafe extern "C" fn() -> c_int>(b"kmp_get_blocktime") };
-    let function = found.map_err(|error| PeerError::Absent { library: "MKL", reason: error.to_string() })?;
+    let function = found.map_err(|error| absent(&error))?;
     // SAFETY: without arguments, on any thread.
     let milliseconds = unsafe { function() };
     Ok(Duration::from_millis(milliseconds.max(0) as u64).min(MOST))
@@ -90,7 +122,7 @@ pub(super) struct Handle<'m> {
 /// The inspected matrix.
 struct Inspected<'m, V> {
     matrix: Handle<'m>,
-    multiply: Multiply<V>,
+    functions: OfValue<V>,
     operation: c_int,
 }
 
@@ -153,14 +185,7 @@ impl Mkl {
         operation: Operation,
         operands: SpmvOperands<'p, V>,
     ) -> PreparedPeer<'p, V> {
-        let algorithm = "inspector-executor".into();
-        PreparedPeer {
-            library: LIBRARY,
-            version: None,
-            algorithm,
-            format: "csr",
-            outcome: self.prepare(matrix, operation, operands),
-        }
+        Peer::of_csr(LIBRARY, "inspector-executor", self.prepare(matrix, operation, operands))
     }
 
     fn prepare<'p, V: PeerValue>(
@@ -184,10 +209,8 @@ impl Mkl {
         matrix: &'m Csr<V>,
         operation: Operation,
     ) -> Result<Inspected<'m, V>, PeerError> {
-        let multiply = if V::NAME == "f32" { "mkl_sparse_s_mv" } else { "mkl_sparse_d_mv" };
-        // SAFETY: the type is that of the library's header, for values of this type.
-        let multiply: Multiply<V> = unsafe { self.function(multiply) }?;
-        let inspected = Inspected { matrix: self.handle(matrix)?, multiply, operation: code(operation) };
+        let (matrix, functions) = (self.handle(matrix)?, self.of_value()?);
+        let inspected = Inspected { matrix, functions, operation: code(operation) };
         let address = inspected.matrix.address;
         // SAFETY: the matrix exists.
         let hinted = unsafe {
@@ -205,37 +228,24 @@ impl Mkl {
             let text = format!("{} nonzeros are more than 32 bits can count", matrix.nnz());
             return Err(PeerError::Unsuitable(text));
         }
-        let create = if V::NAME == "f32" { "mkl_sparse_s_create_csr" } else { "mkl_sparse_d_create_csr" };
-        // SAFETY: the types are those of the library's header, for values of this type.
-        let create: Create<V> = unsafe { self.function(create) }?;
-        let mut address = ptr::null_mut();
-        let offsets = matrix.row_offsets();
+        let create = self.of_value::<V>()?.create_csr;
+        let (mut address, [rows, cols]) =
+            (ptr::null_mut(), [matrix.nrows(), matrix.ncols()].map(|len| len as c_int));
+        let starts = matrix.row_offsets();
+        let ends = starts[1.min(starts.len() - 1)..].as_ptr();
+        let (starts, columns, values) =
+            (starts.as_ptr(), matrix.column_indices().as_ptr(), matrix.values().as_ptr());
         // SAFETY: the arrays are those of a valid matrix of this size, which outlives the handle; the library does not
         // write to them.
-        let created = unsafe {
-            create(
-                &raw mut address,
-                BASE_ZERO,
-                matrix.nrows() as c_int,
-                matrix.ncols() as c_int,
-                offsets.as_ptr(),
-                offsets[1.min(offsets.len() - 1)..].as_ptr(),
-                matrix.column_indices().as_ptr(),
-                matrix.values().as_ptr(),
-            )
-        };
+        let created =
+            unsafe { create(&raw mut address, BASE_ZERO, rows, cols, starts, ends, columns, values) };
         check("mkl_sparse_create_csr", created)?;
         Ok(Handle { mkl: self, address })
     }
 
-    /// # Safety
-    /// `F` is a function pointer type with the signature of the function with this name.
-    pub(super) unsafe fn function<F: Copy>(&self, name: &str) -> Result<F, PeerError> {
-        // SAFETY: guaranteed by the caller; the library stays open.
-        let found = unsafe { self.library.get::<F>(name.as_bytes()) };
-        found
-            .map(|function| *function)
-            .map_err(|error| PeerError::Absent { library: "MKL", reason: error.to_string() })
+    /// The functions for values of a type.
+    pub(super) fn of_value<V: PeerValue>(&self) -> Result<OfValue<V>, PeerError> {
+        OfValue::find(self.library)
     }
 }
 
@@ -262,11 +272,11 @@ impl<V: PeerValue> Prepared<V> for Product<'_, V> {
 
 impl<V: PeerValue> Inspected<'_, V> {
     fn run(&self, operands: SpmvOperands<'_, V>, y: &mut [V]) -> Result<(), PeerError> {
-        let Self { matrix, multiply, operation } = self;
+        let Self { matrix, functions, operation } = self;
         let SpmvOperands { alpha, x, beta, .. } = operands;
+        let (multiply, x, y) = (functions.mv, x.as_ptr(), y.as_mut_ptr());
         // SAFETY: the matrix exists, and the vectors have matching lengths.
-        let code =
-            unsafe { multiply(*operation, alpha, matrix.address, GENERAL, x.as_ptr(), beta, y.as_mut_ptr()) };
+        let code = unsafe { multiply(*operation, alpha, matrix.address, GENERAL, x, beta, y) };
         check("mkl_sparse_mv", code)
     }
 }

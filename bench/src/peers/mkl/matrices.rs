@@ -5,49 +5,13 @@ use std::ptr;
 
 use evenpath::Csr;
 
-use super::library::{Description, GENERAL, Handle, Matrix, Mkl, check, code};
+use super::library::{GENERAL, Handle, Matrix, Mkl, check, code};
 use crate::measure::{Repetitions, Times, times_ms};
 use crate::peers::host::{HostClock, times_and_result};
 use crate::peers::{Operation, PeerError, PeerValue};
 
 /// `SPARSE_LAYOUT_ROW_MAJOR`.
 const ROW_MAJOR: c_int = 101;
-
-/// Operation, A, B, C.
-type MultiplySparse = unsafe extern "C" fn(c_int, Matrix, Matrix, *mut Matrix) -> c_int;
-
-/// A, operation, its result.
-type Convert = unsafe extern "C" fn(Matrix, c_int, *mut Matrix) -> c_int;
-
-/// Operation, A, alpha, B, C.
-type Add<V> = unsafe extern "C" fn(c_int, Matrix, V, Matrix, *mut Matrix) -> c_int;
-
-/// Operation, alpha, A, its description, layout, B, columns, its leading dimension, beta, C, its leading dimension.
-type MultiplyDense<V> = unsafe extern "C" fn(
-    c_int,
-    V,
-    Matrix,
-    Description,
-    c_int,
-    *const V,
-    c_int,
-    c_int,
-    V,
-    *mut V,
-    c_int,
-) -> c_int;
-
-/// Matrix, base, rows, columns, starts and ends of rows, columns, values.
-type Export<V> = unsafe extern "C" fn(
-    Matrix,
-    *mut c_int,
-    *mut c_int,
-    *mut c_int,
-    *mut *mut c_int,
-    *mut *mut c_int,
-    *mut *mut c_int,
-    *mut *mut V,
-) -> c_int;
 
 impl Mkl {
     /// Times of C = AB, and C with sorted columns. Sorting them is not timed: the library leaves them in any order.
@@ -61,9 +25,7 @@ impl Mkl {
         b: &Csr<V>,
         repetitions: Repetitions,
     ) -> Result<(Times, Csr<V>), PeerError> {
-        // SAFETY: the type is that of the library's header.
-        let multiply: MultiplySparse = unsafe { self.function("mkl_sparse_spmm") }?;
-        let (a, b) = (self.handle(a)?, self.handle(b)?);
+        let (a, b, multiply) = (self.handle(a)?, self.handle(b)?, self.functions.mkl_sparse_spmm);
         let direct = code(Operation::Direct);
         self.measure_matrix(repetitions, |c| {
             // SAFETY: both matrices exist, and there is room for the handle of C.
@@ -84,9 +46,7 @@ impl Mkl {
     ) -> Result<(Times, Csr<V>), PeerError> {
         let mut b = b.clone();
         b.values_mut().iter_mut().for_each(|value| *value = *value * beta);
-        // SAFETY: the type is that of the library's header, for values of this type.
-        let add: Add<V> = unsafe { self.function(of_value::<V>("mkl_sparse_s_add", "mkl_sparse_d_add")) }?;
-        let (a, b) = (self.handle(a)?, self.handle(&b)?);
+        let (a, b, add) = (self.handle(a)?, self.handle(&b)?, self.of_value::<V>()?.add);
         let direct = code(Operation::Direct);
         self.measure_matrix(repetitions, |c| {
             // SAFETY: as for a product.
@@ -104,9 +64,7 @@ impl Mkl {
         a: &Csr<V>,
         repetitions: Repetitions,
     ) -> Result<(Times, Csr<V>), PeerError> {
-        // SAFETY: the type is that of the library's header.
-        let convert: Convert = unsafe { self.function("mkl_sparse_convert_csr") }?;
-        let a = self.handle(a)?;
+        let (a, convert) = (self.handle(a)?, self.functions.mkl_sparse_convert_csr);
         self.measure_matrix(repetitions, |transpose| {
             // SAFETY: the matrix exists, and there is room for the handle of its transpose.
             let code = unsafe { convert(a.address, code(Operation::Transposed), transpose) };
@@ -129,31 +87,17 @@ impl Mkl {
         if b.len() != a.ncols() * columns {
             return Err(PeerError::Unsuitable(format!("B has {} elements", b.len())));
         }
-        // SAFETY: the types are those of the library's header, for values of this type.
-        let multiply: MultiplyDense<V> =
-            unsafe { self.function(of_value::<V>("mkl_sparse_s_mm", "mkl_sparse_d_mm")) }?;
+        let multiply = self.of_value::<V>()?.mm;
         let mut c = vec![V::zero(); a.nrows() * columns];
         let a = self.handle(a)?;
         // SAFETY: the matrix exists.
         check("mkl_sparse_optimize", unsafe { (self.functions.mkl_sparse_optimize)(a.address) })?;
         let (direct, len) = (code(Operation::Direct), columns as c_int);
         let times = times_ms(&HostClock, repetitions, || {
+            let (a, b, c) = (a.address, b.as_ptr(), c.as_mut_ptr());
             // SAFETY: the matrix exists, B has a row of `columns` elements for each of its columns, and C one for each row.
-            let code = unsafe {
-                multiply(
-                    direct,
-                    V::ONE,
-                    a.address,
-                    GENERAL,
-                    ROW_MAJOR,
-                    b.as_ptr(),
-                    len,
-                    len,
-                    V::zero(),
-                    c.as_mut_ptr(),
-                    len,
-                )
-            };
+            let code =
+                unsafe { multiply(direct, V::ONE, a, GENERAL, ROW_MAJOR, b, len, len, V::zero(), c, len) };
             check("mkl_sparse_mm", code)
         })?;
         self.rest();
@@ -181,13 +125,11 @@ impl Mkl {
     fn export<V: PeerValue>(&self, matrix: &Handle<'_>) -> Result<Csr<V>, PeerError> {
         // SAFETY: the matrix exists.
         check("mkl_sparse_order", unsafe { (self.functions.mkl_sparse_order)(matrix.address) })?;
-        // SAFETY: the types are those of the library's header, for values of this type.
-        let export: Export<V> =
-            unsafe { self.function(of_value::<V>("mkl_sparse_s_export_csr", "mkl_sparse_d_export_csr")) }?;
+        let export = self.of_value::<V>()?.export_csr;
         let (mut base, mut rows, mut cols) = (0, 0, 0);
         let (mut starts, mut ends, mut columns) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
         let mut values = ptr::null_mut();
-        // SAFETY: the matrix exists, and there is room for all that is told.
+        // SAFETY: the matrix exists, and all outputs are valid locations.
         let code = unsafe {
             export(
                 matrix.address,
@@ -218,9 +160,4 @@ impl Mkl {
         Csr::try_new(rows, cols, offsets, all_columns, all_values)
             .map_err(|error| PeerError::Unsuitable(error.to_string()))
     }
-}
-
-/// The name of a function for values of a type.
-fn of_value<V: PeerValue>(single: &'static str, double: &'static str) -> &'static str {
-    if V::NAME == "f32" { single } else { double }
 }

@@ -1,9 +1,8 @@
 //! CSR-Adaptive and LightSpMV.
 
-mod block_sizes;
-mod methods;
+mod row_blocks;
 mod run;
 mod stand_ins;
-mod sweep;
+mod tables;
 
 pub(super) use run::run;

@@ -1,7 +1,5 @@
 //! HiSparse: nodes, memory, products and sums over the matrices of Figure 7.1, in both types.
 
-mod beside_mkl;
-mod figures;
 mod run;
 mod tables;
 

@@ -4,51 +4,33 @@ use std::error::Error;
 
 use evenpath::{Csr, hisparse};
 
-use super::figures::Figures;
-use super::tables::Tables;
-use crate::generated::Generated;
-use crate::operations::Bench;
+use super::tables::{Named, of_type};
 use crate::operations::hisparse::{Extent, measure_tree};
+use crate::operations::{Bench, Case, row};
 use crate::peers::PeerValue;
+use crate::results::Row;
+use crate::study::each::Measured;
 use crate::study::report::Report;
-use crate::study::source::Source;
-use crate::suite::{self, Suite, SuiteOptions};
+use crate::study::source::{Source, of_suite};
+use crate::suite::Suite;
 
 /// The types, as published first: the thesis gives means in single precision only.
 const VALUES: [&str; 2] = ["f32", "f64"];
 
 pub(in crate::study) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn Error>> {
-    let sources =
-        Suite::Figure7.sources(SuiteOptions::default())?.into_iter().filter_map(|source| match source {
-            suite::Source::Generated(Generated::Kind(kind)) => Some(kind.into()),
-            _ => None,
-        });
-    run_all(bench, sources.collect(), report)
+    run_all(bench, of_suite(Suite::Figure7)?, report)
 }
 
-/// Measures what the report does not have yet, one case after the other; then makes the tables of all.
+/// Measures what the report does not have yet, one matrix after the other; then makes the tables of all.
 fn run_all(bench: &Bench<'_>, sources: Vec<Source>, report: &mut Report<'_>) -> Result<(), Box<dyn Error>> {
-    let names: Vec<String> = sources.iter().map(|source| source.name.clone()).collect();
-    let (mut left, mut notes) = (Vec::new(), Vec::new());
-    for source in sources {
-        if VALUES.into_iter().any(|value| !report.has(&case_name(&source.name, value))) {
-            left.push(source);
-        }
-    }
-    bench.each(left, &mut notes, |name, matrix| {
-        // If one type fails, such as for memory, the other is measured all the same.
-        let double = take::<f64>(bench, name, &matrix, report);
-        take::<f32>(bench, name, &matrix.into_values(), report)?;
-        double
-    })?;
-    for value in VALUES {
-        let mut tables = Tables::new(value);
-        for name in &names {
-            if let Some(figures) = report.case::<Figures>(&case_name(name, value))? {
-                tables.add(name, &figures);
-            }
-        }
-        for mut table in tables.finish() {
+    let (all, notes): (Vec<Measured<[Row; 2]>>, _) =
+        bench.each("both types", sources, report, |name, matrix| {
+            let double = measure(bench, name, &matrix);
+            Ok([measure::<f32>(bench, name, &matrix.into_values()), double])
+        })?;
+    for (index, value) in VALUES.into_iter().enumerate() {
+        let rows: Vec<Named<'_>> = all.iter().map(|matrix| (matrix.name.as_str(), &matrix[index])).collect();
+        for mut table in of_type(&rows, value) {
             table.notes.extend(notes.iter().cloned());
             report.table(table)?;
         }
@@ -56,25 +38,12 @@ fn run_all(bench: &Bench<'_>, sources: Vec<Source>, report: &mut Report<'_>) -> 
     Ok(())
 }
 
-fn case_name(matrix: &str, value: &str) -> String {
-    format!("{matrix}, {value}")
-}
-
-/// Measures a case, unless the report has it.
-fn take<V: PeerValue>(
-    bench: &Bench<'_>,
-    name: &str,
-    matrix: &Csr<V>,
-    report: &mut Report<'_>,
-) -> Result<(), Box<dyn Error>> {
-    let case = case_name(name, V::NAME);
-    if report.has(&case) {
-        return Ok(());
-    }
-    let tree = bench.device.upload(matrix)?.to_hisparse::<128>(hisparse::Options::default())?;
-    let levels = tree.download()?.statistics().levels;
-    let measured = measure_tree(bench, matrix, &tree, Extent::Figures)?;
-    report.record(&case, &Figures::new(&levels, &measured))
+/// Measures a matrix in a type. If it does not fit in memory, the row says so.
+fn measure<V: PeerValue>(bench: &Bench<'_>, name: &str, matrix: &Csr<V>) -> Row {
+    row(Case::Hisparse(128).key("-", name, V::NAME), matrix, || {
+        let tree = bench.device.upload(matrix)?.to_hisparse::<128>(hisparse::Options::default())?;
+        measure_tree(bench, matrix, &tree, Extent::Figures)
+    })
 }
 
 #[cfg(test)]
@@ -116,11 +85,11 @@ mod tests {
         let (small, large) = (Kind::Stencil5 { side: 9 }, Kind::PowerLaw { rows: 200 });
         let one = run_into(&path, &device, &[small]);
         let first = StudyFile::read(&path).expect("read");
-        assert_eq!((first.cases.len(), first.tables), (2, one));
+        assert_eq!((first.cases.len(), first.tables), (1, one));
         // The tables are made anew; cases that are there stay as they are.
         let both = run_into(&path, &device, &[small, large]);
         let second = StudyFile::read(&path).expect("read");
-        assert_eq!((second.cases.len(), &second.cases[..2]), (4, &first.cases[..]));
+        assert_eq!((second.cases.len(), &second.cases[..1]), (2, &first.cases[..]));
         assert_eq!(second.tables, both);
         let again = run_into(&path, &device, &[small, large]);
         assert_eq!(again, both, "nothing is measured again");

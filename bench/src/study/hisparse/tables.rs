@@ -1,222 +1,202 @@
 //! Figures 7.1, 3.2, 7.2 and 7.3, and the means of Tables 7.1 and 7.2.
 
-use super::beside_mkl::BesideMkl;
-use super::figures::{Figures, Nodes, ProductTimes, SumTimes};
+use crate::operations::hisparse::NODES;
+use crate::results::Row;
 use crate::statistics::mean_and_deviation;
 use crate::study::figures::quotient;
 use crate::study::name::Study;
 use crate::study::published::{HISPARSE_MEANS, HISPARSE_OVER_COO, HISPARSE_OVER_CSR, HisparseMean};
-use crate::study::table::{Cell, Table};
+use crate::study::table::{Cell, Over, Table};
+
+/// The libraries, as figures and as tables call them.
+const LIBRARIES: [(&str, &str); 2] = [("cusparse", "cuSPARSE"), ("mkl", "MKL")];
+
+/// The name of a matrix, and its row in the type of the tables.
+pub(super) type Named<'r> = (&'r str, &'r Row);
 
 /// The tables of a type.
-pub(super) struct Tables {
-    value: &'static str,
-    nodes: Table,
-    bytes: Table,
-    products: Table,
-    sums: Table,
-    /// The ratios of its bytes to those of CSR and COO.
-    ratios: Vec<(f64, f64)>,
-    /// For each of the published means.
-    times: [Vec<Times>; 5],
-    beside_mkl: BesideMkl,
+pub(super) fn of_type(rows: &[Named<'_>], value: &str) -> Vec<Table> {
+    // The thesis has figures of this type, and only plots of the other.
+    let is_published = value == "f32";
+    let mut tables = vec![
+        nodes(rows, value),
+        bytes(rows, value, is_published),
+        products(rows, value),
+        sums(rows, value),
+        means(rows, value, LIBRARIES[0], is_published),
+    ];
+    if rows.iter().any(|(_, row)| row.more("spmv ms, mkl").is_some()) {
+        tables.extend([beside_mkl(rows, value), means(rows, value, LIBRARIES[1], is_published)]);
+    }
+    tables
 }
 
-/// Milliseconds with HiSparse and by other libraries.
-#[derive(Clone, Copy)]
-struct Times {
-    tree: f64,
-    cusparse: Option<f64>,
-    mkl: Option<f64>,
+/// Begins a table with the names of the matrices.
+fn over<'r>(rows: &'r [Named<'r>], title: &str, value: &str, source: &str) -> Over<'r, Named<'r>> {
+    let table = Table::over(Study::Hisparse, &format!("{title}, {value}"), source, rows);
+    table.column("matrix", |(name, _)| *name)
 }
 
-impl Tables {
-    pub(super) fn new(value: &'static str) -> Self {
-        Self {
-            value,
-            nodes: Table::new(
-                Study::Hisparse,
-                &format!("Nodes of the trees, 128 x 128, {value}"),
-                "Figure 7.1 has the original matrices; these are stand-ins.",
-                &[
-                    "matrix",
-                    "nonzeros",
-                    "inner nodes",
-                    "of them dense",
-                    "children per node",
-                    "leaves",
-                    "of them dense",
-                    "nonzeros per leaf",
-                ],
-            ),
-            bytes: Table::new(
-                Study::Hisparse,
-                &format!("Bytes per nonzero, {value}"),
-                "Figure 3.2; the thesis gives the average savings in single precision.",
-                &["matrix", "HiSparse", "CSR", "COO", "over CSR", "over COO"],
-            ),
-            products: Table::new(
-                Study::Hisparse,
-                &format!("SpMV, milliseconds, {value}"),
-                "Figure 7.2; the thesis has only a plot. The queue is the thesis's scheduler.",
-                &[
-                    "matrix",
-                    "queue",
-                    "frozen",
-                    "copied",
-                    "CSR",
-                    "cuSPARSE CSR",
-                    "transposed: queue",
-                    "frozen",
-                    "copied",
-                    "CSR",
-                    "cuSPARSE CSR",
-                ],
-            ),
-            sums: Table::new(
-                Study::Hisparse,
-                &format!("Sums, milliseconds, {value}"),
-                "Figure 7.3; the thesis has only a plot.",
-                &["matrix", "A + A", "CSR", "cuSPARSE", "A + Aᵀ", "CSR", "cuSPARSE", "csr2csc"],
-            ),
-            ratios: Vec::new(),
-            times: Default::default(),
-            beside_mkl: BesideMkl::new(value),
-        }
-    }
+/// A table with columns of further figures, by heading and name.
+fn with_figures<'r>(table: Over<'r, Named<'r>>, columns: &[(&str, &str)]) -> Over<'r, Named<'r>> {
+    columns.iter().fold(table, |table, (heading, name)| table.column(*heading, |(_, row)| row.more(name)))
+}
 
-    /// Adds the rows of a matrix.
-    pub(super) fn add(&mut self, name: &str, figures: &Figures) {
-        if !figures.is_right {
-            self.products.wrong.push(name.into());
-        }
-        let nodes = [figures.inner, figures.leaves].into_iter().flat_map(|Nodes { all, dense, entries }| {
-            [all.into(), dense.into(), (entries as f64 / all as f64).into()]
-        });
-        self.nodes.row([Cell::from(name), figures.nonzeros.into()].into_iter().chain(nodes));
-        self.add_bytes(name, figures);
-        self.add_products(name, figures);
-        self.add_sums(name, figures);
-        self.beside_mkl.add(name, figures);
+fn nodes(rows: &[Named<'_>], value: &str) -> Table {
+    let source = "Figure 7.1 has the original matrices; these are stand-ins.";
+    let mut table = over(rows, "Nodes of the trees, 128 x 128", value, source)
+        .column("nonzeros", |(_, row)| row.nonzeros());
+    for (nodes, heading, entries) in
+        [(NODES[0], "inner nodes", "children per node"), (NODES[1], "leaves", "nonzeros per leaf")]
+    {
+        table = table
+            .column(heading, |(_, row)| row.more(nodes.all))
+            .column("of them dense", |(_, row)| row.more(nodes.dense))
+            .column(entries, |(_, row)| quotient(row.more(nodes.entries), row.more(nodes.all)));
     }
+    table.done()
+}
 
-    fn add_bytes(&mut self, name: &str, figures: &Figures) {
-        let all = [figures.hisparse_bytes, figures.csr_bytes, figures.coo_bytes].map(|bytes| bytes as f64);
-        let ratios = (all[0] / all[1], all[0] / all[2]);
-        let each = all.map(|bytes| Cell::from(bytes / figures.nonzeros.max(1) as f64));
-        self.ratios.push(ratios);
-        self.bytes.row([name.into()].into_iter().chain(each).chain([ratios.0.into(), ratios.1.into()]));
+fn bytes(rows: &[Named<'_>], value: &str, is_published: bool) -> Table {
+    let per_nonzero =
+        |row: &Row, name: &str| row.more(name).map(|bytes| bytes / row.nonzeros().max(1) as f64);
+    let over_csr = |row: &Row| quotient(row.more("hisparse bytes"), row.more("csr bytes"));
+    let over_coo = |row: &Row| quotient(row.more("hisparse bytes"), row.more("coo bytes"));
+    let source = "Figure 3.2; the thesis gives the average savings in single precision.";
+    let mut table = over(rows, "Bytes per nonzero", value, source)
+        .column("HiSparse", |(_, row)| per_nonzero(row, "hisparse bytes"))
+        .column("CSR", |(_, row)| per_nonzero(row, "csr bytes"))
+        .column("COO", |(_, row)| per_nonzero(row, "coo bytes"))
+        .column("over CSR", |(_, row)| over_csr(row))
+        .column("over COO", |(_, row)| over_coo(row))
+        .done();
+    let mean = |of: &dyn Fn(&Row) -> Option<f64>| {
+        let ratios: Vec<f64> = rows.iter().filter_map(|(_, row)| of(row)).collect();
+        mean_and_deviation(&ratios).map(|(mean, _)| mean)
+    };
+    let mut add = |name: &str, ratios: [Cell; 2]| {
+        table.row([name.into(), Cell::None, Cell::None, Cell::None].into_iter().chain(ratios));
+    };
+    add("mean", [mean(&over_csr).into(), mean(&over_coo).into()]);
+    if is_published {
+        add("published mean, about", [HISPARSE_OVER_CSR.into(), HISPARSE_OVER_COO.into()]);
     }
+    table
+}
 
-    fn add_products(&mut self, name: &str, figures: &Figures) {
-        let mut cells = vec![Cell::from(name)];
-        for (times, means) in figures.products.into_iter().zip(&mut self.times) {
-            let ProductTimes { queue, frozen, copied, csr, cusparse, mkl } = times;
-            means.extend(queue.map(|tree| Times { tree, cusparse, mkl }));
-            cells.extend([queue, frozen, copied, csr, cusparse].map(Cell::from));
-        }
-        self.products.row(cells);
-    }
+fn products(rows: &[Named<'_>], value: &str) -> Table {
+    let source = "Figure 7.2; the thesis has only a plot. The queue is the thesis's scheduler.";
+    let table = over(rows, "SpMV, milliseconds", value, source);
+    let columns = [
+        ("queue", "spmv ms, queue"),
+        ("frozen", "spmv ms, frozen"),
+        ("copied", "spmv ms, copied"),
+        ("CSR", "spmv ms, csr"),
+        ("cuSPARSE CSR", "spmv ms, cusparse csr"),
+        ("transposed: queue", "spmv_transposed ms, queue"),
+        ("frozen", "spmv_transposed ms, frozen"),
+        ("copied", "spmv_transposed ms, copied"),
+        ("CSR", "spmv_transposed ms, csr"),
+        ("cuSPARSE CSR", "spmv_transposed ms, cusparse csr"),
+    ];
+    let mut table = with_figures(table, &columns).done();
+    table.check(rows.iter().map(|(_, row)| *row));
+    table
+}
 
-    fn add_sums(&mut self, name: &str, figures: &Figures) {
-        let [own, transposed] = figures.sums;
-        let mut cells = vec![Cell::from(name)];
-        for sum in [own, transposed] {
-            cells.extend([
-                sum.map(|sum| sum.tree).into(),
-                sum.map(|sum| sum.csr).into(),
-                sum.and_then(|sum| sum.cusparse).into(),
-            ]);
-        }
-        cells.push(transposed.and_then(|sum| sum.cusparse_transpose).into());
-        self.sums.row(cells);
-        let times = |sum: SumTimes| Times { tree: sum.tree, cusparse: sum.cusparse, mkl: sum.mkl };
-        self.times[2].extend(own.map(times));
-        if let Some(sum) = transposed {
-            let with = |ms: Option<f64>, transpose: Option<f64>| Some(ms? + transpose?);
-            self.times[3].push(times(sum));
-            self.times[4].push(Times {
-                tree: sum.tree,
-                cusparse: with(sum.cusparse, sum.cusparse_transpose),
-                mkl: with(sum.mkl, sum.mkl_transpose),
-            });
-        }
-    }
+fn sums(rows: &[Named<'_>], value: &str) -> Table {
+    let table = over(rows, "Sums, milliseconds", value, "Figure 7.3; the thesis has only a plot.");
+    let columns = [
+        ("A + A", "add ms"),
+        ("CSR", "add ms, csr"),
+        ("cuSPARSE", "add ms, cusparse"),
+        ("A + Aᵀ", "add_transposed ms"),
+        ("CSR", "add_transposed ms, csr"),
+        ("cuSPARSE", "add_transposed ms, cusparse"),
+        ("csr2csc", "add_transposed ms, cusparse's transpose"),
+    ];
+    with_figures(table, &columns).done()
+}
 
-    pub(super) fn finish(mut self) -> Vec<Table> {
-        let count = self.ratios.len() as f64;
-        let mean = |of: fn(&(f64, f64)) -> f64| self.ratios.iter().map(of).sum::<f64>() / count;
-        let means = [mean(|ratio| ratio.0), mean(|ratio| ratio.1)];
-        let empty = || [Cell::None, Cell::None, Cell::None];
-        self.bytes.row([Cell::from("mean")].into_iter().chain(empty()).chain(means.map(Cell::from)));
-        if self.is_published() {
-            let published = [HISPARSE_OVER_CSR, HISPARSE_OVER_COO].map(Cell::from);
-            self.bytes.row([Cell::from("published mean, about")].into_iter().chain(empty()).chain(published));
-        }
-        let means = self.means("cuSPARSE", |times| times.cusparse, |published| published.cusparse);
-        let of_mkl = self.means("MKL", |times| times.mkl, |published| published.mkl);
-        let mut tables = vec![self.nodes, self.bytes, self.products, self.sums, means];
-        if let Some(beside_mkl) = self.beside_mkl.finish() {
-            tables.extend([beside_mkl, of_mkl]);
-        }
-        tables
-    }
+fn beside_mkl(rows: &[Named<'_>], value: &str) -> Table {
+    let source = "Figures 7.2 and 7.3; the thesis has only plots.";
+    let table = over(rows, "Products and sums beside MKL, milliseconds", value, source);
+    let columns = [
+        ("SpMV: HiSparse", "spmv ms, frozen"),
+        ("CSR", "spmv ms, csr"),
+        ("MKL", "spmv ms, mkl"),
+        ("transposed: HiSparse", "spmv_transposed ms, frozen"),
+        ("CSR", "spmv_transposed ms, csr"),
+        ("MKL", "spmv_transposed ms, mkl"),
+        ("A + A: HiSparse", "add ms"),
+        ("CSR", "add ms, csr"),
+        ("MKL", "add ms, mkl"),
+        ("A + Aᵀ: HiSparse", "add_transposed ms"),
+        ("CSR", "add_transposed ms, csr"),
+        ("MKL", "add_transposed ms, mkl"),
+        ("MKL's transpose", "add_transposed ms, mkl's transpose"),
+    ];
+    let mut table = with_figures(table, &columns).done();
+    table.note("MKL runs on all cores of the CPU, the rest on the device; SpMV with HiSparse has the frozen schedule");
+    table
+}
 
-    /// Returns whether the thesis has figures of the type, and not only plots.
-    fn is_published(&self) -> bool {
-        self.value == "f32"
-    }
-
-    /// The means beside those of a library.
-    fn means(
-        &self,
-        library: &str,
-        measured: fn(&Times) -> Option<f64>,
-        published: fn(&HisparseMean) -> (f64, f64),
-    ) -> Table {
-        let title = if library == "cuSPARSE" { String::new() } else { format!(" beside {library}") };
-        let mut means = Table::new(
-            Study::Hisparse,
-            &format!("Means over the matrices{title}, milliseconds, {}", self.value),
-            "Tables 7.1 and 7.2, GTX 1080, single precision. Evenpath's products use the queue scheduler, as in the thesis.",
-            &[
-                "",
-                "matrices",
-                "HiSparse",
-                "standard deviation",
-                library,
-                "standard deviation",
-                "ratio",
-                "published HiSparse",
-                "standard deviation",
-                &format!("published {library}"),
-                "standard deviation",
-                "ratio",
-            ],
-        );
-        for (mean, times) in HISPARSE_MEANS.iter().zip(&self.times) {
-            let own: Vec<f64> = times.iter().map(|times| times.tree).collect();
-            let peers: Option<Vec<f64>> = times.iter().map(measured).collect();
-            let (own, own_deviation) = mean_and_deviation(&own).unzip();
-            let (peer, peer_deviation) = peers.and_then(|peers| mean_and_deviation(&peers)).unzip();
-            let [(hisparse, deviation), (of_peer, deviation_of_peer)] = [mean.hisparse, published(mean)];
-            let published_cells = [hisparse, deviation, of_peer, deviation_of_peer, of_peer / hisparse]
-                .map(|figure| Cell::from(self.is_published().then_some(figure)));
-            let cells = [
-                mean.name.into(),
-                times.len().into(),
-                own.into(),
-                own_deviation.into(),
-                peer.into(),
-                peer_deviation.into(),
-                quotient(peer, own).into(),
+/// The figure of HiSparse for a published mean, and those of a library, which are added.
+fn figures(index: usize, library: &str) -> (&'static str, Vec<String>) {
+    let csr = if library == "cusparse" { " csr" } else { "" };
+    match index {
+        0 => ("spmv ms, queue", vec![format!("spmv ms, {library}{csr}")]),
+        1 => ("spmv_transposed ms, queue", vec![format!("spmv_transposed ms, {library}{csr}")]),
+        2 => ("add ms", vec![format!("add ms, {library}")]),
+        3 => ("add_transposed ms", vec![format!("add_transposed ms, {library}")]),
+        _ => {
+            let parts = [
+                format!("add_transposed ms, {library}"),
+                format!("add_transposed ms, {library}'s transpose"),
             ];
-            means.row(cells.into_iter().chain(published_cells));
+            ("add_transposed ms", parts.to_vec())
         }
-        means.note(format!(
-            "{library} has a mean only if it has a time for every matrix; A + Aᵀ takes square matrices"
-        ));
-        means.note("the deviation is that of all matrices, not of a sample");
-        means
     }
+}
+
+/// The means beside those of a library.
+fn means(rows: &[Named<'_>], value: &str, (key, library): (&str, &str), is_published: bool) -> Table {
+    let published = |mean: &HisparseMean| if key == "mkl" { mean.mkl } else { mean.cusparse };
+    let all = HISPARSE_MEANS.iter().enumerate().map(|(index, mean)| {
+        let (own, parts) = figures(index, key);
+        let measured: Vec<&Row> =
+            rows.iter().map(|(_, row)| *row).filter(|row| row.more(own).is_some()).collect();
+        let own: Vec<f64> = measured.iter().filter_map(|row| row.more(own)).collect();
+        let sum = |row: &&Row| parts.iter().map(|part| row.more(part)).sum::<Option<f64>>();
+        let peers: Option<Vec<f64>> = measured.iter().map(sum).collect();
+        let peers = peers.and_then(|peers| mean_and_deviation(&peers)).unzip();
+        (mean, own.len(), mean_and_deviation(&own).unzip(), peers)
+    });
+    let all: Vec<_> = all.collect();
+    let title = if key == "mkl" { " beside MKL" } else { "" };
+    let if_published = |figure: f64| is_published.then_some(figure);
+    let mut means = Table::over(
+        Study::Hisparse,
+        &format!("Means over the matrices{title}, milliseconds, {value}"),
+        "Tables 7.1 and 7.2, GTX 1080, single precision. Evenpath's products use the queue scheduler, as in the thesis.",
+        &all,
+    )
+    .column("", |(mean, ..)| mean.name)
+    .column("matrices", |(_, count, ..)| *count)
+    .column("HiSparse", |(_, _, own, _)| own.0)
+    .column("standard deviation", |(_, _, own, _)| own.1)
+    .column(library, |(.., peer)| peer.0)
+    .column("standard deviation", |(.., peer)| peer.1)
+    .column("ratio", |(_, _, own, peer)| quotient(peer.0, own.0))
+    .column("published HiSparse", |(mean, ..)| if_published(mean.hisparse.0))
+    .column("standard deviation", |(mean, ..)| if_published(mean.hisparse.1))
+    .column(format!("published {library}"), |(mean, ..)| if_published(published(mean).0))
+    .column("standard deviation", |(mean, ..)| if_published(published(mean).1))
+    .column("ratio", |(mean, ..)| if_published(published(mean).0 / mean.hisparse.0))
+    .done();
+    means.note(format!(
+        "{library} has a mean only if it has a time for every matrix; A + Aᵀ takes square matrices"
+    ));
+    means.note("the deviation is that of all matrices, not of a sample");
+    means
 }

@@ -2,22 +2,18 @@
 
 use std::error::Error;
 
-use evenpath::Csr;
 use evenpath::generate::Kind;
 use evenpath::spmv::SpmvMethod;
-use serde::{Deserialize, Serialize};
 
-use super::series::Series;
-use super::sums::sum;
-use crate::operations::Bench;
-use crate::operations::spmv::work;
-use crate::study::figures::{
-    SPREAD, cusparse_ms, measure_spmv, method_ms, spread_note, spreads, widest_percent,
-};
+use super::correlations::{self, Operations};
+use crate::operations::spadd::{Addend, MERGE_PATH};
+use crate::operations::{Bench, Case};
+use crate::results::Row;
+use crate::study::each::Measured;
+use crate::study::figures::{SPREAD, best_cusparse_ms, cusparse_ms, method_ms, spread, spread_note};
 use crate::study::name::Study;
 use crate::study::report::Report;
-use crate::study::source::Source;
-use crate::study::table::{Part, Table};
+use crate::study::table::Table;
 
 /// The least bytes of values and columns of each structure's matrices, in multiples of the second-level cache.
 const MULTIPLES: [u64; 3] = [3, 6, 12];
@@ -42,33 +38,47 @@ fn kinds(l2_bytes: u64) -> impl Iterator<Item = Kind> {
     })
 }
 
-/// Rows that a matrix adds to the tables.
-#[derive(Serialize, Deserialize)]
-struct OfMatrix {
-    times: Part,
-    series: Series,
-}
-
 /// The times, and their correlation with work. Both tables have only a note if the device does not report its cache.
 pub(super) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<[Table; 2], Box<dyn Error>> {
-    let (mut times, mut series) = (times_table(), Series::default());
-    match bench.device.properties().l2_bytes {
-        None => times.note("the device does not report the size of its second-level cache"),
-        Some(l2_bytes) => {
-            let (measured, notes) =
-                bench.each_case(kinds(l2_bytes).map(Source::from), report, |name, matrix| {
-                    measure(bench, (name, &matrix), l2_bytes)
-                })?;
-            for of_matrix in measured {
-                times.extend(of_matrix.times);
-                series.extend(of_matrix.series);
-            }
-            times.notes.extend(notes);
-            times.note(spread_note());
-        }
-    }
-    let mut correlations =
-        series.table("Correlation of time with work, matrices larger than the second-level cache");
+    let l2_bytes = bench.device.properties().l2_bytes;
+    let kinds: Vec<Kind> = l2_bytes.into_iter().flat_map(kinds).collect();
+    let (rows, notes): (Vec<Measured<[Row; 2]>>, _) =
+        bench.each("beyond the cache", kinds, report, |name, matrix| {
+            let sum = bench.row(&Case::Spadd(Addend::Itself), name, &matrix);
+            Ok([bench.spmv(name, &matrix, &METHODS), sum])
+        })?;
+    let mut times = Table::over(
+        Study::MergePath,
+        "SpMV and SpAdd of matrices larger than the second-level cache, milliseconds, f64",
+        "Not in the source, whose GPU has 1.5 MB of this cache: beside Figures 5 to 8.",
+        &rows,
+    )
+    .column("matrix", |row| row.name.as_str())
+    .column("nonzeros", |row| row[0].nonzeros())
+    .column("SpMV's bytes over the cache's", |row| {
+        row[0].figures().zip(l2_bytes).map(|(figures, bytes)| figures.bytes as f64 / bytes as f64)
+    })
+    .column("SpMV, flat", |row| method_ms(&row[0], METHODS[0]))
+    .column("SpMV, merge path", |row| method_ms(&row[0], METHODS[1]))
+    .column("SpMV, cuSPARSE CSR", |row| cusparse_ms(&row[0]))
+    .column("A + A, merge path", |row| row[1].own_ms(MERGE_PATH))
+    .column("A + A, cuSPARSE", |row| best_cusparse_ms(&row[1]))
+    .column(SPREAD, |row| spread(row.iter()))
+    .done();
+    times.check(rows.iter().flat_map(|row| row.iter()));
+    times.notes.extend(notes);
+    times.note(if l2_bytes.is_some() {
+        spread_note()
+    } else {
+        "the device does not report the size of its second-level cache".into()
+    });
+    let operations = Operations {
+        spmv: rows.iter().map(|row| &row[0]).collect(),
+        spadd: rows.iter().map(|row| &row[1]).collect(),
+        spgemm: Vec::new(),
+    };
+    let title = "Correlation of time with work, matrices larger than the second-level cache";
+    let mut correlations = correlations::table(title, &operations);
     correlations.note(
         "many matrices of Table II fit in the cache of a newer GPU, where the time depends on what stays there from run to \
          run, too; these do not",
@@ -78,58 +88,11 @@ pub(super) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<[Table; 
     Ok([times, correlations])
 }
 
-fn measure(
-    bench: &Bench<'_>,
-    (name, matrix): (&str, &Csr<f64>),
-    l2_bytes: u64,
-) -> Result<OfMatrix, Box<dyn Error>> {
-    let (mut times, mut series) = (times_table(), Series::default());
-    let nonzeros = matrix.nnz();
-    let figures = measure_spmv(bench, matrix, &METHODS)?;
-    let [flat, merge_path] = METHODS.map(|method| method_ms(&figures, method, name, &mut times));
-    let peer = cusparse_ms(&figures);
-    series.spmv.take(nonzeros as f64, flat, peer);
-    series.spmv_by_merge_path.take(nonzeros as f64, merge_path, peer);
-    let sum = sum(bench, name, matrix, &mut times)?;
-    series.spadd.take(2.0 * nonzeros as f64, sum.ms, sum.cusparse_ms);
-    times.row([
-        name.into(),
-        nonzeros.into(),
-        (work(matrix).bytes as f64 / l2_bytes as f64).into(),
-        flat.into(),
-        merge_path.into(),
-        peer.into(),
-        sum.ms.into(),
-        sum.cusparse_ms.into(),
-        widest_percent(spreads(&figures).chain(sum.own.timing.map(|timing| timing.spread))).into(),
-    ]);
-    Ok(OfMatrix { times: times.into(), series })
-}
-
-fn times_table() -> Table {
-    Table::new(
-        Study::MergePath,
-        "SpMV and SpAdd of matrices larger than the second-level cache, milliseconds, f64",
-        "Not in the source, whose GPU has 1.5 MB of this cache: beside Figures 5 to 8.",
-        &[
-            "matrix",
-            "nonzeros",
-            "SpMV's bytes over the cache's",
-            "SpMV, flat",
-            "SpMV, merge path",
-            "SpMV, cuSPARSE CSR",
-            "A + A, merge path",
-            "A + A, cuSPARSE",
-            SPREAD,
-        ],
-    )
-}
-
 #[cfg(test)]
 mod tests {
-    use evenpath::Device;
     use evenpath::device::SimulatedOptions;
     use evenpath::generate::generate;
+    use evenpath::{Csr, Device};
 
     use super::*;
     use crate::peers::Peers;

@@ -1,10 +1,9 @@
 //! Merge path: unions, block sorts, SpMV, SpAdd and SpGEMM.
 
 mod beyond_cache;
-mod operations;
+mod correlations;
+mod primitives;
 mod run;
-mod series;
-mod sums;
-mod tables;
+mod table2;
 
 pub(super) use run::run;

@@ -1,9 +1,8 @@
 //! Sorting rows by length: stand-ins for real matrices, and synthetic ones.
 
-mod notes;
-mod options;
 mod run;
 mod stand_ins;
 mod synthetic;
+mod tables;
 
 pub(super) use run::run;

@@ -56,7 +56,7 @@ impl RandomMatrix {
         Self { seed, number, most_nonzeros: MOST_NONZEROS }
     }
 
-    /// With at most `most_nonzeros` nonzeros.
+    /// Limits the nonzeros.
     ///
     /// # Errors
     ///

@@ -42,7 +42,7 @@ impl Pattern {
         whole.permuted(structure.permutation, seeds)
     }
 
-    /// From a function that replaces a buffer by the columns of a row.
+    /// Collects the rows of a function that replaces a buffer by the columns of a row.
     fn from_rows(rows: usize, cols: usize, row: impl Fn(usize, &mut Vec<u32>) + Sync) -> Self {
         let task = |task: usize| {
             let (mut lengths, mut columns, mut found) = (Vec::new(), Vec::new(), Vec::new());
@@ -118,7 +118,7 @@ impl Pattern {
         self.in_order(&rows, &cols)
     }
 
-    /// With row `i` at the place where `rows` has i, and columns likewise.
+    /// Moves row `i` to the place where `rows` has i, and columns likewise.
     fn in_order(&self, rows: &[u32], cols: &[u32]) -> Self {
         let mut places = vec![0; cols.len()];
         for (place, &column) in cols.iter().enumerate() {
@@ -132,7 +132,7 @@ impl Pattern {
         })
     }
 
-    /// With a dense block in place of each entry.
+    /// Replaces each entry by a dense block.
     pub(super) fn expanded(self, block: usize) -> Self {
         if block == 1 {
             return self;

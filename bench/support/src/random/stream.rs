@@ -74,7 +74,7 @@ impl Stream {
         ((u128::from(self.0.next_u64()) * bound as u128) >> 64) as usize
     }
 
-    /// One of these.
+    /// Draws one of these.
     pub(super) fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len())]
     }
@@ -84,7 +84,7 @@ impl Stream {
         self.unit() < probability
     }
 
-    /// One of the two whole numbers around `value`, which is not negative, such that their mean is `value`.
+    /// Draws one of the two whole numbers around `value`, which is not negative, such that their mean is `value`.
     pub(super) fn rounded(&mut self, value: f64) -> f64 {
         libm::floor(value + self.unit())
     }

@@ -25,7 +25,7 @@ pub struct Structure {
     pub lengths: LengthLaw,
     /// Change of the mean along the matrix.
     pub drift: Drift,
-    /// Where the columns of a row are.
+    /// Places of the columns of a row.
     pub columns: ColumnLaw,
     /// True if the pattern is the union of a drawn pattern, with half the entries, and its transpose.
     pub symmetric: bool,
@@ -89,7 +89,7 @@ pub enum Drift {
     },
 }
 
-/// Where the columns of a row are. The diagonal leads from corner to corner.
+/// Places of the columns of a row. The diagonal leads from corner to corner.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ColumnLaw {
     /// Anywhere.
@@ -235,7 +235,7 @@ impl ColumnLaw {
 }
 
 impl Permutation {
-    /// One that keeps the matrix symmetric if it is.
+    /// Draws a permutation that keeps a symmetric matrix symmetric.
     fn draw(stream: &mut Stream, symmetric: bool) -> Self {
         match stream.below(10) {
             0..6 => Self::None,

@@ -1,5 +1,0 @@
-//! Sparse matrix times sparse matrix.
-
-mod call;
-mod functions;
-mod measure;
