@@ -84,7 +84,7 @@ fn infos_of_matrices_tell_what_plans_do() {
             let method = if rank.device().kind() == DeviceKind::Cpu {
                 SpmvMethod::MergePath
             } else {
-                SpmvMethod::Vector
+                SpmvMethod::Vector { lanes: Some(4) }
             };
             let (plan, bytes) = measured(rank, || a.plan_spmv(SpmvOptions::default().with_method(method)))?;
             let info = plan.info()?;

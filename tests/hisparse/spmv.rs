@@ -316,7 +316,8 @@ fn a_copy_is_multiplied_by_the_requested_method() {
     for DeviceUnderTest { device, .. } in unlike_devices() {
         let matrix = device.upload(&tree).unwrap();
         for asked in [SpmvMethod::NarrowColumns, SpmvMethod::Scalar, SpmvMethod::MergePath] {
-            let options = hisparse::SpmvOptions::default().with_spmv(SpmvOptions::default().with_method(asked));
+            let options =
+                hisparse::SpmvOptions::default().with_spmv(SpmvOptions::default().with_method(asked));
             if asked == SpmvMethod::MergePath {
                 let copy = matrix.plan_spmv(options).unwrap().info().unwrap().copy;
                 assert_eq!(copy.expect("a copy").method, asked);

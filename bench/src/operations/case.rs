@@ -139,12 +139,7 @@ impl Case {
     }
 
     /// Measures types that only products with dense matrices have, and that peers do not have.
-    pub(crate) fn measure_half<S: Storage, T: SpmmOperand<S>>(
-        &self,
-        bench: &Bench<'_>,
-        key: Key,
-        matrix: &Csr<S>,
-    ) -> Row {
+    pub(crate) fn measure_half<S: Storage>(&self, bench: &Bench<'_>, key: Key, matrix: &Csr<S>) -> Row {
         row(key, matrix, || match self {
             Self::Spmm(columns) => spmm::measure_own(bench, matrix, *columns),
             _ => Err(format!("{} takes no values of {}", self.op(), S::NAME).into()),

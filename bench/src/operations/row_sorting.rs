@@ -5,7 +5,7 @@ use std::error::Error;
 use std::time::Instant;
 
 use evenpath::device::DeviceKind;
-use evenpath::ell::{DeviceEllR, EllOptions, EllR, PaddingLimit};
+use evenpath::ell::{DeviceEllR, EllR, PaddingLimit};
 use evenpath::error::OpError;
 use evenpath::hyb::HybOptions;
 use evenpath::row_order::RowOrder;

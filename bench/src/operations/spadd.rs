@@ -93,7 +93,7 @@ pub(crate) fn measure<V: PeerValue>(bench: &Bench<'_>, a: Term<'_, V>, b: Term<'
     let Bench { device, repetitions, .. } = *bench;
     let ((alpha, host_a), (beta, host_b)) = (a, b);
     let (device_a, device_b) = (device.upload(host_a)?, device.upload(host_b)?);
-    let add = || device_a.add(alpha, &device_b, beta);
+    let add = || device_a.spadd(alpha, &device_b, beta);
     let whole = times_ms(device, repetitions, || add().map(drop))?;
     let plan = device_a.plan_spadd(&device_b)?;
     let values = times_ms(device, repetitions, || plan.run(alpha, beta).map(drop))?;

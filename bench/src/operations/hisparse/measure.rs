@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 
 use evenpath::Csr;
-use evenpath::hisparse;
+use evenpath::hisparse::{self, DeviceHiSparse, LevelStatistics, NodeKind};
 
 use super::extent::Extent;
 use super::products::{Product, product};

@@ -25,12 +25,18 @@ const VALUES: [&str; 2] = ["f32", "f64"];
 pub(super) const BLOCK_SIZES: [u32; 4] = [128, 256, 512, 1024];
 
 /// The methods of the source.
-pub(super) const PUBLISHED: [(SpmvMethod, &str); 2] =
-    [(SpmvMethod::CsrAdaptive, "CSR-Adaptive"), (SpmvMethod::Light, "LightSpMV")];
+pub(super) const CSR_ADAPTIVE: SpmvMethod = SpmvMethod::CsrAdaptive { block_size: None };
+pub(super) const LIGHT: SpmvMethod = SpmvMethod::Light { lanes: None, block_size: None };
+pub(super) const VECTOR: SpmvMethod = SpmvMethod::Vector { lanes: None };
+
+/// The methods of the source, by threads per block.
+pub(super) const PUBLISHED: [(fn(u32) -> SpmvMethod, &str); 2] = [
+    (|threads| SpmvMethod::CsrAdaptive { block_size: Some(threads) }, "CSR-Adaptive"),
+    (|threads| SpmvMethod::Light { lanes: None, block_size: Some(threads) }, "LightSpMV"),
+];
 
 /// All methods.
-const METHODS: [SpmvMethod; 5] =
-    [SpmvMethod::CsrAdaptive, SpmvMethod::Light, SpmvMethod::Vector, SpmvMethod::Scalar, SpmvMethod::Auto];
+const METHODS: [SpmvMethod; 5] = [CSR_ADAPTIVE, LIGHT, VECTOR, SpmvMethod::Scalar, SpmvMethod::Auto];
 
 /// The results with a matrix in a type.
 #[derive(Debug, Serialize, Deserialize)]
@@ -64,8 +70,8 @@ impl Results {
     }
 
     fn blocks<V: PeerValue>(bench: &Bench<'_>, matrix_name: &str, matrix: &Csr<V>) -> [Row; 2] {
-        let way = |(method, title): (SpmvMethod, &str), threads| {
-            let options = SpmvOptions::default().with_method(method).with_block_size(threads);
+        let way = |(method, title): (fn(u32) -> SpmvMethod, &str), threads| {
+            let options = SpmvOptions::default().with_method(method(threads));
             Way::direct(name(title, threads), options)
         };
         let ways = PUBLISHED.into_iter().flat_map(|method| BLOCK_SIZES.map(|threads| way(method, threads)));

@@ -5,7 +5,7 @@ use std::error::Error;
 
 use evenpath::Csr;
 use evenpath::device::DeviceKind;
-use evenpath::spgemm::SpgemmMethod;
+use evenpath::spgemm::{SpgemmMethod, SpgemmOptions};
 use evenpath::spmv::SpmvMethod;
 use serde::{Deserialize, Serialize};
 
@@ -27,8 +27,13 @@ use crate::study::table::Table;
 use crate::suite::Suite;
 
 /// The methods of SpMV to measure. `Flat` is the publication's own.
-const METHODS: [SpmvMethod; 5] =
-    [SpmvMethod::Flat, SpmvMethod::MergePath, SpmvMethod::Vector, SpmvMethod::Warp, SpmvMethod::Auto];
+const METHODS: [SpmvMethod; 5] = [
+    SpmvMethod::Flat,
+    SpmvMethod::MergePath,
+    SpmvMethod::Vector { lanes: None },
+    SpmvMethod::Warp,
+    SpmvMethod::Auto,
+];
 
 /// The methods of SpGEMM to measure: the publication's own, the one that it compares with, and the choice.
 const PRODUCTS: [SpgemmMethod; 3] =
@@ -96,7 +101,7 @@ fn sequential_product(bench: &Bench<'_>, matrix: &Csr<f64>) -> Result<Contender,
     let mut figures = on_threads(1, bench.repetitions.within(SEQUENTIAL_MS), |bench| {
         let (on_a, on_b) = (bench.device.upload(&a)?, bench.device.upload(&b)?);
         let mut product = None;
-        let multiply = || on_a.multiply(&on_b).map(|c| product = Some(c));
+        let multiply = || on_a.spgemm(&on_b, SpgemmOptions::default()).map(|c| product = Some(c));
         let times = single_times_ms(bench.device, bench.repetitions, multiply)?;
         let c = product.ok_or("there is at least one product")?.download()?;
         let checked = Check::new(&a, &b).check(c.row_offsets(), c.column_indices(), c.values());

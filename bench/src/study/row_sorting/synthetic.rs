@@ -2,7 +2,6 @@
 
 use evenpath::Csr;
 use evenpath::error::MatrixError;
-use evenpath_lab::EllOptions;
 use rayon::prelude::*;
 
 use crate::sequences::random;

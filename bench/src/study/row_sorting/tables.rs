@@ -1,6 +1,6 @@
 //! Evenpath's times beside the published ones.
 
-use evenpath::ell::{EllOptions, XLoads};
+use evenpath_lab::{EllOptions, XLoads};
 
 use crate::operations::row_sorting::{LONGEST_AFTER, LONGEST_BEFORE, NamedOptions, SORTING_MS};
 use crate::results::Row;
