@@ -2,7 +2,7 @@
 
 use evenpath_simt::{device, thread, warp, Element, Global, Shared};
 
-use crate::block::strided::{self, load_repeating};
+use crate::block::strided;
 use crate::{Offset, Pattern};
 
 /// A tile's place in a matrix.
@@ -49,10 +49,15 @@ impl PathTile {
         self,
         elements: Global<T>,
     ) -> [T; ITEMS] {
-        if self.nonzeros == 0 {
-            return [T::ZERO; ITEMS];
+        let mut own = [T::ZERO; ITEMS];
+        if self.nonzeros > 0 {
+            let elements = elements.skip(self.first_nonzero);
+            for item in 0..ITEMS {
+                let place = Self::place::<BLOCK>(item).min(self.nonzeros - 1);
+                own[item] = elements.load_streaming(place as usize);
+            }
         }
-        load_repeating::<T, BLOCK, ITEMS>(elements.skip(self.first_nonzero), self.nonzeros)
+        own
     }
 
     /// Returns the place in the tile of this thread's nonzero `item`, which exists if the place is below `nonzeros`.
