@@ -92,10 +92,10 @@ impl WriteOptions {
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("a.mtx");
-/// let a = Csr::from_triplets(2, 3, [(0, 2, 0.5), (1, 0, 4.0)])?;
+/// let a = Csr::from_triplets(2, 3, [(0, 2, 0.5), (1, 0, 4.5)])?;
 /// io::write_matrix_market(&path, a.view(), WriteOptions::default().with_comment("by hand"))?;
 /// let text = std::fs::read_to_string(&path)?;
-/// assert_eq!(text, "%%MatrixMarket matrix coordinate real general\n% by hand\n2 3 2\n1 3 0.5\n2 1 4\n");
+/// assert_eq!(text, "%%MatrixMarket matrix coordinate real general\n% by hand\n2 3 2\n1 3 0.5\n2 1 4.5\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
