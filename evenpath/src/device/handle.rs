@@ -96,11 +96,11 @@ impl Device {
     /// they are read only from that folder: `sm_<target>/<module>.ptx` in it.
     ///
     /// ```
-    /// use evenpath::error::DeviceError;
+    /// use evenpath::error::DeviceError::{NoCudaSupport, NoDriver, NoSuchGpu};
     /// use evenpath::{Device, vector};
     ///
     /// let device = match Device::cuda(1) {
-    ///     Err(DeviceError::NoDriver { .. } | DeviceError::NoSuchGpu { .. }) => Device::cpu(),
+    ///     Err(NoDriver { .. } | NoSuchGpu { .. } | NoCudaSupport) => Device::cpu(),
     ///     second_gpu => second_gpu?,
     /// };
     /// let x = device.upload(&[1.0, 2.0, 3.0])?;
