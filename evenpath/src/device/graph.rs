@@ -78,7 +78,7 @@ impl Device {
     /// let vectors = (device.upload(&[1.0, 2.0])?, device.zeros(2)?);
     /// let mut graph = device.capture(vectors, |(x, y)| vector::axpby(1.0, x, 2.0, y))?;
     /// for _ in 0..3 {
-    ///     graph.launch()?; // y = x + 2 y
+    ///     graph.launch()?; // y = x + 2·y
     /// }
     /// assert_eq!(graph.state().1.download()?, [7.0, 14.0]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

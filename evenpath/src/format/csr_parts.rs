@@ -64,8 +64,9 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
         Ok(Self::from_valid(Pattern::new(rows, cols, row_offsets, column_indices), values))
     }
 
-    /// Returns the row offsets, one more than rows, and the column indices and values, one per nonzero, in
-    /// device memory. They are the matrix's own if no clone and no plan shares them, otherwise copies.
+    /// Returns the arrays, in device memory: the row offsets, one more than there are rows, and the column
+    /// index and value of each nonzero. They are the matrix's own if no clone and no plan shares them,
+    /// otherwise copies.
     ///
     /// ```
     /// use evenpath::{Csr, Device};

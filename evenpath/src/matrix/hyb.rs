@@ -89,7 +89,7 @@ impl HybOptions {
 }
 
 impl<V: Value> Hyb<V> {
-    /// Builds a matrix from its parts, of which it is the sum.
+    /// Builds a matrix from its parts, of which it is the sum. Both parts and the matrix are m × n.
     ///
     /// # Errors
     ///
