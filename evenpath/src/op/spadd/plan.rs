@@ -56,8 +56,8 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         self.elementwise(Elementwise::Sum, alpha, b, beta)
     }
 
-    /// Computes C = A ∘ B, the element-wise product, with an entry wherever both have one. A, B and C are m ×
-    /// n.
+    /// Computes C = A ∘ B, the element-wise product. A, B and C are m × n; C has an entry wherever both have
+    /// one.
     ///
     /// # Errors
     ///
