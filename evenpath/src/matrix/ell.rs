@@ -54,8 +54,8 @@ impl<V: Value> Ell<V> {
     /// The column index that marks padding.
     pub const PADDING: u32 = PADDING;
 
-    /// Builds a matrix of `rows` rows and `cols` columns with `width` slots per row from its arrays, of `rows
-    /// * width` elements each. The values of padding are set to 0.
+    /// Builds a matrix of `rows` rows and `cols` columns with `width` slots per row from its arrays, which
+    /// have one element per slot. The values of padding are set to 0.
     ///
     /// # Errors
     ///
