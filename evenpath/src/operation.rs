@@ -144,7 +144,6 @@ impl SetOperation {
 /// assert_eq!(of(Elementwise::Product)?, [0.0, 20.0, 0.0]);
 /// assert_eq!(of(Elementwise::Mask)?, [0.0, 2.0, 0.0]);
 /// assert_eq!(of(Elementwise::MaskOut)?, [1.0, 0.0, 0.0]);
-///
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -13,12 +13,17 @@ use super::machine::Moment;
 /// already complete, and the host's clock is read.
 ///
 /// ```
-/// let device = evenpath::Device::best()?;
+/// use evenpath::{Device, vector};
+///
+/// let device = Device::best()?;
+/// let x = device.upload(&[1.0, 2.0])?;
+/// let mut y = device.zeros(2)?;
 /// let start = device.record()?;
-/// let x = device.zeros::<f64>(1_000_000)?;
-/// let ms = device.record()?.elapsed_since(&start)?; // waits for both
-/// assert!(ms >= 0.0);
-/// # Ok::<(), evenpath::error::DeviceError>(())
+/// vector::axpby(1.0, &x, 0.0, &mut y)?;
+/// let end = device.record()?;
+/// let ms = end.elapsed_since(&start)?; // waits for both
+/// assert!(ms >= 0.0 && start.is_done()? && end.is_done()?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Event {
     device: Device,

@@ -71,6 +71,19 @@ impl Device {
     /// Captures the operations that `run` calls on the device in this thread as a [`Graph`], without running
     /// them.
     ///
+    /// ```
+    /// use evenpath::{Device, vector};
+    ///
+    /// let device = Device::best()?;
+    /// let vectors = (device.upload(&[1.0, 2.0])?, device.zeros(2)?);
+    /// let mut graph = device.capture(vectors, |(x, y)| vector::axpby(1.0, x, 2.0, y))?;
+    /// for _ in 0..3 {
+    ///     graph.launch()?; // y = x + 2·y
+    /// }
+    /// assert_eq!(graph.state().1.download()?, [7.0, 14.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// The error of `run`, such as [`DeviceError::Capture`] for an operation that a graph cannot hold. Also
@@ -130,11 +143,37 @@ impl<S, E: From<DeviceError>> Graph<'_, S, E> {
     /// Nothing is captured again: the next launch runs the same operations on the same memory with the same
     /// host scalars. To change vectors or host scalars, call [`update`](Self::update): if they are changed
     /// here, launches ignore it, except on the CPU.
+    ///
+    /// ```
+    /// use evenpath::{Device, vector};
+    ///
+    /// let device = Device::best()?;
+    /// let vectors = (device.upload(&[1.0, 2.0])?, device.zeros(2)?);
+    /// let mut graph = device.capture(vectors, |(x, y)| vector::axpby(1.0, x, 1.0, y))?;
+    /// graph.launch()?;
+    /// graph.state_mut().0.copy_from_slice(&[10.0, 20.0])?; // into the captured memory
+    /// graph.launch()?;
+    /// assert_eq!(graph.state().1.download()?, [11.0, 22.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn state_mut(&mut self) -> &mut S {
         &mut self.state
     }
 
     /// Changes the state by `change`, and returns its result. The next launch captures the function again.
+    ///
+    /// ```
+    /// use evenpath::{Device, vector};
+    ///
+    /// let device = Device::best()?;
+    /// let state = (2.0, device.upload(&[1.0, 2.0])?, device.zeros(2)?);
+    /// let mut graph = device.capture(state, |(alpha, x, y)| vector::axpby(*alpha, x, 1.0, y))?;
+    /// graph.launch()?;
+    /// graph.update(|(alpha, _, _)| *alpha = 100.0); // a number of the host
+    /// graph.launch()?;
+    /// assert_eq!(graph.state().2.download()?, [102.0, 204.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn update<R>(&mut self, change: impl FnOnce(&mut S) -> R) -> R {
         self.is_stale = true;
         change(&mut self.state)

@@ -20,13 +20,15 @@ use super::simulated;
 /// A device. Clones are cheap and refer to the same device, which can be used from several threads.
 ///
 /// ```
-/// use evenpath::Device;
+/// use evenpath::{Device, vector};
 ///
 /// let device = Device::best()?; // the first NVIDIA GPU, or the CPU
 /// let x = device.upload(&[1.0, 2.0])?;
-/// assert_eq!(x.download()?, [1.0, 2.0]);
-/// println!("{device}");
-/// # Ok::<(), evenpath::error::DeviceError>(())
+/// let mut y = device.zeros(2)?;
+/// vector::axpby(3.0, &x, 0.0, &mut y)?; // computes there
+/// assert_eq!(y.download()?, [3.0, 6.0]);
+/// assert!(x.device().is_same(&device.clone()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
 pub struct Device {
@@ -51,6 +53,19 @@ pub(crate) enum Backend {
 
 impl Device {
     /// Returns the first NVIDIA GPU with suitable PTX, or the CPU if there is no GPU or no driver.
+    ///
+    /// ```
+    /// use evenpath::device::DeviceKind;
+    /// use evenpath::{Device, vector};
+    ///
+    /// let device = Device::best()?;
+    /// if device.kind() == DeviceKind::Cpu {
+    ///     eprintln!("computing on {device}: there is no NVIDIA GPU");
+    /// }
+    /// let x = device.upload(&[1.0, 2.0, 3.0])?;
+    /// assert_eq!(vector::dot(&x, &x)?, 14.0); // on either
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -79,6 +94,19 @@ impl Device {
     ///
     /// Kernels are included in the library as PTX. If the environment variable `EVENPATH_PTX_DIR` is set,
     /// they are read only from that folder: `sm_<target>/<module>.ptx` in it.
+    ///
+    /// ```
+    /// use evenpath::error::DeviceError::{NoCudaSupport, NoDriver, NoSuchGpu};
+    /// use evenpath::{Device, vector};
+    ///
+    /// let device = match Device::cuda(1) {
+    ///     Err(NoDriver { .. } | NoSuchGpu { .. } | NoCudaSupport) => Device::cpu(),
+    ///     second_gpu => second_gpu?,
+    /// };
+    /// let x = device.upload(&[1.0, 2.0, 3.0])?;
+    /// assert_eq!(vector::dot(&x, &x)?, 14.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -120,7 +148,18 @@ impl Device {
         Ok(Self::new(Backend::Machine(Arc::new(machine)), DeviceKind::Cuda(ordinal)))
     }
 
-    /// Returns the CPU.
+    /// Returns the CPU. Its vectors are in host memory, and operations run on all of its threads. All objects
+    /// of the CPU are the same device.
+    ///
+    /// ```
+    /// use evenpath::{Device, vector};
+    ///
+    /// let x = Device::cpu().upload(&[1.0, 2.0])?;
+    /// let mut y = Device::cpu().zeros(2)?;
+    /// vector::axpby(3.0, &x, 0.0, &mut y)?;
+    /// assert_eq!(y.host_slice(), Some(&[3.0, 6.0][..])); // without a copy
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn cpu() -> Self {
         Self::new(Backend::Cpu, DeviceKind::Cpu)
     }
@@ -130,12 +169,15 @@ impl Device {
     ///
     /// ```
     /// use evenpath::device::{BlockOrder, SimulatedOptions};
-    /// use evenpath::Device;
+    /// use evenpath::{Device, vector};
     ///
     /// let options = SimulatedOptions::default().with_threads(1).with_block_order(BlockOrder::Seeded(7));
     /// let device = Device::simulated(options);
-    /// assert_eq!(device.upload(&[1.0])?.download()?, [1.0]);
-    /// # Ok::<(), evenpath::Error>(())
+    /// let x = device.upload(&[1.0, 2.0, 3.0])?;
+    /// assert_eq!(vector::dot(&x, &x)?, 14.0); // by the kernels of the GPU
+    /// let unwritten = device.uninitialized::<f64>(3)?;
+    /// assert!(vector::dot(&x, &unwritten).is_err()); // a GPU would return anything
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[cfg(any(feature = "simulated", test))]
     pub fn simulated(options: SimulatedOptions) -> Self {

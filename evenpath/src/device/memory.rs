@@ -61,6 +61,20 @@ impl Device {
 
     /// Limits the total bytes of buffers of this device object, including its clones. Existing buffers stay;
     /// allocations that would exceed the limit fail with [`DeviceError::MemoryLimit`].
+    ///
+    /// ```
+    /// use evenpath::Device;
+    /// use evenpath::error::DeviceError;
+    ///
+    /// let device = Device::cpu();
+    /// device.set_memory_limit(Some(1000));
+    /// let x = device.zeros::<f64>(100)?; // 800 bytes
+    /// let refused = device.zeros::<f64>(100);
+    /// assert!(matches!(refused, Err(DeviceError::MemoryLimit { requested: 800, in_use: 800, .. })));
+    /// drop(x);
+    /// assert!(device.zeros::<f64>(100).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn set_memory_limit(&self, bytes: Option<u64>) {
         self.budget().set_limit(bytes);
     }

@@ -5,12 +5,14 @@
 //! the host waits only for data that it reads. Work that may run concurrently is put on separate [`Stream`]s.
 //!
 //! ```
-//! use evenpath::device::Device;
+//! use evenpath::{Device, vector};
 //!
 //! let device = Device::best()?;
 //! let x = device.upload(&[1.0, 2.0, 3.0])?;
-//! assert_eq!(x.download()?, [1.0, 2.0, 3.0]);
-//! # Ok::<(), evenpath::device::DeviceError>(())
+//! let mut y = device.zeros(3)?;
+//! vector::axpby(2.0, &x, 0.0, &mut y)?; // starts, and returns
+//! assert_eq!(y.get(2)?, 6.0); // waits for the result
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # Building and running without CUDA

@@ -8,11 +8,10 @@ use super::error::Version;
 /// use evenpath::device::DeviceKind;
 /// use evenpath::Device;
 ///
-/// match Device::best()?.kind() {
-///     DeviceKind::Cuda(ordinal) => println!("GPU {ordinal}"),
-///     DeviceKind::Cpu | DeviceKind::Simulated => println!("no GPU"),
-/// }
-/// # Ok::<(), evenpath::error::DeviceError>(())
+/// let device = Device::best()?;
+/// let is_gpu = matches!(device.kind(), DeviceKind::Cuda(_));
+/// assert_eq!(device.memory()?.total.is_some(), is_gpu); // the CPU has no memory of its own
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DeviceKind {
@@ -27,10 +26,12 @@ pub enum DeviceKind {
 /// Properties of a device. `None` if the device lacks or does not report one.
 ///
 /// ```
-/// let device = evenpath::Device::best()?;
-/// let properties = device.properties();
-/// println!("{}, {} multiprocessors", properties.name, properties.multiprocessors);
-/// # Ok::<(), evenpath::error::DeviceError>(())
+/// use evenpath::Device;
+///
+/// let device = Device::best()?;
+/// assert!(device.properties().multiprocessors > 0);
+/// assert!(Device::cpu().properties().compute_capability.is_none()); // only GPUs have one
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

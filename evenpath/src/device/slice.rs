@@ -193,7 +193,19 @@ impl<T: Pod> DeviceSlice<T> {
         Ok(values)
     }
 
-    /// Copies one element to the host.
+    /// Copies one element, counted from 0, to the host.
+    ///
+    /// ```
+    /// use evenpath::{Device, vector};
+    ///
+    /// let device = Device::best()?;
+    /// let x = device.upload(&[1.0, 2.0, 4.0])?;
+    /// let mut square = device.zeros(1)?;
+    /// vector::dot_into(&x, &x, &mut square)?;
+    /// assert_eq!(square.get(0)?, 21.0);
+    /// assert!(square.get(1).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -227,7 +239,15 @@ impl<T: Pod> DeviceSlice<T> {
         Ok(())
     }
 
-    /// Replaces all elements by those of a slice of the same length.
+    /// Replaces all elements by those of `values`, a slice of the same length.
+    ///
+    /// ```
+    /// let mut x = evenpath::Device::best()?.upload(&[1.0, 2.0, 3.0])?;
+    /// x.slice_mut(1..)?.copy_from_slice(&[20.0, 30.0])?;
+    /// assert_eq!(x.download()?, [1.0, 20.0, 30.0]);
+    /// assert!(x.copy_from_slice(&[4.0]).is_err()); // of another length
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -290,7 +310,16 @@ impl<T: Pod> DeviceSlice<T> {
         Ok(())
     }
 
-    /// Replaces all elements by those of a slice of the same length on the same device.
+    /// Replaces all elements by those of `source`, a slice of the same length on the same device.
+    ///
+    /// ```
+    /// let device = evenpath::Device::best()?;
+    /// let x = device.upload(&[1.0, 2.0])?;
+    /// let mut y = device.zeros(4)?;
+    /// y.slice_mut(2..)?.copy_from(&x)?; // does not leave the device
+    /// assert_eq!(y.download()?, [0.0, 0.0, 1.0, 2.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -62,6 +62,19 @@ impl Device {
     /// Creates a stream. Its work comes after all earlier work on the device, on any stream. Work that is
     /// pending when the stream is dropped still completes.
     ///
+    /// ```
+    /// use evenpath::{Device, vector};
+    ///
+    /// let device = Device::best()?;
+    /// let (first, second) = (device.stream()?, device.stream()?);
+    /// let x = device.upload(&[1.0, 2.0])?;
+    /// let (mut y, mut z) = (device.zeros(2)?, device.zeros(2)?);
+    /// first.scope(|| vector::axpby(2.0, &x, 0.0, &mut y))?;
+    /// second.scope(|| vector::axpby(3.0, &x, 0.0, &mut z))?; // may run at the same time
+    /// assert_eq!(vector::dot(&y, &z)?, 30.0); // waits for both
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// If the device was lost, or the driver fails.

@@ -48,11 +48,11 @@ impl Device {
     /// use evenpath::{Csr, Device};
     ///
     /// let device = Device::best()?;
-    /// let x = device.upload(&[1.0, 2.0])?;
-    /// assert_eq!(x.download()?, [1.0, 2.0]);
-    /// let a = Csr::from_triplets(1, 2, [(0, 1, 3.0)])?;
-    /// assert_eq!(device.upload(&a)?.download()?, a);
-    /// # Ok::<(), evenpath::Error>(())
+    /// let x = device.upload(&[1.0, 2.0, 3.0])?; // a DeviceVec
+    /// assert_eq!(x.slice(1..)?.download()?, [2.0, 3.0]);
+    /// let a = device.upload(&Csr::from_triplets(1, 2, [(0, 1, 3.0)])?)?; // a DeviceCsr
+    /// assert_eq!(a.transpose()?.download()?.get(1, 0), Some(3.0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors

@@ -22,10 +22,12 @@ use super::upload::Upload;
 ///
 /// ```
 /// let device = evenpath::Device::best()?;
-/// let mut x = device.zeros::<f32>(3)?;
-/// x.copy_from_slice(&[1.0, 2.0, 3.0])?;
-/// assert_eq!((x.len(), x.get(1)?, x.download()?), (3, 2.0, vec![1.0, 2.0, 3.0]));
-/// # Ok::<(), evenpath::error::DeviceError>(())
+/// let mut x = device.upload(&[1.0, 2.0, 3.0, 4.0])?;
+/// x.slice_mut(1..3)?.set_zero()?;
+/// assert_eq!(x.download()?, [1.0, 0.0, 0.0, 4.0]);
+/// x.truncate(2);
+/// assert_eq!((x.len(), x.get(1)?), (2, 0.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct DeviceVec<T: Pod> {
     elements: Elements<T>,
@@ -34,6 +36,18 @@ pub struct DeviceVec<T: Pod> {
 
 impl Device {
     /// Allocates a vector of `len` elements with all bits zero.
+    ///
+    /// ```
+    /// use evenpath::{Device, vector};
+    ///
+    /// let device = Device::best()?;
+    /// let mut sum = device.zeros(2)?;
+    /// for x in [[1.0, 2.0], [10.0, 20.0]] {
+    ///     vector::axpby(1.0, &device.upload(&x)?, 1.0, &mut sum)?;
+    /// }
+    /// assert_eq!(sum.download()?, [11.0, 22.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -21,10 +21,19 @@ pub struct DeviceViewMut<'a, T: Pod> {
 }
 
 impl<T: Pod> DeviceSlice<T> {
-    /// Borrows the elements in a range of indices, as an operand. Nothing is copied.
+    /// Borrows the elements in a range of indices, counted from 0, as an operand. Nothing is copied.
     ///
     /// Operations whose kernels access sixteen bytes at once, such as sorts, scans, merges and SpMV by
     /// windows, copy an operand that is not aligned to sixteen bytes in every run.
+    ///
+    /// ```
+    /// use evenpath::{Device, vector};
+    ///
+    /// let x = Device::best()?.upload(&[1.0, 2.0, 3.0, 4.0])?;
+    /// assert_eq!(vector::dot(&x.slice(..2)?, &x.slice(2..)?)?, 11.0);
+    /// assert!(x.slice(3..5).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -33,7 +42,14 @@ impl<T: Pod> DeviceSlice<T> {
         Ok(DeviceView { elements: self.part(&range)?, borrow: PhantomData })
     }
 
-    /// Mutably borrows the elements in a range of indices. Nothing is copied.
+    /// Mutably borrows the elements in a range of indices, counted from 0. Nothing is copied.
+    ///
+    /// ```
+    /// let mut x = evenpath::Device::best()?.upload(&[1.0, 2.0, 3.0])?;
+    /// x.slice_mut(1..)?.set_zero()?;
+    /// assert_eq!(x.download()?, [1.0, 0.0, 0.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -42,7 +58,7 @@ impl<T: Pod> DeviceSlice<T> {
         Ok(DeviceViewMut { elements: self.part(&range)?, borrow: PhantomData })
     }
 
-    /// Splits the elements at index `middle`.
+    /// Splits n elements at index `middle`, into `middle` elements and n − `middle`.
     ///
     /// ```
     /// use evenpath::{Device, vector};

@@ -26,6 +26,7 @@ use crate::{Coo, Value, cpu};
 /// let mut y = device.zeros(2)?;
 /// a.spmv(1.0, &x, 0.0, &mut y)?;
 /// assert_eq!(y.download()?, [201.0, 30.0]);
+/// assert_eq!(a.download()?.row_indices(), [0, 0, 1]); // sorted by row
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
@@ -148,10 +149,12 @@ impl<V: Value> DeviceCoo<V> {
         ))
     }
 
-    /// Computes y = `alpha`·A·`x` + `beta`·y, with the same number of entries per thread (Bell and Garland,
-    /// SC 2009). Runs in the order of the device's stream; the call does not wait. Results are the same to
-    /// the bit in every run. If `beta` is zero, y is overwritten without being read. In a row that is cut,
-    /// `alpha` multiplies the parts and not their sum.
+    /// Computes y = `alpha`·A·`x` + `beta`·y. A has m rows and n columns, `x` has n elements, `y` has m.
+    ///
+    /// Every thread has the same number of entries (Bell and Garland, SC 2009). Runs in the order of the
+    /// device's stream; the call does not wait. Results are the same to the bit in every run. If `beta` is
+    /// zero, y is overwritten without being read. In a row that is cut, `alpha` multiplies the parts and not
+    /// their sum.
     ///
     /// # Errors
     ///

@@ -19,10 +19,10 @@ use crate::{Offset, Storage};
 /// use evenpath::{Csr, Device};
 ///
 /// let a = Csr::from_triplets(2, 3, [(0, 2, 1.0), (1, 0, 2.0)])?;
-/// let on_device = Device::best()?.upload(&a)?;
-/// assert_eq!((on_device.nrows(), on_device.ncols(), on_device.nnz()), (2, 3, 2));
-/// on_device.set_values(&[3.0, 4.0])?; // the pattern stays
-/// assert_eq!(on_device.download()?.values(), [3.0, 4.0]);
+/// let a = Device::best()?.upload(&a)?;
+/// a.set_values(&[3.0, 4.0])?; // the pattern stays
+/// let sum = a.spadd(1.0, &a, 10.0)?; // A + 10 A
+/// assert_eq!(sum.download()?.to_dense()?, [0.0, 0.0, 33.0, 44.0, 0.0, 0.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
@@ -79,7 +79,16 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
         self.pattern.row_offsets.device()
     }
 
-    /// Copies the matrix to the host.
+    /// Copies the matrix to the host, with its shape and the order of its nonzeros.
+    ///
+    /// ```
+    /// use evenpath::{Csr, Device};
+    ///
+    /// let a = Csr::from_triplets(2, 3, [(0, 2, 1.0), (1, 0, 2.0)])?;
+    /// let transposed = Device::best()?.upload(&a)?.transpose()?;
+    /// assert_eq!(transposed.download()?, a.transpose()?); // on the device, and on the host
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -94,9 +103,23 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
         ))
     }
 
-    /// Replaces the values, in the order of the nonzeros. The memory stays the same. Plans made for the
-    /// matrix, their copies, and [graphs](crate::device::Graph) captured with either then use the new values.
-    /// On the CPU, a run in another thread keeps the old ones, and the new ones get their own memory.
+    /// Replaces the values: `values` has one element per nonzero, in their order. The memory stays the same.
+    /// Plans made for the matrix, their copies, and [graphs](crate::device::Graph) captured with either then
+    /// use the new values. On the CPU, a run in another thread keeps the old ones, and the new ones get their
+    /// own memory.
+    ///
+    /// ```
+    /// use evenpath::spgemm::SpgemmOptions;
+    /// use evenpath::{Csr, Device};
+    ///
+    /// let a = Csr::from_triplets(2, 2, [(0, 1, 1.0), (1, 0, 2.0)])?;
+    /// let a = Device::best()?.upload(&a)?;
+    /// let square = a.plan_spgemm(&a, SpgemmOptions::default())?;
+    /// assert_eq!(square.run()?.download()?.values(), [2.0, 2.0]);
+    /// a.set_values(&[3.0, 4.0])?;
+    /// assert_eq!(square.run()?.download()?.values(), [12.0, 12.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -107,7 +130,8 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
         self.values.write(|own| own.copy_from_slice(values))
     }
 
-    /// Replaces the values by those of a vector on the same device. In a captured graph, each launch does so.
+    /// Replaces the values by those of a vector on the same device, with one element per nonzero. In a
+    /// captured graph, each launch does so.
     ///
     /// # Errors
     ///

@@ -16,8 +16,9 @@ use crate::{MatrixError, Offset, Storage};
 const PORTION: usize = 1 << 30;
 
 impl<V: Storage, O: Offset> DeviceCsr<V, O> {
-    /// Creates a `rows` x `cols` matrix from its arrays: row offsets, and column and value of each nonzero.
-    /// They are checked on the device, for which the call waits; columns of a row need not increase.
+    /// Creates a matrix of `rows` rows and `cols` columns from its arrays: `rows + 1` row offsets, and the
+    /// column and value of each nonzero, row by row. They are checked on the device, for which the call
+    /// waits; columns of a row need not increase.
     ///
     /// ```
     /// use evenpath::{Device, DeviceCsr};
@@ -25,10 +26,8 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
     /// let device = Device::best()?;
     /// let (row_offsets, columns) = (device.upload(&[0_u32, 1, 2])?, device.upload(&[2_u32, 0])?);
     /// let a = DeviceCsr::try_new(2, 3, row_offsets, columns, device.upload(&[1.0, 2.0])?)?;
-    /// assert_eq!(a.download()?.get(0, 2), Some(1.0));
-    /// let (_, columns, _) = a.into_parts()?;
-    /// assert_eq!(columns.download()?, [2, 0]);
-    /// # Ok::<(), evenpath::Error>(())
+    /// assert_eq!(a.download()?.to_dense()?, [0.0, 0.0, 1.0, 2.0, 0.0, 0.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
@@ -65,8 +64,20 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
         Ok(Self::from_valid(Pattern::new(rows, cols, row_offsets, column_indices), values))
     }
 
-    /// Returns the row offsets, column indices and values, in device memory. They are the matrix's own if no
-    /// clone and no plan shares them, otherwise copies.
+    /// Returns the arrays, in device memory: the row offsets, one more than there are rows, and the column
+    /// index and value of each nonzero. They are the matrix's own if no clone and no plan shares them,
+    /// otherwise copies.
+    ///
+    /// ```
+    /// use evenpath::{Csr, Device};
+    ///
+    /// let a = Csr::from_triplets(2, 3, [(0, 2, 1.0), (1, 0, 2.0)])?;
+    /// let transposed = Device::best()?.upload(&a)?.transpose()?;
+    /// let (row_offsets, columns, values) = transposed.into_parts()?;
+    /// assert_eq!(row_offsets.download()?, [0, 1, 1, 2]);
+    /// assert_eq!((columns.download()?, values.download()?), (vec![1, 0], vec![2.0, 1.0]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///

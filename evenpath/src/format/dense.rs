@@ -12,11 +12,12 @@ use crate::operand::check::check_shape;
 /// Memory layout of a dense matrix.
 ///
 /// ```
-/// use evenpath::{Device, DeviceDense, Layout};
+/// use evenpath::{Device, Layout};
 ///
-/// let by_columns = Device::cpu().upload(&[1.0, 3.0, 2.0, 4.0])?; // 1 2, 3 4
-/// let b = DeviceDense::try_new(by_columns, 2, 2, Layout::ColumnMajor)?;
-/// assert_eq!((b.layout(), b.leading_dimension()), (Layout::ColumnMajor, 2));
+/// let device = Device::cpu();
+/// let by_rows = device.zeros_dense::<f64>(2, 3, Layout::RowMajor)?;
+/// let by_columns = device.zeros_dense::<f64>(2, 3, Layout::ColumnMajor)?;
+/// assert_eq!((by_rows.leading_dimension(), by_columns.leading_dimension()), (3, 2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -63,12 +64,9 @@ named! {
 /// // [4 5 6]
 /// let values = device.upload(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])?;
 /// let matrix = DeviceDense::try_new(values, 2, 3, Layout::RowMajor)?;
-/// assert_eq!((matrix.nrows(), matrix.ncols(), matrix.leading_dimension()), (2, 3, 3));
-///
-/// // A refusal says what is wrong and gives the vector back.
-/// let refused = DeviceDense::try_new(matrix.into_vec(), 2, 4, Layout::RowMajor).unwrap_err();
-/// assert_eq!(refused.to_string(), "6 elements cannot hold a 2 x 4 matrix with leading dimension 4");
-/// assert_eq!(refused.into_vec().len(), 6);
+/// assert_eq!(matrix.leading_dimension(), 3);
+/// let second_row = matrix.as_vec().slice(3..)?;
+/// assert_eq!(second_row.download()?, [4.0, 5.0, 6.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct DeviceDense<T: Storage> {
@@ -86,9 +84,10 @@ pub struct DeviceDense<T: Storage> {
 ///
 /// let values = Device::cpu().upload(&[1.0, 2.0, 3.0])?;
 /// let refused = DeviceDense::try_new(values, 2, 2, Layout::RowMajor).unwrap_err();
-/// println!("{refused}");
-/// assert_eq!(refused.into_vec().download()?, [1.0, 2.0, 3.0]); // they come back
-/// # Ok::<(), evenpath::error::DeviceError>(())
+/// assert_eq!(refused.to_string(), "3 elements cannot hold a 2 x 2 matrix with leading dimension 2");
+/// let matrix = DeviceDense::try_new(refused.into_vec(), 1, 3, Layout::RowMajor)?; // the vector came back
+/// assert_eq!(matrix.download()?, [1.0, 2.0, 3.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct InvalidDense<T: Storage> {
     error: MatrixError,
@@ -96,7 +95,7 @@ pub struct InvalidDense<T: Storage> {
 }
 
 impl Device {
-    /// Creates a dense matrix of zeros, without gaps.
+    /// Creates a dense matrix of zeros, of `rows` rows and `cols` columns without gaps.
     ///
     /// # Errors
     ///
@@ -116,7 +115,23 @@ impl Device {
 }
 
 impl<T: Storage> DeviceDense<T> {
-    /// Creates a `rows` x `cols` matrix without gaps from a vector.
+    /// Creates a matrix of `rows` rows and `cols` columns without gaps from a vector of `rows * cols`
+    /// elements.
+    ///
+    /// ```
+    /// use evenpath::{Device, DeviceDense, Layout};
+    ///
+    /// let values = Device::cpu().upload(&[1.0, 4.0, 2.0, 5.0, 3.0, 6.0])?;
+    /// // [1 2 3]
+    /// // [4 5 6]
+    /// let matrix = DeviceDense::try_new(values, 2, 3, Layout::ColumnMajor)?;
+    /// assert_eq!(matrix.leading_dimension(), 2);
+    ///
+    /// let refused = DeviceDense::try_new(matrix.into_vec(), 2, 4, Layout::ColumnMajor).unwrap_err();
+    /// assert_eq!(refused.to_string(), "6 elements cannot hold a 2 x 4 matrix with leading dimension 2");
+    /// assert_eq!(refused.into_vec().len(), 6); // the vector comes back
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -138,9 +153,9 @@ impl<T: Storage> DeviceDense<T> {
         Ok(matrix)
     }
 
-    /// Creates a `rows` x `cols` matrix from a vector, with rows, or columns if column-major, that start
-    /// `leading_dimension` elements apart. Operations neither read nor write the gaps between them, or the
-    /// elements after the last.
+    /// Creates a matrix of `rows` rows and `cols` columns from a vector, with rows, or columns if
+    /// column-major, that start `leading_dimension` elements apart. Operations neither read nor write the
+    /// gaps between them, or the elements after the last.
     ///
     /// # Errors
     ///
@@ -201,7 +216,19 @@ impl<T: Storage> DeviceDense<T> {
         &self.vec
     }
 
-    /// Replaces all elements, in the order of memory, including gaps.
+    /// Replaces all elements, in the order of memory, including gaps: `values` has as many elements as
+    /// [`as_vec`](Self::as_vec).
+    ///
+    /// ```
+    /// use evenpath::{Device, DeviceDense, Layout};
+    ///
+    /// let memory = Device::cpu().zeros(5)?;
+    /// let mut matrix = DeviceDense::try_with_leading_dimension(memory, 2, 2, Layout::RowMajor, 3)?;
+    /// matrix.copy_from_slice(&[1.0, 2.0, f64::NAN, 3.0, 4.0])?; // the gap after the first row, too
+    /// assert_eq!(matrix.as_vec().get(3)?, 3.0);
+    /// assert!(matrix.copy_from_slice(&[1.0, 2.0, 3.0, 4.0]).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///

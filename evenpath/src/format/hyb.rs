@@ -70,7 +70,9 @@ impl<V: Value> DeviceHyb<V> {
         Ok(Hyb::from_valid(self.ell.download()?, self.coo.download()?))
     }
 
-    /// Computes y = `alpha`·A·`x` + `beta`·y: the ELL part, then the COO part added (Bell and Garland, SC
+    /// Computes y = `alpha`·A·`x` + `beta`·y. A has m rows and n columns, `x` has n elements, `y` has m.
+    ///
+    /// The product of the ELL part comes first, then that of the COO part is added (Bell and Garland, SC
     /// 2009). Runs in the order of the device's stream; the call does not wait. Results are the same to the
     /// bit in every run. If `beta` is zero, y is overwritten without being read. `alpha` multiplies the parts
     /// of a row, not their sum.

@@ -64,9 +64,10 @@ impl DeviceRowOrder {
         Ok(RowOrder::from_valid(self.order.download()?, self.inverse.download()?))
     }
 
-    /// Computes y = `alpha`·P⁻¹`permuted` + `beta`·y: moves results for permuted rows to their original
-    /// positions. A product with a matrix whose rows are in this order, by any method, thus becomes one with
-    /// the original matrix. If `beta` is zero, y is overwritten without being read.
+    /// Computes y = `alpha`·P⁻¹·`permuted` + `beta`·y: moves results for permuted rows to their original
+    /// positions. For m rows, `permuted` and `y` have m elements each. A product with a matrix whose rows are
+    /// in this order, by any method, thus becomes one with the original matrix. If `beta` is zero, y is
+    /// overwritten without being read.
     ///
     /// ```
     /// use evenpath::spmv::SpmvOptions;

@@ -112,9 +112,11 @@ impl<V: Value> DeviceSlicedEll<V> {
         matrix.map_err(|_| DeviceError::HostOutOfMemory { requested: 4 * *rows as u64 })
     }
 
-    /// Computes y = `alpha`·A·`x` + `beta`·y, with one thread per row; y is in the original order of the
-    /// rows. Runs in the order of the device's stream; the call does not wait. Results are the same to the
-    /// bit in every run. If `beta` is zero, y is overwritten without being read.
+    /// Computes y = `alpha`·A·`x` + `beta`·y. A has m rows and n columns, `x` has n elements, `y` has m.
+    ///
+    /// There is one thread per row; y is in the original order of the rows. Runs in the order of the device's
+    /// stream; the call does not wait. Results are the same to the bit in every run. If `beta` is zero, y is
+    /// overwritten without being read.
     ///
     /// # Errors
     ///

@@ -10,10 +10,10 @@ use crate::sequence::sort;
 use crate::{Offset, Value};
 
 impl<V: Value, O: Offset> DeviceCsr<V, O> {
-    /// Copies the matrix with every row sorted by column; later changes of this matrix's values do not affect
-    /// the copy. Entries of the same row and column keep their order; if there are none, the result is
-    /// canonical, as sums and products of sparse matrices require. [`Csr::sort_rows`](crate::Csr::sort_rows)
-    /// does the same on the host.
+    /// Copies the matrix, in the same shape, with every row sorted by column; later changes of this matrix's
+    /// values do not affect the copy. Entries of the same row and column keep their order; if there are none,
+    /// the result is canonical, as sums and products of sparse matrices require.
+    /// [`Csr::sort_rows`](crate::Csr::sort_rows) does the same on the host.
     ///
     /// Sorts only the bits that columns have, like
     /// [`sort::pairs_by_offsets`](crate::sort::pairs_by_offsets), and with its temporary memory. Waits

@@ -32,11 +32,22 @@ impl<V: Value, O: Offset> Transpose<V, O> {
 }
 
 impl<V: Value, O: Offset> DeviceCsr<V, O> {
-    /// Returns the transpose, in its own memory: later changes of this matrix's values do not affect it. Its
-    /// rows are sorted; duplicates keep their order, and there are none if this matrix has none.
+    /// Returns Aᵀ, for A of m rows and n columns a matrix of n rows and m columns, in its own memory: later
+    /// changes of A's values do not affect it. Its rows are sorted; duplicates keep their order, and there
+    /// are none if A has none.
     ///
     /// On a GPU the indices of the nonzeros are sorted by column (a stable radix sort of the bits that
     /// columns have), which temporarily takes 24 bytes per nonzero beside the result.
+    ///
+    /// ```
+    /// use evenpath::{Csr, Device};
+    ///
+    /// let a = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 2, 3.0)])?;
+    /// let transposed = Device::best()?.upload(&a)?.transpose()?;
+    /// assert_eq!(transposed.shape(), (3, 2));
+    /// assert_eq!(transposed.download()?.to_dense()?, [1.0, 0.0, 0.0, 0.0, 2.0, 3.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -16,8 +16,8 @@ use crate::MatrixError;
 /// let file = b"%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 0.5\n";
 /// let error = MatrixMarketReader::from_bytes(file, ReadOptions::default())?.read_coo::<f64>().unwrap_err();
 /// assert_eq!(error.line(), Some(3));
-/// println!("{error}");
-/// # Ok::<(), evenpath::io::MatrixMarketError>(())
+/// assert_eq!(error.to_string(), "line 3: row 3 is out of range: expected 1 to 2");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct MatrixMarketError(Box<Inner>);
 

@@ -20,12 +20,17 @@ const STEP: u64 = 1 << 16;
 
 /// A part of a coordinate file, read by [`read_matrix_market_part`].
 ///
-/// ```no_run
-/// use evenpath::io::{MatrixMarketPart, ReadOptions, read_matrix_market_part};
+/// ```
+/// use evenpath::io::{ReadOptions, read_matrix_market_part};
 ///
-/// let part: MatrixMarketPart<f64> = read_matrix_market_part("a.mtx", &ReadOptions::default(), 0, 4)?;
-/// println!("{} of {} entries", part.stored.nnz(), part.header.entries);
-/// # Ok::<(), evenpath::io::MatrixMarketError>(())
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("a.mtx");
+/// std::fs::write(&path, "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 0.5\n2 1 4.5\n")?;
+/// let first = read_matrix_market_part::<f64>(&path, &ReadOptions::default(), 0, 2)?;
+/// let second = read_matrix_market_part::<f64>(&path, &ReadOptions::default(), 1, 2)?;
+/// assert_eq!(first.header.entries, 2);
+/// assert_eq!((first.stored.values(), second.stored.values()), (&[0.5][..], &[4.5][..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 #[non_exhaustive]

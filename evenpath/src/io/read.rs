@@ -10,9 +10,15 @@ use crate::{Coo, Csr, Offset, Value};
 /// Reads a Matrix Market file, with the default [`ReadOptions`]: complex matrices are refused, and duplicates are summed.
 /// The result is canonical.
 ///
-/// ```no_run
-/// let a: evenpath::Csr<f64> = evenpath::io::read_matrix_market("a.mtx")?;
-/// # Ok::<(), evenpath::io::MatrixMarketError>(())
+/// ```
+/// use evenpath::{Csr, io};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("a.mtx");
+/// std::fs::write(&path, "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 3 0.5\n2 1 4.0\n")?;
+/// let a: Csr<f64> = io::read_matrix_market(&path)?; // 2 x 3; the file counts from 1
+/// assert_eq!(a.to_dense()?, [0.0, 0.0, 0.5, 4.0, 0.0, 0.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
@@ -26,6 +32,17 @@ pub fn read_matrix_market<V: Value, O: Offset>(
 
 /// Reads a Matrix Market file into COO, in the order of the file, with the default [`ReadOptions`].
 ///
+/// ```
+/// use evenpath::io;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("a.mtx");
+/// std::fs::write(&path, "%%MatrixMarket matrix coordinate real general\n2 2 2\n2 1 4.0\n1 2 0.5\n")?;
+/// let a = io::read_coo::<f64>(&path)?;
+/// assert_eq!((a.row_indices(), a.column_indices()), (&[1, 0][..], &[0, 1][..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 ///
 /// The same as for [`read_matrix_market`].
@@ -34,6 +51,16 @@ pub fn read_coo<V: Value>(path: impl AsRef<Path>) -> Result<Coo<V>, MatrixMarket
 }
 
 /// Reads the contents of a Matrix Market file, with the default [`ReadOptions`].
+///
+/// ```
+/// use evenpath::{Csr, io};
+///
+/// let text = b"%%MatrixMarket matrix array real general\n2 2\n1.0\n0.0\n2.0\n3.0\n"; // by columns
+/// let a: Csr<f64> = io::parse_matrix_market(text)?;
+/// assert_eq!(a.to_dense()?, [1.0, 2.0, 0.0, 3.0]);
+/// assert_eq!(a.nnz(), 3); // without the zero
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 ///

@@ -12,13 +12,16 @@ use crate::{Coo, Csr, Offset, Value};
 
 /// An open Matrix Market file. Its header has been parsed, its entries have not been read.
 ///
-/// ```no_run
-/// use evenpath::io::{MatrixMarketReader, ReadOptions};
+/// ```
+/// use evenpath::Csr;
+/// use evenpath::io::{MatrixMarketReader, ReadOptions, Symmetry};
 ///
-/// let reader = MatrixMarketReader::open("a.mtx.gz", ReadOptions::default())?;
-/// println!("{} rows", reader.header().nrows);
-/// let a: evenpath::Csr<f32, u64> = reader.read_csr()?;
-/// # Ok::<(), evenpath::io::MatrixMarketError>(())
+/// let file = b"%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 4.0\n2 1 -1.5\n";
+/// let reader = MatrixMarketReader::from_bytes(file, ReadOptions::default())?; // or `open`, for a path
+/// assert_eq!((reader.header().nrows, reader.header().symmetry), (2, Symmetry::Symmetric));
+/// let a: Csr<f32, u64> = reader.read_csr()?;
+/// assert_eq!(a.to_dense()?, [4.0, -1.5, -1.5, 0.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct MatrixMarketReader<'a> {
     path: Option<PathBuf>,

@@ -86,11 +86,16 @@ impl WriteOptions {
 /// then renamed; if writing fails, an existing file is left unchanged. An existing file keeps its permissions. Symbolic
 /// links are followed, and pipes and devices are written to directly.
 ///
-/// ```no_run
-/// use evenpath::io::{WriteOptions, write_matrix_market};
+/// ```
+/// use evenpath::io::{self, WriteOptions};
+/// use evenpath::Csr;
 ///
-/// # let a: evenpath::Csr<f64> = evenpath::Csr::empty(1, 1)?;
-/// write_matrix_market("a.mtx.gz", a.view(), WriteOptions::default().with_comment("made by hand"))?;
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("a.mtx");
+/// let a = Csr::from_triplets(2, 3, [(0, 2, 0.5), (1, 0, 4.5)])?;
+/// io::write_matrix_market(&path, a.view(), WriteOptions::default().with_comment("by hand"))?;
+/// let text = std::fs::read_to_string(&path)?;
+/// assert_eq!(text, "%%MatrixMarket matrix coordinate real general\n% by hand\n2 3 2\n1 3 0.5\n2 1 4.5\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -131,6 +136,17 @@ fn write_compressed<V: Value, O: Offset>(
 }
 
 /// Writes a matrix as Matrix Market text; see [`write_matrix_market`].
+///
+/// ```
+/// use evenpath::io::{self, Field, WriteOptions};
+/// use evenpath::Csr;
+///
+/// let a = Csr::from_triplets(2, 2, [(0, 1, 1.0), (1, 0, 1.0)])?;
+/// let mut text = Vec::new();
+/// io::write_matrix_market_to(&mut text, a.view(), WriteOptions::default().with_field(Field::Pattern))?;
+/// assert_eq!(text, b"%%MatrixMarket matrix coordinate pattern general\n2 2 2\n1 2\n2 1\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 ///

@@ -32,7 +32,20 @@ pub struct Coo<V> {
 }
 
 impl<V: Value> Coo<V> {
-    /// Builds a `rows` x `cols` matrix from its arrays. Indices count from 0.
+    /// Builds a matrix of `rows` rows and `cols` columns from the row, column and value of each entry, in
+    /// three arrays of the same length. Indices count from 0.
+    ///
+    /// ```
+    /// use evenpath::Coo;
+    /// use evenpath::coo::Duplicates;
+    ///
+    /// let a = Coo::try_new(2, 2, vec![1, 0], vec![0, 1], vec![5.0, 7.0])?;
+    /// assert_eq!(a.to_csr(Duplicates::Sum)?.to_dense()?, [0.0, 7.0, 5.0, 0.0]);
+    ///
+    /// let refused = Coo::try_new(2, 2, vec![2], vec![0], vec![1.0]).unwrap_err();
+    /// assert_eq!(refused.into_parts(), (vec![2], vec![0], vec![1.0])); // there is no row 2
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -63,7 +76,18 @@ impl<V: Value> Coo<V> {
         Self { rows, cols, row_indices, column_indices, values }
     }
 
-    /// Builds a matrix from (row, column, value) triplets, in their order, duplicates included.
+    /// Builds a matrix of `rows` rows and `cols` columns from (row, column, value) triplets, in their order,
+    /// duplicates included.
+    ///
+    /// ```
+    /// use evenpath::Coo;
+    ///
+    /// let mut a = Coo::from_triplets(2, 2, [(1, 0, 1.0), (0, 1, 2.0), (1, 0, 3.0)])?;
+    /// a.sort_by_row(); // entries of a row keep their order
+    /// assert_eq!(a.row_indices(), [0, 1, 1]);
+    /// assert_eq!(a.values(), [2.0, 1.0, 3.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -159,8 +183,20 @@ impl<V: Value> Coo<V> {
         *self = Self::from_valid(self.rows, self.cols, rows, columns, values);
     }
 
-    /// Converts to CSR. The result is canonical unless duplicates are kept; then the entries of each
-    /// row keep their order.
+    /// Converts to CSR, in the same shape. The result is canonical unless duplicates are kept; then the
+    /// entries of each row keep their order.
+    ///
+    /// ```
+    /// use evenpath::Coo;
+    /// use evenpath::coo::Duplicates;
+    ///
+    /// let a = Coo::from_triplets(2, 2, [(1, 1, 1.0), (1, 0, 2.0), (1, 1, 3.0)])?;
+    /// let summed = a.to_csr(Duplicates::Sum)?;
+    /// assert_eq!((summed.column_indices(), summed.values()), (&[0, 1][..], &[2.0, 4.0][..]));
+    /// let kept = a.to_csr(Duplicates::Keep)?;
+    /// assert_eq!((kept.column_indices(), kept.values()), (&[1, 0, 1][..], &[1.0, 2.0, 3.0][..]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///

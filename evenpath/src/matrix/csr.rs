@@ -21,14 +21,10 @@ use crate::{Offset, Storage, Value};
 /// // [1 0 2]
 /// // [0 0 3]
 /// let a = Csr::try_new(2, 3, vec![0u32, 2, 3], vec![0, 2, 2], vec![1.0, 2.0, 3.0])?;
-/// assert_eq!((a.nrows(), a.ncols(), a.nnz()), (2, 3, 3));
-/// assert_eq!(a.get(1, 2), Some(3.0));
-///
-/// // An error says what is wrong and returns the buffers.
-/// let refused = Csr::try_new(2, 3, vec![0u32, 2, 3], vec![0, 2, 7], vec![1.0, 2.0, 3.0]).unwrap_err();
-/// assert_eq!(refused.to_string(), "column 7 at position 2, in row 1, is out of range: the matrix has 3 columns");
-/// let (row_offsets, column_indices, values) = refused.into_parts();
-/// # Ok::<(), evenpath::error::MatrixError>(())
+/// assert_eq!(a.to_dense()?, [1.0, 0.0, 2.0, 0.0, 0.0, 3.0]);
+/// assert_eq!((a.get(1, 2), a.get(1, 0)), (Some(3.0), None));
+/// assert_eq!((&a * &[1.0, 10.0, 100.0])?, [201.0, 300.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
 pub struct Csr<V, O = u32> {
@@ -40,7 +36,22 @@ pub struct Csr<V, O = u32> {
 }
 
 impl<V: Storage, O: Offset> Csr<V, O> {
-    /// Builds a `rows` x `cols` matrix from its arrays.
+    /// Builds a matrix of `rows` rows and `cols` columns from its arrays: `rows + 1` row offsets, and the
+    /// column and value of each nonzero, row by row.
+    ///
+    /// ```
+    /// use evenpath::Csr;
+    ///
+    /// let (row_offsets, columns, values) = (vec![0u32, 2, 3], vec![0, 2, 7], vec![1.0, 2.0, 3.0]);
+    /// let refused = Csr::try_new(2, 3, row_offsets, columns, values).unwrap_err();
+    /// assert_eq!(refused.to_string(), "column 7 at position 2, in row 1, is out of range: the matrix has 3 columns");
+    ///
+    /// let (row_offsets, mut columns, values) = refused.into_parts(); // the arrays come back
+    /// columns[2] = 1;
+    /// let a = Csr::try_new(2, 3, row_offsets, columns, values)?;
+    /// assert_eq!(a.get(1, 1), Some(3.0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -135,7 +146,16 @@ impl<V: Storage, O: Offset> Csr<V, O> {
         &mut self.values
     }
 
-    /// One row; `None` if `row` is out of range.
+    /// Returns the nonzeros of one row, counted from 0; `None` if there is no such row.
+    ///
+    /// ```
+    /// let a = evenpath::Csr::from_triplets(2, 9, [(1, 2, 1.0), (1, 5, 3.0)])?;
+    /// assert_eq!(a.row(1).map(|row| row.columns()), Some(&[2, 5][..]));
+    /// assert_eq!(a.row(1).map(|row| row.values()), Some(&[1.0, 3.0][..]));
+    /// assert_eq!(a.row(0).map(|row| row.len()), Some(0));
+    /// assert_eq!(a.row(2), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn row(&self, row: usize) -> Option<Row<'_, V>> {
         self.view().row(row)
     }
@@ -145,7 +165,14 @@ impl<V: Storage, O: Offset> Csr<V, O> {
         self.view().iter_rows()
     }
 
-    /// Row, column and value of every nonzero, row by row.
+    /// Iterates over the nonzeros, row by row, as (row, column, value). Rows and columns count from 0.
+    ///
+    /// ```
+    /// let a = evenpath::Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
+    /// let trace: f64 = a.iter().filter(|&(row, column, _)| row == column).map(|(_, _, value)| value).sum();
+    /// assert_eq!(trace, 4.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn iter(&self) -> impl Iterator<Item = (usize, usize, V)> + use<'_, V, O> {
         self.view().iter()
     }
@@ -195,13 +222,16 @@ impl<V: Storage, O: Offset> Csr<V, O> {
 }
 
 impl<V: Value> Csr<V> {
-    /// Builds a canonical matrix from (row, column, value) triplets in any order. Duplicates are summed in the order
-    /// given.
+    /// Builds a canonical matrix of `rows` rows and `cols` columns from (row, column, value) triplets in any
+    /// order. Duplicates are summed in the order given.
     ///
     /// ```
-    /// let a = evenpath::Csr::from_triplets(2, 2, [(1, 0, 1.0), (0, 1, 2.0), (1, 0, 3.0)])?;
-    /// assert_eq!(a.get(1, 0), Some(4.0));
-    /// # Ok::<(), evenpath::error::MatrixError>(())
+    /// use evenpath::Csr;
+    ///
+    /// let a = Csr::from_triplets(2, 2, [(1, 0, 1.0), (0, 1, 2.0), (1, 0, 3.0)])?;
+    /// assert_eq!(a.to_dense()?, [0.0, 2.0, 4.0, 0.0]);
+    /// assert!(Csr::from_triplets(2, 2, [(0, 2, 1.0)]).is_err()); // the columns are 0 and 1
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
@@ -252,11 +282,24 @@ impl<V: Value, O: Offset> Csr<V, O> {
         Arrays { row_offsets, column_indices, values }.canonicalize(duplicates)
     }
 
-    /// The transpose. Its rows are sorted; it has duplicates only if this matrix has.
+    /// Returns Aᵀ, for A of m rows and n columns a matrix of n rows and m columns. Its rows are sorted; it
+    /// has duplicates only if A has.
+    ///
+    /// ```
+    /// use evenpath::Csr;
+    ///
+    /// // [1 0 2]
+    /// // [0 0 3]
+    /// let a = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 2, 3.0)])?;
+    /// let transposed = a.transpose()?;
+    /// assert_eq!(transposed.shape(), (3, 2));
+    /// assert_eq!(transposed.to_dense()?, [1.0, 0.0, 0.0, 0.0, 2.0, 3.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// If there is not enough memory. The transpose needs one row offset per column of this matrix.
+    /// If there is not enough memory. The transpose needs one row offset per column of A.
     pub fn transpose(&self) -> Result<Self, MatrixError> {
         self.view().transpose()
     }

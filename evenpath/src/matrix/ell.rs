@@ -54,7 +54,8 @@ impl<V: Value> Ell<V> {
     /// The column index that marks padding.
     pub const PADDING: u32 = PADDING;
 
-    /// Builds a `rows` x `cols` matrix with `width` slots per row from its arrays. The values of padding are set to 0.
+    /// Builds a matrix of `rows` rows and `cols` columns with `width` slots per row from its arrays, which
+    /// have one element per slot. The values of padding are set to 0.
     ///
     /// # Errors
     ///
@@ -221,7 +222,18 @@ fn check(
 }
 
 impl<V: Value, O: Offset> Csr<V, O> {
-    /// Converts to ELL. The nonzeros of each row keep their order.
+    /// Converts to ELL, in the same shape, with as many slots per row as the longest row has nonzeros. The
+    /// nonzeros of each row keep their order.
+    ///
+    /// ```
+    /// use evenpath::Csr;
+    /// use evenpath::ell::PaddingLimit;
+    ///
+    /// let a = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 2, 3.0)])?;
+    /// let ell = a.to_ell(PaddingLimit::default())?;
+    /// assert_eq!((ell.width(), ell.values().len()), (2, 4)); // three nonzeros, and one slot of padding
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///

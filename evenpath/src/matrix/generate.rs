@@ -31,7 +31,17 @@ use super::{Csr, MatrixError, validate};
 use crate::{Offset, Value};
 use rows::{Pattern, Stream};
 
-/// Generates a matrix.
+/// Generates a matrix of the shape [`Kind::shape`]. The same kind and seed give the same matrix.
+///
+/// ```
+/// use evenpath::Csr;
+/// use evenpath::generate::{Kind, generate};
+///
+/// let a: Csr<f64> = generate(Kind::Stencil5 { side: 3 }, 1)?; // a grid of 3 x 3 points
+/// assert_eq!(a.row(4).map(|center| center.columns()), Some(&[1, 3, 4, 5, 7][..]));
+/// assert_ne!(a, generate(Kind::Stencil5 { side: 3 }, 2)?); // with other values
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 ///

@@ -33,10 +33,12 @@ pub struct Hyb<V> {
 /// use evenpath::hyb::{HybOptions, HybWidth};
 /// use evenpath::Csr;
 ///
-/// let a = Csr::from_triplets(2, 2, [(0, 0, 1.0), (1, 1, 2.0)])?;
-/// let hyb = a.to_hyb(HybOptions::default())?;
-/// assert_eq!(hyb.nnz(), 2);
-/// # Ok::<(), evenpath::error::MatrixError>(())
+/// let a = Csr::from_triplets(2, 2, [(0, 0, 1.0), (1, 0, 2.0), (1, 1, 3.0)])?;
+/// let typical = a.to_hyb(HybOptions::default())?;
+/// assert_eq!(typical.ell().width(), 0); // fewer than 4096 rows: all nonzeros in COO
+/// let one = a.to_hyb(HybOptions::default().with_width(HybWidth::Slots(1)))?;
+/// assert_eq!((one.ell().nnz(), one.coo().nnz()), (2, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum HybWidth {
@@ -53,12 +55,14 @@ pub enum HybWidth {
 ///
 /// ```
 /// use evenpath::hyb::{HybOptions, HybWidth};
+/// use evenpath::ell::PaddingLimit;
 /// use evenpath::Csr;
 ///
 /// let a = Csr::from_triplets(2, 3, [(0, 0, 1.0), (1, 0, 2.0), (1, 1, 3.0), (1, 2, 4.0)])?;
-/// let hyb = a.to_hyb(HybOptions::default().with_width(HybWidth::Slots(1)))?;
-/// assert_eq!((hyb.ell().nnz(), hyb.coo().nnz()), (2, 2));
-/// # Ok::<(), evenpath::error::MatrixError>(())
+/// let options = HybOptions::default().with_limit(PaddingLimit::Bytes(24)); // two slots of f64
+/// assert_eq!(a.to_hyb(options.with_width(HybWidth::Slots(1)))?.coo().nnz(), 2);
+/// assert!(a.to_hyb(options.with_width(HybWidth::Slots(3))).is_err()); // six slots
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -85,7 +89,7 @@ impl HybOptions {
 }
 
 impl<V: Value> Hyb<V> {
-    /// Builds a matrix from its parts, of which it is the sum.
+    /// Builds a matrix from its parts, of which it is the sum. Both parts and the matrix are m × n.
     ///
     /// # Errors
     ///
@@ -201,7 +205,19 @@ fn typical_width<V: Value, O: Offset>(matrix: CsrView<'_, V, O>) -> usize {
 }
 
 impl<V: Value, O: Offset> Csr<V, O> {
-    /// Converts to the hybrid format: the first nonzeros of each row in ELL and the rest in COO, both in order.
+    /// Converts to the hybrid format, in the same shape: the first nonzeros of each row in ELL and the rest
+    /// in COO, both in order.
+    ///
+    /// ```
+    /// use evenpath::Csr;
+    /// use evenpath::hyb::{HybOptions, HybWidth};
+    ///
+    /// let a = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 1, 2.0), (0, 2, 3.0), (1, 1, 4.0)])?;
+    /// let hyb = a.to_hyb(HybOptions::default().with_width(HybWidth::Slots(2)))?;
+    /// assert_eq!(hyb.ell().row_lengths(), [2, 1]);
+    /// assert_eq!(hyb.coo().values(), [3.0]); // the third nonzero of row 0
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///

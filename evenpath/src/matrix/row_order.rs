@@ -32,7 +32,7 @@ pub struct RowOrder {
 }
 
 impl RowOrder {
-    /// Builds an order: `order[i]` is the row at position `i`.
+    /// Builds an order of as many rows as `order` has elements: `order[i]` is the row at position `i`.
     ///
     /// # Errors
     ///
@@ -157,7 +157,8 @@ fn mean(lengths: &[usize]) -> f64 {
 }
 
 impl<V: Value, O: Offset> Csr<V, O> {
-    /// Sorts the rows by length, longest first, stably. Returns the sorted matrix and the row order.
+    /// Sorts the rows by length, longest first, stably. Returns the sorted matrix, of the same shape, and the
+    /// row order.
     ///
     /// ```
     /// use evenpath::Csr;
@@ -175,7 +176,18 @@ impl<V: Value, O: Offset> Csr<V, O> {
         (self.in_order(&order), order)
     }
 
-    /// Permutes the rows: row `i` of the result is row `order[i]` of this matrix.
+    /// Permutes the rows: row `i` of the result is row `order[i]` of this matrix. Matrix and order have the
+    /// same number of rows.
+    ///
+    /// ```
+    /// use evenpath::Csr;
+    /// use evenpath::row_order::RowOrder;
+    ///
+    /// let a = Csr::from_triplets(3, 2, [(0, 0, 1.0), (1, 1, 2.0), (2, 0, 3.0)])?;
+    /// let permuted = a.permute_rows(&RowOrder::try_new(vec![2, 0, 1])?)?;
+    /// assert_eq!(permuted.to_dense()?, [3.0, 0.0, 1.0, 0.0, 0.0, 2.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -94,8 +94,9 @@ impl SlicedEllOptions {
 }
 
 impl<V: Value> SlicedEll<V> {
-    /// Builds a `rows` x `cols` matrix from its arrays; `row_order` is the order of the stored rows, `None` if they are not
-    /// permuted. The values of padding are set to 0.
+    /// Builds a matrix of `rows` rows and `cols` columns from its arrays; `row_order` is the order of the
+    /// stored rows, `None` if they are not permuted. There are `rows / slice_height` slices, rounded up. The
+    /// values of padding are set to 0.
     ///
     /// # Errors
     ///
@@ -342,7 +343,21 @@ impl Arrays<'_> {
 const MAX_WIDTH: u64 = u32::MAX as u64;
 
 impl<V: Value, O: Offset> Csr<V, O> {
-    /// Converts to sliced ELL. The nonzeros of each row keep their order.
+    /// Converts to sliced ELL, in the same shape: the rows in slices of
+    /// [`slice_height`](SlicedEllOptions::slice_height), each as wide as its longest row. The nonzeros of
+    /// each row keep their order.
+    ///
+    /// ```
+    /// use evenpath::Csr;
+    /// use evenpath::ell::SlicedEllOptions;
+    ///
+    /// let a = Csr::from_triplets(4, 2, [(0, 0, 1.0), (0, 1, 2.0), (2, 0, 3.0), (2, 1, 4.0)])?;
+    /// let slices_of_two = SlicedEllOptions::default().with_slice_height(2);
+    /// assert_eq!(a.to_sliced_ell(slices_of_two)?.slice_offsets(), [0, 4, 8]);
+    /// let sorted = slices_of_two.with_sorting_scope(4); // both empty rows in one slice
+    /// assert_eq!(a.to_sliced_ell(sorted)?.slice_offsets(), [0, 4, 4]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -19,9 +19,9 @@ use crate::{Offset, Storage, Value};
 /// // [1 0 2]
 /// // [0 0 3]
 /// let view = CsrView::try_new(2, 3, &[0u32, 2, 3], &[0, 2, 2], &[1.0, 2.0, 3.0])?;
-/// assert_eq!(view.get(0, 2), Some(2.0));
-/// assert_eq!(view.transpose()?.nrows(), 3);
-/// # Ok::<(), evenpath::error::MatrixError>(())
+/// assert_eq!((view.get(0, 2), view.get(1, 0)), (Some(2.0), None));
+/// assert_eq!(view.transpose()?.to_dense()?, [1.0, 0.0, 0.0, 0.0, 2.0, 3.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct CsrView<'a, V, O = u32> {
     rows: usize,
@@ -40,7 +40,8 @@ impl<V, O> Clone for CsrView<'_, V, O> {
 impl<V, O> Copy for CsrView<'_, V, O> {}
 
 impl<'a, V: Storage, O: Offset> CsrView<'a, V, O> {
-    /// Borrows arrays as a `rows` x `cols` matrix.
+    /// Borrows arrays as a matrix of `rows` rows and `cols` columns: `rows + 1` row offsets, and the column
+    /// and value of each nonzero, row by row.
     ///
     /// # Errors
     ///
@@ -111,7 +112,7 @@ impl<'a, V: Storage, O: Offset> CsrView<'a, V, O> {
         self.row_offsets[row].to_usize()..self.row_offsets[row + 1].to_usize()
     }
 
-    /// One row; `None` if `row` is out of range.
+    /// Returns the nonzeros of one row, counted from 0; `None` if there is no such row.
     pub fn row(&self, row: usize) -> Option<Row<'a, V>> {
         if row >= self.rows {
             return None;
@@ -125,7 +126,7 @@ impl<'a, V: Storage, O: Offset> CsrView<'a, V, O> {
         Rows::new(*self)
     }
 
-    /// Row, column and value of every nonzero, row by row.
+    /// Iterates over the nonzeros, row by row, as (row, column, value). Rows and columns count from 0.
     pub fn iter(&self) -> impl Iterator<Item = (usize, usize, V)> + use<'a, V, O> {
         self.iter_rows().enumerate().flat_map(|(row, nonzeros)| {
             nonzeros.iter().map(move |(column, value)| (row, column as usize, value))
@@ -191,11 +192,12 @@ impl<V: Value, O: Offset> CsrView<'_, V, O> {
         self.row(row)?.iter().filter_map(stored).reduce(|sum, value| sum + value)
     }
 
-    /// The transpose. Its rows are sorted; it has duplicates only if this matrix has.
+    /// Returns Aᵀ, for A of m rows and n columns a matrix of n rows and m columns. Its rows are sorted; it
+    /// has duplicates only if A has.
     ///
     /// # Errors
     ///
-    /// If there is not enough memory. The transpose needs one row offset per column of this matrix.
+    /// If there is not enough memory. The transpose needs one row offset per column of A.
     pub fn transpose(&self) -> Result<Csr<V, O>, MatrixError> {
         let row_indices = self.row_indices()?;
         let entries = Entries { rows: self.column_indices, columns: &row_indices, values: self.values };

@@ -29,11 +29,22 @@ use crate::{Csr, Offset, Value};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 impl<V: Value, O: Offset> Csr<V, O> {
-    /// Computes `y = alpha A x + beta y`, by rows, or along the merge path if one row is a large part of the
-    /// matrix. If `beta` is 0, `y` is overwritten without being read.
+    /// Computes y = `alpha`·A·`x` + `beta`·y. A has m rows and n columns, `x` has n elements, `y` has m. If
+    /// `beta` is 0, `y` is overwritten without being read.
     ///
-    /// `x` has one element per column, and `y` one per row. A [plan](crate::DeviceCsr::plan_spmv) on
-    /// [`Device::cpu`](crate::Device::cpu) divides the matrix once for many products.
+    /// Runs by rows, or along the merge path if one row is a large part of the matrix. A
+    /// [plan](crate::DeviceCsr::plan_spmv) on [`Device::cpu`](crate::Device::cpu) divides the matrix once for many
+    /// products.
+    ///
+    /// ```
+    /// use evenpath::Csr;
+    ///
+    /// let a = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
+    /// let mut y = [0.5, 0.5];
+    /// a.spmv(1.0, &[1.0, 10.0, 100.0], 2.0, &mut y)?;
+    /// assert_eq!(y, [202.0, 31.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -47,8 +58,18 @@ impl<V: Value, O: Offset> Csr<V, O> {
         Ok(())
     }
 
-    /// Returns C = `alpha`·A + `beta`·B, a new canonical matrix, with an entry wherever A or B has one, like
-    /// [`DeviceCsr::spadd`](crate::DeviceCsr::spadd).
+    /// Returns C = `alpha`·A + `beta`·B. A, B and C are m × n. C is canonical, with an entry wherever A or B
+    /// has one, like [`DeviceCsr::spadd`](crate::DeviceCsr::spadd).
+    ///
+    /// ```
+    /// use evenpath::Csr;
+    ///
+    /// let a = Csr::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, 2.0)])?;
+    /// let b = Csr::from_triplets(2, 2, [(0, 1, 10.0), (1, 0, 5.0)])?;
+    /// let c = a.spadd(1.0, &b, 2.0)?;
+    /// assert_eq!(c.to_dense()?, [1.0, 22.0, 10.0, 0.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -73,8 +94,17 @@ impl<V: Value, O: Offset> Csr<V, O> {
         Ok(Self::from_valid(rows, cols, row_offsets, column_indices, values))
     }
 
-    /// Returns the product A·B with rows sorted by column, like
+    /// Returns C = A·B. A is m × k, B is k × n, C is m × n, with rows sorted by column, like
     /// [`DeviceCsr::spgemm`](crate::DeviceCsr::spgemm).
+    ///
+    /// ```
+    /// use evenpath::Csr;
+    ///
+    /// let a = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
+    /// let b = Csr::from_triplets(3, 2, [(0, 1, 10.0), (1, 0, 20.0), (2, 1, 30.0)])?;
+    /// assert_eq!(a.spgemm(&b)?.to_dense()?, [0.0, 70.0, 60.0, 0.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -45,6 +45,17 @@ pub struct Factor<'a, V: Value> {
 impl<V: Value> Factor<'_, V> {
     /// Multiplies the factor by a number. A factor on the device is multiplied there. The product of several
     /// numbers may be out of range if that with the element on the device is not.
+    ///
+    /// ```
+    /// use evenpath::{Device, Factor, vector};
+    ///
+    /// let device = Device::best()?;
+    /// let (alpha, x) = (device.upload(&[3.0])?, device.upload(&[1.0, 2.0])?);
+    /// let mut y = device.zeros(2)?;
+    /// vector::axpby(Factor::from(&alpha).scaled(10.0), &x, 0.0, &mut y)?; // y = 3·10·x
+    /// assert_eq!(y.download()?, [30.0, 60.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn scaled(self, by: V) -> Self {
         Self { scale: self.scale.times(by), ..self }

@@ -30,8 +30,20 @@ use crate::operand::{Factor, OpError};
 use crate::scalar::ForKind;
 use crate::{Compute, Storage, Value, cpu};
 
-/// Computes y = `alpha`·`x` + `beta`·y. Where `beta` is zero, y is overwritten whatever it held. Runs in the
-/// order of the device's stream; the call does not wait.
+/// Computes y = `alpha`·`x` + `beta`·y. `x` and `y` have n elements each. Where `beta` is zero, y is
+/// overwritten whatever it held. Runs in the order of the device's stream; the call does not wait.
+///
+/// ```
+/// use evenpath::{Device, vector};
+///
+/// let device = Device::best()?;
+/// let (x, mut y) = (device.upload(&[1.0, 2.0])?, device.upload(&[10.0, 20.0])?);
+/// vector::axpby(3.0, &x, 2.0, &mut y)?;
+/// assert_eq!(y.download()?, [23.0, 46.0]);
+/// vector::axpby(3.0, &x, 0.0, &mut y)?;
+/// assert_eq!(y.download()?, [3.0, 6.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 ///
@@ -65,8 +77,19 @@ pub fn axpby<'f, V: Value>(
     Ok(())
 }
 
-/// Computes z = x ∘ y, the elementwise product. Runs in the order of the device's stream; the call does not
-/// wait.
+/// Computes z = x ∘ y, the elementwise product. `x`, `y` and `z` have n elements each. Runs in the order of
+/// the device's stream; the call does not wait.
+///
+/// ```
+/// use evenpath::{Device, vector};
+///
+/// let device = Device::best()?;
+/// let (x, y) = (device.upload(&[1.0, 2.0, 3.0])?, device.upload(&[4.0, 5.0, 6.0])?);
+/// let mut z = device.zeros(3)?;
+/// vector::multiply_elements(&x, &y, &mut z)?;
+/// assert_eq!(z.download()?, [4.0, 10.0, 18.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 ///
@@ -79,8 +102,8 @@ pub fn multiply_elements<V: Value>(
     elementwise((x, y, z), cpu::multiply_elements, |x, y, z, len| MultiplyElements { x, y, z, len })
 }
 
-/// Computes z = x / y, the elementwise quotient; infinite or NaN where y is zero. Runs in the order of the
-/// device's stream; the call does not wait.
+/// Computes z = x / y, the elementwise quotient; infinite or NaN where y is zero. `x`, `y` and `z` have n
+/// elements each. Runs in the order of the device's stream; the call does not wait.
 ///
 /// # Errors
 ///
@@ -117,8 +140,18 @@ fn elementwise<V: Value, K: Kernel>(
 /// elements among blocks determines the rounding.
 const REDUCE_BLOCKS: usize = 1024;
 
-/// Returns xᵀy, the inner product; zero for empty vectors. Waits for the device. Results are the same to the
-/// bit in every run.
+/// Returns xᵀy, the inner product of two vectors of n elements; zero for empty vectors. Waits for the device.
+/// Results are the same to the bit in every run.
+///
+/// ```
+/// use evenpath::{Device, vector};
+///
+/// let device = Device::best()?;
+/// let (x, y) = (device.upload(&[1.0, 2.0, 3.0])?, device.upload(&[4.0, 5.0, 6.0])?);
+/// assert_eq!(vector::dot(&x, &y)?, 32.0);
+/// assert!(vector::dot(&x, &device.upload(&[1.0])?).is_err()); // of different lengths
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 ///
@@ -163,11 +196,21 @@ pub fn dot_into<V: Value>(
     Ok(())
 }
 
-/// Returns √(xᵀx), the Euclidean norm; zero for an empty vector. Waits for the device. Results are the same
-/// to the bit in every run.
+/// Returns √(xᵀx), the Euclidean norm of a vector of any length; zero for an empty one. Waits for the device.
+/// Results are the same to the bit in every run.
 ///
 /// The squares neither overflow nor underflow: the result is precise whenever it is in the range of `V`. With
 /// an infinite element it is infinite, with a NaN it is NaN.
+///
+/// ```
+/// use evenpath::{Device, vector};
+///
+/// let device = Device::best()?;
+/// assert_eq!(vector::norm2(&device.upload(&[3.0, 4.0])?)?, 5.0);
+/// let large = vector::norm2(&device.upload(&[3e200, 4e200])?)?; // the squares would overflow
+/// assert!((large / 5e200 - 1.0).abs() < 1e-15);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 ///

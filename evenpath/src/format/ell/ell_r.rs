@@ -23,8 +23,11 @@ use crate::{Ell, Value, cpu};
 ///
 /// let a = Csr::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, 2.0), (1, 1, 3.0)])?;
 /// let ell = a.to_ell(PaddingLimit::default())?;
-/// assert_eq!(Device::best()?.upload(&EllR(&ell))?.download()?, ell);
-/// # Ok::<(), evenpath::Error>(())
+/// let device = Device::best()?;
+/// let (x, mut y) = (device.upload(&[10.0, 1.0])?, device.zeros(2)?);
+/// device.upload(&EllR(&ell))?.spmv(1.0, &x, 0.0, &mut y)?; // `&ell` would be ELL without lengths
+/// assert_eq!(y.download()?, [12.0, 3.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, PartialEq)]
 pub struct EllR<'a, V: Value>(pub &'a Ell<V>);
@@ -122,9 +125,11 @@ impl<V: Value> DeviceEllR<V> {
         Ok(Self { row_order: Some(order.clone()), ..self })
     }
 
-    /// Computes y = `alpha`·A·`x` + `beta`·y, with one thread per row, which stops at the row's end (Vázquez
-    /// et al., 2011). Runs in the order of the device's stream; the call does not wait. Results are the same
-    /// to the bit in every run. If `beta` is zero, y is overwritten without being read.
+    /// Computes y = `alpha`·A·`x` + `beta`·y. A has m rows and n columns, `x` has n elements, `y` has m.
+    ///
+    /// One thread per row stops at the row's end (Vázquez et al., 2011). Runs in the order of the device's
+    /// stream; the call does not wait. Results are the same to the bit in every run. If `beta` is zero, y is
+    /// overwritten without being read.
     ///
     /// # Errors
     ///

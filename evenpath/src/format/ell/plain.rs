@@ -89,9 +89,11 @@ impl<V: Value> DeviceEll<V> {
         matrix.map_err(|_| DeviceError::HostOutOfMemory { requested: 4 * *rows as u64 })
     }
 
-    /// Computes y = `alpha`·A·`x` + `beta`·y, with one thread per row, which also visits its padding (Bell
-    /// and Garland, SC 2009). Runs in the order of the device's stream; the call does not wait. Results are
-    /// the same to the bit in every run. If `beta` is zero, y is overwritten without being read.
+    /// Computes y = `alpha`·A·`x` + `beta`·y. A has m rows and n columns, `x` has n elements, `y` has m.
+    ///
+    /// One thread per row also visits its padding (Bell and Garland, SC 2009). Runs in the order of the
+    /// device's stream; the call does not wait. Results are the same to the bit in every run. If `beta` is
+    /// zero, y is overwritten without being read.
     ///
     /// # Errors
     ///

@@ -9,12 +9,12 @@ use crate::operation::Elementwise;
 /// ```
 /// use evenpath::{Csr, Device};
 ///
-/// let a = Csr::from_triplets(1, 3, [(0, 0, 1.0), (0, 2, 2.0)])?;
-/// let a = Device::best()?.upload(&a)?;
-/// let info = a.plan_spadd(&a)?.info()?;
-/// assert_eq!(info.nnz, 2);
-/// println!("{info}");
-/// # Ok::<(), evenpath::Error>(())
+/// let device = Device::best()?;
+/// let a = device.upload(&Csr::from_triplets(1, 3, [(0, 0, 1.0), (0, 2, 2.0)])?)?;
+/// let b = device.upload(&Csr::from_triplets(1, 3, [(0, 1, 1.0), (0, 2, 2.0)])?)?;
+/// let info = a.plan_spadd(&b)?.info()?;
+/// assert_eq!(info.nnz, 3); // of the sum
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]

@@ -14,7 +14,7 @@ use crate::operation::Elementwise;
 use crate::{Offset, Value};
 
 impl<V: Value, O: Offset> DeviceCsr<V, O> {
-    /// Computes C = `alpha`·A + `beta`·B, a new canonical matrix.
+    /// Computes C = `alpha`·A + `beta`·B. A, B and C are m × n; C is a new canonical matrix.
     ///
     /// C has an entry wherever A or B has one, even if the sum, `alpha` or `beta` is zero: its pattern depends on theirs
     /// alone. Values of a matrix whose factor is zero are ignored, including NaN. Where both have an entry, the result
@@ -56,7 +56,8 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         self.elementwise(Elementwise::Sum, alpha, b, beta)
     }
 
-    /// Computes C = A ∘ B, the element-wise product, with an entry wherever both have one.
+    /// Computes C = A ∘ B, the element-wise product. A, B and C are m × n; C has an entry wherever both have
+    /// one.
     ///
     /// # Errors
     ///
@@ -65,7 +66,19 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         self.elementwise(Elementwise::Product, V::ONE, b, V::ONE)
     }
 
-    /// Returns the entries of A at positions where B has an entry, regardless of its value.
+    /// Returns the entries of A at positions where B has an entry, regardless of its value. A, B and the
+    /// result are m × n.
+    ///
+    /// ```
+    /// use evenpath::{Csr, Device};
+    ///
+    /// let device = Device::cpu();
+    /// let a = Csr::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, 2.0), (1, 1, 3.0)])?;
+    /// let b = Csr::from_triplets(2, 2, [(0, 1, 0.0), (1, 0, 5.0), (1, 1, 5.0)])?;
+    /// let masked = device.upload(&a)?.mask(&device.upload(&b)?)?;
+    /// assert_eq!(masked.download()?.to_dense()?, [0.0, 2.0, 0.0, 3.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -74,7 +87,8 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         self.elementwise(Elementwise::Mask, V::ONE, b, V::ONE)
     }
 
-    /// Returns the entries of A at positions where B has none: the difference of the patterns.
+    /// Returns the entries of A at positions where B has none: the difference of the patterns. A, B and the
+    /// result are m × n.
     ///
     /// # Errors
     ///
@@ -83,7 +97,22 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         self.elementwise(Elementwise::MaskOut, V::ONE, b, V::ONE)
     }
 
-    /// Computes any element-wise operation, with factors for A and B.
+    /// Computes any element-wise operation, with factors for A and B. A, B and the result are m × n.
+    ///
+    /// ```
+    /// use evenpath::spadd::Elementwise;
+    /// use evenpath::{Csr, Device};
+    ///
+    /// let device = Device::cpu();
+    /// let a = Csr::from_triplets(1, 3, [(0, 0, 1.0), (0, 1, 2.0)])?;
+    /// let b = Csr::from_triplets(1, 3, [(0, 1, 10.0), (0, 2, 5.0)])?;
+    /// let (a, b) = (device.upload(&a)?, device.upload(&b)?);
+    /// let difference = a.elementwise(Elementwise::Sum, 1.0, &b, -1.0)?;
+    /// assert_eq!(difference.download()?.values(), [1.0, -8.0, -5.0]);
+    /// let product = a.elementwise(Elementwise::Product, 3.0, &b, 1.0)?;
+    /// assert_eq!(product.download()?.values(), [60.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -112,7 +141,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         })
     }
 
-    /// Computes the pattern of αA + βB once, for changing values: see [`ElementwisePlan`].
+    /// Computes the pattern of αA + βB once, for changing values: see [`ElementwisePlan`]. A and B are m × n.
     ///
     /// # Errors
     ///

@@ -9,7 +9,7 @@ use crate::operand::OpError;
 use crate::{Offset, Value};
 
 impl<V: Value, O: Offset> DeviceCsr<V, O> {
-    /// The product A·B, in memory of its own.
+    /// Computes C = A·B, in memory of its own. A is m × k, B is k × n, C is m × n.
     ///
     /// Its rows are sorted by column, without duplicates; entries whose products cancel are kept, as zeros. The values are
     /// bitwise the same from run to run.
@@ -50,12 +50,26 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         plan::multiply(Operands::check(self, b)?, options)
     }
 
-    /// The product A·B where `mask` has entries, and nothing elsewhere: a matrix with the mask's pattern, zero where no
-    /// products fall. The mask's values do not matter.
+    /// Computes the entries of A·B where `mask` has entries, and nothing elsewhere. A is m × k, B is k × n,
+    /// the mask and the result are m × n. The result has the mask's pattern, with zeros where no products
+    /// fall. The mask's values do not matter.
     ///
     /// Products elsewhere are computed and left out, so the mask saves memory but no multiplications. Takes 29 bytes per row of
     /// memory beside the values of the result, which
     /// shares the mask's pattern; `options` say what it may take, and the method is ignored.
+    ///
+    /// ```
+    /// use evenpath::spgemm::SpgemmOptions;
+    /// use evenpath::{Csr, Device};
+    ///
+    /// let device = Device::cpu();
+    /// let a = Csr::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, 2.0), (1, 1, 3.0)])?;
+    /// let a = device.upload(&a)?;
+    /// let diagonal = Csr::from_triplets(2, 2, [(0, 0, 1.0), (1, 1, 1.0)])?;
+    /// let square = a.spgemm_masked(&a, &device.upload(&diagonal)?, SpgemmOptions::default())?;
+    /// assert_eq!(square.download()?.to_dense()?, [1.0, 0.0, 0.0, 9.0]); // without the 8 at (0, 1)
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -70,8 +84,22 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         masked::multiply(Operands::check(self, b)?, mask, options)
     }
 
-    /// Finds what of the product A·B only the patterns determine, for products with changing values
-    /// ([`set_values`](Self::set_values)) of A and B.
+    /// Prepares C = A·B for changing values ([`set_values`](Self::set_values)): finds everything that only
+    /// the patterns determine. A is m × k, B is k × n, C is m × n.
+    ///
+    /// ```
+    /// use evenpath::spgemm::SpgemmOptions;
+    /// use evenpath::{Csr, Device};
+    ///
+    /// let device = Device::cpu();
+    /// let a = device.upload(&Csr::from_triplets(1, 2, [(0, 0, 1.0), (0, 1, 2.0)])?)?;
+    /// let b = device.upload(&Csr::from_triplets(2, 1, [(0, 0, 10.0), (1, 0, 20.0)])?)?;
+    /// let plan = a.plan_spgemm(&b, SpgemmOptions::default())?;
+    /// assert_eq!(plan.run()?.download()?.values(), [50.0]);
+    /// b.set_values(&[1.0, 1.0])?;
+    /// assert_eq!(plan.run()?.download()?.values(), [3.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -11,8 +11,9 @@ use crate::op::SpmvPlanInfo;
 /// use evenpath::{Csr, Device};
 ///
 /// let a = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 1, 3.0)])?;
-/// let plan = Device::best()?.upload(&a)?.plan_spmv_transposed(SpmvTransposedOptions::default().with_method(SpmvTransposedMethod::Copied))?;
-/// assert_eq!(plan.info()?.method, SpmvTransposedMethod::Copied);
+/// let info = Device::best()?.upload(&a)?.plan_spmv_transposed(SpmvTransposedOptions::default())?.info()?;
+/// assert_eq!(info.method, SpmvTransposedMethod::Ordered);
+/// assert!(info.copy.is_none()); // no copy of the transpose
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]

@@ -7,9 +7,15 @@ use crate::op::SpmvOptions;
 ///
 /// ```
 /// use evenpath::spmv::{SpmvTransposedMethod, SpmvTransposedOptions};
+/// use evenpath::{Csr, Device};
 ///
-/// let options = SpmvTransposedOptions::default().with_method(SpmvTransposedMethod::Copied); // for many products
-/// assert_ne!(options.method, SpmvTransposedMethod::Ordered);
+/// let device = Device::best()?;
+/// let a = device.upload(&Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 1, 3.0)])?)?;
+/// let for_many_products = SpmvTransposedOptions::default().with_method(SpmvTransposedMethod::Copied);
+/// let (x, mut y) = (device.upload(&[1.0, 1.0])?, device.zeros(2)?);
+/// a.plan_spmv_transposed(for_many_products)?.run(1.0, &x, 0.0, &mut y)?;
+/// assert_eq!(y.download()?, [0.0, 5.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]

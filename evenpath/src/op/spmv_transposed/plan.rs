@@ -42,7 +42,21 @@ pub struct SpmvTransposedPlan<V: Value, O: Offset = u32> {
 }
 
 impl<V: Value, O: Offset> DeviceCsr<V, O> {
-    /// Prepares for [`SpmvTransposedPlan::run`]. The matrix need not be canonical: duplicates are summed.
+    /// Prepares y = α·Aᵀ·x + β·y for [`SpmvTransposedPlan::run`]. A has m rows and n columns, `x` has m
+    /// elements, `y` has n. The matrix need not be canonical: duplicates are summed.
+    ///
+    /// ```
+    /// use evenpath::spmv::SpmvTransposedOptions;
+    /// use evenpath::{Csr, Device};
+    ///
+    /// let device = Device::cpu();
+    /// let a = device.upload(&Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 2, 3.0)])?)?;
+    /// let (x, mut y) = (device.upload(&[1.0, 10.0])?, device.upload(&[1.0, 1.0, 1.0])?);
+    /// let plan = a.plan_spmv_transposed(SpmvTransposedOptions::default())?;
+    /// plan.run(2.0, &x, 1.0, &mut y)?;
+    /// assert_eq!(y.download()?, [3.0, 1.0, 65.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -71,10 +85,11 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
 }
 
 impl<V: Value, O: Offset> SpmvTransposedPlan<V, O> {
-    /// Computes y = `alpha`·Aᵀ·`x` + `beta`·y, in the order of the device's stream; the call does not wait.
-    /// If `beta` is zero, y is overwritten without being read. If `alpha` is zero, the product is still
-    /// computed: infinity and NaN in A or `x` propagate to y. `alpha` may multiply the elements of x, not
-    /// their sums.
+    /// Computes y = `alpha`·Aᵀ·`x` + `beta`·y. A has m rows and n columns, `x` has m elements, `y` has n.
+    ///
+    /// Runs in the order of the device's stream; the call does not wait. If `beta` is zero, y is overwritten
+    /// without being read. If `alpha` is zero, the product is still computed: infinity and NaN in A or `x`
+    /// propagate to y. `alpha` may multiply the elements of x, not their sums.
     ///
     /// # Errors
     ///
