@@ -13,6 +13,7 @@ mod spmv;
 mod spmv_op;
 mod spmv_problem;
 mod transpose;
+mod vector;
 mod version;
 
 pub(crate) use spmv_problem::SpmvProblem;

@@ -1,16 +1,15 @@
-//! The library: its open versions, and descriptors of operands.
+//! The library: its open versions.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
 use libloading::Library;
 
-use super::call::{Descriptor, describe};
 use super::functions::{Functions, Optional};
-use crate::peers::cuda::{Buffer, Runtime, library_folders, text_of};
+use crate::peers::cuda::{Runtime, library_folders, text_of};
 use crate::peers::library::{open, open_file, paths_of};
 use crate::peers::peer::Peer;
-use crate::peers::{Operation, PeerError, PeerValue};
+use crate::peers::{Operation, PeerError};
 
 /// Further libraries to open, by file.
 const FILES_VARIABLE: &str = "EVENPATH_CUSPARSE";
@@ -123,20 +122,6 @@ impl Version {
         outcome: Result<O, PeerError>,
     ) -> Peer<O> {
         Peer { version: Some(self.name.clone()), format, ..Peer::of_csr(LIBRARY, algorithm, outcome) }
-    }
-
-    /// A descriptor of a dense vector, which must have `len` elements and outlive the descriptor.
-    pub(super) fn vector<V: PeerValue>(
-        &self,
-        len: usize,
-        vector: &Buffer<V>,
-    ) -> Result<Descriptor, PeerError> {
-        // SAFETY: the descriptor is written to a valid location; the elements are not accessed.
-        unsafe {
-            describe! {
-                self, self.functions, cusparseCreateDnVec(len as i64, vector, V::CUDA_TYPE), cusparseDestroyDnVec
-            }
-        }
     }
 }
 

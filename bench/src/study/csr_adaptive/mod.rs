@@ -1,5 +1,6 @@
 //! CSR-Adaptive and LightSpMV.
 
+mod results;
 mod row_blocks;
 mod run;
 mod stand_ins;

@@ -2,8 +2,8 @@
 
 use evenpath::spmv::SpmvMethod;
 
+use super::results::{BLOCK_SIZES, CSR_ADAPTIVE, LIGHT, PUBLISHED, Results, VECTOR, name};
 use super::row_blocks::{self, LIMITS};
-use super::run::{BLOCK_SIZES, CSR_ADAPTIVE, LIGHT, PUBLISHED, Results, VECTOR, name};
 use super::stand_ins::STAND_INS;
 use crate::results::Row;
 use crate::study::each::Measured;
