@@ -207,7 +207,7 @@ pub fn dot_into<V: Value>(
 ///
 /// let device = Device::best()?;
 /// assert_eq!(vector::norm2(&device.upload(&[3.0, 4.0])?)?, 5.0);
-/// let large = vector::norm2(&device.upload(&[3e200, 4e200])?)?; // the squares would overflow
+/// let large: f64 = vector::norm2(&device.upload(&[3e200, 4e200])?)?; // the squares would overflow
 /// assert!((large / 5e200 - 1.0).abs() < 1e-15);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
