@@ -13,7 +13,7 @@ use super::ParseKindError;
 /// ```
 /// use evenpath::generate::Published;
 ///
-/// let protein = Published::table2().find(|matrix| matrix.name() == "protein").expect("one of Table II");
+/// let protein = Published::all().find(|matrix| matrix.name() == "protein").expect("one of all");
 /// assert_eq!((protein.shape(), protein.nonzeros()), ((36_417, 36_417), 4_344_765));
 /// assert_eq!(protein.longest(), 204); // nonzeros of the longest row
 /// ```
