@@ -49,6 +49,7 @@ mod tests {
     use evenpath::generate::Kind;
 
     use super::*;
+    use crate::peers::Peers;
     use crate::results::Setting;
     use crate::study::name::Study;
     use crate::study::table::{Cell, Table};
