@@ -7,6 +7,10 @@ use evenpath::{Compute, DeviceCsr, Offset, Storage, bf16, f16};
 /// Types of the dense operands of a matrix of values `S`.
 pub trait SpmmOperand<S: Storage>: Storage<Computed = Compute<S>> {
     /// Plans a product with matrices of this type.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`DeviceCsr::plan_spmm`].
     fn plan_spmm<O: Offset>(
         matrix: &DeviceCsr<S, O>,
         options: SpmmOptions,

@@ -125,7 +125,8 @@ impl<T: Storage> Kernels<T> {
     where
         T: Storage<Computed = Compute<S>>,
     {
-        let (device, b) = (product.matrix.device(), product.b);
+        let Product { matrix, alpha, b, beta, c } = product;
+        let device = matrix.device();
         let limit = u32::MAX as usize;
         if b.leading_dimension() > limit {
             return Err(OpError::TooLong { what: "rows of B", len: b.leading_dimension(), limit });
@@ -133,13 +134,12 @@ impl<T: Storage> Kernels<T> {
         let mut b_by_rows = self.b_by_rows.lock().unwrap_or_else(PoisonError::into_inner);
         let pass_columns = self.columns.min(b.ncols());
         let copies = b.layout() == Layout::ColumnMajor
-            && !reads_columns(product.matrix.nnz(), (b.nrows(), pass_columns), T::SIZE, self.multiprocessors);
+            && !reads_columns(matrix.nnz(), (b.nrows(), pass_columns), T::SIZE, self.multiprocessors);
         if copies && b_by_rows.is_empty() {
             *b_by_rows = workspace(device, b.nrows(), self.columns)?;
         }
-        let Product { matrix, alpha, beta, .. } = product;
-        let by_columns = product.c.layout() == Layout::ColumnMajor;
-        let (c_row_stride, c_column_stride) = product.c.strides();
+        let by_columns = c.layout() == Layout::ColumnMajor;
+        let (c_row_stride, c_column_stride) = c.strides();
         let c_stride = if by_columns { c_column_stride } else { c_row_stride };
         for columns in passes(b.ncols(), self.columns) {
             let view = if copies {
@@ -153,12 +153,12 @@ impl<T: Storage> Kernels<T> {
                 let (row_stride, column_stride) = (row_stride as u32, column_stride as u32);
                 DenseView { values: b.as_vec().as_aligned().skip_aligned(start), row_stride, column_stride }
             };
-            let c = Output {
-                values: product.c.as_aligned_mut().skip_aligned(columns.start * c_column_stride),
+            let output = Output {
+                values: c.as_aligned_mut().skip_aligned(columns.start * c_column_stride),
                 stride: c_stride,
                 by_columns,
             };
-            self.pass(Pass { matrix, alpha, b: view, beta, c, columns })?;
+            self.pass(Pass { matrix, alpha, b: view, beta, c: output, columns })?;
         }
         Ok(())
     }

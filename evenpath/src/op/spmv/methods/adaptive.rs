@@ -177,7 +177,6 @@ impl<V: Value, O: Offset> Schedule<V, O> for Adaptive<V, O> {
             tiles: u64::from(self.launch.grid()),
             details: self.kinds.map(details),
             workspace_bytes: self.block_rows.bytes(),
-            ..Shape::default()
         }
     }
 }

@@ -141,7 +141,6 @@ impl<V: Value, O: Offset> Schedule<V, O> for Binned<V, O> {
             tiles: u64::from(self.launch.grid()),
             details: Some(details),
             workspace_bytes,
-            ..Shape::default()
         }
     }
 }

@@ -146,7 +146,6 @@ impl<V: Value, O: Offset> Schedule<V, O> for Flat<V, O> {
             tiles,
             details: Some(SpmvDetails::Flat { filled_rows: self.filled.count }),
             workspace_bytes: self.tile_rows.bytes() + self.cut_rows.bytes() + self.filled.bytes(),
-            ..Shape::default()
         }
     }
 }

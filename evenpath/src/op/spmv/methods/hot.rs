@@ -292,7 +292,6 @@ impl<V: Value, O: Offset> Schedule<V, O> for Hot<V, O> {
                 nonzeros: self.columns.covered,
             }),
             workspace_bytes: lists + self.codes.bytes() + self.cut_rows.bytes() + elements,
-            ..Shape::default()
         }
     }
 }

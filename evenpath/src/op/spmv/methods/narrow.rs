@@ -270,7 +270,6 @@ impl<V: Value, O: Offset> Schedule<V, O> for Narrow<V, O> {
             tiles: u64::from(tiles),
             details: Some(details),
             workspace_bytes: self.codes.bytes() + bytes,
-            ..Shape::default()
         }
     }
 }

@@ -242,7 +242,6 @@ impl<V: Value, O: Offset> Schedule<V, O> for Sliced<V, O> {
             tiles: u64::from(self.launch.grid()),
             details: Some(SpmvDetails::SlicedEll { slots: layout.slots, is_sorted: layout.order.is_some() }),
             workspace_bytes: layout.bytes() + self.column_indices.bytes() + values.lock().0.bytes(),
-            ..Shape::default()
         }
     }
 }
