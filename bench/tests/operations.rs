@@ -61,7 +61,10 @@ fn every_method_of_the_cpu_is_measured_beside_sprs() {
     assert_eq!((&setting["device"], &setting["peers"][0]), (&"CPU".into(), &"sprs".into()));
     assert_eq!(rows.len(), 8);
     for row in &rows {
-        assert_eq!((&row["op"], names(row)), (&"spmv".into(), vec!["auto", "merge-path", "row-parallel"]));
+        assert_eq!(
+            (&row["op"], names(row)),
+            (&"spmv".into(), vec!["auto", "merge-path", "one-column", "row-parallel"])
+        );
         for own in ours(row) {
             assert!(own["setup_ms"].as_f64().is_some_and(|ms| ms >= 0.0), "{own}");
             assert_eq!(own["repeatable"], true, "{own}");
@@ -259,7 +262,9 @@ fn what_cannot_be_is_an_error_and_named() {
     let arguments = ["--device", "cpu", "--generate", "stencil5:3", "--method", "row-tiles,auto", "--json"];
     let text = passes("spmv", &arguments);
     assert!(
-        text.contains("CPU does not support SpMV by `row-tiles`; it supports auto, merge-path, row-parallel"),
+        text.contains(
+            "CPU does not support SpMV by `row-tiles`; it supports auto, merge-path, one-column, row-parallel"
+        ),
         "{text}"
     );
 }

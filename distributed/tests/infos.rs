@@ -55,7 +55,7 @@ fn check_exchanges(rank: &Rank, exchanges: &[&ExchangeInfo], run: impl FnOnce() 
     assert_eq!(total(|traffic| traffic.messages), sum(|info| info.destinations), "{exchanges:?}");
     for info in exchanges {
         assert_eq!((info.sent_bytes, info.received_bytes), (8 * info.sent, 8 * info.received));
-        // What is sent is received.
+        // Every element that is sent is received.
         let all = rank
             .all_reduce(&[info.sent, info.received, info.destinations, info.sources], |sum, count| {
                 sum + count

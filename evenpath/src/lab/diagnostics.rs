@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::Device;
 
-/// What tests see of a device, and can make it do.
+/// Counters of a device, and failures on request.
 pub trait Diagnostics {
     /// Makes a later call to a simulated GPU fail with
     /// [`DeviceError::Injected`](crate::error::DeviceError::Injected), to test error handling: the first

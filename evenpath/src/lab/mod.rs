@@ -3,12 +3,11 @@
 mod diagnostics;
 mod ell;
 mod phases;
+mod tiles;
 
 pub use diagnostics::{Diagnostics, measure_driver_calls};
 pub use ell::{EllOptions, EllVariants, XInSequence, XLoads};
 pub use phases::two_level_sort_phases;
+pub use tiles::COO_INTERVAL;
 
 pub use crate::op::SpgemmPhases;
-
-/// Number of entries per warp in SpMV of coordinates.
-pub const COO_INTERVAL: u32 = crate::policy::COO_INTERVAL;

@@ -41,7 +41,7 @@ impl<V: Value, O: Offset> Strategy<V, O> for LightMethod {
 struct Light<V: Value, O: Offset> {
     launch: Launch<LightRows<V, O>>,
     lanes: u32,
-    /// As it was asked for.
+    /// Threads per block that the options ask for.
     block_size: Option<u32>,
     turns: u32,
     /// One word. The lock is held from where it is set to zero to the launch that counts with it.
