@@ -90,7 +90,7 @@ mod tests {
     fn each_operation_has_the_rows_of_its_newest_version() {
         let setting = |evenpath: &str| Setting {
             evenpath: evenpath.into(),
-            ..Setting::new(&Device::cpu(), 1.0, &[], "".into())
+            ..Setting::new(&Device::cpu(), 1.0, &[], String::new())
         };
         let (old, new) = (setting("0.9.1"), setting("0.10.0"));
         let all = [

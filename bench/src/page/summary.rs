@@ -74,9 +74,8 @@ pub(super) fn plot(place: &Place<'_>) -> Plot {
 
 /// Links to the pages of a place's operations.
 pub(super) fn links<'s>(pages: impl Iterator<Item = (Op, String, &'s Setting)>) -> String {
-    let mut text = String::new();
-    for (op, page, setting) in pages {
-        text += &format!("- [{}](measurements/{page}.md), evenpath {}\n", title(op), setting.evenpath);
-    }
-    text
+    let link = |(op, page, setting): (Op, String, &Setting)| {
+        format!("- [{}](measurements/{page}.md), evenpath {}\n", title(op), setting.evenpath)
+    };
+    pages.map(link).collect::<Vec<_>>().concat()
 }

@@ -23,8 +23,11 @@ pub(super) const CSR_ADAPTIVE: SpmvMethod = SpmvMethod::CsrAdaptive { block_size
 pub(super) const LIGHT: SpmvMethod = SpmvMethod::Light { lanes: None, block_size: None };
 pub(super) const VECTOR: SpmvMethod = SpmvMethod::Vector { lanes: None };
 
-/// The methods of the source, by threads per block.
-pub(super) const PUBLISHED: [(fn(u32) -> SpmvMethod, &str); 2] = [
+/// A method of the source by threads per block, and its title.
+type Published = (fn(u32) -> SpmvMethod, &'static str);
+
+/// The methods of the source.
+pub(super) const PUBLISHED: [Published; 2] = [
     (|threads| SpmvMethod::CsrAdaptive { block_size: Some(threads) }, "CSR-Adaptive"),
     (|threads| SpmvMethod::Light { lanes: None, block_size: Some(threads) }, "LightSpMV"),
 ];
@@ -73,7 +76,7 @@ impl Results {
     }
 
     fn blocks<V: PeerValue>(bench: &Bench<'_>, matrix_name: &str, matrix: &Csr<V>) -> [Row; 2] {
-        let way = |(method, title): (fn(u32) -> SpmvMethod, &str), threads| {
+        let way = |(method, title): Published, threads| {
             let options = SpmvOptions::default().with_method(method(threads));
             Way::direct(name(title, threads), options)
         };

@@ -102,7 +102,7 @@ enum Schedule<V: Value> {
 const PASS_COLUMNS: usize = 32;
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
-    /// Prepares products C = αAB + βC with dense B and C: A is m x n, B n x k, and C m x k, for any k. By default copies
+    /// Prepares products `C = αAB + βC` with dense B and C: A is m x n, B n x k, and C m x k, for any k. By default copies
     /// the matrix to CSR, and [`SpmmPlan::run`] does not read the tree ([`SpmvMethod::Copied`]); on request finds the
     /// leaves ([`SpmvMethod::Leaves`]), from which products are slow. [`SpmmPlan::info`] reports which. Waits for the
     /// device once per level of the tree, and a few more times.
