@@ -1,7 +1,6 @@
 //! `evenpath-bench report`: the checked-in pages match those generated from the checked-in results.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
