@@ -12,7 +12,7 @@ use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use cust::error::CudaError;
 use cust::sys::CUresult;
@@ -109,9 +109,9 @@ static CALLS: Calls =
 /// Starts or stops measuring the driver calls of this process. Returns their number and duration since
 /// measuring started.
 #[cfg(feature = "lab")]
-pub(crate) fn measure_calls(is_measured: bool) -> (u64, Duration) {
+pub(crate) fn measure_calls(is_measured: bool) -> (u64, std::time::Duration) {
     CALLS.is_measured.store(is_measured, Relaxed);
-    (CALLS.count.swap(0, Relaxed), Duration::from_nanos(CALLS.nanoseconds.swap(0, Relaxed)))
+    (CALLS.count.swap(0, Relaxed), std::time::Duration::from_nanos(CALLS.nanoseconds.swap(0, Relaxed)))
 }
 
 /// Calls `function` with the driver's functions and converts its result to the enum.
