@@ -15,8 +15,8 @@ mod sealed {
 /// fn identities<T: Element>() -> [T; 3] {
 ///     [Operator::Sum, Operator::Min, Operator::Max].map(Operator::identity)
 /// }
-/// assert_eq!(identities(), [0, u32::MAX, 0]);
-/// assert_eq!(identities::<u32>(), [0.0, f64::INFINITY, f64::NEG_INFINITY]);
+/// assert_eq!(identities::<u32>(), [0, u32::MAX, 0]);
+/// assert_eq!(identities::<f64>(), [0.0, f64::INFINITY, f64::NEG_INFINITY]);
 /// ```
 pub trait Element: sealed::KernelElement + Pod {}
 
