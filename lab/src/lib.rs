@@ -7,6 +7,16 @@
 #[doc(inline)]
 pub use evenpath::lab::*;
 
-mod published;
+#[cfg(test)]
+mod tests {
+    use evenpath::generate::Published;
 
-pub use published::{figure7, table2};
+    use super::{figure7, table2};
+
+    #[test]
+    fn lists_meet_where_the_tables_do() {
+        assert_eq!(table2().last().map(Published::name), Some("lp"));
+        assert_eq!(figure7().next().map(Published::name), Some("asia-osm"));
+        assert_eq!((table2().count(), figure7().count()), (14, 17));
+    }
+}

@@ -129,6 +129,18 @@ impl Published {
         TABLE_2.iter().chain(FIGURE_7).map(Self)
     }
 
+    /// Table II.
+    #[cfg(feature = "lab")]
+    pub(crate) fn table2() -> impl Iterator<Item = Self> {
+        TABLE_2.iter().map(Self)
+    }
+
+    /// Figure 7.1, without what Table II has.
+    #[cfg(feature = "lab")]
+    pub(crate) fn figure7() -> impl Iterator<Item = Self> {
+        FIGURE_7.iter().map(Self)
+    }
+
     /// The name.
     pub fn name(self) -> &'static str {
         self.0.name
