@@ -47,7 +47,7 @@ fn check<const D: usize>(input: &Input) {
         (Err(refused), again) => return assert_eq!(Some(refused), again.err()),
         (Ok(_), Err(refused)) => panic!("{refused}"),
     };
-    assert_eq!((matrix.nrows(), matrix.ncols()), (rows, cols));
+    assert_eq!(matrix.shape(), (rows, cols));
     let mut entries = 0;
     for (row, col, value) in &matrix {
         assert!(row < rows && col < cols);

@@ -42,14 +42,14 @@ fn round_trip<V: Value, O: Offset>(bytes: &[u8]) {
 
     csr.canonicalize();
     csr.check_canonical().unwrap();
-    let (rows, cols) = (csr.nrows(), csr.ncols());
+    let (rows, cols) = csr.shape();
     let (row_offsets, column_indices, values) = csr.into_parts();
     Csr::try_new(rows, cols, row_offsets, column_indices, values).unwrap();
 }
 
 /// Bitwise equal, except that all NaNs are equal.
 fn assert_same<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>) {
-    assert_eq!((a.nrows(), a.ncols()), (b.nrows(), b.ncols()));
+    assert_eq!(a.shape(), b.shape());
     assert_eq!(a.row_offsets(), b.row_offsets());
     assert_eq!(a.column_indices(), b.column_indices());
     for (&a, &b) in a.values().iter().zip(b.values()) {

@@ -22,7 +22,7 @@ fn on_host<V: Value, const D: usize>(matrix: &Csr<V>, options: hisparse::Options
 fn check_same<V: Value, const D: usize>(found: &DeviceHiSparse<V, D>, expected: &HiSparse<V, D>) {
     let device = found.device();
     let found = found.download().expect("download");
-    assert_eq!((found.nrows(), found.ncols()), (expected.nrows(), expected.ncols()), "{device}");
+    assert_eq!(found.shape(), expected.shape(), "{device}");
     assert_eq!(found.nnz(), expected.nnz(), "{device}");
     assert_eq!(found.is_transposed(), expected.is_transposed(), "{device}");
     assert_eq!(found.root_reference(), expected.root_reference(), "{device}, D = {D}, {expected:?}");

@@ -57,7 +57,7 @@ fn check_blocks<V: Value, const D: usize>(
     scale: V,
     options: hisparse::QueuedOptions,
 ) {
-    let (rows, cols) = (a.nrows(), a.ncols());
+    let (rows, cols) = a.shape();
     let blocks = [
         (0..rows, 0..cols),
         (rows / 3..rows / 3, 0..cols),

@@ -54,7 +54,7 @@ fn check<V: Value, const D: usize>(
     let (left, right) = (upload(a), upload(b));
     let found = left.spadd(&right, queues(options)).expect("a sum").download().expect("a download");
     let of = format!("{device}, D = {D}, {options:?}, {a:?}, {b:?}");
-    assert_eq!((found.nrows(), found.ncols()), (a.nrows(), a.ncols()), "{of}");
+    assert_eq!(found.shape(), a.shape(), "{of}");
     let entries = expected(a, b);
     assert_eq!(found.nnz(), entries.len(), "{of}");
     let mut count = 0;
@@ -80,7 +80,7 @@ fn check<V: Value, const D: usize>(
         ),
         "{of}"
     );
-    let (rows, cols) = if found.is_transposed() { (a.ncols(), a.nrows()) } else { (a.nrows(), a.ncols()) };
+    let (rows, cols) = if found.is_transposed() { (a.ncols(), a.nrows()) } else { a.shape() };
     let valid = HiSparse::<V, D>::try_from_pool(rows, cols, found.pool(), found.root_reference());
     assert_eq!(valid.expect("a valid pool").nnz(), entries.len(), "{of}");
 }

@@ -63,11 +63,7 @@ fn check_pool<V: Value, const D: usize>(before: &[HiSparse<V, D>], after: &[HiSp
         );
         assert_eq!(sorted(before), sorted(after));
         assert!(after.pool().len() <= 16 + bytes);
-        let (rows, cols) = if after.is_transposed() {
-            (after.ncols(), after.nrows())
-        } else {
-            (after.nrows(), after.ncols())
-        };
+        let (rows, cols) = if after.is_transposed() { (after.ncols(), after.nrows()) } else { after.shape() };
         HiSparse::<V, D>::try_from_pool(rows, cols, after.pool(), after.root_reference()).expect("valid");
     }
 }

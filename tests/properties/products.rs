@@ -60,7 +60,7 @@ pub(super) fn spmm<S: Storage, O: Offset>(device: &Device, uploaded: &mut dyn Fn
     let a = device.upload(&matrix::<f32, O>().into_values::<S>()).expect("upload");
     let options = SpmmOptions::default().with_columns(COLUMNS);
     let (one, zero) = (S::Computed::from_f64(1.0), S::Computed::from_f64(0.0));
-    product(device, (a.nrows(), a.ncols()), uploaded, || {
+    product(device, a.shape(), uploaded, || {
         let plan = a.plan_spmm(options).expect("plan");
         Box::new(move |b, c| plan.run(one, b, zero, c))
     })
@@ -68,7 +68,7 @@ pub(super) fn spmm<S: Storage, O: Offset>(device: &Device, uploaded: &mut dyn Fn
 
 pub(super) fn spmm_tree<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let a = tree::<V>(device);
-    product(device, (a.nrows(), a.ncols()), uploaded, || {
+    product(device, a.shape(), uploaded, || {
         let plan = a.plan_spmm(hisparse::SpmmOptions::default()).expect("plan");
         Box::new(move |b, c| plan.run(V::ONE, b, V::ZERO, c))
     })

@@ -38,7 +38,7 @@ pub(crate) fn check_product<V: Value, O: Offset, C: Offset>(
     b: &Csr<V, O>,
     c: &Csr<V, C>,
 ) {
-    assert_eq!((c.nrows(), c.ncols()), (a.nrows(), b.ncols()), "{what}");
+    assert_eq!(c.shape(), (a.nrows(), b.ncols()), "{what}");
     c.check_canonical().expect("rows are sorted");
     let expected = oracle(a, b);
     assert_eq!(c.nnz(), expected.len(), "{what}: nonzeros of {a:?} times {b:?}");

@@ -69,7 +69,7 @@ fn check_types(device: &Device, cols: usize, lengths: &[usize]) {
 fn check_transpose<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>) {
     let transpose = device.upload(a).expect("upload").transpose().expect("transpose");
     let transpose = transpose.download().expect("download");
-    assert_eq!((transpose.nrows(), transpose.ncols()), (a.ncols(), a.nrows()), "{device}");
+    assert_eq!(transpose.shape(), (a.ncols(), a.nrows()), "{device}");
     let mut turned: Vec<_> = a.iter().map(|(row, col, value)| (col, row, value)).collect();
     turned.sort_by_key(|&(row, col, _)| (row, col));
     assert!(transpose.iter().eq(turned), "{device}, {a:?}");

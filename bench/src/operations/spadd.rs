@@ -122,7 +122,7 @@ pub(crate) fn check<V: Value>(
     (beta, b): (V, &Csr<V>),
     c: &Csr<V>,
 ) -> Result<(), String> {
-    if (c.nrows(), c.ncols()) != (a.nrows(), a.ncols()) {
+    if c.shape() != a.shape() {
         return Err(format!("C is {} x {}", c.nrows(), c.ncols()));
     }
     let epsilon = if size_of::<V>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON };

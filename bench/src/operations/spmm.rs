@@ -112,7 +112,7 @@ fn check<S: Storage, T: Storage>(
     columns: usize,
     layout: Layout,
 ) -> Result<(), String> {
-    let (rows, cols) = (matrix.nrows(), matrix.ncols());
+    let (rows, cols) = matrix.shape();
     if (b.len(), c.len()) != (cols * columns, rows * columns) {
         return Err(format!("{} elements of B and {} of C", b.len(), c.len()));
     }

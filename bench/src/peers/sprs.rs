@@ -27,13 +27,8 @@ fn prepare<'p, V: PeerValue>(matrix: &'p Csr<V>, x: &'p [V]) -> Result<Ready<'p,
 }
 
 fn view<V: PeerValue>(matrix: &Csr<V>) -> Result<CsMatViewI<'_, V, u32, u32>, PeerError> {
-    CsMatViewI::try_new(
-        (matrix.nrows(), matrix.ncols()),
-        matrix.row_offsets(),
-        matrix.column_indices(),
-        matrix.values(),
-    )
-    .map_err(|(.., error)| PeerError::Unsuitable(error.to_string()))
+    CsMatViewI::try_new(matrix.shape(), matrix.row_offsets(), matrix.column_indices(), matrix.values())
+        .map_err(|(.., error)| PeerError::Unsuitable(error.to_string()))
 }
 
 fn own<V: PeerValue>(matrix: &CsMatI<V, u32, u32>) -> Result<Csr<V>, PeerError> {

@@ -152,7 +152,7 @@ pub(super) fn rows(bench: &mut Bench<'_>, len: usize) -> Result<(), OpError> {
 /// A generated matrix with the columns of every row in random order. The bits of a value are its place.
 fn shuffled(kind: Kind) -> Result<Csr<f32>, OpError> {
     let matrix: Csr<f32> = generate(kind, 1)?;
-    let (rows, cols) = (matrix.nrows(), matrix.ncols());
+    let (rows, cols) = matrix.shape();
     let (offsets, mut columns, _) = matrix.into_parts();
     for row in offsets.windows(2) {
         for index in row[0]..row[1] {

@@ -39,7 +39,7 @@ pub(crate) fn spmv_transposed<V: Value, O: Offset>(
     beta: V,
     y: &mut [V],
 ) {
-    assert_eq!((x.len(), y.len()), (matrix.nrows(), matrix.ncols()), "shapes are checked by the caller");
+    assert_eq!((x.len(), y.len()), matrix.shape(), "shapes are checked by the caller");
     let scale = |y: &mut V| *y = if beta == V::ZERO { V::ZERO } else { beta * *y };
     let pieces = spmv_transposed_pieces(matrix.ncols(), matrix.nnz());
     if pieces == 1 {

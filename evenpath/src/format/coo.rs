@@ -10,8 +10,8 @@ use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, MAX_GRID, Uploa
 use crate::operand::check::check_product;
 use crate::operand::{Factor, OpError};
 use crate::policy::COO_INTERVAL;
+use crate::sequence::combine::with_numbers;
 use crate::sequence::vector;
-use crate::sequence::vector::with_numbers;
 use crate::{Coo, Value, cpu};
 
 /// A matrix of coordinates in a device's memory, uploaded by [`Device::upload`]. Clones share the memory.
@@ -80,7 +80,7 @@ impl<V: Value> Upload for Coo<V> {
             return sorted.upload_to(device);
         }
         DeviceCoo::from_valid(
-            (self.nrows(), self.ncols()),
+            self.shape(),
             device.upload(self.row_indices())?,
             device.upload(self.column_indices())?,
             device.upload(self.values())?,
@@ -178,7 +178,7 @@ impl<V: Value> DeviceCoo<V> {
 
     /// Checks the operands of [`spmv`](Self::spmv).
     pub(crate) fn check(&self, x: &DeviceSlice<V>, y: &DeviceSlice<V>) -> Result<(), OpError> {
-        check_product(self.device(), (self.nrows(), self.ncols()), x, y)?;
+        check_product(self.device(), self.shape(), x, y)?;
         let limit = MAX_GRID as usize;
         if intervals(self.nnz()) > limit {
             let limit = limit.saturating_mul(COO_INTERVAL as usize);

@@ -3,7 +3,7 @@
 use super::{DeviceCoo, DeviceEll};
 use crate::device::{Device, DeviceError, DeviceSlice, Upload};
 use crate::operand::{Factor, OpError};
-use crate::sequence::vector::with_numbers;
+use crate::sequence::combine::with_numbers;
 use crate::{Hyb, Value};
 
 /// A matrix in hybrid form in a device's memory, uploaded by [`Device::upload`]. Clones share the memory.

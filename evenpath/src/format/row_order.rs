@@ -8,7 +8,8 @@ use evenpath_kernels::vector::Gather;
 use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Upload, no_input};
 use crate::operand::check::check_vector;
 use crate::operand::{Factor, OpError};
-use crate::sequence::vector::{update, with_numbers};
+use crate::sequence::combine::with_numbers;
+use crate::sequence::vector::update;
 use crate::{MatrixError, RowOrder, Value, cpu};
 
 /// A row permutation in a device's memory, uploaded by [`Device::upload`]. Clones share the memory.

@@ -11,7 +11,8 @@ use crate::cpu::{self, PaddedRows};
 use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Upload};
 use crate::operand::check::check_product;
 use crate::operand::{Factor, OpError};
-use crate::sequence::vector::{update, with_numbers};
+use crate::sequence::combine::with_numbers;
+use crate::sequence::vector::update;
 use crate::{SlicedEll, Value};
 
 /// A matrix in sliced ELL form in a device's memory, uploaded by [`Device::upload`]. Clones share the memory.

@@ -198,7 +198,7 @@ impl<'a, V: Value, O: Offset> Plan<'a, V, O> {
         for line in comment.lines().flat_map(|line| line.split('\r')) {
             writeln!(writer, "% {line}")?;
         }
-        let (rows, cols) = (self.matrix.nrows(), self.matrix.ncols());
+        let (rows, cols) = self.matrix.shape();
         if *format == Format::Array {
             writeln!(writer, "{rows} {cols}")?;
             let Some(transpose) = &self.transpose else { return Ok(()) };

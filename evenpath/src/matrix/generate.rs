@@ -114,7 +114,7 @@ mod tests {
         for name in SMALL {
             let kind: Kind = name.parse().unwrap();
             let a: Csr<f64> = generate(kind, 7).unwrap();
-            assert_eq!((a.nrows(), a.ncols()), kind.shape(), "{name}");
+            assert_eq!(a.shape(), kind.shape(), "{name}");
             a.check_canonical().unwrap();
             assert!(a.nnz() > 0, "{name}");
             assert!(a.values().iter().all(|value| (-1.0..1.0).contains(value)), "{name}");
@@ -157,7 +157,7 @@ mod tests {
         for matrix in Published::all().filter(|matrix| matrix.nonzeros() < 2_500_000) {
             let a: Csr<f32> = generate(Kind::Like { matrix }, 1).unwrap();
             let statistics = a.statistics();
-            assert_eq!((a.nrows(), a.ncols()), matrix.shape(), "{matrix}");
+            assert_eq!(a.shape(), matrix.shape(), "{matrix}");
             let off = a.nnz() as f64 / matrix.nonzeros() as f64 - 1.0;
             assert!(off.abs() < 0.01, "{matrix}: {} nonzeros", a.nnz());
             let off = statistics.row_length_std_dev - matrix.deviation();

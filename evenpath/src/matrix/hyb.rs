@@ -95,7 +95,7 @@ impl<V: Value> Hyb<V> {
     ///
     /// If their shapes differ. The error returns the parts.
     pub fn try_new(ell: Ell<V>, coo: Coo<V>) -> Result<Self, InvalidHyb<V>> {
-        let (ell_shape, coo_shape) = ((ell.nrows(), ell.ncols()), (coo.nrows(), coo.ncols()));
+        let (ell_shape, coo_shape) = (ell.shape(), coo.shape());
         if ell_shape == coo_shape {
             return Ok(Self { ell, coo });
         }

@@ -388,7 +388,7 @@ impl<V: Value, O: Offset> Csr<V, O> {
         let slice_offsets: Vec<u64> = std::iter::once(0).chain(ends).collect();
         let (mut column_indices, mut values) = padded_arrays(self.nrows(), self.nnz(), slots)?;
         fill(matrix, slice_height as usize, &slice_offsets, row_of, &mut column_indices, &mut values);
-        let (rows, cols) = (self.nrows(), self.ncols());
+        let (rows, cols) = self.shape();
         Ok(SlicedEll {
             rows,
             cols,

@@ -50,7 +50,7 @@ impl<V: Value, O: Offset> Csr<V, O> {
     ///
     /// If a vector has the wrong length; then nothing is written.
     pub fn spmv(&self, alpha: V, x: &[V], beta: V, y: &mut [V]) -> Result<(), OpError> {
-        check_slices((self.nrows(), self.ncols()), x, y)?;
+        check_slices(self.shape(), x, y)?;
         let (cut, _) = SpmvCut::choose(self.row_offsets());
         let groups = SpmvGroups::Ignored;
         let tiles = SpmvTiles::new(self.row_offsets(), self.column_indices(), cut, groups);
@@ -76,8 +76,8 @@ impl<V: Value, O: Offset> Csr<V, O> {
     /// If the shapes differ, the columns of a row do not increase, `O` cannot count C's nonzeros, or there is
     /// too little memory.
     pub fn spadd(&self, alpha: V, b: &Self, beta: V) -> Result<Self, OpError> {
-        let (rows, cols) = (self.nrows(), self.ncols());
-        check_shape("B", (b.nrows(), b.ncols()), (rows, cols))?;
+        let (rows, cols) = self.shape();
+        check_shape("B", b.shape(), (rows, cols))?;
         check_canonical(self, b)?;
         let merge = RowMerge {
             operation: Elementwise::Sum,
@@ -111,7 +111,7 @@ impl<V: Value, O: Offset> Csr<V, O> {
     /// If B does not have one row per column of A, the columns of a row do not increase, `O` cannot count the
     /// product's nonzeros, or there is too little memory.
     pub fn spgemm(&self, b: &Self) -> Result<Self, OpError> {
-        check_shape("B", (b.nrows(), b.ncols()), (self.ncols(), b.ncols()))?;
+        check_shape("B", b.shape(), (self.ncols(), b.ncols()))?;
         check_canonical(self, b)?;
         in_pool(self.nrows(), || self.spgemm_checked(b))
     }

@@ -42,7 +42,7 @@ impl<'a, S: Storage, O: Offset, T: Storage> Product<'a, S, O, T> {
         (beta, y): (Compute<S>, &'a mut DeviceSlice<T>),
     ) -> Result<Self, OpError> {
         let device = matrix.device();
-        check_product(device, (matrix.nrows(), matrix.ncols()), x, y)?;
+        check_product(device, matrix.shape(), x, y)?;
         Ok(Self { matrix, alpha, x, beta, y, _checked: Checked })
     }
 }

@@ -1,5 +1,6 @@
 //! Operations on vectors and sorted sequences in a device's memory.
 
+pub(crate) mod combine;
 pub mod merge;
 pub(crate) mod positions;
 pub(crate) mod radix_sort;

@@ -13,22 +13,20 @@
 //! ```
 
 use evenpath_kernels::norm::{FinishNorm, Norm, SUMS};
-use evenpath_kernels::spmm::SpmmCombine;
 use evenpath_kernels::update::Update;
 use evenpath_kernels::vector::{
     AddAt, Axpby, DivideElements, Dot, FinishDot, Gather, GatherIndices, Iota, MultiplyElements, Scale,
 };
 
 use evenpath_simt::kernel::Kernel;
-use evenpath_simt::{Element, Global, GlobalMut};
+use evenpath_simt::{Global, GlobalMut};
 
 pub use super::positions::Positions;
 use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, instance};
 use crate::operand::check::check_vector;
 use crate::operand::factor::factors;
 use crate::operand::{Factor, OpError};
-use crate::scalar::ForKind;
-use crate::{Compute, Storage, Value, cpu};
+use crate::{Value, cpu};
 
 /// Computes y = `alpha`·`x` + `beta`·y. `x` and `y` have n elements each. Where `beta` is zero, y is
 /// overwritten whatever it held. Runs in the order of the device's stream; the call does not wait.
@@ -249,67 +247,6 @@ pub fn norm2_into<V: Value>(x: &DeviceSlice<V>, result: &mut DeviceSlice<V>) -> 
         finish_launch.launch(finish)?;
     }
     Ok(())
-}
-
-/// Calls `product` for y = `alpha`·(…) + `beta`·y, with numbers for both. If only the device knows one, the
-/// product is computed alone, rounded to the elements of y, and added in another launch.
-///
-/// # Errors
-///
-/// The errors of [`factors`] and of `product`, and if there is too little memory for another y. Nothing is
-/// written before `product` writes.
-pub(crate) fn with_numbers<'a, 'b, T: Storage>(
-    device: &Device,
-    (alpha, beta): (impl Into<Factor<'a, Compute<T>>>, impl Into<Factor<'b, Compute<T>>>),
-    y: &mut DeviceSlice<T>,
-    product: impl FnOnce(Compute<T>, Compute<T>, &mut DeviceSlice<T>) -> Result<(), OpError>,
-) -> Result<(), OpError> {
-    let (alpha, beta) = factors(device, alpha, beta)?;
-    if let (Some(alpha), Some(beta)) = (alpha.known(), beta.known()) {
-        return product(alpha, beta, y);
-    }
-    device.check_same(y.device())?;
-    let mut only_product = device.uninitialized(y.len())?;
-    product(Compute::<T>::ONE, Compute::<T>::ZERO, &mut only_product)?;
-    T::by_kind(Combine { alpha, product: &only_product, beta, y })
-}
-
-/// y = αp + βy, with a factor in device memory.
-struct Combine<'a, 'f, T: Storage> {
-    alpha: Factor<'f, Compute<T>>,
-    product: &'a DeviceSlice<T>,
-    beta: Factor<'f, Compute<T>>,
-    y: &'a mut DeviceSlice<T>,
-}
-
-impl<T: Storage> ForKind<T> for Combine<'_, '_, T> {
-    type Output = Result<(), OpError>;
-
-    fn value(self) -> Result<(), OpError>
-    where
-        T: Value,
-    {
-        axpby(self.alpha, self.product, self.beta, self.y)
-    }
-
-    fn half(self) -> Result<(), OpError> {
-        let Self { alpha, product, beta, y } = self;
-        let len = y.len() as u64;
-        let launch = product.device().kernel().threads(y.len())?;
-        let kernel = SpmmCombine {
-            product: product.as_global(),
-            c: y.as_part_of_aligned_mut(),
-            alpha: alpha.view(),
-            beta: beta.view(),
-            line: len,
-            c_stride: len,
-            len,
-        };
-        // SAFETY: the product and y have `len` elements, and there are factors of one element. All are on this device, and buffers
-        // are freed in the stream's order.
-        unsafe { launch.launch(kernel) }?;
-        Ok(())
-    }
 }
 
 /// The update y = α·(…) + βy as a kernel argument.

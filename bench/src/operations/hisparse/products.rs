@@ -79,7 +79,7 @@ impl<V: PeerValue, const D: usize> Operands<'_, V, D> {
     /// The product with a dense matrix all of whose columns are x.
     fn dense_way(&self) -> Result<Contender, OpError> {
         let device = self.bench.device;
-        let (rows, cols) = (self.tree.nrows(), self.tree.ncols());
+        let (rows, cols) = self.tree.shape();
         let dense = |values: &[V], rows| -> Result<_, OpError> {
             let dense = DeviceDense::try_new(device.upload(values)?, rows, DENSE_COLUMNS, Layout::RowMajor);
             Ok(dense.unwrap_or_else(|_| unreachable!("there are {DENSE_COLUMNS} elements per row")))

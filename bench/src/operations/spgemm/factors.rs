@@ -38,7 +38,7 @@ impl Factors {
     ///
     /// If the matrix must be square and is not, or there is no memory for another one, as text.
     pub(crate) fn of<V: Value>(self, a: &Csr<V>) -> Result<(Csr<V>, Csr<V>), String> {
-        let (rows, cols) = (a.nrows(), a.ncols());
+        let (rows, cols) = a.shape();
         if rows != cols && matches!(self, Self::Square | Self::Prolonged | Self::Coarse) {
             return Err(format!("the matrix must be square, but is {rows} x {cols}; use --product outer"));
         }

@@ -70,7 +70,7 @@ struct HostBlocks<V> {
 
 impl<V: PeerValue> HostBlocks<V> {
     fn new(matrix: &Csr<V>) -> Result<Self, PeerError> {
-        let (rows, cols) = (matrix.nrows(), matrix.ncols());
+        let (rows, cols) = matrix.shape();
         let bytes = |rows: usize, indices: usize, values: usize| {
             (rows + 1 + indices) * size_of::<u32>() + values * size_of::<V>()
         };

@@ -150,7 +150,7 @@ mod tests {
             let matrix = small(number);
             let a: Csr<f32> = matrix.generate().unwrap();
             let structure = matrix.structure();
-            assert_eq!((a.nrows(), a.ncols()), structure.shape(), "{matrix}: {structure}");
+            assert_eq!(a.shape(), structure.shape(), "{matrix}: {structure}");
             a.check_canonical().unwrap();
             assert!((1..=60_000).contains(&a.nnz()), "{matrix}: {} nonzeros, {structure}", a.nnz());
             if structure.symmetric {

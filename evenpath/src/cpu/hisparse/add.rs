@@ -52,7 +52,7 @@ pub(crate) fn add<V: Value, const D: usize>(
         Side { pool: a.units(), is_transposed: a_transposed, scale: a_scale },
         Side { pool: b.units(), is_transposed: b_transposed, scale: b_scale },
     ];
-    let (rows, cols) = if is_transposed { (a.ncols(), a.nrows()) } else { (a.nrows(), a.ncols()) };
+    let (rows, cols) = if is_transposed { (a.ncols(), a.nrows()) } else { a.shape() };
     let sum = Sum { sides, rows, nnz: a.nnz().saturating_add(b.nnz()) };
     let roots = [a.root(), b.root()];
     let mut pairs: Vec<Pair> = if roots == [Reference::NULL; 2] { Vec::new() } else { vec![roots] };

@@ -12,7 +12,8 @@ use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Upload};
 use crate::format::DeviceRowOrder;
 use crate::operand::check::check_product;
 use crate::operand::{Factor, OpError};
-use crate::sequence::vector::{update, with_numbers};
+use crate::sequence::combine::with_numbers;
+use crate::sequence::vector::update;
 use crate::{Ell, Value, cpu};
 
 /// An [`Ell`] matrix to be uploaded with its row lengths: in ELL-R form.

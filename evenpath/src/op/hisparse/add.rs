@@ -45,8 +45,8 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// ([`MatrixError::PoolTooLarge`](crate::MatrixError::PoolTooLarge)), there is not enough memory, or the device was
     /// lost.
     pub fn spadd(&self, other: &Self, options: SpaddOptions) -> Result<Self, OpError> {
-        let (rows, cols) = (self.nrows(), self.ncols());
-        check_shape("B", (other.nrows(), other.ncols()), (rows, cols))?;
+        let (rows, cols) = self.shape();
+        check_shape("B", other.shape(), (rows, cols))?;
         self.device().check_same(other.device())?;
         self.device().refuse_in_graph("a sum of matrices waits for the size of its result")?;
         if let (Some(a), Some(b)) = (self.host(), other.host()) {

@@ -54,12 +54,8 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         }
         if !options.share && self.nnz() <= MAX_ENTRIES {
             let rows = transpose::row_indices(self)?;
-            let entries = Entries {
-                shape: (self.nrows(), self.ncols()),
-                rows: &rows,
-                cols: &pattern.column_indices,
-                values: &values,
-            };
+            let entries =
+                Entries { shape: self.shape(), rows: &rows, cols: &pattern.column_indices, values: &values };
             let is_checked = pattern.canonical.get().is_some();
             if let Some(nodes) = entries.convert::<D>(is_checked)? {
                 // Another thread may have set it meanwhile, to the same value.
@@ -92,7 +88,7 @@ impl<V: Value> DeviceCoo<V> {
         device.refuse_in_graph("a matrix is converted")?;
         if device.kind() != DeviceKind::Cpu && !options.share && self.nnz() <= MAX_ENTRIES {
             let (rows, cols, values) = self.arrays();
-            let entries = Entries { shape: (self.nrows(), self.ncols()), rows, cols, values };
+            let entries = Entries { shape: self.shape(), rows, cols, values };
             if let Some(nodes) = entries.convert::<D>(false)? {
                 return Ok(DeviceHiSparse::from_content(device, Content::Machine(nodes)));
             }

@@ -99,7 +99,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
             Content::Host(_) => return Ok(self.device().upload(&self.download()?.to_coo()?)?),
         };
         let (rows, columns, values) = self.coordinates(nodes)?;
-        Ok(DeviceCoo::from_valid((self.nrows(), self.ncols()), rows, columns, values)?)
+        Ok(DeviceCoo::from_valid(self.shape(), rows, columns, values)?)
     }
 
     /// Returns the matrix with a nonzero number as scale: if it has none, a copy whose values are multiplied.

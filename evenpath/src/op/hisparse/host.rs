@@ -24,7 +24,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     /// If a vector has the wrong length, or there is not enough memory for the list of leaves, 16 bytes each. Then nothing
     /// is written.
     pub fn spmv(&self, alpha: V, x: &[V], beta: V, y: &mut [V]) -> Result<(), OpError> {
-        check_slices((self.nrows(), self.ncols()), x, y)?;
+        check_slices(self.shape(), x, y)?;
         Ok(cpu::hisparse::multiply(self, 1, alpha, x, beta, y)?)
     }
 
@@ -48,7 +48,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     /// If B or C has the wrong number of elements, or there is not enough memory for the list of leaves, 16 bytes each.
     /// Then nothing is written.
     pub fn spmm(&self, columns: usize, alpha: V, b: &[V], beta: V, c: &mut [V]) -> Result<(), OpError> {
-        let (rows, cols) = (self.nrows(), self.ncols());
+        let (rows, cols) = self.shape();
         check_len("B", b.len(), cols.saturating_mul(columns))?;
         check_len("C", c.len(), rows.saturating_mul(columns))?;
         Ok(cpu::hisparse::multiply(self, columns, alpha, b, beta, c)?)
@@ -72,7 +72,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     ///
     /// If the shapes differ, or there is not enough memory for the sum.
     pub fn spadd(&self, other: &Self) -> Result<Self, OpError> {
-        check_shape("B", (other.nrows(), other.ncols()), (self.nrows(), self.ncols()))?;
+        check_shape("B", other.shape(), self.shape())?;
         Ok(cpu::hisparse::add(self, other)?)
     }
 
@@ -95,7 +95,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     /// If B does not have a row for each column of A, the nodes take more than 16 GiB
     /// ([`MatrixError::PoolTooLarge`](crate::MatrixError::PoolTooLarge)), or there is not enough memory for the product.
     pub fn spgemm(&self, b: &Self) -> Result<Self, OpError> {
-        check_product_shape((self.nrows(), self.ncols()), (b.nrows(), b.ncols()))?;
+        check_product_shape(self.shape(), b.shape())?;
         Ok(cpu::hisparse::product(self, b)?)
     }
 }

@@ -63,7 +63,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// lost. By leaves, also if there are 2³¹ or more matching pairs.
     pub fn spgemm(&self, b: &Self, options: SpgemmOptions) -> Result<Self, OpError> {
         let SpgemmOptions { method } = options;
-        check_product_shape((self.nrows(), self.ncols()), (b.nrows(), b.ncols()))?;
+        check_product_shape(self.shape(), b.shape())?;
         let device = self.device();
         device.check_same(b.device())?;
         device.refuse_in_graph("a product of matrices waits for the size of its result")?;

@@ -12,8 +12,8 @@ use crate::Value;
 use crate::device::{DeviceError, DeviceSlice, Launch};
 use crate::operand::check::check_product;
 use crate::operand::{Factor, OpError};
+use crate::sequence::combine::with_numbers;
 use crate::sequence::vector;
-use crate::sequence::vector::with_numbers;
 
 /// A plan for y = αAx + βy with the queue scheduler, the method of the thesis (Derler 2016, chapters 4 and 5): the tree is
 /// traversed in every run, without analysis. The plan holds the queues.
@@ -181,7 +181,7 @@ impl<V: Value, const D: usize> QueuedPlan<V, D> {
 
     fn multiply(&self, alpha: V, x: &DeviceSlice<V>, beta: V, y: &mut DeviceSlice<V>) -> Result<(), OpError> {
         let matrix = &self.matrix;
-        check_product(matrix.device(), (matrix.nrows(), matrix.ncols()), x, y)?;
+        check_product(matrix.device(), matrix.shape(), x, y)?;
         if let (Some(matrix), Some(x)) = (matrix.host(), x.host_slice()) {
             return y.host_slice_mut().map_or(Ok(()), |y| matrix.spmv(alpha, x, beta, y));
         }

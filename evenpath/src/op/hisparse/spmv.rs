@@ -15,7 +15,8 @@ use crate::op::spmv;
 use crate::operand::check::check_product;
 use crate::operand::tagged_sums::TaggedSums;
 use crate::operand::{Factor, OpError};
-use crate::sequence::vector::{update, with_numbers};
+use crate::sequence::combine::with_numbers;
+use crate::sequence::vector::update;
 use crate::{Value, cpu};
 
 /// A plan for y = αAx + βy with one matrix, its transposition and scale applied. By default it runs from a CSR copy that
@@ -246,7 +247,7 @@ impl<V: Value, const D: usize> SpmvPlan<V, D> {
 
     fn multiply(&self, alpha: V, x: &DeviceSlice<V>, beta: V, y: &mut DeviceSlice<V>) -> Result<(), OpError> {
         let matrix = &self.matrix;
-        check_product(matrix.device(), (matrix.nrows(), matrix.ncols()), x, y)?;
+        check_product(matrix.device(), matrix.shape(), x, y)?;
         match (&self.schedule, matrix.content()) {
             (Schedule::Copied(plan), _) => plan.run(alpha, x, beta, y)?,
             (Schedule::Leaves(leaves), Content::Machine(nodes)) => {

@@ -31,7 +31,7 @@ impl<V: Value> DeviceCoo<V> {
     /// If there are duplicates, or the columns of a row do not increase ([`OpError::NotCanonical`]);
     /// otherwise the same as for [`DeviceCsr::spadd`].
     pub fn spadd(&self, alpha: V, b: &Self, beta: V) -> Result<Self, OpError> {
-        check_shape("B", (b.nrows(), b.ncols()), (self.nrows(), self.ncols()))?;
+        check_shape("B", b.shape(), self.shape())?;
         self.device().check_same(b.device())?;
         self.device().refuse_in_graph("a sum of matrices waits for the size of its result")?;
         if u32::try_from(self.nnz() + b.nnz()).is_ok() {

@@ -23,7 +23,7 @@ impl<'m, V: Value, O: Offset> Operands<'m, V, O> {
         a: &'m DeviceCsr<V, O>,
         b: &'m DeviceCsr<V, O>,
     ) -> Result<Self, OpError> {
-        check_shape("B", (b.nrows(), b.ncols()), (a.nrows(), a.ncols()))?;
+        check_shape("B", b.shape(), a.shape())?;
         a.device().check_same(b.device())?;
         a.device().refuse_in_graph("a sum of matrices waits for the size of its result")?;
         Ok(Self { operation, a, b })

@@ -24,7 +24,7 @@ pub(super) fn multiply<V: Value, M: Value, O: Offset>(
     let Operands { a, b } = operands;
     let device = a.device();
     device.check_same(mask.device())?;
-    check_shape("the mask", (mask.nrows(), mask.ncols()), (a.nrows(), b.ncols()))?;
+    check_shape("the mask", mask.shape(), (a.nrows(), b.ncols()))?;
     check_canonical("the mask", mask.pattern())?;
     let (product, pattern) = (operands.product(), mask.pattern());
     let workspace = Workspace::new(device, options);

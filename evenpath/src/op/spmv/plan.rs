@@ -11,7 +11,7 @@ use crate::device::{DeviceError, DeviceSlice, Event};
 use crate::format::DeviceCsr;
 use crate::op::product::Product;
 use crate::operand::{Factor, OpError};
-use crate::sequence::vector::with_numbers;
+use crate::sequence::combine::with_numbers;
 use crate::{Compute, Offset, Storage, Value};
 
 /// y = αAx + βy for one matrix, analyzed once and run as often as needed.
@@ -55,7 +55,7 @@ impl<S: Storage, O: Offset> DeviceCsr<S, O> {
     /// value for each tile of about a thousand nonzeros; for `flat`, and rows that are empty, an offset and 4 bytes per row
     /// besides), the matrix is too large for one launch, or the device was lost.
     pub fn plan_spmv(&self, options: SpmvOptions) -> Result<SpmvPlan<S, O>, OpError> {
-        SpmvPlan::analyze(self, options, by_type::build)
+        SpmvPlan::analyze(self.clone(), options, by_type::build)
     }
 
     /// Analyzes the matrix like [`plan_spmv`](Self::plan_spmv), for x and y of the type in which sums are computed: `f32` if the
@@ -78,7 +78,7 @@ impl<S: Storage, O: Offset> DeviceCsr<S, O> {
     ///
     /// The same as for [`plan_spmv`](Self::plan_spmv).
     pub fn plan_spmv_mixed(&self, options: SpmvOptions) -> Result<SpmvPlan<S, O, Compute<S>>, OpError> {
-        SpmvPlan::analyze(self, options, by_type::build_mixed)
+        SpmvPlan::analyze(self.clone(), options, by_type::build_mixed)
     }
 }
 
@@ -86,25 +86,27 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// The plan of a matrix that is only multiplied: its own choice has narrow or hot columns where these may be faster, and arrays
     /// that the plan does not read are freed.
     pub(in crate::op) fn into_plan(self, options: SpmvOptions) -> Result<SpmvPlan<V, O>, OpError> {
-        let start = self.device().record()?;
-        let choice = build::build_with(&self, options, Copies::Columns)?;
-        let analysis = (start, self.device().record()?);
-        let matrix = if choice.schedule.reads_columns() { self } else { self.without_columns()? };
-        Ok(SpmvPlan { matrix, choice, may_copy: options.may_copy, analysis })
+        let mut plan = SpmvPlan::analyze(self, options, |matrix, options| {
+            build::build_with(matrix, options, Copies::Columns)
+        })?;
+        if !plan.choice.schedule.reads_columns() {
+            plan.matrix = plan.matrix.without_columns()?;
+        }
+        Ok(plan)
     }
 }
 
 impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> SpmvPlan<S, O, T> {
     /// The plan with the choice that `build` makes.
     fn analyze(
-        matrix: &DeviceCsr<S, O>,
+        matrix: DeviceCsr<S, O>,
         options: SpmvOptions,
         build: impl FnOnce(&DeviceCsr<S, O>, SpmvOptions) -> Result<Choice<S, O, T>, OpError>,
     ) -> Result<Self, OpError> {
         let start = matrix.device().record()?;
-        let choice = build(matrix, options)?;
+        let choice = build(&matrix, options)?;
         let analysis = (start, matrix.device().record()?);
-        Ok(Self { matrix: matrix.clone(), choice, may_copy: options.may_copy, analysis })
+        Ok(Self { matrix, choice, may_copy: options.may_copy, analysis })
     }
 
     /// y = `alpha`·A·`x` + `beta`·y, ordered on the device's stream; launches are asynchronous. With `beta` zero, y

@@ -11,7 +11,7 @@ use crate::device::{DeviceError, DeviceKind, DeviceSlice, Event};
 use crate::format::DeviceCsr;
 use crate::op::product::Product;
 use crate::operand::{Factor, OpError};
-use crate::sequence::vector::with_numbers;
+use crate::sequence::combine::with_numbers;
 use crate::{Offset, Value};
 
 /// Plan of y = αAᵀx + βy for one matrix, analyzed once and run as often as needed.

@@ -33,7 +33,7 @@ impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
     ) -> Result<Self, OpError> {
         a.device().check_same(b.device())?;
         a.device().refuse_in_graph("a product of matrices waits for the size of its result")?;
-        check_shape("B", (b.nrows(), b.ncols()), (a.ncols(), b.ncols()))?;
+        check_shape("B", b.shape(), (a.ncols(), b.ncols()))?;
         check_canonical("A", a.pattern())?;
         check_canonical("B", b.pattern())?;
         Ok(Self { a, b })
