@@ -167,9 +167,10 @@ pub mod spgemm {
     pub use crate::op::{SpgemmMethod, SpgemmOptions, SpgemmPlan, SpgemmPlanInfo};
 }
 
-/// Sums, element-wise products and masks of sparse matrices: [`DeviceCsr::spadd`], [`DeviceCsr::plan_spadd`].
+/// Sums, element-wise products and masks of sparse matrices: [`DeviceCsr::spadd`], [`DeviceCsr::plan_spadd`],
+/// [`DeviceCoo::spadd`](coo::DeviceCoo::spadd).
 pub mod spadd {
-    pub use crate::op::{ElementwisePlan, ElementwisePlanInfo};
+    pub use crate::op::{ElementwisePlan, ElementwisePlanInfo, SpaddMethod};
     pub use crate::operation::Elementwise;
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use approx::abs_diff_ne;
 use evenpath::error::OpError;
 use evenpath::spadd::Elementwise;
-use evenpath::{Coo, Csr, Device, DeviceCsr, Offset, Value};
+use evenpath::{Csr, Device, DeviceCsr, Offset, Value};
 use evenpath_kernels::spadd::WalkPath;
 use evenpath_tests::{devices, kernel_devices, row_lengths, tile_len};
 use proptest::prelude::*;
@@ -258,29 +258,6 @@ fn a_matrix_and_its_transpose() {
         let c = on_device.spadd(1.5, &turned, -2.0).expect("sum").download().expect("download");
         compare(&c, &oracle(Elementwise::Sum, (1.5, &a), (-2.0, &a.transpose().expect("memory"))))
             .expect("equal");
-    }
-}
-
-#[test]
-fn coordinates() {
-    for device in devices() {
-        let device = device.device;
-        for (cols, of_a, of_b) in
-            [(0, vec![], vec![]), (3, vec![0; 4], vec![0, 3, 0, 1]), (90, vec![7; 900], vec![4; 900])]
-        {
-            let (a, b): (Csr<f64>, Csr<f64>) = (matrix(cols, &of_a, 1), matrix(cols, &of_b, 2));
-            let coordinates =
-                |matrix: &Csr<f64>| device.upload(&matrix.to_coo().expect("memory")).expect("upload");
-            let c = coordinates(&a).spadd(1.5, &coordinates(&b), -2.0).expect("sum");
-            let c = c.to_csr_with_offsets::<u64>().expect("conversion").download().expect("download");
-            compare(&c, &oracle(Elementwise::Sum, (1.5, &a), (-2.0, &b))).expect("equal");
-            let back = upload(&device, &a).to_coo().expect("conversion").to_csr().expect("conversion");
-            assert!(back.download().expect("download") == a, "{device}");
-        }
-        let twice = Coo::from_triplets(2, 2, [(1, 0, 1.0), (1, 0, 2.0)]).expect("valid");
-        let twice = device.upload(&twice).expect("upload");
-        let refused = twice.spadd(1.0, &twice, 1.0);
-        assert!(matches!(refused, Err(OpError::NotCanonical { operand: "A", row: 1, .. })), "{refused:?}");
     }
 }
 

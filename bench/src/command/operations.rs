@@ -5,11 +5,12 @@ use std::process::ExitCode;
 
 use evenpath::device::DeviceKind;
 use evenpath::ell::PaddingLimit;
+use evenpath::spadd::SpaddMethod;
 use evenpath::spgemm::SpgemmMethod;
 use evenpath::spmv::{SpmvMethod, SpmvTransposedMethod};
 
 use super::options::Options;
-use crate::operations::spadd::Addend;
+use crate::operations::spadd::{Addend, SparseSum};
 use crate::operations::spgemm::Factors;
 use crate::operations::spmv::{Product, Way};
 use crate::operations::{Case, SparseProduct};
@@ -110,11 +111,17 @@ pub(crate) struct Spadd {
     /// Matrix added to each matrix.
     #[arg(long, value_delimiter = ',', default_values = Addend::ALL.map(Addend::name))]
     addend: Vec<Addend>,
+    /// Methods of adding the matrices in COO, by name, to measure beside the sum of CSR.
+    #[arg(long, value_delimiter = ',', value_name = "METHOD")]
+    coo: Vec<SpaddMethod>,
     #[command(flatten)]
     options: Options,
 }
 
-cases!(Spadd, |this, _| Ok(this.addend.iter().copied().map(Case::Spadd).collect()));
+cases!(Spadd, |this, _| {
+    let sum = |&addend: &Addend| Case::Spadd(SparseSum { addend, coo: this.coo.clone() });
+    Ok(this.addend.iter().map(sum).collect())
+});
 
 #[derive(clap::Args)]
 pub(crate) struct Spmm {

@@ -1,14 +1,16 @@
 //! Measurement with a matrix: an operation with its options.
 
 use std::any::Any;
+use std::iter;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use evenpath::spadd::SpaddMethod;
 use evenpath::spgemm::SpgemmMethod;
 use evenpath::spmv::{SpmvMethod, SpmvTransposedMethod};
 use evenpath::{Csr, Storage};
 
 use super::bench::{Bench, Measured};
-use super::spadd::{self, Addend};
+use super::spadd::{self, Addend, SparseSum};
 use super::spgemm::{self, Factors};
 use super::spmv::{self, Product, Way};
 use super::{hisparse, spmm};
@@ -23,7 +25,7 @@ pub(crate) enum Case {
     /// C = AB with a dense B of this many columns.
     Spmm(usize),
     /// C = 1.5 A - 0.5 B.
-    Spadd(Addend),
+    Spadd(SparseSum),
     /// C = AB of sparse matrices.
     Spgemm(SparseProduct),
     /// Products, sums and conversion with nodes of this many rows and columns: 32, 64, 128 or 256.
@@ -53,7 +55,7 @@ impl Case {
                 vec![Self::Spmv(Product::transposed(modes.collect()))]
             }
             Op::Spmm => vec![Self::Spmm(4), Self::Spmm(32)],
-            Op::Spadd => vec![Self::Spadd(Addend::Itself), Self::Spadd(Addend::Shifted)],
+            Op::Spadd => [Addend::Itself, Addend::Shifted].map(|addend| Self::Spadd(addend.into())).into(),
             Op::Spgemm => vec![Self::Spgemm(SparseProduct {
                 factors: Factors::SquareOrOuter,
                 methods: vec![SpgemmMethod::Auto],
@@ -89,7 +91,10 @@ impl Case {
                 parts.join(", ")
             }
             Self::Spmm(columns) => format!("{columns} columns"),
-            Self::Spadd(addend) => addend.name().into(),
+            Self::Spadd(SparseSum { addend, coo }) => {
+                let methods = coo.iter().map(SpaddMethod::to_string);
+                iter::once(addend.name().to_owned()).chain(methods).collect::<Vec<_>>().join(", ")
+            }
             Self::Spgemm(SparseProduct { factors, methods, memory_limit }) => {
                 let mut parts = vec![factors.name().to_owned()];
                 if methods[..] != [SpgemmMethod::Auto] {
@@ -123,9 +128,9 @@ impl Case {
         row(key, matrix, || match self {
             Self::Spmv(product) => spmv::measure(bench, matrix, product),
             Self::Spmm(columns) => spmm::measure(bench, matrix, *columns),
-            Self::Spadd(addend) => {
+            Self::Spadd(SparseSum { addend, coo }) => {
                 let b = addend.of(matrix).ok_or("the matrix is not square")?;
-                spadd::measure(bench, (V::from_f64(1.5), matrix), (V::from_f64(-0.5), &b))
+                spadd::measure(bench, (V::from_f64(1.5), matrix), (V::from_f64(-0.5), &b), coo)
             }
             Self::Spgemm(SparseProduct { factors, methods, memory_limit }) => {
                 let (a, b) = factors.of(matrix)?;

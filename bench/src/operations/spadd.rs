@@ -1,7 +1,9 @@
 //! C = αA + βB: the measured sums, their work, measurements and checks.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 
+use evenpath::spadd::SpaddMethod;
 use evenpath::{Csr, Value};
 use rayon::prelude::*;
 
@@ -50,6 +52,20 @@ impl Addend {
     }
 }
 
+/// A sum of A and a matrix that is made of A.
+#[derive(Debug, Clone)]
+pub(crate) struct SparseSum {
+    pub(crate) addend: Addend,
+    /// Methods by which the sum is computed in COO too.
+    pub(crate) coo: Vec<SpaddMethod>,
+}
+
+impl From<Addend> for SparseSum {
+    fn from(addend: Addend) -> Self {
+        Self { addend, coo: Vec::new() }
+    }
+}
+
 fn shifted<V: Value>(a: &Csr<V>) -> Csr<V> {
     let cols = a.ncols();
     let (mut columns, mut values) = (Vec::with_capacity(a.nnz()), Vec::with_capacity(a.nnz()));
@@ -84,12 +100,18 @@ pub(crate) type Term<'t, V> = (V, &'t Csr<V>);
 /// The name of evenpath's method.
 pub(crate) const MERGE_PATH: &str = "merge path";
 
-/// Measures αA + βB, by evenpath and by the peers, including the pattern and memory for C.
+/// Measures αA + βB, by evenpath and by the peers, including the pattern and memory for C; also of A and B in COO, by the methods of
+/// `coo`.
 ///
 /// # Errors
 ///
 /// If there is not enough device memory, the device was lost, or the matrices cannot be added.
-pub(crate) fn measure<V: PeerValue>(bench: &Bench<'_>, a: Term<'_, V>, b: Term<'_, V>) -> Measured {
+pub(crate) fn measure<V: PeerValue>(
+    bench: &Bench<'_>,
+    a: Term<'_, V>,
+    b: Term<'_, V>,
+    coo: &[SpaddMethod],
+) -> Measured {
     let Bench { device, repetitions, .. } = *bench;
     let ((alpha, host_a), (beta, host_b)) = (a, b);
     let (device_a, device_b) = (device.upload(host_a)?, device.upload(host_b)?);
@@ -103,12 +125,35 @@ pub(crate) fn measure<V: PeerValue>(bench: &Bench<'_>, a: Term<'_, V>, b: Term<'
         bytes: Some(info.workspace_bytes),
         ..Contender::ran(OWN_NAME, MERGE_PATH, &whole, check(a, b, &add()?.download()?))
     };
+    let mut ours = vec![own];
+    for &method in coo {
+        ours.push(measure_coo(bench, a, b, method)?);
+    }
     let mut peers = Vec::new();
     bench.peers.spadd(a, b, repetitions, |run| peers.push(contender(run, |c| check(a, b, c))));
     let work = work(host_a, host_b, info.nnz);
     let more = BTreeMap::from([("nonzeros of C".to_owned(), info.nnz as f64)]);
     let summands = (host_a.nnz() + host_b.nnz()) as u64;
-    Ok(Figures::new((summands, work.operations, work.bytes), vec![own], peers, more))
+    Ok(Figures::new((summands, work.operations, work.bytes), ours, peers, more))
+}
+
+/// Measures αA + βB of COO matrices.
+fn measure_coo<V: Value>(
+    bench: &Bench<'_>,
+    a: Term<'_, V>,
+    b: Term<'_, V>,
+    method: SpaddMethod,
+) -> Result<Contender, Box<dyn Error>> {
+    let ((alpha, host_a), (beta, host_b)) = (a, b);
+    let (on_a, on_b) = (bench.device.upload(&host_a.to_coo()?)?, bench.device.upload(&host_b.to_coo()?)?);
+    let add = || on_a.spadd_with(alpha, &on_b, beta, method);
+    let times = match times_ms(bench.device, bench.repetitions, || add().map(drop)) {
+        Ok(times) => times,
+        Err(error) => return Ok(Contender::refused(OWN_NAME, method.to_string(), &error)),
+    };
+    let checked = check(a, b, &add()?.to_csr()?.download()?);
+    let contender = Contender::ran(OWN_NAME, method.to_string(), &times, checked);
+    Ok(Contender { format: Some("coo".into()), ..contender })
 }
 
 /// Checks that `c` is αA + βB, computed in f64: the pattern exactly, values within three roundings. The columns of the rows of A and

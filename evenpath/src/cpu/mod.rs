@@ -4,6 +4,7 @@
 //! Results are bitwise identical for any number of threads.
 
 mod coo;
+mod coordinates;
 mod ell;
 pub(crate) mod hisparse;
 mod merge;
@@ -20,6 +21,7 @@ mod spmv_transposed;
 mod vector;
 
 pub(crate) use coo::{add_coo, scale};
+pub(crate) use coordinates::{coordinate_keys, first_pair, scaled, split_coordinates};
 pub(crate) use ell::{PaddedRows, gather, spmv_padded};
 pub(crate) use merge::{merge_keys, merge_pairs};
 pub(crate) use reduce::{reduce, reduce_rows, row_heads};

@@ -10,7 +10,7 @@ mod spmm;
 mod spmv;
 mod spmv_transposed;
 
-pub use spadd::{ElementwisePlan, ElementwisePlanInfo};
+pub use spadd::{ElementwisePlan, ElementwisePlanInfo, SpaddMethod};
 #[cfg(feature = "lab")]
 pub use spgemm::SpgemmPhases;
 #[cfg(feature = "lab")]

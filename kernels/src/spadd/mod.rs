@@ -15,8 +15,12 @@
 //!
 //! [`OnePass`] is both phases in one launch, for small matrices: the result has room for the entries of both, and a
 //! block finds the place of its results by look-back. It shares the walk and the output with the kernels of two phases.
+//!
+//! [`coordinates`] makes the keys of the source's own method, the union of two sets of coordinates by the balanced path
+//! ([`sets`](crate::sets)), and of the global sort with which it compares.
 
 mod codes;
+pub mod coordinates;
 mod cut;
 mod descents;
 mod fill;
@@ -31,6 +35,7 @@ mod tile;
 mod walk;
 
 pub use codes::code_words;
+pub use coordinates::{CoordinateKeys, SplitCoordinates};
 pub use cut::{path_items, CutPath};
 pub use descents::CountDescents;
 pub use fill::FillTiles;

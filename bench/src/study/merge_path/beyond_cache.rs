@@ -6,8 +6,9 @@ use evenpath::generate::Kind;
 use evenpath::spmv::SpmvMethod;
 
 use super::correlations::{self, Operations};
-use crate::operations::spadd::{Addend, MERGE_PATH};
-use crate::operations::{Bench, Case};
+use super::measure::{BALANCED, GLOBAL, control, sum_to_measure};
+use crate::operations::Bench;
+use crate::operations::spadd::MERGE_PATH;
 use crate::results::Row;
 use crate::study::each::Measured;
 use crate::study::figures::{SPREAD, best_cusparse_ms, cusparse_ms, method_ms, spread, spread_note};
@@ -42,10 +43,10 @@ fn kinds(l2_bytes: u64) -> impl Iterator<Item = Kind> {
 pub(super) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<[Table; 2], Box<dyn Error>> {
     let l2_bytes = bench.device.properties().l2_bytes;
     let kinds: Vec<Kind> = l2_bytes.into_iter().flat_map(kinds).collect();
-    let (rows, notes): (Vec<Measured<[Row; 2]>>, _) =
+    let (rows, notes): (Vec<Measured<[Row; 3]>>, _) =
         bench.each("beyond the cache", kinds, report, |name, matrix| {
-            let sum = bench.row(&Case::Spadd(Addend::Itself), name, &matrix);
-            Ok([bench.spmv(name, &matrix, &METHODS), sum])
+            let sum = bench.row(&sum_to_measure(), name, &matrix);
+            Ok([bench.spmv(name, &matrix, &METHODS), sum, control(bench, name, &matrix)?])
         })?;
     let mut times = Table::over(
         Study::MergePath,
@@ -59,9 +60,12 @@ pub(super) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<[Table; 
         row[0].figures().zip(l2_bytes).map(|(figures, bytes)| figures.bytes as f64 / bytes as f64)
     })
     .column("SpMV, flat", |row| method_ms(&row[0], METHODS[0]))
+    .column("SpMV, flat, columns in sequence", |row| method_ms(&row[2], METHODS[0]))
     .column("SpMV, merge path", |row| method_ms(&row[0], METHODS[1]))
     .column("SpMV, cuSPARSE CSR", |row| cusparse_ms(&row[0]))
-    .column("A + A, merge path", |row| row[1].own_ms(MERGE_PATH))
+    .column("A + A, balanced path, COO", |row| row[1].own_ms(BALANCED))
+    .column("A + A, global sort, COO", |row| row[1].own_ms(GLOBAL))
+    .column("A + A, merge path, CSR", |row| row[1].own_ms(MERGE_PATH))
     .column("A + A, cuSPARSE", |row| best_cusparse_ms(&row[1]))
     .column(SPREAD, |row| spread(row.iter()))
     .done();
@@ -74,6 +78,7 @@ pub(super) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<[Table; 
     });
     let operations = Operations {
         spmv: rows.iter().map(|row| &row[0]).collect(),
+        control: rows.iter().map(|row| &row[2]).collect(),
         spadd: rows.iter().map(|row| &row[1]).collect(),
         spgemm: Vec::new(),
     };
@@ -130,7 +135,7 @@ mod tests {
         assert_eq!((times.rows.len(), &times.wrong), (15, &Vec::new()));
         for row in &times.rows {
             assert!(matches!(row[2], Cell::Number(times) if times > 3.0), "{row:?}");
-            assert!(matches!((&row[3], &row[6]), (Cell::Number(_), Cell::Number(_))), "{row:?}");
+            assert!(matches!((&row[3], &row[7]), (Cell::Number(_), Cell::Number(_))), "{row:?}");
         }
         assert!(matches!(correlations.rows[0][2], Cell::Number(_)), "{correlations:?}");
         let [times, _] = tables_of(&Device::cpu());

@@ -2,6 +2,7 @@
 
 use evenpath::spmv::SpmvMethod;
 
+use super::measure::{BALANCED, GLOBAL};
 use crate::operations::spadd::MERGE_PATH;
 use crate::results::Row;
 use crate::study::figures::{best_cusparse_ms, correlation, cusparse_ms, method_ms};
@@ -13,6 +14,8 @@ use crate::study::table::{Cell, Table};
 #[derive(Default)]
 pub(super) struct Operations<'r> {
     pub(super) spmv: Vec<&'r Row>,
+    /// SpMV without scattered loads of x.
+    pub(super) control: Vec<&'r Row>,
     pub(super) spadd: Vec<&'r Row>,
     pub(super) spgemm: Vec<&'r Row>,
 }
@@ -35,9 +38,12 @@ pub(super) fn table(title: &str, rows: &Operations<'_>) -> Table {
         table.row([name.into(), method.into(), of(own).into(), Cell::from(published), of(&peer).into()]);
     };
     add(spmv.0, "flat", &rows.spmv, &|row| method_ms(row, SpmvMethod::Flat), Some(spmv.1));
+    add(spmv.0, "flat, columns in sequence", &rows.control, &|row| method_ms(row, SpmvMethod::Flat), None);
     add(spmv.0, "merge path", &rows.spmv, &|row| method_ms(row, SpmvMethod::MergePath), None);
-    add(spadd.0, MERGE_PATH, &rows.spadd, &|row| row.own_ms(MERGE_PATH), Some(spadd.1));
+    add(spadd.0, BALANCED, &rows.spadd, &|row| row.own_ms(BALANCED), Some(spadd.1));
+    add(spadd.0, GLOBAL, &rows.spadd, &|row| row.own_ms(GLOBAL), None);
+    add(spadd.0, MERGE_PATH, &rows.spadd, &|row| row.own_ms(MERGE_PATH), None);
     add(spgemm.0, "two-level sort", &rows.spgemm, &|row| row.own_ms("two-level-sort"), Some(spgemm.1));
-    table.note("by these methods, even if others are faster; the source adds by the balanced path, and its SpMV is flat");
+    table.note("by these methods, even if others are faster; the source's own are flat, balanced-path and two-level sort");
     table
 }

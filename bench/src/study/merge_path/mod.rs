@@ -2,6 +2,7 @@
 
 mod beyond_cache;
 mod correlations;
+mod measure;
 mod primitives;
 mod run;
 mod table2;

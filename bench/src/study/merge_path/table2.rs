@@ -10,8 +10,9 @@ use evenpath::spmv::SpmvMethod;
 use serde::{Deserialize, Serialize};
 
 use super::correlations::{self, Operations};
+use super::measure::{BALANCED, GLOBAL, control, sum_to_measure};
 use crate::measure::single_times_ms;
-use crate::operations::spadd::{self, Addend, MERGE_PATH};
+use crate::operations::spadd::{self, MERGE_PATH};
 use crate::operations::spgemm::{Check, Factors, PHASE};
 use crate::operations::threads::on_threads;
 use crate::operations::{Bench, Case, SparseProduct};
@@ -54,6 +55,8 @@ const PHASES: [&str; 7] =
 struct Results {
     spmv: Row,
     spadd: Row,
+    /// SpMV without scattered loads of x.
+    control: Row,
     spgemm: Row,
     /// A sum, and a product if the device has one, on one thread of the CPU.
     sequential: (Contender, Option<Contender>),
@@ -64,13 +67,14 @@ impl Results {
         let (factors, methods) = (Factors::SquareOrOuter, PRODUCTS.to_vec());
         let product = Case::Spgemm(SparseProduct { factors, methods, memory_limit: None });
         let operand = (1.0, matrix);
-        let mut sum = on_threads(1, bench.repetitions, |bench| spadd::measure(bench, operand, operand))?;
+        let mut sum = on_threads(1, bench.repetitions, |bench| spadd::measure(bench, operand, operand, &[]))?;
         let sum = Contender { name: SEQUENTIAL.into(), ..sum.ours.pop().ok_or("a sum has one way")? };
         let spgemm = bench.row(&product, name, matrix);
         let sequential = spgemm.figures().map(|_| sequential_product(bench, matrix)).transpose()?;
         Ok(Self {
             spmv: bench.spmv(name, matrix, &METHODS),
-            spadd: bench.row(&Case::Spadd(Addend::Itself), name, matrix),
+            spadd: bench.row(&sum_to_measure(), name, matrix),
+            control: control(bench, name, matrix)?,
             spgemm,
             sequential: (sum, sequential),
         })
@@ -166,6 +170,7 @@ fn spmv(all: &All) -> Table {
     .column("vector, GFLOP/s", |results| rate(results, vector(results)))
     .column("warp, ms", warp)
     .column("automatic, ms", auto)
+    .column("flat, columns in sequence, ms", |results| method_ms(&results.control, SpmvMethod::Flat))
     .column("cuSPARSE CSR, ms", peer)
     .column("cuSPARSE CSR, GFLOP/s", |results| rate(results, peer(results)))
     .column("vector over flat", |results| quotient(vector(results), flat(results)))
@@ -173,6 +178,7 @@ fn spmv(all: &All) -> Table {
     .column(SPREAD, |results| widest(results.spmv.ours()))
     .done();
     table.check(all.iter().map(|results| &results.spmv));
+    table.note("columns in sequence: the same row lengths, with column k mod n in place of each nonzero k's, so that no load of x is scattered");
     table.note("merge path also divides row ends evenly; it is a later publication's (SC 2016)");
     table
         .note("vectorized CSR: vector has 2 to 32 lanes per row, by the mean row length; warp always has 32");
@@ -180,20 +186,26 @@ fn spmv(all: &All) -> Table {
 }
 
 fn spadd(all: &All) -> Table {
-    let own = |results: &Measured<Results>| results.spadd.own_ms(MERGE_PATH);
+    let [own, balanced, global] = [MERGE_PATH, BALANCED, GLOBAL]
+        .map(|method| move |results: &Measured<Results>| results.spadd.own_ms(method));
     let peer = |results: &Measured<Results>| best_cusparse_ms(&results.spadd);
     let sequential = |results: &Measured<Results>| results.sequential.0.right_ms();
     let mut table = Table::over(
         Study::MergePath,
         "SpAdd over Table II, A + A, f64",
-        "Figure 7, speed-up over a sequential CPU; the source has only a plot, of the balanced path.",
+        "Figure 7, speed-up over a sequential CPU; the source has only a plot. Its own sum is the balanced path, in COO; Cusp's, also in \
+         COO, is the global sort; cuSPARSE's is of CSR.",
         all,
     )
     .column("matrix", |results| results.name.as_str())
     .column("nonzeros of both", |results| 2 * results.spadd.nonzeros())
-    .column("merge path, ms", own)
+    .column("balanced path, COO, ms", balanced)
+    .column("global sort, COO, ms", global)
+    .column("merge path, CSR, ms", own)
     .column("cuSPARSE, ms", peer)
     .column(SEQUENTIAL, sequential)
+    .column("speed-up, balanced path", |results| quotient(sequential(results), balanced(results)))
+    .column("speed-up, global sort", |results| quotient(sequential(results), global(results)))
     .column("speed-up, merge path", |results| quotient(sequential(results), own(results)))
     .column("speed-up, cuSPARSE", |results| quotient(sequential(results), peer(results)))
     .column("cuSPARSE over merge path", |results| quotient(peer(results), own(results)))
@@ -262,6 +274,7 @@ fn phase_table(timed: &[&Measured<Results>]) -> Table {
 fn correlation_table(all: &All) -> Table {
     let operations = Operations {
         spmv: all.iter().map(|results| &results.spmv).collect(),
+        control: all.iter().map(|results| &results.control).collect(),
         spadd: all.iter().map(|results| &results.spadd).collect(),
         spgemm: all.iter().map(|results| &results.spgemm).collect(),
     };

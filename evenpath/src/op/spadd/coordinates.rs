@@ -1,46 +1,13 @@
-//! Sums of COO matrices, through CSR: row offsets are found by search, columns and values are copied.
+//! Conversions between CSR and COO: row offsets are found by search, columns and values are copied.
 
 use super::operands::countable;
 use crate::device::DeviceKind;
 use crate::format::csr::Pattern;
 use crate::format::{DeviceCoo, DeviceCsr, transpose};
 use crate::operand::OpError;
-use crate::operand::check::check_shape;
 use crate::{Offset, Value};
 
 impl<V: Value> DeviceCoo<V> {
-    /// Computes C = `alpha`·A + `beta`·B, a new COO matrix, sorted by row and column, with an entry wherever
-    /// A or B has one. Otherwise like [`DeviceCsr::spadd`].
-    ///
-    /// Operands and result are converted through CSR, which takes a copy of their columns and values and one
-    /// offset per row of temporary memory.
-    ///
-    /// ```
-    /// use evenpath::{Coo, Device};
-    ///
-    /// let device = Device::cpu();
-    /// let a: Coo<f64> = Coo::from_triplets(2, 2, [(0, 1, 2.0), (1, 1, 3.0)])?;
-    /// let b: Coo<f64> = Coo::from_triplets(2, 2, [(0, 0, 5.0), (0, 1, 1.0)])?;
-    /// let c = device.upload(&a)?.spadd(1.0, &device.upload(&b)?, 1.0)?;
-    /// assert_eq!(c.to_csr()?.download()?.to_dense()?, [5.0, 3.0, 0.0, 3.0]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// If there are duplicates, or the columns of a row do not increase ([`OpError::NotCanonical`]);
-    /// otherwise the same as for [`DeviceCsr::spadd`].
-    pub fn spadd(&self, alpha: V, b: &Self, beta: V) -> Result<Self, OpError> {
-        check_shape("B", b.shape(), self.shape())?;
-        self.device().check_same(b.device())?;
-        self.device().refuse_in_graph("a sum of matrices waits for the size of its result")?;
-        if u32::try_from(self.nnz() + b.nnz()).is_ok() {
-            self.to_csr()?.spadd(alpha, &b.to_csr()?, beta)?.to_coo()
-        } else {
-            self.to_csr_with_offsets::<u64>()?.spadd(alpha, &b.to_csr_with_offsets()?, beta)?.to_coo()
-        }
-    }
-
     /// Converts to CSR, in new memory. Entries of a row keep their order.
     ///
     /// # Errors
