@@ -76,8 +76,13 @@ fn plans_of_a_lost_device_report_it() {
     let spmm = a.plan_spmm(SpmmOptions::default().with_columns(1)).expect("a plan");
     let tree_spmm = tree.plan_spmm(hisparse::SpmmOptions::default()).expect("a plan");
     let sums = Elementwise::ALL.map(|operation| a.plan_elementwise(operation, &a).expect("a plan"));
-    let products = [SpgemmMethod::RowWise, SpgemmMethod::TwoLevelSort, SpgemmMethod::GlobalSort]
-        .map(|method| a.plan_spgemm(&a, SpgemmOptions::default().with_method(method)).expect("a plan"));
+    let products = [
+        SpgemmMethod::RowWise,
+        SpgemmMethod::TwoLevelSort,
+        SpgemmMethod::ColumnSort,
+        SpgemmMethod::GlobalSort,
+    ]
+    .map(|method| a.plan_spgemm(&a, SpgemmOptions::default().with_method(method)).expect("a plan"));
     let event = device.record().expect("an event");
 
     lose(&device);

@@ -191,7 +191,7 @@ fn hisparse_spmm_repeats_another_devices_choices() {
     }
 }
 
-/// Row-wise, sorted at once, and sorted under a memory limit, independent of the memory of the device.
+/// Row-wise, sorted at once, by column, and sorted under a memory limit, independent of the memory of the device.
 #[test]
 fn spgemm_by_a_given_method() {
     let lengths = [9, 0, 80, 31, 3].repeat(20);
@@ -203,7 +203,9 @@ fn spgemm_by_a_given_method() {
     let by_rows = SpgemmOptions::default().with_method(SpgemmMethod::RowWise);
     let sorted = SpgemmOptions::default().with_method(SpgemmMethod::TwoLevelSort);
     let at_once = SpgemmOptions::default().with_method(SpgemmMethod::GlobalSort);
-    for options in [by_rows, at_once, sorted.with_memory_limit(4 << 20), sorted.with_memory_limit(1 << 20)] {
+    let by_column = SpgemmOptions::default().with_method(SpgemmMethod::ColumnSort).with_memory_limit(8 << 20);
+    let limited = [4 << 20, 1 << 20].map(|bytes| sorted.with_memory_limit(bytes));
+    for options in [by_rows, at_once, by_column].into_iter().chain(limited) {
         let results = devices.iter().map(|DeviceUnderTest { device, .. }| {
             let a = device.upload(&a).unwrap();
             let product = a.spgemm(&a, options).unwrap_or_else(|error| panic!("{options:?}: {error}"));

@@ -28,9 +28,9 @@ fn oracle<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>) -> BTreeMap<(usize,
     c
 }
 
-/// Both methods.
-fn by_sorting() -> [SpgemmOptions; 2] {
-    [SpgemmMethod::TwoLevelSort, SpgemmMethod::GlobalSort]
+/// The methods that sort.
+fn by_sorting() -> [SpgemmOptions; 3] {
+    [SpgemmMethod::TwoLevelSort, SpgemmMethod::ColumnSort, SpgemmMethod::GlobalSort]
         .map(|method| SpgemmOptions::default().with_method(method))
 }
 
@@ -75,6 +75,36 @@ fn up_to(len: usize) -> Vec<u32> {
 
 fn tile() -> usize {
     tile_len::<SortProducts<u32>>()
+}
+
+/// The example of the source: sections III and III-C, Figure 3.
+#[test]
+fn the_example_of_the_publication() {
+    let a = [(0, 0, 10.0), (1, 1, 20.0), (1, 2, 30.0), (1, 3, 40.0), (2, 3, 50.0), (3, 1, 60.0)];
+    let b = [(0, 0, 1.0), (1, 1, 2.0), (1, 3, 3.0), (2, 0, 4.0), (2, 1, 5.0), (3, 1, 6.0), (3, 3, 7.0)];
+    let [a, b] =
+        [&a[..], &b[..]].map(|entries| Csr::<f64>::from_triplets(4, 4, entries.to_vec()).expect("valid"));
+    let c = [
+        (0, 0, 10.0),
+        (1, 0, 120.0),
+        (1, 1, 430.0),
+        (1, 3, 340.0),
+        (2, 1, 300.0),
+        (2, 3, 350.0),
+        (3, 1, 120.0),
+        (3, 3, 180.0),
+    ];
+    for under_test in devices() {
+        let device = &under_test.device;
+        let (left, right) = (device.upload(&a).expect("A"), device.upload(&b).expect("B"));
+        for method in SpgemmMethod::ALL {
+            let options = SpgemmOptions::default().with_method(method);
+            let product = left.spgemm(&right, options).expect("a product").download().expect("C");
+            assert_eq!(product.iter().collect::<Vec<_>>(), c, "{device}, {method}");
+        }
+        let sum = left.spadd(1.0, &right, 1.0).expect("a sum").download().expect("C");
+        assert_eq!(sum.values(), [11.0, 22.0, 30.0, 43.0, 4.0, 5.0, 50.0, 66.0, 7.0], "{device}");
+    }
 }
 
 #[test]

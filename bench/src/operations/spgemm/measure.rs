@@ -14,8 +14,10 @@ use crate::operations::bench::{Bench, Measured, contender};
 use crate::peers::PeerValue;
 use crate::results::{Contender, Figures, OWN_NAME};
 
-/// Begins the names of the milliseconds of a phase among further figures.
-pub(crate) const PHASE: &str = "two-level-sort ms, ";
+/// Name of the milliseconds of a method's phase among further figures.
+pub(crate) fn phase(method: SpgemmMethod, name: &str) -> String {
+    format!("{method} ms, {name}")
+}
 
 /// The number of products in C = AB, of two operations each.
 pub(crate) fn products<V: Storage>(a: &Csr<V>, b: &Csr<V>) -> u64 {
@@ -56,8 +58,8 @@ pub(crate) fn measure<V: PeerValue>(
                 own
             }
         };
-        if let (SpgemmMethod::TwoLevelSort, Some(ms)) = (method, own.right_ms()) {
-            more.extend(problem.phases(bench.repetitions.samples(ms))?);
+        if let (SpgemmMethod::TwoLevelSort | SpgemmMethod::ColumnSort, Some(ms)) = (method, own.right_ms()) {
+            more.extend(problem.phases(method, bench.repetitions.samples(ms))?);
         }
         ours.push(own);
     }
@@ -110,7 +112,7 @@ impl<V: PeerValue> Problem<'_, V> {
 
     /// The milliseconds of the phases of the fastest of `count` products; none on the CPU. The rest is allocation, and what runs
     /// between the phases.
-    fn phases(&self, count: usize) -> Result<Vec<(String, f64)>, OpError> {
+    fn phases(&self, method: SpgemmMethod, count: usize) -> Result<Vec<(String, f64)>, OpError> {
         let device = self.bench.device;
         if device.kind() == DeviceKind::Cpu {
             return Ok(Vec::new());
@@ -119,7 +121,7 @@ impl<V: PeerValue> Problem<'_, V> {
         for _ in 0..count {
             device.synchronize()?;
             let start = device.record()?;
-            let phases = two_level_sort_phases(&self.a, &self.b, self.options(SpgemmMethod::TwoLevelSort))?;
+            let phases = two_level_sort_phases(&self.a, &self.b, self.options(method))?;
             let whole_ms = device.record()?.elapsed_since(&start)?;
             if best.as_ref().is_none_or(|best| whole_ms < best.0) {
                 let named = vec![
@@ -135,7 +137,7 @@ impl<V: PeerValue> Problem<'_, V> {
             }
         }
         let phases = best.map_or_else(Vec::new, |(_, phases)| phases);
-        Ok(phases.into_iter().map(|(name, ms)| (format!("{PHASE}{name}"), ms)).collect())
+        Ok(phases.into_iter().map(|(name, ms)| (phase(method, name), ms)).collect())
     }
 }
 

@@ -13,7 +13,7 @@ use super::correlations::{self, Operations};
 use super::measure::{BALANCED, GLOBAL, control, sum_to_measure};
 use crate::measure::single_times_ms;
 use crate::operations::spadd::{self, MERGE_PATH};
-use crate::operations::spgemm::{Check, Factors, PHASE};
+use crate::operations::spgemm::{self, Check, Factors};
 use crate::operations::threads::on_threads;
 use crate::operations::{Bench, Case, SparseProduct};
 use crate::results::{Contender, Figures, OWN_NAME, Row};
@@ -36,9 +36,12 @@ const METHODS: [SpmvMethod; 5] = [
     SpmvMethod::Auto,
 ];
 
-/// The methods of SpGEMM to measure: the publication's own, the one that it compares with, and the choice.
-const PRODUCTS: [SpgemmMethod; 3] =
-    [SpgemmMethod::TwoLevelSort, SpgemmMethod::GlobalSort, SpgemmMethod::Auto];
+/// The methods of SpGEMM to measure: the publication's own, ours after it, the one that it compares with, and the choice.
+const PRODUCTS: [SpgemmMethod; 4] =
+    [SpgemmMethod::ColumnSort, SpgemmMethod::TwoLevelSort, SpgemmMethod::GlobalSort, SpgemmMethod::Auto];
+
+/// The methods whose phases are measured.
+const PHASED: [SpgemmMethod; 2] = [SpgemmMethod::ColumnSort, SpgemmMethod::TwoLevelSort];
 
 /// Milliseconds for the products of one CPU thread. A product that takes ten times as long is timed once.
 const SEQUENTIAL_MS: f64 = 100.0;
@@ -88,14 +91,14 @@ impl Results {
         self.sequential.1.as_ref()?.right_ms()
     }
 
-    /// The milliseconds of a phase.
-    fn phase(&self, phase: &str) -> Option<f64> {
-        self.spgemm.more(&format!("{PHASE}{phase}"))
+    /// The milliseconds of a method's phase.
+    fn phase(&self, method: SpgemmMethod, phase: &str) -> Option<f64> {
+        self.spgemm.more(&spgemm::phase(method, phase))
     }
 
-    /// The milliseconds of all phases.
-    fn phases(&self) -> Option<f64> {
-        PHASES.iter().map(|phase| self.phase(phase)).sum()
+    /// The milliseconds of all phases of a method.
+    fn phases(&self, method: SpgemmMethod) -> Option<f64> {
+        PHASES.iter().map(|phase| self.phase(method, phase)).sum()
     }
 }
 
@@ -130,12 +133,11 @@ fn run_over(
         bench.each("Table II", sources, report, |name, matrix| Results::new(bench, name, &matrix))?;
     let has_product = |results: &&Measured<Results>| results.spgemm.figures().is_some();
     let products: Vec<_> = all.iter().filter(has_product).collect();
-    let phases: Vec<_> = products.iter().copied().filter(|results| results.phases().is_some()).collect();
-    let mut tables =
-        vec![spmv(&all), spadd(&all), spgemm(&all, &products), phase_table(&phases), correlation_table(&all)];
+    let mut tables = vec![spmv(&all), spadd(&all), sparse_products(&all, &products), correlation_table(&all)];
+    tables.extend(PHASED.map(|method| phase_table(&products, method)));
     if bench.device.kind() == DeviceKind::Cpu {
         tables[0].note("the CPU has neither the flat nor the vectorized division");
-        tables[4].note("the CPU has no flat division");
+        tables[3].note("the CPU has no flat division");
     }
     for table in &mut tables[..3] {
         table.note(spread_note());
@@ -216,31 +218,35 @@ fn spadd(all: &All) -> Table {
     table
 }
 
-fn spgemm(all: &All, products: &[&Measured<Results>]) -> Table {
-    let [own, global, auto] =
+fn sparse_products(all: &All, products: &[&Measured<Results>]) -> Table {
+    let [own, by_row, global, auto] =
         PRODUCTS.map(|method| move |results: &&Measured<Results>| results.product_ms(method));
     let peer = |results: &&Measured<Results>| best_cusparse_ms(&results.spgemm);
     let sequential = |results: &&Measured<Results>| results.sequential_ms();
     let mut table = Table::over(
         Study::MergePath,
         "SpGEMM over Table II, AA (lp: AAᵀ), f64",
-        "Figure 9, speed-up over a sequential CPU; the source has only a plot, with Cusp's sort of all products for the \
-         global sort. Its GPU did not have enough memory for the dense matrix.",
+        "Figure 9, speed-up over a sequential CPU; the source has only a plot. Its own is the column sort; Cusp's, the global sort. Its GPU \
+         did not have enough memory for the dense matrix.",
         products,
     )
     .column("matrix", |results| results.name.as_str())
     .column("products", |results| results.spgemm.figures().map(|figures| figures.work))
-    .column("two-level sort, ms", own)
+    .column("column sort, ms", own)
+    .column("two-level sort, ms", by_row)
     .column("global sort, ms", global)
     .column("automatic, ms", auto)
     .column("cuSPARSE, ms", peer)
     .column(SEQUENTIAL, sequential)
-    .column("speed-up, two-level sort", |results| quotient(sequential(results), own(results)))
+    .column("speed-up, column sort", |results| quotient(sequential(results), own(results)))
+    .column("speed-up, two-level sort", |results| quotient(sequential(results), by_row(results)))
     .column("speed-up, global sort", |results| quotient(sequential(results), global(results)))
     .column("speed-up, automatic", |results| quotient(sequential(results), auto(results)))
     .column("speed-up, cuSPARSE", |results| quotient(sequential(results), peer(results)))
-    .column("global over two-level sort", |results| quotient(global(results), own(results)))
-    .column("cuSPARSE over two-level sort", |results| quotient(peer(results), own(results)))
+    .column("column over two-level sort", |results| quotient(own(results), by_row(results)))
+    .column("global over column sort", |results| quotient(global(results), own(results)))
+    .column("cuSPARSE over column sort", |results| quotient(peer(results), own(results)))
+    .column("cuSPARSE over two-level sort", |results| quotient(peer(results), by_row(results)))
     .column("cuSPARSE over automatic", |results| quotient(peer(results), auto(results)))
     .column(SPREAD, |results| widest(results.spgemm.ours().iter().chain(&results.sequential.1)))
     .done();
@@ -251,17 +257,24 @@ fn spgemm(all: &All, products: &[&Measured<Results>]) -> Table {
     table
 }
 
-fn phase_table(timed: &[&Measured<Results>]) -> Table {
-    let mut table = Table::over(
-        Study::MergePath,
-        "Two-level sort by phase, percent of the time",
-        "Figure 11; the source has only a plot: the two sorts and the product are the bulk.",
-        timed,
-    )
-    .column("matrix", |results| results.name.as_str())
-    .column("ms", |results| results.phases());
+fn phase_table(products: &[&Measured<Results>], method: SpgemmMethod) -> Table {
+    let timed: Vec<_> = products.iter().copied().filter(|results| results.phases(method).is_some()).collect();
+    let (title, source) = match method {
+        SpgemmMethod::ColumnSort => (
+            "Column sort by phase, percent of the time",
+            "Figure 11; the source has only a plot: the two sorts and the product are the bulk.",
+        ),
+        _ => (
+            "Two-level sort by phase, percent of the time",
+            "Beside Figure 11: tiles are sorted by row and column.",
+        ),
+    };
+    let mut table = Table::over(Study::MergePath, title, source, &timed)
+        .column("matrix", |results| results.name.as_str())
+        .column("ms", |results| results.phases(method));
     for phase in PHASES {
-        table = table.column(phase, |results| Some(100.0 * results.phase(phase)? / results.phases()?));
+        table = table
+            .column(phase, |results| Some(100.0 * results.phase(method, phase)? / results.phases(method)?));
     }
     let mut table = table.done();
     table.note("of the fastest product; other is the whole product less its phases, mostly allocation");
@@ -304,7 +317,7 @@ mod tests {
         let tables = run_over(sources(), &bench, &mut report).unwrap();
         let again = run_over(sources(), &bench, &mut report).unwrap();
         assert_eq!(again, tables, "nothing is measured again");
-        for table in &tables[..4] {
+        for table in tables[..3].iter().chain(&tables[4..]) {
             assert_eq!((table.rows.len(), &table.wrong), (1, &Vec::new()), "{table:?}");
             for (heading, cell) in table.columns.iter().zip(&table.rows[0]) {
                 let is_there = *cell != Cell::None;
@@ -312,8 +325,10 @@ mod tests {
             }
         }
         let number = |cell: &Cell| if let Cell::Number(number) = cell { *number } else { f64::NAN };
-        let percent: Vec<f64> = tables[3].rows[0][2..].iter().map(number).collect();
-        assert!(percent.iter().all(|&percent| percent >= 0.0), "{percent:?}");
-        assert!((percent.iter().sum::<f64>() - 100.0).abs() < 1e-9, "{percent:?}");
+        for table in &tables[4..] {
+            let percent: Vec<f64> = table.rows[0][2..].iter().map(number).collect();
+            assert!(percent.iter().all(|&percent| percent >= 0.0), "{percent:?}");
+            assert!((percent.iter().sum::<f64>() - 100.0).abs() < 1e-9, "{percent:?}");
+        }
     }
 }

@@ -12,7 +12,7 @@ use super::row_wise::{self, RowWise};
 use super::strategy::{Multiply, Strategy};
 use super::symbolic::{self, Analysis, Rows};
 use super::two_level_sort::global_sort::{self, GlobalSort};
-use super::two_level_sort::{self, TwoLevelSort};
+use super::two_level_sort::{self, BlockSort, TwoLevelSort};
 use crate::device::DeviceKind;
 use crate::operand::OpError;
 use crate::{Offset, Value};
@@ -113,7 +113,9 @@ fn of_filled<V: Value, O: Offset, C: Offset>(
 ) -> Result<Box<dyn Strategy<V, O, C>>, OpError> {
     let device = operands.device();
     match method {
-        SpgemmMethod::TwoLevelSort => return two_level_sort(operands),
+        SpgemmMethod::TwoLevelSort | SpgemmMethod::ColumnSort => {
+            return two_level_sort(operands, BlockSort::of(method));
+        }
         SpgemmMethod::GlobalSort => {
             device.prepare(global_sort::kernels::<V, O, C>)?;
             return Ok(Box::new(GlobalSort::default()));
@@ -123,7 +125,7 @@ fn of_filled<V: Value, O: Offset, C: Offset>(
     device.prepare(symbolic::kernels::<O>)?;
     let analysis = Analysis::find(operands, workspace)?;
     if method == SpgemmMethod::Auto && should_sort(operands, &analysis.rows, workspace) {
-        return two_level_sort(operands);
+        return two_level_sort(operands, BlockSort::ByRow);
     }
     device.prepare(row_wise::kernels::<V, O, C>)?;
     Ok(Box::new(RowWise::new(analysis.count(operands)?)))
@@ -132,9 +134,10 @@ fn of_filled<V: Value, O: Offset, C: Offset>(
 /// The strategy that sorts.
 fn two_level_sort<V: Value, O: Offset, C: Offset>(
     operands: Operands<'_, V, O>,
+    sort: BlockSort,
 ) -> Result<Box<dyn Strategy<V, O, C>>, OpError> {
     operands.device().prepare(two_level_sort::kernels::<V, O, C>)?;
-    Ok(Box::new(TwoLevelSort::default()))
+    Ok(Box::new(TwoLevelSort::new(sort)))
 }
 
 /// Returns whether it is better to sort all products: if that is faster, memory for all of them at once is left, and

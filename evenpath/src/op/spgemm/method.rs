@@ -33,10 +33,14 @@ pub enum SpgemmMethod {
     /// up to 2¹⁸ nonzeros, 2²⁰ products and 3584 products a row; other products, plans, and results with
     /// offsets of another type go by `row-wise`.
     RowTiles,
-    /// `two-level-sort`: all products are expanded and sorted, first within tiles and then all together (Dalton, Baxter,
+    /// `two-level-sort`: all products are expanded and sorted, first within tiles and then all together (after Dalton, Baxter,
     /// Merrill, Olson, Garland, "Optimizing sparse matrix operations on GPUs using merge path", IPDPS 2015, section
-    /// III.D). Its time goes with the products, whatever the rows; it takes memory for all of them, or works in parts.
+    /// III-C). Its time goes with the products, whatever the rows; it takes memory for all of them, or works in parts. Tiles are
+    /// sorted by row and column, so that only rows that tiles cut are sorted again.
     TwoLevelSort,
+    /// `column-sort`: `two-level-sort` as it was published: tiles are sorted by column alone, and the entries of all tiles are
+    /// sorted again. For comparisons: `auto` never takes it.
+    ColumnSort,
     /// `global-sort`: all products are expanded in global memory and sorted there together, by row and column; then those
     /// of each entry are added, in a fixed order (Bell, Dalton, Olson, SIAM J. Sci. Comput. 34, 2012). For
     /// comparisons: `auto` never takes it. It takes three times 8 bytes and a value per product beside the result,
@@ -50,5 +54,6 @@ named! {
     RowWise = "row-wise",
     RowTiles = "row-tiles",
     TwoLevelSort = "two-level-sort",
+    ColumnSort = "column-sort",
     GlobalSort = "global-sort",
 }

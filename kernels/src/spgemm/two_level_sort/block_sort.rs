@@ -54,21 +54,9 @@ kernel! {
 impl<O: Offset> SortProducts<O> {
     #[device]
     fn sort_products<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
-        const { assert!(BLOCK * ITEMS <= BEGINS_ENTRY as usize) };
-        // Row starts use the memory of the sort's counts, before the keys.
-        const { assert!((BLOCK * ITEMS + 1) * 4 <= RadixRank::<BLOCK>::BYTES) };
         // 1. Lay out shared memory.
-        let mut arena = Arena::dynamic(shared_bytes(BLOCK, ITEMS));
-        let sort_memory = arena;
-        let wide = RadixSort::<u64, BLOCK, ITEMS>::take(&mut arena);
-        let block = SortBlock::<BLOCK, ITEMS> {
-            ranges: arena.take(ProductKeys::range_len(BLOCK)),
-            entries: NumberedBits::take(&mut arena),
-            rows: NumberedBits::take(&mut arena),
-            heads: NumberedBits::take(&mut arena),
-            scan: CountScan::take(&mut arena),
-            row_starts: { sort_memory }.take(BLOCK * ITEMS + 1),
-        };
+        let (block, sort_memory, wide) =
+            SortBlock::<BLOCK, ITEMS>::take(&mut Arena::dynamic(shared_bytes(BLOCK, ITEMS)));
         // 2. Expand the tile's products, and find how many bits tell them apart.
         let tile = self.entries.tile((BLOCK * ITEMS) as u32);
         let row_count = block.number_entries(tile, self.entries);
@@ -135,25 +123,44 @@ struct Output {
 
 /// Shared memory of a block.
 #[derive(Clone, Copy)]
-struct SortBlock<const BLOCK: usize, const ITEMS: usize> {
+pub(super) struct SortBlock<const BLOCK: usize, const ITEMS: usize> {
     /// Memory for [`ProductKeys::find`].
-    ranges: Shared<u32>,
+    pub(super) ranges: Shared<u32>,
     /// Places where an entry of A begins.
-    entries: NumberedBits<BLOCK, ITEMS>,
+    pub(super) entries: NumberedBits<BLOCK, ITEMS>,
     /// Places where a row begins.
-    rows: NumberedBits<BLOCK, ITEMS>,
+    pub(super) rows: NumberedBits<BLOCK, ITEMS>,
     /// Sorted places that begin a new entry.
-    heads: NumberedBits<BLOCK, ITEMS>,
-    scan: CountScan<u32, BLOCK>,
+    pub(super) heads: NumberedBits<BLOCK, ITEMS>,
+    pub(super) scan: CountScan<u32, BLOCK>,
     /// First entry of each row of the tile, and an entry of A that makes a product of it, 16 bits each; at the end the
     /// number of entries. They use the memory of the sort's counts.
     row_starts: Shared<u32>,
 }
 
 impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
+    /// Takes the block's memory. Returns also the memory of the sort, to be taken again, and the sort with 64-bit keys.
+    #[device(track_caller)]
+    pub(super) fn take(arena: &mut Arena) -> (Self, Arena, RadixSort<u64, BLOCK, ITEMS>) {
+        const { assert!(BLOCK * ITEMS <= BEGINS_ENTRY as usize) };
+        // Row starts use the memory of the sort's counts, before the keys.
+        const { assert!((BLOCK * ITEMS + 1) * 4 <= RadixRank::<BLOCK>::BYTES) };
+        let sort_memory = *arena;
+        let wide = RadixSort::take(arena);
+        let block = Self {
+            ranges: arena.take(ProductKeys::range_len(BLOCK)),
+            entries: NumberedBits::take(arena),
+            rows: NumberedBits::take(arena),
+            heads: NumberedBits::take(arena),
+            scan: CountScan::take(arena),
+            row_starts: { sort_memory }.take(BLOCK * ITEMS + 1),
+        };
+        (block, sort_memory, wide)
+    }
+
     /// Numbers the tile's entries of A and their rows. Returns the number of rows.
     #[device(track_caller)]
-    fn number_entries<O: Offset>(self, tile: Tile, entries: ListedEntries<O>) -> u32 {
+    pub(super) fn number_entries<O: Offset>(self, tile: Tile, entries: ListedEntries<O>) -> u32 {
         self.rows.clear();
         tile.mark(entries.first_products, self.entries, |entry, place| {
             if place == 0 || entries.rows.load(entry) != entries.rows.load(entry - 1) {
@@ -166,7 +173,12 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
 
     /// Returns the columns of this thread's products, warp-striped.
     #[device(track_caller)]
-    fn expand<O: Offset>(self, tile: Tile, sources: Global<O>, b_columns: Global<u32>) -> [u32; ITEMS] {
+    pub(super) fn expand<O: Offset>(
+        self,
+        tile: Tile,
+        sources: Global<O>,
+        b_columns: Global<u32>,
+    ) -> [u32; ITEMS] {
         let sources = sources.skip(tile.first_entry);
         let mut nonzeros = [O::ZERO; ITEMS];
         for item in 0..ITEMS {

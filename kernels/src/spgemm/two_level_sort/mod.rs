@@ -7,7 +7,8 @@
 //! 2. [`SortProducts`]: each block expands a tile's products and sorts them; those with equal row and column become one
 //!    entry. The permutation is kept, with 16 bits per product.
 //! 3. Products come sorted by row, so only rows that are cut by tiles have entries left to sort. [`CollectCutEntries`], a
-//!    radix sort of keys with a permutation, and [`NumberCutEntries`] do that; the paper sorts all entries.
+//!    radix sort of keys with a permutation, and [`NumberCutEntries`] do that. The paper sorts tiles by column alone, and then
+//!    all entries: [`SortProductsByColumn`] and [`CollectEntries`] do so, in place of steps 2 and 3.
 //! 4. With the row offsets of C, [`PlaceTiles`] and [`PlaceCutEntries`] write its columns.
 //! 5. [`AddProducts`] expands again, computes the products, and adds them up in sorted order. The sums of whole rows go to
 //!    C, those of cut rows to their places in the global sort.
@@ -19,6 +20,7 @@
 //! [`ExpandProducts`] and [`SplitKeys`] are for the method that the paper compares with: one sort of all products.
 
 mod block_sort;
+mod column_sort;
 mod cut_rows;
 mod expansion;
 mod global_sort;
@@ -26,6 +28,7 @@ mod products;
 mod setup;
 
 pub use block_sort::{shared_bytes, SortProducts, TILE_WORDS};
+pub use column_sort::{CollectEntries, SortProductsByColumn};
 pub use cut_rows::{CollectCutEntries, NumberCutEntries, PlaceCutEntries, PlaceCutValues};
 pub use expansion::ListedEntries;
 pub use global_sort::{ExpandProducts, SplitKeys};

@@ -1,9 +1,10 @@
 use evenpath_kernels::block::radix_rank::RadixKey;
 use evenpath_kernels::reduce::ReduceByFlag;
 use evenpath_kernels::spgemm::two_level_sort::{
-    CollectCutEntries, NumberCutEntries, PlaceCutEntries, PlaceCutValues,
+    CollectCutEntries, CollectEntries, NumberCutEntries, PlaceCutEntries, PlaceCutValues,
 };
 
+use super::entries::TileEntries;
 use super::setup::Entries;
 use super::tiles::SortedTiles;
 use crate::device::{Device, DeviceSlice, DeviceVec, Kernels};
@@ -57,7 +58,7 @@ impl CutEntries {
         device: &Device,
         entries: &Entries<O>,
         tiles: &SortedTiles,
-        columns: &DeviceSlice<u32>,
+        tile_entries: &TileEntries,
         cols: usize,
         lengths: &mut DeviceSlice<u32>,
     ) -> Result<Self, OpError> {
@@ -75,7 +76,7 @@ impl CutEntries {
             return Ok(cut);
         }
         let row_bits = index_bits(lengths.len() - 1);
-        let collected = Collected { entries, tiles, columns, len, row_bits };
+        let collected = Collected { entries, tiles, tile_entries, len, row_bits };
         let mut row_numbers = device.uninitialized(lengths.len())?;
         // A shift by all bits of a type is none.
         let keys = if column_bits + row_bits.max(1) <= u32::BITS {
@@ -204,7 +205,7 @@ impl CutEntries {
 struct Collected<'a, O: Offset> {
     entries: &'a Entries<O>,
     tiles: &'a SortedTiles,
-    columns: &'a DeviceSlice<u32>,
+    tile_entries: &'a TileEntries,
     len: usize,
     row_bits: u32,
 }
@@ -218,9 +219,25 @@ impl<O: Offset> Collected<'_, O> {
     ) -> Result<(DeviceVec<K>, DeviceVec<u32>), OpError> {
         let mut keys = device.uninitialized(self.len)?;
         let mut numbers = device.uninitialized(self.len)?;
+        let TileEntries { columns, rows } = self.tile_entries;
+        if let Some(rows) = rows {
+            let launch = device.kernel().blocks(self.tiles.count as usize)?;
+            let kernel = CollectEntries {
+                columns: columns.as_global(),
+                rows: rows.as_global(),
+                begins: self.tiles.cut_begins.as_global(),
+                keys: keys.as_global_mut(),
+                numbers: numbers.as_global_mut(),
+                column_bits,
+                tile_len: self.tiles.tile_len,
+            };
+            // SAFETY: each tile has as many columns and rows as the block sort counted, `len` in all.
+            unsafe { launch.launch(kernel) }?;
+            return Ok((keys, numbers));
+        }
         let launch = device.kernel().blocks(self.tiles.count as usize)?;
         let kernel = CollectCutEntries {
-            tiles: self.tiles.view(self.columns),
+            tiles: self.tiles.view(columns),
             tile_begins: self.entries.tile_begins.as_global(),
             entry_rows: self.entries.rows.as_global(),
             cut_begins: self.tiles.cut_begins.as_global(),

@@ -1,5 +1,6 @@
 //! Times of the phases.
 
+use super::entries::BlockSort;
 use super::parts;
 use super::phases::SpgemmPhases;
 use super::recorder::Recorder;
@@ -20,7 +21,8 @@ pub(crate) fn measure<V: Value, O: Offset>(
     let mut recorder = Recorder::recording();
     if a.device().kind() != DeviceKind::Cpu {
         let workspace = Workspace::new(a.device(), options);
-        parts::multiply::<V, O, u64>(&operands.product(), &workspace, &mut recorder)?;
+        let sort = BlockSort::of(options.method);
+        parts::multiply::<V, O, u64>(&operands.product(), sort, &workspace, &mut recorder)?;
     }
     Ok(recorder.phases()?)
 }

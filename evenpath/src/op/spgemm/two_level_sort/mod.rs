@@ -2,6 +2,7 @@
 //! of all, to compare with.
 
 mod cut_rows;
+mod entries;
 pub(super) mod global_sort;
 #[cfg(feature = "lab")]
 mod measure;
@@ -16,6 +17,7 @@ mod strategy;
 mod tests;
 mod tiles;
 
+pub(super) use self::entries::BlockSort;
 #[cfg(feature = "lab")]
 pub(crate) use self::measure::measure;
 #[cfg(feature = "lab")]

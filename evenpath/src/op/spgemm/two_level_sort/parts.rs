@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::entries::BlockSort;
 use super::recorder::Recorder;
 use super::rows::{self, ProductOrder, RowsOfC};
 use super::setup::Weighed;
@@ -25,6 +26,7 @@ pub(super) struct Sorted<V: Value, O: Offset> {
 /// The product of two matrices.
 pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
     product: &Product<'_, V, O>,
+    sort: BlockSort,
     workspace: &Workspace,
     recorder: &mut Recorder,
 ) -> Result<Sorted<V, O>, OpError> {
@@ -35,21 +37,22 @@ pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
         let weighed = Weighed::new(product, &(0..a.nrows()))?;
         let products = weighed.products;
         if workspace.has_room(required(products)) {
-            return in_one::<V, O, C>(product, weighed, recorder);
+            return in_one::<V, O, C>(product, weighed, sort, recorder);
         }
     }
-    in_parts::<V, O, C>(product, workspace, recorder)
+    in_parts::<V, O, C>(product, sort, workspace, recorder)
 }
 
 /// All rows at once.
 fn in_one<V: Value, O: Offset, C: Offset>(
     product: &Product<'_, V, O>,
     weighed: Weighed,
+    sort: BlockSort,
     recorder: &mut Recorder,
 ) -> Result<Sorted<V, O>, OpError> {
     let (all, products) = (0..product.operands.a.nrows(), weighed.products);
     let (RowsOfC { lengths, column_indices, values }, order) =
-        rows::rows_of_weighed(product, all, weighed, recorder)?;
+        rows::rows_of_weighed(product, all, weighed, sort, recorder)?;
     let row_offsets = ends_to_offsets(&lengths)?;
     countable::<C>(column_indices.len() as u64)?;
     Ok(Sorted { arrays: Arrays { row_offsets, column_indices, values }, products, order: Some(order) })
@@ -67,6 +70,7 @@ fn ends_to_offsets(lengths: &DeviceSlice<u32>) -> Result<DeviceVec<u64>, OpError
 /// The result is counted first, row by row, so that parts are copied to where they belong.
 fn in_parts<V: Value, O: Offset, C: Offset>(
     product: &Product<'_, V, O>,
+    sort: BlockSort,
     workspace: &Workspace,
     recorder: &mut Recorder,
 ) -> Result<Sorted<V, O>, OpError> {
@@ -87,7 +91,7 @@ fn in_parts<V: Value, O: Offset, C: Offset>(
     while start < a.nrows() {
         let part = most_rows(start, a.nrows(), |part| workspace.has_room(required(part)));
         let _charge = workspace.take("a row's part", required(&part))?;
-        let of_part = rows::rows(product, part.clone(), recorder)?;
+        let of_part = rows::rows(product, part.clone(), sort, recorder)?;
         let place = offsets[start] as usize..offsets[part.end] as usize;
         column_indices.slice_mut(place.clone())?.copy_from(&of_part.column_indices)?;
         values.slice_mut(place)?.copy_from(&of_part.values)?;

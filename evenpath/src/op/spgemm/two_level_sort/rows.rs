@@ -5,6 +5,7 @@ use std::ops::Range;
 use evenpath_kernels::spgemm::two_level_sort::AddProducts;
 
 use super::cut_rows::CutEntries;
+use super::entries::BlockSort;
 use super::recorder::Recorder;
 use super::setup::{Entries, Weighed, tile_len};
 use super::tiles::SortedTiles;
@@ -40,10 +41,10 @@ pub(in crate::op::spgemm) fn required<V: Value>(rows: u64, entries: u64, product
     let listed = Requirement::each(entries, 4 + 8 + 4 + 4);
     let weighed = Requirement::each(entries, 8 + 8);
     let counted = Requirement::each(rows, 4 + 8);
-    // The permutation and the columns, in whole tiles, with some words each.
+    // The permutation, the columns and perhaps the rows, in whole tiles, with some words each.
     let tiles = products.div_ceil(u64::from(tile_len::<u32>()));
     let sorted = Requirement::all_of([
-        Requirement::each(products, 2 + 4),
+        Requirement::each(products, 2 + 4 + 4),
         Requirement::each(tiles, 64),
         Requirement::new(1 << 16),
     ]);
@@ -64,11 +65,12 @@ pub(in crate::op::spgemm) fn required<V: Value>(rows: u64, entries: u64, product
 pub(super) fn rows<V: Value, O: Offset>(
     product: &Product<'_, V, O>,
     rows: Range<usize>,
+    sort: BlockSort,
     recorder: &mut Recorder,
 ) -> Result<RowsOfC<V>, OpError> {
     recorder.begin(product.operands.a.device())?;
     let weighed = Weighed::new(product, &rows)?;
-    Ok(rows_of_weighed(product, rows, weighed, recorder)?.0)
+    Ok(rows_of_weighed(product, rows, weighed, sort, recorder)?.0)
 }
 
 /// [`nrows`], whose entries are weighed already, and the order of their products; the recorder has begun.
@@ -76,9 +78,10 @@ pub(super) fn rows_of_weighed<V: Value, O: Offset>(
     product: &Product<'_, V, O>,
     rows: Range<usize>,
     weighed: Weighed,
+    sort: BlockSort,
     recorder: &mut Recorder,
 ) -> Result<(RowsOfC<V>, ProductOrder<O>), OpError> {
-    let Symbolic { lengths, column_indices, order } = Symbolic::new(product, rows, weighed, recorder)?;
+    let Symbolic { lengths, column_indices, order } = Symbolic::new(product, rows, weighed, sort, recorder)?;
     let values = order.values(product, recorder)?;
     Ok((RowsOfC { lengths, column_indices, values }, order))
 }
@@ -114,6 +117,7 @@ impl<O: Offset> Symbolic<O> {
         product: &Product<'_, V, O>,
         rows: Range<usize>,
         weighed: Weighed,
+        sort: BlockSort,
         recorder: &mut Recorder,
     ) -> Result<Self, OpError> {
         let device = product.operands.a.device();
@@ -126,15 +130,14 @@ impl<O: Offset> Symbolic<O> {
             return Ok(Self { lengths, column_indices, order });
         };
         recorder.setup(device)?;
-        let (tiles, columns) =
-            SortedTiles::sort(device, &entries, product.operands.b.pattern(), &mut lengths)?;
+        let b = product.operands.b;
+        let (tiles, tile_entries) = SortedTiles::sort(device, &entries, b.pattern(), &mut lengths, sort)?;
         recorder.block_sort(device)?;
-        let mut cut =
-            CutEntries::sort(device, &entries, &tiles, &columns, product.operands.b.ncols(), &mut lengths)?;
+        let mut cut = CutEntries::sort(device, &entries, &tiles, &tile_entries, b.ncols(), &mut lengths)?;
         recorder.global_sort(device)?;
         let c_offsets = scan::values(&lengths, ScanOptions::exclusive(Operator::Sum))?;
         let mut column_indices = device.uninitialized(c_offsets.get(rows.len())? as usize)?;
-        let tile_places = tiles.place(&columns, &c_offsets, &mut column_indices)?;
+        let tile_places = tiles.place(&tile_entries.columns, &c_offsets, &mut column_indices)?;
         cut.place(&c_offsets, &mut column_indices)?;
         lengths.truncate(rows.len());
         recorder.placement(device)?;

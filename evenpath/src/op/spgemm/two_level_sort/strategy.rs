@@ -7,6 +7,7 @@ use evenpath_kernels::spgemm::two_level_sort::{
     AddProducts, ListEntries, PlaceTiles, SortProducts, WeighEntries,
 };
 
+use super::entries::BlockSort;
 use super::parts::Sorted;
 use super::recorder::Recorder;
 use super::rows::ProductOrder;
@@ -14,7 +15,6 @@ use super::{cut_rows, parts};
 use crate::device::{DeviceVec, Kernels};
 use crate::format::csr::Pattern;
 use crate::op::spgemm::base::{Arrays, Operands, Workspace, convert_offsets};
-use crate::op::spgemm::method::SpgemmMethod;
 use crate::op::spgemm::strategy::{Found, Info, Multiply, Strategy};
 use crate::operand::OpError;
 use crate::sequence::scan::sum_kernel;
@@ -35,8 +35,8 @@ pub(in crate::op::spgemm) fn kernels<V: Value, O: Offset, C: Offset>() -> Kernel
 }
 
 /// Products by two-level sorting, and what the first one found.
-#[derive(Default)]
 pub(in crate::op::spgemm) struct TwoLevelSort<O: Offset> {
+    sort: BlockSort,
     known: OnceLock<Known<O>>,
 }
 
@@ -48,11 +48,18 @@ pub(super) struct Known<O: Offset> {
     order: Option<ProductOrder<O>>,
 }
 
+impl<O: Offset> TwoLevelSort<O> {
+    /// A product whose tiles are sorted so.
+    pub(in crate::op::spgemm) fn new(sort: BlockSort) -> Self {
+        Self { sort, known: OnceLock::new() }
+    }
+}
+
 impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for TwoLevelSort<O> {
     fn multiply(&self, operands: Operands<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError> {
         let product = &operands.product();
         let Sorted { arrays, products, order } =
-            parts::multiply::<V, O, C>(product, workspace, &mut Recorder::default())?;
+            parts::multiply::<V, O, C>(product, self.sort, workspace, &mut Recorder::default())?;
         let Arrays { row_offsets, column_indices, values } = arrays;
         let nonzeros = column_indices.len() as u64;
         // If another run was first, its order is kept.
@@ -78,7 +85,7 @@ impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for TwoLevelSort<O> {
     }
 
     fn info(&self) -> Info {
-        let method = SpgemmMethod::TwoLevelSort;
+        let method = self.sort.method();
         let Some(Known { products, nonzeros, order }) = self.known.get() else {
             return Info { method, products: 0, nonzeros: 0, kept_bytes: 0 };
         };

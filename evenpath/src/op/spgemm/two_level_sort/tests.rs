@@ -1,5 +1,6 @@
 //! Parts of a product, and the memory they take: what the public interface shows only in the whole.
 
+use super::entries::BlockSort;
 use super::recorder::Recorder;
 use super::rows::{required, rows};
 use crate::device::SimulatedOptions;
@@ -9,7 +10,7 @@ use crate::op::spgemm::options::SpgemmOptions;
 use crate::{Csr, Device};
 
 /// Compares parts of `rows_at_once` rows of A·A, found by kernels, with those of the CPU.
-fn check(a: &Csr<f64>, rows_at_once: usize) {
+fn check(a: &Csr<f64>, rows_at_once: usize, sort: BlockSort) {
     let cpu = Device::cpu().upload(a).unwrap();
     let expected = cpu.spgemm(&cpu, SpgemmOptions::default()).unwrap().download().unwrap();
     let device = Device::simulated(SimulatedOptions::default());
@@ -21,7 +22,7 @@ fn check(a: &Csr<f64>, rows_at_once: usize) {
         let range = first..(first + rows_at_once).min(a.nrows());
         let before = device.memory().unwrap().in_use;
         device.reset_peak_memory();
-        let part = rows(&product, range.clone(), &mut Recorder::default()).unwrap();
+        let part = rows(&product, range.clone(), sort, &mut Recorder::default()).unwrap();
         let peak = device.memory().unwrap().peak - before;
         let of_a = a.row_offsets()[range.start] as usize..a.row_offsets()[range.end] as usize;
         let products = a.column_indices()[of_a.clone()].iter().map(|&column| length(column as usize)).sum();
@@ -46,7 +47,8 @@ fn parts_are_those_of_the_whole() {
     for kind in ["stencil5:15", "rmat:8", "empty-rows:300", "dense:30", "power-law:150"] {
         let a: Csr<f64> = generate(kind.parse().unwrap(), 3).unwrap();
         for rows_at_once in [a.nrows(), a.nrows() / 2 + 1, 7] {
-            check(&a, rows_at_once);
+            check(&a, rows_at_once, BlockSort::ByRow);
+            check(&a, rows_at_once, BlockSort::ByColumn);
         }
     }
 }

@@ -1,7 +1,11 @@
 //! Tiles of products, each sorted separately.
 
-use evenpath_kernels::spgemm::two_level_sort::{self, PlaceTiles, SortProducts, TILE_WORDS, shared_bytes};
+use evenpath_kernels::spgemm::two_level_sort::{
+    self, PlaceTiles, SortProducts, SortProductsByColumn, TILE_WORDS, shared_bytes,
+};
+use evenpath_simt::kernel::KernelInfo;
 
+use super::entries::{BlockSort, TileEntries};
 use super::setup::{Entries, tile_len};
 use crate::Offset;
 use crate::device::{Device, DeviceSlice, DeviceVec};
@@ -23,37 +27,59 @@ pub(super) struct SortedTiles {
 }
 
 impl SortedTiles {
-    /// Sorts the products of each tile. Returns also the columns of each tile's entries of C. Counts the entries of the rows
-    /// that no tile cuts.
+    /// Sorts the products of each tile. Returns also each tile's entries of C. Counts the entries of the rows
+    /// that no tile cuts; none if tiles are sorted by column alone.
     pub(super) fn sort<O: Offset>(
         device: &Device,
         entries: &Entries<O>,
         b: &Pattern<O>,
         lengths: &mut DeviceSlice<u32>,
-    ) -> Result<(Self, DeviceVec<u32>), OpError> {
+        sort: BlockSort,
+    ) -> Result<(Self, TileEntries), OpError> {
         let (count, tile_len) = (entries.tiles, tile_len::<O>());
-        let launcher = device.kernel();
-        let info = launcher.info();
-        let shared = shared_bytes(info.block_size as usize, info.items_per_thread as usize);
-        let launch = launcher.shared_bytes(shared).blocks(count as usize)?;
+        let shared =
+            |info: &KernelInfo| shared_bytes(info.block_size as usize, info.items_per_thread as usize);
         let mut permutation = device.uninitialized(count as usize * tile_len as usize)?;
         let mut columns = device.uninitialized(entries.products as usize)?;
         let mut words = device.uninitialized(count as usize * TILE_WORDS)?;
         let mut cut_counts = device.zeros::<u32>(count as usize + 1)?;
-        let kernel = SortProducts {
-            entries: entries.view(),
-            b: b.view(),
-            permutation: permutation.as_global_mut(),
-            columns: columns.as_global_mut(),
-            tiles: words.as_global_mut(),
-            cut_counts: cut_counts.as_global_mut(),
-            row_counts: lengths.as_global_mut(),
-        };
-        // SAFETY: the entries make the products from entries of B, and their rows are below the number of lengths; the outputs
-        // have elements for every product or tile.
-        unsafe { launch.launch(kernel) }?;
+        let mut rows = None;
+        match sort {
+            BlockSort::ByRow => {
+                let launcher = device.kernel();
+                let shared = shared(launcher.info());
+                let kernel = SortProducts {
+                    entries: entries.view(),
+                    b: b.view(),
+                    permutation: permutation.as_global_mut(),
+                    columns: columns.as_global_mut(),
+                    tiles: words.as_global_mut(),
+                    cut_counts: cut_counts.as_global_mut(),
+                    row_counts: lengths.as_global_mut(),
+                };
+                // SAFETY: the entries make the products from entries of B, and their rows are below the number of lengths; the
+                // outputs have elements for every product or tile.
+                unsafe { launcher.shared_bytes(shared).blocks(count as usize)?.launch(kernel) }?;
+            }
+            BlockSort::ByColumn => {
+                let launcher = device.kernel();
+                let shared = shared(launcher.info());
+                let rows = rows.insert(device.uninitialized(entries.products as usize)?);
+                let kernel = SortProductsByColumn {
+                    entries: entries.view(),
+                    b: b.view(),
+                    permutation: permutation.as_global_mut(),
+                    columns: columns.as_global_mut(),
+                    rows: rows.as_global_mut(),
+                    tiles: words.as_global_mut(),
+                    counts: cut_counts.as_global_mut(),
+                };
+                // SAFETY: the entries make the products from entries of B; the outputs have elements for every product or tile.
+                unsafe { launcher.shared_bytes(shared).blocks(count as usize)?.launch(kernel) }?;
+            }
+        }
         let cut_begins = scan::values(&cut_counts, ScanOptions::exclusive(Operator::Sum))?;
-        Ok((Self { count, tile_len, permutation, words, cut_begins }, columns))
+        Ok((Self { count, tile_len, permutation, words, cut_begins }, TileEntries { columns, rows }))
     }
 
     /// The tiles and the columns of their entries, as kernels take them.
