@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use evenpath::ell::{EllR, PaddingLimit, SlicedEllOptions};
-use evenpath::error::OpError;
+use evenpath::error::{OpError, ParseNameError};
 use evenpath::hyb::HybOptions;
 use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
 use evenpath::{Csr, DeviceCsr, DeviceVec, Value};
@@ -17,6 +17,9 @@ const PLANS: usize = 5;
 /// The name of the automatic choice among methods that may copy.
 const MAY_COPY: &str = "may-copy";
 
+/// End of the name of a method that plans for each product.
+const ANEW: &str = "+plan";
+
 /// A way to multiply, with its name.
 #[derive(Debug, Clone)]
 pub(crate) struct Way {
@@ -28,6 +31,8 @@ pub(crate) struct Way {
 enum Kind {
     /// A plan of a product with the matrix.
     Direct(SpmvOptions),
+    /// A plan that is made for each product.
+    Anew(SpmvOptions),
     /// A mode of a product with the transpose.
     Transposed(SpmvTransposedMethod),
     Coo,
@@ -62,6 +67,12 @@ impl Way {
     /// A plan of this method.
     pub(crate) fn method(method: SpmvMethod) -> Self {
         Self::direct(method.to_string(), SpmvOptions::default().with_method(method))
+    }
+
+    /// A plan of this method, made for each product: the time of a product without anything known of the matrix.
+    pub(crate) fn anew(method: SpmvMethod) -> Self {
+        let options = SpmvOptions::default().with_method(method);
+        Self { name: format!("{method}{ANEW}"), kind: Kind::Anew(options) }
     }
 
     /// A product with the transpose, in this mode.
@@ -108,6 +119,9 @@ impl Way {
             let mode: Result<SpmvTransposedMethod, _> = name.parse();
             return mode.map(Self::transposed).map_err(|error| error.to_string());
         }
+        if let Some(method) = name.strip_suffix(ANEW) {
+            return method.parse().map(Self::anew).map_err(|error: ParseNameError| error.to_string());
+        }
         if name == MAY_COPY {
             return Ok(Self::direct(MAY_COPY, SpmvOptions::default().with_may_copy(true)));
         }
@@ -140,6 +154,17 @@ impl Way {
                     stored: None,
                 })
             }),
+            Kind::Anew(options) => {
+                let a = a.clone();
+                Ok(Ready {
+                    run: Box::new(move |(alpha, beta), x, y| a.plan_spmv(options)?.run(alpha, x, beta, y)),
+                    chosen: None,
+                    reason: None,
+                    setup_ms: 0.0,
+                    workspace_bytes: 0,
+                    stored: None,
+                })
+            }
             Kind::Transposed(mode) => planned(|| {
                 let plan = a.plan_spmv_transposed(SpmvTransposedOptions::default().with_method(mode))?;
                 let info = plan.info()?;
@@ -204,7 +229,7 @@ impl Kind {
                 let slots = hyb.ell().values().len() + hyb.coo().nnz();
                 (multiply!(device.upload(&hyb)?), hyb.bytes(), slots)
             }
-            Self::Direct(_) | Self::Transposed(_) => unreachable!("plans are not converted"),
+            Self::Direct(_) | Self::Anew(_) | Self::Transposed(_) => unreachable!("plans are not converted"),
         };
         device.synchronize()?;
         let setup_ms = start.elapsed().as_secs_f64() * 1e3;

@@ -14,6 +14,7 @@ use super::measure::{BALANCED, GLOBAL, control, sum_to_measure};
 use crate::measure::single_times_ms;
 use crate::operations::spadd::{self, MERGE_PATH};
 use crate::operations::spgemm::{self, Check, Factors};
+use crate::operations::spmv::{Product, Way};
 use crate::operations::threads::on_threads;
 use crate::operations::{Bench, Case, SparseProduct};
 use crate::results::{Contender, Figures, OWN_NAME, Row};
@@ -75,7 +76,7 @@ impl Results {
         let spgemm = bench.row(&product, name, matrix);
         let sequential = spgemm.figures().map(|_| sequential_product(bench, matrix)).transpose()?;
         Ok(Self {
-            spmv: bench.spmv(name, matrix, &METHODS),
+            spmv: spmv_row(bench, name, matrix),
             spadd: bench.row(&sum_to_measure(), name, matrix),
             control: control(bench, name, matrix)?,
             spgemm,
@@ -100,6 +101,14 @@ impl Results {
     fn phases(&self, method: SpgemmMethod) -> Option<f64> {
         PHASES.iter().map(|phase| self.phase(method, phase)).sum()
     }
+}
+
+/// y = Ax by the methods that the device has, and by the publication's own with its partition.
+fn spmv_row(bench: &Bench<'_>, name: &str, matrix: &Csr<f64>) -> Row {
+    let runs = |method: &SpmvMethod| method.runs_on(bench.device.kind());
+    let mut ways: Vec<_> = METHODS.iter().copied().filter(runs).map(Way::method).collect();
+    ways.extend(Some(SpmvMethod::Flat).filter(runs).map(Way::anew));
+    bench.row(&Case::Spmv(Product::direct(ways)), name, matrix)
 }
 
 /// A product on one thread of the CPU.
@@ -172,6 +181,7 @@ fn spmv(all: &All) -> Table {
     .column("vector, GFLOP/s", |results| rate(results, vector(results)))
     .column("warp, ms", warp)
     .column("automatic, ms", auto)
+    .column("flat with its partition, ms", |results| results.spmv.own_ms(Way::anew(SpmvMethod::Flat).name()))
     .column("flat, columns in sequence, ms", |results| method_ms(&results.control, SpmvMethod::Flat))
     .column("cuSPARSE CSR, ms", peer)
     .column("cuSPARSE CSR, GFLOP/s", |results| rate(results, peer(results)))
@@ -180,6 +190,7 @@ fn spmv(all: &All) -> Table {
     .column(SPREAD, |results| widest(results.spmv.ours()))
     .done();
     table.check(all.iter().map(|results| &results.spmv));
+    table.note("the source partitions in every product, and removes empty rows where there are any; here a plan does so once, and `with its partition` has both, with the allocation of what a plan holds");
     table.note("columns in sequence: the same row lengths, with column k mod n in place of each nonzero k's, so that no load of x is scattered");
     table.note("merge path also divides row ends evenly; it is a later publication's (SC 2016)");
     table
