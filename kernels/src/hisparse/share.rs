@@ -1,4 +1,4 @@
-//! Shares equal subtrees of several trees (Derler 2016, chapter 3), whose pools are in one pool, one after another.
+//! Shares equal subtrees of several trees (Derler 2016, chapters 1 and 8), whose pools are in one pool, one after another.
 //!
 //! On the way down, the nodes of each level are listed, each once. On the way up, equal nodes of a level are found, one of
 //! them is kept, and the nodes of the level above get references to those that are kept. So equal nodes have equal content:

@@ -13,7 +13,7 @@ use crate::matrix::MatrixError;
 
 impl<V: Value, const D: usize> HiSparse<V, D> {
     /// Returns the same matrices with a common pool in which equal subtrees are stored once, within a matrix
-    /// and between matrices (Derler 2016, chapter 3). Values are equal if their bits are. Transposition and
+    /// and between matrices (Derler 2016, chapters 1 and 8). Values are equal if their bits are. Transposition and
     /// scale are kept, but are not part of a tree. The pool lives as long as any of the matrices.
     ///
     /// ```

@@ -1,4 +1,4 @@
-//! Equal subtrees of several matrices are stored once (Derler 2016, chapter 3).
+//! Equal subtrees of several matrices are stored once (Derler 2016, chapters 1 and 8).
 
 use std::collections::HashMap;
 use std::sync::Arc;
