@@ -14,7 +14,7 @@ pub const fn shared_bytes(value_bytes: usize, mark_bytes: usize, block: usize, i
 
 /// The tile that a block has drawn.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Tile<V, const BLOCK: usize, const ITEMS: usize> {
+pub(crate) struct ScannedTile<V, const BLOCK: usize, const ITEMS: usize> {
     /// Its elements: as loaded, then what replaces them.
     pub(crate) elements: Staged<V, BLOCK, ITEMS>,
     pub(crate) scan: TileScan<V, BLOCK>,
@@ -27,7 +27,7 @@ pub(crate) struct Tile<V, const BLOCK: usize, const ITEMS: usize> {
     pub(crate) first: usize,
 }
 
-impl<V: Number, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
+impl<V: Number, const BLOCK: usize, const ITEMS: usize> ScannedTile<V, BLOCK, ITEMS> {
     /// Draws a tile of the `len` elements and starts to load it; the rest of a partial tile is `fill`. The arena is aligned
     /// to 16 bytes. One barrier.
     #[device(track_caller)]

@@ -35,7 +35,7 @@ const DRAWER: u32 = thread::WARP_SIZE;
 
 /// A drawn tile.
 #[derive(Clone, Copy)]
-pub(super) struct Tile {
+pub(super) struct DrawnTile {
     /// Its number, or the number of tiles or more if there was none left.
     pub(super) number: u32,
     pub(super) pair: TilePair,
@@ -84,13 +84,13 @@ impl<K: Key, const BLOCK: usize, const ITEMS: usize> Schedule<K, BLOCK, ITEMS> {
 
     /// Returns whether there was a tile left.
     #[device]
-    pub(super) fn has(&self, tile: Tile) -> bool {
+    pub(super) fn has(&self, tile: DrawnTile) -> bool {
         tile.number < self.tiles
     }
 
     /// Returns the block's first tile. It has a barrier.
     #[device(track_caller)]
-    pub(super) fn first(&self) -> Tile {
+    pub(super) fn first(&self) -> DrawnTile {
         let ticket = self.draw();
         self.announce(ticket, self.look_up(ticket));
         thread::barrier();
@@ -130,16 +130,16 @@ impl<K: Key, const BLOCK: usize, const ITEMS: usize> Schedule<K, BLOCK, ITEMS> {
 
     /// Returns the next tile.
     #[device(track_caller)]
-    pub(super) fn announced(&self) -> Tile {
+    pub(super) fn announced(&self) -> DrawnTile {
         let number = self.words.load(TILE) as u32;
         // If there is no tile left, the memory is not used.
         let pair = if number < self.tiles { TilePair::load(self.pair) } else { TilePair::EMPTY };
-        Tile { number, pair }
+        DrawnTile { number, pair }
     }
 
     /// Counts a tile's results and publishes the count to the other blocks. It has a barrier.
     #[device(track_caller)]
-    pub(super) fn count(&self, tile: Tile, count: u32) -> Counted<u32> {
+    pub(super) fn count(&self, tile: DrawnTile, count: u32) -> Counted<u32> {
         let counted = self.scan.exclusive(count);
         if thread::index() == DRAWER {
             self.lookback().publish(tile.number, counted.total);

@@ -1,6 +1,6 @@
 use evenpath_simt::{device, kernel, thread, Arena, Element, Global, GlobalMut, Shared};
 
-use super::schedule::{schedule_bytes, Schedule, Tile, Waiting};
+use super::schedule::{schedule_bytes, DrawnTile, Schedule, Waiting};
 use super::values::Values;
 use super::walk::Share;
 use crate::block::count_scan::Counted;
@@ -156,7 +156,7 @@ struct Selected<K, const ITEMS: usize> {
 #[device(track_caller)]
 fn select<K: Key, const BLOCK: usize, const ITEMS: usize>(
     schedule: &Schedule<K, BLOCK, ITEMS>,
-    tile: Tile,
+    tile: DrawnTile,
     fetched: &Fetched<K, BLOCK, ITEMS>,
     memory: Shared<K>,
     waiting: Waiting,

@@ -7,7 +7,7 @@
 use evenpath_simt::{device, kernel, parameters, thread, warp, Arena, Element, Global, GlobalMut, Shared};
 
 use super::segments::{Part, TO_OTHER};
-use super::tile::Tile;
+use super::tile::SortTile;
 use crate::block::count_scan::CountScan;
 use crate::block::numbered_bits::NumberedBits;
 use crate::block::radix_rank::{KeyOrder, RadixKey};
@@ -102,14 +102,14 @@ trait Values: Copy {
     /// Moves the value at place `from` of the tile to place `to`.
     fn move_one(self, first: usize, to_other: bool, from: usize, to: usize);
     /// Moves all values to their keys. The low [`PLACE_BITS`] bits of an origin are the key's previous place.
-    fn move_tile<const ITEMS: usize>(self, tile: Tile<ITEMS>, to_other: bool, origins: &[u32; ITEMS]);
+    fn move_tile<const ITEMS: usize>(self, tile: SortTile<ITEMS>, to_other: bool, origins: &[u32; ITEMS]);
 }
 
 impl Values for () {
     #[device]
     fn move_one(self, _: usize, _: bool, _: usize, _: usize) {}
     #[device]
-    fn move_tile<const ITEMS: usize>(self, _: Tile<ITEMS>, _: bool, _: &[u32; ITEMS]) {}
+    fn move_tile<const ITEMS: usize>(self, _: SortTile<ITEMS>, _: bool, _: &[u32; ITEMS]) {}
 }
 
 impl<V: Element> Values for (Global<V>, Targets<V>) {
@@ -119,7 +119,7 @@ impl<V: Element> Values for (Global<V>, Targets<V>) {
     }
 
     #[device(track_caller)]
-    fn move_tile<const ITEMS: usize>(self, tile: Tile<ITEMS>, to_other: bool, origins: &[u32; ITEMS]) {
+    fn move_tile<const ITEMS: usize>(self, tile: SortTile<ITEMS>, to_other: bool, origins: &[u32; ITEMS]) {
         // Values are loaded once, in their new order: their old places are all within the tile.
         let values = self.0.skip(tile.first);
         let mut own = [V::ZERO; ITEMS];
@@ -148,7 +148,7 @@ impl<K: RadixKey, V: Element> SortSegmentPairs<K, V> {
 /// A block's part, its keys sortable in shared memory, and where its segments begin.
 #[derive(Clone, Copy)]
 struct Loaded<K, const BLOCK: usize, const ITEMS: usize> {
-    tile: Tile<ITEMS>,
+    tile: SortTile<ITEMS>,
     to_other: bool,
     keys: Shared<K>,
     heads: NumberedBits<BLOCK, ITEMS>,
@@ -170,7 +170,7 @@ impl<K: RadixKey> SegmentTiles<K> {
         if part.len == 0 {
             return;
         }
-        let tile = Tile::<ITEMS> { first: part.first, len: part.len };
+        let tile = SortTile::<ITEMS> { first: part.first, len: part.len };
         let sort = RadixSort::<K, BLOCK, ITEMS>::take(&mut arena);
         let exchange: Shared<u32> = arena.take(BLOCK * ITEMS);
         let heads: NumberedBits<BLOCK, ITEMS> = NumberedBits::take(&mut arena);
@@ -254,7 +254,7 @@ impl<K: RadixKey> SegmentTiles<K> {
 
     /// Returns whether an item of this thread is the first of a segment, or of the part.
     #[device]
-    fn begins_segment<const ITEMS: usize>(self, tile: Tile<ITEMS>, item: usize) -> bool {
+    fn begins_segment<const ITEMS: usize>(self, tile: SortTile<ITEMS>, item: usize) -> bool {
         let place = warp_striped::<ITEMS>(item);
         let element = tile.first + place.min(tile.len - 1);
         let is_head = place == 0 || self.heads.load(element / 32) >> (element % 32) & 1 != 0;

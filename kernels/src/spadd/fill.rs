@@ -6,7 +6,7 @@ use super::inputs::Inputs;
 use super::output::Output;
 use super::share::Share;
 use super::state::{GROUP, GROUPS};
-use super::tile::Tile;
+use super::tile::SpaddTile;
 use crate::block::count_scan::CountScan;
 use crate::{CsrView, Offset};
 
@@ -48,7 +48,7 @@ impl<V: Float, O: Offset> FillTiles<V, O> {
         let origins = arena.take(BLOCK * ITEMS);
         let number = thread::block();
         let items = path_items(a.pattern(), b.pattern());
-        let tile = Tile::load(self.starts, number, items, (BLOCK * ITEMS) as u32);
+        let tile = SpaddTile::load(self.starts, number, items, (BLOCK * ITEMS) as u32);
         let (codes, is_paired) = load_codes::<BLOCK>(self.codes, number);
         let share = Share::<BLOCK, ITEMS>::new(codes, tile.items, self.keep);
         let before = results_before(self.counts, self.states, number);

@@ -7,7 +7,7 @@ use super::cut::{path_items, row_end, Cut};
 use super::inputs::{Inputs, BATCH};
 use super::output::Output;
 use super::share::Share;
-use super::tile::Tile;
+use super::tile::SpaddTile;
 use super::walk::{stage, staged_len, Walk};
 use crate::block::count_scan::CountScan;
 use crate::block::operator::{Sum, Summary};
@@ -153,7 +153,7 @@ impl<const BLOCK: usize> Cuts<BLOCK> {
         number: u32,
         tile_items: u32,
         probed: u64,
-    ) -> (Tile, Cut) {
+    ) -> (SpaddTile, Cut) {
         let items = path_items(a, b);
         let begin = u64::from(number) * u64::from(tile_items);
         let end = (begin + u64::from(tile_items)).min(items);
@@ -170,6 +170,6 @@ impl<const BLOCK: usize> Cuts<BLOCK> {
         thread::barrier();
         let (start, next) =
             ((self.found.load(0), self.found.load(1)), (self.found.load(2), self.found.load(3)));
-        (Tile::between(start, next, begin, items, tile_items), cut)
+        (SpaddTile::between(start, next, begin, items, tile_items), cut)
     }
 }

@@ -4,7 +4,7 @@ use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Global, GlobalMut,
 use super::codes::{Codes, WORD_ITEMS};
 use super::cut::path_items;
 use super::state::{GROUP, GROUPS, RESULTS};
-use super::tile::Tile;
+use super::tile::SpaddTile;
 use crate::block::count_scan::CountScan;
 use crate::block::merge_path;
 use crate::block::search::partition_point;
@@ -50,7 +50,7 @@ impl<O: Offset> WalkPath<O> {
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
         let none = arena.take(1);
         let number = thread::block();
-        let tile = Tile::load(self.starts, number, path_items(self.a, self.b), (BLOCK * ITEMS) as u32);
+        let tile = SpaddTile::load(self.starts, number, path_items(self.a, self.b), (BLOCK * ITEMS) as u32);
         let (staged, ends) = stage::<O, BLOCK, ITEMS>(&tile, (self.a, self.b), memory, none);
         thread::await_copies();
         thread::barrier();
@@ -85,7 +85,7 @@ impl<O: Offset> WalkPath<O> {
 /// They are there after [`thread::await_copies`] and a barrier. Returns the columns and the rows' ends.
 #[device(track_caller)]
 pub(super) fn stage<O: Offset, const BLOCK: usize, const ITEMS: usize>(
-    tile: &Tile,
+    tile: &SpaddTile,
     (a, b): (Pattern<O>, Pattern<O>),
     memory: Shared<u32>,
     none: Shared<u32>,
@@ -161,7 +161,7 @@ const ROW_BATCH: usize = 4;
 /// `ITEMS` more rows than the tile touches, so that a walk past its end finds rows; past the last row these are empty.
 #[device(track_caller)]
 fn stage_row_ends<O: Offset, const BLOCK: usize, const ITEMS: usize>(
-    tile: &Tile,
+    tile: &SpaddTile,
     (a, b): (Pattern<O>, Pattern<O>),
     columns: Staged,
     ends: Shared<u32>,
@@ -234,7 +234,12 @@ fn unpack(word: u32) -> (u32, u32) {
 impl Walk {
     /// Finds where a tile's `diagonal` cuts the path: the row, and the position in the row.
     #[device(track_caller)]
-    pub(super) fn new(tile: &Tile, Staged { a, b, none }: Staged, ends: Shared<u32>, diagonal: u32) -> Self {
+    pub(super) fn new(
+        tile: &SpaddTile,
+        Staged { a, b, none }: Staged,
+        ends: Shared<u32>,
+        diagonal: u32,
+    ) -> Self {
         let begin = (a.address(), b.address());
         // The first row whose end is not before the diagonal; the last that the tile touches is not.
         let row = partition_point(0, tile.rows, |row| {

@@ -6,7 +6,7 @@ use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Float, Global};
 use super::long_rows::LongRows;
 use super::product::Product;
 use super::row_group::product_bytes;
-use super::row_tiles::{FourRows, OneRow, RowShare, Tile, TwoRows};
+use super::row_tiles::{FourRows, OneRow, RowShare, RowTileOperands, TwoRows};
 use crate::Offset;
 
 kernel! {
@@ -44,7 +44,7 @@ impl<V: Float, O: Offset> BinnedRows<V, O> {
             }
             return;
         }
-        let tile = Tile {
+        let tile = RowTileOperands {
             product,
             columns: product.matrix.column_indices,
             block: thread::block() - piece_blocks,

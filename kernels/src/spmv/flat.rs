@@ -111,7 +111,7 @@ const fn tile_bytes<V: Float, const BLOCK: usize>(items: usize) -> usize {
 }
 
 /// A tile's place in the matrix, and what its threads share.
-struct Tile<V, const BLOCK: usize, const ITEMS: usize> {
+struct FlatBlock<V, const BLOCK: usize, const ITEMS: usize> {
     first_row: usize,
     first_nonzero: usize,
     /// Rows that end in the tile: no more than `nonzeros`.
@@ -125,7 +125,7 @@ struct Tile<V, const BLOCK: usize, const ITEMS: usize> {
     long_span: LongSpan<V, BLOCK>,
 }
 
-impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
+impl<V: Float, const BLOCK: usize, const ITEMS: usize> FlatBlock<V, BLOCK, ITEMS> {
     const LEN: usize = BLOCK * ITEMS;
 
     #[device]
@@ -229,7 +229,7 @@ impl<V: Float, O: Offset> FlatTile<V, O> {
     #[device]
     fn tile<const BLOCK: usize, const ITEMS: usize>(self, arena: Arena) {
         let Self { product, cut_rows, .. } = self;
-        let tile = Tile::<V, BLOCK, ITEMS>::new(arena, self.tile_rows, product.matrix.nonzeros);
+        let tile = FlatBlock::<V, BLOCK, ITEMS>::new(arena, self.tile_rows, product.matrix.nonzeros);
         tile.load(product);
         thread::barrier();
         let remainder = tile.sum_rows();

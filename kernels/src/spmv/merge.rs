@@ -72,7 +72,7 @@ const fn tile_bytes<V: Float, const BLOCK: usize>(items: usize) -> usize {
 }
 
 /// A tile's place in the matrix, and what its threads share.
-struct Tile<V, const BLOCK: usize, const ITEMS: usize> {
+struct MergeBlock<V, const BLOCK: usize, const ITEMS: usize> {
     path: PathTile,
     /// Nonzeros of the tile before each row end; after the last, more than there are.
     row_ends: Shared<u32>,
@@ -84,7 +84,7 @@ struct Tile<V, const BLOCK: usize, const ITEMS: usize> {
     long_span: LongSpan<V, BLOCK>,
 }
 
-impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
+impl<V: Float, const BLOCK: usize, const ITEMS: usize> MergeBlock<V, BLOCK, ITEMS> {
     const LEN: usize = BLOCK * ITEMS;
 
     #[device]
@@ -152,13 +152,13 @@ impl<V: Float, O: Offset> MergeTile<V, O> {
     fn tile<const BLOCK: usize, const ITEMS: usize>(self, arena: Arena) {
         // 1. Write the tile's row ends and products to shared memory.
         let Self { product, cut_rows, .. } = self;
-        let tile = Tile::<V, BLOCK, ITEMS>::new(arena, self.tile_rows, product.matrix.pattern());
+        let tile = MergeBlock::<V, BLOCK, ITEMS>::new(arena, self.tile_rows, product.matrix.pattern());
         tile.load(product);
         thread::barrier();
 
         // 2. Walk this thread's share of the tile's path, found as if the products filled the tile.
         let diagonal = thread::index() * ITEMS as u32;
-        let filled = Tile::<V, BLOCK, ITEMS>::LEN as u32 - tile.path.rows;
+        let filled = MergeBlock::<V, BLOCK, ITEMS>::LEN as u32 - tile.path.rows;
         let first_row = search_rows(diagonal, tile.path.rows, filled, |row| tile.row_ends.load(row as usize));
         let mut row = first_row;
         let mut nonzero = diagonal - first_row;

@@ -6,7 +6,7 @@ use super::codes::{CodedColumns, Decoder, Distances, Segments, TileKind, SEGMENT
 use super::columns::Columns;
 use super::product::Product;
 use super::row_group::product_bytes;
-use super::row_tiles::{ColumnSource, FourRows, OneRow, RowShare, SumRows, Tile, TwoRows};
+use super::row_tiles::{ColumnSource, FourRows, OneRow, RowShare, RowTileOperands, SumRows, TwoRows};
 use crate::Offset;
 
 /// The columns of a tile with codes.
@@ -114,7 +114,7 @@ impl<V: Float, O: Offset> NarrowRows<V, O> {
             whole: self.product.matrix.column_indices,
             tile_rows_log2: self.tile_rows_log2,
         };
-        let tile = Tile {
+        let tile = RowTileOperands {
             product: self.product,
             columns,
             block: thread::block(),

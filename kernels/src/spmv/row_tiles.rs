@@ -48,7 +48,7 @@ pub trait RowShare {
         const BLOCK: usize,
         const ITEMS: usize,
     >(
-        tile: Tile<V, O, C>,
+        tile: RowTileOperands<V, O, C>,
         arena: Arena,
     );
 }
@@ -69,7 +69,7 @@ macro_rules! row_shares {
                 const BLOCK: usize,
                 const ITEMS: usize,
             >(
-                tile: Tile<V, O, C>,
+                tile: RowTileOperands<V, O, C>,
                 arena: Arena,
             ) {
                 tile.run::<$rows, LIMITED, BLOCK, ITEMS>(arena);
@@ -90,7 +90,7 @@ row_shares! {
 /// Operands of a kernel of row tiles.
 #[derive(Clone, Copy)]
 #[allow(missing_debug_implementations, missing_docs)]
-pub struct Tile<V: Float, O: Offset, C> {
+pub struct RowTileOperands<V: Float, O: Offset, C> {
     pub(super) product: Product<V, O>,
     /// Columns of the matrix.
     pub(super) columns: C,
@@ -121,7 +121,7 @@ impl ColumnSource for Global<u32, Aligned16> {
     }
 }
 
-impl<V: Float, O: Offset, C: ColumnSource> Tile<V, O, C> {
+impl<V: Float, O: Offset, C: ColumnSource> RowTileOperands<V, O, C> {
     #[device]
     fn run<const ROWS: usize, const LIMITED: bool, const BLOCK: usize, const ITEMS: usize>(
         self,
@@ -146,7 +146,7 @@ impl<V: Float, O: Offset, C: ColumnSource> Tile<V, O, C> {
 
 /// The sums of a group of rows, stored.
 struct GroupSums<V: Float, O: Offset, C, const LIMITED: bool, const ROWS: usize, const ITEMS: usize> {
-    tile: Tile<V, O, C>,
+    tile: RowTileOperands<V, O, C>,
     group: RowGroup<ROWS>,
     products: Shared<V>,
 }
@@ -178,7 +178,7 @@ impl<V: Float, O: Offset, C: ColumnSource, const LIMITED: bool, const ROWS: usiz
 impl<V: Float, O: Offset> RowTiles<V, O> {
     #[device]
     fn row_tiles<P: RowShare, const BLOCK: usize, const ITEMS: usize>(self, arena: Arena) {
-        let tile = Tile {
+        let tile = RowTileOperands {
             product: self.product,
             columns: self.product.matrix.column_indices,
             block: thread::block(),

@@ -19,7 +19,7 @@ const LONG_ROW_PART: usize = 64;
 
 /// A part of the merge path, and the kernel for its rows.
 #[derive(Debug, Clone)]
-pub(super) struct Tile {
+pub(super) struct CpuTile {
     pub(super) path: Range<Coordinate>,
     pub(super) kernel: Kernel,
 }

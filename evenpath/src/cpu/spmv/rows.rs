@@ -10,7 +10,7 @@ use std::ops::Range;
 #[cfg(target_arch = "x86_64")]
 use evenpath_simt::ScalarType;
 
-use super::cut::Tile;
+use super::cut::CpuTile;
 use super::instructions::Instructions;
 #[cfg(target_arch = "x86_64")]
 use super::kernel::{FourRows, Kernel};
@@ -43,7 +43,12 @@ impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
 
     /// Computes the rows that end in the tile, and returns its partial sum of the row after them. The machine must have the
     /// instructions.
-    pub(super) fn run_tile(&self, tile: &Tile, instructions: Instructions, finished: &mut [V]) -> Option<V> {
+    pub(super) fn run_tile(
+        &self,
+        tile: &CpuTile,
+        instructions: Instructions,
+        finished: &mut [V],
+    ) -> Option<V> {
         match instructions {
             // SAFETY: ranges are those of rows, and columns are below the length of x.
             Instructions::Portable => unsafe { self.run_rows(tile, finished, &Portable(self)) },
@@ -83,7 +88,7 @@ impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
     /// The machine has AVX2, FMA, and AVX-512 F and VL, and x is no longer than `i32::MAX`.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma,avx512f,avx512vl")]
-    unsafe fn run_tile_gathers(&self, tile: &Tile, finished: &mut [V]) -> Option<V> {
+    unsafe fn run_tile_gathers(&self, tile: &CpuTile, finished: &mut [V]) -> Option<V> {
         // SAFETY: guaranteed by the caller; ranges are those of rows, and columns are below the length of x.
         unsafe { self.run_rows(tile, finished, &Gathers(self)) }
     }
@@ -93,7 +98,7 @@ impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
     // Inlined into the function that enables the instructions, so that sums are compiled with them.
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    unsafe fn run_rows(&self, tile: &Tile, finished: &mut [V], sums: &impl RowSum<V>) -> Option<V> {
+    unsafe fn run_rows(&self, tile: &CpuTile, finished: &mut [V], sums: &impl RowSum<V>) -> Option<V> {
         let row_ends = &self.row_ends[tile.path.start.row..tile.path.end.row];
         // SAFETY: guaranteed by the caller; ranges are those of rows.
         unsafe {
@@ -131,7 +136,7 @@ impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
 /// The machine has the instructions of `sums`, and the range is within the arrays.
 #[allow(clippy::inline_always)]
 #[inline(always)]
-unsafe fn carry<V>(tile: &Tile, start: usize, sums: &impl RowSum<V>) -> Option<V> {
+unsafe fn carry<V>(tile: &CpuTile, start: usize, sums: &impl RowSum<V>) -> Option<V> {
     let rest = start..tile.path.end.nonzero;
     if rest.is_empty() {
         return None;
@@ -209,7 +214,7 @@ impl<V: Lanes, O: Offset> Operands<'_, V, O> {
     /// # Safety
     /// The machine has AVX2 and FMA.
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn run_tile_avx2(&self, tile: &Tile, finished: &mut [V]) -> Option<V> {
+    unsafe fn run_tile_avx2(&self, tile: &CpuTile, finished: &mut [V]) -> Option<V> {
         let rows = Avx2 { columns: self.columns, values: self.values, x: self.x };
         // SAFETY: guaranteed by the caller; ranges are those of rows, and columns are below the length of x.
         unsafe {
@@ -231,7 +236,7 @@ impl<V: Lanes, O: Offset> Operands<'_, V, O> {
     unsafe fn run_scattered_rows(
         &self,
         rows: &WithoutRuns<'_, V>,
-        tile: &Tile,
+        tile: &CpuTile,
         finished: &mut [V],
     ) -> Option<V> {
         let row_ends = &self.row_ends[tile.path.start.row..tile.path.end.row];
@@ -265,7 +270,12 @@ impl<V: Lanes, O: Offset> Operands<'_, V, O> {
     /// # Safety
     /// The machine has AVX2 and FMA.
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn run_short_rows(&self, rows: &WithoutRuns<'_, V>, tile: &Tile, finished: &mut [V]) -> Option<V> {
+    unsafe fn run_short_rows(
+        &self,
+        rows: &WithoutRuns<'_, V>,
+        tile: &CpuTile,
+        finished: &mut [V],
+    ) -> Option<V> {
         let mut start = tile.path.start.nonzero;
         let row_ends = &self.row_ends[tile.path.start.row..tile.path.end.row];
         let (fours, rest) = finished.as_chunks_mut::<4>();

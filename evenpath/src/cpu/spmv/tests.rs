@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::merge_path::Coordinate;
-use super::cut::{SpmvCut, TILE, Tile};
+use super::cut::{CpuTile, SpmvCut, TILE};
 use super::groups::{GroupedRows, SpmvGroups};
 use super::instructions::Instructions;
 use super::kernel::{EvenLength, Kernel};
@@ -280,7 +280,7 @@ fn tiles_between_rows_cover_them_once() {
     let SpmvTiles { tiles } =
         SpmvTiles::new(a.row_offsets(), a.column_indices(), SpmvCut::Rows, SpmvGroups::Ignored);
     let mut at = Coordinate { row: 0, nonzero: 0 };
-    for Tile { path, .. } in &tiles {
+    for CpuTile { path, .. } in &tiles {
         assert_eq!(path.start, at);
         assert!(path.end.row > at.row);
         at = path.end;

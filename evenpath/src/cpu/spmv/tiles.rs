@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use rayon::prelude::*;
 
 use super::super::merge_path::{self, Coordinate};
-use super::cut::{SpmvCut, TILE, Tile};
+use super::cut::{CpuTile, SpmvCut, TILE};
 use super::groups::SpmvGroups;
 use super::instructions::Instructions;
 use super::kernel::Kernel;
@@ -16,12 +16,12 @@ use crate::{CsrView, Offset, Value};
 
 /// The tiles of a matrix.
 pub(crate) struct SpmvTiles {
-    pub(super) tiles: Vec<Tile>,
+    pub(super) tiles: Vec<CpuTile>,
 }
 
 /// A tile in a run.
 struct Task<'t, V> {
-    tile: &'t Tile,
+    tile: &'t CpuTile,
     /// Rows that end in the tile.
     finished: &'t mut [V],
     /// Partial sum of the row that the tile starts but does not end.
@@ -60,7 +60,7 @@ impl SpmvTiles {
             let Range { start, end } = path;
             let row_ends = &row_offsets[1..][start.row..end.row];
             let kernel = choose(start.nonzero, row_ends, &column_indices[start.nonzero..end.nonzero]);
-            Tile { path, kernel }
+            CpuTile { path, kernel }
         };
         Self { tiles: paths.into_par_iter().with_min_len(16).map(tile).collect() }
     }

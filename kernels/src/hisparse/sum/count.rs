@@ -1,7 +1,7 @@
 use evenpath_simt::{device, kernel, thread, Arena, Element, Shared};
 
 use super::large::Bitmaps;
-use super::levels::{Placing, SumNodes, Tile};
+use super::levels::{LevelTile, Placing, SumNodes};
 use super::marks::{self, Marks};
 use super::memory::count_shared_bytes;
 use super::pairs::NodePairs;
@@ -41,7 +41,7 @@ impl<T: Element> HiSparseCountSums<T> {
 #[device(track_caller)]
 pub(super) fn count_pairs<T: Element, const BLOCK: usize>(
     pairs: NodePairs<T>,
-    tile: Tile,
+    tile: LevelTile,
     masks: Shared<u32>,
     placing: Placing<BLOCK>,
     marks: Marks,

@@ -1,7 +1,7 @@
 use evenpath_simt::{device, kernel, thread, Arena, Float};
 
 use super::large::Bitmaps;
-use super::levels::{SumPlaces, Tile};
+use super::levels::{LevelTile, SumPlaces};
 use super::memory::merge_shared_bytes;
 use super::pairs::NodePairs;
 use super::sink::{Place, Sink};
@@ -64,7 +64,7 @@ impl<V: Float> HiSparseAddLeaves<V> {
 
     /// Links the tile's leaves, and a share of the inner nodes, to their parents.
     #[device(track_caller)]
-    fn link(&self, tile: Tile) {
+    fn link(&self, tile: LevelTile) {
         let (pool, d_log2) = (self.sum.inner(), self.pairs.d_log2);
         let mut node = thread::block() * thread::block_size() + thread::index();
         while node < self.first_leaf {

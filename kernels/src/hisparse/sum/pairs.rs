@@ -2,7 +2,7 @@
 
 use evenpath_simt::{device, parameters, thread, warp, Element, Global, Shared};
 
-use super::levels::{SumLevels, Tile};
+use super::levels::{LevelTile, SumLevels};
 use super::side::{Pair, Part, Side};
 use super::{state, tiny};
 use crate::hisparse::node::Pool;
@@ -49,7 +49,7 @@ impl<T: Element> NodePairs<T> {
     #[device(track_caller)]
     pub(super) fn for_each<const BLOCK: usize>(
         self,
-        tile: Tile,
+        tile: LevelTile,
         masks: Shared<u32>,
         is_small: impl Fn(Part) -> bool,
         tiny: impl Fn(u32, Pair),

@@ -2,7 +2,7 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
-use super::expansion::{Expansion, Tile};
+use super::expansion::{Expansion, RowTile};
 use crate::block::count_scan::CountScan;
 use crate::block::numbered_bits::NumberedBits;
 use crate::block::operator::{Sum, Summary};
@@ -111,10 +111,10 @@ impl<V: Float, O: Offset> MultiplyTiles<V, O> {
         // 2. Find the tile, and the entries that make its products.
         let tiles = thread::grid_size();
         let prefix = TilePrefix::new(self.state, tiles);
-        let probed = Tile::probe::<BLOCK>(self.before, self.a.rows);
+        let probed = RowTile::probe::<BLOCK>(self.before, self.a.rows);
         let number = prefix.draw(number_word);
         let bounds = (number * self.tile_products, (number + 1) * self.tile_products);
-        let tile = Tile::find(search, self.before, self.a.rows, bounds, probed);
+        let tile = RowTile::find(search, self.before, self.a.rows, bounds, probed);
         let patterns = (self.a.pattern(), self.b.pattern());
         let row_count = expansion.number(tile, self.before, patterns);
         let columns = expansion.columns(tile, self.b.column_indices.natural());
@@ -160,7 +160,7 @@ impl<V: Float, O: Offset> MultiplyTiles<V, O> {
     #[device(track_caller)]
     fn store_row_offsets<const BLOCK: usize, const ITEMS: usize>(
         &self,
-        tile: Tile,
+        tile: RowTile,
         before: u32,
         heads: NumberedBits<BLOCK, ITEMS>,
     ) {
@@ -180,7 +180,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> TileBlock<V, BLOCK, ITEMS
     fn sort<K: RadixKey>(
         self,
         sort: RadixSort<K, BLOCK, ITEMS>,
-        tile: Tile,
+        tile: RowTile,
         columns: &[u32; ITEMS],
         keys: ProductKeys,
         (a_values, b_values): (Global<V>, Global<V>),
@@ -226,7 +226,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> TileBlock<V, BLOCK, ITEMS
     #[device(track_caller)]
     fn store(
         self,
-        tile: Tile,
+        tile: RowTile,
         sorted: &Sorted<V, ITEMS>,
         column_indices: GlobalMut<u32>,
         values: GlobalMut<V>,

@@ -1,7 +1,7 @@
 //! Block sort: sorts the products of each tile by row and column, and makes one entry of those that are equal.
 use evenpath_simt::{device, kernel, thread, warp, Arena, Element, Global, GlobalMut, Shared};
 
-use super::expansion::{ListedEntries, Tile};
+use super::expansion::{ListedEntries, ProductTile};
 use crate::block::count_scan::CountScan;
 use crate::block::numbered_bits::NumberedBits;
 use crate::block::radix_rank::{RadixKey, RadixRank};
@@ -102,7 +102,7 @@ struct Cut {
 
 impl Cut {
     #[device(track_caller)]
-    fn of<O: Offset>(tile: Tile, all: ListedEntries<O>) -> Self {
+    fn of<O: Offset>(tile: ProductTile, all: ListedEntries<O>) -> Self {
         let row = |entry: usize| all.rows.load(entry);
         let before = tile.first > 0
             && (all.first_products.load(tile.first_entry) < tile.first
@@ -153,7 +153,7 @@ struct SortBlock<const BLOCK: usize, const ITEMS: usize> {
 impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
     /// Numbers the tile's entries of A and their rows. Returns the number of rows.
     #[device(track_caller)]
-    fn number_entries<O: Offset>(self, tile: Tile, entries: ListedEntries<O>) -> u32 {
+    fn number_entries<O: Offset>(self, tile: ProductTile, entries: ListedEntries<O>) -> u32 {
         self.rows.clear();
         tile.mark(entries.first_products, self.entries, |entry, place| {
             if place == 0 || entries.rows.load(entry) != entries.rows.load(entry - 1) {
@@ -166,7 +166,12 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
 
     /// Returns the columns of this thread's products, warp-striped.
     #[device(track_caller)]
-    fn expand<O: Offset>(self, tile: Tile, sources: Global<O>, b_columns: Global<u32>) -> [u32; ITEMS] {
+    fn expand<O: Offset>(
+        self,
+        tile: ProductTile,
+        sources: Global<O>,
+        b_columns: Global<u32>,
+    ) -> [u32; ITEMS] {
         let sources = sources.skip(tile.first_entry);
         let mut nonzeros = [O::ZERO; ITEMS];
         for item in 0..ITEMS {
@@ -190,7 +195,7 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
     fn sort<K: RadixKey>(
         self,
         sort: RadixSort<K, BLOCK, ITEMS>,
-        tile: Tile,
+        tile: ProductTile,
         columns: &[u32; ITEMS],
         sorted: Sorted,
         output: Output,
@@ -214,7 +219,7 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
     #[device(track_caller)]
     fn find_heads<K: RadixKey>(
         self,
-        tile: Tile,
+        tile: ProductTile,
         keys: Shared<K>,
         sorted: Sorted,
         permutation: GlobalMut<u16>,
@@ -245,7 +250,7 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
     #[device(track_caller)]
     fn store_entries<K: RadixKey>(
         self,
-        tile: Tile,
+        tile: ProductTile,
         keys: Shared<K>,
         sorted: Sorted,
         (heads, row_heads): (u32, u32),
@@ -272,7 +277,7 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
 
     /// Stores the numbers of entries of the tile and its rows.
     #[device(track_caller)]
-    fn count_rows(self, tile: Tile, sorted: Sorted, output: Output, count: u32) {
+    fn count_rows(self, tile: ProductTile, sorted: Sorted, output: Output, count: u32) {
         let Sorted { row_count, cut, .. } = sorted;
         let start = |row: u32| self.row_starts.load(row as usize) & 0xffff;
         let row_of = |row: u32| {

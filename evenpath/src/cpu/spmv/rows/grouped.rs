@@ -1,6 +1,6 @@
 //! The rows of one tile by groups, with AVX2.
 
-use super::super::cut::Tile;
+use super::super::cut::CpuTile;
 use super::super::groups::{GroupedRows, Relation};
 use super::super::x86::{EqualRows, EvenRows, LONG, Lanes, MOST_LANES};
 use super::{Operands, RowSum, WithoutRuns, carry};
@@ -14,7 +14,7 @@ impl<V: Lanes, O: Offset> Operands<'_, V, O> {
     pub(super) unsafe fn run_groups(
         &self,
         rows: &WithoutRuns<'_, V>,
-        tile: &Tile,
+        tile: &CpuTile,
         grouped: &GroupedRows,
         finished: &mut [V],
     ) -> Option<V> {
