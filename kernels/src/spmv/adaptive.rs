@@ -6,7 +6,7 @@
 //! alone ([`RowBlockKind`]).
 use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
-use super::product::Product;
+use super::product::SpmvArguments;
 use crate::block::reduce::BlockReduce;
 use crate::block::search::partition_point;
 use crate::block::strided::{self, load_repeating};
@@ -82,7 +82,7 @@ kernel! {
     /// compares block sizes.
     pub struct AdaptiveRows<V: Float, O: Offset> {
         /// The matrix and the vectors.
-        pub product: Product<V, O>,
+        pub product: SpmvArguments<V, O>,
         /// First row of each row block, and the number of rows; one more than blocks.
         pub block_rows: Global<u32>,
     }
@@ -101,7 +101,7 @@ const fn stream_bytes<V: Float>(products: usize) -> usize {
 
 /// Rows `first` to before `end`.
 struct RowBlock<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> {
-    product: Product<V, O>,
+    product: SpmvArguments<V, O>,
     first: usize,
     end: usize,
 }
@@ -160,7 +160,7 @@ impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> RowBlock<V, O,
         if nonzeros == 0 {
             return;
         }
-        let Product { matrix, x, .. } = self.product;
+        let SpmvArguments { matrix, x, .. } = self.product;
         let columns = load_repeating::<u32, BLOCK, ITEMS>(matrix.column_indices.skip(start), nonzeros);
         let mut own = load_repeating::<V, BLOCK, ITEMS>(matrix.values.skip(start), nonzeros);
         for item in 0..ITEMS {

@@ -12,7 +12,7 @@
 use evenpath_simt::{device, kernel, thread, Arena, Float, Global, GlobalMut, Shared};
 
 use super::cut_rows::{CutRows, LongSpan};
-use super::product::Product;
+use super::product::SpmvArguments;
 use crate::block::filled_rows::{number_filled_rows, numbering_bytes};
 use crate::block::search::partition_point;
 use crate::block::segmented_scan::SegmentedScan;
@@ -92,7 +92,7 @@ kernel! {
     /// tile's remainder. Update: adds up the rows that are cut.
     pub struct FlatTile<V: Float, O: Offset> {
         /// The matrix, as the offsets of its rows that have nonzeros, and the vectors.
-        pub product: Product<V, O>,
+        pub product: SpmvArguments<V, O>,
         /// The row of each tile's first nonzero, from [`FlatPartition`].
         pub tile_rows: Global<u32>,
         /// The element of y of each row.
@@ -161,7 +161,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> FlatBlock<V, BLOCK, ITEMS
     /// Writes the products and the ends of rows to shared memory. All loads of an array are issued before the first is
     /// used; those past the last nonzero repeat it, and their products are zero.
     #[device]
-    fn load<O: Offset>(&self, Product { matrix, x, .. }: Product<V, O>) {
+    fn load<O: Offset>(&self, SpmvArguments { matrix, x, .. }: SpmvArguments<V, O>) {
         let column_indices = matrix.column_indices.skip(self.first_nonzero);
         let values = matrix.values.skip(self.first_nonzero);
         let columns = load_repeating::<u32, BLOCK, ITEMS>(column_indices, self.nonzeros);

@@ -12,7 +12,7 @@
 use evenpath_simt::{device, kernel, thread, warp, Aligned16, Arena, Float, Global, GlobalMut, Shared};
 
 use super::cut_rows::{CutRows, CutRowsOfTile};
-use super::product::Product;
+use super::product::SpmvArguments;
 use super::windows::fill_window;
 use crate::block::segmented_scan::warp_inclusive;
 use crate::update::Update;
@@ -67,7 +67,7 @@ kernel! {
     /// chunks.
     pub struct HotColumns<V: Float, O: Offset> {
         /// The matrix, whose columns are not read, and the vectors; without rows if none is empty, or [`GatherHotColumns`] writes these.
-        pub product: Product<V, O>,
+        pub product: SpmvArguments<V, O>,
         /// The codes of the columns, one per nonzero.
         pub codes: Global<u32, Aligned16>,
         /// The hot columns, ascending.

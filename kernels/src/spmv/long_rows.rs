@@ -6,7 +6,7 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, parameters, thread, warp, Arena, Float, Global, GlobalMut};
 
-use super::product::Product;
+use super::product::SpmvArguments;
 use crate::block::tagged_sums::TaggedWords;
 use crate::{Offset, Pattern};
 
@@ -132,7 +132,7 @@ impl LongRows {
     #[device]
     pub(super) fn sum_piece<V: Float, O: Offset, const ITEMS: usize>(
         self,
-        product: Product<V, O>,
+        product: SpmvArguments<V, O>,
         piece: u32,
     ) {
         let sums = self.sums.sums::<V>();
@@ -174,7 +174,7 @@ impl LongRows {
 /// Returns the sum of `count` products starting at `start`, in every lane.
 #[device]
 fn sum_products<V: Float, O: Offset, const ITEMS: usize>(
-    Product { matrix, x, .. }: Product<V, O>,
+    SpmvArguments { matrix, x, .. }: SpmvArguments<V, O>,
     start: usize,
     count: u32,
 ) -> V {

@@ -12,7 +12,7 @@ use evenpath_simt::{device, kernel, thread, Arena, Float, Global, GlobalMut, Sha
 
 use super::cut_rows::{CutRows, LongSpan};
 use super::path_tile::PathTile;
-use super::product::Product;
+use super::product::SpmvArguments;
 use crate::block::merge_path::search_rows;
 use crate::block::segmented_scan::SegmentedScan;
 use crate::update::Update;
@@ -55,7 +55,7 @@ kernel! {
     /// Computes the tiles, one block each: the rows of y that end in it.
     pub struct MergeTile<V: Float, O: Offset> {
         /// The matrix and the vectors.
-        pub product: Product<V, O>,
+        pub product: SpmvArguments<V, O>,
         /// First row of each tile, from [`MergePartition`].
         pub tile_rows: Global<u32>,
         /// The rows that are cut.
@@ -103,7 +103,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> MergeBlock<V, BLOCK, ITEM
     /// All column indices are loaded before the row ends are waited for, and all values and
     /// elements of x before the first is used: three waits for memory instead of one per item.
     #[device]
-    fn load<O: Offset>(&self, Product { matrix, x, .. }: Product<V, O>) {
+    fn load<O: Offset>(&self, SpmvArguments { matrix, x, .. }: SpmvArguments<V, O>) {
         let path = self.path;
         let columns = path.load::<u32, BLOCK, ITEMS>(matrix.column_indices.natural());
         self.load_row_ends(matrix.row_offsets);

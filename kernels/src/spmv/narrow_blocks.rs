@@ -5,7 +5,7 @@
 use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global, Shared};
 
 use super::codes::{CodedColumns, Decoder, Distances, Segments, TileKind, SEGMENTS};
-use super::product::Product;
+use super::product::SpmvArguments;
 use super::row_group::product_bytes;
 use crate::block::reduce::BlockReduce;
 use crate::update::Update;
@@ -16,7 +16,7 @@ kernel! {
     /// threads × items nonzeros.
     pub struct NarrowBlocks<V: Float, O: Offset> {
         /// The matrix and the vectors; column indices are read only where a row block has no codes.
-        pub product: Product<V, O>,
+        pub product: SpmvArguments<V, O>,
         /// The codes of the columns; a tile is a row block.
         pub columns: CodedColumns<u16>,
         /// First row of each row block, and the number of rows; one more than blocks.
@@ -138,7 +138,7 @@ impl<V: Float, O: Offset> NarrowBlocks<V, O> {
     fn narrow_blocks<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let products: Shared<V> = arena.take(BLOCK * ITEMS);
         let block = thread::block() as usize;
-        let Product { matrix, x, update } = self.product;
+        let SpmvArguments { matrix, x, update } = self.product;
         let CodedColumns { codes, directories, places, tile_nonzeros } = self.columns;
         // 1. Load the row block's place, nonzeros and rows, and its directory, a segment per lane.
         let place = places.load(block);

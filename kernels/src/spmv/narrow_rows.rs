@@ -4,7 +4,7 @@ use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Float, Global};
 
 use super::codes::{CodedColumns, Decoder, Distances, Segments, TileKind, SEGMENTS};
 use super::columns::Columns;
-use super::product::Product;
+use super::product::SpmvArguments;
 use super::row_group::product_bytes;
 use super::row_tiles::{ColumnSource, FourRows, OneRow, RowShare, RowTileOperands, SumRows, TwoRows};
 use crate::Offset;
@@ -89,7 +89,7 @@ kernel! {
     /// sums. Groups of rows with 2³² − 2¹⁰ nonzeros and more are beyond it.
     pub struct NarrowRows<V: Float, O: Offset> {
         /// The matrix and the vectors; column indices are read only where a tile has no codes.
-        pub product: Product<V, O>,
+        pub product: SpmvArguments<V, O>,
         /// The codes of the columns, two per word.
         pub columns: CodedColumns<u32>,
         /// log2 of the rows of a tile, which are a multiple of those of a warp.

@@ -6,7 +6,7 @@
 use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Float, Global, Shared};
 
 use super::columns::Columns;
-use super::product::Product;
+use super::product::SpmvArguments;
 use super::row_group::{product_bytes, warp_products, Packets, RowGroup, Strided};
 use crate::unroll::unroll;
 use crate::{CsrView, Offset};
@@ -16,7 +16,7 @@ kernel! {
     /// sums. Groups of rows with 2³² − 2¹⁰ nonzeros and more are beyond it.
     pub struct RowTiles<V: Float, O: Offset> {
         /// The matrix and the vectors.
-        pub product: Product<V, O>,
+        pub product: SpmvArguments<V, O>,
         /// log2 of the lanes per row; 0 for all variants but `OneRow`.
         pub lanes_log2: u32,
     }
@@ -91,7 +91,7 @@ row_shares! {
 #[derive(Clone, Copy)]
 #[allow(missing_debug_implementations, missing_docs)]
 pub struct RowTileOperands<V: Float, O: Offset, C> {
-    pub(super) product: Product<V, O>,
+    pub(super) product: SpmvArguments<V, O>,
     /// Columns of the matrix.
     pub(super) columns: C,
     /// Number of the block among those that take rows.
@@ -157,7 +157,7 @@ impl<V: Float, O: Offset, C: ColumnSource, const LIMITED: bool, const ROWS: usiz
     #[device]
     fn run(self, columns: impl Columns, bounds: (usize, usize)) {
         let Self { tile, group, products } = self;
-        let Product { matrix, x, .. } = tile.product;
+        let SpmvArguments { matrix, x, .. } = tile.product;
         let gather = |column: u32| x.load(column as usize);
         // Wide loads in f32. In f64 they gain nothing, but lanes that gather for consecutive nonzeros do.
         let sums = if V::SIZE == 4 {

@@ -5,7 +5,7 @@ use std::error::Error;
 
 use evenpath::{Csr, DeviceVec};
 use evenpath_kernels::CsrView;
-use evenpath_kernels::spmv::{AdaptiveRows, Product};
+use evenpath_kernels::spmv::{AdaptiveRows, SpmvArguments};
 use evenpath_kernels::update::Update;
 use evenpath_simt::kernel::Kernel;
 
@@ -75,7 +75,7 @@ impl<V: PeerValue> Problem<'_, V> {
                 rows: y.len() as u32,
             };
             let update = Update { y: y.as_global_mut(), alpha: V::ONE, beta: V::ZERO };
-            let product = Product { matrix, x: self.x.as_global(), update };
+            let product = SpmvArguments { matrix, x: self.x.as_global(), update };
             let arguments = AdaptiveRows { product, block_rows: block_rows.as_global() };
             // SAFETY: the arrays are those of a valid matrix, x has one element per column, y one per row; there is one
             // more row block than the grid has blocks, each with rows whose nonzeros fit in the memory of a block, or with

@@ -43,7 +43,7 @@ pub(crate) fn product<V: Value, const D: usize>(
     }
     let (a, b) = (&*a.with_number_as_scale()?, &*b.with_number_as_scale()?);
     let (a_leaves, b_leaves) = (a.leaves_by_row()?, b.leaves_by_row()?);
-    let product = Product { a, b, a_leaves: &a_leaves, b_leaves: &b_leaves };
+    let product = CpuTreeProduct { a, b, a_leaves: &a_leaves, b_leaves: &b_leaves };
     let (rows, cols) = (a.nrows(), b.ncols());
     let (pairs, mut leaves) = product.leaves()?;
     leaves.par_sort_unstable_by_key(|leaf| leaf.path);
@@ -71,14 +71,14 @@ pub(crate) fn product<V: Value, const D: usize>(
 }
 
 /// The product of two trees, not both transposed, with their leaves by row.
-struct Product<'a, V, const D: usize> {
+struct CpuTreeProduct<'a, V, const D: usize> {
     a: &'a HiSparse<V, D>,
     b: &'a HiSparse<V, D>,
     a_leaves: &'a [PlacedNode],
     b_leaves: &'a [PlacedNode],
 }
 
-impl<V: Value, const D: usize> Product<'_, V, D> {
+impl<V: Value, const D: usize> CpuTreeProduct<'_, V, D> {
     fn leaves_of(&self, [a, b]: Pair) -> (PlacedNode, PlacedNode) {
         (self.a_leaves[a as usize], self.b_leaves[b as usize])
     }

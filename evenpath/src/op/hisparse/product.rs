@@ -80,7 +80,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         let (Content::Machine(a_nodes), Content::Machine(b_nodes)) = (left.content(), right.content()) else {
             unreachable!("matrices on one device are all in host memory, or none is")
         };
-        let product = Product::<V, D> {
+        let product = DeviceTreeProduct::<V, D> {
             device,
             a: a_nodes,
             b: b_nodes,
@@ -107,7 +107,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
 }
 
 /// The product of two trees, not both transposed.
-struct Product<'m, V: Value, const D: usize> {
+struct DeviceTreeProduct<'m, V: Value, const D: usize> {
     device: &'m Device,
     a: &'m Nodes,
     b: &'m Nodes,
@@ -163,7 +163,7 @@ fn kernels<V: Value, K: SortKey + KernelKey>() -> Kernels {
     }
 }
 
-impl<V: Value, const D: usize> Product<'_, V, D> {
+impl<V: Value, const D: usize> DeviceTreeProduct<'_, V, D> {
     /// Finds the matching leaves. Waits for the device, like finding leaves.
     fn meet(&self) -> Result<Meetings, OpError> {
         let device = self.device;

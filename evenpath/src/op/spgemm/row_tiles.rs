@@ -6,7 +6,7 @@ use evenpath_kernels::spgemm::row_tiles::{
 };
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
-use super::base::{Arrays, Operands, Product, Workspace, result_arrays, result_required};
+use super::base::{Arrays, Operands, SpgemmCall, Workspace, result_arrays, result_required};
 use super::method::SpgemmMethod;
 use super::strategy::{Found, Multiply};
 use super::symbolic::lanes_log2;
@@ -149,7 +149,7 @@ impl Counted {
     /// The product, by tiles of this kernel instance, which have room for the longest row; waits for the device.
     fn multiply<V: Value, O: Offset, C: Offset>(
         &self,
-        product: &Product<'_, V, O>,
+        product: &SpgemmCall<'_, V, O>,
         info: &'static KernelInfo,
         workspace: &Workspace,
     ) -> Result<Arrays<V, C>, OpError> {

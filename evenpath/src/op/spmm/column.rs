@@ -8,7 +8,7 @@ use super::options::SpmmOptions;
 use super::schedule::Schedule;
 use crate::device::DeviceError;
 use crate::format::DeviceCsr;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::operand::OpError;
 use crate::policy::Tile;
 use crate::{Compute, Offset, Storage, cpu};
@@ -51,12 +51,12 @@ impl<T: Storage> Column<T> {
     /// Launches the product.
     pub(in crate::op) fn run<S: Storage, O: Offset>(
         &self,
-        product: Product<'_, S, O, T>,
+        product: SpmvCall<'_, S, O, T>,
     ) -> Result<(), DeviceError>
     where
         T: Storage<Computed = Compute<S>>,
     {
-        let Product { matrix, alpha, x, beta, y, .. } = product;
+        let SpmvCall { matrix, alpha, x, beta, y, .. } = product;
         match &self.schedule {
             Schedule::Cpu => {
                 let values = matrix.values();

@@ -7,7 +7,7 @@ use evenpath_simt::{Aligned16, GlobalMut};
 use super::info::SpmmPlanInfo;
 use super::long_rows::LongRows;
 use super::options::SpmmOptions;
-use super::product::Product;
+use super::product::SpmmCall;
 use super::shape::{Moves, Rows, group, is_busy, most_lanes_log2, reads_columns, room};
 use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Launch, MAX_GRID};
 use crate::format::{DeviceCsr, DeviceDense, Layout};
@@ -121,11 +121,11 @@ impl<T: Storage> Kernels<T> {
 
 impl<T: Storage> Kernels<T> {
     /// Launches the kernels that compute C, in as many passes as the workspace requires.
-    pub(super) fn run<S: Storage, O: Offset>(&self, product: Product<'_, S, T, O>) -> Result<(), OpError>
+    pub(super) fn run<S: Storage, O: Offset>(&self, product: SpmmCall<'_, S, T, O>) -> Result<(), OpError>
     where
         T: Storage<Computed = Compute<S>>,
     {
-        let Product { matrix, alpha, b, beta, c } = product;
+        let SpmmCall { matrix, alpha, b, beta, c } = product;
         let device = matrix.device();
         let limit = u32::MAX as usize;
         if b.leading_dimension() > limit {

@@ -5,7 +5,7 @@ use std::fmt;
 use super::combine::dense_with_numbers;
 use super::info::SpmmPlanInfo;
 use super::options::SpmmOptions;
-use super::product::Product;
+use super::product::SpmmCall;
 use super::schedule::Schedule;
 use crate::device::{DeviceError, Event};
 use crate::format::dense::check_dense;
@@ -124,7 +124,7 @@ impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> SpmmPlan<S, O, T>
         if c.nrows() == 0 || c.ncols() == 0 {
             return Ok(());
         }
-        let product = Product { matrix, alpha, b, beta, c };
+        let product = SpmmCall { matrix, alpha, b, beta, c };
         match &self.schedule {
             Schedule::Cpu => run_on_cpu(product),
             Schedule::Kernels(kernels) => kernels.run(product)?,
@@ -146,7 +146,7 @@ impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> SpmmPlan<S, O, T>
 }
 
 fn run_on_cpu<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>>(
-    Product { matrix, alpha, b, beta, c }: Product<'_, S, T, O>,
+    SpmmCall { matrix, alpha, b, beta, c }: SpmmCall<'_, S, T, O>,
 ) {
     let values = matrix.values();
     let view = matrix.pattern().host_view(&values);

@@ -9,7 +9,7 @@ use super::schedule::{Choice, Shape};
 use super::{build, by_type};
 use crate::device::{DeviceError, DeviceSlice, Event};
 use crate::format::DeviceCsr;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::operand::{Factor, OpError};
 use crate::sequence::vector::with_numbers;
 use crate::{Compute, Offset, Storage, Value};
@@ -123,7 +123,7 @@ impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> SpmvPlan<S, O, T>
         y: &mut DeviceSlice<T>,
     ) -> Result<(), OpError> {
         with_numbers(self.matrix.device(), (alpha, beta), y, |alpha, beta, y| {
-            Ok(self.choice.schedule.run(Product::new(&self.matrix, (alpha, x), (beta, y))?)?)
+            Ok(self.choice.schedule.run(SpmvCall::new(&self.matrix, (alpha, x), (beta, y))?)?)
         })
     }
 

@@ -3,7 +3,7 @@
 use super::details::SpmvDetails;
 use super::method::SpmvMethod;
 use crate::device::DeviceError;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::policy::Tile;
 use crate::{Offset, Storage};
 
@@ -28,7 +28,7 @@ pub(super) type Boxed<S, O, T = S> = Box<dyn Schedule<S, O, T>>;
 /// A method, prepared for one matrix of values `S` and vectors of `T`.
 pub(super) trait Schedule<S: Storage, O: Offset, T: Storage = S>: Send + Sync {
     /// Launches the product. The matrix is the one that the schedule was made for.
-    fn run(&self, product: Product<'_, S, O, T>) -> Result<(), DeviceError>;
+    fn run(&self, product: SpmvCall<'_, S, O, T>) -> Result<(), DeviceError>;
 
     /// The method with the parameters that runs have; `method` is the one that this was prepared for.
     fn method(&self, method: SpmvMethod) -> SpmvMethod {

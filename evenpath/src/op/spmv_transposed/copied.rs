@@ -7,7 +7,7 @@ use crate::device::{DeviceError, DeviceVec};
 use crate::format::DeviceCsr;
 use crate::format::transpose::{Transpose, transpose};
 use crate::format::values::{CopyState, ValueCopy};
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::op::{SpmvOptions, SpmvPlan, SpmvPlanInfo};
 use crate::operand::OpError;
 use crate::{Offset, Value};
@@ -46,7 +46,7 @@ impl<V: Value, O: Offset> Copied<V, O> {
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Copied<V, O> {
-    fn run(&self, Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>) -> Result<(), OpError> {
+    fn run(&self, SpmvCall { matrix, alpha, x, beta, y, .. }: SpmvCall<'_, V, O>) -> Result<(), OpError> {
         let values = matrix.values();
         let state = *self.copy.state.lock();
         if state.is_stale(values.version()) {

@@ -9,7 +9,7 @@ use super::schedule::{Bytes, Schedule};
 use super::{copied, cpu, ordered, unordered};
 use crate::device::{DeviceError, DeviceKind, DeviceSlice, Event};
 use crate::format::DeviceCsr;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::operand::{Factor, OpError};
 use crate::sequence::vector::with_numbers;
 use crate::{Offset, Value};
@@ -104,7 +104,7 @@ impl<V: Value, O: Offset> SpmvTransposedPlan<V, O> {
         y: &mut DeviceSlice<V>,
     ) -> Result<(), OpError> {
         with_numbers(self.matrix.device(), (alpha, beta), y, |alpha, beta, y| {
-            self.schedule.run(Product::transposed(&self.matrix, (alpha, x), (beta, y))?)
+            self.schedule.run(SpmvCall::transposed(&self.matrix, (alpha, x), (beta, y))?)
         })
     }
 

@@ -2,14 +2,14 @@
 
 use crate::device::DeviceError;
 use crate::op::SpmvPlanInfo;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::operand::OpError;
 use crate::{Offset, Value};
 
 /// A method, prepared for one matrix.
 pub(super) trait Schedule<V: Value, O: Offset>: Send + Sync {
     /// Launches the product. The matrix is the one that the schedule was made for.
-    fn run(&self, product: Product<'_, V, O>) -> Result<(), OpError>;
+    fn run(&self, product: SpmvCall<'_, V, O>) -> Result<(), OpError>;
 
     /// Bytes of device memory of the schedule, and of a run beside it.
     fn bytes(&self) -> Bytes;

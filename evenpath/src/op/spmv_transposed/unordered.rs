@@ -4,7 +4,7 @@ use super::schedule::{Bytes, Schedule};
 use crate::device::Launch;
 use crate::format::DeviceCsr;
 use crate::format::path_tiles::PathTiles;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::operand::OpError;
 use crate::sequence::vector;
 use crate::{Offset, Value};
@@ -43,7 +43,7 @@ fn cache_bytes<V: Value>() -> u32 {
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Unordered<V, O> {
-    fn run(&self, Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>) -> Result<(), OpError> {
+    fn run(&self, SpmvCall { matrix, alpha, x, beta, y, .. }: SpmvCall<'_, V, O>) -> Result<(), OpError> {
         vector::scale(beta, y)?;
         let values = matrix.values();
         let kernel = AddTransposed {
@@ -56,7 +56,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Unordered<V, O> {
             slots_log2: SLOTS_LOG2,
             alpha,
         };
-        // SAFETY: guaranteed by a `Product`; the tiles are the matrix's, of the kernel's length.
+        // SAFETY: guaranteed by a `SpmvCall`; the tiles are the matrix's, of the kernel's length.
         unsafe { self.launch.launch(kernel) }?;
         Ok(())
     }

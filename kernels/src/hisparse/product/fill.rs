@@ -58,7 +58,7 @@ impl<V: Float> HiSparseMultiplyLeaves<V> {
         let leaf = thread::block() as usize;
         let run = Run::from_word(self.leaves.load(leaf));
         let (first, end) = (starts.load(run.first as usize), starts.load(run.first as usize + 1));
-        let product = Product::<V, BLOCK> {
+        let product = ProductLeaf::<V, BLOCK> {
             a: Stage::take(&mut arena, a),
             b: Stage::take(&mut arena, b),
             c,
@@ -87,7 +87,7 @@ impl<V: Float> HiSparseMultiplyLeaves<V> {
 
 /// A leaf of C.
 #[derive(Clone, Copy)]
-struct Product<V: Float, const BLOCK: usize> {
+struct ProductLeaf<V: Float, const BLOCK: usize> {
     a: Stage<V>,
     b: Stage<V>,
     /// Its entries.
@@ -101,7 +101,7 @@ struct Product<V: Float, const BLOCK: usize> {
     d_log2: u32,
 }
 
-impl<V: Float, const BLOCK: usize> Product<V, BLOCK> {
+impl<V: Float, const BLOCK: usize> ProductLeaf<V, BLOCK> {
     /// Counts the entries before each word.
     #[device(track_caller)]
     fn rank(self, scan: CountScan<u32, BLOCK>) {

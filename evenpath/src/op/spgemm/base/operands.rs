@@ -19,7 +19,7 @@ pub(in crate::op::spgemm) struct Operands<'a, V: Value, O: Offset> {
 }
 
 /// A product with the values that its matrices have now.
-pub(in crate::op::spgemm) struct Product<'a, V: Value, O: Offset> {
+pub(in crate::op::spgemm) struct SpgemmCall<'a, V: Value, O: Offset> {
     pub(in crate::op::spgemm) operands: Operands<'a, V, O>,
     pub(in crate::op::spgemm) a_values: ValuesNow<'a, V>,
     pub(in crate::op::spgemm) b_values: ValuesNow<'a, V>,
@@ -50,12 +50,12 @@ impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
     }
 
     /// The product with the current values.
-    pub(in crate::op::spgemm) fn product(self) -> Product<'a, V, O> {
-        Product { operands: self, a_values: self.a.values(), b_values: self.b.values() }
+    pub(in crate::op::spgemm) fn product(self) -> SpgemmCall<'a, V, O> {
+        SpgemmCall { operands: self, a_values: self.a.values(), b_values: self.b.values() }
     }
 }
 
-impl<V: Value, O: Offset> Product<'_, V, O> {
+impl<V: Value, O: Offset> SpgemmCall<'_, V, O> {
     /// A and B, as kernels take them.
     pub(in crate::op::spgemm) fn views(&self) -> (CsrView<V, O>, CsrView<V, O>) {
         let Operands { a, b } = self.operands;

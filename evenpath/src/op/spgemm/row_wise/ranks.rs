@@ -8,7 +8,7 @@ use evenpath_kernels::spgemm::{
 
 use super::target::Target;
 use crate::device::{Device, DeviceSlice, DeviceVec, Kernels};
-use crate::op::spgemm::base::{Operands, Product, Workspace};
+use crate::op::spgemm::base::{Operands, SpgemmCall, Workspace};
 use crate::op::spgemm::symbolic::{Bin, Rows, block_instance, sums_bytes};
 use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
@@ -108,7 +108,7 @@ impl Ranks {
     /// Writes the values of the rows.
     pub(super) fn add<V: Value, O: Offset>(
         &self,
-        product: &Product<'_, V, O>,
+        product: &SpgemmCall<'_, V, O>,
         rows: &Rows,
         target: &mut Target<'_, V>,
     ) -> Result<(), OpError> {

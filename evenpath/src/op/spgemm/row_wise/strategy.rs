@@ -11,7 +11,7 @@ use super::target::Target;
 use super::{fill, ranks};
 use crate::device::{DeviceVec, Kernels};
 use crate::format::csr::Pattern;
-use crate::op::spgemm::base::{Arrays, Operands, Product, Workspace, convert_offsets, result_arrays};
+use crate::op::spgemm::base::{Arrays, Operands, SpgemmCall, Workspace, convert_offsets, result_arrays};
 use crate::op::spgemm::method::SpgemmMethod;
 use crate::op::spgemm::strategy::{Found, Info, Multiply, Strategy};
 use crate::op::spgemm::symbolic::{Rows, Symbolic};
@@ -125,7 +125,7 @@ impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for RowWise {
 /// Writes the values of C for a pattern that is given.
 pub(in crate::op::spgemm) fn fill_known<V: Value, O: Offset>(
     rows: &Rows,
-    product: &Product<'_, V, O>,
+    product: &SpgemmCall<'_, V, O>,
     target: Target<'_, V>,
 ) -> Result<(), OpError> {
     fill::fill(rows, product, target, None)

@@ -10,7 +10,7 @@ use super::rows::MAX_PRODUCTS;
 use super::setup::{Entries, Weighed, tile_len};
 use crate::device::{DeviceVec, Kernels};
 use crate::format::csr::Pattern;
-use crate::op::spgemm::base::{Arrays, Operands, Product, Workspace, result_arrays};
+use crate::op::spgemm::base::{Arrays, Operands, SpgemmCall, Workspace, result_arrays};
 use crate::op::spgemm::strategy::{Found, Info, Multiply, Strategy};
 use crate::operand::requirement::Requirement;
 use crate::operand::{OpError, Pairs};
@@ -87,7 +87,7 @@ impl Required {
 
 /// The products with their keys, in the order of A's entries; `None` if there are none.
 fn expand<V: Value, O: Offset>(
-    product: &Product<'_, V, O>,
+    product: &SpgemmCall<'_, V, O>,
     weighed: Weighed,
     column_bits: u32,
 ) -> Result<Option<KeyedProducts<V>>, OpError> {
@@ -127,7 +127,7 @@ impl<V: Value> KeyedProducts<V> {
 impl GlobalSort {
     /// The product; with the number of products.
     fn sort<V: Value, O: Offset, C: Offset>(
-        product: &Product<'_, V, O>,
+        product: &SpgemmCall<'_, V, O>,
         workspace: &Workspace,
     ) -> Result<(Arrays<V, C>, u64), OpError> {
         let (a, b) = (product.operands.a, product.operands.b);

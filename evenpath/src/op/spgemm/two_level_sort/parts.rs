@@ -6,7 +6,7 @@ use super::recorder::Recorder;
 use super::rows::{self, ProductOrder, RowsOfC};
 use super::setup::Weighed;
 use crate::device::{DeviceSlice, DeviceVec};
-use crate::op::spgemm::base::{Arrays, Product, Workspace, convert_offsets, countable, result_arrays};
+use crate::op::spgemm::base::{Arrays, SpgemmCall, Workspace, convert_offsets, countable, result_arrays};
 use crate::op::spgemm::symbolic::{Analysis, Symbolic};
 use crate::operand::OpError;
 use crate::operation::Operator;
@@ -24,7 +24,7 @@ pub(super) struct Sorted<V: Value, O: Offset> {
 
 /// The product of two matrices.
 pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
-    product: &Product<'_, V, O>,
+    product: &SpgemmCall<'_, V, O>,
     workspace: &Workspace,
     recorder: &mut Recorder,
 ) -> Result<Sorted<V, O>, OpError> {
@@ -43,7 +43,7 @@ pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
 
 /// All rows at once.
 fn in_one<V: Value, O: Offset, C: Offset>(
-    product: &Product<'_, V, O>,
+    product: &SpgemmCall<'_, V, O>,
     weighed: Weighed,
     recorder: &mut Recorder,
 ) -> Result<Sorted<V, O>, OpError> {
@@ -66,7 +66,7 @@ fn ends_to_offsets(lengths: &DeviceSlice<u32>) -> Result<DeviceVec<u64>, OpError
 
 /// The result is counted first, row by row, so that parts are copied to where they belong.
 fn in_parts<V: Value, O: Offset, C: Offset>(
-    product: &Product<'_, V, O>,
+    product: &SpgemmCall<'_, V, O>,
     workspace: &Workspace,
     recorder: &mut Recorder,
 ) -> Result<Sorted<V, O>, OpError> {

@@ -9,7 +9,7 @@ use super::recorder::Recorder;
 use super::setup::{Entries, Weighed, tile_len};
 use super::tiles::SortedTiles;
 use crate::device::{DeviceSlice, DeviceVec};
-use crate::op::spgemm::base::Product;
+use crate::op::spgemm::base::SpgemmCall;
 use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
 use crate::operation::Operator;
@@ -62,7 +62,7 @@ pub(in crate::op::spgemm) fn required<V: Value>(rows: u64, entries: u64, product
 /// Some rows of C, on a device with kernels, which fewer than 2³¹ products make. Both matrices are canonical, and their
 /// shapes fit.
 pub(super) fn rows<V: Value, O: Offset>(
-    product: &Product<'_, V, O>,
+    product: &SpgemmCall<'_, V, O>,
     rows: Range<usize>,
     recorder: &mut Recorder,
 ) -> Result<RowsOfC<V>, OpError> {
@@ -73,7 +73,7 @@ pub(super) fn rows<V: Value, O: Offset>(
 
 /// [`nrows`], whose entries are weighed already, and the order of their products; the recorder has begun.
 pub(super) fn rows_of_weighed<V: Value, O: Offset>(
-    product: &Product<'_, V, O>,
+    product: &SpgemmCall<'_, V, O>,
     rows: Range<usize>,
     weighed: Weighed,
     recorder: &mut Recorder,
@@ -111,7 +111,7 @@ struct SortedProducts<O: Offset> {
 
 impl<O: Offset> Symbolic<O> {
     fn new<V: Value>(
-        product: &Product<'_, V, O>,
+        product: &SpgemmCall<'_, V, O>,
         rows: Range<usize>,
         weighed: Weighed,
         recorder: &mut Recorder,
@@ -148,7 +148,7 @@ impl<O: Offset> ProductOrder<O> {
     /// The values of C, for the values that A and B have now.
     pub(super) fn values<V: Value>(
         &self,
-        product: &Product<'_, V, O>,
+        product: &SpgemmCall<'_, V, O>,
         recorder: &mut Recorder,
     ) -> Result<DeviceVec<V>, OpError> {
         let device = product.operands.a.device();
@@ -185,7 +185,7 @@ impl<O: Offset> SortedProducts<O> {
     /// cut entries in their order.
     fn add_products<V: Value>(
         &self,
-        product: &Product<'_, V, O>,
+        product: &SpgemmCall<'_, V, O>,
         first_entry: usize,
         c_values: &mut DeviceSlice<V>,
     ) -> Result<DeviceVec<V>, OpError> {

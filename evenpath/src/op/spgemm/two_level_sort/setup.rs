@@ -4,7 +4,7 @@ use evenpath_kernels::spgemm::two_level_sort::{ListEntries, ListedEntries, SortP
 
 use crate::device::{DeviceError, DeviceVec, instance};
 use crate::format::csr::Pattern;
-use crate::op::spgemm::base::Product;
+use crate::op::spgemm::base::SpgemmCall;
 use crate::operand::OpError;
 use crate::operation::Operator;
 use crate::sequence::scan::{self, ScanOptions};
@@ -55,7 +55,7 @@ pub(in crate::op::spgemm) struct Weighed {
 impl Weighed {
     /// Weighs the entries of A's `rows`, fewer than 2³¹. Waits for the device.
     pub(in crate::op::spgemm) fn new<V: Value, O: Offset>(
-        product: &Product<'_, V, O>,
+        product: &SpgemmCall<'_, V, O>,
         rows: &Range<usize>,
     ) -> Result<Self, OpError> {
         let (a, b) = (product.operands.a.pattern(), product.operands.b.pattern());
@@ -105,7 +105,7 @@ impl<O: Offset> Entries<O> {
 
     /// Lists those of A's entries in `rows` that make products, of which there are fewer than 2³¹; `None` if there are none.
     pub(super) fn list<V: Value>(
-        product: &Product<'_, V, O>,
+        product: &SpgemmCall<'_, V, O>,
         rows: &Range<usize>,
         weighed: Weighed,
     ) -> Result<Option<Self>, OpError> {

@@ -5,7 +5,7 @@ use super::block_size::with_block_size;
 use super::row_blocks::{RowBlocks, cut_rows};
 use crate::device::{DeviceError, DeviceVec, Launch, Launcher};
 use crate::format::DeviceCsr;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::op::spmv::cost::Matrix;
 use crate::op::spmv::costs::ROW_BLOCKS;
 use crate::op::spmv::details::SpmvDetails;
@@ -160,7 +160,7 @@ impl Kinds {
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Adaptive<V, O> {
-    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
+    fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let block_rows = self.block_rows.as_global();
         // SAFETY: the row blocks are the matrix's, and their first rows are one more than the grid has blocks.
         unsafe { product.launch(&self.launch, |product| AdaptiveRows { product, block_rows }) }

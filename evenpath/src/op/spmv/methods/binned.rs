@@ -3,7 +3,7 @@ use evenpath_kernels::spmv::{BinnedRows, ListLongRows, LongRows, NumberPieces};
 use super::row_tiles::{Group, fit};
 use crate::device::{DeviceError, DeviceVec, Launch};
 use crate::format::DeviceCsr;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::op::spmv::cost::Matrix;
 use crate::op::spmv::costs::BINNED;
 use crate::op::spmv::details::SpmvDetails;
@@ -115,7 +115,7 @@ impl<V: Value, O: Offset> Binned<V, O> {
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Binned<V, O> {
-    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
+    fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let mut work = self.sums.lock()?;
         let long = LongRows {
             rows: self.long_rows.as_global(),

@@ -3,7 +3,7 @@
 use crate::cpu::{SpmvCut, SpmvGroups, SpmvTiles};
 use crate::device::DeviceError;
 use crate::format::DeviceCsr;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::op::spmv::features::Copies;
 use crate::op::spmv::method::SpmvMethod;
 use crate::op::spmv::schedule::{Boxed, Choice, Schedule, Shape};
@@ -69,7 +69,7 @@ fn pattern<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> (&[O], &[u32]) {
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Cpu {
-    fn run(&self, Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>) -> Result<(), DeviceError> {
+    fn run(&self, SpmvCall { matrix, alpha, x, beta, y, .. }: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let values = matrix.values();
         let view = matrix.pattern().host_view(&values);
         if let (Some(view), Some(x), Some(y)) = (view, x.host_slice(), y.host_slice_mut()) {

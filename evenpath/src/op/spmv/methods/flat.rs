@@ -6,7 +6,7 @@ use super::cut_rows::{Cut, CutRows};
 use crate::device::{DeviceError, DeviceVec, Launch};
 use crate::format::DeviceCsr;
 use crate::format::filled_rows::FilledRows;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::op::spmv::cost::Matrix;
 use crate::op::spmv::costs::FLAT;
 use crate::op::spmv::details::SpmvDetails;
@@ -115,14 +115,14 @@ pub(super) fn cut_evenly<V: Value, O: Offset>(
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Flat<V, O> {
-    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
+    fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let rows = product.matrix.nrows();
         let mut work = self.cut_rows.sums.lock()?;
         let (tile_rows, cut_rows) = (self.tile_rows.as_global(), self.cut_rows.view(&mut work));
-        let tile = |product: kernels::Product<V, O>| {
+        let tile = |product: kernels::SpmvArguments<V, O>| {
             let Pattern { row_offsets, rows, .. } = self.filled.pattern(product.matrix.pattern());
             let matrix = CsrView { row_offsets, rows, ..product.matrix };
-            let product = kernels::Product { matrix, ..product };
+            let product = kernels::SpmvArguments { matrix, ..product };
             FlatTile { product, tile_rows, filled_rows: self.filled.map(), cut_rows }
         };
         // SAFETY: the tiles, the cut rows and the rows that have nonzeros are the matrix's.
@@ -132,9 +132,8 @@ impl<V: Value, O: Offset> Schedule<V, O> for Flat<V, O> {
         }
         // SAFETY: there are no other views, and a thread for each row.
         unsafe {
-            product.launch(&self.fill_launch, |kernels::Product { matrix, update, .. }| FlatFillEmptyRows {
-                pattern: matrix.pattern(),
-                update,
+            product.launch(&self.fill_launch, |kernels::SpmvArguments { matrix, update, .. }| {
+                FlatFillEmptyRows { pattern: matrix.pattern(), update }
             })
         }
     }

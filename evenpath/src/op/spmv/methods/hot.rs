@@ -13,7 +13,7 @@ use super::flat::cut_evenly;
 use crate::device::{Device, DeviceError, DeviceVec, Kernels, Launch};
 use crate::format::DeviceCsr;
 use crate::format::filled_rows::FilledRows;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::op::spmv::details::SpmvDetails;
 use crate::op::spmv::features::Features;
 use crate::op::spmv::gathers::Gathers;
@@ -232,14 +232,14 @@ impl<V: Value, O: Offset> Hot<V, O> {
 /// A product with all rows of its matrix, or with none, where there is nothing to write for empty ones.
 fn with_rows_if<V: Value, O: Offset>(
     condition: bool,
-    product: kernels::Product<V, O>,
-) -> kernels::Product<V, O> {
+    product: kernels::SpmvArguments<V, O>,
+) -> kernels::SpmvArguments<V, O> {
     let rows = if condition { product.matrix.rows } else { 0 };
-    kernels::Product { matrix: CsrView { rows, ..product.matrix }, ..product }
+    kernels::SpmvArguments { matrix: CsrView { rows, ..product.matrix }, ..product }
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Hot<V, O> {
-    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
+    fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let mut elements = self.elements.lock().unwrap_or_else(PoisonError::into_inner);
         let mut work = self.cut_rows.sums.lock()?;
         let hot_columns = self.columns.hot.as_global();
@@ -251,7 +251,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Hot<V, O> {
             // if some are empty, for each row.
             unsafe {
                 product.launch(gather, |product| {
-                    let kernels::Product { x, update, .. } = product;
+                    let kernels::SpmvArguments { x, update, .. } = product;
                     let pattern = with_rows_if(has_empty_rows, product).matrix.pattern();
                     GatherHotColumns { pattern, x, hot_columns, hot_x, update, hot }
                 })

@@ -6,7 +6,7 @@ use super::block_size::with_block_size;
 use super::lanes::checked_lanes;
 use crate::device::{DeviceError, DeviceVec, Launch};
 use crate::format::DeviceCsr;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::op::spmv::details::SpmvDetails;
 use crate::op::spmv::method::SpmvMethod;
 use crate::op::spmv::schedule::{Boxed, Schedule, Shape};
@@ -75,7 +75,7 @@ impl<V: Value, O: Offset> Light<V, O> {
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Light<V, O> {
-    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
+    fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let mut next_row = self.next_row.lock().unwrap_or_else(PoisonError::into_inner);
         next_row.set_zero()?;
         let (next_row, lanes, turns) = (next_row.as_global_mut(), self.lanes, self.turns);

@@ -7,7 +7,7 @@ use crate::cpu::SpmvCut;
 use crate::device::{DeviceError, DeviceKind, Launch};
 use crate::format::DeviceCsr;
 use crate::format::path_tiles::PathTiles;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::op::spmv::cost::Matrix;
 use crate::op::spmv::costs::MERGE_PATH;
 use crate::op::spmv::features::Features;
@@ -86,7 +86,7 @@ impl<V: Value, O: Offset> Merge<V, O> {
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Merge<V, O> {
-    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
+    fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let mut work = self.cut_rows.sums.lock()?;
         let (tile_rows, cut_rows) = (self.tiles.rows.as_global(), self.cut_rows.view(&mut work));
         // SAFETY: the tiles and the cut rows are the matrix's.

@@ -8,7 +8,7 @@ use super::row_blocks::RowBlocks;
 use super::row_tiles::{Group, fit};
 use crate::device::{DeviceError, DeviceSlice, DeviceVec, Kernels, Launch};
 use crate::format::DeviceCsr;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::op::spmv::details::SpmvDetails;
 use crate::op::spmv::features::Features;
 use crate::op::spmv::gathers::Gathers;
@@ -233,7 +233,7 @@ impl<V: Value, O: Offset> Narrow<V, O> {
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Narrow<V, O> {
-    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
+    fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         match &self.rows {
             Rows::Blocks { launch, block_rows } => {
                 let (columns, block_rows) = (self.codes.singles(), block_rows.as_global());

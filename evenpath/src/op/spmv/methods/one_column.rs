@@ -2,7 +2,7 @@
 
 use crate::device::DeviceError;
 use crate::format::DeviceCsr;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::op::spmm::Column;
 use crate::op::spmv::details::SpmvDetails;
 use crate::op::spmv::method::SpmvMethod;
@@ -44,7 +44,7 @@ pub(in crate::op::spmv) fn build<S: Storage, O: Offset, T: Storage<Computed = Co
 struct OneColumn<T: Storage>(Column<T>);
 
 impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> Schedule<S, O, T> for OneColumn<T> {
-    fn run(&self, product: Product<'_, S, O, T>) -> Result<(), DeviceError> {
+    fn run(&self, product: SpmvCall<'_, S, O, T>) -> Result<(), DeviceError> {
         self.0.run(product)
     }
 

@@ -3,7 +3,7 @@ use evenpath_simt::kernel::{self, KernelInfo};
 
 use crate::device::{DeviceError, Launch};
 use crate::format::DeviceCsr;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::op::spmv::cost::Matrix;
 use crate::op::spmv::costs::ROW_TILES;
 use crate::op::spmv::details::SpmvDetails;
@@ -127,7 +127,7 @@ impl<V: Value, O: Offset> RowTiles<V, O> {
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for RowTiles<V, O> {
-    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
+    fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let lanes_log2 = self.group.lanes_log2;
         // SAFETY: there are no other views, and a warp for each group of rows.
         unsafe { product.launch(&self.launch, |product| Kernel { product, lanes_log2 }) }

@@ -3,7 +3,7 @@ use evenpath_kernels::spmv::{BlockRows, VectorRows};
 use super::lanes::checked_lanes;
 use crate::device::{DeviceError, Launch, MAX_GRID};
 use crate::format::DeviceCsr;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::op::spmv::cost::Matrix;
 use crate::op::spmv::costs::{BLOCK, LANES};
 use crate::op::spmv::details::SpmvDetails;
@@ -77,7 +77,7 @@ impl<V: Value, O: Offset> Vector<V, O> {
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Vector<V, O> {
-    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
+    fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let lanes = self.lanes;
         // SAFETY: there are no other views, and `lanes` threads for each row.
         unsafe { product.launch(&self.launch, |product| VectorRows { product, lanes }) }
@@ -136,7 +136,7 @@ impl<V: Value, O: Offset> Block<V, O> {
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Block<V, O> {
-    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
+    fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         // SAFETY: there are no other views, and any number of blocks will do.
         unsafe { product.launch(&self.launch, |product| BlockRows { product }) }
     }

@@ -14,7 +14,7 @@ use crate::format::DeviceCsr;
 use crate::format::csr::Pattern;
 use crate::format::row_order::row_map;
 use crate::format::values::{CopyState, ValueCopy};
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::op::spmv::details::SpmvDetails;
 use crate::op::spmv::features::{Copies, Features};
 use crate::op::spmv::lengths::Lengths;
@@ -206,7 +206,7 @@ impl<V: Value, O: Offset> Sliced<V, O> {
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Sliced<V, O> {
-    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
+    fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let (matrix, copy) = (product.matrix, &self.copy);
         // Held until the launch, so that the slots stay those of the values.
         let values = matrix.values();

@@ -3,7 +3,7 @@ use evenpath_kernels::spmv::{self as kernels, AlignedProduct, FindWindows, RowWi
 use super::row_tiles::{Group, fit};
 use crate::device::{DeviceError, DeviceVec, Launch};
 use crate::format::DeviceCsr;
-use crate::op::product::Product;
+use crate::op::product::SpmvCall;
 use crate::op::spmv::details::SpmvDetails;
 use crate::op::spmv::features::Features;
 use crate::op::spmv::found_windows::Found;
@@ -100,9 +100,9 @@ impl<V: Value, O: Offset> Windows<V, O> {
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Windows<V, O> {
-    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
+    fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let x = Aligned::new(product.x)?;
-        let kernel = |kernels::Product { matrix, update, .. }| RowWindows {
+        let kernel = |kernels::SpmvArguments { matrix, update, .. }| RowWindows {
             product: AlignedProduct { matrix, x: x.view(), update },
             firsts: self.firsts.as_global(),
             lens: self.lens.as_global(),
