@@ -7,11 +7,11 @@ use super::two_sequences::{Staged, TilePair};
 use crate::unroll::unroll;
 use crate::{Bits, Key};
 
-/// Number that [`Share::stage_sources`] adds to indices of B: at least the elements of a tile.
+/// Number that [`MergeShare::stage_sources`] adds to indices of B: at least the elements of a tile.
 pub const FROM_B: u16 = 1 << 15;
 
 /// A thread's share of a tile's output: up to `ITEMS` elements in order.
-pub struct Share<K, const ITEMS: usize> {
+pub struct MergeShare<K, const ITEMS: usize> {
     keys: [K; ITEMS],
     /// A bit for each of them that is A's.
     from_a: u32,
@@ -19,7 +19,7 @@ pub struct Share<K, const ITEMS: usize> {
     start: Cut<u32>,
 }
 
-impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
+impl<K: Key, const ITEMS: usize> MergeShare<K, ITEMS> {
     /// Merges by what `by` makes of the keys; for every thread of a block.
     #[device(track_caller)]
     pub fn merge(pair: &TilePair, staged: Staged<K>, by: impl Fn(K) -> K + Copy) -> Self {

@@ -53,7 +53,7 @@ parameters! {
 }
 
 /// The consecutive runs of a thread.
-struct Share<K, const ITEMS: usize> {
+struct ThreadRuns<K, const ITEMS: usize> {
     keys: [K; ITEMS],
     runs: [Run; ITEMS],
     /// On how many levels, from the leaves up, each run begins a node.
@@ -63,7 +63,7 @@ struct Share<K, const ITEMS: usize> {
     entries: u32,
 }
 
-impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
+impl<K: Key, const ITEMS: usize> ThreadRuns<K, ITEMS> {
     #[device(track_caller)]
     fn load<const BLOCK: usize>(sorted: SortedRuns<K>, shape: TreeShape, tile: u32) -> Self {
         let SortedRuns { keys, runs } = sorted;
@@ -184,7 +184,7 @@ impl<K: Key> HiSparseWriteNodes<K> {
         let bases: Shared<u32> = arena.take(MAX_DEPTH + 1);
         let ticket: Shared<u32> = arena.take(1);
         let tile = Tickets::new(self.state).draw_for_block(ticket);
-        let share = Share::<K, ITEMS>::load::<BLOCK>(self.runs, self.levels.shape, tile);
+        let share = ThreadRuns::<K, ITEMS>::load::<BLOCK>(self.runs, self.levels.shape, tile);
         let counted = scans.exclusive(share.counts, share.entries);
         // 2. Find the tile's first number on each level, and that of its first entry.
         self.look_back(&counted, tile, bases);

@@ -66,7 +66,7 @@ impl Entries {
 }
 
 /// The consecutive entries of a thread, and which of them begin runs.
-struct Share<const ITEMS: usize> {
+struct ThreadEntries<const ITEMS: usize> {
     rows: [u32; ITEMS],
     cols: [u32; ITEMS],
     /// The number of the first entry.
@@ -77,7 +77,7 @@ struct Share<const ITEMS: usize> {
     descents: u32,
 }
 
-impl<const ITEMS: usize> Share<ITEMS> {
+impl<const ITEMS: usize> ThreadEntries<ITEMS> {
     #[device(track_caller)]
     fn load<const BLOCK: usize>(entries: Entries, tile: u32) -> Self {
         let Entries { row_indices: rows, column_indices: cols, len, d_log2 } = entries;
@@ -154,7 +154,7 @@ impl<K: Key> HiSparseWriteRuns<K> {
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
         let (ticket, before): (Shared<u32>, Shared<u32>) = (arena.take(1), arena.take(1));
         let tile = Tickets::new(self.state.skip(RUN_RESULTS)).draw_for_block(ticket);
-        let share = Share::<ITEMS>::load::<BLOCK>(self.entries, tile);
+        let share = ThreadEntries::<ITEMS>::load::<BLOCK>(self.entries, tile);
         let counted = scan.exclusive(share.heads.count_ones());
         // 2. Count the runs of earlier tiles, while the other warps stage theirs.
         if thread::warp() == 0 {
@@ -189,7 +189,7 @@ impl<K: Key> HiSparseWriteRuns<K> {
     #[device(track_caller)]
     fn stage<const ITEMS: usize>(
         &self,
-        share: &Share<ITEMS>,
+        share: &ThreadEntries<ITEMS>,
         mut place: u32,
         staged_runs: Shared<u64>,
         staged_keys: Shared<K>,

@@ -1,7 +1,7 @@
 use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Global, GlobalMut};
 
 use crate::block::balanced_path::Cut;
-use crate::block::merge_share::Share;
+use crate::block::merge_share::MergeShare;
 use crate::block::output;
 use crate::block::two_sequences::{staged_bytes, Fetched, Sequences, TilePair};
 use crate::{Bits, Key};
@@ -27,7 +27,7 @@ impl<K: Key> MergeKeys<K> {
         let fetched = pair.fetch::<K, BLOCK, ITEMS>(self.inputs.a, self.inputs.b);
         let staged = fetched.stage(Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena));
         thread::barrier();
-        let share = Share::<K, ITEMS>::merge(&pair, staged, |key| key);
+        let share = MergeShare::<K, ITEMS>::merge(&pair, staged, |key| key);
         thread::barrier();
         share.stage(staged, |key| key);
         thread::barrier();
@@ -66,7 +66,7 @@ impl<K: Key, V: Bits> MergePairs<K, V> {
         let staged_keys = keys_on_the_way.stage(Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena));
         let staged_values = values_on_the_way.stage(Fetched::<V, BLOCK, ITEMS>::take_memory(&mut arena));
         thread::barrier();
-        let share = Share::<K, ITEMS>::merge(&pair, staged_keys, |key| key);
+        let share = MergeShare::<K, ITEMS>::merge(&pair, staged_keys, |key| key);
         thread::barrier();
         share.stage(staged_keys, |key| key);
         let own_values = share.gather(staged_values);

@@ -2,7 +2,7 @@ use evenpath_simt::{device, kernel, thread, Arena, Element, Global, GlobalMut, S
 
 use super::schedule::{schedule_bytes, DrawnTile, Schedule, Waiting};
 use super::values::Values;
-use super::walk::Share;
+use super::walk::SetShare;
 use crate::block::count_scan::Counted;
 use crate::block::output;
 use crate::block::two_sequences::{staged_bytes, Fetched, Sequences};
@@ -144,7 +144,7 @@ impl<K: Key, V: Bits> SetPairs<K, V> {
 
 /// A thread's part of the selection from a tile.
 struct Selected<K, const ITEMS: usize> {
-    share: Share<K, ITEMS>,
+    share: SetShare<K, ITEMS>,
     /// A bit for each step of the share that is kept.
     kept: u32,
     /// Number of steps that are kept.
@@ -165,9 +165,9 @@ fn select<K: Key, const BLOCK: usize, const ITEMS: usize>(
     let staged = fetched.stage(memory);
     let ticket = schedule.draw();
     thread::barrier();
-    let start = Share::<K, ITEMS>::search(&tile.pair, staged);
+    let start = SetShare::<K, ITEMS>::search(&tile.pair, staged);
     let bounds = schedule.look_up(ticket);
-    let share = Share::walk(&tile.pair, staged, start);
+    let share = SetShare::walk(&tile.pair, staged, start);
     let kept = share.kept(operation);
     schedule.announce(ticket, bounds);
     schedule.find_place(waiting);

@@ -10,7 +10,7 @@ use crate::unroll::unroll;
 use crate::Key;
 
 /// A thread's share: up to `ITEMS` steps, each an element of A, one of B, or a match of both.
-pub(super) struct Share<K, const ITEMS: usize> {
+pub(super) struct SetShare<K, const ITEMS: usize> {
     /// The key of each step.
     keys: [K; ITEMS],
     /// A bit for each step that takes an element of A.
@@ -21,7 +21,7 @@ pub(super) struct Share<K, const ITEMS: usize> {
     start: Cut<u32>,
 }
 
-impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
+impl<K: Key, const ITEMS: usize> SetShare<K, ITEMS> {
     /// Finds where the thread's share of a tile begins.
     #[device]
     pub(super) fn search(pair: &TilePair, staged: Staged<K>) -> Cut<u32> {

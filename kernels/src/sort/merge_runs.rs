@@ -6,7 +6,7 @@ use evenpath_simt::{device, kernel, parameters, thread, Arena, Element, Global, 
 
 use super::segments::{merge_rounds, Part};
 use crate::block::balanced_path::Cut;
-use crate::block::merge_share::{Share, FROM_B};
+use crate::block::merge_share::{MergeShare, FROM_B};
 use crate::block::output;
 use crate::block::radix_rank::{KeyOrder, RadixKey};
 use crate::block::two_sequences::{staged_each_bytes, TilePair};
@@ -146,7 +146,7 @@ impl<K: RadixKey> MergeRunKeys<K> {
         let elements = arena.take(BLOCK * (ITEMS + 1));
         let staged = pair.stage_each::<K, BLOCK, ITEMS>(self.keys, self.keys, elements);
         thread::barrier();
-        let share = Share::<K, ITEMS>::merge(&pair, staged, self.round.compared());
+        let share = MergeShare::<K, ITEMS>::merge(&pair, staged, self.round.compared());
         thread::barrier();
         share.stage(staged, self.round.stored());
         thread::barrier();
@@ -166,7 +166,7 @@ impl<K: RadixKey, V: Element> MergeRunPairs<K, V> {
         let staged = pair.stage_each::<K, BLOCK, ITEMS>(self.keys, self.keys, elements);
         let sources = arena.take(BLOCK * ITEMS);
         thread::barrier();
-        let share = Share::<K, ITEMS>::merge(&pair, staged, self.round.compared());
+        let share = MergeShare::<K, ITEMS>::merge(&pair, staged, self.round.compared());
         thread::barrier();
         share.stage(staged, self.round.stored());
         share.stage_sources(sources);

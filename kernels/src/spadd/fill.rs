@@ -4,7 +4,7 @@ use super::codes::{Codes, WORD_ITEMS};
 use super::cut::path_items;
 use super::inputs::Inputs;
 use super::output::Output;
-use super::share::Share;
+use super::share::SpaddShare;
 use super::state::{GROUP, GROUPS};
 use super::tile::SpaddTile;
 use crate::block::count_scan::CountScan;
@@ -50,7 +50,7 @@ impl<V: Float, O: Offset> FillTiles<V, O> {
         let items = path_items(a.pattern(), b.pattern());
         let tile = SpaddTile::load(self.starts, number, items, (BLOCK * ITEMS) as u32);
         let (codes, is_paired) = load_codes::<BLOCK>(self.codes, number);
-        let share = Share::<BLOCK, ITEMS>::new(codes, tile.items, self.keep);
+        let share = SpaddShare::<BLOCK, ITEMS>::new(codes, tile.items, self.keep);
         let before = results_before(self.counts, self.states, number);
         // The nonzero of A of a tile's first pair can be the last of the tile before.
         let ahead = tile.a_first.min(1);

@@ -6,7 +6,7 @@ use evenpath_simt::{device, kernel, thread, Arena, Float, GlobalMut, Shared};
 use super::cut::{path_items, row_end, Cut};
 use super::inputs::{Inputs, BATCH};
 use super::output::Output;
-use super::share::Share;
+use super::share::SpaddShare;
 use super::tile::SpaddTile;
 use super::walk::{stage, staged_len, Walk};
 use crate::block::count_scan::CountScan;
@@ -92,7 +92,7 @@ impl<V: Float, O: Offset> OnePass<V, O> {
         }
 
         // 3. Publish the number of results, and find where they come from.
-        let share = Share::<BLOCK, ITEMS>::new(codes, tile.items, self.keep);
+        let share = SpaddShare::<BLOCK, ITEMS>::new(codes, tile.items, self.keep);
         let counted = share.count(scan);
         let total = Summary::<u32, Sum>::new(counted.results, 0);
         if thread::index() == 0 {

@@ -7,7 +7,7 @@ use super::origin::Origin;
 use crate::block::count_scan::CountScan;
 
 /// A thread's share of a tile.
-pub(super) struct Share<const BLOCK: usize, const ITEMS: usize> {
+pub(super) struct SpaddShare<const BLOCK: usize, const ITEMS: usize> {
     codes: Codes,
     /// Items of the tile before it.
     diagonal: u32,
@@ -31,7 +31,7 @@ pub(super) struct Counted {
     rows_before: u32,
 }
 
-impl<const BLOCK: usize, const ITEMS: usize> Share<BLOCK, ITEMS> {
+impl<const BLOCK: usize, const ITEMS: usize> SpaddShare<BLOCK, ITEMS> {
     /// Returns the share with these codes in a tile of `tile_items` items.
     #[device]
     pub(super) fn new(codes: Codes, tile_items: u32, keep: u32) -> Self {
