@@ -33,7 +33,7 @@ pub mod update;
 pub mod vector;
 
 pub use key::{Bits, Key};
-pub use matrix::{CooView, CsrView, Pattern, RowMap};
+pub use matrix::{GlobalCoo, GlobalCsr, GlobalPattern, RowMap};
 pub use offset::Offset;
 
 #[cfg(not(target_arch = "nvptx64"))]

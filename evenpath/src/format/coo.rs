@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use evenpath_kernels::CooView;
+use evenpath_kernels::GlobalCoo;
 use evenpath_kernels::coo::{CarryFixup, CooInterval};
 
 use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, MAX_GRID, Upload};
@@ -47,8 +47,8 @@ struct Arrays<V: Value> {
 
 impl<V: Value> Arrays<V> {
     /// The matrix as a kernel argument.
-    fn view(&self) -> CooView<V> {
-        CooView {
+    fn view(&self) -> GlobalCoo<V> {
+        GlobalCoo {
             row_indices: self.row_indices.as_aligned(),
             column_indices: self.column_indices.as_aligned(),
             values: self.values.as_aligned(),

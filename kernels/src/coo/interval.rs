@@ -4,7 +4,7 @@ use evenpath_simt::{device, kernel, thread, warp, Aligned16, Arena, Float, Globa
 
 use crate::block::segmented_scan::warp_inclusive;
 use crate::update::Update;
-use crate::CooView;
+use crate::GlobalCoo;
 
 /// Consecutive entries that a lane loads in one access.
 const VECTOR: usize = 4;
@@ -13,7 +13,7 @@ kernel! {
     /// Adds to y, or writes, the sums of the rows that end in an interval; keeps each interval's carry.
     pub struct CooInterval<V: Float> {
         /// The matrix.
-        pub matrix: CooView<V>,
+        pub matrix: GlobalCoo<V>,
         /// The dense vector, one element per column.
         pub x: Global<V>,
         /// The result, one element per row. Its `beta` is for rows that end in an interval.

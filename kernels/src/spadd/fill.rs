@@ -8,15 +8,15 @@ use super::share::SpaddShare;
 use super::state::{GROUP, GROUPS};
 use super::tile::SpaddTile;
 use crate::block::count_scan::CountScan;
-use crate::{CsrView, Offset};
+use crate::{GlobalCsr, Offset};
 
 kernel! {
     /// Writes the results by the codes of [`WalkPath`](super::WalkPath): one block per tile of the path.
     pub struct FillTiles<V: Float, O: Offset> {
         /// A.
-        pub a: CsrView<V, O>,
+        pub a: GlobalCsr<V, O>,
         /// B.
-        pub b: CsrView<V, O>,
+        pub b: GlobalCsr<V, O>,
         /// Starts of the tiles, from [`CutPath`](super::CutPath).
         pub starts: Global<u64>,
         /// The codes of the path's items.

@@ -4,7 +4,7 @@ use evenpath_simt::{device, thread, Float, Global, Shared};
 use super::keep;
 use super::origin::Origin;
 use super::output::Output;
-use crate::{CsrView, Offset};
+use crate::{GlobalCsr, Offset};
 
 /// Results that a thread has in flight.
 pub(super) const BATCH: usize = 8;
@@ -33,7 +33,7 @@ impl<V: Float> Inputs<V> {
     /// Returns the nonzeros of A and B, starting at those numbers, with their factors.
     #[device(track_caller)]
     pub(super) fn new<O: Offset>(
-        (a, b): (CsrView<V, O>, CsrView<V, O>),
+        (a, b): (GlobalCsr<V, O>, GlobalCsr<V, O>),
         (a_first, b_first): (usize, usize),
         keep: u32,
         (alpha, beta): (V, V),

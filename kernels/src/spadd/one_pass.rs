@@ -13,7 +13,7 @@ use crate::block::count_scan::CountScan;
 use crate::block::operator::{Sum, Summary};
 use crate::block::pair_search::PairSearch;
 use crate::block::tile_prefix::{self, clear_stale, entry_words, TilePrefix};
-use crate::{CsrView, Offset, Pattern};
+use crate::{GlobalCsr, GlobalPattern, Offset};
 
 kernel! {
     /// Walks the path and writes the results in one pass: one block per tile, tiles in the order in which blocks start. The
@@ -28,9 +28,9 @@ kernel! {
     /// look-back.
     pub struct OnePass<V: Float, O: Offset> {
         /// A.
-        pub a: CsrView<V, O>,
+        pub a: GlobalCsr<V, O>,
         /// B, with as many rows.
-        pub b: CsrView<V, O>,
+        pub b: GlobalCsr<V, O>,
         /// [`one_pass_state_words`] words, all zero.
         pub state: GlobalMut<u64>,
         /// Output: the number of results. The host may read it while the kernel runs.
@@ -140,7 +140,7 @@ impl<const BLOCK: usize> Cuts<BLOCK> {
 
     /// Returns the end of the row that the thread probes first, whatever the tile.
     #[device(track_caller)]
-    fn probe<O: Offset>((a, b): (Pattern<O>, Pattern<O>)) -> u64 {
+    fn probe<O: Offset>((a, b): (GlobalPattern<O>, GlobalPattern<O>)) -> u64 {
         PairSearch::<BLOCK>::probe(u64::from(a.rows), |row| row_end(a, b, row))
     }
 
@@ -149,7 +149,7 @@ impl<const BLOCK: usize> Cuts<BLOCK> {
     #[device(track_caller)]
     fn find<O: Offset>(
         self,
-        (a, b): (Pattern<O>, Pattern<O>),
+        (a, b): (GlobalPattern<O>, GlobalPattern<O>),
         number: u32,
         tile_items: u32,
         probed: u64,

@@ -9,15 +9,15 @@ use crate::block::count_scan::CountScan;
 use crate::block::merge_path;
 use crate::block::search::partition_point;
 use crate::unroll::unroll;
-use crate::{Offset, Pattern};
+use crate::{GlobalPattern, Offset};
 
 kernel! {
     /// Walks the path, one tile per block: writes the codes of its items and counts the results.
     pub struct WalkPath<O: Offset> {
         /// A.
-        pub a: Pattern<O>,
+        pub a: GlobalPattern<O>,
         /// B, with as many rows.
-        pub b: Pattern<O>,
+        pub b: GlobalPattern<O>,
         /// Starts of the tiles, from [`CutPath`](super::CutPath).
         pub starts: Global<u64>,
         /// Output: the codes of the path's items, a word per 31 items of a tile.
@@ -86,7 +86,7 @@ impl<O: Offset> WalkPath<O> {
 #[device(track_caller)]
 pub(super) fn stage<O: Offset, const BLOCK: usize, const ITEMS: usize>(
     tile: &SpaddTile,
-    (a, b): (Pattern<O>, Pattern<O>),
+    (a, b): (GlobalPattern<O>, GlobalPattern<O>),
     memory: Shared<u32>,
     none: Shared<u32>,
 ) -> (Staged, Shared<u32>) {
@@ -162,7 +162,7 @@ const ROW_BATCH: usize = 4;
 #[device(track_caller)]
 fn stage_row_ends<O: Offset, const BLOCK: usize, const ITEMS: usize>(
     tile: &SpaddTile,
-    (a, b): (Pattern<O>, Pattern<O>),
+    (a, b): (GlobalPattern<O>, GlobalPattern<O>),
     columns: Staged,
     ends: Shared<u32>,
 ) {

@@ -3,7 +3,7 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, thread, warp, Arena, GlobalMut};
 
-use crate::{Offset, Pattern};
+use crate::{GlobalPattern, Offset};
 
 /// Counters of [`SpmmLongRows`]: long rows, and pieces.
 pub const LONG_COUNTERS: usize = 2;
@@ -13,7 +13,7 @@ kernel! {
     /// of a row are consecutive; the rows come in any order.
     pub struct SpmmLongRows<O: Offset> {
         /// The matrix.
-        pub pattern: Pattern<O>,
+        pub pattern: GlobalPattern<O>,
         /// Long rows and pieces, both zero before.
         pub counters: GlobalMut<u32>,
         /// Output: the row of each piece.

@@ -26,7 +26,7 @@ use super::variant::{
     StridedPieces, Variant,
 };
 use super::width::{width, Elements, Packets, Width};
-use crate::{CsrView, Offset};
+use crate::{GlobalCsr, Offset};
 
 kernel! {
     /// C = αAB + βC: one group of lanes per row and tile of columns, and for each piece of a long row. Blocks are
@@ -37,7 +37,7 @@ kernel! {
     /// for blocks whose nonzeros may be too many for their shared memory, [`InPasses`] for short rows.
     pub struct SpmmRows<S: Stored, T: Stored, O: Offset> {
         /// A.
-        pub matrix: CsrView<S, O>,
+        pub matrix: GlobalCsr<S, O>,
         /// B.
         pub b: DenseView<T>,
         /// C, by rows or by columns.
@@ -210,7 +210,7 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
     /// `len` nonzeros starting at `begin`.
     #[device]
     pub(super) fn stretch(self, begin: usize, len: u32) -> InGlobal<S> {
-        let CsrView { column_indices, values, .. } = self.matrix;
+        let GlobalCsr { column_indices, values, .. } = self.matrix;
         InGlobal { column_indices: column_indices.skip(begin), values: values.skip(begin), len }
     }
 

@@ -10,7 +10,7 @@ use super::product::SpmvArguments;
 use crate::block::reduce::BlockReduce;
 use crate::block::search::partition_point;
 use crate::block::strided::{self, load_repeating};
-use crate::{Offset, Pattern};
+use crate::{GlobalPattern, Offset};
 
 /// Method that multiplies a row block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,7 @@ kernel! {
     /// share, also where rows are empty. The block begins with the first row that begins at or after a multiple of `share`.
     pub struct CutRowBlocks<O: Offset> {
         /// The matrix.
-        pub pattern: Pattern<O>,
+        pub pattern: GlobalPattern<O>,
         /// Output: the first row of each row block, and the number of rows; `blocks` + 1.
         pub block_rows: GlobalMut<u32>,
         /// Row blocks.
@@ -68,7 +68,7 @@ impl<O: Offset> CutRowBlocks<O> {
             return;
         }
         let start = ROWS_PER_NONZERO * block * u64::from(self.share);
-        let Pattern { row_offsets, rows, .. } = self.pattern;
+        let GlobalPattern { row_offsets, rows, .. } = self.pattern;
         let position =
             |row| ROWS_PER_NONZERO * row_offsets.load(row as usize).to_usize() as u64 + u64::from(row);
         let first = partition_point(0, rows, |row| position(row) < start);

@@ -8,13 +8,13 @@ use evenpath_simt::{device, kernel, parameters, thread, warp, Arena, Float, Glob
 
 use crate::block::reduce::BlockReduce;
 use crate::block::tagged_sums::TaggedWords;
-use crate::{Offset, Pattern};
+use crate::{GlobalPattern, Offset};
 
 kernel! {
     /// Finds the rows that are cut: one thread per tile, and one for the end.
     pub struct FindCutRows<O: Offset> {
         /// The rows: of a flat split, those with nonzeros.
-        pub pattern: Pattern<O>,
+        pub pattern: GlobalPattern<O>,
         /// The row in which each tile begins, and `rows` at the end; `tiles` + 1.
         pub tile_rows: Global<u32>,
         /// Output: the first and the last tile (shifted left by 32) of the row in which a tile begins, where the row has

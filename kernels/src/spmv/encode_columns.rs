@@ -7,7 +7,7 @@ use super::codes::{TileKind, PLACE_BITS, SEGMENTS, SEGMENT_LEN};
 use crate::block::reduce::BlockReduce;
 use crate::block::search::partition_point;
 use crate::unroll::unroll;
-use crate::{Offset, Pattern};
+use crate::{GlobalPattern, Offset};
 
 /// Columns that codes of distances reach.
 const REACH: u32 = 1 << u16::BITS;
@@ -16,7 +16,7 @@ kernel! {
     /// Finds the directory of each tile of rows, and codes its columns: one block each.
     pub struct EncodeColumns<O: Offset> {
         /// The matrix.
-        pub pattern: Pattern<O>,
+        pub pattern: GlobalPattern<O>,
         /// Output: the codes, one per nonzero of the tiles that have codes.
         pub codes: GlobalMut<u16>,
         /// Output: the first column of each segment, [`SEGMENTS`] per tile.
@@ -199,7 +199,7 @@ impl<O: Offset> EncodeColumns<O> {
         let parts: Shared<u32> = arena.take(BLOCK / 32 * 2);
         let set = SegmentSet::take(&mut arena);
         let block = thread::block() as usize;
-        let Pattern { row_offsets, column_indices, .. } = self.pattern;
+        let GlobalPattern { row_offsets, column_indices, .. } = self.pattern;
         let offset = |tile: usize| row_offsets.load(self.tile_rows.load(tile) as usize).to_usize();
         let (begin, end) = (offset(block), offset(block + 1));
         let column_indices = column_indices.natural();

@@ -18,13 +18,13 @@ use crate::block::search::partition_point;
 use crate::block::segmented_scan::SegmentedScan;
 use crate::block::strided::{self, load_repeating};
 use crate::update::Update;
-use crate::{Offset, Pattern, RowMap};
+use crate::{GlobalPattern, Offset, RowMap};
 
 kernel! {
     /// Lists the rows that have nonzeros: one thread per row, blocks in the order in which they start.
     pub struct FlatCompactRows<O: Offset> {
         /// The matrix, of at least one row.
-        pub pattern: Pattern<O>,
+        pub pattern: GlobalPattern<O>,
         /// Output: the rows that have nonzeros, in order; at most all.
         pub filled_rows: GlobalMut<u32>,
         /// Output: their row offsets; one more.
@@ -42,7 +42,7 @@ kernel! {
 impl<O: Offset> FlatCompactRows<O> {
     #[device]
     fn compact_rows<const BLOCK: usize>(self, arena: Arena) {
-        let Pattern { row_offsets, rows, .. } = self.pattern;
+        let GlobalPattern { row_offsets, rows, .. } = self.pattern;
         let numbered = number_filled_rows::<O, BLOCK>(arena, row_offsets, self.states, rows, |_| ());
         if numbered.is_filled {
             self.filled_rows.store(numbered.before, numbered.row as u32);
@@ -60,7 +60,7 @@ kernel! {
     /// Partition: finds the row of each tile's first nonzero, one thread per tile, and one for the end.
     pub struct FlatPartition<O: Offset> {
         /// The rows that have nonzeros.
-        pub pattern: Pattern<O>,
+        pub pattern: GlobalPattern<O>,
         /// Output: the row of each tile's first nonzero, and the number of rows at the end; `tiles` + 1.
         pub tile_rows: GlobalMut<u32>,
         /// Tiles.
@@ -80,7 +80,7 @@ impl<O: Offset> FlatPartition<O> {
         if tile > self.tiles as usize {
             return;
         }
-        let Pattern { row_offsets, nonzeros, rows, .. } = self.pattern;
+        let GlobalPattern { row_offsets, nonzeros, rows, .. } = self.pattern;
         let nonzero = (tile as u64 * u64::from(self.tile_items)).min(nonzeros) as usize;
         let row = partition_point(0, rows, |row| row_offsets.load(row as usize + 1).to_usize() <= nonzero);
         self.tile_rows.store(tile, row);
@@ -257,7 +257,7 @@ kernel! {
     /// Writes the rows that have no nonzeros: one thread per row.
     pub struct FlatFillEmptyRows<V: Float, O: Offset> {
         /// The matrix, with all its rows.
-        pub pattern: Pattern<O>,
+        pub pattern: GlobalPattern<O>,
         /// The result, one element per row; only those of empty rows are written.
         pub update: Update<V>,
     }

@@ -16,7 +16,7 @@ use super::product::SpmvArguments;
 use super::windows::fill_window;
 use crate::block::segmented_scan::warp_inclusive;
 use crate::update::Update;
-use crate::{Offset, Pattern, RowMap};
+use crate::{GlobalPattern, Offset, RowMap};
 
 /// Nonzeros of a tile.
 pub const HOT_TILE: u32 = 4 * thread::WARP_SIZE;
@@ -32,7 +32,7 @@ kernel! {
     /// per row.
     pub struct GatherHotColumns<V: Float, O: Offset> {
         /// The matrix; without rows if none is empty.
-        pub pattern: Pattern<O>,
+        pub pattern: GlobalPattern<O>,
         /// The dense vector x.
         pub x: Global<V>,
         /// The hot columns, ascending.

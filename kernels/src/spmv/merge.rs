@@ -16,13 +16,13 @@ use super::product::SpmvArguments;
 use crate::block::merge_path::search_rows;
 use crate::block::segmented_scan::SegmentedScan;
 use crate::update::Update;
-use crate::{Offset, Pattern};
+use crate::{GlobalPattern, Offset};
 
 kernel! {
     /// Finds the row in which each tile begins: one thread per tile, and one for the end.
     pub struct MergePartition<O: Offset> {
         /// The matrix.
-        pub pattern: Pattern<O>,
+        pub pattern: GlobalPattern<O>,
         /// Output: the first row of each tile, and `rows` at the end; `tiles` + 1.
         pub tile_rows: GlobalMut<u32>,
         /// Tiles.
@@ -38,7 +38,7 @@ kernel! {
 impl<O: Offset> MergePartition<O> {
     #[device]
     fn partition(self, _: Arena) {
-        let Pattern { row_offsets, nonzeros, rows, .. } = self.pattern;
+        let GlobalPattern { row_offsets, nonzeros, rows, .. } = self.pattern;
         let tile = thread::block() as usize * thread::block_size() as usize + thread::index() as usize;
         if tile > self.tiles as usize {
             return;
@@ -88,7 +88,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> MergeBlock<V, BLOCK, ITEM
     const LEN: usize = BLOCK * ITEMS;
 
     #[device]
-    fn new<O: Offset>(mut arena: Arena, tile_rows: Global<u32>, pattern: Pattern<O>) -> Self {
+    fn new<O: Offset>(mut arena: Arena, tile_rows: Global<u32>, pattern: GlobalPattern<O>) -> Self {
         let path = PathTile::new(thread::block() as usize, Self::LEN, tile_rows, pattern);
         let scan = SegmentedScan::take(&mut arena);
         let long_span = LongSpan::take(&mut arena);

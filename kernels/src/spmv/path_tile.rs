@@ -3,7 +3,7 @@
 use evenpath_simt::{device, thread, warp, Element, Global, Shared};
 
 use crate::block::strided;
-use crate::{Offset, Pattern};
+use crate::{GlobalPattern, Offset};
 
 /// A tile's place in a matrix.
 #[derive(Debug, Clone, Copy)]
@@ -26,7 +26,7 @@ impl PathTile {
         index: usize,
         len: usize,
         tile_rows: Global<u32>,
-        pattern: Pattern<O>,
+        pattern: GlobalPattern<O>,
     ) -> Self {
         let first_row = tile_rows.load(index);
         let ends = tile_rows.load(index + 1) - first_row;

@@ -3,13 +3,13 @@ use evenpath_simt::{device, parameters, thread, Aligned16, Float, Global};
 
 use crate::block::reduce::BlockReduce;
 use crate::update::Update;
-use crate::{CsrView, Offset};
+use crate::{GlobalCsr, Offset};
 
 parameters! {
     /// y = αAx + βy.
     pub struct SpmvArguments<V: Float, O: Offset> {
         /// The matrix A.
-        pub matrix: CsrView<V, O>,
+        pub matrix: GlobalCsr<V, O>,
         /// The dense vector x, one element per column.
         pub x: Global<V>,
         /// The result y, one element per row, with α and β.
@@ -21,7 +21,7 @@ parameters! {
     /// [`SpmvArguments`] for kernels that load several elements of x at once.
     pub struct AlignedProduct<V: Float, O: Offset> {
         /// The matrix A.
-        pub matrix: CsrView<V, O>,
+        pub matrix: GlobalCsr<V, O>,
         /// The dense vector x, one element per column.
         pub x: Global<V, Aligned16>,
         /// The result y, one element per row, with α and β.

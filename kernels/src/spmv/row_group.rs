@@ -15,7 +15,7 @@ use evenpath_simt::{device, thread, warp, Aligned16, Arena, Float, Global, Share
 use super::columns::{place_of_four, Columns};
 use crate::key::packet_of;
 use crate::unroll::unroll;
-use crate::{CsrView, Offset};
+use crate::{GlobalCsr, Offset};
 
 /// Shared memory for `count` products.
 pub(super) const fn product_bytes<V: Float>(count: usize) -> usize {
@@ -112,7 +112,7 @@ impl<const ROWS: usize> RowGroup<ROWS> {
         const ITEMS: usize,
     >(
         self,
-        matrix: CsrView<V, O>,
+        matrix: GlobalCsr<V, O>,
         columns: C,
         bounds: (usize, usize),
         products: Shared<V>,

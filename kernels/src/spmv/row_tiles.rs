@@ -9,7 +9,7 @@ use super::columns::Columns;
 use super::product::SpmvArguments;
 use super::row_group::{product_bytes, warp_products, Packets, RowGroup, Strided};
 use crate::unroll::unroll;
-use crate::{CsrView, Offset};
+use crate::{GlobalCsr, Offset};
 
 kernel! {
     /// Computes y = αAx + βy, each warp for 32·`ROWS` / 2^`lanes_log2` rows; its variants are the rows that a lane
@@ -131,7 +131,7 @@ impl<V: Float, O: Offset, C: ColumnSource> RowTileOperands<V, O, C> {
         let products = warp_products::<V, BLOCK, ITEMS>(&mut arena);
         let count = (32 * ROWS as u32) >> self.lanes_log2;
         let warp = u64::from(self.block) * (BLOCK / 32) as u64 + u64::from(thread::warp());
-        let CsrView { row_offsets, rows, .. } = self.product.matrix;
+        let GlobalCsr { row_offsets, rows, .. } = self.product.matrix;
         if warp * u64::from(count) >= u64::from(rows) {
             return;
         }

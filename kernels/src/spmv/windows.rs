@@ -10,7 +10,7 @@ use evenpath_simt::{device, kernel, thread, warp, Aligned16, Arena, Float, Globa
 
 use super::product::AlignedProduct;
 use super::row_group::{product_bytes, warp_products, Exact, RowGroup};
-use crate::{Offset, Pattern};
+use crate::{GlobalPattern, Offset};
 
 /// Windows begin and end at multiples of this, where the vector does not end before.
 pub const WINDOW_STEP: u32 = 4;
@@ -27,7 +27,7 @@ kernel! {
     /// Finds the window of each block of rows: one block each.
     pub struct FindWindows<O: Offset> {
         /// The matrix.
-        pub pattern: Pattern<O>,
+        pub pattern: GlobalPattern<O>,
         /// Output: the first column of each window, a multiple of [`WINDOW_STEP`].
         pub firsts: GlobalMut<u32>,
         /// Output: the elements of each window; 0 where there are no nonzeros or more than `limit` elements.
@@ -81,7 +81,7 @@ impl<O: Offset> FindWindows<O> {
         let parts: Shared<u32> = arena.take(3 * warps);
         let block = thread::block() as usize;
         let row = block * self.block_rows as usize;
-        let Pattern { row_offsets, column_indices, rows, .. } = self.pattern;
+        let GlobalPattern { row_offsets, column_indices, rows, .. } = self.pattern;
         let row_end = (row + self.block_rows as usize).min(rows as usize);
         let (begin, end) = (row_offsets.load(row).to_usize(), row_offsets.load(row_end).to_usize());
         let mut seen = Seen { least: u32::MAX, greatest: 0, near: 0 };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 
 use evenpath::{Csr, DeviceVec};
-use evenpath_kernels::CsrView;
+use evenpath_kernels::GlobalCsr;
 use evenpath_kernels::spmv::{AdaptiveRows, SpmvArguments};
 use evenpath_kernels::update::Update;
 use evenpath_simt::kernel::Kernel;
@@ -67,7 +67,7 @@ impl<V: PeerValue> Problem<'_, V> {
         let block_rows = bench.device.upload(&block_rows)?;
         let mut y = bench.device.upload(&vec![V::from_f64(f64::NAN); matrix.nrows()])?;
         let times = times_ms(bench.device, bench.repetitions, || {
-            let matrix = CsrView {
+            let matrix = GlobalCsr {
                 row_offsets: self.row_offsets.as_global(),
                 column_indices: self.column_indices.as_aligned(),
                 values: self.values.as_aligned(),

@@ -8,13 +8,13 @@ use crate::{HiSparse, Value};
 const BITS: usize = u64::BITS as usize;
 
 /// The pattern of a leaf of C: one bit per slot. A word belongs to a single row.
-pub(super) struct Pattern<const D: usize> {
+pub(super) struct LeafBitmap<const D: usize> {
     entries: Vec<u64>,
     /// The pattern of a leaf of B.
     b: Vec<u64>,
 }
 
-impl<const D: usize> Pattern<D> {
+impl<const D: usize> LeafBitmap<D> {
     /// Words per row.
     const WORDS: usize = D.div_ceil(BITS);
 

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::Mutex;
 use rayon::prelude::*;
 
-use super::leaf::{Pattern, Sums};
+use super::leaf::{LeafBitmap, Sums};
 use crate::matrix::hisparse::convert::{levels, path};
 use crate::matrix::hisparse::depth;
 use crate::matrix::hisparse::leaves::PlacedNode;
@@ -114,7 +114,7 @@ impl<V: Value, const D: usize> CpuTreeProduct<'_, V, D> {
         let leaves: Result<Vec<Vec<Leaf>>, MatrixError> = parts
             .into_par_iter()
             .zip(starts)
-            .map_init(Pattern::<D>::new, |pattern, (pairs, (first_leaf, first_pair))| {
+            .map_init(LeafBitmap::<D>::new, |pattern, (pairs, (first_leaf, first_pair))| {
                 self.list_pairs(first_leaf, pairs);
                 self.row_leaves(pairs, first_pair, pattern, &units)
             })
@@ -137,7 +137,7 @@ impl<V: Value, const D: usize> CpuTreeProduct<'_, V, D> {
         &self,
         pairs: &[Pair],
         mut first: usize,
-        pattern: &mut Pattern<D>,
+        pattern: &mut LeafBitmap<D>,
         units: &AtomicUsize,
     ) -> Result<Vec<Leaf>, MatrixError> {
         let depth = depth(self.a.nrows(), self.b.ncols(), D);

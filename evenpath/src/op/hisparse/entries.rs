@@ -9,7 +9,7 @@ use evenpath_simt::Element;
 use super::device::{Content, DeviceHiSparse, Nodes};
 use super::leaves::{self, Leaves};
 use crate::device::{DeviceError, DeviceSlice, DeviceVec, Kernels};
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::format::{DeviceCoo, DeviceCsr, transpose};
 use crate::matrix::hisparse::Options;
 use crate::operand::{OpError, Pairs, countable};
@@ -73,7 +73,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         };
         let (rows, columns, values) = self.coordinates(nodes)?;
         let row_offsets = transpose::column_offsets(&rows, self.nrows())?;
-        let pattern = Pattern::canonical(self.nrows(), self.ncols(), row_offsets, columns);
+        let pattern = DevicePattern::canonical(self.nrows(), self.ncols(), row_offsets, columns);
         Ok(DeviceCsr::from_valid(pattern, values))
     }
 

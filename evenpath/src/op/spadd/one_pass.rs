@@ -5,7 +5,7 @@ use evenpath_kernels::spadd::{OnePass, Output, one_pass_state_words, path_items}
 use super::operands::{Factors, Operands, countable};
 use crate::device::{DeviceKind, Kernels};
 use crate::format::DeviceCsr;
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::operand::OpError;
 use crate::{Offset, Value};
 
@@ -55,7 +55,7 @@ impl<V: Value, O: Offset> Operands<'_, V, O> {
         let nonzeros = countable::<O>(results)?;
         columns.truncate(nonzeros);
         values.truncate(nonzeros);
-        let pattern = Pattern::canonical(a.rows, a.cols, row_offsets, columns);
+        let pattern = DevicePattern::canonical(a.rows, a.cols, row_offsets, columns);
         Ok(Some(DeviceCsr::from_valid(pattern, values)))
     }
 

@@ -8,7 +8,7 @@ use evenpath_kernels::spadd::{
 use super::operands::{Factors, Operands};
 use crate::device::{DeviceVec, Kernels};
 use crate::format::canonical::{conclude, count_descents};
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::operand::OpError;
 use crate::{Offset, Value};
 
@@ -42,7 +42,11 @@ pub(super) struct Write<'o, V: Value, O: Offset> {
 
 impl Path {
     /// Walks the path of A and B. Waits for the device to learn the number of results.
-    pub(super) fn walk<O: Offset>(keep: u32, a: &Pattern<O>, b: &Pattern<O>) -> Result<Self, OpError> {
+    pub(super) fn walk<O: Offset>(
+        keep: u32,
+        a: &DevicePattern<O>,
+        b: &DevicePattern<O>,
+    ) -> Result<Self, OpError> {
         let device = a.row_offsets.device();
         let launch = device.kernel().items(path_items(a.view(), b.view()) as usize)?;
         let (tiles, tile_items) = (launch.grid(), launch.info().tile_items() as u32);
@@ -84,7 +88,7 @@ impl Path {
 
     /// Waits for the walk, and checks its results: that both matrices are canonical, and the number of
     /// results.
-    fn conclude<O: Offset>(&mut self, a: &Pattern<O>, b: &Pattern<O>) -> Result<(), OpError> {
+    fn conclude<O: Offset>(&mut self, a: &DevicePattern<O>, b: &DevicePattern<O>) -> Result<(), OpError> {
         if self.unchecked == [false; 2] {
             self.results = self.states.get(RESULTS)?;
             return Ok(());
@@ -102,7 +106,12 @@ impl Path {
     }
 
     /// Finds the starts of the tiles.
-    fn cut<O: Offset>(&mut self, a: &Pattern<O>, b: &Pattern<O>, tile_items: u32) -> Result<(), OpError> {
+    fn cut<O: Offset>(
+        &mut self,
+        a: &DevicePattern<O>,
+        b: &DevicePattern<O>,
+        tile_items: u32,
+    ) -> Result<(), OpError> {
         let launch = a.row_offsets.device().kernel().warps(self.tiles as usize + 1)?;
         let kernel = CutPath {
             a: a.view(),

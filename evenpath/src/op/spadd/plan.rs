@@ -8,7 +8,7 @@ use super::operands::Operands;
 use super::path::Path;
 use crate::device::{DeviceError, Event};
 use crate::format::DeviceCsr;
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::operand::OpError;
 use crate::operation::Elementwise;
 use crate::{Offset, Value};
@@ -188,7 +188,7 @@ pub struct ElementwisePlan<V: Value, O: Offset = u32> {
     operation: Elementwise,
     a: DeviceCsr<V, O>,
     b: DeviceCsr<V, O>,
-    pattern: Arc<Pattern<O>>,
+    pattern: Arc<DevicePattern<O>>,
     /// The path, on devices that run kernels.
     path: Option<Path>,
     analysis: (Event, Event),

@@ -5,7 +5,7 @@ use super::method::SpgemmMethod;
 use super::strategy::{Found, Info, Multiply, Strategy};
 use crate::cpu::{SpgemmArrays, in_pool};
 use crate::device::{Device, DeviceVec};
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::operand::OpError;
 use crate::{Offset, Value};
 
@@ -79,7 +79,7 @@ impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for OnCpu {
     fn again(
         &self,
         operands: Operands<'_, V, O>,
-        pattern: &Pattern<C>,
+        pattern: &DevicePattern<C>,
         _workspace: &Workspace,
     ) -> Result<DeviceVec<V>, OpError> {
         let product = operands.product();

@@ -6,7 +6,7 @@ use super::base::{Charge, Operands, Workspace};
 use super::strategy::{Found, Info, Multiply, Strategy};
 use crate::device::DeviceVec;
 use crate::format::DeviceCsr;
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::format::filled_rows::FilledRows;
 use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
@@ -60,7 +60,7 @@ impl<V: Value, O: Offset, C: Offset, S: Strategy<V, O, C> + ?Sized> Strategy<V, 
     fn again(
         &self,
         operands: Operands<'_, V, O>,
-        pattern: &Pattern<C>,
+        pattern: &DevicePattern<C>,
         workspace: &Workspace,
     ) -> Result<DeviceVec<V>, OpError> {
         let _kept = workspace.take("the workspace", self.a.required())?;
@@ -98,7 +98,7 @@ impl<V: Value, O: Offset> Hypersparse<V, O> {
         let FilledRows { count, compacted } = FilledRows::find(a.pattern())?;
         let Some((filled_rows, offsets)) = compacted else { return Ok(None) };
         let columns = a.pattern().column_indices.copied()?;
-        let matrix = a.with_pattern(Pattern::canonical(count as usize, a.ncols(), offsets, columns));
+        let matrix = a.with_pattern(DevicePattern::canonical(count as usize, a.ncols(), offsets, columns));
         Ok(Some((Self { matrix, filled_rows, rows }, charge)))
     }
 

@@ -9,7 +9,7 @@ use super::options::SpgemmOptions;
 use super::strategy::{Found, Info, Strategy};
 use crate::device::{DeviceError, Event};
 use crate::format::DeviceCsr;
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
 use crate::{Offset, Value};
@@ -40,7 +40,7 @@ pub struct SpgemmPlan<V: Value, O: Offset = u32, C: Offset = O> {
     options: SpgemmOptions,
     strategy: Box<dyn Strategy<V, O, C>>,
     /// The pattern of the results, once there is one.
-    pattern: OnceLock<Arc<Pattern<C>>>,
+    pattern: OnceLock<Arc<DevicePattern<C>>>,
     analysis: (Event, Event),
     peak_bytes: u64,
 }
@@ -107,7 +107,7 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
 
     /// The pattern of the results, if an earlier run found it. A graph takes only what is known: what a capture finds is there when the
     /// graph was launched, and the plan would have it before.
-    fn known_pattern(&self) -> Result<Option<&Arc<Pattern<C>>>, OpError> {
+    fn known_pattern(&self) -> Result<Option<&Arc<DevicePattern<C>>>, OpError> {
         let device = self.a.device();
         if self.options.method == SpgemmMethod::GlobalSort {
             device.refuse_in_graph(

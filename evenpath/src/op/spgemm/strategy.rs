@@ -3,7 +3,7 @@
 use super::base::{Arrays, Operands, Workspace};
 use super::method::SpgemmMethod;
 use crate::device::DeviceVec;
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::operand::OpError;
 use crate::{Offset, Value};
 
@@ -20,7 +20,7 @@ pub(super) trait Strategy<V: Value, O: Offset, C: Offset>: Multiply<V, O, C> {
     fn again(
         &self,
         operands: Operands<'_, V, O>,
-        pattern: &Pattern<C>,
+        pattern: &DevicePattern<C>,
         workspace: &Workspace,
     ) -> Result<DeviceVec<V>, OpError>;
 

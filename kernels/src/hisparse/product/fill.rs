@@ -2,7 +2,7 @@ use evenpath_simt::{device, kernel, thread, Arena, Float, Global, Shared};
 
 use super::bits::{leaf_words, Bits};
 use super::leaf_pairs::LeafPairs;
-use super::pattern::Pattern;
+use super::pattern::LeafPattern;
 use super::staged::{self, Stage, Staged};
 use super::state;
 use super::sums::Sums;
@@ -53,7 +53,7 @@ impl<V: Float> HiSparseMultiplyLeaves<V> {
         let sums: Shared<V> = arena.take(self.room as usize);
         // The pattern's leaf of B uses memory in which the pairs' leaves are staged later.
         let mut pattern_arena = arena;
-        let pattern = Pattern::take(&mut pattern_arena, d_log2);
+        let pattern = LeafPattern::take(&mut pattern_arena, d_log2);
         let c = Bits::take(&mut arena, d_log2);
         let leaf = thread::block() as usize;
         let run = Run::from_word(self.leaves.load(leaf));

@@ -12,13 +12,13 @@ pub const fn pattern_shared_bytes(d_log2: u32) -> u32 {
 
 /// The entries of a leaf of C, found from those of its pairs.
 #[derive(Clone, Copy)]
-pub(super) struct Pattern {
+pub(super) struct LeafPattern {
     pub(super) c: Bits,
     /// A leaf of B.
     b: Bits,
 }
 
-impl Pattern {
+impl LeafPattern {
     /// Takes [`pattern_shared_bytes`] from the arena.
     #[device(track_caller)]
     pub(super) fn take(arena: &mut Arena, d_log2: u32) -> Self {

@@ -5,7 +5,7 @@ use crate::block::count_scan::CountScan;
 use crate::block::numbered_bits::NumberedBits;
 use crate::block::pair_search::PairSearch;
 use crate::block::radix_sort::warp_striped;
-use crate::{Offset, Pattern};
+use crate::{GlobalPattern, Offset};
 
 /// Entries of A that a thread takes at a time.
 const ENTRIES_AT_ONCE: usize = 4;
@@ -85,7 +85,7 @@ impl<const BLOCK: usize, const ITEMS: usize> Expansion<BLOCK, ITEMS> {
         self,
         tile: RowTile,
         before: Global<u32>,
-        (a, b): (Pattern<O>, Pattern<O>),
+        (a, b): (GlobalPattern<O>, GlobalPattern<O>),
     ) -> u32 {
         self.entries.clear();
         self.rows.clear();
@@ -105,7 +105,7 @@ impl<const BLOCK: usize, const ITEMS: usize> Expansion<BLOCK, ITEMS> {
 
     /// Lists the entries of A that have products, and marks where they begin.
     #[device(track_caller)]
-    fn list_entries<O: Offset>(self, tile: RowTile, a: Pattern<O>, b: Pattern<O>) {
+    fn list_entries<O: Offset>(self, tile: RowTile, a: GlobalPattern<O>, b: GlobalPattern<O>) {
         let mut first = a.row_offsets.load(tile.first_row as usize).to_usize();
         let end = a.row_offsets.load(tile.end_row as usize).to_usize();
         // Products before, and entries with products above them.

@@ -11,7 +11,7 @@ use crate::block::radix_rank::{RadixKey, RadixRank};
 use crate::block::radix_sort::{warp_striped, RadixSort};
 use crate::block::tile_prefix::{self, clear_stale, entry_words, TilePrefix};
 use crate::spgemm::product_keys::ProductKeys;
-use crate::{CsrView, Offset};
+use crate::{GlobalCsr, Offset};
 
 kernel! {
     /// Computes C, with the row offsets and sorted columns: one block per tile, tiles in the order in which blocks start.
@@ -21,9 +21,9 @@ kernel! {
     /// together are at most one more.
     pub struct MultiplyTiles<V: Float, O: Offset> {
         /// A.
-        pub a: CsrView<V, O>,
+        pub a: GlobalCsr<V, O>,
         /// B, whose columns ascend within rows; it has fewer than 2³² nonzeros.
-        pub b: CsrView<V, O>,
+        pub b: GlobalCsr<V, O>,
         /// The products before each row, and at the end all of them, as [`CountProducts`](super::CountProducts) counts them.
         pub before: Global<u32>,
         /// [`multiply_state_words`] words, all zero.

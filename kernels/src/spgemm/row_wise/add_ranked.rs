@@ -5,7 +5,7 @@ use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global, GlobalMu
 use super::entries::{Entries, Operand};
 use super::ranked::{part_len, RowParts};
 use super::rows::RowList;
-use crate::{CsrView, Offset};
+use crate::{GlobalCsr, Offset};
 
 /// Steps whose products are in flight.
 const IN_FLIGHT: usize = 4;
@@ -26,9 +26,9 @@ kernel! {
     /// Adds up the products of parts of rows of C by their ranks, those of each entry in the order of A's entries.
     pub struct SpgemmAddRanked<V: Float, O: Offset> {
         /// A.
-        pub a: CsrView<V, O>,
+        pub a: GlobalCsr<V, O>,
         /// B.
-        pub b: CsrView<V, O>,
+        pub b: GlobalCsr<V, O>,
         /// Row offsets of C.
         pub c_row_offsets: Global<u64>,
         /// Output: values of C.
@@ -144,7 +144,7 @@ impl<V: Float, O: Offset> Stage<V, O> {
     #[device(track_caller)]
     fn bring(
         self,
-        (a, b): (CsrView<V, O>, CsrView<V, O>),
+        (a, b): (GlobalCsr<V, O>, GlobalCsr<V, O>),
         own: Entries,
         place: u32,
         part: Part,

@@ -2,7 +2,7 @@
 
 use evenpath_simt::{device, Element};
 
-use crate::{CsrView, Offset, Pattern};
+use crate::{GlobalCsr, GlobalPattern, Offset};
 
 /// The entries of a row.
 #[derive(Clone, Copy)]
@@ -15,7 +15,7 @@ impl Entries {
     pub(super) const NONE: Self = Self { begin: 0, len: 0 };
 }
 
-impl<O: Offset> Pattern<O> {
+impl<O: Offset> GlobalPattern<O> {
     /// Returns the entries of a row if `wanted`, else none.
     #[device(track_caller)]
     pub(in crate::spgemm) fn entries_if(self, row: u32, wanted: bool) -> Entries {
@@ -41,19 +41,19 @@ pub(super) trait Operand: Copy {
     const ZERO: Self::Value;
 
     /// Returns the pattern.
-    fn pattern(self) -> Pattern<Self::Offset>;
+    fn pattern(self) -> GlobalPattern<Self::Offset>;
 
     /// Returns the value of an entry if `wanted`, else zero.
     fn value_if(self, entries: Entries, place: u32, wanted: bool) -> Self::Value;
 }
 
-impl<O: Offset> Operand for Pattern<O> {
+impl<O: Offset> Operand for GlobalPattern<O> {
     type Offset = O;
     type Value = ();
     const ZERO: Self::Value = ();
 
     #[device]
-    fn pattern(self) -> Pattern<O> {
+    fn pattern(self) -> GlobalPattern<O> {
         self
     }
 
@@ -61,13 +61,13 @@ impl<O: Offset> Operand for Pattern<O> {
     fn value_if(self, _: Entries, _: u32, _: bool) {}
 }
 
-impl<V: Element, O: Offset> Operand for CsrView<V, O> {
+impl<V: Element, O: Offset> Operand for GlobalCsr<V, O> {
     type Offset = O;
     type Value = V;
     const ZERO: V = V::ZERO;
 
     #[device]
-    fn pattern(self) -> Pattern<O> {
+    fn pattern(self) -> GlobalPattern<O> {
         Self::pattern(self)
     }
 

@@ -5,7 +5,7 @@ use evenpath_simt::{device, kernel, thread, warp, Arena, Element, Float, GlobalM
 use super::entries::{Entries, Operand};
 use super::hash_table::HashTable;
 use super::rows::{ResultEntries, ResultRow, RowList};
-use crate::{CsrView, Offset, Pattern};
+use crate::{GlobalCsr, GlobalPattern, Offset};
 
 /// Entries of A, and then rows of B, that a group has in flight.
 const IN_FLIGHT: usize = 4;
@@ -22,9 +22,9 @@ kernel! {
     /// Counts the entries of rows of C: `1 << lanes_log2` lanes per row.
     pub struct SpgemmHashCount<O: Offset> {
         /// A.
-        pub a: Pattern<O>,
+        pub a: GlobalPattern<O>,
         /// B, whose columns ascend within rows.
-        pub b: Pattern<O>,
+        pub b: GlobalPattern<O>,
         /// The rows.
         pub rows: RowList,
         /// Output: the number of entries of each row.
@@ -66,9 +66,9 @@ kernel! {
     /// Computes rows of C: `1 << lanes_log2` lanes per row.
     pub struct SpgemmHashFill<V: Float, O: Offset> {
         /// A.
-        pub a: CsrView<V, O>,
+        pub a: GlobalCsr<V, O>,
         /// B, whose columns ascend within rows.
-        pub b: CsrView<V, O>,
+        pub b: GlobalCsr<V, O>,
         /// C.
         pub c: ResultEntries<V>,
         /// The rows.

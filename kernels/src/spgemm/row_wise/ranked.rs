@@ -14,7 +14,7 @@ use super::stage::lower_bound;
 use super::work::each_row_of_b;
 use crate::block::count_scan::CountScan;
 use crate::block::strided::each_loaded;
-use crate::{Offset, Pattern};
+use crate::{GlobalPattern, Offset};
 
 /// Bytes of the sums of a part.
 const PART_BYTES: usize = 8192;
@@ -28,9 +28,9 @@ kernel! {
     /// Counts the products, parts and cuts of rows of C: one warp per row.
     pub struct SpgemmPartWork<O: Offset> {
         /// A.
-        pub a: Pattern<O>,
+        pub a: GlobalPattern<O>,
         /// B.
-        pub b: Pattern<O>,
+        pub b: GlobalPattern<O>,
         /// Row offsets of C.
         pub c_row_offsets: Global<u64>,
         /// The rows.
@@ -94,9 +94,9 @@ kernel! {
     /// Finds the ranks of products, and the row of each part: one block per row.
     pub struct SpgemmRankProducts<O: Offset> {
         /// A.
-        pub a: Pattern<O>,
+        pub a: GlobalPattern<O>,
         /// B, whose columns ascend within rows.
-        pub b: Pattern<O>,
+        pub b: GlobalPattern<O>,
         /// C.
         pub c: ResultPattern,
         /// The rows.
@@ -178,9 +178,9 @@ kernel! {
     /// Finds where parts cut the rows of B: one block per part.
     pub struct SpgemmCutByParts<O: Offset> {
         /// A.
-        pub a: Pattern<O>,
+        pub a: GlobalPattern<O>,
         /// B, whose columns ascend within rows.
-        pub b: Pattern<O>,
+        pub b: GlobalPattern<O>,
         /// C, with its columns.
         pub c: ResultPattern,
         /// The rows.
@@ -250,7 +250,13 @@ impl<const BLOCK: usize> Products<BLOCK> {
     /// Calls `visit` with the number of each product of a row of C, in the order of A's entries and B's rows, and its column.
     /// Called by every thread; it has barriers, and ends with one.
     #[device(track_caller)]
-    fn each<O: Offset>(self, a: Pattern<O>, b: Pattern<O>, own: Entries, mut visit: impl FnMut(usize, u32)) {
+    fn each<O: Offset>(
+        self,
+        a: GlobalPattern<O>,
+        b: GlobalPattern<O>,
+        own: Entries,
+        mut visit: impl FnMut(usize, u32),
+    ) {
         let mut products = 0;
         let mut first = 0;
         while first < own.len {

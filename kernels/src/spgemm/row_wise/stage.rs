@@ -13,7 +13,7 @@ use super::bitmap::Bitmap;
 use super::entries::{Entries, Operand};
 use super::spans::Window;
 use crate::block::search::partition_point;
-use crate::{CsrView, Offset, Pattern};
+use crate::{GlobalCsr, GlobalPattern, Offset};
 
 /// Columns of a long row of B that a lane has in flight.
 const IN_FLIGHT: usize = 4;
@@ -49,7 +49,7 @@ impl<O: Offset, const BLOCK: usize> Stage<O, BLOCK> {
 
     /// Stages the thread's entry of A, the `place`th of its row. Called by every thread, with barriers before and after.
     #[device(track_caller)]
-    fn bring(self, a: Pattern<O>, b: Pattern<O>, own: Entries, place: u32, window: Window) {
+    fn bring(self, a: GlobalPattern<O>, b: GlobalPattern<O>, own: Entries, place: u32, window: Window) {
         let is_entry = place < own.len;
         let mut entries = b.entries_if(a.column_if(own, place, is_entry), is_entry);
         if window.is_part {
@@ -77,7 +77,14 @@ impl<O: Offset, const BLOCK: usize> Stage<O, BLOCK> {
 
     /// Sets the bits of all columns of the row of C in a window. Called by every thread, with barriers before and after.
     #[device(track_caller)]
-    pub(super) fn mark(self, a: Pattern<O>, b: Pattern<O>, own: Entries, window: Window, bitmap: Bitmap) {
+    pub(super) fn mark(
+        self,
+        a: GlobalPattern<O>,
+        b: GlobalPattern<O>,
+        own: Entries,
+        window: Window,
+        bitmap: Bitmap,
+    ) {
         let mut first = 0;
         while first < own.len {
             self.bring(a, b, own, first + thread::index(), window);
@@ -134,7 +141,7 @@ impl<O: Offset, const BLOCK: usize> Stage<O, BLOCK> {
 
     /// Returns the thread's entry of B in a step; none after the last step.
     #[device(track_caller)]
-    fn load<V: Float>(self, b: CsrView<V, O>, at: Step, staged: u32) -> InB<V> {
+    fn load<V: Float>(self, b: GlobalCsr<V, O>, at: Step, staged: u32) -> InB<V> {
         if at.entry >= staged {
             return InB { column: 0, right: V::ZERO, is_some: false };
         }
@@ -201,7 +208,14 @@ impl<V: Float, O: Offset, const BLOCK: usize> ValueStage<V, O, BLOCK> {
 
     /// [`Stage::mark`] of the stage without values.
     #[device(track_caller)]
-    pub(super) fn mark(self, a: Pattern<O>, b: Pattern<O>, own: Entries, window: Window, bitmap: Bitmap) {
+    pub(super) fn mark(
+        self,
+        a: GlobalPattern<O>,
+        b: GlobalPattern<O>,
+        own: Entries,
+        window: Window,
+        bitmap: Bitmap,
+    ) {
         self.stage.mark(a, b, own, window, bitmap);
     }
 
@@ -211,7 +225,7 @@ impl<V: Float, O: Offset, const BLOCK: usize> ValueStage<V, O, BLOCK> {
     #[device(track_caller)]
     pub(super) fn add(
         self,
-        (a, b): (CsrView<V, O>, CsrView<V, O>),
+        (a, b): (GlobalCsr<V, O>, GlobalCsr<V, O>),
         own: Entries,
         window: Window,
         bitmap: Bitmap,
@@ -298,6 +312,6 @@ impl<V: Float> Sums<V> {
 
 /// Returns the number of entries with a column below `bound`.
 #[device(track_caller)]
-pub(super) fn lower_bound<O: Offset>(matrix: Pattern<O>, entries: Entries, bound: u32) -> u32 {
+pub(super) fn lower_bound<O: Offset>(matrix: GlobalPattern<O>, entries: Entries, bound: u32) -> u32 {
     partition_point(0, entries.len, |place| matrix.column_if(entries, place, true) < bound)
 }

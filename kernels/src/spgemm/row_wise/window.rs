@@ -7,7 +7,7 @@ use super::rows::{each, ResultEntries, RowList};
 use super::spans::{Spans, Windows};
 use super::stage::{Stage, Sums, ValueStage};
 use crate::block::count_scan::CountScan;
-use crate::{CsrView, Offset, Pattern};
+use crate::{GlobalCsr, GlobalPattern, Offset};
 
 /// The number of columns of a window is a multiple of this.
 pub const WINDOW_COLUMNS: u32 = PACKET;
@@ -33,9 +33,9 @@ kernel! {
     /// Counts the entries of rows of C: one block per row.
     pub struct SpgemmWindowCount<O: Offset> {
         /// A.
-        pub a: Pattern<O>,
+        pub a: GlobalPattern<O>,
         /// B, whose columns ascend within rows.
-        pub b: Pattern<O>,
+        pub b: GlobalPattern<O>,
         /// The rows.
         pub rows: RowList,
         /// The columns that each row of C spans.
@@ -84,9 +84,9 @@ kernel! {
     /// Computes rows of C: one block per row.
     pub struct SpgemmWindowFill<V: Float, O: Offset> {
         /// A.
-        pub a: CsrView<V, O>,
+        pub a: GlobalCsr<V, O>,
         /// B, whose columns ascend within rows.
-        pub b: CsrView<V, O>,
+        pub b: GlobalCsr<V, O>,
         /// C.
         pub c: ResultEntries<V>,
         /// The rows.

@@ -5,7 +5,7 @@ use evenpath_simt::{device, kernel, thread, warp, Arena, Global, GlobalMut};
 
 use super::entries::Entries;
 use super::rows::RowWork;
-use crate::{Offset, Pattern};
+use crate::{GlobalPattern, Offset};
 
 kernel! {
     /// Counts the products of each row of C, and finds the first and last column that rows with more than `short` products can
@@ -13,9 +13,9 @@ kernel! {
     /// than `longest` entries are treated as empty, and listed for [`SpgemmLongRowWork`].
     pub struct SpgemmRowWork<O: Offset> {
         /// A.
-        pub a: Pattern<O>,
+        pub a: GlobalPattern<O>,
         /// B, whose columns ascend within rows.
-        pub b: Pattern<O>,
+        pub b: GlobalPattern<O>,
         /// Output: the work of each row.
         pub work: RowWork,
         /// Output: the number of listed rows, zero before; then these rows, in any order.
@@ -101,7 +101,7 @@ pub(in crate::spgemm) fn each_long_row(own: Entries, is_wanted: bool, mut visit:
 /// Returns the number of products of some entries of a row of A, and the first and last column of the rows of B that
 /// they name; computed by a warp.
 #[device(track_caller)]
-fn warp_work<O: Offset>(a: Pattern<O>, b: Pattern<O>, entries: Entries) -> (u64, u32, u32) {
+fn warp_work<O: Offset>(a: GlobalPattern<O>, b: GlobalPattern<O>, entries: Entries) -> (u64, u32, u32) {
     let (mut all, mut least, mut greatest) = (0_u64, u32::MAX, 0);
     each_row_of_b(a, b, entries, thread::lane(), thread::WARP_SIZE.ilog2(), |entries| {
         all += u64::from(entries.len);
@@ -112,7 +112,7 @@ fn warp_work<O: Offset>(a: Pattern<O>, b: Pattern<O>, entries: Entries) -> (u64,
 
 /// Widens a span of columns by a row of B.
 #[device(track_caller)]
-fn widen<O: Offset>(b: Pattern<O>, entries: Entries, first: &mut u32, last: &mut u32) {
+fn widen<O: Offset>(b: GlobalPattern<O>, entries: Entries, first: &mut u32, last: &mut u32) {
     if entries.len > 0 {
         *first = (*first).min(b.column_if(entries, 0, true));
         *last = (*last).max(b.column_if(entries, entries.len - 1, true));
@@ -122,8 +122,8 @@ fn widen<O: Offset>(b: Pattern<O>, entries: Entries, first: &mut u32, last: &mut
 /// Calls `visit` with the rows of B that a lane's entries of a row of A name, and with empty rows.
 #[device(track_caller)]
 pub(in crate::spgemm) fn each_row_of_b<O: Offset>(
-    a: Pattern<O>,
-    b: Pattern<O>,
+    a: GlobalPattern<O>,
+    b: GlobalPattern<O>,
     own: Entries,
     lane: u32,
     lanes_log2: u32,
@@ -151,9 +151,9 @@ kernel! {
     /// The same as [`SpgemmRowWork`], for the rows that it listed: all warps take pieces of each.
     pub struct SpgemmLongRowWork<O: Offset> {
         /// A.
-        pub a: Pattern<O>,
+        pub a: GlobalPattern<O>,
         /// B, whose columns ascend within rows.
-        pub b: Pattern<O>,
+        pub b: GlobalPattern<O>,
         /// Output: the work of each row. Listed rows have no products, first column 2³² − 1 and last column 0 before.
         pub work: RowWork,
         /// The number of listed rows, and these rows.
@@ -215,7 +215,7 @@ kernel! {
     /// The same as [`SpgemmRowWork`], for a given pattern of C: each row's length and columns. One thread per row.
     pub struct SpgemmMaskWork<O: Offset> {
         /// The pattern.
-        pub mask: Pattern<O>,
+        pub mask: GlobalPattern<O>,
         /// Output: the work of each row, with entries in place of products.
         pub work: RowWork,
     }

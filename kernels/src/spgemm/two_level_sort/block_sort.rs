@@ -7,7 +7,7 @@ use crate::block::numbered_bits::NumberedBits;
 use crate::block::radix_rank::{RadixKey, RadixRank};
 use crate::block::radix_sort::{warp_striped, RadixSort};
 use crate::spgemm::product_keys::ProductKeys;
-use crate::{Offset, Pattern};
+use crate::{GlobalPattern, Offset};
 
 /// The bit of a permutation's element that marks the first product of an entry. The lower bits are the product's place.
 pub(super) const BEGINS_ENTRY: u16 = 1 << 15;
@@ -34,7 +34,7 @@ kernel! {
         /// The listed entries of A.
         pub entries: ListedEntries<O>,
         /// B.
-        pub b: Pattern<O>,
+        pub b: GlobalPattern<O>,
         /// Output: the original place of each sorted product in its tile, and [`BEGINS_ENTRY`]; whole tiles.
         pub permutation: GlobalMut<u16>,
         /// Output: the columns of each tile's entries, starting at the tile's first place.

@@ -1,6 +1,6 @@
 //! The operands of a product.
 
-use evenpath_kernels::CsrView;
+use evenpath_kernels::GlobalCsr;
 
 use crate::cpu::Spgemm;
 use crate::device::Device;
@@ -45,7 +45,9 @@ impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
     }
 
     /// The patterns of A and B, as kernels take them.
-    pub(in crate::op::spgemm) fn views(self) -> (evenpath_kernels::Pattern<O>, evenpath_kernels::Pattern<O>) {
+    pub(in crate::op::spgemm) fn views(
+        self,
+    ) -> (evenpath_kernels::GlobalPattern<O>, evenpath_kernels::GlobalPattern<O>) {
         (self.a.pattern().view(), self.b.pattern().view())
     }
 
@@ -57,7 +59,7 @@ impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
 
 impl<V: Value, O: Offset> SpgemmCall<'_, V, O> {
     /// A and B, as kernels take them.
-    pub(in crate::op::spgemm) fn views(&self) -> (CsrView<V, O>, CsrView<V, O>) {
+    pub(in crate::op::spgemm) fn views(&self) -> (GlobalCsr<V, O>, GlobalCsr<V, O>) {
         let Operands { a, b } = self.operands;
         (a.pattern().with_values(&self.a_values), b.pattern().with_values(&self.b_values))
     }

@@ -10,7 +10,7 @@ use super::ranks::Ranks;
 use super::target::Target;
 use super::{fill, ranks};
 use crate::device::{DeviceVec, Kernels};
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::op::spgemm::base::{Arrays, Operands, SpgemmCall, Workspace, convert_offsets, result_arrays};
 use crate::op::spgemm::method::SpgemmMethod;
 use crate::op::spgemm::strategy::{Found, Info, Multiply, Strategy};
@@ -92,7 +92,7 @@ impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for RowWise {
     fn again(
         &self,
         operands: Operands<'_, V, O>,
-        pattern: &Pattern<C>,
+        pattern: &DevicePattern<C>,
         workspace: &Workspace,
     ) -> Result<DeviceVec<V>, OpError> {
         let (symbolic, product) = (&self.symbolic, &operands.product());

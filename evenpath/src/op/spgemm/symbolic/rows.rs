@@ -7,7 +7,7 @@ use super::work::Work;
 use super::zeroed::Zeroed;
 use crate::Offset;
 use crate::device::{DeviceSlice, DeviceVec};
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::operand::OpError;
 
 /// The rows of C, by class.
@@ -33,8 +33,8 @@ impl Rows {
 
     /// The rows of a pattern that is given, for a product with B.
     pub(in crate::op::spgemm) fn of_pattern<O: Offset>(
-        pattern: &Pattern<O>,
-        b: &Pattern<O>,
+        pattern: &DevicePattern<O>,
+        b: &DevicePattern<O>,
     ) -> Result<Self, OpError> {
         let Work { sizes, firsts, lasts } = Work::of_pattern(pattern)?;
         let mut zeroed = Zeroed::new(b.row_offsets.device(), 1, 0)?;

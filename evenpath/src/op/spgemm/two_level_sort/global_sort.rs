@@ -9,7 +9,7 @@ use super::super::method::SpgemmMethod;
 use super::rows::MAX_PRODUCTS;
 use super::setup::{Entries, Weighed, tile_len};
 use crate::device::{DeviceVec, Kernels};
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::op::spgemm::base::{Arrays, Operands, SpgemmCall, Workspace, result_arrays};
 use crate::op::spgemm::strategy::{Found, Info, Multiply, Strategy};
 use crate::operand::requirement::Requirement;
@@ -191,7 +191,7 @@ impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for GlobalSort {
     fn again(
         &self,
         _operands: Operands<'_, V, O>,
-        _pattern: &Pattern<C>,
+        _pattern: &DevicePattern<C>,
         _workspace: &Workspace,
     ) -> Result<DeviceVec<V>, OpError> {
         unreachable!("no pattern is kept")

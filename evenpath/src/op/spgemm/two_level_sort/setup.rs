@@ -3,7 +3,7 @@ use std::ops::Range;
 use evenpath_kernels::spgemm::two_level_sort::{ListEntries, ListedEntries, SortProducts, WeighEntries};
 
 use crate::device::{DeviceError, DeviceVec, instance};
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::op::spgemm::base::SpgemmCall;
 use crate::operand::OpError;
 use crate::operation::Operator;
@@ -32,7 +32,7 @@ pub(super) struct Entries<O: Offset> {
 }
 
 /// The nonzeros that some rows of a matrix have; waits for the device unless these are all rows.
-fn nonzeros<O: Offset>(pattern: &Pattern<O>, rows: &Range<usize>) -> Result<Range<usize>, DeviceError> {
+fn nonzeros<O: Offset>(pattern: &DevicePattern<O>, rows: &Range<usize>) -> Result<Range<usize>, DeviceError> {
     let offset = |row: usize| match row {
         0 => Ok(0),
         _ if row == pattern.rows => Ok(pattern.column_indices.len()),
@@ -132,7 +132,7 @@ impl<O: Offset> Entries<O> {
         };
         let kernel = ListEntries {
             sums: sums.as_global(),
-            a: evenpath_kernels::Pattern {
+            a: evenpath_kernels::GlobalPattern {
                 row_offsets: a.row_offsets.as_global().skip(rows.start),
                 rows: rows.len() as u32,
                 ..a.view()

@@ -12,7 +12,7 @@ use super::recorder::Recorder;
 use super::rows::ProductOrder;
 use super::{cut_rows, parts};
 use crate::device::{DeviceVec, Kernels};
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::op::spgemm::base::{Arrays, Operands, Workspace, convert_offsets};
 use crate::op::spgemm::method::SpgemmMethod;
 use crate::op::spgemm::strategy::{Found, Info, Multiply, Strategy};
@@ -66,7 +66,7 @@ impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for TwoLevelSort<O> {
     fn again(
         &self,
         operands: Operands<'_, V, O>,
-        _pattern: &Pattern<C>,
+        _pattern: &DevicePattern<C>,
         workspace: &Workspace,
     ) -> Result<DeviceVec<V>, OpError> {
         let product = &operands.product();

@@ -5,7 +5,7 @@ use evenpath_kernels::spgemm::two_level_sort::{self, PlaceTiles, SortProducts, T
 use super::setup::{Entries, tile_len};
 use crate::Offset;
 use crate::device::{Device, DeviceSlice, DeviceVec};
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::operand::OpError;
 use crate::operation::Operator;
 use crate::sequence::scan::{self, ScanOptions};
@@ -28,7 +28,7 @@ impl SortedTiles {
     pub(super) fn sort<O: Offset>(
         device: &Device,
         entries: &Entries<O>,
-        b: &Pattern<O>,
+        b: &DevicePattern<O>,
         lengths: &mut DeviceSlice<u32>,
     ) -> Result<(Self, DeviceVec<u32>), OpError> {
         let (count, tile_len) = (entries.tiles, tile_len::<O>());

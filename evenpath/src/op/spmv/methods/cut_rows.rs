@@ -1,4 +1,4 @@
-use evenpath_kernels::Pattern;
+use evenpath_kernels::GlobalPattern;
 use evenpath_kernels::spmv::{self as kernels, FindCutRows};
 
 use crate::device::{Device, DeviceSlice, DeviceVec};
@@ -16,7 +16,7 @@ pub(super) struct CutRows {
 
 /// How rows are cut into tiles.
 pub(super) struct Cut<'a, O: Offset> {
-    pub(super) pattern: Pattern<O>,
+    pub(super) pattern: GlobalPattern<O>,
     /// The row in which each tile begins, and the number of rows; `tiles` + 1.
     pub(super) tile_rows: &'a DeviceSlice<u32>,
     pub(super) tiles: u32,

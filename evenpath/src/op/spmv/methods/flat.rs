@@ -1,5 +1,5 @@
 use evenpath_kernels::spmv::{self as kernels, FlatFillEmptyRows, FlatPartition, FlatTile};
-use evenpath_kernels::{CsrView, Pattern};
+use evenpath_kernels::{GlobalCsr, GlobalPattern};
 use evenpath_simt::kernel::Kernel;
 
 use super::cut_rows::{Cut, CutRows};
@@ -120,8 +120,8 @@ impl<V: Value, O: Offset> Schedule<V, O> for Flat<V, O> {
         let mut work = self.cut_rows.sums.lock()?;
         let (tile_rows, cut_rows) = (self.tile_rows.as_global(), self.cut_rows.view(&mut work));
         let tile = |product: kernels::SpmvArguments<V, O>| {
-            let Pattern { row_offsets, rows, .. } = self.filled.pattern(product.matrix.pattern());
-            let matrix = CsrView { row_offsets, rows, ..product.matrix };
+            let GlobalPattern { row_offsets, rows, .. } = self.filled.pattern(product.matrix.pattern());
+            let matrix = GlobalCsr { row_offsets, rows, ..product.matrix };
             let product = kernels::SpmvArguments { matrix, ..product };
             FlatTile { product, tile_rows, filled_rows: self.filled.map(), cut_rows }
         };

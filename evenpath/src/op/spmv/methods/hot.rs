@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use evenpath_kernels::CsrView;
+use evenpath_kernels::GlobalCsr;
 use evenpath_kernels::spmv::{
     self as kernels, CountColumns, EncodeHotColumns, GatherHotColumns, HOT_TILE, HotColumns, MarkRowEnds,
 };
@@ -235,7 +235,7 @@ fn with_rows_if<V: Value, O: Offset>(
     product: kernels::SpmvArguments<V, O>,
 ) -> kernels::SpmvArguments<V, O> {
     let rows = if condition { product.matrix.rows } else { 0 };
-    kernels::SpmvArguments { matrix: CsrView { rows, ..product.matrix }, ..product }
+    kernels::SpmvArguments { matrix: GlobalCsr { rows, ..product.matrix }, ..product }
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Hot<V, O> {

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 use crate::device::{DeviceError, DeviceSlice, DeviceVec, Kernels, Launch, no_output};
 use crate::format::DeviceCsr;
-use crate::format::csr::Pattern;
+use crate::format::csr::DevicePattern;
 use crate::format::row_order::row_map;
 use crate::format::values::{CopyState, ValueCopy};
 use crate::op::product::SpmvCall;
@@ -79,7 +79,7 @@ struct Sliced<V: Value, O: Offset> {
 
 /// The values in their slots, which follow those of the matrix.
 struct SlicedCopy<V: Value, O: Offset> {
-    pattern: Arc<Pattern<O>>,
+    pattern: Arc<DevicePattern<O>>,
     fill: Launch<FillSlices<V, O>>,
     layout: Layout,
     values: Mutex<(DeviceVec<V>, CopyState)>,
