@@ -30,7 +30,7 @@ pub use nodes::{node_state_words, HiSparseWriteNodes, SortedRuns};
 pub use place::{place_state_words, HiSparseLinkNodes, HiSparsePlaceNodes, TreeNodes};
 pub use places::{HiSparsePlaceProducts, Places, MOST_CHUNK_QUADS, MOST_PART_QUADS};
 pub use pool_mut::{NodeMut, PoolMut};
-pub use runs::{run_state_words, Entries, HiSparseWriteRuns, RUN_RESULTS};
+pub use runs::{run_state_words, EntryPositions, HiSparseWriteRuns, RUN_RESULTS};
 pub use schedule::{
     HiSparseCountParts, HiSparseCountQuads, HiSparseListLeaves, HiSparseListParts, Schedule, QUAD,
 };

@@ -34,7 +34,7 @@ impl Run {
 
 parameters! {
     /// The positions of a matrix's entries, sorted by row.
-    pub struct Entries {
+    pub struct EntryPositions {
         /// Row indices, ascending.
         pub row_indices: Global<u32, Aligned16>,
         /// Column indices.
@@ -46,7 +46,7 @@ parameters! {
     }
 }
 
-impl Entries {
+impl EntryPositions {
     /// Returns whether the entry at `place` is in the given row, and in the leaf of the given column.
     #[device(track_caller)]
     fn same_run(self, row: u32, col: u32, place: u32) -> bool {
@@ -79,8 +79,8 @@ struct ThreadEntries<const ITEMS: usize> {
 
 impl<const ITEMS: usize> ThreadEntries<ITEMS> {
     #[device(track_caller)]
-    fn load<const BLOCK: usize>(entries: Entries, tile: u32) -> Self {
-        let Entries { row_indices: rows, column_indices: cols, len, d_log2 } = entries;
+    fn load<const BLOCK: usize>(entries: EntryPositions, tile: u32) -> Self {
+        let EntryPositions { row_indices: rows, column_indices: cols, len, d_log2 } = entries;
         let start = (tile * BLOCK as u32 + thread::index()) * ITEMS as u32;
         let mut share = Self { rows: [0; ITEMS], cols: [0; ITEMS], start, heads: 0, descents: 0 };
         for packet in 0..ITEMS / 4 {
@@ -130,7 +130,7 @@ kernel! {
     /// row, the runs mean nothing.
     pub struct HiSparseWriteRuns<K: Key> {
         /// The entries.
-        pub entries: Entries,
+        pub entries: EntryPositions,
         /// Output: the path of each run's leaf: the digits of row and column from the root down.
         pub keys: GlobalMut<K>,
         /// Output: the runs.
@@ -194,7 +194,7 @@ impl<K: Key> HiSparseWriteRuns<K> {
         staged_runs: Shared<u64>,
         staged_keys: Shared<K>,
     ) {
-        let Entries { len, d_log2, .. } = self.entries;
+        let EntryPositions { len, d_log2, .. } = self.entries;
         // The thread's last run may extend past its entries.
         let mut last_end = (share.start + ITEMS as u32).min(len);
         if share.heads != 0 && last_end > share.start {

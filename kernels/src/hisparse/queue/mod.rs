@@ -53,5 +53,5 @@ pub use specification::{Payload, Specification, MAX_WORDS};
 pub use spmv::HiSparseQueuedSpmv;
 pub use squares::HiSparseSquares;
 pub use traverse::{traverse, traverse_shared_bytes, TreeQueues};
-pub use tree::{DenseRows, Entries, EntryOperation, Region, Tree};
+pub use tree::{DenseRows, EntryOperation, LoadedEntries, Region, Tree};
 pub use work::{Work, BLOCK, PIECE_CHILDREN, PIECE_ENTRIES};

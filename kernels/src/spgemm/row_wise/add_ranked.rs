@@ -2,7 +2,7 @@
 
 use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
-use super::entries::{Entries, Operand};
+use super::entries::{Operand, RowEntries};
 use super::ranked::{part_len, RowParts};
 use super::rows::RowList;
 use crate::{GlobalCsr, Offset};
@@ -145,7 +145,7 @@ impl<V: Float, O: Offset> Stage<V, O> {
     fn bring(
         self,
         (a, b): (GlobalCsr<V, O>, GlobalCsr<V, O>),
-        own: Entries,
+        own: RowEntries,
         place: u32,
         part: Part,
         products: &mut u64,

@@ -2,7 +2,7 @@
 
 use evenpath_simt::{device, kernel, thread, warp, Arena, Element, Float, GlobalMut, Shared};
 
-use super::entries::{Entries, Operand};
+use super::entries::{Operand, RowEntries};
 use super::hash_table::HashTable;
 use super::rows::{ResultEntries, ResultRow, RowList};
 use crate::{GlobalCsr, GlobalPattern, Offset};
@@ -193,7 +193,7 @@ impl<const BLOCK: usize> Group<BLOCK> {
         self,
         a: M,
         b: M,
-        own: Entries,
+        own: RowEntries,
         mut visit: impl FnMut(u32, M::Value, M::Value, bool),
     ) {
         let (a_pattern, b_pattern) = (a.pattern(), b.pattern());
@@ -201,7 +201,7 @@ impl<const BLOCK: usize> Group<BLOCK> {
         while warp::any(warp::FULL, first < own.len) {
             let mut left = [M::ZERO; IN_FLIGHT];
             let mut row = [0; IN_FLIGHT];
-            let mut entries = [Entries::NONE; IN_FLIGHT];
+            let mut entries = [RowEntries::NONE; IN_FLIGHT];
             let mut column = [0; IN_FLIGHT];
             let mut right = [M::ZERO; IN_FLIGHT];
             for at in 0..IN_FLIGHT {

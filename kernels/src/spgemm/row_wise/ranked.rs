@@ -7,7 +7,7 @@
 use evenpath_simt::{device, kernel, parameters, thread, warp, Arena, Global, GlobalMut, Shared};
 
 use super::bitmap::Bitmap;
-use super::entries::Entries;
+use super::entries::RowEntries;
 use super::rows::{each, ResultPattern, RowList};
 use super::spans::{Spans, Windows};
 use super::stage::lower_bound;
@@ -254,7 +254,7 @@ impl<const BLOCK: usize> Products<BLOCK> {
         self,
         a: GlobalPattern<O>,
         b: GlobalPattern<O>,
-        own: Entries,
+        own: RowEntries,
         mut visit: impl FnMut(usize, u32),
     ) {
         let mut products = 0;

@@ -10,7 +10,7 @@
 use evenpath_simt::{device, thread, warp, Arena, Float, GlobalMut, Shared};
 
 use super::bitmap::Bitmap;
-use super::entries::{Entries, Operand};
+use super::entries::{Operand, RowEntries};
 use super::spans::Window;
 use crate::block::search::partition_point;
 use crate::{GlobalCsr, GlobalPattern, Offset};
@@ -49,14 +49,14 @@ impl<O: Offset, const BLOCK: usize> Stage<O, BLOCK> {
 
     /// Stages the thread's entry of A, the `place`th of its row. Called by every thread, with barriers before and after.
     #[device(track_caller)]
-    fn bring(self, a: GlobalPattern<O>, b: GlobalPattern<O>, own: Entries, place: u32, window: Window) {
+    fn bring(self, a: GlobalPattern<O>, b: GlobalPattern<O>, own: RowEntries, place: u32, window: Window) {
         let is_entry = place < own.len;
         let mut entries = b.entries_if(a.column_if(own, place, is_entry), is_entry);
         if window.is_part {
             let first = lower_bound(b, entries, window.start);
             let end = window.start.checked_add(window.len);
             let behind = if let Some(end) = end { lower_bound(b, entries, end) } else { entries.len };
-            entries = Entries { begin: entries.begin + first as usize, len: behind - first };
+            entries = RowEntries { begin: entries.begin + first as usize, len: behind - first };
         }
         self.begins.store(thread::index() as usize, O::from_bits(entries.begin as u64));
         self.lens.store(thread::index() as usize, entries.len);
@@ -65,8 +65,8 @@ impl<O: Offset, const BLOCK: usize> Stage<O, BLOCK> {
     }
 
     #[device(track_caller)]
-    fn staged(self, entry: u32) -> Entries {
-        Entries { begin: self.begins.load(entry as usize).to_usize(), len: self.lens.load(entry as usize) }
+    fn staged(self, entry: u32) -> RowEntries {
+        RowEntries { begin: self.begins.load(entry as usize).to_usize(), len: self.lens.load(entry as usize) }
     }
 
     /// Returns the thread's number among the lanes of a row of B.
@@ -81,7 +81,7 @@ impl<O: Offset, const BLOCK: usize> Stage<O, BLOCK> {
         self,
         a: GlobalPattern<O>,
         b: GlobalPattern<O>,
-        own: Entries,
+        own: RowEntries,
         window: Window,
         bitmap: Bitmap,
     ) {
@@ -212,7 +212,7 @@ impl<V: Float, O: Offset, const BLOCK: usize> ValueStage<V, O, BLOCK> {
         self,
         a: GlobalPattern<O>,
         b: GlobalPattern<O>,
-        own: Entries,
+        own: RowEntries,
         window: Window,
         bitmap: Bitmap,
     ) {
@@ -226,7 +226,7 @@ impl<V: Float, O: Offset, const BLOCK: usize> ValueStage<V, O, BLOCK> {
     pub(super) fn add(
         self,
         (a, b): (GlobalCsr<V, O>, GlobalCsr<V, O>),
-        own: Entries,
+        own: RowEntries,
         window: Window,
         bitmap: Bitmap,
         sums: Sums<V>,
@@ -312,6 +312,6 @@ impl<V: Float> Sums<V> {
 
 /// Returns the number of entries with a column below `bound`.
 #[device(track_caller)]
-pub(super) fn lower_bound<O: Offset>(matrix: GlobalPattern<O>, entries: Entries, bound: u32) -> u32 {
+pub(super) fn lower_bound<O: Offset>(matrix: GlobalPattern<O>, entries: RowEntries, bound: u32) -> u32 {
     partition_point(0, entries.len, |place| matrix.column_if(entries, place, true) < bound)
 }

@@ -4,7 +4,7 @@ use evenpath_kernels::spgemm::two_level_sort::{
     CollectCutEntries, NumberCutEntries, PlaceCutEntries, PlaceCutValues,
 };
 
-use super::setup::Entries;
+use super::setup::ProductEntries;
 use super::tiles::SortedTiles;
 use crate::device::{Device, DeviceSlice, DeviceVec, Kernels};
 use crate::keys::SortKey;
@@ -55,7 +55,7 @@ impl CutEntries {
     /// Sorts the entries of the rows that tiles cut, whose lengths it counts. Waits for the device.
     pub(super) fn sort<O: Offset>(
         device: &Device,
-        entries: &Entries<O>,
+        entries: &ProductEntries<O>,
         tiles: &SortedTiles,
         columns: &DeviceSlice<u32>,
         cols: usize,
@@ -202,7 +202,7 @@ impl CutEntries {
 
 /// Cut entries before they are collected.
 struct Collected<'a, O: Offset> {
-    entries: &'a Entries<O>,
+    entries: &'a ProductEntries<O>,
     tiles: &'a SortedTiles,
     columns: &'a DeviceSlice<u32>,
     len: usize,

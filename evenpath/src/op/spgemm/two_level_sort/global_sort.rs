@@ -7,7 +7,7 @@ use evenpath_kernels::spgemm::two_level_sort::{ExpandProducts, ListEntries, Spli
 
 use super::super::method::SpgemmMethod;
 use super::rows::MAX_PRODUCTS;
-use super::setup::{Entries, Weighed, tile_len};
+use super::setup::{ProductEntries, Weighed, tile_len};
 use crate::device::{DeviceVec, Kernels};
 use crate::format::csr::DevicePattern;
 use crate::op::spgemm::base::{Arrays, Operands, SpgemmCall, Workspace, result_arrays};
@@ -92,7 +92,7 @@ fn expand<V: Value, O: Offset>(
     column_bits: u32,
 ) -> Result<Option<KeyedProducts<V>>, OpError> {
     let device = product.operands.a.device();
-    let Some(entries) = Entries::list(product, &(0..product.operands.a.nrows()), weighed)? else {
+    let Some(entries) = ProductEntries::list(product, &(0..product.operands.a.nrows()), weighed)? else {
         return Ok(None);
     };
     let mut keys = device.uninitialized(entries.products as usize)?;

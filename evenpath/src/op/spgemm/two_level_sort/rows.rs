@@ -6,7 +6,7 @@ use evenpath_kernels::spgemm::two_level_sort::AddProducts;
 
 use super::cut_rows::CutEntries;
 use super::recorder::Recorder;
-use super::setup::{Entries, Weighed, tile_len};
+use super::setup::{ProductEntries, Weighed, tile_len};
 use super::tiles::SortedTiles;
 use crate::device::{DeviceSlice, DeviceVec};
 use crate::op::spgemm::base::SpgemmCall;
@@ -102,7 +102,7 @@ pub(super) struct ProductOrder<O: Offset> {
 
 /// Products, sorted and found in C.
 struct SortedProducts<O: Offset> {
-    entries: Entries<O>,
+    entries: ProductEntries<O>,
     tiles: SortedTiles,
     cut: CutEntries,
     /// The place in C of each tile's first entry that is not cut.
@@ -119,7 +119,7 @@ impl<O: Offset> Symbolic<O> {
         let device = product.operands.a.device();
         let first_entry = weighed.first_entry();
         let mut lengths = device.zeros::<u32>(rows.len() + 1)?;
-        let Some(entries) = Entries::list(product, &rows, weighed)? else {
+        let Some(entries) = ProductEntries::list(product, &rows, weighed)? else {
             lengths.truncate(rows.len());
             let column_indices = device.uninitialized(0)?;
             let order = ProductOrder { first_entry, nonzeros: 0, sorted: None };

@@ -16,7 +16,7 @@ pub(super) fn tile_len<O: Offset>() -> u32 {
 }
 
 /// The entries of some rows of A that make products, and the tiles of these.
-pub(super) struct Entries<O: Offset> {
+pub(super) struct ProductEntries<O: Offset> {
     /// The first product of each, and the number of products at the end.
     pub(super) first_products: DeviceVec<u32>,
     /// The offset from a product's number to the index of its entry of B, for each entry; may wrap around.
@@ -84,7 +84,7 @@ impl Weighed {
     }
 }
 
-impl<O: Offset> Entries<O> {
+impl<O: Offset> ProductEntries<O> {
     /// The entries, as kernels take them.
     pub(super) fn view(&self) -> ListedEntries<O> {
         ListedEntries {

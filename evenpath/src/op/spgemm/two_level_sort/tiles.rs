@@ -2,7 +2,7 @@
 
 use evenpath_kernels::spgemm::two_level_sort::{self, PlaceTiles, SortProducts, TILE_WORDS, shared_bytes};
 
-use super::setup::{Entries, tile_len};
+use super::setup::{ProductEntries, tile_len};
 use crate::Offset;
 use crate::device::{Device, DeviceSlice, DeviceVec};
 use crate::format::csr::DevicePattern;
@@ -27,7 +27,7 @@ impl SortedTiles {
     /// that no tile cuts.
     pub(super) fn sort<O: Offset>(
         device: &Device,
-        entries: &Entries<O>,
+        entries: &ProductEntries<O>,
         b: &DevicePattern<O>,
         lengths: &mut DeviceSlice<u32>,
     ) -> Result<(Self, DeviceVec<u32>), OpError> {
