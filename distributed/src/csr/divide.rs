@@ -111,8 +111,8 @@ struct Chunk<V> {
     /// The current row, as given.
     row: Vec<(u64, V)>,
     rows: usize,
-    local: Rows<u32, V>,
-    other: Rows<u64, V>,
+    local: RowBuffers<u32, V>,
+    other: RowBuffers<u64, V>,
     /// Rows with columns of other ranks, counted from the chunk's first.
     boundary: Vec<usize>,
     /// These columns, ascending and without duplicates.
@@ -120,13 +120,13 @@ struct Chunk<V> {
 }
 
 /// The entries of rows, one row after the other.
-struct Rows<C, V> {
+struct RowBuffers<C, V> {
     lengths: Vec<usize>,
     columns: Vec<C>,
     values: Vec<V>,
 }
 
-impl<C, V> Default for Rows<C, V> {
+impl<C, V> Default for RowBuffers<C, V> {
     fn default() -> Self {
         Self { lengths: Vec::new(), columns: Vec::new(), values: Vec::new() }
     }
@@ -134,12 +134,12 @@ impl<C, V> Default for Rows<C, V> {
 
 impl<V> Default for Chunk<V> {
     fn default() -> Self {
-        let (local, other) = (Rows::default(), Rows::default());
+        let (local, other) = (RowBuffers::default(), RowBuffers::default());
         Self { row: Vec::new(), rows: 0, local, other, boundary: Vec::new(), needed: Vec::new() }
     }
 }
 
-impl<C, V: Value> Rows<C, V> {
+impl<C, V: Value> RowBuffers<C, V> {
     fn clear(&mut self) {
         self.lengths.clear();
         self.columns.clear();
@@ -246,7 +246,7 @@ impl<C: Copy + Send + Sync, V: Value> Arrays<C, V> {
     }
 
     /// Appends rows. Entries beyond the limit are counted but not stored.
-    fn append(&mut self, parts: &[&Rows<C, V>], limit: u64) -> Result<()> {
+    fn append(&mut self, parts: &[&RowBuffers<C, V>], limit: u64) -> Result<()> {
         reserve(&mut self.row_offsets, parts.iter().map(|part| part.lengths.len()).sum())?;
         for length in parts.iter().flat_map(|part| &part.lengths) {
             self.nonzeros += *length as u64;

@@ -41,7 +41,7 @@ pub(crate) fn multiply<V: Value, const D: usize>(
     // For as many columns as are summed at once.
     let len = tasks.len() * D * if columns < COLUMNS { 1 } else { COLUMNS };
     let mut sums: Vec<V> = bytemuck::try_zeroed_vec(len).map_err(|()| out_of_memory())?;
-    let operands = Operands { matrix, leaves: &leaves, tasks: &tasks, columns, alpha, b, beta };
+    let operands = CpuTreeOperands { matrix, leaves: &leaves, tasks: &tasks, columns, alpha, b, beta };
     let wide = columns - columns % COLUMNS;
     for first in (0..wide).step_by(COLUMNS) {
         operands.multiply::<COLUMNS>(first, &mut sums, c);
@@ -79,7 +79,7 @@ fn tasks<V: Value, const D: usize>(
     try_collect(tasks).map_err(|_| out_of_memory())
 }
 
-struct Operands<'a, V, const D: usize> {
+struct CpuTreeOperands<'a, V, const D: usize> {
     matrix: &'a HiSparse<V, D>,
     leaves: &'a [PlacedNode],
     tasks: &'a [Task],
@@ -89,7 +89,7 @@ struct Operands<'a, V, const D: usize> {
     beta: V,
 }
 
-impl<V: Value, const D: usize> Operands<'_, V, D> {
+impl<V: Value, const D: usize> CpuTreeOperands<'_, V, D> {
     /// Computes W columns of C starting at `first`. `sums` has W elements per row of each task, with
     /// arbitrary contents.
     fn multiply<const W: usize>(&self, first: usize, sums: &mut [V], c: &mut [V]) {

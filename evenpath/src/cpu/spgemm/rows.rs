@@ -22,7 +22,7 @@ const PRODUCTS_A_GROUP: usize = 4;
 const CACHED_BYTES: usize = 1 << 20;
 
 /// The operands.
-pub(super) struct Rows<'a, V, O> {
+pub(super) struct CpuSpgemmOperands<'a, V, O> {
     a: CsrView<'a, V, O>,
     b: CsrView<'a, V, O>,
     repeated: Repeated,
@@ -39,7 +39,7 @@ struct Shape {
     filled: usize,
 }
 
-impl<'a, V: Value, O: Offset> Rows<'a, V, O> {
+impl<'a, V: Value, O: Offset> CpuSpgemmOperands<'a, V, O> {
     /// # Safety
     /// Both matrices are canonical, and B has a row for each column of A.
     pub(super) unsafe fn new(a: CsrView<'a, V, O>, b: CsrView<'a, V, O>, repeated: Repeated) -> Self {

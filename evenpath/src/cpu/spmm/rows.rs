@@ -6,7 +6,7 @@ use evenpath_simt::Element;
 
 use super::by_rows::ByRows;
 use super::dense::{Dense, Part};
-use super::sums::{Portable, Row, Sums};
+use super::sums::{Portable, RowOfA, Sums};
 #[cfg(target_arch = "x86_64")]
 use super::x86::{Avx2, Avx512};
 use crate::{Compute, CsrView, Offset, Storage, Value};
@@ -46,7 +46,7 @@ impl Instructions {
 }
 
 /// Operands of a product.
-pub(super) struct Rows<'a, S: Storage, T: Storage, O> {
+pub(super) struct CpuSpmmOperands<'a, S: Storage, T: Storage, O> {
     pub(super) matrix: CsrView<'a, S, O>,
     pub(super) alpha: Compute<S>,
     pub(super) b: &'a ByRows<'a, T>,
@@ -54,7 +54,7 @@ pub(super) struct Rows<'a, S: Storage, T: Storage, O> {
     pub(super) columns: usize,
 }
 
-impl<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> Rows<'_, S, T, O> {
+impl<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> CpuSpmmOperands<'_, S, T, O> {
     /// Computes a block of rows. The machine must have the instructions.
     pub(super) fn compute(&self, block: Range<usize>, part: Part<'_, T>, instructions: Instructions) {
         match instructions {
@@ -92,7 +92,7 @@ impl<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> Rows<'_, S, T, O>
         let mut products = [Compute::<S>::ZERO; COLUMNS];
         for (index, row) in block.enumerate() {
             let range = self.matrix.range(row);
-            let row = Row {
+            let row = RowOfA {
                 columns: &self.matrix.column_indices()[range.clone()],
                 values: &self.matrix.values()[range],
             };
@@ -129,7 +129,7 @@ impl<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> Rows<'_, S, T, O>
     /// The machine has the instructions.
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    unsafe fn products<I: Sums>(&self, row: Row<'_, S>, first: usize, products: &mut [Compute<S>]) {
+    unsafe fn products<I: Sums>(&self, row: RowOfA<'_, S>, first: usize, products: &mut [Compute<S>]) {
         match self.b {
             ByRows::Rows(b, stride) => {
                 // B may have no rows.
@@ -162,7 +162,7 @@ impl<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> Rows<'_, S, T, O>
 #[allow(clippy::inline_always)]
 #[inline(always)]
 unsafe fn sum_strided<I: Sums, S: Storage, T: Storage<Computed = Compute<S>>>(
-    row: Row<'_, S>,
+    row: RowOfA<'_, S>,
     b: Dense<'_, T>,
     first: usize,
     sums: &mut [Compute<S>],
@@ -190,7 +190,13 @@ mod tests {
     where
         Compute<S>: Storage<Computed = Compute<S>>,
     {
-        let rows = Rows { matrix: a.view(), alpha: Compute::<S>::ONE, b, beta: Compute::<S>::ZERO, columns };
+        let rows = CpuSpmmOperands {
+            matrix: a.view(),
+            alpha: Compute::<S>::ONE,
+            b,
+            beta: Compute::<S>::ZERO,
+            columns,
+        };
         let with = |instructions| {
             let mut c = vec![S::from_f64(f64::NAN); a.nrows() * columns];
             rows.compute(0..a.nrows(), Part::Rows(&mut c, columns), instructions);

@@ -6,7 +6,7 @@ use crate::{Compute, Storage};
 
 /// A row of A.
 #[derive(Clone, Copy)]
-pub(super) struct Row<'a, S> {
+pub(super) struct RowOfA<'a, S> {
     pub(super) columns: &'a [u32],
     pub(super) values: &'a [S],
 }
@@ -22,7 +22,7 @@ pub(super) trait Sums {
     /// # Safety
     /// The machine has the instructions. For each of the row's column indices, B has that many strides and the columns.
     unsafe fn sum<S: Storage>(
-        row: Row<'_, S>,
+        row: RowOfA<'_, S>,
         alpha: Compute<S>,
         b: &[Compute<S>],
         stride: usize,
@@ -39,7 +39,7 @@ impl Sums for Portable {
     #[allow(clippy::inline_always)]
     #[inline(always)]
     unsafe fn sum<S: Storage>(
-        row: Row<'_, S>,
+        row: RowOfA<'_, S>,
         alpha: Compute<S>,
         b: &[Compute<S>],
         stride: usize,

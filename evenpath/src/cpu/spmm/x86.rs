@@ -12,7 +12,7 @@ use std::arch::x86_64::{
 
 use evenpath_simt::{Element, ScalarType};
 
-use super::sums::{Row, Sums};
+use super::sums::{RowOfA, Sums};
 use crate::{Compute, Storage, Value};
 
 /// AVX2 and FMA.
@@ -43,7 +43,7 @@ impl<I: Registers> Sums for I {
     #[allow(clippy::inline_always)]
     #[inline(always)]
     unsafe fn sum<S: Storage>(
-        row: Row<'_, S>,
+        row: RowOfA<'_, S>,
         alpha: Compute<S>,
         b: &[Compute<S>],
         stride: usize,
@@ -74,7 +74,7 @@ const REGISTERS: usize = 8;
 #[allow(clippy::inline_always)]
 #[inline(always)]
 unsafe fn sum<R: Register, S: Storage>(
-    row: Row<'_, S>,
+    row: RowOfA<'_, S>,
     alpha: R::Element,
     b: &[R::Element],
     stride: usize,
@@ -114,7 +114,7 @@ unsafe fn sum<R: Register, S: Storage>(
 #[allow(clippy::inline_always)]
 #[inline(always)]
 unsafe fn sum_registers<R: Register, S: Storage, const N: usize>(
-    row: Row<'_, S>,
+    row: RowOfA<'_, S>,
     alpha: R::Element,
     b: *const R::Element,
     stride: usize,

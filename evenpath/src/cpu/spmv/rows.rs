@@ -24,7 +24,7 @@ use crate::{CsrView, Offset, Value};
 const FETCHED_ROWS: usize = 16;
 
 /// Operands that all tiles share. Every column is below the length of x.
-pub(super) struct Operands<'a, V, O> {
+pub(super) struct CpuSpmvOperands<'a, V, O> {
     row_ends: &'a [O],
     columns: &'a [u32],
     values: &'a [V],
@@ -33,7 +33,7 @@ pub(super) struct Operands<'a, V, O> {
     beta: V,
 }
 
-impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
+impl<'a, V: Value, O: Offset> CpuSpmvOperands<'a, V, O> {
     /// Creates the operands for an x with one element per column.
     pub(super) fn new(matrix: CsrView<'a, V, O>, alpha: V, x: &'a [V], beta: V) -> Self {
         assert_eq!(x.len(), matrix.ncols(), "shapes are checked by the caller");
@@ -78,10 +78,17 @@ impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
 
     /// Casts the operands to type W, which they already have.
     #[cfg(target_arch = "x86_64")]
-    fn cast<W: Value>(&self) -> Operands<'a, W, O> {
+    fn cast<W: Value>(&self) -> CpuSpmvOperands<'a, W, O> {
         let &Self { row_ends, columns, values, alpha, x, beta } = self;
         let (values, x) = (bytemuck::cast_slice(values), bytemuck::cast_slice(x));
-        Operands { row_ends, columns, values, alpha: bytemuck::cast(alpha), x, beta: bytemuck::cast(beta) }
+        CpuSpmvOperands {
+            row_ends,
+            columns,
+            values,
+            alpha: bytemuck::cast(alpha),
+            x,
+            beta: bytemuck::cast(beta),
+        }
     }
 
     /// # Safety
@@ -155,12 +162,12 @@ trait RowSum<V> {
 }
 
 /// Uses the instructions of every machine.
-struct Portable<'o, 'a, V, O>(&'o Operands<'a, V, O>);
+struct Portable<'o, 'a, V, O>(&'o CpuSpmvOperands<'a, V, O>);
 
 impl<V: Value, O> RowSum<V> for Portable<'_, '_, V, O> {
     #[inline]
     unsafe fn sum(&self, range: Range<usize>) -> V {
-        let Operands { columns, values, x, .. } = self.0;
+        let CpuSpmvOperands { columns, values, x, .. } = self.0;
         // SAFETY: guaranteed by the caller.
         unsafe { portable::sum(&columns[range.clone()], &values[range], x) }
     }
@@ -168,14 +175,14 @@ impl<V: Value, O> RowSum<V> for Portable<'_, '_, V, O> {
 
 /// Uses gathers.
 #[cfg(target_arch = "x86_64")]
-struct Gathers<'o, 'a, V, O>(&'o Operands<'a, V, O>);
+struct Gathers<'o, 'a, V, O>(&'o CpuSpmvOperands<'a, V, O>);
 
 #[cfg(target_arch = "x86_64")]
 impl<V: Value, O> RowSum<V> for Gathers<'_, '_, V, O> {
     #[allow(clippy::inline_always)]
     #[inline(always)]
     unsafe fn sum(&self, range: Range<usize>) -> V {
-        let Operands { columns, values, x, .. } = self.0;
+        let CpuSpmvOperands { columns, values, x, .. } = self.0;
         // SAFETY: guaranteed by the caller.
         unsafe { x86::sum_by_gathers(&columns[range.clone()], &values[range], x) }
     }
@@ -210,7 +217,7 @@ impl<V: Lanes> RowSum<V> for WithRuns<'_, V> {
 }
 
 #[cfg(target_arch = "x86_64")]
-impl<V: Lanes, O: Offset> Operands<'_, V, O> {
+impl<V: Lanes, O: Offset> CpuSpmvOperands<'_, V, O> {
     /// # Safety
     /// The machine has AVX2 and FMA.
     #[target_feature(enable = "avx2,fma")]

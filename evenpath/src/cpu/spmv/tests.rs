@@ -7,7 +7,7 @@ use super::cut::{CpuTile, SpmvCut, TILE};
 use super::groups::{GroupedRows, SpmvGroups};
 use super::instructions::Instructions;
 use super::kernel::{EvenLength, Kernel};
-use super::rows::Operands;
+use super::rows::CpuSpmvOperands;
 use super::tiles::SpmvTiles;
 use crate::generate::{Kind, generate};
 use crate::{Csr, CsrView, Offset, Value};
@@ -50,7 +50,7 @@ fn check_cut<V: Value, O: Offset>(a: &Csr<V, O>, cut: SpmvCut, alpha: f64, beta:
         *magnitude += product.abs();
         *count += 1.0;
     }
-    let operands = Operands::new(a.view(), V::from_f64(alpha), &x, V::from_f64(beta));
+    let operands = CpuSpmvOperands::new(a.view(), V::from_f64(alpha), &x, V::from_f64(beta));
     for (way, tiles, instructions) in ways(a, cut) {
         let mut y = before.clone();
         tiles.multiply_with(&operands, instructions, &mut y);
@@ -192,7 +192,7 @@ fn entries_after_a_row_have_no_effect() {
     a = Csr::try_new(lengths.len(), 51, std::mem::take(&mut offsets), columns, values).unwrap();
     let mut x = vec![1.0; 51];
     x[50] = f64::NAN;
-    let operands = Operands::new(a.view(), 1.0, &x, 0.0);
+    let operands = CpuSpmvOperands::new(a.view(), 1.0, &x, 0.0);
     for (way, tiles, instructions) in ways(&a, SpmvCut::Rows) {
         let mut y = vec![f64::NAN; a.nrows()];
         tiles.multiply_with(&operands, instructions, &mut y);
@@ -217,7 +217,7 @@ fn entries_after_equal_rows_have_no_effect() {
     let a = Csr::try_new(offsets.len() - 1, 51, offsets, columns, values).unwrap();
     let mut x = vec![1.0; 51];
     x[50] = f64::NAN;
-    let operands = Operands::new(a.view(), 1.0, &x, 0.0);
+    let operands = CpuSpmvOperands::new(a.view(), 1.0, &x, 0.0);
     for (way, tiles, instructions) in ways(&a, SpmvCut::Rows) {
         let mut y = vec![f64::NAN; a.nrows()];
         tiles.multiply_with(&operands, instructions, &mut y);
@@ -235,7 +235,7 @@ fn infinities_and_nan_propagate() {
             let mut a = with_lengths(&[length; 5], 100);
             a.values_mut()[2 * length + at] = f64::INFINITY;
             let x = vec![1.0; 100];
-            let operands = Operands::new(a.view(), 1.0, &x, 0.0);
+            let operands = CpuSpmvOperands::new(a.view(), 1.0, &x, 0.0);
             for (way, tiles, instructions) in ways(&a, SpmvCut::MergePath) {
                 let mut y = vec![0.0; 5];
                 tiles.multiply_with(&operands, instructions, &mut y);

@@ -10,7 +10,7 @@ use super::cut::{CpuTile, SpmvCut, TILE};
 use super::groups::SpmvGroups;
 use super::instructions::Instructions;
 use super::kernel::Kernel;
-use super::rows::Operands;
+use super::rows::CpuSpmvOperands;
 use super::shares;
 use crate::{CsrView, Offset, Value};
 
@@ -87,13 +87,13 @@ impl SpmvTiles {
         y: &mut [V],
     ) {
         assert_eq!((x.len(), y.len()), (matrix.ncols(), matrix.nrows()), "shapes are checked by the caller");
-        let operands = Operands::new(matrix, alpha, x, beta);
+        let operands = CpuSpmvOperands::new(matrix, alpha, x, beta);
         self.multiply_with(&operands, Instructions::fastest(x.len()), y);
     }
 
     pub(super) fn multiply_with<V: Value, O: Offset>(
         &self,
-        operands: &Operands<'_, V, O>,
+        operands: &CpuSpmvOperands<'_, V, O>,
         instructions: Instructions,
         y: &mut [V],
     ) {

@@ -9,9 +9,9 @@ use crate::format::csr::DevicePattern;
 use crate::operand::OpError;
 use crate::{Offset, Value};
 
-use super::operands::{Factors, Operands, countable};
+use super::operands::{Factors, SpaddOperands, countable};
 
-impl<'m, V: Value, O: Offset> Operands<'m, V, O> {
+impl<'m, V: Value, O: Offset> SpaddOperands<'m, V, O> {
     /// The first phase on devices that run kernels. Checks that both matrices are canonical.
     pub(super) fn walk(&self) -> Result<Option<Path>, OpError> {
         if self.device().kind() == DeviceKind::Cpu {

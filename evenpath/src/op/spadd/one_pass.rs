@@ -2,7 +2,7 @@
 
 use evenpath_kernels::spadd::{OnePass, Output, one_pass_state_words, path_items};
 
-use super::operands::{Factors, Operands, countable};
+use super::operands::{Factors, SpaddOperands, countable};
 use crate::device::{DeviceKind, Kernels};
 use crate::format::DeviceCsr;
 use crate::format::csr::DevicePattern;
@@ -19,7 +19,7 @@ fn kernels<V: Value, O: Offset>() -> Kernels {
     Kernels::default().and::<OnePass<V, O>>()
 }
 
-impl<V: Value, O: Offset> Operands<'_, V, O> {
+impl<V: Value, O: Offset> SpaddOperands<'_, V, O> {
     /// Computes the result in one pass; `None` if that is not possible. Waits for the device.
     pub(super) fn in_one_pass(&self, factors: Factors<V>) -> Result<Option<DeviceCsr<V, O>>, OpError> {
         if !self.fit_one_pass() {

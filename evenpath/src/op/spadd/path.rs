@@ -5,7 +5,7 @@ use evenpath_kernels::spadd::{
     state_words,
 };
 
-use super::operands::{Factors, Operands};
+use super::operands::{Factors, SpaddOperands};
 use crate::device::{DeviceVec, Kernels};
 use crate::format::canonical::{conclude, count_descents};
 use crate::format::csr::DevicePattern;
@@ -140,7 +140,7 @@ impl Path {
     /// Follows the path, and writes the results to buffers that have room for them.
     pub(super) fn fill<V: Value, O: Offset>(
         &self,
-        operands: &Operands<'_, V, O>,
+        operands: &SpaddOperands<'_, V, O>,
         write: Write<'_, V, O>,
     ) -> Result<(), OpError> {
         if self.tiles == 0 {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::info::ElementwisePlanInfo;
-use super::operands::Operands;
+use super::operands::SpaddOperands;
 use super::path::Path;
 use crate::device::{DeviceError, Event};
 use crate::format::DeviceCsr;
@@ -118,7 +118,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// The same as for [`spadd`](Self::spadd).
     pub fn elementwise(&self, operation: Elementwise, alpha: V, b: &Self, beta: V) -> Result<Self, OpError> {
-        let operands = Operands::new(operation, self, b)?;
+        let operands = SpaddOperands::new(operation, self, b)?;
         let factors = (alpha, beta);
         if let Some(result) = operands.in_one_pass(factors)? {
             return Ok(result);
@@ -134,7 +134,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// The same as for [`spadd`](Self::spadd), but there may be more entries than `O` can count.
     pub fn count_elementwise(&self, operation: Elementwise, b: &Self) -> Result<u64, OpError> {
-        let operands = Operands::new(operation, self, b)?;
+        let operands = SpaddOperands::new(operation, self, b)?;
         Ok(match operands.walk()? {
             Some(path) => path.results(),
             None => operands.merge()?.counts().iter().sum(),
@@ -160,7 +160,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         operation: Elementwise,
         b: &Self,
     ) -> Result<ElementwisePlan<V, O>, OpError> {
-        let operands = Operands::new(operation, self, b)?;
+        let operands = SpaddOperands::new(operation, self, b)?;
         let start = self.device().record()?;
         let path = operands.walk()?;
         let (pattern, _) = operands.fill(path.as_ref(), None)?;
@@ -202,7 +202,7 @@ impl<V: Value, O: Offset> ElementwisePlan<V, O> {
     ///
     /// If there is not enough memory for the values, or the device was lost.
     pub fn run(&self, alpha: V, beta: V) -> Result<DeviceCsr<V, O>, OpError> {
-        let operands = Operands { operation: self.operation, a: &self.a, b: &self.b };
+        let operands = SpaddOperands { operation: self.operation, a: &self.a, b: &self.b };
         let values = match &self.path {
             Some(path) => operands.fill_values(path, self.nnz(), (alpha, beta))?,
             None => operands.values_on_host(

@@ -1,6 +1,8 @@
 //! Products on the CPU.
 
-use super::base::{Arrays, Operands, Workspace, convert_offsets, countable, result_arrays, result_required};
+use super::base::{
+    Arrays, SpgemmOperands, Workspace, convert_offsets, countable, result_arrays, result_required,
+};
 use super::method::SpgemmMethod;
 use super::strategy::{Found, Info, Multiply, Strategy};
 use crate::cpu::{SpgemmArrays, in_pool};
@@ -20,7 +22,11 @@ impl OnePass {
 }
 
 impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for OnePass {
-    fn multiply(&self, operands: Operands<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError> {
+    fn multiply(
+        &self,
+        operands: SpgemmOperands<'_, V, O>,
+        workspace: &Workspace,
+    ) -> Result<Found<V, C>, OpError> {
         let (device, product) = (operands.device(), operands.product());
         let Some(arrays) = in_pool(operands.a.nrows(), || product.on_cpu().multiply::<C>()) else {
             // There is too little memory for it.
@@ -48,7 +54,7 @@ pub(super) struct OnCpu {
 
 impl OnCpu {
     /// Counts products and entries of C.
-    pub(super) fn count<V: Value, O: Offset>(operands: Operands<'_, V, O>) -> Self {
+    pub(super) fn count<V: Value, O: Offset>(operands: SpgemmOperands<'_, V, O>) -> Self {
         let product = operands.product();
         in_pool(operands.a.nrows(), || {
             let cpu = product.on_cpu();
@@ -62,7 +68,11 @@ impl OnCpu {
 }
 
 impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for OnCpu {
-    fn multiply(&self, operands: Operands<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError> {
+    fn multiply(
+        &self,
+        operands: SpgemmOperands<'_, V, O>,
+        workspace: &Workspace,
+    ) -> Result<Found<V, C>, OpError> {
         let (device, product) = (operands.device(), operands.product());
         let rows = operands.a.nrows();
         let (mut column_indices, mut values, _charge) =
@@ -78,7 +88,7 @@ impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for OnCpu {
 impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for OnCpu {
     fn again(
         &self,
-        operands: Operands<'_, V, O>,
+        operands: SpgemmOperands<'_, V, O>,
         pattern: &DevicePattern<C>,
         _workspace: &Workspace,
     ) -> Result<DeviceVec<V>, OpError> {

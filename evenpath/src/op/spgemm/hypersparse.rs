@@ -2,7 +2,7 @@
 
 use evenpath_kernels::spgemm::SpgemmExpandOffsets;
 
-use super::base::{Charge, Operands, Workspace};
+use super::base::{Charge, SpgemmOperands, Workspace};
 use super::strategy::{Found, Info, Multiply, Strategy};
 use crate::device::DeviceVec;
 use crate::format::DeviceCsr;
@@ -38,15 +38,19 @@ impl<V: Value, O: Offset, S: ?Sized> OfFilledRows<V, O, S> {
         Self { a, inner }
     }
 
-    fn operands<'o>(&'o self, operands: Operands<'o, V, O>) -> Operands<'o, V, O> {
-        Operands { a: &self.a.matrix, b: operands.b }
+    fn operands<'o>(&'o self, operands: SpgemmOperands<'o, V, O>) -> SpgemmOperands<'o, V, O> {
+        SpgemmOperands { a: &self.a.matrix, b: operands.b }
     }
 }
 
 impl<V: Value, O: Offset, C: Offset, S: Multiply<V, O, C> + ?Sized> Multiply<V, O, C>
     for OfFilledRows<V, O, S>
 {
-    fn multiply(&self, operands: Operands<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError> {
+    fn multiply(
+        &self,
+        operands: SpgemmOperands<'_, V, O>,
+        workspace: &Workspace,
+    ) -> Result<Found<V, C>, OpError> {
         let _kept = workspace.take("the workspace", self.a.required())?;
         let Found { mut arrays, repeats } = self.inner.multiply(self.operands(operands), workspace)?;
         arrays.row_offsets = self.a.expand(&arrays.row_offsets, workspace)?;
@@ -59,7 +63,7 @@ impl<V: Value, O: Offset, C: Offset, S: Strategy<V, O, C> + ?Sized> Strategy<V, 
 {
     fn again(
         &self,
-        operands: Operands<'_, V, O>,
+        operands: SpgemmOperands<'_, V, O>,
         pattern: &DevicePattern<C>,
         workspace: &Workspace,
     ) -> Result<DeviceVec<V>, OpError> {

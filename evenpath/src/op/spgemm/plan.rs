@@ -1,7 +1,7 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use super::base::{Operands, Workspace};
+use super::base::{SpgemmOperands, Workspace};
 use super::choose;
 use super::info::SpgemmPlanInfo;
 use super::method::SpgemmMethod;
@@ -47,7 +47,7 @@ pub struct SpgemmPlan<V: Value, O: Offset = u32, C: Offset = O> {
 
 /// C, with nothing kept.
 pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
-    operands: Operands<'_, V, O>,
+    operands: SpgemmOperands<'_, V, O>,
     options: SpgemmOptions,
 ) -> Result<DeviceCsr<V, C>, OpError> {
     let way = choose::once(operands, options, &Workspace::new(operands.device(), options))?;
@@ -58,8 +58,8 @@ pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
 }
 
 impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
-    pub(super) fn new(operands: Operands<'_, V, O>, options: SpgemmOptions) -> Result<Self, OpError> {
-        let Operands { a, b } = operands;
+    pub(super) fn new(operands: SpgemmOperands<'_, V, O>, options: SpgemmOptions) -> Result<Self, OpError> {
+        let SpgemmOperands { a, b } = operands;
         let device = operands.device();
         let start = device.record()?;
         let workspace = Workspace::new(device, options);
@@ -87,7 +87,7 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
     /// If this thread captures a graph and the run would have to find the columns. If the product has more nonzeros than row offsets of its type count, or workspace and result would take more memory
     /// than they may. If the device was lost.
     pub fn run(&self) -> Result<DeviceCsr<V, C>, OpError> {
-        let operands = Operands { a: &self.a, b: &self.b };
+        let operands = SpgemmOperands { a: &self.a, b: &self.b };
         let workspace = Workspace::new(self.a.device(), self.options);
         if let Some(pattern) = self.known_pattern()? {
             let values = Requirement::of::<V>(pattern.column_indices.len() as u64);

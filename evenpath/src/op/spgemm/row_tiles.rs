@@ -6,7 +6,7 @@ use evenpath_kernels::spgemm::row_tiles::{
 };
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
-use super::base::{Arrays, Operands, SpgemmCall, Workspace, result_arrays, result_required};
+use super::base::{Arrays, SpgemmCall, SpgemmOperands, Workspace, result_arrays, result_required};
 use super::method::SpgemmMethod;
 use super::strategy::{Found, Multiply};
 use super::symbolic::lanes_log2;
@@ -37,14 +37,18 @@ fn kernels<V: Value, O: Offset>() -> Kernels {
 
 /// Returns whether a product whose rows have at most `longest` products, and `total` together, is computed by tiles of rows, if
 /// there is memory for it. A plan then goes row by row, which gives the same bits.
-pub(super) fn takes<V: Value, O: Offset>(operands: Operands<'_, V, O>, total: u64, longest: u64) -> bool {
+pub(super) fn takes<V: Value, O: Offset>(
+    operands: SpgemmOperands<'_, V, O>,
+    total: u64,
+    longest: u64,
+) -> bool {
     is_small(operands)
         && total <= MOST_PRODUCTS
         && tile_instance::<V, O>(operands.device(), longest).is_some()
 }
 
 /// Returns whether the operands may make a small product.
-fn is_small<V: Value, O: Offset>(Operands { a, b }: Operands<'_, V, O>) -> bool {
+fn is_small<V: Value, O: Offset>(SpgemmOperands { a, b }: SpgemmOperands<'_, V, O>) -> bool {
     [a.nrows(), a.nnz(), b.nnz()].iter().all(|&count| count <= MOST_NONZEROS)
 }
 
@@ -72,7 +76,7 @@ impl RowTiles {
     /// Counts the products, if the operands are small and there is memory; `None` if another method is for them. Waits for the
     /// device.
     pub(super) fn find<V: Value, O: Offset, C: Offset>(
-        operands: Operands<'_, V, O>,
+        operands: SpgemmOperands<'_, V, O>,
         method: SpgemmMethod,
         workspace: &Workspace,
     ) -> Result<Option<Self>, OpError> {
@@ -94,7 +98,11 @@ impl RowTiles {
 }
 
 impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for RowTiles {
-    fn multiply(&self, operands: Operands<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError> {
+    fn multiply(
+        &self,
+        operands: SpgemmOperands<'_, V, O>,
+        workspace: &Workspace,
+    ) -> Result<Found<V, C>, OpError> {
         let _charge = workspace.take("the workspace", counting_required(operands.a.nrows()))?;
         let arrays = self.counted.multiply(&operands.product(), self.info, workspace)?;
         Ok(Found { arrays, repeats: false })
@@ -119,7 +127,7 @@ struct Counted {
 
 impl Counted {
     /// Counts them; waits for the device.
-    fn find<V: Value, O: Offset>(operands: Operands<'_, V, O>) -> Result<Self, OpError> {
+    fn find<V: Value, O: Offset>(operands: SpgemmOperands<'_, V, O>) -> Result<Self, OpError> {
         let (device, (a, b)) = (operands.device(), operands.views());
         device.prepare(counting_kernels::<O>)?;
         let rows = operands.a.nrows();

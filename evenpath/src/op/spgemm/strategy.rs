@@ -1,6 +1,6 @@
 //! The traits that ways to multiply implement.
 
-use super::base::{Arrays, Operands, Workspace};
+use super::base::{Arrays, SpgemmOperands, Workspace};
 use super::method::SpgemmMethod;
 use crate::device::DeviceVec;
 use crate::format::csr::DevicePattern;
@@ -10,7 +10,11 @@ use crate::{Offset, Value};
 /// A way to compute `C = AB` for two patterns.
 pub(super) trait Multiply<V: Value, O: Offset, C: Offset>: Send + Sync {
     /// Computes C, whose columns are not known yet, from the values that the operands have now.
-    fn multiply(&self, operands: Operands<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError>;
+    fn multiply(
+        &self,
+        operands: SpgemmOperands<'_, V, O>,
+        workspace: &Workspace,
+    ) -> Result<Found<V, C>, OpError>;
 }
 
 /// A way to compute `C = AB` again and again, which keeps what it finds out.
@@ -19,7 +23,7 @@ pub(super) trait Strategy<V: Value, O: Offset, C: Offset>: Multiply<V, O, C> {
     /// already.
     fn again(
         &self,
-        operands: Operands<'_, V, O>,
+        operands: SpgemmOperands<'_, V, O>,
         pattern: &DevicePattern<C>,
         workspace: &Workspace,
     ) -> Result<DeviceVec<V>, OpError>;

@@ -8,7 +8,7 @@ use super::info::SpmmPlanInfo;
 use super::long_rows::LongRows;
 use super::options::SpmmOptions;
 use super::product::SpmmCall;
-use super::shape::{Moves, Rows, group, is_busy, most_lanes_log2, reads_columns, room};
+use super::shape::{Moves, RowSummation, group, is_busy, most_lanes_log2, reads_columns, room};
 use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Launch, MAX_GRID};
 use crate::format::{DeviceCsr, DeviceDense, Layout};
 use crate::operand::OpError;
@@ -72,7 +72,7 @@ pub(super) struct Strides {
 pub(super) struct Cut<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> {
     pub(super) launch: Launch<SpmmRows<S, T, O>>,
     group: Group,
-    rows: Rows,
+    rows: RowSummation,
     row_blocks: usize,
 }
 
@@ -95,7 +95,7 @@ impl<T: Storage> Kernels<T> {
         let moves = Moves::new::<T>(options.layout == Layout::ColumnMajor && !copies, &[columns]);
         let room = room(multiprocessors, matrix.nrows());
         let block_size =
-            device.variant::<SpmmRows<T, T, O>>(moves.variant(Rows::AtOnce, false)).info().block_size;
+            device.variant::<SpmmRows<T, T, O>>(moves.variant(RowSummation::AtOnce, false)).info().block_size;
         let most_lanes_log2 = most_lanes_log2(options.layout, block_size, T::SIZE);
         let group = group(columns as u32, moves.width, mean, room, most_lanes_log2);
         let long_rows =
@@ -220,12 +220,12 @@ impl<T: Storage> Kernels<T> {
         let device = matrix.device();
         let variant = |rows, has_pieces| device.variant::<SpmmRows<S, T, O>>(moves.variant(rows, has_pieces));
         let has_pieces = self.long_rows.pieces() > 0;
-        let block_size = variant(Rows::AtOnce, true).info().block_size;
+        let block_size = variant(RowSummation::AtOnce, true).info().block_size;
         let c_layout = if c_by_columns { Layout::ColumnMajor } else { Layout::RowMajor };
         let most_lanes_log2 = most_lanes_log2(c_layout, block_size, T::SIZE);
         let group = group(pass_columns, moves.width, self.mean, self.room, most_lanes_log2);
         let tiles = pass_columns.div_ceil(moves.width << group.columns_log2) as usize;
-        let rows = Rows::new(group, self.mean, self.room, block_size, has_pieces);
+        let rows = RowSummation::new(group, self.mean, self.room, block_size, has_pieces);
         let rows = moves.rows(if c_by_columns { rows.in_one_pass() } else { rows });
         let block_rows = ((block_size >> group.lanes_log2()) as usize) << rows.passes_log2();
         let row_blocks = matrix.nrows().div_ceil(block_rows);

@@ -3,10 +3,10 @@
 use super::super::cut::CpuTile;
 use super::super::kernel::{EVEN_ROWS, EvenLength, are_even};
 use super::super::x86::Lanes;
-use super::{Operands, WithoutRuns, carry};
+use super::{CpuSpmvOperands, WithoutRuns, carry};
 use crate::Offset;
 
-impl<V: Lanes, O: Offset> Operands<'_, V, O> {
+impl<V: Lanes, O: Offset> CpuSpmvOperands<'_, V, O> {
     /// # Safety
     /// The machine has AVX2 and FMA.
     #[inline(never)]

@@ -5,5 +5,5 @@ mod operands;
 mod workspace;
 
 pub(super) use offsets::{Arrays, convert_offsets, countable, result_arrays, result_required};
-pub(super) use operands::{Operands, SpgemmCall};
+pub(super) use operands::{SpgemmCall, SpgemmOperands};
 pub(super) use workspace::{Charge, Workspace};

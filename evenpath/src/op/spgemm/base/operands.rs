@@ -13,19 +13,19 @@ use crate::{Offset, Value};
 
 /// The matrices of a product `C = A B`, of fitting shapes, on one device, both canonical.
 #[derive(Clone, Copy)]
-pub(in crate::op::spgemm) struct Operands<'a, V: Value, O: Offset> {
+pub(in crate::op::spgemm) struct SpgemmOperands<'a, V: Value, O: Offset> {
     pub(in crate::op::spgemm) a: &'a DeviceCsr<V, O>,
     pub(in crate::op::spgemm) b: &'a DeviceCsr<V, O>,
 }
 
 /// A product with the values that its matrices have now.
 pub(in crate::op::spgemm) struct SpgemmCall<'a, V: Value, O: Offset> {
-    pub(in crate::op::spgemm) operands: Operands<'a, V, O>,
+    pub(in crate::op::spgemm) operands: SpgemmOperands<'a, V, O>,
     pub(in crate::op::spgemm) a_values: ValuesNow<'a, V>,
     pub(in crate::op::spgemm) b_values: ValuesNow<'a, V>,
 }
 
-impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
+impl<'a, V: Value, O: Offset> SpgemmOperands<'a, V, O> {
     /// The operands, if they can be multiplied.
     pub(in crate::op::spgemm) fn check(
         a: &'a DeviceCsr<V, O>,
@@ -60,13 +60,13 @@ impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
 impl<V: Value, O: Offset> SpgemmCall<'_, V, O> {
     /// A and B, as kernels take them.
     pub(in crate::op::spgemm) fn views(&self) -> (GlobalCsr<V, O>, GlobalCsr<V, O>) {
-        let Operands { a, b } = self.operands;
+        let SpgemmOperands { a, b } = self.operands;
         (a.pattern().with_values(&self.a_values), b.pattern().with_values(&self.b_values))
     }
 
     /// The product on the CPU, where its matrices are.
     pub(in crate::op::spgemm) fn on_cpu(&self) -> Spgemm<'_, V, O> {
-        let Operands { a, b } = self.operands;
+        let SpgemmOperands { a, b } = self.operands;
         match (a.pattern().host_view(&self.a_values), b.pattern().host_view(&self.b_values)) {
             // SAFETY: the operands were checked.
             (Some(a), Some(b)) => unsafe { Spgemm::new(a, b) },

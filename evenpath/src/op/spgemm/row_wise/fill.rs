@@ -5,13 +5,13 @@ use evenpath_kernels::spgemm::{Class, ResultEntries, SpgemmHashFill, SpgemmWindo
 use super::ranks::Ranks;
 use super::target::Target;
 use crate::op::spgemm::base::SpgemmCall;
-use crate::op::spgemm::symbolic::{Bin, HashShape, Rows, WindowShape, window_instance};
+use crate::op::spgemm::symbolic::{Bin, ClassifiedRows, HashShape, WindowShape, window_instance};
 use crate::operand::OpError;
 use crate::{Offset, Value};
 
 /// Computes the rows of C; those that use windows by the ranks of their products, if these are known.
 pub(super) fn fill<V: Value, O: Offset>(
-    rows: &Rows,
+    rows: &ClassifiedRows,
     product: &SpgemmCall<'_, V, O>,
     mut target: Target<'_, V>,
     ranks: Option<&Ranks>,
@@ -33,7 +33,7 @@ pub(super) fn fill<V: Value, O: Offset>(
 
 /// The operands and the result.
 struct Fill<'a, V: Value, O: Offset> {
-    rows: &'a Rows,
+    rows: &'a ClassifiedRows,
     product: &'a SpgemmCall<'a, V, O>,
     c: ResultEntries<V>,
 }

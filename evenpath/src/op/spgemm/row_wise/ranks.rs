@@ -8,8 +8,8 @@ use evenpath_kernels::spgemm::{
 
 use super::target::Target;
 use crate::device::{Device, DeviceSlice, DeviceVec, Kernels};
-use crate::op::spgemm::base::{Operands, SpgemmCall, Workspace};
-use crate::op::spgemm::symbolic::{Bin, Rows, block_instance, sums_bytes};
+use crate::op::spgemm::base::{SpgemmCall, SpgemmOperands, Workspace};
+use crate::op::spgemm::symbolic::{Bin, ClassifiedRows, block_instance, sums_bytes};
 use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
 use crate::operation::Operator;
@@ -61,8 +61,8 @@ impl Ranks {
     /// The ranks, if the workspace has room for them; `None` if no row uses windows. Writes the columns of the rows unless they
     /// are known. Waits for the device.
     pub(super) fn find<V: Value, O: Offset>(
-        operands: Operands<'_, V, O>,
-        rows: &Rows,
+        operands: SpgemmOperands<'_, V, O>,
+        rows: &ClassifiedRows,
         target: &Target<'_, V>,
         workspace: &Workspace,
     ) -> Result<Option<Self>, OpError> {
@@ -90,7 +90,7 @@ impl Ranks {
 
     /// Returns whether ranks pay off for a single product: if rows have more entries than a block can sum in shared memory, so that
     /// rows of B would be added one after the other in global memory.
-    pub(super) fn pay_at_once<V: Value>(device: &Device, rows: &Rows) -> bool {
+    pub(super) fn pay_at_once<V: Value>(device: &Device, rows: &ClassifiedRows) -> bool {
         let room = u64::from(sums_bytes(device));
         window_bins(rows).any(|bin| bin.largest.saturating_mul(V::SIZE as u64) > room)
     }
@@ -109,7 +109,7 @@ impl Ranks {
     pub(super) fn add<V: Value, O: Offset>(
         &self,
         product: &SpgemmCall<'_, V, O>,
-        rows: &Rows,
+        rows: &ClassifiedRows,
         target: &mut Target<'_, V>,
     ) -> Result<(), OpError> {
         let (a, b) = product.views();
@@ -137,7 +137,7 @@ impl Ranks {
     }
 
     /// The rows, as kernels take them.
-    fn listed(&self, all: &Rows) -> RowList {
+    fn listed(&self, all: &ClassifiedRows) -> RowList {
         all.bins.rows_from(self.rows.0, self.rows.1)
     }
 
@@ -162,8 +162,8 @@ struct PartWork {
 impl PartWork {
     /// Counts it for the `rows.1` rows from the `rows.0`th of the list on.
     fn count<V: Value, O: Offset>(
-        operands: Operands<'_, V, O>,
-        all: &Rows,
+        operands: SpgemmOperands<'_, V, O>,
+        all: &ClassifiedRows,
         row_offsets: &DeviceSlice<u64>,
         rows: (u32, u32),
     ) -> Result<Self, OpError> {
@@ -204,8 +204,8 @@ impl PartWork {
     /// Finds the ranks, and the columns of C unless they are known.
     fn rank<V: Value, O: Offset>(
         self,
-        operands: Operands<'_, V, O>,
-        all: &Rows,
+        operands: SpgemmOperands<'_, V, O>,
+        all: &ClassifiedRows,
         target: &Target<'_, V>,
         [products, parts, cuts]: [u64; 3],
     ) -> Result<Ranks, OpError> {
@@ -234,8 +234,8 @@ impl Ranks {
     /// Finds the ranks of some consecutive bins, with blocks of `block_size` threads.
     fn rank<V: Value, O: Offset>(
         &mut self,
-        operands: Operands<'_, V, O>,
-        all: &Rows,
+        operands: SpgemmOperands<'_, V, O>,
+        all: &ClassifiedRows,
         target: &Target<'_, V>,
         bins: &[&Bin],
         block_size: u32,
@@ -270,8 +270,8 @@ impl Ranks {
     /// Finds the cuts, with the columns of C.
     fn cut<V: Value, O: Offset>(
         &mut self,
-        operands: Operands<'_, V, O>,
-        all: &Rows,
+        operands: SpgemmOperands<'_, V, O>,
+        all: &ClassifiedRows,
         target: &Target<'_, V>,
     ) -> Result<(), OpError> {
         if self.cuts.is_empty() {
@@ -296,6 +296,6 @@ impl Ranks {
 }
 
 /// The bins of rows that use windows: the last ones of all, with the largest rows at the end.
-fn window_bins(rows: &Rows) -> impl Iterator<Item = &Bin> {
+fn window_bins(rows: &ClassifiedRows) -> impl Iterator<Item = &Bin> {
     rows.bins.filled.iter().filter(|bin| matches!(bin.class, Class::Window { .. }))
 }

@@ -11,10 +11,12 @@ use super::target::Target;
 use super::{fill, ranks};
 use crate::device::{DeviceVec, Kernels};
 use crate::format::csr::DevicePattern;
-use crate::op::spgemm::base::{Arrays, Operands, SpgemmCall, Workspace, convert_offsets, result_arrays};
+use crate::op::spgemm::base::{
+    Arrays, SpgemmCall, SpgemmOperands, Workspace, convert_offsets, result_arrays,
+};
 use crate::op::spgemm::method::SpgemmMethod;
 use crate::op::spgemm::strategy::{Found, Info, Multiply, Strategy};
-use crate::op::spgemm::symbolic::{Rows, Symbolic};
+use crate::op::spgemm::symbolic::{ClassifiedRows, Symbolic};
 use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
 use crate::{Offset, Value};
@@ -46,7 +48,7 @@ impl RowWise {
     /// not run. Writes the columns of the rows that it is for, unless they are known.
     fn ranks<V: Value, O: Offset>(
         &self,
-        operands: Operands<'_, V, O>,
+        operands: SpgemmOperands<'_, V, O>,
         target: &Target<'_, V>,
         workspace: &Workspace,
     ) -> Result<Option<&Ranks>, OpError> {
@@ -65,7 +67,11 @@ impl RowWise {
 }
 
 impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for RowWise {
-    fn multiply(&self, operands: Operands<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError> {
+    fn multiply(
+        &self,
+        operands: SpgemmOperands<'_, V, O>,
+        workspace: &Workspace,
+    ) -> Result<Found<V, C>, OpError> {
         let (symbolic, product) = (&self.symbolic, &operands.product());
         let device = operands.device();
         let _kept = workspace.take("the workspace", symbolic.required())?;
@@ -91,7 +97,7 @@ impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for RowWise {
 impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for RowWise {
     fn again(
         &self,
-        operands: Operands<'_, V, O>,
+        operands: SpgemmOperands<'_, V, O>,
         pattern: &DevicePattern<C>,
         workspace: &Workspace,
     ) -> Result<DeviceVec<V>, OpError> {
@@ -124,7 +130,7 @@ impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for RowWise {
 
 /// Writes the values of C for a pattern that is given.
 pub(in crate::op::spgemm) fn fill_known<V: Value, O: Offset>(
-    rows: &Rows,
+    rows: &ClassifiedRows,
     product: &SpgemmCall<'_, V, O>,
     target: Target<'_, V>,
 ) -> Result<(), OpError> {

@@ -11,7 +11,7 @@ use crate::format::csr::DevicePattern;
 use crate::operand::OpError;
 
 /// The rows of C, by class.
-pub(in crate::op::spgemm) struct Rows {
+pub(in crate::op::spgemm) struct ClassifiedRows {
     pub(in crate::op::spgemm) bins: Bins,
     /// First and last column of each row that may use windows.
     pub(in crate::op::spgemm) firsts: DeviceVec<u32>,
@@ -25,7 +25,7 @@ pub(super) fn spans(firsts: &DeviceSlice<u32>, lasts: &DeviceSlice<u32>) -> Span
     Spans { firsts: firsts.as_global(), lasts: lasts.as_global() }
 }
 
-impl Rows {
+impl ClassifiedRows {
     /// The columns that the rows span.
     pub(in crate::op::spgemm) fn spans(&self) -> Spans {
         spans(&self.firsts, &self.lasts)

@@ -10,7 +10,7 @@ use super::rows::MAX_PRODUCTS;
 use super::setup::{ProductEntries, Weighed, tile_len};
 use crate::device::{DeviceVec, Kernels};
 use crate::format::csr::DevicePattern;
-use crate::op::spgemm::base::{Arrays, Operands, SpgemmCall, Workspace, result_arrays};
+use crate::op::spgemm::base::{Arrays, SpgemmCall, SpgemmOperands, Workspace, result_arrays};
 use crate::op::spgemm::strategy::{Found, Info, Multiply, Strategy};
 use crate::operand::requirement::Requirement;
 use crate::operand::{OpError, Pairs};
@@ -177,7 +177,11 @@ fn check_countable(count: u64) -> Result<(), OpError> {
 }
 
 impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for GlobalSort {
-    fn multiply(&self, operands: Operands<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError> {
+    fn multiply(
+        &self,
+        operands: SpgemmOperands<'_, V, O>,
+        workspace: &Workspace,
+    ) -> Result<Found<V, C>, OpError> {
         let product = &operands.product();
         let (arrays, products) = Self::sort(product, workspace)?;
         let nonzeros = arrays.column_indices.len() as u64;
@@ -190,7 +194,7 @@ impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for GlobalSort {
 impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for GlobalSort {
     fn again(
         &self,
-        _operands: Operands<'_, V, O>,
+        _operands: SpgemmOperands<'_, V, O>,
         _pattern: &DevicePattern<C>,
         _workspace: &Workspace,
     ) -> Result<DeviceVec<V>, OpError> {

@@ -5,7 +5,7 @@ use super::phases::SpgemmPhases;
 use super::recorder::Recorder;
 use crate::device::DeviceKind;
 use crate::format::DeviceCsr;
-use crate::op::spgemm::base::{Operands, Workspace};
+use crate::op::spgemm::base::{SpgemmOperands, Workspace};
 use crate::op::spgemm::options::SpgemmOptions;
 use crate::operand::OpError;
 use crate::{Offset, Value};
@@ -16,7 +16,7 @@ pub(crate) fn measure<V: Value, O: Offset>(
     b: &DeviceCsr<V, O>,
     options: SpgemmOptions,
 ) -> Result<SpgemmPhases, OpError> {
-    let operands = Operands::check(a, b)?;
+    let operands = SpgemmOperands::check(a, b)?;
     let mut recorder = Recorder::recording();
     if a.device().kind() != DeviceKind::Cpu {
         let workspace = Workspace::new(a.device(), options);

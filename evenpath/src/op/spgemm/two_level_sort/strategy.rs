@@ -13,7 +13,7 @@ use super::rows::ProductOrder;
 use super::{cut_rows, parts};
 use crate::device::{DeviceVec, Kernels};
 use crate::format::csr::DevicePattern;
-use crate::op::spgemm::base::{Arrays, Operands, Workspace, convert_offsets};
+use crate::op::spgemm::base::{Arrays, SpgemmOperands, Workspace, convert_offsets};
 use crate::op::spgemm::method::SpgemmMethod;
 use crate::op::spgemm::strategy::{Found, Info, Multiply, Strategy};
 use crate::operand::OpError;
@@ -49,7 +49,11 @@ pub(super) struct Known<O: Offset> {
 }
 
 impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for TwoLevelSort<O> {
-    fn multiply(&self, operands: Operands<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError> {
+    fn multiply(
+        &self,
+        operands: SpgemmOperands<'_, V, O>,
+        workspace: &Workspace,
+    ) -> Result<Found<V, C>, OpError> {
         let product = &operands.product();
         let Sorted { arrays, products, order } =
             parts::multiply::<V, O, C>(product, workspace, &mut Recorder::default())?;
@@ -65,7 +69,7 @@ impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for TwoLevelSort<O> {
 impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for TwoLevelSort<O> {
     fn again(
         &self,
-        operands: Operands<'_, V, O>,
+        operands: SpgemmOperands<'_, V, O>,
         _pattern: &DevicePattern<C>,
         workspace: &Workspace,
     ) -> Result<DeviceVec<V>, OpError> {

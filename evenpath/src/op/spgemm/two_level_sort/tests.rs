@@ -4,7 +4,7 @@ use super::recorder::Recorder;
 use super::rows::{required, rows};
 use crate::device::SimulatedOptions;
 use crate::generate::generate;
-use crate::op::spgemm::base::Operands;
+use crate::op::spgemm::base::SpgemmOperands;
 use crate::op::spgemm::options::SpgemmOptions;
 use crate::{Csr, Device};
 
@@ -14,7 +14,7 @@ fn check(a: &Csr<f64>, rows_at_once: usize) {
     let expected = cpu.spgemm(&cpu, SpgemmOptions::default()).unwrap().download().unwrap();
     let device = Device::simulated(SimulatedOptions::default());
     let uploaded = device.upload(a).unwrap();
-    let product = Operands { a: &uploaded, b: &uploaded }.product();
+    let product = SpgemmOperands { a: &uploaded, b: &uploaded }.product();
     let offsets = expected.row_offsets();
     let length = |row: usize| u64::from(a.row_offsets()[row + 1] - a.row_offsets()[row]);
     for first in (0..a.nrows()).step_by(rows_at_once) {

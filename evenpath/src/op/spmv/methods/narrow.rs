@@ -82,12 +82,12 @@ fn pays_beside(features: &Features, fastest: SpmvMethod) -> bool {
 
 /// Rows whose columns have codes of 16 bits.
 struct Narrow<V: Value, O: Offset> {
-    rows: Rows<V, O>,
+    rows: NarrowLaunch<V, O>,
     codes: Codes,
 }
 
 /// How rows are cut: as measures better for the type of the values.
-enum Rows<V: Value, O: Offset> {
+enum NarrowLaunch<V: Value, O: Offset> {
     /// Row blocks, for f64.
     Blocks { launch: Launch<NarrowBlocks<V, O>>, block_rows: DeviceVec<u32> },
     /// Row tiles, for f32: groups of rows, `tile_rows` of which have a directory.
@@ -210,7 +210,7 @@ impl<V: Value, O: Offset> Narrow<V, O> {
             let RowBlocks { block_rows } = RowBlocks::cut(matrix, lengths, limit)?;
             let launch = gathers.divide(launcher.blocks(block_rows.len() - 1)?);
             let codes = Codes::new(matrix, &block_rows, 1)?;
-            return Ok(Some(Self { rows: Rows::Blocks { launch, block_rows }, codes }));
+            return Ok(Some(Self { rows: NarrowLaunch::Blocks { launch, block_rows }, codes }));
         }
         let (kernel, group) = fit::<NarrowRows<V, O>>(lengths.mean);
         let (rows, nonzeros) = (matrix.nrows(), matrix.nnz());
@@ -223,7 +223,7 @@ impl<V: Value, O: Offset> Narrow<V, O> {
         let starts: Vec<u32> = (0..rows as u32).step_by(tile_rows as usize).chain([rows as u32]).collect();
         // Eight nonzeros: loads of four begin at a multiple of that.
         let codes = Codes::new(matrix, &device.upload(&starts)?, 8)?;
-        Ok(Some(Self { rows: Rows::Tiles { launch, group, tile_rows }, codes }))
+        Ok(Some(Self { rows: NarrowLaunch::Tiles { launch, group, tile_rows }, codes }))
     }
 
     /// Returns whether few enough columns are without codes.
@@ -235,14 +235,14 @@ impl<V: Value, O: Offset> Narrow<V, O> {
 impl<V: Value, O: Offset> Schedule<V, O> for Narrow<V, O> {
     fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         match &self.rows {
-            Rows::Blocks { launch, block_rows } => {
+            NarrowLaunch::Blocks { launch, block_rows } => {
                 let (columns, block_rows) = (self.codes.singles(), block_rows.as_global());
                 let kernel = |product| NarrowBlocks { product, columns, block_rows };
                 // SAFETY: the row blocks and the codes are the matrix's, and what a code stands for is a column of it;
                 // column indices are there if a tile has no codes.
                 unsafe { product.launch(launch, kernel) }
             }
-            Rows::Tiles { launch, group, tile_rows } => {
+            NarrowLaunch::Tiles { launch, group, tile_rows } => {
                 let (tile_rows_log2, lanes_log2) = (tile_rows.ilog2(), group.lanes_log2);
                 let columns = self.codes.pairs();
                 let kernel = |product| NarrowRows { product, columns, tile_rows_log2, lanes_log2 };
@@ -262,8 +262,8 @@ impl<V: Value, O: Offset> Schedule<V, O> for Narrow<V, O> {
             with_others_codes: self.codes.shared,
         };
         let (info, tiles, bytes) = match &self.rows {
-            Rows::Blocks { launch, block_rows } => (launch.info(), launch.grid(), block_rows.bytes()),
-            Rows::Tiles { launch, .. } => (launch.info(), launch.grid(), 0),
+            NarrowLaunch::Blocks { launch, block_rows } => (launch.info(), launch.grid(), block_rows.bytes()),
+            NarrowLaunch::Tiles { launch, .. } => (launch.info(), launch.grid(), 0),
         };
         Shape {
             tile: Some(Tile::of(info)),
