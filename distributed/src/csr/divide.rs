@@ -18,9 +18,9 @@ use crate::rows::canonicalize;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Divided<V> {
     /// Entries in the rank's own columns, counted from its first.
-    pub(super) local: Arrays<u32, V>,
+    pub(super) local: DividedCsr<u32, V>,
     /// Entries in columns of other ranks, with global column numbers; only rows that have some.
-    pub(super) other: Arrays<u64, V>,
+    pub(super) other: DividedCsr<u64, V>,
     /// These rows, ascending, counted from the rank's first.
     pub(super) boundary: Vec<u32>,
     /// Columns of other ranks, ascending and without duplicates.
@@ -29,7 +29,7 @@ pub(super) struct Divided<V> {
 
 /// CSR arrays.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Arrays<C, V> {
+pub(super) struct DividedCsr<C, V> {
     pub(super) row_offsets: Vec<u32>,
     pub(super) columns: Vec<C>,
     pub(super) values: Vec<V>,
@@ -200,7 +200,7 @@ impl<V: Value> Chunk<V> {
 
 impl<V: Value> Divided<V> {
     fn with_rows(rows: usize) -> Result<Self> {
-        let (local, other) = (Arrays::with_rows(rows)?, Arrays::with_rows(0)?);
+        let (local, other) = (DividedCsr::with_rows(rows)?, DividedCsr::with_rows(0)?);
         Ok(Self { local, other, boundary: Vec::new(), needed: Vec::new() })
     }
 
@@ -238,7 +238,7 @@ impl<V: Value> Divided<V> {
     }
 }
 
-impl<C: Copy + Send + Sync, V: Value> Arrays<C, V> {
+impl<C: Copy + Send + Sync, V: Value> DividedCsr<C, V> {
     fn with_rows(rows: usize) -> Result<Self> {
         let mut row_offsets = reserved(rows.saturating_add(1))?;
         row_offsets.push(0);
@@ -261,12 +261,12 @@ impl<C: Copy + Send + Sync, V: Value> Arrays<C, V> {
     }
 }
 
-impl<C: Copy + Send + Sync, V: Value> Arrays<C, V> {
+impl<C: Copy + Send + Sync, V: Value> DividedCsr<C, V> {
     /// Returns the same rows with mapped columns.
-    pub(super) fn with_columns(self, column: impl Fn(C) -> u32 + Sync) -> Result<Arrays<u32, V>> {
+    pub(super) fn with_columns(self, column: impl Fn(C) -> u32 + Sync) -> Result<DividedCsr<u32, V>> {
         let Self { row_offsets, columns, values, nonzeros } = self;
         let columns = collected_in_parallel(columns.par_iter().map(|&old| column(old)))?;
-        Ok(Arrays { row_offsets, columns, values, nonzeros })
+        Ok(DividedCsr { row_offsets, columns, values, nonzeros })
     }
 }
 

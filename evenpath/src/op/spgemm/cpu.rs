@@ -1,7 +1,7 @@
 //! Products on the CPU.
 
 use super::base::{
-    Arrays, SpgemmOperands, Workspace, convert_offsets, countable, result_arrays, result_required,
+    ProductArrays, SpgemmOperands, Workspace, convert_offsets, countable, result_arrays, result_required,
 };
 use super::method::SpgemmMethod;
 use super::strategy::{Found, Info, Multiply, Strategy};
@@ -36,7 +36,7 @@ impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for OnePass {
         let nonzeros = values.len() as u64;
         countable::<C>(nonzeros)?;
         let _charge = workspace.take("the result", result_required::<V, C>(operands.a.nrows(), nonzeros))?;
-        let arrays = Arrays {
+        let arrays = ProductArrays {
             row_offsets: device.adopt(row_offsets)?,
             column_indices: device.adopt(column_indices)?,
             values: device.adopt(values)?,
@@ -81,7 +81,7 @@ impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for OnCpu {
             in_pool(rows, || product.on_cpu().fill(&self.row_offsets, columns, values));
         }
         let row_offsets = convert_offsets(&device.upload(&self.row_offsets)?)?;
-        Ok(Found { arrays: Arrays { row_offsets, column_indices, values }, repeats: true })
+        Ok(Found { arrays: ProductArrays { row_offsets, column_indices, values }, repeats: true })
     }
 }
 

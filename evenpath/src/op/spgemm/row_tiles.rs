@@ -6,7 +6,7 @@ use evenpath_kernels::spgemm::row_tiles::{
 };
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
-use super::base::{Arrays, SpgemmCall, SpgemmOperands, Workspace, result_arrays, result_required};
+use super::base::{ProductArrays, SpgemmCall, SpgemmOperands, Workspace, result_arrays, result_required};
 use super::method::SpgemmMethod;
 use super::strategy::{Found, Multiply};
 use super::symbolic::lanes_log2;
@@ -160,7 +160,7 @@ impl Counted {
         product: &SpgemmCall<'_, V, O>,
         info: &'static KernelInfo,
         workspace: &Workspace,
-    ) -> Result<Arrays<V, C>, OpError> {
+    ) -> Result<ProductArrays<V, C>, OpError> {
         let (device, (a, b)) = (product.operands.device(), product.views());
         device.prepare(kernels::<V, O>)?;
         let rows = product.operands.a.nrows();
@@ -192,7 +192,7 @@ impl Counted {
         let [entries] = state.finish()?;
         columns.truncate(entries as usize);
         values.truncate(entries as usize);
-        Ok(Arrays { row_offsets, column_indices: columns, values })
+        Ok(ProductArrays { row_offsets, column_indices: columns, values })
     }
 }
 

@@ -1,6 +1,6 @@
 //! The traits that ways to multiply implement.
 
-use super::base::{Arrays, SpgemmOperands, Workspace};
+use super::base::{ProductArrays, SpgemmOperands, Workspace};
 use super::method::SpgemmMethod;
 use crate::device::DeviceVec;
 use crate::format::csr::DevicePattern;
@@ -34,7 +34,7 @@ pub(super) trait Strategy<V: Value, O: Offset, C: Offset>: Multiply<V, O, C> {
 
 /// Result of a first run.
 pub(super) struct Found<V: Value, C: Offset> {
-    pub(super) arrays: Arrays<V, C>,
+    pub(super) arrays: ProductArrays<V, C>,
     /// True if later runs need values only.
     pub(super) repeats: bool,
 }

@@ -12,7 +12,7 @@ use super::{fill, ranks};
 use crate::device::{DeviceVec, Kernels};
 use crate::format::csr::DevicePattern;
 use crate::op::spgemm::base::{
-    Arrays, SpgemmCall, SpgemmOperands, Workspace, convert_offsets, result_arrays,
+    ProductArrays, SpgemmCall, SpgemmOperands, Workspace, convert_offsets, result_arrays,
 };
 use crate::op::spgemm::method::SpgemmMethod;
 use crate::op::spgemm::strategy::{Found, Info, Multiply, Strategy};
@@ -90,7 +90,7 @@ impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for RowWise {
         };
         fill::fill(&symbolic.rows, product, target, ranks)?;
         let row_offsets = convert_offsets(&symbolic.row_offsets)?;
-        Ok(Found { arrays: Arrays { row_offsets, column_indices, values }, repeats: true })
+        Ok(Found { arrays: ProductArrays { row_offsets, column_indices, values }, repeats: true })
     }
 }
 

@@ -10,7 +10,7 @@ use super::rows::MAX_PRODUCTS;
 use super::setup::{ProductEntries, Weighed, tile_len};
 use crate::device::{DeviceVec, Kernels};
 use crate::format::csr::DevicePattern;
-use crate::op::spgemm::base::{Arrays, SpgemmCall, SpgemmOperands, Workspace, result_arrays};
+use crate::op::spgemm::base::{ProductArrays, SpgemmCall, SpgemmOperands, Workspace, result_arrays};
 use crate::op::spgemm::strategy::{Found, Info, Multiply, Strategy};
 use crate::operand::requirement::Requirement;
 use crate::operand::{OpError, Pairs};
@@ -129,7 +129,7 @@ impl GlobalSort {
     fn sort<V: Value, O: Offset, C: Offset>(
         product: &SpgemmCall<'_, V, O>,
         workspace: &Workspace,
-    ) -> Result<(Arrays<V, C>, u64), OpError> {
+    ) -> Result<(ProductArrays<V, C>, u64), OpError> {
         let (a, b) = (product.operands.a, product.operands.b);
         let (device, rows, entries) = (a.device(), a.nrows(), a.nnz() as u64);
         let column_bits = index_bits(b.ncols());
@@ -144,7 +144,7 @@ impl GlobalSort {
         let mut charge = workspace.take("the workspace", required.all)?;
         let Some(pairs) = expand(product, weighed, column_bits)? else {
             let (column_indices, values, _charge) = result_arrays::<V, C>(device, rows, 0, workspace)?;
-            return Ok((Arrays { row_offsets: device.zeros(rows + 1)?, column_indices, values }, 0));
+            return Ok((ProductArrays { row_offsets: device.zeros(rows + 1)?, column_indices, values }, 0));
         };
         let KeyedProducts { keys, values: sums } = pairs.compress(bits)?;
         charge.shrink_to(Requirement::all_of([required.pairs, FEW_WORDS]));
@@ -163,7 +163,7 @@ impl GlobalSort {
         };
         // SAFETY: C has a column per key, and a row offset more than rows; there are fewer than 2³¹ of both.
         unsafe { launch.launch(kernel) }?;
-        Ok((Arrays { row_offsets, column_indices, values }, products))
+        Ok((ProductArrays { row_offsets, column_indices, values }, products))
     }
 }
 

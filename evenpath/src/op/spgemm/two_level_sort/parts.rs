@@ -6,7 +6,9 @@ use super::recorder::Recorder;
 use super::rows::{self, ProductOrder, RowsOfC};
 use super::setup::Weighed;
 use crate::device::{DeviceSlice, DeviceVec};
-use crate::op::spgemm::base::{Arrays, SpgemmCall, Workspace, convert_offsets, countable, result_arrays};
+use crate::op::spgemm::base::{
+    ProductArrays, SpgemmCall, Workspace, convert_offsets, countable, result_arrays,
+};
 use crate::op::spgemm::symbolic::{Analysis, Symbolic};
 use crate::operand::OpError;
 use crate::operation::Operator;
@@ -15,7 +17,7 @@ use crate::{Offset, Value};
 
 /// C, with what later products of the same patterns can use.
 pub(super) struct Sorted<V: Value, O: Offset> {
-    pub(super) arrays: Arrays<V, u64>,
+    pub(super) arrays: ProductArrays<V, u64>,
     /// Multiplications.
     pub(super) products: u64,
     /// The order in which products are added, if they were all there at once.
@@ -52,7 +54,7 @@ fn in_one<V: Value, O: Offset, C: Offset>(
         rows::rows_of_weighed(product, all, weighed, recorder)?;
     let row_offsets = ends_to_offsets(&lengths)?;
     countable::<C>(column_indices.len() as u64)?;
-    Ok(Sorted { arrays: Arrays { row_offsets, column_indices, values }, products, order: Some(order) })
+    Ok(Sorted { arrays: ProductArrays { row_offsets, column_indices, values }, products, order: Some(order) })
 }
 
 /// Row offsets from the lengths of rows.
@@ -93,7 +95,7 @@ fn in_parts<V: Value, O: Offset, C: Offset>(
         values.slice_mut(place)?.copy_from(&of_part.values)?;
         start = part.end;
     }
-    let arrays = Arrays { row_offsets: symbolic.row_offsets, column_indices, values };
+    let arrays = ProductArrays { row_offsets: symbolic.row_offsets, column_indices, values };
     Ok(Sorted { arrays, products: symbolic.products, order: None })
 }
 

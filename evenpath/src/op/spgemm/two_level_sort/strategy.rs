@@ -13,7 +13,7 @@ use super::rows::ProductOrder;
 use super::{cut_rows, parts};
 use crate::device::{DeviceVec, Kernels};
 use crate::format::csr::DevicePattern;
-use crate::op::spgemm::base::{Arrays, SpgemmOperands, Workspace, convert_offsets};
+use crate::op::spgemm::base::{ProductArrays, SpgemmOperands, Workspace, convert_offsets};
 use crate::op::spgemm::method::SpgemmMethod;
 use crate::op::spgemm::strategy::{Found, Info, Multiply, Strategy};
 use crate::operand::OpError;
@@ -57,12 +57,15 @@ impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for TwoLevelSort<O> {
         let product = &operands.product();
         let Sorted { arrays, products, order } =
             parts::multiply::<V, O, C>(product, workspace, &mut Recorder::default())?;
-        let Arrays { row_offsets, column_indices, values } = arrays;
+        let ProductArrays { row_offsets, column_indices, values } = arrays;
         let nonzeros = column_indices.len() as u64;
         // If another run was first, its order is kept.
         let known = self.known.get_or_init(|| Known { products, nonzeros, order });
         let row_offsets = convert_offsets(&row_offsets)?;
-        Ok(Found { arrays: Arrays { row_offsets, column_indices, values }, repeats: known.order.is_some() })
+        Ok(Found {
+            arrays: ProductArrays { row_offsets, column_indices, values },
+            repeats: known.order.is_some(),
+        })
     }
 }
 
