@@ -32,7 +32,7 @@ pub use places::{HiSparsePlaceProducts, Places, MOST_CHUNK_QUADS, MOST_PART_QUAD
 pub use pool_mut::{NodeMut, PoolMut};
 pub use runs::{run_state_words, EntryPositions, HiSparseWriteRuns, RUN_RESULTS};
 pub use schedule::{
-    HiSparseCountParts, HiSparseCountQuads, HiSparseListLeaves, HiSparseListParts, Schedule, QUAD,
+    FrozenSchedule, HiSparseCountParts, HiSparseCountQuads, HiSparseListLeaves, HiSparseListParts, QUAD,
 };
 pub use share::{
     HiSparseCompareNodes, HiSparseCopyKept, HiSparseHashNodes, HiSparseRebaseChildren,

@@ -8,7 +8,7 @@ use evenpath_simt::{device, kernel, parameters, thread, warp, Arena, Float, Glob
 
 use super::layout::{self, DENSE};
 use super::node::Pool;
-use super::schedule::{last_not_above, ListedLeaf, ListedPart, Schedule, QUAD};
+use super::schedule::{last_not_above, FrozenSchedule, ListedLeaf, ListedPart, QUAD};
 use crate::block::count_scan::CountScan;
 
 /// The largest number of quads of a chunk.
@@ -96,7 +96,7 @@ kernel! {
         /// The tree's pool.
         pub pool: Pool<V>,
         /// The schedule.
-        pub schedule: Schedule,
+        pub schedule: FrozenSchedule,
         /// The first quad of each leaf, and the number of quads at the end.
         pub firsts: Global<u64>,
         /// Output: [`Places::quads`].

@@ -1,7 +1,7 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
 
-use super::schedule::{schedule_bytes, Schedule};
+use super::schedule::{schedule_bytes, TileDraws};
 use super::state::RESULT_SIZE;
 use super::walk::SetShare;
 use crate::block::two_sequences::{staged_bytes, Fetched, Sequences};
@@ -26,7 +26,7 @@ kernel! {
 
 impl<K: Key> SetCount<K> {
     fn count<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
-        let schedule = Schedule::<K, BLOCK, ITEMS>::new(
+        let schedule = TileDraws::<K, BLOCK, ITEMS>::new(
             &mut arena,
             self.starts,
             self.states,

@@ -14,7 +14,7 @@ use crate::Key;
 /// A block draws its next tile while it works on one, so that the next tile's loads are issued early. It publishes a
 /// tile's number of results at once, but asks for their place one tile later, when it rarely has to wait for it.
 /// Meanwhile the results stay in shared memory.
-pub(super) struct Schedule<K: Key, const BLOCK: usize, const ITEMS: usize> {
+pub(super) struct TileDraws<K: Key, const BLOCK: usize, const ITEMS: usize> {
     starts: Global<u64>,
     states: GlobalMut<u64>,
     inputs: Sequences<K>,
@@ -58,13 +58,13 @@ impl Waiting {
     pub(super) const NONE: Self = Self { tile: u32::MAX, count: 0 };
 }
 
-/// Bytes of shared memory of a [`Schedule`], a multiple of 16.
+/// Bytes of shared memory of a [`TileDraws`], a multiple of 16.
 pub(super) const fn schedule_bytes(block: usize) -> usize {
     let warps = block / thread::WARP_SIZE as usize;
     (TilePair::WORDS + WORDS) * 8 + (warps * 4).next_multiple_of(16)
 }
 
-impl<K: Key, const BLOCK: usize, const ITEMS: usize> Schedule<K, BLOCK, ITEMS> {
+impl<K: Key, const BLOCK: usize, const ITEMS: usize> TileDraws<K, BLOCK, ITEMS> {
     /// Takes the memory from the beginning of an arena, so that the next array is aligned to 16 bytes.
     #[device]
     pub(super) fn new(

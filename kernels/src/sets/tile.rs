@@ -1,6 +1,6 @@
 use evenpath_simt::{device, kernel, thread, Arena, Element, Global, GlobalMut, Shared};
 
-use super::schedule::{schedule_bytes, DrawnTile, Schedule, Waiting};
+use super::schedule::{schedule_bytes, DrawnTile, TileDraws, Waiting};
 use super::values::Values;
 use super::walk::SetShare;
 use crate::block::count_scan::Counted;
@@ -37,7 +37,7 @@ impl<K: Key> SetKeys<K> {
     fn keys<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let mut arena = Arena::dynamic(keys_shared_bytes::<K>(BLOCK, ITEMS));
         let schedule =
-            Schedule::<K, BLOCK, ITEMS>::new(&mut arena, self.starts, self.states, self.inputs, self.tiles);
+            TileDraws::<K, BLOCK, ITEMS>::new(&mut arena, self.starts, self.states, self.inputs, self.tiles);
         let mut memory = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
         let mut results = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
         let mut waiting = Waiting::NONE;
@@ -97,7 +97,7 @@ impl<K: Key, V: Bits> SetPairs<K, V> {
     fn pairs<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let mut arena = Arena::dynamic(pairs_shared_bytes::<K>(BLOCK, ITEMS));
         let schedule =
-            Schedule::<K, BLOCK, ITEMS>::new(&mut arena, self.starts, self.states, self.inputs, self.tiles);
+            TileDraws::<K, BLOCK, ITEMS>::new(&mut arena, self.starts, self.states, self.inputs, self.tiles);
         let combine = Combine::from_code(self.combine);
         let mut memory = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
         let mut results = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
@@ -155,7 +155,7 @@ struct Selected<K, const ITEMS: usize> {
 /// place of the waiting results.
 #[device(track_caller)]
 fn select<K: Key, const BLOCK: usize, const ITEMS: usize>(
-    schedule: &Schedule<K, BLOCK, ITEMS>,
+    schedule: &TileDraws<K, BLOCK, ITEMS>,
     tile: DrawnTile,
     fetched: &Fetched<K, BLOCK, ITEMS>,
     memory: Shared<K>,

@@ -1,7 +1,7 @@
 //! The frozen schedule of products: the stored result of a traversal.
 
 use evenpath_kernels::hisparse::{
-    HiSparseCountParts, HiSparseCountQuads, HiSparseListLeaves, HiSparseListParts, NodeList, Schedule,
+    FrozenSchedule, HiSparseCountParts, HiSparseCountQuads, HiSparseListLeaves, HiSparseListParts, NodeList,
 };
 use evenpath_kernels::spmv::ColumnOffsets;
 use evenpath_kernels::vector::{GatherIndices, Iota};
@@ -96,8 +96,8 @@ impl Frozen {
     }
 
     /// A view for products.
-    pub(super) fn view(&self) -> Schedule {
-        Schedule {
+    pub(super) fn view(&self) -> FrozenSchedule {
+        FrozenSchedule {
             leaf_list: self.leaf_list.as_aligned(),
             part_list: self.part_list.as_aligned(),
             strip_parts: self.strip_parts.as_global(),

@@ -40,7 +40,7 @@ use crate::{Value, cpu};
 /// ```
 pub struct SpmvPlan<V: Value, const D: usize = 128> {
     matrix: DeviceHiSparse<V, D>,
-    schedule: Schedule<V>,
+    schedule: TreeSpmvSchedule<V>,
     analysis: (Event, Event),
 }
 
@@ -103,7 +103,7 @@ impl fmt::Display for SpmvPlanInfo {
 }
 
 /// The implementation on the device.
-enum Schedule<V: Value> {
+enum TreeSpmvSchedule<V: Value> {
     Cpu,
     Leaves(Box<Leaves<V>>),
     Copied(spmv::SpmvPlan<V>),
@@ -200,7 +200,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         let start = self.device().record()?;
         let matrix = self.with_number_as_scale()?;
         let schedule = match matrix.content() {
-            Content::Host(_) => Schedule::Cpu,
+            Content::Host(_) => TreeSpmvSchedule::Cpu,
             Content::Machine(nodes) => matrix.schedule(nodes, options)?,
         };
         let analysis = (start, self.device().record()?);
@@ -213,13 +213,13 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         method == SpmvMethod::Leaves || method == SpmvMethod::Auto && !is_countable
     }
 
-    fn schedule(&self, nodes: &Nodes, options: SpmvOptions) -> Result<Schedule<V>, OpError> {
+    fn schedule(&self, nodes: &Nodes, options: SpmvOptions) -> Result<TreeSpmvSchedule<V>, OpError> {
         if self.is_by_leaves(options.method) {
             let leaves = Leaves::new::<D>(nodes, self.is_transposed(), options.warps)?;
-            return Ok(Schedule::Leaves(Box::new(leaves)));
+            return Ok(TreeSpmvSchedule::Leaves(Box::new(leaves)));
         }
         let copy: DeviceCsr<V> = self.to_csr()?;
-        Ok(Schedule::Copied(copy.into_plan(options.spmv)?))
+        Ok(TreeSpmvSchedule::Copied(copy.into_plan(options.spmv)?))
     }
 }
 
@@ -248,8 +248,8 @@ impl<V: Value, const D: usize> SpmvPlan<V, D> {
         let matrix = &self.matrix;
         check_product(matrix.device(), (matrix.nrows(), matrix.ncols()), x, y)?;
         match (&self.schedule, matrix.content()) {
-            (Schedule::Copied(plan), _) => plan.run(alpha, x, beta, y)?,
-            (Schedule::Leaves(leaves), Content::Machine(nodes)) => {
+            (TreeSpmvSchedule::Copied(plan), _) => plan.run(alpha, x, beta, y)?,
+            (TreeSpmvSchedule::Leaves(leaves), Content::Machine(nodes)) => {
                 let Some(alpha) = matrix.factor().times(alpha).number() else {
                     // Applied one after the other, the factors are in range.
                     return self.run(&matrix.device().upload(&[alpha])?, x, beta, y);
@@ -275,14 +275,14 @@ impl<V: Value, const D: usize> SpmvPlan<V, D> {
         let analysis_ms = end.elapsed_since(start)?;
         let info = SpmvPlanInfo { analysis_ms, ..SpmvPlanInfo::default() };
         Ok(match &self.schedule {
-            Schedule::Cpu => SpmvPlanInfo { method: SpmvMethod::Leaves, ..info },
-            Schedule::Copied(plan) => SpmvPlanInfo {
+            TreeSpmvSchedule::Cpu => SpmvPlanInfo { method: SpmvMethod::Leaves, ..info },
+            TreeSpmvSchedule::Copied(plan) => SpmvPlanInfo {
                 method: SpmvMethod::Copied,
                 workspace_bytes: plan.bytes(),
                 copy: Some(plan.info()?),
                 ..info
             },
-            Schedule::Leaves(leaves) => SpmvPlanInfo {
+            TreeSpmvSchedule::Leaves(leaves) => SpmvPlanInfo {
                 method: SpmvMethod::Leaves,
                 leaves: u64::from(leaves.frozen.leaves),
                 parts: u64::from(leaves.frozen.parts),

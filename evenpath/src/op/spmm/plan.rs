@@ -6,7 +6,7 @@ use super::combine::dense_with_numbers;
 use super::info::SpmmPlanInfo;
 use super::options::SpmmOptions;
 use super::product::SpmmCall;
-use super::schedule::Schedule;
+use super::schedule::SpmmSchedule;
 use crate::device::{DeviceError, Event};
 use crate::format::dense::check_dense;
 use crate::format::{DeviceCsr, DeviceDense, Layout};
@@ -40,7 +40,7 @@ use crate::{Compute, Offset, Storage, cpu};
 pub struct SpmmPlan<S: Storage, O: Offset = u32, T: Storage<Computed = Compute<S>> = S> {
     matrix: DeviceCsr<S, O>,
     options: SpmmOptions,
-    schedule: Schedule<T>,
+    schedule: SpmmSchedule<T>,
     analysis: (Event, Event),
 }
 
@@ -86,7 +86,7 @@ impl<S: Storage, O: Offset> DeviceCsr<S, O> {
 impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> SpmmPlan<S, O, T> {
     fn analyze(matrix: &DeviceCsr<S, O>, options: SpmmOptions) -> Result<Self, OpError> {
         let start = matrix.device().record()?;
-        let schedule = Schedule::analyze(matrix, options)?;
+        let schedule = SpmmSchedule::analyze(matrix, options)?;
         let analysis = (start, matrix.device().record()?);
         Ok(Self { matrix: matrix.clone(), options, schedule, analysis })
     }
@@ -126,8 +126,8 @@ impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> SpmmPlan<S, O, T>
         }
         let product = SpmmCall { matrix, alpha, b, beta, c };
         match &self.schedule {
-            Schedule::Cpu => run_on_cpu(product),
-            Schedule::Kernels(kernels) => kernels.run(product)?,
+            SpmmSchedule::Cpu => run_on_cpu(product),
+            SpmmSchedule::Kernels(kernels) => kernels.run(product)?,
         }
         Ok(())
     }

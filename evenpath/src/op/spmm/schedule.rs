@@ -9,12 +9,12 @@ use crate::operand::OpError;
 use crate::{Offset, Storage};
 
 /// Implementation on a device.
-pub(super) enum Schedule<T: Storage> {
+pub(super) enum SpmmSchedule<T: Storage> {
     Cpu,
     Kernels(Box<Kernels<T>>),
 }
 
-impl<T: Storage> Schedule<T> {
+impl<T: Storage> SpmmSchedule<T> {
     /// Analyzes the matrix for kernels, if its device runs them.
     pub(super) fn analyze<S: Storage, O: Offset>(
         matrix: &DeviceCsr<S, O>,

@@ -23,10 +23,10 @@ impl<S: Storage, O: Offset, T: Storage> Choice<S, O, T> {
 }
 
 /// A method, prepared for a matrix.
-pub(super) type Boxed<S, O, T = S> = Box<dyn Schedule<S, O, T>>;
+pub(super) type Boxed<S, O, T = S> = Box<dyn SpmvSchedule<S, O, T>>;
 
 /// A method, prepared for one matrix of values `S` and vectors of `T`.
-pub(super) trait Schedule<S: Storage, O: Offset, T: Storage = S>: Send + Sync {
+pub(super) trait SpmvSchedule<S: Storage, O: Offset, T: Storage = S>: Send + Sync {
     /// Launches the product. The matrix is the one that the schedule was made for.
     fn run(&self, product: SpmvCall<'_, S, O, T>) -> Result<(), DeviceError>;
 

@@ -2,7 +2,7 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
-use super::schedule::{Bytes, Schedule};
+use super::schedule::{Bytes, SpmvTransposedSchedule};
 use crate::device::{DeviceError, DeviceVec};
 use crate::format::DeviceCsr;
 use crate::format::transpose::{Transpose, transpose};
@@ -45,7 +45,7 @@ impl<V: Value, O: Offset> Copied<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Copied<V, O> {
+impl<V: Value, O: Offset> SpmvTransposedSchedule<V, O> for Copied<V, O> {
     fn run(&self, SpmvCall { matrix, alpha, x, beta, y, .. }: SpmvCall<'_, V, O>) -> Result<(), OpError> {
         let values = matrix.values();
         let state = *self.copy.state.lock();

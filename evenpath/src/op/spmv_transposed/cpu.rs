@@ -1,4 +1,4 @@
-use super::schedule::{Bytes, Schedule};
+use super::schedule::{Bytes, SpmvTransposedSchedule};
 use crate::format::DeviceCsr;
 use crate::op::product::SpmvCall;
 use crate::operand::OpError;
@@ -17,7 +17,7 @@ impl Cpu {
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Cpu {
+impl<V: Value, O: Offset> SpmvTransposedSchedule<V, O> for Cpu {
     fn run(&self, SpmvCall { matrix, alpha, x, beta, y, .. }: SpmvCall<'_, V, O>) -> Result<(), OpError> {
         let values = matrix.values();
         let view = matrix.pattern().host_view(&values);

@@ -2,7 +2,7 @@ use evenpath_kernels::reduce::ReduceByKey;
 use evenpath_kernels::spmv::{MergePartition, TransposedProducts};
 use evenpath_kernels::vector::AddAt;
 
-use super::schedule::{Bytes, Schedule};
+use super::schedule::{Bytes, SpmvTransposedSchedule};
 use crate::device::{DeviceSlice, DeviceVec, Kernels, Launch};
 use crate::format::DeviceCsr;
 use crate::format::path_tiles::PathTiles;
@@ -76,7 +76,7 @@ fn kernels<V: Value, O: Offset>() -> Kernels {
         .and::<AddAt<V>>()
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Ordered<V, O> {
+impl<V: Value, O: Offset> SpmvTransposedSchedule<V, O> for Ordered<V, O> {
     fn run(&self, SpmvCall { matrix, alpha, x, beta, y, .. }: SpmvCall<'_, V, O>) -> Result<(), OpError> {
         let device = matrix.device();
         let products = self.products(matrix, alpha, x)?;

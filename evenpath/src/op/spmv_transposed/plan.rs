@@ -5,7 +5,7 @@ use std::fmt;
 use super::info::SpmvTransposedPlanInfo;
 use super::method::SpmvTransposedMethod;
 use super::options::SpmvTransposedOptions;
-use super::schedule::{Bytes, Schedule};
+use super::schedule::{Bytes, SpmvTransposedSchedule};
 use super::{copied, cpu, ordered, unordered};
 use crate::device::{DeviceError, DeviceKind, DeviceSlice, Event};
 use crate::format::DeviceCsr;
@@ -37,7 +37,7 @@ use crate::{Offset, Value};
 pub struct SpmvTransposedPlan<V: Value, O: Offset = u32> {
     matrix: DeviceCsr<V, O>,
     method: SpmvTransposedMethod,
-    schedule: Box<dyn Schedule<V, O>>,
+    schedule: Box<dyn SpmvTransposedSchedule<V, O>>,
     analysis: (Event, Event),
 }
 
@@ -70,7 +70,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ) -> Result<SpmvTransposedPlan<V, O>, OpError> {
         let SpmvTransposedOptions { method, spmv } = options;
         let start = self.device().record()?;
-        let schedule: Box<dyn Schedule<V, O>> = if self.device().kind() == DeviceKind::Cpu {
+        let schedule: Box<dyn SpmvTransposedSchedule<V, O>> = if self.device().kind() == DeviceKind::Cpu {
             Box::new(cpu::Cpu::new(self))
         } else {
             match method {

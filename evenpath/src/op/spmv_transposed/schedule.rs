@@ -7,7 +7,7 @@ use crate::operand::OpError;
 use crate::{Offset, Value};
 
 /// A method, prepared for one matrix.
-pub(super) trait Schedule<V: Value, O: Offset>: Send + Sync {
+pub(super) trait SpmvTransposedSchedule<V: Value, O: Offset>: Send + Sync {
     /// Launches the product. The matrix is the one that the schedule was made for.
     fn run(&self, product: SpmvCall<'_, V, O>) -> Result<(), OpError>;
 

@@ -1,6 +1,6 @@
 use evenpath_kernels::spmv::{AddTransposed, slot_bytes};
 
-use super::schedule::{Bytes, Schedule};
+use super::schedule::{Bytes, SpmvTransposedSchedule};
 use crate::device::Launch;
 use crate::format::DeviceCsr;
 use crate::format::path_tiles::PathTiles;
@@ -42,7 +42,7 @@ fn cache_bytes<V: Value>() -> u32 {
     slot_bytes::<V>() << SLOTS_LOG2
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Unordered<V, O> {
+impl<V: Value, O: Offset> SpmvTransposedSchedule<V, O> for Unordered<V, O> {
     fn run(&self, SpmvCall { matrix, alpha, x, beta, y, .. }: SpmvCall<'_, V, O>) -> Result<(), OpError> {
         vector::scale(beta, y)?;
         let values = matrix.values();

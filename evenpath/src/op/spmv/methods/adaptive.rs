@@ -13,7 +13,7 @@ use crate::op::spmv::features::Features;
 use crate::op::spmv::gathers::Gathers;
 use crate::op::spmv::lengths::Lengths;
 use crate::op::spmv::method::SpmvMethod;
-use crate::op::spmv::schedule::{Boxed, Schedule, Shape};
+use crate::op::spmv::schedule::{Boxed, Shape, SpmvSchedule};
 use crate::op::spmv::strategy::{Request, Strategy, boxed};
 use crate::op::spmv::thresholds::ROW_BLOCK_MEAN;
 use crate::operand::OpError;
@@ -159,7 +159,7 @@ impl Kinds {
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Adaptive<V, O> {
+impl<V: Value, O: Offset> SpmvSchedule<V, O> for Adaptive<V, O> {
     fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let block_rows = self.block_rows.as_global();
         // SAFETY: the row blocks are the matrix's, and their first rows are one more than the grid has blocks.

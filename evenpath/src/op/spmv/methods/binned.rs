@@ -11,7 +11,7 @@ use crate::op::spmv::features::Features;
 use crate::op::spmv::gathers::Gathers;
 use crate::op::spmv::lengths::Lengths;
 use crate::op::spmv::method::SpmvMethod;
-use crate::op::spmv::schedule::{Boxed, Schedule, Shape};
+use crate::op::spmv::schedule::{Boxed, Shape, SpmvSchedule};
 use crate::op::spmv::strategy::{Request, Strategy, boxed, or_too_long};
 use crate::operand::OpError;
 use crate::operand::tagged_sums::TaggedSums;
@@ -114,7 +114,7 @@ impl<V: Value, O: Offset> Binned<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Binned<V, O> {
+impl<V: Value, O: Offset> SpmvSchedule<V, O> for Binned<V, O> {
     fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let mut work = self.sums.lock()?;
         let long = LongRows {

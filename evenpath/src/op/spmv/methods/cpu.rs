@@ -6,7 +6,7 @@ use crate::format::DeviceCsr;
 use crate::op::product::SpmvCall;
 use crate::op::spmv::features::Copies;
 use crate::op::spmv::method::SpmvMethod;
-use crate::op::spmv::schedule::{Boxed, Choice, Schedule, Shape};
+use crate::op::spmv::schedule::{Boxed, Choice, Shape, SpmvSchedule};
 use crate::op::spmv::strategy::{Abilities, Devices, Request, Strategy};
 use crate::operand::OpError;
 use crate::{Offset, Value};
@@ -68,7 +68,7 @@ fn pattern<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> (&[O], &[u32]) {
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Cpu {
+impl<V: Value, O: Offset> SpmvSchedule<V, O> for Cpu {
     fn run(&self, SpmvCall { matrix, alpha, x, beta, y, .. }: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let values = matrix.values();
         let view = matrix.pattern().host_view(&values);

@@ -14,7 +14,7 @@ use crate::op::spmv::features::{ByWindows, Features};
 use crate::op::spmv::gathers::Gathers;
 use crate::op::spmv::method::SpmvMethod;
 use crate::op::spmv::reason::Reason;
-use crate::op::spmv::schedule::{Boxed, Schedule, Shape};
+use crate::op::spmv::schedule::{Boxed, Shape, SpmvSchedule};
 use crate::op::spmv::strategy::{Request, Strategy};
 use crate::operand::OpError;
 use crate::policy::{self, Tile};
@@ -114,7 +114,7 @@ pub(super) fn cut_evenly<V: Value, O: Offset>(
     Ok((tile_rows, cut_rows))
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Flat<V, O> {
+impl<V: Value, O: Offset> SpmvSchedule<V, O> for Flat<V, O> {
     fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let rows = product.matrix.nrows();
         let mut work = self.cut_rows.sums.lock()?;

@@ -19,7 +19,7 @@ use crate::op::spmv::features::Features;
 use crate::op::spmv::gathers::Gathers;
 use crate::op::spmv::method::SpmvMethod;
 use crate::op::spmv::reason::Reason;
-use crate::op::spmv::schedule::{Boxed, Schedule, Shape};
+use crate::op::spmv::schedule::{Boxed, Shape, SpmvSchedule};
 use crate::op::spmv::strategy::{Abilities, Request, Strategy, boxed};
 use crate::op::spmv::thresholds::{COPY_MEAN, HOT_NONZEROS, HOT_TENTHS, HOT_X_TENTHS};
 use crate::operand::{OpError, Pairs};
@@ -238,7 +238,7 @@ fn with_rows_if<V: Value, O: Offset>(
     kernels::SpmvArguments { matrix: GlobalCsr { rows, ..product.matrix }, ..product }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Hot<V, O> {
+impl<V: Value, O: Offset> SpmvSchedule<V, O> for Hot<V, O> {
     fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let mut elements = self.elements.lock().unwrap_or_else(PoisonError::into_inner);
         let mut work = self.cut_rows.sums.lock()?;

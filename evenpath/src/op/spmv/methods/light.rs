@@ -9,7 +9,7 @@ use crate::format::DeviceCsr;
 use crate::op::product::SpmvCall;
 use crate::op::spmv::details::SpmvDetails;
 use crate::op::spmv::method::SpmvMethod;
-use crate::op::spmv::schedule::{Boxed, Schedule, Shape};
+use crate::op::spmv::schedule::{Boxed, Shape, SpmvSchedule};
 use crate::op::spmv::strategy::{Request, Strategy};
 use crate::operand::OpError;
 use crate::policy::{self, Tile};
@@ -74,7 +74,7 @@ impl<V: Value, O: Offset> Light<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Light<V, O> {
+impl<V: Value, O: Offset> SpmvSchedule<V, O> for Light<V, O> {
     fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let mut next_row = self.next_row.lock().unwrap_or_else(PoisonError::into_inner);
         next_row.set_zero()?;

@@ -13,7 +13,7 @@ use crate::op::spmv::costs::MERGE_PATH;
 use crate::op::spmv::features::Features;
 use crate::op::spmv::gathers::Gathers;
 use crate::op::spmv::method::SpmvMethod;
-use crate::op::spmv::schedule::{Boxed, Schedule, Shape};
+use crate::op::spmv::schedule::{Boxed, Shape, SpmvSchedule};
 use crate::op::spmv::strategy::{Abilities, Devices, Request, Strategy};
 use crate::operand::OpError;
 use crate::policy::{self, Tile};
@@ -85,7 +85,7 @@ impl<V: Value, O: Offset> Merge<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Merge<V, O> {
+impl<V: Value, O: Offset> SpmvSchedule<V, O> for Merge<V, O> {
     fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let mut work = self.cut_rows.sums.lock()?;
         let (tile_rows, cut_rows) = (self.tiles.rows.as_global(), self.cut_rows.view(&mut work));

@@ -15,7 +15,7 @@ use crate::op::spmv::gathers::Gathers;
 use crate::op::spmv::lengths::Lengths;
 use crate::op::spmv::method::SpmvMethod;
 use crate::op::spmv::reason::Reason;
-use crate::op::spmv::schedule::{Boxed, Schedule, Shape};
+use crate::op::spmv::schedule::{Boxed, Shape, SpmvSchedule};
 use crate::op::spmv::strategy::{Abilities, Request, Strategy, boxed, or_too_long};
 use crate::op::spmv::thresholds::{NARROW_HUNDREDTHS, ROW_BLOCK_MEAN};
 use crate::operand::{OpError, Pairs};
@@ -232,7 +232,7 @@ impl<V: Value, O: Offset> Narrow<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Narrow<V, O> {
+impl<V: Value, O: Offset> SpmvSchedule<V, O> for Narrow<V, O> {
     fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         match &self.rows {
             NarrowLaunch::Blocks { launch, block_rows } => {

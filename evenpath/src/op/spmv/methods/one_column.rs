@@ -6,7 +6,7 @@ use crate::op::product::SpmvCall;
 use crate::op::spmm::Column;
 use crate::op::spmv::details::SpmvDetails;
 use crate::op::spmv::method::SpmvMethod;
-use crate::op::spmv::schedule::{Boxed, Schedule, Shape};
+use crate::op::spmv::schedule::{Boxed, Shape, SpmvSchedule};
 use crate::op::spmv::strategy::{Abilities, Devices, Request, Strategy};
 use crate::operand::OpError;
 use crate::{Compute, Offset, Storage, Value};
@@ -43,7 +43,7 @@ pub(in crate::op::spmv) fn build<S: Storage, O: Offset, T: Storage<Computed = Co
 /// A matrix with its long rows cut into pieces.
 struct OneColumn<T: Storage>(Column<T>);
 
-impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> Schedule<S, O, T> for OneColumn<T> {
+impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> SpmvSchedule<S, O, T> for OneColumn<T> {
     fn run(&self, product: SpmvCall<'_, S, O, T>) -> Result<(), DeviceError> {
         self.0.run(product)
     }

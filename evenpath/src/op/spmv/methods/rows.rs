@@ -10,7 +10,7 @@ use crate::op::spmv::details::SpmvDetails;
 use crate::op::spmv::features::{self, Features};
 use crate::op::spmv::method::SpmvMethod;
 use crate::op::spmv::reason::Reason;
-use crate::op::spmv::schedule::{Boxed, Schedule, Shape};
+use crate::op::spmv::schedule::{Boxed, Shape, SpmvSchedule};
 use crate::op::spmv::strategy::{Request, Strategy};
 use crate::operand::OpError;
 use crate::policy::Tile;
@@ -76,7 +76,7 @@ impl<V: Value, O: Offset> Vector<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Vector<V, O> {
+impl<V: Value, O: Offset> SpmvSchedule<V, O> for Vector<V, O> {
     fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let lanes = self.lanes;
         // SAFETY: there are no other views, and `lanes` threads for each row.
@@ -135,7 +135,7 @@ impl<V: Value, O: Offset> Block<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Block<V, O> {
+impl<V: Value, O: Offset> SpmvSchedule<V, O> for Block<V, O> {
     fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         // SAFETY: there are no other views, and any number of blocks will do.
         unsafe { product.launch(&self.launch, |product| BlockRows { product }) }

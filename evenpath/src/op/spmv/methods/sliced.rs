@@ -20,7 +20,7 @@ use crate::op::spmv::features::{Copies, Features};
 use crate::op::spmv::lengths::Lengths;
 use crate::op::spmv::method::SpmvMethod;
 use crate::op::spmv::reason::Reason;
-use crate::op::spmv::schedule::{Boxed, Schedule, Shape};
+use crate::op::spmv::schedule::{Boxed, Shape, SpmvSchedule};
 use crate::op::spmv::strategy::{Abilities, Request, Strategy, boxed, too_long};
 use crate::op::spmv::thresholds::{COPY_MEAN, SLICED_QUARTERS, SLICED_SLOTS};
 use crate::operand::OpError;
@@ -205,7 +205,7 @@ impl<V: Value, O: Offset> Sliced<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Sliced<V, O> {
+impl<V: Value, O: Offset> SpmvSchedule<V, O> for Sliced<V, O> {
     fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let (matrix, copy) = (product.matrix, &self.copy);
         // Held until the launch, so that the slots stay those of the values.

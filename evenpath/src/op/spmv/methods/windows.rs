@@ -10,7 +10,7 @@ use crate::op::spmv::found_windows::Found;
 use crate::op::spmv::lengths::Lengths;
 use crate::op::spmv::method::SpmvMethod;
 use crate::op::spmv::reason::Reason;
-use crate::op::spmv::schedule::{Boxed, Schedule, Shape};
+use crate::op::spmv::schedule::{Boxed, Shape, SpmvSchedule};
 use crate::op::spmv::strategy::{Request, Strategy, boxed, or_too_long};
 use crate::operand::OpError;
 use crate::operand::aligned::Aligned;
@@ -99,7 +99,7 @@ impl<V: Value, O: Offset> Windows<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Windows<V, O> {
+impl<V: Value, O: Offset> SpmvSchedule<V, O> for Windows<V, O> {
     fn run(&self, mut product: SpmvCall<'_, V, O>) -> Result<(), DeviceError> {
         let x = Aligned::new(product.x)?;
         let kernel = |kernels::SpmvArguments { matrix, update, .. }| RowWindows {
