@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use evenpath_kernels::block::balanced_path::{self, Cut};
+use evenpath_kernels::block::balanced_path::{self, PathCut};
 use rayon::prelude::*;
 
 use crate::operation::SetOperation;
@@ -16,7 +16,7 @@ pub(crate) struct SetPlan<'s, K> {
     b: &'s [K],
     operation: SetOperation,
     /// The tiles, each with the size of its result.
-    tiles: Vec<(Range<Cut<usize>>, usize)>,
+    tiles: Vec<(Range<PathCut<usize>>, usize)>,
 }
 
 /// An element of the result, as its index in A, in B, or in both if they match.
@@ -96,7 +96,7 @@ impl<'s, K: Copy + Ord + Send + Sync> SetPlan<'s, K> {
     }
 
     /// Pairs each tile with its part of the output.
-    fn split<'p, T>(&'p self, mut output: &'p mut [T]) -> Vec<(&'p Range<Cut<usize>>, &'p mut [T])> {
+    fn split<'p, T>(&'p self, mut output: &'p mut [T]) -> Vec<(&'p Range<PathCut<usize>>, &'p mut [T])> {
         let part = |(cuts, count): &'p (_, usize)| {
             let own;
             (own, output) = std::mem::take(&mut output).split_at_mut(*count);
@@ -106,7 +106,7 @@ impl<'s, K: Copy + Ord + Send + Sync> SetPlan<'s, K> {
     }
 
     /// Walks the path between two cuts and passes the steps that the operation keeps to `keep`.
-    fn walk(&self, cuts: &Range<Cut<usize>>, mut keep: impl FnMut(Step)) {
+    fn walk(&self, cuts: &Range<PathCut<usize>>, mut keep: impl FnMut(Step)) {
         let (mut a, mut b) = (cuts.start.a, cuts.start.b);
         loop {
             let a_key = (a < cuts.end.a).then(|| self.a[a]);

@@ -38,7 +38,7 @@ pub(crate) fn sort_keys<K: SortKey, O: Offset>(
         return Ok(keys.copied()?);
     }
     device.prepare(kernels::<SortSegmentKeys<K::Bits>, O>)?;
-    let cut = Cut::new(row_offsets, len, tile_items::<K::Bits>())?;
+    let cut = DividedSegments::new(row_offsets, len, tile_items::<K::Bits>())?;
     if cut.longest == len {
         return radix_sort::sort_keys(keys, comparison);
     }
@@ -84,7 +84,7 @@ pub(crate) fn sort_pairs<K: SortKey, V: PairValue, O: Offset>(
         return Ok((keys.copied()?, values.copied()?));
     }
     device.prepare(kernels::<SortSegmentPairs<K::Bits, V::Bits>, O>)?;
-    let cut = Cut::new(row_offsets, len, tile_items::<K::Bits>())?;
+    let cut = DividedSegments::new(row_offsets, len, tile_items::<K::Bits>())?;
     if cut.longest == len {
         return radix_sort::sort_pairs(Pairs { keys, values }, comparison);
     }
@@ -188,7 +188,7 @@ struct Tiles<'a> {
 }
 
 /// Segments divided into parts that fit tiles.
-struct Cut {
+struct DividedSegments {
     /// Two per window: see [`CutSegments`].
     parts: DeviceVec<u64>,
     /// One bit per element, set at the start of a segment.
@@ -199,7 +199,7 @@ struct Cut {
     runs: Option<Runs>,
 }
 
-impl Cut {
+impl DividedSegments {
     /// Divides segments, given by valid row offsets of `len` elements, for tiles of `capacity`. Waits for the
     /// device.
     fn new<O: Offset>(row_offsets: &DeviceSlice<O>, len: usize, capacity: usize) -> Result<Self, OpError> {

@@ -1,7 +1,7 @@
 //! A merge of a tile that is in shared memory, an equal share of the output per thread.
 use evenpath_simt::{device, thread, Shared};
 
-use super::balanced_path::Cut;
+use super::balanced_path::PathCut;
 use super::merge_path;
 use super::two_sequences::{Staged, TilePair};
 use crate::unroll::unroll;
@@ -16,7 +16,7 @@ pub struct MergeShare<K, const ITEMS: usize> {
     /// A bit for each of them that is A's.
     from_a: u32,
     /// Elements of A and of B in the tile before them.
-    start: Cut<u32>,
+    start: PathCut<u32>,
 }
 
 impl<K: Key, const ITEMS: usize> MergeShare<K, ITEMS> {
@@ -26,7 +26,7 @@ impl<K: Key, const ITEMS: usize> MergeShare<K, ITEMS> {
         let diagonal = (thread::index() * ITEMS as u32).min(pair.len());
         let (a, b) = (|i: u32| by(staged.a.load(i as usize)), |i: u32| by(staged.b.load(i as usize)));
         let a_start = merge_path::search(diagonal, pair.a_len, pair.b_len, a, b);
-        let start = Cut { a: a_start, b: diagonal - a_start };
+        let start = PathCut { a: a_start, b: diagonal - a_start };
         if pair.is_inner(1) {
             Self::walk::<false>(pair, staged, start, by)
         } else {
@@ -40,7 +40,7 @@ impl<K: Key, const ITEMS: usize> MergeShare<K, ITEMS> {
     fn walk<const BOUNDED: bool>(
         pair: &TilePair,
         staged: Staged<K>,
-        start: Cut<u32>,
+        start: PathCut<u32>,
         by: impl Fn(K) -> K,
     ) -> Self {
         // The elements to come, and where the tile's end.

@@ -3,7 +3,7 @@ use core::marker::PhantomData;
 
 use evenpath_simt::{device, parameters, thread, Aligned16, Arena, Element, Global, Packet, Shared};
 
-use super::balanced_path::Cut;
+use super::balanced_path::PathCut;
 use crate::key::packet_of;
 use crate::unroll::unroll;
 
@@ -80,7 +80,7 @@ impl TilePair {
     /// later cut can lie before an earlier one; the tile is then still inside both sequences, and no longer than from
     /// cut to cut.
     #[device]
-    pub fn between(start: Cut<u64>, end: Cut<u64>, a_len: u64, b_len: u64) -> Self {
+    pub fn between(start: PathCut<u64>, end: PathCut<u64>, a_len: u64, b_len: u64) -> Self {
         let len = (end.a + end.b - start.a - start.b) as u32;
         let a_tile = if end.a <= start.a {
             0

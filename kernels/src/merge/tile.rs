@@ -1,6 +1,6 @@
 use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Global, GlobalMut};
 
-use crate::block::balanced_path::Cut;
+use crate::block::balanced_path::PathCut;
 use crate::block::merge_share::MergeShare;
 use crate::block::output;
 use crate::block::two_sequences::{staged_bytes, Fetched, Sequences, TilePair};
@@ -94,7 +94,7 @@ fn tile_pair<K: Key, const BLOCK: usize, const ITEMS: usize>(
         let (start, end) = (starts.load(tile), starts.load(tile + 1));
         let first = (tile * BLOCK * ITEMS) as u64;
         let last = (first + (BLOCK * ITEMS) as u64).min(inputs.len());
-        let (start, end) = (Cut { a: start, b: first - start }, Cut { a: end, b: last - end });
+        let (start, end) = (PathCut { a: start, b: first - start }, PathCut { a: end, b: last - end });
         TilePair::between(start, end, inputs.a_len, inputs.b_len).store(words);
     }
     thread::barrier();

@@ -4,7 +4,7 @@ use evenpath_simt::{device, thread, Shared};
 
 use super::keep;
 use super::values::Origin;
-use crate::block::balanced_path::{self, Cut};
+use crate::block::balanced_path::{self, PathCut};
 use crate::block::two_sequences::{Staged, TilePair};
 use crate::unroll::unroll;
 use crate::Key;
@@ -18,13 +18,13 @@ pub(super) struct SetShare<K, const ITEMS: usize> {
     /// A bit for each step that takes an element of B.
     takes_b: u32,
     /// Elements of A and of B in the tile before the share.
-    start: Cut<u32>,
+    start: PathCut<u32>,
 }
 
 impl<K: Key, const ITEMS: usize> SetShare<K, ITEMS> {
     /// Finds where the thread's share of a tile begins.
     #[device]
-    pub(super) fn search(pair: &TilePair, staged: Staged<K>) -> Cut<u32> {
+    pub(super) fn search(pair: &TilePair, staged: Staged<K>) -> PathCut<u32> {
         let diagonal = (thread::index() * ITEMS as u32).min(pair.len());
         let (a, b) = (|index: u32| staged.a.load(index as usize), |index: u32| staged.b.load(index as usize));
         balanced_path::search(diagonal, pair.a_len, pair.b_len, a, b)
@@ -32,7 +32,7 @@ impl<K: Key, const ITEMS: usize> SetShare<K, ITEMS> {
 
     /// Walks the thread's share of a tile, which begins at `start`.
     #[device]
-    pub(super) fn walk(pair: &TilePair, staged: Staged<K>, start: Cut<u32>) -> Self {
+    pub(super) fn walk(pair: &TilePair, staged: Staged<K>, start: PathCut<u32>) -> Self {
         let end = ((thread::index() + 1) * ITEMS as u32).min(pair.len());
         // If keys are not sorted, the element after the tile does not stop the walk, which takes up to `ITEMS` of each
         // sequence: these, too, are inside both.
@@ -49,7 +49,12 @@ impl<K: Key, const ITEMS: usize> SetShare<K, ITEMS> {
     /// compared. A bounded share can be empty; any other has at least `ITEMS` − 2 elements, so the first `(ITEMS - 1) /
     /// 2` steps, of at most two elements each, need not check for the end.
     #[device]
-    fn walk_to<const BOUNDED: bool>(pair: &TilePair, staged: Staged<K>, start: Cut<u32>, end: u32) -> Self {
+    fn walk_to<const BOUNDED: bool>(
+        pair: &TilePair,
+        staged: Staged<K>,
+        start: PathCut<u32>,
+        end: u32,
+    ) -> Self {
         let (a, b) = (staged.a.skip(start.a as usize), staged.b.skip(start.b as usize));
         let mut walk = Walk::<K, ITEMS, BOUNDED> {
             a,
@@ -92,7 +97,7 @@ impl<K: Key, const ITEMS: usize> SetShare<K, ITEMS> {
     /// Writes where the values of the kept steps come from, starting at `place`.
     #[device]
     pub(super) fn scatter_origins(&self, kept: u32, to: Shared<u32>, place: u32) {
-        let Cut { mut a, mut b } = self.start;
+        let PathCut { mut a, mut b } = self.start;
         let mut place = place;
         for step in 0..ITEMS {
             let takes_a = self.takes_a >> step & 1;

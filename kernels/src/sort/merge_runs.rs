@@ -5,7 +5,7 @@
 use evenpath_simt::{device, kernel, parameters, thread, Arena, Element, Global, GlobalMut};
 
 use super::segments::{merge_rounds, Part};
-use crate::block::balanced_path::Cut;
+use crate::block::balanced_path::PathCut;
 use crate::block::merge_share::{MergeShare, FROM_B};
 use crate::block::output;
 use crate::block::radix_rank::{KeyOrder, RadixKey};
@@ -129,7 +129,7 @@ impl<K: RadixKey> MergeRound<K> {
         thread::barrier();
         let cut = |index: usize, diagonal: usize| {
             let a = words.load(index);
-            Cut { a, b: diagonal as u64 - a }
+            PathCut { a, b: diagonal as u64 - a }
         };
         let (start, end) = (cut(0, runs.begin), cut(1, runs.end));
         TilePair::between(start, end, runs.a.len as u64, runs.b.len as u64)

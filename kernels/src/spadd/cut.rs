@@ -48,7 +48,7 @@ impl<O: Offset> CutPath<O> {
         let diagonal = (u64::from(tile) * u64::from(self.tile_items)).min(path_items(a, b));
         // The first row whose end is not before the diagonal.
         let row = warp_search::first(0, u64::from(a.rows), |row| row_end(a, b, row) >= diagonal);
-        let cut = Cut::in_row(a, b, row, diagonal);
+        let cut = RowCut::in_row(a, b, row, diagonal);
         if thread::lane() == 0 {
             tile::store_start(self.starts, tile, cut.a, row);
         }
@@ -67,7 +67,7 @@ pub(super) fn row_end<O: Offset>(a: GlobalPattern<O>, b: GlobalPattern<O>, row: 
 }
 
 /// Cut of the path by a diagonal in a row.
-pub(super) struct Cut {
+pub(super) struct RowCut {
     /// Nonzeros of A before it.
     pub(super) a: u64,
     /// Nonzeros of B before it.
@@ -77,7 +77,7 @@ pub(super) struct Cut {
     is_inside: bool,
 }
 
-impl Cut {
+impl RowCut {
     /// Returns the cut of a diagonal in the first row whose end is not before it; for the path's end, that is one past
     /// the last row. For one whole warp.
     #[device(track_caller)]

@@ -3,7 +3,7 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, thread, Arena, Float, GlobalMut, Shared};
 
-use super::cut::{path_items, row_end, Cut};
+use super::cut::{path_items, row_end, RowCut};
 use super::inputs::{Inputs, BATCH};
 use super::output::Output;
 use super::share::SpaddShare;
@@ -153,7 +153,7 @@ impl<const BLOCK: usize> Cuts<BLOCK> {
         number: u32,
         tile_items: u32,
         probed: u64,
-    ) -> (SpaddTile, Cut) {
+    ) -> (SpaddTile, RowCut) {
         let items = path_items(a, b);
         let begin = u64::from(number) * u64::from(tile_items);
         let end = (begin + u64::from(tile_items)).min(items);
@@ -161,7 +161,7 @@ impl<const BLOCK: usize> Cuts<BLOCK> {
         let half = BLOCK as u32 / 2;
         let is_end = thread::index() >= half;
         let (row, diagonal) = if is_end { (rows.1, end) } else { (rows.0, begin) };
-        let cut = Cut::in_row(a, b, row, diagonal);
+        let cut = RowCut::in_row(a, b, row, diagonal);
         if thread::index().is_multiple_of(half) {
             let found = self.found.skip(if is_end { 2 } else { 0 });
             found.store(0, cut.a);

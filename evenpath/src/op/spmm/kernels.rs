@@ -69,7 +69,7 @@ pub(super) struct Strides {
 }
 
 /// Blocks of a pass.
-pub(super) struct Cut<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> {
+pub(super) struct PassBlocks<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> {
     pub(super) launch: Launch<SpmmRows<S, T, O>>,
     group: Group,
     rows: RowSummation,
@@ -172,7 +172,7 @@ impl<T: Storage> Kernels<T> {
         let (b_row, b_column) = (b.row_stride as usize, b.column_stride as usize);
         let strides = Strides { b_row, b_column, c: c.stride, c_by_columns: c.by_columns };
         // The grid is checked before C is written.
-        let Cut { launch, group, rows, row_blocks } = self.cut(matrix, &columns, strides)?;
+        let PassBlocks { launch, group, rows, row_blocks } = self.cut(matrix, &columns, strides)?;
         let values = matrix.values();
         let mut sums = self.sums.lock()?;
         let kernel = SpmmRows {
@@ -205,7 +205,7 @@ impl<T: Storage> Kernels<T> {
         matrix: &DeviceCsr<S, O>,
         columns: &Range<usize>,
         strides: Strides,
-    ) -> Result<Cut<S, T, O>, DeviceError>
+    ) -> Result<PassBlocks<S, T, O>, DeviceError>
     where
         T: Storage<Computed = Compute<S>>,
     {
@@ -231,7 +231,7 @@ impl<T: Storage> Kernels<T> {
         let row_blocks = matrix.nrows().div_ceil(block_rows);
         let piece_blocks = self.long_rows.blocks(block_size);
         let launch = variant(rows, has_pieces).blocks((row_blocks + piece_blocks) * tiles)?;
-        Ok(Cut { launch, group, rows, row_blocks })
+        Ok(PassBlocks { launch, group, rows, row_blocks })
     }
 }
 

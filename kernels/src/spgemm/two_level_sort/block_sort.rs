@@ -82,7 +82,7 @@ impl<O: Offset> SortProducts<O> {
             row_counts: self.row_counts,
             entry_rows: self.entries.rows,
         };
-        let sorted = Sorted { keys, row_count, cut: Cut::of(tile, self.entries) };
+        let sorted = Sorted { keys, row_count, cut: TileEdges::of(tile, self.entries) };
         // 3. Sort them, with 32-bit keys if these suffice, and store the entries.
         if keys.bits + RadixSort::<u32, BLOCK, ITEMS>::PLACE_BITS <= u32::BITS {
             let narrow = RadixSort::<u32, BLOCK, ITEMS>::take(&mut { sort_memory });
@@ -95,12 +95,12 @@ impl<O: Offset> SortProducts<O> {
 
 /// Continuation of a tile's first and last rows in the neighboring tiles.
 #[derive(Clone, Copy)]
-struct Cut {
+struct TileEdges {
     before: bool,
     after: bool,
 }
 
-impl Cut {
+impl TileEdges {
     #[device(track_caller)]
     fn of<O: Offset>(tile: ProductTile, all: ListedEntries<O>) -> Self {
         let row = |entry: usize| all.rows.load(entry);
@@ -119,7 +119,7 @@ struct Sorted {
     keys: ProductKeys,
     /// The number of rows of the tile.
     row_count: u32,
-    cut: Cut,
+    cut: TileEdges,
 }
 
 #[derive(Clone, Copy)]

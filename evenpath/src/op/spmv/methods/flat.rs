@@ -2,7 +2,7 @@ use evenpath_kernels::spmv::{self as kernels, FlatFillEmptyRows, FlatPartition, 
 use evenpath_kernels::{GlobalCsr, GlobalPattern};
 use evenpath_simt::kernel::Kernel;
 
-use super::cut_rows::{Cut, CutRows};
+use super::cut_rows::{CutRows, TileCuts};
 use crate::device::{DeviceError, DeviceVec, Launch};
 use crate::format::DeviceCsr;
 use crate::format::filled_rows::FilledRows;
@@ -109,7 +109,7 @@ pub(super) fn cut_evenly<V: Value, O: Offset>(
     // SAFETY: the views are of the offsets of the rows that have nonzeros, one more than these, and of `tile_rows`,
     // `tiles` + 1 long, and buffers are freed in the stream's order.
     unsafe { launch.launch(partition) }?;
-    let cut = Cut { pattern, tile_rows: &tile_rows, tiles, tile_items, counts_row_ends: false };
+    let cut = TileCuts { pattern, tile_rows: &tile_rows, tiles, tile_items, counts_row_ends: false };
     let cut_rows = CutRows::find::<V, O>(device, &cut)?;
     Ok((tile_rows, cut_rows))
 }

@@ -2,7 +2,7 @@ use evenpath_kernels::spmv::MergeTile;
 use evenpath_simt::kernel::Kernel;
 
 use super::cpu;
-use super::cut_rows::{Cut, CutRows};
+use super::cut_rows::{CutRows, TileCuts};
 use crate::cpu::SpmvCut;
 use crate::device::{DeviceError, DeviceKind, Launch};
 use crate::format::DeviceCsr;
@@ -73,7 +73,7 @@ impl<V: Value, O: Offset> Merge<V, O> {
         };
         let (tiles, launch) = PathTiles::find(matrix, device.instance(kernel))?;
         let launch = gathers.divide(launch);
-        let cut = Cut {
+        let cut = TileCuts {
             pattern: matrix.pattern().view(),
             tile_rows: &tiles.rows,
             tiles: tiles.count,
