@@ -51,7 +51,7 @@ const MANY: u32 = 1 << 30;
 /// continues after the tile. After them come at least as many meaningless elements as a thread has items,
 /// so that walking past an end reads only memory that was written.
 #[derive(Debug, Clone, Copy)]
-pub struct Staged<T> {
+pub struct StagedSequences<T> {
     /// The memory, aligned to 16 bytes.
     pub elements: Shared<T>,
     /// Elements of A, starting at the tile's first.
@@ -60,12 +60,12 @@ pub struct Staged<T> {
     pub b: Shared<T>,
 }
 
-/// Bytes of [`Staged`] memory for a tile of up to `block` × `items` elements and one: a multiple of 16.
+/// Bytes of [`StagedSequences`] memory for a tile of up to `block` × `items` elements and one: a multiple of 16.
 pub const fn staged_bytes<T: Element>(block: usize, items: usize) -> usize {
     staged_len::<T>(block, items) * T::SIZE
 }
 
-/// Elements of [`Staged`] memory for a tile of up to `block` × `items` elements and one.
+/// Elements of [`StagedSequences`] memory for a tile of up to `block` × `items` elements and one.
 const fn staged_len<T: Element>(block: usize, items: usize) -> usize {
     let packet = 16 / T::SIZE;
     // Each sequence begins in a packet and ends in one, and has one element more than the tile.
@@ -195,7 +195,7 @@ impl TilePair {
     }
 }
 
-/// Bytes of [`Staged`] memory that [`TilePair::stage_each`] fills.
+/// Bytes of [`StagedSequences`] memory that [`TilePair::stage_each`] fills.
 pub const fn staged_each_bytes<T: Element>(block: usize, items: usize) -> usize {
     block * (items + 1) * T::SIZE
 }
@@ -210,7 +210,7 @@ impl TilePair {
         a: Global<T>,
         b: Global<T>,
         elements: Shared<T>,
-    ) -> Staged<T> {
+    ) -> StagedSequences<T> {
         const { assert!(BLOCK > ITEMS + 2, "memory past the tile") };
         let a_count = (self.a_len + u32::from(self.a_len < self.a_rest)) as usize;
         let b_count = (self.b_len + u32::from(self.b_len < self.b_rest)) as usize;
@@ -233,7 +233,7 @@ impl TilePair {
             elements.store(thread::index() as usize + item * BLOCK, own[item]);
         }
         elements.store(thread::index() as usize + ITEMS * BLOCK, last);
-        Staged { elements, a: elements, b: elements.skip(a_count) }
+        StagedSequences { elements, a: elements, b: elements.skip(a_count) }
     }
 }
 
@@ -258,14 +258,14 @@ impl<T: Element, const BLOCK: usize, const ITEMS: usize> Fetched<T, BLOCK, ITEMS
 
     /// Writes the tile to shared memory, from [`take_memory`](Self::take_memory). The caller has the barrier after it.
     #[device(track_caller)]
-    pub fn stage(&self, elements: Shared<T>) -> Staged<T> {
+    pub fn stage(&self, elements: Shared<T>) -> StagedSequences<T> {
         for round in 0..Self::ROUNDS {
             let first = (thread::index() as usize + round * BLOCK) * (16 / T::SIZE);
             if first < staged_len::<T>(BLOCK, ITEMS) {
                 elements.store_16(first, self.packets[round]);
             }
         }
-        Staged { elements, a: elements.skip(self.a as usize), b: elements.skip(self.b as usize) }
+        StagedSequences { elements, a: elements.skip(self.a as usize), b: elements.skip(self.b as usize) }
     }
 }
 

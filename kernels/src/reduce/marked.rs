@@ -3,7 +3,7 @@ use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Global, GlobalMut,
 
 use super::reduce_tile::{reduce_tile, Output, ReduceArguments};
 use crate::block::operator::{Min, Number, Operator, Sum};
-use crate::block::staged::Staged;
+use crate::block::staged::StagedTile;
 use crate::scan::{shared_bytes, ElementMarks, SegmentMark, WarpMarks};
 
 kernel! {
@@ -34,7 +34,7 @@ kernel! {
 /// Keys and sums side by side.
 struct KeysAndSums<V, K, const BLOCK: usize, const ITEMS: usize> {
     /// The tile's keys; then those of its heads.
-    staged: Staged<K, BLOCK, ITEMS>,
+    staged: StagedTile<K, BLOCK, ITEMS>,
     segment_keys: GlobalMut<K>,
     segment_sums: GlobalMut<V>,
     segments: GlobalMut<u64>,

@@ -2,7 +2,7 @@
 use evenpath_simt::{device, thread, Aligned16, Arena, Global, Shared};
 
 use crate::block::operator::{Number, Operator, Summary};
-use crate::block::staged::Staged;
+use crate::block::staged::StagedTile;
 use crate::block::tile_prefix::TilePrefix;
 use crate::block::tile_scan::{scan_bytes, Surroundings, TileScan, NOWHERE};
 
@@ -16,7 +16,7 @@ pub const fn shared_bytes(value_bytes: usize, mark_bytes: usize, block: usize, i
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ScannedTile<V, const BLOCK: usize, const ITEMS: usize> {
     /// Its elements: as loaded, then what replaces them.
-    pub(crate) elements: Staged<V, BLOCK, ITEMS>,
+    pub(crate) elements: StagedTile<V, BLOCK, ITEMS>,
     pub(crate) scan: TileScan<V, BLOCK>,
     prefix: TilePrefix,
     /// Its number.
@@ -38,7 +38,7 @@ impl<V: Number, const BLOCK: usize, const ITEMS: usize> ScannedTile<V, BLOCK, IT
         len: u64,
         fill: V,
     ) -> Self {
-        let elements = Staged::take(arena);
+        let elements = StagedTile::take(arena);
         let scan = TileScan::take(arena);
         let drawn: Shared<u32> = arena.take(1);
         let index = prefix.draw(drawn);

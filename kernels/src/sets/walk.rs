@@ -5,7 +5,7 @@ use evenpath_simt::{device, thread, Shared};
 use super::keep;
 use super::values::Origin;
 use crate::block::balanced_path::{self, PathCut};
-use crate::block::two_sequences::{Staged, TilePair};
+use crate::block::two_sequences::{StagedSequences, TilePair};
 use crate::unroll::unroll;
 use crate::Key;
 
@@ -24,7 +24,7 @@ pub(super) struct SetShare<K, const ITEMS: usize> {
 impl<K: Key, const ITEMS: usize> SetShare<K, ITEMS> {
     /// Finds where the thread's share of a tile begins.
     #[device]
-    pub(super) fn search(pair: &TilePair, staged: Staged<K>) -> PathCut<u32> {
+    pub(super) fn search(pair: &TilePair, staged: StagedSequences<K>) -> PathCut<u32> {
         let diagonal = (thread::index() * ITEMS as u32).min(pair.len());
         let (a, b) = (|index: u32| staged.a.load(index as usize), |index: u32| staged.b.load(index as usize));
         balanced_path::search(diagonal, pair.a_len, pair.b_len, a, b)
@@ -32,7 +32,7 @@ impl<K: Key, const ITEMS: usize> SetShare<K, ITEMS> {
 
     /// Walks the thread's share of a tile, which begins at `start`.
     #[device]
-    pub(super) fn walk(pair: &TilePair, staged: Staged<K>, start: PathCut<u32>) -> Self {
+    pub(super) fn walk(pair: &TilePair, staged: StagedSequences<K>, start: PathCut<u32>) -> Self {
         let end = ((thread::index() + 1) * ITEMS as u32).min(pair.len());
         // If keys are not sorted, the element after the tile does not stop the walk, which takes up to `ITEMS` of each
         // sequence: these, too, are inside both.
@@ -51,7 +51,7 @@ impl<K: Key, const ITEMS: usize> SetShare<K, ITEMS> {
     #[device]
     fn walk_to<const BOUNDED: bool>(
         pair: &TilePair,
-        staged: Staged<K>,
+        staged: StagedSequences<K>,
         start: PathCut<u32>,
         end: u32,
     ) -> Self {

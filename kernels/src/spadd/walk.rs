@@ -89,7 +89,7 @@ pub(super) fn stage<O: Offset, const BLOCK: usize, const ITEMS: usize>(
     (a, b): (GlobalPattern<O>, GlobalPattern<O>),
     memory: Shared<u32>,
     none: Shared<u32>,
-) -> (Staged, Shared<u32>) {
+) -> (StagedColumns, Shared<u32>) {
     let of_a = Columns::new(a.column_indices, tile.a_first, tile.a_len, a.nonzeros);
     let of_b = Columns::new(b.column_indices, tile.b_first, tile.b_len, b.nonzeros);
     let (b_memory, ends) = (memory.skip(of_a.room()), memory.skip(of_a.room() + of_b.room()));
@@ -98,7 +98,8 @@ pub(super) fn stage<O: Offset, const BLOCK: usize, const ITEMS: usize>(
     if thread::index() == 0 {
         none.store(0, NONE);
     }
-    let staged = Staged { a: memory.skip(of_a.skew as usize), b: b_memory.skip(of_b.skew as usize), none };
+    let staged =
+        StagedColumns { a: memory.skip(of_a.skew as usize), b: b_memory.skip(of_b.skew as usize), none };
     stage_row_ends::<O, BLOCK, ITEMS>(tile, (a, b), staged, ends);
     (staged, ends)
 }
@@ -163,7 +164,7 @@ const ROW_BATCH: usize = 4;
 fn stage_row_ends<O: Offset, const BLOCK: usize, const ITEMS: usize>(
     tile: &SpaddTile,
     (a, b): (GlobalPattern<O>, GlobalPattern<O>),
-    columns: Staged,
+    columns: StagedColumns,
     ends: Shared<u32>,
 ) {
     let (a_offsets, b_offsets) = (a.row_offsets.skip(tile.first_row), b.row_offsets.skip(tile.first_row));
@@ -200,7 +201,7 @@ fn stage_row_ends<O: Offset, const BLOCK: usize, const ITEMS: usize>(
 
 /// A tile's columns in shared memory, starting at the first of each matrix.
 #[derive(Clone, Copy)]
-pub(super) struct Staged {
+pub(super) struct StagedColumns {
     a: Shared<u32>,
     b: Shared<u32>,
     /// [`NONE`].
@@ -236,7 +237,7 @@ impl Walk {
     #[device(track_caller)]
     pub(super) fn new(
         tile: &SpaddTile,
-        Staged { a, b, none }: Staged,
+        StagedColumns { a, b, none }: StagedColumns,
         ends: Shared<u32>,
         diagonal: u32,
     ) -> Self {

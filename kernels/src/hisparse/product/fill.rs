@@ -3,7 +3,7 @@ use evenpath_simt::{device, kernel, thread, Arena, Float, Global, Shared};
 use super::bits::{leaf_words, Bits};
 use super::leaf_pairs::LeafPairs;
 use super::pattern::LeafPattern;
-use super::staged::{self, Stage, Staged};
+use super::staged::{self, LeafStage, StagedLeaf};
 use super::state;
 use super::sums::Sums;
 use crate::block::count_scan::CountScan;
@@ -59,8 +59,8 @@ impl<V: Float> HiSparseMultiplyLeaves<V> {
         let run = Run::from_word(self.leaves.load(leaf));
         let (first, end) = (starts.load(run.first as usize), starts.load(run.first as usize + 1));
         let product = ProductLeaf::<V, BLOCK> {
-            a: Stage::take(&mut arena, a),
-            b: Stage::take(&mut arena, b),
+            a: LeafStage::take(&mut arena, a),
+            b: LeafStage::take(&mut arena, b),
             c,
             ranks: arena.take(leaf_words(d_log2) as usize),
             pairs: self.pairs.words,
@@ -88,8 +88,8 @@ impl<V: Float> HiSparseMultiplyLeaves<V> {
 /// A leaf of C.
 #[derive(Clone, Copy)]
 struct ProductLeaf<V: Float, const BLOCK: usize> {
-    a: Stage<V>,
-    b: Stage<V>,
+    a: LeafStage<V>,
+    b: LeafStage<V>,
     /// Its entries.
     c: Bits,
     /// The number of entries before each word of `c`.
@@ -144,7 +144,7 @@ impl<V: Float, const BLOCK: usize> ProductLeaf<V, BLOCK> {
     /// Adds the products of a pair. The threads are divided evenly among the rows of C's leaf; those of one row take its
     /// columns in turn.
     #[device(track_caller)]
-    fn add_pair(self, a: Staged<V>, b: Staged<V>, sums: impl Sums<V>) {
+    fn add_pair(self, a: StagedLeaf<V>, b: StagedLeaf<V>, sums: impl Sums<V>) {
         let threads = BLOCK as u32 >> self.d_log2;
         let threads_log2 = if threads > 1 { threads.trailing_zeros() } else { 0 };
         let own_columns = every(threads_log2) << (thread::index() & ((1 << threads_log2) - 1));
@@ -167,7 +167,15 @@ impl<V: Float, const BLOCK: usize> ProductLeaf<V, BLOCK> {
 
     /// Adds the products of an entry of A with a row of B, in the columns of each word that `own_columns` marks.
     #[device(track_caller)]
-    fn add_row(self, row: u32, inner: u32, a_value: V, b: Staged<V>, own_columns: u32, sums: impl Sums<V>) {
+    fn add_row(
+        self,
+        row: u32,
+        inner: u32,
+        a_value: V,
+        b: StagedLeaf<V>,
+        own_columns: u32,
+        sums: impl Sums<V>,
+    ) {
         let mut word = 0;
         while word < self.c.row_words() {
             let mut own = b.rows().load(self.c.place(inner, 0) + word) & own_columns;

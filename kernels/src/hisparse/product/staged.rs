@@ -16,7 +16,7 @@ pub(super) const fn bytes(d_log2: u32, is_transposed: bool) -> u32 {
 /// Shared memory for a factor's leaf: its entries as bits, by rows of the factor and by rows of the content, which are the same
 /// if the factor is not transposed.
 #[derive(Clone, Copy)]
-pub(super) struct Stage<T: Element> {
+pub(super) struct LeafStage<T: Element> {
     factor: Factor<T>,
     rows: Bits,
     content: Bits,
@@ -26,13 +26,13 @@ pub(super) struct Stage<T: Element> {
 
 /// A staged leaf.
 #[derive(Clone, Copy)]
-pub(super) struct Staged<T: Element> {
-    stage: Stage<T>,
+pub(super) struct StagedLeaf<T: Element> {
+    stage: LeafStage<T>,
     node: Node<T>,
     is_dense: bool,
 }
 
-impl<T: Element> Stage<T> {
+impl<T: Element> LeafStage<T> {
     #[device(track_caller)]
     pub(super) fn take(arena: &mut Arena, factor: Factor<T>) -> Self {
         let content = Bits::take(arena, factor.d_log2);
@@ -51,7 +51,7 @@ impl<T: Element> Stage<T> {
 
     /// Marks a leaf's entries. All bits are cleared before.
     #[device(track_caller)]
-    pub(super) fn fill<const BLOCK: usize>(self, reference: u32) -> Staged<T> {
+    pub(super) fn fill<const BLOCK: usize>(self, reference: u32) -> StagedLeaf<T> {
         let node = self.factor.node(reference);
         let is_dense = layout::kind(reference) == layout::DENSE;
         thread::block_stride::<BLOCK>(node.len, |slot| {
@@ -79,11 +79,11 @@ impl<T: Element> Stage<T> {
                 }
             }
         });
-        Staged { stage: self, node, is_dense }
+        StagedLeaf { stage: self, node, is_dense }
     }
 }
 
-impl<T: Element> Staged<T> {
+impl<T: Element> StagedLeaf<T> {
     /// Entries as bits, by rows of the factor.
     #[device]
     pub(super) fn rows(self) -> Bits {

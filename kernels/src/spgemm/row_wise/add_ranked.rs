@@ -81,7 +81,7 @@ impl<V: Float, O: Offset> SpgemmAddRanked<V, O> {
             cut_to: if part + 1 < parts { Some(part as usize * own.len as usize) } else { None },
         };
         // 2. Add up its products, the entries of A staged 32 at a time.
-        let stage = Stage::<V, O>::take(&mut arena);
+        let stage = EntryStage::<V, O>::take(&mut arena);
         let ranks = self.ranks.skip(first_products.load(index as usize) as usize);
         let (mut first, mut products) = (0, 0_u64);
         while first < own.len {
@@ -107,7 +107,7 @@ struct Part {
 
 /// Entries of A whose rows of B have entries in the part, in shared memory.
 #[derive(Clone, Copy)]
-struct Stage<V, O> {
+struct EntryStage<V, O> {
     /// The number of the first product among those of the row of C.
     products: Shared<u64>,
     /// The first entry of B.
@@ -121,13 +121,13 @@ struct Stage<V, O> {
 
 /// The extent of a stage.
 #[derive(Clone, Copy)]
-struct Staged {
+struct StageExtent {
     entries: u32,
     /// log2 of the lanes per row of B, where rows are processed side by side.
     lanes_log2: u32,
 }
 
-impl<V: Float, O: Offset> Stage<V, O> {
+impl<V: Float, O: Offset> EntryStage<V, O> {
     #[device]
     fn take(arena: &mut Arena) -> Self {
         Self {
@@ -149,7 +149,7 @@ impl<V: Float, O: Offset> Stage<V, O> {
         place: u32,
         part: Part,
         products: &mut u64,
-    ) -> Staged {
+    ) -> StageExtent {
         let is_entry = place < own.len;
         let column = a.pattern().column_if(own, place, is_entry);
         let left = a.value_if(own, place, is_entry);
@@ -187,13 +187,13 @@ impl<V: Float, O: Offset> Stage<V, O> {
         let len = self.lens.load(thread::lane() as usize);
         let longest = warp::reduce_groups(len, thread::WARP_SIZE >> lanes_log2, u32::max);
         self.longest.store(thread::lane() as usize, longest);
-        Staged { entries: count, lanes_log2 }
+        StageExtent { entries: count, lanes_log2 }
     }
 
     /// Adds the staged products to the sums, those of each sum in the order of entries. Rows of B that fit their lanes are
     /// processed side by side and take turns; the whole warp takes others.
     #[device(track_caller)]
-    fn add(self, ranks: Global<u16>, b_values: Global<V>, sums: Shared<V>, staged: Staged) {
+    fn add(self, ranks: Global<u16>, b_values: Global<V>, sums: Shared<V>, staged: StageExtent) {
         let mut next = Position { entry: 0, round: 0 };
         while next.entry < staged.entries {
             let mut steps = [Step { slot: 0, turn: 0, turns: 0, is_some: false }; IN_FLIGHT];
@@ -225,7 +225,7 @@ impl<V: Float, O: Offset> Stage<V, O> {
     /// Returns the step starting at a position, the lane's place in its row of B, and the next position. After the last
     /// entry the step is empty.
     #[device(track_caller)]
-    fn step(self, at: Position, staged: Staged) -> (Step, u32, Position) {
+    fn step(self, at: Position, staged: StageExtent) -> (Step, u32, Position) {
         let (lane, lanes) = (thread::lane(), 1 << staged.lanes_log2);
         let groups = thread::WARP_SIZE >> staged.lanes_log2;
         let is_behind = at.entry >= staged.entries;

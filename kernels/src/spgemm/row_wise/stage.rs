@@ -1,11 +1,11 @@
 //! A window of a row of C, which the threads of a block add up together.
 //!
-//! 1. Each thread brings an entry of A, and finds the entries in the window of the row of B that it names (`Stage::bring`).
-//! 2. To mark the window's columns, a few lanes for each staged entry set the bits of its row of B (`Stage::mark`).
-//! 3. To add up the products (`ValueStage::add`), the block goes through the staged entries step by step (`Stage::step`): rows of B that
-//!    fit their lanes side by side, any other alone (`Stage::is_alone`). The next step's products are loaded while those of this one
-//!    are added (`Stage::load`).
-//! 4. Rows of B side by side take turns, so that the products of a sum are added in the order of A's entries (`Stage::add_in_turn`).
+//! 1. Each thread brings an entry of A, and finds the entries in the window of the row of B that it names (`WindowStage::bring`).
+//! 2. To mark the window's columns, a few lanes for each staged entry set the bits of its row of B (`WindowStage::mark`).
+//! 3. To add up the products (`ValueStage::add`), the block goes through the staged entries step by step (`WindowStage::step`): rows of B that
+//!    fit their lanes side by side, any other alone (`WindowStage::is_alone`). The next step's products are loaded while those of this one
+//!    are added (`WindowStage::load`).
+//! 4. Rows of B side by side take turns, so that the products of a sum are added in the order of A's entries (`WindowStage::add_in_turn`).
 
 use evenpath_simt::{device, thread, warp, Arena, Float, GlobalMut, Shared};
 
@@ -20,7 +20,7 @@ const IN_FLIGHT: usize = 4;
 
 /// Entries of A, one per thread, with the entries in a window of the rows of B that they name; in shared memory.
 #[derive(Clone, Copy)]
-pub(super) struct Stage<O, const BLOCK: usize> {
+pub(super) struct WindowStage<O, const BLOCK: usize> {
     begins: Shared<O>,
     lens: Shared<u32>,
     /// The longest of the rows of B that are processed side by side.
@@ -31,11 +31,11 @@ pub(super) struct Stage<O, const BLOCK: usize> {
 /// A stage with the values of A's entries.
 #[derive(Clone, Copy)]
 pub(super) struct ValueStage<V, O, const BLOCK: usize> {
-    stage: Stage<O, BLOCK>,
+    stage: WindowStage<O, BLOCK>,
     lefts: Shared<V>,
 }
 
-impl<O: Offset, const BLOCK: usize> Stage<O, BLOCK> {
+impl<O: Offset, const BLOCK: usize> WindowStage<O, BLOCK> {
     #[device(track_caller)]
     pub(super) fn take(arena: &mut Arena, lanes_log2: u32) -> Self {
         Self { begins: arena.take(BLOCK), lens: arena.take(BLOCK), longest: arena.take(BLOCK), lanes_log2 }
@@ -203,10 +203,10 @@ impl<V: Float, O: Offset, const BLOCK: usize> ValueStage<V, O, BLOCK> {
     #[device(track_caller)]
     pub(super) fn take(arena: &mut Arena, lanes_log2: u32) -> Self {
         let lefts = arena.take(BLOCK);
-        Self { stage: Stage::take(arena, lanes_log2), lefts }
+        Self { stage: WindowStage::take(arena, lanes_log2), lefts }
     }
 
-    /// [`Stage::mark`] of the stage without values.
+    /// [`WindowStage::mark`] of the stage without values.
     #[device(track_caller)]
     pub(super) fn mark(
         self,

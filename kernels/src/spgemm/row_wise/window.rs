@@ -5,7 +5,7 @@ use evenpath_simt::{device, kernel, thread, Arena, Float, GlobalMut, Shared};
 use super::bitmap::{Bitmap, PACKET};
 use super::rows::{each, ResultEntries, RowList};
 use super::spans::{Spans, Windows};
-use super::stage::{Stage, Sums, ValueStage};
+use super::stage::{Sums, ValueStage, WindowStage};
 use crate::block::count_scan::CountScan;
 use crate::{GlobalCsr, GlobalPattern, Offset};
 
@@ -58,7 +58,7 @@ impl<O: Offset> SpgemmWindowCount<O> {
         let Self { a, b, spans, .. } = self;
         let mut arena = Arena::dynamic(window_shared_bytes(BLOCK as u32, self.packets, 0, 0, O::SIZE as u32));
         let bitmap = Bitmap::take(&mut arena, self.packets);
-        let stage = Stage::<O, BLOCK>::take(&mut arena, self.lanes_log2);
+        let stage = WindowStage::<O, BLOCK>::take(&mut arena, self.lanes_log2);
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
         let row = self.rows.nth(thread::block(), true);
         let own = a.entries_if(row, true);
