@@ -112,12 +112,12 @@ kernel! {
 }
 
 /// Sums alone.
-struct Sums<V> {
+struct SumsOnly<V> {
     segment_sums: GlobalMut<V>,
     segments: GlobalMut<u64>,
 }
 
-impl<V: Number> Output<V> for Sums<V> {
+impl<V: Number> Output<V> for SumsOnly<V> {
     #[device(track_caller)]
     fn store_sum(&self, segment: usize, sum: V) {
         self.segment_sums.store_streaming(segment, sum);
@@ -134,7 +134,7 @@ impl<V: Number> ReduceByFlag<V> {
     fn by_flag<P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let mut arena = Arena::dynamic(shared_bytes(V::SIZE, 0, BLOCK, ITEMS));
         let mut marks = WarpMarks::<u8, ITEMS>::new(self.flags);
-        let mut output = Sums { segment_sums: self.segment_sums, segments: self.segments };
+        let mut output = SumsOnly { segment_sums: self.segment_sums, segments: self.segments };
         reduce_tile::<V, P, _, BLOCK, ITEMS>(&mut arena, &mut marks, &mut output, self.reduction);
     }
 }

@@ -2,7 +2,7 @@
 
 use evenpath_simt::{device, thread, Arena, Float, Shared, Stored};
 
-use super::group::{Group, Sums};
+use super::group::{Group, LaneSums};
 use super::update::DenseUpdate;
 use super::width::Width;
 
@@ -30,7 +30,12 @@ impl<V: Float> Part<V> {
     }
 
     #[device]
-    pub(super) fn fill<W: Width, T: Stored<Compute = V>>(&self, group: Group, sums: &Sums<V>, is_kept: bool) {
+    pub(super) fn fill<W: Width, T: Stored<Compute = V>>(
+        &self,
+        group: Group,
+        sums: &LaneSums<V>,
+        is_kept: bool,
+    ) {
         if group.side() == 0 {
             for at in 0..W::len::<T>() {
                 let column = group.column_lane() * W::len::<T>() as u32 + at as u32;

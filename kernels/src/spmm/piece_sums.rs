@@ -2,7 +2,7 @@
 
 use evenpath_simt::{device, thread, Arena, Element, Shared, Stored};
 
-use super::group::Sums;
+use super::group::LaneSums;
 use super::pieces::FLAG_BYTES;
 use super::rows::{LaneColumns, SpmmRows};
 use super::stage::stage;
@@ -100,7 +100,7 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
 
     /// Leaves a piece's sums in the lane's columns.
     #[device]
-    fn leave<W: Width>(self, piece: u32, lane: LaneColumns, sums: &Sums<S::Compute>) {
+    fn leave<W: Width>(self, piece: u32, lane: LaneColumns, sums: &LaneSums<S::Compute>) {
         let place = self.place(piece, lane);
         for at in 0..W::len::<T>() {
             self.pieces.sums.sums::<S::Compute>().put(place + at, sums[at]);
@@ -109,7 +109,7 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
 
     /// Returns the lane's share of the sums of a row's pieces: every nth piece, with n pieces side by side.
     #[device]
-    fn add_up<W: Width>(self, piece: Piece, lane: LaneColumns) -> Sums<S::Compute> {
+    fn add_up<W: Width>(self, piece: Piece, lane: LaneColumns) -> LaneSums<S::Compute> {
         let group = self.pieces.group;
         let parts = self.pieces.sums.sums::<S::Compute>();
         let mut sums = [S::Compute::ZERO; MAX_WIDTH];
@@ -130,7 +130,7 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
 
     /// Stores a lane's columns of a row of C that is stored by columns.
     #[device]
-    fn store_by_columns<W: Width>(self, row: usize, lane: LaneColumns, sums: &Sums<T::Compute>) {
+    fn store_by_columns<W: Width>(self, row: usize, lane: LaneColumns, sums: &LaneSums<T::Compute>) {
         for at in 0..W::len::<T>() {
             let index = (lane.first() as usize + at) * self.c_stride as usize + row;
             let old = self.update.load(index);

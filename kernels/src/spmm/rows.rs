@@ -15,7 +15,7 @@ use core::ops::Range;
 use evenpath_simt::half::{bf16, f16};
 use evenpath_simt::{device, kernel, thread, Arena, Element, Stored};
 
-use super::group::{DenseView, Group, Sums};
+use super::group::{DenseView, Group, LaneSums};
 use super::nonzeros::{InGlobal, InShared};
 use super::part::Part;
 use super::pieces::{Pieces, FLAG_BYTES};
@@ -195,7 +195,7 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
         rows: Range<usize>,
         (begin, len): (usize, u32),
         lane_b: DenseView<T>,
-    ) -> Sums<S::Compute> {
+    ) -> LaneSums<S::Compute> {
         let block_begin = self.matrix.row_offsets.load(rows.start).to_usize();
         let block_len = self.matrix.row_offsets.load(rows.end).to_usize() - block_begin;
         if block_len > const { staged(BLOCK) } {
@@ -216,7 +216,7 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
 
     /// Stores a lane's columns of a row of C.
     #[device]
-    pub(super) fn store_by_rows<W: Width>(self, row: usize, lane: LaneColumns, sums: &Sums<T::Compute>) {
+    pub(super) fn store_by_rows<W: Width>(self, row: usize, lane: LaneColumns, sums: &LaneSums<T::Compute>) {
         self.update.store_row::<W>(row * self.c_stride as usize + lane.first() as usize, sums);
     }
 }

@@ -2,7 +2,7 @@
 
 use evenpath_simt::{device, thread, warp, Arena, Element, Shared, Stored};
 
-use super::group::{DenseView, Group, Sums};
+use super::group::{DenseView, Group, LaneSums};
 use super::nonzeros::{InGlobal, InShared, Nonzeros, IN_FLIGHT};
 use super::width::{Width, MAX_WIDTH};
 
@@ -54,7 +54,7 @@ pub(super) fn sum_in_stages<W: Width, S: Stored, T: Stored<Compute = S::Compute>
     group: Group,
     row: InGlobal<S>,
     b: DenseView<T>,
-) -> Sums<S::Compute> {
+) -> LaneSums<S::Compute> {
     let copier = Copier::new(group.lanes_log2());
     let stage = InStage::take::<BLOCK>(arena, group);
     let most = (STAGED_BY_THREAD as u32) << group.lanes_log2();

@@ -7,7 +7,7 @@ use evenpath::{Factor, Value};
 
 use super::info::DistributedHiSparseSpmvPlanInfo;
 use super::operand::Operand;
-use super::sums::Sums;
+use super::sums::TreeSums;
 use crate::error::Result;
 use crate::halo::ExchangeInfo;
 use crate::op::info::Costs;
@@ -31,7 +31,7 @@ pub struct DistributedHiSparseSpmvPlan<V: Value, const D: usize = 128> {
 
 struct Buffers<V: Value> {
     x: Operand<V>,
-    y: Sums<V>,
+    y: TreeSums<V>,
 }
 
 impl<V: Value, const D: usize> DistributedHiSparse<V, D> {
@@ -44,7 +44,7 @@ impl<V: Value, const D: usize> DistributedHiSparse<V, D> {
         let rank = self.rank();
         let start = rank.device().record()?;
         let (local, non_local) = (self.local().plan_spmv(options)?, self.non_local().plan_spmv(options)?);
-        let (x, y) = (Operand::new(rank, self.col_side())?, Sums::new(rank, self.row_side())?);
+        let (x, y) = (Operand::new(rank, self.col_side())?, TreeSums::new(rank, self.row_side())?);
         let ((x_bytes, x_pinned), (y_bytes, y_pinned)) = (x.bytes(), y.bytes());
         Ok(DistributedHiSparseSpmvPlan {
             matrix: self.clone(),
@@ -87,7 +87,7 @@ impl<V: Value, const D: usize> DistributedHiSparseSpmvPlan<V, D> {
             let elements = operand.elements.slice(own..)?;
             self.non_local.run(alpha, &elements, V::ONE, &mut products)?;
         }
-        let Sums { elements, gather_contributions, exchange, .. } = &mut *sums;
+        let TreeSums { elements, gather_contributions, exchange, .. } = &mut *sums;
         exchange.contribute(|contributions| Ok(gather_contributions.gather(elements, contributions)?))?;
         sums.finish(beta, y.local_mut(), |_| Ok(()))?;
         operand.exchange.finish(&fetched)

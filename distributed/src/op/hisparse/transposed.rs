@@ -7,7 +7,7 @@ use evenpath::{Factor, Value};
 
 use super::info::DistributedHiSparseSpmvPlanInfo;
 use super::operand::Operand;
-use super::sums::Sums;
+use super::sums::TreeSums;
 use crate::error::Result;
 use crate::halo::ExchangeInfo;
 use crate::op::info::Costs;
@@ -30,7 +30,7 @@ pub struct DistributedHiSparseSpmvTransposedPlan<V: Value, const D: usize = 128>
 
 struct Buffers<V: Value> {
     x: Operand<V>,
-    y: Sums<V>,
+    y: TreeSums<V>,
 }
 
 impl<V: Value, const D: usize> DistributedHiSparse<V, D> {
@@ -47,7 +47,7 @@ impl<V: Value, const D: usize> DistributedHiSparse<V, D> {
         let start = rank.device().record()?;
         let (local, non_local) =
             (self.local().transpose().plan_spmv(options)?, self.non_local().transpose().plan_spmv(options)?);
-        let (x, y) = (Operand::new(rank, self.row_side())?, Sums::new(rank, self.col_side())?);
+        let (x, y) = (Operand::new(rank, self.row_side())?, TreeSums::new(rank, self.col_side())?);
         let ((x_bytes, x_pinned), (y_bytes, y_pinned)) = (x.bytes(), y.bytes());
         Ok(DistributedHiSparseSpmvTransposedPlan {
             matrix: self.clone(),
@@ -83,7 +83,7 @@ impl<V: Value, const D: usize> DistributedHiSparseSpmvTransposedPlan<V, D> {
         let Buffers { x: operand, y: sums } = &mut *self.buffers.take(rank)?;
         let fetched = operand.fetch(x.local(), |_| Ok(()))?;
         let (own, end) = (sums.own, sums.own + sums.others);
-        let Sums { elements, gather_contributions, exchange, .. } = &mut *sums;
+        let TreeSums { elements, gather_contributions, exchange, .. } = &mut *sums;
         exchange.contribute(|contributions| {
             let others = &mut *elements.slice_mut(own..end)?;
             self.non_local.run(alpha, &operand.elements, V::ZERO, others)?;

@@ -29,7 +29,7 @@ struct Side<'a, V> {
 }
 
 /// The sum of two trees.
-struct Sum<'a, V> {
+struct CpuTreeSum<'a, V> {
     sides: [Side<'a, V>; 2],
     rows: usize,
     /// Number of nonzeros in both operands.
@@ -53,7 +53,7 @@ pub(crate) fn add<V: Value, const D: usize>(
         Side { pool: b.units(), is_transposed: b_transposed, scale: b_scale },
     ];
     let (rows, cols) = if is_transposed { (a.ncols(), a.nrows()) } else { (a.nrows(), a.ncols()) };
-    let sum = Sum { sides, rows, nnz: a.nnz().saturating_add(b.nnz()) };
+    let sum = CpuTreeSum { sides, rows, nnz: a.nnz().saturating_add(b.nnz()) };
     let roots = [a.root(), b.root()];
     let mut pairs: Vec<Pair> = if roots == [Reference::NULL; 2] { Vec::new() } else { vec![roots] };
     let mut levels = Vec::new();
@@ -75,7 +75,7 @@ pub(crate) fn add<V: Value, const D: usize>(
     Ok(if is_transposed { sum.transpose() } else { sum })
 }
 
-impl<V: Value> Sum<'_, V> {
+impl<V: Value> CpuTreeSum<'_, V> {
     fn out_of_memory(&self) -> MatrixError {
         MatrixError::OutOfMemory { rows: self.rows, nnz: self.nnz }
     }

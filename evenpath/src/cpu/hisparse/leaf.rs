@@ -50,7 +50,7 @@ impl<const D: usize> LeafBitmap<D> {
 }
 
 /// The sums of a leaf of C.
-pub(super) struct Sums<V, const D: usize> {
+pub(super) struct LeafSums<V, const D: usize> {
     /// D² sums, row by row; zero if no product was added.
     values: Vec<V>,
     /// One bit per sum, set once a product is added.
@@ -60,7 +60,7 @@ pub(super) struct Sums<V, const D: usize> {
     entries: Vec<(usize, V)>,
 }
 
-impl<V: Value, const D: usize> Sums<V, D> {
+impl<V: Value, const D: usize> LeafSums<V, D> {
     pub(super) fn new() -> Self {
         Self {
             values: vec![V::ZERO; D * D],

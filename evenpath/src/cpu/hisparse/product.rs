@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::Mutex;
 use rayon::prelude::*;
 
-use super::leaf::{LeafBitmap, Sums};
+use super::leaf::{LeafBitmap, LeafSums};
 use crate::matrix::hisparse::convert::{levels, path};
 use crate::matrix::hisparse::depth;
 use crate::matrix::hisparse::leaves::PlacedNode;
@@ -58,7 +58,7 @@ pub(crate) fn product<V: Value, const D: usize>(
     let tree = shape.build::<V, D>(rows, |leaf, kind, units| {
         let Leaf { first, pairs: count, entries, .. } = leaves[leaf];
         let taken = unused.lock().pop();
-        let mut sums = taken.unwrap_or_else(Sums::<V, D>::new);
+        let mut sums = taken.unwrap_or_else(LeafSums::<V, D>::new);
         for &pair in &pairs[first..first + count as usize] {
             let (a_leaf, b_leaf) = product.leaves_of(pair);
             sums.add(a, a_leaf, b, b_leaf);

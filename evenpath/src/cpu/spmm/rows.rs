@@ -6,7 +6,7 @@ use evenpath_simt::Element;
 
 use super::by_rows::ByRows;
 use super::dense::{Dense, Part};
-use super::sums::{Portable, RowOfA, Sums};
+use super::sums::{Portable, RowOfA, SumInstructions};
 #[cfg(target_arch = "x86_64")]
 use super::x86::{Avx2, Avx512};
 use crate::{Compute, CsrView, Offset, Storage, Value};
@@ -88,7 +88,7 @@ impl<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> CpuSpmmOperands<'
     // Inlined into the function that enables the instructions, as is everything that it calls.
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    unsafe fn compute_with<I: Sums>(&self, block: Range<usize>, mut part: Part<'_, T>) {
+    unsafe fn compute_with<I: SumInstructions>(&self, block: Range<usize>, mut part: Part<'_, T>) {
         let mut products = [Compute::<S>::ZERO; COLUMNS];
         for (index, row) in block.enumerate() {
             let range = self.matrix.range(row);
@@ -129,7 +129,12 @@ impl<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> CpuSpmmOperands<'
     /// The machine has the instructions.
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    unsafe fn products<I: Sums>(&self, row: RowOfA<'_, S>, first: usize, products: &mut [Compute<S>]) {
+    unsafe fn products<I: SumInstructions>(
+        &self,
+        row: RowOfA<'_, S>,
+        first: usize,
+        products: &mut [Compute<S>],
+    ) {
         match self.b {
             ByRows::Rows(b, stride) => {
                 // B may have no rows.
@@ -161,7 +166,7 @@ impl<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> CpuSpmmOperands<'
 /// The machine has the instructions.
 #[allow(clippy::inline_always)]
 #[inline(always)]
-unsafe fn sum_strided<I: Sums, S: Storage, T: Storage<Computed = Compute<S>>>(
+unsafe fn sum_strided<I: SumInstructions, S: Storage, T: Storage<Computed = Compute<S>>>(
     row: RowOfA<'_, S>,
     b: Dense<'_, T>,
     first: usize,

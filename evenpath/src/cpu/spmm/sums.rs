@@ -12,7 +12,7 @@ pub(super) struct RowOfA<'a, S> {
 }
 
 /// Instructions that sum products.
-pub(super) trait Sums {
+pub(super) trait SumInstructions {
     /// True if a product and a sum are rounded together.
     const IS_FUSED: bool;
 
@@ -33,7 +33,7 @@ pub(super) trait Sums {
 /// Instructions that every machine has.
 pub(super) struct Portable;
 
-impl Sums for Portable {
+impl SumInstructions for Portable {
     const IS_FUSED: bool = false;
 
     #[allow(clippy::inline_always)]

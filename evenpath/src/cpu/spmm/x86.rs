@@ -12,7 +12,7 @@ use std::arch::x86_64::{
 
 use evenpath_simt::{Element, ScalarType};
 
-use super::sums::{RowOfA, Sums};
+use super::sums::{RowOfA, SumInstructions};
 use crate::{Compute, Storage, Value};
 
 /// AVX2 and FMA.
@@ -37,7 +37,7 @@ impl Registers for Avx512 {
     type F64 = __m512d;
 }
 
-impl<I: Registers> Sums for I {
+impl<I: Registers> SumInstructions for I {
     const IS_FUSED: bool = true;
 
     #[allow(clippy::inline_always)]
@@ -70,7 +70,7 @@ const REGISTERS: usize = 8;
 /// last lanes with a mask.
 ///
 /// # Safety
-/// The same as for [`Sums::sum`]; elements have the arithmetic type of `S`.
+/// The same as for [`SumInstructions::sum`]; elements have the arithmetic type of `S`.
 #[allow(clippy::inline_always)]
 #[inline(always)]
 unsafe fn sum<R: Register, S: Storage>(

@@ -10,7 +10,7 @@ use evenpath_kernels::hisparse::sum::{
 use evenpath_simt::Element;
 use evenpath_simt::kernel::Kernel;
 
-use super::add::Sum;
+use super::add::DeviceTreeSum;
 use super::device::{Nodes, pool_view_mut};
 use super::{leaves, tree};
 use crate::Value;
@@ -71,7 +71,7 @@ fn grid<K: Kernel>(
     launcher.shared_bytes(shared_bytes(block_size)).blocks(blocks.max(pairs.div_ceil(block_size as usize)))
 }
 
-impl<V: Value, const D: usize> Sum<'_, V, D> {
+impl<V: Value, const D: usize> DeviceTreeSum<'_, V, D> {
     /// Returns the sum as a `rows` x `cols` matrix. Waits for the device, which computes the size of the
     /// pool.
     pub(super) fn run(&self, rows: usize, cols: usize) -> Result<Nodes, OpError> {

@@ -5,7 +5,7 @@ use super::leaf_pairs::LeafPairs;
 use super::pattern::LeafPattern;
 use super::staged::{self, LeafStage, StagedLeaf};
 use super::state;
-use super::sums::Sums;
+use super::sums::LeafAccumulator;
 use crate::block::count_scan::CountScan;
 use crate::hisparse::layout;
 use crate::hisparse::pool_mut::{NodeMut, PoolMut};
@@ -125,7 +125,7 @@ impl<V: Float, const BLOCK: usize> ProductLeaf<V, BLOCK> {
 
     /// Adds up the products of all pairs. It ends with a barrier.
     #[device(track_caller)]
-    fn add(self, sums: impl Sums<V>) {
+    fn add(self, sums: impl LeafAccumulator<V>) {
         let mut pair = self.first;
         while pair < self.end {
             let references = self.pairs.load(pair as usize);
@@ -144,7 +144,7 @@ impl<V: Float, const BLOCK: usize> ProductLeaf<V, BLOCK> {
     /// Adds the products of a pair. The threads are divided evenly among the rows of C's leaf; those of one row take its
     /// columns in turn.
     #[device(track_caller)]
-    fn add_pair(self, a: StagedLeaf<V>, b: StagedLeaf<V>, sums: impl Sums<V>) {
+    fn add_pair(self, a: StagedLeaf<V>, b: StagedLeaf<V>, sums: impl LeafAccumulator<V>) {
         let threads = BLOCK as u32 >> self.d_log2;
         let threads_log2 = if threads > 1 { threads.trailing_zeros() } else { 0 };
         let own_columns = every(threads_log2) << (thread::index() & ((1 << threads_log2) - 1));
@@ -174,7 +174,7 @@ impl<V: Float, const BLOCK: usize> ProductLeaf<V, BLOCK> {
         a_value: V,
         b: StagedLeaf<V>,
         own_columns: u32,
-        sums: impl Sums<V>,
+        sums: impl LeafAccumulator<V>,
     ) {
         let mut word = 0;
         while word < self.c.row_words() {
@@ -197,7 +197,7 @@ impl<V: Float, const BLOCK: usize> ProductLeaf<V, BLOCK> {
 
     /// Writes the leaf's entries.
     #[device(track_caller)]
-    fn write(self, sums: impl Sums<V>, node: NodeMut<V>, scale: impl Fn(V) -> V) {
+    fn write(self, sums: impl LeafAccumulator<V>, node: NodeMut<V>, scale: impl Fn(V) -> V) {
         thread::block_stride::<BLOCK>(leaf_words(self.d_log2), |word| {
             let mut bits = self.c.load(word);
             let mut rank = u32::from(self.ranks.load(word as usize));

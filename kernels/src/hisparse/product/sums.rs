@@ -6,7 +6,7 @@ use crate::hisparse::layout;
 use crate::hisparse::pool_mut::NodeMut;
 
 /// The sums of a leaf of C. Between barriers, each is accessed by one thread only.
-pub(super) trait Sums<V: Float>: Copy {
+pub(super) trait LeafAccumulator<V: Float>: Copy {
     /// Adds a product to the sum of rank `rank` in the order of coordinates.
     fn add(self, rank: u32, row: u32, col: u32, factors: (V, V));
 
@@ -14,7 +14,7 @@ pub(super) trait Sums<V: Float>: Copy {
 }
 
 /// Sums in shared memory, which is zero before.
-impl<V: Float> Sums<V> for Shared<V> {
+impl<V: Float> LeafAccumulator<V> for Shared<V> {
     #[device(track_caller)]
     fn add(self, rank: u32, _: u32, _: u32, (a, b): (V, V)) {
         self.store(rank as usize, a.fma(b, self.load(rank as usize)));
@@ -27,7 +27,7 @@ impl<V: Float> Sums<V> for Shared<V> {
 }
 
 /// Sums in the leaf itself, whose slots are zero before.
-impl<V: Float> Sums<V> for NodeMut<V> {
+impl<V: Float> LeafAccumulator<V> for NodeMut<V> {
     #[device(track_caller)]
     fn add(self, rank: u32, row: u32, col: u32, (a, b): (V, V)) {
         let sum = a.fma(b, self.get(rank, row, col));

@@ -158,7 +158,7 @@ impl<O: Offset, const BLOCK: usize> WindowStage<O, BLOCK> {
 
     /// Adds a step's products to their sums, one row of B after the other. Called by every thread; ends with a barrier.
     #[device(track_caller)]
-    fn add_in_turn<V: Float>(self, sums: Sums<V>, slot: u32, (left, right): (V, V), is_there: bool) {
+    fn add_in_turn<V: Float>(self, sums: WindowSums<V>, slot: u32, (left, right): (V, V), is_there: bool) {
         let group = thread::index() >> self.lanes_log2;
         // Consecutive turns within a warp.
         let in_warp = (thread::WARP_SIZE >> self.lanes_log2).max(1);
@@ -229,7 +229,7 @@ impl<V: Float, O: Offset, const BLOCK: usize> ValueStage<V, O, BLOCK> {
         own: RowEntries,
         window: Window,
         bitmap: Bitmap,
-        sums: Sums<V>,
+        sums: WindowSums<V>,
     ) {
         let stage = self.stage;
         let mut first = 0;
@@ -283,13 +283,13 @@ struct InB<V> {
 
 /// The sums of a window.
 #[derive(Clone, Copy)]
-pub(super) struct Sums<V> {
+pub(super) struct WindowSums<V> {
     pub(super) shared: Shared<V>,
     pub(super) global: GlobalMut<V>,
     pub(super) in_shared: bool,
 }
 
-impl<V: Float> Sums<V> {
+impl<V: Float> WindowSums<V> {
     #[device(track_caller)]
     pub(super) fn clear(self, place: u32) {
         if self.in_shared {

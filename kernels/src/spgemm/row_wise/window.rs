@@ -5,7 +5,7 @@ use evenpath_simt::{device, kernel, thread, Arena, Float, GlobalMut, Shared};
 use super::bitmap::{Bitmap, PACKET};
 use super::rows::{each, ResultEntries, RowList};
 use super::spans::{Spans, Windows};
-use super::stage::{Sums, ValueStage, WindowStage};
+use super::stage::{ValueStage, WindowStage, WindowSums};
 use crate::block::count_scan::CountScan;
 use crate::{GlobalCsr, GlobalPattern, Offset};
 
@@ -140,7 +140,7 @@ impl<V: Float, O: Offset> SpgemmWindowFill<V, O> {
             };
             // 3. Add up the products in the window.
             let window_values = c_values.skip(before as usize);
-            let sums = Sums { shared: shared_sums, global: window_values, in_shared: count <= sums };
+            let sums = WindowSums { shared: shared_sums, global: window_values, in_shared: count <= sums };
             each::<BLOCK>(count, |place| sums.clear(place));
             thread::barrier();
             stage.add((a, b), own, window, bitmap, sums);
