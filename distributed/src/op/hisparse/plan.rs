@@ -25,11 +25,11 @@ pub struct DistributedHiSparseSpmvPlan<V: Value, const D: usize = 128> {
     matrix: DistributedHiSparse<V, D>,
     local: hisparse::SpmvPlan<V, D>,
     non_local: hisparse::SpmvPlan<V, D>,
-    buffers: Exclusive<Buffers<V>>,
+    buffers: Exclusive<TreeSpmvBuffers<V>>,
     costs: Costs,
 }
 
-struct Buffers<V: Value> {
+struct TreeSpmvBuffers<V: Value> {
     x: Operand<V>,
     y: TreeSums<V>,
 }
@@ -50,7 +50,7 @@ impl<V: Value, const D: usize> DistributedHiSparse<V, D> {
             matrix: self.clone(),
             local,
             non_local,
-            buffers: Exclusive::new(Buffers { x, y }),
+            buffers: Exclusive::new(TreeSpmvBuffers { x, y }),
             costs: Costs::new(rank, start, (x_bytes + y_bytes, x_pinned + y_pinned))?,
         })
     }
@@ -77,7 +77,7 @@ impl<V: Value, const D: usize> DistributedHiSparseSpmvPlan<V, D> {
         x.check_operand("x", rank, self.matrix.col_partition())?;
         y.check_operand("y", rank, self.matrix.row_partition())?;
         let (alpha, beta) = factors(rank, alpha, beta)?;
-        let Buffers { x: operand, y: sums } = &mut *self.buffers.take(rank)?;
+        let TreeSpmvBuffers { x: operand, y: sums } = &mut *self.buffers.take(rank)?;
         let (own, others) = (operand.own, operand.others);
         let mut products = sums.elements.slice_mut(..sums.own + sums.others)?;
         let fetched = operand.fetch(x.local(), |elements| {

@@ -24,11 +24,11 @@ pub struct DistributedHiSparseSpmvTransposedPlan<V: Value, const D: usize = 128>
     matrix: DistributedHiSparse<V, D>,
     local: hisparse::SpmvPlan<V, D>,
     non_local: hisparse::SpmvPlan<V, D>,
-    buffers: Exclusive<Buffers<V>>,
+    buffers: Exclusive<TreeSpmvTransposedBuffers<V>>,
     costs: Costs,
 }
 
-struct Buffers<V: Value> {
+struct TreeSpmvTransposedBuffers<V: Value> {
     x: Operand<V>,
     y: TreeSums<V>,
 }
@@ -53,7 +53,7 @@ impl<V: Value, const D: usize> DistributedHiSparse<V, D> {
             matrix: self.clone(),
             local,
             non_local,
-            buffers: Exclusive::new(Buffers { x, y }),
+            buffers: Exclusive::new(TreeSpmvTransposedBuffers { x, y }),
             costs: Costs::new(rank, start, (x_bytes + y_bytes, x_pinned + y_pinned))?,
         })
     }
@@ -80,7 +80,7 @@ impl<V: Value, const D: usize> DistributedHiSparseSpmvTransposedPlan<V, D> {
         x.check_operand("x", rank, self.matrix.row_partition())?;
         y.check_operand("y", rank, self.matrix.col_partition())?;
         let (alpha, beta) = factors(rank, alpha, beta)?;
-        let Buffers { x: operand, y: sums } = &mut *self.buffers.take(rank)?;
+        let TreeSpmvTransposedBuffers { x: operand, y: sums } = &mut *self.buffers.take(rank)?;
         let fetched = operand.fetch(x.local(), |_| Ok(()))?;
         let (own, end) = (sums.own, sums.own + sums.others);
         let TreeSums { elements, gather_contributions, exchange, .. } = &mut *sums;
