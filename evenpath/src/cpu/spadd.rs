@@ -43,7 +43,7 @@ impl<O: Offset> RowMerge<'_, O> {
     pub(crate) fn write_columns(&self, offsets: &[O], columns: &mut [u32]) {
         let blocks = row_blocks(offsets);
         split(&blocks, offsets, columns).into_par_iter().for_each(|(rows, columns)| {
-            self.merge(rows, &mut Columns { a: self.a.1, b: self.b.1, next: columns.iter_mut() });
+            self.merge(rows, &mut ColumnWriter { a: self.a.1, b: self.b.1, next: columns.iter_mut() });
         });
     }
 
@@ -72,7 +72,7 @@ impl<O: Offset> RowMerge<'_, O> {
         let blocks = row_blocks(offsets);
         let columns = split(&blocks, offsets, columns).into_par_iter();
         columns.zip(split(&blocks, offsets, values)).for_each(|((rows, columns), (_, values))| {
-            let columns = Columns { a: self.a.1, b: self.b.1, next: columns.iter_mut() };
+            let columns = ColumnWriter { a: self.a.1, b: self.b.1, next: columns.iter_mut() };
             self.merge(rows, &mut (columns, self.values(operands, factors, values)));
         });
     }
@@ -82,8 +82,8 @@ impl<O: Offset> RowMerge<'_, O> {
         (a, b): (&'v [V], &'v [V]),
         factors: (V, V),
         values: &'v mut [V],
-    ) -> Values<'v, V> {
-        Values { operation: self.operation, a, b, factors, next: values.iter_mut() }
+    ) -> ValueWriter<'v, V> {
+        ValueWriter { operation: self.operation, a, b, factors, next: values.iter_mut() }
     }
 
     /// Ranges of the nonzeros of A and of B in a row.
@@ -165,13 +165,13 @@ trait EntrySink {
 }
 
 /// Writes column indices.
-struct Columns<'c> {
+struct ColumnWriter<'c> {
     a: &'c [u32],
     b: &'c [u32],
     next: IterMut<'c, u32>,
 }
 
-impl EntrySink for Columns<'_> {
+impl EntrySink for ColumnWriter<'_> {
     #[inline]
     fn push(&mut self, a: usize, b: usize, has_a: bool, _: bool) {
         put(&mut self.next, if has_a { self.a[a] } else { self.b[b] });
@@ -189,7 +189,7 @@ impl EntrySink for Columns<'_> {
 }
 
 /// Writes values.
-struct Values<'v, V> {
+struct ValueWriter<'v, V> {
     operation: Elementwise,
     a: &'v [V],
     b: &'v [V],
@@ -197,7 +197,7 @@ struct Values<'v, V> {
     next: IterMut<'v, V>,
 }
 
-impl<V: Value> EntrySink for Values<'_, V> {
+impl<V: Value> EntrySink for ValueWriter<'_, V> {
     #[inline]
     fn push(&mut self, a: usize, b: usize, has_a: bool, has_b: bool) {
         let (a, b) = (scaled(self.factors.0, self.a[a]), scaled(self.factors.1, self.b[b]));

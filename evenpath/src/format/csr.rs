@@ -3,7 +3,7 @@ use std::sync::{Arc, OnceLock};
 
 use evenpath_simt::GlobalMut;
 
-use super::values::{Values, ValuesNow};
+use super::values::{MatrixValues, ValuesNow};
 use crate::device::{Device, DeviceError, DeviceSlice, DeviceVec, Upload};
 use crate::matrix::{Csr, CsrView};
 use crate::operand::OpError;
@@ -28,7 +28,7 @@ use crate::{Offset, Storage};
 #[derive(Clone)]
 pub struct DeviceCsr<V: Storage, O: Offset = u32> {
     pattern: Arc<DevicePattern<O>>,
-    values: Arc<Values<V>>,
+    values: Arc<MatrixValues<V>>,
 }
 
 /// Positions of the nonzeros. The arrays are those of a valid matrix.
@@ -145,11 +145,11 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
 
     /// Creates a matrix from a valid pattern, with as many values as nonzeros.
     pub(crate) fn from_valid(pattern: impl Into<Arc<DevicePattern<O>>>, values: DeviceVec<V>) -> Self {
-        Self { pattern: pattern.into(), values: Arc::new(Values::new(values)) }
+        Self { pattern: pattern.into(), values: Arc::new(MatrixValues::new(values)) }
     }
 
     /// Returns the pattern and the values, which clones and plans may share.
-    pub(crate) fn into_shared(self) -> (Arc<DevicePattern<O>>, Arc<Values<V>>) {
+    pub(crate) fn into_shared(self) -> (Arc<DevicePattern<O>>, Arc<MatrixValues<V>>) {
         (self.pattern, self.values)
     }
 
@@ -190,7 +190,7 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
     }
 
     /// Returns the values for changes, and for copies that follow them.
-    pub(crate) fn shared_values(&self) -> &Values<V> {
+    pub(crate) fn shared_values(&self) -> &MatrixValues<V> {
         &self.values
     }
 }

@@ -1,7 +1,7 @@
 use evenpath_simt::{device, kernel, thread, Arena, Element, Global, GlobalMut, Shared};
 
 use super::schedule::{schedule_bytes, DrawnTile, TileDraws, Waiting};
-use super::values::Values;
+use super::values::ResultValues;
 use super::walk::SetShare;
 use crate::block::count_scan::Counted;
 use crate::block::output;
@@ -114,7 +114,8 @@ impl<K: Key, V: Bits> SetPairs<K, V> {
             share.scatter_origins(kept, origins, counted.before);
             let next = schedule.announced();
             fetched = next.pair.fetch::<K, BLOCK, ITEMS>(self.inputs.a, self.inputs.b);
-            let fetched_values = Values::<V, BLOCK, ITEMS>::fetch(inputs, result_origins, waiting.count);
+            let fetched_values =
+                ResultValues::<V, BLOCK, ITEMS>::fetch(inputs, result_origins, waiting.count);
             let (start, count) = schedule.place(waiting, self.capacity);
             output::store::<K, BLOCK, ITEMS>(results, self.keys, start, count);
             fetched_values.combined(inputs, result_origins, waiting.count, combine).store(
@@ -129,7 +130,7 @@ impl<K: Key, V: Bits> SetPairs<K, V> {
             (origins, result_origins) = (result_origins, origins);
             tile = next;
         }
-        let fetched_values = Values::<V, BLOCK, ITEMS>::fetch(inputs, result_origins, waiting.count);
+        let fetched_values = ResultValues::<V, BLOCK, ITEMS>::fetch(inputs, result_origins, waiting.count);
         schedule.find_place(waiting);
         thread::barrier();
         let (start, count) = schedule.place(waiting, self.capacity);

@@ -58,9 +58,9 @@ impl Origin {
 const BATCH: usize = 5;
 
 /// The values of a thread's share of a tile's results, every `BLOCK`th.
-pub(super) struct Values<V, const BLOCK: usize, const ITEMS: usize>([V; ITEMS]);
+pub(super) struct ResultValues<V, const BLOCK: usize, const ITEMS: usize>([V; ITEMS]);
 
-impl<V: Bits, const BLOCK: usize, const ITEMS: usize> Values<V, BLOCK, ITEMS> {
+impl<V: Bits, const BLOCK: usize, const ITEMS: usize> ResultValues<V, BLOCK, ITEMS> {
     /// Loads the values of `count` results from their origins, which are in shared memory; of matches, A's. The inputs
     /// begin with the tile's first elements.
     #[device(track_caller)]

@@ -98,21 +98,21 @@ parameters! {
 }
 
 /// The values of keys that are moved.
-trait Values: Copy {
+trait TileValues: Copy {
     /// Moves the value at place `from` of the tile to place `to`.
     fn move_one(self, first: usize, to_other: bool, from: usize, to: usize);
     /// Moves all values to their keys. The low [`PLACE_BITS`] bits of an origin are the key's previous place.
     fn move_tile<const ITEMS: usize>(self, tile: SortTile<ITEMS>, to_other: bool, origins: &[u32; ITEMS]);
 }
 
-impl Values for () {
+impl TileValues for () {
     #[device]
     fn move_one(self, _: usize, _: bool, _: usize, _: usize) {}
     #[device]
     fn move_tile<const ITEMS: usize>(self, _: SortTile<ITEMS>, _: bool, _: &[u32; ITEMS]) {}
 }
 
-impl<V: Element> Values for (Global<V>, Targets<V>) {
+impl<V: Element> TileValues for (Global<V>, Targets<V>) {
     #[device(track_caller)]
     fn move_one(self, first: usize, to_other: bool, from: usize, to: usize) {
         self.1.get(to_other).store(first + to, self.0.load_streaming(first + from));
@@ -162,7 +162,7 @@ impl<K: RadixKey> SegmentTiles<K> {
         mut arena: Arena,
         keys: Global<K>,
         sorted_keys: Targets<K>,
-        values: impl Values,
+        values: impl TileValues,
     ) {
         const { assert!(BLOCK * ITEMS <= 1 << PLACE_BITS) };
         let word = self.parts.load(thread::block() as usize);
@@ -203,7 +203,7 @@ impl<K: RadixKey> SegmentTiles<K> {
         self,
         loaded: Loaded<K, BLOCK, ITEMS>,
         sorted_keys: Targets<K>,
-        values: impl Values,
+        values: impl TileValues,
     ) {
         let Loaded { tile, to_other, keys, heads } = loaded;
         let mask = K::ONES.low_bits(self.end - self.begin).shifted_left(self.begin);

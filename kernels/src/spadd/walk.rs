@@ -90,8 +90,8 @@ pub(super) fn stage<O: Offset, const BLOCK: usize, const ITEMS: usize>(
     memory: Shared<u32>,
     none: Shared<u32>,
 ) -> (StagedColumns, Shared<u32>) {
-    let of_a = Columns::new(a.column_indices, tile.a_first, tile.a_len, a.nonzeros);
-    let of_b = Columns::new(b.column_indices, tile.b_first, tile.b_len, b.nonzeros);
+    let of_a = TileColumns::new(a.column_indices, tile.a_first, tile.a_len, a.nonzeros);
+    let of_b = TileColumns::new(b.column_indices, tile.b_first, tile.b_len, b.nonzeros);
     let (b_memory, ends) = (memory.skip(of_a.room()), memory.skip(of_a.room() + of_b.room()));
     of_a.stage::<BLOCK>(memory);
     of_b.stage::<BLOCK>(b_memory);
@@ -105,7 +105,7 @@ pub(super) fn stage<O: Offset, const BLOCK: usize, const ITEMS: usize>(
 }
 
 /// The columns of one matrix that a tile stages: its own, and the next one if there is one.
-struct Columns {
+struct TileColumns {
     /// The columns, starting at the packet that holds the tile's first one.
     view: Global<u32, Aligned16>,
     /// The number of columns in the view before the tile's first.
@@ -115,7 +115,7 @@ struct Columns {
     left: u32,
 }
 
-impl Columns {
+impl TileColumns {
     const PACKET: u32 = 4;
 
     #[device]

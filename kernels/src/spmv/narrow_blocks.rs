@@ -28,7 +28,7 @@ kernel! {
 }
 
 /// The columns of a row block, in one form of several.
-trait Columns: Copy {
+trait BlockColumns: Copy {
     /// Returns the word of a nonzero, counted from the row block's first.
     fn load(self, index: usize) -> u32;
     /// Returns the column that it stands for; some column of the matrix if the word is zero. All lanes of the warp call
@@ -36,7 +36,7 @@ trait Columns: Copy {
     fn column(self, word: u32) -> u32;
 }
 
-impl Columns for Global<u32> {
+impl BlockColumns for Global<u32> {
     #[device]
     fn load(self, index: usize) -> u32 {
         self.load_streaming(index)
@@ -55,7 +55,7 @@ struct Codes<D> {
     decoder: D,
 }
 
-impl<D: Decoder> Columns for Codes<D> {
+impl<D: Decoder> BlockColumns for Codes<D> {
     #[device]
     fn load(self, index: usize) -> u32 {
         u32::from(self.codes.load_streaming(index))
@@ -81,7 +81,7 @@ impl<V: Float> Nonzeros<V> {
     #[device]
     fn products<const BLOCK: usize, const ITEMS: usize>(
         self,
-        columns: impl Columns,
+        columns: impl BlockColumns,
         first: u64,
     ) -> [V; ITEMS] {
         let left = (self.count - first).min((BLOCK * ITEMS) as u64) as u32;
@@ -109,7 +109,11 @@ impl<V: Float> Nonzeros<V> {
 
     /// Writes the products of all nonzeros to shared memory, which has room for them.
     #[device]
-    fn store_products<const BLOCK: usize, const ITEMS: usize>(self, columns: impl Columns, to: Shared<V>) {
+    fn store_products<const BLOCK: usize, const ITEMS: usize>(
+        self,
+        columns: impl BlockColumns,
+        to: Shared<V>,
+    ) {
         let products = self.products::<BLOCK, ITEMS>(columns, 0);
         for item in 0..ITEMS {
             to.store(thread::index() as usize + item * BLOCK, products[item]);
@@ -118,7 +122,7 @@ impl<V: Float> Nonzeros<V> {
 
     /// Returns the sum of this thread's products of all nonzeros.
     #[device]
-    fn sum<const BLOCK: usize, const ITEMS: usize>(self, columns: impl Columns) -> V {
+    fn sum<const BLOCK: usize, const ITEMS: usize>(self, columns: impl BlockColumns) -> V {
         let mut sum = V::ZERO;
         let mut first = 0;
         while first < self.count {

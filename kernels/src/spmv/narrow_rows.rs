@@ -3,7 +3,7 @@
 use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Float, Global};
 
 use super::codes::{CodedColumns, Decoder, Distances, Segments, TileKind, SEGMENTS};
-use super::columns::Columns;
+use super::columns::ColumnForm;
 use super::product::SpmvArguments;
 use super::row_group::product_bytes;
 use super::row_tiles::{ColumnSource, FourRows, OneRow, RowShare, RowTileOperands, SumRows, TwoRows};
@@ -19,7 +19,7 @@ struct Codes<D> {
     decoder: D,
 }
 
-impl<D: Decoder> Columns for Codes<D> {
+impl<D: Decoder> ColumnForm for Codes<D> {
     const PER_WORD: usize = 2;
 
     #[device(track_caller)]

@@ -12,7 +12,7 @@
 
 use evenpath_simt::{device, thread, warp, Aligned16, Arena, Float, Global, Shared};
 
-use super::columns::{place_of_four, Columns};
+use super::columns::{place_of_four, ColumnForm};
 use crate::key::packet_of;
 use crate::unroll::unroll;
 use crate::{GlobalCsr, Offset};
@@ -106,7 +106,7 @@ impl<const ROWS: usize> RowGroup<ROWS> {
     pub(super) fn sums<
         V: Float,
         O: Offset,
-        C: Columns,
+        C: ColumnForm,
         L: Loading,
         const LIMITED: bool,
         const ITEMS: usize,
@@ -217,7 +217,7 @@ impl Span {
     /// Writes a chunk's products to shared memory once all lanes have used the last chunk's: one column index and one value
     /// per access, so that consecutive lanes gather for consecutive nonzeros, whose columns are often consecutive too.
     #[device]
-    fn load_strided<V: Float, C: Columns, const ITEMS: usize>(
+    fn load_strided<V: Float, C: ColumnForm, const ITEMS: usize>(
         self,
         chunk: u32,
         column_indices: C,
@@ -253,7 +253,7 @@ impl Span {
     /// Writes a chunk's products to shared memory once all lanes have used the last chunk's, four nonzeros per access;
     /// `whole` says that the matrix does not end within the last four.
     #[device]
-    fn load_packets<V: Float, C: Columns, const ITEMS: usize>(
+    fn load_packets<V: Float, C: ColumnForm, const ITEMS: usize>(
         self,
         chunk: u32,
         column_indices: C,

@@ -5,7 +5,7 @@
 
 use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Float, Global, Shared};
 
-use super::columns::Columns;
+use super::columns::ColumnForm;
 use super::product::SpmvArguments;
 use super::row_group::{product_bytes, warp_products, Packets, RowGroup, Strided};
 use crate::unroll::unroll;
@@ -111,7 +111,7 @@ pub trait ColumnSource: Copy {
 /// Work on rows whose columns are known.
 pub trait SumRows {
     /// Does the work.
-    fn run(self, columns: impl Columns, bounds: (usize, usize));
+    fn run(self, columns: impl ColumnForm, bounds: (usize, usize));
 }
 
 impl ColumnSource for Global<u32, Aligned16> {
@@ -155,7 +155,7 @@ impl<V: Float, O: Offset, C: ColumnSource, const LIMITED: bool, const ROWS: usiz
     for GroupSums<V, O, C, LIMITED, ROWS, ITEMS>
 {
     #[device]
-    fn run(self, columns: impl Columns, bounds: (usize, usize)) {
+    fn run(self, columns: impl ColumnForm, bounds: (usize, usize)) {
         let Self { tile, group, products } = self;
         let SpmvArguments { matrix, x, .. } = tile.product;
         let gather = |column: u32| x.load(column as usize);

@@ -82,7 +82,7 @@ struct Hot<V: Value, O: Offset> {
     /// Only if hot columns are many.
     gather: Option<Launch<GatherHotColumns<V, O>>>,
     launch: Launch<HotColumns<V, O>>,
-    columns: Columns,
+    columns: HotColumnList,
     codes: DeviceVec<u32>,
     /// The row of each chunk's first nonzero, among those that have some, and their number; `chunks` + 1.
     chunk_rows: DeviceVec<u32>,
@@ -96,14 +96,14 @@ struct Hot<V: Value, O: Offset> {
 }
 
 /// The columns with the most nonzeros.
-struct Columns {
+struct HotColumnList {
     /// Ascending.
     hot: DeviceVec<u32>,
     /// Their nonzeros.
     covered: u64,
 }
 
-impl Columns {
+impl HotColumnList {
     /// Finds them; waits for the device. There is at least one if the matrix has nonzeros.
     fn find<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
         let device = matrix.device();
@@ -187,7 +187,7 @@ impl<V: Value, O: Offset> Hot<V, O> {
     /// Finds the hot columns and codes all. `None` if the matrix has too many columns or nonzeros, or hot columns are not wanted.
     fn with_columns(
         matrix: &DeviceCsr<V, O>,
-        are_wanted: impl FnOnce(&Columns) -> bool,
+        are_wanted: impl FnOnce(&HotColumnList) -> bool,
     ) -> Result<Option<Self>, OpError> {
         let device = matrix.device();
         let tiles = matrix.nnz().div_ceil(HOT_TILE as usize);
@@ -195,7 +195,7 @@ impl<V: Value, O: Offset> Hot<V, O> {
             return Ok(None);
         }
         device.prepare(all_kernels::<V, O>)?;
-        let columns = Columns::find(matrix)?;
+        let columns = HotColumnList::find(matrix)?;
         if !are_wanted(&columns) {
             return Ok(None);
         }
