@@ -15,7 +15,7 @@ use parking_lot::{Mutex, MutexGuard, RwLock};
 use super::error::DeviceError;
 use super::kernels::OwnKernels;
 use super::machine::{Block, Machine, Moment, Transfer};
-use super::order::{Access, Order, Step};
+use super::order::{Access, Order, StreamStep};
 use super::properties::DeviceProperties;
 use super::shared::SharedMemory;
 use transfer::{Copy, Landings};
@@ -113,7 +113,8 @@ impl Simulated {
         let mut guard = self.begin()?;
         let own = self.gpu.stream(stream);
         if let Some(order) = &mut guard.order {
-            for wait in order.begin(Step { stream, number: own.operations() + 1 }, accesses().as_ref()) {
+            for wait in order.begin(StreamStep { stream, number: own.operations() + 1 }, accesses().as_ref())
+            {
                 #[cfg(test)]
                 if self.ignores_waits.load(Relaxed) {
                     continue;
@@ -170,7 +171,7 @@ impl Machine for Simulated {
         for other in (0..=*count).filter(|&other| other != number) {
             let operations = self.gpu.stream(other).operations();
             own.wait_for(other, operations);
-            order.waited(number, Step { stream: other, number: operations });
+            order.waited(number, StreamStep { stream: other, number: operations });
         }
         Ok(number)
     }

@@ -56,7 +56,7 @@ impl<K: Key, const ITEMS: usize> SetShare<K, ITEMS> {
         end: u32,
     ) -> Self {
         let (a, b) = (staged.a.skip(start.a as usize), staged.b.skip(start.b as usize));
-        let mut walk = Walk::<K, ITEMS, BOUNDED> {
+        let mut walk = SetWalk::<K, ITEMS, BOUNDED> {
             a,
             b,
             a_end: staged.a.skip(pair.a_len as usize).address(),
@@ -114,7 +114,7 @@ impl<K: Key, const ITEMS: usize> SetShare<K, ITEMS> {
 
 /// A thread's position in a tile. It is a struct because variables of a loop cost counts of 64-bit keys a twentieth
 /// more instructions.
-struct Walk<K, const ITEMS: usize, const BOUNDED: bool> {
+struct SetWalk<K, const ITEMS: usize, const BOUNDED: bool> {
     /// The elements to come.
     a: Shared<K>,
     b: Shared<K>,
@@ -131,7 +131,7 @@ struct Walk<K, const ITEMS: usize, const BOUNDED: bool> {
     takes_b: u32,
 }
 
-impl<K: Key, const ITEMS: usize, const BOUNDED: bool> Walk<K, ITEMS, BOUNDED> {
+impl<K: Key, const ITEMS: usize, const BOUNDED: bool> SetWalk<K, ITEMS, BOUNDED> {
     /// Takes the next element of A, of B, or of both.
     #[device]
     fn step(&mut self, step: usize) {

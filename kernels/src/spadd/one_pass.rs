@@ -8,7 +8,7 @@ use super::inputs::{Inputs, BATCH};
 use super::output::Output;
 use super::share::SpaddShare;
 use super::tile::SpaddTile;
-use super::walk::{stage, staged_len, Walk};
+use super::walk::{stage, staged_len, SpaddWalk};
 use crate::block::count_scan::CountScan;
 use crate::block::operator::{Sum, Summary};
 use crate::block::pair_search::PairSearch;
@@ -86,7 +86,7 @@ impl<V: Float, O: Offset> OnePass<V, O> {
         thread::await_copies();
         thread::barrier();
         let diagonal = (thread::index() * ITEMS as u32).min(tile.items);
-        let codes = Walk::new(&tile, staged, ends, diagonal).next::<ITEMS>();
+        let codes = SpaddWalk::new(&tile, staged, ends, diagonal).next::<ITEMS>();
         if thread::index() + 1 < BLOCK as u32 {
             pairs.store(thread::index() as usize + 1, u32::from(codes.is_pair(ITEMS as u32 - 1)));
         }

@@ -57,7 +57,7 @@ impl<O: Offset> WalkPath<O> {
 
         // 2. Walk the thread's share of the path.
         let diagonal = (thread::index() * ITEMS as u32).min(tile.items);
-        let mut walk = Walk::new(&tile, staged, ends, diagonal);
+        let mut walk = SpaddWalk::new(&tile, staged, ends, diagonal);
         let words = ITEMS / WORD_ITEMS as usize;
         let codes = self.codes.skip((number as usize * BLOCK + thread::index() as usize) * words);
         let mut left = tile.items - diagonal;
@@ -209,7 +209,7 @@ pub(super) struct StagedColumns {
 }
 
 /// The state of a thread's walk along its share of the path.
-pub(super) struct Walk {
+pub(super) struct SpaddWalk {
     /// The next columns.
     a: Shared<u32>,
     b: Shared<u32>,
@@ -232,7 +232,7 @@ fn unpack(word: u32) -> (u32, u32) {
     (word & 0xffff, word >> 16)
 }
 
-impl Walk {
+impl SpaddWalk {
     /// Finds where a tile's `diagonal` cuts the path: the row, and the position in the row.
     #[device(track_caller)]
     pub(super) fn new(

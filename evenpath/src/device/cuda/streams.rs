@@ -13,7 +13,7 @@ use parking_lot::{Mutex, MutexGuard};
 use super::driver::{CallError, check_raw};
 use super::event::{Event, Time};
 use super::landing::Landing;
-use crate::device::order::{Access, Order, Step};
+use crate::device::order::{Access, Order, StreamStep};
 
 /// Number of events that a stream keeps. A wait for an older operation becomes one for the oldest of these.
 const MARKS: usize = 64;
@@ -151,7 +151,7 @@ impl Shared {
             timeline.mark()?;
             if let Some((number, last)) = timeline.marks.back() {
                 queue.wait_for(last)?;
-                self.order.waited(stream, Step { stream: other, number: *number });
+                self.order.waited(stream, StreamStep { stream: other, number: *number });
             }
         }
         Ok(())
@@ -273,10 +273,10 @@ impl Streams {
         let own = &mut streams[stream as usize];
         own.operations += 1;
         let queue = Arc::clone(&own.queue);
-        for wait in order.begin(Step { stream, number: own.operations }, accesses().as_ref()) {
+        for wait in order.begin(StreamStep { stream, number: own.operations }, accesses().as_ref()) {
             let (number, event) = streams[wait.stream as usize].after(wait.number)?;
             queue.wait_for(event)?;
-            order.waited(stream, Step { number, ..wait });
+            order.waited(stream, StreamStep { number, ..wait });
         }
         put(queue.stream)?;
         if streams.len() - free.len() - free_foreign.len() > 1 {

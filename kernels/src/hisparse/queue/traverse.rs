@@ -18,7 +18,7 @@ use super::queues::{Draw, Held, Queues, ROOT};
 use super::shares::Parents;
 use super::specification::Specification;
 use super::tree::{EntryOperation, Tree};
-use super::walk::Walk;
+use super::walk::SubtreeWalk;
 use super::work::{Work, BLOCK, PIECE_ENTRIES};
 
 /// The queues of a traversal: that of shares, four of pieces of inner nodes, one of pieces of leaves. Leaves are processed by warps,
@@ -54,7 +54,7 @@ const FEW_CHILDREN: u32 = 8;
 pub const fn traverse_shared_bytes(block: usize) -> usize {
     assert!(block == BLOCK as usize, "a traversal needs one thread per child");
     let words = 4 * BLOCK + LISTS * BLOCK + (FIRST_LIST + LISTS) + QUEUES + 4;
-    Walk::BYTES + Parents::BYTES + 4 * words as usize
+    SubtreeWalk::BYTES + Parents::BYTES + 4 * words as usize
 }
 
 /// A block's work, in shared memory.
@@ -91,7 +91,7 @@ pub fn traverse<V: Element, F: EntryOperation<V>>(
     mut operation: F,
 ) {
     let leaves = arena.take(4 * BLOCK as usize);
-    let mut walk = Walk::new(&mut arena, tree.children_log2);
+    let mut walk = SubtreeWalk::new(&mut arena, tree.children_log2);
     let parents = Parents::take(&mut arena);
     let board = Board {
         leaves,
@@ -247,7 +247,7 @@ impl Board {
     /// Puts the counted children into the queues, and leaves those that find no space to be walked; `done` pieces were
     /// drawn. Returns whether there is anything to walk.
     #[device]
-    fn publish(self, queues: Queues, child: Work, put: Put, done: u32, walk: Walk) -> bool {
+    fn publish(self, queues: Queues, child: Work, put: Put, done: u32, walk: SubtreeWalk) -> bool {
         let mut pieces = 0;
         for queue in 1..QUEUES {
             pieces += self.counts.load(queue as usize);

@@ -196,7 +196,7 @@ impl<V: Float, O: Offset> EntryStage<V, O> {
     fn add(self, ranks: Global<u16>, b_values: Global<V>, sums: Shared<V>, staged: StageExtent) {
         let mut next = Position { entry: 0, round: 0 };
         while next.entry < staged.entries {
-            let mut steps = [Step { slot: 0, turn: 0, turns: 0, is_some: false }; IN_FLIGHT];
+            let mut steps = [WarpStep { slot: 0, turn: 0, turns: 0, is_some: false }; IN_FLIGHT];
             let mut rank = [0; IN_FLIGHT];
             let mut right = [V::ZERO; IN_FLIGHT];
             for at in 0..IN_FLIGHT {
@@ -208,7 +208,7 @@ impl<V: Float, O: Offset> EntryStage<V, O> {
                 (steps[at], next) = (step, following);
             }
             for at in 0..IN_FLIGHT {
-                let Step { slot, turn: own, turns, is_some } = steps[at];
+                let WarpStep { slot, turn: own, turns, is_some } = steps[at];
                 let (left, sum) = (self.lefts.load(slot as usize), usize::from(rank[at]));
                 let mut turn = 0;
                 while turn < turns {
@@ -225,7 +225,7 @@ impl<V: Float, O: Offset> EntryStage<V, O> {
     /// Returns the step starting at a position, the lane's place in its row of B, and the next position. After the last
     /// entry the step is empty.
     #[device(track_caller)]
-    fn step(self, at: Position, staged: StageExtent) -> (Step, u32, Position) {
+    fn step(self, at: Position, staged: StageExtent) -> (WarpStep, u32, Position) {
         let (lane, lanes) = (thread::lane(), 1 << staged.lanes_log2);
         let groups = thread::WARP_SIZE >> staged.lanes_log2;
         let is_behind = at.entry >= staged.entries;
@@ -242,7 +242,7 @@ impl<V: Float, O: Offset> EntryStage<V, O> {
             entry: at.entry + if has_more { 0 } else { turns },
             round: if has_more { round } else { 0 },
         };
-        (Step { slot, turn, turns, is_some: !is_behind && place < len }, place, next)
+        (WarpStep { slot, turn, turns, is_some: !is_behind && place < len }, place, next)
     }
 }
 
@@ -255,7 +255,7 @@ struct Position {
 
 /// Work of a warp at a time: 32 entries of the row of B of one staged entry, or the rows of several.
 #[derive(Clone, Copy)]
-struct Step {
+struct WarpStep {
     /// The lane's entry.
     slot: u32,
     /// The turn of this entry.

@@ -123,25 +123,25 @@ impl<O: Offset, const BLOCK: usize> WindowStage<O, BLOCK> {
 
     /// Returns the step after `at`: more of the same row of B, or the next rows.
     #[device(track_caller)]
-    fn step(self, at: Step, staged: u32) -> Step {
+    fn step(self, at: StageStep, staged: u32) -> StageStep {
         let mut entry = self.base(at.entry) + self.groups();
         if self.is_alone(at.entry) {
             if at.round + (BLOCK as u32) < self.lens.load(at.entry as usize) {
-                return Step { round: at.round + BLOCK as u32, ..at };
+                return StageStep { round: at.round + BLOCK as u32, ..at };
             }
             if at.entry + 1 < entry {
-                return Step { entry: at.entry + 1, round: 0 };
+                return StageStep { entry: at.entry + 1, round: 0 };
             }
         }
         while entry < staged && self.longest.load(entry as usize) == 0 {
             entry += self.groups();
         }
-        Step { entry, round: 0 }
+        StageStep { entry, round: 0 }
     }
 
     /// Returns the thread's entry of B in a step; none after the last step.
     #[device(track_caller)]
-    fn load<V: Float>(self, b: GlobalCsr<V, O>, at: Step, staged: u32) -> InB<V> {
+    fn load<V: Float>(self, b: GlobalCsr<V, O>, at: StageStep, staged: u32) -> InB<V> {
         if at.entry >= staged {
             return InB { column: 0, right: V::ZERO, is_some: false };
         }
@@ -194,7 +194,7 @@ impl<O: Offset, const BLOCK: usize> WindowStage<O, BLOCK> {
 
     /// Returns the thread's entry in a step.
     #[device]
-    fn own_entry(self, at: Step, is_alone: bool) -> u32 {
+    fn own_entry(self, at: StageStep, is_alone: bool) -> u32 {
         at.entry + if is_alone { 0 } else { thread::index() >> self.lanes_log2 }
     }
 }
@@ -240,7 +240,7 @@ impl<V: Float, O: Offset, const BLOCK: usize> ValueStage<V, O, BLOCK> {
             self.lefts.store(thread::index() as usize, left);
             thread::barrier();
             let staged = (own.len - first).min(BLOCK as u32);
-            let mut at = Step { entry: 0, round: 0 };
+            let mut at = StageStep { entry: 0, round: 0 };
             let mut product = stage.load(b, at, staged);
             while at.entry < staged {
                 // The next products are loaded while these are added.
@@ -268,7 +268,7 @@ impl<V: Float, O: Offset, const BLOCK: usize> ValueStage<V, O, BLOCK> {
 /// Rows of B that are processed together: that of one staged entry, starting at its `round`th nonzero in the window, or
 /// those of this entry and its neighbors.
 #[derive(Clone, Copy)]
-struct Step {
+struct StageStep {
     entry: u32,
     round: u32,
 }
