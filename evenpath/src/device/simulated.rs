@@ -24,7 +24,7 @@ pub(super) const NAME: &str = "simulated GPU";
 
 /// Order of the streams, if there are several.
 #[derive(Default)]
-struct Streams {
+struct StreamNumbers {
     order: Option<Order>,
     /// Number of streams besides the first.
     count: u32,
@@ -40,7 +40,7 @@ pub(super) struct Simulated {
     /// Number of CPU threads that run blocks.
     threads: u32,
     /// Held during every operation: they run one at a time.
-    streams: Mutex<Streams>,
+    streams: Mutex<StreamNumbers>,
     /// The kernel fault that ended the device.
     fault: OnceLock<(&'static str, Fault)>,
     /// Number of calls up to and including the one that will fail; 0 if none will.
@@ -92,7 +92,7 @@ impl Simulated {
 
     /// Waits for the current operation. Every operation that can fail starts here, so injected failures
     /// happen here too.
-    fn begin(&self) -> Result<MutexGuard<'_, Streams>, DeviceError> {
+    fn begin(&self) -> Result<MutexGuard<'_, StreamNumbers>, DeviceError> {
         let guard = self.streams.lock();
         if let Some((kernel, fault)) = self.fault.get() {
             let (device, kernels, reason) = (NAME.into(), vec![*kernel], fault.to_string());
@@ -109,7 +109,7 @@ impl Simulated {
         &self,
         stream: u32,
         accesses: impl FnOnce() -> A,
-    ) -> Result<(MutexGuard<'_, Streams>, SimulatedStream<'_>), DeviceError> {
+    ) -> Result<(MutexGuard<'_, StreamNumbers>, SimulatedStream<'_>), DeviceError> {
         let mut guard = self.begin()?;
         let own = self.gpu.stream(stream);
         if let Some(order) = &mut guard.order {
@@ -162,7 +162,7 @@ impl Machine for Simulated {
 
     fn take_stream(&self, _is_urgent: bool) -> Result<u32, DeviceError> {
         let mut guard = self.begin()?;
-        let Streams { order, count, free } = &mut *guard;
+        let StreamNumbers { order, count, free } = &mut *guard;
         let number = free.pop().unwrap_or_else(|| {
             *count += 1;
             *count

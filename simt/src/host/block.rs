@@ -90,7 +90,7 @@ pub(crate) enum Request {
 }
 
 #[derive(Debug)]
-enum State {
+enum LaneState {
     /// Continues with this answer to its request.
     Ready(u64),
     /// Polls memory; continues in the next round.
@@ -104,7 +104,7 @@ type LaneCoroutine = Coroutine<u64, Request, (), DefaultStack>;
 
 struct Lane {
     coroutine: LaneCoroutine,
-    state: State,
+    state: LaneState,
 }
 
 /// Progress of a block.
@@ -225,7 +225,7 @@ impl<'a> Block<'a> {
         let lanes = contexts
             .iter()
             .zip(stacks)
-            .map(|(lane, stack)| Lane { coroutine: start(lane, stack), state: State::Ready(0) })
+            .map(|(lane, stack)| Lane { coroutine: start(lane, stack), state: LaneState::Ready(0) })
             .collect();
         Some(Self { lanes, contexts, shared_context: block })
     }
@@ -239,9 +239,9 @@ impl<'a> Block<'a> {
                 moved |= self.run_warp(first)?;
             }
             // Lanes that poll together also meet in collectives, and would run forever.
-            let is_polling = self.lanes.iter().any(|lane| matches!(lane.state, State::Spinning));
+            let is_polling = self.lanes.iter().any(|lane| matches!(lane.state, LaneState::Spinning));
             moved |= self.release_barrier()?;
-            if self.lanes.iter().all(|lane| matches!(lane.state, State::Exited)) {
+            if self.lanes.iter().all(|lane| matches!(lane.state, LaneState::Exited)) {
                 return Ok(Progress::Done);
             }
             if !moved {
@@ -260,13 +260,13 @@ impl<'a> Block<'a> {
         let last = (first + WARP_SIZE as usize).min(self.lanes.len());
         let mut moved = false;
         for lane in first..last {
-            if matches!(self.lanes[lane].state, State::Spinning) {
-                self.lanes[lane].state = State::Ready(0);
+            if matches!(self.lanes[lane].state, LaneState::Spinning) {
+                self.lanes[lane].state = LaneState::Ready(0);
             }
         }
         loop {
             for lane in first..last {
-                if let State::Ready(answer) = self.lanes[lane].state {
+                if let LaneState::Ready(answer) = self.lanes[lane].state {
                     moved |= self.resume(lane, answer)?;
                 }
             }
@@ -286,15 +286,17 @@ impl<'a> Block<'a> {
         CURRENT.set(std::ptr::null());
         self.lanes[lane].state = match result {
             Ok(CoroutineResult::Yield(Request::Spin)) => {
-                self.lanes[lane].state = State::Spinning;
+                self.lanes[lane].state = LaneState::Spinning;
                 return Ok(false);
             }
-            Ok(CoroutineResult::Yield(Request::Barrier(line))) => State::AtBarrier(line),
-            Ok(CoroutineResult::Yield(Request::Collective(collective))) => State::InCollective(collective),
+            Ok(CoroutineResult::Yield(Request::Barrier(line))) => LaneState::AtBarrier(line),
+            Ok(CoroutineResult::Yield(Request::Collective(collective))) => {
+                LaneState::InCollective(collective)
+            }
             Ok(CoroutineResult::Yield(Request::Fault(fault))) => return Err(*fault),
-            Ok(CoroutineResult::Return(())) => State::Exited,
+            Ok(CoroutineResult::Return(())) => LaneState::Exited,
             Err(panic) => {
-                self.lanes[lane].state = State::Exited;
+                self.lanes[lane].state = LaneState::Exited;
                 let message = panic
                     .downcast_ref::<String>()
                     .cloned()
@@ -311,9 +313,9 @@ impl<'a> Block<'a> {
     fn resolve_collectives(&mut self, first: usize, last: usize) -> Result<bool, Fault> {
         let mut resolved = false;
         for lane in first..last {
-            let State::InCollective(collective) = self.lanes[lane].state else { continue };
+            let LaneState::InCollective(collective) = self.lanes[lane].state else { continue };
             let arrived = |other: u32| match self.lanes.get(first + other as usize).map(|lane| &lane.state) {
-                Some(State::InCollective(theirs)) => theirs.matches(&collective).then_some(theirs.input),
+                Some(LaneState::InCollective(theirs)) => theirs.matches(&collective).then_some(theirs.input),
                 _ => None,
             };
             match collective.gather(arrived) {
@@ -344,9 +346,11 @@ impl<'a> Block<'a> {
         }
         for lane in warp::lanes(collective.mask) {
             let thread = first + lane as usize;
-            let State::InCollective(own) = self.lanes[thread].state else { unreachable!("gathered before") };
+            let LaneState::InCollective(own) = self.lanes[thread].state else {
+                unreachable!("gathered before")
+            };
             let answer = own.answer(lane, inputs).map_err(|kind| (thread as u32, kind))?;
-            self.lanes[thread].state = State::Ready(answer);
+            self.lanes[thread].state = LaneState::Ready(answer);
         }
         Ok(())
     }
@@ -364,12 +368,14 @@ impl<'a> Block<'a> {
         for other in warp::lanes(missing) {
             match self.lanes.get(first + other as usize).map(|lane| &lane.state) {
                 None => why.push(format!("lane {other} does not exist")),
-                Some(State::Exited) => why.push(format!("lane {other} has exited")),
-                Some(State::AtBarrier(at)) => why.push(format!("lane {other} waits at the barrier at {at}")),
-                Some(State::InCollective(theirs)) => {
+                Some(LaneState::Exited) => why.push(format!("lane {other} has exited")),
+                Some(LaneState::AtBarrier(at)) => {
+                    why.push(format!("lane {other} waits at the barrier at {at}"))
+                }
+                Some(LaneState::InCollective(theirs)) => {
                     why.push(format!("lane {other} waits in {} at {}", theirs.what(), theirs.line));
                 }
-                Some(State::Ready(_) | State::Spinning) => {}
+                Some(LaneState::Ready(_) | LaneState::Spinning) => {}
             }
         }
         if why.is_empty() {
@@ -387,25 +393,25 @@ impl<'a> Block<'a> {
     /// Releases all lanes once all wait at one barrier. Returns whether it did.
     fn release_barrier(&mut self) -> Result<bool, Fault> {
         let Some((first, line)) = self.lanes.iter().enumerate().find_map(|(thread, lane)| match lane.state {
-            State::AtBarrier(line) => Some((thread, line)),
+            LaneState::AtBarrier(line) => Some((thread, line)),
             _ => None,
         }) else {
             return Ok(false);
         };
-        let threads = |wanted: &dyn Fn(&State) -> bool| {
+        let threads = |wanted: &dyn Fn(&LaneState) -> bool| {
             let lanes = self.lanes.iter().enumerate().filter(|(_, lane)| wanted(&lane.state));
             list_threads(lanes.map(|(thread, _)| thread as u32))
         };
-        let here = |state: &State| matches!(state, State::AtBarrier(at) if *at == line);
+        let here = |state: &LaneState| matches!(state, LaneState::AtBarrier(at) if *at == line);
         if self.lanes.iter().all(|lane| here(&lane.state)) {
             for lane in &mut self.lanes {
-                lane.state = State::Ready(0);
+                lane.state = LaneState::Ready(0);
             }
             self.shared_context.shared.borrow_mut().barrier();
             return Ok(true);
         }
-        let exited = threads(&|state| matches!(state, State::Exited));
-        let elsewhere = threads(&|state| matches!(state, State::AtBarrier(at) if *at != line));
+        let exited = threads(&|state| matches!(state, LaneState::Exited));
+        let elsewhere = threads(&|state| matches!(state, LaneState::AtBarrier(at) if *at != line));
         let missing = match (exited.is_empty(), elsewhere.is_empty()) {
             (false, _) => format!("threads {exited} have exited"),
             (_, false) => format!("threads {elsewhere} wait at another barrier"),

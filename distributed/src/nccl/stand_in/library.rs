@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_int, c_void};
 
-use super::state::{Fault, GROUP, Member, Operation, State, misused, with};
+use super::state::{Fault, GROUP, Member, Operation, StandInState, misused, with};
 use crate::nccl::functions::{
     BYTES, Config, Functions, Handle, IN_PROGRESS, INVALID_USAGE, SUCCESS, UniqueId,
 };
@@ -92,7 +92,7 @@ unsafe extern "C" fn split(
 }
 
 /// Splits a communicator once all ranks have started to. Returns true once the split has ended.
-fn end_split(state: &mut State, handle: Handle) -> bool {
+fn end_split(state: &mut StandInState, handle: Handle) -> bool {
     let Member { id, rank, size, split, .. } = *state.member(handle);
     let Some(result) = split else { return true };
     if state.splits.get(&id) != Some(&size) {

@@ -25,7 +25,7 @@ pub(crate) enum Fault {
 
 /// State of the stand-in.
 #[derive(Default)]
-pub(super) struct State {
+pub(super) struct StandInState {
     pub(super) ids: u64,
     pub(super) handles: usize,
     pub(super) communicators: HashMap<usize, Member>,
@@ -66,7 +66,7 @@ pub(super) struct Operation {
     pub(super) handle: usize,
 }
 
-static STATE: Mutex<Option<State>> = Mutex::new(None);
+static STATE: Mutex<Option<StandInState>> = Mutex::new(None);
 static TURN: Mutex<()> = Mutex::new(());
 
 thread_local! {
@@ -81,7 +81,7 @@ pub(crate) struct Turn {
 /// Waits until no other test uses the stand-in.
 pub(crate) fn turn(fault: Option<(usize, Fault)>) -> Turn {
     let turn = TURN.lock();
-    *STATE.lock() = Some(State { fault, ..State::default() });
+    *STATE.lock() = Some(StandInState { fault, ..StandInState::default() });
     Turn { _turn: turn }
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn live() -> usize {
     with(|state| state.communicators.len())
 }
 
-pub(super) fn with<R>(body: impl FnOnce(&mut State) -> R) -> R {
+pub(super) fn with<R>(body: impl FnOnce(&mut StandInState) -> R) -> R {
     body(STATE.lock().as_mut().unwrap_or_else(|| misused("a call outside of a test")))
 }
 
@@ -109,7 +109,7 @@ pub(super) fn misused(what: &str) -> ! {
     std::process::abort()
 }
 
-impl State {
+impl StandInState {
     pub(super) fn member(&mut self, handle: Handle) -> &mut Member {
         self.communicators
             .get_mut(&(handle as usize))

@@ -24,7 +24,7 @@ use super::failure::Failure;
 use super::fault::{Fault, GpuRecord};
 use super::launch_log::LaunchLog;
 use super::module::Modules;
-use super::streams::Streams;
+use super::streams::ContextStreams;
 use crate::device::DeviceError;
 use crate::device::machine::{StreamMark, Transfer};
 
@@ -43,7 +43,7 @@ pub(super) struct Core {
 pub(super) struct Live {
     pub(super) modules: Mutex<Modules>,
     pub(super) cache: Mutex<Cache>,
-    pub(super) streams: Streams,
+    pub(super) streams: ContextStreams,
     /// Last, so that it is destroyed after its contents.
     context: Context,
 }
@@ -134,7 +134,7 @@ impl Live {
         let context = Context::new(gpu.as_raw(), kind)?;
         context.push()?;
         let current = Current { _not_send: std::marker::PhantomData };
-        let streams = Streams::new()?;
+        let streams = ContextStreams::new()?;
         drop(current);
         Ok(Self { modules: Mutex::new(modules), cache: Mutex::new(cache), streams, context })
     }

@@ -89,14 +89,14 @@ impl Drop for Queue {
 }
 
 /// All streams of a context. The functions require that it is current.
-pub(super) struct Streams {
+pub(super) struct ContextStreams {
     first: Arc<Queue>,
     /// `None` while there is one stream.
-    shared: Option<Mutex<Shared>>,
+    shared: Option<Mutex<SharedStreams>>,
 }
 
 /// State for several streams.
-struct Shared {
+struct SharedStreams {
     order: Order,
     /// Streams by number; number 0 is the first.
     streams: Vec<Timeline>,
@@ -143,7 +143,7 @@ impl Timeline {
     }
 }
 
-impl Shared {
+impl SharedStreams {
     /// Makes later work on a stream wait for all earlier work on the others.
     fn follow_all(&mut self, stream: u32) -> Result<(), CallError> {
         let queue = Arc::clone(&self.streams[stream as usize].queue);
@@ -158,7 +158,7 @@ impl Shared {
     }
 }
 
-impl Streams {
+impl ContextStreams {
     /// Creates the first stream.
     pub(super) fn new() -> Result<Self, CallError> {
         Ok(Self { first: Queue::new(CUstream_flags::CU_STREAM_DEFAULT, false)?, shared: None })
@@ -210,12 +210,12 @@ impl Streams {
     }
 
     /// Returns the state for several streams, creating it if necessary.
-    fn several(&mut self) -> &mut Shared {
+    fn several(&mut self) -> &mut SharedStreams {
         let first = &self.first;
         let shared = self.shared.get_or_insert_with(|| {
             let streams = vec![Timeline::new(Arc::clone(first))];
             let order = Order::default();
-            Mutex::new(Shared { order, streams, free: Vec::new(), free_foreign: Vec::new() })
+            Mutex::new(SharedStreams { order, streams, free: Vec::new(), free_foreign: Vec::new() })
         });
         shared.get_mut()
     }
@@ -224,7 +224,7 @@ impl Streams {
     /// stream waits for it, and waits for its operations become waits for the first stream.
     pub(super) fn give_back(&self, stream: u32) {
         let Some(mut shared) = self.shared() else { return };
-        let Shared { streams, free, free_foreign, .. } = &mut *shared;
+        let SharedStreams { streams, free, free_foreign, .. } = &mut *shared;
         let timeline = &mut streams[stream as usize];
         if !timeline.queue.is_foreign {
             return free.push(stream);
@@ -269,7 +269,7 @@ impl Streams {
     ) -> Result<(), CallError> {
         // Held until the operation is on its stream, so that the recorded order is the stream's order.
         let Some(mut shared) = self.shared() else { return put(self.first.stream) };
-        let Shared { order, streams, free, free_foreign } = &mut *shared;
+        let SharedStreams { order, streams, free, free_foreign } = &mut *shared;
         let own = &mut streams[stream as usize];
         own.operations += 1;
         let queue = Arc::clone(&own.queue);
@@ -286,7 +286,7 @@ impl Streams {
         Ok(())
     }
 
-    fn shared(&self) -> Option<MutexGuard<'_, Shared>> {
+    fn shared(&self) -> Option<MutexGuard<'_, SharedStreams>> {
         self.shared.as_ref().map(Mutex::lock)
     }
 }
