@@ -1,7 +1,7 @@
 //! Reduction by keys and by flags, in one pass over the data.
 use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Global, GlobalMut, Shared};
 
-use super::reduce_tile::{reduce_tile, Output, ReduceArguments};
+use super::reduce_tile::{reduce_tile, ReduceArguments, SegmentOutput};
 use crate::block::operator::{Min, Number, Operator, Sum};
 use crate::block::staged::StagedTile;
 use crate::scan::{shared_bytes, ElementMarks, SegmentMark, WarpMarks};
@@ -40,7 +40,7 @@ struct KeysAndSums<V, K, const BLOCK: usize, const ITEMS: usize> {
     segments: GlobalMut<u64>,
 }
 
-impl<V: Number, K: SegmentMark, const BLOCK: usize, const ITEMS: usize> Output<V>
+impl<V: Number, K: SegmentMark, const BLOCK: usize, const ITEMS: usize> SegmentOutput<V>
     for KeysAndSums<V, K, BLOCK, ITEMS>
 {
     #[device(track_caller)]
@@ -117,7 +117,7 @@ struct SumsOnly<V> {
     segments: GlobalMut<u64>,
 }
 
-impl<V: Number> Output<V> for SumsOnly<V> {
+impl<V: Number> SegmentOutput<V> for SumsOnly<V> {
     #[device(track_caller)]
     fn store_sum(&self, segment: usize, sum: V) {
         self.segment_sums.store_streaming(segment, sum);

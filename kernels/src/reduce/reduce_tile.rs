@@ -22,7 +22,7 @@ parameters! {
 }
 
 /// Destination of the sums of segments, and of their heads and number if these are wanted.
-pub(super) trait Output<V> {
+pub(super) trait SegmentOutput<V> {
     /// Prepares the data that is stored for each head, before the look-back: `heads` are this thread's, the first of
     /// them the `slot`-th of the tile. Every thread calls it; it may have barriers.
     #[device]
@@ -44,7 +44,7 @@ pub(super) trait Output<V> {
 pub(super) fn reduce_tile<V: Number, P: Operator<V>, M: Marks, const BLOCK: usize, const ITEMS: usize>(
     arena: &mut Arena,
     marks: &mut M,
-    output: &mut impl Output<V>,
+    output: &mut impl SegmentOutput<V>,
     arguments: ReduceArguments<V>,
 ) {
     let ReduceArguments { source, state, len, tiles, flip } = arguments;

@@ -3,7 +3,7 @@ use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global};
 use super::codes::{Codes, WORD_ITEMS};
 use super::cut::path_items;
 use super::inputs::Inputs;
-use super::output::Output;
+use super::output::SpaddOutput;
 use super::share::SpaddShare;
 use super::state::{GROUP, GROUPS};
 use super::tile::SpaddTile;
@@ -26,7 +26,7 @@ kernel! {
         /// The state, with the number of results of each group of tiles.
         pub states: Global<u64>,
         /// The result.
-        pub output: Output<V, O>,
+        pub output: SpaddOutput<V, O>,
         /// Items that make results, and their values: bits of [`keep`](super::keep).
         pub keep: u32,
         /// The factor of A; if it is zero, A's values are not read.

@@ -3,7 +3,7 @@ use evenpath_simt::{device, thread, Float, Global, Shared};
 
 use super::keep;
 use super::origin::Origin;
-use super::output::Output;
+use super::output::SpaddOutput;
 use crate::{GlobalCsr, Offset};
 
 /// Results that a thread has in flight.
@@ -60,9 +60,9 @@ impl<V: Float> Inputs<V> {
         &self,
         origins: Shared<u32>,
         total: u32,
-        output: Output<V, O>,
+        output: SpaddOutput<V, O>,
     ) {
-        let Output { column_indices, values, .. } = output;
+        let SpaddOutput { column_indices, values, .. } = output;
         let mut first = thread::index();
         while first < total {
             let own = self.origins::<BLOCK>(origins, (first, total));
@@ -113,7 +113,11 @@ impl<V: Float> Inputs<V> {
 
     /// Writes the results that [`load`](Self::load) has loaded.
     #[device(track_caller)]
-    pub(super) fn store<O: Offset, const BLOCK: usize>(&self, batch: &Batch<V, BLOCK>, output: Output<V, O>) {
+    pub(super) fn store<O: Offset, const BLOCK: usize>(
+        &self,
+        batch: &Batch<V, BLOCK>,
+        output: SpaddOutput<V, O>,
+    ) {
         for item in 0..BATCH {
             let place = thread::index() + (item * BLOCK) as u32;
             if place < batch.total {

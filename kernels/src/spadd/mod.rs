@@ -35,6 +35,6 @@ pub use cut::{path_items, CutPath};
 pub use descents::CountDescents;
 pub use fill::FillTiles;
 pub use one_pass::{one_pass_state_words, OnePass};
-pub use output::Output;
+pub use output::SpaddOutput;
 pub use state::{state_words, DESCENTS, RESULTS};
 pub use walk::WalkPath;

@@ -5,7 +5,7 @@ use evenpath_simt::{device, kernel, thread, Arena, Float, GlobalMut, Shared};
 
 use super::cut::{path_items, row_end, RowCut};
 use super::inputs::{Inputs, BATCH};
-use super::output::Output;
+use super::output::SpaddOutput;
 use super::share::SpaddShare;
 use super::tile::SpaddTile;
 use super::walk::{stage, staged_len, SpaddWalk};
@@ -40,7 +40,7 @@ kernel! {
         /// Their number.
         pub stale_words: u32,
         /// The result: pattern and values, with room for as many entries as there are.
-        pub output: Output<V, O>,
+        pub output: SpaddOutput<V, O>,
         /// Items that make results, and their values: bits of [`keep`](super::keep).
         pub keep: u32,
         /// The factor of A; if it is zero, A's values are not read.

@@ -1,6 +1,6 @@
 //! Sums of small matrices in one launch, which writes results before the host knows their number.
 
-use evenpath_kernels::spadd::{OnePass, Output, one_pass_state_words, path_items};
+use evenpath_kernels::spadd::{OnePass, SpaddOutput, one_pass_state_words, path_items};
 
 use super::operands::{Factors, SpaddOperands, countable};
 use crate::device::{DeviceKind, Kernels};
@@ -42,7 +42,7 @@ impl<V: Value, O: Offset> SpaddOperands<'_, V, O> {
             results: state.results(),
             stale,
             stale_words,
-            output: Output::new(Some(pattern), Some(values.as_global_mut())),
+            output: SpaddOutput::new(Some(pattern), Some(values.as_global_mut())),
             keep: self.operation.code(),
             alpha: factors.0,
             beta: factors.1,

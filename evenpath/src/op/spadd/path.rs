@@ -1,7 +1,7 @@
 //! The path through two matrices on devices that run kernels. It is walked once and can be followed many times.
 
 use evenpath_kernels::spadd::{
-    CountDescents, CutPath, DESCENTS, FillTiles, Output, RESULTS, WalkPath, code_words, path_items,
+    CountDescents, CutPath, DESCENTS, FillTiles, RESULTS, SpaddOutput, WalkPath, code_words, path_items,
     state_words,
 };
 
@@ -159,7 +159,7 @@ impl Path {
             codes: self.codes.as_global(),
             counts: self.counts.as_global(),
             states: self.states.as_global(),
-            output: Output::new(pattern, values.map(|values| values.as_global_mut())),
+            output: SpaddOutput::new(pattern, values.map(|values| values.as_global_mut())),
             keep: self.keep,
             alpha,
             beta,

@@ -46,13 +46,13 @@ pub(super) struct Pass<'a, S: Storage, T: Storage, O: Offset> {
     /// These columns of B.
     pub(super) b: DenseView<T>,
     pub(super) beta: Compute<S>,
-    pub(super) c: Output<T>,
+    pub(super) c: SpmmOutput<T>,
     /// Their numbers in B and C.
     pub(super) columns: Range<usize>,
 }
 
 /// Columns of C.
-pub(super) struct Output<T: Storage> {
+pub(super) struct SpmmOutput<T: Storage> {
     pub(super) values: GlobalMut<T, Aligned16>,
     /// Distance in elements between consecutive rows or columns, depending on the layout.
     pub(super) stride: usize,
@@ -153,7 +153,7 @@ impl<T: Storage> Kernels<T> {
                 let (row_stride, column_stride) = (row_stride as u32, column_stride as u32);
                 DenseView { values: b.as_vec().as_aligned().skip_aligned(start), row_stride, column_stride }
             };
-            let output = Output {
+            let output = SpmmOutput {
                 values: c.as_aligned_mut().skip_aligned(columns.start * c_column_stride),
                 stride: c_stride,
                 by_columns,

@@ -74,7 +74,7 @@ impl<O: Offset> SortProducts<O> {
         let row_count = block.number_entries(tile, self.entries);
         let own_columns = block.expand(tile, self.entries.sources, self.b.column_indices.natural());
         let keys = ProductKeys::find::<BLOCK, ITEMS>(block.ranges, tile.len, &own_columns, row_count);
-        let output = Output {
+        let output = BlockSortOutput {
             permutation: self.permutation,
             columns: self.columns,
             tiles: self.tiles,
@@ -123,7 +123,7 @@ struct Sorted {
 }
 
 #[derive(Clone, Copy)]
-struct Output {
+struct BlockSortOutput {
     permutation: GlobalMut<u16>,
     columns: GlobalMut<u32>,
     tiles: GlobalMut<u32>,
@@ -198,7 +198,7 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
         tile: ProductTile,
         columns: &[u32; ITEMS],
         sorted: Sorted,
-        output: Output,
+        output: BlockSortOutput,
     ) {
         let mut keys = sorted.keys.of(tile.len, columns, |place| self.rows.count_to(place) - 1);
         sort.sort_keys(&mut keys, 0, sorted.keys.bits);
@@ -277,7 +277,7 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
 
     /// Stores the numbers of entries of the tile and its rows.
     #[device(track_caller)]
-    fn count_rows(self, tile: ProductTile, sorted: Sorted, output: Output, count: u32) {
+    fn count_rows(self, tile: ProductTile, sorted: Sorted, output: BlockSortOutput, count: u32) {
         let Sorted { row_count, cut, .. } = sorted;
         let start = |row: u32| self.row_starts.load(row as usize) & 0xffff;
         let row_of = |row: u32| {
