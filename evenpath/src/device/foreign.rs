@@ -8,7 +8,7 @@ use super::allocation::{Allocation, Release};
 use super::error::DeviceError;
 use super::handle::{Backend, Device};
 use super::machine::Block;
-use super::order::Access;
+use super::order::MemoryAccess;
 use super::owner::{Foreign, Owner};
 use super::properties::DeviceKind;
 use super::slice::{DeviceSlice, Elements, HostRange, Memory, byte_count};
@@ -246,11 +246,11 @@ impl Device {
         let mut accesses = Vec::with_capacity(reads.len() + writes.len());
         for slice in reads {
             self.check_same(slice.device())?;
-            accesses.push(Access::read(slice.address(), byte_count::<T>(slice.len())?));
+            accesses.push(MemoryAccess::read(slice.address(), byte_count::<T>(slice.len())?));
         }
         for slice in writes {
             self.check_same(slice.device())?;
-            accesses.push(Access::write(slice.address(), byte_count::<T>(slice.len())?));
+            accesses.push(MemoryAccess::write(slice.address(), byte_count::<T>(slice.len())?));
         }
         let (mut put, mut result) = (Some(put), None);
         let mut once = |stream| result = put.take().map(|put| put(stream));

@@ -4,7 +4,7 @@ use super::error::DeviceError;
 use super::handle::{Backend, Device};
 use super::machine::{Executable, Machine};
 use super::node::Node;
-use super::order::Access;
+use super::order::MemoryAccess;
 use super::recording::{Kept, Recording};
 
 /// Captured work of a device, launched as a whole and as often as needed. On an NVIDIA GPU a launch is one
@@ -61,7 +61,7 @@ type Run<'g, S, E> = dyn FnMut(&mut S) -> Result<(), E> + Send + 'g;
 /// A captured graph on a device with kernels.
 struct Captured {
     nodes: Vec<Node>,
-    accesses: Vec<Access>,
+    accesses: Vec<MemoryAccess>,
     executable: Option<Box<dyn Executable>>,
     /// Last, so that the memory outlives what uses it.
     kept: Kept,

@@ -8,7 +8,7 @@ use evenpath_simt::kernel::{Argument, KernelInfo};
 use super::error::DeviceError;
 use super::kernels::{Kernels, OwnKernels};
 use super::node::Node;
-use super::order::Access;
+use super::order::MemoryAccess;
 use super::properties::DeviceProperties;
 use super::shared::SharedMemory;
 
@@ -56,7 +56,7 @@ pub(crate) trait Machine: Send + Sync {
     fn put_foreign(
         &self,
         _stream: u32,
-        _accesses: &[Access],
+        _accesses: &[MemoryAccess],
         put: &mut dyn FnMut(*mut c_void),
     ) -> Result<(), DeviceError> {
         put(std::ptr::null_mut());
@@ -187,7 +187,7 @@ pub(crate) trait Executable: Send {
     /// # Safety
     ///
     /// All memory of the operations is live.
-    unsafe fn launch(&self, stream: u32, accesses: &[Access]) -> Result<(), DeviceError>;
+    unsafe fn launch(&self, stream: u32, accesses: &[MemoryAccess]) -> Result<(), DeviceError>;
 
     /// Replaces the operations' arguments. Returns `false` if they differ by more than arguments, or this is
     /// not supported.

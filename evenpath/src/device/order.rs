@@ -21,12 +21,12 @@ pub(super) struct StreamStep {
 
 /// A range of addresses that an operation reads or writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Access {
+pub(crate) struct MemoryAccess {
     pub(super) range: Range<u64>,
     pub(super) is_write: bool,
 }
 
-impl Access {
+impl MemoryAccess {
     pub(super) fn read(address: u64, bytes: u64) -> Self {
         Self { range: address..address.saturating_add(bytes), is_write: false }
     }
@@ -82,9 +82,9 @@ impl Order {
     }
 
     /// Adds the next operation of a stream. Returns the operations that it must wait for and has not yet.
-    pub(super) fn begin(&mut self, step: StreamStep, accesses: &[Access]) -> Waits {
+    pub(super) fn begin(&mut self, step: StreamStep, accesses: &[MemoryAccess]) -> Waits {
         let mut waits = Waits::new();
-        for Access { range, is_write } in accesses.iter().filter(|access| !access.range.is_empty()) {
+        for MemoryAccess { range, is_write } in accesses.iter().filter(|access| !access.range.is_empty()) {
             if *is_write {
                 self.write(range, step, &mut waits);
             } else {
@@ -170,7 +170,7 @@ mod tests {
     }
 
     impl Bytes {
-        fn begin(&mut self, step: StreamStep, access: &Access) -> BTreeMap<u32, u64> {
+        fn begin(&mut self, step: StreamStep, access: &MemoryAccess) -> BTreeMap<u32, u64> {
             let mut waits = BTreeMap::new();
             for byte in access.range.clone() {
                 let reads: Vec<StreamStep> =
@@ -205,7 +205,7 @@ mod tests {
             let (mut order, mut bytes, mut numbers) = (Order::default(), Bytes::default(), [0; 3]);
             for (stream, start, len, is_write) in accesses {
                 numbers[stream as usize] += 1;
-                let access = Access { range: start..start + len, is_write };
+                let access = MemoryAccess { range: start..start + len, is_write };
                 let step = step(stream, numbers[stream as usize]);
                 let waits: BTreeMap<u32, u64> =
                     order.begin(step, std::slice::from_ref(&access)).iter().map(|wait| (wait.stream, wait.number)).collect();
@@ -222,12 +222,12 @@ mod tests {
     #[test]
     fn nothing_is_waited_for_twice() {
         let mut order = Order::default();
-        assert!(order.begin(step(0, 1), &[Access::write(0, 8)]).is_empty());
-        assert_eq!(order.begin(step(1, 1), &[Access::read(0, 8)])[..], [step(0, 1)]);
+        assert!(order.begin(step(0, 1), &[MemoryAccess::write(0, 8)]).is_empty());
+        assert_eq!(order.begin(step(1, 1), &[MemoryAccess::read(0, 8)])[..], [step(0, 1)]);
         order.waited(1, step(0, 3));
-        assert!(order.begin(step(1, 2), &[Access::read(4, 8)]).is_empty());
-        assert!(order.begin(step(0, 3), &[Access::read(0, 8)]).is_empty(), "both read");
-        assert!(order.begin(step(1, 3), &[Access::write(0, 1)]).is_empty(), "the third is waited for");
-        assert_eq!(order.begin(step(0, 4), &[Access::write(0, 4)])[..], [step(1, 3)]);
+        assert!(order.begin(step(1, 2), &[MemoryAccess::read(4, 8)]).is_empty());
+        assert!(order.begin(step(0, 3), &[MemoryAccess::read(0, 8)]).is_empty(), "both read");
+        assert!(order.begin(step(1, 3), &[MemoryAccess::write(0, 1)]).is_empty(), "the third is waited for");
+        assert_eq!(order.begin(step(0, 4), &[MemoryAccess::write(0, 4)])[..], [step(1, 3)]);
     }
 }

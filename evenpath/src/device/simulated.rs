@@ -15,7 +15,7 @@ use parking_lot::{Mutex, MutexGuard, RwLock};
 use super::error::DeviceError;
 use super::kernels::OwnKernels;
 use super::machine::{Block, Machine, Moment, Transfer};
-use super::order::{Access, Order, StreamStep};
+use super::order::{MemoryAccess, Order, StreamStep};
 use super::properties::DeviceProperties;
 use super::shared::SharedMemory;
 use transfer::{Copy, Landings};
@@ -105,7 +105,7 @@ impl Simulated {
     }
 
     /// Starts an operation with these accesses, which runs while the guard is held. Returns its stream.
-    fn begin_in<A: AsRef<[Access]>>(
+    fn begin_in<A: AsRef<[MemoryAccess]>>(
         &self,
         stream: u32,
         accesses: impl FnOnce() -> A,
@@ -179,7 +179,7 @@ impl Machine for Simulated {
     fn put_foreign(
         &self,
         stream: u32,
-        accesses: &[Access],
+        accesses: &[MemoryAccess],
         put: &mut dyn FnMut(*mut c_void),
     ) -> Result<(), DeviceError> {
         let (_guard, stream) = self.begin_in(stream, || accesses)?;
@@ -197,14 +197,14 @@ impl Machine for Simulated {
     }
 
     unsafe fn write(&self, stream: u32, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
-        let access = || [Access::write(address, bytes.len() as u64)];
+        let access = || [MemoryAccess::write(address, bytes.len() as u64)];
         let (_guard, stream) = self.begin_in(stream, access)?;
         self.waits.fetch_add(1, Relaxed);
         stream.write(address, bytes).map_err(refused)
     }
 
     unsafe fn read(&self, stream: u32, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
-        let access = || [Access::read(address, bytes.len() as u64)];
+        let access = || [MemoryAccess::read(address, bytes.len() as u64)];
         let (_guard, stream) = self.begin_in(stream, access)?;
         self.waits.fetch_add(1, Relaxed);
         stream.read(address, bytes).map_err(refused)
@@ -217,7 +217,8 @@ impl Machine for Simulated {
         from: *const u8,
         bytes: usize,
     ) -> Result<Option<Box<dyn Transfer>>, DeviceError> {
-        let (_guard, stream) = self.begin_in(stream, || Access::copy(from as u64, address, bytes as u64))?;
+        let (_guard, stream) =
+            self.begin_in(stream, || MemoryAccess::copy(from as u64, address, bytes as u64))?;
         self.landings.land();
         // SAFETY: guaranteed by the caller: there are that many bytes, which do not change.
         stream.write(address, unsafe { std::slice::from_raw_parts(from, bytes) }).map_err(refused)?;
@@ -231,7 +232,8 @@ impl Machine for Simulated {
         to: *mut u8,
         bytes: usize,
     ) -> Result<Option<Box<dyn Transfer>>, DeviceError> {
-        let (_guard, stream) = self.begin_in(stream, || Access::copy(address, to as u64, bytes as u64))?;
+        let (_guard, stream) =
+            self.begin_in(stream, || MemoryAccess::copy(address, to as u64, bytes as u64))?;
         let mut landing = vec![0; bytes];
         stream.read(address, &mut landing).map_err(refused)?;
         // SAFETY: guaranteed by the caller: there are that many bytes, which are not accessed before the copy
@@ -240,17 +242,17 @@ impl Machine for Simulated {
     }
 
     unsafe fn zero(&self, stream: u32, address: u64, bytes: u64) -> Result<(), DeviceError> {
-        let (_guard, stream) = self.begin_in(stream, || [Access::write(address, bytes)])?;
+        let (_guard, stream) = self.begin_in(stream, || [MemoryAccess::write(address, bytes)])?;
         stream.fill(address, bytes, 0).map_err(refused)
     }
 
     unsafe fn store(&self, stream: u32, address: u64, word: u32) -> Result<(), DeviceError> {
-        let (_guard, stream) = self.begin_in(stream, || [Access::write(address, 4)])?;
+        let (_guard, stream) = self.begin_in(stream, || [MemoryAccess::write(address, 4)])?;
         stream.write(address, &word.to_ne_bytes()).map_err(refused)
     }
 
     unsafe fn copy(&self, stream: u32, from: u64, to: u64, bytes: u64) -> Result<(), DeviceError> {
-        let (_guard, stream) = self.begin_in(stream, || Access::copy(from, to, bytes))?;
+        let (_guard, stream) = self.begin_in(stream, || MemoryAccess::copy(from, to, bytes))?;
         stream.copy(from, to, bytes).map_err(refused)
     }
 
@@ -279,7 +281,7 @@ impl Machine for Simulated {
         shared: SharedMemory,
         arguments: &[Argument],
     ) -> Result<(), DeviceError> {
-        let accesses = || Access::of_launch(kernel, arguments);
+        let accesses = || MemoryAccess::of_launch(kernel, arguments);
         let (_guard, stream) = self.begin_in(stream, accesses)?;
         let simulation = self.simulations.read().get(kernel.name).copied();
         let Some(simulation) = simulation else {

@@ -14,7 +14,7 @@ use super::fault::{list_threads, Fault, FaultKind, Place};
 use super::memory::Memory;
 use super::read_only::ReadOnlyMemory;
 use super::shared::{SharedMemory, Stamp};
-use super::streams::Operation;
+use super::streams::StreamOperation;
 use super::warp::{self, Collective};
 use super::weak::WeakMemory;
 use crate::element::Packet;
@@ -40,7 +40,7 @@ pub(crate) struct Launch<'a> {
     pub(crate) read_only: &'a ReadOnlyMemory,
     pub(crate) weak: &'a WeakMemory<'a>,
     /// The launch, among the operations of all streams.
-    pub(crate) operation: &'a Operation,
+    pub(crate) operation: &'a StreamOperation,
     /// Seed of random choices.
     pub(crate) seed: u64,
     pub(crate) grid: u32,

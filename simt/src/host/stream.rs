@@ -10,7 +10,7 @@ use super::launch::Run;
 use super::mix::mix;
 use super::options::MemoryOrder;
 use super::read_only::ReadOnlyMemory;
-use super::streams::Operation;
+use super::streams::StreamOperation;
 use super::weak::{Delay, WeakMemory};
 use crate::kernel::{Argument, KernelInfo, Simulation};
 
@@ -146,7 +146,7 @@ impl SimulatedStream<'_> {
     }
 
     /// Starts the stream's next operation.
-    fn begin(&self) -> Operation {
+    fn begin(&self) -> StreamOperation {
         loop {
             let mut streams = self.gpu.streams.lock();
             if let Some(operation) = streams.begin(self.number) {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_int, c_void};
 
-use super::state::{Fault, GROUP, Member, Operation, StandInState, misused, with};
+use super::state::{Fault, GROUP, GroupedTransfer, Member, StandInState, misused, with};
 use crate::nccl::functions::{
     BYTES, Config, Functions, Handle, IN_PROGRESS, INVALID_USAGE, SUCCESS, UniqueId,
 };
@@ -119,7 +119,7 @@ unsafe extern "C" fn group_start() -> c_int {
     SUCCESS
 }
 
-fn add(operation: Operation, name: &'static str, (kind, stream): (c_int, *mut c_void)) -> c_int {
+fn add(operation: GroupedTransfer, name: &'static str, (kind, stream): (c_int, *mut c_void)) -> c_int {
     if kind != BYTES || !stream.is_null() {
         misused("another type than bytes, or a stream of a CPU");
     }
@@ -148,7 +148,7 @@ unsafe extern "C" fn send(
     stream: *mut c_void,
 ) -> c_int {
     let (address, peer, handle) = (from.expose_provenance(), peer as usize, handle.addr());
-    add(Operation { is_send: true, address, bytes, peer, handle }, "ncclSend", (kind, stream))
+    add(GroupedTransfer { is_send: true, address, bytes, peer, handle }, "ncclSend", (kind, stream))
 }
 
 unsafe extern "C" fn receive(
@@ -160,7 +160,7 @@ unsafe extern "C" fn receive(
     stream: *mut c_void,
 ) -> c_int {
     let (address, peer, handle) = (to.expose_provenance(), peer as usize, handle.addr());
-    add(Operation { is_send: false, address, bytes, peer, handle }, "ncclRecv", (kind, stream))
+    add(GroupedTransfer { is_send: false, address, bytes, peer, handle }, "ncclRecv", (kind, stream))
 }
 
 unsafe extern "C" fn group_end() -> c_int {

@@ -54,11 +54,11 @@ pub(super) struct Member {
     pub(super) split: Option<usize>,
     pub(super) is_finalized: bool,
     pub(super) has_had_groups: bool,
-    pub(super) receives: Vec<Operation>,
+    pub(super) receives: Vec<GroupedTransfer>,
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Operation {
+pub(super) struct GroupedTransfer {
     pub(super) is_send: bool,
     pub(super) address: usize,
     pub(super) bytes: usize,
@@ -70,7 +70,7 @@ static STATE: Mutex<Option<StandInState>> = Mutex::new(None);
 static TURN: Mutex<()> = Mutex::new(());
 
 thread_local! {
-    pub(super) static GROUP: RefCell<Option<Vec<Operation>>> = const { RefCell::new(None) };
+    pub(super) static GROUP: RefCell<Option<Vec<GroupedTransfer>>> = const { RefCell::new(None) };
 }
 
 /// A test's exclusive use of the stand-in, starting with fresh state.

@@ -16,7 +16,7 @@ use super::parameters::{ParameterBytes, launch};
 use crate::device::DeviceError;
 use crate::device::machine;
 use crate::device::node::Node;
-use crate::device::order::Access;
+use crate::device::order::MemoryAccess;
 
 /// A graph that is ready to launch.
 pub(super) struct Executable {
@@ -63,7 +63,7 @@ fn kernels(nodes: &[Node]) -> Vec<&'static str> {
 }
 
 impl machine::Executable for Executable {
-    unsafe fn launch(&self, stream: u32, accesses: &[Access]) -> Result<(), DeviceError> {
+    unsafe fn launch(&self, stream: u32, accesses: &[MemoryAccess]) -> Result<(), DeviceError> {
         self.core.with(|live| {
             Ok(live.streams.enqueue(
                 stream,

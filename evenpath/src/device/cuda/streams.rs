@@ -13,7 +13,7 @@ use parking_lot::{Mutex, MutexGuard};
 use super::driver::{CallError, check_raw};
 use super::event::{Event, Time};
 use super::landing::Landing;
-use crate::device::order::{Access, Order, StreamStep};
+use crate::device::order::{MemoryAccess, Order, StreamStep};
 
 /// Number of events that a stream keeps. A wait for an older operation becomes one for the oldest of these.
 const MARKS: usize = 64;
@@ -261,7 +261,7 @@ impl ContextStreams {
 
     /// Puts an operation with these accesses on a stream through `put`, after the operations of other streams
     /// that it depends on.
-    pub(super) fn enqueue<A: AsRef<[Access]>>(
+    pub(super) fn enqueue<A: AsRef<[MemoryAccess]>>(
         &self,
         stream: u32,
         accesses: impl FnOnce() -> A,

@@ -92,7 +92,7 @@ pub(super) fn most_lanes_log2(layout: Layout, block_size: u32, element_bytes: us
 
 /// Access of a lane to its columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Access {
+enum ColumnAccess {
     Packets,
     Strided,
     Elements,
@@ -101,7 +101,7 @@ enum Access {
 /// Access of a lane to its columns, and their number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Moves {
-    access: Access,
+    access: ColumnAccess,
     pub(super) width: u32,
 }
 
@@ -111,35 +111,35 @@ impl Moves {
     /// row to the next.
     pub(super) fn new<T: Stored>(is_strided: bool, multiples: &[usize]) -> Self {
         let (access, width) = if is_strided {
-            (Access::Strided, const { width::<T, Strided>() })
+            (ColumnAccess::Strided, const { width::<T, Strided>() })
         } else {
-            (Access::Packets, const { width::<T, Packets>() })
+            (ColumnAccess::Packets, const { width::<T, Packets>() })
         };
         if multiples.iter().all(|elements| elements.is_multiple_of(width)) {
             Self { access, width: width as u32 }
         } else {
-            Self { access: Access::Elements, width: 1 }
+            Self { access: ColumnAccess::Elements, width: 1 }
         }
     }
 
     /// Returns `rows`, in stages and in passes only if there are kernels for it.
     pub(super) fn rows(self, rows: RowSummation) -> RowSummation {
-        if self.access == Access::Packets { rows } else { RowSummation::AtOnce }
+        if self.access == ColumnAccess::Packets { rows } else { RowSummation::AtOnce }
     }
 
     /// Name of the kernel's variant for rows, and for pieces if there may be any. There is one for strides,
     /// because it is for few nonzeros.
     pub(super) fn variant(self, rows: RowSummation, has_pieces: bool) -> &'static str {
         match (self.access, rows) {
-            (Access::Packets, RowSummation::AtOnce) if has_pieces => "PacketPieces",
-            (Access::Packets, RowSummation::AtOnce) => "Packets",
-            (Access::Packets, RowSummation::InPasses { .. }) if has_pieces => "PacketPassPieces",
-            (Access::Packets, RowSummation::InPasses { .. }) => "PacketPasses",
-            (Access::Packets, RowSummation::InStages) if has_pieces => "PacketStagePieces",
-            (Access::Packets, RowSummation::InStages) => "PacketStages",
-            (Access::Elements, _) if has_pieces => "ElementPieces",
-            (Access::Elements, _) => "Elements",
-            (Access::Strided, _) => "StridedPieces",
+            (ColumnAccess::Packets, RowSummation::AtOnce) if has_pieces => "PacketPieces",
+            (ColumnAccess::Packets, RowSummation::AtOnce) => "Packets",
+            (ColumnAccess::Packets, RowSummation::InPasses { .. }) if has_pieces => "PacketPassPieces",
+            (ColumnAccess::Packets, RowSummation::InPasses { .. }) => "PacketPasses",
+            (ColumnAccess::Packets, RowSummation::InStages) if has_pieces => "PacketStagePieces",
+            (ColumnAccess::Packets, RowSummation::InStages) => "PacketStages",
+            (ColumnAccess::Elements, _) if has_pieces => "ElementPieces",
+            (ColumnAccess::Elements, _) => "Elements",
+            (ColumnAccess::Strided, _) => "StridedPieces",
         }
     }
 }
@@ -343,13 +343,13 @@ mod tests {
                 moves.variant(moves.rows(rows), has_pieces)
             })
         };
-        assert_eq!(names(Access::Packets, false), ["Packets", "PacketStages", "PacketPasses"]);
+        assert_eq!(names(ColumnAccess::Packets, false), ["Packets", "PacketStages", "PacketPasses"]);
         let of_pieces = ["PacketPieces", "PacketStagePieces", "PacketPassPieces"];
-        assert_eq!(names(Access::Packets, true), of_pieces);
-        assert_eq!(names(Access::Elements, false), ["Elements"; 3]);
-        assert_eq!(names(Access::Elements, true), ["ElementPieces"; 3]);
+        assert_eq!(names(ColumnAccess::Packets, true), of_pieces);
+        assert_eq!(names(ColumnAccess::Elements, false), ["Elements"; 3]);
+        assert_eq!(names(ColumnAccess::Elements, true), ["ElementPieces"; 3]);
         assert_eq!(
-            [false, true].map(|has_pieces| names(Access::Strided, has_pieces)),
+            [false, true].map(|has_pieces| names(ColumnAccess::Strided, has_pieces)),
             [["StridedPieces"; 3]; 2]
         );
         assert_eq!(passes.in_one_pass(), RowSummation::AtOnce);
@@ -358,12 +358,12 @@ mod tests {
     #[test]
     fn accesses_are_whole() {
         let moves = |access, width| Moves { access, width };
-        assert_eq!(Moves::new::<f64>(false, &[0, 2, 6]), moves(Access::Packets, 2));
-        assert_eq!(Moves::new::<f16>(false, &[8, 64]), moves(Access::Packets, 8));
-        assert_eq!(Moves::new::<f32>(false, &[4, 6]), moves(Access::Elements, 1));
-        assert_eq!(Moves::new::<f16>(true, &[4, 0]), moves(Access::Strided, 4));
-        assert_eq!(Moves::new::<f64>(true, &[6]), moves(Access::Strided, 2));
-        assert_eq!(Moves::new::<f32>(true, &[6]), moves(Access::Elements, 1));
+        assert_eq!(Moves::new::<f64>(false, &[0, 2, 6]), moves(ColumnAccess::Packets, 2));
+        assert_eq!(Moves::new::<f16>(false, &[8, 64]), moves(ColumnAccess::Packets, 8));
+        assert_eq!(Moves::new::<f32>(false, &[4, 6]), moves(ColumnAccess::Elements, 1));
+        assert_eq!(Moves::new::<f16>(true, &[4, 0]), moves(ColumnAccess::Strided, 4));
+        assert_eq!(Moves::new::<f64>(true, &[6]), moves(ColumnAccess::Strided, 2));
+        assert_eq!(Moves::new::<f32>(true, &[6]), moves(ColumnAccess::Elements, 1));
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub struct Found<P> {
 ///
 /// The lanes that process an element of n slots find at most n elements, each lane at most one. Elements of several
 /// slots may nest up to eight deep, enough for the nodes of a tree.
-pub trait Operation: Specification {
+pub trait QueueOperation: Specification {
     /// True if the lanes that take an element read memory that those who found it have written. Then it is released and
     /// acquired with each element. Otherwise elements pass between blocks without any order.
     const READS_WHAT_WAS_WRITTEN: bool;
@@ -60,7 +60,7 @@ struct Board<P> {
 
 /// Runs an operation; for any number of blocks of `BLOCK` threads, a power of two.
 #[device]
-pub fn run<O: Operation, const BLOCK: u32>(mut arena: Arena, queues: Queues, mut operation: O) {
+pub fn run<O: QueueOperation, const BLOCK: u32>(mut arena: Arena, queues: Queues, mut operation: O) {
     let board = Board {
         stack: Stack::take(&mut arena, BLOCK),
         counts: arena.take(O::QUEUES as usize),
@@ -135,7 +135,7 @@ impl<P: Payload> Board<P> {
     /// Puts the elements that threads have found into queues, and those that find no place there onto the stack.
     /// Returns the number of places that were missing. The block needs a barrier before it goes on.
     #[device]
-    fn put<O: Operation<Element = P>>(&self, queues: Queues, found: Option<Found<P>>) -> u32 {
+    fn put<O: QueueOperation<Element = P>>(&self, queues: Queues, found: Option<Found<P>>) -> u32 {
         let (mut parts, mut offset) = (0, 0);
         if let Some(Found { queue, element }) = found {
             parts = element.slots().div_ceil(1 << O::lanes_log2(queue));

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | [`Specification`], [`Payload`] | how many queues there are, the lanes per element of each, and what an element is |
 //! | [`Queues`] | the queues in global memory |
-//! | [`run`], [`Operation`] | the general loop: draw, process, put; for operations of any kind, such as sums of two trees |
+//! | [`run`], [`QueueOperation`] | the general loop: draw, process, put; for operations of any kind, such as sums of two trees |
 //! | [`traverse`], [`EntryOperation`] | the loop for all entries of one tree, with lists of leaves in shared memory |
 //!
 //! # Full queues
@@ -46,7 +46,7 @@ mod work;
 
 pub use add_products::AddProducts;
 pub use block::{BlockEntries, BlockRange, HiSparseBlockCounts, HiSparseBlockEntries};
-pub use blocks::{run, run_shared_bytes, Found, Operation};
+pub use blocks::{run, run_shared_bytes, Found, QueueOperation};
 pub use diagonal::{Diagonal, HiSparseDiagonal};
 pub use queues::{places_words, state_words, Queues, ROOT, WIDE};
 pub use specification::{Payload, Specification, MAX_WORDS};

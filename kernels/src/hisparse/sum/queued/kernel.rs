@@ -15,7 +15,7 @@ use super::parameters::{SumPool, SumTrees, ENTRIES};
 use crate::block::count_scan::CountScan;
 use crate::hisparse::layout::NULL;
 use crate::hisparse::queue::{
-    run, run_shared_bytes, Found, Operation, Payload, Queues, Specification, ROOT as ROOT_QUEUE,
+    run, run_shared_bytes, Found, Payload, QueueOperation, Queues, Specification, ROOT as ROOT_QUEUE,
 };
 
 kernel! {
@@ -76,7 +76,7 @@ impl<V: Float, const BLOCK: usize> Specification for Adder<V, BLOCK> {
     const LANES_LOG2: u32 = SumQueues::LANES_LOG2;
 }
 
-impl<V: Float, const BLOCK: usize> Operation for Adder<V, BLOCK> {
+impl<V: Float, const BLOCK: usize> QueueOperation for Adder<V, BLOCK> {
     // The coordinates of inner nodes.
     const READS_WHAT_WAS_WRITTEN: bool = true;
 
