@@ -111,7 +111,7 @@ fn begun(difference: u64, d_log2: u32) -> u32 {
 }
 
 /// The results of the block's scans.
-struct Counted {
+struct ScannedLevels {
     before: LevelCounts,
     total: LevelCounts,
     entries_before: u32,
@@ -134,11 +134,11 @@ impl<const BLOCK: usize> Scans<BLOCK> {
     }
 
     #[device(track_caller)]
-    fn exclusive(self, counts: LevelCounts, entries: u32) -> Counted {
+    fn exclusive(self, counts: LevelCounts, entries: u32) -> ScannedLevels {
         let lower = self.lower.exclusive(counts.lower);
         let upper = self.upper.exclusive(counts.upper);
         let entries = self.entries.exclusive(entries);
-        Counted {
+        ScannedLevels {
             before: LevelCounts { lower: lower.before, upper: upper.before },
             total: LevelCounts { lower: lower.total, upper: upper.total },
             entries_before: entries.before,
@@ -231,7 +231,7 @@ impl<K: Key> HiSparseWriteNodes<K> {
 
     /// Stores in `bases` the first number of a tile on each level, and that of its first entry: a warp for each.
     #[device(track_caller)]
-    fn look_back(&self, counted: &Counted, tile: u32, bases: Shared<u32>) {
+    fn look_back(&self, counted: &ScannedLevels, tile: u32, bases: Shared<u32>) {
         let TreeLevels { shape, results } = self.levels;
         let (level, tiles) = (thread::warp(), thread::grid_size());
         if level > shape.depth {

@@ -4,7 +4,7 @@ use evenpath_simt::{device, thread, Arena, Global, GlobalMut, Shared};
 
 use super::partition::decode;
 use super::state::{RESULT_SIZE, RESULT_STATES};
-use crate::block::count_scan::{CountScan, Counted};
+use crate::block::count_scan::{CountScan, ScannedCount};
 use crate::block::lookback::{Lookback, Tickets};
 use crate::block::two_sequences::{Sequences, TilePair};
 use crate::Key;
@@ -139,7 +139,7 @@ impl<K: Key, const BLOCK: usize, const ITEMS: usize> TileDraws<K, BLOCK, ITEMS> 
 
     /// Counts a tile's results and publishes the count to the other blocks. It has a barrier.
     #[device(track_caller)]
-    pub(super) fn count(&self, tile: DrawnTile, count: u32) -> Counted<u32> {
+    pub(super) fn count(&self, tile: DrawnTile, count: u32) -> ScannedCount<u32> {
         let counted = self.scan.exclusive(count);
         if thread::index() == DRAWER {
             self.lookback().publish(tile.number, counted.total);

@@ -3,7 +3,7 @@ use evenpath_simt::{device, kernel, thread, Arena, Element, Global, GlobalMut, S
 use super::schedule::{schedule_bytes, DrawnTile, TileDraws, Waiting};
 use super::values::ResultValues;
 use super::walk::SetShare;
-use crate::block::count_scan::Counted;
+use crate::block::count_scan::ScannedCount;
 use crate::block::output;
 use crate::block::two_sequences::{staged_bytes, Fetched, Sequences};
 use crate::key::Combine;
@@ -149,7 +149,7 @@ struct Selected<K, const ITEMS: usize> {
     /// A bit for each step of the share that is kept.
     kept: u32,
     /// Number of steps that are kept.
-    counted: Counted<u32>,
+    counted: ScannedCount<u32>,
 }
 
 /// Selects the results of a fetched tile; after a barrier, `memory` holds their keys. Also draws the next tile and finds the

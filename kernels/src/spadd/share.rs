@@ -20,7 +20,7 @@ pub(super) struct SpaddShare<const BLOCK: usize, const ITEMS: usize> {
 
 /// Counts of a tile, and before a thread's share.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Counted {
+pub(super) struct ResultCounts {
     /// Results of the tile.
     pub(super) results: u32,
     /// Results before the share.
@@ -43,14 +43,14 @@ impl<const BLOCK: usize, const ITEMS: usize> SpaddShare<BLOCK, ITEMS> {
 
     /// Counts what is in the shares before this one. It has a barrier.
     #[device(track_caller)]
-    pub(super) fn count(&self, scan: CountScan<u64, BLOCK>) -> Counted {
+    pub(super) fn count(&self, scan: CountScan<u64, BLOCK>) -> ResultCounts {
         // A tile's counts are below 2¹⁵, so three fit in a word side by side.
         let pack =
             |results: u32, a: u32, rows: u32| u64::from(results) | u64::from(a) << 20 | u64::from(rows) << 40;
         let of_a = self.codes.takes_a & codes::first(self.items);
         let counted =
             scan.exclusive(pack(self.results.count_ones(), of_a.count_ones(), self.row_ends.count_ones()));
-        Counted {
+        ResultCounts {
             results: counted.total as u32 & 0xf_ffff,
             results_before: counted.before as u32 & 0xf_ffff,
             a_before: (counted.before >> 20) as u32 & 0xf_ffff,
@@ -62,10 +62,10 @@ impl<const BLOCK: usize, const ITEMS: usize> SpaddShare<BLOCK, ITEMS> {
     /// the number of results before its end. `is_paired` is true if the share's first item is paired with the one
     /// before it. A barrier must follow before the memory is read.
     #[device(track_caller)]
-    pub(super) fn scatter(&self, counted: Counted, ahead: u32, is_paired: bool, to: Shared<u32>) {
+    pub(super) fn scatter(&self, counted: ResultCounts, ahead: u32, is_paired: bool, to: Shared<u32>) {
         let Codes { takes_a, joins } = self.codes;
         let takes_b = !takes_a & !joins & codes::first(self.items);
-        let Counted { results, results_before: first, a_before: a, rows_before } = counted;
+        let ResultCounts { results, results_before: first, a_before: a, rows_before } = counted;
         let b = self.diagonal - a - rows_before;
         let is_paired = u32::from(is_paired);
         // Both nonzeros of a pair are passed at the second item, which is B's: until then, the origin is the pair.

@@ -192,7 +192,7 @@ impl EqualNodes {
     fn level(&self, references: DeviceVec<u32>, are_leaves: bool, first_unit: u32) -> Result<Level, OpError> {
         let (device, len) = (self.device(), references.len());
         let nodes = self.view(&references, are_leaves);
-        let mut found = Found { kept: device.uninitialized(len)?, sizes: device.zeros(len + 1)? };
+        let mut found = ComparedLevel { kept: device.uninitialized(len)?, sizes: device.zeros(len + 1)? };
         let mut numbers = vector::iota(device, len as u32)?;
         let mut seed = 0;
         while !numbers.is_empty() {
@@ -211,7 +211,7 @@ impl EqualNodes {
         nodes: LevelNodes,
         mut numbers: DeviceVec<u32>,
         seed: u32,
-        found: &mut Found,
+        found: &mut ComparedLevel,
     ) -> Result<DeviceVec<u32>, OpError> {
         let (device, len) = (self.device(), numbers.len());
         let mut hashes = device.uninitialized::<u32>(len)?;
@@ -273,7 +273,7 @@ impl EqualNodes {
 }
 
 /// Nodes of a level.
-struct Found {
+struct ComparedLevel {
     /// The number of the equal node that is kept, for each node.
     kept: DeviceVec<u32>,
     /// The units of each kept node, 0 for others, and 0 at the end.

@@ -4,7 +4,7 @@ use super::base::{
     ProductArrays, SpgemmOperands, Workspace, convert_offsets, countable, result_arrays, result_required,
 };
 use super::method::SpgemmMethod;
-use super::strategy::{Found, Info, Multiply, Strategy};
+use super::strategy::{FirstRun, Info, Multiply, Strategy};
 use crate::cpu::{SpgemmArrays, in_pool};
 use crate::device::{Device, DeviceVec};
 use crate::format::csr::DevicePattern;
@@ -26,7 +26,7 @@ impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for OnePass {
         &self,
         operands: SpgemmOperands<'_, V, O>,
         workspace: &Workspace,
-    ) -> Result<Found<V, C>, OpError> {
+    ) -> Result<FirstRun<V, C>, OpError> {
         let (device, product) = (operands.device(), operands.product());
         let Some(arrays) = in_pool(operands.a.nrows(), || product.on_cpu().multiply::<C>()) else {
             // There is too little memory for it.
@@ -41,7 +41,7 @@ impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for OnePass {
             column_indices: device.adopt(column_indices)?,
             values: device.adopt(values)?,
         };
-        Ok(Found { arrays, repeats: false })
+        Ok(FirstRun { arrays, repeats: false })
     }
 }
 
@@ -72,7 +72,7 @@ impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for OnCpu {
         &self,
         operands: SpgemmOperands<'_, V, O>,
         workspace: &Workspace,
-    ) -> Result<Found<V, C>, OpError> {
+    ) -> Result<FirstRun<V, C>, OpError> {
         let (device, product) = (operands.device(), operands.product());
         let rows = operands.a.nrows();
         let (mut column_indices, mut values, _charge) =
@@ -81,7 +81,7 @@ impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for OnCpu {
             in_pool(rows, || product.on_cpu().fill(&self.row_offsets, columns, values));
         }
         let row_offsets = convert_offsets(&device.upload(&self.row_offsets)?)?;
-        Ok(Found { arrays: ProductArrays { row_offsets, column_indices, values }, repeats: true })
+        Ok(FirstRun { arrays: ProductArrays { row_offsets, column_indices, values }, repeats: true })
     }
 }
 

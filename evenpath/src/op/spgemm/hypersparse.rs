@@ -3,7 +3,7 @@
 use evenpath_kernels::spgemm::SpgemmExpandOffsets;
 
 use super::base::{Charge, SpgemmOperands, Workspace};
-use super::strategy::{Found, Info, Multiply, Strategy};
+use super::strategy::{FirstRun, Info, Multiply, Strategy};
 use crate::device::DeviceVec;
 use crate::format::DeviceCsr;
 use crate::format::csr::DevicePattern;
@@ -50,11 +50,11 @@ impl<V: Value, O: Offset, C: Offset, S: Multiply<V, O, C> + ?Sized> Multiply<V, 
         &self,
         operands: SpgemmOperands<'_, V, O>,
         workspace: &Workspace,
-    ) -> Result<Found<V, C>, OpError> {
+    ) -> Result<FirstRun<V, C>, OpError> {
         let _kept = workspace.take("the workspace", self.a.required())?;
-        let Found { mut arrays, repeats } = self.inner.multiply(self.operands(operands), workspace)?;
+        let FirstRun { mut arrays, repeats } = self.inner.multiply(self.operands(operands), workspace)?;
         arrays.row_offsets = self.a.expand(&arrays.row_offsets, workspace)?;
-        Ok(Found { arrays, repeats })
+        Ok(FirstRun { arrays, repeats })
     }
 }
 

@@ -6,7 +6,7 @@ use super::choose;
 use super::info::SpgemmPlanInfo;
 use super::method::SpgemmMethod;
 use super::options::SpgemmOptions;
-use super::strategy::{Found, Info, Strategy};
+use super::strategy::{FirstRun, Info, Strategy};
 use crate::device::{DeviceError, Event};
 use crate::format::DeviceCsr;
 use crate::format::csr::DevicePattern;
@@ -52,7 +52,7 @@ pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
 ) -> Result<DeviceCsr<V, C>, OpError> {
     let way = choose::once(operands, options, &Workspace::new(operands.device(), options))?;
     // It charges again for the memory that it found on the way.
-    let Found { arrays, .. } = way.multiply(operands, &Workspace::new(operands.device(), options))?;
+    let FirstRun { arrays, .. } = way.multiply(operands, &Workspace::new(operands.device(), options))?;
     let (pattern, values) = arrays.into_pattern(operands.a.nrows(), operands.b.ncols());
     Ok(DeviceCsr::from_valid(pattern, values))
 }
@@ -95,7 +95,7 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
             let values = self.strategy.again(operands, pattern, &workspace)?;
             return Ok(DeviceCsr::from_valid(Arc::clone(pattern), values));
         }
-        let Found { arrays, repeats } = self.strategy.multiply(operands, &workspace)?;
+        let FirstRun { arrays, repeats } = self.strategy.multiply(operands, &workspace)?;
         let (pattern, values) = arrays.into_pattern(self.a.nrows(), self.b.ncols());
         let pattern = Arc::new(pattern);
         if repeats {

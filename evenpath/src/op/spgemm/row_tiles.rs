@@ -8,7 +8,7 @@ use evenpath_simt::kernel::{Kernel, KernelInfo};
 
 use super::base::{ProductArrays, SpgemmCall, SpgemmOperands, Workspace, result_arrays, result_required};
 use super::method::SpgemmMethod;
-use super::strategy::{Found, Multiply};
+use super::strategy::{FirstRun, Multiply};
 use super::symbolic::lanes_log2;
 use crate::device::{Device, DeviceVec, Kernels};
 use crate::operand::OpError;
@@ -68,7 +68,7 @@ fn tile_bytes(info: &KernelInfo) -> u32 {
 
 /// A small product, whose rows are counted.
 pub(super) struct RowTiles {
-    counted: Counted,
+    counted: CountedProducts,
     info: &'static KernelInfo,
 }
 
@@ -87,7 +87,7 @@ impl RowTiles {
             return Ok(None);
         }
         let _charge = workspace.take("the workspace", required)?;
-        let counted = Counted::find(operands)?;
+        let counted = CountedProducts::find(operands)?;
         let most = result_required::<V, C>(operands.a.nrows(), counted.total);
         if counted.total > MOST_PRODUCTS || !workspace.has_room(most) {
             return Ok(None);
@@ -102,10 +102,10 @@ impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for RowTiles {
         &self,
         operands: SpgemmOperands<'_, V, O>,
         workspace: &Workspace,
-    ) -> Result<Found<V, C>, OpError> {
+    ) -> Result<FirstRun<V, C>, OpError> {
         let _charge = workspace.take("the workspace", counting_required(operands.a.nrows()))?;
         let arrays = self.counted.multiply(&operands.product(), self.info, workspace)?;
-        Ok(Found { arrays, repeats: false })
+        Ok(FirstRun { arrays, repeats: false })
     }
 }
 
@@ -117,7 +117,7 @@ fn counting_required(rows: usize) -> Requirement {
 }
 
 /// The products of the rows of C.
-struct Counted {
+struct CountedProducts {
     /// Those before each row, and at the end all of them.
     before: DeviceVec<u32>,
     total: u64,
@@ -125,7 +125,7 @@ struct Counted {
     longest: u64,
 }
 
-impl Counted {
+impl CountedProducts {
     /// Counts them; waits for the device.
     fn find<V: Value, O: Offset>(operands: SpgemmOperands<'_, V, O>) -> Result<Self, OpError> {
         let (device, (a, b)) = (operands.device(), operands.views());

@@ -14,7 +14,7 @@ pub(super) trait Multiply<V: Value, O: Offset, C: Offset>: Send + Sync {
         &self,
         operands: SpgemmOperands<'_, V, O>,
         workspace: &Workspace,
-    ) -> Result<Found<V, C>, OpError>;
+    ) -> Result<FirstRun<V, C>, OpError>;
 }
 
 /// A way to compute `C = AB` again and again, which keeps what it finds out.
@@ -33,7 +33,7 @@ pub(super) trait Strategy<V: Value, O: Offset, C: Offset>: Multiply<V, O, C> {
 }
 
 /// Result of a first run.
-pub(super) struct Found<V: Value, C: Offset> {
+pub(super) struct FirstRun<V: Value, C: Offset> {
     pub(super) arrays: ProductArrays<V, C>,
     /// True if later runs need values only.
     pub(super) repeats: bool,

@@ -9,7 +9,7 @@ use super::stack::{self, Stack};
 
 /// An element that a thread has found, for a queue other than [`ROOT`].
 #[derive(Debug, Clone, Copy)]
-pub struct Found<P> {
+pub struct FoundElement<P> {
     /// The queue.
     pub queue: u32,
     /// The element.
@@ -35,7 +35,7 @@ pub trait QueueOperation: Specification {
         queue: u32,
         element: Option<Self::Element>,
         lane: u32,
-    ) -> Option<Found<Self::Element>>;
+    ) -> Option<FoundElement<Self::Element>>;
 
     /// Called once by all threads of a block together, after its last element.
     #[device]
@@ -135,9 +135,9 @@ impl<P: Payload> Board<P> {
     /// Puts the elements that threads have found into queues, and those that find no place there onto the stack.
     /// Returns the number of places that were missing. The block needs a barrier before it goes on.
     #[device]
-    fn put<O: QueueOperation<Element = P>>(&self, queues: Queues, found: Option<Found<P>>) -> u32 {
+    fn put<O: QueueOperation<Element = P>>(&self, queues: Queues, found: Option<FoundElement<P>>) -> u32 {
         let (mut parts, mut offset) = (0, 0);
-        if let Some(Found { queue, element }) = found {
+        if let Some(FoundElement { queue, element }) = found {
             parts = element.slots().div_ceil(1 << O::lanes_log2(queue));
             offset = self.counts.fetch_add(queue as usize, parts);
         }
@@ -161,7 +161,7 @@ impl<P: Payload> Board<P> {
         if O::READS_WHAT_WAS_WRITTEN {
             fence(Scope::Device);
         }
-        if let Some(Found { queue, element }) = found {
+        if let Some(FoundElement { queue, element }) = found {
             let room = self.room(queues, queue, offset).min(parts);
             let (lanes, slots) = (1 << O::lanes_log2(queue), element.slots());
             let place = self.places.load(queue as usize).saturating_add(offset);

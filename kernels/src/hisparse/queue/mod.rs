@@ -46,7 +46,7 @@ mod work;
 
 pub use add_products::AddProducts;
 pub use block::{BlockEntries, BlockRange, HiSparseBlockCounts, HiSparseBlockEntries};
-pub use blocks::{run, run_shared_bytes, Found, QueueOperation};
+pub use blocks::{run, run_shared_bytes, FoundElement, QueueOperation};
 pub use diagonal::{Diagonal, HiSparseDiagonal};
 pub use queues::{places_words, state_words, Queues, ROOT, WIDE};
 pub use specification::{Payload, Specification, MAX_WORDS};

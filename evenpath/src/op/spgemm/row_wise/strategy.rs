@@ -15,7 +15,7 @@ use crate::op::spgemm::base::{
     ProductArrays, SpgemmCall, SpgemmOperands, Workspace, convert_offsets, result_arrays,
 };
 use crate::op::spgemm::method::SpgemmMethod;
-use crate::op::spgemm::strategy::{Found, Info, Multiply, Strategy};
+use crate::op::spgemm::strategy::{FirstRun, Info, Multiply, Strategy};
 use crate::op::spgemm::symbolic::{ClassifiedRows, Symbolic};
 use crate::operand::OpError;
 use crate::operand::requirement::Requirement;
@@ -71,7 +71,7 @@ impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for RowWise {
         &self,
         operands: SpgemmOperands<'_, V, O>,
         workspace: &Workspace,
-    ) -> Result<Found<V, C>, OpError> {
+    ) -> Result<FirstRun<V, C>, OpError> {
         let (symbolic, product) = (&self.symbolic, &operands.product());
         let device = operands.device();
         let _kept = workspace.take("the workspace", symbolic.required())?;
@@ -90,7 +90,7 @@ impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for RowWise {
         };
         fill::fill(&symbolic.rows, product, target, ranks)?;
         let row_offsets = convert_offsets(&symbolic.row_offsets)?;
-        Ok(Found { arrays: ProductArrays { row_offsets, column_indices, values }, repeats: true })
+        Ok(FirstRun { arrays: ProductArrays { row_offsets, column_indices, values }, repeats: true })
     }
 }
 

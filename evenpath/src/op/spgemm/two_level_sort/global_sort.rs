@@ -11,7 +11,7 @@ use super::setup::{ProductEntries, Weighed, tile_len};
 use crate::device::{DeviceVec, Kernels};
 use crate::format::csr::DevicePattern;
 use crate::op::spgemm::base::{ProductArrays, SpgemmCall, SpgemmOperands, Workspace, result_arrays};
-use crate::op::spgemm::strategy::{Found, Info, Multiply, Strategy};
+use crate::op::spgemm::strategy::{FirstRun, Info, Multiply, Strategy};
 use crate::operand::requirement::Requirement;
 use crate::operand::{OpError, Pairs};
 use crate::operation::Operator;
@@ -35,11 +35,11 @@ pub(in crate::op::spgemm) fn kernels<V: Value, O: Offset, C: Offset>() -> Kernel
 /// Products by one sort. Nothing is kept from run to run but their number.
 #[derive(Default)]
 pub(in crate::op::spgemm) struct GlobalSort {
-    counted: OnceLock<Counted>,
+    counted: OnceLock<GlobalSortCounts>,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Counted {
+struct GlobalSortCounts {
     products: u64,
     nonzeros: u64,
 }
@@ -181,13 +181,13 @@ impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for GlobalSort {
         &self,
         operands: SpgemmOperands<'_, V, O>,
         workspace: &Workspace,
-    ) -> Result<Found<V, C>, OpError> {
+    ) -> Result<FirstRun<V, C>, OpError> {
         let product = &operands.product();
         let (arrays, products) = Self::sort(product, workspace)?;
         let nonzeros = arrays.column_indices.len() as u64;
         // If another run was first, it has counted the same.
-        let _ = self.counted.set(Counted { products, nonzeros });
-        Ok(Found { arrays, repeats: false })
+        let _ = self.counted.set(GlobalSortCounts { products, nonzeros });
+        Ok(FirstRun { arrays, repeats: false })
     }
 }
 
@@ -202,7 +202,7 @@ impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for GlobalSort {
     }
 
     fn info(&self) -> Info {
-        let Counted { products, nonzeros } = self.counted.get().copied().unwrap_or_default();
+        let GlobalSortCounts { products, nonzeros } = self.counted.get().copied().unwrap_or_default();
         Info { method: SpgemmMethod::GlobalSort, products, nonzeros, kept_bytes: 0 }
     }
 }

@@ -15,7 +15,7 @@ use crate::device::{DeviceVec, Kernels};
 use crate::format::csr::DevicePattern;
 use crate::op::spgemm::base::{ProductArrays, SpgemmOperands, Workspace, convert_offsets};
 use crate::op::spgemm::method::SpgemmMethod;
-use crate::op::spgemm::strategy::{Found, Info, Multiply, Strategy};
+use crate::op::spgemm::strategy::{FirstRun, Info, Multiply, Strategy};
 use crate::operand::OpError;
 use crate::sequence::scan::sum_kernel;
 use crate::{Offset, Value};
@@ -53,7 +53,7 @@ impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for TwoLevelSort<O> {
         &self,
         operands: SpgemmOperands<'_, V, O>,
         workspace: &Workspace,
-    ) -> Result<Found<V, C>, OpError> {
+    ) -> Result<FirstRun<V, C>, OpError> {
         let product = &operands.product();
         let Sorted { arrays, products, order } =
             parts::multiply::<V, O, C>(product, workspace, &mut Recorder::default())?;
@@ -62,7 +62,7 @@ impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for TwoLevelSort<O> {
         // If another run was first, its order is kept.
         let known = self.known.get_or_init(|| Known { products, nonzeros, order });
         let row_offsets = convert_offsets(&row_offsets)?;
-        Ok(Found {
+        Ok(FirstRun {
             arrays: ProductArrays { row_offsets, column_indices, values },
             repeats: known.order.is_some(),
         })

@@ -6,7 +6,7 @@ use crate::format::DeviceCsr;
 use crate::op::product::SpmvCall;
 use crate::op::spmv::details::SpmvDetails;
 use crate::op::spmv::features::Features;
-use crate::op::spmv::found_windows::Found;
+use crate::op::spmv::found_windows::WindowStatistics;
 use crate::op::spmv::lengths::Lengths;
 use crate::op::spmv::method::SpmvMethod;
 use crate::op::spmv::reason::Reason;
@@ -63,7 +63,7 @@ struct Windows<V: Value, O: Offset> {
     group: Group,
     firsts: DeviceVec<u32>,
     lens: DeviceVec<u32>,
-    found: Found,
+    found: WindowStatistics,
 }
 
 impl<V: Value, O: Offset> Windows<V, O> {
@@ -92,7 +92,8 @@ impl<V: Value, O: Offset> Windows<V, O> {
         // kernel has; buffers are freed in the stream's order.
         unsafe { find.launch(kernel) }?;
         let totals = totals.download()?;
-        let found = Found { covered: totals[0], elements: totals[1], longest: totals[2], near: totals[3] };
+        let found =
+            WindowStatistics { covered: totals[0], elements: totals[1], longest: totals[2], near: totals[3] };
         let window_bytes = found.longest as u32 * V::SIZE as u32;
         let launch = device.instance(info).shared_bytes(window_bytes).blocks(blocks)?;
         Ok(Some(Self { launch, group, firsts, lens, found }))

@@ -13,7 +13,7 @@ use super::pair::{QueuedPair, NARROW, NARROW_SLOTS};
 use super::parameters::{SumPool, SumTrees, ROOT, UNITS};
 use crate::block::search::partition_point;
 use crate::hisparse::layout::{self, DENSE, NULL, UNIT_WORDS};
-use crate::hisparse::queue::{Found, WIDE};
+use crate::hisparse::queue::{FoundElement, WIDE};
 
 /// State of a thread.
 #[derive(Clone, Copy)]
@@ -121,14 +121,19 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
 
     /// Returns the slots of an inner node that a pair was merged into: the node of `count` entries behind `reference`.
     #[device]
-    pub(super) fn merged(&self, pair: QueuedPair, reference: u32, count: u32) -> Option<Found<QueuedPair>> {
+    pub(super) fn merged(
+        &self,
+        pair: QueuedPair,
+        reference: u32,
+        count: u32,
+    ) -> Option<FoundElement<QueuedPair>> {
         if pair.height == 0 || reference == NULL {
             return None;
         }
         let is_dense = layout::kind(reference) == DENSE;
         let end = if is_dense { 1 << (2 * self.trees.d_log2) } else { count };
         let queue = if end <= NARROW_SLOTS { NARROW } else { WIDE };
-        Some(Found { queue, element: QueuedPair { sum: reference, begin: 0, end, ..pair } })
+        Some(FoundElement { queue, element: QueuedPair { sum: reference, begin: 0, end, ..pair } })
     }
 }
 

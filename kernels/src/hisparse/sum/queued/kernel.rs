@@ -15,7 +15,7 @@ use super::parameters::{SumPool, SumTrees, ENTRIES};
 use crate::block::count_scan::CountScan;
 use crate::hisparse::layout::NULL;
 use crate::hisparse::queue::{
-    run, run_shared_bytes, Found, Payload, QueueOperation, Queues, Specification, ROOT as ROOT_QUEUE,
+    run, run_shared_bytes, FoundElement, Payload, QueueOperation, Queues, Specification, ROOT as ROOT_QUEUE,
 };
 
 kernel! {
@@ -87,7 +87,12 @@ impl<V: Float, const BLOCK: usize> QueueOperation for Adder<V, BLOCK> {
     }
 
     #[device(track_caller)]
-    fn process(&mut self, queue: u32, pair: Option<QueuedPair>, lane: u32) -> Option<Found<QueuedPair>> {
+    fn process(
+        &mut self,
+        queue: u32,
+        pair: Option<QueuedPair>,
+        lane: u32,
+    ) -> Option<FoundElement<QueuedPair>> {
         if queue == LARGE {
             return self.merge_by_block(pair.unwrap_or(QueuedPair::NONE));
         }
@@ -117,7 +122,7 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
     /// Merges a pair with few entries, and finds the queue of any other. All lanes of a warp call it together, also those without a
     /// pair.
     #[device(track_caller)]
-    fn sort(&mut self, pair: QueuedPair) -> Option<Found<QueuedPair>> {
+    fn sort(&mut self, pair: QueuedPair) -> Option<FoundElement<QueuedPair>> {
         let (a, b) = self.inner_sides();
         let parts = Pair { a: a.part(pair.a), b: b.part(pair.b) };
         let is_pair = pair.a != NULL || pair.b != NULL;
@@ -137,6 +142,6 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
         } else {
             LARGE
         };
-        Some(Found { queue, element: pair })
+        Some(FoundElement { queue, element: pair })
     }
 }

@@ -10,7 +10,7 @@ use super::adder::Adder;
 use super::pair::QueuedPair;
 use crate::hisparse::layout::{self, NULL};
 use crate::hisparse::pool_mut::NodeMut;
-use crate::hisparse::queue::Found;
+use crate::hisparse::queue::FoundElement;
 
 /// An inner node of the sum: its children write the slots.
 struct Inner {
@@ -53,7 +53,7 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
         pair: QueuedPair,
         parts: Pair,
         is_tiny: bool,
-    ) -> Option<Found<QueuedPair>> {
+    ) -> Option<FoundElement<QueuedPair>> {
         let (a, b) = self.inner_sides();
         let count = if is_tiny { tiny::count(a, b, parts) } else { 0 };
         let reference = self.allocate(pair, count);
@@ -77,7 +77,7 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
         pair: Option<QueuedPair>,
         lane: u32,
         are_copies: bool,
-    ) -> Option<Found<QueuedPair>> {
+    ) -> Option<FoundElement<QueuedPair>> {
         let own = pair.unwrap_or(QueuedPair::NONE);
         let mut found = None;
         let mut left = warp::ballot(warp::FULL, pair.is_some() && lane == 0);
@@ -100,7 +100,7 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
     }
 
     #[device(track_caller)]
-    fn merge_by_warp(&mut self, pair: QueuedPair, is_copy: bool) -> Option<Found<QueuedPair>> {
+    fn merge_by_warp(&mut self, pair: QueuedPair, is_copy: bool) -> Option<FoundElement<QueuedPair>> {
         let (a, b) = self.inner_sides();
         let parts = Pair { a: a.part(pair.a), b: b.part(pair.b) };
         // For a copy, this is the number of entries.
@@ -130,7 +130,7 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
 
     /// Merges the pair of a block. Thread 0 gets the slots that follow.
     #[device(track_caller)]
-    pub(super) fn merge_by_block(&mut self, pair: QueuedPair) -> Option<Found<QueuedPair>> {
+    pub(super) fn merge_by_block(&mut self, pair: QueuedPair) -> Option<FoundElement<QueuedPair>> {
         let (a, b) = self.inner_sides();
         let parts = Pair { a: a.part(pair.a), b: b.part(pair.b) };
         let leaves = self.leaf_sides();
