@@ -166,8 +166,8 @@ impl TilePair {
         a: Global<T, Aligned16>,
         b: Global<T, Aligned16>,
     ) -> Fetched<T, BLOCK, ITEMS> {
-        let a = Side::<T>::new(a, self.a_first, self.a_len, self.a_rest);
-        let b = Side::<T>::new(b, self.b_first, self.b_len, self.b_rest);
+        let a = SequenceView::<T>::new(a, self.a_first, self.a_len, self.a_rest);
+        let b = SequenceView::<T>::new(b, self.b_first, self.b_len, self.b_rest);
         let packet = (16 / T::SIZE) as u32;
         let reach = (Fetched::<T, BLOCK, ITEMS>::ROUNDS * BLOCK) as u32 * packet;
         let (a_skew, b_start) = (a.skew, a.packets * packet + b.skew);
@@ -270,7 +270,7 @@ impl<T: Element, const BLOCK: usize, const ITEMS: usize> Fetched<T, BLOCK, ITEMS
 }
 
 /// A tile's part of one sequence.
-struct Side<T> {
+struct SequenceView<T> {
     /// Elements, starting at the packet that holds the tile's first.
     view: Global<T, Aligned16>,
     /// Elements of the view before the tile's first.
@@ -280,7 +280,7 @@ struct Side<T> {
     left: u32,
 }
 
-impl<T: Element> Side<T> {
+impl<T: Element> SequenceView<T> {
     #[device]
     fn new(view: Global<T, Aligned16>, first: usize, len: u32, rest: u32) -> Self {
         let packet = 16 / T::SIZE;

@@ -17,9 +17,9 @@ use evenpath_simt::{device, kernel, thread, Arena, Element, Stored};
 
 use super::group::{DenseView, Group, LaneSums};
 use super::nonzeros::{InGlobal, InShared};
-use super::part::Part;
 use super::pieces::{Pieces, FLAG_BYTES};
 use super::stage::{stage, staged, staged_apart, sum_in_stages};
+use super::tile_of_c::TileOfC;
 use super::update::DenseUpdate;
 use super::variant::{
     ElementPieces, PacketPassPieces, PacketPasses, PacketPieces, PacketStagePieces, PacketStages,
@@ -86,7 +86,7 @@ kernel! {
     }
 }
 
-/// Shared memory of a block: first its nonzeros, and the ends of its rows or, with pieces, a flag per piece; then its part of C, with
+/// Shared memory of a block: first its nonzeros, and the ends of its rows or, with pieces, a flag per piece; then its tile of C, with
 /// one more row per column, against bank conflicts, and a flag per row, or the sums of the warps.
 const fn shared_bytes<S: Stored, T: Stored, P: Variant>(block: usize) -> usize {
     let places = if P::IN_STAGES { staged_apart(block) } else { staged(block) };
@@ -163,12 +163,12 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
         } else {
             // The nonzeros were in the same memory.
             thread::barrier();
-            let part = Part::<T::Compute>::take::<T, P::Width, BLOCK>(arena, group);
-            part.fill::<P::Width, T>(group, &sums, is_kept);
+            let tile = TileOfC::<T::Compute>::take::<T, P::Width, BLOCK>(arena, group);
+            tile.fill::<P::Width, T>(group, &sums, is_kept);
             thread::barrier();
             let columns_left = self.columns - lane.of_tile;
             let update = self.update.skip(lane.of_tile as usize * self.c_stride as usize + first_row);
-            part.store::<P::Width, T, BLOCK>(group, update, self.c_stride, rows_left, columns_left);
+            tile.store::<P::Width, T, BLOCK>(group, update, self.c_stride, rows_left, columns_left);
         }
     }
 

@@ -15,13 +15,13 @@ use crate::{HiSparse, MatrixError, Value};
 const GRAIN: usize = 64;
 
 /// The nodes of A and B at one position. At most one of them is null.
-type Pair = [Reference; 2];
+type ReferencePair = [Reference; 2];
 
 /// An entry of the merge of two nodes: its coordinates, and the slot of each node there.
 type Merged<T> = (u16, [Option<T>; 2]);
 
 /// One of the operands.
-struct Side<'a, V> {
+struct SumOperand<'a, V> {
     pool: &'a [Unit],
     /// True if it is transposed relative to the sum.
     is_transposed: bool,
@@ -30,7 +30,7 @@ struct Side<'a, V> {
 
 /// The sum of two trees.
 struct CpuTreeSum<'a, V> {
-    sides: [Side<'a, V>; 2],
+    sides: [SumOperand<'a, V>; 2],
     rows: usize,
     /// Number of nonzeros in both operands.
     nnz: usize,
@@ -49,13 +49,13 @@ pub(crate) fn add<V: Value, const D: usize>(
     let side = |matrix: &'_ HiSparse<V, D>| (matrix.is_transposed() != is_transposed, matrix.scale());
     let ((a_transposed, a_scale), (b_transposed, b_scale)) = (side(a), side(b));
     let sides = [
-        Side { pool: a.units(), is_transposed: a_transposed, scale: a_scale },
-        Side { pool: b.units(), is_transposed: b_transposed, scale: b_scale },
+        SumOperand { pool: a.units(), is_transposed: a_transposed, scale: a_scale },
+        SumOperand { pool: b.units(), is_transposed: b_transposed, scale: b_scale },
     ];
     let (rows, cols) = if is_transposed { (a.ncols(), a.nrows()) } else { (a.nrows(), a.ncols()) };
     let sum = CpuTreeSum { sides, rows, nnz: a.nnz().saturating_add(b.nnz()) };
     let roots = [a.root(), b.root()];
-    let mut pairs: Vec<Pair> = if roots == [Reference::NULL; 2] { Vec::new() } else { vec![roots] };
+    let mut pairs: Vec<ReferencePair> = if roots == [Reference::NULL; 2] { Vec::new() } else { vec![roots] };
     let mut levels = Vec::new();
     if !pairs.is_empty() {
         for _ in 1..a.depth() {
@@ -92,7 +92,10 @@ impl<V: Value> CpuTreeSum<'_, V> {
     }
 
     /// The entry counts of the nodes of the sum at these positions.
-    fn counts<T: Slot + Send, const D: usize>(&self, pairs: &[Pair]) -> Result<Vec<u32>, MatrixError> {
+    fn counts<T: Slot + Send, const D: usize>(
+        &self,
+        pairs: &[ReferencePair],
+    ) -> Result<Vec<u32>, MatrixError> {
         let mut counts: Vec<u32> =
             bytemuck::try_zeroed_vec(pairs.len()).map_err(|()| self.out_of_memory())?;
         let nodes = counts.par_iter_mut().zip(pairs).with_min_len(GRAIN);
@@ -105,7 +108,10 @@ impl<V: Value> CpuTreeSum<'_, V> {
 
     /// The inner nodes of the sum at these positions, and the pairs of their children. They are counted before memory is
     /// allocated, because shared operands may make a large sum.
-    fn merge_level<const D: usize>(&self, pairs: &[Pair]) -> Result<(Level, Vec<Pair>), MatrixError> {
+    fn merge_level<const D: usize>(
+        &self,
+        pairs: &[ReferencePair],
+    ) -> Result<(Level, Vec<ReferencePair>), MatrixError> {
         let counts = self.counts::<Reference, D>(pairs)?;
         let ends = counts.iter().scan(0, |end, &count| {
             *end += count as usize;
@@ -117,7 +123,8 @@ impl<V: Value> CpuTreeSum<'_, V> {
             return Err(too_large());
         }
         let mut coordinates: Vec<u16> = bytemuck::try_zeroed_vec(all).map_err(|()| self.out_of_memory())?;
-        let mut children: Vec<Pair> = bytemuck::try_zeroed_vec(all).map_err(|()| self.out_of_memory())?;
+        let mut children: Vec<ReferencePair> =
+            bytemuck::try_zeroed_vec(all).map_err(|()| self.out_of_memory())?;
         let lengths = || counts.chunks(GRAIN).map(|counts| counts.iter().map(|&count| count as usize).sum());
         let places = split_by(lengths(), &mut coordinates).map_err(|_| self.out_of_memory())?;
         let slots = split_by(lengths(), &mut children).map_err(|_| self.out_of_memory())?;
@@ -149,7 +156,7 @@ impl<T> Default for Merge<T> {
 }
 
 impl<T: Slot> Merge<T> {
-    fn read<V: Value, const D: usize>(&mut self, sides: &[Side<'_, V>; 2], pair: Pair) {
+    fn read<V: Value, const D: usize>(&mut self, sides: &[SumOperand<'_, V>; 2], pair: ReferencePair) {
         for ((entries, side), reference) in self.sides.iter_mut().zip(sides).zip(pair) {
             entries.clear();
             if reference.is_null() {

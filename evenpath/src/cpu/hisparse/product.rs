@@ -22,7 +22,7 @@ use crate::matrix::memory::{split_by, try_collect};
 use crate::{HiSparse, MatrixError, Value};
 
 /// The indices of a leaf of A and a leaf of B.
-type Pair = [u32; 2];
+type LeafPair = [u32; 2];
 
 /// A nonempty leaf of C.
 struct Leaf {
@@ -79,7 +79,7 @@ struct CpuTreeProduct<'a, V, const D: usize> {
 }
 
 impl<V: Value, const D: usize> CpuTreeProduct<'_, V, D> {
-    fn leaves_of(&self, [a, b]: Pair) -> (PlacedNode, PlacedNode) {
+    fn leaves_of(&self, [a, b]: LeafPair) -> (PlacedNode, PlacedNode) {
         (self.a_leaves[a as usize], self.b_leaves[b as usize])
     }
 
@@ -91,7 +91,7 @@ impl<V: Value, const D: usize> CpuTreeProduct<'_, V, D> {
     }
 
     /// All pairs, grouped by leaf of C and then by column of A, and the leaves of C.
-    fn leaves(&self) -> Result<(Vec<Pair>, Vec<Leaf>), MatrixError> {
+    fn leaves(&self) -> Result<(Vec<LeafPair>, Vec<Leaf>), MatrixError> {
         let (rows, nnz) = (self.a.nrows(), self.a.nnz());
         let out_of_memory = || MatrixError::OutOfMemory { rows, nnz };
         let a_rows = try_collect(self.a_leaves.chunk_by(|one, next| one.row == next.row));
@@ -100,7 +100,7 @@ impl<V: Value, const D: usize> CpuTreeProduct<'_, V, D> {
         let count = |row: &[PlacedNode]| row.iter().map(|&leaf| self.met(leaf).len()).sum();
         counts.par_iter_mut().zip(&a_rows).for_each(|(pairs, row)| *pairs = count(row));
         let all = counts.iter().sum();
-        let mut pairs: Vec<Pair> = bytemuck::try_zeroed_vec(all).map_err(|()| out_of_memory())?;
+        let mut pairs: Vec<LeafPair> = bytemuck::try_zeroed_vec(all).map_err(|()| out_of_memory())?;
 
         // Start of the leaves and of the pairs of each row.
         let starts = try_collect(a_rows.iter().zip(&counts).scan((0, 0), |next, (row, pairs)| {
@@ -124,7 +124,7 @@ impl<V: Value, const D: usize> CpuTreeProduct<'_, V, D> {
     }
 
     /// The pairs of one row of leaves of A, the first of which is `first_leaf`.
-    fn list_pairs(&self, first_leaf: usize, pairs: &mut [Pair]) {
+    fn list_pairs(&self, first_leaf: usize, pairs: &mut [LeafPair]) {
         let met = (first_leaf..self.a_leaves.len())
             .flat_map(|a| self.met(self.a_leaves[a]).map(move |b| [a as u32, b as u32]));
         pairs.iter_mut().zip(met).for_each(|(pair, met)| *pair = met);
@@ -135,14 +135,14 @@ impl<V: Value, const D: usize> CpuTreeProduct<'_, V, D> {
     /// of the pool to `units`.
     fn row_leaves(
         &self,
-        pairs: &[Pair],
+        pairs: &[LeafPair],
         mut first: usize,
         pattern: &mut LeafBitmap<D>,
         units: &AtomicUsize,
     ) -> Result<Vec<Leaf>, MatrixError> {
         let depth = depth(self.a.nrows(), self.b.ncols(), D);
         let mut leaves = Vec::new();
-        let col = |pair: &Pair| self.b_leaves[pair[1] as usize].col;
+        let col = |pair: &LeafPair| self.b_leaves[pair[1] as usize].col;
         for group in pairs.chunk_by(|one, next| col(one) == col(next)) {
             for &pair in group {
                 let (a_leaf, b_leaf) = self.leaves_of(pair);

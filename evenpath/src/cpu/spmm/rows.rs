@@ -5,7 +5,7 @@ use std::ops::Range;
 use evenpath_simt::Element;
 
 use super::by_rows::ByRows;
-use super::dense::{Dense, Part};
+use super::dense::{Dense, DenseRowsMut};
 use super::sums::{Portable, RowOfA, SumInstructions};
 #[cfg(target_arch = "x86_64")]
 use super::x86::{Avx2, Avx512};
@@ -56,31 +56,36 @@ pub(super) struct CpuSpmmOperands<'a, S: Storage, T: Storage, O> {
 
 impl<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> CpuSpmmOperands<'_, S, T, O> {
     /// Computes a block of rows. The machine must have the instructions.
-    pub(super) fn compute(&self, block: Range<usize>, part: Part<'_, T>, instructions: Instructions) {
+    pub(super) fn compute(
+        &self,
+        block: Range<usize>,
+        c_rows: DenseRowsMut<'_, T>,
+        instructions: Instructions,
+    ) {
         match instructions {
             // SAFETY: every machine has the instructions.
-            Instructions::Portable => unsafe { self.compute_with::<Portable>(block, part) },
+            Instructions::Portable => unsafe { self.compute_with::<Portable>(block, c_rows) },
             // SAFETY: the machine has the instructions.
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2 => unsafe { self.compute_avx2(block, part) },
+            Instructions::Avx2 => unsafe { self.compute_avx2(block, c_rows) },
             // SAFETY: the machine has the instructions.
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512 => unsafe { self.compute_avx512(block, part) },
+            Instructions::Avx512 => unsafe { self.compute_avx512(block, c_rows) },
         }
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn compute_avx2(&self, block: Range<usize>, part: Part<'_, T>) {
+    unsafe fn compute_avx2(&self, block: Range<usize>, c_rows: DenseRowsMut<'_, T>) {
         // SAFETY: guaranteed by the caller.
-        unsafe { self.compute_with::<Avx2>(block, part) };
+        unsafe { self.compute_with::<Avx2>(block, c_rows) };
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma,avx512f")]
-    unsafe fn compute_avx512(&self, block: Range<usize>, part: Part<'_, T>) {
+    unsafe fn compute_avx512(&self, block: Range<usize>, c_rows: DenseRowsMut<'_, T>) {
         // SAFETY: guaranteed by the caller.
-        unsafe { self.compute_with::<Avx512>(block, part) };
+        unsafe { self.compute_with::<Avx512>(block, c_rows) };
     }
 
     /// # Safety
@@ -88,7 +93,7 @@ impl<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> CpuSpmmOperands<'
     // Inlined into the function that enables the instructions, as is everything that it calls.
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    unsafe fn compute_with<I: SumInstructions>(&self, block: Range<usize>, mut part: Part<'_, T>) {
+    unsafe fn compute_with<I: SumInstructions>(&self, block: Range<usize>, mut c_rows: DenseRowsMut<'_, T>) {
         let mut products = [Compute::<S>::ZERO; COLUMNS];
         for (index, row) in block.enumerate() {
             let range = self.matrix.range(row);
@@ -98,8 +103,8 @@ impl<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> CpuSpmmOperands<'
             };
             for first in (0..self.columns).step_by(COLUMNS) {
                 let own = first..self.columns.min(first + COLUMNS);
-                match &mut part {
-                    Part::Rows(values, leading_dimension) => {
+                match &mut c_rows {
+                    DenseRowsMut::Rows(values, leading_dimension) => {
                         let c = &mut values[index * *leading_dimension + first..][..own.len()];
                         if self.beta == Compute::<S>::ZERO && T::TYPE == Compute::<S>::TYPE {
                             // SAFETY: guaranteed by the caller.
@@ -111,7 +116,7 @@ impl<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> CpuSpmmOperands<'
                             c.iter_mut().zip(products).for_each(|(c, product)| self.update(c, *product));
                         }
                     }
-                    Part::Columns(columns) => {
+                    DenseRowsMut::Columns(columns) => {
                         let products = &mut products[..own.len()];
                         // SAFETY: guaranteed by the caller.
                         unsafe { self.products::<I>(row, first, products) };
@@ -204,7 +209,7 @@ mod tests {
         };
         let with = |instructions| {
             let mut c = vec![S::from_f64(f64::NAN); a.nrows() * columns];
-            rows.compute(0..a.nrows(), Part::Rows(&mut c, columns), instructions);
+            rows.compute(0..a.nrows(), DenseRowsMut::Rows(&mut c, columns), instructions);
             (instructions, c)
         };
         Instructions::of_machine().into_iter().map(with).collect()

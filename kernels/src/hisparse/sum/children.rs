@@ -64,7 +64,7 @@ impl HiSparseAddChildren {
         self.pairs.for_each::<BLOCK>(
             tile,
             masks,
-            |part| small::takes(part, BLOCK as u32),
+            |handle| small::takes(handle, BLOCK as u32),
             |number, pair| tiny::merge(a, b, pair, &sink(number)),
             |number, pair| keys.merge(a, b, pair, &sink(number)),
             |number, pair| {

@@ -51,7 +51,7 @@ pub(super) fn count_pairs<T: Element, const BLOCK: usize>(
     pairs.for_each::<BLOCK>(
         tile,
         masks,
-        |part| marks::takes(part, pairs.d_log2, BLOCK as u32),
+        |handle| marks::takes(handle, pairs.d_log2, BLOCK as u32),
         |number, pair| placing.set(tile, number, tiny::count(a, b, pair)),
         |number, pair| {
             let count = marks.count(a, b, pair);

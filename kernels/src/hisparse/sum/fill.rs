@@ -55,7 +55,7 @@ impl<V: Float> HiSparseAddLeaves<V> {
         self.pairs.for_each::<BLOCK>(
             tile,
             masks,
-            |part| small::takes(part, BLOCK as u32),
+            |handle| small::takes(handle, BLOCK as u32),
             |number, pair| tiny::merge(a, b, pair, &sink(number)),
             |number, pair| keys.merge(a, b, pair, &sink(number)),
             |number, pair| bitmaps.merge(a, b, pair, &sink(number)),

@@ -1,7 +1,7 @@
 //! A block reads the slots of dense nodes, in the order of the sum.
 use evenpath_simt::{device, thread, Element};
 
-use super::side::{Pair, Part, Side};
+use super::side::{NodeHandle, NodePair, SumTree};
 use crate::unroll::unroll;
 
 /// Rows whose slots a warp has in flight. In a transposed node, this many consecutive slots are loaded together.
@@ -22,9 +22,9 @@ pub(super) struct Slots<T> {
 /// Calls `visit` in whole warps, which together cover every position.
 #[device(track_caller)]
 pub(super) fn for_each<T: Element, const BLOCK: usize>(
-    a: Side<T>,
-    b: Side<T>,
-    pair: Pair,
+    a: SumTree<T>,
+    b: SumTree<T>,
+    pair: NodePair,
     visit: impl Fn(Slots<T>),
 ) {
     // A row has 1 << words_log2 words of 32 positions.
@@ -43,8 +43,8 @@ pub(super) fn for_each<T: Element, const BLOCK: usize>(
 }
 
 #[device(track_caller)]
-fn load<T: Element>(side: Side<T>, part: Part, row: u32, col: u32) -> [T; BATCH] {
-    let (node, is_dense) = (side.node(part), part.is_dense());
+fn load<T: Element>(side: SumTree<T>, handle: NodeHandle, row: u32, col: u32) -> [T; BATCH] {
+    let (node, is_dense) = (side.node(handle), handle.is_dense());
     let mut slots = [T::ZERO; BATCH];
     if side.is_transposed {
         // The batch's rows are consecutive in the node, and start at a multiple of 16 bytes;

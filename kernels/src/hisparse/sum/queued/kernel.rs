@@ -6,7 +6,7 @@ use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Shared};
 use super::super::large::{self, Bitmaps};
 use super::super::marks::Marks;
 use super::super::memory::larger;
-use super::super::side::Pair;
+use super::super::side::NodePair;
 use super::super::small::{self, Keys};
 use super::super::tiny;
 use super::adder::Adder;
@@ -124,17 +124,17 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
     #[device(track_caller)]
     fn sort(&mut self, pair: QueuedPair) -> Option<FoundElement<QueuedPair>> {
         let (a, b) = self.inner_sides();
-        let parts = Pair { a: a.part(pair.a), b: b.part(pair.b) };
+        let nodes = NodePair { a: a.handle(pair.a), b: b.handle(pair.b) };
         let is_pair = pair.a != NULL || pair.b != NULL;
-        let is_tiny = is_pair && tiny::takes(parts.a) && tiny::takes(parts.b);
-        let merged = self.merge_by_thread(pair, parts, is_tiny);
+        let is_tiny = is_pair && tiny::takes(nodes.a) && tiny::takes(nodes.b);
+        let merged = self.merge_by_thread(pair, nodes, is_tiny);
         if !is_pair || is_tiny {
             return merged;
         }
         let block_size = BLOCK as u32;
-        let is_small = small::takes(parts.a, block_size) && small::takes(parts.b, block_size);
+        let is_small = small::takes(nodes.a, block_size) && small::takes(nodes.b, block_size);
         let is_copy = pair.b == NULL || pair.a == NULL && !b.is_transposed;
-        let is_sparse = !parts.a.is_dense() && !parts.b.is_dense();
+        let is_sparse = !nodes.a.is_dense() && !nodes.b.is_dense();
         let queue = if is_copy && is_sparse {
             COPIES
         } else if is_small {

@@ -3,7 +3,7 @@
 use evenpath_simt::{device, thread, warp, Element, Float};
 
 use super::super::fill::Leaf;
-use super::super::side::{Pair, Part, Side};
+use super::super::side::{NodeHandle, NodePair, SumTree};
 use super::super::sink::{Place, Sink};
 use super::super::tiny;
 use super::adder::Adder;
@@ -51,20 +51,20 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
     pub(super) fn merge_by_thread(
         &mut self,
         pair: QueuedPair,
-        parts: Pair,
+        nodes: NodePair,
         is_tiny: bool,
     ) -> Option<FoundElement<QueuedPair>> {
         let (a, b) = self.inner_sides();
-        let count = if is_tiny { tiny::count(a, b, parts) } else { 0 };
+        let count = if is_tiny { tiny::count(a, b, nodes) } else { 0 };
         let reference = self.allocate(pair, count);
         if reference == NULL {
             return None;
         }
         if pair.height == 0 {
             let (a, b) = self.leaf_sides();
-            tiny::merge(a, b, parts, &self.leaf(reference, count));
+            tiny::merge(a, b, nodes, &self.leaf(reference, count));
         } else {
-            tiny::merge(a, b, parts, &self.inner(reference, count));
+            tiny::merge(a, b, nodes, &self.inner(reference, count));
         }
         self.merged(pair, reference, count)
     }
@@ -102,9 +102,9 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
     #[device(track_caller)]
     fn merge_by_warp(&mut self, pair: QueuedPair, is_copy: bool) -> Option<FoundElement<QueuedPair>> {
         let (a, b) = self.inner_sides();
-        let parts = Pair { a: a.part(pair.a), b: b.part(pair.b) };
+        let nodes = NodePair { a: a.handle(pair.a), b: b.handle(pair.b) };
         // For a copy, this is the number of entries.
-        let count = if is_copy { parts.a.len + parts.b.len } else { self.marks.count(a, b, parts) };
+        let count = if is_copy { nodes.a.len + nodes.b.len } else { self.marks.count(a, b, nodes) };
         let reference = self.allocate(pair, if thread::lane() == 0 { count } else { 0 });
         let reference = warp::shuffle(warp::FULL, reference, 0);
         if reference == NULL {
@@ -113,16 +113,16 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
         if pair.height == 0 {
             let ((a, b), leaf) = (self.leaf_sides(), self.leaf(reference, count));
             if is_copy {
-                copy(a, b, parts, &leaf);
+                copy(a, b, nodes, &leaf);
             } else {
-                self.keys.merge(a, b, parts, &leaf);
+                self.keys.merge(a, b, nodes, &leaf);
             }
         } else {
             let inner = self.inner(reference, count);
             if is_copy {
-                copy(a, b, parts, &inner);
+                copy(a, b, nodes, &inner);
             } else {
-                self.keys.merge(a, b, parts, &inner);
+                self.keys.merge(a, b, nodes, &inner);
             }
         }
         self.merged(pair, reference, count)
@@ -132,12 +132,12 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
     #[device(track_caller)]
     pub(super) fn merge_by_block(&mut self, pair: QueuedPair) -> Option<FoundElement<QueuedPair>> {
         let (a, b) = self.inner_sides();
-        let parts = Pair { a: a.part(pair.a), b: b.part(pair.b) };
+        let nodes = NodePair { a: a.handle(pair.a), b: b.handle(pair.b) };
         let leaves = self.leaf_sides();
         let count = if pair.height == 0 {
-            self.bitmaps.count(leaves.0, leaves.1, parts)
+            self.bitmaps.count(leaves.0, leaves.1, nodes)
         } else {
-            self.bitmaps.count(a, b, parts)
+            self.bitmaps.count(a, b, nodes)
         };
         if thread::warp() == 0 {
             let reference = self.allocate(pair, if thread::lane() == 0 { count } else { 0 });
@@ -151,9 +151,9 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
             return None;
         }
         if pair.height == 0 {
-            self.bitmaps.merge(leaves.0, leaves.1, parts, &self.leaf(reference, count));
+            self.bitmaps.merge(leaves.0, leaves.1, nodes, &self.leaf(reference, count));
         } else if layout::kind(reference) != layout::DENSE {
-            self.bitmaps.merge(a, b, parts, &self.inner(reference, count));
+            self.bitmaps.merge(a, b, nodes, &self.inner(reference, count));
         }
         if thread::index() == 0 {
             self.merged(pair, reference, count)
@@ -165,7 +165,12 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
 
 /// Passes all entries of the only node of a pair to the sink, over the lanes of a warp. The node is sparse and not transposed.
 #[device(track_caller)]
-fn copy<T: Element>(a: Side<T>, b: Side<T>, Pair { a: of_a, b: of_b }: Pair, sink: &impl Sink<T>) {
+fn copy<T: Element>(
+    a: SumTree<T>,
+    b: SumTree<T>,
+    NodePair { a: of_a, b: of_b }: NodePair,
+    sink: &impl Sink<T>,
+) {
     if of_b.reference == NULL {
         for_each_entry(a, of_a, |place, slot| sink.put(place, Some(slot), None));
     } else {
@@ -175,9 +180,9 @@ fn copy<T: Element>(a: Side<T>, b: Side<T>, Pair { a: of_a, b: of_b }: Pair, sin
 
 /// Calls `visit` with each entry of a sparse node, over the lanes of a warp.
 #[device(track_caller)]
-fn for_each_entry<T: Element>(side: Side<T>, part: Part, visit: impl Fn(Place, T)) {
-    let node = side.node(part);
-    thread::warp_stride(part.len, |rank| {
+fn for_each_entry<T: Element>(side: SumTree<T>, handle: NodeHandle, visit: impl Fn(Place, T)) {
+    let node = side.node(handle);
+    thread::warp_stride(handle.len, |rank| {
         let coordinates = u32::from(node.coordinates.load(rank as usize));
         visit(Place { rank, coordinates }, node.slots.load(rank as usize));
     });

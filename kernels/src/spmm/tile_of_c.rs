@@ -1,4 +1,4 @@
-//! A block's part of C in shared memory.
+//! A block's tile of C in shared memory.
 
 use evenpath_simt::{device, thread, Arena, Float, Shared, Stored};
 
@@ -6,14 +6,14 @@ use super::group::{Group, LaneSums};
 use super::update::DenseUpdate;
 use super::width::Width;
 
-/// A block's part of C, to be stored by columns: consecutive threads then store consecutive rows.
-pub(super) struct Part<V> {
+/// A block's tile of C, to be stored by columns: consecutive threads then store consecutive rows.
+pub(super) struct TileOfC<V> {
     sums: Shared<V>,
     is_kept: Shared<u32>,
     rows_log2: u32,
 }
 
-impl<V: Float> Part<V> {
+impl<V: Float> TileOfC<V> {
     #[device]
     pub(super) fn take<T: Stored<Compute = V>, W: Width, const BLOCK: usize>(
         mut arena: Arena,
