@@ -7,7 +7,7 @@ use bytemuck::Pod;
 use super::allocation::{Allocation, Release};
 use super::error::DeviceError;
 use super::handle::{Backend, Device};
-use super::machine::Block;
+use super::machine::MemoryBlock;
 use super::order::MemoryAccess;
 use super::owner::{Foreign, Owner};
 use super::properties::DeviceKind;
@@ -132,7 +132,7 @@ unsafe fn foreign<T: Pod>(
                 return Err(DeviceError::ForeignMemory { address, device: device.to_string(), reason });
             }
             // SAFETY: guaranteed by the caller.
-            let allocation = unsafe { Allocation::foreign(machine, Block { address, bytes }, release) };
+            let allocation = unsafe { Allocation::foreign(machine, MemoryBlock { address, bytes }, release) };
             (Memory::Machine { allocation, offset: 0, len }, Owner::Device)
         }
         _ if len > 0 => {

@@ -26,7 +26,7 @@ pub(crate) trait Machine: Send + Sync {
     fn memory(&self) -> Result<(u64, u64), DeviceError>;
 
     /// Allocates at least `bytes` bytes, at least one, aligned to 256. The contents are arbitrary.
-    fn allocate(&self, bytes: u64) -> Result<Block, DeviceError>;
+    fn allocate(&self, bytes: u64) -> Result<MemoryBlock, DeviceError>;
 
     /// Returns an unused stream, to be given back. Work on an urgent stream has priority over others, if the
     /// machine supports this.
@@ -70,7 +70,7 @@ pub(crate) trait Machine: Send + Sync {
 
     /// Frees a block once all work that was launched before is done. Never fails: a machine that is lost has
     /// freed everything.
-    unsafe fn free(&self, block: Block);
+    unsafe fn free(&self, block: MemoryBlock);
 
     /// Copies from the host and waits for the copy.
     unsafe fn write(&self, stream: u32, address: u64, bytes: &[u8]) -> Result<(), DeviceError>;
@@ -224,7 +224,7 @@ pub(crate) const MAILBOX_WORDS: usize = 2;
 
 /// A block of a machine's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Block {
+pub(crate) struct MemoryBlock {
     pub(crate) address: u64,
     /// Allocated size, at least the requested size.
     pub(crate) bytes: u64,

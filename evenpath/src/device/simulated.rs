@@ -14,7 +14,7 @@ use parking_lot::{Mutex, MutexGuard, RwLock};
 
 use super::error::DeviceError;
 use super::kernels::OwnKernels;
-use super::machine::{Block, Machine, Moment, Transfer};
+use super::machine::{Machine, MemoryBlock, Moment, Transfer};
 use super::order::{MemoryAccess, Order, StreamStep};
 use super::properties::DeviceProperties;
 use super::shared::SharedMemory;
@@ -142,7 +142,7 @@ impl Machine for Simulated {
         Ok(self.gpu.memory())
     }
 
-    fn allocate(&self, bytes: u64) -> Result<Block, DeviceError> {
+    fn allocate(&self, bytes: u64) -> Result<MemoryBlock, DeviceError> {
         let _guard = self.begin()?;
         let out_of_memory = |OutOfMemory { asked, free, total }| DeviceError::OutOfMemory {
             device: NAME.into(),
@@ -151,10 +151,10 @@ impl Machine for Simulated {
             total,
         };
         let address = self.gpu.allocate(bytes).map_err(out_of_memory)?;
-        Ok(Block { address, bytes })
+        Ok(MemoryBlock { address, bytes })
     }
 
-    unsafe fn free(&self, block: Block) {
+    unsafe fn free(&self, block: MemoryBlock) {
         let _guard = self.streams.lock();
         let freed = self.gpu.free(block.address);
         debug_assert!(freed.is_ok(), "{freed:?}");

@@ -13,7 +13,7 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, parameters, thread, Arena, Element, Global, GlobalMut, Shared};
 
-use super::sorted_tile::{Places, SortedTile};
+use super::sorted_tile::{SortedPlaces, SortedTile};
 use crate::block::radix_rank::{BinCounts, Digit, KeyOrder, RadixKey, RadixRank, BINS};
 use crate::block::radix_sort::warp_striped;
 
@@ -158,7 +158,7 @@ impl<K: RadixKey> Pass<K> {
         // per item.
         let digit = Digit { begin: thread::opaque(self.digit.begin), bits: self.digit.bits };
         let ranked = rank.rank(&own, digit, alike);
-        let mut places = Places::new();
+        let mut places = SortedPlaces::new();
         for item in 0..ITEMS {
             places.set(item, ranked[item]);
         }

@@ -31,7 +31,7 @@ pub(super) struct CpuSpgemmOperands<'a, V, O> {
 }
 
 /// Properties of a row known before it is computed.
-struct Shape {
+struct RowProperties {
     products: usize,
     /// First and last column.
     ends: (u32, u32),
@@ -185,8 +185,8 @@ impl<'a, V: Value, O: Offset> CpuSpgemmOperands<'a, V, O> {
 
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    fn shape(&self, row: usize) -> Shape {
-        let mut shape = Shape { products: 0, ends: (u32::MAX, 0), filled: 0 };
+    fn shape(&self, row: usize) -> RowProperties {
+        let mut shape = RowProperties { products: 0, ends: (u32::MAX, 0), filled: 0 };
         for (_, columns, _) in self.products(row) {
             if let (Some(first), Some(last)) = (columns.first(), columns.last()) {
                 shape.products += columns.len();
@@ -312,7 +312,7 @@ impl<'a, V: Value, O: Offset> CpuSpgemmOperands<'a, V, O> {
     }
 }
 
-impl Shape {
+impl RowProperties {
     /// Returns whether sorting the products, at this cost, is faster than searching the sums of this many
     /// columns.
     #[inline]

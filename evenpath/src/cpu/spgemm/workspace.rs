@@ -4,7 +4,7 @@ use std::any::Any;
 use std::cell::RefCell;
 
 use super::accumulator::Accumulator;
-use super::block::Block;
+use super::block::TaskRows;
 use super::instructions::Sorter;
 use super::pairs::Pairs;
 use super::repeated::Ranks;
@@ -23,7 +23,7 @@ thread_local! {
 #[derive(Default)]
 pub(super) struct Workspace<V: Value> {
     /// The rows of the last task.
-    pub(super) block: Block<V>,
+    pub(super) block: TaskRows<V>,
     pub(super) accumulator: Accumulator<V>,
     pub(super) sorter: Sorter<V>,
     pub(super) pairs: Pairs<V>,

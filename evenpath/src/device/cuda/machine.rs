@@ -22,7 +22,7 @@ use super::properties::{describe, find, memory_info};
 use super::ptx::Ptx;
 use crate::device::error::{DeviceError, Version};
 use crate::device::kernels::{Kernels, OwnKernels};
-use crate::device::machine::{Block, Executable, Machine, Mailbox, Moment, Transfer};
+use crate::device::machine::{Executable, Machine, Mailbox, MemoryBlock, Moment, Transfer};
 use crate::device::node::Node;
 use crate::device::order::MemoryAccess;
 use crate::device::properties::DeviceProperties;
@@ -90,7 +90,7 @@ impl Machine for Cuda {
         })
     }
 
-    fn allocate(&self, bytes: u64) -> Result<Block, DeviceError> {
+    fn allocate(&self, bytes: u64) -> Result<MemoryBlock, DeviceError> {
         self.core.with_live(|live| {
             let mut cache = live.cache.lock();
             if let Some(block) = cache.take(bytes) {
@@ -115,7 +115,7 @@ impl Machine for Cuda {
                 }
                 other => other?,
             };
-            Ok(Block { address, bytes: rounded })
+            Ok(MemoryBlock { address, bytes: rounded })
         })
     }
 
@@ -179,7 +179,7 @@ impl Machine for Cuda {
         })
     }
 
-    unsafe fn free(&self, block: Block) {
+    unsafe fn free(&self, block: MemoryBlock) {
         self.core.release(|live| {
             let evicted = live.cache.lock().put(block);
             if !evicted.is_empty()

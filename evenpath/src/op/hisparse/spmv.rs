@@ -7,7 +7,7 @@ use evenpath_simt::thread::WARP_SIZE;
 
 use super::device::{Content, Nodes};
 use super::frozen::Frozen;
-use super::places::{self, Places};
+use super::places::{self, ProductPlaces};
 use super::{DeviceHiSparse, SpmvMethod, SpmvOptions};
 use crate::device::{DeviceError, DeviceSlice, Event, Launch};
 use crate::format::DeviceCsr;
@@ -112,7 +112,7 @@ enum TreeSpmvSchedule<V: Value> {
 struct Leaves<V: Value> {
     launch: Launch<HiSparseSpmv<V>>,
     frozen: Frozen,
-    places: Places,
+    places: ProductPlaces,
     warps: u32,
     sums: TaggedSums,
 }
@@ -132,7 +132,8 @@ impl<V: Value> Leaves<V> {
             part_quads = places::part_quads(quads, chunk_quads, warps / block_warps);
             part_quads
         })?;
-        let places = Places::new::<V, D>(nodes, is_transposed, &frozen, &firsts, (part_quads, chunk_quads))?;
+        let places =
+            ProductPlaces::new::<V, D>(nodes, is_transposed, &frozen, &firsts, (part_quads, chunk_quads))?;
         let parts = if frozen.is_cut() { 2 * frozen.parts as usize } else { 0 };
         let sums = TaggedSums::new::<V>(device, D * parts, parts)?;
         let launch = launcher.blocks(frozen.parts as usize)?;

@@ -5,7 +5,7 @@ use std::fmt;
 use super::features::Copies;
 use super::info::SpmvPlanInfo;
 use super::options::SpmvOptions;
-use super::schedule::{Choice, Shape};
+use super::schedule::{Choice, ScheduleShape};
 use super::{build, by_type};
 use crate::device::{DeviceError, DeviceSlice, Event};
 use crate::format::DeviceCsr;
@@ -134,7 +134,7 @@ impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> SpmvPlan<S, O, T>
     /// If the device was lost.
     pub fn info(&self) -> Result<SpmvPlanInfo, DeviceError> {
         let (start, end) = &self.analysis;
-        let Shape { tile, tiles, details, workspace_bytes } = self.choice.schedule.shape();
+        let ScheduleShape { tile, tiles, details, workspace_bytes } = self.choice.schedule.shape();
         let Choice { method, reason, .. } = &self.choice;
         let analysis_ms = end.elapsed_since(start)?;
         Ok(SpmvPlanInfo {

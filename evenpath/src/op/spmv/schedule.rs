@@ -36,7 +36,7 @@ pub(super) trait SpmvSchedule<S: Storage, O: Offset, T: Storage = S>: Send + Syn
     }
 
     /// How the matrix is cut, and what that takes.
-    fn shape(&self) -> Shape;
+    fn shape(&self) -> ScheduleShape;
 
     /// Returns whether a run reads the matrix's column indices.
     fn reads_columns(&self) -> bool {
@@ -46,7 +46,7 @@ pub(super) trait SpmvSchedule<S: Storage, O: Offset, T: Storage = S>: Send + Syn
 
 /// How a schedule cuts a matrix.
 #[derive(Default)]
-pub(super) struct Shape {
+pub(super) struct ScheduleShape {
     /// Tile of one block, on devices that run kernels.
     pub(super) tile: Option<Tile>,
     /// Pieces that the matrix is cut into.

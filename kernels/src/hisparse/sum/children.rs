@@ -6,7 +6,7 @@ use super::levels::{Placing, SumNodes};
 use super::marks::Marks;
 use super::memory::{count_shared_bytes, larger, merge_shared_bytes};
 use super::pairs::NodePairs;
-use super::sink::{Place, Sink};
+use super::sink::{Sink, SumPlace};
 use super::small::{self, Keys};
 use super::tiny;
 use crate::block::count_scan::CountScan;
@@ -94,7 +94,7 @@ impl Sink<u32> for Children {
     }
 
     #[device(track_caller)]
-    fn put(&self, Place { rank, coordinates }: Place, a: Option<u32>, b: Option<u32>) {
+    fn put(&self, SumPlace { rank, coordinates }: SumPlace, a: Option<u32>, b: Option<u32>) {
         let (a, b) = (a.unwrap_or(layout::NULL), b.unwrap_or(layout::NULL));
         if rank < self.room {
             self.words.store(rank as usize, u64::from(b) << 32 | u64::from(a));
@@ -103,7 +103,7 @@ impl Sink<u32> for Children {
     }
 
     #[device(track_caller)]
-    fn join(&self, place: Place, slot: u32, is_of_b: bool) {
+    fn join(&self, place: SumPlace, slot: u32, is_of_b: bool) {
         if place.rank < self.room {
             let other = self.words.load(place.rank as usize);
             self.words.store(place.rank as usize, other | u64::from(slot) << (32 * u32::from(is_of_b)));

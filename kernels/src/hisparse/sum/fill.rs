@@ -4,7 +4,7 @@ use super::large::Bitmaps;
 use super::levels::{LevelTile, SumPlaces};
 use super::memory::merge_shared_bytes;
 use super::pairs::NodePairs;
-use super::sink::{Place, Sink};
+use super::sink::{Sink, SumPlace};
 use super::small::{self, Keys};
 use super::{state, tiny};
 use crate::block::count_scan::CountScan;
@@ -111,7 +111,7 @@ impl<V: Float> Sink<V> for Leaf<V> {
     }
 
     #[device(track_caller)]
-    fn put(&self, Place { rank, coordinates }: Place, a: Option<V>, b: Option<V>) {
+    fn put(&self, SumPlace { rank, coordinates }: SumPlace, a: Option<V>, b: Option<V>) {
         let value = match (a, b) {
             (Some(a), Some(b)) => self.a.value(a) + self.b.value(b),
             (Some(a), None) => self.a.value(a),
@@ -122,7 +122,7 @@ impl<V: Float> Sink<V> for Leaf<V> {
     }
 
     #[device(track_caller)]
-    fn join(&self, Place { rank, coordinates }: Place, slot: V, is_of_b: bool) {
+    fn join(&self, SumPlace { rank, coordinates }: SumPlace, slot: V, is_of_b: bool) {
         let value = if is_of_b { self.b.value(slot) } else { self.a.value(slot) };
         // A zero of the other operand that a dense leaf stores as −0 may be added as it is: the sum is this value, or a zero of
         // either sign, which a dense leaf stores as −0.

@@ -2,7 +2,7 @@
 use evenpath_simt::{device, thread, warp, Arena, Element, Shared};
 
 use super::side::{NodeHandle, NodePair, SumTree};
-use super::sink::{Place, Sink};
+use super::sink::{Sink, SumPlace};
 use super::slots::{self, Slots};
 use crate::block::count_scan::CountScan;
 use crate::block::strided::each_loaded;
@@ -168,14 +168,14 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
 
     /// Returns the position of coordinates in the sum, with their rank only if entries are numbered.
     #[device(track_caller)]
-    fn find(self, coordinates: u32, is_numbered: bool) -> Place {
+    fn find(self, coordinates: u32, is_numbered: bool) -> SumPlace {
         let mut rank = 0;
         if is_numbered {
             let place = layout::place(coordinates, self.d_log2);
             let (word, below) = ((place / 32) as usize, (1 << (place % 32)) - 1);
             rank = self.before.load(word) + (self.union.load(word) & below).count_ones();
         }
-        Place { rank, coordinates }
+        SumPlace { rank, coordinates }
     }
 }
 

@@ -2,7 +2,7 @@
 
 /// The position of an entry in the sum.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct SumPlace {
     /// Its rank in the union of both nodes' entries.
     pub(super) rank: u32,
     /// Its coordinates.
@@ -15,8 +15,8 @@ pub(super) trait Sink<T> {
     fn is_ordered(&self) -> bool;
 
     /// Takes an entry of the union, with its slots in the nodes that have it.
-    fn put(&self, place: Place, a: Option<T>, b: Option<T>);
+    fn put(&self, place: SumPlace, a: Option<T>, b: Option<T>);
 
     /// Adds a slot of A's node, or of B's, to an entry that the block has put with the other one's slot alone.
-    fn join(&self, place: Place, slot: T, is_of_b: bool);
+    fn join(&self, place: SumPlace, slot: T, is_of_b: bool);
 }

@@ -3,7 +3,7 @@
 use evenpath_simt::{device, thread, warp, Arena, Element, Shared};
 
 use super::side::{NodeHandle, NodePair, SumTree};
-use super::sink::{Place, Sink};
+use super::sink::{Sink, SumPlace};
 use crate::block::search::partition_point;
 use crate::hisparse::node::Node;
 
@@ -214,6 +214,6 @@ fn before_from(keys: Shared<u32>, passed: u32, len: u32, key: u32) -> u32 {
 }
 
 #[device]
-fn place(rank: u32, key: u32) -> Place {
-    Place { rank, coordinates: key >> SHIFT }
+fn place(rank: u32, key: u32) -> SumPlace {
+    SumPlace { rank, coordinates: key >> SHIFT }
 }

@@ -2,7 +2,7 @@
 use evenpath_simt::{device, Element};
 
 use super::side::{NodeHandle, NodePair, SumTree};
-use super::sink::{Place, Sink};
+use super::sink::{Sink, SumPlace};
 use crate::hisparse::layout;
 use crate::unroll::unroll;
 
@@ -69,7 +69,7 @@ pub(super) fn merge<T: Element>(a: SumTree<T>, b: SumTree<T>, pair: NodePair, si
         for other in 0..LIMIT {
             rank += u32::from(of_a[other] < coordinates) + u32::from(new[other] < coordinates);
         }
-        Place { rank, coordinates }
+        SumPlace { rank, coordinates }
     };
     unroll!(for index in 0..LIMIT {
         if of_a[index] != NONE[0] {

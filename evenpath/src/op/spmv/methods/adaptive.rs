@@ -13,7 +13,7 @@ use crate::op::spmv::features::Features;
 use crate::op::spmv::gathers::Gathers;
 use crate::op::spmv::lengths::Lengths;
 use crate::op::spmv::method::SpmvMethod;
-use crate::op::spmv::schedule::{Boxed, Shape, SpmvSchedule};
+use crate::op::spmv::schedule::{Boxed, ScheduleShape, SpmvSchedule};
 use crate::op::spmv::strategy::{Request, Strategy, boxed};
 use crate::op::spmv::thresholds::ROW_BLOCK_MEAN;
 use crate::operand::OpError;
@@ -166,13 +166,13 @@ impl<V: Value, O: Offset> SpmvSchedule<V, O> for Adaptive<V, O> {
         unsafe { product.launch(&self.launch, |product| AdaptiveRows { product, block_rows }) }
     }
 
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> ScheduleShape {
         let details = |Kinds { stream, vector, long_vector }| SpmvDetails::RowBlocks {
             by_stream: stream,
             by_vector: vector,
             by_long_vector: long_vector,
         };
-        Shape {
+        ScheduleShape {
             tile: Some(Tile::of(self.launch.info())),
             tiles: u64::from(self.launch.grid()),
             details: self.kinds.map(details),

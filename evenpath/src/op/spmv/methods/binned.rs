@@ -11,7 +11,7 @@ use crate::op::spmv::features::Features;
 use crate::op::spmv::gathers::Gathers;
 use crate::op::spmv::lengths::Lengths;
 use crate::op::spmv::method::SpmvMethod;
-use crate::op::spmv::schedule::{Boxed, Shape, SpmvSchedule};
+use crate::op::spmv::schedule::{Boxed, ScheduleShape, SpmvSchedule};
 use crate::op::spmv::strategy::{Request, Strategy, boxed, or_too_long};
 use crate::operand::OpError;
 use crate::operand::tagged_sums::TaggedSums;
@@ -130,13 +130,13 @@ impl<V: Value, O: Offset> SpmvSchedule<V, O> for Binned<V, O> {
         unsafe { product.launch(&self.launch, |product| BinnedRows { product, long, lanes_log2 }) }
     }
 
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> ScheduleShape {
         let long = self.lengths.long;
         let workspace_bytes =
             self.long_rows.bytes() + self.first_pieces.bytes() + self.piece_rows.bytes() + self.sums.bytes();
         let details =
             SpmvDetails::Binned { rows_per_warp: self.group.rows, long_rows: long.rows, pieces: long.pieces };
-        Shape {
+        ScheduleShape {
             tile: Some(Tile::of(self.launch.info())),
             tiles: u64::from(self.launch.grid()),
             details: Some(details),

@@ -6,7 +6,7 @@ use crate::format::DeviceCsr;
 use crate::op::product::SpmvCall;
 use crate::op::spmv::features::Copies;
 use crate::op::spmv::method::SpmvMethod;
-use crate::op::spmv::schedule::{Boxed, Choice, Shape, SpmvSchedule};
+use crate::op::spmv::schedule::{Boxed, Choice, ScheduleShape, SpmvSchedule};
 use crate::op::spmv::strategy::{Abilities, Devices, Request, Strategy};
 use crate::operand::OpError;
 use crate::{Offset, Value};
@@ -78,8 +78,8 @@ impl<V: Value, O: Offset> SpmvSchedule<V, O> for Cpu {
         Ok(())
     }
 
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> ScheduleShape {
         let (tiles, workspace_bytes) = (self.tiles.len() as u64, self.tiles.bytes() as u64);
-        Shape { tiles, workspace_bytes, ..Shape::default() }
+        ScheduleShape { tiles, workspace_bytes, ..ScheduleShape::default() }
     }
 }

@@ -14,7 +14,7 @@ use crate::op::spmv::features::{ByWindows, Features};
 use crate::op::spmv::gathers::Gathers;
 use crate::op::spmv::method::SpmvMethod;
 use crate::op::spmv::reason::Reason;
-use crate::op::spmv::schedule::{Boxed, Shape, SpmvSchedule};
+use crate::op::spmv::schedule::{Boxed, ScheduleShape, SpmvSchedule};
 use crate::op::spmv::strategy::{Request, Strategy};
 use crate::operand::OpError;
 use crate::policy::{self, Tile};
@@ -138,9 +138,9 @@ impl<V: Value, O: Offset> SpmvSchedule<V, O> for Flat<V, O> {
         }
     }
 
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> ScheduleShape {
         let tiles = u64::from(self.tile_launch.grid());
-        Shape {
+        ScheduleShape {
             tile: Some(Tile::of(self.tile_launch.info())),
             tiles,
             details: Some(SpmvDetails::Flat { filled_rows: self.filled.count }),

@@ -19,7 +19,7 @@ use crate::op::spmv::features::Features;
 use crate::op::spmv::gathers::Gathers;
 use crate::op::spmv::method::SpmvMethod;
 use crate::op::spmv::reason::Reason;
-use crate::op::spmv::schedule::{Boxed, Shape, SpmvSchedule};
+use crate::op::spmv::schedule::{Boxed, ScheduleShape, SpmvSchedule};
 use crate::op::spmv::strategy::{Abilities, Request, Strategy, boxed};
 use crate::op::spmv::thresholds::{COPY_MEAN, HOT_NONZEROS, HOT_TENTHS, HOT_X_TENTHS};
 use crate::operand::{OpError, Pairs};
@@ -281,10 +281,10 @@ impl<V: Value, O: Offset> SpmvSchedule<V, O> for Hot<V, O> {
         false
     }
 
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> ScheduleShape {
         let elements = self.elements.lock().unwrap_or_else(PoisonError::into_inner).bytes();
         let lists = self.columns.hot.bytes() + self.chunk_rows.bytes() + self.filled.bytes();
-        Shape {
+        ScheduleShape {
             tile: Some(Tile::of(self.launch.info())),
             tiles: u64::from(self.chunks),
             details: Some(SpmvDetails::HotColumns {

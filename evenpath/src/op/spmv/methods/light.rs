@@ -9,7 +9,7 @@ use crate::format::DeviceCsr;
 use crate::op::product::SpmvCall;
 use crate::op::spmv::details::SpmvDetails;
 use crate::op::spmv::method::SpmvMethod;
-use crate::op::spmv::schedule::{Boxed, Shape, SpmvSchedule};
+use crate::op::spmv::schedule::{Boxed, ScheduleShape, SpmvSchedule};
 use crate::op::spmv::strategy::{Request, Strategy};
 use crate::operand::OpError;
 use crate::policy::{self, Tile};
@@ -87,9 +87,9 @@ impl<V: Value, O: Offset> SpmvSchedule<V, O> for Light<V, O> {
         SpmvMethod::Light { lanes: Some(self.lanes), block_size: self.block_size }
     }
 
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> ScheduleShape {
         let Self { launch, next_row, .. } = self;
-        Shape {
+        ScheduleShape {
             tile: Some(Tile::of(launch.info())),
             tiles: u64::from(launch.grid()),
             details: Some(SpmvDetails::Light { lanes: self.lanes, rows_per_draw: self.turns }),

@@ -13,7 +13,7 @@ use crate::op::spmv::costs::MERGE_PATH;
 use crate::op::spmv::features::Features;
 use crate::op::spmv::gathers::Gathers;
 use crate::op::spmv::method::SpmvMethod;
-use crate::op::spmv::schedule::{Boxed, Shape, SpmvSchedule};
+use crate::op::spmv::schedule::{Boxed, ScheduleShape, SpmvSchedule};
 use crate::op::spmv::strategy::{Abilities, Devices, Request, Strategy};
 use crate::operand::OpError;
 use crate::policy::{self, Tile};
@@ -93,9 +93,14 @@ impl<V: Value, O: Offset> SpmvSchedule<V, O> for Merge<V, O> {
         unsafe { product.launch(&self.launch, |product| MergeTile { product, tile_rows, cut_rows }) }
     }
 
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> ScheduleShape {
         let tiles = u64::from(self.tiles.count);
         let workspace_bytes = self.tiles.bytes() + self.cut_rows.bytes();
-        Shape { tile: Some(Tile::of(self.launch.info())), tiles, workspace_bytes, ..Shape::default() }
+        ScheduleShape {
+            tile: Some(Tile::of(self.launch.info())),
+            tiles,
+            workspace_bytes,
+            ..ScheduleShape::default()
+        }
     }
 }

@@ -15,7 +15,7 @@ use crate::op::spmv::gathers::Gathers;
 use crate::op::spmv::lengths::Lengths;
 use crate::op::spmv::method::SpmvMethod;
 use crate::op::spmv::reason::Reason;
-use crate::op::spmv::schedule::{Boxed, Shape, SpmvSchedule};
+use crate::op::spmv::schedule::{Boxed, ScheduleShape, SpmvSchedule};
 use crate::op::spmv::strategy::{Abilities, Request, Strategy, boxed, or_too_long};
 use crate::op::spmv::thresholds::{NARROW_HUNDREDTHS, ROW_BLOCK_MEAN};
 use crate::operand::{OpError, Pairs};
@@ -256,7 +256,7 @@ impl<V: Value, O: Offset> SpmvSchedule<V, O> for Narrow<V, O> {
         self.codes.whole > 0
     }
 
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> ScheduleShape {
         let details = SpmvDetails::NarrowColumns {
             without_code: self.codes.whole,
             with_others_codes: self.codes.shared,
@@ -265,7 +265,7 @@ impl<V: Value, O: Offset> SpmvSchedule<V, O> for Narrow<V, O> {
             NarrowLaunch::Blocks { launch, block_rows } => (launch.info(), launch.grid(), block_rows.bytes()),
             NarrowLaunch::Tiles { launch, .. } => (launch.info(), launch.grid(), 0),
         };
-        Shape {
+        ScheduleShape {
             tile: Some(Tile::of(info)),
             tiles: u64::from(tiles),
             details: Some(details),

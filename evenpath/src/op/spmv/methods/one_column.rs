@@ -6,7 +6,7 @@ use crate::op::product::SpmvCall;
 use crate::op::spmm::Column;
 use crate::op::spmv::details::SpmvDetails;
 use crate::op::spmv::method::SpmvMethod;
-use crate::op::spmv::schedule::{Boxed, Shape, SpmvSchedule};
+use crate::op::spmv::schedule::{Boxed, ScheduleShape, SpmvSchedule};
 use crate::op::spmv::strategy::{Abilities, Devices, Request, Strategy};
 use crate::operand::OpError;
 use crate::{Compute, Offset, Storage, Value};
@@ -52,7 +52,7 @@ impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> SpmvSchedule<S, O
         SpmvMethod::OneColumn { multiprocessors: self.0.info().options().multiprocessors }
     }
 
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> ScheduleShape {
         let info = self.0.info();
         let details = SpmvDetails::OneColumn {
             long_rows: info.long_rows,
@@ -60,7 +60,7 @@ impl<S: Storage, O: Offset, T: Storage<Computed = Compute<S>>> SpmvSchedule<S, O
             longest: info.longest,
             longest_piece: info.longest_piece,
         };
-        Shape {
+        ScheduleShape {
             tile: self.0.tile,
             tiles: self.0.tiles,
             // The CPU cuts no rows.

@@ -11,7 +11,7 @@ use crate::op::spmv::features::Features;
 use crate::op::spmv::gathers::Gathers;
 use crate::op::spmv::lengths::Lengths;
 use crate::op::spmv::method::SpmvMethod;
-use crate::op::spmv::schedule::{Boxed, Shape, SpmvSchedule};
+use crate::op::spmv::schedule::{Boxed, ScheduleShape, SpmvSchedule};
 use crate::op::spmv::strategy::{Request, Strategy, boxed, or_too_long};
 use crate::operand::OpError;
 use crate::policy::Tile;
@@ -133,8 +133,8 @@ impl<V: Value, O: Offset> SpmvSchedule<V, O> for RowTiles<V, O> {
         unsafe { product.launch(&self.launch, |product| Kernel { product, lanes_log2 }) }
     }
 
-    fn shape(&self) -> Shape {
-        Shape {
+    fn shape(&self) -> ScheduleShape {
+        ScheduleShape {
             tile: Some(Tile::of(self.launch.info())),
             tiles: u64::from(self.launch.grid()),
             details: Some(SpmvDetails::RowTiles { rows_per_warp: self.group.rows }),

@@ -20,7 +20,7 @@ use crate::op::spmv::features::{Copies, Features};
 use crate::op::spmv::lengths::Lengths;
 use crate::op::spmv::method::SpmvMethod;
 use crate::op::spmv::reason::Reason;
-use crate::op::spmv::schedule::{Boxed, Shape, SpmvSchedule};
+use crate::op::spmv::schedule::{Boxed, ScheduleShape, SpmvSchedule};
 use crate::op::spmv::strategy::{Abilities, Request, Strategy, boxed, too_long};
 use crate::op::spmv::thresholds::{COPY_MEAN, SLICED_QUARTERS, SLICED_SLOTS};
 use crate::operand::OpError;
@@ -235,9 +235,9 @@ impl<V: Value, O: Offset> SpmvSchedule<V, O> for Sliced<V, O> {
         false
     }
 
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> ScheduleShape {
         let SlicedCopy { layout, values, .. } = &*self.copy;
-        Shape {
+        ScheduleShape {
             tile: Some(Tile::of(self.launch.info())),
             tiles: u64::from(self.launch.grid()),
             details: Some(SpmvDetails::SlicedEll { slots: layout.slots, is_sorted: layout.order.is_some() }),

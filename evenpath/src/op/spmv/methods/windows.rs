@@ -10,7 +10,7 @@ use crate::op::spmv::found_windows::WindowStatistics;
 use crate::op::spmv::lengths::Lengths;
 use crate::op::spmv::method::SpmvMethod;
 use crate::op::spmv::reason::Reason;
-use crate::op::spmv::schedule::{Boxed, Shape, SpmvSchedule};
+use crate::op::spmv::schedule::{Boxed, ScheduleShape, SpmvSchedule};
 use crate::op::spmv::strategy::{Request, Strategy, boxed, or_too_long};
 use crate::operand::OpError;
 use crate::operand::aligned::Aligned;
@@ -115,11 +115,11 @@ impl<V: Value, O: Offset> SpmvSchedule<V, O> for Windows<V, O> {
         unsafe { product.launch(&self.launch, kernel) }
     }
 
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> ScheduleShape {
         let workspace_bytes = self.firsts.bytes() + self.lens.bytes();
         let details =
             SpmvDetails::Windows { rows_per_warp: self.group.rows, longest_window: self.found.longest };
-        Shape {
+        ScheduleShape {
             tile: Some(Tile::of(self.launch.info())),
             tiles: u64::from(self.launch.grid()),
             details: Some(details),

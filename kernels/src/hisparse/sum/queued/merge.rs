@@ -4,7 +4,7 @@ use evenpath_simt::{device, thread, warp, Element, Float};
 
 use super::super::fill::Leaf;
 use super::super::side::{NodeHandle, NodePair, SumTree};
-use super::super::sink::{Place, Sink};
+use super::super::sink::{Sink, SumPlace};
 use super::super::tiny;
 use super::adder::Adder;
 use super::pair::QueuedPair;
@@ -24,12 +24,12 @@ impl Sink<u32> for Inner {
     }
 
     #[device(track_caller)]
-    fn put(&self, Place { rank, coordinates }: Place, _: Option<u32>, _: Option<u32>) {
+    fn put(&self, SumPlace { rank, coordinates }: SumPlace, _: Option<u32>, _: Option<u32>) {
         self.sum.put_coordinates(rank, coordinates);
     }
 
     #[device]
-    fn join(&self, _: Place, _: u32, _: bool) {}
+    fn join(&self, _: SumPlace, _: u32, _: bool) {}
 }
 
 impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
@@ -180,10 +180,10 @@ fn copy<T: Element>(
 
 /// Calls `visit` with each entry of a sparse node, over the lanes of a warp.
 #[device(track_caller)]
-fn for_each_entry<T: Element>(side: SumTree<T>, handle: NodeHandle, visit: impl Fn(Place, T)) {
+fn for_each_entry<T: Element>(side: SumTree<T>, handle: NodeHandle, visit: impl Fn(SumPlace, T)) {
     let node = side.node(handle);
     thread::warp_stride(handle.len, |rank| {
         let coordinates = u32::from(node.coordinates.load(rank as usize));
-        visit(Place { rank, coordinates }, node.slots.load(rank as usize));
+        visit(SumPlace { rank, coordinates }, node.slots.load(rank as usize));
     });
 }
