@@ -49,14 +49,14 @@ use super::recording::{Kept, Recording};
 pub struct Graph<'g, S, E = DeviceError> {
     device: Device,
     state: S,
-    run: Box<Run<'g, S, E>>,
+    run: Box<CapturedFn<'g, S, E>>,
     captured: Option<Captured>,
     /// True if the state may have changed since the capture.
     is_stale: bool,
 }
 
 /// The captured function.
-type Run<'g, S, E> = dyn FnMut(&mut S) -> Result<(), E> + Send + 'g;
+type CapturedFn<'g, S, E> = dyn FnMut(&mut S) -> Result<(), E> + Send + 'g;
 
 /// A captured graph on a device with kernels.
 struct Captured {

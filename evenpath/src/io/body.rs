@@ -32,7 +32,7 @@ pub(super) struct Stored<V> {
 }
 
 /// An error and its position in the text.
-struct Fault {
+struct LineFault {
     position: usize,
     kind: Kind,
 }
@@ -117,7 +117,7 @@ impl Body<'_> {
         let tasks = stored.split(&chunks, &counts);
 
         let done = AtomicU64::new(self.start as u64);
-        let faults: Vec<Option<Fault>> = tasks
+        let faults: Vec<Option<LineFault>> = tasks
             .into_par_iter()
             .map(|task| {
                 let len = task.text.len() as u64;
@@ -128,7 +128,7 @@ impl Body<'_> {
                 fault
             })
             .collect();
-        if let Some(Fault { position, kind }) = faults.into_iter().flatten().next() {
+        if let Some(LineFault { position, kind }) = faults.into_iter().flatten().next() {
             return Err(MatrixMarketError::at_line(line_at(self.text, position), kind));
         }
         Ok(stored)
@@ -205,7 +205,7 @@ impl<V: Value> Task<'_, V> {
         self,
         place: &impl Fn(&mut Cursor<'_>, &mut u32, &mut u32) -> Result<(), Kind>,
         value: &impl Fn(&mut Cursor<'_>) -> Result<V, Kind>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), LineFault> {
         let Self { start, text, rows, columns, values } = self;
         let mut cursor = Cursor::new(text);
         // Array format has no index slots. These are never written.
@@ -223,7 +223,7 @@ impl<V: Value> Task<'_, V> {
                 cursor.end_of_line()
             };
             if let Err(kind) = entry() {
-                return Err(Fault { position: start + cursor.position(), kind });
+                return Err(LineFault { position: start + cursor.position(), kind });
             }
             cursor.skip_line_end();
         }

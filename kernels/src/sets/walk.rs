@@ -3,7 +3,7 @@
 use evenpath_simt::{device, thread, Shared};
 
 use super::keep;
-use super::values::Origin;
+use super::values::ValueOrigin;
 use crate::block::balanced_path::{self, PathCut};
 use crate::block::two_sequences::{StagedSequences, TilePair};
 use crate::unroll::unroll;
@@ -103,7 +103,7 @@ impl<K: Key, const ITEMS: usize> SetShare<K, ITEMS> {
             let takes_a = self.takes_a >> step & 1;
             let takes_b = self.takes_b >> step & 1;
             if kept >> step & 1 == 1 {
-                to.store(place as usize, Origin::new(takes_a == 1, a, takes_b == 1, b).word());
+                to.store(place as usize, ValueOrigin::new(takes_a == 1, a, takes_b == 1, b).word());
                 place += 1;
             }
             a += takes_a;

@@ -3,7 +3,7 @@
 use evenpath_simt::{device, thread, Shared};
 
 use super::codes::{self, Codes};
-use super::origin::Origin;
+use super::origin::SumOrigin;
 use crate::block::count_scan::CountScan;
 
 /// A thread's share of a tile.
@@ -71,21 +71,21 @@ impl<const BLOCK: usize, const ITEMS: usize> SpaddShare<BLOCK, ITEMS> {
         // Both nonzeros of a pair are passed at the second item, which is B's: until then, the origin is the pair.
         let pairs = (takes_a & joins) << 1 | is_paired;
         let passes_a = takes_a & !joins | pairs;
-        let mut place = (a + ahead - is_paired) * Origin::STEP_A + b * Origin::STEP_B;
+        let mut place = (a + ahead - is_paired) * SumOrigin::STEP_A + b * SumOrigin::STEP_B;
         let mut result = to.skip(first as usize);
         for item in 0..ITEMS {
             let (of_a, of_b) = (passes_a >> item & 1 == 1, takes_b >> item & 1 == 1);
-            let from_a = if of_a { Origin::FROM_A } else { 0 };
-            let from_b = if of_b { Origin::FROM_B } else { 0 };
+            let from_a = if of_a { SumOrigin::FROM_A } else { 0 };
+            let from_b = if of_b { SumOrigin::FROM_B } else { 0 };
             if self.results >> item & 1 == 1 {
                 result.store(0, place | from_a | from_b);
                 result = result.skip(1);
             }
             if of_a {
-                place += Origin::STEP_A;
+                place += SumOrigin::STEP_A;
             }
             if of_b {
-                place += Origin::STEP_B;
+                place += SumOrigin::STEP_B;
             }
         }
         let (mut ends, mut end) = (self.row_ends, results + rows_before);

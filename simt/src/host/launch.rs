@@ -11,7 +11,7 @@ use super::mix::mix;
 use super::options::{BlockOrder, SimulatedOptions};
 
 /// A launch in progress: the blocks still to start, and the state shared by its CPU threads.
-pub(super) struct Run<'a> {
+pub(super) struct RunningLaunch<'a> {
     launch: Launch<'a>,
     options: SimulatedOptions,
     shuffle: Option<u64>,
@@ -20,7 +20,7 @@ pub(super) struct Run<'a> {
     fault: Mutex<Option<Fault>>,
 }
 
-impl<'a> Run<'a> {
+impl<'a> RunningLaunch<'a> {
     pub(super) fn new(launch: Launch<'a>, options: SimulatedOptions) -> Self {
         let shuffle = match options.block_order {
             BlockOrder::Ascending => None,
@@ -125,7 +125,7 @@ impl Patience {
         Self { limit: Duration::from_secs(seconds), since: Instant::now(), seen: 0 }
     }
 
-    fn wait(&mut self, run: &Run<'_>, waiting: usize) -> Result<(), Fault> {
+    fn wait(&mut self, run: &RunningLaunch<'_>, waiting: usize) -> Result<(), Fault> {
         let progress = run.launch.progress.load(Relaxed);
         if progress != self.seen {
             self.seen = progress;

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 use super::block::Launch;
 use super::fault::{AccessKind, Fault, Place};
 use super::gpu::SimulatedGpu;
-use super::launch::Run;
+use super::launch::RunningLaunch;
 use super::mix::mix;
 use super::options::MemoryOrder;
 use super::read_only::ReadOnlyMemory;
@@ -142,7 +142,7 @@ impl SimulatedStream<'_> {
             dynamic_shared,
             progress: &progress,
         };
-        Run::new(launch, *options).run()
+        RunningLaunch::new(launch, *options).run()
     }
 
     /// Starts the stream's next operation.

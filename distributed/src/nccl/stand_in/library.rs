@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_int, c_void};
 
-use super::state::{Fault, GROUP, GroupedTransfer, Member, StandInState, misused, with};
+use super::state::{GROUP, GroupedTransfer, InjectedFault, Member, StandInState, misused, with};
 use crate::nccl::functions::{
     BYTES, Config, Functions, Handle, IN_PROGRESS, INVALID_USAGE, SUCCESS, UniqueId,
 };
@@ -83,7 +83,7 @@ unsafe extern "C" fn split(
             }
             member.split = Some(result.expose_provenance());
             let (id, rank) = (member.id, member.rank);
-            if state.fault != Some((rank, Fault::SplitHang)) {
+            if state.fault != Some((rank, InjectedFault::SplitHang)) {
                 *state.splits.entry(id).or_default() += 1;
             }
             IN_PROGRESS
@@ -201,18 +201,18 @@ unsafe extern "C" fn async_error(handle: Handle, result: *mut c_int) -> c_int {
         let fault = state.fault;
         let Member { id, rank, size, has_had_groups, is_quick, .. } = *state.member(handle);
         match fault {
-            Some((faulty, Fault::Call("ncclCommGetAsyncError", code)))
+            Some((faulty, InjectedFault::Call("ncclCommGetAsyncError", code)))
                 if faulty == rank && has_had_groups =>
             {
                 return code;
             }
-            Some((faulty, Fault::Quick("ncclCommGetAsyncError", code)))
+            Some((faulty, InjectedFault::Quick("ncclCommGetAsyncError", code)))
                 if faulty == rank && has_had_groups && is_quick =>
             {
                 return code;
             }
-            Some((faulty, Fault::Hang)) if faulty == rank && has_had_groups => return IN_PROGRESS,
-            Some((faulty, Fault::QuickHang)) if faulty == rank && has_had_groups && is_quick => {
+            Some((faulty, InjectedFault::Hang)) if faulty == rank && has_had_groups => return IN_PROGRESS,
+            Some((faulty, InjectedFault::QuickHang)) if faulty == rank && has_had_groups && is_quick => {
                 return IN_PROGRESS;
             }
             _ => {}

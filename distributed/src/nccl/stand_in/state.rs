@@ -10,7 +10,7 @@ use crate::nccl::functions::Handle;
 
 /// Failure on a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) enum InjectedFault {
     /// A call returns a code; state queries do so from the rank's second one.
     Call(&'static str, c_int),
     /// The same with the communicator that was split off.
@@ -37,7 +37,7 @@ pub(super) struct StandInState {
     pub(super) connections: HashSet<(u64, usize, usize)>,
     /// Messages, by communicator, sender and receiver.
     pub(super) messages: HashMap<(u64, usize, usize), VecDeque<Vec<u8>>>,
-    pub(super) fault: Option<(usize, Fault)>,
+    pub(super) fault: Option<(usize, InjectedFault)>,
     /// Calls by rank, in order, except state queries.
     pub(super) calls: Vec<(usize, &'static str)>,
 }
@@ -79,7 +79,7 @@ pub(crate) struct Turn {
 }
 
 /// Waits until no other test uses the stand-in.
-pub(crate) fn turn(fault: Option<(usize, Fault)>) -> Turn {
+pub(crate) fn turn(fault: Option<(usize, InjectedFault)>) -> Turn {
     let turn = TURN.lock();
     *STATE.lock() = Some(StandInState { fault, ..StandInState::default() });
     Turn { _turn: turn }
@@ -126,7 +126,7 @@ impl StandInState {
     pub(super) fn call(&mut self, rank: usize, name: &'static str) -> Option<c_int> {
         self.calls.push((rank, name));
         match self.fault {
-            Some((faulty, Fault::Call(call, code))) if faulty == rank && call == name => Some(code),
+            Some((faulty, InjectedFault::Call(call, code))) if faulty == rank && call == name => Some(code),
             _ => None,
         }
     }
@@ -145,7 +145,9 @@ impl StandInState {
             name => name,
         };
         let failed = match self.fault {
-            Some((faulty, Fault::Quick(call, code))) if is_quick && faulty == rank && call == name => {
+            Some((faulty, InjectedFault::Quick(call, code)))
+                if is_quick && faulty == rank && call == name =>
+            {
                 Some(code)
             }
             _ => None,

@@ -21,7 +21,7 @@ use super::cache::Cache;
 use super::driver::{CallError, check_raw};
 use super::event::{Event, Time};
 use super::failure::Failure;
-use super::fault::{Fault, GpuRecord};
+use super::fault::{GpuRecord, RecordedFault};
 use super::launch_log::LaunchLog;
 use super::module::Modules;
 use super::streams::ContextStreams;
@@ -35,7 +35,7 @@ pub(super) struct Core {
     live: RwLock<Option<Live>>,
     log: Arc<Mutex<LaunchLog>>,
     /// The fault that ended this context alone.
-    fault: Fault,
+    fault: RecordedFault,
     gpu: Arc<GpuRecord>,
 }
 
@@ -179,7 +179,13 @@ impl Drop for Current {
 
 impl Core {
     pub(super) fn new(label: String, gpu: Arc<GpuRecord>, live: Live) -> Self {
-        Self { label, live: RwLock::new(Some(live)), log: gpu.new_log(), fault: Fault::default(), gpu }
+        Self {
+            label,
+            live: RwLock::new(Some(live)),
+            log: gpu.new_log(),
+            fault: RecordedFault::default(),
+            gpu,
+        }
     }
 
     /// Runs `body` with the context current.

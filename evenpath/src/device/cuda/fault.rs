@@ -22,7 +22,7 @@ use crate::device::DeviceError;
 /// A recorded fault. The first call that fails because of it returns the fault, later ones the loss of the
 /// device.
 #[derive(Debug, Default)]
-pub(super) struct Fault {
+pub(super) struct RecordedFault {
     cause: OnceLock<Cause>,
     is_told: AtomicBool,
 }
@@ -35,7 +35,7 @@ struct Cause {
     reason: String,
 }
 
-impl Fault {
+impl RecordedFault {
     /// Records an error on `device`, caused by any of `kernels`; the first record stays.
     pub(super) fn record(&self, device: &str, error: CallError, kernels: impl FnOnce() -> Vec<&'static str>) {
         self.cause.get_or_init(|| Cause {
@@ -69,7 +69,7 @@ impl Fault {
 pub(super) struct GpuRecord {
     /// Logs of the live device objects, in order of creation.
     logs: Mutex<Vec<Weak<Mutex<LaunchLog>>>>,
-    fault: Fault,
+    fault: RecordedFault,
 }
 
 impl GpuRecord {
@@ -89,7 +89,7 @@ impl GpuRecord {
     }
 
     /// Returns the fault that ended the use of the GPU, if recorded.
-    pub(super) fn fault(&self) -> &Fault {
+    pub(super) fn fault(&self) -> &RecordedFault {
         &self.fault
     }
 
