@@ -41,13 +41,13 @@ kernel! {
 
 /// A tile's nonzeros.
 #[derive(Clone, Copy)]
-struct Nonzeros<const BLOCK: usize, const ITEMS: usize> {
+struct TileNonzeros<const BLOCK: usize, const ITEMS: usize> {
     column_indices: Global<u32>,
     begin: usize,
     end: usize,
 }
 
-impl<const BLOCK: usize, const ITEMS: usize> Nonzeros<BLOCK, ITEMS> {
+impl<const BLOCK: usize, const ITEMS: usize> TileNonzeros<BLOCK, ITEMS> {
     /// Calls `visit` with the places and columns of this thread's nonzeros.
     #[device]
     fn each(self, mut visit: impl FnMut(usize, u32)) {
@@ -203,7 +203,7 @@ impl<O: Offset> EncodeColumns<O> {
         let offset = |tile: usize| row_offsets.load(self.tile_rows.load(tile) as usize).to_usize();
         let (begin, end) = (offset(block), offset(block + 1));
         let column_indices = column_indices.natural();
-        let tile = Nonzeros::<BLOCK, ITEMS> { column_indices, begin, end };
+        let tile = TileNonzeros::<BLOCK, ITEMS> { column_indices, begin, end };
         let index = thread::index();
         let directory = self.directories.skip(block * SEGMENTS as usize);
         // 1. Find the range of the tile's columns.

@@ -99,7 +99,7 @@ kernel! {
 /// Consecutive nonzeros of a lane. The ones after the matrix's last, which ends a row, are in no row, and their
 /// products are not used.
 #[derive(Clone, Copy)]
-struct Nonzeros<V, const ITEMS: usize> {
+struct LaneNonzeros<V, const ITEMS: usize> {
     codes: [u32; ITEMS],
     values: [V; ITEMS],
 }
@@ -244,7 +244,7 @@ impl<V: Float, O: Offset> HotColumns<V, O> {
 
     /// Loads this lane's nonzeros of a tile.
     #[device]
-    fn load<const ITEMS: usize>(self, tile: u32) -> Nonzeros<V, ITEMS> {
+    fn load<const ITEMS: usize>(self, tile: u32) -> LaneNonzeros<V, ITEMS> {
         let first = tile as usize * HOT_TILE as usize + thread::lane() as usize * ITEMS;
         let (mut codes, mut values) = ([0; ITEMS], [V::ZERO; ITEMS]);
         if first + ITEMS <= self.product.matrix.nonzeros as usize {
@@ -258,7 +258,7 @@ impl<V: Float, O: Offset> HotColumns<V, O> {
                 }
             }
         }
-        Nonzeros { codes, values }
+        LaneNonzeros { codes, values }
     }
 
     /// Returns the rows that end at a lane's nonzeros.
@@ -279,7 +279,7 @@ impl<V: Float, O: Offset> HotColumns<V, O> {
 
     /// Returns the products of a lane's nonzeros.
     #[device]
-    fn products<const ITEMS: usize>(self, window: Shared<V>, nonzeros: Nonzeros<V, ITEMS>) -> [V; ITEMS] {
+    fn products<const ITEMS: usize>(self, window: Shared<V>, nonzeros: LaneNonzeros<V, ITEMS>) -> [V; ITEMS] {
         let (mut near, mut far) = ([V::ZERO; ITEMS], [V::ZERO; ITEMS]);
         for item in 0..ITEMS {
             let code = nonzeros.codes[item] & !ROW_END;

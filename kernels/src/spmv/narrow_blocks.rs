@@ -50,12 +50,12 @@ impl BlockColumns for Global<u32> {
 
 /// Codes of 16 bits.
 #[derive(Clone, Copy)]
-struct Codes<D> {
+struct BlockCodes<D> {
     codes: Global<u16>,
     decoder: D,
 }
 
-impl<D: Decoder> BlockColumns for Codes<D> {
+impl<D: Decoder> BlockColumns for BlockCodes<D> {
     #[device]
     fn load(self, index: usize) -> u32 {
         u32::from(self.codes.load_streaming(index))
@@ -69,13 +69,13 @@ impl<D: Decoder> BlockColumns for Codes<D> {
 
 /// The nonzeros of a row block.
 #[derive(Clone, Copy)]
-struct Nonzeros<V> {
+struct BlockNonzeros<V> {
     values: Global<V>,
     x: Global<V>,
     count: u64,
 }
 
-impl<V: Float> Nonzeros<V> {
+impl<V: Float> BlockNonzeros<V> {
     /// Returns the products of this thread's share of `BLOCK` × `ITEMS` nonzeros starting at `first`, every `BLOCK`-th.
     /// Those after the last nonzero are meaningless.
     #[device]
@@ -150,10 +150,10 @@ impl<V: Float, O: Offset> NarrowBlocks<V, O> {
         let (first, end) = (self.block_rows.load(block), self.block_rows.load(block + 1));
         let own = directories.load(block * SEGMENTS as usize + thread::lane() as usize);
         let (kind, code) = TileKind::unpack(place);
-        let distances = || Codes { codes: codes.skip(code), decoder: Distances { from: own } };
-        let segments = || Codes { codes: codes.skip(code), decoder: Segments { own } };
+        let distances = || BlockCodes { codes: codes.skip(code), decoder: Distances { from: own } };
+        let segments = || BlockCodes { codes: codes.skip(code), decoder: Segments { own } };
         let whole = || matrix.column_indices.skip(start as usize);
-        let nonzeros = Nonzeros { values: matrix.values.skip(start as usize), x, count: stop - start };
+        let nonzeros = BlockNonzeros { values: matrix.values.skip(start as usize), x, count: stop - start };
         // 2. Rows that fit: write their products to shared memory, and sum them there.
         if nonzeros.count <= (BLOCK * ITEMS) as u64 {
             let rows = RowsOfBlock::<O, BLOCK> { row_offsets: matrix.row_offsets, start, first, end };

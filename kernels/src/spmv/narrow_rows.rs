@@ -11,7 +11,7 @@ use crate::Offset;
 
 /// The columns of a tile with codes.
 #[derive(Clone, Copy)]
-struct Codes<D> {
+struct TileCodes<D> {
     /// Two codes per word.
     pairs: Global<u32, Aligned16>,
     /// Distance of the tile's codes from its nonzeros, modulo 2⁶⁴: a multiple of eight.
@@ -19,7 +19,7 @@ struct Codes<D> {
     decoder: D,
 }
 
-impl<D: Decoder> ColumnForm for Codes<D> {
+impl<D: Decoder> ColumnForm for TileCodes<D> {
     const PER_WORD: usize = 2;
 
     #[device(track_caller)]
@@ -74,10 +74,10 @@ impl ColumnSource for NarrowColumns {
         let shift = (place as u64).wrapping_sub(begin);
         match kind {
             TileKind::Distances => {
-                sums.run(Codes { pairs, shift, decoder: Distances { from: segment } }, bounds);
+                sums.run(TileCodes { pairs, shift, decoder: Distances { from: segment } }, bounds);
             }
             TileKind::Segments => {
-                sums.run(Codes { pairs, shift, decoder: Segments { own: segment } }, bounds);
+                sums.run(TileCodes { pairs, shift, decoder: Segments { own: segment } }, bounds);
             }
             TileKind::Whole => sums.run(self.whole, bounds),
         }

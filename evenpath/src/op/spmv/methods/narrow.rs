@@ -83,7 +83,7 @@ fn pays_beside(features: &Features, fastest: SpmvMethod) -> bool {
 /// Rows whose columns have codes of 16 bits.
 struct Narrow<V: Value, O: Offset> {
     rows: NarrowLaunch<V, O>,
-    codes: Codes,
+    codes: EncodedColumns,
 }
 
 /// How rows are cut: as measures better for the type of the values.
@@ -95,7 +95,7 @@ enum NarrowLaunch<V: Value, O: Offset> {
 }
 
 /// The columns of the nonzeros of tiles of rows, as codes of 16 bits.
-struct Codes {
+struct EncodedColumns {
     /// Two per word.
     pairs: DeviceVec<u32>,
     nonzeros: u64,
@@ -109,7 +109,7 @@ struct Codes {
     shared: u64,
 }
 
-impl Codes {
+impl EncodedColumns {
     /// Codes the columns of the tiles that begin with the given rows, and waits for that. Tiles share codes if they begin
     /// equally far after a multiple of `alignment`.
     fn new<V: Value, O: Offset>(
@@ -209,7 +209,7 @@ impl<V: Value, O: Offset> Narrow<V, O> {
             let limit = launcher.info().tile_items() as u32;
             let RowBlocks { block_rows } = RowBlocks::cut(matrix, lengths, limit)?;
             let launch = gathers.divide(launcher.blocks(block_rows.len() - 1)?);
-            let codes = Codes::new(matrix, &block_rows, 1)?;
+            let codes = EncodedColumns::new(matrix, &block_rows, 1)?;
             return Ok(Some(Self { rows: NarrowLaunch::Blocks { launch, block_rows }, codes }));
         }
         let (kernel, group) = fit::<NarrowRows<V, O>>(lengths.mean);
@@ -222,7 +222,7 @@ impl<V: Value, O: Offset> Narrow<V, O> {
         let tile_rows = 1 << tile_rows.clamp(group.rows, TILE_ROWS).ilog2();
         let starts: Vec<u32> = (0..rows as u32).step_by(tile_rows as usize).chain([rows as u32]).collect();
         // Eight nonzeros: loads of four begin at a multiple of that.
-        let codes = Codes::new(matrix, &device.upload(&starts)?, 8)?;
+        let codes = EncodedColumns::new(matrix, &device.upload(&starts)?, 8)?;
         Ok(Some(Self { rows: NarrowLaunch::Tiles { launch, group, tile_rows }, codes }))
     }
 
