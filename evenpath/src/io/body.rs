@@ -38,7 +38,7 @@ struct LineFault {
 }
 
 /// A chunk of whole lines and the slots for its entries.
-struct Task<'a, V> {
+struct ParseTask<'a, V> {
     start: usize,
     text: &'a [u8],
     rows: &'a mut [u32],
@@ -184,7 +184,7 @@ impl Body<'_> {
 
 impl<V> Stored<V> {
     /// Assigns each chunk the slots for its entries.
-    fn split<'a>(&'a mut self, chunks: &[(usize, &'a [u8])], counts: &[usize]) -> Vec<Task<'a, V>> {
+    fn split<'a>(&'a mut self, chunks: &[(usize, &'a [u8])], counts: &[usize]) -> Vec<ParseTask<'a, V>> {
         let Self { rows, columns, values } = self;
         let (mut rows, mut columns, mut values) = (&mut rows[..], &mut columns[..], &mut values[..]);
         let mut tasks = Vec::with_capacity(chunks.len());
@@ -194,13 +194,19 @@ impl<V> Stored<V> {
             (task_rows, rows) = rows.split_at_mut(indices);
             (task_columns, columns) = columns.split_at_mut(indices);
             (task_values, values) = values.split_at_mut(count);
-            tasks.push(Task { start, text, rows: task_rows, columns: task_columns, values: task_values });
+            tasks.push(ParseTask {
+                start,
+                text,
+                rows: task_rows,
+                columns: task_columns,
+                values: task_values,
+            });
         }
         tasks
     }
 }
 
-impl<V: Value> Task<'_, V> {
+impl<V: Value> ParseTask<'_, V> {
     fn run(
         self,
         place: &impl Fn(&mut Cursor<'_>, &mut u32, &mut u32) -> Result<(), Kind>,

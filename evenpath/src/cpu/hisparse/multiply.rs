@@ -53,7 +53,7 @@ pub(crate) fn multiply<V: Value, const D: usize>(
 }
 
 /// Consecutive leaves of one row of leaves.
-struct Task {
+struct LeafTask {
     row: usize,
     leaves: Range<usize>,
 }
@@ -61,7 +61,7 @@ struct Task {
 fn tasks<V: Value, const D: usize>(
     matrix: &HiSparse<V, D>,
     leaves: &[PlacedNode],
-) -> Result<Vec<Task>, MatrixError> {
+) -> Result<Vec<LeafTask>, MatrixError> {
     let out_of_memory = || MatrixError::OutOfMemory { rows: matrix.nrows(), nnz: matrix.nnz() };
     let mut counts: Vec<u32> = bytemuck::try_zeroed_vec(leaves.len()).map_err(|()| out_of_memory())?;
     counts.par_iter_mut().zip(leaves).for_each(|(count, &leaf)| *count = matrix.leaf(leaf).work() as u32);
@@ -74,7 +74,7 @@ fn tasks<V: Value, const D: usize>(
             end += 1;
         }
         let leaves = std::mem::replace(&mut begin, end)..end;
-        Some(Task { row: row as usize, leaves })
+        Some(LeafTask { row: row as usize, leaves })
     });
     try_collect(tasks).map_err(|_| out_of_memory())
 }
@@ -82,7 +82,7 @@ fn tasks<V: Value, const D: usize>(
 struct CpuTreeOperands<'a, V, const D: usize> {
     matrix: &'a HiSparse<V, D>,
     leaves: &'a [PlacedNode],
-    tasks: &'a [Task],
+    tasks: &'a [LeafTask],
     columns: usize,
     alpha: V,
     b: &'a [V],

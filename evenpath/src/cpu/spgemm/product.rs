@@ -5,7 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::arrays::SpgemmArrays;
-use super::instructions::Instructions;
+use super::instructions::SortInstructions;
 use super::rows::CpuSpgemmOperands;
 use super::tasks::{self, Tasks};
 use super::workspace::Workspace;
@@ -25,7 +25,7 @@ const MARGIN: f64 = 1.06;
 pub(crate) struct Spgemm<'a, V, O> {
     pub(super) rows: CpuSpgemmOperands<'a, V, O>,
     pub(super) tasks: Tasks,
-    pub(super) instructions: Instructions,
+    pub(super) instructions: SortInstructions,
 }
 
 /// Calls `run` for a product with `rows` rows. If there are many, the call runs on a thread of the pool, so that its parallel steps do not
@@ -45,7 +45,7 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
             let (tasks, repeated) = Tasks::new(&a, &b);
             (tasks, CpuSpgemmOperands::new(a, b, repeated))
         };
-        Self { rows, tasks, instructions: Instructions::fastest() }
+        Self { rows, tasks, instructions: SortInstructions::fastest() }
     }
 
     /// The number of multiplications.

@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use super::accumulator::Accumulator;
-use super::instructions::{DISTANCE_BITS, FLAGS, Instructions, MOST_SORTED, Portable, Vectors};
+use super::instructions::{DISTANCE_BITS, FLAGS, MOST_SORTED, PortableSort, SortInstructions, Vectors};
 use super::repeated::Repeated;
 use super::workspace::Workspace;
 #[cfg(target_arch = "x86_64")]
-use super::x86::{Avx2, Avx512};
+use super::x86::{Avx2Sort, Avx512Sort};
 use crate::{CsrView, Offset, Value};
 
 /// Maximum number of columns in an accumulator.
@@ -62,20 +62,20 @@ impl<'a, V: Value, O: Offset> CpuSpgemmOperands<'a, V, O> {
         &self,
         rows: Range<usize>,
         workspace: &mut Workspace<V>,
-        instructions: Instructions,
+        instructions: SortInstructions,
     ) {
         match instructions {
             // SAFETY: every machine has the instructions.
-            Instructions::Portable => unsafe { self.compute_with::<Portable>(rows, workspace) },
+            SortInstructions::Portable => unsafe { self.compute_with::<PortableSort>(rows, workspace) },
             // SAFETY: the machine has the instructions.
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2 => unsafe { self.compute_avx2(rows, workspace) },
+            SortInstructions::Avx2 => unsafe { self.compute_avx2(rows, workspace) },
             // SAFETY: the machine has the instructions.
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512 => unsafe { self.compute_avx512(rows, workspace) },
+            SortInstructions::Avx512 => unsafe { self.compute_avx512(rows, workspace) },
             // SAFETY: the machine has the instructions.
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512Bytes => unsafe { self.compute_avx512_bytes(rows, workspace) },
+            SortInstructions::Avx512Bytes => unsafe { self.compute_avx512_bytes(rows, workspace) },
         }
     }
 
@@ -83,21 +83,21 @@ impl<'a, V: Value, O: Offset> CpuSpgemmOperands<'a, V, O> {
     #[target_feature(enable = "avx2,bmi1,popcnt")]
     unsafe fn compute_avx2(&self, rows: Range<usize>, workspace: &mut Workspace<V>) {
         // SAFETY: guaranteed by the caller.
-        unsafe { self.compute_with::<Avx2>(rows, workspace) };
+        unsafe { self.compute_with::<Avx2Sort>(rows, workspace) };
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2,popcnt")]
     unsafe fn compute_avx512(&self, rows: Range<usize>, workspace: &mut Workspace<V>) {
         // SAFETY: guaranteed by the caller.
-        unsafe { self.compute_with::<Avx512<false>>(rows, workspace) };
+        unsafe { self.compute_with::<Avx512Sort<false>>(rows, workspace) };
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,bmi1,bmi2,popcnt")]
     unsafe fn compute_avx512_bytes(&self, rows: Range<usize>, workspace: &mut Workspace<V>) {
         // SAFETY: guaranteed by the caller.
-        unsafe { self.compute_with::<Avx512<true>>(rows, workspace) };
+        unsafe { self.compute_with::<Avx512Sort<true>>(rows, workspace) };
     }
 
     /// # Safety

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::blocks::row_blocks;
 use super::by_rows::ByRows;
 use super::dense::{Dense, DenseMut};
-use super::rows::{CpuSpmmOperands, Instructions};
+use super::rows::{CpuSpmmOperands, SpmmInstructions};
 use crate::{Compute, CsrView, Offset, Storage};
 
 /// Computes `C = alpha A B + beta C`. If `beta` is 0, C is overwritten without being read.
@@ -30,7 +30,7 @@ pub(crate) fn spmm<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset>(
     let blocks = row_blocks(matrix, columns);
     let parts = c.split(&blocks, matrix.nrows());
     let rows = CpuSpmmOperands { matrix, alpha, b: &b, beta, columns };
-    let instructions = Instructions::fastest();
+    let instructions = SpmmInstructions::fastest();
     blocks.into_par_iter().zip(parts).for_each(|(block, part)| rows.compute(block, part, instructions));
 }
 

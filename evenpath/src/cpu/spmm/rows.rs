@@ -6,9 +6,9 @@ use evenpath_simt::Element;
 
 use super::by_rows::ByRows;
 use super::dense::{Dense, DenseRowsMut};
-use super::sums::{Portable, RowOfA, SumInstructions};
+use super::sums::{PortableSums, RowOfA, SumInstructions};
 #[cfg(target_arch = "x86_64")]
-use super::x86::{Avx2, Avx512};
+use super::x86::{Avx2Sums, Avx512Sums};
 use crate::{Compute, CsrView, Offset, Storage, Value};
 
 /// Number of columns of C that are summed before C is updated.
@@ -16,7 +16,7 @@ const COLUMNS: usize = 128;
 
 /// The instructions that compute sums. They determine the rounding, and are the same in every run on a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Instructions {
+pub(super) enum SpmmInstructions {
     /// Instructions that every machine has.
     Portable,
     /// AVX2 and FMA.
@@ -27,7 +27,7 @@ pub(super) enum Instructions {
     Avx512,
 }
 
-impl Instructions {
+impl SpmmInstructions {
     /// Lists the instructions of this machine, the fastest last.
     pub(super) fn of_machine() -> Vec<Self> {
         let mut usable = vec![Self::Portable];
@@ -60,17 +60,17 @@ impl<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> CpuSpmmOperands<'
         &self,
         block: Range<usize>,
         c_rows: DenseRowsMut<'_, T>,
-        instructions: Instructions,
+        instructions: SpmmInstructions,
     ) {
         match instructions {
             // SAFETY: every machine has the instructions.
-            Instructions::Portable => unsafe { self.compute_with::<Portable>(block, c_rows) },
+            SpmmInstructions::Portable => unsafe { self.compute_with::<PortableSums>(block, c_rows) },
             // SAFETY: the machine has the instructions.
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2 => unsafe { self.compute_avx2(block, c_rows) },
+            SpmmInstructions::Avx2 => unsafe { self.compute_avx2(block, c_rows) },
             // SAFETY: the machine has the instructions.
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512 => unsafe { self.compute_avx512(block, c_rows) },
+            SpmmInstructions::Avx512 => unsafe { self.compute_avx512(block, c_rows) },
         }
     }
 
@@ -78,14 +78,14 @@ impl<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset> CpuSpmmOperands<'
     #[target_feature(enable = "avx2,fma")]
     unsafe fn compute_avx2(&self, block: Range<usize>, c_rows: DenseRowsMut<'_, T>) {
         // SAFETY: guaranteed by the caller.
-        unsafe { self.compute_with::<Avx2>(block, c_rows) };
+        unsafe { self.compute_with::<Avx2Sums>(block, c_rows) };
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma,avx512f")]
     unsafe fn compute_avx512(&self, block: Range<usize>, c_rows: DenseRowsMut<'_, T>) {
         // SAFETY: guaranteed by the caller.
-        unsafe { self.compute_with::<Avx512>(block, c_rows) };
+        unsafe { self.compute_with::<Avx512Sums>(block, c_rows) };
     }
 
     /// # Safety
@@ -196,7 +196,7 @@ mod tests {
     use crate::{Csr, f16};
 
     /// Computes C by rows, with each of the machine's instructions.
-    fn products<S: Storage>(a: &Csr<S>, b: &ByRows<'_, S>, columns: usize) -> Vec<(Instructions, Vec<S>)>
+    fn products<S: Storage>(a: &Csr<S>, b: &ByRows<'_, S>, columns: usize) -> Vec<(SpmmInstructions, Vec<S>)>
     where
         Compute<S>: Storage<Computed = Compute<S>>,
     {
@@ -212,7 +212,7 @@ mod tests {
             rows.compute(0..a.nrows(), DenseRowsMut::Rows(&mut c, columns), instructions);
             (instructions, c)
         };
-        Instructions::of_machine().into_iter().map(with).collect()
+        SpmmInstructions::of_machine().into_iter().map(with).collect()
     }
 
     fn check<S: Storage>(columns: usize) {

@@ -31,9 +31,9 @@ pub(super) trait SumInstructions {
 }
 
 /// Instructions that every machine has.
-pub(super) struct Portable;
+pub(super) struct PortableSums;
 
-impl SumInstructions for Portable {
+impl SumInstructions for PortableSums {
     const IS_FUSED: bool = false;
 
     #[allow(clippy::inline_always)]

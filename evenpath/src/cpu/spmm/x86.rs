@@ -16,10 +16,10 @@ use super::sums::{RowOfA, SumInstructions};
 use crate::{Compute, Storage, Value};
 
 /// AVX2 and FMA.
-pub(super) struct Avx2;
+pub(super) struct Avx2Sums;
 
 /// AVX-512 F.
-pub(super) struct Avx512;
+pub(super) struct Avx512Sums;
 
 /// Registers of an instruction set, by type.
 pub(super) trait Registers {
@@ -27,12 +27,12 @@ pub(super) trait Registers {
     type F64: Register<Element = f64>;
 }
 
-impl Registers for Avx2 {
+impl Registers for Avx2Sums {
     type F32 = __m256;
     type F64 = __m256d;
 }
 
-impl Registers for Avx512 {
+impl Registers for Avx512Sums {
     type F32 = __m512;
     type F64 = __m512d;
 }

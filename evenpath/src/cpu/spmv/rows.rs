@@ -11,12 +11,12 @@ use std::ops::Range;
 use evenpath_simt::ScalarType;
 
 use super::cut::CpuTile;
-use super::instructions::Instructions;
+use super::instructions::SpmvInstructions;
 #[cfg(target_arch = "x86_64")]
 use super::kernel::{FourRows, Kernel};
 use super::portable;
 #[cfg(target_arch = "x86_64")]
-use super::x86::{self, Avx2, Lanes};
+use super::x86::{self, Avx2Rows, Lanes};
 use crate::{CsrView, Offset, Value};
 
 /// Number of rows for which elements of x are prefetched together.
@@ -46,19 +46,19 @@ impl<'a, V: Value, O: Offset> CpuSpmvOperands<'a, V, O> {
     pub(super) fn run_tile(
         &self,
         tile: &CpuTile,
-        instructions: Instructions,
+        instructions: SpmvInstructions,
         finished: &mut [V],
     ) -> Option<V> {
         match instructions {
             // SAFETY: ranges are those of rows, and columns are below the length of x.
-            Instructions::Portable => unsafe { self.run_rows(tile, finished, &Portable(self)) },
+            SpmvInstructions::Portable => unsafe { self.run_rows(tile, finished, &PortableRows(self)) },
             // SAFETY: the machine has the instructions, and x is no longer than `i32::MAX`.
             #[cfg(target_arch = "x86_64")]
-            Instructions::Gathers if tile.kernel.suits_gathers() => unsafe {
+            SpmvInstructions::Gathers if tile.kernel.suits_gathers() => unsafe {
                 self.run_tile_gathers(tile, finished)
             },
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2 | Instructions::Gathers => {
+            SpmvInstructions::Avx2 | SpmvInstructions::Gathers => {
                 // SAFETY: the machine has AVX2 and FMA.
                 unsafe {
                     match V::TYPE {
@@ -162,9 +162,9 @@ trait RowSum<V> {
 }
 
 /// Uses the instructions of every machine.
-struct Portable<'o, 'a, V, O>(&'o CpuSpmvOperands<'a, V, O>);
+struct PortableRows<'o, 'a, V, O>(&'o CpuSpmvOperands<'a, V, O>);
 
-impl<V: Value, O> RowSum<V> for Portable<'_, '_, V, O> {
+impl<V: Value, O> RowSum<V> for PortableRows<'_, '_, V, O> {
     #[inline]
     unsafe fn sum(&self, range: Range<usize>) -> V {
         let CpuSpmvOperands { columns, values, x, .. } = self.0;
@@ -190,7 +190,7 @@ impl<V: Value, O> RowSum<V> for Gathers<'_, '_, V, O> {
 
 /// Uses AVX2.
 #[cfg(target_arch = "x86_64")]
-struct WithoutRuns<'a, V>(Avx2<'a, V>);
+struct WithoutRuns<'a, V>(Avx2Rows<'a, V>);
 
 #[cfg(target_arch = "x86_64")]
 impl<V: Lanes> RowSum<V> for WithoutRuns<'_, V> {
@@ -204,7 +204,7 @@ impl<V: Lanes> RowSum<V> for WithoutRuns<'_, V> {
 
 /// Uses AVX2, and searches consecutive columns.
 #[cfg(target_arch = "x86_64")]
-struct WithRuns<'a, V>(Avx2<'a, V>);
+struct WithRuns<'a, V>(Avx2Rows<'a, V>);
 
 #[cfg(target_arch = "x86_64")]
 impl<V: Lanes> RowSum<V> for WithRuns<'_, V> {
@@ -222,7 +222,7 @@ impl<V: Lanes, O: Offset> CpuSpmvOperands<'_, V, O> {
     /// The machine has AVX2 and FMA.
     #[target_feature(enable = "avx2,fma")]
     unsafe fn run_tile_avx2(&self, tile: &CpuTile, finished: &mut [V]) -> Option<V> {
-        let rows = Avx2 { columns: self.columns, values: self.values, x: self.x };
+        let rows = Avx2Rows { columns: self.columns, values: self.values, x: self.x };
         // SAFETY: guaranteed by the caller; ranges are those of rows, and columns are below the length of x.
         unsafe {
             match &tile.kernel {

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::super::merge_path::Coordinate;
 use super::cut::{CpuTile, SpmvCut, TILE};
 use super::groups::{GroupedRows, SpmvGroups};
-use super::instructions::Instructions;
+use super::instructions::SpmvInstructions;
 use super::kernel::{EvenLength, Kernel};
 use super::rows::CpuSpmvOperands;
 use super::tiles::SpmvTiles;
@@ -68,7 +68,7 @@ fn check_cut<V: Value, O: Offset>(a: &Csr<V, O>, cut: SpmvCut, alpha: f64, beta:
 fn ways<V: Value, O: Offset>(
     a: &Csr<V, O>,
     cut: SpmvCut,
-) -> impl Iterator<Item = (String, SpmvTiles, Instructions)> {
+) -> impl Iterator<Item = (String, SpmvTiles, SpmvInstructions)> {
     type Choose<O> = fn(usize, &[O], &[u32]) -> Kernel;
     let kernels: [(&str, Choose<O>); 12] = [
         ("chosen", |start, ends, columns| Kernel::choose(start, ends, columns, SpmvGroups::Found)),
@@ -92,7 +92,7 @@ fn ways<V: Value, O: Offset>(
         }),
     ];
     kernels.into_iter().flat_map(move |(name, kernel)| {
-        Instructions::of_machine(a.ncols()).into_iter().map(move |instructions| {
+        SpmvInstructions::of_machine(a.ncols()).into_iter().map(move |instructions| {
             let tiles = SpmvTiles::with_kernels(a.row_offsets(), a.column_indices(), cut, kernel);
             (format!("{cut:?}, {name}, {instructions:?}"), tiles, instructions)
         })

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::super::merge_path::{self, Coordinate};
 use super::cut::{CpuTile, SpmvCut, TILE};
 use super::groups::SpmvGroups;
-use super::instructions::Instructions;
+use super::instructions::SpmvInstructions;
 use super::kernel::Kernel;
 use super::rows::CpuSpmvOperands;
 use super::shares;
@@ -20,7 +20,7 @@ pub(crate) struct SpmvTiles {
 }
 
 /// A tile in a run.
-struct Task<'t, V> {
+struct TileTask<'t, V> {
     tile: &'t CpuTile,
     /// Rows that end in the tile.
     finished: &'t mut [V],
@@ -88,13 +88,13 @@ impl SpmvTiles {
     ) {
         assert_eq!((x.len(), y.len()), (matrix.ncols(), matrix.nrows()), "shapes are checked by the caller");
         let operands = CpuSpmvOperands::new(matrix, alpha, x, beta);
-        self.multiply_with(&operands, Instructions::fastest(x.len()), y);
+        self.multiply_with(&operands, SpmvInstructions::fastest(x.len()), y);
     }
 
     pub(super) fn multiply_with<V: Value, O: Offset>(
         &self,
         operands: &CpuSpmvOperands<'_, V, O>,
-        instructions: Instructions,
+        instructions: SpmvInstructions,
         y: &mut [V],
     ) {
         // Every row ends in exactly one tile, which owns its element of y.
@@ -103,11 +103,11 @@ impl SpmvTiles {
         for tile in &self.tiles {
             let finished;
             (finished, rest) = rest.split_at_mut(tile.path.end.row - tile.path.start.row);
-            tasks.push(Mutex::new(Task { tile, finished, carry: None }));
+            tasks.push(Mutex::new(TileTask { tile, finished, carry: None }));
         }
         shares::for_each(tasks.len(), |index| {
             let mut task = tasks[index].lock().unwrap_or_else(PoisonError::into_inner);
-            let Task { tile, finished, carry } = &mut *task;
+            let TileTask { tile, finished, carry } = &mut *task;
             *carry = operands.run_tile(tile, instructions, finished);
         });
         let carries: Vec<Option<V>> = tasks
