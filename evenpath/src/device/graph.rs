@@ -3,7 +3,7 @@
 use super::error::DeviceError;
 use super::handle::{Backend, Device};
 use super::machine::{Executable, Machine};
-use super::node::Node;
+use super::node::GraphNode;
 use super::order::MemoryAccess;
 use super::recording::{Kept, Recording};
 
@@ -60,7 +60,7 @@ type CapturedFn<'g, S, E> = dyn FnMut(&mut S) -> Result<(), E> + Send + 'g;
 
 /// A captured graph on a device with kernels.
 struct Captured {
-    nodes: Vec<Node>,
+    nodes: Vec<GraphNode>,
     accesses: Vec<MemoryAccess>,
     executable: Option<Box<dyn Executable>>,
     /// Last, so that the memory outlives what uses it.
@@ -208,7 +208,7 @@ impl<S, E: From<DeviceError>> Graph<'_, S, E> {
         let old = captured.take().and_then(|captured| captured.executable);
         // SAFETY: the arguments are those of the requested launches, and `kept` keeps their memory.
         let executable = unsafe { executable(&**machine, &nodes, old) }?;
-        let accesses = nodes.iter().flat_map(Node::accesses).collect();
+        let accesses = nodes.iter().flat_map(GraphNode::accesses).collect();
         *captured = Some(Captured { nodes, accesses, executable, kept });
         *is_stale = false;
         Ok(())
@@ -222,7 +222,7 @@ impl<S, E: From<DeviceError>> Graph<'_, S, E> {
 /// The same as for [`Machine::instantiate`].
 unsafe fn executable(
     machine: &dyn Machine,
-    nodes: &[Node],
+    nodes: &[GraphNode],
     old: Option<Box<dyn Executable>>,
 ) -> Result<Option<Box<dyn Executable>>, DeviceError> {
     if let Some(mut old) = old {
@@ -245,12 +245,12 @@ impl Captured {
             // SAFETY: the arguments are those of a requested launch, and `kept` keeps their memory.
             unsafe {
                 match node {
-                    Node::Launch { kernel, grid, shared, arguments } => {
+                    GraphNode::Launch { kernel, grid, shared, arguments } => {
                         machine.launch(stream, kernel, *grid, *shared, arguments)
                     }
-                    &Node::Zero { address, bytes } => machine.zero(stream, address, bytes),
-                    &Node::Copy { from, to, bytes } => machine.copy(stream, from, to, bytes),
-                    &Node::Store { address, word } => machine.store(stream, address, word),
+                    &GraphNode::Zero { address, bytes } => machine.zero(stream, address, bytes),
+                    &GraphNode::Copy { from, to, bytes } => machine.copy(stream, from, to, bytes),
+                    &GraphNode::Store { address, word } => machine.store(stream, address, word),
                 }
             }?;
         }

@@ -7,7 +7,7 @@ use evenpath_simt::kernel::{Argument, KernelInfo};
 
 use super::error::DeviceError;
 use super::kernels::{Kernels, OwnKernels};
-use super::node::Node;
+use super::node::GraphNode;
 use super::order::MemoryAccess;
 use super::properties::DeviceProperties;
 use super::shared::SharedMemory;
@@ -148,7 +148,7 @@ pub(crate) trait Machine: Send + Sync {
     /// support this.
     ///
     /// The kernels' arguments are as for [`launch`](Self::launch).
-    unsafe fn instantiate(&self, _nodes: &[Node]) -> Result<Option<Box<dyn Executable>>, DeviceError> {
+    unsafe fn instantiate(&self, _nodes: &[GraphNode]) -> Result<Option<Box<dyn Executable>>, DeviceError> {
         Ok(None)
     }
 
@@ -195,7 +195,7 @@ pub(crate) trait Executable: Send {
     /// # Safety
     ///
     /// The same as for [`Machine::instantiate`].
-    unsafe fn update(&mut self, nodes: &[Node]) -> Result<bool, DeviceError>;
+    unsafe fn update(&mut self, nodes: &[GraphNode]) -> Result<bool, DeviceError>;
 }
 
 /// A copy between host and machine that may be in progress.

@@ -7,14 +7,14 @@ use super::shared::SharedMemory;
 
 /// An operation of a graph.
 #[derive(Debug, Clone)]
-pub(crate) enum Node {
+pub(crate) enum GraphNode {
     Launch { kernel: &'static KernelInfo, grid: u32, shared: SharedMemory, arguments: Vec<Argument> },
     Zero { address: u64, bytes: u64 },
     Copy { from: u64, to: u64, bytes: u64 },
     Store { address: u64, word: u32 },
 }
 
-impl Node {
+impl GraphNode {
     /// Name of the operation; for a launch, the kernel's.
     pub(super) fn name(&self) -> &'static str {
         match self {

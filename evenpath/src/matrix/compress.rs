@@ -181,7 +181,7 @@ impl Buckets {
         }
         starts[self.count] = sum;
 
-        let slots = Slots::new(bucketed);
+        let slots = ScatterBuffer::new(bucketed);
         entries.chunks().zip(cursors).for_each(|(chunk, mut cursors)| {
             for entry in chunk.iter() {
                 let cursor = &mut cursors[(entry.row >> self.shift) as usize];
@@ -197,15 +197,15 @@ impl Buckets {
 }
 
 /// A buffer that several tasks fill, each at its own indices.
-pub(super) struct Slots<'a, T> {
+pub(super) struct ScatterBuffer<'a, T> {
     first: *mut T,
     buffer: PhantomData<&'a mut [T]>,
 }
 
 // SAFETY: the pointer is used only by `write`, whose callers pass disjoint indices.
-unsafe impl<T: Send> Sync for Slots<'_, T> {}
+unsafe impl<T: Send> Sync for ScatterBuffer<'_, T> {}
 
-impl<'a, T: Copy> Slots<'a, T> {
+impl<'a, T: Copy> ScatterBuffer<'a, T> {
     pub(super) fn new(buffer: &'a mut [T]) -> Self {
         Self { first: buffer.as_mut_ptr(), buffer: PhantomData }
     }

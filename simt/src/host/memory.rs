@@ -40,14 +40,14 @@ crate::debug_as_message!(OutOfMemory);
 /// All allocations of one device.
 #[derive(Debug)]
 pub(crate) struct Memory {
-    slots: Vec<Slot>,
+    slots: Vec<AllocationSlot>,
     free: VecDeque<usize>,
     used: u64,
     total: u64,
 }
 
 #[derive(Debug, Default)]
-struct Slot {
+struct AllocationSlot {
     generation: u8,
     allocation: Option<Allocation>,
 }
@@ -74,7 +74,7 @@ impl Memory {
             }
             _ if self.slots.len() >= (1 << SLOT_BITS) - 1 => return Err(out_of_memory),
             _ => {
-                self.slots.push(Slot::default());
+                self.slots.push(AllocationSlot::default());
                 self.slots.len() - 1
             }
         };

@@ -6,8 +6,8 @@
 
 use rayon::prelude::*;
 
-use crate::matrix::hisparse::node::{self, MAX_UNITS, Reference, Slot, StoredNode, Unit};
-use crate::matrix::hisparse::tree::{Level, Shape, check_entries, too_large};
+use crate::matrix::hisparse::node::{self, MAX_UNITS, Reference, SlotContent, StoredNode, Unit};
+use crate::matrix::hisparse::tree::{InnerLevel, Shape, check_entries, too_large};
 use crate::matrix::memory::{split_by, try_collect};
 use crate::{HiSparse, MatrixError, Value};
 
@@ -92,7 +92,7 @@ impl<V: Value> CpuTreeSum<'_, V> {
     }
 
     /// The entry counts of the nodes of the sum at these positions.
-    fn counts<T: Slot + Send, const D: usize>(
+    fn counts<T: SlotContent + Send, const D: usize>(
         &self,
         pairs: &[ReferencePair],
     ) -> Result<Vec<u32>, MatrixError> {
@@ -111,7 +111,7 @@ impl<V: Value> CpuTreeSum<'_, V> {
     fn merge_level<const D: usize>(
         &self,
         pairs: &[ReferencePair],
-    ) -> Result<(Level, Vec<ReferencePair>), MatrixError> {
+    ) -> Result<(InnerLevel, Vec<ReferencePair>), MatrixError> {
         let counts = self.counts::<Reference, D>(pairs)?;
         let ends = counts.iter().scan(0, |end, &count| {
             *end += count as usize;
@@ -140,7 +140,7 @@ impl<V: Value> CpuTreeSum<'_, V> {
             }
         });
         let numbers = try_collect(0..all as u32).map_err(|_| self.out_of_memory())?;
-        Ok((Level { starts, coordinates, children: numbers }, children))
+        Ok((InnerLevel { starts, coordinates, children: numbers }, children))
     }
 }
 
@@ -155,7 +155,7 @@ impl<T> Default for Merge<T> {
     }
 }
 
-impl<T: Slot> Merge<T> {
+impl<T: SlotContent> Merge<T> {
     fn read<V: Value, const D: usize>(&mut self, sides: &[SumOperand<'_, V>; 2], pair: ReferencePair) {
         for ((entries, side), reference) in self.sides.iter_mut().zip(sides).zip(pair) {
             entries.clear();

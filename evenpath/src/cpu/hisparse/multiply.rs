@@ -9,7 +9,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::matrix::hisparse::leaves::PlacedNode;
-use crate::matrix::hisparse::node::{Slot, StoredNode, unpack};
+use crate::matrix::hisparse::node::{SlotContent, StoredNode, unpack};
 use crate::matrix::memory::try_collect;
 use crate::{HiSparse, MatrixError, Value};
 

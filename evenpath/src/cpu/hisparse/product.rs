@@ -25,7 +25,7 @@ use crate::{HiSparse, MatrixError, Value};
 type LeafPair = [u32; 2];
 
 /// A nonempty leaf of C.
-struct Leaf {
+struct LeafOfC {
     path: u64,
     /// Its first pair, and the number of pairs.
     first: usize,
@@ -56,7 +56,7 @@ pub(crate) fn product<V: Value, const D: usize>(
     // At most one per thread.
     let unused = Mutex::new(Vec::new());
     let tree = shape.build::<V, D>(rows, |leaf, kind, units| {
-        let Leaf { first, pairs: count, entries, .. } = leaves[leaf];
+        let LeafOfC { first, pairs: count, entries, .. } = leaves[leaf];
         let taken = unused.lock().pop();
         let mut sums = taken.unwrap_or_else(LeafSums::<V, D>::new);
         for &pair in &pairs[first..first + count as usize] {
@@ -91,7 +91,7 @@ impl<V: Value, const D: usize> CpuTreeProduct<'_, V, D> {
     }
 
     /// All pairs, grouped by leaf of C and then by column of A, and the leaves of C.
-    fn leaves(&self) -> Result<(Vec<LeafPair>, Vec<Leaf>), MatrixError> {
+    fn leaves(&self) -> Result<(Vec<LeafPair>, Vec<LeafOfC>), MatrixError> {
         let (rows, nnz) = (self.a.nrows(), self.a.nnz());
         let out_of_memory = || MatrixError::OutOfMemory { rows, nnz };
         let a_rows = try_collect(self.a_leaves.chunk_by(|one, next| one.row == next.row));
@@ -111,7 +111,7 @@ impl<V: Value, const D: usize> CpuTreeProduct<'_, V, D> {
         let starts = starts.map_err(|_| out_of_memory())?;
         let parts = split_by(counts.iter().copied(), &mut pairs).map_err(|_| out_of_memory())?;
         let units = AtomicUsize::new(0);
-        let leaves: Result<Vec<Vec<Leaf>>, MatrixError> = parts
+        let leaves: Result<Vec<Vec<LeafOfC>>, MatrixError> = parts
             .into_par_iter()
             .zip(starts)
             .map_init(LeafBitmap::<D>::new, |pattern, (pairs, (first_leaf, first_pair))| {
@@ -139,7 +139,7 @@ impl<V: Value, const D: usize> CpuTreeProduct<'_, V, D> {
         mut first: usize,
         pattern: &mut LeafBitmap<D>,
         units: &AtomicUsize,
-    ) -> Result<Vec<Leaf>, MatrixError> {
+    ) -> Result<Vec<LeafOfC>, MatrixError> {
         let depth = depth(self.a.nrows(), self.b.ncols(), D);
         let mut leaves = Vec::new();
         let col = |pair: &LeafPair| self.b_leaves[pair[1] as usize].col;
@@ -159,7 +159,7 @@ impl<V: Value, const D: usize> CpuTreeProduct<'_, V, D> {
                 let path = path(u64::from(row), u64::from(col(&group[0])), depth, D);
                 let no_memory = |_| MatrixError::OutOfMemory { rows: self.a.nrows(), nnz: self.a.nnz() };
                 leaves.try_reserve(1).map_err(no_memory)?;
-                leaves.push(Leaf { path, first, pairs: group.len() as u32, entries: entries as u32 });
+                leaves.push(LeafOfC { path, first, pairs: group.len() as u32, entries: entries as u32 });
             }
             first += group.len();
         }

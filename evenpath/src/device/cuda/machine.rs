@@ -23,7 +23,7 @@ use super::ptx::Ptx;
 use crate::device::error::{DeviceError, Version};
 use crate::device::kernels::{Kernels, OwnKernels};
 use crate::device::machine::{Executable, Machine, Mailbox, MemoryBlock, Moment, Transfer};
-use crate::device::node::Node;
+use crate::device::node::GraphNode;
 use crate::device::order::MemoryAccess;
 use crate::device::properties::DeviceProperties;
 use crate::device::shared::SharedMemory;
@@ -349,7 +349,7 @@ impl Machine for Cuda {
         })
     }
 
-    unsafe fn instantiate(&self, nodes: &[Node]) -> Result<Option<Box<dyn Executable>>, DeviceError> {
+    unsafe fn instantiate(&self, nodes: &[GraphNode]) -> Result<Option<Box<dyn Executable>>, DeviceError> {
         // SAFETY: guaranteed by the caller.
         Ok(Some(Box::new(unsafe { graph::Executable::new(&self.core, nodes) }?)))
     }

@@ -7,7 +7,7 @@ use evenpath_kernels::spmv::ColumnOffsets;
 use evenpath_kernels::vector::{GatherIndices, Iota};
 
 use super::device::Nodes;
-use super::leaves::{self, Leaves};
+use super::leaves::{self, LeafList};
 use crate::device::{Device, DeviceSlice, DeviceVec, Kernels};
 use crate::format::transpose::{by_column, column_offsets};
 use crate::operand::{OpError, Pairs};
@@ -56,7 +56,7 @@ impl Frozen {
     ) -> Result<(Self, DeviceVec<u64>), OpError> {
         let device = nodes.pool.device();
         device.prepare(kernels)?;
-        let Leaves { references, rows, cols } = Leaves::find::<D>(nodes)?;
+        let LeafList { references, rows, cols } = LeafList::find::<D>(nodes)?;
         let (lines, operands, elements) =
             if is_transposed { (cols, rows, nodes.cols) } else { (rows, cols, nodes.rows) };
         let strips = elements.div_ceil(D);

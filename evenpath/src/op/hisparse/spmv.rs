@@ -105,11 +105,11 @@ impl fmt::Display for SpmvPlanInfo {
 /// The implementation on the device.
 enum TreeSpmvSchedule<V: Value> {
     Cpu,
-    Leaves(Box<Leaves<V>>),
+    Leaves(Box<LeafSpmv<V>>),
     Copied(spmv::SpmvPlan<V>),
 }
 
-struct Leaves<V: Value> {
+struct LeafSpmv<V: Value> {
     launch: Launch<HiSparseSpmv<V>>,
     frozen: Frozen,
     places: ProductPlaces,
@@ -117,7 +117,7 @@ struct Leaves<V: Value> {
     sums: TaggedSums,
 }
 
-impl<V: Value> Leaves<V> {
+impl<V: Value> LeafSpmv<V> {
     fn new<const D: usize>(nodes: &Nodes, is_transposed: bool, warps: Option<u32>) -> Result<Self, OpError> {
         let device = nodes.pool.device();
         let launcher = device.variant(if is_transposed { "Transposed" } else { "Plain" });
@@ -216,7 +216,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
 
     fn schedule(&self, nodes: &Nodes, options: SpmvOptions) -> Result<TreeSpmvSchedule<V>, OpError> {
         if self.is_by_leaves(options.method) {
-            let leaves = Leaves::new::<D>(nodes, self.is_transposed(), options.warps)?;
+            let leaves = LeafSpmv::new::<D>(nodes, self.is_transposed(), options.warps)?;
             return Ok(TreeSpmvSchedule::Leaves(Box::new(leaves)));
         }
         let copy: DeviceCsr<V> = self.to_csr()?;

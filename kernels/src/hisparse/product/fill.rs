@@ -1,6 +1,6 @@
 use evenpath_simt::{device, kernel, thread, Arena, Float, Global, Shared};
 
-use super::bits::{leaf_words, Bits};
+use super::bits::{leaf_words, LeafBits};
 use super::leaf_pairs::LeafPairs;
 use super::pattern::LeafPattern;
 use super::staged::{self, LeafStage, StagedLeaf};
@@ -54,7 +54,7 @@ impl<V: Float> HiSparseMultiplyLeaves<V> {
         // The pattern's leaf of B uses memory in which the pairs' leaves are staged later.
         let mut pattern_arena = arena;
         let pattern = LeafPattern::take(&mut pattern_arena, d_log2);
-        let c = Bits::take(&mut arena, d_log2);
+        let c = LeafBits::take(&mut arena, d_log2);
         let leaf = thread::block() as usize;
         let run = Run::from_word(self.leaves.load(leaf));
         let (first, end) = (starts.load(run.first as usize), starts.load(run.first as usize + 1));
@@ -91,7 +91,7 @@ struct ProductLeaf<V: Float, const BLOCK: usize> {
     a: LeafStage<V>,
     b: LeafStage<V>,
     /// Its entries.
-    c: Bits,
+    c: LeafBits,
     /// The number of entries before each word of `c`.
     ranks: Shared<u16>,
     pairs: Global<u64>,

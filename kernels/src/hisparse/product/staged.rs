@@ -2,8 +2,8 @@
 
 use evenpath_simt::{device, thread, warp, Arena, Element, Shared};
 
-use super::bits::{leaf_words, Bits};
-use super::leaf_pairs::Factor;
+use super::bits::{leaf_words, LeafBits};
+use super::leaf_pairs::FactorTree;
 use crate::hisparse::layout;
 use crate::hisparse::node::Node;
 
@@ -17,9 +17,9 @@ pub(super) const fn bytes(d_log2: u32, is_transposed: bool) -> u32 {
 /// if the factor is not transposed.
 #[derive(Clone, Copy)]
 pub(super) struct LeafStage<T: Element> {
-    factor: Factor<T>,
-    rows: Bits,
-    content: Bits,
+    factor: FactorTree<T>,
+    rows: LeafBits,
+    content: LeafBits,
     /// The slot of the first entry of each word of `content`; only for words of a sparse leaf that have entries.
     firsts: Shared<u16>,
 }
@@ -34,9 +34,9 @@ pub(super) struct StagedLeaf<T: Element> {
 
 impl<T: Element> LeafStage<T> {
     #[device(track_caller)]
-    pub(super) fn take(arena: &mut Arena, factor: Factor<T>) -> Self {
-        let content = Bits::take(arena, factor.d_log2);
-        let rows = if factor.is_transposed { Bits::take(arena, factor.d_log2) } else { content };
+    pub(super) fn take(arena: &mut Arena, factor: FactorTree<T>) -> Self {
+        let content = LeafBits::take(arena, factor.d_log2);
+        let rows = if factor.is_transposed { LeafBits::take(arena, factor.d_log2) } else { content };
         Self { factor, rows, content, firsts: arena.take(leaf_words(factor.d_log2) as usize) }
     }
 
@@ -86,7 +86,7 @@ impl<T: Element> LeafStage<T> {
 impl<T: Element> StagedLeaf<T> {
     /// Entries as bits, by rows of the factor.
     #[device]
-    pub(super) fn rows(self) -> Bits {
+    pub(super) fn rows(self) -> LeafBits {
         self.stage.rows
     }
 

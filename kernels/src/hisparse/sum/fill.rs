@@ -46,7 +46,7 @@ impl<V: Float> HiSparseAddLeaves<V> {
         let sink = |number: u32| {
             let node = (self.first_leaf + number) as usize;
             let (count, reference) = (self.nodes.counts.load(node), self.nodes.references.load(node));
-            Leaf {
+            LeafSum {
                 a: Addend { is_scaled: state & state::A_SCALED != 0, factor: self.a_scale },
                 b: Addend { is_scaled: state & state::B_SCALED != 0, factor: self.b_scale },
                 sum: self.sum.node(reference, count, d_log2),
@@ -98,13 +98,13 @@ impl<V: Float> Addend<V> {
 }
 
 /// The sum of one pair.
-pub(super) struct Leaf<V> {
+pub(super) struct LeafSum<V> {
     pub(super) a: Addend<V>,
     pub(super) b: Addend<V>,
     pub(super) sum: NodeMut<V>,
 }
 
-impl<V: Float> Sink<V> for Leaf<V> {
+impl<V: Float> Sink<V> for LeafSum<V> {
     #[device]
     fn is_ordered(&self) -> bool {
         !self.sum.is_dense()

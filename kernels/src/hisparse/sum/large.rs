@@ -3,7 +3,7 @@ use evenpath_simt::{device, thread, warp, Arena, Element, Shared};
 
 use super::side::{NodeHandle, NodePair, SumTree};
 use super::sink::{Sink, SumPlace};
-use super::slots::{self, Slots};
+use super::slots::{self, DenseSlots};
 use crate::block::count_scan::CountScan;
 use crate::block::strided::each_loaded;
 use crate::hisparse::layout;
@@ -125,7 +125,7 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
                 sink.put(find(coordinates), None, Some(slot));
             });
         } else {
-            slots::for_each::<T, BLOCK>(a, b, pair, |Slots { row, col, a, b }| {
+            slots::for_each::<T, BLOCK>(a, b, pair, |DenseSlots { row, col, a, b }| {
                 let present = |slot: T| if slot.to_bits() == 0 { None } else { Some(slot) };
                 let (a, b) = (present(a), present(b));
                 if a.is_some() || b.is_some() {

@@ -10,7 +10,7 @@ const BATCH_LOG2: u32 = (BATCH as u32).ilog2();
 
 /// One of 32 consecutive positions in a row of the sum, one per lane, with the slots of dense nodes there.
 #[derive(Clone, Copy)]
-pub(super) struct Slots<T> {
+pub(super) struct DenseSlots<T> {
     pub(super) row: u32,
     pub(super) col: u32,
     /// All bits zero if A's node has no entry there, or is not dense.
@@ -25,7 +25,7 @@ pub(super) fn for_each<T: Element, const BLOCK: usize>(
     a: SumTree<T>,
     b: SumTree<T>,
     pair: NodePair,
-    visit: impl Fn(Slots<T>),
+    visit: impl Fn(DenseSlots<T>),
 ) {
     // A row has 1 << words_log2 words of 32 positions.
     let words_log2 = a.d_log2 - 5;
@@ -36,7 +36,7 @@ pub(super) fn for_each<T: Element, const BLOCK: usize>(
         let col = (batch & ((1 << words_log2) - 1)) * thread::WARP_SIZE + thread::lane();
         let (of_a, of_b) = (load(a, pair.a, row, col), load(b, pair.b, row, col));
         unroll!(for index in 0..BATCH {
-            visit(Slots { row: row + index as u32, col, a: of_a[index], b: of_b[index] });
+            visit(DenseSlots { row: row + index as u32, col, a: of_a[index], b: of_b[index] });
         });
         batch += BLOCK as u32 / thread::WARP_SIZE;
     }

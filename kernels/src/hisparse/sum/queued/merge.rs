@@ -2,7 +2,7 @@
 
 use evenpath_simt::{device, thread, warp, Element, Float};
 
-use super::super::fill::Leaf;
+use super::super::fill::LeafSum;
 use super::super::side::{NodeHandle, NodePair, SumTree};
 use super::super::sink::{Sink, SumPlace};
 use super::super::tiny;
@@ -41,9 +41,9 @@ impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
 
     /// Returns a leaf of the sum.
     #[device(track_caller)]
-    fn leaf(&self, reference: u32, count: u32) -> Leaf<V> {
+    fn leaf(&self, reference: u32, count: u32) -> LeafSum<V> {
         let (a, b) = self.addends();
-        Leaf { a, b, sum: self.sum.pool.node(reference, count, self.trees.d_log2) }
+        LeafSum { a, b, sum: self.sum.pool.node(reference, count, self.trees.d_log2) }
     }
 
     /// Merges the pair of this thread if it `is_tiny`. All lanes of a warp call it together.
