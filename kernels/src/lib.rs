@@ -32,7 +32,7 @@ mod unroll;
 pub mod update;
 pub mod vector;
 
-pub use key::{Bits, Key};
+pub use key::{Key, ValueBits};
 pub use matrix::{GlobalCoo, GlobalCsr, GlobalPattern, RowMap};
 pub use offset::Offset;
 

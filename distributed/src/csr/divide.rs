@@ -82,14 +82,14 @@ pub(super) fn divide<V: Value>(
     sizes: Sizes,
     row: impl Fn(u64, &mut Vec<(u64, V)>) + Sync,
 ) -> Result<Divided<V>> {
-    let mut chunks: Vec<Chunk<V>> = (0..sizes.chunks).map(|_| Chunk::default()).collect();
+    let mut chunks: Vec<RowChunk<V>> = (0..sizes.chunks).map(|_| RowChunk::default()).collect();
     let mut result = Divided::with_rows((rows.end - rows.start) as usize)?;
     let (mut begin, mut count) = (rows.start, sizes.first_rows.max(1));
     while begin < rows.end {
         count = count.min(rows.end - begin);
         let boundary =
             |chunk: u64| begin + (u128::from(count) * u128::from(chunk) / u128::from(sizes.chunks)) as u64;
-        let fill = |(number, chunk): (usize, &mut Chunk<V>)| {
+        let fill = |(number, chunk): (usize, &mut RowChunk<V>)| {
             let rows = boundary(number as u64)..boundary(number as u64 + 1);
             chunk.fill(rows, own, cols, &row)
         };
@@ -98,7 +98,7 @@ pub(super) fn divide<V: Value>(
         filled.into_iter().collect::<Result<()>>()?;
         result.append(&chunks, begin - rows.start, sizes.limit)?;
         begin += count;
-        count = sizes.next(count, chunks.iter().map(Chunk::entries).sum());
+        count = sizes.next(count, chunks.iter().map(RowChunk::entries).sum());
     }
     result.check(sizes.limit)?;
     result.needed.par_sort_unstable();
@@ -107,7 +107,7 @@ pub(super) fn divide<V: Value>(
 }
 
 /// Consecutive rows built by one task. Its memory is reused for the next batch.
-struct Chunk<V> {
+struct RowChunk<V> {
     /// The current row, as given.
     row: Vec<(u64, V)>,
     rows: usize,
@@ -132,7 +132,7 @@ impl<C, V> Default for RowBuffers<C, V> {
     }
 }
 
-impl<V> Default for Chunk<V> {
+impl<V> Default for RowChunk<V> {
     fn default() -> Self {
         let (local, other) = (RowBuffers::default(), RowBuffers::default());
         Self { row: Vec::new(), rows: 0, local, other, boundary: Vec::new(), needed: Vec::new() }
@@ -153,7 +153,7 @@ impl<C, V: Value> RowBuffers<C, V> {
     }
 }
 
-impl<V: Value> Chunk<V> {
+impl<V: Value> RowChunk<V> {
     fn entries(&self) -> u64 {
         (self.local.values.len() + self.other.values.len()) as u64
     }
@@ -205,7 +205,7 @@ impl<V: Value> Divided<V> {
     }
 
     /// Appends the rows of chunks, of which the first starts at row `first`.
-    fn append(&mut self, chunks: &[Chunk<V>], first: u64, limit: u64) -> Result<()> {
+    fn append(&mut self, chunks: &[RowChunk<V>], first: u64, limit: u64) -> Result<()> {
         self.local.append(&chunks.iter().map(|chunk| &chunk.local).collect::<Vec<_>>(), limit)?;
         self.other.append(&chunks.iter().map(|chunk| &chunk.other).collect::<Vec<_>>(), limit)?;
         reserve(&mut self.boundary, chunks.iter().map(|chunk| chunk.boundary.len()).sum())?;

@@ -271,18 +271,18 @@ pub(crate) fn with_numbers<'a, 'b, T: Storage>(
     device.check_same(y.device())?;
     let mut only_product = device.uninitialized(y.len())?;
     product(Compute::<T>::ONE, Compute::<T>::ZERO, &mut only_product)?;
-    T::by_kind(Combine { alpha, product: &only_product, beta, y })
+    T::by_kind(AddedProduct { alpha, product: &only_product, beta, y })
 }
 
 /// y = αp + βy, with a factor in device memory.
-struct Combine<'a, 'f, T: Storage> {
+struct AddedProduct<'a, 'f, T: Storage> {
     alpha: Factor<'f, Compute<T>>,
     product: &'a DeviceSlice<T>,
     beta: Factor<'f, Compute<T>>,
     y: &'a mut DeviceSlice<T>,
 }
 
-impl<T: Storage> ForKind<T> for Combine<'_, '_, T> {
+impl<T: Storage> ForKind<T> for AddedProduct<'_, '_, T> {
     type Output = Result<(), OpError>;
 
     fn value(self) -> Result<(), OpError>

@@ -5,7 +5,7 @@ use super::balanced_path::PathCut;
 use super::merge_path;
 use super::two_sequences::{StagedSequences, TilePair};
 use crate::unroll::unroll;
-use crate::{Bits, Key};
+use crate::{Key, ValueBits};
 
 /// Number that [`MergeShare::stage_sources`] adds to indices of B: at least the elements of a tile.
 pub const FROM_B: u16 = 1 << 15;
@@ -83,7 +83,7 @@ impl<K: Key, const ITEMS: usize> MergeShare<K, ITEMS> {
 
     /// Returns the values of the thread's elements.
     #[device(track_caller)]
-    pub fn gather<V: Bits>(&self, staged: StagedSequences<V>) -> [V; ITEMS] {
+    pub fn gather<V: ValueBits>(&self, staged: StagedSequences<V>) -> [V; ITEMS] {
         let (mut a, mut b) = (staged.a.skip(self.start.a as usize), staged.b.skip(self.start.b as usize));
         let mut values = [V::ZERO; ITEMS];
         for item in 0..ITEMS {

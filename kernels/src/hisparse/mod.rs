@@ -38,5 +38,5 @@ pub use share::{
     HiSparseCompareNodes, HiSparseCopyKept, HiSparseHashNodes, HiSparseRebaseChildren,
     HiSparseReplaceChildren, HiSparseReplaceRoots, InnerNodes, KeptNodes, LevelNodes,
 };
-pub use spmm::{spmm_sums_bytes, HiSparseSpmm, Strided, StridedMut};
+pub use spmm::{spmm_sums_bytes, HiSparseSpmm, StridedDense, StridedMut};
 pub use spmv::{HiSparseSpmv, Orientation, Plain, Transposed};

@@ -112,7 +112,7 @@ kernel! {
         /// 1 if the matrix is the transpose of its content, else 0.
         pub is_transposed: u32,
     }
-    shared: Chunk::BYTES + CountScan::<u32, BLOCK>::BYTES;
+    shared: PlacesChunk::BYTES + CountScan::<u32, BLOCK>::BYTES;
     body: HiSparsePlaceProducts::place_products::<BLOCK>;
     entry: hisparse_place_products_{V} in hisparse_schedule: V in [f32, f64], 256 x 1;
 }
@@ -127,7 +127,7 @@ const WARP_SLOTS: u32 = MOST_CHUNK_QUADS * QUAD / WARPS;
 
 /// A chunk in shared memory.
 #[derive(Clone, Copy)]
-struct Chunk {
+struct PlacesChunk {
     /// The element that each slot's product adds to, and the number of products of this element before it among those of its warp.
     elements: Shared<u16>,
     ranks: Shared<u16>,
@@ -137,7 +137,7 @@ struct Chunk {
     counts: Shared<u16>,
 }
 
-impl Chunk {
+impl PlacesChunk {
     const SLOTS: usize = (MOST_CHUNK_QUADS * QUAD) as usize;
     const COUNTS: usize = MOST_ELEMENTS * WARPS as usize;
     const BYTES: usize = 2 * (2 * Self::SLOTS + MOST_CHUNK_QUADS as usize + Self::COUNTS);
@@ -235,7 +235,7 @@ impl<V: Float> HiSparsePlaceProducts<V> {
     fn place_products<const BLOCK: usize>(self, mut arena: Arena) {
         const { assert!(BLOCK == MOST_ELEMENTS, "a thread for each element") };
         const { assert!(BLOCK as u32 == WARPS * thread::WARP_SIZE, "a share of the slots for each warp") };
-        let chunk = Chunk::take(&mut arena);
+        let chunk = PlacesChunk::take(&mut arena);
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
         let part = thread::block() as usize;
         let own_part = ListedPart::unpack(self.schedule.part_list.load_16(2 * part));
@@ -273,7 +273,7 @@ impl<V: Float> HiSparsePlaceProducts<V> {
 
     /// Writes the leaf and the elements of a quad, given by its number in the part and in the chunk.
     #[device(track_caller)]
-    fn read_quad(self, part: ListedPart, of_part: u32, of_chunk: u32, chunk: Chunk) {
+    fn read_quad(self, part: ListedPart, of_part: u32, of_chunk: u32, chunk: PlacesChunk) {
         // Every leaf has a quad.
         let quad = part.begin + u64::from(of_part);
         let end = self.schedule.leaves.min(part.leaf + of_part + 1);

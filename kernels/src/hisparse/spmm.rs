@@ -13,7 +13,7 @@ use crate::update::Update;
 
 parameters! {
     /// A dense matrix with strides.
-    pub struct Strided<V: Element> {
+    pub struct StridedDense<V: Element> {
         /// The elements.
         pub values: Global<V>,
         /// Elements from one row to the next.
@@ -44,7 +44,7 @@ kernel! {
         /// The schedule.
         pub schedule: FrozenSchedule,
         /// The dense operand.
-        pub b: Strided<V>,
+        pub b: StridedDense<V>,
         /// The result; read only if `beta` is not zero.
         pub c: StridedMut<V>,
         /// Rows of C.

@@ -4,7 +4,7 @@ use crate::block::balanced_path::PathCut;
 use crate::block::merge_share::MergeShare;
 use crate::block::output;
 use crate::block::two_sequences::{staged_bytes, Fetched, Sequences, TilePair};
-use crate::{Bits, Key};
+use crate::{Key, ValueBits};
 
 kernel! {
     /// Merges the tiles, one block each.
@@ -38,7 +38,7 @@ impl<K: Key> MergeKeys<K> {
 
 kernel! {
     /// Merges the tiles of pairs of key and value, one block each.
-    pub struct MergePairs<K: Key, V: Bits> {
+    pub struct MergePairs<K: Key, V: ValueBits> {
         /// The keys of both sequences, sorted.
         pub inputs: Sequences<K>,
         /// Values of the first sequence, one per key.
@@ -58,7 +58,7 @@ kernel! {
         (K, V, N) in [(u32, u32, 15), (u32, u64, 13), (u64, u32, 13), (u64, u64, 11)], 256 x N;
 }
 
-impl<K: Key, V: Bits> MergePairs<K, V> {
+impl<K: Key, V: ValueBits> MergePairs<K, V> {
     fn pairs<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let pair = tile_pair::<K, BLOCK, ITEMS>(&mut arena, self.starts, self.inputs);
         let keys_on_the_way = pair.fetch::<K, BLOCK, ITEMS>(self.inputs.a, self.inputs.b);

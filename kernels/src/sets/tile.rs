@@ -7,7 +7,7 @@ use crate::block::count_scan::ScannedCount;
 use crate::block::output;
 use crate::block::two_sequences::{staged_bytes, Fetched, Sequences};
 use crate::key::Combine;
-use crate::{Bits, Key};
+use crate::{Key, ValueBits};
 
 kernel! {
     /// Computes a set operation of keys. Blocks draw tiles by ticket until there are none left, so a grid has as many
@@ -63,7 +63,7 @@ impl<K: Key> SetKeys<K> {
 
 kernel! {
     /// Computes a set operation of pairs of key and value; blocks draw tiles as in [`SetKeys`].
-    pub struct SetPairs<K: Key, V: Bits> {
+    pub struct SetPairs<K: Key, V: ValueBits> {
         /// The keys of both sequences, sorted.
         pub inputs: Sequences<K>,
         /// Values of the first sequence, one per key.
@@ -93,7 +93,7 @@ kernel! {
         (K, V, N, R) in [(u32, u32, 11, 4), (u32, u64, 9, 4), (u64, u32, 10, 3), (u64, u64, 9, 3)], 256 x N resident R;
 }
 
-impl<K: Key, V: Bits> SetPairs<K, V> {
+impl<K: Key, V: ValueBits> SetPairs<K, V> {
     fn pairs<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let mut arena = Arena::dynamic(pairs_shared_bytes::<K>(BLOCK, ITEMS));
         let schedule =

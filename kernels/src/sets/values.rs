@@ -4,7 +4,7 @@ use evenpath_simt::{device, thread, Global, GlobalMut, Shared};
 
 use crate::key::Combine;
 use crate::unroll::unroll;
-use crate::Bits;
+use crate::ValueBits;
 
 /// Origin of a result's value: an element of A, one of B, or both, counted from the tile's first.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -60,7 +60,7 @@ const BATCH: usize = 5;
 /// The values of a thread's share of a tile's results, every `BLOCK`th.
 pub(super) struct ResultValues<V, const BLOCK: usize, const ITEMS: usize>([V; ITEMS]);
 
-impl<V: Bits, const BLOCK: usize, const ITEMS: usize> ResultValues<V, BLOCK, ITEMS> {
+impl<V: ValueBits, const BLOCK: usize, const ITEMS: usize> ResultValues<V, BLOCK, ITEMS> {
     /// Loads the values of `count` results from their origins, which are in shared memory; of matches, A's. The inputs
     /// begin with the tile's first elements.
     #[device(track_caller)]

@@ -119,7 +119,7 @@ struct Ends<const ITEMS: usize> {
 
 /// A chunk on its way through a warp.
 #[derive(Clone, Copy)]
-struct Chunk<V> {
+struct HotChunk<V> {
     index: u32,
     /// The row of the first nonzero, among the rows that have some.
     first_row: u32,
@@ -223,15 +223,15 @@ impl<V: Float, O: Offset> HotColumns<V, O> {
     }
 
     #[device]
-    fn begin(self, index: u32) -> Chunk<V> {
+    fn begin(self, index: u32) -> HotChunk<V> {
         let first_row = self.chunk_rows.load(index as usize);
         let cut_rows = self.cut_rows.of_tile(index);
-        Chunk { index, first_row, cut_rows, finishes_head: false, row: first_row, sum: V::ZERO }
+        HotChunk { index, first_row, cut_rows, finishes_head: false, row: first_row, sum: V::ZERO }
     }
 
     /// Leaves what the chunk has of the row after its end.
     #[device]
-    fn end(self, chunk: Chunk<V>) {
+    fn end(self, chunk: HotChunk<V>) {
         let store = |row: u32, sum: V| self.product.update.store(self.filled_rows.row(row as usize), sum);
         self.cut_rows.leave_by_warp(
             chunk.index,
@@ -263,7 +263,7 @@ impl<V: Float, O: Offset> HotColumns<V, O> {
 
     /// Returns the rows that end at a lane's nonzeros.
     #[device]
-    fn ends<const ITEMS: usize>(self, chunk: &Chunk<V>, codes: [u32; ITEMS]) -> Ends<ITEMS> {
+    fn ends<const ITEMS: usize>(self, chunk: &HotChunk<V>, codes: [u32; ITEMS]) -> Ends<ITEMS> {
         let (mut marks, mut before, mut all) = (0, 0, 0);
         for item in 0..ITEMS {
             let is_end = codes[item] & ROW_END != 0;
@@ -299,7 +299,7 @@ impl<V: Float, O: Offset> HotColumns<V, O> {
 
     /// Adds a tile's products to the sums of their rows, and stores those of the rows that end in it.
     #[device]
-    fn sum<const ITEMS: usize>(self, chunk: &mut Chunk<V>, ends: Ends<ITEMS>, mut sums: [V; ITEMS]) {
+    fn sum<const ITEMS: usize>(self, chunk: &mut HotChunk<V>, ends: Ends<ITEMS>, mut sums: [V; ITEMS]) {
         let is_end = |item: usize| ends.marks >> item & 1 != 0;
         // 1. Sum the lane's own products, up to each end.
         let mut running = V::ZERO;

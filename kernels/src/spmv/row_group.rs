@@ -53,9 +53,9 @@ pub(super) trait Loading {
 }
 
 /// One nonzero per access, starting at a multiple of 32 bytes.
-pub(super) struct Strided;
+pub(super) struct StridedNonzeros;
 
-impl Loading for Strided {
+impl Loading for StridedNonzeros {
     const PACKETS: bool = false;
     const EXACT: bool = false;
 }
@@ -69,9 +69,9 @@ impl Loading for Exact {
 }
 
 /// Four nonzeros per access, starting at a multiple of four.
-pub(super) struct Packets;
+pub(super) struct PacketNonzeros;
 
-impl Loading for Packets {
+impl Loading for PacketNonzeros {
     const PACKETS: bool = true;
     const EXACT: bool = false;
 }

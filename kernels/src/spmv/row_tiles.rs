@@ -7,7 +7,7 @@ use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Float, Global, Sha
 
 use super::columns::ColumnForm;
 use super::product::SpmvArguments;
-use super::row_group::{product_bytes, warp_products, Packets, RowGroup, Strided};
+use super::row_group::{product_bytes, warp_products, PacketNonzeros, RowGroup, StridedNonzeros};
 use crate::unroll::unroll;
 use crate::{GlobalCsr, Offset};
 
@@ -161,9 +161,9 @@ impl<V: Float, O: Offset, C: ColumnSource, const LIMITED: bool, const ROWS: usiz
         let gather = |column: u32| x.load(column as usize);
         // Wide loads in f32. In f64 they gain nothing, but lanes that gather for consecutive nonzeros do.
         let sums = if V::SIZE == 4 {
-            group.sums::<V, O, _, Packets, LIMITED, ITEMS>(matrix, columns, bounds, products, gather)
+            group.sums::<V, O, _, PacketNonzeros, LIMITED, ITEMS>(matrix, columns, bounds, products, gather)
         } else {
-            group.sums::<V, O, _, Strided, LIMITED, ITEMS>(matrix, columns, bounds, products, gather)
+            group.sums::<V, O, _, StridedNonzeros, LIMITED, ITEMS>(matrix, columns, bounds, products, gather)
         };
         let is_long = |row: u32| matrix.pattern().row_len(row as usize) > u64::from(tile.limit);
         unroll!(for index in 0..ROWS {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use evenpath_kernels::hisparse::{HiSparseSpmm, Strided, StridedMut, spmm_sums_bytes};
+use evenpath_kernels::hisparse::{HiSparseSpmm, StridedDense, StridedMut, spmm_sums_bytes};
 use evenpath_simt::thread::WARP_SIZE;
 
 use super::device::{Content, Nodes};
@@ -212,7 +212,7 @@ impl<V: Value, const D: usize> SpmmPlan<V, D> {
         let kernel = HiSparseSpmm {
             pool: nodes.view(),
             schedule: frozen.view(),
-            b: Strided {
+            b: StridedDense {
                 values: b.as_vec().as_global(),
                 row_stride: b_row_stride as u64,
                 column_stride: b_column_stride as u64,

@@ -7,7 +7,7 @@ use super::cpu::{OnCpu, OnePass};
 use super::hypersparse::{Hypersparse, OfFilledRows};
 use super::method::SpgemmMethod;
 use super::options::SpgemmOptions;
-use super::row_tiles::{self, RowTiles};
+use super::row_tiles::{self, RowTilesProduct};
 use super::row_wise::{self, RowWise};
 use super::strategy::{Multiply, Strategy};
 use super::symbolic::{self, Analysis, ClassifiedRows};
@@ -72,7 +72,7 @@ fn once_of_filled<V: Value, O: Offset, C: Offset>(
     method: SpgemmMethod,
     workspace: &Workspace,
 ) -> Result<Box<dyn Multiply<V, O, C>>, OpError> {
-    if let Some(tiles) = RowTiles::find::<V, O, C>(operands, method, workspace)? {
+    if let Some(tiles) = RowTilesProduct::find::<V, O, C>(operands, method, workspace)? {
         return Ok(Box::new(tiles));
     }
     Ok(of_filled(operands, method, workspace)?)

@@ -67,12 +67,12 @@ fn tile_bytes(info: &KernelInfo) -> u32 {
 }
 
 /// A small product, whose rows are counted.
-pub(super) struct RowTiles {
+pub(super) struct RowTilesProduct {
     counted: CountedProducts,
     info: &'static KernelInfo,
 }
 
-impl RowTiles {
+impl RowTilesProduct {
     /// Counts the products, if the operands are small and there is memory; `None` if another method is for them. Waits for the
     /// device.
     pub(super) fn find<V: Value, O: Offset, C: Offset>(
@@ -97,7 +97,7 @@ impl RowTiles {
     }
 }
 
-impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for RowTiles {
+impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for RowTilesProduct {
     fn multiply(
         &self,
         operands: SpgemmOperands<'_, V, O>,

@@ -79,7 +79,7 @@ struct TileBlock<V, const BLOCK: usize, const ITEMS: usize> {
 }
 
 /// Sorted products of a thread.
-struct Sorted<V, const ITEMS: usize> {
+struct ThreadProducts<V, const ITEMS: usize> {
     columns: [u32; ITEMS],
     left: [V; ITEMS],
     right: [V; ITEMS],
@@ -184,12 +184,12 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> TileBlock<V, BLOCK, ITEMS
         columns: &[u32; ITEMS],
         keys: ProductKeys,
         (a_values, b_values): (Global<V>, Global<V>),
-    ) -> Sorted<V, ITEMS> {
+    ) -> ThreadProducts<V, ITEMS> {
         let mut own = keys.of(tile.len, columns, |place| self.expansion.row(place));
         sort.sort_keys(&mut own, 0, keys.bits);
         let all = sort.sorted();
         let mut sorted =
-            Sorted { columns: [0; ITEMS], left: [V::ZERO; ITEMS], right: [V::ZERO; ITEMS], heads: 0 };
+            ThreadProducts { columns: [0; ITEMS], left: [V::ZERO; ITEMS], right: [V::ZERO; ITEMS], heads: 0 };
         for item in 0..ITEMS {
             let place = warp_striped::<ITEMS>(item);
             let key = own[item].low_bits(keys.bits);
@@ -215,7 +215,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> TileBlock<V, BLOCK, ITEMS
     /// Puts the factors into shared memory, where the keys and lists of entries were. It needs a barrier before it and
     /// one after it.
     #[device(track_caller)]
-    fn stage(self, sorted: &Sorted<V, ITEMS>) {
+    fn stage(self, sorted: &ThreadProducts<V, ITEMS>) {
         for item in 0..ITEMS {
             self.left.store(warp_striped::<ITEMS>(item), sorted.left[item]);
             self.right.store(warp_striped::<ITEMS>(item), sorted.right[item]);
@@ -227,7 +227,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> TileBlock<V, BLOCK, ITEMS
     fn store(
         self,
         tile: RowTile,
-        sorted: &Sorted<V, ITEMS>,
+        sorted: &ThreadProducts<V, ITEMS>,
         column_indices: GlobalMut<u32>,
         values: GlobalMut<V>,
     ) {

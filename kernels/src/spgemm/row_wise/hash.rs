@@ -44,7 +44,7 @@ impl<O: Offset> SpgemmHashCount<O> {
     fn count_rows<const BLOCK: usize>(self, _: Arena) {
         let Self { a, b, .. } = self;
         let mut arena = Arena::dynamic(hash_shared_bytes(BLOCK as u32, self.lanes_log2, self.table_log2, 0));
-        let group = Group::<BLOCK>::new(self.lanes_log2);
+        let group = LaneGroup::<BLOCK>::new(self.lanes_log2);
         let (row, is_row) = group.row(self.rows);
         let table = group.table(&mut arena, self.table_log2);
         group.each_slot(table, |slot| table.clear(slot));
@@ -90,7 +90,7 @@ impl<V: Float, O: Offset> SpgemmHashFill<V, O> {
         let Self { a, b, c, .. } = self;
         let mut arena =
             Arena::dynamic(hash_shared_bytes(BLOCK as u32, self.lanes_log2, self.table_log2, V::SIZE as u32));
-        let group = Group::<BLOCK>::new(self.lanes_log2);
+        let group = LaneGroup::<BLOCK>::new(self.lanes_log2);
         let (row, is_row) = group.row(self.rows);
         let sums: Shared<V> = group.take(&mut arena, self.table_log2);
         let table = group.table(&mut arena, self.table_log2);
@@ -136,13 +136,13 @@ impl<V: Float, O: Offset> SpgemmHashFill<V, O> {
 
 /// The lanes that compute a row together. All groups of a warp call methods with collectives together.
 #[derive(Clone, Copy)]
-struct Group<const BLOCK: usize> {
+struct LaneGroup<const BLOCK: usize> {
     lanes: u32,
     lanes_log2: u32,
     lane: u32,
 }
 
-impl<const BLOCK: usize> Group<BLOCK> {
+impl<const BLOCK: usize> LaneGroup<BLOCK> {
     #[device]
     fn new(lanes_log2: u32) -> Self {
         let lanes = 1 << lanes_log2;

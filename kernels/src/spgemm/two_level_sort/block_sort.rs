@@ -82,7 +82,7 @@ impl<O: Offset> SortProducts<O> {
             row_counts: self.row_counts,
             entry_rows: self.entries.rows,
         };
-        let sorted = Sorted { keys, row_count, cut: TileEdges::of(tile, self.entries) };
+        let sorted = BlockSortKeys { keys, row_count, cut: TileEdges::of(tile, self.entries) };
         // 3. Sort them, with 32-bit keys if these suffice, and store the entries.
         if keys.bits + RadixSort::<u32, BLOCK, ITEMS>::PLACE_BITS <= u32::BITS {
             let narrow = RadixSort::<u32, BLOCK, ITEMS>::take(&mut { sort_memory });
@@ -115,7 +115,7 @@ impl TileEdges {
 
 /// The keys by which a tile is sorted.
 #[derive(Clone, Copy)]
-struct Sorted {
+struct BlockSortKeys {
     keys: ProductKeys,
     /// The number of rows of the tile.
     row_count: u32,
@@ -197,7 +197,7 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
         sort: RadixSort<K, BLOCK, ITEMS>,
         tile: ProductTile,
         columns: &[u32; ITEMS],
-        sorted: Sorted,
+        sorted: BlockSortKeys,
         output: BlockSortOutput,
     ) {
         let mut keys = sorted.keys.of(tile.len, columns, |place| self.rows.count_to(place) - 1);
@@ -221,7 +221,7 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
         self,
         tile: ProductTile,
         keys: Shared<K>,
-        sorted: Sorted,
+        sorted: BlockSortKeys,
         permutation: GlobalMut<u16>,
     ) -> (u32, u32) {
         let own_permutation = permutation.skip(tile.first as usize + warp_striped::<ITEMS>(0));
@@ -252,7 +252,7 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
         self,
         tile: ProductTile,
         keys: Shared<K>,
-        sorted: Sorted,
+        sorted: BlockSortKeys,
         (heads, row_heads): (u32, u32),
         columns: GlobalMut<u32>,
     ) {
@@ -277,8 +277,8 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
 
     /// Stores the numbers of entries of the tile and its rows.
     #[device(track_caller)]
-    fn count_rows(self, tile: ProductTile, sorted: Sorted, output: BlockSortOutput, count: u32) {
-        let Sorted { row_count, cut, .. } = sorted;
+    fn count_rows(self, tile: ProductTile, sorted: BlockSortKeys, output: BlockSortOutput, count: u32) {
+        let BlockSortKeys { row_count, cut, .. } = sorted;
         let start = |row: u32| self.row_starts.load(row as usize) & 0xffff;
         let row_of = |row: u32| {
             output.entry_rows.load(tile.first_entry + (self.row_starts.load(row as usize) >> 16) as usize)

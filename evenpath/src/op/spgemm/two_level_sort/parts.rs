@@ -16,7 +16,7 @@ use crate::sequence::scan::{self, ScanOptions};
 use crate::{Offset, Value};
 
 /// C, with what later products of the same patterns can use.
-pub(super) struct Sorted<V: Value, O: Offset> {
+pub(super) struct ReusableProduct<V: Value, O: Offset> {
     pub(super) arrays: ProductArrays<V, u64>,
     /// Multiplications.
     pub(super) products: u64,
@@ -29,7 +29,7 @@ pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
     product: &SpgemmCall<'_, V, O>,
     workspace: &Workspace,
     recorder: &mut Recorder,
-) -> Result<Sorted<V, O>, OpError> {
+) -> Result<ReusableProduct<V, O>, OpError> {
     let a = product.operands.a;
     let required = |products| rows::required::<V>(a.nrows() as u64, a.nnz() as u64, products);
     if workspace.has_room(required(0)) {
@@ -48,13 +48,17 @@ fn in_one<V: Value, O: Offset, C: Offset>(
     product: &SpgemmCall<'_, V, O>,
     weighed: Weighed,
     recorder: &mut Recorder,
-) -> Result<Sorted<V, O>, OpError> {
+) -> Result<ReusableProduct<V, O>, OpError> {
     let (all, products) = (0..product.operands.a.nrows(), weighed.products);
     let (RowsOfC { lengths, column_indices, values }, order) =
         rows::rows_of_weighed(product, all, weighed, recorder)?;
     let row_offsets = ends_to_offsets(&lengths)?;
     countable::<C>(column_indices.len() as u64)?;
-    Ok(Sorted { arrays: ProductArrays { row_offsets, column_indices, values }, products, order: Some(order) })
+    Ok(ReusableProduct {
+        arrays: ProductArrays { row_offsets, column_indices, values },
+        products,
+        order: Some(order),
+    })
 }
 
 /// Row offsets from the lengths of rows.
@@ -71,7 +75,7 @@ fn in_parts<V: Value, O: Offset, C: Offset>(
     product: &SpgemmCall<'_, V, O>,
     workspace: &Workspace,
     recorder: &mut Recorder,
-) -> Result<Sorted<V, O>, OpError> {
+) -> Result<ReusableProduct<V, O>, OpError> {
     let a = product.operands.a;
     let analysis = Analysis::find(product.operands, workspace)?;
     let (before, _charge) = analysis.products_before(workspace)?;
@@ -96,7 +100,7 @@ fn in_parts<V: Value, O: Offset, C: Offset>(
         start = part.end;
     }
     let arrays = ProductArrays { row_offsets: symbolic.row_offsets, column_indices, values };
-    Ok(Sorted { arrays, products: symbolic.products, order: None })
+    Ok(ReusableProduct { arrays, products: symbolic.products, order: None })
 }
 
 /// The longest range of rows from `start` on that fits, one row at least. If a range fits, so does a shorter one.

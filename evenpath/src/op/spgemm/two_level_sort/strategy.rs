@@ -7,7 +7,7 @@ use evenpath_kernels::spgemm::two_level_sort::{
     AddProducts, ListEntries, PlaceTiles, SortProducts, WeighEntries,
 };
 
-use super::parts::Sorted;
+use super::parts::ReusableProduct;
 use super::recorder::Recorder;
 use super::rows::ProductOrder;
 use super::{cut_rows, parts};
@@ -55,7 +55,7 @@ impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for TwoLevelSort<O> {
         workspace: &Workspace,
     ) -> Result<FirstRun<V, C>, OpError> {
         let product = &operands.product();
-        let Sorted { arrays, products, order } =
+        let ReusableProduct { arrays, products, order } =
             parts::multiply::<V, O, C>(product, workspace, &mut Recorder::default())?;
         let ProductArrays { row_offsets, column_indices, values } = arrays;
         let nonzeros = column_indices.len() as u64;

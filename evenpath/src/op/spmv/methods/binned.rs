@@ -1,6 +1,6 @@
 use evenpath_kernels::spmv::{BinnedRows, ListLongRows, LongRows, NumberPieces};
 
-use super::row_tiles::{Group, fit};
+use super::row_tiles::{WarpRows, fit};
 use crate::device::{DeviceError, DeviceVec, Launch};
 use crate::format::DeviceCsr;
 use crate::op::product::SpmvCall;
@@ -48,7 +48,7 @@ impl<V: Value, O: Offset> Strategy<V, O> for BinnedMethod {
 /// Row tiles, with long rows cut into pieces.
 struct Binned<V: Value, O: Offset> {
     launch: Launch<BinnedRows<V, O>>,
-    group: Group,
+    group: WarpRows,
     lengths: Lengths,
     long_rows: DeviceVec<u32>,
     first_pieces: DeviceVec<u32>,

@@ -5,7 +5,7 @@ use evenpath_kernels::vector::Iota;
 use evenpath_simt::ScalarType;
 
 use super::row_blocks::RowBlocks;
-use super::row_tiles::{Group, fit};
+use super::row_tiles::{WarpRows, fit};
 use crate::device::{DeviceError, DeviceSlice, DeviceVec, Kernels, Launch};
 use crate::format::DeviceCsr;
 use crate::op::product::SpmvCall;
@@ -91,7 +91,7 @@ enum NarrowLaunch<V: Value, O: Offset> {
     /// Row blocks, for f64.
     Blocks { launch: Launch<NarrowBlocks<V, O>>, block_rows: DeviceVec<u32> },
     /// Row tiles, for f32: groups of rows, `tile_rows` of which have a directory.
-    Tiles { launch: Launch<NarrowRows<V, O>>, group: Group, tile_rows: u32 },
+    Tiles { launch: Launch<NarrowRows<V, O>>, group: WarpRows, tile_rows: u32 },
 }
 
 /// The columns of the nonzeros of tiles of rows, as codes of 16 bits.

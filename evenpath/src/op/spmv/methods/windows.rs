@@ -1,6 +1,6 @@
 use evenpath_kernels::spmv::{self as kernels, AlignedProduct, FindWindows, RowWindows, WINDOW_TOTALS};
 
-use super::row_tiles::{Group, fit};
+use super::row_tiles::{WarpRows, fit};
 use crate::device::{DeviceError, DeviceVec, Launch};
 use crate::format::DeviceCsr;
 use crate::op::product::SpmvCall;
@@ -60,7 +60,7 @@ impl<V: Value, O: Offset> Strategy<V, O> for WindowsMethod {
 /// Row tiles whose part of x is copied to shared memory first.
 struct Windows<V: Value, O: Offset> {
     launch: Launch<RowWindows<V, O>>,
-    group: Group,
+    group: WarpRows,
     firsts: DeviceVec<u32>,
     lens: DeviceVec<u32>,
     found: WindowStatistics,
