@@ -4,7 +4,7 @@
 
 use evenpath_simt::{device, kernel, parameters, thread, Arena, Element, Global, GlobalMut};
 
-use super::segments::{merge_rounds, Part};
+use super::segments::{merge_rounds, ElementRange};
 use crate::block::balanced_path::PathCut;
 use crate::block::merge_share::{MergeShare, FROM_B};
 use crate::block::output;
@@ -66,8 +66,8 @@ kernel! {
 /// The two runs of which a block merges a part, and where the part is written.
 #[derive(Clone, Copy)]
 struct Runs {
-    a: Part,
-    b: Part,
+    a: ElementRange,
+    b: ElementRange,
     /// The part, in elements of both runs.
     begin: usize,
     end: usize,
@@ -78,7 +78,7 @@ impl<K: RadixKey> MergeRound<K> {
     #[device(track_caller)]
     fn runs<const BLOCK: usize, const ITEMS: usize>(self) -> Option<Runs> {
         let block = thread::block() as usize;
-        let segment = Part::unpack(self.pairs.load(2 * block));
+        let segment = ElementRange::unpack(self.pairs.load(2 * block));
         let tile = BLOCK * ITEMS;
         let rounds = merge_rounds(segment.len, tile / 2);
         if rounds < self.left {
@@ -89,8 +89,8 @@ impl<K: RadixKey> MergeRound<K> {
         let both_begin = (number >> round << round) * tile;
         let half = (tile / 2) << round;
         let a_len = half.min(segment.len - both_begin);
-        let a = Part { first: segment.first + both_begin, len: a_len };
-        let b = Part { first: a.first + a_len, len: half.min(segment.len - both_begin - a_len) };
+        let a = ElementRange { first: segment.first + both_begin, len: a_len };
+        let b = ElementRange { first: a.first + a_len, len: half.min(segment.len - both_begin - a_len) };
         let begin = number * tile - both_begin;
         Some(Runs { a, b, begin, end: (begin + tile).min(a.len + b.len) })
     }

@@ -6,7 +6,7 @@
 //! The numbers of segments take one or two passes more; a tile of one segment needs none.
 use evenpath_simt::{device, kernel, parameters, thread, warp, Arena, Element, Global, GlobalMut, Shared};
 
-use super::segments::{Part, TO_OTHER};
+use super::segments::{ElementRange, TO_OTHER};
 use super::tile::SortTile;
 use crate::block::count_scan::CountScan;
 use crate::block::numbered_bits::NumberedBits;
@@ -23,11 +23,11 @@ const fn shared_bytes<K: RadixKey, const BLOCK: usize, const ITEMS: usize>() -> 
 }
 
 kernel! {
-    /// Sorts the keys of the segments that fit tiles: one block per part.
+    /// Sorts the keys of the segments that fit tiles: one block per range.
     pub struct SortSegmentKeys<K: RadixKey> {
         /// The keys.
         pub keys: Global<K>,
-        /// Output: each part's keys, sorted.
+        /// Output: each range's keys, sorted.
         pub sorted_keys: Targets<K>,
         /// The segments, and the bits by which they are sorted.
         pub segments: SegmentTiles<K>,
@@ -38,11 +38,11 @@ kernel! {
 }
 
 kernel! {
-    /// Sorts the keys of the segments that fit tiles, with their values: one block per part.
+    /// Sorts the keys of the segments that fit tiles, with their values: one block per range.
     pub struct SortSegmentPairs<K: RadixKey, V: Element> {
         /// The keys.
         pub keys: Global<K>,
-        /// Output: each part's keys, sorted.
+        /// Output: each range's keys, sorted.
         pub sorted_keys: Targets<K>,
         /// The values, one per key.
         pub values: Global<V>,
@@ -57,11 +57,11 @@ kernel! {
 }
 
 parameters! {
-    /// Buffers for sorted parts.
+    /// Buffers for sorted ranges.
     pub struct Targets<T: Element> {
-        /// Buffer of most parts.
+        /// Buffer of most ranges.
         pub usual: GlobalMut<T>,
-        /// Buffer of the parts that [`ListRuns`](super::ListRuns) marks.
+        /// Buffer of the ranges that [`ListRuns`](super::ListRuns) marks.
         pub other: GlobalMut<T>,
     }
 }
@@ -80,8 +80,8 @@ impl<T: Element> Targets<T> {
 parameters! {
     /// Segments that fit tiles, and the bits by which they are sorted.
     pub struct SegmentTiles<K: RadixKey> {
-        /// Part of each block: see [`CutSegments`](super::CutSegments) and [`ListRuns`](super::ListRuns).
-        pub parts: Global<u64>,
+        /// Range of each block: see [`CutSegments`](super::CutSegments) and [`ListRuns`](super::ListRuns).
+        pub ranges: Global<u64>,
         /// One bit per element, set where a segment begins.
         pub heads: Global<u32>,
         /// Conversion of keys to sortable ones.
@@ -145,7 +145,7 @@ impl<K: RadixKey, V: Element> SortSegmentPairs<K, V> {
     }
 }
 
-/// A block's part, its keys sortable in shared memory, and where its segments begin.
+/// A block's range, its keys sortable in shared memory, and where its segments begin.
 #[derive(Clone, Copy)]
 struct Loaded<K, const BLOCK: usize, const ITEMS: usize> {
     tile: SortTile<ITEMS>,
@@ -155,7 +155,7 @@ struct Loaded<K, const BLOCK: usize, const ITEMS: usize> {
 }
 
 impl<K: RadixKey> SegmentTiles<K> {
-    /// Sorts the block's part.
+    /// Sorts the block's range.
     #[device]
     fn sort<const BLOCK: usize, const ITEMS: usize>(
         self,
@@ -165,12 +165,12 @@ impl<K: RadixKey> SegmentTiles<K> {
         values: impl TileValues,
     ) {
         const { assert!(BLOCK * ITEMS <= 1 << PLACE_BITS) };
-        let word = self.parts.load(thread::block() as usize);
-        let (part, to_other) = (Part::unpack(word & !TO_OTHER), word & TO_OTHER != 0);
-        if part.len == 0 {
+        let word = self.ranges.load(thread::block() as usize);
+        let (range, to_other) = (ElementRange::unpack(word & !TO_OTHER), word & TO_OTHER != 0);
+        if range.len == 0 {
             return;
         }
-        let tile = SortTile::<ITEMS> { first: part.first, len: part.len };
+        let tile = SortTile::<ITEMS> { first: range.first, len: range.len };
         let sort = RadixSort::<K, BLOCK, ITEMS>::take(&mut arena);
         let exchange: Shared<u32> = arena.take(BLOCK * ITEMS);
         let heads: NumberedBits<BLOCK, ITEMS> = NumberedBits::take(&mut arena);
@@ -252,7 +252,7 @@ impl<K: RadixKey> SegmentTiles<K> {
         origins
     }
 
-    /// Returns whether an item of this thread is the first of a segment, or of the part.
+    /// Returns whether an item of this thread is the first of a segment, or of the range.
     #[device]
     fn begins_segment<const ITEMS: usize>(self, tile: SortTile<ITEMS>, item: usize) -> bool {
         let place = warp_striped::<ITEMS>(item);
