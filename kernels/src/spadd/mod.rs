@@ -9,18 +9,18 @@
 //! is the sum of both row offsets and r, and a tile keeps the ends of its rows in shared memory.
 //!
 //! There are two phases, as in the source. [`CutPath`] finds where tiles begin and [`WalkPath`] walks them: it writes two bits
-//! per item, the codes, and counts the results. Then memory is allocated, and [`FillTiles`] writes the pattern, the values,
-//! or both; it follows the codes and does not compare columns again. An item has the same code wherever the path is cut. So
+//! per item, the kinds, and counts the results. Then memory is allocated, and [`FillTiles`] writes the pattern, the values,
+//! or both; it follows the kinds and does not compare columns again. An item has the same kind wherever the path is cut. So
 //! a pair of equal columns may lie on both sides of a cut, and no diagonal needs the balanced path's star.
 //!
 //! [`OnePass`] is both phases in one launch, for small matrices: the result has room for the entries of both, and a
 //! block finds the place of its results by look-back. It shares the walk and the output with the kernels of two phases.
 
-mod codes;
 mod cut;
 mod descents;
 mod fill;
 mod inputs;
+mod item_kinds;
 pub mod keep;
 mod one_pass;
 mod origin;
@@ -30,10 +30,10 @@ mod state;
 mod tile;
 mod walk;
 
-pub use codes::code_words;
 pub use cut::{path_items, CutPath};
 pub use descents::CountDescents;
 pub use fill::FillTiles;
+pub use item_kinds::kind_words;
 pub use one_pass::{one_pass_state_words, OnePass};
 pub use output::SpaddOutput;
 pub use state::{state_words, DESCENTS, RESULTS};

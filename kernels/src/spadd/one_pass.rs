@@ -86,13 +86,13 @@ impl<V: Float, O: Offset> OnePass<V, O> {
         thread::await_copies();
         thread::barrier();
         let diagonal = (thread::index() * ITEMS as u32).min(tile.items);
-        let codes = SpaddWalk::new(&tile, staged, ends, diagonal).next::<ITEMS>();
+        let kinds = SpaddWalk::new(&tile, staged, ends, diagonal).next::<ITEMS>();
         if thread::index() + 1 < BLOCK as u32 {
-            pairs.store(thread::index() as usize + 1, u32::from(codes.is_pair(ITEMS as u32 - 1)));
+            pairs.store(thread::index() as usize + 1, u32::from(kinds.is_pair(ITEMS as u32 - 1)));
         }
 
         // 3. Publish the number of results, and find where they come from.
-        let share = SpaddShare::<BLOCK, ITEMS>::new(codes, tile.items, self.keep);
+        let share = SpaddShare::<BLOCK, ITEMS>::new(kinds, tile.items, self.keep);
         let counted = share.count(scan);
         let total = Summary::<u32, Sum>::new(counted.results, 0);
         if thread::index() == 0 {

@@ -1,14 +1,14 @@
-//! A thread's share of a tile, once the codes of its items are known.
+//! A thread's share of a tile, once the kinds of its items are known.
 
 use evenpath_simt::{device, thread, Shared};
 
-use super::codes::{self, Codes};
+use super::item_kinds::{self, ItemKinds};
 use super::origin::SumOrigin;
 use crate::block::count_scan::CountScan;
 
 /// A thread's share of a tile.
 pub(super) struct SpaddShare<const BLOCK: usize, const ITEMS: usize> {
-    codes: Codes,
+    kinds: ItemKinds,
     /// Items of the tile before it.
     diagonal: u32,
     items: u32,
@@ -32,13 +32,13 @@ pub(super) struct ResultCounts {
 }
 
 impl<const BLOCK: usize, const ITEMS: usize> SpaddShare<BLOCK, ITEMS> {
-    /// Returns the share with these codes in a tile of `tile_items` items.
+    /// Returns the share with these kinds in a tile of `tile_items` items.
     #[device]
-    pub(super) fn new(codes: Codes, tile_items: u32, keep: u32) -> Self {
+    pub(super) fn new(kinds: ItemKinds, tile_items: u32, keep: u32) -> Self {
         let diagonal = (thread::index() * ITEMS as u32).min(tile_items);
         let items = (tile_items - diagonal).min(ITEMS as u32);
-        let (row_ends, results) = (codes.row_ends(items), codes.results(keep, items));
-        Self { codes, diagonal, items, row_ends, results }
+        let (row_ends, results) = (kinds.row_ends(items), kinds.results(keep, items));
+        Self { kinds, diagonal, items, row_ends, results }
     }
 
     /// Counts what is in the shares before this one. It has a barrier.
@@ -47,7 +47,7 @@ impl<const BLOCK: usize, const ITEMS: usize> SpaddShare<BLOCK, ITEMS> {
         // A tile's counts are below 2¹⁵, so three fit in a word side by side.
         let pack =
             |results: u32, a: u32, rows: u32| u64::from(results) | u64::from(a) << 20 | u64::from(rows) << 40;
-        let of_a = self.codes.takes_a & codes::first(self.items);
+        let of_a = self.kinds.takes_a & item_kinds::first(self.items);
         let counted =
             scan.exclusive(pack(self.results.count_ones(), of_a.count_ones(), self.row_ends.count_ones()));
         ResultCounts {
@@ -63,8 +63,8 @@ impl<const BLOCK: usize, const ITEMS: usize> SpaddShare<BLOCK, ITEMS> {
     /// before it. A barrier must follow before the memory is read.
     #[device(track_caller)]
     pub(super) fn scatter(&self, counted: ResultCounts, ahead: u32, is_paired: bool, to: Shared<u32>) {
-        let Codes { takes_a, joins } = self.codes;
-        let takes_b = !takes_a & !joins & codes::first(self.items);
+        let ItemKinds { takes_a, joins } = self.kinds;
+        let takes_b = !takes_a & !joins & item_kinds::first(self.items);
         let ResultCounts { results, results_before: first, a_before: a, rows_before } = counted;
         let b = self.diagonal - a - rows_before;
         let is_paired = u32::from(is_paired);
@@ -90,7 +90,7 @@ impl<const BLOCK: usize, const ITEMS: usize> SpaddShare<BLOCK, ITEMS> {
         }
         let (mut ends, mut end) = (self.row_ends, results + rows_before);
         while ends != 0 {
-            let is_before = codes::first(ends.trailing_zeros());
+            let is_before = item_kinds::first(ends.trailing_zeros());
             to.store(end as usize, first + (self.results & is_before).count_ones());
             ends &= ends - 1;
             end += 1;

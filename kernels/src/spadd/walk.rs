@@ -1,8 +1,8 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{device, kernel, thread, Aligned16, Arena, Global, GlobalMut, Shared};
 
-use super::codes::{Codes, WORD_ITEMS};
 use super::cut::path_items;
+use super::item_kinds::{ItemKinds, WORD_ITEMS};
 use super::state::{GROUP, GROUPS, RESULTS};
 use super::tile::SpaddTile;
 use crate::block::count_scan::CountScan;
@@ -12,7 +12,7 @@ use crate::unroll::unroll;
 use crate::{GlobalPattern, Offset};
 
 kernel! {
-    /// Walks the path, one tile per block: writes the codes of its items and counts the results.
+    /// Walks the path, one tile per block: writes the kinds of its items and counts the results.
     pub struct WalkPath<O: Offset> {
         /// A.
         pub a: GlobalPattern<O>,
@@ -20,8 +20,8 @@ kernel! {
         pub b: GlobalPattern<O>,
         /// Starts of the tiles, from [`CutPath`](super::CutPath).
         pub starts: Global<u64>,
-        /// Output: the codes of the path's items, a word per 31 items of a tile.
-        pub codes: GlobalMut<u64>,
+        /// Output: the kinds of the path's items, a word per 31 items of a tile.
+        pub kinds: GlobalMut<u64>,
         /// Output: the number of results of each tile.
         pub counts: GlobalMut<u32>,
         /// The state that [`CutPath`](super::CutPath) cleared; output: the number of results in it.
@@ -59,12 +59,12 @@ impl<O: Offset> WalkPath<O> {
         let diagonal = (thread::index() * ITEMS as u32).min(tile.items);
         let mut walk = SpaddWalk::new(&tile, staged, ends, diagonal);
         let words = ITEMS / WORD_ITEMS as usize;
-        let codes = self.codes.skip((number as usize * BLOCK + thread::index() as usize) * words);
+        let kinds = self.kinds.skip((number as usize * BLOCK + thread::index() as usize) * words);
         let mut left = tile.items - diagonal;
         let mut results = 0;
         for word in 0..words {
             let of_word = walk.next::<{ WORD_ITEMS as usize }>();
-            codes.store(word, of_word.word());
+            kinds.store(word, of_word.word());
             let items = left.min(WORD_ITEMS);
             results += of_word.results(self.keep, items).count_ones();
             left -= items;
@@ -223,7 +223,7 @@ pub(super) struct SpaddWalk {
     /// The first of the next columns; [`NONE`] at the row's end.
     a_column: u32,
     b_column: u32,
-    codes: Codes,
+    kinds: ItemKinds,
 }
 
 /// Returns the addresses where a row's columns end.
@@ -268,27 +268,27 @@ impl SpaddWalk {
             b_end,
             a_column: NONE,
             b_column: NONE,
-            codes: Codes { takes_a: 0, joins: 0 },
+            kinds: ItemKinds { takes_a: 0, joins: 0 },
         };
         walk.load(true, true);
         walk
     }
 
-    /// Continues the walk; the codes of the next `N` items, at most 31.
+    /// Continues the walk; the kinds of the next `N` items, at most 31.
     #[device(track_caller)]
-    pub(super) fn next<const N: usize>(&mut self) -> Codes {
+    pub(super) fn next<const N: usize>(&mut self) -> ItemKinds {
         const { assert!(N <= WORD_ITEMS as usize) };
-        self.codes = Codes { takes_a: 0, joins: 0 };
+        self.kinds = ItemKinds { takes_a: 0, joins: 0 };
         unroll!(for item in 0..N {
             let takes_b = self.b_column < self.a_column;
             let joins = self.a_column == self.b_column;
             let ends_row = joins && self.a_column == NONE;
             let takes_a = !takes_b && !ends_row;
             if joins {
-                self.codes.joins |= 1 << item;
+                self.kinds.joins |= 1 << item;
             }
             if takes_a {
-                self.codes.takes_a |= 1 << item;
+                self.kinds.takes_a |= 1 << item;
                 self.a = self.a.skip(1);
             }
             if takes_b {
@@ -300,7 +300,7 @@ impl SpaddWalk {
             }
             self.load(!takes_b, !takes_a);
         });
-        self.codes
+        self.kinds
     }
 
     /// Loads the next column of A, of B, or of both.

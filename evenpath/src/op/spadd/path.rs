@@ -1,7 +1,7 @@
 //! The path through two matrices on devices that run kernels. It is walked once and can be followed many times.
 
 use evenpath_kernels::spadd::{
-    CountDescents, CutPath, DESCENTS, FillTiles, RESULTS, SpaddOutput, WalkPath, code_words, path_items,
+    CountDescents, CutPath, DESCENTS, FillTiles, RESULTS, SpaddOutput, WalkPath, kind_words, path_items,
     state_words,
 };
 
@@ -21,12 +21,12 @@ pub(super) fn kernels<V: Value, O: Offset>() -> Kernels {
         .and::<FillTiles<V, O>>()
 }
 
-/// A walked path: the codes of its items, and the number of results per tile.
+/// A walked path: the kinds of its items, and the number of results per tile.
 pub(super) struct Path {
     keep: u32,
     tiles: u32,
     starts: DeviceVec<u64>,
-    codes: DeviceVec<u64>,
+    kinds: DeviceVec<u64>,
     counts: DeviceVec<u32>,
     states: DeviceVec<u64>,
     /// True for A, and for B, if the walk checks that the columns of every row increase.
@@ -54,7 +54,7 @@ impl Path {
             keep,
             tiles,
             starts: device.uninitialized(2 * (tiles as usize + 1))?,
-            codes: device.uninitialized(tiles as usize * code_words(tile_items))?,
+            kinds: device.uninitialized(tiles as usize * kind_words(tile_items))?,
             counts: device.uninitialized(tiles as usize)?,
             states: device.uninitialized(state_words(tiles))?,
             unchecked: [a, b].map(|pattern| pattern.canonical.get().is_none()),
@@ -73,13 +73,13 @@ impl Path {
             a: a.view(),
             b: b.view(),
             starts: path.starts.as_global(),
-            codes: path.codes.as_global_mut(),
+            kinds: path.kinds.as_global_mut(),
             counts: path.counts.as_global_mut(),
             states: path.states.as_global_mut(),
             keep,
         };
         // SAFETY: the views are of two valid patterns with the same number of rows, and of buffers with as many words as the
-        // codes, the tiles and the state need. The cut has written `starts`, which are inside both matrices for any order of
+        // kinds, the tiles and the state need. The cut has written `starts`, which are inside both matrices for any order of
         // columns. All are on this device, and buffers are freed in the stream's order.
         unsafe { launch.launch(kernel) }?;
         path.conclude(a, b)?;
@@ -134,7 +134,7 @@ impl Path {
 
     /// Bytes of device memory that the path takes.
     pub(super) fn bytes(&self) -> u64 {
-        self.starts.bytes() + self.codes.bytes() + self.states.bytes() + self.counts.bytes()
+        self.starts.bytes() + self.kinds.bytes() + self.states.bytes() + self.counts.bytes()
     }
 
     /// Follows the path, and writes the results to buffers that have room for them.
@@ -156,7 +156,7 @@ impl Path {
             a: operands.a.pattern().with_values(&a_values),
             b: operands.b.pattern().with_values(&b_values),
             starts: self.starts.as_global(),
-            codes: self.codes.as_global(),
+            kinds: self.kinds.as_global(),
             counts: self.counts.as_global(),
             states: self.states.as_global(),
             output: SpaddOutput::new(pattern, values.map(|values| values.as_global_mut())),
