@@ -77,7 +77,7 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
 
     /// The product of the values that the matrices have now. The first run finds the columns, the next ones only
     /// values; only with [`SpgemmMethod::GlobalSort`](super::SpgemmMethod::GlobalSort), and where
-    /// [`SpgemmMethod::TwoLevelSort`](super::SpgemmMethod::TwoLevelSort) works in parts, every run does everything.
+    /// [`SpgemmMethod::TwoLevelSort`](super::SpgemmMethod::TwoLevelSort) works in batches, every run does everything.
     ///
     /// A graph may be captured with runs that find only values, that is, after a run outside of it. The second run
     /// keeps more memory ([`SpgemmPlanInfo::kept_bytes`]), which a graph uses if it is there, and does not allocate.

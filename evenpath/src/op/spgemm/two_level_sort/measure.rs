@@ -1,6 +1,6 @@
 //! Times of the phases.
 
-use super::parts;
+use super::batches;
 use super::phases::SpgemmPhases;
 use super::recorder::Recorder;
 use crate::device::DeviceKind;
@@ -20,7 +20,7 @@ pub(crate) fn measure<V: Value, O: Offset>(
     let mut recorder = Recorder::recording();
     if a.device().kind() != DeviceKind::Cpu {
         let workspace = Workspace::new(a.device(), options);
-        parts::multiply::<V, O, u64>(&operands.product(), &workspace, &mut recorder)?;
+        batches::multiply::<V, O, u64>(&operands.product(), &workspace, &mut recorder)?;
     }
     Ok(recorder.phases()?)
 }

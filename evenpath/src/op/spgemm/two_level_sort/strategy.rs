@@ -7,10 +7,10 @@ use evenpath_kernels::spgemm::two_level_sort::{
     AddProducts, ListEntries, PlaceTiles, SortProducts, WeighEntries,
 };
 
-use super::parts::ReusableProduct;
+use super::batches::ReusableProduct;
 use super::recorder::Recorder;
 use super::rows::ProductOrder;
-use super::{cut_rows, parts};
+use super::{batches, cut_rows};
 use crate::device::{DeviceVec, Kernels};
 use crate::format::csr::DevicePattern;
 use crate::op::spgemm::base::{ProductArrays, SpgemmOperands, Workspace, convert_offsets};
@@ -56,7 +56,7 @@ impl<V: Value, O: Offset, C: Offset> Multiply<V, O, C> for TwoLevelSort<O> {
     ) -> Result<FirstRun<V, C>, OpError> {
         let product = &operands.product();
         let ReusableProduct { arrays, products, order } =
-            parts::multiply::<V, O, C>(product, workspace, &mut Recorder::default())?;
+            batches::multiply::<V, O, C>(product, workspace, &mut Recorder::default())?;
         let ProductArrays { row_offsets, column_indices, values } = arrays;
         let nonzeros = column_indices.len() as u64;
         // If another run was first, its order is kept.

@@ -1,4 +1,4 @@
-//! Parts of a product, and the memory they take: what the public interface shows only in the whole.
+//! Batches of a product, and the memory they take: what the public interface shows only in the whole.
 
 use super::recorder::Recorder;
 use super::rows::{required, rows};
@@ -8,7 +8,7 @@ use crate::op::spgemm::base::SpgemmOperands;
 use crate::op::spgemm::options::SpgemmOptions;
 use crate::{Csr, Device};
 
-/// Compares parts of `rows_at_once` rows of A·A, found by kernels, with those of the CPU.
+/// Compares batches of `rows_at_once` rows of A·A, found by kernels, with those of the CPU.
 fn check(a: &Csr<f64>, rows_at_once: usize) {
     let cpu = Device::cpu().upload(a).unwrap();
     let expected = cpu.spgemm(&cpu, SpgemmOptions::default()).unwrap().download().unwrap();
@@ -21,7 +21,7 @@ fn check(a: &Csr<f64>, rows_at_once: usize) {
         let range = first..(first + rows_at_once).min(a.nrows());
         let before = device.memory().unwrap().in_use;
         device.reset_peak_memory();
-        let part = rows(&product, range.clone(), &mut Recorder::default()).unwrap();
+        let batch = rows(&product, range.clone(), &mut Recorder::default()).unwrap();
         let peak = device.memory().unwrap().peak - before;
         let of_a = a.row_offsets()[range.start] as usize..a.row_offsets()[range.end] as usize;
         let products = a.column_indices()[of_a.clone()].iter().map(|&column| length(column as usize)).sum();
@@ -29,10 +29,10 @@ fn check(a: &Csr<f64>, rows_at_once: usize) {
         assert!(peak <= promised, "{peak} bytes, and {promised} were promised");
 
         let lengths: Vec<u32> = range.clone().map(|row| offsets[row + 1] - offsets[row]).collect();
-        assert_eq!(part.lengths.download().unwrap(), lengths);
+        assert_eq!(batch.lengths.download().unwrap(), lengths);
         let entries = offsets[range.start] as usize..offsets[range.end] as usize;
-        assert_eq!(part.column_indices.download().unwrap(), expected.column_indices()[entries.clone()]);
-        let values = part.values.download().unwrap();
+        assert_eq!(batch.column_indices.download().unwrap(), expected.column_indices()[entries.clone()]);
+        let values = batch.values.download().unwrap();
         assert_eq!(values.len(), entries.len());
         for (value, wanted) in values.iter().zip(&expected.values()[entries]) {
             // Fewer than 1000 products of numbers up to 1 each, added in two orders.
@@ -42,7 +42,7 @@ fn check(a: &Csr<f64>, rows_at_once: usize) {
 }
 
 #[test]
-fn parts_are_those_of_the_whole() {
+fn batches_are_those_of_the_whole() {
     for kind in ["stencil5:15", "rmat:8", "empty-rows:300", "dense:30", "power-law:150"] {
         let a: Csr<f64> = generate(kind.parse().unwrap(), 3).unwrap();
         for rows_at_once in [a.nrows(), a.nrows() / 2 + 1, 7] {

@@ -1,4 +1,4 @@
-//! Products at once, or in parts where memory is short.
+//! Products at once, or in batches where memory is short.
 
 use std::ops::Range;
 
@@ -40,7 +40,7 @@ pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
             return in_one::<V, O, C>(product, weighed, recorder);
         }
     }
-    in_parts::<V, O, C>(product, workspace, recorder)
+    in_batches::<V, O, C>(product, workspace, recorder)
 }
 
 /// All rows at once.
@@ -70,8 +70,8 @@ fn ends_to_offsets(lengths: &DeviceSlice<u32>) -> Result<DeviceVec<u64>, OpError
     scan::values(&wide, ScanOptions::exclusive(Operator::Sum))
 }
 
-/// The result is counted first, row by row, so that parts are copied to where they belong.
-fn in_parts<V: Value, O: Offset, C: Offset>(
+/// The result is counted first, row by row, so that batches are copied to where they belong.
+fn in_batches<V: Value, O: Offset, C: Offset>(
     product: &SpgemmCall<'_, V, O>,
     workspace: &Workspace,
     recorder: &mut Recorder,
@@ -85,19 +85,19 @@ fn in_parts<V: Value, O: Offset, C: Offset>(
         result_arrays::<V, C>(a.device(), a.nrows(), *nonzeros, workspace)?;
     let (before, offsets) = (before.download()?, row_offsets.download()?);
     let a_offsets = a.pattern().row_offsets.download()?;
-    let required = |part: &Range<usize>| {
-        let entries = a_offsets[part.end].to_u64() - a_offsets[part.start].to_u64();
-        rows::required::<V>(part.len() as u64, entries, before[part.end] - before[part.start])
+    let required = |batch: &Range<usize>| {
+        let entries = a_offsets[batch.end].to_u64() - a_offsets[batch.start].to_u64();
+        rows::required::<V>(batch.len() as u64, entries, before[batch.end] - before[batch.start])
     };
     let mut start = 0;
     while start < a.nrows() {
-        let part = most_rows(start, a.nrows(), |part| workspace.has_room(required(part)));
-        let _charge = workspace.take("a row's part", required(&part))?;
-        let of_part = rows::rows(product, part.clone(), recorder)?;
-        let place = offsets[start] as usize..offsets[part.end] as usize;
-        column_indices.slice_mut(place.clone())?.copy_from(&of_part.column_indices)?;
-        values.slice_mut(place)?.copy_from(&of_part.values)?;
-        start = part.end;
+        let batch = most_rows(start, a.nrows(), |batch| workspace.has_room(required(batch)));
+        let _charge = workspace.take("a row's part", required(&batch))?;
+        let of_batch = rows::rows(product, batch.clone(), recorder)?;
+        let place = offsets[start] as usize..offsets[batch.end] as usize;
+        column_indices.slice_mut(place.clone())?.copy_from(&of_batch.column_indices)?;
+        values.slice_mut(place)?.copy_from(&of_batch.values)?;
+        start = batch.end;
     }
     let arrays = ProductArrays { row_offsets: symbolic.row_offsets, column_indices, values };
     Ok(ReusableProduct { arrays, products: symbolic.products, order: None })
