@@ -1,4 +1,4 @@
-//! Values of long rows of C whose products' ranks are known: one warp per part.
+//! Values of long rows of C whose products' destinations are known: one warp per part.
 
 use evenpath_simt::{device, kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
@@ -23,7 +23,7 @@ pub const fn add_ranked_shared_bytes(sums: u32, value_bytes: u32, offset_bytes: 
 }
 
 kernel! {
-    /// Adds up the products of parts of rows of C by their ranks, those of each entry in the order of A's entries.
+    /// Adds up the products of parts of rows of C at their destinations, those of each entry in the order of A's entries.
     pub struct SpgemmAddRanked<V: Float, O: Offset> {
         /// A.
         pub a: GlobalCsr<V, O>,
@@ -37,8 +37,8 @@ kernel! {
         pub rows: RowList,
         /// Products, parts and cuts before each of the rows.
         pub before: RowParts,
-        /// The rank of each product.
-        pub ranks: Global<u16>,
+        /// The destination of each product.
+        pub destinations: Global<u16>,
         /// The places where parts cut the rows of B.
         pub cuts: Global<u32>,
         /// The index of each part's row among the rows.
@@ -82,12 +82,12 @@ impl<V: Float, O: Offset> SpgemmAddRanked<V, O> {
         };
         // 2. Add up its products, the entries of A staged 32 at a time.
         let stage = EntryStage::<V, O>::take(&mut arena);
-        let ranks = self.ranks.skip(first_products.load(index as usize) as usize);
+        let destinations = self.destinations.skip(first_products.load(index as usize) as usize);
         let (mut first, mut products) = (0, 0_u64);
         while first < own.len {
             let staged = stage.bring((a, b), own, first + thread::lane(), part, &mut products);
             warp::sync(warp::FULL);
-            stage.add(ranks, b.values.natural(), sums, staged);
+            stage.add(destinations, b.values.natural(), sums, staged);
             first += thread::WARP_SIZE;
         }
         // 3. Store the sums.
@@ -193,23 +193,23 @@ impl<V: Float, O: Offset> EntryStage<V, O> {
     /// Adds the staged products to the sums, those of each sum in the order of entries. Rows of B that fit their lanes are
     /// processed side by side and take turns; the whole warp takes others.
     #[device(track_caller)]
-    fn add(self, ranks: Global<u16>, b_values: Global<V>, sums: Shared<V>, staged: StageExtent) {
+    fn add(self, destinations: Global<u16>, b_values: Global<V>, sums: Shared<V>, staged: StageExtent) {
         let mut next = Position { entry: 0, round: 0 };
         while next.entry < staged.entries {
             let mut steps = [WarpStep { slot: 0, turn: 0, turns: 0, is_some: false }; IN_FLIGHT];
-            let mut rank = [0; IN_FLIGHT];
+            let mut destination = [0; IN_FLIGHT];
             let mut right = [V::ZERO; IN_FLIGHT];
             for at in 0..IN_FLIGHT {
                 let (step, place, following) = self.step(next, staged);
                 let product = self.products.load(step.slot as usize) as usize + place as usize;
                 let nonzero = self.begins.load(step.slot as usize).to_usize() + place as usize;
-                rank[at] = ranks.load_if(product, step.is_some);
+                destination[at] = destinations.load_if(product, step.is_some);
                 right[at] = b_values.load_if(nonzero, step.is_some);
                 (steps[at], next) = (step, following);
             }
             for at in 0..IN_FLIGHT {
                 let WarpStep { slot, turn: own, turns, is_some } = steps[at];
-                let (left, sum) = (self.lefts.load(slot as usize), usize::from(rank[at]));
+                let (left, sum) = (self.lefts.load(slot as usize), usize::from(destination[at]));
                 let mut turn = 0;
                 while turn < turns {
                     if turn == own && is_some {

@@ -262,7 +262,7 @@ impl<const BLOCK: usize> LaneGroup<BLOCK> {
         columns
     }
 
-    /// Stores columns and their sums to a row of C, each at its rank among the columns.
+    /// Stores columns and their sums to a row of C, each at its place among the columns.
     #[device(track_caller)]
     fn store_sorted<V: Float>(
         self,
@@ -275,7 +275,7 @@ impl<const BLOCK: usize> LaneGroup<BLOCK> {
         let mut first = self.lane;
         while first < len {
             let mut column = [0; RANKED];
-            let mut rank = [0; RANKED];
+            let mut position = [0; RANKED];
             for at in 0..RANKED {
                 let place = first + at as u32 * self.lanes;
                 if place < len {
@@ -286,15 +286,15 @@ impl<const BLOCK: usize> LaneGroup<BLOCK> {
             while other < len {
                 let less = columns.load(other as usize);
                 for at in 0..RANKED {
-                    rank[at] += u32::from(less < column[at]);
+                    position[at] += u32::from(less < column[at]);
                 }
                 other += 1;
             }
             for at in 0..RANKED {
                 let place = first + at as u32 * self.lanes;
                 if place < len {
-                    c_row.columns.store_streaming(rank[at] as usize, column[at]);
-                    c_values.store_streaming(rank[at] as usize, sums.load(place as usize));
+                    c_row.columns.store_streaming(position[at] as usize, column[at]);
+                    c_values.store_streaming(position[at] as usize, sums.load(place as usize));
                 }
             }
             first += RANKED as u32 * self.lanes;

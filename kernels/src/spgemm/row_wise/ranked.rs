@@ -1,7 +1,7 @@
 //! The destinations of the products of long rows of C, found once for repeated products with new values.
 //!
 //! A row of C is cut into *parts* of as many entries as a warp has room to sum. For each product, in the order of A's entries
-//! and B's rows, its *rank* is kept: the entry of its part that it is added to. For each entry of A, the places are kept
+//! and B's rows, its *destination* is kept: the entry of its part that it is added to. For each entry of A, the places are kept
 //! where the parts cut the row of B. New values then need neither columns nor searches, and no warp waits for another.
 
 use evenpath_simt::{device, kernel, parameters, thread, warp, Arena, Global, GlobalMut, Shared};
@@ -19,7 +19,7 @@ use crate::{GlobalPattern, Offset};
 /// Bytes of the sums of a part.
 const PART_BYTES: usize = 8192;
 
-/// Entries of C per part, for values of `value_bytes`; a power of two that 16-bit ranks can count.
+/// Entries of C per part, for values of `value_bytes`; a power of two that 16-bit destinations can count.
 pub const fn part_len(value_bytes: usize) -> u32 {
     (PART_BYTES / value_bytes) as u32
 }
@@ -91,7 +91,7 @@ parameters! {
 }
 
 kernel! {
-    /// Finds the ranks of products, and the row of each part: one block per row.
+    /// Ranks products: finds the destination of each, and the row of each part. One block per row.
     pub struct SpgemmRankProducts<O: Offset> {
         /// A.
         pub a: GlobalPattern<O>,
@@ -105,8 +105,8 @@ kernel! {
         pub spans: Spans,
         /// Products and parts before each of the rows.
         pub before: RowParts,
-        /// Output: the rank of each product.
-        pub ranks: GlobalMut<u16>,
+        /// Output: the destination of each product.
+        pub destinations: GlobalMut<u16>,
         /// Output: the index of each part's row among the rows.
         pub part_rows: GlobalMut<u32>,
         /// The index of the first block's row among the rows.
@@ -135,7 +135,7 @@ impl<O: Offset> SpgemmRankProducts<O> {
         let own = a.entries_if(row, true);
         let c_row = c.row_if(row, true);
 
-        let ranks = self.ranks.skip(first_products.load(index) as usize);
+        let destinations = self.destinations.skip(first_products.load(index) as usize);
         let mut before = 0;
         let mut windows = Windows::of_row(self.spans, row, self.packets);
         while let Some(window) = windows.next() {
@@ -152,14 +152,14 @@ impl<O: Offset> SpgemmRankProducts<O> {
                         bitmap.set(column);
                     }
                 });
-                bitmap.rank(scan, |rank, column| c_row.columns.store((before + rank) as usize, column))
+                bitmap.rank(scan, |place, column| c_row.columns.store((before + place) as usize, column))
             };
             thread::barrier();
-            // 3. Store the ranks of the products in the window.
+            // 3. Store the destinations of the products in the window.
             products.each(a, b, own, |product, column| {
                 if window.has(column) {
-                    let rank = before + bitmap.place(column).0;
-                    ranks.store_streaming(product, (rank & (self.part_len - 1)) as u16);
+                    let place = before + bitmap.place(column).0;
+                    destinations.store_streaming(product, (place & (self.part_len - 1)) as u16);
                 }
             });
             before += count;

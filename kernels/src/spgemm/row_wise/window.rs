@@ -134,8 +134,8 @@ impl<V: Float, O: Offset> SpgemmWindowFill<V, O> {
                 bitmap.rank(scan, |_, _| {})
             } else {
                 stage.mark(a.pattern(), b.pattern(), own, window, bitmap);
-                bitmap.rank(scan, |rank, column| {
-                    c_row.columns.store_streaming((before + rank) as usize, column);
+                bitmap.rank(scan, |place, column| {
+                    c_row.columns.store_streaming((before + place) as usize, column);
                 })
             };
             // 3. Add up the products in the window.
